@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * The executor: runs PTX kernels on the CPU. The software driver calls nothing of the PTX front
+ * end or the interpreter but what is here.
+ */
+#ifndef SOFTCUDA_EXEC_EXEC_H
+#define SOFTCUDA_EXEC_EXEC_H
+
+#include "exec/space.h"
+
+/* Why something failed, in the driver's own numbers (CUDA_ERROR_*) and in words. */
+typedef struct sx_error {
+    unsigned code;  /* CUresult: 218 invalid PTX, 700 illegal address, 716 misaligned, 715 illegal
+                       instruction, 719 launch failure (trap), 1 invalid value, 2 out of memory */
+    unsigned line;  /* line of the PTX text, 0 where none applies */
+    char text[480]; /* one sentence that names kernel, PTX line, block, thread and address */
+} sx_error;
+
+typedef struct sx_module sx_module; /* loaded PTX: immutable once loaded, shared by threads */
+typedef struct sx_kernel sx_kernel; /* one .entry; lives as long as its module */
+
+/* Memory for the module's .global and .const variables comes from the driver. */
+typedef struct sx_allocator {
+    void *owner;
+    uint64_t (*alloc)(void *owner, size_t bytes, size_t align); /* device address; 0: no memory */
+    void (*free)(void *owner, uint64_t address);
+    char *(*host)(void *owner, uint64_t address); /* where the executor can write the initial value */
+} sx_allocator;
+
+/*
+ * Parse, check and decode `ptx` (need not end in NUL; `length` bytes). Everything that the executor
+ * cannot run is refused here, with its line, never at launch. Returns 0 or a CUresult, as in *error.
+ */
+unsigned sx_module_load(const char *ptx, size_t length, const sx_allocator *allocator,
+                        sx_module **module, sx_error *error);
+void sx_module_unload(sx_module *module);
+
+const sx_kernel *sx_module_kernel(const sx_module *module, const char *name);
+size_t sx_module_kernel_count(const sx_module *module);
+const sx_kernel *sx_module_kernel_at(const sx_module *module, size_t index);
+bool sx_module_global(const sx_module *module, const char *name, uint64_t *address, size_t *bytes);
+
+const char *sx_kernel_name(const sx_kernel *kernel);
+
+typedef struct sx_param {
+    uint32_t offset, bytes; /* place in the parameter block, as cuFuncGetParamInfo tells it */
+} sx_param;
+
+typedef struct sx_kernel_info {
+    size_t param_count;
+    const sx_param *params;
+    size_t param_bytes;       /* size of the parameter block */
+    size_t static_shared;     /* bytes of .shared variables */
+    size_t local;             /* bytes of .local memory per thread */
+    size_t constant;          /* bytes of .const variables of the module */
+    unsigned registers;       /* virtual registers, at most 255 reported */
+    unsigned max_threads;     /* from .maxntid / .reqntid, else 1024 */
+    unsigned required[3];     /* .reqntid, zeros where absent */
+    unsigned ptx_version;     /* 75 for 7.5 */
+    unsigned target;          /* 75 for sm_75 */
+} sx_kernel_info;
+const sx_kernel_info *sx_kernel_info_of(const sx_kernel *kernel);
+
+typedef struct sx_launch {
+    const sx_kernel *kernel;
+    unsigned grid[3], block[3];
+    size_t dynamic_shared;
+    const void *params; /* the parameter block, info.param_bytes long */
+    sx_space space;
+    unsigned sm_count;  /* for %nsmid and the like */
+    const _Atomic(int) *stop; /* optional: non-zero makes running blocks give up soon (719) */
+} sx_launch;
+
+/*
+ * Run one launch to its end on the executor's worker threads and return its outcome. Blocks of
+ * several launches made from different threads run side by side and share the workers fairly.
+ */
+unsigned sx_run(const sx_launch *launch, sx_error *error);
+
+#endif

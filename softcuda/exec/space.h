@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * The address space that kernels see: the contract between the software driver's memory manager
+ * (softcuda/driver, which fills it in) and the executor (softcuda/exec, which checks every access
+ * against it).
+ *
+ * A device address is never a host address that the program could follow by accident: device
+ * memory is one memory file mapped twice, once without any permission at the device address and
+ * once readable and writable at an alias. An executor turns an address into a host pointer with
+ * one addition, after one look at the region's table of valid bytes.
+ */
+#ifndef SOFTCUDA_EXEC_SPACE_H
+#define SOFTCUDA_EXEC_SPACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Allocations start on multiples of a granule; a granule belongs to one allocation at most. */
+#define SX_GRANULE_SHIFT 8
+#define SX_GRANULE ((uint64_t)1 << SX_GRANULE_SHIFT)
+
+/* One contiguous range of addresses. Regions of one space do not overlap. */
+typedef struct sx_region {
+    uint64_t base;  /* first address, a multiple of the granule */
+    uint64_t bytes; /* length of the range, allocated or not */
+    char *host;     /* where `base` can be read and written by the executor */
+
+    /*
+     * Valid bytes, counted from the start, of each granule (0 to 256); byte-exact ends of
+     * allocations follow from it. Read without a lock while kernels run: an entry changes only in
+     * stream order, or by a free that is the program's error. NULL: the whole range is valid
+     * (registered host memory).
+     */
+    const uint16_t *valid;
+} sx_region;
+
+/* What one launch may touch: the device's own memory first, then peers and pinned host memory. */
+typedef struct sx_space {
+    const sx_region *regions;
+    size_t count;
+} sx_space;
+
+/* The host pointer of [address, address + bytes), or NULL where any byte of it is not valid. */
+static inline char *sx_space_at(const sx_space *space, uint64_t address, uint64_t bytes)
+{
+    for (size_t i = 0; i < space->count; i++) {
+        const sx_region *r = &space->regions[i];
+        uint64_t offset = address - r->base;
+        if (offset >= r->bytes || bytes > r->bytes - offset)
+            continue;
+        if (!r->valid)
+            return r->host + offset;
+        uint64_t at = offset, left = bytes;
+        while (left > 0) {
+            uint64_t in = at & (SX_GRANULE - 1);
+            uint64_t take = SX_GRANULE - in < left ? SX_GRANULE - in : left;
+            if (in + take > r->valid[at >> SX_GRANULE_SHIFT])
+                return NULL;
+            at += take;
+            left -= take;
+        }
+        return r->host + offset;
+    }
+    return NULL;
+}
+
+#endif
