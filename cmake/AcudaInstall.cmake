@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+# What `cmake --install` puts where, and how other builds find it.
+include(CMakePackageConfigHelpers)
+
+install(TARGETS acuda acuda_static EXPORT acuda-targets)
+install(DIRECTORY include/acuda DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES LICENSE-MIT LICENSE-APACHE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+set(ACUDA_LIBS_PRIVATE "-lpthread -ldl")
+if(ACUDA_SOFTCUDA)
+    string(APPEND ACUDA_LIBS_PRIVATE " -lm")
+endif()
+configure_file(cmake/acuda.pc.in acuda.pc @ONLY)
+install(FILES "${CMAKE_CURRENT_BINARY_DIR}/acuda.pc"
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/acuda)
+install(EXPORT acuda-targets NAMESPACE acuda:: DESTINATION ${config_dir})
+write_basic_package_version_file(acuda-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES cmake/acuda-config.cmake "${CMAKE_CURRENT_BINARY_DIR}/acuda-config-version.cmake"
+    DESTINATION ${config_dir})
