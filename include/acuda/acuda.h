@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * acuda: asynchronous CUDA in C. This header includes the whole library.
+ *
+ * In five lines: open a device; describe work as operations, which cost nothing and do nothing;
+ * submit an operation, which orders it behind whatever touched the same data and hands it to the
+ * GPU without blocking; go on; look at, wait for or be called by the future.
+ *
+ * Rules that hold everywhere, said once:
+ *
+ * Blocking    Nothing blocks but functions whose name says so: wait, sync, open, close, load.
+ * Ownership   create/open/submit give the caller one reference; `release` gives it back, from any
+ *             thread, at any time, never blocking; `retain` makes another. Devices, streams,
+ *             buffers, tensors, modules and kernels are borrowed by a call, and retained inside
+ *             for as long as work in flight needs them. Operations are the exception: whoever
+ *             takes an op consumes it, on failure too (see op.h).
+ * Errors      acu_status everywhere but in op constructors, which carry their failure to submit.
+ *             Results come through the last parameter, set on success only. The thread's record
+ *             (acu_last_error) or the future's (acu_future_error) says in words what was wrong.
+ * Threads     Every function may be called from any thread at any time, unless it says otherwise.
+ *             No device is ever "current": each call leaves the thread's CUDA context as it was.
+ * Units       Bytes, elements and nanoseconds; names say which where it is not obvious.
+ * Options     Structs begin with their size; zero means default; NULL means all defaults.
+ */
+#ifndef ACUDA_ACUDA_H
+#define ACUDA_ACUDA_H
+
+#include <acuda/debug.h>
+#include <acuda/device.h>
+#include <acuda/driver.h>
+#include <acuda/future.h>
+#include <acuda/kernel.h>
+#include <acuda/memory.h>
+#include <acuda/op.h>
+#include <acuda/status.h>
+#include <acuda/stream.h>
+#include <acuda/tensor.h>
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * What every other header needs: export and language markers, the place in the program that made
+ * an operation, time spans, and user data with its release.
+ */
+#ifndef ACUDA_BASE_H
+#define ACUDA_BASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+#define ACU_BEGIN extern "C" {
+#define ACU_END }
+#else
+#define ACU_BEGIN
+#define ACU_END
+#endif
+
+#if defined(__GNUC__)
+#define ACU_API __attribute__((visibility("default")))
+#define ACU_PRINTF(format, first) __attribute__((format(printf, format, first)))
+#else
+#define ACU_API
+#define ACU_PRINTF(format, first)
+#endif
+
+/*
+ * The line of the program that made an operation. The macros of op.h fill it in; other languages
+ * pass their own. `file` must stay valid as long as the process (a string literal does).
+ */
+typedef struct acu_site {
+    const char *file;
+    int line;
+} acu_site;
+#ifdef __cplusplus
+#define ACU_SITE (acu_site{__FILE__, __LINE__})
+#else
+#define ACU_SITE ((acu_site){__FILE__, __LINE__})
+#endif
+
+/* Time spans are nanoseconds in 64 bits. ACU_FOREVER never ends; 0 looks once and returns. */
+#define ACU_FOREVER UINT64_MAX
+#define ACU_US(n) ((uint64_t)(n)*1000u)
+#define ACU_MS(n) ((uint64_t)(n)*1000000u)
+#define ACU_SECONDS(n) ((uint64_t)(n)*1000000000u)
+
+/*
+ * What a callback gets back. `release`, where set, is called exactly once with `data`, after the
+ * last use: when the callback has run and can not run again, or when it never will. It runs on the
+ * thread that drops the last reference, with no lock of acuda held, and must not wait.
+ */
+typedef struct acu_user {
+    void *data;
+    void (*release)(void *data);
+} acu_user;
+
+#endif

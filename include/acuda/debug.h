@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * For tests: make allocations fail, and count what is alive. Driver calls are made to fail, and
+ * driver objects counted, by driver.h.
+ */
+#ifndef ACUDA_DEBUG_H
+#define ACUDA_DEBUG_H
+
+#include <acuda/base.h>
+
+ACU_BEGIN
+
+/* Kinds of handles: id, word for messages. */
+#define ACU_OBJECT_KINDS(X)                                                                        \
+    X(DEVICE, "device") X(STREAM, "stream") X(EVENT, "event") X(POLICY, "policy")                  \
+    X(BUFFER, "buffer") X(TENSOR, "tensor") X(MODULE, "module") X(KERNEL, "kernel") X(OP, "op")    \
+    X(FUTURE, "future")
+
+typedef enum acu_object_kind {
+#define ACU_X(id, word) ACU_OBJECT_##id,
+    ACU_OBJECT_KINDS(ACU_X)
+#undef ACU_X
+    ACU_OBJECT_KIND_COUNT
+} acu_object_kind;
+
+/* Objects of a kind that are alive, held by the program or by work in flight. */
+ACU_API size_t acu_debug_live(acu_object_kind kind);
+/* Fill `text` with one line for each kind that has live objects; returns their number. */
+ACU_API size_t acu_debug_live_report(char *text, size_t bytes);
+
+/*
+ * Let the n-th allocation from now on (1: the next) fail, once or from then on. 0 ends it.
+ * Counts allocations of acuda itself, in all threads.
+ */
+ACU_API void acu_debug_fail_alloc(uint64_t nth, bool from_then_on);
+/* Allocations since acu_debug_fail_alloc was last called, failed ones included. */
+ACU_API uint64_t acu_debug_alloc_count(void);
+/* Blocks of memory that acuda has allocated and not freed. */
+ACU_API size_t acu_debug_live_blocks(void);
+
+ACU_END
+#endif

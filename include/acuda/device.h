@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Devices: one GPU, or one software device, with its context, streams, memory pool and modules.
+ */
+#ifndef ACUDA_DEVICE_H
+#define ACUDA_DEVICE_H
+
+#include <acuda/base.h>
+#include <acuda/driver.h>
+#include <acuda/status.h>
+
+ACU_BEGIN
+
+typedef struct acu_device acu_device;
+
+/* Zero-initialise, set `size`, change what you need. */
+typedef struct acu_open_options {
+    size_t size;         /* sizeof(acu_open_options) */
+    int ordinal;         /* which device, counted from 0 as the driver counts them */
+    bool allow_software; /* without a GPU, use the software device instead of failing */
+    unsigned streams;    /* streams of the device's round-robin pool; 0: four; at most 64 */
+    acu_driver_options driver; /* which driver; looked at by the first open of the process only */
+} acu_open_options;
+
+/*
+ * Open device `options->ordinal` (NULL: device 0 of a GPU driver) and give its handle. The first
+ * open of a process chooses the driver (driver.h says how) and the process's default device, which
+ * ops use that name no device. Opening an ordinal that is open already gives another reference to
+ * the same device; its options must not contradict.
+ *
+ * Blocks: while the driver starts (a fifth of a second on a GPU) and retains the primary context.
+ * Driver: cuInit, cuDeviceGet*, cuDevicePrimaryCtxRetain, cuMemPoolCreate, cuStreamCreate.
+ * Errors: NO_DRIVER (with what was looked for), NOT_FOUND (no such ordinal), DRIVER, NO_MEMORY.
+ */
+ACU_API acu_status acu_open(const acu_open_options *options, acu_device **device);
+
+/* How many devices the chosen driver has; chooses it first, as acu_open does. Blocks likewise. */
+ACU_API acu_status acu_device_count_load(const acu_open_options *options, int *count);
+
+/*
+ * Give the handle back, after waiting until no submission of the device is in flight. The last
+ * close of the process also ends acuda's threads. Objects of the device that are still held stay
+ * valid; the device's context goes when the last of them is released.
+ *
+ * Blocks: until the device's work in flight is complete. Errors: WOULD_WAIT inside a callback
+ * (nothing is given back then), DEVICE_LOST if that work failed with the device (closed all the same).
+ */
+ACU_API acu_status acu_close(acu_device *device);
+
+ACU_API acu_device *acu_device_retain(acu_device *device);
+ACU_API void acu_device_release(acu_device *device); /* never blocks, unlike acu_close */
+
+/* The process's default device: borrowed, NULL while none is open. */
+ACU_API acu_device *acu_device_default(void);
+
+typedef struct acu_device_info {
+    int ordinal;
+    char name[96];
+    bool software;               /* the software device */
+    int compute_major, compute_minor;
+    int multiprocessors;
+    size_t memory_bytes;
+    unsigned max_threads;        /* threads in a block */
+    unsigned max_block[3], max_grid[3];
+    size_t max_shared;           /* bytes of shared memory of a block without opting in */
+    size_t max_shared_optin;     /* the same after opting in, which launches do where needed */
+    bool memory_pools;           /* stream-ordered allocation; else memory is allocated by waiting calls */
+    int least_priority, greatest_priority; /* of streams; lower numbers are more urgent */
+} acu_device_info;
+
+/* Facts read at open; no driver call. */
+ACU_API const acu_device_info *acu_device_info_of(const acu_device *device);
+
+/* Free and total bytes of device memory now. Driver: cuMemGetInfo. */
+ACU_API acu_status acu_device_memory(acu_device *device, size_t *free_bytes, size_t *total_bytes);
+
+/*
+ * ACU_OK while the device works, ACU_ERR_DEVICE_LOST after a fault (illegal address, trap, ...).
+ * The first fault's record is in *error (may be NULL). A lost device refuses every submission.
+ */
+ACU_API acu_status acu_device_status(const acu_device *device, acu_error *error);
+
+/*
+ * Wait until nothing submitted to the device so far is in flight, at most `timeout` nanoseconds.
+ * Blocks. Errors: TIMEOUT, WOULD_WAIT inside a callback. Outcomes of submissions are on their
+ * futures, not here.
+ */
+ACU_API acu_status acu_device_wait(acu_device *device, uint64_t timeout);
+
+/* The driver's own handles, for other libraries: the device keeps owning them. */
+ACU_API CUdevice acu_device_raw(const acu_device *device);
+ACU_API CUcontext acu_device_context(const acu_device *device);
+
+/*
+ * Let `device` use `peer`'s memory directly, for kernels and fast copies. Copies between devices
+ * work without it, slower. Driver: cuDeviceCanAccessPeer, cuCtxEnablePeerAccess,
+ * cuMemPoolSetAccess. Blocks for some 10 ms the first time. NOT_SUPPORTED where the machine cannot.
+ */
+ACU_API acu_status acu_device_open_peer(acu_device *device, acu_device *peer);
+
+ACU_END
+#endif

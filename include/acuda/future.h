@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Running operations, and learning that they are done.
+ *
+ * A submission runs in the order in which it was submitted relative to everything that touches the
+ * same data, whatever streams, devices and threads are involved, and side by side with the rest.
+ */
+#ifndef ACUDA_FUTURE_H
+#define ACUDA_FUTURE_H
+
+#include <acuda/op.h>
+
+ACU_BEGIN
+
+typedef struct acu_future acu_future;
+
+typedef struct acu_submit_options {
+    size_t size;        /* sizeof(acu_submit_options) */
+    acu_policy *policy; /* chooses the stream; NULL: the device's own round robin */
+    acu_stream *stream; /* or a certain stream for the work of its device */
+    const char *name;   /* for messages; copied, at most 47 bytes kept */
+} acu_submit_options;
+
+/*
+ * Submit `op` (consumed) and give its future; `future` may be NULL where nobody will ask.
+ * `device` places the parts of the op that name no device themselves; NULL: the device of the op's
+ * tensors and kernels, else the process's default.
+ *
+ * Never blocks. Returns an error, and no future, if the op can not be run as it is (bad
+ * constructor, wrong launch, ...): then nothing of it was enqueued, unless a `then` had submitted
+ * by itself. What goes wrong later completes the future with an error.
+ * Driver: what the op's parts enqueue (cuLaunchKernel, cuMemcpy*Async, cuMemset*Async,
+ * cuMemAllocFromPoolAsync), cuStreamWaitEvent for data of other streams, one cuEventRecord.
+ */
+ACU_API acu_status acu_submit(acu_device *device, acu_op *op, const acu_submit_options *options,
+                              acu_future **future);
+
+/* Submit and wait here; the first value, where it is a tensor and `tensor` is not NULL, is given
+ * to the caller. Blocks. Errors: submit's, the submission's own, WOULD_WAIT inside a callback. */
+ACU_API acu_status acu_sync(acu_device *device, acu_op *op, acu_tensor **tensor);
+/* The same on a certain stream. */
+ACU_API acu_status acu_sync_on(acu_stream *stream, acu_op *op, acu_tensor **tensor);
+
+/*
+ * Choose the stream by `policy` now, but submit only at the future's first poll, wait, callback or
+ * acu_future_start: for programs that prepare work in one order and start it in another.
+ */
+ACU_API acu_status acu_schedule(acu_policy *policy, acu_op *op, acu_future **future);
+ACU_API acu_status acu_future_start(acu_future *future);
+
+/* ACU_OK: complete. ACU_NOT_READY: not yet. Else how it failed. Never blocks. Driver: at most one
+ * cuEventQuery per stream that the submission used. */
+ACU_API acu_status acu_future_poll(acu_future *future);
+
+/*
+ * Block until complete, at most `timeout` nanoseconds (ACU_FOREVER). ACU_OK, ACU_TIMEOUT (it goes
+ * on, and can be waited for again), the submission's error, or WOULD_WAIT inside a callback of
+ * acuda's. Spins for some tens of microseconds, then sleeps.
+ */
+ACU_API acu_status acu_future_wait(acu_future *future, uint64_t timeout);
+/* Until all are complete. The first failed one's status in list order; all are waited for. */
+ACU_API acu_status acu_wait_all(acu_future *const *futures, size_t count, uint64_t timeout);
+/* Until one is complete: its place in *index (the first in list order), and its status. */
+ACU_API acu_status acu_wait_any(acu_future *const *futures, size_t count, uint64_t timeout,
+                                size_t *index);
+
+/*
+ * Call `fn` once when the future completes, with its status, on a thread of acuda's own; at once
+ * after that if it is complete already. `fn` may submit, not wait, and should be short: others
+ * wait behind it. Any number of callbacks may be added.
+ * Errors: NO_MEMORY (then `user.release` has been called, and fn will not be).
+ */
+typedef void (*acu_future_fn)(void *user, acu_future *future, acu_status status);
+ACU_API acu_status acu_future_on_complete(acu_future *future, acu_future_fn fn, acu_user user);
+
+/*
+ * The values that the op yields, known as soon as submit returns: a tensor can be used in further
+ * ops at once, which are ordered behind. Its contents are there when the future is complete.
+ * acu_future_tensor lends value `index` (valid as long as the future); NULL if there is none.
+ * acu_future_take gives it to the caller, once; the future no longer has it.
+ */
+ACU_API size_t acu_future_values(acu_future *future);
+ACU_API acu_tensor *acu_future_tensor(acu_future *future, size_t index);
+ACU_API acu_status acu_future_take(acu_future *future, size_t index, acu_tensor **tensor);
+ACU_API acu_status acu_future_scalar(acu_future *future, size_t index, acu_dtype *dtype,
+                                     uint64_t *bits);
+
+/* How it failed: status, op's name, file and line, driver call and code, message. ACU_NOT_READY
+ * while it runs, ACU_OK (and *error untouched) if it succeeded. */
+ACU_API acu_status acu_future_error(acu_future *future, acu_error *error);
+
+ACU_API acu_future *acu_future_retain(acu_future *future);
+/* Drop it at any time: what was submitted runs on, and owns what it needs. One that was scheduled
+ * and never started never runs. Never blocks; NULL is fine. */
+ACU_API void acu_future_release(acu_future *future);
+
+/*
+ * Waiting copies between a tensor and plain host memory, ordered behind what was submitted on the
+ * tensor. `bytes` must be the tensor's size in bytes; the tensor is dense. Blocks; the host memory
+ * is free to use on return, also after an error. acu_read_sync copies out of the tensor.
+ */
+ACU_API acu_status acu_read_sync(acu_tensor *tensor, void *memory, size_t bytes);
+ACU_API acu_status acu_write_sync(acu_tensor *tensor, const void *memory, size_t bytes);
+
+/* Totals of the process since its start. Operations are kernels, copies, fills, foreign and host
+ * calls; allocations are not counted. */
+typedef struct acu_counters {
+    uint64_t submissions, submissions_done, submissions_failed;
+    uint64_t operations, operations_done;
+} acu_counters;
+ACU_API void acu_counters_read(acu_counters *counters);
+
+ACU_END
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Modules and kernels: loaded code, and the functions in it that a launch names.
+ */
+#ifndef ACUDA_KERNEL_H
+#define ACUDA_KERNEL_H
+
+#include <acuda/device.h>
+#include <acuda/tensor.h>
+
+ACU_BEGIN
+
+typedef struct acu_module acu_module;
+typedef struct acu_kernel acu_kernel;
+
+/*
+ * Load PTX text (NUL-terminated) on `device`. With a `name` the module can be found again by
+ * acu_kernel_find; NULL: not. Loading the same name twice on one device is refused (BUSY).
+ *
+ * Blocks: while the driver compiles (0.1 s for the first PTX of a process on a GPU). All kernels
+ * are resolved here, so that no launch ever loads code. Driver: cuModuleLoadDataEx,
+ * cuModuleGetFunction, cuFuncGetAttribute, cuFuncGetParamInfo.
+ * Errors: PTX (the driver's log, with the line, is in the record), NOT_SUPPORTED, DRIVER.
+ */
+ACU_API acu_status acu_module_load_ptx(acu_device *device, const char *name, const char *ptx,
+                                       acu_module **module);
+/* The same from a file that holds PTX or a cubin. Errors also: IO. */
+ACU_API acu_status acu_module_load_file(acu_device *device, const char *name, const char *path,
+                                        acu_module **module);
+/* The same from a cubin (or PTX) in memory. The software device refuses cubins. */
+ACU_API acu_status acu_module_load_image(acu_device *device, const char *name, const void *image,
+                                         size_t bytes, acu_module **module);
+ACU_API acu_module *acu_module_retain(acu_module *module);
+ACU_API void acu_module_release(acu_module *module); /* its kernels keep it as long as they live */
+
+/* A kernel of the module. Errors: NOT_FOUND (with the names that the module has, where known). */
+ACU_API acu_status acu_kernel_get(acu_module *module, const char *name, acu_kernel **kernel);
+/* A kernel of a module that was loaded under a name on `device`. */
+ACU_API acu_status acu_kernel_find(acu_device *device, const char *module, const char *kernel_name,
+                                   acu_kernel **kernel);
+
+/*
+ * What the kernel's parameters are, beyond the sizes that acuda learns by itself: one word each,
+ * separated by commas, a dtype for a scalar ("f32"), "in f32", "out f32" or "inout f32" for a
+ * pointer to elements of a tensor, "tile f32" for a tile of a partition, "any" for no check.
+ * Launches then check dtypes and directions too. Example: "tile f32, f32, in f32".
+ * Errors: INVALID (with the word), ARGUMENTS (the count or a size differs from the kernel's).
+ */
+ACU_API acu_status acu_kernel_declare(acu_kernel *kernel, const char *signature);
+
+typedef struct acu_kernel_info {
+    const char *name;
+    bool params_known;     /* false for a cubin on a driver older than CUDA 12.4 */
+    size_t param_count;    /* 0 where not known */
+    unsigned max_threads;  /* of a block, for this kernel */
+    size_t static_shared;  /* bytes */
+    size_t local_bytes;    /* of a thread */
+    int registers;         /* of a thread */
+} acu_kernel_info;
+ACU_API const acu_kernel_info *acu_kernel_info_of(const acu_kernel *kernel);
+ACU_API size_t acu_kernel_param_bytes(const acu_kernel *kernel, size_t index); /* 0: not known */
+ACU_API acu_device *acu_kernel_device(const acu_kernel *kernel); /* borrowed */
+ACU_API CUfunction acu_kernel_raw(const acu_kernel *kernel);
+ACU_API acu_kernel *acu_kernel_retain(acu_kernel *kernel);
+ACU_API void acu_kernel_release(acu_kernel *kernel);
+
+/*
+ * How a kernel is launched. A grid of zeros comes from the launch's partitions; a block of zeros
+ * is 256 threads in x, or the kernel's maximum if that is less; grid y and z, block y and z of
+ * zero count as one where x is set.
+ */
+typedef struct acu_config {
+    unsigned grid[3], block[3];
+    size_t shared; /* dynamic shared memory, bytes; more than 48 KiB is opted into by itself */
+} acu_config;
+#ifdef __cplusplus
+#define ACU_GRID_BLOCK(gx, gy, gz, bx, by, bz)                                                     \
+    (acu_config{{(unsigned)(gx), (unsigned)(gy), (unsigned)(gz)},                                  \
+                {(unsigned)(bx), (unsigned)(by), (unsigned)(bz)}, 0})
+#else
+#define ACU_GRID_BLOCK(gx, gy, gz, bx, by, bz)                                                     \
+    ((acu_config){.grid = {(unsigned)(gx), (unsigned)(gy), (unsigned)(gz)},                        \
+                  .block = {(unsigned)(bx), (unsigned)(by), (unsigned)(bz)}})
+/* ACU_BLOCK(4, 4): the block; the grid comes from the partitions. */
+#define ACU_BLOCK(...) ((acu_config){.block = {__VA_ARGS__}})
+/* The default block, the grid from the partitions. */
+#define ACU_AUTO ((acu_config){.shared = 0})
+#endif
+
+/* One thread for each of `n` elements: 256 threads a block, as many blocks as that takes. */
+static inline acu_config acu_for_num_elems(int64_t n)
+{
+    acu_config c = ACU_GRID_BLOCK(n > 0 ? (n + 255) / 256 : 0, 1, 1, 256, 1, 1);
+    return c;
+}
+
+ACU_END
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Buffers: counted storage. A tensor (tensor.h) gives a buffer dtype and shape; most programs meet
+ * buffers only where host memory enters and leaves.
+ */
+#ifndef ACUDA_MEMORY_H
+#define ACUDA_MEMORY_H
+
+#include <acuda/device.h>
+
+ACU_BEGIN
+
+typedef struct acu_buffer acu_buffer;
+
+typedef enum acu_memory_kind {
+    ACU_MEMORY_DEVICE, /* device memory */
+    ACU_MEMORY_PINNED, /* page-locked host memory of acuda's */
+    ACU_MEMORY_HOST,   /* the program's own host memory, wrapped */
+    ACU_MEMORY_FOREIGN /* device memory that belongs to somebody else, wrapped */
+} acu_memory_kind;
+
+/*
+ * Device memory, allocated now. Contents are undefined. Ops such as acu_zeros allocate in stream
+ * order instead and are the better choice for short-lived data.
+ * Driver: cuMemAllocFromPoolAsync on a stream of the device, or cuMemAlloc where it has no pools.
+ * Errors: DEVICE_MEMORY (with asked, free and total bytes), NO_MEMORY, INVALID (0 bytes).
+ */
+ACU_API acu_status acu_buffer_create(acu_device *device, size_t bytes, acu_buffer **buffer);
+
+/*
+ * Page-locked host memory, readable by the host and copied to and from asynchronously. Slow to
+ * allocate (milliseconds for many MiB): make it once, use it often. Driver: cuMemHostAlloc.
+ * The host may touch it only while no work in flight does: wait for the future first.
+ */
+ACU_API acu_status acu_buffer_create_pinned(acu_device *device, size_t bytes, acu_buffer **buffer);
+
+/*
+ * Host memory of the program's for asynchronous copies. It is page-locked by this call and
+ * unlocked after the last use; `user.release` is called once with `user.data` after that. If the
+ * call fails, the release is called too before it returns.
+ * Driver: cuMemHostRegister (0.15 ms for a MiB), later cuMemHostUnregister.
+ */
+ACU_API acu_status acu_buffer_wrap_host(acu_device *device, void *memory, size_t bytes,
+                                        acu_user user, acu_buffer **buffer);
+
+/* Device memory that another library owns; released as above after its last use in acuda. */
+ACU_API acu_status acu_buffer_wrap_device(acu_device *device, CUdeviceptr memory, size_t bytes,
+                                          acu_user user, acu_buffer **buffer);
+
+ACU_API size_t acu_buffer_bytes(const acu_buffer *buffer);
+ACU_API acu_memory_kind acu_buffer_kind(const acu_buffer *buffer);
+ACU_API acu_device *acu_buffer_device(const acu_buffer *buffer); /* borrowed */
+/* The host's address of pinned or wrapped host memory, NULL for device memory. */
+ACU_API void *acu_buffer_host(const acu_buffer *buffer);
+/* The device's address; 0 while an op that will allocate it has not been issued. */
+ACU_API CUdeviceptr acu_buffer_address(const acu_buffer *buffer);
+ACU_API acu_buffer *acu_buffer_retain(acu_buffer *buffer);
+/* Never blocks. The memory goes back once nothing in flight uses it. */
+ACU_API void acu_buffer_release(acu_buffer *buffer);
+
+ACU_END
+#endif

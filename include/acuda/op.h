@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Operations: lazy descriptions of GPU work, and the ways to compose them.
+ *
+ * Making an op calls no driver, allocates no device memory and touches no stream. Submitting one
+ * (future.h) walks it once: host callbacks (`then`, `map`, `inspect`) run during that walk, on the
+ * submitting thread, long before the GPU has computed anything; they see handles, not contents.
+ *
+ * An op is consumed by whoever takes it: a combinator, a launch, a submit; also when that fails.
+ * acu_op_retain keeps it for a second use. An op that is used twice runs once, and all its users
+ * see the same result. acu_op_release gives up an op that nobody took.
+ *
+ * Constructors never fail. A bad one yields an op that carries the error and the line of the
+ * program that made it; the submit that gets it reports it, and nothing of that op runs. Passing
+ * NULL for an op counts as such an error, so that constructors can be nested without checks.
+ *
+ * An op yields a flat list of values: tensors, partitions or scalars. A value has a form:
+ *   owned     the op holds the only handle: made by it, or given to it with acu_give
+ *   borrowed  the program keeps its handle and may use it at once; later operations on the tensor
+ *             are ordered behind this one (acu_value, and every tensor passed where an op may stand)
+ *   shared    several readers, for reading only (acu_share, or an op used more than once)
+ * What goes in comes back in the same form: the values of a launch are its arguments, in order.
+ *
+ * Where a macro says ACU_OPERAND, an acu_op (consumed) or an acu_tensor (borrowed) may be passed.
+ * Each macro covers a plain function that takes arrays, counts and an acu_site.
+ */
+#ifndef ACUDA_OP_H
+#define ACUDA_OP_H
+
+#include <acuda/kernel.h>
+#include <acuda/stream.h>
+#include <acuda/tensor.h>
+
+ACU_BEGIN
+
+typedef struct acu_op acu_op;
+
+/* Another reference, for a second use. Returns `op`. */
+ACU_API acu_op *acu_op_retain(acu_op *op);
+/* Give up an op; what it holds goes with it. Never blocks; NULL is fine. */
+ACU_API void acu_op_release(acu_op *op);
+/* ACU_OK, or the error that a constructor left in it, with the record in *error (may be NULL). */
+ACU_API acu_status acu_op_status(const acu_op *op, acu_error *error);
+/* A name for messages, instead of the kind's; copied, at most 47 bytes kept. Returns `op`. */
+ACU_API acu_op *acu_op_named(acu_op *op, const char *name);
+
+/* ---- arguments and scalars ------------------------------------------------------------------ */
+
+typedef enum acu_access {
+    ACU_READ = 1,   /* the kernel only reads it */
+    ACU_WRITE = 2,  /* the kernel overwrites all of it; what was in it does not matter */
+    ACU_UPDATE = 3  /* the kernel reads and writes it, or writes a part */
+} acu_access;
+
+/* One argument of a launch; made by the macros below, passed by value. */
+typedef struct acu_arg {
+    int kind;            /* internal */
+    acu_access access;
+    acu_dtype dtype;     /* of a scalar */
+    uint32_t bytes;      /* of a scalar or struct */
+    union {
+        acu_op *op;
+        acu_tensor *tensor;
+        const void *memory;
+        uint64_t bits;
+    } u;
+} acu_arg;
+
+ACU_API acu_arg acu_arg_op(acu_op *op, acu_access access);
+ACU_API acu_arg acu_arg_tensor(acu_tensor *tensor, acu_access access);
+ACU_API acu_arg acu_arg_scalar(acu_dtype dtype, uint64_t bits);
+/* A struct by value, copied when the launch op is made; at most 4096 bytes. */
+ACU_API acu_arg acu_arg_struct(const void *memory, size_t bytes);
+
+static inline acu_arg acu_i8(int8_t v) { return acu_arg_scalar(ACU_I8, (uint8_t)v); }
+static inline acu_arg acu_u8(uint8_t v) { return acu_arg_scalar(ACU_U8, v); }
+static inline acu_arg acu_i16(int16_t v) { return acu_arg_scalar(ACU_I16, (uint16_t)v); }
+static inline acu_arg acu_u16(uint16_t v) { return acu_arg_scalar(ACU_U16, v); }
+static inline acu_arg acu_i32(int32_t v) { return acu_arg_scalar(ACU_I32, (uint32_t)v); }
+static inline acu_arg acu_u32(uint32_t v) { return acu_arg_scalar(ACU_U32, v); }
+static inline acu_arg acu_i64(int64_t v) { return acu_arg_scalar(ACU_I64, (uint64_t)v); }
+static inline acu_arg acu_u64(uint64_t v) { return acu_arg_scalar(ACU_U64, v); }
+static inline acu_arg acu_bool(bool v) { return acu_arg_scalar(ACU_BOOL, v); }
+/* Half precision as its bits. */
+static inline acu_arg acu_f16_bits(uint16_t bits) { return acu_arg_scalar(ACU_F16, bits); }
+static inline acu_arg acu_bf16_bits(uint16_t bits) { return acu_arg_scalar(ACU_BF16, bits); }
+ACU_API acu_arg acu_f32(float v);
+ACU_API acu_arg acu_f64(double v);
+
+#ifndef __cplusplus
+/* acu_in(x), acu_out(x), acu_inout(x): x is an ACU_OPERAND. */
+#define acu_arg_of(x, access)                                                                      \
+    _Generic((x), acu_op *: acu_arg_op, acu_tensor *: acu_arg_tensor)((x), (access))
+#define acu_in(x) acu_arg_of((x), ACU_READ)
+#define acu_out(x) acu_arg_of((x), ACU_WRITE)
+#define acu_inout(x) acu_arg_of((x), ACU_UPDATE)
+#define ACU_OPERAND(x)                                                                             \
+    _Generic((x), acu_op *: acui_operand_op, acu_tensor *: acui_operand_tensor)((x), ACU_SITE)
+#define ACU_ARGS(...)                                                                              \
+    (const acu_arg[]){__VA_ARGS__}, sizeof((const acu_arg[]){__VA_ARGS__}) / sizeof(acu_arg)
+#define ACU_USER(...) ((acu_user){__VA_ARGS__})
+#endif
+static inline acu_op *acui_operand_op(acu_op *op, acu_site site) { (void)site; return op; }
+ACU_API acu_op *acui_operand_tensor(acu_tensor *tensor, acu_site site);
+
+/* ---- values --------------------------------------------------------------------------------- */
+
+/* An op that yields the tensor; the program keeps its handle (borrowed). */
+#define acu_value(tensor) acui_operand_tensor((tensor), ACU_SITE)
+/* An op that yields the tensor and takes the program's handle with it (owned). */
+#define acu_give(tensor) acu_op_give((tensor), ACU_SITE)
+/* An op that yields a scalar: acu_scalar(acu_f32(2)). */
+#define acu_scalar(arg) acu_op_scalar((arg), ACU_SITE)
+ACU_API acu_op *acu_op_give(acu_tensor *tensor, acu_site site);
+ACU_API acu_op *acu_op_scalar(acu_arg scalar, acu_site site);
+
+typedef enum acu_form { ACU_OWNED, ACU_BORROWED, ACU_SHARED } acu_form;
+typedef enum acu_value_kind { ACU_NONE, ACU_TENSOR, ACU_PARTITION, ACU_SCALAR } acu_value_kind;
+
+/* One value, as `then`, `map` and `inspect` see it. */
+typedef struct acu_val {
+    acu_value_kind kind;
+    acu_form form;
+    acu_tensor *tensor; /* of a tensor or partition; valid during the callback, borrowed */
+    acu_shape tile;     /* of a partition */
+    acu_dtype dtype;    /* of a scalar */
+    uint64_t bits;      /* of a scalar */
+} acu_val;
+
+/* Inside `then`: an op that yields this value, in its form; the value is taken out of the list. */
+#define acu_take(value) acu_op_take((value), ACU_SITE)
+ACU_API acu_op *acu_op_take(acu_val *value, acu_site site);
+
+/* ---- composing ------------------------------------------------------------------------------ */
+
+/*
+ * `fn` sees the values of `x` and returns the op to run next, in order behind `x` whether they
+ * share data or not. Runs during submit, on that thread. It may make and submit ops, but not wait
+ * (waiting fails with WOULD_WAIT). NULL fails the submission with CALLBACK. In the macro, what
+ * stands after `fn` is the user data, and optionally its release: acu_then(x, f, p, free).
+ */
+typedef acu_op *(*acu_then_fn)(void *user, acu_val *values, size_t count);
+#define acu_then(x, fn, ...) acu_op_then(ACU_OPERAND(x), (fn), ACU_USER(__VA_ARGS__), ACU_SITE)
+ACU_API acu_op *acu_op_then(acu_op *x, acu_then_fn fn, acu_user user, acu_site site);
+
+/*
+ * `fn` may change the values in place with acu_val_set_*; as many come out as went in. Anything
+ * but ACU_OK fails the submission with CALLBACK. Same thread and rules as `then`.
+ */
+typedef acu_status (*acu_map_fn)(void *user, acu_val *values, size_t count);
+#define acu_map(x, fn, ...) acu_op_map(ACU_OPERAND(x), (fn), ACU_USER(__VA_ARGS__), ACU_SITE)
+ACU_API acu_op *acu_op_map(acu_op *x, acu_map_fn fn, acu_user user, acu_site site);
+/* Replace a value by a tensor; takes the handle (owned). */
+ACU_API void acu_val_set_tensor(acu_val *value, acu_tensor *tensor);
+ACU_API void acu_val_set_scalar(acu_val *value, acu_arg scalar);
+
+/* `fn` looks at the values; they pass unchanged. */
+typedef void (*acu_inspect_fn)(void *user, const acu_val *values, size_t count);
+#define acu_inspect(x, fn, ...)                                                                    \
+    acu_op_inspect(ACU_OPERAND(x), (fn), ACU_USER(__VA_ARGS__), ACU_SITE)
+ACU_API acu_op *acu_op_inspect(acu_op *x, acu_inspect_fn fn, acu_user user, acu_site site);
+
+/* fn(x, user), at once: lets functions that build ops be chained in reading order. */
+typedef acu_op *(*acu_apply_fn)(acu_op *x, void *user);
+#define acu_apply(x, fn, user) ((fn)(ACU_OPERAND(x), (user)))
+
+/* The values of all, one after another. No order between them but what their data asks for. */
+#define acu_zip(...)                                                                               \
+    acu_op_zip((acu_op *const[]){__VA_ARGS__}, sizeof((acu_op *const[]){__VA_ARGS__}) / sizeof(acu_op *), ACU_SITE)
+ACU_API acu_op *acu_op_zip(acu_op *const *ops, size_t count, acu_site site);
+
+/* Split an op that yields `count` values into `count` ops of one value each; `x` runs once. Fills
+ * parts[0 .. count-1], each of which must be used or released. */
+#define acu_unzip(x, parts, count) acu_op_unzip(ACU_OPERAND(x), (parts), (count), ACU_SITE)
+ACU_API void acu_op_unzip(acu_op *x, acu_op **parts, size_t count, acu_site site);
+
+/* One of the values; the others are dropped, once the GPU is done with them. */
+#define acu_nth(x, index) acu_op_nth(ACU_OPERAND(x), (index), ACU_SITE)
+#define acu_first(x) acu_nth((x), 0)
+#define acu_last(x) acu_nth((x), ACU_LAST)
+#define ACU_LAST SIZE_MAX
+ACU_API acu_op *acu_op_nth(acu_op *x, size_t index, acu_site site);
+
+/* All values become shared: for reading by several. */
+#define acu_share(x) acu_op_share(ACU_OPERAND(x), ACU_SITE)
+/* All values become owned again. Fails with SHARED if another handle or view of one is left. */
+#define acu_own(x) acu_op_own(ACU_OPERAND(x), ACU_SITE)
+ACU_API acu_op *acu_op_share(acu_op *x, acu_site site);
+ACU_API acu_op *acu_op_own(acu_op *x, acu_site site);
+
+/* Everything in `x` that names no device of its own runs on `device`. */
+#define acu_on(device, x) acu_op_on((device), ACU_OPERAND(x), ACU_SITE)
+ACU_API acu_op *acu_op_on(acu_device *device, acu_op *x, acu_site site);
+
+/*
+ * Disjoint tiles of a tensor of rank 1 to 3, for a kernel to write: a launch that gets it has one
+ * block for each tile (grid.x counts tiles of the last dimension, grid.y of the one before, grid.z
+ * of the one before that) and passes the kernel an `acu_tile` (device.cuh). Tiles at the end are
+ * clipped. Owned values must be the only handle on their storage (SHARED otherwise); shared values
+ * are refused; borrowed ones may be partitioned at any time.
+ */
+#define acu_partition(x, tile) acu_op_partition(ACU_OPERAND(x), (tile), ACU_SITE)
+#define acu_unpartition(x) acu_op_unpartition(ACU_OPERAND(x), ACU_SITE)
+ACU_API acu_op *acu_op_partition(acu_op *x, acu_shape tile, acu_site site);
+ACU_API acu_op *acu_op_unpartition(acu_op *x, acu_site site);
+
+/* The same elements under another shape of as many; needs a dense tensor. */
+#define acu_reshape(x, shape) acu_op_reshape(ACU_OPERAND(x), (shape), ACU_SITE)
+ACU_API acu_op *acu_op_reshape(acu_op *x, acu_shape shape, acu_site site);
+
+/* ---- making and filling --------------------------------------------------------------------- */
+
+/* New tensors on the device that the op runs on, allocated in stream order when it is issued. */
+#define acu_empty(dtype, shape) acu_op_empty((dtype), (shape), ACU_SITE) /* contents undefined */
+#define acu_zeros(dtype, shape) acu_op_zeros((dtype), (shape), ACU_SITE)
+#define acu_ones(dtype, shape) acu_op_ones((dtype), (shape), ACU_SITE)
+#define acu_full(shape, scalar) acu_op_full((shape), (scalar), ACU_SITE) /* acu_full(s, acu_f32(2)) */
+/* A small tensor from host memory, which is copied now: at most ACU_CONST_MAX bytes. */
+#define acu_const(dtype, shape, memory) acu_op_const((dtype), (shape), (memory), ACU_SITE)
+#define ACU_CONST_MAX 65536
+ACU_API acu_op *acu_op_empty(acu_dtype dtype, acu_shape shape, acu_site site);
+ACU_API acu_op *acu_op_zeros(acu_dtype dtype, acu_shape shape, acu_site site);
+ACU_API acu_op *acu_op_ones(acu_dtype dtype, acu_shape shape, acu_site site);
+ACU_API acu_op *acu_op_full(acu_shape shape, acu_arg scalar, acu_site site);
+ACU_API acu_op *acu_op_const(acu_dtype dtype, acu_shape shape, const void *memory, acu_site site);
+
+/* Overwrite every element of `x` (a dense device tensor); yields x. The scalar has x's dtype. */
+#define acu_fill(x, scalar) acu_op_fill(ACU_OPERAND(x), (scalar), ACU_SITE)
+ACU_API acu_op *acu_op_fill(acu_op *x, acu_arg scalar, acu_site site);
+
+/* ---- copying -------------------------------------------------------------------------------- */
+
+/*
+ * Copy all elements between two dense tensors of equal dtype and shape, wherever they live: host
+ * and device in any direction, one device or two. Host tensors are pinned or wrapped buffers, so
+ * the copy is asynchronous. Yields dst, src.
+ */
+#define acu_copy(dst, src) acu_op_copy(ACU_OPERAND(dst), ACU_OPERAND(src), ACU_SITE)
+ACU_API acu_op *acu_op_copy(acu_op *dst, acu_op *src, acu_site site);
+/* A new tensor with the same contents, on the same device. Yields the new one only. */
+#define acu_dup(x) acu_op_dup(ACU_OPERAND(x), ACU_SITE)
+ACU_API acu_op *acu_op_dup(acu_op *x, acu_site site);
+/* A new tensor with the same contents in pinned host memory. Yields the new one only: a device
+ * tensor that was given or made in the op is reclaimed, its memory freed once copied. */
+#define acu_to_host(x) acu_op_to_host(ACU_OPERAND(x), ACU_SITE)
+ACU_API acu_op *acu_op_to_host(acu_op *x, acu_site site);
+/* A new tensor with the same contents on `device`; x is on the host or on any device. */
+#define acu_to_device(device, x) acu_op_to_device((device), ACU_OPERAND(x), ACU_SITE)
+ACU_API acu_op *acu_op_to_device(acu_device *device, acu_op *x, acu_site site);
+
+/* ---- launching ------------------------------------------------------------------------------ */
+
+/*
+ * Launch a kernel: acu_launch(saxpy, ACU_BLOCK(4, 4), acu_out(y), acu_f32(2), acu_in(x)).
+ * A tensor reaches the kernel as a pointer to its first element, a partition as a struct
+ * (device.cuh), a scalar as itself. Checked when the op is planned, before anything is enqueued:
+ * count and sizes of the arguments, dtypes where the kernel declares them, that all data is on the
+ * kernel's device, grid, block and shared memory against the kernel's and the device's limits.
+ * Yields its arguments, in order.
+ */
+#define acu_launch(kernel, config, ...)                                                            \
+    acu_op_launch((kernel), (config), ACU_ARGS(__VA_ARGS__), ACU_SITE)
+ACU_API acu_op *acu_op_launch(acu_kernel *kernel, acu_config config, const acu_arg *args,
+                              size_t count, acu_site site);
+
+/*
+ * Any call that enqueues work on a CUDA stream: a vendor library's, another runtime's. `fn` runs
+ * when the op is issued, with the device's context current, and must enqueue on `stream` only and
+ * not wait. The arguments say which data the call touches; they order it and keep the data alive.
+ * Anything but ACU_OK fails the submission with CALLBACK. Yields its arguments.
+ */
+typedef acu_status (*acu_foreign_fn)(void *user, CUstream stream, const acu_val *values, size_t count);
+#define acu_foreign(fn, user, ...)                                                                 \
+    acu_op_foreign((fn), (acu_user){.data = (user)}, ACU_ARGS(__VA_ARGS__), ACU_SITE)
+ACU_API acu_op *acu_op_foreign(acu_foreign_fn fn, acu_user user, const acu_arg *args, size_t count,
+                               acu_site site);
+
+/*
+ * Host work as an op: `fn` runs on a thread of acuda's own, once the device is done with what it
+ * touches, and later ops on the same data wait for it. Its tensors are host tensors (pinned or
+ * wrapped); their contents may be read and written as the arguments say. It may take its time,
+ * and may submit, but not wait. Anything but ACU_OK fails the submission with CALLBACK.
+ */
+typedef acu_status (*acu_host_fn)(void *user, const acu_val *values, size_t count);
+#define acu_host(fn, user, ...)                                                                    \
+    acu_op_host((fn), (acu_user){.data = (user)}, ACU_ARGS(__VA_ARGS__), ACU_SITE)
+ACU_API acu_op *acu_op_host(acu_host_fn fn, acu_user user, const acu_arg *args, size_t count,
+                            acu_site site);
+
+ACU_END
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Streams, events and policies: CUDA's own, for those who place work by hand. Programs that only
+ * submit ops need nothing of this header.
+ */
+#ifndef ACUDA_STREAM_H
+#define ACUDA_STREAM_H
+
+#include <acuda/device.h>
+
+ACU_BEGIN
+
+typedef struct acu_stream acu_stream;
+typedef struct acu_event acu_event;
+typedef struct acu_policy acu_policy;
+
+/*
+ * A stream of one's own, non-blocking (it does not wait for CUDA's legacy default stream).
+ * `priority` lies between the device's greatest_priority and least_priority (acu_device_info);
+ * 0 is the default. Driver: cuStreamCreateWithPriority. Errors: INVALID (priority), DRIVER.
+ */
+ACU_API acu_status acu_stream_create(acu_device *device, int priority, acu_stream **stream);
+
+/*
+ * Use a stream that another library made: it is never destroyed by acuda, and must outlive the
+ * last reference. Its priority and device are the driver's business.
+ */
+ACU_API acu_status acu_stream_wrap(acu_device *device, CUstream raw, acu_stream **stream);
+
+/* A new stream whose work starts after all that `stream` holds now (fork). Same priority. */
+ACU_API acu_status acu_stream_fork(acu_stream *stream, acu_stream **forked);
+
+/* What `stream` gets from now on starts after all that `other` holds now. Does not block.
+ * Driver: cuEventRecord on `other`, cuStreamWaitEvent on `stream`. Also across devices. */
+ACU_API acu_status acu_stream_order_after(acu_stream *stream, acu_stream *other);
+
+/* Nothing in flight? ACU_OK, ACU_NOT_READY, or the device's error. Driver: cuStreamQuery. */
+ACU_API acu_status acu_stream_poll(acu_stream *stream);
+/* Block until all that the stream holds now is complete, at most `timeout` nanoseconds. */
+ACU_API acu_status acu_stream_wait(acu_stream *stream, uint64_t timeout);
+
+ACU_API CUstream acu_stream_raw(const acu_stream *stream);
+ACU_API acu_device *acu_stream_device(const acu_stream *stream); /* borrowed */
+ACU_API int acu_stream_priority(const acu_stream *stream);
+ACU_API acu_stream *acu_stream_retain(acu_stream *stream);
+/* Never blocks; work in flight on the stream is finished first, and the stream destroyed then. */
+ACU_API void acu_stream_release(acu_stream *stream);
+
+/* An event; `timing` makes it usable for acu_event_elapsed_ms, and recording it six times dearer. */
+ACU_API acu_status acu_event_create(acu_device *device, bool timing, acu_event **event);
+/* Mark the end of what `stream` holds now. Device of both must be the same. Driver: cuEventRecord. */
+ACU_API acu_status acu_event_record(acu_event *event, acu_stream *stream);
+/* ACU_OK if what the last record marked is complete (or nothing was recorded), else ACU_NOT_READY. */
+ACU_API acu_status acu_event_poll(acu_event *event);
+/* Block until then, at most `timeout` nanoseconds. */
+ACU_API acu_status acu_event_wait(acu_event *event, uint64_t timeout);
+/* What `stream` gets from now on starts after the event's last record; nothing was recorded:
+ * INVALID, where CUDA itself would silently not wait. Driver: cuStreamWaitEvent. */
+ACU_API acu_status acu_stream_order_after_event(acu_stream *stream, acu_event *event);
+/* Milliseconds of device time between two recorded, complete events with timing. On the software
+ * device these are the host's milliseconds. Driver: cuEventElapsedTime. */
+ACU_API acu_status acu_event_elapsed_ms(acu_event *start, acu_event *end, float *ms);
+ACU_API CUevent acu_event_raw(const acu_event *event);
+ACU_API acu_event *acu_event_retain(acu_event *event);
+ACU_API void acu_event_release(acu_event *event);
+
+/*
+ * Policies choose the stream of a submission. Every device has one of its own, round robin over
+ * its pool (four streams unless acu_open said otherwise). Order between submissions follows from
+ * the data they touch, whatever streams a policy picks.
+ */
+ACU_API acu_status acu_policy_round_robin(acu_device *device, unsigned streams, acu_policy **policy);
+/* Everything on one stream: submissions run one after the other. NULL stream: a new one. */
+ACU_API acu_status acu_policy_single(acu_device *device, acu_stream *stream, acu_policy **policy);
+ACU_API acu_device *acu_policy_device(const acu_policy *policy); /* borrowed */
+ACU_API acu_policy *acu_policy_retain(acu_policy *policy);
+ACU_API void acu_policy_release(acu_policy *policy);
+
+ACU_END
+#endif

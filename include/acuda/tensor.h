@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Tensors: dtype, shape and strides over a buffer. Handles are cheap; views share storage.
+ */
+#ifndef ACUDA_TENSOR_H
+#define ACUDA_TENSOR_H
+
+#include <acuda/memory.h>
+
+ACU_BEGIN
+
+/* Element types: name, bytes of an element, C type where C has one. */
+#define ACU_DTYPES(X)                                                                              \
+    X(U8, "u8", 1) X(I8, "i8", 1) X(BOOL, "bool", 1) X(U16, "u16", 2) X(I16, "i16", 2)             \
+    X(F16, "f16", 2) X(BF16, "bf16", 2) X(U32, "u32", 4) X(I32, "i32", 4) X(F32, "f32", 4)         \
+    X(U64, "u64", 8) X(I64, "i64", 8) X(F64, "f64", 8)
+
+typedef enum acu_dtype {
+    ACU_NO_DTYPE = 0,
+#define ACU_X(id, name, bytes) ACU_##id,
+    ACU_DTYPES(ACU_X)
+#undef ACU_X
+    ACU_DTYPE_COUNT
+} acu_dtype;
+
+ACU_API const char *acu_dtype_name(acu_dtype dtype); /* "f32"; "?" for no dtype */
+ACU_API size_t acu_dtype_bytes(acu_dtype dtype);     /* 0 for no dtype */
+
+/* Up to four dimensions, the last one contiguous in a dense tensor (row-major). */
+#define ACU_MAX_RANK 4
+typedef struct acu_shape {
+    int rank;
+    int64_t dim[ACU_MAX_RANK];
+} acu_shape;
+
+/* ACU_SHAPE(16, 16): one to four extents. */
+#define ACU_SHAPE(...)                                                                             \
+    ((acu_shape){(int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), {__VA_ARGS__}})
+
+ACU_API int64_t acu_shape_elements(acu_shape shape); /* product; -1 where it is no valid shape */
+ACU_API bool acu_shape_equal(acu_shape a, acu_shape b);
+
+typedef struct acu_tensor acu_tensor;
+
+/*
+ * A dense tensor over `buffer`, starting `offset` bytes into it (a multiple of the element size).
+ * The tensor keeps the buffer. No driver call. Errors: SHAPE, DTYPE, LIMIT (buffer too small).
+ */
+ACU_API acu_status acu_tensor_create(acu_buffer *buffer, size_t offset, acu_dtype dtype,
+                                     acu_shape shape, acu_tensor **tensor);
+/* The same with strides, in elements, non-negative. */
+ACU_API acu_status acu_tensor_create_strided(acu_buffer *buffer, size_t offset, acu_dtype dtype,
+                                             acu_shape shape, const int64_t *strides,
+                                             acu_tensor **tensor);
+/* Buffer and tensor in one: device memory, contents undefined (see acu_buffer_create). */
+ACU_API acu_status acu_tensor_alloc(acu_device *device, acu_dtype dtype, acu_shape shape,
+                                    acu_tensor **tensor);
+/* Buffer and tensor in one: page-locked host memory (see acu_buffer_create_pinned). */
+ACU_API acu_status acu_tensor_alloc_pinned(acu_device *device, acu_dtype dtype, acu_shape shape,
+                                           acu_tensor **tensor);
+
+/* A view of elements start[d] .. end[d]-1 in each dimension. Shares storage; no driver call. */
+ACU_API acu_status acu_tensor_slice(acu_tensor *tensor, const int64_t *start, const int64_t *end,
+                                    acu_tensor **view);
+/* A view with another shape of as many elements. Errors: SHAPE (also for a tensor with gaps). */
+ACU_API acu_status acu_tensor_reshape(acu_tensor *tensor, acu_shape shape, acu_tensor **view);
+
+ACU_API acu_dtype acu_tensor_dtype(const acu_tensor *tensor);
+ACU_API acu_shape acu_tensor_shape(const acu_tensor *tensor);
+ACU_API const int64_t *acu_tensor_strides(const acu_tensor *tensor); /* elements, [rank] */
+ACU_API int64_t acu_tensor_elements(const acu_tensor *tensor);
+ACU_API size_t acu_tensor_bytes(const acu_tensor *tensor); /* elements times their size */
+ACU_API bool acu_tensor_dense(const acu_tensor *tensor);   /* row-major without gaps */
+ACU_API acu_buffer *acu_tensor_buffer(const acu_tensor *tensor); /* borrowed */
+ACU_API acu_device *acu_tensor_device(const acu_tensor *tensor); /* borrowed */
+/* First element on the host; NULL for device memory. Wait for work in flight before touching it. */
+ACU_API void *acu_tensor_host(const acu_tensor *tensor);
+/* First element on the device; 0 while an op that will allocate it has not been issued. */
+ACU_API CUdeviceptr acu_tensor_address(const acu_tensor *tensor);
+ACU_API acu_tensor *acu_tensor_retain(acu_tensor *tensor);
+ACU_API void acu_tensor_release(acu_tensor *tensor); /* never blocks; NULL is fine */
+
+ACU_END
+#endif
