@@ -39,7 +39,7 @@ function(acuda_add_ptx target source)
         list(APPEND flags "-D${define}")
     endforeach()
 
-    # Two users of one kernel file share one rule only within a folder; here each has its own.
+    # A kernel file with two users is compiled once.
     get_property(known GLOBAL PROPERTY "acuda_ptx_${ptx}")
     if(NOT known)
         set_property(GLOBAL PROPERTY "acuda_ptx_${ptx}" TRUE)

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+# Shell code that ./demo, ./check and CI share: install what is missing, configure, build.
+# Sourced by bash in the root of the checkout. Needs nothing that a minimal Debian lacks.
+
+say()
+{
+    printf '== %s\n' "$*"
+}
+
+die()
+{
+    printf 'error: %s\n' "$*" >&2
+    exit 1
+}
+
+# Is what Debian's package $1 brings already here, from wherever?
+have_package()
+{
+    case $1 in
+    ninja-build) command -v ninja >/dev/null ;;
+    libc6-dev) [ -e /usr/include/stdio.h ] ;;
+    libcmocka-dev) [ -e /usr/include/cmocka.h ] || [ -e /usr/local/include/cmocka.h ] ;;
+    clang)
+        local name
+        for name in clang clang-19 clang-18 clang-17 clang-16 clang-15 clang-14; do
+            command -v "$name" >/dev/null && return 0
+        done
+        return 1
+        ;;
+    *) command -v "$1" >/dev/null ;;
+    esac
+}
+
+# Run as root; the output is shown only where the command fails.
+as_root_quietly()
+{
+    local log status=0
+    local run=()
+    log=$(mktemp)
+    [ "$(id -u)" = 0 ] || run=(sudo)
+    "${run[@]}" env DEBIAN_FRONTEND=noninteractive "$@" >"$log" 2>&1 </dev/null || status=$?
+    [ $status = 0 ] || cat "$log" >&2
+    rm -f "$log"
+    return $status
+}
+
+# need PACKAGE...: install those that are missing.
+need()
+{
+    local missing=() package
+    for package in "$@"; do
+        have_package "$package" || missing+=("$package")
+    done
+    [ ${#missing[@]} = 0 ] && return 0
+    command -v apt-get >/dev/null ||
+        die "these are missing, and there is no apt-get to install them: ${missing[*]}"
+    [ "$(id -u)" = 0 ] || command -v sudo >/dev/null ||
+        die "these are missing, and only root can install them: ${missing[*]}"
+    say "installing with apt-get: ${missing[*]}"
+    as_root_quietly apt-get -q update || die "apt-get update failed"
+    as_root_quietly apt-get -q -y --no-install-recommends install "${missing[@]}" ||
+        die "apt-get install failed"
+}
+
+# quietly LOG COMMAND...: the output goes to LOG; its end is shown where the command fails.
+quietly()
+{
+    local log=$1
+    shift
+    "$@" >"$log" 2>&1 </dev/null && return 0
+    tail -n 60 "$log" >&2
+    return 1
+}
+
+# build PRESET [TARGET] [-D...]: configure and build in build/PRESET.
+build()
+{
+    local preset=$1 target=${2:-all}
+    local dir=build/$preset start=$SECONDS
+    local options=("${@:3}")
+    mkdir -p "$dir"
+    # A folder that was copied here from elsewhere cannot be used as it is.
+    if [ -e "$dir/CMakeCache.txt" ] &&
+        ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$PWD" "$dir/CMakeCache.txt"; then
+        options+=(--fresh)
+    fi
+    say "building in $dir"
+    quietly "$dir/configure.log" cmake --preset "$preset" "${options[@]}" ||
+        die "configuring failed; all of it: $dir/configure.log"
+    quietly "$dir/build.log" cmake --build "$dir" --target "$target" ||
+        die "building failed; all of it: $dir/build.log"
+    say "built in $((SECONDS - start)) s"
+}
