@@ -20,10 +20,10 @@
 
 #if defined(__GNUC__)
 #define ACU_API __attribute__((visibility("default")))
-#define ACU_PRINTF(format, first) __attribute__((format(printf, format, first)))
+#define ACU_PRINTF(text, first) __attribute__((__format__(__printf__, text, first)))
 #else
 #define ACU_API
-#define ACU_PRINTF(format, first)
+#define ACU_PRINTF(text, first)
 #endif
 
 /*

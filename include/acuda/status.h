@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * What a call returns, and the record that says in words what was wrong.
+ *
+ * ACU_OK is 0. What is not done yet, but did not go wrong either, is positive (ACU_NOT_READY,
+ * ACU_TIMEOUT). Errors are negative, so that `status < 0` asks for an error. Headers name errors
+ * without their prefix: "NOT_FOUND" there is ACU_ERR_NOT_FOUND here.
+ *
+ * A status tells by its scope how much is broken: the call, which changed nothing; the operation,
+ * together with what would have read its results; or the device, with everything on it.
+ */
+#ifndef ACUDA_STATUS_H
+#define ACUDA_STATUS_H
+
+#include <acuda/base.h>
+
+ACU_BEGIN
+
+typedef enum acu_scope {
+    ACU_SCOPE_NONE,      /* nothing is broken */
+    ACU_SCOPE_CALL,      /* the call was refused, and changed nothing */
+    ACU_SCOPE_OPERATION, /* the operation failed; its results must not be read */
+    ACU_SCOPE_DEVICE     /* the device, or the driver, can not be used any more */
+} acu_scope;
+
+/* Every status: X(name, value, scope, text). Values never change their meaning. */
+#define ACU_STATUSES(X)                                                                            \
+    X(ACU_OK, 0, NONE, "success")                                                                  \
+    X(ACU_NOT_READY, 1, NONE, "not complete yet")                                                  \
+    X(ACU_TIMEOUT, 2, NONE, "not complete within the time given")                                  \
+    X(ACU_ERR_INVALID, -1, CALL, "invalid argument")                                               \
+    X(ACU_ERR_SHAPE, -2, CALL, "shapes do not fit")                                                \
+    X(ACU_ERR_DTYPE, -3, CALL, "wrong element type")                                               \
+    X(ACU_ERR_DEVICE, -4, CALL, "on the wrong device")                                             \
+    X(ACU_ERR_ARGUMENTS, -5, CALL, "wrong number or size of kernel arguments")                     \
+    X(ACU_ERR_LIMIT, -6, CALL, "beyond a limit of the device or the kernel")                       \
+    X(ACU_ERR_NO_MEMORY, -7, CALL, "out of host memory")                                           \
+    X(ACU_ERR_NOT_FOUND, -8, CALL, "not found")                                                    \
+    X(ACU_ERR_NOT_SUPPORTED, -9, CALL, "not supported by this driver or device")                   \
+    X(ACU_ERR_NO_DRIVER, -10, CALL, "no CUDA driver that may be used")                             \
+    X(ACU_ERR_BAD_HANDLE, -11, CALL, "not a live handle of this kind")                             \
+    X(ACU_ERR_CONSUMED, -12, CALL, "the operation was taken already")                              \
+    X(ACU_ERR_SHARED, -13, CALL, "others hold it, where sole ownership is needed")                 \
+    X(ACU_ERR_WOULD_WAIT, -14, CALL, "waiting is not allowed here")                                \
+    X(ACU_ERR_WOULD_BLOCK, -15, CALL, "no room for more work in flight")                           \
+    X(ACU_ERR_BUSY, -16, CALL, "in use, or chosen otherwise before")                               \
+    X(ACU_ERR_PTX, -17, CALL, "the driver refused the module's code")                              \
+    X(ACU_ERR_IO, -18, CALL, "a file could not be read")                                           \
+    X(ACU_ERR_CAPTURE, -19, CALL, "not possible while a stream is captured")                       \
+    X(ACU_ERR_DRIVER, -32, OPERATION, "a driver call failed")                                      \
+    X(ACU_ERR_DEVICE_MEMORY, -33, OPERATION, "out of device memory")                               \
+    X(ACU_ERR_DEPENDENCY, -34, OPERATION, "what it depends on failed")                             \
+    X(ACU_ERR_CANCELLED, -35, OPERATION, "cancelled")                                              \
+    X(ACU_ERR_DEADLINE, -36, OPERATION, "its deadline passed")                                     \
+    X(ACU_ERR_CALLBACK, -37, OPERATION, "the program's own function failed")                       \
+    X(ACU_ERR_DEVICE_LOST, -64, DEVICE, "the device was lost to a fault")                          \
+    X(ACU_ERR_FORKED, -65, DEVICE, "CUDA can not be used in the child of a fork")                  \
+    X(ACU_ERR_SHUTDOWN, -66, DEVICE, "the driver is shutting down with the process")
+
+typedef enum acu_status {
+#define ACU_STATUS_ENUMERATE(name, value, scope, text) name = (value),
+    ACU_STATUSES(ACU_STATUS_ENUMERATE)
+#undef ACU_STATUS_ENUMERATE
+} acu_status;
+
+/* "ACU_ERR_SHAPE", "shapes do not fit", and how much is broken. For a number that is no status:
+ * "ACU_ERR_?", "unknown status", ACU_SCOPE_CALL. The strings are static. Nothing here blocks. */
+ACU_API const char *acu_status_name(acu_status status);
+ACU_API const char *acu_status_text(acu_status status);
+ACU_API acu_scope acu_status_scope(acu_status status);
+
+#define ACU_ERROR_MESSAGE 384 /* bytes, with the terminating NUL; longer messages are cut */
+#define ACU_ERROR_OP 48
+
+/*
+ * The record of one failure. Fields that do not apply are 0, NULL or "". The strings that are
+ * pointers are static or belong to the program (`file`), so that a record may be copied and kept.
+ */
+typedef struct acu_error {
+    acu_status status;
+    unsigned driver_result;    /* the CUresult of the driver call that failed */
+    const char *driver_name;   /* its name, "CUDA_ERROR_ILLEGAL_ADDRESS" */
+    const char *driver_call;   /* the call, "cuLaunchKernel" */
+    int device;                /* ordinal; -1: no device in particular */
+    char op[ACU_ERROR_OP];     /* the operation's name or kind */
+    const char *file;          /* where the program made the operation */
+    int line;
+    char message[ACU_ERROR_MESSAGE]; /* what was wrong, for the program's author to act on */
+} acu_error;
+
+/*
+ * The record of the last call of acuda's that failed on this thread. Never NULL; its status is
+ * ACU_OK before a first failure. Later calls that succeed leave it as it is, the next failure
+ * overwrites it; valid as long as the thread. Failures of submissions are on their futures
+ * (acu_future_error).
+ */
+ACU_API const acu_error *acu_last_error(void);
+
+/*
+ * The record in one line, as snprintf would write it: cut to `size` bytes, always terminated where
+ * size > 0; returns the length of the whole. For example:
+ *   saxpy.c:20: launch of saxpy on device 0: cuLaunchKernel: CUDA_ERROR_ILLEGAL_ADDRESS (700):
+ *   the device was lost to a fault: ...
+ */
+ACU_API size_t acu_error_describe(const acu_error *error, char *buffer, size_t size);
+
+ACU_END
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The thread's error record. */
+#include "base/error.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Owned by its thread alone: no locks, no atomics. */
+static _Thread_local acu_error record = {.device = -1};
+
+const acu_error *acu_last_error(void)
+{
+    return &record;
+}
+
+acu_error *acui_error(void)
+{
+    return &record;
+}
+
+acu_status acui_error_restore(const acu_error *error)
+{
+    if (error != &record)
+        record = *error;
+    return error->status;
+}
+
+acu_status acui_fail_v(acu_status status, const char *format, va_list args)
+{
+    if (acu_status_scope(status) == ACU_SCOPE_NONE)
+        return status;
+    /* Written aside first: the arguments may point into the record. */
+    char message[ACU_ERROR_MESSAGE];
+    if (vsnprintf(message, sizeof message, format, args) < 0)
+        message[0] = '\0';
+    record = (acu_error){.status = status, .device = -1};
+    memcpy(record.message, message, sizeof message);
+    return status;
+}
+
+acu_status acui_fail(acu_status status, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    acui_fail_v(status, format, args);
+    va_end(args);
+    return status;
+}
+
+acu_status acui_fail_at(acu_status status, acu_site site, const char *op, int device,
+                        const char *format, ...)
+{
+    char name[ACU_ERROR_OP];
+    snprintf(name, sizeof name, "%s", op ? op : "");
+    va_list args;
+    va_start(args, format);
+    acui_fail_v(status, format, args);
+    va_end(args);
+    if (acu_status_scope(status) == ACU_SCOPE_NONE)
+        return status;
+    memcpy(record.op, name, sizeof name);
+    record.file = site.file;
+    record.line = site.line;
+    record.device = device;
+    return status;
+}

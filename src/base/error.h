@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * How acuda's own code reports a failure: one call fills the thread's record and returns the
+ * status, so that it stands in a return statement. Driver calls are reported by driver/result.h.
+ */
+#ifndef ACUI_BASE_ERROR_H
+#define ACUI_BASE_ERROR_H
+
+#include <acuda/status.h>
+
+#include <stdarg.h>
+
+/* Start the thread's record anew for `status`, with a message; returns `status`. ACU_OK and the
+ * states (ACU_NOT_READY, ACU_TIMEOUT) are no failures: they leave the record as it is. */
+ACU_PRINTF(2, 3) acu_status acui_fail(acu_status status, const char *format, ...);
+ACU_PRINTF(2, 0) acu_status acui_fail_v(acu_status status, const char *format, va_list args);
+
+/* The same with a place in the program, an operation's name (NULL: none) and a device (-1: none). */
+ACU_PRINTF(5, 6) acu_status acui_fail_at(acu_status status, acu_site site, const char *op,
+                                         int device, const char *format, ...);
+
+/* The thread's record, to add to it after acui_fail. */
+acu_error *acui_error(void);
+
+/* Make a kept record the thread's own (that of a failed op, a future, a device); its status. */
+acu_status acui_error_restore(const acu_error *error);
+
+#endif
