@@ -1,0 +1,37 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT OR Apache-2.0
+# An installed acuda is found by other builds: with CMake's find_package and with pkg-config.
+set -euo pipefail
+command -v cmake >/dev/null && command -v ninja >/dev/null && command -v gcc >/dev/null || exit 77
+grep -qE '^ACUDA_SANITIZE:STRING=.+' "$1/CMakeCache.txt" && exit 77
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+cmake --install "$1" --prefix "$work/usr" >"$work/log"
+mkdir "$work/user"
+cat >"$work/user/main.c" <<'END'
+#include <acuda/acuda.h>
+int main(void) { return acu_dtype_bytes(ACU_F32) == 4 ? 0 : 1; }
+END
+cat >"$work/user/CMakeLists.txt" <<'END'
+cmake_minimum_required(VERSION 3.25)
+project(user C)
+find_package(acuda 0.1 REQUIRED)
+add_executable(shared main.c)
+target_link_libraries(shared acuda::acuda)
+add_executable(static main.c)
+target_link_libraries(static acuda::acuda_static)
+END
+cmake -G Ninja -S "$work/user" -B "$work/user/build" -DCMAKE_PREFIX_PATH="$work/usr" >>"$work/log"
+cmake --build "$work/user/build" >>"$work/log" || { cat "$work/log" && exit 1; }
+"$work/user/build/shared"
+"$work/user/build/static"
+
+# The prefix of an installation to a temporary place is not in acuda.pc: it is given here.
+if command -v pkg-config >/dev/null; then
+    pc=$(dirname "$(find "$work/usr" -name acuda.pc)")
+    # shellcheck disable=SC2046 # flags are words
+    gcc "$work/user/main.c" -o "$work/user/by-pc" -Wl,-rpath,"$pc/.." \
+        $(PKG_CONFIG_PATH=$pc pkg-config --define-variable=prefix="$work/usr" --cflags --libs acuda)
+    "$work/user/by-pc"
+fi
