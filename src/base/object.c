@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Handles: reference counts, and telling released ones from live ones. */
+#include "base/object.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+
+#include <pthread.h>
+#include <stdio.h>
+
+#define LIVE 0xACDA0000u
+#define DEAD 0xDEAD0000u
+#define ASIDE 256 /* released objects kept aside: a few tens of KiB */
+
+static _Atomic(size_t) live[ACU_OBJECT_KIND_COUNT];
+
+static struct {
+    pthread_mutex_t lock;
+    void *kept[ASIDE];
+    size_t next;
+} aside = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static const char *const words[] = {
+#define ACU_X(id, word) word,
+    ACU_OBJECT_KINDS(ACU_X)
+#undef ACU_X
+};
+
+void *acui_object_new(acu_object_kind kind, size_t bytes)
+{
+    acui_object *object = acui_alloc(bytes);
+    if (!object)
+        return NULL;
+    atomic_store_explicit(&object->tag, LIVE | (uint32_t)kind, memory_order_relaxed);
+    atomic_store_explicit(&object->refs, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&live[kind], 1, memory_order_relaxed);
+    return object;
+}
+
+void *acui_object_retain(void *object)
+{
+    if (object)
+        atomic_fetch_add_explicit(&((acui_object *)object)->refs, 1, memory_order_relaxed);
+    return object;
+}
+
+bool acui_object_drop(void *object)
+{
+    /* Release: what this holder wrote is visible to the one who cleans up; acquire: to us. */
+    return atomic_fetch_sub_explicit(&((acui_object *)object)->refs, 1, memory_order_acq_rel) == 1;
+}
+
+bool acui_object_try_retain(void *object)
+{
+    _Atomic(uint32_t) *refs = &((acui_object *)object)->refs;
+    uint32_t now = atomic_load_explicit(refs, memory_order_relaxed);
+    while (now > 0)
+        if (atomic_compare_exchange_weak_explicit(refs, &now, now + 1, memory_order_acquire,
+                                                  memory_order_relaxed))
+            return true;
+    return false;
+}
+
+uint32_t acui_object_refs(const void *object)
+{
+    return atomic_load_explicit(&((const acui_object *)object)->refs, memory_order_acquire);
+}
+
+void acui_object_free(void *object)
+{
+    acui_object *o = object;
+    uint32_t kind = atomic_load_explicit(&o->tag, memory_order_relaxed) & 0xFFFFu;
+    atomic_store_explicit(&o->tag, DEAD | kind, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&live[kind], 1, memory_order_relaxed);
+    pthread_mutex_lock(&aside.lock);
+    void *oldest = aside.kept[aside.next];
+    aside.kept[aside.next] = object;
+    aside.next = (aside.next + 1) % ASIDE;
+    pthread_mutex_unlock(&aside.lock);
+    acui_free(oldest);
+}
+
+void acui_object_flush(void)
+{
+    pthread_mutex_lock(&aside.lock);
+    for (size_t i = 0; i < ASIDE; i++) {
+        acui_free(aside.kept[i]);
+        aside.kept[i] = NULL;
+    }
+    pthread_mutex_unlock(&aside.lock);
+}
+
+bool acui_object_is(const void *object, acu_object_kind kind)
+{
+    return object && atomic_load_explicit(&((const acui_object *)object)->tag,
+                                          memory_order_relaxed) == (LIVE | (uint32_t)kind);
+}
+
+acu_status acui_object_check(const void *object, acu_object_kind kind, const char *function)
+{
+    if (acui_object_is(object, kind))
+        return ACU_OK;
+    if (!object)
+        return acui_fail(ACU_ERR_INVALID, "%s: the %s is NULL", function, words[kind]);
+    uint32_t tag = atomic_load_explicit(&((const acui_object *)object)->tag, memory_order_relaxed);
+    uint32_t other = tag & 0xFFFFu;
+    if ((tag & 0xFFFF0000u) == DEAD && other < ACU_OBJECT_KIND_COUNT)
+        return acui_fail(ACU_ERR_BAD_HANDLE, "%s: this %s was released already", function,
+                         words[other]);
+    if ((tag & 0xFFFF0000u) == LIVE && other < ACU_OBJECT_KIND_COUNT)
+        return acui_fail(ACU_ERR_INVALID, "%s: wants a %s, got a %s", function, words[kind],
+                         words[other]);
+    return acui_fail(ACU_ERR_BAD_HANDLE, "%s: this is no %s, or one released long ago", function,
+                     words[kind]);
+}
+
+size_t acu_debug_live(acu_object_kind kind)
+{
+    return (unsigned)kind < ACU_OBJECT_KIND_COUNT
+               ? atomic_load_explicit(&live[kind], memory_order_relaxed)
+               : 0;
+}
+
+size_t acu_debug_live_report(char *text, size_t bytes)
+{
+    size_t used = 0, total = 0;
+    if (bytes)
+        text[0] = 0;
+    for (int kind = 0; kind < ACU_OBJECT_KIND_COUNT; kind++) {
+        size_t n = acu_debug_live((acu_object_kind)kind);
+        total += n;
+        if (n && used < bytes) {
+            int w = snprintf(text + used, bytes - used, "%s: %zu\n", words[kind], n);
+            used += w > 0 ? (size_t)w : 0;
+        }
+    }
+    return total;
+}

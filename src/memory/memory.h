@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Inside of buffers and tensors.
+ *
+ * A buffer that an op will allocate exists before its memory: handles and plans refer to it, and
+ * the engine allocates it on the stream that first writes it. What is in flight holds buffers, so
+ * when the last reference goes, no work uses the memory any more and it is freed at once.
+ */
+#ifndef ACUI_MEMORY_MEMORY_H
+#define ACUI_MEMORY_MEMORY_H
+
+#include "device/device.h"
+#include "memory/access.h"
+
+#include <acuda/memory.h>
+#include <acuda/tensor.h>
+
+struct acu_buffer {
+    acui_object object;
+    acu_device *device; /* retained */
+    acu_memory_kind kind;
+    size_t bytes;
+    _Atomic(CUdeviceptr) address; /* 0: not allocated yet; for host memory the device's view of it */
+    void *host;                   /* pinned and wrapped host memory */
+    acu_stream *stream; /* allocated on, retained: freed in its order; NULL: allocated by cuMemAlloc */
+    acu_user user;      /* of wrapped memory */
+    bool registered;    /* cuMemHostRegister was done here */
+    _Atomic(uint32_t) tensors; /* tensors over it: 1 is needed for sole ownership */
+    acui_accesses accesses;    /* who reads and writes it; the order lock */
+};
+
+struct acu_tensor {
+    acui_object object;
+    acu_buffer *buffer; /* retained */
+    size_t offset;      /* bytes */
+    acu_dtype dtype;
+    acu_shape shape;
+    int64_t strides[ACU_MAX_RANK]; /* elements */
+    bool dense;
+};
+
+/* A buffer whose memory is allocated later, by acui_buffer_allocate. */
+acu_status acui_buffer_planned(acu_device *device, size_t bytes, acu_buffer **buffer);
+/* Allocate a planned buffer in the order of `stream` (cuMemAllocFromPoolAsync; cuMemAlloc where the
+ * device has no pools). Caller has entered the device. Out of memory: DEVICE_MEMORY in numbers. */
+acu_status acui_buffer_allocate(acu_buffer *buffer, acu_stream *stream);
+
+/* First and one past the last byte that the tensor's elements occupy in its buffer. */
+void acui_tensor_range(const acu_tensor *tensor, uint64_t *begin, uint64_t *end);
+/* Only this handle, and no other view of the buffer, exists. */
+bool acui_tensor_sole(const acu_tensor *tensor);
+/* A dense tensor over a new planned buffer. */
+acu_status acui_tensor_planned(acu_device *device, acu_dtype dtype, acu_shape shape,
+                               acu_tensor **tensor);
+/* "f32 [16, 4]" for messages, into text (at least 96 bytes); returns it. */
+const char *acui_tensor_words(const acu_tensor *tensor, char *text);
+const char *acui_shape_words(acu_shape shape, char *text); /* "[16, 4]" */
+/* ACU_OK if `shape` is valid: rank 1..4, extents >= 1, bytes fit; else fails with SHAPE or DTYPE.
+ * *bytes may be NULL. */
+acu_status acui_shape_check(acu_shape shape, acu_dtype dtype, size_t *bytes);
+
+#endif
