@@ -5,7 +5,7 @@
  *
  * A kernel takes an acu_tile<T> where the host passes a partition of a tensor of T:
  *
- *     // y = a x + y. Host: acu_launch(saxpy, ACU_BLOCK(256), acu_out(y), acu_f32(2), acu_in(x)),
+ *     // y = a x + y. Host: acu_launch(saxpy, ACU_BLOCK(256), acu_inout(y), acu_f32(2), acu_in(x)),
  *     // with y a partition of a vector and x a whole vector of the same length.
  *     extern "C" __global__ void saxpy(acu_tile<float> y, float a, const float *x)
  *     {
@@ -224,7 +224,7 @@ template <typename T, int Rank = 0> struct acu_tile {
         return from_xyz(blockDim.x, blockDim.y, blockDim.z, dimension, rank());
     }
 
-private:
+  private:
     /* Choices, not indexing: a parameter that is indexed at run time is copied to local memory. */
     template <typename V> __device__ static index_type pick(const V *values, int dimension)
     {
@@ -265,8 +265,8 @@ private:
     {
 #ifdef ACU_TILE_CHECK
         if (indices != (int)param.rank || !is_inside) {
-            printf("acu_tile: block (%u, %u, %u), thread (%u, %u, %u): %s\n", blockIdx.x, blockIdx.y,
-                   blockIdx.z, threadIdx.x, threadIdx.y, threadIdx.z,
+            printf("acu_tile: block (%u, %u, %u), thread (%u, %u, %u): %s\n", blockIdx.x,
+                   blockIdx.y, blockIdx.z, threadIdx.x, threadIdx.y, threadIdx.z,
                    is_inside ? "an access with the wrong number of indices for the partition's rank"
                              : "an access outside the block's tile");
             __trap();
