@@ -9,6 +9,10 @@ function(acuda_add_program target source folder)
     add_executable(${target} "${source}")
     set_target_properties(${target} PROPERTIES OUTPUT_NAME "${stem}"
         RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/${folder}")
+    # Relative, so that a build folder can be carried elsewhere.
+    cmake_path(RELATIVE_PATH CMAKE_BINARY_DIR BASE_DIRECTORY "${CMAKE_BINARY_DIR}/${folder}"
+        OUTPUT_VARIABLE up)
+    set_target_properties(${target} PROPERTIES BUILD_RPATH "$ORIGIN/${up}/lib")
     target_link_libraries(${target} PRIVATE ${arg_LIBRARIES} Threads::Threads)
     cmake_path(REPLACE_EXTENSION source cu OUTPUT_VARIABLE kernels)
     if(EXISTS "${kernels}")
