@@ -29,7 +29,8 @@ function(acuda_add_ptx target source)
     file(MAKE_DIRECTORY "${CMAKE_BINARY_DIR}/ptx/${folder}")
 
     set(prelude "${_acuda_root}/kernels/prelude.cuh")
-    set(flags -x cuda -std=c++17 --cuda-device-only --cuda-gpu-arch=${ACUDA_PTX_ARCH}
+    # A toolkit that happens to be installed does not change what comes out: clang looks in vain.
+    set(flags --cuda-path=/nonexistent -x cuda -std=c++17 --cuda-device-only --cuda-gpu-arch=${ACUDA_PTX_ARCH}
         -nocudainc -nocudalib -Xclang -target-feature -Xclang +${ACUDA_PTX_FEATURE}
         -Wall -Wextra -I "${_acuda_root}/include" -I "${_acuda_root}/kernels" -O3)
     if(EXISTS "${prelude}")
