@@ -29,7 +29,7 @@ typedef enum ptx_type {
 #define X(name, text, bits, class) PTX_##name,
     PTX_TYPE_LIST(X)
 #undef X
-    PTX_TYPE_COUNT
+        PTX_TYPE_COUNT
 } ptx_type;
 
 /* NONE in an instruction means the generic address space. */
@@ -38,7 +38,7 @@ typedef enum ptx_space {
 #define X(name, text) PTX_SPACE_##name,
     PTX_SPACE_LIST(X)
 #undef X
-    PTX_SPACE_COUNT
+        PTX_SPACE_COUNT
 } ptx_space;
 
 typedef enum ptx_op {
@@ -46,7 +46,7 @@ typedef enum ptx_op {
 #define X(name, text) PTX_OP_##name,
     PTX_OP_LIST(X)
 #undef X
-    PTX_OP_COUNT
+        PTX_OP_COUNT
 } ptx_op;
 
 typedef enum ptx_mod {
@@ -54,7 +54,7 @@ typedef enum ptx_mod {
 #define X(name, text) PTX_MOD_##name,
     PTX_MOD_LIST(X)
 #undef X
-    PTX_MOD_COUNT
+        PTX_MOD_COUNT
 } ptx_mod;
 
 typedef enum ptx_special {
@@ -62,19 +62,19 @@ typedef enum ptx_special {
 #define X(name, text, type) PTX_SPECIAL_##name,
     PTX_SPECIAL_LIST(X)
 #undef X
-    PTX_SPECIAL_ENVREG, /* %envreg0 to %envreg31: ptx_operand.value is the number */
-    PTX_SPECIAL_PM,     /* %pm0 to %pm7 (and %pm0_64 to %pm7_64), likewise */
+        PTX_SPECIAL_ENVREG, /* %envreg0 to %envreg31: ptx_operand.value is the number */
+    PTX_SPECIAL_PM,         /* %pm0 to %pm7 (and %pm0_64 to %pm7_64), likewise */
     PTX_SPECIAL_COUNT
 } ptx_special;
 
-const char *ptx_type_name(ptx_type type);       /* "u32" */
-unsigned ptx_type_bits(ptx_type type);          /* 32; 1 for .pred */
-unsigned ptx_type_bytes(ptx_type type);         /* bytes in memory, 0 for .pred and sub-byte types */
+const char *ptx_type_name(ptx_type type); /* "u32" */
+unsigned ptx_type_bits(ptx_type type);    /* 32; 1 for .pred */
+unsigned ptx_type_bytes(ptx_type type);   /* bytes in memory, 0 for .pred and sub-byte types */
 bool ptx_type_is_float(ptx_type type);
-bool ptx_type_is_signed(ptx_type type);         /* signed integer */
-const char *ptx_space_name(ptx_space space);    /* "shared" */
-const char *ptx_op_name(ptx_op op);             /* "mad" */
-const char *ptx_mod_name(ptx_mod mod);          /* "wide" */
+bool ptx_type_is_signed(ptx_type type);      /* signed integer */
+const char *ptx_space_name(ptx_space space); /* "shared" */
+const char *ptx_op_name(ptx_op op);          /* "mad" */
+const char *ptx_mod_name(ptx_mod mod);       /* "wide" */
 const char *ptx_special_name(ptx_special special);
 ptx_type ptx_special_type(ptx_special special); /* what reading it gives */
 
@@ -92,13 +92,13 @@ typedef enum ptx_linkage {
 
 /* An address inside an initializer: add it into the image once addresses are known. */
 typedef struct ptx_reloc {
-    size_t offset;                       /* place in the image */
-    unsigned bytes;                      /* width written there, 1 to 8 */
-    unsigned shift;                      /* right shift applied to the address first (mask operator) */
-    const struct ptx_var *var;           /* one of these two */
+    size_t offset;             /* place in the image */
+    unsigned bytes;            /* width written there, 1 to 8 */
+    unsigned shift;            /* right shift applied to the address first (mask operator) */
+    const struct ptx_var *var; /* one of these two */
     const struct ptx_function *function;
     int64_t addend;
-    bool generic;                        /* generic(): convert to a generic address first */
+    bool generic; /* generic(): convert to a generic address first */
 } ptx_reloc;
 
 /*
@@ -113,20 +113,20 @@ typedef struct ptx_reloc {
  */
 typedef struct ptx_var {
     const char *name;
-    ptx_space space;   /* CONST GLOBAL LOCAL PARAM SHARED; REG for register parameters of a .func;
+    ptx_space space; /* CONST GLOBAL LOCAL PARAM SHARED; REG for register parameters of a .func;
                           TEX for old-style texture references */
-    ptx_type type;     /* of an element */
-    uint8_t vector;    /* 1, or 2 or 4 for .v2 and .v4 */
+    ptx_type type;   /* of an element */
+    uint8_t vector;  /* 1, or 2 or 4 for .v2 and .v4 */
     ptx_linkage linkage;
-    bool dynamic;      /* .extern .shared array without a size: the launch's dynamic memory */
-    bool managed;      /* .attribute(.managed) */
+    bool dynamic; /* .extern .shared array without a size: the launch's dynamic memory */
+    bool managed; /* .attribute(.managed) */
     bool is_array;
-    uint32_t align;    /* bytes */
+    uint32_t align; /* bytes */
     uint32_t line;
-    uint64_t bytes;    /* whole size; 0 where dynamic or of unknown size */
+    uint64_t bytes; /* whole size; 0 where dynamic or of unknown size */
     uint64_t offset;
-    uint32_t reg;      /* first register of a .reg parameter, else PTX_NO_INDEX */
-    uint32_t index;    /* place in module->vars for .global, .const, else PTX_NO_INDEX */
+    uint32_t reg;   /* first register of a .reg parameter, else PTX_NO_INDEX */
+    uint32_t index; /* place in module->vars for .global, .const, else PTX_NO_INDEX */
 
     const unsigned char *init; /* `bytes` long; NULL: zero */
     const ptx_reloc *relocs;
@@ -161,14 +161,14 @@ struct ptx_operand {
     ptx_operand_kind kind;
     ptx_operand_kind base; /* MEMORY only */
     ptx_special special;
-    ptx_mod selector;      /* OTHER (0): none, else BYTE0..BYTE3, HALF0, HALF1 */
+    ptx_mod selector; /* OTHER (0): none, else BYTE0..BYTE3, HALF0, HALF1 */
     bool negated;
-    bool is_unsigned;      /* the constant has type .u64 (else .s64): U suffix or too large */
-    uint8_t float_bits;    /* 32 for 0f, 64 for 0d and decimal */
+    bool is_unsigned;   /* the constant has type .u64 (else .s64): U suffix or too large */
+    uint8_t float_bits; /* 32 for 0f, 64 for 0d and decimal */
     uint32_t reg;
     uint32_t target;
-    uint32_t count;        /* of items */
-    uint64_t value;        /* INTEGER; FLOAT: bits of `number` in float_bits */
+    uint32_t count; /* of items */
+    uint64_t value; /* INTEGER; FLOAT: bits of `number` in float_bits */
     int64_t offset;
     double number;
     const ptx_var *var;
@@ -182,16 +182,16 @@ typedef struct ptx_targets {
     const char *name;
     uint32_t line;
     uint32_t count;
-    const uint32_t *labels;                       /* instruction indices */
+    const uint32_t *labels; /* instruction indices */
     const struct ptx_function *const *functions;
-    const struct ptx_function *prototype;         /* parameters only, no body */
+    const struct ptx_function *prototype; /* parameters only, no body */
 } ptx_targets;
 
 /* The lists of a call. In `operands` of the instruction stands only the callee. */
 typedef struct ptx_call {
     const ptx_operand *returns; /* REG, VAR (.param) or SINK */
     uint32_t return_count;
-    const ptx_operand *args;    /* REG, VAR (.param), INTEGER, FLOAT */
+    const ptx_operand *args; /* REG, VAR (.param), INTEGER, FLOAT */
     uint32_t arg_count;
     const struct ptx_function *callee; /* NULL where indirect */
     const ptx_targets *targets;        /* of an indirect call */
@@ -203,7 +203,7 @@ typedef struct ptx_call {
 typedef struct ptx_inst {
     ptx_op op;
     uint8_t type_count, mod_count;
-    uint8_t vector;                /* 1, or 2, 4, 8 */
+    uint8_t vector; /* 1, or 2, 4, 8 */
     bool guard_negated;
     uint8_t types[PTX_INST_TYPES]; /* ptx_type, in the order written: cvt.f32.s32 has F32, S32 */
     uint8_t mods[PTX_INST_MODS];   /* ptx_mod, in the order written */
@@ -214,8 +214,8 @@ typedef struct ptx_inst {
     uint32_t loc;                  /* index in module->locs, or PTX_NO_INDEX */
     uint32_t operand_count;
     const ptx_operand *operands;
-    const ptx_call *call;          /* OP_CALL only */
-    const char *name;              /* as written: "mad.lo.s32" */
+    const ptx_call *call; /* OP_CALL only */
+    const char *name;     /* as written: "mad.lo.s32" */
 } ptx_inst;
 
 bool ptx_inst_has(const ptx_inst *inst, ptx_mod mod);
@@ -273,7 +273,8 @@ typedef struct ptx_function {
     uint32_t var_count;
     uint64_t local_bytes;
     uint32_t local_align;
-    uint64_t param_frame; /* bytes that this function's parameters, returns and .param variables take */
+    uint64_t
+        param_frame; /* bytes that this function's parameters, returns and .param variables take */
 
     /* kernel: shared memory of all variables that it or a function it may call names */
     uint64_t shared_bytes;          /* static */
