@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * The CUDA driver that acuda runs on: which one was chosen and why, and its entry points for calls
+ * that acuda does not wrap. Neither CUDA's headers nor linking with libcuda are needed.
+ *
+ *     const acu_driver_table *cu;
+ *     if (acu_driver_open(NULL, &cu) == ACU_OK) {
+ *         int bytes;
+ *         unsigned result = cu->DeviceGetAttribute(&bytes, ACU_CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, 0);
+ *         ...
+ *     }
+ *
+ * A process uses one driver. It is chosen by the first acu_driver_open, which acu_open makes for
+ * programs that do not call it themselves:
+ *
+ *   1. What is asked for explicitly: by the program in `request`, else by the user in the
+ *      environment variable ACUDA_DRIVER. "gpu": libcuda.so.1 of the system. "software": the
+ *      software device that is built in. Anything with a slash: the path of a driver library. If
+ *      that one can not be used, the open fails.
+ *   2. Otherwise the system's libcuda.so.1, if it is there and has a device.
+ *   3. Otherwise the software device, but only if the program (`allow_software`) or the user
+ *      (ACUDA_ALLOW_SOFTWARE=1) allows it.
+ *
+ * "Has no device" is libcuda.so.1 missing, cuInit answering CUDA_ERROR_NO_DEVICE, or a count of 0.
+ * Every other failure of a driver that is there is an error, never a reason to fall back: a broken
+ * GPU driver must not turn into a slow program.
+ *
+ * Entry points are resolved one by one, by name, together with the version that brought them.
+ * Nothing newer than CUDA 11.4 is needed. A call that the driver does not have answers
+ * CUDA_ERROR_NOT_SUPPORTED; acu_driver_has tells before. ACUDA_DRIVER_MAX=11.4 in the environment,
+ * or `max_version`, hides what is newer, so that a program can be tested as on an older driver.
+ *
+ * Every function here may be called from any thread. Only acu_driver_open blocks.
+ */
+#ifndef ACUDA_DRIVER_H
+#define ACUDA_DRIVER_H
+
+#include <acuda/base.h>
+#include <acuda/driver_abi.h>
+#include <acuda/driver_calls.h>
+#include <acuda/status.h>
+
+ACU_BEGIN
+
+/* ---- the table ------------------------------------------------------------------------------ */
+
+/*
+ * The entry points, under CUDA's names without "cu": cu->StreamCreate is cuStreamCreate. What they
+ * do, whether they block, and what they answer (a CUresult, 0 is success) is CUDA's to say. They
+ * go through counting and fault injection (below), at the cost of one load while neither is used.
+ * Where a form of a call has a suffix for its version, driver_calls.h tells which one it is.
+ */
+typedef struct acu_driver_table {
+#define ACU_DRIVER_FIELD(name, symbol, since, effect, kind, params, args) unsigned(*name) params;
+    ACU_DRIVER_CALLS(ACU_DRIVER_FIELD)
+#undef ACU_DRIVER_FIELD
+} acu_driver_table;
+
+/* The same entry points as numbers: ACU_CALL_StreamCreate. */
+typedef enum acu_driver_call {
+    ACU_CALL_ANY = -1, /* in acu_driver_fault: whichever call */
+#define ACU_DRIVER_NUMBER(name, symbol, since, effect, kind, params, args) ACU_CALL_##name,
+    ACU_DRIVER_CALLS(ACU_DRIVER_NUMBER)
+#undef ACU_DRIVER_NUMBER
+    ACU_CALL_COUNT
+} acu_driver_call;
+
+/* ---- choosing ------------------------------------------------------------------------------- */
+
+/* Zero-initialise, set `size`, change what you need. */
+typedef struct acu_driver_options {
+    size_t size;         /* sizeof(acu_driver_options) */
+    const char *request; /* "gpu", "software", or a path with a slash; NULL: see above */
+    bool allow_software; /* without a GPU, use the software device */
+    int max_version;     /* hide entry points newer than this (11040: CUDA 11.4); 0: none */
+} acu_driver_options;
+
+/*
+ * Choose the driver, load it and start it, if that was not done yet, and give its table in *table
+ * (may be NULL). `options` NULL: all defaults. Once a driver is chosen, further opens give the same
+ * table whatever they allow, unless they ask explicitly for another one. An open that fails leaves
+ * nothing chosen: it can be tried again.
+ *
+ * Blocks: the first time, while the driver starts (a fifth of a second on a GPU), and while another
+ * thread does that. Driver: cuDriverGetVersion, cuInit, cuDeviceGetCount. Retains no context.
+ * Errors: NO_DRIVER (what was looked for, what was found, and what would allow the software
+ * device), DRIVER (a driver that is there fails), NOT_SUPPORTED (a driver older than CUDA 11.4),
+ * INVALID (a malformed option or environment variable), BUSY (another driver is in use), FORKED (in
+ * the child of a process that had opened a driver).
+ */
+ACU_API acu_status acu_driver_open(const acu_driver_options *options,
+                                   const acu_driver_table **table);
+
+/* The table of the chosen driver; NULL before a choice. Static: valid as long as the process. */
+ACU_API const acu_driver_table *acu_driver(void);
+
+typedef struct acu_driver_info {
+    bool software;     /* a software device, built in or as a stand-in for libcuda.so.1 */
+    int version;       /* CUDA version of the driver: 12040 is 12.4 */
+    int max_version;   /* entry points newer than this are hidden; 0: none */
+    int devices;
+    int calls;         /* entry points that can be called, of ACU_CALL_COUNT */
+    const char *path;  /* of the library; NULL for the software device that is built in */
+} acu_driver_info;
+
+/* Facts about the chosen driver, fixed by the open; NULL before a choice. Static. */
+ACU_API const acu_driver_info *acu_driver_info_of(void);
+
+/*
+ * In words, a few lines: which driver, its library and version, why it and not another, which entry
+ * points it lacks and what acuda does without them. Before a choice, or after a failed open: what
+ * stood in the way. Written as snprintf would: cut to `size` bytes, terminated where size > 0;
+ * returns the length of the whole.
+ */
+ACU_API size_t acu_driver_describe(char *buffer, size_t size);
+
+/* Whether the chosen driver has the call. False before a choice, and for a number that is none. */
+ACU_API bool acu_driver_has(acu_driver_call call);
+
+/* "cuMemAlloc_v2" for ACU_CALL_MemAlloc; "?" for a number that is none. */
+ACU_API const char *acu_driver_call_name(acu_driver_call call);
+/* The CUDA version that brought the call: 12040 for cuFuncGetParamInfo; 0 for none. */
+ACU_API int acu_driver_call_since(acu_driver_call call);
+/* By exported name ("cuMemAlloc_v2") or by field name ("MemAlloc"); ACU_CALL_ANY: not listed. */
+ACU_API acu_driver_call acu_driver_call_find(const char *name);
+
+/* "CUDA_ERROR_OUT_OF_MEMORY" for 2; "CUDA_ERROR_?" for a number that is none. Static strings. */
+ACU_API const char *acu_driver_result_name(unsigned result);
+
+/* ---- counting ------------------------------------------------------------------------------- */
+
+/* Kinds of driver objects: ACU_DRIVER_KIND_STREAM, ... */
+typedef enum acu_driver_kind {
+#define ACU_DRIVER_KIND(name, text) ACU_DRIVER_KIND_##name,
+    ACU_DRIVER_KINDS(ACU_DRIVER_KIND)
+#undef ACU_DRIVER_KIND
+    ACU_DRIVER_KIND_NONE /* their number, too */
+} acu_driver_kind;
+
+/*
+ * Objects that were made through the table and not destroyed through it: creations minus
+ * destructions that succeeded. What a context takes with it when it is destroyed or reset stays
+ * counted. Always on.
+ */
+ACU_API int64_t acu_driver_live(acu_driver_kind kind);
+
+/* Destructions of the kind that fault injection made to fail: their objects may still live. */
+ACU_API int64_t acu_driver_spared(acu_driver_kind kind);
+
+/* Fill `text` with one line for each kind that has live objects, naming those whose destruction
+ * was made to fail; cut to `bytes`, terminated. Returns the number of live objects. */
+ACU_API size_t acu_driver_live_report(char *text, size_t bytes);
+
+/*
+ * Count calls: true starts anew from 0, false stops and keeps the counts. With it a test learns
+ * every call that a program makes, in order to make each of them fail in turn.
+ */
+ACU_API void acu_driver_count_calls(bool on);
+/* Calls counted, those made to fail included. ACU_CALL_ANY: of all entry points. */
+ACU_API uint64_t acu_driver_calls(acu_driver_call call);
+
+/* ---- making calls fail ---------------------------------------------------------------------- */
+
+/* Zero-initialise, set `size`, change what you need. */
+typedef struct acu_driver_fault {
+    size_t size;          /* sizeof(acu_driver_fault) */
+    acu_driver_call call; /* which call, or ACU_CALL_ANY */
+    uint64_t nth;         /* 1: the next one; 0 counts as 1 */
+    bool from_then_on;    /* that one and all after it; else that one only */
+    unsigned result;      /* what it answers; 0: CUDA_ERROR_UNKNOWN */
+} acu_driver_fault;
+
+/*
+ * From now on, in all threads, the n-th such call through the table is not made but answers
+ * `result`. Replaces an earlier fault and counts anew. May be set before the driver is opened.
+ * Errors: INVALID (size, or a call that is none).
+ */
+ACU_API acu_status acu_driver_fail(const acu_driver_fault *fault);
+/* No more faults; the two counts below are kept. */
+ACU_API void acu_driver_fail_clear(void);
+/* Since the last acu_driver_fail: calls that were made to fail, and calls that were looked at
+ * (those of the kind named in the fault). */
+ACU_API uint64_t acu_driver_fault_hits(void);
+ACU_API uint64_t acu_driver_fault_seen(void);
+
+ACU_END
+#endif
