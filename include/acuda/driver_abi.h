@@ -797,6 +797,11 @@ typedef union acu_CUlaunchAttributeValue {
         unsigned x, y, z;
     } clusterDim;
     int programmaticStreamSerializationAllowed;
+    struct {
+        CUevent event;
+        int flags;
+        int triggerAtBlockStart;
+    } programmaticEvent;
     int priority;
     unsigned memSyncDomain;
 } acu_CUlaunchAttributeValue;

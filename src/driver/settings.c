@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Reading acu_driver_options and the three environment variables. */
+#include "driver/settings.h"
+
+#include "base/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define OLDEST_VERSION 11040
+
+static acu_status read_request(const char *request, const char *by, acui_settings *settings)
+{
+    settings->explicit_request = true;
+    settings->asked_by = by;
+    if (strcmp(request, "gpu") == 0) {
+        settings->origin = ACUI_SYSTEM;
+    } else if (strcmp(request, "software") == 0) {
+        settings->origin = ACUI_BUILT_IN;
+    } else if (strchr(request, '/')) {
+        settings->origin = ACUI_PATH;
+        settings->path = request;
+    } else {
+        return acui_fail(ACU_ERR_INVALID,
+                         "%s asks for the driver \"%s\": say gpu, software, or the path of a "
+                         "library, with a slash in it",
+                         by, request);
+    }
+    return ACU_OK;
+}
+
+/* "11.4" or "11040". */
+static int parse_version(const char *text)
+{
+    char *end;
+    long major = strtol(text, &end, 10);
+    if (end == text || major < 0 || major > 99999)
+        return -1;
+    if (*end == '\0')
+        return (int)major;
+    if (*end != '.' || major > 99)
+        return -1;
+    const char *rest = end + 1;
+    long minor = strtol(rest, &end, 10);
+    if (end == rest || *end != '\0' || minor < 0 || minor > 99)
+        return -1;
+    return (int)(major * 1000 + minor * 10);
+}
+
+static acu_status limit_version(int version, const char *by, acui_settings *settings)
+{
+    if (version < OLDEST_VERSION)
+        return acui_fail(ACU_ERR_INVALID,
+                         "%s is no CUDA version to limit the driver to: say 11.4 (or 11040), the "
+                         "oldest that acuda works with, or a later one",
+                         by);
+    if (settings->max_version == 0 || version < settings->max_version)
+        settings->max_version = version;
+    return ACU_OK;
+}
+
+/* Variables of a program that runs with somebody else's rights are not looked at: they name a
+ * library to load. */
+static const char *variable(const char *name)
+{
+    const char *value = secure_getenv(name);
+    return value && *value ? value : NULL;
+}
+
+acu_status acui_settings_read(const acu_driver_options *options, acui_settings *settings)
+{
+    *settings = (acui_settings){.origin = ACUI_SYSTEM};
+    if (options && options->size < sizeof *options)
+        return acui_fail(ACU_ERR_INVALID, "acu_driver_open: set the options' size to "
+                                          "sizeof(acu_driver_options)");
+    const char *request = variable("ACUDA_DRIVER");
+    acu_status st = ACU_OK;
+    if (options && options->request) {
+        settings->program_request = true;
+        st = read_request(options->request, "the program", settings);
+    } else if (request) {
+        st = read_request(request, "ACUDA_DRIVER", settings);
+    }
+    if (st == ACU_OK && options && options->max_version)
+        st = limit_version(options->max_version, "max_version of the options", settings);
+    const char *max = variable("ACUDA_DRIVER_MAX");
+    if (st == ACU_OK && max)
+        st = limit_version(parse_version(max), "ACUDA_DRIVER_MAX", settings);
+    const char *allow = variable("ACUDA_ALLOW_SOFTWARE");
+    if (allow && strcmp(allow, "0") != 0)
+        settings->allowed_by = "ACUDA_ALLOW_SOFTWARE";
+    if (options && options->allow_software)
+        settings->allowed_by = "the program";
+    return st;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * What stands between the public table and the driver: fault injection and counting of calls, which
+ * are rarely on, and counting of live objects, which always is.
+ */
+#ifndef ACUI_DRIVER_WATCH_H
+#define ACUI_DRIVER_WATCH_H
+
+#include <acuda/driver.h>
+
+#include <stdatomic.h>
+
+/* Not 0 while calls are counted or a fault is set. Relaxed: a call that races with switching it on
+ * may go unseen, as if it had been made before. */
+extern _Atomic unsigned acui_watching;
+
+/* The slow path: count the call; true if it must fail with *result instead of being made. */
+bool acui_watch_call(acu_driver_call call, unsigned *result);
+
+static inline bool acui_watched(acu_driver_call call, unsigned *result)
+{
+    return __builtin_expect(atomic_load_explicit(&acui_watching, memory_order_relaxed) != 0, 0) &&
+           acui_watch_call(call, result);
+}
+
+/* Objects made and not destroyed, and destructions made to fail. Plain totals: relaxed. */
+extern _Atomic int64_t acui_live[ACU_DRIVER_KIND_NONE];
+extern _Atomic int64_t acui_spared[ACU_DRIVER_KIND_NONE];
+
+#endif
