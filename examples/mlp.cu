@@ -52,7 +52,7 @@ static __device__ float random_even(unsigned seed, unsigned i)
     h = (h ^ h >> 16) * 0x7feb352du;
     h = (h ^ h >> 15) * 0x846ca68bu;
     h ^= h >> 16;
-    return (float)(int)h * 0x1p-31f;
+    return (float)(int)h * 4.65661287e-10f;
 }
 
 /* Weights even within +-sqrt(6 / fan), which keeps the size of signals; biases zero. */
