@@ -201,6 +201,7 @@ void ptx_parse_instruction(ptx_parser *p)
         parse_operands(p, &inst);
     if (!ptx_is_punct(p, ';'))
         ptx_fail_token(p, "';' after an instruction");
+    ptx_check_instruction(p, &inst);
     ptx_next(p);
     *(ptx_inst *)ptx_push(p, &p->body->insts, sizeof inst) = inst;
 }
