@@ -34,7 +34,7 @@ static const char *const shapes[PTX_OP_COUNT] = {
     [PTX_OP_DP4A] = "uuuu",    [PTX_OP_EX2] = "ss",        [PTX_OP_EXIT] = "",
     [PTX_OP_FENCE] = "/...",   [PTX_OP_FMA] = "ssss",      [PTX_OP_FNS] = "uuuu",
     [PTX_OP_ISSPACEP] = "p.",  [PTX_OP_LD] = "Lm/..",      [PTX_OP_LDU] = "Lm/..",
-    [PTX_OP_LG2] = "ss",       [PTX_OP_LOP3] = ".sss./.", [PTX_OP_MAD] = "wssw",
+    [PTX_OP_LG2] = "ss",       [PTX_OP_LOP3] = ".sss./.",  [PTX_OP_MAD] = "wssw",
     [PTX_OP_MAD24] = "ssss",   [PTX_OP_MADC] = "wssw",     [PTX_OP_MATCH] = "..u",
     [PTX_OP_MAX] = "sss/s",    [PTX_OP_MEMBAR] = "",       [PTX_OP_MIN] = "sss/s",
     [PTX_OP_MOV] = "..",       [PTX_OP_MUL] = "wss",       [PTX_OP_MUL24] = "sss",

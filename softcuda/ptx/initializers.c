@@ -34,7 +34,7 @@ static unsigned char *element_place(initializer *in)
 static void store(unsigned char *place, uint64_t bits, unsigned bytes)
 {
     for (unsigned i = 0; i < bytes; i++)
-        place[i] = i < 8 ? (unsigned char)(bits >> (8 * i)) : 0;
+        place[i] = (unsigned char)(i < 8 ? bits >> (8 * i) : 0);
 }
 
 /* ---- addresses -------------------------------------------------------------------------------- */
