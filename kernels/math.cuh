@@ -154,7 +154,7 @@ ACUI_DEVICE float tanhf(float x)
         q = fmaf(q, u, -0.0538460948f);
         q = fmaf(q, u, 0.133325338f);
         q = fmaf(q, u, -0.333333164f);
-        return fmaf(x * u, q, x);
+        return x == 0.0f ? x : fmaf(x * u, q, x); /* keeps -0 */
     }
     if (x != x)
         return x;
@@ -375,12 +375,13 @@ ACUI_DEVICE_OUTLINE float acui_trig_reduce_large(float x, int *quadrant)
 /* x minus the nearest multiple of pi/2, which is *quadrant modulo 4; NaN for infinities */
 ACUI_DEVICE float acui_trig_reduce(float x, int *quadrant)
 {
-    if (fabsf(x) > 48000.0f && fabsf(x) < ACUI_INF)
-        return acui_trig_reduce_large(x, quadrant);
-    if (!(fabsf(x) < ACUI_INF)) {
-        *quadrant = 0;
+    *quadrant = 0;
+    if (fabsf(x) < 0.785f) /* nothing to do; keeps -0 */
+        return x;
+    if (!(fabsf(x) < ACUI_INF))
         return x - x;
-    }
+    if (fabsf(x) > 48000.0f)
+        return acui_trig_reduce_large(x, quadrant);
     float k = rintf(x * 0.636619747f);
     *quadrant = (int)k;
     float r = fmaf(k, -0x1.921fb6p+0f, x);
@@ -395,7 +396,7 @@ ACUI_DEVICE float acui_sin_core(float r)
     float q = fmaf(2.71756426e-06f, u, -0.000198392561f);
     q = fmaf(q, u, 0.00833332911f);
     q = fmaf(q, u, -0.166666672f);
-    return fmaf(r * u, q, r);
+    return r == 0.0f ? r : fmaf(r * u, q, r); /* keeps -0 */
 }
 ACUI_DEVICE float acui_cos_core(float r)
 {

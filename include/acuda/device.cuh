@@ -210,10 +210,11 @@ template <typename T, int Rank = 0> struct acu_tile {
     {
         return (index_type)blockDim.x * blockDim.y * blockDim.z;
     }
-    /* Over one dimension, which threadIdx.x, .y or .z goes with; one loop for each dimension. */
+    /* Over one dimension, which threadIdx.x, .y or .z goes with; one loop for each dimension. The
+     * loop over dimension 0 takes what axes the block has beyond the tile's dimensions. */
     __device__ index_type begin(int dimension) const
     {
-        return from_xyz(threadIdx.x, threadIdx.y, threadIdx.z, dimension, rank());
+        return with_rest(threadIdx.x, threadIdx.y, threadIdx.z, dimension, blockDim.x, blockDim.y);
     }
     __device__ index_type end(int dimension) const
     {
@@ -221,7 +222,12 @@ template <typename T, int Rank = 0> struct acu_tile {
     }
     __device__ index_type step(int dimension) const
     {
-        return from_xyz(blockDim.x, blockDim.y, blockDim.z, dimension, rank());
+        if (dimension > 0)
+            return from_xyz(blockDim.x, blockDim.y, blockDim.z, dimension, rank());
+        index_type threads = blockDim.z;
+        if (rank() < 3)
+            threads *= blockDim.y;
+        return rank() < 2 ? threads * blockDim.x : threads;
     }
 
   private:
@@ -236,6 +242,15 @@ template <typename T, int Rank = 0> struct acu_tile {
     {
         int before_last = dimensions - 1 - dimension;
         return before_last == 0 ? x : before_last == 1 ? y : z;
+    }
+    /* The same, with the axes that are left over counted into dimension 0. */
+    __device__ index_type with_rest(index_type x, index_type y, index_type z, int dimension,
+                                    index_type x_size, index_type y_size) const
+    {
+        if (dimension > 0)
+            return from_xyz((unsigned)x, (unsigned)y, (unsigned)z, dimension, rank());
+        index_type index = rank() < 3 ? y + y_size * z : z;
+        return rank() < 2 ? x + x_size * index : index;
     }
     __device__ index_type clipped(int dimension, index_type which) const
     {
