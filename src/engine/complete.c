@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Completion: what the device, or the worker, is done with. Followers start; when all tasks of a
+ * submission are over, what it held is released, and then its future resolves.
+ */
+#include "base/clock.h"
+#include "base/error.h"
+#include "engine/engine.h"
+
+#include <stdio.h>
+
+acui_task *acui_task_over(acui_task *task)
+{
+    acui_order_lock();
+    acui_point *point = task->point;
+    acu_stream *stream = point->stream;
+    point->stream = NULL;
+    point->failed = task->failed;
+    if (!point->fault)
+        point->fault = acui_fault_retain(task->fault);
+    point->state = ACUI_POINT_OVER;
+    acui_task *freed = acui_free_followers(point, true);
+    acui_order_unlock();
+    acu_stream_release(stream);
+
+    acui_submission *s = task->submission;
+    acu_device *device = task->device;
+    for (size_t i = 0; i < task->before_count; i++)
+        acui_point_release(task->before[i].point);
+    acui_fault_release(task->fault);
+    acui_point_release(point);
+    /* The device must not go before its count is down: the submission's nodes hold it. */
+    atomic_fetch_sub_explicit(&device->in_flight, 1, memory_order_release);
+    acui_submission_close(s);
+    return freed;
+}
+
+void acui_submission_close(acui_submission *s)
+{
+    if (atomic_fetch_sub_explicit(&s->open, 1, memory_order_acq_rel) != 1)
+        return;
+    acui_plan_clear(&s->plan);
+    acu_future *future = s->future;
+    s->future = NULL;
+    if (s->first_task || future) /* else planning failed, and was counted nowhere */
+        acui_count_done(s->failed);
+    if (future) {
+        acui_resolve(future, s->failed ? s->status : ACU_OK, s->fault);
+        acu_future_release(future);
+    }
+    acui_submission_put(s);
+}
+
+/* ---- what streams have finished ---- */
+
+/* The device is gone, and every task on the stream with it; nobody can say which one did it. */
+static void fail_lost(acui_task *task)
+{
+    acu_error lost;
+    acu_device_status(task->device, &lost);
+    acui_error_restore(&lost);
+    acu_error *error = acui_error();
+    const acui_node *suspect = task->first;
+    const acui_node *node = task->first;
+    for (size_t i = 0; i < task->count; i++, node = node->next)
+        if (node->kind == ACUI_NODE_LAUNCH) {
+            suspect = node;
+            break;
+        }
+    snprintf(error->op, sizeof error->op, "%s", suspect->name);
+    error->file = suspect->site.file;
+    error->line = suspect->site.line;
+    acui_task_fail(task, acui_fault_new(error));
+}
+
+void acui_harvest(acu_stream *stream, size_t *left, uint64_t *oldest)
+{
+    bool lost = acui_stream_harvest(stream, left, oldest) != ACU_OK;
+    acui_task *task = acui_reactor_passed(stream, lost);
+    while (task) {
+        acui_task *next = task->next_on_stream;
+        if (lost && !acui_stream_passed(stream, task->number))
+            fail_lost(task);
+        acui_count_operations(task, true);
+        acui_run_tasks(acui_task_over(task));
+        task = next;
+    }
+}

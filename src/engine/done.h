@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Sleeping until some submission completes: those who wait look again then. */
+#ifndef ACUI_ENGINE_DONE_H
+#define ACUI_ENGINE_DONE_H
+
+#include <stdint.h>
+
+/* A number that changes with each completion: read it before looking, pass it to the sleep. */
+uint64_t acui_done_count(void);
+/* Sleep until the number is no longer `seen`, or `deadline` (of acui_now). */
+void acui_done_sleep(uint64_t seen, uint64_t deadline);
+void acui_done_announce(void);
+
+#endif

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Things in flight. Data flows one way, a file for each stage:
+ *
+ *   submit.c    an op becomes a plan: a flat list of nodes
+ *   order.c     the list is cut into tasks, and these are entered behind what touched their data
+ *   issue.c     a task whose predecessors are on the device goes there, on one stream
+ *   enqueue.c   one driver call, or a few, for each node
+ *   worker.c    host tasks, on a thread of their own, once their predecessors are over
+ *   complete.c  what the device has finished: followers start, the submission ends
+ *   future.c, wait.c, callback.c   how the program learns of it
+ *   reactor.c   the thread that looks while nobody else does
+ *
+ * Locks, in the order in which they may be taken: a stream's issue lock; then, each alone or as
+ * leaf: the order lock (memory/access.h), the flight lock, a stream's timeline lock, the done lock,
+ * a future's lock. Functions of the program are called with none of them held.
+ */
+#ifndef ACUI_ENGINE_ENGINE_H
+#define ACUI_ENGINE_ENGINE_H
+
+#include "op/op.h"
+#include "op/plan.h"
+
+#include <acuda/future.h>
+#include <pthread.h>
+
+typedef struct acui_submission acui_submission;
+typedef struct acui_task acui_task;
+
+/* One point that a task comes after. While the task waits for it, it is linked in the point. */
+typedef struct acui_before {
+    acui_point *point; /* retained */
+    bool data;         /* the task reads what the point wrote: its failure is the task's */
+    bool over;         /* linked until the point is over, not just issued */
+    acui_task *task;
+    struct acui_before *next; /* of point->followers; order lock */
+} acui_before;
+
+/*
+ * A piece of a submission that is issued as one: consecutive nodes on one stream, or one host call.
+ * Lives as long as its submission.
+ */
+struct acui_task {
+    acui_submission *submission;
+    acui_task *next;       /* of the submission */
+    acui_task *next_ready; /* of whoever runs tasks that became ready */
+    acui_point *point;
+    acu_device *device; /* of the nodes, which hold it */
+    acu_stream *stream; /* of the submission's lane; NULL for a host task */
+    acui_node *first;
+    size_t count;
+
+    acui_before *before; /* array in the arena; fixed once the task is entered */
+    size_t before_count, before_room;
+    uint32_t pending;    /* order lock: links not yet triggered, plus one while entering */
+
+    bool retired;      /* will not be issued: over once all before it is */
+    bool failed;       /* not to be issued, or not completely */
+    acui_fault *fault; /* why; may be NULL for lack of memory */
+    uint64_t number;   /* mark on the stream */
+    acui_task *next_on_stream; /* flight lock */
+};
+
+/* The stream that a submission uses for one device. */
+typedef struct acui_lane {
+    acu_device *device; /* retained */
+    acu_stream *stream; /* retained */
+} acui_lane;
+
+#define ACUI_MAX_LANES 16
+
+struct acui_submission {
+    acui_plan plan; /* first, so that a plan's flush finds its submission */
+    _Atomic(uint32_t) refs;      /* future, and the submission in flight itself */
+    _Atomic(uint32_t) open;      /* tasks not over, plus one while planning */
+    acu_future *future;          /* retained until resolved; NULL: nobody asks */
+    acu_policy *policy;          /* retained; may be NULL */
+    acu_stream *stream;          /* asked for; retained; may be NULL */
+    char name[ACUI_OP_NAME];
+    acui_submission *outer;      /* being planned by this thread while a `then` of it submits */
+
+    acui_lane lanes[ACUI_MAX_LANES]; /* fixed once the future is given out */
+    size_t lane_count;
+    acui_node *entered;            /* last node that belongs to a task */
+    acui_task *first_task, *last_task;
+
+    /* The first failure; order lock. */
+    bool failed;
+    acu_status status;
+    acui_fault *fault;
+};
+
+typedef enum acui_future_state {
+    ACUI_FUTURE_SCHEDULED, /* not started */
+    ACUI_FUTURE_STARTING,
+    ACUI_FUTURE_RUNNING,
+    ACUI_FUTURE_DONE
+} acui_future_state;
+
+typedef struct acui_notice { /* a completion callback */
+    struct acui_notice *next;
+    acu_future_fn fn;
+    acu_user user;
+    acu_future *future; /* retained */
+} acui_notice;
+
+struct acu_future {
+    acui_object object;
+    _Atomic(int) state; /* store release, load acquire: DONE publishes status and fault */
+    acu_status status;
+    acui_fault *fault;
+    acui_submission *submission; /* retained; set before RUNNING */
+    pthread_mutex_t lock;        /* values, notices, op */
+    acui_values values;
+    acui_notice *notices;
+    acu_op *op;          /* SCHEDULED: taken; its stream is in `stream` */
+    acu_stream *stream;  /* retained */
+};
+
+/* ---- submit.c ---- */
+/* Plan and submit a taken op. With `future`, its values and outcome go there; on failure the
+ * caller still owns the future, and nothing refers to it. */
+acu_status acui_submit(acu_device *device, acu_op *op, const acu_submit_options *options,
+                       acu_stream *stream, acu_future *future);
+void acui_submission_put(acui_submission *submission);
+
+/* ---- order.c ---- */
+/* Make tasks of the plan's new nodes, enter them, and run those that are ready. */
+acu_status acui_enter_nodes(acui_plan *plan);
+/* The point has changed its state (order lock held): its followers that this frees, as a list. */
+acui_task *acui_free_followers(acui_point *point, bool over);
+/* Start tasks whose predecessors allow it, and those that follow from that. */
+void acui_run_tasks(acui_task *ready);
+/* The task will not be issued: it is over, failed, as soon as all before it is over. */
+acui_task *acui_retire(acui_task *task);
+/* Note the submission's first failure, from the thread's record; the fault for the task. */
+void acui_task_fail(acui_task *task, acui_fault *fault);
+acui_fault *acui_fault_of_node(const acui_node *node);
+
+/* ---- issue.c, enqueue.c ---- */
+/* Put the task on its stream, or retire it; tasks that this frees. */
+acui_task *acui_issue(acui_task *task);
+acu_status acui_enqueue(acui_node *node, acu_stream *stream);
+
+/* ---- worker.c ---- */
+acui_task *acui_host_run(acui_task *task); /* hand over to the worker */
+
+/* ---- complete.c ---- */
+/* The task is over; tasks that this frees. */
+acui_task *acui_task_over(acui_task *task);
+/* Look what the stream has finished, and complete it. */
+void acui_harvest(acu_stream *stream, size_t *left, uint64_t *oldest);
+void acui_resolve(acu_future *future, acu_status status, acui_fault *fault);
+void acui_submission_close(acui_submission *submission); /* one of `open` less */
+
+/* ---- reactor.c ---- */
+acu_status acui_reactor_start(void); /* if it is not running */
+void acui_reactor_watch(acu_stream *stream, acui_task *task); /* task is last on the stream */
+void acui_reactor_notify(acui_notice *notices); /* call them, on its thread */
+void acui_reactor_hasten(void); /* somebody waits: look soon */
+acui_task *acui_reactor_passed(acu_stream *stream, bool all); /* tasks up to stream->done */
+void acui_look_everywhere(void); /* harvest all streams with tasks, on this thread */
+
+/* ---- future.c ---- */
+acu_status acui_future_new(acu_future **future);
+acu_status acui_future_begin(acu_future *future); /* start it, if it was only scheduled */
+
+/* ---- counters.c ---- */
+void acui_count_submitted(void);
+void acui_count_done(bool failed);
+void acui_count_operations(const acui_task *task, bool done);
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* One node, one driver call or a few. The device is entered, the stream's issue lock held. */
+#include "base/callback.h"
+#include "base/error.h"
+#include "engine/engine.h"
+
+#include <string.h>
+
+static CUdeviceptr address_of(const acu_buffer *buffer, size_t offset)
+{
+    return atomic_load_explicit(&buffer->address, memory_order_acquire) + offset;
+}
+
+static acu_status enqueue_fill(const acui_node *node, acu_stream *stream)
+{
+    acu_device *device = node->device;
+    CUdeviceptr at = address_of(node->u.fill.buffer, node->u.fill.offset);
+    size_t n = node->u.fill.elements;
+    uint64_t bits = node->u.fill.bits;
+    switch (node->u.fill.element_bytes) {
+    case 1:
+        return ACUI_DEV(device, MemsetD8Async, at, (unsigned char)bits, n, stream->raw);
+    case 2:
+        return ACUI_DEV(device, MemsetD16Async, at, (unsigned short)bits, n, stream->raw);
+    case 4:
+        return ACUI_DEV(device, MemsetD32Async, at, (unsigned)bits, n, stream->raw);
+    default:
+        break;
+    }
+    unsigned low = (unsigned)bits, high = (unsigned)(bits >> 32);
+    if (low == high)
+        return ACUI_DEV(device, MemsetD32Async, at, low, 2 * n, stream->raw);
+    /* Elements as rows of 8 bytes: first all lower halves, then all upper ones. */
+    ACUI_TRY(ACUI_DEV(device, MemsetD2D32Async, at, 8, low, 1, n, stream->raw));
+    return ACUI_DEV(device, MemsetD2D32Async, at + 4, 8, high, 1, n, stream->raw);
+}
+
+static bool on_host(const acu_buffer *buffer)
+{
+    return buffer->host != NULL;
+}
+
+static acu_status enqueue_copy(const acui_node *node, acu_stream *stream)
+{
+    acu_device *device = node->device;
+    acu_buffer *dst = node->u.copy.dst, *src = node->u.copy.src;
+    size_t to = node->u.copy.dst_offset, from = node->u.copy.src_offset;
+    size_t bytes = node->u.copy.bytes;
+    if (on_host(src))
+        return ACUI_DEV(device, MemcpyHtoDAsync, address_of(dst, to), (char *)src->host + from,
+                        bytes, stream->raw);
+    if (on_host(dst))
+        return ACUI_DEV(device, MemcpyDtoHAsync, (char *)dst->host + to, address_of(src, from),
+                        bytes, stream->raw);
+    if (dst->device == src->device)
+        return ACUI_DEV(device, MemcpyDtoDAsync, address_of(dst, to), address_of(src, from), bytes,
+                        stream->raw);
+    return ACUI_DEV(device, MemcpyPeerAsync, address_of(dst, to), dst->device->context,
+                    address_of(src, from), src->device->context, bytes, stream->raw);
+}
+
+static acu_status enqueue_launch(acui_node *node, acu_stream *stream)
+{
+    for (size_t i = 0; i < node->u.launch.count; i++) {
+        acui_node_param *param = &node->u.launch.params[i];
+        if (!param->buffer)
+            continue;
+        CUdeviceptr address = address_of(param->buffer, param->offset);
+        memcpy(param->data, &address, sizeof address);
+    }
+    const acu_config *c = &node->u.launch.config;
+    return ACUI_DEV(node->device, LaunchKernel, node->u.launch.kernel->raw, c->grid[0], c->grid[1],
+                    c->grid[2], c->block[0], c->block[1], c->block[2], (unsigned)c->shared,
+                    stream->raw, node->u.launch.pointers, NULL);
+}
+
+static acu_status enqueue_foreign(const acui_node *node, acu_stream *stream)
+{
+    const acu_op *op = node->u.call.op;
+    acui_callback_enter();
+    acu_status status = op->u.call.foreign(op->user.data, stream->raw, node->u.call.values,
+                                           node->u.call.count);
+    acui_callback_leave();
+    if (status != ACU_OK)
+        return acui_fail(ACU_ERR_CALLBACK, "the function given to acu_foreign returned %s",
+                         acu_status_name(status));
+    return ACU_OK;
+}
+
+acu_status acui_enqueue(acui_node *node, acu_stream *stream)
+{
+    switch (node->kind) {
+    case ACUI_NODE_ALLOC:
+        return acui_buffer_allocate(node->u.alloc.buffer, stream);
+    case ACUI_NODE_UPLOAD:
+        return ACUI_DEV(node->device, MemcpyHtoDAsync,
+                        address_of(node->u.upload.buffer, node->u.upload.offset),
+                        node->u.upload.data, node->u.upload.bytes, stream->raw);
+    case ACUI_NODE_FILL:
+        return enqueue_fill(node, stream);
+    case ACUI_NODE_COPY:
+        return enqueue_copy(node, stream);
+    case ACUI_NODE_LAUNCH:
+        return enqueue_launch(node, stream);
+    case ACUI_NODE_FOREIGN:
+        return enqueue_foreign(node, stream);
+    case ACUI_NODE_HOST:
+        break; /* worker.c */
+    }
+    return acui_fail(ACU_ERR_INVALID, "%s is no work for a stream", node->name);
+}

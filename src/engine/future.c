@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Futures: a submission's outcome and values, and what is done with them. */
+#include "base/alloc.h"
+#include "base/callback.h"
+#include "base/error.h"
+#include "engine/engine.h"
+#include "engine/done.h"
+
+static acui_future_state state_of(const acu_future *future)
+{
+    return (acui_future_state)atomic_load_explicit(&future->state, memory_order_acquire);
+}
+
+acu_status acui_future_new(acu_future **future)
+{
+    acu_future *f = acui_object_new(ACU_OBJECT_FUTURE, sizeof *f);
+    if (!f)
+        return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a future");
+    pthread_mutex_init(&f->lock, NULL);
+    atomic_store_explicit(&f->state, ACUI_FUTURE_STARTING, memory_order_relaxed);
+    *future = f;
+    return ACU_OK;
+}
+
+acu_future *acu_future_retain(acu_future *future)
+{
+    return acui_object_retain(future);
+}
+
+void acu_future_release(acu_future *future)
+{
+    if (!acui_object_is(future, ACU_OBJECT_FUTURE) || !acui_object_drop(future))
+        return;
+    acui_values_clear(&future->values);
+    acui_fault_release(future->fault);
+    acui_op_put(future->op);
+    acu_stream_release(future->stream);
+    if (future->submission)
+        acui_submission_put(future->submission);
+    pthread_mutex_destroy(&future->lock);
+    acui_object_free(future);
+}
+
+void acui_resolve(acu_future *future, acu_status status, acui_fault *fault)
+{
+    future->status = status;
+    future->fault = acui_fault_retain(fault);
+    pthread_mutex_lock(&future->lock);
+    acui_notice *notices = future->notices;
+    future->notices = NULL;
+    atomic_store_explicit(&future->state, ACUI_FUTURE_DONE, memory_order_release);
+    pthread_mutex_unlock(&future->lock);
+    acui_reactor_notify(notices);
+    acui_done_announce();
+}
+
+/* ---- scheduling ---- */
+
+acu_status acu_schedule(acu_policy *policy, acu_op *op, acu_future **future)
+{
+    static const acui_op_class taker = {.name = "acu_schedule"};
+    acu_op *taken = acui_op_take(op, &taker, (acu_site){0});
+    acu_status status = acui_object_check(policy, ACU_OBJECT_POLICY, __func__);
+    if (status == ACU_OK && !future)
+        status = acui_fail(ACU_ERR_INVALID, "acu_schedule: nothing could start it without a future");
+    acu_future *f = NULL;
+    if (status == ACU_OK)
+        status = acui_future_new(&f);
+    if (status != ACU_OK) {
+        acui_op_put(taken);
+        return status;
+    }
+    f->op = taken;
+    f->stream = acu_stream_retain(acui_policy_pick(policy));
+    atomic_store_explicit(&f->state, ACUI_FUTURE_SCHEDULED, memory_order_release);
+    *future = f;
+    return ACU_OK;
+}
+
+acu_status acui_future_begin(acu_future *future)
+{
+    int scheduled = ACUI_FUTURE_SCHEDULED;
+    if (state_of(future) != ACUI_FUTURE_SCHEDULED ||
+        !atomic_compare_exchange_strong_explicit(&future->state, &scheduled, ACUI_FUTURE_STARTING,
+                                                 memory_order_acq_rel, memory_order_acquire))
+        return ACU_OK;
+    acu_submit_options options = {.size = sizeof options};
+    acu_op *op = future->op;
+    future->op = NULL;
+    acu_status status = acui_submit(future->stream->device, op, &options, future->stream, future);
+    if (status != ACU_OK) {
+        acui_fault *fault = acui_fault_new(acui_error());
+        acui_resolve(future, status, fault);
+        acui_fault_release(fault);
+    }
+    return ACU_OK;
+}
+
+acu_status acu_future_start(acu_future *future)
+{
+    ACUI_CHECK(future, FUTURE);
+    return acui_future_begin(future);
+}
+
+/* ---- looking ---- */
+
+acu_status acu_future_poll(acu_future *future)
+{
+    ACUI_CHECK(future, FUTURE);
+    ACUI_TRY(acui_future_begin(future));
+    if (state_of(future) == ACUI_FUTURE_RUNNING)
+        for (size_t i = 0; i < future->submission->lane_count; i++)
+            acui_harvest(future->submission->lanes[i].stream, NULL, NULL);
+    if (state_of(future) != ACUI_FUTURE_DONE)
+        return ACU_NOT_READY;
+    if (future->status != ACU_OK && future->fault)
+        return acui_error_restore(&future->fault->error);
+    return future->status;
+}
+
+acu_status acu_future_error(acu_future *future, acu_error *error)
+{
+    ACUI_CHECK(future, FUTURE);
+    if (state_of(future) != ACUI_FUTURE_DONE)
+        return ACU_NOT_READY;
+    if (future->status == ACU_OK)
+        return ACU_OK;
+    if (future->fault && error)
+        *error = future->fault->error;
+    else if (error)
+        *error = (acu_error){.status = future->status,
+                             .device = -1,
+                             .message = "out of host memory, also for saying more"};
+    return future->status;
+}
+
+acu_status acu_future_on_complete(acu_future *future, acu_future_fn fn, acu_user user)
+{
+    acu_status status = acui_object_check(future, ACU_OBJECT_FUTURE, __func__);
+    if (status == ACU_OK && !fn)
+        status = acui_fail(ACU_ERR_INVALID, "acu_future_on_complete got no function");
+    acui_notice *notice = NULL;
+    if (status == ACU_OK) {
+        status = acui_reactor_start();
+        notice = status == ACU_OK ? ACUI_NEW(acui_notice) : NULL;
+        if (status == ACU_OK && !notice)
+            status = acui_fail(ACU_ERR_NO_MEMORY, "no memory for a completion callback");
+    }
+    if (status != ACU_OK) {
+        if (user.release)
+            user.release(user.data);
+        return status;
+    }
+    *notice = (acui_notice){.fn = fn, .user = user, .future = acu_future_retain(future)};
+    acui_future_begin(future);
+    pthread_mutex_lock(&future->lock);
+    bool done = state_of(future) == ACUI_FUTURE_DONE;
+    if (!done) {
+        acui_notice **end = &future->notices; /* in the order in which they were added */
+        while (*end)
+            end = &(*end)->next;
+        *end = notice;
+    }
+    pthread_mutex_unlock(&future->lock);
+    if (done)
+        acui_reactor_notify(notice);
+    else
+        acui_reactor_hasten();
+    return ACU_OK;
+}
+
+/* ---- values ---- */
+
+size_t acu_future_values(acu_future *future)
+{
+    if (!acui_object_is(future, ACU_OBJECT_FUTURE))
+        return 0;
+    acui_future_begin(future);
+    pthread_mutex_lock(&future->lock);
+    size_t n = future->values.count;
+    pthread_mutex_unlock(&future->lock);
+    return n;
+}
+
+/* The value, with future->lock held; NULL (record set) where there is none. */
+static acu_val *value_at(acu_future *future, size_t index)
+{
+    if (index < future->values.count && future->values.list[index].kind != ACU_NONE)
+        return &future->values.list[index];
+    if (index < future->values.count)
+        acui_fail(ACU_ERR_NOT_FOUND, "value %zu was taken before", index);
+    else
+        acui_fail(ACU_ERR_NOT_FOUND, "value %zu of a submission that yields %zu", index,
+                  future->values.count);
+    return NULL;
+}
+
+acu_tensor *acu_future_tensor(acu_future *future, size_t index)
+{
+    if (acui_object_check(future, ACU_OBJECT_FUTURE, __func__) != ACU_OK)
+        return NULL;
+    acui_future_begin(future);
+    pthread_mutex_lock(&future->lock);
+    acu_val *value = value_at(future, index);
+    acu_tensor *tensor = value ? value->tensor : NULL;
+    pthread_mutex_unlock(&future->lock);
+    return tensor;
+}
+
+acu_status acu_future_take(acu_future *future, size_t index, acu_tensor **tensor)
+{
+    ACUI_CHECK(future, FUTURE);
+    acui_future_begin(future);
+    acu_status status = ACU_OK;
+    pthread_mutex_lock(&future->lock);
+    acu_val *value = value_at(future, index);
+    if (!value)
+        status = ACU_ERR_NOT_FOUND;
+    else if (!value->tensor)
+        status = acui_fail(ACU_ERR_INVALID, "value %zu is a scalar, not a tensor", index);
+    else {
+        *tensor = value->tensor;
+        *value = (acu_val){.kind = ACU_NONE};
+    }
+    pthread_mutex_unlock(&future->lock);
+    return status;
+}
+
+acu_status acu_future_scalar(acu_future *future, size_t index, acu_dtype *dtype, uint64_t *bits)
+{
+    ACUI_CHECK(future, FUTURE);
+    acui_future_begin(future);
+    acu_status status = ACU_OK;
+    pthread_mutex_lock(&future->lock);
+    acu_val *value = value_at(future, index);
+    if (!value)
+        status = ACU_ERR_NOT_FOUND;
+    else if (value->kind != ACU_SCALAR)
+        status = acui_fail(ACU_ERR_INVALID, "value %zu is a tensor, not a scalar", index);
+    else {
+        *dtype = value->dtype;
+        *bits = value->bits;
+    }
+    pthread_mutex_unlock(&future->lock);
+    return status;
+}

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Order: nodes become tasks, and tasks get their place behind what touched the same data.
+ *
+ * All accesses of what is entered at once are registered while the order lock is held: submissions
+ * of other threads come wholly before or wholly after. A task then counts how many of its
+ * predecessors are not on the device yet; whoever puts the last one there issues the task too.
+ */
+#include "base/alloc.h"
+#include "base/error.h"
+#include "engine/engine.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static acui_submission *submission_of(acui_plan *plan)
+{
+    return (acui_submission *)plan; /* its first member */
+}
+
+/* ---- tasks ---- */
+
+/* The stream that the submission uses on the device: chosen once. */
+static acu_status lane_stream(acui_submission *s, acu_device *device, acu_stream **stream)
+{
+    for (size_t i = 0; i < s->lane_count; i++)
+        if (s->lanes[i].device == device) {
+            *stream = s->lanes[i].stream;
+            return ACU_OK;
+        }
+    if (s->lane_count == ACUI_MAX_LANES)
+        return acui_fail(ACU_ERR_LIMIT, "one submission on more than %d devices", ACUI_MAX_LANES);
+    acu_stream *chosen;
+    if (s->stream && s->stream->device == device)
+        chosen = s->stream;
+    else if (s->policy && s->policy->device == device)
+        chosen = acui_policy_pick(s->policy);
+    else
+        chosen = acui_policy_pick(device->policy);
+    acui_lane *lane = &s->lanes[s->lane_count++];
+    lane->device = acu_device_retain(device);
+    lane->stream = acu_stream_retain(chosen);
+    *stream = chosen;
+    return ACU_OK;
+}
+
+static acui_task *new_task(acui_submission *s, acui_node *node)
+{
+    acui_task *task = ACUI_ARENA_NEW(&s->plan.arena, acui_task);
+    if (!task) {
+        acui_fail(ACU_ERR_NO_MEMORY, "no memory for a task");
+        return NULL;
+    }
+    if (atomic_load_explicit(&node->device->lost, memory_order_acquire)) {
+        acu_device_status(node->device, NULL);
+        return NULL;
+    }
+    if (node->kind != ACUI_NODE_HOST && lane_stream(s, node->device, &task->stream) != ACU_OK)
+        return NULL;
+    task->point = acui_point_new();
+    if (!task->point) {
+        acui_fail(ACU_ERR_NO_MEMORY, "no memory for a task");
+        return NULL;
+    }
+    task->submission = s;
+    task->device = node->device;
+    task->first = node;
+    return task;
+}
+
+static bool continues(const acui_task *task, const acui_node *node)
+{
+    return task && task->stream && node->kind != ACUI_NODE_HOST && task->device == node->device;
+}
+
+static void drop_tasks(acui_task *task)
+{
+    for (; task; task = task->next)
+        acui_point_release(task->point);
+}
+
+/* Cut the nodes after `s->entered` into tasks; a list, not yet of the submission. */
+static acu_status cut_tasks(acui_submission *s, acui_task **tasks)
+{
+    acui_node *node = s->entered ? s->entered->next : s->plan.first;
+    acui_task *first = NULL, *last = NULL;
+    for (; node; node = node->next) {
+        if (!continues(last, node)) {
+            acui_task *task = new_task(s, node);
+            if (!task) {
+                drop_tasks(first);
+                return acui_error()->status;
+            }
+            if (last)
+                last->next = task;
+            else
+                first = task;
+            last = task;
+        }
+        last->count++;
+        node->task = last;
+    }
+    *tasks = first;
+    return ACU_OK;
+}
+
+/* ---- entering: order lock held ---- */
+
+static acui_before *find_before(acui_task *task, const acui_point *point)
+{
+    for (size_t i = 0; i < task->before_count; i++)
+        if (task->before[i].point == point)
+            return &task->before[i];
+    return NULL;
+}
+
+/* Room was made before. */
+static void add_before(void *context, acui_point *point, bool data)
+{
+    acui_task *task = context;
+    if (point == task->point)
+        return;
+    acui_before *before = find_before(task, point);
+    if (!before) {
+        before = &task->before[task->before_count++];
+        before->point = acui_point_retain(point);
+        before->task = task;
+    }
+    before->data |= data;
+}
+
+static bool room_before(acui_task *task, size_t more)
+{
+    if (task->before_count + more <= task->before_room)
+        return true;
+    size_t room = 2 * (task->before_count + more);
+    acui_before *grown = ACUI_ARENA_ARRAY(&task->submission->plan.arena, acui_before, room);
+    if (!grown)
+        return false;
+    if (task->before_count)
+        memcpy(grown, task->before, task->before_count * sizeof *grown);
+    task->before = grown;
+    task->before_room = room;
+    return true;
+}
+
+/* What a `then` put in front: all tasks with nodes in [begin, end). */
+static bool enter_explicit(acui_task *task, size_t begin, size_t end)
+{
+    acui_submission *s = task->submission;
+    for (acui_task *t = s->first_task; t; t = t->next) {
+        if (t == task || t->first->index >= end || t->first->index + t->count <= begin)
+            continue;
+        if (!room_before(task, 1))
+            return false;
+        add_before(task, t->point, false);
+    }
+    return true;
+}
+
+static bool enter_node(acui_task *task, const acui_node *node)
+{
+    size_t entries = 0;
+    for (size_t i = 0; i < node->touch_count; i++) {
+        acui_accesses *accesses = &node->touches[i].buffer->accesses;
+        if (!acui_accesses_reserve(accesses, node->touch_count))
+            return false;
+        entries += accesses->count + node->touch_count;
+    }
+    if (!room_before(task, entries))
+        return false;
+    for (size_t i = 0; i < node->touch_count; i++) {
+        const acui_touch *touch = &node->touches[i];
+        acui_accesses_enter(&touch->buffer->accesses, touch->buffer->bytes, task->point,
+                            touch->begin, touch->end, touch->access, add_before, task);
+    }
+    return true;
+}
+
+/* On failure the task is entered as far as it got: it keeps its place, and fails there. */
+static bool enter_task(acui_task *task)
+{
+    size_t begin = 0, end = 0;
+    acui_node *node = task->first;
+    for (size_t i = 0; i < task->count; i++, node = node->next) {
+        if (!enter_node(task, node))
+            return false;
+        if (node->after_end > node->after_begin &&
+            (node->after_begin != begin || node->after_end != end)) {
+            begin = node->after_begin;
+            end = node->after_end;
+            if (!enter_explicit(task, begin, end))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* Link the task to predecessors that it must wait for on the host. `over`: until these are over. */
+static void link_before(acui_task *task, bool over)
+{
+    for (size_t i = 0; i < task->before_count; i++) {
+        acui_before *before = &task->before[i];
+        acui_point_state state = before->point->state;
+        if (state == ACUI_POINT_OVER || (state == ACUI_POINT_ISSUED && !over))
+            continue;
+        before->over = over;
+        before->next = before->point->followers;
+        before->point->followers = before;
+        task->pending++;
+    }
+}
+
+static acui_task *enter_tasks(acui_submission *s, acui_task *tasks)
+{
+    acui_task *ready = NULL, **tail = &ready;
+    if (s->last_task)
+        s->last_task->next = tasks;
+    else
+        s->first_task = tasks;
+    for (acui_task *task = tasks; task; task = task->next) {
+        s->last_task = task;
+        atomic_fetch_add_explicit(&s->open, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&task->device->in_flight, 1, memory_order_relaxed);
+        if (!enter_task(task))
+            task->failed = true; /* for lack of memory: no fault either */
+        link_before(task, !task->stream);
+        if (task->pending == 0) {
+            *tail = task;
+            tail = &task->next_ready;
+        }
+    }
+    return ready;
+}
+
+acu_status acui_enter_nodes(acui_plan *plan)
+{
+    acui_submission *s = submission_of(plan);
+    acui_task *tasks = NULL;
+    ACUI_TRY(cut_tasks(s, &tasks));
+    acui_task *ready = NULL;
+    if (tasks) {
+        acui_order_lock();
+        ready = enter_tasks(s, tasks);
+        acui_order_unlock();
+        s->entered = plan->last;
+    }
+    acui_plan_settle(plan, NULL);
+    acui_run_tasks(ready);
+    return ACU_OK;
+}
+
+/* ---- failing ---- */
+
+acui_fault *acui_fault_of_node(const acui_node *node)
+{
+    acu_error error = *acui_error();
+    if (!error.file) {
+        error.file = node->site.file;
+        error.line = node->site.line;
+    }
+    if (!error.op[0])
+        snprintf(error.op, sizeof error.op, "%s", node->name);
+    if (error.device < 0)
+        error.device = node->device->info.ordinal;
+    return acui_fault_new(&error);
+}
+
+void acui_task_fail(acui_task *task, acui_fault *fault)
+{
+    acui_submission *s = task->submission;
+    acui_order_lock();
+    task->failed = true;
+    if (!task->fault)
+        task->fault = acui_fault_retain(fault);
+    if (!s->failed) {
+        s->failed = true;
+        s->fault = acui_fault_retain(fault);
+        s->status = fault ? fault->error.status : ACU_ERR_NO_MEMORY;
+    }
+    acui_order_unlock();
+    acui_fault_release(fault);
+}
+
+/* What the task reads was not written: the record of that, as this task's own failure. */
+static acui_fault *dependency_fault(const acui_task *task, const acui_fault *cause)
+{
+    char first[ACU_ERROR_MESSAGE];
+    if (cause)
+        acu_error_describe(&cause->error, first, sizeof first);
+    else
+        snprintf(first, sizeof first, "out of host memory");
+    acui_fail_at(ACU_ERR_DEPENDENCY, task->first->site, task->first->name,
+                 task->device->info.ordinal, "what it reads was not computed: %s", first);
+    return acui_fault_new(acui_error());
+}
+
+/* Whether the task must fail before it starts, because of its data or its submission. */
+static bool fails_already(acui_task *task)
+{
+    acui_fault *cause = NULL;
+    bool bad_data = false;
+    acui_order_lock();
+    bool failed = task->failed || task->submission->failed;
+    for (size_t i = 0; i < task->before_count && !bad_data; i++)
+        if (task->before[i].data && task->before[i].point->failed) {
+            bad_data = true;
+            cause = acui_fault_retain(task->before[i].point->fault);
+        }
+    acui_fault *own = acui_fault_retain(task->submission->fault);
+    acui_order_unlock();
+    if (bad_data && !failed) {
+        acui_fault_release(own);
+        own = dependency_fault(task, cause);
+    }
+    acui_fault_release(cause);
+    if (failed || bad_data)
+        acui_task_fail(task, own);
+    else
+        acui_fault_release(own);
+    return failed || bad_data;
+}
+
+acui_task *acui_retire(acui_task *task)
+{
+    acui_order_lock();
+    task->failed = task->retired = true;
+    /* Its point stays as it is until then: what comes after it is ordered behind those too. */
+    task->pending = 1;
+    link_before(task, true);
+    bool over = --task->pending == 0;
+    acui_order_unlock();
+    return over ? acui_task_over(task) : NULL;
+}
+
+/* ---- running ---- */
+
+acui_task *acui_free_followers(acui_point *point, bool over)
+{
+    acui_task *freed = NULL;
+    acui_before **link = (acui_before **)&point->followers;
+    while (*link) {
+        acui_before *before = *link;
+        if (before->over && !over) {
+            link = &before->next;
+            continue;
+        }
+        *link = before->next;
+        if (--before->task->pending == 0) {
+            before->task->next_ready = freed;
+            freed = before->task;
+        }
+    }
+    return freed;
+}
+
+static acui_task *run_task(acui_task *task)
+{
+    if (task->retired)
+        return acui_task_over(task);
+    if (fails_already(task))
+        return acui_retire(task);
+    return task->stream ? acui_issue(task) : acui_host_run(task);
+}
+
+void acui_run_tasks(acui_task *ready)
+{
+    while (ready) {
+        acui_task *task = ready;
+        ready = task->next_ready;
+        task->next_ready = NULL;
+        acui_task *freed = run_task(task);
+        if (!freed)
+            continue;
+        acui_task *last = freed;
+        while (last->next_ready)
+            last = last->next_ready;
+        last->next_ready = ready;
+        ready = freed;
+    }
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * The reactor: a thread that looks at streams with work in flight while nobody else does, so that
+ * followers start, memory goes back and completion callbacks run. Those who wait look for
+ * themselves and do not depend on it.
+ *
+ * It never blocks in the driver. Between two looks it sleeps for a fraction of the time that the
+ * youngest work has been running, at most NAP_MOST while somebody wants to be told and NAP_IDLE
+ * while nobody does; with nothing in flight it sleeps until woken.
+ */
+#include "base/callback.h"
+#include "base/clock.h"
+#include "base/alloc.h"
+#include "base/error.h"
+#include "engine/engine.h"
+#include "engine/threads.h"
+
+#include <string.h>
+
+#define NAP_LEAST ACU_US(20)
+#define NAP_MOST ACU_MS(1)
+#define NAP_IDLE ACU_MS(5)
+#define BATCH 64 /* streams looked at between two takings of the lock */
+
+static struct {
+    pthread_mutex_t lock; /* the flight lock */
+    pthread_cond_t wake;
+    bool running, stop, hasten;
+    pthread_t thread;
+    acu_stream *active; /* streams with tasks; each retained */
+    acui_notice *notices, **notices_end;
+} reactor = {.lock = PTHREAD_MUTEX_INITIALIZER, .notices_end = &reactor.notices};
+
+/* ---- tasks on streams ---- */
+
+void acui_reactor_watch(acu_stream *stream, acui_task *task)
+{
+    pthread_mutex_lock(&reactor.lock);
+    if (stream->last_task)
+        stream->last_task->next_on_stream = task;
+    else
+        stream->first_task = task;
+    stream->last_task = task;
+    if (!stream->active) {
+        stream->active = true;
+        acu_stream_retain(stream);
+        acu_device_retain(stream->device); /* a pooled stream does not hold it */
+        stream->next_active = reactor.active;
+        if (!reactor.active)
+            pthread_cond_signal(&reactor.wake);
+        reactor.active = stream;
+    }
+    pthread_mutex_unlock(&reactor.lock);
+}
+
+acui_task *acui_reactor_passed(acu_stream *stream, bool all)
+{
+    pthread_mutex_lock(&reactor.lock);
+    acui_task *first = stream->first_task, **end = &stream->first_task;
+    while (*end && (all || acui_stream_passed(stream, (*end)->number)))
+        end = &(*end)->next_on_stream;
+    if (end == &stream->first_task)
+        first = NULL;
+    acui_task *rest = *end;
+    *end = NULL; /* cuts the list that is given away */
+    stream->first_task = rest;
+    if (!rest)
+        stream->last_task = NULL;
+    pthread_mutex_unlock(&reactor.lock);
+    return first;
+}
+
+/* Up to BATCH active streams from `*from` on, retained; flight lock held. Idle ones are dropped
+ * from the list into `idle` instead. */
+static size_t take_active(acu_stream ***from, acu_stream **batch, acu_stream **idle, size_t *idles)
+{
+    size_t n = 0;
+    *idles = 0;
+    while (**from && n + *idles < BATCH) {
+        acu_stream *stream = **from;
+        if (!stream->first_task) {
+            **from = stream->next_active;
+            stream->active = false;
+            idle[(*idles)++] = stream; /* takes the list's references */
+            continue;
+        }
+        acu_device_retain(stream->device);
+        batch[n++] = acu_stream_retain(stream);
+        *from = &stream->next_active;
+    }
+    return n;
+}
+
+static void release_streams(acu_stream **streams, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        acu_device *device = streams[i]->device;
+        acu_stream_release(streams[i]);
+        acu_device_release(device);
+    }
+}
+
+/* Look at every active stream; the time that the youngest of the oldest marks has been running, or
+ * ACU_FOREVER if nothing is in flight. */
+static uint64_t look(void)
+{
+    uint64_t youngest = ACU_FOREVER, now = acui_now();
+    acu_stream *batch[BATCH], *idle[BATCH];
+    size_t skip = 0;
+    bool more = true;
+    while (more) {
+        pthread_mutex_lock(&reactor.lock);
+        acu_stream **from = &reactor.active;
+        for (size_t i = 0; i < skip && *from; i++)
+            from = &(*from)->next_active;
+        size_t idles, n = take_active(&from, batch, idle, &idles);
+        more = *from != NULL;
+        pthread_mutex_unlock(&reactor.lock);
+        skip += n;
+        for (size_t i = 0; i < n; i++) {
+            size_t left = 0;
+            uint64_t oldest = now;
+            acui_harvest(batch[i], &left, &oldest);
+            uint64_t age = oldest < now ? now - oldest : 0;
+            if (left && age < youngest)
+                youngest = age;
+        }
+        release_streams(batch, n);
+        release_streams(idle, idles);
+    }
+    return youngest;
+}
+
+void acui_look_everywhere(void)
+{
+    look();
+}
+
+/* ---- the thread ---- */
+
+static void call_notices(acui_notice *notice)
+{
+    while (notice) {
+        acui_notice *next = notice->next;
+        acui_callback_enter();
+        notice->fn(notice->user.data, notice->future, notice->future->status);
+        acui_callback_leave();
+        if (notice->user.release)
+            notice->user.release(notice->user.data);
+        acu_future_release(notice->future);
+        acui_free(notice);
+        notice = next;
+    }
+}
+
+static uint64_t nap_after(uint64_t age)
+{
+    uint64_t nap = age / 8, most = reactor.hasten ? NAP_MOST : NAP_IDLE;
+    return nap < NAP_LEAST ? NAP_LEAST : nap > most ? most : nap;
+}
+
+/* One turn: callbacks, then streams, then sleep. Flight lock held, given up meanwhile. */
+static void turn(void)
+{
+    acui_notice *notices = reactor.notices;
+    reactor.notices = NULL;
+    reactor.notices_end = &reactor.notices;
+    bool any = reactor.active != NULL;
+    pthread_mutex_unlock(&reactor.lock);
+    call_notices(notices);
+    uint64_t age = any ? look() : ACU_FOREVER;
+    pthread_mutex_lock(&reactor.lock);
+    if (reactor.notices || reactor.stop)
+        return;
+    if (age != ACU_FOREVER) {
+        acui_cond_wait_until(&reactor.wake, &reactor.lock, acui_deadline(nap_after(age)));
+    } else if (!reactor.active) {
+        reactor.hasten = false;
+        pthread_cond_wait(&reactor.wake, &reactor.lock);
+    }
+}
+
+static void *run(void *unused)
+{
+    (void)unused;
+    pthread_mutex_lock(&reactor.lock);
+    while (!reactor.stop || reactor.notices)
+        turn();
+    pthread_mutex_unlock(&reactor.lock);
+    return NULL;
+}
+
+void acui_reactor_notify(acui_notice *notices)
+{
+    if (!notices)
+        return;
+    pthread_mutex_lock(&reactor.lock);
+    *reactor.notices_end = notices;
+    while (*reactor.notices_end)
+        reactor.notices_end = &(*reactor.notices_end)->next;
+    pthread_cond_signal(&reactor.wake);
+    pthread_mutex_unlock(&reactor.lock);
+}
+
+void acui_reactor_hasten(void)
+{
+    pthread_mutex_lock(&reactor.lock);
+    if (!reactor.hasten) {
+        reactor.hasten = true;
+        pthread_cond_signal(&reactor.wake);
+    }
+    pthread_mutex_unlock(&reactor.lock);
+}
+
+/* ---- starting and ending ---- */
+
+static acu_status drain(acu_device *device)
+{
+    return acu_device_wait(device, ACU_FOREVER);
+}
+
+static void stop(void)
+{
+    acui_worker_stop();
+    pthread_mutex_lock(&reactor.lock);
+    bool running = reactor.running;
+    reactor.stop = true;
+    pthread_cond_signal(&reactor.wake);
+    pthread_mutex_unlock(&reactor.lock);
+    if (running)
+        pthread_join(reactor.thread, NULL);
+    look(); /* lets go of streams that became idle */
+    pthread_mutex_lock(&reactor.lock);
+    reactor.running = reactor.stop = false;
+    pthread_mutex_unlock(&reactor.lock);
+}
+
+acu_status acui_reactor_start(void)
+{
+    static const acui_close_hooks hooks = {.drain = drain, .stop = stop};
+    static bool prepared; /* flight lock */
+    pthread_mutex_lock(&reactor.lock);
+    if (!prepared) {
+        acui_cond_init(&reactor.wake);
+        acui_set_close_hooks(&hooks);
+        prepared = true;
+    }
+    if (!reactor.running)
+        reactor.running = acui_thread_start(&reactor.thread, "acuda-reactor", run);
+    bool running = reactor.running;
+    pthread_mutex_unlock(&reactor.lock);
+    if (!running)
+        return acui_fail(ACU_ERR_NO_MEMORY, "acuda's thread could not be started");
+    return ACU_OK;
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Submitting: from an op to a plan, and from there on its way. */
+#include "base/alloc.h"
+#include "base/callback.h"
+#include "base/error.h"
+#include "base/options.h"
+#include "engine/engine.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* The submission that this thread is planning: a `then` of it may submit another one. */
+static _Thread_local acui_submission *planning;
+
+void acui_submission_put(acui_submission *submission)
+{
+    /* acq_rel: the last one sees what the others wrote. */
+    if (atomic_fetch_sub_explicit(&submission->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    for (size_t i = 0; i < submission->lane_count; i++) {
+        acu_stream_release(submission->lanes[i].stream);
+        acu_device_release(submission->lanes[i].device);
+    }
+    acu_policy_release(submission->policy);
+    acu_stream_release(submission->stream);
+    acui_fault_release(submission->fault);
+    acui_free(submission);
+}
+
+static acui_submission *new_submission(const acu_submit_options *options, acu_stream *stream,
+                                       acu_future *future)
+{
+    acui_submission *s = ACUI_NEW(acui_submission);
+    if (!s) {
+        acui_fail(ACU_ERR_NO_MEMORY, "no memory for a submission");
+        return NULL;
+    }
+    atomic_store_explicit(&s->refs, 1, memory_order_relaxed);
+    atomic_store_explicit(&s->open, 1, memory_order_relaxed);
+    s->plan.flush = acui_enter_nodes;
+    s->plan.thread = pthread_self();
+    s->policy = acu_policy_retain(options->policy);
+    s->stream = acu_stream_retain(stream ? stream : options->stream);
+    if (options->name)
+        snprintf(s->name, sizeof s->name, "%s", options->name);
+    if (future) {
+        atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
+        future->submission = s;
+        s->future = acu_future_retain(future);
+    }
+    return s;
+}
+
+/* What a `then` of the outer submission has planned must come before what it submits now. */
+static void begin_planning(acui_submission *s)
+{
+    if (planning)
+        acui_enter_nodes(&planning->plan);
+    s->outer = planning;
+    planning = s;
+}
+
+static void end_planning(acui_submission *s)
+{
+    planning = s->outer;
+}
+
+/* Nothing of the plan that is not on its way already will be. */
+static void abandon(acui_submission *s, acui_values *values)
+{
+    acui_fault *fault = acui_fault_new(acui_error());
+    acui_plan_settle(&s->plan, fault);
+    acui_fault_release(fault);
+    acui_values_clear(values);
+    if (s->future) {
+        s->future->submission = NULL;
+        acu_future_release(s->future);
+        s->future = NULL;
+        acui_submission_put(s);
+    }
+}
+
+static void give_values(acu_future *future, acui_values *values)
+{
+    if (!future) {
+        acui_values_clear(values);
+        return;
+    }
+    pthread_mutex_lock(&future->lock);
+    future->values = *values;
+    pthread_mutex_unlock(&future->lock);
+    /* Release: who sees RUNNING sees the submission's lanes. */
+    atomic_store_explicit(&future->state, ACUI_FUTURE_RUNNING, memory_order_release);
+}
+
+acu_status acui_submit(acu_device *device, acu_op *op, const acu_submit_options *options,
+                       acu_stream *stream, acu_future *future)
+{
+    acu_status status = acui_reactor_start();
+    acui_submission *s = status == ACU_OK ? new_submission(options, stream, future) : NULL;
+    if (!s) {
+        acui_op_put(op);
+        return status == ACU_OK ? ACU_ERR_NO_MEMORY : status;
+    }
+    acu_device *place = device;
+    if (!place && s->policy)
+        place = acu_policy_device(s->policy);
+    if (!place && s->stream)
+        place = acu_stream_device(s->stream);
+    acui_values values = {0};
+    begin_planning(s);
+    status = acui_plan_op(&s->plan, op, place, &values);
+    if (status == ACU_OK)
+        status = acui_enter_nodes(&s->plan);
+    end_planning(s);
+    if (status == ACU_OK) {
+        acui_count_submitted();
+        give_values(future, &values);
+    } else {
+        acu_error record = *acui_error(); /* releasing must not change what the caller sees */
+        abandon(s, &values);
+        acui_submission_close(s);
+        return acui_error_restore(&record);
+    }
+    acui_submission_close(s);
+    return ACU_OK;
+}
+
+/* ---- the public functions ---- */
+
+static acu_status check_options(acu_device *device, const acu_submit_options *given,
+                                acu_submit_options *options, const char *function)
+{
+    ACUI_TRY(acui_options_read(options, sizeof *options, given, function));
+    if (device)
+        ACUI_TRY(acui_object_check(device, ACU_OBJECT_DEVICE, function));
+    if (options->policy)
+        ACUI_TRY(acui_object_check(options->policy, ACU_OBJECT_POLICY, function));
+    if (options->stream)
+        ACUI_TRY(acui_object_check(options->stream, ACU_OBJECT_STREAM, function));
+    if (options->policy && options->stream)
+        return acui_fail(ACU_ERR_INVALID, "%s: a policy and a stream were given; choose one",
+                         function);
+    return ACU_OK;
+}
+
+acu_status acu_submit(acu_device *device, acu_op *op, const acu_submit_options *given,
+                      acu_future **future)
+{
+    static const acui_op_class taker = {.name = "acu_submit"};
+    acu_submit_options options;
+    acu_op *taken = acui_op_take(op, &taker, (acu_site){0});
+    acu_future *f = NULL;
+    acu_status status = check_options(device, given, &options, __func__);
+    if (status == ACU_OK && future)
+        status = acui_future_new(&f);
+    if (status != ACU_OK) {
+        acui_op_put(taken);
+        return status;
+    }
+    status = acui_submit(device, taken, &options, NULL, f);
+    if (status != ACU_OK) {
+        acu_future_release(f);
+        return status;
+    }
+    if (future)
+        *future = f;
+    return ACU_OK;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Starting threads. */
+#include "engine/threads.h"
+
+#include <signal.h>
+
+bool acui_thread_start(pthread_t *thread, const char *name, void *(*run)(void *))
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    /* The new thread inherits the mask: the program's handlers run on the program's threads. */
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    bool started = pthread_create(thread, NULL, run, NULL) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (started)
+        pthread_setname_np(*thread, name);
+    return started;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* acuda's own threads: signals blocked, named, ended by the last close. */
+#ifndef ACUI_ENGINE_THREADS_H
+#define ACUI_ENGINE_THREADS_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+bool acui_thread_start(pthread_t *thread, const char *name, void *(*run)(void *));
+void acui_worker_stop(void); /* finishes what it has; blocks until the thread is gone */
+
+#endif

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Waiting: who waits looks for himself, first without pause, then with naps that grow with the
+ * time waited and end early when anything completes.
+ */
+#include "base/callback.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "engine/done.h"
+#include "engine/engine.h"
+
+#include <string.h>
+
+#define SPIN ACU_US(50)
+#define NAP_LEAST ACU_US(20)
+#define NAP_MOST ACU_MS(1)
+
+/* Look until `look` says something else than NOT_READY, or the timeout is over. */
+typedef acu_status (*look_fn)(void *context);
+static acu_status wait_until(look_fn look, void *context, uint64_t timeout)
+{
+    uint64_t start = acui_now(), deadline = acui_deadline(timeout);
+    for (;;) {
+        uint64_t seen = acui_done_count();
+        acu_status status = look(context);
+        if (status != ACU_NOT_READY)
+            return status;
+        uint64_t now = acui_now(), waited = now - start;
+        if (now >= deadline)
+            return ACU_TIMEOUT;
+        if (waited < SPIN)
+            continue;
+        uint64_t nap = waited / 8;
+        nap = nap < NAP_LEAST ? NAP_LEAST : nap > NAP_MOST ? NAP_MOST : nap;
+        acui_done_sleep(seen, now + nap < deadline ? now + nap : deadline);
+    }
+}
+
+static acu_status look_one(void *context)
+{
+    return acu_future_poll(context);
+}
+
+acu_status acu_future_wait(acu_future *future, uint64_t timeout)
+{
+    ACUI_CHECK(future, FUTURE);
+    ACUI_TRY(acui_refuse_wait(__func__));
+    return wait_until(look_one, future, timeout);
+}
+
+typedef struct several {
+    acu_future *const *list;
+    size_t count, found;
+} several;
+
+static acu_status check_several(const several *futures, const char *function)
+{
+    if (!futures->list || futures->count == 0)
+        return acui_fail(ACU_ERR_INVALID, "%s: no futures to wait for", function);
+    for (size_t i = 0; i < futures->count; i++)
+        ACUI_TRY(acui_object_check(futures->list[i], ACU_OBJECT_FUTURE, function));
+    return acui_refuse_wait(function);
+}
+
+static acu_status look_all(void *context)
+{
+    several *futures = context;
+    acu_status first = ACU_OK;
+    bool ready = true;
+    for (size_t i = 0; i < futures->count; i++) {
+        acu_status status = acu_future_poll(futures->list[i]);
+        ready &= status != ACU_NOT_READY;
+        if (first == ACU_OK && status < 0)
+            first = status;
+    }
+    return ready ? first : ACU_NOT_READY;
+}
+
+acu_status acu_wait_all(acu_future *const *futures, size_t count, uint64_t timeout)
+{
+    several all = {.list = futures, .count = count};
+    ACUI_TRY(check_several(&all, __func__));
+    return wait_until(look_all, &all, timeout);
+}
+
+static acu_status look_any(void *context)
+{
+    several *futures = context;
+    for (size_t i = 0; i < futures->count; i++) {
+        acu_status status = acu_future_poll(futures->list[i]);
+        if (status != ACU_NOT_READY) {
+            futures->found = i;
+            return status;
+        }
+    }
+    return ACU_NOT_READY;
+}
+
+acu_status acu_wait_any(acu_future *const *futures, size_t count, uint64_t timeout, size_t *index)
+{
+    several any = {.list = futures, .count = count, .found = count};
+    ACUI_TRY(check_several(&any, __func__));
+    acu_status status = wait_until(look_any, &any, timeout);
+    if (index && any.found < count)
+        *index = any.found;
+    return status;
+}
+
+static acu_status look_idle(void *context)
+{
+    acu_device *device = context;
+    acui_look_everywhere();
+    /* Acquire: what the submissions released is released. */
+    return atomic_load_explicit(&device->in_flight, memory_order_acquire) ? ACU_NOT_READY : ACU_OK;
+}
+
+acu_status acu_device_wait(acu_device *device, uint64_t timeout)
+{
+    ACUI_CHECK(device, DEVICE);
+    ACUI_TRY(acui_refuse_wait(__func__));
+    return wait_until(look_idle, device, timeout);
+}
+
+/* ---- submit and wait ---- */
+
+static acu_status sync_with(acu_device *device, acu_op *op, const acu_submit_options *options,
+                            acu_tensor **tensor, const char *function)
+{
+    acu_status status = acui_refuse_wait(function);
+    if (status != ACU_OK) {
+        acu_op_release(op);
+        return status;
+    }
+    acu_future *future;
+    ACUI_TRY(acu_submit(device, op, options, &future));
+    status = acu_future_wait(future, ACU_FOREVER);
+    if (status == ACU_OK && tensor)
+        status = acu_future_take(future, 0, tensor);
+    acu_future_release(future);
+    return status;
+}
+
+acu_status acu_sync(acu_device *device, acu_op *op, acu_tensor **tensor)
+{
+    return sync_with(device, op, NULL, tensor, __func__);
+}
+
+acu_status acu_sync_on(acu_stream *stream, acu_op *op, acu_tensor **tensor)
+{
+    acu_status status = acui_object_check(stream, ACU_OBJECT_STREAM, __func__);
+    if (status != ACU_OK) {
+        acu_op_release(op);
+        return status;
+    }
+    acu_submit_options options = {.size = sizeof options, .stream = stream};
+    return sync_with(NULL, op, &options, tensor, __func__);
+}
+
+/* ---- waiting copies: through pinned memory, so that no lock is held while the driver waits ---- */
+
+static acu_status check_host_copy(acu_tensor *tensor, const void *memory, size_t bytes,
+                                  const char *function)
+{
+    char words[96];
+    ACUI_TRY(acui_object_check(tensor, ACU_OBJECT_TENSOR, function));
+    ACUI_TRY(acui_refuse_wait(function));
+    acui_tensor_words(tensor, words);
+    if (!memory)
+        return acui_fail(ACU_ERR_INVALID, "%s: the host memory is NULL", function);
+    if (bytes != acu_tensor_bytes(tensor))
+        return acui_fail(ACU_ERR_SHAPE, "%s: %zu bytes of host memory for %s, which has %zu",
+                         function, bytes, words, acu_tensor_bytes(tensor));
+    if (!tensor->dense)
+        return acui_fail(ACU_ERR_NOT_SUPPORTED, "%s: %s has gaps; a dense tensor is needed",
+                         function, words);
+    return ACU_OK;
+}
+
+static const acu_site here = {.file = NULL, .line = 0};
+
+acu_status acu_read_sync(acu_tensor *tensor, void *memory, size_t bytes)
+{
+    ACUI_TRY(check_host_copy(tensor, memory, bytes, __func__));
+    acu_op *x = acui_operand_tensor(tensor, here);
+    acu_tensor *staged = NULL;
+    if (tensor->buffer->host) { /* nothing to copy from the device: only its turn to wait for */
+        acu_arg arg = acu_arg_op(x, ACU_READ);
+        ACUI_TRY(acu_sync(NULL, acu_op_turn(arg), NULL));
+        memcpy(memory, acu_tensor_host(tensor), bytes);
+        return ACU_OK;
+    }
+    ACUI_TRY(acu_sync(NULL, acu_op_to_host(x, here), &staged));
+    memcpy(memory, acu_tensor_host(staged), bytes);
+    acu_tensor_release(staged);
+    return ACU_OK;
+}
+
+acu_status acu_write_sync(acu_tensor *tensor, const void *memory, size_t bytes)
+{
+    ACUI_TRY(check_host_copy(tensor, memory, bytes, __func__));
+    if (tensor->buffer->host) {
+        acu_arg arg = acu_arg_tensor(tensor, ACU_WRITE);
+        ACUI_TRY(acu_sync(NULL, acu_op_turn(arg), NULL));
+        memcpy(acu_tensor_host(tensor), memory, bytes);
+        return ACU_OK;
+    }
+    acu_tensor *staged;
+    ACUI_TRY(acu_tensor_alloc_pinned(tensor->buffer->device, tensor->dtype, tensor->shape, &staged));
+    memcpy(acu_tensor_host(staged), memory, bytes);
+    acu_op *to = acui_operand_tensor(tensor, here);
+    return acu_sync(NULL, acu_op_copy(to, acu_op_give(staged, here), here), NULL);
+}

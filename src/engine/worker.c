@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Host work of ops: one thread, started with the first such op, that runs them one by one. They
+ * must not wait, so one is enough to make progress.
+ */
+#include "base/callback.h"
+#include "base/error.h"
+#include "engine/engine.h"
+#include "engine/threads.h"
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t work;
+    acui_task *first, *last; /* linked through next_ready */
+    bool running, stop;
+    pthread_t thread;
+} worker = {.lock = PTHREAD_MUTEX_INITIALIZER, .work = PTHREAD_COND_INITIALIZER};
+
+static acui_task *call(acui_task *task)
+{
+    const acui_node *node = task->first;
+    const acu_op *op = node->u.call.op;
+    acui_callback_enter();
+    acu_status status = op->u.call.host(op->user.data, node->u.call.values, node->u.call.count);
+    acui_callback_leave();
+    if (status != ACU_OK) {
+        acui_fail(ACU_ERR_CALLBACK, "the function given to acu_host returned %s",
+                  acu_status_name(status));
+        acui_task_fail(task, acui_fault_of_node(node));
+    }
+    acui_count_operations(task, true);
+    return acui_task_over(task);
+}
+
+static void *run(void *unused)
+{
+    (void)unused;
+    pthread_mutex_lock(&worker.lock);
+    while (!worker.stop || worker.first) {
+        acui_task *task = worker.first;
+        if (!task) {
+            pthread_cond_wait(&worker.work, &worker.lock);
+            continue;
+        }
+        worker.first = task->next_ready;
+        task->next_ready = NULL;
+        pthread_mutex_unlock(&worker.lock);
+        acui_run_tasks(call(task));
+        pthread_mutex_lock(&worker.lock);
+    }
+    pthread_mutex_unlock(&worker.lock);
+    return NULL;
+}
+
+acui_task *acui_host_run(acui_task *task)
+{
+    pthread_mutex_lock(&worker.lock);
+    if (!worker.running)
+        worker.running = acui_thread_start(&worker.thread, "acuda-host", run);
+    bool running = worker.running;
+    if (running) {
+        acui_count_operations(task, false);
+        if (worker.first)
+            worker.last->next_ready = task;
+        else
+            worker.first = task;
+        worker.last = task;
+        pthread_cond_signal(&worker.work);
+    }
+    pthread_mutex_unlock(&worker.lock);
+    if (running)
+        return NULL;
+    acui_fail(ACU_ERR_NO_MEMORY, "no thread could be started for host work");
+    acui_task_fail(task, acui_fault_of_node(task->first));
+    return acui_retire(task);
+}
+
+void acui_worker_stop(void)
+{
+    pthread_mutex_lock(&worker.lock);
+    bool running = worker.running;
+    worker.stop = true;
+    pthread_cond_signal(&worker.work);
+    pthread_mutex_unlock(&worker.lock);
+    if (running)
+        pthread_join(worker.thread, NULL);
+    pthread_mutex_lock(&worker.lock);
+    worker.running = worker.stop = false;
+    pthread_mutex_unlock(&worker.lock);
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Arguments: their making, taking and planning. */
+#include "op/arg.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+
+#include <stdio.h>
+#include <string.h>
+
+acu_arg acu_arg_op(acu_op *op, acu_access access)
+{
+    return (acu_arg){.kind = ACUI_ARG_OP, .access = access, .u.op = op};
+}
+
+acu_arg acu_arg_tensor(acu_tensor *tensor, acu_access access)
+{
+    return (acu_arg){.kind = ACUI_ARG_TENSOR, .access = access, .u.tensor = tensor};
+}
+
+acu_arg acu_arg_scalar(acu_dtype dtype, uint64_t bits)
+{
+    return (acu_arg){.kind = ACUI_ARG_SCALAR,
+                     .dtype = dtype,
+                     .bytes = (uint32_t)acu_dtype_bytes(dtype),
+                     .u.bits = bits};
+}
+
+acu_arg acu_arg_struct(const void *memory, size_t bytes)
+{
+    return (acu_arg){.kind = ACUI_ARG_STRUCT,
+                     .bytes = bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)bytes,
+                     .u.memory = memory};
+}
+
+acu_arg acu_f32(float v)
+{
+    uint32_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    return acu_arg_scalar(ACU_F32, bits);
+}
+
+acu_arg acu_f64(double v)
+{
+    uint64_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    return acu_arg_scalar(ACU_F64, bits);
+}
+
+/* Copies the memory of a struct argument, so that the caller's may go. */
+static acu_status keep_struct(acu_arg *arg, size_t place)
+{
+    if (!arg->u.memory || arg->bytes == 0 || arg->bytes > ACUI_STRUCT_MAX) {
+        uint32_t bytes = arg->bytes;
+        arg->kind = ACUI_ARG_NONE; /* nothing of ours to free */
+        return acui_fail(ACU_ERR_ARGUMENTS,
+                         "argument %zu: a struct must have 1 to %d bytes, not %u, and an address",
+                         place, ACUI_STRUCT_MAX, bytes);
+    }
+    void *copy = acui_alloc(arg->bytes);
+    if (copy)
+        memcpy(copy, arg->u.memory, arg->bytes);
+    arg->u.memory = copy;
+    return copy ? ACU_OK : acui_fail(ACU_ERR_NO_MEMORY, "no memory for argument %zu", place);
+}
+
+static acu_status keep_arg(acu_op *op, acu_arg *arg, size_t place)
+{
+    switch ((acui_arg_kind)arg->kind) {
+    case ACUI_ARG_SCALAR:
+        return ACU_OK;
+    case ACUI_ARG_STRUCT:
+        return keep_struct(arg, place);
+    case ACUI_ARG_OP:
+        op->inputs[op->input_count++] = acui_op_take(arg->u.op, op->class, op->site);
+        return ACU_OK;
+    case ACUI_ARG_TENSOR:
+        op->inputs[op->input_count++] =
+            acui_op_take(acui_operand_tensor(arg->u.tensor, op->site), op->class, op->site);
+        return ACU_OK;
+    default:
+        arg->kind = ACUI_ARG_NONE;
+        return acui_fail(ACU_ERR_ARGUMENTS,
+                         "argument %zu was not made by acu_in, acu_out, acu_inout or a scalar",
+                         place);
+    }
+}
+
+/* Consumes the op arguments that no op will hold. */
+static void drop_args(const acu_arg *args, size_t from, size_t count)
+{
+    for (size_t i = from; i < count; i++)
+        if (args[i].kind == ACUI_ARG_OP)
+            acu_op_release(args[i].u.op);
+}
+
+acu_op *acui_op_with_args(const acui_op_class *class, const acu_arg *args, size_t count,
+                          acu_site site)
+{
+    acu_op *op = acui_op_new(class, count, site);
+    if (acui_op_is_oom(op)) {
+        drop_args(args, 0, count);
+        return op;
+    }
+    op->input_count = 0; /* grows with each operand, up to `count` */
+    op->u.call.args = acui_alloc(count * sizeof(acu_arg));
+    if (!op->u.call.args) {
+        drop_args(args, 0, count);
+        return acui_op_abandon(op);
+    }
+    acu_status status = ACU_OK;
+    for (size_t i = 0; i < count && status == ACU_OK; i++) {
+        op->u.call.args[i] = args[i];
+        op->u.call.arg_count = i + 1;
+        status = keep_arg(op, &op->u.call.args[i], i);
+        if (status != ACU_OK)
+            drop_args(args, i + 1, count);
+    }
+    if (status == ACU_OK)
+        return op;
+    acu_op *failed = acui_op_failed(class, site);
+    acui_op_put(op);
+    return failed;
+}
+
+void acui_args_destroy(acu_op *op)
+{
+    for (size_t i = 0; i < op->u.call.arg_count; i++)
+        if (op->u.call.args[i].kind == ACUI_ARG_STRUCT)
+            acui_free((void *)(uintptr_t)op->u.call.args[i].u.memory);
+    acui_free(op->u.call.args);
+}
+
+static const char *access_words(acu_access access)
+{
+    return access == ACU_READ ? "acu_in" : access == ACU_WRITE ? "acu_out" : "acu_inout";
+}
+
+/* What is written must be the writer's own for that time: not shared, not written twice. */
+static acu_status check_writes(const acu_op *op, const acui_values *values, size_t place)
+{
+    const acu_val *value = &values->list[place];
+    const acu_arg *arg = &op->u.call.args[place];
+    if (!(arg->access & ACU_WRITE) || (value->kind != ACU_TENSOR && value->kind != ACU_PARTITION))
+        return ACU_OK;
+    if (value->form == ACU_SHARED)
+        return acui_fail(ACU_ERR_SHARED,
+                         "argument %zu (%s) is shared, for reading only; take sole ownership with "
+                         "acu_own, or write to a copy (acu_dup)",
+                         place, access_words(arg->access));
+    uint64_t begin, end;
+    acui_tensor_range(value->tensor, &begin, &end);
+    for (size_t i = 0; i < place; i++) {
+        const acu_val *other = &values->list[i];
+        if (!(op->u.call.args[i].access & ACU_WRITE) || !other->tensor ||
+            other->tensor->buffer != value->tensor->buffer)
+            continue;
+        uint64_t other_begin, other_end;
+        acui_tensor_range(other->tensor, &other_begin, &other_end);
+        if (begin < other_end && other_begin < end)
+            return acui_fail(ACU_ERR_SHARED, "arguments %zu and %zu write the same memory", i,
+                             place);
+    }
+    return ACU_OK;
+}
+
+static acu_status plan_arg(acui_plan *plan, acu_op *op, size_t place, size_t *input,
+                           acu_device *device, acui_values *values)
+{
+    const acu_arg *arg = &op->u.call.args[place];
+    acu_val value = {.kind = ACU_NONE};
+    if (arg->kind == ACUI_ARG_SCALAR)
+        value = (acu_val){.kind = ACU_SCALAR, .dtype = arg->dtype, .bits = arg->u.bits};
+    if (arg->kind == ACUI_ARG_OP || arg->kind == ACUI_ARG_TENSOR) {
+        acu_op *x = op->inputs[*input];
+        op->inputs[(*input)++] = NULL;
+        char what[32];
+        snprintf(what, sizeof what, "argument %zu", place);
+        ACUI_TRY(acui_plan_one(plan, x, device, what, &value));
+    }
+    ACUI_TRY(acui_values_push(values, value));
+    return check_writes(op, values, place);
+}
+
+acu_status acui_plan_args(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+{
+    size_t input = 0;
+    for (size_t i = 0; i < op->u.call.arg_count; i++)
+        ACUI_TRY(plan_arg(plan, op, i, &input, place, values));
+    return ACU_OK;
+}
+
+void acui_touch_args(acui_node *node, const acu_op *op, const acui_values *values)
+{
+    for (size_t i = 0; i < values->count; i++)
+        if (values->list[i].tensor)
+            acui_node_touch(node, values->list[i].tensor, op->u.call.args[i].access);
+}

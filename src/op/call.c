@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Calls of the program's own inside a plan: work it enqueues on a stream, and work on the host. */
+#include "base/error.h"
+#include "op/arg.h"
+
+/* Where the call runs: with its data, else where the plan says. */
+static acu_device *call_device(const acui_values *values, acu_device *place)
+{
+    for (size_t i = 0; i < values->count; i++)
+        if (values->list[i].tensor)
+            return values->list[i].tensor->buffer->device;
+    return acui_plan_place(place);
+}
+
+static acu_status add_call(acui_plan *plan, acu_op *op, acui_node_kind kind, acu_device *device,
+                           const acui_values *values)
+{
+    acui_node *node = acui_plan_node(plan, kind, op, device, values->count);
+    if (!node)
+        return ACU_ERR_NO_MEMORY;
+    node->u.call.op = acui_object_retain(op);
+    acui_touch_args(node, op, values);
+    node->u.call.values = ACUI_ARENA_ARRAY(&plan->arena, acu_val, values->count);
+    if (!node->u.call.values)
+        return acui_fail(ACU_ERR_NO_MEMORY, "no memory for the values of %s", acui_op_name(op));
+    for (size_t i = 0; i < values->count; i++) {
+        ACUI_TRY(acui_lend(&values->list[i], &node->u.call.values[i]));
+        node->u.call.count = i + 1;
+    }
+    return ACU_OK;
+}
+
+/* ---- foreign ---- */
+
+static acu_status plan_foreign(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+{
+    ACUI_TRY(acui_plan_args(plan, op, place, values));
+    acu_device *device = call_device(values, place);
+    if (!device)
+        return ACU_ERR_INVALID;
+    return add_call(plan, op, ACUI_NODE_FOREIGN, device, values);
+}
+
+const acui_op_class acui_class_FOREIGN = {
+    .name = "foreign", .plan = plan_foreign, .destroy = acui_args_destroy};
+
+/* ---- host ---- */
+
+static acu_status check_host_values(const acui_values *values)
+{
+    for (size_t i = 0; i < values->count; i++) {
+        const acu_tensor *t = values->list[i].tensor;
+        char words[96];
+        if (t && !t->buffer->host)
+            return acui_fail(ACU_ERR_INVALID, "argument %zu of acu_host (%s) is in device memory; "
+                             "bring it to the host with acu_to_host first", i,
+                             acui_tensor_words(t, words));
+    }
+    return ACU_OK;
+}
+
+static acu_status plan_host(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+{
+    ACUI_TRY(acui_plan_args(plan, op, place, values));
+    ACUI_TRY(check_host_values(values));
+    acu_device *device = call_device(values, place);
+    if (!device)
+        return ACU_ERR_INVALID;
+    return add_call(plan, op, ACUI_NODE_HOST, device, values);
+}
+
+const acui_op_class acui_class_HOST = {
+    .name = "host", .plan = plan_host, .destroy = acui_args_destroy};
+
+/* ---- constructors ---- */
+
+/* The op with its arguments and user data; the latter is released if there is no such op. */
+static acu_op *call_op(const acui_op_class *class, bool has_function, acu_user user,
+                       const acu_arg *args, size_t count, acu_site site)
+{
+    acu_op *op = acui_op_with_args(class, args, count, site);
+    if (op->class == class && has_function) {
+        op->user = user;
+        return op;
+    }
+    if (op->class == class) {
+        acui_fail(ACU_ERR_INVALID, "%s got NULL where a function should be", class->name);
+        acui_op_put(op);
+        op = acui_op_failed(class, site);
+    }
+    if (user.release)
+        user.release(user.data);
+    return op;
+}
+
+acu_op *acu_op_foreign(acu_foreign_fn fn, acu_user user, const acu_arg *args, size_t count,
+                       acu_site site)
+{
+    acu_op *op = call_op(&acui_class_FOREIGN, fn != NULL, user, args, count, site);
+    if (op->class == &acui_class_FOREIGN)
+        op->u.call.foreign = fn;
+    return op;
+}
+
+acu_op *acu_op_host(acu_host_fn fn, acu_user user, const acu_arg *args, size_t count,
+                    acu_site site)
+{
+    acu_op *op = call_op(&acui_class_HOST, fn != NULL, user, args, count, site);
+    if (op->class == &acui_class_HOST)
+        op->u.call.host = fn;
+    return op;
+}

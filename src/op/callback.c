@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Host callbacks while an op is planned: then, map, inspect; and scalars as ops. */
+#include "base/callback.h"
+#include "base/error.h"
+#include "op/arg.h"
+
+/* An op with one input and a function of the program's; the user data is its from here on. */
+static acu_op *callback_op(const acui_op_class *class, acu_op *x, bool has_function, acu_user user,
+                           acu_site site)
+{
+    if (!has_function) {
+        acui_fail(ACU_ERR_INVALID, "%s got NULL where a function should be", class->name);
+        acu_op_release(x);
+        if (user.release)
+            user.release(user.data);
+        return acui_op_failed(class, site);
+    }
+    acu_op *op = acui_op_unary(class, x, site);
+    if (!acui_op_is_oom(op))
+        op->user = user;
+    else if (user.release)
+        user.release(user.data);
+    return op;
+}
+
+static acu_status plan_input(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+{
+    acu_op *x = op->inputs[0];
+    op->inputs[0] = NULL;
+    return acui_plan_op(plan, x, place, values);
+}
+
+/* ---- then ---- */
+
+/* The op that the program's function returns for these values; taken. */
+static acu_status call_then(acu_op *op, acui_values *in, acu_op **next)
+{
+    acui_callback_enter();
+    acu_op *returned = op->u.then.fn(op->user.data, in->list, in->count);
+    acui_callback_leave();
+    if (!returned)
+        return acui_fail(ACU_ERR_CALLBACK, "the function given to acu_then returned no op");
+    *next = acui_op_take(returned, op->class, op->site);
+    return ACU_OK;
+}
+
+static acu_status plan_then(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+{
+    acui_values in = {0};
+    acu_op *next = NULL;
+    size_t first = plan->count, after_begin = plan->after_begin, after_end = plan->after_end;
+    acu_status status = plan_input(plan, op, place, &in);
+    if (status == ACU_OK)
+        status = call_then(op, &in, &next);
+    acui_values_clear(&in);
+    ACUI_TRY(status);
+    if (plan->count > first) { /* else what came before those is still what comes before */
+        plan->after_begin = first;
+        plan->after_end = plan->count;
+    }
+    status = acui_plan_op(plan, next, place, values);
+    plan->after_begin = after_begin;
+    plan->after_end = after_end;
+    return status;
+}
+
+const acui_op_class acui_class_THEN = {.name = "then", .plan = plan_then};
+
+acu_op *acu_op_then(acu_op *x, acu_then_fn fn, acu_user user, acu_site site)
+{
+    acu_op *op = callback_op(&acui_class_THEN, x, fn != NULL, user, site);
+    if (op->class == &acui_class_THEN)
+        op->u.then.fn = fn;
+    return op;
+}
+
+/* ---- map ---- */
+
+static acu_status plan_map(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+{
+    ACUI_TRY(plan_input(plan, op, place, values));
+    acui_callback_enter();
+    acu_status status = op->u.map.fn(op->user.data, values->list, values->count);
+    acui_callback_leave();
+    if (status != ACU_OK)
+        return acui_fail(ACU_ERR_CALLBACK, "the function given to acu_map returned %s",
+                         acu_status_name(status));
+    return ACU_OK;
+}
+
+const acui_op_class acui_class_MAP = {.name = "map", .plan = plan_map};
+
+acu_op *acu_op_map(acu_op *x, acu_map_fn fn, acu_user user, acu_site site)
+{
+    acu_op *op = callback_op(&acui_class_MAP, x, fn != NULL, user, site);
+    if (op->class == &acui_class_MAP)
+        op->u.map.fn = fn;
+    return op;
+}
+
+/* ---- inspect ---- */
+
+static acu_status plan_inspect(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+{
+    ACUI_TRY(plan_input(plan, op, place, values));
+    acui_callback_enter();
+    op->u.inspect.fn(op->user.data, values->list, values->count);
+    acui_callback_leave();
+    return ACU_OK;
+}
+
+const acui_op_class acui_class_INSPECT = {.name = "inspect", .plan = plan_inspect};
+
+acu_op *acu_op_inspect(acu_op *x, acu_inspect_fn fn, acu_user user, acu_site site)
+{
+    acu_op *op = callback_op(&acui_class_INSPECT, x, fn != NULL, user, site);
+    if (op->class == &acui_class_INSPECT)
+        op->u.inspect.fn = fn;
+    return op;
+}

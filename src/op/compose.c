@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Composing ops without work of their own: zip, unzip, nth, share, own, on. */
+#include "base/error.h"
+#include "op/op.h"
+
+/* The one input of an op, taken out of it for planning. */
+static acu_op *take_input(acu_op *op)
+{
+    acu_op *x = op->inputs[0];
+    op->inputs[0] = NULL;
+    return x;
+}
+
+/* ---- zip ---- */
+
+static acu_status plan_zip(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+{
+    for (size_t i = 0; i < op->input_count; i++) {
+        acui_values part = {0};
+        acu_op *x = op->inputs[i];
+        op->inputs[i] = NULL;
+        acu_status status = acui_plan_op(plan, x, place, &part);
+        if (status == ACU_OK)
+            status = acui_values_append(values, &part);
+        acui_values_clear(&part);
+        ACUI_TRY(status);
+    }
+    return ACU_OK;
+}
+
+const acui_op_class acui_class_ZIP = {.name = "zip", .plan = plan_zip};
+
+acu_op *acu_op_zip(acu_op *const *ops, size_t count, acu_site site)
+{
+    acu_op *op = acui_op_new(&acui_class_ZIP, count, site);
+    for (size_t i = 0; i < count; i++) {
+        acu_op *input = acui_op_take(ops[i], &acui_class_ZIP, site);
+        if (acui_op_is_oom(op))
+            acui_op_put(input);
+        else
+            op->inputs[i] = input;
+    }
+    return op;
+}
+
+/* ---- unzip: each part takes its value out of the op that all parts share ---- */
+
+static acu_status plan_part(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+{
+    acu_op *whole = op->inputs[0];
+    size_t parts = whole->part_count, index = op->u.index;
+    ACUI_TRY(acui_plan_kept(plan, whole, place));
+    if (whole->values.count != parts)
+        return acui_fail(ACU_ERR_ARGUMENTS, "unzip into %zu parts of an op (%s) that yields %zu",
+                         parts, acui_op_name(whole), whole->values.count);
+    acu_val *kept = &whole->values.list[index];
+    /* Nobody but parts holds the op: this part's value is nobody else's, and moves. */
+    if (atomic_load_explicit(&whole->handles, memory_order_relaxed) == 0 && !whole->used_whole) {
+        acu_val value = *kept;
+        *kept = (acu_val){.kind = ACU_NONE};
+        return acui_values_push(values, value);
+    }
+    acu_val copy = *kept;
+    acui_object_retain(copy.tensor);
+    if (copy.form == ACU_OWNED)
+        copy.form = ACU_SHARED;
+    return acui_values_push(values, copy);
+}
+
+const acui_op_class acui_class_PART = {.name = "unzip", .plan = plan_part};
+
+void acu_op_unzip(acu_op *x, acu_op **parts, size_t count, acu_site site)
+{
+    acu_op *whole = acui_op_take(x, &acui_class_PART, site);
+    bool oom = acui_op_is_oom(whole);
+    if (!oom) {
+        /* A handle kept by the program means that it may be used whole as well. */
+        whole->used_whole = atomic_load_explicit(&whole->handles, memory_order_relaxed) > 0 ||
+                            acui_object_refs(whole) > 1;
+        whole->part_count = count;
+    }
+    for (size_t i = 0; i < count; i++) {
+        parts[i] = acui_op_new(&acui_class_PART, 1, site);
+        if (oom || acui_op_is_oom(parts[i]))
+            continue;
+        parts[i]->inputs[0] = acui_object_retain(whole);
+        parts[i]->u.index = i;
+    }
+    if (oom)
+        for (size_t i = 0; i < count; i++) {
+            acu_op_release(parts[i]);
+            parts[i] = whole;
+        }
+    acui_op_put(whole);
+}
+
+/* ---- nth ---- */
+
+static acu_status plan_nth(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+{
+    acui_values all = {0};
+    acu_status status = acui_plan_op(plan, take_input(op), place, &all);
+    size_t index = op->u.index == ACU_LAST ? all.count - 1 : op->u.index;
+    if (status == ACU_OK && (all.count == 0 || index >= all.count))
+        status = acui_fail(ACU_ERR_ARGUMENTS, "value %zu of an op that yields %zu",
+                           op->u.index == ACU_LAST ? 0 : index, all.count);
+    if (status == ACU_OK) {
+        acu_val value = all.list[index];
+        all.list[index] = (acu_val){.kind = ACU_NONE};
+        status = acui_values_push(values, value);
+    }
+    acui_values_clear(&all);
+    return status;
+}
+
+const acui_op_class acui_class_NTH = {.name = "nth", .plan = plan_nth};
+
+acu_op *acu_op_nth(acu_op *x, size_t index, acu_site site)
+{
+    acu_op *op = acui_op_unary(&acui_class_NTH, x, site);
+    if (!acui_op_is_oom(op))
+        op->u.index = index;
+    return op;
+}
+
+/* ---- share and own ---- */
+
+static acu_status plan_share(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+{
+    ACUI_TRY(acui_plan_op(plan, take_input(op), place, values));
+    for (size_t i = 0; i < values->count; i++)
+        values->list[i].form = ACU_SHARED;
+    return ACU_OK;
+}
+
+static acu_status plan_own(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+{
+    ACUI_TRY(acui_plan_op(plan, take_input(op), place, values));
+    for (size_t i = 0; i < values->count; i++) {
+        acu_val *value = &values->list[i];
+        char words[96];
+        if (value->tensor && !acui_tensor_sole(value->tensor))
+            return acui_fail(ACU_ERR_SHARED,
+                             "value %zu (%s) can not be owned: another handle, view or use of it "
+                             "is left; release those first",
+                             i, acui_tensor_words(value->tensor, words));
+        value->form = ACU_OWNED;
+    }
+    return ACU_OK;
+}
+
+const acui_op_class acui_class_SHARE = {.name = "share", .plan = plan_share};
+const acui_op_class acui_class_OWN = {.name = "own", .plan = plan_own};
+
+acu_op *acu_op_share(acu_op *x, acu_site site)
+{
+    return acui_op_unary(&acui_class_SHARE, x, site);
+}
+
+acu_op *acu_op_own(acu_op *x, acu_site site)
+{
+    return acui_op_unary(&acui_class_OWN, x, site);
+}
+
+/* ---- on ---- */
+
+static acu_status plan_on(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+{
+    (void)place;
+    return acui_plan_op(plan, take_input(op), op->u.device, values);
+}
+
+static void destroy_on(acu_op *op)
+{
+    acu_device_release(op->u.device);
+}
+
+const acui_op_class acui_class_ON = {.name = "on", .plan = plan_on, .destroy = destroy_on};
+
+acu_op *acu_op_on(acu_device *device, acu_op *x, acu_site site)
+{
+    if (acui_object_check(device, ACU_OBJECT_DEVICE, "acu_on") != ACU_OK) {
+        acu_op_release(x);
+        return acui_op_failed(&acui_class_ON, site);
+    }
+    acu_op *op = acui_op_unary(&acui_class_ON, x, site);
+    if (!acui_op_is_oom(op))
+        op->u.device = acu_device_retain(device);
+    return op;
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Copies between tensors: copy, dup, to_host, to_device. */
+#include "base/error.h"
+#include "op/make.h"
+
+static bool on_device(const acu_tensor *tensor)
+{
+    acu_memory_kind kind = tensor->buffer->kind;
+    return kind == ACU_MEMORY_DEVICE || kind == ACU_MEMORY_FOREIGN;
+}
+
+acu_status acui_plan_copy(acui_plan *plan, const acu_op *op, acu_device *device, acu_tensor *dst,
+                          acu_tensor *src)
+{
+    acui_node *node = acui_plan_node(plan, ACUI_NODE_COPY, op, device, 2);
+    if (!node)
+        return ACU_ERR_NO_MEMORY;
+    acui_node_touch(node, dst, ACU_WRITE);
+    acui_node_touch(node, src, ACU_READ);
+    node->u.copy.dst = dst->buffer;
+    node->u.copy.dst_offset = dst->offset;
+    node->u.copy.src = src->buffer;
+    node->u.copy.src_offset = src->offset;
+    node->u.copy.bytes = acu_tensor_bytes(src);
+    return ACU_OK;
+}
+
+static acu_status plan_operand(acui_plan *plan, acu_op *op, size_t input, acu_device *place,
+                               const char *what, acu_val *value)
+{
+    acu_op *x = op->inputs[input];
+    op->inputs[input] = NULL;
+    ACUI_TRY(acui_plan_one(plan, x, place, what, value));
+    if (value->kind == ACU_TENSOR)
+        return ACU_OK;
+    acui_val_drop(value);
+    return acui_fail(ACU_ERR_INVALID, "%s of %s must be a tensor", what, acui_op_name(op));
+}
+
+static acu_status check_dense(const acu_tensor *tensor, const char *what)
+{
+    char words[96];
+    if (tensor->dense)
+        return ACU_OK;
+    return acui_fail(ACU_ERR_NOT_SUPPORTED, "%s (%s) has gaps; copies need dense tensors", what,
+                     acui_tensor_words(tensor, words));
+}
+
+/* ---- copy ---- */
+
+static acu_status check_copy(const acu_val *dst, const acu_val *src)
+{
+    char a[96], b[96];
+    acui_tensor_words(dst->tensor, a);
+    acui_tensor_words(src->tensor, b);
+    if (dst->form == ACU_SHARED)
+        return acui_fail(ACU_ERR_SHARED, "the destination (%s) is shared, for reading only", a);
+    if (dst->tensor->dtype != src->tensor->dtype)
+        return acui_fail(ACU_ERR_DTYPE, "copy from %s to %s: element types differ", b, a);
+    if (!acu_shape_equal(dst->tensor->shape, src->tensor->shape))
+        return acui_fail(ACU_ERR_SHAPE, "copy from %s to %s: shapes differ", b, a);
+    ACUI_TRY(check_dense(dst->tensor, "the destination"));
+    ACUI_TRY(check_dense(src->tensor, "the source"));
+    if (!on_device(dst->tensor) && !on_device(src->tensor))
+        return acui_fail(ACU_ERR_NOT_SUPPORTED, "both tensors are in host memory; copy them with "
+                         "memcpy in acu_host");
+    uint64_t db, de, sb, se;
+    acui_tensor_range(dst->tensor, &db, &de);
+    acui_tensor_range(src->tensor, &sb, &se);
+    if (dst->tensor->buffer == src->tensor->buffer && db < se && sb < de)
+        return acui_fail(ACU_ERR_INVALID, "source and destination overlap");
+    return ACU_OK;
+}
+
+static acu_status plan_copy(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+{
+    acu_val dst = {.kind = ACU_NONE}, src = {.kind = ACU_NONE};
+    acu_status status = plan_operand(plan, op, 0, place, "the destination", &dst);
+    if (status == ACU_OK)
+        status = plan_operand(plan, op, 1, place, "the source", &src);
+    if (status == ACU_OK)
+        status = check_copy(&dst, &src);
+    if (status == ACU_OK) {
+        acu_tensor *where = on_device(dst.tensor) ? dst.tensor : src.tensor;
+        status = acui_plan_copy(plan, op, where->buffer->device, dst.tensor, src.tensor);
+    }
+    if (status == ACU_OK)
+        status = acui_values_push(values, dst);
+    else
+        acui_val_drop(&dst);
+    if (status == ACU_OK)
+        status = acui_values_push(values, src);
+    else
+        acui_val_drop(&src);
+    return status;
+}
+
+const acui_op_class acui_class_COPY = {.name = "copy", .plan = plan_copy};
+
+acu_op *acu_op_copy(acu_op *dst, acu_op *src, acu_site site)
+{
+    acu_op *to = acui_op_take(dst, &acui_class_COPY, site);
+    acu_op *from = acui_op_take(src, &acui_class_COPY, site);
+    acu_op *op = acui_op_new(&acui_class_COPY, 2, site);
+    if (acui_op_is_oom(op)) {
+        acui_op_put(to);
+        acui_op_put(from);
+        return op;
+    }
+    op->inputs[0] = to;
+    op->inputs[1] = from;
+    return op;
+}
+
+/* ---- dup, to_device, to_host: a new tensor, and a copy into it ---- */
+
+/* Copy the value into `made`, a new tensor; both references are consumed. */
+static acu_status copy_into(acui_plan *plan, acu_op *op, acu_device *device, acu_val *from,
+                            acu_tensor *made, acui_values *values)
+{
+    acu_status status = acui_plan_copy(plan, op, device, made, from->tensor);
+    acui_val_drop(from);
+    acu_val value = {.kind = ACU_TENSOR, .form = ACU_OWNED, .tensor = made};
+    if (status == ACU_OK)
+        return acui_values_push(values, value);
+    acui_val_drop(&value);
+    return status;
+}
+
+/* A dense copy of the operand on `target`; NULL: where the operand is. */
+static acu_status plan_on_device(acui_plan *plan, acu_op *op, acu_device *place,
+                                 acu_device *target, acui_values *values)
+{
+    acu_val from;
+    ACUI_TRY(plan_operand(plan, op, 0, place, "the operand", &from));
+    acu_status status = check_dense(from.tensor, "the operand");
+    acu_device *device = target ? target : from.tensor->buffer->device;
+    acu_tensor *made = NULL;
+    if (status == ACU_OK)
+        status = acui_plan_tensor(plan, op, device, from.tensor->dtype, from.tensor->shape, &made);
+    if (status == ACU_OK)
+        return copy_into(plan, op, device, &from, made, values);
+    acui_val_drop(&from);
+    return status;
+}
+
+static acu_status plan_dup(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+{
+    return plan_on_device(plan, op, place, NULL, values);
+}
+
+const acui_op_class acui_class_DUP = {.name = "dup", .plan = plan_dup};
+
+acu_op *acu_op_dup(acu_op *x, acu_site site)
+{
+    return acui_op_unary(&acui_class_DUP, x, site);
+}
+
+static acu_status plan_to_device(acui_plan *plan, acu_op *op, acu_device *place,
+                                 acui_values *values)
+{
+    (void)place;
+    return plan_on_device(plan, op, op->u.device, op->u.device, values);
+}
+
+static void destroy_to_device(acu_op *op)
+{
+    acu_device_release(op->u.device);
+}
+
+const acui_op_class acui_class_TO_DEVICE = {
+    .name = "to_device", .plan = plan_to_device, .destroy = destroy_to_device};
+
+acu_op *acu_op_to_device(acu_device *device, acu_op *x, acu_site site)
+{
+    if (acui_object_check(device, ACU_OBJECT_DEVICE, "acu_to_device") != ACU_OK) {
+        acu_op_release(x);
+        return acui_op_failed(&acui_class_TO_DEVICE, site);
+    }
+    acu_op *op = acui_op_unary(&acui_class_TO_DEVICE, x, site);
+    if (!acui_op_is_oom(op))
+        op->u.device = acu_device_retain(device);
+    return op;
+}
+
+static acu_status plan_to_host(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+{
+    acu_val from;
+    ACUI_TRY(plan_operand(plan, op, 0, place, "the operand", &from));
+    acu_status status = check_dense(from.tensor, "the operand");
+    if (status == ACU_OK && !on_device(from.tensor))
+        status = acui_fail(ACU_ERR_NOT_SUPPORTED, "the operand is in host memory already");
+    acu_device *device = from.tensor->buffer->device;
+    acu_tensor *made = NULL;
+    if (status == ACU_OK)
+        status = acu_tensor_alloc_pinned(device, from.tensor->dtype, from.tensor->shape, &made);
+    if (status == ACU_OK)
+        return copy_into(plan, op, device, &from, made, values);
+    acui_val_drop(&from);
+    return status;
+}
+
+const acui_op_class acui_class_TO_HOST = {.name = "to_host", .plan = plan_to_host};
+
+acu_op *acu_op_to_host(acu_op *x, acu_site site)
+{
+    return acui_op_unary(&acui_class_TO_HOST, x, site);
+}

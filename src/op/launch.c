@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Launches: a kernel with its arguments, checked before anything is enqueued. */
+#include "base/error.h"
+#include "op/arg.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- checking arguments against the kernel ---- */
+
+static const char *value_words(const acu_val *value, const acu_arg *arg, char *text, size_t room)
+{
+    char words[96];
+    if (value->kind == ACU_SCALAR)
+        snprintf(text, room, "a scalar of %s", acu_dtype_name(value->dtype));
+    else if (value->kind == ACU_NONE)
+        snprintf(text, room, "a struct of %u bytes", arg->bytes);
+    else
+        snprintf(text, room, "a %s %s", value->kind == ACU_PARTITION ? "partition of" : "tensor",
+                 acui_tensor_words(value->tensor, words));
+    return text;
+}
+
+static uint32_t value_bytes(const acu_val *value, const acu_arg *arg)
+{
+    switch (value->kind) {
+    case ACU_SCALAR:
+        return (uint32_t)acu_dtype_bytes(value->dtype);
+    case ACU_TENSOR:
+        return 8;
+    case ACU_PARTITION:
+        return sizeof(acu_tile_param);
+    default:
+        return arg->bytes;
+    }
+}
+
+static bool is_float(acu_dtype dtype)
+{
+    return dtype == ACU_F16 || dtype == ACU_BF16 || dtype == ACU_F32 || dtype == ACU_F64;
+}
+
+/* What the program declared of the parameter (acu_kernel_declare). */
+static acu_status check_declared(const acu_kernel *kernel, size_t place, const acu_val *value,
+                                 const acu_arg *arg)
+{
+    static const char *const wants[] = {"anything", "a scalar", "a tensor to read",
+                                        "a tensor to write", "a tensor to read and write",
+                                        "a partition"};
+    const acui_param *param = &kernel->params[place];
+    bool tensor = value->kind == ACU_TENSOR;
+    bool fits = true;
+    switch (param->want) {
+    case ACUI_WANT_ANY:
+        return ACU_OK;
+    case ACUI_WANT_SCALAR:
+        fits = value->kind == ACU_SCALAR;
+        break;
+    case ACUI_WANT_IN:
+        fits = tensor && arg->access == ACU_READ;
+        break;
+    case ACUI_WANT_OUT:
+        fits = tensor && arg->access != ACU_READ;
+        break;
+    case ACUI_WANT_INOUT:
+        fits = tensor && arg->access == ACU_UPDATE;
+        break;
+    case ACUI_WANT_TILE:
+        fits = value->kind == ACU_PARTITION;
+        break;
+    }
+    char words[160];
+    if (!fits)
+        return acui_fail(ACU_ERR_ARGUMENTS, "argument %zu of %s must be %s, and is %s%s", place,
+                         kernel->name, wants[param->want],
+                         value_words(value, arg, words, sizeof words),
+                         tensor ? (arg->access == ACU_READ ? " (acu_in)"
+                                   : arg->access == ACU_WRITE ? " (acu_out)" : " (acu_inout)")
+                                : "");
+    acu_dtype dtype = value->tensor ? value->tensor->dtype : value->dtype;
+    if (param->dtype != ACU_NO_DTYPE && dtype != param->dtype)
+        return acui_fail(ACU_ERR_DTYPE, "argument %zu of %s must be of %s, and is %s", place,
+                         kernel->name, acu_dtype_name(param->dtype),
+                         value_words(value, arg, words, sizeof words));
+    return ACU_OK;
+}
+
+static acu_status check_param(const acu_kernel *kernel, size_t place, const acu_val *value,
+                              const acu_arg *arg)
+{
+    char words[160];
+    const acui_param *param = &kernel->params[place];
+    uint32_t bytes = value_bytes(value, arg);
+    ACUI_TRY(check_declared(kernel, place, value, arg));
+    if (bytes != param->bytes)
+        return acui_fail(ACU_ERR_ARGUMENTS,
+                         "argument %zu of %s is %s, %u bytes; the kernel's parameter has %u", place,
+                         kernel->name, value_words(value, arg, words, sizeof words), bytes,
+                         param->bytes);
+    if (param->type == 'f' && (value->kind == ACU_TENSOR ||
+                               (value->kind == ACU_SCALAR && !is_float(value->dtype))))
+        return acui_fail(ACU_ERR_DTYPE, "argument %zu of %s is %s; the kernel's parameter is "
+                         "floating point", place, kernel->name,
+                         value_words(value, arg, words, sizeof words));
+    return ACU_OK;
+}
+
+static acu_status check_place(const acu_kernel *kernel, size_t place, const acu_val *value)
+{
+    if (!value->tensor)
+        return ACU_OK;
+    const acu_device *own = kernel->module->device, *device = value->tensor->buffer->device;
+    char words[96];
+    if (device == own || value->tensor->buffer->kind == ACU_MEMORY_PINNED)
+        return ACU_OK;
+    uint32_t peers = own->peers;
+    if (device->info.ordinal < 32 && (peers >> device->info.ordinal & 1u))
+        return ACU_OK;
+    return acui_fail(ACU_ERR_DEVICE, "argument %zu of %s (%s) is on device %d, the kernel on device "
+                     "%d; copy it there with acu_to_device, or allow direct access with "
+                     "acu_device_open_peer", place, kernel->name,
+                     acui_tensor_words(value->tensor, words), device->info.ordinal,
+                     own->info.ordinal);
+}
+
+static acu_status check_args(const acu_op *op, const acui_values *values)
+{
+    const acu_kernel *kernel = op->u.call.kernel;
+    if (kernel->info.params_known && values->count != kernel->info.param_count)
+        return acui_fail(ACU_ERR_ARGUMENTS, "%s takes %zu arguments, and got %zu", kernel->name,
+                         kernel->info.param_count, values->count);
+    for (size_t i = 0; i < values->count; i++) {
+        ACUI_TRY(check_place(kernel, i, &values->list[i]));
+        if (kernel->info.params_known)
+            ACUI_TRY(check_param(kernel, i, &values->list[i], &op->u.call.args[i]));
+    }
+    return ACU_OK;
+}
+
+/* ---- the grid ---- */
+
+/* Tiles of a partition, as a grid: x counts the last dimension. */
+static acu_status partition_grid(const acu_val *value, unsigned grid[3])
+{
+    const acu_shape *shape = &value->tensor->shape;
+    grid[0] = grid[1] = grid[2] = 1;
+    for (int d = 0; d < shape->rank; d++) {
+        int64_t tiles = (shape->dim[d] + value->tile.dim[d] - 1) / value->tile.dim[d];
+        if (tiles > INT32_MAX)
+            return acui_fail(ACU_ERR_LIMIT, "a partition into %lld tiles in one dimension",
+                             (long long)tiles);
+        grid[shape->rank - 1 - d] = (unsigned)tiles;
+    }
+    return ACU_OK;
+}
+
+static acu_status infer_grid(const acu_op *op, const acui_values *values, acu_config *config)
+{
+    const acu_kernel *kernel = op->u.call.kernel;
+    for (size_t i = 0; i < values->count; i++) {
+        unsigned grid[3];
+        if (values->list[i].kind != ACU_PARTITION)
+            continue;
+        ACUI_TRY(partition_grid(&values->list[i], grid));
+        if (config->grid[0] == 0)
+            memcpy(config->grid, grid, sizeof grid);
+        unsigned y = config->grid[1] ? config->grid[1] : 1, z = config->grid[2] ? config->grid[2] : 1;
+        if (config->grid[0] != grid[0] || y != grid[1] || z != grid[2])
+            return acui_fail(ACU_ERR_SHAPE, "argument %zu of %s is a partition of %ux%ux%u tiles, "
+                             "but the grid is %ux%ux%u by the launch or an earlier partition", i,
+                             kernel->name, grid[0], grid[1], grid[2], config->grid[0], y, z);
+    }
+    if (config->grid[0] == 0)
+        return acui_fail(ACU_ERR_LIMIT, "the launch of %s has no grid: give one (acu_for_num_elems, "
+                         "ACU_GRID_BLOCK), or a partition to take it from", kernel->name);
+    return ACU_OK;
+}
+
+/* ---- the node ---- */
+
+static acu_tile_param tile_param(const acu_val *value)
+{
+    const acu_tensor *t = value->tensor;
+    acu_tile_param p = {.rank = (unsigned)t->shape.rank,
+                        .element_bytes = (unsigned)acu_dtype_bytes(t->dtype)};
+    for (int d = 0; d < ACU_TILE_MAX_RANK; d++) {
+        bool used = d < t->shape.rank;
+        p.shape[d] = used ? t->shape.dim[d] : 1;
+        p.stride[d] = used ? t->strides[d] : 0;
+        p.tile[d] = used ? value->tile.dim[d] : 1;
+        p.tiles[d] = (unsigned)((p.shape[d] + p.tile[d] - 1) / p.tile[d]);
+    }
+    return p;
+}
+
+static acu_status fill_param(acui_plan *plan, acui_node_param *param, const acu_val *value,
+                             const acu_arg *arg)
+{
+    param->bytes = value_bytes(value, arg);
+    param->data = acui_arena_get(&plan->arena, param->bytes);
+    if (!param->data)
+        return acui_fail(ACU_ERR_NO_MEMORY, "no memory for the parameters of a launch");
+    if (value->kind == ACU_SCALAR) {
+        memcpy(param->data, &value->bits, param->bytes); /* little-endian hosts, as CUDA's are */
+    } else if (value->kind == ACU_NONE) {
+        memcpy(param->data, arg->u.memory, param->bytes);
+    } else {
+        param->buffer = value->tensor->buffer; /* held by the node's touches */
+        param->offset = value->tensor->offset;
+        if (value->kind == ACU_PARTITION) {
+            acu_tile_param tile = tile_param(value);
+            memcpy(param->data, &tile, sizeof tile);
+        }
+    }
+    return ACU_OK;
+}
+
+static acu_status add_launch(acui_plan *plan, acu_op *op, const acui_values *values,
+                             acu_config config)
+{
+    acu_kernel *kernel = op->u.call.kernel;
+    acui_node *node =
+        acui_plan_node(plan, ACUI_NODE_LAUNCH, op, kernel->module->device, values->count);
+    if (!node)
+        return ACU_ERR_NO_MEMORY;
+    node->u.launch.kernel = acu_kernel_retain(kernel);
+    node->u.launch.config = config;
+    node->u.launch.count = values->count;
+    if (!op->name[0]) /* messages say which kernel */
+        node->name = kernel->name;
+    acui_touch_args(node, op, values);
+    node->u.launch.params = ACUI_ARENA_ARRAY(&plan->arena, acui_node_param, values->count);
+    node->u.launch.pointers = ACUI_ARENA_ARRAY(&plan->arena, void *, values->count);
+    if (!node->u.launch.params || !node->u.launch.pointers)
+        return acui_fail(ACU_ERR_NO_MEMORY, "no memory for the parameters of a launch");
+    for (size_t i = 0; i < values->count; i++) {
+        acui_node_param *param = &node->u.launch.params[i];
+        ACUI_TRY(fill_param(plan, param, &values->list[i], &op->u.call.args[i]));
+        node->u.launch.pointers[i] = param->data;
+    }
+    return ACU_OK;
+}
+
+static acu_status plan_launch(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+{
+    (void)place; /* a kernel's device is its own */
+    acu_kernel *kernel = op->u.call.kernel;
+    acu_config config = op->u.call.config;
+    ACUI_TRY(acui_plan_args(plan, op, kernel->module->device, values));
+    ACUI_TRY(check_args(op, values));
+    ACUI_TRY(infer_grid(op, values, &config));
+    ACUI_TRY(acui_kernel_config(kernel, &config));
+    return add_launch(plan, op, values, config);
+}
+
+static void destroy_launch(acu_op *op)
+{
+    acu_kernel_release(op->u.call.kernel);
+    acui_args_destroy(op);
+}
+
+const acui_op_class acui_class_LAUNCH = {
+    .name = "launch", .plan = plan_launch, .destroy = destroy_launch};
+
+acu_op *acu_op_launch(acu_kernel *kernel, acu_config config, const acu_arg *args, size_t count,
+                      acu_site site)
+{
+    acu_op *op = acui_op_with_args(&acui_class_LAUNCH, args, count, site);
+    if (op->class != &acui_class_LAUNCH)
+        return op;
+    if (acui_object_check(kernel, ACU_OBJECT_KERNEL, "acu_launch") != ACU_OK) {
+        acu_op *failed = acui_op_failed(&acui_class_LAUNCH, site);
+        acui_op_put(op);
+        return failed;
+    }
+    op->u.call.kernel = acu_kernel_retain(kernel);
+    op->u.call.config = config;
+    return op;
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Making and filling tensors: empty, zeros, ones, full, const, fill. */
+#include "op/make.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "op/arg.h"
+
+#include <string.h>
+
+acu_status acui_plan_tensor(acui_plan *plan, const acu_op *op, acu_device *device, acu_dtype dtype,
+                            acu_shape shape, acu_tensor **tensor)
+{
+    acu_tensor *made;
+    ACUI_TRY(acui_tensor_planned(device, dtype, shape, &made));
+    acui_node *node = acui_plan_node(plan, ACUI_NODE_ALLOC, op, device, 1);
+    if (!node) {
+        acu_tensor_release(made);
+        return ACU_ERR_NO_MEMORY;
+    }
+    acui_node_touch(node, made, ACU_WRITE);
+    node->u.alloc.buffer = made->buffer;
+    *tensor = made;
+    return ACU_OK;
+}
+
+static acu_status push_owned(acui_values *values, acu_tensor *tensor)
+{
+    return acui_values_push(
+        values, (acu_val){.kind = ACU_TENSOR, .form = ACU_OWNED, .tensor = tensor});
+}
+
+/* ---- empty ---- */
+
+static acu_status plan_empty(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+{
+    acu_device *device = acui_plan_place(place);
+    if (!device)
+        return ACU_ERR_INVALID;
+    acu_tensor *tensor;
+    ACUI_TRY(acui_plan_tensor(plan, op, device, op->u.make.dtype, op->u.make.shape, &tensor));
+    return push_owned(values, tensor);
+}
+
+const acui_op_class acui_class_EMPTY = {.name = "empty", .plan = plan_empty};
+
+acu_op *acu_op_empty(acu_dtype dtype, acu_shape shape, acu_site site)
+{
+    if (acui_shape_check(shape, dtype, NULL) != ACU_OK)
+        return acui_op_failed(&acui_class_EMPTY, site);
+    acu_op *op = acui_op_new(&acui_class_EMPTY, 0, site);
+    if (!acui_op_is_oom(op)) {
+        op->u.make.dtype = dtype;
+        op->u.make.shape = shape;
+    }
+    return op;
+}
+
+/* ---- fill, and what is made of it ---- */
+
+static acu_status check_fill(const acu_val *value, acu_arg scalar)
+{
+    char words[96];
+    if (value->kind != ACU_TENSOR)
+        return acui_fail(ACU_ERR_INVALID, "only a tensor can be filled");
+    const acu_tensor *t = value->tensor;
+    acui_tensor_words(t, words);
+    if (value->form == ACU_SHARED)
+        return acui_fail(ACU_ERR_SHARED, "%s is shared, for reading only, and can not be filled",
+                         words);
+    if (scalar.dtype != t->dtype)
+        return acui_fail(ACU_ERR_DTYPE, "%s can not be filled with a scalar of %s", words,
+                         acu_dtype_name(scalar.dtype));
+    if (!t->dense)
+        return acui_fail(ACU_ERR_NOT_SUPPORTED, "%s has gaps; fill needs a dense tensor", words);
+    if (t->buffer->kind != ACU_MEMORY_DEVICE && t->buffer->kind != ACU_MEMORY_FOREIGN)
+        return acui_fail(ACU_ERR_NOT_SUPPORTED, "%s is in host memory; fill works on the device",
+                         words);
+    return ACU_OK;
+}
+
+static acu_status plan_fill(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+{
+    acu_val value;
+    acu_op *x = op->inputs[0];
+    op->inputs[0] = NULL;
+    ACUI_TRY(acui_plan_one(plan, x, place, "the operand", &value));
+    acu_status status = check_fill(&value, op->u.scalar);
+    acui_node *node = NULL;
+    if (status == ACU_OK) {
+        node = acui_plan_node(plan, ACUI_NODE_FILL, op, value.tensor->buffer->device, 1);
+        status = node ? ACU_OK : ACU_ERR_NO_MEMORY;
+    }
+    if (status != ACU_OK) {
+        acui_val_drop(&value);
+        return status;
+    }
+    acui_node_touch(node, value.tensor, ACU_WRITE);
+    node->u.fill.buffer = value.tensor->buffer;
+    node->u.fill.offset = value.tensor->offset;
+    node->u.fill.elements = (size_t)acu_tensor_elements(value.tensor);
+    node->u.fill.element_bytes = acu_dtype_bytes(value.tensor->dtype);
+    node->u.fill.bits = op->u.scalar.u.bits;
+    return acui_values_push(values, value);
+}
+
+const acui_op_class acui_class_FILL = {.name = "fill", .plan = plan_fill};
+
+acu_op *acu_op_fill(acu_op *x, acu_arg scalar, acu_site site)
+{
+    if (scalar.kind != ACUI_ARG_SCALAR) {
+        acui_fail(ACU_ERR_INVALID, "acu_fill wants a scalar, such as acu_f32(2)");
+        acu_op_release(x);
+        if (scalar.kind == ACUI_ARG_OP)
+            acu_op_release(scalar.u.op);
+        return acui_op_failed(&acui_class_FILL, site);
+    }
+    acu_op *op = acui_op_unary(&acui_class_FILL, x, site);
+    if (!acui_op_is_oom(op))
+        op->u.scalar = scalar;
+    return op;
+}
+
+acu_op *acu_op_full(acu_shape shape, acu_arg scalar, acu_site site)
+{
+    return acu_op_named(acu_op_fill(acu_op_empty(scalar.dtype, shape, site), scalar, site), "full");
+}
+
+acu_op *acu_op_zeros(acu_dtype dtype, acu_shape shape, acu_site site)
+{
+    acu_op *x = acu_op_empty(dtype, shape, site);
+    return acu_op_named(acu_op_fill(x, acu_arg_scalar(dtype, 0), site), "zeros");
+}
+
+/* The bits of 1 in each dtype that is not an integer. */
+static uint64_t one_bits(acu_dtype dtype)
+{
+    switch (dtype) {
+    case ACU_F16:
+        return 0x3C00u;
+    case ACU_BF16:
+        return 0x3F80u;
+    case ACU_F32:
+        return 0x3F800000u;
+    case ACU_F64:
+        return 0x3FF0000000000000u;
+    default:
+        return 1;
+    }
+}
+
+acu_op *acu_op_ones(acu_dtype dtype, acu_shape shape, acu_site site)
+{
+    acu_op *x = acu_op_empty(dtype, shape, site);
+    return acu_op_named(acu_op_fill(x, acu_arg_scalar(dtype, one_bits(dtype)), site), "ones");
+}
+
+/* ---- const ---- */
+
+static acu_status plan_const(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+{
+    acu_device *device = acui_plan_place(place);
+    if (!device)
+        return ACU_ERR_INVALID;
+    acu_tensor *tensor;
+    ACUI_TRY(acui_plan_tensor(plan, op, device, op->u.make.dtype, op->u.make.shape, &tensor));
+    acui_node *node = acui_plan_node(plan, ACUI_NODE_UPLOAD, op, device, 1);
+    if (!node) {
+        acu_tensor_release(tensor);
+        return ACU_ERR_NO_MEMORY;
+    }
+    acui_node_touch(node, tensor, ACU_WRITE);
+    node->u.upload.buffer = tensor->buffer;
+    node->u.upload.offset = tensor->offset;
+    node->u.upload.bytes = acu_tensor_bytes(tensor);
+    node->u.upload.data = op->u.make.data; /* the node frees it */
+    op->u.make.data = NULL;
+    return push_owned(values, tensor);
+}
+
+static void destroy_const(acu_op *op)
+{
+    acui_free(op->u.make.data);
+}
+
+const acui_op_class acui_class_CONST = {
+    .name = "const", .plan = plan_const, .destroy = destroy_const};
+
+static acu_status check_const(acu_dtype dtype, acu_shape shape, const void *memory, size_t *bytes)
+{
+    ACUI_TRY(acui_shape_check(shape, dtype, bytes));
+    if (!memory)
+        return acui_fail(ACU_ERR_INVALID, "acu_const got no memory to copy from");
+    if (*bytes > ACU_CONST_MAX)
+        return acui_fail(ACU_ERR_LIMIT, "acu_const copies at most %d bytes, not %zu; copy more "
+                         "from a pinned or wrapped buffer", ACU_CONST_MAX, *bytes);
+    return ACU_OK;
+}
+
+acu_op *acu_op_const(acu_dtype dtype, acu_shape shape, const void *memory, acu_site site)
+{
+    size_t bytes;
+    if (check_const(dtype, shape, memory, &bytes) != ACU_OK)
+        return acui_op_failed(&acui_class_CONST, site);
+    acu_op *op = acui_op_new(&acui_class_CONST, 0, site);
+    if (acui_op_is_oom(op))
+        return op;
+    op->u.make.dtype = dtype;
+    op->u.make.shape = shape;
+    op->u.make.data = acui_alloc(bytes);
+    if (!op->u.make.data)
+        return acui_op_abandon(op);
+    memcpy(op->u.make.data, memory, bytes);
+    return op;
+}

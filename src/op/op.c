@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Ops as objects: made, taken, named, released. */
+#include "op/op.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* What a constructor gives when there is no memory for an op: one for all, never freed. */
+static acui_fault oom_fault = {
+    .refs = 1,
+    .error = {.status = ACU_ERR_NO_MEMORY,
+              .device = -1,
+              .op = "op",
+              .message = "out of host memory while an op was made"},
+};
+static acu_op oom_op = {
+    .object = {.tag = 0xACDA0000u | ACU_OBJECT_OP, .refs = 1},
+    .handles = 1,
+    .class = &acui_class_FAILED,
+    .fault = &oom_fault,
+};
+
+bool acui_op_is_oom(const acu_op *op)
+{
+    return op == &oom_op;
+}
+
+const char *acui_op_name(const acu_op *op)
+{
+    return op->name[0] ? op->name : op->class->name;
+}
+
+acu_op *acui_op_new(const acui_op_class *class, size_t inputs, acu_site site)
+{
+    acu_op *op = acui_object_new(ACU_OBJECT_OP, sizeof *op + inputs * sizeof(acu_op *));
+    if (!op)
+        return &oom_op;
+    atomic_store_explicit(&op->handles, 1, memory_order_relaxed);
+    op->class = class;
+    op->site = site;
+    op->inputs = (acu_op **)(op + 1);
+    op->input_count = inputs;
+    return op;
+}
+
+acu_op *acui_op_failed(const acui_op_class *class, acu_site site)
+{
+    acu_error error = *acui_error();
+    error.file = site.file;
+    error.line = site.line;
+    snprintf(error.op, sizeof error.op, "%s", class->name);
+    acu_op *op = acui_op_new(&acui_class_FAILED, 0, site);
+    if (op == &oom_op)
+        return op;
+    op->fault = acui_fault_new(&error);
+    if (!op->fault)
+        return acui_op_abandon(op);
+    snprintf(op->name, sizeof op->name, "%s", class->name);
+    return op;
+}
+
+acu_op *acui_op_abandon(acu_op *op)
+{
+    acui_op_put(op);
+    return &oom_op;
+}
+
+/* Give one of the program's references away; false if it had none left. */
+static bool hand_over(acu_op *op)
+{
+    uint32_t n = atomic_load_explicit(&op->handles, memory_order_relaxed);
+    while (n > 0)
+        if (atomic_compare_exchange_weak_explicit(&op->handles, &n, n - 1, memory_order_relaxed,
+                                                  memory_order_relaxed))
+            return true;
+    return false;
+}
+
+acu_op *acui_op_take(acu_op *op, const acui_op_class *taker, acu_site site)
+{
+    if (op == &oom_op)
+        return op;
+    if (!op) {
+        acui_fail(ACU_ERR_INVALID, "%s got NULL where an op should be", taker->name);
+        return acui_op_failed(taker, site);
+    }
+    if (acui_object_check(op, ACU_OBJECT_OP, taker->name) != ACU_OK)
+        return acui_op_failed(taker, site);
+    if (hand_over(op))
+        return op;
+    acui_fail(ACU_ERR_CONSUMED,
+              "%s got an op (%s, made at %s:%d) that was taken before; keep an op for a second use "
+              "with acu_op_retain",
+              taker->name, acui_op_name(op), op->site.file ? op->site.file : "?", op->site.line);
+    return acui_op_failed(taker, site);
+}
+
+/* Ops whose last reference went, linked through next_dead: a deep composition needs no stack. */
+static void destroy_all(acu_op *dead)
+{
+    while (dead) {
+        acu_op *op = dead;
+        dead = op->next_dead;
+        for (size_t i = 0; i < op->input_count; i++) {
+            acu_op *input = op->inputs[i];
+            if (input && input != &oom_op && acui_object_drop(input)) {
+                input->next_dead = dead;
+                dead = input;
+            }
+        }
+        if (op->class->destroy)
+            op->class->destroy(op);
+        if (op->user.release)
+            op->user.release(op->user.data);
+        acui_values_clear(&op->values);
+        acui_fault_release(op->fault);
+        acui_object_free(op);
+    }
+}
+
+void acui_op_put(acu_op *op)
+{
+    if (!op || op == &oom_op || !acui_object_drop(op))
+        return;
+    op->next_dead = NULL;
+    destroy_all(op);
+}
+
+acu_op *acui_op_unary(const acui_op_class *class, acu_op *x, acu_site site)
+{
+    acu_op *input = acui_op_take(x, class, site);
+    acu_op *op = acui_op_new(class, 1, site);
+    if (op == &oom_op)
+        acui_op_put(input);
+    else
+        op->inputs[0] = input;
+    return op;
+}
+
+acu_op *acu_op_retain(acu_op *op)
+{
+    if (op && op != &oom_op && acui_object_is(op, ACU_OBJECT_OP)) {
+        acui_object_retain(op);
+        atomic_fetch_add_explicit(&op->handles, 1, memory_order_relaxed);
+    }
+    return op;
+}
+
+void acu_op_release(acu_op *op)
+{
+    if (op && op != &oom_op && acui_object_is(op, ACU_OBJECT_OP) && hand_over(op))
+        acui_op_put(op);
+}
+
+acu_status acu_op_status(const acu_op *op, acu_error *error)
+{
+    ACUI_CHECK(op, OP);
+    if (op->class != &acui_class_FAILED)
+        return ACU_OK;
+    if (error)
+        *error = op->fault->error;
+    return op->fault->error.status;
+}
+
+acu_op *acu_op_named(acu_op *op, const char *name)
+{
+    if (name && op != &oom_op && acui_object_is(op, ACU_OBJECT_OP))
+        snprintf(op->name, sizeof op->name, "%s", name);
+    return op;
+}
+
+/* A failed op, when it is planned, reports what its constructor found. */
+static acu_status plan_failed(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+{
+    (void)plan, (void)place, (void)values;
+    return acui_error_restore(&op->fault->error);
+}
+
+const acui_op_class acui_class_FAILED = {.name = "failed op", .plan = plan_failed};

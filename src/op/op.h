@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Inside of operations: what an op is, and how it becomes nodes.
+ *
+ * An op is a node of a graph of descriptions. Planning a submission walks that graph once: each op
+ * yields its values and appends the nodes (plan.h) that do its work. The walk consumes the ops:
+ * one that nobody else holds is gone when it has been planned; one that somebody does keeps its
+ * values for its other users.
+ */
+#ifndef ACUI_OP_OP_H
+#define ACUI_OP_OP_H
+
+#include "base/object.h"
+#include "memory/memory.h"
+#include "op/plan.h"
+
+#include <acuda/op.h>
+
+#define ACUI_OP_NAME 48
+
+/* Kinds of ops: id and the name that messages use. Each has a class of this name, acui_class_ID. */
+#define ACUI_OPS(X)                                                                                \
+    X(FAILED, "failed op") X(VALUE, "value") X(ZIP, "zip") X(PART, "unzip") X(NTH, "nth")          \
+    X(THEN, "then") X(MAP, "map") X(INSPECT, "inspect") X(SHARE, "share") X(OWN, "own")            \
+    X(ON, "on") X(PARTITION, "partition") X(UNPARTITION, "unpartition") X(RESHAPE, "reshape")      \
+    X(EMPTY, "empty") X(CONST, "const") X(FILL, "fill") X(COPY, "copy") X(DUP, "dup")              \
+    X(TO_HOST, "to_host") X(TO_DEVICE, "to_device") X(LAUNCH, "launch") X(FOREIGN, "foreign")      \
+    X(HOST, "host")
+
+/* What a kind of op does; `plan` runs once, on the submitting thread, with no lock held. */
+typedef struct acui_op_class {
+    const char *name;
+    /* Append nodes, push values; on failure the thread's record is set and values are dropped by
+     * the caller. `place` is the device for parts that name none; may be NULL. */
+    acu_status (*plan)(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values);
+    void (*destroy)(acu_op *op); /* what the kind holds besides inputs; may be NULL */
+} acui_op_class;
+
+#define ACU_X(id, name) extern const acui_op_class acui_class_##id;
+ACUI_OPS(ACU_X)
+#undef ACU_X
+
+typedef enum acui_op_state { ACUI_OP_FRESH, ACUI_OP_PLANNING, ACUI_OP_DONE } acui_op_state;
+
+/* References come in two sorts. `object.refs` counts all; `handles` those of the program's own.
+ * Taking an op moves one from the program to the taker: without a handle left it was taken before. */
+struct acu_op {
+    acui_object object;
+    _Atomic(uint32_t) handles;
+    const acui_op_class *class;
+    acu_site site;
+    char name[ACUI_OP_NAME]; /* "" means the class's */
+    acu_op *next_dead;       /* list of ops being destroyed, so that deep ones need no stack */
+
+    /* Of an op with one reference: that holder's alone. Else under the share lock (plan.c). */
+    acui_op_state state;
+    acui_plan *planner;      /* PLANNING; DONE but not entered into the order of things yet */
+    acu_op *next_unsettled;  /* the planner's list */
+    acui_values values;      /* DONE: for further users */
+    acui_fault *fault;       /* DONE and failed, or class FAILED */
+
+    size_t input_count;
+    acu_op **inputs; /* one reference each; NULL once planned */
+
+    union {
+        acu_val value;                                          /* VALUE */
+        size_t index;                                           /* NTH, PART */
+        struct { acu_then_fn fn; } then;                        /* THEN */
+        struct { acu_map_fn fn; } map;                          /* MAP */
+        struct { acu_inspect_fn fn; } inspect;                  /* INSPECT */
+        acu_device *device;                                     /* ON, TO_DEVICE: retained */
+        acu_shape shape;                                        /* PARTITION, RESHAPE */
+        struct { acu_dtype dtype; acu_shape shape; void *data; } make; /* EMPTY, CONST */
+        acu_arg scalar;                                         /* FILL */
+        struct {
+            acu_kernel *kernel; /* retained */
+            acu_config config;
+            acu_foreign_fn foreign;
+            acu_host_fn host;
+            acu_arg *args; /* op and tensor arguments refer to inputs, in order */
+            size_t arg_count;
+        } call; /* LAUNCH, FOREIGN, HOST */
+    } u;
+    size_t part_count; /* of an op that was unzipped: how many parts it has; else 0 */
+    bool used_whole;   /* and whether others than its parts use it */
+    acu_user user;     /* THEN, MAP, INSPECT, FOREIGN, HOST */
+};
+
+/* The name for messages. */
+const char *acui_op_name(const acu_op *op);
+
+/* A fresh op with room for `inputs` (all NULL), or the static op that says "out of memory". */
+acu_op *acui_op_new(const acui_op_class *class, size_t inputs, acu_site site);
+bool acui_op_is_oom(const acu_op *op);
+/* An op that carries the thread's record, with `site` and the class's name put in; releases `op`. */
+acu_op *acui_op_failed(const acui_op_class *class, acu_site site);
+
+/*
+ * Take one of the program's references: returns the op, or a failed one that says why not (NULL,
+ * released, taken before). Never NULL.
+ */
+acu_op *acui_op_take(acu_op *op, const acui_op_class *taker, acu_site site);
+/* Drop a taken reference. */
+void acui_op_put(acu_op *op);
+/* An op with one input, already taken. */
+acu_op *acui_op_unary(const acui_op_class *class, acu_op *x, acu_site site);
+/* Take back what acui_op_new gave after a failure, and give the failed op instead. */
+acu_op *acui_op_abandon(acu_op *op);
+
+#endif

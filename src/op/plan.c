@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Planning: the walk over an op that yields values and a flat list of nodes.
+ *
+ * Ops that somebody else may be using at the same time are settled through the share lock: one
+ * thread plans such an op, the others get its values, but only once what computes them has been
+ * entered into the order of things (flushed): else they could be ordered before it. A thread that
+ * has to wait for another one flushes its own plan first. Two threads can not wait for each other
+ * then: what one of them is in the middle of planning can only wait for what lies below it.
+ */
+#include "op/plan.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "op/op.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+static pthread_mutex_t share_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t share_changed = PTHREAD_COND_INITIALIZER;
+
+acu_device *acui_plan_place(acu_device *place)
+{
+    acu_device *device = place ? place : acu_device_default();
+    if (!device)
+        acui_fail(ACU_ERR_INVALID, "no device is open for an op that names none; acu_open one, or "
+                                   "pass a device to submit");
+    return device;
+}
+
+/* ---- nodes ---------------------------------------------------------------------------------- */
+
+acui_node *acui_plan_node(acui_plan *plan, acui_node_kind kind, const acu_op *op,
+                          acu_device *device, size_t touches)
+{
+    acui_node *node = ACUI_ARENA_NEW(&plan->arena, acui_node);
+    const char *name = op->class->name;
+    if (node && op->name[0]) { /* the op may be gone before the node */
+        char *copy = acui_arena_get(&plan->arena, ACUI_OP_NAME);
+        if (copy)
+            memcpy(copy, op->name, ACUI_OP_NAME);
+        name = copy;
+    }
+    if (node && touches)
+        node->touches = ACUI_ARENA_ARRAY(&plan->arena, acui_touch, touches);
+    if (!node || !name || (touches && !node->touches)) {
+        acui_fail(ACU_ERR_NO_MEMORY, "no memory to plan %s", acui_op_name(op));
+        return NULL;
+    }
+    node->kind = kind;
+    node->index = plan->count++;
+    node->after_begin = plan->after_begin;
+    node->after_end = plan->after_end;
+    node->name = name;
+    node->site = op->site;
+    node->device = acu_device_retain(device);
+    if (plan->last)
+        plan->last->next = node;
+    else
+        plan->first = node;
+    plan->last = node;
+    return node;
+}
+
+void acui_node_touch(acui_node *node, const acu_tensor *tensor, acu_access access)
+{
+    acui_touch *touch = &node->touches[node->touch_count++];
+    touch->buffer = acu_buffer_retain(tensor->buffer);
+    acui_tensor_range(tensor, &touch->begin, &touch->end);
+    /* A strided write leaves the gaps as they were: it does not overwrite the whole range. */
+    touch->access = access == ACU_WRITE && !tensor->dense ? ACU_UPDATE : access;
+}
+
+static void clear_node(acui_node *node)
+{
+    if (node->kind == ACUI_NODE_LAUNCH)
+        acu_kernel_release(node->u.launch.kernel);
+    if (node->kind == ACUI_NODE_UPLOAD)
+        acui_free((void *)(uintptr_t)node->u.upload.data);
+    if (node->kind == ACUI_NODE_FOREIGN || node->kind == ACUI_NODE_HOST) {
+        for (size_t i = 0; i < node->u.call.count; i++)
+            acui_unlend(&node->u.call.values[i]);
+        acui_op_put(node->u.call.op);
+    }
+    for (size_t i = 0; i < node->touch_count; i++)
+        acu_buffer_release(node->touches[i].buffer);
+    acu_device_release(node->device);
+}
+
+void acui_plan_clear(acui_plan *plan)
+{
+    for (acui_node *node = plan->first; node; node = node->next)
+        clear_node(node);
+    plan->first = plan->last = NULL;
+    plan->count = 0;
+    acui_arena_clear(&plan->arena);
+}
+
+/* ---- ops with several users ----------------------------------------------------------------- */
+
+/* Copies of what a settled op yields. What the op owned is shared among its users now. */
+static acu_status deliver(const acu_op *op, acui_values *values)
+{
+    if (op->fault)
+        return acui_error_restore(&op->fault->error);
+    for (size_t i = 0; i < op->values.count; i++) {
+        acu_val value = op->values.list[i];
+        acui_object_retain(value.tensor);
+        if (value.form == ACU_OWNED)
+            value.form = ACU_SHARED;
+        ACUI_TRY(acui_values_push(values, value));
+    }
+    return ACU_OK;
+}
+
+/* Wait until the op is this plan's to plan, or settled. Share lock held. */
+static acu_status await_settled(acui_plan *plan, acu_op *op)
+{
+    bool flushed = false;
+    while (op->planner && op->planner != plan) {
+        if (op->state == ACUI_OP_PLANNING && pthread_equal(op->planner->thread, plan->thread))
+            break;
+        if (flushed) {
+            pthread_cond_wait(&share_changed, &share_lock);
+            continue;
+        }
+        flushed = true;
+        pthread_mutex_unlock(&share_lock);
+        acu_status status = plan->flush(plan);
+        pthread_mutex_lock(&share_lock);
+        ACUI_TRY(status);
+    }
+    if (op->state == ACUI_OP_PLANNING)
+        return acui_fail(ACU_ERR_INVALID, "the op is used within itself, by a callback of its own");
+    return ACU_OK;
+}
+
+static acu_status plan_fresh(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+{
+    if (++plan->depth > ACUI_MAX_DEPTH) {
+        plan->depth--;
+        return acui_fail(ACU_ERR_LIMIT, "ops are composed more than %d deep", ACUI_MAX_DEPTH);
+    }
+    acu_status status = op->class->plan(plan, op, place, values);
+    plan->depth--;
+    for (size_t i = 0; i < op->input_count; i++) { /* left over after a failure */
+        acui_op_put(op->inputs[i]);
+        op->inputs[i] = NULL;
+    }
+    acu_error *error = acui_error();
+    if (status != ACU_OK && !error->file) {
+        error->file = op->site.file;
+        error->line = op->site.line;
+        snprintf(error->op, sizeof error->op, "%s", acui_op_name(op));
+    }
+    return status;
+}
+
+/* Keep what the op yields, or how it failed, for its other users. Share lock held. */
+static acu_status keep_result(acui_plan *plan, acu_op *op, acu_status status, acui_values *values)
+{
+    op->state = ACUI_OP_DONE;
+    if (status == ACU_OK) {
+        op->values = *values;
+        *values = (acui_values){0};
+        op->next_unsettled = plan->unsettled;
+        plan->unsettled = acui_object_retain(op);
+        return deliver(op, values);
+    }
+    op->planner = NULL;
+    op->fault = acui_fault_new(acui_error());
+    pthread_cond_broadcast(&share_changed);
+    return status;
+}
+
+static acu_status plan_used_twice(acui_plan *plan, acu_op *op, acu_device *place,
+                                  acui_values *values)
+{
+    pthread_mutex_lock(&share_lock);
+    acu_status status = await_settled(plan, op);
+    if (status == ACU_OK && op->state == ACUI_OP_DONE)
+        status = deliver(op, values);
+    else if (status == ACU_OK) {
+        op->state = ACUI_OP_PLANNING;
+        op->planner = plan;
+        pthread_mutex_unlock(&share_lock);
+        status = plan_fresh(plan, op, place, values);
+        pthread_mutex_lock(&share_lock);
+        status = keep_result(plan, op, status, values);
+    }
+    pthread_mutex_unlock(&share_lock);
+    return status;
+}
+
+void acui_plan_settle(acui_plan *plan, acui_fault *fault)
+{
+    if (!plan->unsettled)
+        return;
+    pthread_mutex_lock(&share_lock);
+    acu_op *list = plan->unsettled;
+    plan->unsettled = NULL;
+    for (acu_op *op = list; op; op = op->next_unsettled) {
+        op->planner = NULL;
+        op->fault = acui_fault_retain(fault);
+    }
+    pthread_cond_broadcast(&share_changed);
+    pthread_mutex_unlock(&share_lock);
+    while (list) {
+        acu_op *op = list;
+        list = op->next_unsettled;
+        acui_op_put(op);
+    }
+}
+
+acu_status acui_plan_op(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+{
+    acu_status status;
+    /* With one reference nobody else has it, nor can get it. */
+    if (acui_op_is_oom(op))
+        status = acui_error_restore(&op->fault->error);
+    else if (acui_object_refs(op) == 1 && op->state == ACUI_OP_FRESH)
+        status = plan_fresh(plan, op, place, values);
+    else
+        status = plan_used_twice(plan, op, place, values);
+    acui_op_put(op);
+    return status;
+}
+
+/* The values of an op whose parts are used one by one stay in the op: see PART. */
+acu_status acui_plan_kept(acui_plan *plan, acu_op *op, acu_device *place)
+{
+    acui_values unused = {0};
+    acui_object_retain(op);
+    acu_status status = acui_plan_op(plan, op, place, &unused);
+    acui_values_clear(&unused);
+    return status;
+}
+
+acu_status acui_plan_one(acui_plan *plan, acu_op *op, acu_device *place, const char *what,
+                         acu_val *value)
+{
+    acui_values values = {0};
+    const char *name = op->class->name; /* static, unlike the op */
+    acu_status status = acui_plan_op(plan, op, place, &values);
+    if (status == ACU_OK && values.count != 1)
+        status = acui_fail(ACU_ERR_ARGUMENTS,
+                           "%s must be one value, but its op (%s) yields %zu; pick one with "
+                           "acu_first, acu_last or acu_nth",
+                           what, name, values.count);
+    if (status == ACU_OK) {
+        *value = values.list[0];
+        values.list[0] = (acu_val){.kind = ACU_NONE};
+    }
+    acui_values_clear(&values);
+    return status;
+}
+
+/* ---- tensors lent to callbacks of ops in flight ---------------------------------------------- */
+
+acu_status acui_lend(const acu_val *value, acu_val *lent)
+{
+    *lent = *value;
+    if (!value->tensor)
+        return ACU_OK;
+    lent->tensor = NULL;
+    acu_tensor *copy = acui_object_new(ACU_OBJECT_TENSOR, sizeof *copy);
+    if (!copy)
+        return acui_fail(ACU_ERR_NO_MEMORY, "no memory to lend a tensor to a callback");
+    const acu_tensor *t = value->tensor;
+    copy->buffer = acu_buffer_retain(t->buffer);
+    copy->offset = t->offset;
+    copy->dtype = t->dtype;
+    copy->shape = t->shape;
+    memcpy(copy->strides, t->strides, sizeof copy->strides);
+    copy->dense = t->dense;
+    /* Counted as a tensor, so that its release balances; and as lent, so that it does not count. */
+    atomic_fetch_add_explicit(&t->buffer->lent, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&t->buffer->tensors, 1, memory_order_relaxed);
+    lent->tensor = copy;
+    return ACU_OK;
+}
+
+void acui_unlend(acu_val *lent)
+{
+    if (!lent->tensor)
+        return;
+    atomic_fetch_sub_explicit(&lent->tensor->buffer->lent, 1, memory_order_relaxed);
+    acui_val_drop(lent);
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * A plan: the flat list of things to be done for one submission, derived from its op.
+ *
+ * Nodes are pure data: what to call with what, and which bytes it reads and writes. They name
+ * tensors whose memory may not exist yet, and no stream. The engine cuts the list into tasks,
+ * orders these by the data they touch, and puts them on streams.
+ */
+#ifndef ACUI_OP_PLAN_H
+#define ACUI_OP_PLAN_H
+
+#include "base/arena.h"
+#include "kernel/kernel.h"
+#include "memory/memory.h"
+
+#include <acuda/op.h>
+#include <acuda/tile.h>
+
+typedef struct acui_values {
+    acu_val *list; /* each holds a reference to its tensor */
+    size_t count, room;
+} acui_values;
+
+/* One more value; takes the tensor's reference, on failure too. */
+acu_status acui_values_push(acui_values *values, acu_val value);
+/* Move all of `from` to the end of `to`. */
+acu_status acui_values_append(acui_values *to, acui_values *from);
+void acui_val_drop(acu_val *value); /* releases its tensor; ACU_NONE then */
+void acui_values_clear(acui_values *values);
+
+/* Kinds of nodes: id, name, counted as an operation. */
+#define ACUI_NODES(X)                                                                              \
+    X(ALLOC, "alloc", 0) X(UPLOAD, "upload", 1) X(FILL, "fill", 1) X(COPY, "copy", 1)              \
+    X(LAUNCH, "launch", 1) X(FOREIGN, "foreign", 1) X(HOST, "host", 1)
+
+typedef enum acui_node_kind {
+#define ACU_X(id, name, counted) ACUI_NODE_##id,
+    ACUI_NODES(ACU_X)
+#undef ACU_X
+} acui_node_kind;
+
+/* Bytes of a buffer that a node touches. */
+typedef struct acui_touch {
+    acu_buffer *buffer; /* retained by the plan */
+    uint64_t begin, end;
+    acu_access access;
+} acui_touch;
+
+/* One parameter of a kernel: `bytes` at `data`, with an address put in first where there is one. */
+typedef struct acui_node_param {
+    void *data;
+    uint32_t bytes;
+    acu_buffer *buffer; /* NULL: plain bytes; else its address plus `offset` goes to the start */
+    size_t offset;
+} acui_node_param;
+
+typedef struct acui_node acui_node;
+struct acui_node {
+    acui_node *next;
+    acui_node_kind kind;
+    size_t index;       /* place in the plan */
+    size_t after_begin; /* nodes [after_begin, after_end) come before, data or not (`then`) */
+    size_t after_end;
+    struct acui_task *task; /* the engine's: the piece of the submission that it became part of */
+    const char *name;   /* of the op; in the plan's arena or static */
+    acu_site site;
+    acu_device *device; /* where it runs; for HOST the device of its data */
+    acui_touch *touches;
+    size_t touch_count;
+    union {
+        struct { acu_buffer *buffer; } alloc;
+        struct { acu_buffer *buffer; size_t offset, bytes; const void *data; } upload;
+        struct { acu_buffer *buffer; size_t offset, elements, element_bytes; uint64_t bits; } fill;
+        struct { acu_buffer *dst, *src; size_t dst_offset, src_offset, bytes; } copy;
+        struct {
+            acu_kernel *kernel; /* retained */
+            acu_config config;
+            acui_node_param *params;
+            void **pointers; /* to the data of each, as cuLaunchKernel wants them */
+            size_t count;
+        } launch;
+        struct {
+            acu_op *op; /* retained: function and user data */
+            acu_val *values; /* tensors lent for the call */
+            size_t count;
+        } call; /* FOREIGN, HOST */
+    } u;
+};
+
+typedef struct acui_plan acui_plan;
+struct acui_plan {
+    acui_arena arena;
+    acui_node *first, *last;
+    size_t count;
+    size_t after_begin, after_end; /* for nodes appended now */
+    unsigned depth;                /* of the walk */
+    pthread_t thread;              /* that plans */
+    acu_op *unsettled;             /* ops planned here whose values others may use once flushed */
+
+    /* The engine's: enter the nodes so far into the order of things, and start what can start. */
+    acu_status (*flush)(acui_plan *plan);
+};
+
+/* The deepest composition; each level costs some 300 bytes of stack while it is planned. */
+#define ACUI_MAX_DEPTH 4096
+
+/* Plan `op`, whose reference is consumed. The root of every plan, and of every input of an op. */
+acu_status acui_plan_op(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values);
+/* The same for an op that must yield exactly one value; `what` names it in the message. */
+acu_status acui_plan_one(acui_plan *plan, acu_op *op, acu_device *place, const char *what,
+                         acu_val *value);
+
+/* What was planned here is entered, and others may use its values; called by flush. Or it never
+ * will be, because the plan failed with `fault`; they get that failure. */
+void acui_plan_settle(acui_plan *plan, acui_fault *fault);
+
+/* Plan an op whose values stay in it, for its parts to take. Does not consume the reference. */
+acu_status acui_plan_kept(acui_plan *plan, acu_op *op, acu_device *place);
+
+/* A value for a callback of an op in flight: a tensor of its own over the same storage, which does
+ * not count against sole ownership of the lender's. */
+acu_status acui_lend(const acu_val *value, acu_val *lent);
+void acui_unlend(acu_val *lent);
+
+/* A new node at the end of the plan, with room for `touches`. NULL: no memory (record set). */
+acui_node *acui_plan_node(acui_plan *plan, acui_node_kind kind, const acu_op *op,
+                          acu_device *device, size_t touches);
+/* The node touches the tensor's elements; the plan keeps its buffer. */
+void acui_node_touch(acui_node *node, const acu_tensor *tensor, acu_access access);
+/* Release what the nodes hold, then the nodes. */
+void acui_plan_clear(acui_plan *plan);
+
+/* `place`, else the process's default device; NULL (record set) if there is none. */
+acu_device *acui_plan_place(acu_device *place);
+
+#endif

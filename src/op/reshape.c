@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Other views of one tensor: partition, unpartition, reshape. */
+#include "base/error.h"
+#include "op/op.h"
+
+static acu_status plan_input(acui_plan *plan, acu_op *op, acu_device *place, acu_val *value)
+{
+    acu_op *x = op->inputs[0];
+    op->inputs[0] = NULL;
+    return acui_plan_one(plan, x, place, "the operand", value);
+}
+
+/* ---- partition ---- */
+
+static acu_status check_tile(const acu_tensor *tensor, acu_shape tile)
+{
+    char words[96], tile_words[96];
+    acui_tensor_words(tensor, words);
+    if (tensor->shape.rank > ACU_TILE_MAX_RANK)
+        return acui_fail(ACU_ERR_SHAPE, "%s has more than %d dimensions, the most that a partition "
+                         "has", words, ACU_TILE_MAX_RANK);
+    bool fits = tile.rank == tensor->shape.rank;
+    for (int d = 0; fits && d < tile.rank; d++)
+        fits = tile.dim[d] >= 1;
+    if (!fits)
+        return acui_fail(ACU_ERR_SHAPE, "tiles of %s do not fit %s: as many dimensions are needed, "
+                         "each at least 1", acui_shape_words(tile, tile_words), words);
+    return ACU_OK;
+}
+
+static acu_status check_exclusive(const acu_val *value)
+{
+    char words[96];
+    acui_tensor_words(value->tensor, words);
+    if (value->form == ACU_SHARED)
+        return acui_fail(ACU_ERR_SHARED, "%s is shared, for reading only, and can not be "
+                         "partitioned; take sole ownership with acu_own, or partition a copy "
+                         "(acu_dup)", words);
+    if (value->form == ACU_OWNED && !acui_tensor_sole(value->tensor))
+        return acui_fail(ACU_ERR_SHARED, "an owned partition needs the only handle of %s, but "
+                         "another handle or view is left; release it, or pass the tensor itself "
+                         "for a borrowed partition", words);
+    return ACU_OK;
+}
+
+static acu_status plan_partition(acui_plan *plan, acu_op *op, acu_device *place,
+                                 acui_values *values)
+{
+    acu_val value;
+    ACUI_TRY(plan_input(plan, op, place, &value));
+    acu_status status = ACU_OK;
+    if (value.kind != ACU_TENSOR)
+        status = acui_fail(ACU_ERR_INVALID, "only a tensor can be partitioned, and once");
+    if (status == ACU_OK)
+        status = check_tile(value.tensor, op->u.shape);
+    if (status == ACU_OK)
+        status = check_exclusive(&value);
+    if (status != ACU_OK) {
+        acui_val_drop(&value);
+        return status;
+    }
+    value.kind = ACU_PARTITION;
+    value.tile = op->u.shape;
+    return acui_values_push(values, value);
+}
+
+const acui_op_class acui_class_PARTITION = {.name = "partition", .plan = plan_partition};
+
+acu_op *acu_op_partition(acu_op *x, acu_shape tile, acu_site site)
+{
+    acu_op *op = acui_op_unary(&acui_class_PARTITION, x, site);
+    if (!acui_op_is_oom(op))
+        op->u.shape = tile;
+    return op;
+}
+
+static acu_status plan_unpartition(acui_plan *plan, acu_op *op, acu_device *place,
+                                   acui_values *values)
+{
+    acu_op *x = op->inputs[0];
+    op->inputs[0] = NULL;
+    ACUI_TRY(acui_plan_op(plan, x, place, values));
+    for (size_t i = 0; i < values->count; i++)
+        if (values->list[i].kind == ACU_PARTITION)
+            values->list[i].kind = ACU_TENSOR;
+    return ACU_OK;
+}
+
+const acui_op_class acui_class_UNPARTITION = {.name = "unpartition", .plan = plan_unpartition};
+
+acu_op *acu_op_unpartition(acu_op *x, acu_site site)
+{
+    return acui_op_unary(&acui_class_UNPARTITION, x, site);
+}
+
+/* ---- reshape ---- */
+
+static acu_status plan_reshape(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+{
+    acu_val value;
+    ACUI_TRY(plan_input(plan, op, place, &value));
+    acu_status status = ACU_OK;
+    acu_tensor *view = NULL;
+    if (value.kind != ACU_TENSOR)
+        status = acui_fail(ACU_ERR_INVALID, "only a tensor can be reshaped; acu_unpartition first");
+    if (status == ACU_OK)
+        status = acu_tensor_reshape(value.tensor, op->u.shape, &view);
+    if (status != ACU_OK) {
+        acui_val_drop(&value);
+        return status;
+    }
+    acu_tensor_release(value.tensor); /* an owned tensor's sole handle is the view now */
+    value.tensor = view;
+    return acui_values_push(values, value);
+}
+
+const acui_op_class acui_class_RESHAPE = {.name = "reshape", .plan = plan_reshape};
+
+acu_op *acu_op_reshape(acu_op *x, acu_shape shape, acu_site site)
+{
+    acu_op *op = acui_op_unary(&acui_class_RESHAPE, x, site);
+    if (!acui_op_is_oom(op))
+        op->u.shape = shape;
+    return op;
+}

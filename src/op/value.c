@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Values: what ops yield, and ops that yield what they are given. */
+#include "base/alloc.h"
+#include "base/error.h"
+#include "op/arg.h"
+
+#include <string.h>
+
+void acui_val_drop(acu_val *value)
+{
+    if (value->kind == ACU_TENSOR || value->kind == ACU_PARTITION)
+        acu_tensor_release(value->tensor);
+    *value = (acu_val){.kind = ACU_NONE};
+}
+
+acu_status acui_values_push(acui_values *values, acu_val value)
+{
+    if (values->count == values->room) {
+        size_t room = values->room ? 2 * values->room : 2;
+        acu_val *list =
+            acui_grow(values->list, values->room * sizeof *list, room * sizeof *list);
+        if (!list) {
+            acui_val_drop(&value);
+            return acui_fail(ACU_ERR_NO_MEMORY, "no memory for the values of an op");
+        }
+        values->list = list;
+        values->room = room;
+    }
+    values->list[values->count++] = value;
+    return ACU_OK;
+}
+
+acu_status acui_values_append(acui_values *to, acui_values *from)
+{
+    if (to->room == 0) { /* nothing to copy to: take it over */
+        acui_values taken = *from;
+        *from = (acui_values){0};
+        *to = taken;
+        return ACU_OK;
+    }
+    acu_status status = ACU_OK;
+    for (size_t i = 0; i < from->count && status == ACU_OK; i++) {
+        acu_val value = from->list[i];
+        from->list[i] = (acu_val){.kind = ACU_NONE};
+        status = acui_values_push(to, value);
+    }
+    acui_values_clear(from);
+    return status;
+}
+
+void acui_values_clear(acui_values *values)
+{
+    for (size_t i = 0; i < values->count; i++)
+        acui_val_drop(&values->list[i]);
+    acui_free(values->list);
+    *values = (acui_values){0};
+}
+
+static acu_status plan_value(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+{
+    (void)plan, (void)place;
+    acu_val value = op->u.value;
+    op->u.value = (acu_val){.kind = ACU_NONE};
+    return acui_values_push(values, value);
+}
+
+static void destroy_value(acu_op *op)
+{
+    acui_val_drop(&op->u.value);
+}
+
+const acui_op_class acui_class_VALUE = {.name = "value", .plan = plan_value, .destroy = destroy_value};
+
+/* Takes the value, on failure too. */
+static acu_op *value_op(acu_val value, acu_site site)
+{
+    acu_op *op = acui_op_new(&acui_class_VALUE, 0, site);
+    if (acui_op_is_oom(op))
+        acui_val_drop(&value);
+    else
+        op->u.value = value;
+    return op;
+}
+
+acu_op *acui_operand_tensor(acu_tensor *tensor, acu_site site)
+{
+    if (acui_object_check(tensor, ACU_OBJECT_TENSOR, "acu_value") != ACU_OK)
+        return acui_op_failed(&acui_class_VALUE, site);
+    acu_val value = {
+        .kind = ACU_TENSOR, .form = ACU_BORROWED, .tensor = acu_tensor_retain(tensor)};
+    return value_op(value, site);
+}
+
+acu_op *acu_op_give(acu_tensor *tensor, acu_site site)
+{
+    if (acui_object_check(tensor, ACU_OBJECT_TENSOR, "acu_give") != ACU_OK)
+        return acui_op_failed(&acui_class_VALUE, site);
+    return value_op((acu_val){.kind = ACU_TENSOR, .form = ACU_OWNED, .tensor = tensor}, site);
+}
+
+acu_op *acu_op_take(acu_val *value, acu_site site)
+{
+    if (!value || value->kind == ACU_NONE) {
+        acui_fail(ACU_ERR_CONSUMED, "acu_take: this value was taken before");
+        return acui_op_failed(&acui_class_VALUE, site);
+    }
+    acu_val taken = *value;
+    *value = (acu_val){.kind = ACU_NONE};
+    return value_op(taken, site);
+}
+
+void acu_val_set_tensor(acu_val *value, acu_tensor *tensor)
+{
+    acui_val_drop(value);
+    if (acui_object_is(tensor, ACU_OBJECT_TENSOR))
+        *value = (acu_val){.kind = ACU_TENSOR, .form = ACU_OWNED, .tensor = tensor};
+}
+
+void acu_val_set_scalar(acu_val *value, acu_arg scalar)
+{
+    acui_val_drop(value);
+    if (scalar.kind == ACUI_ARG_SCALAR)
+        *value = (acu_val){.kind = ACU_SCALAR, .dtype = scalar.dtype, .bits = scalar.u.bits};
+}
+
+acu_op *acu_op_scalar(acu_arg scalar, acu_site site)
+{
+    if (scalar.kind != ACUI_ARG_SCALAR) {
+        if (scalar.kind == ACUI_ARG_OP)
+            acu_op_release(scalar.u.op);
+        acui_fail(ACU_ERR_INVALID, "acu_scalar wants a scalar, such as acu_f32(2)");
+        return acui_op_failed(&acui_class_VALUE, site);
+    }
+    return value_op(
+        (acu_val){.kind = ACU_SCALAR, .dtype = scalar.dtype, .bits = scalar.u.bits}, site);
+}
