@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Running streams: a worker takes a stream's work one by one until there is none, it has to wait,
+ * or others should have a turn. A stream has one schedule: at any time it is in nobody's hands
+ * (nothing to do), in a queue of workers, run by one thread, or parked at what it waits for.
+ */
+#include "driver/stream.h"
+
+#include <stdlib.h>
+
+/* After so many works in a row a stream goes to the end of a crowded queue. */
+#define TURN 32
+
+static sd_workers *home(sd_stream *stream)
+{
+    return &stream->object.context->device->workers;
+}
+
+/* Park `stream` at the mark. False: it has been reached meanwhile. Once parked it is not ours. */
+static bool park(sd_stream *stream, const sd_mark *mark)
+{
+    sd_stream *other = mark->stream;
+    pthread_mutex_lock(&other->lock);
+    bool wait = atomic_load_explicit(&other->done, memory_order_acquire) < mark->at;
+    if (wait) {
+        stream->parked_at = mark->at;
+        stream->parked_next = other->parked;
+        other->parked = stream;
+    }
+    pthread_mutex_unlock(&other->lock);
+    return wait;
+}
+
+/* Take those out of the parked that need wait no longer. Called with the lock. */
+static sd_stream *unpark(sd_stream *stream, uint64_t done)
+{
+    sd_stream *free_now = NULL;
+    sd_stream **at = &stream->parked;
+    while (*at) {
+        sd_stream *waiter = *at;
+        if (waiter->parked_at > done) {
+            at = &waiter->parked_next;
+            continue;
+        }
+        *at = waiter->parked_next;
+        waiter->parked_next = free_now;
+        free_now = waiter;
+    }
+    return free_now;
+}
+
+static void queue_all(sd_stream *waiter)
+{
+    while (waiter) {
+        sd_stream *next = waiter->parked_next;
+        waiter->parked_next = NULL;
+        sd_workers_queue(home(waiter), waiter);
+        waiter = next;
+    }
+}
+
+/*
+ * `work`, the head, is finished: take it out and tell whoever waits. Returns the new head; with
+ * none the schedule ends here.
+ */
+static sd_work *complete(sd_stream *stream, sd_work *work)
+{
+    if (work->kind->drop)
+        work->kind->drop(work);
+    pthread_mutex_lock(&stream->lock);
+    stream->head = work->next;
+    if (!stream->head) {
+        stream->tail = NULL;
+        stream->scheduled = false;
+    }
+    sd_work *next = stream->head;
+    /* Release: a look at `done` without the lock orders everything that the work did. */
+    atomic_store_explicit(&stream->done, work->at, memory_order_release);
+    sd_stream *waiters = stream->parked ? unpark(stream, work->at) : NULL;
+    if (stream->sleepers)
+        pthread_cond_broadcast(&stream->moved);
+    pthread_mutex_unlock(&stream->lock);
+    queue_all(waiters);
+    free(work);
+    return next;
+}
+
+/* Whether the head can run here and now; if not, the schedule has been passed on. */
+static bool may_run(sd_stream *stream, sd_work *work, sd_workers *by)
+{
+    if (work->after.stream) {
+        if (!sd_mark_done(&work->after) && park(stream, &work->after))
+            return false;
+        sd_mark_drop(&work->after);
+    }
+    bool well = !sd_context_state(stream->object.context);
+    if (work->kind->ready && well && !work->kind->ready(work)) {
+        sd_poller_add(stream);
+        return false;
+    }
+    sd_workers *wanted = work->kind->on_host && well ? &sd.host_workers : home(stream);
+    if (wanted == by)
+        return true;
+    sd_workers_queue(wanted, stream);
+    return false;
+}
+
+void sd_stream_advance(sd_stream *stream, sd_workers *by)
+{
+    sd_context *context = stream->object.context;
+    pthread_mutex_lock(&stream->lock);
+    sd_work *work = stream->head;
+    pthread_mutex_unlock(&stream->lock);
+    for (unsigned done = 0; work; done++) {
+        if (done >= TURN && done % TURN == 0 && sd_workers_crowded(by)) {
+            sd_workers_queue(home(stream), stream);
+            return;
+        }
+        if (!may_run(stream, work, by))
+            return;
+        if (work->kind->run && (work->kind->always || !sd_context_state(context))) {
+            unsigned result = work->kind->run(stream, work);
+            if (result)
+                sd_context_fault(context, result);
+        }
+        work = complete(stream, work);
+    }
+    sd_object_put(&stream->object); /* the schedule's reference */
+}
+
+void sd_stream_resume(sd_stream *stream)
+{
+    sd_workers_queue(home(stream), stream);
+}

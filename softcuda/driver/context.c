@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Contexts: how they begin and end, and what they own. */
+#include "driver/context.h"
+
+#include "driver/memory.h"
+#include "driver/pool.h"
+#include "driver/stream.h"
+
+#include <stdlib.h>
+
+#define API_VERSION 3020
+
+/* ---- children ---- */
+
+void sd_context_adopt(sd_context *context, sd_object *object)
+{
+    sd_object_hold(&context->object);
+    object->context = context;
+    pthread_mutex_lock(&context->lock);
+    object->previous = NULL;
+    object->next = context->children;
+    if (object->next)
+        object->next->previous = object;
+    context->children = object;
+    object->linked = true;
+    pthread_mutex_unlock(&context->lock);
+}
+
+/* With the lock. */
+static void unlink_child(sd_context *context, sd_object *object)
+{
+    if (!object->linked)
+        return;
+    object->linked = false;
+    if (object->next)
+        object->next->previous = object->previous;
+    if (object->previous)
+        object->previous->next = object->next;
+    else
+        context->children = object->next;
+}
+
+bool sd_context_release(sd_object *object)
+{
+    if (!sd_object_retire(object))
+        return false;
+    sd_context *context = object->context;
+    pthread_mutex_lock(&context->lock);
+    unlink_child(context, object);
+    pthread_mutex_unlock(&context->lock);
+    sd_object_put(object);
+    return true;
+}
+
+static void release_children(sd_context *context)
+{
+    for (;;) {
+        pthread_mutex_lock(&context->lock);
+        sd_object *child = context->children;
+        /* Linked, so its handle's reference is there, whoever is just ending it. */
+        if (child) {
+            sd_object_hold(child);
+            unlink_child(context, child);
+        }
+        pthread_mutex_unlock(&context->lock);
+        if (!child)
+            return;
+        if (sd_object_retire(child))
+            sd_object_put(child);
+        sd_object_put(child);
+    }
+}
+
+/* ---- waiting ---- */
+
+/* The next stream behind `after` in the list that still has work, as a mark; empty: none. */
+static sd_mark next_busy(sd_context *context, uint64_t *below)
+{
+    sd_mark mark = {0};
+    pthread_mutex_lock(&context->lock);
+    /* Streams are put in front, so ids fall along the list: go on below the last one seen. */
+    for (sd_stream *s = context->streams; s && !mark.stream; s = s->context_next)
+        if (s->id < *below && !sd_stream_idle(s) && sd_object_try_hold(&s->object)) {
+            *below = s->id;
+            mark = (sd_mark){s, atomic_load_explicit(&s->issued, memory_order_acquire)};
+        }
+    pthread_mutex_unlock(&context->lock);
+    return mark;
+}
+
+void sd_context_drain(sd_context *context)
+{
+    uint64_t below = UINT64_MAX;
+    for (;;) {
+        sd_mark mark = next_busy(context, &below);
+        if (!mark.stream)
+            return;
+        sd_mark_wait(&mark);
+        sd_mark_drop(&mark);
+    }
+}
+
+void sd_context_fault(sd_context *context, unsigned result)
+{
+    int well = 0;
+    atomic_compare_exchange_strong_explicit(&context->fault, &well, (int)result,
+                                            memory_order_acq_rel, memory_order_acquire);
+}
+
+/* ---- life ---- */
+
+static void destroy(sd_object *object)
+{
+    sd_context *context = (sd_context *)object;
+    sd_snapshot_put(context->snapshot);
+    pthread_mutex_destroy(&context->lock);
+    free(context);
+}
+
+static void set_limits(sd_context *context)
+{
+    context->limits[ACU_CU_LIMIT_STACK_SIZE] = 1024;
+    context->limits[ACU_CU_LIMIT_PRINTF_FIFO_SIZE] = (size_t)1 << 20;
+    context->limits[ACU_CU_LIMIT_MALLOC_HEAP_SIZE] = (size_t)8 << 20;
+    context->limits[ACU_CU_LIMIT_MAX_L2_FETCH_GRANULARITY] = 64;
+}
+
+static void list_on_device(sd_context *context)
+{
+    pthread_mutex_lock(&sd.contexts_lock);
+    context->device_next = context->device->contexts;
+    context->device->contexts = context;
+    pthread_mutex_unlock(&sd.contexts_lock);
+}
+
+static void unlist(sd_context *context)
+{
+    pthread_mutex_lock(&sd.contexts_lock);
+    sd_context **at = &context->device->contexts;
+    while (*at && *at != context)
+        at = &(*at)->device_next;
+    if (*at)
+        *at = context->device_next;
+    pthread_mutex_unlock(&sd.contexts_lock);
+}
+
+unsigned sd_context_create(sd_device *device, unsigned flags, bool primary, sd_context **made)
+{
+    unsigned result = sd_device_open(device);
+    if (result)
+        return result;
+    sd_context *context = calloc(1, sizeof *context);
+    if (!context)
+        return ACU_CUDA_ERROR_OUT_OF_MEMORY;
+    context->device = device;
+    context->primary = primary;
+    context->api_version = API_VERSION;
+    context->id = atomic_fetch_add_explicit(&sd.next_id, 1, memory_order_relaxed);
+    atomic_init(&context->flags, flags);
+    set_limits(context);
+    pthread_mutex_init(&context->lock, NULL);
+    if (!sd_object_publish(&context->object, SD_KIND_CONTEXT, destroy)) {
+        free(context);
+        return ACU_CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    result = sd_stream_create_legacy(context);
+    if (!result) {
+        list_on_device(context);
+        /* Pools of other devices may be open to this one. */
+        for (int i = 0; i < sd.device_count && !result; i++)
+            result = sd_access_refresh(context, &sd.devices[i]);
+    }
+    if (result) {
+        sd_context_destroy(context);
+        return result;
+    }
+    *made = context;
+    return ACU_CUDA_SUCCESS;
+}
+
+void sd_context_destroy(sd_context *context)
+{
+    if (!sd_object_retire(&context->object))
+        return;
+    sd_context_drain(context);
+    unlist(context);
+    release_children(context);
+    sd_access_forget(context);
+    sd_memory_free_all(context);
+    sd_pools_settle(context->device);
+    sd_object_put(&context->object);
+}

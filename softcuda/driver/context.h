@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Contexts, the stack of current ones of each thread, and what each entry point does first. */
+#ifndef SOFTCUDA_DRIVER_CONTEXT_H
+#define SOFTCUDA_DRIVER_CONTEXT_H
+
+#include "driver/calls.h"
+#include "driver/device.h"
+
+#include "exec/space.h"
+
+struct sd_stream;
+
+/* The ranges that a context's kernels may touch, as they were at some time. */
+typedef struct sd_snapshot {
+    _Atomic unsigned references;
+    uint64_t version; /* of sd.space_version */
+    size_t count;
+    sx_region regions[];
+} sd_snapshot;
+
+typedef struct sd_context {
+    sd_object object;
+    sd_device *device;
+    struct sd_context *device_next; /* device->contexts, under sd.contexts_lock */
+    bool primary;
+    _Atomic unsigned flags;
+    unsigned api_version;
+    uint64_t id;
+
+    /*
+     * The CUresult that this context answers from now on, 0 while it is well. Running kernels look
+     * at it as well and stop.
+     */
+    _Atomic int fault;
+
+    pthread_mutex_t lock;     /* what follows; taken before any stream's lock */
+    sd_object *children;      /* objects with live handles */
+    struct sd_stream *streams; /* every stream that is not freed, with a handle or without */
+    struct sd_stream *legacy; /* held by its handle's reference */
+    unsigned peers;           /* bit n: peer access to device n is enabled; access.c's lock */
+    size_t limits[8];
+    unsigned cache_config;
+    sd_snapshot *snapshot;
+} sd_context;
+
+/* ---- entering the driver ---- */
+
+/* Refused before cuInit, in a forked child, and inside host functions. */
+unsigned sd_enter(void);
+
+/* The same, and the calling thread's current context with a reference; refused once it faulted. */
+unsigned sd_enter_current(sd_context **context);
+
+static inline void sd_context_leave(sd_context **context)
+{
+    if (*context)
+        sd_object_put(&(*context)->object);
+}
+
+/* The first line of entry points: check, and declare `name`, the current context. */
+#define SD_CURRENT(name)                                                                           \
+    __attribute__((cleanup(sd_context_leave))) sd_context *name = NULL;                            \
+    do {                                                                                           \
+        unsigned entered_ = sd_enter_current(&name);                                               \
+        if (entered_)                                                                              \
+            return entered_;                                                                       \
+    } while (0)
+
+#define SD_ENTER()                                                                                 \
+    do {                                                                                           \
+        unsigned entered_ = sd_enter();                                                            \
+        if (entered_)                                                                              \
+            return entered_;                                                                       \
+    } while (0)
+
+/* Used while a host function runs on this thread. */
+void sd_thread_in_host_function(bool inside);
+
+/* The calling thread's own stream in `context`, made at its first use; with a reference. */
+unsigned sd_thread_stream(sd_context *context, struct sd_stream **stream);
+bool sd_thread_init(void);
+
+/* The stack of current contexts: put a handle on top; take it off if it is on top. */
+unsigned sd_thread_push(void *handle);
+void sd_thread_forget(const void *handle);
+
+/* ---- contexts ---- */
+
+unsigned sd_context_create(sd_device *device, unsigned flags, bool primary, sd_context **context);
+
+/* Let all work finish, then end every object of the context and free its memory. */
+void sd_context_destroy(sd_context *context);
+
+/* Wait until everything issued so far is done. */
+void sd_context_drain(sd_context *context);
+
+/* The first fault wins; it stops what runs. */
+void sd_context_fault(sd_context *context, unsigned result);
+static inline unsigned sd_context_state(sd_context *context)
+{
+    return (unsigned)atomic_load_explicit(&context->fault, memory_order_acquire);
+}
+
+/* Make `object` a child: it holds the context, and its handle dies with it. */
+void sd_context_adopt(sd_context *context, sd_object *object);
+/* End the handle of a child. False: somebody else did. The handle's reference is given back. */
+bool sd_context_release(sd_object *object);
+
+/* The ranges that kernels may touch now, with a reference; NULL: out of memory. */
+sd_snapshot *sd_context_space(sd_context *context);
+void sd_snapshot_put(sd_snapshot *snapshot);
+
+#endif

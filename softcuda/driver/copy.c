@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Copies. Checked twice: when they are issued, against the live allocations, where a bad pointer
+ * is the call's error; and when they run, against the valid bytes, where it is the context's.
+ */
+#include "driver/copy.h"
+
+#include "driver/errors.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Pageable sources up to here are copied aside at once; larger ones make the call wait. */
+#define STAGED_BYTES ((uint64_t)64 << 10)
+
+typedef struct copy_work {
+    sd_work work;
+    sd_box box;
+    char staged[]; /* the source, packed, if box.src.address points here */
+} copy_work;
+
+static bool contiguous(const sd_side *side, const sd_box *box)
+{
+    return (box->height == 1 || side->pitch == box->width) &&
+           (box->depth == 1 || side->slice == box->width * box->height);
+}
+
+/* Bytes from the start of the side to its last byte. */
+static uint64_t extent(const sd_side *side, const sd_box *box)
+{
+    return (box->depth - 1) * side->slice + (box->height - 1) * side->pitch + box->width;
+}
+
+#define LARGEST (UINT64_C(1) << 46) /* more than all memory: no product of such sizes is wanted */
+
+/* Whether the extent can be computed at all. */
+static bool sane(const sd_side *side, const sd_box *box)
+{
+    uint64_t rows = 0, slices = 0;
+    return box->width <= LARGEST && side->pitch <= LARGEST && side->slice <= LARGEST &&
+           !__builtin_mul_overflow(box->height - 1, side->pitch, &rows) && rows <= LARGEST &&
+           !__builtin_mul_overflow(box->depth - 1, side->slice, &slices) && slices <= LARGEST;
+}
+
+static bool side_valid(const sd_side *side, const sd_box *box)
+{
+    if (contiguous(side, box))
+        return sd_valid(side->address, extent(side, box));
+    for (uint64_t z = 0; z < box->depth; z++)
+        for (uint64_t y = 0; y < box->height; y++)
+            if (!sd_valid(side->address + z * side->slice + y * side->pitch, box->width))
+                return false;
+    return true;
+}
+
+static void copy_box(const sd_box *box)
+{
+    char *dst = sd_host_pointer(box->dst.address);
+    const char *src = sd_host_pointer(box->src.address);
+    if (contiguous(&box->dst, box) && contiguous(&box->src, box)) {
+        memmove(dst, src, box->width * box->height * box->depth);
+        return;
+    }
+    for (uint64_t z = 0; z < box->depth; z++)
+        for (uint64_t y = 0; y < box->height; y++)
+            memmove(dst + z * box->dst.slice + y * box->dst.pitch,
+                    src + z * box->src.slice + y * box->src.pitch, box->width);
+}
+
+static unsigned run_copy(sd_stream *stream, sd_work *work)
+{
+    const sd_box *box = &((copy_work *)work)->box;
+    bool from = side_valid(&box->src, box);
+    if (!from || !side_valid(&box->dst, box)) {
+        const sd_side *side = from ? &box->dst : &box->src;
+        sd_error_say("a copy of %llu bytes %s 0x%llx on device %d touched memory that is freed, "
+                     "or not yet allocated, at that point of its stream",
+                     (unsigned long long)(box->width * box->height * box->depth),
+                     from ? "to" : "from", (unsigned long long)side->address,
+                     stream->object.context->device->ordinal);
+        return ACU_CUDA_ERROR_ILLEGAL_ADDRESS;
+    }
+    copy_box(box);
+    return ACU_CUDA_SUCCESS;
+}
+
+static const sd_work_kind copy_kind = {.name = "copy", .run = run_copy};
+
+/* ---- issuing ---- */
+
+/* What kind of memory a side is, if what is claimed of it holds; else SD_PLACE_NOWHERE. */
+static sd_place place_of(const sd_side *side, const sd_box *box, sd_claim claim)
+{
+    if (!sane(side, box))
+        return SD_PLACE_NOWHERE;
+    sd_place place = sd_locate(side->address, extent(side, box)).place;
+    if (claim == SD_CLAIM_DEVICE && place == SD_PLACE_PAGEABLE)
+        return SD_PLACE_NOWHERE;
+    return place;
+}
+
+static copy_work *make_work(const sd_box *box, uint64_t staged)
+{
+    copy_work *copy = calloc(1, sizeof *copy + staged);
+    if (!copy)
+        return NULL;
+    copy->work.kind = &copy_kind;
+    copy->box = *box;
+    if (staged) {
+        copy->box.src = (sd_side){(uint64_t)(uintptr_t)copy->staged, box->width,
+                                  box->width * box->height};
+        sd_box aside = copy->box;
+        aside.dst = copy->box.src;
+        aside.src = box->src;
+        copy_box(&aside);
+    }
+    return copy;
+}
+
+unsigned sd_copy(sd_stream *stream, const sd_box *box, sd_claim dst, sd_claim src, bool waits)
+{
+    if (!box->width || !box->height || !box->depth)
+        return ACU_CUDA_SUCCESS;
+    sd_place to = place_of(&box->dst, box, dst);
+    sd_place from = place_of(&box->src, box, src);
+    if (to == SD_PLACE_NOWHERE || from == SD_PLACE_NOWHERE)
+        return ACU_CUDA_ERROR_INVALID_VALUE;
+    uint64_t bytes = box->width * box->height * box->depth;
+    bool host = to != SD_PLACE_DEVICE || from != SD_PLACE_DEVICE;
+    bool stage = from == SD_PLACE_PAGEABLE && to != SD_PLACE_PAGEABLE && bytes <= STAGED_BYTES;
+    waits = (waits && host) || to == SD_PLACE_PAGEABLE || (from == SD_PLACE_PAGEABLE && !stage);
+    copy_work *copy = make_work(box, stage && !waits ? bytes : 0);
+    if (!copy)
+        return ACU_CUDA_ERROR_OUT_OF_MEMORY;
+    if (!waits)
+        return sd_stream_push(stream, &copy->work);
+    sd_mark mark;
+    unsigned result = sd_stream_push_at(stream, &copy->work, &mark);
+    if (result)
+        return result;
+    sd_mark_wait(&mark);
+    sd_mark_drop(&mark);
+    return sd_context_state(stream->object.context);
+}

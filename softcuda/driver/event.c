@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Events. */
+#include "driver/event.h"
+
+#include "driver/pool.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+static void destroy(sd_object *object)
+{
+    sd_event *event = (sd_event *)object;
+    sd_context *context = object->context;
+    sd_mark_drop(&event->mark);
+    pthread_mutex_destroy(&event->lock);
+    free(event);
+    sd_object_put(&context->object);
+}
+
+static void leave(sd_event **event)
+{
+    if (*event)
+        sd_object_put(&(*event)->object);
+}
+#define AUTO_EVENT __attribute__((cleanup(leave))) sd_event *
+
+static void leave_stream(sd_stream **stream)
+{
+    if (*stream)
+        sd_object_put(&(*stream)->object);
+}
+#define AUTO_STREAM __attribute__((cleanup(leave_stream))) sd_stream *
+
+/* The event of a handle, with a reference; refused when its context has faulted. */
+static unsigned find(CUevent handle, sd_event **event)
+{
+    *event = sd_object_get(SD_KIND_EVENT, handle);
+    if (!*event)
+        return ACU_CUDA_ERROR_INVALID_HANDLE;
+    return sd_context_state((*event)->object.context);
+}
+
+unsigned sd_cuEventCreate(CUevent *handle, unsigned flags)
+{
+    SD_CURRENT(context);
+    unsigned known = ACU_CU_EVENT_BLOCKING_SYNC | ACU_CU_EVENT_DISABLE_TIMING;
+    if (!handle || flags & ~(known | ACU_CU_EVENT_INTERPROCESS))
+        return ACU_CUDA_ERROR_INVALID_VALUE;
+    if (flags & ACU_CU_EVENT_INTERPROCESS)
+        return ACU_CUDA_ERROR_NOT_SUPPORTED;
+    sd_event *event = calloc(1, sizeof *event);
+    if (!event)
+        return ACU_CUDA_ERROR_OUT_OF_MEMORY;
+    event->flags = flags;
+    pthread_mutex_init(&event->lock, NULL);
+    if (!sd_object_publish(&event->object, SD_KIND_EVENT, destroy)) {
+        free(event);
+        return ACU_CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    sd_context_adopt(context, &event->object);
+    *handle = event->object.handle;
+    return ACU_CUDA_SUCCESS;
+}
+
+unsigned sd_cuEventDestroy_v2(CUevent handle)
+{
+    SD_CURRENT(context);
+    AUTO_EVENT event = NULL;
+    unsigned result = find(handle, &event);
+    if (result)
+        return result;
+    return sd_context_release(&event->object) ? ACU_CUDA_SUCCESS : ACU_CUDA_ERROR_INVALID_HANDLE;
+}
+
+/* ---- recording ---- */
+
+typedef struct record_work {
+    sd_work work;
+    sd_event *event; /* held */
+} record_work;
+
+static unsigned run_record(sd_stream *stream, sd_work *work)
+{
+    sd_event *event = ((record_work *)work)->event;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    pthread_mutex_lock(&event->lock);
+    /* A later record has its own work, and its own time. */
+    if (event->mark.stream == stream && event->mark.at == work->at)
+        event->time_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    pthread_mutex_unlock(&event->lock);
+    return ACU_CUDA_SUCCESS;
+}
+
+static void drop_record(sd_work *work)
+{
+    sd_object_put(&((record_work *)work)->event->object);
+}
+
+static const sd_work_kind record_kind = {
+    .name = "event record", .run = run_record, .drop = drop_record, .always = true};
+
+static unsigned push_record(sd_event *event, sd_stream *stream, sd_mark *mark)
+{
+    record_work *record = calloc(1, sizeof *record);
+    if (!record)
+        return ACU_CUDA_ERROR_OUT_OF_MEMORY;
+    record->work.kind = &record_kind;
+    record->event = event;
+    sd_object_hold(&event->object);
+    return sd_stream_push_at(stream, &record->work, mark);
+}
+
+static unsigned record_on(sd_event *event, sd_stream *stream)
+{
+    if (event->object.context != stream->object.context)
+        return ACU_CUDA_ERROR_INVALID_HANDLE;
+    sd_mark mark = {0};
+    unsigned result = ACU_CUDA_SUCCESS;
+    /* The work looks at the event's mark under this lock: it will find the new one. */
+    pthread_mutex_lock(&event->lock);
+    sd_mark before = event->mark;
+    /*
+     * Without timing an event is a mark and nothing more; but on the legacy stream work must be
+     * issued, since only that waits for the blocking streams.
+     */
+    if (event->flags & ACU_CU_EVENT_DISABLE_TIMING && !stream->legacy)
+        mark = sd_stream_mark(stream);
+    else
+        result = push_record(event, stream, &mark);
+    if (!result) {
+        event->mark = mark;
+        event->recorded = true;
+        event->time_ns = 0;
+    }
+    pthread_mutex_unlock(&event->lock);
+    if (!result)
+        sd_mark_drop(&before);
+    return result;
+}
+
+unsigned sd_cuEventRecordWithFlags(CUevent handle, CUstream on, unsigned flags)
+{
+    SD_CURRENT(context);
+    AUTO_EVENT event = NULL;
+    AUTO_STREAM stream = NULL;
+    if (flags & ~(unsigned)ACU_CU_EVENT_RECORD_EXTERNAL)
+        return ACU_CUDA_ERROR_INVALID_VALUE;
+    unsigned result = find(handle, &event);
+    if (!result)
+        result = sd_stream_find(context, on, &stream);
+    return result ? result : record_on(event, stream);
+}
+
+unsigned sd_cuEventRecord(CUevent handle, CUstream on)
+{
+    return sd_cuEventRecordWithFlags(handle, on, ACU_CU_EVENT_RECORD_DEFAULT);
+}
+
+/* ---- looking and waiting ---- */
+
+/* A copy of the event's mark, with a reference. */
+static sd_mark mark_of(sd_event *event)
+{
+    pthread_mutex_lock(&event->lock);
+    sd_mark mark = event->mark;
+    if (mark.stream)
+        sd_object_hold(&mark.stream->object);
+    pthread_mutex_unlock(&event->lock);
+    return mark;
+}
+
+unsigned sd_cuStreamWaitEvent(CUstream on, CUevent handle, unsigned flags)
+{
+    SD_CURRENT(context);
+    AUTO_EVENT event = NULL;
+    AUTO_STREAM stream = NULL;
+    if (flags & ~(unsigned)ACU_CU_EVENT_WAIT_EXTERNAL)
+        return ACU_CUDA_ERROR_INVALID_VALUE;
+    unsigned result = sd_stream_find(context, on, &stream);
+    if (!result)
+        result = find(handle, &event);
+    if (result)
+        return result;
+    sd_mark mark = mark_of(event);
+    /* What is reached already, or comes earlier in the same queue, needs no wait. */
+    if (mark.stream == stream || sd_mark_done(&mark)) {
+        sd_mark_drop(&mark);
+        return ACU_CUDA_SUCCESS;
+    }
+    return sd_stream_push_wait(stream, mark);
+}
+
+unsigned sd_cuEventQuery(CUevent handle)
+{
+    SD_CURRENT(context);
+    AUTO_EVENT event = NULL;
+    unsigned result = find(handle, &event);
+    if (result)
+        return result;
+    pthread_mutex_lock(&event->lock);
+    bool done = sd_mark_done(&event->mark);
+    pthread_mutex_unlock(&event->lock);
+    /* A fault ends work as well: look for it once more, after the mark. */
+    unsigned fault = sd_context_state(event->object.context);
+    return fault ? fault : done ? ACU_CUDA_SUCCESS : ACU_CUDA_ERROR_NOT_READY;
+}
+
+unsigned sd_cuEventSynchronize(CUevent handle)
+{
+    SD_CURRENT(context);
+    AUTO_EVENT event = NULL;
+    unsigned result = find(handle, &event);
+    if (result)
+        return result;
+    sd_mark mark = mark_of(event);
+    sd_mark_wait(&mark);
+    sd_mark_drop(&mark);
+    sd_pools_settle(event->object.context->device);
+    return sd_context_state(event->object.context);
+}
+
+/* ---- times ---- */
+
+/* When the event was reached. */
+static unsigned time_of(sd_event *event, uint64_t *time_ns)
+{
+    pthread_mutex_lock(&event->lock);
+    bool usable = !(event->flags & ACU_CU_EVENT_DISABLE_TIMING) && event->recorded;
+    bool done = sd_mark_done(&event->mark);
+    *time_ns = event->time_ns;
+    pthread_mutex_unlock(&event->lock);
+    return !usable ? ACU_CUDA_ERROR_INVALID_HANDLE
+           : done  ? ACU_CUDA_SUCCESS
+                   : ACU_CUDA_ERROR_NOT_READY;
+}
+
+unsigned sd_cuEventElapsedTime(float *milliseconds, CUevent start, CUevent end)
+{
+    SD_CURRENT(context);
+    AUTO_EVENT first = NULL;
+    AUTO_EVENT second = NULL;
+    uint64_t from = 0, to = 0;
+    if (!milliseconds)
+        return ACU_CUDA_ERROR_INVALID_VALUE;
+    unsigned result = find(start, &first);
+    if (!result)
+        result = find(end, &second);
+    if (!result && first->object.context != second->object.context)
+        result = ACU_CUDA_ERROR_INVALID_HANDLE;
+    if (!result)
+        result = time_of(first, &from);
+    unsigned other = result && result != ACU_CUDA_ERROR_NOT_READY ? result : ACU_CUDA_SUCCESS;
+    if (!other && second)
+        other = time_of(second, &to);
+    result = other ? other : result;
+    if (!result)
+        *milliseconds = (float)((double)(int64_t)(to - from) / 1e6);
+    return result;
+}
+
+unsigned sd_cuEventElapsedTime_v2(float *milliseconds, CUevent start, CUevent end)
+{
+    return sd_cuEventElapsedTime(milliseconds, start, end);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Events: a mark on a stream, and for those with timing the host time at which it was reached. */
+#ifndef SOFTCUDA_DRIVER_EVENT_H
+#define SOFTCUDA_DRIVER_EVENT_H
+
+#include "driver/stream.h"
+
+typedef struct sd_event {
+    sd_object object;
+    unsigned flags;
+    pthread_mutex_t lock; /* what follows */
+    bool recorded;
+    sd_mark mark;     /* of the latest record */
+    uint64_t time_ns; /* when that was reached, on the monotonic clock */
+} sd_event;
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Host functions: code of the program, in stream order, on threads that do nothing else. One that
+ * blocks holds up its own stream only.
+ */
+#include "driver/stream.h"
+
+#include <stdlib.h>
+
+typedef struct host_work {
+    sd_work work;
+    CUhostFn function;           /* or, from cuStreamAddCallback: */
+    sd_stream_callback callback; /* is told the stream and the context's state */
+    CUstream stream;
+    void *user_data;
+} host_work;
+
+static unsigned run_host(sd_stream *stream, sd_work *work)
+{
+    host_work *host = (host_work *)work;
+    sd_thread_in_host_function(true);
+    if (host->function)
+        host->function(host->user_data);
+    else
+        host->callback(host->stream, sd_context_state(stream->object.context), host->user_data);
+    sd_thread_in_host_function(false);
+    return ACU_CUDA_SUCCESS;
+}
+
+static const sd_work_kind host_kind = {.name = "host function", .run = run_host, .on_host = true};
+
+/* Old-style callbacks run in a faulted context too, and are told of it. */
+static const sd_work_kind callback_kind = {
+    .name = "stream callback", .run = run_host, .on_host = true, .always = true};
+
+static unsigned issue(CUstream on, host_work what)
+{
+    SD_CURRENT(context);
+    sd_stream *stream;
+    unsigned result = sd_stream_find(context, on, &stream);
+    if (result)
+        return result;
+    host_work *work = malloc(sizeof *work);
+    if (!work || !sd_workers_start(&sd.host_workers)) {
+        free(work);
+        result = ACU_CUDA_ERROR_OUT_OF_MEMORY;
+    } else {
+        *work = what;
+        result = sd_stream_push(stream, &work->work);
+    }
+    sd_object_put(&stream->object);
+    return result;
+}
+
+unsigned sd_cuLaunchHostFunc(CUstream on, CUhostFn function, void *user_data)
+{
+    if (!function)
+        return ACU_CUDA_ERROR_INVALID_VALUE;
+    return issue(on, (host_work){
+                         .work.kind = &host_kind, .function = function, .user_data = user_data});
+}
+
+/* `sync_mode` says how the driver's thread should wait: not a matter of meaning. */
+unsigned sd_cuLaunchHostFunc_v2(CUstream on, CUhostFn function, void *user_data,
+                                unsigned sync_mode)
+{
+    if (sync_mode > 1)
+        return ACU_CUDA_ERROR_INVALID_VALUE;
+    return sd_cuLaunchHostFunc(on, function, user_data);
+}
+
+unsigned sd_cuStreamAddCallback(CUstream on, sd_stream_callback callback, void *user_data,
+                                unsigned flags)
+{
+    if (!callback || flags)
+        return ACU_CUDA_ERROR_INVALID_VALUE;
+    return issue(on, (host_work){.work.kind = &callback_kind,
+                                 .callback = callback,
+                                 .stream = on,
+                                 .user_data = user_data});
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Launches: checked and their parameters copied at once, executed in stream order. */
+#include "driver/module.h"
+#include "driver/stream.h"
+
+#include "driver/errors.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct launch_work {
+    sd_work work;
+    sd_function *function; /* held, and with it its module */
+    unsigned grid[3], block[3];
+    size_t dynamic;
+    _Alignas(16) char params[]; /* as many bytes as the kernel's parameter block has */
+} launch_work;
+
+/* What the entry points ask for. */
+typedef struct request {
+    unsigned grid[3], block[3];
+    size_t dynamic;
+    bool cooperative;
+    void **params, **extra;
+} request;
+
+/* ---- running ---- */
+
+static unsigned run_launch(sd_stream *stream, sd_work *work)
+{
+    launch_work *launch = (launch_work *)work;
+    sd_context *context = stream->object.context;
+    sd_snapshot *space = sd_context_space(context);
+    if (!space) {
+        sd_error_say("there was no memory to start kernel %s",
+                     sx_kernel_name(launch->function->kernel));
+        return ACU_CUDA_ERROR_LAUNCH_FAILED;
+    }
+    sx_launch run = {.kernel = launch->function->kernel,
+                     .dynamic_shared = launch->dynamic,
+                     .params = launch->params,
+                     .space = {space->regions, space->count},
+                     .sm_count = context->device->sm_count,
+                     .stop = &context->fault};
+    memcpy(run.grid, launch->grid, sizeof run.grid);
+    memcpy(run.block, launch->block, sizeof run.block);
+    sx_error error = {0};
+    unsigned result = sx_run(&run, &error);
+    sd_snapshot_put(space);
+    /* A kernel that was stopped because another one failed has nothing to say. */
+    if (result && !sd_context_state(context))
+        sd_error_say("%s", error.text);
+    /* What is not a kernel's fault must not look like a call's. */
+    return result && result < ACU_CUDA_ERROR_ILLEGAL_ADDRESS ? ACU_CUDA_ERROR_LAUNCH_FAILED
+                                                             : result;
+}
+
+static void drop_launch(sd_work *work)
+{
+    sd_object_put(&((launch_work *)work)->function->object);
+}
+
+static const sd_work_kind launch_kind = {
+    .name = "launch", .run = run_launch, .drop = drop_launch};
+
+/* ---- checking ---- */
+
+static unsigned check_shape(const sd_function *function, const request *r)
+{
+    const sx_kernel_info *info = function->info;
+    const unsigned grid_most[3] = {0x7fffffff, 65535, 65535};
+    const unsigned block_most[3] = {1024, 1024, 64};
+    for (int i = 0; i < 3; i++)
+        if (!r->grid[i] || r->grid[i] > grid_most[i] || !r->block[i] ||
+            r->block[i] > block_most[i] ||
+            (info->required[0] && r->block[i] != (info->required[i] ? info->required[i] : 1)))
+            return ACU_CUDA_ERROR_INVALID_VALUE;
+    unsigned threads = r->block[0] * r->block[1] * r->block[2];
+    if (threads > 1024)
+        return ACU_CUDA_ERROR_INVALID_VALUE;
+    if (threads > info->max_threads)
+        return ACU_CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+    int dynamic = atomic_load_explicit(&function->max_dynamic, memory_order_relaxed);
+    if (r->dynamic > (size_t)dynamic)
+        return ACU_CUDA_ERROR_INVALID_VALUE;
+    if (!r->cooperative)
+        return ACU_CUDA_SUCCESS;
+    uint64_t blocks = (uint64_t)r->grid[0] * r->grid[1] * r->grid[2];
+    uint64_t fit = (uint64_t)sd_function_blocks(function, threads, r->dynamic) *
+                   function->object.context->device->sm_count;
+    return blocks > fit ? ACU_CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE : ACU_CUDA_SUCCESS;
+}
+
+/* The packed buffer among the `extra` arguments, and its size. */
+static unsigned read_extra(void **extra, const void **buffer, size_t *bytes)
+{
+    *buffer = NULL;
+    *bytes = 0;
+    for (; *extra != ACU_CU_LAUNCH_PARAM_END; extra += 2) {
+        if (!extra[1])
+            return ACU_CUDA_ERROR_INVALID_VALUE;
+        if (*extra == ACU_CU_LAUNCH_PARAM_BUFFER_POINTER)
+            *buffer = extra[1];
+        else if (*extra == ACU_CU_LAUNCH_PARAM_BUFFER_SIZE)
+            memcpy(bytes, extra[1], sizeof *bytes);
+        else
+            return ACU_CUDA_ERROR_INVALID_VALUE;
+    }
+    return ACU_CUDA_SUCCESS;
+}
+
+static unsigned copy_params(const sx_kernel_info *info, const request *r, char *to)
+{
+    if (r->extra) {
+        const void *buffer;
+        size_t bytes;
+        unsigned result = r->params ? ACU_CUDA_ERROR_INVALID_VALUE
+                                    : read_extra(r->extra, &buffer, &bytes);
+        if (result)
+            return result;
+        size_t last = info->param_count ? info->params[info->param_count - 1].offset +
+                                              info->params[info->param_count - 1].bytes
+                                        : 0;
+        if (bytes < last || (last && !buffer))
+            return ACU_CUDA_ERROR_INVALID_VALUE;
+        if (last)
+            memcpy(to, buffer, last);
+        return ACU_CUDA_SUCCESS;
+    }
+    if (info->param_count && !r->params)
+        return ACU_CUDA_ERROR_INVALID_VALUE;
+    for (size_t i = 0; i < info->param_count; i++) {
+        if (!r->params[i])
+            return ACU_CUDA_ERROR_INVALID_VALUE;
+        memcpy(to + info->params[i].offset, r->params[i], info->params[i].bytes);
+    }
+    return ACU_CUDA_SUCCESS;
+}
+
+/* ---- issuing ---- */
+
+static unsigned issue_on(sd_function *function, sd_stream *stream, const request *r)
+{
+    if (stream->object.context != function->object.context)
+        return ACU_CUDA_ERROR_INVALID_HANDLE;
+    unsigned result = check_shape(function, r);
+    if (result)
+        return result;
+    const sx_kernel_info *info = function->info;
+    launch_work *launch = malloc(sizeof *launch + info->param_bytes);
+    if (!launch)
+        return ACU_CUDA_ERROR_OUT_OF_MEMORY;
+    memset(launch, 0, sizeof *launch + info->param_bytes);
+    result = copy_params(info, r, launch->params);
+    if (result) {
+        free(launch);
+        return result;
+    }
+    launch->work.kind = &launch_kind;
+    launch->function = function;
+    sd_object_hold(&function->object);
+    memcpy(launch->grid, r->grid, sizeof launch->grid);
+    memcpy(launch->block, r->block, sizeof launch->block);
+    launch->dynamic = r->dynamic;
+    return sd_stream_push(stream, &launch->work);
+}
+
+static unsigned issue(CUfunction handle, CUstream on, const request *r)
+{
+    SD_CURRENT(context);
+    __attribute__((cleanup(sd_function_leave))) sd_function *function = NULL;
+    unsigned result = sd_function_find(context, handle, &function);
+    if (result)
+        return result;
+    sd_stream *stream;
+    result = sd_stream_find(context, on, &stream);
+    if (result)
+        return result;
+    result = issue_on(function, stream, r);
+    sd_object_put(&stream->object);
+    return result;
+}
+
+unsigned sd_cuLaunchKernel(CUfunction handle, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                           unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+                           CUstream on, void **params, void **extra)
+{
+    request r = {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, false,
+                 params, extra};
+    return issue(handle, on, &r);
+}
+
+unsigned sd_cuLaunchCooperativeKernel(CUfunction handle, unsigned grid_x, unsigned grid_y,
+                                      unsigned grid_z, unsigned block_x, unsigned block_y,
+                                      unsigned block_z, unsigned shared, CUstream on,
+                                      void **params)
+{
+    request r = {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, true, params, NULL};
+    return issue(handle, on, &r);
+}
+
+/* Attributes: what changes a launch's meaning is obeyed or refused; hints are passed over. */
+static unsigned read_attributes(const acu_CUlaunchConfig *config, request *r)
+{
+    for (unsigned i = 0; i < config->numAttrs; i++) {
+        const acu_CUlaunchAttribute *a = &config->attrs[i];
+        if (a->id == ACU_CU_LAUNCH_ATTRIBUTE_COOPERATIVE)
+            r->cooperative = a->value.cooperative != 0;
+        if (a->id == ACU_CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION &&
+            (a->value.clusterDim.x > 1 || a->value.clusterDim.y > 1 || a->value.clusterDim.z > 1))
+            return ACU_CUDA_ERROR_INVALID_CLUSTER_SIZE;
+        if (a->id == ACU_CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT ||
+            a->id == ACU_CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT)
+            return ACU_CUDA_ERROR_NOT_SUPPORTED;
+    }
+    return ACU_CUDA_SUCCESS;
+}
+
+unsigned sd_cuLaunchKernelEx(const acu_CUlaunchConfig *config, CUfunction handle, void **params,
+                             void **extra)
+{
+    SD_ENTER();
+    if (!config || (config->numAttrs && !config->attrs))
+        return ACU_CUDA_ERROR_INVALID_VALUE;
+    request r = {{config->gridDimX, config->gridDimY, config->gridDimZ},
+                 {config->blockDimX, config->blockDimY, config->blockDimZ},
+                 config->sharedMemBytes,
+                 false,
+                 params,
+                 extra};
+    unsigned result = read_attributes(config, &r);
+    return result ? result : issue(handle, config->hStream, &r);
+}

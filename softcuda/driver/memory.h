@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Memory of devices and of the host: what an address belongs to, and which of its bytes are valid.
+ *
+ * A device's memory is a range of addresses that the host cannot touch, and an alias of it that
+ * this driver and the executor use. Pinned host memory is one such range for the whole process
+ * whose alias is itself. The tables of valid bytes are what kernels and copies are checked against.
+ */
+#ifndef SOFTCUDA_DRIVER_MEMORY_H
+#define SOFTCUDA_DRIVER_MEMORY_H
+
+#include "driver/context.h"
+
+/* ---- where an address lies ---- */
+
+typedef enum sd_place {
+    SD_PLACE_PAGEABLE, /* none of ours: the program's own */
+    SD_PLACE_DEVICE,
+    SD_PLACE_PINNED,
+    SD_PLACE_REGISTERED,
+    SD_PLACE_NOWHERE, /* in a range of ours, but not (wholly) inside a live allocation */
+} sd_place;
+
+typedef struct sd_location {
+    sd_place place;
+    sd_device *device;   /* SD_PLACE_DEVICE */
+    uint64_t base, size; /* of the allocation or registration */
+    uint64_t id;
+    unsigned flags;      /* of the allocation or registration, for host memory */
+    void *context;       /* handle of the context that it belongs to */
+    void *pool;          /* handle of the pool it came from, or NULL */
+} sd_location;
+
+/* Look up [address, address + bytes); `bytes` may be 0. */
+sd_location sd_locate(uint64_t address, uint64_t bytes);
+
+/* The device whose range holds the address, live or not; NULL: none. */
+sd_device *sd_device_of(uint64_t address);
+
+/* Where the host reaches a device address, without any check. */
+char *sd_device_pointer(const sd_device *device, uint64_t address);
+
+/* Whether each of the bytes is valid right now: the check at execution. */
+bool sd_valid(uint64_t address, uint64_t bytes);
+
+/* The host pointer for an address of any kind. */
+char *sd_host_pointer(uint64_t address);
+
+/* ---- device memory ---- */
+
+/* Allocate at once. A CUresult. */
+unsigned sd_memory_alloc(sd_context *context, uint64_t bytes, uint64_t *address);
+
+/* Free at once; nothing may use it any more. Also what came from a pool. False: not live. */
+bool sd_memory_free(sd_device *device, uint64_t address);
+
+/* Free all that `context` has on its device and of pinned memory, and forget its registrations. */
+void sd_memory_free_all(sd_context *context);
+
+/* ---- for pools; with device->lock ---- */
+
+/* Take `bytes` out of the device's memory, if necessary from what pools keep unused. */
+bool sd_memory_commit(sd_device *device, uint64_t bytes);
+
+/*
+ * Make the bytes of an allocation valid, or invalid, for this device and for all who may look at
+ * it: through peer access, or through access to the pool it comes from.
+ */
+void sd_memory_publish(sd_device *device, uint64_t address, uint64_t bytes,
+                       const struct sd_pool *pool);
+void sd_memory_withdraw(sd_device *device, uint64_t address, uint64_t bytes);
+
+/* Give pages of unused memory back to the system. */
+void sd_memory_discard(sd_device *device, uint64_t address, uint64_t bytes);
+
+/* ---- access of one device's kernels to another's memory (access.c) ---- */
+
+/* Tell everybody who may look at an allocation that its bytes are (not) valid; device->lock. */
+void sd_access_publish(sd_device *device, uint64_t address, uint64_t bytes,
+                       const struct sd_pool *pool);
+void sd_access_withdraw(sd_device *device, uint64_t address, uint64_t bytes);
+
+/* Make what `context` sees of `device` what peer access and pool access say. A CUresult. */
+unsigned sd_access_refresh(sd_context *context, sd_device *device);
+/* The same for every live context of `viewer`. */
+unsigned sd_access_refresh_all(sd_device *viewer, sd_device *device);
+void sd_access_forget(sd_context *context);
+/* Switch peer access; false: it was so already. Then refresh. */
+bool sd_access_set_peer(sd_context *context, const sd_device *device, bool on);
+
+/* ---- host memory (host_memory.c) ---- */
+
+typedef struct sd_registration {
+    struct sd_registration *next;
+    uint64_t base, bytes, id;
+    unsigned flags;
+    sd_context *context; /* borrowed: forgotten with it */
+} sd_registration;
+
+typedef struct sd_host_memory {
+    pthread_mutex_t lock;
+    _Atomic bool mapped;
+    sd_range range;
+    sd_heap heap;
+    sd_registration *registrations;
+} sd_host_memory;
+
+extern sd_host_memory sd_host;
+
+bool sd_host_locate(uint64_t address, uint64_t bytes, sd_location *location);
+void sd_host_free_all(const sd_context *context);
+
+/* Set or clear the valid bytes in a table for the range at `base`. */
+void sd_table_set(uint16_t *valid, uint64_t base, uint64_t address, uint64_t bytes);
+void sd_table_clear(uint16_t *valid, uint64_t base, uint64_t address, uint64_t bytes);
+
+#endif

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Fills: rows of elements of 1, 2 or 4 bytes. Without a stream they do not wait either. */
+#include "driver/memory.h"
+#include "driver/stream.h"
+
+#include "driver/errors.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct fill {
+    uint64_t address, pitch; /* bytes */
+    uint32_t value;
+    unsigned element;     /* bytes: 1, 2 or 4 */
+    size_t width, height; /* elements, rows */
+} fill;
+
+typedef struct fill_work {
+    sd_work work;
+    fill fill;
+} fill_work;
+
+static void fill_row(char *at, const fill *f)
+{
+    if (f->element == 1) {
+        memset(at, (int)(f->value & 0xff), f->width);
+        return;
+    }
+    uint16_t half = (uint16_t)f->value;
+    for (size_t i = 0; i < f->width; i++)
+        if (f->element == 2)
+            memcpy(at + 2 * i, &half, 2);
+        else
+            memcpy(at + 4 * i, &f->value, 4);
+}
+
+static unsigned run_fill(sd_stream *stream, sd_work *work)
+{
+    const fill *f = &((fill_work *)work)->fill;
+    for (size_t row = 0; row < f->height; row++) {
+        uint64_t address = f->address + row * f->pitch;
+        if (!sd_valid(address, (uint64_t)f->width * f->element)) {
+            sd_error_say("a fill of %zu x %zu elements at 0x%llx on device %d touched memory that "
+                         "is freed, or not yet allocated, at that point of its stream",
+                         f->width, f->height, (unsigned long long)f->address,
+                         stream->object.context->device->ordinal);
+            return ACU_CUDA_ERROR_ILLEGAL_ADDRESS;
+        }
+        fill_row(sd_host_pointer(address), f);
+    }
+    return ACU_CUDA_SUCCESS;
+}
+
+static const sd_work_kind fill_kind = {.name = "fill", .run = run_fill};
+
+static unsigned check(const fill *f)
+{
+    uint64_t row = (uint64_t)f->width * f->element;
+    uint64_t rows = 0;
+    if (f->address % f->element || (f->height > 1 && (f->pitch < row || f->pitch % f->element)))
+        return ACU_CUDA_ERROR_INVALID_VALUE;
+    if (f->width > UINT64_C(1) << 44 || f->pitch > UINT64_C(1) << 46 ||
+        __builtin_mul_overflow(f->height - 1, f->pitch, &rows) || rows > UINT64_C(1) << 46)
+        return ACU_CUDA_ERROR_INVALID_VALUE;
+    sd_place place = sd_locate(f->address, rows + row).place;
+    return place == SD_PLACE_PAGEABLE || place == SD_PLACE_NOWHERE ? ACU_CUDA_ERROR_INVALID_VALUE
+                                                                  : ACU_CUDA_SUCCESS;
+}
+
+static unsigned issue(fill f, CUstream on)
+{
+    SD_CURRENT(context);
+    sd_stream *stream;
+    unsigned result = sd_stream_find(context, on, &stream);
+    if (result)
+        return result;
+    if (f.width && f.height)
+        result = check(&f);
+    fill_work *work = NULL;
+    if (!result && f.width && f.height) {
+        work = calloc(1, sizeof *work);
+        result = work ? ACU_CUDA_SUCCESS : ACU_CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    if (!result && work) {
+        work->work.kind = &fill_kind;
+        work->fill = f;
+        result = sd_stream_push(stream, &work->work);
+    }
+    sd_object_put(&stream->object);
+    return result;
+}
+
+/* The four forms of each of the three element types. */
+#define SD_FILLS(bits, bytes, type)                                                                \
+    unsigned sd_cuMemsetD##bits##Async(CUdeviceptr dst, type value, size_t count, CUstream on)     \
+    {                                                                                              \
+        return issue((fill){dst, 0, value, bytes, count, 1}, on);                                  \
+    }                                                                                              \
+    unsigned sd_cuMemsetD##bits##_v2(CUdeviceptr dst, type value, size_t count)                    \
+    {                                                                                              \
+        return issue((fill){dst, 0, value, bytes, count, 1}, NULL);                                \
+    }                                                                                              \
+    unsigned sd_cuMemsetD2D##bits##Async(CUdeviceptr dst, size_t pitch, type value, size_t width,  \
+                                         size_t height, CUstream on)                               \
+    {                                                                                              \
+        return issue((fill){dst, pitch, value, bytes, width, height}, on);                         \
+    }                                                                                              \
+    unsigned sd_cuMemsetD2D##bits##_v2(CUdeviceptr dst, size_t pitch, type value, size_t width,    \
+                                       size_t height)                                              \
+    {                                                                                              \
+        return issue((fill){dst, pitch, value, bytes, width, height}, NULL);                       \
+    }
+
+SD_FILLS(8, 1, unsigned char)
+SD_FILLS(16, 2, unsigned short)
+SD_FILLS(32, 4, unsigned)

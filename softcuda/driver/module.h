@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Modules, their functions, and libraries, which are modules of no particular context. */
+#ifndef SOFTCUDA_DRIVER_MODULE_H
+#define SOFTCUDA_DRIVER_MODULE_H
+
+#include "driver/context.h"
+
+#include "exec/exec.h"
+
+struct sd_function;
+
+typedef struct sd_module {
+    sd_object object;
+    sx_module *code;
+    pthread_mutex_t lock;          /* what follows */
+    struct sd_function **functions; /* as many as kernels; made when first asked for */
+} sd_module;
+
+typedef struct sd_function {
+    sd_object object;
+    sd_module *module; /* held */
+    const sx_kernel *kernel;
+    const sx_kernel_info *info;
+    _Atomic int max_dynamic;   /* bytes of dynamic shared memory that a launch may ask for */
+    _Atomic int carveout;
+} sd_function;
+
+/* Load the image into a context. `length` SIZE_MAX: text that ends in NUL. A CUresult. */
+unsigned sd_module_load(sd_context *context, const void *image, size_t length, sd_module **module);
+/* Read a whole file into memory that the caller frees, with a NUL behind it. */
+unsigned sd_file_read(const char *path, char **text, size_t *length);
+
+/* What the image is: 0, or why it cannot be loaded; and the length of its text. */
+unsigned sd_image_check(const void *image, size_t *length);
+/* Parse for this driver's device; keeps the sentence about what was wrong. */
+unsigned sd_image_parse(const void *image, size_t length, const sx_allocator *allocator,
+                        sx_module **code);
+
+/* End the module's handle and those of its functions. False: somebody else did. */
+bool sd_module_release(sd_module *module);
+
+/* The function for a kernel of the module, with a reference. A CUresult. */
+unsigned sd_module_function(sd_module *module, const sx_kernel *kernel, sd_function **function);
+
+/*
+ * The function of a handle, with a reference: a function, or a library's kernel, which means that
+ * of the current context.
+ */
+unsigned sd_function_find(sd_context *context, CUfunction handle, sd_function **function);
+static inline void sd_function_leave(sd_function **function)
+{
+    if (*function)
+        sd_object_put(&(*function)->object);
+}
+
+/* Declare `context` and `name`, the function of `handle`. */
+#define SD_FUNCTION(name, handle)                                                                  \
+    SD_CURRENT(context);                                                                           \
+    __attribute__((cleanup(sd_function_leave))) sd_function *name = NULL;                          \
+    do {                                                                                           \
+        unsigned found_ = sd_function_find(context, handle, &name);                                \
+        if (found_)                                                                                \
+            return found_;                                                                         \
+    } while (0)
+
+/* A library's kernel as a function of the context. With a reference. */
+unsigned sd_kernel_function(sd_context *context, CUkernel handle, sd_function **function);
+
+/* Facts about functions, shared by those who ask through functions and through kernels. */
+unsigned sd_function_attribute(const sd_function *function, unsigned attribute, int *value);
+unsigned sd_function_set_attribute(sd_function *function, unsigned attribute, int value);
+unsigned sd_kernel_param(const sx_kernel_info *info, size_t index, size_t *offset, size_t *size);
+
+/* Blocks of the function that fit on one multiprocessor. */
+unsigned sd_function_blocks(const sd_function *function, unsigned threads, size_t dynamic);
+
+/* Options of loading: the logs among them. */
+typedef struct sd_jit {
+    unsigned count;
+    const unsigned *options;
+    void **values;
+} sd_jit;
+/* After loading: fill the caller's logs with what there is to say. */
+void sd_jit_report(const sd_jit *jit, unsigned result);
+
+#endif

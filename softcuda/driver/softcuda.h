@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * The software CUDA driver as a part of another program: the entry points by their exact names.
+ * They behave as those of libcuda.so.1; environment variables set the machine that they show:
+ *
+ *   SOFTCUDA_DEVICES  how many devices, 1 to 16 (default 1)
+ *   SOFTCUDA_MEMORY   bytes of memory of each, with K, M, G or T (default 4G)
+ *   SOFTCUDA_SM       compute capability times ten, 50 to 120 (default 80)
+ */
+#ifndef SOFTCUDA_DRIVER_SOFTCUDA_H
+#define SOFTCUDA_DRIVER_SOFTCUDA_H
+
+/*
+ * The entry point that libcuda.so.1 exports as `symbol` ("cuMemAlloc_v2"), or NULL where no driver
+ * exports that. What this driver cannot do is there too, and answers CUDA_ERROR_NOT_SUPPORTED.
+ */
+void *softcuda_symbol(const char *symbol);
+
+/*
+ * One sentence on the last kernel fault or refused module of the process: kernel, line, thread,
+ * address. Never NULL; "" before the first. The text stays until the calling thread asks again.
+ */
+const char *softcuda_last_error_text(void);
+
+#endif

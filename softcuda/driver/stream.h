@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Streams: queues of work that runs in order, and marks, which name a place in such a queue.
+ *
+ * A stream counts what was issued to it and what is done; "place" n is reached when done >= n.
+ * Events, synchronization, and the order between streams are all built on marks.
+ */
+#ifndef SOFTCUDA_DRIVER_STREAM_H
+#define SOFTCUDA_DRIVER_STREAM_H
+
+#include "driver/context.h"
+
+typedef struct sd_stream sd_stream;
+
+/* A place on a stream. Whoever keeps a mark keeps a reference to the stream. */
+typedef struct sd_mark {
+    sd_stream *stream; /* NULL: nothing to wait for */
+    uint64_t at;
+} sd_mark;
+
+bool sd_mark_done(const sd_mark *mark);
+void sd_mark_drop(sd_mark *mark); /* gives the reference back; the mark is empty after */
+/* Block until the place is reached. */
+void sd_mark_wait(const sd_mark *mark);
+
+typedef struct sd_work sd_work;
+
+/* One kind of work; the struct of each kind starts with a sd_work. */
+typedef struct sd_work_kind {
+    const char *name;
+    /* Do it. Not 0: this CUresult becomes the context's fault. NULL: nothing to do. */
+    unsigned (*run)(sd_stream *stream, sd_work *work);
+    /* False: not yet; asked again and again. NULL: always ready. */
+    bool (*ready)(const sd_work *work);
+    void (*drop)(sd_work *work); /* give back what it holds, but not its memory; may be NULL */
+    bool on_host;                /* runs on a thread for host functions */
+    bool always;                 /* runs in a faulted context too */
+} sd_work_kind;
+
+struct sd_work {
+    sd_work *next;
+    const sd_work_kind *kind;
+    uint64_t at;   /* its place, set by sd_stream_push */
+    sd_mark after; /* not before this is reached; owns the reference */
+};
+
+struct sd_stream {
+    sd_object object;
+    sd_stream *context_next, *context_previous; /* context->streams, under context->lock */
+    unsigned flags;
+    int priority; /* 0 to -5 */
+    uint64_t id;
+    bool legacy;  /* the context's stream 0 */
+
+    pthread_mutex_t lock; /* what follows */
+    pthread_cond_t moved; /* broadcast when something was done and somebody sleeps */
+    unsigned sleepers;
+    sd_work *head, *tail; /* the head stays in the list while it runs */
+    _Atomic uint64_t issued, done; /* written under the lock, read without */
+    bool scheduled; /* queued, running, or parked: holds a reference to the stream */
+    sd_stream *parked; /* streams that wait for a place on this one, linked by parked_next */
+
+    /* Owned by whoever has the stream's schedule. */
+    sd_stream *queue_next;
+    sd_stream *parked_next;
+    uint64_t parked_at;
+};
+
+/* A new stream with a handle in `context`. `least` 0 to -5. A CUresult. */
+unsigned sd_stream_create(sd_context *context, unsigned flags, int priority, sd_stream **stream);
+unsigned sd_stream_create_legacy(sd_context *context);
+
+/* The handle dies at once; work already issued finishes. */
+void sd_stream_retire(sd_stream *stream);
+
+/*
+ * The stream that a handle means in `context`, which is the current one: 0 and 1 legacy, 2 the
+ * thread's own, else a created one. With a reference. A CUresult: its context's fault as well.
+ */
+unsigned sd_stream_find(sd_context *context, CUstream handle, sd_stream **stream);
+
+/*
+ * Append work (made with malloc), which belongs to the stream from now on, also on failure. Orders
+ * it behind the legacy stream, or, on the legacy stream, behind all blocking ones. A CUresult.
+ */
+unsigned sd_stream_push(sd_stream *stream, sd_work *work);
+
+/* The same, and tells its place. */
+unsigned sd_stream_push_at(sd_stream *stream, sd_work *work, sd_mark *mark);
+
+/* Append nothing but a wait for `mark`, whose reference is taken over. */
+unsigned sd_stream_push_wait(sd_stream *stream, sd_mark mark);
+
+/* The mark of everything issued so far, with a reference. */
+sd_mark sd_stream_mark(sd_stream *stream);
+bool sd_stream_idle(const sd_stream *stream);
+
+/* For the worker threads: run what can be run. The schedule is theirs. */
+void sd_stream_advance(sd_stream *stream, sd_workers *by);
+
+/* For pollers: the stream's head was found ready. */
+void sd_stream_resume(sd_stream *stream);
+
+/* poller.c: park a stream until its head is ready. */
+void sd_poller_add(sd_stream *stream);
+
+#endif

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The entry points for streams, and what capture answers until there are graphs. */
+#include "driver/pool.h"
+#include "driver/stream.h"
+
+static void leave(sd_stream **stream)
+{
+    if (*stream)
+        sd_object_put(&(*stream)->object);
+}
+
+/* Declare `context`, the current one, and `name`, the stream that `handle` means. */
+#define SD_STREAM(name, handle)                                                                    \
+    SD_CURRENT(context);                                                                           \
+    __attribute__((cleanup(leave))) sd_stream *name = NULL;                                        \
+    do {                                                                                           \
+        unsigned found_ = sd_stream_find(context, handle, &name);                                  \
+        if (found_)                                                                                \
+            return found_;                                                                         \
+    } while (0)
+
+unsigned sd_cuStreamCreateWithPriority(CUstream *handle, unsigned flags, int priority)
+{
+    SD_CURRENT(context);
+    if (!handle || flags & ~(unsigned)ACU_CU_STREAM_NON_BLOCKING)
+        return ACU_CUDA_ERROR_INVALID_VALUE;
+    sd_stream *stream;
+    unsigned result = sd_stream_create(context, flags, priority, &stream);
+    if (!result)
+        *handle = stream->object.handle;
+    return result;
+}
+
+unsigned sd_cuStreamCreate(CUstream *handle, unsigned flags)
+{
+    return sd_cuStreamCreateWithPriority(handle, flags, 0);
+}
+
+unsigned sd_cuStreamDestroy_v2(CUstream handle)
+{
+    SD_CURRENT(context);
+    if (!handle || handle == ACU_CU_STREAM_LEGACY || handle == ACU_CU_STREAM_PER_THREAD)
+        return ACU_CUDA_ERROR_INVALID_HANDLE;
+    __attribute__((cleanup(leave))) sd_stream *stream = NULL;
+    unsigned result = sd_stream_find(context, handle, &stream);
+    if (result)
+        return result;
+    return sd_context_release(&stream->object) ? ACU_CUDA_SUCCESS : ACU_CUDA_ERROR_INVALID_HANDLE;
+}
+
+/* ---- waiting ---- */
+
+/* Work of blocking streams counts as work of the legacy stream, once somebody asks. */
+static bool blocking_streams_idle(sd_context *context)
+{
+    bool idle = true;
+    pthread_mutex_lock(&context->lock);
+    for (sd_stream *s = context->streams; s && idle; s = s->context_next)
+        idle = s->flags & ACU_CU_STREAM_NON_BLOCKING || sd_stream_idle(s);
+    pthread_mutex_unlock(&context->lock);
+    return idle;
+}
+
+unsigned sd_cuStreamQuery(CUstream handle)
+{
+    SD_STREAM(stream, handle);
+    bool idle = stream->legacy ? blocking_streams_idle(stream->object.context)
+                               : sd_stream_idle(stream);
+    unsigned fault = sd_context_state(stream->object.context);
+    return fault ? fault : idle ? ACU_CUDA_SUCCESS : ACU_CUDA_ERROR_NOT_READY;
+}
+
+unsigned sd_cuStreamSynchronize(CUstream handle)
+{
+    SD_STREAM(stream, handle);
+    unsigned result = ACU_CUDA_SUCCESS;
+    /* An empty wait on the legacy stream collects what the blocking streams have. */
+    if (stream->legacy && !blocking_streams_idle(stream->object.context))
+        result = sd_stream_push_wait(stream, (sd_mark){0});
+    if (result)
+        return result;
+    sd_mark mark = sd_stream_mark(stream);
+    sd_mark_wait(&mark);
+    sd_mark_drop(&mark);
+    sd_pools_settle(stream->object.context->device);
+    return sd_context_state(stream->object.context);
+}
+
+/* ---- asking ---- */
+
+unsigned sd_cuStreamGetPriority(CUstream handle, int *priority)
+{
+    SD_STREAM(stream, handle);
+    if (!priority)
+        return ACU_CUDA_ERROR_INVALID_VALUE;
+    *priority = stream->priority;
+    return ACU_CUDA_SUCCESS;
+}
+
+unsigned sd_cuStreamGetFlags(CUstream handle, unsigned *flags)
+{
+    SD_STREAM(stream, handle);
+    if (!flags)
+        return ACU_CUDA_ERROR_INVALID_VALUE;
+    *flags = stream->flags;
+    return ACU_CUDA_SUCCESS;
+}
+
+unsigned sd_cuStreamGetCtx(CUstream handle, CUcontext *owner)
+{
+    SD_STREAM(stream, handle);
+    if (!owner)
+        return ACU_CUDA_ERROR_INVALID_VALUE;
+    *owner = stream->object.context->object.handle;
+    return ACU_CUDA_SUCCESS;
+}
+
+unsigned sd_cuStreamGetCtx_v2(CUstream handle, CUcontext *owner, void **green)
+{
+    unsigned result = sd_cuStreamGetCtx(handle, owner);
+    if (!result && green)
+        *green = NULL;
+    return result;
+}
+
+unsigned sd_cuStreamGetDevice(CUstream handle, CUdevice *device)
+{
+    SD_STREAM(stream, handle);
+    if (!device)
+        return ACU_CUDA_ERROR_INVALID_VALUE;
+    *device = stream->object.context->device->ordinal;
+    return ACU_CUDA_SUCCESS;
+}
+
+unsigned sd_cuStreamGetId(CUstream handle, unsigned long long *id)
+{
+    SD_STREAM(stream, handle);
+    if (!id)
+        return ACU_CUDA_ERROR_INVALID_VALUE;
+    *id = stream->id;
+    return ACU_CUDA_SUCCESS;
+}
+
+unsigned sd_cuStreamCopyAttributes(CUstream to, CUstream from)
+{
+    SD_STREAM(dst, to);
+    __attribute__((cleanup(leave))) sd_stream *src = NULL;
+    return sd_stream_find(context, from, &src); /* no attribute has an effect here */
+}
+
+/* There is no managed memory that could be attached. */
+unsigned sd_cuStreamAttachMemAsync(CUstream handle, CUdeviceptr address, size_t length,
+                                   unsigned flags)
+{
+    SD_STREAM(stream, handle);
+    (void)address;
+    (void)length;
+    (void)flags;
+    return ACU_CUDA_ERROR_NOT_SUPPORTED;
+}
+
+/* ---- capture: nothing captures yet ---- */
+
+unsigned sd_cuStreamBeginCapture_v2(CUstream handle, unsigned mode)
+{
+    SD_STREAM(stream, handle);
+    return mode > ACU_CU_STREAM_CAPTURE_MODE_RELAXED ? ACU_CUDA_ERROR_INVALID_VALUE
+                                                     : ACU_CUDA_ERROR_NOT_SUPPORTED;
+}
+
+unsigned sd_cuStreamEndCapture(CUstream handle, CUgraph *graph)
+{
+    SD_STREAM(stream, handle);
+    return graph ? ACU_CUDA_ERROR_ILLEGAL_STATE : ACU_CUDA_ERROR_INVALID_VALUE;
+}
+
+unsigned sd_cuStreamIsCapturing(CUstream handle, unsigned *status)
+{
+    SD_STREAM(stream, handle);
+    if (!status)
+        return ACU_CUDA_ERROR_INVALID_VALUE;
+    *status = ACU_CU_STREAM_CAPTURE_STATUS_NONE;
+    return ACU_CUDA_SUCCESS;
+}
+
+unsigned sd_cuStreamGetCaptureInfo_v2(CUstream handle, unsigned *status, uint64_t *id,
+                                      CUgraph *graph, const CUgraphNode **dependencies,
+                                      size_t *num_dependencies)
+{
+    SD_STREAM(stream, handle);
+    (void)id;
+    (void)graph;
+    (void)dependencies;
+    (void)num_dependencies; /* written for a capturing stream only */
+    if (!status)
+        return ACU_CUDA_ERROR_INVALID_VALUE;
+    *status = ACU_CU_STREAM_CAPTURE_STATUS_NONE;
+    return ACU_CUDA_SUCCESS;
+}
+
+unsigned sd_cuThreadExchangeStreamCaptureMode(unsigned *mode)
+{
+    static _Thread_local unsigned current = ACU_CU_STREAM_CAPTURE_MODE_GLOBAL;
+    SD_ENTER();
+    if (!mode || *mode > ACU_CU_STREAM_CAPTURE_MODE_RELAXED)
+        return ACU_CUDA_ERROR_INVALID_VALUE;
+    unsigned before = current;
+    current = *mode;
+    *mode = before;
+    return ACU_CUDA_SUCCESS;
+}

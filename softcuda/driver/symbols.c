@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Entry points by name: exact, for programs that resolve symbols, or by version. */
+#include "driver/calls.h"
+#include "driver/context.h"
+#include "driver/softcuda.h"
+#include "driver/symbols.h"
+
+#include <string.h>
+
+/* The CUDA version whose driver this one is like. */
+#define DRIVER_VERSION 13000
+
+typedef void (*function)(void);
+
+typedef struct symbol {
+    const char *name;
+    function call;
+    int since; /* 0: unknown, for what is not supported and for other names */
+} symbol;
+
+static const symbol symbols[] = {
+#define ACUDA(name, symbol, since, effect, kind, parameters, arguments)                            \
+    {#symbol, (function)sd_##symbol, since},
+#define MORE(symbol, since, parameters) {#symbol, (function)sd_##symbol, since},
+#define OTHER(symbol, implementation)   {#symbol, (function)sd_##implementation, 0},
+#define REST(symbol)                    {#symbol, (function)sd_not_supported, 0},
+    SD_ACUDA_CALLS(ACUDA) SD_MORE_CALLS(MORE) SD_OTHER_NAMES(OTHER) SD_NOT_SUPPORTED(REST)
+#undef ACUDA
+#undef MORE
+#undef OTHER
+#undef REST
+};
+
+#define SYMBOLS (sizeof symbols / sizeof symbols[0])
+
+/* ISO C has no conversion from a function to a void pointer; POSIX says that it holds. */
+static void *as_pointer(function call)
+{
+    void *pointer;
+    memcpy(&pointer, &call, sizeof pointer);
+    return pointer;
+}
+
+unsigned sd_not_supported(void)
+{
+    return ACU_CUDA_ERROR_NOT_SUPPORTED;
+}
+
+/* ---- by exact name ---- */
+
+#define BUCKETS 2048u
+
+static uint16_t buckets[BUCKETS]; /* index + 1 of a symbol, 0: empty; linear probing */
+static pthread_once_t filled = PTHREAD_ONCE_INIT;
+
+static unsigned bucket_of(const char *name)
+{
+    unsigned hash = 2166136261u; /* FNV-1a */
+    for (; *name; name++)
+        hash = (hash ^ (unsigned char)*name) * 16777619u;
+    return hash % BUCKETS;
+}
+
+static void fill(void)
+{
+    for (unsigned i = 0; i < SYMBOLS; i++) {
+        unsigned b = bucket_of(symbols[i].name);
+        while (buckets[b])
+            b = (b + 1) % BUCKETS;
+        buckets[b] = (uint16_t)(i + 1);
+    }
+}
+
+static const symbol *find(const char *name)
+{
+    pthread_once(&filled, fill);
+    for (unsigned b = bucket_of(name); buckets[b]; b = (b + 1) % BUCKETS)
+        if (strcmp(symbols[buckets[b] - 1].name, name) == 0)
+            return &symbols[buckets[b] - 1];
+    return NULL;
+}
+
+void *softcuda_symbol(const char *name)
+{
+    const symbol *found = name ? find(name) : NULL;
+    return found ? as_pointer(found->call) : NULL;
+}
+
+/* ---- by base name and version ---- */
+
+/* Whether `name` is `base`, or that with the suffix of a version: _v2, _v3. */
+static bool is_form_of(const char *name, const char *base)
+{
+    size_t length = strlen(base);
+    if (strncmp(name, base, length) != 0)
+        return false;
+    const char *suffix = name + length;
+    return !*suffix || (suffix[0] == '_' && suffix[1] == 'v' && suffix[2] >= '2' &&
+                        suffix[2] <= '9' && !suffix[3]);
+}
+
+/*
+ * The newest form that the version has. Forms that are not supported count where there is no other:
+ * they answer for themselves.
+ */
+static const symbol *newest(const char *base, int version, unsigned *status)
+{
+    const symbol *best = NULL, *other = NULL;
+    bool newer = false;
+    for (size_t i = 0; i < SYMBOLS; i++) {
+        const symbol *s = &symbols[i];
+        if (!is_form_of(s->name, base))
+            continue;
+        if (!s->since)
+            other = s;
+        else if (s->since > version)
+            newer = true;
+        else if (!best || s->since > best->since)
+            best = s;
+    }
+    if (!best && !newer)
+        best = other;
+    *status = best    ? ACU_CU_GET_PROC_ADDRESS_SUCCESS
+              : newer ? ACU_CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
+                      : ACU_CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+    return best;
+}
+
+unsigned sd_cuGetProcAddress_v2(const char *base, void **pointer, int version, uint64_t flags,
+                                unsigned *symbol_status)
+{
+    if (!base || !pointer || version <= 0 || version > DRIVER_VERSION ||
+        flags > (ACU_CU_GET_PROC_ADDRESS_LEGACY_STREAM |
+                 ACU_CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM))
+        return ACU_CUDA_ERROR_INVALID_VALUE;
+    unsigned status;
+    const symbol *found = newest(base, version, &status);
+    *pointer = found ? as_pointer(found->call) : NULL;
+    if (symbol_status)
+        *symbol_status = status;
+    return ACU_CUDA_SUCCESS;
+}
+
+unsigned sd_cuGetProcAddress(const char *base, void **pointer, int version, uint64_t flags)
+{
+    unsigned result = sd_cuGetProcAddress_v2(base, pointer, version, flags, NULL);
+    return !result && !*pointer ? ACU_CUDA_ERROR_NOT_FOUND : result;
+}
+
+/* ---- what else needs no context ---- */
+
+unsigned sd_cuDriverGetVersion(int *version)
+{
+    if (!version)
+        return ACU_CUDA_ERROR_INVALID_VALUE;
+    *version = DRIVER_VERSION;
+    return ACU_CUDA_SUCCESS;
+}
+
+/*
+ * The tables behind this are undocumented and change with each release, and one of them exists to
+ * tell NVIDIA's driver from others: there are none here, so the CUDA run-time library, which needs
+ * them, fails in an orderly way, and programs that only look go on without.
+ */
+unsigned sd_cuGetExportTable(const void **table, const acu_CUuuid *id)
+{
+    if (!table || !id)
+        return ACU_CUDA_ERROR_INVALID_VALUE;
+    *table = NULL;
+    return ACU_CUDA_ERROR_NOT_FOUND;
+}
+
+unsigned sd_cuProfilerStart(void)
+{
+    SD_CURRENT(context);
+    return ACU_CUDA_SUCCESS;
+}
+
+unsigned sd_cuProfilerStop(void)
+{
+    SD_CURRENT(context);
+    return ACU_CUDA_SUCCESS;
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Memory operations of streams: write a value in stream order, or wait until one is there. */
+#include "driver/memory.h"
+#include "driver/stream.h"
+
+#include "driver/errors.h"
+
+#include <stdlib.h>
+
+typedef struct value_work {
+    sd_work work;
+    uint64_t address, value;
+    bool wide; /* 8 bytes, else 4 */
+    unsigned condition;
+} value_work;
+
+/* Kernels and the program look at such places while this thread does. */
+static uint64_t load(const value_work *w)
+{
+    const char *at = sd_host_pointer(w->address);
+    if (w->wide)
+        return atomic_load_explicit((_Atomic uint64_t *)(uintptr_t)at, memory_order_acquire);
+    return atomic_load_explicit((_Atomic uint32_t *)(uintptr_t)at, memory_order_acquire);
+}
+
+static unsigned run_write(sd_stream *stream, sd_work *work)
+{
+    value_work *w = (value_work *)work;
+    if (!sd_valid(w->address, w->wide ? 8 : 4)) {
+        sd_error_say("a stream on device %d wrote a value to 0x%llx, which is freed",
+                     stream->object.context->device->ordinal, (unsigned long long)w->address);
+        return ACU_CUDA_ERROR_ILLEGAL_ADDRESS;
+    }
+    char *at = sd_host_pointer(w->address);
+    /* Release: whoever sees the value sees what the stream did before. */
+    if (w->wide)
+        atomic_store_explicit((_Atomic uint64_t *)(uintptr_t)at, w->value, memory_order_release);
+    else
+        atomic_store_explicit((_Atomic uint32_t *)(uintptr_t)at, (uint32_t)w->value,
+                              memory_order_release);
+    return ACU_CUDA_SUCCESS;
+}
+
+/* A place that is freed is never ready, as little as it is on a GPU; the run after it says so. */
+static bool wait_is_over(const sd_work *work)
+{
+    const value_work *w = (const value_work *)work;
+    if (!sd_valid(w->address, w->wide ? 8 : 4))
+        return true;
+    uint64_t is = load(w);
+    uint64_t ahead = is - w->value;
+    switch (w->condition) {
+    case ACU_CU_STREAM_WAIT_VALUE_GEQ: /* cyclic: at most half the numbers ahead */
+        return w->wide ? (int64_t)ahead >= 0 : (int32_t)(uint32_t)ahead >= 0;
+    case ACU_CU_STREAM_WAIT_VALUE_EQ:
+        return is == w->value;
+    case ACU_CU_STREAM_WAIT_VALUE_AND:
+        return (is & w->value) != 0;
+    default: /* NOR */
+        return w->wide ? ~(is | w->value) != 0 : (uint32_t)~(is | w->value) != 0;
+    }
+}
+
+static unsigned run_wait(sd_stream *stream, sd_work *work)
+{
+    const value_work *w = (const value_work *)work;
+    if (sd_valid(w->address, w->wide ? 8 : 4))
+        return ACU_CUDA_SUCCESS;
+    sd_error_say("a stream on device %d waited for a value at 0x%llx, which is freed",
+                 stream->object.context->device->ordinal, (unsigned long long)w->address);
+    return ACU_CUDA_ERROR_ILLEGAL_ADDRESS;
+}
+
+static const sd_work_kind write_kind = {.name = "value write", .run = run_write};
+static const sd_work_kind wait_kind = {
+    .name = "value wait", .run = run_wait, .ready = wait_is_over};
+
+static unsigned issue(CUstream on, value_work what)
+{
+    SD_CURRENT(context);
+    uint64_t bytes = what.wide ? 8 : 4;
+    sd_place place = sd_locate(what.address, bytes).place;
+    if (what.address % bytes || place == SD_PLACE_PAGEABLE || place == SD_PLACE_NOWHERE)
+        return ACU_CUDA_ERROR_INVALID_VALUE;
+    sd_stream *stream;
+    unsigned result = sd_stream_find(context, on, &stream);
+    if (result)
+        return result;
+    value_work *work = malloc(sizeof *work);
+    if (work) {
+        *work = what;
+        result = sd_stream_push(stream, &work->work);
+    } else {
+        result = ACU_CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    sd_object_put(&stream->object);
+    return result;
+}
+
+static unsigned write_value(CUstream on, CUdeviceptr address, uint64_t value, unsigned flags,
+                            bool wide)
+{
+    if (flags & ~(unsigned)ACU_CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER)
+        return ACU_CUDA_ERROR_INVALID_VALUE;
+    return issue(on, (value_work){.work.kind = &write_kind,
+                                  .address = address,
+                                  .value = value,
+                                  .wide = wide});
+}
+
+static unsigned wait_value(CUstream on, CUdeviceptr address, uint64_t value, unsigned flags,
+                           bool wide)
+{
+    unsigned condition = flags & ~(unsigned)ACU_CU_STREAM_WAIT_VALUE_FLUSH;
+    if (condition > ACU_CU_STREAM_WAIT_VALUE_NOR)
+        return ACU_CUDA_ERROR_INVALID_VALUE;
+    /* There are no remote writes that could be flushed, as the attribute says. */
+    if (flags & ACU_CU_STREAM_WAIT_VALUE_FLUSH)
+        return ACU_CUDA_ERROR_NOT_SUPPORTED;
+    return issue(on, (value_work){.work.kind = &wait_kind,
+                                  .address = address,
+                                  .value = value,
+                                  .wide = wide,
+                                  .condition = condition});
+}
+
+unsigned sd_cuStreamWriteValue32_v2(CUstream on, CUdeviceptr address, uint32_t value,
+                                    unsigned flags)
+{
+    return write_value(on, address, value, flags, false);
+}
+
+unsigned sd_cuStreamWriteValue64_v2(CUstream on, CUdeviceptr address, uint64_t value,
+                                    unsigned flags)
+{
+    return write_value(on, address, value, flags, true);
+}
+
+unsigned sd_cuStreamWaitValue32_v2(CUstream on, CUdeviceptr address, uint32_t value,
+                                   unsigned flags)
+{
+    return wait_value(on, address, value, flags, false);
+}
+
+unsigned sd_cuStreamWaitValue64_v2(CUstream on, CUdeviceptr address, uint64_t value,
+                                   unsigned flags)
+{
+    return wait_value(on, address, value, flags, true);
+}

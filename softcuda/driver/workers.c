@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Worker threads. They start when there is work and nobody idle, up to a limit, and leave after
+ * some idle time. They are detached and own nothing: a process may exit at any moment.
+ */
+#include "driver/workers.h"
+
+#include "driver/stream.h"
+
+#include <signal.h>
+#include <stddef.h>
+#include <time.h>
+
+#define IDLE_SECONDS  5
+#define STACK_BYTES   ((size_t)1 << 20)
+
+bool sd_thread_start(void *(*run)(void *), void *argument)
+{
+    pthread_attr_t attributes;
+    if (pthread_attr_init(&attributes))
+        return false;
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_t thread;
+    bool started = pthread_create(&thread, &attributes, run, argument) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    return started;
+}
+
+/* The next stream to run, by priority. Called with the lock, and something queued. */
+static sd_stream *take(sd_workers *workers)
+{
+    for (int p = SD_PRIORITIES; p-- > 0;) {
+        sd_stream *stream = workers->first[p];
+        if (!stream)
+            continue;
+        workers->first[p] = stream->queue_next;
+        if (!workers->first[p])
+            workers->last[p] = NULL;
+        stream->queue_next = NULL;
+        workers->queued--;
+        return stream;
+    }
+    return NULL;
+}
+
+/* Wait for a stream to run; NULL when this thread has been idle for long and is to end. */
+static sd_stream *wait_for_stream(sd_workers *workers)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += IDLE_SECONDS;
+    sd_stream *stream;
+    while (!(stream = take(workers))) {
+        workers->idle++;
+        int late = pthread_cond_timedwait(&workers->wake, &workers->lock, &until);
+        workers->idle--;
+        if (late && !workers->queued && workers->threads > 1) {
+            workers->threads--;
+            return NULL;
+        }
+        if (late)
+            until.tv_sec += 3600;
+    }
+    return stream;
+}
+
+static void *work(void *argument)
+{
+    sd_workers *workers = argument;
+    for (;;) {
+        pthread_mutex_lock(&workers->lock);
+        sd_stream *stream = wait_for_stream(workers);
+        pthread_mutex_unlock(&workers->lock);
+        if (!stream)
+            return NULL;
+        sd_stream_advance(stream, workers);
+    }
+}
+
+bool sd_workers_init(sd_workers *workers, unsigned limit)
+{
+    pthread_condattr_t attributes;
+    if (pthread_condattr_init(&attributes))
+        return false;
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    bool made = pthread_mutex_init(&workers->lock, NULL) == 0 &&
+                pthread_cond_init(&workers->wake, &attributes) == 0;
+    pthread_condattr_destroy(&attributes);
+    workers->limit = limit;
+    return made;
+}
+
+/* Called with the lock. */
+static bool add_thread(sd_workers *workers)
+{
+    if (!sd_thread_start(work, workers))
+        return false;
+    workers->threads++;
+    return true;
+}
+
+bool sd_workers_start(sd_workers *workers)
+{
+    pthread_mutex_lock(&workers->lock);
+    bool running = workers->threads > 0 || add_thread(workers);
+    pthread_mutex_unlock(&workers->lock);
+    return running;
+}
+
+void sd_workers_queue(sd_workers *workers, sd_stream *stream)
+{
+    int p = -stream->priority;
+    pthread_mutex_lock(&workers->lock);
+    if (workers->last[p])
+        workers->last[p]->queue_next = stream;
+    else
+        workers->first[p] = stream;
+    workers->last[p] = stream;
+    workers->queued++;
+    bool wake = workers->idle > 0;
+    /* Without a new thread the stream waits for a busy one: slower, and still right. */
+    if (workers->idle < workers->queued && workers->threads < workers->limit)
+        add_thread(workers);
+    pthread_mutex_unlock(&workers->lock);
+    if (wake)
+        pthread_cond_signal(&workers->wake);
+}
+
+bool sd_workers_crowded(sd_workers *workers)
+{
+    pthread_mutex_lock(&workers->lock);
+    bool crowded = workers->queued > workers->idle && workers->threads >= workers->limit;
+    pthread_mutex_unlock(&workers->lock);
+    return crowded;
+}
