@@ -52,6 +52,17 @@ void acui_free(void *memory)
     atomic_fetch_sub_explicit(&blocks, 1, memory_order_relaxed);
 }
 
+void acui_set_aside(void *memory)
+{
+    (void)memory;
+    atomic_fetch_sub_explicit(&blocks, 1, memory_order_relaxed);
+}
+
+void acui_free_aside(void *memory)
+{
+    free(memory);
+}
+
 void acu_debug_fail_alloc(uint64_t nth, bool from_then_on)
 {
     atomic_store_explicit(&fail_at, 0, memory_order_relaxed);

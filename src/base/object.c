@@ -72,19 +72,20 @@ void acui_object_free(void *object)
     uint32_t kind = atomic_load_explicit(&o->tag, memory_order_relaxed) & 0xFFFFu;
     atomic_store_explicit(&o->tag, DEAD | kind, memory_order_relaxed);
     atomic_fetch_sub_explicit(&live[kind], 1, memory_order_relaxed);
+    acui_set_aside(object);
     pthread_mutex_lock(&aside.lock);
     void *oldest = aside.kept[aside.next];
     aside.kept[aside.next] = object;
     aside.next = (aside.next + 1) % ASIDE;
     pthread_mutex_unlock(&aside.lock);
-    acui_free(oldest);
+    acui_free_aside(oldest);
 }
 
 void acui_object_flush(void)
 {
     pthread_mutex_lock(&aside.lock);
     for (size_t i = 0; i < ASIDE; i++) {
-        acui_free(aside.kept[i]);
+        acui_free_aside(aside.kept[i]);
         aside.kept[i] = NULL;
     }
     pthread_mutex_unlock(&aside.lock);
