@@ -17,8 +17,10 @@
 #include <pthread.h>
 
 #define ACUI_MAX_STREAMS 64 /* of a device's pool */
+#define ACUI_STREAMS 4      /* where the program does not say */
+#define ACUI_FIRST_MARKS 16 /* room of a stream's timeline at first; a power of two */
 
-struct acui_modules; /* kernel layer: modules found by name */
+struct acui_blocks; /* memory layer: pinned blocks kept for reuse */
 
 struct acu_device {
     acui_object object;
@@ -28,25 +30,34 @@ struct acu_device {
     acu_device_info info;
     CUmemoryPool pool; /* acuda's own, release threshold raised; NULL: no pools on this device */
     acu_policy *policy; /* round robin over the pool of streams */
+    acu_stream *alloc;  /* for allocations that belong to no submission: never has other work */
+    size_t opens;       /* acu_open minus acu_close; the lock of the table of devices */
 
-    pthread_mutex_t lock;     /* events, lost_error, modules, peers */
-    CUevent *events;          /* free events without timing */
-    size_t event_count, event_room;
-    struct acui_modules *modules;
-    uint32_t peers; /* bit per ordinal that this device may access directly */
+    pthread_mutex_t lock; /* a leaf: events, lost_error, modules, peers, blocks */
+    CUevent *events;      /* free events without timing; room for all that exist */
+    size_t event_count, event_room, event_total;
+    struct acu_module *modules; /* kernel layer: those found by name; not retained */
+    uint64_t peers;             /* bit per ordinal whose memory this device may access directly */
+    struct acui_blocks *blocks; /* made at first use, and freed with the device by: */
+    void (*drop_blocks)(acu_device *device); /* the device is entered, or lost */
 
     _Atomic(bool) lost;
     acu_error lost_error; /* written once, under lock, before `lost` is set */
     _Atomic(uint32_t) in_flight; /* submissions; the engine counts */
 };
 
+/*
+ * Streams of a device's own (`pooled`) live as long as the device, and retaining one retains the
+ * device instead: use acu_stream_retain and acu_stream_release for streams, acu_policy_retain and
+ * acu_policy_release for policies, never the functions of object.h.
+ */
 struct acu_stream {
     acui_object object;
-    acu_device *device; /* retained, but by streams of the device's own pool */
+    acu_device *device; /* retained, but by pooled streams */
     CUstream raw;
     int priority;
     bool foreign; /* wrapped: not ours to destroy */
-    bool pooled;  /* of the device's policy: lives as long as the device */
+    bool pooled;  /* of the device: its policy's, or its stream for allocations */
     uint64_t id;  /* never reused in the process */
 
     /* Held while a submission is put on the stream, so that a mark covers all of it. */
@@ -55,10 +66,16 @@ struct acu_stream {
     pthread_mutex_t lock; /* the timeline; a leaf: held across cuEventRecord/Query/WaitEvent only */
     uint64_t issued;      /* last mark */
     _Atomic(uint64_t) done; /* last complete mark; release store, acquire load */
-    struct acui_mark *marks; /* ring of marks not yet complete: number and event */
-    size_t mark_first, mark_count, mark_room;
-    struct acui_seen { uint64_t stream, mark; } seen[16]; /* waits made; a small cache by id */
-    struct acu_stream *next_active; /* reactor's list; its lock */
+    struct acui_mark *marks; /* ring of marks not yet complete, in order */
+    size_t mark_first, mark_count, mark_room; /* room is a power of two */
+    unsigned blind; /* queries that failed in a row without a known reason */
+    /* Waits made: the highest mark of another stream, by its id; a small cache. Lock: issue. */
+    struct acui_seen { uint64_t stream, mark; } seen[16];
+
+    /* The engine's, under its flight lock: tasks on the stream in the order of their marks, and
+     * whether the reactor looks after it. */
+    struct acui_task *first_task, *last_task;
+    struct acu_stream *next_active;
     bool active;
 };
 
@@ -84,15 +101,26 @@ typedef struct acui_entered {
     unsigned mode;
 } acui_entered;
 acu_status acui_enter(acu_device *device, acui_entered *entered);
-/* The same also for a lost device: for cleaning up what may still be cleaned. */
-acu_status acui_enter_any(acu_device *device, acui_entered *entered);
+/* For giving back: as far as it can be done, whatever fails. False for a lost device: then nothing
+ * of its context may reach the driver any more. acui_leave is due in both cases. */
+bool acui_enter_to_free(acu_device *device, acui_entered *entered);
 void acui_leave(acui_entered *entered);
 
-/* A driver call failed with `result`: if the device is gone with it, mark it lost (first error is
- * kept). Returns the status for the call, with the thread's record set. */
+/* The driver's call (by its field's name, "LaunchKernel") answered `result`: if the device is gone
+ * with it, mark it lost (first error is kept). Returns the status for the call, with the thread's
+ * record set if it is a failure. */
 acu_status acui_device_result(acu_device *device, const char *call, unsigned result);
 #define ACUI_DEV(device, function, ...)                                                            \
     acui_device_result((device), #function, (device)->cu->function(__VA_ARGS__))
+
+/* Mark the device lost with the thread's error record, if it is not lost yet. */
+void acui_device_lose(acu_device *device);
+static inline bool acui_device_lost(const acu_device *device)
+{
+    return atomic_load_explicit(&device->lost, memory_order_acquire);
+}
+/* ACU_OK, or fails with the first fault's record. */
+acu_status acui_device_check(acu_device *device);
 
 /* The device of the process that is open under `ordinal`, not retained; NULL if none. */
 acu_device *acui_device_find(int ordinal);
@@ -102,29 +130,53 @@ acu_device *acui_device_find(int ordinal);
 typedef struct acui_close_hooks {
     acu_status (*drain)(acu_device *device); /* DEVICE_LOST, WOULD_WAIT or OK */
     void (*stop)(void);
+    /* acu_device_wait; NULL: it looks at `in_flight` again and again. */
+    acu_status (*wait)(acu_device *device, uint64_t timeout);
 } acui_close_hooks;
 void acui_set_close_hooks(const acui_close_hooks *hooks);
 
-/* --- events of the device, without timing, reused --- */
+/* --- events of the device, without timing, reused; any context --- */
 acu_status acui_event_get(acu_device *device, CUevent *event);
 void acui_event_put(acu_device *device, CUevent event); /* only when all waits on it are enqueued */
 
-/* --- timeline (stream.c, timeline.c) --- */
+/* --- streams --- */
+
+/* A stream of the device; a pooled one does not retain it. */
+acu_status acui_stream_open(acu_device *device, int priority, bool pooled, acu_stream **stream);
+/* Frees a stream that nothing refers to any more; pooled ones at the end of their device. */
+void acui_stream_destroy(acu_stream *stream);
+/* CAPTURE if the program is capturing the stream: what acuda puts there would become a part of the
+ * capture, or break it. The device is entered. */
+acu_status acui_stream_not_capturing(acu_stream *stream);
+
+/* --- timeline --- */
 
 typedef struct acui_mark {
     uint64_t number;
-    CUevent event;
-    uint64_t at; /* acui_now() when it was recorded: how long it has been running */
+    CUevent event; /* NULL if none could be recorded: complete when the stream is idle */
+    uint64_t at;   /* acui_now() when it was recorded: how long it has been running */
 } acui_mark;
 
-/* Put a mark behind everything on the stream now; gives its number. Caller holds `issue` and has
- * entered the device. On failure nothing is marked, and the device may be lost. */
+/*
+ * Put a mark behind everything on the stream now; gives its number. Caller holds `issue` and has
+ * entered the device. Once work is on a stream there must be a way to learn its end, so this does
+ * without an event, and without memory, where there is none: it fails only if the device is lost.
+ */
 acu_status acui_stream_mark(acu_stream *stream, uint64_t *number);
-/* What `stream` gets from now on starts after `other`'s mark `number`. Caller holds stream's issue. */
+/*
+ * What `stream` gets from now on starts after `other`'s mark `number`. Caller holds stream's issue
+ * and has entered its device. If the other's device is lost, nothing of it runs any more: fails
+ * with DEVICE_LOST and that device's record, which matters only to who reads what it wrote.
+ */
 acu_status acui_stream_after(acu_stream *stream, acu_stream *other, uint64_t number);
-/* Ask the driver; advances stream->done as far as marks are complete, reusing their events.
- * ACU_OK, or the device's error (lost: every mark counts as over, none as done well). Any thread,
- * any context. `*left` (may be NULL): marks still not complete; `*oldest`: `at` of the first. */
+/*
+ * Ask the driver; advances stream->done as far as marks are complete, reusing their events.
+ * ACU_OK, or the device's error (lost: every mark counts as over, none as done well). A query that
+ * fails without a known reason is made up for by asking whether the stream is idle, and tried again
+ * by the next harvests; if all goes on failing, nobody can tell what is complete, and the device
+ * counts as lost. Any thread, any context. `*left` (may be NULL): marks still not complete;
+ * `*oldest` (may be NULL): `at` of the first, 0 if none is left.
+ */
 acu_status acui_stream_harvest(acu_stream *stream, size_t *left, uint64_t *oldest);
 static inline bool acui_stream_passed(acu_stream *stream, uint64_t number)
 {
@@ -135,11 +187,14 @@ static inline bool acui_stream_passed(acu_stream *stream, uint64_t number)
 struct acu_policy {
     acui_object object;
     acu_device *device; /* retained, but by the device's own policy */
-    bool own;           /* the device's own */
+    bool own;           /* the device's own: its streams are pooled */
     _Atomic(uint32_t) turn;
     uint32_t count;
     acu_stream *streams[]; /* retained */
 };
+/* Round robin over new streams of priority 0. `own`: the device's, which lives as long as it. */
+acu_status acui_policy_open(acu_device *device, unsigned streams, bool own, acu_policy **policy);
+void acui_policy_destroy(acu_policy *policy);
 /* The next stream, borrowed from the policy. */
 acu_stream *acui_policy_pick(acu_policy *policy);
 

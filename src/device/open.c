@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The process's open devices: opening, closing, the default device. */
+#include "base/callback.h"
+#include "base/error.h"
+#include "base/nap.h"
+#include "base/options.h"
+#include "device/open.h"
+
+#define MAX_ORDINALS 64
+
+/* Held while a device is opened or closed, which takes long. */
+static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
+
+/* The table; its lock is short, so that releasing never waits for an open. Not a holder of what is
+ * in it: a device is there as long as it lives, open or not. */
+static struct {
+    pthread_mutex_t lock;
+    acu_device *devices[MAX_ORDINALS];
+    acu_device *standard; /* the default device */
+    size_t opens;         /* of all devices */
+} table = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static acui_close_hooks hooks; /* set once, before there is a device */
+
+void acui_set_close_hooks(const acui_close_hooks *set)
+{
+    pthread_mutex_lock(&table.lock);
+    hooks = *set;
+    pthread_mutex_unlock(&table.lock);
+}
+
+static acui_close_hooks get_hooks(void)
+{
+    pthread_mutex_lock(&table.lock);
+    acui_close_hooks copy = hooks;
+    pthread_mutex_unlock(&table.lock);
+    return copy;
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+static void count_open(acu_device *device)
+{
+    pthread_mutex_lock(&table.lock);
+    table.devices[device->info.ordinal] = device;
+    device->opens++;
+    table.opens++;
+    if (!table.standard)
+        table.standard = device;
+    pthread_mutex_unlock(&table.lock);
+}
+
+/* The default device is not open any more: the first that is. Lock held. */
+static void choose_standard(void)
+{
+    table.standard = NULL;
+    for (int i = 0; i < MAX_ORDINALS && !table.standard; i++)
+        if (table.devices[i] && table.devices[i]->opens)
+            table.standard = table.devices[i];
+}
+
+/* Whether nothing is open after this one open less. */
+static bool count_close(acu_device *device)
+{
+    pthread_mutex_lock(&table.lock);
+    device->opens--;
+    table.opens--;
+    if (device->opens == 0 && table.standard == device)
+        choose_standard();
+    bool last = table.opens == 0;
+    pthread_mutex_unlock(&table.lock);
+    return last;
+}
+
+void acui_device_forget(acu_device *device)
+{
+    int ordinal = device->info.ordinal;
+    pthread_mutex_lock(&table.lock);
+    if (table.devices[ordinal] == device) { /* else opened anew meanwhile */
+        table.devices[ordinal] = NULL;
+        for (int i = 0; i < MAX_ORDINALS; i++) {
+            acu_device *other = table.devices[i];
+            if (!other)
+                continue;
+            pthread_mutex_lock(&other->lock);
+            other->peers &= ~(UINT64_C(1) << ordinal);
+            pthread_mutex_unlock(&other->lock);
+        }
+    }
+    table.opens -= device->opens; /* opened, and released instead of closed */
+    if (table.standard == device)
+        choose_standard();
+    pthread_mutex_unlock(&table.lock);
+}
+
+acu_device *acui_device_find(int ordinal)
+{
+    if (ordinal < 0 || ordinal >= MAX_ORDINALS)
+        return NULL;
+    pthread_mutex_lock(&table.lock);
+    acu_device *device = table.devices[ordinal];
+    if (device && device->opens == 0)
+        device = NULL;
+    pthread_mutex_unlock(&table.lock);
+    return device;
+}
+
+acu_device *acu_device_default(void)
+{
+    pthread_mutex_lock(&table.lock);
+    acu_device *device = table.standard;
+    pthread_mutex_unlock(&table.lock);
+    return device;
+}
+
+/* The living device of the ordinal, retained; NULL if there is none. */
+static acu_device *find_living(int ordinal)
+{
+    pthread_mutex_lock(&table.lock);
+    acu_device *device = table.devices[ordinal];
+    if (device && !acui_object_try_retain(device))
+        device = NULL; /* on its way out */
+    pthread_mutex_unlock(&table.lock);
+    return device;
+}
+
+/* ---- opening ---------------------------------------------------------------------------------- */
+
+static acu_status choose_driver(const acu_open_options *options, const acu_driver_table **cu)
+{
+    acu_driver_options driver = options->driver;
+    driver.size = sizeof driver; /* a part of the options, whose size tells */
+    driver.allow_software |= options->allow_software;
+    return acu_driver_open(&driver, cu);
+}
+
+static acu_status check_ordinal(int ordinal)
+{
+    int count = acu_driver_info_of()->devices;
+    if (count > MAX_ORDINALS)
+        count = MAX_ORDINALS;
+    if (ordinal >= 0 && ordinal < count)
+        return ACU_OK;
+    return acui_fail(ACU_ERR_NOT_FOUND,
+                     "there is no device %d: the driver has %d, counted from 0", ordinal, count);
+}
+
+/* Another reference to the living device, if the options agree. */
+static acu_status open_again(acu_device *device, const acu_open_options *options)
+{
+    if (options->streams == 0 || options->streams == device->policy->count)
+        return acui_device_check(device);
+    return acui_fail(ACU_ERR_BUSY, "device %d is open with %u streams; it can not have %u",
+                     device->info.ordinal, (unsigned)device->policy->count, options->streams);
+}
+
+static acu_status open_locked(const acu_open_options *options, acu_device **device)
+{
+    const acu_driver_table *cu;
+    ACUI_TRY(choose_driver(options, &cu));
+    ACUI_TRY(check_ordinal(options->ordinal));
+    acu_device *d = find_living(options->ordinal);
+    acu_status st;
+    if (d) {
+        st = open_again(d, options);
+    } else {
+        unsigned streams = options->streams ? options->streams : ACUI_STREAMS;
+        st = acui_device_new(cu, options->ordinal, streams, &d);
+    }
+    if (st == ACU_OK) {
+        count_open(d);
+        *device = d;
+    } else if (d) {
+        acu_device_release(d);
+    }
+    return st;
+}
+
+acu_status acu_open(const acu_open_options *options, acu_device **device)
+{
+    if (!device)
+        return acui_fail(ACU_ERR_INVALID, "acu_open: nowhere to put the device");
+    acu_open_options known;
+    ACUI_TRY(acui_options_read(&known, sizeof known, options, __func__));
+    if (known.streams > ACUI_MAX_STREAMS)
+        return acui_fail(ACU_ERR_INVALID, "acu_open: a pool of %u streams; at most %d",
+                         known.streams, ACUI_MAX_STREAMS);
+    pthread_mutex_lock(&opening);
+    acu_status st = open_locked(&known, device);
+    pthread_mutex_unlock(&opening);
+    return st;
+}
+
+acu_status acu_device_count_load(const acu_open_options *options, int *count)
+{
+    if (!count)
+        return acui_fail(ACU_ERR_INVALID, "acu_device_count_load: nowhere to put the count");
+    acu_open_options known;
+    ACUI_TRY(acui_options_read(&known, sizeof known, options, __func__));
+    const acu_driver_table *cu;
+    ACUI_TRY(choose_driver(&known, &cu));
+    *count = acu_driver_info_of()->devices;
+    return ACU_OK;
+}
+
+/* ---- waiting and closing ---------------------------------------------------------------------- */
+
+acu_status acu_device_wait(acu_device *device, uint64_t timeout)
+{
+    ACUI_CHECK(device, DEVICE);
+    ACUI_TRY(acui_refuse_wait(__func__));
+    acui_close_hooks h = get_hooks();
+    if (h.wait)
+        return h.wait(device, timeout);
+    acui_nap nap = acui_nap_start(timeout);
+    while (atomic_load_explicit(&device->in_flight, memory_order_acquire) > 0)
+        if (!acui_nap_again(&nap))
+            return ACU_TIMEOUT;
+    return ACU_OK;
+}
+
+static bool is_open(acu_device *device)
+{
+    pthread_mutex_lock(&table.lock);
+    bool open = device->opens > 0;
+    pthread_mutex_unlock(&table.lock);
+    return open;
+}
+
+acu_status acu_close(acu_device *device)
+{
+    ACUI_CHECK(device, DEVICE);
+    ACUI_TRY(acui_refuse_wait(__func__));
+    if (!is_open(device))
+        return acui_fail(ACU_ERR_INVALID, "acu_close: device %d was closed as often as opened",
+                         device->info.ordinal);
+    acui_close_hooks h = get_hooks();
+    acu_status st = h.drain ? h.drain(device) : ACU_OK;
+    if (st == ACU_ERR_WOULD_WAIT)
+        return st;
+    pthread_mutex_lock(&opening);
+    bool last = count_close(device);
+    if (last) {
+        if (h.stop)
+            h.stop();
+        acui_object_flush(); /* before the device goes, so that a second close of it is told */
+    }
+    acu_device_release(device);
+    pthread_mutex_unlock(&opening);
+    return st;
+}

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Streams. */
+#include "base/alloc.h"
+#include "base/callback.h"
+#include "base/error.h"
+#include "base/nap.h"
+#include "device/device.h"
+
+static _Atomic(uint64_t) ids; /* relaxed: only has to be different each time */
+
+/* ---- making and freeing --------------------------------------------------------------------- */
+
+/* A handle for `raw`, which stays the caller's if this fails. */
+static acu_status stream_new(acu_device *device, CUstream raw, acu_stream **stream)
+{
+    acu_stream *s = acui_object_new(ACU_OBJECT_STREAM, sizeof *s);
+    if (s)
+        s->marks = ACUI_NEW_ARRAY(acui_mark, ACUI_FIRST_MARKS);
+    if (!s || !s->marks) {
+        if (s)
+            acui_object_free(s);
+        return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a stream");
+    }
+    s->mark_room = ACUI_FIRST_MARKS;
+    s->device = device;
+    s->raw = raw;
+    s->id = atomic_fetch_add_explicit(&ids, 1, memory_order_relaxed) + 1;
+    pthread_mutex_init(&s->issue, NULL);
+    pthread_mutex_init(&s->lock, NULL);
+    *stream = s;
+    return ACU_OK;
+}
+
+acu_status acui_stream_open(acu_device *device, int priority, bool pooled, acu_stream **stream)
+{
+    acui_entered entered;
+    ACUI_TRY(acui_enter(device, &entered));
+    CUstream raw = NULL;
+    acu_status st =
+        ACUI_DEV(device, StreamCreateWithPriority, &raw, ACU_CU_STREAM_NON_BLOCKING, priority);
+    acu_stream *s = NULL;
+    if (st == ACU_OK) {
+        st = stream_new(device, raw, &s);
+        if (st != ACU_OK)
+            device->cu->StreamDestroy(raw);
+    }
+    acui_leave(&entered);
+    if (st != ACU_OK)
+        return st;
+    s->priority = priority;
+    s->pooled = pooled;
+    if (!pooled)
+        acu_device_retain(device);
+    *stream = s;
+    return ACU_OK;
+}
+
+acu_status acu_stream_create(acu_device *device, int priority, acu_stream **stream)
+{
+    ACUI_CHECK(device, DEVICE);
+    if (!stream)
+        return acui_fail(ACU_ERR_INVALID, "acu_stream_create: nowhere to put the stream");
+    const acu_device_info *info = &device->info;
+    if (priority < info->greatest_priority || priority > info->least_priority)
+        return acui_fail(ACU_ERR_INVALID,
+                         "acu_stream_create: priority %d is outside of what device %d has, %d "
+                         "(most urgent) to %d",
+                         priority, info->ordinal, info->greatest_priority, info->least_priority);
+    return acui_stream_open(device, priority, false, stream);
+}
+
+/* The stream's priority, once it is known to be of the device. */
+static acu_status look_at_foreign(acu_device *device, CUstream raw, int *priority)
+{
+    CUcontext context = device->context;
+    bool created = raw && raw != ACU_CU_STREAM_LEGACY && raw != ACU_CU_STREAM_PER_THREAD;
+    if (created && acu_driver_has(ACU_CALL_StreamGetCtx))
+        ACUI_TRY(ACUI_DEV(device, StreamGetCtx, raw, &context));
+    if (context != device->context)
+        return acui_fail(ACU_ERR_DEVICE,
+                         "acu_stream_wrap: the stream is not of device %d's primary context",
+                         device->info.ordinal);
+    return created ? ACUI_DEV(device, StreamGetPriority, raw, priority) : ACU_OK;
+}
+
+acu_status acu_stream_wrap(acu_device *device, CUstream raw, acu_stream **stream)
+{
+    ACUI_CHECK(device, DEVICE);
+    if (!stream)
+        return acui_fail(ACU_ERR_INVALID, "acu_stream_wrap: nowhere to put the stream");
+    acui_entered entered;
+    ACUI_TRY(acui_enter(device, &entered));
+    int priority = 0;
+    acu_stream *s = NULL;
+    acu_status st = look_at_foreign(device, raw, &priority);
+    if (st == ACU_OK)
+        st = stream_new(device, raw, &s);
+    acui_leave(&entered);
+    if (st != ACU_OK)
+        return st;
+    s->priority = priority;
+    s->foreign = true;
+    acu_device_retain(device);
+    *stream = s;
+    return ACU_OK;
+}
+
+void acui_stream_destroy(acu_stream *stream)
+{
+    acu_device *device = stream->device;
+    /* Nobody can refer to its marks any more, and so no wait on their events is to come. */
+    for (size_t i = 0; i < stream->mark_count; i++) {
+        acui_mark *mark = &stream->marks[(stream->mark_first + i) & (stream->mark_room - 1)];
+        if (mark->event)
+            acui_event_put(device, mark->event);
+    }
+    acui_free(stream->marks);
+    if (!stream->foreign) {
+        acui_entered entered;
+        if (acui_enter_to_free(device, &entered))
+            device->cu->StreamDestroy(stream->raw); /* lets its work finish */
+        acui_leave(&entered);
+    }
+    pthread_mutex_destroy(&stream->issue);
+    pthread_mutex_destroy(&stream->lock);
+    acui_object_free(stream);
+}
+
+acu_stream *acu_stream_retain(acu_stream *stream)
+{
+    if (acui_object_is(stream, ACU_OBJECT_STREAM))
+        acui_object_retain(stream->pooled ? (void *)stream->device : stream);
+    return stream;
+}
+
+void acu_stream_release(acu_stream *stream)
+{
+    if (!acui_object_is(stream, ACU_OBJECT_STREAM))
+        return;
+    acu_device *device = stream->device;
+    if (stream->pooled) {
+        acu_device_release(device);
+    } else if (acui_object_drop(stream)) {
+        acui_stream_destroy(stream);
+        acu_device_release(device);
+    }
+}
+
+/* ---- facts ---------------------------------------------------------------------------------- */
+
+CUstream acu_stream_raw(const acu_stream *stream)
+{
+    return acui_object_is(stream, ACU_OBJECT_STREAM) ? stream->raw : NULL;
+}
+
+acu_device *acu_stream_device(const acu_stream *stream)
+{
+    return acui_object_is(stream, ACU_OBJECT_STREAM) ? stream->device : NULL;
+}
+
+int acu_stream_priority(const acu_stream *stream)
+{
+    return acui_object_is(stream, ACU_OBJECT_STREAM) ? stream->priority : 0;
+}
+
+/* ---- order ---------------------------------------------------------------------------------- */
+
+acu_status acui_stream_not_capturing(acu_stream *stream)
+{
+    if (!acu_driver_has(ACU_CALL_StreamIsCapturing))
+        return ACU_OK;
+    unsigned state = ACU_CU_STREAM_CAPTURE_STATUS_NONE;
+    ACUI_TRY(ACUI_DEV(stream->device, StreamIsCapturing, stream->raw, &state));
+    if (state == ACU_CU_STREAM_CAPTURE_STATUS_NONE)
+        return ACU_OK;
+    return acui_fail(ACU_ERR_CAPTURE,
+                     "the program is capturing this stream: end the capture first, or use another "
+                     "stream");
+}
+
+/* An event behind all that the stream holds now; to be put back by the caller. */
+static acu_status record_end(acu_stream *stream, CUevent *event)
+{
+    acui_entered entered;
+    ACUI_TRY(acui_enter(stream->device, &entered));
+    acu_status st = acui_stream_not_capturing(stream);
+    if (st == ACU_OK)
+        st = acui_event_get(stream->device, event);
+    if (st == ACU_OK) {
+        st = ACUI_DEV(stream->device, EventRecord, *event, stream->raw);
+        if (st != ACU_OK)
+            acui_event_put(stream->device, *event);
+    }
+    acui_leave(&entered);
+    return st;
+}
+
+acu_status acu_stream_order_after(acu_stream *stream, acu_stream *other)
+{
+    ACUI_CHECK(stream, STREAM);
+    ACUI_CHECK(other, STREAM);
+    if (stream == other)
+        return ACU_OK; /* it is in that order anyway */
+    CUevent end;
+    ACUI_TRY(record_end(other, &end));
+    acui_entered entered;
+    acu_status st = acui_enter(stream->device, &entered);
+    if (st == ACU_OK) {
+        st = acui_stream_not_capturing(stream);
+        if (st == ACU_OK)
+            st = ACUI_DEV(stream->device, StreamWaitEvent, stream->raw, end,
+                          ACU_CU_EVENT_WAIT_DEFAULT);
+        acui_leave(&entered);
+    }
+    acui_event_put(other->device, end);
+    return st;
+}
+
+acu_status acu_stream_fork(acu_stream *stream, acu_stream **forked)
+{
+    ACUI_CHECK(stream, STREAM);
+    if (!forked)
+        return acui_fail(ACU_ERR_INVALID, "acu_stream_fork: nowhere to put the stream");
+    acu_stream *s;
+    ACUI_TRY(acui_stream_open(stream->device, stream->priority, false, &s));
+    acu_status st = acu_stream_order_after(s, stream);
+    if (st == ACU_OK)
+        *forked = s;
+    else
+        acu_stream_release(s);
+    return st;
+}
+
+/* ---- waiting -------------------------------------------------------------------------------- */
+
+acu_status acu_stream_poll(acu_stream *stream)
+{
+    ACUI_CHECK(stream, STREAM);
+    acui_entered entered;
+    ACUI_TRY(acui_enter(stream->device, &entered));
+    acu_status st = acui_stream_not_capturing(stream);
+    if (st == ACU_OK)
+        st = ACUI_DEV(stream->device, StreamQuery, stream->raw);
+    acui_leave(&entered);
+    return st;
+}
+
+acu_status acu_stream_wait(acu_stream *stream, uint64_t timeout)
+{
+    ACUI_CHECK(stream, STREAM);
+    ACUI_TRY(acui_refuse_wait(__func__));
+    /* What the stream gets meanwhile is not waited for: an event tells where it ended. */
+    CUevent end;
+    ACUI_TRY(record_end(stream, &end));
+    acui_nap nap = acui_nap_start(timeout);
+    acu_status st;
+    do {
+        acui_entered entered;
+        st = acui_enter(stream->device, &entered);
+        if (st == ACU_OK) {
+            st = ACUI_DEV(stream->device, EventQuery, end);
+            acui_leave(&entered);
+        }
+    } while (st == ACU_NOT_READY && acui_nap_again(&nap));
+    acui_event_put(stream->device, end);
+    return st == ACU_NOT_READY ? ACU_TIMEOUT : st;
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Marks on a stream: making them, ordering behind them, learning which are complete. */
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "device/device.h"
+#include "driver/result.h"
+
+#define BLIND_LIMIT 8 /* failing looks in a row before the device is given up */
+
+static acui_mark *mark_at(acu_stream *stream, size_t i)
+{
+    return &stream->marks[(stream->mark_first + i) & (stream->mark_room - 1)];
+}
+
+/* ---- which are complete; all under stream->lock ---------------------------------------------- */
+
+/* The first `count` marks are complete: reuse their events. */
+static void drop_marks(acu_stream *stream, size_t count)
+{
+    if (count == 0)
+        return;
+    for (size_t i = 0; i < count; i++)
+        if (mark_at(stream, i)->event)
+            acui_event_put(stream->device, mark_at(stream, i)->event);
+    uint64_t done = mark_at(stream, count - 1)->number;
+    stream->mark_first = (stream->mark_first + count) & (stream->mark_room - 1);
+    stream->mark_count -= count;
+    /* Release: who sees the number sees what was written before the mark was found complete. */
+    atomic_store_explicit(&stream->done, done, memory_order_release);
+}
+
+/* Whether the mark is complete: 0, CUDA_ERROR_NOT_READY, or an error that the context has. A query
+ * that fails otherwise is replaced by asking whether the stream is idle. */
+static unsigned query(acu_stream *stream, const acui_mark *mark, const char **call)
+{
+    const acu_driver_table *cu = stream->device->cu;
+    unsigned result = ACU_CUDA_ERROR_NOT_SUPPORTED;
+    if (mark->event) {
+        *call = "EventQuery";
+        result = cu->EventQuery(mark->event);
+    }
+    if (result == ACU_CUDA_SUCCESS || result == ACU_CUDA_ERROR_NOT_READY ||
+        acu_status_scope(acui_result_status(result)) == ACU_SCOPE_DEVICE)
+        return result;
+    *call = "StreamQuery";
+    return cu->StreamQuery(stream->raw);
+}
+
+/* How many marks, from the first, are complete. Marks complete in order, so looking ahead in
+ * growing steps takes few queries both when none and when all are complete. */
+static unsigned count_complete(acu_stream *stream, size_t *complete, const char **call)
+{
+    size_t low = 0, high = stream->mark_count, step = 1;
+    bool limited = false;
+    while (low < high) {
+        size_t ahead = limited ? (high - low) / 2 : (step < high - low ? step : high - low) - 1;
+        size_t at = low + ahead;
+        unsigned result = query(stream, mark_at(stream, at), call);
+        if (result == ACU_CUDA_SUCCESS) {
+            low = at + 1;
+            step *= 2;
+        } else if (result == ACU_CUDA_ERROR_NOT_READY) {
+            high = at;
+            limited = true;
+        } else {
+            *complete = low;
+            return result;
+        }
+    }
+    *complete = low;
+    return ACU_CUDA_SUCCESS;
+}
+
+/* A look failed without a known reason. It changes nothing for now, and is no news for the thread;
+ * but what can not be looked at for good can never be waited for. */
+static void look_failed(acu_stream *stream, unsigned result, const char *call)
+{
+    acu_error kept = *acui_error();
+    acu_status st = acui_device_result(stream->device, call, result);
+    if (acu_status_scope(st) != ACU_SCOPE_DEVICE && ++stream->blind >= BLIND_LIMIT) {
+        acu_driver_call number = acu_driver_call_find(call);
+        acui_fail_driver(number, result, "asked %d times, the driver can not tell what is complete",
+                         BLIND_LIMIT);
+        acui_error()->status = ACU_ERR_DEVICE_LOST;
+        acui_error()->device = stream->device->info.ordinal;
+        acui_device_lose(stream->device);
+    }
+    acui_error_restore(&kept);
+}
+
+static void look(acu_stream *stream)
+{
+    acui_entered entered;
+    if (stream->mark_count && acui_enter_to_free(stream->device, &entered)) {
+        size_t complete = 0;
+        const char *call = "";
+        unsigned result = count_complete(stream, &complete, &call);
+        acui_leave(&entered);
+        drop_marks(stream, complete);
+        if (result == ACU_CUDA_SUCCESS)
+            stream->blind = 0;
+        else
+            look_failed(stream, result, call);
+    }
+    if (acui_device_lost(stream->device))
+        drop_marks(stream, stream->mark_count);
+}
+
+acu_status acui_stream_harvest(acu_stream *stream, size_t *left, uint64_t *oldest)
+{
+    pthread_mutex_lock(&stream->lock);
+    look(stream);
+    if (left)
+        *left = stream->mark_count;
+    if (oldest)
+        *oldest = stream->mark_count ? mark_at(stream, 0)->at : 0;
+    pthread_mutex_unlock(&stream->lock);
+    return acui_device_check(stream->device);
+}
+
+/* ---- making ---------------------------------------------------------------------------------- */
+
+/* Room for one more mark. Without memory for a larger ring the newest mark makes room: the new one
+ * lies behind it on the same stream, and stands for both. */
+static void make_room(acu_stream *stream)
+{
+    if (stream->mark_count < stream->mark_room)
+        return;
+    look(stream);
+    if (stream->mark_count < stream->mark_room)
+        return;
+    size_t room = stream->mark_room * 2;
+    acui_mark *marks = ACUI_NEW_ARRAY(acui_mark, room);
+    if (!marks) {
+        acui_mark *newest = mark_at(stream, --stream->mark_count);
+        if (newest->event)
+            acui_event_put(stream->device, newest->event);
+        return;
+    }
+    for (size_t i = 0; i < stream->mark_count; i++)
+        marks[i] = *mark_at(stream, i);
+    acui_free(stream->marks);
+    stream->marks = marks;
+    stream->mark_first = 0;
+    stream->mark_room = room;
+}
+
+/* An event behind all that is on the stream; NULL where the driver gives none, which is no news for
+ * the thread unless the device is lost. */
+static CUevent record(acu_stream *stream)
+{
+    CUevent event = NULL;
+    if (acui_event_get(stream->device, &event) != ACU_OK)
+        return NULL;
+    unsigned result = stream->device->cu->EventRecord(event, stream->raw);
+    if (result == ACU_CUDA_SUCCESS)
+        return event;
+    acui_event_put(stream->device, event);
+    if (acu_status_scope(acui_result_status(result)) == ACU_SCOPE_DEVICE)
+        acui_device_result(stream->device, "EventRecord", result);
+    return NULL;
+}
+
+acu_status acui_stream_mark(acu_stream *stream, uint64_t *number)
+{
+    pthread_mutex_lock(&stream->lock);
+    CUevent event = record(stream);
+    acu_status st = acui_device_check(stream->device);
+    if (st == ACU_OK) {
+        make_room(stream);
+        acui_mark *mark = mark_at(stream, stream->mark_count++);
+        *mark = (acui_mark){.number = ++stream->issued, .event = event, .at = acui_now()};
+        *number = mark->number;
+    } else if (event) {
+        acui_event_put(stream->device, event);
+    }
+    pthread_mutex_unlock(&stream->lock);
+    return st;
+}
+
+/* ---- ordering behind -------------------------------------------------------------------------- */
+
+/* The first mark that implies `number`: its own, or a later one that took its place. NULL: it is
+ * complete. Marks stand in the order of their numbers. */
+static acui_mark *find_mark(acu_stream *stream, uint64_t number)
+{
+    size_t low = 0, high = stream->mark_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (mark_at(stream, middle)->number < number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < stream->mark_count ? mark_at(stream, low) : NULL;
+}
+
+/* A mark that was made without an event gets one now; behind the mark is late enough. */
+static acu_status give_event(acu_stream *other, acui_mark *mark)
+{
+    acui_entered entered;
+    ACUI_TRY(acui_enter(other->device, &entered));
+    CUevent event = NULL;
+    acu_status st = acui_event_get(other->device, &event);
+    if (st == ACU_OK) {
+        st = ACUI_DEV(other->device, EventRecord, event, other->raw);
+        if (st == ACU_OK)
+            mark->event = event;
+        else
+            acui_event_put(other->device, event);
+    }
+    acui_leave(&entered);
+    return st;
+}
+
+acu_status acui_stream_after(acu_stream *stream, acu_stream *other, uint64_t number)
+{
+    if (stream == other || acui_stream_passed(other, number))
+        return acui_device_check(other->device);
+    struct acui_seen *seen = &stream->seen[other->id % (sizeof stream->seen / sizeof *stream->seen)];
+    if (seen->stream == other->id && seen->mark >= number)
+        return ACU_OK;
+    /* Under the lock, so that the event is not reused before the wait is enqueued. */
+    pthread_mutex_lock(&other->lock);
+    acu_status st = acui_device_check(other->device);
+    acui_mark *mark = st == ACU_OK ? find_mark(other, number) : NULL;
+    uint64_t reached = mark ? mark->number : number;
+    if (mark && !mark->event)
+        st = give_event(other, mark);
+    if (mark && st == ACU_OK)
+        st = ACUI_DEV(stream->device, StreamWaitEvent, stream->raw, mark->event,
+                      ACU_CU_EVENT_WAIT_DEFAULT);
+    pthread_mutex_unlock(&other->lock);
+    if (st == ACU_OK)
+        *seen = (struct acui_seen){.stream = other->id, .mark = reached};
+    return st;
+}
