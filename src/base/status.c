@@ -7,8 +7,8 @@
 const char *acu_status_name(acu_status status)
 {
     switch (status) {
-#define CASE(name, value, scope, text)                                                             \
-    case name:                                                                                     \
+#define CASE(name, value, scope, text) \
+    case name: \
         return #name;
         ACU_STATUSES(CASE)
 #undef CASE
@@ -19,8 +19,8 @@ const char *acu_status_name(acu_status status)
 const char *acu_status_text(acu_status status)
 {
     switch (status) {
-#define CASE(name, value, scope, text)                                                             \
-    case name:                                                                                     \
+#define CASE(name, value, scope, text) \
+    case name: \
         return text;
         ACU_STATUSES(CASE)
 #undef CASE
@@ -31,8 +31,8 @@ const char *acu_status_text(acu_status status)
 acu_scope acu_status_scope(acu_status status)
 {
     switch (status) {
-#define CASE(name, value, scope, text)                                                             \
-    case name:                                                                                     \
+#define CASE(name, value, scope, text) \
+    case name: \
         return ACU_SCOPE_##scope;
         ACU_STATUSES(CASE)
 #undef CASE

@@ -72,8 +72,7 @@ static outcome read_version(attempt *a, int max_version)
     }
     a->info.max_version = max_version;
     bool limited = max_version && max_version < a->info.version;
-    a->info.calls =
-        acui_library_resolve(&a->library, limited ? max_version : a->info.version);
+    a->info.calls = acui_library_resolve(&a->library, limited ? max_version : a->info.version);
     return STARTED;
 }
 

@@ -17,8 +17,8 @@ typedef enum acui_origin {
 
 typedef struct acui_library {
     acui_origin origin;
-    void *handle;     /* of dlopen; never closed once it held a driver: drivers keep threads */
-    char path[4096];  /* real path of the library; "" for the software device */
+    void *handle;    /* of dlopen; never closed once it held a driver: drivers keep threads */
+    char path[4096]; /* real path of the library; "" for the software device */
     bool software;
 } acui_library;
 

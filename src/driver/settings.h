@@ -6,8 +6,8 @@
 #include "driver/load.h"
 
 typedef struct acui_settings {
-    bool explicit_request;  /* exactly `origin` is wanted, or else: a GPU, and what is allowed */
-    bool program_request;   /* ... by the program, not by the user */
+    bool explicit_request; /* exactly `origin` is wanted, or else: a GPU, and what is allowed */
+    bool program_request;  /* ... by the program, not by the user */
     acui_origin origin;
     const char *path;       /* for ACUI_PATH; borrowed from the options or the environment */
     const char *asked_by;   /* in words: "the program", "ACUDA_DRIVER" */

@@ -11,30 +11,30 @@ acu_driver_table acui_raw;
 
 /* What success means for the count of live objects, by effect. */
 #define SUCCESS_NONE(kind)
-#define SUCCESS_CREATE(kind)                                                                       \
-    if (acui_rc == ACU_CUDA_SUCCESS)                                                               \
+#define SUCCESS_CREATE(kind) \
+    if (acui_rc == ACU_CUDA_SUCCESS) \
         atomic_fetch_add_explicit(&acui_live[ACU_DRIVER_KIND_##kind], 1, memory_order_relaxed);
-#define SUCCESS_DESTROY(kind)                                                                      \
-    if (acui_rc == ACU_CUDA_SUCCESS)                                                               \
+#define SUCCESS_DESTROY(kind) \
+    if (acui_rc == ACU_CUDA_SUCCESS) \
         atomic_fetch_sub_explicit(&acui_live[ACU_DRIVER_KIND_##kind], 1, memory_order_relaxed);
 
 /* What a failure that was asked for means: the object of a destruction lives on. */
 #define SPARED_NONE(kind)
 #define SPARED_CREATE(kind)
-#define SPARED_DESTROY(kind)                                                                       \
+#define SPARED_DESTROY(kind) \
     atomic_fetch_add_explicit(&acui_spared[ACU_DRIVER_KIND_##kind], 1, memory_order_relaxed);
 
-#define WRAP(name, symbol, since, effect, kind, params, args)                                      \
-    static unsigned wrap_##name params                                                             \
-    {                                                                                              \
-        unsigned acui_rc;                                                                          \
-        if (acui_watched(ACU_CALL_##name, &acui_rc)) {                                             \
-            SPARED_##effect(kind) return acui_rc;                                                  \
-        }                                                                                          \
-        if (!acui_raw.name)                                                                        \
-            return ACU_CUDA_ERROR_NOT_SUPPORTED;                                                   \
-        acui_rc = acui_raw.name args;                                                              \
-        SUCCESS_##effect(kind) return acui_rc;                                                     \
+#define WRAP(name, symbol, since, effect, kind, params, args) \
+    static unsigned wrap_##name params \
+    { \
+        unsigned acui_rc; \
+        if (acui_watched(ACU_CALL_##name, &acui_rc)) { \
+            SPARED_##effect(kind) return acui_rc; \
+        } \
+        if (!acui_raw.name) \
+            return ACU_CUDA_ERROR_NOT_SUPPORTED; \
+        acui_rc = acui_raw.name args; \
+        SUCCESS_##effect(kind) return acui_rc; \
     }
 ACU_DRIVER_CALLS(WRAP)
 

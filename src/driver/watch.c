@@ -27,8 +27,7 @@ static bool fault_hits_call(acu_driver_call call, unsigned *result)
     pthread_mutex_lock(&fault_lock);
     if (fault.set && (fault.want.call == ACU_CALL_ANY || fault.want.call == call)) {
         fault.seen++;
-        hit = fault.want.from_then_on ? fault.seen >= fault.want.nth
-                                      : fault.seen == fault.want.nth;
+        hit = fault.want.from_then_on ? fault.seen >= fault.want.nth : fault.seen == fault.want.nth;
         if (hit) {
             fault.hits++;
             *result = fault.want.result;

@@ -4,9 +4,9 @@
  * size and fields, every signature, from the lists that the declarations are made of. All of it is
  * checked by the compiler. What that cuda.h is too old to have is left out (abi_missing.h).
  */
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
 
 #include <acuda/driver.h>
@@ -23,11 +23,18 @@ CUresult cuProfilerStop(void);
 #include "abi_missing.h"
 #if CUDA_VERSION < 12040 /* what is named here was part of `reserved` */
 #undef ACU_ABI_CUmemPoolProps
-#define ACU_ABI_CUmemPoolProps(F, S)                                                               \
-    F(S, unsigned, allocType)                                                                      \
-    F(S, unsigned, handleTypes)                                                                    \
-    F(S, acu_CUmemLocation, location)                                                              \
+#define ACU_ABI_CUmemPoolProps(F, S) \
+    F(S, unsigned, allocType) \
+    F(S, unsigned, handleTypes) \
+    F(S, acu_CUmemLocation, location) \
     F(S, void *, win32SecurityAttributes)
+#endif
+#if CUDA_VERSION < 12000 /* these names meant the older form of the calls, now "_V1" */
+#define CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS \
+    CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS_V2
+#define CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR \
+    CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR_V2
+#define CU_CTX_FLAGS_MASK ACU_CU_CTX_FLAGS_MASK /* there were fewer flags */
 #endif
 #endif
 
@@ -39,15 +46,15 @@ CUresult cuProfilerStop(void);
 
 #ifdef ACUDA_HAVE_CUDA_H
 
-#define SAME_VALUE(name, value)                                                                    \
+#define SAME_VALUE(name, value) \
     _Static_assert((long long)(name) == (long long)ACU_##name, "value of " #name);
 ACU_ABI_VALUES(SAME_VALUE)
 
-#define SAME_FIELD(S, type, field)                                                                 \
+#define SAME_FIELD(S, type, field) \
     _Static_assert(offsetof(S, field) == offsetof(acu_##S, field), "offset of " #S "." #field);
-#define SAME_STRUCT(S)                                                                             \
-    _Static_assert(sizeof(S) == sizeof(acu_##S), "size of " #S);                                   \
-    _Static_assert(_Alignof(S) == _Alignof(acu_##S), "alignment of " #S);                          \
+#define SAME_STRUCT(S) \
+    _Static_assert(sizeof(S) == sizeof(acu_##S), "size of " #S); \
+    _Static_assert(_Alignof(S) == _Alignof(acu_##S), "alignment of " #S); \
     ACU_ABI_##S(SAME_FIELD, S)
 ACU_ABI_STRUCTS(SAME_STRUCT)
 
@@ -71,10 +78,10 @@ static int count_signatures(void)
     int count = 0;
 #define AS_CUDAS(S) typedef S acu_##S;
     ACU_ABI_STRUCTS(AS_CUDAS)
-#define SAME_SIGNATURE(name, symbol, since, effect, kind, params, args)                            \
-    {                                                                                              \
-        unsigned(*function) params = symbol;                                                       \
-        count += sizeof function != 0;                                                             \
+#define SAME_SIGNATURE(name, symbol, since, effect, kind, params, args) \
+    { \
+        unsigned(*function) params = symbol; \
+        count += sizeof function != 0; \
     }
     ACU_DRIVER_CALLS(SAME_SIGNATURE)
     return count;

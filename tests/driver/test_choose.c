@@ -4,9 +4,9 @@
  * process of its own: this program started again, with libraries that pose as libcuda.so.1 (built
  * from fake/fake_driver.c) where the loader looks first.
  */
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
 
 #include <acuda/driver.h>
