@@ -259,9 +259,9 @@ static inline uint32_t vec_triples(const uint64_t *values, size_t count, uint64_
 static uint64_t vec_in[VEC_VALUES_MAX * VEC_VALUES_MAX][3];
 static uint64_t vec_out[VEC_VALUES_MAX * VEC_VALUES_MAX];
 
-/* Runs the cases over all pairs of `values`; reports every case that differs, then fails. */
-static inline void vec_check(const vec_case *cases, size_t case_count, const uint64_t *values,
-                             size_t value_count)
+/* Runs the cases over all pairs of `values`; reports and counts the cases that differ. */
+static inline unsigned vec_wrong(const vec_case *cases, size_t case_count, const uint64_t *values,
+                                 size_t value_count)
 {
     assert_true(value_count <= VEC_VALUES_MAX);
     const uint32_t n = vec_triples(values, value_count, vec_in);
@@ -285,7 +285,13 @@ static inline void vec_check(const vec_case *cases, size_t case_count, const uin
             break; /* one line a case */
         }
     }
-    assert_int_equal(wrong, 0);
+    return wrong;
+}
+
+static inline void vec_check(const vec_case *cases, size_t case_count, const uint64_t *values,
+                             size_t value_count)
+{
+    assert_int_equal(vec_wrong(cases, case_count, values, value_count), 0);
 }
 
 #define VEC_COUNT(array) (sizeof(array) / sizeof(array)[0])
