@@ -165,6 +165,10 @@ void acui_look_everywhere(void); /* harvest all streams with tasks, on this thre
 acu_status acui_future_new(acu_future **future);
 acu_status acui_future_begin(acu_future *future); /* start it, if it was only scheduled */
 
+/* ---- wait.c ---- */
+/* Until nothing is in flight on the device. Blocks. */
+acu_status acui_wait_idle(acu_device *device, uint64_t timeout);
+
 /* ---- counters.c ---- */
 void acui_count_submitted(void);
 void acui_count_done(bool failed);

@@ -78,13 +78,16 @@ acui_task *acui_issue(acui_task *task)
         return give_up(task);
     pthread_mutex_lock(&stream->issue);
     acui_task *freed = NULL;
-    bool begun = acui_stream_reserve(stream) == ACU_OK && wait_before(task) == ACU_OK;
+    bool begun = acui_stream_not_capturing(stream) == ACU_OK && wait_before(task) == ACU_OK;
     if (begun) {
         acui_fault *fault = NULL;
         if (!enqueue_nodes(task, &fault))
             acui_task_fail(task, fault);
         acui_count_operations(task, false);
-        acui_stream_mark(stream, &task->number);
+        /* Fails only if the device is lost: then nothing of the task runs any more. */
+        begun = acui_stream_mark(stream, &task->number) == ACU_OK;
+    }
+    if (begun) {
         freed = publish(task);
         acui_reactor_watch(stream, task);
     }

@@ -216,7 +216,7 @@ void acui_reactor_hasten(void)
 
 static acu_status drain(acu_device *device)
 {
-    return acu_device_wait(device, ACU_FOREVER);
+    return acui_wait_idle(device, ACU_FOREVER);
 }
 
 static void stop(void)
@@ -237,7 +237,7 @@ static void stop(void)
 
 acu_status acui_reactor_start(void)
 {
-    static const acui_close_hooks hooks = {.drain = drain, .stop = stop};
+    static const acui_close_hooks hooks = {.drain = drain, .stop = stop, .wait = acui_wait_idle};
     static bool prepared; /* flight lock */
     pthread_mutex_lock(&reactor.lock);
     if (!prepared) {

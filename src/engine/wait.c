@@ -114,10 +114,8 @@ static acu_status look_idle(void *context)
     return atomic_load_explicit(&device->in_flight, memory_order_acquire) ? ACU_NOT_READY : ACU_OK;
 }
 
-acu_status acu_device_wait(acu_device *device, uint64_t timeout)
+acu_status acui_wait_idle(acu_device *device, uint64_t timeout)
 {
-    ACUI_CHECK(device, DEVICE);
-    ACUI_TRY(acui_refuse_wait(__func__));
     return wait_until(look_idle, device, timeout);
 }
 
@@ -178,17 +176,29 @@ static acu_status check_host_copy(acu_tensor *tensor, const void *memory, size_t
 
 static const acu_site here = {.file = NULL, .line = 0};
 
+static acu_status do_nothing(void *user, const acu_val *values, size_t count)
+{
+    (void)user, (void)values, (void)count;
+    return ACU_OK;
+}
+
+/* Wait for one's turn on a tensor in host memory, where the copy itself is a memcpy. */
+static acu_status wait_turn(acu_tensor *tensor, acu_access access)
+{
+    acu_arg arg = acu_arg_tensor(tensor, access);
+    return acu_sync(NULL, acu_op_host(do_nothing, (acu_user){.data = NULL}, &arg, 1, here), NULL);
+}
+
 acu_status acu_read_sync(acu_tensor *tensor, void *memory, size_t bytes)
 {
     ACUI_TRY(check_host_copy(tensor, memory, bytes, __func__));
-    acu_op *x = acui_operand_tensor(tensor, here);
     acu_tensor *staged = NULL;
-    if (tensor->buffer->host) { /* nothing to copy from the device: only its turn to wait for */
-        acu_arg arg = acu_arg_op(x, ACU_READ);
-        ACUI_TRY(acu_sync(NULL, acu_op_turn(arg), NULL));
+    if (tensor->buffer->host) {
+        ACUI_TRY(wait_turn(tensor, ACU_READ));
         memcpy(memory, acu_tensor_host(tensor), bytes);
         return ACU_OK;
     }
+    acu_op *x = acui_operand_tensor(tensor, here);
     ACUI_TRY(acu_sync(NULL, acu_op_to_host(x, here), &staged));
     memcpy(memory, acu_tensor_host(staged), bytes);
     acu_tensor_release(staged);
@@ -199,8 +209,7 @@ acu_status acu_write_sync(acu_tensor *tensor, const void *memory, size_t bytes)
 {
     ACUI_TRY(check_host_copy(tensor, memory, bytes, __func__));
     if (tensor->buffer->host) {
-        acu_arg arg = acu_arg_tensor(tensor, ACU_WRITE);
-        ACUI_TRY(acu_sync(NULL, acu_op_turn(arg), NULL));
+        ACUI_TRY(wait_turn(tensor, ACU_WRITE));
         memcpy(acu_tensor_host(tensor), memory, bytes);
         return ACU_OK;
     }

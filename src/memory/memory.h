@@ -26,6 +26,7 @@ struct acu_buffer {
     acu_user user;      /* of wrapped memory */
     bool registered;    /* cuMemHostRegister was done here */
     _Atomic(uint32_t) tensors; /* tensors over it: 1 is needed for sole ownership */
+    _Atomic(uint32_t) lent;    /* of these, lent to callbacks of ops in flight: not counted there */
     acui_accesses accesses;    /* who reads and writes it; the order lock */
 };
 
@@ -47,7 +48,7 @@ acu_status acui_buffer_allocate(acu_buffer *buffer, acu_stream *stream);
 
 /* First and one past the last byte that the tensor's elements occupy in its buffer. */
 void acui_tensor_range(const acu_tensor *tensor, uint64_t *begin, uint64_t *end);
-/* Only this handle, and no other view of the buffer, exists. */
+/* Only this handle, and no other view of the buffer but lent ones, exists. */
 bool acui_tensor_sole(const acu_tensor *tensor);
 /* A dense tensor over a new planned buffer. */
 acu_status acui_tensor_planned(acu_device *device, acu_dtype dtype, acu_shape shape,

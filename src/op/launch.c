@@ -113,8 +113,7 @@ static acu_status check_place(const acu_kernel *kernel, size_t place, const acu_
     char words[96];
     if (device == own || value->tensor->buffer->kind == ACU_MEMORY_PINNED)
         return ACU_OK;
-    uint32_t peers = own->peers;
-    if (device->info.ordinal < 32 && (peers >> device->info.ordinal & 1u))
+    if (device->info.ordinal < 64 && (own->peers >> device->info.ordinal & 1u))
         return ACU_OK;
     return acui_fail(ACU_ERR_DEVICE, "argument %zu of %s (%s) is on device %d, the kernel on device "
                      "%d; copy it there with acu_to_device, or allow direct access with "
