@@ -22,6 +22,8 @@ struct acu_module {
     acu_device *device; /* retained */
     CUmodule raw;
     char *name;         /* NULL: not found by name */
+    bool listed;        /* in the device's list of named modules, through: */
+    acu_module *next;   /* the device's lock */
     char *ptx;          /* text kept for parameters and names; NULL for a cubin */
     size_t ptx_bytes;
 };
@@ -36,6 +38,8 @@ struct acu_kernel {
     _Atomic(size_t) shared_allowed; /* dynamic shared memory opted into so far */
     char name[];
 };
+
+bool acui_is_elf(const void *image, size_t bytes); /* a cubin, no text */
 
 /* Parameters of `.entry name` in PTX text; ACU_OK, NOT_FOUND, or NO_MEMORY. *params is the
  * caller's, from acui_alloc. Understands comments, alignment, arrays and .ptr attributes. */
