@@ -13,8 +13,9 @@
 /*
  * The entry point that libcuda.so.1 exports as `symbol` ("cuMemAlloc_v2"), or NULL where no driver
  * exports that. What this driver cannot do is there too, and answers CUDA_ERROR_NOT_SUPPORTED.
+ * The stand-in exports this as well: a program tells by it that its libcuda.so.1 is no GPU's.
  */
-void *softcuda_symbol(const char *symbol);
+__attribute__((visibility("default"))) void *softcuda_symbol(const char *symbol);
 
 /*
  * One sentence on the last kernel fault or refused module of the process: kernel, line, thread,

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#if ACUDA_WITH_SOFTCUDA && __has_include("driver/softcuda.h")
+#if ACUDA_WITH_SOFTCUDA
 #include "driver/softcuda.h"
 
 static void *built_in_symbol(const char *symbol)

@@ -40,7 +40,7 @@ static inline void close_driver(const acu_driver_table *cu)
 
 /* A kernel that any driver of any supported age loads. */
 static const char nothing_ptx[] = ".version 6.3\n"
-                                  ".target sm_60\n"
+                                  ".target sm_75\n"
                                   ".address_size 64\n"
                                   ".visible .entry nothing()\n"
                                   "{\n"

@@ -322,6 +322,20 @@ static void a_limit_hides_what_is_newer(void **state)
     says("status: ACU_ERR_INVALID\n");
 }
 
+/* The stand-in passes for the system's driver, as its user wants, but not for a GPU. */
+static void the_stand_in_is_told_from_a_gpu(void **state)
+{
+    (void)state;
+    need_software();
+    RUN("../../../lib/softcuda", NULL, "-");
+    says("status: ACU_OK\n");
+    says("driver: software CUDA device in /");
+    says("lib/softcuda/libcuda.so");
+    says("why: it stands where the system's driver is looked for, and nothing else was asked for");
+    says("info: software 1 ");
+    says("has cuStreamCreate: 1\n");
+}
+
 /* ---- no GPU ---------------------------------------------------------------------------------- */
 
 static void without_a_library_software_must_be_allowed(void **state)
@@ -497,6 +511,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_gpu_is_chosen),
         cmocka_unit_test(missing_calls_are_named_and_refused),
         cmocka_unit_test(a_limit_hides_what_is_newer),
+        cmocka_unit_test(the_stand_in_is_told_from_a_gpu),
         cmocka_unit_test(without_a_library_software_must_be_allowed),
         cmocka_unit_test(without_a_device_software_must_be_allowed),
         cmocka_unit_test(a_driver_that_fails_is_an_error),
