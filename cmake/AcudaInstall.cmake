@@ -3,6 +3,9 @@
 include(CMakePackageConfigHelpers)
 
 install(TARGETS acuda acuda_static EXPORT acuda-targets)
+if(TARGET softcuda_standin) # where no loader looks unless told to
+    install(TARGETS softcuda_standin DESTINATION ${CMAKE_INSTALL_LIBDIR}/acuda/softcuda)
+endif()
 install(DIRECTORY include/acuda DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES LICENSE-MIT LICENSE-APACHE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
