@@ -11,9 +11,9 @@
 #include <semaphore.h>
 #include <stdlib.h>
 
-#define OK(call)             assert_int_equal((call), ACU_CUDA_SUCCESS)
-#define IS(call, error)      assert_int_equal((call), ACU_CUDA_##error)
-#define SOFTWARE             (acu_driver_info_of()->software)
+#define OK(call) assert_int_equal((call), ACU_CUDA_SUCCESS)
+#define IS(call, error) assert_int_equal((call), ACU_CUDA_##error)
+#define SOFTWARE (acu_driver_info_of()->software)
 
 /* ---- gates ---- */
 
@@ -59,8 +59,7 @@ static inline void gate_open(gate *g)
     "    mad.lo.s32 %r4, %r1, %r2, %r3;\n    ld.param.u32 %r5, [" n "];\n" \
     "    setp.ge.u32 %p1, %r4, %r5;\n    @%p1 bra DONE;\n"
 
-static const char test_ptx[] =
-    TEST_HEAD
+static const char test_ptx[] = TEST_HEAD
     /* The value is stored by each thread of the launch. */
     ".visible .entry store(.param .u64 store_p, .param .u32 store_v)\n{\n"
     "    .reg .b32 %r<2>;\n    .reg .b64 %rd<3>;\n"
@@ -68,30 +67,28 @@ static const char test_ptx[] =
     "    cvta.to.global.u64 %rd2, %rd1;\n    st.global.u32 [%rd2], %r1;\n    ret;\n}\n"
     /* Adds 1 to n words. */
     ".visible .entry add_one(.param .u64 add_one_p, .param .u32 add_one_n)\n{\n"
-    "    .reg .pred %p<2>;\n    .reg .b32 %r<8>;\n    .reg .b64 %rd<5>;\n"
-    TEST_INDEX("add_one_n")
-    "    ld.param.u64 %rd1, [add_one_p];\n    cvta.to.global.u64 %rd2, %rd1;\n"
-    "    mul.wide.u32 %rd3, %r4, 4;\n    add.s64 %rd4, %rd2, %rd3;\n"
-    "    ld.global.u32 %r6, [%rd4];\n    add.s32 %r7, %r6, 1;\n    st.global.u32 [%rd4], %r7;\n"
-    "DONE:\n    ret;\n}\n"
-    /* Copies n words. */
-    ".visible .entry copy_words(.param .u64 copy_d, .param .u64 copy_s, .param .u32 copy_n)\n{\n"
-    "    .reg .pred %p<2>;\n    .reg .b32 %r<7>;\n    .reg .b64 %rd<8>;\n"
-    TEST_INDEX("copy_n")
-    "    ld.param.u64 %rd1, [copy_d];\n    ld.param.u64 %rd2, [copy_s];\n"
-    "    cvta.to.global.u64 %rd3, %rd1;\n    cvta.to.global.u64 %rd4, %rd2;\n"
-    "    mul.wide.u32 %rd5, %r4, 4;\n    add.s64 %rd6, %rd3, %rd5;\n    add.s64 %rd7, %rd4, %rd5;\n"
-    "    ld.global.u32 %r6, [%rd7];\n    st.global.u32 [%rd6], %r6;\n"
-    "DONE:\n    ret;\n}\n"
-    /* Waits until a word is not 0. */
-    ".visible .entry spin_until(.param .u64 spin_p)\n{\n"
-    "    .reg .pred %p<2>;\n    .reg .b32 %r<2>;\n    .reg .b64 %rd<3>;\n"
-    "    ld.param.u64 %rd1, [spin_p];\n    cvta.to.global.u64 %rd2, %rd1;\n"
-    "AGAIN:\n    ld.volatile.global.u32 %r1, [%rd2];\n    setp.eq.u32 %p1, %r1, 0;\n"
-    "    @%p1 bra AGAIN;\n    ret;\n}\n"
-    ".visible .entry trap_now()\n{\n    trap;\n    ret;\n}\n"
-    ".visible .entry bounded(.param .u64 bounded_p)\n.maxntid 64, 1, 1\n{\n    ret;\n}\n"
-    ".visible .global .align 4 .u32 counter = 5;\n";
+    "    .reg .pred %p<2>;\n    .reg .b32 %r<8>;\n    .reg .b64 %rd<5>;\n" TEST_INDEX(
+        "add_one_n") "    ld.param.u64 %rd1, [add_one_p];\n    cvta.to.global.u64 %rd2, %rd1;\n"
+                     "    mul.wide.u32 %rd3, %r4, 4;\n    add.s64 %rd4, %rd2, %rd3;\n"
+                     "    ld.global.u32 %r6, [%rd4];\n    add.s32 %r7, %r6, 1;\n    st.global.u32 [%rd4], %r7;\n"
+                     "DONE:\n    ret;\n}\n"
+                     /* Copies n words. */
+                     ".visible .entry copy_words(.param .u64 copy_d, .param .u64 copy_s, .param .u32 copy_n)\n{\n"
+                     "    .reg .pred %p<2>;\n    .reg .b32 %r<7>;\n    .reg .b64 %rd<8>;\n" TEST_INDEX(
+                         "copy_n") "    ld.param.u64 %rd1, [copy_d];\n    ld.param.u64 %rd2, [copy_s];\n"
+                                   "    cvta.to.global.u64 %rd3, %rd1;\n    cvta.to.global.u64 %rd4, %rd2;\n"
+                                   "    mul.wide.u32 %rd5, %r4, 4;\n    add.s64 %rd6, %rd3, %rd5;\n    add.s64 %rd7, %rd4, %rd5;\n"
+                                   "    ld.global.u32 %r6, [%rd7];\n    st.global.u32 [%rd6], %r6;\n"
+                                   "DONE:\n    ret;\n}\n"
+                                   /* Waits until a word is not 0. */
+                                   ".visible .entry spin_until(.param .u64 spin_p)\n{\n"
+                                   "    .reg .pred %p<2>;\n    .reg .b32 %r<2>;\n    .reg .b64 %rd<3>;\n"
+                                   "    ld.param.u64 %rd1, [spin_p];\n    cvta.to.global.u64 %rd2, %rd1;\n"
+                                   "AGAIN:\n    ld.volatile.global.u32 %r1, [%rd2];\n    setp.eq.u32 %p1, %r1, 0;\n"
+                                   "    @%p1 bra AGAIN;\n    ret;\n}\n"
+                                   ".visible .entry trap_now()\n{\n    trap;\n    ret;\n}\n"
+                                   ".visible .entry bounded(.param .u64 bounded_p)\n.maxntid 64, 1, 1\n{\n    ret;\n}\n"
+                                   ".visible .global .align 4 .u32 counter = 5;\n";
 
 static inline CUfunction test_kernel(const acu_driver_table *cu, CUmodule module, const char *name)
 {
@@ -129,8 +126,8 @@ static inline unsigned launch_copy(const acu_driver_table *cu, CUmodule module, 
                                    CUdeviceptr dst, CUdeviceptr src, unsigned n)
 {
     void *params[] = {&dst, &src, &n};
-    return cu->LaunchKernel(test_kernel(cu, module, "copy_words"), (n + 63) / 64, 1, 1, 64, 1, 1,
-                            0, stream, params, NULL);
+    return cu->LaunchKernel(test_kernel(cu, module, "copy_words"), (n + 63) / 64, 1, 1, 64, 1, 1, 0,
+                            stream, params, NULL);
 }
 
 static inline unsigned launch_spin(const acu_driver_table *cu, CUmodule module, CUstream stream,

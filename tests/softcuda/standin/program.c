@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * A program as somebody else wrote it: linked with -lcuda, and ignorant of acuda but for the
+ * declarations, which it needs because there may be no cuda.h. It adds 1 to a thousand numbers.
+ */
+#include "softcuda/standin/kernel.h"
+
+#include <acuda/driver_calls.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DECLARE(name, symbol, since, effect, kind, parameters, arguments) \
+    extern unsigned symbol parameters;
+ACU_DRIVER_CALLS(DECLARE)
+extern unsigned cuGetExportTable(const void **table, const acu_CUuuid *id);
+
+#define COUNT 1000u
+
+static void check(unsigned result, const char *what)
+{
+    const char *name = "?";
+    if (result == ACU_CUDA_SUCCESS)
+        return;
+    cuGetErrorName(result, &name);
+    fprintf(stderr, "%s: %s\n", what, name);
+    exit(1);
+}
+#define CHECK(call) check(call, #call)
+
+static void expect(int holds, const char *what)
+{
+    if (holds)
+        return;
+    fprintf(stderr, "does not hold: %s\n", what);
+    exit(1);
+}
+#define EXPECT(condition) expect(condition, #condition)
+
+static void add_on_device(void)
+{
+    unsigned numbers[COUNT], count = COUNT;
+    for (unsigned i = 0; i < COUNT; i++)
+        numbers[i] = i;
+    CUmodule module;
+    CUfunction add_one;
+    CUstream stream;
+    CUdeviceptr at;
+    CHECK(cuModuleLoadData(&module, kernel_ptx));
+    CHECK(cuModuleGetFunction(&add_one, module, "add_one"));
+    CHECK(cuStreamCreate(&stream, ACU_CU_STREAM_NON_BLOCKING));
+    CHECK(cuMemAlloc_v2(&at, sizeof numbers));
+    CHECK(cuMemcpyHtoDAsync_v2(at, numbers, sizeof numbers, stream));
+    void *params[] = {&at, &count};
+    CHECK(cuLaunchKernel(add_one, (COUNT + 127) / 128, 1, 1, 128, 1, 1, 0, stream, params, NULL));
+    CHECK(cuMemcpyDtoHAsync_v2(numbers, at, sizeof numbers, stream));
+    CHECK(cuStreamSynchronize(stream));
+    for (unsigned i = 0; i < COUNT; i++)
+        EXPECT(numbers[i] == i + 1);
+    CHECK(cuMemFree_v2(at));
+    CHECK(cuStreamDestroy_v2(stream));
+    CHECK(cuModuleUnload(module));
+}
+
+/* What a loader asks before it believes that it has a driver. */
+static void look_around(void)
+{
+    void *found = NULL;
+    unsigned status = 99;
+    CHECK(cuGetProcAddress_v2("cuMemAlloc", &found, 12000, 0, &status));
+    EXPECT(found && status == ACU_CU_GET_PROC_ADDRESS_SUCCESS);
+    CHECK(cuGetProcAddress_v2("cuMemAllocAsync", &found, 11000, 0, &status));
+    EXPECT(!found && status == ACU_CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT);
+    CHECK(cuGetProcAddress_v2("cuNoSuchThing", &found, 12000, 0, &status));
+    EXPECT(!found && status == ACU_CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
+    acu_CUuuid id = {{1, 2, 3}};
+    const void *table = &id;
+    EXPECT(cuGetExportTable(&table, &id) != ACU_CUDA_SUCCESS && !table);
+}
+
+int main(void)
+{
+    CUdevice device;
+    CUcontext context;
+    char name[64];
+    int version = 0;
+    CHECK(cuInit(0));
+    CHECK(cuDriverGetVersion(&version));
+    CHECK(cuDeviceGet(&device, 0));
+    CHECK(cuDeviceGetName(name, sizeof name, device));
+    CHECK(cuCtxCreate_v2(&context, 0, device));
+    look_around();
+    add_on_device();
+    CHECK(cuCtxDestroy_v2(context));
+    printf("%s, CUDA %d.%d: right\n", name, version / 1000, version % 1000 / 10);
+    return 0;
+}

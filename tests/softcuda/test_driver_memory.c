@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Memory: what is allocated, what a pointer is, and copies and fills of every shape. */
+#include "softcuda/driver_test.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define WORDS ((size_t)1 << 18) /* a copy of 1 MiB: more than what is staged */
+
+static void allocations_are_freed_once(void **state)
+{
+    (void)state;
+    const acu_driver_table *cu = open_driver();
+    CUdeviceptr at, base;
+    size_t bytes, before, after, total;
+    OK(cu->MemAlloc(&at, 1000));
+    assert_int_equal(at % 256, 0);
+    OK(cu->MemGetAddressRange(&base, &bytes, at + 999));
+    assert_true(base == at);
+    assert_int_equal(bytes, 1000);
+    OK(cu->MemFree(at));
+    IS(cu->MemFree(at), ERROR_INVALID_VALUE);
+    OK(cu->MemFree(0));
+    IS(cu->MemAlloc(&at, 0), ERROR_INVALID_VALUE);
+    OK(cu->MemGetInfo(&before, &total));
+    OK(cu->MemAlloc(&at, 8 << 20));
+    OK(cu->MemGetInfo(&after, &total));
+    assert_true(before - after >= 8 << 20);
+    IS(cu->MemFree(at + 256), ERROR_INVALID_VALUE);
+    OK(cu->MemFree(at));
+    OK(cu->MemGetInfo(&after, &total));
+    assert_true(before == after);
+    size_t pitch = 0;
+    OK(cu->MemAllocPitch(&at, &pitch, 100, 10, 4));
+    assert_true(pitch >= 100 && pitch % 32 == 0);
+    OK(cu->MemFree(at));
+    IS(cu->MemAllocPitch(&at, &pitch, 100, 10, 3), ERROR_INVALID_VALUE);
+    close_driver(cu);
+}
+
+static void memory_ends(void **state)
+{
+    (void)state;
+    const acu_driver_table *cu = open_driver();
+    CUdeviceptr at = 7;
+    size_t before, after, total;
+    OK(cu->MemGetInfo(&before, &total));
+    IS(cu->MemAlloc(&at, total + 1), ERROR_OUT_OF_MEMORY);
+    IS(cu->MemAlloc(&at, SIZE_MAX), ERROR_OUT_OF_MEMORY);
+    OK(cu->MemGetInfo(&after, &total));
+    assert_true(before == after);
+    OK(cu->MemAlloc(&at, 1 << 20)); /* that was no harm */
+    OK(cu->MemFree(at));
+    close_driver(cu);
+}
+
+static void pointers_are_known(void **state)
+{
+    (void)state;
+    const acu_driver_table *cu = open_driver();
+    CUdeviceptr device, start = 0;
+    void *pinned;
+    unsigned type = 0;
+    int ordinal = -1;
+    size_t size = 0;
+    char own[64];
+    OK(cu->MemAlloc(&device, 100));
+    OK(cu->MemHostAlloc(&pinned, 100, 0));
+    CUdeviceptr host = (CUdeviceptr)(uintptr_t)pinned;
+    OK(cu->PointerGetAttribute(&type, ACU_CU_POINTER_ATTRIBUTE_MEMORY_TYPE, device + 50));
+    assert_int_equal(type, ACU_CU_MEMORYTYPE_DEVICE);
+    OK(cu->PointerGetAttribute(&type, ACU_CU_POINTER_ATTRIBUTE_MEMORY_TYPE, host + 50));
+    assert_int_equal(type, ACU_CU_MEMORYTYPE_HOST);
+    OK(cu->PointerGetAttribute(&ordinal, ACU_CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, device));
+    assert_int_equal(ordinal, 0);
+    OK(cu->PointerGetAttribute(&start, ACU_CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, device + 50));
+    assert_true(start == device);
+    OK(cu->PointerGetAttribute(&size, ACU_CU_POINTER_ATTRIBUTE_RANGE_SIZE, device + 50));
+    assert_int_equal(size, 100);
+    CUdeviceptr pageable = (CUdeviceptr)(uintptr_t)own;
+    IS(cu->PointerGetAttribute(&type, ACU_CU_POINTER_ATTRIBUTE_MEMORY_TYPE, pageable),
+       ERROR_INVALID_VALUE);
+    unsigned which[] = {ACU_CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                        ACU_CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
+    void *into[] = {&type, &ordinal};
+    type = 77;
+    OK(cu->PointerGetAttributes(2, which, into, pageable));
+    assert_int_equal(type, 0);
+    assert_true(ordinal < 0);
+    OK(cu->MemFree(device));
+    IS(cu->PointerGetAttribute(&type, ACU_CU_POINTER_ATTRIBUTE_MEMORY_TYPE, device),
+       ERROR_INVALID_VALUE);
+    OK(cu->MemFreeHost(pinned));
+    IS(cu->MemFreeHost(pinned), ERROR_INVALID_VALUE);
+    close_driver(cu);
+}
+
+static void kernels_reach_pinned_and_registered_memory(void **state)
+{
+    (void)state;
+    const acu_driver_table *cu = open_driver();
+    CUmodule module = test_module(cu);
+    unsigned *pinned = NULL, *mapped = NULL;
+    CUdeviceptr at;
+    OK(cu->MemHostAlloc((void **)&pinned, 4096, ACU_CU_MEMHOSTALLOC_PORTABLE));
+    OK(cu->MemHostGetDevicePointer(&at, pinned, 0));
+    pinned[0] = pinned[1023] = 41;
+    OK(launch_add_one(cu, module, NULL, at, 1024));
+    OK(cu->StreamSynchronize(NULL));
+    assert_int_equal(pinned[0], 42);
+    assert_int_equal(pinned[1023], 42);
+    OK(cu->MemFreeHost(pinned));
+
+    mapped = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(mapped, MAP_FAILED);
+    OK(cu->MemHostRegister(mapped, 8192, ACU_CU_MEMHOSTREGISTER_DEVICEMAP));
+    IS(cu->MemHostRegister(mapped, 8192, 0), ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+    OK(cu->MemHostGetDevicePointer(&at, mapped, 0));
+    OK(launch_add_one(cu, module, NULL, at, 2048));
+    OK(cu->StreamSynchronize(NULL));
+    assert_int_equal(mapped[2047], 1);
+    OK(cu->MemHostUnregister(mapped));
+    IS(cu->MemHostUnregister(mapped), ERROR_HOST_MEMORY_NOT_REGISTERED);
+    munmap(mapped, 8192);
+    OK(cu->ModuleUnload(module));
+    close_driver(cu);
+}
+
+static void device_memory_is_out_of_reach(void **state)
+{
+    (void)state;
+    const acu_driver_table *cu = open_driver();
+    if (!SOFTWARE) {
+        close_driver(cu);
+        skip();
+    }
+    CUdeviceptr at;
+    OK(cu->MemAlloc(&at, 4096));
+    /* Mapped without any right: write() is asked to read there, and the system refuses. */
+    int fds[2];
+    assert_int_equal(pipe(fds), 0);
+    assert_int_equal(write(fds[1], (const void *)(uintptr_t)at, 1), -1);
+    close(fds[0]);
+    close(fds[1]);
+    OK(cu->MemFree(at));
+    close_driver(cu);
+}
+
+/* A small pageable source may be changed as soon as the call is back; a pinned one may not. */
+static void sources_are_taken_when_they_should_be(void **state)
+{
+    (void)state;
+    const acu_driver_table *cu = open_driver();
+    CUstream stream;
+    CUdeviceptr at;
+    unsigned pageable = 1, *pinned;
+    OK(cu->StreamCreate(&stream, ACU_CU_STREAM_NON_BLOCKING));
+    OK(cu->MemAlloc(&at, 8));
+    OK(cu->MemHostAlloc((void **)&pinned, 8, 0));
+    *pinned = 1;
+    gate g;
+    gate_close(cu, &g, stream);
+    gate_await(&g);
+    OK(cu->MemcpyHtoDAsync(at, &pageable, 4, stream));
+    OK(cu->MemcpyHtoDAsync(at + 4, pinned, 4, stream));
+    IS(cu->StreamQuery(stream), ERROR_NOT_READY);
+    pageable = 2;
+    *pinned = 2;
+    gate_open(&g);
+    OK(cu->StreamSynchronize(stream));
+    assert_int_equal(word_at(cu, at), 1);
+    assert_int_equal(word_at(cu, at + 4), 2);
+    OK(cu->MemFreeHost(pinned));
+    OK(cu->MemFree(at));
+    OK(cu->StreamDestroy(stream));
+    close_driver(cu);
+}
+
+static void large_copies_arrive(void **state)
+{
+    (void)state;
+    const acu_driver_table *cu = open_driver();
+    CUstream stream;
+    CUdeviceptr a, b;
+    unsigned *from = malloc(4 * WORDS), *to = calloc(WORDS, 4), *pinned;
+    assert_non_null(from);
+    assert_non_null(to);
+    for (size_t i = 0; i < WORDS; i++)
+        from[i] = (unsigned)(i * 2654435761u);
+    OK(cu->StreamCreate(&stream, ACU_CU_STREAM_NON_BLOCKING));
+    OK(cu->MemAlloc(&a, 4 * WORDS));
+    OK(cu->MemAlloc(&b, 4 * WORDS));
+    OK(cu->MemHostAlloc((void **)&pinned, 4 * WORDS, 0));
+    OK(cu->MemcpyHtoDAsync(a, from, 4 * WORDS, stream));
+    OK(cu->MemcpyDtoDAsync(b, a, 4 * WORDS, stream));
+    OK(cu->MemcpyDtoHAsync(to, b, 4 * WORDS, stream)); /* pageable: back when it is there */
+    OK(cu->StreamSynchronize(stream));
+    assert_memory_equal(from, to, 4 * WORDS);
+    OK(cu->MemcpyDtoHAsync(pinned, b, 4 * WORDS, stream));
+    OK(cu->StreamSynchronize(stream));
+    assert_memory_equal(from, pinned, 4 * WORDS);
+    memset(to, 0, 4 * WORDS);
+    OK(cu->MemcpyHtoD(a, pinned, 4 * WORDS));
+    OK(cu->Memcpy((CUdeviceptr)(uintptr_t)to, a, 4 * WORDS)); /* by unified addresses */
+    assert_memory_equal(from, to, 4 * WORDS);
+    OK(cu->MemFreeHost(pinned));
+    OK(cu->MemFree(a));
+    OK(cu->MemFree(b));
+    OK(cu->StreamDestroy(stream));
+    free(from);
+    free(to);
+    close_driver(cu);
+}
+
+static void bad_copies_are_refused(void **state)
+{
+    (void)state;
+    const acu_driver_table *cu = open_driver();
+    CUdeviceptr at;
+    char host[300] = {0};
+    OK(cu->MemAlloc(&at, 256));
+    IS(cu->MemcpyHtoD(at, host, 257), ERROR_INVALID_VALUE);
+    IS(cu->MemcpyDtoH(host, at + 1, 256), ERROR_INVALID_VALUE);
+    IS(cu->MemsetD8(at + 200, 0, 57), ERROR_INVALID_VALUE);
+    IS(cu->MemsetD32(at + 1, 0, 1), ERROR_INVALID_VALUE);
+    OK(cu->MemcpyHtoD(at, host, 0));
+    OK(cu->MemcpyHtoD(at, host, 256));
+    OK(cu->MemFree(at));
+    IS(cu->MemcpyHtoD(at, host, 1), ERROR_INVALID_VALUE);
+    IS(cu->MemcpyDtoHAsync(host, at, 1, NULL), ERROR_INVALID_VALUE);
+    close_driver(cu);
+}
+
+/* 3 rows of 8 bytes out of a picture of 16 bytes a row, to another place of another one. */
+static void rows_are_copied(void **state)
+{
+    (void)state;
+    const acu_driver_table *cu = open_driver();
+    CUdeviceptr at;
+    unsigned char from[16 * 8], to[32 * 8], back[32 * 8];
+    for (size_t i = 0; i < sizeof from; i++)
+        from[i] = (unsigned char)i;
+    memset(to, 0xee, sizeof to);
+    OK(cu->MemAlloc(&at, sizeof to));
+    OK(cu->MemsetD8(at, 0xee, sizeof to));
+    acu_CUDA_MEMCPY2D copy = {
+        .srcXInBytes = 4,  .srcY = 2,       .srcMemoryType = ACU_CU_MEMORYTYPE_HOST,
+        .srcHost = from,   .srcPitch = 16,  .dstXInBytes = 10, .dstY = 1,
+        .dstDevice = at,   .dstPitch = 32,  .dstMemoryType = ACU_CU_MEMORYTYPE_DEVICE,
+        .WidthInBytes = 8, .Height = 3,
+    };
+    OK(cu->Memcpy2D(&copy));
+    for (size_t y = 0; y < 3; y++)
+        memcpy(to + (1 + y) * 32 + 10, from + (2 + y) * 16 + 4, 8);
+    OK(cu->MemcpyDtoH(back, at, sizeof back));
+    assert_memory_equal(back, to, sizeof to);
+    copy.dstPitch = 8; /* narrower than what is copied into it */
+    IS(cu->Memcpy2D(&copy), ERROR_INVALID_VALUE);
+    OK(cu->MemsetD2D8Async(at + 4, 32, 0x11, 6, 4, NULL));
+    OK(cu->MemcpyDtoH(back, at, sizeof back));
+    for (size_t y = 0; y < 4; y++)
+        memset(to + y * 32 + 4, 0x11, 6);
+    assert_memory_equal(back, to, sizeof to);
+    OK(cu->MemFree(at));
+    close_driver(cu);
+}
+
+/* A box of 4 x 2 x 2 bytes within one of 8 x 4 x 3. */
+static void boxes_are_copied(void **state)
+{
+    (void)state;
+    const acu_driver_table *cu = open_driver();
+    CUstream stream;
+    CUdeviceptr at;
+    unsigned char from[8 * 4 * 3], box[4 * 2 * 2], *back;
+    for (size_t i = 0; i < sizeof from; i++)
+        from[i] = (unsigned char)(i + 1);
+    OK(cu->StreamCreate(&stream, ACU_CU_STREAM_NON_BLOCKING));
+    OK(cu->MemAlloc(&at, sizeof from));
+    OK(cu->MemHostAlloc((void **)&back, sizeof box, 0));
+    OK(cu->MemcpyHtoD(at, from, sizeof from));
+    acu_CUDA_MEMCPY3D copy = {
+        .srcXInBytes = 2, .srcY = 1, .srcZ = 1, .srcMemoryType = ACU_CU_MEMORYTYPE_DEVICE,
+        .srcDevice = at,  .srcPitch = 8, .srcHeight = 4,
+        .dstMemoryType = ACU_CU_MEMORYTYPE_HOST, .dstHost = back, .dstPitch = 4, .dstHeight = 2,
+        .WidthInBytes = 4, .Height = 2, .Depth = 2,
+    };
+    OK(cu->Memcpy3DAsync(&copy, stream));
+    OK(cu->StreamSynchronize(stream));
+    for (size_t z = 0; z < 2; z++)
+        for (size_t y = 0; y < 2; y++)
+            memcpy(box + z * 8 + y * 4, from + (z + 1) * 32 + (y + 1) * 8 + 2, 4);
+    assert_memory_equal(back, box, sizeof box);
+    OK(cu->MemFreeHost(back));
+    OK(cu->MemFree(at));
+    OK(cu->StreamDestroy(stream));
+    close_driver(cu);
+}
+
+static void fills_have_three_widths(void **state)
+{
+    (void)state;
+    const acu_driver_table *cu = open_driver();
+    CUdeviceptr at;
+    unsigned char bytes[16];
+    const unsigned char wanted[16] = {0xab, 0xab, 0xab, 0xab, 0x34, 0x12, 0x34, 0x12,
+                                      0x44, 0x33, 0x22, 0x11, 0x44, 0x33, 0x22, 0x11};
+    OK(cu->MemAlloc(&at, 16));
+    OK(cu->MemsetD8Async(at, 0xab, 4, NULL));
+    OK(cu->MemsetD16Async(at + 4, 0x1234, 2, NULL));
+    OK(cu->MemsetD32Async(at + 8, 0x11223344, 2, NULL));
+    OK(cu->MemcpyDtoH(bytes, at, 16));
+    assert_memory_equal(bytes, wanted, 16);
+    OK(cu->MemFree(at));
+    close_driver(cu);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(allocations_are_freed_once),
+        cmocka_unit_test(memory_ends),
+        cmocka_unit_test(pointers_are_known),
+        cmocka_unit_test(kernels_reach_pinned_and_registered_memory),
+        cmocka_unit_test(device_memory_is_out_of_reach),
+        cmocka_unit_test(sources_are_taken_when_they_should_be),
+        cmocka_unit_test(large_copies_arrive),
+        cmocka_unit_test(bad_copies_are_refused),
+        cmocka_unit_test(rows_are_copied),
+        cmocka_unit_test(boxes_are_copied),
+        cmocka_unit_test(fills_have_three_widths),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Stream-ordered memory: in order, reused, accounted for. */
+#include "softcuda/driver_test.h"
+
+#define MIB ((size_t)1 << 20)
+
+static const acu_CUmemPoolProps props = {
+    .allocType = ACU_CU_MEM_ALLOCATION_TYPE_PINNED,
+    .location = {.type = ACU_CU_MEM_LOCATION_TYPE_DEVICE, .id = 0},
+};
+
+static uint64_t attribute(const acu_driver_table *cu, CUmemoryPool pool, unsigned which)
+{
+    uint64_t value = 0;
+    OK(cu->MemPoolGetAttribute(pool, which, &value));
+    return value;
+}
+
+static void memory_follows_the_stream(void **state)
+{
+    (void)state;
+    const acu_driver_table *cu = open_driver();
+    CUmodule module = test_module(cu);
+    CUstream stream;
+    CUdeviceptr kept;
+    OK(cu->StreamCreate(&stream, ACU_CU_STREAM_NON_BLOCKING));
+    OK(cu->MemAlloc(&kept, 4));
+    gate g;
+    gate_close(cu, &g, stream);
+    /* All of it is issued before any of it runs. */
+    for (unsigned i = 0; i < 20; i++) {
+        CUdeviceptr at;
+        OK(cu->MemAllocAsync(&at, 64 * MIB, stream));
+        OK(cu->MemsetD32Async(at, i, 64, stream));
+        OK(launch_add_one(cu, module, stream, at, 64));
+        OK(launch_copy(cu, module, stream, kept, at, 1));
+        OK(cu->MemFreeAsync(at, stream));
+    }
+    gate_open(&g);
+    OK(cu->StreamSynchronize(stream));
+    assert_int_equal(word_at(cu, kept), 20);
+    OK(cu->MemFree(kept));
+    OK(cu->StreamDestroy(stream));
+    OK(cu->ModuleUnload(module));
+    close_driver(cu);
+}
+
+/* More than there is, one after the other, on streams of which one waits for nothing. */
+static void freed_memory_serves_other_streams(void **state)
+{
+    (void)state;
+    const acu_driver_table *cu = open_driver();
+    CUstream a, b;
+    CUdeviceptr at = 0;
+    size_t free_bytes, total;
+    OK(cu->StreamCreate(&a, ACU_CU_STREAM_NON_BLOCKING));
+    OK(cu->StreamCreate(&b, ACU_CU_STREAM_NON_BLOCKING));
+    OK(cu->MemGetInfo(&free_bytes, &total));
+    size_t most = free_bytes / 8 * 5;
+    for (unsigned i = 0; i < 6; i++) {
+        CUstream stream = i % 2 ? b : a;
+        OK(cu->MemAllocAsync(&at, most, stream));
+        OK(cu->MemsetD32Async(at, i, 16, stream));
+        OK(cu->MemFreeAsync(at, stream));
+    }
+    OK(cu->StreamSynchronize(a));
+    OK(cu->StreamSynchronize(b));
+    /* A plain allocation may have it as well. */
+    OK(cu->MemAlloc(&at, most));
+    OK(cu->MemFree(at));
+    OK(cu->StreamDestroy(a));
+    OK(cu->StreamDestroy(b));
+    close_driver(cu);
+}
+
+static void pools_keep_accounts(void **state)
+{
+    (void)state;
+    const acu_driver_table *cu = open_driver();
+    CUmemoryPool pool;
+    CUstream stream;
+    CUdeviceptr a, b;
+    OK(cu->StreamCreate(&stream, ACU_CU_STREAM_NON_BLOCKING));
+    OK(cu->MemPoolCreate(&pool, &props));
+    assert_int_equal(attribute(cu, pool, ACU_CU_MEMPOOL_ATTR_RELEASE_THRESHOLD), 0);
+    uint64_t keep = UINT64_MAX;
+    OK(cu->MemPoolSetAttribute(pool, ACU_CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &keep));
+    OK(cu->MemAllocFromPoolAsync(&a, 10 * MIB, pool, stream));
+    OK(cu->MemAllocFromPoolAsync(&b, 20 * MIB, pool, stream));
+    OK(cu->StreamSynchronize(stream));
+    assert_int_equal(attribute(cu, pool, ACU_CU_MEMPOOL_ATTR_USED_MEM_CURRENT), 30 * MIB);
+    OK(cu->MemFreeAsync(a, stream));
+    OK(cu->StreamSynchronize(stream));
+    assert_int_equal(attribute(cu, pool, ACU_CU_MEMPOOL_ATTR_USED_MEM_CURRENT), 20 * MIB);
+    assert_int_equal(attribute(cu, pool, ACU_CU_MEMPOOL_ATTR_USED_MEM_HIGH), 30 * MIB);
+    uint64_t reserved = attribute(cu, pool, ACU_CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT);
+    assert_true(reserved >= 30 * MIB);
+    OK(cu->MemFreeAsync(b, stream));
+    OK(cu->StreamSynchronize(stream));
+    /* Kept, as the threshold says, until somebody trims it. */
+    assert_int_equal(attribute(cu, pool, ACU_CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT), reserved);
+    OK(cu->MemPoolTrimTo(pool, 0));
+    assert_int_equal(attribute(cu, pool, ACU_CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT), 0);
+    uint64_t zero = 0;
+    OK(cu->MemPoolSetAttribute(pool, ACU_CU_MEMPOOL_ATTR_USED_MEM_HIGH, &zero));
+    assert_int_equal(attribute(cu, pool, ACU_CU_MEMPOOL_ATTR_USED_MEM_HIGH), 0);
+    OK(cu->MemPoolSetAttribute(pool, ACU_CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &zero));
+    OK(cu->MemAllocFromPoolAsync(&a, MIB, pool, stream));
+    OK(cu->MemFreeAsync(a, stream));
+    OK(cu->StreamSynchronize(stream)); /* with threshold 0 this gives all of it back */
+    assert_int_equal(attribute(cu, pool, ACU_CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT), 0);
+    OK(cu->MemPoolDestroy(pool));
+    OK(cu->StreamDestroy(stream));
+    close_driver(cu);
+}
+
+static void bad_frees_are_refused(void **state)
+{
+    (void)state;
+    const acu_driver_table *cu = open_driver();
+    CUstream stream;
+    CUdeviceptr at;
+    OK(cu->StreamCreate(&stream, ACU_CU_STREAM_NON_BLOCKING));
+    OK(cu->MemAllocAsync(&at, 4096, stream));
+    IS(cu->MemFreeAsync(at + 512, stream), ERROR_INVALID_VALUE);
+    OK(cu->MemFreeAsync(at, stream));
+    IS(cu->MemFreeAsync(at, stream), ERROR_INVALID_VALUE);
+    OK(cu->StreamSynchronize(stream));
+    IS(cu->MemFree(at), ERROR_INVALID_VALUE);
+    OK(cu->MemAllocAsync(&at, 4096, stream));
+    OK(cu->MemFree(at)); /* without a stream: waits */
+    IS(cu->MemAllocAsync(&at, SIZE_MAX / 2, stream), ERROR_OUT_OF_MEMORY);
+    OK(cu->StreamDestroy(stream));
+    close_driver(cu);
+}
+
+static void devices_have_a_current_pool(void **state)
+{
+    (void)state;
+    const acu_driver_table *cu = open_driver();
+    CUmemoryPool standard, pool, now;
+    CUstream stream;
+    CUdeviceptr at;
+    OK(cu->StreamCreate(&stream, ACU_CU_STREAM_NON_BLOCKING));
+    OK(cu->DeviceGetDefaultMemPool(&standard, 0));
+    OK(cu->DeviceGetMemPool(&now, 0));
+    assert_ptr_equal(now, standard);
+    OK(cu->MemPoolCreate(&pool, &props));
+    OK(cu->DeviceSetMemPool(0, pool));
+    OK(cu->MemAllocAsync(&at, MIB, stream));
+    OK(cu->StreamSynchronize(stream));
+    assert_int_equal(attribute(cu, pool, ACU_CU_MEMPOOL_ATTR_USED_MEM_CURRENT), MIB);
+    CUmemoryPool of = NULL;
+    OK(cu->PointerGetAttribute(&of, ACU_CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, at));
+    assert_ptr_equal(of, pool);
+    OK(cu->DeviceSetMemPool(0, standard));
+    OK(cu->MemPoolDestroy(pool)); /* its allocation lives on */
+    OK(cu->MemsetD32Async(at, 3, 1, stream));
+    OK(cu->StreamSynchronize(stream));
+    assert_int_equal(word_at(cu, at), 3);
+    OK(cu->MemFreeAsync(at, stream));
+    OK(cu->StreamSynchronize(stream));
+    OK(cu->StreamDestroy(stream));
+    close_driver(cu);
+}
+
+/* The software device's own: on a GPU this reads something or faults, as it happens. */
+static void use_after_a_free_in_order_is_found(void **state)
+{
+    (void)state;
+    const acu_driver_table *cu = open_driver();
+    if (!SOFTWARE) {
+        close_driver(cu);
+        skip();
+    }
+    CUcontext own;
+    OK(cu->CtxCreate(&own, 0, 0));
+    CUmodule module = test_module(cu);
+    CUstream stream;
+    CUdeviceptr at;
+    OK(cu->StreamCreate(&stream, ACU_CU_STREAM_NON_BLOCKING));
+    OK(cu->MemAllocAsync(&at, 4096, stream));
+    OK(cu->MemFreeAsync(at, stream));
+    OK(launch_store(cu, module, stream, at, 1));
+    IS(cu->StreamSynchronize(stream), ERROR_ILLEGAL_ADDRESS);
+    OK(cu->CtxDestroy(own));
+    close_driver(cu);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(memory_follows_the_stream),
+        cmocka_unit_test(freed_memory_serves_other_streams),
+        cmocka_unit_test(pools_keep_accounts),
+        cmocka_unit_test(bad_frees_are_refused),
+        cmocka_unit_test(devices_have_a_current_pool),
+        cmocka_unit_test(use_after_a_free_in_order_is_found),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,36 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT OR Apache-2.0
+# The stand-in libcuda.so.1: a program that was linked with the driver's own stub, where there is
+# one, runs on it; and it exports whatever the stub does.
+# usage: test_standin.sh BUILD
+set -euo pipefail
+build=$1
+standin=$build/lib/softcuda/libcuda.so.1
+program=$build/tests/softcuda/standin_program
+[ -e "$standin" ] && [ -x "$program" ] || { echo "the stand-in was not built"; exit 77; }
+
+said=$(LD_LIBRARY_PATH=${standin%/*} "$program")
+echo "$said"
+case $said in
+"Software CUDA device, "*": right") ;;
+*) echo "the program ran on another driver, or not at all" >&2; exit 1 ;;
+esac
+
+command -v nm >/dev/null || exit 0
+exported()
+{
+    nm -D --defined-only "$1" | awk '$2 == "T" && $3 ~ /^cu[A-Z]/ { print $3 }' | sort -u
+}
+count=$(exported "$standin" | wc -l)
+echo "$count symbols"
+[ "$count" -ge 658 ] || { echo "fewer symbols than programs look for" >&2; exit 1; }
+if nm -D --defined-only "$standin" | awk '$2 == "T" && $3 !~ /^(cu[A-Z]|softcuda_)/ { print $3; found = 1 }
+    END { exit !found }'; then
+    echo "the stand-in exports more than the driver does" >&2
+    exit 1
+fi
+for stub in /usr/local/cuda/lib64/stubs/libcuda.so /usr/lib/x86_64-linux-gnu/stubs/libcuda.so; do
+    [ -e "$stub" ] || continue
+    missing=$(comm -23 <(exported "$stub") <(exported "$standin"))
+    [ -z "$missing" ] || { printf 'not exported: %s\n' "$missing" >&2; exit 1; }
+done
