@@ -56,4 +56,15 @@ typedef struct acu_user {
     void (*release)(void *data);
 } acu_user;
 
+static inline acu_user acui_user(void *data, void (*release)(void *data))
+{
+    acu_user user = {data, release};
+    return user;
+}
+/* ACU_USER(data) or ACU_USER(data, release) */
+#define ACU_USER(...) ACUI_USER_PICK(__VA_ARGS__, ACUI_USER_2, ACUI_USER_1, 0)(__VA_ARGS__)
+#define ACUI_USER_PICK(data, release, name, ...) name
+#define ACUI_USER_1(data) acui_user((data), NULL)
+#define ACUI_USER_2(data, release) acui_user((data), (release))
+
 #endif

@@ -87,20 +87,32 @@ static inline acu_arg acu_bf16_bits(uint16_t bits) { return acu_arg_scalar(ACU_B
 ACU_API acu_arg acu_f32(float v);
 ACU_API acu_arg acu_f64(double v);
 
-#ifndef __cplusplus
-/* acu_in(x), acu_out(x), acu_inout(x): x is an ACU_OPERAND. */
-#define acu_arg_of(x, access)                                                                      \
+static inline acu_op *acui_operand_op(acu_op *op, acu_site site)
+{
+    (void)site;
+    return op;
+}
+#ifdef __cplusplus
+} /* overloads can not have C's linkage */
+extern "C" ACU_API acu_op *acui_operand_tensor(acu_tensor *tensor, acu_site site);
+static inline acu_op *acui_operand(acu_op *x, acu_site) { return x; }
+static inline acu_op *acui_operand(acu_tensor *x, acu_site site) { return acui_operand_tensor(x, site); }
+static inline acu_arg acui_arg(acu_op *x, acu_access access) { return acu_arg_op(x, access); }
+static inline acu_arg acui_arg(acu_tensor *x, acu_access access) { return acu_arg_tensor(x, access); }
+extern "C" {
+#define ACU_OPERAND(x) acui_operand((x), ACU_SITE)
+#else
+#define acui_arg(x, access)                                                                        \
     _Generic((x), acu_op *: acu_arg_op, acu_tensor *: acu_arg_tensor)((x), (access))
-#define acu_in(x) acu_arg_of((x), ACU_READ)
-#define acu_out(x) acu_arg_of((x), ACU_WRITE)
-#define acu_inout(x) acu_arg_of((x), ACU_UPDATE)
 #define ACU_OPERAND(x)                                                                             \
     _Generic((x), acu_op *: acui_operand_op, acu_tensor *: acui_operand_tensor)((x), ACU_SITE)
 #define ACU_ARGS(...)                                                                              \
     (const acu_arg[]){__VA_ARGS__}, sizeof((const acu_arg[]){__VA_ARGS__}) / sizeof(acu_arg)
-#define ACU_USER(...) ((acu_user){__VA_ARGS__})
 #endif
-static inline acu_op *acui_operand_op(acu_op *op, acu_site site) { (void)site; return op; }
+/* acu_in(x), acu_out(x), acu_inout(x): x is an ACU_OPERAND. */
+#define acu_in(x) acui_arg((x), ACU_READ)
+#define acu_out(x) acui_arg((x), ACU_WRITE)
+#define acu_inout(x) acui_arg((x), ACU_UPDATE)
 ACU_API acu_op *acui_operand_tensor(acu_tensor *tensor, acu_site site);
 
 /* ---- values --------------------------------------------------------------------------------- */
@@ -164,7 +176,8 @@ ACU_API acu_op *acu_op_inspect(acu_op *x, acu_inspect_fn fn, acu_user user, acu_
 typedef acu_op *(*acu_apply_fn)(acu_op *x, void *user);
 #define acu_apply(x, fn, user) ((fn)(ACU_OPERAND(x), (user)))
 
-/* The values of all, one after another. No order between them but what their data asks for. */
+/* The values of all, one after another. They run in no certain order, but where they touch the same
+ * data, in the order of the list. */
 #define acu_zip(...)                                                                               \
     acu_op_zip((acu_op *const[]){__VA_ARGS__}, sizeof((acu_op *const[]){__VA_ARGS__}) / sizeof(acu_op *), ACU_SITE)
 ACU_API acu_op *acu_op_zip(acu_op *const *ops, size_t count, acu_site site);
@@ -271,7 +284,7 @@ ACU_API acu_op *acu_op_launch(acu_kernel *kernel, acu_config config, const acu_a
  */
 typedef acu_status (*acu_foreign_fn)(void *user, CUstream stream, const acu_val *values, size_t count);
 #define acu_foreign(fn, user, ...)                                                                 \
-    acu_op_foreign((fn), (acu_user){.data = (user)}, ACU_ARGS(__VA_ARGS__), ACU_SITE)
+    acu_op_foreign((fn), ACU_USER(user), ACU_ARGS(__VA_ARGS__), ACU_SITE)
 ACU_API acu_op *acu_op_foreign(acu_foreign_fn fn, acu_user user, const acu_arg *args, size_t count,
                                acu_site site);
 
@@ -283,7 +296,7 @@ ACU_API acu_op *acu_op_foreign(acu_foreign_fn fn, acu_user user, const acu_arg *
  */
 typedef acu_status (*acu_host_fn)(void *user, const acu_val *values, size_t count);
 #define acu_host(fn, user, ...)                                                                    \
-    acu_op_host((fn), (acu_user){.data = (user)}, ACU_ARGS(__VA_ARGS__), ACU_SITE)
+    acu_op_host((fn), ACU_USER(user), ACU_ARGS(__VA_ARGS__), ACU_SITE)
 ACU_API acu_op *acu_op_host(acu_host_fn fn, acu_user user, const acu_arg *args, size_t count,
                             acu_site site);
 

@@ -170,12 +170,12 @@ acu_status acui_stream_mark(acu_stream *stream, uint64_t *number);
  */
 acu_status acui_stream_after(acu_stream *stream, acu_stream *other, uint64_t number);
 /*
- * Ask the driver; advances stream->done as far as marks are complete, reusing their events.
- * ACU_OK, or the device's error (lost: every mark counts as over, none as done well). A query that
- * fails without a known reason is made up for by asking whether the stream is idle, and tried again
- * by the next harvests; if all goes on failing, nobody can tell what is complete, and the device
- * counts as lost. Any thread, any context. `*left` (may be NULL): marks still not complete;
- * `*oldest` (may be NULL): `at` of the first, 0 if none is left.
+ * Ask the driver; advances stream->done as far as marks are complete, reusing their events. ACU_OK,
+ * or the device's error (lost: what was not complete never will be, and `done` stays where it is).
+ * A query that fails without a known reason is made up for by asking whether the stream is idle,
+ * and tried again by the next harvests; if all goes on failing, nobody can tell what is complete,
+ * and the device counts as lost. Any thread, any context. `*left` (may be NULL): marks still not
+ * complete; `*oldest` (may be NULL): `at` of the first, 0 if none is left.
  */
 acu_status acui_stream_harvest(acu_stream *stream, size_t *left, uint64_t *oldest);
 static inline bool acui_stream_passed(acu_stream *stream, uint64_t number)

@@ -15,19 +15,26 @@ static acui_mark *mark_at(acu_stream *stream, size_t i)
 
 /* ---- which are complete; all under stream->lock ---------------------------------------------- */
 
-/* The first `count` marks are complete: reuse their events. */
-static void drop_marks(acu_stream *stream, size_t count)
+/* The first `count` marks are over: reuse their events. Gives the number of the last. */
+static uint64_t drop_marks(acu_stream *stream, size_t count)
 {
-    if (count == 0)
-        return;
-    for (size_t i = 0; i < count; i++)
-        if (mark_at(stream, i)->event)
-            acui_event_put(stream->device, mark_at(stream, i)->event);
-    uint64_t done = mark_at(stream, count - 1)->number;
+    uint64_t last = 0;
+    for (size_t i = 0; i < count; i++) {
+        const acui_mark *mark = mark_at(stream, i);
+        last = mark->number;
+        if (mark->event)
+            acui_event_put(stream->device, mark->event);
+    }
     stream->mark_first = (stream->mark_first + count) & (stream->mark_room - 1);
     stream->mark_count -= count;
+    return last;
+}
+
+static void complete_marks(acu_stream *stream, size_t count)
+{
     /* Release: who sees the number sees what was written before the mark was found complete. */
-    atomic_store_explicit(&stream->done, done, memory_order_release);
+    if (count)
+        atomic_store_explicit(&stream->done, drop_marks(stream, count), memory_order_release);
 }
 
 /* Whether the mark is complete: 0, CUDA_ERROR_NOT_READY, or an error that the context has. A query
@@ -97,7 +104,7 @@ static void look(acu_stream *stream)
         const char *call = "";
         unsigned result = count_complete(stream, &complete, &call);
         acui_leave(&entered);
-        drop_marks(stream, complete);
+        complete_marks(stream, complete);
         if (result == ACU_CUDA_SUCCESS)
             stream->blind = 0;
         else
@@ -217,7 +224,7 @@ static acu_status give_event(acu_stream *other, acui_mark *mark)
 acu_status acui_stream_after(acu_stream *stream, acu_stream *other, uint64_t number)
 {
     if (stream == other || acui_stream_passed(other, number))
-        return acui_device_check(other->device);
+        return ACU_OK;
     struct acui_seen *seen = &stream->seen[other->id % (sizeof stream->seen / sizeof *stream->seen)];
     if (seen->stream == other->id && seen->mark >= number)
         return ACU_OK;

@@ -1,181 +1,182 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Points, and the lists of accesses from which the order of work follows. */
-#include "memory/access.h"
-
+/* The list of who reads and writes a buffer. All of it under the order lock. */
 #include "base/alloc.h"
+#include "memory/order.h"
 
-static pthread_mutex_t order = PTHREAD_MUTEX_INITIALIZER;
+#include <string.h>
 
-void acui_order_lock(void)
+/* Nothing follows from the entry any more. A point that is complete may not have been told so yet;
+ * one that failed on the way to the device says so in `failed` while it is there. */
+static bool forgettable(const acui_access *access)
 {
-    pthread_mutex_lock(&order);
+    const acui_point *point = access->point;
+    bool over = point->state == ACUI_POINT_OVER ||
+                (point->state == ACUI_POINT_ISSUED &&
+                 acui_stream_passed(point->stream, point->number));
+    return over && !(access->write && point->failed);
 }
 
-void acui_order_unlock(void)
+static bool overlaps(const acui_access *access, uint64_t begin, uint64_t end)
 {
-    pthread_mutex_unlock(&order);
+    return access->begin < end && begin < access->end;
 }
 
-/* ---- faults ---- */
-
-acui_fault *acui_fault_new(const acu_error *error)
+static bool covers(const acui_access *access, uint64_t begin, uint64_t end)
 {
-    acui_fault *fault = ACUI_NEW(acui_fault);
-    if (fault) {
-        atomic_store_explicit(&fault->refs, 1, memory_order_relaxed);
-        fault->error = *error;
-    }
-    return fault;
+    return access->begin <= begin && end <= access->end;
 }
 
-acui_fault *acui_fault_retain(acui_fault *fault)
+/* ---- room ------------------------------------------------------------------------------------- */
+
+static void remove_entry(acui_accesses *accesses, size_t i)
 {
-    if (fault)
-        atomic_fetch_add_explicit(&fault->refs, 1, memory_order_relaxed);
-    return fault;
+    acui_point_release(accesses->list[i].point);
+    accesses->list[i] = accesses->list[--accesses->count];
 }
 
-void acui_fault_release(acui_fault *fault)
+/* The later of two reads on one stream stands for the earlier one. */
+static bool stands_for(const acui_access *later, const acui_access *earlier)
 {
-    /* acq_rel: the one who frees comes after all who read. */
-    if (fault && atomic_fetch_sub_explicit(&fault->refs, 1, memory_order_acq_rel) == 1)
-        acui_free(fault);
+    const acui_point *a = later->point, *b = earlier->point;
+    return !later->write && !earlier->write && a->state == ACUI_POINT_ISSUED &&
+           b->state == ACUI_POINT_ISSUED && a->stream == b->stream && a->number >= b->number &&
+           covers(later, earlier->begin, earlier->end);
 }
 
-/* ---- points ---- */
-
-acui_point *acui_point_new(void)
+static bool is_redundant(const acui_accesses *accesses, size_t i)
 {
-    acui_point *point = ACUI_NEW(acui_point);
-    if (point)
-        atomic_store_explicit(&point->refs, 1, memory_order_relaxed);
-    return point;
+    if (forgettable(&accesses->list[i]))
+        return true;
+    for (size_t k = 0; k < accesses->count; k++)
+        if (k != i && stands_for(&accesses->list[k], &accesses->list[i]))
+            return true;
+    return false;
 }
 
-acui_point *acui_point_retain(acui_point *point)
+static void compact(acui_accesses *accesses)
 {
-    atomic_fetch_add_explicit(&point->refs, 1, memory_order_relaxed);
-    return point;
+    for (size_t i = accesses->count; i-- > 0;)
+        if (is_redundant(accesses, i))
+            remove_entry(accesses, i);
 }
 
-void acui_point_release(acui_point *point)
+static bool grow(acui_accesses *accesses, size_t need)
 {
-    if (!point || atomic_fetch_sub_explicit(&point->refs, 1, memory_order_acq_rel) != 1)
-        return;
-    acu_stream_release(point->stream); /* gone before, but for points that were never completed */
-    acui_fault_release(point->fault);
-    acui_free(point);
-}
-
-/* ---- accesses ---- */
-
-static acui_access *entries(acui_accesses *accesses)
-{
-    return accesses->list ? accesses->list : accesses->few;
-}
-
-static size_t room(const acui_accesses *accesses)
-{
-    return accesses->list ? accesses->room : sizeof accesses->few / sizeof accesses->few[0];
-}
-
-/* Nothing has to come after it any more. What failed while writing stays, as a warning to readers. */
-static bool forgettable(const acui_access *entry)
-{
-    const acui_point *point = entry->point;
-    return point->state == ACUI_POINT_OVER && !(point->failed && entry->write);
-}
-
-static void prune(acui_accesses *accesses)
-{
-    acui_access *list = entries(accesses);
-    size_t kept = 0;
-    for (size_t i = 0; i < accesses->count; i++)
-        if (forgettable(&list[i]))
-            acui_point_release(list[i].point);
-        else
-            list[kept++] = list[i];
-    accesses->count = kept;
+    if (need <= accesses->room)
+        return true;
+    size_t room = need > 2 * accesses->room ? need : 2 * accesses->room;
+    bool few = accesses->list == accesses->few;
+    acui_access *list = acui_grow(few ? NULL : accesses->list, accesses->room * sizeof *list,
+                                  room * sizeof *list);
+    if (!list)
+        return false;
+    if (few)
+        memcpy(list, accesses->few, accesses->count * sizeof *list);
+    accesses->list = list;
+    accesses->room = room;
+    return true;
 }
 
 bool acui_accesses_reserve(acui_accesses *accesses, size_t more)
 {
-    if (accesses->count + more <= room(accesses))
-        return true;
-    prune(accesses);
-    size_t needed = accesses->count + more;
-    if (needed <= room(accesses))
-        return true;
-    size_t grown = 2 * needed;
-    acui_access *list = ACUI_NEW_ARRAY(acui_access, grown);
-    if (!list)
+    if (!accesses->list) {
+        accesses->list = accesses->few;
+        accesses->room = sizeof accesses->few / sizeof *accesses->few;
+    }
+    if (accesses->turn != acui_order_turn()) { /* what is left of another holding is not wanted */
+        accesses->turn = acui_order_turn();
+        accesses->reserved = 0;
+    }
+    if (accesses->count + accesses->reserved + more > accesses->room)
+        compact(accesses);
+    if (!grow(accesses, accesses->count + accesses->reserved + more))
         return false;
-    for (size_t i = 0; i < accesses->count; i++)
-        list[i] = entries(accesses)[i];
-    acui_free(accesses->list);
-    accesses->list = list;
-    accesses->room = grown;
+    accesses->reserved += more;
     return true;
 }
 
-static bool overlaps(const acui_access *entry, uint64_t begin, uint64_t end)
+/* ---- entering --------------------------------------------------------------------------------- */
+
+static void add(acui_accesses *accesses, acui_point *point, uint64_t begin, uint64_t end, bool write)
 {
-    return entry->begin < end && begin < entry->end;
+    accesses->list[accesses->count++] =
+        (acui_access){.point = acui_point_retain(point), .begin = begin, .end = end, .write = write};
 }
 
-static bool covers(uint64_t begin, uint64_t end, const acui_access *entry)
+/*
+ * Cut [begin, end), which is overwritten, out of entry i. An entry in two pieces needs one more
+ * entry; without memory for it the entry stays whole, which orders more than is needed and may pass
+ * on a failure that was overwritten, but loses none. Returns false if entry i is gone.
+ */
+static bool cut(acui_accesses *accesses, size_t i, uint64_t begin, uint64_t end)
 {
-    return begin <= entry->begin && entry->end <= end;
-}
-
-/* What the new access means for an older one that it overlaps: report it, and whether to keep it. */
-static bool meet(const acui_access *entry, const acui_access *fresh, acu_access access,
-                 acui_behind_fn behind, void *context)
-{
-    bool reads = (access & ACU_READ) != 0;
-    if (entry->point != fresh->point) {
-        if (entry->write)
-            behind(context, entry->point, reads);
-        else if (fresh->write)
-            behind(context, entry->point, false);
+    acui_access *old = &accesses->list[i];
+    if (begin <= old->begin && old->end <= end) {
+        remove_entry(accesses, i);
+        return false;
     }
-    return !(fresh->write && covers(fresh->begin, fresh->end, entry));
+    if (old->begin < begin && end < old->end) {
+        if (!grow(accesses, accesses->count + 1 + accesses->reserved))
+            return true;
+        old = &accesses->list[i]; /* the list may have moved */
+        add(accesses, old->point, end, old->end, old->write);
+        old->end = begin;
+    } else if (old->begin < begin) {
+        old->end = begin;
+    } else {
+        old->begin = end;
+    }
+    return true;
+}
+
+/* Whether the new access is in the list already, by an earlier one of the same point. */
+static bool contained(const acui_accesses *accesses, const acui_point *point, uint64_t begin,
+                      uint64_t end)
+{
+    for (size_t i = 0; i < accesses->count; i++)
+        if (accesses->list[i].point == point && covers(&accesses->list[i], begin, end))
+            return true;
+    return false;
 }
 
 void acui_accesses_enter(acui_accesses *accesses, uint64_t buffer_bytes, acui_point *point,
                          uint64_t begin, uint64_t end, acu_access access, acui_behind_fn behind,
                          void *context)
 {
-    (void)buffer_bytes;
-    acui_access fresh = {
-        .point = point, .begin = begin, .end = end, .write = (access & ACU_WRITE) != 0};
-    acui_access *list = entries(accesses);
-    size_t kept = 0;
-    bool implied = false; /* by an entry of the same point */
-    for (size_t i = 0; i < accesses->count; i++) {
-        acui_access entry = list[i];
-        bool keep = !forgettable(&entry);
-        if (keep && overlaps(&entry, begin, end))
-            keep = meet(&entry, &fresh, access, behind, context);
-        if (!keep) {
-            acui_point_release(entry.point);
+    bool write = access != ACU_READ, reads = access != ACU_WRITE;
+    if (end > buffer_bytes)
+        end = buffer_bytes;
+    if (begin >= end)
+        return;
+    /* From the end: removing moves the last entry, which was looked at, into the gap; and what is
+     * cut off is added behind. */
+    for (size_t i = accesses->count; i-- > 0;) {
+        const acui_access *old = &accesses->list[i];
+        if (forgettable(old)) {
+            remove_entry(accesses, i);
             continue;
         }
-        implied |= entry.point == point && (entry.write || !fresh.write) && entry.begin <= begin &&
-                   end <= entry.end;
-        list[kept++] = entry;
+        if (!overlaps(old, begin, end))
+            continue;
+        bool data = reads && old->write;
+        if (old->point != point && (write || old->write) &&
+            (data || old->point->state != ACUI_POINT_OVER))
+            behind(context, old->point, data);
+        if (write)
+            cut(accesses, i, begin, end);
     }
-    accesses->count = kept;
-    if (implied)
-        return;
-    acui_point_retain(point);
-    list[accesses->count++] = fresh;
+    if (accesses->reserved)
+        accesses->reserved--;
+    if (write || !contained(accesses, point, begin, end))
+        add(accesses, point, begin, end, write);
 }
 
 void acui_accesses_clear(acui_accesses *accesses)
 {
-    for (size_t i = 0; i < accesses->count; i++)
-        acui_point_release(entries(accesses)[i].point);
-    acui_free(accesses->list);
-    *accesses = (acui_accesses){0};
+    while (accesses->count)
+        remove_entry(accesses, accesses->count - 1);
+    if (accesses->list != accesses->few)
+        acui_free(accesses->list);
+    accesses->list = NULL;
+    accesses->room = 0;
 }

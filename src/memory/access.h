@@ -38,10 +38,13 @@ typedef struct acui_point {
     bool failed;            /* what it was to write is not valid */
     acui_fault *fault;      /* why; NULL also where there was no memory to say it */
     void *followers;        /* the engine's: who waits for a change of state */
+    struct acui_point *next_dead;
 } acui_point;
 
 acui_point *acui_point_new(void);
 acui_point *acui_point_retain(acui_point *point);
+/* Also with the order lock held: a last reference is then cleaned up by acui_order_unlock, because
+ * that may end a stream. */
 void acui_point_release(acui_point *point);
 
 /* The one lock over all points and accesses. A leaf but for nothing: no driver call, no callback,
@@ -55,19 +58,30 @@ typedef struct acui_access {
     bool write;
 } acui_access;
 
+/*
+ * What a newer write overlaps is cut out of older entries: each byte is in one write at most, and
+ * in the reads since. So a point that is entered here must not be OVER before all is that it came
+ * behind, also if it fails without having run: who comes later knows of those through it only.
+ *
+ * What is over and went well is forgotten. A write that failed stays, so that readers of these
+ * bytes learn of it, until an ACU_WRITE overwrites them.
+ */
 typedef struct acui_accesses {
     acui_access *list;
     size_t count, room;
-    acui_access few[2]; /* used before anything is allocated */
+    size_t reserved;    /* of the room, for entries to come under the lock as it is held now: */
+    uint64_t turn;      /* ... its number */
+    acui_access few[4]; /* used before anything is allocated */
 } acui_accesses;
 
-/* Make room for `more` entries, so that entering them can not fail. Order lock held. */
+/* Make room for `more` entries, so that entering them can not fail. Several calls under one holding
+ * of the lock add up. Order lock held. */
 bool acui_accesses_reserve(acui_accesses *accesses, size_t more);
 
 /*
- * Enter an access of `point`; calls `behind` for each point that it comes after. `data` is true
- * where the access reads what that point wrote (so that point's failure is its own). An entry that
- * the new one covers is dropped. Room was reserved. Order lock held.
+ * Enter an access of `point`; calls `behind` for each point that it comes after, possibly more than
+ * once. `data` is true where the access reads what that point wrote (so that point's failure is its
+ * own). Room was reserved. Order lock held.
  */
 typedef void (*acui_behind_fn)(void *context, acui_point *before, bool data);
 void acui_accesses_enter(acui_accesses *accesses, uint64_t buffer_bytes, acui_point *point,

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* What all examples share: giving up with words, and opening a device. */
+#ifndef EXAMPLE_H
+#define EXAMPLE_H
+
+#include <acuda/acuda.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Programs that can go on would look at the status; these stop, and say why. */
+static inline void check(acu_status status)
+{
+    char text[1024];
+    if (status == ACU_OK)
+        return;
+    acu_error_describe(acu_last_error(), text, sizeof text);
+    fprintf(stderr, "%s\n", text);
+    exit(1);
+}
+
+/* The first GPU, or a software device where there is none. */
+static inline acu_device *open_device(void)
+{
+    acu_device *device;
+    acu_open_options options = {.size = sizeof options, .allow_software = true};
+    check(acu_open(&options, &device));
+    return device;
+}
+
+/* A kernel of PTX that was compiled with the example. */
+static inline acu_kernel *load_kernel(acu_device *device, const char *ptx, const char *name)
+{
+    acu_module *module;
+    acu_kernel *kernel;
+    check(acu_module_load_ptx(device, NULL, ptx, &module));
+    check(acu_kernel_get(module, name, &kernel));
+    acu_module_release(module); /* the kernel keeps it */
+    return kernel;
+}
+
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Points, faults, and the order lock. */
+#include "base/alloc.h"
+#include "memory/order.h"
+
+/* ---- faults ------------------------------------------------------------------------------------ */
+
+acui_fault *acui_fault_new(const acu_error *error)
+{
+    acui_fault *fault = ACUI_NEW(acui_fault);
+    if (!fault)
+        return NULL;
+    atomic_store_explicit(&fault->refs, 1, memory_order_relaxed);
+    fault->error = *error;
+    return fault;
+}
+
+acui_fault *acui_fault_retain(acui_fault *fault)
+{
+    if (fault)
+        atomic_fetch_add_explicit(&fault->refs, 1, memory_order_relaxed);
+    return fault;
+}
+
+void acui_fault_release(acui_fault *fault)
+{
+    /* Release and acquire: all uses by other holders come before the free. */
+    if (fault && atomic_fetch_sub_explicit(&fault->refs, 1, memory_order_acq_rel) == 1)
+        acui_free(fault);
+}
+
+/* ---- the order lock ---------------------------------------------------------------------------- */
+
+static pthread_mutex_t order = PTHREAD_MUTEX_INITIALIZER;
+static uint64_t turn; /* how often it was taken; the lock */
+
+static _Thread_local bool holding;
+static _Thread_local acui_point *dead; /* while holding: points to be freed after */
+
+static void point_free(acui_point *point)
+{
+    acu_stream_release(point->stream);
+    acui_fault_release(point->fault);
+    acui_free(point);
+}
+
+void acui_order_lock(void)
+{
+    pthread_mutex_lock(&order);
+    turn++;
+    holding = true;
+}
+
+void acui_order_unlock(void)
+{
+    holding = false;
+    pthread_mutex_unlock(&order);
+    while (dead) {
+        acui_point *point = dead;
+        dead = point->next_dead;
+        point_free(point);
+    }
+}
+
+uint64_t acui_order_turn(void)
+{
+    return turn;
+}
+
+/* ---- points ------------------------------------------------------------------------------------ */
+
+acui_point *acui_point_new(void)
+{
+    acui_point *point = ACUI_NEW(acui_point);
+    if (point)
+        atomic_store_explicit(&point->refs, 1, memory_order_relaxed);
+    return point;
+}
+
+acui_point *acui_point_retain(acui_point *point)
+{
+    if (point)
+        atomic_fetch_add_explicit(&point->refs, 1, memory_order_relaxed);
+    return point;
+}
+
+void acui_point_release(acui_point *point)
+{
+    if (!point || atomic_fetch_sub_explicit(&point->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    if (!holding) {
+        point_free(point);
+        return;
+    }
+    point->next_dead = dead;
+    dead = point;
+}
