@@ -21,6 +21,6 @@ __attribute__((visibility("default"))) void *softcuda_symbol(const char *symbol)
  * One sentence on the last kernel fault or refused module of the process: kernel, line, thread,
  * address. Never NULL; "" before the first. The text stays until the calling thread asks again.
  */
-const char *softcuda_last_error_text(void);
+__attribute__((visibility("default"))) const char *softcuda_last_error_text(void);
 
 #endif

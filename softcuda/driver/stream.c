@@ -23,6 +23,8 @@ void sd_mark_drop(sd_mark *mark)
 void sd_mark_wait(const sd_mark *mark)
 {
     sd_stream *stream = mark->stream;
+    for (unsigned left = sd_spins(); left > 0 && !sd_mark_done(mark); left--)
+        sd_spin_once();
     if (sd_mark_done(mark))
         return;
     pthread_mutex_lock(&stream->lock);

@@ -13,6 +13,7 @@
 
 #define IDLE_SECONDS  5
 #define STACK_BYTES   ((size_t)1 << 20)
+#define SPINS         200
 
 bool sd_thread_start(void *(*run)(void *), void *argument)
 {
@@ -42,10 +43,33 @@ static sd_stream *take(sd_workers *workers)
         if (!workers->first[p])
             workers->last[p] = NULL;
         stream->queue_next = NULL;
-        workers->queued--;
+        atomic_fetch_sub_explicit(&workers->queued, 1, memory_order_relaxed);
         return stream;
     }
     return NULL;
+}
+
+static unsigned queued(sd_workers *workers)
+{
+    return atomic_load_explicit(&workers->queued, memory_order_relaxed);
+}
+
+unsigned sd_spins(void)
+{
+    return sd.devices[0].sm_count > 1 ? SPINS : 0;
+}
+
+/* Look for work for a moment: the next one often comes at once. One thread at a time does. */
+static void spin(sd_workers *workers)
+{
+    if (workers->spinning)
+        return;
+    workers->spinning++;
+    pthread_mutex_unlock(&workers->lock);
+    for (unsigned left = sd_spins(); left > 0 && !queued(workers); left--)
+        sd_spin_once();
+    pthread_mutex_lock(&workers->lock);
+    workers->spinning--;
 }
 
 /* Wait for a stream to run; NULL when this thread has been idle for long and is to end. */
@@ -54,12 +78,16 @@ static sd_stream *wait_for_stream(sd_workers *workers)
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_sec += IDLE_SECONDS;
-    sd_stream *stream;
-    while (!(stream = take(workers))) {
+    sd_stream *stream = take(workers);
+    if (!stream) {
+        spin(workers);
+        stream = take(workers);
+    }
+    for (; !stream; stream = take(workers)) {
         workers->idle++;
         int late = pthread_cond_timedwait(&workers->wake, &workers->lock, &until);
         workers->idle--;
-        if (late && !workers->queued && workers->threads > 1) {
+        if (late && !queued(workers) && workers->threads > 1) {
             workers->threads--;
             return NULL;
         }
@@ -121,10 +149,11 @@ void sd_workers_queue(sd_workers *workers, sd_stream *stream)
     else
         workers->first[p] = stream;
     workers->last[p] = stream;
-    workers->queued++;
-    bool wake = workers->idle > 0;
+    unsigned waiting = 1 + atomic_fetch_add_explicit(&workers->queued, 1, memory_order_relaxed);
+    /* Who spins looks once more with the lock before it sleeps, so it needs no wake-up. */
+    bool wake = waiting > workers->spinning && workers->idle > 0;
     /* Without a new thread the stream waits for a busy one: slower, and still right. */
-    if (workers->idle < workers->queued && workers->threads < workers->limit)
+    if (workers->idle + workers->spinning < waiting && workers->threads < workers->limit)
         add_thread(workers);
     pthread_mutex_unlock(&workers->lock);
     if (wake)
@@ -134,7 +163,7 @@ void sd_workers_queue(sd_workers *workers, sd_stream *stream)
 bool sd_workers_crowded(sd_workers *workers)
 {
     pthread_mutex_lock(&workers->lock);
-    bool crowded = workers->queued > workers->idle && workers->threads >= workers->limit;
+    bool crowded = queued(workers) > workers->idle && workers->threads >= workers->limit;
     pthread_mutex_unlock(&workers->lock);
     return crowded;
 }

@@ -17,7 +17,9 @@ typedef struct sd_workers {
     pthread_mutex_t lock;
     pthread_cond_t wake;
     struct sd_stream *first[SD_PRIORITIES], *last[SD_PRIORITIES]; /* [5] before [0] */
-    unsigned queued, idle, threads;
+    unsigned idle, threads;
+    unsigned spinning;        /* threads that look at `queued` for a moment before they sleep */
+    _Atomic unsigned queued;  /* changed with the lock, watched without */
     unsigned limit; /* threads at most: how many streams can execute at one time */
 } sd_workers;
 
@@ -31,6 +33,20 @@ void sd_workers_queue(sd_workers *workers, struct sd_stream *stream);
 
 /* Whether a running thread should let somebody else have a turn. */
 bool sd_workers_crowded(sd_workers *workers);
+
+/*
+ * How often a waiter looks before it sleeps: some microseconds, less than a sleep and a wake-up
+ * cost; not at all where there is one core.
+ */
+unsigned sd_spins(void);
+static inline void sd_spin_once(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
 
 /* Start a detached thread that no signal is delivered to. */
 bool sd_thread_start(void *(*run)(void *), void *argument);
