@@ -164,8 +164,7 @@ void sd_access_forget(sd_context *context)
 
 void sd_snapshot_put(sd_snapshot *snapshot)
 {
-    if (snapshot &&
-        atomic_fetch_sub_explicit(&snapshot->references, 1, memory_order_acq_rel) == 1)
+    if (snapshot && atomic_fetch_sub_explicit(&snapshot->references, 1, memory_order_acq_rel) == 1)
         free(snapshot);
 }
 

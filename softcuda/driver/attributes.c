@@ -11,10 +11,8 @@
 sd_limits sd_device_limits(const sd_device *device)
 {
     unsigned sm = device->sm;
-    sd_limits limits = {.shared_static = 48 << 10,
-                        .threads_sm = 2048,
-                        .blocks_sm = 32,
-                        .registers_sm = REGISTERS};
+    sd_limits limits = {
+        .shared_static = 48 << 10, .threads_sm = 2048, .blocks_sm = 32, .registers_sm = REGISTERS};
     if (sm >= 90 && sm < 120)
         limits.shared_sm = 228 << 10;
     else if (sm == 80 || sm == 87)
@@ -126,9 +124,9 @@ static const struct {
     {ACU_CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID, -1},
 };
 
-#define SINGLE_TO_DOUBLE 87      /* CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO */
-#define RESERVED_SHARED  111     /* CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK */
-#define LAST_ATTRIBUTE   160     /* newer programs may ask for what this driver does not know */
+#define SINGLE_TO_DOUBLE 87 /* CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO */
+#define RESERVED_SHARED 111 /* CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK */
+#define LAST_ATTRIBUTE 160  /* newer programs may ask for what this driver does not know */
 
 bool sd_device_attribute(const sd_device *device, unsigned attribute, int *value)
 {

@@ -33,11 +33,11 @@ typedef struct sd_context {
      */
     _Atomic int fault;
 
-    pthread_mutex_t lock;     /* what follows; taken before any stream's lock */
-    sd_object *children;      /* objects with live handles */
+    pthread_mutex_t lock;      /* what follows; taken before any stream's lock */
+    sd_object *children;       /* objects with live handles */
     struct sd_stream *streams; /* every stream that is not freed, with a handle or without */
-    struct sd_stream *legacy; /* held by its handle's reference */
-    unsigned peers;           /* bit n: peer access to device n is enabled; access.c's lock */
+    struct sd_stream *legacy;  /* held by its handle's reference */
+    unsigned peers;            /* bit n: peer access to device n is enabled; access.c's lock */
     size_t limits[8];
     unsigned cache_config;
     sd_snapshot *snapshot;
@@ -58,19 +58,19 @@ static inline void sd_context_leave(sd_context **context)
 }
 
 /* The first line of entry points: check, and declare `name`, the current context. */
-#define SD_CURRENT(name)                                                                           \
-    __attribute__((cleanup(sd_context_leave))) sd_context *name = NULL;                            \
-    do {                                                                                           \
-        unsigned entered_ = sd_enter_current(&name);                                               \
-        if (entered_)                                                                              \
-            return entered_;                                                                       \
+#define SD_CURRENT(name) \
+    __attribute__((cleanup(sd_context_leave))) sd_context *name = NULL; \
+    do { \
+        unsigned entered_ = sd_enter_current(&name); \
+        if (entered_) \
+            return entered_; \
     } while (0)
 
-#define SD_ENTER()                                                                                 \
-    do {                                                                                           \
-        unsigned entered_ = sd_enter();                                                            \
-        if (entered_)                                                                              \
-            return entered_;                                                                       \
+#define SD_ENTER() \
+    do { \
+        unsigned entered_ = sd_enter(); \
+        if (entered_) \
+            return entered_; \
     } while (0)
 
 /* Used while a host function runs on this thread. */

@@ -107,8 +107,8 @@ static copy_work *make_work(const sd_box *box, uint64_t staged)
     copy->work.kind = &copy_kind;
     copy->box = *box;
     if (staged) {
-        copy->box.src = (sd_side){(uint64_t)(uintptr_t)copy->staged, box->width,
-                                  box->width * box->height};
+        copy->box.src =
+            (sd_side){(uint64_t)(uintptr_t)copy->staged, box->width, box->width * box->height};
         sd_box aside = copy->box;
         aside.dst = copy->box.src;
         aside.src = box->src;

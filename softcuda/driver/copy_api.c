@@ -159,9 +159,9 @@ static unsigned copy_2d(const acu_CUDA_MEMCPY2D *c, CUstream on, bool waits)
 {
     if (!c)
         return ACU_CUDA_ERROR_INVALID_VALUE;
-    described dst = {c->dstXInBytes, c->dstY,      0, c->dstMemoryType,
+    described dst = {c->dstXInBytes, c->dstY,      0,           c->dstMemoryType,
                      c->dstHost,     c->dstDevice, c->dstPitch, 0};
-    described src = {c->srcXInBytes, c->srcY,      0, c->srcMemoryType,
+    described src = {c->srcXInBytes, c->srcY,      0,           c->srcMemoryType,
                      c->srcHost,     c->srcDevice, c->srcPitch, 0};
     return copy_described(&dst, &src, c->WidthInBytes, c->Height, 1, on, waits);
 }

@@ -9,13 +9,13 @@
 #include <unistd.h>
 
 #define MEMORY_DEFAULT ((uint64_t)4 << 30)
-#define MEMORY_LEAST   ((uint64_t)16 << 20)
-#define MEMORY_MOST    ((uint64_t)1 << 40)
-#define SM_DEFAULT     80
+#define MEMORY_LEAST ((uint64_t)16 << 20)
+#define MEMORY_MOST ((uint64_t)1 << 40)
+#define SM_DEFAULT 80
 
 /* Streams of one device, and host functions of the process, that can execute at one time. */
 #define DEVICE_THREADS 32
-#define HOST_THREADS   64
+#define HOST_THREADS 64
 
 /* A device has more addresses than memory, so that fragments do not end in "out of memory". */
 #define ADDRESSES_PER_BYTE 2

@@ -26,20 +26,20 @@ typedef struct sd_range {
 
 typedef struct sd_device {
     int ordinal;
-    unsigned sm;          /* compute capability times ten */
-    unsigned sm_count;    /* multiprocessors: the machine's cores */
-    uint64_t memory;      /* bytes of memory that it claims to have */
+    unsigned sm;       /* compute capability times ten */
+    unsigned sm_count; /* multiprocessors: the machine's cores */
+    uint64_t memory;   /* bytes of memory that it claims to have */
     unsigned char uuid[16];
 
     /* Memory. `range` never changes once `mapped` is seen set. */
     _Atomic bool mapped;
     sd_range range;
-    pthread_mutex_t lock;      /* all of the following, and the blocks of the heap */
-    pthread_cond_t freed;      /* a stream-ordered free has run */
+    pthread_mutex_t lock; /* all of the following, and the blocks of the heap */
+    pthread_cond_t freed; /* a stream-ordered free has run */
     sd_heap heap;
-    uint64_t committed;        /* bytes of plain allocations and of what pools have reserved */
-    uint64_t pending_bytes;    /* in stream-ordered frees that have not run */
-    struct sd_pool *pools;     /* every pool that lives here */
+    uint64_t committed;     /* bytes of plain allocations and of what pools have reserved */
+    uint64_t pending_bytes; /* in stream-ordered frees that have not run */
+    struct sd_pool *pools;  /* every pool that lives here */
     struct sd_pool *default_pool;
     struct sd_pool *current_pool; /* held by its handle's reference, or by this pointer */
 

@@ -39,8 +39,8 @@ const char *softcuda_last_error_text(void)
 static const char *name_of(unsigned result)
 {
     switch (result) {
-#define NAME(name, value)                                                                          \
-    case value:                                                                                    \
+#define NAME(name, value) \
+    case value: \
         return #name;
         ACU_ABI_RESULTS(NAME)
 #undef NAME

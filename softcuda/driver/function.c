@@ -126,8 +126,7 @@ unsigned sd_function_set_attribute(sd_function *function, unsigned attribute, in
 unsigned sd_cuFuncGetAttribute(int *value, unsigned attribute, CUfunction handle)
 {
     SD_FUNCTION(function, handle);
-    return value ? sd_function_attribute(function, attribute, value)
-                 : ACU_CUDA_ERROR_INVALID_VALUE;
+    return value ? sd_function_attribute(function, attribute, value) : ACU_CUDA_ERROR_INVALID_VALUE;
 }
 
 unsigned sd_cuFuncSetAttribute(CUfunction handle, unsigned attribute, int value)

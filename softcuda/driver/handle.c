@@ -10,20 +10,20 @@
  * A handle: tag (8 bits), kind (8), generation (24), slot (24). The tag makes it an address that
  * no x86-64 or AArch64 process can have, so that following a handle faults at once.
  */
-#define TAG           UINT64_C(0x5d)
-#define CHUNK_SHIFT   10
-#define CHUNK_SLOTS   (1u << CHUNK_SHIFT)
-#define CHUNKS        (1u << 14)
-#define LOW24         UINT64_C(0xffffff)
+#define TAG UINT64_C(0x5d)
+#define CHUNK_SHIFT 10
+#define CHUNK_SLOTS (1u << CHUNK_SHIFT)
+#define CHUNKS (1u << 14)
+#define LOW24 UINT64_C(0xffffff)
 
 /* state: generation (24 bits) << 40, live bit << 39, references in the low 32 bits. */
-#define LIVE          (UINT64_C(1) << 39)
-#define REFS          UINT64_C(0xffffffff)
+#define LIVE (UINT64_C(1) << 39)
+#define REFS UINT64_C(0xffffffff)
 #define GENERATION(s) ((s) >> 40)
 
 typedef struct slot {
     _Atomic uint64_t state;
-    sd_object *object;   /* written before the release store that makes the slot live */
+    sd_object *object; /* written before the release store that makes the slot live */
     uint32_t index;
     struct slot *unused; /* next in the list of unused slots, under table.lock */
 } slot;
@@ -56,8 +56,7 @@ static slot *slot_of(const void *handle)
 {
     uint64_t value = (uint64_t)(uintptr_t)handle;
     uint32_t index = (uint32_t)(value & LOW24);
-    slot *chunk =
-        atomic_load_explicit(&table.chunks[index >> CHUNK_SHIFT], memory_order_acquire);
+    slot *chunk = atomic_load_explicit(&table.chunks[index >> CHUNK_SHIFT], memory_order_acquire);
     return chunk ? &chunk[index & (CHUNK_SLOTS - 1)] : NULL;
 }
 

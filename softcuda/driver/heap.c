@@ -12,7 +12,8 @@ static unsigned class_of(uint64_t span)
 {
     uint64_t units = span / SD_HEAP_ALIGN;
     unsigned log = 63 - (unsigned)__builtin_clzll(units);
-    unsigned fine = log >= 3 ? (unsigned)(units >> (log - 3)) & 7 : (unsigned)(units << (3 - log)) & 7;
+    unsigned fine =
+        log >= 3 ? (unsigned)(units >> (log - 3)) & 7 : (unsigned)(units << (3 - log)) & 7;
     return log * 8 + fine;
 }
 

@@ -56,13 +56,12 @@ unsigned sd_cuLaunchHostFunc(CUstream on, CUhostFn function, void *user_data)
 {
     if (!function)
         return ACU_CUDA_ERROR_INVALID_VALUE;
-    return issue(on, (host_work){
-                         .work.kind = &host_kind, .function = function, .user_data = user_data});
+    return issue(
+        on, (host_work){.work.kind = &host_kind, .function = function, .user_data = user_data});
 }
 
 /* `sync_mode` says how the driver's thread should wait: not a matter of meaning. */
-unsigned sd_cuLaunchHostFunc_v2(CUstream on, CUhostFn function, void *user_data,
-                                unsigned sync_mode)
+unsigned sd_cuLaunchHostFunc_v2(CUstream on, CUhostFn function, void *user_data, unsigned sync_mode)
 {
     if (sync_mode > 1)
         return ACU_CUDA_ERROR_INVALID_VALUE;

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 
 #define PINNED_BYTES ((uint64_t)64 << 30) /* of addresses; less where the system has no room */
-#define PAGE         UINT64_C(4096)
+#define PAGE UINT64_C(4096)
 
 sd_host_memory sd_host = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -216,8 +216,7 @@ void sd_host_free_all(const sd_context *context)
 
 /* ---- what the device calls it ---- */
 
-unsigned sd_cuMemHostGetDevicePointer_v2(CUdeviceptr *device_pointer, void *pointer,
-                                         unsigned flags)
+unsigned sd_cuMemHostGetDevicePointer_v2(CUdeviceptr *device_pointer, void *pointer, unsigned flags)
 {
     SD_CURRENT(context);
     if (!device_pointer || flags)

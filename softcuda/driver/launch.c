@@ -60,8 +60,7 @@ static void drop_launch(sd_work *work)
     sd_object_put(&((launch_work *)work)->function->object);
 }
 
-static const sd_work_kind launch_kind = {
-    .name = "launch", .run = run_launch, .drop = drop_launch};
+static const sd_work_kind launch_kind = {.name = "launch", .run = run_launch, .drop = drop_launch};
 
 /* ---- checking ---- */
 
@@ -114,8 +113,8 @@ static unsigned copy_params(const sx_kernel_info *info, const request *r, char *
     if (r->extra) {
         const void *buffer;
         size_t bytes;
-        unsigned result = r->params ? ACU_CUDA_ERROR_INVALID_VALUE
-                                    : read_extra(r->extra, &buffer, &bytes);
+        unsigned result =
+            r->params ? ACU_CUDA_ERROR_INVALID_VALUE : read_extra(r->extra, &buffer, &bytes);
         if (result)
             return result;
         size_t last = info->param_count ? info->params[info->param_count - 1].offset +
@@ -185,15 +184,14 @@ unsigned sd_cuLaunchKernel(CUfunction handle, unsigned grid_x, unsigned grid_y, 
                            unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
                            CUstream on, void **params, void **extra)
 {
-    request r = {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, false,
-                 params, extra};
+    request r = {
+        {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, false, params, extra};
     return issue(handle, on, &r);
 }
 
 unsigned sd_cuLaunchCooperativeKernel(CUfunction handle, unsigned grid_x, unsigned grid_y,
                                       unsigned grid_z, unsigned block_x, unsigned block_y,
-                                      unsigned block_z, unsigned shared, CUstream on,
-                                      void **params)
+                                      unsigned block_z, unsigned shared, CUstream on, void **params)
 {
     request r = {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, true, params, NULL};
     return issue(handle, on, &r);

@@ -27,8 +27,8 @@ typedef struct library {
     sd_object object;
     char *text;
     size_t length;
-    sx_module *code;      /* of no context: never launched */
-    kernel *kernels;      /* one for each of its kernels */
+    sx_module *code; /* of no context: never launched */
+    kernel *kernels; /* one for each of its kernels */
     size_t kernel_count;
     pthread_mutex_t lock; /* what follows */
     loaded *loaded;
@@ -179,10 +179,10 @@ static void leave(library **lib)
 }
 
 /* Declare `name`, the library of `handle`. */
-#define SD_LIBRARY(name, handle)                                                                   \
-    SD_ENTER();                                                                                    \
-    __attribute__((cleanup(leave))) library *name = sd_object_get(SD_KIND_LIBRARY, handle);        \
-    if (!name)                                                                                     \
+#define SD_LIBRARY(name, handle) \
+    SD_ENTER(); \
+    __attribute__((cleanup(leave))) library *name = sd_object_get(SD_KIND_LIBRARY, handle); \
+    if (!name) \
     return ACU_CUDA_ERROR_INVALID_HANDLE
 
 /* The library of a kernel, with a reference to the library; *found as long as that. */
@@ -325,8 +325,8 @@ unsigned sd_cuKernelGetFunction(CUfunction *handle, CUkernel from)
 {
     SD_CURRENT(context);
     sd_function *function;
-    unsigned result = handle ? sd_kernel_function(context, from, &function)
-                             : ACU_CUDA_ERROR_INVALID_VALUE;
+    unsigned result =
+        handle ? sd_kernel_function(context, from, &function) : ACU_CUDA_ERROR_INVALID_VALUE;
     if (result)
         return result;
     *handle = function->object.handle;
@@ -335,14 +335,14 @@ unsigned sd_cuKernelGetFunction(CUfunction *handle, CUkernel from)
 }
 
 /* Declare `k`, the kernel of `handle`, which stays as long as this call. */
-#define SD_KERNEL(k, handle)                                                                       \
-    SD_ENTER();                                                                                    \
-    kernel *k;                                                                                     \
-    __attribute__((cleanup(leave))) library *k##_library = NULL;                                   \
-    do {                                                                                           \
-        unsigned found_ = find_kernel(handle, &k, &k##_library);                                   \
-        if (found_)                                                                                \
-            return found_;                                                                         \
+#define SD_KERNEL(k, handle) \
+    SD_ENTER(); \
+    kernel *k; \
+    __attribute__((cleanup(leave))) library *k##_library = NULL; \
+    do { \
+        unsigned found_ = find_kernel(handle, &k, &k##_library); \
+        if (found_) \
+            return found_; \
     } while (0)
 
 unsigned sd_cuKernelGetParamInfo(CUkernel handle, size_t index, size_t *offset, size_t *size)

@@ -26,9 +26,9 @@ typedef struct sd_location {
     sd_device *device;   /* SD_PLACE_DEVICE */
     uint64_t base, size; /* of the allocation or registration */
     uint64_t id;
-    unsigned flags;      /* of the allocation or registration, for host memory */
-    void *context;       /* handle of the context that it belongs to */
-    void *pool;          /* handle of the pool it came from, or NULL */
+    unsigned flags; /* of the allocation or registration, for host memory */
+    void *context;  /* handle of the context that it belongs to */
+    void *pool;     /* handle of the pool it came from, or NULL */
 } sd_location;
 
 /* Look up [address, address + bytes); `bytes` may be 0. */

@@ -64,7 +64,7 @@ static unsigned check(const fill *f)
         return ACU_CUDA_ERROR_INVALID_VALUE;
     sd_place place = sd_locate(f->address, rows + row).place;
     return place == SD_PLACE_PAGEABLE || place == SD_PLACE_NOWHERE ? ACU_CUDA_ERROR_INVALID_VALUE
-                                                                  : ACU_CUDA_SUCCESS;
+                                                                   : ACU_CUDA_SUCCESS;
 }
 
 static unsigned issue(fill f, CUstream on)
@@ -91,24 +91,24 @@ static unsigned issue(fill f, CUstream on)
 }
 
 /* The four forms of each of the three element types. */
-#define SD_FILLS(bits, bytes, type)                                                                \
-    unsigned sd_cuMemsetD##bits##Async(CUdeviceptr dst, type value, size_t count, CUstream on)     \
-    {                                                                                              \
-        return issue((fill){dst, 0, value, bytes, count, 1}, on);                                  \
-    }                                                                                              \
-    unsigned sd_cuMemsetD##bits##_v2(CUdeviceptr dst, type value, size_t count)                    \
-    {                                                                                              \
-        return issue((fill){dst, 0, value, bytes, count, 1}, NULL);                                \
-    }                                                                                              \
-    unsigned sd_cuMemsetD2D##bits##Async(CUdeviceptr dst, size_t pitch, type value, size_t width,  \
-                                         size_t height, CUstream on)                               \
-    {                                                                                              \
-        return issue((fill){dst, pitch, value, bytes, width, height}, on);                         \
-    }                                                                                              \
-    unsigned sd_cuMemsetD2D##bits##_v2(CUdeviceptr dst, size_t pitch, type value, size_t width,    \
-                                       size_t height)                                              \
-    {                                                                                              \
-        return issue((fill){dst, pitch, value, bytes, width, height}, NULL);                       \
+#define SD_FILLS(bits, bytes, type) \
+    unsigned sd_cuMemsetD##bits##Async(CUdeviceptr dst, type value, size_t count, CUstream on) \
+    { \
+        return issue((fill){dst, 0, value, bytes, count, 1}, on); \
+    } \
+    unsigned sd_cuMemsetD##bits##_v2(CUdeviceptr dst, type value, size_t count) \
+    { \
+        return issue((fill){dst, 0, value, bytes, count, 1}, NULL); \
+    } \
+    unsigned sd_cuMemsetD2D##bits##Async(CUdeviceptr dst, size_t pitch, type value, size_t width, \
+                                         size_t height, CUstream on) \
+    { \
+        return issue((fill){dst, pitch, value, bytes, width, height}, on); \
+    } \
+    unsigned sd_cuMemsetD2D##bits##_v2(CUdeviceptr dst, size_t pitch, type value, size_t width, \
+                                       size_t height) \
+    { \
+        return issue((fill){dst, pitch, value, bytes, width, height}, NULL); \
     }
 
 SD_FILLS(8, 1, unsigned char)

@@ -11,8 +11,8 @@
 
 /* ---- images ---- */
 
-#define MAGIC_ELF     0x464c457fu /* cubin */
-#define MAGIC_FATBIN  0xba55ed50u
+#define MAGIC_ELF 0x464c457fu /* cubin */
+#define MAGIC_FATBIN 0xba55ed50u
 #define MAGIC_WRAPPER 0x466243b1u /* what points to a fat binary in a program */
 
 unsigned sd_image_check(const void *image, size_t *length)
@@ -172,13 +172,13 @@ static unsigned find(CUmodule handle, sd_module **module)
 }
 
 /* Declare `context` and `name`, the module of `handle`. */
-#define SD_MODULE(name, handle)                                                                    \
-    SD_CURRENT(context);                                                                           \
-    __attribute__((cleanup(leave))) sd_module *name = NULL;                                        \
-    do {                                                                                           \
-        unsigned found_ = find(handle, &name);                                                     \
-        if (found_)                                                                                \
-            return found_;                                                                         \
+#define SD_MODULE(name, handle) \
+    SD_CURRENT(context); \
+    __attribute__((cleanup(leave))) sd_module *name = NULL; \
+    do { \
+        unsigned found_ = find(handle, &name); \
+        if (found_) \
+            return found_; \
     } while (0)
 
 static unsigned load(CUmodule *handle, const void *image, size_t length, const sd_jit *jit)
@@ -238,8 +238,8 @@ unsigned sd_cuModuleGetFunction(CUfunction *handle, CUmodule from, const char *n
         return ACU_CUDA_ERROR_INVALID_VALUE;
     const sx_kernel *kernel = sx_module_kernel(module->code, name);
     sd_function *function;
-    unsigned result = kernel ? sd_module_function(module, kernel, &function)
-                             : ACU_CUDA_ERROR_NOT_FOUND;
+    unsigned result =
+        kernel ? sd_module_function(module, kernel, &function) : ACU_CUDA_ERROR_NOT_FOUND;
     if (result)
         return result;
     *handle = function->object.handle;

@@ -12,7 +12,7 @@ struct sd_function;
 typedef struct sd_module {
     sd_object object;
     sx_module *code;
-    pthread_mutex_t lock;          /* what follows */
+    pthread_mutex_t lock;           /* what follows */
     struct sd_function **functions; /* as many as kernels; made when first asked for */
 } sd_module;
 
@@ -21,7 +21,7 @@ typedef struct sd_function {
     sd_module *module; /* held */
     const sx_kernel *kernel;
     const sx_kernel_info *info;
-    _Atomic int max_dynamic;   /* bytes of dynamic shared memory that a launch may ask for */
+    _Atomic int max_dynamic; /* bytes of dynamic shared memory that a launch may ask for */
     _Atomic int carveout;
 } sd_function;
 
@@ -54,13 +54,13 @@ static inline void sd_function_leave(sd_function **function)
 }
 
 /* Declare `context` and `name`, the function of `handle`. */
-#define SD_FUNCTION(name, handle)                                                                  \
-    SD_CURRENT(context);                                                                           \
-    __attribute__((cleanup(sd_function_leave))) sd_function *name = NULL;                          \
-    do {                                                                                           \
-        unsigned found_ = sd_function_find(context, handle, &name);                                \
-        if (found_)                                                                                \
-            return found_;                                                                         \
+#define SD_FUNCTION(name, handle) \
+    SD_CURRENT(context); \
+    __attribute__((cleanup(sd_function_leave))) sd_function *name = NULL; \
+    do { \
+        unsigned found_ = sd_function_find(context, handle, &name); \
+        if (found_) \
+            return found_; \
     } while (0)
 
 /* A library's kernel as a function of the context. With a reference. */

@@ -5,7 +5,7 @@
  */
 #include "driver/module.h"
 
-#define WARP        32u
+#define WARP 32u
 #define SHARED_UNIT ((size_t)128) /* shared memory is handed out in such pieces */
 
 static size_t round_up(size_t bytes)
@@ -41,8 +41,7 @@ unsigned sd_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, CU
                                                                  unsigned flags)
 {
     SD_FUNCTION(function, handle);
-    if (!blocks || block_size <= 0 ||
-        flags & ~(unsigned)ACU_CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE)
+    if (!blocks || block_size <= 0 || flags & ~(unsigned)ACU_CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE)
         return ACU_CUDA_ERROR_INVALID_VALUE;
     *blocks = (int)sd_function_blocks(function, (unsigned)block_size, dynamic);
     return ACU_CUDA_SUCCESS;
@@ -57,8 +56,8 @@ unsigned sd_cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction 
 
 unsigned sd_cuOccupancyMaxPotentialBlockSizeWithFlags(int *grid_size, int *block_size,
                                                       CUfunction handle,
-                                                      CUoccupancyB2DSize dynamic_of,
-                                                      size_t dynamic, int limit, unsigned flags)
+                                                      CUoccupancyB2DSize dynamic_of, size_t dynamic,
+                                                      int limit, unsigned flags)
 {
     SD_FUNCTION(function, handle);
     if (!grid_size || !block_size || limit < 0 ||

@@ -7,8 +7,8 @@
 
 #include <time.h>
 
-#define NAP_SHORTEST 20000L   /* ns */
-#define NAP_LONGEST  1000000L /* ns */
+#define NAP_SHORTEST 20000L  /* ns */
+#define NAP_LONGEST 1000000L /* ns */
 
 static struct {
     pthread_mutex_t lock;

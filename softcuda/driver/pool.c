@@ -205,8 +205,7 @@ static unsigned run_free(sd_stream *stream, sd_work *work)
     return ACU_CUDA_SUCCESS;
 }
 
-static const sd_work_kind alloc_kind = {
-    .name = "allocation", .run = run_alloc, .always = true};
+static const sd_work_kind alloc_kind = {.name = "allocation", .run = run_alloc, .always = true};
 static const sd_work_kind free_kind = {.name = "free", .run = run_free, .always = true};
 
 static order_work *make_work(const sd_work_kind *kind, sd_device *device)
@@ -368,8 +367,8 @@ unsigned sd_cuMemFreeAsync(CUdeviceptr address, CUstream on)
     return result;
 }
 
-static unsigned alloc_async(sd_context *context, CUdeviceptr *address, size_t bytes,
-                            sd_pool *pool, CUstream on)
+static unsigned alloc_async(sd_context *context, CUdeviceptr *address, size_t bytes, sd_pool *pool,
+                            CUstream on)
 {
     sd_stream *stream;
     unsigned result = sd_stream_find(context, on, &stream);

@@ -19,13 +19,13 @@ typedef struct sd_pool {
     uint64_t used, used_high;
     uint64_t reserved, reserved_high;
     uint64_t busy;
-    uint64_t threshold;   /* unused bytes are kept up to here when somebody synchronizes */
-    uint64_t limit;       /* most bytes; 0: what the device has */
-    sd_block *pending;    /* frees that have not run */
+    uint64_t threshold; /* unused bytes are kept up to here when somebody synchronizes */
+    uint64_t limit;     /* most bytes; 0: what the device has */
+    sd_block *pending;  /* frees that have not run */
     unsigned char access[SD_MAX_DEVICES]; /* rights of the other devices */
-    int reuse[3];         /* the three attributes about reuse */
-    size_t blocks;        /* allocations, live or pending: the pool stays for them */
-    bool orphan;          /* only for its allocations */
+    int reuse[3];                         /* the three attributes about reuse */
+    size_t blocks; /* allocations, live or pending: the pool stays for them */
+    bool orphan;   /* only for its allocations */
 } sd_pool;
 
 void *sd_pool_handle(const sd_pool *pool);

@@ -11,10 +11,10 @@ static void leave(sd_pool **pool)
 }
 
 /* Declare `name`, the pool of `handle`. */
-#define SD_POOL(name, handle)                                                                      \
-    SD_ENTER();                                                                                    \
-    __attribute__((cleanup(leave))) sd_pool *name = sd_object_get(SD_KIND_POOL, handle);           \
-    if (!name)                                                                                     \
+#define SD_POOL(name, handle) \
+    SD_ENTER(); \
+    __attribute__((cleanup(leave))) sd_pool *name = sd_object_get(SD_KIND_POOL, handle); \
+    if (!name) \
     return ACU_CUDA_ERROR_INVALID_VALUE
 
 /* The device, with its memory and so its default pool. */

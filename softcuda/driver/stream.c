@@ -184,9 +184,8 @@ static bool order_by_legacy_rules(sd_stream *stream, sd_work **chain, sd_work *w
     for (sd_stream *s = context->streams; s && fine; s = s->context_next)
         if (s != stream && !(s->flags & ACU_CU_STREAM_NON_BLOCKING) && !sd_stream_idle(s) &&
             sd_object_try_hold(&s->object))
-            fine = wait_first(
-                chain, work,
-                (sd_mark){s, atomic_load_explicit(&s->issued, memory_order_acquire)});
+            fine = wait_first(chain, work,
+                              (sd_mark){s, atomic_load_explicit(&s->issued, memory_order_acquire)});
     pthread_mutex_unlock(&context->lock);
     return fine;
 }

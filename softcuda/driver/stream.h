@@ -50,14 +50,14 @@ struct sd_stream {
     unsigned flags;
     int priority; /* 0 to -5 */
     uint64_t id;
-    bool legacy;  /* the context's stream 0 */
+    bool legacy; /* the context's stream 0 */
 
     pthread_mutex_t lock; /* what follows */
     pthread_cond_t moved; /* broadcast when something was done and somebody sleeps */
     unsigned sleepers;
-    sd_work *head, *tail; /* the head stays in the list while it runs */
+    sd_work *head, *tail;          /* the head stays in the list while it runs */
     _Atomic uint64_t issued, done; /* written under the lock, read without */
-    bool scheduled; /* queued, running, or parked: holds a reference to the stream */
+    bool scheduled;                /* queued, running, or parked: holds a reference to the stream */
     sd_stream *parked; /* streams that wait for a place on this one, linked by parked_next */
 
     /* Owned by whoever has the stream's schedule. */

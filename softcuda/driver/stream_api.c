@@ -10,13 +10,13 @@ static void leave(sd_stream **stream)
 }
 
 /* Declare `context`, the current one, and `name`, the stream that `handle` means. */
-#define SD_STREAM(name, handle)                                                                    \
-    SD_CURRENT(context);                                                                           \
-    __attribute__((cleanup(leave))) sd_stream *name = NULL;                                        \
-    do {                                                                                           \
-        unsigned found_ = sd_stream_find(context, handle, &name);                                  \
-        if (found_)                                                                                \
-            return found_;                                                                         \
+#define SD_STREAM(name, handle) \
+    SD_CURRENT(context); \
+    __attribute__((cleanup(leave))) sd_stream *name = NULL; \
+    do { \
+        unsigned found_ = sd_stream_find(context, handle, &name); \
+        if (found_) \
+            return found_; \
     } while (0)
 
 unsigned sd_cuStreamCreateWithPriority(CUstream *handle, unsigned flags, int priority)
@@ -64,8 +64,8 @@ static bool blocking_streams_idle(sd_context *context)
 unsigned sd_cuStreamQuery(CUstream handle)
 {
     SD_STREAM(stream, handle);
-    bool idle = stream->legacy ? blocking_streams_idle(stream->object.context)
-                               : sd_stream_idle(stream);
+    bool idle =
+        stream->legacy ? blocking_streams_idle(stream->object.context) : sd_stream_idle(stream);
     unsigned fault = sd_context_state(stream->object.context);
     return fault ? fault : idle ? ACU_CUDA_SUCCESS : ACU_CUDA_ERROR_NOT_READY;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Entry points by name: exact, for programs that resolve symbols, or by version. */
+#include "driver/symbols.h"
 #include "driver/calls.h"
 #include "driver/context.h"
 #include "driver/softcuda.h"
-#include "driver/symbols.h"
 
 #include <string.h>
 
@@ -19,11 +19,11 @@ typedef struct symbol {
 } symbol;
 
 static const symbol symbols[] = {
-#define ACUDA(name, symbol, since, effect, kind, parameters, arguments)                            \
+#define ACUDA(name, symbol, since, effect, kind, parameters, arguments) \
     {#symbol, (function)sd_##symbol, since},
 #define MORE(symbol, since, parameters) {#symbol, (function)sd_##symbol, since},
-#define OTHER(symbol, implementation)   {#symbol, (function)sd_##implementation, 0},
-#define REST(symbol)                    {#symbol, (function)sd_not_supported, 0},
+#define OTHER(symbol, implementation) {#symbol, (function)sd_##implementation, 0},
+#define REST(symbol) {#symbol, (function)sd_not_supported, 0},
     SD_ACUDA_CALLS(ACUDA) SD_MORE_CALLS(MORE) SD_OTHER_NAMES(OTHER) SD_NOT_SUPPORTED(REST)
 #undef ACUDA
 #undef MORE

@@ -57,7 +57,7 @@ static bool wait_is_over(const sd_work *work)
     case ACU_CU_STREAM_WAIT_VALUE_AND:
         return (is & w->value) != 0;
     default: /* NOR */
-        return w->wide ? ~(is | w->value) != 0 : (uint32_t)~(is | w->value) != 0;
+        return w->wide ? ~(is | w->value) != 0 : (uint32_t) ~(is | w->value) != 0;
     }
 }
 
@@ -102,10 +102,9 @@ static unsigned write_value(CUstream on, CUdeviceptr address, uint64_t value, un
 {
     if (flags & ~(unsigned)ACU_CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER)
         return ACU_CUDA_ERROR_INVALID_VALUE;
-    return issue(on, (value_work){.work.kind = &write_kind,
-                                  .address = address,
-                                  .value = value,
-                                  .wide = wide});
+    return issue(
+        on,
+        (value_work){.work.kind = &write_kind, .address = address, .value = value, .wide = wide});
 }
 
 static unsigned wait_value(CUstream on, CUdeviceptr address, uint64_t value, unsigned flags,
@@ -136,14 +135,12 @@ unsigned sd_cuStreamWriteValue64_v2(CUstream on, CUdeviceptr address, uint64_t v
     return write_value(on, address, value, flags, true);
 }
 
-unsigned sd_cuStreamWaitValue32_v2(CUstream on, CUdeviceptr address, uint32_t value,
-                                   unsigned flags)
+unsigned sd_cuStreamWaitValue32_v2(CUstream on, CUdeviceptr address, uint32_t value, unsigned flags)
 {
     return wait_value(on, address, value, flags, false);
 }
 
-unsigned sd_cuStreamWaitValue64_v2(CUstream on, CUdeviceptr address, uint64_t value,
-                                   unsigned flags)
+unsigned sd_cuStreamWaitValue64_v2(CUstream on, CUdeviceptr address, uint64_t value, unsigned flags)
 {
     return wait_value(on, address, value, flags, true);
 }

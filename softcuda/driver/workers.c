@@ -11,9 +11,9 @@
 #include <stddef.h>
 #include <time.h>
 
-#define IDLE_SECONDS  5
-#define STACK_BYTES   ((size_t)1 << 20)
-#define SPINS         200
+#define IDLE_SECONDS 5
+#define STACK_BYTES ((size_t)1 << 20)
+#define SPINS 500
 
 bool sd_thread_start(void *(*run)(void *), void *argument)
 {

@@ -18,9 +18,9 @@ typedef struct sd_workers {
     pthread_cond_t wake;
     struct sd_stream *first[SD_PRIORITIES], *last[SD_PRIORITIES]; /* [5] before [0] */
     unsigned idle, threads;
-    unsigned spinning;        /* threads that look at `queued` for a moment before they sleep */
-    _Atomic unsigned queued;  /* changed with the lock, watched without */
-    unsigned limit; /* threads at most: how many streams can execute at one time */
+    unsigned spinning;       /* threads that look at `queued` for a moment before they sleep */
+    _Atomic unsigned queued; /* changed with the lock, watched without */
+    unsigned limit;          /* threads at most: how many streams can execute at one time */
 } sd_workers;
 
 bool sd_workers_init(sd_workers *workers, unsigned limit);

@@ -16,18 +16,18 @@
 #error "the stand-in libcuda.so.1 has no jump instruction for this processor yet"
 #endif
 
-#define EXPORT(symbol, implementation)                                                             \
-    __asm__(".text\n"                                                                              \
-            ".p2align 4\n"                                                                         \
-            ".globl " #symbol "\n"                                                                 \
-            ".type " #symbol ", %function\n" #symbol ":\n"                                         \
-            "    " JUMP #implementation "\n"                                                       \
+#define EXPORT(symbol, implementation) \
+    __asm__(".text\n" \
+            ".p2align 4\n" \
+            ".globl " #symbol "\n" \
+            ".type " #symbol ", %function\n" #symbol ":\n" \
+            "    " JUMP #implementation "\n" \
             ".size " #symbol ", . - " #symbol "\n");
 
 #define ACUDA(name, symbol, since, effect, kind, parameters, arguments) EXPORT(symbol, sd_##symbol)
-#define MORE(symbol, since, parameters)                                 EXPORT(symbol, sd_##symbol)
-#define OTHER(symbol, implementation)                                   EXPORT(symbol, sd_##implementation)
-#define REST(symbol)                                                    EXPORT(symbol, sd_not_supported)
+#define MORE(symbol, since, parameters) EXPORT(symbol, sd_##symbol)
+#define OTHER(symbol, implementation) EXPORT(symbol, sd_##implementation)
+#define REST(symbol) EXPORT(symbol, sd_not_supported)
 
 SD_ACUDA_CALLS(ACUDA)
 SD_MORE_CALLS(MORE)

@@ -244,10 +244,18 @@ static void rows_are_copied(void **state)
     OK(cu->MemAlloc(&at, sizeof to));
     OK(cu->MemsetD8(at, 0xee, sizeof to));
     acu_CUDA_MEMCPY2D copy = {
-        .srcXInBytes = 4,  .srcY = 2,       .srcMemoryType = ACU_CU_MEMORYTYPE_HOST,
-        .srcHost = from,   .srcPitch = 16,  .dstXInBytes = 10, .dstY = 1,
-        .dstDevice = at,   .dstPitch = 32,  .dstMemoryType = ACU_CU_MEMORYTYPE_DEVICE,
-        .WidthInBytes = 8, .Height = 3,
+        .srcXInBytes = 4,
+        .srcY = 2,
+        .srcMemoryType = ACU_CU_MEMORYTYPE_HOST,
+        .srcHost = from,
+        .srcPitch = 16,
+        .dstXInBytes = 10,
+        .dstY = 1,
+        .dstDevice = at,
+        .dstPitch = 32,
+        .dstMemoryType = ACU_CU_MEMORYTYPE_DEVICE,
+        .WidthInBytes = 8,
+        .Height = 3,
     };
     OK(cu->Memcpy2D(&copy));
     for (size_t y = 0; y < 3; y++)
@@ -280,10 +288,20 @@ static void boxes_are_copied(void **state)
     OK(cu->MemHostAlloc((void **)&back, sizeof box, 0));
     OK(cu->MemcpyHtoD(at, from, sizeof from));
     acu_CUDA_MEMCPY3D copy = {
-        .srcXInBytes = 2, .srcY = 1, .srcZ = 1, .srcMemoryType = ACU_CU_MEMORYTYPE_DEVICE,
-        .srcDevice = at,  .srcPitch = 8, .srcHeight = 4,
-        .dstMemoryType = ACU_CU_MEMORYTYPE_HOST, .dstHost = back, .dstPitch = 4, .dstHeight = 2,
-        .WidthInBytes = 4, .Height = 2, .Depth = 2,
+        .srcXInBytes = 2,
+        .srcY = 1,
+        .srcZ = 1,
+        .srcMemoryType = ACU_CU_MEMORYTYPE_DEVICE,
+        .srcDevice = at,
+        .srcPitch = 8,
+        .srcHeight = 4,
+        .dstMemoryType = ACU_CU_MEMORYTYPE_HOST,
+        .dstHost = back,
+        .dstPitch = 4,
+        .dstHeight = 2,
+        .WidthInBytes = 4,
+        .Height = 2,
+        .Depth = 2,
     };
     OK(cu->Memcpy3DAsync(&copy, stream));
     OK(cu->StreamSynchronize(stream));

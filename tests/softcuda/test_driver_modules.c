@@ -114,8 +114,8 @@ static void parameters_are_copied_at_the_call(void **state)
         unsigned value;
     } packed = {at + 4, 2};
     size_t bytes = 12;
-    void *extra[] = {ACU_CU_LAUNCH_PARAM_BUFFER_POINTER, &packed,
-                     ACU_CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, ACU_CU_LAUNCH_PARAM_END};
+    void *extra[] = {ACU_CU_LAUNCH_PARAM_BUFFER_POINTER, &packed, ACU_CU_LAUNCH_PARAM_BUFFER_SIZE,
+                     &bytes, ACU_CU_LAUNCH_PARAM_END};
     OK(cu->LaunchKernel(store, 1, 1, 1, 1, 1, 1, 0, stream, NULL, extra));
     to = 0;
     value = 99;
@@ -146,8 +146,7 @@ static void wrong_launches_are_refused(void **state)
     IS(cu->LaunchKernel(store, 1, 1, 1, 1025, 1, 1, 0, NULL, params, NULL), ERROR_INVALID_VALUE);
     IS(cu->LaunchKernel(store, 1, 1, 1, 64, 32, 1, 0, NULL, params, NULL), ERROR_INVALID_VALUE);
     IS(cu->LaunchKernel(store, 1, 1, 1, 1, 1, 65, 0, NULL, params, NULL), ERROR_INVALID_VALUE);
-    IS(cu->LaunchKernel(store, 1, 1, 1, 1, 1, 1, 1 << 20, NULL, params, NULL),
-       ERROR_INVALID_VALUE);
+    IS(cu->LaunchKernel(store, 1, 1, 1, 1, 1, 1, 1 << 20, NULL, params, NULL), ERROR_INVALID_VALUE);
     assert_int_not_equal(cu->LaunchKernel(bounded, 1, 1, 1, 128, 1, 1, 0, NULL, params, NULL), 0);
     if (SOFTWARE)
         IS(cu->LaunchKernel(store, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL), ERROR_INVALID_VALUE);
@@ -166,8 +165,7 @@ static void shared_memory_has_to_be_asked_for(void **state)
     CUdeviceptr at = 0;
     void *params[] = {&at};
     int most = 0;
-    OK(cu->DeviceGetAttribute(&most, ACU_CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,
-                              0));
+    OK(cu->DeviceGetAttribute(&most, ACU_CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 0));
     OK(cu->LaunchKernel(f, 1, 1, 1, 1, 1, 1, 48 << 10, NULL, params, NULL));
     IS(cu->LaunchKernel(f, 1, 1, 1, 1, 1, 1, (unsigned)most, NULL, params, NULL),
        ERROR_INVALID_VALUE);
@@ -213,8 +211,13 @@ static void launches_take_attributes(void **state)
     void *params[] = {&at, &value};
     acu_CUlaunchAttribute attribute = {.id = ACU_CU_LAUNCH_ATTRIBUTE_COOPERATIVE};
     attribute.value.cooperative = 1;
-    acu_CUlaunchConfig config = {.gridDimX = 1, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 1,
-                                 .blockDimY = 1, .blockDimZ = 1, .attrs = &attribute,
+    acu_CUlaunchConfig config = {.gridDimX = 1,
+                                 .gridDimY = 1,
+                                 .gridDimZ = 1,
+                                 .blockDimX = 1,
+                                 .blockDimY = 1,
+                                 .blockDimZ = 1,
+                                 .attrs = &attribute,
                                  .numAttrs = 1};
     CUfunction store = test_kernel(cu, module, "store");
     OK(cu->LaunchKernelEx(&config, store, params, NULL));

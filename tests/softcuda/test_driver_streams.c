@@ -233,8 +233,8 @@ static void threads_have_streams_of_their_own(void **state)
     const acu_driver_table *cu = open_driver();
     pthread_t threads[4];
     for (int i = 0; i < 4; i++)
-        assert_int_equal(
-            pthread_create(&threads[i], NULL, on_own_stream, (void *)(uintptr_t)cu), 0);
+        assert_int_equal(pthread_create(&threads[i], NULL, on_own_stream, (void *)(uintptr_t)cu),
+                         0);
     for (int i = 0; i < 4; i++)
         pthread_join(threads[i], NULL);
     close_driver(cu);
