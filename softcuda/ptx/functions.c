@@ -26,7 +26,7 @@ bool ptx_parse_linkage(ptx_parser *p, ptx_linkage *linkage)
     return false;
 }
 
-/* ---- parameters ------------------------------------------------------------------------------- */
+/* ---- parameters ----------------------------------------------------------------------------- */
 
 static const ptx_var *const *parse_params(ptx_parser *p, bool of_kernel, uint32_t *count)
 {
@@ -58,7 +58,7 @@ static void place_params(ptx_parser *p, ptx_function *out)
                  (unsigned long long)out->param_block, PARAM_BLOCK_MAX);
 }
 
-/* ---- directives between parameters and body --------------------------------------------------- */
+/* ---- directives between parameters and body ------------------------------------------------- */
 
 /* x {, y {, z}}; sizes that are left out are 1. */
 static void parse_sizes(ptx_parser *p, uint32_t sizes[3])
@@ -104,7 +104,7 @@ static bool parse_directive(ptx_parser *p, ptx_function *out)
     return true;
 }
 
-/* ---- declarations and definitions ------------------------------------------------------------- */
+/* ---- declarations and definitions ----------------------------------------------------------- */
 
 static void check_same(ptx_parser *p, const ptx_function *old, const ptx_function *now)
 {

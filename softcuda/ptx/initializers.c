@@ -37,7 +37,7 @@ static void store(unsigned char *place, uint64_t bits, unsigned bytes)
         place[i] = (unsigned char)(i < 8 ? bits >> (8 * i) : 0);
 }
 
-/* ---- addresses -------------------------------------------------------------------------------- */
+/* ---- addresses ------------------------------------------------------------------------------ */
 
 /* A symbol, its offset, and generic() around either. */
 static void parse_address(initializer *in, ptx_reloc *reloc)
@@ -89,7 +89,7 @@ static void add_reloc(initializer *in, ptx_reloc reloc)
     *(ptx_reloc *)ptx_push(in->p, &in->relocs, sizeof reloc) = reloc;
 }
 
-/* ---- elements and braces ---------------------------------------------------------------------- */
+/* ---- elements and braces -------------------------------------------------------------------- */
 
 static void parse_element(initializer *in)
 {
@@ -226,7 +226,7 @@ void ptx_parse_initializer(ptx_parser *p, ptx_var *var, uint64_t *dims, unsigned
     finish(&in, dims, dim_count);
 }
 
-/* ---- bits of constants ------------------------------------------------------------------------ */
+/* ---- bits of constants ---------------------------------------------------------------------- */
 
 /* Rounds to a 16-bit float with `fraction` fraction bits, to nearest even. In integers: neither the
    rounding mode of the thread nor libm is involved. */

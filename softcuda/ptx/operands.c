@@ -9,7 +9,7 @@ static ptx_operand operand_of(ptx_operand_kind kind)
     return (ptx_operand){.kind = kind, .reg = PTX_NO_INDEX, .target = PTX_NO_INDEX};
 }
 
-/* ---- lists ------------------------------------------------------------------------------------ */
+/* ---- lists ---------------------------------------------------------------------------------- */
 
 static void push(ptx_parser *p, ptx_operand operand)
 {
@@ -29,7 +29,7 @@ const ptx_operand *ptx_take_scratch(ptx_parser *p, size_t mark, uint32_t *count)
     return list;
 }
 
-/* ---- names ------------------------------------------------------------------------------------ */
+/* ---- names ---------------------------------------------------------------------------------- */
 
 /* %envreg3, %pm0, %pm0_64: names with a number. */
 static bool parse_numbered_special(const char *text, size_t length, ptx_operand *operand)
@@ -181,7 +181,7 @@ static ptx_operand parse_word(ptx_parser *p)
     return operand;
 }
 
-/* ---- kinds of operands ------------------------------------------------------------------------ */
+/* ---- kinds of operands ---------------------------------------------------------------------- */
 
 /* "-" right before a register, as video instructions have it. */
 static bool at_negated_register(const ptx_parser *p)

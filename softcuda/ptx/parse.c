@@ -9,7 +9,7 @@
 
 enum { INVALID_PTX = 218, UNSUPPORTED_VERSION = 222, OUT_OF_MEMORY = 2 };
 
-/* ---- errors ----------------------------------------------------------------------------------- */
+/* ---- errors --------------------------------------------------------------------------------- */
 
 static void fail_va(ptx_parser *p, unsigned code, uint32_t line, const char *format, va_list args)
 {
@@ -45,7 +45,7 @@ _Noreturn void ptx_fail(ptx_parser *p, uint32_t line, const char *format, ...)
     longjmp(p->fail, 1);
 }
 
-/* ---- memory ----------------------------------------------------------------------------------- */
+/* ---- memory --------------------------------------------------------------------------------- */
 
 static void *must(ptx_parser *p, void *memory)
 {
@@ -115,7 +115,7 @@ const char *ptx_intern(ptx_parser *p, const char *text, size_t length)
     return copy;
 }
 
-/* ---- module level ----------------------------------------------------------------------------- */
+/* ---- module level --------------------------------------------------------------------------- */
 
 static void parse_version(ptx_parser *p)
 {
@@ -279,7 +279,7 @@ static void parse_module(ptx_parser *p)
         ptx_fail(p, 0, "the text has no .target");
 }
 
-/* ---- finish ----------------------------------------------------------------------------------- */
+/* ---- finish --------------------------------------------------------------------------------- */
 
 /* Files may be named after they are used, so source positions get their files last. */
 static void resolve_files(ptx_parser *p)
@@ -357,7 +357,7 @@ void ptx_free(ptx_module *module)
     free(store);
 }
 
-/* ---- questions -------------------------------------------------------------------------------- */
+/* ---- questions ------------------------------------------------------------------------------ */
 
 const ptx_function *ptx_find_function(const ptx_module *module, const char *name)
 {

@@ -22,7 +22,7 @@
 /* "No register" and "no label" wherever an index is expected. */
 #define PTX_NO_INDEX UINT32_MAX
 
-/* ---- words ------------------------------------------------------------------------------------ */
+/* ---- words ---------------------------------------------------------------------------------- */
 
 typedef enum ptx_type {
     PTX_TYPE_NONE,
@@ -78,7 +78,7 @@ const char *ptx_mod_name(ptx_mod mod);       /* "wide" */
 const char *ptx_special_name(ptx_special special);
 ptx_type ptx_special_type(ptx_special special); /* what reading it gives */
 
-/* ---- variables -------------------------------------------------------------------------------- */
+/* ---- variables ------------------------------------------------------------------------------ */
 
 struct ptx_function;
 
@@ -138,7 +138,7 @@ typedef struct ptx_var {
     uint32_t pointer_align;  /* 0: not told */
 } ptx_var;
 
-/* ---- instructions ----------------------------------------------------------------------------- */
+/* ---- instructions --------------------------------------------------------------------------- */
 
 typedef enum ptx_operand_kind {
     PTX_OPERAND_SINK,     /* _ */
@@ -226,7 +226,7 @@ typedef struct ptx_loc {
     uint32_t line, column;
 } ptx_loc;
 
-/* ---- functions -------------------------------------------------------------------------------- */
+/* ---- functions ------------------------------------------------------------------------------ */
 
 typedef struct ptx_label {
     const char *name;
@@ -292,7 +292,7 @@ typedef struct ptx_function {
 /* Writes "%r12" (cut to size) and returns buffer. */
 char *ptx_reg_name(const ptx_function *function, uint32_t reg, char *buffer, size_t size);
 
-/* ---- modules ---------------------------------------------------------------------------------- */
+/* ---- modules -------------------------------------------------------------------------------- */
 
 typedef struct ptx_module {
     unsigned version;      /* 75 for .version 7.5 */

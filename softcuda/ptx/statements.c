@@ -6,7 +6,7 @@
 
 enum { OPCODE_MAX = 256 };
 
-/* ---- source positions ------------------------------------------------------------------------- */
+/* ---- source positions ----------------------------------------------------------------------- */
 
 void ptx_parse_file(ptx_parser *p)
 {
@@ -62,7 +62,7 @@ void ptx_skip_pragma(ptx_parser *p)
     ptx_expect(p, ';', ".pragma");
 }
 
-/* ---- lists of targets ------------------------------------------------------------------------- */
+/* ---- lists of targets ----------------------------------------------------------------------- */
 
 static void parse_branch_targets(ptx_parser *p, ptx_targets *targets)
 {
@@ -118,7 +118,7 @@ static bool parse_targets(ptx_parser *p, const char *name, uint32_t line)
     return true;
 }
 
-/* ---- instructions ----------------------------------------------------------------------------- */
+/* ---- instructions --------------------------------------------------------------------------- */
 
 /* The opcode; blanks between its parts are allowed, though nobody writes them. */
 static const ptx_inst *parse_opcode(ptx_parser *p)
@@ -206,7 +206,7 @@ void ptx_parse_instruction(ptx_parser *p)
     *(ptx_inst *)ptx_push(p, &p->body->insts, sizeof inst) = inst;
 }
 
-/* ---- bodies ----------------------------------------------------------------------------------- */
+/* ---- bodies --------------------------------------------------------------------------------- */
 
 static void parse_body_directive(ptx_parser *p)
 {

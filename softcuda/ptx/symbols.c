@@ -7,7 +7,7 @@
 /* Far more than compilers make; keeps a hostile text from asking for gigabytes. */
 enum { REGS_MAX = 1 << 20, SCOPE_DEPTH_MAX = 256 };
 
-/* ---- scopes ----------------------------------------------------------------------------------- */
+/* ---- scopes --------------------------------------------------------------------------------- */
 
 static ptx_scope *scope_at(const ptx_body *body, uint32_t index)
 {
@@ -38,7 +38,7 @@ void ptx_scope_leave(ptx_parser *p)
     body->depth--;
 }
 
-/* ---- symbols ---------------------------------------------------------------------------------- */
+/* ---- symbols -------------------------------------------------------------------------------- */
 
 static ptx_symbol *declare_local(ptx_parser *p, ptx_symbol_kind kind, const char *name,
                                  uint32_t line)
@@ -94,7 +94,7 @@ ptx_symbol *ptx_lookup(const ptx_parser *p, const char *name, size_t length)
     return ptx_lookup_module(p->store, name, length);
 }
 
-/* ---- registers -------------------------------------------------------------------------------- */
+/* ---- registers ------------------------------------------------------------------------------ */
 
 /* The range element that `name` spells, if any: digits at the end are the number, without leading
    zeros. Several splits can fit ("%r12" of %r<20> and of %r1<5>); the innermost scope wins. */
@@ -212,7 +212,7 @@ void ptx_parse_reg(ptx_parser *p)
     ptx_expect(p, ';', "register declarations");
 }
 
-/* ---- labels ----------------------------------------------------------------------------------- */
+/* ---- labels --------------------------------------------------------------------------------- */
 
 void ptx_label_define(ptx_parser *p, const char *name, uint32_t line)
 {

@@ -188,7 +188,7 @@ void ptx_place(ptx_parser *p, ptx_var *var, uint64_t *end, uint32_t *align)
         *align = var->align;
 }
 
-/* ---- module and body variables ---------------------------------------------------------------- */
+/* ---- module and body variables -------------------------------------------------------------- */
 
 /* Where a name may be declared again: one declaration of the two is .extern. Returns the variable
    that goes on, with the contents of the defining one. */
@@ -283,7 +283,7 @@ void ptx_parse_variables(ptx_parser *p, ptx_linkage linkage)
     ptx_expect(p, ';', "variables");
 }
 
-/* ---- parameters ------------------------------------------------------------------------------- */
+/* ---- parameters ----------------------------------------------------------------------------- */
 
 ptx_var *ptx_parse_param(ptx_parser *p, bool of_kernel)
 {

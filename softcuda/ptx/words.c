@@ -103,7 +103,7 @@ bool ptx_inst_has(const ptx_inst *inst, ptx_mod mod)
     return false;
 }
 
-/* ---- finding a word --------------------------------------------------------------------------- */
+/* ---- finding a word ------------------------------------------------------------------------- */
 
 static ptx_word *word_slot(ptx_words *words, const char *text)
 {

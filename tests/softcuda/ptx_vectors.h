@@ -33,7 +33,7 @@
 
 #include <acuda/driver.h>
 
-/* ---- the device ------------------------------------------------------------------------------- */
+/* ---- the device ----------------------------------------------------------------------------- */
 
 static struct {
     const acu_driver_table *cu;
@@ -114,7 +114,7 @@ static inline void vec_launch(CUmodule module, const char *name, const unsigned 
     vec_must(vec.cu->CtxSynchronize(), name);
 }
 
-/* ---- kernels with one in and one out buffer --------------------------------------------------- */
+/* ---- kernels with one in and one out buffer ------------------------------------------------- */
 
 #define VEC_HEADER ".version 7.0\n.target sm_75\n.address_size 64\n"
 #define VEC_HEADER_80 ".version 7.0\n.target sm_80\n.address_size 64\n"
@@ -154,7 +154,7 @@ static inline void vec_run(const char *ptx, const void *in, size_t in_bytes, voi
                  (unsigned[3]){threads, 1, 1}, 0);
 }
 
-/* ---- cases ------------------------------------------------------------------------------------ */
+/* ---- cases ---------------------------------------------------------------------------------- */
 
 typedef struct vec_case {
     const char *name, *body;

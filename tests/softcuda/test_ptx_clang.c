@@ -26,7 +26,7 @@ static void launch(const char *kernel, unsigned threads, unsigned shared, void *
                params);
 }
 
-/* ---- front end -------------------------------------------------------------------------------- */
+/* ---- front end ------------------------------------------------------------------------------ */
 
 static void test_no_word_is_unknown(void **state)
 {
@@ -73,7 +73,7 @@ static void test_shapes(void **state)
     ptx_free(m);
 }
 
-/* ---- runs ------------------------------------------------------------------------------------- */
+/* ---- runs ----------------------------------------------------------------------------------- */
 
 static int fibonacci(int n)
 {

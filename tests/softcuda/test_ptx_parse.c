@@ -48,7 +48,7 @@ static const ptx_inst *inst_at(const ptx_function *fn, uint32_t index)
     return &fn->insts[index];
 }
 
-/* ---- module ----------------------------------------------------------------------------------- */
+/* ---- module --------------------------------------------------------------------------------- */
 
 static void test_module_header(void **state)
 {
@@ -93,7 +93,7 @@ static void test_debug_information_is_skipped(void **state)
     ptx_free(m);
 }
 
-/* ---- variables -------------------------------------------------------------------------------- */
+/* ---- variables ------------------------------------------------------------------------------ */
 
 static void assert_image(const ptx_var *var, const void *bytes, size_t length)
 {
@@ -203,7 +203,7 @@ static void test_linkage_and_attributes(void **state)
     ptx_free(m);
 }
 
-/* ---- functions -------------------------------------------------------------------------------- */
+/* ---- functions ------------------------------------------------------------------------------ */
 
 static void test_kernel_parameters(void **state)
 {
@@ -279,7 +279,7 @@ static void test_alias_has_the_body_of_its_target(void **state)
     ptx_free(m);
 }
 
-/* ---- registers and scopes --------------------------------------------------------------------- */
+/* ---- registers and scopes ------------------------------------------------------------------- */
 
 static void test_registers_are_dense(void **state)
 {
@@ -354,7 +354,7 @@ static void test_body_always_ends_in_a_jump(void **state)
     ptx_free(m);
 }
 
-/* ---- instructions ----------------------------------------------------------------------------- */
+/* ---- instructions --------------------------------------------------------------------------- */
 
 #define REGS \
     ".reg .pred %p<4>; .reg .b16 %rs<4>; .reg .b32 %r<8>; .reg .b64 %rd<8>; .reg .f32 %f<8>;\n"
@@ -487,7 +487,7 @@ static void test_calls(void **state)
     ptx_free(m);
 }
 
-/* ---- layout ----------------------------------------------------------------------------------- */
+/* ---- layout --------------------------------------------------------------------------------- */
 
 static void test_shared_memory_is_packed_by_kernel(void **state)
 {
@@ -542,7 +542,7 @@ static void test_local_frame(void **state)
     ptx_free(m);
 }
 
-/* ---- constants -------------------------------------------------------------------------------- */
+/* ---- constants ------------------------------------------------------------------------------ */
 
 static void test_constant_bits(void **state)
 {
@@ -580,7 +580,7 @@ static void test_constant_bits(void **state)
     assert_int_equal(ptx_constant_bits(&minus_one, PTX_F32), 0xBF800000);
 }
 
-/* ---- words ------------------------------------------------------------------------------------ */
+/* ---- words ---------------------------------------------------------------------------------- */
 
 static void test_words(void **state)
 {
@@ -597,7 +597,7 @@ static void test_words(void **state)
     assert_string_equal(ptx_space_name(PTX_SPACE_SHARED), "shared");
 }
 
-/* ---- errors ----------------------------------------------------------------------------------- */
+/* ---- errors --------------------------------------------------------------------------------- */
 
 /* Body statements stand on line 5. */
 #define BODY(body) KERNEL(REGS_ONE_LINE body)
@@ -696,7 +696,7 @@ static void test_errors_name_line_and_cause(void **state)
     }
 }
 
-/* ---- broken texts ----------------------------------------------------------------------------- */
+/* ---- broken texts --------------------------------------------------------------------------- */
 
 static const char rich[] =
     "// a text with a bit of everything\n" HEADER
@@ -796,7 +796,7 @@ static void test_every_prefix_is_survived(void **state)
     }
 }
 
-/* ---- size ------------------------------------------------------------------------------------- */
+/* ---- size ----------------------------------------------------------------------------------- */
 
 /* Tens of thousands of names: an accidental list where a table belongs would take minutes. */
 static void test_many_names(void **state)

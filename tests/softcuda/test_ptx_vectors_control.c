@@ -3,7 +3,7 @@
    shape of grids. */
 #include "softcuda/ptx_vectors.h"
 
-/* ---- divergence ------------------------------------------------------------------------------- */
+/* ---- divergence ----------------------------------------------------------------------------- */
 
 static void test_nested_branches(void **state)
 {
@@ -137,7 +137,7 @@ static void test_lock_within_a_warp(void **state)
     assert_int_equal(out, 96 * 95 / 2);
 }
 
-/* ---- calls ------------------------------------------------------------------------------------ */
+/* ---- calls ---------------------------------------------------------------------------------- */
 
 static void test_call_with_parameters(void **state)
 {
@@ -261,7 +261,7 @@ static void test_pointer_to_local(void **state)
         assert_int_equal(out[i], i * 1000 + i + 3);
 }
 
-/* ---- grids ------------------------------------------------------------------------------------ */
+/* ---- grids ---------------------------------------------------------------------------------- */
 
 /* Every thread of a three-dimensional grid says who it is, once. */
 static void test_three_dimensions(void **state)

@@ -64,7 +64,7 @@ static const uint64_t halves[] = {
     0x3C00, 0x57F8, 0x5BF8, 0x7BFF, 0xFBFF, 0x7C00, 0xFC00, 0x7E00, 0x4248,
 };
 
-/* ---- types ------------------------------------------------------------------------------------ */
+/* ---- types ---------------------------------------------------------------------------------- */
 
 typedef struct integer_type {
     const char *name;
@@ -145,7 +145,7 @@ static void check(const char *body, char kind, uint64_t (*expect)(uint64_t, uint
     now.wrong += vec_wrong(&it, 1, values, count);
 }
 
-/* ---- integers to integers --------------------------------------------------------------------- */
+/* ---- integers to integers ------------------------------------------------------------------- */
 
 static uint64_t expect_integer(uint64_t a, uint64_t b, uint64_t c)
 {
@@ -176,7 +176,7 @@ static void test_integer_to_integer(void **state)
     assert_int_equal(now.wrong, 0);
 }
 
-/* ---- integers to floats ----------------------------------------------------------------------- */
+/* ---- integers to floats --------------------------------------------------------------------- */
 
 /* `number` rounded to `precision` bits, exactly. */
 static double round_integer(s128 number, int mode, int precision)
@@ -251,7 +251,7 @@ static void test_integer_to_float(void **state)
     assert_int_equal(now.wrong, 0);
 }
 
-/* ---- floats to integers ----------------------------------------------------------------------- */
+/* ---- floats to integers --------------------------------------------------------------------- */
 
 static uint64_t from_real(double x, bool is_f64)
 {
@@ -325,7 +325,7 @@ static void test_float_to_integer(void **state)
     assert_int_equal(now.wrong, 0);
 }
 
-/* ---- floats to floats ------------------------------------------------------------------------- */
+/* ---- floats to floats ----------------------------------------------------------------------- */
 
 static uint64_t expect_f32_of_f64(uint64_t a, uint64_t b, uint64_t c)
 {
@@ -446,7 +446,7 @@ static void test_saturated_float(void **state)
     assert_int_equal(now.wrong, 0);
 }
 
-/* ---- pairs and bfloat16 ----------------------------------------------------------------------- */
+/* ---- pairs and bfloat16 --------------------------------------------------------------------- */
 
 static uint64_t expect_bf16(uint64_t a, uint64_t b, uint64_t c)
 {

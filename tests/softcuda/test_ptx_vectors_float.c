@@ -32,7 +32,7 @@ static const uint64_t values16[] = {
     0x04010401, 0x3F804000, 0x7F7F3F81, 0x00800080, 0x3F803F80, 0x7F800001, 0xC2484248, 0x5BFF1400,
 };
 
-/* ---- the same in C ---------------------------------------------------------------------------- */
+/* ---- the same in C -------------------------------------------------------------------------- */
 
 /* PTX's minimum: a number beats a NaN, and -0 is less than +0. */
 static double minimum(double a, double b)
@@ -113,7 +113,7 @@ static bool small_is_nan(uint64_t bits, int fraction)
     return isnan(small_of(bits & 0xFFFF, fraction));
 }
 
-/* ---- cases ------------------------------------------------------------------------------------ */
+/* ---- cases ---------------------------------------------------------------------------------- */
 
 /*
  * X(name, kind, target, PTX, inputs with a stated result, result). f, g, h: f32 inputs; d, e, k:
@@ -287,7 +287,7 @@ GROUP(test_comparisons_f32, COMPARISONS32, values32)
 GROUP(test_comparisons_f64, COMPARISONS64, values64)
 GROUP(test_halves, HALVES, values16)
 
-/* ---- approximate instructions ----------------------------------------------------------------- */
+/* ---- approximate instructions --------------------------------------------------------------- */
 
 typedef struct approximate {
     const char *body;

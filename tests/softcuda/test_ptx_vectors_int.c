@@ -42,7 +42,7 @@ static const uint64_t values[] = {
     0xFFFFFFFFFFFFFFFF,
 };
 
-/* ---- the same in C ---------------------------------------------------------------------------- */
+/* ---- the same in C -------------------------------------------------------------------------- */
 
 static uint32_t shl32(uint32_t x, uint32_t by)
 {
@@ -215,7 +215,7 @@ static uint32_t saturate_s32(int64_t x)
     return (uint32_t)(x > INT32_MAX ? INT32_MAX : x < INT32_MIN ? INT32_MIN : x);
 }
 
-/* ---- cases ------------------------------------------------------------------------------------ */
+/* ---- cases ---------------------------------------------------------------------------------- */
 
 /*
  * X(name, kind, PTX, inputs with a stated result, result). a, b, c: 64 bits; x, y, z: 32; h, i, j:
@@ -483,7 +483,7 @@ GROUP(test_bits, BITS)
 GROUP(test_selection, SELECTION)
 GROUP(test_moves, MOVES)
 
-/* ---- all tables of lop3, in one kernel -------------------------------------------------------- */
+/* ---- all tables of lop3, in one kernel ------------------------------------------------------ */
 
 static uint64_t expect_all_lop3(uint64_t a, uint64_t b, uint64_t c)
 {

@@ -3,7 +3,7 @@
 #include "softcuda/ptx_vectors.h"
 #include "softcuda/vector_floats.h"
 
-/* ---- loads and stores ------------------------------------------------------------------------- */
+/* ---- loads and stores ----------------------------------------------------------------------- */
 
 /* Every width and sign, into a register wider than the value. */
 static void test_widths(void **state)
@@ -218,7 +218,7 @@ static void test_shared_memory(void **state)
         assert_int_equal(out[i], (i / 64 * 64 + (63 - i % 64)) * 4);
 }
 
-/* ---- atomics ---------------------------------------------------------------------------------- */
+/* ---- atomics -------------------------------------------------------------------------------- */
 
 enum { THREADS = 96, BLOCKS = 3 };
 

@@ -3,7 +3,7 @@
    warp, barriers. */
 #include "softcuda/ptx_vectors.h"
 
-/* ---- shuffles --------------------------------------------------------------------------------- */
+/* ---- shuffles ------------------------------------------------------------------------------- */
 
 enum { UP, DOWN, BFLY, IDX };
 static const char *const shuffle_names[] = {"up", "down", "bfly", "idx"};
@@ -110,7 +110,7 @@ static void test_butterfly_sum(void **state)
         assert_int_equal(out[i], 496 + i / 32 * 1024);
 }
 
-/* ---- votes, matches, reductions --------------------------------------------------------------- */
+/* ---- votes, matches, reductions ------------------------------------------------------------- */
 
 static void test_votes(void **state)
 {
@@ -238,7 +238,7 @@ static void test_partial_warp(void **state)
     }
 }
 
-/* ---- barriers --------------------------------------------------------------------------------- */
+/* ---- barriers ------------------------------------------------------------------------------- */
 
 /* A running sum through shared memory: wrong as soon as one of many barriers is passed early. */
 static void test_many_barriers(void **state)

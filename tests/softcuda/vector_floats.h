@@ -38,7 +38,7 @@ static inline uint64_t bits_of_f64(double value)
     return bits;
 }
 
-/* ---- PTX's modifiers -------------------------------------------------------------------------- */
+/* ---- PTX's modifiers ------------------------------------------------------------------------ */
 
 static inline float ftz(float x)
 {
@@ -50,7 +50,7 @@ static inline float sat(float x)
     return isnan(x) || x <= 0 ? 0 : x >= 1 ? 1 : x;
 }
 
-/* ---- arithmetic in a rounding mode ------------------------------------------------------------ */
+/* ---- arithmetic in a rounding mode ---------------------------------------------------------- */
 
 typedef enum vec_operation { ADD, SUB, MUL, DIV, SQRT, FMA } vec_operation;
 
@@ -131,7 +131,7 @@ static inline float to_f32_in(int mode, double x)
     return r;
 }
 
-/* ---- 16-bit floats ---------------------------------------------------------------------------- */
+/* ---- 16-bit floats -------------------------------------------------------------------------- */
 
 /* A format of `fraction` fraction bits: 10 is f16, 7 is bf16. */
 enum { F16 = 10, BF16 = 7 };
