@@ -6,7 +6,8 @@
  *     const acu_driver_table *cu;
  *     if (acu_driver_open(NULL, &cu) == ACU_OK) {
  *         int bytes;
- *         unsigned result = cu->DeviceGetAttribute(&bytes, ACU_CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, 0);
+ *         unsigned result =
+ *             cu->DeviceGetAttribute(&bytes, ACU_CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, 0);
  *         ...
  *     }
  *

@@ -12,7 +12,7 @@ typedef struct acui_chosen {
     char failure[1024]; /* before a choice: what stood in the way of the last open; "" before one */
 } acui_chosen;
 
-/* Call `look` with the state while no open is under way; `done` tells whether a driver is chosen. */
+/* Call `look` with the state while no open is under way; `done`: a driver is chosen. */
 void acui_chosen_look(void (*look)(const acui_chosen *chosen, bool done, void *user), void *user);
 
 /* Detail on the last fault from the chosen driver; "" where it gives none. */
