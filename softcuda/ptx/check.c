@@ -174,7 +174,7 @@ static void check_count(ptx_parser *p, const ptx_inst *inst, const char *shape)
 void ptx_check_instruction(ptx_parser *p, const ptx_inst *inst)
 {
     const char *shape = shapes[inst->op];
-    if (!shape)
+    if (!shape || ptx_inst_has(inst, PTX_MOD_BULK)) /* st.bulk has another shape */
         return;
     check_count(p, inst, shape);
     const unsigned needed = types_needed(shape);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A hash table from short byte strings to pointers. Keys are copied nowhere: they must outlive it. */
+/* A hash table from short byte strings to pointers. Keys are not copied: they must outlive it. */
 #ifndef SOFTCUDA_PTX_TABLE_H
 #define SOFTCUDA_PTX_TABLE_H
 

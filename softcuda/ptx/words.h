@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* From a spelling to what it can mean: "add" is an opcode and a modifier, "b1" a type and one too. */
+/* From a spelling to what it can mean: "add" is an opcode and a modifier, "b1" a type and one. */
 #ifndef SOFTCUDA_PTX_WORDS_H
 #define SOFTCUDA_PTX_WORDS_H
 
