@@ -106,18 +106,16 @@ static void add(acui_accesses *accesses, acui_point *point, uint64_t begin, uint
 /*
  * Cut [begin, end), which is overwritten, out of entry i. An entry in two pieces needs one more
  * entry; without memory for it the entry stays whole, which orders more than is needed and may pass
- * on a failure that was overwritten, but loses none. Returns false if entry i is gone.
+ * on a failure that was overwritten, but loses none.
  */
-static bool cut(acui_accesses *accesses, size_t i, uint64_t begin, uint64_t end)
+static void cut(acui_accesses *accesses, size_t i, uint64_t begin, uint64_t end)
 {
     acui_access *old = &accesses->list[i];
     if (begin <= old->begin && old->end <= end) {
         remove_entry(accesses, i);
-        return false;
-    }
-    if (old->begin < begin && end < old->end) {
+    } else if (old->begin < begin && end < old->end) {
         if (!grow(accesses, accesses->count + 1 + accesses->reserved))
-            return true;
+            return;
         old = &accesses->list[i]; /* the list may have moved */
         add(accesses, old->point, end, old->end, old->write);
         old->end = begin;
@@ -126,7 +124,6 @@ static bool cut(acui_accesses *accesses, size_t i, uint64_t begin, uint64_t end)
     } else {
         old->begin = end;
     }
-    return true;
 }
 
 /* Whether the new access is in the list already, by an earlier one of the same point. */

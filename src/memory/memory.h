@@ -22,9 +22,10 @@ struct acu_buffer {
     size_t bytes;
     _Atomic(CUdeviceptr) address; /* 0: not allocated yet; for host memory the device's view of it */
     void *host;                   /* pinned and wrapped host memory */
-    acu_stream *stream; /* allocated on, retained: freed in its order; NULL: allocated by cuMemAlloc */
-    acu_user user;      /* of wrapped memory */
-    bool registered;    /* cuMemHostRegister was done here */
+    acu_stream *stream; /* from the device's pool: freed in the order of this one, retained */
+    struct acui_block *block; /* pinned memory, or device memory without a pool: reused */
+    struct acui_pages *pages; /* wrapped host memory: page-locked here, counted */
+    acu_user user;            /* of wrapped memory */
     _Atomic(uint32_t) tensors; /* tensors over it: 1 is needed for sole ownership */
     _Atomic(uint32_t) lent;    /* of these, lent to callbacks of ops in flight: not counted there */
     acui_accesses accesses;    /* who reads and writes it; the order lock */
@@ -43,7 +44,9 @@ struct acu_tensor {
 /* A buffer whose memory is allocated later, by acui_buffer_allocate. */
 acu_status acui_buffer_planned(acu_device *device, size_t bytes, acu_buffer **buffer);
 /* Allocate a planned buffer in the order of `stream` (cuMemAllocFromPoolAsync; cuMemAlloc where the
- * device has no pools). Caller has entered the device. Out of memory: DEVICE_MEMORY in numbers. */
+ * device has no pools). Caller has entered the device. Out of memory: DEVICE_MEMORY in numbers.
+ * Freed in the same order; but of a foreign stream, which may end before the buffer does, on the
+ * device's own for allocations. */
 acu_status acui_buffer_allocate(acu_buffer *buffer, acu_stream *stream);
 
 /* First and one past the last byte that the tensor's elements occupy in its buffer. */

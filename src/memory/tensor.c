@@ -1,59 +1,98 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Tensors and their views. */
+/* Tensors: dtype, shape and strides over a buffer. */
+#include "memory/tensor.h"
+
 #include "base/error.h"
-#include "memory/memory.h"
 
 #include <stdio.h>
-#include <string.h>
 
-static void dense_strides(acu_shape shape, int64_t *strides)
+/* ---- layout ------------------------------------------------------------------------------------ */
+
+void acui_dense_strides(acu_shape shape, int64_t *strides)
 {
-    int64_t next = 1;
+    int64_t stride = 1;
     for (int d = shape.rank - 1; d >= 0; d--) {
-        strides[d] = next;
-        next *= shape.dim[d];
+        strides[d] = stride;
+        stride *= shape.dim[d];
     }
 }
 
+/* The stride of a dimension with one element is never used, and may be anything. */
 static bool is_dense(acu_shape shape, const int64_t *strides)
 {
-    int64_t next = 1;
-    for (int d = shape.rank - 1; d >= 0; d--) {
-        if (shape.dim[d] != 1 && strides[d] != next)
+    int64_t dense[ACU_MAX_RANK];
+    acui_dense_strides(shape, dense);
+    for (int d = 0; d < shape.rank; d++)
+        if (shape.dim[d] != 1 && strides[d] != dense[d])
             return false;
-        next *= shape.dim[d];
-    }
     return true;
 }
 
-/* One past the last element, counted from the first; -1 where it is no valid layout. */
-static int64_t extent(acu_shape shape, const int64_t *strides)
+/* Bytes from the first element's first to the last element's last; 0 where they do not fit. */
+static uint64_t span(acu_dtype dtype, acu_shape shape, const int64_t *strides)
 {
-    int64_t last = 0, step;
-    for (int d = 0; d < shape.rank; d++)
-        if (strides[d] < 0 || __builtin_mul_overflow(shape.dim[d] - 1, strides[d], &step) ||
-            __builtin_add_overflow(last, step, &last))
-            return -1;
-    return last == INT64_MAX ? -1 : last + 1;
+    int64_t last = 0, bytes = 0;
+    for (int d = 0; d < shape.rank; d++) {
+        int64_t reach;
+        if (__builtin_mul_overflow(shape.dim[d] - 1, strides[d], &reach) ||
+            __builtin_add_overflow(last, reach, &last))
+            return 0;
+    }
+    if (__builtin_add_overflow(last, 1, &last) ||
+        __builtin_mul_overflow(last, (int64_t)acu_dtype_bytes(dtype), &bytes))
+        return 0;
+    return (uint64_t)bytes;
 }
 
-/* All is checked; takes nothing but a reference to the buffer. */
-static acu_status make(acu_buffer *buffer, size_t offset, acu_dtype dtype, acu_shape shape,
-                       const int64_t *strides, acu_tensor **tensor)
+void acui_tensor_range(const acu_tensor *tensor, uint64_t *begin, uint64_t *end)
+{
+    *begin = tensor->offset;
+    *end = tensor->offset + span(tensor->dtype, tensor->shape, tensor->strides);
+}
+
+/* ---- making ------------------------------------------------------------------------------------ */
+
+acu_status acui_tensor_new(acu_buffer *buffer, size_t offset, acu_dtype dtype, acu_shape shape,
+                           const int64_t *strides, acu_tensor **tensor)
 {
     acu_tensor *t = acui_object_new(ACU_OBJECT_TENSOR, sizeof *t);
     if (!t)
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a tensor");
     t->buffer = acu_buffer_retain(buffer);
+    /* Relaxed: sole ownership is asked for by the thread that owns. */
     atomic_fetch_add_explicit(&buffer->tensors, 1, memory_order_relaxed);
     t->offset = offset;
     t->dtype = dtype;
     t->shape = shape;
-    for (int d = shape.rank; d < ACU_MAX_RANK; d++)
-        t->shape.dim[d] = 0;
-    memcpy(t->strides, strides, (size_t)shape.rank * sizeof *strides);
+    for (int d = 0; d < shape.rank; d++)
+        t->strides[d] = strides[d];
     t->dense = is_dense(shape, strides);
     *tensor = t;
+    return ACU_OK;
+}
+
+/* The elements lie in the buffer, aligned. */
+static acu_status check_place(const acu_buffer *buffer, size_t offset, acu_dtype dtype,
+                              acu_shape shape, const int64_t *strides)
+{
+    char words[96];
+    for (int d = 0; d < shape.rank; d++)
+        if (strides[d] < 0)
+            return acui_fail(ACU_ERR_SHAPE, "the stride of dimension %d is %lld: strides are not "
+                                            "negative",
+                             d, (long long)strides[d]);
+    if (offset % acu_dtype_bytes(dtype))
+        return acui_fail(ACU_ERR_INVALID,
+                         "a tensor of %s can not start at byte %zu: elements of %zu bytes are "
+                         "aligned to their size",
+                         acu_dtype_name(dtype), offset, acu_dtype_bytes(dtype));
+    uint64_t bytes = span(dtype, shape, strides);
+    if (bytes == 0 || offset > buffer->bytes || bytes > buffer->bytes - offset)
+        return acui_fail(ACU_ERR_LIMIT,
+                         "a tensor of %s %s, %llu bytes from byte %zu on, does not fit into a buffer "
+                         "of %zu bytes",
+                         acu_dtype_name(dtype), acui_shape_words(shape, words),
+                         (unsigned long long)bytes, offset, buffer->bytes);
     return ACU_OK;
 }
 
@@ -62,203 +101,159 @@ acu_status acu_tensor_create_strided(acu_buffer *buffer, size_t offset, acu_dtyp
 {
     ACUI_CHECK(buffer, BUFFER);
     if (!tensor || !strides)
-        return acui_fail(ACU_ERR_INVALID, "acu_tensor_create_strided: strides or result is NULL");
+        return acui_fail(ACU_ERR_INVALID, "acu_tensor_create_strided: %s",
+                         tensor ? "the strides are NULL" : "nowhere to put the tensor");
     ACUI_TRY(acui_shape_check(shape, dtype, NULL));
-    char words[96];
-    size_t element = acu_dtype_bytes(dtype);
-    if (offset % element)
-        return acui_fail(ACU_ERR_INVALID, "offset %zu is no multiple of %zu, the size of %s", offset,
-                         element, acu_dtype_name(dtype));
-    int64_t elements = extent(shape, strides);
-    size_t bytes;
-    if (elements < 0 || __builtin_mul_overflow((size_t)elements, element, &bytes))
-        return acui_fail(ACU_ERR_SHAPE, "the strides of %s are negative or too large",
-                         acui_shape_words(shape, words));
-    if (offset > buffer->bytes || bytes > buffer->bytes - offset)
-        return acui_fail(ACU_ERR_LIMIT, "%s %s needs %zu bytes from %zu on, the buffer has %zu",
-                         acu_dtype_name(dtype), acui_shape_words(shape, words), bytes, offset,
-                         buffer->bytes);
-    return make(buffer, offset, dtype, shape, strides, tensor);
+    ACUI_TRY(check_place(buffer, offset, dtype, shape, strides));
+    return acui_tensor_new(buffer, offset, dtype, shape, strides, tensor);
 }
 
 acu_status acu_tensor_create(acu_buffer *buffer, size_t offset, acu_dtype dtype, acu_shape shape,
                              acu_tensor **tensor)
 {
-    int64_t strides[ACU_MAX_RANK] = {0};
+    ACUI_CHECK(buffer, BUFFER);
+    if (!tensor)
+        return acui_fail(ACU_ERR_INVALID, "acu_tensor_create: nowhere to put the tensor");
     ACUI_TRY(acui_shape_check(shape, dtype, NULL));
-    dense_strides(shape, strides);
-    return acu_tensor_create_strided(buffer, offset, dtype, shape, strides, tensor);
+    int64_t strides[ACU_MAX_RANK];
+    acui_dense_strides(shape, strides);
+    ACUI_TRY(check_place(buffer, offset, dtype, shape, strides));
+    return acui_tensor_new(buffer, offset, dtype, shape, strides, tensor);
 }
 
-/* A dense tensor over a buffer whose reference it takes, on failure too. */
-static acu_status over(acu_buffer *buffer, acu_dtype dtype, acu_shape shape, acu_tensor **tensor)
+/* A dense tensor over a whole new buffer, which `make` makes; the tensor is its only holder. */
+static acu_status tensor_over(acu_status (*make)(acu_device *, size_t, acu_buffer **),
+                              acu_device *device, acu_dtype dtype, acu_shape shape,
+                              acu_tensor **tensor)
 {
-    acu_status status = acu_tensor_create(buffer, 0, dtype, shape, tensor);
+    size_t bytes;
+    ACUI_TRY(acui_shape_check(shape, dtype, &bytes));
+    acu_buffer *buffer;
+    ACUI_TRY(make(device, bytes, &buffer));
+    int64_t strides[ACU_MAX_RANK];
+    acui_dense_strides(shape, strides);
+    acu_status st = acui_tensor_new(buffer, 0, dtype, shape, strides, tensor);
     acu_buffer_release(buffer);
-    return status;
+    return st;
 }
 
 acu_status acui_tensor_planned(acu_device *device, acu_dtype dtype, acu_shape shape,
                                acu_tensor **tensor)
 {
-    size_t bytes;
-    acu_buffer *buffer;
-    ACUI_TRY(acui_shape_check(shape, dtype, &bytes));
-    ACUI_TRY(acui_buffer_planned(device, bytes, &buffer));
-    return over(buffer, dtype, shape, tensor);
+    return tensor_over(acui_buffer_planned, device, dtype, shape, tensor);
 }
 
 acu_status acu_tensor_alloc(acu_device *device, acu_dtype dtype, acu_shape shape,
                             acu_tensor **tensor)
 {
-    size_t bytes;
-    acu_buffer *buffer;
-    ACUI_TRY(acui_shape_check(shape, dtype, &bytes));
-    ACUI_TRY(acu_buffer_create(device, bytes, &buffer));
-    return over(buffer, dtype, shape, tensor);
+    ACUI_CHECK(device, DEVICE);
+    if (!tensor)
+        return acui_fail(ACU_ERR_INVALID, "acu_tensor_alloc: nowhere to put the tensor");
+    return tensor_over(acu_buffer_create, device, dtype, shape, tensor);
 }
 
 acu_status acu_tensor_alloc_pinned(acu_device *device, acu_dtype dtype, acu_shape shape,
                                    acu_tensor **tensor)
 {
-    size_t bytes;
-    acu_buffer *buffer;
-    ACUI_TRY(acui_shape_check(shape, dtype, &bytes));
-    ACUI_TRY(acu_buffer_create_pinned(device, bytes, &buffer));
-    return over(buffer, dtype, shape, tensor);
+    ACUI_CHECK(device, DEVICE);
+    if (!tensor)
+        return acui_fail(ACU_ERR_INVALID, "acu_tensor_alloc_pinned: nowhere to put the tensor");
+    return tensor_over(acu_buffer_create_pinned, device, dtype, shape, tensor);
 }
 
-acu_status acu_tensor_slice(acu_tensor *tensor, const int64_t *start, const int64_t *end,
-                            acu_tensor **view)
-{
-    ACUI_CHECK(tensor, TENSOR);
-    if (!start || !end || !view)
-        return acui_fail(ACU_ERR_INVALID, "acu_tensor_slice: start, end or result is NULL");
-    acu_shape shape = tensor->shape;
-    int64_t first = 0;
-    char words[96];
-    for (int d = 0; d < shape.rank; d++) {
-        if (start[d] < 0 || end[d] > shape.dim[d] || start[d] >= end[d])
-            return acui_fail(ACU_ERR_SHAPE, "elements %lld to %lld of dimension %d of %s",
-                             (long long)start[d], (long long)end[d], d,
-                             acui_tensor_words(tensor, words));
-        shape.dim[d] = end[d] - start[d];
-        first += start[d] * tensor->strides[d];
-    }
-    size_t offset = tensor->offset + (size_t)first * acu_dtype_bytes(tensor->dtype);
-    return make(tensor->buffer, offset, tensor->dtype, shape, tensor->strides, view);
-}
-
-acu_status acu_tensor_reshape(acu_tensor *tensor, acu_shape shape, acu_tensor **view)
-{
-    ACUI_CHECK(tensor, TENSOR);
-    if (!view)
-        return acui_fail(ACU_ERR_INVALID, "acu_tensor_reshape: nowhere to put the view");
-    char words[96], wanted[96];
-    acui_tensor_words(tensor, words);
-    if (!tensor->dense)
-        return acui_fail(ACU_ERR_SHAPE, "%s has gaps and can not be reshaped", words);
-    if (acu_shape_elements(shape) != acu_tensor_elements(tensor))
-        return acui_fail(ACU_ERR_SHAPE, "%s can not be reshaped to %s: other number of elements",
-                         words, acui_shape_words(shape, wanted));
-    int64_t strides[ACU_MAX_RANK] = {0};
-    dense_strides(shape, strides);
-    return make(tensor->buffer, tensor->offset, tensor->dtype, shape, strides, view);
-}
-
-/* ---- looking ---- */
-
-void acui_tensor_range(const acu_tensor *tensor, uint64_t *begin, uint64_t *end)
-{
-    *begin = tensor->offset;
-    *end = tensor->offset +
-           (uint64_t)extent(tensor->shape, tensor->strides) * acu_dtype_bytes(tensor->dtype);
-}
+/* ---- ownership --------------------------------------------------------------------------------- */
 
 bool acui_tensor_sole(const acu_tensor *tensor)
 {
     const acu_buffer *buffer = tensor->buffer;
+    uint32_t tensors = atomic_load_explicit(&buffer->tensors, memory_order_acquire);
     uint32_t lent = atomic_load_explicit(&buffer->lent, memory_order_acquire);
-    return acui_object_refs(tensor) == 1 &&
-           atomic_load_explicit(&buffer->tensors, memory_order_acquire) == 1 + lent;
+    return acui_object_refs(tensor) == 1 && tensors <= lent + 1;
 }
 
-const char *acui_tensor_words(const acu_tensor *tensor, char *text)
+acu_tensor *acu_tensor_retain(acu_tensor *tensor)
 {
-    int at = snprintf(text, 96, "%s ", acu_dtype_name(tensor->dtype));
-    char shape[96];
-    snprintf(text + at, 96 - (size_t)at, "%.*s", 95 - at, acui_shape_words(tensor->shape, shape));
-    return text;
+    if (acui_object_is(tensor, ACU_OBJECT_TENSOR))
+        acui_object_retain(tensor);
+    return tensor;
 }
 
-static bool live(const acu_tensor *tensor)
+void acu_tensor_release(acu_tensor *tensor)
+{
+    if (!acui_object_is(tensor, ACU_OBJECT_TENSOR) || !acui_object_drop(tensor))
+        return;
+    acu_buffer *buffer = tensor->buffer;
+    /* Release: what was done through this tensor comes before another one's sole ownership. */
+    atomic_fetch_sub_explicit(&buffer->tensors, 1, memory_order_release);
+    acui_object_free(tensor);
+    acu_buffer_release(buffer);
+}
+
+/* ---- facts ------------------------------------------------------------------------------------- */
+
+static bool is_tensor(const acu_tensor *tensor)
 {
     return acui_object_is(tensor, ACU_OBJECT_TENSOR);
 }
 
 acu_dtype acu_tensor_dtype(const acu_tensor *tensor)
 {
-    return live(tensor) ? tensor->dtype : ACU_NO_DTYPE;
+    return is_tensor(tensor) ? tensor->dtype : ACU_NO_DTYPE;
 }
 
 acu_shape acu_tensor_shape(const acu_tensor *tensor)
 {
-    return live(tensor) ? tensor->shape : (acu_shape){0};
+    return is_tensor(tensor) ? tensor->shape : (acu_shape){0};
 }
 
 const int64_t *acu_tensor_strides(const acu_tensor *tensor)
 {
-    return live(tensor) ? tensor->strides : NULL;
+    return is_tensor(tensor) ? tensor->strides : NULL;
 }
 
 int64_t acu_tensor_elements(const acu_tensor *tensor)
 {
-    return live(tensor) ? acu_shape_elements(tensor->shape) : 0;
+    return is_tensor(tensor) ? acu_shape_elements(tensor->shape) : 0;
 }
 
 size_t acu_tensor_bytes(const acu_tensor *tensor)
 {
-    return (size_t)acu_tensor_elements(tensor) * acu_dtype_bytes(acu_tensor_dtype(tensor));
+    if (!is_tensor(tensor))
+        return 0;
+    return (size_t)acu_shape_elements(tensor->shape) * acu_dtype_bytes(tensor->dtype);
 }
 
 bool acu_tensor_dense(const acu_tensor *tensor)
 {
-    return live(tensor) && tensor->dense;
+    return is_tensor(tensor) && tensor->dense;
 }
 
 acu_buffer *acu_tensor_buffer(const acu_tensor *tensor)
 {
-    return live(tensor) ? tensor->buffer : NULL;
+    return is_tensor(tensor) ? tensor->buffer : NULL;
 }
 
 acu_device *acu_tensor_device(const acu_tensor *tensor)
 {
-    return live(tensor) ? tensor->buffer->device : NULL;
+    return is_tensor(tensor) ? tensor->buffer->device : NULL;
 }
 
 void *acu_tensor_host(const acu_tensor *tensor)
 {
-    return live(tensor) && tensor->buffer->host ? (char *)tensor->buffer->host + tensor->offset
-                                                : NULL;
+    char *host = is_tensor(tensor) ? tensor->buffer->host : NULL;
+    return host ? host + tensor->offset : NULL;
 }
 
 CUdeviceptr acu_tensor_address(const acu_tensor *tensor)
 {
-    CUdeviceptr address = live(tensor) ? acu_buffer_address(tensor->buffer) : 0;
+    CUdeviceptr address = is_tensor(tensor) ? acu_buffer_address(tensor->buffer) : 0;
     return address ? address + tensor->offset : 0;
 }
 
-acu_tensor *acu_tensor_retain(acu_tensor *tensor)
+const char *acui_tensor_words(const acu_tensor *tensor, char *text)
 {
-    return acui_object_retain(tensor);
-}
-
-void acu_tensor_release(acu_tensor *tensor)
-{
-    if (!live(tensor) || !acui_object_drop(tensor))
-        return;
-    acu_buffer *buffer = tensor->buffer;
-    atomic_fetch_sub_explicit(&buffer->tensors, 1, memory_order_release);
-    acui_object_free(tensor);
-    acu_buffer_release(buffer);
+    char shape[96];
+    snprintf(text, 96, "%s %s", acu_dtype_name(tensor->dtype),
+             acui_shape_words(tensor->shape, shape));
+    return text;
 }

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Page-locking wrapped host memory. */
+#include "memory/pages.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+
+struct acui_pages {
+    acu_device *device; /* that it was locked for, retained; all devices may use it */
+    void *memory;
+    size_t bytes;
+    size_t count;
+    struct acui_pages *next;
+};
+
+/* Held across registering, so that two threads that wrap one range agree; wrapping is slow. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static acui_pages *all;
+
+static bool overlap(const acui_pages *pages, const void *memory, size_t bytes)
+{
+    uintptr_t a = (uintptr_t)pages->memory, b = (uintptr_t)memory;
+    return a < b + bytes && b < a + pages->bytes;
+}
+
+/* One more wrap of a range that is locked; *pages stays NULL if it is a new range. */
+static acu_status lock_again(void *memory, size_t bytes, acui_pages **pages)
+{
+    for (acui_pages *p = all; p; p = p->next) {
+        if (!overlap(p, memory, bytes))
+            continue;
+        if (p->memory != memory || p->bytes != bytes)
+            return acui_fail(ACU_ERR_BUSY,
+                             "the %zu bytes at %p overlap %zu bytes at %p that are wrapped: wrap "
+                             "the whole once, and take slices of it",
+                             bytes, memory, p->bytes, p->memory);
+        p->count++;
+        *pages = p;
+        return ACU_OK;
+    }
+    return ACU_OK;
+}
+
+static acu_status lock_new(acu_device *device, void *memory, size_t bytes, acui_pages **pages)
+{
+    acui_pages *p = ACUI_NEW(acui_pages);
+    if (!p)
+        return acui_fail(ACU_ERR_NO_MEMORY, "no memory to wrap host memory");
+    unsigned result = device->cu->MemHostRegister(
+        memory, bytes, ACU_CU_MEMHOSTREGISTER_PORTABLE | ACU_CU_MEMHOSTREGISTER_DEVICEMAP);
+    if (result != ACU_CUDA_SUCCESS) {
+        acui_free(p);
+        if (result == ACU_CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED)
+            return ACU_OK; /* by the program, which has to unlock it as well */
+        return acui_device_result(device, "MemHostRegister", result);
+    }
+    *p = (acui_pages){.device = acu_device_retain(device),
+                      .memory = memory,
+                      .bytes = bytes,
+                      .count = 1,
+                      .next = all};
+    all = p;
+    *pages = p;
+    return ACU_OK;
+}
+
+acu_status acui_pages_lock(acu_device *device, void *memory, size_t bytes, acui_pages **pages)
+{
+    *pages = NULL;
+    pthread_mutex_lock(&lock);
+    acu_status st = lock_again(memory, bytes, pages);
+    if (st == ACU_OK && !*pages)
+        st = lock_new(device, memory, bytes, pages);
+    pthread_mutex_unlock(&lock);
+    return st;
+}
+
+void acui_pages_unlock(acui_pages *pages)
+{
+    if (!pages)
+        return;
+    acu_device *device = NULL;
+    pthread_mutex_lock(&lock);
+    if (--pages->count == 0) {
+        device = pages->device;
+        acui_pages **link = &all;
+        while (*link != pages)
+            link = &(*link)->next;
+        *link = pages->next;
+        /* Still under the lock: the range may be wrapped again at once. */
+        acui_entered entered;
+        if (acui_enter_to_free(device, &entered))
+            device->cu->MemHostUnregister(pages->memory);
+        acui_leave(&entered);
+        acui_free(pages);
+    }
+    pthread_mutex_unlock(&lock);
+    acu_device_release(device);
+}
