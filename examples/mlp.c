@@ -12,8 +12,6 @@
 #include "example.h"
 #include "mlp_data.h"
 
-#include <time.h>
-
 extern const char mlp_ptx[];
 
 enum { BATCH = 64, EPOCHS = 30, PARAMS = 4810, WORK = 148, TILE = 128, MOST = 8 };
@@ -185,7 +183,6 @@ static void train(const digits *data)
         take_stats(&loss, &right);
         printf("epoch %2d of %d: loss %.4f, accuracy %5.2f %%\n", epoch, EPOCHS, loss / seen,
                100.0f * right / seen);
-        fflush(stdout);
         free(order);
         order = shuffled_order(data->count, epoch);
     }
@@ -211,6 +208,7 @@ static void close_replica(replica *r)
 
 int main(int argc, char **argv)
 {
+    setvbuf(stdout, NULL, _IOLBF, 0); /* progress, also through a pipe */
     acu_device *devices[MOST];
     acu_open_options options = {.size = sizeof options, .allow_software = true};
     int count;
@@ -230,10 +228,11 @@ int main(int argc, char **argv)
     uint64_t start = nanoseconds();
     for (int i = 0; i < replica_count; i++)
         open_replica(&replicas[i], devices[i % count]);
-    for (int i = 0; i < replica_count; i++) /* the same seed: the same model everywhere */
-        check(acu_submit(NULL, acu_launch(replicas[i].init, ACU_BLOCK(TILE),
-                                          acu_out(tiles(replicas[i].params)), acu_u32(1)),
-                         NULL, NULL));
+    for (int i = 0; i < replica_count; i++) { /* the same seed: the same model everywhere */
+        acu_op *params = tiles(replicas[i].params);
+        check(acu_submit(NULL, acu_launch(replicas[i].init, ACU_BLOCK(TILE), acu_out(params),
+                                          acu_u32(1)), NULL, NULL));
+    }
     train(&data);
     float accuracy = evaluate(&held_out);
 
