@@ -33,11 +33,11 @@ struct acu_device {
     acu_stream *alloc;  /* for allocations that belong to no submission: never has other work */
     size_t opens;       /* acu_open minus acu_close; the lock of the table of devices */
 
-    pthread_mutex_t lock; /* a leaf: events, lost_error, modules, peers, blocks */
+    pthread_mutex_t lock; /* a leaf: events, lost_error, modules, blocks */
     CUevent *events;      /* free events without timing; room for all that exist */
     size_t event_count, event_room, event_total;
     struct acu_module *modules; /* kernel layer: those found by name; not retained */
-    uint64_t peers;             /* bit per ordinal whose memory this device may access directly */
+    _Atomic(uint64_t) peers; /* bit per ordinal whose memory this device may access; relaxed */
     struct acui_blocks *blocks; /* made at first use, and freed with the device by: */
     void (*drop_blocks)(acu_device *device); /* the device is entered, or lost */
 

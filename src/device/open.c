@@ -78,14 +78,10 @@ void acui_device_forget(acu_device *device)
     pthread_mutex_lock(&table.lock);
     if (table.devices[ordinal] == device) { /* else opened anew meanwhile */
         table.devices[ordinal] = NULL;
-        for (int i = 0; i < MAX_ORDINALS; i++) {
-            acu_device *other = table.devices[i];
-            if (!other)
-                continue;
-            pthread_mutex_lock(&other->lock);
-            other->peers &= ~(UINT64_C(1) << ordinal);
-            pthread_mutex_unlock(&other->lock);
-        }
+        for (int i = 0; i < MAX_ORDINALS; i++)
+            if (table.devices[i])
+                atomic_fetch_and_explicit(&table.devices[i]->peers, ~(UINT64_C(1) << ordinal),
+                                          memory_order_relaxed);
     }
     table.opens -= device->opens; /* opened, and released instead of closed */
     if (table.standard == device)

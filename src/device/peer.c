@@ -49,8 +49,7 @@ acu_status acu_device_open_peer(acu_device *device, acu_device *peer)
     acui_leave(&entered);
     if (st != ACU_OK)
         return st;
-    pthread_mutex_lock(&device->lock);
-    device->peers |= UINT64_C(1) << (peer->info.ordinal & 63);
-    pthread_mutex_unlock(&device->lock);
+    atomic_fetch_or_explicit(&device->peers, UINT64_C(1) << peer->info.ordinal,
+                             memory_order_relaxed);
     return ACU_OK;
 }

@@ -201,7 +201,7 @@ acu_status acu_stream_order_after(acu_stream *stream, acu_stream *other)
     ACUI_CHECK(other, STREAM);
     if (stream == other)
         return ACU_OK; /* it is in that order anyway */
-    CUevent end;
+    CUevent end = NULL;
     ACUI_TRY(record_end(other, &end));
     acui_entered entered;
     acu_status st = acui_enter(stream->device, &entered);
@@ -221,7 +221,7 @@ acu_status acu_stream_fork(acu_stream *stream, acu_stream **forked)
     ACUI_CHECK(stream, STREAM);
     if (!forked)
         return acui_fail(ACU_ERR_INVALID, "acu_stream_fork: nowhere to put the stream");
-    acu_stream *s;
+    acu_stream *s = NULL;
     ACUI_TRY(acui_stream_open(stream->device, stream->priority, false, &s));
     acu_status st = acu_stream_order_after(s, stream);
     if (st == ACU_OK)
@@ -250,7 +250,7 @@ acu_status acu_stream_wait(acu_stream *stream, uint64_t timeout)
     ACUI_CHECK(stream, STREAM);
     ACUI_TRY(acui_refuse_wait(__func__));
     /* What the stream gets meanwhile is not waited for: an event tells where it ended. */
-    CUevent end;
+    CUevent end = NULL;
     ACUI_TRY(record_end(stream, &end));
     acui_nap nap = acui_nap_start(timeout);
     acu_status st;

@@ -10,43 +10,77 @@
 /* What is known of one parameter. */
 typedef struct acui_param {
     uint32_t bytes;
-    char type;    /* from PTX: 'f' float, 'i' integer or bits (pointers too), 's' struct, 0 unknown */
+    char type; /* from PTX: 'f' float, 'i' integer or bits (pointers too), 's' struct, 0 unknown */
     enum acui_want { /* from acu_kernel_declare */
         ACUI_WANT_ANY, ACUI_WANT_SCALAR, ACUI_WANT_IN, ACUI_WANT_OUT, ACUI_WANT_INOUT, ACUI_WANT_TILE
     } want;
     acu_dtype dtype; /* declared; ACU_NO_DTYPE: any */
 } acui_param;
 
+/* A function of a module, resolved when the module is loaded; shared by its kernel handles. */
+typedef struct acui_function {
+    char *name;
+    CUfunction raw;
+    acu_kernel_info info; /* its name is the one above */
+    acui_param *params;
+    _Atomic(size_t) shared_allowed; /* dynamic shared memory opted into; 0: what it has anyway */
+} acui_function;
+
 struct acu_module {
     acui_object object;
     acu_device *device; /* retained */
     CUmodule raw;
-    char *name;         /* NULL: not found by name */
-    bool listed;        /* in the device's list of named modules, through: */
-    acu_module *next;   /* the device's lock */
-    char *ptx;          /* text kept for parameters and names; NULL for a cubin */
-    size_t ptx_bytes;
+    char *name; /* NULL: not found by name */
+    acui_function *functions;
+    size_t function_count;
+    bool functions_known;    /* else (a cubin, an older driver) they are resolved when asked for */
+    struct acu_module *next; /* of device->modules; the device's lock */
 };
 
+/* What a handle knows of the parameters; replaced as a whole by acu_kernel_declare. */
 struct acu_kernel {
     acui_object object;
     acu_module *module; /* retained */
     CUfunction raw;
     acu_kernel_info info;
-    acui_param *params;
-    size_t param_bytes;   /* of the whole parameter block, where known */
-    _Atomic(size_t) shared_allowed; /* dynamic shared memory opted into so far */
+    _Atomic(acui_param *) params; /* release store, acquire load; NULL: not known */
+    struct acui_declared *declared; /* all that ever stood there, freed with the kernel; its lock */
+    pthread_mutex_t lock;
+    acui_function *function; /* of the module; of a function resolved late: the kernel's own */
+    bool own_function;
     char name[];
 };
 
-bool acui_is_elf(const void *image, size_t bytes); /* a cubin, no text */
+/* One .entry function of PTX text. */
+typedef struct acui_ptx_entry {
+    const char *name; /* in the text */
+    size_t length;
+    acui_param *params; /* the caller's, from acui_alloc; NULL if there are none */
+    size_t count;
+    bool understood; /* false: the parameters could not be read */
+} acui_ptx_entry;
+
+/*
+ * The next .entry from *at on, which moves behind it; false at the end of the text. Understands
+ * comments, strings, alignment, arrays and .ptr attributes. *st: ACU_OK or NO_MEMORY.
+ */
+bool acui_ptx_next(const char *ptx, size_t bytes, size_t *at, acui_ptx_entry *entry, acu_status *st);
 
 /* Parameters of `.entry name` in PTX text; ACU_OK, NOT_FOUND, or NO_MEMORY. *params is the
- * caller's, from acui_alloc. Understands comments, alignment, arrays and .ptr attributes. */
+ * caller's, from acui_alloc; NULL with a count of 0. */
 acu_status acui_ptx_params(const char *ptx, size_t bytes, const char *name, acui_param **params,
                            size_t *count);
-/* Names of the .entry functions, separated by ", ", for messages. */
-void acui_ptx_entries(const char *ptx, size_t bytes, char *text, size_t room);
+
+/* Fill in the facts of a function whose `name` and `raw` are set; parameters from the driver where
+ * it tells and `params` is NULL, their sizes also where PTX told the rest. The device is entered. */
+acu_status acui_function_read(acu_device *device, acui_function *function);
+
+/* The module's code is there: find its functions. `ptx`: its text, NULL for a cubin. The device is
+ * entered. */
+acu_status acui_functions_find(acu_module *module, const char *ptx, size_t bytes);
+void acui_functions_free(acu_module *module);
+/* "a, b, c", for messages. */
+const char *acui_functions_words(const acu_module *module, char *text, size_t bytes);
 
 /*
  * Fill zeros of `config` (256 threads or the kernel's maximum) and check it against the kernel's
@@ -54,5 +88,10 @@ void acui_ptx_entries(const char *ptx, size_t bytes, char *text, size_t room);
  * device is entered here). Errors: LIMIT, naming the number and the limit.
  */
 acu_status acui_kernel_config(acu_kernel *kernel, acu_config *config);
+
+/* The names of modules (registry.c). Taking one fails with BUSY; the module is not retained. */
+acu_status acui_module_name_free(acu_device *device, const char *name);
+acu_status acui_module_enter(acu_module *module);
+void acui_module_leave(acu_module *module);
 
 #endif

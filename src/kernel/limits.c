@@ -1,74 +1,106 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Launch configurations: defaults, and limits of kernel and device. */
+/* Launch configurations: defaults, and what the kernel and the device allow. */
 #include "base/error.h"
-#include "driver/result.h"
 #include "kernel/kernel.h"
 
-#define DEFAULT_THREADS 256
+#define THREADS 256 /* of a block, where the program does not say */
 
-static void fill_defaults(const acu_kernel *k, acu_config *c)
-{
-    unsigned most = k->info.max_threads;
-    if (c->block[0] == 0 && c->block[1] == 0 && c->block[2] == 0)
-        c->block[0] = most < DEFAULT_THREADS ? most : DEFAULT_THREADS;
-    for (int d = 0; d < 3; d++) {
-        c->block[d] = c->block[d] ? c->block[d] : 1;
-        c->grid[d] = c->grid[d] ? c->grid[d] : 1;
-    }
-}
+static const char axes[] = "xyz";
 
-static acu_status check_extents(const acu_kernel *k, const acu_config *c)
+static acu_status check_grid(const acu_kernel *kernel, acu_config *config)
 {
-    const acu_device_info *info = &k->module->device->info;
-    for (int d = 0; d < 3; d++) {
-        if (c->block[d] > info->max_block[d])
-            return acui_fail(ACU_ERR_LIMIT, "block.%c of %s is %u, the device's limit is %u",
-                             "xyz"[d], k->name, c->block[d], info->max_block[d]);
-        if (c->grid[d] > info->max_grid[d])
-            return acui_fail(ACU_ERR_LIMIT, "grid.%c of %s is %u, the device's limit is %u",
-                             "xyz"[d], k->name, c->grid[d], info->max_grid[d]);
-    }
-    uint64_t threads = (uint64_t)c->block[0] * c->block[1] * c->block[2];
-    if (threads > k->info.max_threads)
-        return acui_fail(ACU_ERR_LIMIT, "a block of %ux%ux%u is %llu threads, %s can have %u",
-                         c->block[0], c->block[1], c->block[2], (unsigned long long)threads, k->name,
-                         k->info.max_threads);
+    const acu_device_info *device = &kernel->module->device->info;
+    if (config->grid[0] == 0)
+        return acui_fail(ACU_ERR_LIMIT,
+                         "%s: the grid is empty: no grid was given and there is no partition to take "
+                         "it from, or there are no elements",
+                         kernel->name);
+    for (int i = 1; i < 3; i++)
+        if (config->grid[i] == 0)
+            config->grid[i] = 1;
+    for (int i = 0; i < 3; i++)
+        if (config->grid[i] > device->max_grid[i])
+            return acui_fail(ACU_ERR_LIMIT, "%s: a grid of %u blocks in %c; device %d allows %u",
+                             kernel->name, config->grid[i], axes[i], device->ordinal,
+                             device->max_grid[i]);
     return ACU_OK;
 }
 
-/* More dynamic shared memory than blocks get unasked: allow the kernel as much, once. */
-static acu_status allow_shared(acu_kernel *k, size_t bytes)
+static void default_block(const acu_kernel *kernel, acu_config *config)
 {
-    acu_device *device = k->module->device;
+    unsigned *block = config->block;
+    if (block[0] == 0 && block[1] == 0 && block[2] == 0)
+        block[0] = kernel->info.max_threads < THREADS ? kernel->info.max_threads : THREADS;
+    for (int i = 1; i < 3; i++)
+        if (block[i] == 0)
+            block[i] = 1;
+}
+
+static acu_status check_block(const acu_kernel *kernel, acu_config *config)
+{
+    const acu_device_info *device = &kernel->module->device->info;
+    const unsigned *block = config->block;
+    default_block(kernel, config);
+    if (block[0] == 0)
+        return acui_fail(ACU_ERR_LIMIT, "%s: a block of 0 x %u x %u threads", kernel->name, block[1],
+                         block[2]);
+    for (int i = 0; i < 3; i++)
+        if (block[i] > device->max_block[i])
+            return acui_fail(ACU_ERR_LIMIT, "%s: a block of %u threads in %c; device %d allows %u",
+                             kernel->name, block[i], axes[i], device->ordinal,
+                             device->max_block[i]);
+    uint64_t threads = (uint64_t)block[0] * block[1] * block[2];
+    if (threads > device->max_threads)
+        return acui_fail(ACU_ERR_LIMIT,
+                         "%s: a block of %u x %u x %u = %llu threads; device %d allows %u",
+                         kernel->name, block[0], block[1], block[2], (unsigned long long)threads,
+                         device->ordinal, device->max_threads);
+    if (threads > kernel->info.max_threads)
+        return acui_fail(ACU_ERR_LIMIT,
+                         "%s: a block of %u x %u x %u = %llu threads; the kernel, with its "
+                         "registers and launch bounds, allows %u",
+                         kernel->name, block[0], block[1], block[2], (unsigned long long)threads,
+                         kernel->info.max_threads);
+    return ACU_OK;
+}
+
+/* More shared memory than every kernel may have: allow this one all that the device has, once. */
+static acu_status opt_in(acu_kernel *kernel, size_t dynamic)
+{
+    acu_device *device = kernel->module->device;
+    size_t all = device->info.max_shared_optin - kernel->info.static_shared;
+    _Atomic(size_t) *allowed = &kernel->function->shared_allowed;
+    if (dynamic <= atomic_load_explicit(allowed, memory_order_acquire))
+        return ACU_OK;
     acui_entered entered;
     ACUI_TRY(acui_enter(device, &entered));
-    acu_status status = ACUI_DEV(device, FuncSetAttribute, k->raw,
-                                 ACU_CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)bytes);
+    acu_status st = ACUI_DEV(device, FuncSetAttribute, kernel->raw,
+                             ACU_CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)all);
     acui_leave(&entered);
-    if (status == ACU_OK)
-        atomic_store_explicit(&k->shared_allowed, bytes, memory_order_relaxed);
-    return status;
+    /* Release: who sees it launches after the call. */
+    if (st == ACU_OK)
+        atomic_store_explicit(allowed, all, memory_order_release);
+    return st;
 }
 
-static acu_status check_shared(acu_kernel *k, const acu_config *c)
+static acu_status check_shared(acu_kernel *kernel, const acu_config *config)
 {
-    const acu_device_info *info = &k->module->device->info;
-    size_t fixed = k->info.static_shared;
-    size_t most = info->max_shared_optin > info->max_shared ? info->max_shared_optin
-                                                            : info->max_shared;
-    if (fixed + c->shared > most || c->shared > most)
-        return acui_fail(ACU_ERR_LIMIT, "%s would have %zu bytes of shared memory (%zu static and "
-                         "%zu dynamic), the device's limit for a block is %zu", k->name,
-                         fixed + c->shared, fixed, c->shared, most);
-    size_t allowed = atomic_load_explicit(&k->shared_allowed, memory_order_relaxed);
-    if (fixed + c->shared > info->max_shared && c->shared > allowed)
-        return allow_shared(k, most - fixed);
-    return ACU_OK;
+    const acu_device_info *device = &kernel->module->device->info;
+    size_t fixed = kernel->info.static_shared;
+    if (fixed > device->max_shared_optin || config->shared > device->max_shared_optin - fixed)
+        return acui_fail(ACU_ERR_LIMIT,
+                         "%s: %zu bytes of dynamic shared memory and %zu of its own; a block on "
+                         "device %d has at most %zu",
+                         kernel->name, config->shared, fixed, device->ordinal,
+                         device->max_shared_optin);
+    if (config->shared + fixed <= device->max_shared)
+        return ACU_OK;
+    return opt_in(kernel, config->shared);
 }
 
 acu_status acui_kernel_config(acu_kernel *kernel, acu_config *config)
 {
-    fill_defaults(kernel, config);
-    ACUI_TRY(check_extents(kernel, config));
+    ACUI_TRY(check_grid(kernel, config));
+    ACUI_TRY(check_block(kernel, config));
     return check_shared(kernel, config);
 }

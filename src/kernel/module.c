@@ -1,221 +1,227 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Modules: loading code, and finding it by name. */
+/* Modules: code given to the driver. */
 #include "base/alloc.h"
 #include "base/error.h"
-#include "driver/result.h"
+#include "base/text.h"
+#include "kernel/file.h"
 #include "kernel/kernel.h"
 
-#include <stdio.h>
 #include <string.h>
 
-#define LOG_BYTES 2048
+#define LOG_BYTES 8192
 
-static acu_module *new_module(acu_device *device, const char *name, const void *image, size_t bytes)
+/* Code to load. PTX text ends in a NUL, which does not count. */
+typedef struct image {
+    const void *data;
+    size_t bytes;
+    bool ptx;
+    const char *what; /* for messages: its name or file */
+} image;
+
+/* ---- what kind of image ------------------------------------------------------------------------ */
+
+static bool begins(const void *data, size_t bytes, const char *magic)
 {
-    acu_module *m = acui_object_new(ACU_OBJECT_MODULE, sizeof *m);
-    if (!m)
-        return NULL;
-    m->device = acu_device_retain(device);
-    bool text = !acui_is_elf(image, bytes);
-    if (text)
-        m->ptx = acui_alloc(bytes + 1); /* ends in NUL, as the driver wants it */
-    if (name)
-        m->name = acui_alloc(strlen(name) + 1);
-    if ((text && !m->ptx) || (name && !m->name)) {
-        acu_module_release(m);
-        return NULL;
-    }
-    if (text) {
-        memcpy(m->ptx, image, bytes);
-        m->ptx_bytes = bytes;
-    }
-    if (name)
-        memcpy(m->name, name, strlen(name) + 1);
-    return m;
+    return bytes >= 4 && memcmp(data, magic, 4) == 0;
 }
 
-/* The driver refused the code: what it says of it, cut to the record's size. */
-static acu_status refused(unsigned result, const char *log)
+/* An ELF file says where its tables end: one that was cut off is not given to the driver, which
+ * would read on. */
+static bool whole_elf(const unsigned char *elf, size_t bytes)
 {
-    acu_status status = log[0] ? acui_fail_driver(ACU_CALL_ModuleLoadDataEx, result, "%s", log)
-                               : acui_fail_driver(ACU_CALL_ModuleLoadDataEx, result,
-                                                  "the driver does not say more");
-    return status;
+    uint64_t table;
+    uint16_t entry, count;
+    if (bytes < 64)
+        return false;
+    memcpy(&table, elf + 40, sizeof table);
+    memcpy(&entry, elf + 58, sizeof entry);
+    memcpy(&count, elf + 60, sizeof count);
+    return table <= bytes && (uint64_t)entry * count <= bytes - table;
 }
 
-static acu_status load(acu_module *m, const void *image)
+static acu_status look_at(image *code)
 {
-    char log[LOG_BYTES] = "";
-    unsigned options[] = {ACU_CU_JIT_ERROR_LOG_BUFFER, ACU_CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
-    void *values[] = {log, (void *)(uintptr_t)(sizeof log - 1)};
-    acui_entered entered;
-    ACUI_TRY(acui_enter(m->device, &entered));
-    unsigned result = m->device->cu->ModuleLoadDataEx(&m->raw, image, 2, options, values);
-    acui_leave(&entered);
-    if (result == ACU_CUDA_SUCCESS)
-        return ACU_OK;
-    m->raw = NULL;
-    acu_status status = refused(result, log);
-    if (acu_status_scope(status) == ACU_SCOPE_DEVICE) {
-        acui_error()->device = m->device->info.ordinal;
-        acui_device_lose(m->device);
-    }
-    return status;
-}
-
-/* ---- by name: the device's list, under its lock; a module leaves it when it goes ---- */
-
-static acu_module *find_named(acu_device *device, const char *name)
-{
-    for (acu_module *m = device->modules; m; m = m->next)
-        if (strcmp(m->name, name) == 0)
-            return m;
-    return NULL;
-}
-
-static acu_status enlist(acu_module *m)
-{
-    acu_device *device = m->device;
-    pthread_mutex_lock(&device->lock);
-    bool taken = find_named(device, m->name) != NULL;
-    if (!taken) {
-        m->next = device->modules;
-        device->modules = m;
-        m->listed = true;
-    }
-    pthread_mutex_unlock(&device->lock);
-    if (taken)
-        return acui_fail(ACU_ERR_BUSY, "device %d has a module named \"%s\" already",
-                         device->info.ordinal, m->name);
+    if (begins(code->data, code->bytes, "\x7f"
+                                        "ELF"))
+        return whole_elf(code->data, code->bytes)
+                   ? ACU_OK
+                   : acui_fail(ACU_ERR_PTX, "%s is a cubin that was cut off", code->what);
+    if (begins(code->data, code->bytes, "\x50\xed\x55\xba"))
+        return ACU_OK; /* a fat binary */
+    while (code->bytes && !((const char *)code->data)[code->bytes - 1])
+        code->bytes--;
+    if (code->bytes == 0)
+        return acui_fail(ACU_ERR_PTX, "%s is empty", code->what);
+    if (memchr(code->data, 0, code->bytes))
+        return acui_fail(ACU_ERR_PTX, "%s is neither PTX text nor a cubin", code->what);
+    code->ptx = true;
     return ACU_OK;
 }
 
-static void delist(acu_module *m)
+/* ---- loading ----------------------------------------------------------------------------------- */
+
+/* Add the driver's log to the record: its first lines, in one. */
+static void add_log(const char *what, char *log)
 {
-    pthread_mutex_lock(&m->device->lock);
-    acu_module **link = &m->device->modules;
-    while (*link && *link != m)
-        link = &(*link)->next;
-    if (*link)
-        *link = m->next;
-    pthread_mutex_unlock(&m->device->lock);
+    acu_error *error = acui_error();
+    char detail[sizeof error->message];
+    memcpy(detail, error->message, sizeof detail);
+    size_t length = strlen(log);
+    while (length && (log[length - 1] == '\n' || log[length - 1] == ' '))
+        log[--length] = '\0';
+    for (char *c = log; (c = strchr(c, '\n'));)
+        *c = ' ';
+    /* The software device has said it already. */
+    bool said = length == 0 || strstr(detail, log);
+    acui_text message = acui_text_start(error->message, sizeof error->message);
+    acui_text_add(&message, "%s", what);
+    if (!said)
+        acui_text_add(&message, ": %s", log);
+    else if (detail[0])
+        acui_text_add(&message, "%s%s", detail[0] == ':' ? "" : ": ", detail);
 }
 
-acu_status acu_kernel_find(acu_device *device, const char *module, const char *kernel_name,
-                           acu_kernel **kernel)
+static acu_status load(acu_module *module, const image *code)
 {
-    ACUI_CHECK(device, DEVICE);
-    if (!module || !kernel_name)
-        return acui_fail(ACU_ERR_INVALID, "acu_kernel_find: a name is NULL");
-    pthread_mutex_lock(&device->lock);
-    acu_module *m = find_named(device, module);
-    if (m && !acui_object_try_retain(m))
-        m = NULL; /* on its way out */
-    pthread_mutex_unlock(&device->lock);
-    if (!m)
-        return acui_fail(ACU_ERR_NOT_FOUND, "device %d has no module named \"%s\"",
-                         device->info.ordinal, module);
-    acu_status status = acu_kernel_get(m, kernel_name, kernel);
-    acu_module_release(m);
-    return status;
+    char *log = acui_alloc(LOG_BYTES);
+    if (!log)
+        return acui_fail(ACU_ERR_NO_MEMORY, "no memory to load a module");
+    unsigned options[] = {ACU_CU_JIT_ERROR_LOG_BUFFER, ACU_CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+    void *values[] = {log, (void *)(uintptr_t)LOG_BYTES};
+    acu_status st = ACUI_DEV(module->device, ModuleLoadDataEx, &module->raw, code->data, 2, options,
+                             values);
+    log[LOG_BYTES - 1] = '\0';
+    if (st != ACU_OK) {
+        module->raw = NULL;
+        add_log(code->what, log);
+    }
+    acui_free(log);
+    return st;
 }
 
-/* ---- loading ---- */
-
-bool acui_is_elf(const void *image, size_t bytes)
+static acu_status load_entered(acu_module *module, const image *code)
 {
-    return bytes >= 4 && memcmp(image, "\177ELF", 4) == 0;
+    ACUI_TRY(load(module, code));
+    ACUI_TRY(acui_functions_find(module, code->ptx ? code->data : NULL, code->bytes));
+    return acui_module_enter(module);
 }
 
-acu_status acu_module_load_image(acu_device *device, const char *name, const void *image,
-                                 size_t bytes, acu_module **module)
+static acu_status module_new(acu_device *device, const char *name, acu_module **module)
 {
-    ACUI_CHECK(device, DEVICE);
-    if (!image || bytes == 0 || !module)
-        return acui_fail(ACU_ERR_INVALID, "loading a module: the code or the result is NULL");
-    ACUI_TRY(acui_device_check(device));
-    acu_module *m = new_module(device, name, image, bytes);
+    acu_module *m = acui_object_new(ACU_OBJECT_MODULE, sizeof *m);
+    if (m && name) {
+        m->name = acui_alloc(strlen(name) + 1);
+        if (m->name) {
+            memcpy(m->name, name, strlen(name));
+        } else {
+            acui_object_free(m);
+            m = NULL;
+        }
+    }
     if (!m)
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a module");
-    acu_status status = load(m, m->ptx ? m->ptx : image);
-    if (status == ACU_OK && name)
-        status = enlist(m);
-    if (status != ACU_OK) {
-        acu_error record = *acui_error();
-        acu_module_release(m);
-        return acui_error_restore(&record);
-    }
+    m->device = acu_device_retain(device);
     *module = m;
+    return ACU_OK;
+}
+
+static acu_status load_image(acu_device *device, const char *name, const image *code,
+                             acu_module **module)
+{
+    ACUI_TRY(acui_module_name_free(device, name));
+    acui_entered entered;
+    ACUI_TRY(acui_enter(device, &entered));
+    acu_module *m = NULL;
+    acu_status st = module_new(device, name, &m);
+    if (st == ACU_OK)
+        st = load_entered(m, code);
+    acui_leave(&entered);
+    if (st == ACU_OK)
+        *module = m;
+    else
+        acu_module_release(m);
+    return st;
+}
+
+/* Checks that all forms of loading begin with. */
+static acu_status check_request(acu_device *device, const void *source, acu_module **module,
+                                const char *function)
+{
+    acu_status st = acui_object_check(device, ACU_OBJECT_DEVICE, function);
+    if (st != ACU_OK)
+        return st;
+    if (!module)
+        return acui_fail(ACU_ERR_INVALID, "%s: nowhere to put the module", function);
+    if (!source)
+        return acui_fail(ACU_ERR_INVALID, "%s: there is no code: NULL", function);
     return ACU_OK;
 }
 
 acu_status acu_module_load_ptx(acu_device *device, const char *name, const char *ptx,
                                acu_module **module)
 {
-    if (!ptx)
-        return acui_fail(ACU_ERR_INVALID, "acu_module_load_ptx: the text is NULL");
-    return acu_module_load_image(device, name, ptx, strlen(ptx), module);
+    ACUI_TRY(check_request(device, ptx, module, __func__));
+    image code = {.data = ptx, .bytes = strlen(ptx), .what = name ? name : "PTX"};
+    ACUI_TRY(look_at(&code));
+    return load_image(device, name, &code, module);
 }
 
-static acu_status read_file(const char *path, char **data, size_t *bytes)
+acu_status acu_module_load_image(acu_device *device, const char *name, const void *data,
+                                 size_t bytes, acu_module **module)
 {
-    FILE *file = fopen(path, "rb");
-    if (!file)
-        return acui_fail(ACU_ERR_IO, "%s can not be opened", path);
-    long size = fseek(file, 0, SEEK_END) == 0 ? ftell(file) : -1;
-    rewind(file);
-    char *read = size > 0 ? acui_alloc((size_t)size) : NULL;
-    acu_status status = ACU_OK;
-    if (size <= 0)
-        status = acui_fail(ACU_ERR_IO, "%s is empty, or no file to read", path);
-    else if (!read)
-        status = acui_fail(ACU_ERR_NO_MEMORY, "no memory to read %s", path);
-    else if (fread(read, 1, (size_t)size, file) != (size_t)size)
-        status = acui_fail(ACU_ERR_IO, "%s could not be read to its end", path);
-    fclose(file);
-    if (status != ACU_OK) {
-        acui_free(read);
-        return status;
-    }
-    *data = read;
-    *bytes = (size_t)size;
-    return ACU_OK;
+    ACUI_TRY(check_request(device, data, module, __func__));
+    image code = {.data = data, .bytes = bytes, .what = name ? name : "the image"};
+    ACUI_TRY(look_at(&code));
+    if (!code.ptx)
+        return load_image(device, name, &code, module);
+    char *text = acui_alloc(code.bytes + 1); /* with the NUL that it may lack */
+    if (!text)
+        return acui_fail(ACU_ERR_NO_MEMORY, "no memory to load a module");
+    memcpy(text, data, code.bytes);
+    code.data = text;
+    acu_status st = load_image(device, name, &code, module);
+    acui_free(text);
+    return st;
 }
 
 acu_status acu_module_load_file(acu_device *device, const char *name, const char *path,
                                 acu_module **module)
 {
+    ACUI_TRY(check_request(device, path, module, __func__));
     char *data;
     size_t bytes;
-    ACUI_CHECK(device, DEVICE);
-    if (!path)
-        return acui_fail(ACU_ERR_INVALID, "acu_module_load_file: the path is NULL");
-    ACUI_TRY(read_file(path, &data, &bytes));
-    acu_status status = acu_module_load_image(device, name, data, bytes, module);
+    ACUI_TRY(acui_file_read(path, &data, &bytes));
+    image code = {.data = data, .bytes = bytes, .what = path};
+    acu_status st = look_at(&code);
+    if (st == ACU_OK)
+        st = load_image(device, name, &code, module);
     acui_free(data);
-    return status;
+    return st;
 }
+
+/* ---- life -------------------------------------------------------------------------------------- */
 
 acu_module *acu_module_retain(acu_module *module)
 {
-    return acui_object_retain(module);
+    if (acui_object_is(module, ACU_OBJECT_MODULE))
+        acui_object_retain(module);
+    return module;
 }
 
 void acu_module_release(acu_module *module)
 {
     if (!acui_object_is(module, ACU_OBJECT_MODULE) || !acui_object_drop(module))
         return;
-    if (module->listed)
-        delist(module);
-    acui_entered entered;
+    acu_device *device = module->device;
+    acui_module_leave(module);
     if (module->raw) {
-        if (acui_enter_to_free(module->device, &entered))
-            module->device->cu->ModuleUnload(module->raw);
+        acui_entered entered;
+        if (acui_enter_to_free(device, &entered))
+            device->cu->ModuleUnload(module->raw);
         acui_leave(&entered);
     }
+    acui_functions_free(module);
     acui_free(module->name);
-    acui_free(module->ptx);
-    acu_device *device = module->device;
     acui_object_free(module);
     acu_device_release(device);
 }

@@ -1,186 +1,254 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What a PTX text says of its kernels: names, and the size and type of each parameter. Reads just
- * the heads of .entry functions; everything else is the driver's to judge.
+ * The parameters of kernels, from PTX text: what drivers before CUDA 12.4 do not tell, and the
+ * types, which none tells. Reads the heads of .entry functions only.
  */
 #include "base/alloc.h"
 #include "base/error.h"
 #include "kernel/kernel.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-typedef struct cursor {
-    const char *at, *end;
-} cursor;
+/* ---- words of PTX ------------------------------------------------------------------------------ */
+
+typedef struct reader {
+    const char *text;
+    size_t at, end;
+} reader;
 
 typedef struct word {
     const char *text;
-    size_t length;
+    size_t length; /* 0 at the end of the text */
 } word;
 
-static bool is_word_char(char c)
+static bool is_name_char(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '$' || c == '%' || c == '.';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           c == '_' || c == '$' || c == '%';
 }
 
-static bool skip_comment(cursor *c)
+static bool starts(const reader *r, const char *text)
 {
-    if (c->end - c->at < 2 || c->at[0] != '/' || (c->at[1] != '/' && c->at[1] != '*'))
-        return false;
-    bool block = c->at[1] == '*';
-    c->at += 2;
-    while (c->at < c->end) {
-        if (!block && *c->at == '\n')
-            return true;
-        if (block && c->end - c->at >= 2 && c->at[0] == '*' && c->at[1] == '/') {
-            c->at += 2;
-            return true;
+    size_t n = strlen(text);
+    return r->end - r->at >= n && memcmp(r->text + r->at, text, n) == 0;
+}
+
+static void skip_to(reader *r, const char *text)
+{
+    while (r->at < r->end && !starts(r, text))
+        r->at++;
+}
+
+static void skip_blank(reader *r)
+{
+    while (r->at < r->end) {
+        char c = r->text[r->at];
+        if (c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v') {
+            r->at++;
+        } else if (starts(r, "//")) {
+            skip_to(r, "\n");
+        } else if (starts(r, "/*")) {
+            r->at += 2;
+            skip_to(r, "*/");
+            r->at = r->end - r->at > 2 ? r->at + 2 : r->end;
+        } else {
+            return;
         }
-        c->at++;
     }
-    return true;
 }
 
-/* A run of word characters, or one other character; length 0 at the end. Strings are one word. */
-static word next_word(cursor *c)
+/* A string stands for itself as one word: what is in it is no code. */
+static void skip_string(reader *r)
 {
-    while (c->at < c->end && *c->at &&
-           (*c->at == ' ' || *c->at == '\t' || *c->at == '\r' || *c->at == '\n' || skip_comment(c)))
-        if (c->at < c->end && (*c->at == ' ' || *c->at == '\t' || *c->at == '\r' || *c->at == '\n'))
-            c->at++;
-    word w = {c->at, 0};
-    if (c->at >= c->end || !*c->at)
+    for (r->at++; r->at < r->end && r->text[r->at] != '"'; r->at++)
+        if (r->text[r->at] == '\\')
+            r->at++;
+    r->at = r->at < r->end ? r->at + 1 : r->end;
+}
+
+/* A name, with its leading dot if it has one; or a single other character; or a string. */
+static word next_word(reader *r)
+{
+    skip_blank(r);
+    word w = {.text = r->text + r->at};
+    if (r->at >= r->end)
         return w;
-    if (*c->at == '"') {
-        do
-            c->at++;
-        while (c->at < c->end && *c->at != '"');
-        if (c->at < c->end)
-            c->at++;
-    } else if (is_word_char(*c->at)) {
-        while (c->at < c->end && is_word_char(*c->at))
-            c->at++;
+    size_t begin = r->at;
+    char c = r->text[r->at];
+    if (c == '"') {
+        skip_string(r);
     } else {
-        c->at++;
+        r->at++;
+        if (c == '.' || is_name_char(c))
+            while (r->at < r->end && is_name_char(r->text[r->at]))
+                r->at++;
     }
-    w.length = (size_t)(c->at - w.text);
+    w.length = r->at - begin;
     return w;
 }
 
-static bool is(word w, const char *text)
+static bool word_is(word w, const char *text)
 {
     return w.length == strlen(text) && memcmp(w.text, text, w.length) == 0;
 }
 
-/* The next .entry; false at the end of the text. */
-static bool next_entry(cursor *c, word *name)
+static bool word_number(word w, uint32_t *number)
 {
-    for (word w = next_word(c); w.length; w = next_word(c))
-        if (is(w, ".entry")) {
-            *name = next_word(c);
-            return name->length > 0;
+    uint64_t n = 0;
+    for (size_t i = 0; i < w.length; i++) {
+        if (w.text[i] < '0' || w.text[i] > '9' || n > UINT32_MAX)
+            return false;
+        n = n * 10 + (uint64_t)(w.text[i] - '0');
+    }
+    *number = (uint32_t)n;
+    return w.length > 0 && n <= UINT32_MAX;
+}
+
+/* ---- one parameter ------------------------------------------------------------------------------ */
+
+static const struct {
+    const char *name;
+    char type;
+    uint32_t bytes;
+} types[] = {
+    {".u8", 'i', 1},      {".s8", 'i', 1},    {".b8", 'i', 1},     {".u16", 'i', 2},
+    {".s16", 'i', 2},     {".b16", 'i', 2},   {".u32", 'i', 4},    {".s32", 'i', 4},
+    {".b32", 'i', 4},     {".u64", 'i', 8},   {".s64", 'i', 8},    {".b64", 'i', 8},
+    {".b128", 's', 16},   {".f16", 'f', 2},   {".bf16", 'f', 2},   {".f16x2", 's', 4},
+    {".bf16x2", 's', 4},  {".f32", 'f', 4},   {".tf32", 'f', 4},   {".f64", 'f', 8},
+    {".texref", 'i', 8},  {".surfref", 'i', 8}, {".samplerref", 'i', 8},
+};
+
+static bool read_type(word w, acui_param *param)
+{
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (word_is(w, types[i].name)) {
+            param->type = types[i].type;
+            param->bytes = types[i].bytes;
+            return true;
         }
     return false;
 }
 
-/* ".u32", ".b8", ".f64": size in bytes and what it holds; 0 for a word that is no type. */
-static uint32_t type_of(word w, char *type)
+/* Behind the name: "[24]", for a struct or an array. Gives the word that ends the parameter. */
+static word read_extent(reader *r, acui_param *param, bool *good)
 {
-    if (w.length < 3 || w.length > 5 || w.text[0] != '.' || !strchr("usbf", w.text[1]))
-        return 0;
-    uint32_t bits = 0;
-    for (size_t i = 2; i < w.length; i++) {
-        if (w.text[i] < '0' || w.text[i] > '9')
-            return 0;
-        bits = bits * 10 + (uint32_t)(w.text[i] - '0');
-    }
-    *type = w.text[1] == 'f' ? 'f' : 'i';
-    return bits / 8;
-}
-
-static uint32_t number_of(word w)
-{
-    uint32_t n = 0;
-    for (size_t i = 0; i < w.length && w.text[i] >= '0' && w.text[i] <= '9'; i++)
-        n = n * 10 + (uint32_t)(w.text[i] - '0');
-    return n;
-}
-
-/* One parameter, up to the comma or the closing parenthesis, which is returned. */
-static word read_param(cursor *c, acui_param *param)
-{
-    word w;
-    for (w = next_word(c); w.length && !is(w, ",") && !is(w, ")"); w = next_word(c)) {
-        char type = 0;
-        uint32_t bytes = type_of(w, &type);
-        if (bytes && param->bytes == 0) {
-            param->bytes = bytes;
-            param->type = type;
-        } else if (is(w, ".align")) {
-            next_word(c); /* its number is no size */
-        } else if (is(w, "[")) {
-            param->bytes *= number_of(next_word(c));
-            param->type = 's';
-        }
+    word w = next_word(r);
+    while (word_is(w, "[")) {
+        uint32_t count = 0;
+        word number = next_word(r);
+        *good = *good && word_number(number, &count) && word_is(next_word(r), "]") &&
+                !__builtin_mul_overflow(param->bytes, count, &param->bytes);
+        param->type = 's';
+        w = next_word(r);
+        if (!*good)
+            break;
     }
     return w;
 }
 
-static acu_status read_params(cursor c, acui_param **params, size_t *count)
+/*
+ * Behind ".param": attributes and the type in any order, then the name. ".align 8" and the number
+ * of ".ptr .global .align 8" are no part of the size. Gives the word that ends it: "," or ")".
+ */
+static word read_param(reader *r, acui_param *param, bool *good)
 {
-    acui_param *list = NULL;
-    size_t n = 0, room = 0;
-    word w = next_word(&c);
-    bool more = is(w, "(");
-    while (more) {
-        acui_param param = {0};
-        w = read_param(&c, &param);
-        more = is(w, ",");
-        if (param.bytes == 0)
-            continue; /* "()" */
-        if (n == room) {
-            acui_param *grown =
-                acui_grow(list, room * sizeof *list, (room ? 2 * room : 8) * sizeof *list);
-            if (!grown) {
-                acui_free(list);
-                return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a kernel's parameters");
-            }
-            list = grown;
-            room = room ? 2 * room : 8;
+    bool typed = false;
+    for (;;) {
+        word w = next_word(r);
+        if (w.length == 0 || w.text[0] != '.') {
+            *good = *good && typed && w.length > 0 && is_name_char(w.text[0]);
+            return *good ? read_extent(r, param, good) : w;
         }
-        list[n++] = param;
+        if (word_is(w, ".align"))
+            next_word(r);
+        else if (!typed)
+            typed = read_type(w, param);
     }
-    *params = list;
-    *count = n;
+}
+
+/* ---- one entry ---------------------------------------------------------------------------------- */
+
+static acu_status add_param(acui_ptx_entry *entry, size_t *room, const acui_param *param)
+{
+    if (entry->count == *room) {
+        size_t more = *room ? 2 * *room : 8;
+        acui_param *params =
+            acui_grow(entry->params, *room * sizeof *params, more * sizeof *params);
+        if (!params)
+            return acui_fail(ACU_ERR_NO_MEMORY, "no memory for the parameters of a kernel");
+        entry->params = params;
+        *room = more;
+    }
+    entry->params[entry->count++] = *param;
     return ACU_OK;
+}
+
+/* Behind the name: "( .param .u64 a, .param .f32 b )", or nothing. */
+static acu_status read_params(reader *r, acui_ptx_entry *entry)
+{
+    reader ahead = *r;
+    entry->understood = true;
+    if (!word_is(next_word(&ahead), "("))
+        return ACU_OK;
+    *r = ahead;
+    size_t room = 0;
+    bool good = true;
+    word w = next_word(r);
+    while (good && word_is(w, ".param")) {
+        acui_param param = {0};
+        w = read_param(r, &param, &good);
+        acu_status st = good ? add_param(entry, &room, &param) : ACU_OK;
+        if (st != ACU_OK)
+            return st;
+        if (word_is(w, ","))
+            w = next_word(r);
+    }
+    entry->understood = good && word_is(w, ")");
+    return ACU_OK;
+}
+
+bool acui_ptx_next(const char *ptx, size_t bytes, size_t *at, acui_ptx_entry *entry, acu_status *st)
+{
+    reader r = {.text = ptx, .at = *at, .end = bytes};
+    *entry = (acui_ptx_entry){0};
+    *st = ACU_OK;
+    word w;
+    do
+        w = next_word(&r);
+    while (w.length && !word_is(w, ".entry"));
+    word name = next_word(&r);
+    *at = r.at;
+    if (name.length == 0)
+        return false;
+    entry->name = name.text;
+    entry->length = name.length;
+    *st = read_params(&r, entry);
+    *at = r.at;
+    if (*st != ACU_OK || !entry->understood) {
+        acui_free(entry->params);
+        entry->params = NULL;
+        entry->count = 0;
+    }
+    return true;
 }
 
 acu_status acui_ptx_params(const char *ptx, size_t bytes, const char *name, acui_param **params,
                            size_t *count)
 {
-    cursor c = {ptx, ptx + bytes};
-    word entry;
-    while (next_entry(&c, &entry))
-        if (is(entry, name))
-            return read_params(c, params, count);
-    return acui_fail(ACU_ERR_NOT_FOUND, "the PTX has no kernel %s", name);
-}
-
-void acui_ptx_entries(const char *ptx, size_t bytes, char *text, size_t room)
-{
-    cursor c = {ptx, ptx + bytes};
-    word entry;
-    size_t used = 0;
-    text[0] = 0;
-    while (next_entry(&c, &entry) && used + entry.length + 3 < room) {
-        if (used) {
-            memcpy(text + used, ", ", 2);
-            used += 2;
+    acui_ptx_entry entry;
+    acu_status st;
+    for (size_t at = 0; acui_ptx_next(ptx, bytes, &at, &entry, &st);) {
+        if (st != ACU_OK)
+            return st;
+        if (entry.understood && entry.length == strlen(name) &&
+            memcmp(entry.name, name, entry.length) == 0) {
+            *params = entry.params;
+            *count = entry.count;
+            return ACU_OK;
         }
-        memcpy(text + used, entry.text, entry.length);
-        used += entry.length;
-        text[used] = 0;
+        acui_free(entry.params);
     }
+    return acui_fail(ACU_ERR_NOT_FOUND, "the PTX has no kernel \"%s\" whose parameters can be read",
+                     name);
 }

@@ -1,73 +1,99 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Signatures that the program declares: "tile f32, f32, in f32". */
+/* Declaring what a kernel's parameters are. */
 #include "base/alloc.h"
 #include "base/error.h"
-#include "kernel/kernel.h"
+#include "kernel/declared.h"
 
 #include <acuda/tile.h>
 #include <string.h>
 
-#define MOST_WORDS 2
+/* ---- words ------------------------------------------------------------------------------------- */
 
-static acu_dtype dtype_named(const char *text, size_t length)
+static bool is_blank(char c)
 {
-    for (int d = 1; d < ACU_DTYPE_COUNT; d++) {
-        const char *name = acu_dtype_name((acu_dtype)d);
-        if (strlen(name) == length && memcmp(name, text, length) == 0)
+    return c == ' ' || c == '\t' || c == '\n';
+}
+
+/* The part between two commas, without the blanks around it. */
+typedef struct part {
+    const char *text;
+    int length; /* for %.*s */
+} part;
+
+static bool next_part(const char **rest, part *p)
+{
+    if (!*rest)
+        return false;
+    const char *begin = *rest, *end = strchr(begin, ',');
+    *rest = end ? end + 1 : NULL;
+    if (!end)
+        end = begin + strlen(begin);
+    while (begin < end && is_blank(*begin))
+        begin++;
+    while (end > begin && is_blank(end[-1]))
+        end--;
+    *p = (part){.text = begin, .length = (int)(end - begin)};
+    return true;
+}
+
+static bool part_is(part p, const char *word)
+{
+    return strlen(word) == (size_t)p.length && memcmp(p.text, word, (size_t)p.length) == 0;
+}
+
+static acu_dtype find_dtype(part p)
+{
+    for (int d = ACU_NO_DTYPE + 1; d < ACU_DTYPE_COUNT; d++)
+        if (part_is(p, acu_dtype_name((acu_dtype)d)))
             return (acu_dtype)d;
-    }
     return ACU_NO_DTYPE;
 }
 
-static bool want_named(const char *text, size_t length, enum acui_want *want)
+/* "in f32": the word before the blank is taken off. */
+static enum acui_want take_want(part *p)
 {
     static const struct {
-        const char *name;
+        const char *word;
         enum acui_want want;
-    } wants[] = {{"any", ACUI_WANT_ANY},
-                 {"in", ACUI_WANT_IN},
-                 {"out", ACUI_WANT_OUT},
-                 {"inout", ACUI_WANT_INOUT},
+    } wants[] = {{"in", ACUI_WANT_IN}, {"out", ACUI_WANT_OUT}, {"inout", ACUI_WANT_INOUT},
                  {"tile", ACUI_WANT_TILE}};
-    for (size_t i = 0; i < sizeof wants / sizeof wants[0]; i++)
-        if (strlen(wants[i].name) == length && memcmp(wants[i].name, text, length) == 0) {
-            *want = wants[i].want;
-            return true;
-        }
-    return false;
-}
-
-/* One parameter's words, up to `end`. */
-static acu_status parse_param(const char *text, const char *end, acui_param *param)
-{
-    int words = 0;
-    param->want = ACUI_WANT_SCALAR;
-    param->dtype = ACU_NO_DTYPE;
-    while (text < end) {
-        size_t length = 0;
-        while (text < end && *text == ' ')
-            text++;
-        while (text + length < end && text[length] != ' ')
+    int length = 0;
+    while (length < p->length && !is_blank(p->text[length]))
+        length++;
+    part first = {.text = p->text, .length = length};
+    for (size_t i = 0; length < p->length && i < sizeof wants / sizeof *wants; i++) {
+        if (!part_is(first, wants[i].word))
+            continue;
+        while (is_blank(p->text[length]))
             length++;
-        if (length == 0)
-            break;
-        acu_dtype dtype = dtype_named(text, length);
-        bool known = words == 0 && want_named(text, length, &param->want);
-        if (dtype != ACU_NO_DTYPE && param->dtype == ACU_NO_DTYPE)
-            param->dtype = dtype;
-        else if (!known)
-            return acui_fail(ACU_ERR_INVALID, "acu_kernel_declare: \"%.*s\" is no element type and "
-                             "none of in, out, inout, tile, any", (int)length, text);
-        text += length;
-        words++;
+        *p = (part){.text = p->text + length, .length = p->length - length};
+        return wants[i].want;
     }
-    if (words == 0 || words > MOST_WORDS ||
-        (param->dtype == ACU_NO_DTYPE && param->want == ACUI_WANT_SCALAR))
-        return acui_fail(ACU_ERR_INVALID, "acu_kernel_declare: a parameter without a word");
-    return ACU_OK;
+    return ACUI_WANT_SCALAR;
 }
 
-static uint32_t declared_bytes(const acui_param *param)
+static acu_status read_part(part p, size_t index, acui_param *param)
+{
+    if (part_is(p, "any")) {
+        param->want = ACUI_WANT_ANY;
+        param->dtype = ACU_NO_DTYPE;
+        return ACU_OK;
+    }
+    part rest = p;
+    param->want = take_want(&rest);
+    param->dtype = find_dtype(rest);
+    if (param->dtype != ACU_NO_DTYPE)
+        return ACU_OK;
+    return acui_fail(ACU_ERR_INVALID,
+                     "parameter %zu is declared as \"%.*s\": say an element type (f32, i32, ...) for "
+                     "a scalar, in, out, inout or tile before it for a tensor, or any",
+                     index, p.length, p.text);
+}
+
+/* ---- against the kernel ------------------------------------------------------------------------ */
+
+/* 0: any. */
+static uint32_t wanted_bytes(const acui_param *param)
 {
     switch (param->want) {
     case ACUI_WANT_ANY:
@@ -75,45 +101,48 @@ static uint32_t declared_bytes(const acui_param *param)
     case ACUI_WANT_SCALAR:
         return (uint32_t)acu_dtype_bytes(param->dtype);
     case ACUI_WANT_TILE:
-        return sizeof(acu_tile_param);
+        return ACU_TILE_PARAM_BYTES;
     default:
         return 8;
     }
 }
 
-static acu_status fit(const acu_kernel *k, acui_param *params, size_t count)
+static acu_status check_size(const acu_kernel *kernel, part p, size_t index, acui_param *param)
 {
-    if (!k->info.params_known) {
-        for (size_t i = 0; i < count; i++)
-            params[i].bytes = declared_bytes(&params[i]);
+    uint32_t bytes = wanted_bytes(param);
+    if (!kernel->info.params_known) {
+        param->bytes = bytes;
         return ACU_OK;
     }
-    if (count != k->info.param_count)
-        return acui_fail(ACU_ERR_ARGUMENTS, "%s has %zu parameters, %zu are declared", k->name,
-                         k->info.param_count, count);
-    for (size_t i = 0; i < count; i++) {
-        uint32_t bytes = declared_bytes(&params[i]);
-        if (bytes && bytes != k->params[i].bytes)
-            return acui_fail(ACU_ERR_ARGUMENTS, "parameter %zu of %s has %u bytes, %u are declared",
-                             i, k->name, k->params[i].bytes, bytes);
-        params[i].bytes = k->params[i].bytes;
-        params[i].type = k->params[i].type;
-    }
-    return ACU_OK;
+    if (bytes == 0 || bytes == param->bytes)
+        return ACU_OK;
+    return acui_fail(ACU_ERR_ARGUMENTS,
+                     "parameter %zu of %s is declared as \"%.*s\", %u bytes; the kernel's has %u",
+                     index, kernel->name, p.length, p.text, bytes, param->bytes);
 }
 
-static acu_status parse_all(const acu_kernel *k, const char *signature, acui_param *params,
-                            size_t count)
+static size_t count_parts(const char *signature)
 {
-    const char *text = signature;
-    for (size_t i = 0; i < count; i++) {
-        const char *end = strchr(text, ',');
-        if (!end)
-            end = text + strlen(text);
-        ACUI_TRY(parse_param(text, end, &params[i]));
-        text = end + 1;
+    const char *rest = signature;
+    part p;
+    size_t count = 0;
+    while (next_part(&rest, &p))
+        count++;
+    return count == 1 && p.length == 0 ? 0 : count; /* "" declares a kernel without parameters */
+}
+
+static acu_status read_signature(acu_kernel *kernel, const char *signature, size_t count,
+                                 acui_declared *declared)
+{
+    const char *rest = signature;
+    part p;
+    for (size_t i = 0; i < count && next_part(&rest, &p); i++) {
+        if (kernel->info.params_known)
+            declared->params[i] = kernel->function->params[i];
+        ACUI_TRY(read_part(p, i, &declared->params[i]));
+        ACUI_TRY(check_size(kernel, p, i, &declared->params[i]));
     }
-    return fit(k, params, count);
+    return ACU_OK;
 }
 
 acu_status acu_kernel_declare(acu_kernel *kernel, const char *signature)
@@ -121,20 +150,32 @@ acu_status acu_kernel_declare(acu_kernel *kernel, const char *signature)
     ACUI_CHECK(kernel, KERNEL);
     if (!signature)
         return acui_fail(ACU_ERR_INVALID, "acu_kernel_declare: the signature is NULL");
-    size_t count = signature[strspn(signature, " ")] ? 1 : 0;
-    for (const char *c = signature; *c; c++)
-        count += *c == ',';
-    acui_param *params = ACUI_NEW_ARRAY(acui_param, count);
-    if (!params)
-        return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a signature");
-    acu_status status = parse_all(kernel, signature, params, count);
-    if (status != ACU_OK) {
-        acui_free(params);
-        return status;
+    size_t count = count_parts(signature);
+    if (kernel->info.params_known && count != kernel->info.param_count)
+        return acui_fail(ACU_ERR_ARGUMENTS, "%s has %zu parameters; \"%s\" declares %zu",
+                         kernel->name, kernel->info.param_count, signature, count);
+    acui_declared *declared = acui_alloc(sizeof *declared + count * sizeof *declared->params);
+    if (!declared)
+        return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a kernel's signature");
+    acu_status st = read_signature(kernel, signature, count, declared);
+    if (st != ACU_OK) {
+        acui_free(declared);
+        return st;
     }
-    acui_free(kernel->params);
-    kernel->params = params;
-    kernel->info.param_count = count;
-    kernel->info.params_known = true;
+    pthread_mutex_lock(&kernel->lock);
+    declared->older = kernel->declared;
+    kernel->declared = declared;
+    /* Release: launches on other threads read the array. */
+    atomic_store_explicit(&kernel->params, declared->params, memory_order_release);
+    pthread_mutex_unlock(&kernel->lock);
     return ACU_OK;
+}
+
+void acui_declared_free(acu_kernel *kernel)
+{
+    while (kernel->declared) {
+        acui_declared *declared = kernel->declared;
+        kernel->declared = declared->older;
+        acui_free(declared);
+    }
 }

@@ -50,7 +50,7 @@ static acu_status finish(acu_buffer *b, acu_status st, acu_buffer **buffer)
 acu_status acu_buffer_create(acu_device *device, size_t bytes, acu_buffer **buffer)
 {
     ACUI_TRY(check_request(device, bytes, buffer, __func__));
-    acu_buffer *b;
+    acu_buffer *b = NULL;
     ACUI_TRY(buffer_new(device, bytes, ACU_MEMORY_DEVICE, &b));
     return finish(b, acui_buffer_allocate_now(b), buffer);
 }
@@ -58,7 +58,7 @@ acu_status acu_buffer_create(acu_device *device, size_t bytes, acu_buffer **buff
 acu_status acu_buffer_create_pinned(acu_device *device, size_t bytes, acu_buffer **buffer)
 {
     ACUI_TRY(check_request(device, bytes, buffer, __func__));
-    acu_buffer *b;
+    acu_buffer *b = NULL;
     ACUI_TRY(buffer_new(device, bytes, ACU_MEMORY_PINNED, &b));
     return finish(b, acui_buffer_allocate_pinned(b), buffer);
 }
@@ -97,7 +97,7 @@ static acu_status wrap_host(acu_device *device, void *memory, size_t bytes, acu_
     if ((uintptr_t)memory > UINTPTR_MAX - bytes)
         return acui_fail(ACU_ERR_INVALID, "acu_buffer_wrap_host: there are no %zu bytes at %p", bytes,
                          memory);
-    acu_buffer *b;
+    acu_buffer *b = NULL;
     ACUI_TRY(buffer_new(device, bytes, ACU_MEMORY_HOST, &b));
     return finish(b, lock_memory(b, memory), buffer);
 }
@@ -119,7 +119,7 @@ static acu_status wrap_device(acu_device *device, CUdeviceptr memory, size_t byt
     ACUI_TRY(check_request(device, bytes, buffer, "acu_buffer_wrap_device"));
     if (!memory)
         return acui_fail(ACU_ERR_INVALID, "acu_buffer_wrap_device: the memory is NULL");
-    acu_buffer *b;
+    acu_buffer *b = NULL;
     ACUI_TRY(buffer_new(device, bytes, ACU_MEMORY_FOREIGN, &b));
     atomic_store_explicit(&b->address, memory, memory_order_release);
     *buffer = b;

@@ -126,9 +126,9 @@ static acu_status tensor_over(acu_status (*make)(acu_device *, size_t, acu_buffe
                               acu_device *device, acu_dtype dtype, acu_shape shape,
                               acu_tensor **tensor)
 {
-    size_t bytes;
+    size_t bytes = 0;
     ACUI_TRY(acui_shape_check(shape, dtype, &bytes));
-    acu_buffer *buffer;
+    acu_buffer *buffer = NULL;
     ACUI_TRY(make(device, bytes, &buffer));
     int64_t strides[ACU_MAX_RANK];
     acui_dense_strides(shape, strides);

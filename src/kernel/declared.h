@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* What acu_kernel_declare leaves in a kernel. */
+#ifndef ACUI_KERNEL_DECLARED_H
+#define ACUI_KERNEL_DECLARED_H
+
+#include "kernel/kernel.h"
+
+/* A set of parameters that was declared. Launches on other threads may still read an older one, so
+ * all stay until the kernel goes. */
+typedef struct acui_declared {
+    struct acui_declared *older;
+    acui_param params[];
+} acui_declared;
+
+void acui_declared_free(acu_kernel *kernel);
+
+#endif

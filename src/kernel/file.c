@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Reading a whole file. */
+#include "kernel/file.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LARGEST ((off_t)1 << 32) /* no module is that large */
+
+static acu_status fail_io(const char *path, const char *what, int error)
+{
+    char buffer[128];
+    return acui_fail(ACU_ERR_IO, "%s %s: %s", what, path, strerror_r(error, buffer, sizeof buffer));
+}
+
+static acu_status read_all(int file, const char *path, char *data, size_t *bytes)
+{
+    size_t have = 0;
+    while (have < *bytes) {
+        ssize_t n = read(file, data + have, *bytes - have);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return fail_io(path, "reading", errno);
+        if (n == 0)
+            break; /* it became shorter meanwhile */
+        have += (size_t)n;
+    }
+    data[have] = '\0';
+    *bytes = have;
+    return ACU_OK;
+}
+
+static acu_status read_open(int file, const char *path, char **data, size_t *bytes)
+{
+    struct stat info;
+    if (fstat(file, &info))
+        return fail_io(path, "reading", errno);
+    if (!S_ISREG(info.st_mode))
+        return acui_fail(ACU_ERR_IO, "%s is no file", path);
+    if (info.st_size > LARGEST)
+        return acui_fail(ACU_ERR_IO, "%s has %lld bytes: that is no module", path,
+                         (long long)info.st_size);
+    *bytes = (size_t)info.st_size;
+    char *memory = acui_alloc(*bytes + 1);
+    if (!memory)
+        return acui_fail(ACU_ERR_NO_MEMORY, "no memory for the %zu bytes of %s", *bytes, path);
+    acu_status st = read_all(file, path, memory, bytes);
+    if (st == ACU_OK)
+        *data = memory;
+    else
+        acui_free(memory);
+    return st;
+}
+
+acu_status acui_file_read(const char *path, char **data, size_t *bytes)
+{
+    int kept = errno; /* the library does not leave its errors there */
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    acu_status st = file < 0 ? fail_io(path, "opening", errno) : read_open(file, path, data, bytes);
+    if (file >= 0)
+        close(file);
+    errno = kept;
+    return st;
+}

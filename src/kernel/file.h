@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Reading a whole file. */
+#ifndef ACUI_KERNEL_FILE_H
+#define ACUI_KERNEL_FILE_H
+
+#include <acuda/status.h>
+
+/* *data is the caller's, from acui_alloc, with a NUL behind it. Errors: IO (path and reason),
+ * NO_MEMORY. */
+acu_status acui_file_read(const char *path, char **data, size_t *bytes);
+
+#endif

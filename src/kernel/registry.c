@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Modules by name: a list in the device that does not hold them. */
+#include "base/error.h"
+#include "kernel/kernel.h"
+
+#include <string.h>
+
+/* The device's lock is held. A module on its way out does not count: its name is free. */
+static acu_module *find_retained(acu_device *device, const char *name)
+{
+    for (acu_module *m = device->modules; m; m = m->next)
+        if (strcmp(m->name, name) == 0 && acui_object_try_retain(m))
+            return m;
+    return NULL;
+}
+
+static acu_status busy(const acu_device *device, const char *name)
+{
+    return acui_fail(ACU_ERR_BUSY,
+                     "device %d has a module that was loaded as \"%s\" already: take its kernels "
+                     "with acu_kernel_find, or choose another name",
+                     device->info.ordinal, name);
+}
+
+acu_status acui_module_name_free(acu_device *device, const char *name)
+{
+    if (!name)
+        return ACU_OK;
+    pthread_mutex_lock(&device->lock);
+    acu_module *other = find_retained(device, name);
+    pthread_mutex_unlock(&device->lock);
+    acu_module_release(other);
+    return other ? busy(device, name) : ACU_OK;
+}
+
+acu_status acui_module_enter(acu_module *module)
+{
+    acu_device *device = module->device;
+    if (!module->name)
+        return ACU_OK;
+    pthread_mutex_lock(&device->lock);
+    acu_module *other = find_retained(device, module->name);
+    if (!other) {
+        module->next = device->modules;
+        device->modules = module;
+    }
+    pthread_mutex_unlock(&device->lock);
+    acu_module_release(other);
+    return other ? busy(device, module->name) : ACU_OK;
+}
+
+void acui_module_leave(acu_module *module)
+{
+    pthread_mutex_lock(&module->device->lock);
+    for (acu_module **link = &module->device->modules; *link; link = &(*link)->next)
+        if (*link == module) {
+            *link = module->next;
+            break;
+        }
+    pthread_mutex_unlock(&module->device->lock);
+}
+
+acu_status acu_kernel_find(acu_device *device, const char *module, const char *kernel_name,
+                           acu_kernel **kernel)
+{
+    ACUI_CHECK(device, DEVICE);
+    if (!module || !kernel_name)
+        return acui_fail(ACU_ERR_INVALID, "acu_kernel_find: the name of the %s is NULL",
+                         module ? "kernel" : "module");
+    pthread_mutex_lock(&device->lock);
+    acu_module *found = find_retained(device, module);
+    pthread_mutex_unlock(&device->lock);
+    if (!found)
+        return acui_fail(ACU_ERR_NOT_FOUND, "no module was loaded as \"%s\" on device %d", module,
+                         device->info.ordinal);
+    acu_status st = acu_kernel_get(found, kernel_name, kernel);
+    acu_module_release(found);
+    return st;
+}
