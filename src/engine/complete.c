@@ -29,9 +29,11 @@ acui_task *acui_task_over(acui_task *task)
         acui_point_release(task->before[i].point);
     acui_fault_release(task->fault);
     acui_point_release(point);
-    /* The device must not go before its count is down: the submission's nodes hold it. */
-    atomic_fetch_sub_explicit(&device->in_flight, 1, memory_order_release);
+    /* Counted down when all is released; release: who sees the count sees that. */
+    acu_device_retain(device);
     acui_submission_close(s);
+    atomic_fetch_sub_explicit(&device->in_flight, 1, memory_order_release);
+    acu_device_release(device);
     return freed;
 }
 
@@ -42,7 +44,7 @@ void acui_submission_close(acui_submission *s)
     acui_plan_clear(&s->plan);
     acu_future *future = s->future;
     s->future = NULL;
-    if (s->first_task || future) /* else planning failed, and was counted nowhere */
+    if (s->counted) /* else planning failed */
         acui_count_done(s->failed);
     if (future) {
         acui_resolve(future, s->failed ? s->status : ACU_OK, s->fault);

@@ -84,6 +84,8 @@ struct acui_submission {
     acui_node *entered;            /* last node that belongs to a task */
     acui_task *first_task, *last_task;
 
+    bool counted; /* as submitted */
+
     /* The first failure; order lock. */
     bool failed;
     acu_status status;
@@ -141,6 +143,7 @@ acui_fault *acui_fault_of_node(const acui_node *node);
 /* Put the task on its stream, or retire it; tasks that this frees. */
 acui_task *acui_issue(acui_task *task);
 acu_status acui_enqueue(acui_node *node, acu_stream *stream);
+bool acui_issuing(void); /* this thread is in a foreign call, under a stream's issue lock */
 
 /* ---- worker.c ---- */
 acui_task *acui_host_run(acui_task *task); /* hand over to the worker */

@@ -6,6 +6,13 @@
 
 #include <string.h>
 
+static _Thread_local bool issuing;
+
+bool acui_issuing(void)
+{
+    return issuing;
+}
+
 static CUdeviceptr address_of(const acu_buffer *buffer, size_t offset)
 {
     return atomic_load_explicit(&buffer->address, memory_order_acquire) + offset;
@@ -78,8 +85,10 @@ static acu_status enqueue_foreign(const acui_node *node, acu_stream *stream)
 {
     const acu_op *op = node->u.call.op;
     acui_callback_enter();
+    issuing = true;
     acu_status status = op->u.call.foreign(op->user.data, stream->raw, node->u.call.values,
                                            node->u.call.count);
+    issuing = false;
     acui_callback_leave();
     if (status != ACU_OK)
         return acui_fail(ACU_ERR_CALLBACK, "the function given to acu_foreign returned %s",
@@ -87,8 +96,21 @@ static acu_status enqueue_foreign(const acui_node *node, acu_stream *stream)
     return ACU_OK;
 }
 
+/* A tensor that was seen in a `then` of a submission that was refused after all has no memory. */
+static acu_status check_allocated(const acui_node *node)
+{
+    if (node->kind == ACUI_NODE_ALLOC)
+        return ACU_OK;
+    for (size_t i = 0; i < node->touch_count; i++)
+        if (!node->touches[i].buffer->host && address_of(node->touches[i].buffer, 0) == 0)
+            return acui_fail(ACU_ERR_DEPENDENCY, "the memory that %s uses was never allocated: the "
+                             "submission that makes it failed or was refused", node->name);
+    return ACU_OK;
+}
+
 acu_status acui_enqueue(acui_node *node, acu_stream *stream)
 {
+    ACUI_TRY(check_allocated(node));
     switch (node->kind) {
     case ACUI_NODE_ALLOC:
         return acui_buffer_allocate(node->u.alloc.buffer, stream);

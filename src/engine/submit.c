@@ -115,6 +115,7 @@ acu_status acui_submit(acu_device *device, acu_op *op, const acu_submit_options 
     end_planning(s);
     if (status == ACU_OK) {
         acui_count_submitted();
+        s->counted = true;
         give_values(future, &values);
     } else {
         acu_error record = *acui_error(); /* releasing must not change what the caller sees */
@@ -152,6 +153,9 @@ acu_status acu_submit(acu_device *device, acu_op *op, const acu_submit_options *
     acu_op *taken = acui_op_take(op, &taker, (acu_site){0});
     acu_future *f = NULL;
     acu_status status = check_options(device, given, &options, __func__);
+    if (status == ACU_OK && acui_issuing())
+        status = acui_fail(ACU_ERR_WOULD_WAIT, "acu_submit: a foreign call may not submit: the "
+                           "stream that it enqueues on is taken until it returns");
     if (status == ACU_OK && future)
         status = acui_future_new(&f);
     if (status != ACU_OK) {
