@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The entry points that this driver implements: those of acuda's list, but for graphs, and more
- * that other programs call. Declarations, the table of symbols, cuGetProcAddress and the exports
+ * The entry points that this driver implements: those of acuda's list, and more that other programs
+ * call. Declarations, the table of symbols, cuGetProcAddress and the exports
  * of the stand-in are made from these lists.
  */
 #ifndef SOFTCUDA_DRIVER_CALLS_H
@@ -19,6 +19,7 @@ typedef struct sd_context_params {
 } sd_context_params;
 
 /* X(symbol, since, (parameters)) */
+/* clang-format off */
 #define SD_MORE_CALLS(X) \
     X(cuDeviceGetUuid, 9020, (acu_CUuuid *uuid, CUdevice device)) \
     X(cuDeviceComputeCapability, 2000, (int *major, int *minor, CUdevice device)) \
@@ -68,20 +69,10 @@ typedef struct sd_context_params {
     X(cuKernelSetCacheConfig, 12000, (CUkernel kernel, unsigned config, CUdevice device)) \
     X(cuGetExportTable, 3000, (const void **table, const acu_CUuuid *id))
 
-/* The groups of acuda's list that are implemented. */
-#define SD_ACUDA_CALLS(X) \
-    ACU_DRIVER_CALLS_BASE(X) \
-    ACU_DRIVER_CALLS_DEVICE(X) \
-    ACU_DRIVER_CALLS_CONTEXT(X) \
-    ACU_DRIVER_CALLS_STREAM(X) \
-    ACU_DRIVER_CALLS_CAPTURE(X) \
-    ACU_DRIVER_CALLS_EVENT(X) \
-    ACU_DRIVER_CALLS_MEMORY(X) \
-    ACU_DRIVER_CALLS_POOL(X) \
-    ACU_DRIVER_CALLS_COPY(X) \
-    ACU_DRIVER_CALLS_SET(X) \
-    ACU_DRIVER_CALLS_MODULE(X) \
-    ACU_DRIVER_CALLS_FUNCTION(X)
+/* clang-format on */
+
+/* All of acuda's list. */
+#define SD_ACUDA_CALLS(X) ACU_DRIVER_CALLS(X)
 
 #define SD_DECLARE_ACUDA(name, symbol, since, effect, kind, parameters, arguments) \
     unsigned sd_##symbol parameters;

@@ -84,7 +84,17 @@ static unsigned run_copy(sd_stream *stream, sd_work *work)
     return ACU_CUDA_SUCCESS;
 }
 
-static const sd_work_kind copy_kind = {.name = "copy", .run = run_copy};
+/* Only works without a staged source are cloned: those of graphs. */
+static sd_work *clone_copy(const sd_work *work)
+{
+    copy_work *clone = malloc(sizeof *clone);
+    if (!clone)
+        return NULL;
+    memcpy(clone, work, sizeof *clone);
+    return &clone->work;
+}
+
+static const sd_work_kind copy_kind = {.name = "copy", .run = run_copy, .clone = clone_copy};
 
 /* ---- issuing ---- */
 
@@ -141,4 +151,17 @@ unsigned sd_copy(sd_stream *stream, const sd_box *box, sd_claim dst, sd_claim sr
     sd_mark_wait(&mark);
     sd_mark_drop(&mark);
     return sd_context_state(stream->object.context);
+}
+
+unsigned sd_copy_make(const sd_box *box, sd_claim dst, sd_claim src, sd_work **work)
+{
+    if (!box->width || !box->height || !box->depth ||
+        place_of(&box->dst, box, dst) == SD_PLACE_NOWHERE ||
+        place_of(&box->src, box, src) == SD_PLACE_NOWHERE)
+        return ACU_CUDA_ERROR_INVALID_VALUE;
+    copy_work *copy = make_work(box, 0);
+    if (!copy)
+        return ACU_CUDA_ERROR_OUT_OF_MEMORY;
+    *work = &copy->work;
+    return ACU_CUDA_SUCCESS;
 }

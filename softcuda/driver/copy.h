@@ -31,4 +31,10 @@ typedef enum sd_claim {
  */
 unsigned sd_copy(sd_stream *stream, const sd_box *box, sd_claim dst, sd_claim src, bool waits);
 
+/* A copy as a work that is issued later; its memory, pageable too, is used only then. */
+unsigned sd_copy_make(const sd_box *box, sd_claim dst, sd_claim src, sd_work **work);
+
+/* The box that a struct of the API describes. A CUresult. */
+unsigned sd_copy_read_3d(const acu_CUDA_MEMCPY3D *copy, sd_box *box, sd_claim *dst, sd_claim *src);
+
 #endif

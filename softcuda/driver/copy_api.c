@@ -181,14 +181,34 @@ unsigned sd_cuMemcpy2DAsync_v2(const acu_CUDA_MEMCPY2D *copy, CUstream on)
     return copy_2d(copy, on, false);
 }
 
-static unsigned copy_3d(const acu_CUDA_MEMCPY3D *c, CUstream on, bool waits)
+static unsigned read_3d(const acu_CUDA_MEMCPY3D *c, described *dst, described *src)
 {
     if (!c || c->srcLOD || c->dstLOD)
         return ACU_CUDA_ERROR_INVALID_VALUE;
-    described dst = {c->dstXInBytes, c->dstY,      c->dstZ,     c->dstMemoryType,
-                     c->dstHost,     c->dstDevice, c->dstPitch, c->dstHeight};
-    described src = {c->srcXInBytes, c->srcY,      c->srcZ,     c->srcMemoryType,
-                     c->srcHost,     c->srcDevice, c->srcPitch, c->srcHeight};
+    *dst = (described){c->dstXInBytes, c->dstY,      c->dstZ,     c->dstMemoryType,
+                       c->dstHost,     c->dstDevice, c->dstPitch, c->dstHeight};
+    *src = (described){c->srcXInBytes, c->srcY,      c->srcZ,     c->srcMemoryType,
+                       c->srcHost,     c->srcDevice, c->srcPitch, c->srcHeight};
+    return ACU_CUDA_SUCCESS;
+}
+
+unsigned sd_copy_read_3d(const acu_CUDA_MEMCPY3D *c, sd_box *box, sd_claim *dst, sd_claim *src)
+{
+    described to, from;
+    unsigned result = read_3d(c, &to, &from);
+    if (result)
+        return result;
+    *box = (sd_box){.width = c->WidthInBytes, .height = c->Height, .depth = c->Depth};
+    result = read_side(&to, box, &box->dst, dst);
+    return result ? result : read_side(&from, box, &box->src, src);
+}
+
+static unsigned copy_3d(const acu_CUDA_MEMCPY3D *c, CUstream on, bool waits)
+{
+    described dst, src;
+    unsigned result = read_3d(c, &dst, &src);
+    if (result)
+        return result;
     return copy_described(&dst, &src, c->WidthInBytes, c->Height, c->Depth, on, waits);
 }
 

@@ -111,7 +111,7 @@ static unsigned push_record(sd_event *event, sd_stream *stream, sd_mark *mark)
     return sd_stream_push_at(stream, &record->work, mark);
 }
 
-static unsigned record_on(sd_event *event, sd_stream *stream)
+unsigned sd_event_record(sd_event *event, sd_stream *stream)
 {
     if (event->object.context != stream->object.context)
         return ACU_CUDA_ERROR_INVALID_HANDLE;
@@ -149,7 +149,7 @@ unsigned sd_cuEventRecordWithFlags(CUevent handle, CUstream on, unsigned flags)
     unsigned result = find(handle, &event);
     if (!result)
         result = sd_stream_find(context, on, &stream);
-    return result ? result : record_on(event, stream);
+    return result ? result : sd_event_record(event, stream);
 }
 
 unsigned sd_cuEventRecord(CUevent handle, CUstream on)
@@ -170,6 +170,17 @@ static sd_mark mark_of(sd_event *event)
     return mark;
 }
 
+unsigned sd_event_wait(sd_event *event, sd_stream *stream)
+{
+    sd_mark mark = mark_of(event);
+    /* What is reached already, or comes earlier in the same queue, needs no wait. */
+    if (mark.stream == stream || sd_mark_done(&mark)) {
+        sd_mark_drop(&mark);
+        return ACU_CUDA_SUCCESS;
+    }
+    return sd_stream_push_wait(stream, mark);
+}
+
 unsigned sd_cuStreamWaitEvent(CUstream on, CUevent handle, unsigned flags)
 {
     SD_CURRENT(context);
@@ -180,15 +191,7 @@ unsigned sd_cuStreamWaitEvent(CUstream on, CUevent handle, unsigned flags)
     unsigned result = sd_stream_find(context, on, &stream);
     if (!result)
         result = find(handle, &event);
-    if (result)
-        return result;
-    sd_mark mark = mark_of(event);
-    /* What is reached already, or comes earlier in the same queue, needs no wait. */
-    if (mark.stream == stream || sd_mark_done(&mark)) {
-        sd_mark_drop(&mark);
-        return ACU_CUDA_SUCCESS;
-    }
-    return sd_stream_push_wait(stream, mark);
+    return result ? result : sd_event_wait(event, stream);
 }
 
 unsigned sd_cuEventQuery(CUevent handle)

@@ -14,4 +14,8 @@ typedef struct sd_event {
     uint64_t time_ns; /* when that was reached, on the monotonic clock */
 } sd_event;
 
+/* Record it on the stream, or make the stream wait for its latest record. CUresults. */
+unsigned sd_event_record(sd_event *event, sd_stream *stream);
+unsigned sd_event_wait(sd_event *event, sd_stream *stream);
+
 #endif

@@ -20,6 +20,9 @@ typedef enum sd_kind {
     SD_KIND_FUNCTION,
     SD_KIND_LIBRARY,
     SD_KIND_KERNEL,
+    SD_KIND_GRAPH,
+    SD_KIND_NODE,
+    SD_KIND_EXEC,
 } sd_kind;
 
 struct sd_context;

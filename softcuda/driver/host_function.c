@@ -3,9 +3,10 @@
  * Host functions: code of the program, in stream order, on threads that do nothing else. One that
  * blocks holds up its own stream only.
  */
-#include "driver/stream.h"
+#include "driver/graph.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct host_work {
     sd_work work;
@@ -27,11 +28,37 @@ static unsigned run_host(sd_stream *stream, sd_work *work)
     return ACU_CUDA_SUCCESS;
 }
 
-static const sd_work_kind host_kind = {.name = "host function", .run = run_host, .on_host = true};
+static sd_work *clone_host(const sd_work *work)
+{
+    host_work *clone = malloc(sizeof *clone);
+    if (!clone)
+        return NULL;
+    memcpy(clone, work, sizeof *clone);
+    return &clone->work;
+}
+
+static const sd_work_kind host_kind = {
+    .name = "host function", .run = run_host, .clone = clone_host, .on_host = true};
 
 /* Old-style callbacks run in a faulted context too, and are told of it. */
 static const sd_work_kind callback_kind = {
     .name = "stream callback", .run = run_host, .on_host = true, .always = true};
+
+unsigned sd_host_make(const acu_CUDA_HOST_NODE_PARAMS *p, sd_work **work)
+{
+    if (!p->fn)
+        return ACU_CUDA_ERROR_INVALID_VALUE;
+    host_work *host = calloc(1, sizeof *host);
+    if (!host || !sd_workers_start(&sd.host_workers)) {
+        free(host);
+        return ACU_CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    host->work.kind = &host_kind;
+    host->function = p->fn;
+    host->user_data = p->userData;
+    *work = &host->work;
+    return ACU_CUDA_SUCCESS;
+}
 
 static unsigned issue(CUstream on, host_work what)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Launches: checked and their parameters copied at once, executed in stream order. */
-#include "driver/module.h"
-#include "driver/stream.h"
+#include "driver/launch.h"
 
 #include "driver/errors.h"
 
@@ -15,14 +14,6 @@ typedef struct launch_work {
     size_t dynamic;
     _Alignas(16) char params[]; /* as many bytes as the kernel's parameter block has */
 } launch_work;
-
-/* What the entry points ask for. */
-typedef struct request {
-    unsigned grid[3], block[3];
-    size_t dynamic;
-    bool cooperative;
-    void **params, **extra;
-} request;
 
 /* ---- running ---- */
 
@@ -60,11 +51,24 @@ static void drop_launch(sd_work *work)
     sd_object_put(&((launch_work *)work)->function->object);
 }
 
-static const sd_work_kind launch_kind = {.name = "launch", .run = run_launch, .drop = drop_launch};
+static sd_work *clone_launch(const sd_work *work)
+{
+    const launch_work *launch = (const launch_work *)work;
+    size_t bytes = sizeof *launch + launch->function->info->param_bytes;
+    launch_work *clone = malloc(bytes);
+    if (!clone)
+        return NULL;
+    memcpy(clone, launch, bytes);
+    sd_object_hold(&clone->function->object);
+    return &clone->work;
+}
+
+static const sd_work_kind launch_kind = {
+    .name = "launch", .run = run_launch, .drop = drop_launch, .clone = clone_launch};
 
 /* ---- checking ---- */
 
-static unsigned check_shape(const sd_function *function, const request *r)
+static unsigned check_shape(const sd_function *function, const sd_request *r)
 {
     const sx_kernel_info *info = function->info;
     const unsigned grid_most[3] = {0x7fffffff, 65535, 65535};
@@ -108,7 +112,7 @@ static unsigned read_extra(void **extra, const void **buffer, size_t *bytes)
     return ACU_CUDA_SUCCESS;
 }
 
-static unsigned copy_params(const sx_kernel_info *info, const request *r, char *to)
+static unsigned copy_params(const sx_kernel_info *info, const sd_request *r, char *to)
 {
     if (r->extra) {
         const void *buffer;
@@ -138,10 +142,8 @@ static unsigned copy_params(const sx_kernel_info *info, const request *r, char *
 
 /* ---- issuing ---- */
 
-static unsigned issue_on(sd_function *function, sd_stream *stream, const request *r)
+unsigned sd_launch_make(sd_function *function, const sd_request *r, sd_work **work)
 {
-    if (stream->object.context != function->object.context)
-        return ACU_CUDA_ERROR_INVALID_HANDLE;
     unsigned result = check_shape(function, r);
     if (result)
         return result;
@@ -161,10 +163,20 @@ static unsigned issue_on(sd_function *function, sd_stream *stream, const request
     memcpy(launch->grid, r->grid, sizeof launch->grid);
     memcpy(launch->block, r->block, sizeof launch->block);
     launch->dynamic = r->dynamic;
-    return sd_stream_push(stream, &launch->work);
+    *work = &launch->work;
+    return ACU_CUDA_SUCCESS;
 }
 
-static unsigned issue(CUfunction handle, CUstream on, const request *r)
+static unsigned issue_on(sd_function *function, sd_stream *stream, const sd_request *r)
+{
+    if (stream->object.context != function->object.context)
+        return ACU_CUDA_ERROR_INVALID_HANDLE;
+    sd_work *work;
+    unsigned result = sd_launch_make(function, r, &work);
+    return result ? result : sd_stream_push(stream, work);
+}
+
+static unsigned issue(CUfunction handle, CUstream on, const sd_request *r)
 {
     SD_CURRENT(context);
     __attribute__((cleanup(sd_function_leave))) sd_function *function = NULL;
@@ -184,7 +196,7 @@ unsigned sd_cuLaunchKernel(CUfunction handle, unsigned grid_x, unsigned grid_y, 
                            unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
                            CUstream on, void **params, void **extra)
 {
-    request r = {
+    sd_request r = {
         {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, false, params, extra};
     return issue(handle, on, &r);
 }
@@ -193,12 +205,13 @@ unsigned sd_cuLaunchCooperativeKernel(CUfunction handle, unsigned grid_x, unsign
                                       unsigned grid_z, unsigned block_x, unsigned block_y,
                                       unsigned block_z, unsigned shared, CUstream on, void **params)
 {
-    request r = {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, true, params, NULL};
+    sd_request r = {
+        {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, true, params, NULL};
     return issue(handle, on, &r);
 }
 
 /* Attributes: what changes a launch's meaning is obeyed or refused; hints are passed over. */
-static unsigned read_attributes(const acu_CUlaunchConfig *config, request *r)
+static unsigned read_attributes(const acu_CUlaunchConfig *config, sd_request *r)
 {
     for (unsigned i = 0; i < config->numAttrs; i++) {
         const acu_CUlaunchAttribute *a = &config->attrs[i];
@@ -220,12 +233,12 @@ unsigned sd_cuLaunchKernelEx(const acu_CUlaunchConfig *config, CUfunction handle
     SD_ENTER();
     if (!config || (config->numAttrs && !config->attrs))
         return ACU_CUDA_ERROR_INVALID_VALUE;
-    request r = {{config->gridDimX, config->gridDimY, config->gridDimZ},
-                 {config->blockDimX, config->blockDimY, config->blockDimZ},
-                 config->sharedMemBytes,
-                 false,
-                 params,
-                 extra};
+    sd_request r = {{config->gridDimX, config->gridDimY, config->gridDimZ},
+                    {config->blockDimX, config->blockDimY, config->blockDimZ},
+                    config->sharedMemBytes,
+                    false,
+                    params,
+                    extra};
     unsigned result = read_attributes(config, &r);
     return result ? result : issue(handle, config->hStream, &r);
 }

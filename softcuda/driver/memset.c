@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Fills: rows of elements of 1, 2 or 4 bytes. Without a stream they do not wait either. */
+#include "driver/graph.h"
 #include "driver/memory.h"
-#include "driver/stream.h"
 
 #include "driver/errors.h"
 
@@ -51,7 +51,16 @@ static unsigned run_fill(sd_stream *stream, sd_work *work)
     return ACU_CUDA_SUCCESS;
 }
 
-static const sd_work_kind fill_kind = {.name = "fill", .run = run_fill};
+static sd_work *clone_fill(const sd_work *work)
+{
+    fill_work *clone = malloc(sizeof *clone);
+    if (!clone)
+        return NULL;
+    memcpy(clone, work, sizeof *clone);
+    return &clone->work;
+}
+
+static const sd_work_kind fill_kind = {.name = "fill", .run = run_fill, .clone = clone_fill};
 
 static unsigned check(const fill *f)
 {
@@ -67,6 +76,29 @@ static unsigned check(const fill *f)
                                                                    : ACU_CUDA_SUCCESS;
 }
 
+static unsigned make(const fill *f, sd_work **work)
+{
+    unsigned result = check(f);
+    if (result)
+        return result;
+    fill_work *made = calloc(1, sizeof *made);
+    if (!made)
+        return ACU_CUDA_ERROR_OUT_OF_MEMORY;
+    made->work.kind = &fill_kind;
+    made->fill = *f;
+    *work = &made->work;
+    return ACU_CUDA_SUCCESS;
+}
+
+unsigned sd_fill_make(const acu_CUDA_MEMSET_NODE_PARAMS *p, sd_work **work)
+{
+    if ((p->elementSize != 1 && p->elementSize != 2 && p->elementSize != 4) || !p->width ||
+        !p->height)
+        return ACU_CUDA_ERROR_INVALID_VALUE;
+    fill f = {p->dst, p->pitch, p->value, p->elementSize, p->width, p->height};
+    return make(&f, work);
+}
+
 static unsigned issue(fill f, CUstream on)
 {
     SD_CURRENT(context);
@@ -74,18 +106,11 @@ static unsigned issue(fill f, CUstream on)
     unsigned result = sd_stream_find(context, on, &stream);
     if (result)
         return result;
+    sd_work *work = NULL;
     if (f.width && f.height)
-        result = check(&f);
-    fill_work *work = NULL;
-    if (!result && f.width && f.height) {
-        work = calloc(1, sizeof *work);
-        result = work ? ACU_CUDA_SUCCESS : ACU_CUDA_ERROR_OUT_OF_MEMORY;
-    }
-    if (!result && work) {
-        work->work.kind = &fill_kind;
-        work->fill = f;
-        result = sd_stream_push(stream, &work->work);
-    }
+        result = make(&f, &work);
+    if (work)
+        result = sd_stream_push(stream, work);
     sd_object_put(&stream->object);
     return result;
 }

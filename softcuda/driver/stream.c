@@ -131,7 +131,7 @@ unsigned sd_stream_find(sd_context *context, CUstream handle, sd_stream **stream
 
 static const sd_work_kind wait_kind = {.name = "wait", .always = true};
 
-static void discard(sd_work *work)
+void sd_work_discard(sd_work *work)
 {
     while (work) {
         sd_work *next = work->next;
@@ -220,7 +220,7 @@ static unsigned push(sd_stream *stream, sd_work *work, uint64_t *at)
     work->next = NULL;
     sd_work *chain = work;
     if (!order_by_legacy_rules(stream, &chain, work)) {
-        discard(chain);
+        sd_work_discard(chain);
         return ACU_CUDA_ERROR_OUT_OF_MEMORY;
     }
     *at = append(stream, chain);

@@ -33,8 +33,9 @@ typedef struct sd_work_kind {
     /* False: not yet; asked again and again. NULL: always ready. */
     bool (*ready)(const sd_work *work);
     void (*drop)(sd_work *work); /* give back what it holds, but not its memory; may be NULL */
-    bool on_host;                /* runs on a thread for host functions */
-    bool always;                 /* runs in a faulted context too */
+    sd_work *(*clone)(const sd_work *work); /* another like it, never issued; NULL: no memory */
+    bool on_host;                           /* runs on a thread for host functions */
+    bool always;                            /* runs in a faulted context too */
 } sd_work_kind;
 
 struct sd_work {
@@ -87,6 +88,9 @@ unsigned sd_stream_push(sd_stream *stream, sd_work *work);
 
 /* The same, and tells its place. */
 unsigned sd_stream_push_at(sd_stream *stream, sd_work *work, sd_mark *mark);
+
+/* Drop work that was not issued. NULL is nothing. */
+void sd_work_discard(sd_work *work);
 
 /* Append nothing but a wait for `mark`, whose reference is taken over. */
 unsigned sd_stream_push_wait(sd_stream *stream, sd_mark mark);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The entry points for streams, and what capture answers until there are graphs. */
+/* The entry points for streams, and what capture answers until it is there. */
 #include "driver/pool.h"
 #include "driver/stream.h"
 

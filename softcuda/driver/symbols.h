@@ -18,6 +18,9 @@
     X(cuCtxPopCurrent, cuCtxPopCurrent_v2) \
     X(cuCtxPushCurrent, cuCtxPushCurrent_v2) \
     X(cuEventDestroy, cuEventDestroy_v2) \
+    X(cuGraphInstantiateWithParams_ptsz, cuGraphInstantiateWithParams) \
+    X(cuGraphUpload_ptsz, cuGraphUpload) \
+    X(cuGraphLaunch_ptsz, cuGraphLaunch) \
     X(cuEventRecordWithFlags_ptsz, cuEventRecordWithFlags) \
     X(cuEventRecord_ptsz, cuEventRecord) \
     X(cuLaunchCooperativeKernel_ptsz, cuLaunchCooperativeKernel) \
@@ -148,31 +151,18 @@
     X(cuFuncSetBlockShape) \
     X(cuFuncSetSharedSize) \
     X(cuGraphAddBatchMemOpNode) \
-    X(cuGraphAddChildGraphNode) \
-    X(cuGraphAddDependencies) \
     X(cuGraphAddDependencies_v2) \
-    X(cuGraphAddEmptyNode) \
-    X(cuGraphAddEventRecordNode) \
-    X(cuGraphAddEventWaitNode) \
     X(cuGraphAddExternalSemaphoresSignalNode) \
     X(cuGraphAddExternalSemaphoresWaitNode) \
-    X(cuGraphAddHostNode) \
-    X(cuGraphAddKernelNode) \
-    X(cuGraphAddKernelNode_v2) \
     X(cuGraphAddMemAllocNode) \
     X(cuGraphAddMemFreeNode) \
-    X(cuGraphAddMemcpyNode) \
-    X(cuGraphAddMemsetNode) \
     X(cuGraphAddNode) \
     X(cuGraphAddNode_v2) \
     X(cuGraphBatchMemOpNodeGetParams) \
     X(cuGraphBatchMemOpNodeSetParams) \
     X(cuGraphChildGraphNodeGetGraph) \
-    X(cuGraphClone) \
     X(cuGraphConditionalHandleCreate) \
-    X(cuGraphCreate) \
     X(cuGraphDebugDotPrint) \
-    X(cuGraphDestroy) \
     X(cuGraphDestroyNode) \
     X(cuGraphEventRecordNodeGetEvent) \
     X(cuGraphEventRecordNodeSetEvent) \
@@ -180,46 +170,28 @@
     X(cuGraphEventWaitNodeSetEvent) \
     X(cuGraphExecBatchMemOpNodeSetParams) \
     X(cuGraphExecChildGraphNodeSetParams) \
-    X(cuGraphExecDestroy) \
     X(cuGraphExecEventRecordNodeSetEvent) \
     X(cuGraphExecEventWaitNodeSetEvent) \
     X(cuGraphExecExternalSemaphoresSignalNodeSetParams) \
     X(cuGraphExecExternalSemaphoresWaitNodeSetParams) \
     X(cuGraphExecGetFlags) \
     X(cuGraphExecGetId) \
-    X(cuGraphExecHostNodeSetParams) \
-    X(cuGraphExecKernelNodeSetParams) \
-    X(cuGraphExecKernelNodeSetParams_v2) \
-    X(cuGraphExecMemcpyNodeSetParams) \
-    X(cuGraphExecMemsetNodeSetParams) \
     X(cuGraphExecNodeSetParams) \
-    X(cuGraphExecUpdate) \
-    X(cuGraphExecUpdate_v2) \
     X(cuGraphExternalSemaphoresSignalNodeGetParams) \
     X(cuGraphExternalSemaphoresSignalNodeSetParams) \
     X(cuGraphExternalSemaphoresWaitNodeGetParams) \
     X(cuGraphExternalSemaphoresWaitNodeSetParams) \
-    X(cuGraphGetEdges) \
     X(cuGraphGetEdges_v2) \
     X(cuGraphGetId) \
-    X(cuGraphGetNodes) \
-    X(cuGraphGetRootNodes) \
     X(cuGraphHostNodeGetParams) \
     X(cuGraphHostNodeSetParams) \
     X(cuGraphInstantiate) \
-    X(cuGraphInstantiateWithFlags) \
-    X(cuGraphInstantiateWithParams) \
-    X(cuGraphInstantiateWithParams_ptsz) \
     X(cuGraphInstantiate_v2) \
     X(cuGraphKernelNodeCopyAttributes) \
     X(cuGraphKernelNodeGetAttribute) \
     X(cuGraphKernelNodeGetParams) \
     X(cuGraphKernelNodeGetParams_v2) \
     X(cuGraphKernelNodeSetAttribute) \
-    X(cuGraphKernelNodeSetParams) \
-    X(cuGraphKernelNodeSetParams_v2) \
-    X(cuGraphLaunch) \
-    X(cuGraphLaunch_ptsz) \
     X(cuGraphMemAllocNodeGetParams) \
     X(cuGraphMemFreeNodeGetParams) \
     X(cuGraphMemcpyNodeGetParams) \
@@ -236,15 +208,11 @@
     X(cuGraphNodeGetLocalId) \
     X(cuGraphNodeGetParams) \
     X(cuGraphNodeGetToolsId) \
-    X(cuGraphNodeGetType) \
-    X(cuGraphNodeSetEnabled) \
     X(cuGraphNodeSetParams) \
     X(cuGraphReleaseUserObject) \
     X(cuGraphRemoveDependencies) \
     X(cuGraphRemoveDependencies_v2) \
     X(cuGraphRetainUserObject) \
-    X(cuGraphUpload) \
-    X(cuGraphUpload_ptsz) \
     X(cuGraphicsMapResources) \
     X(cuGraphicsMapResources_ptsz) \
     X(cuGraphicsResourceGetMappedMipmappedArray) \

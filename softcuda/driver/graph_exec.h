@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Executable graphs: items in an order that the edges allow, and the lanes that they run on. */
+#ifndef SOFTCUDA_DRIVER_GRAPH_EXEC_H
+#define SOFTCUDA_DRIVER_GRAPH_EXEC_H
+
+#include "driver/graph.h"
+
+#define SD_LANES 32 /* as many as one device runs at a time */
+
+typedef struct sd_item {
+    sd_step step;
+    void *node;    /* handle of the node that it was made from */
+    size_t *after; /* items before it */
+    size_t after_count;
+    unsigned lane;
+    bool disabled;
+    bool last; /* no later item on its lane waits behind it */
+} sd_item;
+
+typedef struct sd_exec {
+    sd_object object;
+    pthread_mutex_t lock; /* what follows */
+    sd_item *items;       /* in an order that the edges allow */
+    size_t count, room;
+    sd_stream *lanes[SD_LANES]; /* held; their handles are ours */
+    unsigned lane_count;
+    sd_mark *marks;   /* of a launch: where each item ends */
+    sd_mark previous; /* the end of the launch before */
+} sd_exec;
+
+unsigned sd_graph_instantiate(CUgraphExec *handle, CUgraph graph);
+
+static inline void sd_exec_leave(sd_exec **e)
+{
+    if (*e)
+        sd_object_put(&(*e)->object);
+}
+
+/* Declare `name`, the executable graph of `handle`. */
+#define SD_EXEC(name, handle) \
+    SD_ENTER(); \
+    __attribute__((cleanup(sd_exec_leave))) sd_exec *name = sd_object_get(SD_KIND_EXEC, handle); \
+    if (!name) \
+    return ACU_CUDA_ERROR_INVALID_VALUE
+
+#endif

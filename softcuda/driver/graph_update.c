@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Changing executable graphs. What is changed holds for later launches: earlier ones have clones of
+ * what was there.
+ */
+#include "driver/graph_exec.h"
+
+#include <string.h>
+
+/* Replace the step of the item that was made from the node, by one of its own kind and context. */
+static unsigned replace(sd_exec *e, const void *node, sd_step *step)
+{
+    sd_item *found = NULL;
+    pthread_mutex_lock(&e->lock);
+    for (size_t i = 0; i < e->count && !found; i++)
+        if (e->items[i].node == node)
+            found = &e->items[i];
+    bool fits = found && found->step.type == step->type && found->step.context == step->context;
+    sd_step before = *step;
+    if (fits) {
+        before = found->step;
+        found->step = *step;
+    }
+    pthread_mutex_unlock(&e->lock);
+    sd_step_end(&before); /* the old one, or the new one that does not fit */
+    return fits ? ACU_CUDA_SUCCESS : ACU_CUDA_ERROR_INVALID_VALUE;
+}
+
+unsigned sd_cuGraphExecKernelNodeSetParams_v2(CUgraphExec handle, CUgraphNode node,
+                                              const acu_CUDA_KERNEL_NODE_PARAMS_v2 *params)
+{
+    SD_EXEC(e, handle);
+    sd_step step;
+    unsigned result = params ? sd_step_kernel(params, &step) : ACU_CUDA_ERROR_INVALID_VALUE;
+    return result ? result : replace(e, node, &step);
+}
+
+unsigned sd_cuGraphExecKernelNodeSetParams(CUgraphExec exec_handle, CUgraphNode node,
+                                           const acu_CUDA_KERNEL_NODE_PARAMS_v1 *params)
+{
+    if (!params)
+        return ACU_CUDA_ERROR_INVALID_VALUE;
+    acu_CUDA_KERNEL_NODE_PARAMS_v2 since = sd_kernel_params(params);
+    return sd_cuGraphExecKernelNodeSetParams_v2(exec_handle, node, &since);
+}
+
+unsigned sd_cuGraphExecMemcpyNodeSetParams(CUgraphExec handle, CUgraphNode node,
+                                           const acu_CUDA_MEMCPY3D *params, CUcontext context)
+{
+    SD_EXEC(e, handle);
+    sd_step step;
+    unsigned result = params ? sd_step_copy(params, context, &step) : ACU_CUDA_ERROR_INVALID_VALUE;
+    return result ? result : replace(e, node, &step);
+}
+
+unsigned sd_cuGraphExecMemsetNodeSetParams(CUgraphExec handle, CUgraphNode node,
+                                           const acu_CUDA_MEMSET_NODE_PARAMS *params,
+                                           CUcontext context)
+{
+    SD_EXEC(e, handle);
+    sd_step step;
+    unsigned result = params ? sd_step_fill(params, context, &step) : ACU_CUDA_ERROR_INVALID_VALUE;
+    return result ? result : replace(e, node, &step);
+}
+
+unsigned sd_cuGraphExecHostNodeSetParams(CUgraphExec handle, CUgraphNode node,
+                                         const acu_CUDA_HOST_NODE_PARAMS *params)
+{
+    SD_EXEC(e, handle);
+    sd_step step;
+    unsigned result = params ? sd_step_host(params, &step) : ACU_CUDA_ERROR_INVALID_VALUE;
+    return result ? result : replace(e, node, &step);
+}
+
+unsigned sd_cuGraphNodeSetEnabled(CUgraphExec handle, CUgraphNode node, unsigned enabled)
+{
+    SD_EXEC(e, handle);
+    unsigned result = ACU_CUDA_ERROR_INVALID_VALUE;
+    pthread_mutex_lock(&e->lock);
+    for (size_t i = 0; i < e->count; i++) {
+        unsigned type = e->items[i].step.type;
+        if (e->items[i].node == (void *)node && type <= ACU_CU_GRAPH_NODE_TYPE_MEMSET) {
+            e->items[i].disabled = !enabled;
+            result = ACU_CUDA_SUCCESS;
+        }
+    }
+    pthread_mutex_unlock(&e->lock);
+    return result;
+}
+
+/* Whether `with` has the same form as `e`: the same kinds of steps behind the same others. */
+static unsigned compare(const sd_exec *e, const sd_exec *with, size_t *where)
+{
+    *where = 0;
+    if (e->count != with->count)
+        return ACU_CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+    for (size_t i = 0; i < e->count; i++) {
+        const sd_item *a = &e->items[i], *b = &with->items[i];
+        *where = i;
+        if (a->step.type != b->step.type)
+            return ACU_CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED;
+        if (a->after_count != b->after_count ||
+            (a->after_count && memcmp(a->after, b->after, a->after_count * sizeof *a->after) != 0))
+            return ACU_CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+        if (a->step.context != b->step.context)
+            return ACU_CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
+    }
+    return ACU_CU_GRAPH_EXEC_UPDATE_SUCCESS;
+}
+
+/* The steps of `with` become those of `e`, and the other way round. */
+static void swap_steps(sd_exec *e, sd_exec *with)
+{
+    for (size_t i = 0; i < e->count; i++) {
+        sd_step step = e->items[i].step;
+        e->items[i].step = with->items[i].step;
+        with->items[i].step = step;
+    }
+}
+
+static unsigned update(CUgraphExec handle, CUgraph graph, acu_CUgraphExecUpdateResultInfo *info)
+{
+    SD_EXEC(e, handle);
+    CUgraphExec other = NULL;
+    unsigned result = sd_graph_instantiate(&other, graph);
+    if (result)
+        return result;
+    sd_exec *with = sd_object_get(SD_KIND_EXEC, other);
+    size_t where = 0;
+    pthread_mutex_lock(&e->lock);
+    info->result = compare(e, with, &where);
+    info->errorFromNode = NULL;
+    info->errorNode = NULL;
+    if (info->result)
+        info->errorNode = where < with->count ? with->items[where].node : NULL;
+    else
+        swap_steps(e, with);
+    pthread_mutex_unlock(&e->lock);
+    if (sd_object_retire(&with->object))
+        sd_object_put(&with->object);
+    sd_object_put(&with->object);
+    return info->result ? ACU_CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE : ACU_CUDA_SUCCESS;
+}
+
+unsigned sd_cuGraphExecUpdate_v2(CUgraphExec handle, CUgraph graph,
+                                 acu_CUgraphExecUpdateResultInfo *info)
+{
+    return info ? update(handle, graph, info) : ACU_CUDA_ERROR_INVALID_VALUE;
+}
+
+unsigned sd_cuGraphExecUpdate(CUgraphExec handle, CUgraph graph, CUgraphNode *error_node,
+                              unsigned *result_out)
+{
+    acu_CUgraphExecUpdateResultInfo info = {0};
+    if (!result_out)
+        return ACU_CUDA_ERROR_INVALID_VALUE;
+    unsigned result = update(handle, graph, &info);
+    *result_out = info.result;
+    if (error_node)
+        *error_node = info.errorNode;
+    return result;
+}
