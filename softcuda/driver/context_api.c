@@ -2,9 +2,9 @@
 /* The entry points for contexts: primary ones, created ones, what they can be asked and told. */
 #include "driver/context.h"
 
+#include "driver/capture.h"
 #include "driver/memory.h"
 #include "driver/pool.h"
-#include "driver/stream.h"
 
 #define KNOWN_FLAGS ACU_CU_CTX_FLAGS_MASK
 
@@ -234,7 +234,11 @@ unsigned sd_cuCtxSynchronize_v2(CUcontext handle)
 {
     __attribute__((cleanup(sd_context_leave))) sd_context *context = NULL;
     unsigned result = find(handle, &context);
-    if (result || (result = sd_context_state(context)) != 0)
+    if (!result)
+        result = sd_context_state(context);
+    if (!result)
+        result = sd_capture_unsafe();
+    if (result)
         return result;
     sd_context_drain(context);
     sd_pools_settle(context->device);

@@ -5,6 +5,7 @@
  */
 #include "driver/copy.h"
 
+#include "driver/capture.h"
 #include "driver/errors.h"
 
 #include <stdlib.h>
@@ -94,7 +95,10 @@ static sd_work *clone_copy(const sd_work *work)
     return &clone->work;
 }
 
-static const sd_work_kind copy_kind = {.name = "copy", .run = run_copy, .clone = clone_copy};
+static const sd_work_kind copy_kind = {.name = "copy",
+                                       .run = run_copy,
+                                       .clone = clone_copy,
+                                       .node_type = ACU_CU_GRAPH_NODE_TYPE_MEMCPY};
 
 /* ---- issuing ---- */
 
@@ -135,6 +139,8 @@ unsigned sd_copy(sd_stream *stream, const sd_box *box, sd_claim dst, sd_claim sr
     sd_place from = place_of(&box->src, box, src);
     if (to == SD_PLACE_NOWHERE || from == SD_PLACE_NOWHERE)
         return ACU_CUDA_ERROR_INVALID_VALUE;
+    if (sd_capturing(stream) && (waits || to == SD_PLACE_PAGEABLE || from == SD_PLACE_PAGEABLE))
+        return sd_capture_refuse(stream, ACU_CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     uint64_t bytes = box->width * box->height * box->depth;
     bool host = to != SD_PLACE_DEVICE || from != SD_PLACE_DEVICE;
     bool stage = from == SD_PLACE_PAGEABLE && to != SD_PLACE_PAGEABLE && bytes <= STAGED_BYTES;

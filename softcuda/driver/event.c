@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Events. */
-#include "driver/event.h"
-
+#include "driver/capture.h"
 #include "driver/pool.h"
 
 #include <stdlib.h>
@@ -12,6 +11,7 @@ static void destroy(sd_object *object)
     sd_event *event = (sd_event *)object;
     sd_context *context = object->context;
     sd_mark_drop(&event->mark);
+    sd_captured_forget(&event->captured);
     pthread_mutex_destroy(&event->lock);
     free(event);
     sd_object_put(&context->object);
@@ -115,6 +115,8 @@ unsigned sd_event_record(sd_event *event, sd_stream *stream)
 {
     if (event->object.context != stream->object.context)
         return ACU_CUDA_ERROR_INVALID_HANDLE;
+    if (sd_capturing(stream))
+        return sd_capture_record(stream, event);
     sd_mark mark = {0};
     unsigned result = ACU_CUDA_SUCCESS;
     /* The work looks at the event's mark under this lock: it will find the new one. */
@@ -132,6 +134,7 @@ unsigned sd_event_record(sd_event *event, sd_stream *stream)
         event->mark = mark;
         event->recorded = true;
         event->time_ns = 0;
+        sd_captured_forget(&event->captured);
     }
     pthread_mutex_unlock(&event->lock);
     if (!result)
@@ -159,6 +162,14 @@ unsigned sd_cuEventRecord(CUevent handle, CUstream on)
 
 /* ---- looking and waiting ---- */
 
+static bool is_captured(sd_event *event)
+{
+    pthread_mutex_lock(&event->lock);
+    bool captured = event->captured.capture != NULL;
+    pthread_mutex_unlock(&event->lock);
+    return captured;
+}
+
 /* A copy of the event's mark, with a reference. */
 static sd_mark mark_of(sd_event *event)
 {
@@ -172,6 +183,8 @@ static sd_mark mark_of(sd_event *event)
 
 unsigned sd_event_wait(sd_event *event, sd_stream *stream)
 {
+    if (sd_capturing(stream) || is_captured(event))
+        return sd_capture_wait(stream, event);
     sd_mark mark = mark_of(event);
     /* What is reached already, or comes earlier in the same queue, needs no wait. */
     if (mark.stream == stream || sd_mark_done(&mark)) {
@@ -194,11 +207,20 @@ unsigned sd_cuStreamWaitEvent(CUstream on, CUevent handle, unsigned flags)
     return result ? result : sd_event_wait(event, stream);
 }
 
+/* An event to be looked at or waited for: not one that stands for something in a capture. */
+static unsigned find_reached(CUevent handle, sd_event **event)
+{
+    unsigned result = find(handle, event);
+    return !result && is_captured(*event) ? ACU_CUDA_ERROR_CAPTURED_EVENT : result;
+}
+
 unsigned sd_cuEventQuery(CUevent handle)
 {
     SD_CURRENT(context);
     AUTO_EVENT event = NULL;
-    unsigned result = find(handle, &event);
+    unsigned result = find_reached(handle, &event);
+    if (!result)
+        result = sd_capture_unsafe();
     if (result)
         return result;
     pthread_mutex_lock(&event->lock);
@@ -213,7 +235,7 @@ unsigned sd_cuEventSynchronize(CUevent handle)
 {
     SD_CURRENT(context);
     AUTO_EVENT event = NULL;
-    unsigned result = find(handle, &event);
+    unsigned result = find_reached(handle, &event);
     if (result)
         return result;
     sd_mark mark = mark_of(event);

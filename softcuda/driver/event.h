@@ -10,8 +10,9 @@ typedef struct sd_event {
     unsigned flags;
     pthread_mutex_t lock; /* what follows */
     bool recorded;
-    sd_mark mark;     /* of the latest record */
-    uint64_t time_ns; /* when that was reached, on the monotonic clock */
+    sd_captured captured; /* of the latest record, if that was captured */
+    sd_mark mark;         /* of the latest record */
+    uint64_t time_ns;     /* when that was reached, on the monotonic clock */
 } sd_event;
 
 /* Record it on the stream, or make the stream wait for its latest record. CUresults. */

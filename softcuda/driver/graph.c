@@ -207,6 +207,17 @@ unsigned sd_graph_clone(sd_graph *original, sd_graph **made)
     return result;
 }
 
+bool sd_graph_is_followed(sd_graph *graph, CUgraphNode handle)
+{
+    bool followed = false;
+    pthread_mutex_lock(&graph->lock);
+    for (size_t i = 0; i < graph->count && !followed; i++)
+        for (size_t k = 0; k < graph->nodes[i]->after_count && !followed; k++)
+            followed = graph->nodes[i]->after[k]->object.handle == (void *)handle;
+    pthread_mutex_unlock(&graph->lock);
+    return followed;
+}
+
 /* ---- order ---- */
 
 /* Whether all that the node comes after has its place already. */

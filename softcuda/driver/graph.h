@@ -54,6 +54,9 @@ void sd_step_end(sd_step *step);
 unsigned sd_graph_add(sd_graph *graph, sd_step *step, const CUgraphNode *after, size_t count,
                       sd_node **node);
 
+/* Whether any node comes directly after the one of the handle. */
+bool sd_graph_is_followed(sd_graph *graph, CUgraphNode node);
+
 /* The order in which nodes can run: indices, in memory that the caller frees. */
 unsigned sd_graph_order(const sd_graph *graph, size_t **order);
 

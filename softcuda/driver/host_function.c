@@ -37,8 +37,11 @@ static sd_work *clone_host(const sd_work *work)
     return &clone->work;
 }
 
-static const sd_work_kind host_kind = {
-    .name = "host function", .run = run_host, .clone = clone_host, .on_host = true};
+static const sd_work_kind host_kind = {.name = "host function",
+                                       .run = run_host,
+                                       .clone = clone_host,
+                                       .node_type = ACU_CU_GRAPH_NODE_TYPE_HOST,
+                                       .on_host = true};
 
 /* Old-style callbacks run in a faulted context too, and are told of it. */
 static const sd_work_kind callback_kind = {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Pinned and registered host memory. Pinned memory has the same address on host and device. */
+#include "driver/capture.h"
 #include "driver/memory.h"
 
 #include <stdlib.h>
@@ -113,6 +114,9 @@ unsigned sd_cuMemHostAlloc(void **pointer, size_t bytes, unsigned flags)
     if (!pointer || flags & ~known)
         return ACU_CUDA_ERROR_INVALID_VALUE;
     *pointer = NULL;
+    unsigned result = sd_capture_unsafe();
+    if (result)
+        return result;
     return bytes ? alloc_pinned(context, bytes, flags, pointer) : ACU_CUDA_SUCCESS;
 }
 
@@ -131,8 +135,11 @@ unsigned sd_cuMemFreeHost(void *pointer)
     sd_host_locate(address, 0, &location);
     if (location.place != SD_PLACE_PINNED || location.base != address)
         return ACU_CUDA_ERROR_INVALID_VALUE;
+    unsigned result = sd_capture_unsafe();
+    if (result)
+        return result;
     sd_context_drain(context); /* kernels and copies may still use it */
-    unsigned result = ACU_CUDA_ERROR_INVALID_VALUE;
+    result = ACU_CUDA_ERROR_INVALID_VALUE;
     pthread_mutex_lock(&sd_host.lock);
     sd_block *block = sd_heap_find(&sd_host.heap, address);
     if (block && block->address == address) {

@@ -63,8 +63,11 @@ static sd_work *clone_launch(const sd_work *work)
     return &clone->work;
 }
 
-static const sd_work_kind launch_kind = {
-    .name = "launch", .run = run_launch, .drop = drop_launch, .clone = clone_launch};
+static const sd_work_kind launch_kind = {.name = "launch",
+                                         .run = run_launch,
+                                         .drop = drop_launch,
+                                         .clone = clone_launch,
+                                         .node_type = ACU_CU_GRAPH_NODE_TYPE_KERNEL};
 
 /* ---- checking ---- */
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The entry points for device memory, and for asking what a pointer is. */
+#include "driver/capture.h"
 #include "driver/memory.h"
 #include "driver/pool.h"
 
@@ -13,7 +14,9 @@ unsigned sd_cuMemAlloc_v2(CUdeviceptr *address, size_t bytes)
     if (!address || !bytes)
         return ACU_CUDA_ERROR_INVALID_VALUE;
     uint64_t made;
-    unsigned result = sd_memory_alloc(context, bytes, &made);
+    unsigned result = sd_capture_unsafe();
+    if (!result)
+        result = sd_memory_alloc(context, bytes, &made);
     if (!result)
         *address = made;
     return result;
@@ -70,6 +73,9 @@ unsigned sd_cuMemFree_v2(CUdeviceptr address)
     sd_location at = sd_locate(address, 0);
     if (at.place != SD_PLACE_DEVICE || at.base != address)
         return ACU_CUDA_ERROR_INVALID_VALUE;
+    unsigned result = sd_capture_unsafe();
+    if (result)
+        return result;
     drain(at.device);
     if (!sd_memory_free(at.device, address))
         return ACU_CUDA_ERROR_INVALID_VALUE;

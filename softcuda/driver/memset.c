@@ -60,7 +60,10 @@ static sd_work *clone_fill(const sd_work *work)
     return &clone->work;
 }
 
-static const sd_work_kind fill_kind = {.name = "fill", .run = run_fill, .clone = clone_fill};
+static const sd_work_kind fill_kind = {.name = "fill",
+                                       .run = run_fill,
+                                       .clone = clone_fill,
+                                       .node_type = ACU_CU_GRAPH_NODE_TYPE_MEMSET};
 
 static unsigned check(const fill *f)
 {

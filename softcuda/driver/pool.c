@@ -2,7 +2,7 @@
 /* Stream-ordered allocation: blocks, accounts, and the works that make bytes (in)valid in order. */
 #include "driver/pool.h"
 
-#include "driver/stream.h"
+#include "driver/capture.h"
 
 #include <stdlib.h>
 
@@ -358,6 +358,11 @@ unsigned sd_cuMemFreeAsync(CUdeviceptr address, CUstream on)
     unsigned result = sd_stream_find(context, on, &stream);
     if (result)
         return result;
+    if (sd_capturing(stream)) {
+        result = sd_capture_refuse(stream, ACU_CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+        sd_object_put(&stream->object);
+        return result;
+    }
     sd_mark mark = {0};
     pthread_mutex_lock(&device->lock);
     result = issue_free(device, address, stream, &mark);
@@ -372,8 +377,11 @@ static unsigned alloc_async(sd_context *context, CUdeviceptr *address, size_t by
 {
     sd_stream *stream;
     unsigned result = sd_stream_find(context, on, &stream);
-    if (result)
+    if (result) {
+        if (pool)
+            sd_object_put(&pool->object);
         return result;
+    }
     if (!pool) {
         sd_device *device = stream->object.context->device;
         pthread_mutex_lock(&device->lock);
@@ -381,7 +389,10 @@ static unsigned alloc_async(sd_context *context, CUdeviceptr *address, size_t by
         sd_object_hold(&pool->object);
         pthread_mutex_unlock(&device->lock);
     }
-    result = alloc_from(pool, stream, bytes, address);
+    if (sd_capturing(stream))
+        result = sd_capture_refuse(stream, ACU_CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    else
+        result = alloc_from(pool, stream, bytes, address);
     sd_object_put(&pool->object);
     sd_object_put(&stream->object);
     return result;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Streams: how they are made and found, and how work gets into them. */
-#include "driver/stream.h"
+#include "driver/capture.h"
 
 #include <stdlib.h>
 
@@ -61,6 +61,7 @@ static void destroy(sd_object *object)
     else
         context->streams = stream->context_next;
     pthread_mutex_unlock(&context->lock);
+    sd_captured_forget(&stream->captured);
     pthread_mutex_destroy(&stream->lock);
     pthread_cond_destroy(&stream->moved);
     free(stream);
@@ -167,27 +168,41 @@ static bool wait_first(sd_work **chain, sd_work *work, sd_mark mark)
     return prepend_wait(chain, mark);
 }
 
+/* The marks of the other blocking streams that have work; with context->lock. */
+static unsigned wait_for_blocking(sd_stream *legacy, sd_work **chain, sd_work *work)
+{
+    for (sd_stream *s = legacy->object.context->streams; s; s = s->context_next) {
+        if (s == legacy || s->flags & ACU_CU_STREAM_NON_BLOCKING)
+            continue;
+        if (sd_capturing(s))
+            return sd_capture_refuse(s, ACU_CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+        if (sd_stream_idle(s) || !sd_object_try_hold(&s->object))
+            continue;
+        sd_mark mark = {s, atomic_load_explicit(&s->issued, memory_order_acquire)};
+        if (!wait_first(chain, work, mark))
+            return ACU_CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    return ACU_CUDA_SUCCESS;
+}
+
 /*
  * The rules of the legacy default stream. What is looked at here was issued before the work at
  * hand gets its place, so of two pushes each can only wait for the earlier: no cycles.
  */
-static bool order_by_legacy_rules(sd_stream *stream, sd_work **chain, sd_work *work)
+static unsigned order_by_legacy_rules(sd_stream *stream, sd_work **chain, sd_work *work)
 {
     sd_context *context = stream->object.context;
     if (stream->flags & ACU_CU_STREAM_NON_BLOCKING)
-        return true;
+        return ACU_CUDA_SUCCESS;
     if (!stream->legacy)
         return sd_stream_idle(context->legacy) ||
-               wait_first(chain, work, sd_stream_mark(context->legacy));
-    bool fine = true;
+                       wait_first(chain, work, sd_stream_mark(context->legacy))
+                   ? ACU_CUDA_SUCCESS
+                   : ACU_CUDA_ERROR_OUT_OF_MEMORY;
     pthread_mutex_lock(&context->lock);
-    for (sd_stream *s = context->streams; s && fine; s = s->context_next)
-        if (s != stream && !(s->flags & ACU_CU_STREAM_NON_BLOCKING) && !sd_stream_idle(s) &&
-            sd_object_try_hold(&s->object))
-            fine = wait_first(chain, work,
-                              (sd_mark){s, atomic_load_explicit(&s->issued, memory_order_acquire)});
+    unsigned result = wait_for_blocking(stream, chain, work);
     pthread_mutex_unlock(&context->lock);
-    return fine;
+    return result;
 }
 
 /* Append a chain; returns the last one's place. */
@@ -219,9 +234,10 @@ static unsigned push(sd_stream *stream, sd_work *work, uint64_t *at)
 {
     work->next = NULL;
     sd_work *chain = work;
-    if (!order_by_legacy_rules(stream, &chain, work)) {
+    unsigned result = order_by_legacy_rules(stream, &chain, work);
+    if (result) {
         sd_work_discard(chain);
-        return ACU_CUDA_ERROR_OUT_OF_MEMORY;
+        return result;
     }
     *at = append(stream, chain);
     return ACU_CUDA_SUCCESS;
@@ -230,14 +246,21 @@ static unsigned push(sd_stream *stream, sd_work *work, uint64_t *at)
 unsigned sd_stream_push(sd_stream *stream, sd_work *work)
 {
     uint64_t at;
+    if (sd_capturing(stream))
+        return sd_capture_push(stream, work);
     return push(stream, work, &at);
 }
 
 unsigned sd_stream_push_at(sd_stream *stream, sd_work *work, sd_mark *mark)
 {
     uint64_t at;
-    unsigned result = push(stream, work, &at);
     *mark = (sd_mark){0};
+    if (sd_capturing(stream)) {
+        /* A place on the stream is asked for, and captured work has none. */
+        sd_work_discard(work);
+        return sd_capture_refuse(stream, ACU_CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    }
+    unsigned result = push(stream, work, &at);
     if (result)
         return result;
     sd_object_hold(&stream->object);

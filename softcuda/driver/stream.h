@@ -25,6 +25,14 @@ void sd_mark_wait(const sd_mark *mark);
 
 typedef struct sd_work sd_work;
 
+/* What a stream has captured last, or an event stands for in a capture; see capture.h. */
+struct sd_capture;
+typedef struct sd_captured {
+    struct sd_capture *capture; /* held; NULL in a stream's, which the capture itself keeps */
+    CUgraphNode *nodes;
+    size_t count;
+} sd_captured;
+
 /* One kind of work; the struct of each kind starts with a sd_work. */
 typedef struct sd_work_kind {
     const char *name;
@@ -36,6 +44,7 @@ typedef struct sd_work_kind {
     sd_work *(*clone)(const sd_work *work); /* another like it, never issued; NULL: no memory */
     bool on_host;                           /* runs on a thread for host functions */
     bool always;                            /* runs in a faulted context too */
+    unsigned node_type;                     /* of what can be cloned: ACU_CU_GRAPH_NODE_TYPE_x */
 } sd_work_kind;
 
 struct sd_work {
@@ -60,6 +69,11 @@ struct sd_stream {
     _Atomic uint64_t issued, done; /* written under the lock, read without */
     bool scheduled;                /* queued, running, or parked: holds a reference to the stream */
     sd_stream *parked; /* streams that wait for a place on this one, linked by parked_next */
+
+    /* While it captures; the rest under the capture's lock. */
+    _Atomic(struct sd_capture *) capture;
+    sd_captured captured;
+    sd_stream *capture_next;
 
     /* Owned by whoever has the stream's schedule. */
     sd_stream *queue_next;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The entry points for streams, and what capture answers until it is there. */
+/* The entry points for streams. */
+#include "driver/capture.h"
 #include "driver/pool.h"
-#include "driver/stream.h"
 
 static void leave(sd_stream **stream)
 {
@@ -64,6 +64,8 @@ static bool blocking_streams_idle(sd_context *context)
 unsigned sd_cuStreamQuery(CUstream handle)
 {
     SD_STREAM(stream, handle);
+    if (sd_capturing(stream))
+        return sd_capture_refuse(stream, ACU_CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     bool idle =
         stream->legacy ? blocking_streams_idle(stream->object.context) : sd_stream_idle(stream);
     unsigned fault = sd_context_state(stream->object.context);
@@ -73,6 +75,8 @@ unsigned sd_cuStreamQuery(CUstream handle)
 unsigned sd_cuStreamSynchronize(CUstream handle)
 {
     SD_STREAM(stream, handle);
+    if (sd_capturing(stream))
+        return sd_capture_refuse(stream, ACU_CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     unsigned result = ACU_CUDA_SUCCESS;
     /* An empty wait on the legacy stream collects what the blocking streams have. */
     if (stream->legacy && !blocking_streams_idle(stream->object.context))
@@ -157,55 +161,4 @@ unsigned sd_cuStreamAttachMemAsync(CUstream handle, CUdeviceptr address, size_t 
     (void)length;
     (void)flags;
     return ACU_CUDA_ERROR_NOT_SUPPORTED;
-}
-
-/* ---- capture: nothing captures yet ---- */
-
-unsigned sd_cuStreamBeginCapture_v2(CUstream handle, unsigned mode)
-{
-    SD_STREAM(stream, handle);
-    return mode > ACU_CU_STREAM_CAPTURE_MODE_RELAXED ? ACU_CUDA_ERROR_INVALID_VALUE
-                                                     : ACU_CUDA_ERROR_NOT_SUPPORTED;
-}
-
-unsigned sd_cuStreamEndCapture(CUstream handle, CUgraph *graph)
-{
-    SD_STREAM(stream, handle);
-    return graph ? ACU_CUDA_ERROR_ILLEGAL_STATE : ACU_CUDA_ERROR_INVALID_VALUE;
-}
-
-unsigned sd_cuStreamIsCapturing(CUstream handle, unsigned *status)
-{
-    SD_STREAM(stream, handle);
-    if (!status)
-        return ACU_CUDA_ERROR_INVALID_VALUE;
-    *status = ACU_CU_STREAM_CAPTURE_STATUS_NONE;
-    return ACU_CUDA_SUCCESS;
-}
-
-unsigned sd_cuStreamGetCaptureInfo_v2(CUstream handle, unsigned *status, uint64_t *id,
-                                      CUgraph *graph, const CUgraphNode **dependencies,
-                                      size_t *num_dependencies)
-{
-    SD_STREAM(stream, handle);
-    (void)id;
-    (void)graph;
-    (void)dependencies;
-    (void)num_dependencies; /* written for a capturing stream only */
-    if (!status)
-        return ACU_CUDA_ERROR_INVALID_VALUE;
-    *status = ACU_CU_STREAM_CAPTURE_STATUS_NONE;
-    return ACU_CUDA_SUCCESS;
-}
-
-unsigned sd_cuThreadExchangeStreamCaptureMode(unsigned *mode)
-{
-    static _Thread_local unsigned current = ACU_CU_STREAM_CAPTURE_MODE_GLOBAL;
-    SD_ENTER();
-    if (!mode || *mode > ACU_CU_STREAM_CAPTURE_MODE_RELAXED)
-        return ACU_CUDA_ERROR_INVALID_VALUE;
-    unsigned before = current;
-    current = *mode;
-    *mode = before;
-    return ACU_CUDA_SUCCESS;
 }

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Stream capture: while a stream captures, what is issued to it becomes nodes of a graph. A capture
+ * spreads to other streams along events, and has to come back to where it began.
+ */
+#ifndef SOFTCUDA_DRIVER_CAPTURE_H
+#define SOFTCUDA_DRIVER_CAPTURE_H
+
+#include "driver/event.h"
+
+/* Whether the stream captures right now; looked at without a lock, as its user knows. */
+static inline bool sd_capturing(sd_stream *stream)
+{
+    return atomic_load_explicit(&stream->capture, memory_order_acquire) != NULL;
+}
+
+/* Work that is issued to a capturing stream; belongs to the capture from now on. A CUresult. */
+unsigned sd_capture_push(sd_stream *stream, sd_work *work);
+
+/* The event stands for what the capturing stream has captured so far. */
+unsigned sd_capture_record(sd_stream *stream, sd_event *event);
+
+/* The stream waits for such an event, which takes it into the capture. */
+unsigned sd_capture_wait(sd_stream *stream, sd_event *event);
+
+/* Something that cannot be captured was asked of the stream: its capture is lost. */
+unsigned sd_capture_refuse(sd_stream *stream, unsigned result);
+
+/*
+ * Called by what may disturb a capture of somebody else, as allocating does. Refused, and the
+ * capture lost, unless the capture or the calling thread is in a mode that allows it.
+ */
+unsigned sd_capture_unsafe(void);
+
+/* Forget what a capture left with an event or a stream. */
+void sd_captured_forget(sd_captured *captured);
+
+#endif

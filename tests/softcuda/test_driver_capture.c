@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Stream capture: what is issued becomes a graph, over several streams, and what may not be. */
+#include "softcuda/driver_test.h"
+
+#define RELAXED ACU_CU_STREAM_CAPTURE_MODE_RELAXED
+#define GLOBAL ACU_CU_STREAM_CAPTURE_MODE_GLOBAL
+
+typedef struct lab {
+    const acu_driver_table *cu;
+    CUmodule module;
+    CUstream a, b;
+    CUevent fork, join;
+    CUdeviceptr at; /* 64 words, 0 */
+} lab;
+
+static lab open_lab(void)
+{
+    lab l = {.cu = open_driver()};
+    l.module = test_module(l.cu);
+    OK(l.cu->StreamCreate(&l.a, ACU_CU_STREAM_NON_BLOCKING));
+    OK(l.cu->StreamCreate(&l.b, ACU_CU_STREAM_NON_BLOCKING));
+    OK(l.cu->EventCreate(&l.fork, ACU_CU_EVENT_DISABLE_TIMING));
+    OK(l.cu->EventCreate(&l.join, ACU_CU_EVENT_DISABLE_TIMING));
+    OK(l.cu->MemAlloc(&l.at, 256));
+    OK(l.cu->MemsetD32(l.at, 0, 64));
+    OK(l.cu->StreamSynchronize(NULL));
+    return l;
+}
+
+static void close_lab(lab *l)
+{
+    OK(l->cu->MemFree(l->at));
+    OK(l->cu->EventDestroy(l->fork));
+    OK(l->cu->EventDestroy(l->join));
+    OK(l->cu->StreamDestroy(l->a));
+    OK(l->cu->StreamDestroy(l->b));
+    OK(l->cu->ModuleUnload(l->module));
+    close_driver(l->cu);
+}
+
+static void work_becomes_a_graph(void **state)
+{
+    (void)state;
+    lab l = open_lab();
+    const acu_driver_table *cu = l.cu;
+    CUgraph graph = NULL;
+    CUgraphExec exec;
+    unsigned status = 99, *pinned;
+    OK(cu->MemHostAlloc((void **)&pinned, 256, 0));
+    OK(cu->StreamBeginCapture(l.a, GLOBAL));
+    OK(cu->StreamIsCapturing(l.a, &status));
+    assert_int_equal(status, ACU_CU_STREAM_CAPTURE_STATUS_ACTIVE);
+    OK(cu->MemsetD32Async(l.at, 3, 64, l.a));
+    for (int i = 0; i < 10; i++)
+        OK(launch_add_one(cu, l.module, l.a, l.at, 64));
+    OK(cu->MemcpyDtoHAsync(pinned, l.at, 256, l.a));
+    OK(cu->StreamEndCapture(l.a, &graph));
+    assert_non_null(graph);
+    OK(cu->StreamIsCapturing(l.a, &status));
+    assert_int_equal(status, ACU_CU_STREAM_CAPTURE_STATUS_NONE);
+    OK(cu->StreamSynchronize(l.a));
+    assert_int_equal(word_at(cu, l.at), 0); /* nothing of it ran */
+    size_t count = 0;
+    OK(cu->GraphGetNodes(graph, NULL, &count));
+    assert_int_equal(count, 12);
+    OK(cu->GraphGetEdges(graph, NULL, NULL, &count));
+    assert_int_equal(count, 11);
+    OK(cu->GraphInstantiateWithFlags(&exec, graph, 0));
+    OK(cu->GraphDestroy(graph));
+    OK(cu->GraphLaunch(exec, l.a));
+    OK(cu->StreamSynchronize(l.a));
+    assert_int_equal(pinned[63], 13);
+    OK(cu->GraphExecDestroy(exec));
+    OK(cu->MemFreeHost(pinned));
+    close_lab(&l);
+}
+
+static void other_streams_take_part(void **state)
+{
+    (void)state;
+    lab l = open_lab();
+    const acu_driver_table *cu = l.cu;
+    CUgraph graph = NULL;
+    CUgraphExec exec;
+    unsigned status = 99;
+    OK(cu->StreamBeginCapture(l.a, RELAXED));
+    OK(launch_store(cu, l.module, l.a, l.at, 5));
+    OK(cu->EventRecord(l.fork, l.a));
+    OK(cu->StreamWaitEvent(l.b, l.fork, 0));
+    OK(cu->StreamIsCapturing(l.b, &status));
+    assert_int_equal(status, ACU_CU_STREAM_CAPTURE_STATUS_ACTIVE);
+    OK(launch_copy(cu, l.module, l.b, l.at + 4, l.at, 1));
+    OK(launch_copy(cu, l.module, l.a, l.at + 8, l.at, 1));
+    OK(cu->EventRecord(l.join, l.b));
+    OK(cu->StreamWaitEvent(l.a, l.join, 0));
+    OK(launch_copy(cu, l.module, l.a, l.at + 12, l.at + 4, 2));
+    OK(cu->StreamEndCapture(l.a, &graph));
+    OK(cu->StreamIsCapturing(l.b, &status));
+    assert_int_equal(status, ACU_CU_STREAM_CAPTURE_STATUS_NONE);
+    size_t edges = 0;
+    OK(cu->GraphGetEdges(graph, NULL, NULL, &edges));
+    assert_int_equal(edges, 4); /* a diamond */
+    OK(cu->GraphInstantiateWithFlags(&exec, graph, 0));
+    OK(cu->GraphLaunch(exec, l.b));
+    OK(cu->StreamSynchronize(l.b));
+    assert_int_equal(word_at(cu, l.at + 12), 5);
+    assert_int_equal(word_at(cu, l.at + 16), 5);
+    OK(cu->GraphExecDestroy(exec));
+    OK(cu->GraphDestroy(graph));
+    close_lab(&l);
+}
+
+/* Ends a capture that was lost on the way. */
+static void is_lost(const lab *l)
+{
+    CUgraph graph = (CUgraph)(uintptr_t)1;
+    unsigned status = 99;
+    OK(l->cu->StreamIsCapturing(l->a, &status));
+    assert_int_equal(status, ACU_CU_STREAM_CAPTURE_STATUS_INVALIDATED);
+    IS(l->cu->StreamEndCapture(l->a, &graph), ERROR_STREAM_CAPTURE_INVALIDATED);
+    assert_null(graph);
+    OK(l->cu->StreamSynchronize(l->a)); /* the stream is as before */
+}
+
+static void what_cannot_be_captured_ends_it(void **state)
+{
+    (void)state;
+    lab l = open_lab();
+    const acu_driver_table *cu = l.cu;
+    CUgraph graph;
+    CUdeviceptr at;
+    OK(cu->StreamBeginCapture(l.a, RELAXED));
+    IS(cu->StreamBeginCapture(l.a, RELAXED), ERROR_ILLEGAL_STATE);
+    IS(cu->StreamSynchronize(l.a), ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    IS(launch_store(cu, l.module, l.a, l.at, 1), ERROR_STREAM_CAPTURE_INVALIDATED);
+    is_lost(&l);
+    /* In global mode an allocation disturbs, unless the thread says that it knows better. */
+    OK(cu->StreamBeginCapture(l.a, GLOBAL));
+    unsigned mode = RELAXED;
+    OK(cu->ThreadExchangeStreamCaptureMode(&mode));
+    assert_int_equal(mode, GLOBAL);
+    OK(cu->MemAlloc(&at, 16));
+    OK(cu->MemFree(at));
+    OK(cu->ThreadExchangeStreamCaptureMode(&mode));
+    OK(launch_store(cu, l.module, l.a, l.at, 1));
+    IS(cu->MemAlloc(&at, 16), ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    is_lost(&l);
+    /* A stream that was drawn in has to come back. */
+    OK(cu->StreamBeginCapture(l.a, RELAXED));
+    OK(launch_store(cu, l.module, l.a, l.at, 1));
+    OK(cu->EventRecord(l.fork, l.a));
+    OK(cu->StreamWaitEvent(l.b, l.fork, 0));
+    OK(launch_store(cu, l.module, l.b, l.at, 1));
+    IS(cu->StreamEndCapture(l.a, &graph), ERROR_STREAM_CAPTURE_UNJOINED);
+    /* An event from outside, and one from inside seen from outside. */
+    OK(cu->EventRecord(l.join, l.b));
+    OK(cu->StreamBeginCapture(l.a, RELAXED));
+    OK(cu->EventRecord(l.fork, l.a));
+    IS(cu->EventQuery(l.fork), ERROR_CAPTURED_EVENT);
+    IS(cu->StreamWaitEvent(l.a, l.join, 0), ERROR_STREAM_CAPTURE_ISOLATION);
+    is_lost(&l);
+    IS(cu->StreamBeginCapture(NULL, RELAXED), ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    IS(cu->StreamEndCapture(l.a, &graph), ERROR_ILLEGAL_STATE);
+    OK(cu->EventRecord(l.fork, l.a)); /* an event is an event again */
+    OK(cu->EventSynchronize(l.fork));
+    close_lab(&l);
+}
+
+static void the_legacy_stream_must_stay_out(void **state)
+{
+    (void)state;
+    lab l = open_lab();
+    const acu_driver_table *cu = l.cu;
+    CUstream blocking;
+    CUgraph graph;
+    OK(cu->StreamCreate(&blocking, ACU_CU_STREAM_DEFAULT));
+    OK(cu->StreamBeginCapture(blocking, RELAXED));
+    IS(cu->MemsetD32Async(l.at, 1, 1, NULL), ERROR_STREAM_CAPTURE_IMPLICIT);
+    IS(cu->StreamEndCapture(blocking, &graph), ERROR_STREAM_CAPTURE_INVALIDATED);
+    OK(cu->StreamDestroy(blocking));
+    close_lab(&l);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(work_becomes_a_graph),
+        cmocka_unit_test(other_streams_take_part),
+        cmocka_unit_test(what_cannot_be_captured_ends_it),
+        cmocka_unit_test(the_legacy_stream_must_stay_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
