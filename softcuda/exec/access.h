@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * How an instruction's 32 addresses become host memory. Most accesses of a warp are runs of
+ * neighbours or one address for all, by halves of 16 lanes (tiles are 16 wide); those are checked
+ * once per run. Everything else goes lane by lane.
+ */
+#ifndef SOFTCUDA_EXEC_ACCESS_H
+#define SOFTCUDA_EXEC_ACCESS_H
+
+#include "exec/lanes.h"
+
+/* sx_insn.aux of a memory instruction: where it goes, and how wide its address register is. */
+enum sx_where {
+    SX_WHERE_GENERIC,
+    SX_WHERE_GLOBAL, /* and .const */
+    SX_WHERE_SHARED,
+    SX_WHERE_LOCAL,
+    SX_WHERE_FRAME,  /* imm is the offset in this activation's local frame, no address operand */
+    SX_WHERE_MASK = 0xf,
+    SX_ADDRESS_32 = 0x10,
+};
+
+/* Lane l of half h is at at[h] + (l & 15) * step[h] where affine, else at w->pointers[l]. */
+typedef struct sx_access {
+    char *at[2];
+    uint64_t step[2];
+    bool affine;
+} sx_access;
+
+/*
+ * Fills w->pointers for the lanes that run. On a bad address the launch has failed: false.
+ * `bytes` is the whole access of one lane, a power of two, and its required alignment.
+ */
+bool sx_resolve_lanes(sx_warp *w, const sx_insn *i, uint32_t operand, unsigned bytes,
+                      unsigned kind);
+
+/* The host address of [address, address + bytes) in global memory, or NULL. */
+SX_INLINE char *sx_global_at(sx_warp *w, uint64_t address, uint64_t bytes)
+{
+    const sx_region *r = w->region;
+    uint64_t offset = address - r->base;
+    if (offset < r->bytes && bytes <= r->bytes - offset) {
+        if (!r->valid)
+            return r->host + offset;
+        /* The driver changes the table only where nothing runs, or by the program's own error. */
+        uint64_t in = offset & (SX_GRANULE - 1);
+        if (in + bytes <= __atomic_load_n(&r->valid[offset >> SX_GRANULE_SHIFT], __ATOMIC_RELAXED))
+            return r->host + offset;
+    }
+    return sx_global_slow(w, address, bytes);
+}
+
+SX_INLINE char *sx_shared_at(const sx_block *b, uint64_t offset, uint64_t bytes)
+{
+    return offset < b->shared_bytes && bytes <= b->shared_bytes - offset ? b->shared + offset
+                                                                        : NULL;
+}
+
+#endif

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Loads, stores, atomics, asynchronous copies, hints.
+ */
+#include <stdio.h>
+
+#include "exec/access.h"
+#include "exec/decode.h"
+
+typedef struct address {
+    uint32_t operand; /* SX_NO_OPERAND: see access.h, SX_WHERE_FRAME */
+    int64_t imm;
+    uint32_t aux;
+    bool is_param;    /* of the kernel: imm is the offset in the parameter block */
+} address;
+
+static unsigned where_of(ptx_space space)
+{
+    switch (space) {
+    case PTX_SPACE_GLOBAL:
+    case PTX_SPACE_CONST:
+        return SX_WHERE_GLOBAL;
+    case PTX_SPACE_SHARED:
+    case PTX_SPACE_SHARED_CTA:
+    case PTX_SPACE_SHARED_CLUSTER:
+        return SX_WHERE_SHARED;
+    case PTX_SPACE_LOCAL:
+        return SX_WHERE_LOCAL;
+    default:
+        return SX_WHERE_GENERIC; /* .param addresses are generic ones */
+    }
+}
+
+/* A variable by its name: its own space counts. */
+static address var_address(sx_decoder *d, const ptx_var *var, int64_t offset)
+{
+    address a = {.operand = SX_NO_OPERAND, .aux = SX_WHERE_FRAME};
+    if (sx_is_kernel_param(d, var)) {
+        a.is_param = true;
+        a.imm = (int64_t)var->offset + offset;
+        return a;
+    }
+    if (var->space == PTX_SPACE_PARAM || var->space == PTX_SPACE_LOCAL) {
+        const uint64_t base = var->space == PTX_SPACE_LOCAL ? d->code->local_offset : 0;
+        a.imm = (int64_t)(base + var->offset) + offset;
+        if (offset < 0 || (uint64_t)offset >= var->bytes)
+            sx_refuse(d, "%s has %llu bytes, and offset %lld is not among them", var->name,
+                      (unsigned long long)var->bytes, (long long)offset);
+        return a;
+    }
+    a.operand = sx_address_of(d, var, offset);
+    a.aux = where_of(var->space);
+    return a;
+}
+
+static address address_of(sx_decoder *d, const ptx_operand *op)
+{
+    address a = {.operand = SX_NO_OPERAND, .imm = op->offset, .aux = where_of(d->inst->space)};
+    if (op->kind != PTX_OPERAND_MEMORY || op->count) {
+        sx_refuse_inst(d);
+        return a;
+    }
+    switch (op->base) {
+    case PTX_OPERAND_VAR:
+        return var_address(d, op->var, op->offset);
+    case PTX_OPERAND_REG:
+        a.operand = SX_REG_OPERAND(op->reg);
+        if (d->regs[op->reg].bits == 32)
+            a.aux |= SX_ADDRESS_32;
+        else if (d->regs[op->reg].bits != 64)
+            sx_refuse(d, "an address has 32 or 64 bits");
+        break;
+    default:
+        a.operand = sx_constant(d, (uint64_t)op->offset, 64);
+        a.imm = 0;
+        break;
+    }
+    return a;
+}
+
+/* Words about caches and scopes: here every access is coherent for the whole system. */
+static void ignore_hints(sx_decoder *d)
+{
+    static const ptx_mod hints[] = {
+        PTX_MOD_CA,          PTX_MOD_CG,         PTX_MOD_CS,           PTX_MOD_LU,
+        PTX_MOD_WB,          PTX_MOD_WT,         PTX_MOD_NC,           PTX_MOD_WEAK,
+        PTX_MOD_CTA,         PTX_MOD_CLUSTER,    PTX_MOD_GPU,          PTX_MOD_SYS,
+        PTX_MOD_GL,          PTX_MOD_L1,         PTX_MOD_L2,           PTX_MOD_CACHE_HINT,
+        PTX_MOD_EVICT_FIRST, PTX_MOD_EVICT_LAST, PTX_MOD_EVICT_NORMAL, PTX_MOD_UNIFIED,
+        PTX_MOD_V2,          PTX_MOD_V4,
+    };
+    for (size_t n = 0; n < sizeof hints / sizeof *hints; n++)
+        sx_ignore(d, hints[n]);
+}
+
+static bool is_strong(sx_decoder *d)
+{
+    static const ptx_mod strong[] = {PTX_MOD_VOLATILE, PTX_MOD_RELAXED, PTX_MOD_ACQUIRE,
+                                     PTX_MOD_RELEASE,  PTX_MOD_MMIO,    PTX_MOD_CV,
+                                     PTX_MOD_SC};
+    bool found = false;
+    for (size_t n = 0; n < sizeof strong / sizeof *strong; n++)
+        found |= sx_has(d, strong[n]);
+    return found;
+}
+
+/* "u8" "s8" "16" "32" "64": how an element lies in memory. */
+static const char *element_name(sx_decoder *d, ptx_type t, bool load)
+{
+    switch (ptx_type_bits(t)) {
+    case 8:
+        return load && ptx_type_is_signed(t) ? "s8" : "u8";
+    case 16:
+    case 32:
+    case 64:
+        return sx_bits_name(t);
+    default:
+        sx_refuse_inst(d);
+        return "32";
+    }
+}
+
+static const ptx_operand *element(const ptx_operand *op, unsigned n)
+{
+    return op->kind == PTX_OPERAND_VECTOR && n < op->count ? &op->items[n] : op;
+}
+
+/* Vectors of registers must have as many as the instruction says. */
+static bool fits(sx_decoder *d, const ptx_operand *op, unsigned count)
+{
+    if (count <= 4 && (op->kind == PTX_OPERAND_VECTOR ? op->count == count : count == 1))
+        return true;
+    sx_refuse_inst(d);
+    return false;
+}
+
+static void load_param(sx_decoder *d, const address *a, const ptx_operand *to, ptx_type t,
+                       unsigned count)
+{
+    char name[SX_NAME];
+    const unsigned bytes = ptx_type_bytes(t);
+    sx_join_name(name, "ld_param_", element_name(d, t, true), "");
+    if (a->imm < 0 || (uint64_t)a->imm + (uint64_t)bytes * count > d->fn->param_block) {
+        sx_refuse(d, "the kernel has %llu bytes of parameters, and offset %lld is not among them",
+                  (unsigned long long)d->fn->param_block, (long long)a->imm);
+        return;
+    }
+    for (unsigned n = 0; n < count; n++) {
+        sx_result r = sx_define(d, element(to, n), t);
+        sx_emit1(d, name, r.operand, SX_NO_OPERAND)->imm = a->imm + (int64_t)(n * bytes);
+        sx_finish(d, &r);
+    }
+}
+
+static void load(sx_decoder *d)
+{
+    const ptx_type t = (ptx_type)d->inst->types[0];
+    const unsigned count = d->inst->vector;
+    const ptx_operand *to = sx_operand(d, 0);
+    char name[SX_NAME];
+    sx_result results[4];
+    ignore_hints(d);
+    const bool strong = is_strong(d);
+    if (!fits(d, to, count))
+        return;
+    const address a = address_of(d, sx_operand(d, 1));
+    if (a.is_param) {
+        load_param(d, &a, to, t, count);
+        return;
+    }
+    for (unsigned n = 0; n < count; n++)
+        results[n] = sx_define(d, element(to, n), t);
+    snprintf(name, sizeof name, "%s_%s_v%u", strong ? "ld_strong" : "ld", element_name(d, t, true),
+             count);
+    sx_insn *i = sx_emit(d, name);
+    for (unsigned n = 0; n < count; n++)
+        i->o[n] = results[n].operand;
+    i->o[count] = a.operand;
+    i->results = (uint8_t)count;
+    i->imm = a.imm;
+    i->aux = a.aux;
+    for (unsigned n = 0; n < count; n++)
+        sx_finish(d, &results[n]);
+}
+
+static void store(sx_decoder *d)
+{
+    const ptx_type t = (ptx_type)d->inst->types[0];
+    const unsigned count = d->inst->vector;
+    const ptx_operand *from = sx_operand(d, 1);
+    char name[SX_NAME];
+    uint32_t values[4];
+    ignore_hints(d);
+    const bool strong = is_strong(d);
+    if (!fits(d, from, count))
+        return;
+    const address a = address_of(d, sx_operand(d, 0));
+    if (a.is_param)
+        sx_refuse(d, "a kernel's parameters cannot be written");
+    for (unsigned n = 0; n < count; n++)
+        values[n] = sx_use(d, element(from, n), t);
+    snprintf(name, sizeof name, "%s_%s_v%u", strong ? "st_strong" : "st",
+             element_name(d, t, false), count);
+    sx_insn *i = sx_emit(d, name);
+    i->o[0] = a.operand;
+    for (unsigned n = 0; n < count; n++)
+        i->o[n + 1] = values[n];
+    i->imm = a.imm;
+    i->aux = a.aux;
+}
+
+/* ---- atomics ------------------------------------------------------------------------------------- */
+
+static const char *atom_type(ptx_type t, ptx_mod op)
+{
+    switch (t) {
+    case PTX_F32:
+        return "f32";
+    case PTX_F64:
+        return "f64";
+    case PTX_F16:
+        return "f16";
+    case PTX_F16X2:
+        return "f16x2";
+    case PTX_BF16:
+        return "bf16";
+    case PTX_BF16X2:
+        return "bf16x2";
+    default:
+        break;
+    }
+    const bool by_sign = op == PTX_MOD_MIN || op == PTX_MOD_MAX || op == PTX_MOD_INC ||
+                         op == PTX_MOD_DEC;
+    return by_sign ? sx_sign_name(t) : sx_bits_name(t);
+}
+
+static void atomic_access(sx_decoder *d, bool result)
+{
+    static const struct {
+        ptx_mod mod;
+        const char *name;
+    } ops[] = {
+        {PTX_MOD_ADD, "atom_add_"}, {PTX_MOD_MIN, "atom_min_"},   {PTX_MOD_MAX, "atom_max_"},
+        {PTX_MOD_AND, "atom_and_"}, {PTX_MOD_OR, "atom_or_"},     {PTX_MOD_XOR, "atom_xor_"},
+        {PTX_MOD_INC, "atom_inc_"}, {PTX_MOD_DEC, "atom_dec_"},   {PTX_MOD_EXCH, "atom_exch_"},
+        {PTX_MOD_CAS, "atom_cas_"},
+    };
+    const ptx_type t = (ptx_type)d->inst->types[0];
+    const unsigned first = result ? 1 : 0;
+    char name[SX_NAME] = "none";
+    bool is_cas = false;
+    ignore_hints(d);
+    (void)is_strong(d);
+    sx_ignore(d, PTX_MOD_ACQ_REL);
+    sx_ignore(d, PTX_MOD_NOFTZ);
+    for (size_t n = 0; n < sizeof ops / sizeof *ops; n++)
+        if (sx_has(d, ops[n].mod)) {
+            sx_join_name(name, ops[n].name, atom_type(t, ops[n].mod), "");
+            is_cas = ops[n].mod == PTX_MOD_CAS;
+        }
+    if (d->inst->vector > 1 || d->inst->type_count != 1) {
+        sx_refuse_inst(d);
+        return;
+    }
+    const address a = address_of(d, sx_operand(d, first));
+    if (a.is_param)
+        sx_refuse(d, "a kernel's parameters cannot be written");
+    uint32_t b = sx_use_n(d, first + 1, t);
+    uint32_t c = is_cas ? sx_use_n(d, first + 2, t) : SX_NO_OPERAND;
+    const bool wanted = result && sx_operand(d, 0)->kind != PTX_OPERAND_SINK;
+    sx_result r = {.operand = SX_NO_OPERAND, .reg = SX_NO_OPERAND};
+    if (wanted)
+        r = sx_define(d, sx_operand(d, 0), t);
+    sx_insn *i = sx_emit3(d, name, r.operand, a.operand, b, c);
+    i->imm = a.imm;
+    i->aux = a.aux;
+    sx_finish(d, &r);
+}
+
+/* ---- cp.async: done at once, so that groups are always complete ----------------------------------- */
+
+/* Address and offset in one 64-bit register. */
+static uint32_t whole_address(sx_decoder *d, const address *a)
+{
+    uint32_t at = a->operand;
+    if (a->aux & SX_ADDRESS_32)
+        at = sx_emit1(d, "cvt_64_u32", sx_temp(d, 64), at)->o[0];
+    if (a->imm)
+        at = sx_emit2(d, "add_64", sx_temp(d, 64), at, sx_constant(d, (uint64_t)a->imm, 64))->o[0];
+    return at;
+}
+
+static void copy_async(sx_decoder *d)
+{
+    const bool is_group = sx_has(d, PTX_MOD_COMMIT_GROUP) || sx_has(d, PTX_MOD_WAIT_GROUP) ||
+                          sx_has(d, PTX_MOD_WAIT_ALL);
+    sx_ignore(d, PTX_MOD_ASYNC);
+    if (is_group) {
+        sx_emit(d, "nop");
+        return;
+    }
+    ignore_hints(d);
+    const ptx_operand *size = sx_operand(d, 2);
+    const bool plain = where_of(d->inst->space) == SX_WHERE_SHARED &&
+                       d->inst->space2 == PTX_SPACE_GLOBAL && size->kind == PTX_OPERAND_INTEGER &&
+                       (size->value == 4 || size->value == 8 || size->value == 16);
+    if (!plain) {
+        sx_refuse_inst(d); /* bulk copies, tensors */
+        return;
+    }
+    const address to = address_of(d, sx_operand(d, 0));
+    const ptx_operand *source = sx_operand(d, 1);
+    address from = address_of(d, source);
+    if (to.operand == SX_NO_OPERAND || from.operand == SX_NO_OPERAND) {
+        sx_refuse_inst(d);
+        return;
+    }
+    uint32_t take = SX_NO_OPERAND;
+    if (d->inst->operand_count > 3) {
+        const ptx_operand *op = sx_operand(d, 3);
+        if (op->kind == PTX_OPERAND_REG && d->regs[op->reg].bits != 32)
+            sx_refuse_inst(d); /* a predicate or a cache policy */
+        else
+            take = sx_use(d, op, PTX_U32);
+    }
+    sx_insn *i = NULL;
+    uint32_t dst = whole_address(d, &to), src = whole_address(d, &from);
+    i = sx_emit3(d, "copy_async", dst, src, take, SX_NO_OPERAND);
+    i->results = 0;
+    i->aux = (uint32_t)size->value;
+}
+
+bool sx_decode_memory(sx_decoder *d)
+{
+    const bool typed = d->inst->type_count > 0;
+    switch (d->inst->op) {
+    case PTX_OP_LD:
+    case PTX_OP_LDU:
+        if (!typed)
+            return false;
+        load(d);
+        break;
+    case PTX_OP_ST:
+        if (!typed)
+            return false;
+        store(d);
+        break;
+    case PTX_OP_ATOM:
+    case PTX_OP_RED:
+        if (!typed)
+            return false;
+        atomic_access(d, d->inst->op == PTX_OP_ATOM);
+        break;
+    case PTX_OP_CP:
+        copy_async(d);
+        break;
+    case PTX_OP_PREFETCH:
+    case PTX_OP_PREFETCHU:
+    case PTX_OP_APPLYPRIORITY:
+    case PTX_OP_DISCARD:
+        ignore_hints(d);
+        sx_emit(d, "nop");
+        break;
+    default:
+        return false;
+    }
+    return true;
+}

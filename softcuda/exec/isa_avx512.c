@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The lane handlers for x86-64 CPUs with AVX-512 (F, DQ, BW, VL, CD). */
+#if defined(__x86_64__)
+#include <immintrin.h>
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+/* Before the target changes: nothing shared may be compiled for it. */
+#include "exec/machine.h"
+
+#if defined(__clang__)
+#pragma clang attribute push(                                                                      \
+    __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,avx512cd,avx2,fma,bmi,bmi2,lzcnt,popcnt,f16c"))), apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("avx512f,avx512dq,avx512bw,avx512vl,avx512cd,avx2,fma,bmi,bmi2,lzcnt,popcnt,f16c")
+#endif
+
+#define SX_ISA_LEVEL 3
+#define SX_ISA_TABLE sx_handlers_avx512
+#include "exec/isa.h"
+
+#if defined(__clang__)
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+#else
+typedef int sx_no_avx512;
+#endif
