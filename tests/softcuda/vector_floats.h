@@ -115,8 +115,9 @@ static inline double f64_in(int mode, vec_operation op, double a, double b, doub
 static inline double rint_in(int mode, double x)
 {
     volatile double in = x, r;
+    double (*volatile library)(double) = rint; /* compilers inline it for nearest only */
     fesetround(mode);
-    r = rint(in);
+    r = library(in);
     fesetround(FE_TONEAREST);
     return r;
 }
