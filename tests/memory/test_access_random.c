@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * The list of accesses against a model that keeps, for each byte, who wrote it last and who read it
+ * since: random accesses of random points, which go to the device, get over, and fail.
+ */
+#include "support/support.h"
+
+#include "base/alloc.h"
+#include "memory/access.h"
+
+#include <stdio.h>
+
+#define BYTES 24
+#define POINTS 192
+#define STREAMS 3
+#define NOBODY (-1)
+
+typedef struct set {
+    uint64_t bits[(POINTS + 63) / 64];
+} set;
+
+static void set_add(set *s, int i)
+{
+    s->bits[i / 64] |= UINT64_C(1) << i % 64;
+}
+
+static bool set_has(const set *s, int i)
+{
+    return s->bits[i / 64] >> i % 64 & 1;
+}
+
+static void set_join(set *s, const set *other)
+{
+    for (size_t i = 0; i < sizeof s->bits / sizeof *s->bits; i++)
+        s->bits[i] |= other->bits[i];
+}
+
+typedef struct world {
+    test_random random;
+    acui_accesses accesses;
+    acu_stream *streams[STREAMS];
+    acui_point *points[POINTS];
+    set behind[POINTS]; /* all that a point comes behind, through others too */
+    int count;
+    int writer[BYTES];
+    set readers[BYTES]; /* since the last write */
+    bool tight;         /* no memory for entries in two pieces */
+    char wrong[96];     /* "" or what was wrong first; reported when the lock is free */
+} world;
+
+typedef struct told {
+    world *w;
+    set any, data;
+} told;
+
+static int index_of(const world *w, const acui_point *point)
+{
+    for (int i = 0; i < w->count; i++)
+        if (w->points[i] == point)
+            return i;
+    fail_msg("a point that is none of ours");
+    return NOBODY;
+}
+
+static void tell(void *context, acui_point *before, bool data)
+{
+    told *t = context;
+    int i = index_of(t->w, before);
+    set_add(&t->any, i);
+    if (data)
+        set_add(&t->data, i);
+}
+
+/* ---- points ------------------------------------------------------------------------------------ */
+
+/* Never at its last reference: it is no stream of a device. */
+static acu_stream *fake_stream(void)
+{
+    acu_stream *stream = acui_object_new(ACU_OBJECT_STREAM, sizeof *stream);
+    assert_non_null(stream);
+    return stream;
+}
+
+static bool is_over(const world *w, int i)
+{
+    const acui_point *p = w->points[i];
+    return p->state == ACUI_POINT_OVER ||
+           (p->state == ACUI_POINT_ISSUED && acui_stream_passed(p->stream, p->number));
+}
+
+/* What points go through keeps to the engine's rules: on the device after all that they come behind
+ * are there, over after all these are. */
+static bool all_behind(const world *w, int i, bool over)
+{
+    for (int k = 0; k < w->count; k++) {
+        if (!set_has(&w->behind[i], k))
+            continue;
+        if (over ? w->points[k]->state != ACUI_POINT_OVER && !is_over(w, k)
+                 : w->points[k]->state == ACUI_POINT_PENDING)
+            return false;
+    }
+    return true;
+}
+
+static void move_point(world *w, int i)
+{
+    acui_point *p = w->points[i];
+    if (p->state == ACUI_POINT_PENDING && test_below(&w->random, 4) == 0 &&
+        all_behind(w, i, true)) {
+        p->state = ACUI_POINT_OVER; /* failed, or work of the host */
+        p->failed = test_below(&w->random, 2) == 0;
+    } else if (p->state == ACUI_POINT_PENDING && all_behind(w, i, false)) {
+        p->stream = acu_stream_retain(w->streams[test_below(&w->random, STREAMS)]);
+        p->number = ++p->stream->issued;
+        p->state = ACUI_POINT_ISSUED;
+        p->failed = test_below(&w->random, 8) == 0;
+    } else if (p->state == ACUI_POINT_ISSUED && all_behind(w, i, true)) {
+        /* All that is on the stream before it has to be over as well. */
+        for (int k = 0; k < w->count; k++)
+            if (w->points[k]->state == ACUI_POINT_ISSUED && w->points[k]->stream == p->stream &&
+                w->points[k]->number <= p->number && !all_behind(w, k, true))
+                return;
+        if (p->number > p->stream->done)
+            p->stream->done = p->number;
+        if (test_below(&w->random, 2)) {
+            p->state = ACUI_POINT_OVER;
+            acu_stream_release(p->stream);
+            p->stream = NULL;
+        }
+    }
+}
+
+/* ---- one access -------------------------------------------------------------------------------- */
+
+/* `i` implies `k`: it comes behind it, or both are on one stream in that order. */
+static void imply(const world *w, set *implied, int i)
+{
+    set_add(implied, i);
+    set_join(implied, &w->behind[i]);
+    const acui_point *p = w->points[i];
+    for (int k = 0; p->state == ACUI_POINT_ISSUED && k < w->count; k++)
+        if (w->points[k]->state == ACUI_POINT_ISSUED && w->points[k]->stream == p->stream &&
+            w->points[k]->number <= p->number) {
+            set_add(implied, k);
+            set_join(implied, &w->behind[k]);
+        }
+}
+
+static void complain(world *w, int point, const char *what)
+{
+    if (!w->wrong[0])
+        snprintf(w->wrong, sizeof w->wrong, "point %d %s", point, what);
+}
+
+static void check_told(world *w, const told *t, const set *order, const set *data)
+{
+    set implied = {{0}};
+    for (int i = 0; i < w->count; i++)
+        if (set_has(&t->any, i))
+            imply(w, &implied, i);
+    for (int i = 0; i < w->count; i++) {
+        bool failed = is_over(w, i) && w->points[i]->failed;
+        if (set_has(order, i) && !is_over(w, i) && !set_has(&implied, i))
+            complain(w, i, "is not told, and not implied");
+        if (set_has(data, i) && (!is_over(w, i) || failed) && !set_has(&t->data, i))
+            complain(w, i, "wrote what is read, and is not told so");
+        if (w->tight)
+            continue;
+        if (set_has(&t->data, i) && !set_has(data, i))
+            complain(w, i, "is told as a writer of what is read; it is overwritten");
+        if (set_has(&t->any, i) && !set_has(order, i))
+            complain(w, i, "is told, and has nothing to do with it");
+    }
+}
+
+static void enter(world *w, int i, uint64_t begin, uint64_t end, acu_access access)
+{
+    set order = {{0}}, data = {{0}};
+    for (uint64_t b = begin; b < end; b++) {
+        if (w->writer[b] != NOBODY && w->writer[b] != i) {
+            set_add(&order, w->writer[b]);
+            if (access != ACU_WRITE)
+                set_add(&data, w->writer[b]);
+        }
+        if (access != ACU_READ)
+            set_join(&order, &w->readers[b]);
+    }
+    order.bits[i / 64] &= ~(UINT64_C(1) << i % 64);
+    told t = {.w = w};
+    if (w->tight)
+        acu_debug_fail_alloc(1, true);
+    acui_accesses_enter(&w->accesses, BYTES, w->points[i], begin, end, access, tell, &t);
+    acu_debug_fail_alloc(0, false);
+    check_told(w, &t, &order, &data);
+    for (int k = 0; k < w->count; k++)
+        if (set_has(&t.any, k))
+            imply(w, &w->behind[i], k);
+    for (uint64_t b = begin; b < end; b++) {
+        if (access == ACU_READ) {
+            if (w->writer[b] != i)
+                set_add(&w->readers[b], i);
+        } else {
+            w->writer[b] = i;
+            w->readers[b] = (set){{0}};
+        }
+    }
+}
+
+/* ---- a history --------------------------------------------------------------------------------- */
+
+static void new_point(world *w)
+{
+    int i = w->count++;
+    w->points[i] = acui_point_new();
+    assert_non_null(w->points[i]);
+    acui_order_lock();
+    size_t accesses = 1 + test_below(&w->random, 3);
+    for (size_t a = 0; a < accesses; a++) /* as several touches of one submission do */
+        assert_true(acui_accesses_reserve(&w->accesses, 1));
+    for (size_t a = 0; a < accesses; a++) {
+        static const acu_access kinds[] = {ACU_READ, ACU_READ, ACU_WRITE, ACU_UPDATE};
+        uint64_t begin = test_below(&w->random, BYTES), end = begin + 1;
+        end += test_below(&w->random, BYTES - begin);
+        if (test_below(&w->random, 6) == 0) {
+            begin = 0;
+            end = BYTES;
+        }
+        enter(w, i, begin, end, kinds[test_below(&w->random, 4)]);
+    }
+    acui_order_unlock();
+}
+
+static void play(uint64_t seed, bool tight)
+{
+    world *w = calloc(1, sizeof *w);
+    w->random.state = seed;
+    w->tight = tight;
+    for (int b = 0; b < BYTES; b++)
+        w->writer[b] = NOBODY;
+    for (int s = 0; s < STREAMS; s++)
+        w->streams[s] = fake_stream();
+    uint64_t speed = 1 + test_below(&w->random, 8);
+    while (w->count < POINTS) {
+        new_point(w);
+        acui_order_lock();
+        for (uint64_t n = 0; n < speed; n++)
+            move_point(w, (int)test_below(&w->random, (uint64_t)w->count));
+        acui_order_unlock();
+        if (w->wrong[0])
+            fail_msg("seed %llu, after %d points: %s", (unsigned long long)seed, w->count, w->wrong);
+    }
+    acui_order_lock();
+    acui_accesses_clear(&w->accesses);
+    acui_order_unlock();
+    for (int i = 0; i < POINTS; i++)
+        acui_point_release(w->points[i]);
+    for (int s = 0; s < STREAMS; s++) {
+        assert_int_equal(acui_object_refs(w->streams[s]), 1);
+        acui_object_free(w->streams[s]);
+    }
+    free(w);
+    assert_int_equal(acu_debug_live_blocks(), 0);
+}
+
+static void orders_as_the_model_says(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 300; seed++)
+        play(seed, false);
+}
+
+static void without_memory_orders_too_much_but_never_too_little(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1001; seed <= 1150; seed++)
+        play(seed, true);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(orders_as_the_model_says),
+        cmocka_unit_test(without_memory_orders_too_much_but_never_too_little),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

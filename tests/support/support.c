@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Shared helpers of the tests. */
+#include "support/support.h"
+
+#include <pthread.h>
+#include <stdio.h>
+
+/* ---- devices ----------------------------------------------------------------------------------- */
+
+bool test_on_gpu(void)
+{
+    const char *device = getenv("ACUDA_TEST_DEVICE");
+    if (!device || !*device || strcmp(device, "software") == 0)
+        return false;
+    if (strcmp(device, "gpu") == 0)
+        return true;
+    fail_msg("ACUDA_TEST_DEVICE=%s: say software or gpu", device);
+    return false;
+}
+
+acu_open_options test_options(int ordinal)
+{
+    if (!test_on_gpu())
+        setenv("SOFTCUDA_DEVICES", "4", 0);
+    return (acu_open_options){.size = sizeof(acu_open_options),
+                              .ordinal = ordinal,
+                              .driver = {.size = sizeof(acu_driver_options),
+                                         .request = test_on_gpu() ? "gpu" : "software"}};
+}
+
+acu_device *test_open(void)
+{
+    acu_open_options options = test_options(0);
+    acu_device *device = NULL;
+    assert_works(acu_open(&options, &device));
+    return device;
+}
+
+void test_open_n(acu_device **devices, int count)
+{
+    acu_open_options options = test_options(0);
+    int have = 0;
+    assert_works(acu_device_count_load(&options, &have));
+    if (have < count)
+        skip();
+    for (int i = 0; i < count; i++) {
+        options.ordinal = i;
+        assert_works(acu_open(&options, &devices[i]));
+    }
+}
+
+void test_close(acu_device *device)
+{
+    assert_works(acu_close(device));
+}
+
+void test_leaks_none(void)
+{
+    char text[1024];
+    if (acu_debug_live_report(text, sizeof text))
+        fail_msg("handles are left:\n%s", text);
+    if (acu_driver_live_report(text, sizeof text))
+        fail_msg("driver objects are left:\n%s", text);
+    if (acu_debug_live_blocks())
+        fail_msg("%zu blocks of memory are left", acu_debug_live_blocks());
+}
+
+void test_software_only(void)
+{
+    if (test_on_gpu())
+        skip();
+}
+
+/* ---- errors ------------------------------------------------------------------------------------ */
+
+static void describe(char *text, size_t bytes)
+{
+    acu_error_describe(acu_last_error(), text, bytes);
+}
+
+void test_fails(acu_status status, acu_status want, const char *words, const char *file, int line)
+{
+    char text[1024];
+    describe(text, sizeof text);
+    if (status != want) {
+        print_error("%s:%d: got %s, wanted %s; the record: %s\n", file, line,
+                    acu_status_name(status), acu_status_name(want), text);
+        _fail(file, line);
+    }
+    if (acu_last_error()->status != want) {
+        print_error("%s:%d: the record is of %s: %s\n", file, line,
+                    acu_status_name(acu_last_error()->status), text);
+        _fail(file, line);
+    }
+    char copy[512];
+    snprintf(copy, sizeof copy, "%s", words);
+    char *rest = copy;
+    for (char *word; (word = strsep(&rest, "|"));)
+        if (!strstr(text, word)) {
+            print_error("%s:%d: \"%s\" is not in: %s\n", file, line, word, text);
+            _fail(file, line);
+        }
+}
+
+void test_works(acu_status status, const char *what, const char *file, int line)
+{
+    if (status == ACU_OK)
+        return;
+    char text[1024];
+    describe(text, sizeof text);
+    print_error("%s:%d: %s: %s: %s\n", file, line, what, acu_status_name(status), text);
+    _fail(file, line);
+}
+
+/* ---- raw access -------------------------------------------------------------------------------- */
+
+static void check(unsigned result, const char *what)
+{
+    if (result)
+        fail_msg("%s: %s", what, acu_driver_result_name(result));
+}
+
+void test_enter(acu_device *device)
+{
+    check(acu_driver()->CtxPushCurrent(acu_device_context(device)), "cuCtxPushCurrent");
+}
+
+void test_leave(acu_device *device)
+{
+    CUcontext popped = NULL;
+    check(acu_driver()->CtxPopCurrent(&popped), "cuCtxPopCurrent");
+    assert_ptr_equal(popped, acu_device_context(device));
+}
+
+void test_put(acu_device *device, CUdeviceptr to, const void *from, size_t bytes)
+{
+    test_enter(device);
+    check(acu_driver()->MemcpyHtoD(to, from, bytes), "cuMemcpyHtoD");
+    test_leave(device);
+}
+
+void test_get(acu_device *device, void *to, CUdeviceptr from, size_t bytes)
+{
+    test_enter(device);
+    check(acu_driver()->MemcpyDtoH(to, from, bytes), "cuMemcpyDtoH");
+    test_leave(device);
+}
+
+void test_quiet(acu_device *device)
+{
+    test_enter(device);
+    check(acu_driver()->CtxSynchronize(), "cuCtxSynchronize");
+    test_leave(device);
+}
+
+acu_module *test_load_ptx(acu_device *device, const char *name, const char *ptx)
+{
+    acu_module *module = NULL;
+    assert_works(acu_module_load_ptx(device, name, ptx, &module));
+    return module;
+}
+
+acu_kernel *test_kernel(acu_device *device, const char *ptx, const char *name)
+{
+    acu_module *module = test_load_ptx(device, NULL, ptx);
+    acu_kernel *kernel = NULL;
+    assert_works(acu_kernel_get(module, name, &kernel));
+    acu_module_release(module);
+    return kernel;
+}
+
+/* ---- the gate ---------------------------------------------------------------------------------- */
+
+static pthread_mutex_t gate_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t gate_changed = PTHREAD_COND_INITIALIZER;
+static bool gate_is_open;
+
+static void wait_at_gate(void *user)
+{
+    (void)user;
+    pthread_mutex_lock(&gate_lock);
+    while (!gate_is_open)
+        pthread_cond_wait(&gate_changed, &gate_lock);
+    pthread_mutex_unlock(&gate_lock);
+}
+
+static void set_gate(bool open)
+{
+    pthread_mutex_lock(&gate_lock);
+    gate_is_open = open;
+    pthread_cond_broadcast(&gate_changed);
+    pthread_mutex_unlock(&gate_lock);
+}
+
+void test_gate_close(acu_device *device, CUstream stream)
+{
+    set_gate(false);
+    test_enter(device);
+    check(acu_driver()->LaunchHostFunc(stream, wait_at_gate, NULL), "cuLaunchHostFunc");
+    test_leave(device);
+}
+
+void test_gate_open(void)
+{
+    set_gate(true);
+}
+
+/* ---- numbers ----------------------------------------------------------------------------------- */
+
+uint64_t test_next(test_random *random)
+{
+    /* splitmix64 */
+    uint64_t z = random->state += UINT64_C(0x9E3779B97F4A7C15);
+    z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+    z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
+    return z ^ z >> 31;
+}
+
+uint64_t test_below(test_random *random, uint64_t limit)
+{
+    return test_next(random) % limit;
+}

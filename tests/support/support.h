@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * What all tests share: opening devices as the environment says, looking for leaks, checking error
+ * records, raw copies, and holding a stream up.
+ *
+ *   ACUDA_TEST_DEVICE   "software" (or unset): the software device, of which there are four.
+ *                       "gpu": the GPU driver; tests that need more devices than there are, or a
+ *                       software device, are skipped.
+ */
+#ifndef ACUDA_TESTS_SUPPORT_H
+#define ACUDA_TESTS_SUPPORT_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <acuda/acuda.h>
+
+/* ---- devices ---- */
+
+bool test_on_gpu(void);
+/* Options for device `ordinal` of the driver under test. */
+acu_open_options test_options(int ordinal);
+acu_device *test_open(void);
+/* The first `count` devices; skips the test where there are fewer. */
+void test_open_n(acu_device **devices, int count);
+/* Close, which must succeed. */
+void test_close(acu_device *device);
+/* No handles, driver objects or blocks of memory are left. To be called after the last close. */
+void test_leaks_none(void);
+/* Skips the test unless it runs on the software device. */
+void test_software_only(void);
+
+/* ---- errors ---- */
+
+/* `status` is `want`, and the thread's record says so, with all `words` (separated by '|') in it. */
+void test_fails(acu_status status, acu_status want, const char *words, const char *file, int line);
+#define assert_fails(call, want, words) test_fails((call), (want), (words), __FILE__, __LINE__)
+/* The call succeeds; prints the record if not. */
+void test_works(acu_status status, const char *what, const char *file, int line);
+#define assert_works(call) test_works((call), #call, __FILE__, __LINE__)
+
+/* ---- raw access: these wait ---- */
+
+void test_put(acu_device *device, CUdeviceptr to, const void *from, size_t bytes);
+void test_get(acu_device *device, void *to, CUdeviceptr from, size_t bytes);
+/* All that the device's context holds is done. */
+void test_quiet(acu_device *device);
+/* The device's context is made current on this thread, and taken off again. */
+void test_enter(acu_device *device);
+void test_leave(acu_device *device);
+
+/* The module; must load. */
+acu_module *test_load_ptx(acu_device *device, const char *name, const char *ptx);
+/* A kernel of a PTX text that is loaded without a name; the module goes with the kernel. */
+acu_kernel *test_kernel(acu_device *device, const char *ptx, const char *name);
+
+/* ---- holding a stream up: one gate at a time ---- */
+
+/* What the stream gets from now on waits until test_gate_open. */
+void test_gate_close(acu_device *device, CUstream stream);
+void test_gate_open(void);
+
+/* ---- numbers ---- */
+
+/* A generator that gives the same numbers everywhere. */
+typedef struct test_random {
+    uint64_t state;
+} test_random;
+uint64_t test_next(test_random *random);
+/* 0 .. limit-1 */
+uint64_t test_below(test_random *random, uint64_t limit);
+
+#endif
