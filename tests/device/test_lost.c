@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * A lost device: the first fault is kept, everything is refused, nothing of its context reaches the
+ * driver again. The fault is a made-up answer, so that the context underneath is well, which shows
+ * what is still called. (Driver objects stay counted: their context takes them along.)
+ */
+#include "support/support.h"
+
+#include "device/device.h"
+#include "memory/memory.h"
+
+static void lose(acu_device *device)
+{
+    acu_stream *stream = NULL;
+    assert_works(acu_stream_create(device, 0, &stream));
+    acu_driver_fault fault = {.size = sizeof fault,
+                              .call = ACU_CALL_StreamQuery,
+                              .result = ACU_CUDA_ERROR_ILLEGAL_ADDRESS};
+    assert_works(acu_driver_fail(&fault));
+    assert_fails(acu_stream_poll(stream), ACU_ERR_DEVICE_LOST,
+                 "cuStreamQuery|CUDA_ERROR_ILLEGAL_ADDRESS|device 0");
+    acu_driver_fail_clear();
+    acu_stream_release(stream);
+}
+
+static void refuses_everything_with_the_first_fault(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_stream *stream = NULL;
+    acu_event *event = NULL;
+    acu_buffer *buffer = NULL;
+    assert_works(acu_stream_create(device, 0, &stream));
+    assert_works(acu_event_create(device, false, &event));
+    lose(device);
+
+    acu_error error = {.status = ACU_OK};
+    assert_int_equal(acu_device_status(device, &error), ACU_ERR_DEVICE_LOST);
+    assert_int_equal(error.driver_result, ACU_CUDA_ERROR_ILLEGAL_ADDRESS);
+    assert_int_equal(error.device, 0);
+#define REFUSED(call) assert_fails((call), ACU_ERR_DEVICE_LOST, "ILLEGAL_ADDRESS")
+    acu_stream *new_stream = NULL;
+    acu_event *new_event = NULL;
+    acu_policy *policy = NULL;
+    acu_module *module = NULL;
+    acu_driver_count_calls(true);
+    REFUSED(acu_stream_create(device, 0, &new_stream));
+    REFUSED(acu_event_create(device, false, &new_event));
+    REFUSED(acu_policy_round_robin(device, 1, &policy));
+    REFUSED(acu_event_record(event, stream));
+    REFUSED(acu_event_poll(event));
+    REFUSED(acu_stream_poll(stream));
+    REFUSED(acu_stream_wait(stream, ACU_FOREVER));
+    REFUSED(acu_stream_order_after(stream, stream->device->alloc));
+    REFUSED(acu_buffer_create(device, 16, &buffer));
+    REFUSED(acu_buffer_create_pinned(device, 16, &buffer));
+    REFUSED(acu_device_memory(device, NULL, NULL));
+    REFUSED(acu_module_load_ptx(device, NULL, ".version 6.3", &module));
+    acu_device *again = NULL;
+    acu_open_options options = test_options(0);
+    REFUSED(acu_open(&options, &again));
+    assert_int_equal(acu_driver_calls(ACU_CALL_ANY), 0);
+
+    acu_event_release(event);
+    acu_stream_release(stream);
+    assert_int_equal(acu_driver_calls(ACU_CALL_ANY), 0);
+    test_close(device);
+    assert_int_equal(acu_driver_calls(ACU_CALL_ANY), 1);
+    assert_int_equal(acu_driver_calls(ACU_CALL_DevicePrimaryCtxRelease), 1);
+    acu_driver_count_calls(false);
+    assert_int_equal(acu_debug_live_report(NULL, 0), 0);
+    assert_int_equal(acu_debug_live_blocks(), 0);
+}
+
+static void marks_of_a_lost_device_end_without_success(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_stream *stream = NULL, *other = NULL;
+    assert_works(acu_stream_create(device, 0, &stream));
+    assert_works(acu_stream_create(device, 0, &other));
+    acui_entered entered;
+    uint64_t number = 0;
+    assert_works(acui_enter(device, &entered));
+    pthread_mutex_lock(&stream->issue);
+    assert_works(acui_stream_mark(stream, &number));
+    pthread_mutex_unlock(&stream->issue);
+    lose(device);
+    size_t left = 9;
+    assert_int_equal(acui_stream_harvest(stream, &left, NULL), ACU_ERR_DEVICE_LOST);
+    assert_int_equal(left, 0);
+    assert_false(acui_stream_passed(stream, number));
+    pthread_mutex_lock(&other->issue);
+    assert_int_equal(acui_stream_after(other, stream, number), ACU_ERR_DEVICE_LOST);
+    assert_int_equal(acui_stream_mark(other, &number), ACU_ERR_DEVICE_LOST);
+    pthread_mutex_unlock(&other->issue);
+    acui_leave(&entered);
+    acu_stream_release(stream);
+    acu_stream_release(other);
+    test_close(device);
+    assert_int_equal(acu_debug_live_blocks(), 0);
+}
+
+static void what_can_not_be_looked_at_for_good_is_lost(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_stream *stream = device->alloc;
+    acui_entered entered;
+    uint64_t number = 0;
+    assert_works(acui_enter(device, &entered));
+    pthread_mutex_lock(&stream->issue);
+    assert_works(acui_stream_mark(stream, &number));
+    pthread_mutex_unlock(&stream->issue);
+    acui_leave(&entered);
+    acu_driver_fault fault = {.size = sizeof fault, .call = ACU_CALL_ANY, .from_then_on = true};
+    assert_works(acu_driver_fail(&fault));
+    int looks = 0;
+    while (acui_stream_harvest(stream, NULL, NULL) == ACU_OK)
+        assert_true(++looks < 100);
+    acu_driver_fail_clear();
+    assert_true(looks > 1);
+    acu_error error;
+    assert_int_equal(acu_device_status(device, &error), ACU_ERR_DEVICE_LOST);
+    assert_non_null(strstr(error.message, "can not tell what is complete"));
+    test_close(device);
+}
+
+static void a_new_open_heals_once_all_is_released(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_buffer *buffer = NULL;
+    assert_works(acu_buffer_create(device, 64, &buffer));
+    lose(device);
+    test_close(device);
+    acu_buffer_release(buffer);
+    device = test_open();
+    assert_int_equal(acu_device_status(device, NULL), ACU_OK);
+    assert_works(acu_buffer_create(device, 64, &buffer));
+    acu_buffer_release(buffer);
+    test_close(device);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(refuses_everything_with_the_first_fault),
+        cmocka_unit_test(marks_of_a_lost_device_end_without_success),
+        cmocka_unit_test(what_can_not_be_looked_at_for_good_is_lost),
+        cmocka_unit_test(a_new_open_heals_once_all_is_released),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

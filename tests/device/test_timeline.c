@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Marks on streams: made, complete in order, waited for by other streams, also when the driver
+ * fails. */
+#include "support/support.h"
+
+#include "device/device.h"
+
+#include <pthread.h>
+
+static acu_device *device;
+static acu_stream *stream, *other;
+
+static int setup(void **state)
+{
+    (void)state;
+    device = test_open();
+    assert_works(acu_stream_create(device, 0, &stream));
+    assert_works(acu_stream_create(device, 0, &other));
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    acu_driver_fail_clear();
+    acu_debug_fail_alloc(0, false);
+    test_gate_open();
+    acu_stream_release(stream);
+    acu_stream_release(other);
+    test_close(device);
+    test_leaks_none();
+    return 0;
+}
+
+static uint64_t mark(void)
+{
+    acui_entered entered;
+    uint64_t number = 0;
+    assert_works(acui_enter(device, &entered));
+    pthread_mutex_lock(&stream->issue);
+    acu_status st = acui_stream_mark(stream, &number);
+    pthread_mutex_unlock(&stream->issue);
+    acui_leave(&entered);
+    assert_works(st);
+    return number;
+}
+
+static acu_status after(uint64_t number)
+{
+    acui_entered entered;
+    assert_works(acui_enter(device, &entered));
+    pthread_mutex_lock(&other->issue);
+    acu_status st = acui_stream_after(other, stream, number);
+    pthread_mutex_unlock(&other->issue);
+    acui_leave(&entered);
+    return st;
+}
+
+static void fail_call(acu_driver_call call, bool always)
+{
+    acu_driver_fault fault = {.size = sizeof fault, .call = call, .nth = 1, .from_then_on = always};
+    assert_works(acu_driver_fail(&fault));
+}
+
+/* Harvest until the mark is complete. */
+static void await(uint64_t number)
+{
+    while (!acui_stream_passed(stream, number))
+        assert_works(acui_stream_harvest(stream, NULL, NULL));
+}
+
+static void marks_count_from_one_and_complete(void **state)
+{
+    (void)state;
+    size_t left = 9;
+    uint64_t oldest = 9;
+    assert_works(acui_stream_harvest(stream, &left, &oldest));
+    assert_int_equal(left, 0);
+    assert_int_equal(oldest, 0);
+    assert_int_equal(mark(), 1);
+    assert_int_equal(mark(), 2);
+    await(2);
+    assert_false(acui_stream_passed(stream, 3));
+}
+
+static void what_is_held_up_is_left(void **state)
+{
+    (void)state;
+    mark();
+    await(1);
+    test_gate_close(device, acu_stream_raw(stream));
+    uint64_t number = 0;
+    for (int i = 0; i < 100; i++)
+        number = mark();
+    size_t left = 0;
+    uint64_t oldest = 0;
+    assert_works(acui_stream_harvest(stream, &left, &oldest));
+    assert_int_equal(left, 100);
+    assert_true(oldest > 0);
+    assert_false(acui_stream_passed(stream, 2));
+    test_gate_open();
+    await(number);
+    assert_works(acui_stream_harvest(stream, &left, &oldest));
+    assert_int_equal(left, 0);
+}
+
+static void other_streams_wait_for_marks(void **state)
+{
+    (void)state;
+    test_gate_close(device, acu_stream_raw(stream));
+    uint64_t first = mark(), second = mark();
+    assert_works(after(second));
+    acu_driver_count_calls(true);
+    assert_works(after(second)); /* implied by the wait before */
+    assert_works(after(first));
+    assert_int_equal(acu_driver_calls(ACU_CALL_StreamWaitEvent), 0);
+    acu_driver_count_calls(false);
+    assert_int_equal(acu_stream_poll(other), ACU_NOT_READY);
+    test_gate_open();
+    assert_works(acu_stream_wait(other, ACU_SECONDS(30)));
+    await(second);
+    assert_works(after(second));
+}
+
+static void events_are_reused(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 50; i++)
+        await(mark());
+    acu_driver_count_calls(true);
+    for (int i = 0; i < 50; i++)
+        await(mark());
+    assert_int_equal(acu_driver_calls(ACU_CALL_EventCreate), 0);
+    acu_driver_count_calls(false);
+}
+
+static void harvesting_many_takes_few_queries(void **state)
+{
+    (void)state;
+    test_gate_close(device, acu_stream_raw(stream));
+    for (int i = 0; i < 64; i++)
+        mark();
+    test_gate_open();
+    test_quiet(device);
+    acu_driver_count_calls(true);
+    await(64);
+    assert_true(acu_driver_calls(ACU_CALL_EventQuery) <= 10);
+    acu_driver_count_calls(false);
+}
+
+/* ---- without the driver's or the host's help --------------------------------------------------- */
+
+static void a_mark_without_an_event_completes_too(void **state)
+{
+    (void)state;
+    test_gate_close(device, acu_stream_raw(stream));
+    fail_call(ACU_CALL_EventRecord, true);
+    uint64_t number = mark();
+    assert_fails(after(number), ACU_ERR_DRIVER, "cuEventRecord");
+    acu_driver_fail_clear();
+    size_t left = 0;
+    assert_works(acui_stream_harvest(stream, &left, NULL));
+    assert_int_equal(left, 1);
+    assert_works(after(number)); /* it gets one now */
+    assert_int_equal(acu_stream_poll(other), ACU_NOT_READY);
+    test_gate_open();
+    await(number);
+    assert_works(acu_stream_wait(other, ACU_SECONDS(30)));
+}
+
+static void without_new_events_marks_are_made(void **state)
+{
+    (void)state;
+    fail_call(ACU_CALL_EventCreate, true);
+    test_gate_close(device, acu_stream_raw(stream));
+    uint64_t number = 0;
+    for (int i = 0; i < 40; i++)
+        number = mark();
+    test_gate_open();
+    await(number);
+}
+
+static void without_memory_marks_are_made(void **state)
+{
+    (void)state;
+    test_gate_close(device, acu_stream_raw(stream));
+    acu_debug_fail_alloc(1, true);
+    uint64_t number = 0;
+    for (int i = 0; i < 100; i++)
+        number = mark();
+    assert_int_equal(number, 100);
+    acu_debug_fail_alloc(0, false);
+    assert_works(after(50));
+    assert_int_equal(acu_stream_poll(other), ACU_NOT_READY);
+    assert_false(acui_stream_passed(stream, 50));
+    test_gate_open();
+    await(number);
+    assert_works(acu_stream_wait(other, ACU_SECONDS(30)));
+}
+
+static void a_query_that_fails_is_made_up_for(void **state)
+{
+    (void)state;
+    uint64_t number = mark();
+    fail_call(ACU_CALL_EventQuery, true);
+    await(number);
+    acu_driver_fail_clear();
+    number = mark();
+    fail_call(ACU_CALL_ANY, false);
+    await(number);
+    assert_int_equal(acu_device_status(device, NULL), ACU_OK);
+}
+
+static void a_wait_that_fails_is_reported(void **state)
+{
+    (void)state;
+    test_gate_close(device, acu_stream_raw(stream));
+    uint64_t number = mark();
+    fail_call(ACU_CALL_StreamWaitEvent, false);
+    assert_fails(after(number), ACU_ERR_DRIVER, "cuStreamWaitEvent|CUDA_ERROR_UNKNOWN|device 0");
+    assert_works(after(number)); /* it was not taken for done */
+    assert_int_equal(acu_stream_poll(other), ACU_NOT_READY);
+    test_gate_open();
+    await(number);
+    assert_works(acu_stream_wait(other, ACU_SECONDS(30)));
+}
+
+/* ---- several threads ---------------------------------------------------------------------------- */
+
+static void *harvest_all(void *user)
+{
+    uint64_t *last = user;
+    while (!acui_stream_passed(stream, *last))
+        if (acui_stream_harvest(stream, NULL, NULL) != ACU_OK)
+            break;
+    return NULL;
+}
+
+static void threads_mark_and_harvest(void **state)
+{
+    (void)state;
+    enum { THREADS = 3, MARKS = 200 };
+    pthread_t threads[THREADS];
+    uint64_t last = MARKS;
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, harvest_all, &last), 0);
+    for (int i = 0; i < MARKS; i++)
+        assert_works(after(mark()));
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    assert_true(acui_stream_passed(stream, MARKS));
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(marks_count_from_one_and_complete),
+        TEST(what_is_held_up_is_left),
+        TEST(other_streams_wait_for_marks),
+        TEST(events_are_reused),
+        TEST(harvesting_many_takes_few_queries),
+        TEST(a_mark_without_an_event_completes_too),
+        TEST(without_new_events_marks_are_made),
+        TEST(without_memory_marks_are_made),
+        TEST(a_query_that_fails_is_made_up_for),
+        TEST(a_wait_that_fails_is_reported),
+        TEST(threads_mark_and_harvest),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
