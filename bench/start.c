@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Start: how long from main to the first result, and what an idle process costs, against the same
- * with the driver's calls by hand. Each measurement is a process of its own; the two kinds take
+ * with the driver's calls by hand, stream-ordered and pinned memory included. Each measurement is a process of its own; the two kinds take
  * turns. Prints medians and ratios, and writes JSON to the file named by the first argument.
  *
  *   bench/start [result.json]          ACUDA_BENCH_RUNS: pairs of processes (default 7)
@@ -135,7 +135,8 @@ static int run_raw(void)
     RAW(cuModuleLoadData, (CUmodule *, const void *));
     RAW(cuModuleGetFunction, (CUfunction *, CUmodule, const char *));
     RAW(cuStreamCreate, (CUstream *, unsigned));
-    RAW(cuMemAlloc_v2, (CUdeviceptr *, size_t));
+    RAW(cuMemAllocAsync, (CUdeviceptr *, size_t, CUstream));
+    RAW(cuMemHostAlloc, (void **, size_t, unsigned));
     RAW(cuMemcpyHtoDAsync_v2, (CUdeviceptr, const void *, size_t, CUstream));
     RAW(cuLaunchKernel, (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                          unsigned, CUstream, void **, void **));
@@ -147,7 +148,7 @@ static int run_raw(void)
     CUstream stream;
     CUdeviceptr x;
     unsigned n = N;
-    float host[N];
+    float host[N], *back;
     for (int i = 0; i < N; i++)
         host[i] = (float)i;
     MUST(cuInit(0));
@@ -157,13 +158,14 @@ static int run_raw(void)
     MUST(cuModuleLoadData(&module, start_ptx));
     MUST(cuModuleGetFunction(&kernel, module, "twice"));
     MUST(cuStreamCreate(&stream, 1));
-    MUST(cuMemAlloc_v2(&x, sizeof host));
+    MUST(cuMemAllocAsync(&x, sizeof host, stream));
+    MUST(cuMemHostAlloc((void **)&back, sizeof host, 0));
     MUST(cuMemcpyHtoDAsync_v2(x, host, sizeof host, stream));
     void *params[] = {&x, &n};
     MUST(cuLaunchKernel(kernel, N / 256, 1, 1, 256, 1, 1, 0, stream, params, NULL));
-    MUST(cuMemcpyDtoHAsync_v2(host, x, sizeof host, stream));
+    MUST(cuMemcpyDtoHAsync_v2(back, x, sizeof host, stream));
     MUST(cuStreamSynchronize(stream));
-    report(start, opened, host);
+    report(start, opened, back);
     return 0;
 }
 
