@@ -131,7 +131,9 @@ static void explain(sx_warp *w, const sx_insn *i, uint64_t address, char *text, 
             back++;
         }
         uint64_t end_at = (g << SX_GRANULE_SHIFT) + r->valid[g];
-        if (r->valid[g] && end_at <= offset)
+        if (r->valid[g] && end_at == offset)
+            snprintf(text, size, " (just past the end of an allocation)");
+        else if (r->valid[g] && end_at < offset)
             snprintf(text, size, " (%llu bytes past the end of an allocation)",
                      (unsigned long long)(offset - end_at));
         else if (r->valid[g])

@@ -35,13 +35,10 @@ SX_EXTERN_HANDLER(nop)
     return i + 1;
 }
 
-/* The start of a block that can be fallen into and jumped to. */
+/* The end of a block that runs into the next one, at whose start others may wait. */
 SX_EXTERN_HANDLER(join)
 {
-    if (i < w->wait_pc)
-        return i + 1;
-    const sx_insn *next = sx_group_arrive(w, i);
-    return next == i ? i + 1 : next;
+    return i + 1 >= w->wait_pc ? sx_group_arrive(w, i + 1) : i + 1;
 }
 
 SX_INLINE const sx_insn *jump(sx_warp *w, const sx_insn *target)
