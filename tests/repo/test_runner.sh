@@ -42,6 +42,9 @@ expect "1 passed, 1 failed" 1
 program leak 9 "$start; echo '[  PASSED  ] 3 test(s).'; exit 1"
 expect "3 passed, 1 failed" 1
 
+program rest 9 "$start; exit 77"
+expect "1 passed, 0 failed, 1 skipped" 0
+
 program hang 1 "$start; sleep 60"
 program fine 9 'exit 0'
 expect "2 passed, 1 failed" 1
