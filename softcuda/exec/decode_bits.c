@@ -157,6 +157,42 @@ static bool video(sx_decoder *d)
     return true;
 }
 
+/* Fields, masks and permutations; the rest is video arithmetic. */
+static bool fields(sx_decoder *d, ptx_type t)
+{
+    switch (d->inst->op) {
+    case PTX_OP_BFIND: {
+        const bool amount = sx_has(d, PTX_MOD_SHIFTAMT);
+        typed(d, "bfind_", sx_sign_name(t), PTX_U32, t, PTX_TYPE_NONE, PTX_TYPE_NONE)->aux = amount;
+        break;
+    }
+    case PTX_OP_BFE:
+        typed(d, "bfe_", sx_sign_name(t), t, t, PTX_U32, PTX_U32);
+        break;
+    case PTX_OP_BFI:
+        bfi(d);
+        break;
+    case PTX_OP_BMSK:
+        typed(d, "bmsk_32", "", PTX_U32, PTX_U32, PTX_U32, PTX_TYPE_NONE)->aux = wraps(d);
+        break;
+    case PTX_OP_SZEXT:
+        typed(d, "szext_", sx_sign_name(t), t, t, PTX_U32, PTX_TYPE_NONE)->aux = wraps(d);
+        break;
+    case PTX_OP_FNS:
+        typed(d, "fns_32", "", PTX_U32, PTX_U32, PTX_U32, PTX_S32);
+        break;
+    case PTX_OP_PRMT:
+        prmt(d);
+        break;
+    case PTX_OP_LOP3:
+        lop3(d);
+        break;
+    default:
+        return video(d);
+    }
+    return true;
+}
+
 bool sx_decode_bits(sx_decoder *d)
 {
     const ptx_type t = type_of(d);
@@ -194,34 +230,8 @@ bool sx_decode_bits(sx_decoder *d)
     case PTX_OP_BREV:
         typed(d, "brev_", sx_bits_name(t), t, t, PTX_TYPE_NONE, PTX_TYPE_NONE);
         break;
-    case PTX_OP_BFIND: {
-        const bool amount = sx_has(d, PTX_MOD_SHIFTAMT);
-        typed(d, "bfind_", sx_sign_name(t), PTX_U32, t, PTX_TYPE_NONE, PTX_TYPE_NONE)->aux = amount;
-        break;
-    }
-    case PTX_OP_BFE:
-        typed(d, "bfe_", sx_sign_name(t), t, t, PTX_U32, PTX_U32);
-        break;
-    case PTX_OP_BFI:
-        bfi(d);
-        break;
-    case PTX_OP_BMSK:
-        typed(d, "bmsk_32", "", PTX_U32, PTX_U32, PTX_U32, PTX_TYPE_NONE)->aux = wraps(d);
-        break;
-    case PTX_OP_SZEXT:
-        typed(d, "szext_", sx_sign_name(t), t, t, PTX_U32, PTX_TYPE_NONE)->aux = wraps(d);
-        break;
-    case PTX_OP_FNS:
-        typed(d, "fns_32", "", PTX_U32, PTX_U32, PTX_U32, PTX_S32);
-        break;
-    case PTX_OP_PRMT:
-        prmt(d);
-        break;
-    case PTX_OP_LOP3:
-        lop3(d);
-        break;
     default:
-        return video(d);
+        return fields(d, t);
     }
     return true;
 }

@@ -126,6 +126,46 @@ static void testp(sx_decoder *d)
     sx_refuse_inst(d);
 }
 
+/* Roots, reciprocals, transcendental functions, and what looks at single bits. */
+static bool functions_and_bits(sx_decoder *d)
+{
+    switch (d->inst->op) {
+    case PTX_OP_RCP:
+        function(d, "rcp", 1);
+        break;
+    case PTX_OP_SQRT:
+        function(d, "sqrt", 1);
+        break;
+    case PTX_OP_RSQRT:
+        function(d, "rsqrt", 1);
+        break;
+    case PTX_OP_SIN:
+        function(d, "sin", 1);
+        break;
+    case PTX_OP_COS:
+        function(d, "cos", 1);
+        break;
+    case PTX_OP_EX2:
+        function(d, "ex2", 1);
+        break;
+    case PTX_OP_LG2:
+        function(d, "lg2", 1);
+        break;
+    case PTX_OP_TANH:
+        function(d, "tanh", 1);
+        break;
+    case PTX_OP_COPYSIGN:
+        arithmetic(d, "copysign", 2);
+        break;
+    case PTX_OP_TESTP:
+        testp(d);
+        break;
+    default:
+        return false;
+    }
+    return true;
+}
+
 bool sx_decode_float(sx_decoder *d)
 {
     if (!d->inst->type_count || !ptx_type_is_float((ptx_type)d->inst->types[0]))
@@ -159,38 +199,8 @@ bool sx_decode_float(sx_decoder *d)
     case PTX_OP_MAX:
         arithmetic(d, sx_has(d, PTX_MOD_NAN) ? "max_nan" : "max", 2);
         break;
-    case PTX_OP_RCP:
-        function(d, "rcp", 1);
-        break;
-    case PTX_OP_SQRT:
-        function(d, "sqrt", 1);
-        break;
-    case PTX_OP_RSQRT:
-        function(d, "rsqrt", 1);
-        break;
-    case PTX_OP_SIN:
-        function(d, "sin", 1);
-        break;
-    case PTX_OP_COS:
-        function(d, "cos", 1);
-        break;
-    case PTX_OP_EX2:
-        function(d, "ex2", 1);
-        break;
-    case PTX_OP_LG2:
-        function(d, "lg2", 1);
-        break;
-    case PTX_OP_TANH:
-        function(d, "tanh", 1);
-        break;
-    case PTX_OP_COPYSIGN:
-        arithmetic(d, "copysign", 2);
-        break;
-    case PTX_OP_TESTP:
-        testp(d);
-        break;
     default:
-        return false;
+        return functions_and_bits(d);
     }
     return true;
 }

@@ -196,6 +196,40 @@ static void dot(sx_decoder *d, bool two)
     simple(d, high ? "dp2a_hi" : "dp2a_lo", 3)->aux = (sa ? 1u : 0u) | (sb ? 2u : 0u);
 }
 
+/* Division, sign, order, dot products: no carries. */
+static bool other_arithmetic(sx_decoder *d, ptx_type t)
+{
+    switch (d->inst->op) {
+    case PTX_OP_DIV:
+        simple_named(d, "div_", sx_sign_name(t), 2);
+        break;
+    case PTX_OP_REM:
+        simple_named(d, "rem_", sx_sign_name(t), 2);
+        break;
+    case PTX_OP_ABS:
+        simple_named(d, "abs_", sx_sign_name(t), 1);
+        break;
+    case PTX_OP_NEG:
+        simple_named(d, "neg_", sx_bits_name(t), 1);
+        break;
+    case PTX_OP_MIN:
+        min_or_max(d, "min_");
+        break;
+    case PTX_OP_MAX:
+        min_or_max(d, "max_");
+        break;
+    case PTX_OP_DP4A:
+        dot(d, false);
+        break;
+    case PTX_OP_DP2A:
+        dot(d, true);
+        break;
+    default:
+        return false;
+    }
+    return true;
+}
+
 bool sx_decode_int(sx_decoder *d)
 {
     const ptx_type t = type_of(d);
@@ -235,32 +269,8 @@ bool sx_decode_int(sx_decoder *d)
     case PTX_OP_SAD:
         sad(d);
         break;
-    case PTX_OP_DIV:
-        simple_named(d, "div_", sx_sign_name(t), 2);
-        break;
-    case PTX_OP_REM:
-        simple_named(d, "rem_", sx_sign_name(t), 2);
-        break;
-    case PTX_OP_ABS:
-        simple_named(d, "abs_", sx_sign_name(t), 1);
-        break;
-    case PTX_OP_NEG:
-        simple_named(d, "neg_", sx_bits_name(t), 1);
-        break;
-    case PTX_OP_MIN:
-        min_or_max(d, "min_");
-        break;
-    case PTX_OP_MAX:
-        min_or_max(d, "max_");
-        break;
-    case PTX_OP_DP4A:
-        dot(d, false);
-        break;
-    case PTX_OP_DP2A:
-        dot(d, true);
-        break;
     default:
-        return false;
+        return other_arithmetic(d, t);
     }
     return true;
 }
