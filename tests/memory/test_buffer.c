@@ -135,6 +135,31 @@ static void an_allocation_may_wait_for_memory_where_there_is_none(void **state)
     acu_buffer_release(buffer);
 }
 
+static void without_pools_blocks_are_reused(void **state)
+{
+    (void)state;
+    CUmemoryPool pool = device->pool;
+    device->pool = NULL; /* as on a device that has none */
+    acu_buffer *buffer = NULL;
+    assert_works(acu_buffer_create(device, 5000, &buffer));
+    CUdeviceptr address = acu_buffer_address(buffer);
+    assert_null(acu_buffer_host(buffer));
+    assert_int_equal(acu_driver_live(ACU_DRIVER_KIND_MEMORY), 1);
+    acu_driver_count_calls(true);
+    acu_buffer_release(buffer);
+    assert_works(acui_buffer_planned(device, 5100, &buffer));
+    assert_works(acui_buffer_allocate(buffer, device->alloc));
+    assert_int_equal(acu_driver_calls(ACU_CALL_ANY), 0);
+    acu_driver_count_calls(false);
+    assert_int_equal(acu_buffer_address(buffer), address);
+    acu_buffer_release(buffer);
+    buffer = NULL;
+    assert_fails(acu_buffer_create(device, (size_t)1 << 50, &buffer), ACU_ERR_DEVICE_MEMORY,
+                 "1125899906842624 bytes|are free");
+    assert_null(buffer);
+    device->pool = pool;
+}
+
 static void wrong_requests_are_refused(void **state)
 {
     (void)state;
@@ -367,6 +392,7 @@ int main(void)
         TEST(memory_of_a_foreign_stream_outlives_it),
         TEST(too_much_is_refused_in_numbers),
         TEST(an_allocation_may_wait_for_memory_where_there_is_none),
+        TEST(without_pools_blocks_are_reused),
         TEST(wrong_requests_are_refused),
         TEST(released_buffers_are_told),
         TEST(pinned_memory_is_the_hosts_and_the_devices),
