@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Wrong use, refused in words: each row of docs/refusals.md is provoked here, and the last test
+ * finds rows without a test and tests without a row.
+ */
+#include "support/support.h"
+
+#include <stdio.h>
+
+extern const char test_refusals_ptx[];
+
+static char seen[64][8];
+static size_t seen_count;
+
+/* What follows tests this row. */
+static void row(const char *key)
+{
+    snprintf(seen[seen_count++], sizeof seen[0], "%s", key);
+}
+
+typedef struct bench {
+    acu_device *device;
+    acu_kernel *scale, *tiled;
+    acu_tensor *x; /* f32 [4, 4] */
+} bench;
+
+static bench open_bench(void)
+{
+    bench b = {.device = test_open()};
+    b.scale = test_kernel(b.device, test_refusals_ptx, "scale");
+    b.tiled = test_kernel(b.device, test_refusals_ptx, "tiled");
+    assert_works(acu_tensor_alloc(b.device, ACU_F32, ACU_SHAPE(4, 4), &b.x));
+    return b;
+}
+
+static void close_bench(bench *b)
+{
+    acu_tensor_release(b->x);
+    acu_kernel_release(b->scale);
+    acu_kernel_release(b->tiled);
+    test_close(b->device);
+    test_leaks_none();
+}
+
+/* Submitting the op fails so, and names this file. */
+#define REFUSED(b, op, status, words)                                                              \
+    do {                                                                                           \
+        acu_future *none_ = NULL;                                                                  \
+        assert_fails(acu_submit((b).device, (op), NULL, &none_), (status), (words));               \
+        assert_null(none_);                                                                        \
+        assert_non_null(acu_last_error()->file);                                                   \
+        assert_non_null(strstr(acu_last_error()->file, "test_refusals.c"));                        \
+    } while (0)
+
+#define ONE(b) acu_for_num_elems(16)
+
+static void launches(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    row("L1");
+    REFUSED(b, acu_launch(b.scale, ONE(b), acu_inout(b.x), acu_f32(2)), ACU_ERR_ARGUMENTS,
+            "scale takes 3 arguments|got 2");
+    row("L2");
+    REFUSED(b, acu_launch(b.scale, ONE(b), acu_inout(b.x), acu_f64(2), acu_u32(16)),
+            ACU_ERR_ARGUMENTS, "argument 1|f64|8 bytes|parameter has 4");
+    row("L3");
+    REFUSED(b, acu_launch(b.scale, ONE(b), acu_inout(b.x), acu_i32(2), acu_u32(16)), ACU_ERR_DTYPE,
+            "argument 1|i32|floating point");
+    row("L4");
+    assert_works(acu_kernel_declare(b.scale, "inout f32, f32, u32"));
+    REFUSED(b, acu_launch(b.scale, ONE(b), acu_in(b.x), acu_f32(2), acu_u32(16)),
+            ACU_ERR_ARGUMENTS, "argument 0|to read and write|acu_in");
+    row("L5");
+    REFUSED(b, acu_launch(b.scale, ONE(b), acu_inout(acu_zeros(ACU_I32, ACU_SHAPE(16))), acu_f32(2),
+                          acu_u32(16)), ACU_ERR_DTYPE, "argument 0|must be of f32|i32 [16]");
+    row("L6");
+    REFUSED(b, acu_launch(b.scale, ACU_AUTO, acu_inout(b.x), acu_f32(2), acu_u32(16)),
+            ACU_ERR_LIMIT, "scale has no grid|acu_for_num_elems");
+    row("L7");
+    REFUSED(b, acu_launch(b.scale, ACU_GRID_BLOCK(1, 1, 1, 2048, 1, 1), acu_inout(b.x), acu_f32(2),
+                          acu_u32(16)), ACU_ERR_LIMIT, "2048|allows 1024");
+    REFUSED(b, acu_launch(b.scale, ACU_GRID_BLOCK(1, 1, 1, 64, 64, 1), acu_inout(b.x), acu_f32(2),
+                          acu_u32(16)), ACU_ERR_LIMIT, "4096");
+    row("L8");
+    REFUSED(b, acu_launch(b.scale, ACU_GRID_BLOCK(1, 70000, 1, 1, 1, 1), acu_inout(b.x), acu_f32(2),
+                          acu_u32(16)), ACU_ERR_LIMIT, "70000 blocks in y|65535");
+    row("L9");
+    acu_config greedy = {.grid = {1}, .shared = (size_t)1 << 20};
+    REFUSED(b, acu_launch(b.scale, greedy, acu_inout(b.x), acu_f32(2), acu_u32(16)), ACU_ERR_LIMIT,
+            "1048576 bytes of dynamic shared memory|at most");
+    row("L10");
+    acu_config two = ACU_GRID_BLOCK(2, 1, 1, 4, 4, 1);
+    REFUSED(b, acu_launch(b.tiled, two, acu_out(acu_partition(b.x, ACU_SHAPE(2, 2)))),
+            ACU_ERR_SHAPE, "2x2x1 tiles|grid is 2x1x1");
+    row("L11");
+    acu_tensor *same = b.x;
+    acu_kernel *update = b.scale;
+    (void)update;
+    REFUSED(b, acu_foreign(NULL, NULL, acu_out(same)), ACU_ERR_INVALID, "NULL|function");
+    row("L12");
+    char large[5000] = {0};
+    REFUSED(b, acu_launch(b.scale, ONE(b), acu_arg_struct(large, sizeof large)), ACU_ERR_ARGUMENTS,
+            "argument 0|4096 bytes, not 5000");
+    row("L13");
+    REFUSED(b, acu_launch(b.scale, ONE(b), acu_inout(acu_zip(acu_value(b.x), acu_value(b.x))),
+                          acu_f32(2), acu_u32(16)), ACU_ERR_ARGUMENTS,
+            "argument 0 must be one value|zip|yields 2|acu_first");
+    close_bench(&b);
+}
+
+static acu_status no_call(void *user, CUstream stream, const acu_val *values, size_t count)
+{
+    (void)user, (void)stream, (void)values, (void)count;
+    return ACU_OK;
+}
+
+static acu_status no_host_call(void *user, const acu_val *values, size_t count)
+{
+    (void)user, (void)values, (void)count;
+    return ACU_OK;
+}
+
+static void data(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    acu_tensor *host, *row0;
+    assert_works(acu_tensor_alloc_pinned(b.device, ACU_F32, ACU_SHAPE(4, 4), &host));
+    assert_works(acu_tensor_slice(b.x, (int64_t[]){0, 0}, (int64_t[]){4, 2}, &row0));
+    row("D1");
+    REFUSED(b, acu_copy(b.x, acu_zeros(ACU_F32, ACU_SHAPE(16))), ACU_ERR_SHAPE,
+            "f32 [16]|f32 [4, 4]|shapes differ");
+    row("D2");
+    REFUSED(b, acu_copy(b.x, acu_zeros(ACU_I32, ACU_SHAPE(4, 4))), ACU_ERR_DTYPE,
+            "element types differ");
+    row("D3");
+    REFUSED(b, acu_copy(host, host), ACU_ERR_NOT_SUPPORTED, "both tensors are in host memory");
+    row("D4");
+    REFUSED(b, acu_copy(b.x, b.x), ACU_ERR_INVALID, "overlap");
+    row("D5");
+    REFUSED(b, acu_dup(row0), ACU_ERR_NOT_SUPPORTED, "f32 [4, 2]|gaps");
+    row("D6");
+    REFUSED(b, acu_fill(host, acu_f32(1)), ACU_ERR_NOT_SUPPORTED, "host memory");
+    row("D7");
+    REFUSED(b, acu_fill(b.x, acu_f64(1)), ACU_ERR_DTYPE, "f32 [4, 4]|scalar of f64");
+    row("D8");
+    REFUSED(b, acu_reshape(b.x, ACU_SHAPE(5)), ACU_ERR_SHAPE, "[4, 4]|[5]");
+    row("D9");
+    REFUSED(b, acu_zeros(ACU_F32, ACU_SHAPE(0)), ACU_ERR_SHAPE, "[0]");
+    row("D10");
+    static char big[ACU_CONST_MAX + 1];
+    REFUSED(b, acu_const(ACU_U8, ACU_SHAPE(ACU_CONST_MAX + 1), big), ACU_ERR_LIMIT,
+            "at most 65536 bytes, not 65537");
+    row("D11");
+    REFUSED(b, acu_host(no_host_call, NULL, acu_in(b.x)), ACU_ERR_INVALID,
+            "argument 0|device memory|acu_to_host");
+    row("D12");
+    acu_tensor *bad;
+    assert_fails(acu_tensor_create(acu_tensor_buffer(b.x), 2, ACU_F32, ACU_SHAPE(1), &bad),
+                 ACU_ERR_INVALID, "2");
+    row("D13");
+    assert_fails(acu_tensor_create(acu_tensor_buffer(b.x), 0, ACU_F32, ACU_SHAPE(17), &bad),
+                 ACU_ERR_LIMIT, "64");
+    row("D14");
+    float memory[3];
+    assert_fails(acu_read_sync(b.x, memory, sizeof memory), ACU_ERR_SHAPE, "12 bytes|64");
+    acu_tensor_release(row0);
+    acu_tensor_release(host);
+    close_bench(&b);
+}
+
+static void ownership(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    row("O1");
+    acu_tensor *mine;
+    assert_works(acu_sync(b.device, acu_zeros(ACU_F32, ACU_SHAPE(4, 4)), &mine));
+    REFUSED(b, acu_partition(acu_give(acu_tensor_retain(mine)), ACU_SHAPE(2, 2)), ACU_ERR_SHARED,
+            "only handle|another handle or view|borrowed partition");
+    row("O2");
+    REFUSED(b, acu_partition(acu_share(mine), ACU_SHAPE(2, 2)), ACU_ERR_SHARED,
+            "shared, for reading only");
+    row("O3");
+    REFUSED(b, acu_launch(b.scale, ONE(b), acu_inout(acu_share(mine)), acu_f32(1), acu_u32(16)),
+            ACU_ERR_SHARED, "argument 0|shared|acu_own");
+    row("O4");
+    REFUSED(b, acu_own(acu_give(acu_tensor_retain(mine))), ACU_ERR_SHARED, "can not be owned");
+    row("O5");
+    REFUSED(b, acu_foreign(no_call, NULL, acu_out(mine), acu_inout(mine)), ACU_ERR_SHARED,
+            "arguments 0 and 1 write the same memory");
+    row("O6");
+    acu_op *op = acu_op_retain(acu_value(mine)); /* kept, so that what follows is defined */
+    acu_op *first = acu_share(op), *second = acu_share(op), *third = acu_share(op);
+    acu_op_release(first);
+    acu_op_release(second);
+    REFUSED(b, third, ACU_ERR_CONSUMED, "taken before|acu_op_retain|test_refusals.c");
+    row("O7");
+    REFUSED(b, acu_share((acu_op *)NULL), ACU_ERR_INVALID, "NULL where an op should be");
+    row("O8");
+    REFUSED(b, acu_partition(mine, ACU_SHAPE(2)), ACU_ERR_SHAPE, "[2]|f32 [4, 4]|dimensions");
+    row("O9");
+    acu_op *parts[2];
+    acu_unzip(mine, parts, 2);
+    acu_op_release(parts[1]);
+    REFUSED(b, parts[0], ACU_ERR_ARGUMENTS, "2 parts|yields 1");
+    row("O10");
+    REFUSED(b, acu_nth(mine, 3), ACU_ERR_ARGUMENTS, "value 3|yields 1");
+    acu_tensor_release(mine);
+    close_bench(&b);
+}
+
+static void handles(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    acu_stream *stream;
+    row("H1");
+    assert_works(acu_stream_create(b.device, 0, &stream));
+    acu_stream_release(stream);
+    assert_fails(acu_stream_poll(stream), ACU_ERR_BAD_HANDLE, "stream|released");
+    acu_tensor *gone;
+    assert_works(acu_tensor_alloc(b.device, ACU_F32, ACU_SHAPE(4), &gone));
+    acu_tensor_release(gone);
+    REFUSED(b, acu_dup(gone), ACU_ERR_BAD_HANDLE, "tensor|released");
+    row("H2");
+    assert_fails(acu_future_poll(NULL), ACU_ERR_INVALID, "future is NULL");
+    row("H3");
+    assert_fails(acu_future_poll((acu_future *)(void *)b.x), ACU_ERR_INVALID, "future|tensor");
+    row("H4");
+    acu_kernel *kernel;
+    acu_module *module = test_load_ptx(b.device, "named", test_refusals_ptx);
+    assert_fails(acu_kernel_get(module, "scal", &kernel), ACU_ERR_NOT_FOUND, "scal|scale|tiled");
+    row("H5");
+    acu_module *again;
+    assert_fails(acu_module_load_ptx(b.device, "named", test_refusals_ptx, &again), ACU_ERR_BUSY,
+                 "named");
+    acu_module_release(module);
+    row("H6");
+    acu_submit_options options = {0};
+    acu_future *future;
+    assert_fails(acu_submit(b.device, acu_value(b.x), &options, &future), ACU_ERR_INVALID, "size");
+    row("H7");
+    acu_policy *policy;
+    assert_works(acu_policy_single(b.device, NULL, &policy));
+    assert_works(acu_stream_create(b.device, 0, &stream));
+    options = (acu_submit_options){.size = sizeof options, .policy = policy, .stream = stream};
+    assert_fails(acu_submit(b.device, acu_value(b.x), &options, &future), ACU_ERR_INVALID,
+                 "policy and a stream");
+    acu_policy_release(policy);
+    acu_stream_release(stream);
+    row("H8");
+    acu_buffer *buffer;
+    assert_fails(acu_buffer_create(b.device, 0, &buffer), ACU_ERR_INVALID, "0 bytes");
+    close_bench(&b);
+}
+
+/* ---- waiting where it would deadlock ---- */
+
+typedef struct waiter {
+    acu_device *device;
+    acu_future *future; /* complete: only the rule is tested */
+    acu_status status[5];
+    char message[ACU_ERROR_MESSAGE];
+} waiter;
+
+static void try_waiting(waiter *w)
+{
+    acu_tensor *none = NULL;
+    char byte[4];
+    w->status[0] = acu_future_wait(w->future, 0);
+    snprintf(w->message, sizeof w->message, "%s", acu_last_error()->message);
+    w->status[1] = acu_sync(w->device, acu_zeros(ACU_F32, ACU_SHAPE(1)), &none);
+    w->status[2] = acu_wait_all(&w->future, 1, 0);
+    w->status[3] = acu_device_wait(w->device, 0);
+    w->status[4] = acu_read_sync(acu_future_tensor(w->future, 0), byte, sizeof byte);
+}
+
+static acu_op *wait_in_then(void *user, acu_val *values, size_t count)
+{
+    (void)count;
+    try_waiting(user);
+    return acu_take(&values[0]);
+}
+
+static acu_status wait_in_map(void *user, acu_val *values, size_t count)
+{
+    (void)values, (void)count;
+    try_waiting(user);
+    return ACU_OK;
+}
+
+static void wait_in_inspect(void *user, const acu_val *values, size_t count)
+{
+    (void)values, (void)count;
+    try_waiting(user);
+}
+
+static acu_status wait_in_host(void *user, const acu_val *values, size_t count)
+{
+    (void)values, (void)count;
+    try_waiting(user);
+    return ACU_OK;
+}
+
+static acu_status wait_in_foreign(void *user, CUstream stream, const acu_val *values, size_t count)
+{
+    (void)stream, (void)values, (void)count;
+    waiter *w = user;
+    try_waiting(w);
+    acu_status submitted = acu_submit(w->device, acu_zeros(ACU_F32, ACU_SHAPE(1)), NULL, NULL);
+    return submitted == ACU_ERR_WOULD_WAIT ? ACU_OK : ACU_ERR_INVALID;
+}
+
+static void wait_in_callback(void *user, acu_future *future, acu_status status)
+{
+    (void)future, (void)status;
+    try_waiting(user);
+}
+
+static void all_refused(waiter *w)
+{
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(w->status[i], ACU_ERR_WOULD_WAIT);
+        w->status[i] = ACU_OK;
+    }
+    assert_non_null(strstr(w->message, "wait"));
+}
+
+static void waiting(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    waiter w = {.device = b.device};
+    acu_op *zero = acu_zeros(ACU_F32, ACU_SHAPE(1));
+    assert_works(acu_submit(b.device, zero, NULL, &w.future));
+    assert_works(acu_future_wait(w.future, ACU_FOREVER));
+    row("W1");
+    assert_works(acu_sync(b.device, acu_then(b.x, wait_in_then, &w), NULL));
+    all_refused(&w);
+    row("W2");
+    assert_works(acu_sync(b.device, acu_map(b.x, wait_in_map, &w), NULL));
+    all_refused(&w);
+    assert_works(acu_sync(b.device, acu_inspect(b.x, wait_in_inspect, &w), NULL));
+    all_refused(&w);
+    row("W3");
+    acu_op *host = acu_to_host(acu_zeros(ACU_F32, ACU_SHAPE(1)));
+    assert_works(acu_sync(b.device, acu_host(wait_in_host, &w, acu_in(host)), NULL));
+    all_refused(&w);
+    row("W4");
+    assert_works(acu_sync(b.device, acu_foreign(wait_in_foreign, &w, acu_inout(b.x)), NULL));
+    all_refused(&w);
+    row("W5");
+    acu_future *future;
+    assert_works(acu_submit(b.device, acu_value(b.x), NULL, &future));
+    assert_works(acu_future_on_complete(future, wait_in_callback, ACU_USER(&w)));
+    acu_future_release(future);
+    acu_future_release(w.future);
+    w.future = NULL;
+    close_bench(&b); /* the last close ends the thread that calls back */
+    assert_int_equal(w.status[1], ACU_ERR_WOULD_WAIT);
+}
+
+static void code(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    acu_module *module;
+    row("P1");
+    assert_fails(acu_module_load_ptx(b.device, NULL, ".version 6.3\n.target sm_60\nnonsense\n",
+                                     &module), ACU_ERR_PTX, "3");
+    row("P2");
+    if (!test_on_gpu())
+        assert_fails(acu_module_load_ptx(b.device, NULL,
+                                         ".version 7.0\n.target sm_80\n.address_size 64\n"
+                                         ".visible .entry k()\n{\n"
+                                         "    .reg .b32 %r<3>;\n"
+                                         "    tex.1d.v4.s32.s32 {%r1, %r1, %r1, %r1}, [0, {%r2}];\n"
+                                         "    ret;\n}\n", &module), ACU_ERR_PTX, "tex");
+    row("P3");
+    if (!test_on_gpu())
+        assert_fails(acu_module_load_image(b.device, NULL, "\177ELF and more", 13, &module),
+                     ACU_ERR_PTX, "");
+    close_bench(&b);
+}
+
+static void devices(void **state)
+{
+    (void)state;
+    acu_device *two[2];
+    test_open_n(two, 2);
+    bench b = {.device = two[0]};
+    b.scale = test_kernel(two[0], test_refusals_ptx, "scale");
+    row("V1");
+    acu_op *far = acu_on(two[1], acu_zeros(ACU_F32, ACU_SHAPE(16)));
+    acu_tensor *tensor;
+    assert_works(acu_sync(two[1], far, &tensor));
+    REFUSED(b, acu_launch(b.scale, ONE(b), acu_inout(tensor), acu_f32(2), acu_u32(16)),
+            ACU_ERR_DEVICE, "argument 0 of scale|on device 1|acu_to_device");
+    acu_tensor_release(tensor);
+    acu_kernel_release(b.scale);
+    test_close(two[1]);
+    test_close(two[0]);
+    test_leaks_none();
+}
+
+/* ---- the table and the tests are the same list ---- */
+
+static bool was_seen(const char *key)
+{
+    for (size_t i = 0; i < seen_count; i++)
+        if (strcmp(seen[i], key) == 0)
+            return true;
+    return false;
+}
+
+static void table(void **state)
+{
+    (void)state;
+    FILE *file = fopen("docs/refusals.md", "r");
+    if (!file)
+        skip(); /* run from elsewhere */
+    char line[1024], key[8];
+    size_t rows = 0;
+    while (fgets(line, sizeof line, file)) {
+        if (sscanf(line, "| %7[A-Z0-9] |", key) != 1)
+            continue;
+        rows++;
+        if (!was_seen(key) && !(test_on_gpu() && key[0] == 'V'))
+            fail_msg("row %s of docs/refusals.md is not tested", key);
+    }
+    fclose(file);
+    assert_true(rows >= seen_count);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(launches), cmocka_unit_test(data),    cmocka_unit_test(ownership),
+        cmocka_unit_test(handles),  cmocka_unit_test(waiting), cmocka_unit_test(code),
+        cmocka_unit_test(devices),  cmocka_unit_test(table),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
