@@ -3,6 +3,7 @@
 # An installed acuda is found by other builds: with CMake's find_package and with pkg-config.
 set -euo pipefail
 command -v cmake >/dev/null && command -v ninja >/dev/null && command -v gcc >/dev/null || exit 77
+[ -e "$1/cmake_install.cmake" ] || exit 77 # carried here without what made it
 grep -qE '^ACUDA_SANITIZE:STRING=.+' "$1/CMakeCache.txt" && exit 77
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
