@@ -228,7 +228,10 @@ SX_EXTERN_HANDLER(isspacep)
 BFI(bfi_32, u32, 32)
 BFI(bfi_64, u64, 64)
 
-/* The carry is a predicate of the thread; after a subtraction it is the borrow. */
+/*
+ * The carry is a predicate of the thread. A subtraction adds the complement, as hardware does: it
+ * leaves (and takes) a set carry for no borrow, which shows where addc follows sub.cc.
+ */
 #define CARRY_ADD(name, T)                                                                         \
     SX_EXTERN_HANDLER(name)                                                                        \
     {                                                                                              \
@@ -242,8 +245,9 @@ BFI(bfi_64, u64, 64)
             T r;                                                                                   \
             bool carry;                                                                            \
             if (i->aux & SX_CARRY_SUB) {                                                           \
-                r = a[l] - b[l] - c;                                                               \
-                carry = a[l] < b[l] || (a[l] == b[l] && c);                                        \
+                const T borrow = i->aux & SX_CARRY_IN ? 1 - c : 0;                                 \
+                r = a[l] - b[l] - borrow;                                                          \
+                carry = a[l] > b[l] || (a[l] == b[l] && !borrow);                                  \
             } else {                                                                               \
                 r = a[l] + b[l] + c;                                                               \
                 carry = r < a[l] || (r == a[l] && c);                                              \
