@@ -59,17 +59,20 @@ static void choose_standard(void)
             table.standard = table.devices[i];
 }
 
-/* Whether nothing is open after this one open less. */
-static bool count_close(acu_device *device)
+/* One open less, if there is one; *last: nothing is open any more. */
+static bool count_close(acu_device *device, bool *last)
 {
     pthread_mutex_lock(&table.lock);
-    device->opens--;
-    table.opens--;
+    bool open = device->opens > 0;
+    if (open) {
+        device->opens--;
+        table.opens--;
+    }
     if (device->opens == 0 && table.standard == device)
         choose_standard();
-    bool last = table.opens == 0;
+    *last = table.opens == 0;
     pthread_mutex_unlock(&table.lock);
-    return last;
+    return open;
 }
 
 void acui_device_forget(acu_device *device)
@@ -223,19 +226,28 @@ static bool is_open(acu_device *device)
     return open;
 }
 
+static acu_status closed_already(const acu_device *device)
+{
+    return acui_fail(ACU_ERR_INVALID, "acu_close: device %d was closed as often as opened",
+                     device->info.ordinal);
+}
+
 acu_status acu_close(acu_device *device)
 {
     ACUI_CHECK(device, DEVICE);
     ACUI_TRY(acui_refuse_wait(__func__));
     if (!is_open(device))
-        return acui_fail(ACU_ERR_INVALID, "acu_close: device %d was closed as often as opened",
-                         device->info.ordinal);
+        return closed_already(device);
     acui_close_hooks h = get_hooks();
     acu_status st = h.drain ? h.drain(device) : ACU_OK;
     if (st == ACU_ERR_WOULD_WAIT)
         return st;
+    bool last;
     pthread_mutex_lock(&opening);
-    bool last = count_close(device);
+    if (!count_close(device, &last)) { /* by another thread meanwhile */
+        pthread_mutex_unlock(&opening);
+        return closed_already(device);
+    }
     if (last) {
         if (h.stop)
             h.stop();

@@ -4,6 +4,8 @@
 
 #include "base/callback.h"
 
+#include <pthread.h>
+
 static void opens_and_closes_without_leaks(void **state)
 {
     (void)state;
@@ -220,6 +222,41 @@ static void closing_and_waiting_are_refused_in_callbacks(void **state)
     test_leaks_none();
 }
 
+static void *open_use_close(void *user)
+{
+    acu_open_options options = test_options(0);
+    for (int i = 0; i < 20; i++) {
+        acu_device *device = NULL;
+        acu_stream *stream = NULL;
+        if (acu_open(&options, &device) != ACU_OK)
+            return user;
+        if (acu_stream_create(device, 0, &stream) != ACU_OK)
+            return user;
+        if (i % 3 ? acu_close(device) != ACU_OK : (acu_device_release(device), false))
+            return user;
+        if (acu_stream_wait(stream, ACU_SECONDS(30)) != ACU_OK)
+            return user;
+        acu_stream_release(stream);
+    }
+    return NULL;
+}
+
+static void threads_open_and_close(void **state)
+{
+    (void)state;
+    test_close(test_open()); /* options are made, and the driver started, by one thread */
+    pthread_t threads[3];
+    int failure = 1;
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, open_use_close, &failure), 0);
+    for (int i = 0; i < 3; i++) {
+        void *failed = NULL;
+        pthread_join(threads[i], &failed);
+        assert_null(failed);
+    }
+    test_leaks_none();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -237,6 +274,7 @@ int main(void)
         cmocka_unit_test(facts_are_told),
         cmocka_unit_test(counts_devices),
         cmocka_unit_test(closing_and_waiting_are_refused_in_callbacks),
+        cmocka_unit_test(threads_open_and_close),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

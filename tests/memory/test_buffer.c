@@ -116,8 +116,10 @@ static void too_much_is_refused_in_numbers(void **state)
     assert_fails(acu_buffer_create(device, (size_t)1 << 50, &buffer), ACU_ERR_DEVICE_MEMORY,
                  "1125899906842624 bytes|are free|device 0");
     assert_null(buffer);
-    assert_fails(acu_buffer_create_pinned(device, (size_t)1 << 50, &buffer), ACU_ERR_NO_MEMORY,
-                 "1125899906842624 bytes|page-locked");
+    acu_status st = acu_buffer_create_pinned(device, (size_t)1 << 50, &buffer);
+    if (test_on_gpu() && st == ACU_ERR_DRIVER) /* drivers may call it an invalid value, too */
+        return;
+    assert_fails(st, ACU_ERR_NO_MEMORY, "1125899906842624 bytes|page-locked");
 }
 
 static void an_allocation_may_wait_for_memory_where_there_is_none(void **state)
