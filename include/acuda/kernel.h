@@ -43,7 +43,9 @@ ACU_API acu_status acu_kernel_find(acu_device *device, const char *module, const
  * What the kernel's parameters are, beyond the sizes that acuda learns by itself: one word each,
  * separated by commas, a dtype for a scalar ("f32"), "in f32", "out f32" or "inout f32" for a
  * pointer to elements of a tensor, "tile f32" for a tile of a partition, "any" for no check.
- * Launches then check dtypes and directions too. Example: "tile f32, f32, in f32".
+ * Launches then check dtypes and directions too. Example: "tile f32, f32, in f32". Of a kernel
+ * whose parameters are not known this tells what they are; declare such a kernel before other
+ * threads use it.
  * Errors: INVALID (with the word), ARGUMENTS (the count or a size differs from the kernel's).
  */
 ACU_API acu_status acu_kernel_declare(acu_kernel *kernel, const char *signature);

@@ -9,7 +9,7 @@
 
 /* What is known of one parameter. */
 typedef struct acui_param {
-    uint32_t bytes;
+    uint32_t bytes; /* 0: not known (only where declared, of a kernel that nobody tells about) */
     char type; /* from PTX: 'f' float, 'i' integer or bits (pointers too), 's' struct, 0 unknown */
     enum acui_want { /* from acu_kernel_declare */
         ACUI_WANT_ANY, ACUI_WANT_SCALAR, ACUI_WANT_IN, ACUI_WANT_OUT, ACUI_WANT_INOUT, ACUI_WANT_TILE

@@ -110,8 +110,8 @@ static uint32_t wanted_bytes(const acui_param *param)
 static acu_status check_size(const acu_kernel *kernel, part p, size_t index, acui_param *param)
 {
     uint32_t bytes = wanted_bytes(param);
-    if (!kernel->info.params_known) {
-        param->bytes = bytes;
+    if (!kernel->function->info.params_known) {
+        param->bytes = bytes; /* 0: not known */
         return ACU_OK;
     }
     if (bytes == 0 || bytes == param->bytes)
@@ -137,7 +137,7 @@ static acu_status read_signature(acu_kernel *kernel, const char *signature, size
     const char *rest = signature;
     part p;
     for (size_t i = 0; i < count && next_part(&rest, &p); i++) {
-        if (kernel->info.params_known)
+        if (kernel->function->info.params_known)
             declared->params[i] = kernel->function->params[i];
         ACUI_TRY(read_part(p, i, &declared->params[i]));
         ACUI_TRY(check_size(kernel, p, i, &declared->params[i]));
@@ -165,6 +165,11 @@ acu_status acu_kernel_declare(acu_kernel *kernel, const char *signature)
     pthread_mutex_lock(&kernel->lock);
     declared->older = kernel->declared;
     kernel->declared = declared;
+    /* What nobody told is known from here on; once, so that a kernel has one count. */
+    if (!kernel->info.params_known) {
+        kernel->info.param_count = count;
+        kernel->info.params_known = true;
+    }
     /* Release: launches on other threads read the array. */
     atomic_store_explicit(&kernel->params, declared->params, memory_order_release);
     pthread_mutex_unlock(&kernel->lock);

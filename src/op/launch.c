@@ -92,7 +92,7 @@ static acu_status check_param(const acu_kernel *kernel, size_t place, const acu_
     const acui_param *param = &kernel->params[place];
     uint32_t bytes = value_bytes(value, arg);
     ACUI_TRY(check_declared(kernel, place, value, arg));
-    if (bytes != param->bytes)
+    if (param->bytes && bytes != param->bytes) /* 0: declared, but of no known size */
         return acui_fail(ACU_ERR_ARGUMENTS,
                          "argument %zu of %s is %s, %u bytes; the kernel's parameter has %u", place,
                          kernel->name, value_words(value, arg, words, sizeof words), bytes,

@@ -178,6 +178,52 @@ static void images_are_told_apart(void **state)
     assert_null(module);
 }
 
+/* The PTX as machine code for this device, by the driver's own linker; none on a software device. */
+static bool make_cubin(CUlinkState *link, void **cubin, size_t *bytes)
+{
+    const acu_driver_table *cu = acu_driver();
+    test_enter(device);
+    bool made = cu->LinkCreate(0, NULL, NULL, link) == ACU_CUDA_SUCCESS;
+    if (made) {
+        assert_int_equal(cu->LinkAddData(*link, ACU_CU_JIT_INPUT_PTX, (void *)(uintptr_t)kernels_ptx,
+                                         sizeof kernels_ptx, "kernels", 0, NULL, NULL), 0);
+        assert_int_equal(cu->LinkComplete(*link, cubin, bytes), 0);
+    }
+    test_leave(device);
+    return made;
+}
+
+static void cubins_are_loaded(void **state)
+{
+    (void)state;
+    CUlinkState link = NULL;
+    void *cubin = NULL;
+    size_t bytes = 0;
+    if (!make_cubin(&link, &cubin, &bytes))
+        skip();
+    acu_module *module = NULL;
+    acu_kernel *kernel = NULL;
+    assert_works(acu_module_load_image(device, "cubin", cubin, bytes, &module));
+    assert_fails(acu_kernel_get(module, "no", &kernel), ACU_ERR_NOT_FOUND, "module cubin|\"no\"");
+    assert_works(acu_kernel_find(device, "cubin", "tiled", &kernel));
+    if (acu_driver_has(ACU_CALL_FuncGetParamInfo)) {
+        assert_true(acu_kernel_info_of(kernel)->params_known);
+        assert_int_equal(acu_kernel_info_of(kernel)->param_count, 3);
+        assert_int_equal(acu_kernel_param_bytes(kernel, 0), 112);
+        assert_fails(acu_kernel_declare(kernel, "any"), ACU_ERR_ARGUMENTS, "has 3");
+    } else {
+        assert_false(acu_kernel_info_of(kernel)->params_known);
+        assert_works(acu_kernel_declare(kernel, "tile f32, in f32, u8"));
+        assert_int_equal(acu_kernel_info_of(kernel)->param_count, 3);
+        assert_fails(acu_kernel_declare(kernel, "any"), ACU_ERR_ARGUMENTS, "has 3");
+    }
+    acu_kernel_release(kernel);
+    acu_module_release(module);
+    test_enter(device);
+    acu_driver()->LinkDestroy(link);
+    test_leave(device);
+}
+
 static void files_are_loaded(void **state)
 {
     (void)state;
@@ -263,6 +309,7 @@ int main(void)
         TEST(names_belong_to_devices),
         TEST(wrong_code_is_refused_with_the_line),
         TEST(images_are_told_apart),
+        TEST(cubins_are_loaded),
         TEST(files_are_loaded),
         TEST(released_handles_are_told),
         TEST(threads_load_and_find),
