@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Operations and their submissions, with every driver call and every allocation made to fail: each
+ * once, at each place, and from there on. Nothing hangs, every failure has a status that
+ * docs/failures.md lists and a record in words, user data is released exactly once, and nothing is
+ * left but driver objects whose destruction was made to fail.
+ */
+#include "support/support.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+
+extern const char test_sweep_ptx[];
+
+enum { N = 300, TILE = 64 };
+#define LIMIT ACU_SECONDS(60) /* what takes longer hangs */
+
+static _Atomic(int) owed; /* releases of user data that are due */
+static const char *what;  /* is made to fail, for messages */
+static uint64_t place;
+static bool from_then_on;
+
+static void *owe(void)
+{
+    atomic_fetch_add(&owed, 1);
+    return &owed;
+}
+
+static void pay(void *data)
+{
+    (void)data;
+    atomic_fetch_sub(&owed, 1);
+}
+
+/* The statuses that a failing driver call or allocation may turn into. */
+static bool documented(acu_status status)
+{
+    switch (status) {
+    case ACU_OK:
+    case ACU_NOT_READY:
+    case ACU_ERR_DRIVER:
+    case ACU_ERR_DEVICE_MEMORY:
+    case ACU_ERR_NO_MEMORY:
+    case ACU_ERR_DEPENDENCY:
+    case ACU_ERR_DEVICE_LOST:
+    case ACU_ERR_NOT_FOUND:     /* a refused look-up of a kernel */
+    case ACU_ERR_NOT_SUPPORTED:
+    case ACU_ERR_NO_DRIVER:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool good(acu_status status)
+{
+    if (!documented(status) || (status < 0 && acu_last_error()->status != status))
+        fail_msg("%s %llu%s: %s: %s", what, (unsigned long long)place,
+                 from_then_on ? " and on" : "", acu_status_name(status), acu_last_error()->message);
+    return status == ACU_OK;
+}
+
+/* The future completes, in time, and says why if it failed. */
+static void finish(acu_future *future)
+{
+    if (!future)
+        return;
+    acu_status status = acu_future_wait(future, LIMIT);
+    if (status == ACU_TIMEOUT)
+        fail_msg("%s %llu%s: a submission hangs", what, (unsigned long long)place,
+                 from_then_on ? " and on" : "");
+    acu_error error = {0};
+    if (!documented(status) || (status != ACU_OK && (acu_future_error(future, &error) != status ||
+                                                     !error.message[0])))
+        fail_msg("%s %llu%s: the future says %s: %s", what, (unsigned long long)place,
+                 from_then_on ? " and on" : "", acu_status_name(status), error.message);
+    acu_future_release(future);
+}
+
+/* ---- the scenario ---- */
+
+static acu_op *go_on(void *user, acu_val *values, size_t count)
+{
+    (void)user, (void)count;
+    return acu_dup(acu_take(&values[0]));
+}
+
+static acu_status keep(void *user, acu_val *values, size_t count)
+{
+    (void)user, (void)values, (void)count;
+    return ACU_OK;
+}
+
+static acu_status double_host(void *user, const acu_val *values, size_t count)
+{
+    (void)user;
+    float *x = acu_tensor_host(values[0].tensor);
+    for (int i = 0; i < N && count == 1; i++)
+        x[i] *= 2.0f;
+    return ACU_OK;
+}
+
+static acu_status foreign_fill(void *user, CUstream stream, const acu_val *values, size_t count)
+{
+    (void)user, (void)count;
+    unsigned result = acu_driver()->MemsetD32Async(acu_tensor_address(values[0].tensor), 0, N,
+                                                   stream);
+    return result == ACU_CUDA_SUCCESS ? ACU_OK : ACU_ERR_DRIVER;
+}
+
+static void notice(void *user, acu_future *future, acu_status status)
+{
+    (void)user, (void)future, (void)status;
+}
+
+static acu_future *submit(acu_device *device, acu_op *op)
+{
+    acu_future *future = NULL;
+    good(acu_submit(device, op, NULL, &future));
+    return future;
+}
+
+/* Every kind of op, in a few compositions that share data across streams. */
+static void use_ops(acu_device *device, acu_kernel *kernel, acu_tensor *x)
+{
+    acu_op *tiles = acu_partition(x, ACU_SHAPE(TILE));
+    acu_op *ones = acu_ones(ACU_F32, ACU_SHAPE(N));
+    acu_op *sum = acu_launch(kernel, ACU_BLOCK(TILE), acu_inout(tiles), acu_in(ones));
+    acu_future *a = submit(device, acu_unpartition(acu_first(sum)));
+    acu_op *then = acu_then(acu_dup(x), go_on, owe(), pay);
+    acu_op *mapped = acu_map(acu_zip(then, acu_full(ACU_SHAPE(N), acu_f64(1.5))), keep, owe(), pay);
+    acu_future *b = submit(device, mapped);
+    acu_op *back = acu_op_host(double_host, ACU_USER(owe(), pay),
+                               ACU_ARGS(acu_inout(acu_to_host(x))), ACU_SITE);
+    acu_future *c = submit(device, acu_to_device(device, back));
+    float small[N] = {1.0f};
+    acu_op *parts[2];
+    acu_unzip(acu_copy(x, acu_const(ACU_F32, ACU_SHAPE(N), small)), parts, 2);
+    acu_future *d = submit(device, acu_zip(acu_share(parts[0]), acu_reshape(parts[1],
+                                                                            ACU_SHAPE(3, 100))));
+    acu_future *e = submit(device, acu_op_foreign(foreign_fill, ACU_USER(owe(), pay),
+                                                  ACU_ARGS(acu_out(x)), ACU_SITE));
+    if (a)
+        good(acu_future_on_complete(a, notice, ACU_USER(owe(), pay)));
+    acu_op *twice = acu_op_retain(acu_zeros(ACU_U16, ACU_SHAPE(N)));
+    acu_op *once = acu_fill(twice, acu_u16(7));
+    acu_op_release(twice);
+    acu_future_release(submit(device, once)); /* dropped in flight */
+    finish(a);
+    finish(b);
+    finish(c);
+    finish(d);
+    finish(e);
+}
+
+static void use_policy(acu_device *device, acu_tensor *x)
+{
+    acu_policy *policy;
+    acu_future *future = NULL;
+    if (!good(acu_policy_single(device, NULL, &policy)))
+        return;
+    good(acu_schedule(policy, acu_fill(x, acu_f32(3)), &future));
+    finish(future);
+    future = NULL;
+    good(acu_schedule(policy, acu_then(x, go_on, owe(), pay), &future)); /* never started */
+    acu_future_release(future);
+    acu_policy_release(policy);
+}
+
+static void use_wrapped(acu_device *device, acu_tensor *x)
+{
+    static float memory[N];
+    acu_buffer *buffer;
+    acu_tensor *host;
+    if (!good(acu_buffer_wrap_host(device, memory, sizeof memory, ACU_USER(owe(), pay), &buffer)))
+        return;
+    if (good(acu_tensor_create(buffer, 0, ACU_F32, ACU_SHAPE(N), &host))) {
+        acu_future_release(submit(device, acu_copy(x, host)));
+        acu_tensor_release(host);
+    }
+    acu_buffer_release(buffer);
+}
+
+static void use_second(acu_device *device, acu_tensor *x)
+{
+    acu_open_options options = test_options(1);
+    acu_device *second;
+    int count = 0;
+    if (!good(acu_device_count_load(&options, &count)) || count < 2 ||
+        !good(acu_open(&options, &second)))
+        return;
+    finish(submit(device, acu_to_device(second, x)));
+    good(acu_close(second));
+}
+
+static void scenario(void)
+{
+    acu_device *device;
+    acu_module *module;
+    acu_kernel *kernel;
+    acu_tensor *x;
+    float host[N] = {0};
+    acu_open_options options = test_options(0);
+    if (!good(acu_open(&options, &device)))
+        return;
+    if (good(acu_tensor_alloc(device, ACU_F32, ACU_SHAPE(N), &x))) {
+        good(acu_write_sync(x, host, sizeof host));
+        if (good(acu_module_load_ptx(device, NULL, test_sweep_ptx, &module))) {
+            if (good(acu_kernel_get(module, "sweep", &kernel))) {
+                use_ops(device, kernel, x);
+                acu_kernel_release(kernel);
+            }
+            acu_module_release(module);
+        }
+        use_policy(device, x);
+        use_wrapped(device, x);
+        use_second(device, x);
+        good(acu_read_sync(x, host, sizeof host));
+        acu_tensor_release(x);
+    }
+    acu_status closed = acu_close(device);
+    if (closed != ACU_OK && closed != ACU_ERR_DEVICE_LOST)
+        fail_msg("%s %llu: acu_close: %s", what, (unsigned long long)place, acu_status_name(closed));
+}
+
+/* ---- nothing is left ---- */
+
+static size_t blocks_before;
+static int64_t live_before[ACU_DRIVER_KIND_NONE], spared_before[ACU_DRIVER_KIND_NONE];
+static bool lost_context; /* a run lost its device: what its context held went with it */
+
+static void remember(void)
+{
+    blocks_before = acu_debug_live_blocks();
+    for (int kind = 0; kind < ACU_DRIVER_KIND_NONE; kind++) {
+        live_before[kind] = acu_driver_live((acu_driver_kind)kind);
+        spared_before[kind] = acu_driver_spared((acu_driver_kind)kind);
+    }
+}
+
+static void nothing_left(void)
+{
+    char text[1024];
+    if (acu_debug_live_report(text, sizeof text))
+        fail_msg("%s %llu%s: handles are left:\n%s", what, (unsigned long long)place,
+                 from_then_on ? " and on" : "", text);
+    if (acu_debug_live_blocks() != blocks_before)
+        fail_msg("%s %llu%s: %zu blocks of memory instead of %zu", what, (unsigned long long)place,
+                 from_then_on ? " and on" : "", acu_debug_live_blocks(), blocks_before);
+    if (atomic_load(&owed) != 0)
+        fail_msg("%s %llu%s: user data was released %d times too few", what,
+                 (unsigned long long)place, from_then_on ? " and on" : "", atomic_load(&owed));
+    for (int kind = 0; kind < ACU_DRIVER_KIND_NONE && !lost_context; kind++) {
+        int64_t more = acu_driver_live((acu_driver_kind)kind) - live_before[kind];
+        int64_t spared = acu_driver_spared((acu_driver_kind)kind) - spared_before[kind];
+        if (more != spared)
+            fail_msg("%s %llu%s: %lld driver objects of kind %d are left, %lld were spared", what,
+                     (unsigned long long)place, from_then_on ? " and on" : "", (long long)more,
+                     kind, (long long)spared);
+    }
+    remember();
+}
+
+/* A query that can not be answered for good, and a mark that can not be made, lose the device. */
+static bool loses_device(acu_driver_call call)
+{
+    return call == ACU_CALL_EventQuery || call == ACU_CALL_StreamQuery;
+}
+
+static void fail_call(acu_driver_call call, uint64_t nth, bool on)
+{
+    acu_driver_fault fault = {
+        .size = sizeof fault, .call = call, .nth = nth, .from_then_on = on};
+    what = acu_driver_call_name(call);
+    place = nth;
+    from_then_on = on;
+    lost_context = on && loses_device(call);
+    assert_works(acu_driver_fail(&fault));
+    scenario();
+    acu_driver_fail_clear();
+    nothing_left();
+}
+
+static void driver_calls(void **state)
+{
+    (void)state;
+    static uint64_t counts[ACU_CALL_COUNT];
+    what = "none";
+    scenario();
+    remember();
+    acu_driver_count_calls(true);
+    scenario();
+    nothing_left();
+    for (int call = 0; call < ACU_CALL_COUNT; call++)
+        counts[call] = acu_driver_calls((acu_driver_call)call);
+    acu_driver_count_calls(false);
+    uint64_t step = test_on_gpu() ? 4 : 1; /* each run opens a context: a third of a second there */
+    int kinds = 0;
+    for (int call = 0; call < ACU_CALL_COUNT; call++) {
+        kinds += counts[call] > 0;
+        for (uint64_t nth = 1; nth <= counts[call]; nth++) {
+            bool some = nth > 8 ? nth % (7 * step) == 0 : nth <= 2 || nth % step == 0;
+            if (!some && nth != counts[call])
+                continue;
+            fail_call((acu_driver_call)call, nth, false);
+            fail_call((acu_driver_call)call, nth, true);
+        }
+    }
+    print_message("%d entry points were made to fail\n", kinds);
+    assert_true(kinds > 35);
+    what = "none";
+    lost_context = false;
+    scenario();
+    nothing_left();
+}
+
+static void allocations(void **state)
+{
+    (void)state;
+    what = "allocation";
+    lost_context = false;
+    scenario();
+    remember();
+    acu_debug_fail_alloc(0, false);
+    scenario();
+    uint64_t count = acu_debug_alloc_count();
+    uint64_t step = test_on_gpu() ? 3 : 1;
+    assert_true(count > 60);
+    for (uint64_t nth = 1; nth <= count; nth += step)
+        for (int on = 0; on < 2; on++) {
+            place = nth;
+            from_then_on = on;
+            acu_debug_fail_alloc(nth, on);
+            scenario();
+            acu_debug_fail_alloc(0, false);
+            nothing_left();
+        }
+    print_message("%llu allocations were made to fail\n", (unsigned long long)count);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(allocations),
+                                       cmocka_unit_test(driver_calls)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
