@@ -18,6 +18,15 @@ enum sx_where {
     SX_WHERE_FRAME,  /* imm is the offset in this activation's local frame, no address operand */
     SX_WHERE_MASK = 0xf,
     SX_ADDRESS_32 = 0x10,
+    /*
+     * The decoder knows which loads and stores of a block use the same address register for
+     * elements of one size: the first remembers what it has found out about the 32 addresses in
+     * one of the warp's patterns, and the others need not look again. Only a group of all lanes
+     * remembers or looks, and no other group can come in between.
+     */
+    SX_REMEMBERS = 0x20,
+    SX_KNOWS = 0x40,
+    SX_PATTERN_SHIFT = 8,
 };
 
 /* Lane l of half h is at at[h] + (l & 15) * step[h] where affine, else at w->pointers[l]. */

@@ -63,6 +63,7 @@ static void decode_block(sx_decoder *d, uint32_t number)
     sx_cfg_block *b = &d->cfg.blocks[number];
     d->block = number;
     b->start = (uint32_t)d->count;
+    sx_forget_addresses(d);
     bool jumped = false;
     for (uint32_t n = b->first; n < b->end && !d->failed; n++) {
         d->inst = &d->fn->insts[n];

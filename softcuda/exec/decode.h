@@ -84,6 +84,14 @@ typedef struct sx_decoder {
     uint32_t block;       /* its block */
     uint32_t consumed;    /* modifiers that have been understood, by place */
     bool in_branch_around; /* emitted code is jumped over by lanes whose guard does not hold */
+
+    /* Address registers of this block that an instruction has looked at: see access.h. */
+    struct sx_known {
+        uint32_t operand; /* SX_NO_OPERAND: free */
+        uint32_t bytes;
+    } known[SX_PATTERNS];
+    uint32_t known_next;
+    size_t known_until; /* instructions up to here have been seen to write no register of them */
 } sx_decoder;
 
 /* ---- memory that lives as long as the module -------------------------------------------------- */
@@ -153,6 +161,7 @@ bool sx_decode_cvt(sx_decoder *d);
 bool sx_decode_memory(sx_decoder *d);
 bool sx_decode_warp(sx_decoder *d);
 bool sx_decode_control(sx_decoder *d);
+void sx_forget_addresses(sx_decoder *d); /* a block begins */
 void sx_emit_jump(sx_decoder *d, uint32_t block); /* unless it comes next anyway */
 bool sx_needs_branch_around(const ptx_function *fn, const ptx_inst *inst);
 

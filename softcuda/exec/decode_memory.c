@@ -6,6 +6,7 @@
 
 #include "exec/access.h"
 #include "exec/decode.h"
+#include "exec/ops.h"
 
 typedef struct address {
     uint32_t operand; /* SX_NO_OPERAND: see access.h, SX_WHERE_FRAME */
@@ -152,6 +153,48 @@ static void load_param(sx_decoder *d, const address *a, const ptx_operand *to, p
     }
 }
 
+/* ---- addresses that have been looked at --------------------------------------------------------- */
+
+void sx_forget_addresses(sx_decoder *d)
+{
+    for (unsigned n = 0; n < SX_PATTERNS; n++)
+        d->known[n].operand = SX_NO_OPERAND;
+    d->known_until = d->count;
+}
+
+/* Forgets registers that have been written since, and all of them after a call. */
+static void forget_written(sx_decoder *d)
+{
+    for (; d->known_until < d->count; d->known_until++) {
+        const sx_insn *i = &d->insns[d->known_until];
+        for (unsigned n = 0; n < SX_PATTERNS; n++)
+            for (unsigned k = 0; k < i->results; k++)
+                if (i->o[k] == d->known[n].operand)
+                    d->known[n].operand = SX_NO_OPERAND;
+        if (i->fn == sx_op_call) {
+            const size_t until = d->known_until;
+            sx_forget_addresses(d);
+            d->known_until = until;
+        }
+    }
+}
+
+/* What a load or store about to be emitted adds to its aux. */
+static uint32_t pattern_of(sx_decoder *d, const address *a, uint32_t bytes)
+{
+    if (d->inst->guard != PTX_NO_INDEX || a->operand == SX_NO_OPERAND ||
+        (a->operand & 3) != SX_BASE_REGS || (a->aux & SX_WHERE_MASK) >= SX_WHERE_LOCAL)
+        return 0;
+    forget_written(d);
+    for (uint32_t n = 0; n < SX_PATTERNS; n++)
+        if (d->known[n].operand == a->operand && d->known[n].bytes == bytes)
+            return SX_KNOWS | n << SX_PATTERN_SHIFT;
+    const uint32_t n = d->known_next++ % SX_PATTERNS;
+    d->known[n].operand = a->operand;
+    d->known[n].bytes = bytes;
+    return SX_REMEMBERS | n << SX_PATTERN_SHIFT;
+}
+
 static void load(sx_decoder *d)
 {
     const ptx_type t = (ptx_type)d->inst->types[0];
@@ -172,13 +215,14 @@ static void load(sx_decoder *d)
         results[n] = sx_define(d, element(to, n), t);
     snprintf(name, sizeof name, "%s_%s_v%u", strong ? "ld_strong" : "ld", element_name(d, t, true),
              count);
+    const uint32_t pattern = strong ? 0 : pattern_of(d, &a, ptx_type_bytes(t) * count);
     sx_insn *i = sx_emit(d, name);
     for (unsigned n = 0; n < count; n++)
         i->o[n] = results[n].operand;
     i->o[count] = a.operand;
     i->results = (uint8_t)count;
     i->imm = a.imm;
-    i->aux = a.aux;
+    i->aux = a.aux | pattern;
     for (unsigned n = 0; n < count; n++)
         sx_finish(d, &results[n]);
 }
@@ -201,12 +245,13 @@ static void store(sx_decoder *d)
         values[n] = sx_use(d, element(from, n), t);
     snprintf(name, sizeof name, "%s_%s_v%u", strong ? "st_strong" : "st",
              element_name(d, t, false), count);
+    const uint32_t pattern = strong ? 0 : pattern_of(d, &a, ptx_type_bytes(t) * count);
     sx_insn *i = sx_emit(d, name);
     i->o[0] = a.operand;
     for (unsigned n = 0; n < count; n++)
         i->o[n + 1] = values[n];
     i->imm = a.imm;
-    i->aux = a.aux;
+    i->aux = a.aux | pattern;
 }
 
 /* ---- atomics ------------------------------------------------------------------------------------- */

@@ -38,46 +38,69 @@ SX_INLINE char *range_at(sx_warp *w, unsigned where, uint64_t address, uint64_t 
     return sx_global_at(w, address, bytes);
 }
 
-SX_INLINE bool resolve_affine(sx_warp *w, const sx_insn *i, const u64 *a, unsigned bytes,
+/* What the 32 addresses look like; at once where an instruction before has found out. */
+SX_INLINE const sx_pattern *find_pattern(sx_warp *w, const sx_insn *i, uint32_t operand,
+                                         unsigned bytes, sx_pattern *own)
+{
+    sx_pattern *p = &w->patterns[i->aux >> SX_PATTERN_SHIFT & (SX_PATTERNS - 1)];
+    if (i->aux & SX_KNOWS)
+        return p;
+    if (!(i->aux & SX_REMEMBERS))
+        p = own;
+    u64 wide[SX_LANES];
+    const u64 *a = SX_OPERAND(w, operand);
+    if (i->aux & SX_ADDRESS_32) {
+        const u32 *narrow = SX_OPERAND(w, operand);
+        SX_EACH_LANE
+        {
+            wide[l] = narrow[l];
+        }
+        a = wide;
+    }
+    p->base[0] = a[0];
+    p->base[1] = a[16];
+    p->affine = affine_half(a, bytes, &p->step[0]) && affine_half(a + 16, bytes, &p->step[1]);
+    return p;
+}
+
+SX_INLINE bool resolve_affine(sx_warp *w, const sx_insn *i, uint32_t operand, unsigned bytes,
                               sx_access *access)
 {
-    if (!affine_half(a, bytes, &access->step[0]) || !affine_half(a + 16, bytes, &access->step[1]))
+    sx_pattern own;
+    const sx_pattern *p = find_pattern(w, i, operand, bytes, &own);
+    if (!p->affine)
         return false;
-    uint64_t low = a[0] + (uint64_t)i->imm, high = a[16] + (uint64_t)i->imm;
+    const uint64_t low = p->base[0] + (uint64_t)i->imm, high = p->base[1] + (uint64_t)i->imm;
+    const uint64_t half = 16 * (uint64_t)bytes;
     if ((low | high) & (bytes - 1))
         return false;
-    unsigned where = i->aux & SX_WHERE_MASK;
-    if (access->step[0] && access->step[1] && high - low == 16 * (uint64_t)bytes) {
-        access->at[0] = range_at(w, where, low, 32 * (uint64_t)bytes);
-        access->at[1] = access->at[0] + 16 * (uint64_t)bytes;
+    const unsigned where = i->aux & SX_WHERE_MASK;
+    access->step[0] = p->step[0];
+    access->step[1] = p->step[1];
+    if (p->step[0] && p->step[1] && high - low == half) {
+        access->at[0] = range_at(w, where, low, 2 * half);
+        access->at[1] = access->at[0] + half;
         return access->at[0] != NULL;
     }
-    access->at[0] = range_at(w, where, low, access->step[0] ? 16 * (uint64_t)bytes : bytes);
+    access->at[0] = range_at(w, where, low, p->step[0] ? half : bytes);
     if (!access->at[0])
         return false;
-    access->at[1] = high == low && !access->step[1]
+    access->at[1] = high == low && p->step[0] == p->step[1]
                         ? access->at[0]
-                        : range_at(w, where, high, access->step[1] ? 16 * (uint64_t)bytes : bytes);
+                        : range_at(w, where, high, p->step[1] ? half : bytes);
     return access->at[1] != NULL;
 }
 
-static SX_NO_TSAN bool resolve(sx_warp *w, const sx_insn *i, uint32_t operand, unsigned bytes,
-                               unsigned kind, sx_access *access)
+SX_INLINE bool resolve(sx_warp *w, const sx_insn *i, uint32_t operand, unsigned bytes,
+                       unsigned kind, sx_access *access)
 {
-    if (w->mask == SX_ALL_LANES && (i->aux & SX_WHERE_MASK) < SX_WHERE_LOCAL) {
-        u64 wide[SX_LANES];
-        const u64 *a = SX_OPERAND(w, operand);
-        if (i->aux & SX_ADDRESS_32) {
-            const u32 *narrow = SX_OPERAND(w, operand);
-            SX_EACH_LANE
-            {
-                wide[l] = narrow[l];
-            }
-            a = wide;
-        }
-        if (resolve_affine(w, i, a, bytes, access)) {
-            access->affine = true;
-            return true;
+    if ((i->aux & SX_WHERE_MASK) < SX_WHERE_LOCAL) {
+        if (w->mask == SX_ALL_LANES) {
+            access->affine = resolve_affine(w, i, operand, bytes, access);
+            if (access->affine)
+                return true;
+        } else if (i->aux & SX_REMEMBERS) {
+            w->patterns[i->aux >> SX_PATTERN_SHIFT & (SX_PATTERNS - 1)].affine = false;
         }
     }
     access->affine = false;

@@ -128,6 +128,13 @@ typedef struct sx_group {
     uint8_t barrier;  /* where AT_BARRIER */
 } sx_group;
 
+/* How a warp's 32 addresses lie, as one instruction has found out for later ones: access.h. */
+#define SX_PATTERNS 4
+typedef struct sx_pattern {
+    uint64_t base[2], step[2]; /* of each half, without the instruction's offset */
+    bool affine;
+} sx_pattern;
+
 enum sx_event { SX_EVENT_NONE, SX_EVENT_DONE, SX_EVENT_BLOCKED, SX_EVENT_YIELD, SX_EVENT_ERROR };
 
 struct sx_warp {
@@ -150,6 +157,7 @@ struct sx_warp {
     sx_group groups[SX_LANES];
     sx_frame root;
     void *pointers[SX_LANES]; /* host addresses of a scattered access */
+    sx_pattern patterns[SX_PATTERNS];
 };
 
 typedef struct sx_barrier {

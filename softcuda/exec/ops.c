@@ -46,15 +46,16 @@ static uint32_t hash(const char *name)
     return h ^ h >> 15;
 }
 
+/* A build can be held to an older instruction set, to test what such CPUs run: isa.h. */
+#ifndef SX_ISA_HIGHEST
+#define SX_ISA_HIGHEST 2
+#endif
+
 static const sx_handler *choose_handlers(void)
 {
 #if defined(__x86_64__)
     __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-        __builtin_cpu_supports("avx512cd"))
-        return sx_handlers_avx512;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+    if (SX_ISA_HIGHEST >= 2 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
         __builtin_cpu_supports("bmi2"))
         return sx_handlers_avx2;
 #endif

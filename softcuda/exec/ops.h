@@ -59,7 +59,6 @@ sx_handler sx_op_handler(unsigned op);
 extern const sx_handler sx_handlers_base[SX_LANE_OP_COUNT];
 #if defined(__x86_64__)
 extern const sx_handler sx_handlers_avx2[SX_LANE_OP_COUNT];
-extern const sx_handler sx_handlers_avx512[SX_LANE_OP_COUNT];
 #endif
 
 #endif
