@@ -35,6 +35,8 @@ typedef struct acui_point {
     acui_point_state state; /* this and the following: the order lock */
     acu_stream *stream;     /* ISSUED: retained */
     uint64_t number;
+    bool allocation;        /* ISSUED, not by the engine: the memory was just made, which nobody needs
+                             * to wait for on the host, and nobody says when it is over */
     bool failed;            /* what it was to write is not valid */
     acui_fault *fault;      /* why; NULL also where there was no memory to say it */
     void *followers;        /* the engine's: who waits for a change of state */

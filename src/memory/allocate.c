@@ -96,6 +96,7 @@ static acu_status enter_allocation(acu_buffer *buffer, acu_stream *stream)
         acui_order_lock();
         point->stream = acu_stream_retain(stream);
         point->state = ACUI_POINT_ISSUED;
+        point->allocation = true;
         if (acui_accesses_reserve(&buffer->accesses, 1)) /* it is empty: fits without memory */
             acui_accesses_enter(&buffer->accesses, buffer->bytes, point, 0, buffer->bytes,
                                 ACU_WRITE, NULL, NULL);
@@ -134,11 +135,8 @@ void acui_buffer_free_memory(acu_buffer *buffer)
     } else if (buffer->stream) {
         acui_entered entered;
         CUdeviceptr address = atomic_load_explicit(&buffer->address, memory_order_relaxed);
-        /* Nothing in flight uses it. Where the stream is captured, or freeing in its order fails,
-         * any other order will do. */
-        if (acui_enter_to_free(device, &entered) &&
-            device->cu->MemFreeAsync(address, buffer->stream->raw) != ACU_CUDA_SUCCESS)
-            device->cu->MemFree(address);
+        if (acui_enter_to_free(device, &entered)) /* nothing in flight uses it */
+            device->cu->MemFreeAsync(address, buffer->stream->raw);
         acui_leave(&entered);
         acu_stream_release(buffer->stream);
     }
