@@ -15,7 +15,7 @@ enum sx_where {
     SX_WHERE_GLOBAL, /* and .const */
     SX_WHERE_SHARED,
     SX_WHERE_LOCAL,
-    SX_WHERE_FRAME,  /* imm is the offset in this activation's local frame, no address operand */
+    SX_WHERE_FRAME, /* imm is the offset in this activation's local frame, no address operand */
     SX_WHERE_MASK = 0xf,
     SX_ADDRESS_32 = 0x10,
     /*
@@ -62,7 +62,7 @@ SX_INLINE char *sx_global_at(sx_warp *w, uint64_t address, uint64_t bytes)
 SX_INLINE char *sx_shared_at(const sx_block *b, uint64_t offset, uint64_t bytes)
 {
     return offset < b->shared_bytes && bytes <= b->shared_bytes - offset ? b->shared + offset
-                                                                        : NULL;
+                                                                         : NULL;
 }
 
 #endif

@@ -12,8 +12,7 @@ static uint32_t counted(const sx_block *b, const sx_barrier *barrier)
     uint32_t sum = 0;
     for (uint32_t n = 0; n < b->warp_count; n++) {
         uint32_t lanes = barrier->lanes[n];
-        sum += lanes && lanes == b->warps[n].live ? SX_LANES
-                                                  : (uint32_t)__builtin_popcount(lanes);
+        sum += lanes && lanes == b->warps[n].live ? SX_LANES : (uint32_t)__builtin_popcount(lanes);
     }
     return sum;
 }

@@ -178,8 +178,9 @@ unsigned sx_block_run(sx_block *b)
             }
         }
         if (!ran) {
-            sx_fault_block(b, 719, "deadlock: every thread waits at a barrier that the others "
-                                   "do not come to");
+            sx_fault_block(b, 719,
+                           "deadlock: every thread waits at a barrier that the others "
+                           "do not come to");
             return SX_EVENT_ERROR;
         }
         if (!progress && round >= 3)

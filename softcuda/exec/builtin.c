@@ -12,7 +12,7 @@
 #define ASSERT_FAILED 710
 #define ILLEGAL_ADDRESS 700
 
-/* ---- text in device memory ----------------------------------------------------------------------- */
+/* ---- text in device memory ------------------------------------------------------------------- */
 
 /* Copies a string, cut to size; false where it runs into memory that is not there. */
 static bool read_string(sx_warp *w, unsigned lane, uint64_t address, char *to, size_t size)
@@ -29,7 +29,7 @@ static bool read_string(sx_warp *w, unsigned lane, uint64_t address, char *to, s
     return true;
 }
 
-/* ---- vprintf ------------------------------------------------------------------------------------- */
+/* ---- vprintf --------------------------------------------------------------------------------- */
 
 typedef struct printer {
     sx_warp *w;
@@ -171,7 +171,7 @@ int sx_vprintf(sx_warp *w, unsigned lane, uint64_t format, uint64_t args)
     return p.count;
 }
 
-/* ---- calls --------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 /* Argument n of a call, as one lane has it. */
 static uint64_t arg(sx_warp *w, const sx_call_info *info, unsigned n, unsigned lane)

@@ -24,7 +24,7 @@ void sx_cfg_free(sx_cfg *cfg)
     *cfg = (sx_cfg){0};
 }
 
-/* ---- blocks and edges ---------------------------------------------------------------------------- */
+/* ---- blocks and edges ------------------------------------------------------------------------ */
 
 static bool ends_block(const ptx_function *fn, const ptx_inst *inst)
 {
@@ -161,7 +161,7 @@ static bool find_preds(sx_cfg *cfg)
     return true;
 }
 
-/* ---- plain order, dominators, loops --------------------------------------------------------------- */
+/* ---- plain order, dominators, loops ---------------------------------------------------------- */
 
 static bool find_rpo(sx_cfg *cfg)
 {
@@ -296,7 +296,7 @@ static bool find_loops(sx_cfg *cfg)
     return true;
 }
 
-/* ---- layout ---------------------------------------------------------------------------------------- */
+/* ---- layout ---------------------------------------------------------------------------------- */
 
 /* Takes the latest block that is ready and lies in the loop, or in the next loop around it. */
 static uint32_t take_ready(const sx_cfg *cfg, uint32_t *ready, uint32_t *count, uint32_t last)
@@ -353,7 +353,7 @@ static bool lay_out(sx_cfg *cfg)
     return true;
 }
 
-/* ---- loops that wait for somebody ----------------------------------------------------------------- */
+/* ---- loops that wait for somebody ------------------------------------------------------------ */
 
 /* What a turn of a loop with this instruction costs: see sx_group_back_edge. */
 static uint16_t cost_of(const ptx_inst *inst)
@@ -398,8 +398,7 @@ static void find_costs(sx_cfg *cfg, const ptx_function *fn)
 bool sx_cfg_build(sx_decoder *d)
 {
     sx_cfg *cfg = &d->cfg;
-    if (!find_blocks(cfg, d->fn) || !find_edges(cfg, d->fn) || !find_preds(cfg) ||
-        !find_rpo(cfg)) {
+    if (!find_blocks(cfg, d->fn) || !find_edges(cfg, d->fn) || !find_preds(cfg) || !find_rpo(cfg)) {
         sx_no_memory(d);
         return false;
     }

@@ -9,7 +9,7 @@
 
 #include "exec/ops.h"
 
-/* ---- instructions --------------------------------------------------------------------------------- */
+/* ---- instructions ---------------------------------------------------------------------------- */
 
 /* A modifier that nobody has understood may change the meaning: refuse. */
 static void check_modifiers(sx_decoder *d)
@@ -81,7 +81,7 @@ static void decode_block(sx_decoder *d, uint32_t number)
     b->stop = (uint32_t)d->count;
 }
 
-/* ---- functions ------------------------------------------------------------------------------------- */
+/* ---- functions ------------------------------------------------------------------------------- */
 
 static void declare_registers(sx_decoder *d)
 {

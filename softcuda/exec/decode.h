@@ -24,22 +24,22 @@ typedef struct sx_constants {
         uint64_t value;
         uint32_t offset;
         uint8_t bits; /* 0: free */
-    } *slots;
+    } * slots;
     size_t slot_count, slot_used;
 } sx_constants;
 
 typedef struct sx_cfg_block {
-    uint32_t first, end;   /* PTX instructions */
-    uint32_t succ, succs;  /* successors: cfg.edges[succ .. succ + succs) */
-    uint32_t fall;         /* the block that it runs into, PTX_NO_INDEX: none */
-    uint32_t preds;        /* edges that come in */
-    uint32_t rpo, idom;    /* place in plain reverse post-order */
-    uint32_t loop;         /* innermost loop's header, PTX_NO_INDEX: none */
-    uint32_t order;        /* place in the layout; PTX_NO_INDEX: unreachable */
-    uint32_t start, stop;  /* emitted instructions */
-    uint32_t waiting;      /* used while ordering */
+    uint32_t first, end;  /* PTX instructions */
+    uint32_t succ, succs; /* successors: cfg.edges[succ .. succ + succs) */
+    uint32_t fall;        /* the block that it runs into, PTX_NO_INDEX: none */
+    uint32_t preds;       /* edges that come in */
+    uint32_t rpo, idom;   /* place in plain reverse post-order */
+    uint32_t loop;        /* innermost loop's header, PTX_NO_INDEX: none */
+    uint32_t order;       /* place in the layout; PTX_NO_INDEX: unreachable */
+    uint32_t start, stop; /* emitted instructions */
+    uint32_t waiting;     /* used while ordering */
     bool is_header;
-    uint16_t cost;         /* fuel of a jump back to this header */
+    uint16_t cost; /* fuel of a jump back to this header */
 } sx_cfg_block;
 
 typedef struct sx_cfg {
@@ -52,14 +52,14 @@ typedef struct sx_cfg {
     uint32_t *block_of;   /* by PTX instruction */
     uint32_t *rpo;        /* blocks in plain reverse post-order */
     uint32_t rpo_count;
-    uint32_t *layout;     /* blocks in their final order */
+    uint32_t *layout; /* blocks in their final order */
     uint32_t layout_count;
 } sx_cfg;
 
 /* A virtual register of the function being decoded: PTX's own first, then temporaries. */
 typedef struct sx_vreg {
-    uint8_t bits;  /* 1 predicate, 16, 32, 64 */
-    bool pinned;   /* keeps a place of its own */
+    uint8_t bits;   /* 1 predicate, 16, 32, 64 */
+    bool pinned;    /* keeps a place of its own */
     uint32_t place; /* offset in the frame */
 } sx_vreg;
 
@@ -80,9 +80,9 @@ typedef struct sx_decoder {
     uint8_t *soft; /* by instruction: results may keep old values though no guard shows it */
     size_t count, room;
 
-    const ptx_inst *inst; /* the one being decoded */
-    uint32_t block;       /* its block */
-    uint32_t consumed;    /* modifiers that have been understood, by place */
+    const ptx_inst *inst;  /* the one being decoded */
+    uint32_t block;        /* its block */
+    uint32_t consumed;     /* modifiers that have been understood, by place */
     bool in_branch_around; /* emitted code is jumped over by lanes whose guard does not hold */
 
     /* Address registers of this block that an instruction has looked at: see access.h. */
@@ -94,33 +94,33 @@ typedef struct sx_decoder {
     size_t known_until; /* instructions up to here have been seen to write no register of them */
 } sx_decoder;
 
-/* ---- memory that lives as long as the module -------------------------------------------------- */
+/* ---- memory that lives as long as the module ------------------------------------------------- */
 void *sx_own(sx_module *module, size_t bytes); /* zeroed, 64-byte aligned; NULL: out of memory */
 
-/* ---- failing ------------------------------------------------------------------------------------ */
+/* ---- failing --------------------------------------------------------------------------------- */
 void sx_refuse(sx_decoder *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void sx_refuse_inst(sx_decoder *d); /* "the software device does not execute .." */
 void sx_no_memory(sx_decoder *d);
 
-/* ---- modifiers ---------------------------------------------------------------------------------- */
-bool sx_has(sx_decoder *d, ptx_mod mod);     /* and it counts as understood */
-void sx_ignore(sx_decoder *d, ptx_mod mod);  /* it makes no difference here */
-unsigned sx_rounding(sx_decoder *d);         /* sx_round of .rn, .rz, .rm, .rp; default .rn */
+/* ---- modifiers ------------------------------------------------------------------------------- */
+bool sx_has(sx_decoder *d, ptx_mod mod);    /* and it counts as understood */
+void sx_ignore(sx_decoder *d, ptx_mod mod); /* it makes no difference here */
+unsigned sx_rounding(sx_decoder *d);        /* sx_round of .rn, .rz, .rm, .rp; default .rn */
 
-/* ---- names of operations --------------------------------------------------------------------------- */
+/* ---- names of operations --------------------------------------------------------------------- */
 #define SX_NAME 48
 const char *sx_bits_name(ptx_type type); /* "16" "32" "64" of the register that holds the type */
 const char *sx_sign_name(ptx_type type); /* "u32", "s64"; bits are unsigned */
 void sx_join_name(char name[SX_NAME], const char *a, const char *b, const char *c);
 
-/* ---- emitting -------------------------------------------------------------------------------------- */
+/* ---- emitting -------------------------------------------------------------------------------- */
 #define SX_REG_OPERAND(reg) ((uint32_t)(reg) << 2 | SX_BASE_REGS)
 
 uint32_t sx_temp(sx_decoder *d, unsigned bits); /* operand of a new register */
 uint32_t sx_constant(sx_decoder *d, uint64_t value, unsigned bits);
 unsigned sx_container(ptx_type type); /* bits of the register that holds a value: 16, 32, 64, 1 */
 
-/* Never NULL; after a failure a scratch instruction. The guard of the PTX instruction is applied. */
+/* Never NULL; after a failure a scratch instruction. The PTX instruction's guard is applied. */
 sx_insn *sx_emit(sx_decoder *d, const char *name);
 sx_insn *sx_emit_plain(sx_decoder *d, const char *name); /* without the guard */
 sx_insn *sx_emit1(sx_decoder *d, const char *name, uint32_t r, uint32_t a);
@@ -151,7 +151,7 @@ uint32_t sx_address_of(sx_decoder *d, const ptx_var *var, int64_t offset); /* 64
 uint64_t sx_function_address(const ptx_function *f);
 bool sx_is_kernel_param(const sx_decoder *d, const ptx_var *var);
 
-/* ---- families: true where the opcode is theirs ---------------------------------------------------------- */
+/* ---- families: true where the opcode is theirs ----------------------------------------------- */
 bool sx_decode_int(sx_decoder *d);
 bool sx_decode_bits(sx_decoder *d);
 bool sx_decode_float(sx_decoder *d);
@@ -161,11 +161,11 @@ bool sx_decode_cvt(sx_decoder *d);
 bool sx_decode_memory(sx_decoder *d);
 bool sx_decode_warp(sx_decoder *d);
 bool sx_decode_control(sx_decoder *d);
-void sx_forget_addresses(sx_decoder *d); /* a block begins */
+void sx_forget_addresses(sx_decoder *d);          /* a block begins */
 void sx_emit_jump(sx_decoder *d, uint32_t block); /* unless it comes next anyway */
 bool sx_needs_branch_around(const ptx_function *fn, const ptx_inst *inst);
 
-/* ---- whole functions --------------------------------------------------------------------------------- */
+/* ---- whole functions ------------------------------------------------------------------------- */
 bool sx_cfg_build(sx_decoder *d);
 void sx_cfg_free(sx_cfg *cfg);
 void sx_decode_function(sx_decoder *d, const ptx_function *fn);

@@ -92,7 +92,7 @@ static unsigned wraps(sx_decoder *d)
     return sx_has(d, PTX_MOD_WRAP);
 }
 
-/* ---- packed video instructions: without selectors, masks or scalar forms ------------------------- */
+/* ---- packed video instructions: without selectors, masks or scalar forms --------------------- */
 
 static int video_op(sx_decoder *d, bool *halves)
 {

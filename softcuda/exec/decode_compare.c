@@ -9,10 +9,10 @@ static const struct {
     ptx_mod mod;
     const char *name;
 } compares[] = {
-    {PTX_MOD_EQ, "eq_"},   {PTX_MOD_NE, "ne_"},   {PTX_MOD_LT, "lt_"},     {PTX_MOD_LE, "le_"},
-    {PTX_MOD_GT, "gt_"},   {PTX_MOD_GE, "ge_"},   {PTX_MOD_LO, "lt_"},     {PTX_MOD_LS, "le_"},
-    {PTX_MOD_HI, "gt_"},   {PTX_MOD_HS, "ge_"},   {PTX_MOD_EQU, "equ_"},   {PTX_MOD_NEU, "neu_"},
-    {PTX_MOD_LTU, "ltu_"}, {PTX_MOD_LEU, "leu_"}, {PTX_MOD_GTU, "gtu_"},   {PTX_MOD_GEU, "geu_"},
+    {PTX_MOD_EQ, "eq_"},   {PTX_MOD_NE, "ne_"},     {PTX_MOD_LT, "lt_"},   {PTX_MOD_LE, "le_"},
+    {PTX_MOD_GT, "gt_"},   {PTX_MOD_GE, "ge_"},     {PTX_MOD_LO, "lt_"},   {PTX_MOD_LS, "le_"},
+    {PTX_MOD_HI, "gt_"},   {PTX_MOD_HS, "ge_"},     {PTX_MOD_EQU, "equ_"}, {PTX_MOD_NEU, "neu_"},
+    {PTX_MOD_LTU, "ltu_"}, {PTX_MOD_LEU, "leu_"},   {PTX_MOD_GTU, "gtu_"}, {PTX_MOD_GEU, "geu_"},
     {PTX_MOD_NUM, "num_"}, {PTX_MOD_ISNAN, "nan_"},
 };
 
@@ -141,8 +141,11 @@ static uint64_t truth(ptx_type t)
 static uint32_t select(sx_decoder *d, uint32_t p, ptx_type t, unsigned bits)
 {
     uint32_t r = sx_temp(d, bits);
-    sx_emit3(d, bits == 16 ? "selp_16" : bits == 32 ? "selp_32" : "selp_64", r,
-             sx_constant(d, truth(t), bits), sx_constant(d, 0, bits), p);
+    sx_emit3(d,
+             bits == 16   ? "selp_16"
+             : bits == 32 ? "selp_32"
+                          : "selp_64",
+             r, sx_constant(d, truth(t), bits), sx_constant(d, 0, bits), p);
     return r;
 }
 

@@ -133,7 +133,7 @@ static void exit_thread(sx_decoder *d)
         guard(sx_emit_plain(d, "exit_if"), d, false);
 }
 
-/* ---- calls --------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 static unsigned builtin_of(const ptx_function *f)
 {

@@ -10,8 +10,8 @@
 
 /* What the modifiers say. */
 typedef struct how {
-    unsigned mode;       /* sx_round */
-    const char *whole;   /* operation that rounds to a whole number, or NULL: "rint" .. */
+    unsigned mode;     /* sx_round */
+    const char *whole; /* operation that rounds to a whole number, or NULL: "rint" .. */
     bool sat, ftz, relu, finite;
 } how;
 
@@ -41,7 +41,7 @@ static uint32_t step(sx_decoder *d, const char *name, unsigned bits, uint32_t a)
     return sx_emit1(d, name, sx_temp(d, bits), a)->o[0];
 }
 
-/* ---- from integers ------------------------------------------------------------------------------- */
+/* ---- from integers --------------------------------------------------------------------------- */
 
 /* The operand's value in a register of at least 16 bits: bytes are extended. */
 static uint32_t int_source(sx_decoder *d, const ptx_operand *op, ptx_type t)
@@ -131,7 +131,7 @@ static void int_to_float(sx_decoder *d, ptx_type to, ptx_type from, const how *h
     finish_float(d, &r, to, h);
 }
 
-/* ---- from floats --------------------------------------------------------------------------------- */
+/* ---- from floats ----------------------------------------------------------------------------- */
 
 /* The operand as f32 or f64, exactly; *t becomes that type. */
 static uint32_t float_source(sx_decoder *d, const ptx_operand *op, ptx_type *t, bool ftz)

@@ -118,8 +118,8 @@ static void testp(sx_decoder *d)
         if (!sx_has(d, tests[n]))
             continue;
         uint32_t a = sx_use_n(d, 1, t);
-        sx_emit1(d, t == PTX_F64 ? "testp_f64" : "testp_f32",
-                 sx_define_pred(d, sx_operand(d, 0)), a)
+        sx_emit1(d, t == PTX_F64 ? "testp_f64" : "testp_f32", sx_define_pred(d, sx_operand(d, 0)),
+                 a)
             ->aux = n;
         return;
     }

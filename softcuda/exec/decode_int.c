@@ -65,8 +65,8 @@ static void with_carry(sx_decoder *d, unsigned flags)
     sx_result r = sx_define(d, sx_operand(d, 0), t);
     uint32_t a = sx_use_n(d, 1, t), b = sx_use_n(d, 2, t);
     uint32_t flag = carry_flag(d);
-    sx_insn *i = sx_emit3(d, sx_container(t) == 64 ? "carry_add_64" : "carry_add_32", r.operand, a,
-                          b, flag);
+    sx_insn *i =
+        sx_emit3(d, sx_container(t) == 64 ? "carry_add_64" : "carry_add_32", r.operand, a, b, flag);
     i->aux = flags;
     sx_finish(d, &r);
 }
@@ -88,7 +88,7 @@ static void add_or_sub(sx_decoder *d, bool subtract)
         simple_named(d, front, sx_bits_name(t), 2);
 }
 
-/* ---- products ------------------------------------------------------------------------------------ */
+/* ---- products -------------------------------------------------------------------------------- */
 
 enum part { PART_LO, PART_HI, PART_WIDE };
 
@@ -135,8 +135,8 @@ static void mad_with_carry(sx_decoder *d, unsigned flags)
     sx_result r = sx_define(d, sx_operand(d, 0), t);
     uint32_t a = sx_use_n(d, 1, t), b = sx_use_n(d, 2, t), c = sx_use_n(d, 3, t);
     uint32_t flag = carry_flag(d);
-    sx_insn *i = sx_emit3(d, sx_container(t) == 64 ? "carry_mad_64" : "carry_mad_32", r.operand, a,
-                          b, c);
+    sx_insn *i =
+        sx_emit3(d, sx_container(t) == 64 ? "carry_mad_64" : "carry_mad_32", r.operand, a, b, c);
     i->o[4] = flag;
     i->aux = flags;
     sx_finish(d, &r);

@@ -12,7 +12,7 @@ typedef struct address {
     uint32_t operand; /* SX_NO_OPERAND: see access.h, SX_WHERE_FRAME */
     int64_t imm;
     uint32_t aux;
-    bool is_param;    /* of the kernel: imm is the offset in the parameter block */
+    bool is_param; /* of the kernel: imm is the offset in the parameter block */
 } address;
 
 static unsigned where_of(ptx_space space)
@@ -153,7 +153,7 @@ static void load_param(sx_decoder *d, const address *a, const ptx_operand *to, p
     }
 }
 
-/* ---- addresses that have been looked at --------------------------------------------------------- */
+/* ---- addresses that have been looked at ------------------------------------------------------ */
 
 void sx_forget_addresses(sx_decoder *d)
 {
@@ -243,8 +243,8 @@ static void store(sx_decoder *d)
         sx_refuse(d, "a kernel's parameters cannot be written");
     for (unsigned n = 0; n < count; n++)
         values[n] = sx_use(d, element(from, n), t);
-    snprintf(name, sizeof name, "%s_%s_v%u", strong ? "st_strong" : "st",
-             element_name(d, t, false), count);
+    snprintf(name, sizeof name, "%s_%s_v%u", strong ? "st_strong" : "st", element_name(d, t, false),
+             count);
     const uint32_t pattern = strong ? 0 : pattern_of(d, &a, ptx_type_bytes(t) * count);
     sx_insn *i = sx_emit(d, name);
     i->o[0] = a.operand;
@@ -254,7 +254,7 @@ static void store(sx_decoder *d)
     i->aux = a.aux | pattern;
 }
 
-/* ---- atomics ------------------------------------------------------------------------------------- */
+/* ---- atomics --------------------------------------------------------------------------------- */
 
 static const char *atom_type(ptx_type t, ptx_mod op)
 {
@@ -274,8 +274,8 @@ static const char *atom_type(ptx_type t, ptx_mod op)
     default:
         break;
     }
-    const bool by_sign = op == PTX_MOD_MIN || op == PTX_MOD_MAX || op == PTX_MOD_INC ||
-                         op == PTX_MOD_DEC;
+    const bool by_sign =
+        op == PTX_MOD_MIN || op == PTX_MOD_MAX || op == PTX_MOD_INC || op == PTX_MOD_DEC;
     return by_sign ? sx_sign_name(t) : sx_bits_name(t);
 }
 
@@ -285,9 +285,9 @@ static void atomic_access(sx_decoder *d, bool result)
         ptx_mod mod;
         const char *name;
     } ops[] = {
-        {PTX_MOD_ADD, "atom_add_"}, {PTX_MOD_MIN, "atom_min_"},   {PTX_MOD_MAX, "atom_max_"},
-        {PTX_MOD_AND, "atom_and_"}, {PTX_MOD_OR, "atom_or_"},     {PTX_MOD_XOR, "atom_xor_"},
-        {PTX_MOD_INC, "atom_inc_"}, {PTX_MOD_DEC, "atom_dec_"},   {PTX_MOD_EXCH, "atom_exch_"},
+        {PTX_MOD_ADD, "atom_add_"}, {PTX_MOD_MIN, "atom_min_"}, {PTX_MOD_MAX, "atom_max_"},
+        {PTX_MOD_AND, "atom_and_"}, {PTX_MOD_OR, "atom_or_"},   {PTX_MOD_XOR, "atom_xor_"},
+        {PTX_MOD_INC, "atom_inc_"}, {PTX_MOD_DEC, "atom_dec_"}, {PTX_MOD_EXCH, "atom_exch_"},
         {PTX_MOD_CAS, "atom_cas_"},
     };
     const ptx_type t = (ptx_type)d->inst->types[0];
@@ -322,7 +322,7 @@ static void atomic_access(sx_decoder *d, bool result)
     sx_finish(d, &r);
 }
 
-/* ---- cp.async: done at once, so that groups are always complete ----------------------------------- */
+/* ---- cp.async: done at once, so that groups are always complete ------------------------------ */
 
 /* Address and offset in one 64-bit register. */
 static uint32_t whole_address(sx_decoder *d, const address *a)

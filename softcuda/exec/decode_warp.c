@@ -108,7 +108,7 @@ static void elect(sx_decoder *d)
     sx_finish(d, &r);
 }
 
-/* ---- barriers of a block --------------------------------------------------------------------------- */
+/* ---- barriers of a block --------------------------------------------------------------------- */
 
 /* bar.red: d, a {, b}, {!}c */
 static void reduce_barrier(sx_decoder *d)

@@ -12,7 +12,7 @@
 #include "exec/ops.h"
 #include "exec/scalar_float.h"
 
-/* ---- failing: the first reason stays --------------------------------------------------------------- */
+/* ---- failing: the first reason stays --------------------------------------------------------- */
 
 void sx_refuse(sx_decoder *d, const char *format, ...)
 {
@@ -48,7 +48,7 @@ void sx_no_memory(sx_decoder *d)
     snprintf(d->error->text, sizeof d->error->text, "no memory to load the module");
 }
 
-/* ---- modifiers ---------------------------------------------------------------------------------------- */
+/* ---- modifiers ------------------------------------------------------------------------------- */
 
 bool sx_has(sx_decoder *d, ptx_mod mod)
 {
@@ -79,7 +79,7 @@ unsigned sx_rounding(sx_decoder *d)
     return SX_RN;
 }
 
-/* ---- names ---------------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 unsigned sx_container(ptx_type type)
 {
@@ -130,7 +130,7 @@ void sx_join_name(char name[SX_NAME], const char *a, const char *b, const char *
     name[at] = '\0';
 }
 
-/* ---- constants --------------------------------------------------------------------------------------------- */
+/* ---- constants ------------------------------------------------------------------------------- */
 
 static bool grow_slots(sx_constants *k)
 {
@@ -198,7 +198,7 @@ uint32_t sx_constant(sx_decoder *d, uint64_t value, unsigned bits)
     return k->slots[at].offset | SX_BASE_CONST;
 }
 
-/* ---- emitting ------------------------------------------------------------------------------------------------- */
+/* ---- emitting -------------------------------------------------------------------------------- */
 
 static bool make_room(sx_decoder *d)
 {

@@ -24,12 +24,13 @@ typedef struct sx_allocator {
     void *owner;
     uint64_t (*alloc)(void *owner, size_t bytes, size_t align); /* device address; 0: no memory */
     void (*free)(void *owner, uint64_t address);
-    char *(*host)(void *owner, uint64_t address); /* where the executor can write the initial value */
+    char *(*host)(void *owner,
+                  uint64_t address); /* where the executor can write the initial value */
 } sx_allocator;
 
 /*
  * Parse, check and decode `ptx` (need not end in NUL; `length` bytes). Everything that the executor
- * cannot run is refused here, with its line, never at launch. Returns 0 or a CUresult, as in *error.
+ * cannot run is refused here, with its line, never at launch. Returns 0 or a CUresult, as *error.
  */
 unsigned sx_module_load(const char *ptx, size_t length, const sx_allocator *allocator,
                         sx_module **module, sx_error *error);
@@ -49,15 +50,15 @@ typedef struct sx_param {
 typedef struct sx_kernel_info {
     size_t param_count;
     const sx_param *params;
-    size_t param_bytes;       /* size of the parameter block */
-    size_t static_shared;     /* bytes of .shared variables */
-    size_t local;             /* bytes of .local memory per thread */
-    size_t constant;          /* bytes of .const variables of the module */
-    unsigned registers;       /* virtual registers, at most 255 reported */
-    unsigned max_threads;     /* from .maxntid / .reqntid, else 1024 */
-    unsigned required[3];     /* .reqntid, zeros where absent */
-    unsigned ptx_version;     /* 75 for 7.5 */
-    unsigned target;          /* 75 for sm_75 */
+    size_t param_bytes;   /* size of the parameter block */
+    size_t static_shared; /* bytes of .shared variables */
+    size_t local;         /* bytes of .local memory per thread */
+    size_t constant;      /* bytes of .const variables of the module */
+    unsigned registers;   /* virtual registers, at most 255 reported */
+    unsigned max_threads; /* from .maxntid / .reqntid, else 1024 */
+    unsigned required[3]; /* .reqntid, zeros where absent */
+    unsigned ptx_version; /* 75 for 7.5 */
+    unsigned target;      /* 75 for sm_75 */
 } sx_kernel_info;
 const sx_kernel_info *sx_kernel_info_of(const sx_kernel *kernel);
 
@@ -67,7 +68,7 @@ typedef struct sx_launch {
     size_t dynamic_shared;
     const void *params; /* the parameter block, info.param_bytes long */
     sx_space space;
-    unsigned sm_count;  /* for %nsmid and the like */
+    unsigned sm_count;        /* for %nsmid and the like */
     const _Atomic(int) *stop; /* optional: non-zero makes running blocks give up soon (719) */
 } sx_launch;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Activations of functions. Lanes that call together share one frame; it goes when the last of
- * them has left. Frames come from free lists of the block, by size, as lanes may leave in any order.
+ * them has left. Frames come from free lists of the block, by size, as lanes leave in any order.
  */
 #include <stdlib.h>
 
@@ -21,7 +21,7 @@ sx_frame *sx_frame_enter(sx_warp *w, const sx_code *callee, const sx_insn *call)
     size_t need = FRAME_HEADER + callee->frame_bytes;
     uint32_t class = 0;
     while (((size_t)1 << (class + FRAME_SMALLEST)) < need)
-        class++;
+        class ++;
     if (class >= SX_FRAME_CLASSES)
         return NULL;
     sx_frame *f = w->block->free_frames[class];
@@ -56,7 +56,7 @@ void sx_frame_leave(sx_warp *w, sx_frame *frame, uint32_t lanes)
 
 void sx_frame_release_pool(sx_block *b)
 {
-    for (unsigned class = 0; class < SX_FRAME_CLASSES; class++) {
+    for (unsigned class = 0; class < SX_FRAME_CLASSES; class ++) {
         for (sx_frame *f = b->free_frames[class]; f;) {
             sx_frame *next = f->parent;
             free(f);

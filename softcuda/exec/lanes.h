@@ -39,19 +39,18 @@ typedef double __attribute__((may_alias)) f64;
  */
 #if defined(__clang__)
 #pragma clang diagnostic ignored "-Wpass-failed"
-#define SX_EACH_LANE                                                                               \
+#define SX_EACH_LANE \
     _Pragma("clang loop vectorize(assume_safety)") for (unsigned l = 0; l < SX_LANES; l++)
 #else
 #define SX_EACH_LANE _Pragma("GCC ivdep") for (unsigned l = 0; l < SX_LANES; l++)
 #endif
 
 /* Only the lanes that run, one after the other. */
-#define SX_EACH_ACTIVE                                                                             \
-    for (uint32_t sx_m = w->mask, l = sx_m ? (uint32_t)__builtin_ctz(sx_m) : 0; sx_m;              \
+#define SX_EACH_ACTIVE \
+    for (uint32_t sx_m = w->mask, l = sx_m ? (uint32_t)__builtin_ctz(sx_m) : 0; sx_m; \
          sx_m &= sx_m - 1, l = sx_m ? (uint32_t)__builtin_ctz(sx_m) : 0)
 
-#define SX_OPERAND(w, operand)                                                                     \
-    ((void *)((w)->base[(operand) & 3] + ((operand) & ~UINT32_C(3))))
+#define SX_OPERAND(w, operand) ((void *)((w)->base[(operand)&3] + ((operand) & ~UINT32_C(3))))
 #define SX_REG(T, n) ((T *)SX_OPERAND(w, i->o[n]))
 
 extern const uint32_t sx_bit[SX_LANES]; /* 1 << lane */
@@ -74,128 +73,128 @@ SX_INLINE void sx_set_mask(sx_warp *w, uint32_t mask)
     w->full = mask == w->live;
 }
 
-#define SX_DEF1(name, D, A, expr)                                                                  \
-    SX_HANDLER(name)                                                                               \
-    {                                                                                              \
-        D *d = SX_REG(D, 0);                                                                       \
-        const A *a = SX_REG(A, 1);                                                                 \
-        if (w->full) {                                                                             \
-            SX_EACH_LANE                                                                           \
-            {                                                                                      \
-                const A x = a[l];                                                                  \
-                d[l] = (D)(expr);                                                                  \
-            }                                                                                      \
-        } else {                                                                                   \
-            const uint32_t m = w->mask;                                                            \
-            SX_EACH_LANE                                                                           \
-            {                                                                                      \
-                const A x = a[l];                                                                  \
-                const D r = (D)(expr);                                                             \
-                d[l] = m & sx_bit[l] ? r : d[l];                                                   \
-            }                                                                                      \
-        }                                                                                          \
-        return i + 1;                                                                              \
+#define SX_DEF1(name, D, A, expr) \
+    SX_HANDLER(name) \
+    { \
+        D *d = SX_REG(D, 0); \
+        const A *a = SX_REG(A, 1); \
+        if (w->full) { \
+            SX_EACH_LANE \
+            { \
+                const A x = a[l]; \
+                d[l] = (D)(expr); \
+            } \
+        } else { \
+            const uint32_t m = w->mask; \
+            SX_EACH_LANE \
+            { \
+                const A x = a[l]; \
+                const D r = (D)(expr); \
+                d[l] = m & sx_bit[l] ? r : d[l]; \
+            } \
+        } \
+        return i + 1; \
     }
 
-#define SX_DEF2(name, D, A, B, expr)                                                               \
-    SX_HANDLER(name)                                                                               \
-    {                                                                                              \
-        D *d = SX_REG(D, 0);                                                                       \
-        const A *a = SX_REG(A, 1);                                                                 \
-        const B *b = SX_REG(B, 2);                                                                 \
-        if (w->full) {                                                                             \
-            SX_EACH_LANE                                                                           \
-            {                                                                                      \
-                const A x = a[l];                                                                  \
-                const B y = b[l];                                                                  \
-                d[l] = (D)(expr);                                                                  \
-            }                                                                                      \
-        } else {                                                                                   \
-            const uint32_t m = w->mask;                                                            \
-            SX_EACH_LANE                                                                           \
-            {                                                                                      \
-                const A x = a[l];                                                                  \
-                const B y = b[l];                                                                  \
-                const D r = (D)(expr);                                                             \
-                d[l] = m & sx_bit[l] ? r : d[l];                                                   \
-            }                                                                                      \
-        }                                                                                          \
-        return i + 1;                                                                              \
+#define SX_DEF2(name, D, A, B, expr) \
+    SX_HANDLER(name) \
+    { \
+        D *d = SX_REG(D, 0); \
+        const A *a = SX_REG(A, 1); \
+        const B *b = SX_REG(B, 2); \
+        if (w->full) { \
+            SX_EACH_LANE \
+            { \
+                const A x = a[l]; \
+                const B y = b[l]; \
+                d[l] = (D)(expr); \
+            } \
+        } else { \
+            const uint32_t m = w->mask; \
+            SX_EACH_LANE \
+            { \
+                const A x = a[l]; \
+                const B y = b[l]; \
+                const D r = (D)(expr); \
+                d[l] = m & sx_bit[l] ? r : d[l]; \
+            } \
+        } \
+        return i + 1; \
     }
 
-#define SX_DEF3(name, D, A, B, C, expr)                                                            \
-    SX_HANDLER(name)                                                                               \
-    {                                                                                              \
-        D *d = SX_REG(D, 0);                                                                       \
-        const A *a = SX_REG(A, 1);                                                                 \
-        const B *b = SX_REG(B, 2);                                                                 \
-        const C *c = SX_REG(C, 3);                                                                 \
-        if (w->full) {                                                                             \
-            SX_EACH_LANE                                                                           \
-            {                                                                                      \
-                const A x = a[l];                                                                  \
-                const B y = b[l];                                                                  \
-                const C z = c[l];                                                                  \
-                d[l] = (D)(expr);                                                                  \
-            }                                                                                      \
-        } else {                                                                                   \
-            const uint32_t m = w->mask;                                                            \
-            SX_EACH_LANE                                                                           \
-            {                                                                                      \
-                const A x = a[l];                                                                  \
-                const B y = b[l];                                                                  \
-                const C z = c[l];                                                                  \
-                const D r = (D)(expr);                                                             \
-                d[l] = m & sx_bit[l] ? r : d[l];                                                   \
-            }                                                                                      \
-        }                                                                                          \
-        return i + 1;                                                                              \
+#define SX_DEF3(name, D, A, B, C, expr) \
+    SX_HANDLER(name) \
+    { \
+        D *d = SX_REG(D, 0); \
+        const A *a = SX_REG(A, 1); \
+        const B *b = SX_REG(B, 2); \
+        const C *c = SX_REG(C, 3); \
+        if (w->full) { \
+            SX_EACH_LANE \
+            { \
+                const A x = a[l]; \
+                const B y = b[l]; \
+                const C z = c[l]; \
+                d[l] = (D)(expr); \
+            } \
+        } else { \
+            const uint32_t m = w->mask; \
+            SX_EACH_LANE \
+            { \
+                const A x = a[l]; \
+                const B y = b[l]; \
+                const C z = c[l]; \
+                const D r = (D)(expr); \
+                d[l] = m & sx_bit[l] ? r : d[l]; \
+            } \
+        } \
+        return i + 1; \
     }
 
 /* For work that no vector unit does: the lanes that run, one by one. */
-#define SX_DEF1_SCALAR(name, D, A, expr)                                                           \
-    SX_HANDLER(name)                                                                               \
-    {                                                                                              \
-        D *d = SX_REG(D, 0);                                                                       \
-        const A *a = SX_REG(A, 1);                                                                 \
-        SX_EACH_ACTIVE                                                                             \
-        {                                                                                          \
-            const A x = a[l];                                                                      \
-            d[l] = (D)(expr);                                                                      \
-        }                                                                                          \
-        return i + 1;                                                                              \
+#define SX_DEF1_SCALAR(name, D, A, expr) \
+    SX_HANDLER(name) \
+    { \
+        D *d = SX_REG(D, 0); \
+        const A *a = SX_REG(A, 1); \
+        SX_EACH_ACTIVE \
+        { \
+            const A x = a[l]; \
+            d[l] = (D)(expr); \
+        } \
+        return i + 1; \
     }
 
-#define SX_DEF2_SCALAR(name, D, A, B, expr)                                                        \
-    SX_HANDLER(name)                                                                               \
-    {                                                                                              \
-        D *d = SX_REG(D, 0);                                                                       \
-        const A *a = SX_REG(A, 1);                                                                 \
-        const B *b = SX_REG(B, 2);                                                                 \
-        SX_EACH_ACTIVE                                                                             \
-        {                                                                                          \
-            const A x = a[l];                                                                      \
-            const B y = b[l];                                                                      \
-            d[l] = (D)(expr);                                                                      \
-        }                                                                                          \
-        return i + 1;                                                                              \
+#define SX_DEF2_SCALAR(name, D, A, B, expr) \
+    SX_HANDLER(name) \
+    { \
+        D *d = SX_REG(D, 0); \
+        const A *a = SX_REG(A, 1); \
+        const B *b = SX_REG(B, 2); \
+        SX_EACH_ACTIVE \
+        { \
+            const A x = a[l]; \
+            const B y = b[l]; \
+            d[l] = (D)(expr); \
+        } \
+        return i + 1; \
     }
 
-#define SX_DEF3_SCALAR(name, D, A, B, C, expr)                                                     \
-    SX_HANDLER(name)                                                                               \
-    {                                                                                              \
-        D *d = SX_REG(D, 0);                                                                       \
-        const A *a = SX_REG(A, 1);                                                                 \
-        const B *b = SX_REG(B, 2);                                                                 \
-        const C *c = SX_REG(C, 3);                                                                 \
-        SX_EACH_ACTIVE                                                                             \
-        {                                                                                          \
-            const A x = a[l];                                                                      \
-            const B y = b[l];                                                                      \
-            const C z = c[l];                                                                      \
-            d[l] = (D)(expr);                                                                      \
-        }                                                                                          \
-        return i + 1;                                                                              \
+#define SX_DEF3_SCALAR(name, D, A, B, C, expr) \
+    SX_HANDLER(name) \
+    { \
+        D *d = SX_REG(D, 0); \
+        const A *a = SX_REG(A, 1); \
+        const B *b = SX_REG(B, 2); \
+        const C *c = SX_REG(C, 3); \
+        SX_EACH_ACTIVE \
+        { \
+            const A x = a[l]; \
+            const B y = b[l]; \
+            const C z = c[l]; \
+            d[l] = (D)(expr); \
+        } \
+        return i + 1; \
     }
 
 #endif

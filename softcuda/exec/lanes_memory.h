@@ -6,12 +6,12 @@
 #include "exec/ops.h"
 
 /* l * step for a step of 0, 1, 2, 4, 8, 16 or 32 bytes */
-#define STEPS(n)                                                                                   \
-    {                                                                                              \
-        0, n, 2 * n, 3 * n, 4 * n, 5 * n, 6 * n, 7 * n, 8 * n, 9 * n, 10 * n, 11 * n, 12 * n,      \
-            13 * n, 14 * n, 15 * n                                                                 \
+#define STEPS(n) \
+    { \
+        0, n, 2 * n, 3 * n, 4 * n, 5 * n, 6 * n, 7 * n, 8 * n, 9 * n, 10 * n, 11 * n, 12 * n, \
+            13 * n, 14 * n, 15 * n \
     }
-static const uint64_t steps[7][16] = {STEPS(0), STEPS(1), STEPS(2), STEPS(4),
+static const uint64_t steps[7][16] = {STEPS(0), STEPS(1),  STEPS(2), STEPS(4),
                                       STEPS(8), STEPS(16), STEPS(32)};
 
 /* Whether 16 addresses are equal or neighbours. */
@@ -108,133 +108,133 @@ SX_INLINE bool resolve(sx_warp *w, const sx_insn *i, uint32_t operand, unsigned 
 }
 
 /* Loads of V elements M into V registers of lanes R. */
-#define LOAD(name, M, R, V)                                                                        \
-    SX_HANDLER(name)                                                                               \
-    {                                                                                              \
-        sx_access access;                                                                          \
-        if (!resolve(w, i, i->o[V], (unsigned)sizeof(M) * V, SX_READ, &access))                    \
-            return NULL;                                                                           \
-        if (access.affine) {                                                                       \
-            for (unsigned h = 0; h < 2; h++) {                                                     \
-                const M *p = (const M *)(const void *)access.at[h];                                \
-                for (unsigned v = 0; v < V; v++) {                                                 \
-                    R *d = SX_REG(R, v) + 16 * h;                                                  \
-                    if (access.step[h]) {                                                          \
-                        SX_EACH_OF_16                                                              \
-                        {                                                                          \
-                            d[l] = (R)p[V * l + v];                                                \
-                        }                                                                          \
-                    } else {                                                                       \
-                        const R value = (R)p[v];                                                   \
-                        SX_EACH_OF_16                                                              \
-                        {                                                                          \
-                            d[l] = value;                                                          \
-                        }                                                                          \
-                    }                                                                              \
-                }                                                                                  \
-            }                                                                                      \
-        } else {                                                                                   \
-            for (unsigned v = 0; v < V; v++) {                                                     \
-                R *d = SX_REG(R, v);                                                               \
-                SX_EACH_ACTIVE                                                                     \
-                {                                                                                  \
-                    d[l] = (R)((const M *)w->pointers[l])[v];                                      \
-                }                                                                                  \
-            }                                                                                      \
-        }                                                                                          \
-        return i + 1;                                                                              \
+#define LOAD(name, M, R, V) \
+    SX_HANDLER(name) \
+    { \
+        sx_access access; \
+        if (!resolve(w, i, i->o[V], (unsigned)sizeof(M) * V, SX_READ, &access)) \
+            return NULL; \
+        if (access.affine) { \
+            for (unsigned h = 0; h < 2; h++) { \
+                const M *p = (const M *)(const void *)access.at[h]; \
+                for (unsigned v = 0; v < V; v++) { \
+                    R *d = SX_REG(R, v) + 16 * h; \
+                    if (access.step[h]) { \
+                        SX_EACH_OF_16 \
+                        { \
+                            d[l] = (R)p[V * l + v]; \
+                        } \
+                    } else { \
+                        const R value = (R)p[v]; \
+                        SX_EACH_OF_16 \
+                        { \
+                            d[l] = value; \
+                        } \
+                    } \
+                } \
+            } \
+        } else { \
+            for (unsigned v = 0; v < V; v++) { \
+                R *d = SX_REG(R, v); \
+                SX_EACH_ACTIVE \
+                { \
+                    d[l] = (R)((const M *)w->pointers[l])[v]; \
+                } \
+            } \
+        } \
+        return i + 1; \
     }
 
 /*
  * Stores. Lanes write in order, so that of several lanes at one address the highest wins, as good
  * as any.
  */
-#define STORE(name, M, R, V)                                                                       \
-    SX_HANDLER(name)                                                                               \
-    {                                                                                              \
-        sx_access access;                                                                          \
-        if (!resolve(w, i, i->o[0], (unsigned)sizeof(M) * V, SX_WRITE, &access))                   \
-            return NULL;                                                                           \
-        if (access.affine) {                                                                       \
-            for (unsigned h = 0; h < 2; h++) {                                                     \
-                M *p = (M *)(void *)access.at[h];                                                  \
-                for (unsigned v = 0; v < V; v++) {                                                 \
-                    const R *d = SX_REG(R, v + 1) + 16 * h;                                        \
-                    if (access.step[h]) {                                                          \
-                        SX_EACH_OF_16                                                              \
-                        {                                                                          \
-                            p[V * l + v] = (M)d[l];                                                \
-                        }                                                                          \
-                    } else {                                                                       \
-                        p[v] = (M)d[15];                                                           \
-                    }                                                                              \
-                }                                                                                  \
-            }                                                                                      \
-        } else {                                                                                   \
-            SX_EACH_ACTIVE                                                                         \
-            {                                                                                      \
-                for (unsigned v = 0; v < V; v++)                                                   \
-                    ((M *)w->pointers[l])[v] = (M)SX_REG(R, v + 1)[l];                             \
-            }                                                                                      \
-        }                                                                                          \
-        return i + 1;                                                                              \
+#define STORE(name, M, R, V) \
+    SX_HANDLER(name) \
+    { \
+        sx_access access; \
+        if (!resolve(w, i, i->o[0], (unsigned)sizeof(M) * V, SX_WRITE, &access)) \
+            return NULL; \
+        if (access.affine) { \
+            for (unsigned h = 0; h < 2; h++) { \
+                M *p = (M *)(void *)access.at[h]; \
+                for (unsigned v = 0; v < V; v++) { \
+                    const R *d = SX_REG(R, v + 1) + 16 * h; \
+                    if (access.step[h]) { \
+                        SX_EACH_OF_16 \
+                        { \
+                            p[V * l + v] = (M)d[l]; \
+                        } \
+                    } else { \
+                        p[v] = (M)d[15]; \
+                    } \
+                } \
+            } \
+        } else { \
+            SX_EACH_ACTIVE \
+            { \
+                for (unsigned v = 0; v < V; v++) \
+                    ((M *)w->pointers[l])[v] = (M)SX_REG(R, v + 1)[l]; \
+            } \
+        } \
+        return i + 1; \
     }
 
 /* Volatile, relaxed, acquire and release: each lane's access is one atomic one per element. */
-#define LOAD_STRONG(name, M, R, V)                                                                 \
-    SX_HANDLER(name)                                                                               \
-    {                                                                                              \
-        if (!sx_resolve_lanes(w, i, i->o[V], (unsigned)sizeof(M) * V, SX_READ))                    \
-            return NULL;                                                                           \
-        for (unsigned v = 0; v < V; v++) {                                                         \
-            R *d = SX_REG(R, v);                                                                   \
-            SX_EACH_ACTIVE                                                                         \
-            {                                                                                      \
-                d[l] = (R)__atomic_load_n((const M *)w->pointers[l] + v, __ATOMIC_ACQUIRE);        \
-            }                                                                                      \
-        }                                                                                          \
-        return i + 1;                                                                              \
+#define LOAD_STRONG(name, M, R, V) \
+    SX_HANDLER(name) \
+    { \
+        if (!sx_resolve_lanes(w, i, i->o[V], (unsigned)sizeof(M) * V, SX_READ)) \
+            return NULL; \
+        for (unsigned v = 0; v < V; v++) { \
+            R *d = SX_REG(R, v); \
+            SX_EACH_ACTIVE \
+            { \
+                d[l] = (R)__atomic_load_n((const M *)w->pointers[l] + v, __ATOMIC_ACQUIRE); \
+            } \
+        } \
+        return i + 1; \
     }
 
-#define STORE_STRONG(name, M, R, V)                                                                \
-    SX_HANDLER(name)                                                                               \
-    {                                                                                              \
-        if (!sx_resolve_lanes(w, i, i->o[0], (unsigned)sizeof(M) * V, SX_WRITE))                   \
-            return NULL;                                                                           \
-        SX_EACH_ACTIVE                                                                             \
-        {                                                                                          \
-            for (unsigned v = 0; v < V; v++)                                                       \
-                __atomic_store_n((M *)w->pointers[l] + v, (M)SX_REG(R, v + 1)[l],                  \
-                                 __ATOMIC_RELEASE);                                                \
-        }                                                                                          \
-        return i + 1;                                                                              \
+#define STORE_STRONG(name, M, R, V) \
+    SX_HANDLER(name) \
+    { \
+        if (!sx_resolve_lanes(w, i, i->o[0], (unsigned)sizeof(M) * V, SX_WRITE)) \
+            return NULL; \
+        SX_EACH_ACTIVE \
+        { \
+            for (unsigned v = 0; v < V; v++) \
+                __atomic_store_n((M *)w->pointers[l] + v, (M)SX_REG(R, v + 1)[l], \
+                                 __ATOMIC_RELEASE); \
+        } \
+        return i + 1; \
     }
 
 /* A kernel's parameter: the same for all lanes. */
-#define PARAM(name, M, R)                                                                          \
-    SX_HANDLER(name)                                                                               \
-    {                                                                                              \
-        M raw;                                                                                     \
-        __builtin_memcpy(&raw, (const char *)w->block->launch->params + i->imm, sizeof raw);       \
-        R *d = SX_REG(R, 0);                                                                       \
-        const R value = (R)raw;                                                                    \
-        const uint32_t m = w->mask;                                                                \
-        if (w->full) {                                                                             \
-            SX_EACH_LANE                                                                           \
-            {                                                                                      \
-                d[l] = value;                                                                      \
-            }                                                                                      \
-        } else {                                                                                   \
-            SX_EACH_LANE                                                                           \
-            {                                                                                      \
-                d[l] = m & sx_bit[l] ? value : d[l];                                               \
-            }                                                                                      \
-        }                                                                                          \
-        return i + 1;                                                                              \
+#define PARAM(name, M, R) \
+    SX_HANDLER(name) \
+    { \
+        M raw; \
+        __builtin_memcpy(&raw, (const char *)w->block->launch->params + i->imm, sizeof raw); \
+        R *d = SX_REG(R, 0); \
+        const R value = (R)raw; \
+        const uint32_t m = w->mask; \
+        if (w->full) { \
+            SX_EACH_LANE \
+            { \
+                d[l] = value; \
+            } \
+        } else { \
+            SX_EACH_LANE \
+            { \
+                d[l] = m & sx_bit[l] ? value : d[l]; \
+            } \
+        } \
+        return i + 1; \
     }
 
 #if defined(__clang__)
-#define SX_EACH_OF_16                                                                              \
+#define SX_EACH_OF_16 \
     _Pragma("clang loop vectorize(assume_safety)") for (unsigned l = 0; l < 16; l++)
 #else
 #define SX_EACH_OF_16 _Pragma("GCC ivdep") for (unsigned l = 0; l < 16; l++)

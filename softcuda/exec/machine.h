@@ -42,7 +42,7 @@ typedef struct sx_block sx_block;
 typedef struct sx_code sx_code;
 typedef struct sx_work sx_work;
 
-/* Executes one instruction for the lanes in w->mask; the next instruction, or NULL with w->event. */
+/* Executes an instruction for the lanes in w->mask; returns the next one, or NULL with w->event. */
 typedef const sx_insn *(*sx_handler)(const sx_insn *i, sx_warp *w);
 
 /*
@@ -96,7 +96,7 @@ typedef struct sx_call_info {
     const sx_code *callee; /* NULL: indirect, o[0] has the address */
     unsigned builtin;      /* sx_builtin, 0: none */
     uint32_t arg_count, return_count;
-    sx_place places[];     /* the caller's side: arguments, then returns (at SX_NO_OPERAND: none) */
+    sx_place places[]; /* the caller's side: arguments, then returns (at SX_NO_OPERAND: none) */
 } sx_call_info;
 
 typedef struct sx_switch {
@@ -123,9 +123,9 @@ typedef struct sx_group {
     const sx_insn *pc;
     sx_frame *frame;
     uint32_t mask;
-    uint32_t turn;    /* groups with a smaller turn go first: see sx_group_rotate */
-    uint8_t state;    /* sx_group_state */
-    uint8_t barrier;  /* where AT_BARRIER */
+    uint32_t turn;   /* groups with a smaller turn go first: see sx_group_rotate */
+    uint8_t state;   /* sx_group_state */
+    uint8_t barrier; /* where AT_BARRIER */
 } sx_group;
 
 /* How a warp's 32 addresses lie, as one instruction has found out for later ones: access.h. */
@@ -144,13 +144,13 @@ struct sx_warp {
     bool full;     /* mask == live: results may go to all lanes at once */
     bool forced;   /* go on although lanes named by a .sync instruction will not come */
     uint8_t event;
-    int32_t fuel;          /* until a backward branch looks up: see sx_back_edge */
-    const sx_insn *wait_pc; /* lowest place where lanes of this frame wait; UINTPTR_MAX: nowhere */
+    int32_t fuel;            /* until a backward branch looks up: see sx_back_edge */
+    const sx_insn *wait_pc;  /* lowest place where lanes of this frame wait; UINTPTR_MAX: nowhere */
     const sx_region *region; /* where the last global access was */
     sx_frame *frame;
     sx_block *block;
-    char *local;           /* 32 threads' local memory, block->local_bytes each */
-    const sx_insn *pc;     /* where to go on after an event */
+    char *local;       /* 32 threads' local memory, block->local_bytes each */
+    const sx_insn *pc; /* where to go on after an event */
     uint32_t turn, last_turn;
     uint32_t index;
     uint32_t group_count;
@@ -161,10 +161,10 @@ struct sx_warp {
 };
 
 typedef struct sx_barrier {
-    uint32_t arrived;              /* lanes, with those that a warp no longer has */
-    uint32_t expected;             /* 0: all threads of the block */
-    uint32_t sum;                  /* .red: lanes whose predicate was true */
-    uint32_t lanes[SX_MAX_WARPS];  /* that have arrived, by warp */
+    uint32_t arrived;             /* lanes, with those that a warp no longer has */
+    uint32_t expected;            /* 0: all threads of the block */
+    uint32_t sum;                 /* .red: lanes whose predicate was true */
+    uint32_t lanes[SX_MAX_WARPS]; /* that have arrived, by warp */
     bool used;
 } sx_barrier;
 
@@ -180,7 +180,7 @@ struct sx_block {
     uint32_t local_bytes;  /* per thread */
     uint32_t warp_count, live_warps;
     uint32_t ctaid[3];
-    uint64_t linear;       /* block number in the grid */
+    uint64_t linear; /* block number in the grid */
     uint32_t live_threads;
     uint32_t barriers_used;
     sx_barrier barriers[SX_BARRIERS];
@@ -226,18 +226,18 @@ typedef struct sx_heap sx_heap; /* device malloc: heap.c */
 struct sx_module {
     ptx_module *ptx;
     sx_allocator allocator;
-    uint64_t globals; /* one device allocation for all variables; 0: none */
+    uint64_t globals;      /* one device allocation for all variables; 0: none */
     uint64_t *var_address; /* by ptx_var.index */
     sx_code *codes;        /* by ptx_function.index */
     sx_kernel *kernels;
     size_t kernel_count;
-    char *constants;       /* broadcast values: what SX_BASE_CONST counts from */
-    void **owned;          /* everything that decoding allocated */
+    char *constants; /* broadcast values: what SX_BASE_CONST counts from */
+    void **owned;    /* everything that decoding allocated */
     size_t owned_count, owned_room;
     sx_heap *heap;
 };
 
-/* ---- what the parts offer each other ---------------------------------------------------------- */
+/* ---- what the parts offer each other --------------------------------------------------------- */
 
 /* group.c: lanes of one warp that have gone different ways */
 const sx_insn *sx_group_next(sx_warp *w);
@@ -311,7 +311,10 @@ int sx_vprintf(sx_warp *w, unsigned lane, uint64_t format, uint64_t args);
 const sx_code *sx_code_at(const sx_module *module, uint64_t address);
 
 enum sx_builtin {
-    SX_BUILTIN_NONE, SX_BUILTIN_VPRINTF, SX_BUILTIN_ASSERTFAIL, SX_BUILTIN_MALLOC,
+    SX_BUILTIN_NONE,
+    SX_BUILTIN_VPRINTF,
+    SX_BUILTIN_ASSERTFAIL,
+    SX_BUILTIN_MALLOC,
     SX_BUILTIN_FREE,
 };
 const sx_insn *sx_builtin_call(const sx_insn *i, sx_warp *w, const sx_call_info *info);

@@ -52,8 +52,8 @@ SX_NO_TSAN char *sx_generic_at(sx_warp *w, unsigned lane, uint64_t address, uint
     }
 }
 
-SX_INLINE char *lane_at(sx_warp *w, unsigned where, unsigned lane, uint64_t address,
-                        uint64_t bytes, unsigned kind)
+SX_INLINE char *lane_at(sx_warp *w, unsigned where, unsigned lane, uint64_t address, uint64_t bytes,
+                        unsigned kind)
 {
     switch (where) {
     case SX_WHERE_GLOBAL:
@@ -86,8 +86,7 @@ SX_NO_TSAN bool sx_resolve_lanes(sx_warp *w, const sx_insn *i, uint32_t operand,
     const u32 *narrow_lanes = SX_OPERAND(w, operand);
     SX_EACH_ACTIVE
     {
-        const uint64_t address =
-            (narrow ? narrow_lanes[l] : wide_lanes[l]) + (uint64_t)i->imm;
+        const uint64_t address = (narrow ? narrow_lanes[l] : wide_lanes[l]) + (uint64_t)i->imm;
         char *p = address & (bytes - 1) ? NULL : lane_at(w, where, l, address, bytes, kind);
         if (!p) {
             sx_fault_access(w, i, l, address, bytes, kind);

@@ -40,7 +40,7 @@ static unsigned fail(sx_error *error, unsigned code, unsigned line, const char *
     return code;
 }
 
-/* ---- variables -------------------------------------------------------------------------------------- */
+/* ---- variables ------------------------------------------------------------------------------- */
 
 static uint64_t align_up(uint64_t value, uint64_t align)
 {
@@ -120,7 +120,7 @@ static unsigned place_vars(sx_module *m, sx_error *error)
     return 0;
 }
 
-/* ---- functions -------------------------------------------------------------------------------------- */
+/* ---- functions ------------------------------------------------------------------------------- */
 
 /* Whether any function calls malloc or free. */
 static bool uses_heap(const ptx_module *ptx)
@@ -197,7 +197,7 @@ const sx_code *sx_code_at(const sx_module *module, uint64_t address)
     return &module->codes[n];
 }
 
-/* ---- kernels ---------------------------------------------------------------------------------------- */
+/* ---- kernels --------------------------------------------------------------------------------- */
 
 static uint32_t product(const uint32_t v[3])
 {
@@ -261,7 +261,7 @@ static unsigned list_kernels(sx_module *m, sx_error *error)
     return result;
 }
 
-/* ---- loading ---------------------------------------------------------------------------------------- */
+/* ---- loading --------------------------------------------------------------------------------- */
 
 static unsigned fill(sx_module *m, const char *ptx, size_t length, sx_error *error)
 {
@@ -319,7 +319,7 @@ void sx_module_unload(sx_module *module)
     free(module);
 }
 
-/* ---- questions --------------------------------------------------------------------------------------- */
+/* ---- questions ------------------------------------------------------------------------------- */
 
 const sx_kernel *sx_module_kernel(const sx_module *module, const char *name)
 {

@@ -25,57 +25,57 @@ static SX_NO_TSAN bool is_uniform(const sx_warp *w)
  * x is the value in memory, y and z the operands; order is seq_cst on success, so that every PTX
  * order is met; a failed exchange only reads.
  */
-#define ATOM(name, U, expr)                                                                        \
-    SX_INLINE U name##_value(U x, U y, U z)                                                        \
-    {                                                                                              \
-        (void)x, (void)z;                                                                          \
-        return (U)(expr);                                                                          \
-    }                                                                                              \
-    SX_EXTERN_HANDLER(name)                                                                        \
-    {                                                                                              \
-        if (!sx_resolve_lanes(w, i, i->o[1], sizeof(U), SX_ATOMIC))                                \
-            return NULL;                                                                           \
-        const U *b = SX_REG(U, 2);                                                                 \
-        const U *c = i->o[3] != SX_NO_OPERAND ? SX_REG(U, 3) : b;                                  \
-        U old[SX_LANES];                                                                           \
-        if ((i->aux & SX_WHERE_MASK) == SX_WHERE_SHARED) {                                         \
-            SX_EACH_ACTIVE                                                                         \
-            {                                                                                      \
-                U *p = w->pointers[l];                                                             \
-                old[l] = *p;                                                                       \
-                *p = name##_value(old[l], b[l], c[l]);                                             \
-            }                                                                                      \
-        } else if (is_uniform(w)) {                                                                \
-            U *p = w->pointers[__builtin_ctz(w->mask)];                                            \
-            U seen = __atomic_load_n(p, __ATOMIC_RELAXED), now;                                    \
-            do {                                                                                   \
-                now = seen;                                                                        \
-                SX_EACH_ACTIVE                                                                     \
-                {                                                                                  \
-                    old[l] = now;                                                                  \
-                    now = name##_value(now, b[l], c[l]);                                           \
-                }                                                                                  \
-            } while (!__atomic_compare_exchange_n(p, &seen, now, false, __ATOMIC_SEQ_CST,          \
-                                                  __ATOMIC_RELAXED));                              \
-        } else {                                                                                   \
-            SX_EACH_ACTIVE                                                                         \
-            {                                                                                      \
-                U *p = w->pointers[l];                                                             \
-                U seen = __atomic_load_n(p, __ATOMIC_RELAXED);                                     \
-                while (!__atomic_compare_exchange_n(p, &seen, name##_value(seen, b[l], c[l]),      \
-                                                    false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))    \
-                    ;                                                                              \
-                old[l] = seen;                                                                     \
-            }                                                                                      \
-        }                                                                                          \
-        if (i->o[0] != SX_NO_OPERAND) {                                                            \
-            U *d = SX_REG(U, 0);                                                                   \
-            SX_EACH_ACTIVE                                                                         \
-            {                                                                                      \
-                d[l] = old[l];                                                                     \
-            }                                                                                      \
-        }                                                                                          \
-        return i + 1;                                                                              \
+#define ATOM(name, U, expr) \
+    SX_INLINE U name##_value(U x, U y, U z) \
+    { \
+        (void)x, (void)z; \
+        return (U)(expr); \
+    } \
+    SX_EXTERN_HANDLER(name) \
+    { \
+        if (!sx_resolve_lanes(w, i, i->o[1], sizeof(U), SX_ATOMIC)) \
+            return NULL; \
+        const U *b = SX_REG(U, 2); \
+        const U *c = i->o[3] != SX_NO_OPERAND ? SX_REG(U, 3) : b; \
+        U old[SX_LANES]; \
+        if ((i->aux & SX_WHERE_MASK) == SX_WHERE_SHARED) { \
+            SX_EACH_ACTIVE \
+            { \
+                U *p = w->pointers[l]; \
+                old[l] = *p; \
+                *p = name##_value(old[l], b[l], c[l]); \
+            } \
+        } else if (is_uniform(w)) { \
+            U *p = w->pointers[__builtin_ctz(w->mask)]; \
+            U seen = __atomic_load_n(p, __ATOMIC_RELAXED), now; \
+            do { \
+                now = seen; \
+                SX_EACH_ACTIVE \
+                { \
+                    old[l] = now; \
+                    now = name##_value(now, b[l], c[l]); \
+                } \
+            } while (!__atomic_compare_exchange_n(p, &seen, now, false, __ATOMIC_SEQ_CST, \
+                                                  __ATOMIC_RELAXED)); \
+        } else { \
+            SX_EACH_ACTIVE \
+            { \
+                U *p = w->pointers[l]; \
+                U seen = __atomic_load_n(p, __ATOMIC_RELAXED); \
+                while (!__atomic_compare_exchange_n(p, &seen, name##_value(seen, b[l], c[l]), \
+                                                    false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) \
+                    ; \
+                old[l] = seen; \
+            } \
+        } \
+        if (i->o[0] != SX_NO_OPERAND) { \
+            U *d = SX_REG(U, 0); \
+            SX_EACH_ACTIVE \
+            { \
+                d[l] = old[l]; \
+            } \
+        } \
+        return i + 1; \
     }
 
 #define F16(h) sx_f16_to_f32(h)
@@ -101,8 +101,8 @@ ATOM(atom_max_u32, u32, x > y ? x : y)
 ATOM(atom_max_s32, u32, (int32_t)x > (int32_t)y ? x : y)
 ATOM(atom_max_u64, u64, x > y ? x : y)
 ATOM(atom_max_s64, u64, (int64_t)x > (int64_t)y ? x : y)
-ATOM(atom_and_32, u32, x & y)
-ATOM(atom_and_64, u64, x & y)
+ATOM(atom_and_32, u32, x &y)
+ATOM(atom_and_64, u64, x &y)
 ATOM(atom_or_32, u32, x | y)
 ATOM(atom_or_64, u64, x | y)
 ATOM(atom_xor_32, u32, x ^ y)

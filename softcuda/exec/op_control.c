@@ -139,7 +139,7 @@ SX_EXTERN_HANDLER(brkpt)
                     "a breakpoint, and no debugger is there");
 }
 
-/* ---- calls ------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 /* Copies one argument or result between two frames, for the lanes that run. */
 static SX_NO_TSAN void copy_place(sx_warp *w, const sx_frame *to, const sx_place *dst,
@@ -229,7 +229,7 @@ SX_EXTERN_HANDLER(ret)
     return sx_group_arrive(w, call + 1);
 }
 
-/* ---- time and order ---------------------------------------------------------------------------- */
+/* ---- time and order -------------------------------------------------------------------------- */
 
 SX_EXTERN_HANDLER(fence)
 {

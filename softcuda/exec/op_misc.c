@@ -12,18 +12,17 @@
 #include "exec/ops.h"
 #include "exec/scalar_int.h"
 
-/* ---- predicates ---------------------------------------------------------------------------------- */
+/* ---- predicates ------------------------------------------------------------------------------ */
 
-#define LOGIC(name, expr)                                                                          \
-    SX_EXTERN_HANDLER(name)                                                                        \
-    {                                                                                              \
-        const uint32_t x = sx_pred(w, i->o[1]) ^ (i->aux & 1 ? SX_ALL_LANES : 0);                  \
-        const uint32_t y = i->o[2] == SX_NO_OPERAND                                                \
-                               ? 0                                                                 \
-                               : sx_pred(w, i->o[2]) ^ (i->aux & 2 ? SX_ALL_LANES : 0);            \
-        (void)y;                                                                                   \
-        sx_pred_set(w, i->o[0], expr, w->mask);                                                    \
-        return i + 1;                                                                              \
+#define LOGIC(name, expr) \
+    SX_EXTERN_HANDLER(name) \
+    { \
+        const uint32_t x = sx_pred(w, i->o[1]) ^ (i->aux & 1 ? SX_ALL_LANES : 0); \
+        const uint32_t y = \
+            i->o[2] == SX_NO_OPERAND ? 0 : sx_pred(w, i->o[2]) ^ (i->aux & 2 ? SX_ALL_LANES : 0); \
+        (void)y; \
+        sx_pred_set(w, i->o[0], expr, w->mask); \
+        return i + 1; \
     }
 /* aux: 1 and 2 negate the first and the second operand */
 LOGIC(mov_pred, x)
@@ -32,7 +31,7 @@ LOGIC(and_pred, x &y)
 LOGIC(or_pred, x | y)
 LOGIC(xor_pred, x ^ y)
 
-/* ---- special registers --------------------------------------------------------------------------- */
+/* ---- special registers ----------------------------------------------------------------------- */
 
 static uint64_t nanoseconds(clockid_t clock)
 {
@@ -131,31 +130,31 @@ static bool is_per_lane(unsigned which)
            (which >= PTX_SPECIAL_LANEMASK_EQ && which <= PTX_SPECIAL_LANEMASK_GT);
 }
 
-#define SPECIAL(name, T)                                                                           \
-    SX_EXTERN_HANDLER(name)                                                                        \
-    {                                                                                              \
-        T *d = SX_REG(T, 0);                                                                       \
-        uint64_t value;                                                                            \
-        if (is_per_lane(i->aux)) {                                                                 \
-            SX_EACH_ACTIVE                                                                         \
-            {                                                                                      \
-                d[l] = (T)special(w, i->aux, l);                                                   \
-            }                                                                                      \
-            return i + 1;                                                                          \
-        }                                                                                          \
-        if (!special_time(i->aux, &value))                                                         \
-            value = special(w, i->aux, 0);                                                         \
-        const uint32_t m = w->mask;                                                                \
-        SX_EACH_LANE                                                                               \
-        {                                                                                          \
-            d[l] = m & sx_bit[l] ? (T)value : d[l];                                                \
-        }                                                                                          \
-        return i + 1;                                                                              \
+#define SPECIAL(name, T) \
+    SX_EXTERN_HANDLER(name) \
+    { \
+        T *d = SX_REG(T, 0); \
+        uint64_t value; \
+        if (is_per_lane(i->aux)) { \
+            SX_EACH_ACTIVE \
+            { \
+                d[l] = (T)special(w, i->aux, l); \
+            } \
+            return i + 1; \
+        } \
+        if (!special_time(i->aux, &value)) \
+            value = special(w, i->aux, 0); \
+        const uint32_t m = w->mask; \
+        SX_EACH_LANE \
+        { \
+            d[l] = m & sx_bit[l] ? (T)value : d[l]; \
+        } \
+        return i + 1; \
     }
 SPECIAL(special_32, u32)
 SPECIAL(special_64, u64)
 
-/* ---- addresses that depend on the activation or on the kernel -------------------------------------- */
+/* ---- addresses that depend on the activation or on the kernel -------------------------------- */
 
 /* o[0] d (64 bits): imm, which counts from the frame's start in local memory */
 SX_EXTERN_HANDLER(frame_address)
@@ -211,19 +210,19 @@ SX_EXTERN_HANDLER(isspacep)
     return i + 1;
 }
 
-/* ---- integers with more than three operands or a carry --------------------------------------------- */
+/* ---- integers with more than three operands or a carry --------------------------------------- */
 
-#define BFI(name, T, bits)                                                                         \
-    SX_EXTERN_HANDLER(name)                                                                        \
-    {                                                                                              \
-        T *d = SX_REG(T, 0);                                                                       \
-        const T *a = SX_REG(T, 1), *b = SX_REG(T, 2);                                              \
-        const u32 *c = SX_REG(u32, 3), *e = SX_REG(u32, 4);                                        \
-        SX_EACH_ACTIVE                                                                             \
-        {                                                                                          \
-            d[l] = (T)sx_bfi(a[l], b[l], c[l], e[l], bits);                                        \
-        }                                                                                          \
-        return i + 1;                                                                              \
+#define BFI(name, T, bits) \
+    SX_EXTERN_HANDLER(name) \
+    { \
+        T *d = SX_REG(T, 0); \
+        const T *a = SX_REG(T, 1), *b = SX_REG(T, 2); \
+        const u32 *c = SX_REG(u32, 3), *e = SX_REG(u32, 4); \
+        SX_EACH_ACTIVE \
+        { \
+            d[l] = (T)sx_bfi(a[l], b[l], c[l], e[l], bits); \
+        } \
+        return i + 1; \
     }
 BFI(bfi_32, u32, 32)
 BFI(bfi_64, u64, 64)
@@ -232,61 +231,61 @@ BFI(bfi_64, u64, 64)
  * The carry is a predicate of the thread. A subtraction adds the complement, as hardware does: it
  * leaves (and takes) a set carry for no borrow, which shows where addc follows sub.cc.
  */
-#define CARRY_ADD(name, T)                                                                         \
-    SX_EXTERN_HANDLER(name)                                                                        \
-    {                                                                                              \
-        T *d = SX_REG(T, 0);                                                                       \
-        const T *a = SX_REG(T, 1), *b = SX_REG(T, 2);                                              \
-        const uint32_t in = i->aux & SX_CARRY_IN ? sx_pred(w, i->o[3]) : 0;                        \
-        uint32_t out = 0;                                                                          \
-        SX_EACH_ACTIVE                                                                             \
-        {                                                                                          \
-            const T c = (in >> l) & 1;                                                             \
-            T r;                                                                                   \
-            bool carry;                                                                            \
-            if (i->aux & SX_CARRY_SUB) {                                                           \
-                const T borrow = i->aux & SX_CARRY_IN ? 1 - c : 0;                                 \
-                r = a[l] - b[l] - borrow;                                                          \
-                carry = a[l] > b[l] || (a[l] == b[l] && !borrow);                                  \
-            } else {                                                                               \
-                r = a[l] + b[l] + c;                                                               \
-                carry = r < a[l] || (r == a[l] && c);                                              \
-            }                                                                                      \
-            d[l] = r;                                                                              \
-            out |= carry ? sx_bit[l] : 0;                                                          \
-        }                                                                                          \
-        if (i->aux & SX_CARRY_OUT)                                                                 \
-            sx_pred_set(w, i->o[3], out, w->mask);                                                 \
-        return i + 1;                                                                              \
+#define CARRY_ADD(name, T) \
+    SX_EXTERN_HANDLER(name) \
+    { \
+        T *d = SX_REG(T, 0); \
+        const T *a = SX_REG(T, 1), *b = SX_REG(T, 2); \
+        const uint32_t in = i->aux & SX_CARRY_IN ? sx_pred(w, i->o[3]) : 0; \
+        uint32_t out = 0; \
+        SX_EACH_ACTIVE \
+        { \
+            const T c = (in >> l) & 1; \
+            T r; \
+            bool carry; \
+            if (i->aux & SX_CARRY_SUB) { \
+                const T borrow = i->aux & SX_CARRY_IN ? 1 - c : 0; \
+                r = a[l] - b[l] - borrow; \
+                carry = a[l] > b[l] || (a[l] == b[l] && !borrow); \
+            } else { \
+                r = a[l] + b[l] + c; \
+                carry = r < a[l] || (r == a[l] && c); \
+            } \
+            d[l] = r; \
+            out |= carry ? sx_bit[l] : 0; \
+        } \
+        if (i->aux & SX_CARRY_OUT) \
+            sx_pred_set(w, i->o[3], out, w->mask); \
+        return i + 1; \
     }
 CARRY_ADD(carry_add_32, u32)
 CARRY_ADD(carry_add_64, u64)
 
-#define CARRY_MAD(name, T, S, high_u, high_s)                                                      \
-    SX_EXTERN_HANDLER(name)                                                                        \
-    {                                                                                              \
-        T *d = SX_REG(T, 0);                                                                       \
-        const T *a = SX_REG(T, 1), *b = SX_REG(T, 2), *c = SX_REG(T, 3);                           \
-        const uint32_t in = i->aux & SX_CARRY_IN ? sx_pred(w, i->o[4]) : 0;                        \
-        uint32_t out = 0;                                                                          \
-        SX_EACH_ACTIVE                                                                             \
-        {                                                                                          \
-            T p = a[l] * b[l];                                                                     \
-            if (i->aux & SX_CARRY_HI)                                                              \
-                p = i->aux & SX_CARRY_SIGNED ? (T)high_s((S)a[l], (S)b[l]) : high_u(a[l], b[l]);   \
-            const T k = (in >> l) & 1;                                                             \
-            const T r = p + c[l] + k;                                                              \
-            out |= r < p || (r == p && k) ? sx_bit[l] : 0;                                         \
-            d[l] = r;                                                                              \
-        }                                                                                          \
-        if (i->aux & SX_CARRY_OUT)                                                                 \
-            sx_pred_set(w, i->o[4], out, w->mask);                                                 \
-        return i + 1;                                                                              \
+#define CARRY_MAD(name, T, S, high_u, high_s) \
+    SX_EXTERN_HANDLER(name) \
+    { \
+        T *d = SX_REG(T, 0); \
+        const T *a = SX_REG(T, 1), *b = SX_REG(T, 2), *c = SX_REG(T, 3); \
+        const uint32_t in = i->aux & SX_CARRY_IN ? sx_pred(w, i->o[4]) : 0; \
+        uint32_t out = 0; \
+        SX_EACH_ACTIVE \
+        { \
+            T p = a[l] * b[l]; \
+            if (i->aux & SX_CARRY_HI) \
+                p = i->aux & SX_CARRY_SIGNED ? (T)high_s((S)a[l], (S)b[l]) : high_u(a[l], b[l]); \
+            const T k = (in >> l) & 1; \
+            const T r = p + c[l] + k; \
+            out |= r < p || (r == p && k) ? sx_bit[l] : 0; \
+            d[l] = r; \
+        } \
+        if (i->aux & SX_CARRY_OUT) \
+            sx_pred_set(w, i->o[4], out, w->mask); \
+        return i + 1; \
     }
 CARRY_MAD(carry_mad_32, u32, s32, sx_mulhi_u32, sx_mulhi_s32)
 CARRY_MAD(carry_mad_64, u64, s64, sx_mulhi_u64, sx_mulhi_s64)
 
-/* ---- packed bytes and halves ------------------------------------------------------------------------ */
+/* ---- packed bytes and halves ----------------------------------------------------------------- */
 
 static int64_t video_value(int64_t a, int64_t b, unsigned op)
 {

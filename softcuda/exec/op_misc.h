@@ -3,12 +3,27 @@
 #ifndef SOFTCUDA_EXEC_OP_MISC_H
 #define SOFTCUDA_EXEC_OP_MISC_H
 
-enum sx_carry { SX_CARRY_IN = 1, SX_CARRY_OUT = 2, SX_CARRY_SUB = 4, SX_CARRY_HI = 8,
-                SX_CARRY_SIGNED = 16 };
+enum sx_carry {
+    SX_CARRY_IN = 1,
+    SX_CARRY_OUT = 2,
+    SX_CARRY_SUB = 4,
+    SX_CARRY_HI = 8,
+    SX_CARRY_SIGNED = 16
+};
 
 enum sx_video_op {
-    SX_VIDEO_ADD, SX_VIDEO_SUB, SX_VIDEO_AVRG, SX_VIDEO_ABSDIFF, SX_VIDEO_MIN, SX_VIDEO_MAX,
-    SX_VIDEO_EQ, SX_VIDEO_NE, SX_VIDEO_LT, SX_VIDEO_LE, SX_VIDEO_GT, SX_VIDEO_GE,
+    SX_VIDEO_ADD,
+    SX_VIDEO_SUB,
+    SX_VIDEO_AVRG,
+    SX_VIDEO_ABSDIFF,
+    SX_VIDEO_MIN,
+    SX_VIDEO_MAX,
+    SX_VIDEO_EQ,
+    SX_VIDEO_NE,
+    SX_VIDEO_LT,
+    SX_VIDEO_LE,
+    SX_VIDEO_GT,
+    SX_VIDEO_GE,
 };
 
 enum sx_video {

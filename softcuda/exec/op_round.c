@@ -37,29 +37,29 @@ static int host_mode(uint32_t aux)
 #define FLUSH_u64(v) (v)
 #define FLUSH_s64(v) (v)
 
-#define ROUND(name, D, A, n, expr)                                                                 \
-    SX_EXTERN_HANDLER(name)                                                                        \
-    {                                                                                              \
-        const bool flush = i->aux & SX_ROUND_FLUSH;                                                \
-        D *d = SX_REG(D, 0);                                                                       \
-        const A *a = SX_REG(A, 1);                                                                 \
-        const A *b = n > 1 ? SX_REG(A, 2) : a;                                                     \
-        const A *c = n > 2 ? SX_REG(A, 3) : a;                                                     \
-        const int before = fegetround();                                                           \
-        fesetround(host_mode(i->aux));                                                             \
-        SX_EACH_ACTIVE                                                                             \
-        {                                                                                          \
-            const volatile A x = FLUSH_##A(a[l]);                                                  \
-            const volatile A y = FLUSH_##A(b[l]);                                                  \
-            const volatile A z = FLUSH_##A(c[l]);                                                  \
-            (void)y;                                                                               \
-            (void)z;                                                                               \
-            const volatile D r = (D)(expr);                                                        \
-            d[l] = FLUSH_##D(r);                                                                   \
-        }                                                                                          \
-        fesetround(before);                                                                        \
-        (void)flush;                                                                               \
-        return i + 1;                                                                              \
+#define ROUND(name, D, A, n, expr) \
+    SX_EXTERN_HANDLER(name) \
+    { \
+        const bool flush = i->aux & SX_ROUND_FLUSH; \
+        D *d = SX_REG(D, 0); \
+        const A *a = SX_REG(A, 1); \
+        const A *b = n > 1 ? SX_REG(A, 2) : a; \
+        const A *c = n > 2 ? SX_REG(A, 3) : a; \
+        const int before = fegetround(); \
+        fesetround(host_mode(i->aux)); \
+        SX_EACH_ACTIVE \
+        { \
+            const volatile A x = FLUSH_##A(a[l]); \
+            const volatile A y = FLUSH_##A(b[l]); \
+            const volatile A z = FLUSH_##A(c[l]); \
+            (void)y; \
+            (void)z; \
+            const volatile D r = (D)(expr); \
+            d[l] = FLUSH_##D(r); \
+        } \
+        fesetround(before); \
+        (void)flush; \
+        return i + 1; \
     }
 
 ROUND(round_add_f32, f32, f32, 2, x + y)
@@ -83,26 +83,26 @@ ROUND(round_cvt_f32_s64, f32, s64, 1, x)
 ROUND(round_cvt_f64_s64, f64, s64, 1, x)
 
 /* Compilers convert large u64 by halving them: right for rounding to nearest only. */
-#define ROUND_U64(name, D)                                                                         \
-    SX_EXTERN_HANDLER(name)                                                                        \
-    {                                                                                              \
-        D *d = SX_REG(D, 0);                                                                       \
-        const u64 *a = SX_REG(u64, 1);                                                             \
-        const int before = fegetround();                                                           \
-        fesetround(host_mode(i->aux));                                                             \
-        SX_EACH_ACTIVE                                                                             \
-        {                                                                                          \
-            /* keep the top bits, with all that is lost in the last of them */                     \
-            const uint64_t v = a[l];                                                               \
-            const uint64_t lost = v & 3;                                                           \
-            const volatile int64_t top = (int64_t)(v >> 2 | (lost ? 1 : 0));                       \
-            const volatile int64_t all = (int64_t)v;                                               \
-            const volatile D scaled = (D)top;                                                      \
-            const volatile D small = (D)all;                                                       \
-            d[l] = v >> 62 ? scaled * 4 : small;                                                   \
-        }                                                                                          \
-        fesetround(before);                                                                        \
-        return i + 1;                                                                              \
+#define ROUND_U64(name, D) \
+    SX_EXTERN_HANDLER(name) \
+    { \
+        D *d = SX_REG(D, 0); \
+        const u64 *a = SX_REG(u64, 1); \
+        const int before = fegetround(); \
+        fesetround(host_mode(i->aux)); \
+        SX_EACH_ACTIVE \
+        { \
+            /* keep the top bits, with all that is lost in the last of them */ \
+            const uint64_t v = a[l]; \
+            const uint64_t lost = v & 3; \
+            const volatile int64_t top = (int64_t)(v >> 2 | (lost ? 1 : 0)); \
+            const volatile int64_t all = (int64_t)v; \
+            const volatile D scaled = (D)top; \
+            const volatile D small = (D)all; \
+            d[l] = v >> 62 ? scaled * 4 : small; \
+        } \
+        fesetround(before); \
+        return i + 1; \
     }
 ROUND_U64(round_cvt_f32_u64, f32)
 ROUND_U64(round_cvt_f64_u64, f64)

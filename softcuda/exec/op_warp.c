@@ -9,11 +9,11 @@
  * The lanes that the member mask names must all be here. They wait for each other, except for
  * lanes that have exited or cannot come.
  */
-#define CONVERGE(members)                                                                          \
-    do {                                                                                           \
-        if (((members) & w->live & ~w->mask) && !w->forced)                                        \
-            return sx_group_wait_sync(w, i);                                                       \
-        w->forced = false;                                                                         \
+#define CONVERGE(members) \
+    do { \
+        if (((members)&w->live & ~w->mask) && !w->forced) \
+            return sx_group_wait_sync(w, i); \
+        w->forced = false; \
     } while (0)
 
 SX_INLINE uint32_t first_of(const sx_warp *w, uint32_t operand)
@@ -32,7 +32,7 @@ SX_INLINE void broadcast(const sx_insn *i, sx_warp *w, uint32_t value)
     }
 }
 
-/* ---- shuffles: o[0] d, o[1] p or none, o[2] a, o[3] b, o[4] c, o[5] member mask ----------------- */
+/* ---- shuffles: o[0] d, o[1] p or none, o[2] a, o[3] b, o[4] c, o[5] member mask -------------- */
 
 /* From which lane, and whether that lies inside the segment. */
 SX_INLINE uint32_t shuffle_from(uint32_t lane, uint32_t b, uint32_t c, unsigned mode, bool *inside)
@@ -104,7 +104,7 @@ SX_EXTERN_HANDLER(shfl_idx)
     return shuffle(i, w, PTX_MOD_IDX);
 }
 
-/* ---- votes: o[0] d, o[1] p, o[2] member mask or none; negated: of !p ----------------------------- */
+/* ---- votes: o[0] d, o[1] p, o[2] member mask or none; negated: of !p ------------------------- */
 
 SX_INLINE uint32_t vote(const sx_insn *i, const sx_warp *w, uint32_t *members)
 {
@@ -115,15 +115,15 @@ SX_INLINE uint32_t vote(const sx_insn *i, const sx_warp *w, uint32_t *members)
     return p & *members;
 }
 
-#define VOTE(name, value)                                                                          \
-    SX_EXTERN_HANDLER(name)                                                                        \
-    {                                                                                              \
-        if (i->o[2] != SX_NO_OPERAND)                                                              \
-            CONVERGE(first_of(w, i->o[2]));                                                        \
-        uint32_t members;                                                                          \
-        const uint32_t p = vote(i, w, &members);                                                   \
-        sx_pred_set(w, i->o[0], (value) ? SX_ALL_LANES : 0, w->mask);                              \
-        return i + 1;                                                                              \
+#define VOTE(name, value) \
+    SX_EXTERN_HANDLER(name) \
+    { \
+        if (i->o[2] != SX_NO_OPERAND) \
+            CONVERGE(first_of(w, i->o[2])); \
+        uint32_t members; \
+        const uint32_t p = vote(i, w, &members); \
+        sx_pred_set(w, i->o[0], (value) ? SX_ALL_LANES : 0, w->mask); \
+        return i + 1; \
     }
 
 VOTE(vote_all, p == members)
@@ -139,47 +139,47 @@ SX_EXTERN_HANDLER(vote_ballot)
     return i + 1;
 }
 
-/* ---- match: o[0] d, o[1] p or none, o[2] a, o[3] member mask ---------------------------------------- */
+/* ---- match: o[0] d, o[1] p or none, o[2] a, o[3] member mask --------------------------------- */
 
-#define MATCH_ANY(name, T)                                                                         \
-    SX_EXTERN_HANDLER(name)                                                                        \
-    {                                                                                              \
-        const uint32_t members = first_of(w, i->o[3]);                                             \
-        CONVERGE(members);                                                                         \
-        u32 *d = SX_REG(u32, 0);                                                                   \
-        const T *a = SX_REG(T, 2);                                                                 \
-        u32 value[SX_LANES];                                                                       \
-        SX_EACH_ACTIVE                                                                             \
-        {                                                                                          \
-            uint32_t same = 0;                                                                     \
-            for (unsigned k = 0; k < SX_LANES; k++)                                                \
-                same |= a[k] == a[l] ? sx_bit[k] : 0;                                              \
-            value[l] = same & members & w->mask;                                                   \
-        }                                                                                          \
-        SX_EACH_ACTIVE                                                                             \
-        {                                                                                          \
-            d[l] = value[l];                                                                       \
-        }                                                                                          \
-        return i + 1;                                                                              \
+#define MATCH_ANY(name, T) \
+    SX_EXTERN_HANDLER(name) \
+    { \
+        const uint32_t members = first_of(w, i->o[3]); \
+        CONVERGE(members); \
+        u32 *d = SX_REG(u32, 0); \
+        const T *a = SX_REG(T, 2); \
+        u32 value[SX_LANES]; \
+        SX_EACH_ACTIVE \
+        { \
+            uint32_t same = 0; \
+            for (unsigned k = 0; k < SX_LANES; k++) \
+                same |= a[k] == a[l] ? sx_bit[k] : 0; \
+            value[l] = same & members & w->mask; \
+        } \
+        SX_EACH_ACTIVE \
+        { \
+            d[l] = value[l]; \
+        } \
+        return i + 1; \
     }
 
-#define MATCH_ALL(name, T)                                                                         \
-    SX_EXTERN_HANDLER(name)                                                                        \
-    {                                                                                              \
-        const uint32_t members = first_of(w, i->o[3]);                                             \
-        CONVERGE(members);                                                                         \
-        const T *a = SX_REG(T, 2);                                                                 \
-        const T one = a[__builtin_ctz(w->mask)];                                                   \
-        uint32_t same = 0;                                                                         \
-        SX_EACH_ACTIVE                                                                             \
-        {                                                                                          \
-            same |= a[l] == one ? sx_bit[l] : 0;                                                   \
-        }                                                                                          \
-        const bool all = (same & members) == (w->mask & members);                                  \
-        broadcast(i, w, all ? members & w->mask : 0);                                              \
-        if (i->o[1] != SX_NO_OPERAND)                                                              \
-            sx_pred_set(w, i->o[1], all ? SX_ALL_LANES : 0, w->mask);                              \
-        return i + 1;                                                                              \
+#define MATCH_ALL(name, T) \
+    SX_EXTERN_HANDLER(name) \
+    { \
+        const uint32_t members = first_of(w, i->o[3]); \
+        CONVERGE(members); \
+        const T *a = SX_REG(T, 2); \
+        const T one = a[__builtin_ctz(w->mask)]; \
+        uint32_t same = 0; \
+        SX_EACH_ACTIVE \
+        { \
+            same |= a[l] == one ? sx_bit[l] : 0; \
+        } \
+        const bool all = (same & members) == (w->mask & members); \
+        broadcast(i, w, all ? members & w->mask : 0); \
+        if (i->o[1] != SX_NO_OPERAND) \
+            sx_pred_set(w, i->o[1], all ? SX_ALL_LANES : 0, w->mask); \
+        return i + 1; \
     }
 
 MATCH_ANY(match_any_32, u32)
@@ -187,24 +187,24 @@ MATCH_ANY(match_any_64, u64)
 MATCH_ALL(match_all_32, u32)
 MATCH_ALL(match_all_64, u64)
 
-/* ---- redux: o[0] d, o[1] a, o[2] member mask -------------------------------------------------- */
+/* ---- redux: o[0] d, o[1] a, o[2] member mask ------------------------------------------------- */
 
-#define REDUX(name, T, expr)                                                                       \
-    SX_EXTERN_HANDLER(name)                                                                        \
-    {                                                                                              \
-        const uint32_t members = first_of(w, i->o[2]);                                             \
-        CONVERGE(members);                                                                         \
-        const T *a = SX_REG(T, 1);                                                                 \
-        T x = a[__builtin_ctz(w->mask)];                                                           \
-        bool begun = false;                                                                        \
-        SX_EACH_ACTIVE                                                                             \
-        {                                                                                          \
-            const T y = a[l];                                                                      \
-            x = begun ? (T)(expr) : y;                                                             \
-            begun = true;                                                                          \
-        }                                                                                          \
-        broadcast(i, w, (uint32_t)x);                                                              \
-        return i + 1;                                                                              \
+#define REDUX(name, T, expr) \
+    SX_EXTERN_HANDLER(name) \
+    { \
+        const uint32_t members = first_of(w, i->o[2]); \
+        CONVERGE(members); \
+        const T *a = SX_REG(T, 1); \
+        T x = a[__builtin_ctz(w->mask)]; \
+        bool begun = false; \
+        SX_EACH_ACTIVE \
+        { \
+            const T y = a[l]; \
+            x = begun ? (T)(expr) : y; \
+            begun = true; \
+        } \
+        broadcast(i, w, (uint32_t)x); \
+        return i + 1; \
     }
 
 REDUX(redux_add, u32, x + y)
@@ -212,11 +212,11 @@ REDUX(redux_min_u32, u32, x < y ? x : y)
 REDUX(redux_min_s32, s32, x < y ? x : y)
 REDUX(redux_max_u32, u32, x > y ? x : y)
 REDUX(redux_max_s32, s32, x > y ? x : y)
-REDUX(redux_and, u32, x & y)
+REDUX(redux_and, u32, x &y)
 REDUX(redux_or, u32, x | y)
 REDUX(redux_xor, u32, x ^ y)
 
-/* ---- who is here ------------------------------------------------------------------------------ */
+/* ---- who is here ----------------------------------------------------------------------------- */
 
 SX_EXTERN_HANDLER(activemask)
 {

@@ -94,8 +94,8 @@ static uint32_t use_special(sx_decoder *d, const ptx_operand *op, unsigned *bits
         return (uint32_t)(op->special - PTX_SPECIAL_TID_X) * SX_LANES * 4 | SX_BASE_TID;
     if (type == PTX_PRED) /* %is_explicit_cluster: no */
         return sx_constant(d, 0, 1);
-    sx_insn *i = sx_emit1(d, *bits == 64 ? "special_64" : "special_32", sx_temp(d, *bits),
-                          SX_NO_OPERAND);
+    sx_insn *i =
+        sx_emit1(d, *bits == 64 ? "special_64" : "special_32", sx_temp(d, *bits), SX_NO_OPERAND);
     i->aux = op->special;
     return i->o[0];
 }

@@ -18,31 +18,31 @@
 #define SX_OP_OF(name, ...) SX_X(name)
 #define SX_OP_OF_F32(name, expr) SX_X(name) SX_X(name##_ftz)
 #define SX_OP_OF_HALF(name, expr) SX_X(name) SX_X(name##x2)
-#define SX_LANE_OPS                                                                                \
-    SX_OPS_INT(SX_OP_OF, SX_OP_OF, SX_OP_OF, SX_OP_OF, SX_OP_OF, SX_OP_OF)                         \
-    SX_OPS_F64(SX_OP_OF, SX_OP_OF, SX_OP_OF, SX_OP_OF, SX_OP_OF, SX_OP_OF)                         \
-    SX_OPS_CVT(SX_OP_OF, SX_OP_OF, SX_OP_OF, SX_OP_OF, SX_OP_OF, SX_OP_OF)                         \
-    SX_OPS_F32(SX_OP_OF_F32, SX_OP_OF_F32, SX_OP_OF_F32, SX_OP_OF_F32)                             \
-    SX_OPS_HALF(SX_OP_OF_HALF, SX_OP_OF_HALF, SX_OP_OF_HALF)                                       \
-    SX_OPS_COMPARE(SX_OP_OF, SX_OP_OF)                                                             \
-    SX_OPS_TEST(SX_OP_OF)                                                                          \
-    SX_OPS_SELECT(SX_OP_OF)                                                                        \
-    SX_OPS_LOAD(SX_OP_OF)                                                                          \
-    SX_OPS_STORE(SX_OP_OF)                                                                         \
-    SX_OPS_LOAD_STRONG(SX_OP_OF)                                                                   \
-    SX_OPS_STORE_STRONG(SX_OP_OF)                                                                  \
+#define SX_LANE_OPS \
+    SX_OPS_INT(SX_OP_OF, SX_OP_OF, SX_OP_OF, SX_OP_OF, SX_OP_OF, SX_OP_OF) \
+    SX_OPS_F64(SX_OP_OF, SX_OP_OF, SX_OP_OF, SX_OP_OF, SX_OP_OF, SX_OP_OF) \
+    SX_OPS_CVT(SX_OP_OF, SX_OP_OF, SX_OP_OF, SX_OP_OF, SX_OP_OF, SX_OP_OF) \
+    SX_OPS_F32(SX_OP_OF_F32, SX_OP_OF_F32, SX_OP_OF_F32, SX_OP_OF_F32) \
+    SX_OPS_HALF(SX_OP_OF_HALF, SX_OP_OF_HALF, SX_OP_OF_HALF) \
+    SX_OPS_COMPARE(SX_OP_OF, SX_OP_OF) \
+    SX_OPS_TEST(SX_OP_OF) \
+    SX_OPS_SELECT(SX_OP_OF) \
+    SX_OPS_LOAD(SX_OP_OF) \
+    SX_OPS_STORE(SX_OP_OF) \
+    SX_OPS_LOAD_STRONG(SX_OP_OF) \
+    SX_OPS_STORE_STRONG(SX_OP_OF) \
     SX_OPS_PARAM(SX_OP_OF)
 
 typedef enum sx_op {
 #define SX_X(name) SX_OP_##name,
     SX_LANE_OPS
 #undef SX_X
-    SX_LANE_OP_COUNT,
+        SX_LANE_OP_COUNT,
     SX_OTHER_BEFORE = SX_LANE_OP_COUNT - 1,
 #define X(name) SX_OP_##name,
     SX_OPS_OTHER(X)
 #undef X
-    SX_OP_COUNT,
+        SX_OP_COUNT,
 } sx_op;
 
 #define X(name) const sx_insn *sx_op_##name(const sx_insn *i, sx_warp *w);

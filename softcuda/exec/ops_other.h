@@ -5,6 +5,8 @@
 #ifndef SOFTCUDA_EXEC_OPS_OTHER_H
 #define SOFTCUDA_EXEC_OPS_OTHER_H
 
+/* clang-format off */
+
 /* op_control.c */
 #define SX_OPS_CONTROL(X)                                                                          \
     X(guarded) X(nop) X(join) X(bra) X(bra_back) X(bra_if) X(bra_if_back) X(brx) X(exit)           \
@@ -17,7 +19,7 @@
     X(redux_add) X(redux_min_u32) X(redux_min_s32) X(redux_max_u32) X(redux_max_s32)               \
     X(redux_and) X(redux_or) X(redux_xor) X(activemask) X(elect) X(warp_sync)
 
-/* op_atom.c: C types and what they do are in sx_atom_ops there */
+/* op_atom.c */
 #define SX_OPS_ATOM(X)                                                                             \
     X(atom_add_32) X(atom_add_64) X(atom_add_f32) X(atom_add_f64) X(atom_add_f16)                  \
     X(atom_add_bf16) X(atom_add_f16x2) X(atom_add_bf16x2) X(atom_min_u32) X(atom_min_s32)          \
@@ -42,5 +44,7 @@
 
 #define SX_OPS_OTHER(X)                                                                            \
     SX_OPS_CONTROL(X) SX_OPS_WARP(X) SX_OPS_ATOM(X) SX_OPS_ROUND(X) SX_OPS_MISC(X)
+
+/* clang-format on */
 
 #endif

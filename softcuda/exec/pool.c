@@ -17,7 +17,7 @@
 #include "exec/machine.h"
 
 #define WORKER_STACK (512 * 1024)
-#define WORKER_SLICE 64    /* blocks that a worker runs before it looks for other launches */
+#define WORKER_SLICE 64 /* blocks that a worker runs before it looks for other launches */
 
 static struct {
     pthread_mutex_t lock;
@@ -43,7 +43,7 @@ static unsigned cores(void)
     return n > 0 ? (unsigned)n : 1;
 }
 
-/* ---- blocks ------------------------------------------------------------------------------------ */
+/* ---- blocks ---------------------------------------------------------------------------------- */
 
 /* NULL: out of memory */
 sx_block *sx_block_take(void)
@@ -72,7 +72,7 @@ void sx_block_give(sx_block *b)
         sx_block_free(b);
 }
 
-/* ---- the list ------------------------------------------------------------------------------------ */
+/* ---- the list -------------------------------------------------------------------------------- */
 
 static void unlink_work(sx_work *work)
 {
@@ -108,7 +108,7 @@ static sx_work *find_work(void)
     return NULL;
 }
 
-/* ---- workers --------------------------------------------------------------------------------------- */
+/* ---- workers --------------------------------------------------------------------------------- */
 
 static void *worker(void *unused)
 {

@@ -16,9 +16,9 @@
 #include "exec/ops.h"
 
 typedef struct lives {
-    uint32_t words;             /* of a set of registers */
+    uint32_t words;                  /* of a set of registers */
     uint64_t *gen, *kill, *in, *out; /* by block in layout order */
-    uint32_t *start, *end;      /* by register, in half steps: 2 * instruction, + 1 for results */
+    uint32_t *start, *end; /* by register, in half steps: 2 * instruction, + 1 for results */
 } lives;
 
 typedef void (*visitor)(void *context, uint32_t reg, bool is_result);
@@ -50,7 +50,7 @@ static void visit_insn(const sx_decoder *d, size_t at, visitor see, void *contex
             visit(call->places[n].at, true, see, context);
 }
 
-/* ---- data flow ------------------------------------------------------------------------------------ */
+/* ---- data flow ------------------------------------------------------------------------------- */
 
 typedef struct block_sets {
     uint64_t *gen, *kill;
@@ -96,7 +96,7 @@ static void flow(const sx_decoder *d, lives *v)
     }
 }
 
-/* ---- lives ------------------------------------------------------------------------------------------ */
+/* ---- lives ----------------------------------------------------------------------------------- */
 
 typedef struct stretch {
     lives *v;
@@ -143,7 +143,7 @@ static void measure(const sx_decoder *d, lives *v)
     }
 }
 
-/* ---- places ------------------------------------------------------------------------------------------ */
+/* ---- places ---------------------------------------------------------------------------------- */
 
 static unsigned size_class(unsigned bits)
 {

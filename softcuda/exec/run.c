@@ -178,9 +178,9 @@ unsigned sx_run(const sx_launch *launch, sx_error *error)
         .error = error,
     };
     work.warps = (work.threads + SX_LANES - 1) / SX_LANES;
-    work.shared_bytes = (uint32_t)(launch->dynamic_shared
-                                       ? ptx->dynamic_shared_offset + launch->dynamic_shared
-                                       : ptx->shared_bytes);
+    work.shared_bytes =
+        (uint32_t)(launch->dynamic_shared ? ptx->dynamic_shared_offset + launch->dynamic_shared
+                                          : ptx->shared_bytes);
     if (work.blocks == 1) {
         sx_work_take_part(&work, 0);
     } else {

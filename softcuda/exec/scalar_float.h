@@ -129,19 +129,19 @@ SX_INLINE double sx_copysign64(double sign, double v)
     return sx_float64((sx_bits64(v) & ~top) | (sx_bits64(sign) & top));
 }
 
-/* ---- to integers: truncate, saturate ----------------------------------------------------------- */
+/* ---- to integers: truncate, saturate --------------------------------------------------------- */
 
 /* NaN becomes 0, but the lowest s64 (and the same bits of u64) where 64 bits are on either side. */
-#define SX_TO_INT(name, F, T, low, high, nan)                                                      \
-    SX_INLINE T name(F v)                                                                          \
-    {                                                                                              \
-        F inside = v > (F)(low) && v < (F)(high) ? v : (F)0;                                       \
-        T r = (T)inside;                                                                           \
-        r = v >= (F)(high) ? SX_MAX_OF(T) : r;                                                     \
-        r = v <= (F)(low) ? SX_MIN_OF(T) : r;                                                      \
-        return v != v ? (T)(nan) : r;                                                              \
+#define SX_TO_INT(name, F, T, low, high, nan) \
+    SX_INLINE T name(F v) \
+    { \
+        F inside = v > (F)(low) && v < (F)(high) ? v : (F)0; \
+        T r = (T)inside; \
+        r = v >= (F)(high) ? SX_MAX_OF(T) : r; \
+        r = v <= (F)(low) ? SX_MIN_OF(T) : r; \
+        return v != v ? (T)(nan) : r; \
     }
-#define SX_MIN_OF(T) ((T)(((T) - 1 < (T)1) ? (T)((uint64_t)1 << (8 * sizeof(T) - 1)) : (T)0))
+#define SX_MIN_OF(T) ((T)(((T)-1 < (T)1) ? (T)((uint64_t)1 << (8 * sizeof(T) - 1)) : (T)0))
 #define SX_MAX_OF(T) ((T) ~(uint64_t)SX_MIN_OF(T))
 
 SX_TO_INT(sx_f32_s32, float, int32_t, -2147483648.0, 2147483648.0, 0)
@@ -163,7 +163,7 @@ SX_INLINE int64_t sx_clamp64(int64_t v, int64_t low, int64_t high)
     return v < low ? low : v > high ? high : v;
 }
 
-/* ---- half precision ---------------------------------------------------------------------------- */
+/* ---- half precision -------------------------------------------------------------------------- */
 
 SX_INLINE float sx_f16_to_f32(uint16_t h)
 {
@@ -334,10 +334,14 @@ SX_INLINE float sx_tanh32(float x)
     return tanhf(x);
 }
 
-/* ---- tests ------------------------------------------------------------------------------------- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 enum sx_testp {
-    SX_TEST_FINITE, SX_TEST_INFINITE, SX_TEST_NUMBER, SX_TEST_NAN, SX_TEST_NORMAL,
+    SX_TEST_FINITE,
+    SX_TEST_INFINITE,
+    SX_TEST_NUMBER,
+    SX_TEST_NAN,
+    SX_TEST_NORMAL,
     SX_TEST_SUBNORMAL,
 };
 

@@ -243,8 +243,8 @@ static void test_launches_side_by_side(void **state)
     uint64_t out[4];
     for (int n = 0; n < 4; n++) {
         out[n] = alloc(384 * 4);
-        assert_int_equal(
-            pthread_create(&threads[n], NULL, launch_many, (void *)(uintptr_t)out[n]), 0);
+        assert_int_equal(pthread_create(&threads[n], NULL, launch_many, (void *)(uintptr_t)out[n]),
+                         0);
     }
     for (int n = 0; n < 4; n++) {
         void *failed;

@@ -5,89 +5,89 @@
 #define HEAD ".version 7.0\n.target sm_75\n.address_size 64\n"
 
 /* Line numbers count from the .version line. */
-static const char faults[] = HEAD
-    ".entry store(.param .u64 p, .param .u32 from) {\n"                     /* 4 */
-    "  .reg .pred %p<2>; .reg .b32 %r<9>; .reg .b64 %rd<5>;\n"
-    "  ld.param.u64 %rd1, [p];\n"
-    "  ld.param.u32 %r4, [from];\n"
-    "  mov.u32 %r1, %tid.x;\n"
-    "  mov.u32 %r2, %ctaid.x;\n"
-    "  mad.lo.s32 %r3, %r2, 32, %r1;\n"                                     /* 10 */
-    "  add.u32 %r3, %r3, %r4;\n"
-    "  mul.wide.u32 %rd2, %r3, 4;\n"
-    "  add.s64 %rd3, %rd1, %rd2;\n"
-    "  st.global.u32 [%rd3], %r3;\n"
-    "  ret;\n"
-    "}\n"
-    ".entry misaligned(.param .u64 p) {\n"                                  /* 17 */
-    "  .reg .b32 %r<3>; .reg .b64 %rd<4>; .reg .f64 %fd<2>;\n"
-    "  ld.param.u64 %rd1, [p];\n"
-    "  mov.u32 %r1, %tid.y;\n"
-    "  mul.wide.u32 %rd2, %r1, 4;\n"
-    "  add.s64 %rd3, %rd1, %rd2;\n"
-    "  ld.global.f64 %fd1, [%rd3];\n"
-    "  ret;\n"
-    "}\n"
-    ".entry shared() {\n"                                                   /* 26 */
-    "  .reg .b32 %r<3>;\n"
-    "  .shared .align 4 .b8 s[64];\n"
-    "  mov.u32 %r1, %tid.x;\n"
-    "  shl.b32 %r1, %r1, 2;\n"
-    "  mov.u32 %r2, s;\n"
-    "  add.u32 %r1, %r1, %r2;\n"
-    "  atom.shared.add.u32 %r2, [%r1], 1;\n"
-    "  ret;\n"
-    "}\n"
-    ".func deep(.param .b32 n) {\n"                                         /* 36 */
-    "  .reg .pred %p; .reg .b32 %r<2>;\n"
-    "  ld.param.u32 %r1, [n];\n"
-    "  setp.eq.u32 %p, %r1, 0;\n"
-    "  @%p trap;\n"
-    "  sub.u32 %r1, %r1, 1;\n"
-    "  { .param .b32 a; st.param.b32 [a], %r1; call deep, (a); }\n"
-    "  ret;\n"
-    "}\n"
-    ".entry traps(.param .u32 n) {\n"                                       /* 45 */
-    "  .reg .b32 %r<2>;\n"
-    "  ld.param.u32 %r1, [n];\n"
-    "  { .param .b32 a; st.param.b32 [a], %r1; call deep, (a); }\n"
-    "  ret;\n"
-    "}\n"
-    ".entry generic(.param .u64 p) {\n"                                     /* 51 */
-    "  .reg .b32 %r<2>; .reg .b64 %rd<2>;\n"
-    "  ld.param.u64 %rd1, [p];\n"
-    "  ld.u32 %r1, [%rd1+8];\n"
-    "  ret;\n"
-    "}\n"
-    ".extern .func __assertfail(.param .b64 m, .param .b64 f, .param .b32 l, .param .b64 g,"
-    " .param .b64 c);\n"                                                    /* 57 */
-    ".global .align 1 .b8 what[6] = {120, 32, 62, 32, 48, 0};\n"
-    ".global .align 1 .b8 file[5] = {107, 46, 99, 117, 0};\n"
-    ".entry asserts() {\n"                                                  /* 60 */
-    "  .reg .b64 %rd<3>;\n"
-    "  mov.u64 %rd1, what; cvta.global.u64 %rd1, %rd1;\n"
-    "  mov.u64 %rd2, file; cvta.global.u64 %rd2, %rd2;\n"
-    "  { .param .b64 a; .param .b64 b; .param .b32 c; .param .b64 d; .param .b64 e;\n"
-    "    st.param.b64 [a], %rd1; st.param.b64 [b], %rd2; st.param.b32 [c], 12;\n"
-    "    st.param.b64 [d], %rd2; st.param.b64 [e], 1;\n"
-    "    call __assertfail, (a, b, c, d, e); }\n"                           /* 67 */
-    "  ret;\n"
-    "}\n"
-    ".entry deadlock() {\n"
-    "  .reg .pred %p; .reg .b32 %r;\n"
-    "  mov.u32 %r, %tid.x;\n"
-    "  setp.lt.u32 %p, %r, 32;\n"
-    "  @%p bra low;\n"
-    "  bar.sync 1;\n"
-    "  ret;\n"
-    "low:\n"
-    "  bar.sync 2;\n"
-    "  ret;\n"
-    "}\n"
-    ".entry endless() {\n"
-    "again:\n"
-    "  bra again;\n"
-    "}\n";
+static const char faults[] =
+    HEAD ".entry store(.param .u64 p, .param .u32 from) {\n" /* 4 */
+         "  .reg .pred %p<2>; .reg .b32 %r<9>; .reg .b64 %rd<5>;\n"
+         "  ld.param.u64 %rd1, [p];\n"
+         "  ld.param.u32 %r4, [from];\n"
+         "  mov.u32 %r1, %tid.x;\n"
+         "  mov.u32 %r2, %ctaid.x;\n"
+         "  mad.lo.s32 %r3, %r2, 32, %r1;\n" /* 10 */
+         "  add.u32 %r3, %r3, %r4;\n"
+         "  mul.wide.u32 %rd2, %r3, 4;\n"
+         "  add.s64 %rd3, %rd1, %rd2;\n"
+         "  st.global.u32 [%rd3], %r3;\n"
+         "  ret;\n"
+         "}\n"
+         ".entry misaligned(.param .u64 p) {\n" /* 17 */
+         "  .reg .b32 %r<3>; .reg .b64 %rd<4>; .reg .f64 %fd<2>;\n"
+         "  ld.param.u64 %rd1, [p];\n"
+         "  mov.u32 %r1, %tid.y;\n"
+         "  mul.wide.u32 %rd2, %r1, 4;\n"
+         "  add.s64 %rd3, %rd1, %rd2;\n"
+         "  ld.global.f64 %fd1, [%rd3];\n"
+         "  ret;\n"
+         "}\n"
+         ".entry shared() {\n" /* 26 */
+         "  .reg .b32 %r<3>;\n"
+         "  .shared .align 4 .b8 s[64];\n"
+         "  mov.u32 %r1, %tid.x;\n"
+         "  shl.b32 %r1, %r1, 2;\n"
+         "  mov.u32 %r2, s;\n"
+         "  add.u32 %r1, %r1, %r2;\n"
+         "  atom.shared.add.u32 %r2, [%r1], 1;\n"
+         "  ret;\n"
+         "}\n"
+         ".func deep(.param .b32 n) {\n" /* 36 */
+         "  .reg .pred %p; .reg .b32 %r<2>;\n"
+         "  ld.param.u32 %r1, [n];\n"
+         "  setp.eq.u32 %p, %r1, 0;\n"
+         "  @%p trap;\n"
+         "  sub.u32 %r1, %r1, 1;\n"
+         "  { .param .b32 a; st.param.b32 [a], %r1; call deep, (a); }\n"
+         "  ret;\n"
+         "}\n"
+         ".entry traps(.param .u32 n) {\n" /* 45 */
+         "  .reg .b32 %r<2>;\n"
+         "  ld.param.u32 %r1, [n];\n"
+         "  { .param .b32 a; st.param.b32 [a], %r1; call deep, (a); }\n"
+         "  ret;\n"
+         "}\n"
+         ".entry generic(.param .u64 p) {\n" /* 51 */
+         "  .reg .b32 %r<2>; .reg .b64 %rd<2>;\n"
+         "  ld.param.u64 %rd1, [p];\n"
+         "  ld.u32 %r1, [%rd1+8];\n"
+         "  ret;\n"
+         "}\n"
+         ".extern .func __assertfail(.param .b64 m, .param .b64 f, .param .b32 l, .param .b64 g,"
+         " .param .b64 c);\n" /* 57 */
+         ".global .align 1 .b8 what[6] = {120, 32, 62, 32, 48, 0};\n"
+         ".global .align 1 .b8 file[5] = {107, 46, 99, 117, 0};\n"
+         ".entry asserts() {\n" /* 60 */
+         "  .reg .b64 %rd<3>;\n"
+         "  mov.u64 %rd1, what; cvta.global.u64 %rd1, %rd1;\n"
+         "  mov.u64 %rd2, file; cvta.global.u64 %rd2, %rd2;\n"
+         "  { .param .b64 a; .param .b64 b; .param .b32 c; .param .b64 d; .param .b64 e;\n"
+         "    st.param.b64 [a], %rd1; st.param.b64 [b], %rd2; st.param.b32 [c], 12;\n"
+         "    st.param.b64 [d], %rd2; st.param.b64 [e], 1;\n"
+         "    call __assertfail, (a, b, c, d, e); }\n" /* 67 */
+         "  ret;\n"
+         "}\n"
+         ".entry deadlock() {\n"
+         "  .reg .pred %p; .reg .b32 %r;\n"
+         "  mov.u32 %r, %tid.x;\n"
+         "  setp.lt.u32 %p, %r, 32;\n"
+         "  @%p bra low;\n"
+         "  bar.sync 1;\n"
+         "  ret;\n"
+         "low:\n"
+         "  bar.sync 2;\n"
+         "  ret;\n"
+         "}\n"
+         ".entry endless() {\n"
+         "again:\n"
+         "  bra again;\n"
+         "}\n";
 
 static sx_module *module;
 
@@ -219,7 +219,7 @@ static void test_wrong_launches(void **state)
                  "launch of generic refused: the kernel's parameters are missing");
 }
 
-/* ---- refused at load -------------------------------------------------------------------------------- */
+/* ---- refused at load ------------------------------------------------------------------------- */
 
 static void load_fails(const char *body, unsigned line, const char *text)
 {
