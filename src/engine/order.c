@@ -322,33 +322,8 @@ static bool fails_already(acui_task *task)
     return failed || bad_data;
 }
 
-/* Allocations outside of submissions are points that no task completes: they lie on a stream that
- * has no other work, so that looking until they are complete takes no time. */
-static void complete_allocation(acui_point *point)
-{
-    acu_stream *stream = NULL;
-    acui_order_lock();
-    if (point->state == ACUI_POINT_ISSUED && point->stream == point->stream->device->alloc)
-        stream = acu_stream_retain(point->stream);
-    acui_order_unlock();
-    if (!stream)
-        return;
-    while (!acui_stream_passed(stream, point->number) &&
-           acui_stream_harvest(stream, NULL, NULL) == ACU_OK) {
-    }
-    acui_order_lock();
-    acu_stream *held = point->stream;
-    point->stream = NULL;
-    point->state = ACUI_POINT_OVER;
-    acui_order_unlock();
-    acu_stream_release(held);
-    acu_stream_release(stream);
-}
-
 acui_task *acui_retire(acui_task *task)
 {
-    for (size_t i = 0; i < task->before_count; i++)
-        complete_allocation(task->before[i].point);
     acui_order_lock();
     task->failed = task->retired = true;
     /* Its point stays as it is until then: what comes after it is ordered behind those too. */
