@@ -295,7 +295,7 @@ static void driver_calls(void **state)
     for (int call = 0; call < ACU_CALL_COUNT; call++)
         counts[call] = acu_driver_calls((acu_driver_call)call);
     acu_driver_count_calls(false);
-    uint64_t step = test_on_gpu() ? 4 : 1; /* each run opens a context: a third of a second there */
+    uint64_t step = test_on_gpu() ? 8 : 1; /* each run opens a context: a third of a second there */
     int kinds = 0;
     for (int call = 0; call < ACU_CALL_COUNT; call++) {
         kinds += counts[call] > 0;
@@ -325,7 +325,7 @@ static void allocations(void **state)
     acu_debug_fail_alloc(0, false);
     scenario();
     uint64_t count = acu_debug_alloc_count();
-    uint64_t step = test_on_gpu() ? 3 : 1;
+    uint64_t step = test_on_gpu() ? 8 : 1;
     assert_true(count > 60);
     for (uint64_t nth = 1; nth <= count; nth += step)
         for (int on = 0; on < 2; on++) {
