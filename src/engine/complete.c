@@ -28,7 +28,6 @@ acui_task *acui_task_over(acui_task *task)
     for (size_t i = 0; i < task->before_count; i++)
         acui_point_release(task->before[i].point);
     acui_fault_release(task->fault);
-    acui_point_release(point);
     /* Counted down when all is released; release: who sees the count sees that. */
     acu_device_retain(device);
     acui_submission_close(s);
@@ -41,6 +40,9 @@ void acui_submission_close(acui_submission *s)
 {
     if (atomic_fetch_sub_explicit(&s->open, 1, memory_order_acq_rel) != 1)
         return;
+    /* Until now later tasks of the submission could be put behind these points. */
+    for (acui_task *task = s->first_task; task; task = task->next)
+        acui_point_release(task->point);
     acui_plan_clear(&s->plan);
     acu_future *future = s->future;
     s->future = NULL;
