@@ -292,6 +292,7 @@ bool sx_decode_cvt(sx_decoder *d)
         return false;
     const ptx_type to = (ptx_type)d->inst->types[0], from = (ptx_type)d->inst->types[1];
     const how h = read_how(d);
+    sx_ignore(d, PTX_MOD_PACK);
     if (d->inst->type_count == 3 || (d->inst->operand_count == 3 && is_int(to)))
         pack(d);
     else if (to == PTX_F16X2 || to == PTX_BF16X2)

@@ -32,8 +32,20 @@ static unsigned where_of(ptx_space space)
     }
 }
 
+/* Frames are not checked while a kernel runs: what a name and a constant reach is known here. */
+static void check_frame(sx_decoder *d, const ptx_var *var, int64_t offset, unsigned bytes)
+{
+    const uint64_t align = bytes > 16 ? 16 : bytes;
+    if (offset < 0 || (uint64_t)offset + bytes > var->bytes)
+        sx_refuse(d, "%s has %llu bytes, and offset %lld is not among them", var->name,
+                  (unsigned long long)var->bytes, (long long)offset);
+    else if ((var->offset + (uint64_t)offset) & (align - 1))
+        sx_refuse(d, "offset %lld in %s is not aligned for %u bytes", (long long)offset, var->name,
+                  bytes);
+}
+
 /* A variable by its name: its own space counts. */
-static address var_address(sx_decoder *d, const ptx_var *var, int64_t offset)
+static address var_address(sx_decoder *d, const ptx_var *var, int64_t offset, unsigned bytes)
 {
     address a = {.operand = SX_NO_OPERAND, .aux = SX_WHERE_FRAME};
     if (sx_is_kernel_param(d, var)) {
@@ -44,9 +56,7 @@ static address var_address(sx_decoder *d, const ptx_var *var, int64_t offset)
     if (var->space == PTX_SPACE_PARAM || var->space == PTX_SPACE_LOCAL) {
         const uint64_t base = var->space == PTX_SPACE_LOCAL ? d->code->local_offset : 0;
         a.imm = (int64_t)(base + var->offset) + offset;
-        if (offset < 0 || (uint64_t)offset >= var->bytes)
-            sx_refuse(d, "%s has %llu bytes, and offset %lld is not among them", var->name,
-                      (unsigned long long)var->bytes, (long long)offset);
+        check_frame(d, var, offset, bytes);
         return a;
     }
     a.operand = sx_address_of(d, var, offset);
@@ -54,7 +64,8 @@ static address var_address(sx_decoder *d, const ptx_var *var, int64_t offset)
     return a;
 }
 
-static address address_of(sx_decoder *d, const ptx_operand *op)
+/* `bytes` is what one lane moves there. */
+static address address_of(sx_decoder *d, const ptx_operand *op, unsigned bytes)
 {
     address a = {.operand = SX_NO_OPERAND, .imm = op->offset, .aux = where_of(d->inst->space)};
     if (op->kind != PTX_OPERAND_MEMORY || op->count) {
@@ -63,7 +74,7 @@ static address address_of(sx_decoder *d, const ptx_operand *op)
     }
     switch (op->base) {
     case PTX_OPERAND_VAR:
-        return var_address(d, op->var, op->offset);
+        return var_address(d, op->var, op->offset, bytes);
     case PTX_OPERAND_REG:
         a.operand = SX_REG_OPERAND(op->reg);
         if (d->regs[op->reg].bits == 32)
@@ -206,7 +217,7 @@ static void load(sx_decoder *d)
     const bool strong = is_strong(d);
     if (!fits(d, to, count))
         return;
-    const address a = address_of(d, sx_operand(d, 1));
+    const address a = address_of(d, sx_operand(d, 1), ptx_type_bytes(t) * count);
     if (a.is_param) {
         load_param(d, &a, to, t, count);
         return;
@@ -238,7 +249,7 @@ static void store(sx_decoder *d)
     const bool strong = is_strong(d);
     if (!fits(d, from, count))
         return;
-    const address a = address_of(d, sx_operand(d, 0));
+    const address a = address_of(d, sx_operand(d, 0), ptx_type_bytes(t) * count);
     if (a.is_param)
         sx_refuse(d, "a kernel's parameters cannot be written");
     for (unsigned n = 0; n < count; n++)
@@ -307,7 +318,7 @@ static void atomic_access(sx_decoder *d, bool result)
         sx_refuse_inst(d);
         return;
     }
-    const address a = address_of(d, sx_operand(d, first));
+    const address a = address_of(d, sx_operand(d, first), ptx_type_bytes(t));
     if (a.is_param)
         sx_refuse(d, "a kernel's parameters cannot be written");
     uint32_t b = sx_use_n(d, first + 1, t);
@@ -353,9 +364,8 @@ static void copy_async(sx_decoder *d)
         sx_refuse_inst(d); /* bulk copies, tensors */
         return;
     }
-    const address to = address_of(d, sx_operand(d, 0));
-    const ptx_operand *source = sx_operand(d, 1);
-    address from = address_of(d, source);
+    const address to = address_of(d, sx_operand(d, 0), (unsigned)size->value);
+    const address from = address_of(d, sx_operand(d, 1), (unsigned)size->value);
     if (to.operand == SX_NO_OPERAND || from.operand == SX_NO_OPERAND) {
         sx_refuse_inst(d);
         return;

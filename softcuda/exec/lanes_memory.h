@@ -79,8 +79,10 @@ SX_INLINE bool resolve_affine(sx_warp *w, const sx_insn *i, uint32_t operand, un
     access->step[1] = p->step[1];
     if (p->step[0] && p->step[1] && high - low == half) {
         access->at[0] = range_at(w, where, low, 2 * half);
+        if (!access->at[0])
+            return false;
         access->at[1] = access->at[0] + half;
-        return access->at[0] != NULL;
+        return true;
     }
     access->at[0] = range_at(w, where, low, p->step[0] ? half : bytes);
     if (!access->at[0])

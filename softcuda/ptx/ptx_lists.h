@@ -229,6 +229,7 @@
     X(NOFTZ, "noftz") \
     X(OOB, "oob") \
     X(SCALED, "scaled") \
+    X(PACK, "pack") \
     /* integer forms */ \
     X(LO, "lo") \
     X(HI, "hi") \
