@@ -68,7 +68,6 @@ struct acu_stream {
     _Atomic(uint64_t) done; /* last complete mark; release store, acquire load */
     struct acui_mark *marks; /* ring of marks not yet complete, in order */
     size_t mark_first, mark_count, mark_room; /* room is a power of two */
-    uint64_t lost_from; /* first mark that was not complete when the device was lost; 0: none */
     unsigned blind; /* queries that failed in a row without a known reason */
     /* Waits made: the highest mark of another stream, by its id; a small cache. Lock: issue. */
     struct acui_seen { uint64_t stream, mark; } seen[16];
@@ -183,9 +182,6 @@ static inline bool acui_stream_passed(acu_stream *stream, uint64_t number)
 {
     return atomic_load_explicit(&stream->done, memory_order_acquire) >= number;
 }
-
-/* Whether the mark was complete before the device was lost, if it was. */
-bool acui_stream_sound(acu_stream *stream, uint64_t number);
 
 /* --- policies --- */
 struct acu_policy {

@@ -110,11 +110,8 @@ static void look(acu_stream *stream)
         else
             look_failed(stream, result, call);
     }
-    if (!acui_device_lost(stream->device))
-        return;
-    if (stream->mark_count)
-        stream->lost_from = mark_at(stream, 0)->number;
-    drop_marks(stream, stream->mark_count);
+    if (acui_device_lost(stream->device))
+        drop_marks(stream, stream->mark_count);
 }
 
 acu_status acui_stream_harvest(acu_stream *stream, size_t *left, uint64_t *oldest)
@@ -127,14 +124,6 @@ acu_status acui_stream_harvest(acu_stream *stream, size_t *left, uint64_t *oldes
         *oldest = stream->mark_count ? mark_at(stream, 0)->at : 0;
     pthread_mutex_unlock(&stream->lock);
     return acui_device_check(stream->device);
-}
-
-bool acui_stream_sound(acu_stream *stream, uint64_t number)
-{
-    pthread_mutex_lock(&stream->lock);
-    uint64_t lost = stream->lost_from;
-    pthread_mutex_unlock(&stream->lock);
-    return acui_stream_passed(stream, number) && (lost == 0 || number < lost);
 }
 
 /* ---- making ---------------------------------------------------------------------------------- */

@@ -83,7 +83,7 @@ void acui_harvest(acu_stream *stream, size_t *left, uint64_t *oldest)
     acui_task *task = acui_reactor_passed(stream, lost);
     while (task) {
         acui_task *next = task->next_on_stream;
-        if (lost && !acui_stream_sound(stream, task->number))
+        if (lost && !acui_stream_passed(stream, task->number))
             fail_lost(task);
         acui_count_operations(task, true);
         acui_run_tasks(acui_task_over(task));
