@@ -1,0 +1,811 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Composing ops: what each combinator yields and in which form, that an op used twice runs once,
+ * that `then` keeps order, and that whatever happens to an op, its user data is released once and
+ * nothing is left.
+ */
+#include "support/support.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+extern const char test_compose_ptx[];
+
+enum { N = 100 };
+#define ALL acu_for_num_elems(N)
+#define VECTOR ACU_SHAPE(N)
+
+typedef struct bench {
+    acu_device *device;
+    acu_kernel *add, *sum, *tile_add;
+} bench;
+
+static bench open_bench(void)
+{
+    bench b = {.device = test_open()};
+    acu_module *module = test_load_ptx(b.device, NULL, test_compose_ptx);
+    assert_works(acu_kernel_get(module, "add", &b.add));
+    assert_works(acu_kernel_get(module, "sum", &b.sum));
+    assert_works(acu_kernel_get(module, "tile_add", &b.tile_add));
+    acu_module_release(module);
+    return b;
+}
+
+static void close_bench(bench *b)
+{
+    acu_kernel_release(b->add);
+    acu_kernel_release(b->sum);
+    acu_kernel_release(b->tile_add);
+    test_close(b->device);
+    test_leaks_none();
+}
+
+/* All elements of the tensor have this value. */
+static void holds(acu_tensor *tensor, float want)
+{
+    float x[N];
+    assert_int_equal(acu_tensor_elements(tensor), N);
+    assert_works(acu_read_sync(tensor, x, sizeof x));
+    for (int i = 0; i < N; i++)
+        if (x[i] != want)
+            fail_msg("element %d is %g, not %g", i, (double)x[i], (double)want);
+}
+
+static acu_op *constant(float value)
+{
+    return acu_full(VECTOR, acu_f32(value));
+}
+
+/* x + value: a launch yields its arguments, and x is the first of them. */
+static acu_op *plus(const bench *b, acu_op *x, float value)
+{
+    return acu_first(acu_launch(b->add, ALL, acu_inout(x), acu_f32(value), acu_u32(N)));
+}
+
+static acu_future *submit(const bench *b, acu_op *op)
+{
+    acu_future *future = NULL;
+    assert_works(acu_submit(b->device, op, NULL, &future));
+    return future;
+}
+
+static acu_tensor *result(const bench *b, acu_op *op)
+{
+    acu_tensor *tensor = NULL;
+    assert_works(acu_sync(b->device, op, &tensor));
+    return tensor;
+}
+
+/* The op's first value has this value. */
+static void yields(const bench *b, acu_op *op, float want)
+{
+    acu_tensor *tensor = result(b, op);
+    holds(tensor, want);
+    acu_tensor_release(tensor);
+}
+
+static uint64_t operations(void)
+{
+    acu_counters counters;
+    acu_counters_read(&counters);
+    return counters.operations;
+}
+
+/* ---- what combinators yield ---- */
+
+static void zip_and_unzip(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    acu_op *parts[3];
+    acu_unzip(acu_zip(constant(1), constant(2), acu_scalar(acu_i32(-7))), parts, 3);
+    acu_future *future = submit(&b, acu_zip(parts[2], parts[1], parts[0]));
+    assert_int_equal(acu_future_values(future), 3);
+    acu_dtype dtype;
+    uint64_t bits;
+    assert_works(acu_future_scalar(future, 0, &dtype, &bits));
+    assert_int_equal(dtype, ACU_I32);
+    assert_int_equal((int32_t)bits, -7);
+    holds(acu_future_tensor(future, 1), 2);
+    holds(acu_future_tensor(future, 2), 1);
+    acu_future_release(future);
+
+    /* Parts that go different ways share one run; one of them is not used. */
+    uint64_t before = operations();
+    acu_unzip(acu_zip(constant(3), constant(4), constant(5)), parts, 3);
+    yields(&b, parts[2], 5);
+    acu_op_release(parts[1]);
+    yields(&b, parts[0], 3);
+    assert_int_equal(operations() - before, 3 + 2); /* and two copies to the host to read them */
+
+    /* Zips of any width, nested, and of nothing. */
+    acu_op *wide[40];
+    for (int i = 0; i < 40; i++)
+        wide[i] = i % 2 ? acu_scalar(acu_u32((uint32_t)i)) : acu_zip(constant((float)i));
+    yields(&b, acu_nth(acu_op_zip(wide, 40, ACU_SITE), 38), 38);
+    future = submit(&b, acu_op_zip(NULL, 0, ACU_SITE));
+    assert_works(acu_future_wait(future, ACU_FOREVER));
+    assert_int_equal(acu_future_values(future), 0);
+    acu_future_release(future);
+    close_bench(&b);
+}
+
+static void first_last_nth(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    yields(&b, acu_first(acu_zip(constant(1), constant(2), constant(3))), 1);
+    yields(&b, acu_last(acu_zip(constant(1), constant(2), constant(3))), 3);
+    yields(&b, acu_nth(acu_zip(constant(1), constant(2), constant(3)), 1), 2);
+    acu_tensor *x = result(&b, constant(4));
+    yields(&b, acu_last(x), 4); /* a tensor where an op may stand */
+    acu_tensor_release(x);
+    close_bench(&b);
+}
+
+static acu_op *twice(acu_op *x, void *user)
+{
+    const bench *b = user;
+    return plus(b, plus(b, x, 1), 1);
+}
+
+static void apply_chains_functions(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    yields(&b, acu_apply(acu_apply(constant(1), twice, &b), twice, &b), 5);
+    close_bench(&b);
+}
+
+static void reshape_and_partition(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    acu_tensor *t = result(&b, acu_reshape(acu_reshape(constant(2), ACU_SHAPE(4, 25)),
+                                           ACU_SHAPE(5, 2, 10)));
+    assert_true(acu_shape_equal(acu_tensor_shape(t), ACU_SHAPE(5, 2, 10)));
+    holds(t, 2);
+    acu_op *tiles = acu_partition(acu_reshape(acu_give(t), VECTOR), ACU_SHAPE(32));
+    acu_op *sum = acu_launch(b.tile_add, ACU_BLOCK(32), acu_inout(tiles), acu_f32(3));
+    yields(&b, acu_unpartition(acu_first(sum)), 5);
+    close_bench(&b);
+}
+
+/* ---- host functions while planning ---- */
+
+typedef struct seen {
+    int calls;
+    size_t count;
+    acu_val values[4];
+    acu_shape shape;
+    pthread_t thread;
+} seen;
+
+static void see(seen *s, const acu_val *values, size_t count)
+{
+    s->calls++;
+    s->count = count;
+    s->thread = pthread_self();
+    for (size_t i = 0; i < count && i < 4; i++)
+        s->values[i] = values[i];
+    if (count && values[0].tensor)
+        s->shape = acu_tensor_shape(values[0].tensor);
+}
+
+static void look(void *user, const acu_val *values, size_t count)
+{
+    see(user, values, count);
+}
+
+static acu_status keep_all(void *user, acu_val *values, size_t count)
+{
+    see(user, values, count);
+    return ACU_OK;
+}
+
+static acu_status replace(void *user, acu_val *values, size_t count)
+{
+    if (count != 2)
+        return ACU_ERR_INVALID;
+    acu_val_set_scalar(&values[1], acu_u16(99));
+    acu_val_set_tensor(&values[0], acu_tensor_retain(user));
+    return ACU_OK;
+}
+
+static acu_op *take_second(void *user, acu_val *values, size_t count)
+{
+    see(user, values, count);
+    return acu_take(&values[1]);
+}
+
+static void callbacks_see_handles(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    seen s = {0};
+    yields(&b, acu_inspect(acu_zip(constant(1), acu_scalar(acu_f32(2))), look, &s), 1);
+    assert_int_equal(s.calls, 1);
+    assert_int_equal(s.count, 2);
+    assert_true(pthread_equal(s.thread, pthread_self())); /* on the submitting thread */
+    assert_int_equal(s.values[0].kind, ACU_TENSOR);
+    assert_true(acu_shape_equal(s.shape, VECTOR));
+    assert_int_equal(s.values[1].kind, ACU_SCALAR);
+    assert_int_equal(s.values[1].dtype, ACU_F32);
+    assert_int_equal(s.values[1].bits, 0x40000000);
+
+    s = (seen){0};
+    yields(&b, acu_map(constant(2), keep_all, &s), 2);
+    assert_int_equal(s.calls, 1);
+
+    acu_tensor *mine = result(&b, constant(7));
+    acu_future *future =
+        submit(&b, acu_map(acu_zip(constant(1), acu_scalar(acu_f32(2))), replace, mine));
+    holds(acu_future_tensor(future, 0), 7);
+    acu_dtype dtype;
+    uint64_t bits;
+    assert_works(acu_future_scalar(future, 1, &dtype, &bits));
+    assert_int_equal(dtype, ACU_U16);
+    assert_int_equal(bits, 99);
+    acu_future_release(future);
+    acu_tensor_release(mine);
+
+    s = (seen){0};
+    yields(&b, acu_then(acu_zip(constant(1), constant(2)), take_second, &s), 2);
+    assert_int_equal(s.calls, 1);
+    close_bench(&b);
+}
+
+static acu_status return_error(void *user, acu_val *values, size_t count)
+{
+    (void)user, (void)values, (void)count;
+    return ACU_ERR_IO;
+}
+
+static acu_op *return_null(void *user, acu_val *values, size_t count)
+{
+    (void)user, (void)values, (void)count;
+    return NULL;
+}
+
+static void callbacks_that_fail(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    uint64_t before = operations();
+    assert_fails(acu_submit(b.device, acu_map(constant(1), return_error, NULL), NULL, NULL),
+                 ACU_ERR_CALLBACK, "acu_map|ACU_ERR_IO");
+    assert_fails(acu_submit(b.device, acu_then(constant(1), return_null, NULL), NULL, NULL),
+                 ACU_ERR_CALLBACK, "acu_then|no op");
+    assert_int_equal(operations(), before); /* nothing of it was enqueued */
+    close_bench(&b);
+}
+
+/* ---- forms ---- */
+
+static acu_form form_of(const bench *b, acu_op *op, acu_value_kind kind)
+{
+    seen s = {0};
+    acu_future *future = submit(b, acu_inspect(op, look, &s));
+    assert_works(acu_future_wait(future, ACU_FOREVER));
+    acu_future_release(future);
+    assert_int_equal(s.calls, 1);
+    assert_int_equal(s.values[0].kind, kind);
+    return s.values[0].form;
+}
+
+static acu_op *launch_on(const bench *b, acu_arg x)
+{
+    return acu_launch(b->add, ALL, x, acu_f32(0), acu_u32(N));
+}
+
+static void what_goes_in_comes_back_in_the_same_form(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    acu_tensor *x = result(&b, constant(1)), *given = result(&b, constant(2));
+    assert_int_equal(form_of(&b, constant(1), ACU_TENSOR), ACU_OWNED);
+    assert_int_equal(form_of(&b, acu_value(x), ACU_TENSOR), ACU_BORROWED);
+    assert_int_equal(form_of(&b, acu_share(x), ACU_TENSOR), ACU_SHARED);
+    assert_int_equal(form_of(&b, acu_own(acu_share(constant(1))), ACU_TENSOR), ACU_OWNED);
+    assert_int_equal(form_of(&b, launch_on(&b, acu_inout(constant(1))), ACU_TENSOR), ACU_OWNED);
+    assert_int_equal(form_of(&b, launch_on(&b, acu_inout(x)), ACU_TENSOR), ACU_BORROWED);
+    assert_int_equal(form_of(&b, launch_on(&b, acu_in(acu_share(x))), ACU_TENSOR), ACU_SHARED);
+    assert_int_equal(form_of(&b, launch_on(&b, acu_inout(acu_give(given))), ACU_TENSOR), ACU_OWNED);
+    assert_int_equal(form_of(&b, acu_reshape(x, ACU_SHAPE(10, 10)), ACU_TENSOR), ACU_BORROWED);
+    assert_int_equal(form_of(&b, acu_reshape(constant(1), ACU_SHAPE(10, 10)), ACU_TENSOR),
+                     ACU_OWNED);
+    assert_int_equal(form_of(&b, acu_fill(x, acu_f32(1)), ACU_TENSOR), ACU_BORROWED);
+    assert_int_equal(form_of(&b, acu_dup(x), ACU_TENSOR), ACU_OWNED);
+    acu_tensor_release(x);
+    close_bench(&b);
+}
+
+static void partitions_keep_the_form(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    acu_tensor *x = result(&b, constant(1));
+    acu_shape tile = ACU_SHAPE(30);
+    assert_int_equal(form_of(&b, acu_partition(constant(1), tile), ACU_PARTITION), ACU_OWNED);
+    assert_int_equal(form_of(&b, acu_partition(x, tile), ACU_PARTITION), ACU_BORROWED);
+    acu_op *launched = acu_launch(b.tile_add, ACU_AUTO, acu_inout(acu_partition(x, tile)),
+                                  acu_f32(1));
+    assert_int_equal(form_of(&b, launched, ACU_PARTITION), ACU_BORROWED);
+    launched = acu_launch(b.tile_add, ACU_AUTO, acu_inout(acu_partition(constant(1), tile)),
+                          acu_f32(1));
+    assert_int_equal(form_of(&b, acu_unpartition(launched), ACU_TENSOR), ACU_OWNED);
+    holds(x, 2);
+    /* The caller of a borrowed partition may use its handle at once. */
+    acu_future *future = submit(&b, acu_launch(b.tile_add, ACU_AUTO,
+                                               acu_inout(acu_partition(x, tile)), acu_f32(1)));
+    holds(x, 3);
+    assert_works(acu_future_wait(future, ACU_FOREVER)); /* it holds x as well, until then */
+    acu_future_release(future);
+    /* What was shared is owned again once the others are gone. */
+    acu_op *own = acu_own(acu_share(acu_give(x)));
+    launched = acu_launch(b.tile_add, ACU_AUTO, acu_inout(acu_partition(own, tile)), acu_f32(1));
+    yields(&b, acu_unpartition(acu_first(launched)), 4);
+    close_bench(&b);
+}
+
+/* ---- used twice ---- */
+
+static void used_twice_runs_once(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    uint64_t before = operations();
+    acu_op *x = plus(&b, constant(1), 1);
+    acu_op_retain(x);
+    acu_future *future = submit(&b, acu_launch(b.sum, ALL, acu_out(acu_empty(ACU_F32, VECTOR)),
+                                               acu_in(x), acu_in(x), acu_u32(N)));
+    assert_works(acu_future_wait(future, ACU_FOREVER));
+    assert_int_equal(operations() - before, 3); /* fill, add, sum */
+    holds(acu_future_tensor(future, 0), 4);
+    assert_ptr_equal(acu_future_tensor(future, 1), acu_future_tensor(future, 2));
+    acu_future_release(future);
+
+    /* In two submissions, the second of them after the first is complete. */
+    before = operations();
+    x = plus(&b, constant(5), 1);
+    acu_op_retain(x);
+    yields(&b, acu_dup(x), 6);
+    yields(&b, acu_dup(x), 6);
+    assert_int_equal(operations() - before, 2 + 2 + 2); /* two reads */
+
+    /* Its result is for reading: who writes it needs a copy. */
+    x = constant(5);
+    acu_op_retain(x);
+    future = submit(&b, acu_share(x));
+    assert_fails(acu_submit(b.device, plus(&b, x, 1), NULL, NULL), ACU_ERR_SHARED, "shared");
+    acu_future_release(future);
+
+    /* A failure is everybody's. */
+    x = acu_reshape(constant(1), ACU_SHAPE(3));
+    acu_op_retain(x);
+    assert_fails(acu_submit(b.device, x, NULL, NULL), ACU_ERR_SHAPE, "[3]");
+    assert_fails(acu_submit(b.device, x, NULL, NULL), ACU_ERR_SHAPE, "[3]");
+    close_bench(&b);
+}
+
+enum { THREADS = 4, ROUNDS = 20 };
+
+typedef struct sharing {
+    const bench *b;
+    acu_op *op; /* one reference of the thread's own */
+    pthread_barrier_t *start;
+    acu_tensor *tensor;
+} sharing;
+
+static void *use_shared(void *user)
+{
+    sharing *s = user;
+    pthread_barrier_wait(s->start);
+    if (acu_sync(s->b->device, acu_dup(s->op), &s->tensor) != ACU_OK)
+        s->tensor = NULL;
+    return NULL;
+}
+
+static void used_by_threads_runs_once(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    for (int round = 0; round < ROUNDS; round++) {
+        uint64_t before = operations();
+        pthread_barrier_t start;
+        pthread_barrier_init(&start, NULL, THREADS);
+        acu_op *op = plus(&b, plus(&b, constant(1), 1), (float)round);
+        pthread_t threads[THREADS];
+        sharing s[THREADS];
+        for (int i = 0; i < THREADS; i++)
+            s[i] = (sharing){.b = &b, .op = i ? acu_op_retain(op) : op, .start = &start};
+        for (int i = 0; i < THREADS; i++)
+            assert_int_equal(pthread_create(&threads[i], NULL, use_shared, &s[i]), 0);
+        for (int i = 0; i < THREADS; i++)
+            pthread_join(threads[i], NULL);
+        pthread_barrier_destroy(&start);
+        assert_int_equal(operations() - before, 3 + THREADS);
+        for (int i = 0; i < THREADS; i++) {
+            assert_non_null(s[i].tensor);
+            holds(s[i].tensor, 2 + (float)round);
+            acu_tensor_release(s[i].tensor);
+        }
+    }
+    close_bench(&b);
+}
+
+/* Two shared ops, used in opposite order by two threads: no deadlock. */
+typedef struct crossing {
+    const bench *b;
+    acu_op *first, *second;
+    pthread_barrier_t *start;
+    acu_status status;
+} crossing;
+
+static void *cross(void *user)
+{
+    crossing *c = user;
+    pthread_barrier_wait(c->start);
+    c->status = acu_sync(c->b->device, acu_zip(acu_dup(c->first), acu_dup(c->second)), NULL);
+    return NULL;
+}
+
+static void threads_share_in_opposite_order(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    for (int round = 0; round < ROUNDS; round++) {
+        acu_op *x = plus(&b, constant(1), 1), *y = plus(&b, constant(2), 1);
+        pthread_barrier_t start;
+        pthread_barrier_init(&start, NULL, 2);
+        crossing c[2] = {
+            {.b = &b, .first = x, .second = y, .start = &start},
+            {.b = &b, .first = acu_op_retain(y), .second = acu_op_retain(x), .start = &start}};
+        pthread_t threads[2];
+        for (int i = 0; i < 2; i++)
+            assert_int_equal(pthread_create(&threads[i], NULL, cross, &c[i]), 0);
+        for (int i = 0; i < 2; i++) {
+            pthread_join(threads[i], NULL);
+            assert_int_equal(c[i].status, ACU_OK);
+        }
+        pthread_barrier_destroy(&start);
+    }
+    close_bench(&b);
+}
+
+/* ---- order of `then`, and submissions inside ---- */
+
+static _Atomic(int) opened;
+
+static acu_status note_opened(void *user, const acu_val *values, size_t count)
+{
+    (void)values, (void)count;
+    *(int *)user = atomic_load(&opened);
+    return ACU_OK;
+}
+
+static acu_op *then_note(void *user, acu_val *values, size_t count)
+{
+    (void)values, (void)count;
+    return acu_op_host(note_opened, ACU_USER(user), NULL, 0, ACU_SITE);
+}
+
+static acu_op *then_inspect_note(void *user, acu_val *values, size_t count)
+{
+    (void)count;
+    return acu_then(acu_take(&values[0]), then_note, user); /* nothing of its own in between */
+}
+
+static void then_orders_without_shared_data(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    acu_stream *stream;
+    assert_works(acu_stream_create(b.device, 0, &stream));
+    acu_then_fn fns[] = {then_note, then_inspect_note};
+    for (int i = 0; i < 2; i++) {
+        int found = -1;
+        acu_future *future;
+        atomic_store(&opened, 0);
+        test_gate_close(b.device, acu_stream_raw(stream));
+        acu_submit_options options = {.size = sizeof options, .stream = stream};
+        assert_works(acu_submit(NULL, acu_then(constant(1), fns[i], &found), &options, &future));
+        assert_int_equal(acu_future_wait(future, ACU_US(200)), ACU_TIMEOUT);
+        atomic_store(&opened, 1);
+        test_gate_open();
+        assert_works(acu_future_wait(future, ACU_FOREVER));
+        assert_int_equal(found, 1);
+        acu_future_release(future);
+    }
+    acu_stream_release(stream);
+    close_bench(&b);
+}
+
+typedef struct nested {
+    const bench *b;
+    acu_tensor *x;
+    acu_future *inner;
+    acu_status status;
+} nested;
+
+static acu_op *submit_inside(void *user, acu_val *values, size_t count)
+{
+    (void)values, (void)count;
+    nested *n = user;
+    /* Behind the fill that the outer submission has planned, before what is returned. */
+    n->status = acu_submit(n->b->device, acu_copy(n->x, acu_dup(plus(n->b, acu_value(n->x), 1))),
+                           NULL, &n->inner);
+    return acu_launch(n->b->sum, ALL, acu_out(acu_empty(ACU_F32, VECTOR)), acu_in(n->x),
+                      acu_in(n->x), acu_u32(N));
+}
+
+static void submissions_inside_then_keep_their_place(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    for (int round = 0; round < ROUNDS; round++) {
+        nested n = {.b = &b, .x = result(&b, constant(0))};
+        yields(&b, acu_then(acu_fill(n.x, acu_f32(10)), submit_inside, &n), 22);
+        assert_int_equal(n.status, ACU_OK);
+        assert_works(acu_future_wait(n.inner, ACU_FOREVER));
+        holds(n.x, 11);
+        acu_future_release(n.inner);
+        acu_tensor_release(n.x);
+    }
+    close_bench(&b);
+}
+
+/* ---- user data ---- */
+
+static _Atomic(int) releases;
+
+static void count_release(void *data)
+{
+    (void)data;
+    atomic_fetch_add(&releases, 1);
+}
+
+static acu_op *take_first(void *user, acu_val *values, size_t count)
+{
+    (void)user, (void)count;
+    return acu_take(&values[0]);
+}
+
+static acu_status no_change(void *user, acu_val *values, size_t count)
+{
+    (void)user, (void)values, (void)count;
+    return ACU_OK;
+}
+
+static void no_look(void *user, const acu_val *values, size_t count)
+{
+    (void)user, (void)values, (void)count;
+}
+
+static acu_status foreign_nothing(void *user, CUstream stream, const acu_val *values, size_t count)
+{
+    (void)stream, (void)values, (void)count;
+    return user ? ACU_ERR_IO : ACU_OK;
+}
+
+static acu_status host_nothing(void *user, const acu_val *values, size_t count)
+{
+    (void)values, (void)count;
+    return user ? ACU_ERR_IO : ACU_OK;
+}
+
+/* Five ops with user data over x; with `bad`, the calls on the way to the device fail. */
+static acu_op *five(acu_op *x, void *bad)
+{
+    acu_op *op = acu_then(x, take_first, NULL, count_release);
+    op = acu_map(op, no_change, NULL, count_release);
+    op = acu_inspect(op, no_look, NULL, count_release);
+    op = acu_op_foreign(foreign_nothing, ACU_USER(bad, count_release), ACU_ARGS(acu_inout(op)),
+                        ACU_SITE);
+    op = acu_to_host(op);
+    return acu_op_host(host_nothing, ACU_USER(bad, count_release), ACU_ARGS(acu_inout(op)),
+                       ACU_SITE);
+}
+
+static void released_since(int *before, int want)
+{
+    int now = atomic_load(&releases);
+    assert_int_equal(now - *before, want);
+    *before = now;
+}
+
+static void user_data_is_released_once(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    int before = atomic_load(&releases), here;
+    assert_works(acu_sync(b.device, five(constant(1), NULL), NULL)); /* ran */
+    released_since(&before, 5);
+    acu_op_release(five(constant(1), NULL)); /* never submitted */
+    released_since(&before, 5);
+    acu_op *bad = acu_reshape(constant(1), ACU_SHAPE(7)); /* refused: none of them was called */
+    assert_fails(acu_sync(b.device, five(bad, NULL), NULL), ACU_ERR_SHAPE, "");
+    released_since(&before, 5);
+    assert_fails(acu_sync(b.device, five(constant(1), &here), NULL), ACU_ERR_CALLBACK,
+                 "acu_foreign|ACU_ERR_IO"); /* failed on its way */
+    released_since(&before, 5);
+    acu_op *twice_used = acu_op_retain(five(constant(1), NULL)); /* kept beyond its run */
+    assert_works(acu_sync(b.device, twice_used, NULL));
+    acu_op_release(twice_used);
+    test_quiet(b.device);
+    released_since(&before, 5);
+    acu_policy *policy;
+    acu_future *future;
+    assert_works(acu_policy_single(b.device, NULL, &policy));
+    assert_works(acu_schedule(policy, five(constant(1), NULL), &future)); /* never started */
+    acu_future_release(future);
+    acu_policy_release(policy);
+    released_since(&before, 5);
+    /* A constructor that refuses: the function is NULL. */
+    acu_op_release(acu_then(constant(1), NULL, NULL, count_release));
+    acu_op_release(acu_map(constant(1), NULL, NULL, count_release));
+    acu_op_release(acu_inspect(constant(1), NULL, NULL, count_release));
+    released_since(&before, 3);
+    close_bench(&b);
+    released_since(&before, 0);
+}
+
+/* ---- depth ---- */
+
+static acu_op *deep(acu_op *x, int levels)
+{
+    for (int i = 0; i < levels; i++)
+        x = i % 3 == 0 ? acu_share(x) : i % 3 == 1 ? acu_first(x) : acu_zip(x);
+    return x;
+}
+
+static void deep_compositions(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    yields(&b, deep(constant(3), 3000), 3);
+    acu_op_release(deep(constant(3), 3000));
+    acu_op_release(deep(constant(3), 200000));
+    assert_fails(acu_submit(b.device, deep(constant(3), 5000), NULL, NULL), ACU_ERR_LIMIT, "4096");
+    close_bench(&b);
+}
+
+/* ---- consuming and failing late ---- */
+
+static void ops_are_consumed(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    acu_op *x = acu_op_named(constant(1), "the one"); /* its line is in the message */
+    acu_op *user = acu_share(x);
+    acu_op *again = acu_share(x);
+    assert_int_equal(acu_op_status(user, NULL), ACU_OK);
+    assert_fails(acu_submit(b.device, again, NULL, NULL), ACU_ERR_CONSUMED,
+                 "share|the one|taken before|acu_op_retain");
+    yields(&b, user, 1); /* the first taker is not harmed */
+
+    acu_op_release(acu_share((acu_op *)NULL));
+    acu_op_release(NULL);
+    assert_null(acu_op_retain(NULL));
+    close_bench(&b);
+}
+
+static acu_op *take_twice(void *user, acu_val *values, size_t count)
+{
+    (void)user, (void)count;
+    acu_op *first = acu_take(&values[0]);
+    return acu_zip(first, acu_take(&values[0]));
+}
+
+static acu_op *use_itself(void *user, acu_val *values, size_t count)
+{
+    (void)values, (void)count;
+    return acu_op_retain(*(acu_op **)user);
+}
+
+static void values_are_taken_once(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    assert_fails(acu_submit(b.device, acu_then(constant(1), take_twice, NULL), NULL, NULL),
+                 ACU_ERR_CONSUMED, "acu_take|taken before");
+    acu_op *itself = NULL;
+    itself = acu_op_retain(acu_then(constant(1), use_itself, &itself));
+    assert_fails(acu_submit(b.device, itself, NULL, NULL), ACU_ERR_INVALID, "within itself");
+    acu_op_release(itself);
+    close_bench(&b);
+}
+
+/* The error names the line that made the op, however deep it is buried. */
+static void errors_carry_their_line(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    int line = __LINE__ + 1;
+    acu_op *bad = acu_zeros(ACU_F32, ACU_SHAPE(-1));
+    acu_error error;
+    assert_int_equal(acu_op_status(bad, NULL), ACU_OK); /* found when it is planned */
+    acu_op *zip = acu_zip(acu_share(bad), constant(1));
+    acu_op *buried = acu_then(acu_first(zip), take_first, NULL);
+    uint64_t before = operations();
+    assert_fails(acu_submit(b.device, buried, NULL, NULL), ACU_ERR_SHAPE, "test_compose.c");
+    assert_int_equal(acu_last_error()->line, line);
+    line = __LINE__ + 1;
+    bad = acu_const(ACU_F32, ACU_SHAPE(4), NULL);
+    assert_int_equal(acu_op_status(bad, &error), ACU_ERR_INVALID);
+    assert_int_equal(error.line, line);
+    assert_fails(acu_sync(b.device, plus(&b, acu_zip(bad), 1), NULL), ACU_ERR_INVALID, "const");
+    assert_int_equal(acu_last_error()->line, line);
+    assert_int_equal(operations(), before);
+
+    line = __LINE__ + 1;
+    acu_op *launch = acu_launch(b.add, ALL, acu_inout(constant(1)));
+    assert_fails(acu_submit(b.device, acu_op_named(acu_share(launch), "outer"), NULL, NULL),
+                 ACU_ERR_ARGUMENTS, "add takes 3");
+    assert_int_equal(acu_last_error()->line, line);
+
+    line = __LINE__ + 1;
+    launch = acu_op_named(acu_launch(b.add, ALL, acu_inout(constant(1))), "my step");
+    assert_fails(acu_submit(b.device, launch, NULL, NULL), ACU_ERR_ARGUMENTS, "");
+    assert_string_equal(acu_last_error()->op, "my step");
+    assert_int_equal(acu_last_error()->line, line);
+    close_bench(&b);
+}
+
+/* ---- placing ---- */
+
+static void on_places_what_names_no_device(void **state)
+{
+    (void)state;
+    acu_device *devices[2];
+    test_open_n(devices, 2);
+    acu_tensor *near, *far;
+    assert_works(acu_sync(NULL, constant(1), &near)); /* the process's default */
+    assert_ptr_equal(acu_tensor_device(near), acu_device_default());
+    assert_ptr_equal(acu_tensor_device(near), devices[0]);
+    assert_works(acu_sync(devices[0], acu_on(devices[1], constant(2)), &far));
+    assert_ptr_equal(acu_tensor_device(far), devices[1]);
+    holds(far, 2);
+    acu_tensor_release(far);
+    acu_op *inner = acu_on(devices[1], acu_zip(constant(3), acu_on(devices[0], constant(4))));
+    acu_future *future;
+    assert_works(acu_submit(devices[0], inner, NULL, &future));
+    assert_ptr_equal(acu_tensor_device(acu_future_tensor(future, 0)), devices[1]);
+    assert_ptr_equal(acu_tensor_device(acu_future_tensor(future, 1)), devices[0]);
+    holds(acu_future_tensor(future, 0), 3);
+    acu_future_release(future);
+    assert_works(acu_sync(devices[1], constant(5), &far));
+    assert_ptr_equal(acu_tensor_device(far), devices[1]);
+    acu_tensor_release(far);
+    acu_tensor_release(near);
+    test_close(devices[1]);
+    test_close(devices[0]);
+    test_leaks_none();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(zip_and_unzip),
+        cmocka_unit_test(first_last_nth),
+        cmocka_unit_test(apply_chains_functions),
+        cmocka_unit_test(reshape_and_partition),
+        cmocka_unit_test(callbacks_see_handles),
+        cmocka_unit_test(callbacks_that_fail),
+        cmocka_unit_test(what_goes_in_comes_back_in_the_same_form),
+        cmocka_unit_test(partitions_keep_the_form),
+        cmocka_unit_test(used_twice_runs_once),
+        cmocka_unit_test(used_by_threads_runs_once),
+        cmocka_unit_test(threads_share_in_opposite_order),
+        cmocka_unit_test(then_orders_without_shared_data),
+        cmocka_unit_test(submissions_inside_then_keep_their_place),
+        cmocka_unit_test(user_data_is_released_once),
+        cmocka_unit_test(deep_compositions),
+        cmocka_unit_test(ops_are_consumed),
+        cmocka_unit_test(values_are_taken_once),
+        cmocka_unit_test(errors_carry_their_line),
+        cmocka_unit_test(on_places_what_names_no_device),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
