@@ -64,6 +64,7 @@ static void release(sx_block *b, unsigned id)
             g->pc++;
             g->state = SX_RUNNABLE;
             g->barrier = 0;
+            g->turn = 0; /* whoever has spun before is level with the others again */
             if (w->event == SX_EVENT_BLOCKED)
                 w->event = SX_EVENT_NONE;
         }

@@ -68,8 +68,9 @@ typedef struct sx_launch {
     size_t dynamic_shared;
     const void *params; /* the parameter block, info.param_bytes long */
     sx_space space;
-    unsigned sm_count;        /* for %nsmid and the like */
+    unsigned sm_count;
     const _Atomic(int) *stop; /* optional: non-zero makes running blocks give up soon (719) */
+    bool cooperative; /* blocks may wait for the whole grid: they get CUDA's grid workspace */
 } sx_launch;
 
 /*

@@ -4,6 +4,7 @@
  * them has left. Frames come from free lists of the block, by size, as lanes leave in any order.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "exec/lanes.h"
 
@@ -52,6 +53,57 @@ void sx_frame_leave(sx_warp *w, sx_frame *frame, uint32_t lanes)
     sx_block *b = w->block;
     frame->parent = b->free_frames[frame->size_class];
     b->free_frames[frame->size_class] = frame;
+}
+
+/* The registers of some lanes, from one activation of a function to another. */
+static void copy_columns(const sx_code *code, char *to, const char *from, uint32_t lanes)
+{
+    for (uint32_t n = 0; n < code->slot_count; n++) {
+        const uint32_t at = code->slots[n] & ~3u, class = code->slots[n] & 3u;
+        if (class == SX_SLOT_PRED) {
+            u32 *d = (u32 *)(void *)(to + at);
+            const u32 *s = (const u32 *)(const void *)(from + at);
+            *d = (*d & ~lanes) | (*s & lanes);
+            continue;
+        }
+        const size_t bytes = (size_t)1 << class;
+        for (uint32_t left = lanes; left; left &= left - 1) {
+            const size_t l = (size_t)__builtin_ctz(left);
+            memcpy(to + at + l * bytes, from + at + l * bytes, bytes);
+        }
+    }
+}
+
+/* Whoever has been called from frame `from` has now been called from `into`. */
+static void change_parent(sx_warp *w, sx_frame *into, const sx_frame *from)
+{
+    for (uint32_t k = 0; k <= w->group_count; k++) {
+        sx_frame **frame = k < w->group_count ? &w->groups[k].frame : &w->frame;
+        if (*frame == from)
+            *frame = into;
+        for (sx_frame *f = *frame; f->parent; f = f->parent)
+            if (f->parent == from)
+                f->parent = into;
+    }
+}
+
+/*
+ * Lanes have called the same function from the same place at different times, and now have to do
+ * something together: one activation takes over the lanes of the other, which is gone then. False
+ * where they came along different ways.
+ */
+bool sx_frame_merge(sx_warp *w, sx_frame *into, sx_frame *from)
+{
+    if (into == from)
+        return true;
+    if (!into->parent || !from->parent || into->code != from->code || into->call != from->call ||
+        into->local_base != from->local_base || !sx_frame_merge(w, into->parent, from->parent))
+        return false;
+    copy_columns(from->code, into->regs, from->regs, from->lanes);
+    into->lanes |= from->lanes;
+    change_parent(w, into, from);
+    sx_frame_leave(w, from, from->lanes);
+    return true;
 }
 
 void sx_frame_release_pool(sx_block *b)

@@ -143,12 +143,38 @@ const sx_insn *sx_group_split(sx_warp *w, uint32_t taken, const sx_insn *target,
     return low;
 }
 
+/* Groups that wait at the same instruction in another activation of its function come to ours. */
+static void gather_frames(sx_warp *w, const sx_insn *pc)
+{
+    for (uint32_t n = 0; n < w->group_count; n++)
+        if (w->groups[n].state == SX_AT_SYNC && w->groups[n].pc == pc &&
+            w->groups[n].frame != w->frame)
+            (void)sx_frame_merge(w, w->frame, w->groups[n].frame);
+}
+
 /*
  * A .sync instruction needs lanes that are elsewhere. Those that wait at the same place join;
  * otherwise the group waits, unless there is nobody left who could come.
  */
 const sx_insn *sx_group_wait_sync(sx_warp *w, const sx_insn *pc)
 {
+    uint32_t here = w->mask;
+    gather_frames(w, pc);
+    for (uint32_t n = 0; n < w->group_count;) {
+        const sx_group *g = &w->groups[n];
+        if (g->state == SX_AT_SYNC && g->pc == pc && g->frame == w->frame) {
+            here |= g->mask;
+            take(w, n);
+        } else {
+            n++;
+        }
+    }
+    w->base[SX_BASE_REGS] = w->frame->regs;
+    if (here != w->mask) {
+        sx_set_mask(w, here); /* more of us: try again */
+        find_wait_pc(w, pc);
+        return pc;
+    }
     sx_group_park(w, pc, w->mask, SX_AT_SYNC, 0);
     return sx_group_next(w);
 }

@@ -34,7 +34,9 @@
 #define SX_LOCAL_WINDOW UINT64_C(0x0001000000000000)
 #define SX_SHARED_WINDOW UINT64_C(0x0001010000000000)
 #define SX_PARAM_WINDOW UINT64_C(0x0001020000000000)
-#define SX_CODE_WINDOW UINT64_C(0x0001030000000000) /* function n is at + 16 * (n + 1) */
+#define SX_CODE_WINDOW UINT64_C(0x0001030000000000)      /* function n is at + 16 * (n + 1) */
+#define SX_WORKSPACE_WINDOW UINT64_C(0x0001040000000000) /* of a cooperative launch */
+#define SX_WINDOWS 5
 
 typedef struct sx_insn sx_insn;
 typedef struct sx_warp sx_warp;
@@ -72,6 +74,9 @@ struct sx_insn {
 
 _Static_assert(sizeof(sx_insn) == 64, "an instruction is one cache line");
 
+/* Places for registers, by width: 4, 64, 128 and 256 bytes. */
+enum sx_slot_class { SX_SLOT_PRED, SX_SLOT_16, SX_SLOT_32, SX_SLOT_64, SX_SLOT_CLASSES };
+
 /* Where a parameter or an argument lives: a register, or bytes of the local frame. */
 typedef struct sx_place {
     bool is_reg;
@@ -90,6 +95,8 @@ struct sx_code {
     bool recursive;        /* may call itself, or through a pointer */
     uint32_t stack_bytes;  /* local_bytes with everything it may call, where that is known */
     const sx_place *params, *returns; /* of a .func, as many as ptx has */
+    const uint32_t *slots;            /* what a frame consists of: place | sx_slot_class */
+    uint32_t slot_count;
 };
 
 typedef struct sx_call_info {
@@ -209,7 +216,10 @@ struct sx_work {
     _Atomic uint64_t claimed; /* blocks handed out; only this is contended */
     _Atomic bool failed;      /* the first error has been written: everybody gives up */
     unsigned helpers;         /* workers inside; under the pool's lock */
-    _Atomic bool reported;    /* somebody writes `error`: the first, and nobody else */
+    /* What CUDA's headers expect at %envreg1:%envreg2 in a cooperative launch: a size and the grid's
+       barrier, which kernels work on with atomics. */
+    _Alignas(16) uint32_t workspace[4];
+    _Atomic bool reported; /* somebody writes `error`: the first, and nobody else */
     sx_error *error;
 };
 
@@ -263,6 +273,7 @@ void sx_barrier_exit(sx_block *b, sx_warp *w);
 /* frame.c */
 sx_frame *sx_frame_enter(sx_warp *w, const sx_code *callee, const sx_insn *call);
 void sx_frame_leave(sx_warp *w, sx_frame *frame, uint32_t lanes);
+bool sx_frame_merge(sx_warp *w, sx_frame *into, sx_frame *from);
 void sx_frame_release_pool(sx_block *b);
 void sx_frame_abandon(sx_block *b);
 

@@ -31,7 +31,7 @@ SX_NO_TSAN char *sx_global_slow(sx_warp *w, uint64_t address, uint64_t bytes)
 SX_NO_TSAN char *sx_generic_at(sx_warp *w, unsigned lane, uint64_t address, uint64_t bytes,
                                bool write)
 {
-    if (address - SX_LOCAL_WINDOW >= 4 * SX_WINDOW_BYTES)
+    if (address - SX_LOCAL_WINDOW >= SX_WINDOWS * SX_WINDOW_BYTES)
         return sx_global_at(w, address, bytes);
     const sx_block *b = w->block;
     const uint64_t offset = address & (SX_WINDOW_BYTES - 1);
@@ -42,6 +42,11 @@ SX_NO_TSAN char *sx_generic_at(sx_warp *w, unsigned lane, uint64_t address, uint
         if (offset >= b->local_bytes || bytes > b->local_bytes - offset)
             return NULL;
         return sx_local_at(w, lane, offset);
+    case SX_WORKSPACE_WINDOW:
+        if (!b->launch->cooperative || offset >= sizeof b->work->workspace ||
+            bytes > sizeof b->work->workspace - offset)
+            return NULL;
+        return (char *)b->work->workspace + offset;
     case SX_PARAM_WINDOW:
         if (write || offset >= b->work->code->ptx->param_block ||
             bytes > b->work->code->ptx->param_block - offset)

@@ -40,6 +40,16 @@ static uint64_t nanoseconds(clockid_t clock)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+/* %envreg1 and %envreg2: the address of the grid's workspace. */
+static uint32_t environment(const sx_warp *w, uint64_t number)
+{
+    if (!w->block->launch->cooperative)
+        return 0;
+    return number == 1   ? (uint32_t)(SX_WORKSPACE_WINDOW >> 32)
+           : number == 2 ? (uint32_t)SX_WORKSPACE_WINDOW
+                         : 0;
+}
+
 static uint64_t special(const sx_warp *w, unsigned which, unsigned lane)
 {
     const sx_block *b = w->block;
@@ -98,7 +108,7 @@ static uint64_t special(const sx_warp *w, unsigned which, unsigned lane)
     case PTX_SPECIAL_CLUSTER_NCTARANK:
         return 1;
     default:
-        return 0; /* cluster_ctaid, cluster_ctarank, envreg, pm, reserved shared memory */
+        return 0; /* cluster_ctaid, cluster_ctarank, pm, reserved shared memory */
     }
 }
 
@@ -142,7 +152,9 @@ static bool is_per_lane(unsigned which)
             } \
             return i + 1; \
         } \
-        if (!special_time(i->aux, &value)) \
+        if (i->aux == PTX_SPECIAL_ENVREG) \
+            value = environment(w, (uint64_t)i->imm); \
+        else if (!special_time(i->aux, &value)) \
             value = special(w, i->aux, 0); \
         const uint32_t m = w->mask; \
         SX_EACH_LANE \
@@ -201,7 +213,7 @@ SX_EXTERN_HANDLER(isspacep)
             is = false; /* constants lie in global memory here */
             break;
         default:
-            is = a[l] - SX_LOCAL_WINDOW >= 4 * SX_WINDOW_BYTES;
+            is = a[l] - SX_LOCAL_WINDOW >= SX_WINDOWS * SX_WINDOW_BYTES;
             break;
         }
         r |= is ? sx_bit[l] : 0;

@@ -97,6 +97,7 @@ static uint32_t use_special(sx_decoder *d, const ptx_operand *op, unsigned *bits
     sx_insn *i =
         sx_emit1(d, *bits == 64 ? "special_64" : "special_32", sx_temp(d, *bits), SX_NO_OPERAND);
     i->aux = op->special;
+    i->imm = (int64_t)op->value; /* which of %envreg and %pm */
     return i->o[0];
 }
 

@@ -147,14 +147,19 @@ static void measure(const sx_decoder *d, lives *v)
 
 static unsigned size_class(unsigned bits)
 {
-    return bits == 1 ? 0 : bits == 16 ? 1 : bits == 32 ? 2 : 3;
+    return bits == 1    ? SX_SLOT_PRED
+           : bits == 16 ? SX_SLOT_16
+           : bits == 32 ? SX_SLOT_32
+                        : SX_SLOT_64;
 }
 
 typedef struct places {
     uint32_t *begins, *ends; /* registers by step: heads of lists */
     uint32_t *next_begin, *next_end;
-    uint32_t *free_places[4];
-    uint32_t free_count[4];
+    uint32_t *free_places[SX_SLOT_CLASSES];
+    uint32_t free_count[SX_SLOT_CLASSES];
+    uint32_t *slots; /* all places */
+    uint32_t slot_count;
     uint32_t used;
 } places;
 
@@ -163,10 +168,12 @@ static uint32_t take_place(places *p, unsigned class)
     if (p->free_count[class])
         return p->free_places[class][--p->free_count[class]];
     const uint32_t at = p->used;
-    p->used += class == 0 ? 64 : 32u << class;
-    if (class == 0) /* sixteen predicates to a line */
-        for (uint32_t n = 15; n > 0; n--)
-            p->free_places[0][p->free_count[0]++] = at + 4 * n;
+    p->used += class == SX_SLOT_PRED ? 64 : 32u << class;
+    p->slots[p->slot_count++] = at | class;
+    for (uint32_t n = 15; n > 0 && class == SX_SLOT_PRED; n--) { /* sixteen to a line */
+        p->free_places[class][p->free_count[class]++] = at + 4 * n;
+        p->slots[p->slot_count++] = (at + 4 * n) | class;
+    }
     return at;
 }
 
@@ -217,6 +224,19 @@ static void rewrite_all(sx_decoder *d)
     }
 }
 
+static void keep_slots(sx_decoder *d, const places *p)
+{
+    uint32_t *slots = sx_own(d->module, p->slot_count * sizeof *slots);
+    if (!slots) {
+        sx_no_memory(d);
+        return;
+    }
+    for (uint32_t n = 0; n < p->slot_count; n++)
+        slots[n] = p->slots[n];
+    d->code->slots = slots;
+    d->code->slot_count = p->slot_count;
+}
+
 bool sx_place_registers(sx_decoder *d)
 {
     const size_t words = (d->reg_count + 63) / 64, blocks = d->cfg.layout_count;
@@ -224,7 +244,7 @@ bool sx_place_registers(sx_decoder *d)
     lives v = {.words = (uint32_t)words};
     places p = {0};
     uint64_t *sets = calloc(4 * words * blocks + 1, sizeof *sets);
-    uint32_t *numbers = malloc((8 * regs + 2 * steps + 4 * 16) * sizeof *numbers);
+    uint32_t *numbers = malloc((9 * regs + 2 * steps + 5 * 16) * sizeof *numbers);
     if (sets && numbers) {
         v.gen = sets;
         v.kill = v.gen + words * blocks;
@@ -234,14 +254,16 @@ bool sx_place_registers(sx_decoder *d)
         v.end = v.start + regs;
         p.next_begin = v.end + regs;
         p.next_end = p.next_begin + regs;
-        for (unsigned c = 0; c < 4; c++)
+        for (unsigned c = 0; c < SX_SLOT_CLASSES; c++)
             p.free_places[c] = p.next_end + regs + c * (regs + 16);
-        p.begins = p.free_places[3] + regs + 16;
+        p.slots = p.free_places[SX_SLOT_64] + regs + 16;
+        p.begins = p.slots + regs + 16;
         p.ends = p.begins + steps;
         flow(d, &v);
         measure(d, &v);
         assign(d, &v, &p);
         rewrite_all(d);
+        keep_slots(d, &p);
     } else {
         sx_no_memory(d);
     }

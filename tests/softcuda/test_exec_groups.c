@@ -107,6 +107,18 @@ static const char blocks[] = HEAD
     "  ret;\n"
     "}\n"
 
+    /* The workspace that CUDA's headers keep a grid's barrier in. */
+    ".entry workspace(.param .u64 out) {\n"
+    "  .reg .b32 %r<3>; .reg .b64 %rd<3>;\n"
+    "  ld.param.u64 %rd1, [out];\n"
+    "  mov.u32 %r1, %envreg2;\n"
+    "  mov.u32 %r2, %envreg1;\n"
+    "  mov.b64 %rd2, {%r1, %r2};\n"
+    "  atom.add.release.gpu.u32 %r1, [%rd2+4], 1;\n"
+    "  red.global.add.u32 [%rd1], %r1;\n"
+    "  ret;\n"
+    "}\n"
+
     /* One warp waits in shared memory for what another writes, with no barrier. */
     ".entry warp_flag(.param .u64 out) {\n"
     "  .reg .pred %p; .reg .b32 %r<5>; .reg .b64 %rd<2>;\n"
@@ -190,6 +202,29 @@ static const char warps[] = HEAD
     "  add.s64 %rd1, %rd1, %rd2;\n"
     "  st.global.u32 [%rd1], %r3;\n"
     "  ret;\n"
+    "}\n"
+
+    /* The same, inside a function that they call at different times: half of them sleep first. */
+    ".func (.reg .b32 r) partner(.reg .b32 v) {\n"
+    "  shfl.sync.bfly.b32 r, v, 16, 31, 0xffffffff;\n"
+    "  ret;\n"
+    "}\n"
+    ".entry late_call(.param .u64 out) {\n"
+    "  .reg .pred %p; .reg .b32 %r<6>; .reg .b64 %rd<3>;\n"
+    "  mov.u32 %r1, %tid.x;\n"
+    "  setp.lt.u32 %p, %r1, 16;\n"
+    "again:\n"
+    "  @!%p bra sleep;\n"
+    "  call (%r3), partner, (%r1);\n"
+    "  ld.param.u64 %rd1, [out];\n"
+    "  mul.wide.u32 %rd2, %r1, 4;\n"
+    "  add.s64 %rd1, %rd1, %rd2;\n"
+    "  st.global.u32 [%rd1], %r3;\n"
+    "  ret;\n"
+    "sleep:\n"
+    "  nanosleep.u32 100;\n"
+    "  setp.eq.u32 %p, %r1, %r1;\n"
+    "  bra again;\n"
     "}\n"
 
     /* Lanes at different bar.warp.sync, and a shuffle under a guard. */
@@ -292,6 +327,23 @@ static void test_blocks_wait_for_each_other(void **state)
     assert_int_equal(((uint32_t *)at(counter))[1], 60 * 64);
 }
 
+static void test_workspace_of_cooperative_launches(void **state)
+{
+    (void)state;
+    uint64_t out = alloc(4);
+    sx_launch launch = {.kernel = sx_module_kernel(of_blocks, "workspace"),
+                        .grid = {3, 1, 1},
+                        .block = {40, 1, 1},
+                        .params = &out,
+                        .space = memory.space,
+                        .cooperative = true};
+    sx_error error;
+    assert_int_equal(sx_run(&launch, &error), 0);
+    assert_int_equal(*(uint32_t *)at(out), 119 * 120 / 2);
+    launch.cooperative = false; /* no workspace: a null pointer */
+    assert_int_equal(sx_run(&launch, &error), 700);
+}
+
 static void test_warps_wait_for_each_other(void **state)
 {
     (void)state;
@@ -323,6 +375,9 @@ static void test_lanes_wait_for_each_other(void **state)
     launch(of_warps, "late_shuffle", LINE(1, 32), &out);
     for (uint32_t i = 0; i < 32; i++)
         assert_int_equal(r[i], i < 16 ? 5 : 1);
+    launch(of_warps, "late_call", LINE(1, 32), &out);
+    for (uint32_t i = 0; i < 32; i++)
+        assert_int_equal(r[i], i ^ 16);
     launch(of_warps, "warp_sync", LINE(1, 32), &out);
     for (uint32_t i = 0; i < 32; i++)
         assert_int_equal(r[i], i < 16 ? 19 : 7);
@@ -365,6 +420,7 @@ int main(void)
         cmocka_unit_test(test_loop_with_two_exits),
         cmocka_unit_test(test_spin_locks),
         cmocka_unit_test(test_blocks_wait_for_each_other),
+        cmocka_unit_test(test_workspace_of_cooperative_launches),
         cmocka_unit_test(test_warps_wait_for_each_other),
         cmocka_unit_test(test_barriers),
         cmocka_unit_test(test_lanes_wait_for_each_other),
