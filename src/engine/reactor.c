@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/nap.h"
 #include "engine/engine.h"
 #include "engine/threads.h"
 
@@ -219,7 +220,7 @@ static acu_status drain(acu_device *device)
     return acui_wait_idle(device, ACU_FOREVER);
 }
 
-static void stop(void)
+static void end_threads(void)
 {
     acui_worker_stop();
     pthread_mutex_lock(&reactor.lock);
@@ -233,6 +234,25 @@ static void stop(void)
     pthread_mutex_lock(&reactor.lock);
     reactor.running = reactor.stop = false;
     pthread_mutex_unlock(&reactor.lock);
+}
+
+static bool is_busy(void)
+{
+    pthread_mutex_lock(&reactor.lock);
+    bool busy = reactor.active || reactor.notices;
+    pthread_mutex_unlock(&reactor.lock);
+    return busy;
+}
+
+/* The last callbacks may have submitted again: what came of it is finished first. */
+static void stop(void)
+{
+    end_threads();
+    while (is_busy() && acui_reactor_start() == ACU_OK) {
+        acui_nap nap = acui_nap_start(ACU_FOREVER);
+        acui_nap_again(&nap);
+        end_threads();
+    }
 }
 
 acu_status acui_reactor_start(void)
