@@ -443,6 +443,41 @@
     X(cuUserObjectRelease) \
     X(cuUserObjectRetain) \
     X(cuWaitExternalSemaphoresAsync) \
-    X(cuWaitExternalSemaphoresAsync_ptsz)
+    X(cuWaitExternalSemaphoresAsync_ptsz) \
+    X(cuEGLStreamConsumerAcquireFrame) \
+    X(cuEGLStreamConsumerConnect) \
+    X(cuEGLStreamConsumerConnectWithFlags) \
+    X(cuEGLStreamConsumerDisconnect) \
+    X(cuEGLStreamConsumerReleaseFrame) \
+    X(cuEGLStreamProducerConnect) \
+    X(cuEGLStreamProducerDisconnect) \
+    X(cuEGLStreamProducerPresentFrame) \
+    X(cuEGLStreamProducerReturnFrame) \
+    X(cuGLCtxCreate) \
+    X(cuGLCtxCreate_v2) \
+    X(cuGLGetDevices) \
+    X(cuGLGetDevices_v2) \
+    X(cuGLInit) \
+    X(cuGLMapBufferObject) \
+    X(cuGLMapBufferObjectAsync) \
+    X(cuGLMapBufferObjectAsync_v2) \
+    X(cuGLMapBufferObjectAsync_v2_ptsz) \
+    X(cuGLMapBufferObject_v2) \
+    X(cuGLMapBufferObject_v2_ptds) \
+    X(cuGLRegisterBufferObject) \
+    X(cuGLSetBufferObjectMapFlags) \
+    X(cuGLUnmapBufferObject) \
+    X(cuGLUnmapBufferObjectAsync) \
+    X(cuGLUnregisterBufferObject) \
+    X(cuGraphicsEGLRegisterImage) \
+    X(cuGraphicsGLRegisterBuffer) \
+    X(cuGraphicsGLRegisterImage) \
+    X(cuGraphicsResourceGetMappedEglFrame) \
+    X(cuGraphicsVDPAURegisterOutputSurface) \
+    X(cuGraphicsVDPAURegisterVideoSurface) \
+    X(cuVDPAUCtxCreate) \
+    X(cuVDPAUCtxCreate_v2) \
+    X(cuVDPAUGetDevice) \
+    X(cuEventCreateFromEGLSync)
 
 #endif

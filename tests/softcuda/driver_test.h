@@ -99,8 +99,17 @@ static inline CUfunction test_kernel(const acu_driver_table *cu, CUmodule module
 
 static inline CUmodule test_module(const acu_driver_table *cu)
 {
+    /* A GPU's driver loads a kernel when it is first launched, and waits for the context then: for
+     * ever, if a stream of it is held up by the test. So all are loaded here. */
+    static const char *const names[] = {"store", "add_one", "copy_words", "spin_until", "trap_now", "bounded"};
     CUmodule module = NULL;
+    CUfunction kernel;
     OK(cu->ModuleLoadData(&module, test_ptx));
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        OK(cu->ModuleGetFunction(&kernel, module, names[i]));
+        if (acu_driver_has(ACU_CALL_FuncLoad))
+            OK(cu->FuncLoad(kernel));
+    }
     return module;
 }
 

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Faults of kernels: they stay with their context, in every call, and end with it. */
+/*
+ * Faults of kernels: they stay with their context, in every call. On the software device they end with
+ * it. On an H100 (driver 580.159) they do not: after an illegal address in a context of its own, and
+ * the destruction of that context, the primary context of the device answers the error as well. So a
+ * GPU gets one fault, and only up to that point; acuda itself never counts on healing.
+ */
 #include "softcuda/driver_test.h"
 
 #include "driver/softcuda.h"
@@ -17,6 +22,10 @@ typedef struct lab {
 /* A context of its own, to be lost. */
 static lab open_lab(void)
 {
+    static int labs;
+    open_driver();
+    if (!SOFTWARE && labs++ > 0)
+        skip();
     lab l = {.cu = open_driver()};
     OK(l.cu->CtxCreate(&l.context, 0, 0));
     l.module = test_module(l.cu);
@@ -62,6 +71,8 @@ static void is_lost(const lab *l, unsigned error)
 static void close_lab(lab *l)
 {
     const acu_driver_table *cu = l->cu;
+    if (!SOFTWARE)
+        return; /* the process has lost its device */
     OK(cu->CtxDestroy(l->context));
     CUdeviceptr at;
     OK(cu->MemAlloc(&at, 4)); /* in the primary context, which is current again */
