@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Kernels that destroy their context: every future of the device completes, in time, and says what
+ * was lost and which operation is suspected; everything later is refused; closing works; another
+ * device goes on. A lost context can not be had back in a process, so each case is a process of its
+ * own: this program, started again with the case's name.
+ */
+#include "support/support.h"
+
+#include <spawn.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <sys/wait.h>
+
+extern const char test_fault_ptx[];
+extern char **environ;
+
+#define LIMIT ACU_SECONDS(60) /* what takes longer hangs */
+
+static _Atomic(int) callbacks, releases;
+
+static void note_lost(void *user, acu_future *future, acu_status status)
+{
+    (void)user, (void)future;
+    if (status == ACU_ERR_DEVICE_LOST)
+        atomic_fetch_add(&callbacks, 1);
+}
+
+static void count_release(void *data)
+{
+    (void)data;
+    atomic_fetch_add(&releases, 1);
+}
+
+/* A macro, so that the line is the test's. */
+#define launch(kernel, x) acu_launch((kernel), ACU_GRID_BLOCK(1, 1, 1, 1, 1, 1), acu_inout(x))
+
+static void is_lost(acu_future *future, const char *op, int line)
+{
+    acu_error error = {0};
+    assert_int_equal(acu_future_wait(future, LIMIT), ACU_ERR_DEVICE_LOST);
+    assert_int_equal(acu_future_error(future, &error), ACU_ERR_DEVICE_LOST);
+    assert_int_equal(error.status, ACU_ERR_DEVICE_LOST);
+    assert_int_equal(error.device, 0);
+    assert_true(error.driver_result != 0);
+    if (op) {
+        assert_string_equal(error.op, op);
+        assert_non_null(strstr(error.file, "test_fault.c"));
+        assert_int_equal(error.line, line);
+    }
+}
+
+/* A submission before the fault, the fault, and others behind it, on several streams. */
+static void lose(acu_device *device, const char *name)
+{
+    acu_kernel *bad = test_kernel(device, test_fault_ptx, name);
+    acu_kernel *well = test_kernel(device, test_fault_ptx, "well");
+    acu_tensor *x, *y, *unrelated;
+    assert_works(acu_sync(device, acu_zeros(ACU_I32, ACU_SHAPE(1)), &x));
+    assert_works(acu_sync(device, acu_zeros(ACU_I32, ACU_SHAPE(1)), &unrelated));
+    acu_future *before, *fault, *behind[8], *dropped;
+    assert_works(acu_submit(device, launch(well, unrelated), NULL, &before));
+    assert_works(acu_future_wait(before, LIMIT));
+    acu_stream *stream;
+    assert_works(acu_stream_create(device, 0, &stream));
+    acu_submit_options options = {.size = sizeof options, .stream = stream};
+    test_gate_close(device, acu_stream_raw(stream)); /* all of it is submitted before the fault */
+    int line = __LINE__ + 1;
+    acu_op *op = launch(bad, x);
+    assert_works(acu_submit(device, op, &options, &fault));
+    for (int i = 0; i < 8; i++)
+        assert_works(acu_submit(device, acu_first(acu_copy(acu_empty(ACU_I32, ACU_SHAPE(1)), x)),
+                                NULL, &behind[i]));
+    y = acu_tensor_retain(acu_future_tensor(behind[7], 0));
+    assert_works(acu_submit(device, launch(well, x), NULL, &dropped));
+    assert_works(acu_future_on_complete(fault, note_lost, ACU_USER(NULL, count_release)));
+    assert_works(acu_future_on_complete(behind[0], note_lost, ACU_USER(NULL, count_release)));
+    acu_future_release(dropped);
+    test_gate_open();
+
+    is_lost(fault, name, line);
+    for (int i = 0; i < 8; i++) {
+        is_lost(behind[i], NULL, 0);
+        acu_future_release(behind[i]);
+    }
+    assert_int_equal(acu_future_poll(before), ACU_OK); /* what was complete stays so */
+    acu_future_release(before);
+    acu_future_release(fault);
+
+    acu_error error;
+    assert_int_equal(acu_device_status(device, &error), ACU_ERR_DEVICE_LOST);
+    assert_fails(acu_submit(device, launch(well, unrelated), NULL, NULL), ACU_ERR_DEVICE_LOST, "");
+    assert_fails(acu_sync(device, acu_zeros(ACU_F32, ACU_SHAPE(1)), NULL), ACU_ERR_DEVICE_LOST, "");
+    int32_t value;
+    assert_fails(acu_read_sync(x, &value, sizeof value), ACU_ERR_DEVICE_LOST, "");
+    acu_tensor_release(x);
+    acu_tensor_release(y);
+    acu_tensor_release(unrelated);
+    acu_stream_release(stream);
+    acu_kernel_release(bad);
+    acu_kernel_release(well);
+}
+
+static void close_lost(acu_device *device)
+{
+    acu_status status = acu_close(device);
+    assert_true(status == ACU_OK || status == ACU_ERR_DEVICE_LOST);
+}
+
+/* Driver objects stay counted: the lost context takes them along. */
+static void leaves_nothing(void)
+{
+    char text[1024];
+    if (acu_debug_live_report(text, sizeof text))
+        fail_msg("handles are left:\n%s", text);
+    assert_int_equal(acu_debug_live_blocks(), 0);
+}
+
+static void case_stray(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    lose(device, "stray");
+    close_lost(device);
+    leaves_nothing();
+    assert_int_equal(atomic_load(&callbacks), 2); /* the last close ends the thread that calls */
+    assert_int_equal(atomic_load(&releases), 2);
+}
+
+static void case_stop(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    lose(device, "stop");
+    close_lost(device);
+    leaves_nothing();
+    assert_int_equal(atomic_load(&callbacks), 2);
+    assert_int_equal(atomic_load(&releases), 2);
+}
+
+/* On a GPU a fault takes the other devices of the process along or not, as the driver likes. */
+static void case_other(void **state)
+{
+    (void)state;
+    acu_device *devices[2];
+    test_open_n(devices, 2);
+    acu_tensor *far;
+    acu_kernel *well = test_kernel(devices[1], test_fault_ptx, "well");
+    assert_works(acu_sync(devices[1], acu_zeros(ACU_I32, ACU_SHAPE(1)), &far));
+    lose(devices[0], "stray");
+    assert_int_equal(acu_device_status(devices[1], NULL), ACU_OK);
+    assert_works(acu_sync(devices[1], launch(well, far), NULL));
+    int32_t value = 0;
+    assert_works(acu_read_sync(far, &value, sizeof value));
+    assert_int_equal(value, 1);
+    acu_tensor_release(far);
+    acu_kernel_release(well);
+    test_close(devices[1]);
+    close_lost(devices[0]);
+    leaves_nothing();
+}
+
+/* Nobody waits, and nobody looks: close does. */
+static void case_close(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_kernel *bad = test_kernel(device, test_fault_ptx, "stop");
+    acu_tensor *x;
+    acu_future *future;
+    assert_works(acu_sync(device, acu_zeros(ACU_I32, ACU_SHAPE(1)), &x));
+    assert_works(acu_submit(device, launch(bad, x), NULL, NULL));
+    acu_status status = acu_submit(device, launch(bad, x), NULL, &future);
+    acu_tensor_release(x);
+    acu_kernel_release(bad);
+    close_lost(device);
+    if (status == ACU_OK) { /* a future outlives its device */
+        assert_int_equal(acu_future_poll(future), ACU_ERR_DEVICE_LOST);
+        acu_future_release(future);
+    }
+    leaves_nothing();
+}
+
+static const struct {
+    const char *name;
+    CMUnitTestFunction run;
+} cases[] = {{"stray", case_stray},
+             {"stop", case_stop},
+             {"other", case_other},
+             {"close", case_close}};
+enum { CASES = sizeof cases / sizeof *cases };
+
+static void spawn(const char *name)
+{
+    char *arguments[] = {"test_fault", (char *)(uintptr_t)name, NULL};
+    pid_t child;
+    int status = -1;
+    assert_int_equal(posix_spawn(&child, "/proc/self/exe", NULL, NULL, arguments, environ), 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+        skip();
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        fail_msg("case %s: wait status %#x", name, (unsigned)status);
+}
+
+static void stray_addresses(void **state)
+{
+    (void)state;
+    spawn("stray");
+}
+
+static void traps(void **state)
+{
+    (void)state;
+    spawn("stop");
+}
+
+static void another_device_goes_on(void **state)
+{
+    (void)state;
+    test_software_only();
+    spawn("other");
+}
+
+static void closing_with_a_fault_in_flight(void **state)
+{
+    (void)state;
+    spawn("close");
+}
+
+int main(int count, char **arguments)
+{
+    for (size_t i = 0; count > 1 && i < CASES; i++)
+        if (strcmp(arguments[1], cases[i].name) == 0) {
+            const struct CMUnitTest one[] = {{cases[i].name, cases[i].run, NULL, NULL, NULL}};
+            return cmocka_run_group_tests(one, NULL, NULL);
+        }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(stray_addresses),
+        cmocka_unit_test(traps),
+        cmocka_unit_test(another_device_goes_on),
+        cmocka_unit_test(closing_with_a_fault_in_flight),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
