@@ -1,0 +1,511 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Futures: looking, waiting and being called; values before completion; failures of what was
+ * submitted, passed on along the data and healed by overwriting; dropping at any time.
+ */
+#include "support/support.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+enum { N = 64 };
+#define VECTOR ACU_SHAPE(N)
+
+/* A device and a stream of one's own that can be held up. */
+typedef struct bench {
+    acu_device *device;
+    acu_stream *stream;
+    acu_submit_options held;
+} bench;
+
+static bench open_bench(void)
+{
+    bench b = {.device = test_open()};
+    assert_works(acu_stream_create(b.device, 0, &b.stream));
+    b.held = (acu_submit_options){.size = sizeof b.held, .stream = b.stream};
+    return b;
+}
+
+static void close_bench(bench *b)
+{
+    acu_stream_release(b->stream);
+    test_close(b->device);
+    test_leaks_none();
+}
+
+static void hold(const bench *b)
+{
+    test_gate_close(b->device, acu_stream_raw(b->stream));
+}
+
+static acu_op *constant(int32_t value)
+{
+    return acu_full(VECTOR, acu_i32(value));
+}
+
+/* On the stream that can be held up. */
+static acu_future *submit_held(const bench *b, acu_op *op)
+{
+    acu_future *future = NULL;
+    assert_works(acu_submit(b->device, op, &b->held, &future));
+    return future;
+}
+
+static acu_future *submit(const bench *b, acu_op *op)
+{
+    acu_future *future = NULL;
+    assert_works(acu_submit(b->device, op, NULL, &future));
+    return future;
+}
+
+static void holds(acu_tensor *tensor, int32_t want)
+{
+    int32_t x[N];
+    assert_works(acu_read_sync(tensor, x, sizeof x));
+    for (int i = 0; i < N; i++)
+        assert_int_equal(x[i], want);
+}
+
+/* ---- looking and waiting ---- */
+
+static void poll_and_wait(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    hold(&b);
+    acu_future *future = submit_held(&b, constant(1));
+    acu_error error = {0};
+    assert_int_equal(acu_future_poll(future), ACU_NOT_READY);
+    assert_int_equal(acu_future_error(future, &error), ACU_NOT_READY);
+    assert_int_equal(acu_future_wait(future, 0), ACU_TIMEOUT);
+    assert_int_equal(acu_future_wait(future, ACU_US(300)), ACU_TIMEOUT);
+    assert_int_equal(acu_wait_all(&future, 1, ACU_US(1)), ACU_TIMEOUT);
+    assert_int_equal(acu_wait_any(&future, 1, ACU_US(1), NULL), ACU_TIMEOUT);
+    assert_int_equal(acu_device_wait(b.device, ACU_US(1)), ACU_TIMEOUT);
+    test_gate_open();
+    assert_works(acu_future_wait(future, ACU_FOREVER));
+    assert_works(acu_future_wait(future, 0)); /* as often as one likes */
+    assert_works(acu_future_poll(future));
+    assert_int_equal(acu_future_error(future, &error), ACU_OK);
+    assert_int_equal(error.status, 0);
+    acu_future_release(future);
+
+    future = submit(&b, constant(2));
+    while (acu_future_poll(future) == ACU_NOT_READY) { /* polling alone gets there */
+    }
+    assert_works(acu_future_poll(future));
+    acu_future_release(future);
+    close_bench(&b);
+}
+
+static void any_and_all(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    hold(&b);
+    acu_future *futures[3] = {submit_held(&b, constant(0)), submit(&b, constant(1)),
+                              submit_held(&b, constant(2))};
+    size_t index = 99;
+    assert_works(acu_wait_any(futures, 3, ACU_FOREVER, &index));
+    assert_int_equal(index, 1);
+    assert_int_equal(acu_wait_all(futures, 3, ACU_US(10)), ACU_TIMEOUT);
+    test_gate_open();
+    assert_works(acu_wait_all(futures, 3, ACU_FOREVER));
+    assert_works(acu_wait_any(futures, 3, 0, &index));
+    assert_int_equal(index, 0); /* the first in the list */
+    for (int i = 0; i < 3; i++)
+        acu_future_release(futures[i]);
+    assert_fails(acu_wait_all(NULL, 0, 0), ACU_ERR_INVALID, "no futures");
+    assert_fails(acu_wait_any(NULL, 0, 0, NULL), ACU_ERR_INVALID, "no futures");
+    close_bench(&b);
+}
+
+/* ---- values ---- */
+
+static void values_before_completion(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    hold(&b);
+    acu_future *first = submit_held(&b, acu_zip(constant(3), acu_scalar(acu_u8(200))));
+    assert_int_equal(acu_future_values(first), 2);
+    acu_tensor *x = acu_future_tensor(first, 0);
+    assert_non_null(x);
+    assert_int_equal(acu_tensor_dtype(x), ACU_I32);
+    acu_dtype dtype;
+    uint64_t bits;
+    assert_works(acu_future_scalar(first, 1, &dtype, &bits));
+    assert_int_equal(bits, 200);
+    acu_future *second = submit(&b, acu_dup(x)); /* ordered behind, on another stream */
+    assert_int_equal(acu_future_poll(second), ACU_NOT_READY);
+    acu_tensor *mine, *none;
+    assert_works(acu_future_take(first, 0, &mine));
+    assert_ptr_equal(mine, x);
+    assert_fails(acu_future_take(first, 0, &none), ACU_ERR_NOT_FOUND, "taken before");
+    assert_fails(acu_future_take(first, 1, &none), ACU_ERR_INVALID, "scalar");
+    assert_fails(acu_future_take(first, 2, &none), ACU_ERR_NOT_FOUND, "yields 2");
+    assert_null(acu_future_tensor(first, 0));
+    assert_null(acu_future_tensor(first, 5));
+    assert_fails(acu_future_scalar(second, 0, &dtype, &bits), ACU_ERR_INVALID, "tensor");
+    test_gate_open();
+    holds(acu_future_tensor(second, 0), 3);
+    acu_future_release(first);
+    holds(mine, 3); /* outlives its future */
+    acu_future_release(second);
+    acu_tensor_release(mine);
+    close_bench(&b);
+}
+
+/* ---- being called ---- */
+
+typedef struct log {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    int order[8], count, released;
+    acu_status status;
+    pthread_t thread;
+    bool complete;
+    bench *b;
+    acu_future *inner;
+} call_log;
+
+typedef struct entry {
+    call_log *log;
+    int number;
+} entry;
+
+static void note(void *user, acu_future *future, acu_status status)
+{
+    entry *e = user;
+    pthread_mutex_lock(&e->log->lock);
+    e->log->order[e->log->count++] = e->number;
+    e->log->status = status;
+    e->log->thread = pthread_self();
+    e->log->complete = acu_future_poll(future) == status;
+    pthread_cond_broadcast(&e->log->changed);
+    pthread_mutex_unlock(&e->log->lock);
+}
+
+static void note_release(void *user)
+{
+    entry *e = user;
+    pthread_mutex_lock(&e->log->lock);
+    e->log->released++;
+    pthread_cond_broadcast(&e->log->changed);
+    pthread_mutex_unlock(&e->log->lock);
+}
+
+static void await_released(call_log *log, int count)
+{
+    pthread_mutex_lock(&log->lock);
+    while (log->released < count)
+        pthread_cond_wait(&log->changed, &log->lock);
+    pthread_mutex_unlock(&log->lock);
+}
+
+static void callbacks_come_once_in_order(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    call_log log = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+    entry entries[5];
+    hold(&b);
+    acu_future *future = submit_held(&b, constant(1));
+    for (int i = 0; i < 4; i++) {
+        entries[i] = (entry){.log = &log, .number = i};
+        assert_works(acu_future_on_complete(future, note, ACU_USER(&entries[i], note_release)));
+    }
+    pthread_mutex_lock(&log.lock);
+    assert_int_equal(log.count, 0); /* not before it is complete */
+    pthread_mutex_unlock(&log.lock);
+    test_gate_open(); /* nobody waits: acuda looks by itself */
+    await_released(&log, 4);
+    entries[4] = (entry){.log = &log, .number = 4};
+    assert_works(acu_future_on_complete(future, note, ACU_USER(&entries[4], note_release)));
+    await_released(&log, 5); /* complete already: called as well */
+    assert_int_equal(log.count, 5);
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(log.order[i], i);
+    assert_int_equal(log.status, ACU_OK);
+    assert_true(log.complete);
+    assert_false(pthread_equal(log.thread, pthread_self()));
+    acu_future_release(future);
+    assert_fails(acu_future_on_complete(NULL, note, ACU_USER(&entries[4], note_release)),
+                 ACU_ERR_INVALID, "future is NULL");
+    assert_int_equal(log.released, 6);
+    close_bench(&b);
+}
+
+static void submit_more(void *user, acu_future *future, acu_status status)
+{
+    (void)status;
+    entry *e = user;
+    acu_op *op = acu_copy(acu_empty(ACU_I32, VECTOR), acu_future_tensor(future, 0));
+    e->log->status = acu_submit(e->log->b->device, acu_first(op), NULL, &e->log->inner);
+}
+
+static void callbacks_may_submit(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    call_log log = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER,
+                    .b = &b};
+    entry e = {.log = &log};
+    acu_future *future = submit(&b, constant(12));
+    assert_works(acu_future_on_complete(future, submit_more, ACU_USER(&e, note_release)));
+    await_released(&log, 1);
+    assert_int_equal(log.status, ACU_OK);
+    holds(acu_future_tensor(log.inner, 0), 12);
+    acu_future_release(log.inner);
+    acu_future_release(future);
+    close_bench(&b);
+}
+
+/* ---- scheduling ---- */
+
+static acu_op *count_call(void *user, acu_val *values, size_t count)
+{
+    (void)count;
+    ++*(int *)user;
+    return acu_take(&values[0]);
+}
+
+static void scheduled_runs_when_it_is_started(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    acu_policy *policy;
+    assert_works(acu_policy_single(b.device, b.stream, &policy));
+    int calls = 0, here = 0;
+    for (int way = 0; way < 5; way++) {
+        call_log log = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+        entry e = {.log = &log};
+        acu_future *future;
+        assert_works(acu_schedule(policy, acu_then(constant(way), count_call, &calls), &future));
+        assert_int_equal(calls, way); /* not yet */
+        acu_error error;
+        assert_int_equal(acu_future_error(future, &error), ACU_NOT_READY);
+        assert_int_equal(calls, way); /* that does not start it */
+        if (way == 0)
+            assert_works(acu_future_start(future));
+        else if (way == 1)
+            (void)acu_future_poll(future);
+        else if (way == 2)
+            (void)acu_future_wait(future, 0);
+        else if (way == 3)
+            assert_works(acu_future_on_complete(future, note, ACU_USER(&e, note_release)));
+        else
+            assert_non_null(acu_future_tensor(future, 0));
+        assert_int_equal(calls, way + 1);
+        assert_works(acu_future_start(future)); /* once is enough */
+        holds(acu_future_tensor(future, 0), way);
+        assert_works(acu_future_wait(future, ACU_FOREVER));
+        if (way == 3)
+            await_released(&log, 1);
+        assert_int_equal(calls, way + 1);
+        acu_future_release(future);
+    }
+    acu_future *dropped, *bad;
+    assert_works(acu_schedule(policy, acu_then(constant(0), count_call, &here), &dropped));
+    acu_future_release(dropped);
+    assert_int_equal(here, 0); /* never runs */
+    assert_works(acu_schedule(policy, acu_reshape(constant(0), ACU_SHAPE(3)), &bad));
+    assert_int_equal(acu_future_wait(bad, ACU_FOREVER), ACU_ERR_SHAPE);
+    acu_future_release(bad);
+    assert_fails(acu_schedule(policy, constant(0), NULL), ACU_ERR_INVALID, "without a future");
+    acu_policy_release(policy);
+    close_bench(&b);
+}
+
+/* ---- failures ---- */
+
+static acu_status fail_host(void *user, const acu_val *values, size_t count)
+{
+    (void)user, (void)values, (void)count;
+    return ACU_ERR_IO;
+}
+
+static acu_status fail_foreign(void *user, CUstream stream, const acu_val *values, size_t count)
+{
+    (void)user, (void)stream, (void)values, (void)count;
+    return ACU_ERR_IO;
+}
+
+static acu_status count_host(void *user, const acu_val *values, size_t count)
+{
+    (void)values, (void)count;
+    atomic_fetch_add((_Atomic(int) *)user, 1);
+    return ACU_OK;
+}
+
+static void fails_with(acu_future *future, acu_status want, const char *op, int line,
+                       const char *word)
+{
+    acu_error error = {0};
+    assert_int_equal(acu_future_wait(future, ACU_FOREVER), want);
+    assert_int_equal(acu_future_error(future, &error), want);
+    assert_int_equal(error.status, want);
+    if (op)
+        assert_string_equal(error.op, op);
+    if (line)
+        assert_int_equal(error.line, line);
+    assert_non_null(strstr(error.message, word));
+    acu_future_release(future);
+}
+
+static void failures_pass_along_the_data(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    acu_tensor *x, *pinned, *other;
+    assert_works(acu_sync(b.device, constant(1), &x));
+    assert_works(acu_sync(b.device, constant(2), &other));
+    assert_works(acu_tensor_alloc_pinned(b.device, ACU_I32, VECTOR, &pinned));
+    for (int way = 0; way < 2; way++) {
+        int line = __LINE__ + 1;
+        acu_op *bad = way ? acu_foreign(fail_foreign, NULL, acu_inout(x)) : acu_host(fail_host, NULL, acu_out(pinned));
+        acu_future *failed = submit(&b, acu_op_named(bad, "step one"));
+        acu_tensor *target = way ? x : pinned;
+        acu_future *reader = submit(&b, acu_dup(target)), *third;
+        third = submit(&b, acu_dup(acu_future_tensor(reader, 0)));
+        acu_future *apart = submit(&b, acu_dup(other)); /* shares nothing with them */
+        fails_with(failed, ACU_ERR_CALLBACK, "step one", line, "ACU_ERR_IO");
+        fails_with(reader, ACU_ERR_DEPENDENCY, "dup", 0, "step one");
+        fails_with(third, ACU_ERR_DEPENDENCY, "dup", 0, "step one");
+        assert_works(acu_future_wait(apart, ACU_FOREVER));
+        acu_future_release(apart);
+        /* Also long after, until it is overwritten: a part does not heal the rest. */
+        fails_with(submit(&b, acu_dup(target)), ACU_ERR_DEPENDENCY, NULL, 0, "step one");
+        acu_tensor *half;
+        assert_works(acu_tensor_slice(target, (int64_t[]){0}, (int64_t[]){N / 2}, &half));
+        assert_works(acu_sync(b.device, acu_copy(half, acu_full(ACU_SHAPE(N / 2), acu_i32(7))),
+                              NULL));
+        assert_works(acu_sync(b.device, acu_dup(half), NULL));
+        fails_with(submit(&b, acu_dup(target)), ACU_ERR_DEPENDENCY, NULL, 0, "step one");
+        assert_works(acu_sync(b.device, acu_copy(target, other), NULL)); /* healed */
+        holds(target, 2);
+        acu_tensor_release(half);
+    }
+    /* Host work behind a failure is not called. */
+    _Atomic(int) calls = 0;
+    acu_future_release(submit(&b, acu_host(fail_host, NULL, acu_inout(pinned))));
+    fails_with(submit(&b, acu_host(count_host, (void *)&calls, acu_in(pinned))),
+               ACU_ERR_DEPENDENCY, "host", 0, "not computed");
+    assert_int_equal(atomic_load(&calls), 0);
+    assert_works(acu_sync(b.device, acu_host(count_host, (void *)&calls, acu_out(pinned)), NULL));
+    assert_int_equal(atomic_load(&calls), 1);
+    acu_tensor_release(x);
+    acu_tensor_release(pinned);
+    acu_tensor_release(other);
+    close_bench(&b);
+}
+
+static void a_failed_submission_names_the_first(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    acu_future *futures[2] = {submit(&b, constant(0)), NULL};
+    acu_op *bad = acu_host(fail_host, NULL, acu_inout(acu_to_host(constant(1))));
+    futures[1] = submit(&b, acu_to_device(b.device, acu_first(bad)));
+    assert_int_equal(acu_wait_all(futures, 2, ACU_FOREVER), ACU_ERR_CALLBACK);
+    size_t index = 9;
+    acu_future *reversed[2] = {futures[1], futures[0]};
+    assert_int_equal(acu_wait_any(reversed, 2, ACU_FOREVER, &index), ACU_ERR_CALLBACK);
+    assert_int_equal(index, 0);
+    fails_with(futures[1], ACU_ERR_CALLBACK, "host", 0, "acu_host");
+    acu_future_release(futures[0]);
+    close_bench(&b);
+}
+
+/* ---- dropping and closing ---- */
+
+static void dropped_at_any_time(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    acu_tensor *x;
+    assert_works(acu_sync(b.device, constant(0), &x));
+    hold(&b);
+    for (int i = 0; i < 50; i++) { /* what was submitted runs on */
+        acu_future *future = submit_held(&b, acu_fill(x, acu_i32(i)));
+        if (i % 3 == 0)
+            assert_int_equal(acu_future_poll(future), ACU_NOT_READY);
+        acu_future_release(acu_future_retain(future));
+        acu_future_release(future);
+        assert_works(acu_submit(b.device, acu_dup(x), i % 2 ? &b.held : NULL, NULL));
+    }
+    acu_future_release(NULL);
+    test_gate_open();
+    holds(x, 49);
+    acu_tensor_release(x);
+    close_bench(&b);
+}
+
+static void closing_with_work_in_flight(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    _Atomic(int) calls = 0;
+    acu_tensor *pinned;
+    acu_future *last;
+    assert_works(acu_tensor_alloc_pinned(device, ACU_I32, VECTOR, &pinned));
+    for (int i = 0; i < 100; i++) {
+        assert_works(acu_submit(device, acu_copy(pinned, constant(i)), NULL, NULL));
+        acu_op *host = acu_host(count_host, (void *)&calls, acu_inout(pinned));
+        assert_works(acu_submit(device, host, NULL, i == 99 ? &last : NULL));
+    }
+    acu_tensor_release(pinned);
+    test_close(device);
+    assert_int_equal(atomic_load(&calls), 100);
+    assert_works(acu_future_poll(last)); /* a future outlives its device */
+    assert_int_equal(((int32_t *)acu_tensor_host(acu_future_tensor(last, 0)))[0], 99);
+    acu_future_release(last);
+    test_leaks_none();
+}
+
+/* ---- counters ---- */
+
+static void counters(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    acu_counters before, after;
+    acu_counters_read(&before);
+    assert_int_equal(before.submissions, before.submissions_done);
+    assert_int_equal(before.operations, before.operations_done);
+    acu_future *future = submit(&b, acu_dup(constant(1))); /* a fill and a copy */
+    assert_works(acu_future_wait(future, ACU_FOREVER));
+    acu_future_release(future);
+    acu_op *bad = acu_foreign(fail_foreign, NULL, acu_inout(constant(1)));
+    future = submit(&b, bad);
+    assert_int_equal(acu_future_wait(future, ACU_FOREVER), ACU_ERR_CALLBACK);
+    acu_future_release(future);
+    assert_fails(acu_submit(b.device, acu_reshape(constant(1), ACU_SHAPE(1)), NULL, NULL),
+                 ACU_ERR_SHAPE, "");
+    acu_counters_read(&after);
+    assert_int_equal(after.submissions - before.submissions, 2);
+    assert_int_equal(after.submissions_done - before.submissions_done, 2);
+    assert_int_equal(after.submissions_failed - before.submissions_failed, 1);
+    assert_int_equal(after.operations - before.operations, 4);
+    assert_int_equal(after.operations_done, after.operations);
+    close_bench(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(poll_and_wait),
+        cmocka_unit_test(any_and_all),
+        cmocka_unit_test(values_before_completion),
+        cmocka_unit_test(callbacks_come_once_in_order),
+        cmocka_unit_test(callbacks_may_submit),
+        cmocka_unit_test(scheduled_runs_when_it_is_started),
+        cmocka_unit_test(failures_pass_along_the_data),
+        cmocka_unit_test(a_failed_submission_names_the_first),
+        cmocka_unit_test(dropped_at_any_time),
+        cmocka_unit_test(closing_with_work_in_flight),
+        cmocka_unit_test(counters),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
