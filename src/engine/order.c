@@ -51,10 +51,8 @@ static acui_task *new_task(acui_submission *s, acui_node *node)
         acui_fail(ACU_ERR_NO_MEMORY, "no memory for a task");
         return NULL;
     }
-    if (atomic_load_explicit(&node->device->lost, memory_order_acquire)) {
-        acu_device_status(node->device, NULL);
+    if (acui_device_check(node->device) != ACU_OK)
         return NULL;
-    }
     if (node->kind != ACUI_NODE_HOST && lane_stream(s, node->device, &task->stream) != ACU_OK)
         return NULL;
     task->point = acui_point_new();

@@ -7,6 +7,7 @@
  */
 #include "support/support.h"
 
+#include <pthread.h>
 #include <spawn.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -160,6 +161,34 @@ static void case_other(void **state)
     leaves_nothing();
 }
 
+static void *submit_as_first_call(void *user)
+{
+    acu_tensor *x = user;
+    acu_future *future = NULL;
+    acu_status status = acu_submit(NULL, acu_fill(x, acu_i32(1)), NULL, &future);
+    assert_int_equal(status, ACU_ERR_DEVICE_LOST);
+    assert_int_equal(acu_last_error()->status, ACU_ERR_DEVICE_LOST);
+    return future;
+}
+
+/* A thread that has not failed before learns of the loss from its submit. */
+static void case_thread(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_tensor *x;
+    pthread_t thread;
+    void *future;
+    assert_works(acu_sync(device, acu_zeros(ACU_I32, ACU_SHAPE(1)), &x));
+    lose(device, "stop");
+    assert_int_equal(pthread_create(&thread, NULL, submit_as_first_call, x), 0);
+    pthread_join(thread, &future);
+    assert_null(future);
+    acu_tensor_release(x);
+    close_lost(device);
+    leaves_nothing();
+}
+
 /* Nobody waits, and nobody looks: close does. */
 static void case_close(void **state)
 {
@@ -187,6 +216,7 @@ static const struct {
 } cases[] = {{"stray", case_stray},
              {"stop", case_stop},
              {"other", case_other},
+             {"thread", case_thread},
              {"close", case_close}};
 enum { CASES = sizeof cases / sizeof *cases };
 
@@ -222,6 +252,12 @@ static void another_device_goes_on(void **state)
     spawn("other");
 }
 
+static void other_threads_learn_of_it(void **state)
+{
+    (void)state;
+    spawn("thread");
+}
+
 static void closing_with_a_fault_in_flight(void **state)
 {
     (void)state;
@@ -239,6 +275,7 @@ int main(int count, char **arguments)
         cmocka_unit_test(stray_addresses),
         cmocka_unit_test(traps),
         cmocka_unit_test(another_device_goes_on),
+        cmocka_unit_test(other_threads_learn_of_it),
         cmocka_unit_test(closing_with_a_fault_in_flight),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
