@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Order follows data: what touches the same bytes runs in the order of submission, whatever streams,
+ * devices, threads and host calls are involved; what shares nothing is not held up. The steps do
+ * not commute, so that the results tell; random programs are compared with a serial model.
+ */
+#include "support/support.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+extern const char test_order_ptx[];
+
+enum { N = 96, STREAMS = 3 };
+#define VECTOR ACU_SHAPE(N)
+#define ALL acu_for_num_elems(N)
+
+typedef struct bench {
+    acu_device *device;
+    acu_kernel *step;
+    acu_stream *streams[STREAMS];
+} bench;
+
+static bench open_bench(void)
+{
+    bench b = {.device = test_open()};
+    b.step = test_kernel(b.device, test_order_ptx, "step");
+    for (int i = 0; i < STREAMS; i++)
+        assert_works(acu_stream_create(b.device, 0, &b.streams[i]));
+    return b;
+}
+
+static void close_bench(bench *b)
+{
+    for (int i = 0; i < STREAMS; i++)
+        acu_stream_release(b->streams[i]);
+    acu_kernel_release(b->step);
+    test_close(b->device);
+    test_leaks_none();
+}
+
+static void on_stream(const bench *b, int stream, acu_op *op, acu_future **future)
+{
+    acu_submit_options options = {.size = sizeof options, .stream = b->streams[stream]};
+    assert_works(acu_submit(b->device, op, &options, future));
+}
+
+static acu_tensor *vector(const bench *b, uint32_t value)
+{
+    acu_tensor *x;
+    assert_works(acu_sync(b->device, acu_full(VECTOR, acu_u32(value)), &x));
+    return x;
+}
+
+static acu_op *step(const bench *b, acu_tensor *z, acu_tensor *x, uint32_t c)
+{
+    return acu_launch(b->step, ALL, acu_inout(z), acu_in(x), acu_u32(c), acu_u32(N));
+}
+
+static void holds(acu_tensor *tensor, uint32_t want)
+{
+    uint32_t x[N];
+    assert_works(acu_read_sync(tensor, x, sizeof x));
+    for (int i = 0; i < N; i++)
+        assert_int_equal(x[i], want);
+}
+
+/* ---- the three hazards, with the first of the two held up ---- */
+
+static void read_after_write(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    acu_tensor *x = vector(&b, 1), *z = vector(&b, 0);
+    test_gate_close(b.device, acu_stream_raw(b.streams[0]));
+    on_stream(&b, 0, acu_fill(x, acu_u32(5)), NULL);
+    on_stream(&b, 1, step(&b, z, x, 0), NULL);
+    test_gate_open();
+    holds(z, 5);
+    acu_tensor_release(x);
+    acu_tensor_release(z);
+    close_bench(&b);
+}
+
+static void write_after_read(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    acu_tensor *x = vector(&b, 1), *z = vector(&b, 0);
+    test_gate_close(b.device, acu_stream_raw(b.streams[0]));
+    on_stream(&b, 0, step(&b, z, x, 0), NULL);
+    on_stream(&b, 1, acu_fill(x, acu_u32(5)), NULL);
+    test_gate_open();
+    holds(z, 1);
+    holds(x, 5);
+    acu_tensor_release(x);
+    acu_tensor_release(z);
+    close_bench(&b);
+}
+
+static void write_after_write(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    acu_tensor *x = vector(&b, 1);
+    test_gate_close(b.device, acu_stream_raw(b.streams[0]));
+    on_stream(&b, 0, acu_fill(x, acu_u32(4)), NULL);
+    on_stream(&b, 1, acu_fill(x, acu_u32(5)), NULL);
+    test_gate_open();
+    holds(x, 5);
+    acu_tensor_release(x);
+    close_bench(&b);
+}
+
+static void many_readers_then_a_writer(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    enum { READERS = 40 };
+    acu_tensor *x = vector(&b, 2);
+    acu_future *readers[READERS];
+    test_gate_close(b.device, acu_stream_raw(b.streams[0]));
+    for (int i = 0; i < READERS; i++)
+        on_stream(&b, i % STREAMS, acu_dup(x), &readers[i]);
+    on_stream(&b, 1, acu_fill(x, acu_u32(9)), NULL);
+    /* Readers do not hold each other up. */
+    assert_works(acu_future_wait(readers[1], ACU_FOREVER));
+    assert_int_equal(acu_future_poll(readers[0]), ACU_NOT_READY);
+    test_gate_open();
+    for (int i = 0; i < READERS; i++) {
+        holds(acu_future_tensor(readers[i], 0), 2);
+        acu_future_release(readers[i]);
+    }
+    holds(x, 9);
+    acu_tensor_release(x);
+    close_bench(&b);
+}
+
+static void disjoint_slices_do_not_wait(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    acu_tensor *x = vector(&b, 0), *low, *high, *across;
+    assert_works(acu_tensor_slice(x, (int64_t[]){0}, (int64_t[]){48}, &low));
+    assert_works(acu_tensor_slice(x, (int64_t[]){48}, (int64_t[]){N}, &high));
+    assert_works(acu_tensor_slice(x, (int64_t[]){40}, (int64_t[]){56}, &across));
+    acu_future *apart, *both;
+    test_gate_close(b.device, acu_stream_raw(b.streams[0]));
+    on_stream(&b, 0, acu_fill(low, acu_u32(1)), NULL);
+    on_stream(&b, 1, acu_fill(high, acu_u32(2)), &apart);
+    assert_works(acu_future_wait(apart, ACU_FOREVER)); /* while the gate is closed */
+    on_stream(&b, 2, acu_fill(across, acu_u32(3)), &both);
+    assert_int_equal(acu_future_wait(both, ACU_US(200)), ACU_TIMEOUT);
+    test_gate_open();
+    assert_works(acu_future_wait(both, ACU_FOREVER));
+    uint32_t all[N];
+    assert_works(acu_read_sync(x, all, sizeof all));
+    for (int i = 0; i < N; i++)
+        assert_int_equal(all[i], i < 40 ? 1 : i < 56 ? 3 : 2);
+    acu_future_release(apart);
+    acu_future_release(both);
+    acu_tensor_release(low);
+    acu_tensor_release(high);
+    acu_tensor_release(across);
+    acu_tensor_release(x);
+    close_bench(&b);
+}
+
+/* ---- host work between device work ---- */
+
+static acu_status host_step(void *user, const acu_val *values, size_t count)
+{
+    uint32_t *x = acu_tensor_host(values[0].tensor);
+    (void)count;
+    for (int i = 0; i < N; i++)
+        x[i] = 3 * x[i] + (uint32_t)(uintptr_t)user;
+    return ACU_OK;
+}
+
+static void host_work_in_between(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    acu_tensor *x = vector(&b, 1), *pinned;
+    assert_works(acu_tensor_alloc_pinned(b.device, ACU_U32, VECTOR, &pinned));
+    uint32_t want = 1;
+    for (uint32_t i = 0; i < 60; i++) {
+        int stream = (int)i % STREAMS;
+        if (i % 20 == 0)
+            test_gate_close(b.device, acu_stream_raw(b.streams[stream]));
+        on_stream(&b, stream, acu_copy(pinned, x), NULL);
+        void *c = (void *)(uintptr_t)i;
+        assert_works(acu_submit(b.device, acu_host(host_step, c, acu_inout(pinned)), NULL, NULL));
+        on_stream(&b, (stream + 1) % STREAMS, acu_copy(x, pinned), NULL);
+        on_stream(&b, (stream + 2) % STREAMS, step(&b, x, x, 1), NULL);
+        want = 4 * (3 * want + i) + 1; /* 3 x + x + 1: both arguments are x */
+        if (i % 20 == 19)
+            test_gate_open();
+    }
+    holds(x, want);
+    acu_tensor_release(x);
+    acu_tensor_release(pinned);
+    close_bench(&b);
+}
+
+/* ---- random programs ---- */
+
+enum { TENSORS = 5, STEPS = 400 };
+
+typedef struct program {
+    acu_device *devices[2];
+    acu_kernel *steps[2];
+    acu_policy *policies[3]; /* of device 0 */
+    int device_count;
+    acu_tensor *near[TENSORS], *far[TENSORS], *host[TENSORS];
+    uint32_t model[3][TENSORS][N]; /* near, far, host */
+} program;
+
+static acu_tensor **place(program *p, int where)
+{
+    return where == 0 ? p->near : where == 1 ? p->far : p->host;
+}
+
+static void submit_any(program *p, test_random *random, acu_op *op, bool on_first)
+{
+    acu_submit_options options = {.size = sizeof options};
+    uint64_t policy = test_below(random, 4);
+    if (on_first && policy < 3)
+        options.policy = p->policies[policy];
+    assert_works(acu_submit(NULL, op, &options, NULL));
+}
+
+static void random_copy(program *p, test_random *random)
+{
+    int from = (int)test_below(random, 3), to = (int)test_below(random, 3);
+    size_t a = test_below(random, TENSORS), z = test_below(random, TENSORS);
+    if ((from == to && (a == z || from == 2)))
+        return;
+    int64_t begin = (int64_t)test_below(random, N);
+    int64_t end = begin + 1 + (int64_t)test_below(random, (uint64_t)(N - begin));
+    acu_tensor *source, *target;
+    assert_works(acu_tensor_slice(place(p, from)[a], &begin, &end, &source));
+    assert_works(acu_tensor_slice(place(p, to)[z], &begin, &end, &target));
+    submit_any(p, random, acu_copy(target, source), false);
+    acu_tensor_release(source);
+    acu_tensor_release(target);
+    memcpy(&p->model[to][z][begin], &p->model[from][a][begin],
+           (size_t)(end - begin) * sizeof(uint32_t));
+}
+
+static void random_step(program *p, test_random *random)
+{
+    int where = (int)test_below(random, 2);
+    size_t a = test_below(random, TENSORS), z = test_below(random, TENSORS);
+    uint32_t c = (uint32_t)test_below(random, 1000);
+    if (a == z)
+        return;
+    int device = p->device_count > 1 ? where : 0;
+    acu_op *op = acu_launch(p->steps[device], ALL, acu_inout(place(p, where)[z]),
+                            acu_in(place(p, where)[a]), acu_u32(c), acu_u32(N));
+    submit_any(p, random, op, device == 0);
+    for (int i = 0; i < N; i++)
+        p->model[where][z][i] = 3 * p->model[where][z][i] + p->model[where][a][i] + c;
+}
+
+static void random_host(program *p, test_random *random)
+{
+    size_t z = test_below(random, TENSORS);
+    uint32_t c = (uint32_t)test_below(random, 1000);
+    void *user = (void *)(uintptr_t)c;
+    submit_any(p, random, acu_host(host_step, user, acu_inout(p->host[z])), false);
+    for (int i = 0; i < N; i++)
+        p->model[2][z][i] = 3 * p->model[2][z][i] + c;
+}
+
+static void random_fill(program *p, test_random *random)
+{
+    int where = (int)test_below(random, 2);
+    size_t z = test_below(random, TENSORS);
+    uint32_t c = (uint32_t)test_next(random);
+    submit_any(p, random, acu_fill(place(p, where)[z], acu_u32(c)), false);
+    for (int i = 0; i < N; i++)
+        p->model[where][z][i] = c;
+}
+
+static void compare(program *p)
+{
+    uint32_t x[N];
+    for (int where = 0; where < 3; where++)
+        for (int t = 0; t < TENSORS; t++) {
+            assert_works(acu_read_sync(place(p, where)[t], x, sizeof x));
+            assert_memory_equal(x, p->model[where][t], sizeof x);
+        }
+}
+
+static void open_program(program *p)
+{
+    acu_open_options options = test_options(0);
+    assert_works(acu_device_count_load(&options, &p->device_count));
+    if (p->device_count > 2)
+        p->device_count = 2;
+    test_open_n(p->devices, p->device_count);
+    for (int i = 0; i < p->device_count; i++)
+        p->steps[i] = test_kernel(p->devices[i], test_order_ptx, "step");
+    assert_works(acu_policy_round_robin(p->devices[0], 3, &p->policies[0]));
+    assert_works(acu_policy_single(p->devices[0], NULL, &p->policies[1]));
+    assert_works(acu_policy_round_robin(p->devices[0], 1, &p->policies[2]));
+    acu_device *second = p->devices[p->device_count - 1];
+    for (int t = 0; t < TENSORS; t++) {
+        assert_works(acu_tensor_alloc(p->devices[0], ACU_U32, VECTOR, &p->near[t]));
+        assert_works(acu_tensor_alloc(second, ACU_U32, VECTOR, &p->far[t]));
+        assert_works(acu_tensor_alloc_pinned(p->devices[0], ACU_U32, VECTOR, &p->host[t]));
+        for (int where = 0; where < 3; where++) {
+            for (int i = 0; i < N; i++)
+                p->model[where][t][i] = (uint32_t)(where * 1000 + t * 100 + i);
+            assert_works(acu_write_sync(place(p, where)[t], p->model[where][t],
+                                        sizeof p->model[where][t]));
+        }
+    }
+}
+
+static void close_program(program *p)
+{
+    for (int t = 0; t < TENSORS; t++) {
+        acu_tensor_release(p->near[t]);
+        acu_tensor_release(p->far[t]);
+        acu_tensor_release(p->host[t]);
+    }
+    for (int i = 0; i < 3; i++)
+        acu_policy_release(p->policies[i]);
+    for (int i = 0; i < p->device_count; i++) {
+        acu_kernel_release(p->steps[i]);
+        test_close(p->devices[i]);
+    }
+    test_leaks_none();
+}
+
+static void random_programs_match_a_serial_model(void **state)
+{
+    (void)state;
+    static program p;
+    memset(&p, 0, sizeof p);
+    open_program(&p);
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+        test_random random = {seed};
+        for (int i = 0; i < STEPS; i++) {
+            uint64_t kind = test_below(&random, 10);
+            if (kind < 4)
+                random_step(&p, &random);
+            else if (kind < 7)
+                random_copy(&p, &random);
+            else if (kind < 9)
+                random_host(&p, &random);
+            else
+                random_fill(&p, &random);
+        }
+        compare(&p);
+    }
+    close_program(&p);
+}
+
+/* ---- threads ---- */
+
+enum { THREADS = 4, ROUNDS = 100 };
+
+/* Each submission swaps x and y by way of a third: threads that interleaved would lose one. */
+typedef struct swapping {
+    const bench *b;
+    acu_tensor *x, *y;
+    bool reversed;
+    int failures;
+} swapping;
+
+static void *swap(void *user)
+{
+    swapping *s = user;
+    for (int i = 0; i < ROUNDS; i++) {
+        acu_tensor *x = s->reversed ? s->y : s->x, *y = s->reversed ? s->x : s->y;
+        acu_op *keep = acu_op_retain(acu_dup(x));
+        acu_op *op = acu_zip(acu_share(keep), acu_copy(x, y), acu_copy(y, keep));
+        s->failures += acu_submit(s->b->device, op, NULL, NULL) != ACU_OK;
+    }
+    return NULL;
+}
+
+static void submissions_of_threads_do_not_interleave(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    acu_tensor *x = vector(&b, 111), *y = vector(&b, 222);
+    pthread_t threads[THREADS];
+    swapping s[THREADS];
+    for (int i = 0; i < THREADS; i++) {
+        s[i] = (swapping){.b = &b, .x = x, .y = y, .reversed = i % 2};
+        assert_int_equal(pthread_create(&threads[i], NULL, swap, &s[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+        assert_int_equal(s[i].failures, 0);
+    }
+    holds(x, 111); /* swapped an even number of times */
+    holds(y, 222);
+    acu_tensor_release(x);
+    acu_tensor_release(y);
+    close_bench(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(read_after_write),
+        cmocka_unit_test(write_after_read),
+        cmocka_unit_test(write_after_write),
+        cmocka_unit_test(many_readers_then_a_writer),
+        cmocka_unit_test(disjoint_slices_do_not_wait),
+        cmocka_unit_test(host_work_in_between),
+        cmocka_unit_test(random_programs_match_a_serial_model),
+        cmocka_unit_test(submissions_of_threads_do_not_interleave),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
