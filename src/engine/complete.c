@@ -66,7 +66,7 @@ static void fail_lost(acui_task *task)
     acu_error *error = acui_error();
     const acui_node *suspect = task->first;
     const acui_node *node = task->first;
-    for (size_t i = 0; i < task->count; i++, node = node->next)
+    for (size_t i = 0; i < task->count; node = acui_task_next(task, i++, node))
         if (node->kind == ACUI_NODE_LAUNCH) {
             suspect = node;
             break;

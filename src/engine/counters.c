@@ -36,7 +36,7 @@ void acui_count_operations(const acui_task *task, bool over)
     };
     uint64_t n = 0;
     const acui_node *node = task->first;
-    for (size_t i = 0; i < task->count; i++, node = node->next)
+    for (size_t i = 0; i < task->count; node = acui_task_next(task, i++, node))
         n += counted[node->kind];
     add(over ? &operations_done : &operations, n);
 }

@@ -61,6 +61,13 @@ struct acui_task {
     acui_task *next_on_stream; /* flight lock */
 };
 
+/* The node after the i-th of the task; NULL after the last, whose link is not the task's: the
+ * thread that plans the submission may be appending there. */
+static inline acui_node *acui_task_next(const acui_task *task, size_t i, const acui_node *node)
+{
+    return i + 1 < task->count ? node->next : NULL;
+}
+
 /* The stream that a submission uses for one device. */
 typedef struct acui_lane {
     acu_device *device; /* retained */

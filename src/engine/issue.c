@@ -40,7 +40,7 @@ static acu_status wait_before(acui_task *task)
 static bool enqueue_nodes(acui_task *task, acui_fault **fault)
 {
     acui_node *node = task->first;
-    for (size_t i = 0; i < task->count; i++, node = node->next)
+    for (size_t i = 0; i < task->count; node = acui_task_next(task, i++, node))
         if (acui_enqueue(node, task->stream) != ACU_OK) {
             *fault = acui_fault_of_node(node);
             return false;

@@ -363,14 +363,16 @@ static void failures_pass_along_the_data(void **state)
     assert_works(acu_sync(b.device, constant(2), &other));
     assert_works(acu_tensor_alloc_pinned(b.device, ACU_I32, VECTOR, &pinned));
     for (int way = 0; way < 2; way++) {
-        int line = __LINE__ + 1;
-        acu_op *bad = way ? acu_foreign(fail_foreign, NULL, acu_inout(x)) : acu_host(fail_host, NULL, acu_out(pinned));
+        acu_arg bad_arg = way ? acu_inout(x) : acu_out(pinned);
+        acu_site site = ACU_SITE;
+        acu_op *bad = way ? acu_op_foreign(fail_foreign, ACU_USER(NULL), &bad_arg, 1, site)
+                          : acu_op_host(fail_host, ACU_USER(NULL), &bad_arg, 1, site);
         acu_future *failed = submit(&b, acu_op_named(bad, "step one"));
         acu_tensor *target = way ? x : pinned;
         acu_future *reader = submit(&b, acu_dup(target)), *third;
         third = submit(&b, acu_dup(acu_future_tensor(reader, 0)));
         acu_future *apart = submit(&b, acu_dup(other)); /* shares nothing with them */
-        fails_with(failed, ACU_ERR_CALLBACK, "step one", line, "ACU_ERR_IO");
+        fails_with(failed, ACU_ERR_CALLBACK, "step one", site.line, "ACU_ERR_IO");
         fails_with(reader, ACU_ERR_DEPENDENCY, "dup", 0, "step one");
         fails_with(third, ACU_ERR_DEPENDENCY, "dup", 0, "step one");
         assert_works(acu_future_wait(apart, ACU_FOREVER));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Order follows data: what touches the same bytes runs in the order of submission, whatever streams,
- * devices, threads and host calls are involved; what shares nothing is not held up. The steps do
- * not commute, so that the results tell; random programs are compared with a serial model.
+ * Order follows data: what touches the same bytes runs in the order of submission, whatever
+ * streams, devices, threads and host calls are involved; what shares nothing is not held up. The
+ * steps do not commute, so that the results tell; random programs are compared with a serial model.
  */
 #include "support/support.h"
 

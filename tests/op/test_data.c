@@ -272,7 +272,7 @@ static void slices_of_one_buffer(void **state)
         if (r % 2 == 0)
             assert_works(acu_submit(device, acu_fill(rows[r], acu_i32((int32_t)r)), NULL, NULL));
     }
-    assert_works(acu_submit(device, acu_copy(rows[5], rows[4]), NULL, NULL)); /* within one buffer */
+    assert_works(acu_submit(device, acu_copy(rows[5], rows[4]), NULL, NULL)); /* in one buffer */
     acu_tensor *twin = tensor_of(device, acu_dup(rows[2]));
     int32_t all[60], row[10];
     assert_works(acu_read_sync(x, all, sizeof all));
