@@ -100,11 +100,24 @@ void sd_context_drain(sd_context *context)
     }
 }
 
-void sd_context_fault(sd_context *context, unsigned result)
+static void set_first(_Atomic int *fault, unsigned result)
 {
     int well = 0;
-    atomic_compare_exchange_strong_explicit(&context->fault, &well, (int)result,
-                                            memory_order_acq_rel, memory_order_acquire);
+    atomic_compare_exchange_strong_explicit(fault, &well, (int)result, memory_order_acq_rel,
+                                            memory_order_acquire);
+}
+
+void sd_context_fault(sd_context *context, unsigned result)
+{
+    set_first(&context->fault, result);
+    if (sd.heal)
+        return;
+    set_first(&context->device->fault, result);
+    /* The same lock lists a new context, which looks at the device after that: none is missed. */
+    pthread_mutex_lock(&sd.contexts_lock);
+    for (sd_context *c = context->device->contexts; c; c = c->device_next)
+        set_first(&c->fault, result);
+    pthread_mutex_unlock(&sd.contexts_lock);
 }
 
 /* ---- life ---- */
@@ -144,14 +157,12 @@ static void unlist(sd_context *context)
     pthread_mutex_unlock(&sd.contexts_lock);
 }
 
-unsigned sd_context_create(sd_device *device, unsigned flags, bool primary, sd_context **made)
+/* Not yet known to the device. */
+static sd_context *make(sd_device *device, unsigned flags, bool primary)
 {
-    unsigned result = sd_device_open(device);
-    if (result)
-        return result;
     sd_context *context = calloc(1, sizeof *context);
     if (!context)
-        return ACU_CUDA_ERROR_OUT_OF_MEMORY;
+        return NULL;
     context->device = device;
     context->primary = primary;
     context->api_version = API_VERSION;
@@ -160,12 +171,25 @@ unsigned sd_context_create(sd_device *device, unsigned flags, bool primary, sd_c
     set_limits(context);
     pthread_mutex_init(&context->lock, NULL);
     if (!sd_object_publish(&context->object, SD_KIND_CONTEXT, destroy)) {
+        pthread_mutex_destroy(&context->lock);
         free(context);
-        return ACU_CUDA_ERROR_OUT_OF_MEMORY;
+        return NULL;
     }
+    return context;
+}
+
+unsigned sd_context_create(sd_device *device, unsigned flags, bool primary, sd_context **made)
+{
+    unsigned result = sd_device_open(device);
+    if (result)
+        return result;
+    sd_context *context = make(device, flags, primary);
+    if (!context)
+        return ACU_CUDA_ERROR_OUT_OF_MEMORY;
     result = sd_stream_create_legacy(context);
     if (!result) {
         list_on_device(context);
+        result = (unsigned)atomic_load_explicit(&device->fault, memory_order_acquire);
         /* Pools of other devices may be open to this one. */
         for (int i = 0; i < sd.device_count && !result; i++)
             result = sd_access_refresh(context, &sd.devices[i]);

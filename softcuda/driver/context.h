@@ -28,8 +28,8 @@ typedef struct sd_context {
     uint64_t id;
 
     /*
-     * The CUresult that this context answers from now on, 0 while it is well. Running kernels look
-     * at it as well and stop.
+     * The CUresult that this context answers from now on, 0 while it and all contexts of its device
+     * are well. Running kernels look at it as well and stop.
      */
     _Atomic int fault;
 
@@ -94,7 +94,7 @@ void sd_context_destroy(sd_context *context);
 /* Wait until everything issued so far is done. */
 void sd_context_drain(sd_context *context);
 
-/* The first fault wins; it stops what runs. */
+/* A kernel faulted: all contexts of its device are lost. The first fault wins; what runs stops. */
 void sd_context_fault(sd_context *context, unsigned result);
 static inline unsigned sd_context_state(sd_context *context)
 {

@@ -79,6 +79,7 @@ static unsigned start(void)
     if (!sd_workers_init(&sd.host_workers, HOST_THREADS) || !sd_thread_init() ||
         pthread_atfork(NULL, NULL, after_fork))
         return ACU_CUDA_ERROR_OUT_OF_MEMORY;
+    sd.heal = from_environment("SOFTCUDA_HEAL", 0, 0, 1) != 0;
     sd.device_count = count;
     atomic_store_explicit(&sd.ready, true, memory_order_release);
     return ACU_CUDA_SUCCESS;

@@ -43,6 +43,12 @@ typedef struct sd_device {
     struct sd_pool *default_pool;
     struct sd_pool *current_pool; /* held by its handle's reference, or by this pointer */
 
+    /*
+     * The CUresult of the first kernel that faulted. As on an H100 it outlives its context: the
+     * device is lost to the process, and new contexts are refused.
+     */
+    _Atomic int fault;
+
     /* Contexts, under sd.contexts_lock. */
     struct sd_context *contexts; /* live ones */
     struct sd_context *primary;  /* held; NULL while inactive */
@@ -55,6 +61,7 @@ typedef struct sd_device {
 typedef struct sd_driver {
     _Atomic bool ready;  /* cuInit was called */
     _Atomic bool forked; /* this process is a child that inherited the driver without its threads */
+    bool heal;           /* SOFTCUDA_HEAL: a fault ends with its context */
     int device_count;
     sd_device devices[SD_MAX_DEVICES];
     pthread_mutex_t contexts_lock; /* taken before any device's lock */

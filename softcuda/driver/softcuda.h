@@ -6,6 +6,9 @@
  *   SOFTCUDA_DEVICES  how many devices, 1 to 16 (default 1)
  *   SOFTCUDA_MEMORY   bytes of memory of each, with K, M, G or T (default 4G)
  *   SOFTCUDA_SM       compute capability times ten, 50 to 120 (default 80)
+ *   SOFTCUDA_HEAL     1: a kernel's fault ends with its context. On an H100 it does not: there, and
+ *                     here by default, every context of the device, old or new, answers the
+ *                     error until the process ends. For experiments; nothing should rely on it.
  */
 #ifndef SOFTCUDA_DRIVER_SOFTCUDA_H
 #define SOFTCUDA_DRIVER_SOFTCUDA_H

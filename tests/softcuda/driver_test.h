@@ -8,16 +8,97 @@
 
 #include "driver/open.h"
 
+#include <fcntl.h>
 #include <semaphore.h>
+#include <spawn.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 
 #define OK(call) assert_int_equal((call), ACU_CUDA_SUCCESS)
 #define IS(call, error) assert_int_equal((call), ACU_CUDA_##error)
 #define SOFTWARE (acu_driver_info_of()->software)
 
+/* ---- processes ---- */
+
+/* The name of the one test that this process was started for; NULL: it is to run all. */
+static inline const char *own_case(void)
+{
+    return getenv("ACUDA_TEST_CASE");
+}
+
+/* For tests whose subject is the software device itself. */
+static inline void software_only(void)
+{
+    if (own_case())
+        return; /* who started this process has asked */
+    const acu_driver_table *cu = open_driver();
+    bool software = SOFTWARE;
+    close_driver(cu);
+    if (!software)
+        skip();
+}
+
+/*
+ * A kernel's fault costs the process its device, so a test that makes one begins with
+ *     if (!in_own_process(__func__))
+ *         return;
+ * which starts this program again for that test alone, and goes on in there.
+ */
+static inline bool in_own_process(const char *name)
+{
+    if (own_case())
+        return true;
+    extern char **environ;
+    char self[] = "/proc/self/exe";
+    char *arguments[] = {self, NULL};
+    posix_spawn_file_actions_t actions;
+    pid_t child;
+    int status = -1;
+    assert_int_equal(setenv("ACUDA_TEST_CASE", name, 1), 0);
+    posix_spawn_file_actions_init(&actions);
+    /* Its summary is not ours; what failed is told on the other stream. */
+    posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+    int failed = posix_spawn(&child, self, &actions, NULL, arguments, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    unsetenv("ACUDA_TEST_CASE");
+    assert_int_equal(failed, 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        fail_msg("%s in a process of its own: wait status %#x", name, (unsigned)status);
+    return false;
+}
+
+#define RUN_TESTS(tests) \
+    (cmocka_set_test_filter(own_case()), cmocka_run_group_tests(tests, NULL, NULL))
+
 /* ---- gates ---- */
 
-/* A stream that runs into it waits until gate_open; unlike a kernel, also on a GPU. */
+static inline void nothing_to_do(void *unused)
+{
+    (void)unused;
+}
+
+/*
+ * A driver may prepare what it needs for a kind of call when that is first made, and may wait for
+ * all of the context then; for ever, while a test holds a stream. So it gets the chance before.
+ */
+static inline void gate_prepare(const acu_driver_table *cu, CUstream stream)
+{
+    CUdeviceptr at;
+    OK(cu->MemAlloc(&at, 64));
+    OK(cu->MemsetD8Async(at, 0, 64, stream));
+    OK(cu->MemsetD16Async(at, 0, 32, stream));
+    OK(cu->MemsetD32Async(at, 0, 16, stream));
+    OK(cu->MemcpyDtoDAsync(at, at + 32, 32, stream));
+    OK(cu->LaunchHostFunc(stream, nothing_to_do, NULL));
+    OK(cu->StreamSynchronize(stream));
+    OK(cu->MemFree(at));
+}
+
+/*
+ * A stream that runs into it waits until gate_open. Nothing promises that other streams of a GPU
+ * get on meanwhile: a test may count on a few of them at most, which share no hardware queue.
+ */
 typedef struct gate {
     sem_t entered, open;
 } gate;
@@ -34,6 +115,7 @@ static inline void gate_close(const acu_driver_table *cu, gate *g, CUstream stre
 {
     sem_init(&g->entered, 0, 0);
     sem_init(&g->open, 0, 0);
+    gate_prepare(cu, stream);
     OK(cu->LaunchHostFunc(stream, gate_wait_open, g));
 }
 
@@ -99,14 +181,16 @@ static inline CUfunction test_kernel(const acu_driver_table *cu, CUmodule module
 
 static inline CUmodule test_module(const acu_driver_table *cu)
 {
-    /* A GPU's driver loads a kernel when it is first launched, and waits for the context then: for
+    /* A GPU's driver may load a kernel when it is first launched, and wait for the context then: for
      * ever, if a stream of it is held up by the test. So all are loaded here. */
-    static const char *const names[] = {"store", "add_one", "copy_words", "spin_until", "trap_now", "bounded"};
+    static const char *const names[] = {"store",      "add_one",  "copy_words",
+                                        "spin_until", "trap_now", "bounded"};
     CUmodule module = NULL;
-    CUfunction kernel;
+    int registers;
     OK(cu->ModuleLoadData(&module, test_ptx));
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        OK(cu->ModuleGetFunction(&kernel, module, names[i]));
+        CUfunction kernel = test_kernel(cu, module, names[i]);
+        OK(cu->FuncGetAttribute(&registers, ACU_CU_FUNC_ATTRIBUTE_NUM_REGS, kernel));
         if (acu_driver_has(ACU_CALL_FuncLoad))
             OK(cu->FuncLoad(kernel));
     }
