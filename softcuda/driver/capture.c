@@ -163,18 +163,31 @@ static void join(struct sd_capture *c, sd_stream *stream)
     atomic_store_explicit(&stream->capture, c, memory_order_release);
 }
 
+static bool is_lost(const struct sd_capture *c)
+{
+    return c && state(c) == ACU_CU_STREAM_CAPTURE_STATUS_INVALIDATED;
+}
+
+/* Whether a stream of the capture `own` may wait for an event of `c`; either can be NULL. */
+static unsigned check_wait(const sd_stream *stream, struct sd_capture *own, struct sd_capture *c)
+{
+    if (is_lost(own) || is_lost(c))
+        return ACU_CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+    if (stream->legacy)
+        return lose(c ? c : own, ACU_CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+    if (!c) /* from outside into a capture */
+        return lose(own, ACU_CUDA_ERROR_STREAM_CAPTURE_ISOLATION);
+    if (own && own != c)
+        return lose(own, lose(c, ACU_CUDA_ERROR_STREAM_CAPTURE_MERGE));
+    return ACU_CUDA_SUCCESS;
+}
+
 unsigned sd_capture_wait(sd_stream *stream, sd_event *event)
 {
     struct sd_capture *own = capture_of(stream);
     pthread_mutex_lock(&event->lock);
     struct sd_capture *c = event->captured.capture;
-    unsigned result = ACU_CUDA_SUCCESS;
-    if (stream->legacy)
-        result = lose(c ? c : own, ACU_CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
-    else if (!c) /* from outside into a capture */
-        result = lose(own, ACU_CUDA_ERROR_STREAM_CAPTURE_ISOLATION);
-    else if (own && own != c)
-        result = lose(own, lose(c, ACU_CUDA_ERROR_STREAM_CAPTURE_MERGE));
+    unsigned result = check_wait(stream, own, c);
     if (!result) {
         pthread_mutex_lock(&c->lock);
         if (!c->graph)
@@ -188,6 +201,16 @@ unsigned sd_capture_wait(sd_stream *stream, sd_event *event)
     pthread_mutex_unlock(&event->lock);
     if (own)
         put(own);
+    return result;
+}
+
+unsigned sd_capture_ask(sd_event *event)
+{
+    unsigned result = ACU_CUDA_SUCCESS;
+    pthread_mutex_lock(&event->lock);
+    if (event->captured.capture)
+        result = lose(event->captured.capture, ACU_CUDA_ERROR_CAPTURED_EVENT);
+    pthread_mutex_unlock(&event->lock);
     return result;
 }
 

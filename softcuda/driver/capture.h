@@ -23,6 +23,9 @@ unsigned sd_capture_record(sd_stream *stream, sd_event *event);
 /* The stream waits for such an event, which takes it into the capture. */
 unsigned sd_capture_wait(sd_stream *stream, sd_event *event);
 
+/* Somebody asks whether the event was reached: CAPTURED_EVENT, and the capture is lost. */
+unsigned sd_capture_ask(sd_event *event);
+
 /* Something that cannot be captured was asked of the stream: its capture is lost. */
 unsigned sd_capture_refuse(sd_stream *stream, unsigned result);
 

@@ -207,11 +207,11 @@ unsigned sd_cuStreamWaitEvent(CUstream on, CUevent handle, unsigned flags)
     return result ? result : sd_event_wait(event, stream);
 }
 
-/* An event to be looked at or waited for: not one that stands for something in a capture. */
+/* An event to be looked at or waited for. One that stands for something in a capture ends that. */
 static unsigned find_reached(CUevent handle, sd_event **event)
 {
     unsigned result = find(handle, event);
-    return !result && is_captured(*event) ? ACU_CUDA_ERROR_CAPTURED_EVENT : result;
+    return result ? result : sd_capture_ask(*event);
 }
 
 unsigned sd_cuEventQuery(CUevent handle)

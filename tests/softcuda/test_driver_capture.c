@@ -152,7 +152,7 @@ static void what_cannot_be_captured_ends_it(void **state)
     OK(cu->StreamWaitEvent(l.b, l.fork, 0));
     OK(launch_store(cu, l.module, l.b, l.at, 1));
     IS(cu->StreamEndCapture(l.a, &graph), ERROR_STREAM_CAPTURE_UNJOINED);
-    /* An event from outside, and one from inside seen from outside. */
+    /* An event from outside. */
     OK(cu->EventRecord(l.join, l.b));
     OK(cu->StreamBeginCapture(l.a, RELAXED));
     OK(cu->EventRecord(l.fork, l.a));
@@ -162,6 +162,21 @@ static void what_cannot_be_captured_ends_it(void **state)
     IS(cu->StreamEndCapture(l.a, &graph), ERROR_ILLEGAL_STATE);
     OK(cu->EventRecord(l.fork, l.a)); /* an event is an event again */
     OK(cu->EventSynchronize(l.fork));
+    close_lab(&l);
+}
+
+/* An event that stands for something in a capture is never reached; who asks ends the capture. */
+static void captured_events_are_not_asked(void **state)
+{
+    (void)state;
+    lab l = open_lab();
+    const acu_driver_table *cu = l.cu;
+    OK(cu->EventRecord(l.join, l.b));
+    OK(cu->StreamBeginCapture(l.a, RELAXED));
+    OK(cu->EventRecord(l.fork, l.a));
+    IS(cu->EventQuery(l.fork), ERROR_CAPTURED_EVENT);
+    IS(cu->StreamWaitEvent(l.a, l.join, 0), ERROR_STREAM_CAPTURE_INVALIDATED);
+    is_lost(&l);
     close_lab(&l);
 }
 
@@ -186,6 +201,7 @@ int main(void)
         cmocka_unit_test(work_becomes_a_graph),
         cmocka_unit_test(other_streams_take_part),
         cmocka_unit_test(what_cannot_be_captured_ends_it),
+        cmocka_unit_test(captured_events_are_not_asked),
         cmocka_unit_test(the_legacy_stream_must_stay_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
