@@ -17,6 +17,7 @@ typedef struct initializer {
     uint64_t start[LEVELS_MAX + 1]; /* first element of the open brace at each level */
     unsigned depth;
     uint64_t at, end; /* next element; elements so far */
+    bool gap;         /* a row was left unfinished */
     ptx_vec bytes, relocs;
 } initializer;
 
@@ -114,8 +115,17 @@ static void parse_element(initializer *in)
           ptx_type_bytes(in->var->type));
 }
 
+/*
+ * PTX says that short rows are filled up with zeros, as in C. ptxas (13.0, seen on an H100) moves
+ * later rows up instead. Where the two differ the text is refused.
+ */
 static void next_element(initializer *in)
 {
+    if (in->gap)
+        ptx_fail(in->p, ptx_token_now(in->p)->line,
+                 "a row of %s with too few values comes before others: PTX fills it up with zeros, "
+                 "ptxas does not; write the zeros",
+                 in->var->name);
     const unsigned outer = in->depth - 1;
     const uint64_t room = in->below[outer];
     if (room != 0 && in->at - in->start[outer] >= room)
@@ -145,7 +155,9 @@ static void close_brace(initializer *in)
     ptx_next(in->p);
     in->depth--;
     if (in->below[in->depth] != 0) {
-        in->at = in->start[in->depth] + in->below[in->depth];
+        const uint64_t after = in->start[in->depth] + in->below[in->depth];
+        in->gap = in->gap || (in->depth > 0 && in->at < after);
+        in->at = after;
         if (in->at > image_max)
             ptx_fail(in->p, in->var->line, "initial value of %s is larger than 256 MiB",
                      in->var->name);

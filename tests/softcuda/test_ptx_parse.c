@@ -139,13 +139,13 @@ static void test_scalar_initializers(void **state)
 static void test_array_initializers(void **state)
 {
     (void)state;
-    ptx_module *m = parse(HEADER ".global .align 16 .u16 a[2][3] = {{1, 2}, {4, 5, 6}};\n"
+    ptx_module *m = parse(HEADER ".global .align 16 .u16 a[2][3] = {{1, 2, 3}, {4, 5}};\n"
                                  ".global .u8 open[] = {1, 2, 3, 4, 5};\n"
-                                 ".global .u16 rows[][2] = {{1}, {2, 3}};\n"
+                                 ".global .u16 rows[][2] = {{1, 2}, {3}};\n"
                                  ".global .v2 .u16 vec[2] = {{1, 2}, {3, 4}};\n"
                                  ".global .u16 flat[2][2] = {1, 2, 3};\n"
                                  ".global .b8 tail[9] = {7};\n");
-    const uint16_t a[] = {1, 2, 0, 4, 5, 6}, rows[] = {1, 0, 2, 3}, vec[] = {1, 2, 3, 4};
+    const uint16_t a[] = {1, 2, 3, 4, 5, 0}, rows[] = {1, 2, 3, 0}, vec[] = {1, 2, 3, 4};
     const uint16_t flat[] = {1, 2, 3, 0};
     const uint8_t open[] = {1, 2, 3, 4, 5}, tail[9] = {7};
     assert_image(variable(m, "a"), a, sizeof a);
@@ -635,6 +635,9 @@ static const struct {
     {HEADER ".global .align 3 .b32 x;", 218, 4, "alignment 3 is not a power of two"},
     {HEADER ".global .b32 x[2] = {1, 2, 3};", 218, 4, "too many initial values for x"},
     {HEADER ".global .b32 x[2] = {{1}};", 218, 4, "too many braces"},
+    {HEADER ".global .b32 x[2][2] = {{1}, {2, 3}};", 218, 4, "a row of x with too few values"},
+    {HEADER ".global .b32 x[2][2] = {{}, {2, 3}};", 218, 4, "a row of x with too few values"},
+    {HEADER ".global .b32 x[2][2] = {1, {2, 3}};", 218, 4, "misplaced brace"},
     {HEADER ".global .b32 x = y;", 218, 4, "unknown symbol y in the initial value of x"},
     {HEADER ".global .b32 x = 1 / 0;", 218, 4, "division by zero"},
     {HEADER ".global .b32 x = 1 + 1.0;", 218, 4, "mixes integers and floating-point"},

@@ -117,7 +117,7 @@ static void test_module_variables(void **state)
     const char *ptx = VEC_HEADER
         ".const .align 4 .u32 table[4] = {10, 20, 30, 0xFFFFFFFF};\n"
         ".global .align 8 .f64 number = 0d4004000000000000;\n"
-        ".global .u16 grid[2][3] = {{1, 2, 3}, {4, 5, 6}};\n.global .u32 counter;\n"
+        ".global .u16 grid[2][3] = {{1, 2, 3}, {4, 5}};\n.global .u32 counter;\n"
         ".global .u64 pointers[2] = {generic(number), generic(table)+8};\n" VEC_ENTRY
         "ld.const.u32 %r3, [table+4]; st.global.u32 [%rd2], %r3;\n"
         "mov.u64 %rd4, table; ld.const.s32 %rd5, [%rd4+12]; st.global.u64 [%rd2+8], %rd5;\n"
