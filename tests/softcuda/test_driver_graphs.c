@@ -256,6 +256,7 @@ static void graphs_contain_graphs(void **state)
     assert_int_equal(word_at(l.cu, l.at), 4);
     assert_int_equal(word_at(l.cu, l.at + 8), 5);
     OK(l.cu->MemsetD32(l.at, 0, 3));
+    OK(l.cu->StreamSynchronize(NULL)); /* the launch's stream does not wait for that one */
     run(&l, cloned);
     assert_int_equal(word_at(l.cu, l.at + 8), 5);
     OK(l.cu->GraphExecDestroy(exec));
