@@ -2,34 +2,47 @@
 /* Counted allocation with failures on demand. */
 #include "base/alloc.h"
 
+#include "base/cache.h"
+
 #include <acuda/debug.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 
-/* Relaxed everywhere: these are counters; nothing is published through them. */
-static _Atomic(uint64_t) calls;    /* since the last acu_debug_fail_alloc */
-static _Atomic(uint64_t) fail_at;  /* 0: never */
-static _Atomic(bool) fail_on;      /* from fail_at on */
-static _Atomic(size_t) blocks;
+/* Relaxed everywhere: these are counters; nothing is published through them. While a test watches,
+ * calls of all threads are counted in one place, so that there is an n-th. */
+static _Atomic(bool) watched;
+static _Atomic(uint64_t) watched_calls;
+static _Atomic(uint64_t) fail_at; /* 0: never */
+static _Atomic(bool) fail_on;     /* from fail_at on */
+static _Atomic(int64_t) calls_before; /* when the last acu_debug_fail_alloc was */
+
+static bool fails_now(void)
+{
+    uint64_t at = atomic_load_explicit(&fail_at, memory_order_relaxed);
+    uint64_t n = atomic_fetch_add_explicit(&watched_calls, 1, memory_order_relaxed) + 1;
+    return n == at || (n > at && atomic_load_explicit(&fail_on, memory_order_relaxed));
+}
 
 static bool should_fail(void)
 {
-    uint64_t at = atomic_load_explicit(&fail_at, memory_order_relaxed);
-    uint64_t n = atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed) + 1;
-    if (at == 0)
-        return false;
-    return n == at || (n > at && atomic_load_explicit(&fail_on, memory_order_relaxed));
+    acui_count_add(ACUI_COUNT_ALLOCATIONS, 1);
+    return atomic_load_explicit(&watched, memory_order_relaxed) && fails_now();
+}
+
+void *acui_alloc_raw(size_t bytes)
+{
+    if (should_fail())
+        return NULL;
+    void *memory = acui_cache_get(bytes);
+    if (memory)
+        acui_count_add(ACUI_COUNT_BLOCKS, 1);
+    return memory;
 }
 
 void *acui_alloc(size_t bytes)
 {
-    if (should_fail())
-        return NULL;
-    void *memory = calloc(1, bytes ? bytes : 1);
-    if (memory)
-        atomic_fetch_add_explicit(&blocks, 1, memory_order_relaxed);
-    return memory;
+    void *memory = acui_alloc_raw(bytes);
+    return memory ? memset(memory, 0, bytes) : NULL;
 }
 
 void *acui_grow(void *memory, size_t old_bytes, size_t new_bytes)
@@ -38,8 +51,15 @@ void *acui_grow(void *memory, size_t old_bytes, size_t new_bytes)
         return acui_alloc(new_bytes);
     if (should_fail())
         return NULL;
-    char *grown = realloc(memory, new_bytes);
-    if (grown && new_bytes > old_bytes)
+    char *grown = memory;
+    if (new_bytes > acui_cache_room(memory)) {
+        grown = acui_cache_get(new_bytes);
+        if (!grown)
+            return NULL;
+        memcpy(grown, memory, old_bytes < new_bytes ? old_bytes : new_bytes);
+        acui_cache_put(memory);
+    }
+    if (new_bytes > old_bytes)
         memset(grown + old_bytes, 0, new_bytes - old_bytes);
     return grown;
 }
@@ -48,35 +68,35 @@ void acui_free(void *memory)
 {
     if (!memory)
         return;
-    free(memory);
-    atomic_fetch_sub_explicit(&blocks, 1, memory_order_relaxed);
+    acui_cache_put(memory);
+    acui_count_add(ACUI_COUNT_BLOCKS, -1);
 }
 
-void acui_set_aside(void *memory)
+void acui_free_late(void *memory)
 {
-    (void)memory;
-    atomic_fetch_sub_explicit(&blocks, 1, memory_order_relaxed);
-}
-
-void acui_free_aside(void *memory)
-{
-    free(memory);
+    acui_cache_put_late(memory);
+    acui_count_add(ACUI_COUNT_BLOCKS, -1);
 }
 
 void acu_debug_fail_alloc(uint64_t nth, bool from_then_on)
 {
-    atomic_store_explicit(&fail_at, 0, memory_order_relaxed);
+    atomic_store_explicit(&watched, false, memory_order_relaxed);
     atomic_store_explicit(&fail_on, from_then_on, memory_order_relaxed);
-    atomic_store_explicit(&calls, 0, memory_order_relaxed);
+    atomic_store_explicit(&watched_calls, 0, memory_order_relaxed);
     atomic_store_explicit(&fail_at, nth, memory_order_relaxed);
+    atomic_store_explicit(&calls_before, acui_count_sum(ACUI_COUNT_ALLOCATIONS),
+                          memory_order_relaxed);
+    atomic_store_explicit(&watched, nth > 0, memory_order_relaxed);
 }
 
 uint64_t acu_debug_alloc_count(void)
 {
-    return atomic_load_explicit(&calls, memory_order_relaxed);
+    int64_t before = atomic_load_explicit(&calls_before, memory_order_relaxed);
+    return (uint64_t)(acui_count_sum(ACUI_COUNT_ALLOCATIONS) - before);
 }
 
 size_t acu_debug_live_blocks(void)
 {
-    return atomic_load_explicit(&blocks, memory_order_relaxed);
+    int64_t blocks = acui_count_sum(ACUI_COUNT_BLOCKS);
+    return blocks > 0 ? (size_t)blocks : 0;
 }

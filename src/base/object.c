@@ -3,22 +3,13 @@
 #include "base/object.h"
 
 #include "base/alloc.h"
+#include "base/cache.h"
 #include "base/error.h"
 
-#include <pthread.h>
 #include <stdio.h>
 
 #define LIVE 0xACDA0000u
 #define DEAD 0xDEAD0000u
-#define ASIDE 256 /* released objects kept aside: a few tens of KiB */
-
-static _Atomic(size_t) live[ACU_OBJECT_KIND_COUNT];
-
-static struct {
-    pthread_mutex_t lock;
-    void *kept[ASIDE];
-    size_t next;
-} aside = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static const char *const words[] = {
 #define ACU_X(id, word) word,
@@ -33,7 +24,7 @@ void *acui_object_new(acu_object_kind kind, size_t bytes)
         return NULL;
     atomic_store_explicit(&object->tag, LIVE | (uint32_t)kind, memory_order_relaxed);
     atomic_store_explicit(&object->refs, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&live[kind], 1, memory_order_relaxed);
+    acui_count_add(ACUI_COUNT_OBJECTS + kind, 1);
     return object;
 }
 
@@ -71,24 +62,8 @@ void acui_object_free(void *object)
     acui_object *o = object;
     uint32_t kind = atomic_load_explicit(&o->tag, memory_order_relaxed) & 0xFFFFu;
     atomic_store_explicit(&o->tag, DEAD | kind, memory_order_relaxed);
-    atomic_fetch_sub_explicit(&live[kind], 1, memory_order_relaxed);
-    acui_set_aside(object);
-    pthread_mutex_lock(&aside.lock);
-    void *oldest = aside.kept[aside.next];
-    aside.kept[aside.next] = object;
-    aside.next = (aside.next + 1) % ASIDE;
-    pthread_mutex_unlock(&aside.lock);
-    acui_free_aside(oldest);
-}
-
-void acui_object_flush(void)
-{
-    pthread_mutex_lock(&aside.lock);
-    for (size_t i = 0; i < ASIDE; i++) {
-        acui_free_aside(aside.kept[i]);
-        aside.kept[i] = NULL;
-    }
-    pthread_mutex_unlock(&aside.lock);
+    acui_count_add(ACUI_COUNT_OBJECTS + kind, -1);
+    acui_free_late(object);
 }
 
 bool acui_object_is(const void *object, acu_object_kind kind)
@@ -115,11 +90,14 @@ acu_status acui_object_check(const void *object, acu_object_kind kind, const cha
                      words[kind]);
 }
 
+_Static_assert(ACUI_COUNT_OBJECTS + ACU_OBJECT_KIND_COUNT <= ACUI_COUNTS, "room for all kinds");
+
 size_t acu_debug_live(acu_object_kind kind)
 {
-    return (unsigned)kind < ACU_OBJECT_KIND_COUNT
-               ? atomic_load_explicit(&live[kind], memory_order_relaxed)
-               : 0;
+    if ((unsigned)kind >= ACU_OBJECT_KIND_COUNT)
+        return 0;
+    int64_t n = acui_count_sum(ACUI_COUNT_OBJECTS + (unsigned)kind);
+    return n > 0 ? (size_t)n : 0;
 }
 
 size_t acu_debug_live_report(char *text, size_t bytes)

@@ -3,7 +3,7 @@
  * What every handle of the public interface begins with: what it is, and how many hold it.
  *
  * Released handles are told from live ones where that is possible: the memory of the last few
- * hundred released objects is kept aside, marked dead, before it goes back to the heap.
+ * hundred released objects is kept aside, marked dead, before it is used again.
  */
 #ifndef ACUI_BASE_OBJECT_H
 #define ACUI_BASE_OBJECT_H
@@ -50,8 +50,5 @@ bool acui_object_is(const void *object, acu_object_kind kind);
         if (try_ != ACU_OK)                                                                        \
             return try_;                                                                           \
     } while (0)
-
-/* Frees the memory of released objects that is kept aside; at the last close. */
-void acui_object_flush(void);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The process's open devices: opening, closing, the default device. */
 #include "base/callback.h"
+#include "base/cache.h"
 #include "base/error.h"
 #include "base/nap.h"
 #include "base/options.h"
@@ -251,7 +252,7 @@ acu_status acu_close(acu_device *device)
     if (last) {
         if (h.stop)
             h.stop();
-        acui_object_flush(); /* before the device goes, so that a second close of it is told */
+        acui_cache_flush(); /* before the device goes, so that a second close of it is told */
     }
     acu_device_release(device);
     pthread_mutex_unlock(&opening);

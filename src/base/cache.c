@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Blocks kept for reuse, and counters, both by thread. */
+#include "base/cache.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define KEEP_BLOCKS 0
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define KEEP_BLOCKS 0
+#endif
+#endif
+#ifndef KEEP_BLOCKS
+#define KEEP_BLOCKS 1
+#endif
+
+/* Sizes of blocks, without the header. */
+static const uint32_t sizes[] = {48, 112, 176, 240, 368, 496, 752, 1008, 1520, 2032, 3056, 4080};
+
+enum {
+    CLASSES = sizeof sizes / sizeof *sizes,
+    LARGEST = 4080,
+    STEP = 16,          /* sizes are looked up in steps of it */
+    LARGE = CLASSES,    /* class of what is not kept */
+    KEPT = 32 * 1024,   /* bytes of a class that a thread keeps, at most; half of it moves at once */
+    SHARED = 4 << 20,   /* bytes of a class that are kept for all, at most */
+    LATE = 256          /* blocks of a thread that are not reused yet */
+};
+
+typedef struct block {
+    struct block *next; /* of a list of free blocks */
+    uint32_t class;
+    uint32_t count;     /* of the first block of a batch: how many there are */
+    struct block *batch; /* of the first block of a batch: the next batch */
+    size_t bytes;       /* of class LARGE */
+} block;
+_Static_assert(sizeof(block) % 16 == 0, "what follows the header is aligned for any type");
+
+typedef struct local {
+    struct local *next, **link; /* of all threads that have one; registry lock */
+    block *free[CLASSES];
+    uint32_t count[CLASSES];
+    block *late[LATE];
+    unsigned late_at;
+    _Atomic(int64_t) counts[ACUI_COUNTS]; /* written by its thread alone, relaxed */
+} local;
+
+static struct {
+    pthread_mutex_t lock;
+    local *threads;
+    int64_t counts[ACUI_COUNTS]; /* of threads that ended */
+    block *batches[CLASSES];     /* of free blocks, for any thread */
+    size_t bytes[CLASSES];       /* in them */
+} shared = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_key_t key;
+static bool have_key;
+/* In the static block, where reading it costs one instruction. */
+static _Thread_local __attribute__((tls_model("initial-exec"))) local *mine;
+
+static uint8_t class_of[LARGEST / STEP + 1];
+
+/* ---- batches: lock held ---- */
+
+static void give_batch(block *first, uint32_t count)
+{
+    uint32_t class = first->class;
+    if (shared.bytes[class] + (size_t)count * sizes[class] > SHARED) {
+        while (first) {
+            block *next = first->next;
+            free(first);
+            first = next;
+        }
+        return;
+    }
+    first->count = count;
+    first->batch = shared.batches[class];
+    shared.batches[class] = first;
+    shared.bytes[class] += (size_t)count * sizes[class];
+}
+
+static block *take_batch(uint32_t class)
+{
+    block *first = shared.batches[class];
+    if (first) {
+        shared.batches[class] = first->batch;
+        shared.bytes[class] -= (size_t)first->count * sizes[class];
+    }
+    return first;
+}
+
+/* ---- threads ---- */
+
+static void give_all(local *l)
+{
+    for (unsigned i = 0; i < LATE; i++) {
+        block *b = l->late[i];
+        l->late[i] = NULL;
+        free(b);
+    }
+    for (uint32_t class = 0; class < CLASSES; class++) {
+        if (l->count[class])
+            give_batch(l->free[class], l->count[class]);
+        l->free[class] = NULL;
+        l->count[class] = 0;
+    }
+}
+
+static void thread_ends(void *context)
+{
+    local *l = context;
+    mine = NULL;
+    pthread_mutex_lock(&shared.lock);
+    give_all(l);
+    for (unsigned i = 0; i < ACUI_COUNTS; i++)
+        shared.counts[i] += atomic_load_explicit(&l->counts[i], memory_order_relaxed);
+    *l->link = l->next;
+    if (l->next)
+        l->next->link = l->link;
+    pthread_mutex_unlock(&shared.lock);
+    free(l);
+}
+
+static void prepare(void)
+{
+    unsigned class = 0;
+    for (unsigned i = 0; i <= LARGEST / STEP; i++) {
+        while (sizes[class] < i * STEP)
+            class++;
+        class_of[i] = (uint8_t)class;
+    }
+    have_key = pthread_key_create(&key, thread_ends) == 0;
+}
+
+/* This thread's own; NULL if there is no memory for one: then the heap serves it. */
+static local *begin_thread(void)
+{
+    pthread_once(&once, prepare);
+    local *l = have_key ? calloc(1, sizeof *l) : NULL;
+    if (!l)
+        return NULL;
+    if (pthread_setspecific(key, l) != 0) {
+        free(l);
+        return NULL;
+    }
+    pthread_mutex_lock(&shared.lock);
+    l->next = shared.threads;
+    l->link = &shared.threads;
+    if (l->next)
+        l->next->link = &l->next;
+    shared.threads = l;
+    pthread_mutex_unlock(&shared.lock);
+    mine = l;
+    return l;
+}
+
+static inline local *of_thread(void)
+{
+    return mine ? mine : begin_thread();
+}
+
+/* ---- blocks ---- */
+
+static block *refill(local *l, uint32_t class)
+{
+    pthread_mutex_lock(&shared.lock);
+    block *first = take_batch(class);
+    pthread_mutex_unlock(&shared.lock);
+    if (first) {
+        l->count[class] = first->count;
+        l->free[class] = first;
+    }
+    return first;
+}
+
+static block *take_kept(local *l, uint32_t class)
+{
+    block *b = l->free[class];
+    if (!b)
+        b = refill(l, class);
+    if (b) {
+        l->free[class] = b->next;
+        l->count[class]--;
+    }
+    return b;
+}
+
+void *acui_cache_get(size_t bytes)
+{
+    local *l = of_thread();
+    uint32_t class = LARGE;
+    block *b = NULL;
+    if (l && KEEP_BLOCKS && bytes <= LARGEST) {
+        class = class_of[(bytes + STEP - 1) / STEP];
+        b = take_kept(l, class);
+    }
+    if (!b) {
+        size_t room = class == LARGE ? bytes : sizes[class];
+        if (room > SIZE_MAX - sizeof *b)
+            return NULL;
+        b = malloc(sizeof *b + room);
+        if (!b)
+            return NULL;
+        b->class = class;
+        b->bytes = room;
+    }
+    return b + 1;
+}
+
+size_t acui_cache_room(const void *memory)
+{
+    return ((const block *)memory - 1)->bytes;
+}
+
+/* Half of what the thread keeps of the class goes to all. */
+static void give_half(local *l, uint32_t class)
+{
+    uint32_t half = l->count[class] / 2;
+    block *first = l->free[class], *last = first;
+    for (uint32_t i = 1; i < half; i++)
+        last = last->next;
+    l->free[class] = last->next;
+    last->next = NULL;
+    l->count[class] -= half;
+    pthread_mutex_lock(&shared.lock);
+    give_batch(first, half);
+    pthread_mutex_unlock(&shared.lock);
+}
+
+static void put_block(block *b)
+{
+    uint32_t class = b->class;
+    local *l = class == LARGE ? NULL : of_thread();
+    if (!l) {
+        free(b);
+        return;
+    }
+    b->next = l->free[class];
+    l->free[class] = b;
+    l->count[class]++;
+    if (l->count[class] > 8 && l->count[class] * sizes[class] > KEPT)
+        give_half(l, class);
+}
+
+void acui_cache_put(void *memory)
+{
+    put_block((block *)memory - 1);
+}
+
+void acui_cache_put_late(void *memory)
+{
+    local *l = of_thread();
+    block *oldest = (block *)memory - 1;
+    if (l) {
+        block *newest = oldest;
+        oldest = l->late[l->late_at];
+        l->late[l->late_at] = newest;
+        l->late_at = (l->late_at + 1) % LATE;
+    }
+    if (oldest)
+        put_block(oldest);
+}
+
+void acui_cache_flush(void)
+{
+    local *l = mine;
+    pthread_mutex_lock(&shared.lock);
+    if (l)
+        give_all(l);
+    for (uint32_t class = 0; class < CLASSES; class++) {
+        block *first;
+        while ((first = take_batch(class)))
+            while (first) {
+                block *next = first->next;
+                free(first);
+                first = next;
+            }
+    }
+    pthread_mutex_unlock(&shared.lock);
+}
+
+/* ---- counts ---- */
+
+void acui_count_add(unsigned count, int64_t n)
+{
+    local *l = of_thread();
+    if (l) {
+        int64_t now = atomic_load_explicit(&l->counts[count], memory_order_relaxed);
+        atomic_store_explicit(&l->counts[count], now + n, memory_order_relaxed);
+        return;
+    }
+    pthread_mutex_lock(&shared.lock);
+    shared.counts[count] += n;
+    pthread_mutex_unlock(&shared.lock);
+}
+
+int64_t acui_count_sum(unsigned count)
+{
+    pthread_mutex_lock(&shared.lock);
+    int64_t sum = shared.counts[count];
+    for (const local *l = shared.threads; l; l = l->next)
+        sum += atomic_load_explicit(&l->counts[count], memory_order_relaxed);
+    pthread_mutex_unlock(&shared.lock);
+    return sum;
+}

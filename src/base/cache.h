@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Blocks of memory in a few sizes, kept for reuse: by the thread that freed them, and beyond some
+ * tens of KiB by all. A block may be freed by another thread than took it.
+ *
+ * Under the address and the thread sanitizer every block comes from the heap and goes back there,
+ * so that these see each use after a free.
+ */
+#ifndef ACUI_BASE_CACHE_H
+#define ACUI_BASE_CACHE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* At least `bytes`, not zeroed, aligned for any type; NULL when the heap is out of memory. */
+void *acui_cache_get(size_t bytes);
+size_t acui_cache_room(const void *memory); /* how many bytes the block has */
+void acui_cache_put(void *memory);
+/* The same, but the block keeps its contents and is not reused before some hundred others. */
+void acui_cache_put_late(void *memory);
+/* What is kept by this thread and by all goes back to the heap; other threads' when they end. */
+void acui_cache_flush(void);
+
+/* Counts of this process, added up over all threads; each thread counts in a cell of its own. */
+typedef enum acui_count {
+    ACUI_COUNT_ALLOCATIONS, /* calls for memory */
+    ACUI_COUNT_BLOCKS,      /* allocated less freed */
+    ACUI_COUNT_OBJECTS,     /* by kind from here on: made less freed */
+    ACUI_COUNTS = ACUI_COUNT_OBJECTS + 24
+} acui_count;
+void acui_count_add(unsigned count, int64_t n);
+int64_t acui_count_sum(unsigned count);
+
+#endif
