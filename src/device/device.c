@@ -62,6 +62,10 @@ static void destroy(acu_device *device)
         bool works = acui_enter_to_free(device, &entered);
         if (device->drop_blocks)
             device->drop_blocks(device);
+        if (device->drop_graphs)
+            device->drop_graphs(device);
+        for (size_t i = 0; i < device->side_count; i++)
+            acui_stream_destroy(device->side[i]);
         if (device->policy)
             acui_policy_destroy(device->policy);
         if (device->alloc)

@@ -21,6 +21,11 @@
 #define ACUI_FIRST_MARKS 16 /* room of a stream's timeline at first; a power of two */
 
 struct acui_blocks; /* memory layer: pinned blocks kept for reuse */
+struct acui_graphs; /* engine: executable graphs kept for reuse */
+struct acu_module;
+
+/* Streams for branches: taken while a submission is issued, idle or not. */
+#define ACUI_SIDE_STREAMS 16
 
 struct acu_device {
     acui_object object;
@@ -40,6 +45,15 @@ struct acu_device {
     _Atomic(uint64_t) peers; /* bit per ordinal whose memory this device may access; relaxed */
     struct acui_blocks *blocks; /* made at first use, and freed with the device by: */
     void (*drop_blocks)(acu_device *device); /* the device is entered, or lost */
+
+    /* Made at first use, and freed with the device by `drop_graphs`. A module that goes is forgotten
+     * there first. */
+    _Atomic(struct acui_graphs *) graphs;
+    void (*drop_graphs)(acu_device *device);
+    void (*forget_module)(acu_device *device, const struct acu_module *module);
+
+    acu_stream *side[ACUI_SIDE_STREAMS]; /* free ones; the lock */
+    size_t side_count, side_made;
 
     _Atomic(bool) lost;
     acu_error lost_error; /* written once, under lock, before `lost` is set */
@@ -145,6 +159,14 @@ void acui_event_put(acu_device *device, CUevent event); /* only when all waits o
 acu_status acui_stream_open(acu_device *device, int priority, bool pooled, acu_stream **stream);
 /* Frees a stream that nothing refers to any more; pooled ones at the end of their device. */
 void acui_stream_destroy(acu_stream *stream);
+/*
+ * Streams besides the one that work is issued on, for branches of it: up to `wanted` of the device's
+ * own, which nobody else issues on until they are given back. They may still be busy with what was
+ * issued there before. Gives how many there are. The device is entered.
+ */
+size_t acui_side_take(acu_device *device, acu_stream **streams, size_t wanted);
+void acui_side_give(acu_device *device, acu_stream *const *streams, size_t count);
+
 /* CAPTURE if the program is capturing the stream: what acuda puts there would become a part of the
  * capture, or break it. The device is entered. */
 acu_status acui_stream_not_capturing(acu_stream *stream);

@@ -5,7 +5,7 @@
  */
 #include "base/clock.h"
 #include "base/error.h"
-#include "engine/engine.h"
+#include "engine/graphs.h"
 
 #include <stdio.h>
 
@@ -27,6 +27,9 @@ acui_task *acui_task_over(acui_task *task)
     acu_device *device = task->device;
     for (size_t i = 0; i < task->before_count; i++)
         acui_point_release(task->before[i].point);
+    for (acui_run *run = task->runs; run; run = run->next)
+        if (run->exec)
+            acui_graphs_over(run->exec);
     acui_fault_release(task->fault);
     /* Counted down when all is released; release: who sees the count sees that. */
     acu_device_retain(device);
@@ -65,10 +68,9 @@ static void fail_lost(acui_task *task)
     acui_error_restore(&lost);
     acu_error *error = acui_error();
     const acui_node *suspect = task->first;
-    const acui_node *node = task->first;
-    for (size_t i = 0; i < task->count; node = acui_task_next(task, i++, node))
-        if (node->kind == ACUI_NODE_LAUNCH) {
-            suspect = node;
+    for (size_t i = 0; i < task->count; i++)
+        if (task->nodes[i]->kind == ACUI_NODE_LAUNCH) {
+            suspect = task->nodes[i];
             break;
         }
     snprintf(error->op, sizeof error->op, "%s", suspect->name);

@@ -35,9 +35,8 @@ void acui_count_operations(const acui_task *task, bool over)
 #undef ACU_X
     };
     uint64_t n = 0;
-    const acui_node *node = task->first;
-    for (size_t i = 0; i < task->count; node = acui_task_next(task, i++, node))
-        n += counted[node->kind];
+    for (size_t i = 0; i < task->count; i++)
+        n += counted[task->nodes[i]->kind];
     add(over ? &operations_done : &operations, n);
 }
 

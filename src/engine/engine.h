@@ -4,7 +4,11 @@
  *
  *   submit.c    an op becomes a plan: a flat list of nodes
  *   order.c     the list is cut into tasks, and these are entered behind what touched their data
- *   issue.c     a task whose predecessors are on the device goes there, on one stream
+ *   edges.c     what comes before what inside a task
+ *   runs.c      which pieces of a task a graph can hold, and of what form they are
+ *   issue.c     a task whose predecessors are on the device goes there, behind and before one mark
+ *   lanes.c     ... directly, its branches on several streams
+ *   graphs.c, exec.c, build.c   ... or as an executable graph that is kept for its form
  *   enqueue.c   one driver call, or a few, for each node
  *   worker.c    host tasks, on a thread of their own, once their predecessors are over
  *   complete.c  what the device has finished: followers start, the submission ends
@@ -36,9 +40,22 @@ typedef struct acui_before {
     struct acui_before *next; /* of point->followers; order lock */
 } acui_before;
 
+/* A piece of a task that is issued in one way: nodes that a graph can hold, or such as it can not. */
+typedef struct acui_run {
+    struct acui_run *next;
+    acui_node **nodes; /* of the task's body */
+    uint32_t count;
+    bool graph; /* all fit into a graph, and it is worth one */
+    bool wide;  /* it has branches */
+    uint32_t key_words;
+    uint64_t hash, *key;     /* its form */
+    struct acui_exec *exec;  /* that runs it; until the task is over */
+} acui_run;
+
 /*
- * A piece of a submission that is issued as one: consecutive nodes on one stream, or one host call.
- * Lives as long as its submission.
+ * A piece of a submission that is issued as one: consecutive nodes on one device, or one host call.
+ * It is on one stream behind what it comes behind, and before its mark; its branches may take other
+ * ways between. Lives as long as its submission.
  */
 struct acui_task {
     acui_submission *submission;
@@ -49,6 +66,10 @@ struct acui_task {
     acu_stream *stream; /* of the submission's lane; NULL for a host task */
     acui_node *first;
     size_t count;
+    acui_node **nodes;   /* all, in order */
+    acui_node **body;    /* without the prologue; its pieces are: */
+    uint32_t body_count;
+    acui_run *runs;
 
     acui_before *before; /* array in the arena; fixed once the task is entered */
     size_t before_count, before_room;
@@ -61,11 +82,11 @@ struct acui_task {
     acui_task *next_on_stream; /* flight lock */
 };
 
-/* The node after the i-th of the task; NULL after the last, whose link is not the task's: the
- * thread that plans the submission may be appending there. */
-static inline acui_node *acui_task_next(const acui_task *task, size_t i, const acui_node *node)
+/* What makes new memory, and fills it from the host's: it comes behind nothing in its task, and is
+ * issued first. */
+static inline bool acui_is_prologue(const acui_node *node)
 {
-    return i + 1 < task->count ? node->next : NULL;
+    return node->kind == ACUI_NODE_ALLOC || node->kind == ACUI_NODE_UPLOAD;
 }
 
 /* The stream that a submission uses for one device. */
@@ -92,6 +113,7 @@ struct acui_submission {
     acui_task *first_task, *last_task;
 
     bool counted; /* as submitted */
+    bool serial;  /* its policy has one stream: branches run in order too */
 
     /* The first failure; order lock. */
     bool failed;
@@ -123,6 +145,7 @@ struct acu_future {
     acui_values values;
     acui_notice *notices;
     acu_op *op;          /* SCHEDULED: taken; its stream is in `stream` */
+    bool serial;         /* which is its policy's only one */
     acu_stream *stream;  /* retained */
 };
 
@@ -146,10 +169,21 @@ acui_task *acui_retire(acui_task *task);
 void acui_task_fail(acui_task *task, acui_fault *fault);
 acui_fault *acui_fault_of_node(const acui_node *node);
 
+/* ---- edges.c, runs.c: false for lack of memory ---- */
+bool acui_find_edges(acui_task *task);
+bool acui_cut_runs(acui_task *task);
+
+/* ---- lanes.c ---- */
+/* Issue the run over several streams; false: there are none, nothing was done. On failure *failed is
+ * the node, with the thread's record. The device is entered, the stream's issue lock held. */
+bool acui_issue_lanes(const acui_run *run, acu_stream *stream, acui_node **failed);
+
 /* ---- issue.c, enqueue.c ---- */
 /* Put the task on its stream, or retire it; tasks that this frees. */
 acui_task *acui_issue(acui_task *task);
 acu_status acui_enqueue(acui_node *node, acu_stream *stream);
+/* Addresses that were not known when the node was planned. Fails where memory was never allocated. */
+acu_status acui_resolve_addresses(acui_node *node);
 bool acui_issuing(void); /* this thread is in a foreign call, under a stream's issue lock */
 
 /* ---- worker.c ---- */

@@ -68,13 +68,6 @@ static acu_status enqueue_copy(const acui_node *node, acu_stream *stream)
 
 static acu_status enqueue_launch(acui_node *node, acu_stream *stream)
 {
-    for (size_t i = 0; i < node->u.launch.count; i++) {
-        acui_node_param *param = &node->u.launch.params[i];
-        if (!param->buffer)
-            continue;
-        CUdeviceptr address = address_of(param->buffer, param->offset);
-        memcpy(param->data, &address, sizeof address);
-    }
     const acu_config *c = &node->u.launch.config;
     return ACUI_DEV(node->device, LaunchKernel, node->u.launch.kernel->raw, c->grid[0], c->grid[1],
                     c->grid[2], c->block[0], c->block[1], c->block[2], (unsigned)c->shared,
@@ -96,21 +89,36 @@ static acu_status enqueue_foreign(const acui_node *node, acu_stream *stream)
     return ACU_OK;
 }
 
-/* A tensor that was seen in a `then` of a submission that was refused after all has no memory. */
-static acu_status check_allocated(const acui_node *node)
+static acu_status never_allocated(const acui_node *node)
 {
-    if (node->kind == ACUI_NODE_ALLOC)
+    return acui_fail(ACU_ERR_DEPENDENCY, "the memory that %s uses was never allocated: the "
+                     "submission that makes it failed or was refused", node->name);
+}
+
+/* A tensor that was seen in a `then` of a submission that was refused after all has no memory. A
+ * launch had all other addresses when it was planned. */
+acu_status acui_resolve_addresses(acui_node *node)
+{
+    if (node->kind == ACUI_NODE_LAUNCH) {
+        for (const acui_late *late = node->u.launch.late; late; late = late->next) {
+            CUdeviceptr address = address_of(late->buffer, 0);
+            if (address == 0)
+                return never_allocated(node);
+            address += late->offset;
+            memcpy(node->u.launch.data + late->at, &address, sizeof address);
+        }
         return ACU_OK;
-    for (size_t i = 0; i < node->touch_count; i++)
-        if (!node->touches[i].buffer->host && address_of(node->touches[i].buffer, 0) == 0)
-            return acui_fail(ACU_ERR_DEPENDENCY, "the memory that %s uses was never allocated: the "
-                             "submission that makes it failed or was refused", node->name);
+    }
+    for (uint32_t i = 0; i < node->touch_count; i++) {
+        const acu_buffer *buffer = node->touches[i].use->buffer;
+        if (!buffer->host && address_of(buffer, 0) == 0)
+            return never_allocated(node);
+    }
     return ACU_OK;
 }
 
 acu_status acui_enqueue(acui_node *node, acu_stream *stream)
 {
-    ACUI_TRY(check_allocated(node));
     switch (node->kind) {
     case ACUI_NODE_ALLOC:
         return acui_buffer_allocate(node->u.alloc.buffer, stream);

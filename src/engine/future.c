@@ -72,6 +72,7 @@ acu_status acu_schedule(acu_policy *policy, acu_op *op, acu_future **future)
     }
     f->op = taken;
     f->stream = acu_stream_retain(acui_policy_pick(policy));
+    f->serial = policy->count == 1;
     atomic_store_explicit(&f->state, ACUI_FUTURE_SCHEDULED, memory_order_release);
     *future = f;
     return ACU_OK;

@@ -5,47 +5,93 @@
  * covers whole tasks; no other lock is.
  */
 #include "base/error.h"
-#include "engine/engine.h"
+#include "engine/graphs.h"
 
-/* Where a predecessor stands, read at once: points change under the order lock. */
-static bool issued_at(const acui_point *point, acu_stream **stream, uint64_t *number)
+enum { AT_ONCE = 16 }; /* predecessors whose place is read under one holding of the lock */
+
+typedef struct place {
+    acu_stream *stream; /* retained */
+    uint64_t number;
+} place;
+
+/* Where predecessors from `*from` on stand that are on other streams and not over. */
+static size_t read_places(const acui_task *task, size_t *from, place *places)
 {
+    size_t n = 0;
     acui_order_lock();
-    bool issued = point->state == ACUI_POINT_ISSUED;
-    if (issued) {
-        *stream = acu_stream_retain(point->stream);
-        *number = point->number;
+    for (; *from < task->before_count && n < AT_ONCE; ++*from) {
+        const acui_point *point = task->before[*from].point;
+        if (point->state != ACUI_POINT_ISSUED || point->stream == task->stream)
+            continue;
+        places[n++] =
+            (place){.stream = acu_stream_retain(point->stream), .number = point->number};
     }
     acui_order_unlock();
-    return issued;
+    return n;
 }
 
 static acu_status wait_before(acui_task *task)
 {
-    for (size_t i = 0; i < task->before_count; i++) {
-        acu_stream *other;
-        uint64_t number;
-        if (!issued_at(task->before[i].point, &other, &number))
-            continue; /* over: nothing to wait for */
-        acu_status status = ACU_OK;
-        if (other != task->stream)
-            status = acui_stream_after(task->stream, other, number);
-        acu_stream_release(other);
-        ACUI_TRY(status);
+    acu_status status = ACU_OK;
+    for (size_t from = 0; from < task->before_count;) {
+        place places[AT_ONCE];
+        size_t n = read_places(task, &from, places);
+        for (size_t i = 0; i < n; i++) {
+            if (status == ACU_OK)
+                status = acui_stream_after(task->stream, places[i].stream, places[i].number);
+            acu_stream_release(places[i].stream);
+        }
     }
-    return ACU_OK;
+    return status;
 }
 
-/* Put the nodes on the stream; the fault of the first that fails, where the rest stays off. */
-static bool enqueue_nodes(acui_task *task, acui_fault **fault)
+/* ---- the ways to the device; each gives the node that failed, or NULL ---- */
+
+static acui_node *enqueue_one_by_one(acui_node *const *nodes, uint32_t count, acu_stream *stream)
 {
-    acui_node *node = task->first;
-    for (size_t i = 0; i < task->count; node = acui_task_next(task, i++, node))
-        if (acui_enqueue(node, task->stream) != ACU_OK) {
-            *fault = acui_fault_of_node(node);
-            return false;
-        }
-    return true;
+    for (uint32_t i = 0; i < count; i++)
+        if (acui_enqueue(nodes[i], stream) != ACU_OK)
+            return nodes[i];
+    return NULL;
+}
+
+/* As an executable graph; false: there is none, or the driver refused it. */
+static bool launch_graph(acui_run *run, acu_stream *stream)
+{
+    acui_exec *exec = run->graph ? acui_graphs_claim(run, stream) : NULL;
+    if (!exec)
+        return false;
+    uint32_t set = 0;
+    bool launched = acui_exec_launch(exec, run, stream, &set) == ACU_OK;
+    acui_graphs_unclaim(exec, launched, set);
+    if (launched)
+        run->exec = exec;
+    return launched;
+}
+
+static acui_node *enqueue_run(acui_run *run, acu_stream *stream)
+{
+    acui_node *failed = NULL;
+    for (uint32_t i = 0; i < run->count; i++)
+        if (acui_resolve_addresses(run->nodes[i]) != ACU_OK)
+            return run->nodes[i];
+    if (launch_graph(run, stream) || acui_device_lost(stream->device))
+        return NULL; /* a lost device fails all that is on it */
+    if (run->wide && acui_issue_lanes(run, stream, &failed))
+        return failed;
+    return enqueue_one_by_one(run->nodes, run->count, stream);
+}
+
+/* Put the nodes on the stream; the one that fails, where the rest stays off. */
+static acui_node *enqueue_nodes(acui_task *task)
+{
+    acui_node *failed = NULL;
+    for (size_t i = 0; i < task->count && task->body_count < task->count && !failed; i++)
+        if (acui_is_prologue(task->nodes[i]))
+            failed = enqueue_one_by_one(&task->nodes[i], 1, task->stream);
+    for (acui_run *run = task->runs; run && !failed; run = run->next)
+        failed = enqueue_run(run, task->stream);
+    return failed;
 }
 
 /* The mark is on the stream: followers on the device may go. */
@@ -80,9 +126,9 @@ acui_task *acui_issue(acui_task *task)
     acui_task *freed = NULL;
     bool begun = acui_stream_not_capturing(stream) == ACU_OK && wait_before(task) == ACU_OK;
     if (begun) {
-        acui_fault *fault = NULL;
-        if (!enqueue_nodes(task, &fault))
-            acui_task_fail(task, fault);
+        acui_node *failed = enqueue_nodes(task);
+        if (failed)
+            acui_task_fail(task, acui_fault_of_node(failed));
         acui_count_operations(task, false);
         /* Fails only if the device is lost: then nothing of the task runs any more. */
         begun = acui_stream_mark(stream, &task->number) == ACU_OK;

@@ -20,6 +20,13 @@ static acui_submission *submission_of(acui_plan *plan)
 
 /* ---- tasks ---- */
 
+/* A policy of one stream means that nothing of the submission runs side by side. */
+static acu_stream *pick(acui_submission *s, acu_policy *policy)
+{
+    s->serial |= policy->count == 1;
+    return acui_policy_pick(policy);
+}
+
 /* The stream that the submission uses on the device: chosen once. */
 static acu_status lane_stream(acui_submission *s, acu_device *device, acu_stream **stream)
 {
@@ -34,9 +41,9 @@ static acu_status lane_stream(acui_submission *s, acu_device *device, acu_stream
     if (s->stream && s->stream->device == device)
         chosen = s->stream;
     else if (s->policy && s->policy->device == device)
-        chosen = acui_policy_pick(s->policy);
+        chosen = pick(s, s->policy);
     else
-        chosen = acui_policy_pick(device->policy);
+        chosen = pick(s, device->policy);
     acui_lane *lane = &s->lanes[s->lane_count++];
     lane->device = acu_device_retain(device);
     lane->stream = acu_stream_retain(chosen);
@@ -81,25 +88,45 @@ static void drop_tasks(acui_task *task)
 static acu_status cut_tasks(acui_submission *s, acui_task **tasks)
 {
     acui_node *node = s->entered ? s->entered->next : s->plan.first;
-    acui_task *first = NULL, *last = NULL;
+    acui_task *last = NULL, **end = tasks;
     for (; node; node = node->next) {
         if (!continues(last, node)) {
-            acui_task *task = new_task(s, node);
-            if (!task) {
-                drop_tasks(first);
+            last = *end = new_task(s, node);
+            if (!last)
                 return acui_error()->status;
-            }
-            if (last)
-                last->next = task;
-            else
-                first = task;
-            last = task;
+            end = &last->next;
         }
         last->count++;
         node->task = last;
     }
-    *tasks = first;
     return ACU_OK;
+}
+
+/* What the task is made of, and how that is ordered in itself. */
+static bool lay_out(acui_task *task)
+{
+    acui_arena *arena = &task->submission->plan.arena;
+    task->nodes = ACUI_ARENA_ARRAY(arena, acui_node *, task->count);
+    if (!task->nodes)
+        return false;
+    acui_node *node = task->first;
+    for (size_t i = 0; i < task->count; i++, node = node->next)
+        task->nodes[i] = node;
+    if (!task->stream)
+        return true;
+    task->body = ACUI_ARENA_ARRAY(arena, acui_node *, task->count);
+    return task->body && acui_find_edges(task) && acui_cut_runs(task);
+}
+
+static acu_status make_tasks(acui_submission *s, acui_task **tasks)
+{
+    acu_status status = cut_tasks(s, tasks);
+    for (acui_task *task = *tasks; task && status == ACU_OK; task = task->next)
+        if (!lay_out(task))
+            status = acui_fail(ACU_ERR_NO_MEMORY, "no memory to order the work of a submission");
+    if (status != ACU_OK)
+        drop_tasks(*tasks);
+    return status;
 }
 
 /* ---- entering: order lock held ---- */
@@ -156,22 +183,37 @@ static bool enter_explicit(acui_task *task, size_t begin, size_t end)
     return true;
 }
 
+/* Whether what the task entered before says all that the touch would: of the same bytes, read
+ * before or written by the task itself. */
+static bool is_entered(const acui_task *task, const acui_touch *touch)
+{
+    const acui_use *use = touch->use;
+    return use->entered == task && use->begin <= touch->begin && touch->end <= use->end &&
+           (use->access != ACU_READ || touch->access == ACU_READ);
+}
+
+static bool enter_touch(acui_task *task, const acui_touch *touch)
+{
+    acui_use *use = touch->use;
+    acui_accesses *accesses = &use->buffer->accesses;
+    if (is_entered(task, touch))
+        return true;
+    if (!acui_accesses_reserve(accesses, 1) || !room_before(task, accesses->count + 1))
+        return false;
+    acui_accesses_enter(accesses, use->buffer->bytes, task->point, touch->begin, touch->end,
+                        touch->access, add_before, task);
+    use->entered = task;
+    use->begin = touch->begin;
+    use->end = touch->end;
+    use->access = touch->access;
+    return true;
+}
+
 static bool enter_node(acui_task *task, const acui_node *node)
 {
-    size_t entries = 0;
-    for (size_t i = 0; i < node->touch_count; i++) {
-        acui_accesses *accesses = &node->touches[i].buffer->accesses;
-        if (!acui_accesses_reserve(accesses, node->touch_count))
+    for (uint32_t i = 0; i < node->touch_count; i++)
+        if (!enter_touch(task, &node->touches[i]))
             return false;
-        entries += accesses->count + node->touch_count;
-    }
-    if (!room_before(task, entries))
-        return false;
-    for (size_t i = 0; i < node->touch_count; i++) {
-        const acui_touch *touch = &node->touches[i];
-        acui_accesses_enter(&touch->buffer->accesses, touch->buffer->bytes, task->point,
-                            touch->begin, touch->end, touch->access, add_before, task);
-    }
     return true;
 }
 
@@ -179,8 +221,8 @@ static bool enter_node(acui_task *task, const acui_node *node)
 static bool enter_task(acui_task *task)
 {
     size_t begin = 0, end = 0;
-    acui_node *node = task->first;
-    for (size_t i = 0; i < task->count; i++, node = node->next) {
+    for (size_t i = 0; i < task->count; i++) {
+        const acui_node *node = task->nodes[i];
         if (!enter_node(task, node))
             return false;
         if (node->after_end > node->after_begin &&
@@ -236,7 +278,7 @@ acu_status acui_enter_nodes(acui_plan *plan)
 {
     acui_submission *s = submission_of(plan);
     acui_task *tasks = NULL;
-    ACUI_TRY(cut_tasks(s, &tasks));
+    ACUI_TRY(make_tasks(s, &tasks));
     acui_task *ready = NULL;
     if (tasks) {
         acui_order_lock();

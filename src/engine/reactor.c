@@ -13,7 +13,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/nap.h"
-#include "engine/engine.h"
+#include "engine/graphs.h"
 #include "engine/threads.h"
 
 #include <string.h>
@@ -217,12 +217,15 @@ void acui_reactor_hasten(void)
 
 static acu_status drain(acu_device *device)
 {
-    return acui_wait_idle(device, ACU_FOREVER);
+    acu_status status = acui_wait_idle(device, ACU_FOREVER);
+    acui_build_drain(device);
+    return status;
 }
 
 static void end_threads(void)
 {
     acui_worker_stop();
+    acui_build_stop();
     pthread_mutex_lock(&reactor.lock);
     bool running = reactor.running;
     reactor.stop = true;

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define SMALL 1024 /* bytes of a submission's arena that come with it: enough for a launch or two */
+
 /* The submission that this thread is planning: a `then` of it may submit another one. */
 static _Thread_local acui_submission *planning;
 
@@ -30,11 +32,13 @@ void acui_submission_put(acui_submission *submission)
 static acui_submission *new_submission(const acu_submit_options *options, acu_stream *stream,
                                        acu_future *future)
 {
-    acui_submission *s = ACUI_NEW(acui_submission);
+    acui_submission *s = acui_alloc_raw(sizeof *s + SMALL);
     if (!s) {
         acui_fail(ACU_ERR_NO_MEMORY, "no memory for a submission");
         return NULL;
     }
+    memset(s, 0, sizeof *s);
+    acui_arena_begin(&s->plan.arena, s + 1, SMALL);
     atomic_store_explicit(&s->refs, 1, memory_order_relaxed);
     atomic_store_explicit(&s->open, 1, memory_order_relaxed);
     s->plan.flush = acui_enter_nodes;
@@ -47,6 +51,7 @@ static acui_submission *new_submission(const acu_submit_options *options, acu_st
         atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
         future->submission = s;
         s->future = acu_future_retain(future);
+        s->serial = future->serial;
     }
     return s;
 }
@@ -113,6 +118,7 @@ acu_status acui_submit(acu_device *device, acu_op *op, const acu_submit_options 
     if (status == ACU_OK)
         status = acui_enter_nodes(&s->plan);
     end_planning(s);
+    acui_values_clear(&s->plan.scratch);
     if (status == ACU_OK) {
         acui_count_submitted();
         s->counted = true;

@@ -214,6 +214,8 @@ void acu_module_release(acu_module *module)
         return;
     acu_device *device = module->device;
     acui_module_leave(module);
+    if (atomic_load_explicit(&device->graphs, memory_order_acquire))
+        device->forget_module(device, module);
     if (module->raw) {
         acui_entered entered;
         if (acui_enter_to_free(device, &entered))

@@ -64,6 +64,18 @@ static acu_status keep_struct(acu_arg *arg, size_t place)
     return copy ? ACU_OK : acui_fail(ACU_ERR_NO_MEMORY, "no memory for argument %zu", place);
 }
 
+static acu_status keep_tensor(const acu_op *op, acu_arg *arg, size_t place)
+{
+    char what[64];
+    if (!acui_object_is(arg->u.tensor, ACU_OBJECT_TENSOR)) {
+        arg->kind = ACUI_ARG_NONE; /* nothing of ours to release */
+        snprintf(what, sizeof what, "argument %zu of %s", place, op->class->name);
+        return acui_object_check(arg->u.tensor, ACU_OBJECT_TENSOR, what);
+    }
+    acui_object_retain(arg->u.tensor);
+    return ACU_OK;
+}
+
 static acu_status keep_arg(acu_op *op, acu_arg *arg, size_t place)
 {
     switch ((acui_arg_kind)arg->kind) {
@@ -75,9 +87,7 @@ static acu_status keep_arg(acu_op *op, acu_arg *arg, size_t place)
         op->inputs[op->input_count++] = acui_op_take(arg->u.op, op->class, op->site);
         return ACU_OK;
     case ACUI_ARG_TENSOR:
-        op->inputs[op->input_count++] =
-            acui_op_take(acui_operand_tensor(arg->u.tensor, op->site), op->class, op->site);
-        return ACU_OK;
+        return keep_tensor(op, arg, place);
     default:
         arg->kind = ACUI_ARG_NONE;
         return acui_fail(ACU_ERR_ARGUMENTS,
@@ -97,17 +107,12 @@ static void drop_args(const acu_arg *args, size_t from, size_t count)
 acu_op *acui_op_with_args(const acui_op_class *class, const acu_arg *args, size_t count,
                           acu_site site)
 {
-    acu_op *op = acui_op_new(class, count, site);
+    acu_op *op = acui_op_new_call(class, count, site);
     if (acui_op_is_oom(op)) {
         drop_args(args, 0, count);
         return op;
     }
     op->input_count = 0; /* grows with each operand, up to `count` */
-    op->u.call.args = acui_alloc(count * sizeof(acu_arg));
-    if (!op->u.call.args) {
-        drop_args(args, 0, count);
-        return acui_op_abandon(op);
-    }
     acu_status status = ACU_OK;
     for (size_t i = 0; i < count && status == ACU_OK; i++) {
         op->u.call.args[i] = args[i];
@@ -125,10 +130,13 @@ acu_op *acui_op_with_args(const acui_op_class *class, const acu_arg *args, size_
 
 void acui_args_destroy(acu_op *op)
 {
-    for (size_t i = 0; i < op->u.call.arg_count; i++)
-        if (op->u.call.args[i].kind == ACUI_ARG_STRUCT)
-            acui_free((void *)(uintptr_t)op->u.call.args[i].u.memory);
-    acui_free(op->u.call.args);
+    for (size_t i = 0; i < op->u.call.arg_count; i++) {
+        const acu_arg *arg = &op->u.call.args[i];
+        if (arg->kind == ACUI_ARG_STRUCT)
+            acui_free((void *)(uintptr_t)arg->u.memory);
+        else if (arg->kind == ACUI_ARG_TENSOR && arg->u.tensor)
+            acu_tensor_release(arg->u.tensor);
+    }
 }
 
 static const char *access_words(acu_access access)
@@ -137,9 +145,9 @@ static const char *access_words(acu_access access)
 }
 
 /* What is written must be the writer's own for that time: not shared, not written twice. */
-static acu_status check_writes(const acu_op *op, const acui_values *values, size_t place)
+static acu_status check_writes(const acu_op *op, const acu_val *values, size_t place)
 {
-    const acu_val *value = &values->list[place];
+    const acu_val *value = &values[place];
     const acu_arg *arg = &op->u.call.args[place];
     if (!(arg->access & ACU_WRITE) || (value->kind != ACU_TENSOR && value->kind != ACU_PARTITION))
         return ACU_OK;
@@ -151,7 +159,7 @@ static acu_status check_writes(const acu_op *op, const acui_values *values, size
     uint64_t begin, end;
     acui_tensor_range(value->tensor, &begin, &end);
     for (size_t i = 0; i < place; i++) {
-        const acu_val *other = &values->list[i];
+        const acu_val *other = &values[i];
         if (!(op->u.call.args[i].access & ACU_WRITE) || !other->tensor ||
             other->tensor->buffer != value->tensor->buffer)
             continue;
@@ -165,13 +173,17 @@ static acu_status check_writes(const acu_op *op, const acui_values *values, size
 }
 
 static acu_status plan_arg(acui_plan *plan, acu_op *op, size_t place, size_t *input,
-                           acu_device *device, acui_values *values)
+                           acu_device *device, acui_values *values, size_t base)
 {
-    const acu_arg *arg = &op->u.call.args[place];
+    acu_arg *arg = &op->u.call.args[place];
     acu_val value = {.kind = ACU_NONE};
     if (arg->kind == ACUI_ARG_SCALAR)
         value = (acu_val){.kind = ACU_SCALAR, .dtype = arg->dtype, .bits = arg->u.bits};
-    if (arg->kind == ACUI_ARG_OP || arg->kind == ACUI_ARG_TENSOR) {
+    if (arg->kind == ACUI_ARG_TENSOR) { /* the op's reference moves on: it is planned once */
+        value = (acu_val){.kind = ACU_TENSOR, .form = ACU_BORROWED, .tensor = arg->u.tensor};
+        arg->u.tensor = NULL;
+    }
+    if (arg->kind == ACUI_ARG_OP) {
         acu_op *x = op->inputs[*input];
         op->inputs[(*input)++] = NULL;
         char what[32];
@@ -179,20 +191,22 @@ static acu_status plan_arg(acui_plan *plan, acu_op *op, size_t place, size_t *in
         ACUI_TRY(acui_plan_one(plan, x, device, what, &value));
     }
     ACUI_TRY(acui_values_push(values, value));
-    return check_writes(op, values, place);
+    return check_writes(op, values->list + base, place);
 }
 
 acu_status acui_plan_args(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
 {
-    size_t input = 0;
+    size_t input = 0, base = values->count;
     for (size_t i = 0; i < op->u.call.arg_count; i++)
-        ACUI_TRY(plan_arg(plan, op, i, &input, place, values));
+        ACUI_TRY(plan_arg(plan, op, i, &input, place, values, base));
     return ACU_OK;
 }
 
-void acui_touch_args(acui_node *node, const acu_op *op, const acui_values *values)
+acu_status acui_touch_args(acui_plan *plan, acui_node *node, const acu_op *op,
+                           const acu_val *values)
 {
-    for (size_t i = 0; i < values->count; i++)
-        if (values->list[i].tensor)
-            acui_node_touch(node, values->list[i].tensor, op->u.call.args[i].access);
+    for (size_t i = 0; i < op->u.call.arg_count; i++)
+        if (values[i].tensor)
+            ACUI_TRY(acui_node_touch(plan, node, values[i].tensor, op->u.call.args[i].access));
+    return ACU_OK;
 }

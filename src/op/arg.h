@@ -16,17 +16,18 @@ typedef enum acui_arg_kind {
 
 #define ACUI_STRUCT_MAX 4096 /* CUDA's limit on all parameters of a kernel */
 
-/* A new op of `class` that has taken all of `args`; operands become its inputs, in order. On
+/* A new op of `class` that has taken all of `args`; ops among them become its inputs, in order. On
  * failure a failed op; the arguments are consumed in any case. */
 acu_op *acui_op_with_args(const acui_op_class *class, const acu_arg *args, size_t count,
                           acu_site site);
 void acui_args_destroy(acu_op *op);
 
-/* Plan the arguments: one value each, in order; a struct yields ACU_NONE. Checks forms: what is
- * written must not be shared, nor written twice. */
+/* Plan the arguments: one value each, in order, behind what `values` has; a struct yields ACU_NONE.
+ * Checks forms: what is written must not be shared, nor written twice. */
 acu_status acui_plan_args(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values);
 
-/* Touch what the arguments say on `node`, which has room for as many touches as arguments. */
-void acui_touch_args(acui_node *node, const acu_op *op, const acui_values *values);
+/* Touch what the arguments, as planned into `values`, say on `node`; it has room for that. */
+acu_status acui_touch_args(acui_plan *plan, acui_node *node, const acu_op *op,
+                           const acu_val *values);
 
 #endif

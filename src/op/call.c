@@ -4,27 +4,28 @@
 #include "op/arg.h"
 
 /* Where the call runs: with its data, else where the plan says. */
-static acu_device *call_device(const acui_values *values, acu_device *place)
+static acu_device *call_device(const acu_val *values, size_t count, acu_device *place)
 {
-    for (size_t i = 0; i < values->count; i++)
-        if (values->list[i].tensor)
-            return values->list[i].tensor->buffer->device;
+    for (size_t i = 0; i < count; i++)
+        if (values[i].tensor)
+            return values[i].tensor->buffer->device;
     return acui_plan_place(place);
 }
 
 static acu_status add_call(acui_plan *plan, acu_op *op, acui_node_kind kind, acu_device *device,
-                           const acui_values *values)
+                           const acu_val *values)
 {
-    acui_node *node = acui_plan_node(plan, kind, op, device, values->count);
+    size_t count = op->u.call.arg_count;
+    acui_node *node = acui_plan_node(plan, kind, op, device, count);
     if (!node)
         return ACU_ERR_NO_MEMORY;
     node->u.call.op = acui_object_retain(op);
-    acui_touch_args(node, op, values);
-    node->u.call.values = ACUI_ARENA_ARRAY(&plan->arena, acu_val, values->count);
+    ACUI_TRY(acui_touch_args(plan, node, op, values));
+    node->u.call.values = ACUI_ARENA_ARRAY(&plan->arena, acu_val, count);
     if (!node->u.call.values)
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory for the values of %s", acui_op_name(op));
-    for (size_t i = 0; i < values->count; i++) {
-        ACUI_TRY(acui_lend(&values->list[i], &node->u.call.values[i]));
+    for (size_t i = 0; i < count; i++) {
+        ACUI_TRY(acui_lend(&values[i], &node->u.call.values[i]));
         node->u.call.count = i + 1;
     }
     return ACU_OK;
@@ -34,11 +35,12 @@ static acu_status add_call(acui_plan *plan, acu_op *op, acui_node_kind kind, acu
 
 static acu_status plan_foreign(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
 {
+    size_t base = values->count;
     ACUI_TRY(acui_plan_args(plan, op, place, values));
-    acu_device *device = call_device(values, place);
+    acu_device *device = call_device(values->list + base, op->u.call.arg_count, place);
     if (!device)
         return ACU_ERR_INVALID;
-    return add_call(plan, op, ACUI_NODE_FOREIGN, device, values);
+    return add_call(plan, op, ACUI_NODE_FOREIGN, device, values->list + base);
 }
 
 const acui_op_class acui_class_FOREIGN = {
@@ -46,10 +48,10 @@ const acui_op_class acui_class_FOREIGN = {
 
 /* ---- host ---- */
 
-static acu_status check_host_values(const acui_values *values)
+static acu_status check_host_values(const acu_val *values, size_t count)
 {
-    for (size_t i = 0; i < values->count; i++) {
-        const acu_tensor *t = values->list[i].tensor;
+    for (size_t i = 0; i < count; i++) {
+        const acu_tensor *t = values[i].tensor;
         char words[96];
         if (t && !t->buffer->host)
             return acui_fail(ACU_ERR_INVALID, "argument %zu of acu_host (%s) is in device memory; "
@@ -61,12 +63,13 @@ static acu_status check_host_values(const acui_values *values)
 
 static acu_status plan_host(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
 {
+    size_t base = values->count, count = op->u.call.arg_count;
     ACUI_TRY(acui_plan_args(plan, op, place, values));
-    ACUI_TRY(check_host_values(values));
-    acu_device *device = call_device(values, place);
+    ACUI_TRY(check_host_values(values->list + base, count));
+    acu_device *device = call_device(values->list + base, count, place);
     if (!device)
         return ACU_ERR_INVALID;
-    return add_call(plan, op, ACUI_NODE_HOST, device, values);
+    return add_call(plan, op, ACUI_NODE_HOST, device, values->list + base);
 }
 
 const acui_op_class acui_class_HOST = {

@@ -48,7 +48,7 @@ static acu_status plan_then(acui_plan *plan, acu_op *op, acu_device *place, acui
 {
     acui_values in = {0};
     acu_op *next = NULL;
-    size_t first = plan->count, after_begin = plan->after_begin, after_end = plan->after_end;
+    uint32_t first = plan->count, after_begin = plan->after_begin, after_end = plan->after_end;
     acu_status status = plan_input(plan, op, place, &in);
     if (status == ACU_OK)
         status = call_then(op, &in, &next);
@@ -78,9 +78,10 @@ acu_op *acu_op_then(acu_op *x, acu_then_fn fn, acu_user user, acu_site site)
 
 static acu_status plan_map(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
 {
+    size_t base = values->count;
     ACUI_TRY(plan_input(plan, op, place, values));
     acui_callback_enter();
-    acu_status status = op->u.map.fn(op->user.data, values->list, values->count);
+    acu_status status = op->u.map.fn(op->user.data, values->list + base, values->count - base);
     acui_callback_leave();
     if (status != ACU_OK)
         return acui_fail(ACU_ERR_CALLBACK, "the function given to acu_map returned %s",
@@ -102,9 +103,10 @@ acu_op *acu_op_map(acu_op *x, acu_map_fn fn, acu_user user, acu_site site)
 
 static acu_status plan_inspect(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
 {
+    size_t base = values->count;
     ACUI_TRY(plan_input(plan, op, place, values));
     acui_callback_enter();
-    op->u.inspect.fn(op->user.data, values->list, values->count);
+    op->u.inspect.fn(op->user.data, values->list + base, values->count - base);
     acui_callback_leave();
     return ACU_OK;
 }

@@ -16,14 +16,9 @@ static acu_op *take_input(acu_op *op)
 static acu_status plan_zip(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
 {
     for (size_t i = 0; i < op->input_count; i++) {
-        acui_values part = {0};
         acu_op *x = op->inputs[i];
         op->inputs[i] = NULL;
-        acu_status status = acui_plan_op(plan, x, place, &part);
-        if (status == ACU_OK)
-            status = acui_values_append(values, &part);
-        acui_values_clear(&part);
-        ACUI_TRY(status);
+        ACUI_TRY(acui_plan_op(plan, x, place, values));
     }
     return ACU_OK;
 }
@@ -98,19 +93,17 @@ void acu_op_unzip(acu_op *x, acu_op **parts, size_t count, acu_site site)
 
 static acu_status plan_nth(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
 {
-    acui_values all = {0};
-    acu_status status = acui_plan_op(plan, take_input(op), place, &all);
-    size_t index = op->u.index == ACU_LAST ? all.count - 1 : op->u.index;
-    if (status == ACU_OK && (all.count == 0 || index >= all.count))
-        status = acui_fail(ACU_ERR_ARGUMENTS, "value %zu of an op that yields %zu",
-                           op->u.index == ACU_LAST ? 0 : index, all.count);
-    if (status == ACU_OK) {
-        acu_val value = all.list[index];
-        all.list[index] = (acu_val){.kind = ACU_NONE};
-        status = acui_values_push(values, value);
-    }
-    acui_values_clear(&all);
-    return status;
+    size_t base = values->count;
+    ACUI_TRY(acui_plan_op(plan, take_input(op), place, values));
+    size_t count = values->count - base;
+    size_t index = op->u.index == ACU_LAST ? count - 1 : op->u.index;
+    if (count == 0 || index >= count)
+        return acui_fail(ACU_ERR_ARGUMENTS, "value %zu of an op that yields %zu",
+                         op->u.index == ACU_LAST ? 0 : index, count);
+    acu_val value = values->list[base + index];
+    values->list[base + index] = (acu_val){.kind = ACU_NONE};
+    acui_values_cut(values, base);
+    return acui_values_push(values, value);
 }
 
 const acui_op_class acui_class_NTH = {.name = "nth", .plan = plan_nth};
@@ -127,23 +120,25 @@ acu_op *acu_op_nth(acu_op *x, size_t index, acu_site site)
 
 static acu_status plan_share(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
 {
+    size_t i = values->count;
     ACUI_TRY(acui_plan_op(plan, take_input(op), place, values));
-    for (size_t i = 0; i < values->count; i++)
+    for (; i < values->count; i++)
         values->list[i].form = ACU_SHARED;
     return ACU_OK;
 }
 
 static acu_status plan_own(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
 {
+    size_t base = values->count;
     ACUI_TRY(acui_plan_op(plan, take_input(op), place, values));
-    for (size_t i = 0; i < values->count; i++) {
+    for (size_t i = base; i < values->count; i++) {
         acu_val *value = &values->list[i];
         char words[96];
         if (value->tensor && !acui_tensor_sole(value->tensor))
             return acui_fail(ACU_ERR_SHARED,
                              "value %zu (%s) can not be owned: another handle, view or use of it "
                              "is left; release those first",
-                             i, acui_tensor_words(value->tensor, words));
+                             i - base, acui_tensor_words(value->tensor, words));
         value->form = ACU_OWNED;
     }
     return ACU_OK;

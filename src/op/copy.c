@@ -15,8 +15,8 @@ acu_status acui_plan_copy(acui_plan *plan, const acu_op *op, acu_device *device,
     acui_node *node = acui_plan_node(plan, ACUI_NODE_COPY, op, device, 2);
     if (!node)
         return ACU_ERR_NO_MEMORY;
-    acui_node_touch(node, dst, ACU_WRITE);
-    acui_node_touch(node, src, ACU_READ);
+    ACUI_TRY(acui_node_touch(plan, node, dst, ACU_WRITE));
+    ACUI_TRY(acui_node_touch(plan, node, src, ACU_READ));
     node->u.copy.dst = dst->buffer;
     node->u.copy.dst_offset = dst->offset;
     node->u.copy.src = src->buffer;

@@ -122,16 +122,17 @@ static acu_status check_place(const acu_kernel *kernel, size_t place, const acu_
                      own->info.ordinal);
 }
 
-static acu_status check_args(const acu_op *op, const acui_values *values)
+static acu_status check_args(const acu_op *op, const acu_val *values)
 {
     const acu_kernel *kernel = op->u.call.kernel;
-    if (kernel->info.params_known && values->count != kernel->info.param_count)
+    size_t count = op->u.call.arg_count;
+    if (kernel->info.params_known && count != kernel->info.param_count)
         return acui_fail(ACU_ERR_ARGUMENTS, "%s takes %zu arguments, and got %zu", kernel->name,
-                         kernel->info.param_count, values->count);
-    for (size_t i = 0; i < values->count; i++) {
-        ACUI_TRY(check_place(kernel, i, &values->list[i]));
+                         kernel->info.param_count, count);
+    for (size_t i = 0; i < count; i++) {
+        ACUI_TRY(check_place(kernel, i, &values[i]));
         if (kernel->info.params_known)
-            ACUI_TRY(check_param(kernel, i, &values->list[i], &op->u.call.args[i]));
+            ACUI_TRY(check_param(kernel, i, &values[i], &op->u.call.args[i]));
     }
     return ACU_OK;
 }
@@ -153,14 +154,14 @@ static acu_status partition_grid(const acu_val *value, unsigned grid[3])
     return ACU_OK;
 }
 
-static acu_status infer_grid(const acu_op *op, const acui_values *values, acu_config *config)
+static acu_status infer_grid(const acu_op *op, const acu_val *values, acu_config *config)
 {
     const acu_kernel *kernel = op->u.call.kernel;
-    for (size_t i = 0; i < values->count; i++) {
+    for (size_t i = 0; i < op->u.call.arg_count; i++) {
         unsigned grid[3];
-        if (values->list[i].kind != ACU_PARTITION)
+        if (values[i].kind != ACU_PARTITION)
             continue;
-        ACUI_TRY(partition_grid(&values->list[i], grid));
+        ACUI_TRY(partition_grid(&values[i], grid));
         if (config->grid[0] == 0)
             memcpy(config->grid, grid, sizeof grid);
         unsigned y = config->grid[1] ? config->grid[1] : 1, z = config->grid[2] ? config->grid[2] : 1;
@@ -192,52 +193,81 @@ static acu_tile_param tile_param(const acu_val *value)
     return p;
 }
 
-static acu_status fill_param(acui_plan *plan, acui_node_param *param, const acu_val *value,
+/* An address, now or as soon as the memory is there, at `at` of the parameters. */
+static acu_status fill_address(acui_plan *plan, acui_node *node, size_t at, const acu_tensor *tensor)
+{
+    /* Acquire: pairs with the release in which the allocation is published. */
+    CUdeviceptr address = atomic_load_explicit(&tensor->buffer->address, memory_order_acquire);
+    if (address) {
+        address += tensor->offset;
+        memcpy(node->u.launch.data + at, &address, sizeof address);
+        return ACU_OK;
+    }
+    acui_late *late = ACUI_ARENA_NEW(&plan->arena, acui_late);
+    if (!late)
+        return acui_fail(ACU_ERR_NO_MEMORY, "no memory for the parameters of a launch");
+    *late = (acui_late){.next = node->u.launch.late,
+                        .buffer = tensor->buffer,
+                        .offset = tensor->offset,
+                        .at = at};
+    node->u.launch.late = late;
+    return ACU_OK;
+}
+
+static acu_status fill_param(acui_plan *plan, acui_node *node, size_t at, const acu_val *value,
                              const acu_arg *arg)
 {
-    param->bytes = value_bytes(value, arg);
-    param->data = acui_arena_get(&plan->arena, param->bytes);
-    if (!param->data)
-        return acui_fail(ACU_ERR_NO_MEMORY, "no memory for the parameters of a launch");
+    char *data = node->u.launch.data + at;
     if (value->kind == ACU_SCALAR) {
-        memcpy(param->data, &value->bits, param->bytes); /* little-endian hosts, as CUDA's are */
-    } else if (value->kind == ACU_NONE) {
-        memcpy(param->data, arg->u.memory, param->bytes);
-    } else {
-        param->buffer = value->tensor->buffer; /* held by the node's touches */
-        param->offset = value->tensor->offset;
-        if (value->kind == ACU_PARTITION) {
-            acu_tile_param tile = tile_param(value);
-            memcpy(param->data, &tile, sizeof tile);
-        }
+        memcpy(data, &value->bits, sizeof value->bits); /* little-endian hosts, as CUDA's are */
+        return ACU_OK;
+    }
+    if (value->kind == ACU_NONE) {
+        memcpy(data, arg->u.memory, arg->bytes);
+        return ACU_OK;
+    }
+    if (value->kind == ACU_PARTITION) {
+        acu_tile_param tile = tile_param(value);
+        memcpy(data, &tile, sizeof tile);
+    }
+    return fill_address(plan, node, at, value->tensor);
+}
+
+static acu_status fill_params(acui_plan *plan, acui_node *node, const acu_op *op,
+                              const acu_val *values)
+{
+    size_t count = op->u.call.arg_count, bytes = 0;
+    for (size_t i = 0; i < count; i++)
+        bytes += (value_bytes(&values[i], &op->u.call.args[i]) + 7u) & ~(size_t)7;
+    node->u.launch.data = acui_arena_get(&plan->arena, bytes);
+    node->u.launch.pointers = ACUI_ARENA_ARRAY(&plan->arena, void *, count);
+    if (!node->u.launch.data || !node->u.launch.pointers)
+        return acui_fail(ACU_ERR_NO_MEMORY, "no memory for the parameters of a launch");
+    node->u.launch.count = (uint32_t)count;
+    node->u.launch.bytes = (uint32_t)bytes;
+    size_t at = 0;
+    for (size_t i = 0; i < count; i++) {
+        node->u.launch.pointers[i] = node->u.launch.data + at;
+        ACUI_TRY(fill_param(plan, node, at, &values[i], &op->u.call.args[i]));
+        at += (value_bytes(&values[i], &op->u.call.args[i]) + 7u) & ~(size_t)7;
     }
     return ACU_OK;
 }
 
-static acu_status add_launch(acui_plan *plan, acu_op *op, const acui_values *values,
-                             acu_config config)
+static acu_status add_launch(acui_plan *plan, acu_op *op, const acu_val *values, acu_config config)
 {
     acu_kernel *kernel = op->u.call.kernel;
     acui_node *node =
-        acui_plan_node(plan, ACUI_NODE_LAUNCH, op, kernel->module->device, values->count);
+        acui_plan_node(plan, ACUI_NODE_LAUNCH, op, kernel->module->device, op->u.call.arg_count);
     if (!node)
         return ACU_ERR_NO_MEMORY;
-    node->u.launch.kernel = acu_kernel_retain(kernel);
+    node->u.launch.kernel = kernel; /* the op's reference moves on: it is planned once */
+    op->u.call.kernel = NULL;
     node->u.launch.config = config;
-    node->u.launch.count = values->count;
     if (!op->name[0]) /* messages say which kernel */
         node->name = kernel->name;
-    acui_touch_args(node, op, values);
-    node->u.launch.params = ACUI_ARENA_ARRAY(&plan->arena, acui_node_param, values->count);
-    node->u.launch.pointers = ACUI_ARENA_ARRAY(&plan->arena, void *, values->count);
-    if (!node->u.launch.params || !node->u.launch.pointers)
-        return acui_fail(ACU_ERR_NO_MEMORY, "no memory for the parameters of a launch");
-    for (size_t i = 0; i < values->count; i++) {
-        acui_node_param *param = &node->u.launch.params[i];
-        ACUI_TRY(fill_param(plan, param, &values->list[i], &op->u.call.args[i]));
-        node->u.launch.pointers[i] = param->data;
-    }
-    return ACU_OK;
+    ACUI_TRY(acui_touch_args(plan, node, op, values));
+    return fill_params(plan, node, op, values);
 }
 
 static acu_status plan_launch(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
@@ -245,16 +275,18 @@ static acu_status plan_launch(acui_plan *plan, acu_op *op, acu_device *place, ac
     (void)place; /* a kernel's device is its own */
     acu_kernel *kernel = op->u.call.kernel;
     acu_config config = op->u.call.config;
+    size_t base = values->count;
     ACUI_TRY(acui_plan_args(plan, op, kernel->module->device, values));
-    ACUI_TRY(check_args(op, values));
-    ACUI_TRY(infer_grid(op, values, &config));
+    ACUI_TRY(check_args(op, values->list + base));
+    ACUI_TRY(infer_grid(op, values->list + base, &config));
     ACUI_TRY(acui_kernel_config(kernel, &config));
-    return add_launch(plan, op, values, config);
+    return add_launch(plan, op, values->list + base, config);
 }
 
 static void destroy_launch(acu_op *op)
 {
-    acu_kernel_release(op->u.call.kernel);
+    if (op->u.call.kernel)
+        acu_kernel_release(op->u.call.kernel);
     acui_args_destroy(op);
 }
 

@@ -18,10 +18,13 @@ acu_status acui_plan_tensor(acui_plan *plan, const acu_op *op, acu_device *devic
         acu_tensor_release(made);
         return ACU_ERR_NO_MEMORY;
     }
-    acui_node_touch(node, made, ACU_WRITE);
     node->u.alloc.buffer = made->buffer;
-    *tensor = made;
-    return ACU_OK;
+    acu_status status = acui_node_touch(plan, node, made, ACU_WRITE);
+    if (status == ACU_OK)
+        *tensor = made;
+    else
+        acu_tensor_release(made);
+    return status;
 }
 
 static acu_status push_owned(acui_values *values, acu_tensor *tensor)
@@ -89,13 +92,12 @@ static acu_status plan_fill(acui_plan *plan, acu_op *op, acu_device *place, acui
     acui_node *node = NULL;
     if (status == ACU_OK) {
         node = acui_plan_node(plan, ACUI_NODE_FILL, op, value.tensor->buffer->device, 1);
-        status = node ? ACU_OK : ACU_ERR_NO_MEMORY;
+        status = node ? acui_node_touch(plan, node, value.tensor, ACU_WRITE) : ACU_ERR_NO_MEMORY;
     }
     if (status != ACU_OK) {
         acui_val_drop(&value);
         return status;
     }
-    acui_node_touch(node, value.tensor, ACU_WRITE);
     node->u.fill.buffer = value.tensor->buffer;
     node->u.fill.offset = value.tensor->offset;
     node->u.fill.elements = (size_t)acu_tensor_elements(value.tensor);
@@ -165,11 +167,10 @@ static acu_status plan_const(acui_plan *plan, acu_op *op, acu_device *place, acu
     acu_tensor *tensor;
     ACUI_TRY(acui_plan_tensor(plan, op, device, op->u.make.dtype, op->u.make.shape, &tensor));
     acui_node *node = acui_plan_node(plan, ACUI_NODE_UPLOAD, op, device, 1);
-    if (!node) {
+    if (!node || acui_node_touch(plan, node, tensor, ACU_WRITE) != ACU_OK) {
         acu_tensor_release(tensor);
         return ACU_ERR_NO_MEMORY;
     }
-    acui_node_touch(node, tensor, ACU_WRITE);
     node->u.upload.buffer = tensor->buffer;
     node->u.upload.offset = tensor->offset;
     node->u.upload.bytes = acu_tensor_bytes(tensor);

@@ -33,9 +33,10 @@ const char *acui_op_name(const acu_op *op)
     return op->name[0] ? op->name : op->class->name;
 }
 
-acu_op *acui_op_new(const acui_op_class *class, size_t inputs, acu_site site)
+static acu_op *op_new(const acui_op_class *class, size_t inputs, size_t args, acu_site site)
 {
-    acu_op *op = acui_object_new(ACU_OBJECT_OP, sizeof *op + inputs * sizeof(acu_op *));
+    acu_op *op = acui_object_new(
+        ACU_OBJECT_OP, sizeof *op + inputs * sizeof(acu_op *) + args * sizeof(acu_arg));
     if (!op)
         return &oom_op;
     atomic_store_explicit(&op->handles, 1, memory_order_relaxed);
@@ -43,7 +44,19 @@ acu_op *acui_op_new(const acui_op_class *class, size_t inputs, acu_site site)
     op->site = site;
     op->inputs = (acu_op **)(op + 1);
     op->input_count = inputs;
+    if (args)
+        op->u.call.args = (acu_arg *)(op->inputs + inputs);
     return op;
+}
+
+acu_op *acui_op_new(const acui_op_class *class, size_t inputs, acu_site site)
+{
+    return op_new(class, inputs, 0, site);
+}
+
+acu_op *acui_op_new_call(const acui_op_class *class, size_t args, acu_site site)
+{
+    return op_new(class, args, args, site);
 }
 
 acu_op *acui_op_failed(const acui_op_class *class, acu_site site)

@@ -77,7 +77,7 @@ struct acu_op {
             acu_config config;
             acu_foreign_fn foreign;
             acu_host_fn host;
-            acu_arg *args; /* op and tensor arguments refer to inputs, in order */
+            acu_arg *args; /* op arguments refer to inputs, in order; tensors are retained */
             size_t arg_count;
         } call; /* LAUNCH, FOREIGN, HOST */
     } u;
@@ -91,6 +91,8 @@ const char *acui_op_name(const acu_op *op);
 
 /* A fresh op with room for `inputs` (all NULL), or the static op that says "out of memory". */
 acu_op *acui_op_new(const acui_op_class *class, size_t inputs, acu_site site);
+/* The same with room for `args` in u.call.args, zeroed; arg_count stays 0. */
+acu_op *acui_op_new_call(const acui_op_class *class, size_t args, acu_site site);
 bool acui_op_is_oom(const acu_op *op);
 /* An op that carries the thread's record, with `site` and the class's name put in; releases `op`. */
 acu_op *acui_op_failed(const acui_op_class *class, acu_site site);

@@ -32,6 +32,21 @@ acu_device *acui_plan_place(acu_device *place)
 
 /* ---- nodes ---------------------------------------------------------------------------------- */
 
+/* The plan keeps the device: no node needs to. */
+static bool hold_device(acui_plan *plan, acu_device *device)
+{
+    for (const struct acui_held *held = plan->devices; held; held = held->next)
+        if (held->device == device)
+            return true;
+    struct acui_held *held = ACUI_ARENA_NEW(&plan->arena, struct acui_held);
+    if (!held)
+        return false;
+    held->device = acu_device_retain(device);
+    held->next = plan->devices;
+    plan->devices = held;
+    return true;
+}
+
 acui_node *acui_plan_node(acui_plan *plan, acui_node_kind kind, const acu_op *op,
                           acu_device *device, size_t touches)
 {
@@ -45,7 +60,7 @@ acui_node *acui_plan_node(acui_plan *plan, acui_node_kind kind, const acu_op *op
     }
     if (node && touches)
         node->touches = ACUI_ARENA_ARRAY(&plan->arena, acui_touch, touches);
-    if (!node || !name || (touches && !node->touches)) {
+    if (!node || !name || (touches && !node->touches) || !hold_device(plan, device)) {
         acui_fail(ACU_ERR_NO_MEMORY, "no memory to plan %s", acui_op_name(op));
         return NULL;
     }
@@ -55,7 +70,7 @@ acui_node *acui_plan_node(acui_plan *plan, acui_node_kind kind, const acu_op *op
     node->after_end = plan->after_end;
     node->name = name;
     node->site = op->site;
-    node->device = acu_device_retain(device);
+    node->device = device;
     if (plan->last)
         plan->last->next = node;
     else
@@ -64,14 +79,64 @@ acui_node *acui_plan_node(acui_plan *plan, acui_node_kind kind, const acu_op *op
     return node;
 }
 
-void acui_node_touch(acui_node *node, const acu_tensor *tensor, acu_access access)
+/* ---- buffers of the plan ---- */
+
+static uint32_t slot_of(const acui_plan *plan, const acu_buffer *buffer)
 {
+    uint64_t hash = (uint64_t)(uintptr_t)buffer * UINT64_C(0x9E3779B97F4A7C15);
+    uint32_t slot = (uint32_t)(hash >> 32) & (plan->use_room - 1);
+    while (plan->use_table[slot] && plan->use_table[slot]->buffer != buffer)
+        slot = (slot + 1) & (plan->use_room - 1);
+    return slot;
+}
+
+static bool grow_uses(acui_plan *plan)
+{
+    uint32_t room = plan->use_room ? 4 * plan->use_room : 8;
+    acui_use **table = ACUI_ARENA_ARRAY(&plan->arena, acui_use *, room);
+    if (!table)
+        return false;
+    plan->use_table = table;
+    plan->use_room = room;
+    for (acui_use *use = plan->uses; use; use = use->next)
+        table[slot_of(plan, use->buffer)] = use;
+    return true;
+}
+
+static acui_use *use_of(acui_plan *plan, acu_buffer *buffer)
+{
+    if (2 * plan->use_count >= plan->use_room && !grow_uses(plan))
+        return NULL;
+    uint32_t slot = slot_of(plan, buffer);
+    acui_use *use = plan->use_table[slot];
+    if (use)
+        return use;
+    use = ACUI_ARENA_NEW(&plan->arena, acui_use);
+    if (!use)
+        return NULL;
+    use->buffer = acu_buffer_retain(buffer);
+    use->next = plan->uses;
+    plan->uses = use;
+    plan->use_table[slot] = use;
+    plan->use_count++;
+    return use;
+}
+
+acu_status acui_node_touch(acui_plan *plan, acui_node *node, const acu_tensor *tensor,
+                           acu_access access)
+{
+    acui_use *use = use_of(plan, tensor->buffer);
+    if (!use)
+        return acui_fail(ACU_ERR_NO_MEMORY, "no memory to plan %s", node->name);
     acui_touch *touch = &node->touches[node->touch_count++];
-    touch->buffer = acu_buffer_retain(tensor->buffer);
+    touch->use = use;
     acui_tensor_range(tensor, &touch->begin, &touch->end);
     /* A strided write leaves the gaps as they were: it does not overwrite the whole range. */
     touch->access = access == ACU_WRITE && !tensor->dense ? ACU_UPDATE : access;
+    return ACU_OK;
 }
+
+/* ---- the end of a plan ---- */
 
 static void clear_node(acui_node *node)
 {
@@ -84,17 +149,21 @@ static void clear_node(acui_node *node)
             acui_unlend(&node->u.call.values[i]);
         acui_op_put(node->u.call.op);
     }
-    for (size_t i = 0; i < node->touch_count; i++)
-        acu_buffer_release(node->touches[i].buffer);
-    acu_device_release(node->device);
 }
 
 void acui_plan_clear(acui_plan *plan)
 {
     for (acui_node *node = plan->first; node; node = node->next)
         clear_node(node);
+    for (acui_use *use = plan->uses; use; use = use->next)
+        acu_buffer_release(use->buffer);
+    for (struct acui_held *held = plan->devices; held; held = held->next)
+        acu_device_release(held->device);
     plan->first = plan->last = NULL;
-    plan->count = 0;
+    plan->uses = NULL;
+    plan->devices = NULL;
+    plan->count = plan->use_count = plan->use_room = 0;
+    acui_values_clear(&plan->scratch);
     acui_arena_clear(&plan->arena);
 }
 
@@ -159,7 +228,7 @@ static acu_status plan_fresh(acui_plan *plan, acu_op *op, acu_device *place, acu
 }
 
 /* Keep what the op yields, or how it failed, for its other users. Share lock held. */
-static acu_status keep_result(acui_plan *plan, acu_op *op, acu_status status, acui_values *values)
+static void keep_result(acui_plan *plan, acu_op *op, acu_status status, acui_values *values)
 {
     op->state = ACUI_OP_DONE;
     if (status == ACU_OK) {
@@ -167,30 +236,31 @@ static acu_status keep_result(acui_plan *plan, acu_op *op, acu_status status, ac
         *values = (acui_values){0};
         op->next_unsettled = plan->unsettled;
         plan->unsettled = acui_object_retain(op);
-        return deliver(op, values);
+        return;
     }
     op->planner = NULL;
     op->fault = acui_fault_new(acui_error());
     pthread_cond_broadcast(&share_changed);
-    return status;
 }
 
 static acu_status plan_used_twice(acui_plan *plan, acu_op *op, acu_device *place,
                                   acui_values *values)
 {
+    acui_values own = {0};
     pthread_mutex_lock(&share_lock);
     acu_status status = await_settled(plan, op);
-    if (status == ACU_OK && op->state == ACUI_OP_DONE)
-        status = deliver(op, values);
-    else if (status == ACU_OK) {
+    if (status == ACU_OK && op->state != ACUI_OP_DONE) {
         op->state = ACUI_OP_PLANNING;
         op->planner = plan;
         pthread_mutex_unlock(&share_lock);
-        status = plan_fresh(plan, op, place, values);
+        status = plan_fresh(plan, op, place, &own);
         pthread_mutex_lock(&share_lock);
-        status = keep_result(plan, op, status, values);
+        keep_result(plan, op, status, &own);
     }
+    if (status == ACU_OK)
+        status = deliver(op, values);
     pthread_mutex_unlock(&share_lock);
+    acui_values_clear(&own);
     return status;
 }
 
@@ -241,19 +311,21 @@ acu_status acui_plan_kept(acui_plan *plan, acu_op *op, acu_device *place)
 acu_status acui_plan_one(acui_plan *plan, acu_op *op, acu_device *place, const char *what,
                          acu_val *value)
 {
-    acui_values values = {0};
+    acui_values *stack = &plan->scratch;
+    size_t base = stack->count;
     const char *name = op->class->name; /* static, unlike the op */
-    acu_status status = acui_plan_op(plan, op, place, &values);
-    if (status == ACU_OK && values.count != 1)
+    acu_status status = acui_plan_op(plan, op, place, stack);
+    size_t count = stack->count - base;
+    if (status == ACU_OK && count != 1)
         status = acui_fail(ACU_ERR_ARGUMENTS,
                            "%s must be one value, but its op (%s) yields %zu; pick one with "
                            "acu_first, acu_last or acu_nth",
-                           what, name, values.count);
+                           what, name, count);
     if (status == ACU_OK) {
-        *value = values.list[0];
-        values.list[0] = (acu_val){.kind = ACU_NONE};
+        *value = stack->list[base];
+        stack->list[base] = (acu_val){.kind = ACU_NONE};
     }
-    acui_values_clear(&values);
+    acui_values_cut(stack, base);
     return status;
 }
 

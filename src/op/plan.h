@@ -23,9 +23,8 @@ typedef struct acui_values {
 
 /* One more value; takes the tensor's reference, on failure too. */
 acu_status acui_values_push(acui_values *values, acu_val value);
-/* Move all of `from` to the end of `to`. */
-acu_status acui_values_append(acui_values *to, acui_values *from);
 void acui_val_drop(acu_val *value); /* releases its tensor; ACU_NONE then */
+void acui_values_cut(acui_values *values, size_t count); /* drops those from `count` on */
 void acui_values_clear(acui_values *values);
 
 /* Kinds of nodes: id, name, counted as an operation. */
@@ -39,34 +38,63 @@ typedef enum acui_node_kind {
 #undef ACU_X
 } acui_node_kind;
 
+/* A piece of a buffer that a node of the engine's current task touched. */
+typedef struct acui_range {
+    uint64_t begin, end;
+    struct acui_node *node;
+} acui_range;
+
+/* What a plan has to do with one buffer. */
+typedef struct acui_use {
+    acu_buffer *buffer; /* retained; held by the plan until its work is over */
+    struct acui_use *next;
+    /* The engine's, while it cuts the plan into tasks: */
+    struct acui_task *task;         /* that the rest is about */
+    acui_range *writes, *reads;     /* in the arena; what a later access must come behind */
+    uint32_t write_count, write_room, read_count, read_room;
+    struct acui_task *entered;      /* has an access to [begin, end) in the buffer's list */
+    uint64_t begin, end;
+    acu_access access;
+} acui_use;
+
 /* Bytes of a buffer that a node touches. */
 typedef struct acui_touch {
-    acu_buffer *buffer; /* retained by the plan */
+    acui_use *use;
     uint64_t begin, end;
     acu_access access;
 } acui_touch;
 
-/* One parameter of a kernel: `bytes` at `data`, with an address put in first where there is one. */
-typedef struct acui_node_param {
-    void *data;
-    uint32_t bytes;
-    acu_buffer *buffer; /* NULL: plain bytes; else its address plus `offset` goes to the start */
+/* An address that is not known until the node is issued: of a buffer that is not allocated yet. It
+ * goes into the parameters' bytes at `at`. */
+typedef struct acui_late {
+    struct acui_late *next;
+    acu_buffer *buffer;
     size_t offset;
-} acui_node_param;
+    size_t at;
+} acui_late;
 
 typedef struct acui_node acui_node;
 struct acui_node {
     acui_node *next;
     acui_node_kind kind;
-    size_t index;       /* place in the plan */
-    size_t after_begin; /* nodes [after_begin, after_end) come before, data or not (`then`) */
-    size_t after_end;
-    struct acui_task *task; /* the engine's: the piece of the submission that it became part of */
+    uint32_t index;       /* place in the plan */
+    uint32_t after_begin; /* nodes [after_begin, after_end) come before, data or not (`then`) */
+    uint32_t after_end;
+    uint32_t touch_count;
+    /* The engine's: the piece of the submission that the node became part of; nodes of the same
+     * piece that come before it; scratch. */
+    struct acui_task *task;
+    struct acui_node **before;
+    uint32_t before_count, place;
+    struct acui_node *follower; /* the first that comes behind it */
+    struct acui_node *marked;
+    CUevent event;   /* while it is issued: behind it */
+    uint8_t lane;
+    bool awaited;    /* on another lane */
     const char *name;   /* of the op; in the plan's arena or static */
     acu_site site;
-    acu_device *device; /* where it runs; for HOST the device of its data */
+    acu_device *device; /* where it runs; for HOST the device of its data; held by the plan */
     acui_touch *touches;
-    size_t touch_count;
     union {
         struct { acu_buffer *buffer; } alloc;
         struct { acu_buffer *buffer; size_t offset, bytes; const void *data; } upload;
@@ -75,9 +103,10 @@ struct acui_node {
         struct {
             acu_kernel *kernel; /* retained */
             acu_config config;
-            acui_node_param *params;
-            void **pointers; /* to the data of each, as cuLaunchKernel wants them */
-            size_t count;
+            char *data;         /* all parameters, each at a multiple of 8 */
+            void **pointers;    /* to each in it, as cuLaunchKernel wants them */
+            uint32_t count, bytes;
+            acui_late *late;
         } launch;
         struct {
             acu_op *op; /* retained: function and user data */
@@ -91,8 +120,13 @@ typedef struct acui_plan acui_plan;
 struct acui_plan {
     acui_arena arena;
     acui_node *first, *last;
-    size_t count;
-    size_t after_begin, after_end; /* for nodes appended now */
+    uint32_t count;
+    uint32_t after_begin, after_end; /* for nodes appended now */
+    acui_use *uses;                  /* all */
+    acui_use **use_table;            /* the same by address: open addressing, a power of two */
+    uint32_t use_count, use_room;
+    struct acui_held { struct acui_held *next; acu_device *device; } *devices; /* each retained */
+    acui_values scratch;             /* a stack: operands on their way */
     unsigned depth;                /* of the walk */
     pthread_t thread;              /* that plans */
     acu_op *unsettled;             /* ops planned here whose values others may use once flushed */
@@ -104,7 +138,8 @@ struct acui_plan {
 /* The deepest composition; each level costs some 300 bytes of stack while it is planned. */
 #define ACUI_MAX_DEPTH 4096
 
-/* Plan `op`, whose reference is consumed. The root of every plan, and of every input of an op. */
+/* Plan `op`, whose reference is consumed; its values go behind what `values` has. On failure some of
+ * them may be there already. The root of every plan, and of every input of an op. */
 acu_status acui_plan_op(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values);
 /* The same for an op that must yield exactly one value; `what` names it in the message. */
 acu_status acui_plan_one(acui_plan *plan, acu_op *op, acu_device *place, const char *what,
@@ -125,8 +160,9 @@ void acui_unlend(acu_val *lent);
 /* A new node at the end of the plan, with room for `touches`. NULL: no memory (record set). */
 acui_node *acui_plan_node(acui_plan *plan, acui_node_kind kind, const acu_op *op,
                           acu_device *device, size_t touches);
-/* The node touches the tensor's elements; the plan keeps its buffer. */
-void acui_node_touch(acui_node *node, const acu_tensor *tensor, acu_access access);
+/* The node touches the tensor's elements; the plan keeps its buffer. NO_MEMORY. */
+acu_status acui_node_touch(acui_plan *plan, acui_node *node, const acu_tensor *tensor,
+                           acu_access access);
 /* Release what the nodes hold, then the nodes. */
 void acui_plan_clear(acui_plan *plan);
 

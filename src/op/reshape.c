@@ -79,8 +79,9 @@ static acu_status plan_unpartition(acui_plan *plan, acu_op *op, acu_device *plac
 {
     acu_op *x = op->inputs[0];
     op->inputs[0] = NULL;
+    size_t i = values->count;
     ACUI_TRY(acui_plan_op(plan, x, place, values));
-    for (size_t i = 0; i < values->count; i++)
+    for (; i < values->count; i++)
         if (values->list[i].kind == ACU_PARTITION)
             values->list[i].kind = ACU_TENSOR;
     return ACU_OK;

@@ -16,7 +16,7 @@ void acui_val_drop(acu_val *value)
 acu_status acui_values_push(acui_values *values, acu_val value)
 {
     if (values->count == values->room) {
-        size_t room = values->room ? 2 * values->room : 2;
+        size_t room = values->room ? 2 * values->room : 4;
         acu_val *list =
             acui_grow(values->list, values->room * sizeof *list, room * sizeof *list);
         if (!list) {
@@ -30,28 +30,15 @@ acu_status acui_values_push(acui_values *values, acu_val value)
     return ACU_OK;
 }
 
-acu_status acui_values_append(acui_values *to, acui_values *from)
+void acui_values_cut(acui_values *values, size_t count)
 {
-    if (to->room == 0) { /* nothing to copy to: take it over */
-        acui_values taken = *from;
-        *from = (acui_values){0};
-        *to = taken;
-        return ACU_OK;
-    }
-    acu_status status = ACU_OK;
-    for (size_t i = 0; i < from->count && status == ACU_OK; i++) {
-        acu_val value = from->list[i];
-        from->list[i] = (acu_val){.kind = ACU_NONE};
-        status = acui_values_push(to, value);
-    }
-    acui_values_clear(from);
-    return status;
+    while (values->count > count)
+        acui_val_drop(&values->list[--values->count]);
 }
 
 void acui_values_clear(acui_values *values)
 {
-    for (size_t i = 0; i < values->count; i++)
-        acui_val_drop(&values->list[i]);
+    acui_values_cut(values, 0);
     acui_free(values->list);
     *values = (acui_values){0};
 }

@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The cache of a device: which forms were seen, and the executable graphs that serve them. */
+#include "engine/graphs.h"
+
+#include "base/alloc.h"
+#include "base/callback.h"
+#include "base/error.h"
+
+#include <string.h>
+
+/* ---- the cache itself ---- */
+
+static void free_list(acu_device *device, acui_exec *list)
+{
+    if (!list)
+        return;
+    acui_entered entered;
+    acui_enter_to_free(device, &entered);
+    while (list) {
+        acui_exec *next = list->next;
+        acui_exec_free(list);
+        list = next;
+    }
+    acui_leave(&entered);
+}
+
+/* Out of its slot, and freed; its execs that are ready go to `*idle` (nothing of them runs), one
+ * that is being made is the thread's. Lock held. */
+static void drop_form(acui_graphs *graphs, acui_form **link, acui_exec **idle)
+{
+    acui_form *form = *link;
+    *link = form->next;
+    graphs->counts.forms--;
+    while (form->execs) {
+        acui_exec *exec = form->execs;
+        form->execs = exec->next;
+        graphs->counts.execs--;
+        exec->form = NULL;
+        if (exec->ready) {
+            exec->next = *idle;
+            *idle = exec;
+        }
+    }
+    acui_free(form->modules);
+    acui_free(form);
+}
+
+static void drop_graphs(acu_device *device)
+{
+    acui_graphs *graphs = atomic_load_explicit(&device->graphs, memory_order_acquire);
+    acui_exec *idle = NULL;
+    for (size_t i = 0; i < ACUI_FORM_SLOTS; i++)
+        while (graphs->forms[i])
+            drop_form(graphs, &graphs->forms[i], &idle);
+    free_list(device, idle);
+    pthread_mutex_destroy(&graphs->lock);
+    acui_free(graphs);
+}
+
+static bool has_module(const acui_form *form, const struct acu_module *module)
+{
+    for (uint32_t i = 0; i < form->module_count; i++)
+        if (form->modules[i] == module)
+            return true;
+    return false;
+}
+
+/* The module goes: nothing with its kernels is in flight, for that would hold it. */
+static void forget_module(acu_device *device, const struct acu_module *module)
+{
+    acui_graphs *graphs = atomic_load_explicit(&device->graphs, memory_order_acquire);
+    acui_exec *idle = NULL;
+    pthread_mutex_lock(&graphs->lock);
+    for (size_t i = 0; i < ACUI_FORM_SLOTS; i++)
+        for (acui_form **link = &graphs->forms[i]; *link;) {
+            if (has_module(*link, module))
+                drop_form(graphs, link, &idle);
+            else
+                link = &(*link)->next;
+        }
+    pthread_mutex_unlock(&graphs->lock);
+    free_list(device, idle);
+}
+
+static acui_graphs *make_graphs(acu_device *device)
+{
+    if (!acu_driver_has(ACU_CALL_GraphInstantiateWithFlags) ||
+        !acu_driver_has(ACU_CALL_GraphExecKernelNodeSetParams))
+        return NULL;
+    acui_graphs *graphs = ACUI_NEW(acui_graphs);
+    if (!graphs)
+        return NULL;
+    pthread_mutex_init(&graphs->lock, NULL);
+    graphs->limit = ACU_GRAPHS_DEFAULT;
+    pthread_mutex_lock(&device->lock);
+    if (!atomic_load_explicit(&device->graphs, memory_order_relaxed)) {
+        device->drop_graphs = drop_graphs;
+        device->forget_module = forget_module;
+        /* Release: who sees the cache sees it whole. */
+        atomic_store_explicit(&device->graphs, graphs, memory_order_release);
+        graphs = NULL;
+    }
+    pthread_mutex_unlock(&device->lock);
+    if (graphs) { /* another thread was faster */
+        pthread_mutex_destroy(&graphs->lock);
+        acui_free(graphs);
+    }
+    return atomic_load_explicit(&device->graphs, memory_order_relaxed);
+}
+
+acui_graphs *acui_graphs_of(acu_device *device)
+{
+    acui_graphs *graphs = atomic_load_explicit(&device->graphs, memory_order_acquire);
+    return graphs ? graphs : make_graphs(device);
+}
+
+/* ---- forms: lock held ---- */
+
+static acui_form *find_form(acui_graphs *graphs, const acui_run *run)
+{
+    acui_form *form = graphs->forms[run->hash % ACUI_FORM_SLOTS];
+    while (form && (form->hash != run->hash || form->key_words != run->key_words ||
+                    memcmp(form->key, run->key, run->key_words * sizeof *form->key) != 0))
+        form = form->next;
+    return form;
+}
+
+static bool add_modules(acui_form *form, const acui_run *run)
+{
+    form->modules = ACUI_NEW_ARRAY(const struct acu_module *, run->count);
+    for (uint32_t i = 0; form->modules && i < run->count; i++)
+        if (run->nodes[i]->kind == ACUI_NODE_LAUNCH &&
+            !has_module(form, run->nodes[i]->u.launch.kernel->module))
+            form->modules[form->module_count++] = run->nodes[i]->u.launch.kernel->module;
+    return form->modules != NULL;
+}
+
+static acui_form *add_form(acui_graphs *graphs, const acui_run *run)
+{
+    size_t bytes = run->key_words * sizeof(uint64_t);
+    acui_form *form = acui_alloc(sizeof *form + bytes);
+    if (!form)
+        return NULL;
+    if (!add_modules(form, run)) {
+        acui_free(form);
+        return NULL;
+    }
+    form->hash = run->hash;
+    form->key_words = run->key_words;
+    memcpy(form->key, run->key, bytes);
+    acui_form **slot = &graphs->forms[run->hash % ACUI_FORM_SLOTS];
+    form->next = *slot;
+    *slot = form;
+    graphs->counts.forms++;
+    return form;
+}
+
+static bool seen_before(acui_graphs *graphs, uint64_t hash)
+{
+    uint64_t *slot = &graphs->seen[(hash >> 32) % ACUI_SEEN_SLOTS];
+    if (*slot == hash)
+        return true;
+    *slot = hash;
+    return false;
+}
+
+/* ---- execs: lock held ---- */
+
+static bool is_idle(acui_exec *exec)
+{
+    /* Acquire: what the last launch's completion wrote is seen before the exec is used again. */
+    return exec->ready && !atomic_load_explicit(&exec->claimed, memory_order_acquire) &&
+           atomic_load_explicit(&exec->refs, memory_order_acquire) == 1;
+}
+
+/* One whose last launch was on this stream, which new ones come behind anyway; else one that does
+ * not run. */
+static acui_exec *choose_exec(acui_form *form, uint64_t stream)
+{
+    acui_exec *idle = NULL;
+    for (acui_exec *exec = form->execs; exec; exec = exec->next) {
+        if (exec->ready && exec->stream == stream &&
+            !atomic_load_explicit(&exec->claimed, memory_order_acquire))
+            return exec;
+        if (!idle && is_idle(exec))
+            idle = exec;
+    }
+    return idle;
+}
+
+/* The exec that was not used for the longest time leaves the cache, and its form with the last; it
+ * is the caller's. NULL: all are in use. */
+static acui_exec *evict(acui_graphs *graphs)
+{
+    acui_exec **oldest = NULL;
+    acui_form **form_link = NULL;
+    for (size_t i = 0; i < ACUI_FORM_SLOTS; i++)
+        for (acui_form **f = &graphs->forms[i]; *f; f = &(*f)->next)
+            for (acui_exec **e = &(*f)->execs; *e; e = &(*e)->next)
+                if (is_idle(*e) && (!oldest || (*e)->used < (*oldest)->used)) {
+                    oldest = e;
+                    form_link = f;
+                }
+    if (!oldest)
+        return NULL;
+    acui_exec *exec = *oldest, *none = NULL;
+    *oldest = exec->next;
+    exec->next = NULL;
+    exec->form = NULL;
+    graphs->counts.execs--;
+    graphs->counts.evicted++;
+    if (--(*form_link)->exec_count == 0)
+        drop_form(graphs, form_link, &none);
+    return exec;
+}
+
+static void link_exec(acui_graphs *graphs, acui_form *form, acui_exec *exec)
+{
+    exec->form = form;
+    exec->next = form->execs;
+    form->execs = exec;
+    form->exec_count++;
+    form->waiting++;
+    graphs->counts.execs++;
+}
+
+static void unlink_exec(acui_graphs *graphs, acui_exec *exec)
+{
+    acui_exec **link = &exec->form->execs;
+    while (*link != exec)
+        link = &(*link)->next;
+    *link = exec->next;
+    exec->form->exec_count--;
+    graphs->counts.execs--;
+    exec->form = NULL;
+    exec->next = NULL;
+}
+
+/* ---- ordering one ---- */
+
+/* The form could use one more exec; the thread is to make it. Lock held, given up meanwhile. */
+static void order_exec(acui_graphs *graphs, acui_form *form, const acui_run *run,
+                       acu_device *device)
+{
+    acui_exec *old = NULL;
+    if (form->refused || form->waiting > 0 || graphs->limit == 0)
+        return;
+    if (graphs->counts.execs >= graphs->limit && !(old = evict(graphs)))
+        return;
+    acui_form *kept = find_form(graphs, run); /* else it left with its last exec */
+    acui_exec *exec = kept ? acui_exec_new(run, device) : NULL;
+    if (exec)
+        link_exec(graphs, kept, exec);
+    pthread_mutex_unlock(&graphs->lock);
+    free_list(device, old);
+    if (exec && !acui_build_order(exec))
+        acui_graphs_built(exec, false);
+    pthread_mutex_lock(&graphs->lock);
+}
+
+void acui_graphs_built(acui_exec *exec, bool made)
+{
+    acu_device *device = exec->device;
+    acui_graphs *graphs = acui_graphs_of(device);
+    pthread_mutex_lock(&graphs->lock);
+    acui_form *form = exec->form;
+    if (form) {
+        form->waiting--;
+        form->refused |= !made;
+    }
+    if (form && made) {
+        exec->ready = true;
+        exec->used = graphs->claims;
+        graphs->counts.built++;
+        exec = NULL;
+    } else if (form) {
+        unlink_exec(graphs, exec);
+    }
+    pthread_mutex_unlock(&graphs->lock);
+    free_list(device, exec); /* refused, or its form was forgotten meanwhile */
+}
+
+/* ---- claiming ---- */
+
+static acui_exec *claim_of(acui_graphs *graphs, acui_form *form, acu_stream *stream)
+{
+    acui_exec *exec = choose_exec(form, stream->id);
+    if (!exec)
+        return NULL;
+    exec->stream = stream->id;
+    exec->used = ++graphs->claims;
+    atomic_store_explicit(&exec->claimed, 1, memory_order_relaxed); /* the lock orders it */
+    graphs->counts.hits++;
+    return exec;
+}
+
+acui_exec *acui_graphs_claim(acui_run *run, acu_stream *stream)
+{
+    acu_device *device = stream->device;
+    acui_graphs *graphs = acui_graphs_of(device);
+    if (!graphs)
+        return NULL;
+    pthread_mutex_lock(&graphs->lock);
+    acui_form *form = graphs->limit ? find_form(graphs, run) : NULL;
+    acui_exec *exec = form ? claim_of(graphs, form, stream) : NULL;
+    if (!exec && graphs->limit) {
+        graphs->counts.misses++;
+        if (!form && seen_before(graphs, run->hash))
+            form = add_form(graphs, run);
+        if (form)
+            order_exec(graphs, form, run, device);
+    }
+    pthread_mutex_unlock(&graphs->lock);
+    return exec;
+}
+
+acu_status acui_graphs_make(acui_run *run, acu_device *device)
+{
+    acui_graphs *graphs = acui_graphs_of(device);
+    if (!graphs)
+        return acui_fail(ACU_ERR_NOT_SUPPORTED, "graphs are switched off on device %d, or its driver "
+                         "lacks calls for them", device->info.ordinal);
+    pthread_mutex_lock(&graphs->lock);
+    acui_form *form = find_form(graphs, run);
+    if (!form)
+        form = add_form(graphs, run);
+    if (form)
+        order_exec(graphs, form, run, device);
+    pthread_mutex_unlock(&graphs->lock);
+    return form ? ACU_OK : acui_fail(ACU_ERR_NO_MEMORY, "no memory for a form of graphs");
+}
+
+static void put_exec(acui_exec *exec)
+{
+    /* Release and acquire: all uses come before the free. */
+    if (atomic_fetch_sub_explicit(&exec->refs, 1, memory_order_acq_rel) == 1)
+        free_list(exec->device, exec);
+}
+
+/* An exec that is half set is of no more use: it leaves the cache. */
+static void discard(acui_exec *exec)
+{
+    acui_graphs *graphs = acui_graphs_of(exec->device);
+    pthread_mutex_lock(&graphs->lock);
+    bool cached = exec->form != NULL;
+    if (cached)
+        unlink_exec(graphs, exec);
+    pthread_mutex_unlock(&graphs->lock);
+    if (cached)
+        put_exec(exec);
+}
+
+void acui_graphs_unclaim(acui_exec *exec, bool launched, uint32_t set)
+{
+    acui_graphs *graphs = acui_graphs_of(exec->device);
+    atomic_fetch_add_explicit(&graphs->set, set, memory_order_relaxed);
+    atomic_fetch_add_explicit(&graphs->skipped, exec->count - set, memory_order_relaxed);
+    if (exec->broken) {
+        discard(exec);
+        return;
+    }
+    if (launched)
+        atomic_fetch_add_explicit(&exec->refs, 1, memory_order_relaxed);
+    /* Release: the next claimer sees what is set. */
+    atomic_store_explicit(&exec->claimed, 0, memory_order_release);
+}
+
+void acui_graphs_over(acui_exec *exec)
+{
+    put_exec(exec);
+}
+
+/* ---- for the program ---- */
+
+acu_status acu_graphs_counts(acu_device *device, acu_graph_counts *counts)
+{
+    ACUI_CHECK(device, DEVICE);
+    if (!counts)
+        return acui_fail(ACU_ERR_INVALID, "acu_graphs_counts: nowhere to put the counts");
+    acui_graphs *graphs = acui_graphs_of(device);
+    *counts = (acu_graph_counts){0};
+    if (!graphs)
+        return ACU_OK;
+    pthread_mutex_lock(&graphs->lock);
+    *counts = graphs->counts;
+    counts->limit = graphs->limit;
+    pthread_mutex_unlock(&graphs->lock);
+    counts->set = atomic_load_explicit(&graphs->set, memory_order_relaxed);
+    counts->skipped = atomic_load_explicit(&graphs->skipped, memory_order_relaxed);
+    return ACU_OK;
+}
+
+acu_status acu_graphs_limit(acu_device *device, uint32_t execs)
+{
+    ACUI_CHECK(device, DEVICE);
+    acui_graphs *graphs = acui_graphs_of(device);
+    if (!graphs)
+        return execs == 0 ? ACU_OK
+                          : acui_fail(ACU_ERR_NOT_SUPPORTED, "the driver of device %d lacks calls "
+                                      "for graphs", device->info.ordinal);
+    acui_exec *old = NULL;
+    pthread_mutex_lock(&graphs->lock);
+    graphs->limit = execs;
+    while (graphs->counts.execs > execs) {
+        acui_exec *one = evict(graphs);
+        if (!one)
+            break; /* the rest is in use; it leaves as others come */
+        one->next = old;
+        old = one;
+    }
+    pthread_mutex_unlock(&graphs->lock);
+    free_list(device, old);
+    return ACU_OK;
+}
+
+acu_status acu_graphs_wait(acu_device *device)
+{
+    ACUI_CHECK(device, DEVICE);
+    ACUI_TRY(acui_refuse_wait(__func__));
+    acui_build_wait(device);
+    return ACU_OK;
+}

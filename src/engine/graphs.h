@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Cached graphs: runs of a form (runs.c) that comes again are launched as one executable graph,
+ * whose parameters are set to the run's own first.
+ *
+ *   graphs.c   the cache of a device: forms, and their executable graphs
+ *   exec.c     one executable graph: made from a run, set to another one, launched
+ *   build.c    the thread that makes them, so that no submission waits for that
+ *
+ * A form that is seen for the first time goes to its stream directly, one call a node. Seen again,
+ * it is worth a graph, and one is ordered from the thread; until it is there, runs go directly. A
+ * graph runs once at a time, so a form gets more of them while runs of it overlap.
+ *
+ * A form holds no reference to its kernels, so that a module can be unloaded; then what it is part
+ * of is forgotten (acui_graphs_forget). One lock for each device's cache, a leaf.
+ */
+#ifndef ACUI_ENGINE_GRAPHS_H
+#define ACUI_ENGINE_GRAPHS_H
+
+#include "engine/engine.h"
+
+#include <acuda/graphs.h>
+
+#define ACUI_FORM_SLOTS 256
+#define ACUI_SEEN_SLOTS 1024
+
+typedef struct acui_form acui_form;
+typedef struct acui_graphs acui_graphs;
+
+/* What a node of an executable graph is set to. */
+typedef struct acui_setting {
+    acui_node_kind kind;
+    acu_config config;  /* LAUNCH */
+    CUfunction function;
+    char *data;         /* parameters, as in the node */
+    void **pointers;
+    uint32_t bytes, count;
+    CUdeviceptr dst, src; /* COPY, FILL: addresses, or host memory's */
+    bool dst_host, src_host;
+    uint64_t length;      /* bytes; elements of a FILL */
+    uint32_t element, value;
+} acui_setting;
+
+typedef struct acui_exec {
+    struct acui_exec *next;    /* of the form; cache lock */
+    struct acui_exec *ordered; /* of those that the thread is to make; build lock */
+    acui_form *form;           /* NULL: forgotten while it was made; cache lock */
+    acu_device *device;
+    CUgraph graph; /* its nodes are the handles for setting parameters */
+    CUgraphExec raw;
+    CUgraphNode *nodes;
+    acui_setting *settings;
+    uint32_t count;
+    bool ready;               /* cache lock */
+    bool broken;              /* half set: not to be used any more; the claimer's */
+    uint64_t stream;          /* id of the one that it was launched on last; cache lock */
+    uint64_t used;            /* when, in claims of the cache; cache lock */
+    _Atomic(uint32_t) claimed; /* by a thread that sets and launches it */
+    _Atomic(uint32_t) refs;    /* the cache's, and one for each launch that is not over */
+    acu_kernel **kernels;     /* retained while it is made */
+    uint32_t kernel_count;
+    uint32_t *edges;          /* for making it: pairs of places */
+    uint32_t edge_count;
+} acui_exec;
+
+struct acui_form {
+    acui_form *next; /* of the slot */
+    uint64_t hash;
+    uint32_t key_words;
+    bool refused;         /* the driver could not make it: do not try again */
+    acui_exec *execs;
+    uint32_t exec_count;
+    uint32_t waiting;     /* of these, not made yet */
+    const struct acu_module **modules; /* whose kernels it has, each once; not retained */
+    uint32_t module_count;
+    uint64_t key[];
+};
+
+struct acui_graphs {
+    pthread_mutex_t lock;
+    acui_form *forms[ACUI_FORM_SLOTS];
+    uint64_t seen[ACUI_SEEN_SLOTS]; /* hashes of forms seen once; a later one may take the place */
+    uint32_t limit;                 /* execs; 0: none are made */
+    uint64_t claims;
+    acu_graph_counts counts; /* but for these two, which need no lock: */
+    _Atomic(uint64_t) set, skipped;
+};
+
+/* The device's cache; NULL if there is none: switched off, not supported, or no memory. */
+acui_graphs *acui_graphs_of(acu_device *device);
+
+/*
+ * An exec for the run on the stream, claimed; NULL: issue directly. Caller holds the stream's issue
+ * lock, and all addresses of the run are known.
+ */
+acui_exec *acui_graphs_claim(acui_run *run, acu_stream *stream);
+/* Make one now, whatever was seen before. */
+acu_status acui_graphs_make(acui_run *run, acu_device *device);
+/* The claim is over. `launched`: it runs until acui_graphs_over; of its nodes `set` were set. */
+void acui_graphs_unclaim(acui_exec *exec, bool launched, uint32_t set);
+void acui_graphs_over(acui_exec *exec);
+/* The thread is done with it; `made`: it is ready. */
+void acui_graphs_built(acui_exec *exec, bool made);
+
+/* ---- exec.c ---- */
+/* The settings of a run, for an exec that is still to be made; holds the run's kernels. */
+acui_exec *acui_exec_new(const acui_run *run, acu_device *device);
+/* The driver's objects. The device is entered. */
+acu_status acui_exec_make(acui_exec *exec);
+/* Set to the run what differs, and launch. The device is entered. */
+acu_status acui_exec_launch(acui_exec *exec, const acui_run *run, acu_stream *stream,
+                            uint32_t *set);
+/* The device is entered, unless it is lost or the exec was not made. */
+void acui_exec_free(acui_exec *exec);
+void acui_exec_drop_kernels(acui_exec *exec);
+
+/* ---- build.c ---- */
+bool acui_build_order(acui_exec *exec); /* false: no thread for it */
+/* Nothing of the device is being made any more, nor will what was ordered be. Blocks. */
+void acui_build_drain(acu_device *device);
+void acui_build_wait(acu_device *device); /* until all that was ordered is made; blocks */
+void acui_build_stop(void);
+
+#endif

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Runs: a task, cut where its nodes change between those that a CUDA graph can hold and those that
+ * it can not. Each run of the first sort gets a key that says its form: what has to be equal for one
+ * executable graph to serve both. All else (arguments, grids, addresses, lengths) can be set.
+ */
+#include "engine/engine.h"
+
+/* ---- what a graph can hold ---- */
+
+static bool fits_graph(const acui_node *node)
+{
+    if (node->kind == ACUI_NODE_LAUNCH)
+        return true;
+    if (node->kind == ACUI_NODE_COPY) {
+        const acu_buffer *dst = node->u.copy.dst, *src = node->u.copy.src;
+        return node->u.copy.bytes > 0 && (dst->host || src->host || dst->device == src->device);
+    }
+    if (node->kind == ACUI_NODE_FILL)
+        return node->u.fill.elements > 0 &&
+               (node->u.fill.element_bytes <= 4 ||
+                (uint32_t)node->u.fill.bits == (uint32_t)(node->u.fill.bits >> 32));
+    return false;
+}
+
+/* ---- keys ---- */
+
+static void put(acui_run *run, uint64_t word)
+{
+    run->key[run->key_words++] = word;
+    uint64_t h = (run->hash ^ word) * UINT64_C(0x9FB21C651E98DF25);
+    run->hash = h ^ (h >> 32);
+}
+
+static uint64_t kind_word(const acui_node *node)
+{
+    uint64_t word = node->kind;
+    if (node->kind == ACUI_NODE_COPY)
+        word |= (uint64_t)(node->u.copy.dst->host != NULL) << 8 |
+                (uint64_t)(node->u.copy.src->host != NULL) << 9;
+    if (node->kind == ACUI_NODE_FILL)
+        word |= (uint64_t)node->u.fill.element_bytes << 8;
+    return word;
+}
+
+static void put_node(acui_run *run, const acui_node *node)
+{
+    uint32_t first = run->nodes[0]->place, inside = 0;
+    for (uint32_t i = 0; i < node->before_count; i++)
+        inside += node->before[i]->place >= first;
+    put(run, kind_word(node) | (uint64_t)inside << 32);
+    if (node->kind == ACUI_NODE_LAUNCH)
+        put(run, (uint64_t)(uintptr_t)node->u.launch.kernel->raw);
+    for (uint32_t i = 0; i < node->before_count; i++)
+        if (node->before[i]->place >= first)
+            put(run, node->before[i]->place - first);
+}
+
+static bool make_key(acui_arena *arena, acui_run *run)
+{
+    size_t words = 0;
+    for (uint32_t i = 0; i < run->count; i++)
+        words += 2 + run->nodes[i]->before_count;
+    run->key = ACUI_ARENA_ARRAY(arena, uint64_t, words);
+    if (!run->key)
+        return false;
+    run->hash = run->count;
+    for (uint32_t i = 0; i < run->count; i++)
+        put_node(run, run->nodes[i]);
+    return true;
+}
+
+/* ---- shape ---- */
+
+static bool comes_behind(const acui_node *node, const acui_node *before)
+{
+    for (uint32_t i = 0; i < node->before_count; i++)
+        if (node->before[i] == before)
+            return true;
+    return false;
+}
+
+/* Whether anything in it may run side by side. */
+static bool is_wide(const acui_run *run)
+{
+    for (uint32_t i = 1; i < run->count; i++)
+        if (!comes_behind(run->nodes[i], run->nodes[i - 1]))
+            return true;
+    return false;
+}
+
+/* A single copy or fill costs as much in a graph as without. */
+static bool is_worth_it(const acui_run *run)
+{
+    return run->count > 1 || run->nodes[0]->kind == ACUI_NODE_LAUNCH;
+}
+
+/* ---- cutting ---- */
+
+static bool finish(acui_arena *arena, acui_run *run)
+{
+    run->wide = is_wide(run);
+    if (!run->graph)
+        return true;
+    run->graph = is_worth_it(run);
+    return !run->graph || make_key(arena, run);
+}
+
+bool acui_cut_runs(acui_task *task)
+{
+    acui_arena *arena = &task->submission->plan.arena;
+    acui_run **end = &task->runs, *run = NULL;
+    for (uint32_t i = 0; i < task->count; i++) {
+        acui_node *node = task->nodes[i];
+        if (acui_is_prologue(node))
+            continue;
+        bool fits = fits_graph(node);
+        if (!run || run->graph != fits) {
+            if (run && !finish(arena, run))
+                return false;
+            run = ACUI_ARENA_NEW(arena, acui_run);
+            if (!run)
+                return false;
+            run->graph = fits;
+            run->nodes = task->body + task->body_count;
+            *end = run;
+            end = &run->next;
+        }
+        node->place = task->body_count;
+        task->body[task->body_count++] = node;
+        run->count++;
+    }
+    return !run || finish(arena, run);
+}
