@@ -20,12 +20,14 @@
 #endif
 
 /* Sizes of blocks, without the header. */
-static const uint32_t sizes[] = {48, 112, 176, 240, 368, 496, 752, 1008, 1520, 2032, 3056, 4080};
+static const uint32_t sizes[] = {48,   112,  176,  240,  368,  496,   752,   1008,
+                                 1520, 2032, 3056, 4080, 8176, 16368, 32752, 65520};
 
 enum {
     CLASSES = sizeof sizes / sizeof *sizes,
-    LARGEST = 4080,
-    STEP = 16,          /* sizes are looked up in steps of it */
+    LARGEST = 65520,
+    SMALL = 4080,       /* up to here sizes are looked up, in steps of: */
+    STEP = 16,
     LARGE = CLASSES,    /* class of what is not kept */
     KEPT = 32 * 1024,   /* bytes of a class that a thread keeps, at most; half of it moves at once */
     SHARED = 4 << 20,   /* bytes of a class that are kept for all, at most */
@@ -64,7 +66,7 @@ static bool have_key;
 /* In the static block, where reading it costs one instruction. */
 static _Thread_local __attribute__((tls_model("initial-exec"))) local *mine;
 
-static uint8_t class_of[LARGEST / STEP + 1];
+static uint8_t classes[SMALL / STEP + 1];
 
 /* ---- batches: lock held ---- */
 
@@ -130,10 +132,10 @@ static void thread_ends(void *context)
 static void prepare(void)
 {
     unsigned class = 0;
-    for (unsigned i = 0; i <= LARGEST / STEP; i++) {
+    for (unsigned i = 0; i <= SMALL / STEP; i++) {
         while (sizes[class] < i * STEP)
             class++;
-        class_of[i] = (uint8_t)class;
+        classes[i] = (uint8_t)class;
     }
     have_key = pthread_key_create(&key, thread_ends) == 0;
 }
@@ -179,6 +181,16 @@ static block *refill(local *l, uint32_t class)
     return first;
 }
 
+static uint32_t class_of(size_t bytes)
+{
+    if (bytes <= SMALL)
+        return classes[(bytes + STEP - 1) / STEP];
+    uint32_t class = CLASSES - 1;
+    while (sizes[class - 1] >= bytes)
+        class--;
+    return class;
+}
+
 static block *take_kept(local *l, uint32_t class)
 {
     block *b = l->free[class];
@@ -197,7 +209,7 @@ void *acui_cache_get(size_t bytes)
     uint32_t class = LARGE;
     block *b = NULL;
     if (l && KEEP_BLOCKS && bytes <= LARGEST) {
-        class = class_of[(bytes + STEP - 1) / STEP];
+        class = class_of(bytes);
         b = take_kept(l, class);
     }
     if (!b) {
@@ -244,7 +256,7 @@ static void put_block(block *b)
     b->next = l->free[class];
     l->free[class] = b;
     l->count[class]++;
-    if (l->count[class] > 8 && l->count[class] * sizes[class] > KEPT)
+    if (l->count[class] > 4 && l->count[class] * sizes[class] > KEPT)
         give_half(l, class);
 }
 

@@ -8,9 +8,6 @@
 
 #include <stdio.h>
 
-#define LIVE 0xACDA0000u
-#define DEAD 0xDEAD0000u
-
 static const char *const words[] = {
 #define ACU_X(id, word) word,
     ACU_OBJECT_KINDS(ACU_X)
@@ -22,23 +19,10 @@ void *acui_object_new(acu_object_kind kind, size_t bytes)
     acui_object *object = acui_alloc(bytes);
     if (!object)
         return NULL;
-    atomic_store_explicit(&object->tag, LIVE | (uint32_t)kind, memory_order_relaxed);
+    atomic_store_explicit(&object->tag, ACUI_LIVE | (uint32_t)kind, memory_order_relaxed);
     atomic_store_explicit(&object->refs, 1, memory_order_relaxed);
     acui_count_add(ACUI_COUNT_OBJECTS + kind, 1);
     return object;
-}
-
-void *acui_object_retain(void *object)
-{
-    if (object)
-        atomic_fetch_add_explicit(&((acui_object *)object)->refs, 1, memory_order_relaxed);
-    return object;
-}
-
-bool acui_object_drop(void *object)
-{
-    /* Release: what this holder wrote is visible to the one who cleans up; acquire: to us. */
-    return atomic_fetch_sub_explicit(&((acui_object *)object)->refs, 1, memory_order_acq_rel) == 1;
 }
 
 bool acui_object_try_retain(void *object)
@@ -52,38 +36,25 @@ bool acui_object_try_retain(void *object)
     return false;
 }
 
-uint32_t acui_object_refs(const void *object)
-{
-    return atomic_load_explicit(&((const acui_object *)object)->refs, memory_order_acquire);
-}
-
 void acui_object_free(void *object)
 {
     acui_object *o = object;
     uint32_t kind = atomic_load_explicit(&o->tag, memory_order_relaxed) & 0xFFFFu;
-    atomic_store_explicit(&o->tag, DEAD | kind, memory_order_relaxed);
+    atomic_store_explicit(&o->tag, ACUI_DEAD | kind, memory_order_relaxed);
     acui_count_add(ACUI_COUNT_OBJECTS + kind, -1);
     acui_free_late(object);
 }
 
-bool acui_object_is(const void *object, acu_object_kind kind)
+acu_status acui_object_refuse(const void *object, acu_object_kind kind, const char *function)
 {
-    return object && atomic_load_explicit(&((const acui_object *)object)->tag,
-                                          memory_order_relaxed) == (LIVE | (uint32_t)kind);
-}
-
-acu_status acui_object_check(const void *object, acu_object_kind kind, const char *function)
-{
-    if (acui_object_is(object, kind))
-        return ACU_OK;
     if (!object)
         return acui_fail(ACU_ERR_INVALID, "%s: the %s is NULL", function, words[kind]);
     uint32_t tag = atomic_load_explicit(&((const acui_object *)object)->tag, memory_order_relaxed);
     uint32_t other = tag & 0xFFFFu;
-    if ((tag & 0xFFFF0000u) == DEAD && other < ACU_OBJECT_KIND_COUNT)
+    if ((tag & 0xFFFF0000u) == ACUI_DEAD && other < ACU_OBJECT_KIND_COUNT)
         return acui_fail(ACU_ERR_BAD_HANDLE, "%s: this %s was released already", function,
                          words[other]);
-    if ((tag & 0xFFFF0000u) == LIVE && other < ACU_OBJECT_KIND_COUNT)
+    if ((tag & 0xFFFF0000u) == ACUI_LIVE && other < ACU_OBJECT_KIND_COUNT)
         return acui_fail(ACU_ERR_INVALID, "%s: wants a %s, got a %s", function, words[kind],
                          words[other]);
     return acui_fail(ACU_ERR_BAD_HANDLE, "%s: this is no %s, or one released long ago", function,

@@ -17,24 +17,61 @@ typedef struct acui_object {
     _Atomic(uint32_t) refs;
 } acui_object;
 
+#define ACUI_LIVE 0xACDA0000u
+#define ACUI_DEAD 0xDEAD0000u
+
 /* A zeroed object of `bytes` with one reference, or NULL. */
 void *acui_object_new(acu_object_kind kind, size_t bytes);
-/* Takes one more reference; `object` may be NULL. Returns it. */
-void *acui_object_retain(void *object);
-/* True if this was the last reference: the caller then cleans up and calls acui_object_free. */
-bool acui_object_drop(void *object);
 void acui_object_free(void *object);
-uint32_t acui_object_refs(const void *object);
+
+/* Takes one more reference; `object` may be NULL. Returns it. */
+static inline void *acui_object_retain(void *object)
+{
+    if (object)
+        atomic_fetch_add_explicit(&((acui_object *)object)->refs, 1, memory_order_relaxed);
+    return object;
+}
+
+/* True if this was the last reference: the caller then cleans up and calls acui_object_free. */
+static inline bool acui_object_drop(void *object)
+{
+    _Atomic(uint32_t) *refs = &((acui_object *)object)->refs;
+    /* The only holder, so nobody else counts: no need for the slower operation. Acquire: what the
+     * earlier holders wrote is visible to the one who cleans up. */
+    if (atomic_load_explicit(refs, memory_order_acquire) == 1) {
+        atomic_store_explicit(refs, 0, memory_order_relaxed);
+        return true;
+    }
+    /* Release: what this holder wrote is visible to the one who cleans up; acquire: to us. */
+    return atomic_fetch_sub_explicit(refs, 1, memory_order_acq_rel) == 1;
+}
+
+static inline uint32_t acui_object_refs(const void *object)
+{
+    return atomic_load_explicit(&((const acui_object *)object)->refs, memory_order_acquire);
+}
+
 /* Takes a reference only if there still is one (for tables that do not count as holders). */
 bool acui_object_try_retain(void *object);
+
+static inline bool acui_object_is(const void *object, acu_object_kind kind)
+{
+    return object && atomic_load_explicit(&((const acui_object *)object)->tag,
+                                          memory_order_relaxed) == (ACUI_LIVE | (uint32_t)kind);
+}
+
+/* Says what `object` is instead; see acui_object_check. */
+acu_status acui_object_refuse(const void *object, acu_object_kind kind, const char *function);
 
 /*
  * ACU_OK, or fails with INVALID (NULL, or another kind of handle) or BAD_HANDLE (released), saying
  * which `function` got it. A handle that was released long ago can not be told and is not safe.
  */
-acu_status acui_object_check(const void *object, acu_object_kind kind, const char *function);
-/* The same without a record, for functions that return nothing. */
-bool acui_object_is(const void *object, acu_object_kind kind);
+static inline acu_status acui_object_check(const void *object, acu_object_kind kind,
+                                           const char *function)
+{
+    return acui_object_is(object, kind) ? ACU_OK : acui_object_refuse(object, kind, function);
+}
 
 #define ACUI_CHECK(object, kind)                                                                   \
     do {                                                                                           \

@@ -82,6 +82,8 @@ struct acu_stream {
     _Atomic(uint64_t) done; /* last complete mark; release store, acquire load */
     struct acui_mark *marks; /* ring of marks not yet complete, in order */
     size_t mark_first, mark_count, mark_room; /* room is a power of two */
+    CUevent spare[4]; /* events of complete marks, for the next ones */
+    unsigned spare_count;
     unsigned blind; /* queries that failed in a row without a known reason */
     /* Waits made: the highest mark of another stream, by its id; a small cache. Lock: issue. */
     struct acui_seen { uint64_t stream, mark; } seen[16];

@@ -114,6 +114,8 @@ void acui_stream_destroy(acu_stream *stream)
         if (mark->event)
             acui_event_put(device, mark->event);
     }
+    while (stream->spare_count)
+        acui_event_put(device, stream->spare[--stream->spare_count]);
     acui_free(stream->marks);
     if (!stream->foreign) {
         acui_entered entered;

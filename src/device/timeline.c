@@ -13,6 +13,26 @@ static acui_mark *mark_at(acu_stream *stream, size_t i)
     return &stream->marks[(stream->mark_first + i) & (stream->mark_room - 1)];
 }
 
+/* ---- events; all under stream->lock ------------------------------------------------------------ */
+
+enum { SPARE = sizeof((acu_stream *)0)->spare / sizeof(CUevent) };
+
+static void put_event(acu_stream *stream, CUevent event)
+{
+    if (stream->spare_count < SPARE)
+        stream->spare[stream->spare_count++] = event;
+    else
+        acui_event_put(stream->device, event);
+}
+
+static acu_status get_event(acu_stream *stream, CUevent *event)
+{
+    if (stream->spare_count == 0)
+        return acui_event_get(stream->device, event);
+    *event = stream->spare[--stream->spare_count];
+    return ACU_OK;
+}
+
 /* ---- which are complete; all under stream->lock ---------------------------------------------- */
 
 /* The first `count` marks are over: reuse their events. Gives the number of the last. */
@@ -23,7 +43,7 @@ static uint64_t drop_marks(acu_stream *stream, size_t count)
         const acui_mark *mark = mark_at(stream, i);
         last = mark->number;
         if (mark->event)
-            acui_event_put(stream->device, mark->event);
+            put_event(stream, mark->event);
     }
     stream->mark_first = (stream->mark_first + count) & (stream->mark_room - 1);
     stream->mark_count -= count;
@@ -158,12 +178,12 @@ static void make_room(acu_stream *stream)
 static CUevent record(acu_stream *stream)
 {
     CUevent event = NULL;
-    if (acui_event_get(stream->device, &event) != ACU_OK)
+    if (get_event(stream, &event) != ACU_OK)
         return NULL;
     unsigned result = stream->device->cu->EventRecord(event, stream->raw);
     if (result == ACU_CUDA_SUCCESS)
         return event;
-    acui_event_put(stream->device, event);
+    put_event(stream, event);
     if (acu_status_scope(acui_result_status(result)) == ACU_SCOPE_DEVICE)
         acui_device_result(stream->device, "EventRecord", result);
     return NULL;

@@ -75,6 +75,7 @@ struct acui_task {
     size_t before_count, before_room;
     uint32_t pending;    /* order lock: links not yet triggered, plus one while entering */
 
+    bool sound;        /* when it became ready, nothing that it comes behind had failed */
     bool retired;      /* will not be issued: over once all before it is */
     bool failed;       /* not to be issued, or not completely */
     acui_fault *fault; /* why; may be NULL for lack of memory */

@@ -252,6 +252,15 @@ static void link_before(acui_task *task, bool over)
     }
 }
 
+/* Whether what it reads was not computed. Order lock held. */
+static const acui_point *behind_failure(const acui_task *task)
+{
+    for (size_t i = 0; i < task->before_count; i++)
+        if (task->before[i].data && task->before[i].point->failed)
+            return task->before[i].point;
+    return NULL;
+}
+
 static acui_task *enter_tasks(acui_submission *s, acui_task *tasks)
 {
     acui_task *ready = NULL, **tail = &ready;
@@ -267,6 +276,7 @@ static acui_task *enter_tasks(acui_submission *s, acui_task *tasks)
             task->failed = true; /* for lack of memory: no fault either */
         link_before(task, !task->stream);
         if (task->pending == 0) {
+            task->sound = !task->failed && !s->failed && !behind_failure(task);
             *tail = task;
             tail = &task->next_ready;
         }
@@ -339,27 +349,24 @@ static acui_fault *dependency_fault(const acui_task *task, const acui_fault *cau
 /* Whether the task must fail before it starts, because of its data or its submission. */
 static bool fails_already(acui_task *task)
 {
-    acui_fault *cause = NULL;
-    bool bad_data = false;
+    if (task->sound)
+        return false;
     acui_order_lock();
     bool failed = task->failed || task->submission->failed;
-    for (size_t i = 0; i < task->before_count && !bad_data; i++)
-        if (task->before[i].data && task->before[i].point->failed) {
-            bad_data = true;
-            cause = acui_fault_retain(task->before[i].point->fault);
-        }
+    const acui_point *bad = behind_failure(task);
+    acui_fault *cause = bad ? acui_fault_retain(bad->fault) : NULL;
     acui_fault *own = acui_fault_retain(task->submission->fault);
     acui_order_unlock();
-    if (bad_data && !failed) {
+    if (bad && !failed) {
         acui_fault_release(own);
         own = dependency_fault(task, cause);
     }
     acui_fault_release(cause);
-    if (failed || bad_data)
+    if (failed || bad)
         acui_task_fail(task, own);
     else
         acui_fault_release(own);
-    return failed || bad_data;
+    return failed || bad;
 }
 
 acui_task *acui_retire(acui_task *task)

@@ -6,7 +6,8 @@
  *
  * It never blocks in the driver. Between two looks it sleeps for a fraction of the time that the
  * youngest work has been running, at most NAP_MOST while somebody wants to be told and NAP_IDLE
- * while nobody does; with nothing in flight it sleeps until woken.
+ * while nobody does. When nothing has been in flight for a few such naps it sleeps until woken:
+ * submissions that follow one another do not pay for waking it each time.
  */
 #include "base/callback.h"
 #include "base/clock.h"
@@ -21,16 +22,22 @@
 #define NAP_LEAST ACU_US(20)
 #define NAP_MOST ACU_MS(1)
 #define NAP_IDLE ACU_MS(5)
+#define IDLE_NAPS 4 /* without anything in flight, before it sleeps for good */
 #define BATCH 64 /* streams looked at between two takings of the lock */
 
 static struct {
     pthread_mutex_t lock; /* the flight lock */
     pthread_cond_t wake;
     bool running, stop, hasten;
+    bool lazy;   /* in a nap that nobody's wish to be told has shortened */
+    bool asleep; /* until woken */
+    unsigned idle_naps;
     pthread_t thread;
     acu_stream *active; /* streams with tasks; each retained */
     acui_notice *notices, **notices_end;
 } reactor = {.lock = PTHREAD_MUTEX_INITIALIZER, .notices_end = &reactor.notices};
+
+static _Atomic(bool) started; /* it runs, and was not told to stop */
 
 /* ---- tasks on streams ---- */
 
@@ -47,9 +54,9 @@ void acui_reactor_watch(acu_stream *stream, acui_task *task)
         acu_stream_retain(stream);
         acu_device_retain(stream->device); /* a pooled stream does not hold it */
         stream->next_active = reactor.active;
-        if (!reactor.active)
-            pthread_cond_signal(&reactor.wake);
         reactor.active = stream;
+        if (reactor.asleep)
+            pthread_cond_signal(&reactor.wake);
     }
     pthread_mutex_unlock(&reactor.lock);
 }
@@ -160,6 +167,31 @@ static uint64_t nap_after(uint64_t age)
     return nap < NAP_LEAST ? NAP_LEAST : nap > most ? most : nap;
 }
 
+/* Flight lock held, given up meanwhile. */
+static void nap(uint64_t time)
+{
+    reactor.idle_naps = 0;
+    reactor.lazy = !reactor.hasten;
+    acui_cond_wait_until(&reactor.wake, &reactor.lock, acui_deadline(time));
+    reactor.lazy = false;
+}
+
+/* Nothing is in flight. */
+static void rest(void)
+{
+    reactor.hasten = false;
+    if (reactor.idle_naps++ < IDLE_NAPS) {
+        reactor.lazy = true;
+        acui_cond_wait_until(&reactor.wake, &reactor.lock, acui_deadline(NAP_IDLE));
+        reactor.lazy = false;
+        return;
+    }
+    reactor.asleep = true;
+    pthread_cond_wait(&reactor.wake, &reactor.lock);
+    reactor.asleep = false;
+    reactor.idle_naps = 0;
+}
+
 /* One turn: callbacks, then streams, then sleep. Flight lock held, given up meanwhile. */
 static void turn(void)
 {
@@ -173,12 +205,10 @@ static void turn(void)
     pthread_mutex_lock(&reactor.lock);
     if (reactor.notices || reactor.stop)
         return;
-    if (age != ACU_FOREVER) {
-        acui_cond_wait_until(&reactor.wake, &reactor.lock, acui_deadline(nap_after(age)));
-    } else if (!reactor.active) {
-        reactor.hasten = false;
-        pthread_cond_wait(&reactor.wake, &reactor.lock);
-    }
+    if (age == ACU_FOREVER && !reactor.active)
+        rest();
+    else if (age != ACU_FOREVER)
+        nap(nap_after(age));
 }
 
 static void *run(void *unused)
@@ -206,10 +236,10 @@ void acui_reactor_notify(acui_notice *notices)
 void acui_reactor_hasten(void)
 {
     pthread_mutex_lock(&reactor.lock);
-    if (!reactor.hasten) {
-        reactor.hasten = true;
+    bool wake = !reactor.hasten || reactor.lazy || reactor.asleep;
+    reactor.hasten = true;
+    if (wake)
         pthread_cond_signal(&reactor.wake);
-    }
     pthread_mutex_unlock(&reactor.lock);
 }
 
@@ -229,6 +259,7 @@ static void end_threads(void)
     pthread_mutex_lock(&reactor.lock);
     bool running = reactor.running;
     reactor.stop = true;
+    atomic_store_explicit(&started, false, memory_order_release);
     pthread_cond_signal(&reactor.wake);
     pthread_mutex_unlock(&reactor.lock);
     if (running)
@@ -262,6 +293,8 @@ acu_status acui_reactor_start(void)
 {
     static const acui_close_hooks hooks = {.drain = drain, .stop = stop, .wait = acui_wait_idle};
     static bool prepared; /* flight lock */
+    if (atomic_load_explicit(&started, memory_order_acquire))
+        return ACU_OK;
     pthread_mutex_lock(&reactor.lock);
     if (!prepared) {
         acui_cond_init(&reactor.wake);
@@ -271,6 +304,7 @@ acu_status acui_reactor_start(void)
     if (!reactor.running)
         reactor.running = acui_thread_start(&reactor.thread, "acuda-reactor", run);
     bool running = reactor.running;
+    atomic_store_explicit(&started, running, memory_order_release);
     pthread_mutex_unlock(&reactor.lock);
     if (!running)
         return acui_fail(ACU_ERR_NO_MEMORY, "acuda's thread could not be started");

@@ -91,9 +91,12 @@ static void give_values(acu_future *future, acui_values *values)
         acui_values_clear(values);
         return;
     }
-    pthread_mutex_lock(&future->lock);
+    bool known = future->stream != NULL; /* scheduled: others have it */
+    if (known)
+        pthread_mutex_lock(&future->lock);
     future->values = *values;
-    pthread_mutex_unlock(&future->lock);
+    if (known)
+        pthread_mutex_unlock(&future->lock);
     /* Release: who sees RUNNING sees the submission's lanes. */
     atomic_store_explicit(&future->state, ACUI_FUTURE_RUNNING, memory_order_release);
 }

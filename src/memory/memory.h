@@ -38,6 +38,7 @@ struct acu_tensor {
     acu_dtype dtype;
     acu_shape shape;
     int64_t strides[ACU_MAX_RANK]; /* elements */
+    uint64_t span;      /* bytes from the first element's first to the last one's last */
     bool dense;
 };
 
@@ -50,7 +51,11 @@ acu_status acui_buffer_planned(acu_device *device, size_t bytes, acu_buffer **bu
 acu_status acui_buffer_allocate(acu_buffer *buffer, acu_stream *stream);
 
 /* First and one past the last byte that the tensor's elements occupy in its buffer. */
-void acui_tensor_range(const acu_tensor *tensor, uint64_t *begin, uint64_t *end);
+static inline void acui_tensor_range(const acu_tensor *tensor, uint64_t *begin, uint64_t *end)
+{
+    *begin = tensor->offset;
+    *end = tensor->offset + tensor->span;
+}
 /* Only this handle, and no other view of the buffer but lent ones, exists. */
 bool acui_tensor_sole(const acu_tensor *tensor);
 /* A dense tensor over a new planned buffer. */

@@ -44,12 +44,6 @@ static uint64_t span(acu_dtype dtype, acu_shape shape, const int64_t *strides)
     return (uint64_t)bytes;
 }
 
-void acui_tensor_range(const acu_tensor *tensor, uint64_t *begin, uint64_t *end)
-{
-    *begin = tensor->offset;
-    *end = tensor->offset + span(tensor->dtype, tensor->shape, tensor->strides);
-}
-
 /* ---- making ------------------------------------------------------------------------------------ */
 
 acu_status acui_tensor_new(acu_buffer *buffer, size_t offset, acu_dtype dtype, acu_shape shape,
@@ -67,6 +61,7 @@ acu_status acui_tensor_new(acu_buffer *buffer, size_t offset, acu_dtype dtype, a
     for (int d = 0; d < shape.rank; d++)
         t->strides[d] = strides[d];
     t->dense = is_dense(shape, strides);
+    t->span = span(dtype, shape, strides);
     *tensor = t;
     return ACU_OK;
 }

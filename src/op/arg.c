@@ -176,21 +176,28 @@ static acu_status plan_arg(acui_plan *plan, acu_op *op, size_t place, size_t *in
                            acu_device *device, acui_values *values, size_t base)
 {
     acu_arg *arg = &op->u.call.args[place];
-    acu_val value = {.kind = ACU_NONE};
-    if (arg->kind == ACUI_ARG_SCALAR)
-        value = (acu_val){.kind = ACU_SCALAR, .dtype = arg->dtype, .bits = arg->u.bits};
-    if (arg->kind == ACUI_ARG_TENSOR) { /* the op's reference moves on: it is planned once */
-        value = (acu_val){.kind = ACU_TENSOR, .form = ACU_BORROWED, .tensor = arg->u.tensor};
-        arg->u.tensor = NULL;
-    }
+    acu_val *value;
     if (arg->kind == ACUI_ARG_OP) {
+        acu_val planned;
         acu_op *x = op->inputs[*input];
         op->inputs[(*input)++] = NULL;
-        char what[32];
-        snprintf(what, sizeof what, "argument %zu", place);
-        ACUI_TRY(acui_plan_one(plan, x, device, what, &value));
+        static const char *const names[] = {"argument 0", "argument 1", "argument 2", "argument 3",
+                                            "argument 4", "argument 5", "argument 6", "argument 7"};
+        const char *what = place < 8 ? names[place] : "an argument behind the eighth";
+        ACUI_TRY(acui_plan_one(plan, x, device, what, &planned));
+        ACUI_TRY(acui_values_push(values, planned));
+    } else if (!(value = acui_values_add(values))) {
+        return ACU_ERR_NO_MEMORY;
+    } else if (arg->kind == ACUI_ARG_SCALAR) {
+        value->kind = ACU_SCALAR;
+        value->dtype = arg->dtype;
+        value->bits = arg->u.bits;
+    } else if (arg->kind == ACUI_ARG_TENSOR) { /* the op's reference moves on: it is planned once */
+        value->kind = ACU_TENSOR;
+        value->form = ACU_BORROWED;
+        value->tensor = arg->u.tensor;
+        arg->u.tensor = NULL;
     }
-    ACUI_TRY(acui_values_push(values, value));
     return check_writes(op, values->list + base, place);
 }
 

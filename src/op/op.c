@@ -85,6 +85,10 @@ acu_op *acui_op_abandon(acu_op *op)
 static bool hand_over(acu_op *op)
 {
     uint32_t n = atomic_load_explicit(&op->handles, memory_order_relaxed);
+    if (n == 1 && acui_object_refs(op) == 1) { /* the only holder: nobody else counts */
+        atomic_store_explicit(&op->handles, 0, memory_order_relaxed);
+        return true;
+    }
     while (n > 0)
         if (atomic_compare_exchange_weak_explicit(&op->handles, &n, n - 1, memory_order_relaxed,
                                                   memory_order_relaxed))

@@ -347,6 +347,7 @@ acu_status acui_lend(const acu_val *value, acu_val *lent)
     copy->shape = t->shape;
     memcpy(copy->strides, t->strides, sizeof copy->strides);
     copy->dense = t->dense;
+    copy->span = t->span;
     /* Counted as a tensor, so that its release balances; and as lent, so that it does not count. */
     atomic_fetch_add_explicit(&t->buffer->lent, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&t->buffer->tensors, 1, memory_order_relaxed);

@@ -21,6 +21,8 @@ typedef struct acui_values {
     size_t count, room;
 } acui_values;
 
+/* Room for one more value at the end, to be filled in place; NULL: no memory (record set). */
+acu_val *acui_values_add(acui_values *values);
 /* One more value; takes the tensor's reference, on failure too. */
 acu_status acui_values_push(acui_values *values, acu_val value);
 void acui_val_drop(acu_val *value); /* releases its tensor; ACU_NONE then */

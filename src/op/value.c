@@ -13,27 +13,46 @@ void acui_val_drop(acu_val *value)
     *value = (acu_val){.kind = ACU_NONE};
 }
 
+static bool grow_values(acui_values *values)
+{
+    size_t room = values->room ? 2 * values->room : 4;
+    acu_val *list = acui_grow(values->list, values->room * sizeof *list, room * sizeof *list);
+    if (!list) {
+        acui_fail(ACU_ERR_NO_MEMORY, "no memory for the values of an op");
+        return false;
+    }
+    values->list = list;
+    values->room = room;
+    return true;
+}
+
+acu_val *acui_values_add(acui_values *values)
+{
+    if (values->count == values->room && !grow_values(values))
+        return NULL;
+    acu_val *value = &values->list[values->count++];
+    value->kind = ACU_NONE;
+    value->tensor = NULL;
+    return value;
+}
+
 acu_status acui_values_push(acui_values *values, acu_val value)
 {
-    if (values->count == values->room) {
-        size_t room = values->room ? 2 * values->room : 4;
-        acu_val *list =
-            acui_grow(values->list, values->room * sizeof *list, room * sizeof *list);
-        if (!list) {
-            acui_val_drop(&value);
-            return acui_fail(ACU_ERR_NO_MEMORY, "no memory for the values of an op");
-        }
-        values->list = list;
-        values->room = room;
-    }
-    values->list[values->count++] = value;
-    return ACU_OK;
+    acu_val *place = acui_values_add(values);
+    if (place)
+        *place = value;
+    else
+        acui_val_drop(&value);
+    return place ? ACU_OK : ACU_ERR_NO_MEMORY;
 }
 
 void acui_values_cut(acui_values *values, size_t count)
 {
-    while (values->count > count)
-        acui_val_drop(&values->list[--values->count]);
+    while (values->count > count) {
+        acu_val *value = &values->list[--values->count];
+        if (value->kind == ACU_TENSOR || value->kind == ACU_PARTITION)
+            acu_tensor_release(value->tensor);
+    }
 }
 
 void acui_values_clear(acui_values *values)
