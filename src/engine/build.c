@@ -3,7 +3,6 @@
  * The thread that makes executable graphs. It takes from some microseconds for a short chain to
  * milliseconds for a wide graph, which no submission should wait for. Started with the first order.
  */
-#include "base/alloc.h"
 #include "base/error.h"
 #include "engine/graphs.h"
 #include "engine/threads.h"
@@ -37,15 +36,10 @@ static void make(acui_exec *exec)
         made = acui_exec_make(exec) == ACU_OK;
         acui_leave(&entered);
     }
-    acu_kernel **kernels = exec->kernels;
-    uint32_t count = exec->kernel_count;
-    exec->kernels = NULL;
-    exec->kernel_count = 0;
+    acui_needs needs = acui_exec_take_needs(exec);
     acui_graphs_built(exec, made);
     /* Maybe the last references, so that a module goes, and with it what was just made. */
-    for (uint32_t i = 0; i < count; i++)
-        acu_kernel_release(kernels[i]);
-    acui_free(kernels);
+    acui_needs_release(&needs);
     acu_device_release(device);
 }
 
@@ -86,8 +80,6 @@ bool acui_build_order(acui_exec *exec)
         pthread_cond_broadcast(&build.changed);
     }
     pthread_mutex_unlock(&build.lock);
-    if (!running)
-        acui_exec_drop_kernels(exec);
     return running;
 }
 
@@ -124,7 +116,6 @@ static void refuse(acui_exec *list)
         acui_exec *exec = list;
         list = exec->ordered;
         acu_device *device = exec->device;
-        acui_exec_drop_kernels(exec);
         acui_graphs_built(exec, false);
         acu_device_release(device);
     }

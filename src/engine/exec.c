@@ -130,12 +130,20 @@ static bool keep_edges(acui_exec *exec, const acui_run *run)
     return true;
 }
 
+static void hold_buffers(acui_needs *needs, const acui_node *node)
+{
+    for (uint32_t i = 0; i < node->touch_count; i++)
+        needs->buffers[needs->buffer_count++] = acu_buffer_retain(node->touches[i].use->buffer);
+}
+
 static bool keep_setting(acui_exec *exec, uint32_t i, const acui_node *node)
 {
     acui_setting *s = &exec->settings[i];
     *s = setting_of(node);
-    if (node->kind != ACUI_NODE_LAUNCH)
+    if (node->kind != ACUI_NODE_LAUNCH) {
+        hold_buffers(&exec->needs, node);
         return true;
+    }
     char *data = acui_alloc(s->bytes);
     void **pointers = ACUI_NEW_ARRAY(void *, s->count);
     if (data && pointers) {
@@ -145,7 +153,7 @@ static bool keep_setting(acui_exec *exec, uint32_t i, const acui_node *node)
     }
     s->data = data;
     s->pointers = pointers;
-    exec->kernels[exec->kernel_count++] = acu_kernel_retain(node->u.launch.kernel);
+    exec->needs.kernels[exec->needs.kernel_count++] = acu_kernel_retain(node->u.launch.kernel);
     return data && pointers;
 }
 
@@ -158,15 +166,16 @@ acui_exec *acui_exec_new(const acui_run *run, acu_device *device)
     atomic_store_explicit(&exec->refs, 1, memory_order_relaxed);
     exec->nodes = ACUI_NEW_ARRAY(CUgraphNode, run->count);
     exec->settings = ACUI_NEW_ARRAY(acui_setting, run->count);
-    exec->kernels = ACUI_NEW_ARRAY(acu_kernel *, run->count);
-    bool kept = exec->nodes && exec->settings && exec->kernels && keep_edges(exec, run);
+    exec->needs.kernels = ACUI_NEW_ARRAY(acu_kernel *, run->count);
+    exec->needs.buffers = ACUI_NEW_ARRAY(acu_buffer *, 2 * (size_t)run->count); /* of a copy: two */
+    bool kept = exec->nodes && exec->settings && exec->needs.kernels && exec->needs.buffers &&
+                keep_edges(exec, run);
     for (uint32_t i = 0; kept && i < run->count; i++) {
         exec->count = i + 1;
         kept = keep_setting(exec, i, run->nodes[i]);
     }
     if (kept)
         return exec;
-    acui_exec_drop_kernels(exec);
     acui_exec_free(exec);
     return NULL;
 }
@@ -261,11 +270,22 @@ acu_status acui_exec_launch(acui_exec *exec, const acui_run *run, acu_stream *st
 
 /* ---- freeing ---- */
 
-void acui_exec_drop_kernels(acui_exec *exec)
+acui_needs acui_exec_take_needs(acui_exec *exec)
 {
-    for (uint32_t i = 0; i < exec->kernel_count; i++)
-        acu_kernel_release(exec->kernels[i]);
-    exec->kernel_count = 0;
+    acui_needs needs = exec->needs;
+    exec->needs = (acui_needs){0};
+    return needs;
+}
+
+void acui_needs_release(acui_needs *needs)
+{
+    for (uint32_t i = 0; i < needs->kernel_count; i++)
+        acu_kernel_release(needs->kernels[i]);
+    for (uint32_t i = 0; i < needs->buffer_count; i++)
+        acu_buffer_release(needs->buffers[i]);
+    acui_free(needs->kernels);
+    acui_free(needs->buffers);
+    *needs = (acui_needs){0};
 }
 
 void acui_exec_free(acui_exec *exec)
@@ -282,8 +302,8 @@ void acui_exec_free(acui_exec *exec)
             acui_free(exec->settings[i].data);
             acui_free(exec->settings[i].pointers);
         }
+    acui_needs_release(&exec->needs);
     acui_free(exec->edges);
-    acui_free(exec->kernels);
     acui_free(exec->settings);
     acui_free(exec->nodes);
     acui_free(exec);

@@ -41,6 +41,14 @@ typedef struct acui_setting {
     uint32_t element, value;
 } acui_setting;
 
+/* What must not go while an exec is made: kernels, and memory that is copied or filled, which the
+ * driver looks up. */
+typedef struct acui_needs {
+    acu_kernel **kernels;
+    acu_buffer **buffers;
+    uint32_t kernel_count, buffer_count;
+} acui_needs;
+
 typedef struct acui_exec {
     struct acui_exec *next;    /* of the form; cache lock */
     struct acui_exec *ordered; /* of those that the thread is to make; build lock */
@@ -57,8 +65,7 @@ typedef struct acui_exec {
     uint64_t used;            /* when, in claims of the cache; cache lock */
     _Atomic(uint32_t) claimed; /* by a thread that sets and launches it */
     _Atomic(uint32_t) refs;    /* the cache's, and one for each launch that is not over */
-    acu_kernel **kernels;     /* retained while it is made */
-    uint32_t kernel_count;
+    acui_needs needs;          /* while it is made */
     uint32_t *edges;          /* for making it: pairs of places */
     uint32_t edge_count;
 } acui_exec;
@@ -112,7 +119,9 @@ acu_status acui_exec_launch(acui_exec *exec, const acui_run *run, acu_stream *st
                             uint32_t *set);
 /* The device is entered, unless it is lost or the exec was not made. */
 void acui_exec_free(acui_exec *exec);
-void acui_exec_drop_kernels(acui_exec *exec);
+/* Out of the exec, to be released when nothing of it is needed and no lock is held. */
+acui_needs acui_exec_take_needs(acui_exec *exec);
+void acui_needs_release(acui_needs *needs);
 
 /* ---- build.c ---- */
 bool acui_build_order(acui_exec *exec); /* false: no thread for it */

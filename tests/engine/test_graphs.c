@@ -1,0 +1,486 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Submissions of a form that comes again go as executable graphs: with the same results, whatever
+ * the arguments; set where they differ; within bounds; and directly where the driver refuses.
+ */
+#include "support/support.h"
+
+#include <pthread.h>
+#include <stdio.h>
+
+extern const char test_graphs_ptx[];
+
+enum { N = 64, CHAIN = 5 };
+
+typedef struct bed {
+    acu_device *device;
+    acu_kernel *step;
+    acu_tensor *z, *x; /* ACU_U32 [N] */
+} bed;
+
+static acu_tensor *make(acu_device *device, uint32_t value)
+{
+    acu_tensor *tensor;
+    assert_works(acu_sync(device, acu_full(ACU_SHAPE(N), acu_u32(value)), &tensor));
+    return tensor;
+}
+
+static bed begin(void)
+{
+    bed b = {.device = test_open()};
+    b.step = test_kernel(b.device, test_graphs_ptx, "step");
+    b.z = make(b.device, 1);
+    b.x = make(b.device, 2);
+    return b;
+}
+
+static void end(bed *b)
+{
+    acu_tensor_release(b->z);
+    acu_tensor_release(b->x);
+    acu_kernel_release(b->step);
+    test_close(b->device);
+    test_leaks_none();
+}
+
+static acu_op *one_step(acu_kernel *step, acu_tensor *z, acu_tensor *x, uint32_t c)
+{
+    return acu_launch(step, acu_for_num_elems(N), acu_inout(z), acu_in(x), acu_u32(c), acu_u32(N));
+}
+
+/* `count` steps on z, one behind the other, with constants from c on. */
+static acu_op *chain(acu_kernel *step, acu_tensor *z, acu_tensor *x, uint32_t c, int count)
+{
+    acu_op *ops[64];
+    for (int i = 0; i < count; i++)
+        ops[i] = one_step(step, z, x, c + (uint32_t)i);
+    return acu_op_zip(ops, (size_t)count, ACU_SITE);
+}
+
+static uint32_t chain_on_host(uint32_t z, uint32_t x, uint32_t c, int count)
+{
+    for (int i = 0; i < count; i++)
+        z = 3 * z + x + c + (uint32_t)i;
+    return z;
+}
+
+static void expect(acu_tensor *tensor, uint32_t value)
+{
+    uint32_t got[N];
+    assert_works(acu_read_sync(tensor, got, sizeof got));
+    for (int i = 0; i < N; i++)
+        assert_int_equal(got[i], value);
+}
+
+static acu_graph_counts counts(acu_device *device)
+{
+    acu_graph_counts c;
+    assert_works(acu_graphs_counts(device, &c));
+    return c;
+}
+
+static bool has_graphs(acu_device *device)
+{
+    if (acu_driver_has(ACU_CALL_GraphInstantiateWithFlags))
+        return true;
+    test_close(device);
+    skip();
+    return false;
+}
+
+/* Until the form of these chains is served. */
+static uint32_t warm(const bed *b, uint32_t z)
+{
+    for (int i = 0; i < 2; i++) {
+        assert_works(acu_sync(b->device, chain(b->step, b->z, b->x, 7, CHAIN), NULL));
+        z = chain_on_host(z, 2, 7, CHAIN);
+        assert_works(acu_graphs_wait(b->device));
+    }
+    return z;
+}
+
+/* ---- served ---- */
+
+static void what_comes_again_is_served(void **state)
+{
+    (void)state;
+    bed b = begin();
+    uint32_t z = warm(&b, 1);
+    acu_graph_counts before = counts(b.device);
+    assert_int_equal(before.execs, 1);
+    assert_int_equal(before.built, 1);
+    for (uint32_t i = 0; i < 20; i++) {
+        assert_works(acu_sync(b.device, chain(b.step, b.z, b.x, i, CHAIN), NULL));
+        z = chain_on_host(z, 2, i, CHAIN);
+        expect(b.z, z);
+    }
+    acu_graph_counts after = counts(b.device);
+    assert_int_equal(after.hits - before.hits, 20);
+    assert_int_equal(after.execs, 1);
+    end(&b);
+}
+
+static void only_what_differs_is_set(void **state)
+{
+    (void)state;
+    bed b = begin();
+    warm(&b, 1);
+    assert_works(acu_sync(b.device, chain(b.step, b.z, b.x, 7, CHAIN), NULL));
+    acu_graph_counts before = counts(b.device);
+    assert_works(acu_sync(b.device, chain(b.step, b.z, b.x, 7, CHAIN), NULL));
+    acu_graph_counts same = counts(b.device);
+    assert_int_equal(same.set, before.set);
+    assert_int_equal(same.skipped - before.skipped, CHAIN);
+    acu_op *ops[CHAIN];
+    for (uint32_t i = 0; i < CHAIN; i++)
+        ops[i] = one_step(b.step, b.z, b.x, i == 3 ? 1000 : 7 + i);
+    assert_works(acu_sync(b.device, acu_op_zip(ops, CHAIN, ACU_SITE), NULL));
+    acu_graph_counts one = counts(b.device);
+    assert_int_equal(one.set - same.set, 1);
+    assert_int_equal(one.skipped - same.skipped, CHAIN - 1);
+    end(&b);
+}
+
+/* Other tensors, grids and blocks are the same form; another kernel or order is not. */
+static void arguments_are_no_part_of_the_form(void **state)
+{
+    (void)state;
+    bed b = begin();
+    warm(&b, 1);
+    acu_graph_counts before = counts(b.device);
+    acu_tensor *other = make(b.device, 5);
+    acu_op *ops[CHAIN];
+    for (uint32_t i = 0; i < CHAIN; i++)
+        ops[i] = acu_launch(b.step, ACU_GRID_BLOCK(i + 1, 1, 1, 64, 1, 1), acu_inout(other),
+                            acu_in(b.x), acu_u32(i), acu_u32(N));
+    assert_works(acu_sync(b.device, acu_op_zip(ops, CHAIN, ACU_SITE), NULL));
+    expect(other, chain_on_host(5, 2, 0, CHAIN));
+    assert_int_equal(counts(b.device).hits - before.hits, 1);
+    acu_op *apart = acu_zip(one_step(b.step, b.z, b.x, 1), one_step(b.step, other, b.x, 1),
+                            one_step(b.step, b.z, b.x, 1), one_step(b.step, other, b.x, 1),
+                            one_step(b.step, b.z, b.x, 1));
+    assert_works(acu_sync(b.device, apart, NULL));
+    assert_int_equal(counts(b.device).hits - before.hits, 1);
+    acu_tensor_release(other);
+    end(&b);
+}
+
+/* Memory that an op makes is known only once it is issued. */
+static void new_memory_is_served(void **state)
+{
+    (void)state;
+    bed b = begin();
+    for (uint32_t i = 0; i < 6; i++) {
+        acu_tensor *made;
+        acu_op *zeros = acu_full(ACU_SHAPE(N), acu_u32(i));
+        acu_op *op = acu_launch(b.step, acu_for_num_elems(N), acu_inout(zeros), acu_in(b.x),
+                                acu_u32(4), acu_u32(N));
+        assert_works(acu_sync(b.device, acu_first(op), &made));
+        expect(made, 3 * i + 2 + 4);
+        acu_tensor_release(made);
+        assert_works(acu_graphs_wait(b.device));
+    }
+    assert_true(counts(b.device).hits >= 3);
+    end(&b);
+}
+
+/* Copies of any direction and length, fills of any width, between launches. */
+static void copies_and_fills_are_served(void **state)
+{
+    (void)state;
+    bed b = begin();
+    acu_tensor *host, *back, *bytes;
+    assert_works(acu_tensor_alloc_pinned(b.device, ACU_U32, ACU_SHAPE(N), &host));
+    assert_works(acu_tensor_alloc_pinned(b.device, ACU_U32, ACU_SHAPE(N), &back));
+    assert_works(acu_sync(b.device, acu_zeros(ACU_U8, ACU_SHAPE(N)), &bytes));
+    uint32_t *in = acu_tensor_host(host), *out = acu_tensor_host(back);
+    for (uint32_t turn = 0; turn < 8; turn++) {
+        int64_t from[] = {turn}, to[] = {N};
+        acu_tensor *part, *host_part, *back_part;
+        assert_works(acu_tensor_slice(b.z, from, to, &part));
+        assert_works(acu_tensor_slice(host, from, to, &host_part));
+        assert_works(acu_tensor_slice(back, from, to, &back_part));
+        for (uint32_t i = 0; i < N; i++) {
+            in[i] = 100 * turn + i;
+            out[i] = 0;
+        }
+        acu_op *op = acu_zip(acu_fill(b.z, acu_u32(9)), acu_fill(bytes, acu_u8((uint8_t)(200 + turn))),
+                             acu_copy(part, host_part), one_step(b.step, b.z, b.x, turn),
+                             acu_copy(back_part, part));
+        assert_works(acu_sync(b.device, op, NULL));
+        for (uint32_t i = 0; i < N; i++)
+            assert_int_equal(out[i], i < turn ? 0 : 3 * in[i] + 2 + turn);
+        uint8_t got[N];
+        assert_works(acu_read_sync(bytes, got, sizeof got));
+        assert_int_equal(got[0], 200 + turn);
+        assert_int_equal(got[N - 1], 200 + turn);
+        acu_tensor_release(part);
+        acu_tensor_release(host_part);
+        acu_tensor_release(back_part);
+        assert_works(acu_graphs_wait(b.device));
+    }
+    assert_true(counts(b.device).hits >= 5);
+    acu_tensor_release(bytes);
+    acu_tensor_release(host);
+    acu_tensor_release(back);
+    end(&b);
+}
+
+/* ---- branches ---- */
+
+/* Chains of their own, then one that reads both; as lanes first, as a graph later. */
+static void branches_join(void **state)
+{
+    (void)state;
+    bed b = begin();
+    acu_tensor *y = make(b.device, 3), *x = make(b.device, 4);
+    uint32_t z = 1, v = 3;
+    for (uint32_t turn = 0; turn < 6; turn++) {
+        acu_op *op = acu_zip(chain(b.step, b.z, x, turn, 3), chain(b.step, y, x, turn + 9, 4),
+                             one_step(b.step, b.z, y, 1), one_step(b.step, y, b.z, 2));
+        assert_works(acu_sync(b.device, op, NULL));
+        z = chain_on_host(z, 4, turn, 3);
+        v = chain_on_host(v, 4, turn + 9, 4);
+        z = 3 * z + v + 1;
+        v = 3 * v + z + 2;
+        expect(b.z, z);
+        expect(y, v);
+        assert_works(acu_graphs_wait(b.device));
+    }
+    assert_true(counts(b.device).hits >= 3);
+    acu_tensor_release(y);
+    acu_tensor_release(x);
+    end(&b);
+}
+
+/* Many branches at once, more than there are lanes. */
+static void wide_ops_are_right(void **state)
+{
+    (void)state;
+    enum { WIDE = 24 };
+    bed b = begin();
+    acu_tensor *y[WIDE];
+    uint32_t want[WIDE];
+    for (uint32_t i = 0; i < WIDE; i++)
+        y[i] = make(b.device, want[i] = i);
+    for (uint32_t turn = 0; turn < 5; turn++) {
+        acu_op *ops[WIDE + 1];
+        for (uint32_t i = 0; i < WIDE; i++) {
+            ops[i] = chain(b.step, y[i], b.x, turn + i, 2);
+            want[i] = chain_on_host(want[i], 2, turn + i, 2);
+        }
+        ops[WIDE] = one_step(b.step, y[0], y[WIDE - 1], 5);
+        want[0] = 3 * want[0] + want[WIDE - 1] + 5;
+        assert_works(acu_sync(b.device, acu_op_zip(ops, WIDE + 1, ACU_SITE), NULL));
+        for (uint32_t i = 0; i < WIDE; i++)
+            expect(y[i], want[i]);
+        assert_works(acu_graphs_wait(b.device));
+    }
+    for (uint32_t i = 0; i < WIDE; i++)
+        acu_tensor_release(y[i]);
+    end(&b);
+}
+
+/* With one stream nothing runs side by side, in a graph neither: another form than with branches. */
+static void one_stream_means_one_behind_the_other(void **state)
+{
+    (void)state;
+    bed b = begin();
+    acu_tensor *y = make(b.device, 3);
+    acu_policy *single;
+    assert_works(acu_policy_single(b.device, NULL, &single));
+    acu_submit_options options = {.size = sizeof options, .policy = single};
+    uint64_t forms = 0;
+    for (uint32_t turn = 0; turn < 4; turn++) {
+        acu_future *future;
+        acu_op *op = acu_zip(one_step(b.step, b.z, b.x, 1), one_step(b.step, y, b.x, 1));
+        assert_works(acu_submit(b.device, op, &options, &future));
+        assert_works(acu_future_wait(future, ACU_FOREVER));
+        acu_future_release(future);
+        assert_works(acu_graphs_wait(b.device));
+        op = acu_zip(one_step(b.step, b.z, b.x, 1), one_step(b.step, y, b.x, 1));
+        assert_works(acu_sync(b.device, op, NULL));
+        assert_works(acu_graphs_wait(b.device));
+        forms = counts(b.device).forms;
+    }
+    assert_int_equal(forms, 2);
+    acu_policy_release(single);
+    acu_tensor_release(y);
+    end(&b);
+}
+
+/* ---- overlapping ---- */
+
+static void overlapping_submissions_get_one_each(void **state)
+{
+    (void)state;
+    enum { AT_ONCE = 4, TURNS = 12 };
+    bed b = begin();
+    acu_tensor *y[AT_ONCE];
+    uint32_t want[AT_ONCE];
+    for (uint32_t i = 0; i < AT_ONCE; i++)
+        y[i] = make(b.device, want[i] = i);
+    for (uint32_t turn = 0; turn < TURNS; turn++) {
+        acu_future *f[AT_ONCE];
+        for (uint32_t i = 0; i < AT_ONCE; i++) {
+            assert_works(acu_submit(b.device, chain(b.step, y[i], b.x, turn, CHAIN), NULL, &f[i]));
+            want[i] = chain_on_host(want[i], 2, turn, CHAIN);
+        }
+        assert_works(acu_wait_all(f, AT_ONCE, ACU_FOREVER));
+        for (uint32_t i = 0; i < AT_ONCE; i++) {
+            acu_future_release(f[i]);
+            expect(y[i], want[i]);
+        }
+        assert_works(acu_graphs_wait(b.device));
+    }
+    assert_true(counts(b.device).execs >= 1);
+    assert_true(counts(b.device).hits > TURNS);
+    for (uint32_t i = 0; i < AT_ONCE; i++)
+        acu_tensor_release(y[i]);
+    end(&b);
+}
+
+typedef struct job {
+    const bed *b;
+    acu_tensor *y;
+    uint32_t want;
+} job;
+
+static void *submit_many(void *context)
+{
+    job *j = context;
+    for (uint32_t turn = 0; turn < 50; turn++) {
+        acu_op *op = chain(j->b->step, j->y, j->b->x, turn, CHAIN);
+        if (acu_submit(j->b->device, op, NULL, NULL) != ACU_OK)
+            return NULL;
+        j->want = chain_on_host(j->want, 2, turn, CHAIN);
+    }
+    return j;
+}
+
+static void threads_share_a_form(void **state)
+{
+    (void)state;
+    enum { THREADS = 4 };
+    bed b = begin();
+    pthread_t threads[THREADS];
+    job jobs[THREADS];
+    for (uint32_t i = 0; i < THREADS; i++) {
+        jobs[i] = (job){.b = &b, .y = make(b.device, i), .want = i};
+        assert_int_equal(pthread_create(&threads[i], NULL, submit_many, &jobs[i]), 0);
+    }
+    for (uint32_t i = 0; i < THREADS; i++) {
+        void *done;
+        pthread_join(threads[i], &done);
+        assert_non_null(done);
+        expect(jobs[i].y, jobs[i].want);
+        acu_tensor_release(jobs[i].y);
+    }
+    end(&b);
+}
+
+/* ---- bounds ---- */
+
+static void the_cache_is_bounded(void **state)
+{
+    (void)state;
+    bed b = begin();
+    if (!has_graphs(b.device))
+        return;
+    assert_works(acu_graphs_limit(b.device, 3));
+    uint32_t z = 1;
+    for (int length = 1; length <= 10; length++)
+        for (int again = 0; again < 3; again++) {
+            assert_works(acu_sync(b.device, chain(b.step, b.z, b.x, 1, length), NULL));
+            z = chain_on_host(z, 2, 1, length);
+            assert_works(acu_graphs_wait(b.device));
+            assert_true(counts(b.device).execs <= 3);
+        }
+    expect(b.z, z);
+    assert_true(counts(b.device).evicted >= 7);
+    assert_works(acu_graphs_limit(b.device, 0));
+    assert_int_equal(counts(b.device).execs, 0);
+    acu_graph_counts off = counts(b.device);
+    for (int again = 0; again < 3; again++)
+        assert_works(acu_sync(b.device, chain(b.step, b.z, b.x, 1, 2), NULL));
+    assert_int_equal(counts(b.device).hits, off.hits);
+    assert_int_equal(counts(b.device).execs, 0);
+    end(&b);
+}
+
+static void a_module_takes_its_graphs_along(void **state)
+{
+    (void)state;
+    bed b = begin();
+    warm(&b, 1);
+    assert_int_equal(counts(b.device).forms, 1);
+    acu_kernel_release(b.step); /* the module goes with it */
+    assert_int_equal(counts(b.device).forms, 0);
+    assert_int_equal(counts(b.device).execs, 0);
+    b.step = test_kernel(b.device, test_graphs_ptx, "step");
+    warm(&b, 1);
+    assert_int_equal(counts(b.device).execs, 1);
+    end(&b);
+}
+
+/* ---- a driver that refuses ---- */
+
+/* The call fails once while chains go on: their results are right all the same. */
+static void survive(acu_driver_call call, bool from_then_on)
+{
+    bed b = begin();
+    uint32_t z = 1;
+    acu_driver_fault fault = {.size = sizeof fault,
+                              .call = call,
+                              .nth = 1,
+                              .from_then_on = from_then_on,
+                              .result = ACU_CUDA_ERROR_INVALID_VALUE};
+    assert_works(acu_driver_fail(&fault));
+    for (uint32_t i = 0; i < 8; i++) {
+        assert_works(acu_sync(b.device, chain(b.step, b.z, b.x, i, CHAIN), NULL));
+        z = chain_on_host(z, 2, i, CHAIN);
+        assert_works(acu_graphs_wait(b.device));
+    }
+    assert_true(acu_driver_fault_hits() > 0);
+    acu_driver_fail_clear();
+    expect(b.z, z);
+    end(&b);
+}
+
+static void what_the_driver_refuses_goes_directly(void **state)
+{
+    (void)state;
+    static const acu_driver_call calls[] = {
+        ACU_CALL_GraphCreate,       ACU_CALL_GraphAddKernelNode,
+        ACU_CALL_GraphAddDependencies, ACU_CALL_GraphInstantiateWithFlags,
+        ACU_CALL_GraphUpload,       ACU_CALL_GraphExecKernelNodeSetParams,
+        ACU_CALL_GraphLaunch,
+    };
+    acu_device *device = test_open();
+    if (!has_graphs(device))
+        return;
+    test_close(device);
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+        for (int on = 0; on < 2; on++)
+            survive(calls[i], on);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_comes_again_is_served),
+        cmocka_unit_test(only_what_differs_is_set),
+        cmocka_unit_test(arguments_are_no_part_of_the_form),
+        cmocka_unit_test(new_memory_is_served),
+        cmocka_unit_test(copies_and_fills_are_served),
+        cmocka_unit_test(branches_join),
+        cmocka_unit_test(wide_ops_are_right),
+        cmocka_unit_test(one_stream_means_one_behind_the_other),
+        cmocka_unit_test(overlapping_submissions_get_one_each),
+        cmocka_unit_test(threads_share_a_form),
+        cmocka_unit_test(the_cache_is_bounded),
+        cmocka_unit_test(a_module_takes_its_graphs_along),
+        cmocka_unit_test(what_the_driver_refuses_goes_directly),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
