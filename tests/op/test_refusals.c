@@ -319,6 +319,13 @@ static void wait_in_callback(void *user, acu_future *future, acu_status status)
     try_waiting(user);
 }
 
+/* After the last callback of the waiter. */
+static void drop_future(void *user)
+{
+    waiter *w = user;
+    acu_future_release(w->future);
+}
+
 static void all_refused(waiter *w)
 {
     for (int i = 0; i < 5; i++) {
@@ -354,10 +361,8 @@ static void waiting(void **state)
     row("W5");
     acu_future *future;
     assert_works(acu_submit(b.device, acu_value(b.x), NULL, &future));
-    assert_works(acu_future_on_complete(future, wait_in_callback, ACU_USER(&w)));
+    assert_works(acu_future_on_complete(future, wait_in_callback, ACU_USER(&w, drop_future)));
     acu_future_release(future);
-    acu_future_release(w.future);
-    w.future = NULL;
     close_bench(&b); /* the last close ends the thread that calls back */
     assert_int_equal(w.status[1], ACU_ERR_WOULD_WAIT);
 }
