@@ -19,8 +19,29 @@ typedef struct acu_open_options {
     int ordinal;         /* which device, counted from 0 as the driver counts them */
     bool allow_software; /* without a GPU, use the software device instead of failing */
     unsigned streams;    /* streams of the device's round-robin pool; 0: four; at most 64 */
+    bool runtime_thread; /* submitting hands over to a thread, and never enters the driver: below */
     acu_driver_options driver; /* which driver; looked at by the first open of the process only */
 } acu_open_options;
+
+/*
+ * `runtime_thread`: for programs whose threads must not spend microseconds in the driver. Submitting
+ * to the device, or to none where it is the default device, then only puts the op into a ring (no
+ * lock, no driver call; a system call if the thread sleeps) and returns. A thread of the device's,
+ * started by the first submission, takes them out in order, plans and issues them. So:
+ *   - The order of submissions, of one thread and among threads, is the order in which they were
+ *     handed over, whichever devices they are for; devices without a runtime thread included.
+ *   - What acu_submit would refuse (a wrong launch, a bad op, ...) completes the future with that
+ *     error; where there is no future, nobody is told. Checks that look at other handles (sole
+ *     ownership) see them as they are when the thread gets there.
+ *   - `then`, `map` and `inspect` run on that thread; what a `then` submits has its place there and
+ *     then, before what was handed over behind.
+ *   - The values of a future are known once it is planned (acu_future_planned).
+ *   - At most 1024 submissions of a device wait to be planned: one more is refused (WOULD_BLOCK).
+ *   - Looking whether something is done (poll, wait) asks the driver, as ever: a loop that is to
+ *     stay out of it uses callbacks or queues. What is placed on streams by hand does not wait for
+ *     what is handed over; acu_stream_poll, acu_stream_wait and acu_device_wait look at it too.
+ * Opening a device again keeps its mode; asking for a runtime thread where it has none is BUSY.
+ */
 
 /*
  * Open device `options->ordinal` (NULL: device 0 of a GPU driver) and give its handle. The first

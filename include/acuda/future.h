@@ -28,7 +28,8 @@ typedef struct acu_submit_options {
  *
  * Never blocks. Returns an error, and no future, if the op can not be run as it is (bad
  * constructor, wrong launch, ...): then nothing of it was enqueued, unless a `then` had submitted
- * by itself. What goes wrong later completes the future with an error.
+ * by itself. What goes wrong later completes the future with an error. For a device that was opened
+ * with a runtime thread, device.h says what is different.
  * Driver: what the op's parts enqueue (cuLaunchKernel, cuMemcpy*Async, cuMemset*Async,
  * cuMemAllocFromPoolAsync), cuStreamWaitEvent for data of other streams, one cuEventRecord.
  */
@@ -76,9 +77,15 @@ ACU_API acu_status acu_future_on_complete(acu_future *future, acu_future_fn fn, 
 /*
  * The values that the op yields, known as soon as submit returns: a tensor can be used in further
  * ops at once, which are ordered behind. Its contents are there when the future is complete.
+ * On a device with a runtime thread, values are known when that thread has planned the submission:
+ * these functions wait for that, without entering the driver, for as long as the thread takes for
+ * what is ahead (mostly some microseconds), and are refused in callbacks until then (WOULD_WAIT).
+ * acu_future_planned never waits: ACU_OK if the values are known, ACU_NOT_READY if not yet. If
+ * planning failed there are none, and asking for one gives that error.
  * acu_future_tensor lends value `index` (valid as long as the future); NULL if there is none.
  * acu_future_take gives it to the caller, once; the future no longer has it.
  */
+ACU_API acu_status acu_future_planned(acu_future *future);
 ACU_API size_t acu_future_values(acu_future *future);
 ACU_API acu_tensor *acu_future_tensor(acu_future *future, size_t index);
 ACU_API acu_status acu_future_take(acu_future *future, size_t index, acu_tensor **tensor);

@@ -16,6 +16,7 @@
 #include <acuda/stream.h>
 #include <pthread.h>
 
+#define ACUI_MAX_DEVICES 64 /* of a process */
 #define ACUI_MAX_STREAMS 64 /* of a device's pool */
 #define ACUI_STREAMS 4      /* where the program does not say */
 #define ACUI_FIRST_MARKS 16 /* room of a stream's timeline at first; a power of two */
@@ -55,6 +56,7 @@ struct acu_device {
     acu_stream *side[ACUI_SIDE_STREAMS]; /* free ones; the lock */
     size_t side_count, side_made;
 
+    bool runtime_thread; /* as opened; fixed */
     _Atomic(bool) lost;
     acu_error lost_error; /* written once, under lock, before `lost` is set */
     _Atomic(uint32_t) in_flight; /* submissions; the engine counts */
@@ -148,8 +150,15 @@ typedef struct acui_close_hooks {
     void (*stop)(void);
     /* acu_device_wait; NULL: it looks at `in_flight` again and again. */
     acu_status (*wait)(acu_device *device, uint64_t timeout);
+    /* Waits until all that was handed over to runtime threads so far is issued. */
+    acu_status (*settle)(uint64_t timeout);
 } acui_close_hooks;
 void acui_set_close_hooks(const acui_close_hooks *hooks);
+
+/* Some device of the process has a runtime thread. */
+bool acui_any_runtime_thread(void);
+/* What was handed over to the device's runtime thread so far is issued; at once if it has none. */
+acu_status acui_device_settle(acu_device *device, uint64_t timeout);
 
 /* --- events of the device, without timing, reused; any context --- */
 acu_status acui_event_get(acu_device *device, CUevent *event);

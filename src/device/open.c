@@ -7,8 +7,6 @@
 #include "base/options.h"
 #include "device/open.h"
 
-#define MAX_ORDINALS 64
-
 /* Held while a device is opened or closed, which takes long. */
 static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
 
@@ -16,7 +14,7 @@ static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
  * in it: a device is there as long as it lives, open or not. */
 static struct {
     pthread_mutex_t lock;
-    acu_device *devices[MAX_ORDINALS];
+    acu_device *devices[ACUI_MAX_DEVICES];
     acu_device *standard; /* the default device */
     size_t opens;         /* of all devices */
 } table = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -28,6 +26,14 @@ void acui_set_close_hooks(const acui_close_hooks *set)
     pthread_mutex_lock(&table.lock);
     hooks = *set;
     pthread_mutex_unlock(&table.lock);
+}
+
+/* Devices with a runtime thread that live. Relaxed: who has such a device's handle sees it. */
+static _Atomic(uint32_t) runtime_devices;
+
+bool acui_any_runtime_thread(void)
+{
+    return atomic_load_explicit(&runtime_devices, memory_order_relaxed) != 0;
 }
 
 static acui_close_hooks get_hooks(void)
@@ -55,7 +61,7 @@ static void count_open(acu_device *device)
 static void choose_standard(void)
 {
     table.standard = NULL;
-    for (int i = 0; i < MAX_ORDINALS && !table.standard; i++)
+    for (int i = 0; i < ACUI_MAX_DEVICES && !table.standard; i++)
         if (table.devices[i] && table.devices[i]->opens)
             table.standard = table.devices[i];
 }
@@ -82,11 +88,13 @@ void acui_device_forget(acu_device *device)
     pthread_mutex_lock(&table.lock);
     if (table.devices[ordinal] == device) { /* else opened anew meanwhile */
         table.devices[ordinal] = NULL;
-        for (int i = 0; i < MAX_ORDINALS; i++)
+        for (int i = 0; i < ACUI_MAX_DEVICES; i++)
             if (table.devices[i])
                 atomic_fetch_and_explicit(&table.devices[i]->peers, ~(UINT64_C(1) << ordinal),
                                           memory_order_relaxed);
     }
+    if (device->runtime_thread)
+        atomic_fetch_sub_explicit(&runtime_devices, 1, memory_order_relaxed);
     table.opens -= device->opens; /* opened, and released instead of closed */
     if (table.standard == device)
         choose_standard();
@@ -95,7 +103,7 @@ void acui_device_forget(acu_device *device)
 
 acu_device *acui_device_find(int ordinal)
 {
-    if (ordinal < 0 || ordinal >= MAX_ORDINALS)
+    if (ordinal < 0 || ordinal >= ACUI_MAX_DEVICES)
         return NULL;
     pthread_mutex_lock(&table.lock);
     acu_device *device = table.devices[ordinal];
@@ -137,8 +145,8 @@ static acu_status choose_driver(const acu_open_options *options, const acu_drive
 static acu_status check_ordinal(int ordinal)
 {
     int count = acu_driver_info_of()->devices;
-    if (count > MAX_ORDINALS)
-        count = MAX_ORDINALS;
+    if (count > ACUI_MAX_DEVICES)
+        count = ACUI_MAX_DEVICES;
     if (ordinal >= 0 && ordinal < count)
         return ACU_OK;
     return acui_fail(ACU_ERR_NOT_FOUND,
@@ -148,6 +156,9 @@ static acu_status check_ordinal(int ordinal)
 /* Another reference to the living device, if the options agree. */
 static acu_status open_again(acu_device *device, const acu_open_options *options)
 {
+    if (options->runtime_thread && !device->runtime_thread)
+        return acui_fail(ACU_ERR_BUSY, "device %d is open without a runtime thread",
+                         device->info.ordinal);
     if (options->streams == 0 || options->streams == device->policy->count)
         return acui_device_check(device);
     return acui_fail(ACU_ERR_BUSY, "device %d is open with %u streams; it can not have %u",
@@ -166,6 +177,10 @@ static acu_status open_locked(const acu_open_options *options, acu_device **devi
     } else {
         unsigned streams = options->streams ? options->streams : ACUI_STREAMS;
         st = acui_device_new(cu, options->ordinal, streams, &d);
+        if (st == ACU_OK && options->runtime_thread) {
+            d->runtime_thread = true;
+            atomic_fetch_add_explicit(&runtime_devices, 1, memory_order_relaxed);
+        }
     }
     if (st == ACU_OK) {
         count_open(d);
@@ -217,6 +232,14 @@ acu_status acu_device_wait(acu_device *device, uint64_t timeout)
         if (!acui_nap_again(&nap))
             return ACU_TIMEOUT;
     return ACU_OK;
+}
+
+acu_status acui_device_settle(acu_device *device, uint64_t timeout)
+{
+    if (!device->runtime_thread)
+        return ACU_OK;
+    acui_close_hooks h = get_hooks();
+    return h.settle ? h.settle(timeout) : ACU_OK;
 }
 
 static bool is_open(acu_device *device)

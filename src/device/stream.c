@@ -238,6 +238,8 @@ acu_status acu_stream_fork(acu_stream *stream, acu_stream **forked)
 acu_status acu_stream_poll(acu_stream *stream)
 {
     ACUI_CHECK(stream, STREAM);
+    if (acui_device_settle(stream->device, 0) != ACU_OK)
+        return ACU_NOT_READY; /* something for it may be handed over */
     acui_entered entered;
     ACUI_TRY(acui_enter(stream->device, &entered));
     acu_status st = acui_stream_not_capturing(stream);
@@ -251,10 +253,11 @@ acu_status acu_stream_wait(acu_stream *stream, uint64_t timeout)
 {
     ACUI_CHECK(stream, STREAM);
     ACUI_TRY(acui_refuse_wait(__func__));
+    acui_nap nap = acui_nap_start(timeout);
+    ACUI_TRY(acui_device_settle(stream->device, timeout));
     /* What the stream gets meanwhile is not waited for: an event tells where it ended. */
     CUevent end = NULL;
     ACUI_TRY(record_end(stream, &end));
-    acui_nap nap = acui_nap_start(timeout);
     acu_status st;
     do {
         acui_entered entered;

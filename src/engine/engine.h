@@ -2,6 +2,7 @@
 /*
  * Things in flight. Data flows one way, a file for each stage:
  *
+ *   runtime.c   a submission may be handed over to a thread of its device, which does the rest
  *   submit.c    an op becomes a plan: a flat list of nodes
  *   order.c     the list is cut into tasks, and these are entered behind what touched their data
  *   edges.c     what comes before what inside a task
@@ -113,6 +114,7 @@ struct acui_submission {
     acui_node *entered;            /* last node that belongs to a task */
     acui_task *first_task, *last_task;
 
+    bool planned; /* wholly: the next nodes to be entered are the last */
     bool counted; /* as submitted */
     bool serial;  /* its policy has one stream: branches run in order too */
 
@@ -148,11 +150,18 @@ struct acu_future {
     acu_op *op;          /* SCHEDULED: taken; its stream is in `stream` */
     bool serial;         /* which is its policy's only one */
     acu_stream *stream;  /* retained */
+    _Atomic(struct acui_runtime *) runtime; /* handed over to; who plans it sets RUNNING or DONE */
+    uint64_t place;                         /* there */
+    acu_module *module;                     /* of a load; owned; lock */
 };
 
 /* ---- submit.c ---- */
 /* Plan and submit a taken op. With `future`, its values and outcome go there; on failure the
  * caller still owns the future, and nothing refers to it. */
+acu_status acui_submit_here(acu_device *device, acu_op *op, const acu_submit_options *options,
+                            acu_stream *stream, acu_future *future);
+/* The same, or hand it over to a device's thread that does it (runtime.h): then it has not failed
+ * yet, and may do so in the future. */
 acu_status acui_submit(acu_device *device, acu_op *op, const acu_submit_options *options,
                        acu_stream *stream, acu_future *future);
 void acui_submission_put(acui_submission *submission);

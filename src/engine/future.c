@@ -4,6 +4,7 @@
 #include "base/callback.h"
 #include "base/error.h"
 #include "engine/engine.h"
+#include "engine/runtime.h"
 #include "engine/done.h"
 
 static acui_future_state state_of(const acu_future *future)
@@ -172,11 +173,26 @@ acu_status acu_future_on_complete(acu_future *future, acu_future_fn fn, acu_user
 
 /* ---- values ---- */
 
+/* Started, and planned: what it yields is known. */
+static acu_status know_values(acu_future *future)
+{
+    ACUI_TRY(acui_future_begin(future));
+    return acui_runtime_planned(future);
+}
+
+acu_status acu_future_planned(acu_future *future)
+{
+    ACUI_CHECK(future, FUTURE);
+    ACUI_TRY(acui_future_begin(future));
+    return state_of(future) >= ACUI_FUTURE_RUNNING ? ACU_OK : ACU_NOT_READY;
+}
+
 size_t acu_future_values(acu_future *future)
 {
     if (!acui_object_is(future, ACU_OBJECT_FUTURE))
         return 0;
-    acui_future_begin(future);
+    if (know_values(future) != ACU_OK)
+        return 0;
     pthread_mutex_lock(&future->lock);
     size_t n = future->values.count;
     pthread_mutex_unlock(&future->lock);
@@ -190,6 +206,8 @@ static acu_val *value_at(acu_future *future, size_t index)
         return &future->values.list[index];
     if (index < future->values.count)
         acui_fail(ACU_ERR_NOT_FOUND, "value %zu was taken before", index);
+    else if (!future->submission && future->fault) /* it could not be planned */
+        acui_error_restore(&future->fault->error);
     else
         acui_fail(ACU_ERR_NOT_FOUND, "value %zu of a submission that yields %zu", index,
                   future->values.count);
@@ -198,9 +216,9 @@ static acu_val *value_at(acu_future *future, size_t index)
 
 acu_tensor *acu_future_tensor(acu_future *future, size_t index)
 {
-    if (acui_object_check(future, ACU_OBJECT_FUTURE, __func__) != ACU_OK)
+    if (acui_object_check(future, ACU_OBJECT_FUTURE, __func__) != ACU_OK ||
+        know_values(future) != ACU_OK)
         return NULL;
-    acui_future_begin(future);
     pthread_mutex_lock(&future->lock);
     acu_val *value = value_at(future, index);
     acu_tensor *tensor = value ? value->tensor : NULL;
@@ -211,12 +229,12 @@ acu_tensor *acu_future_tensor(acu_future *future, size_t index)
 acu_status acu_future_take(acu_future *future, size_t index, acu_tensor **tensor)
 {
     ACUI_CHECK(future, FUTURE);
-    acui_future_begin(future);
+    ACUI_TRY(know_values(future));
     acu_status status = ACU_OK;
     pthread_mutex_lock(&future->lock);
     acu_val *value = value_at(future, index);
     if (!value)
-        status = ACU_ERR_NOT_FOUND;
+        status = acui_error()->status;
     else if (!value->tensor)
         status = acui_fail(ACU_ERR_INVALID, "value %zu is a scalar, not a tensor", index);
     else {
@@ -230,12 +248,12 @@ acu_status acu_future_take(acu_future *future, size_t index, acu_tensor **tensor
 acu_status acu_future_scalar(acu_future *future, size_t index, acu_dtype *dtype, uint64_t *bits)
 {
     ACUI_CHECK(future, FUTURE);
-    acui_future_begin(future);
+    ACUI_TRY(know_values(future));
     acu_status status = ACU_OK;
     pthread_mutex_lock(&future->lock);
     acu_val *value = value_at(future, index);
     if (!value)
-        status = ACU_ERR_NOT_FOUND;
+        status = acui_error()->status;
     else if (value->kind != ACU_SCALAR)
         status = acui_fail(ACU_ERR_INVALID, "value %zu is a tensor, not a scalar", index);
     else {

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "engine/engine.h"
+#include "engine/runtime.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -297,6 +298,8 @@ acu_status acui_enter_nodes(acui_plan *plan)
         s->entered = plan->last;
     }
     acui_plan_settle(plan, NULL);
+    if (s->planned && !s->outer)
+        acui_runtime_entered();
     acui_run_tasks(ready);
     return ACU_OK;
 }

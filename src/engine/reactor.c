@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/nap.h"
 #include "engine/graphs.h"
+#include "engine/runtime.h"
 #include "engine/threads.h"
 
 #include <string.h>
@@ -254,6 +255,7 @@ static acu_status drain(acu_device *device)
 
 static void end_threads(void)
 {
+    acui_runtime_stop();
     acui_worker_stop();
     acui_build_stop();
     pthread_mutex_lock(&reactor.lock);
@@ -275,7 +277,7 @@ static bool is_busy(void)
     pthread_mutex_lock(&reactor.lock);
     bool busy = reactor.active || reactor.notices;
     pthread_mutex_unlock(&reactor.lock);
-    return busy;
+    return busy || acui_runtime_busy();
 }
 
 /* The last callbacks may have submitted again: what came of it is finished first. */
@@ -291,7 +293,10 @@ static void stop(void)
 
 acu_status acui_reactor_start(void)
 {
-    static const acui_close_hooks hooks = {.drain = drain, .stop = stop, .wait = acui_wait_idle};
+    static const acui_close_hooks hooks = {.drain = drain,
+                                           .stop = stop,
+                                           .wait = acui_wait_idle,
+                                           .settle = acui_runtime_settle};
     static bool prepared; /* flight lock */
     if (atomic_load_explicit(&started, memory_order_acquire))
         return ACU_OK;

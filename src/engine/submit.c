@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/options.h"
 #include "engine/engine.h"
+#include "engine/runtime.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -101,8 +102,8 @@ static void give_values(acu_future *future, acui_values *values)
     atomic_store_explicit(&future->state, ACUI_FUTURE_RUNNING, memory_order_release);
 }
 
-acu_status acui_submit(acu_device *device, acu_op *op, const acu_submit_options *options,
-                       acu_stream *stream, acu_future *future)
+acu_status acui_submit_here(acu_device *device, acu_op *op, const acu_submit_options *options,
+                            acu_stream *stream, acu_future *future)
 {
     acu_status status = acui_reactor_start();
     acui_submission *s = status == ACU_OK ? new_submission(options, stream, future) : NULL;
@@ -118,6 +119,7 @@ acu_status acui_submit(acu_device *device, acu_op *op, const acu_submit_options 
     acui_values values = {0};
     begin_planning(s);
     status = acui_plan_op(&s->plan, op, place, &values);
+    s->planned = true;
     if (status == ACU_OK)
         status = acui_enter_nodes(&s->plan);
     end_planning(s);
@@ -134,6 +136,15 @@ acu_status acui_submit(acu_device *device, acu_op *op, const acu_submit_options 
     }
     acui_submission_close(s);
     return ACU_OK;
+}
+
+acu_status acui_submit(acu_device *device, acu_op *op, const acu_submit_options *options,
+                       acu_stream *stream, acu_future *future)
+{
+    acu_status status;
+    if (!planning && acui_runtime_submit(device, op, options, stream, future, &status))
+        return status;
+    return acui_submit_here(device, op, options, stream, future);
 }
 
 /* ---- the public functions ---- */

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 
 bool acui_thread_start(pthread_t *thread, const char *name, void *(*run)(void *));
+bool acui_thread_start_with(pthread_t *thread, const char *name, void *(*run)(void *),
+                            void *context);
 void acui_worker_stop(void); /* finishes what it has; blocks until the thread is gone */
 
 #endif

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "engine/done.h"
 #include "engine/engine.h"
+#include "engine/runtime.h"
 
 #include <string.h>
 
@@ -116,6 +117,12 @@ static acu_status look_idle(void *context)
 
 acu_status acui_wait_idle(acu_device *device, uint64_t timeout)
 {
+    uint64_t deadline = acui_deadline(timeout);
+    if (acui_runtime_settle(timeout) != ACU_OK)
+        return ACU_TIMEOUT;
+    uint64_t now = acui_now();
+    if (timeout != ACU_FOREVER)
+        timeout = deadline > now ? deadline - now : 0;
     return wait_until(look_idle, device, timeout);
 }
 

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Parking on a word, by Linux's futex. */
+#include "base/park.h"
+
+#include <acuda/base.h>
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+void acui_park(_Atomic(uint32_t) *word, uint32_t seen, uint64_t deadline)
+{
+    int kept = errno; /* the library does not leave its errors there */
+    struct timespec t = {.tv_sec = (time_t)(deadline / 1000000000u),
+                         .tv_nsec = (long)(deadline % 1000000000u)};
+    /* With a bit set, unlike plain FUTEX_WAIT, the time is a point of the monotonic clock. */
+    syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, seen, deadline == ACU_FOREVER ? NULL : &t,
+            NULL, FUTEX_BITSET_MATCH_ANY);
+    errno = kept;
+}
+
+void acui_unpark(_Atomic(uint32_t) *word)
+{
+    int kept = errno;
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX);
+    errno = kept;
+}

@@ -1,0 +1,529 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Devices with a runtime thread: submitting stays out of the driver, order is that of handing over,
+ * and all else is as on other devices.
+ */
+#include "support/support.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+
+enum { N = 64, RING = 1024 };
+#define VECTOR ACU_SHAPE(N)
+
+static acu_device *open_one(int ordinal, bool runtime_thread)
+{
+    acu_open_options options = test_options(ordinal);
+    options.runtime_thread = runtime_thread;
+    acu_device *device = NULL;
+    assert_works(acu_open(&options, &device));
+    return device;
+}
+
+static acu_device *open_runtime(void)
+{
+    return open_one(0, true);
+}
+
+static void need_devices(int want)
+{
+    acu_open_options options = test_options(0);
+    int have = 0;
+    assert_works(acu_device_count_load(&options, &have));
+    if (have < want)
+        skip();
+}
+
+static void finish(acu_device *device)
+{
+    test_close(device);
+    test_leaks_none();
+}
+
+static acu_op *constant(int32_t value)
+{
+    return acu_full(VECTOR, acu_i32(value));
+}
+
+static acu_future *submit(acu_device *device, acu_op *op)
+{
+    acu_future *future = NULL;
+    assert_works(acu_submit(device, op, NULL, &future));
+    return future;
+}
+
+static void holds(acu_tensor *tensor, int32_t want)
+{
+    int32_t x[N];
+    assert_works(acu_read_sync(tensor, x, sizeof x));
+    for (int i = 0; i < N; i++)
+        assert_int_equal(x[i], want);
+}
+
+static void wait_and_drop(acu_future *future)
+{
+    assert_works(acu_future_wait(future, ACU_FOREVER));
+    acu_future_release(future);
+}
+
+/* ---- holding the runtime thread up, in a `then` ---- */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static bool held, let_go;
+
+static acu_op *hold(void *user, acu_val *values, size_t count)
+{
+    (void)user, (void)count;
+    pthread_mutex_lock(&lock);
+    held = true;
+    pthread_cond_broadcast(&changed);
+    while (!let_go)
+        pthread_cond_wait(&changed, &lock);
+    pthread_mutex_unlock(&lock);
+    return acu_op_take(&values[0], ACU_SITE);
+}
+
+/* Returns when the device's thread stands in the `then`. */
+static void hold_thread(acu_device *device)
+{
+    held = let_go = false;
+    assert_works(acu_submit(device, acu_then(constant(0), hold, NULL), NULL, NULL));
+    pthread_mutex_lock(&lock);
+    while (!held)
+        pthread_cond_wait(&changed, &lock);
+    pthread_mutex_unlock(&lock);
+}
+
+static void let_thread_go(void)
+{
+    pthread_mutex_lock(&lock);
+    let_go = true;
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&lock);
+}
+
+/* ---- the caller's side ---- */
+
+static void submits_and_waits(void **state)
+{
+    (void)state;
+    acu_device *device = open_runtime();
+    acu_future *future = submit(device, acu_zip(constant(3), acu_scalar(acu_u8(200))));
+    assert_int_equal(acu_future_values(future), 2); /* waits until it is planned */
+    assert_works(acu_future_planned(future));
+    acu_tensor *x = acu_future_tensor(future, 0);
+    assert_non_null(x);
+    acu_dtype dtype;
+    uint64_t bits;
+    assert_works(acu_future_scalar(future, 1, &dtype, &bits));
+    assert_int_equal(bits, 200);
+    acu_tensor *sum = NULL;
+    assert_works(acu_sync(device, acu_dup(x), &sum));
+    holds(sum, 3);
+    acu_tensor_release(sum);
+    while (acu_future_poll(future) == ACU_NOT_READY) { /* polling alone gets there */
+    }
+    wait_and_drop(future);
+    finish(device);
+}
+
+static uint64_t all_calls(void)
+{
+    uint64_t n = 0;
+    for (int call = 0; call < ACU_CALL_COUNT; call++)
+        n += acu_driver_calls((acu_driver_call)call);
+    return n;
+}
+
+static void submitting_calls_no_driver(void **state)
+{
+    (void)state;
+    acu_device *device = open_runtime();
+    acu_tensor *x = NULL;
+    assert_works(acu_sync(device, constant(1), &x));
+    acu_stream *stream;
+    assert_works(acu_stream_create(device, 0, &stream));
+    hold_thread(device);
+    acu_driver_count_calls(true);
+    acu_submit_options options = {.size = sizeof options, .stream = stream, .name = "on a stream"};
+    acu_future *futures[8];
+    for (int i = 0; i < 8; i++)
+        assert_works(acu_submit(device, acu_fill(x, acu_i32(i)), i % 2 ? &options : NULL,
+                                &futures[i]));
+    assert_int_equal(all_calls(), 0);
+    assert_int_equal(acu_future_planned(futures[0]), ACU_NOT_READY);
+    assert_int_equal(acu_future_poll(futures[7]), ACU_NOT_READY);
+    assert_int_equal(acu_stream_poll(stream), ACU_NOT_READY);
+    assert_int_equal(acu_device_wait(device, 0), ACU_TIMEOUT);
+    assert_int_equal(all_calls(), 0);
+    acu_driver_count_calls(false);
+    let_thread_go();
+    for (int i = 0; i < 8; i++)
+        wait_and_drop(futures[i]);
+    assert_works(acu_stream_wait(stream, ACU_FOREVER));
+    holds(x, 7);
+    acu_tensor_release(x);
+    acu_stream_release(stream);
+    finish(device);
+}
+
+static void full_ring(void **state)
+{
+    (void)state;
+    acu_device *device = open_runtime();
+    acu_tensor *x = NULL;
+    assert_works(acu_sync(device, constant(1), &x));
+    hold_thread(device);
+    for (int i = 0; i < RING; i++)
+        assert_works(acu_submit(device, acu_fill(x, acu_i32(i)), NULL, NULL));
+    acu_future *none = NULL;
+    assert_fails(acu_submit(device, acu_fill(x, acu_i32(-1)), NULL, &none), ACU_ERR_WOULD_BLOCK,
+                 "1024 submissions");
+    assert_null(none);
+    let_thread_go();
+    assert_works(acu_device_wait(device, ACU_FOREVER));
+    wait_and_drop(submit(device, acu_dup(x))); /* there is room again */
+    holds(x, RING - 1);
+    acu_tensor_release(x);
+    finish(device);
+}
+
+/* ---- failures ---- */
+
+static acu_status refuse(void *user, acu_val *values, size_t count)
+{
+    (void)user, (void)values, (void)count;
+    return ACU_ERR_INVALID;
+}
+
+static _Atomic(int) released;
+
+static void count_release(void *user)
+{
+    (void)user;
+    atomic_fetch_add(&released, 1);
+}
+
+static void planning_errors_arrive(void **state)
+{
+    (void)state;
+    acu_device *device = open_runtime();
+    atomic_store(&released, 0);
+    acu_op *op = acu_op_map(constant(1), refuse, ACU_USER(NULL, count_release), ACU_SITE);
+    acu_future *future = submit(device, op);
+    acu_tensor *x = NULL;
+    assert_fails(acu_future_wait(future, ACU_FOREVER), ACU_ERR_CALLBACK, "acu_map|ACU_ERR_INVALID");
+    assert_int_equal(acu_future_values(future), 0);
+    assert_null(acu_future_tensor(future, 0));
+    assert_fails(acu_future_take(future, 0, &x), ACU_ERR_CALLBACK, "acu_map");
+    acu_error error = {0};
+    assert_int_equal(acu_future_error(future, &error), ACU_ERR_CALLBACK);
+    acu_future_release(future);
+    assert_works(acu_submit(device, NULL, NULL, NULL)); /* nobody asks, nobody is told */
+    assert_fails(acu_sync(device, NULL, &x), ACU_ERR_INVALID, "NULL");
+    assert_int_equal(atomic_load(&released), 1);
+    finish(device);
+}
+
+static void dropped_at_once(void **state)
+{
+    (void)state;
+    acu_device *device = open_runtime();
+    atomic_store(&released, 0);
+    for (int i = 0; i < 100; i++) {
+        acu_op *op = acu_op_map(constant(i), refuse, ACU_USER(NULL, count_release), ACU_SITE);
+        acu_future_release(submit(device, acu_zip(op, constant(1))));
+        acu_future_release(submit(device, acu_zip(constant(2), constant(1))));
+    }
+    finish(device); /* which waits for all of it */
+    assert_int_equal(atomic_load(&released), 100);
+}
+
+/* ---- callbacks ---- */
+
+typedef struct later {
+    acu_future *future;
+    acu_status status;
+} later;
+
+static acu_op *ask_later(void *user, acu_val *values, size_t count)
+{
+    later *l = user;
+    (void)count;
+    acu_op *op = hold(NULL, values, 0);
+    bool none = acu_future_tensor(l->future, 0) == NULL;
+    l->status = none ? acu_last_error()->status : ACU_OK;
+    return op;
+}
+
+/* In a `then` nobody can wait for what is planned behind it. */
+static void values_refused_in_then(void **state)
+{
+    (void)state;
+    acu_device *device = open_runtime();
+    static later l;
+    held = let_go = false;
+    acu_future *first = submit(device, acu_then(constant(1), ask_later, &l));
+    l.future = submit(device, constant(2));
+    let_thread_go();
+    wait_and_drop(first);
+    assert_int_equal(l.status, ACU_ERR_WOULD_WAIT);
+    wait_and_drop(l.future);
+    finish(device);
+}
+
+typedef struct nested {
+    acu_device *device;
+    acu_tensor *x;
+} nested;
+
+static acu_op *submit_inside(void *user, acu_val *values, size_t count)
+{
+    nested *n = user;
+    (void)values, (void)count;
+    assert_works(acu_submit(n->device, acu_fill(n->x, acu_i32(5)), NULL, NULL));
+    return acu_dup(n->x);
+}
+
+static void then_submits(void **state)
+{
+    (void)state;
+    acu_device *device = open_runtime();
+    nested n = {.device = device};
+    assert_works(acu_sync(device, constant(1), &n.x));
+    acu_future *outer = submit(device, acu_then(constant(2), submit_inside, &n));
+    acu_future *behind = submit(device, acu_fill(n.x, acu_i32(6)));
+    acu_tensor *seen = NULL;
+    assert_works(acu_future_take(outer, 0, &seen));
+    holds(seen, 5);
+    holds(n.x, 6);
+    wait_and_drop(outer);
+    wait_and_drop(behind);
+    acu_tensor_release(seen);
+    acu_tensor_release(n.x);
+    finish(device);
+}
+
+enum { CHAIN = 50 };
+static _Atomic(int) links;
+static acu_device *chain_device;
+
+static void go_on(void *user, acu_future *future, acu_status status)
+{
+    (void)user;
+    assert_int_equal(status, ACU_OK);
+    assert_non_null(acu_future_tensor(future, 0)); /* it is complete */
+    if (atomic_fetch_add(&links, 1) + 1 == CHAIN)
+        return;
+    acu_future *next = submit(chain_device, constant(1));
+    assert_works(acu_future_on_complete(next, go_on, ACU_USER(NULL)));
+    acu_future_release(next);
+}
+
+/* What callbacks hand over while the last device closes is finished too. */
+static void chain_of_callbacks(void **state)
+{
+    (void)state;
+    chain_device = open_runtime();
+    atomic_store(&links, 0);
+    acu_future *future = submit(chain_device, constant(1));
+    assert_works(acu_future_on_complete(future, go_on, ACU_USER(NULL)));
+    acu_future_release(future);
+    finish(chain_device);
+    assert_int_equal(atomic_load(&links), CHAIN);
+}
+
+/* ---- order ---- */
+
+static void order_of_one_thread(void **state)
+{
+    (void)state;
+    acu_device *device = open_runtime();
+    acu_tensor *x = NULL;
+    assert_works(acu_sync(device, constant(0), &x));
+    for (int round = 0; round < 20; round++) {
+        acu_future *seen[16];
+        for (int i = 0; i < 16; i++) {
+            assert_works(acu_submit(device, acu_fill(x, acu_i32(i)), NULL, NULL));
+            seen[i] = submit(NULL, acu_dup(x)); /* the default device is this one */
+        }
+        for (int i = 0; i < 16; i++) {
+            holds(acu_future_tensor(seen[i], 0), i);
+            acu_future_release(seen[i]);
+        }
+    }
+    acu_tensor_release(x);
+    finish(device);
+}
+
+static void scheduled(void **state)
+{
+    (void)state;
+    acu_device *device = open_runtime();
+    acu_policy *policy;
+    assert_works(acu_policy_single(device, NULL, &policy));
+    acu_future *future, *other;
+    assert_works(acu_schedule(policy, constant(9), &future));
+    assert_works(acu_schedule(policy, constant(1), &other));
+    holds(acu_future_tensor(future, 0), 9);
+    wait_and_drop(future);
+    acu_future_release(other); /* never starts */
+    acu_policy_release(policy);
+    finish(device);
+}
+
+/* A device without a runtime thread, whose op reads what is only handed over on the other. */
+static void direct_behind_handed(void **state)
+{
+    (void)state;
+    need_devices(2);
+    acu_device *a = open_one(0, true), *b = open_one(1, false);
+    acu_tensor *x = NULL;
+    assert_works(acu_sync(a, constant(1), &x));
+    hold_thread(a);
+    assert_works(acu_submit(a, acu_fill(x, acu_i32(2)), NULL, NULL));
+    acu_future *copy = submit(b, acu_to_device(b, x));
+    assert_int_equal(acu_future_planned(copy), ACU_NOT_READY);
+    let_thread_go();
+    holds(acu_future_tensor(copy, 0), 2);
+    wait_and_drop(copy);
+    wait_and_drop(submit(b, constant(4))); /* nothing is in the way: direct */
+    acu_tensor_release(x);
+    assert_works(acu_close(b));
+    finish(a);
+}
+
+/* One thread hands over to two devices in turn what touches the same data. */
+static void order_across_devices(void **state)
+{
+    (void)state;
+    need_devices(2);
+    acu_device *devices[2] = {open_one(0, true), open_one(1, true)};
+    acu_tensor *x[2] = {NULL, NULL};
+    for (int i = 0; i < 2; i++)
+        assert_works(acu_sync(devices[i], constant(0), &x[i]));
+    for (int i = 1; i <= 100; i++) {
+        int from = i & 1, to = !from;
+        assert_works(acu_submit(devices[from], acu_fill(x[from], acu_i32(i)), NULL, NULL));
+        assert_works(acu_submit(devices[to], acu_copy(x[to], x[from]), NULL, NULL));
+        if (i % 10 == 0)
+            holds(x[to], i);
+    }
+    holds(x[0], 100);
+    holds(x[1], 100);
+    /* The other device's thread stands: what comes behind waits, also where it is not concerned. */
+    hold_thread(devices[0]);
+    assert_works(acu_submit(devices[0], acu_fill(x[1], acu_i32(7)), NULL, NULL));
+    acu_future *behind = submit(devices[1], acu_dup(x[1]));
+    assert_int_equal(acu_future_planned(behind), ACU_NOT_READY);
+    let_thread_go();
+    holds(acu_future_tensor(behind, 0), 7);
+    wait_and_drop(behind);
+    acu_tensor_release(x[0]);
+    acu_tensor_release(x[1]);
+    assert_works(acu_close(devices[1]));
+    finish(devices[0]);
+}
+
+enum { THREADS = 4, ROUNDS = 60 };
+
+typedef struct worker {
+    acu_device *device[2];
+    acu_tensor *shared;
+    pthread_t thread;
+} worker;
+
+static void *submit_many(void *context)
+{
+    worker *w = context;
+    acu_tensor *own = NULL;
+    assert_works(acu_sync(w->device[0], constant(0), &own));
+    for (int i = 1; i <= ROUNDS; i++) {
+        acu_device *device = w->device[i % 3 == 0];
+        acu_op *both = acu_zip(acu_fill(own, acu_i32(i)), acu_fill(w->shared, acu_i32(i)));
+        acu_future_release(submit(w->device[0], both));
+        acu_future *seen = submit(device, acu_zip(acu_to_host(own), acu_to_host(w->shared)));
+        assert_works(acu_future_wait(seen, ACU_FOREVER));
+        const int32_t *x = acu_tensor_host(acu_future_tensor(seen, 0));
+        const int32_t *y = acu_tensor_host(acu_future_tensor(seen, 1));
+        assert_int_equal(x[0], i);
+        assert_int_equal(x[N - 1], i);
+        assert_int_equal(y[0], y[N - 1]); /* somebody's whole fill */
+        acu_future_release(seen);
+    }
+    acu_tensor_release(own);
+    return NULL; /* with work in flight */
+}
+
+static void threads_and_devices(void **state)
+{
+    (void)state;
+    acu_open_options options = test_options(0);
+    int have = 0;
+    assert_works(acu_device_count_load(&options, &have));
+    acu_device *a = open_one(0, true), *b = have > 1 ? open_one(1, true) : NULL;
+    acu_tensor *shared = NULL;
+    assert_works(acu_sync(a, constant(0), &shared));
+    worker workers[THREADS];
+    for (int i = 0; i < THREADS; i++) {
+        workers[i] = (worker){.device = {a, b ? b : a}, .shared = shared};
+        assert_int_equal(pthread_create(&workers[i].thread, NULL, submit_many, &workers[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(workers[i].thread, NULL);
+    holds(shared, ROUNDS);
+    acu_tensor_release(shared);
+    if (b)
+        assert_works(acu_close(b));
+    finish(a);
+}
+
+/* ---- the mode itself ---- */
+
+static void mode_is_fixed_at_open(void **state)
+{
+    (void)state;
+    acu_device *device = open_one(0, false), *again = NULL;
+    acu_open_options options = test_options(0);
+    options.runtime_thread = true;
+    assert_fails(acu_open(&options, &again), ACU_ERR_BUSY, "without a runtime thread");
+    finish(device);
+    device = open_one(0, true);
+    again = open_one(0, false); /* does not say that it may have none */
+    assert_ptr_equal(again, device);
+    test_close(again);
+    wait_and_drop(submit(device, constant(1)));
+    finish(device);
+}
+
+static void on_one_core(void **state)
+{
+    cpu_set_t before, one;
+    assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
+    CPU_ZERO(&one);
+    for (size_t cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&one) == 0; cpu++)
+        if (CPU_ISSET(cpu, &before))
+            CPU_SET(cpu, &one);
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    order_of_one_thread(state);
+    full_ring(state);
+    chain_of_callbacks(state);
+    assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(submits_and_waits),      cmocka_unit_test(submitting_calls_no_driver),
+        cmocka_unit_test(full_ring),              cmocka_unit_test(planning_errors_arrive),
+        cmocka_unit_test(dropped_at_once),        cmocka_unit_test(values_refused_in_then),
+        cmocka_unit_test(then_submits),           cmocka_unit_test(chain_of_callbacks),
+        cmocka_unit_test(order_of_one_thread),    cmocka_unit_test(scheduled),
+        cmocka_unit_test(direct_behind_handed),   cmocka_unit_test(order_across_devices),
+        cmocka_unit_test(threads_and_devices),    cmocka_unit_test(mode_is_fixed_at_open),
+        cmocka_unit_test(on_one_core),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
