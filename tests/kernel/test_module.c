@@ -193,6 +193,24 @@ static bool make_cubin(CUlinkState *link, void **cubin, size_t *bytes)
     return made;
 }
 
+/* set: every thread writes the argument to its element. */
+static void launch_from(acu_module *module)
+{
+    enum { THREADS = 8 };
+    float got[THREADS];
+    acu_kernel *set;
+    acu_tensor *out;
+    assert_works(acu_kernel_get(module, "set", &set));
+    assert_works(acu_sync(device, acu_zeros(ACU_F32, ACU_SHAPE(THREADS)), &out));
+    assert_works(acu_sync(device, acu_launch(set, ACU_GRID_BLOCK(1, 1, 1, THREADS, 1, 1),
+                                             acu_out(out), acu_f32(2.5f)), NULL));
+    assert_works(acu_read_sync(out, got, sizeof got));
+    for (int i = 0; i < THREADS; i++)
+        assert_true(got[i] == 2.5f);
+    acu_tensor_release(out);
+    acu_kernel_release(set);
+}
+
 static void cubins_are_loaded(void **state)
 {
     (void)state;
@@ -218,6 +236,7 @@ static void cubins_are_loaded(void **state)
         assert_fails(acu_kernel_declare(kernel, "any"), ACU_ERR_ARGUMENTS, "has 3");
     }
     acu_kernel_release(kernel);
+    launch_from(module);
     acu_module_release(module);
     test_enter(device);
     acu_driver()->LinkDestroy(link);
