@@ -70,6 +70,7 @@ static void destroy(acu_device *device)
             acui_policy_destroy(device->policy);
         if (device->alloc)
             acui_stream_destroy(device->alloc);
+        acui_flags_free(device, works);
         for (size_t i = 0; works && i < device->event_count; i++)
             cu->EventDestroy(device->events[i]);
         if (works && device->pool)

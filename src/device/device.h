@@ -53,6 +53,11 @@ struct acu_device {
     void (*drop_graphs)(acu_device *device);
     void (*forget_module)(acu_device *device, const struct acu_module *module);
 
+    _Atomic(uint64_t) *flags; /* flags.c: host memory that streams write; the lock */
+    CUdeviceptr flags_at;
+    uint32_t flag_count;
+    bool no_flags;
+
     acu_stream *side[ACUI_SIDE_STREAMS]; /* free ones; the lock */
     size_t side_count, side_made;
 
@@ -84,6 +89,11 @@ struct acu_stream {
     _Atomic(uint64_t) done; /* last complete mark; release store, acquire load */
     struct acui_mark *marks; /* ring of marks not yet complete, in order */
     size_t mark_first, mark_count, mark_room; /* room is a power of two */
+    /* What the device has written of `issued`, for those who wait without pause (flags.c). */
+    _Atomic(uint64_t) *flag; /* NULL: none yet */
+    CUdeviceptr flag_at;
+    uint64_t flagged;        /* the last number that it was told to write */
+    _Atomic(bool) no_flag;   /* it can not */
     CUevent spare[4]; /* events of complete marks, for the next ones */
     unsigned spare_count;
     unsigned blind; /* queries that failed in a row without a known reason */
@@ -211,6 +221,22 @@ acu_status acui_stream_after(acu_stream *stream, acu_stream *other, uint64_t num
  * complete; `*oldest` (may be NULL): `at` of the first, 0 if none is left.
  */
 acu_status acui_stream_harvest(acu_stream *stream, size_t *left, uint64_t *oldest);
+/*
+ * Somebody is going to look for the stream's last mark without pause: let the device write it into
+ * host memory. True if it will: then acui_stream_flag_passed tells, without the driver, when there is
+ * something to harvest. One more piece of work on the stream, behind the mark (cuStreamWriteValue64).
+ * Any thread, any context.
+ */
+bool acui_stream_prompt(acu_stream *stream);
+/* The device has written a mark that is not harvested yet. Only after acui_stream_prompt said true. */
+static inline bool acui_stream_flag_passed(const acu_stream *stream)
+{
+    /* Acquire: what the work wrote to host memory before is visible. */
+    return atomic_load_explicit(stream->flag, memory_order_acquire) >
+           atomic_load_explicit(&stream->done, memory_order_relaxed);
+}
+void acui_flags_free(acu_device *device, bool works);
+
 static inline bool acui_stream_passed(acu_stream *stream, uint64_t number)
 {
     return atomic_load_explicit(&stream->done, memory_order_acquire) >= number;

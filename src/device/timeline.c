@@ -116,9 +116,22 @@ static void look_failed(acu_stream *stream, unsigned result, const char *call)
     acui_error_restore(&kept);
 }
 
+/* What the device has written needs no question. */
+static void look_at_flag(acu_stream *stream)
+{
+    if (!stream->flag)
+        return;
+    uint64_t flag = atomic_load_explicit(stream->flag, memory_order_acquire);
+    size_t count = 0;
+    while (count < stream->mark_count && mark_at(stream, count)->number <= flag)
+        count++;
+    complete_marks(stream, count);
+}
+
 static void look(acu_stream *stream)
 {
     acui_entered entered;
+    look_at_flag(stream);
     if (stream->mark_count && acui_enter_to_free(stream->device, &entered)) {
         size_t complete = 0;
         const char *call = "";

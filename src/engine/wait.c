@@ -13,6 +13,7 @@
 #include <string.h>
 
 #define SPIN ACU_US(50)
+#define ASK ACU_US(20) /* between two questions to the driver, where the device writes flags */
 #define NAP_LEAST ACU_US(20)
 #define NAP_MOST ACU_MS(1)
 
@@ -37,17 +38,58 @@ static acu_status wait_until(look_fn look, void *context, uint64_t timeout)
     }
 }
 
+/* ---- one future ---- */
+
+typedef struct single {
+    acu_future *future;
+    bool asked;     /* for flags: */
+    bool flags;     /* the device writes them for all its streams */
+    uint64_t again; /* when to ask the driver all the same: it may have bad news */
+} single;
+
+/* Let the device itself say when it is done, if the future is all about streams that can. */
+static void ask_for_flags(single *s)
+{
+    const acui_submission *submission = s->future->submission;
+    s->asked = s->flags = true;
+    for (size_t i = 0; i < submission->lane_count; i++)
+        s->flags &= acui_stream_prompt(submission->lanes[i].stream);
+    s->flags &= submission->lane_count > 0;
+}
+
+static bool flags_passed(const acui_submission *submission)
+{
+    for (size_t i = 0; i < submission->lane_count; i++)
+        if (acui_stream_flag_passed(submission->lanes[i].stream))
+            return true;
+    return false;
+}
+
 static acu_status look_one(void *context)
 {
-    return acu_future_poll(context);
+    single *s = context;
+    uint64_t now = s->flags ? acui_now() : 0;
+    if (s->flags && now < s->again && !flags_passed(s->future->submission))
+        return atomic_load_explicit(&s->future->state, memory_order_acquire) == ACUI_FUTURE_DONE
+                   ? acu_future_poll(s->future)
+                   : ACU_NOT_READY;
+    acu_status status = acu_future_poll(s->future);
+    s->again = now + ASK;
+    if (status == ACU_NOT_READY && !s->asked &&
+        atomic_load_explicit(&s->future->state, memory_order_acquire) == ACUI_FUTURE_RUNNING)
+        ask_for_flags(s);
+    return status;
 }
 
 acu_status acu_future_wait(acu_future *future, uint64_t timeout)
 {
     ACUI_CHECK(future, FUTURE);
     ACUI_TRY(acui_refuse_wait(__func__));
-    return wait_until(look_one, future, timeout);
+    single s = {.future = future};
+    return wait_until(look_one, &s, timeout);
 }
+
+/* ---- several ---- */
 
 typedef struct several {
     acu_future *const *list;

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Flags: the number of a stream's last complete mark, written by the device itself into host memory
+ * (cuStreamWriteValue64), where reading it costs nothing. For who is going to wait without pause:
+ * asking the driver takes a microsecond each time, and one more until the answer is yes.
+ */
+#include "base/alloc.h"
+#include "device/device.h"
+
+#define FLAGS 128 /* one page; a line of the cache each would only help if many spun at once */
+
+/* Host memory that the device writes; NULL: not possible here, and not tried again. */
+static bool make_flags(acu_device *device)
+{
+    void *memory = NULL;
+    CUdeviceptr address = 0;
+    int able = 0;
+    const acu_driver_table *cu = device->cu;
+    if (cu->DeviceGetAttribute(&able, ACU_CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS,
+                               device->raw) != ACU_CUDA_SUCCESS ||
+        !able || cu->MemHostAlloc(&memory, FLAGS * sizeof(uint64_t),
+                                  ACU_CU_MEMHOSTALLOC_DEVICEMAP) != ACU_CUDA_SUCCESS)
+        return false;
+    if (cu->MemHostGetDevicePointer(&address, memory, 0) != ACU_CUDA_SUCCESS) {
+        cu->MemFreeHost(memory);
+        return false;
+    }
+    device->flags = memory;
+    device->flags_at = address;
+    return true;
+}
+
+/* A place of its own for the stream. The device is entered, the stream's lock held. */
+static bool get_flag(acu_stream *stream)
+{
+    acu_device *device = stream->device;
+    pthread_mutex_lock(&device->lock);
+    if (!device->flags && !device->no_flags)
+        device->no_flags = !make_flags(device);
+    if (device->flags && device->flag_count < FLAGS) {
+        stream->flag_at = device->flags_at + device->flag_count * sizeof(uint64_t);
+        stream->flag = &device->flags[device->flag_count++];
+        atomic_store_explicit(stream->flag, 0, memory_order_relaxed);
+    } else {
+        stream->no_flag = true;
+    }
+    pthread_mutex_unlock(&device->lock);
+    return stream->flag != NULL;
+}
+
+bool acui_stream_prompt(acu_stream *stream)
+{
+    acui_entered entered;
+    bool flagged = false;
+    if (!stream->pooled || stream->no_flag) /* others may end while the device still writes */
+        return false;
+    pthread_mutex_lock(&stream->lock);
+    bool busy = stream->mark_count > 0;
+    if (busy && stream->flagged < stream->issued && acui_enter_to_free(stream->device, &entered)) {
+        if (stream->flag || get_flag(stream)) {
+            unsigned result = stream->device->cu->StreamWriteValue64(
+                stream->raw, stream->flag_at, stream->issued, ACU_CU_STREAM_WRITE_VALUE_DEFAULT);
+            if (result == ACU_CUDA_SUCCESS)
+                stream->flagged = stream->issued;
+            else
+                stream->no_flag = true;
+        }
+        acui_leave(&entered);
+    }
+    flagged = busy && stream->flagged == stream->issued;
+    pthread_mutex_unlock(&stream->lock);
+    return flagged;
+}
+
+void acui_flags_free(acu_device *device, bool works)
+{
+    if (device->flags && works)
+        device->cu->MemFreeHost(device->flags);
+    device->flags = NULL;
+}
