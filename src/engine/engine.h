@@ -11,6 +11,7 @@
  *   lanes.c     ... directly, its branches on several streams
  *   graphs.c, exec.c, build.c   ... or as an executable graph that is kept for its form
  *   enqueue.c   one driver call, or a few, for each node
+ *   load.c      modules, on a thread of the same kind
  *   worker.c    host tasks, on a thread of their own, once their predecessors are over
  *   complete.c  what the device has finished: followers start, the submission ends
  *   future.c, wait.c, callback.c   how the program learns of it

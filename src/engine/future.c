@@ -33,6 +33,7 @@ void acu_future_release(acu_future *future)
     if (!acui_object_is(future, ACU_OBJECT_FUTURE) || !acui_object_drop(future))
         return;
     acui_values_clear(&future->values);
+    acu_module_release(future->module);
     acui_fault_release(future->fault);
     acui_op_put(future->op);
     acu_stream_release(future->stream);

@@ -192,7 +192,7 @@ static acu_status give(acui_runtime *runtime, const acui_handed *what)
     if (!place)
         return acui_fail(ACU_ERR_WOULD_BLOCK, "%d submissions are handed over and not issued yet",
                          ACUI_HANDOVER_PLACES);
-    if (what->future) {
+    if (what->future && what->op) {
         what->future->place = place;
         /* Release: a future that was scheduled is known to other threads. */
         atomic_store_explicit(&what->future->runtime, runtime, memory_order_release);
@@ -390,12 +390,23 @@ acu_status acui_runtime_planned(acu_future *future)
     return ACU_OK;
 }
 
+/* Until all that is in the ring now is dealt with. */
+static bool await(acui_runtime *runtime, uint64_t deadline)
+{
+    return acui_passage_await(&runtime->passed, acui_handover_given(&runtime->queue), deadline);
+}
+
+bool acui_runtime_await_jobs(uint64_t deadline)
+{
+    return await(&runtimes[JOBS], deadline);
+}
+
 acu_status acui_runtime_settle(uint64_t timeout)
 {
     uint64_t deadline = acui_deadline(timeout);
     acui_runtime *runtime;
     for (unsigned i = 0; (runtime = next_used(&i));)
-        if (!acui_passage_await(&runtime->passed, acui_handover_given(&runtime->queue), deadline))
+        if (!await(runtime, deadline))
             return ACU_TIMEOUT;
     return ACU_OK;
 }

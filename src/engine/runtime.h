@@ -35,6 +35,8 @@ acu_status acui_runtime_planned(acu_future *future);
 
 /* Until all that was handed over so far has been planned and issued. Blocks. */
 acu_status acui_runtime_settle(uint64_t timeout);
+/* Until all jobs that were given so far are done; false at the deadline (of acui_now). Blocks. */
+bool acui_runtime_await_jobs(uint64_t deadline);
 bool acui_runtime_busy(void); /* a thread runs, or has something to do */
 void acui_runtime_stop(void); /* finishes what there is; blocks until the threads are gone */
 

@@ -160,7 +160,7 @@ static acu_status look_idle(void *context)
 acu_status acui_wait_idle(acu_device *device, uint64_t timeout)
 {
     uint64_t deadline = acui_deadline(timeout);
-    if (acui_runtime_settle(timeout) != ACU_OK)
+    if (acui_runtime_settle(timeout) != ACU_OK || !acui_runtime_await_jobs(deadline))
         return ACU_TIMEOUT;
     uint64_t now = acui_now();
     if (timeout != ACU_FOREVER)

@@ -206,6 +206,17 @@ static void use_second(acu_device *device, acu_tensor *x)
     good(acu_close(second));
 }
 
+/* Loaded on a thread of acuda's; nobody takes the module. */
+static void use_load(acu_device *device)
+{
+    acu_module_source source = {.size = sizeof source, .ptx = test_sweep_ptx};
+    acu_future *future = NULL;
+    good(acu_module_load_async(device, &source, &future));
+    finish(future);
+}
+
+static bool handed; /* submissions are handed over to runtime threads */
+
 static void scenario(void)
 {
     acu_device *device;
@@ -214,6 +225,7 @@ static void scenario(void)
     acu_tensor *x;
     float host[N] = {0};
     acu_open_options options = test_options(0);
+    options.runtime_thread = handed;
     if (!good(acu_open(&options, &device)))
         return;
     if (good(acu_tensor_alloc(device, ACU_F32, ACU_SHAPE(N), &x))) {
@@ -229,6 +241,7 @@ static void scenario(void)
         use_policy(device, x);
         use_wrapped(device, x);
         use_second(device, x);
+        use_load(device);
         good(acu_read_sync(x, host, sizeof host));
         acu_tensor_release(x);
     }
@@ -295,6 +308,12 @@ static void fail_call(acu_driver_call call, uint64_t nth, bool on)
     nothing_left();
 }
 
+/* How many places there are for each that is tried on a GPU, where each run takes some 60 ms. */
+static uint64_t step_on_gpu(void)
+{
+    return !test_on_gpu() ? 1 : handed ? 12 : 3;
+}
+
 static void driver_calls(void **state)
 {
     (void)state;
@@ -308,7 +327,7 @@ static void driver_calls(void **state)
     for (int call = 0; call < ACU_CALL_COUNT; call++)
         counts[call] = acu_driver_calls((acu_driver_call)call);
     acu_driver_count_calls(false);
-    uint64_t step = test_on_gpu() ? 3 : 1; /* each run takes some 60 ms there */
+    uint64_t step = step_on_gpu();
     int kinds = 0;
     for (int call = 0; call < ACU_CALL_COUNT; call++) {
         kinds += counts[call] > 0;
@@ -338,7 +357,7 @@ static void allocations(void **state)
     acu_debug_fail_alloc(0, false);
     scenario();
     uint64_t count = acu_debug_alloc_count();
-    uint64_t step = test_on_gpu() ? 3 : 1;
+    uint64_t step = step_on_gpu();
     assert_true(count > 60);
     for (uint64_t nth = 1; nth <= count; nth += step)
         for (int on = 0; on < 2; on++) {
@@ -350,6 +369,20 @@ static void allocations(void **state)
             nothing_left();
         }
     print_message("%llu allocations were made to fail\n", (unsigned long long)count);
+}
+
+static void driver_calls_handed_over(void **state)
+{
+    handed = true;
+    driver_calls(state);
+    handed = false;
+}
+
+static void allocations_handed_over(void **state)
+{
+    handed = true;
+    allocations(state);
+    handed = false;
 }
 
 /* A GPU takes a third of a second to make a context: one is held beside those of the runs, which then
@@ -376,7 +409,8 @@ static int let_go(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(allocations),
-                                       cmocka_unit_test(driver_calls)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(allocations), cmocka_unit_test(driver_calls),
+        cmocka_unit_test(allocations_handed_over), cmocka_unit_test(driver_calls_handed_over)};
     return cmocka_run_group_tests(tests, hold_context, let_go);
 }
