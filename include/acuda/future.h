@@ -118,6 +118,21 @@ ACU_API acu_status acu_future_module(acu_future *future, acu_module **module);
  * while it runs, ACU_OK (and *error untouched) if it succeeded. */
 ACU_API acu_status acu_future_error(acu_future *future, acu_error *error);
 
+/*
+ * Give the submission up. The future completes at once with CANCELLED, unless it was complete before;
+ * callbacks, queues and waiting threads are told as ever. What has not gone to the device yet never
+ * will, nor will host work that has not begun; a submission that was only scheduled, or handed over
+ * and not planned, is not planned either. What is on the device runs to its end, unseen; memory,
+ * kernels and user data stay owned until then.
+ *
+ * Who reads what was not computed fails with DEPENDENCY, until it is overwritten. Work of an op that
+ * others use as well, in another submission or because they hold the op, is done all the same.
+ *
+ * Any thread, also in callbacks; never blocks; no driver call. Errors: a bad handle; cancelling what
+ * is complete, or twice, is ACU_OK.
+ */
+ACU_API acu_status acu_future_cancel(acu_future *future);
+
 ACU_API acu_future *acu_future_retain(acu_future *future);
 /* Drop it at any time: what was submitted runs on, and owns what it needs. One that was scheduled
  * and never started never runs. Never blocks; NULL is fine. */

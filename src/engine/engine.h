@@ -13,6 +13,7 @@
  *   enqueue.c   one driver call, or a few, for each node
  *   load.c      modules, on a thread of the same kind
  *   worker.c    host tasks, on a thread of their own, once their predecessors are over
+ *   cancel.c    a submission is given up before it is over
  *   complete.c  what the device has finished: followers start, the submission ends
  *   future.c, wait.c, callback.c   how the program learns of it
  *   reactor.c   the thread that looks while nobody else does
@@ -26,6 +27,7 @@
 
 #include "op/op.h"
 #include "op/plan.h"
+#include "op/sharing.h"
 
 #include <acuda/future.h>
 #include <pthread.h>
@@ -66,6 +68,7 @@ struct acui_task {
     acui_point *point;
     acu_device *device; /* of the nodes, which hold it */
     acu_stream *stream; /* of the submission's lane; NULL for a host task */
+    acui_sharing *sharing; /* of all nodes: of an op that others may use too; NULL: of none */
     acui_node *first;
     size_t count;
     acui_node **nodes;   /* all, in order */
@@ -78,6 +81,8 @@ struct acui_task {
     uint32_t pending;    /* order lock: links not yet triggered, plus one while entering */
 
     bool sound;        /* when it became ready, nothing that it comes behind had failed */
+    uint64_t looked;     /* order lock: turn in which acui_task_wanted met it, ... */
+    struct acui_task *next_look; /* ... and its list */
     bool retired;      /* will not be issued: over once all before it is */
     bool failed;       /* not to be issued, or not completely */
     acui_fault *fault; /* why; may be NULL for lack of memory */
@@ -117,13 +122,23 @@ struct acui_submission {
 
     bool planned; /* wholly: the next nodes to be entered are the last */
     bool counted; /* as submitted */
+    bool shares;  /* some task has a `sharing` */
     bool serial;  /* its policy has one stream: branches run in order too */
 
     /* The first failure; order lock. */
     bool failed;
     acu_status status;
     acui_fault *fault;
+
+    /* Cancelled, or too late: the future is told, and what is not issued never will be. */
+    _Atomic(bool) given_up;     /* store release, load acquire: */
+    acui_fault *given_up_fault; /* ... publishes why; NULL for lack of memory */
 };
+
+static inline bool acui_gave_up(const acui_submission *submission)
+{
+    return atomic_load_explicit(&submission->given_up, memory_order_acquire);
+}
 
 typedef enum acui_future_state {
     ACUI_FUTURE_SCHEDULED, /* not started */
@@ -141,7 +156,8 @@ typedef struct acui_notice { /* a completion callback */
 
 struct acu_future {
     acui_object object;
-    _Atomic(int) state; /* store release, load acquire: DONE publishes status and fault */
+    _Atomic(int) state; /* store release, load acquire: DONE publishes status and fault, which are
+                         * written once, under the lock */
     acu_status status;
     acui_fault *fault;
     acui_submission *submission; /* retained; set before RUNNING */
@@ -205,8 +221,18 @@ acui_task *acui_host_run(acui_task *task); /* hand over to the worker */
 acui_task *acui_task_over(acui_task *task);
 /* Look what the stream has finished, and complete it. */
 void acui_harvest(acu_stream *stream, size_t *left, uint64_t *oldest);
-void acui_resolve(acu_future *future, acu_status status, acui_fault *fault);
+/* The future is done, if it was not before; gives its state until then. */
+acui_future_state acui_resolve(acu_future *future, acu_status status, acui_fault *fault);
 void acui_submission_close(acui_submission *submission); /* one of `open` less */
+
+/* ---- cancel.c ---- */
+/* Give the future up, with `status` and `fault`, unless it is done. */
+void acui_future_end(acu_future *future, acu_status status, acui_fault *fault);
+/* The submission is on its way, and its future RUNNING, unless it was given up meanwhile. */
+void acui_submission_started(acui_submission *submission, acu_future *future);
+/* Whether the task of a submission that failed or was given up computes what others asked for as
+ * well: an op that is not this submission's alone. Order lock held, once for each call. */
+bool acui_task_wanted(acui_task *task);
 
 /* ---- reactor.c ---- */
 acu_status acui_reactor_start(void); /* if it is not running */

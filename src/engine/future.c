@@ -43,17 +43,23 @@ void acu_future_release(acu_future *future)
     acui_object_free(future);
 }
 
-void acui_resolve(acu_future *future, acu_status status, acui_fault *fault)
+acui_future_state acui_resolve(acu_future *future, acu_status status, acui_fault *fault)
 {
+    pthread_mutex_lock(&future->lock);
+    if (state_of(future) == ACUI_FUTURE_DONE) { /* it was given up */
+        pthread_mutex_unlock(&future->lock);
+        return ACUI_FUTURE_DONE;
+    }
     future->status = status;
     future->fault = acui_fault_retain(fault);
-    pthread_mutex_lock(&future->lock);
     acui_notice *notices = future->notices;
     future->notices = NULL;
-    atomic_store_explicit(&future->state, ACUI_FUTURE_DONE, memory_order_release);
+    /* Who starts it meanwhile finds out by its own exchange. */
+    int was = atomic_exchange_explicit(&future->state, ACUI_FUTURE_DONE, memory_order_acq_rel);
     pthread_mutex_unlock(&future->lock);
     acui_reactor_notify(notices);
     acui_done_announce();
+    return (acui_future_state)was;
 }
 
 /* ---- scheduling ---- */

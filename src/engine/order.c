@@ -70,13 +70,16 @@ static acui_task *new_task(acui_submission *s, acui_node *node)
     }
     task->submission = s;
     task->device = node->device;
+    task->sharing = acui_sharing_of(node);
+    s->shares |= task->sharing != NULL;
     task->first = node;
     return task;
 }
 
 static bool continues(const acui_task *task, const acui_node *node)
 {
-    return task && task->stream && node->kind != ACUI_NODE_HOST && task->device == node->device;
+    return task && task->stream && node->kind != ACUI_NODE_HOST && task->device == node->device &&
+           task->sharing == acui_sharing_of(node);
 }
 
 static void drop_tasks(acui_task *task)
@@ -277,7 +280,7 @@ static acui_task *enter_tasks(acui_submission *s, acui_task *tasks)
             task->failed = true; /* for lack of memory: no fault either */
         link_before(task, !task->stream);
         if (task->pending == 0) {
-            task->sound = !task->failed && !s->failed && !behind_failure(task);
+            task->sound = !task->failed && !s->failed && !acui_gave_up(s) && !behind_failure(task);
             *tail = task;
             tail = &task->next_ready;
         }
@@ -289,6 +292,7 @@ acu_status acui_enter_nodes(acui_plan *plan)
 {
     acui_submission *s = submission_of(plan);
     acui_task *tasks = NULL;
+    acui_sharing_look(plan);
     ACUI_TRY(make_tasks(s, &tasks));
     acui_task *ready = NULL;
     if (tasks) {
@@ -298,6 +302,8 @@ acu_status acui_enter_nodes(acui_plan *plan)
         s->entered = plan->last;
     }
     acui_plan_settle(plan, NULL);
+    if (s->planned)
+        acui_sharing_return(plan);
     if (s->planned && !s->outer)
         acui_runtime_entered();
     acui_run_tasks(ready);
@@ -354,11 +360,12 @@ static bool fails_already(acui_task *task)
 {
     if (task->sound)
         return false;
+    const acui_submission *s = task->submission;
     acui_order_lock();
-    bool failed = task->failed || task->submission->failed;
+    bool failed = task->failed || ((s->failed || acui_gave_up(s)) && !acui_task_wanted(task));
     const acui_point *bad = behind_failure(task);
     acui_fault *cause = bad ? acui_fault_retain(bad->fault) : NULL;
-    acui_fault *own = acui_fault_retain(task->submission->fault);
+    acui_fault *own = acui_fault_retain(s->failed ? s->fault : s->given_up_fault);
     acui_order_unlock();
     if (bad && !failed) {
         acui_fault_release(own);

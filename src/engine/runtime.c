@@ -305,11 +305,22 @@ static acu_status submit_now(const acui_handed *h)
                             h->future);
 }
 
+/* Cancelled before its turn: no part of it is done. */
+static bool given_up(const acui_handed *h)
+{
+    return h->future && atomic_load_explicit(&h->future->state, memory_order_acquire) ==
+                            ACUI_FUTURE_DONE;
+}
+
 static void deal_with(acui_runtime *runtime, acui_handed *h)
 {
     bool job = h->more && h->more->job;
     wait_turn(h->more);
-    acu_status status = job ? h->more->job->run(h->more->job, h->future) : submit_now(h);
+    acu_status status = ACU_OK;
+    if (given_up(h))
+        acui_op_put(h->op);
+    else
+        status = job ? h->more->job->run(h->more->job, h->future) : submit_now(h);
     if (h->future && (job || status != ACU_OK)) {
         acui_fault *fault = status == ACU_OK ? NULL : acui_fault_new(acui_error());
         acui_resolve(h->future, status, fault);

@@ -27,6 +27,7 @@ void acui_submission_put(acui_submission *submission)
     acu_policy_release(submission->policy);
     acu_stream_release(submission->stream);
     acui_fault_release(submission->fault);
+    acui_fault_release(submission->given_up_fault);
     acui_free(submission);
 }
 
@@ -98,8 +99,7 @@ static void give_values(acu_future *future, acui_values *values)
     future->values = *values;
     if (known)
         pthread_mutex_unlock(&future->lock);
-    /* Release: who sees RUNNING sees the submission's lanes. */
-    atomic_store_explicit(&future->state, ACUI_FUTURE_RUNNING, memory_order_release);
+    acui_submission_started(future->submission, future);
 }
 
 acu_status acui_submit_here(acu_device *device, acu_op *op, const acu_submit_options *options,

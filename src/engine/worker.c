@@ -16,10 +16,23 @@ static struct {
     pthread_t thread;
 } worker = {.lock = PTHREAD_MUTEX_INITIALIZER, .work = PTHREAD_COND_INITIALIZER};
 
+static bool wanted(acui_task *task)
+{
+    acui_order_lock();
+    bool wanted = acui_task_wanted(task);
+    acui_order_unlock();
+    return wanted;
+}
+
 static acui_task *call(acui_task *task)
 {
     const acui_node *node = task->first;
     const acu_op *op = node->u.call.op;
+    if (acui_gave_up(task->submission) && !wanted(task)) {
+        acui_task_fail(task, acui_fault_retain(task->submission->given_up_fault));
+        acui_count_operations(task, true);
+        return acui_task_over(task);
+    }
     acui_callback_enter();
     acu_status status = op->u.call.host(op->user.data, node->u.call.values, node->u.call.count);
     acui_callback_leave();

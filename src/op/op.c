@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Ops as objects: made, taken, named, released. */
-#include "op/op.h"
+#include "op/sharing.h"
 
 #include "base/alloc.h"
 #include "base/error.h"
@@ -133,6 +133,7 @@ static void destroy_all(acu_op *dead)
         if (op->user.release)
             op->user.release(op->user.data);
         acui_values_clear(&op->values);
+        acui_sharing_release(op->sharing);
         acui_fault_release(op->fault);
         acui_object_free(op);
     }

@@ -57,6 +57,7 @@ struct acu_op {
     acui_plan *planner;      /* PLANNING; DONE but not entered into the order of things yet */
     acu_op *next_unsettled;  /* the planner's list */
     acui_values values;      /* DONE: for further users */
+    struct acui_sharing *sharing; /* once it was planned for several users */
     acui_fault *fault;       /* DONE and failed, or class FAILED */
 
     size_t input_count;

@@ -12,7 +12,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "op/op.h"
+#include "op/sharing.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -71,6 +71,7 @@ acui_node *acui_plan_node(acui_plan *plan, acui_node_kind kind, const acu_op *op
     node->name = name;
     node->site = op->site;
     node->device = device;
+    node->sharing = plan->sharing;
     if (plan->last)
         plan->last->next = node;
     else
@@ -164,6 +165,7 @@ void acui_plan_clear(acui_plan *plan)
     plan->devices = NULL;
     plan->count = plan->use_count = plan->use_room = 0;
     acui_values_clear(&plan->scratch);
+    acui_sharing_clear(plan);
     acui_arena_clear(&plan->arena);
 }
 
@@ -253,10 +255,16 @@ static acu_status plan_used_twice(acui_plan *plan, acu_op *op, acu_device *place
         op->state = ACUI_OP_PLANNING;
         op->planner = plan;
         pthread_mutex_unlock(&share_lock);
-        status = plan_fresh(plan, op, place, &own);
+        status = acui_sharing_begin(plan, op);
+        if (status == ACU_OK) {
+            status = plan_fresh(plan, op, place, &own);
+            acui_sharing_end(plan, op);
+        }
         pthread_mutex_lock(&share_lock);
         keep_result(plan, op, status, &own);
     }
+    if (status == ACU_OK)
+        status = acui_sharing_borrow(plan, op);
     if (status == ACU_OK)
         status = deliver(op, values);
     pthread_mutex_unlock(&share_lock);

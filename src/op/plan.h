@@ -93,6 +93,7 @@ struct acui_node {
     CUevent event;   /* while it is issued: behind it */
     uint8_t lane;
     bool awaited;    /* on another lane */
+    struct acui_sharing *sharing; /* of the innermost op with several users that it is a part of */
     const char *name;   /* of the op; in the plan's arena or static */
     acu_site site;
     acu_device *device; /* where it runs; for HOST the device of its data; held by the plan */
@@ -132,6 +133,9 @@ struct acui_plan {
     unsigned depth;                /* of the walk */
     pthread_t thread;              /* that plans */
     acu_op *unsettled;             /* ops planned here whose values others may use once flushed */
+    struct acui_sharing *sharings;   /* of ops planned here that had several users; retained */
+    struct acui_sharing *sharing;    /* of the one that is being planned */
+    struct acui_borrowed *borrowed;  /* of ops planned elsewhere */
 
     /* The engine's: enter the nodes so far into the order of things, and start what can start. */
     acu_status (*flush)(acui_plan *plan);

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Giving a submission up before it is over: its future completes at once; what is not issued never
+ * will be; what is on the device is left to finish, and keeps what it uses until then.
+ *
+ * Whoever resolves the future first has won: who cancels one that completes meanwhile changes
+ * nothing, and what a submission that was given up comes to is told to nobody.
+ */
+#include "engine/engine.h"
+#include "memory/order.h"
+
+/* ---- work that others want too ---- */
+
+/*
+ * From the task along what reads its results, as far as that is of ops with several users: to an op
+ * that somebody holds, or to a submission that was not given up. The readers are linked to points
+ * that are not on the device yet, and the task's is none of these.
+ */
+bool acui_task_wanted(acui_task *task)
+{
+    if (!task->submission->shares)
+        return false;
+    uint64_t turn = acui_order_turn();
+    acui_task *list = task;
+    task->next_look = NULL;
+    task->looked = turn;
+    while (list) {
+        acui_task *at = list;
+        list = at->next_look;
+        if (acui_sharing_held(at->sharing))
+            return true;
+        for (const acui_before *f = at->point->followers; f; f = f->next) {
+            acui_task *reader = f->task;
+            bool own = reader->submission == at->submission;
+            if (!f->data || (!own && !at->sharing) || reader->looked == turn)
+                continue;
+            if (!own && !acui_gave_up(reader->submission))
+                return true;
+            reader->looked = turn;
+            reader->next_look = list;
+            list = reader;
+        }
+    }
+    return false;
+}
+
+/* ---- giving up ---- */
+
+/* Release: who sees it sees the fault. */
+static void give_up(acui_submission *s, acui_fault *fault)
+{
+    s->given_up_fault = acui_fault_retain(fault);
+    atomic_store_explicit(&s->given_up, true, memory_order_release);
+}
+
+void acui_future_end(acu_future *future, acu_status status, acui_fault *fault)
+{
+    int state = ACUI_FUTURE_SCHEDULED;
+    acu_op *op = NULL;
+    if (atomic_compare_exchange_strong_explicit(&future->state, &state, ACUI_FUTURE_STARTING,
+                                                memory_order_acq_rel, memory_order_acquire)) {
+        op = future->op;
+        future->op = NULL;
+    }
+    acui_future_state was = acui_resolve(future, status, fault);
+    if (was == ACUI_FUTURE_RUNNING)
+        give_up(future->submission, fault);
+    acui_op_put(op);
+}
+
+acu_status acu_future_cancel(acu_future *future)
+{
+    ACUI_CHECK(future, FUTURE);
+    if (atomic_load_explicit(&future->state, memory_order_acquire) == ACUI_FUTURE_DONE)
+        return ACU_OK;
+    acu_error error = {.status = ACU_ERR_CANCELLED,
+                       .device = -1,
+                       .message = "the program cancelled the submission"};
+    acui_fault *fault = acui_fault_new(&error);
+    acui_future_end(future, ACU_ERR_CANCELLED, fault);
+    acui_fault_release(fault);
+    return ACU_OK;
+}
+
+void acui_submission_started(acui_submission *s, acu_future *future)
+{
+    int starting = ACUI_FUTURE_STARTING;
+    /* Release: who sees RUNNING sees the submission's lanes. */
+    if (!atomic_compare_exchange_strong_explicit(&future->state, &starting, ACUI_FUTURE_RUNNING,
+                                                 memory_order_acq_rel, memory_order_acquire))
+        give_up(s, future->fault);
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Which nodes of a plan are of ops that others use too. */
+#include "op/sharing.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+
+struct acui_borrowed { /* in the plan's arena */
+    struct acui_borrowed *next;
+    acui_sharing *sharing; /* retained */
+};
+
+acu_status acui_sharing_begin(acui_plan *plan, acu_op *op)
+{
+    acui_sharing *sharing = ACUI_NEW(acui_sharing);
+    if (!sharing)
+        return acui_fail(ACU_ERR_NO_MEMORY, "no memory to plan %s", acui_op_name(op));
+    atomic_store_explicit(&sharing->refs, 2, memory_order_relaxed); /* the plan and the op */
+    sharing->plan = plan;
+    sharing->parent = plan->sharing;
+    sharing->next = plan->sharings;
+    plan->sharings = plan->sharing = op->sharing = sharing;
+    return ACU_OK;
+}
+
+void acui_sharing_end(acui_plan *plan, const acu_op *op)
+{
+    plan->sharing = op->sharing->parent;
+}
+
+acu_status acui_sharing_borrow(acui_plan *plan, const acu_op *op)
+{
+    acui_sharing *sharing = op->sharing;
+    if (!sharing || sharing->plan == plan)
+        return ACU_OK;
+    struct acui_borrowed *borrowed = ACUI_ARENA_NEW(&plan->arena, struct acui_borrowed);
+    if (!borrowed)
+        return acui_fail(ACU_ERR_NO_MEMORY, "no memory to plan %s", acui_op_name(op));
+    /* Relaxed: the op holds it meanwhile. */
+    atomic_fetch_add_explicit(&sharing->refs, 1, memory_order_relaxed);
+    borrowed->sharing = sharing;
+    borrowed->next = plan->borrowed;
+    plan->borrowed = borrowed;
+    return ACU_OK;
+}
+
+void acui_sharing_release(acui_sharing *sharing)
+{
+    /* Release: what the holder entered is seen by who finds nobody left; acquire: for the free. */
+    if (sharing && atomic_fetch_sub_explicit(&sharing->refs, 1, memory_order_acq_rel) == 1)
+        acui_free(sharing);
+}
+
+void acui_sharing_look(acui_plan *plan)
+{
+    /* With the list's reference alone nobody has the op, nor can get it. */
+    for (const acu_op *op = plan->unsettled; op; op = op->next_unsettled)
+        op->sharing->alone = acui_object_refs(op) == 1;
+}
+
+acui_sharing *acui_sharing_of(const acui_node *node)
+{
+    acui_sharing *sharing = node->sharing;
+    while (sharing && sharing->alone)
+        sharing = sharing->parent;
+    return sharing;
+}
+
+bool acui_sharing_held(const acui_sharing *sharing)
+{
+    for (; sharing; sharing = sharing->parent)
+        if (!sharing->alone && atomic_load_explicit(&sharing->refs, memory_order_acquire) > 1)
+            return true;
+    return false;
+}
+
+void acui_sharing_return(acui_plan *plan)
+{
+    for (struct acui_borrowed *b = plan->borrowed; b; b = b->next)
+        acui_sharing_release(b->sharing);
+    plan->borrowed = NULL;
+}
+
+void acui_sharing_clear(acui_plan *plan)
+{
+    acui_sharing_return(plan);
+    while (plan->sharings) {
+        acui_sharing *sharing = plan->sharings;
+        plan->sharings = sharing->next;
+        acui_sharing_release(sharing);
+    }
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Ops that several use are planned once, as a part of one submission. If that one is given up, the
+ * others must get their values all the same: so it is kept which nodes are such an op's, and whether
+ * somebody else uses it, or still may.
+ *
+ * Counted are: the op itself, as long as anybody holds it; the plan that its nodes are in; and plans
+ * that got its values and are not entered into the order of things yet. Those that are entered
+ * show as followers of its nodes' tasks.
+ */
+#ifndef ACUI_OP_SHARING_H
+#define ACUI_OP_SHARING_H
+
+#include "op/op.h"
+
+typedef struct acui_sharing {
+    _Atomic(uint32_t) refs;
+    const acui_plan *plan;       /* that the nodes are in; it holds it until it is cleared */
+    struct acui_sharing *parent; /* of the op that this one is a part of; in the same plan */
+    struct acui_sharing *next;   /* of plan->sharings */
+    bool alone;                  /* nobody else had the op, nor can get it */
+} acui_sharing;
+
+/* Nodes that the plan gets from now on are the op's. NO_MEMORY. */
+acu_status acui_sharing_begin(acui_plan *plan, acu_op *op);
+void acui_sharing_end(acui_plan *plan, const acu_op *op);
+/* The plan has got values of an op that another one planned. NO_MEMORY. */
+acu_status acui_sharing_borrow(acui_plan *plan, const acu_op *op);
+void acui_sharing_release(acui_sharing *sharing); /* the op goes; NULL is fine */
+
+/* Look which of the ops planned here nobody else uses. Before its new nodes become tasks. */
+void acui_sharing_look(acui_plan *plan);
+/* The innermost op with other users that the node is a part of; NULL: none. */
+acui_sharing *acui_sharing_of(const acui_node *node);
+/* Somebody holds that op, or one that it is a part of, or is about to enter what uses it. */
+bool acui_sharing_held(const acui_sharing *sharing);
+
+/* What the plan got from others is entered behind them, or never will be. */
+void acui_sharing_return(acui_plan *plan);
+void acui_sharing_clear(acui_plan *plan); /* the plan goes */
+
+#endif
