@@ -213,8 +213,8 @@ static acu_val *value_at(acu_future *future, size_t index)
         return &future->values.list[index];
     if (index < future->values.count)
         acui_fail(ACU_ERR_NOT_FOUND, "value %zu was taken before", index);
-    else if (!future->submission && future->fault) /* it could not be planned */
-        acui_error_restore(&future->fault->error);
+    else if (future->values.count == 0 && state_of(future) == ACUI_FUTURE_DONE && future->fault)
+        acui_error_restore(&future->fault->error); /* perhaps it could not be planned */
     else
         acui_fail(ACU_ERR_NOT_FOUND, "value %zu of a submission that yields %zu", index,
                   future->values.count);

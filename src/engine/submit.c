@@ -93,7 +93,8 @@ static void give_values(acu_future *future, acui_values *values)
         acui_values_clear(values);
         return;
     }
-    bool known = future->stream != NULL; /* scheduled: others have it */
+    /* Scheduled, or handed over: others have it. */
+    bool known = future->stream || atomic_load_explicit(&future->runtime, memory_order_relaxed);
     if (known)
         pthread_mutex_lock(&future->lock);
     future->values = *values;
