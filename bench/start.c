@@ -4,7 +4,10 @@
  * with the driver's calls by hand, stream-ordered and pinned memory included. Each measurement is a process of its own; the two kinds take
  * turns. Prints medians and ratios, and writes JSON to the file named by the first argument.
  *
- *   bench/start [result.json]          ACUDA_BENCH_RUNS: pairs of processes (default 7)
+ *   bench/start [--quick] [result.json]   ACUDA_BENCH_RUNS: pairs of processes (default 7)
+ *
+ * --quick: one pair, also on the software device where there is no GPU; for tests.
+ *
  *   ACUDA_DRIVER=software ACUDA_BENCH_LIBCUDA=<build>/lib/softcuda/libcuda.so.1 bench/start
  */
 #include <acuda/acuda.h>
@@ -120,15 +123,29 @@ static void *symbol(const char *name)
         }                                                                                          \
     } while (0)
 
+/* The system's, or what the environment names; in quick runs else the stand-in of this build. */
+static void open_library(void)
+{
+    const char *path = getenv("ACUDA_BENCH_LIBCUDA");
+    char self[3072], standin[4096];
+    library = dlopen(path ? path : "libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (!library && !path && length > 0 && getenv("ACUDA_ALLOW_SOFTWARE")) {
+        self[length] = '\0';
+        *strrchr(self, '/') = '\0';
+        snprintf(standin, sizeof standin, "%s/../lib/softcuda/libcuda.so.1", self);
+        library = dlopen(standin, RTLD_NOW | RTLD_LOCAL);
+    }
+    if (!library) {
+        fprintf(stderr, "%s\n", dlerror());
+        exit(2);
+    }
+}
+
 static int run_raw(void)
 {
     double start = now_ms();
-    const char *path = getenv("ACUDA_BENCH_LIBCUDA");
-    library = dlopen(path ? path : "libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (!library) {
-        fprintf(stderr, "%s\n", dlerror());
-        return 2;
-    }
+    open_library();
     RAW(cuInit, (unsigned));
     RAW(cuDevicePrimaryCtxRetain, (CUcontext *, CUdevice));
     RAW(cuCtxSetCurrent, (CUcontext));
@@ -225,6 +242,12 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "raw") == 0)
         return run_raw();
     int runs = getenv("ACUDA_BENCH_RUNS") ? atoi(getenv("ACUDA_BENCH_RUNS")) : 7;
+    if (argc > 1 && strcmp(argv[1], "--quick") == 0) {
+        setenv("ACUDA_ALLOW_SOFTWARE", "1", 1); /* for the processes that it starts */
+        runs = 1;
+        argc--;
+        argv++;
+    }
     runs = runs < 1 ? 1 : runs > MOST_RUNS ? MOST_RUNS : runs;
     measure("/proc/self/exe", "raw"); /* warm the file cache */
     measure("/proc/self/exe", "acuda");

@@ -1,295 +1,361 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Submit: chains of small kernels with new arguments each time, against two twins: the same kernels
- * launched one by one on one stream, as most programs do, and one executable graph whose parameters
- * are set by hand before each launch, as an expert would.
+ * Submit: chains of 1, 10 and 100 small kernels with other arguments each time, every scalar and
+ * tensor of them, built, submitted and waited for; queued back to back; the host's share of it; and
+ * forms that were never seen before. Beside them the same launches by the driver's calls on one
+ * stream: by cuLaunchKernel, and by an executable graph whose nodes are set one by one.
  */
-#include "bench.h"
+#include "harness/mix.h"
+#include "harness/raw.h"
 
-extern const char submit_ptx[];
+#include <stdlib.h>
 
-enum { N = 1024, MOST = 4000, CHAIN = 100, NAMES = 200, QUEUED = 200 };
+enum { YS = 8, QUEUED = 200, MOST_FORMS = 1200 };
 
-typedef struct chain { /* an executable graph of kernels behind one another */
-    CUgraph graph;
-    CUgraphExec exec;
-    CUgraphNode nodes[CHAIN];
-    int count;
-} chain;
+typedef acu_op *(*compose_fn)(const mix *m, int y, uint32_t ticket, int count);
 
-static acu_device *device;
-static const acu_driver_table *cu;
-static acu_kernel *axpy, *names[NAMES];
-static acu_tensor *x, *y;
-static CUstream stream;
-static float step; /* other arguments each time */
+/* What a sample of any side looks at. */
+typedef struct subject {
+    bench *b;
+    mix *m;
+    CUstream stream;
+    raw_exec exec; /* of `kernels` */
+    int kernels;
+    compose_fn compose;
+    int queued;
+    bool futures; /* of queued submissions are kept and waited for */
+    mix_forms forms;
+    uint32_t ticket, form;
+} subject;
 
-/* ---- the three ways ---- */
-
-static acu_op *compose(acu_kernel *const *kernels, int count)
+static int y_of(uint32_t ticket)
 {
-    acu_op *ops[CHAIN];
-    step += 1.0f / 1024;
-    for (int i = 0; i < count; i++)
-        ops[i] = acu_launch(kernels ? kernels[i] : axpy, acu_for_num_elems(N), acu_inout(y),
-                            acu_in(x), acu_f32(step + (float)i), acu_u32(N));
-    return count == 1 ? ops[0] : acu_op_zip(ops, (size_t)count, ACU_SITE);
+    return (int)(ticket % YS);
 }
 
-/* The same as one expression in another: each takes what the one before gives. */
-static acu_op *compose_nested(int count)
+/* ---- submit to waited ---- */
+
+static double waited_acuda(void *user)
 {
-    acu_op *op = acu_value(y);
-    step += 1.0f / 1024;
-    for (int i = 0; i < count; i++)
-        op = acu_first(acu_launch(axpy, acu_for_num_elems(N), acu_inout(op), acu_in(x),
-                                  acu_f32(step + (float)i), acu_u32(N)));
-    return op;
+    subject *s = user;
+    uint32_t ticket = s->ticket++;
+    int y = y_of(ticket);
+    double start = bench_now_us();
+    MUST(acu_sync(s->b->device, s->compose(s->m, y, ticket, s->kernels), NULL));
+    double us = bench_now_us() - start;
+    mix_expect(s->m, y, ticket, s->kernels);
+    return us;
 }
 
-static void launch(acu_kernel *kernel, float a)
+static double waited_launches(void *user)
 {
-    CUdeviceptr at_y = acu_tensor_address(y), at_x = acu_tensor_address(x);
-    unsigned n = N;
-    void *params[] = {&at_y, &at_x, &a, &n};
-    must_raw(cu->LaunchKernel(acu_kernel_raw(kernel), N / 256, 1, 1, 256, 1, 1, 0, stream, params,
-                              NULL));
+    subject *s = user;
+    uint32_t ticket = s->ticket++;
+    int y = y_of(ticket);
+    double start = bench_now_us();
+    raw_chain(s->m, s->stream, y, ticket, s->kernels);
+    MUST_CU(s->b->cu->StreamSynchronize(s->stream));
+    double us = bench_now_us() - start;
+    mix_expect(s->m, y, ticket, s->kernels);
+    return us;
 }
 
-static void launch_all(acu_kernel *const *kernels, int count)
+static double waited_exec(void *user)
 {
-    step += 1.0f / 1024;
-    for (int i = 0; i < count; i++)
-        launch(kernels ? kernels[i] : axpy, step + (float)i);
+    subject *s = user;
+    uint32_t ticket = s->ticket++;
+    int y = y_of(ticket);
+    double start = bench_now_us();
+    raw_exec_set(s->m, &s->exec, 0, y, ticket);
+    raw_exec_launch(s->m, &s->exec, s->stream);
+    MUST_CU(s->b->cu->StreamSynchronize(s->stream));
+    double us = bench_now_us() - start;
+    mix_expect(s->m, y, ticket, s->kernels);
+    return us;
 }
 
-static acu_CUDA_KERNEL_NODE_PARAMS_v1 node_params(void **params)
+/* ---- the host's share, for each kernel ---- */
+
+static double host_acuda(void *user)
 {
-    return (acu_CUDA_KERNEL_NODE_PARAMS_v1){.func = acu_kernel_raw(axpy), .gridDimX = N / 256,
-                                            .gridDimY = 1, .gridDimZ = 1, .blockDimX = 256,
-                                            .blockDimY = 1, .blockDimZ = 1, .kernelParams = params};
+    subject *s = user;
+    acu_future *future;
+    uint32_t ticket = s->ticket++;
+    int y = y_of(ticket);
+    double start = bench_now_us();
+    MUST(acu_submit(s->b->device, s->compose(s->m, y, ticket, s->kernels), NULL, &future));
+    double us = bench_now_us() - start;
+    MUST(acu_future_wait(future, ACU_FOREVER));
+    acu_future_release(future);
+    mix_expect(s->m, y, ticket, s->kernels);
+    return us / s->kernels;
 }
 
-static chain make_chain(int count)
+static double host_launches(void *user)
 {
-    chain c = {.count = count};
-    CUdeviceptr at_y = acu_tensor_address(y), at_x = acu_tensor_address(x);
-    unsigned n = N;
-    float a = 0;
-    void *params[] = {&at_y, &at_x, &a, &n};
-    acu_CUDA_KERNEL_NODE_PARAMS_v1 p = node_params(params);
-    must_raw(cu->GraphCreate(&c.graph, 0));
-    for (int i = 0; i < count; i++)
-        must_raw(cu->GraphAddKernelNode(&c.nodes[i], c.graph, i ? &c.nodes[i - 1] : NULL, i > 0, &p));
-    must_raw(cu->GraphInstantiateWithFlags(&c.exec, c.graph, 0));
-    must_raw(cu->GraphUpload(c.exec, stream));
-    return c;
+    subject *s = user;
+    uint32_t ticket = s->ticket++;
+    int y = y_of(ticket);
+    double start = bench_now_us();
+    raw_chain(s->m, s->stream, y, ticket, s->kernels);
+    double us = bench_now_us() - start;
+    MUST_CU(s->b->cu->StreamSynchronize(s->stream));
+    mix_expect(s->m, y, ticket, s->kernels);
+    return us / s->kernels;
 }
 
-static void launch_chain(const chain *c)
+static double host_exec(void *user)
 {
-    CUdeviceptr at_y = acu_tensor_address(y), at_x = acu_tensor_address(x);
-    unsigned n = N;
-    step += 1.0f / 1024;
-    for (int i = 0; i < c->count; i++) {
-        float a = step + (float)i;
-        void *params[] = {&at_y, &at_x, &a, &n};
-        acu_CUDA_KERNEL_NODE_PARAMS_v1 p = node_params(params);
-        must_raw(cu->GraphExecKernelNodeSetParams(c->exec, c->nodes[i], &p));
+    subject *s = user;
+    uint32_t ticket = s->ticket++;
+    int y = y_of(ticket);
+    double start = bench_now_us();
+    raw_exec_set(s->m, &s->exec, 0, y, ticket);
+    raw_exec_launch(s->m, &s->exec, s->stream);
+    double us = bench_now_us() - start;
+    MUST_CU(s->b->cu->StreamSynchronize(s->stream));
+    mix_expect(s->m, y, ticket, s->kernels);
+    return us / s->kernels;
+}
+
+/* ---- queued back to back, for each submission ---- */
+
+static void expect_queued(subject *s)
+{
+    for (int i = 0; i < s->queued; i++, s->ticket++)
+        mix_expect(s->m, y_of(s->ticket), s->ticket, s->kernels);
+}
+
+static double queued_acuda(void *user)
+{
+    subject *s = user;
+    acu_future *futures[QUEUED];
+    double start = bench_now_us();
+    for (uint32_t i = 0; i < (uint32_t)s->queued; i++) {
+        uint32_t ticket = s->ticket + i;
+        acu_op *op = s->compose(s->m, y_of(ticket), ticket, s->kernels);
+        MUST(acu_submit(s->b->device, op, NULL, s->futures ? &futures[i] : NULL));
     }
-    must_raw(cu->GraphLaunch(c->exec, stream));
-}
-
-static void wait_raw(void)
-{
-    must_raw(cu->StreamSynchronize(stream));
-}
-
-/* ---- measuring: blocks of each way take turns ---- */
-
-typedef enum way { ACUDA, NESTED, LAUNCHES, EXECS, WAYS } way;
-
-static const chain *the_chain;
-
-static void submit(way how, int count)
-{
-    if (how == ACUDA)
-        must(acu_submit(device, compose(NULL, count), NULL, NULL));
-    else if (how == NESTED)
-        must(acu_submit(device, compose_nested(count), NULL, NULL));
-    else if (how == LAUNCHES)
-        launch_all(NULL, count);
+    if (s->futures)
+        MUST(acu_wait_all(futures, (size_t)s->queued, ACU_FOREVER));
     else
-        launch_chain(the_chain);
+        MUST(acu_device_wait(s->b->device, ACU_FOREVER));
+    for (int i = 0; s->futures && i < s->queued; i++)
+        acu_future_release(futures[i]);
+    double us = bench_now_us() - start;
+    expect_queued(s);
+    return us / s->queued;
 }
 
-static double sync_one(way how, int count)
+static double queued_launches(void *user)
 {
-    double start = now_us();
-    if (how == ACUDA || how == NESTED) {
-        must(acu_sync(device, how == ACUDA ? compose(NULL, count) : compose_nested(count), NULL));
-    } else {
-        submit(how, count);
-        wait_raw();
+    subject *s = user;
+    double start = bench_now_us();
+    for (uint32_t i = 0; i < (uint32_t)s->queued; i++)
+        raw_chain(s->m, s->stream, y_of(s->ticket + i), s->ticket + i, s->kernels);
+    MUST_CU(s->b->cu->StreamSynchronize(s->stream));
+    double us = bench_now_us() - start;
+    expect_queued(s);
+    return us / s->queued;
+}
+
+static double queued_exec(void *user)
+{
+    subject *s = user;
+    double start = bench_now_us();
+    for (uint32_t i = 0; i < (uint32_t)s->queued; i++) {
+        raw_exec_set(s->m, &s->exec, 0, y_of(s->ticket + i), s->ticket + i);
+        raw_exec_launch(s->m, &s->exec, s->stream);
     }
-    return now_us() - start;
+    MUST_CU(s->b->cu->StreamSynchronize(s->stream));
+    double us = bench_now_us() - start;
+    expect_queued(s);
+    return us / s->queued;
 }
 
-static void settle(way how)
+/* ---- forms that were never seen: other kernels in another order each time ---- */
+
+static acu_kernel *form_kernel(const subject *s, uint32_t form, int i)
 {
-    if (how == ACUDA || how == NESTED)
-        must(acu_device_wait(device, ACU_FOREVER));
-    else
-        wait_raw();
+    uint32_t h = (form * 0x9e3779b9u ^ (uint32_t)i * 0x85ebca6bu) * 0x7feb352du;
+    uint32_t which = s->kernels == 1 ? form : h >> 7;
+    return s->forms.kernels[which % (uint32_t)s->forms.count];
 }
 
-static double queue_many(way how, int count, int many)
+static double form_acuda(void *user)
 {
-    double start = now_us();
-    for (int i = 0; i < many; i++)
-        submit(how, count);
-    settle(how);
-    return (now_us() - start) / many;
-}
-
-static double host_time(way how, int count)
-{
-    double start = now_us();
-    submit(how, count);
-    double took = now_us() - start;
-    settle(how);
-    return took / count;
-}
-
-typedef double (*measure)(way how, int count);
-
-static double queued(way how, int count)
-{
-    return queue_many(how, count, QUEUED);
-}
-
-static void compare(const bench *b, measure one, int count, int each, int blocks,
-                    spread results[WAYS])
-{
-    static double samples[WAYS][MOST];
-    int n = 0;
-    if (b->quick) {
-        each = 1;
-        blocks = 2;
+    subject *s = user;
+    acu_op *ops[MIX_MOST_CHAIN];
+    uint32_t ticket = s->ticket++, form = s->form++;
+    int y = y_of(ticket);
+    mix_args a;
+    if (s->kernels == 1 && form >= (uint32_t)s->forms.count)
+        bench_die("there are too few kernels for so many forms");
+    double start = bench_now_us();
+    for (int i = 0; i < s->kernels; i++) {
+        mix_fill(s->m, &a, y, ticket, i);
+        ops[i] = acu_launch(form_kernel(s, form, i), acu_for_num_elems(MIX_N),
+                            acu_inout(s->m->y[y]), acu_in(s->m->x[a.x_index]), acu_u32(a.a),
+                            acu_u32(a.n));
     }
-    for (int block = -1; block < blocks; block++) { /* the first one is for warming up */
-        for (int how = 0; how < WAYS; how++)
-            for (int i = 0; i < each; i++)
-                samples[how][n + i] = one((way)how, count);
-        if (block == -1)
-            must(acu_graphs_wait(device));
-        else
-            n += each;
+    MUST(acu_sync(s->b->device, acu_op_zip(ops, (size_t)s->kernels, ACU_SITE), NULL));
+    double us = bench_now_us() - start;
+    mix_expect(s->m, y, ticket, s->kernels);
+    return us;
+}
+
+static double form_launches(void *user)
+{
+    subject *s = user;
+    uint32_t ticket = s->ticket++;
+    int y = y_of(ticket);
+    mix_args a;
+    double start = bench_now_us();
+    for (int i = 0; i < s->kernels; i++) {
+        mix_fill(s->m, &a, y, ticket, i);
+        raw_launch(s->m, s->stream, acu_kernel_raw(form_kernel(s, ticket, i)), &a);
     }
-    for (int how = 0; how < WAYS; how++)
-        results[how] = spread_of(samples[how], n);
+    MUST_CU(s->b->cu->StreamSynchronize(s->stream));
+    double us = bench_now_us() - start;
+    mix_expect(s->m, y, ticket, s->kernels);
+    return us;
 }
 
-static void rows(bench *b, const char *what, int count, const spread *r, double goal, double expert)
+/* Each kernel once, by hand: it is the form that is new to acuda, not the kernel to the driver. */
+static void touch_forms(subject *s)
 {
-    char text[64];
-    snprintf(text, sizeof text, "%s %d, launches", what, count);
-    bench_row(b, text, r[ACUDA], r[LAUNCHES], goal);
-    snprintf(text, sizeof text, "%s %d, execs", what, count);
-    bench_row(b, text, r[ACUDA], r[EXECS], expert);
-    snprintf(text, sizeof text, "%s %d nested, launches", what, count);
-    bench_row(b, text, r[NESTED], r[LAUNCHES], goal);
-}
-
-static void all_of(bench *b, int count, double wait_goal, double queue_goal)
-{
-    spread r[WAYS];
-    chain c = make_chain(count);
-    the_chain = &c;
-    compare(b, sync_one, count, count >= 100 ? 20 : 100, 20, r);
-    rows(b, "waited for", count, r, wait_goal, 1.15);
-    compare(b, queued, count, 2, count >= 100 ? 5 : 10, r);
-    rows(b, "200 queued", count, r, queue_goal, 1.15);
-    compare(b, host_time, count, 50, 10, r);
-    rows(b, "host, per kernel", count, r, count >= 10 ? 0.30 : 0, 0);
-    must_raw(cu->GraphExecDestroy(c.exec));
-    must_raw(cu->GraphDestroy(c.graph));
-}
-
-/* ---- forms that were never seen ---- */
-
-/* The i-th choice of kernels: another one each time. */
-static void choose(acu_kernel **kernels, int count, int i)
-{
-    for (int k = 0; k < count; k++)
-        kernels[k] = names[count == 1 ? i % NAMES : (i * (k + 1) + k * k) % NAMES];
-}
-
-static void unseen(bench *b, int count)
-{
-    static double ours[NAMES], theirs[NAMES];
-    int rounds = b->quick ? 3 : count >= 100 ? 60 : NAMES;
-    acu_kernel *kernels[CHAIN];
-    for (int i = 0; i < NAMES; i++)
-        launch(names[i], 0); /* loaded now, if the driver puts that off to the first launch */
-    wait_raw();
-    for (int i = 0; i < rounds; i++) {
-        choose(kernels, count, i);
-        double start = now_us();
-        must(acu_sync(device, compose(kernels, count), NULL));
-        ours[i] = now_us() - start;
-        start = now_us();
-        launch_all(kernels, count);
-        wait_raw();
-        theirs[i] = now_us() - start;
+    bench_enter(s->b);
+    for (int i = 0; i < s->forms.count; i++) {
+        mix_args a;
+        uint32_t ticket = s->ticket++;
+        mix_fill(s->m, &a, 0, ticket, 0);
+        raw_launch(s->m, s->stream, acu_kernel_raw(s->forms.kernels[i]), &a);
+        mix_expect(s->m, 0, ticket, 1);
     }
-    char text[64];
-    snprintf(text, sizeof text, "never seen before, %d kernels", count);
-    bench_row(b, text, spread_of(ours, rounds), spread_of(theirs, rounds), 1.10);
+    MUST_CU(s->b->cu->StreamSynchronize(s->stream));
+    bench_leave(s->b);
 }
 
-static void load(void)
+/* ---- rows ---- */
+
+static void with_kernels(subject *s, int kernels)
 {
-    acu_module *module;
-    char name[32];
-    must(acu_module_load_ptx(device, NULL, submit_ptx, &module));
-    must(acu_kernel_get(module, "axpy", &axpy));
-    for (int i = 0; i < NAMES; i++) {
-        snprintf(name, sizeof name, "axpy%d%d", i / 10, i % 10);
-        must(acu_kernel_get(module, name, &names[i]));
+    bench_enter(s->b);
+    if (s->kernels)
+        raw_exec_destroy(s->m, &s->exec);
+    s->kernels = kernels;
+    if (kernels)
+        s->exec = raw_exec_make(s->m, 1, kernels);
+    bench_leave(s->b);
+}
+
+static void waited_rows(subject *s)
+{
+    static const struct { int kernels, samples; double goal; compose_fn compose; const char *what; } rows[] = {
+        {1, 4000, 0.85, mix_chain, "1 kernel, submit to waited"},
+        {10, 2000, 0.55, mix_chain, "10 kernels, zipped, submit to waited"},
+        {10, 2000, 0.55, mix_nested, "10 kernels, each on the result before, submit to waited"},
+        {100, 1000, 0.45, mix_chain, "100 kernels, zipped, submit to waited"},
+        {100, 1000, 0.45, mix_nested, "100 kernels, each on the result before, submit to waited"},
+    };
+    bench_title(s->b, "one submission at a time, new arguments each time");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        with_kernels(s, rows[i].kernels);
+        s->compose = rows[i].compose;
+        bench_row row = {.what = rows[i].what,
+                         .samples = rows[i].samples,
+                         .sides = {{"acuda", waited_acuda, s, 0, 0},
+                                   {"launches", waited_launches, s, rows[i].goal, 1.25},
+                                   {"hand-set exec", waited_exec, s, 1.15, 1.25}}};
+        bench_compare(s->b, &row);
     }
-    acu_module_release(module);
+}
+
+static void host_rows(subject *s)
+{
+    static const struct { int kernels; const char *what; } rows[] = {
+        {10, "chain of 10, host time to build and submit, per kernel"},
+        {100, "chain of 100, host time to build and submit, per kernel"},
+    };
+    bench_title(s->b, "the host's share, per kernel");
+    s->compose = mix_chain;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        with_kernels(s, rows[i].kernels);
+        bench_row row = {.what = rows[i].what,
+                         .samples = 1000,
+                         .sides = {{"acuda", host_acuda, s, 0, 0},
+                                   {"launches", host_launches, s, 0.30, 1.25},
+                                   {"hand-set exec", host_exec, s, 1.15, 1.25}}};
+        bench_compare(s->b, &row);
+    }
+}
+
+static void queued_rows(subject *s)
+{
+    static const struct { int kernels, samples; bool futures; double goal; const char *what; } rows[] = {
+        {10, 200, true, 0.38, "10 kernels, 200 queued, each with its future, per submission"},
+        {10, 200, false, 0.38, "10 kernels, 200 queued, no futures, per submission"},
+        {100, 40, true, 0.32, "100 kernels, 200 queued, each with its future, per submission"},
+        {100, 40, false, 0.32, "100 kernels, 200 queued, no futures, per submission"},
+    };
+    bench_title(s->b, "200 submissions back to back, new arguments each time");
+    s->compose = mix_chain;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        with_kernels(s, rows[i].kernels);
+        s->futures = rows[i].futures;
+        bench_row row = {.what = rows[i].what,
+                         .samples = rows[i].samples,
+                         .warm = 10,
+                         .sides = {{"acuda", queued_acuda, s, 0, 0},
+                                   {"launches", queued_launches, s, rows[i].goal, 1.25},
+                                   {"hand-set exec", queued_exec, s, 1.15, 1.25}}};
+        bench_compare(s->b, &row);
+    }
+}
+
+static void form_rows(subject *s)
+{
+    static const struct { int kernels; const char *what; } rows[] = {
+        {1, "1 kernel, a form never seen"},
+        {10, "10 kernels, a form never seen"},
+        {100, "100 kernels, a form never seen"},
+    };
+    bench_title(s->b, "every submission another form, submit to waited");
+    s->forms = mix_forms_load(s->m, bench_count(s->b, MOST_FORMS, 64));
+    touch_forms(s);
+    with_kernels(s, 0);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        s->kernels = rows[i].kernels;
+        s->form = 0;
+        bench_row row = {.what = rows[i].what,
+                         .samples = 1000,
+                         .warm = 100,
+                         .sides = {{"acuda", form_acuda, s, 0, 0},
+                                   {"launches", form_launches, s, 1.10, 1.25}}};
+        bench_compare(s->b, &row);
+        mix_verify(s->m);
+    }
+    s->kernels = 0;
+    mix_forms_release(&s->forms);
 }
 
 int main(int argc, char **argv)
 {
-    CUcontext before;
-    acu_open_options options = {.size = sizeof options, .allow_software = true};
-    must(acu_open(&options, &device));
-    load();
-    must(acu_sync(device, acu_ones(ACU_F32, ACU_SHAPE(N)), &x));
-    must(acu_sync(device, acu_zeros(ACU_F32, ACU_SHAPE(N)), &y));
-    cu = acu_driver();
-    must_raw(cu->CtxGetCurrent(&before));
-    must_raw(cu->CtxSetCurrent(acu_device_context(device)));
-    must_raw(cu->StreamCreate(&stream, ACU_CU_STREAM_NON_BLOCKING));
-    bench b = bench_begin(argc, argv, "submit", device);
-    bench_head("chains with new arguments each time", "us");
-    all_of(&b, 1, 0.85, 0);
-    all_of(&b, 10, 0.55, 0.38);
-    all_of(&b, 100, 0.45, 0.32);
-    bench_head("forms never seen before", "us");
-    unseen(&b, 1);
-    unseen(&b, 10);
-    unseen(&b, 100);
-    bench_end(&b);
-    must_raw(cu->StreamDestroy(stream));
-    must_raw(cu->CtxSetCurrent(before));
-    acu_tensor_release(x);
-    acu_tensor_release(y);
-    acu_kernel_release(axpy);
-    for (int i = 0; i < NAMES; i++)
-        acu_kernel_release(names[i]);
-    must(acu_close(device));
-    return 0;
+    bench b = bench_open("submit", argc, argv, NULL);
+    mix m = mix_open(&b, YS);
+    subject s = {.b = &b, .m = &m, .queued = bench_count(&b, QUEUED, 10)};
+    bench_enter(&b);
+    s.stream = raw_stream(&b);
+    bench_leave(&b);
+    waited_rows(&s);
+    mix_verify(&m);
+    host_rows(&s);
+    queued_rows(&s);
+    mix_verify(&m);
+    form_rows(&s);
+    bench_enter(&b);
+    MUST_CU(b.cu->StreamDestroy(s.stream));
+    bench_leave(&b);
+    mix_close(&m);
+    return bench_close(&b);
 }
