@@ -118,6 +118,7 @@ static void thread_ends(void *context)
 {
     local *l = context;
     mine = NULL;
+    acui_counts = NULL;
     pthread_mutex_lock(&shared.lock);
     give_all(l);
     for (unsigned i = 0; i < ACUI_COUNTS; i++)
@@ -299,12 +300,14 @@ void acui_cache_flush(void)
 
 /* ---- counts ---- */
 
-void acui_count_add(unsigned count, int64_t n)
+_Thread_local _Atomic(int64_t) *acui_counts;
+
+void acui_count_first(unsigned count, int64_t n)
 {
     local *l = of_thread();
     if (l) {
-        int64_t now = atomic_load_explicit(&l->counts[count], memory_order_relaxed);
-        atomic_store_explicit(&l->counts[count], now + n, memory_order_relaxed);
+        acui_counts = l->counts;
+        acui_count_add(count, n);
         return;
     }
     pthread_mutex_lock(&shared.lock);

@@ -9,6 +9,7 @@
 #ifndef ACUI_BASE_CACHE_H
 #define ACUI_BASE_CACHE_H
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,10 +26,27 @@ void acui_cache_flush(void);
 typedef enum acui_count {
     ACUI_COUNT_ALLOCATIONS, /* calls for memory */
     ACUI_COUNT_BLOCKS,      /* allocated less freed */
+    ACUI_COUNT_SUBMISSIONS, /* acu_counters */
+    ACUI_COUNT_DONE,
+    ACUI_COUNT_FAILED,
+    ACUI_COUNT_OPERATIONS,
+    ACUI_COUNT_OPERATIONS_DONE,
     ACUI_COUNT_OBJECTS,     /* by kind from here on: made less freed */
     ACUI_COUNTS = ACUI_COUNT_OBJECTS + 24
 } acui_count;
-void acui_count_add(unsigned count, int64_t n);
+/* This thread's cells; NULL before its first count. In the static block, where reading it costs one
+ * instruction. */
+extern _Thread_local _Atomic(int64_t) *acui_counts __attribute__((tls_model("initial-exec")));
+void acui_count_first(unsigned count, int64_t n);
+static inline void acui_count_add(unsigned count, int64_t n)
+{
+    _Atomic(int64_t) *cell = acui_counts ? &acui_counts[count] : NULL;
+    if (cell) /* only this thread writes it */
+        atomic_store_explicit(cell, atomic_load_explicit(cell, memory_order_relaxed) + n,
+                              memory_order_relaxed);
+    else
+        acui_count_first(count, n);
+}
 int64_t acui_count_sum(unsigned count);
 
 #endif

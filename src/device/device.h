@@ -96,6 +96,7 @@ struct acu_stream {
     _Atomic(bool) no_flag;   /* it can not */
     CUevent spare[4]; /* events of complete marks, for the next ones */
     unsigned spare_count;
+    uint64_t watched, watched_at; /* the first mark when it was last asked for, and since when */
     unsigned blind; /* queries that failed in a row without a known reason */
     /* Waits made: the highest mark of another stream, by its id; a small cache. Lock: issue. */
     struct acui_seen { uint64_t stream, mark; } seen[16];
@@ -197,7 +198,6 @@ acu_status acui_stream_not_capturing(acu_stream *stream);
 typedef struct acui_mark {
     uint64_t number;
     CUevent event; /* NULL if none could be recorded: complete when the stream is idle */
-    uint64_t at;   /* acui_now() when it was recorded: how long it has been running */
 } acui_mark;
 
 /*
@@ -218,7 +218,8 @@ acu_status acui_stream_after(acu_stream *stream, acu_stream *other, uint64_t num
  * A query that fails without a known reason is made up for by asking whether the stream is idle,
  * and tried again by the next harvests; if all goes on failing, nobody can tell what is complete,
  * and the device counts as lost. Any thread, any context. `*left` (may be NULL): marks still not
- * complete; `*oldest` (may be NULL): `at` of the first, 0 if none is left.
+ * complete; `*oldest` (may be NULL): since when the first of them has been first, as far as
+ * was asked; 0 if none is left.
  */
 acu_status acui_stream_harvest(acu_stream *stream, size_t *left, uint64_t *oldest);
 /*

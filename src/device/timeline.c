@@ -147,6 +147,16 @@ static void look(acu_stream *stream)
         drop_marks(stream, stream->mark_count);
 }
 
+static uint64_t first_since(acu_stream *stream)
+{
+    uint64_t first = mark_at(stream, 0)->number;
+    if (stream->watched != first) {
+        stream->watched = first;
+        stream->watched_at = acui_now();
+    }
+    return stream->watched_at;
+}
+
 acu_status acui_stream_harvest(acu_stream *stream, size_t *left, uint64_t *oldest)
 {
     pthread_mutex_lock(&stream->lock);
@@ -154,7 +164,7 @@ acu_status acui_stream_harvest(acu_stream *stream, size_t *left, uint64_t *oldes
     if (left)
         *left = stream->mark_count;
     if (oldest)
-        *oldest = stream->mark_count ? mark_at(stream, 0)->at : 0;
+        *oldest = stream->mark_count ? first_since(stream) : 0;
     pthread_mutex_unlock(&stream->lock);
     return acui_device_check(stream->device);
 }
@@ -210,7 +220,7 @@ acu_status acui_stream_mark(acu_stream *stream, uint64_t *number)
     if (st == ACU_OK) {
         make_room(stream);
         acui_mark *mark = mark_at(stream, stream->mark_count++);
-        *mark = (acui_mark){.number = ++stream->issued, .event = event, .at = acui_now()};
+        *mark = (acui_mark){.number = ++stream->issued, .event = event};
         *number = mark->number;
     } else if (event) {
         acui_event_put(stream->device, event);

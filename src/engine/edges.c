@@ -88,23 +88,51 @@ static uint32_t without(acui_range *list, uint32_t count, const acui_touch *touc
     return kept;
 }
 
-static bool add_touch(acui_arena *arena, acui_node *node, const acui_touch *touch)
+static bool find_before(acui_arena *arena, acui_node *node, const acui_touch *touch)
 {
     acui_use *use = touch->use;
     if (use->task != node->task) {
         use->task = node->task;
         use->write_count = use->read_count = 0;
     }
+    return behind(arena, node, use->writes, use->write_count, touch) &&
+           (touch->access == ACU_READ ||
+            behind(arena, node, use->reads, use->read_count, touch));
+}
+
+/* A reader that comes behind the last one anyway stands for it, if it reads as much. */
+static bool add_read(acui_arena *arena, acui_use *use, acui_range range)
+{
+    acui_range *last = use->read_count ? &use->reads[use->read_count - 1] : NULL;
+    if (last && range.begin <= last->begin && last->end <= range.end &&
+        (last->node == range.node || last->node->marked == range.node)) {
+        *last = range;
+        return true;
+    }
+    return push(arena, &use->reads, &use->read_count, &use->read_room, range);
+}
+
+/* All edges of the node are known. */
+static bool add_touch(acui_arena *arena, acui_node *node, const acui_touch *touch)
+{
+    acui_use *use = touch->use;
     acui_range range = {.begin = touch->begin, .end = touch->end, .node = node};
-    if (!behind(arena, node, use->writes, use->write_count, touch))
-        return false;
     if (touch->access == ACU_READ)
-        return push(arena, &use->reads, &use->read_count, &use->read_room, range);
-    if (!behind(arena, node, use->reads, use->read_count, touch))
-        return false;
+        return add_read(arena, use, range);
     use->write_count = without(use->writes, use->write_count, touch);
     use->read_count = without(use->reads, use->read_count, touch);
     return push(arena, &use->writes, &use->write_count, &use->write_room, range);
+}
+
+static bool add_data(acui_arena *arena, acui_node *node)
+{
+    for (uint32_t k = 0; k < node->touch_count; k++)
+        if (!find_before(arena, node, &node->touches[k]))
+            return false;
+    for (uint32_t k = 0; k < node->touch_count; k++)
+        if (!add_touch(arena, node, &node->touches[k]))
+            return false;
+    return true;
 }
 
 /* ---- explicit order ---- */
@@ -149,9 +177,8 @@ bool acui_find_edges(acui_task *task)
                 return false;
             continue;
         }
-        for (uint32_t k = 0; k < node->touch_count; k++)
-            if (!add_touch(arena, node, &node->touches[k]))
-                return false;
+        if (!add_data(arena, node))
+            return false;
         if (node->after_end > node->after_begin && !add_explicit(arena, task, node))
             return false;
         drop_implied(node);

@@ -99,7 +99,7 @@ static inline bool acui_is_prologue(const acui_node *node)
 
 /* The stream that a submission uses for one device. */
 typedef struct acui_lane {
-    acu_device *device; /* retained */
+    acu_device *device; /* held by the stream */
     acu_stream *stream; /* retained */
 } acui_lane;
 
@@ -166,6 +166,7 @@ struct acu_future {
     acui_notice *notices;
     acu_op *op;          /* SCHEDULED: taken; its stream is in `stream` */
     bool serial;         /* which is its policy's only one */
+    bool unwanted;       /* nobody will ask for the values */
     acu_stream *stream;  /* retained */
     _Atomic(struct acui_runtime *) runtime; /* handed over to; who plans it sets RUNNING or DONE */
     uint64_t place;                         /* there */
@@ -182,6 +183,9 @@ acu_status acui_submit_here(acu_device *device, acu_op *op, const acu_submit_opt
 acu_status acui_submit(acu_device *device, acu_op *op, const acu_submit_options *options,
                        acu_stream *stream, acu_future *future);
 void acui_submission_put(acui_submission *submission);
+/* acu_submit; `unwanted`: nobody will ask the future for values. */
+acu_status acui_submit_public(acu_device *device, acu_op *op, const acu_submit_options *given,
+                              bool unwanted, acu_future **future);
 
 /* ---- order.c ---- */
 /* Make tasks of the plan's new nodes, enter them, and run those that are ready. */

@@ -46,7 +46,7 @@ static acu_status lane_stream(acui_submission *s, acu_device *device, acu_stream
     else
         chosen = pick(s, device->policy);
     acui_lane *lane = &s->lanes[s->lane_count++];
-    lane->device = acu_device_retain(device);
+    lane->device = device;
     lane->stream = acu_stream_retain(chosen);
     *stream = chosen;
     return ACU_OK;

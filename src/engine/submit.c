@@ -20,10 +20,8 @@ void acui_submission_put(acui_submission *submission)
     /* acq_rel: the last one sees what the others wrote. */
     if (atomic_fetch_sub_explicit(&submission->refs, 1, memory_order_acq_rel) != 1)
         return;
-    for (size_t i = 0; i < submission->lane_count; i++) {
+    for (size_t i = 0; i < submission->lane_count; i++)
         acu_stream_release(submission->lanes[i].stream);
-        acu_device_release(submission->lanes[i].device);
-    }
     acu_policy_release(submission->policy);
     acu_stream_release(submission->stream);
     acui_fault_release(submission->fault);
@@ -93,8 +91,14 @@ static void give_values(acu_future *future, acui_values *values)
         acui_values_clear(values);
         return;
     }
+<<<<<<< HEAD
     /* Scheduled, or handed over: others have it. */
     bool known = future->stream || atomic_load_explicit(&future->runtime, memory_order_relaxed);
+=======
+    bool known = future->stream != NULL; /* scheduled: others have it */
+    if (values->unwanted)
+        acui_values_clear(values);
+>>>>>>> a1a67a0 (engine: fewer small steps on the way of a submission)
     if (known)
         pthread_mutex_lock(&future->lock);
     future->values = *values;
@@ -117,7 +121,7 @@ acu_status acui_submit_here(acu_device *device, acu_op *op, const acu_submit_opt
         place = acu_policy_device(s->policy);
     if (!place && s->stream)
         place = acu_stream_device(s->stream);
-    acui_values values = {0};
+    acui_values values = {.unwanted = !future || future->unwanted};
     begin_planning(s);
     status = acui_plan_op(&s->plan, op, place, &values);
     s->planned = true;
@@ -166,14 +170,14 @@ static acu_status check_options(acu_device *device, const acu_submit_options *gi
     return ACU_OK;
 }
 
-acu_status acu_submit(acu_device *device, acu_op *op, const acu_submit_options *given,
-                      acu_future **future)
+acu_status acui_submit_public(acu_device *device, acu_op *op, const acu_submit_options *given,
+                              bool unwanted, acu_future **future)
 {
     static const acui_op_class taker = {.name = "acu_submit"};
     acu_submit_options options;
     acu_op *taken = acui_op_take(op, &taker, (acu_site){0});
     acu_future *f = NULL;
-    acu_status status = check_options(device, given, &options, __func__);
+    acu_status status = check_options(device, given, &options, "acu_submit");
     if (status == ACU_OK && acui_issuing())
         status = acui_fail(ACU_ERR_WOULD_WAIT, "acu_submit: a foreign call may not submit: the "
                            "stream that it enqueues on is taken until it returns");
@@ -183,6 +187,8 @@ acu_status acu_submit(acu_device *device, acu_op *op, const acu_submit_options *
         acui_op_put(taken);
         return status;
     }
+    if (f)
+        f->unwanted = unwanted;
     status = acui_submit(device, taken, &options, NULL, f);
     if (status != ACU_OK) {
         acu_future_release(f);
@@ -191,4 +197,10 @@ acu_status acu_submit(acu_device *device, acu_op *op, const acu_submit_options *
     if (future)
         *future = f;
     return ACU_OK;
+}
+
+acu_status acu_submit(acu_device *device, acu_op *op, const acu_submit_options *given,
+                      acu_future **future)
+{
+    return acui_submit_public(device, op, given, false, future);
 }

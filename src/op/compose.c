@@ -15,10 +15,13 @@ static acu_op *take_input(acu_op *op)
 
 static acu_status plan_zip(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
 {
+    size_t base = values->count;
     for (size_t i = 0; i < op->input_count; i++) {
         acu_op *x = op->inputs[i];
         op->inputs[i] = NULL;
         ACUI_TRY(acui_plan_op(plan, x, place, values));
+        if (values->unwanted)
+            acui_values_cut(values, base);
     }
     return ACU_OK;
 }

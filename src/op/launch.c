@@ -233,23 +233,19 @@ static acu_status fill_param(acui_plan *plan, acui_node *node, size_t at, const 
     return fill_address(plan, node, at, value->tensor);
 }
 
+static uint32_t padded(uint32_t bytes)
+{
+    return (bytes + 7u) & ~7u;
+}
+
 static acu_status fill_params(acui_plan *plan, acui_node *node, const acu_op *op,
                               const acu_val *values)
 {
-    size_t count = op->u.call.arg_count, bytes = 0;
-    for (size_t i = 0; i < count; i++)
-        bytes += (value_bytes(&values[i], &op->u.call.args[i]) + 7u) & ~(size_t)7;
-    node->u.launch.data = acui_arena_get(&plan->arena, bytes);
-    node->u.launch.pointers = ACUI_ARENA_ARRAY(&plan->arena, void *, count);
-    if (!node->u.launch.data || !node->u.launch.pointers)
-        return acui_fail(ACU_ERR_NO_MEMORY, "no memory for the parameters of a launch");
-    node->u.launch.count = (uint32_t)count;
-    node->u.launch.bytes = (uint32_t)bytes;
     size_t at = 0;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < op->u.call.arg_count; i++) {
         node->u.launch.pointers[i] = node->u.launch.data + at;
         ACUI_TRY(fill_param(plan, node, at, &values[i], &op->u.call.args[i]));
-        at += (value_bytes(&values[i], &op->u.call.args[i]) + 7u) & ~(size_t)7;
+        at += padded(value_bytes(&values[i], &op->u.call.args[i]));
     }
     return ACU_OK;
 }
@@ -257,13 +253,24 @@ static acu_status fill_params(acui_plan *plan, acui_node *node, const acu_op *op
 static acu_status add_launch(acui_plan *plan, acu_op *op, const acu_val *values, acu_config config)
 {
     acu_kernel *kernel = op->u.call.kernel;
-    acui_node *node =
-        acui_plan_node(plan, ACUI_NODE_LAUNCH, op, kernel->module->device, op->u.call.arg_count);
+    size_t count = op->u.call.arg_count, tensors = 0;
+    uint32_t bytes = 0;
+    for (size_t i = 0; i < count; i++) {
+        bytes += padded(value_bytes(&values[i], &op->u.call.args[i]));
+        tensors += values[i].tensor != NULL;
+    }
+    void *memory = NULL;
+    acui_node *node = acui_plan_node_with(plan, ACUI_NODE_LAUNCH, op, kernel->module->device,
+                                          tensors, count * sizeof(void *) + bytes, &memory);
     if (!node)
         return ACU_ERR_NO_MEMORY;
     node->u.launch.kernel = kernel; /* the op's reference moves on: it is planned once */
     op->u.call.kernel = NULL;
     node->u.launch.config = config;
+    node->u.launch.pointers = memory;
+    node->u.launch.data = (char *)(node->u.launch.pointers + count);
+    node->u.launch.count = (uint32_t)count;
+    node->u.launch.bytes = bytes;
     if (!op->name[0]) /* messages say which kernel */
         node->name = kernel->name;
     ACUI_TRY(acui_touch_args(plan, node, op, values));

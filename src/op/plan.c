@@ -47,23 +47,36 @@ static bool hold_device(acui_plan *plan, acu_device *device)
     return true;
 }
 
-acui_node *acui_plan_node(acui_plan *plan, acui_node_kind kind, const acu_op *op,
-                          acu_device *device, size_t touches)
+static void append(acui_plan *plan, acui_node *node)
 {
-    acui_node *node = ACUI_ARENA_NEW(&plan->arena, acui_node);
-    const char *name = op->class->name;
-    if (node && op->name[0]) { /* the op may be gone before the node */
-        char *copy = acui_arena_get(&plan->arena, ACUI_OP_NAME);
-        if (copy)
-            memcpy(copy, op->name, ACUI_OP_NAME);
-        name = copy;
-    }
-    if (node && touches)
-        node->touches = ACUI_ARENA_ARRAY(&plan->arena, acui_touch, touches);
-    if (!node || !name || (touches && !node->touches) || !hold_device(plan, device)) {
+    if (plan->last)
+        plan->last->next = node;
+    else
+        plan->first = node;
+    plan->last = node;
+}
+
+/* The op's name, which may be gone before the node. */
+static const char *keep_name(acui_plan *plan, const acu_op *op)
+{
+    if (!op->name[0])
+        return op->class->name;
+    char *copy = acui_arena_get(&plan->arena, ACUI_OP_NAME);
+    return copy ? memcpy(copy, op->name, ACUI_OP_NAME) : NULL;
+}
+
+acui_node *acui_plan_node_with(acui_plan *plan, acui_node_kind kind, const acu_op *op,
+                               acu_device *device, size_t touches, size_t bytes, void **memory)
+{
+    size_t own = sizeof(acui_node) + touches * sizeof(acui_touch);
+    _Static_assert(sizeof(acui_node) % 8 == 0 && sizeof(acui_touch) % 8 == 0, "aligned");
+    acui_node *node = acui_arena_get(&plan->arena, own + bytes);
+    const char *name = node ? keep_name(plan, op) : NULL;
+    if (!name || !hold_device(plan, device)) {
         acui_fail(ACU_ERR_NO_MEMORY, "no memory to plan %s", acui_op_name(op));
         return NULL;
     }
+    node->touches = (acui_touch *)(node + 1);
     node->kind = kind;
     node->index = plan->count++;
     node->after_begin = plan->after_begin;
@@ -72,12 +85,16 @@ acui_node *acui_plan_node(acui_plan *plan, acui_node_kind kind, const acu_op *op
     node->site = op->site;
     node->device = device;
     node->sharing = plan->sharing;
-    if (plan->last)
-        plan->last->next = node;
-    else
-        plan->first = node;
-    plan->last = node;
+    if (bytes)
+        *memory = (char *)node + own;
+    append(plan, node);
     return node;
+}
+
+acui_node *acui_plan_node(acui_plan *plan, acui_node_kind kind, const acu_op *op,
+                          acu_device *device, size_t touches)
+{
+    return acui_plan_node_with(plan, kind, op, device, touches, 0, NULL);
 }
 
 /* ---- buffers of the plan ---- */

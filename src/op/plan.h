@@ -19,6 +19,7 @@
 typedef struct acui_values {
     acu_val *list; /* each holds a reference to its tensor */
     size_t count, room;
+    bool unwanted; /* nobody looks at them: they need not be kept */
 } acui_values;
 
 /* Room for one more value at the end, to be filled in place; NULL: no memory (record set). */
@@ -166,6 +167,9 @@ void acui_unlend(acu_val *lent);
 /* A new node at the end of the plan, with room for `touches`. NULL: no memory (record set). */
 acui_node *acui_plan_node(acui_plan *plan, acui_node_kind kind, const acu_op *op,
                           acu_device *device, size_t touches);
+/* The same with `bytes` of memory of its own in *memory, zeroed, aligned for any type. */
+acui_node *acui_plan_node_with(acui_plan *plan, acui_node_kind kind, const acu_op *op,
+                               acu_device *device, size_t touches, size_t bytes, void **memory);
 /* The node touches the tensor's elements; the plan keeps its buffer. NO_MEMORY. */
 acu_status acui_node_touch(acui_plan *plan, acui_node *node, const acu_tensor *tensor,
                            acu_access access);
