@@ -91,14 +91,10 @@ static void give_values(acu_future *future, acui_values *values)
         acui_values_clear(values);
         return;
     }
-<<<<<<< HEAD
     /* Scheduled, or handed over: others have it. */
     bool known = future->stream || atomic_load_explicit(&future->runtime, memory_order_relaxed);
-=======
-    bool known = future->stream != NULL; /* scheduled: others have it */
     if (values->unwanted)
         acui_values_clear(values);
->>>>>>> a1a67a0 (engine: fewer small steps on the way of a submission)
     if (known)
         pthread_mutex_lock(&future->lock);
     future->values = *values;
