@@ -19,6 +19,7 @@ typedef struct acu_submit_options {
     acu_policy *policy; /* chooses the stream; NULL: the device's own round robin */
     acu_stream *stream; /* or a certain stream for the work of its device */
     const char *name;   /* for messages; copied, at most 47 bytes kept */
+    uint64_t deadline;  /* nanoseconds from now; 0: none */
 } acu_submit_options;
 
 /*
@@ -30,6 +31,9 @@ typedef struct acu_submit_options {
  * constructor, wrong launch, ...): then nothing of it was enqueued, unless a `then` had submitted
  * by itself. What goes wrong later completes the future with an error. For a device that was opened
  * with a runtime thread, device.h says what is different.
+ *
+ * With a `deadline`, a submission that is not complete by then is given up, as acu_future_cancel does
+ * it, but with DEADLINE: the device finishes what it has, behind the program's back.
  * Driver: what the op's parts enqueue (cuLaunchKernel, cuMemcpy*Async, cuMemset*Async,
  * cuMemAllocFromPoolAsync), cuStreamWaitEvent for data of other streams, one cuEventRecord.
  */

@@ -9,6 +9,8 @@
 #include "engine/engine.h"
 #include "memory/order.h"
 
+#include <stdio.h>
+
 /* ---- work that others want too ---- */
 
 /*
@@ -53,7 +55,16 @@ static void give_up(acui_submission *s, acui_fault *fault)
     atomic_store_explicit(&s->given_up, true, memory_order_release);
 }
 
-void acui_future_end(acu_future *future, acu_status status, acui_fault *fault)
+static acui_fault *fault_of(const acu_future *future, acu_status status, const char *message)
+{
+    acu_error error = {.status = status, .device = -1};
+    snprintf(error.message, sizeof error.message, "%s", message);
+    if (atomic_load_explicit(&future->state, memory_order_acquire) == ACUI_FUTURE_RUNNING)
+        snprintf(error.op, sizeof error.op, "%s", future->submission->name);
+    return acui_fault_new(&error);
+}
+
+void acui_future_end(acu_future *future, acu_status status, const char *message)
 {
     int state = ACUI_FUTURE_SCHEDULED;
     acu_op *op = NULL;
@@ -62,23 +73,18 @@ void acui_future_end(acu_future *future, acu_status status, acui_fault *fault)
         op = future->op;
         future->op = NULL;
     }
-    acui_future_state was = acui_resolve(future, status, fault);
-    if (was == ACUI_FUTURE_RUNNING)
+    acui_fault *fault = fault_of(future, status, message);
+    if (acui_resolve(future, status, fault) == ACUI_FUTURE_RUNNING)
         give_up(future->submission, fault);
+    acui_fault_release(fault);
     acui_op_put(op);
 }
 
 acu_status acu_future_cancel(acu_future *future)
 {
     ACUI_CHECK(future, FUTURE);
-    if (atomic_load_explicit(&future->state, memory_order_acquire) == ACUI_FUTURE_DONE)
-        return ACU_OK;
-    acu_error error = {.status = ACU_ERR_CANCELLED,
-                       .device = -1,
-                       .message = "the program cancelled the submission"};
-    acui_fault *fault = acui_fault_new(&error);
-    acui_future_end(future, ACU_ERR_CANCELLED, fault);
-    acui_fault_release(fault);
+    if (atomic_load_explicit(&future->state, memory_order_acquire) != ACUI_FUTURE_DONE)
+        acui_future_end(future, ACU_ERR_CANCELLED, "the program cancelled the submission");
     return ACU_OK;
 }
 

@@ -14,13 +14,14 @@
  *   load.c      modules, on a thread of the same kind
  *   worker.c    host tasks, on a thread of their own, once their predecessors are over
  *   cancel.c    a submission is given up before it is over
+ *   deadline.c  ... because it is too late
  *   complete.c  what the device has finished: followers start, the submission ends
  *   future.c, wait.c, callback.c   how the program learns of it
  *   reactor.c   the thread that looks while nobody else does
  *
  * Locks, in the order in which they may be taken: a stream's issue lock; then, each alone or as
  * leaf: the order lock (memory/access.h), the flight lock, a stream's timeline lock, the done lock,
- * a future's lock. Functions of the program are called with none of them held.
+ * the deadline lock, a future's lock. Functions of the program are called with none of them held.
  */
 #ifndef ACUI_ENGINE_ENGINE_H
 #define ACUI_ENGINE_ENGINE_H
@@ -171,6 +172,8 @@ struct acu_future {
     _Atomic(struct acui_runtime *) runtime; /* handed over to; who plans it sets RUNNING or DONE */
     uint64_t place;                         /* there */
     acu_module *module;                     /* of a load; owned; lock */
+    uint64_t deadline;     /* of acui_now; ACU_FOREVER: none. Fixed before it is submitted */
+    size_t deadline_place; /* in the heap, from 1; 0: not there; the deadline lock */
 };
 
 /* ---- submit.c ---- */
@@ -230,18 +233,29 @@ acui_future_state acui_resolve(acu_future *future, acu_status status, acui_fault
 void acui_submission_close(acui_submission *submission); /* one of `open` less */
 
 /* ---- cancel.c ---- */
-/* Give the future up, with `status` and `fault`, unless it is done. */
-void acui_future_end(acu_future *future, acu_status status, acui_fault *fault);
+/* Give the future up, with `status` and a record that says so, unless it is done. */
+void acui_future_end(acu_future *future, acu_status status, const char *message);
 /* The submission is on its way, and its future RUNNING, unless it was given up meanwhile. */
 void acui_submission_started(acui_submission *submission, acu_future *future);
 /* Whether the task of a submission that failed or was given up computes what others asked for as
  * well: an op that is not this submission's alone. Order lock held, once for each call. */
 bool acui_task_wanted(acui_task *task);
 
+/* ---- deadline.c ---- */
+/* Give the future up at the latest after `timeout` ns. Before it is submitted; only on a future's
+ * first and only submission. NO_MEMORY. */
+acu_status acui_deadline_set(acu_future *future, uint64_t timeout);
+void acui_deadline_drop(acu_future *future); /* it is done, or will not be submitted; may be NULL */
+void acui_deadline_check(acu_future *future); /* give it up if it is too late */
+uint64_t acui_deadlines_next(void); /* ACU_FOREVER: there is none */
+void acui_deadlines_pass(void); /* give up what is too late */
+void acui_deadlines_end(void);
+
 /* ---- reactor.c ---- */
 acu_status acui_reactor_start(void); /* if it is not running */
 void acui_reactor_watch(acu_stream *stream, acui_task *task); /* task is last on the stream */
 void acui_reactor_notify(acui_notice *notices); /* call them, on its thread */
+void acui_reactor_wake(void); /* a deadline is sooner than the others */
 void acui_reactor_hasten(void); /* somebody waits: look soon */
 acui_task *acui_reactor_passed(acu_stream *stream, bool all); /* tasks up to stream->done */
 void acui_look_everywhere(void); /* harvest all streams with tasks, on this thread */

@@ -19,6 +19,7 @@ acu_status acui_future_new(acu_future **future)
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a future");
     pthread_mutex_init(&f->lock, NULL);
     atomic_store_explicit(&f->state, ACUI_FUTURE_STARTING, memory_order_relaxed);
+    f->deadline = ACU_FOREVER;
     *future = f;
     return ACU_OK;
 }
@@ -57,6 +58,7 @@ acui_future_state acui_resolve(acu_future *future, acu_status status, acui_fault
     /* Who starts it meanwhile finds out by its own exchange. */
     int was = atomic_exchange_explicit(&future->state, ACUI_FUTURE_DONE, memory_order_acq_rel);
     pthread_mutex_unlock(&future->lock);
+    acui_deadline_drop(future);
     acui_reactor_notify(notices);
     acui_done_announce();
     return (acui_future_state)was;
@@ -113,6 +115,17 @@ acu_status acu_future_start(acu_future *future)
 
 /* ---- looking ---- */
 
+/* The record of a failed one's failure; in `room` where there was no memory for it. */
+static const acu_error *why_failed(const acu_future *future, acu_error *room)
+{
+    if (future->fault)
+        return &future->fault->error;
+    *room = (acu_error){.status = future->status,
+                        .device = -1,
+                        .message = "out of host memory, also for saying more"};
+    return room;
+}
+
 acu_status acu_future_poll(acu_future *future)
 {
     ACUI_CHECK(future, FUTURE);
@@ -121,10 +134,11 @@ acu_status acu_future_poll(acu_future *future)
         for (size_t i = 0; i < future->submission->lane_count; i++)
             acui_harvest(future->submission->lanes[i].stream, NULL, NULL);
     if (state_of(future) != ACUI_FUTURE_DONE)
+        acui_deadline_check(future);
+    if (state_of(future) != ACUI_FUTURE_DONE)
         return ACU_NOT_READY;
-    if (future->status != ACU_OK && future->fault)
-        return acui_error_restore(&future->fault->error);
-    return future->status;
+    acu_error error;
+    return future->status == ACU_OK ? ACU_OK : acui_error_restore(why_failed(future, &error));
 }
 
 acu_status acu_future_error(acu_future *future, acu_error *error)
@@ -134,12 +148,10 @@ acu_status acu_future_error(acu_future *future, acu_error *error)
         return ACU_NOT_READY;
     if (future->status == ACU_OK)
         return ACU_OK;
-    if (future->fault && error)
-        *error = future->fault->error;
-    else if (error)
-        *error = (acu_error){.status = future->status,
-                             .device = -1,
-                             .message = "out of host memory, also for saying more"};
+    acu_error room;
+    const acu_error *why = why_failed(future, &room);
+    if (error)
+        *error = *why;
     return future->status;
 }
 

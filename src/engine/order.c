@@ -355,6 +355,14 @@ static acui_fault *dependency_fault(const acui_task *task, const acui_fault *cau
     return acui_fault_new(acui_error());
 }
 
+/* Why what the submission has not started is not to start. Order lock held. */
+static acui_fault *why_not(const acui_submission *s)
+{
+    if (s->failed)
+        return s->fault;
+    return acui_gave_up(s) ? s->given_up_fault : NULL;
+}
+
 /* Whether the task must fail before it starts, because of its data or its submission. */
 static bool fails_already(acui_task *task)
 {
@@ -365,7 +373,7 @@ static bool fails_already(acui_task *task)
     bool failed = task->failed || ((s->failed || acui_gave_up(s)) && !acui_task_wanted(task));
     const acui_point *bad = behind_failure(task);
     acui_fault *cause = bad ? acui_fault_retain(bad->fault) : NULL;
-    acui_fault *own = acui_fault_retain(s->failed ? s->fault : s->given_up_fault);
+    acui_fault *own = acui_fault_retain(why_not(s));
     acui_order_unlock();
     if (bad && !failed) {
         acui_fault_release(own);

@@ -168,12 +168,19 @@ static uint64_t nap_after(uint64_t age)
     return nap < NAP_LEAST ? NAP_LEAST : nap > most ? most : nap;
 }
 
+/* At most until `time` (of acui_now), or the next deadline. Flight lock held, given up meanwhile. */
+static void sleep_until(uint64_t time)
+{
+    uint64_t next = acui_deadlines_next();
+    acui_cond_wait_until(&reactor.wake, &reactor.lock, next < time ? next : time);
+}
+
 /* Flight lock held, given up meanwhile. */
 static void nap(uint64_t time)
 {
     reactor.idle_naps = 0;
     reactor.lazy = !reactor.hasten;
-    acui_cond_wait_until(&reactor.wake, &reactor.lock, acui_deadline(time));
+    sleep_until(acui_deadline(time));
     reactor.lazy = false;
 }
 
@@ -183,12 +190,12 @@ static void rest(void)
     reactor.hasten = false;
     if (reactor.idle_naps++ < IDLE_NAPS) {
         reactor.lazy = true;
-        acui_cond_wait_until(&reactor.wake, &reactor.lock, acui_deadline(NAP_IDLE));
+        sleep_until(acui_deadline(NAP_IDLE));
         reactor.lazy = false;
         return;
     }
     reactor.asleep = true;
-    pthread_cond_wait(&reactor.wake, &reactor.lock);
+    sleep_until(ACU_FOREVER);
     reactor.asleep = false;
     reactor.idle_naps = 0;
 }
@@ -202,6 +209,7 @@ static void turn(void)
     bool any = reactor.active != NULL;
     pthread_mutex_unlock(&reactor.lock);
     call_notices(notices);
+    acui_deadlines_pass();
     uint64_t age = any ? look() : ACU_FOREVER;
     pthread_mutex_lock(&reactor.lock);
     if (reactor.notices || reactor.stop)
@@ -230,6 +238,13 @@ void acui_reactor_notify(acui_notice *notices)
     *reactor.notices_end = notices;
     while (*reactor.notices_end)
         reactor.notices_end = &(*reactor.notices_end)->next;
+    pthread_cond_signal(&reactor.wake);
+    pthread_mutex_unlock(&reactor.lock);
+}
+
+void acui_reactor_wake(void)
+{
+    pthread_mutex_lock(&reactor.lock);
     pthread_cond_signal(&reactor.wake);
     pthread_mutex_unlock(&reactor.lock);
 }
@@ -267,6 +282,7 @@ static void end_threads(void)
     if (running)
         pthread_join(reactor.thread, NULL);
     look(); /* lets go of streams that became idle */
+    acui_deadlines_end();
     pthread_mutex_lock(&reactor.lock);
     reactor.running = reactor.stop = false;
     pthread_mutex_unlock(&reactor.lock);

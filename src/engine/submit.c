@@ -177,21 +177,27 @@ acu_status acui_submit_public(acu_device *device, acu_op *op, const acu_submit_o
     if (status == ACU_OK && acui_issuing())
         status = acui_fail(ACU_ERR_WOULD_WAIT, "acu_submit: a foreign call may not submit: the "
                            "stream that it enqueues on is taken until it returns");
-    if (status == ACU_OK && future)
+    if (status == ACU_OK && (future || options.deadline))
         status = acui_future_new(&f);
+    if (status == ACU_OK && options.deadline)
+        status = acui_deadline_set(f, options.deadline);
     if (status != ACU_OK) {
         acui_op_put(taken);
+        acu_future_release(f);
         return status;
     }
     if (f)
         f->unwanted = unwanted;
     status = acui_submit(device, taken, &options, NULL, f);
     if (status != ACU_OK) {
+        acui_deadline_drop(f);
         acu_future_release(f);
         return status;
     }
     if (future)
         *future = f;
+    else
+        acu_future_release(f);
     return ACU_OK;
 }
 

@@ -46,6 +46,8 @@ static bool documented(acu_status status)
     case ACU_ERR_NOT_FOUND:     /* a refused look-up of a kernel */
     case ACU_ERR_NOT_SUPPORTED:
     case ACU_ERR_NO_DRIVER:
+    case ACU_ERR_CANCELLED:
+    case ACU_ERR_DEADLINE:
     case ACU_ERR_CALLBACK: /* foreign_fill says so when its own call fails */
         return true;
     default:
@@ -217,6 +219,25 @@ static void use_load(acu_device *device)
 
 static bool handed; /* submissions are handed over to runtime threads */
 
+/* Given up before, while and after they run; one of them planned an op that the other one uses. */
+static void use_cancel(acu_device *device, acu_tensor *x)
+{
+    acu_submit_options late = {.size = sizeof late, .deadline = 1};
+    acu_op *shared = acu_op_retain(acu_op_retain(acu_dup(x))); /* three uses */
+    acu_op *host = acu_op_host(double_host, ACU_USER(owe(), pay),
+                               ACU_ARGS(acu_inout(acu_to_host(shared))), ACU_SITE);
+    acu_future *a = submit(device, acu_to_device(device, host)), *b, *c = NULL;
+    b = submit(device, acu_copy(x, shared));
+    if (a)
+        good(acu_future_cancel(a));
+    good(acu_submit(device, acu_dup(shared), &late, &c));
+    if (c)
+        good(acu_future_on_complete(c, notice, ACU_USER(owe(), pay)));
+    finish(a);
+    finish(b);
+    finish(c);
+}
+
 static void scenario(void)
 {
     acu_device *device;
@@ -241,6 +262,7 @@ static void scenario(void)
         use_policy(device, x);
         use_wrapped(device, x);
         use_second(device, x);
+        use_cancel(device, x);
         use_load(device);
         good(acu_read_sync(x, host, sizeof host));
         acu_tensor_release(x);

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Deadlines of submissions: who is too late completes with that, however one waits; what was not
+ * issued by then never is; who is in time does not notice.
+ */
+#include "support/support.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+enum { N = 16, MANY = 100 };
+#define VECTOR ACU_SHAPE(N)
+
+/* A device and a stream of its own that is held up. */
+typedef struct bench {
+    acu_device *device;
+    acu_stream *stream;
+} bench;
+
+static bench open_held(void)
+{
+    bench b = {.device = test_open()};
+    assert_works(acu_stream_create(b.device, 0, &b.stream));
+    test_gate_close(b.device, acu_stream_raw(b.stream));
+    return b;
+}
+
+static void close_bench(bench *b)
+{
+    acu_stream_release(b->stream);
+    test_close(b->device);
+    test_leaks_none();
+}
+
+static acu_op *constant(int32_t value)
+{
+    return acu_full(VECTOR, acu_i32(value));
+}
+
+static acu_future *submit_until(const bench *b, acu_op *op, uint64_t deadline)
+{
+    acu_submit_options options = {
+        .size = sizeof options, .stream = b->stream, .name = "request", .deadline = deadline};
+    acu_future *future = NULL;
+    assert_works(acu_submit(b->device, op, &options, &future));
+    return future;
+}
+
+static void is_late(acu_future *future)
+{
+    acu_error error = {0};
+    assert_int_equal(acu_future_error(future, &error), ACU_ERR_DEADLINE);
+    assert_int_equal(error.status, ACU_ERR_DEADLINE);
+    assert_non_null(strstr(error.message, "deadline"));
+}
+
+static void waiting_ends_at_the_deadline(void **state)
+{
+    (void)state;
+    bench b = open_held();
+    acu_future *future = submit_until(&b, constant(1), ACU_MS(1));
+    assert_int_equal(acu_future_wait(future, ACU_FOREVER), ACU_ERR_DEADLINE);
+    is_late(future);
+    /* The device finishes behind it. */
+    acu_future *after = submit_until(&b, acu_dup(acu_future_tensor(future, 0)), 0);
+    test_gate_open();
+    assert_works(acu_future_wait(after, ACU_FOREVER));
+    int32_t x[N];
+    assert_works(acu_read_sync(acu_future_tensor(after, 0), x, sizeof x));
+    assert_int_equal(x[N - 1], 1);
+    assert_int_equal(acu_future_poll(future), ACU_ERR_DEADLINE);
+    acu_future_release(after);
+    acu_future_release(future);
+    close_bench(&b);
+}
+
+static void polling_sees_it(void **state)
+{
+    (void)state;
+    bench b = open_held();
+    acu_future *future = submit_until(&b, constant(1), 1);
+    assert_int_equal(acu_future_poll(future), ACU_ERR_DEADLINE); /* a nanosecond is over */
+    test_gate_open();
+    acu_future_release(future);
+    close_bench(&b);
+}
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static int told, late;
+
+static void note(void *user, acu_future *future, acu_status status)
+{
+    (void)user, (void)future;
+    pthread_mutex_lock(&lock);
+    told++;
+    late += status == ACU_ERR_DEADLINE;
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&lock);
+}
+
+/* Nobody looks at it, and nothing else happens: acuda's own thread must wake up for it. */
+static void callbacks_come_by_themselves(void **state)
+{
+    (void)state;
+    bench b = open_held();
+    acu_future *futures[MANY];
+    test_random random = {7};
+    told = late = 0;
+    for (int i = 0; i < MANY; i++) { /* in any order */
+        futures[i] = submit_until(&b, constant(i), ACU_US(1 + test_below(&random, 20000)));
+        assert_works(acu_future_on_complete(futures[i], note, ACU_USER(NULL)));
+    }
+    acu_future *patient = submit_until(&b, constant(0), ACU_SECONDS(1000));
+    pthread_mutex_lock(&lock);
+    while (told < MANY)
+        pthread_cond_wait(&changed, &lock);
+    assert_int_equal(late, MANY);
+    pthread_mutex_unlock(&lock);
+    for (int i = 0; i < MANY; i++) {
+        is_late(futures[i]);
+        acu_future_release(futures[i]);
+    }
+    assert_int_equal(acu_future_poll(patient), ACU_NOT_READY);
+    test_gate_open();
+    assert_works(acu_future_wait(patient, ACU_FOREVER));
+    acu_future_release(patient);
+    close_bench(&b);
+}
+
+static _Atomic(int) runs;
+
+static acu_status count_run(void *user, CUstream stream, const acu_val *values, size_t count)
+{
+    (void)user, (void)stream, (void)values, (void)count;
+    atomic_fetch_add(&runs, 1);
+    return ACU_OK;
+}
+
+static acu_status wait_for_callback(void *user, const acu_val *values, size_t count)
+{
+    (void)user, (void)values, (void)count;
+    pthread_mutex_lock(&lock);
+    while (!told)
+        pthread_cond_wait(&changed, &lock);
+    pthread_mutex_unlock(&lock);
+    return ACU_OK;
+}
+
+/* What is behind host work is not issued before that is over, which is after the deadline. */
+static void what_is_not_issued_by_then_never_is(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_tensor *host;
+    told = late = 0;
+    atomic_store(&runs, 0);
+    assert_works(acu_tensor_alloc_pinned(device, ACU_I32, VECTOR, &host));
+    acu_future *gate, *future;
+    assert_works(acu_submit(device, acu_host(wait_for_callback, NULL, acu_inout(host)), NULL,
+                            &gate));
+    acu_submit_options options = {.size = sizeof options, .deadline = ACU_MS(1)};
+    acu_op *op = acu_op_foreign(count_run, ACU_USER(NULL), ACU_ARGS(acu_in(host)), ACU_SITE);
+    assert_works(acu_submit(device, op, &options, &future));
+    assert_works(acu_future_on_complete(future, note, ACU_USER(NULL)));
+    assert_works(acu_future_wait(gate, ACU_FOREVER));
+    assert_works(acu_device_wait(device, ACU_FOREVER));
+    assert_int_equal(atomic_load(&runs), 0);
+    is_late(future);
+    acu_future_release(gate);
+    acu_future_release(future);
+    /* Without a future nobody is told, but it is given up as well. */
+    op = acu_op_foreign(count_run, ACU_USER(NULL), ACU_ARGS(acu_in(host)), ACU_SITE);
+    told = 0;
+    assert_works(acu_submit(device, acu_host(wait_for_callback, NULL, acu_inout(host)), NULL,
+                            &gate));
+    options.deadline = 1;
+    assert_works(acu_submit(device, op, &options, NULL));
+    acu_op *empty = acu_empty(ACU_I32, VECTOR);
+    options.deadline = ACU_MS(1);
+    acu_op *last = acu_copy(empty, host);
+    assert_works(acu_submit(device, last, &options, &future));
+    assert_works(acu_future_on_complete(future, note, ACU_USER(NULL)));
+    assert_works(acu_future_wait(gate, ACU_FOREVER));
+    assert_works(acu_device_wait(device, ACU_FOREVER));
+    assert_int_equal(atomic_load(&runs), 0);
+    acu_future_release(gate);
+    acu_future_release(future);
+    acu_tensor_release(host);
+    test_close(device);
+    test_leaks_none();
+}
+
+static void who_is_in_time_does_not_notice(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_submit_options options = {.size = sizeof options, .deadline = ACU_SECONDS(1000)};
+    for (int i = 0; i < MANY; i++) {
+        acu_future *future;
+        assert_works(acu_submit(device, constant(i), &options, &future));
+        assert_works(acu_future_wait(future, ACU_FOREVER));
+        acu_future_release(future);
+    }
+    options.deadline = ACU_FOREVER;
+    assert_works(acu_submit(device, constant(1), &options, NULL));
+    test_close(device); /* does not wait for deadlines */
+    test_leaks_none();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(waiting_ends_at_the_deadline),
+        cmocka_unit_test(polling_sees_it),
+        cmocka_unit_test(callbacks_come_by_themselves),
+        cmocka_unit_test(what_is_not_issued_by_then_never_is),
+        cmocka_unit_test(who_is_in_time_does_not_notice),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
