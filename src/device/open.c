@@ -6,6 +6,7 @@
 #include "base/nap.h"
 #include "base/options.h"
 #include "device/open.h"
+#include "driver/nvtx.h"
 
 /* Held while a device is opened or closed, which takes long. */
 static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
@@ -169,6 +170,7 @@ static acu_status open_locked(const acu_open_options *options, acu_device **devi
 {
     const acu_driver_table *cu;
     ACUI_TRY(choose_driver(options, &cu));
+    acui_nvtx_load();
     ACUI_TRY(check_ordinal(options->ordinal));
     acu_device *d = find_living(options->ordinal);
     acu_status st;

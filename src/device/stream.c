@@ -5,6 +5,9 @@
 #include "base/error.h"
 #include "base/nap.h"
 #include "device/device.h"
+#include "driver/nvtx.h"
+
+#include <stdio.h>
 
 static _Atomic(uint64_t) ids; /* relaxed: only has to be different each time */
 
@@ -47,6 +50,11 @@ acu_status acui_stream_open(acu_device *device, int priority, bool pooled, acu_s
     acui_leave(&entered);
     if (st != ACU_OK)
         return st;
+    if (acui_nvtx_asked()) {
+        char name[32];
+        snprintf(name, sizeof name, "acuda %d.%u", device->info.ordinal, (unsigned)s->id);
+        acui_nvtx_stream_named(raw, name);
+    }
     s->priority = priority;
     s->pooled = pooled;
     if (!pooled)

@@ -2,6 +2,7 @@
 /* One node, one driver call or a few. The device is entered, the stream's issue lock held. */
 #include "base/callback.h"
 #include "base/error.h"
+#include "driver/nvtx.h"
 #include "engine/engine.h"
 
 #include <string.h>
@@ -117,7 +118,7 @@ acu_status acui_resolve_addresses(acui_node *node)
     return ACU_OK;
 }
 
-acu_status acui_enqueue(acui_node *node, acu_stream *stream)
+static acu_status enqueue(acui_node *node, acu_stream *stream)
 {
     switch (node->kind) {
     case ACUI_NODE_ALLOC:
@@ -138,4 +139,12 @@ acu_status acui_enqueue(acui_node *node, acu_stream *stream)
         break; /* worker.c */
     }
     return acui_fail(ACU_ERR_INVALID, "%s is no work for a stream", node->name);
+}
+
+acu_status acui_enqueue(acui_node *node, acu_stream *stream)
+{
+    acui_nvtx_push(node->name);
+    acu_status status = enqueue(node, stream);
+    acui_nvtx_pop();
+    return status;
 }

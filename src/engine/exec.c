@@ -2,6 +2,7 @@
 /* One executable graph: made from a run, set to other runs of its form, launched. */
 #include "base/alloc.h"
 #include "base/error.h"
+#include "driver/nvtx.h"
 #include "engine/graphs.h"
 
 #include <string.h>
@@ -260,10 +261,13 @@ acu_status acui_exec_launch(acui_exec *exec, const acui_run *run, acu_stream *st
                             uint32_t *set)
 {
     acu_status status = ACU_OK;
+    if (acui_nvtx_asked())
+        acui_nvtx_push_counted(run->nodes[0]->name, run->count);
     for (uint32_t i = 0; i < run->count && status == ACU_OK; i++)
         status = set_node(exec, i, run->nodes[i], set);
     if (status == ACU_OK)
         status = ACUI_DEV(exec->device, GraphLaunch, exec->raw, stream->raw);
+    acui_nvtx_pop();
     exec->broken |= status != ACU_OK;
     return status;
 }

@@ -4,6 +4,7 @@
 #include "base/callback.h"
 #include "base/error.h"
 #include "base/options.h"
+#include "driver/nvtx.h"
 #include "engine/engine.h"
 #include "engine/runtime.h"
 
@@ -63,11 +64,15 @@ static void begin_planning(acui_submission *s)
         acui_enter_nodes(&planning->plan);
     s->outer = planning;
     planning = s;
+    if (s->name[0])
+        acui_nvtx_push(s->name);
 }
 
 static void end_planning(acui_submission *s)
 {
     planning = s->outer;
+    if (s->name[0])
+        acui_nvtx_pop();
 }
 
 /* Nothing of the plan that is not on its way already will be. */

@@ -5,6 +5,7 @@
  */
 #include "base/callback.h"
 #include "base/error.h"
+#include "driver/nvtx.h"
 #include "engine/engine.h"
 #include "engine/threads.h"
 
@@ -33,9 +34,11 @@ static acui_task *call(acui_task *task)
         acui_count_operations(task, true);
         return acui_task_over(task);
     }
+    acui_nvtx_push(node->name);
     acui_callback_enter();
     acu_status status = op->u.call.host(op->user.data, node->u.call.values, node->u.call.count);
     acui_callback_leave();
+    acui_nvtx_pop();
     if (status != ACU_OK) {
         acui_fail(ACU_ERR_CALLBACK, "the function given to acu_host returned %s",
                   acu_status_name(status));
