@@ -138,8 +138,9 @@ ACU_API acu_status acu_future_error(acu_future *future, acu_error *error);
 ACU_API acu_status acu_future_cancel(acu_future *future);
 
 ACU_API acu_future *acu_future_retain(acu_future *future);
-/* Drop it at any time: what was submitted runs on, and owns what it needs. One that was scheduled
- * and never started never runs. Never blocks; NULL is fine. */
+/* Drop it at any time: what was submitted runs on, and owns what it needs. Values that nobody took
+ * go with the last handle, also while it runs (a callback that was added still finds them). One that
+ * was scheduled and never started never runs. Never blocks; NULL is fine. */
 ACU_API void acu_future_release(acu_future *future);
 
 /*

@@ -32,10 +32,9 @@ static inline void *acui_object_retain(void *object)
     return object;
 }
 
-/* True if this was the last reference: the caller then cleans up and calls acui_object_free. */
-static inline bool acui_object_drop(void *object)
+/* One less; true if it was the last. */
+static inline bool acui_refs_drop(_Atomic(uint32_t) *refs)
 {
-    _Atomic(uint32_t) *refs = &((acui_object *)object)->refs;
     /* The only holder, so nobody else counts: no need for the slower operation. Acquire: what the
      * earlier holders wrote is visible to the one who cleans up. */
     if (atomic_load_explicit(refs, memory_order_acquire) == 1) {
@@ -44,6 +43,12 @@ static inline bool acui_object_drop(void *object)
     }
     /* Release: what this holder wrote is visible to the one who cleans up; acquire: to us. */
     return atomic_fetch_sub_explicit(refs, 1, memory_order_acq_rel) == 1;
+}
+
+/* True if this was the last reference: the caller then cleans up and calls acui_object_free. */
+static inline bool acui_object_drop(void *object)
+{
+    return acui_refs_drop(&((acui_object *)object)->refs);
 }
 
 static inline uint32_t acui_object_refs(const void *object)

@@ -53,7 +53,7 @@ void acui_submission_close(acui_submission *s)
         acui_count_done(s->failed);
     if (future) {
         acui_resolve(future, s->failed ? s->status : ACU_OK, s->fault);
-        acu_future_release(future);
+        acui_future_put(future);
     }
     acui_submission_put(s);
 }

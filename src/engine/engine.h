@@ -157,6 +157,9 @@ typedef struct acui_notice { /* a completion callback */
 
 struct acu_future {
     acui_object object;
+    _Atomic(uint32_t) handles; /* of the program, and for its callbacks: who may ask for results */
+    bool early;                /* it was given out before its results were known */
+    bool dropped;              /* nobody asks for results any more; lock, if it is early */
     _Atomic(int) state; /* store release, load acquire: DONE publishes status and fault, which are
                          * written once, under the lock */
     acu_status status;
@@ -261,7 +264,12 @@ acui_task *acui_reactor_passed(acu_stream *stream, bool all); /* tasks up to str
 void acui_look_everywhere(void); /* harvest all streams with tasks, on this thread */
 
 /* ---- future.c ---- */
-acu_status acui_future_new(acu_future **future);
+acu_status acui_future_new(acu_future **future); /* with one handle */
+acu_future *acui_future_keep(acu_future *future); /* for the engine: no handle */
+void acui_future_put(acu_future *future);         /* may be NULL */
+/* What the submission yields, or the load; taken. With values the future is RUNNING. */
+void acui_future_give_values(acu_future *future, acui_values *values);
+void acui_future_give_module(acu_future *future, acu_module *module);
 acu_status acui_future_begin(acu_future *future); /* start it, if it was only scheduled */
 
 /* ---- wait.c ---- */

@@ -18,23 +18,22 @@ acu_status acui_future_new(acu_future **future)
     if (!f)
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a future");
     pthread_mutex_init(&f->lock, NULL);
+    atomic_store_explicit(&f->handles, 1, memory_order_relaxed);
     atomic_store_explicit(&f->state, ACUI_FUTURE_STARTING, memory_order_relaxed);
     f->deadline = ACU_FOREVER;
     *future = f;
     return ACU_OK;
 }
 
-acu_future *acu_future_retain(acu_future *future)
+acu_future *acui_future_keep(acu_future *future)
 {
     return acui_object_retain(future);
 }
 
-void acu_future_release(acu_future *future)
+void acui_future_put(acu_future *future)
 {
-    if (!acui_object_is(future, ACU_OBJECT_FUTURE) || !acui_object_drop(future))
+    if (!future || !acui_object_drop(future))
         return;
-    acui_values_clear(&future->values);
-    acu_module_release(future->module);
     acui_fault_release(future->fault);
     acui_op_put(future->op);
     acu_stream_release(future->stream);
@@ -42,6 +41,65 @@ void acu_future_release(acu_future *future)
         acui_submission_put(future->submission);
     pthread_mutex_destroy(&future->lock);
     acui_object_free(future);
+}
+
+acu_future *acu_future_retain(acu_future *future)
+{
+    if (!acui_object_is(future, ACU_OBJECT_FUTURE))
+        return future;
+    atomic_fetch_add_explicit(&future->handles, 1, memory_order_relaxed);
+    return acui_future_keep(future);
+}
+
+/* Nobody can ask for them any more. What is in flight keeps the memory by itself, and another handle
+ * here would keep the program from owning a tensor alone until it is over. */
+static void drop_results(acu_future *future)
+{
+    if (future->early)
+        pthread_mutex_lock(&future->lock);
+    acui_values values = future->values;
+    acu_module *module = future->module;
+    future->values = (acui_values){0};
+    future->module = NULL;
+    future->dropped = true;
+    if (future->early)
+        pthread_mutex_unlock(&future->lock);
+    acui_values_clear(&values);
+    acu_module_release(module);
+}
+
+void acu_future_release(acu_future *future)
+{
+    if (!acui_object_is(future, ACU_OBJECT_FUTURE))
+        return;
+    if (acui_refs_drop(&future->handles))
+        drop_results(future);
+    acui_future_put(future);
+}
+
+void acui_future_give_values(acu_future *future, acui_values *values)
+{
+    if (future->early)
+        pthread_mutex_lock(&future->lock);
+    bool dropped = future->dropped || values->unwanted;
+    if (!dropped)
+        future->values = *values;
+    if (future->early)
+        pthread_mutex_unlock(&future->lock);
+    if (dropped)
+        acui_values_clear(values);
+    acui_submission_started(future->submission, future);
+}
+
+void acui_future_give_module(acu_future *future, acu_module *module)
+{
+    pthread_mutex_lock(&future->lock);
+    bool dropped = future->dropped;
+    if (!dropped)
+        future->module = module;
+    pthread_mutex_unlock(&future->lock);
+    if (dropped)
+        acu_module_release(module);
 }
 
 acui_future_state acui_resolve(acu_future *future, acu_status status, acui_fault *fault)
@@ -83,6 +141,7 @@ acu_status acu_schedule(acu_policy *policy, acu_op *op, acu_future **future)
     f->op = taken;
     f->stream = acu_stream_retain(acui_policy_pick(policy));
     f->serial = policy->count == 1;
+    f->early = true;
     atomic_store_explicit(&f->state, ACUI_FUTURE_SCHEDULED, memory_order_release);
     *future = f;
     return ACU_OK;

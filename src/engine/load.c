@@ -35,9 +35,7 @@ static acu_status load_run(acui_job *job, acu_future *future)
         ACUI_TRY(acu_module_load_file(l->device, l->name, l->path, &module));
     else
         ACUI_TRY(acu_module_load_image(l->device, l->name, l->code, l->bytes, &module));
-    pthread_mutex_lock(&future->lock);
-    future->module = module;
-    pthread_mutex_unlock(&future->lock);
+    acui_future_give_module(future, module);
     return ACU_OK;
 }
 

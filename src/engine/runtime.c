@@ -192,6 +192,8 @@ static acu_status give(acui_runtime *runtime, const acui_handed *what)
     if (!place)
         return acui_fail(ACU_ERR_WOULD_BLOCK, "%d submissions are handed over and not issued yet",
                          ACUI_HANDOVER_PLACES);
+    if (what->future && !what->future->early) /* one that was scheduled is known to other threads */
+        what->future->early = true;
     if (what->future && what->op) {
         what->future->place = place;
         /* Release: a future that was scheduled is known to other threads. */
@@ -216,11 +218,11 @@ static acu_status hand_over(acui_runtime *runtime, acu_device *device, acu_op *o
     acui_handed what = {.op = op};
     ACUI_TRY(make_more(runtime, options, stream, &what.more));
     what.device = acu_device_retain(device);
-    what.future = acu_future_retain(future);
+    what.future = acui_future_keep(future);
     acu_status status = give(runtime, &what);
     if (status != ACU_OK) {
         free_more(what.more);
-        acu_future_release(future);
+        acui_future_put(future);
         acu_device_release(device);
     }
     return status;
@@ -246,11 +248,11 @@ acu_status acui_runtime_job(acui_job *job, acu_future *future)
     if (!m)
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a job");
     m->job = job;
-    acui_handed what = {.future = acu_future_retain(future), .more = m};
+    acui_handed what = {.future = acui_future_keep(future), .more = m};
     acu_status status = give(runtime, &what);
     if (status != ACU_OK) {
         acui_free(m); /* the job stays the caller's */
-        acu_future_release(future);
+        acui_future_put(future);
     }
     return status;
 }
@@ -329,7 +331,7 @@ static void deal_with(acui_runtime *runtime, acui_handed *h)
     uint64_t place = runtime->queue.taken;
     acui_passage_set(&runtime->entered, place);
     free_more(h->more);
-    acu_future_release(h->future);
+    acui_future_put(h->future);
     acu_device_release(h->device);
     acui_passage_set(&runtime->passed, place);
 }

@@ -51,7 +51,7 @@ static acui_submission *new_submission(const acu_submit_options *options, acu_st
     if (future) {
         atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
         future->submission = s;
-        s->future = acu_future_retain(future);
+        s->future = acui_future_keep(future);
         s->serial = future->serial;
     }
     return s;
@@ -84,28 +84,10 @@ static void abandon(acui_submission *s, acui_values *values)
     acui_values_clear(values);
     if (s->future) {
         s->future->submission = NULL;
-        acu_future_release(s->future);
+        acui_future_put(s->future);
         s->future = NULL;
         acui_submission_put(s);
     }
-}
-
-static void give_values(acu_future *future, acui_values *values)
-{
-    if (!future) {
-        acui_values_clear(values);
-        return;
-    }
-    /* Scheduled, or handed over: others have it. */
-    bool known = future->stream || atomic_load_explicit(&future->runtime, memory_order_relaxed);
-    if (values->unwanted)
-        acui_values_clear(values);
-    if (known)
-        pthread_mutex_lock(&future->lock);
-    future->values = *values;
-    if (known)
-        pthread_mutex_unlock(&future->lock);
-    acui_submission_started(future->submission, future);
 }
 
 acu_status acui_submit_here(acu_device *device, acu_op *op, const acu_submit_options *options,
@@ -133,7 +115,10 @@ acu_status acui_submit_here(acu_device *device, acu_op *op, const acu_submit_opt
     if (status == ACU_OK) {
         acui_count_submitted();
         s->counted = true;
-        give_values(future, &values);
+        if (future)
+            acui_future_give_values(future, &values);
+        else
+            acui_values_clear(&values);
     } else {
         acu_error record = *acui_error(); /* releasing must not change what the caller sees */
         abandon(s, &values);

@@ -6,6 +6,7 @@
 #include "support/support.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 
@@ -157,6 +158,46 @@ static void values_before_completion(void **state)
     close_bench(&b);
 }
 
+static acu_status own(const bench *b, acu_tensor **x)
+{
+    acu_future *future = NULL;
+    acu_status status = acu_submit(b->device, acu_own(acu_give(*x)), NULL, &future);
+    *x = NULL;
+    if (status == ACU_OK)
+        assert_works(acu_future_take(future, 0, x));
+    acu_future_release(future);
+    return status;
+}
+
+static void nothing(void *user, acu_future *future, acu_status status)
+{
+    (void)user, (void)future, (void)status;
+}
+
+/* What is in flight keeps memory, not handles: with the future's go those of its values. */
+static void a_dropped_future_shares_nothing(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    acu_tensor *x;
+    assert_works(acu_sync(b.device, constant(1), &x));
+    hold(&b);
+    acu_future *future = submit_held(&b, acu_fill(x, acu_i32(2)));
+    acu_future_retain(future);
+    acu_future_release(future);
+    assert_fails(own(&b, &x), ACU_ERR_SHARED, "can not be owned"); /* the future lends it still */
+    assert_works(acu_future_take(future, 0, &x));
+    acu_future_release(future);
+    acu_future_release(submit_held(&b, acu_fill(x, acu_i32(3))));
+    assert_works(own(&b, &x));
+    future = submit_held(&b, acu_fill(x, acu_i32(4)));
+    assert_works(acu_future_on_complete(future, nothing, ACU_USER(NULL)));
+    acu_future_release(future);
+    assert_fails(own(&b, &x), ACU_ERR_SHARED, ""); /* the callback may ask for it */
+    test_gate_open();
+    close_bench(&b);
+}
+
 /* ---- being called ---- */
 
 typedef struct log {
@@ -271,6 +312,13 @@ static acu_op *count_call(void *user, acu_val *values, size_t count)
     return acu_take(&values[0]);
 }
 
+static acu_op *count_released(void *user, acu_val *values, size_t count)
+{
+    (void)count;
+    ((entry *)user)->log->count++;
+    return acu_take(&values[0]);
+}
+
 static void scheduled_runs_when_it_is_started(void **state)
 {
     (void)state;
@@ -310,6 +358,13 @@ static void scheduled_runs_when_it_is_started(void **state)
     assert_works(acu_schedule(policy, acu_then(constant(0), count_call, &here), &dropped));
     acu_future_release(dropped);
     assert_int_equal(here, 0); /* never runs */
+    call_log log = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+    entry e = {.log = &log};
+    acu_op *never = acu_then(constant(0), count_released, &e, note_release);
+    assert_works(acu_schedule(policy, never, &dropped));
+    assert_int_equal(log.released, 0);
+    acu_future_release(dropped);
+    assert_int_equal(log.released, 1); /* but what it held is released */
     assert_works(acu_schedule(policy, acu_reshape(constant(0), ACU_SHAPE(3)), &bad));
     assert_int_equal(acu_future_wait(bad, ACU_FOREVER), ACU_ERR_SHAPE);
     acu_future_release(bad);
@@ -348,6 +403,7 @@ static void fails_with(acu_future *future, acu_status want, const char *op, int 
     assert_int_equal(error.status, want);
     if (op)
         assert_string_equal(error.op, op);
+    assert_non_null(strstr(error.file, "test_future.c"));
     if (line)
         assert_int_equal(error.line, line);
     assert_non_null(strstr(error.message, word));
@@ -466,6 +522,35 @@ static void closing_with_work_in_flight(void **state)
     test_leaks_none();
 }
 
+static acu_status pass_gate(void *user, const acu_val *values, size_t count)
+{
+    (void)values, (void)count;
+    while (!atomic_load((_Atomic(bool) *)user))
+        sched_yield();
+    return ACU_OK;
+}
+
+/* What waits behind host work holds what it uses as well. */
+static void memory_outlives_its_handles(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    acu_tensor *pinned, *x;
+    _Atomic(bool) gate = false;
+    assert_works(acu_tensor_alloc_pinned(b.device, ACU_I32, VECTOR, &pinned));
+    assert_works(acu_sync(b.device, constant(0), &x));
+    for (int i = 0; i < N; i++)
+        ((int32_t *)acu_tensor_host(pinned))[i] = 8;
+    acu_op *held = acu_host(pass_gate, (void *)&gate, acu_inout(pinned));
+    assert_works(acu_submit(b.device, held, NULL, NULL));
+    assert_works(acu_submit(b.device, acu_copy(x, pinned), NULL, NULL));
+    acu_tensor_release(pinned);
+    atomic_store(&gate, true);
+    holds(x, 8);
+    acu_tensor_release(x);
+    close_bench(&b);
+}
+
 /* ---- counters ---- */
 
 static void counters(void **state)
@@ -500,12 +585,14 @@ int main(void)
         cmocka_unit_test(poll_and_wait),
         cmocka_unit_test(any_and_all),
         cmocka_unit_test(values_before_completion),
+        cmocka_unit_test(a_dropped_future_shares_nothing),
         cmocka_unit_test(callbacks_come_once_in_order),
         cmocka_unit_test(callbacks_may_submit),
         cmocka_unit_test(scheduled_runs_when_it_is_started),
         cmocka_unit_test(failures_pass_along_the_data),
         cmocka_unit_test(a_failed_submission_names_the_first),
         cmocka_unit_test(dropped_at_any_time),
+        cmocka_unit_test(memory_outlives_its_handles),
         cmocka_unit_test(closing_with_work_in_flight),
         cmocka_unit_test(counters),
     };

@@ -241,6 +241,31 @@ static void dropped_at_once(void **state)
     assert_int_equal(atomic_load(&released), 100);
 }
 
+/* Its values are known later than it was dropped: nobody gets them. */
+static void dropped_before_it_is_planned(void **state)
+{
+    (void)state;
+    acu_device *device = open_runtime();
+    acu_stream *stream;
+    acu_tensor *x = NULL;
+    assert_works(acu_stream_create(device, 0, &stream));
+    assert_works(acu_sync(device, constant(1), &x));
+    acu_submit_options on_stream = {.size = sizeof on_stream, .stream = stream};
+    acu_future *dropped = NULL;
+    hold_thread(device);
+    test_gate_close(device, acu_stream_raw(stream)); /* it is planned, but not over */
+    assert_works(acu_submit(device, acu_fill(x, acu_i32(2)), &on_stream, &dropped));
+    acu_future_release(dropped);
+    let_thread_go();
+    acu_future *owned = submit(device, acu_own(acu_give(x)));
+    assert_int_equal(acu_future_values(owned), 1);
+    test_gate_open();
+    holds(acu_future_tensor(owned, 0), 2);
+    acu_future_release(owned);
+    acu_stream_release(stream);
+    finish(device);
+}
+
 /* ---- callbacks ---- */
 
 typedef struct later {
@@ -518,7 +543,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(submits_and_waits),      cmocka_unit_test(submitting_calls_no_driver),
         cmocka_unit_test(full_ring),              cmocka_unit_test(planning_errors_arrive),
-        cmocka_unit_test(dropped_at_once),        cmocka_unit_test(values_refused_in_then),
+        cmocka_unit_test(dropped_at_once),
+        cmocka_unit_test(dropped_before_it_is_planned),
+        cmocka_unit_test(values_refused_in_then),
         cmocka_unit_test(then_submits),           cmocka_unit_test(chain_of_callbacks),
         cmocka_unit_test(order_of_one_thread),    cmocka_unit_test(scheduled),
         cmocka_unit_test(direct_behind_handed),   cmocka_unit_test(order_across_devices),
