@@ -2,7 +2,6 @@
 /* Rows of a table: samples of each side, in blocks that take turns. */
 #include "harness.h"
 
-#include <acuda/graphs.h>
 
 #include <math.h>
 #include <stdlib.h>

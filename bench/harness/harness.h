@@ -17,6 +17,7 @@
 #define BENCH_HARNESS_H
 
 #include <acuda/acuda.h>
+#include <acuda/graphs.h>
 
 #include <stddef.h>
 #include <stdint.h>
@@ -30,6 +31,7 @@ typedef struct bench {
     bool quick;
     const char *json; /* where to write, or NULL */
     bench_record *records, **last_record;
+    bool in_table; /* the columns of a row's sides have their heads */
     int missed;
 } bench;
 
@@ -95,8 +97,8 @@ void bench_compare(bench *b, const bench_row *row);
 /* One number, with what it may be at most (or at least); NAN: no goal. */
 void bench_at_most(bench *b, const char *what, const char *unit, double value, double goal);
 void bench_at_least(bench *b, const char *what, const char *unit, double value, double goal);
-/* A headline in the table. */
-void bench_title(const bench *b, const char *text);
+/* A headline for the rows that follow. */
+void bench_title(bench *b, const char *text);
 
 /* Percentile of values, which are sorted. */
 double bench_percentile(double *values, int count, double percent);

@@ -49,17 +49,25 @@ static void print_side(bench *b, const bench_record *record, int i)
     printf("\n");
 }
 
+static void print_number(bench *b, const bench_record *record)
+{
+    bool goal = !isnan(record->goal), met = !goal || is_met(record, record->value, record->goal);
+    printf("%-60s %10.3f %-6s", record->what, record->value, record->unit);
+    if (goal)
+        printf("  (%s %g)%s", record->at_least ? ">=" : "<=", record->goal,
+               met || b->quick ? "" : " MISSED");
+    printf("\n");
+    b->missed += !met;
+}
+
 void bench_report(bench *b, bench_record *record)
 {
     if (record->sides == 0) {
-        bool goal = !isnan(record->goal), met = !goal || is_met(record, record->value, record->goal);
-        printf("%-52s %12.3f %s", record->what, record->value, record->unit);
-        if (goal)
-            printf("  (%s %g)%s", record->at_least ? ">=" : "<=", record->goal,
-                   met || b->quick ? "" : " MISSED");
-        b->missed += !met;
-        printf("\n");
+        print_number(b, record);
     } else {
+        if (!b->in_table)
+            printf("  %-26s %10s %10s      acuda's over it: %-19s %s\n", "", "p50", "p99", "p50", "p99");
+        b->in_table = true;
         printf("%s\n", record->what);
         for (int i = 0; i < record->sides; i++)
             print_side(b, record, i);
@@ -67,11 +75,10 @@ void bench_report(bench *b, bench_record *record)
     fflush(stdout);
 }
 
-void bench_title(const bench *b, const char *text)
+void bench_title(bench *b, const char *text)
 {
-    (void)b;
-    printf("\n== %s\n  %-26s %10s %10s       acuda's over this: p50           p99\n", text, "", "p50",
-           "p99");
+    printf("\n== %s\n", text);
+    b->in_table = false;
 }
 
 /* ---- JSON: names and texts are this program's own, without anything to escape ---- */

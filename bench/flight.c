@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Flight: many submissions at once. How many a second, with 64 in flight on 64 tensors, each its own
+ * submission and completion, from one thread and from four; whether a completion costs the same
+ * with 100,000 others pending; what a look at 64 busy streams costs; and what a submission takes from
+ * the heap.
+ */
+#include "harness/crew.h"
+#include "harness/heap.h"
+#include "harness/mix.h"
+#include "harness/raw.h"
+
+#include <math.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { WINDOW = 64, STREAMS = 4, OPS = 1024, THREADS = 4, PENDING = 100000, BUSY = 64 };
+
+/* One thread's part: a window of tensors, from `first` on. */
+typedef struct lane {
+    int first, window, ops, streams;
+    uint32_t ticket; /* of its next operation */
+    acu_future *future[WINDOW];
+    CUstream stream[STREAMS];
+    raw_exec exec[STREAMS];
+    CUevent event[WINDOW]; /* of the operations in flight, by their number */
+    int issued[STREAMS], over[STREAMS];
+} lane;
+
+typedef struct subject {
+    bench *b;
+    mix *m;
+    crew crew;
+    lane lanes[THREADS];
+} subject;
+
+__attribute__((format(printf, 2, 0)))
+static void number(const subject *s, const char *format, int count, const char *unit, double value,
+                   double goal)
+{
+    char what[100];
+    snprintf(what, sizeof what, format, count);
+    bench_at_most(s->b, what, unit, value, goal);
+}
+
+static int y_of(const lane *l, int op)
+{
+    return l->first + op % l->window;
+}
+
+static void expect_ops(subject *s, lane *l)
+{
+    for (int i = 0; i < l->ops; i++)
+        mix_expect(s->m, y_of(l, i), l->ticket + (uint32_t)i, 1);
+    l->ticket += (uint32_t)l->ops;
+}
+
+/* ---- three ways to keep a window full ---- */
+
+static void fly_acuda(void *user, int thread)
+{
+    subject *s = user;
+    lane *l = &s->lanes[thread];
+    for (int i = 0; i < l->ops + l->window; i++) {
+        acu_future **slot = &l->future[i % l->window];
+        if (i >= l->window) {
+            MUST(acu_future_wait(*slot, ACU_FOREVER));
+            acu_future_release(*slot);
+        }
+        if (i < l->ops)
+            MUST(acu_submit(s->b->device, mix_launch(s->m, y_of(l, i), l->ticket + (uint32_t)i, 0),
+                            NULL, slot));
+    }
+    expect_ops(s, l);
+}
+
+static void fly_launches(void *user, int thread)
+{
+    subject *s = user;
+    lane *l = &s->lanes[thread];
+    for (int i = 0; i < l->ops; i++) {
+        raw_chain(s->m, l->stream[0], y_of(l, i), l->ticket + (uint32_t)i, 1);
+        if ((i + 1) % l->window == 0)
+            MUST_CU(s->b->cu->StreamSynchronize(l->stream[0]));
+    }
+    MUST_CU(s->b->cu->StreamSynchronize(l->stream[0]));
+    expect_ops(s, l);
+}
+
+static bool is_over(const subject *s, const lane *l, int stream, int number)
+{
+    int op = number * l->streams + stream;
+    unsigned result = s->b->cu->EventQuery(l->event[op % l->window]);
+    if (result != 0 && result != ACU_CUDA_ERROR_NOT_READY)
+        MUST_CU(result);
+    return result == 0;
+}
+
+/* By prefix: whatever comes before a finished operation on a stream is finished. */
+static void harvest(const subject *s, lane *l)
+{
+    for (int i = 0; i < l->streams; i++) {
+        if (l->over[i] == l->issued[i] || !is_over(s, l, i, l->over[i]))
+            continue;
+        l->over[i]++;
+        for (int step = 1; l->over[i] + step <= l->issued[i]; step *= 2) {
+            if (!is_over(s, l, i, l->over[i] + step - 1))
+                break;
+            l->over[i] += step;
+        }
+    }
+}
+
+static void fly_execs(void *user, int thread)
+{
+    subject *s = user;
+    lane *l = &s->lanes[thread];
+    for (int i = 0; i < l->streams; i++)
+        l->issued[i] = l->over[i] = 0;
+    for (int i = 0; i < l->ops + l->window; i++) {
+        int stream = i % l->streams;
+        while (i >= l->window && l->over[stream] <= (i - l->window) / l->streams)
+            harvest(s, l);
+        if (i >= l->ops)
+            continue;
+        raw_exec_set(s->m, &l->exec[stream], 0, y_of(l, i), l->ticket + (uint32_t)i);
+        raw_exec_launch(s->m, &l->exec[stream], l->stream[stream]);
+        MUST_CU(s->b->cu->EventRecord(l->event[i % l->window], l->stream[stream]));
+        l->issued[stream]++;
+    }
+    expect_ops(s, l);
+}
+
+/* ---- from one thread, and from four ---- */
+
+static double one_acuda(void *user)
+{
+    const subject *s = user;
+    double start = bench_now_us();
+    fly_acuda(user, 0);
+    return (bench_now_us() - start) / s->lanes[0].ops;
+}
+
+static double one_launches(void *user)
+{
+    const subject *s = user;
+    double start = bench_now_us();
+    fly_launches(user, 0);
+    return (bench_now_us() - start) / s->lanes[0].ops;
+}
+
+static double one_execs(void *user)
+{
+    const subject *s = user;
+    double start = bench_now_us();
+    fly_execs(user, 0);
+    return (bench_now_us() - start) / s->lanes[0].ops;
+}
+
+static double many(subject *s, crew_fn fn, bool raw)
+{
+    return crew_run(&s->crew, fn, s, raw) / (THREADS * s->lanes[0].ops);
+}
+
+static double many_acuda(void *user)
+{
+    return many(user, fly_acuda, false);
+}
+
+static double many_launches(void *user)
+{
+    return many(user, fly_launches, true);
+}
+
+static double many_execs(void *user)
+{
+    return many(user, fly_execs, true);
+}
+
+static void open_lane(subject *s, lane *l, int first, int window, int streams)
+{
+    *l = (lane){.first = first, .window = window, .streams = streams,
+                .ops = bench_count(s->b, OPS, 4 * window), .ticket = (uint32_t)first * 1000};
+    bench_enter(s->b);
+    for (int i = 0; i < streams; i++) {
+        l->stream[i] = raw_stream(s->b);
+        l->exec[i] = raw_exec_make(s->m, 1, 1);
+    }
+    for (int i = 0; i < window; i++)
+        MUST_CU(s->b->cu->EventCreate(&l->event[i], ACU_CU_EVENT_DISABLE_TIMING));
+    bench_leave(s->b);
+}
+
+static void close_lane(subject *s, lane *l)
+{
+    bench_enter(s->b);
+    for (int i = 0; i < l->streams; i++) {
+        MUST_CU(s->b->cu->StreamDestroy(l->stream[i]));
+        raw_exec_destroy(s->m, &l->exec[i]);
+    }
+    for (int i = 0; i < l->window; i++)
+        MUST_CU(s->b->cu->EventDestroy(l->event[i]));
+    bench_leave(s->b);
+}
+
+static void rate_rows(subject *s)
+{
+    bench_title(s->b, "64 kernels in flight on 64 tensors, each its own submission and completion");
+    open_lane(s, &s->lanes[0], 0, WINDOW, STREAMS);
+    bench_row one = {.what = "one thread",
+                     .rate = true,
+                     .samples = 400,
+                     .sides = {{"acuda", one_acuda, s, 0, 0},
+                               {"launches, sync per round", one_launches, s, 1.3, 0},
+                               {"hand-set execs, events", one_execs, s, 0.8, 0}}};
+    bench_compare(s->b, &one);
+    close_lane(s, &s->lanes[0]);
+    for (int i = 0; i < THREADS; i++)
+        open_lane(s, &s->lanes[i], i * WINDOW / THREADS, WINDOW / THREADS, 1);
+    crew_hire(&s->crew, s->b, THREADS);
+    bench_row four = {.what = "four threads, 16 in flight in each",
+                      .rate = true,
+                      .samples = 200,
+                      .sides = {{"acuda", many_acuda, s, 0, 0},
+                                {"launches, sync per round", many_launches, s, 0.85, 0},
+                                {"hand-set execs, events", many_execs, s, 0.85, 0}}};
+    bench_compare(s->b, &four);
+    crew_dismiss(&s->crew);
+    for (int i = 0; i < THREADS; i++)
+        close_lane(s, &s->lanes[i]);
+    mix_verify(s->m);
+}
+
+/* ---- many pending ---- */
+
+/* Host work that others come behind, until it is let go. */
+typedef struct gate {
+    acu_tensor *host, *device;
+    sem_t open;
+} gate;
+
+static acu_status hold(void *user, const acu_val *values, size_t count)
+{
+    gate *g = user;
+    (void)count;
+    while (sem_wait(&g->open) != 0)
+        continue;
+    *(uint32_t *)acu_tensor_host(values[0].tensor) += 1;
+    return ACU_OK;
+}
+
+static void make_gate(const subject *s, gate *g)
+{
+    sem_init(&g->open, 0, 0);
+    MUST(acu_tensor_alloc_pinned(s->b->device, ACU_U32, ACU_SHAPE(MIX_N), &g->host));
+    MUST(acu_tensor_alloc(s->b->device, ACU_U32, ACU_SHAPE(MIX_N), &g->device));
+    for (int i = 0; i < MIX_N; i++)
+        ((uint32_t *)acu_tensor_host(g->host))[i] = 0;
+}
+
+static void drop_gate(gate *g)
+{
+    acu_tensor_release(g->host);
+    acu_tensor_release(g->device);
+    sem_destroy(&g->open);
+}
+
+static void close_gate(const subject *s, gate *g)
+{
+    MUST(acu_submit(s->b->device, acu_host(hold, g, acu_inout(g->host)), NULL, NULL));
+    MUST(acu_submit(s->b->device, acu_copy(g->device, g->host), NULL, NULL));
+}
+
+/* `kernels` of them: they read what the gate writes, times 0, so that results stay what they were
+ * but for the tensor's own factor. */
+static acu_op *behind(const subject *s, const gate *g, int y, int kernels)
+{
+    acu_op *ops[MIX_MOST_CHAIN];
+    for (int i = 0; i < kernels; i++)
+        ops[i] = acu_launch(s->m->fast, acu_for_num_elems(MIX_N), acu_inout(s->m->y[y]),
+                            acu_in(g->device), acu_u32(0), acu_u32(MIX_N));
+    return acu_op_zip(ops, (size_t)kernels, ACU_SITE);
+}
+
+static void expect_behind(subject *s, int y, int kernels)
+{
+    for (int k = 0; k < kernels; k++)
+        for (int p = 0; p < MIX_PROBES; p++)
+            s->m->expected[y][p] *= 1664525u;
+}
+
+static void submit_behind(subject *s, const gate *g, acu_future **futures, int count, int kernels)
+{
+    for (int i = 0; i < count; i++) {
+        int y = 1 + i % (s->m->ys - 1); /* the first one stays free */
+        MUST(acu_submit(s->b->device, behind(s, g, y, kernels), NULL, &futures[i]));
+        expect_behind(s, y, kernels);
+    }
+}
+
+/* Microseconds for each of `count` that are pending, from when nothing holds them any more. */
+static double drain(subject *s, gate *g, acu_future **futures, int count)
+{
+    close_gate(s, g);
+    submit_behind(s, g, futures, count, 1);
+    for (int i = 0; i < count; i++)
+        if (acu_future_poll(futures[i]) != ACU_NOT_READY)
+            bench_wrong("what is behind the gate did not wait for it");
+    double start = bench_now_us();
+    sem_post(&g->open);
+    MUST(acu_wait_all(futures, (size_t)count, ACU_FOREVER));
+    double us = bench_now_us() - start;
+    for (int i = 0; i < count; i++)
+        acu_future_release(futures[i]);
+    return us / count;
+}
+
+static double free_ride(subject *s)
+{
+    double us[400];
+    int count = bench_count(s->b, 400, 4);
+    for (int i = 0; i < count; i++) {
+        uint32_t ticket = (uint32_t)i;
+        double start = bench_now_us();
+        MUST(acu_sync(s->b->device, mix_launch(s->m, 0, ticket, 0), NULL));
+        us[i] = bench_now_us() - start;
+        mix_expect(s->m, 0, ticket, 1);
+    }
+    return bench_percentile(us, count, 50);
+}
+
+static void pending_rows(subject *s)
+{
+    int most = bench_count(s->b, PENDING, 500), few = most / 100, turns = bench_count(s->b, 15, 2);
+    acu_future **futures = calloc((size_t)most, sizeof(acu_future *));
+    double of_few[15], of_most[3];
+    gate g;
+    if (!futures)
+        bench_die("no memory");
+    make_gate(s, &g);
+    drain(s, &g, futures, most); /* for caches */
+    for (int i = 0; i < turns; i++)
+        of_few[i] = drain(s, &g, futures, few);
+    for (int i = 0; i < 3; i++)
+        of_most[i] = drain(s, &g, futures, most);
+    double each_few = bench_percentile(of_few, turns, 50), each_most = bench_percentile(of_most, 3, 50);
+    double ride = free_ride(s);
+    close_gate(s, &g);
+    submit_behind(s, &g, futures, most, 1);
+    double crowded = free_ride(s);
+    sem_post(&g.open);
+    MUST(acu_wait_all(futures, (size_t)most, ACU_FOREVER));
+    for (int i = 0; i < most; i++)
+        acu_future_release(futures[i]);
+    free(futures);
+    drop_gate(&g);
+    mix_verify(s->m);
+    number(s, "%d pending, issued and completed, each", few, "us", each_few, NAN);
+    number(s, "%d pending, issued and completed, each", most, "us", each_most, NAN);
+    number(s, "  over that of %d", few, "", each_most / each_few, 1.2);
+    number(s, "another kernel, submit to waited, %d pending", 0, "us", ride, NAN);
+    number(s, "another kernel, submit to waited, %d pending", most, "us", crowded, NAN);
+    number(s, "  over that with %d pending", 0, "", crowded / ride, 1.2);
+}
+
+/* ---- a look at busy streams ---- */
+
+static void busy_row(subject *s)
+{
+    acu_policy *policy;
+    acu_future *futures[BUSY];
+    double us[200];
+    int looks = 0, most = bench_count(s->b, 200, 4);
+    size_t index;
+    MUST(acu_policy_round_robin(s->b->device, BUSY, &policy));
+    acu_submit_options options = {.size = sizeof options, .policy = policy};
+    uint32_t was = s->m->ticks;
+    mix_calibrate(s->m, 30000);
+    for (int i = 0; i < BUSY; i++) {
+        MUST(acu_submit(s->b->device, mix_launch(s->m, i, 1, 0), &options, &futures[i]));
+        mix_expect(s->m, i, 1, 1);
+    }
+    acu_status status = ACU_TIMEOUT;
+    while (looks < most && status == ACU_TIMEOUT) {
+        double start = bench_now_us();
+        status = acu_wait_any(futures, BUSY, 0, &index);
+        us[looks++] = bench_now_us() - start;
+        bench_nap_us(50);
+    }
+    if (status != ACU_TIMEOUT && status != ACU_OK)
+        MUST(status);
+    MUST(acu_wait_all(futures, BUSY, ACU_FOREVER));
+    for (int i = 0; i < BUSY; i++)
+        acu_future_release(futures[i]);
+    acu_policy_release(policy);
+    s->m->ticks = was;
+    mix_verify(s->m);
+    bench_at_most(s->b, "looks at 64 busy streams before one was done", "", looks, NAN);
+    bench_at_most(s->b, "one look at 64 busy streams", "us", bench_percentile(us, looks, 50), 5);
+}
+
+/* ---- the heap ---- */
+
+static int64_t own_calls(void)
+{
+    return heap_calls(HEAP_ACUDA) + heap_calls(HEAP_OTHER);
+}
+
+static void warm_heap_row(subject *s, int kernels)
+{
+    int warm = bench_count(s->b, 2000, 20), count = bench_count(s->b, 2000, 20);
+    int64_t before = 0;
+    for (int i = 0; i < warm + count; i++) {
+        uint32_t ticket = (uint32_t)i;
+        acu_future *future;
+        int y = i % WINDOW;
+        if (i == warm) {
+            MUST(acu_graphs_wait(s->b->device));
+            before = own_calls();
+        }
+        MUST(acu_submit(s->b->device, mix_chain(s->m, y, ticket, kernels), NULL, &future));
+        MUST(acu_future_wait(future, ACU_FOREVER));
+        acu_future_release(future);
+        mix_expect(s->m, y, ticket, kernels);
+    }
+    int64_t calls = own_calls() - before;
+    number(s, "heap allocations of a warm submit and wait, %d kernels", kernels, "",
+           (double)calls / count, 0);
+}
+
+/* The difference between twice as many and once as many, neither of which was ever in flight
+ * before: nothing of it comes from blocks that are kept for reuse. */
+static void flight_heap_row(subject *s)
+{
+    int count = bench_count(s->b, 2000, 20), more = 2 * count;
+    acu_future **futures = calloc((size_t)(count + more), sizeof(acu_future *));
+    gate g;
+    if (!futures)
+        bench_die("no memory");
+    make_gate(s, &g);
+    close_gate(s, &g);
+    submit_behind(s, &g, futures, count, 10);
+    int64_t before = heap_bytes(HEAP_ACUDA) + heap_bytes(HEAP_OTHER);
+    submit_behind(s, &g, futures + count, more, 10);
+    int64_t bytes = heap_bytes(HEAP_ACUDA) + heap_bytes(HEAP_OTHER) - before;
+    sem_post(&g.open);
+    MUST(acu_wait_all(futures, (size_t)(count + more), ACU_FOREVER));
+    for (int i = 0; i < count + more; i++)
+        acu_future_release(futures[i]);
+    free(futures);
+    drop_gate(&g);
+    bench_at_most(s->b, "memory of a submission of ten kernels in flight", "bytes",
+                  (double)bytes / more, 4096);
+}
+
+static void heap_rows(subject *s)
+{
+    bench_title(s->b, "the heap");
+    if (!heap_watch()) {
+        printf("not in this build\n");
+        return;
+    }
+    flight_heap_row(s);
+    warm_heap_row(s, 1);
+    warm_heap_row(s, 10);
+    warm_heap_row(s, 100);
+    mix_verify(s->m);
+}
+
+int main(int argc, char **argv)
+{
+    bench b = bench_open("flight", argc, argv, NULL);
+    mix m = mix_open(&b, MIX_MOST_Y);
+    subject s = {.b = &b, .m = &m};
+    heap_rows(&s); /* first, before blocks for 100,000 are kept for reuse */
+    rate_rows(&s);
+    bench_title(&b, "many pending");
+    pending_rows(&s);
+    busy_row(&s);
+    mix_close(&m);
+    return bench_close(&b);
+}
