@@ -25,10 +25,9 @@ typedef struct after {
 /* What most submissions do not have. */
 typedef struct acui_handed_more {
     acui_job *job;
-    acu_policy *policy;     /* retained; so are the streams */
-    acu_stream *asked;      /* of the options */
-    acu_stream *scheduled;  /* that acu_schedule chose */
+    acu_submit_options options; /* its policy and stream are retained, its name is: */
     char name[ACUI_OP_NAME];
+    acu_stream *scheduled; /* that acu_schedule chose; retained */
     size_t after_count;
     after after[];
 } more;
@@ -158,8 +157,8 @@ static void free_more(more *m)
         return;
     if (m->job)
         m->job->free(m->job);
-    acu_policy_release(m->policy);
-    acu_stream_release(m->asked);
+    acu_policy_release(m->options.policy);
+    acu_stream_release(m->options.stream);
     acu_stream_release(m->scheduled);
     acui_free(m);
 }
@@ -168,18 +167,22 @@ static void free_more(more *m)
 static acu_status make_more(const acui_runtime *own, const acu_submit_options *options,
                             acu_stream *stream, more **out)
 {
+    const acu_submit_options none = {.size = options->size};
     size_t room = count_behind(own);
     *out = NULL;
-    if (!room && !options->policy && !options->stream && !options->name && !stream)
+    if (!room && !stream && memcmp(options, &none, sizeof none) == 0)
         return ACU_OK;
     more *m = acui_alloc(sizeof *m + room * sizeof *m->after);
     if (!m)
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a submission");
-    m->policy = acu_policy_retain(options->policy);
-    m->asked = acu_stream_retain(options->stream);
+    m->options = *options;
+    acu_policy_retain(options->policy);
+    acu_stream_retain(options->stream);
     m->scheduled = acu_stream_retain(stream);
-    if (options->name)
+    if (options->name) {
         snprintf(m->name, sizeof m->name, "%s", options->name);
+        m->options.name = m->name;
+    }
     m->after_count = note_behind(own, m->after, room);
     *out = m;
     return ACU_OK;
@@ -297,13 +300,9 @@ static void wait_turn(const more *m)
 
 static acu_status submit_now(const acui_handed *h)
 {
-    acu_submit_options options = {.size = sizeof options};
-    if (h->more) {
-        options.policy = h->more->policy;
-        options.stream = h->more->asked;
-        options.name = h->more->name[0] ? h->more->name : NULL;
-    }
-    return acui_submit_here(h->device, h->op, &options, h->more ? h->more->scheduled : NULL,
+    static const acu_submit_options none = {.size = sizeof none};
+    const more *m = h->more;
+    return acui_submit_here(h->device, h->op, m ? &m->options : &none, m ? m->scheduled : NULL,
                             h->future);
 }
 
