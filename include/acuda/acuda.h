@@ -33,6 +33,7 @@
 #include <acuda/kernel.h>
 #include <acuda/memory.h>
 #include <acuda/op.h>
+#include <acuda/queue.h>
 #include <acuda/status.h>
 #include <acuda/stream.h>
 #include <acuda/tensor.h>

@@ -13,6 +13,7 @@
 ACU_BEGIN
 
 typedef struct acu_future acu_future;
+typedef struct acu_queue acu_queue;
 
 typedef struct acu_submit_options {
     size_t size;        /* sizeof(acu_submit_options) */
@@ -20,6 +21,8 @@ typedef struct acu_submit_options {
     acu_stream *stream; /* or a certain stream for the work of its device */
     const char *name;   /* for messages; copied, at most 47 bytes kept */
     uint64_t deadline;  /* nanoseconds from now; 0: none */
+    acu_queue *queue;   /* where its completion goes (queue.h), and with which number; NULL: none */
+    uint64_t tag;
 } acu_submit_options;
 
 /*

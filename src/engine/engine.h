@@ -148,11 +148,13 @@ typedef enum acui_future_state {
     ACUI_FUTURE_DONE
 } acui_future_state;
 
-typedef struct acui_notice { /* a completion callback */
+typedef struct acui_notice { /* a completion callback, or a place on a queue */
     struct acui_notice *next;
-    acu_future_fn fn;
+    acu_future_fn fn; /* NULL: a completion for acu_queue_take */
     acu_user user;
     acu_future *future; /* retained */
+    acu_queue *queue;   /* retained; NULL: the callback runs on the reactor */
+    uint64_t tag;
 } acui_notice;
 
 struct acu_future {
@@ -259,6 +261,8 @@ acu_status acui_reactor_start(void); /* if it is not running */
 void acui_reactor_watch(acu_stream *stream, acui_task *task); /* task is last on the stream */
 void acui_reactor_notify(acui_notice *notices); /* call them, on its thread */
 void acui_reactor_wake(void); /* a deadline is sooner than the others */
+/* To be delivered when the future is complete, or now if it is; the notice is taken. */
+void acui_future_add(acu_future *future, acui_notice *notice);
 void acui_reactor_hasten(void); /* somebody waits: look soon */
 acui_task *acui_reactor_passed(acu_stream *stream, bool all); /* tasks up to stream->done */
 void acui_look_everywhere(void); /* harvest all streams with tasks, on this thread */

@@ -6,6 +6,7 @@
 #include "engine/engine.h"
 #include "engine/runtime.h"
 #include "engine/done.h"
+#include "engine/queue.h"
 
 static acui_future_state state_of(const acu_future *future)
 {
@@ -102,6 +103,24 @@ void acui_future_give_module(acu_future *future, acu_module *module)
         acu_module_release(module);
 }
 
+/* The future is complete: each notice where it belongs. */
+static void deliver(acui_notice *notices)
+{
+    acui_notice *here = NULL, **end = &here;
+    while (notices) {
+        acui_notice *notice = notices;
+        notices = notice->next;
+        if (notice->queue) {
+            acui_queue_push(notice);
+            continue;
+        }
+        *end = notice;
+        end = &notice->next;
+    }
+    *end = NULL;
+    acui_reactor_notify(here);
+}
+
 acui_future_state acui_resolve(acu_future *future, acu_status status, acui_fault *fault)
 {
     pthread_mutex_lock(&future->lock);
@@ -117,7 +136,7 @@ acui_future_state acui_resolve(acu_future *future, acu_status status, acui_fault
     int was = atomic_exchange_explicit(&future->state, ACUI_FUTURE_DONE, memory_order_acq_rel);
     pthread_mutex_unlock(&future->lock);
     acui_deadline_drop(future);
-    acui_reactor_notify(notices);
+    deliver(notices);
     acui_done_announce();
     return (acui_future_state)was;
 }
@@ -232,6 +251,12 @@ acu_status acu_future_on_complete(acu_future *future, acu_future_fn fn, acu_user
         return status;
     }
     *notice = (acui_notice){.fn = fn, .user = user, .future = acu_future_retain(future)};
+    acui_future_add(future, notice);
+    return ACU_OK;
+}
+
+void acui_future_add(acu_future *future, acui_notice *notice)
+{
     acui_future_begin(future);
     pthread_mutex_lock(&future->lock);
     bool done = state_of(future) == ACUI_FUTURE_DONE;
@@ -243,10 +268,9 @@ acu_status acu_future_on_complete(acu_future *future, acu_future_fn fn, acu_user
     }
     pthread_mutex_unlock(&future->lock);
     if (done)
-        acui_reactor_notify(notice);
+        deliver(notice);
     else
         acui_reactor_hasten();
-    return ACU_OK;
 }
 
 /* ---- values ---- */

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/options.h"
 #include "driver/nvtx.h"
-#include "engine/engine.h"
+#include "engine/queue.h"
 #include "engine/runtime.h"
 
 #include <stdio.h>
@@ -150,6 +150,8 @@ static acu_status check_options(acu_device *device, const acu_submit_options *gi
         ACUI_TRY(acui_object_check(options->policy, ACU_OBJECT_POLICY, function));
     if (options->stream)
         ACUI_TRY(acui_object_check(options->stream, ACU_OBJECT_STREAM, function));
+    if (options->queue)
+        ACUI_TRY(acui_object_check(options->queue, ACU_OBJECT_QUEUE, function));
     if (options->policy && options->stream)
         return acui_fail(ACU_ERR_INVALID, "%s: a policy and a stream were given; choose one",
                          function);
@@ -167,28 +169,35 @@ acu_status acui_submit_public(acu_device *device, acu_op *op, const acu_submit_o
     if (status == ACU_OK && acui_issuing())
         status = acui_fail(ACU_ERR_WOULD_WAIT, "acu_submit: a foreign call may not submit: the "
                            "stream that it enqueues on is taken until it returns");
-    if (status == ACU_OK && (future || options.deadline))
+    if (status == ACU_OK && (future || options.deadline || options.queue))
         status = acui_future_new(&f);
+    if (status == ACU_OK && options.queue)
+        status = acui_queue_prepare(f, options.queue, options.tag);
     if (status == ACU_OK && options.deadline)
         status = acui_deadline_set(f, options.deadline);
     if (status != ACU_OK) {
         acui_op_put(taken);
+        if (f && options.queue)
+            acui_queue_forget(f);
         acu_future_release(f);
         return status;
     }
     if (f)
         f->unwanted = unwanted;
+    if (options.queue)
+        acui_reactor_hasten(); /* it wakes up while the work goes to the device */
     status = acui_submit(device, taken, &options, NULL, f);
     if (status != ACU_OK) {
         acui_deadline_drop(f);
+        if (options.queue)
+            acui_queue_forget(f);
         acu_future_release(f);
-        return status;
-    }
-    if (future)
+    } else if (future) {
         *future = f;
-    else
+    } else {
         acu_future_release(f);
-    return ACU_OK;
+    }
+    return status;
 }
 
 acu_status acu_submit(acu_device *device, acu_op *op, const acu_submit_options *given,

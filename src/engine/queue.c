@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Completion queues. Whoever finds a submission complete puts its notice here and, if the descriptor
+ * can not be read yet, writes it; who takes the last notice reads it. Both under the queue's lock,
+ * so that "can be read" and "there is something" never part.
+ */
+#include "engine/queue.h"
+
+#include "base/alloc.h"
+#include "base/callback.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/options.h"
+#include "base/park.h"
+
+#include <stdatomic.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#define BATCH 32 /* notices taken under one holding of the lock */
+
+struct acu_queue {
+    acui_object object;
+    int fd;
+    uint64_t busy_poll;
+    pthread_mutex_t lock; /* a leaf: held across one write or read of the descriptor */
+    pthread_cond_t filled;
+    acui_notice *first, **end;
+    bool readable;               /* the descriptor */
+    unsigned sleepers;
+    _Atomic(size_t) pending;     /* notices that refer to the queue; relaxed: a figure */
+    _Atomic(bool) some;          /* first != NULL, for those who spin; relaxed */
+};
+
+/* ---- life ---- */
+
+static acu_status open_queue(acu_queue *q)
+{
+    q->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (q->fd < 0)
+        return acui_fail(ACU_ERR_LIMIT, "acu_queue_create: the system gives no descriptor");
+    pthread_mutex_init(&q->lock, NULL);
+    acui_cond_init(&q->filled);
+    q->end = &q->first;
+    return ACU_OK;
+}
+
+acu_status acu_queue_create(const acu_queue_options *options, acu_queue **queue)
+{
+    acu_queue_options known;
+    ACUI_TRY(acui_options_read(&known, sizeof known, options, __func__));
+    if (!queue)
+        return acui_fail(ACU_ERR_INVALID, "acu_queue_create: nowhere to put the queue");
+    acu_queue *q = acui_object_new(ACU_OBJECT_QUEUE, sizeof *q);
+    if (!q)
+        return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a queue");
+    q->busy_poll = known.busy_poll;
+    acu_status status = open_queue(q);
+    if (status == ACU_OK)
+        *queue = q;
+    else
+        acui_object_free(q);
+    return status;
+}
+
+acu_queue *acu_queue_retain(acu_queue *queue)
+{
+    if (acui_object_is(queue, ACU_OBJECT_QUEUE))
+        acui_object_retain(queue);
+    return queue;
+}
+
+void acui_notice_free(acui_notice *notice)
+{
+    if (notice->user.release)
+        notice->user.release(notice->user.data);
+    if (notice->future)
+        acu_future_release(notice->future);
+    acui_free(notice);
+}
+
+static void free_queue(acu_queue *queue)
+{
+    while (queue->first) {
+        acui_notice *notice = queue->first;
+        queue->first = notice->next;
+        acui_notice_free(notice);
+    }
+    close(queue->fd);
+    pthread_cond_destroy(&queue->filled);
+    pthread_mutex_destroy(&queue->lock);
+    acui_object_free(queue);
+}
+
+/* Notices on their way hold a reference too: what comes after the program's last one is put on the
+ * queue, and goes with it. */
+void acu_queue_release(acu_queue *queue)
+{
+    if (acui_object_is(queue, ACU_OBJECT_QUEUE) && acui_object_drop(queue))
+        free_queue(queue);
+}
+
+/* ---- putting on ---- */
+
+void acui_queue_push(acui_notice *notice)
+{
+    acu_queue *queue = notice->queue;
+    static const uint64_t one = 1;
+    notice->next = NULL;
+    pthread_mutex_lock(&queue->lock);
+    *queue->end = notice;
+    queue->end = &notice->next;
+    atomic_store_explicit(&queue->some, true, memory_order_relaxed);
+    /* Can only fail if the counter is full, which it never is: it is 0 or 1. */
+    if (!queue->readable)
+        queue->readable = write(queue->fd, &one, sizeof one) == sizeof one;
+    if (queue->sleepers)
+        pthread_cond_signal(&queue->filled);
+    pthread_mutex_unlock(&queue->lock);
+    acu_queue_release(queue);
+}
+
+static acu_status new_notice(acu_future *future, acu_queue *queue, const char *function,
+                             acui_notice **notice)
+{
+    ACUI_TRY(acui_object_check(future, ACU_OBJECT_FUTURE, function));
+    ACUI_TRY(acui_object_check(queue, ACU_OBJECT_QUEUE, function));
+    ACUI_TRY(acui_reactor_start());
+    acui_notice *n = ACUI_NEW(acui_notice);
+    if (!n)
+        return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a completion");
+    n->future = acu_future_retain(future);
+    n->queue = acu_queue_retain(queue);
+    atomic_fetch_add_explicit(&queue->pending, 1, memory_order_relaxed);
+    *notice = n;
+    return ACU_OK;
+}
+
+acu_status acui_queue_prepare(acu_future *future, acu_queue *queue, uint64_t tag)
+{
+    acui_notice *notice;
+    ACUI_TRY(new_notice(future, queue, "acu_submit", &notice));
+    notice->tag = tag;
+    future->notices = notice; /* nobody else has the future yet */
+    return ACU_OK;
+}
+
+void acui_queue_forget(acu_future *future)
+{
+    pthread_mutex_lock(&future->lock); /* a deadline may have ended it meanwhile */
+    acui_notice *notice = future->notices;
+    future->notices = NULL;
+    pthread_mutex_unlock(&future->lock);
+    if (!notice)
+        return;
+    acu_queue *queue = notice->queue;
+    atomic_fetch_sub_explicit(&queue->pending, 1, memory_order_relaxed);
+    acui_notice_free(notice);
+    acu_queue_release(queue);
+}
+
+acu_status acu_future_notify(acu_future *future, acu_queue *queue, uint64_t tag)
+{
+    acui_notice *notice;
+    ACUI_TRY(new_notice(future, queue, __func__, &notice));
+    notice->tag = tag;
+    acui_future_add(future, notice);
+    return ACU_OK;
+}
+
+acu_status acu_future_call(acu_future *future, acu_queue *queue, acu_future_fn fn, acu_user user)
+{
+    acui_notice *notice = NULL;
+    acu_status status = ACU_OK;
+    if (!fn)
+        status = acui_fail(ACU_ERR_INVALID, "acu_future_call got no function");
+    if (status == ACU_OK)
+        status = new_notice(future, queue, __func__, &notice);
+    if (status != ACU_OK) {
+        if (user.release)
+            user.release(user.data);
+        return status;
+    }
+    notice->fn = fn;
+    notice->user = user;
+    acui_future_add(future, notice);
+    return ACU_OK;
+}
+
+/* ---- taking ---- */
+
+/* Up to `room` notices off the queue, which is not readable any more when they are the last. */
+static size_t pop(acu_queue *queue, acui_notice **list, size_t room)
+{
+    size_t n = 0;
+    uint64_t count;
+    pthread_mutex_lock(&queue->lock);
+    while (queue->first && n < room) {
+        list[n] = queue->first;
+        queue->first = list[n++]->next;
+    }
+    if (!queue->first) {
+        queue->end = &queue->first;
+        atomic_store_explicit(&queue->some, false, memory_order_relaxed);
+        if (queue->readable)
+            queue->readable = read(queue->fd, &count, sizeof count) != sizeof count;
+    }
+    pthread_mutex_unlock(&queue->lock);
+    atomic_fetch_sub_explicit(&queue->pending, n, memory_order_relaxed);
+    return n;
+}
+
+static void call(acui_notice *notice)
+{
+    acui_callback_enter();
+    notice->fn(notice->user.data, notice->future, notice->future->status);
+    acui_callback_leave();
+    acui_notice_free(notice);
+}
+
+/* Completions into the list, callbacks called; false if there was neither. */
+static bool take(acu_queue *queue, acu_completion *list, size_t room, size_t *count)
+{
+    bool any = false;
+    while (*count < room) {
+        acui_notice *batch[BATCH];
+        size_t n = pop(queue, batch, room - *count < BATCH ? room - *count : BATCH);
+        for (size_t i = 0; i < n; i++) {
+            acui_notice *notice = batch[i];
+            if (notice->fn) {
+                call(notice);
+                continue;
+            }
+            list[(*count)++] = (acu_completion){.tag = notice->tag,
+                                                .status = notice->future->status,
+                                                .future = notice->future};
+            notice->future = NULL; /* the receiver's */
+            acui_notice_free(notice);
+        }
+        any |= n > 0;
+        if (n == 0)
+            break;
+    }
+    return any;
+}
+
+static acu_status check_take(acu_queue *queue, acu_completion *list, size_t room, size_t *count,
+                             const char *function)
+{
+    ACUI_TRY(acui_object_check(queue, ACU_OBJECT_QUEUE, function));
+    if (!list || room == 0 || !count)
+        return acui_fail(ACU_ERR_INVALID, "%s: nowhere to put completions", function);
+    *count = 0;
+    return ACU_OK;
+}
+
+acu_status acu_queue_take(acu_queue *queue, acu_completion *list, size_t room, size_t *count)
+{
+    ACUI_TRY(check_take(queue, list, room, count, __func__));
+    if (!atomic_load_explicit(&queue->some, memory_order_relaxed))
+        acui_look_everywhere();
+    take(queue, list, room, count);
+    return ACU_OK;
+}
+
+/* Until something is there, or the time is over. */
+static void sleep_until(acu_queue *queue, uint64_t deadline)
+{
+    pthread_mutex_lock(&queue->lock);
+    queue->sleepers++;
+    while (!queue->first && acui_cond_wait_until(&queue->filled, &queue->lock, deadline)) {
+    }
+    queue->sleepers--;
+    pthread_mutex_unlock(&queue->lock);
+}
+
+acu_status acu_queue_wait(acu_queue *queue, acu_completion *list, size_t room, size_t *count,
+                          uint64_t timeout)
+{
+    ACUI_TRY(acui_refuse_wait(__func__));
+    ACUI_TRY(check_take(queue, list, room, count, __func__));
+    uint64_t start = acui_now(), deadline = acui_deadline(timeout);
+    for (;;) {
+        if (!atomic_load_explicit(&queue->some, memory_order_relaxed))
+            acui_look_everywhere();
+        if (take(queue, list, room, count))
+            return ACU_OK;
+        uint64_t now = acui_now();
+        if (now >= deadline)
+            return ACU_TIMEOUT;
+        if (now - start < queue->busy_poll)
+            acui_spin_pause();
+        else
+            sleep_until(queue, deadline);
+    }
+}
+
+/* ---- facts ---- */
+
+int acu_queue_fd(const acu_queue *queue)
+{
+    return acui_object_is(queue, ACU_OBJECT_QUEUE) ? queue->fd : -1;
+}
+
+size_t acu_queue_pending(const acu_queue *queue)
+{
+    return acui_object_is(queue, ACU_OBJECT_QUEUE)
+               ? atomic_load_explicit(&queue->pending, memory_order_relaxed)
+               : 0;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Between futures and completion queues. */
+#ifndef ACUI_ENGINE_QUEUE_H
+#define ACUI_ENGINE_QUEUE_H
+
+#include "engine/engine.h"
+
+#include <acuda/queue.h>
+
+/* The future of the notice is complete: put it on its queue, whose reference goes with it. */
+void acui_queue_push(acui_notice *notice);
+/* The new future, that nobody else has, will go on the queue; or will not after all. */
+acu_status acui_queue_prepare(acu_future *future, acu_queue *queue, uint64_t tag);
+void acui_queue_forget(acu_future *future);
+/* Releases what it holds, but for its queue. */
+void acui_notice_free(acui_notice *notice);
+
+#endif

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Completion queues: each place gives one completion, whatever becomes of the submission; the
+ * descriptor can be read exactly while there is something to take.
+ */
+#include "support/support.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+enum { N = 64 };
+
+static acu_op *work(void)
+{
+    return acu_zeros(ACU_F32, ACU_SHAPE(N));
+}
+
+static acu_queue *make_queue(void)
+{
+    acu_queue *queue;
+    assert_works(acu_queue_create(NULL, &queue));
+    return queue;
+}
+
+static void submit_to(acu_device *device, acu_op *op, acu_queue *queue, uint64_t tag)
+{
+    acu_submit_options options = {.size = sizeof options, .queue = queue, .tag = tag};
+    assert_works(acu_submit(device, op, &options, NULL));
+}
+
+/* Without a timeout: readable now or not. */
+static bool readable(const acu_queue *queue, int timeout)
+{
+    struct pollfd fd = {.fd = acu_queue_fd(queue), .events = POLLIN};
+    return poll(&fd, 1, timeout) == 1;
+}
+
+/* Held up until the test goes on. */
+typedef struct gate {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool open;
+} gate;
+
+static gate the_gate = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false};
+
+static acu_status pass_gate(void *user, const acu_val *values, size_t count)
+{
+    (void)user, (void)values, (void)count;
+    pthread_mutex_lock(&the_gate.lock);
+    while (!the_gate.open)
+        pthread_cond_wait(&the_gate.changed, &the_gate.lock);
+    pthread_mutex_unlock(&the_gate.lock);
+    return ACU_OK;
+}
+
+static void set_gate(bool open)
+{
+    pthread_mutex_lock(&the_gate.lock);
+    the_gate.open = open;
+    pthread_cond_broadcast(&the_gate.changed);
+    pthread_mutex_unlock(&the_gate.lock);
+}
+
+static acu_op *gated(acu_tensor *host)
+{
+    return acu_host(pass_gate, NULL, acu_out(host));
+}
+
+static acu_status refuse(void *user, const acu_val *values, size_t count)
+{
+    (void)user, (void)values, (void)count;
+    return ACU_ERR_INVALID;
+}
+
+/* ---- one by one ---- */
+
+static void completions_carry_tag_status_and_future(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_queue *queue = make_queue();
+    acu_completion done[4];
+    size_t count = 9;
+    assert_works(acu_queue_take(queue, done, 4, &count));
+    assert_int_equal(count, 0);
+    assert_false(readable(queue, 0));
+    submit_to(device, work(), queue, 77);
+    assert_int_equal(acu_queue_pending(queue), 1);
+    assert_true(readable(queue, -1)); /* a thread of acuda's looks meanwhile */
+    assert_works(acu_queue_take(queue, done, 4, &count));
+    assert_int_equal(count, 1);
+    assert_int_equal(done[0].tag, 77);
+    assert_int_equal(done[0].status, ACU_OK);
+    float values[N];
+    assert_works(acu_read_sync(acu_future_tensor(done[0].future, 0), values, sizeof values));
+    assert_true(values[N - 1] == 0.0f);
+    acu_future_release(done[0].future);
+    assert_false(readable(queue, 0));
+    assert_int_equal(acu_queue_pending(queue), 0);
+    acu_queue_release(queue);
+    test_close(device);
+    test_leaks_none();
+}
+
+static void failures_complete_too(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_queue *queue = make_queue();
+    acu_tensor *host;
+    assert_works(acu_tensor_alloc_pinned(device, ACU_F32, ACU_SHAPE(N), &host));
+    submit_to(device, acu_host(refuse, NULL, acu_inout(host)), queue, 1);
+    acu_completion done;
+    size_t count;
+    assert_works(acu_queue_wait(queue, &done, 1, &count, ACU_FOREVER));
+    assert_int_equal(count, 1);
+    assert_int_equal(done.status, ACU_ERR_CALLBACK);
+    acu_error error;
+    assert_int_equal(acu_future_error(done.future, &error), ACU_ERR_CALLBACK);
+    acu_future_release(done.future);
+    /* What is refused at once is no completion. */
+    acu_submit_options options = {.size = sizeof options, .queue = queue, .tag = 2};
+    assert_int_equal(acu_submit(device, NULL, &options, NULL), ACU_ERR_INVALID);
+    assert_int_equal(acu_queue_pending(queue), 0);
+    /* One that is given up. */
+    set_gate(false);
+    acu_future *future;
+    options.tag = 3;
+    assert_works(acu_submit(device, gated(host), &options, &future));
+    assert_int_equal(acu_queue_wait(queue, &done, 1, &count, ACU_US(200)), ACU_TIMEOUT);
+    assert_works(acu_future_cancel(future));
+    assert_works(acu_queue_wait(queue, &done, 1, &count, ACU_FOREVER));
+    assert_int_equal(done.tag, 3);
+    assert_int_equal(done.status, ACU_ERR_CANCELLED);
+    acu_future_release(done.future);
+    acu_future_release(future);
+    set_gate(true);
+    acu_tensor_release(host);
+    acu_queue_release(queue);
+    test_close(device);
+    test_leaks_none();
+}
+
+static void futures_join_queues_late_and_often(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_queue *a = make_queue(), *b = make_queue();
+    acu_future *future;
+    assert_works(acu_submit(device, work(), NULL, &future));
+    assert_works(acu_future_notify(future, a, 1));
+    assert_works(acu_future_wait(future, ACU_FOREVER));
+    assert_works(acu_future_notify(future, a, 2)); /* complete already */
+    assert_works(acu_future_notify(future, b, 3));
+    acu_future_release(future);
+    acu_completion done[3];
+    size_t count;
+    assert_works(acu_queue_take(a, done, 3, &count));
+    assert_int_equal(count, 2);
+    assert_int_equal(done[0].tag, 1);
+    assert_int_equal(done[1].tag, 2);
+    assert_works(acu_queue_take(b, done + 2, 1, &count));
+    assert_int_equal(done[2].tag, 3);
+    for (int i = 0; i < 3; i++)
+        acu_future_release(done[i].future);
+    acu_queue_release(a);
+    acu_queue_release(b);
+    test_close(device);
+    test_leaks_none();
+}
+
+/* ---- batches ---- */
+
+static void a_batch_is_one_wake_up(void **state)
+{
+    (void)state;
+    enum { MANY = 100 };
+    acu_device *device = test_open();
+    acu_queue *queue = make_queue();
+    for (uint64_t i = 0; i < MANY; i++)
+        submit_to(device, work(), queue, i);
+    assert_works(acu_device_wait(device, ACU_FOREVER));
+    bool seen[MANY] = {false};
+    for (size_t taken = 0; taken < MANY;) {
+        acu_completion done[7];
+        size_t count;
+        assert_true(readable(queue, 0)); /* as long as anything is left */
+        assert_works(acu_queue_take(queue, done, 7, &count));
+        assert_true(count > 0);
+        for (size_t i = 0; i < count; i++) {
+            assert_false(seen[done[i].tag]);
+            seen[done[i].tag] = true;
+            acu_future_release(done[i].future);
+        }
+        taken += count;
+    }
+    assert_false(readable(queue, 0));
+    acu_queue_release(queue);
+    test_close(device);
+    test_leaks_none();
+}
+
+typedef struct producer {
+    acu_device *device;
+    acu_queue *queue;
+    uint64_t first;
+} producer;
+
+enum { EACH = 60, PRODUCERS = 3 };
+
+static void *produce(void *context)
+{
+    producer *p = context;
+    for (uint64_t i = 0; i < EACH; i++) {
+        acu_submit_options options = {
+            .size = sizeof options, .queue = p->queue, .tag = p->first + i};
+        if (acu_submit(p->device, work(), &options, NULL) != ACU_OK)
+            return NULL;
+    }
+    return p;
+}
+
+static _Atomic(size_t) consumed;
+
+static void *consume(void *context)
+{
+    acu_queue *queue = context;
+    while (atomic_load(&consumed) < EACH * PRODUCERS) {
+        acu_completion done[4];
+        size_t count;
+        acu_status status = acu_queue_wait(queue, done, 4, &count, ACU_MS(5));
+        if (status != ACU_OK && status != ACU_TIMEOUT)
+            return NULL;
+        for (size_t i = 0; i < count; i++)
+            acu_future_release(done[i].future);
+        atomic_fetch_add(&consumed, count);
+    }
+    return queue;
+}
+
+static void many_threads_put_and_take(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_queue *queue = make_queue();
+    producer jobs[PRODUCERS];
+    pthread_t threads[PRODUCERS + 2];
+    atomic_store(&consumed, 0);
+    for (int i = 0; i < PRODUCERS; i++) {
+        jobs[i] = (producer){device, queue, 1000 * (uint64_t)i};
+        assert_int_equal(pthread_create(&threads[i], NULL, produce, &jobs[i]), 0);
+    }
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(pthread_create(&threads[PRODUCERS + i], NULL, consume, queue), 0);
+    for (int i = 0; i < PRODUCERS + 2; i++) {
+        void *done;
+        pthread_join(threads[i], &done);
+        assert_non_null(done);
+    }
+    assert_int_equal(atomic_load(&consumed), EACH * PRODUCERS);
+    assert_int_equal(acu_queue_pending(queue), 0);
+    acu_queue_release(queue);
+    test_close(device);
+    test_leaks_none();
+}
+
+/* ---- callbacks in the taker's thread ---- */
+
+typedef struct heard {
+    pthread_t thread;
+    int calls, releases;
+    acu_status wait;
+} heard;
+
+static void hear(void *user, acu_future *future, acu_status status)
+{
+    heard *h = user;
+    h->thread = pthread_self();
+    h->calls += status == ACU_OK;
+    h->wait = acu_future_wait(future, 0);
+}
+
+static void let_go(void *user)
+{
+    ((heard *)user)->releases++;
+}
+
+static void callbacks_run_where_the_queue_is_taken(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_queue *queue = make_queue();
+    heard h = {0};
+    acu_future *future;
+    assert_works(acu_submit(device, work(), NULL, &future));
+    assert_works(acu_future_call(future, queue, hear, (acu_user){&h, let_go}));
+    acu_completion done;
+    size_t count;
+    assert_works(acu_queue_wait(queue, &done, 1, &count, ACU_FOREVER));
+    assert_int_equal(count, 0);
+    assert_int_equal(h.calls, 1);
+    assert_int_equal(h.releases, 1);
+    assert_int_equal(h.wait, ACU_ERR_WOULD_WAIT);
+    assert_true(pthread_equal(h.thread, pthread_self()));
+    /* One that nobody takes is released with the queue, and not called. */
+    assert_works(acu_future_call(future, queue, hear, (acu_user){&h, let_go}));
+    acu_future_release(future);
+    assert_true(readable(queue, -1));
+    acu_queue_release(queue);
+    test_close(device); /* who put it there has let go of the queue then, too */
+    assert_int_equal(h.calls, 1);
+    assert_int_equal(h.releases, 2);
+    test_leaks_none();
+}
+
+/* ---- going early ---- */
+
+static void queues_go_before_what_they_wait_for(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_queue *queue = make_queue();
+    acu_tensor *host;
+    assert_works(acu_tensor_alloc_pinned(device, ACU_F32, ACU_SHAPE(N), &host));
+    set_gate(false);
+    submit_to(device, gated(host), queue, 5);
+    acu_queue_release(queue);
+    set_gate(true);
+    acu_tensor_release(host);
+    test_close(device);
+    test_leaks_none();
+}
+
+static void wrong_uses_are_refused(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_queue *queue = make_queue();
+    acu_completion done;
+    size_t count;
+    assert_fails(acu_queue_create(NULL, NULL), ACU_ERR_INVALID, "acu_queue_create");
+    assert_fails(acu_queue_take(queue, NULL, 1, &count), ACU_ERR_INVALID, "nowhere");
+    assert_fails(acu_queue_take(NULL, &done, 1, &count), ACU_ERR_INVALID, "acu_queue_take|queue");
+    assert_fails(acu_queue_wait(queue, &done, 0, &count, 0), ACU_ERR_INVALID, "nowhere");
+    assert_fails(acu_future_notify(NULL, queue, 0), ACU_ERR_INVALID, "future");
+    heard h = {0};
+    acu_future *future;
+    assert_works(acu_submit(device, work(), NULL, &future));
+    assert_fails(acu_future_call(future, queue, NULL, (acu_user){&h, let_go}), ACU_ERR_INVALID,
+                 "no function");
+    assert_int_equal(h.releases, 1);
+    acu_future_release(future);
+    acu_submit_options options = {.size = sizeof options, .queue = (acu_queue *)device};
+    assert_fails(acu_submit(device, work(), &options, NULL), ACU_ERR_INVALID, "queue|device");
+    assert_int_equal(acu_queue_fd(NULL), -1);
+    acu_queue_release(queue);
+    test_close(device);
+    test_leaks_none();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(completions_carry_tag_status_and_future),
+        cmocka_unit_test(failures_complete_too),
+        cmocka_unit_test(futures_join_queues_late_and_often),
+        cmocka_unit_test(a_batch_is_one_wake_up),
+        cmocka_unit_test(many_threads_put_and_take),
+        cmocka_unit_test(callbacks_run_where_the_queue_is_taken),
+        cmocka_unit_test(queues_go_before_what_they_wait_for),
+        cmocka_unit_test(wrong_uses_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
