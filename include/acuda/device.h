@@ -19,9 +19,20 @@ typedef struct acu_open_options {
     int ordinal;         /* which device, counted from 0 as the driver counts them */
     bool allow_software; /* without a GPU, use the software device instead of failing */
     unsigned streams;    /* streams of the device's round-robin pool; 0: four; at most 64 */
+    unsigned max_in_flight; /* submissions on the device at a time; 0: no such bound: below */
     bool runtime_thread; /* submitting hands over to a thread, and never enters the driver: below */
     acu_driver_options driver; /* which driver; looked at by the first open of the process only */
 } acu_open_options;
+
+/*
+ * `max_in_flight`: what is more waits on the host, the most urgent stream first, else in order, and
+ * goes to the device when something completes; nobody blocks. (A submission that is cut by host work
+ * or devices into pieces counts as these.) One that is submitted with `refuse_when_full` is refused
+ * instead, with WOULD_BLOCK, while that many are in flight, those that wait included (with a runtime
+ * thread, the one that is being planned may count twice). Without this
+ * bound too, acuda holds work back before the driver's own queue for a stream is full, which would
+ * block who submits.
+ */
 
 /*
  * `runtime_thread`: for programs whose threads must not spend microseconds in the driver. Submitting

@@ -19,10 +19,13 @@ typedef struct acu_submit_options {
     size_t size;        /* sizeof(acu_submit_options) */
     acu_policy *policy; /* chooses the stream; NULL: the device's own round robin */
     acu_stream *stream; /* or a certain stream for the work of its device */
+    int priority;       /* where neither is given: of the device's own streams, as in
+                         * acu_stream_create; 0: the usual */
     const char *name;   /* for messages; copied, at most 47 bytes kept */
     uint64_t deadline;  /* nanoseconds from now; 0: none */
     acu_queue *queue;   /* where its completion goes (queue.h), and with which number; NULL: none */
     uint64_t tag;
+    bool refuse_when_full; /* WOULD_BLOCK while max_in_flight (acu_open_options) is reached */
 } acu_submit_options;
 
 /*

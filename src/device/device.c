@@ -35,7 +35,7 @@ static acu_status make_inside(acu_device *device, unsigned streams)
                       &info->greatest_priority));
     ACUI_TRY(make_pool(device));
     ACUI_TRY(acui_stream_open(device, 0, true, &device->alloc));
-    return acui_policy_open(device, streams, true, &device->policy);
+    return acui_policy_open(device, streams, 0, true, &device->policy);
 }
 
 static acu_status make_context(acu_device *device, unsigned streams)
@@ -68,6 +68,9 @@ static void destroy(acu_device *device)
             acui_stream_destroy(device->side[i]);
         if (device->policy)
             acui_policy_destroy(device->policy);
+        for (size_t i = 0; i < ACUI_PRIORITIES; i++)
+            if (device->urgent[i])
+                acui_policy_destroy(device->urgent[i]);
         if (device->alloc)
             acui_stream_destroy(device->alloc);
         acui_flags_free(device, works);

@@ -19,6 +19,7 @@
 #define ACUI_MAX_DEVICES 64 /* of a process */
 #define ACUI_MAX_STREAMS 64 /* of a device's pool */
 #define ACUI_STREAMS 4      /* where the program does not say */
+#define ACUI_PRIORITIES 16  /* that streams may have */
 #define ACUI_FIRST_MARKS 16 /* room of a stream's timeline at first; a power of two */
 
 struct acui_blocks; /* memory layer: pinned blocks kept for reuse */
@@ -28,6 +29,18 @@ struct acu_module;
 /* Streams for branches: taken while a submission is issued, idle or not. */
 #define ACUI_SIDE_STREAMS 16
 
+/*
+ * A bound on work in flight, which the engine keeps: at most `limit` places are taken (0: no bound),
+ * and tasks that find none wait in a list. A stream's counts what lies in the driver's queue for it;
+ * that holds a thousand entries or so, and enqueuing blocks when it is full.
+ */
+typedef struct acui_gate {
+    uint32_t limit;
+    _Atomic(uint32_t) used, waiting;
+    struct acui_task *first; /* waiting; the engine's lock */
+} acui_gate;
+#define ACUI_STREAM_ENTRIES 600 /* leaves room for the task that is let in last */
+
 struct acu_device {
     acui_object object;
     const acu_driver_table *cu;
@@ -35,7 +48,10 @@ struct acu_device {
     CUcontext context;
     acu_device_info info;
     CUmemoryPool pool; /* acuda's own, release threshold raised; NULL: no pools on this device */
-    acu_policy *policy; /* round robin over the pool of streams */
+    acu_policy *policy; /* round robin over the pool of streams, of priority 0 */
+    /* The same for other priorities, from the greatest on; made when first asked for. Release store,
+     * acquire load. */
+    _Atomic(acu_policy *) urgent[ACUI_PRIORITIES];
     acu_stream *alloc;  /* for allocations that belong to no submission: never has other work */
     size_t opens;       /* acu_open minus acu_close; the lock of the table of devices */
 
@@ -64,7 +80,8 @@ struct acu_device {
     bool runtime_thread; /* as opened; fixed */
     _Atomic(bool) lost;
     acu_error lost_error; /* written once, under lock, before `lost` is set */
-    _Atomic(uint32_t) in_flight; /* submissions; the engine counts */
+    _Atomic(uint32_t) in_flight; /* tasks of submissions; the engine counts */
+    acui_gate gate;
 };
 
 /*
@@ -104,6 +121,7 @@ struct acu_stream {
     /* The engine's, under its flight lock: tasks on the stream in the order of their marks, and
      * whether the reactor looks after it. */
     struct acui_task *first_task, *last_task;
+    acui_gate gate;
     struct acu_stream *next_active;
     bool active;
 };
@@ -252,8 +270,11 @@ struct acu_policy {
     uint32_t count;
     acu_stream *streams[]; /* retained */
 };
-/* Round robin over new streams of priority 0. `own`: the device's, which lives as long as it. */
-acu_status acui_policy_open(acu_device *device, unsigned streams, bool own, acu_policy **policy);
+/* Round robin over new streams. `own`: the device's, which lives as long as it. */
+acu_status acui_policy_open(acu_device *device, unsigned streams, int priority, bool own,
+                            acu_policy **policy);
+/* The device's own one of another priority. INVALID where there is no such. */
+acu_status acui_policy_of_priority(acu_device *device, int priority, acu_policy **policy);
 void acui_policy_destroy(acu_policy *policy);
 /* The next stream, borrowed from the policy. */
 acu_stream *acui_policy_pick(acu_policy *policy);

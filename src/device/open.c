@@ -160,6 +160,9 @@ static acu_status open_again(acu_device *device, const acu_open_options *options
     if (options->runtime_thread && !device->runtime_thread)
         return acui_fail(ACU_ERR_BUSY, "device %d is open without a runtime thread",
                          device->info.ordinal);
+    if (options->max_in_flight && options->max_in_flight != device->gate.limit)
+        return acui_fail(ACU_ERR_BUSY, "device %d is open for %u submissions in flight, not %u",
+                         device->info.ordinal, device->gate.limit, options->max_in_flight);
     if (options->streams == 0 || options->streams == device->policy->count)
         return acui_device_check(device);
     return acui_fail(ACU_ERR_BUSY, "device %d is open with %u streams; it can not have %u",
@@ -179,6 +182,8 @@ static acu_status open_locked(const acu_open_options *options, acu_device **devi
     } else {
         unsigned streams = options->streams ? options->streams : ACUI_STREAMS;
         st = acui_device_new(cu, options->ordinal, streams, &d);
+        if (st == ACU_OK)
+            d->gate.limit = options->max_in_flight;
         if (st == ACU_OK && options->runtime_thread) {
             d->runtime_thread = true;
             atomic_fetch_add_explicit(&runtime_devices, 1, memory_order_relaxed);

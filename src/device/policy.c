@@ -26,7 +26,8 @@ void acui_policy_destroy(acu_policy *policy)
     acui_object_free(policy);
 }
 
-acu_status acui_policy_open(acu_device *device, unsigned streams, bool own, acu_policy **policy)
+acu_status acui_policy_open(acu_device *device, unsigned streams, int priority, bool own,
+                            acu_policy **policy)
 {
     acu_policy *p = policy_new(device, streams);
     if (!p)
@@ -34,7 +35,7 @@ acu_status acui_policy_open(acu_device *device, unsigned streams, bool own, acu_
     p->own = own;
     acu_status st = ACU_OK;
     while (p->count < streams && st == ACU_OK) {
-        st = acui_stream_open(device, 0, own, &p->streams[p->count]);
+        st = acui_stream_open(device, priority, own, &p->streams[p->count]);
         p->count += st == ACU_OK;
     }
     if (st != ACU_OK) {
@@ -47,6 +48,28 @@ acu_status acui_policy_open(acu_device *device, unsigned streams, bool own, acu_
     return ACU_OK;
 }
 
+acu_status acui_policy_of_priority(acu_device *device, int priority, acu_policy **policy)
+{
+    const acu_device_info *info = &device->info;
+    int place = priority - info->greatest_priority;
+    if (priority > info->least_priority || place < 0 || place >= ACUI_PRIORITIES)
+        return acui_fail(ACU_ERR_INVALID,
+                         "priority %d is outside of what device %d has, %d (most urgent) to %d",
+                         priority, info->ordinal, info->greatest_priority, info->least_priority);
+    acu_policy *there = atomic_load_explicit(&device->urgent[place], memory_order_acquire);
+    if (!there) {
+        acu_policy *made;
+        ACUI_TRY(acui_policy_open(device, device->policy->count, priority, true, &made));
+        if (atomic_compare_exchange_strong_explicit(&device->urgent[place], &there, made,
+                                                    memory_order_acq_rel, memory_order_acquire))
+            there = made;
+        else
+            acui_policy_destroy(made); /* another thread was faster */
+    }
+    *policy = there;
+    return ACU_OK;
+}
+
 acu_status acu_policy_round_robin(acu_device *device, unsigned streams, acu_policy **policy)
 {
     ACUI_CHECK(device, DEVICE);
@@ -55,7 +78,7 @@ acu_status acu_policy_round_robin(acu_device *device, unsigned streams, acu_poli
     if (streams > ACUI_MAX_STREAMS)
         return acui_fail(ACU_ERR_INVALID, "acu_policy_round_robin: %u streams; at most %d", streams,
                          ACUI_MAX_STREAMS);
-    return acui_policy_open(device, streams ? streams : ACUI_STREAMS, false, policy);
+    return acui_policy_open(device, streams ? streams : ACUI_STREAMS, 0, false, policy);
 }
 
 acu_status acu_policy_single(acu_device *device, acu_stream *stream, acu_policy **policy)
@@ -64,7 +87,7 @@ acu_status acu_policy_single(acu_device *device, acu_stream *stream, acu_policy 
     if (!policy)
         return acui_fail(ACU_ERR_INVALID, "acu_policy_single: nowhere to put the policy");
     if (!stream)
-        return acui_policy_open(device, 1, false, policy);
+        return acui_policy_open(device, 1, 0, false, policy);
     ACUI_CHECK(stream, STREAM);
     if (stream->device != device)
         return acui_fail(ACU_ERR_DEVICE, "acu_policy_single: the stream is of device %d, not %d",

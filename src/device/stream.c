@@ -25,6 +25,7 @@ static acu_status stream_new(acu_device *device, CUstream raw, acu_stream **stre
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a stream");
     }
     s->mark_room = ACUI_FIRST_MARKS;
+    s->gate.limit = ACUI_STREAM_ENTRIES;
     s->device = device;
     s->raw = raw;
     s->id = atomic_fetch_add_explicit(&ids, 1, memory_order_relaxed) + 1;

@@ -9,6 +9,15 @@
 
 #include <stdio.h>
 
+acui_task *acui_join_tasks(acui_task *first, acui_task *then)
+{
+    acui_task **end = &first;
+    while (*end)
+        end = &(*end)->next_ready;
+    *end = then;
+    return first;
+}
+
 acui_task *acui_task_over(acui_task *task)
 {
     acui_order_lock();
@@ -23,6 +32,7 @@ acui_task *acui_task_over(acui_task *task)
     acui_order_unlock();
     acu_stream_release(stream);
 
+    freed = acui_join_tasks(acui_leave_gates(task), freed);
     acui_submission *s = task->submission;
     acu_device *device = task->device;
     for (size_t i = 0; i < task->before_count; i++)

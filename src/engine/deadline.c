@@ -91,7 +91,7 @@ acu_status acui_deadline_set(acu_future *future, uint64_t timeout)
     pthread_mutex_lock(&heap.lock);
     bool room = make_room(), first = false;
     if (room) {
-        sift_up(heap.count++, acu_future_retain(future));
+        sift_up(heap.count++, acui_future_keep(future));
         first = heap.list[0] == future;
         note_next();
     }
@@ -115,7 +115,7 @@ void acui_deadline_drop(acu_future *future)
         take_out(future);
     pthread_mutex_unlock(&heap.lock);
     if (there)
-        acu_future_release(future);
+        acui_future_put(future);
 }
 
 void acui_deadline_check(acu_future *future)
@@ -150,7 +150,7 @@ void acui_deadlines_pass(void)
     acu_future *late;
     while ((late = take_late(now))) {
         acu_future_poll(late); /* if it was in time after all, unseen so far, this sees it */
-        acu_future_release(late);
+        acui_future_put(late);
     }
 }
 

@@ -7,6 +7,7 @@
  *   order.c     the list is cut into tasks, and these are entered behind what touched their data
  *   edges.c     what comes before what inside a task
  *   runs.c      which pieces of a task a graph can hold, and of what form they are
+ *   admit.c     too much at a time waits on the host
  *   issue.c     a task whose predecessors are on the device goes there, behind and before one mark
  *   lanes.c     ... directly, its branches on several streams
  *   graphs.c, exec.c, build.c   ... or as an executable graph that is kept for its form
@@ -82,6 +83,8 @@ struct acui_task {
     uint32_t pending;    /* order lock: links not yet triggered, plus one while entering */
 
     bool sound;        /* when it became ready, nothing that it comes behind had failed */
+    uint8_t admitted;  /* gates that it is in */
+    uint32_t charged;  /* places in its stream's gate, besides one */
     uint64_t looked;     /* order lock: turn in which acui_task_wanted met it, ... */
     struct acui_task *next_look; /* ... and its list */
     bool retired;      /* will not be issued: over once all before it is */
@@ -113,6 +116,7 @@ struct acui_submission {
     acu_future *future;          /* retained until resolved; NULL: nobody asks */
     acu_policy *policy;          /* retained; may be NULL */
     acu_stream *stream;          /* asked for; retained; may be NULL */
+    int priority;                /* of streams that neither of these says; 0: the device's own */
     char name[ACUI_OP_NAME];
     acui_submission *outer;      /* being planned by this thread while a `then` of it submits */
 
@@ -208,6 +212,15 @@ acui_task *acui_retire(acui_task *task);
 void acui_task_fail(acui_task *task, acui_fault *fault);
 acui_fault *acui_fault_of_node(const acui_node *node);
 
+/* ---- admit.c ---- */
+/* Whether the task, which is ready, may be issued now. If not, it was left waiting, and *others are
+ * to be run: such as can go on instead, maybe itself. */
+bool acui_admit(acui_task *task, acui_task **others);
+void acui_charge(acui_task *task); /* it is on its stream: count what it put there */
+acui_task *acui_leave_gates(acui_task *task); /* it is over; tasks that this frees */
+/* WOULD_BLOCK where the device's bound is reached, with `more` that are handed over. */
+acu_status acui_check_room(acu_device *device, uint64_t more);
+
 /* ---- edges.c, runs.c: false for lack of memory ---- */
 bool acui_find_edges(acui_task *task);
 bool acui_cut_runs(acui_task *task);
@@ -231,6 +244,8 @@ acui_task *acui_host_run(acui_task *task); /* hand over to the worker */
 /* ---- complete.c ---- */
 /* The task is over; tasks that this frees. */
 acui_task *acui_task_over(acui_task *task);
+/* Two lists through next_ready as one. */
+acui_task *acui_join_tasks(acui_task *first, acui_task *then);
 /* Look what the stream has finished, and complete it. */
 void acui_harvest(acu_stream *stream, size_t *left, uint64_t *oldest);
 /* The future is done, if it was not before; gives its state until then. */

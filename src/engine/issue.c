@@ -77,7 +77,8 @@ static acui_node *enqueue_run(acui_run *run, acu_stream *stream)
             return run->nodes[i];
     if (launch_graph(run, stream) || acui_device_lost(stream->device))
         return NULL; /* a lost device fails all that is on it */
-    if (run->wide && acui_issue_lanes(run, stream, &failed))
+    /* Other streams for branches have no priority. */
+    if (run->wide && stream->priority == 0 && acui_issue_lanes(run, stream, &failed))
         return failed;
     return enqueue_one_by_one(run->nodes, run->count, stream);
 }
@@ -130,6 +131,7 @@ acui_task *acui_issue(acui_task *task)
         if (failed)
             acui_task_fail(task, acui_fault_of_node(failed));
         acui_count_operations(task, false);
+        acui_charge(task);
         /* Fails only if the device is lost: then nothing of the task runs any more. */
         begun = acui_stream_mark(stream, &task->number) == ACU_OK;
     }

@@ -39,12 +39,15 @@ static acu_status lane_stream(acui_submission *s, acu_device *device, acu_stream
     if (s->lane_count == ACUI_MAX_LANES)
         return acui_fail(ACU_ERR_LIMIT, "one submission on more than %d devices", ACUI_MAX_LANES);
     acu_stream *chosen;
+    acu_policy *own = device->policy;
+    if (s->priority)
+        ACUI_TRY(acui_policy_of_priority(device, s->priority, &own));
     if (s->stream && s->stream->device == device)
         chosen = s->stream;
     else if (s->policy && s->policy->device == device)
         chosen = pick(s, s->policy);
     else
-        chosen = pick(s, device->policy);
+        chosen = pick(s, own);
     acui_lane *lane = &s->lanes[s->lane_count++];
     lane->device = device;
     lane->stream = acu_stream_retain(chosen);
@@ -426,7 +429,10 @@ static acui_task *run_task(acui_task *task)
         return acui_task_over(task);
     if (fails_already(task))
         return acui_retire(task);
-    return task->stream ? acui_issue(task) : acui_host_run(task);
+    if (!task->stream)
+        return acui_host_run(task);
+    acui_task *others;
+    return acui_admit(task, &others) ? acui_issue(task) : others;
 }
 
 void acui_run_tasks(acui_task *ready)

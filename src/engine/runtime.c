@@ -210,16 +210,28 @@ static acu_status give(acui_runtime *runtime, const acui_handed *what)
     return ACU_OK;
 }
 
+/* How many are handed over and not planned. */
+static uint64_t waiting_in(acui_runtime *runtime)
+{
+    uint64_t passed = atomic_load_explicit(&runtime->passed.count, memory_order_relaxed);
+    uint64_t given = acui_handover_given(&runtime->queue);
+    return given > passed ? given - passed : 0;
+}
+
 static acu_status hand_over(acui_runtime *runtime, acu_device *device, acu_op *op,
                             const acu_submit_options *options, acu_stream *stream,
                             acu_future *future)
 {
     if (device)
         ACUI_TRY(acui_device_check(device));
+    if (device && options->refuse_when_full)
+        ACUI_TRY(acui_check_room(device, waiting_in(runtime)));
     if (is_stopped(runtime))
         ACUI_TRY(start(runtime));
     acui_handed what = {.op = op};
-    ACUI_TRY(make_more(runtime, options, stream, &what.more));
+    acu_submit_options rest = *options;
+    rest.refuse_when_full = false; /* that is settled */
+    ACUI_TRY(make_more(runtime, &rest, stream, &what.more));
     what.device = acu_device_retain(device);
     what.future = acui_future_keep(future);
     acu_status status = give(runtime, &what);

@@ -45,6 +45,7 @@ static acui_submission *new_submission(const acu_submit_options *options, acu_st
     s->plan.flush = acui_enter_nodes;
     s->plan.thread = pthread_self();
     s->policy = acu_policy_retain(options->policy);
+    s->priority = options->priority;
     s->stream = acu_stream_retain(stream ? stream : options->stream);
     if (options->name)
         snprintf(s->name, sizeof s->name, "%s", options->name);
@@ -90,6 +91,13 @@ static void abandon(acui_submission *s, acui_values *values)
     }
 }
 
+static acu_status check_room(const acui_submission *s)
+{
+    for (const struct acui_held *held = s->plan.devices; held; held = held->next)
+        ACUI_TRY(acui_check_room(held->device, 0));
+    return ACU_OK;
+}
+
 acu_status acui_submit_here(acu_device *device, acu_op *op, const acu_submit_options *options,
                             acu_stream *stream, acu_future *future)
 {
@@ -108,6 +116,8 @@ acu_status acui_submit_here(acu_device *device, acu_op *op, const acu_submit_opt
     begin_planning(s);
     status = acui_plan_op(&s->plan, op, place, &values);
     s->planned = true;
+    if (status == ACU_OK && options->refuse_when_full)
+        status = check_room(s);
     if (status == ACU_OK)
         status = acui_enter_nodes(&s->plan);
     end_planning(s);

@@ -222,7 +222,7 @@ static bool handed; /* submissions are handed over to runtime threads */
 /* Given up before, while and after they run; one of them planned an op that the other one uses. */
 static void use_cancel(acu_device *device, acu_tensor *x)
 {
-    acu_submit_options late = {.size = sizeof late, .deadline = 1};
+    acu_submit_options late = {.size = sizeof late, .deadline = 1, .priority = -1};
     acu_op *shared = acu_op_retain(acu_op_retain(acu_dup(x))); /* three uses */
     acu_op *host = acu_op_host(double_host, ACU_USER(owe(), pay),
                                ACU_ARGS(acu_inout(acu_to_host(shared))), ACU_SITE);
@@ -247,6 +247,7 @@ static void scenario(void)
     float host[N] = {0};
     acu_open_options options = test_options(0);
     options.runtime_thread = handed;
+    options.max_in_flight = handed ? 2 : 0;
     if (!good(acu_open(&options, &device)))
         return;
     if (good(acu_tensor_alloc(device, ACU_F32, ACU_SHAPE(N), &x))) {
