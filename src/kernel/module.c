@@ -3,9 +3,11 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "kernel/binary.h"
 #include "kernel/file.h"
 #include "kernel/kernel.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define LOG_BYTES 8192
@@ -18,36 +20,12 @@ typedef struct image {
     const char *what; /* for messages: its name or file */
 } image;
 
-/* ---- what kind of image ------------------------------------------------------------------------ */
-
-static bool begins(const void *data, size_t bytes, const char *magic)
-{
-    return bytes >= 4 && memcmp(data, magic, 4) == 0;
-}
-
-/* An ELF file says where its tables end: one that was cut off is not given to the driver, which
- * would read on. */
-static bool whole_elf(const unsigned char *elf, size_t bytes)
-{
-    uint64_t table;
-    uint16_t entry, count;
-    if (bytes < 64)
-        return false;
-    memcpy(&table, elf + 40, sizeof table);
-    memcpy(&entry, elf + 58, sizeof entry);
-    memcpy(&count, elf + 60, sizeof count);
-    return table <= bytes && (uint64_t)entry * count <= bytes - table;
-}
+/* ---- what kind of image ---------------------------------------------------------------------- */
 
 static acu_status look_at(image *code)
 {
-    if (begins(code->data, code->bytes, "\x7f"
-                                        "ELF"))
-        return whole_elf(code->data, code->bytes)
-                   ? ACU_OK
-                   : acui_fail(ACU_ERR_PTX, "%s is a cubin that was cut off", code->what);
-    if (begins(code->data, code->bytes, "\x50\xed\x55\xba"))
-        return ACU_OK; /* a fat binary */
+    if (acui_is_binary(code->data, code->bytes))
+        return acui_binary_check(code->data, code->bytes, code->what);
     while (code->bytes && !((const char *)code->data)[code->bytes - 1])
         code->bytes--;
     if (code->bytes == 0)
@@ -58,7 +36,7 @@ static acu_status look_at(image *code)
     return ACU_OK;
 }
 
-/* ---- loading ----------------------------------------------------------------------------------- */
+/* ---- loading --------------------------------------------------------------------------------- */
 
 /* Add the driver's log to the record: its first lines, in one. */
 static void add_log(const char *what, char *log)
@@ -81,6 +59,22 @@ static void add_log(const char *what, char *log)
         acui_text_add(&message, "%s%s", detail[0] == ':' ? "" : ": ", detail);
 }
 
+/* The driver says that there is no code for this device, not what there is. */
+static void add_architecture(const acu_device *device, const image *code)
+{
+    const acu_device_info *info = &device->info;
+    unsigned sm = code->ptx ? 0 : acui_binary_sm(code->data);
+    int major = (int)sm / 10, minor = (int)sm % 10;
+    if (sm == 0 || info->software ||
+        (major == info->compute_major && minor <= info->compute_minor))
+        return;
+    acu_error *error = acui_error();
+    size_t length = strlen(error->message);
+    snprintf(error->message + length, sizeof error->message - length,
+             ": it is for sm_%u, and %s is sm_%d%d", sm, info->name, info->compute_major,
+             info->compute_minor);
+}
+
 static acu_status load(acu_module *module, const image *code)
 {
     char *log = acui_alloc(LOG_BYTES);
@@ -94,6 +88,8 @@ static acu_status load(acu_module *module, const image *code)
     if (st != ACU_OK) {
         module->raw = NULL;
         add_log(code->what, log);
+        if (st == ACU_ERR_PTX)
+            add_architecture(module->device, code);
     }
     acui_free(log);
     return st;
@@ -199,7 +195,7 @@ acu_status acu_module_load_file(acu_device *device, const char *name, const char
     return st;
 }
 
-/* ---- life -------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 acu_module *acu_module_retain(acu_module *module)
 {

@@ -166,81 +166,10 @@ static void images_are_told_apart(void **state)
     acu_module_release(module);
     free(image);
     module = NULL;
-    static const char elf[70] = "\x7f"
-                                "ELF\2\1\1";
-    assert_fails(acu_module_load_image(device, NULL, elf, 20, &module), ACU_ERR_PTX, "cut off");
     assert_fails(acu_module_load_image(device, NULL, "ab\0cd", 5, &module), ACU_ERR_PTX, "neither");
     assert_fails(acu_module_load_image(device, NULL, "", 0, &module), ACU_ERR_PTX, "empty");
     assert_fails(acu_module_load_image(device, NULL, NULL, 5, &module), ACU_ERR_INVALID, "NULL");
-    if (!test_on_gpu())
-        assert_fails(acu_module_load_image(device, "machine code", elf, sizeof elf, &module),
-                     ACU_ERR_PTX, "machine code: |cubin|PTX");
     assert_null(module);
-}
-
-/* The PTX as machine code for this device, by the driver's own linker; none on a software device. */
-static bool make_cubin(CUlinkState *link, void **cubin, size_t *bytes)
-{
-    const acu_driver_table *cu = acu_driver();
-    test_enter(device);
-    bool made = cu->LinkCreate(0, NULL, NULL, link) == ACU_CUDA_SUCCESS;
-    if (made) {
-        assert_int_equal(cu->LinkAddData(*link, ACU_CU_JIT_INPUT_PTX, (void *)(uintptr_t)kernels_ptx,
-                                         sizeof kernels_ptx, "kernels", 0, NULL, NULL), 0);
-        assert_int_equal(cu->LinkComplete(*link, cubin, bytes), 0);
-    }
-    test_leave(device);
-    return made;
-}
-
-/* set: every thread writes the argument to its element. */
-static void launch_from(acu_module *module)
-{
-    enum { THREADS = 8 };
-    float got[THREADS];
-    acu_kernel *set;
-    acu_tensor *out;
-    assert_works(acu_kernel_get(module, "set", &set));
-    assert_works(acu_sync(device, acu_zeros(ACU_F32, ACU_SHAPE(THREADS)), &out));
-    assert_works(acu_sync(device, acu_launch(set, ACU_GRID_BLOCK(1, 1, 1, THREADS, 1, 1),
-                                             acu_out(out), acu_f32(2.5f)), NULL));
-    assert_works(acu_read_sync(out, got, sizeof got));
-    for (int i = 0; i < THREADS; i++)
-        assert_true(got[i] == 2.5f);
-    acu_tensor_release(out);
-    acu_kernel_release(set);
-}
-
-static void cubins_are_loaded(void **state)
-{
-    (void)state;
-    CUlinkState link = NULL;
-    void *cubin = NULL;
-    size_t bytes = 0;
-    if (!make_cubin(&link, &cubin, &bytes))
-        skip();
-    acu_module *module = NULL;
-    acu_kernel *kernel = NULL;
-    assert_works(acu_module_load_image(device, "cubin", cubin, bytes, &module));
-    assert_fails(acu_kernel_get(module, "no", &kernel), ACU_ERR_NOT_FOUND, "module cubin|\"no\"");
-    assert_works(acu_kernel_find(device, "cubin", "tiled", &kernel));
-    if (acu_driver_has(ACU_CALL_FuncGetParamInfo)) {
-        assert_true(acu_kernel_info_of(kernel)->params_known);
-        assert_int_equal(acu_kernel_info_of(kernel)->param_count, 3);
-        assert_int_equal(acu_kernel_param_bytes(kernel, 0), 112);
-        assert_fails(acu_kernel_declare(kernel, "any"), ACU_ERR_ARGUMENTS, "has 3");
-    } else {
-        assert_false(acu_kernel_info_of(kernel)->params_known);
-        assert_works(acu_kernel_declare(kernel, "tile f32, in f32, u8"));
-        assert_int_equal(acu_kernel_info_of(kernel)->param_count, 3);
-        assert_fails(acu_kernel_declare(kernel, "any"), ACU_ERR_ARGUMENTS, "has 3");
-    }
-    acu_kernel_release(kernel);
-    launch_from(module);
-    acu_module_release(module);
-    test_enter(device);
-    acu_driver()->LinkDestroy(link);
-    test_leave(device);
 }
 
 static void files_are_loaded(void **state)
@@ -328,7 +257,6 @@ int main(void)
         TEST(names_belong_to_devices),
         TEST(wrong_code_is_refused_with_the_line),
         TEST(images_are_told_apart),
-        TEST(cubins_are_loaded),
         TEST(files_are_loaded),
         TEST(released_handles_are_told),
         TEST(threads_load_and_find),

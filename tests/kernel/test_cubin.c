@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Machine code: loaded from memory and from files, launched, and refused where it is for another
+ * device, cut off or something else. The software device executes PTX only, and says so.
+ */
+#include "support/support.h"
+
+#include "kernel/cubins.h"
+#include "kernel/kernels_ptx.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+static acu_device *device;
+
+static int setup(void **state)
+{
+    (void)state;
+    device = test_open();
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    test_close(device);
+    test_leaks_none();
+    return 0;
+}
+
+typedef struct cubin {
+    const void *data;
+    size_t bytes;
+    const char *sm;
+} cubin;
+
+static const cubin prebuilt[] = {{set_sm_80, sizeof set_sm_80, "sm_80"},
+                                 {set_sm_90, sizeof set_sm_90, "sm_90"}};
+
+/* Which of them the device can run: one for its major version; -1: none. */
+static int fitting(void)
+{
+    switch (acu_device_info_of(device)->compute_major) {
+    case 8:
+        return 0;
+    case 9:
+        return 1;
+    default:
+        return -1;
+    }
+}
+
+/* set: every thread writes the argument to its element. */
+static void launch_from(acu_module *module)
+{
+    enum { THREADS = 8 };
+    float got[THREADS];
+    acu_kernel *set;
+    acu_tensor *out;
+    assert_works(acu_kernel_get(module, "set", &set));
+    assert_works(acu_sync(device, acu_zeros(ACU_F32, ACU_SHAPE(THREADS)), &out));
+    acu_config eight = ACU_GRID_BLOCK(1, 1, 1, THREADS, 1, 1);
+    assert_works(acu_sync(device, acu_launch(set, eight, acu_out(out), acu_f32(2.5f)), NULL));
+    assert_works(acu_read_sync(out, got, sizeof got));
+    for (int i = 0; i < THREADS; i++)
+        assert_true(got[i] == 2.5f);
+    if (acu_kernel_info_of(set)->params_known) { /* as the driver tells, from CUDA 12.4 on */
+        assert_int_equal(acu_kernel_info_of(set)->param_count, 2);
+        assert_int_equal(acu_kernel_param_bytes(set, 0), 8);
+        assert_int_equal(acu_kernel_param_bytes(set, 1), 4);
+        acu_future *none = NULL;
+        assert_fails(acu_submit(device, acu_launch(set, eight, acu_out(out)), NULL, &none),
+                     ACU_ERR_ARGUMENTS, "set takes 2 arguments|got 1");
+    }
+    acu_tensor_release(out);
+    acu_kernel_release(set);
+}
+
+/* A new file with these bytes; `path` is a template that becomes its name. */
+static void write_file(char *path, const void *data, size_t bytes)
+{
+    int file = mkstemp(path);
+    assert_true(file >= 0);
+    assert_int_equal(write(file, data, bytes), bytes);
+    close(file);
+}
+
+static void the_source_runs(void **state)
+{
+    (void)state;
+    acu_module *module = NULL;
+    assert_works(acu_module_load_file(device, NULL, "tests/kernel/set.ptx", &module));
+    launch_from(module);
+    acu_module_release(module);
+}
+
+static void compiled_before(void **state)
+{
+    (void)state;
+    if (!test_on_gpu() || fitting() < 0)
+        skip();
+    const cubin *mine = &prebuilt[fitting()];
+    acu_module *module = NULL;
+    assert_works(acu_module_load_image(device, "from memory", mine->data, mine->bytes, &module));
+    launch_from(module);
+    acu_module_release(module);
+    char path[] = "/tmp/acuda-test-XXXXXX";
+    write_file(path, mine->data, mine->bytes);
+    assert_works(acu_module_load_file(device, "from a file", path, &module));
+    unlink(path);
+    launch_from(module);
+    acu_module_release(module);
+}
+
+static void for_another_device(void **state)
+{
+    (void)state;
+    acu_module *module = NULL;
+    for (int i = 0; i < 2; i++) {
+        const cubin *c = &prebuilt[i];
+        char words[64];
+        snprintf(words, sizeof words, "a kernel: |NO_BINARY_FOR_GPU|%s", c->sm);
+        if (!test_on_gpu())
+            assert_fails(acu_module_load_image(device, "a kernel", c->data, c->bytes, &module),
+                         ACU_ERR_PTX, "a kernel: |NO_BINARY_FOR_GPU|cubin|executes PTX");
+        else if (i != fitting())
+            assert_fails(acu_module_load_image(device, "a kernel", c->data, c->bytes, &module),
+                         ACU_ERR_PTX, words);
+    }
+    assert_null(module);
+}
+
+static void refused(const unsigned char *data, size_t bytes, const char *words)
+{
+    acu_module *module = NULL;
+    unsigned char *exact = malloc(bytes); /* a sanitizer sees what is read behind it */
+    memcpy(exact, data, bytes);
+    assert_fails(acu_module_load_image(device, "it", exact, bytes, &module), ACU_ERR_PTX, words);
+    assert_null(module);
+    free(exact);
+}
+
+/* None of these reaches the driver. */
+static void damaged(void **state)
+{
+    (void)state;
+    enum { SECTIONS = 40, MACHINE = 18, SECTION_COUNT = 60 }; /* offsets in the header */
+    unsigned char copy[sizeof set_sm_90];
+    const size_t bytes = sizeof copy;
+    for (size_t cut = 4; cut < bytes; cut++) /* in the last table as well */
+        refused(set_sm_90, cut, "it is a cubin that was cut off");
+    memcpy(copy, set_sm_90, bytes);
+    copy[MACHINE] = 62;
+    refused(copy, bytes, "it is an ELF file, but no cubin");
+    memcpy(copy, set_sm_90, bytes);
+    copy[SECTIONS + 6] = 1;
+    refused(copy, bytes, "cut off, or is damaged");
+    memcpy(copy, set_sm_90, bytes);
+    copy[SECTION_COUNT + 1] = 1;
+    refused(copy, bytes, "cut off, or is damaged");
+    unsigned char fat[32] = {0x50, 0xed, 0x55, 0xba, 1, 0, 16, 0, 17};
+    refused(fat, sizeof fat, "it is a fat binary that was cut off");
+    refused(fat, 15, "it is a fat binary that was cut off");
+    char path[] = "/tmp/acuda-test-XXXXXX";
+    acu_module *module = NULL;
+    write_file(path, set_sm_90, bytes / 2);
+    assert_fails(acu_module_load_file(device, NULL, path, &module), ACU_ERR_PTX,
+                 "/tmp/acuda-test-|cubin that was cut off");
+    unlink(path);
+}
+
+/* The PTX as machine code, by the driver's own linker; none on a software device. */
+static bool make_cubin(CUlinkState *link, void **code, size_t *bytes)
+{
+    const acu_driver_table *cu = acu_driver();
+    test_enter(device);
+    bool made = cu->LinkCreate(0, NULL, NULL, link) == ACU_CUDA_SUCCESS;
+    if (made) {
+        void *ptx = (void *)(uintptr_t)kernels_ptx;
+        assert_int_equal(cu->LinkAddData(*link, ACU_CU_JIT_INPUT_PTX, ptx,
+                                         sizeof kernels_ptx, "kernels", 0, NULL, NULL), 0);
+        assert_int_equal(cu->LinkComplete(*link, code, bytes), 0);
+    }
+    test_leave(device);
+    return made;
+}
+
+static void linked_by_the_driver(void **state)
+{
+    (void)state;
+    CUlinkState link = NULL;
+    void *code = NULL;
+    size_t bytes = 0;
+    if (!make_cubin(&link, &code, &bytes))
+        skip();
+    acu_module *module = NULL;
+    acu_kernel *kernel = NULL;
+    assert_works(acu_module_load_image(device, "cubin", code, bytes, &module));
+    assert_fails(acu_kernel_get(module, "no", &kernel), ACU_ERR_NOT_FOUND, "module cubin|\"no\"");
+    assert_works(acu_kernel_find(device, "cubin", "tiled", &kernel));
+    if (acu_driver_has(ACU_CALL_FuncGetParamInfo)) {
+        assert_true(acu_kernel_info_of(kernel)->params_known);
+        assert_int_equal(acu_kernel_info_of(kernel)->param_count, 3);
+        assert_int_equal(acu_kernel_param_bytes(kernel, 0), 112);
+        assert_fails(acu_kernel_declare(kernel, "any"), ACU_ERR_ARGUMENTS, "has 3");
+    } else {
+        assert_false(acu_kernel_info_of(kernel)->params_known);
+        assert_works(acu_kernel_declare(kernel, "tile f32, in f32, u8"));
+        assert_int_equal(acu_kernel_info_of(kernel)->param_count, 3);
+        assert_fails(acu_kernel_declare(kernel, "any"), ACU_ERR_ARGUMENTS, "has 3");
+    }
+    acu_kernel_release(kernel);
+    launch_from(module);
+    acu_module_release(module);
+    test_enter(device);
+    acu_driver()->LinkDestroy(link);
+    test_leave(device);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(the_source_runs), TEST(compiled_before),      TEST(for_another_device),
+        TEST(damaged),         TEST(linked_by_the_driver),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
