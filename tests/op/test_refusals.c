@@ -5,6 +5,8 @@
  */
 #include "support/support.h"
 
+#include "kernel/cubins.h"
+
 #include <stdio.h>
 
 extern const char test_refusals_ptx[];
@@ -211,19 +213,90 @@ static void ownership(void **state)
     close_bench(&b);
 }
 
+static acu_future *completed(acu_device *device)
+{
+    acu_future *future;
+    assert_works(acu_submit(device, acu_zeros(ACU_F32, ACU_SHAPE(1)), NULL, &future));
+    assert_works(acu_future_wait(future, ACU_FOREVER));
+    assert_works(acu_device_wait(device, ACU_FOREVER)); /* nobody else holds it either */
+    return future;
+}
+
+#define RELEASED(type, make, release, use)                                                         \
+    do {                                                                                           \
+        acu_##type *gone_ = NULL;                                                                  \
+        assert_works(make);                                                                        \
+        release(gone_);                                                                            \
+        return use;                                                                                \
+    } while (0)
+
+/* Makes a handle of the kind, releases it, uses it. The device goes last: it closes the bench. */
+static acu_status use_released(bench *b, acu_object_kind kind)
+{
+    acu_device *device = b->device;
+    acu_tensor *x = NULL;
+    switch (kind) {
+    case ACU_OBJECT_STREAM:
+        RELEASED(stream, acu_stream_create(device, 0, &gone_), acu_stream_release,
+                 acu_stream_poll(gone_));
+    case ACU_OBJECT_EVENT:
+        RELEASED(event, acu_event_create(device, false, &gone_), acu_event_release,
+                 acu_event_poll(gone_));
+    case ACU_OBJECT_POLICY:
+        RELEASED(policy, acu_policy_round_robin(device, 2, &gone_), acu_policy_release,
+                 acu_schedule(gone_, acu_value(b->x), &(acu_future *){NULL}));
+    case ACU_OBJECT_BUFFER:
+        RELEASED(buffer, acu_buffer_create(device, 64, &gone_), acu_buffer_release,
+                 acu_tensor_create(gone_, 0, ACU_F32, ACU_SHAPE(16), &x));
+    case ACU_OBJECT_TENSOR:
+        RELEASED(tensor, acu_tensor_alloc(device, ACU_F32, ACU_SHAPE(4), &gone_),
+                 acu_tensor_release, acu_submit(device, acu_dup(gone_), NULL, NULL));
+    case ACU_OBJECT_MODULE:
+        RELEASED(module, acu_module_load_ptx(device, NULL, test_refusals_ptx, &gone_),
+                 acu_module_release, acu_kernel_get(gone_, "scale", &(acu_kernel *){NULL}));
+    case ACU_OBJECT_KERNEL:
+        RELEASED(kernel, (gone_ = test_kernel(device, test_refusals_ptx, "scale"), ACU_OK),
+                 acu_kernel_release,
+                 acu_submit(device, acu_launch(gone_, ONE(*b), acu_inout(b->x), acu_f32(2),
+                                               acu_u32(16)), NULL, NULL));
+    case ACU_OBJECT_OP:
+        RELEASED(op, (gone_ = acu_value(b->x), ACU_OK), acu_op_release,
+                 acu_submit(device, gone_, NULL, NULL));
+    case ACU_OBJECT_FUTURE:
+        RELEASED(future, (gone_ = completed(device), ACU_OK), acu_future_release,
+                 acu_future_poll(gone_));
+    case ACU_OBJECT_QUEUE:
+        RELEASED(queue, acu_queue_create(NULL, &gone_), acu_queue_release,
+                 acu_queue_take(gone_, &(acu_completion){0}, 1, &(size_t){0}));
+    case ACU_OBJECT_DEVICE:
+        close_bench(b);
+        return acu_device_wait(device, 0);
+    case ACU_OBJECT_KIND_COUNT:
+        break;
+    }
+    fail_msg("there is no kind %d", kind);
+    return ACU_OK;
+}
+
+static void released_handles(void **state)
+{
+    (void)state;
+    static const char *const words[] = {
+#define ACU_X(id, word) [ACU_OBJECT_##id] = word " was released already",
+        ACU_OBJECT_KINDS(ACU_X)
+#undef ACU_X
+    };
+    bench b = open_bench();
+    row("H1");
+    for (int kind = ACU_OBJECT_KIND_COUNT - 1; kind >= 0; kind--)
+        assert_fails(use_released(&b, (acu_object_kind)kind), ACU_ERR_BAD_HANDLE, words[kind]);
+}
+
 static void handles(void **state)
 {
     (void)state;
     bench b = open_bench();
     acu_stream *stream;
-    row("H1");
-    assert_works(acu_stream_create(b.device, 0, &stream));
-    acu_stream_release(stream);
-    assert_fails(acu_stream_poll(stream), ACU_ERR_BAD_HANDLE, "stream|released");
-    acu_tensor *gone;
-    assert_works(acu_tensor_alloc(b.device, ACU_F32, ACU_SHAPE(4), &gone));
-    acu_tensor_release(gone);
-    REFUSED(b, acu_dup(gone), ACU_ERR_BAD_HANDLE, "tensor|released");
     row("H2");
     assert_fails(acu_future_poll(NULL), ACU_ERR_INVALID, "future is NULL");
     row("H3");
@@ -385,8 +458,11 @@ static void code(void **state)
                                          "    ret;\n}\n", &module), ACU_ERR_PTX, "tex");
     row("P3");
     if (!test_on_gpu())
-        assert_fails(acu_module_load_image(b.device, NULL, "\177ELF and more", 13, &module),
-                     ACU_ERR_PTX, "");
+        assert_fails(acu_module_load_image(b.device, NULL, set_sm_90, sizeof set_sm_90, &module),
+                     ACU_ERR_PTX, "cubin|compile to PTX");
+    row("P4");
+    assert_fails(acu_module_load_image(b.device, "half", set_sm_90, sizeof set_sm_90 / 2, &module),
+                 ACU_ERR_PTX, "half is a cubin that was cut off");
     close_bench(&b);
 }
 
@@ -443,6 +519,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(launches), cmocka_unit_test(data),    cmocka_unit_test(ownership),
+        cmocka_unit_test(released_handles),
         cmocka_unit_test(handles),  cmocka_unit_test(waiting), cmocka_unit_test(code),
         cmocka_unit_test(devices),  cmocka_unit_test(table),
     };
