@@ -44,8 +44,8 @@ typedef struct acu_open_options {
  *   - What acu_submit would refuse (a wrong launch, a bad op, ...) completes the future with that
  *     error; where there is no future, nobody is told. Checks that look at other handles (sole
  *     ownership) see them as they are when the thread gets there.
- *   - `then`, `map` and `inspect` run on that thread; what a `then` submits has its place there and
- *     then, before what was handed over behind.
+ *   - `then`, `map` and `inspect` run on that thread, and so may the release of user data; what a
+ *     `then` submits has its place there and then, before all that is not planned yet.
  *   - The values of a future are known once it is planned (acu_future_planned).
  *   - At most 1024 submissions of a device wait to be planned: one more is refused (WOULD_BLOCK).
  *   - Looking whether something is done (poll, wait) asks the driver, as ever: a loop that is to

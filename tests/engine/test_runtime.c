@@ -505,6 +505,84 @@ static void threads_and_devices(void **state)
     finish(a);
 }
 
+enum { DEVICES = 3, TENSORS = 6, MIXERS = 3, MIXED = 300 };
+
+/* What is to come out: under the lock, submitting and this happen in one order. */
+static struct {
+    pthread_mutex_t lock;
+    acu_device *devices[DEVICES];
+    int count;
+    acu_tensor *tensors[TENSORS];
+    int32_t values[TENSORS];
+} mixed = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Holds its ring up a little, so that others get ahead. */
+static acu_op *dawdle(void *user, acu_val *values, size_t count)
+{
+    static _Atomic(int) looked;
+    (void)user, (void)count;
+    for (int i = 0; i < 20000; i++)
+        atomic_fetch_add_explicit(&looked, 1, memory_order_relaxed);
+    return acu_op_take(&values[0], ACU_SITE);
+}
+
+static void *mix(void *context)
+{
+    test_random random = {.state = (uintptr_t)context};
+    for (int i = 0; i < MIXED; i++) {
+        pthread_mutex_lock(&mixed.lock);
+        uint64_t to = test_below(&random, TENSORS), from = test_below(&random, TENSORS);
+        acu_device *device = mixed.devices[test_below(&random, (uint64_t)mixed.count)];
+        acu_op *op;
+        if (to == from || test_below(&random, 3) == 0) {
+            mixed.values[to] = (int32_t)test_below(&random, 1000000);
+            op = acu_value(mixed.tensors[to]);
+            if (test_below(&random, 3) == 0)
+                op = acu_then(op, dawdle, NULL);
+            op = acu_fill(op, acu_i32(mixed.values[to]));
+        } else {
+            mixed.values[to] = mixed.values[from];
+            op = acu_copy(mixed.tensors[to], mixed.tensors[from]);
+        }
+        assert_works(acu_submit(test_below(&random, 8) ? device : NULL, op, NULL, NULL));
+        pthread_mutex_unlock(&mixed.lock);
+    }
+    return NULL;
+}
+
+/* Whoever submits to whichever device in whichever mode: what is submitted later comes later. */
+static void mix_modes(unsigned modes)
+{
+    pthread_t threads[MIXERS];
+    acu_open_options options = test_options(0);
+    assert_works(acu_device_count_load(&options, &mixed.count));
+    mixed.count = mixed.count < DEVICES ? mixed.count : DEVICES;
+    for (int i = 0; i < mixed.count; i++)
+        mixed.devices[i] = open_one(i, modes >> i & 1);
+    for (int i = 0; i < TENSORS; i++) {
+        mixed.values[i] = 0;
+        assert_works(acu_sync(mixed.devices[i % mixed.count], constant(0), &mixed.tensors[i]));
+    }
+    for (uintptr_t i = 0; i < MIXERS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, mix, (void *)(8 * modes + i + 1)), 0);
+    for (int i = 0; i < MIXERS; i++)
+        pthread_join(threads[i], NULL);
+    for (int i = 0; i < TENSORS; i++) {
+        holds(mixed.tensors[i], mixed.values[i]);
+        acu_tensor_release(mixed.tensors[i]);
+    }
+    for (int i = mixed.count; i-- > 0;)
+        test_close(mixed.devices[i]);
+    test_leaks_none();
+}
+
+static void modes_mixed(void **state)
+{
+    (void)state;
+    for (unsigned modes = 0; modes < 1u << DEVICES; modes++)
+        mix_modes(modes);
+}
+
 /* ---- the mode itself ---- */
 
 static void mode_is_fixed_at_open(void **state)
@@ -549,7 +627,8 @@ int main(void)
         cmocka_unit_test(then_submits),           cmocka_unit_test(chain_of_callbacks),
         cmocka_unit_test(order_of_one_thread),    cmocka_unit_test(scheduled),
         cmocka_unit_test(direct_behind_handed),   cmocka_unit_test(order_across_devices),
-        cmocka_unit_test(threads_and_devices),    cmocka_unit_test(mode_is_fixed_at_open),
+        cmocka_unit_test(threads_and_devices),    cmocka_unit_test(modes_mixed),
+        cmocka_unit_test(mode_is_fixed_at_open),
         cmocka_unit_test(on_one_core),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
