@@ -29,6 +29,7 @@
 #include <acuda/device.h>
 #include <acuda/driver.h>
 #include <acuda/future.h>
+#include <acuda/graph.h>
 #include <acuda/graphs.h>
 #include <acuda/kernel.h>
 #include <acuda/memory.h>

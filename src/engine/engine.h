@@ -194,6 +194,8 @@ acu_status acui_submit_here(acu_device *device, acu_op *op, const acu_submit_opt
  * yet, and may do so in the future. */
 acu_status acui_submit(acu_device *device, acu_op *op, const acu_submit_options *options,
                        acu_stream *stream, acu_future *future);
+acui_submission *acui_submission_new(const acu_submit_options *options, acu_stream *stream,
+                                     acu_future *future);
 void acui_submission_put(acui_submission *submission);
 /* acu_submit; `unwanted`: nobody will ask the future for values. */
 acu_status acui_submit_public(acu_device *device, acu_op *op, const acu_submit_options *given,
@@ -202,6 +204,8 @@ acu_status acui_submit_public(acu_device *device, acu_op *op, const acu_submit_o
 /* ---- order.c ---- */
 /* Make tasks of the plan's new nodes, enter them, and run those that are ready. */
 acu_status acui_enter_nodes(acui_plan *plan);
+/* The first half of that: the new nodes as tasks, laid out, not yet of the submission. */
+acu_status acui_make_tasks(acui_submission *submission, acui_task **tasks);
 /* The point has changed its state (order lock held): its followers that this frees, as a list. */
 acui_task *acui_free_followers(acui_point *point, bool over);
 /* Start tasks whose predecessors allow it, and those that follow from that. */
@@ -224,6 +228,7 @@ acu_status acui_check_room(acu_device *device, uint64_t more);
 /* ---- edges.c, runs.c: false for lack of memory ---- */
 bool acui_find_edges(acui_task *task);
 bool acui_cut_runs(acui_task *task);
+bool acui_fits_graph(const acui_node *node);
 
 /* ---- lanes.c ---- */
 /* Issue the run over several streams; false: there are none, nothing was done. On failure *failed is

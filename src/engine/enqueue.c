@@ -135,6 +135,8 @@ static acu_status enqueue(acui_node *node, acu_stream *stream)
         return enqueue_launch(node, stream);
     case ACUI_NODE_FOREIGN:
         return enqueue_foreign(node, stream);
+    case ACUI_NODE_REPLAY:
+        return node->u.replay.launch(node->u.replay.graph, stream);
     case ACUI_NODE_HOST:
         break; /* worker.c */
     }

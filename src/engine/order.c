@@ -125,7 +125,7 @@ static bool lay_out(acui_task *task)
     return task->body && acui_find_edges(task) && acui_cut_runs(task);
 }
 
-static acu_status make_tasks(acui_submission *s, acui_task **tasks)
+acu_status acui_make_tasks(acui_submission *s, acui_task **tasks)
 {
     acu_status status = cut_tasks(s, tasks);
     for (acui_task *task = *tasks; task && status == ACU_OK; task = task->next)
@@ -296,7 +296,7 @@ acu_status acui_enter_nodes(acui_plan *plan)
     acui_submission *s = submission_of(plan);
     acui_task *tasks = NULL;
     acui_sharing_look(plan);
-    ACUI_TRY(make_tasks(s, &tasks));
+    ACUI_TRY(acui_make_tasks(s, &tasks));
     acui_task *ready = NULL;
     if (tasks) {
         acui_order_lock();

@@ -8,7 +8,7 @@
 
 /* ---- what a graph can hold ---- */
 
-static bool fits_graph(const acui_node *node)
+bool acui_fits_graph(const acui_node *node)
 {
     if (node->kind == ACUI_NODE_LAUNCH)
         return true;
@@ -114,7 +114,7 @@ bool acui_cut_runs(acui_task *task)
         acui_node *node = task->nodes[i];
         if (acui_is_prologue(node))
             continue;
-        bool fits = fits_graph(node);
+        bool fits = acui_fits_graph(node);
         if (!run || run->graph != fits) {
             if (run && !finish(arena, run))
                 return false;

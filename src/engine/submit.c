@@ -30,8 +30,8 @@ void acui_submission_put(acui_submission *submission)
     acui_free(submission);
 }
 
-static acui_submission *new_submission(const acu_submit_options *options, acu_stream *stream,
-                                       acu_future *future)
+acui_submission *acui_submission_new(const acu_submit_options *options, acu_stream *stream,
+                                     acu_future *future)
 {
     acui_submission *s = acui_alloc_raw(sizeof *s + SMALL);
     if (!s) {
@@ -102,7 +102,7 @@ acu_status acui_submit_here(acu_device *device, acu_op *op, const acu_submit_opt
                             acu_stream *stream, acu_future *future)
 {
     acu_status status = acui_reactor_start();
-    acui_submission *s = status == ACU_OK ? new_submission(options, stream, future) : NULL;
+    acui_submission *s = status == ACU_OK ? acui_submission_new(options, stream, future) : NULL;
     if (!s) {
         acui_op_put(op);
         return status == ACU_OK ? ACU_ERR_NO_MEMORY : status;

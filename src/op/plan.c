@@ -140,18 +140,26 @@ static acui_use *use_of(acui_plan *plan, acu_buffer *buffer)
     return use;
 }
 
+acu_status acui_node_touch_bytes(acui_plan *plan, acui_node *node, acu_buffer *buffer,
+                                 uint64_t begin, uint64_t end, acu_access access)
+{
+    acui_use *use = use_of(plan, buffer);
+    if (!use)
+        return acui_fail(ACU_ERR_NO_MEMORY, "no memory to plan %s", node->name);
+    node->touches[node->touch_count++] =
+        (acui_touch){.use = use, .begin = begin, .end = end, .access = access};
+    return ACU_OK;
+}
+
 acu_status acui_node_touch(acui_plan *plan, acui_node *node, const acu_tensor *tensor,
                            acu_access access)
 {
-    acui_use *use = use_of(plan, tensor->buffer);
-    if (!use)
-        return acui_fail(ACU_ERR_NO_MEMORY, "no memory to plan %s", node->name);
-    acui_touch *touch = &node->touches[node->touch_count++];
-    touch->use = use;
-    acui_tensor_range(tensor, &touch->begin, &touch->end);
+    uint64_t begin, end;
+    acui_tensor_range(tensor, &begin, &end);
     /* A strided write leaves the gaps as they were: it does not overwrite the whole range. */
-    touch->access = access == ACU_WRITE && !tensor->dense ? ACU_UPDATE : access;
-    return ACU_OK;
+    if (access == ACU_WRITE && !tensor->dense)
+        access = ACU_UPDATE;
+    return acui_node_touch_bytes(plan, node, tensor->buffer, begin, end, access);
 }
 
 /* ---- the end of a plan ---- */
@@ -160,6 +168,8 @@ static void clear_node(acui_node *node)
 {
     if (node->kind == ACUI_NODE_LAUNCH)
         acu_kernel_release(node->u.launch.kernel);
+    if (node->kind == ACUI_NODE_REPLAY && node->u.replay.graph)
+        node->u.replay.release(node->u.replay.graph);
     if (node->kind == ACUI_NODE_UPLOAD)
         acui_free((void *)(uintptr_t)node->u.upload.data);
     if (node->kind == ACUI_NODE_FOREIGN || node->kind == ACUI_NODE_HOST) {

@@ -33,7 +33,7 @@ void acui_values_clear(acui_values *values);
 /* Kinds of nodes: id, name, counted as an operation. */
 #define ACUI_NODES(X)                                                                              \
     X(ALLOC, "alloc", 0) X(UPLOAD, "upload", 1) X(FILL, "fill", 1) X(COPY, "copy", 1)              \
-    X(LAUNCH, "launch", 1) X(FOREIGN, "foreign", 1) X(HOST, "host", 1)
+    X(LAUNCH, "launch", 1) X(REPLAY, "replay", 1) X(FOREIGN, "foreign", 1) X(HOST, "host", 1)
 
 typedef enum acui_node_kind {
 #define ACU_X(id, name, counted) ACUI_NODE_##id,
@@ -112,6 +112,12 @@ struct acui_node {
             uint32_t count, bytes;
             acui_late *late;
         } launch;
+        struct { /* of the graph layer: what to do with its graph */
+            struct acu_graph *graph; /* retained */
+            acu_status (*launch)(struct acu_graph *graph, acu_stream *stream);
+            void (*release)(struct acu_graph *graph);
+            uint32_t nodes;
+        } replay;
         struct {
             acu_op *op; /* retained: function and user data */
             acu_val *values; /* tensors lent for the call */
@@ -173,6 +179,9 @@ acui_node *acui_plan_node_with(acui_plan *plan, acui_node_kind kind, const acu_o
 /* The node touches the tensor's elements; the plan keeps its buffer. NO_MEMORY. */
 acu_status acui_node_touch(acui_plan *plan, acui_node *node, const acu_tensor *tensor,
                            acu_access access);
+/* The same for bytes of a buffer. */
+acu_status acui_node_touch_bytes(acui_plan *plan, acui_node *node, acu_buffer *buffer,
+                                 uint64_t begin, uint64_t end, acu_access access);
 /* Release what the nodes hold, then the nodes. */
 void acui_plan_clear(acui_plan *plan);
 

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Explicit graphs. The op is planned and laid out like that of a submission, which is then never
+ * entered: it only holds what the graph is made of. A replay is a node of its own with the touches
+ * of all.
+ */
+#include <acuda/graph.h>
+
+#include "base/alloc.h"
+#include "base/callback.h"
+#include "base/error.h"
+#include "base/options.h"
+#include "engine/alone.h"
+#include "engine/graphs.h"
+#include "memory/allocate.h"
+#include "op/op.h"
+
+#include <string.h>
+
+/* What the graph does to a piece of a buffer, all its nodes taken together. */
+typedef struct piece {
+    acu_buffer *buffer; /* held by the plan */
+    uint64_t begin, end;
+    acu_access access;
+} piece;
+
+struct acu_graph {
+    acui_object object;
+    acu_device *device;     /* retained */
+    acui_submission *plan;  /* never entered */
+    acui_task *task;        /* its only one */
+    acui_values values;
+    acui_exec *exec;
+    piece *pieces;
+    size_t piece_count;
+    pthread_mutex_t launch; /* graph objects are not thread-safe */
+};
+
+/* ---- what goes in ---- */
+
+/* Small uploads come from memory that stays: pinned, and copied at each replay. */
+static acu_status keep_upload(acui_plan *plan, acui_node *node)
+{
+    acu_tensor *host;
+    size_t bytes = node->u.upload.bytes;
+    ACUI_TRY(acu_tensor_alloc_pinned(node->device, ACU_U8, ACU_SHAPE((int64_t)bytes), &host));
+    memcpy(acu_tensor_host(host), node->u.upload.data, bytes);
+    acui_touch *touches = ACUI_ARENA_ARRAY(&plan->arena, acui_touch, 2);
+    acu_status status = touches ? ACU_OK : acui_fail(ACU_ERR_NO_MEMORY, "no memory for a graph");
+    if (status == ACU_OK) {
+        touches[0] = node->touches[0];
+        node->touches = touches;
+        status = acui_node_touch(plan, node, host, ACU_READ);
+    }
+    if (status == ACU_OK) {
+        acu_buffer *dst = node->u.upload.buffer;
+        size_t offset = node->u.upload.offset;
+        acui_free((void *)(uintptr_t)node->u.upload.data);
+        node->kind = ACUI_NODE_COPY;
+        node->u.copy.dst = dst;
+        node->u.copy.dst_offset = offset;
+        node->u.copy.src = host->buffer;
+        node->u.copy.src_offset = 0;
+        node->u.copy.bytes = bytes;
+    }
+    acu_tensor_release(host); /* the plan has its buffer */
+    return status;
+}
+
+static acu_status refuse_node(const acui_node *node, const char *why)
+{
+    return acui_fail_at(ACU_ERR_NOT_SUPPORTED, node->site, node->name,
+                        node->device->info.ordinal, "a graph can not hold %s: %s", node->name, why);
+}
+
+static acu_status check_node(acui_plan *plan, acui_node *node)
+{
+    if (node->device != plan->first->device)
+        return refuse_node(node, "it runs on another device than what comes before");
+    if (node->kind == ACUI_NODE_ALLOC)
+        return ACU_OK;
+    if (node->kind == ACUI_NODE_UPLOAD)
+        return keep_upload(plan, node);
+    if (node->kind == ACUI_NODE_HOST || node->kind == ACUI_NODE_FOREIGN ||
+        node->kind == ACUI_NODE_REPLAY)
+        return refuse_node(node, "only kernels, copies and fills can be replayed");
+    if (!acui_fits_graph(node))
+        return refuse_node(node, "it copies between devices, or fills with an 8-byte pattern");
+    return ACU_OK;
+}
+
+static acu_status check_plan(acui_plan *plan)
+{
+    if (!plan->first)
+        return acui_fail(ACU_ERR_INVALID, "acu_graph_load: the op has nothing to run");
+    for (acui_node *node = plan->first; node; node = node->next)
+        ACUI_TRY(check_node(plan, node));
+    return ACU_OK;
+}
+
+/* ---- what it touches, all in all ---- */
+
+static piece *find_piece(acu_graph *graph, const acui_touch *touch)
+{
+    for (size_t i = 0; i < graph->piece_count; i++) {
+        piece *p = &graph->pieces[i];
+        if (p->buffer == touch->use->buffer && p->begin == touch->begin && p->end == touch->end)
+            return p;
+    }
+    return NULL;
+}
+
+/* Of the same bytes: read first and written later is both; written first, it is written. */
+static void add_touch(acu_graph *graph, const acui_touch *touch)
+{
+    piece *p = find_piece(graph, touch);
+    if (!p) {
+        p = &graph->pieces[graph->piece_count++];
+        *p = (piece){.buffer = touch->use->buffer,
+                     .begin = touch->begin,
+                     .end = touch->end,
+                     .access = touch->access};
+    } else if (p->access == ACU_READ && touch->access != ACU_READ) {
+        p->access = ACU_UPDATE;
+    }
+}
+
+static acu_status add_touches(acu_graph *graph)
+{
+    const acui_task *task = graph->task;
+    size_t most = 0;
+    for (uint32_t i = 0; i < task->body_count; i++)
+        most += task->body[i]->touch_count;
+    graph->pieces = ACUI_NEW_ARRAY(piece, most + 1);
+    if (!graph->pieces)
+        return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a graph");
+    for (uint32_t i = 0; i < task->body_count; i++)
+        for (uint32_t k = 0; k < task->body[i]->touch_count; k++)
+            add_touch(graph, &task->body[i]->touches[k]);
+    return ACU_OK;
+}
+
+/* ---- making ---- */
+
+static acu_status allocate(acui_task *task)
+{
+    for (size_t i = 0; i < task->count; i++)
+        if (task->nodes[i]->kind == ACUI_NODE_ALLOC)
+            ACUI_TRY(acui_buffer_allocate_now(task->nodes[i]->u.alloc.buffer));
+    for (uint32_t i = 0; i < task->body_count; i++)
+        ACUI_TRY(acui_resolve_addresses(task->body[i]));
+    return ACU_OK;
+}
+
+static acu_status make_exec(acu_graph *graph)
+{
+    acui_run all = {.nodes = graph->task->body, .count = graph->task->body_count};
+    if (all.count == 0)
+        return acui_fail(ACU_ERR_INVALID, "acu_graph_load: the op only makes memory");
+    if (!acui_graphs_of(graph->device))
+        return acui_fail(ACU_ERR_NOT_SUPPORTED, "acu_graph_load: the driver of device %d lacks calls "
+                         "for graphs", graph->device->info.ordinal);
+    graph->exec = acui_exec_new(&all, graph->device);
+    if (!graph->exec)
+        return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a graph");
+    acui_entered entered;
+    ACUI_TRY(acui_enter(graph->device, &entered));
+    acu_status status = acui_exec_make(graph->exec);
+    acui_leave(&entered);
+    return status;
+}
+
+static acu_status make(acu_graph *graph, acu_device *device, acu_op *op,
+                       const acu_graph_options *options)
+{
+    acu_submit_options submit = {.size = sizeof submit, .policy = options->policy};
+    ACUI_TRY(acui_alone_plan(device, op, &submit, &graph->plan, &graph->values));
+    ACUI_TRY(check_plan(&graph->plan->plan));
+    ACUI_TRY(acui_alone_lay_out(graph->plan, &graph->task));
+    graph->device = acu_device_retain(graph->task->device);
+    ACUI_TRY(allocate(graph->task));
+    ACUI_TRY(add_touches(graph));
+    return make_exec(graph);
+}
+
+acu_status acu_graph_load(acu_device *device, acu_op *op, const acu_graph_options *options,
+                          acu_graph **graph)
+{
+    static const acui_op_class taker = {.name = "acu_graph_load"};
+    acu_graph_options known;
+    acu_op *taken = acui_op_take(op, &taker, (acu_site){0});
+    acu_status status = acui_options_read(&known, sizeof known, options, __func__);
+    if (status == ACU_OK && device)
+        status = acui_object_check(device, ACU_OBJECT_DEVICE, __func__);
+    if (status == ACU_OK && known.policy)
+        status = acui_object_check(known.policy, ACU_OBJECT_POLICY, __func__);
+    if (status == ACU_OK && !graph)
+        status = acui_fail(ACU_ERR_INVALID, "acu_graph_load: nowhere to put the graph");
+    if (status == ACU_OK)
+        status = acui_refuse_wait(__func__);
+    acu_graph *g = status == ACU_OK ? acui_object_new(ACU_OBJECT_GRAPH, sizeof *g) : NULL;
+    if (!g) {
+        acui_op_put(taken);
+        return status != ACU_OK ? status : acui_fail(ACU_ERR_NO_MEMORY, "no memory for a graph");
+    }
+    pthread_mutex_init(&g->launch, NULL);
+    status = make(g, device, taken, &known);
+    if (status == ACU_OK) {
+        *graph = g;
+        return ACU_OK;
+    }
+    acu_error record = *acui_error(); /* releasing must not change what the caller sees */
+    acu_graph_release(g);
+    return acui_error_restore(&record);
+}
+
+/* ---- life ---- */
+
+acu_graph *acu_graph_retain(acu_graph *graph)
+{
+    if (acui_object_is(graph, ACU_OBJECT_GRAPH))
+        acui_object_retain(graph);
+    return graph;
+}
+
+static void free_exec(acu_graph *graph)
+{
+    acui_entered entered;
+    acui_enter_to_free(graph->device, &entered);
+    acui_exec_free(graph->exec);
+    acui_leave(&entered);
+}
+
+void acu_graph_release(acu_graph *graph)
+{
+    if (!acui_object_is(graph, ACU_OBJECT_GRAPH) || !acui_object_drop(graph))
+        return;
+    if (graph->exec)
+        free_exec(graph);
+    acui_values_clear(&graph->values);
+    acui_free(graph->pieces);
+    if (graph->plan)
+        acui_submission_close(graph->plan);
+    acu_device *device = graph->device;
+    pthread_mutex_destroy(&graph->launch);
+    acui_object_free(graph);
+    acu_device_release(device);
+}
+
+/* ---- replaying ---- */
+
+static acu_status launch(acu_graph *graph, acu_stream *stream)
+{
+    pthread_mutex_lock(&graph->launch);
+    acu_status status =
+        ACUI_DEV(graph->device, GraphLaunch, graph->exec->raw, stream->raw);
+    pthread_mutex_unlock(&graph->launch);
+    return status;
+}
+
+static acu_status touch_pieces(acui_plan *plan, acui_node *node, const acu_graph *graph)
+{
+    for (size_t i = 0; i < graph->piece_count; i++) {
+        const piece *p = &graph->pieces[i];
+        ACUI_TRY(acui_node_touch_bytes(plan, node, p->buffer, p->begin, p->end, p->access));
+    }
+    return ACU_OK;
+}
+
+static acu_status plan_replay(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+{
+    (void)place;
+    acu_graph *graph = op->u.graph;
+    acui_node *node =
+        acui_plan_node(plan, ACUI_NODE_REPLAY, op, graph->device, graph->piece_count);
+    if (!node)
+        return ACU_ERR_NO_MEMORY;
+    node->u.replay.graph = acu_graph_retain(graph);
+    node->u.replay.launch = launch;
+    node->u.replay.release = acu_graph_release;
+    node->u.replay.nodes = graph->task->body_count;
+    ACUI_TRY(touch_pieces(plan, node, graph));
+    for (size_t i = 0; i < graph->values.count; i++) {
+        acu_val value = graph->values.list[i];
+        value.form = ACU_BORROWED;
+        acui_object_retain(value.tensor);
+        ACUI_TRY(acui_values_push(values, value));
+    }
+    return ACU_OK;
+}
+
+static void destroy_replay(acu_op *op)
+{
+    acu_graph_release(op->u.graph);
+}
+
+const acui_op_class acui_class_REPLAY = {
+    .name = "replay", .plan = plan_replay, .destroy = destroy_replay};
+
+acu_op *acu_op_replay(acu_graph *graph, acu_site site)
+{
+    if (acui_object_check(graph, ACU_OBJECT_GRAPH, "acu_replay") != ACU_OK)
+        return acui_op_failed(&acui_class_REPLAY, site);
+    acu_op *op = acui_op_new(&acui_class_REPLAY, 0, site);
+    if (!acui_op_is_oom(op))
+        op->u.graph = acu_graph_retain(graph);
+    return op;
+}
+
+/* ---- facts ---- */
+
+size_t acu_graph_values(const acu_graph *graph)
+{
+    return acui_object_is(graph, ACU_OBJECT_GRAPH) ? graph->values.count : 0;
+}
+
+acu_tensor *acu_graph_tensor(const acu_graph *graph, size_t index)
+{
+    return index < acu_graph_values(graph) ? graph->values.list[index].tensor : NULL;
+}
+
+size_t acu_graph_nodes(const acu_graph *graph)
+{
+    return acui_object_is(graph, ACU_OBJECT_GRAPH) ? graph->task->body_count : 0;
+}

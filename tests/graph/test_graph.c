@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Explicit graphs: made once, replayed with other inputs, from any stream, among other ops. */
+#include "support/support.h"
+
+#include <pthread.h>
+
+extern const char test_graph_ptx[];
+
+enum { N = 64 };
+
+typedef struct bed {
+    acu_device *device;
+    acu_kernel *step;
+    acu_tensor *z, *x; /* ACU_U32 [N] */
+} bed;
+
+static acu_tensor *make(acu_device *device, uint32_t value)
+{
+    acu_tensor *tensor;
+    assert_works(acu_sync(device, acu_full(ACU_SHAPE(N), acu_u32(value)), &tensor));
+    return tensor;
+}
+
+static bed begin(void)
+{
+    bed b = {.device = test_open()};
+    if (!acu_driver_has(ACU_CALL_GraphInstantiateWithFlags)) {
+        test_close(b.device);
+        skip();
+    }
+    b.step = test_kernel(b.device, test_graph_ptx, "step");
+    b.z = make(b.device, 1);
+    b.x = make(b.device, 2);
+    return b;
+}
+
+static void end(bed *b)
+{
+    acu_tensor_release(b->z);
+    acu_tensor_release(b->x);
+    acu_kernel_release(b->step);
+    test_close(b->device);
+    test_leaks_none();
+}
+
+/* z = 3 z + x + c */
+static acu_op *step(const bed *b, acu_op *z, acu_tensor *x, uint32_t c)
+{
+    return acu_first(acu_launch(b->step, acu_for_num_elems(N), acu_inout(z), acu_in(x), acu_u32(c),
+                                acu_u32(N)));
+}
+
+static acu_op *two_steps(const bed *b)
+{
+    return step(b, step(b, acu_value(b->z), b->x, 1), b->x, 2);
+}
+
+static uint32_t two_on_host(uint32_t z, uint32_t x)
+{
+    return 3 * (3 * z + x + 1) + x + 2;
+}
+
+static void expect(acu_tensor *tensor, uint32_t value)
+{
+    uint32_t got[N];
+    assert_works(acu_read_sync(tensor, got, sizeof got));
+    for (int i = 0; i < N; i++)
+        assert_int_equal(got[i], value);
+}
+
+static void replays_run_what_was_planned(void **state)
+{
+    (void)state;
+    bed b = begin();
+    acu_graph *graph;
+    assert_works(acu_graph_load(b.device, two_steps(&b), NULL, &graph));
+    expect(b.z, 1); /* loading runs nothing */
+    assert_int_equal(acu_graph_nodes(graph), 2);
+    assert_int_equal(acu_graph_values(graph), 1);
+    uint32_t z = 1;
+    for (int i = 0; i < 5; i++) {
+        acu_tensor *same;
+        assert_works(acu_sync(b.device, acu_replay(graph), &same));
+        z = two_on_host(z, 2);
+        expect(same, z);
+        acu_tensor_release(same);
+    }
+    expect(acu_graph_tensor(graph, 0), z);
+    assert_null(acu_graph_tensor(graph, 1));
+    acu_graph_release(graph);
+    end(&b);
+}
+
+/* Inputs are written by any op, behind and before replays as the data says. */
+static void inputs_are_updated_by_ops(void **state)
+{
+    (void)state;
+    bed b = begin();
+    acu_graph *graph;
+    assert_works(acu_graph_load(b.device, two_steps(&b), NULL, &graph));
+    acu_op *ops[12];
+    uint32_t z = 1;
+    for (uint32_t i = 0; i < 6; i++) {
+        ops[2 * i] = acu_fill(b.x, acu_u32(10 + i));
+        ops[2 * i + 1] = acu_replay(graph);
+        z = two_on_host(z, 10 + i);
+    }
+    assert_works(acu_sync(b.device, acu_op_zip(ops, 12, ACU_SITE), NULL));
+    expect(b.z, z);
+    for (uint32_t i = 0; i < 20; i++) { /* over all streams of the device */
+        assert_works(acu_submit(b.device, acu_fill(b.x, acu_u32(i)), NULL, NULL));
+        assert_works(acu_submit(b.device, acu_replay(graph), NULL, NULL));
+        z = two_on_host(z, i);
+    }
+    expect(b.z, z);
+    acu_graph_release(graph);
+    end(&b);
+}
+
+/* What the op makes exists once, and is filled anew each time. */
+static void tensors_of_the_op_are_made_once(void **state)
+{
+    (void)state;
+    bed b = begin();
+    uint32_t table[N];
+    for (uint32_t i = 0; i < N; i++)
+        table[i] = 5;
+    acu_op *fresh = acu_zip(step(&b, acu_const(ACU_U32, ACU_SHAPE(N), table), b.x, 1),
+                            step(&b, acu_full(ACU_SHAPE(N), acu_u32(6)), b.x, 1),
+                            acu_dup(b.x));
+    acu_graph *graph;
+    assert_works(acu_graph_load(b.device, fresh, NULL, &graph));
+    memset(table, 0, sizeof table); /* it was copied */
+    CUdeviceptr at = acu_tensor_address(acu_graph_tensor(graph, 0));
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_works(acu_sync(b.device, acu_zip(acu_fill(b.x, acu_u32(i)), acu_replay(graph)), NULL));
+        expect(acu_graph_tensor(graph, 0), 3 * 5 + i + 1);
+        expect(acu_graph_tensor(graph, 1), 3 * 6 + i + 1);
+        expect(acu_graph_tensor(graph, 2), i);
+        assert_true(acu_tensor_address(acu_graph_tensor(graph, 0)) == at);
+    }
+    acu_graph_release(graph);
+    end(&b);
+}
+
+static void branches_stay_branches(void **state)
+{
+    (void)state;
+    enum { WIDE = 10 };
+    bed b = begin();
+    acu_tensor *y[WIDE];
+    acu_op *ops[WIDE + 1];
+    for (uint32_t i = 0; i < WIDE; i++) {
+        y[i] = make(b.device, i);
+        ops[i] = step(&b, step(&b, acu_value(y[i]), b.x, i), b.x, 7);
+    }
+    ops[WIDE] = step(&b, acu_value(y[0]), y[WIDE - 1], 3);
+    acu_graph *graph;
+    assert_works(acu_graph_load(b.device, acu_op_zip(ops, WIDE + 1, ACU_SITE), NULL, &graph));
+    uint32_t want[WIDE];
+    for (uint32_t i = 0; i < WIDE; i++)
+        want[i] = i;
+    for (int turn = 0; turn < 3; turn++) {
+        assert_works(acu_sync(b.device, acu_replay(graph), NULL));
+        for (uint32_t i = 0; i < WIDE; i++)
+            want[i] = 3 * (3 * want[i] + 2 + i) + 2 + 7;
+        want[0] = 3 * want[0] + want[WIDE - 1] + 3;
+        for (uint32_t i = 0; i < WIDE; i++)
+            expect(y[i], want[i]);
+    }
+    for (uint32_t i = 0; i < WIDE; i++)
+        acu_tensor_release(y[i]);
+    acu_graph_release(graph);
+    end(&b);
+}
+
+/* Two graphs that share nothing, side by side in one op; and one that reads what the other writes. */
+static void graphs_are_ops_among_others(void **state)
+{
+    (void)state;
+    bed b = begin();
+    acu_tensor *y = make(b.device, 4);
+    acu_graph *first, *second, *third;
+    assert_works(acu_graph_load(b.device, two_steps(&b), NULL, &first));
+    assert_works(acu_graph_load(b.device, step(&b, acu_value(y), b.x, 9), NULL, &second));
+    assert_works(acu_graph_load(b.device, step(&b, acu_value(y), b.z, 1), NULL, &third));
+    uint32_t z = 1, v = 4;
+    for (int i = 0; i < 4; i++) {
+        acu_op *op = acu_zip(acu_replay(first), acu_replay(second), acu_replay(third));
+        assert_works(acu_sync(b.device, op, NULL));
+        z = two_on_host(z, 2);
+        v = 3 * (3 * v + 2 + 9) + z + 1;
+        expect(b.z, z);
+        expect(y, v);
+    }
+    acu_graph_release(first);
+    acu_graph_release(second);
+    acu_graph_release(third);
+    acu_tensor_release(y);
+    end(&b);
+}
+
+/* All that the program had is gone, and the graph too while it runs. */
+static void graphs_keep_what_they_need(void **state)
+{
+    (void)state;
+    bed b = begin();
+    acu_graph *graph;
+    acu_future *future;
+    assert_works(acu_graph_load(b.device, two_steps(&b), NULL, &graph));
+    acu_kernel_release(b.step);
+    acu_tensor_release(b.z);
+    acu_tensor_release(b.x);
+    for (int i = 0; i < 3; i++)
+        assert_works(acu_submit(b.device, acu_replay(graph), NULL, NULL));
+    assert_works(acu_submit(b.device, acu_replay(graph), NULL, &future));
+    acu_graph_release(graph);
+    assert_works(acu_future_wait(future, ACU_FOREVER));
+    uint32_t z = 1;
+    for (int i = 0; i < 4; i++)
+        z = two_on_host(z, 2);
+    expect(acu_future_tensor(future, 0), z);
+    acu_future_release(future);
+    test_close(b.device);
+    test_leaks_none();
+}
+
+typedef struct job {
+    const bed *b;
+    acu_graph *graph;
+} job;
+
+static void *replay_often(void *context)
+{
+    job *j = context;
+    for (int i = 0; i < 25; i++)
+        if (acu_submit(j->b->device, acu_replay(j->graph), NULL, NULL) != ACU_OK)
+            return NULL;
+    return j;
+}
+
+static void threads_replay_one_graph(void **state)
+{
+    (void)state;
+    enum { THREADS = 4 };
+    bed b = begin();
+    job j = {.b = &b};
+    assert_works(acu_graph_load(b.device, two_steps(&b), NULL, &j.graph));
+    pthread_t threads[THREADS];
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, replay_often, &j), 0);
+    uint32_t z = 1;
+    for (int i = 0; i < THREADS; i++) {
+        void *done;
+        pthread_join(threads[i], &done);
+        assert_non_null(done);
+    }
+    for (int i = 0; i < 25 * THREADS; i++)
+        z = two_on_host(z, 2);
+    expect(b.z, z);
+    acu_graph_release(j.graph);
+    end(&b);
+}
+
+/* ---- refusals ---- */
+
+static acu_status nothing_foreign(void *user, CUstream stream, const acu_val *values, size_t count)
+{
+    (void)user, (void)stream, (void)values, (void)count;
+    return ACU_OK;
+}
+
+static acu_status nothing_host(void *user, const acu_val *values, size_t count)
+{
+    (void)user, (void)values, (void)count;
+    return ACU_OK;
+}
+
+static void what_does_not_fit_is_refused(void **state)
+{
+    (void)state;
+    bed b = begin();
+    acu_graph *graph = NULL, *inner;
+    assert_fails(acu_graph_load(b.device, acu_foreign(nothing_foreign, NULL, acu_inout(b.z)), NULL,
+                                &graph),
+                 ACU_ERR_NOT_SUPPORTED, "graph|foreign");
+    acu_op *host = acu_host(nothing_host, NULL, acu_in(acu_to_host(b.z)));
+    assert_fails(acu_graph_load(b.device, host, NULL, &graph), ACU_ERR_NOT_SUPPORTED, "graph|host");
+    assert_fails(acu_graph_load(b.device, acu_value(b.z), NULL, &graph), ACU_ERR_INVALID,
+                 "nothing to run");
+    assert_fails(acu_graph_load(b.device, acu_empty(ACU_F32, ACU_SHAPE(4)), NULL, &graph),
+                 ACU_ERR_INVALID, "only makes memory");
+    assert_fails(acu_graph_load(b.device, acu_ones(ACU_F64, ACU_SHAPE(4)), NULL, &graph),
+                 ACU_ERR_NOT_SUPPORTED, "8-byte");
+    assert_fails(acu_graph_load(b.device, two_steps(&b), NULL, NULL), ACU_ERR_INVALID, "nowhere");
+    assert_fails(acu_graph_load(b.device, NULL, NULL, &graph), ACU_ERR_INVALID, "NULL");
+    acu_op *wrong = acu_launch(b.step, ACU_BLOCK(N), acu_inout(b.z));
+    assert_fails(acu_graph_load(b.device, wrong, NULL, &graph), ACU_ERR_ARGUMENTS, "takes 4");
+    assert_null(graph);
+    assert_works(acu_graph_load(b.device, two_steps(&b), NULL, &inner));
+    assert_fails(acu_graph_load(b.device, acu_replay(inner), NULL, &graph), ACU_ERR_NOT_SUPPORTED,
+                 "graph|replay");
+    acu_graph_release(inner);
+    assert_fails(acu_sync(b.device, acu_replay(inner), NULL), ACU_ERR_BAD_HANDLE, "released");
+    end(&b);
+}
+
+/* Every call that makes one fails in turn: an error in words, and nothing is left. */
+static void failing_calls_are_told(void **state)
+{
+    (void)state;
+    bed b = begin();
+    static const acu_driver_call calls[] = {
+        ACU_CALL_GraphCreate,          ACU_CALL_GraphAddKernelNode,
+        ACU_CALL_GraphAddDependencies, ACU_CALL_GraphInstantiateWithFlags,
+        ACU_CALL_GraphUpload,
+    };
+    acu_graph *graph = NULL;
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        acu_driver_fault fault = {.size = sizeof fault,
+                                  .call = calls[i],
+                                  .nth = 1,
+                                  .result = ACU_CUDA_ERROR_INVALID_VALUE};
+        assert_works(acu_driver_fail(&fault));
+        assert_int_equal(acu_graph_load(b.device, two_steps(&b), NULL, &graph), ACU_ERR_DRIVER);
+        acu_driver_fail_clear();
+        assert_null(graph);
+    }
+    for (uint64_t nth = 1;; nth++) {
+        acu_debug_fail_alloc(nth, false);
+        acu_status status = acu_graph_load(b.device, two_steps(&b), NULL, &graph);
+        bool reached = acu_debug_alloc_count() >= nth;
+        acu_debug_fail_alloc(0, false);
+        if (status == ACU_OK)
+            acu_graph_release(graph);
+        else
+            assert_int_equal(status, ACU_ERR_NO_MEMORY);
+        if (!reached)
+            break;
+    }
+    end(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(replays_run_what_was_planned),
+        cmocka_unit_test(inputs_are_updated_by_ops),
+        cmocka_unit_test(tensors_of_the_op_are_made_once),
+        cmocka_unit_test(branches_stay_branches),
+        cmocka_unit_test(graphs_are_ops_among_others),
+        cmocka_unit_test(graphs_keep_what_they_need),
+        cmocka_unit_test(threads_replay_one_graph),
+        cmocka_unit_test(what_does_not_fit_is_refused),
+        cmocka_unit_test(failing_calls_are_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
