@@ -259,6 +259,9 @@ static acu_status use_released(bench *b, acu_object_kind kind)
                  acu_kernel_release,
                  acu_submit(device, acu_launch(gone_, ONE(*b), acu_inout(b->x), acu_f32(2),
                                                acu_u32(16)), NULL, NULL));
+    case ACU_OBJECT_GRAPH:
+        RELEASED(graph, acu_graph_load(device, acu_fill(b->x, acu_f32(0)), NULL, &gone_),
+                 acu_graph_release, acu_submit(device, acu_replay(gone_), NULL, NULL));
     case ACU_OBJECT_OP:
         RELEASED(op, (gone_ = acu_value(b->x), ACU_OK), acu_op_release,
                  acu_submit(device, gone_, NULL, NULL));
