@@ -26,7 +26,8 @@ typedef struct acu_open_options {
 
 /*
  * `max_in_flight`: what is more waits on the host, the most urgent stream first, else in order, and
- * goes to the device when something completes; nobody blocks. (A submission that is cut by host work
+ * goes to the device when something completes; nobody blocks. (Those for which room is made at the
+ * same time may be issued by several threads, so in any order. A submission that is cut by host work
  * or devices into pieces counts as these.) One that is submitted with `refuse_when_full` is refused
  * instead, with WOULD_BLOCK, while that many are in flight, those that wait included (with a runtime
  * thread, the one that is being planned may count twice). Without this

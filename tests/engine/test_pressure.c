@@ -100,8 +100,12 @@ static void more_waits_on_the_host(void **state)
             wait_and_drop(f[i]);
     assert_works(acu_device_wait(device, ACU_FOREVER));
     assert_int_equal(atomic_load(&issues), 9);
-    const int order[] = {-1, 1, 2, 3, 5, 6, 7, 8, 9};
-    assert_memory_equal(issued, order, sizeof order);
+    /* Two places: the two that pass at a time may be issued by two threads, in either order. */
+    int seen[10] = {0};
+    for (int i = 0; i < 9; i++)
+        seen[issued[i] < 0 ? 0 : issued[i]]++;
+    for (int i = 0; i < 10; i++)
+        assert_int_equal(seen[i], i != 4);
     acu_stream_release(stream);
     finish(device);
 }
