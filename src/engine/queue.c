@@ -218,13 +218,16 @@ static void call(acui_notice *notice)
     acui_notice_free(notice);
 }
 
-/* Completions into the list, callbacks called; false if there was neither. */
+/* Completions into the list, callbacks called; false if there was neither. Ends when the queue was
+ * empty once, and does not look again: what came since pays for its own wake-up, as it should. */
 static bool take(acu_queue *queue, acu_completion *list, size_t room, size_t *count)
 {
+    acui_notice *batch[BATCH];
     bool any = false;
-    while (*count < room) {
-        acui_notice *batch[BATCH];
-        size_t n = pop(queue, batch, room - *count < BATCH ? room - *count : BATCH);
+    size_t n, most;
+    do {
+        most = room - *count < BATCH ? room - *count : BATCH;
+        n = pop(queue, batch, most);
         for (size_t i = 0; i < n; i++) {
             acui_notice *notice = batch[i];
             if (notice->fn) {
@@ -238,9 +241,7 @@ static bool take(acu_queue *queue, acu_completion *list, size_t room, size_t *co
             acui_notice_free(notice);
         }
         any |= n > 0;
-        if (n == 0)
-            break;
-    }
+    } while (n == most && *count < room);
     return any;
 }
 

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <ucontext.h>
 
-enum { THREADS = 4, STACK = 64 * 1024, BUFFER = 8, DEPTH = 4096 };
+enum { LOCKS = 8, THREADS = 4, STACK = 64 * 1024, BUFFER = 8, DEPTH = 4096 };
 
 typedef struct late_store {
     volatile void *at;
@@ -23,7 +23,7 @@ typedef struct coroutine {
     char *stack;
     bool begun;
     bool done;
-    _Atomic(uint32_t) *sleeps_on;
+    const void *sleeps_on;
     late_store buffer[BUFFER];
     int late; /* in the buffer, oldest first */
 } coroutine;
@@ -33,7 +33,8 @@ static int count, current;
 static jmp_buf scheduler;
 static const explore_model *model;
 static int interruptions, delays; /* left in this run */
-static bool failed;
+static bool running, failed;
+static const void *locked[LOCKS];
 static char why[256];
 
 /* The choices of this run, and how many there were to choose from. */
@@ -157,7 +158,15 @@ void explore_store(volatile void *at, size_t bytes, uint64_t value, bool late)
 
 void explore_point(void)
 {
-    leave();
+    if (running)
+        leave();
+}
+
+static void wake(const void *sleepers_on)
+{
+    for (int i = 0; i < count; i++)
+        if (threads[i].sleeps_on == sleepers_on)
+            threads[i].sleeps_on = NULL;
 }
 
 void explore_park(_Atomic(uint32_t) *word, uint32_t seen)
@@ -174,9 +183,73 @@ void explore_unpark(_Atomic(uint32_t) *word)
 {
     leave();
     explore_settle();
-    for (int i = 0; i < count; i++)
-        if (threads[i].sleeps_on == word)
-            threads[i].sleeps_on = NULL;
+    wake(word);
+}
+
+/* ---- locks ---- */
+
+/* Where the mutex stands in the list, or a free place in it. */
+static int lock_place(const void *mutex)
+{
+    int place = 0;
+    for (int i = 0; i < LOCKS; i++) {
+        if (locked[i] == mutex)
+            return i;
+        if (!locked[i])
+            place = i;
+    }
+    return place;
+}
+
+int explore_lock(void *mutex)
+{
+    if (!running)
+        return 0;
+    leave();
+    explore_settle();
+    while (locked[lock_place(mutex)] == mutex) {
+        threads[current].sleeps_on = mutex;
+        leave();
+    }
+    locked[lock_place(mutex)] = mutex;
+    return 0;
+}
+
+static void unlock(const void *mutex)
+{
+    explore_settle();
+    if (locked[lock_place(mutex)] != mutex)
+        explore_fail("a mutex is unlocked that nobody holds");
+    locked[lock_place(mutex)] = NULL;
+    wake(mutex);
+}
+
+int explore_unlock(void *mutex)
+{
+    if (!running)
+        return 0;
+    leave();
+    unlock(mutex);
+    return 0;
+}
+
+int explore_wait(void *condition, void *mutex)
+{
+    leave();
+    unlock(mutex);
+    threads[current].sleeps_on = condition;
+    leave();
+    return explore_lock(mutex);
+}
+
+int explore_signal(void *condition)
+{
+    if (!running)
+        return 0;
+    leave();
+    explore_settle();
+    wake(condition);
+    return 0;
 }
 
 static void thread_main(void)
@@ -255,10 +328,13 @@ static void run_once(void)
     delays = model->delays;
     for (count = 0; count < THREADS && model->threads[count]; count++)
         prepare(&threads[count], thread_main);
+    memset(locked, 0, sizeof locked);
     model->start();
+    running = true;
     while (run_on()) {
     }
     check_end();
+    running = false;
 }
 
 /* The next list of choices, in order; false after the last. */
@@ -292,4 +368,14 @@ bool explore(const explore_model *m)
         printf("\n");
     }
     return !failed;
+}
+
+int explore_all(const explore_model *models, size_t n, int argc, char **argv)
+{
+    bool broken = argc > 1 && strcmp(argv[1], "broken") == 0, found = false;
+    for (size_t i = 0; i < n && !found; i++)
+        found = !explore(&models[i]);
+    if (broken && !found)
+        printf("the fault that was put in was not found\n");
+    return found != broken;
 }

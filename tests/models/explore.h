@@ -12,6 +12,9 @@
  * empties it, or until the explorer says so. What needs weaker memory than that is not found here;
  * thread sanitizer looks for it in the stress tests.
  *
+ * Mutexes and condition variables of the file are the explorer's too. A wait for a time never ends
+ * by itself.
+ *
  * A run fails if it says so (explore_fail), or if all threads sleep: a lost wake-up or a deadlock.
  */
 #ifndef ACUDA_TESTS_EXPLORE_H
@@ -32,12 +35,15 @@ typedef struct explore_model {
 
 /* True if no run failed; else prints the failed run's choices. Prints how many runs there were. */
 bool explore(const explore_model *model);
+/* All of them. The program's exit status: with the argument "broken", the program was built from a
+ * copy of its file with a fault in it, which must be found. */
+int explore_all(const explore_model *models, size_t count, int argc, char **argv);
 /* Ends the run; does not return. */
 _Noreturn void explore_fail(const char *format, ...);
 
 /* ---- what atomic operations become; orders: only whether a store may be late matters ---- */
 
-void explore_point(void);
+void explore_point(void); /* does nothing between runs */
 uint64_t explore_load(const volatile void *at, size_t bytes);
 void explore_store(volatile void *at, size_t bytes, uint64_t value, bool late);
 /* The store buffer is empty after these: they are followed by plain atomic operations. */
@@ -46,6 +52,28 @@ void explore_settle(void);
 /* Sleeping and waking, for the file under test. */
 void explore_park(_Atomic(uint32_t) *word, uint32_t seen);
 void explore_unpark(_Atomic(uint32_t) *word);
+
+/* By address; free and empty at the start of a run. */
+int explore_lock(void *mutex);
+int explore_unlock(void *mutex);
+int explore_wait(void *condition, void *mutex);
+int explore_signal(void *condition); /* wakes all: a thread may wake up for no reason anyway */
+
+#include <pthread.h>
+#define pthread_mutex_lock(mutex) explore_lock(mutex)
+#define pthread_mutex_unlock(mutex) explore_unlock(mutex)
+#define pthread_cond_wait(condition, mutex) explore_wait((condition), (mutex))
+#define pthread_cond_signal(condition) explore_signal(condition)
+#define pthread_cond_broadcast(condition) explore_signal(condition)
+
+#undef atomic_load
+#undef atomic_store
+#undef atomic_fetch_add
+#undef atomic_fetch_sub
+#define atomic_load(p) atomic_load_explicit((p), memory_order_seq_cst)
+#define atomic_store(p, value) atomic_store_explicit((p), (value), memory_order_seq_cst)
+#define atomic_fetch_add(p, n) atomic_fetch_add_explicit((p), (n), memory_order_seq_cst)
+#define atomic_fetch_sub(p, n) atomic_fetch_sub_explicit((p), (n), memory_order_seq_cst)
 
 #undef atomic_load_explicit
 #undef atomic_store_explicit

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Sleeping until something completes, src/engine/done.c itself: nobody sleeps through it. */
+#include "explore.h"
+
+#include "base/clock.h"
+
+/* Those of base/clock.h, by the explorer; there are no deadlines here. */
+#define acui_cond_init(condition) ((void)(condition))
+#define acui_cond_wait_until(condition, mutex, deadline)                                           \
+    ((void)(deadline), explore_wait((condition), (mutex)) == 0)
+
+#ifndef DONE_FILE
+#define DONE_FILE "../../src/engine/done.c"
+#endif
+#include DONE_FILE
+
+static _Atomic(uint32_t) complete; /* what they wait for */
+
+static void start(void)
+{
+    complete = 0;
+    completions = 0;
+    sleepers = 0;
+}
+
+static void finish_one(void)
+{
+    atomic_fetch_add_explicit(&complete, 1, memory_order_release);
+    acui_done_announce();
+}
+
+/* As waiters do: read the number, look, sleep. */
+static void wait_for(uint32_t want)
+{
+    for (;;) {
+        uint64_t seen = acui_done_count();
+        if (atomic_load_explicit(&complete, memory_order_acquire) >= want)
+            return;
+        acui_done_sleep(seen, UINT64_MAX);
+    }
+}
+
+static void wait_for_one(void) { wait_for(1); }
+static void wait_for_two(void) { wait_for(2); }
+
+int main(int argc, char **argv)
+{
+    static const explore_model models[] = {
+        {.name = "one waits", .start = start, .threads = {finish_one, wait_for_one},
+         .interruptions = 6, .delays = 2},
+        {.name = "two wait", .start = start,
+         .threads = {finish_one, finish_one, wait_for_one, wait_for_two}, .interruptions = 2,
+         .delays = 1},
+    };
+    return explore_all(models, sizeof models / sizeof *models, argc, argv);
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Completion queues, src/engine/queue.c itself: completions come from two threads, and are taken by a
+ * loop that sleeps until the descriptor can be read, as epoll would have it, or by acu_queue_wait.
+ * Each comes once; nobody sleeps while there is one; the descriptor is written once for a batch.
+ */
+#include "explore.h"
+
+#include "base/clock.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+/* ---- the descriptor: a counter, and what sleeps until it is not zero ---- */
+
+static _Atomic(uint32_t) counter;
+static int writes;
+
+static long write_counter(void)
+{
+    explore_point();
+    if (counter != 0)
+        explore_fail("the descriptor is written, and can be read already");
+    counter = 1;
+    writes++;
+    explore_unpark(&counter);
+    return 8;
+}
+
+static long read_counter(void)
+{
+    explore_point();
+    if (counter == 0)
+        return -1;
+    counter = 0;
+    return 8;
+}
+
+#define eventfd(value, flags) ((void)(flags), 5)
+#define write(fd, from, bytes) write_counter()
+#define read(fd, to, bytes) ((void)(to), read_counter())
+#define close(fd) ((void)(fd))
+
+/* Those of base/clock.h, by the explorer; there are no deadlines here. */
+#define acui_cond_init(condition) ((void)(condition))
+#define acui_cond_wait_until(condition, mutex, deadline)                                           \
+    ((void)(deadline), explore_wait((condition), (mutex)) == 0)
+
+#ifndef QUEUE_FILE
+#define QUEUE_FILE "../../src/engine/queue.c"
+#endif
+#include QUEUE_FILE
+
+/* ---- the cases ---- */
+
+enum { MOST = 4 };
+static acu_queue *queue;
+static acui_notice *notices[MOST];
+static acu_future future; /* of all: only its status is looked at */
+static bool got[MOST];
+static int gots, takes;
+static bool in_order; /* one thread takes */
+
+static void fill(int count)
+{
+    memset(got, 0, sizeof got);
+    counter = 0;
+    gots = takes = writes = 0;
+    if (queue)
+        acu_queue_release(queue);
+    queue = NULL;
+    if (acu_queue_create(NULL, &queue) != ACU_OK)
+        explore_fail("there is no queue");
+    for (int i = 0; i < count; i++) {
+        notices[i] = ACUI_NEW(acui_notice);
+        notices[i]->queue = acu_queue_retain(queue);
+        notices[i]->future = &future;
+        notices[i]->tag = (uint64_t)i;
+    }
+}
+
+static void start_three(void) { fill(3), in_order = true; }
+static void start_for_two(void) { fill(3), in_order = false; }
+static void push_two(void) { acui_queue_push(notices[0]), acui_queue_push(notices[1]); }
+static void push_one(void) { acui_queue_push(notices[2]); }
+
+static void note(const acu_completion *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (got[list[i].tag])
+            explore_fail("completion %d came twice", (int)list[i].tag);
+        got[list[i].tag] = true;
+        if (in_order && list[i].tag == 1 && !got[0])
+            explore_fail("completions of one thread came in another order");
+        gots++;
+    }
+    takes++;
+}
+
+/* Wait until the descriptor can be read, take up to `room`: until all came. */
+static void loop(size_t room, int all)
+{
+    acu_completion list[MOST];
+    size_t count;
+    while (gots < all) {
+        explore_park(&counter, 0);
+        acu_queue_take(queue, list, room, &count);
+        note(list, count);
+    }
+}
+
+static void loop_one_by_one(void) { loop(1, 3); }
+static void loop_batches(void) { loop(MOST, 3); }
+
+static void wait_for_all(void)
+{
+    acu_completion list[MOST];
+    size_t count;
+    while (gots < 3) {
+        acu_queue_wait(queue, list, MOST, &count, ACU_FOREVER);
+        note(list, count);
+    }
+}
+
+/* Two take: one waits, the other has a loop that ends when there is nothing. */
+static void take_once(void)
+{
+    acu_completion list[MOST];
+    size_t count;
+    acu_queue_take(queue, list, 1, &count);
+    note(list, count);
+}
+
+static void wait_for_rest(void)
+{
+    acu_completion list[MOST];
+    size_t count;
+    while (gots < 2) { /* the third may be the other's */
+        acu_queue_wait(queue, list, MOST, &count, ACU_FOREVER);
+        note(list, count);
+    }
+}
+
+static void all_came(void)
+{
+    if (gots != 3 || counter != 0)
+        explore_fail("%d of 3 came, the descriptor holds %d", gots, (int)counter);
+    if (writes > takes + 1)
+        explore_fail("%d wake-ups for %d batches", writes, takes);
+}
+
+static void no_more_than_all(void)
+{
+    if (gots < 2 || (counter != 0) != (gots < 3))
+        explore_fail("%d of 3 came, the descriptor holds %d", gots, (int)counter);
+}
+
+int main(int argc, char **argv)
+{
+    static const explore_model models[] = {
+        {.name = "a loop, one by one", .start = start_three,
+         .threads = {push_two, push_one, loop_one_by_one}, .check = all_came, .interruptions = 3},
+        {.name = "a loop, in batches", .start = start_three,
+         .threads = {push_two, push_one, loop_batches}, .check = all_came, .interruptions = 3},
+        {.name = "waiting", .start = start_three, .threads = {push_two, push_one, wait_for_all},
+         .check = all_came, .interruptions = 2},
+        {.name = "two that take", .start = start_for_two,
+         .threads = {push_two, push_one, take_once, wait_for_rest}, .check = no_more_than_all,
+         .interruptions = 2},
+    };
+    return explore_all(models, sizeof models / sizeof *models, argc, argv);
+}
