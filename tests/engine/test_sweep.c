@@ -4,11 +4,18 @@
  * once, at each place, and from there on. Nothing hangs, every failure has a status that
  * docs/failures.md lists and a record in words, user data is released exactly once, and nothing is
  * left but driver objects whose destruction was made to fail.
+ *
+ * Two ways. Whole: each run opens the device, uses it and closes it, and nothing may be left then.
+ * Inside: the device stays open for some runs, warm; handles and user data are back after each, all
+ * else when it is closed. The software device takes the first way at every place and the second one
+ * here and there; a GPU, where opening takes a while, the other way round.
  */
 #include "support/support.h"
 
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <time.h>
 
 extern const char test_sweep_ptx[];
 
@@ -238,39 +245,58 @@ static void use_cancel(acu_device *device, acu_tensor *x)
     finish(c);
 }
 
-static void scenario(void)
+static void use_all(acu_device *device)
 {
-    acu_device *device;
     acu_module *module;
     acu_kernel *kernel;
     acu_tensor *x;
     float host[N] = {0};
-    acu_open_options options = test_options(0);
-    options.runtime_thread = handed;
-    options.max_in_flight = handed ? 2 : 0;
-    if (!good(acu_open(&options, &device)))
+    if (!good(acu_tensor_alloc(device, ACU_F32, ACU_SHAPE(N), &x)))
         return;
-    if (good(acu_tensor_alloc(device, ACU_F32, ACU_SHAPE(N), &x))) {
-        good(acu_write_sync(x, host, sizeof host));
-        if (good(acu_module_load_ptx(device, NULL, test_sweep_ptx, &module))) {
-            if (good(acu_kernel_get(module, "sweep", &kernel))) {
-                use_ops(device, kernel, x);
-                use_graphs(device, kernel, x);
-                acu_kernel_release(kernel);
-            }
-            acu_module_release(module);
+    good(acu_write_sync(x, host, sizeof host));
+    if (good(acu_module_load_ptx(device, NULL, test_sweep_ptx, &module))) {
+        if (good(acu_kernel_get(module, "sweep", &kernel))) {
+            use_ops(device, kernel, x);
+            use_graphs(device, kernel, x);
+            acu_kernel_release(kernel);
         }
-        use_policy(device, x);
-        use_wrapped(device, x);
-        use_second(device, x);
-        use_cancel(device, x);
-        use_load(device);
-        good(acu_read_sync(x, host, sizeof host));
-        acu_tensor_release(x);
+        acu_module_release(module);
     }
+    use_policy(device, x);
+    use_wrapped(device, x);
+    use_second(device, x);
+    use_cancel(device, x);
+    use_load(device);
+    good(acu_read_sync(x, host, sizeof host));
+    acu_tensor_release(x);
+}
+
+static acu_status open_device(int ordinal, acu_device **device)
+{
+    acu_open_options options = test_options(ordinal);
+    options.runtime_thread = handed && ordinal == 0;
+    options.max_in_flight = options.runtime_thread ? 2 : 0;
+    return acu_open(&options, device);
+}
+
+static void close_device(acu_device *device)
+{
     acu_status closed = acu_close(device);
     if (closed != ACU_OK && closed != ACU_ERR_DEVICE_LOST)
         fail_msg("%s %llu: acu_close: %s", what, (unsigned long long)place, acu_status_name(closed));
+}
+
+/* Devices that stay open from run to run; NULL: each run opens its own. */
+static acu_device *kept, *second_kept;
+
+static void scenario(void)
+{
+    acu_device *device = kept;
+    if (!device && !good(open_device(0, &device)))
+        return;
+    use_all(device);
+    if (!kept)
+        close_device(device);
 }
 
 /* ---- nothing is left ---- */
@@ -311,6 +337,117 @@ static void nothing_left(void)
     remember();
 }
 
+/* ---- devices that stay open ---- */
+
+enum { RUNS_KEPT = 32 }; /* so that what one failure switches off is not missed for long */
+static unsigned runs_kept;
+static size_t handles_kept[ACU_OBJECT_KIND_COUNT];
+
+/* What a device makes when it is first needed, and keeps, is there before anything fails. */
+static void open_kept(void)
+{
+    acu_open_options options = test_options(0);
+    int count = 0;
+    remember();
+    assert_works(acu_device_count_load(&options, &count));
+    assert_works(open_device(0, &kept));
+    if (count > 1)
+        assert_works(open_device(1, &second_kept));
+    runs_kept = 0;
+    const char *failing = what;
+    what = "nothing, warming up";
+    scenario();
+    what = failing;
+    assert_works(acu_device_wait(kept, LIMIT));
+    while (atomic_load(&owed) > 0)
+        sched_yield();
+    for (int kind = 0; kind < ACU_OBJECT_KIND_COUNT; kind++)
+        handles_kept[kind] = acu_debug_live((acu_object_kind)kind);
+}
+
+static void close_kept(void)
+{
+    if (second_kept)
+        close_device(second_kept);
+    close_device(kept);
+    kept = second_kept = NULL;
+    nothing_left();
+}
+
+/* A device's own streams, and policies of a priority, come when they are needed. */
+static bool handles_are_back(void)
+{
+    for (int kind = 0; kind < ACU_OBJECT_KIND_COUNT; kind++)
+        if (kind != ACU_OBJECT_STREAM && kind != ACU_OBJECT_POLICY &&
+            acu_debug_live((acu_object_kind)kind) > handles_kept[kind])
+            return false;
+    return atomic_load(&owed) == 0;
+}
+
+/* Callbacks may come a little later than what they are about. */
+static void nothing_left_in_kept(void)
+{
+    char text[1024];
+    acu_device_wait(kept, LIMIT);
+    if (second_kept)
+        acu_device_wait(second_kept, LIMIT);
+    for (time_t end = time(NULL) + 60; !handles_are_back(); sched_yield())
+        if (time(NULL) > end) {
+            acu_debug_live_report(text, sizeof text);
+            fail_msg("%s %llu%s: user data was released %d times too few, or too many handles:\n%s",
+                     what, (unsigned long long)place, from_then_on ? " and on" : "",
+                     atomic_load(&owed), text);
+        }
+    bool works = acu_device_status(kept, NULL) == ACU_OK &&
+                 (!second_kept || acu_device_status(second_kept, NULL) == ACU_OK);
+    lost_context |= !works;
+    if (works && ++runs_kept < RUNS_KEPT)
+        return;
+    close_kept();
+    lost_context = false;
+    open_kept();
+}
+
+/* ---- the sweeps ---- */
+
+static unsigned runs;
+static bool inside; /* with devices that stay open */
+
+static void begin(void)
+{
+    what = "none";
+    lost_context = false;
+    scenario();
+    remember();
+    if (inside)
+        open_kept();
+}
+
+static void end(void)
+{
+    what = "none";
+    if (inside)
+        close_kept();
+    lost_context = false;
+    scenario();
+    nothing_left();
+}
+
+static void check_run(void)
+{
+    if (inside)
+        nothing_left_in_kept();
+    else
+        nothing_left();
+}
+
+/* Of how many places one is tried. */
+static uint64_t step(void)
+{
+    bool every = inside == test_on_gpu();
+    return every ? (test_on_gpu() && handed ? 2 : 1) : (handed ? 32 : 16);
+}
+
 /* A query that can not be answered for good, and a mark that can not be made, lose the device. */
 static bool loses_device(acu_driver_call call)
 {
@@ -328,112 +465,122 @@ static void fail_call(acu_driver_call call, uint64_t nth, bool on)
     assert_works(acu_driver_fail(&fault));
     scenario();
     acu_driver_fail_clear();
-    nothing_left();
+    runs++;
+    check_run();
 }
 
-/* How many places there are for each that is tried on a GPU, where each run takes some 60 ms. */
-static uint64_t step_on_gpu(void)
+static void driver_calls(void)
 {
-    return !test_on_gpu() ? 1 : handed ? 12 : 3;
-}
-
-static void driver_calls(void **state)
-{
-    (void)state;
     static uint64_t counts[ACU_CALL_COUNT];
-    what = "none";
-    scenario();
-    remember();
+    begin();
     acu_driver_count_calls(true);
     scenario();
-    nothing_left();
+    check_run();
     for (int call = 0; call < ACU_CALL_COUNT; call++)
         counts[call] = acu_driver_calls((acu_driver_call)call);
     acu_driver_count_calls(false);
-    uint64_t step = step_on_gpu();
     int kinds = 0;
+    runs = 0;
     for (int call = 0; call < ACU_CALL_COUNT; call++) {
         kinds += counts[call] > 0;
         for (uint64_t nth = 1; nth <= counts[call]; nth++) {
-            bool some = nth > 8 ? nth % (7 * step) == 0 : nth <= 2 || nth % step == 0;
+            bool some = nth > 8 ? nth % (7 * step()) == 0 : nth <= 2 || nth % step() == 0;
             if (!some && nth != counts[call])
                 continue;
             fail_call((acu_driver_call)call, nth, false);
             fail_call((acu_driver_call)call, nth, true);
         }
     }
-    print_message("%d entry points were made to fail\n", kinds);
-    assert_true(kinds > 35);
-    what = "none";
-    lost_context = false;
-    scenario();
-    nothing_left();
+    print_message("%d entry points were made to fail, %u times\n", kinds, runs);
+    assert_true(kinds > (inside ? 30 : 35));
+    end();
 }
 
-static void allocations(void **state)
+static void allocations(void)
 {
-    (void)state;
-    what = "allocation";
-    lost_context = false;
-    scenario();
-    remember();
+    begin();
     acu_debug_fail_alloc(0, false);
     scenario();
     uint64_t count = acu_debug_alloc_count();
-    uint64_t step = step_on_gpu();
+    check_run();
     assert_true(count > 60);
-    for (uint64_t nth = 1; nth <= count; nth += step)
+    runs = 0;
+    what = "allocation";
+    for (uint64_t nth = 1; nth <= count; nth += step())
         for (int on = 0; on < 2; on++) {
             place = nth;
             from_then_on = on;
             acu_debug_fail_alloc(nth, on);
             scenario();
             acu_debug_fail_alloc(0, false);
-            nothing_left();
+            runs++;
+            check_run();
         }
-    print_message("%llu allocations were made to fail\n", (unsigned long long)count);
+    print_message("%llu allocations were made to fail, %u times\n", (unsigned long long)count, runs);
+    end();
 }
 
-static void driver_calls_handed_over(void **state)
+static void sweep_both(bool stays_open, bool hand_over)
 {
-    handed = true;
-    driver_calls(state);
-    handed = false;
+    inside = stays_open;
+    handed = hand_over;
+    allocations();
+    driver_calls();
 }
 
-static void allocations_handed_over(void **state)
+static void whole(void **state)
 {
-    handed = true;
-    allocations(state);
-    handed = false;
+    (void)state;
+    sweep_both(false, false);
 }
 
-/* A GPU takes a third of a second to make a context: one is held beside those of the runs, which then
- * only find it. */
+static void whole_handed_over(void **state)
+{
+    (void)state;
+    sweep_both(false, true);
+}
+
+static void in_open_devices(void **state)
+{
+    (void)state;
+    sweep_both(true, false);
+}
+
+static void in_open_devices_handed_over(void **state)
+{
+    (void)state;
+    sweep_both(true, true);
+}
+
+/* A GPU takes a third of a second to make a context: some are held beside those of the runs, which
+ * then only find them. */
 static const acu_driver_table *holder;
+static int held_contexts;
 
-static int hold_context(void **state)
+static int hold_contexts(void **state)
 {
     (void)state;
     acu_driver_options options = {.size = sizeof options, .allow_software = true};
     CUcontext context;
-    if (test_on_gpu() && acu_driver_open(&options, &holder) == ACU_OK)
-        assert_int_equal(holder->DevicePrimaryCtxRetain(&context, 0), 0);
+    if (!test_on_gpu() || acu_driver_open(&options, &holder) != ACU_OK)
+        return 0;
+    for (int i = 0; i < 2 && i < acu_driver_info_of()->devices; i++, held_contexts++)
+        assert_int_equal(holder->DevicePrimaryCtxRetain(&context, i), 0);
     return 0;
 }
 
 static int let_go(void **state)
 {
     (void)state;
-    if (holder)
-        assert_int_equal(holder->DevicePrimaryCtxRelease(0), 0);
+    while (held_contexts)
+        assert_int_equal(holder->DevicePrimaryCtxRelease(--held_contexts), 0);
     return 0;
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(allocations), cmocka_unit_test(driver_calls),
-        cmocka_unit_test(allocations_handed_over), cmocka_unit_test(driver_calls_handed_over)};
-    return cmocka_run_group_tests(tests, hold_context, let_go);
+        cmocka_unit_test(whole), cmocka_unit_test(whole_handed_over),
+        cmocka_unit_test(in_open_devices), cmocka_unit_test(in_open_devices_handed_over)};
+    return cmocka_run_group_tests(tests, hold_contexts, let_go);
 }
