@@ -12,6 +12,7 @@ typedef struct launch_work {
     sd_function *function; /* held, and with it its module */
     unsigned grid[3], block[3];
     size_t dynamic;
+    bool cooperative; /* its blocks may wait for each other */
     _Alignas(16) char params[]; /* as many bytes as the kernel's parameter block has */
 } launch_work;
 
@@ -32,7 +33,8 @@ static unsigned run_launch(sd_stream *stream, sd_work *work)
                      .params = launch->params,
                      .space = {space->regions, space->count},
                      .sm_count = context->device->sm_count,
-                     .stop = &context->fault};
+                     .stop = &context->fault,
+                     .cooperative = launch->cooperative};
     memcpy(run.grid, launch->grid, sizeof run.grid);
     memcpy(run.block, launch->block, sizeof run.block);
     sx_error error = {0};
@@ -166,6 +168,7 @@ unsigned sd_launch_make(sd_function *function, const sd_request *r, sd_work **wo
     memcpy(launch->grid, r->grid, sizeof launch->grid);
     memcpy(launch->block, r->block, sizeof launch->block);
     launch->dynamic = r->dynamic;
+    launch->cooperative = r->cooperative;
     *work = &launch->work;
     return ACU_CUDA_SUCCESS;
 }

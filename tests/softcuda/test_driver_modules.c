@@ -229,6 +229,44 @@ static void launches_take_attributes(void **state)
     close_driver(cu);
 }
 
+/* Each block adds 1 to the first word and waits until all have; then to the second, where it finds
+ * the grid's workspace, which CUDA's own grid barrier needs. */
+static const char meeting_ptx[] =
+    TEST_HEAD ".visible .entry meet(.param .u64 meet_p)\n{\n"
+              "    .reg .pred %p<3>;\n    .reg .b32 %r<8>;\n    .reg .b64 %rd<3>;\n"
+              "    ld.param.u64 %rd1, [meet_p];\n    cvta.to.global.u64 %rd2, %rd1;\n"
+              "    mov.u32 %r1, %nctaid.x;\n    atom.global.add.u32 %r2, [%rd2], 1;\n"
+              "AGAIN:\n    ld.volatile.global.u32 %r3, [%rd2];\n"
+              "    setp.lt.u32 %p1, %r3, %r1;\n    @%p1 bra AGAIN;\n"
+              "    mov.b32 %r4, %envreg1;\n    mov.b32 %r5, %envreg2;\n    or.b32 %r6, %r4, %r5;\n"
+              "    setp.eq.u32 %p2, %r6, 0;\n    @%p2 bra DONE;\n"
+              "    atom.global.add.u32 %r7, [%rd2+4], 1;\nDONE:\n    ret;\n}\n";
+
+static void cooperative_grids_meet(void **state)
+{
+    (void)state;
+    const acu_driver_table *cu = open_driver();
+    CUmodule module;
+    CUdeviceptr at;
+    int fit = 0, processors = 0;
+    OK(cu->ModuleLoadData(&module, meeting_ptx));
+    CUfunction meet = test_kernel(cu, module, "meet");
+    OK(cu->OccupancyMaxActiveBlocksPerMultiprocessor(&fit, meet, 32, 0));
+    OK(cu->DeviceGetAttribute(&processors, ACU_CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0));
+    unsigned most = (unsigned)(fit * processors);
+    OK(cu->MemAlloc(&at, 8));
+    OK(cu->MemsetD32(at, 0, 2));
+    void *params[] = {&at};
+    IS(cu->LaunchCooperativeKernel(meet, most + 1, 1, 1, 32, 1, 1, 0, NULL, params),
+       ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
+    OK(cu->LaunchCooperativeKernel(meet, most, 1, 1, 1, 1, 1, 0, NULL, params));
+    assert_int_equal(word_at(cu, at), most);
+    assert_int_equal(word_at(cu, at + 4), most);
+    OK(cu->MemFree(at));
+    OK(cu->ModuleUnload(module));
+    close_driver(cu);
+}
+
 static void libraries_work_in_each_context(void **state)
 {
     (void)state;
@@ -271,6 +309,7 @@ int main(void)
         cmocka_unit_test(shared_memory_has_to_be_asked_for),
         cmocka_unit_test(occupancy_is_plausible),
         cmocka_unit_test(launches_take_attributes),
+        cmocka_unit_test(cooperative_grids_meet),
         cmocka_unit_test(libraries_work_in_each_context),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
