@@ -206,6 +206,14 @@ ACU_API acu_op *acu_op_own(acu_op *x, acu_site site);
 ACU_API acu_op *acu_op_on(acu_device *device, acu_op *x, acu_site site);
 
 /*
+ * Errors that come from inside `x`, when it is submitted or later, say `text` too (acu_error.context):
+ * "frame 17: denoise" where one is around another. The text is copied; 159 bytes are kept of all that
+ * is around an error, the outermost first. Where nothing fails it costs nothing.
+ */
+#define acu_with_context(x, text) acu_op_with_context(ACU_OPERAND(x), (text), ACU_SITE)
+ACU_API acu_op *acu_op_with_context(acu_op *x, const char *text, acu_site site);
+
+/*
  * Disjoint tiles of a tensor of rank 1 to 3, for a kernel to write: a launch that gets it has one
  * block for each tile (grid.x counts tiles of the last dimension, grid.y of the one before, grid.z
  * of the one before that) and passes the kernel an `acu_tile` (device.cuh). Tiles at the end are

@@ -2,6 +2,8 @@
 /* The thread's error record. */
 #include "base/error.h"
 
+#include "base/text.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -16,6 +18,15 @@ const acu_error *acu_last_error(void)
 acu_error *acui_error(void)
 {
     return &record;
+}
+
+void acui_error_prefix(acu_error *error, const char *context)
+{
+    char inner[ACU_ERROR_CONTEXT];
+    memcpy(inner, error->context, sizeof inner);
+    /* Cut, where it is too long, at the end: the outermost says most about what was going on. */
+    acui_text text = acui_text_start(error->context, sizeof error->context);
+    acui_text_add(&text, "%s%s%s", context, inner[0] ? ": " : "", inner);
 }
 
 acu_status acui_error_restore(const acu_error *error)

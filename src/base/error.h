@@ -20,6 +20,9 @@ ACU_PRINTF(5, 6)
 acu_status acui_fail_at(acu_status status, acu_site site, const char *op, int device,
                         const char *format, ...);
 
+/* Put `context` in front of the record's. */
+void acui_error_prefix(acu_error *error, const char *context);
+
 /* The thread's record, to add to it after acui_fail. */
 acu_error *acui_error(void);
 

@@ -43,13 +43,16 @@ acu_scope acu_status_scope(acu_status status)
 size_t acu_error_describe(const acu_error *error, char *buffer, size_t size)
 {
     acui_text text = acui_text_start(buffer, size);
+    if (error->context[0])
+        acui_text_add(&text, "%s: ", error->context);
+    size_t begin = text.length;
     if (error->file)
         acui_text_add(&text, "%s:%d: ", error->file, error->line);
     if (error->op[0])
         acui_text_add(&text, "%s", error->op);
     if (error->device >= 0 && error->status != ACU_OK)
         acui_text_add(&text, "%sdevice %d", error->op[0] ? " on " : "", error->device);
-    if (text.length && (error->op[0] || error->device >= 0))
+    if (text.length > begin && (error->op[0] || error->device >= 0))
         acui_text_add(&text, ": ");
     if (error->driver_call)
         acui_text_add(&text, "%s: ", error->driver_call);

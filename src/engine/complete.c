@@ -86,6 +86,7 @@ static void fail_lost(acui_task *task)
     snprintf(error->op, sizeof error->op, "%s", suspect->name);
     error->file = suspect->site.file;
     error->line = suspect->site.line;
+    acui_add_context(error, suspect);
     acui_task_fail(task, acui_fault_new(error));
 }
 

@@ -215,6 +215,7 @@ acui_task *acui_retire(acui_task *task);
 /* Note the submission's first failure, from the thread's record; the fault for the task. */
 void acui_task_fail(acui_task *task, acui_fault *fault);
 acui_fault *acui_fault_of_node(const acui_node *node);
+void acui_add_context(acu_error *error, const acui_node *node); /* what the program says around it */
 
 /* ---- admit.c ---- */
 /* Whether the task, which is ready, may be issued now. If not, it was left waiting, and *others are

@@ -315,9 +315,17 @@ acu_status acui_enter_nodes(acui_plan *plan)
 
 /* ---- failing ---- */
 
+void acui_add_context(acu_error *error, const acui_node *node)
+{
+    error->context[0] = '\0';
+    for (const acui_context *c = node->context; c; c = c->outer)
+        acui_error_prefix(error, c->text);
+}
+
 acui_fault *acui_fault_of_node(const acui_node *node)
 {
     acu_error error = *acui_error();
+    acui_add_context(&error, node);
     if (!error.file) {
         error.file = node->site.file;
         error.line = node->site.line;
@@ -355,6 +363,7 @@ static acui_fault *dependency_fault(const acui_task *task, const acui_fault *cau
         snprintf(first, sizeof first, "out of host memory");
     acui_fail_at(ACU_ERR_DEPENDENCY, task->first->site, task->first->name,
                  task->device->info.ordinal, "what it reads was not computed: %s", first);
+    acui_add_context(acui_error(), task->first);
     return acui_fault_new(acui_error());
 }
 

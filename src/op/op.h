@@ -25,7 +25,7 @@
     X(ON, "on") X(PARTITION, "partition") X(UNPARTITION, "unpartition") X(RESHAPE, "reshape")      \
     X(EMPTY, "empty") X(CONST, "const") X(FILL, "fill") X(COPY, "copy") X(DUP, "dup")              \
     X(TO_HOST, "to_host") X(TO_DEVICE, "to_device") X(LAUNCH, "launch") X(FOREIGN, "foreign")      \
-    X(HOST, "host") X(REPLAY, "replay")
+    X(HOST, "host") X(REPLAY, "replay") X(CONTEXT, "context")
 
 /* What a kind of op does; `plan` runs once, on the submitting thread, with no lock held. */
 typedef struct acui_op_class {
@@ -74,6 +74,7 @@ struct acu_op {
         struct { acu_dtype dtype; acu_shape shape; void *data; } make; /* EMPTY, CONST */
         acu_arg scalar;                                         /* FILL */
         struct acu_graph *graph;                                /* REPLAY: retained */
+        char *text;                                             /* CONTEXT: its own */
         struct {
             acu_kernel *kernel; /* retained */
             acu_config config;

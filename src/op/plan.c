@@ -83,6 +83,7 @@ acui_node *acui_plan_node_with(acui_plan *plan, acui_node_kind kind, const acu_o
     node->after_end = plan->after_end;
     node->name = name;
     node->site = op->site;
+    node->context = plan->context;
     node->device = device;
     node->sharing = plan->sharing;
     if (bytes)

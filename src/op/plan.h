@@ -16,6 +16,12 @@
 #include <acuda/op.h>
 #include <acuda/tile.h>
 
+/* What the program says around a part of an op; in the plan's arena. */
+typedef struct acui_context {
+    const struct acui_context *outer;
+    char text[];
+} acui_context;
+
 typedef struct acui_values {
     acu_val *list; /* each holds a reference to its tensor */
     size_t count, room;
@@ -97,6 +103,7 @@ struct acui_node {
     struct acui_sharing *sharing; /* of the innermost op with several users that it is a part of */
     const char *name;   /* of the op; in the plan's arena or static */
     acu_site site;
+    const acui_context *context;
     acu_device *device; /* where it runs; for HOST the device of its data; held by the plan */
     acui_touch *touches;
     union {
@@ -142,6 +149,7 @@ struct acui_plan {
     acu_op *unsettled;             /* ops planned here whose values others may use once flushed */
     struct acui_sharing *sharings;   /* of ops planned here that had several users; retained */
     struct acui_sharing *sharing;    /* of the one that is being planned */
+    const acui_context *context;     /* of nodes appended now */
     struct acui_borrowed *borrowed;  /* of ops planned elsewhere */
 
     /* The engine's: enter the nodes so far into the order of things, and start what can start. */
