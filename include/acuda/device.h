@@ -20,6 +20,7 @@ typedef struct acu_open_options {
     bool allow_software; /* without a GPU, use the software device instead of failing */
     unsigned streams;    /* streams of the device's round-robin pool; 0: four; at most 64 */
     unsigned max_in_flight; /* submissions on the device at a time; 0: no such bound: below */
+    bool one_by_one; /* for finding faults: below */
     bool runtime_thread; /* submitting hands over to a thread, and never enters the driver: below */
     acu_driver_options driver; /* which driver; looked at by the first open of the process only */
 } acu_open_options;
@@ -33,6 +34,13 @@ typedef struct acu_open_options {
  * thread, the one that is being planned may count twice). Without this
  * bound too, acuda holds work back before the driver's own queue for a stream is full, which would
  * block who submits.
+ */
+
+/*
+ * `one_by_one`: after a fault CUDA does not say what caused it, and the records of failed futures name
+ * the first operation that was not finished, which is a suspect. A device that is opened with this
+ * waits after each operation, one at a time for all threads, and names the one that did it. For
+ * finding a fault only: submitting blocks, and all is slow.
  */
 
 /*
@@ -109,7 +117,9 @@ ACU_API acu_status acu_device_memory(acu_device *device, size_t *free_bytes, siz
 
 /*
  * ACU_OK while the device works, ACU_ERR_DEVICE_LOST after a fault (illegal address, trap, ...).
- * The first fault's record is in *error (may be NULL). A lost device refuses every submission.
+ * The first fault's record is in *error (may be NULL); its `op`, `file` and `line` are those of the
+ * suspect: the oldest operation that was not finished (`one_by_one`: the one that did it). A lost
+ * device refuses every submission.
  */
 ACU_API acu_status acu_device_status(const acu_device *device, acu_error *error);
 

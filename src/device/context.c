@@ -5,6 +5,7 @@
 #include "driver/result.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* So that calls here are allowed while any stream of the program's is captured. Two exchanges of a
  * value in the thread: some 10 ns each. */
@@ -73,10 +74,36 @@ acu_status acui_device_result(acu_device *device, const char *call, unsigned res
     return status;
 }
 
+/* Relaxed: it is set before there is work that could lose a device. */
+static _Atomic(acui_suspect_fn) suspect;
+
+void acui_set_suspect(acui_suspect_fn function)
+{
+    atomic_store_explicit(&suspect, function, memory_order_relaxed);
+}
+
+/* Who issues one by one knows. Lock held. */
+static void name_running(acu_device *device)
+{
+    acu_error *error = acui_error();
+    size_t used = strlen(error->message);
+    if (!device->running)
+        return;
+    snprintf(error->op, sizeof error->op, "%s", device->running_op);
+    error->file = device->running_site.file;
+    error->line = device->running_site.line;
+    snprintf(error->message + used, sizeof error->message - used,
+             "%soperations are issued one by one, and it was this one", used ? "; " : "");
+}
+
 void acui_device_lose(acu_device *device)
 {
+    acui_suspect_fn find = atomic_load_explicit(&suspect, memory_order_relaxed);
+    if (find && !device->one_by_one && !acui_device_lost(device))
+        find(device);
     pthread_mutex_lock(&device->lock);
     if (!atomic_load_explicit(&device->lost, memory_order_relaxed)) {
+        name_running(device);
         device->lost_error = *acui_error();
         /* Release: who sees the flag may read the record. */
         atomic_store_explicit(&device->lost, true, memory_order_release);

@@ -83,6 +83,7 @@ static void destroy(acu_device *device)
     }
     acui_free(device->events);
     pthread_mutex_destroy(&device->lock);
+    pthread_mutex_destroy(&device->alone);
     acui_object_free(device);
 }
 
@@ -95,6 +96,7 @@ acu_status acui_device_new(const acu_driver_table *cu, int ordinal, unsigned str
     d->cu = cu;
     d->info.ordinal = ordinal;
     pthread_mutex_init(&d->lock, NULL);
+    pthread_mutex_init(&d->alone, NULL);
     acu_status st = make_context(d, streams);
     if (st == ACU_OK)
         *device = d;

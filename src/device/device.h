@@ -78,6 +78,12 @@ struct acu_device {
     size_t side_count, side_made;
 
     bool runtime_thread; /* as opened; fixed */
+    bool one_by_one;       /* as opened; fixed: */
+    pthread_mutex_t alone; /* while one operation runs; taken under a stream's issue lock */
+    bool running;          /* which; the lock */
+    acu_site running_site;
+    char running_op[ACU_ERROR_OP];
+
     _Atomic(bool) lost;
     acu_error lost_error; /* written once, under lock, before `lost` is set */
     _Atomic(uint32_t) in_flight; /* tasks of submissions; the engine counts */
@@ -160,8 +166,11 @@ acu_status acui_device_result(acu_device *device, const char *call, unsigned res
 #define ACUI_DEV(device, function, ...)                                                            \
     acui_device_result((device), #function, (device)->cu->function(__VA_ARGS__))
 
-/* Mark the device lost with the thread's error record, if it is not lost yet. */
+/* Mark the device lost with the thread's error record, if it is not lost yet. What was running is
+ * added to the record, if somebody can say so: the engine's function. */
 void acui_device_lose(acu_device *device);
+typedef void (*acui_suspect_fn)(acu_device *device);
+void acui_set_suspect(acui_suspect_fn function);
 static inline bool acui_device_lost(const acu_device *device)
 {
     return atomic_load_explicit(&device->lost, memory_order_acquire);

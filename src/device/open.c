@@ -160,6 +160,9 @@ static acu_status open_again(acu_device *device, const acu_open_options *options
     if (options->runtime_thread && !device->runtime_thread)
         return acui_fail(ACU_ERR_BUSY, "device %d is open without a runtime thread",
                          device->info.ordinal);
+    if (options->one_by_one && !device->one_by_one)
+        return acui_fail(ACU_ERR_BUSY, "device %d is open, and does not issue one by one",
+                         device->info.ordinal);
     if (options->max_in_flight && options->max_in_flight != device->gate.limit)
         return acui_fail(ACU_ERR_BUSY, "device %d is open for %u submissions in flight, not %u",
                          device->info.ordinal, device->gate.limit, options->max_in_flight);
@@ -184,6 +187,8 @@ static acu_status open_locked(const acu_open_options *options, acu_device **devi
         st = acui_device_new(cu, options->ordinal, streams, &d);
         if (st == ACU_OK)
             d->gate.limit = options->max_in_flight;
+        if (st == ACU_OK)
+            d->one_by_one = options->one_by_one;
         if (st == ACU_OK && options->runtime_thread) {
             d->runtime_thread = true;
             atomic_fetch_add_explicit(&runtime_devices, 1, memory_order_relaxed);

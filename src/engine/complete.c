@@ -70,24 +70,12 @@ void acui_submission_close(acui_submission *s)
 
 /* ---- what streams have finished ---- */
 
-/* The device is gone, and every task on the stream with it; nobody can say which one did it. */
+/* The device is gone, and every task on the stream with it. The device's record names the suspect;
+ * where there is none, the task is. */
 static void fail_lost(acui_task *task)
 {
-    acu_error lost;
-    acu_device_status(task->device, &lost);
-    acui_error_restore(&lost);
-    acu_error *error = acui_error();
-    const acui_node *suspect = task->first;
-    for (size_t i = 0; i < task->count; i++)
-        if (task->nodes[i]->kind == ACUI_NODE_LAUNCH) {
-            suspect = task->nodes[i];
-            break;
-        }
-    snprintf(error->op, sizeof error->op, "%s", suspect->name);
-    error->file = suspect->site.file;
-    error->line = suspect->site.line;
-    acui_add_context(error, suspect);
-    acui_task_fail(task, acui_fault_new(error));
+    acui_device_check(task->device); /* into the thread's record */
+    acui_task_fail(task, acui_fault_of_node(acui_suspect_in(task)));
 }
 
 void acui_harvest(acu_stream *stream, size_t *left, uint64_t *oldest)

@@ -16,6 +16,7 @@
  *   worker.c    host tasks, on a thread of their own, once their predecessors are over
  *   cancel.c    a submission is given up before it is over
  *   deadline.c  ... because it is too late
+ *   suspect.c   the operation to blame for the loss of a device
  *   complete.c  what the device has finished: followers start, the submission ends
  *   future.c, wait.c, callback.c   how the program learns of it
  *   reactor.c   the thread that looks while nobody else does
@@ -87,6 +88,7 @@ struct acui_task {
     uint32_t charged;  /* places in its stream's gate, besides one */
     uint64_t looked;     /* order lock: turn in which acui_task_wanted met it, ... */
     struct acui_task *next_look; /* ... and its list */
+    uint64_t sequence; /* flight lock: counts all tasks that went to a device */
     bool retired;      /* will not be issued: over once all before it is */
     bool failed;       /* not to be issued, or not completely */
     acui_fault *fault; /* why; may be NULL for lack of memory */
@@ -243,6 +245,7 @@ acu_status acui_enqueue(acui_node *node, acu_stream *stream);
 /* Addresses that were not known when the node was planned. Fails where memory was never allocated. */
 acu_status acui_resolve_addresses(acui_node *node);
 bool acui_issuing(void); /* this thread is in a foreign call, under a stream's issue lock */
+const acui_task *acui_task_issuing(void); /* what this thread is putting on a stream; NULL: nothing */
 
 /* ---- worker.c ---- */
 acui_task *acui_host_run(acui_task *task); /* hand over to the worker */
@@ -267,6 +270,15 @@ void acui_submission_started(acui_submission *submission, acu_future *future);
  * well: an op that is not this submission's alone. Order lock held, once for each call. */
 bool acui_task_wanted(acui_task *task);
 
+/* ---- suspect.c ---- */
+/* The device is about to be lost: add the operation to blame to the thread's record. A leaf. */
+void acui_suspect(acu_device *device);
+const acui_node *acui_suspect_in(const acui_task *task); /* the first that can do harm */
+/* For a device that issues one by one: enqueue the node, and wait until it is done. Blocks. */
+acu_status acui_enqueue_alone(acui_node *node, acu_stream *stream);
+/* What the stream has is marked: note that it is complete, as nobody can ask once another fails. */
+void acui_finish_alone(acu_stream *stream);
+
 /* ---- deadline.c ---- */
 /* Give the future up at the latest after `timeout` ns. Before it is submitted; only on a future's
  * first and only submission. NO_MEMORY. */
@@ -286,6 +298,10 @@ void acui_reactor_wake(void); /* a deadline is sooner than the others */
 void acui_future_add(acu_future *future, acui_notice *notice);
 void acui_reactor_hasten(void); /* somebody waits: look soon */
 acui_task *acui_reactor_passed(acu_stream *stream, bool all); /* tasks up to stream->done */
+/* Call `look` with the first task of each of the device's streams that is not known to be complete,
+ * the flight lock being held. */
+void acui_reactor_heads(const acu_device *device, void (*look)(const acui_task *, void *),
+                        void *context);
 void acui_look_everywhere(void); /* harvest all streams with tasks, on this thread */
 
 /* ---- future.c ---- */

@@ -7,6 +7,13 @@
 #include "base/error.h"
 #include "engine/graphs.h"
 
+static _Thread_local const acui_task *issued_now;
+
+const acui_task *acui_task_issuing(void)
+{
+    return issued_now;
+}
+
 enum { AT_ONCE = 16 }; /* predecessors whose place is read under one holding of the lock */
 
 typedef struct place {
@@ -47,10 +54,16 @@ static acu_status wait_before(acui_task *task)
 
 /* ---- the ways to the device; each gives the node that failed, or NULL ---- */
 
-static acui_node *enqueue_one_by_one(acui_node *const *nodes, uint32_t count, acu_stream *stream)
+static acu_status enqueue_node(acui_node *node, acu_stream *stream)
+{
+    return stream->device->one_by_one ? acui_enqueue_alone(node, stream)
+                                      : acui_enqueue(node, stream);
+}
+
+static acui_node *enqueue_in_turn(acui_node *const *nodes, uint32_t count, acu_stream *stream)
 {
     for (uint32_t i = 0; i < count; i++)
-        if (acui_enqueue(nodes[i], stream) != ACU_OK)
+        if (enqueue_node(nodes[i], stream) != ACU_OK)
             return nodes[i];
     return NULL;
 }
@@ -75,12 +88,14 @@ static acui_node *enqueue_run(acui_run *run, acu_stream *stream)
     for (uint32_t i = 0; i < run->count; i++)
         if (acui_resolve_addresses(run->nodes[i]) != ACU_OK)
             return run->nodes[i];
+    if (stream->device->one_by_one)
+        return enqueue_in_turn(run->nodes, run->count, stream);
     if (launch_graph(run, stream) || acui_device_lost(stream->device))
         return NULL; /* a lost device fails all that is on it */
     /* Other streams for branches have no priority. */
     if (run->wide && stream->priority == 0 && acui_issue_lanes(run, stream, &failed))
         return failed;
-    return enqueue_one_by_one(run->nodes, run->count, stream);
+    return enqueue_in_turn(run->nodes, run->count, stream);
 }
 
 /* Put the nodes on the stream; the one that fails, where the rest stays off. */
@@ -89,7 +104,7 @@ static acui_node *enqueue_nodes(acui_task *task)
     acui_node *failed = NULL;
     for (size_t i = 0; i < task->count && task->body_count < task->count && !failed; i++)
         if (acui_is_prologue(task->nodes[i]))
-            failed = enqueue_one_by_one(&task->nodes[i], 1, task->stream);
+            failed = enqueue_in_turn(&task->nodes[i], 1, task->stream);
     for (acui_run *run = task->runs; run && !failed; run = run->next)
         failed = enqueue_run(run, task->stream);
     return failed;
@@ -127,6 +142,7 @@ acui_task *acui_issue(acui_task *task)
     acui_task *freed = NULL;
     bool begun = acui_stream_not_capturing(stream) == ACU_OK && wait_before(task) == ACU_OK;
     if (begun) {
+        issued_now = task;
         acui_node *failed = enqueue_nodes(task);
         if (failed)
             acui_task_fail(task, acui_fault_of_node(failed));
@@ -134,10 +150,13 @@ acui_task *acui_issue(acui_task *task)
         acui_charge(task);
         /* Fails only if the device is lost: then nothing of the task runs any more. */
         begun = acui_stream_mark(stream, &task->number) == ACU_OK;
+        issued_now = NULL;
     }
     if (begun) {
         freed = publish(task);
         acui_reactor_watch(stream, task);
+        if (stream->device->one_by_one)
+            acui_finish_alone(stream);
     }
     pthread_mutex_unlock(&stream->issue);
     acui_leave(&entered);

@@ -324,6 +324,9 @@ void acui_add_context(acu_error *error, const acui_node *node)
 
 acui_fault *acui_fault_of_node(const acui_node *node)
 {
+    /* Whoever learns of a loss, the device's own record names the suspect. */
+    if (acui_error()->status == ACU_ERR_DEVICE_LOST)
+        acui_device_check(node->device);
     acu_error error = *acui_error();
     acui_add_context(&error, node);
     if (!error.file) {

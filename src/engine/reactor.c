@@ -40,6 +40,7 @@ static struct {
     bool alone;  /* the process has one core: who spins keeps others from working */
     pthread_t thread;
     acu_stream *active; /* streams with tasks; each retained */
+    uint64_t sequence;  /* tasks watched so far */
     acui_notice *notices, **notices_end;
 } reactor = {.lock = PTHREAD_MUTEX_INITIALIZER, .notices_end = &reactor.notices};
 
@@ -55,6 +56,7 @@ void acui_reactor_watch(acu_stream *stream, acui_task *task)
     else
         stream->first_task = task;
     stream->last_task = task;
+    task->sequence = ++reactor.sequence;
     if (!stream->active) {
         stream->active = true;
         acu_stream_retain(stream);
@@ -82,6 +84,20 @@ acui_task *acui_reactor_passed(acu_stream *stream, bool all)
         stream->last_task = NULL;
     pthread_mutex_unlock(&reactor.lock);
     return first;
+}
+
+void acui_reactor_heads(const acu_device *device, void (*look)(const acui_task *, void *),
+                        void *context)
+{
+    pthread_mutex_lock(&reactor.lock);
+    for (acu_stream *stream = reactor.active; stream; stream = stream->next_active) {
+        const acui_task *task = stream->device == device ? stream->first_task : NULL;
+        while (task && acui_stream_passed(stream, task->number))
+            task = task->next_on_stream;
+        if (task)
+            look(task, context);
+    }
+    pthread_mutex_unlock(&reactor.lock);
 }
 
 /* Up to BATCH active streams from `*from` on, retained; flight lock held. Idle ones are dropped
@@ -339,6 +355,7 @@ acu_status acui_reactor_start(void)
     if (!prepared) {
         acui_cond_init(&reactor.wake);
         acui_set_close_hooks(&hooks);
+        acui_set_suspect(acui_suspect);
         prepared = true;
     }
     if (!reactor.running)

@@ -249,8 +249,18 @@ void acu_graph_release(acu_graph *graph)
 
 /* ---- replaying ---- */
 
+/* To find a fault, on a device that was opened for it. */
+static acu_status launch_one_by_one(acu_graph *graph, acu_stream *stream)
+{
+    for (uint32_t i = 0; i < graph->task->body_count; i++)
+        ACUI_TRY(acui_enqueue_alone(graph->task->body[i], stream));
+    return ACU_OK;
+}
+
 static acu_status launch(acu_graph *graph, acu_stream *stream)
 {
+    if (graph->device->one_by_one)
+        return launch_one_by_one(graph, stream);
     pthread_mutex_lock(&graph->launch);
     acu_status status =
         ACUI_DEV(graph->device, GraphLaunch, graph->exec->raw, stream->raw);

@@ -8,13 +8,10 @@
 #include "support/support.h"
 
 #include <pthread.h>
-#include <spawn.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <sys/wait.h>
 
 extern const char test_fault_ptx[];
-extern char **environ;
 
 #define LIMIT ACU_SECONDS(60) /* what takes longer hangs */
 
@@ -210,67 +207,48 @@ static void case_close(void **state)
     leaves_nothing();
 }
 
-static const struct {
-    const char *name;
-    CMUnitTestFunction run;
-} cases[] = {{"stray", case_stray},
+static const test_case cases[] = {{"stray", case_stray},
              {"stop", case_stop},
              {"other", case_other},
              {"thread", case_thread},
              {"close", case_close}};
 enum { CASES = sizeof cases / sizeof *cases };
 
-static void spawn(const char *name)
-{
-    char *arguments[] = {"test_fault", (char *)(uintptr_t)name, NULL};
-    pid_t child;
-    int status = -1;
-    assert_int_equal(posix_spawn(&child, "/proc/self/exe", NULL, NULL, arguments, environ), 0);
-    assert_int_equal(waitpid(child, &status, 0), child);
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
-        skip();
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-        fail_msg("case %s: wait status %#x", name, (unsigned)status);
-}
-
 static void stray_addresses(void **state)
 {
     (void)state;
-    spawn("stray");
+    test_in_process("stray");
 }
 
 static void traps(void **state)
 {
     (void)state;
-    spawn("stop");
+    test_in_process("stop");
 }
 
 static void another_device_goes_on(void **state)
 {
     (void)state;
     test_software_only();
-    spawn("other");
+    test_in_process("other");
 }
 
 static void other_threads_learn_of_it(void **state)
 {
     (void)state;
-    spawn("thread");
+    test_in_process("thread");
 }
 
 static void closing_with_a_fault_in_flight(void **state)
 {
     (void)state;
-    spawn("close");
+    test_in_process("close");
 }
 
 int main(int count, char **arguments)
 {
-    for (size_t i = 0; count > 1 && i < CASES; i++)
-        if (strcmp(arguments[1], cases[i].name) == 0) {
-            const struct CMUnitTest one[] = {{cases[i].name, cases[i].run, NULL, NULL, NULL}};
-            return cmocka_run_group_tests(one, NULL, NULL);
-        }
+    if (count > 1)
+        return test_run_case(cases, CASES, arguments[1]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stray_addresses),
         cmocka_unit_test(traps),

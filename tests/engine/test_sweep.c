@@ -225,6 +225,7 @@ static void use_load(acu_device *device)
 }
 
 static bool handed; /* submissions are handed over to runtime threads */
+static bool alone;  /* operations are issued one by one */
 
 /* Given up before, while and after they run; one of them planned an op that the other one uses. */
 static void use_cancel(acu_device *device, acu_tensor *x)
@@ -275,6 +276,7 @@ static acu_status open_device(int ordinal, acu_device **device)
 {
     acu_open_options options = test_options(ordinal);
     options.runtime_thread = handed && ordinal == 0;
+    options.one_by_one = alone;
     options.max_in_flight = options.runtime_thread ? 2 : 0;
     return acu_open(&options, device);
 }
@@ -552,6 +554,27 @@ static void in_open_devices_handed_over(void **state)
     sweep_both(true, true);
 }
 
+/* Only the waits are new there. */
+static void waits_one_by_one(void **state)
+{
+    (void)state;
+    inside = handed = false;
+    alone = true;
+    begin();
+    acu_driver_count_calls(true);
+    scenario();
+    check_run();
+    uint64_t count = acu_driver_calls(ACU_CALL_StreamSynchronize);
+    acu_driver_count_calls(false);
+    assert_true(count > 20);
+    for (uint64_t nth = 1; nth <= count; nth += test_on_gpu() ? 8 : 1) {
+        fail_call(ACU_CALL_StreamSynchronize, nth, false);
+        fail_call(ACU_CALL_StreamSynchronize, nth, true);
+    }
+    end();
+    alone = false;
+}
+
 /* A GPU takes a third of a second to make a context: some are held beside those of the runs, which
  * then only find them. */
 static const acu_driver_table *holder;
@@ -581,6 +604,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whole), cmocka_unit_test(whole_handed_over),
-        cmocka_unit_test(in_open_devices), cmocka_unit_test(in_open_devices_handed_over)};
+        cmocka_unit_test(in_open_devices), cmocka_unit_test(in_open_devices_handed_over),
+        cmocka_unit_test(waits_one_by_one)};
     return cmocka_run_group_tests(tests, hold_contexts, let_go);
 }

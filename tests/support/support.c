@@ -3,7 +3,11 @@
 #include "support/support.h"
 
 #include <pthread.h>
+#include <spawn.h>
 #include <stdio.h>
+#include <sys/wait.h>
+
+extern char **environ;
 
 /* ---- devices ----------------------------------------------------------------------------------- */
 
@@ -205,6 +209,32 @@ void test_gate_close(acu_device *device, CUstream stream)
 void test_gate_open(void)
 {
     set_gate(true);
+}
+
+/* ---- processes -------------------------------------------------------------------------------- */
+
+void test_in_process(const char *name)
+{
+    char *arguments[] = {"test", (char *)(uintptr_t)name, NULL};
+    pid_t child;
+    int status = -1;
+    assert_int_equal(posix_spawn(&child, "/proc/self/exe", NULL, NULL, arguments, environ), 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+        skip();
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        fail_msg("case %s: wait status %#x", name, (unsigned)status);
+}
+
+int test_run_case(const test_case *cases, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(cases[i].name, name) == 0) {
+            const struct CMUnitTest one[] = {{name, cases[i].run, NULL, NULL, NULL}};
+            return cmocka_run_group_tests(one, NULL, NULL);
+        }
+    print_error("no case %s\n", name);
+    return 2;
 }
 
 /* ---- numbers ----------------------------------------------------------------------------------- */

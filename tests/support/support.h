@@ -66,6 +66,17 @@ acu_kernel *test_kernel(acu_device *device, const char *ptx, const char *name);
 void test_gate_close(acu_device *device, CUstream stream);
 void test_gate_open(void);
 
+/* ---- processes: for what can not be undone in one ---- */
+
+typedef struct test_case {
+    const char *name;
+    void (*run)(void **state);
+} test_case;
+/* Runs this program again with the name as its argument; it must succeed, or skip. */
+void test_in_process(const char *name);
+/* What main does with that argument; gives main's status. */
+int test_run_case(const test_case *cases, size_t count, const char *name);
+
 /* ---- numbers ---- */
 
 /* A generator that gives the same numbers everywhere. */
