@@ -4,7 +4,9 @@
  * or others should have a turn. A stream has one schedule: at any time it is in nobody's hands
  * (nothing to do), in a queue of workers, run by one thread, or parked at what it waits for.
  */
+#include "driver/schedule.h"
 #include "driver/stream.h"
+#include "driver/trace.h"
 
 #include <stdlib.h>
 
@@ -16,8 +18,7 @@ static sd_workers *home(sd_stream *stream)
     return &stream->object.context->device->workers;
 }
 
-/* Park `stream` at the mark. False: it has been reached meanwhile. Once parked it is not ours. */
-static bool park(sd_stream *stream, const sd_mark *mark)
+bool sd_stream_park(sd_stream *stream, const sd_mark *mark)
 {
     sd_stream *other = mark->stream;
     pthread_mutex_lock(&other->lock);
@@ -61,7 +62,7 @@ static void queue_all(sd_stream *waiter)
 
 /*
  * `work`, the head, is finished: take it out and tell whoever waits. Returns the new head; with
- * none the schedule ends here.
+ * none the schedule ends here. The work's memory is the caller's.
  */
 static sd_work *complete(sd_stream *stream, sd_work *work)
 {
@@ -81,7 +82,6 @@ static sd_work *complete(sd_stream *stream, sd_work *work)
         pthread_cond_broadcast(&stream->moved);
     pthread_mutex_unlock(&stream->lock);
     queue_all(waiters);
-    free(work);
     return next;
 }
 
@@ -89,28 +89,59 @@ static sd_work *complete(sd_stream *stream, sd_work *work)
 static bool may_run(sd_stream *stream, sd_work *work, sd_workers *by)
 {
     if (work->after.stream) {
-        if (!sd_mark_done(&work->after) && park(stream, &work->after))
+        if (!sd_mark_done(&work->after) && sd_stream_park(stream, &work->after))
             return false;
         sd_mark_drop(&work->after);
     }
     bool well = !sd_context_state(stream->object.context);
-    if (work->kind->ready && well && !work->kind->ready(work)) {
+    /* A seeded run has asked already. */
+    if (work->kind->ready && well && !sd_seeded() && !work->kind->ready(work)) {
         sd_poller_add(stream);
         return false;
     }
     sd_workers *wanted = work->kind->on_host && well ? &sd.host_workers : home(stream);
     if (wanted == by)
         return true;
-    sd_workers_queue(wanted, stream);
+    sd_workers_hand(wanted, stream);
     return false;
+}
+
+static void run(sd_stream *stream, sd_work *work)
+{
+    sd_context *context = stream->object.context;
+    if (!work->kind->run || (!work->kind->always && sd_context_state(context)))
+        return;
+    unsigned result = work->kind->run(stream, work);
+    if (result)
+        sd_context_fault(context, result);
+}
+
+/* A seeded run: one work, and the schedule is given back. */
+static void advance_one(sd_stream *stream, sd_work *work, sd_workers *by)
+{
+    uint64_t turn = stream->turn;
+    if (!may_run(stream, work, by))
+        return;
+    run(stream, work);
+    sd_object_hold(&stream->object);
+    work->after = (sd_mark){stream, work->at};
+    sd_work *next = complete(stream, work);
+    if (next)
+        sd_schedule_add(stream);
+    sd_schedule_ended(work, turn);
+    if (!next)
+        sd_object_put(&stream->object); /* the schedule's reference */
 }
 
 void sd_stream_advance(sd_stream *stream, sd_workers *by)
 {
-    sd_context *context = stream->object.context;
     pthread_mutex_lock(&stream->lock);
     sd_work *work = stream->head;
     pthread_mutex_unlock(&stream->lock);
+    if (sd_seeded()) {
+        advance_one(stream, work, by);
+        return;
+    }
     for (unsigned done = 0; work; done++) {
         if (done >= TURN && done % TURN == 0 && sd_workers_crowded(by)) {
             sd_workers_queue(home(stream), stream);
@@ -118,12 +149,11 @@ void sd_stream_advance(sd_stream *stream, sd_workers *by)
         }
         if (!may_run(stream, work, by))
             return;
-        if (work->kind->run && (work->kind->always || !sd_context_state(context))) {
-            unsigned result = work->kind->run(stream, work);
-            if (result)
-                sd_context_fault(context, result);
-        }
+        sd_trace_step(stream, work);
+        run(stream, work);
+        sd_work *over = work;
         work = complete(stream, work);
+        free(over);
     }
     sd_object_put(&stream->object); /* the schedule's reference */
 }

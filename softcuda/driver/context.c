@@ -80,7 +80,7 @@ static sd_mark next_busy(sd_context *context, uint64_t *below)
     pthread_mutex_lock(&context->lock);
     /* Streams are put in front, so ids fall along the list: go on below the last one seen. */
     for (sd_stream *s = context->streams; s && !mark.stream; s = s->context_next)
-        if (s->id < *below && !sd_stream_idle(s) && sd_object_try_hold(&s->object)) {
+        if (s->id < *below && !sd_stream_seen_idle(s) && sd_object_try_hold(&s->object)) {
             *below = s->id;
             mark = (sd_mark){s, atomic_load_explicit(&s->issued, memory_order_acquire)};
         }

@@ -8,6 +8,7 @@
 #include "driver/capture.h"
 #include "driver/errors.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -85,6 +86,13 @@ static unsigned run_copy(sd_stream *stream, sd_work *work)
     return ACU_CUDA_SUCCESS;
 }
 
+static void tell_copy(const sd_work *work, char *text, size_t bytes)
+{
+    const sd_box *box = &((const copy_work *)work)->box;
+    snprintf(text, bytes, "%llu bytes",
+             (unsigned long long)(box->width * box->height * box->depth));
+}
+
 /* Only works without a staged source are cloned: those of graphs. */
 static sd_work *clone_copy(const sd_work *work)
 {
@@ -97,6 +105,7 @@ static sd_work *clone_copy(const sd_work *work)
 
 static const sd_work_kind copy_kind = {.name = "copy",
                                        .run = run_copy,
+                                       .tell = tell_copy,
                                        .clone = clone_copy,
                                        .node_type = ACU_CU_GRAPH_NODE_TYPE_MEMCPY};
 

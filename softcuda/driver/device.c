@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The start of the driver: which devices there are, as the environment says. */
+#include "driver/front.h"
 #include "driver/pool.h"
 
 #include <limits.h>
@@ -72,6 +73,9 @@ static void after_fork(void)
 /* With init_lock. */
 static unsigned start(void)
 {
+    unsigned result = sd_front_init();
+    if (result)
+        return result;
     int count = (int)from_environment("SOFTCUDA_DEVICES", 1, 1, SD_MAX_DEVICES);
     for (int i = 0; i < count; i++)
         if (!init_device(&sd.devices[i], i))

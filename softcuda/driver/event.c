@@ -224,7 +224,7 @@ unsigned sd_cuEventQuery(CUevent handle)
     if (result)
         return result;
     pthread_mutex_lock(&event->lock);
-    bool done = sd_mark_done(&event->mark);
+    bool done = sd_mark_seen(&event->mark);
     pthread_mutex_unlock(&event->lock);
     /* A fault ends work as well: look for it once more, after the mark. */
     unsigned fault = sd_context_state(event->object.context);
@@ -252,7 +252,7 @@ static unsigned time_of(sd_event *event, uint64_t *time_ns)
 {
     pthread_mutex_lock(&event->lock);
     bool usable = !(event->flags & ACU_CU_EVENT_DISABLE_TIMING) && event->recorded;
-    bool done = sd_mark_done(&event->mark);
+    bool done = sd_mark_seen(&event->mark);
     *time_ns = event->time_ns;
     pthread_mutex_unlock(&event->lock);
     return !usable ? ACU_CUDA_ERROR_INVALID_HANDLE

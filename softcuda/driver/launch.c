@@ -4,6 +4,7 @@
 
 #include "driver/errors.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,6 +54,14 @@ static void drop_launch(sd_work *work)
     sd_object_put(&((launch_work *)work)->function->object);
 }
 
+static void tell_launch(const sd_work *work, char *text, size_t bytes)
+{
+    const launch_work *launch = (const launch_work *)work;
+    snprintf(text, bytes, "%s<<<%ux%ux%u, %ux%ux%u>>>", sx_kernel_name(launch->function->kernel),
+             launch->grid[0], launch->grid[1], launch->grid[2], launch->block[0], launch->block[1],
+             launch->block[2]);
+}
+
 static sd_work *clone_launch(const sd_work *work)
 {
     const launch_work *launch = (const launch_work *)work;
@@ -68,6 +77,7 @@ static sd_work *clone_launch(const sd_work *work)
 static const sd_work_kind launch_kind = {.name = "launch",
                                          .run = run_launch,
                                          .drop = drop_launch,
+                                         .tell = tell_launch,
                                          .clone = clone_launch,
                                          .node_type = ACU_CU_GRAPH_NODE_TYPE_KERNEL};
 

@@ -3,6 +3,7 @@
 #include "driver/pool.h"
 
 #include "driver/capture.h"
+#include "driver/schedule.h"
 
 #include <stdlib.h>
 
@@ -148,6 +149,12 @@ bool sd_pools_wait(sd_device *device, uint64_t bytes)
     uint64_t room = device->memory - device->committed;
     if (!device->pending_bytes || room + device->pending_bytes < bytes)
         return false;
+    if (sd_seeded()) {
+        pthread_mutex_unlock(&device->lock);
+        sd_schedule_pass();
+        pthread_mutex_lock(&device->lock);
+        return true;
+    }
     pthread_cond_wait(&device->freed, &device->lock);
     return true;
 }

@@ -9,6 +9,9 @@
  *   SOFTCUDA_HEAL     1: a kernel's fault ends with its context. On an H100 it does not: there, and
  *                     here by default, every context of the device, old or new, answers the
  *                     error until the process ends. For experiments; nothing should rely on it.
+ *   SOFTCUDA_SEED     a number: it alone decides how streams interleave; see schedule.h
+ *   SOFTCUDA_TRACE    a file, for the program's calls and the streams' works in their order; "%p"
+ *                     in its name stands for the process
  */
 #ifndef SOFTCUDA_DRIVER_SOFTCUDA_H
 #define SOFTCUDA_DRIVER_SOFTCUDA_H

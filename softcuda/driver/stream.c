@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Streams: how they are made and found, and how work gets into them. */
 #include "driver/capture.h"
+#include "driver/schedule.h"
 
 #include <stdlib.h>
 
@@ -13,6 +14,13 @@ bool sd_mark_done(const sd_mark *mark)
            atomic_load_explicit(&mark->stream->done, memory_order_acquire) >= mark->at;
 }
 
+bool sd_mark_seen(const sd_mark *mark)
+{
+    if (!sd_seeded() || !mark->stream)
+        return sd_mark_done(mark);
+    return atomic_load_explicit(&mark->stream->seen, memory_order_acquire) >= mark->at;
+}
+
 void sd_mark_drop(sd_mark *mark)
 {
     if (mark->stream)
@@ -23,6 +31,10 @@ void sd_mark_drop(sd_mark *mark)
 void sd_mark_wait(const sd_mark *mark)
 {
     sd_stream *stream = mark->stream;
+    if (sd_seeded() && stream) {
+        sd_schedule_wait(mark);
+        return;
+    }
     for (unsigned left = sd_spins(); left > 0 && !sd_mark_done(mark); left--)
         sd_spin_once();
     if (sd_mark_done(mark))
@@ -47,6 +59,14 @@ bool sd_stream_idle(const sd_stream *stream)
     return atomic_load_explicit(&stream->done, memory_order_acquire) >= issued;
 }
 
+bool sd_stream_seen_idle(const sd_stream *stream)
+{
+    if (!sd_seeded())
+        return sd_stream_idle(stream);
+    uint64_t issued = atomic_load_explicit(&stream->issued, memory_order_acquire);
+    return atomic_load_explicit(&stream->seen, memory_order_acquire) >= issued;
+}
+
 /* ---- life ---- */
 
 static void destroy(sd_object *object)
@@ -68,6 +88,8 @@ static void destroy(sd_object *object)
     sd_object_put(&context->object);
 }
 
+static _Atomic uint64_t numbers; /* of streams so far */
+
 static unsigned create(sd_context *context, unsigned flags, int priority, bool legacy,
                        sd_stream **made)
 {
@@ -86,6 +108,7 @@ static unsigned create(sd_context *context, unsigned flags, int priority, bool l
     pthread_mutex_lock(&context->lock);
     /* Under the lock: ids fall along the list. */
     stream->id = atomic_fetch_add_explicit(&sd.next_id, 1, memory_order_relaxed);
+    stream->number = atomic_fetch_add_explicit(&numbers, 1, memory_order_relaxed) + 1;
     stream->context_next = context->streams;
     if (stream->context_next)
         stream->context_next->context_previous = stream;

@@ -19,6 +19,8 @@ typedef struct sd_mark {
 } sd_mark;
 
 bool sd_mark_done(const sd_mark *mark);
+/* The same for a program that asks, who may learn of it later: see schedule.h. */
+bool sd_mark_seen(const sd_mark *mark);
 void sd_mark_drop(sd_mark *mark); /* gives the reference back; the mark is empty after */
 /* Block until the place is reached. */
 void sd_mark_wait(const sd_mark *mark);
@@ -42,6 +44,7 @@ typedef struct sd_work_kind {
     bool (*ready)(const sd_work *work);
     void (*drop)(sd_work *work); /* give back what it holds, but not its memory; may be NULL */
     sd_work *(*clone)(const sd_work *work); /* another like it, never issued; NULL: no memory */
+    void (*tell)(const sd_work *work, char *text, size_t bytes); /* for traces; may be NULL */
     bool on_host;                           /* runs on a thread for host functions */
     bool always;                            /* runs in a faulted context too */
     unsigned node_type;                     /* of what can be cloned: ACU_CU_GRAPH_NODE_TYPE_x */
@@ -52,6 +55,7 @@ struct sd_work {
     const sd_work_kind *kind;
     uint64_t at;   /* its place, set by sd_stream_push */
     sd_mark after; /* not before this is reached; owns the reference */
+    uint64_t hidden; /* schedule.c's */
 };
 
 struct sd_stream {
@@ -60,6 +64,7 @@ struct sd_stream {
     unsigned flags;
     int priority; /* 0 to -5 */
     uint64_t id;
+    uint64_t number; /* of all streams of the process, from 1 */
     bool legacy; /* the context's stream 0 */
 
     pthread_mutex_t lock; /* what follows */
@@ -67,6 +72,7 @@ struct sd_stream {
     unsigned sleepers;
     sd_work *head, *tail;          /* the head stays in the list while it runs */
     _Atomic uint64_t issued, done; /* written under the lock, read without */
+    _Atomic uint64_t seen; /* of a seeded run: up to here programs know; schedule.c's lock */
     bool scheduled;                /* queued, running, or parked: holds a reference to the stream */
     sd_stream *parked; /* streams that wait for a place on this one, linked by parked_next */
 
@@ -79,6 +85,7 @@ struct sd_stream {
     sd_stream *queue_next;
     sd_stream *parked_next;
     uint64_t parked_at;
+    uint64_t ripe, turn; /* schedule.c's */
 };
 
 /* A new stream with a handle in `context`. `least` 0 to -5. A CUresult. */
@@ -112,9 +119,14 @@ unsigned sd_stream_push_wait(sd_stream *stream, sd_mark mark);
 /* The mark of everything issued so far, with a reference. */
 sd_mark sd_stream_mark(sd_stream *stream);
 bool sd_stream_idle(const sd_stream *stream);
+bool sd_stream_seen_idle(const sd_stream *stream); /* for a program that asks */
 
 /* For the worker threads: run what can be run. The schedule is theirs. */
 void sd_stream_advance(sd_stream *stream, sd_workers *by);
+
+/* For who has its schedule: park `stream` at the mark. False: it has been reached meanwhile. Once
+ * parked it is not the caller's. */
+bool sd_stream_park(sd_stream *stream, const sd_mark *mark);
 
 /* For pollers: the stream's head was found ready. */
 void sd_stream_resume(sd_stream *stream);

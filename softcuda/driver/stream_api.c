@@ -56,7 +56,7 @@ static bool blocking_streams_idle(sd_context *context)
     bool idle = true;
     pthread_mutex_lock(&context->lock);
     for (sd_stream *s = context->streams; s && idle; s = s->context_next)
-        idle = s->flags & ACU_CU_STREAM_NON_BLOCKING || sd_stream_idle(s);
+        idle = s->flags & ACU_CU_STREAM_NON_BLOCKING || sd_stream_seen_idle(s);
     pthread_mutex_unlock(&context->lock);
     return idle;
 }
@@ -67,7 +67,8 @@ unsigned sd_cuStreamQuery(CUstream handle)
     if (sd_capturing(stream))
         return sd_capture_refuse(stream, ACU_CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     bool idle =
-        stream->legacy ? blocking_streams_idle(stream->object.context) : sd_stream_idle(stream);
+        stream->legacy ? blocking_streams_idle(stream->object.context)
+                               : sd_stream_seen_idle(stream);
     unsigned fault = sd_context_state(stream->object.context);
     return fault ? fault : idle ? ACU_CUDA_SUCCESS : ACU_CUDA_ERROR_NOT_READY;
 }

@@ -20,9 +20,9 @@ typedef struct symbol {
 
 static const symbol symbols[] = {
 #define ACUDA(name, symbol, since, effect, kind, parameters, arguments) \
-    {#symbol, (function)sd_##symbol, since},
-#define MORE(symbol, since, parameters) {#symbol, (function)sd_##symbol, since},
-#define OTHER(symbol, implementation) {#symbol, (function)sd_##implementation, 0},
+    {#symbol, (function)sdf_##symbol, since},
+#define MORE(symbol, since, parameters, arguments) {#symbol, (function)sdf_##symbol, since},
+#define OTHER(symbol, implementation) {#symbol, (function)sdf_##implementation, 0},
 #define REST(symbol) {#symbol, (function)sd_not_supported, 0},
     SD_ACUDA_CALLS(ACUDA) SD_MORE_CALLS(MORE) SD_OTHER_NAMES(OTHER) SD_NOT_SUPPORTED(REST)
 #undef ACUDA

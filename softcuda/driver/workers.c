@@ -5,6 +5,7 @@
  */
 #include "driver/workers.h"
 
+#include "driver/schedule.h"
 #include "driver/stream.h"
 
 #include <signal.h>
@@ -141,6 +142,14 @@ bool sd_workers_start(sd_workers *workers)
 }
 
 void sd_workers_queue(sd_workers *workers, sd_stream *stream)
+{
+    if (sd_seeded())
+        sd_schedule_add(stream);
+    else
+        sd_workers_hand(workers, stream);
+}
+
+void sd_workers_hand(sd_workers *workers, sd_stream *stream)
 {
     int p = -stream->priority;
     pthread_mutex_lock(&workers->lock);

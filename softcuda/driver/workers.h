@@ -28,8 +28,12 @@ bool sd_workers_init(sd_workers *workers, unsigned limit);
 /* Make sure that there is one thread, so that whatever is queued later will run. */
 bool sd_workers_start(sd_workers *workers);
 
-/* Queue a stream; the reference that its schedule holds goes along. */
+/* Queue a stream; the reference that its schedule holds goes along. In a seeded run it is queued
+ * when its turn has come. */
 void sd_workers_queue(sd_workers *workers, struct sd_stream *stream);
+
+/* The same at once. */
+void sd_workers_hand(sd_workers *workers, struct sd_stream *stream);
 
 /* Whether a running thread should let somebody else have a turn. */
 bool sd_workers_crowded(sd_workers *workers);

@@ -24,9 +24,9 @@
             "    " JUMP #implementation "\n" \
             ".size " #symbol ", . - " #symbol "\n");
 
-#define ACUDA(name, symbol, since, effect, kind, parameters, arguments) EXPORT(symbol, sd_##symbol)
-#define MORE(symbol, since, parameters) EXPORT(symbol, sd_##symbol)
-#define OTHER(symbol, implementation) EXPORT(symbol, sd_##implementation)
+#define ACUDA(name, symbol, since, effect, kind, parameters, arguments) EXPORT(symbol, sdf_##symbol)
+#define MORE(symbol, since, parameters, arguments) EXPORT(symbol, sdf_##symbol)
+#define OTHER(symbol, implementation) EXPORT(symbol, sdf_##implementation)
 #define REST(symbol) EXPORT(symbol, sd_not_supported)
 
 SD_ACUDA_CALLS(ACUDA)

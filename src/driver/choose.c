@@ -53,7 +53,9 @@ static outcome start_failed(const attempt *a, acu_driver_call call, unsigned res
                "folder out of the library path";
     else if (result == ACU_CUDA_ERROR_SYSTEM_DRIVER_MISMATCH)
         hint = ": the library and the kernel module are of different versions";
-    acui_fail_driver(call, result, "%s is there, but does not start%s", name_of(&a->library), hint);
+    const char *detail = acui_library_detail(&a->library);
+    acui_fail_driver(call, result, "%s is there, but does not start%s%s%s", name_of(&a->library),
+                     hint, *detail ? ": " : "", detail);
     acui_error()->status = ACU_ERR_DRIVER;
     return FAILED;
 }

@@ -152,5 +152,12 @@ int acui_library_resolve(const acui_library *library, int version)
 
 const char *acui_library_detail(const acui_library *library)
 {
-    return library->origin == ACUI_BUILT_IN ? built_in_detail() : "";
+    if (library->origin == ACUI_BUILT_IN)
+        return built_in_detail();
+    if (!library->software)
+        return "";
+    const char *(*detail)(void) = NULL;
+    void *found = dlsym(library->handle, "softcuda_last_error_text");
+    memcpy(&detail, &found, sizeof detail);
+    return detail ? detail() : "";
 }

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * The fronts of the entry points: what softcuda_symbol, cuGetProcAddress and the stand-in give out.
+ * Most do nothing but call what is behind them; SOFTCUDA_SEED and SOFTCUDA_TRACE want to know of
+ * each call of a program, and only of those: the driver's own parts call each other behind the
+ * fronts.
+ */
+#include "driver/front.h"
+
+#include "driver/context.h"
+#include "driver/errors.h"
+#include "driver/schedule.h"
+#include "driver/trace.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static _Atomic bool busy; /* somebody wants to know; set once, before the driver is ready */
+
+/* Calls that will be refused at the door are no concern: those of host functions above all. */
+static bool looks(void)
+{
+    return atomic_load_explicit(&busy, memory_order_relaxed) && !sd_enter();
+}
+
+static void before(const char *name)
+{
+    if (sd_seeded())
+        sd_schedule_call(name);
+    else
+        sd_trace("call %s", name);
+}
+
+static unsigned after(const char *name, unsigned result)
+{
+    const char *error = NULL;
+    if (result && sd_trace_on() && sd_cuGetErrorName(result, &error) == ACU_CUDA_SUCCESS)
+        sd_trace("     %s: %s", name, error);
+    return result;
+}
+
+#define ACUDA(name, symbol, since, effect, kind, parameters, arguments) \
+    FRONT(symbol, parameters, arguments)
+#define MORE(symbol, since, parameters, arguments) FRONT(symbol, parameters, arguments)
+#define FRONT(symbol, parameters, arguments) \
+    unsigned sdf_##symbol parameters \
+    { \
+        if (__builtin_expect(!looks(), 1)) \
+            return sd_##symbol arguments; \
+        before(#symbol); \
+        return after(#symbol, sd_##symbol arguments); \
+    }
+SD_ACUDA_CALLS(ACUDA)
+SD_MORE_CALLS(MORE)
+
+/* ---- the environment ---- */
+
+static unsigned read_seed(const char *text)
+{
+    char *end;
+    int error = errno;
+    errno = 0;
+    unsigned long long seed = strtoull(text, &end, 0);
+    bool number = *text >= '0' && *text <= '9' && !*end && !errno;
+    errno = error;
+    if (!number) {
+        sd_error_say("SOFTCUDA_SEED=%s is not a number of 64 bits", text);
+        return ACU_CUDA_ERROR_INVALID_VALUE;
+    }
+    if (!sd_schedule_init(seed))
+        return ACU_CUDA_ERROR_OUT_OF_MEMORY;
+    sd_trace("seed %llu", seed);
+    return ACU_CUDA_SUCCESS;
+}
+
+unsigned sd_front_init(void)
+{
+    const char *trace = getenv("SOFTCUDA_TRACE"), *seed = getenv("SOFTCUDA_SEED");
+    char why[256];
+    unsigned result = ACU_CUDA_SUCCESS;
+    if (trace && *trace && !sd_trace_on() && !sd_trace_open(trace, why, sizeof why)) {
+        sd_error_say("%s", why);
+        result = ACU_CUDA_ERROR_INVALID_VALUE;
+    }
+    if (!result && seed && *seed)
+        result = read_seed(seed);
+    atomic_store_explicit(&busy, sd_seeded() || sd_trace_on(), memory_order_relaxed);
+    return result;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The trace's file. */
+#include "driver/trace.h"
+
+#include "driver/stream.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define NAME_BYTES 4096
+#define ABOUT_BYTES 160
+
+/* Never closed: a process may end at any moment. Each line goes out at once. */
+static FILE *file;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* `steps`; a leaf */
+static unsigned long long steps;
+
+bool sd_trace_on(void)
+{
+    return file != NULL;
+}
+
+bool sd_trace_open(const char *name, char *why, size_t bytes)
+{
+    char path[NAME_BYTES];
+    const char *process = strstr(name, "%p");
+    int length = process ? snprintf(path, sizeof path, "%.*s%ld%s", (int)(process - name), name,
+                                    (long)getpid(), process + 2)
+                         : snprintf(path, sizeof path, "%s", name);
+    int error = errno;
+    if (length > 0 && (size_t)length < sizeof path)
+        file = fopen(path, "we");
+    if (!file)
+        snprintf(why, bytes, "SOFTCUDA_TRACE=%s: the file cannot be written: %s", name,
+                 strerror(errno));
+    else
+        setvbuf(file, NULL, _IOLBF, BUFSIZ);
+    errno = error;
+    return file != NULL;
+}
+
+void sd_trace(const char *format, ...)
+{
+    if (!file)
+        return;
+    char line[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    fprintf(file, "%s\n", line);
+}
+
+void sd_trace_step(const sd_stream *stream, const sd_work *work)
+{
+    if (!file)
+        return;
+    char about[ABOUT_BYTES] = "";
+    if (work->kind->tell)
+        work->kind->tell(work, about, sizeof about);
+    pthread_mutex_lock(&lock);
+    sd_trace("step %llu: device %d stream %llu #%llu %s%s%s", ++steps,
+             stream->object.context->device->ordinal, (unsigned long long)stream->number,
+             (unsigned long long)work->at, work->kind->name, *about ? " " : "", about);
+    pthread_mutex_unlock(&lock);
+}
