@@ -13,6 +13,11 @@ die()
     exit 1
 }
 
+has_module()
+{
+    pkg-config --exists "$1" 2>/dev/null
+}
+
 # Is what Debian's package $1 brings already here, from wherever?
 have_package()
 {
@@ -20,6 +25,10 @@ have_package()
     ninja-build) command -v ninja >/dev/null ;;
     libc6-dev) [ -e /usr/include/stdio.h ] ;;
     libcmocka-dev) [ -e /usr/include/cmocka.h ] || [ -e /usr/local/include/cmocka.h ] ;;
+    libuv1-dev) has_module libuv ;;
+    libevent-dev) has_module libevent_core ;;
+    liburing-dev) has_module liburing ;;
+    libglib2.0-dev) has_module glib-2.0 ;;
     clang)
         local name
         for name in clang clang-19 clang-18 clang-17 clang-16 clang-15 clang-14; do
@@ -44,22 +53,35 @@ as_root_quietly()
     return $status
 }
 
-# need PACKAGE...: install those that are missing.
-need()
+# install PACKAGE...: install those that are missing; if that fails, $problem says why.
+install()
 {
     local missing=() package
     for package in "$@"; do
         have_package "$package" || missing+=("$package")
     done
     [ ${#missing[@]} = 0 ] && return 0
-    command -v apt-get >/dev/null ||
-        die "these are missing, and there is no apt-get to install them: ${missing[*]}"
-    [ "$(id -u)" = 0 ] || command -v sudo >/dev/null ||
-        die "these are missing, and only root can install them: ${missing[*]}"
+    problem="these are missing, and there is no apt-get to install them: ${missing[*]}"
+    command -v apt-get >/dev/null || return 1
+    problem="these are missing, and only root can install them: ${missing[*]}"
+    [ "$(id -u)" = 0 ] || command -v sudo >/dev/null || return 1
     say "installing with apt-get: ${missing[*]}"
-    as_root_quietly apt-get -q update || die "apt-get update failed"
-    as_root_quietly apt-get -q -y --no-install-recommends install "${missing[@]}" ||
-        die "apt-get install failed"
+    problem="apt-get update failed"
+    as_root_quietly apt-get -q update || return 1
+    problem="apt-get install failed: ${missing[*]}"
+    as_root_quietly apt-get -q -y --no-install-recommends install "${missing[@]}"
+}
+
+# need PACKAGE...: there is no going on without them.
+need()
+{
+    install "$@" || die "$problem"
+}
+
+# want PACKAGE...: without them something is left out.
+want()
+{
+    install "$@" || say "going on without: $problem"
 }
 
 # quietly LOG COMMAND...: the output goes to LOG; its end is shown where the command fails.

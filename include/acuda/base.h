@@ -45,6 +45,11 @@ typedef struct acu_site {
 #define ACU_US(n) ((uint64_t)(n)*1000u)
 #define ACU_MS(n) ((uint64_t)(n)*1000000u)
 #define ACU_SECONDS(n) ((uint64_t)(n)*1000000000u)
+ACU_BEGIN
+/* The time now, in nanoseconds, by the clock that spans are measured with: monotonic, its start of
+ * no meaning. */
+ACU_API uint64_t acu_now(void);
+ACU_END
 
 /*
  * What a callback gets back. `release`, where set, is called exactly once with `data`, after the

@@ -51,18 +51,18 @@ ACU_API void acu_queue_release(acu_queue *queue);
 ACU_API acu_status acu_future_notify(acu_future *future, acu_queue *queue, uint64_t tag);
 /*
  * A callback that runs in acu_queue_take or acu_queue_wait of this queue, on the thread that calls
- * it: for programs whose callbacks must run in their own loop. It may submit, not wait, and may take
- * from the queue. `user.release` is called after it, or when the queue goes before. Errors: NO_MEMORY (then the release has
- * been called).
+ * it: for programs whose callbacks must run in their own loop (acuda/adapters/ has what attaches a
+ * queue to one). It may submit, not wait, and may take from the queue. `user.release` is called after
+ * it, or when the queue goes before. Errors: NO_MEMORY (then the release has been called).
  */
 ACU_API acu_status acu_future_call(acu_future *future, acu_queue *queue, acu_future_fn fn,
                                    acu_user user);
 
 /*
- * Take completions, oldest first, at most `room`; callbacks are called and not counted. Looks at
- * what the device has finished by itself, so a program that calls it in a loop of its own needs no
- * descriptor. Never blocks. Driver: cuEventQuery, at most one per busy stream and some. ACU_OK also
- * where there are none (*count is 0).
+ * Take completions, oldest first, and call callbacks: at most `room` of both together; *count are
+ * completions. Looks at what the device has finished by itself, so a program that calls it in a loop
+ * of its own needs no descriptor. Never blocks. Driver: cuEventQuery, at most one per busy stream and
+ * some. ACU_OK also where there are none (*count is 0).
  */
 ACU_API acu_status acu_queue_take(acu_queue *queue, acu_completion *list, size_t room,
                                   size_t *count);

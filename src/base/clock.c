@@ -13,6 +13,11 @@ uint64_t acui_now(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+uint64_t acu_now(void)
+{
+    return acui_now();
+}
+
 uint64_t acui_deadline(uint64_t timeout)
 {
     uint64_t now = acui_now();

@@ -218,15 +218,15 @@ static void call(acui_notice *notice)
     acui_notice_free(notice);
 }
 
-/* Completions into the list, callbacks called; false if there was neither. Ends when the queue was
- * empty once, and does not look again: what came since pays for its own wake-up, as it should. */
+/* Completions into the list, callbacks called: `room` of both together, so that callbacks that make
+ * others, over and over, end too. False if there was neither. Ends when the queue was empty once, and
+ * does not look again: what came since pays for its own wake-up, as it should. */
 static bool take(acu_queue *queue, acu_completion *list, size_t room, size_t *count)
 {
     acui_notice *batch[BATCH];
-    bool any = false;
-    size_t n, most;
+    size_t n, most, taken = 0;
     do {
-        most = room - *count < BATCH ? room - *count : BATCH;
+        most = room - taken < BATCH ? room - taken : BATCH;
         n = pop(queue, batch, most);
         for (size_t i = 0; i < n; i++) {
             acui_notice *notice = batch[i];
@@ -240,9 +240,9 @@ static bool take(acu_queue *queue, acu_completion *list, size_t room, size_t *co
             notice->future = NULL; /* the receiver's */
             acui_notice_free(notice);
         }
-        any |= n > 0;
-    } while (n == most && *count < room);
-    return any;
+        taken += n;
+    } while (n == most && taken < room);
+    return taken > 0;
 }
 
 static acu_status check_take(acu_queue *queue, acu_completion *list, size_t room, size_t *count,

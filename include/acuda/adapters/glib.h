@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * A completion queue in a GLib main context (2.36 or newer). loop.h says what holds for all adapters.
+ *
+ *   acu_glib *gpu;
+ *   acu_loop_options options = {.size = sizeof options, .fn = completed, .user = ACU_USER(server)};
+ *   acu_glib_start(NULL, queue, &options, &gpu);          NULL: the default context
+ *   g_main_loop_run(loop);
+ *
+ *   acu_glib_stop(gpu);                                   in a callback, say
+ *
+ * The adapter is a GSource (acu_glib_source), of default priority. The loop's thread is the one that
+ * runs the context.
+ */
+#ifndef ACUDA_ADAPTERS_GLIB_H
+#define ACUDA_ADAPTERS_GLIB_H
+
+#include <acuda/adapters/loop.h>
+
+#include <glib.h>
+
+ACU_BEGIN
+
+typedef struct acu_glib {
+    GSource source; /* GLib counts its references, and frees it */
+    gpointer tag;   /* of the queue's descriptor in it */
+    acui_loop loop;
+} acu_glib;
+
+static inline gboolean acui_glib_prepare(GSource *source, gint *timeout)
+{
+    acu_glib *a = (acu_glib *)source;
+    *timeout = acui_loop_is_busy(&a->loop) ? 0 : -1;
+    return FALSE;
+}
+
+/* While it looks without pause, each turn of the loop delivers, whether the descriptor says so or not. */
+static inline gboolean acui_glib_check(GSource *source)
+{
+    acu_glib *a = (acu_glib *)source;
+    return (g_source_query_unix_fd(source, a->tag) & G_IO_IN) || acui_loop_is_busy(&a->loop);
+}
+
+static inline gboolean acui_glib_dispatch(GSource *source, GSourceFunc fn, gpointer user)
+{
+    acu_glib *a = (acu_glib *)source;
+    (void)fn, (void)user;
+    (void)acui_loop_deliver(&a->loop);
+    return G_SOURCE_CONTINUE;
+}
+
+static inline void acui_glib_finalize(GSource *source)
+{
+    acu_glib *a = (acu_glib *)source;
+    if (a->loop.queue)
+        acui_loop_end(&a->loop);
+}
+
+/* The context lets go of it at once, or when its callback that is running returns. */
+static inline void acu_glib_stop(acu_glib *a)
+{
+    if (!a || a->loop.stopped)
+        return;
+    a->loop.stopped = true;
+    g_source_destroy(&a->source);
+    g_source_unref(&a->source);
+}
+
+/* To set its priority or name; borrowed. */
+static inline GSource *acu_glib_source(acu_glib *a)
+{
+    return &a->source;
+}
+
+static inline acu_status acu_glib_start(GMainContext *context, acu_queue *queue,
+                                        const acu_loop_options *options, acu_glib **adapter)
+{
+    static GSourceFuncs functions = {acui_glib_prepare, acui_glib_check, acui_glib_dispatch,
+                                     acui_glib_finalize, NULL, NULL};
+    void *memory = NULL;
+    acu_status status =
+        acui_loop_new(sizeof(acui_loop), queue, options, adapter != NULL, &memory);
+    if (status != ACU_OK)
+        return status;
+    acu_glib *a = (acu_glib *)g_source_new(&functions, sizeof(acu_glib));
+    a->loop = *(acui_loop *)memory;
+    free(memory);
+    a->tag = g_source_add_unix_fd(&a->source, acu_queue_fd(queue), G_IO_IN);
+    g_source_set_name(&a->source, "acuda");
+    (void)g_source_attach(&a->source, context);
+    *adapter = a;
+    return ACU_OK;
+}
+
+ACU_END
+#endif

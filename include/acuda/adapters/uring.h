@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * A completion queue in an io_uring loop of the program's own, by liburing 2.3 or newer. loop.h says
+ * what holds for all adapters.
+ *
+ *   acu_uring *gpu;
+ *   acu_loop_options options = {.size = sizeof options, .fn = completed, .user = ACU_USER(server)};
+ *   acu_uring_start(&ring, GPU, queue, &options, &gpu);    GPU: a number, as its user data
+ *   while (running) {
+ *       acu_uring_wait(gpu, NULL);                         instead of io_uring_submit_and_wait
+ *       unsigned head, count = 0;
+ *       struct io_uring_cqe *cqe;
+ *       io_uring_for_each_cqe(&ring, head, cqe) {
+ *           count++;
+ *           if (cqe->user_data == GPU)
+ *               acu_uring_deliver(gpu);
+ *           else
+ *               ...                                        the program's own
+ *       }
+ *       io_uring_cq_advance(&ring, count);
+ *   }
+ *   acu_uring_stop(gpu);
+ *
+ * The adapter keeps one poll of the queue's descriptor in the ring. It is set up again with each
+ * delivery, and goes to the kernel with the program's next submission: no system call of its own.
+ */
+#ifndef ACUDA_ADAPTERS_URING_H
+#define ACUDA_ADAPTERS_URING_H
+
+#include <acuda/adapters/loop.h>
+
+#include <liburing.h>
+#include <poll.h>
+
+ACU_BEGIN
+
+typedef struct acu_uring {
+    acui_loop loop;
+    struct io_uring *ring;
+    uint64_t data;
+    bool armed; /* its poll is in the ring, or on its way there */
+} acu_uring;
+
+/* Room for one more request; what is prepared is submitted if there is none. NULL: still none. */
+static inline struct io_uring_sqe *acui_uring_sqe(struct io_uring *ring)
+{
+    struct io_uring_sqe *sqe = io_uring_get_sqe(ring);
+    if (!sqe && io_uring_submit(ring) >= 0)
+        sqe = io_uring_get_sqe(ring);
+    return sqe;
+}
+
+/* One poll after the other, not one for many events: it looks at the descriptor when it is set up, so
+ * that what was left in the queue is not forgotten. */
+static inline bool acui_uring_arm(acu_uring *a)
+{
+    if (a->armed || a->loop.stopped)
+        return true;
+    struct io_uring_sqe *sqe = acui_uring_sqe(a->ring);
+    if (!sqe)
+        return false; /* acu_uring_wait and acu_uring_deliver try again */
+    io_uring_prep_poll_add(sqe, acu_queue_fd(a->loop.queue), POLLIN);
+    io_uring_sqe_set_data64(sqe, a->data);
+    a->armed = true;
+    return true;
+}
+
+/* `data` is the user data of the adapter's own completions in the ring; no other may have it. */
+static inline acu_status acu_uring_start(struct io_uring *ring, uint64_t data, acu_queue *queue,
+                                         const acu_loop_options *options, acu_uring **adapter)
+{
+    void *memory = NULL;
+    acu_status status =
+        acui_loop_new(sizeof(acu_uring), queue, options, ring && adapter, &memory);
+    if (status != ACU_OK)
+        return status;
+    acu_uring *a = (acu_uring *)memory;
+    a->ring = ring;
+    a->data = data;
+    if (!acui_uring_arm(a)) {
+        acui_loop_end(&a->loop);
+        free(a);
+        return ACU_ERR_LIMIT;
+    }
+    *adapter = a;
+    return ACU_OK;
+}
+
+/* One or two completions with the adapter's data may still come out of the ring: pass them by. The
+ * ring must exist; its end ends the poll as well. */
+static inline void acu_uring_stop(acu_uring *a)
+{
+    if (!a || a->loop.stopped)
+        return;
+    acui_loop_enter(&a->loop);
+    struct io_uring_sqe *sqe = a->armed ? acui_uring_sqe(a->ring) : NULL;
+    if (sqe) {
+        io_uring_prep_poll_remove(sqe, a->data);
+        io_uring_sqe_set_data64(sqe, a->data);
+        (void)io_uring_submit(a->ring);
+    }
+    a->loop.stopped = true;
+    acui_loop_leave(&a->loop, true);
+}
+
+/* To be called once for each completion with the adapter's data. Never blocks. */
+static inline void acu_uring_deliver(acu_uring *a)
+{
+    acui_loop_enter(&a->loop);
+    a->armed = false;
+    (void)acui_loop_deliver(&a->loop);
+    (void)acui_uring_arm(a);
+    acui_loop_leave(&a->loop, true);
+}
+
+/* acu_uring_wait while the loop is not to sleep: 0 when there is something to do, or was; 1 when it
+ * is time to sleep; an error. */
+static inline int acui_uring_look(acu_uring *a)
+{
+    while (acui_loop_is_busy(&a->loop)) {
+        int result = io_uring_submit_and_get_events(a->ring);
+        if (result < 0)
+            return result;
+        if (io_uring_cq_ready(a->ring) || acui_loop_deliver(&a->loop))
+            return 0;
+    }
+    return a->loop.stopped ? 0 : 1;
+}
+
+/*
+ * Submit what is prepared, and block until the ring has a completion, the program's or the
+ * adapter's: io_uring_submit_and_wait with busy-poll, if the options say so. What it meets then it
+ * delivers itself, and returns, even if the ring has none. `timeout` (NULL: none) is how long it
+ * sleeps at most. 0, or what liburing returned: -ETIME, -EINTR and other errors.
+ */
+static inline int acu_uring_wait(acu_uring *a, struct __kernel_timespec *timeout)
+{
+    struct io_uring_cqe *first;
+    acui_loop_enter(&a->loop);
+    (void)acui_uring_arm(a);
+    int result = acui_uring_look(a);
+    if (result == 1)
+        result = timeout ? io_uring_submit_and_wait_timeout(a->ring, &first, 1, timeout, NULL)
+                         : io_uring_submit_and_wait(a->ring, 1);
+    acui_loop_leave(&a->loop, true);
+    return result < 0 ? result : 0;
+}
+
+ACU_END
+#endif

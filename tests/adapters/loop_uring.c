@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The adapter for io_uring, on a ring so small that it is full now and then. */
+#include <acuda/adapters/uring.h>
+
+#include "adapters/battery.h"
+
+#include <string.h>
+
+enum { ENTRIES = 2, NO_DATA = 0, GPU = 1, OTHER = 2 };
+
+static struct io_uring ring;
+static int watched = -1;
+
+static const char *open_loop(void)
+{
+    int result = io_uring_queue_init(ENTRIES, &ring, 0);
+    return result < 0 ? strerror(-result) : NULL; /* containers may forbid it: EPERM */
+}
+
+static void close_loop(void)
+{
+    io_uring_queue_exit(&ring);
+}
+
+/* A request that completes at once, and takes room in the ring until it is submitted. */
+static void fill_ring(void)
+{
+    for (struct io_uring_sqe *sqe; (sqe = io_uring_get_sqe(&ring));) {
+        io_uring_prep_nop(sqe);
+        io_uring_sqe_set_data64(sqe, NO_DATA);
+    }
+}
+
+static acu_status start(acu_queue *queue, const acu_loop_options *options, void **adapter)
+{
+    fill_ring();
+    return acu_uring_start(&ring, GPU, queue, options, (acu_uring **)adapter);
+}
+
+static void stop(void *adapter)
+{
+    if (adapter)
+        fill_ring();
+    acu_uring_stop(adapter);
+}
+
+static void prepare_watch(void)
+{
+    struct io_uring_sqe *sqe = io_uring_get_sqe(&ring);
+    if (!sqe) {
+        assert_true(io_uring_submit(&ring) >= 0);
+        sqe = io_uring_get_sqe(&ring);
+    }
+    assert_non_null(sqe);
+    io_uring_prep_poll_add(sqe, watched, POLLIN);
+    io_uring_sqe_set_data64(sqe, OTHER);
+}
+
+static void watch(int fd)
+{
+    watched = fd;
+    prepare_watch();
+}
+
+static void unwatch(void)
+{
+    struct io_uring_sqe *sqe = io_uring_get_sqe(&ring);
+    assert_non_null(sqe);
+    io_uring_prep_poll_remove(sqe, OTHER);
+    io_uring_sqe_set_data64(sqe, NO_DATA);
+    assert_true(io_uring_submit(&ring) >= 0);
+    watched = -1;
+}
+
+static void turn(void *adapter, bool block)
+{
+    struct io_uring_cqe *cqe;
+    if (adapter && block)
+        assert_int_equal(acu_uring_wait(adapter, NULL), 0);
+    else
+        assert_true(io_uring_submit(&ring) >= 0);
+    while (io_uring_peek_cqe(&ring, &cqe) == 0) {
+        uint64_t data = io_uring_cqe_get_data64(cqe);
+        bool gone = cqe->res < 0;
+        io_uring_cqe_seen(&ring, cqe);
+        if (data == GPU && adapter) {
+            acu_uring_deliver(adapter);
+            return; /* it may have been stopped */
+        }
+        if (data == OTHER && !gone && watched >= 0) {
+            battery_readable();
+            prepare_watch();
+        }
+    }
+}
+
+int main(void)
+{
+    static const loop_kind kind = {.name = "io_uring",
+                                   .open = open_loop,
+                                   .close = close_loop,
+                                   .start = start,
+                                   .stop = stop,
+                                   .watch = watch,
+                                   .unwatch = unwatch,
+                                   .turn = turn};
+    return battery_run(&kind);
+}
