@@ -206,6 +206,44 @@ ACU_API acu_op *acu_op_own(acu_op *x, acu_site site);
 ACU_API acu_op *acu_op_on(acu_device *device, acu_op *x, acu_site site);
 
 /*
+ * `other` runs if `x` fails, and its values take the place of x's. Both are planned with the
+ * submission, in this order, each with what else it contains, so the place of `other` in the order of
+ * things is fixed; whether it runs is decided when all of `x` is over: what reads the values waits for
+ * that. Failures that count are of all kinds, found when `x` is submitted (a launch that the device
+ * can not do, no memory), issued or complete (host work, a device that is lost while `other` is on
+ * another one), but not that the submission is given up. If `other` runs, its outcome is that of the
+ * whole; if not, nothing of it does, but ops that others use as well (acu_op_retain).
+ *
+ * `fn`, where given, gets the error, once, and says whether `other` is to run; if not (false), the error
+ * stands. It runs on a thread of acuda's own, or while the op is submitted, and may submit, not wait.
+ *
+ * Both yield as many values of the same kinds, dtypes and shapes, and equal scalars. The best `other`
+ * writes the same tensors as `x` does, passed to both by the program; what it yields in other
+ * tensors is copied to x's, after it ran (dense tensors only). What `x` was to write and `other` does not
+ * overwrite can not be read, as ever. Values that `x` did not come to make are not there for `other` to
+ * read either. If `x` is refused, the values are other's.
+ * Errors: ARGUMENTS, DTYPE, SHAPE (values differ), NOT_SUPPORTED (scalars differ).
+ */
+#define acu_or_else(x, other)                                                                      \
+    acu_op_or_else(ACU_OPERAND(x), ACU_OPERAND(other), NULL, ACU_USER(NULL), ACU_SITE)
+#define acu_or_else_if(x, other, fn, ...)                                                          \
+    acu_op_or_else(ACU_OPERAND(x), ACU_OPERAND(other), (fn), ACU_USER(__VA_ARGS__), ACU_SITE)
+typedef bool (*acu_or_else_fn)(void *user, const acu_error *error);
+ACU_API acu_op *acu_op_or_else(acu_op *x, acu_op *other, acu_or_else_fn fn, acu_user user,
+                               acu_site site);
+
+/*
+ * `last` runs after all of `x`, whatever becomes of it: success, failure, or that the submission is
+ * given up (then its future is complete before, and nobody waits). Yields x's values; those of `last`
+ * are dropped. If `last` fails, so does the whole, with the first failure. What reads x's values does
+ * not wait for `last` unless data says so. An op that is refused, or given up before it was planned
+ * (scheduled and not started, or handed over), never began: then `last` does not run either, but
+ * the user data of both is released, as always.
+ */
+#define acu_finally(x, last) acu_op_finally(ACU_OPERAND(x), ACU_OPERAND(last), ACU_SITE)
+ACU_API acu_op *acu_op_finally(acu_op *x, acu_op *last, acu_site site);
+
+/*
  * Errors that come from inside `x`, when it is submitted or later, say `text` too (acu_error.context):
  * "frame 17: denoise" where one is around another. The text is copied; 159 bytes are kept of all that
  * is around an error, the outermost first. Where nothing fails it costs nothing.

@@ -14,6 +14,7 @@
  *   enqueue.c   one driver call, or a few, for each node
  *   load.c      modules, on a thread of the same kind
  *   worker.c    host tasks, on a thread of their own, once their predecessors are over
+ *   parts.c     what a failure means: or_else and finally
  *   cancel.c    a submission is given up before it is over
  *   deadline.c  ... because it is too late
  *   suspect.c   the operation to blame for the loss of a device
@@ -29,6 +30,7 @@
 #define ACUI_ENGINE_ENGINE_H
 
 #include "op/op.h"
+#include "op/part.h"
 #include "op/plan.h"
 #include "op/sharing.h"
 
@@ -42,6 +44,7 @@ typedef struct acui_task acui_task;
 typedef struct acui_before {
     acui_point *point; /* retained */
     bool data;         /* the task reads what the point wrote: its failure is the task's */
+    bool through;      /* the task, if it is spared, leaves what the point wrote as it is */
     bool over;         /* linked until the point is over, not just issued */
     acui_task *task;
     struct acui_before *next; /* of point->followers; order lock */
@@ -72,6 +75,8 @@ struct acui_task {
     acu_device *device; /* of the nodes, which hold it */
     acu_stream *stream; /* of the submission's lane; NULL for a host task */
     acui_sharing *sharing; /* of all nodes: of an op that others may use too; NULL: of none */
+    acui_part *part;       /* of all nodes; NULL: of none */
+    bool conditional;      /* it runs only if something else failed */
     acui_node *first;
     size_t count;
     acui_node **nodes;   /* all, in order */
@@ -101,6 +106,12 @@ struct acui_task {
 static inline bool acui_is_prologue(const acui_node *node)
 {
     return node->kind == ACUI_NODE_ALLOC || node->kind == ACUI_NODE_UPLOAD;
+}
+
+/* What runs on the host: a task of its own, without a stream. */
+static inline bool acui_is_on_host(const acui_node *node)
+{
+    return node->kind == ACUI_NODE_HOST || node->kind == ACUI_NODE_DECIDE;
 }
 
 /* The stream that a submission uses for one device. */
@@ -218,6 +229,13 @@ acui_task *acui_retire(acui_task *task);
 void acui_task_fail(acui_task *task, acui_fault *fault);
 acui_fault *acui_fault_of_node(const acui_node *node);
 void acui_add_context(acu_error *error, const acui_node *node); /* what the program says around it */
+
+/* ---- parts.c; order lock held ---- */
+/* Something in the part failed (`fault` may be NULL for lack of memory): who else has, with it. */
+void acui_parts_note(acui_submission *submission, acui_part *part, acui_fault *fault);
+/* Whether a failure elsewhere, or that the submission was given up, keeps the task from starting; why
+ * (borrowed; NULL also for lack of memory). */
+bool acui_parts_stopped(const acui_task *task, acui_fault **why);
 
 /* ---- admit.c ---- */
 /* Whether the task, which is ready, may be issued now. If not, it was left waiting, and *others are

@@ -55,6 +55,19 @@ static acu_status lane_stream(acui_submission *s, acu_device *device, acu_stream
     return ACU_OK;
 }
 
+/* What is tried on a device that was lost has failed; anything else can not be submitted. */
+static bool may_run(const acui_node *node)
+{
+    if (node->kind == ACUI_NODE_DECIDE || acui_device_check(node->device) == ACU_OK)
+        return true;
+    acui_part *part = node->part;
+    while (part && part->kind != ACUI_PART_TRY)
+        part = part->parent;
+    if (part)
+        acui_part_refuse(part);
+    return part != NULL;
+}
+
 static acui_task *new_task(acui_submission *s, acui_node *node)
 {
     acui_task *task = ACUI_ARENA_NEW(&s->plan.arena, acui_task);
@@ -62,9 +75,9 @@ static acui_task *new_task(acui_submission *s, acui_node *node)
         acui_fail(ACU_ERR_NO_MEMORY, "no memory for a task");
         return NULL;
     }
-    if (acui_device_check(node->device) != ACU_OK)
+    if (!may_run(node))
         return NULL;
-    if (node->kind != ACUI_NODE_HOST && lane_stream(s, node->device, &task->stream) != ACU_OK)
+    if (!acui_is_on_host(node) && lane_stream(s, node->device, &task->stream) != ACU_OK)
         return NULL;
     task->point = acui_point_new();
     if (!task->point) {
@@ -74,6 +87,8 @@ static acui_task *new_task(acui_submission *s, acui_node *node)
     task->submission = s;
     task->device = node->device;
     task->sharing = acui_sharing_of(node);
+    task->part = node->part;
+    task->conditional = acui_part_is_conditional(node->part);
     s->shares |= task->sharing != NULL;
     task->first = node;
     return task;
@@ -81,8 +96,8 @@ static acui_task *new_task(acui_submission *s, acui_node *node)
 
 static bool continues(const acui_task *task, const acui_node *node)
 {
-    return task && task->stream && node->kind != ACUI_NODE_HOST && task->device == node->device &&
-           task->sharing == acui_sharing_of(node);
+    return task && task->stream && !acui_is_on_host(node) && task->device == node->device &&
+           task->part == node->part && task->sharing == acui_sharing_of(node);
 }
 
 static void drop_tasks(acui_task *task)
@@ -119,7 +134,7 @@ static bool lay_out(acui_task *task)
     acui_node *node = task->first;
     for (size_t i = 0; i < task->count; i++, node = node->next)
         task->nodes[i] = node;
-    if (!task->stream)
+    if (!task->stream || acui_part_is_refused(task->part)) /* half planned, and never to run */
         return true;
     task->body = ACUI_ARENA_ARRAY(arena, acui_node *, task->count);
     return task->body && acui_find_edges(task) && acui_cut_runs(task);
@@ -146,10 +161,18 @@ static acui_before *find_before(acui_task *task, const acui_point *point)
     return NULL;
 }
 
+/* One access of a task, while it is entered. */
+typedef struct entering {
+    acui_task *task;
+    bool reads;   /* what it comes behind; a conditional task's access counts as one that does, */
+    bool through; /* ... because it may leave what it would write as that is */
+} entering;
+
 /* Room was made before. */
 static void add_before(void *context, acui_point *point, bool data)
 {
-    acui_task *task = context;
+    const entering *access = context;
+    acui_task *task = access->task;
     if (point == task->point)
         return;
     acui_before *before = find_before(task, point);
@@ -158,7 +181,8 @@ static void add_before(void *context, acui_point *point, bool data)
         before->point = acui_point_retain(point);
         before->task = task;
     }
-    before->data |= data;
+    before->data |= data && access->reads;
+    before->through |= data && access->through;
 }
 
 static bool room_before(acui_task *task, size_t more)
@@ -185,7 +209,7 @@ static bool enter_explicit(acui_task *task, size_t begin, size_t end)
             continue;
         if (!room_before(task, 1))
             return false;
-        add_before(task, t->point, false);
+        add_before(&(entering){.task = task}, t->point, false);
     }
     return true;
 }
@@ -207,8 +231,11 @@ static bool enter_touch(acui_task *task, const acui_touch *touch)
         return true;
     if (!acui_accesses_reserve(accesses, 1) || !room_before(task, accesses->count + 1))
         return false;
+    entering access = {.task = task,
+                       .reads = touch->access != ACU_WRITE,
+                       .through = task->conditional && touch->access != ACU_READ};
     acui_accesses_enter(accesses, use->buffer->bytes, task->point, touch->begin, touch->end,
-                        touch->access, add_before, task);
+                        access.through ? ACU_UPDATE : touch->access, add_before, &access);
     use->entered = task;
     use->begin = touch->begin;
     use->end = touch->end;
@@ -228,9 +255,10 @@ static bool enter_node(acui_task *task, const acui_node *node)
 static bool enter_task(acui_task *task)
 {
     size_t begin = 0, end = 0;
+    bool touches = !acui_part_is_refused(task->part);
     for (size_t i = 0; i < task->count; i++) {
         const acui_node *node = task->nodes[i];
-        if (!enter_node(task, node))
+        if (touches && !enter_node(task, node))
             return false;
         if (node->after_end > node->after_begin &&
             (node->after_begin != begin || node->after_end != end)) {
@@ -281,9 +309,9 @@ static acui_task *enter_tasks(acui_submission *s, acui_task *tasks)
         atomic_fetch_add_explicit(&task->device->in_flight, 1, memory_order_relaxed);
         if (!enter_task(task))
             task->failed = true; /* for lack of memory: no fault either */
-        link_before(task, !task->stream);
+        link_before(task, !task->stream || task->conditional);
         if (task->pending == 0) {
-            task->sound = !task->failed && !s->failed && !acui_gave_up(s) && !behind_failure(task);
+            task->sound = !task->part && !task->failed && !s->failed && !acui_gave_up(s) && !behind_failure(task);
             *tail = task;
             tail = &task->next_ready;
         }
@@ -347,11 +375,7 @@ void acui_task_fail(acui_task *task, acui_fault *fault)
     task->failed = true;
     if (!task->fault)
         task->fault = acui_fault_retain(fault);
-    if (!s->failed) {
-        s->failed = true;
-        s->fault = acui_fault_retain(fault);
-        s->status = fault ? fault->error.status : ACU_ERR_NO_MEMORY;
-    }
+    acui_parts_note(s, task->part, fault);
     acui_order_unlock();
     acui_fault_release(fault);
 }
@@ -370,25 +394,18 @@ static acui_fault *dependency_fault(const acui_task *task, const acui_fault *cau
     return acui_fault_new(acui_error());
 }
 
-/* Why what the submission has not started is not to start. Order lock held. */
-static acui_fault *why_not(const acui_submission *s)
-{
-    if (s->failed)
-        return s->fault;
-    return acui_gave_up(s) ? s->given_up_fault : NULL;
-}
-
 /* Whether the task must fail before it starts, because of its data or its submission. */
 static bool fails_already(acui_task *task)
 {
     if (task->sound)
         return false;
-    const acui_submission *s = task->submission;
+    acui_fault *why;
     acui_order_lock();
-    bool failed = task->failed || ((s->failed || acui_gave_up(s)) && !acui_task_wanted(task));
+    bool failed = task->failed || acui_part_is_refused(task->part);
+    failed |= acui_parts_stopped(task, &why) && !acui_task_wanted(task);
     const acui_point *bad = behind_failure(task);
     acui_fault *cause = bad ? acui_fault_retain(bad->fault) : NULL;
-    acui_fault *own = acui_fault_retain(why_not(s));
+    acui_fault *own = acui_fault_retain(why);
     acui_order_unlock();
     if (bad && !failed) {
         acui_fault_release(own);
@@ -400,6 +417,25 @@ static bool fails_already(acui_task *task)
     else
         acui_fault_release(own);
     return failed || bad;
+}
+
+/* Of an alternative that nobody needs, what was tried being over: all is left as it is, also where
+ * it failed before. */
+static bool is_spared(acui_task *task)
+{
+    if (!task->conditional)
+        return false;
+    acui_order_lock();
+    bool spared = acui_part_is_spared(task->part);
+    for (size_t i = 0; i < task->before_count && spared; i++) {
+        const acui_before *before = &task->before[i];
+        if (!before->through || !before->point->failed || task->failed)
+            continue;
+        task->failed = true;
+        task->fault = acui_fault_retain(before->point->fault);
+    }
+    acui_order_unlock();
+    return spared;
 }
 
 acui_task *acui_retire(acui_task *task)
@@ -437,10 +473,12 @@ acui_task *acui_free_followers(acui_point *point, bool over)
 
 static acui_task *run_task(acui_task *task)
 {
-    if (task->retired)
+    if (task->retired || is_spared(task))
         return acui_task_over(task);
     if (fails_already(task))
         return acui_retire(task);
+    if (task->first->kind == ACUI_NODE_DECIDE && !task->first->u.call.op->u.rescue.fn)
+        return acui_task_over(task);
     if (!task->stream)
         return acui_host_run(task);
     acui_task *others;

@@ -8,6 +8,7 @@
 #include "driver/nvtx.h"
 #include "engine/engine.h"
 #include "engine/threads.h"
+#include "op/rescue.h"
 
 static struct {
     pthread_mutex_t lock;
@@ -17,32 +18,52 @@ static struct {
     pthread_t thread;
 } worker = {.lock = PTHREAD_MUTEX_INITIALIZER, .work = PTHREAD_COND_INITIALIZER};
 
-static bool wanted(acui_task *task)
+/* Given up while it waited for its turn: the failure (NULL in *fault for lack of memory). */
+static bool is_stopped(acui_task *task, acui_fault **fault)
 {
+    if (!acui_gave_up(task->submission))
+        return false;
     acui_order_lock();
-    bool wanted = acui_task_wanted(task);
+    bool stopped = acui_parts_stopped(task, fault) && !acui_task_wanted(task);
+    *fault = stopped ? acui_fault_retain(*fault) : NULL;
     acui_order_unlock();
-    return wanted;
+    return stopped;
 }
 
-static acui_task *call(acui_task *task)
+static acu_status call_host(const acui_node *node)
 {
-    const acui_node *node = task->first;
     const acu_op *op = node->u.call.op;
-    if (acui_gave_up(task->submission) && !wanted(task)) {
-        acui_task_fail(task, acui_fault_retain(task->submission->given_up_fault));
-        acui_count_operations(task, true);
-        return acui_task_over(task);
-    }
     acui_nvtx_push(node->name);
     acui_callback_enter();
     acu_status status = op->u.call.host(op->user.data, node->u.call.values, node->u.call.count);
     acui_callback_leave();
     acui_nvtx_pop();
-    if (status != ACU_OK) {
-        acui_fail(ACU_ERR_CALLBACK, "the function given to acu_host returned %s",
-                  acu_status_name(status));
-        acui_task_fail(task, acui_fault_of_node(node));
+    return status;
+}
+
+/* Whether the program wants the alternative; else what was tried has failed for good. */
+static void decide(acui_task *task)
+{
+    acui_fault *fault = task->part->tried->fault; /* set before, for good */
+    if (!acui_rescue_wanted(task->first->u.call.op, fault))
+        acui_task_fail(task, acui_fault_retain(fault));
+}
+
+static acui_task *call(acui_task *task)
+{
+    const acui_node *node = task->first;
+    acui_fault *fault;
+    if (is_stopped(task, &fault)) {
+        acui_task_fail(task, fault);
+    } else if (node->kind == ACUI_NODE_DECIDE) {
+        decide(task);
+    } else {
+        acu_status status = call_host(node);
+        if (status != ACU_OK) {
+            acui_fail(ACU_ERR_CALLBACK, "the function given to acu_host returned %s",
+                      acu_status_name(status));
+            acui_task_fail(task, acui_fault_of_node(node));
+        }
     }
     acui_count_operations(task, true);
     return acui_task_over(task);

@@ -14,6 +14,7 @@
 #include "engine/graphs.h"
 #include "memory/allocate.h"
 #include "op/op.h"
+#include "op/part.h"
 
 #include <string.h>
 
@@ -75,6 +76,8 @@ static acu_status refuse_node(const acui_node *node, const char *why)
 
 static acu_status check_node(acui_plan *plan, acui_node *node)
 {
+    if (node->part)
+        return refuse_node(node, "a graph has no alternatives (acu_or_else, acu_finally)");
     if (node->device != plan->first->device)
         return refuse_node(node, "it runs on another device than what comes before");
     if (node->kind == ACUI_NODE_ALLOC)

@@ -25,7 +25,8 @@
     X(ON, "on") X(PARTITION, "partition") X(UNPARTITION, "unpartition") X(RESHAPE, "reshape")      \
     X(EMPTY, "empty") X(CONST, "const") X(FILL, "fill") X(COPY, "copy") X(DUP, "dup")              \
     X(TO_HOST, "to_host") X(TO_DEVICE, "to_device") X(LAUNCH, "launch") X(FOREIGN, "foreign")      \
-    X(HOST, "host") X(REPLAY, "replay") X(CONTEXT, "context")
+    X(HOST, "host") X(REPLAY, "replay") X(CONTEXT, "context") X(OR_ELSE, "or_else")           \
+    X(FINALLY, "finally")
 
 /* What a kind of op does; `plan` runs once, on the submitting thread, with no lock held. */
 typedef struct acui_op_class {
@@ -74,6 +75,7 @@ struct acu_op {
         struct { acu_dtype dtype; acu_shape shape; void *data; } make; /* EMPTY, CONST */
         acu_arg scalar;                                         /* FILL */
         struct acu_graph *graph;                                /* REPLAY: retained */
+        struct { acu_or_else_fn fn; } rescue;                   /* OR_ELSE */
         char *text;                                             /* CONTEXT: its own */
         struct {
             acu_kernel *kernel; /* retained */
@@ -86,7 +88,7 @@ struct acu_op {
     } u;
     size_t part_count; /* of an op that was unzipped: how many parts it has; else 0 */
     bool used_whole;   /* and whether others than its parts use it */
-    acu_user user;     /* THEN, MAP, INSPECT, FOREIGN, HOST */
+    acu_user user;     /* THEN, MAP, INSPECT, FOREIGN, HOST, OR_ELSE */
 };
 
 /* The name for messages. */

@@ -12,6 +12,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "op/part.h"
 #include "op/sharing.h"
 
 #include <pthread.h>
@@ -84,6 +85,7 @@ acui_node *acui_plan_node_with(acui_plan *plan, acui_node_kind kind, const acu_o
     node->name = name;
     node->site = op->site;
     node->context = plan->context;
+    node->part = plan->part;
     node->device = device;
     node->sharing = plan->sharing;
     if (bytes)
@@ -173,7 +175,8 @@ static void clear_node(acui_node *node)
         node->u.replay.release(node->u.replay.graph);
     if (node->kind == ACUI_NODE_UPLOAD)
         acui_free((void *)(uintptr_t)node->u.upload.data);
-    if (node->kind == ACUI_NODE_FOREIGN || node->kind == ACUI_NODE_HOST) {
+    if (node->kind == ACUI_NODE_FOREIGN || node->kind == ACUI_NODE_HOST ||
+        node->kind == ACUI_NODE_DECIDE) {
         for (size_t i = 0; i < node->u.call.count; i++)
             acui_unlend(&node->u.call.values[i]);
         acui_op_put(node->u.call.op);
@@ -194,6 +197,7 @@ void acui_plan_clear(acui_plan *plan)
     plan->count = plan->use_count = plan->use_room = 0;
     acui_values_clear(&plan->scratch);
     acui_sharing_clear(plan);
+    acui_parts_clear(plan);
     acui_arena_clear(&plan->arena);
 }
 
@@ -273,6 +277,24 @@ static void keep_result(acui_plan *plan, acu_op *op, acu_status status, acui_val
     pthread_cond_broadcast(&share_changed);
 }
 
+/* Others may use it: what becomes of the parts around it does not matter to them. */
+static acu_status plan_shared(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+{
+    ACUI_TRY(acui_sharing_begin(plan, op));
+    acui_part *part = NULL;
+    acu_status status = ACU_OK;
+    if (plan->part && !(part = acui_part_begin(plan, ACUI_PART_SHARED)))
+        status = ACU_ERR_NO_MEMORY;
+    if (status == ACU_OK)
+        status = plan_fresh(plan, op, place, values);
+    if (part)
+        acui_part_end(plan, part);
+    if (part && status != ACU_OK)
+        acui_part_refuse(part);
+    acui_sharing_end(plan, op);
+    return status;
+}
+
 static acu_status plan_used_twice(acui_plan *plan, acu_op *op, acu_device *place,
                                   acui_values *values)
 {
@@ -283,11 +305,7 @@ static acu_status plan_used_twice(acui_plan *plan, acu_op *op, acu_device *place
         op->state = ACUI_OP_PLANNING;
         op->planner = plan;
         pthread_mutex_unlock(&share_lock);
-        status = acui_sharing_begin(plan, op);
-        if (status == ACU_OK) {
-            status = plan_fresh(plan, op, place, &own);
-            acui_sharing_end(plan, op);
-        }
+        status = plan_shared(plan, op, place, &own);
         pthread_mutex_lock(&share_lock);
         keep_result(plan, op, status, &own);
     }

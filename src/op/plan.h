@@ -39,7 +39,8 @@ void acui_values_clear(acui_values *values);
 /* Kinds of nodes: id, name, counted as an operation. */
 #define ACUI_NODES(X)                                                                              \
     X(ALLOC, "alloc", 0) X(UPLOAD, "upload", 1) X(FILL, "fill", 1) X(COPY, "copy", 1)              \
-    X(LAUNCH, "launch", 1) X(REPLAY, "replay", 1) X(FOREIGN, "foreign", 1) X(HOST, "host", 1)
+    X(LAUNCH, "launch", 1) X(REPLAY, "replay", 1) X(FOREIGN, "foreign", 1) X(HOST, "host", 1)     \
+    X(DECIDE, "decide", 0)
 
 typedef enum acui_node_kind {
 #define ACU_X(id, name, counted) ACUI_NODE_##id,
@@ -82,6 +83,7 @@ typedef struct acui_late {
     size_t at;
 } acui_late;
 
+typedef struct acui_part acui_part; /* op/part.h */
 typedef struct acui_node acui_node;
 struct acui_node {
     acui_node *next;
@@ -104,6 +106,7 @@ struct acui_node {
     const char *name;   /* of the op; in the plan's arena or static */
     acu_site site;
     const acui_context *context;
+    acui_part *part;    /* NULL: of none */
     acu_device *device; /* where it runs; for HOST the device of its data; held by the plan */
     acui_touch *touches;
     union {
@@ -129,7 +132,7 @@ struct acui_node {
             acu_op *op; /* retained: function and user data */
             acu_val *values; /* tensors lent for the call */
             size_t count;
-        } call; /* FOREIGN, HOST */
+        } call; /* FOREIGN, HOST; DECIDE: the or_else, without values */
     } u;
 };
 
@@ -150,6 +153,8 @@ struct acui_plan {
     struct acui_sharing *sharings;   /* of ops planned here that had several users; retained */
     struct acui_sharing *sharing;    /* of the one that is being planned */
     const acui_context *context;     /* of nodes appended now */
+    acui_part *part;                 /* the same */
+    acui_part *parts;                /* all */
     struct acui_borrowed *borrowed;  /* of ops planned elsewhere */
 
     /* The engine's: enter the nodes so far into the order of things, and start what can start. */

@@ -281,6 +281,39 @@ static acu_status use_released(bench *b, acu_object_kind kind)
     return ACU_OK;
 }
 
+static acu_op *ones(void)
+{
+    return acu_ones(ACU_F32, ACU_SHAPE(4));
+}
+
+static void algebra(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    acu_graph *graph;
+    row("A1");
+    REFUSED(b, acu_or_else(ones(), acu_zip(ones(), ones())), ACU_ERR_ARGUMENTS, "2 values|yields 1");
+    REFUSED(b, acu_or_else(ones(), acu_scalar(acu_f32(1))), ACU_ERR_ARGUMENTS, "value 0|kind");
+    row("A2");
+    REFUSED(b, acu_or_else(ones(), acu_ones(ACU_I32, ACU_SHAPE(4))), ACU_ERR_DTYPE,
+            "value 0|i32 [4]|f32 [4]");
+    row("A3");
+    REFUSED(b, acu_or_else(ones(), b.x), ACU_ERR_SHAPE, "value 0|f32 [4, 4]|f32 [4]");
+    REFUSED(b, acu_or_else(acu_partition(ones(), ACU_SHAPE(2)), acu_partition(ones(), ACU_SHAPE(4))),
+            ACU_ERR_SHAPE, "value 0|tiles");
+    row("A4");
+    REFUSED(b, acu_or_else(acu_scalar(acu_f32(1)), acu_scalar(acu_f32(2))), ACU_ERR_NOT_SUPPORTED,
+            "value 0|scalar");
+    row("A5");
+    assert_fails(acu_graph_load(b.device, acu_or_else(ones(), ones()), NULL, &graph),
+                 ACU_ERR_NOT_SUPPORTED, "acu_or_else");
+    assert_fails(acu_graph_load(b.device, acu_finally(ones(), ones()), NULL, &graph),
+                 ACU_ERR_NOT_SUPPORTED, "acu_finally");
+    row("A6");
+    REFUSED(b, acu_with_context(ones(), ""), ACU_ERR_INVALID, "acu_with_context");
+    close_bench(&b);
+}
+
 static void released_handles(void **state)
 {
     (void)state;
@@ -522,6 +555,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(launches), cmocka_unit_test(data),    cmocka_unit_test(ownership),
+        cmocka_unit_test(algebra),
         cmocka_unit_test(released_handles),
         cmocka_unit_test(handles),  cmocka_unit_test(waiting), cmocka_unit_test(code),
         cmocka_unit_test(devices),  cmocka_unit_test(table),

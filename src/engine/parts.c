@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* What a failure means for the parts of a submission (op/part.h). All under the order lock. */
+#include "engine/engine.h"
+
+static void note(bool *failed, acui_fault **kept, acui_fault *fault)
+{
+    if (*failed)
+        return;
+    *failed = true;
+    *kept = acui_fault_retain(fault);
+}
+
+void acui_parts_note(acui_submission *s, acui_part *part, acui_fault *fault)
+{
+    bool shared = false;
+    for (; part; part = part->parent) {
+        note(&part->failed, &part->fault, fault);
+        shared |= part->kind == ACUI_PART_SHARED;
+        if (part->kind == ACUI_PART_TRY)
+            return; /* the alternative's turn */
+        /* What others use runs although the alternative may not: then this is no failure of it. */
+        if (part->kind == ACUI_PART_ELSE && shared)
+            return;
+    }
+    if (s->failed)
+        return;
+    s->status = fault ? fault->error.status : ACU_ERR_NO_MEMORY;
+    note(&s->failed, &s->fault, fault);
+}
+
+bool acui_parts_stopped(const acui_task *task, acui_fault **why)
+{
+    const acui_submission *s = task->submission;
+    bool shared = false, gave_up;
+    *why = NULL;
+    for (const acui_part *part = task->part; part; part = part->parent) {
+        if (part->failed && !shared) {
+            *why = part->fault;
+            return true;
+        }
+        if (part->kind == ACUI_PART_FINALLY)
+            return false;
+        shared |= part->kind == ACUI_PART_SHARED;
+    }
+    gave_up = acui_gave_up(s);
+    *why = s->failed ? s->fault : gave_up ? s->given_up_fault : NULL;
+    return s->failed || gave_up;
+}

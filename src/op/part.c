@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Parts of a plan. */
+#include "op/part.h"
+
+#include "base/error.h"
+
+acui_part *acui_part_begin(acui_plan *plan, acui_part_kind kind)
+{
+    acui_part *part = ACUI_ARENA_NEW(&plan->arena, acui_part);
+    if (!part) {
+        acui_fail(ACU_ERR_NO_MEMORY, "no memory to plan a part of an op");
+        return NULL;
+    }
+    part->kind = kind;
+    part->parent = plan->part;
+    part->next = plan->parts;
+    plan->parts = plan->part = part;
+    return part;
+}
+
+void acui_part_end(acui_plan *plan, const acui_part *part)
+{
+    plan->part = part->parent;
+}
+
+/* Some of it may be on its way already, where a `then` submitted by itself. */
+void acui_part_refuse(acui_part *part)
+{
+    acui_fault *fault = acui_fault_new(acui_error());
+    acui_order_lock();
+    part->refused = true;
+    if (!part->failed) {
+        part->failed = true;
+        part->fault = acui_fault_retain(fault);
+    }
+    acui_order_unlock();
+    acui_fault_release(fault);
+}
+
+void acui_parts_clear(acui_plan *plan)
+{
+    for (acui_part *part = plan->parts; part; part = part->next)
+        acui_fault_release(part->fault);
+    plan->parts = plan->part = NULL;
+}
+
+bool acui_part_is_refused(const acui_part *part)
+{
+    for (; part; part = part->parent)
+        if (part->refused || part->kind == ACUI_PART_SHARED)
+            return part->refused;
+    return false;
+}
+
+bool acui_part_is_conditional(const acui_part *part)
+{
+    for (; part && part->kind != ACUI_PART_SHARED; part = part->parent)
+        if (part->kind == ACUI_PART_ELSE)
+            return true;
+    return false;
+}
+
+bool acui_part_is_spared(const acui_part *part)
+{
+    for (; part && part->kind != ACUI_PART_SHARED; part = part->parent)
+        if (part->kind == ACUI_PART_ELSE && !part->tried->failed)
+            return true;
+    return false;
+}

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * or_else and finally: what runs because something failed, or whatever became of it.
+ *
+ * Both are planned, and have their place in the order of things, together with what they stand
+ * behind; whether an alternative runs is decided when all that was tried is over.
+ */
+#include "base/callback.h"
+#include "base/error.h"
+#include "op/part.h"
+#include "op/rescue.h"
+
+#include <string.h>
+
+static acu_op *take_input(acu_op *op, size_t i)
+{
+    acu_op *x = op->inputs[i];
+    op->inputs[i] = NULL;
+    return x;
+}
+
+/* Nodes from `first` on come before what is planned from now on; gives what did so far. */
+typedef struct after {
+    uint32_t begin, end;
+} after;
+
+static after come_after(acui_plan *plan, uint32_t first)
+{
+    after before = {plan->after_begin, plan->after_end};
+    if (plan->count > first) { /* else what came before those is still what comes before */
+        plan->after_begin = first;
+        plan->after_end = plan->count;
+    }
+    return before;
+}
+
+static void restore_after(acui_plan *plan, after before)
+{
+    plan->after_begin = before.begin;
+    plan->after_end = before.end;
+}
+
+/* ---- the alternative's values in place of the first's ---- */
+
+static bool is_same(const acu_tensor *a, const acu_tensor *b)
+{
+    return a->buffer == b->buffer && a->offset == b->offset &&
+           memcmp(a->strides, b->strides, (size_t)a->shape.rank * sizeof *a->strides) == 0;
+}
+
+static acu_status check_tensors(const acu_val *first, const acu_val *other, size_t place)
+{
+    char a[96], b[96];
+    acui_tensor_words(first->tensor, a);
+    acui_tensor_words(other->tensor, b);
+    if (first->tensor->dtype != other->tensor->dtype)
+        return acui_fail(ACU_ERR_DTYPE, "value %zu of the alternative is %s where the first op "
+                         "yields %s", place, b, a);
+    if (!acu_shape_equal(first->tensor->shape, other->tensor->shape))
+        return acui_fail(ACU_ERR_SHAPE, "value %zu of the alternative is %s where the first op "
+                         "yields %s", place, b, a);
+    if (first->kind == ACU_PARTITION && !acu_shape_equal(first->tile, other->tile))
+        return acui_fail(ACU_ERR_SHAPE, "value %zu of the alternative has other tiles than that of "
+                         "the first op", place);
+    return ACU_OK;
+}
+
+static acu_status check_value(const acu_val *first, const acu_val *other, size_t place)
+{
+    if (first->kind != other->kind)
+        return acui_fail(ACU_ERR_ARGUMENTS, "value %zu of the alternative is of another kind "
+                         "(tensor, partition or scalar) than that of the first op", place);
+    if (first->tensor)
+        return check_tensors(first, other, place);
+    if (first->kind == ACU_SCALAR &&
+        (first->dtype != other->dtype || first->bits != other->bits))
+        return acui_fail(ACU_ERR_NOT_SUPPORTED, "value %zu of the alternative is another scalar than "
+                         "that of the first op: scalars are known before either runs", place);
+    return ACU_OK;
+}
+
+static acu_status copy_on_host(void *user, const acu_val *values, size_t count)
+{
+    (void)user, (void)count;
+    memcpy(acu_tensor_host(values[0].tensor), acu_tensor_host(values[1].tensor),
+           acu_tensor_bytes(values[0].tensor));
+    return ACU_OK;
+}
+
+static acu_op *copy_op(acu_tensor *to, acu_tensor *from, acu_site site)
+{
+    if (to->buffer->host && from->buffer->host && to->dense && from->dense) {
+        acu_arg args[] = {acu_arg_tensor(to, ACU_WRITE), acu_arg_tensor(from, ACU_READ)};
+        return acu_op_host(copy_on_host, (acu_user){.data = NULL}, args, 2, site);
+    }
+    return acu_op_copy(acui_operand_tensor(to, site), acui_operand_tensor(from, site), site);
+}
+
+/* Memory of the first op's result, where that was not even allocated. */
+static acu_status plan_memory(acui_plan *plan, const acu_op *op, const acu_tensor *tensor)
+{
+    acu_buffer *buffer = tensor->buffer;
+    if (buffer->host || atomic_load_explicit(&buffer->address, memory_order_acquire))
+        return ACU_OK;
+    acui_node *node = acui_plan_node(plan, ACUI_NODE_ALLOC, op, buffer->device, 1);
+    if (!node)
+        return ACU_ERR_NO_MEMORY;
+    node->u.alloc.buffer = buffer;
+    return acui_node_touch_bytes(plan, node, buffer, 0, buffer->bytes, ACU_WRITE);
+}
+
+static acu_status replace(acui_plan *plan, acu_op *op, acu_device *place, const acu_val *first,
+                          const acu_val *other)
+{
+    if (!first->tensor || is_same(first->tensor, other->tensor))
+        return ACU_OK;
+    ACUI_TRY(plan_memory(plan, op, first->tensor));
+    acu_op *copy = copy_op(first->tensor, other->tensor, op->site);
+    size_t base = plan->scratch.count;
+    acu_status status =
+        acui_plan_op(plan, acui_op_take(copy, op->class, op->site), place, &plan->scratch);
+    acui_values_cut(&plan->scratch, base);
+    return status;
+}
+
+static acu_status replace_all(acui_plan *plan, acu_op *op, acu_device *place,
+                              const acui_values *first, const acui_values *other)
+{
+    if (first->count != other->count)
+        return acui_fail(ACU_ERR_ARGUMENTS, "the alternative yields %zu values where the first op "
+                         "yields %zu", other->count, first->count);
+    for (size_t i = 0; i < first->count; i++)
+        ACUI_TRY(check_value(&first->list[i], &other->list[i], i));
+    for (size_t i = 0; i < first->count; i++)
+        ACUI_TRY(replace(plan, op, place, &first->list[i], &other->list[i]));
+    return ACU_OK;
+}
+
+/* ---- or_else ---- */
+
+bool acui_rescue_wanted(const acu_op *op, const acui_fault *fault)
+{
+    static const acu_error none = {
+        .status = ACU_ERR_NO_MEMORY, .device = -1, .message = "out of host memory"};
+    if (!op->u.rescue.fn)
+        return true;
+    acui_callback_enter();
+    bool wanted = op->u.rescue.fn(op->user.data, fault ? &fault->error : &none);
+    acui_callback_leave();
+    return wanted;
+}
+
+/* Where it is decided, when all that was tried is over. */
+static acu_status plan_decision(acui_plan *plan, acu_op *op)
+{
+    acui_node *node = acui_plan_node(plan, ACUI_NODE_DECIDE, op, plan->last->device, 0);
+    if (!node)
+        return ACU_ERR_NO_MEMORY;
+    node->u.call.op = acui_object_retain(op);
+    return ACU_OK;
+}
+
+static acu_status plan_alternative(acui_plan *plan, acu_op *op, acu_device *place, uint32_t first,
+                                   const acui_part *tried, const acui_values *values)
+{
+    acui_values others = {0};
+    acu_status status = ACU_OK;
+    acui_part *part = acui_part_begin(plan, ACUI_PART_ELSE);
+    if (!part)
+        return ACU_ERR_NO_MEMORY;
+    part->tried = tried;
+    after before = come_after(plan, first);
+    if (plan->count > first)
+        status = plan_decision(plan, op);
+    come_after(plan, first);
+    if (status == ACU_OK)
+        status = acui_plan_op(plan, take_input(op, 1), place, &others);
+    if (status == ACU_OK)
+        status = replace_all(plan, op, place, values, &others);
+    restore_after(plan, before);
+    acui_part_end(plan, part);
+    acui_values_clear(&others);
+    return status;
+}
+
+/* The first op can not be run as it is: then the alternative is all there is. */
+static acu_status plan_instead(acui_plan *plan, acu_op *op, acu_device *place, acui_part *tried,
+                               acui_values *values)
+{
+    acui_part_refuse(tried);
+    if (!tried->fault)
+        return ACU_ERR_NO_MEMORY;
+    if (!acui_rescue_wanted(op, tried->fault))
+        return acui_error_restore(&tried->fault->error);
+    return acui_plan_op(plan, take_input(op, 1), place, values);
+}
+
+static acu_status plan_or_else(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+{
+    uint32_t first = plan->count;
+    acui_part *tried = acui_part_begin(plan, ACUI_PART_TRY);
+    if (!tried)
+        return ACU_ERR_NO_MEMORY;
+    acui_values mine = {0}; /* all of them, whether somebody wants them or not */
+    acu_status status = acui_plan_op(plan, take_input(op, 0), place, &mine);
+    acui_part_end(plan, tried);
+    if (status == ACU_OK) {
+        status = plan_alternative(plan, op, place, first, tried, &mine);
+    } else {
+        acui_values_cut(&mine, 0);
+        status = plan_instead(plan, op, place, tried, &mine);
+    }
+    for (size_t i = 0; i < mine.count && status == ACU_OK; i++) {
+        status = acui_values_push(values, mine.list[i]);
+        mine.list[i] = (acu_val){.kind = ACU_NONE};
+    }
+    acui_values_clear(&mine);
+    return status;
+}
+
+const acui_op_class acui_class_OR_ELSE = {.name = "or_else", .plan = plan_or_else};
+
+/* An op of two inputs, both taken. */
+static acu_op *two_ops(const acui_op_class *class, acu_op *first, acu_op *second, acu_site site)
+{
+    acu_op *a = acui_op_take(first, class, site), *b = acui_op_take(second, class, site);
+    acu_op *op = acui_op_new(class, 2, site);
+    if (acui_op_is_oom(op)) {
+        acui_op_put(a);
+        acui_op_put(b);
+        return op;
+    }
+    op->inputs[0] = a;
+    op->inputs[1] = b;
+    return op;
+}
+
+acu_op *acu_op_or_else(acu_op *x, acu_op *other, acu_or_else_fn fn, acu_user user, acu_site site)
+{
+    acu_op *op = two_ops(&acui_class_OR_ELSE, x, other, site);
+    if (!acui_op_is_oom(op)) {
+        op->u.rescue.fn = fn;
+        op->user = user;
+    } else if (user.release) {
+        user.release(user.data);
+    }
+    return op;
+}
+
+/* ---- finally ---- */
+
+static acu_status plan_finally(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+{
+    uint32_t first = plan->count;
+    ACUI_TRY(acui_plan_op(plan, take_input(op, 0), place, values));
+    acui_part *part = acui_part_begin(plan, ACUI_PART_FINALLY);
+    if (!part)
+        return ACU_ERR_NO_MEMORY;
+    acui_values unused = {.unwanted = true};
+    after before = come_after(plan, first);
+    acu_status status = acui_plan_op(plan, take_input(op, 1), place, &unused);
+    restore_after(plan, before);
+    acui_part_end(plan, part);
+    acui_values_clear(&unused);
+    return status;
+}
+
+const acui_op_class acui_class_FINALLY = {.name = "finally", .plan = plan_finally};
+
+acu_op *acu_op_finally(acu_op *x, acu_op *last, acu_site site)
+{
+    return two_ops(&acui_class_FINALLY, x, last, site);
+}

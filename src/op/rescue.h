@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* What the engine asks of or_else. */
+#ifndef ACUI_OP_RESCUE_H
+#define ACUI_OP_RESCUE_H
+
+#include "op/op.h"
+
+/* Whether the program wants the alternative of this op, `fault` having happened. Calls the program's
+ * function. */
+bool acui_rescue_wanted(const acu_op *op, const acui_fault *fault);
+
+#endif

@@ -1,0 +1,520 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * or_else and finally: the alternative runs if the first op fails, wherever that is found out, and
+ * only then; what finally runs does so in any case; errors are the first ones; nothing is left.
+ */
+#include "support/support.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+enum { N = 16 };
+#define VECTOR ACU_SHAPE(N)
+
+/* ---- helpers ---- */
+
+static _Atomic(int) runs, releases, asked;
+static acu_status last_asked;
+static bool answer;
+
+static acu_status count_run(void *user, const acu_val *values, size_t count)
+{
+    (void)user, (void)values, (void)count;
+    atomic_fetch_add(&runs, 1);
+    return ACU_OK;
+}
+
+static acu_status fail_run(void *user, const acu_val *values, size_t count)
+{
+    count_run(user, values, count);
+    return ACU_ERR_INVALID;
+}
+
+static void count_release(void *data)
+{
+    (void)data;
+    atomic_fetch_add(&releases, 1);
+}
+
+static bool ask(void *user, const acu_error *error)
+{
+    (void)user;
+    atomic_fetch_add(&asked, 1);
+    last_asked = error->status;
+    return answer;
+}
+
+/* Host work on x that counts itself, and fails or not. */
+static acu_op *host_work(acu_host_fn fn, acu_arg x)
+{
+    return acu_op_host(fn, ACU_USER(NULL, count_release), ACU_ARGS(x), ACU_SITE);
+}
+
+/* Host work on nothing. */
+static acu_op *bare(acu_host_fn fn)
+{
+    return acu_op_host(fn, ACU_USER(NULL, count_release), NULL, 0, ACU_SITE);
+}
+
+static acu_op *constant(float value)
+{
+    return acu_full(VECTOR, acu_f32(value));
+}
+
+/* A host tensor that could not be computed: found out when the host work is over. */
+static acu_op *broken(float value)
+{
+    return host_work(fail_run, acu_inout(acu_to_host(constant(value))));
+}
+
+static acu_tensor *tensor_of(acu_device *device, float value)
+{
+    acu_tensor *tensor;
+    assert_works(acu_sync(device, constant(value), &tensor));
+    return tensor;
+}
+
+static void holds(acu_tensor *tensor, float want)
+{
+    float x[N];
+    assert_works(acu_read_sync(tensor, x, sizeof x));
+    for (int i = 0; i < N; i++)
+        if (x[i] != want)
+            fail_msg("element %d is %g, not %g", i, (double)x[i], (double)want);
+}
+
+static void yields(acu_device *device, acu_op *op, float want)
+{
+    acu_tensor *tensor;
+    assert_works(acu_sync(device, op, &tensor));
+    holds(tensor, want);
+    acu_tensor_release(tensor);
+}
+
+static acu_future *submit(acu_device *device, acu_op *op)
+{
+    acu_future *future = NULL;
+    assert_works(acu_submit(device, op, NULL, &future));
+    return future;
+}
+
+/* The op fails in flight. */
+static void ends(acu_device *device, acu_op *op, acu_status status)
+{
+    acu_future *future = submit(device, op);
+    assert_int_equal(acu_future_wait(future, ACU_FOREVER), status);
+    acu_future_release(future);
+}
+
+static void fail_call(acu_driver_call call)
+{
+    acu_driver_fault fault = {.size = sizeof fault, .call = call, .nth = 1};
+    assert_works(acu_driver_fail(&fault));
+}
+
+static acu_device *begin(void)
+{
+    atomic_store(&runs, 0);
+    atomic_store(&releases, 0);
+    atomic_store(&asked, 0);
+    answer = true;
+    return test_open();
+}
+
+static void finish(acu_device *device)
+{
+    acu_driver_fail_clear();
+    test_close(device);
+    test_leaks_none();
+}
+
+/* ---- or_else ---- */
+
+static void a_success_needs_no_alternative(void **state)
+{
+    (void)state;
+    acu_device *device = begin();
+    acu_op *other = host_work(count_run, acu_inout(acu_to_host(constant(2))));
+    yields(device, acu_or_else(acu_to_host(constant(1)), other), 1);
+    assert_int_equal(runs, 0);
+    assert_int_equal(releases, 1);
+    /* On the device, with work before and behind; in place. */
+    acu_tensor *x = tensor_of(device, 5);
+    yields(device, acu_dup(acu_or_else(acu_fill(x, acu_f32(3)), acu_fill(x, acu_f32(4)))), 3);
+    holds(x, 3);
+    acu_tensor_release(x);
+    finish(device);
+}
+
+static void found_at_completion(void **state)
+{
+    (void)state;
+    acu_device *device = begin();
+    yields(device, acu_or_else(broken(1), acu_to_host(constant(2))), 2);
+    assert_int_equal(runs, 1);
+    /* What comes behind, in the same submission and in others, reads the alternative's. */
+    acu_future *future = submit(device, acu_or_else(broken(1), acu_to_host(constant(3))));
+    acu_tensor *tensor = acu_future_tensor(future, 0);
+    yields(device, acu_to_device(device, tensor), 3);
+    assert_works(acu_future_wait(future, ACU_FOREVER));
+    acu_future_release(future);
+    acu_op *either = acu_or_else(broken(1), acu_to_host(constant(4)));
+    yields(device, acu_to_device(device, either), 4);
+    /* On the host alone. */
+    yields(device, acu_or_else(broken(1), host_work(count_run, acu_inout(acu_to_host(constant(5))))),
+           5);
+    finish(device);
+}
+
+static void found_at_issue(void **state)
+{
+    (void)state;
+    acu_device *device = begin();
+    acu_tensor *x = tensor_of(device, 1), *y = tensor_of(device, 7);
+    fail_call(ACU_CALL_MemsetD32Async);
+    yields(device, acu_or_else(acu_fill(x, acu_f32(2)), acu_first(acu_copy(x, y))), 7);
+    fail_call(ACU_CALL_MemsetD32Async);
+    yields(device, acu_or_else(constant(2), acu_dup(y)), 7);
+    /* Not even memory for the result. */
+    fail_call(ACU_CALL_MemAllocFromPoolAsync);
+    yields(device, acu_dup(acu_or_else(constant(2), constant(8))), 8);
+    acu_tensor_release(x);
+    acu_tensor_release(y);
+    finish(device);
+}
+
+static void found_at_submit(void **state)
+{
+    (void)state;
+    acu_device *device = begin();
+    acu_tensor *x = tensor_of(device, 1), *y = tensor_of(device, 2);
+    acu_op *half = acu_copy(acu_zeros(ACU_F32, ACU_SHAPE(N / 2)), acu_value(x));
+    acu_op *wrong = acu_first(acu_zip(acu_fill(y, acu_f32(9)), half));
+    yields(device, acu_or_else_if(wrong, acu_dup(x), ask, NULL, count_release), 1);
+    assert_int_equal(last_asked, ACU_ERR_SHAPE);
+    assert_int_equal(releases, 1);
+    holds(y, 2); /* nothing of what was refused ran, nor is its data bad */
+    answer = false;
+    wrong = acu_nth(acu_value(x), 3);
+    assert_fails(acu_submit(device, acu_or_else_if(wrong, acu_dup(x), ask, NULL), NULL, NULL),
+                 ACU_ERR_ARGUMENTS, "value 3");
+    /* Neither can be run: the alternative's reason. */
+    wrong = acu_or_else(acu_nth(acu_value(x), 3), acu_nth(acu_value(x), 4));
+    assert_fails(acu_submit(device, wrong, NULL, NULL), ACU_ERR_ARGUMENTS, "value 4");
+    acu_tensor_release(x);
+    acu_tensor_release(y);
+    finish(device);
+}
+
+static void the_program_decides(void **state)
+{
+    (void)state;
+    acu_device *device = begin();
+    acu_op *op = acu_or_else_if(broken(1), acu_to_host(constant(2)), ask, NULL, count_release);
+    yields(device, op, 2);
+    assert_int_equal(asked, 1);
+    assert_int_equal(last_asked, ACU_ERR_CALLBACK);
+    answer = false;
+    acu_future *future = submit(device, acu_or_else_if(broken(1), acu_to_host(constant(2)), ask,
+                                                       NULL, count_release));
+    acu_error error;
+    assert_int_equal(acu_future_wait(future, ACU_FOREVER), ACU_ERR_CALLBACK);
+    assert_int_equal(acu_future_error(future, &error), ACU_ERR_CALLBACK);
+    assert_non_null(strstr(error.message, "ACU_ERR_INVALID"));
+    ends(device, acu_to_device(device, acu_future_tensor(future, 0)), ACU_ERR_DEPENDENCY);
+    acu_future_release(future);
+    assert_int_equal(asked, 2);
+    yields(device, acu_or_else_if(constant(3), constant(4), ask, NULL), 3);
+    assert_int_equal(asked, 2);
+    assert_int_equal(releases, 4);
+    finish(device);
+}
+
+static void an_alternative_may_fail_too(void **state)
+{
+    (void)state;
+    acu_device *device = begin();
+    acu_future *future = submit(device, acu_or_else(broken(1), broken(2)));
+    assert_int_equal(acu_future_wait(future, ACU_FOREVER), ACU_ERR_CALLBACK);
+    ends(device, acu_to_device(device, acu_future_tensor(future, 0)), ACU_ERR_DEPENDENCY);
+    acu_future_release(future);
+    assert_int_equal(runs, 2);
+    /* Alternatives of alternatives, and within. */
+    yields(device, acu_or_else(broken(1), acu_or_else(broken(2), acu_to_host(constant(3)))), 3);
+    assert_int_equal(runs, 4);
+    yields(device, acu_or_else(acu_or_else(broken(1), broken(2)), acu_to_host(constant(4))), 4);
+    assert_int_equal(runs, 6);
+    yields(device, acu_or_else(acu_to_host(constant(5)), acu_or_else(broken(2), broken(3))), 5);
+    assert_int_equal(runs, 6);
+    finish(device);
+}
+
+static void others_are_not_touched(void **state)
+{
+    (void)state;
+    acu_device *device = begin();
+    acu_op *both = acu_zip(acu_or_else(broken(1), acu_to_host(constant(2))), constant(3));
+    acu_future *future = submit(device, both);
+    assert_works(acu_future_wait(future, ACU_FOREVER));
+    holds(acu_future_tensor(future, 0), 2);
+    holds(acu_future_tensor(future, 1), 3);
+    acu_future_release(future);
+    /* The failure beside it is the submission's. */
+    both = acu_zip(acu_or_else(acu_to_host(constant(1)), acu_to_host(constant(2))), broken(3));
+    ends(device, both, ACU_ERR_CALLBACK);
+    finish(device);
+}
+
+static void what_several_use_is_everybodys(void **state)
+{
+    (void)state;
+    acu_device *device = begin();
+    acu_tensor *y = tensor_of(device, 1);
+    /* Both use it: the failure of the first one's own part does not take it along. */
+    acu_op *input = acu_op_retain(constant(6));
+    fail_call(ACU_CALL_MemcpyDtoDAsync);
+    acu_op *first = acu_first(acu_copy(y, input));
+    yields(device, acu_or_else(first, acu_first(acu_copy(y, input))), 6);
+    /* Nobody needed the alternative, but a part of it has another user. */
+    acu_op *kept = acu_op_retain(host_work(count_run, acu_inout(acu_to_host(constant(8)))));
+    acu_op *either = acu_or_else(acu_to_host(constant(7)), acu_zip(kept));
+    yields(device, either, 7);
+    yields(device, acu_to_device(device, kept), 8);
+    assert_int_equal(runs, 1);
+    /* One or_else with two users. */
+    either = acu_op_retain(acu_or_else(broken(1), acu_to_host(constant(9))));
+    acu_future *a = submit(device, acu_to_device(device, either));
+    yields(device, acu_to_device(device, either), 9);
+    assert_works(acu_future_wait(a, ACU_FOREVER));
+    acu_future_release(a);
+    assert_int_equal(runs, 2);
+    acu_tensor_release(y);
+    finish(device);
+}
+
+/* What an alternative would have overwritten stays as it was: also bad. */
+static void what_is_spared_heals_nothing(void **state)
+{
+    (void)state;
+    acu_device *device = begin();
+    acu_tensor *y = tensor_of(device, 1), *z = tensor_of(device, 2);
+    fail_call(ACU_CALL_MemsetD32Async);
+    ends(device, acu_fill(y, acu_f32(2)), ACU_ERR_DRIVER);
+    acu_op *other = acu_zip(acu_fill(z, acu_f32(4)), acu_fill(y, acu_f32(4)));
+    acu_op *either = acu_or_else(acu_fill(z, acu_f32(3)), acu_first(other));
+    acu_future *future = submit(device, either);
+    assert_works(acu_future_wait(future, ACU_FOREVER));
+    acu_future_release(future);
+    ends(device, acu_dup(y), ACU_ERR_DEPENDENCY);
+    /* Run, it heals. */
+    fail_call(ACU_CALL_MemcpyDtoDAsync);
+    acu_tensor *x = tensor_of(device, 5);
+    other = acu_zip(acu_fill(z, acu_f32(6)), acu_fill(y, acu_f32(7)));
+    yields(device, acu_or_else(acu_first(acu_copy(z, x)), acu_first(other)), 6);
+    holds(y, 7);
+    acu_tensor_release(x);
+    acu_tensor_release(y);
+    acu_tensor_release(z);
+    finish(device);
+}
+
+static void values_must_match(void **state)
+{
+    (void)state;
+    acu_device *device = begin();
+    acu_op *op = acu_or_else(constant(1), acu_zeros(ACU_F32, ACU_SHAPE(N + 1)));
+    assert_fails(acu_submit(device, op, NULL, NULL), ACU_ERR_SHAPE, "value 0|f32 [17]|f32 [16]");
+    op = acu_or_else(constant(1), acu_zeros(ACU_I32, VECTOR));
+    assert_fails(acu_submit(device, op, NULL, NULL), ACU_ERR_DTYPE, "value 0|i32|f32");
+    op = acu_or_else(constant(1), acu_zip(constant(1), constant(2)));
+    assert_fails(acu_submit(device, op, NULL, NULL), ACU_ERR_ARGUMENTS, "2 values|1");
+    op = acu_or_else(constant(1), acu_scalar(acu_f32(1)));
+    assert_fails(acu_submit(device, op, NULL, NULL), ACU_ERR_ARGUMENTS, "value 0|kind");
+    op = acu_or_else(acu_scalar(acu_f32(2)), acu_scalar(acu_f32(1)));
+    assert_fails(acu_submit(device, op, NULL, NULL), ACU_ERR_NOT_SUPPORTED, "scalar");
+    op = acu_or_else(acu_partition(constant(1), ACU_SHAPE(4)),
+                     acu_partition(constant(1), ACU_SHAPE(8)));
+    assert_fails(acu_submit(device, op, NULL, NULL), ACU_ERR_SHAPE, "tiles");
+    ends(device, acu_or_else(acu_scalar(acu_f32(2)), acu_scalar(acu_f32(2))), ACU_OK);
+    assert_fails(acu_submit(device, acu_or_else(constant(1), (acu_op *)NULL), NULL, NULL),
+                 ACU_ERR_INVALID, "or_else");
+    finish(device);
+}
+
+/* ---- cancelling ---- */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static bool gate_open, gate_reached;
+
+static acu_status pass_gate(void *user, const acu_val *values, size_t count)
+{
+    (void)values, (void)count;
+    pthread_mutex_lock(&lock);
+    gate_reached = true;
+    pthread_cond_broadcast(&changed);
+    while (!gate_open)
+        pthread_cond_wait(&changed, &lock);
+    pthread_mutex_unlock(&lock);
+    return user ? ACU_ERR_INVALID : ACU_OK;
+}
+
+static void open_gate(void)
+{
+    pthread_mutex_lock(&lock);
+    gate_open = true;
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&lock);
+}
+
+/* Host work that is at the gate when this returns. */
+static acu_future *submit_to_gate(acu_device *device, acu_op *op)
+{
+    gate_open = gate_reached = false;
+    acu_future *future = submit(device, op);
+    pthread_mutex_lock(&lock);
+    while (!gate_reached)
+        pthread_cond_wait(&changed, &lock);
+    pthread_mutex_unlock(&lock);
+    return future;
+}
+
+static void giving_up_is_not_for_the_alternative(void **state)
+{
+    (void)state;
+    acu_device *device = begin();
+    static bool fails;
+    acu_op *first = acu_op_host(pass_gate, ACU_USER(&fails), NULL, 0, ACU_SITE);
+    acu_future *future = submit_to_gate(device, acu_or_else(first, bare(count_run)));
+    assert_works(acu_future_cancel(future));
+    assert_int_equal(acu_future_wait(future, ACU_FOREVER), ACU_ERR_CANCELLED);
+    open_gate();
+    acu_future_release(future);
+    test_close(device);
+    test_leaks_none();
+    assert_int_equal(runs, 0);
+    assert_int_equal(releases, 1);
+}
+
+/* ---- finally ---- */
+
+static void it_runs_after_success_and_failure(void **state)
+{
+    (void)state;
+    acu_device *device = begin();
+    yields(device, acu_finally(acu_to_host(constant(1)), bare(count_run)), 1);
+    assert_int_equal(runs, 1);
+    ends(device, acu_finally(broken(1), bare(count_run)), ACU_ERR_CALLBACK);
+    assert_int_equal(runs, 3);
+    fail_call(ACU_CALL_MemsetD32Async);
+    ends(device, acu_finally(constant(1), bare(count_run)), ACU_ERR_DRIVER);
+    assert_int_equal(runs, 4);
+    /* Something beside it failed first. */
+    acu_op *behind = acu_finally(acu_to_device(device, broken(1)), bare(count_run));
+    ends(device, behind, ACU_ERR_CALLBACK);
+    assert_int_equal(runs, 6);
+    /* Work for the device, which others then read. */
+    acu_tensor *x = tensor_of(device, 1);
+    ends(device, acu_finally(broken(1), acu_fill(x, acu_f32(2))), ACU_ERR_CALLBACK);
+    holds(x, 2);
+    acu_tensor_release(x);
+    finish(device);
+}
+
+static void the_first_failure_is_told(void **state)
+{
+    (void)state;
+    acu_device *device = begin();
+    ends(device, acu_finally(constant(1), bare(fail_run)), ACU_ERR_CALLBACK);
+    fail_call(ACU_CALL_MemsetD32Async);
+    ends(device, acu_finally(constant(1), bare(fail_run)), ACU_ERR_DRIVER);
+    assert_int_equal(runs, 2);
+    /* Refused: nothing began. */
+    acu_op *wrong = acu_finally(acu_nth(constant(1), 2), bare(count_run));
+    assert_fails(acu_submit(device, wrong, NULL, NULL), ACU_ERR_ARGUMENTS, "value 2");
+    assert_int_equal(runs, 2);
+    assert_int_equal(releases, 3);
+    finish(device);
+}
+
+static void it_nests(void **state)
+{
+    (void)state;
+    acu_device *device = begin();
+    acu_op *inner = acu_finally(broken(1), bare(count_run));
+    yields(device, acu_finally(acu_or_else(inner, acu_to_host(constant(2))), bare(count_run)), 2);
+    assert_int_equal(runs, 3);
+    /* Of an alternative that is not needed it is a part. */
+    acu_op *other = acu_finally(acu_to_host(constant(4)), bare(count_run));
+    yields(device, acu_or_else(acu_to_host(constant(3)), other), 3);
+    assert_int_equal(runs, 3);
+    /* The last of all fails: then the alternative has its turn. */
+    inner = acu_finally(acu_to_host(constant(5)), bare(fail_run));
+    yields(device, acu_or_else(inner, acu_to_host(constant(6))), 6);
+    assert_int_equal(runs, 4);
+    /* With alternatives of its own. */
+    ends(device, acu_finally(broken(7), acu_or_else(bare(fail_run), bare(count_run))),
+         ACU_ERR_CALLBACK);
+    assert_int_equal(runs, 7);
+    finish(device);
+}
+
+static void it_runs_when_given_up(void **state)
+{
+    (void)state;
+    acu_device *device = begin();
+    acu_tensor *host;
+    assert_works(acu_tensor_alloc_pinned(device, ACU_F32, VECTOR, &host));
+    acu_op *at_gate = acu_op_host(pass_gate, ACU_USER(NULL), ACU_ARGS(acu_out(host)), ACU_SITE);
+    acu_future *gate = submit_to_gate(device, at_gate);
+    /* Neither the copy nor the first host call has begun. */
+    acu_op *op = host_work(count_run, acu_in(acu_to_device(device, host)));
+    acu_op_release(op);
+    op = acu_zip(acu_to_device(device, host), host_work(count_run, acu_in(host)));
+    acu_future *future = submit(device, acu_finally(op, bare(count_run)));
+    assert_works(acu_future_cancel(future));
+    assert_int_equal(acu_future_poll(future), ACU_ERR_CANCELLED);
+    assert_int_equal(runs, 0);
+    acu_future_release(future);
+    open_gate();
+    assert_works(acu_future_wait(gate, ACU_FOREVER));
+    acu_future_release(gate);
+    acu_tensor_release(host);
+    test_close(device);
+    test_leaks_none();
+    assert_int_equal(runs, 1);
+}
+
+static void no_graphs(void **state)
+{
+    (void)state;
+    acu_device *device = begin();
+    acu_graph *graph;
+    acu_op *op = acu_or_else(constant(1), constant(2));
+    assert_fails(acu_graph_load(device, op, NULL, &graph), ACU_ERR_NOT_SUPPORTED, "or_else");
+    finish(device);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_success_needs_no_alternative),
+        cmocka_unit_test(found_at_completion),
+        cmocka_unit_test(found_at_issue),
+        cmocka_unit_test(found_at_submit),
+        cmocka_unit_test(the_program_decides),
+        cmocka_unit_test(an_alternative_may_fail_too),
+        cmocka_unit_test(others_are_not_touched),
+        cmocka_unit_test(what_several_use_is_everybodys),
+        cmocka_unit_test(what_is_spared_heals_nothing),
+        cmocka_unit_test(values_must_match),
+        cmocka_unit_test(giving_up_is_not_for_the_alternative),
+        cmocka_unit_test(it_runs_after_success_and_failure),
+        cmocka_unit_test(the_first_failure_is_told),
+        cmocka_unit_test(it_nests),
+        cmocka_unit_test(it_runs_when_given_up),
+        cmocka_unit_test(no_graphs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
