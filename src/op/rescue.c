@@ -189,7 +189,7 @@ static acu_status plan_instead(acui_plan *plan, acu_op *op, acu_device *place, a
 {
     acui_part_refuse(tried);
     if (!tried->fault)
-        return ACU_ERR_NO_MEMORY;
+        return acui_fail(ACU_ERR_NO_MEMORY, "no memory to say why an op can not be run");
     if (!acui_rescue_wanted(op, tried->fault))
         return acui_error_restore(&tried->fault->error);
     return acui_plan_op(plan, take_input(op, 1), place, values);

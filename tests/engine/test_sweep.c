@@ -246,6 +246,37 @@ static void use_cancel(acu_device *device, acu_tensor *x)
     finish(c);
 }
 
+static acu_status refuse_host(void *user, const acu_val *values, size_t count)
+{
+    (void)user, (void)values, (void)count;
+    return ACU_ERR_INVALID;
+}
+
+static bool wants(void *user, const acu_error *error)
+{
+    (void)user;
+    return error->status < 0;
+}
+
+static acu_op *host_work(acu_host_fn fn, acu_op *x)
+{
+    return acu_op_host(fn, ACU_USER(owe(), pay), ACU_ARGS(acu_inout(x)), ACU_SITE);
+}
+
+/* Alternatives that are needed, or not, and what runs in any case. */
+static void use_rescue(acu_device *device, acu_tensor *x)
+{
+    acu_op *bad = host_work(refuse_host, acu_to_host(x));
+    acu_op *well = host_work(double_host, acu_to_host(x));
+    acu_op *either = acu_op_or_else(bad, well, wants, ACU_USER(owe(), pay), ACU_SITE);
+    acu_future *a = submit(device, acu_to_device(device, acu_with_context(either, "either")));
+    acu_op *last = acu_op_host(refuse_host, ACU_USER(owe(), pay), NULL, 0, ACU_SITE);
+    either = acu_or_else(acu_fill(x, acu_f32(1)), acu_dup(x)); /* not needed, as a rule */
+    acu_future *b = submit(device, acu_finally(acu_or_else(acu_nth(x, 7), either), last));
+    finish(a);
+    finish(b);
+}
+
 static void use_all(acu_device *device)
 {
     acu_module *module;
@@ -268,6 +299,7 @@ static void use_all(acu_device *device)
     use_second(device, x);
     use_cancel(device, x);
     use_load(device);
+    use_rescue(device, x);
     good(acu_read_sync(x, host, sizeof host));
     acu_tensor_release(x);
 }
