@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Sockets and signals, as the servers need them. Failures end the program, with words. */
+#ifndef NET_H
+#define NET_H
+
+#include "service.h"
+
+/* What a server was told: [PORT [BUSY-POLL-MICROSECONDS]] */
+typedef struct net_options {
+    int port; /* of 127.0.0.1; 0: any that is free */
+    uint64_t busy_poll;
+} net_options;
+net_options net_parse(int argc, char **argv);
+
+/* A listening socket that does not block; prints where it listens. */
+int net_listen(const net_options *options);
+/* The next client's, which does not block either; -1: there is none. */
+int net_accept(int listener);
+
+/* SIGINT and SIGTERM as a descriptor to read. To be called before there are other threads. */
+int net_signals(void);
+void net_take_signal(int signals);
+
+/* Move what can be moved without blocking between a socket and its session. False: the client is
+ * gone. */
+bool net_receive(int fd, session *s);
+bool net_send(int fd, session *s);
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * What all example servers serve; only how bytes come and go is different in each.
+ *
+ * A client sends lines, each a request: how many rounds, and the numbers that are to be mixed so often
+ *
+ *     1000 17 4 2026
+ *
+ * and gets a line for each, in the same order: the mixed numbers, or "error" and why. It may send
+ * many before it reads. When it ends its side of the connection, what it asked for is still answered;
+ * when it is gone, its work is cancelled.
+ *
+ * Every request is one submission. Its completion comes through a queue, which the server attaches to
+ * its loop with an adapter. Nothing here blocks, and all of it runs in the loop's thread.
+ */
+#ifndef SERVICE_H
+#define SERVICE_H
+
+#include <acuda/acuda.h>
+
+typedef struct service service;
+typedef struct session session; /* one client */
+
+/* How the service calls its server. */
+typedef struct service_events {
+    /* Something completed: there is output, or room for input again, or the session is over. */
+    void (*changed)(void *connection);
+    /* After service_drain: the last session is closed and all work has ended. */
+    void (*idle)(void *server);
+    void *server;
+} service_events;
+
+service *service_open(service_events events);
+acu_queue *service_queue(service *s);
+/* For the adapter: an acu_loop_fn, with the service as its user data. */
+void service_completed(void *user, const acu_completion *done, size_t count);
+/* No more requests: sessions are over when they have their answers. The second time they are over at
+ * once. */
+void service_drain(service *s);
+/* 0, or 1 if something is left that should not be; says what. */
+int service_close(service *s);
+
+session *session_open(service *s, void *connection);
+/* Where the next bytes from the client go, and how many fit: none while much is pending. They may come
+ * at any time until session_received, or the session's end. */
+char *session_input(session *s, size_t *room);
+void session_received(session *s, size_t count);
+void session_end_input(session *s);
+bool session_wants_input(const session *s);
+/* What is to be sent next; it stays where it is until session_sent has told of all of it. */
+const char *session_output(session *s, size_t *count);
+void session_sent(session *s, size_t count);
+/* All was answered and sent, and no more will be asked: the connection can be closed. */
+bool session_over(const session *s);
+/* The connection is closed. What was not answered is cancelled. */
+void session_close(session *s);
+
+#endif
