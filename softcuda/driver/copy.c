@@ -7,6 +7,7 @@
 
 #include "driver/capture.h"
 #include "driver/errors.h"
+#include "driver/trace.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,8 +90,9 @@ static unsigned run_copy(sd_stream *stream, sd_work *work)
 static void tell_copy(const sd_work *work, char *text, size_t bytes)
 {
     const sd_box *box = &((const copy_work *)work)->box;
-    snprintf(text, bytes, "%llu bytes",
-             (unsigned long long)(box->width * box->height * box->depth));
+    snprintf(text, bytes, "%llu bytes to %s from %s",
+             (unsigned long long)(box->width * box->height * box->depth),
+             sd_spot_of(box->dst.address).text, sd_spot_of(box->src.address).text);
 }
 
 /* Only works without a staged source are cloned: those of graphs. */

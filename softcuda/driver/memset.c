@@ -4,7 +4,9 @@
 #include "driver/memory.h"
 
 #include "driver/errors.h"
+#include "driver/trace.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,6 +53,13 @@ static unsigned run_fill(sd_stream *stream, sd_work *work)
     return ACU_CUDA_SUCCESS;
 }
 
+static void tell_fill(const sd_work *work, char *text, size_t bytes)
+{
+    const fill *f = &((const fill_work *)work)->fill;
+    snprintf(text, bytes, "%zu x %zu x %u bytes to %s", f->height, f->width, f->element,
+             sd_spot_of(f->address).text);
+}
+
 static sd_work *clone_fill(const sd_work *work)
 {
     fill_work *clone = malloc(sizeof *clone);
@@ -62,6 +71,7 @@ static sd_work *clone_fill(const sd_work *work)
 
 static const sd_work_kind fill_kind = {.name = "fill",
                                        .run = run_fill,
+                                       .tell = tell_fill,
                                        .clone = clone_fill,
                                        .node_type = ACU_CU_GRAPH_NODE_TYPE_MEMSET};
 

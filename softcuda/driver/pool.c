@@ -4,7 +4,9 @@
 
 #include "driver/capture.h"
 #include "driver/schedule.h"
+#include "driver/trace.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* Pools take memory in steps, as the real ones do. */
@@ -212,8 +214,17 @@ static unsigned run_free(sd_stream *stream, sd_work *work)
     return ACU_CUDA_SUCCESS;
 }
 
-static const sd_work_kind alloc_kind = {.name = "allocation", .run = run_alloc, .always = true};
-static const sd_work_kind free_kind = {.name = "free", .run = run_free, .always = true};
+static void tell_order(const sd_work *work, char *text, size_t bytes)
+{
+    const order_work *order = (const order_work *)work;
+    snprintf(text, bytes, "%llu bytes at %s", (unsigned long long)order->size,
+             sd_spot_of(order->address).text);
+}
+
+static const sd_work_kind alloc_kind = {
+    .name = "allocation", .run = run_alloc, .tell = tell_order, .always = true};
+static const sd_work_kind free_kind = {
+    .name = "free", .run = run_free, .tell = tell_order, .always = true};
 
 static order_work *make_work(const sd_work_kind *kind, sd_device *device)
 {

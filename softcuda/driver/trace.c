@@ -2,6 +2,7 @@
 /* The trace's file. */
 #include "driver/trace.h"
 
+#include "driver/memory.h"
 #include "driver/stream.h"
 
 #include <errno.h>
@@ -52,6 +53,22 @@ void sd_trace(const char *format, ...)
     vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
     fprintf(file, "%s\n", line);
+}
+
+sd_spot sd_spot_of(uint64_t address)
+{
+    sd_spot spot;
+    const sd_device *device = sd_device_of(address);
+    if (device)
+        snprintf(spot.text, sizeof spot.text, "d%d+0x%llx", device->ordinal,
+                 (unsigned long long)(address - device->range.base));
+    else if (atomic_load_explicit(&sd_host.mapped, memory_order_acquire) &&
+             address - sd_host.range.base < sd_host.range.bytes)
+        snprintf(spot.text, sizeof spot.text, "pinned+0x%llx",
+                 (unsigned long long)(address - sd_host.range.base));
+    else
+        snprintf(spot.text, sizeof spot.text, "the program's");
+    return spot;
 }
 
 void sd_trace_step(const sd_stream *stream, const sd_work *work)

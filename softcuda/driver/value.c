@@ -4,7 +4,9 @@
 #include "driver/stream.h"
 
 #include "driver/errors.h"
+#include "driver/trace.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 typedef struct value_work {
@@ -71,9 +73,15 @@ static unsigned run_wait(sd_stream *stream, sd_work *work)
     return ACU_CUDA_ERROR_ILLEGAL_ADDRESS;
 }
 
-static const sd_work_kind write_kind = {.name = "value write", .run = run_write};
+static void tell(const sd_work *work, char *text, size_t bytes)
+{
+    const value_work *w = (const value_work *)work;
+    snprintf(text, bytes, "%llu at %s", (unsigned long long)w->value, sd_spot_of(w->address).text);
+}
+
+static const sd_work_kind write_kind = {.name = "value write", .run = run_write, .tell = tell};
 static const sd_work_kind wait_kind = {
-    .name = "value wait", .run = run_wait, .ready = wait_is_over};
+    .name = "value wait", .run = run_wait, .ready = wait_is_over, .tell = tell};
 
 static unsigned issue(CUstream on, value_work what)
 {

@@ -261,7 +261,7 @@ static void traces_tell_what_happens(void **state)
         assert_non_null(strstr(text, "call cuStreamWaitEvent\n"));
         assert_non_null(strstr(text, " launch add_one<<<1x1x1, 64x1x1>>>\n"));
         assert_non_null(strstr(text, " host function\n"));
-        assert_non_null(strstr(text, " copy 256 bytes\n"));
+        assert_non_null(strstr(text, " copy 256 bytes to d0+0x"));
         assert_non_null(strstr(text, "step 1: device 0 stream "));
         free(text);
     }
