@@ -104,13 +104,16 @@ static void add(acui_accesses *accesses, acui_point *point, uint64_t begin, uint
 }
 
 /*
- * Cut [begin, end), which is overwritten, out of entry i. An entry in two pieces needs one more
+ * Cut [begin, end), which is overwritten, out of entry i. The making of the memory stays: a write
+ * that fails before it is issued does not wait for it, and who comes later must. An entry in two pieces needs one more
  * entry; without memory for it the entry stays whole, which orders more than is needed and may pass
  * on a failure that was overwritten, but loses none.
  */
 static void cut(acui_accesses *accesses, size_t i, uint64_t begin, uint64_t end)
 {
     acui_access *old = &accesses->list[i];
+    if (old->point->allocation)
+        return;
     if (begin <= old->begin && old->end <= end) {
         remove_entry(accesses, i);
     } else if (old->begin < begin && end < old->end) {

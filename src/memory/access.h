@@ -62,7 +62,7 @@ typedef struct acui_access {
 
 /*
  * What a newer write overlaps is cut out of older entries: each byte is in one write at most, and
- * in the reads since. So a point that is entered here must not be OVER before all is that it came
+ * in the reads since; and in the allocation, while that is not complete. So a point that is entered here must not be OVER before all is that it came
  * behind, also if it fails without having run: who comes later knows of those through it only.
  *
  * What is over and went well is forgotten. A write that failed stays, so that readers of these

@@ -6,6 +6,8 @@
  */
 #include "support/support.h"
 
+#include "device/device.h"
+
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -162,6 +164,36 @@ static void disjoint_slices_do_not_wait(void **state)
     acu_tensor_release(low);
     acu_tensor_release(high);
     acu_tensor_release(across);
+    acu_tensor_release(x);
+    close_bench(&b);
+}
+
+/* What is to be written first is given up before it is issued: the next writer still comes behind
+ * the making of the memory. */
+static void failed_writes_keep_the_order(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    if (!acu_device_info_of(b.device)->memory_pools) {
+        close_bench(&b);
+        skip();
+    }
+    acu_tensor *x;
+    acu_future *failed, *next;
+    test_gate_close(b.device, b.device->alloc->raw);
+    assert_works(acu_tensor_alloc(b.device, ACU_U32, VECTOR, &x));
+    acu_driver_fault fault = {.size = sizeof fault, .call = ACU_CALL_StreamWaitEvent, .nth = 1};
+    assert_works(acu_driver_fail(&fault));
+    on_stream(&b, 0, acu_fill(x, acu_u32(4)), &failed);
+    assert_int_not_equal(acu_future_wait(failed, ACU_FOREVER), ACU_OK);
+    acu_driver_fail_clear();
+    on_stream(&b, 1, acu_fill(x, acu_u32(5)), &next);
+    assert_int_equal(acu_future_wait(next, ACU_US(500)), ACU_TIMEOUT);
+    test_gate_open();
+    assert_works(acu_future_wait(next, ACU_FOREVER));
+    holds(x, 5);
+    acu_future_release(failed);
+    acu_future_release(next);
     acu_tensor_release(x);
     close_bench(&b);
 }
@@ -413,6 +445,7 @@ int main(void)
         cmocka_unit_test(write_after_write),
         cmocka_unit_test(many_readers_then_a_writer),
         cmocka_unit_test(disjoint_slices_do_not_wait),
+        cmocka_unit_test(failed_writes_keep_the_order),
         cmocka_unit_test(host_work_in_between),
         cmocka_unit_test(random_programs_match_a_serial_model),
         cmocka_unit_test(submissions_of_threads_do_not_interleave),
