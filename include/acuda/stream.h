@@ -72,6 +72,48 @@ ACU_API void acu_event_release(acu_event *event);
 ACU_API acu_status acu_policy_round_robin(acu_device *device, unsigned streams, acu_policy **policy);
 /* Everything on one stream: submissions run one after the other. NULL stream: a new one. */
 ACU_API acu_status acu_policy_single(acu_device *device, acu_stream *stream, acu_policy **policy);
+
+/* A stream that a policy may choose. */
+typedef struct acu_policy_stream {
+    acu_stream *stream; /* borrowed */
+    uint32_t load;      /* work on it, and waiting for room there: roughly, driver calls in flight, as
+                         * far as acuda has looked. 0: idle, but for what was placed there by hand */
+} acu_policy_stream;
+
+/*
+ * The program's own choice: the place of a stream in the list. Called once for each submission and
+ * device, when it is planned: on the thread that submits (or schedules), or the device's
+ * runtime thread; by several threads at the same time. It must be quick, and may neither wait nor
+ * submit. A place that is not there fails the submission with CALLBACK.
+ */
+typedef size_t (*acu_policy_fn)(void *user, const acu_policy_stream *streams, size_t count);
+
+typedef enum acu_policy_order {
+    ACU_ROUND_ROBIN,
+    ACU_LEAST_LOADED /* the one with the least load; of several such, in turn */
+} acu_policy_order;
+
+typedef struct acu_policy_options {
+    size_t size;            /* sizeof(acu_policy_options) */
+    acu_policy_order order; /* how a stream is chosen, */
+    acu_policy_fn choose;   /* or by whom; NULL: as `order` says */
+    acu_user user;          /* for `choose`; released with the policy */
+    unsigned streams;       /* how many new streams; 0: four; at most 64, */
+    int priority;           /* ... of which priority, as in acu_stream_create; 0: the usual */
+    acu_stream *const *given; /* or these streams of the program's, each of the device, */
+    size_t given_count;       /* ... so many */
+} acu_policy_options;
+
+/*
+ * A policy over streams of one device: a submission's work for other devices goes where those choose
+ * themselves. NULL options: as acu_policy_round_robin. One of one stream also keeps the branches of
+ * each submission from running side by side; any other choice changes speed, never results.
+ * Driver: cuStreamCreateWithPriority. Errors: INVALID (number, priority), DEVICE (a given stream is of
+ * another device), DRIVER, NO_MEMORY; user.release has been called then.
+ */
+ACU_API acu_status acu_policy_create(acu_device *device, const acu_policy_options *options,
+                                     acu_policy **policy);
+
 ACU_API acu_device *acu_policy_device(const acu_policy *policy); /* borrowed */
 ACU_API acu_policy *acu_policy_retain(acu_policy *policy);
 ACU_API void acu_policy_release(acu_policy *policy);

@@ -275,6 +275,9 @@ struct acu_policy {
     acui_object object;
     acu_device *device; /* retained, but by the device's own policy */
     bool own;           /* the device's own: its streams are pooled */
+    acu_policy_order order;
+    acu_policy_fn choose; /* NULL: by `order` */
+    acu_user user;
     _Atomic(uint32_t) turn;
     uint32_t count;
     acu_stream *streams[]; /* retained */
@@ -285,7 +288,9 @@ acu_status acui_policy_open(acu_device *device, unsigned streams, int priority, 
 /* The device's own one of another priority. INVALID where there is no such. */
 acu_status acui_policy_of_priority(acu_device *device, int priority, acu_policy **policy);
 void acui_policy_destroy(acu_policy *policy);
-/* The next stream, borrowed from the policy. */
+/* The next stream, borrowed from the policy. No lock is held: it may be the program that chooses. NULL
+ * (CALLBACK, with the record) if that chose none. */
 acu_stream *acui_policy_pick(acu_policy *policy);
+bool acui_policy_asking(void); /* this thread is in a policy's function: a plan is half cut */
 
 #endif

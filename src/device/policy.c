@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Policies: which stream a submission runs on. */
+#include "base/callback.h"
 #include "base/error.h"
+#include "base/options.h"
 #include "device/device.h"
 
 static acu_policy *policy_new(acu_device *device, unsigned streams)
@@ -23,6 +25,8 @@ void acui_policy_destroy(acu_policy *policy)
         else
             acu_stream_release(policy->streams[i]);
     }
+    if (policy->user.release)
+        policy->user.release(policy->user.data);
     acui_object_free(policy);
 }
 
@@ -70,41 +74,162 @@ acu_status acui_policy_of_priority(acu_device *device, int priority, acu_policy 
     return ACU_OK;
 }
 
-acu_status acu_policy_round_robin(acu_device *device, unsigned streams, acu_policy **policy)
-{
-    ACUI_CHECK(device, DEVICE);
-    if (!policy)
-        return acui_fail(ACU_ERR_INVALID, "acu_policy_round_robin: nowhere to put the policy");
-    if (streams > ACUI_MAX_STREAMS)
-        return acui_fail(ACU_ERR_INVALID, "acu_policy_round_robin: %u streams; at most %d", streams,
-                         ACUI_MAX_STREAMS);
-    return acui_policy_open(device, streams ? streams : ACUI_STREAMS, 0, false, policy);
-}
+/* ---- making ---- */
 
-acu_status acu_policy_single(acu_device *device, acu_stream *stream, acu_policy **policy)
+/* Over streams that are there. */
+static acu_status policy_over(acu_device *device, acu_stream *const *streams, size_t count,
+                              acu_policy **policy)
 {
-    ACUI_CHECK(device, DEVICE);
-    if (!policy)
-        return acui_fail(ACU_ERR_INVALID, "acu_policy_single: nowhere to put the policy");
-    if (!stream)
-        return acui_policy_open(device, 1, 0, false, policy);
-    ACUI_CHECK(stream, STREAM);
-    if (stream->device != device)
-        return acui_fail(ACU_ERR_DEVICE, "acu_policy_single: the stream is of device %d, not %d",
-                         stream->device->info.ordinal, device->info.ordinal);
-    acu_policy *p = policy_new(device, 1);
+    acu_policy *p = policy_new(device, (unsigned)count);
     if (!p)
         return ACU_ERR_NO_MEMORY;
-    p->streams[p->count++] = acu_stream_retain(stream);
+    for (size_t i = 0; i < count; i++)
+        p->streams[p->count++] = acu_stream_retain(streams[i]);
     acu_device_retain(device);
     *policy = p;
     return ACU_OK;
 }
 
+static acu_status check_streams(const acu_device *device, acu_stream *const *streams, size_t count,
+                                const char *function)
+{
+    for (size_t i = 0; i < count; i++) {
+        ACUI_TRY(acui_object_check(streams[i], ACU_OBJECT_STREAM, function));
+        if (streams[i]->device != device)
+            return acui_fail(ACU_ERR_DEVICE, "%s: the stream is of device %d, not %d", function,
+                             streams[i]->device->info.ordinal, device->info.ordinal);
+    }
+    return ACU_OK;
+}
+
+static acu_status check_options(const acu_device *device, const acu_policy_options *options,
+                                const char *function)
+{
+    size_t count = options->given ? options->given_count : options->streams;
+    const acu_device_info *info = &device->info;
+    if (count > ACUI_MAX_STREAMS)
+        return acui_fail(ACU_ERR_INVALID, "%s: %zu streams; at most %d", function, count,
+                         ACUI_MAX_STREAMS);
+    if ((options->given != NULL) != (options->given_count > 0) ||
+        (options->given && (options->streams || options->priority)))
+        return acui_fail(ACU_ERR_INVALID, "%s: give streams and their number, or say how many new "
+                         "ones and of which priority", function);
+    if (options->priority > info->least_priority || options->priority < info->greatest_priority)
+        return acui_fail(ACU_ERR_INVALID,
+                         "%s: priority %d is outside of what device %d has, %d (most urgent) to %d",
+                         function, options->priority, info->ordinal, info->greatest_priority,
+                         info->least_priority);
+    if (options->order != ACU_ROUND_ROBIN && options->order != ACU_LEAST_LOADED)
+        return acui_fail(ACU_ERR_INVALID, "%s: there is no order %d", function,
+                         (int)options->order);
+    return options->given ? check_streams(device, options->given, count, function) : ACU_OK;
+}
+
+static acu_status make(acu_device *device, const acu_policy_options *options,
+                       const char *function, acu_policy **policy)
+{
+    acu_policy *p = NULL;
+    ACUI_TRY(acui_object_check(device, ACU_OBJECT_DEVICE, function));
+    if (!policy)
+        return acui_fail(ACU_ERR_INVALID, "%s: nowhere to put the policy", function);
+    ACUI_TRY(check_options(device, options, function));
+    if (options->given)
+        ACUI_TRY(policy_over(device, options->given, options->given_count, &p));
+    else
+        ACUI_TRY(acui_policy_open(device, options->streams ? options->streams : ACUI_STREAMS,
+                                  options->priority, false, &p));
+    p->order = options->order;
+    p->choose = options->choose;
+    p->user = options->user;
+    *policy = p;
+    return ACU_OK;
+}
+
+acu_status acu_policy_create(acu_device *device, const acu_policy_options *options,
+                             acu_policy **policy)
+{
+    acu_policy_options known;
+    ACUI_TRY(acui_options_read(&known, sizeof known, options, __func__));
+    acu_status status = make(device, &known, __func__, policy);
+    if (status != ACU_OK && known.user.release)
+        known.user.release(known.user.data);
+    return status;
+}
+
+acu_status acu_policy_round_robin(acu_device *device, unsigned streams, acu_policy **policy)
+{
+    acu_policy_options options = {.size = sizeof options, .streams = streams};
+    return make(device, &options, __func__, policy);
+}
+
+acu_status acu_policy_single(acu_device *device, acu_stream *stream, acu_policy **policy)
+{
+    acu_policy_options options = {.size = sizeof options};
+    if (stream) {
+        options.given = &stream;
+        options.given_count = 1;
+    } else {
+        options.streams = 1;
+    }
+    return make(device, &options, __func__, policy);
+}
+
+/* ---- choosing ---- */
+
+static _Thread_local bool asking; /* this thread is in a policy's function */
+
+bool acui_policy_asking(void)
+{
+    return asking;
+}
+
+/* Relaxed: a figure that changes while one looks. */
+static uint32_t load_of(acu_stream *stream)
+{
+    return atomic_load_explicit(&stream->gate.used, memory_order_relaxed) +
+           atomic_load_explicit(&stream->gate.waiting, memory_order_relaxed);
+}
+
+static acu_stream *least_loaded(const acu_policy *policy, uint32_t turn)
+{
+    acu_stream *best = NULL;
+    uint32_t least = 0;
+    for (uint32_t i = 0; i < policy->count; i++) {
+        acu_stream *stream = policy->streams[(turn + i) % policy->count];
+        uint32_t load = load_of(stream);
+        if (!best || load < least) {
+            best = stream;
+            least = load;
+        }
+    }
+    return best;
+}
+
+static acu_stream *ask(const acu_policy *policy)
+{
+    acu_policy_stream list[ACUI_MAX_STREAMS];
+    for (uint32_t i = 0; i < policy->count; i++)
+        list[i] = (acu_policy_stream){.stream = policy->streams[i],
+                                      .load = load_of(policy->streams[i])};
+    acui_callback_enter();
+    asking = true;
+    size_t place = policy->choose(policy->user.data, list, policy->count);
+    asking = false;
+    acui_callback_leave();
+    if (place < policy->count)
+        return policy->streams[place];
+    acui_fail(ACU_ERR_CALLBACK, "a policy's function chose stream %zu of %u", place, policy->count);
+    return NULL;
+}
+
 acu_stream *acui_policy_pick(acu_policy *policy)
 {
+    if (policy->choose)
+        return ask(policy);
     /* Relaxed: any order of turns is as good as another. */
     uint32_t turn = atomic_fetch_add_explicit(&policy->turn, 1, memory_order_relaxed);
+    if (policy->order == ACU_LEAST_LOADED)
+        return least_loaded(policy, turn);
     return policy->streams[turn % policy->count];
 }
 

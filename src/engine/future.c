@@ -150,6 +150,9 @@ acu_status acu_schedule(acu_policy *policy, acu_op *op, acu_future **future)
     acu_status status = acui_object_check(policy, ACU_OBJECT_POLICY, __func__);
     if (status == ACU_OK && !future)
         status = acui_fail(ACU_ERR_INVALID, "acu_schedule: nothing could start it without a future");
+    acu_stream *stream = status == ACU_OK ? acui_policy_pick(policy) : NULL;
+    if (status == ACU_OK && !stream)
+        status = acui_error()->status;
     acu_future *f = NULL;
     if (status == ACU_OK)
         status = acui_future_new(&f);
@@ -158,7 +161,7 @@ acu_status acu_schedule(acu_policy *policy, acu_op *op, acu_future **future)
         return status;
     }
     f->op = taken;
-    f->stream = acu_stream_retain(acui_policy_pick(policy));
+    f->stream = acu_stream_retain(stream);
     f->serial = policy->count == 1;
     f->early = true;
     atomic_store_explicit(&f->state, ACUI_FUTURE_SCHEDULED, memory_order_release);

@@ -48,6 +48,8 @@ static acu_status lane_stream(acui_submission *s, acu_device *device, acu_stream
         chosen = pick(s, s->policy);
     else
         chosen = pick(s, own);
+    if (!chosen)
+        return acui_error()->status;
     acui_lane *lane = &s->lanes[s->lane_count++];
     lane->device = device;
     lane->stream = acu_stream_retain(chosen);

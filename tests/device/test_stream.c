@@ -2,6 +2,8 @@
 /* Streams, events and policies, as the program uses them. */
 #include "support/support.h"
 
+#include <stdatomic.h>
+
 #include "base/callback.h"
 #include "device/device.h"
 
@@ -271,6 +273,98 @@ static void policies_choose_in_turn_or_always_one(void **state)
     acu_policy_release(policy);
 }
 
+static _Atomic(int) released;
+
+static void count_release(void *data)
+{
+    (void)data;
+    atomic_fetch_add(&released, 1);
+}
+
+static size_t choose_last(void *user, const acu_policy_stream *streams, size_t count)
+{
+    *(size_t *)user = count;
+    return streams[0].load == 0 && count > 0 ? count - 1 : count;
+}
+
+static void policies_of_all_kinds(void **state)
+{
+    (void)state;
+    acu_policy *policy = NULL;
+    acu_stream *streams[2] = {new_stream(), new_stream()};
+    acu_policy_options options = {.size = sizeof options, .given = streams, .given_count = 2};
+    assert_works(acu_policy_create(device, &options, &policy));
+    assert_ptr_equal(acui_policy_pick(policy), streams[0]);
+    assert_ptr_equal(acui_policy_pick(policy), streams[1]);
+    acu_policy_release(policy);
+
+    options.order = ACU_LEAST_LOADED;
+    assert_works(acu_policy_create(device, &options, &policy));
+    assert_ptr_not_equal(acui_policy_pick(policy), acui_policy_pick(policy)); /* idle: in turn */
+    atomic_store(&streams[0]->gate.used, 2);
+    atomic_store(&streams[1]->gate.waiting, 1);
+    for (int i = 0; i < 3; i++)
+        assert_ptr_equal(acui_policy_pick(policy), streams[1]);
+    atomic_store(&streams[1]->gate.waiting, 3);
+    for (int i = 0; i < 3; i++)
+        assert_ptr_equal(acui_policy_pick(policy), streams[0]);
+    atomic_store(&streams[0]->gate.used, 0);
+    atomic_store(&streams[1]->gate.waiting, 0);
+    acu_policy_release(policy);
+    acu_stream_release(streams[0]);
+    acu_stream_release(streams[1]);
+
+    options = (acu_policy_options){.size = sizeof options, .priority = -1, .streams = 2};
+    assert_works(acu_policy_create(device, &options, &policy));
+    assert_int_equal(acu_stream_priority(acui_policy_pick(policy)), -1);
+    acu_policy_release(policy);
+    assert_works(acu_policy_create(device, NULL, &policy));
+    assert_int_equal(policy->count, 4);
+    acu_policy_release(policy);
+}
+
+static void the_programs_own_policy(void **state)
+{
+    (void)state;
+    acu_policy *policy = NULL;
+    size_t seen = 0;
+    atomic_store(&released, 0);
+    acu_policy_options options = {.size = sizeof options,
+                                  .choose = choose_last,
+                                  .user = ACU_USER(&seen, count_release),
+                                  .streams = 3};
+    assert_works(acu_policy_create(device, &options, &policy));
+    assert_ptr_equal(acui_policy_pick(policy), policy->streams[2]);
+    assert_int_equal(seen, 3);
+    atomic_store(&policy->streams[0]->gate.used, 1);
+    assert_null(acui_policy_pick(policy));
+    assert_int_equal(acu_last_error()->status, ACU_ERR_CALLBACK);
+    atomic_store(&policy->streams[0]->gate.used, 0);
+    acu_policy_release(policy);
+    assert_int_equal(atomic_load(&released), 1);
+    options.streams = 65;
+    assert_fails(acu_policy_create(device, &options, &policy), ACU_ERR_INVALID, "65|64");
+    assert_int_equal(atomic_load(&released), 2);
+}
+
+static void wrong_policies_are_told(void **state)
+{
+    (void)state;
+    acu_policy *policy = NULL;
+    acu_stream *stream = new_stream();
+    acu_policy_options options = {.size = sizeof options, .given = &stream};
+    assert_fails(acu_policy_create(device, &options, &policy), ACU_ERR_INVALID, "number");
+    options = (acu_policy_options){
+        .size = sizeof options, .given = &stream, .given_count = 1, .priority = -1};
+    assert_fails(acu_policy_create(device, &options, &policy), ACU_ERR_INVALID, "priority");
+    options = (acu_policy_options){.size = sizeof options, .priority = 99};
+    assert_fails(acu_policy_create(device, &options, &policy), ACU_ERR_INVALID, "priority 99");
+    options = (acu_policy_options){.size = sizeof options, .order = (acu_policy_order)7};
+    assert_fails(acu_policy_create(device, &options, &policy), ACU_ERR_INVALID, "order 7");
+    assert_fails(acu_policy_create(device, NULL, NULL), ACU_ERR_INVALID, "nowhere");
+    acu_stream_release(stream);
+}
+
 static void a_policy_keeps_to_its_device(void **state)
 {
     (void)state;
@@ -362,6 +456,9 @@ int main(void)
         TEST(elapsed_time_needs_timing_and_two_records),
         TEST(an_event_belongs_to_its_device),
         TEST(policies_choose_in_turn_or_always_one),
+        TEST(policies_of_all_kinds),
+        TEST(the_programs_own_policy),
+        TEST(wrong_policies_are_told),
         TEST(a_policy_keeps_to_its_device),
         TEST(own_streams_and_policies_hold_the_device),
         TEST(waiting_is_refused_in_callbacks),
