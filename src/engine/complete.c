@@ -18,33 +18,16 @@ acui_task *acui_join_tasks(acui_task *first, acui_task *then)
     return first;
 }
 
-/* Memory that was just made, which what comes behind the task is behind too: the task was never on
- * the device, so its place in the order is that of the memory now. Order lock held. */
-static const acui_point *made_before(const acui_task *task)
-{
-    if (task->point->state != ACUI_POINT_PENDING)
-        return NULL;
-    for (size_t i = 0; i < task->before_count; i++) {
-        const acui_point *point = task->before[i].point;
-        if (point->allocation && !acui_stream_passed(point->stream, point->number))
-            return point;
-    }
-    return NULL;
-}
-
 acui_task *acui_task_over(acui_task *task)
 {
     acui_order_lock();
     acui_point *point = task->point;
     acu_stream *stream = point->stream;
-    const acui_point *made = made_before(task);
-    point->stream = made ? acu_stream_retain(made->stream) : NULL;
-    point->number = made ? made->number : point->number;
-    point->allocation = made != NULL;
+    point->stream = NULL;
     point->failed = task->failed;
     if (!point->fault)
         point->fault = acui_fault_retain(task->fault);
-    point->state = made ? ACUI_POINT_ISSUED : ACUI_POINT_OVER;
+    point->state = ACUI_POINT_OVER;
     acui_task *freed = acui_free_followers(point, true);
     acui_order_unlock();
     acu_stream_release(stream);
