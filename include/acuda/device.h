@@ -116,12 +116,46 @@ ACU_API const acu_device_info *acu_device_info_of(const acu_device *device);
 ACU_API acu_status acu_device_memory(acu_device *device, size_t *free_bytes, size_t *total_bytes);
 
 /*
- * ACU_OK while the device works, ACU_ERR_DEVICE_LOST after a fault (illegal address, trap, ...).
+ * ACU_OK while the device works, DEVICE_LOST after a fault (illegal address, trap, ...), STALE after
+ * acu_device_reset.
  * The first fault's record is in *error (may be NULL); its `op`, `file` and `line` are those of the
  * suspect: the oldest operation that was not finished (`one_by_one`: the one that did it). A lost
  * device refuses every submission.
  */
 ACU_API acu_status acu_device_status(const acu_device *device, acu_error *error);
+
+/* Zero-initialise, set `size`, say it. */
+typedef struct acu_reset_options {
+    size_t size; /* sizeof(acu_reset_options) */
+    /* The promise without which resetting is refused: no other library of the process (the CUDA
+     * runtime included) and no code of the program's own has anything in the device's primary context,
+     * but through acuda; nor does work of other devices use its memory. */
+    bool nothing_else_in_this_process_uses_the_device;
+} acu_reset_options;
+
+/*
+ * Destroy the device's context and make it anew, with new streams and pools: the way to use a device
+ * again that was lost to a fault, where the driver allows it, or to give back all that was ever made
+ * on it. What is in flight is waited for; what is not issued yet fails with STALE. On success *fresh is
+ * the device from then on, opened once, with the modes of the old one, and the default device if the
+ * old one was; acu_open gives it too.
+ *
+ * `device` and all that was made on it (buffers, tensors, modules, kernels, streams, events, policies,
+ * graphs) are of an older generation then: using them fails with STALE, and none of them reaches the
+ * driver again. Releasing them and closing `device`, which is still due for each of its opens, is
+ * fine. Pointers that the program took out of them are not: the memory, pinned host memory included,
+ * is gone. Wrapped host memory is the program's, and is released as ever.
+ *
+ * Which faults are healed is the driver's doing (docs/failures.md has what was measured), so the new
+ * context is tried out. If it does not work, the status is NOT_HEALED, and the device stays lost.
+ *
+ * Blocks: until the device's work in flight is complete and no thread is in a driver call about it, and
+ * for as long as the driver takes (a third of a second). Driver: cuDevicePrimaryCtxReset, Release,
+ * Retain, and what acu_open calls. Errors: SHARED (without the promise), NOT_HEALED, STALE (it was reset
+ * before), INVALID (it is not open), WOULD_WAIT inside a callback, NO_MEMORY (it can be tried again).
+ */
+ACU_API acu_status acu_device_reset(acu_device *device, const acu_reset_options *options,
+                                    acu_device **fresh);
 
 /*
  * Wait until nothing submitted to the device so far is in flight, at most `timeout` nanoseconds.

@@ -55,7 +55,9 @@ typedef enum acu_scope {
     X(ACU_ERR_CALLBACK, -37, OPERATION, "the program's own function failed")                       \
     X(ACU_ERR_DEVICE_LOST, -64, DEVICE, "the device was lost to a fault")                          \
     X(ACU_ERR_FORKED, -65, DEVICE, "CUDA can not be used in the child of a fork")                  \
-    X(ACU_ERR_SHUTDOWN, -66, DEVICE, "the driver is shutting down with the process")
+    X(ACU_ERR_SHUTDOWN, -66, DEVICE, "the driver is shutting down with the process")               \
+    X(ACU_ERR_STALE, -67, DEVICE, "made before the device was reset")                              \
+    X(ACU_ERR_NOT_HEALED, -68, DEVICE, "the device stays lost: only another process can use it")
 
 typedef enum acu_status {
 #define ACU_STATUS_ENUMERATE(name, value, scope, text) name = (value),

@@ -19,17 +19,31 @@ static unsigned relax(acui_entered *e)
     return result;
 }
 
-acu_status acui_enter(acu_device *device, acui_entered *entered)
+struct acui_holder *acui_holder_of_thread(acu_device *device)
 {
-    *entered = (acui_entered){.cu = device->cu};
-    ACUI_TRY(acui_device_check(device));
+    static _Atomic(unsigned) threads; /* relaxed: a spread is all that is wanted */
+    static _Thread_local unsigned mine;
+    if (!mine)
+        mine = atomic_fetch_add_explicit(&threads, 1, memory_order_relaxed) % ACUI_HOLDERS + 1;
+    return &device->holders[mine - 1];
+}
+
+static acu_status make_current(acu_device *device, acui_entered *entered)
+{
     ACUI_TRY(ACUI_DEV(device, CtxGetCurrent, &entered->before));
     if (entered->before != device->context) {
         ACUI_TRY(ACUI_DEV(device, CtxPushCurrent, device->context));
         entered->switched = true;
     }
-    acu_status st =
-        acui_device_result(device, "ThreadExchangeStreamCaptureMode", relax(entered));
+    return acui_device_result(device, "ThreadExchangeStreamCaptureMode", relax(entered));
+}
+
+acu_status acui_enter(acu_device *device, acui_entered *entered)
+{
+    *entered = (acui_entered){.cu = device->cu};
+    if (!acui_hold(device, &entered->holder))
+        return acui_device_check(device);
+    acu_status st = make_current(device, entered);
     if (st != ACU_OK)
         acui_leave(entered);
     return st;
@@ -38,7 +52,7 @@ acu_status acui_enter(acu_device *device, acui_entered *entered)
 bool acui_enter_to_free(acu_device *device, acui_entered *entered)
 {
     *entered = (acui_entered){.cu = device->cu};
-    if (acui_device_lost(device))
+    if (!acui_hold(device, &entered->holder))
         return false;
     unsigned result = device->cu->CtxGetCurrent(&entered->before);
     if (result != ACU_CUDA_SUCCESS || entered->before != device->context) {
@@ -58,6 +72,7 @@ void acui_leave(acui_entered *entered)
         if (entered->cu->CtxPopCurrent(&popped) != ACU_CUDA_SUCCESS)
             entered->cu->CtxSetCurrent(entered->before);
     }
+    acui_unhold(entered->holder);
     *entered = (acui_entered){.cu = entered->cu};
 }
 
@@ -105,13 +120,20 @@ void acui_device_lose(acu_device *device)
     if (!atomic_load_explicit(&device->lost, memory_order_relaxed)) {
         name_running(device);
         device->lost_error = *acui_error();
-        /* Release: who sees the flag may read the record. */
-        atomic_store_explicit(&device->lost, true, memory_order_release);
+        /* Who sees the flag may read the record; seq_cst: acui_hold. */
+        atomic_store_explicit(&device->lost, true, memory_order_seq_cst);
     }
     pthread_mutex_unlock(&device->lock);
 }
 
-acu_status acui_device_check(acu_device *device)
+acu_status acui_device_check(const acu_device *device)
 {
-    return acui_device_lost(device) ? acui_error_restore(&device->lost_error) : ACU_OK;
+    if (!acui_device_lost(device))
+        return ACU_OK;
+    if (!atomic_load_explicit(&device->stale, memory_order_acquire))
+        return acui_error_restore(&device->lost_error);
+    return acui_fail_at(ACU_ERR_STALE, (acu_site){0}, "", device->info.ordinal,
+                        "device %d was reset after this was made: make it anew on the device that "
+                        "acu_device_reset gave",
+                        device->info.ordinal);
 }

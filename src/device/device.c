@@ -79,7 +79,8 @@ static void destroy(acu_device *device)
         if (works && device->pool)
             cu->MemPoolDestroy(device->pool);
         acui_leave(&entered);
-        cu->DevicePrimaryCtxRelease(device->raw);
+        if (!device->given_back)
+            cu->DevicePrimaryCtxRelease(device->raw);
     }
     acui_free(device->events);
     pthread_mutex_destroy(&device->lock);

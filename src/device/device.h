@@ -20,6 +20,7 @@
 #define ACUI_MAX_STREAMS 64 /* of a device's pool */
 #define ACUI_STREAMS 4      /* where the program does not say */
 #define ACUI_PRIORITIES 16  /* that streams may have */
+#define ACUI_HOLDERS 16     /* counters of who is in the driver; threads share them */
 #define ACUI_FIRST_MARKS 16 /* room of a stream's timeline at first; a power of two */
 
 struct acui_blocks; /* memory layer: pinned blocks kept for reuse */
@@ -86,6 +87,14 @@ struct acu_device {
 
     _Atomic(bool) lost;
     acu_error lost_error; /* written once, under lock, before `lost` is set */
+    /* Reset (reset.c): refuses what is not issued yet; its context is gone, and another device has its
+     * place; acuda's own retain of the primary context was given back. */
+    _Atomic(bool) refusing, stale;
+    bool given_back;
+    struct acui_holder { /* threads between acui_hold and acui_unhold; a line of the cache each */
+        _Atomic(uint32_t) count;
+        char apart[60];
+    } holders[ACUI_HOLDERS];
     _Atomic(uint32_t) in_flight; /* tasks of submissions; the engine counts */
     acui_gate gate;
 };
@@ -143,12 +152,38 @@ struct acu_event {
 /* --- context --- */
 
 /*
+ * While a thread holds a device, nobody resets its context. acui_enter does it; by itself it is for
+ * handles of another device than the one that is entered. False, and nothing to give back, if the
+ * device is lost. Never blocks.
+ */
+struct acui_holder *acui_holder_of_thread(acu_device *device);
+static inline bool acui_hold(acu_device *device, struct acui_holder **holder)
+{
+    struct acui_holder *h = acui_holder_of_thread(device);
+    /* seq_cst, both: either this sees that the device is lost, or who resets it sees the count. */
+    atomic_fetch_add_explicit(&h->count, 1, memory_order_seq_cst);
+    if (atomic_load_explicit(&device->lost, memory_order_seq_cst)) {
+        atomic_fetch_sub_explicit(&h->count, 1, memory_order_release);
+        h = NULL;
+    }
+    *holder = h;
+    return h != NULL;
+}
+/* Release: the driver calls made meanwhile are over for who resets. NULL is fine. */
+static inline void acui_unhold(struct acui_holder *holder)
+{
+    if (holder)
+        atomic_fetch_sub_explicit(&holder->count, 1, memory_order_release);
+}
+
+/*
  * Make the device's context current on this thread, remembering what was; and back. Between the
  * two, the thread's stream-capture mode is relaxed, so that no call here can break a capture of
  * the program's. Calls nest. Fails with the driver's error, or DEVICE_LOST.
  */
 typedef struct acui_entered {
     const acu_driver_table *cu;
+    struct acui_holder *holder;
     CUcontext before;
     bool switched, relaxed;
     unsigned mode;
@@ -175,8 +210,8 @@ static inline bool acui_device_lost(const acu_device *device)
 {
     return atomic_load_explicit(&device->lost, memory_order_acquire);
 }
-/* ACU_OK, or fails with the first fault's record. */
-acu_status acui_device_check(acu_device *device);
+/* ACU_OK, or fails with the first fault's record, or STALE. */
+acu_status acui_device_check(const acu_device *device);
 
 /* The device of the process that is open under `ordinal`, not retained; NULL if none. */
 acu_device *acui_device_find(int ordinal);

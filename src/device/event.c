@@ -93,6 +93,8 @@ acu_status acu_event_record(acu_event *event, acu_stream *stream)
 {
     ACUI_CHECK(event, EVENT);
     ACUI_CHECK(stream, STREAM);
+    ACUI_TRY(acui_device_check(event->device));
+    ACUI_TRY(acui_device_check(stream->device));
     if (event->device != stream->device)
         return acui_fail(ACU_ERR_DEVICE,
                          "acu_event_record: the event is of device %d, the stream of device %d",
@@ -171,6 +173,8 @@ acu_status acu_event_elapsed_ms(acu_event *start, acu_event *end, float *ms)
         return acui_fail(ACU_ERR_INVALID,
                          "acu_event_elapsed_ms: nothing was recorded in the %s event",
                          was_recorded(start) ? "end" : "start");
+    ACUI_TRY(acui_device_check(start->device));
+    ACUI_TRY(acui_device_check(end->device));
     if (start->device != end->device)
         return acui_fail(ACU_ERR_DEVICE,
                          "acu_event_elapsed_ms: the events are of devices %d and %d",

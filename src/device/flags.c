@@ -7,22 +7,34 @@
 #include "base/alloc.h"
 #include "device/device.h"
 
-#define FLAGS 128 /* one page; a line of the cache each would only help if many spun at once */
+#include <stdlib.h>
 
-/* Host memory that the device writes; NULL: not possible here, and not tried again. */
+enum {
+    PAGE = 4096,
+    FLAGS = 128 /* a line of the cache each would only help if many spun at once */
+};
+
+/* Host memory that the device writes; false: not possible here, and not tried again. It is acuda's
+ * own, so that who still looks at it when the context is reset finds it there. */
 static bool make_flags(acu_device *device)
 {
-    void *memory = NULL;
     CUdeviceptr address = 0;
     int able = 0;
     const acu_driver_table *cu = device->cu;
     if (cu->DeviceGetAttribute(&able, ACU_CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS,
                                device->raw) != ACU_CUDA_SUCCESS ||
-        !able || cu->MemHostAlloc(&memory, FLAGS * sizeof(uint64_t),
-                                  ACU_CU_MEMHOSTALLOC_DEVICEMAP) != ACU_CUDA_SUCCESS)
+        !able)
         return false;
+    void *memory = aligned_alloc(PAGE, PAGE);
+    if (!memory)
+        return false;
+    if (cu->MemHostRegister(memory, PAGE, ACU_CU_MEMHOSTREGISTER_DEVICEMAP) != ACU_CUDA_SUCCESS) {
+        free(memory);
+        return false;
+    }
     if (cu->MemHostGetDevicePointer(&address, memory, 0) != ACU_CUDA_SUCCESS) {
-        cu->MemFreeHost(memory);
+        cu->MemHostUnregister(memory);
+        free(memory);
         return false;
     }
     device->flags = memory;
@@ -75,6 +87,7 @@ bool acui_stream_prompt(acu_stream *stream)
 void acui_flags_free(acu_device *device, bool works)
 {
     if (device->flags && works)
-        device->cu->MemFreeHost(device->flags);
+        device->cu->MemHostUnregister(device->flags);
+    free(device->flags); /* nothing writes there any more, also if it could not be unregistered */
     device->flags = NULL;
 }

@@ -80,9 +80,12 @@ acu_status acu_device_status(const acu_device *device, acu_error *error)
     ACUI_CHECK(device, DEVICE);
     if (!acui_device_lost(device))
         return ACU_OK;
+    acu_error kept = *acui_error(); /* this tells of it; it did not fail */
+    acu_status status = acui_device_check(device);
     if (error)
-        *error = device->lost_error;
-    return device->lost_error.status;
+        *error = *acui_error();
+    acui_error_restore(&kept);
+    return status;
 }
 
 CUdevice acu_device_raw(const acu_device *device)

@@ -37,7 +37,7 @@ bool acui_any_runtime_thread(void)
     return atomic_load_explicit(&runtime_devices, memory_order_relaxed) != 0;
 }
 
-static acui_close_hooks get_hooks(void)
+acui_close_hooks acui_close_hooks_set(void)
 {
     pthread_mutex_lock(&table.lock);
     acui_close_hooks copy = hooks;
@@ -83,16 +83,22 @@ static bool count_close(acu_device *device, bool *last)
     return open;
 }
 
+/* Direct access to the memory of the ordinal is gone with the context there. Lock held. */
+static void forget_peer(int ordinal)
+{
+    for (int i = 0; i < ACUI_MAX_DEVICES; i++)
+        if (table.devices[i])
+            atomic_fetch_and_explicit(&table.devices[i]->peers, ~(UINT64_C(1) << ordinal),
+                                      memory_order_relaxed);
+}
+
 void acui_device_forget(acu_device *device)
 {
     int ordinal = device->info.ordinal;
     pthread_mutex_lock(&table.lock);
     if (table.devices[ordinal] == device) { /* else opened anew meanwhile */
         table.devices[ordinal] = NULL;
-        for (int i = 0; i < ACUI_MAX_DEVICES; i++)
-            if (table.devices[i])
-                atomic_fetch_and_explicit(&table.devices[i]->peers, ~(UINT64_C(1) << ordinal),
-                                          memory_order_relaxed);
+        forget_peer(ordinal);
     }
     if (device->runtime_thread)
         atomic_fetch_sub_explicit(&runtime_devices, 1, memory_order_relaxed);
@@ -131,6 +137,44 @@ static acu_device *find_living(int ordinal)
         device = NULL; /* on its way out */
     pthread_mutex_unlock(&table.lock);
     return device;
+}
+
+/* ---- a device takes another's place (reset.c) --------------------------------------------------- */
+
+void acui_open_lock(void)
+{
+    pthread_mutex_lock(&opening);
+}
+
+void acui_open_unlock(void)
+{
+    pthread_mutex_unlock(&opening);
+}
+
+bool acui_is_open(acu_device *device)
+{
+    pthread_mutex_lock(&table.lock);
+    bool open = device->opens > 0;
+    pthread_mutex_unlock(&table.lock);
+    return open;
+}
+
+void acui_device_replace(acu_device *old, acu_device *fresh)
+{
+    int ordinal = old->info.ordinal;
+    fresh->gate.limit = old->gate.limit;
+    fresh->one_by_one = old->one_by_one;
+    fresh->runtime_thread = old->runtime_thread;
+    if (fresh->runtime_thread)
+        atomic_fetch_add_explicit(&runtime_devices, 1, memory_order_relaxed);
+    pthread_mutex_lock(&table.lock);
+    table.devices[ordinal] = fresh;
+    fresh->opens = 1;
+    table.opens++;
+    if (table.standard == old)
+        table.standard = fresh;
+    forget_peer(ordinal);
+    pthread_mutex_unlock(&table.lock);
 }
 
 /* ---- opening ---------------------------------------------------------------------------------- */
@@ -236,7 +280,7 @@ acu_status acu_device_wait(acu_device *device, uint64_t timeout)
 {
     ACUI_CHECK(device, DEVICE);
     ACUI_TRY(acui_refuse_wait(__func__));
-    acui_close_hooks h = get_hooks();
+    acui_close_hooks h = acui_close_hooks_set();
     if (h.wait)
         return h.wait(device, timeout);
     acui_nap nap = acui_nap_start(timeout);
@@ -250,16 +294,8 @@ acu_status acui_device_settle(acu_device *device, uint64_t timeout)
 {
     if (!device->runtime_thread)
         return ACU_OK;
-    acui_close_hooks h = get_hooks();
+    acui_close_hooks h = acui_close_hooks_set();
     return h.settle ? h.settle(timeout) : ACU_OK;
-}
-
-static bool is_open(acu_device *device)
-{
-    pthread_mutex_lock(&table.lock);
-    bool open = device->opens > 0;
-    pthread_mutex_unlock(&table.lock);
-    return open;
 }
 
 static acu_status closed_already(const acu_device *device)
@@ -272,9 +308,9 @@ acu_status acu_close(acu_device *device)
 {
     ACUI_CHECK(device, DEVICE);
     ACUI_TRY(acui_refuse_wait(__func__));
-    if (!is_open(device))
+    if (!acui_is_open(device))
         return closed_already(device);
-    acui_close_hooks h = get_hooks();
+    acui_close_hooks h = acui_close_hooks_set();
     acu_status st = h.drain ? h.drain(device) : ACU_OK;
     if (st == ACU_ERR_WOULD_WAIT)
         return st;

@@ -9,6 +9,14 @@
 acu_status acui_device_new(const acu_driver_table *cu, int ordinal, unsigned streams,
                            acu_device **device);
 
+/* For reset.c: held while a device is opened, closed or reset, which takes long. */
+void acui_open_lock(void);
+void acui_open_unlock(void);
+bool acui_is_open(acu_device *device);
+acui_close_hooks acui_close_hooks_set(void);
+/* A new device takes the place of `old`, opened once, with its modes; default device if that was it. */
+void acui_device_replace(acu_device *old, acu_device *fresh);
+
 /* The device is about to go: it can not be found any more. */
 void acui_device_forget(acu_device *device);
 

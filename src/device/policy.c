@@ -95,6 +95,8 @@ static acu_status check_streams(const acu_device *device, acu_stream *const *str
 {
     for (size_t i = 0; i < count; i++) {
         ACUI_TRY(acui_object_check(streams[i], ACU_OBJECT_STREAM, function));
+        ACUI_TRY(acui_device_check(device)); /* an older handle of it has the same ordinal */
+        ACUI_TRY(acui_device_check(streams[i]->device));
         if (streams[i]->device != device)
             return acui_fail(ACU_ERR_DEVICE, "%s: the stream is of device %d, not %d", function,
                              streams[i]->device->info.ordinal, device->info.ordinal);

@@ -264,6 +264,20 @@ static acu_status give_event(acu_stream *other, acui_mark *mark)
     return st;
 }
 
+/* The other stream's lock is held, so that the event is not reused before the wait is enqueued, and
+ * its device. *reached: the mark that the stream is then behind. */
+static acu_status wait_for_mark(acu_stream *stream, acu_stream *other, uint64_t *reached)
+{
+    acui_mark *mark = find_mark(other, *reached);
+    if (!mark)
+        return ACU_OK;
+    *reached = mark->number;
+    if (!mark->event)
+        ACUI_TRY(give_event(other, mark));
+    return ACUI_DEV(stream->device, StreamWaitEvent, stream->raw, mark->event,
+                    ACU_CU_EVENT_WAIT_DEFAULT);
+}
+
 acu_status acui_stream_after(acu_stream *stream, acu_stream *other, uint64_t number)
 {
     if (stream == other || acui_stream_passed(other, number))
@@ -271,16 +285,12 @@ acu_status acui_stream_after(acu_stream *stream, acu_stream *other, uint64_t num
     struct acui_seen *seen = &stream->seen[other->id % (sizeof stream->seen / sizeof *stream->seen)];
     if (seen->stream == other->id && seen->mark >= number)
         return ACU_OK;
-    /* Under the lock, so that the event is not reused before the wait is enqueued. */
+    uint64_t reached = number;
+    struct acui_holder *holder;
     pthread_mutex_lock(&other->lock);
-    acu_status st = acui_device_check(other->device);
-    acui_mark *mark = st == ACU_OK ? find_mark(other, number) : NULL;
-    uint64_t reached = mark ? mark->number : number;
-    if (mark && !mark->event)
-        st = give_event(other, mark);
-    if (mark && st == ACU_OK)
-        st = ACUI_DEV(stream->device, StreamWaitEvent, stream->raw, mark->event,
-                      ACU_CU_EVENT_WAIT_DEFAULT);
+    acu_status st = acui_hold(other->device, &holder) ? wait_for_mark(stream, other, &reached)
+                                                      : acui_device_check(other->device);
+    acui_unhold(holder);
     pthread_mutex_unlock(&other->lock);
     if (st == ACU_OK)
         *seen = (struct acui_seen){.stream = other->id, .mark = reached};

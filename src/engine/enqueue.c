@@ -48,6 +48,21 @@ static bool on_host(const acu_buffer *buffer)
     return buffer->host != NULL;
 }
 
+/* The `other` device is not the node's, and must not be reset meanwhile. */
+static acu_status copy_between(const acui_node *node, acu_device *other, acu_stream *stream)
+{
+    struct acui_holder *holder;
+    if (!acui_hold(other, &holder))
+        return acui_device_check(other);
+    acu_buffer *dst = node->u.copy.dst, *src = node->u.copy.src;
+    acu_status status =
+        ACUI_DEV(node->device, MemcpyPeerAsync, address_of(dst, node->u.copy.dst_offset),
+                 dst->device->context, address_of(src, node->u.copy.src_offset),
+                 src->device->context, node->u.copy.bytes, stream->raw);
+    acui_unhold(holder);
+    return status;
+}
+
 static acu_status enqueue_copy(const acui_node *node, acu_stream *stream)
 {
     acu_device *device = node->device;
@@ -63,8 +78,7 @@ static acu_status enqueue_copy(const acui_node *node, acu_stream *stream)
     if (dst->device == src->device)
         return ACUI_DEV(device, MemcpyDtoDAsync, address_of(dst, to), address_of(src, from), bytes,
                         stream->raw);
-    return ACUI_DEV(device, MemcpyPeerAsync, address_of(dst, to), dst->device->context,
-                    address_of(src, from), src->device->context, bytes, stream->raw);
+    return copy_between(node, dst->device == device ? src->device : dst->device, stream);
 }
 
 static acu_status enqueue_launch(acui_node *node, acu_stream *stream)

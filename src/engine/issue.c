@@ -132,11 +132,22 @@ static acui_task *give_up(acui_task *task)
     return acui_retire(task);
 }
 
+/* It is about to be reset: what it has is waited for, and nothing more gets there. */
+static bool refuses(acu_device *device)
+{
+    if (!atomic_load_explicit(&device->refusing, memory_order_relaxed))
+        return false;
+    if (acui_device_check(device) == ACU_OK)
+        acui_fail_at(ACU_ERR_STALE, (acu_site){0}, "", device->info.ordinal,
+                     "device %d was being reset before this could be issued", device->info.ordinal);
+    return true;
+}
+
 acui_task *acui_issue(acui_task *task)
 {
     acu_stream *stream = task->stream;
     acui_entered entered;
-    if (acui_enter(task->device, &entered) != ACU_OK)
+    if (refuses(task->device) || acui_enter(task->device, &entered) != ACU_OK)
         return give_up(task);
     pthread_mutex_lock(&stream->issue);
     acui_task *freed = NULL;

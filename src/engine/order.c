@@ -308,7 +308,8 @@ static acui_task *enter_tasks(acui_submission *s, acui_task *tasks)
     for (acui_task *task = tasks; task; task = task->next) {
         s->last_task = task;
         atomic_fetch_add_explicit(&s->open, 1, memory_order_relaxed);
-        atomic_fetch_add_explicit(&task->device->in_flight, 1, memory_order_relaxed);
+        /* Acquire, release: with acu_device_reset, which waits for it or is seen by acui_issue. */
+        atomic_fetch_add_explicit(&task->device->in_flight, 1, memory_order_acq_rel);
         if (!enter_task(task))
             task->failed = true; /* for lack of memory: no fault either */
         link_before(task, !task->stream || task->conditional);

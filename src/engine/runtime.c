@@ -292,8 +292,8 @@ static void batch_end(batch *b)
 
 static void batch_enter(batch *b, acu_device *device)
 {
-    if (!device || device == b->device)
-        return;
+    if (!device || (device == b->device && !acui_device_lost(device)))
+        return; /* one that is lost is left: who resets it waits for that */
     batch_end(b);
     if (acui_enter(device, &b->entered) == ACU_OK)
         b->device = acu_device_retain(device);

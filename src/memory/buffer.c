@@ -154,14 +154,22 @@ acu_device *acu_buffer_device(const acu_buffer *buffer)
     return acui_object_is(buffer, ACU_OBJECT_BUFFER) ? buffer->device : NULL;
 }
 
+/* A reset context takes its memory along, but not the program's own. */
+static bool is_there(const acu_buffer *buffer)
+{
+    return acui_object_is(buffer, ACU_OBJECT_BUFFER) &&
+           (buffer->kind == ACU_MEMORY_HOST ||
+            !atomic_load_explicit(&buffer->device->stale, memory_order_acquire));
+}
+
 void *acu_buffer_host(const acu_buffer *buffer)
 {
-    return acui_object_is(buffer, ACU_OBJECT_BUFFER) ? buffer->host : NULL;
+    return is_there(buffer) ? buffer->host : NULL;
 }
 
 CUdeviceptr acu_buffer_address(const acu_buffer *buffer)
 {
-    if (!acui_object_is(buffer, ACU_OBJECT_BUFFER))
+    if (!is_there(buffer))
         return 0;
     return atomic_load_explicit(&buffer->address, memory_order_acquire);
 }

@@ -5,6 +5,8 @@
 #include "base/alloc.h"
 #include "base/error.h"
 
+#define LOCK_FLAGS (ACU_CU_MEMHOSTREGISTER_PORTABLE | ACU_CU_MEMHOSTREGISTER_DEVICEMAP)
+
 struct acui_pages {
     acu_device *device; /* that it was locked for, retained; all devices may use it */
     void *memory;
@@ -23,8 +25,18 @@ static bool overlap(const acui_pages *pages, const void *memory, size_t bytes)
     return a < b + bytes && b < a + pages->bytes;
 }
 
+/* It was locked for a device that was reset, which undid it. */
+static acu_status lock_anew(acu_device *device, acui_pages *p)
+{
+    ACUI_TRY(ACUI_DEV(device, MemHostRegister, p->memory, p->bytes, LOCK_FLAGS));
+    acu_device *old = p->device;
+    p->device = acu_device_retain(device);
+    acu_device_release(old);
+    return ACU_OK;
+}
+
 /* One more wrap of a range that is locked; *pages stays NULL if it is a new range. */
-static acu_status lock_again(void *memory, size_t bytes, acui_pages **pages)
+static acu_status lock_again(acu_device *device, void *memory, size_t bytes, acui_pages **pages)
 {
     for (acui_pages *p = all; p; p = p->next) {
         if (!overlap(p, memory, bytes))
@@ -34,6 +46,8 @@ static acu_status lock_again(void *memory, size_t bytes, acui_pages **pages)
                              "the %zu bytes at %p overlap %zu bytes at %p that are wrapped: wrap "
                              "the whole once, and take slices of it",
                              bytes, memory, p->bytes, p->memory);
+        if (atomic_load_explicit(&p->device->stale, memory_order_acquire))
+            ACUI_TRY(lock_anew(device, p));
         p->count++;
         *pages = p;
         return ACU_OK;
@@ -46,8 +60,7 @@ static acu_status lock_new(acu_device *device, void *memory, size_t bytes, acui_
     acui_pages *p = ACUI_NEW(acui_pages);
     if (!p)
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory to wrap host memory");
-    unsigned result = device->cu->MemHostRegister(
-        memory, bytes, ACU_CU_MEMHOSTREGISTER_PORTABLE | ACU_CU_MEMHOSTREGISTER_DEVICEMAP);
+    unsigned result = device->cu->MemHostRegister(memory, bytes, LOCK_FLAGS);
     if (result != ACU_CUDA_SUCCESS) {
         acui_free(p);
         if (result == ACU_CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED)
@@ -68,7 +81,7 @@ acu_status acui_pages_lock(acu_device *device, void *memory, size_t bytes, acui_
 {
     *pages = NULL;
     pthread_mutex_lock(&lock);
-    acu_status st = lock_again(memory, bytes, pages);
+    acu_status st = lock_again(device, memory, bytes, pages);
     if (st == ACU_OK && !*pages)
         st = lock_new(device, memory, bytes, pages);
     pthread_mutex_unlock(&lock);

@@ -235,7 +235,7 @@ acu_device *acu_tensor_device(const acu_tensor *tensor)
 
 void *acu_tensor_host(const acu_tensor *tensor)
 {
-    char *host = is_tensor(tensor) ? tensor->buffer->host : NULL;
+    char *host = is_tensor(tensor) ? acu_buffer_host(tensor->buffer) : NULL;
     return host ? host + tensor->offset : NULL;
 }
 

@@ -126,15 +126,19 @@ static bool grow_uses(acui_plan *plan)
 
 static acui_use *use_of(acui_plan *plan, acu_buffer *buffer)
 {
-    if (2 * plan->use_count >= plan->use_room && !grow_uses(plan))
-        return NULL;
-    uint32_t slot = slot_of(plan, buffer);
-    acui_use *use = plan->use_table[slot];
+    bool room = 2 * plan->use_count < plan->use_room || grow_uses(plan);
+    uint32_t slot = room ? slot_of(plan, buffer) : 0;
+    acui_use *use = room ? plan->use_table[slot] : NULL;
     if (use)
         return use;
-    use = ACUI_ARENA_NEW(&plan->arena, acui_use);
-    if (!use)
+    if (acui_device_check(buffer->device) != ACU_OK) /* it may be another one than the node's */
         return NULL;
+    if (room)
+        use = ACUI_ARENA_NEW(&plan->arena, acui_use);
+    if (!use) {
+        acui_fail(ACU_ERR_NO_MEMORY, "no memory to plan");
+        return NULL;
+    }
     use->buffer = acu_buffer_retain(buffer);
     use->next = plan->uses;
     plan->uses = use;
@@ -148,7 +152,7 @@ acu_status acui_node_touch_bytes(acui_plan *plan, acui_node *node, acu_buffer *b
 {
     acui_use *use = use_of(plan, buffer);
     if (!use)
-        return acui_fail(ACU_ERR_NO_MEMORY, "no memory to plan %s", node->name);
+        return acui_error()->status;
     node->touches[node->touch_count++] =
         (acui_touch){.use = use, .begin = begin, .end = end, .access = access};
     return ACU_OK;

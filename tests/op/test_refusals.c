@@ -365,6 +365,33 @@ static void handles(void **state)
     close_bench(&b);
 }
 
+/* What the old context took along stays counted as live: a process of its own. */
+static void case_reset(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    acu_device *fresh = NULL;
+    acu_reset_options options = {.size = sizeof options};
+    assert_fails(acu_device_reset(b.device, &options, &fresh), ACU_ERR_SHARED,
+                 "nothing_else_in_this_process_uses_the_device|primary context");
+    options.nothing_else_in_this_process_uses_the_device = true;
+    assert_works(acu_device_reset(b.device, &options, &fresh));
+    REFUSED(b, acu_dup(b.x), ACU_ERR_STALE, "device 0 was reset|acu_device_reset");
+    acu_tensor_release(b.x);
+    acu_kernel_release(b.scale);
+    acu_kernel_release(b.tiled);
+    test_close(b.device);
+    test_close(fresh);
+}
+
+static void resetting(void **state)
+{
+    (void)state;
+    row("H9");
+    row("H10");
+    test_in_process("reset");
+}
+
 /* ---- waiting where it would deadlock ---- */
 
 typedef struct waiter {
@@ -551,13 +578,16 @@ static void table(void **state)
     assert_true(rows >= seen_count);
 }
 
-int main(void)
+int main(int count, char **arguments)
 {
+    static const test_case cases[] = {{"reset", case_reset}};
+    if (count > 1)
+        return test_run_case(cases, 1, arguments[1]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(launches), cmocka_unit_test(data),    cmocka_unit_test(ownership),
         cmocka_unit_test(algebra),
         cmocka_unit_test(released_handles),
-        cmocka_unit_test(handles),  cmocka_unit_test(waiting), cmocka_unit_test(code),
+        cmocka_unit_test(handles),  cmocka_unit_test(resetting), cmocka_unit_test(waiting), cmocka_unit_test(code),
         cmocka_unit_test(devices),  cmocka_unit_test(table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

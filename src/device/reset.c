@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Resetting a device: its context is destroyed and made anew, and another handle takes its place.
+ * What was made before belongs to the old handle, which counts as lost for good, so that nothing of
+ * it reaches the driver any more: the mechanism is that of lost devices.
+ */
+#include "base/callback.h"
+#include "base/error.h"
+#include "base/nap.h"
+#include "base/options.h"
+#include "device/open.h"
+
+#include <stdio.h>
+
+static acu_status may_reset(acu_device *device)
+{
+    if (atomic_load_explicit(&device->stale, memory_order_acquire))
+        return acui_device_check(device);
+    if (!acui_is_open(device))
+        return acui_fail(ACU_ERR_INVALID, "acu_device_reset: device %d is not open",
+                         device->info.ordinal);
+    return ACU_OK;
+}
+
+/* What the device has is over, and nothing will be issued there any more. Callbacks may run meanwhile
+ * and open devices: the lock is not held. */
+static void finish_work(acu_device *device)
+{
+    acui_close_hooks h = acui_close_hooks_set();
+    atomic_store_explicit(&device->refusing, true, memory_order_relaxed);
+    /* Both sides change `in_flight`: who enters a task after this sees `refusing`, and whose task was
+     * entered before is waited for. */
+    atomic_fetch_add_explicit(&device->in_flight, 0, memory_order_acq_rel);
+    if (h.drain)
+        h.drain(device);
+}
+
+/* No thread is in a driver call about the device, nor will be. */
+static void end_generation(acu_device *device)
+{
+    if (!acui_device_lost(device)) {
+        acui_fail_at(ACU_ERR_STALE, (acu_site){0}, "", device->info.ordinal, "device %d was reset",
+                     device->info.ordinal);
+        acui_device_lose(device);
+    }
+    for (int i = 0; i < ACUI_HOLDERS; i++) {
+        acui_nap nap = acui_nap_start(ACU_FOREVER);
+        /* Acquire: with acui_unhold. */
+        while (atomic_load_explicit(&device->holders[i].count, memory_order_acquire) > 0)
+            acui_nap_again(&nap);
+    }
+}
+
+/* Whatever the reset itself answers: what counts is whether the context works then. */
+static void reset_context(acu_device *device)
+{
+    const acu_driver_table *cu = device->cu;
+    CUcontext current = NULL;
+    if (cu->CtxGetCurrent(&current) == ACU_CUDA_SUCCESS && current == device->context)
+        cu->CtxSetCurrent(NULL); /* the program's own doing; it is about to be a dead handle */
+    cu->DevicePrimaryCtxReset(device->raw);
+    if (!device->given_back)
+        cu->DevicePrimaryCtxRelease(device->raw);
+    device->given_back = true;
+}
+
+/* Some work that would not come back right from a context that is broken. */
+static acu_status try_out(acu_device *device)
+{
+    enum { BYTES = 256, BYTE = 0xA5 };
+    unsigned char back[BYTES] = {0};
+    CUdeviceptr memory = 0;
+    acui_entered entered;
+    ACUI_TRY(acui_enter(device, &entered));
+    acu_status st = ACUI_DEV(device, MemAlloc, &memory, BYTES);
+    if (st == ACU_OK) {
+        st = ACUI_DEV(device, MemsetD8Async, memory, BYTE, BYTES, device->alloc->raw);
+        if (st == ACU_OK)
+            st = ACUI_DEV(device, StreamSynchronize, device->alloc->raw);
+        if (st == ACU_OK)
+            st = ACUI_DEV(device, MemcpyDtoH, back, memory, BYTES);
+        device->cu->MemFree(memory);
+    }
+    acui_leave(&entered);
+    if (st == ACU_OK && (back[0] != BYTE || back[BYTES - 1] != BYTE))
+        st = acui_fail(ACU_ERR_DRIVER, "memory was not what it was set to");
+    return st;
+}
+
+/* Keeps the driver's call and code of the thread's record. */
+static acu_status not_healed(const acu_device *device)
+{
+    acu_error *error = acui_error();
+    char why[sizeof error->message];
+    snprintf(why, sizeof why, "%s", error->message);
+    error->status = ACU_ERR_NOT_HEALED;
+    error->device = device->info.ordinal;
+    snprintf(error->message, sizeof error->message,
+             "device %d was reset and does not work all the same: in this process it is lost for "
+             "good, only another process can use it%s%.200s",
+             device->info.ordinal, why[0] ? "; " : "", why);
+    return error->status;
+}
+
+static acu_status make_anew(acu_device *old, acu_device **fresh)
+{
+    acu_device *device = NULL;
+    unsigned streams = old->policy ? old->policy->count : ACUI_STREAMS;
+    acu_status st = acui_device_new(old->cu, old->info.ordinal, streams, &device);
+    if (st == ACU_OK) {
+        st = try_out(device);
+        if (st != ACU_OK) {
+            acu_error record = *acui_error();
+            acu_device_release(device); /* it is in no table yet */
+            acui_error_restore(&record);
+        }
+    }
+    if (st == ACU_ERR_NO_MEMORY)
+        return st; /* of the host: nothing is said about the device, and a reset can be tried again */
+    if (st != ACU_OK)
+        return not_healed(old);
+    *fresh = device;
+    return ACU_OK;
+}
+
+static acu_status reset(acu_device *device, acu_device **fresh)
+{
+    ACUI_TRY(may_reset(device));
+    end_generation(device);
+    reset_context(device);
+    acu_device *made = NULL;
+    ACUI_TRY(make_anew(device, &made));
+    acui_device_replace(device, made);
+    /* Release: what was made before is answered with STALE from now on, whatever was wrong. */
+    atomic_store_explicit(&device->stale, true, memory_order_release);
+    *fresh = made;
+    return ACU_OK;
+}
+
+acu_status acu_device_reset(acu_device *device, const acu_reset_options *options,
+                            acu_device **fresh)
+{
+    ACUI_CHECK(device, DEVICE);
+    acu_reset_options known;
+    ACUI_TRY(acui_options_read(&known, sizeof known, options, __func__));
+    if (!fresh)
+        return acui_fail(ACU_ERR_INVALID, "acu_device_reset: nowhere to put the new device");
+    ACUI_TRY(acui_refuse_wait(__func__));
+    if (!known.nothing_else_in_this_process_uses_the_device)
+        return acui_fail(ACU_ERR_SHARED,
+                         "acu_device_reset: device %d's primary context is shared by all of the "
+                         "process, and what other libraries have there would be destroyed under "
+                         "them; if there are none, say so in the options "
+                         "(nothing_else_in_this_process_uses_the_device)",
+                         device->info.ordinal);
+    ACUI_TRY(may_reset(device));
+    finish_work(device);
+    acui_open_lock();
+    acu_status st = reset(device, fresh);
+    acui_open_unlock();
+    return st;
+}
