@@ -31,6 +31,7 @@
 #include <acuda/future.h>
 #include <acuda/graph.h>
 #include <acuda/graphs.h>
+#include <acuda/group.h>
 #include <acuda/kernel.h>
 #include <acuda/memory.h>
 #include <acuda/op.h>

@@ -80,6 +80,34 @@ void acui_future_end(acu_future *future, acu_status status, const char *message)
     acui_op_put(op);
 }
 
+/* It is not complete yet, and stays so until acui_submission_close. */
+static bool hold_open(acui_submission *s)
+{
+    uint32_t open = atomic_load_explicit(&s->open, memory_order_acquire);
+    while (open)
+        if (atomic_compare_exchange_weak_explicit(&s->open, &open, open + 1, memory_order_acq_rel,
+                                                  memory_order_acquire))
+            return true;
+    return false;
+}
+
+bool acui_future_is_held_up(acu_future *future)
+{
+    int state = atomic_load_explicit(&future->state, memory_order_acquire);
+    if (state != ACUI_FUTURE_RUNNING)
+        return state != ACUI_FUTURE_DONE;
+    acui_submission *s = future->submission;
+    bool held_up = false;
+    if (!hold_open(s))
+        return false;
+    acui_order_lock();
+    for (const acui_task *task = s->first_task; task && !held_up; task = task->next)
+        held_up = task->point->state == ACUI_POINT_PENDING && !task->begun && !task->retired;
+    acui_order_unlock();
+    acui_submission_close(s);
+    return held_up;
+}
+
 acu_status acu_future_cancel(acu_future *future)
 {
     ACUI_CHECK(future, FUTURE);

@@ -19,7 +19,7 @@
  *   deadline.c  ... because it is too late
  *   suspect.c   the operation to blame for the loss of a device
  *   complete.c  what the device has finished: followers start, the submission ends
- *   future.c, wait.c, callback.c   how the program learns of it
+ *   future.c, wait.c, queue.c, group.c   how the program learns of it
  *   reactor.c   the thread that looks while nobody else does
  *
  * Locks, in the order in which they may be taken: a stream's issue lock; then, each alone or as
@@ -94,6 +94,7 @@ struct acui_task {
     uint64_t looked;     /* order lock: turn in which acui_task_wanted met it, ... */
     struct acui_task *next_look; /* ... and its list */
     uint64_t sequence; /* flight lock: counts all tasks that went to a device */
+    bool begun;        /* host work that is running, or has run; order lock */
     bool retired;      /* will not be issued: over once all before it is */
     bool failed;       /* not to be issued, or not completely */
     acui_fault *fault; /* why; may be NULL for lack of memory */
@@ -165,13 +166,14 @@ typedef enum acui_future_state {
     ACUI_FUTURE_DONE
 } acui_future_state;
 
-typedef struct acui_notice { /* a completion callback, or a place on a queue */
+typedef struct acui_notice { /* a completion callback, a place on a queue, or in a group */
     struct acui_notice *next;
     acu_future_fn fn; /* NULL: a completion for acu_queue_take */
     acu_user user;
     acu_future *future; /* retained */
     acu_queue *queue;   /* retained; NULL: the callback runs on the reactor */
     uint64_t tag;
+    struct acu_group *group; /* retained; NULL: of none. Its notice is not called, but told at once */
 } acui_notice;
 
 struct acu_future {
@@ -282,6 +284,9 @@ void acui_submission_close(acui_submission *submission); /* one of `open` less *
 /* ---- cancel.c ---- */
 /* Give the future up, with `status` and a record that says so, unless it is done. */
 void acui_future_end(acu_future *future, acu_status status, const char *message);
+/* Whether some of it is not on the device, nor begun on the host, and so will not be if it is given
+ * up. */
+bool acui_future_is_held_up(acu_future *future);
 /* The submission is on its way, and its future RUNNING, unless it was given up meanwhile. */
 void acui_submission_started(acui_submission *submission, acu_future *future);
 /* Whether the task of a submission that failed or was given up computes what others asked for as
@@ -332,6 +337,9 @@ void acui_future_give_module(acu_future *future, acu_module *module);
 acu_status acui_future_begin(acu_future *future); /* start it, if it was only scheduled */
 
 /* ---- wait.c ---- */
+/* Look until `look` says something else than NOT_READY, or the timeout is over (TIMEOUT). */
+typedef acu_status (*acui_look_fn)(void *context);
+acu_status acui_wait_until(acui_look_fn look, void *context, uint64_t timeout);
 /* Until nothing is in flight on the device. Blocks. */
 acu_status acui_wait_idle(acu_device *device, uint64_t timeout);
 

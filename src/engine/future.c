@@ -6,6 +6,7 @@
 #include "engine/engine.h"
 #include "engine/runtime.h"
 #include "engine/done.h"
+#include "engine/group.h"
 #include "engine/queue.h"
 
 static acui_future_state state_of(const acu_future *future)
@@ -110,6 +111,10 @@ static void deliver(acui_notice *notices)
     while (notices) {
         acui_notice *notice = notices;
         notices = notice->next;
+        if (notice->group) {
+            acui_group_done(notice);
+            continue;
+        }
         if (notice->queue) {
             acui_queue_push(notice);
             continue;

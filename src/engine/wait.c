@@ -17,9 +17,7 @@
 #define NAP_LEAST ACU_US(20)
 #define NAP_MOST ACU_MS(1)
 
-/* Look until `look` says something else than NOT_READY, or the timeout is over. */
-typedef acu_status (*look_fn)(void *context);
-static acu_status wait_until(look_fn look, void *context, uint64_t timeout)
+acu_status acui_wait_until(acui_look_fn look, void *context, uint64_t timeout)
 {
     uint64_t start = acui_now(), deadline = acui_deadline(timeout);
     for (;;) {
@@ -86,7 +84,7 @@ acu_status acu_future_wait(acu_future *future, uint64_t timeout)
     ACUI_CHECK(future, FUTURE);
     ACUI_TRY(acui_refuse_wait(__func__));
     single s = {.future = future};
-    return wait_until(look_one, &s, timeout);
+    return acui_wait_until(look_one, &s, timeout);
 }
 
 /* ---- several ---- */
@@ -123,7 +121,7 @@ acu_status acu_wait_all(acu_future *const *futures, size_t count, uint64_t timeo
 {
     several all = {.list = futures, .count = count};
     ACUI_TRY(check_several(&all, __func__));
-    return wait_until(look_all, &all, timeout);
+    return acui_wait_until(look_all, &all, timeout);
 }
 
 static acu_status look_any(void *context)
@@ -143,7 +141,7 @@ acu_status acu_wait_any(acu_future *const *futures, size_t count, uint64_t timeo
 {
     several any = {.list = futures, .count = count, .found = count};
     ACUI_TRY(check_several(&any, __func__));
-    acu_status status = wait_until(look_any, &any, timeout);
+    acu_status status = acui_wait_until(look_any, &any, timeout);
     if (index && any.found < count)
         *index = any.found;
     return status;
@@ -165,7 +163,7 @@ acu_status acui_wait_idle(acu_device *device, uint64_t timeout)
     uint64_t now = acui_now();
     if (timeout != ACU_FOREVER)
         timeout = deadline > now ? deadline - now : 0;
-    return wait_until(look_idle, device, timeout);
+    return acui_wait_until(look_idle, device, timeout);
 }
 
 /* ---- submit and wait ---- */

@@ -53,6 +53,9 @@ static acui_task *call(acui_task *task)
 {
     const acui_node *node = task->first;
     acui_fault *fault;
+    acui_order_lock();
+    task->begun = true;
+    acui_order_unlock();
     if (is_stopped(task, &fault)) {
         acui_task_fail(task, fault);
     } else if (node->kind == ACUI_NODE_DECIDE) {

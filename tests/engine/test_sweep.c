@@ -277,6 +277,32 @@ static void use_rescue(acu_device *device, acu_tensor *x)
     finish(b);
 }
 
+/* Some members that wait for each other; the group is dropped with others in flight. */
+static void use_group(acu_device *device, acu_tensor *x)
+{
+    acu_group_options options = {.size = sizeof options, .limit = 8, .collect = true};
+    acu_policy_options order = {.size = sizeof order, .order = ACU_LEAST_LOADED, .streams = 2};
+    acu_submit_options submit = {.size = sizeof submit};
+    acu_group *group;
+    acu_future *future = NULL, *all = NULL;
+    if (!good(acu_group_create(&options, &group)))
+        return;
+    bool chosen = good(acu_policy_create(device, &order, &submit.policy));
+    good(acu_group_submit(group, device, host_work(double_host, acu_to_host(x)), &submit, NULL));
+    good(acu_group_submit(group, device, acu_dup(x), chosen ? &submit : NULL, &future));
+    finish(future);
+    future = NULL;
+    if (acu_group_wait_any(group, LIMIT, &future) == ACU_OK)
+        finish(future);
+    good(acu_group_submit(group, device, acu_fill(x, acu_f32(2)), NULL, NULL));
+    if (good(acu_group_finish(group, &all)))
+        finish(all);
+    good(acu_group_wait(group, LIMIT));
+    acu_group_release(group);
+    if (chosen)
+        acu_policy_release(submit.policy);
+}
+
 static void use_all(acu_device *device)
 {
     acu_module *module;
@@ -300,6 +326,7 @@ static void use_all(acu_device *device)
     use_cancel(device, x);
     use_load(device);
     use_rescue(device, x);
+    use_group(device, x);
     good(acu_read_sync(x, host, sizeof host));
     acu_tensor_release(x);
 }

@@ -1,0 +1,510 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Groups: waiting for all and for any, the first failure gives up what is not on the device, bounds,
+ * draining, queues; dropped at any time.
+ */
+#include "support/support.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+enum { N = 16 };
+#define VECTOR ACU_SHAPE(N)
+
+/* ---- helpers ---- */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static bool gate_open, gate_reached;
+
+static acu_status pass_gate(void *user, const acu_val *values, size_t count)
+{
+    (void)user, (void)values, (void)count;
+    pthread_mutex_lock(&lock);
+    gate_reached = true;
+    pthread_cond_broadcast(&changed);
+    while (!gate_open)
+        pthread_cond_wait(&changed, &lock);
+    pthread_mutex_unlock(&lock);
+    return ACU_OK;
+}
+
+static void await_gate(void)
+{
+    pthread_mutex_lock(&lock);
+    while (!gate_reached)
+        pthread_cond_wait(&changed, &lock);
+    pthread_mutex_unlock(&lock);
+}
+
+static void open_gate(void)
+{
+    pthread_mutex_lock(&lock);
+    gate_open = true;
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&lock);
+}
+
+/* Host work on x that stops at the gate. */
+static acu_op *at_gate(acu_tensor *x)
+{
+    gate_open = gate_reached = false;
+    return acu_host(pass_gate, NULL, acu_inout(x));
+}
+
+static acu_op *constant(float value)
+{
+    return acu_full(VECTOR, acu_f32(value));
+}
+
+static acu_group *make(size_t limit, bool collect, bool keep_going)
+{
+    acu_group *group;
+    acu_group_options options = {
+        .size = sizeof options, .limit = limit, .collect = collect, .keep_going = keep_going};
+    assert_works(acu_group_create(&options, &group));
+    return group;
+}
+
+static acu_future *submit(acu_group *group, acu_device *device, acu_op *op)
+{
+    acu_future *future;
+    assert_works(acu_group_submit(group, device, op, NULL, &future));
+    return future;
+}
+
+static acu_tensor *pinned(acu_device *device)
+{
+    acu_tensor *tensor;
+    assert_works(acu_tensor_alloc_pinned(device, ACU_F32, VECTOR, &tensor));
+    memset(acu_tensor_host(tensor), 0, N * sizeof(float));
+    return tensor;
+}
+
+/* A member that fails when it is issued. */
+static void submit_failing(acu_group *group, acu_device *device)
+{
+    acu_driver_fault fault = {.size = sizeof fault, .call = ACU_CALL_MemsetD32Async, .nth = 1};
+    assert_works(acu_driver_fail(&fault));
+    assert_works(acu_group_submit(group, device, constant(1), NULL, NULL));
+    acu_driver_fail_clear();
+}
+
+static void ends(acu_future *future, acu_status status)
+{
+    assert_int_equal(acu_future_wait(future, ACU_FOREVER), status);
+    acu_future_release(future);
+}
+
+static void finish(acu_device *device)
+{
+    acu_driver_fail_clear();
+    test_close(device);
+    test_leaks_none();
+}
+
+/* ---- waiting ---- */
+
+static void all_of_them(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_group *group = make(0, false, false);
+    assert_int_equal(acu_group_wait(group, 0), ACU_OK); /* of none */
+    for (int turn = 0; turn < 2; turn++) {
+        for (int i = 0; i < 20; i++)
+            assert_works(acu_group_submit(group, device, constant(1), NULL, NULL));
+        assert_works(acu_group_wait(group, ACU_FOREVER));
+        assert_int_equal(acu_group_pending(group), 0);
+    }
+    assert_int_equal(acu_group_error(group, NULL), ACU_OK);
+    acu_tensor *x = pinned(device);
+    acu_future *future = submit(group, device, at_gate(x));
+    assert_int_equal(acu_group_wait(group, 0), ACU_TIMEOUT);
+    assert_int_equal(acu_group_pending(group), 1);
+    open_gate();
+    assert_works(acu_group_wait(group, ACU_FOREVER));
+    ends(future, ACU_OK);
+    acu_tensor_release(x);
+    acu_group_release(group);
+    finish(device);
+}
+
+static void any_of_them(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_group *group = make(0, true, false);
+    acu_tensor *x = pinned(device);
+    acu_future *next;
+    assert_fails(acu_group_take(group, &next), ACU_ERR_NOT_FOUND, "acu_group_take|no members");
+    acu_future *slow = submit(group, device, at_gate(x));
+    await_gate();
+    assert_int_equal(acu_group_take(group, &next), ACU_NOT_READY);
+    assert_int_equal(acu_group_wait_any(group, 0, &next), ACU_TIMEOUT);
+    acu_future *fast = submit(group, device, constant(2));
+    assert_works(acu_group_wait_any(group, ACU_FOREVER, &next));
+    assert_ptr_equal(next, fast);
+    acu_tensor *tensor;
+    assert_works(acu_future_take(next, 0, &tensor));
+    acu_tensor_release(tensor);
+    acu_future_release(next);
+    acu_future_release(fast);
+    open_gate();
+    assert_works(acu_group_wait_any(group, ACU_FOREVER, &next));
+    assert_ptr_equal(next, slow);
+    acu_future_release(next);
+    acu_future_release(slow);
+    assert_fails(acu_group_wait_any(group, 0, &next), ACU_ERR_NOT_FOUND, "no members");
+    assert_works(acu_group_submit(group, device, constant(3), NULL, NULL)); /* nobody takes it */
+    acu_group_release(group);
+    acu_tensor_release(x);
+    finish(device);
+}
+
+/* ---- failures ---- */
+
+/* One on the device, one that has begun on the host, one behind that, then the failure. */
+static void the_first_failure_gives_up_what_is_held_up(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_group *group = make(0, false, false);
+    acu_tensor *x = pinned(device), *y;
+    assert_works(acu_sync(device, constant(0), &y));
+    acu_stream *stream;
+    assert_works(acu_stream_create(device, 0, &stream));
+    acu_submit_options on_stream = {.size = sizeof on_stream, .stream = stream};
+    acu_future *issued, *begun, *behind;
+    test_gate_close(device, acu_stream_raw(stream));
+    assert_works(acu_group_submit(group, device, acu_fill(y, acu_f32(1)), &on_stream, &issued));
+    begun = submit(group, device, at_gate(x));
+    await_gate();
+    behind = submit(group, device, acu_to_device(device, x));
+    assert_int_equal(acu_group_pending(group), 3);
+    submit_failing(group, device);
+    ends(behind, ACU_ERR_CANCELLED); /* at once */
+    assert_int_equal(acu_future_poll(begun), ACU_NOT_READY);
+    assert_int_equal(acu_future_poll(issued), ACU_NOT_READY);
+    assert_fails(acu_group_submit(group, device, constant(2), NULL, NULL), ACU_ERR_CANCELLED,
+                 "acu_group_submit|the group failed");
+    assert_fails(acu_group_add(group, issued), ACU_ERR_CANCELLED, "acu_group_add");
+    open_gate();
+    test_gate_open();
+    assert_fails(acu_group_wait(group, ACU_FOREVER), ACU_ERR_DRIVER, "");
+    acu_error error = {0};
+    assert_int_equal(acu_group_error(group, &error), ACU_ERR_DRIVER);
+    assert_string_equal(error.driver_call, "cuMemsetD32Async");
+    ends(begun, ACU_OK);
+    ends(issued, ACU_OK);
+    acu_group_release(group);
+    acu_stream_release(stream);
+    acu_tensor_release(x);
+    acu_tensor_release(y);
+    finish(device);
+}
+
+static void it_may_go_on(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_group *group = make(0, false, true);
+    acu_tensor *x = pinned(device);
+    acu_future *begun = submit(group, device, at_gate(x));
+    acu_future *behind = submit(group, device, acu_to_device(device, x));
+    submit_failing(group, device);
+    acu_future *after = submit(group, device, constant(2));
+    open_gate();
+    assert_fails(acu_group_wait(group, ACU_FOREVER), ACU_ERR_DRIVER, "");
+    ends(begun, ACU_OK);
+    ends(behind, ACU_OK);
+    ends(after, ACU_OK);
+    acu_group_release(group);
+    acu_tensor_release(x);
+    finish(device);
+}
+
+/* What the program cancels itself, and what is refused, is no failure. */
+static void no_failures(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_group *group = make(0, false, false);
+    acu_tensor *x = pinned(device);
+    acu_future *begun = submit(group, device, at_gate(x));
+    acu_future *behind = submit(group, device, acu_to_device(device, x));
+    assert_works(acu_future_cancel(behind));
+    assert_int_equal(acu_group_pending(group), 1);
+    assert_fails(acu_group_submit(group, device, acu_nth(constant(1), 2), NULL, NULL),
+                 ACU_ERR_ARGUMENTS, "value 2");
+    open_gate();
+    assert_works(acu_group_wait(group, ACU_FOREVER));
+    ends(begun, ACU_OK);
+    ends(behind, ACU_ERR_CANCELLED);
+    acu_group_release(group);
+    acu_tensor_release(x);
+    finish(device);
+}
+
+/* ---- bounds ---- */
+
+static void a_bound_on_members(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_group *group = make(2, true, false);
+    acu_tensor *x = pinned(device);
+    acu_future *next;
+    acu_future_release(submit(group, device, at_gate(x)));
+    acu_future_release(submit(group, device, acu_to_device(device, x)));
+    assert_fails(acu_group_submit(group, device, constant(1), NULL, NULL), ACU_ERR_WOULD_BLOCK,
+                 "2 members");
+    open_gate();
+    assert_works(acu_group_wait(group, ACU_FOREVER));
+    assert_fails(acu_group_submit(group, device, constant(1), NULL, NULL), ACU_ERR_WOULD_BLOCK,
+                 "2 members"); /* until they are taken */
+    for (int i = 0; i < 5; i++) {
+        assert_works(acu_group_wait_any(group, ACU_FOREVER, &next));
+        ends(next, ACU_OK);
+        assert_works(acu_group_submit(group, device, constant(1), NULL, NULL));
+    }
+    acu_group_release(group);
+    acu_tensor_release(x);
+    finish(device);
+}
+
+/* ---- ending ---- */
+
+static void draining(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_tensor *x = pinned(device);
+    acu_group *group = make(0, false, false);
+    assert_works(acu_group_submit(group, device, constant(1), NULL, NULL));
+    assert_works(acu_group_drain(group, ACU_FOREVER));
+    assert_fails(acu_group_submit(group, device, constant(2), NULL, NULL), ACU_ERR_CANCELLED,
+                 "takes no more");
+    acu_group_release(group);
+    group = make(0, false, false);
+    acu_future *begun = submit(group, device, at_gate(x));
+    acu_future *behind = submit(group, device, acu_to_device(device, x));
+    await_gate();
+    assert_int_equal(acu_group_drain(group, ACU_MS(2)), ACU_TIMEOUT);
+    assert_int_equal(acu_group_pending(group), 0);
+    ends(begun, ACU_ERR_CANCELLED);
+    ends(behind, ACU_ERR_CANCELLED);
+    open_gate();
+    acu_group_release(group);
+    acu_tensor_release(x);
+    finish(device);
+}
+
+static void cancelling(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_tensor *x = pinned(device);
+    acu_group *group = make(0, false, false);
+    acu_future *scheduled;
+    acu_policy *policy;
+    assert_works(acu_policy_single(device, NULL, &policy));
+    assert_works(acu_schedule(policy, acu_to_device(device, x), &scheduled));
+    acu_policy_release(policy);
+    acu_future *begun = submit(group, device, at_gate(x));
+    assert_works(acu_group_add(group, scheduled)); /* starts it */
+    await_gate();
+    assert_works(acu_group_cancel(group));
+    assert_int_equal(acu_group_pending(group), 0);
+    assert_int_equal(acu_group_wait(group, 0), ACU_OK); /* the program's own wish */
+    ends(begun, ACU_ERR_CANCELLED);
+    ends(scheduled, ACU_ERR_CANCELLED);
+    open_gate();
+    acu_group_release(group);
+    acu_tensor_release(x);
+    finish(device);
+}
+
+static void dropped_in_flight(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_tensor *x = pinned(device);
+    for (int collect = 0; collect < 2; collect++) {
+        acu_group *group = make(0, collect, false);
+        acu_future *begun = submit(group, device, at_gate(x));
+        assert_works(acu_group_submit(group, device, acu_to_device(device, x), NULL, NULL));
+        await_gate();
+        acu_group_release(acu_group_retain(group));
+        acu_group_release(group);
+        open_gate();
+        ends(begun, ACU_OK);
+    }
+    acu_tensor_release(x);
+    finish(device);
+}
+
+/* ---- with queues ---- */
+
+static void with_a_queue(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_group *group = make(0, false, false);
+    acu_queue *queue;
+    assert_works(acu_queue_create(NULL, &queue));
+    acu_submit_options options = {.size = sizeof options, .queue = queue};
+    for (options.tag = 1; options.tag <= 5; options.tag++)
+        assert_works(acu_group_submit(group, device, constant(1), &options, NULL));
+    acu_future *all, *same;
+    assert_works(acu_group_finish(group, &all));
+    assert_works(acu_group_finish(group, &same));
+    acu_future_release(same);
+    assert_works(acu_future_notify(all, queue, 100));
+    uint64_t sum = 0;
+    for (size_t got = 0, n; got < 6; got += n) {
+        acu_completion done[8];
+        assert_works(acu_queue_wait(queue, done, 8, &n, ACU_FOREVER));
+        for (size_t i = 0; i < n; i++) {
+            assert_int_equal(done[i].status, ACU_OK);
+            sum += done[i].tag;
+            acu_future_release(done[i].future);
+        }
+    }
+    assert_int_equal(sum, 1 + 2 + 3 + 4 + 5 + 100);
+    ends(all, ACU_OK);
+    assert_works(acu_group_finish(group, &all)); /* over already */
+    ends(all, ACU_OK);
+    assert_int_equal(acu_future_values(all = NULL), 0);
+    acu_group_release(group);
+    /* With a failure; cancelling that future cancels nobody. */
+    group = make(0, false, false);
+    acu_tensor *x = pinned(device);
+    acu_future *begun = submit(group, device, at_gate(x));
+    await_gate();
+    submit_failing(group, device);
+    assert_works(acu_group_finish(group, &all));
+    assert_int_equal(acu_future_poll(all), ACU_NOT_READY);
+    assert_int_equal(acu_future_values(all), 0);
+    open_gate();
+    ends(all, ACU_ERR_DRIVER);
+    ends(begun, ACU_OK);
+    acu_group_release(group);
+    group = make(0, false, false);
+    begun = submit(group, device, at_gate(x));
+    assert_works(acu_group_finish(group, &all));
+    assert_works(acu_future_cancel(all));
+    ends(all, ACU_ERR_CANCELLED);
+    assert_int_equal(acu_group_pending(group), 1);
+    open_gate();
+    ends(begun, ACU_OK);
+    acu_group_release(group);
+    acu_tensor_release(x);
+    acu_queue_release(queue);
+    finish(device);
+}
+
+/* ---- many threads ---- */
+
+typedef struct crowd {
+    acu_device *device;
+    acu_group *group;
+    _Atomic(int) accepted, full, refused;
+} crowd;
+
+static void *submit_many(void *user)
+{
+    crowd *c = user;
+    for (int i = 0; i < 200; i++) {
+        acu_status status = acu_group_submit(c->group, c->device, constant(1), NULL, NULL);
+        if (status == ACU_OK)
+            atomic_fetch_add(&c->accepted, 1);
+        else if (status == ACU_ERR_WOULD_BLOCK)
+            atomic_fetch_add(&c->full, 1), acu_group_wait(c->group, ACU_FOREVER);
+        else if (status == ACU_ERR_CANCELLED)
+            atomic_fetch_add(&c->refused, 1);
+    }
+    return NULL;
+}
+
+static void from_many_threads(void **state)
+{
+    (void)state;
+    for (int failing = 0; failing < 2; failing++) {
+        crowd c = {.device = test_open(), .group = make(8, false, false)};
+        pthread_t threads[4];
+        acu_driver_fault fault = {
+            .size = sizeof fault, .call = ACU_CALL_MemsetD32Async, .nth = 300};
+        if (failing)
+            assert_works(acu_driver_fail(&fault));
+        for (int i = 0; i < 4; i++)
+            assert_int_equal(pthread_create(&threads[i], NULL, submit_many, &c), 0);
+        for (int i = 0; i < 4; i++)
+            pthread_join(threads[i], NULL);
+        acu_status status = acu_group_drain(c.group, ACU_FOREVER);
+        assert_int_equal(acu_group_pending(c.group), 0);
+        assert_int_equal(c.accepted + c.full + c.refused, 800);
+        if (!failing)
+            assert_int_equal(status, ACU_OK);
+        assert_true(failing || c.refused == 0);
+        acu_group_release(c.group);
+        finish(c.device);
+    }
+}
+
+static void handed_over(void **state)
+{
+    (void)state;
+    acu_open_options options = test_options(0);
+    options.runtime_thread = true;
+    acu_device *device;
+    assert_works(acu_open(&options, &device));
+    acu_group *group = make(0, true, false);
+    for (int i = 0; i < 20; i++)
+        assert_works(acu_group_submit(group, device, constant(1), NULL, NULL));
+    assert_works(acu_group_wait(group, ACU_FOREVER));
+    /* Refused when it is planned: there that is a failure. */
+    acu_future *wrong = submit(group, device, acu_nth(constant(1), 2));
+    assert_fails(acu_group_wait(group, ACU_FOREVER), ACU_ERR_ARGUMENTS, "value 2");
+    ends(wrong, ACU_ERR_ARGUMENTS);
+    acu_group_release(group);
+    finish(device);
+}
+
+static void wrong_use(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_group *group = make(0, false, false);
+    acu_future *future;
+    assert_fails(acu_group_take(group, &future), ACU_ERR_INVALID, "acu_group_take|collect");
+    assert_fails(acu_group_wait_any(group, 0, &future), ACU_ERR_INVALID, "collect");
+    assert_fails(acu_group_finish(group, NULL), ACU_ERR_INVALID, "nowhere");
+    assert_fails(acu_group_create(NULL, NULL), ACU_ERR_INVALID, "nowhere");
+    assert_fails(acu_group_submit(NULL, device, constant(1), NULL, NULL), ACU_ERR_INVALID, "group");
+    assert_fails(acu_group_add(group, NULL), ACU_ERR_INVALID, "future is NULL");
+    assert_int_equal(acu_group_pending(NULL), 0);
+    acu_group_release(NULL);
+    acu_group_release(group);
+    finish(device);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_of_them),
+        cmocka_unit_test(any_of_them),
+        cmocka_unit_test(the_first_failure_gives_up_what_is_held_up),
+        cmocka_unit_test(it_may_go_on),
+        cmocka_unit_test(no_failures),
+        cmocka_unit_test(a_bound_on_members),
+        cmocka_unit_test(draining),
+        cmocka_unit_test(cancelling),
+        cmocka_unit_test(dropped_in_flight),
+        cmocka_unit_test(with_a_queue),
+        cmocka_unit_test(from_many_threads),
+        cmocka_unit_test(handed_over),
+        cmocka_unit_test(wrong_use),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
