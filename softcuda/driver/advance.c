@@ -4,6 +4,7 @@
  * or others should have a turn. A stream has one schedule: at any time it is in nobody's hands
  * (nothing to do), in a queue of workers, run by one thread, or parked at what it waits for.
  */
+#include "driver/faults.h"
 #include "driver/schedule.h"
 #include "driver/stream.h"
 #include "driver/trace.h"
@@ -109,6 +110,9 @@ static bool may_run(sd_stream *stream, sd_work *work, sd_workers *by)
 static void run(sd_stream *stream, sd_work *work)
 {
     sd_context *context = stream->object.context;
+    const sd_fault *fault = sd_faults_on() ? sd_faults_meet(stream, work) : NULL;
+    if (fault && !sd_context_state(context))
+        sd_faults_strike(fault, stream, work);
     if (!work->kind->run || (!work->kind->always && sd_context_state(context)))
         return;
     unsigned result = work->kind->run(stream, work);

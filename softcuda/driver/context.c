@@ -107,17 +107,21 @@ static void set_first(_Atomic int *fault, unsigned result)
                                             memory_order_acquire);
 }
 
+void sd_device_fault(sd_device *device, unsigned result)
+{
+    set_first(&device->fault, result);
+    /* The same lock lists a new context, which looks at the device after that: none is missed. */
+    pthread_mutex_lock(&sd.contexts_lock);
+    for (sd_context *c = device->contexts; c; c = c->device_next)
+        set_first(&c->fault, result);
+    pthread_mutex_unlock(&sd.contexts_lock);
+}
+
 void sd_context_fault(sd_context *context, unsigned result)
 {
     set_first(&context->fault, result);
-    if (sd.heal)
-        return;
-    set_first(&context->device->fault, result);
-    /* The same lock lists a new context, which looks at the device after that: none is missed. */
-    pthread_mutex_lock(&sd.contexts_lock);
-    for (sd_context *c = context->device->contexts; c; c = c->device_next)
-        set_first(&c->fault, result);
-    pthread_mutex_unlock(&sd.contexts_lock);
+    if (!sd.heal)
+        sd_device_fault(context->device, result);
 }
 
 /* ---- life ---- */

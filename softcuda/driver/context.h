@@ -96,6 +96,8 @@ void sd_context_drain(sd_context *context);
 
 /* A kernel faulted: all contexts of its device are lost. The first fault wins; what runs stops. */
 void sd_context_fault(sd_context *context, unsigned result);
+/* The device is lost, and with it its contexts, whatever SOFTCUDA_HEAL says. */
+void sd_device_fault(sd_device *device, unsigned result);
 static inline unsigned sd_context_state(sd_context *context)
 {
     return (unsigned)atomic_load_explicit(&context->fault, memory_order_acquire);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * The fronts of the entry points: what softcuda_symbol, cuGetProcAddress and the stand-in give out.
- * Most do nothing but call what is behind them; SOFTCUDA_SEED and SOFTCUDA_TRACE want to know of
- * each call of a program, and only of those: the driver's own parts call each other behind the
- * fronts.
+ * Most do nothing but call what is behind them; SOFTCUDA_SEED, SOFTCUDA_FAULTS and SOFTCUDA_TRACE
+ * want to know of each call of a program, and only of those: the driver's own parts call each other
+ * behind the fronts.
  */
 #include "driver/front.h"
 
 #include "driver/context.h"
 #include "driver/errors.h"
+#include "driver/faults.h"
 #include "driver/schedule.h"
 #include "driver/trace.h"
 
@@ -23,16 +24,20 @@ static bool looks(void)
     return atomic_load_explicit(&busy, memory_order_relaxed) && !sd_enter();
 }
 
-static void before(const char *name)
+/* Not 0: the call is to do nothing but return this. */
+static unsigned before(const char *name)
 {
     if (sd_seeded())
         sd_schedule_call(name);
     else
         sd_trace("call %s", name);
+    return sd_faults_on() ? sd_faults_begin(name) : ACU_CUDA_SUCCESS;
 }
 
 static unsigned after(const char *name, unsigned result)
 {
+    if (sd_faults_on())
+        sd_faults_end();
     const char *error = NULL;
     if (result && sd_trace_on() && sd_cuGetErrorName(result, &error) == ACU_CUDA_SUCCESS)
         sd_trace("     %s: %s", name, error);
@@ -47,8 +52,8 @@ static unsigned after(const char *name, unsigned result)
     { \
         if (__builtin_expect(!looks(), 1)) \
             return sd_##symbol arguments; \
-        before(#symbol); \
-        return after(#symbol, sd_##symbol arguments); \
+        unsigned refused = before(#symbol); \
+        return after(#symbol, refused ? refused : sd_##symbol arguments); \
     }
 SD_ACUDA_CALLS(ACUDA)
 SD_MORE_CALLS(MORE)
@@ -76,14 +81,15 @@ static unsigned read_seed(const char *text)
 unsigned sd_front_init(void)
 {
     const char *trace = getenv("SOFTCUDA_TRACE"), *seed = getenv("SOFTCUDA_SEED");
-    char why[256];
-    unsigned result = ACU_CUDA_SUCCESS;
-    if (trace && *trace && !sd_trace_on() && !sd_trace_open(trace, why, sizeof why)) {
+    const char *faults = getenv("SOFTCUDA_FAULTS");
+    char why[512];
+    if ((trace && *trace && !sd_trace_on() && !sd_trace_open(trace, why, sizeof why)) ||
+        (faults && *faults && !sd_faults_on() && !sd_faults_read(faults, why, sizeof why))) {
         sd_error_say("%s", why);
-        result = ACU_CUDA_ERROR_INVALID_VALUE;
+        return ACU_CUDA_ERROR_INVALID_VALUE;
     }
-    if (!result && seed && *seed)
-        result = read_seed(seed);
-    atomic_store_explicit(&busy, sd_seeded() || sd_trace_on(), memory_order_relaxed);
+    unsigned result = seed && *seed && !sd_seeded() ? read_seed(seed) : ACU_CUDA_SUCCESS;
+    atomic_store_explicit(&busy, sd_seeded() || sd_trace_on() || sd_faults_on(),
+                          memory_order_relaxed);
     return result;
 }

@@ -81,6 +81,13 @@ static const sd_work_kind launch_kind = {.name = "launch",
                                          .clone = clone_launch,
                                          .node_type = ACU_CU_GRAPH_NODE_TYPE_KERNEL};
 
+const char *sd_launch_kernel(const sd_work *work)
+{
+    return work->kind == &launch_kind
+               ? sx_kernel_name(((const launch_work *)work)->function->kernel)
+               : NULL;
+}
+
 /* ---- checking ---- */
 
 static unsigned check_shape(const sd_function *function, const sd_request *r)

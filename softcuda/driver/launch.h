@@ -17,4 +17,7 @@ typedef struct sd_request {
 /* Check the launch and make its work, with a copy of the parameters. A CUresult. */
 unsigned sd_launch_make(sd_function *function, const sd_request *request, sd_work **work);
 
+/* The name of the kernel that the work launches; NULL: it launches none. */
+const char *sd_launch_kernel(const sd_work *work);
+
 #endif

@@ -10,6 +10,7 @@
  *                     here by default, every context of the device, old or new, answers the
  *                     error until the process ends. For experiments; nothing should rely on it.
  *   SOFTCUDA_SEED     a number: it alone decides how streams interleave; see schedule.h
+ *   SOFTCUDA_FAULTS   a script of what goes wrong where; see faults.h
  *   SOFTCUDA_TRACE    a file, for the program's calls and the streams' works in their order; "%p"
  *                     in its name stands for the process
  */

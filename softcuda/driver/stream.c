@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Streams: how they are made and found, and how work gets into them. */
 #include "driver/capture.h"
+#include "driver/faults.h"
 #include "driver/schedule.h"
 
 #include <stdlib.h>
@@ -256,6 +257,8 @@ static uint64_t append(sd_stream *stream, sd_work *chain)
 static unsigned push(sd_stream *stream, sd_work *work, uint64_t *at)
 {
     work->next = NULL;
+    if (sd_faults_on())
+        sd_faults_mark(work);
     sd_work *chain = work;
     unsigned result = order_by_legacy_rules(stream, &chain, work);
     if (result) {

@@ -56,6 +56,7 @@ struct sd_work {
     uint64_t at;   /* its place, set by sd_stream_push */
     sd_mark after; /* not before this is reached; owns the reference */
     uint64_t hidden; /* schedule.c's */
+    const struct sd_fault *fault; /* that it was issued with; NULL: none */
 };
 
 struct sd_stream {

@@ -88,8 +88,7 @@ void *softcuda_symbol(const char *name)
 
 /* ---- by base name and version ---- */
 
-/* Whether `name` is `base`, or that with the suffix of a version: _v2, _v3. */
-static bool is_form_of(const char *name, const char *base)
+bool sd_is_form_of(const char *name, const char *base)
 {
     size_t length = strlen(base);
     if (strncmp(name, base, length) != 0)
@@ -109,7 +108,7 @@ static const symbol *newest(const char *base, int version, unsigned *status)
     bool newer = false;
     for (size_t i = 0; i < SYMBOLS; i++) {
         const symbol *s = &symbols[i];
-        if (!is_form_of(s->name, base))
+        if (!sd_is_form_of(s->name, base))
             continue;
         if (!s->since)
             other = s;

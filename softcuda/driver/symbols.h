@@ -7,6 +7,11 @@
 #ifndef SOFTCUDA_DRIVER_SYMBOLS_H
 #define SOFTCUDA_DRIVER_SYMBOLS_H
 
+#include <stdbool.h>
+
+/* Whether `name` is `base`, or that with the suffix of a version: _v2, _v3. */
+bool sd_is_form_of(const char *name, const char *base);
+
 /*
  * X(symbol, implementation): other names with the same signature: older ones, and those of programs
  * compiled for per-thread default streams (_ptds, _ptsz). In the latter stream 0 is the legacy

@@ -4,25 +4,12 @@
  * forgotten. The programs are cases of this test too, each run in processes of their own, under the
  * seed that their environment says.
  */
-#include "softcuda/driver_test.h"
-
-#include "driver/softcuda.h"
+#include "softcuda/programs.h"
 
 #include <stdio.h>
 #include <sys/mman.h>
 
 enum { SEEDS = 24, WORDS = 64 };
-
-/* The first line of a program, and of a test. */
-#define PROGRAM(state) \
-    (void)(state); \
-    if (!own_case()) \
-    return
-#define TEST(state) \
-    (void)(state); \
-    if (own_case()) \
-        return; \
-    software_only()
 
 /* ---- programs ---- */
 
@@ -180,40 +167,19 @@ static void program_with_a_bad_environment(void **state)
 
 /* ---- running them ---- */
 
-static char *setting(const char *name, const char *value)
+static bool seeded(const char *name, const char *seed, const char *trace)
 {
-    static char texts[3][256];
-    static int next;
-    char *text = texts[next++ % 3];
-    snprintf(text, sizeof texts[0], "%s=%s", name, value);
-    return text;
+    char one[128], two[128];
+    snprintf(one, sizeof one, "SOFTCUDA_SEED=%s", seed);
+    snprintf(two, sizeof two, "SOFTCUDA_TRACE=%s", trace);
+    return passes(name, (const char *[]){one, two}, 2);
 }
 
-/* Run one case with a seed, and maybe a trace; whether it passed. */
-static bool passes(const char *name, const char *seed, const char *trace)
-{
-    char self[] = "/proc/self/exe";
-    char *arguments[] = {self, NULL};
-    char *environment[] = {setting("ACUDA_TEST_CASE", name), setting("SOFTCUDA_SEED", seed),
-                           setting("SOFTCUDA_TRACE", trace), NULL};
-    posix_spawn_file_actions_t actions;
-    pid_t child;
-    int status = -1;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-    assert_int_equal(posix_spawn(&child, self, &actions, NULL, arguments, environment), 0);
-    posix_spawn_file_actions_destroy(&actions);
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status));
-    return WEXITSTATUS(status) == 0;
-}
-
-static bool passes_with(const char *name, int seed)
+static bool passes_under(const char *name, int seed)
 {
     char text[16];
     snprintf(text, sizeof text, "%d", seed);
-    return passes(name, text, "");
+    return seeded(name, text, "");
 }
 
 /* The trace of the mixed program; free it. */
@@ -223,7 +189,7 @@ static char *trace_of(const char *seed)
     int file = memfd_create("trace", 0);
     assert_true(file >= 0);
     snprintf(path, sizeof path, "/proc/self/fd/%d", file);
-    assert_true(passes("program_mixed", seed, path));
+    assert_true(seeded("program_mixed", seed, path));
     off_t bytes = lseek(file, 0, SEEK_END);
     assert_true(bytes > 0);
     char *text = calloc(1, (size_t)bytes + 1);
@@ -272,8 +238,8 @@ static void some_seed_finds_a_missing_wait(void **state)
     TEST(state);
     int found = 0;
     for (int seed = 1; seed <= SEEDS; seed++) {
-        found += !passes_with("program_that_forgot_to_wait", seed);
-        assert_true(passes_with("program_that_waits", seed));
+        found += !passes_under("program_that_forgot_to_wait", seed);
+        assert_true(passes_under("program_that_waits", seed));
     }
     assert_in_range(found, 1, SEEDS - 1);
 }
@@ -283,7 +249,7 @@ static void completion_may_be_seen_late(void **state)
     TEST(state);
     int found = 0;
     for (int seed = 1; seed <= SEEDS; seed++)
-        found += !passes_with("program_that_trusts_memory", seed);
+        found += !passes_under("program_that_trusts_memory", seed);
     assert_in_range(found, 1, SEEDS - 1);
 }
 
@@ -291,7 +257,7 @@ static void silence_is_waited_out(void **state)
 {
     TEST(state);
     for (int seed = 1; seed <= 4; seed++)
-        assert_true(passes_with("program_that_is_silent", seed));
+        assert_true(passes_under("program_that_is_silent", seed));
 }
 
 static void bad_settings_are_refused(void **state)
@@ -299,9 +265,9 @@ static void bad_settings_are_refused(void **state)
     TEST(state);
     const char *seeds[] = {"x", "-1", "1x", "99999999999999999999999"};
     for (size_t i = 0; i < sizeof seeds / sizeof seeds[0]; i++)
-        assert_true(passes("program_with_a_bad_environment", seeds[i], ""));
-    assert_true(passes("program_with_a_bad_environment", "1", "/proc/none/trace"));
-    assert_false(passes("program_with_a_bad_environment", "1", ""));
+        assert_true(seeded("program_with_a_bad_environment", seeds[i], ""));
+    assert_true(seeded("program_with_a_bad_environment", "1", "/proc/none/trace"));
+    assert_false(seeded("program_with_a_bad_environment", "1", ""));
 }
 
 int main(void)
