@@ -5,8 +5,10 @@
  */
 #include "adapters/battery.h"
 
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { N = 64, MOST = 256 };
@@ -308,7 +310,101 @@ static void looking_without_pause_finds_all(void **state)
     tear_down();
 }
 
-/* Nothing is pending, so the loop sleeps: only the pipe can wake it. */
+/* ---- asleep or not ---- */
+
+/* A second thread looks at the loop's, and does something when that is asleep, or is not. */
+typedef struct watcher {
+    pthread_t thread;
+    pid_t watched;
+    clockid_t clock; /* of the watched thread's processor time */
+    bool asleep;     /* wait for it to sleep; or to work for 5 ms */
+    bool seen;
+    void (*then)(void);
+} watcher;
+
+static uint64_t cpu_time(const watcher *w)
+{
+    struct timespec now;
+    assert_int_equal(clock_gettime(w->clock, &now), 0);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static bool is_sleeping(const watcher *w)
+{
+    char path[64], state = '?';
+    snprintf(path, sizeof path, "/proc/self/task/%d/stat", (int)w->watched);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "%*d (%*[^)]) %c", &state), 1);
+    fclose(file);
+    return state == 'S';
+}
+
+static void *look_at_loop(void *user)
+{
+    watcher *w = user;
+    uint64_t start = cpu_time(w), last = start, now;
+    for (int still = 0; still < 5; last = now) {
+        poll(NULL, 0, 1);
+        now = cpu_time(w);
+        if (w->asleep)
+            still = now == last && is_sleeping(w) ? still + 1 : 0;
+        else
+            still = now - start > ACU_MS(5) ? 5 : 0;
+    }
+    w->seen = true;
+    w->then();
+    return NULL;
+}
+
+static watcher *look_from_outside(bool asleep, void (*then)(void))
+{
+    static watcher w;
+    w = (watcher){.watched = gettid(), .asleep = asleep, .then = then};
+    assert_int_equal(pthread_getcpuclockid(pthread_self(), &w.clock), 0);
+    assert_int_equal(pthread_create(&w.thread, NULL, look_at_loop, &w), 0);
+    return &w;
+}
+
+static void await_watcher(watcher *w)
+{
+    pthread_join(w->thread, NULL);
+    assert_true(w->seen);
+}
+
+static void write_pipe(void)
+{
+    assert_int_equal(write(t.pipe[1], "x", 1), 1);
+}
+
+static void it_looks_without_pause(void **state)
+{
+    set_up(state);
+    if (!kind->own_wait) {
+        start(ACU_SECONDS(3600));
+        acu_stream *stream = hold(0, NULL);
+        submitted();
+        watcher *w = look_from_outside(false, test_gate_open);
+        turn_until(1);
+        await_watcher(w);
+        acu_stream_release(stream);
+    }
+    tear_down();
+}
+
+static void it_sleeps_when_it_has_looked_for_long_enough(void **state)
+{
+    set_up(state);
+    start(ACU_US(200));
+    acu_stream *stream = hold(0, NULL);
+    submitted();
+    watcher *w = look_from_outside(true, test_gate_open);
+    turn_until(1);
+    await_watcher(w);
+    acu_stream_release(stream);
+    tear_down();
+}
+
 static void it_sleeps_when_nothing_is_pending(void **state)
 {
     set_up(state);
@@ -316,16 +412,13 @@ static void it_sleeps_when_nothing_is_pending(void **state)
     submit_tagged(0);
     submitted();
     turn_until(1);
-    while (acu_queue_pending(t.queue))
-        turn(true);
-    for (int i = 0; i < 3; i++) /* what was readable in the meantime is seen */
-        turn(false);
+    assert_int_equal(acu_queue_pending(t.queue), 0);
     assert_int_equal(pipe(t.pipe), 0);
     kind->watch(t.pipe[0]);
-    assert_int_equal(write(t.pipe[1], "x", 1), 1);
-    turn(true);
+    watcher *w = look_from_outside(true, write_pipe);
     while (!t.readable)
         turn(true);
+    await_watcher(w);
     kind->unwatch();
     close(t.pipe[0]);
     close(t.pipe[1]);
@@ -439,6 +532,8 @@ int battery_run(const loop_kind *loop)
         cmocka_unit_test(other_events_go_on_while_work_is_pending),
         cmocka_unit_test(other_events_go_on_while_it_looks_without_pause),
         cmocka_unit_test(looking_without_pause_finds_all),
+        cmocka_unit_test(it_looks_without_pause),
+        cmocka_unit_test(it_sleeps_when_it_has_looked_for_long_enough),
         cmocka_unit_test(it_sleeps_when_nothing_is_pending),
         cmocka_unit_test(stopping_with_work_pending),
         cmocka_unit_test(stopping_in_a_batch),

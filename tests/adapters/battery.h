@@ -20,6 +20,7 @@ typedef struct loop_kind {
     /* From now on battery_readable is called in the loop while the descriptor can be read. */
     void (*watch)(int fd);
     void (*unwatch)(void);
+    bool own_wait; /* the program waits by itself: there is no busy-poll */
     /* One turn: sleeps until there is something, if it is to block. `adapter` may be NULL. */
     void (*turn)(void *adapter, bool block);
 } loop_kind;
