@@ -2,6 +2,8 @@
 /* Blocks kept for reuse, and counters, both by thread. */
 #include "base/cache.h"
 
+#include "base/fork.h"
+
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -117,6 +119,8 @@ static void give_all(local *l)
 static void thread_ends(void *context)
 {
     local *l = context;
+    if (acui_forked()) /* the lock may be held for good */
+        return;
     mine = NULL;
     acui_counts = NULL;
     pthread_mutex_lock(&shared.lock);
@@ -144,6 +148,8 @@ static void prepare(void)
 /* This thread's own; NULL if there is no memory for one: then the heap serves it. */
 static local *begin_thread(void)
 {
+    if (acui_forked())
+        return NULL;
     pthread_once(&once, prepare);
     local *l = have_key ? calloc(1, sizeof *l) : NULL;
     if (!l)
@@ -172,6 +178,8 @@ static inline local *of_thread(void)
 
 static block *refill(local *l, uint32_t class)
 {
+    if (acui_forked())
+        return NULL;
     pthread_mutex_lock(&shared.lock);
     block *first = take_batch(class);
     pthread_mutex_unlock(&shared.lock);
@@ -257,7 +265,7 @@ static void put_block(block *b)
     b->next = l->free[class];
     l->free[class] = b;
     l->count[class]++;
-    if (l->count[class] > 4 && l->count[class] * sizes[class] > KEPT)
+    if (l->count[class] > 4 && l->count[class] * sizes[class] > KEPT && !acui_forked())
         give_half(l, class);
 }
 
@@ -310,6 +318,8 @@ void acui_count_first(unsigned count, int64_t n)
         acui_count_add(count, n);
         return;
     }
+    if (acui_forked())
+        return;
     pthread_mutex_lock(&shared.lock);
     shared.counts[count] += n;
     pthread_mutex_unlock(&shared.lock);
@@ -317,6 +327,8 @@ void acui_count_first(unsigned count, int64_t n)
 
 int64_t acui_count_sum(unsigned count)
 {
+    if (acui_forked())
+        return 0;
     pthread_mutex_lock(&shared.lock);
     int64_t sum = shared.counts[count];
     for (const local *l = shared.threads; l; l = l->next)

@@ -47,6 +47,8 @@ void acui_object_free(void *object)
 
 acu_status acui_object_refuse(const void *object, acu_object_kind kind, const char *function)
 {
+    if (acui_forked())
+        return acui_refuse_fork(function);
     if (!object)
         return acui_fail(ACU_ERR_INVALID, "%s: the %s is NULL", function, words[kind]);
     uint32_t tag = atomic_load_explicit(&((const acui_object *)object)->tag, memory_order_relaxed);

@@ -8,6 +8,8 @@
 #ifndef ACUI_BASE_OBJECT_H
 #define ACUI_BASE_OBJECT_H
 
+#include "base/fork.h"
+
 #include <acuda/debug.h>
 #include <acuda/status.h>
 #include <stdatomic.h>
@@ -61,8 +63,10 @@ bool acui_object_try_retain(void *object);
 
 static inline bool acui_object_is(const void *object, acu_object_kind kind)
 {
-    return object && atomic_load_explicit(&((const acui_object *)object)->tag,
-                                          memory_order_relaxed) == (ACUI_LIVE | (uint32_t)kind);
+    return object &&
+           atomic_load_explicit(&((const acui_object *)object)->tag, memory_order_relaxed) ==
+               (ACUI_LIVE | (uint32_t)kind) &&
+           !acui_forked();
 }
 
 /* Says what `object` is instead; see acui_object_check. */

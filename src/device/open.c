@@ -122,6 +122,8 @@ acu_device *acui_device_find(int ordinal)
 
 acu_device *acu_device_default(void)
 {
+    if (acui_forked())
+        return NULL;
     pthread_mutex_lock(&table.lock);
     acu_device *device = table.standard;
     pthread_mutex_unlock(&table.lock);
@@ -249,6 +251,7 @@ static acu_status open_locked(const acu_open_options *options, acu_device **devi
 
 acu_status acu_open(const acu_open_options *options, acu_device **device)
 {
+    ACUI_REFUSE_FORK();
     if (!device)
         return acui_fail(ACU_ERR_INVALID, "acu_open: nowhere to put the device");
     acu_open_options known;

@@ -3,6 +3,7 @@
 #include "driver/choose.h"
 
 #include "base/error.h"
+#include "base/fork.h"
 #include "driver/names.h"
 #include "driver/result.h"
 #include "driver/settings.h"
@@ -21,7 +22,7 @@
  * Guards acui_raw and `chosen` until `published` is set; both are fixed from then on. */
 static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
 static acui_chosen chosen;
-static pid_t opener; /* the process that opened: a child of fork may not use its parent's driver */
+static pid_t opener; /* a child whose making told nobody (_Fork, clone) is noticed by it */
 
 /* Store with release after all of the above is written; load with acquire. */
 static _Atomic(const acu_driver_table *) published;
@@ -201,9 +202,7 @@ static bool is_chosen_path(const char *path)
 static acu_status check_again(const acui_settings *settings)
 {
     if (opener != getpid())
-        return acui_fail(ACU_ERR_FORKED,
-                         "this process is a fork of one that had opened a CUDA driver, and can not "
-                         "use it; fork before the first open, or start the child by exec");
+        return acui_refuse_fork("acu_driver_open");
     if (!settings->program_request)
         return ACU_OK;
     if (settings->origin == ACUI_PATH ? is_chosen_path(settings->path)
@@ -225,9 +224,11 @@ static acu_status open_locked(const acui_settings *settings)
     attempt *a = malloc(sizeof *a);
     if (!a)
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory to look for a CUDA driver");
+    acui_fork_watch(true);
     acu_status st = choose(a, settings);
     free(a);
     if (st != ACU_OK) {
+        acui_fork_watch(false);
         acu_error_describe(acu_last_error(), chosen.failure, sizeof chosen.failure);
         return st;
     }
@@ -239,6 +240,8 @@ static acu_status open_locked(const acui_settings *settings)
 acu_status acu_driver_open(const acu_driver_options *options, const acu_driver_table **table)
 {
     acui_settings settings;
+    if (acui_forked())
+        return acui_refuse_fork(__func__);
     acu_status st = acui_settings_read(options, &settings);
     if (st != ACU_OK)
         return st;
@@ -275,7 +278,10 @@ const char *acui_driver_detail(void)
 
 void acui_chosen_look(void (*look)(const acui_chosen *chosen, bool done, void *user), void *user)
 {
-    pthread_mutex_lock(&open_lock);
+    bool forked = acui_forked(); /* then nobody can be opening, but the lock may be held for good */
+    if (!forked)
+        pthread_mutex_lock(&open_lock);
     look(&chosen, atomic_load_explicit(&published, memory_order_relaxed) != NULL, user);
-    pthread_mutex_unlock(&open_lock);
+    if (!forked)
+        pthread_mutex_unlock(&open_lock);
 }

@@ -3,6 +3,7 @@
 #include "driver/watch.h"
 
 #include "base/error.h"
+#include "base/fork.h"
 #include "driver/names.h"
 
 #include <pthread.h>
@@ -47,6 +48,7 @@ bool acui_watch_call(acu_driver_call call, unsigned *result)
 
 acu_status acu_driver_fail(const acu_driver_fault *want)
 {
+    ACUI_REFUSE_FORK();
     if (!want || want->size < sizeof *want)
         return acui_fail(ACU_ERR_INVALID, "acu_driver_fail: set the fault's size to "
                                           "sizeof(acu_driver_fault)");
@@ -67,6 +69,8 @@ acu_status acu_driver_fail(const acu_driver_fault *want)
 
 void acu_driver_fail_clear(void)
 {
+    if (acui_forked())
+        return;
     pthread_mutex_lock(&fault_lock);
     fault.set = false;
     atomic_fetch_and_explicit(&acui_watching, ~(unsigned)WATCH_FAULT, memory_order_relaxed);

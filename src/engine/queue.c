@@ -47,6 +47,7 @@ static acu_status open_queue(acu_queue *q)
 
 acu_status acu_queue_create(const acu_queue_options *options, acu_queue **queue)
 {
+    ACUI_REFUSE_FORK();
     acu_queue_options known;
     ACUI_TRY(acui_options_read(&known, sizeof known, options, __func__));
     if (!queue)

@@ -177,6 +177,7 @@ acu_status acui_submit_public(acu_device *device, acu_op *op, const acu_submit_o
                               bool unwanted, acu_future **future)
 {
     static const acui_op_class taker = {.name = "acu_submit"};
+    ACUI_REFUSE_FORK();
     acu_submit_options options;
     acu_op *taken = acui_op_take(op, &taker, (acu_site){0});
     acu_future *f = NULL;

@@ -190,6 +190,7 @@ acu_status acu_graph_load(acu_device *device, acu_op *op, const acu_graph_option
                           acu_graph **graph)
 {
     static const acui_op_class taker = {.name = "acu_graph_load"};
+    ACUI_REFUSE_FORK();
     acu_graph_options known;
     acu_op *taken = acui_op_take(op, &taker, (acu_site){0});
     acu_status status = acui_options_read(&known, sizeof known, options, __func__);
