@@ -2,17 +2,24 @@
 # The event loop libraries that acuda has adapters for, where they are installed. Only the adapters'
 # tests and the example servers use them; acuda itself links none.
 #
-# ACUDA_LOOPS: all loops. For each that is here there is a target acuda_loop_<name> to link with; for
-# the others ACUDA_LOOP_<name>_MISSING says what to install.
+# ACUDA_LOOPS: all loops. For each that is here there is a target acuda_loop_<name>, for acuda_use_loop;
+# for the others ACUDA_LOOP_<name>_MISSING says what to install.
 set(ACUDA_LOOPS epoll uring uv libevent glib)
+
+# acuda_use_loop(TARGET NAME): for a program two levels below the build folder
+function(acuda_use_loop target name)
+    target_link_libraries(${target} PRIVATE acuda_loop_${name})
+    set_property(TARGET ${target} APPEND PROPERTY BUILD_RPATH "$ORIGIN/../../lib/loops")
+endfunction()
 
 # Where a build folder is carried, the libraries may be missing: they go with it.
 function(acuda_carry_library file)
     file(REAL_PATH "${file}" real)
     execute_process(COMMAND "${CMAKE_READELF}" -d "${real}" OUTPUT_VARIABLE dynamic ERROR_QUIET)
     if(dynamic MATCHES "SONAME[^[]*\\[([^]]+)\\]")
-        file(MAKE_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
-        file(COPY_FILE "${real}" "${CMAKE_BINARY_DIR}/lib/${CMAKE_MATCH_1}" ONLY_IF_DIFFERENT)
+        file(MAKE_DIRECTORY "${CMAKE_BINARY_DIR}/lib/loops")
+        file(COPY_FILE "${real}" "${CMAKE_BINARY_DIR}/lib/loops/${CMAKE_MATCH_1}"
+            ONLY_IF_DIFFERENT)
     endif()
 endfunction()
 

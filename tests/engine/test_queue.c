@@ -203,6 +203,71 @@ static void a_batch_is_one_wake_up(void **state)
     test_leaks_none();
 }
 
+/* ---- very many ---- */
+
+#ifndef __has_feature
+#define __has_feature(name) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) ||                               \
+    __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+enum { VERY_MANY = 5000 };
+#else
+enum { VERY_MANY = 100000 };
+#endif
+
+static void note_batch(const acu_completion *done, size_t count, bool *seen)
+{
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(done[i].status, ACU_OK);
+        assert_false(seen[done[i].tag]);
+        seen[done[i].tag] = true;
+        acu_future_release(done[i].future);
+    }
+}
+
+/* All are held up by the first, and complete when it does; each comes once, and the descriptor says so
+ * until the last has come. */
+static void very_many_are_pending(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_queue *queue = make_queue();
+    acu_tensor *host, *target;
+    bool *seen = calloc(VERY_MANY, sizeof *seen);
+    assert_non_null(seen);
+    assert_works(acu_tensor_alloc_pinned(device, ACU_F32, ACU_SHAPE(N), &host));
+    assert_works(acu_tensor_alloc(device, ACU_F32, ACU_SHAPE(N), &target));
+    set_gate(false);
+    assert_works(acu_submit(device, gated(host), NULL, NULL));
+    assert_works(acu_submit(device, acu_copy(target, host), NULL, NULL));
+    for (uint64_t i = 0; i < VERY_MANY; i++)
+        submit_to(device, acu_fill(target, acu_f32((float)(i % 1000))), queue, i);
+    assert_int_equal(acu_queue_pending(queue), VERY_MANY);
+    assert_false(readable(queue, 0));
+    set_gate(true);
+    for (size_t taken = 0; taken < VERY_MANY;) {
+        acu_completion done[64];
+        size_t count;
+        assert_true(readable(queue, -1));
+        assert_works(acu_queue_take(queue, done, 64, &count));
+        note_batch(done, count, seen);
+        taken += count;
+    }
+    assert_false(readable(queue, 0));
+    assert_int_equal(acu_queue_pending(queue), 0);
+    float values[N];
+    assert_works(acu_read_sync(target, values, sizeof values));
+    assert_true(values[N - 1] == (float)((VERY_MANY - 1) % 1000));
+    free(seen);
+    acu_tensor_release(host);
+    acu_tensor_release(target);
+    acu_queue_release(queue);
+    test_close(device);
+    test_leaks_none();
+}
+
+/* ---- several threads ---- */
+
 typedef struct producer {
     acu_device *device;
     acu_queue *queue;
@@ -305,6 +370,14 @@ static void callbacks_run_where_the_queue_is_taken(void **state)
     assert_int_equal(h.releases, 1);
     assert_int_equal(h.wait, ACU_ERR_WOULD_WAIT);
     assert_true(pthread_equal(h.thread, pthread_self()));
+    /* They count as completions do: a batch of one. */
+    for (int i = 0; i < 3; i++)
+        assert_works(acu_future_call(future, queue, hear, ACU_USER(&h)));
+    assert_works(acu_queue_take(queue, &done, 1, &count));
+    assert_int_equal(h.calls, 2);
+    while (h.calls < 4)
+        assert_works(acu_queue_take(queue, &done, 2, &count));
+    h.calls = 1;
     /* One that nobody takes is released with the queue, and not called. */
     assert_works(acu_future_call(future, queue, hear, (acu_user){&h, let_go}));
     acu_future_release(future);
@@ -368,6 +441,7 @@ int main(void)
         cmocka_unit_test(failures_complete_too),
         cmocka_unit_test(futures_join_queues_late_and_often),
         cmocka_unit_test(a_batch_is_one_wake_up),
+        cmocka_unit_test(very_many_are_pending),
         cmocka_unit_test(many_threads_put_and_take),
         cmocka_unit_test(callbacks_run_where_the_queue_is_taken),
         cmocka_unit_test(queues_go_before_what_they_wait_for),
