@@ -2,7 +2,7 @@
 /*
  * Order follows data: what touches the same bytes runs in the order of submission, whatever
  * streams, devices, threads and host calls are involved; what shares nothing is not held up. The
- * steps do not commute, so that the results tell; random programs are compared with a serial model.
+ * steps do not commute, so that the results tell. test_random.c has random programs.
  */
 #include "support/support.h"
 
@@ -235,162 +235,6 @@ static void host_work_in_between(void **state)
     close_bench(&b);
 }
 
-/* ---- random programs ---- */
-
-enum { TENSORS = 5, STEPS = 400 };
-
-typedef struct program {
-    acu_device *devices[2];
-    acu_kernel *steps[2];
-    acu_policy *policies[3]; /* of device 0 */
-    int device_count;
-    acu_tensor *near[TENSORS], *far[TENSORS], *host[TENSORS];
-    uint32_t model[3][TENSORS][N]; /* near, far, host */
-} program;
-
-static acu_tensor **place(program *p, int where)
-{
-    return where == 0 ? p->near : where == 1 ? p->far : p->host;
-}
-
-static void submit_any(program *p, test_random *random, acu_op *op, bool on_first)
-{
-    acu_submit_options options = {.size = sizeof options};
-    uint64_t policy = test_below(random, 4);
-    if (on_first && policy < 3)
-        options.policy = p->policies[policy];
-    assert_works(acu_submit(NULL, op, &options, NULL));
-}
-
-static void random_copy(program *p, test_random *random)
-{
-    int from = (int)test_below(random, 3), to = (int)test_below(random, 3);
-    size_t a = test_below(random, TENSORS), z = test_below(random, TENSORS);
-    if ((from == to && (a == z || from == 2)))
-        return;
-    int64_t begin = (int64_t)test_below(random, N);
-    int64_t end = begin + 1 + (int64_t)test_below(random, (uint64_t)(N - begin));
-    acu_tensor *source, *target;
-    assert_works(acu_tensor_slice(place(p, from)[a], &begin, &end, &source));
-    assert_works(acu_tensor_slice(place(p, to)[z], &begin, &end, &target));
-    submit_any(p, random, acu_copy(target, source), false);
-    acu_tensor_release(source);
-    acu_tensor_release(target);
-    memcpy(&p->model[to][z][begin], &p->model[from][a][begin],
-           (size_t)(end - begin) * sizeof(uint32_t));
-}
-
-static void random_step(program *p, test_random *random)
-{
-    int where = (int)test_below(random, 2);
-    size_t a = test_below(random, TENSORS), z = test_below(random, TENSORS);
-    uint32_t c = (uint32_t)test_below(random, 1000);
-    if (a == z)
-        return;
-    int device = p->device_count > 1 ? where : 0;
-    acu_op *op = acu_launch(p->steps[device], ALL, acu_inout(place(p, where)[z]),
-                            acu_in(place(p, where)[a]), acu_u32(c), acu_u32(N));
-    submit_any(p, random, op, device == 0);
-    for (int i = 0; i < N; i++)
-        p->model[where][z][i] = 3 * p->model[where][z][i] + p->model[where][a][i] + c;
-}
-
-static void random_host(program *p, test_random *random)
-{
-    size_t z = test_below(random, TENSORS);
-    uint32_t c = (uint32_t)test_below(random, 1000);
-    void *user = (void *)(uintptr_t)c;
-    submit_any(p, random, acu_host(host_step, user, acu_inout(p->host[z])), false);
-    for (int i = 0; i < N; i++)
-        p->model[2][z][i] = 3 * p->model[2][z][i] + c;
-}
-
-static void random_fill(program *p, test_random *random)
-{
-    int where = (int)test_below(random, 2);
-    size_t z = test_below(random, TENSORS);
-    uint32_t c = (uint32_t)test_next(random);
-    submit_any(p, random, acu_fill(place(p, where)[z], acu_u32(c)), false);
-    for (int i = 0; i < N; i++)
-        p->model[where][z][i] = c;
-}
-
-static void compare(program *p)
-{
-    uint32_t x[N];
-    for (int where = 0; where < 3; where++)
-        for (int t = 0; t < TENSORS; t++) {
-            assert_works(acu_read_sync(place(p, where)[t], x, sizeof x));
-            assert_memory_equal(x, p->model[where][t], sizeof x);
-        }
-}
-
-static void open_program(program *p)
-{
-    acu_open_options options = test_options(0);
-    assert_works(acu_device_count_load(&options, &p->device_count));
-    if (p->device_count > 2)
-        p->device_count = 2;
-    test_open_n(p->devices, p->device_count);
-    for (int i = 0; i < p->device_count; i++)
-        p->steps[i] = test_kernel(p->devices[i], test_order_ptx, "step");
-    assert_works(acu_policy_round_robin(p->devices[0], 3, &p->policies[0]));
-    assert_works(acu_policy_single(p->devices[0], NULL, &p->policies[1]));
-    assert_works(acu_policy_round_robin(p->devices[0], 1, &p->policies[2]));
-    acu_device *second = p->devices[p->device_count - 1];
-    for (int t = 0; t < TENSORS; t++) {
-        assert_works(acu_tensor_alloc(p->devices[0], ACU_U32, VECTOR, &p->near[t]));
-        assert_works(acu_tensor_alloc(second, ACU_U32, VECTOR, &p->far[t]));
-        assert_works(acu_tensor_alloc_pinned(p->devices[0], ACU_U32, VECTOR, &p->host[t]));
-        for (int where = 0; where < 3; where++) {
-            for (int i = 0; i < N; i++)
-                p->model[where][t][i] = (uint32_t)(where * 1000 + t * 100 + i);
-            assert_works(acu_write_sync(place(p, where)[t], p->model[where][t],
-                                        sizeof p->model[where][t]));
-        }
-    }
-}
-
-static void close_program(program *p)
-{
-    for (int t = 0; t < TENSORS; t++) {
-        acu_tensor_release(p->near[t]);
-        acu_tensor_release(p->far[t]);
-        acu_tensor_release(p->host[t]);
-    }
-    for (int i = 0; i < 3; i++)
-        acu_policy_release(p->policies[i]);
-    for (int i = 0; i < p->device_count; i++) {
-        acu_kernel_release(p->steps[i]);
-        test_close(p->devices[i]);
-    }
-    test_leaks_none();
-}
-
-static void random_programs_match_a_serial_model(void **state)
-{
-    (void)state;
-    static program p;
-    memset(&p, 0, sizeof p);
-    open_program(&p);
-    for (uint64_t seed = 1; seed <= 4; seed++) {
-        test_random random = {seed};
-        for (int i = 0; i < STEPS; i++) {
-            uint64_t kind = test_below(&random, 10);
-            if (kind < 4)
-                random_step(&p, &random);
-            else if (kind < 7)
-                random_copy(&p, &random);
-            else if (kind < 9)
-                random_host(&p, &random);
-            else
-                random_fill(&p, &random);
-        }
-        compare(&p);
-    }
-    close_program(&p);
-}
-
 /* ---- threads ---- */
 
 enum { THREADS = 4, ROUNDS = 100 };
@@ -447,7 +291,6 @@ int main(void)
         cmocka_unit_test(disjoint_slices_do_not_wait),
         cmocka_unit_test(failed_writes_keep_the_order),
         cmocka_unit_test(host_work_in_between),
-        cmocka_unit_test(random_programs_match_a_serial_model),
         cmocka_unit_test(submissions_of_threads_do_not_interleave),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,645 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Random programs against a serial model on the host: tensors and slices of them on two devices and
+ * in host memory, launches, tiles, copies, fills, host and foreign work, compositions, graphs,
+ * alternatives, streams, policies and priorities, on devices that issue in different ways, from two
+ * threads; with operations that fail, and submissions that are given up.
+ *
+ * The model computes as if all went well, and knows for each word what may be said about it: what
+ * failed must be seen to have failed, and what may have failed, or may not, is right if it can be
+ * read at all.
+ *
+ *   ACUDA_RANDOM_SEED   the first program (1)
+ *   ACUDA_RANDOM_SEEDS  how many (6); millions of operations are a matter of hours
+ *   SOFTCUDA_SEED       how streams of the software device interleave meanwhile
+ */
+#include "support/support.h"
+
+#include <pthread.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <sys/wait.h>
+
+extern const char test_random_ptx[];
+
+enum { N = 96, PIECE = 8, TENSORS = 4, STEPS = 250, THREADS = 2, PLACES = 3, HOST = 2 };
+enum { STREAMS = 3, POLICIES = 3, NOTES = STEPS };
+#define VECTOR ACU_SHAPE(N)
+
+/* What is known of a word, or of an outcome; the higher, the less good. */
+typedef enum truth {
+    GOOD,  /* what the model says */
+    MAYBE, /* that, or it can not be read */
+    ANY,   /* nothing is known */
+    BAD    /* it can not be read */
+} truth;
+
+static truth worse(truth a, truth b)
+{
+    return a > b ? a : b;
+}
+
+/* Two devices, or twice the same, and what programs share of them. */
+typedef struct machine {
+    acu_device *devices[2];
+    int count;
+    bool handed; /* some device has a runtime thread */
+    acu_kernel *steps[2], *tiles[2];
+    acu_policy *policies[POLICIES];
+    acu_stream *streams[STREAMS];
+} machine;
+
+typedef struct range {
+    int place, tensor, part;
+    int64_t begin, end;
+} range;
+
+/* One program: what a thread does with its own tensors. */
+typedef struct program {
+    machine *m;
+    test_random random;
+    uint64_t seed;
+    int step;
+    acu_tensor *tensors[PLACES][TENSORS];
+    uint32_t model[PLACES][TENSORS][N];
+    truth known[PLACES][TENSORS][N];
+    acu_graph *graph;
+    acu_queue *queue;
+    struct note {
+        bool open;
+        truth outcome;
+    } notes[NOTES]; /* of submissions whose completion goes to the queue */
+
+    /* The operation that is being made; its parts fail on their own. */
+    truth reads[2];
+    range writes[8];
+    int write_count;
+    bool fails;
+
+    char failure[512]; /* what is wrong; empty while all is well */
+} program;
+
+/* ---- checking ---- */
+
+#define EXPECT(p, condition, ...) \
+    do { \
+        if (!(condition) && !(p)->failure[0]) \
+            describe((p), __LINE__, #condition, __VA_ARGS__); \
+    } while (0)
+
+__attribute__((format(printf, 4, 5))) static void describe(program *p, int line,
+                                                           const char *condition,
+                                                           const char *format, ...)
+{
+    char more[256], error[200];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(more, sizeof more, format, arguments);
+    va_end(arguments);
+    acu_error_describe(acu_last_error(), error, sizeof error);
+    snprintf(p->failure, sizeof p->failure, "line %d, step %d: %s: %s (last error: %s)", line,
+             p->step, condition, more, error);
+}
+
+static bool fits(truth outcome, acu_status status)
+{
+    return outcome == GOOD ? status == ACU_OK : outcome != BAD || status != ACU_OK;
+}
+
+static uint64_t below(program *p, uint64_t limit)
+{
+    return test_below(&p->random, limit);
+}
+
+/* ---- what an operation touches ---- */
+
+static void reads(program *p, int part, int place, int tensor, int64_t begin, int64_t end)
+{
+    for (int64_t i = begin; i < end; i++)
+        p->reads[part] = worse(p->reads[part], p->known[place][tensor][i]);
+}
+
+static void writes(program *p, int part, int place, int tensor, int64_t begin, int64_t end)
+{
+    p->writes[p->write_count++] = (range){place, tensor, part, begin, end};
+}
+
+static void updates(program *p, int part, int place, int tensor)
+{
+    reads(p, part, place, tensor, 0, N);
+    writes(p, part, place, tensor, 0, N);
+}
+
+/* What becomes of a part, if the submission is not given up. A part stops where another one fails
+ * before it begins. */
+static truth outcome_of(const program *p, int part)
+{
+    truth own = p->reads[part], other = p->reads[!part];
+    if (p->fails)
+        return BAD;
+    return other == GOOD ? own : worse(own, MAYBE);
+}
+
+/* The operation was submitted; `given_up`: and cancelled, or given a deadline. */
+static truth settle(program *p, bool given_up)
+{
+    truth all = GOOD;
+    for (int i = 0; i < p->write_count; i++) {
+        const range *w = &p->writes[i];
+        truth is = outcome_of(p, w->part);
+        /* What is not even planned leaves things as they are. */
+        if (given_up)
+            is = p->m->handed ? ANY : worse(is, MAYBE);
+        for (int64_t k = w->begin; k < w->end; k++)
+            p->known[w->place][w->tensor][k] = is;
+    }
+    for (int part = 0; part < 2; part++)
+        all = worse(all, outcome_of(p, part));
+    return given_up ? ANY : all;
+}
+
+/* ---- submitting ---- */
+
+/* Take what the queue has. */
+static void harvest(program *p)
+{
+    acu_completion done[16];
+    size_t count = 0;
+    do {
+        EXPECT(p, acu_queue_take(p->queue, done, 16, &count) == ACU_OK, "take");
+        for (size_t i = 0; i < count; i++) {
+            struct note *note = &p->notes[done[i].tag % NOTES];
+            EXPECT(p, note->open, "completion %d comes twice", (int)done[i].tag);
+            EXPECT(p, fits(note->outcome, done[i].status), "submission %d: outcome %d, but %s",
+                   (int)done[i].tag, (int)note->outcome, acu_status_name(done[i].status));
+            note->open = false;
+            acu_future_release(done[i].future);
+        }
+    } while (count == 16);
+}
+
+/* Somewhere, somehow; `first`: all of it is on device 0, whose policies and streams may be used. */
+static void submit(program *p, acu_op *op, bool first)
+{
+    acu_submit_options options = {.size = sizeof options};
+    acu_future *future = NULL;
+    uint64_t way = below(p, 8), end = below(p, 32);
+    bool given_up = end < 2, noted = below(p, 2), wanted = noted || given_up || below(p, 4) == 0;
+    if (first && way < POLICIES)
+        options.policy = p->m->policies[way];
+    else if (first && way - POLICIES < STREAMS)
+        options.stream = p->m->streams[way - POLICIES];
+    else if (way == 7)
+        options.priority = -1;
+    if (noted) {
+        options.queue = p->queue;
+        options.tag = (uint64_t)p->step;
+    }
+    if (end == 0)
+        options.deadline = 1 + below(p, 100000);
+    else if (end == 2)
+        options.deadline = ACU_MS(3600000);
+    struct note *note = &p->notes[p->step];
+    note->open = noted;
+    truth outcome = settle(p, given_up);
+    note->outcome = outcome;
+    acu_status st = acu_submit(NULL, op, &options, wanted ? &future : NULL);
+    EXPECT(p, st == ACU_OK, "acu_submit: %s", acu_status_name(st));
+    if (st != ACU_OK)
+        return;
+    if (end == 1)
+        acu_future_cancel(future);
+    if (wanted && below(p, 3) == 0) {
+        st = acu_future_wait(future, ACU_FOREVER);
+        EXPECT(p, fits(outcome, st), "outcome %d, but %s", (int)outcome, acu_status_name(st));
+    }
+    acu_future_release(future);
+}
+
+/* ---- operations ---- */
+
+static acu_tensor *tensor_at(program *p, int place, int tensor)
+{
+    return p->tensors[place][tensor];
+}
+
+static int device_of(const program *p, int place)
+{
+    return p->m->count > 1 ? place : 0;
+}
+
+static void slice(program *p, int place, int tensor, int64_t begin, int64_t end, acu_tensor **view)
+{
+    acu_status st = acu_tensor_slice(tensor_at(p, place, tensor), &begin, &end, view);
+    EXPECT(p, st == ACU_OK, "acu_tensor_slice");
+}
+
+static void random_range(program *p, int64_t *begin, int64_t *end)
+{
+    *begin = below(p, 3) ? (int64_t)below(p, N) : 0;
+    *end = *begin ? *begin + 1 + (int64_t)below(p, (uint64_t)(N - *begin)) : N;
+}
+
+static acu_op *step_op(program *p, int part, int place, int z, int a, uint32_t c)
+{
+    int device = device_of(p, place);
+    reads(p, part, place, a, 0, N);
+    updates(p, part, place, z);
+    uint32_t *to = p->model[place][z];
+    const uint32_t *from = p->model[place][a];
+    for (int i = 0; i < N; i++)
+        to[i] = 3 * to[i] + from[i] + c;
+    return acu_launch(p->m->steps[device], acu_for_num_elems(N), acu_inout(tensor_at(p, place, z)),
+                      acu_in(tensor_at(p, place, a)), acu_u32(c), acu_u32(N));
+}
+
+/* Two different tensors of a place. */
+static void two_of(program *p, int *z, int *a)
+{
+    *z = (int)below(p, TENSORS);
+    *a = (*z + 1 + (int)below(p, TENSORS - 1)) % TENSORS;
+}
+
+static void do_step(program *p)
+{
+    int place = (int)below(p, 2), z, a;
+    two_of(p, &z, &a);
+    submit(p, step_op(p, 0, place, z, a, (uint32_t)below(p, 1000)), device_of(p, place) == 0);
+}
+
+static void do_tiles(program *p)
+{
+    int place = (int)below(p, 2), z, a;
+    two_of(p, &z, &a);
+    reads(p, 0, place, a, 0, N);
+    updates(p, 0, place, z);
+    for (int i = 0; i < N; i++)
+        p->model[place][z][i] = 5 * p->model[place][z][i] + p->model[place][a][i];
+    acu_op *parts = acu_partition(tensor_at(p, place, z), ACU_SHAPE(16 + 8 * (int)below(p, 3)));
+    submit(p,
+           acu_launch(p->m->tiles[device_of(p, place)], ACU_BLOCK(32), acu_inout(parts),
+                      acu_in(tensor_at(p, place, a))),
+           device_of(p, place) == 0);
+}
+
+static void do_copy(program *p)
+{
+    int from = (int)below(p, PLACES), to = (int)below(p, PLACES), z, a;
+    int64_t begin, end;
+    acu_tensor *source = NULL, *target = NULL;
+    two_of(p, &z, &a);
+    if (from == HOST && to == HOST)
+        return;
+    random_range(p, &begin, &end);
+    slice(p, from, a, begin, end, &source);
+    slice(p, to, z, begin, end, &target);
+    reads(p, 0, from, a, begin, end);
+    writes(p, 0, to, z, begin, end);
+    memcpy(&p->model[to][z][begin], &p->model[from][a][begin],
+           (size_t)(end - begin) * sizeof(uint32_t));
+    submit(p, acu_copy(target, source), false);
+    acu_tensor_release(source);
+    acu_tensor_release(target);
+}
+
+static void do_fill(program *p)
+{
+    int place = (int)below(p, 2), z = (int)below(p, TENSORS);
+    uint32_t c = (uint32_t)test_next(&p->random);
+    int64_t begin, end;
+    acu_tensor *target = NULL;
+    random_range(p, &begin, &end);
+    slice(p, place, z, begin, end, &target);
+    writes(p, 0, place, z, begin, end);
+    for (int64_t i = begin; i < end; i++)
+        p->model[place][z][i] = c;
+    submit(p, acu_fill(target, acu_u32(c)), device_of(p, place) == 0);
+    acu_tensor_release(target);
+}
+
+/* User data of callbacks: a number, and whether to fail. */
+static void *order_of(uint32_t c, bool fail)
+{
+    return (void *)(uintptr_t)(2 * (uint64_t)c + fail);
+}
+
+static acu_status host_step(void *user, const acu_val *values, size_t count)
+{
+    uint32_t *x = acu_tensor_host(values[0].tensor);
+    uint32_t c = (uint32_t)((uintptr_t)user / 2);
+    for (int i = 0; i < N && count == 1; i++)
+        x[i] = 3 * x[i] + c;
+    return (uintptr_t)user % 2 ? ACU_ERR_CALLBACK : ACU_OK;
+}
+
+static void do_host(program *p)
+{
+    int z = (int)below(p, TENSORS);
+    uint32_t c = (uint32_t)below(p, 1000);
+    p->fails = below(p, 16) == 0;
+    updates(p, 0, HOST, z);
+    for (int i = 0; i < N; i++)
+        p->model[HOST][z][i] = 3 * p->model[HOST][z][i] + c;
+    submit(p, acu_host(host_step, order_of(c, p->fails), acu_inout(tensor_at(p, HOST, z))), false);
+}
+
+/* All of the tensor, or, where it fails, maybe nothing. */
+static acu_status foreign_fill(void *user, CUstream stream, const acu_val *values, size_t count)
+{
+    uint32_t c = (uint32_t)((uintptr_t)user / 2);
+    bool fail = (uintptr_t)user % 2;
+    if (fail && c % 2)
+        return ACU_ERR_CALLBACK;
+    unsigned result =
+        acu_driver()->MemsetD32Async(acu_tensor_address(values[0].tensor), c, N, stream);
+    return result || fail || count != 1 ? ACU_ERR_CALLBACK : ACU_OK;
+}
+
+static acu_op *foreign_op(program *p, int place, int z, uint32_t c, bool fail)
+{
+    acu_op *op = acu_foreign(foreign_fill, order_of(c, fail), acu_out(tensor_at(p, place, z)));
+    return acu_on(p->m->devices[device_of(p, place)], op);
+}
+
+static void do_foreign(program *p)
+{
+    int place = (int)below(p, 2), z = (int)below(p, TENSORS);
+    uint32_t c = (uint32_t)below(p, 1 << 30);
+    p->fails = below(p, 8) == 0;
+    writes(p, 0, place, z, 0, N);
+    for (int i = 0; i < N; i++)
+        p->model[place][z][i] = c;
+    submit(p, foreign_op(p, place, z, c, p->fails), device_of(p, place) == 0);
+}
+
+/* A foreign call that may fail, and a fill that stands in for it then. */
+static void do_alternative(program *p)
+{
+    int place = (int)below(p, 2), z = (int)below(p, TENSORS);
+    uint32_t c = (uint32_t)below(p, 1 << 30), other = (uint32_t)below(p, 1000);
+    bool fails = below(p, 2);
+    writes(p, 0, place, z, 0, N);
+    for (int i = 0; i < N; i++)
+        p->model[place][z][i] = fails ? other : c;
+    acu_op *op = acu_or_else(foreign_op(p, place, z, c, fails),
+                             acu_fill(tensor_at(p, place, z), acu_u32(other)));
+    submit(p, op, device_of(p, place) == 0);
+}
+
+/* ---- compositions ---- */
+
+/* Steps of one device, some of which can run side by side. */
+static void do_branches(program *p)
+{
+    int place = (int)below(p, 2), count = 2 + (int)below(p, 3), z, a;
+    acu_op *ops[4];
+    for (int i = 0; i < count; i++) {
+        two_of(p, &z, &a);
+        ops[i] = step_op(p, 0, place, z, a, (uint32_t)i);
+    }
+    submit(p, acu_op_zip(ops, (size_t)count, ACU_SITE), device_of(p, place) == 0);
+}
+
+/* One step on each device. */
+static void do_both(program *p)
+{
+    int z, a, y, b;
+    two_of(p, &z, &a);
+    two_of(p, &y, &b);
+    acu_op *near = step_op(p, 0, 0, z, a, 5), *far = step_op(p, p->m->count > 1, 1, y, b, 6);
+    submit(p, acu_zip(near, far), false);
+}
+
+/* Memory of its own in between. */
+static void do_chain(program *p)
+{
+    int place = (int)below(p, 2), z, a, b = (int)below(p, TENSORS);
+    int device = device_of(p, place);
+    two_of(p, &z, &a);
+    reads(p, 0, place, a, 0, N);
+    reads(p, 0, place, b, 0, N);
+    writes(p, 0, place, z, 0, N);
+    uint32_t made[N];
+    for (int i = 0; i < N; i++)
+        made[i] = 3 * p->model[place][a][i] + p->model[place][b][i] + 9;
+    memcpy(p->model[place][z], made, sizeof made);
+    acu_op *step = acu_launch(p->m->steps[device], acu_for_num_elems(N),
+                              acu_inout(acu_dup(tensor_at(p, place, a))),
+                              acu_in(tensor_at(p, place, b)), acu_u32(9), acu_u32(N));
+    submit(p, acu_copy(tensor_at(p, place, z), acu_first(step)), device == 0);
+}
+
+/* What the graph does; also how it is made. */
+static acu_op *graph_steps(program *p)
+{
+    acu_op *first = step_op(p, 0, 0, 0, 1, 21), *second = step_op(p, 0, 0, 1, 2, 22);
+    return acu_zip(first, second);
+}
+
+static void do_graph(program *p)
+{
+    acu_op_release(graph_steps(p)); /* for the model */
+    submit(p, acu_replay(p->graph), true);
+}
+
+/* ---- a program ---- */
+
+static void do_any(program *p)
+{
+    static void (*const all[])(program *) = {
+        do_step,     do_step,   do_step,    do_tiles, do_copy,        do_copy,
+        do_copy,     do_fill,   do_fill,    do_host,  do_host,        do_foreign,
+        do_branches, do_chain,  do_both,    do_graph, do_alternative,
+    };
+    p->reads[0] = p->reads[1] = GOOD;
+    p->write_count = 0;
+    p->fails = false;
+    all[below(p, sizeof all / sizeof all[0])](p);
+    if (below(p, 8) == 0)
+        harvest(p);
+}
+
+static bool open_program(program *p, machine *m, uint64_t seed)
+{
+    memset(p, 0, sizeof *p);
+    p->m = m;
+    p->seed = seed;
+    p->random = (test_random){seed};
+    for (int place = 0; place < PLACES; place++)
+        for (int t = 0; t < TENSORS; t++) {
+            acu_tensor **made = &p->tensors[place][t];
+            for (int i = 0; i < N; i++)
+                p->model[place][t][i] = (uint32_t)(place * 1000 + t * 100 + i);
+            acu_status st = place == HOST ? acu_tensor_alloc_pinned(m->devices[0], ACU_U32, VECTOR, made)
+                                          : acu_tensor_alloc(m->devices[place], ACU_U32, VECTOR, made);
+            EXPECT(p, st == ACU_OK, "a tensor");
+            st = acu_write_sync(*made, p->model[place][t], sizeof p->model[place][t]);
+            EXPECT(p, st == ACU_OK, "acu_write_sync");
+        }
+    EXPECT(p, acu_queue_create(NULL, &p->queue) == ACU_OK, "a queue");
+    uint32_t kept[2][N];
+    memcpy(kept, p->model[0], sizeof kept);
+    acu_op *op = graph_steps(p);
+    memcpy(p->model[0], kept, sizeof kept);
+    EXPECT(p, acu_graph_load(m->devices[0], op, NULL, &p->graph) == ACU_OK, "a graph");
+    return !p->failure[0];
+}
+
+static void compare_piece(program *p, int place, int tensor, int64_t begin)
+{
+    truth known = GOOD;
+    uint32_t got[PIECE];
+    acu_tensor *view = NULL;
+    for (int i = 0; i < PIECE; i++)
+        known = worse(known, p->known[place][tensor][begin + i]);
+    slice(p, place, tensor, begin, begin + PIECE, &view);
+    acu_status st = acu_read_sync(view, got, sizeof got);
+    acu_tensor_release(view);
+    EXPECT(p, fits(known, st), "place %d tensor %d from %d: known %d, read %s", place, tensor,
+           (int)begin, (int)known, acu_status_name(st));
+    if (st == ACU_OK && known < ANY)
+        EXPECT(p, memcmp(got, &p->model[place][tensor][begin], sizeof got) == 0,
+               "place %d tensor %d from %d: %u instead of %u", place, tensor, (int)begin, got[0],
+               p->model[place][tensor][begin]);
+}
+
+static void close_program(program *p)
+{
+    for (int place = 0; place < PLACES; place++)
+        for (int t = 0; t < TENSORS; t++) {
+            for (int64_t begin = 0; begin < N && !p->failure[0]; begin += PIECE)
+                compare_piece(p, place, t, begin);
+            acu_tensor_release(p->tensors[place][t]);
+        }
+    acu_completion done;
+    size_t count;
+    while (p->queue && acu_queue_pending(p->queue) && !p->failure[0]) {
+        harvest(p);
+        if (acu_queue_wait(p->queue, &done, 0, &count, ACU_MS(1)) == ACU_OK)
+            continue;
+    }
+    for (int i = 0; i < NOTES && !p->failure[0]; i++)
+        EXPECT(p, !p->notes[i].open, "submission %d never completed", i);
+    acu_queue_release(p->queue);
+    acu_graph_release(p->graph);
+}
+
+static void *run_program(void *user)
+{
+    program *p = user;
+    for (p->step = 0; p->step < STEPS && !p->failure[0]; p->step++)
+        do_any(p);
+    close_program(p);
+    return NULL;
+}
+
+/* ---- machines ---- */
+
+/* Two devices, in the ways that the seed says. */
+static void open_machine(machine *m, uint64_t seed)
+{
+    test_random random = {seed};
+    acu_open_options options = test_options(0);
+    memset(m, 0, sizeof *m);
+    assert_works(acu_device_count_load(&options, &m->count));
+    if (m->count > 2)
+        m->count = 2;
+    for (int i = 0; i < m->count; i++) {
+        options = test_options(i);
+        options.runtime_thread = test_below(&random, 3) == 0;
+        options.max_in_flight = test_below(&random, 3) ? 0 : 1 + (unsigned)test_below(&random, 6);
+        options.one_by_one = test_below(&random, 12) == 0;
+        m->handed |= options.runtime_thread;
+        assert_works(acu_open(&options, &m->devices[i]));
+        m->steps[i] = test_kernel(m->devices[i], test_random_ptx, "step");
+        m->tiles[i] = test_kernel(m->devices[i], test_random_ptx, "tiles");
+        if (test_below(&random, 3) == 0)
+            assert_works(acu_graphs_limit(m->devices[i], (uint32_t)test_below(&random, 3)));
+    }
+    if (m->count < 2)
+        m->devices[1] = m->devices[0];
+    assert_works(acu_policy_round_robin(m->devices[0], 3, &m->policies[0]));
+    assert_works(acu_policy_single(m->devices[0], NULL, &m->policies[1]));
+    assert_works(acu_policy_round_robin(m->devices[0], 1, &m->policies[2]));
+    for (int i = 0; i < STREAMS; i++)
+        assert_works(acu_stream_create(m->devices[0], 0, &m->streams[i]));
+}
+
+static void close_machine(machine *m)
+{
+    for (int i = 0; i < STREAMS; i++)
+        acu_stream_release(m->streams[i]);
+    for (int i = 0; i < POLICIES; i++)
+        acu_policy_release(m->policies[i]);
+    for (int i = 0; i < m->count; i++) {
+        acu_kernel_release(m->steps[i]);
+        acu_kernel_release(m->tiles[i]);
+        test_close(m->devices[i]);
+    }
+    test_leaks_none();
+}
+
+static void run_seed(uint64_t seed)
+{
+    static program programs[THREADS];
+    pthread_t threads[THREADS];
+    machine m;
+    const char *order = getenv("SOFTCUDA_SEED");
+    open_machine(&m, seed);
+    for (int i = 0; i < THREADS; i++)
+        open_program(&programs[i], &m, seed * THREADS + (uint64_t)i);
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, run_program, &programs[i]), 0);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    for (int i = 0; i < THREADS; i++)
+        if (programs[i].failure[0])
+            fail_msg("ACUDA_RANDOM_SEED=%llu ACUDA_RANDOM_SEEDS=1%s%s: thread %d: %s",
+                     (unsigned long long)seed, order ? " SOFTCUDA_SEED=" : "", order ? order : "",
+                     i, programs[i].failure);
+    close_machine(&m);
+}
+
+static uint64_t setting(const char *name, uint64_t otherwise)
+{
+    const char *text = getenv(name);
+    return text && *text ? strtoull(text, NULL, 0) : otherwise;
+}
+
+static void random_programs_match_a_serial_model(void **state)
+{
+    (void)state;
+    uint64_t first = setting("ACUDA_RANDOM_SEED", 1), count = setting("ACUDA_RANDOM_SEEDS", 6);
+    for (uint64_t seed = first; seed < first + count; seed++)
+        run_seed(seed);
+}
+
+/* In processes of their own, as the driver looks at its seed once. */
+static void and_so_they_do_however_streams_interleave(void **state)
+{
+    (void)state;
+    test_software_only();
+    if (getenv("SOFTCUDA_SEED"))
+        skip(); /* they did */
+    for (int seed = 1; seed <= 4; seed++) {
+        char self[] = "/proc/self/exe", order[32], first[40], count[] = "ACUDA_RANDOM_SEEDS=2";
+        char *arguments[] = {self, NULL}, *environment[] = {order, first, count, NULL};
+        pid_t child;
+        int status = -1;
+        snprintf(order, sizeof order, "SOFTCUDA_SEED=%d", seed);
+        snprintf(first, sizeof first, "ACUDA_RANDOM_SEED=%d", 100 * seed);
+        assert_int_equal(posix_spawn(&child, self, NULL, NULL, arguments, environment), 0);
+        assert_int_equal(waitpid(child, &status, 0), child);
+        if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+            fail_msg("%s %s %s: wait status %#x", order, first, count, (unsigned)status);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_programs_match_a_serial_model),
+        cmocka_unit_test(and_so_they_do_however_streams_interleave),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
