@@ -459,7 +459,7 @@ static void warm_heap_row(subject *s, int kernels)
     for (int i = 0; i < warm + count; i++) {
         uint32_t ticket = (uint32_t)i;
         acu_future *future;
-        int y = i % WINDOW;
+        int y = i % 8;
         if (i == warm) {
             MUST(acu_graphs_wait(s->b->device));
             before = own_calls();
