@@ -66,6 +66,7 @@ static void destroy(acu_device *device)
             device->drop_graphs(device);
         for (size_t i = 0; i < device->side_count; i++)
             acui_stream_destroy(device->side[i]);
+        acui_posts_free(device, works);
         if (device->policy)
             acui_policy_destroy(device->policy);
         for (size_t i = 0; i < ACUI_PRIORITIES; i++)

@@ -40,6 +40,14 @@ typedef struct acui_gate {
     _Atomic(uint32_t) used, waiting;
     struct acui_task *first; /* waiting; the engine's lock */
 } acui_gate;
+/* Where a thread may wait in the driver: blocked.c. */
+typedef struct acui_post {
+    acu_stream *stream; /* NULL: not made yet */
+    CUevent event;
+    bool taken;
+} acui_post;
+#define ACUI_POSTS 8
+
 #define ACUI_STREAM_ENTRIES 600 /* leaves room for the task that is let in last */
 
 struct acu_device {
@@ -77,6 +85,8 @@ struct acu_device {
 
     acu_stream *side[ACUI_SIDE_STREAMS]; /* free ones; the lock */
     size_t side_count, side_made;
+
+    acui_post posts[ACUI_POSTS]; /* the lock */
 
     bool runtime_thread; /* as opened; fixed */
     bool one_by_one;       /* as opened; fixed: */
@@ -139,6 +149,9 @@ struct acu_stream {
     acui_gate gate;
     struct acu_stream *next_active;
     bool active;
+    uint64_t wanted;     /* marks up to this one somebody wants to be told of */
+    uint64_t waited_for; /* ... and up to this one a thread waits for in the driver */
+    uint64_t looked_at, over_at; /* when it was last looked at, and a task found over; ns */
 };
 
 struct acu_event {
@@ -291,6 +304,13 @@ acu_status acui_stream_harvest(acu_stream *stream, size_t *left, uint64_t *oldes
  * Any thread, any context.
  */
 bool acui_stream_prompt(acu_stream *stream);
+/*
+ * Block until the mark is complete, if nothing fails: not knowing why, the caller looks. Driver:
+ * cuStreamWaitEvent, cuEventRecord and cuEventSynchronize, on a stream of its own.
+ */
+bool acui_stream_block(acu_stream *stream, uint64_t number);
+void acui_posts_free(acu_device *device, bool works);
+
 /* The device has written a mark that is not harvested yet. Only after acui_stream_prompt said true. */
 static inline bool acui_stream_flag_passed(const acu_stream *stream)
 {

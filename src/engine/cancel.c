@@ -6,7 +6,7 @@
  * Whoever resolves the future first has won: who cancels one that completes meanwhile changes
  * nothing, and what a submission that was given up comes to is told to nobody.
  */
-#include "engine/engine.h"
+#include "engine/flight.h"
 #include "memory/order.h"
 
 #include <stdio.h>
@@ -121,6 +121,8 @@ void acui_submission_started(acui_submission *s, acu_future *future)
     int starting = ACUI_FUTURE_STARTING;
     /* Release: who sees RUNNING sees the submission's lanes. */
     if (!atomic_compare_exchange_strong_explicit(&future->state, &starting, ACUI_FUTURE_RUNNING,
-                                                 memory_order_acq_rel, memory_order_acquire))
+                                                 memory_order_seq_cst, memory_order_acquire))
         give_up(s, future->fault);
+    else if (future->early && atomic_load(&future->told))
+        acui_flight_want_future(future); /* who added a notice saw that it was only starting */
 }

@@ -5,6 +5,7 @@
  */
 #include "base/clock.h"
 #include "base/error.h"
+#include "engine/flight.h"
 #include "engine/graphs.h"
 
 #include <stdio.h>
@@ -78,10 +79,10 @@ static void fail_lost(acui_task *task)
     acui_task_fail(task, acui_fault_of_node(acui_suspect_in(task)));
 }
 
-void acui_harvest(acu_stream *stream, size_t *left, uint64_t *oldest)
+void acui_harvest(acu_stream *stream)
 {
-    bool lost = acui_stream_harvest(stream, left, oldest) != ACU_OK;
-    acui_task *task = acui_reactor_passed(stream, lost);
+    bool lost = acui_stream_harvest(stream, NULL, NULL) != ACU_OK;
+    acui_task *task = acui_flight_passed(stream, lost);
     while (task) {
         acui_task *next = task->next_on_stream;
         if (lost && !acui_stream_passed(stream, task->number))

@@ -9,7 +9,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "engine/engine.h"
+#include "engine/flight.h"
 
 static struct {
     pthread_mutex_t lock;
@@ -101,7 +101,7 @@ acu_status acui_deadline_set(acu_future *future, uint64_t timeout)
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a deadline");
     }
     if (first)
-        acui_reactor_wake();
+        acui_flight_wake();
     return ACU_OK;
 }
 

@@ -20,6 +20,7 @@
  *   suspect.c   the operation to blame for the loss of a device
  *   complete.c  what the device has finished: followers start, the submission ends
  *   future.c, wait.c, queue.c, group.c   how the program learns of it
+ *   flight.c, lengths.c, blocked.c   when it pays to look: flight.h
  *   reactor.c   the thread that looks while nobody else does
  *
  * Locks, in the order in which they may be taken: a stream's issue lock; then, each alone or as
@@ -93,8 +94,12 @@ struct acui_task {
     uint32_t charged;  /* places in its stream's gate, besides one */
     uint64_t looked;     /* order lock: turn in which acui_task_wanted met it, ... */
     struct acui_task *next_look; /* ... and its list */
-    uint64_t sequence; /* flight lock: counts all tasks that went to a device */
     bool begun;        /* host work that is running, or has run; order lock */
+    bool awaited;      /* when its mark was made, something waited until it is over */
+    /* Flight lock; flight.h: */
+    uint64_t sequence;  /* counts all tasks that went to a device */
+    uint64_t issued_at; /* when its mark was made */
+    uint64_t form;      /* 0: not known yet */
     bool retired;      /* will not be issued: over once all before it is */
     bool failed;       /* not to be issued, or not completely */
     acui_fault *fault; /* why; may be NULL for lack of memory */
@@ -179,6 +184,7 @@ typedef struct acui_notice { /* a completion callback, a place on a queue, or in
 struct acu_future {
     acui_object object;
     _Atomic(uint32_t) handles; /* of the program, and for its callbacks: who may ask for results */
+    _Atomic(bool) told;        /* somebody is to be told of its end */
     bool early;                /* it was given out before its results were known */
     bool dropped;              /* nobody asks for results any more; lock, if it is early */
     _Atomic(int) state; /* store release, load acquire: DONE publishes status and fault, which are
@@ -276,7 +282,7 @@ acui_task *acui_task_over(acui_task *task);
 /* Two lists through next_ready as one. */
 acui_task *acui_join_tasks(acui_task *first, acui_task *then);
 /* Look what the stream has finished, and complete it. */
-void acui_harvest(acu_stream *stream, size_t *left, uint64_t *oldest);
+void acui_harvest(acu_stream *stream);
 /* The future is done, if it was not before; gives its state until then. */
 acui_future_state acui_resolve(acu_future *future, acu_status status, acui_fault *fault);
 void acui_submission_close(acui_submission *submission); /* one of `open` less */
@@ -314,18 +320,10 @@ void acui_deadlines_end(void);
 
 /* ---- reactor.c ---- */
 acu_status acui_reactor_start(void); /* if it is not running */
-void acui_reactor_watch(acu_stream *stream, acui_task *task); /* task is last on the stream */
 void acui_reactor_notify(acui_notice *notices); /* call them, on its thread */
-void acui_reactor_wake(void); /* a deadline is sooner than the others */
 /* To be delivered when the future is complete, or now if it is; the notice is taken. */
 void acui_future_add(acu_future *future, acui_notice *notice);
-void acui_reactor_hasten(void); /* somebody waits: look soon */
-acui_task *acui_reactor_passed(acu_stream *stream, bool all); /* tasks up to stream->done */
-/* Call `look` with the first task of each of the device's streams that is not known to be complete,
- * the flight lock being held. */
-void acui_reactor_heads(const acu_device *device, void (*look)(const acui_task *, void *),
-                        void *context);
-void acui_look_everywhere(void); /* harvest all streams with tasks, on this thread */
+void acui_look_everywhere(void); /* harvest all streams with tasks, on this thread: flight.c */
 
 /* ---- future.c ---- */
 acu_status acui_future_new(acu_future **future); /* with one handle */
@@ -334,12 +332,18 @@ void acui_future_put(acu_future *future);         /* may be NULL */
 /* What the submission yields, or the load; taken. With values the future is RUNNING. */
 void acui_future_give_values(acu_future *future, acui_values *values);
 void acui_future_give_module(acu_future *future, acu_module *module);
+/* The started future's status, or NOT_READY, as far as it is known; it fails if it is too late. */
+acu_status acui_future_outcome(acu_future *future);
 acu_status acui_future_begin(acu_future *future); /* start it, if it was only scheduled */
 
 /* ---- wait.c ---- */
 /* Look until `look` says something else than NOT_READY, or the timeout is over (TIMEOUT). */
 typedef acu_status (*acui_look_fn)(void *context);
-acu_status acui_wait_until(acui_look_fn look, void *context, uint64_t timeout);
+/* When to look again: now or before, or at some time, ACU_FOREVER if something completes then; what is
+ * of unknown length is worth looking at now if it has been running for less than `spin`. */
+typedef uint64_t (*acui_next_fn)(void *context, uint64_t now, uint64_t spin);
+acu_status acui_wait_until(acui_look_fn look, acui_next_fn next, void *context, uint64_t timeout);
+uint64_t acui_next_of_any(void *context, uint64_t now, uint64_t spin); /* all that is in flight */
 /* Until nothing is in flight on the device. Blocks. */
 acu_status acui_wait_idle(acu_device *device, uint64_t timeout);
 

@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "base/callback.h"
 #include "base/error.h"
-#include "engine/engine.h"
+#include "engine/flight.h"
 #include "engine/runtime.h"
 #include "engine/done.h"
 #include "engine/group.h"
@@ -212,19 +212,24 @@ static const acu_error *why_failed(const acu_future *future, acu_error *room)
     return room;
 }
 
-acu_status acu_future_poll(acu_future *future)
+acu_status acui_future_outcome(acu_future *future)
 {
-    ACUI_CHECK(future, FUTURE);
-    ACUI_TRY(acui_future_begin(future));
-    if (state_of(future) == ACUI_FUTURE_RUNNING)
-        for (size_t i = 0; i < future->submission->lane_count; i++)
-            acui_harvest(future->submission->lanes[i].stream, NULL, NULL);
     if (state_of(future) != ACUI_FUTURE_DONE)
         acui_deadline_check(future);
     if (state_of(future) != ACUI_FUTURE_DONE)
         return ACU_NOT_READY;
     acu_error error;
     return future->status == ACU_OK ? ACU_OK : acui_error_restore(why_failed(future, &error));
+}
+
+acu_status acu_future_poll(acu_future *future)
+{
+    ACUI_CHECK(future, FUTURE);
+    ACUI_TRY(acui_future_begin(future));
+    if (state_of(future) == ACUI_FUTURE_RUNNING)
+        for (size_t i = 0; i < future->submission->lane_count; i++)
+            acui_harvest(future->submission->lanes[i].stream);
+    return acui_future_outcome(future);
 }
 
 acu_status acu_future_error(acu_future *future, acu_error *error)
@@ -278,7 +283,7 @@ void acui_future_add(acu_future *future, acui_notice *notice)
     if (done)
         deliver(notice);
     else
-        acui_reactor_hasten();
+        acui_flight_want_future(future);
 }
 
 /* ---- values ---- */

@@ -5,6 +5,7 @@
  * covers whole tasks; no other lock is.
  */
 #include "base/error.h"
+#include "engine/flight.h"
 #include "engine/graphs.h"
 
 static _Thread_local const acui_task *issued_now;
@@ -121,6 +122,7 @@ static acui_task *publish(acui_task *task)
     point->fault = acui_fault_retain(task->fault);
     point->state = ACUI_POINT_ISSUED;
     acui_task *freed = acui_free_followers(point, false);
+    task->awaited = point->followers != NULL; /* until it is over */
     acui_order_unlock();
     return freed;
 }
@@ -165,7 +167,7 @@ acui_task *acui_issue(acui_task *task)
     }
     if (begun) {
         freed = publish(task);
-        acui_reactor_watch(stream, task);
+        acui_flight_add(stream, task);
         if (stream->device->one_by_one)
             acui_finish_alone(stream);
     }

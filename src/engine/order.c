@@ -8,7 +8,7 @@
  */
 #include "base/alloc.h"
 #include "base/error.h"
-#include "engine/engine.h"
+#include "engine/flight.h"
 #include "engine/runtime.h"
 
 #include <stdio.h>
@@ -322,6 +322,15 @@ static acui_task *enter_tasks(acui_submission *s, acui_task *tasks)
     return ready;
 }
 
+/* Whether something waits until what is on a device is over. */
+static bool waits_on_host(const acui_task *tasks)
+{
+    for (; tasks; tasks = tasks->next)
+        if (!tasks->stream && tasks->pending > 0)
+            return true;
+    return false;
+}
+
 acu_status acui_enter_nodes(acui_plan *plan)
 {
     acui_submission *s = submission_of(plan);
@@ -332,7 +341,10 @@ acu_status acui_enter_nodes(acui_plan *plan)
     if (tasks) {
         acui_order_lock();
         ready = enter_tasks(s, tasks);
+        bool waits = waits_on_host(tasks);
         acui_order_unlock();
+        if (waits)
+            acui_flight_want_all();
         s->entered = plan->last;
     }
     acui_plan_settle(plan, NULL);

@@ -12,12 +12,14 @@
 #include "base/error.h"
 #include "base/options.h"
 #include "base/park.h"
+#include "engine/flight.h"
 
 #include <stdatomic.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #define BATCH 32 /* notices taken under one holding of the lock */
+#define SPIN ACU_US(50) /* who waits looks so long without pause, unless the work is known as long */
 
 struct acu_queue {
     acui_object object;
@@ -143,6 +145,7 @@ acu_status acui_queue_prepare(acu_future *future, acu_queue *queue, uint64_t tag
     ACUI_TRY(new_notice(future, queue, "acu_submit", &notice));
     notice->tag = tag;
     future->notices = notice; /* nobody else has the future yet */
+    atomic_store_explicit(&future->told, true, memory_order_relaxed);
     return ACU_OK;
 }
 
@@ -276,6 +279,13 @@ static void sleep_until(acu_queue *queue, uint64_t deadline)
     pthread_mutex_unlock(&queue->lock);
 }
 
+/* Whether something in flight is likely to end before it would pay to sleep. */
+static bool is_soon(uint64_t now, uint64_t waited)
+{
+    uint64_t next = waited < SPIN ? acui_flight_wait_for_any(now, ACU_FOREVER) : 0;
+    return next && next <= now;
+}
+
 acu_status acu_queue_wait(acu_queue *queue, acu_completion *list, size_t room, size_t *count,
                           uint64_t timeout)
 {
@@ -290,7 +300,7 @@ acu_status acu_queue_wait(acu_queue *queue, acu_completion *list, size_t room, s
         uint64_t now = acui_now();
         if (now >= deadline)
             return ACU_TIMEOUT;
-        if (now - start < queue->busy_poll)
+        if (now - start < queue->busy_poll || is_soon(now, now - start))
             acui_spin_pause();
         else
             sleep_until(queue, deadline);

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/options.h"
 #include "driver/nvtx.h"
+#include "engine/flight.h"
 #include "engine/queue.h"
 #include "engine/runtime.h"
 
@@ -201,7 +202,7 @@ acu_status acui_submit_public(acu_device *device, acu_op *op, const acu_submit_o
     if (f)
         f->unwanted = unwanted;
     if (options.queue)
-        acui_reactor_hasten(); /* it wakes up while the work goes to the device */
+        acui_flight_expect(); /* the reactor wakes up while the work goes to the device */
     status = acui_submit(device, taken, &options, NULL, f);
     if (status != ACU_OK) {
         acui_deadline_drop(f);

@@ -6,7 +6,7 @@
  * issue one by one.
  */
 #include "base/error.h"
-#include "engine/engine.h"
+#include "engine/flight.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -73,10 +73,10 @@ void acui_suspect(acu_device *device)
 {
     heads found = {.oldest = NULL};
     const acui_task *issuing = acui_task_issuing();
-    acui_reactor_heads(device, look_at_head, &found);
+    acui_flight_heads(device, look_at_head, &found);
     /* What was not finished stays where it is until the device counts as lost. */
     if (found.oldest)
-        acui_reactor_heads(device, accuse_oldest, &found);
+        acui_flight_heads(device, accuse_oldest, &found);
     else if (issuing && issuing->device == device)
         accuse(issuing, "the only one, just being issued", 1);
 }

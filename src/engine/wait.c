@@ -1,39 +1,77 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Waiting: who waits looks for himself, first without pause, then with naps that grow with the
- * time waited and end early when anything completes.
+ * Waiting: who waits looks for himself, first without pause, then when it pays (flight.h), and
+ * sleeps between, until anything completes.
  */
 #include "base/callback.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "engine/done.h"
-#include "engine/engine.h"
+#include "engine/flight.h"
 #include "engine/runtime.h"
 
 #include <string.h>
+#include <sys/prctl.h>
 
-#define SPIN ACU_US(50)
-#define ASK ACU_US(20) /* between two questions to the driver, where the device writes flags */
-#define NAP_LEAST ACU_US(20)
+#define SPIN_LEAST ACU_US(6)
+#define SPIN_MOST ACU_US(50)
+#define KNOWN ACU_US(3) /* waited so long, one asks whether it is known to take long */
+#define ASK ACU_US(20)  /* between two questions to the driver, where the device writes flags */
+#define PAUSE ACU_US(20) /* shorter sleeps are not worth it */
 #define NAP_MOST ACU_MS(1)
 
-acu_status acui_wait_until(acui_look_fn look, void *context, uint64_t timeout)
+/* How long to look without pause for work of unknown length: less while that does not help. */
+static _Atomic(uint64_t) spin = SPIN_MOST; /* relaxed: a guess */
+
+static void note_spin(uint64_t waited)
+{
+    uint64_t now = atomic_load_explicit(&spin, memory_order_relaxed);
+    uint64_t then = waited < SPIN_MOST ? SPIN_MOST : now / 2 < SPIN_LEAST ? SPIN_LEAST : now / 2;
+    if (then != now)
+        atomic_store_explicit(&spin, then, memory_order_relaxed);
+}
+
+/* A thread's timers may be 50 us late, unless it says that it minds. */
+static void sleep_until(uint64_t seen, uint64_t time, bool sharply)
+{
+    int slack = sharply ? prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0) : 0;
+    if (slack > 1000)
+        prctl(PR_SET_TIMERSLACK, 1000UL, 0, 0, 0);
+    acui_done_sleep(seen, time);
+    if (slack > 1000)
+        prctl(PR_SET_TIMERSLACK, (unsigned long)slack, 0, 0, 0);
+}
+
+acu_status acui_wait_until(acui_look_fn look, acui_next_fn next, void *context, uint64_t timeout)
 {
     uint64_t start = acui_now(), deadline = acui_deadline(timeout);
-    for (;;) {
+    uint64_t most = atomic_load_explicit(&spin, memory_order_relaxed);
+    for (bool slept = false;;) {
         uint64_t seen = acui_done_count();
         acu_status status = look(context);
-        if (status != ACU_NOT_READY)
-            return status;
         uint64_t now = acui_now(), waited = now - start;
+        if (status != ACU_NOT_READY) {
+            if (slept || waited > SPIN_LEAST)
+                note_spin(slept ? waited : 0);
+            return status;
+        }
         if (now >= deadline)
             return ACU_TIMEOUT;
-        if (waited < SPIN)
+        if (waited < KNOWN)
             continue;
-        uint64_t nap = waited / 8;
-        nap = nap < NAP_LEAST ? NAP_LEAST : nap > NAP_MOST ? NAP_MOST : nap;
-        acui_done_sleep(seen, now + nap < deadline ? now + nap : deadline);
+        uint64_t then = next(context, now, waited < most ? ACU_FOREVER : 0);
+        if (then < now + PAUSE)
+            continue;
+        slept = true;
+        sleep_until(seen, then < deadline ? then : deadline, then < deadline);
     }
+}
+
+uint64_t acui_next_of_any(void *context, uint64_t now, uint64_t spin_for)
+{
+    (void)context;
+    uint64_t next = acui_flight_wait_for_any(now, spin_for);
+    return next == 0 ? (spin_for ? now : now + NAP_MOST) : next;
 }
 
 /* ---- one future ---- */
@@ -45,22 +83,9 @@ typedef struct single {
     uint64_t again; /* when to ask the driver all the same: it may have bad news */
 } single;
 
-/* Let the device itself say when it is done, if the future is all about streams that can. */
-static void ask_for_flags(single *s)
-{
-    const acui_submission *submission = s->future->submission;
-    s->asked = s->flags = true;
-    for (size_t i = 0; i < submission->lane_count; i++)
-        s->flags &= acui_stream_prompt(submission->lanes[i].stream);
-    s->flags &= submission->lane_count > 0;
-}
-
 static bool flags_passed(const acui_submission *submission)
 {
-    for (size_t i = 0; i < submission->lane_count; i++)
-        if (acui_stream_flag_passed(submission->lanes[i].stream))
-            return true;
-    return false;
+    return acui_stream_flag_passed(submission->lanes[0].stream);
 }
 
 static acu_status look_one(void *context)
@@ -74,9 +99,27 @@ static acu_status look_one(void *context)
     acu_status status = acu_future_poll(s->future);
     s->again = now + ASK;
     if (status == ACU_NOT_READY && !s->asked &&
-        atomic_load_explicit(&s->future->state, memory_order_acquire) == ACUI_FUTURE_RUNNING)
-        ask_for_flags(s);
+        atomic_load_explicit(&s->future->state, memory_order_acquire) == ACUI_FUTURE_RUNNING) {
+        acu_stream *stream = acui_flight_last_of(s->future->submission);
+        s->asked = true;
+        s->flags = stream && acui_stream_prompt(stream); /* let the device itself say it */
+    }
     return status;
+}
+
+/* Whatever ends first on one of its streams. */
+static uint64_t next_one(void *context, uint64_t now, uint64_t spin_for)
+{
+    const acu_future *future = ((const single *)context)->future;
+    const acui_submission *s = future->submission;
+    uint64_t first = 0;
+    if (atomic_load_explicit(&future->state, memory_order_acquire) == ACUI_FUTURE_RUNNING)
+        for (size_t i = 0; i < s->lane_count; i++) {
+            uint64_t next = acui_flight_wait_for(s->lanes[i].stream, now, spin_for);
+            first = first == 0 || (next && next < first) ? next : first;
+        }
+    /* It is not on a stream yet: somebody else sees to that, but does not say when it is. */
+    return first == 0 ? (spin_for ? now : now + NAP_MOST) : first;
 }
 
 acu_status acu_future_wait(acu_future *future, uint64_t timeout)
@@ -84,14 +127,15 @@ acu_status acu_future_wait(acu_future *future, uint64_t timeout)
     ACUI_CHECK(future, FUTURE);
     ACUI_TRY(acui_refuse_wait(__func__));
     single s = {.future = future};
-    return acui_wait_until(look_one, &s, timeout);
+    return acui_wait_until(look_one, next_one, &s, timeout);
 }
 
 /* ---- several ---- */
 
 typedef struct several {
     acu_future *const *list;
-    size_t count, found;
+    size_t count, found; /* for all: those before are over */
+    acu_status first;    /* that failed */
 } several;
 
 static acu_status check_several(const several *futures, const char *function)
@@ -100,37 +144,41 @@ static acu_status check_several(const several *futures, const char *function)
         return acui_fail(ACU_ERR_INVALID, "%s: no futures to wait for", function);
     for (size_t i = 0; i < futures->count; i++)
         ACUI_TRY(acui_object_check(futures->list[i], ACU_OBJECT_FUTURE, function));
-    return acui_refuse_wait(function);
+    ACUI_TRY(acui_refuse_wait(function));
+    for (size_t i = 0; i < futures->count; i++)
+        ACUI_TRY(acui_future_begin(futures->list[i]));
+    return ACU_OK;
 }
 
 static acu_status look_all(void *context)
 {
-    several *futures = context;
-    acu_status first = ACU_OK;
-    bool ready = true;
-    for (size_t i = 0; i < futures->count; i++) {
-        acu_status status = acu_future_poll(futures->list[i]);
-        ready &= status != ACU_NOT_READY;
-        if (first == ACU_OK && status < 0)
-            first = status;
+    several *all = context;
+    acui_look_everywhere();
+    for (; all->found < all->count; all->found++) {
+        acu_status status = acui_future_outcome(all->list[all->found]);
+        if (status == ACU_NOT_READY)
+            return status;
+        if (all->first == ACU_OK && status < 0)
+            all->first = status;
     }
-    return ready ? first : ACU_NOT_READY;
+    return all->first;
 }
 
 acu_status acu_wait_all(acu_future *const *futures, size_t count, uint64_t timeout)
 {
     several all = {.list = futures, .count = count};
     ACUI_TRY(check_several(&all, __func__));
-    return acui_wait_until(look_all, &all, timeout);
+    return acui_wait_until(look_all, acui_next_of_any, &all, timeout);
 }
 
 static acu_status look_any(void *context)
 {
-    several *futures = context;
-    for (size_t i = 0; i < futures->count; i++) {
-        acu_status status = acu_future_poll(futures->list[i]);
+    several *any = context;
+    acui_look_everywhere();
+    for (size_t i = 0; i < any->count; i++) {
+        acu_status status = acui_future_outcome(any->list[i]);
         if (status != ACU_NOT_READY) {
-            futures->found = i;
+            any->found = i;
             return status;
         }
     }
@@ -141,7 +189,7 @@ acu_status acu_wait_any(acu_future *const *futures, size_t count, uint64_t timeo
 {
     several any = {.list = futures, .count = count, .found = count};
     ACUI_TRY(check_several(&any, __func__));
-    acu_status status = acui_wait_until(look_any, &any, timeout);
+    acu_status status = acui_wait_until(look_any, acui_next_of_any, &any, timeout);
     if (index && any.found < count)
         *index = any.found;
     return status;
@@ -163,7 +211,7 @@ acu_status acui_wait_idle(acu_device *device, uint64_t timeout)
     uint64_t now = acui_now();
     if (timeout != ACU_FOREVER)
         timeout = deadline > now ? deadline - now : 0;
-    return acui_wait_until(look_idle, device, timeout);
+    return acui_wait_until(look_idle, acui_next_of_any, device, timeout);
 }
 
 /* ---- submit and wait ---- */

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * What is on the devices, and when it pays to look at it.
+ *
+ *   flight.c    streams with tasks; which of them somebody wants to be told of; the next look
+ *   lengths.c   how long tasks of a form take, learned from those that were
+ *   blocked.c   threads that wait in the driver for work of unknown length
+ *
+ * Short work is looked at without pause. Work that takes long and was seen before is left alone
+ * until just before it should end. For the rest a thread sleeps in the driver: that is some 100 us
+ * late, but costs nothing meanwhile.
+ */
+#ifndef ACUI_ENGINE_FLIGHT_H
+#define ACUI_ENGINE_FLIGHT_H
+
+#include "engine/engine.h"
+
+/* ---- flight.c ---- */
+void acui_flight_lock(void); /* a leaf, but for the order lock, under which it may be taken */
+void acui_flight_unlock(void);
+void acui_flight_wait(pthread_cond_t *changed); /* gives the lock up meanwhile */
+
+/* The task is the last on its stream, and its mark is made. */
+void acui_flight_add(acu_stream *stream, acui_task *task);
+/* Take the tasks up to stream->done off the stream; `all`: all, for the device is lost. */
+acui_task *acui_flight_passed(acu_stream *stream, bool all);
+/* Somebody wants to be told soon when that is over which is on the stream now. */
+void acui_flight_want(acu_stream *stream);
+void acui_flight_want_all(void); /* on all streams: host work may wait for any of it */
+void acui_flight_want_future(acu_future *future); /* with notices, or about to have one */
+/* Call `look` with the first task of each of the device's streams that is not known to be complete,
+ * the flight lock being held. */
+void acui_flight_heads(const acu_device *device, void (*look)(const acui_task *, void *),
+                       void *context);
+bool acui_flight_any(void); /* lock held */
+
+/*
+ * When to look at the stream's first task again: now or before, at some time, or ACU_FOREVER: it is
+ * seen to that waiters are woken. Work of unknown length that has been running for less than `spin`
+ * is worth looking at now. Lock held; `now` is the time.
+ */
+uint64_t acui_flight_next_look(acu_stream *stream, uint64_t now, uint64_t spin);
+/* The same for who waits: takes the lock; 0 if nothing is on the stream. */
+uint64_t acui_flight_wait_for(acu_stream *stream, uint64_t now, uint64_t spin);
+uint64_t acui_flight_wait_for_any(uint64_t now, uint64_t spin); /* of all streams, the first */
+/* The stream on which the submission's end is the last that was put there, if it is on one only. */
+acu_stream *acui_flight_last_of(const acui_submission *submission);
+
+/* For the reactor, lock held: up to `most` streams that are due, retained, with their devices, and
+ * in *next when the first of the others will be. */
+size_t acui_flight_due(acu_stream **streams, size_t most, uint64_t now, uint64_t *next);
+void acui_flight_let_go(acu_stream *const *streams, size_t count); /* lock not held */
+void acui_flight_drop_idle(void); /* lock not held */
+/* The same for a process that has one core: looking without pause would keep the others from it. */
+void acui_flight_one_core(bool alone);
+
+/* ---- the reactor's sleep; in flight.c, for what is put into flight ends it ---- */
+/* Until `time`, or something has changed that makes its next look sooner. Lock held, given up. */
+void acui_flight_sleep(uint64_t time);
+void acui_flight_wake(void);   /* the reactor, if it sleeps; lock not held */
+void acui_flight_expect(void); /* something short is about to be submitted: it had better wake up */
+/* Until when short work is likely to follow, so that not to sleep is cheaper. Lock held. */
+uint64_t acui_flight_expected(void);
+uint64_t acui_flight_changes(void); /* a number that changes when streams come into flight */
+
+/* ---- lengths.c; flight lock held ---- */
+enum { ACUI_LENGTHS = 4 };
+#define ACUI_LONG ACU_US(150) /* shorter work is not worth a timer */
+
+uint64_t acui_form_of(const acui_task *task); /* what its length depends on, as far as it shows */
+/* Lengths in ns that tasks of the form take, shortest first; 0: not known, or never the same. */
+size_t acui_lengths_find(uint64_t form, uint64_t lengths[ACUI_LENGTHS]);
+/* A task took `ns`, or up to `slack` less: nobody looked meanwhile. */
+void acui_lengths_learn(uint64_t form, uint64_t ns, uint64_t slack);
+
+/* ---- blocked.c ---- */
+/* Have a thread wait for the stream's mark, look and wake all who sleep; false: none is free. Flight
+ * lock held; a stream is waited for by one at a time. */
+bool acui_blocked_ask(acu_stream *stream, uint64_t number);
+void acui_blocked_stop(void); /* joins them */
+
+#endif

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * How long work takes. For each form the few lengths that were seen most: a form whose length depends
+ * on its data may have two, which come in any order. A form that fits none of its lengths half of the
+ * time is not foreseen at all.
+ *
+ * A table of fixed size, each form in the one place that its hash says; the newer form wins.
+ */
+#include "engine/flight.h"
+
+#define PLACES 256
+#define FEW 2      /* times that a length must have been seen to be foreseen */
+#define TOP 15     /* of a score */
+#define SURE 16    /* of a form's luck: how often a length was one of those known */
+#define LUCKY (SURE / 2)
+
+typedef struct known {
+    uint64_t ns;
+    uint8_t score;
+} known;
+
+static struct entry {
+    uint64_t form;
+    known lengths[ACUI_LENGTHS];
+    uint8_t luck;
+} table[PLACES];
+
+static struct entry *entry_of(uint64_t form)
+{
+    return &table[(form >> 20) % PLACES];
+}
+
+static uint64_t mix(uint64_t hash, uint64_t word)
+{
+    uint64_t h = (hash ^ word) * UINT64_C(0x9FB21C651E98DF25);
+    return h ^ (h >> 32);
+}
+
+static uint64_t node_hash(uint64_t h, const acui_node *node)
+{
+    const acu_config *config;
+    h = mix(h, node->kind);
+    switch (node->kind) {
+    case ACUI_NODE_LAUNCH:
+        config = &node->u.launch.config;
+        h = mix(h, (uint64_t)(uintptr_t)node->u.launch.kernel->raw);
+        h = mix(h, (uint64_t)config->grid[0] | (uint64_t)config->grid[1] << 32);
+        return mix(h, (uint64_t)config->grid[2] | (uint64_t)config->block[0] << 32);
+    case ACUI_NODE_COPY:
+        return mix(h, node->u.copy.bytes);
+    case ACUI_NODE_FILL:
+        return mix(h, node->u.fill.elements);
+    case ACUI_NODE_REPLAY:
+        return mix(h, (uint64_t)(uintptr_t)node->u.replay.graph);
+    default:
+        return mix(mix(h, (uint64_t)(uintptr_t)node->site.file), (uint64_t)node->site.line);
+    }
+}
+
+uint64_t acui_form_of(const acui_task *task)
+{
+    uint64_t h = mix(0, task->count);
+    for (size_t i = 0; i < task->count; i++)
+        h = node_hash(h, task->nodes[i]);
+    return h | 1; /* 0 is an empty place */
+}
+
+size_t acui_lengths_find(uint64_t form, uint64_t lengths[ACUI_LENGTHS])
+{
+    const struct entry *entry = entry_of(form);
+    size_t n = 0;
+    if (entry->form != form || entry->luck < LUCKY)
+        return 0;
+    for (int i = 0; i < ACUI_LENGTHS; i++) {
+        if (entry->lengths[i].score < FEW)
+            continue;
+        size_t at = n++;
+        for (; at > 0 && lengths[at - 1] > entry->lengths[i].ns; at--)
+            lengths[at] = lengths[at - 1];
+        lengths[at] = entry->lengths[i].ns;
+    }
+    return n;
+}
+
+/* The one that is as long, give or take what timers and kernels vary by; else NULL. */
+static known *near(struct entry *entry, uint64_t ns, uint64_t more)
+{
+    known *best = NULL;
+    uint64_t least = 0;
+    for (int i = 0; i < ACUI_LENGTHS; i++) {
+        known *k = &entry->lengths[i];
+        uint64_t off = k->ns > ns ? k->ns - ns : ns - k->ns;
+        if (k->score && off <= k->ns / 128 + ACU_US(20) + more && (!best || off < least)) {
+            best = k;
+            least = off;
+        }
+    }
+    return best;
+}
+
+/* To be replaced. Those that never come again make room. */
+static known *weakest(struct entry *entry)
+{
+    known *k = &entry->lengths[0];
+    for (int i = 0; i < ACUI_LENGTHS; i++) {
+        if (entry->lengths[i].score < k->score)
+            k = &entry->lengths[i];
+        if (entry->lengths[i].score > 1)
+            entry->lengths[i].score--;
+    }
+    return k;
+}
+
+void acui_lengths_learn(uint64_t form, uint64_t ns, uint64_t slack)
+{
+    struct entry *entry = entry_of(form);
+    if (entry->form != form)
+        *entry = (struct entry){.form = form, .luck = LUCKY};
+    /* Who slept too long never sees how much: so look a little sooner the next time. */
+    bool blind = slack > ACU_US(100);
+    uint64_t guess = ns - (blind ? ACU_US(50) : slack > ACU_US(25) ? slack : 0);
+    known *k = near(entry, guess, blind ? ACU_US(50) : 0);
+    if (k) {
+        if (!blind)
+            k->ns = (k->ns + guess) / 2;
+        else if (guess < k->ns)
+            k->ns = guess;
+        if (k->score < TOP)
+            k->score++;
+        if (entry->luck < SURE)
+            entry->luck++;
+    } else {
+        *weakest(entry) = (known){.ns = guess, .score = 1};
+        if (entry->luck > 0)
+            entry->luck--;
+    }
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * How waiting for long work is arranged: lengths that come again are foreseen, and for the others a
+ * thread waits in the driver.
+ */
+#include "support/support.h"
+
+#include "engine/flight.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+
+/* ---- lengths that were seen ---- */
+
+static size_t known(uint64_t form, uint64_t *lengths)
+{
+    acui_flight_lock();
+    size_t n = acui_lengths_find(form, lengths);
+    acui_flight_unlock();
+    return n;
+}
+
+static void learn(uint64_t form, uint64_t ns, uint64_t slack)
+{
+    acui_flight_lock();
+    acui_lengths_learn(form, ns, slack);
+    acui_flight_unlock();
+}
+
+/* Forms that share no place in the table. */
+static uint64_t form(unsigned number)
+{
+    return (uint64_t)number << 20 | 1;
+}
+
+static void one_length(void **state)
+{
+    (void)state;
+    uint64_t lengths[ACUI_LENGTHS];
+    learn(form(1), ACU_MS(5), 0);
+    assert_int_equal(known(form(1), lengths), 0); /* once is not enough */
+    learn(form(1), ACU_MS(5) + ACU_US(10), 0);
+    assert_int_equal(known(form(1), lengths), 1);
+    assert_in_range(lengths[0], ACU_MS(5), ACU_MS(5) + ACU_US(10));
+    assert_int_equal(known(form(2), lengths), 0);
+}
+
+static void two_in_turn(void **state)
+{
+    (void)state;
+    uint64_t lengths[ACUI_LENGTHS];
+    for (int i = 0; i < 6; i++)
+        learn(form(3), ACU_MS(i % 2 ? 2 : 8), 0);
+    assert_int_equal(known(form(3), lengths), 2);
+    assert_int_equal(lengths[0], ACU_MS(2)); /* the shorter first */
+    assert_int_equal(lengths[1], ACU_MS(8));
+}
+
+static void what_varies_is_not_foreseen(void **state)
+{
+    (void)state;
+    uint64_t lengths[ACUI_LENGTHS];
+    for (unsigned i = 0; i < 200; i++)
+        learn(form(4), ACU_US(4000 + 250 * (i * 7 % 9)), 0);
+    assert_int_equal(known(form(4), lengths), 0);
+}
+
+static void who_is_too_late_looks_sooner(void **state)
+{
+    (void)state;
+    uint64_t lengths[ACUI_LENGTHS];
+    for (int i = 0; i < 3; i++)
+        learn(form(5), ACU_MS(5), 0);
+    for (int i = 0; i < 3; i++) /* over at the first look, who knows since when */
+        learn(form(5), ACU_MS(5), ACU_MS(5));
+    assert_int_equal(known(form(5), lengths), 1);
+    assert_int_equal(lengths[0], ACU_MS(5) - ACU_US(50));
+    for (int i = 0; i < 20; i++)
+        learn(form(5), ACU_MS(5), ACU_US(2)); /* seen to end */
+    known(form(5), lengths);
+    assert_in_range(lengths[0], ACU_MS(5) - ACU_US(1), ACU_MS(5));
+}
+
+static void a_new_length_replaces_old_ones(void **state)
+{
+    (void)state;
+    uint64_t lengths[ACUI_LENGTHS];
+    for (int i = 0; i < 15; i++)
+        learn(form(6), ACU_MS(5), 0);
+    for (int i = 0; i < 8; i++)
+        learn(form(6), ACU_MS(9), 0);
+    size_t n = known(form(6), lengths);
+    assert_in_range(n, 1, 2);
+    assert_int_equal(lengths[n - 1], ACU_MS(9));
+}
+
+/* ---- a thread that waits in the driver ---- */
+
+enum { N = 16, WAITERS = 4 };
+
+static void *wait_for(void *future)
+{
+    return acu_future_wait(future, ACU_FOREVER) == ACU_OK ? NULL : future;
+}
+
+/* The gate opens once somebody blocks in the driver: nobody would, if all looked again and again. */
+static void unknown_work_is_waited_for_in_the_driver(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_stream *stream;
+    acu_future *future;
+    pthread_t threads[WAITERS];
+    assert_works(acu_stream_create(device, 0, &stream));
+    acu_submit_options options = {.size = sizeof options, .stream = stream};
+    acu_driver_count_calls(true);
+    test_gate_close(device, acu_stream_raw(stream));
+    assert_works(acu_submit(device, acu_full(ACU_SHAPE(N), acu_i32(1)), &options, &future));
+    for (int i = 0; i < WAITERS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, wait_for, future), 0);
+    while (acu_driver_calls(ACU_CALL_EventSynchronize) == 0)
+        sched_yield();
+    assert_int_equal(acu_future_poll(future), ACU_NOT_READY);
+    test_gate_open();
+    for (int i = 0; i < WAITERS; i++) {
+        void *failed;
+        pthread_join(threads[i], &failed);
+        assert_null(failed);
+    }
+    assert_int_equal(acu_driver_calls(ACU_CALL_EventSynchronize), 1); /* one for all of them */
+    acu_driver_count_calls(false);
+    acu_future_release(future);
+    acu_stream_release(stream);
+    test_close(device);
+    test_leaks_none();
+}
+
+/* Who waits with a deadline, or gives the work up, does not wait for the device. */
+static void blocked_threads_hold_nobody_up(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_stream *stream;
+    acu_future *future;
+    pthread_t waiter;
+    void *failed;
+    assert_works(acu_stream_create(device, 0, &stream));
+    acu_submit_options options = {.size = sizeof options, .stream = stream};
+    acu_driver_count_calls(true);
+    test_gate_close(device, acu_stream_raw(stream));
+    assert_works(acu_submit(device, acu_full(ACU_SHAPE(N), acu_i32(1)), &options, &future));
+    assert_int_equal(pthread_create(&waiter, NULL, wait_for, future), 0);
+    while (acu_driver_calls(ACU_CALL_EventSynchronize) == 0)
+        sched_yield();
+    assert_int_equal(acu_future_wait(future, ACU_MS(1)), ACU_TIMEOUT);
+    assert_works(acu_future_cancel(future));
+    pthread_join(waiter, &failed); /* while the gate is closed */
+    assert_non_null(failed);
+    test_gate_open();
+    acu_driver_count_calls(false);
+    acu_future_release(future);
+    acu_stream_release(stream);
+    test_close(device);
+    test_leaks_none();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_length),
+        cmocka_unit_test(two_in_turn),
+        cmocka_unit_test(what_varies_is_not_foreseen),
+        cmocka_unit_test(who_is_too_late_looks_sooner),
+        cmocka_unit_test(a_new_length_replaces_old_ones),
+        cmocka_unit_test(unknown_work_is_waited_for_in_the_driver),
+        cmocka_unit_test(blocked_threads_hold_nobody_up),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
