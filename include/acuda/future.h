@@ -53,6 +53,15 @@ ACU_API acu_status acu_sync(acu_device *device, acu_op *op, acu_tensor **tensor)
 ACU_API acu_status acu_sync_on(acu_stream *stream, acu_op *op, acu_tensor **tensor);
 
 /*
+ * An op that is `x`, behind all work of the future's submission, whether they share data or not. The
+ * future may be complete, given up or fail: what it has begun comes before, and that is all. One that was
+ * only scheduled is started when the op is submitted. Errors, of the submit: BUSY (the submission is
+ * being planned by another thread at that moment; the future is of a module's load).
+ */
+#define acu_after_future(x, future) acu_op_after_future(ACU_OPERAND(x), (future), ACU_SITE)
+ACU_API acu_op *acu_op_after_future(acu_op *x, acu_future *future, acu_site site);
+
+/*
  * Choose the stream by `policy` now, but submit only at the future's first poll, wait, callback or
  * acu_future_start: for programs that prepare work in one order and start it in another.
  */

@@ -206,6 +206,15 @@ ACU_API acu_op *acu_op_own(acu_op *x, acu_site site);
 ACU_API acu_op *acu_op_on(acu_device *device, acu_op *x, acu_site site);
 
 /*
+ * `x` behind `before`, which runs as a part of it, or ran as a part of something else, whether they
+ * share data or not. Yields x's values; those of `before` are dropped. Order only: a failure of `before`
+ * fails the submission that it is a part of, and nobody else who comes after it.
+ * acu_after_future (future.h) does the same with a submission.
+ */
+#define acu_after(x, before) acu_op_after(ACU_OPERAND(x), ACU_OPERAND(before), ACU_SITE)
+ACU_API acu_op *acu_op_after(acu_op *x, acu_op *before, acu_site site);
+
+/*
  * `other` runs if `x` fails, and its values take the place of x's. Both are planned with the
  * submission, in this order, each with what else it contains, so the place of `other` in the order of
  * things is fixed; whether it runs is decided when all of `x` is over: what reads the values waits for

@@ -80,8 +80,7 @@ void acui_future_end(acu_future *future, acu_status status, const char *message)
     acui_op_put(op);
 }
 
-/* It is not complete yet, and stays so until acui_submission_close. */
-static bool hold_open(acui_submission *s)
+bool acui_submission_hold(acui_submission *s)
 {
     uint32_t open = atomic_load_explicit(&s->open, memory_order_acquire);
     while (open)
@@ -98,7 +97,7 @@ bool acui_future_is_held_up(acu_future *future)
         return state != ACUI_FUTURE_DONE;
     acui_submission *s = future->submission;
     bool held_up = false;
-    if (!hold_open(s))
+    if (!acui_submission_hold(s))
         return false;
     acui_order_lock();
     for (const acui_task *task = s->first_task; task && !held_up; task = task->next)
@@ -119,6 +118,7 @@ acu_status acu_future_cancel(acu_future *future)
 void acui_submission_started(acui_submission *s, acu_future *future)
 {
     int starting = ACUI_FUTURE_STARTING;
+    atomic_store_explicit(&future->planned, true, memory_order_release);
     /* Release: who sees RUNNING sees the submission's lanes. */
     if (!atomic_compare_exchange_strong_explicit(&future->state, &starting, ACUI_FUTURE_RUNNING,
                                                  memory_order_seq_cst, memory_order_acquire))

@@ -7,6 +7,7 @@
  * Runs on the thread that plans, with no lock held.
  */
 #include "engine/engine.h"
+#include "op/after.h"
 
 #include <string.h>
 
@@ -137,20 +138,26 @@ static bool add_data(acui_arena *arena, acui_node *node)
 
 /* ---- explicit order ---- */
 
-/* Behind all nodes of the task in [after_begin, after_end): those of them that no other of them
- * follows. */
-static bool add_explicit(acui_arena *arena, const acui_task *task, acui_node *node)
+/* Behind all nodes of the task in [begin, end): those of them that no other of them follows. */
+static bool add_range(acui_arena *arena, const acui_task *task, acui_node *node, uint32_t begin,
+                      uint32_t end)
 {
-    uint32_t first = task->first->index, begin = node->after_begin, end = node->after_end;
-    if (begin < first)
-        begin = first;
-    for (uint32_t i = begin; i < end; i++) {
+    uint32_t first = task->first->index;
+    for (uint32_t i = begin < first ? first : begin; i < end; i++) {
         acui_node *before = task->nodes[i - first];
         if (acui_is_prologue(before) || (before->follower && before->follower->index < end))
             continue;
         if (!add_edge(arena, node, before))
             return false;
     }
+    return true;
+}
+
+static bool add_explicit(acui_arena *arena, const acui_task *task, acui_node *node)
+{
+    for (const acui_after *after = node->after; after; after = after->outer)
+        if (!add_range(arena, task, node, after->begin, after->end))
+            return false;
     return true;
 }
 
@@ -179,7 +186,7 @@ bool acui_find_edges(acui_task *task)
         }
         if (!add_data(arena, node))
             return false;
-        if (node->after_end > node->after_begin && !add_explicit(arena, task, node))
+        if (!add_explicit(arena, task, node))
             return false;
         drop_implied(node);
     }

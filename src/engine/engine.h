@@ -15,6 +15,7 @@
  *   load.c      modules, on a thread of the same kind
  *   worker.c    host tasks, on a thread of their own, once their predecessors are over
  *   parts.c     what a failure means: or_else and finally
+ *   after.c     what a submission comes after without sharing data
  *   cancel.c    a submission is given up before it is over
  *   deadline.c  ... because it is too late
  *   suspect.c   the operation to blame for the loss of a device
@@ -76,6 +77,7 @@ struct acui_task {
     acu_device *device; /* of the nodes, which hold it */
     acu_stream *stream; /* of the submission's lane; NULL for a host task */
     acui_sharing *sharing; /* of all nodes: of an op that others may use too; NULL: of none */
+    acui_shared_point *shared; /* until it is entered: one for each such op */
     acui_part *part;       /* of all nodes; NULL: of none */
     bool conditional;      /* it runs only if something else failed */
     acui_node *first;
@@ -187,6 +189,7 @@ struct acu_future {
     _Atomic(bool) told;        /* somebody is to be told of its end */
     bool early;                /* it was given out before its results were known */
     bool dropped;              /* nobody asks for results any more; lock, if it is early */
+    _Atomic(bool) planned;     /* store release, load acquire: its submission is there, and entered */
     _Atomic(int) state; /* store release, load acquire: DONE publishes status and fault, which are
                          * written once, under the lock */
     acu_status status;
@@ -286,6 +289,8 @@ void acui_harvest(acu_stream *stream);
 /* The future is done, if it was not before; gives its state until then. */
 acui_future_state acui_resolve(acu_future *future, acu_status status, acui_fault *fault);
 void acui_submission_close(acui_submission *submission); /* one of `open` less */
+/* One more, unless it is complete: then false. Its tasks stay until it is closed. cancel.c */
+bool acui_submission_hold(acui_submission *submission);
 
 /* ---- cancel.c ---- */
 /* Give the future up, with `status` and a record that says so, unless it is done. */

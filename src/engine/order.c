@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "engine/flight.h"
 #include "engine/runtime.h"
+#include "op/after.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -202,16 +203,37 @@ static bool room_before(acui_task *task, size_t more)
     return true;
 }
 
-/* What a `then` put in front: all tasks with nodes in [begin, end). */
-static bool enter_explicit(acui_task *task, size_t begin, size_t end)
+static bool enter_point(acui_task *task, acui_point *point)
 {
-    acui_submission *s = task->submission;
-    for (acui_task *t = s->first_task; t; t = t->next) {
-        if (t == task || t->first->index >= end || t->first->index + t->count <= begin)
-            continue;
-        if (!room_before(task, 1))
+    if (!room_before(task, 1))
+        return false;
+    add_before(&(entering){.task = task}, point, false);
+    return true;
+}
+
+/* All tasks of the submission with nodes in [begin, end). */
+static bool enter_range(acui_task *task, size_t begin, size_t end)
+{
+    for (acui_task *t = task->submission->first_task; t; t = t->next)
+        if (t != task && t->first->index < end && t->first->index + t->count > begin &&
+            !enter_point(task, t->point))
             return false;
-        add_before(&(entering){.task = task}, t->point, false);
+    return true;
+}
+
+/* What was put in front, data or not. */
+static bool enter_explicit(acui_task *task, const acui_after *after)
+{
+    for (; after; after = after->outer) {
+        if (after->end > after->begin && !enter_range(task, after->begin, after->end))
+            return false;
+        for (size_t i = 0; i < after->point_count; i++)
+            if (!enter_point(task, after->points[i]))
+                return false;
+        const acui_shared_point *shared = after->sharing ? after->sharing->points : NULL;
+        for (; shared; shared = shared->next)
+            if (!enter_point(task, shared->point))
+                return false;
     }
     return true;
 }
@@ -256,17 +278,15 @@ static bool enter_node(acui_task *task, const acui_node *node)
 /* On failure the task is entered as far as it got: it keeps its place, and fails there. */
 static bool enter_task(acui_task *task)
 {
-    size_t begin = 0, end = 0;
+    const acui_after *entered = NULL;
     bool touches = !acui_part_is_refused(task->part);
     for (size_t i = 0; i < task->count; i++) {
         const acui_node *node = task->nodes[i];
         if (touches && !enter_node(task, node))
             return false;
-        if (node->after_end > node->after_begin &&
-            (node->after_begin != begin || node->after_end != end)) {
-            begin = node->after_begin;
-            end = node->after_end;
-            if (!enter_explicit(task, begin, end))
+        if (node->after != entered) {
+            entered = node->after;
+            if (!enter_explicit(task, entered))
                 return false;
         }
     }
@@ -298,6 +318,47 @@ static const acui_point *behind_failure(const acui_task *task)
     return NULL;
 }
 
+/* ---- points of shared ops, for those who come behind them without sharing data ---- */
+
+/* Before the order lock is taken; NULL in the list: none. False for lack of memory. */
+static bool prepare_shared(acui_task *tasks)
+{
+    for (acui_task *task = tasks; task; task = task->next)
+        for (acui_sharing *sharing = task->sharing; sharing; sharing = sharing->parent) {
+            acui_shared_point *shared = sharing->alone ? NULL : ACUI_NEW(acui_shared_point);
+            if (sharing->alone)
+                continue;
+            if (!shared)
+                return false;
+            shared->next = task->shared;
+            task->shared = shared;
+        }
+    return true;
+}
+
+static void drop_shared(acui_task *tasks)
+{
+    for (acui_task *task = tasks; task; task = task->next)
+        while (task->shared) {
+            acui_shared_point *shared = task->shared;
+            task->shared = shared->next;
+            acui_free(shared);
+        }
+}
+
+static void enter_shared(acui_task *task)
+{
+    for (acui_sharing *sharing = task->sharing; sharing; sharing = sharing->parent) {
+        if (sharing->alone)
+            continue;
+        acui_shared_point *shared = task->shared;
+        task->shared = shared->next;
+        shared->point = acui_point_retain(task->point);
+        shared->next = sharing->points;
+        sharing->points = shared;
+    }
+}
+
 static acui_task *enter_tasks(acui_submission *s, acui_task *tasks)
 {
     acui_task *ready = NULL, **tail = &ready;
@@ -312,6 +373,7 @@ static acui_task *enter_tasks(acui_submission *s, acui_task *tasks)
         atomic_fetch_add_explicit(&task->device->in_flight, 1, memory_order_acq_rel);
         if (!enter_task(task))
             task->failed = true; /* for lack of memory: no fault either */
+        enter_shared(task);
         link_before(task, !task->stream || task->conditional);
         if (task->pending == 0) {
             task->sound = !task->part && !task->failed && !s->failed && !acui_gave_up(s) && !behind_failure(task);
@@ -337,6 +399,11 @@ acu_status acui_enter_nodes(acui_plan *plan)
     acui_task *tasks = NULL;
     acui_sharing_look(plan);
     ACUI_TRY(acui_make_tasks(s, &tasks));
+    if (s->shares && !prepare_shared(tasks)) {
+        drop_shared(tasks);
+        drop_tasks(tasks);
+        return acui_fail(ACU_ERR_NO_MEMORY, "no memory to order the work of a submission");
+    }
     acui_task *ready = NULL;
     if (tasks) {
         acui_order_lock();

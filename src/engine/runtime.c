@@ -402,6 +402,12 @@ static void *run(void *runtime)
 
 /* ---- waiting ---- */
 
+bool acui_runtime_has_entered(acu_future *future)
+{
+    acui_runtime *runtime = atomic_load_explicit(&future->runtime, memory_order_acquire);
+    return runtime && acui_passage_reached(&runtime->entered, future->place);
+}
+
 acu_status acui_runtime_planned(acu_future *future)
 {
     acui_runtime *runtime = atomic_load_explicit(&future->runtime, memory_order_acquire);

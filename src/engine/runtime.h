@@ -32,6 +32,8 @@ void acui_runtime_entered(void);
 /* Until the future's submission is planned: at once where it was not handed over. Fails with
  * WOULD_WAIT in a callback. */
 acu_status acui_runtime_planned(acu_future *future);
+/* Whether the submission was handed over, planned and entered (or refused). Never waits. */
+bool acui_runtime_has_entered(acu_future *future);
 
 /* Until all that was handed over so far has been planned and issued. Blocks. */
 acu_status acui_runtime_settle(uint64_t timeout);

@@ -13,6 +13,7 @@
 #include "engine/alone.h"
 #include "engine/graphs.h"
 #include "memory/allocate.h"
+#include "op/after.h"
 #include "op/op.h"
 #include "op/part.h"
 
@@ -74,10 +75,21 @@ static acu_status refuse_node(const acui_node *node, const char *why)
                         node->device->info.ordinal, "a graph can not hold %s: %s", node->name, why);
 }
 
+static bool comes_after_others(const acui_node *node)
+{
+    for (const acui_after *after = node->after; after; after = after->outer)
+        if (after->sharing || after->point_count)
+            return true;
+    return false;
+}
+
 static acu_status check_node(acui_plan *plan, acui_node *node)
 {
     if (node->part)
         return refuse_node(node, "a graph has no alternatives (acu_or_else, acu_finally)");
+    if (comes_after_others(node))
+        return refuse_node(node, "a replay comes after nothing but what touches its data; put "
+                           "acu_after around the replay");
     if (node->device != plan->first->device)
         return refuse_node(node, "it runs on another device than what comes before");
     if (node->kind == ACUI_NODE_ALLOC)

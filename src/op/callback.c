@@ -2,6 +2,7 @@
 /* Host callbacks while an op is planned: then, map, inspect; and scalars as ops. */
 #include "base/callback.h"
 #include "base/error.h"
+#include "op/after.h"
 #include "op/arg.h"
 
 /* An op with one input and a function of the program's; the user data is its from here on. */
@@ -27,7 +28,7 @@ static acu_status plan_input(acui_plan *plan, acu_op *op, acu_device *place, acu
 {
     acu_op *x = op->inputs[0];
     op->inputs[0] = NULL;
-    return acui_plan_op(plan, x, place, values);
+    return acui_plan_looked_at(plan, x, place, values);
 }
 
 /* ---- then ---- */
@@ -44,23 +45,30 @@ static acu_status call_then(acu_op *op, acui_values *in, acu_op **next)
     return ACU_OK;
 }
 
-static acu_status plan_then(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+/* What is in front of the next op, and that one. */
+static acu_status plan_first(acui_plan *plan, acu_op *op, acu_device *place, acui_front *front,
+                             acu_op **next)
 {
     acui_values in = {0};
-    acu_op *next = NULL;
-    uint32_t first = plan->count, after_begin = plan->after_begin, after_end = plan->after_end;
+    *front = acui_front_start(plan);
     acu_status status = plan_input(plan, op, place, &in);
     if (status == ACU_OK)
-        status = call_then(op, &in, &next);
+        status = call_then(op, &in, next);
     acui_values_clear(&in);
-    ACUI_TRY(status);
-    if (plan->count > first) { /* else what came before those is still what comes before */
-        plan->after_begin = first;
-        plan->after_end = plan->count;
-    }
-    status = acui_plan_op(plan, next, place, values);
-    plan->after_begin = after_begin;
-    plan->after_end = after_end;
+    acu_status done = acui_front_done(plan, front);
+    return status == ACU_OK ? done : status;
+}
+
+static acu_status plan_then(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+{
+    acui_front front;
+    acu_op *next = NULL;
+    acu_status status = plan_first(plan, op, place, &front, &next);
+    if (status == ACU_OK)
+        status = acui_plan_op(plan, next, place, values);
+    else
+        acui_op_put(next);
+    acui_front_restore(plan, &front);
     return status;
 }
 

@@ -97,7 +97,7 @@ void acu_op_unzip(acu_op *x, acu_op **parts, size_t count, acu_site site)
 static acu_status plan_nth(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
 {
     size_t base = values->count;
-    ACUI_TRY(acui_plan_op(plan, take_input(op), place, values));
+    ACUI_TRY(acui_plan_looked_at(plan, take_input(op), place, values));
     size_t count = values->count - base;
     size_t index = op->u.index == ACU_LAST ? count - 1 : op->u.index;
     if (count == 0 || index >= count)
@@ -133,7 +133,7 @@ static acu_status plan_share(acui_plan *plan, acu_op *op, acu_device *place, acu
 static acu_status plan_own(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
 {
     size_t base = values->count;
-    ACUI_TRY(acui_plan_op(plan, take_input(op), place, values));
+    ACUI_TRY(acui_plan_looked_at(plan, take_input(op), place, values));
     for (size_t i = base; i < values->count; i++) {
         acu_val *value = &values->list[i];
         char words[96];

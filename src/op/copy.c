@@ -99,17 +99,7 @@ const acui_op_class acui_class_COPY = {.name = "copy", .plan = plan_copy};
 
 acu_op *acu_op_copy(acu_op *dst, acu_op *src, acu_site site)
 {
-    acu_op *to = acui_op_take(dst, &acui_class_COPY, site);
-    acu_op *from = acui_op_take(src, &acui_class_COPY, site);
-    acu_op *op = acui_op_new(&acui_class_COPY, 2, site);
-    if (acui_op_is_oom(op)) {
-        acui_op_put(to);
-        acui_op_put(from);
-        return op;
-    }
-    op->inputs[0] = to;
-    op->inputs[1] = from;
-    return op;
+    return acui_op_binary(&acui_class_COPY, dst, src, site);
 }
 
 /* ---- dup, to_device, to_host: a new tensor, and a copy into it ---- */

@@ -158,6 +158,20 @@ acu_op *acui_op_unary(const acui_op_class *class, acu_op *x, acu_site site)
     return op;
 }
 
+acu_op *acui_op_binary(const acui_op_class *class, acu_op *x, acu_op *y, acu_site site)
+{
+    acu_op *a = acui_op_take(x, class, site), *b = acui_op_take(y, class, site);
+    acu_op *op = acui_op_new(class, 2, site);
+    if (op == &oom_op) {
+        acui_op_put(a);
+        acui_op_put(b);
+        return op;
+    }
+    op->inputs[0] = a;
+    op->inputs[1] = b;
+    return op;
+}
+
 acu_op *acu_op_retain(acu_op *op)
 {
     if (op && op != &oom_op && acui_object_is(op, ACU_OBJECT_OP)) {

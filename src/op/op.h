@@ -26,7 +26,7 @@
     X(EMPTY, "empty") X(CONST, "const") X(FILL, "fill") X(COPY, "copy") X(DUP, "dup")              \
     X(TO_HOST, "to_host") X(TO_DEVICE, "to_device") X(LAUNCH, "launch") X(FOREIGN, "foreign")      \
     X(HOST, "host") X(REPLAY, "replay") X(CONTEXT, "context") X(OR_ELSE, "or_else")           \
-    X(FINALLY, "finally")
+    X(FINALLY, "finally") X(AFTER, "after") X(AFTER_FUTURE, "after_future")
 
 /* What a kind of op does; `plan` runs once, on the submitting thread, with no lock held. */
 typedef struct acui_op_class {
@@ -74,6 +74,7 @@ struct acu_op {
         acu_shape shape;                                        /* PARTITION, RESHAPE */
         struct { acu_dtype dtype; acu_shape shape; void *data; } make; /* EMPTY, CONST */
         acu_arg scalar;                                         /* FILL */
+        struct acu_future *future;                              /* AFTER_FUTURE: retained */
         struct acu_graph *graph;                                /* REPLAY: retained */
         struct { acu_or_else_fn fn; } rescue;                   /* OR_ELSE */
         char *text;                                             /* CONTEXT: its own */
@@ -111,6 +112,8 @@ acu_op *acui_op_take(acu_op *op, const acui_op_class *taker, acu_site site);
 void acui_op_put(acu_op *op);
 /* An op with one input, already taken. */
 acu_op *acui_op_unary(const acui_op_class *class, acu_op *x, acu_site site);
+/* The same with two. */
+acu_op *acui_op_binary(const acui_op_class *class, acu_op *x, acu_op *y, acu_site site);
 /* Take back what acui_op_new gave after a failure, and give the failed op instead. */
 acu_op *acui_op_abandon(acu_op *op);
 

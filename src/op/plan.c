@@ -12,6 +12,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "op/after.h"
 #include "op/part.h"
 #include "op/sharing.h"
 
@@ -80,8 +81,7 @@ acui_node *acui_plan_node_with(acui_plan *plan, acui_node_kind kind, const acu_o
     node->touches = (acui_touch *)(node + 1);
     node->kind = kind;
     node->index = plan->count++;
-    node->after_begin = plan->after_begin;
-    node->after_end = plan->after_end;
+    node->after = plan->after;
     node->name = name;
     node->site = op->site;
     node->context = plan->context;
@@ -202,6 +202,7 @@ void acui_plan_clear(acui_plan *plan)
     acui_values_clear(&plan->scratch);
     acui_sharing_clear(plan);
     acui_parts_clear(plan);
+    acui_front_clear(plan);
     acui_arena_clear(&plan->arena);
 }
 
@@ -316,6 +317,8 @@ static acu_status plan_used_twice(acui_plan *plan, acu_op *op, acu_device *place
     if (status == ACU_OK)
         status = acui_sharing_borrow(plan, op);
     if (status == ACU_OK)
+        status = acui_front_meet(plan, op->sharing);
+    if (status == ACU_OK)
         status = deliver(op, values);
     pthread_mutex_unlock(&share_lock);
     acui_values_clear(&own);
@@ -353,6 +356,16 @@ acu_status acui_plan_op(acui_plan *plan, acu_op *op, acu_device *place, acui_val
     else
         status = plan_used_twice(plan, op, place, values);
     acui_op_put(op);
+    return status;
+}
+
+acu_status acui_plan_looked_at(acui_plan *plan, acu_op *op, acu_device *place,
+                               acui_values *values)
+{
+    bool unwanted = values->unwanted;
+    values->unwanted = false;
+    acu_status status = acui_plan_op(plan, op, place, values);
+    values->unwanted = unwanted;
     return status;
 }
 

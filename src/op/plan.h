@@ -84,14 +84,14 @@ typedef struct acui_late {
 } acui_late;
 
 typedef struct acui_part acui_part; /* op/part.h */
+typedef struct acui_after acui_after; /* op/after.h */
 typedef struct acui_node acui_node;
 struct acui_node {
     acui_node *next;
     acui_node_kind kind;
     uint32_t index;       /* place in the plan */
-    uint32_t after_begin; /* nodes [after_begin, after_end) come before, data or not (`then`) */
-    uint32_t after_end;
     uint32_t touch_count;
+    const acui_after *after; /* comes before, data or not */
     /* The engine's: the piece of the submission that the node became part of; nodes of the same
      * piece that come before it; scratch. */
     struct acui_task *task;
@@ -141,7 +141,10 @@ struct acui_plan {
     acui_arena arena;
     acui_node *first, *last;
     uint32_t count;
-    uint32_t after_begin, after_end; /* for nodes appended now */
+    const acui_after *after;         /* of nodes appended now */
+    acui_after *points;              /* entries of such lists that hold points */
+    const struct acui_met *met;      /* ops with several users that it got values of, while: */
+    unsigned meeting;                /* ... somebody wants to know */
     acui_use *uses;                  /* all */
     acui_use **use_table;            /* the same by address: open addressing, a power of two */
     uint32_t use_count, use_room;
@@ -167,6 +170,9 @@ struct acui_plan {
 /* Plan `op`, whose reference is consumed; its values go behind what `values` has. On failure some of
  * them may be there already. The root of every plan, and of every input of an op. */
 acu_status acui_plan_op(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values);
+/* The same where all values are to be there, because they are looked at, wanted or not. */
+acu_status acui_plan_looked_at(acui_plan *plan, acu_op *op, acu_device *place,
+                               acui_values *values);
 /* The same for an op that must yield exactly one value; `what` names it in the message. */
 acu_status acui_plan_one(acui_plan *plan, acu_op *op, acu_device *place, const char *what,
                          acu_val *value);

@@ -7,6 +7,7 @@
  */
 #include "base/callback.h"
 #include "base/error.h"
+#include "op/after.h"
 #include "op/part.h"
 #include "op/rescue.h"
 
@@ -17,27 +18,6 @@ static acu_op *take_input(acu_op *op, size_t i)
     acu_op *x = op->inputs[i];
     op->inputs[i] = NULL;
     return x;
-}
-
-/* Nodes from `first` on come before what is planned from now on; gives what did so far. */
-typedef struct after {
-    uint32_t begin, end;
-} after;
-
-static after come_after(acui_plan *plan, uint32_t first)
-{
-    after before = {plan->after_begin, plan->after_end};
-    if (plan->count > first) { /* else what came before those is still what comes before */
-        plan->after_begin = first;
-        plan->after_end = plan->count;
-    }
-    return before;
-}
-
-static void restore_after(acui_plan *plan, after before)
-{
-    plan->after_begin = before.begin;
-    plan->after_end = before.end;
 }
 
 /* ---- the alternative's values in place of the first's ---- */
@@ -160,26 +140,34 @@ static acu_status plan_decision(acui_plan *plan, acu_op *op)
     return ACU_OK;
 }
 
-static acu_status plan_alternative(acui_plan *plan, acu_op *op, acu_device *place, uint32_t first,
-                                   const acui_part *tried, const acui_values *values)
+static acu_status plan_other(acui_plan *plan, acu_op *op, acu_device *place, bool decide,
+                             const acui_values *values)
 {
     acui_values others = {0};
-    acu_status status = ACU_OK;
-    acui_part *part = acui_part_begin(plan, ACUI_PART_ELSE);
-    if (!part)
-        return ACU_ERR_NO_MEMORY;
-    part->tried = tried;
-    after before = come_after(plan, first);
-    if (plan->count > first)
-        status = plan_decision(plan, op);
-    come_after(plan, first);
+    acui_front front = acui_front_start(plan);
+    acu_status status = decide ? plan_decision(plan, op) : ACU_OK;
+    acu_status done = acui_front_done(plan, &front);
+    if (status == ACU_OK)
+        status = done;
     if (status == ACU_OK)
         status = acui_plan_op(plan, take_input(op, 1), place, &others);
     if (status == ACU_OK)
         status = replace_all(plan, op, place, values, &others);
-    restore_after(plan, before);
-    acui_part_end(plan, part);
+    acui_front_restore(plan, &front);
     acui_values_clear(&others);
+    return status;
+}
+
+/* `decide`: something was tried that may have failed. */
+static acu_status plan_alternative(acui_plan *plan, acu_op *op, acu_device *place, bool decide,
+                                   const acui_part *tried, const acui_values *values)
+{
+    acui_part *part = acui_part_begin(plan, ACUI_PART_ELSE);
+    if (!part)
+        return ACU_ERR_NO_MEMORY;
+    part->tried = tried;
+    acu_status status = plan_other(plan, op, place, decide, values);
+    acui_part_end(plan, part);
     return status;
 }
 
@@ -187,7 +175,6 @@ static acu_status plan_alternative(acui_plan *plan, acu_op *op, acu_device *plac
 static acu_status plan_instead(acui_plan *plan, acu_op *op, acu_device *place, acui_part *tried,
                                acui_values *values)
 {
-    acui_part_refuse(tried);
     if (!tried->fault)
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory to say why an op can not be run");
     if (!acui_rescue_wanted(op, tried->fault))
@@ -195,21 +182,35 @@ static acu_status plan_instead(acui_plan *plan, acu_op *op, acu_device *place, a
     return acui_plan_op(plan, take_input(op, 1), place, values);
 }
 
-static acu_status plan_or_else(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+/* The values of what is tried, and of the alternative in their place. */
+static acu_status plan_both(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
 {
-    uint32_t first = plan->count;
     acui_part *tried = acui_part_begin(plan, ACUI_PART_TRY);
     if (!tried)
         return ACU_ERR_NO_MEMORY;
-    acui_values mine = {0}; /* all of them, whether somebody wants them or not */
-    acu_status status = acui_plan_op(plan, take_input(op, 0), place, &mine);
+    acui_front front = acui_front_start(plan);
+    acu_status status = acui_plan_op(plan, take_input(op, 0), place, values);
     acui_part_end(plan, tried);
-    if (status == ACU_OK) {
-        status = plan_alternative(plan, op, place, first, tried, &mine);
-    } else {
-        acui_values_cut(&mine, 0);
-        status = plan_instead(plan, op, place, tried, &mine);
+    bool refused = status != ACU_OK;
+    if (refused)
+        acui_part_refuse(tried);
+    acu_status done = acui_front_done(plan, &front);
+    if (done == ACU_OK && !refused) {
+        status = plan_alternative(plan, op, place, plan->count > front.first, tried, values);
+    } else if (done != ACU_OK) {
+        status = done;
     }
+    acui_front_restore(plan, &front);
+    if (done != ACU_OK || !refused)
+        return status;
+    acui_values_cut(values, 0);
+    return plan_instead(plan, op, place, tried, values);
+}
+
+static acu_status plan_or_else(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+{
+    acui_values mine = {0}; /* all of them, whether somebody wants them or not */
+    acu_status status = plan_both(plan, op, place, &mine);
     for (size_t i = 0; i < mine.count && status == ACU_OK; i++) {
         status = acui_values_push(values, mine.list[i]);
         mine.list[i] = (acu_val){.kind = ACU_NONE};
@@ -220,24 +221,9 @@ static acu_status plan_or_else(acui_plan *plan, acu_op *op, acu_device *place, a
 
 const acui_op_class acui_class_OR_ELSE = {.name = "or_else", .plan = plan_or_else};
 
-/* An op of two inputs, both taken. */
-static acu_op *two_ops(const acui_op_class *class, acu_op *first, acu_op *second, acu_site site)
-{
-    acu_op *a = acui_op_take(first, class, site), *b = acui_op_take(second, class, site);
-    acu_op *op = acui_op_new(class, 2, site);
-    if (acui_op_is_oom(op)) {
-        acui_op_put(a);
-        acui_op_put(b);
-        return op;
-    }
-    op->inputs[0] = a;
-    op->inputs[1] = b;
-    return op;
-}
-
 acu_op *acu_op_or_else(acu_op *x, acu_op *other, acu_or_else_fn fn, acu_user user, acu_site site)
 {
-    acu_op *op = two_ops(&acui_class_OR_ELSE, x, other, site);
+    acu_op *op = acui_op_binary(&acui_class_OR_ELSE, x, other, site);
     if (!acui_op_is_oom(op)) {
         op->u.rescue.fn = fn;
         op->user = user;
@@ -249,19 +235,29 @@ acu_op *acu_op_or_else(acu_op *x, acu_op *other, acu_or_else_fn fn, acu_user use
 
 /* ---- finally ---- */
 
-static acu_status plan_finally(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+/* In a part of its own, behind what is in front. */
+static acu_status plan_last(acui_plan *plan, acu_op *op, acu_device *place)
 {
-    uint32_t first = plan->count;
-    ACUI_TRY(acui_plan_op(plan, take_input(op, 0), place, values));
     acui_part *part = acui_part_begin(plan, ACUI_PART_FINALLY);
     if (!part)
         return ACU_ERR_NO_MEMORY;
     acui_values unused = {.unwanted = true};
-    after before = come_after(plan, first);
     acu_status status = acui_plan_op(plan, take_input(op, 1), place, &unused);
-    restore_after(plan, before);
     acui_part_end(plan, part);
     acui_values_clear(&unused);
+    return status;
+}
+
+static acu_status plan_finally(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+{
+    acui_front front = acui_front_start(plan);
+    acu_status status = acui_plan_op(plan, take_input(op, 0), place, values);
+    acu_status done = acui_front_done(plan, &front);
+    if (status == ACU_OK)
+        status = done;
+    if (status == ACU_OK)
+        status = plan_last(plan, op, place);
+    acui_front_restore(plan, &front);
     return status;
 }
 
@@ -269,5 +265,5 @@ const acui_op_class acui_class_FINALLY = {.name = "finally", .plan = plan_finall
 
 acu_op *acu_op_finally(acu_op *x, acu_op *last, acu_site site)
 {
-    return two_ops(&acui_class_FINALLY, x, last, site);
+    return acui_op_binary(&acui_class_FINALLY, x, last, site);
 }

@@ -10,13 +10,19 @@ struct acui_borrowed { /* in the plan's arena */
     acui_sharing *sharing; /* retained */
 };
 
+bool acui_sharing_in(const acui_sharing *sharing, const acui_plan *plan)
+{
+    return atomic_load_explicit(&sharing->plan, memory_order_relaxed) == plan;
+}
+
 acu_status acui_sharing_begin(acui_plan *plan, acu_op *op)
 {
     acui_sharing *sharing = ACUI_NEW(acui_sharing);
     if (!sharing)
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory to plan %s", acui_op_name(op));
     atomic_store_explicit(&sharing->refs, 2, memory_order_relaxed); /* the plan and the op */
-    sharing->plan = plan;
+    atomic_store_explicit(&sharing->plan, plan, memory_order_relaxed);
+    sharing->begin = plan->count;
     sharing->parent = plan->sharing;
     sharing->next = plan->sharings;
     plan->sharings = plan->sharing = op->sharing = sharing;
@@ -26,12 +32,13 @@ acu_status acui_sharing_begin(acui_plan *plan, acu_op *op)
 void acui_sharing_end(acui_plan *plan, const acu_op *op)
 {
     plan->sharing = op->sharing->parent;
+    op->sharing->end = plan->count;
 }
 
 acu_status acui_sharing_borrow(acui_plan *plan, const acu_op *op)
 {
     acui_sharing *sharing = op->sharing;
-    if (!sharing || sharing->plan == plan)
+    if (!sharing || acui_sharing_in(sharing, plan))
         return ACU_OK;
     struct acui_borrowed *borrowed = ACUI_ARENA_NEW(&plan->arena, struct acui_borrowed);
     if (!borrowed)
@@ -47,8 +54,15 @@ acu_status acui_sharing_borrow(acui_plan *plan, const acu_op *op)
 void acui_sharing_release(acui_sharing *sharing)
 {
     /* Release: what the holder entered is seen by who finds nobody left; acquire: for the free. */
-    if (sharing && atomic_fetch_sub_explicit(&sharing->refs, 1, memory_order_acq_rel) == 1)
-        acui_free(sharing);
+    if (!sharing || atomic_fetch_sub_explicit(&sharing->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    while (sharing->points) {
+        acui_shared_point *shared = sharing->points;
+        sharing->points = shared->next;
+        acui_point_release(shared->point);
+        acui_free(shared);
+    }
+    acui_free(sharing);
 }
 
 void acui_sharing_look(acui_plan *plan)
@@ -87,6 +101,7 @@ void acui_sharing_clear(acui_plan *plan)
     while (plan->sharings) {
         acui_sharing *sharing = plan->sharings;
         plan->sharings = sharing->next;
+        atomic_store_explicit(&sharing->plan, NULL, memory_order_relaxed);
         acui_sharing_release(sharing);
     }
 }

@@ -15,11 +15,19 @@
 
 typedef struct acui_sharing {
     _Atomic(uint32_t) refs;
-    const acui_plan *plan;       /* that the nodes are in; it holds it until it is cleared */
+    _Atomic(const acui_plan *) plan; /* that the nodes are in; it holds it until it is cleared, NULL
+                                      * then; relaxed: only whether it is one's own is asked */
+    uint32_t begin, end;         /* nodes of that plan */
+    struct acui_shared_point *points; /* of the tasks that these became; order lock */
     struct acui_sharing *parent; /* of the op that this one is a part of; in the same plan */
     struct acui_sharing *next;   /* of plan->sharings */
     bool alone;                  /* nobody else had the op, nor can get it */
 } acui_sharing;
+
+typedef struct acui_shared_point {
+    struct acui_shared_point *next;
+    acui_point *point; /* retained */
+} acui_shared_point;
 
 /* Nodes that the plan gets from now on are the op's. NO_MEMORY. */
 acu_status acui_sharing_begin(acui_plan *plan, acu_op *op);
@@ -30,6 +38,8 @@ void acui_sharing_release(acui_sharing *sharing); /* the op goes; NULL is fine *
 
 /* Look which of the ops planned here nobody else uses. Before its new nodes become tasks. */
 void acui_sharing_look(acui_plan *plan);
+/* Whether the plan has its nodes. */
+bool acui_sharing_in(const acui_sharing *sharing, const acui_plan *plan);
 /* The innermost op with other users that the node is a part of; NULL: none. */
 acui_sharing *acui_sharing_of(const acui_node *node);
 /* Somebody holds that op, or one that it is a part of, or is about to enter what uses it. */

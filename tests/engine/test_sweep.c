@@ -273,6 +273,14 @@ static void use_rescue(acu_device *device, acu_tensor *x)
     acu_op *last = acu_op_host(refuse_host, ACU_USER(owe(), pay), NULL, 0, ACU_SITE);
     either = acu_or_else(acu_fill(x, acu_f32(1)), acu_dup(x)); /* not needed, as a rule */
     acu_future *b = submit(device, acu_finally(acu_or_else(acu_nth(x, 7), either), last));
+    acu_op *shared = acu_op_retain(acu_dup(x));
+    acu_future *c = submit(device, acu_after(acu_zeros(ACU_F32, ACU_SHAPE(N)), shared)), *d = NULL;
+    if (c)
+        d = submit(device, acu_after(acu_after_future(acu_dup(x), c), shared));
+    else
+        acu_op_release(shared);
+    finish(c);
+    finish(d);
     finish(a);
     finish(b);
 }

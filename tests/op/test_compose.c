@@ -651,6 +651,29 @@ static void user_data_is_released_once(void **state)
     released_since(&before, 0);
 }
 
+static void count_values(void *user, const acu_val *values, size_t count)
+{
+    (void)values;
+    *(size_t *)user = count;
+}
+
+/* Nobody wants the values of the whole; who looks at some on the way sees them all the same. */
+static void values_that_nobody_wants(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    size_t looked = 0;
+    acu_op *two = acu_zip(constant(1), constant(2));
+    assert_works(acu_submit(b.device, acu_nth(two, 1), NULL, NULL));
+    two = acu_zip(constant(1), constant(2));
+    assert_works(acu_submit(b.device, acu_inspect(two, count_values, &looked), NULL, NULL));
+    assert_int_equal(looked, 2);
+    acu_op *shared = acu_share(constant(1));
+    acu_op *owned = acu_own(acu_zip(acu_op_retain(shared), shared));
+    assert_fails(acu_submit(b.device, owned, NULL, NULL), ACU_ERR_SHARED, "");
+    close_bench(&b);
+}
+
 /* ---- depth ---- */
 
 static acu_op *deep(acu_op *x, int levels)
@@ -801,6 +824,7 @@ int main(void)
         cmocka_unit_test(then_orders_without_shared_data),
         cmocka_unit_test(submissions_inside_then_keep_their_place),
         cmocka_unit_test(user_data_is_released_once),
+        cmocka_unit_test(values_that_nobody_wants),
         cmocka_unit_test(deep_compositions),
         cmocka_unit_test(ops_are_consumed),
         cmocka_unit_test(values_are_taken_once),

@@ -7,6 +7,7 @@
 
 #include "kernel/cubins.h"
 
+#include <pthread.h>
 #include <stdio.h>
 
 extern const char test_refusals_ptx[];
@@ -289,6 +290,32 @@ static acu_op *ones(void)
     return acu_ones(ACU_F32, ACU_SHAPE(4));
 }
 
+static acu_status open_lock(void *user, const acu_val *values, size_t count)
+{
+    (void)values, (void)count;
+    pthread_mutex_lock(user);
+    pthread_mutex_unlock(user);
+    return ACU_OK;
+}
+
+/* Behind the end of a group whose member waits for the test. */
+static void after_no_submission(bench *b)
+{
+    pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
+    acu_group *group;
+    acu_future *all;
+    pthread_mutex_lock(&held);
+    assert_works(acu_group_create(NULL, &group));
+    assert_works(acu_group_submit(group, b->device, acu_host(open_lock, &held, acu_u32(0)), NULL,
+                                  NULL));
+    assert_works(acu_group_finish(group, &all));
+    REFUSED(*b, acu_after_future(ones(), all), ACU_ERR_BUSY, "acu_after_future|no submission");
+    pthread_mutex_unlock(&held);
+    assert_works(acu_future_wait(all, ACU_FOREVER));
+    acu_future_release(all);
+    acu_group_release(group);
+}
+
 static void algebra(void **state)
 {
     (void)state;
@@ -312,6 +339,8 @@ static void algebra(void **state)
                  ACU_ERR_NOT_SUPPORTED, "acu_or_else");
     assert_fails(acu_graph_load(b.device, acu_finally(ones(), ones()), NULL, &graph),
                  ACU_ERR_NOT_SUPPORTED, "acu_finally");
+    row("A7");
+    after_no_submission(&b);
     row("A6");
     REFUSED(b, acu_with_context(ones(), ""), ACU_ERR_INVALID, "acu_with_context");
     close_bench(&b);

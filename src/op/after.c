@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* What comes before, data or not; and the op that says so. */
+#include "op/after.h"
+
+#include "base/error.h"
+#include "op/op.h"
+
+struct acui_met {
+    const struct acui_met *next;
+    const acui_sharing *sharing;
+};
+
+static acu_status no_memory(void)
+{
+    return acui_fail(ACU_ERR_NO_MEMORY, "no memory to order the parts of an op");
+}
+
+acui_front acui_front_start(acui_plan *plan)
+{
+    acui_front front = {.before = plan->after, .met = plan->met, .first = plan->count};
+    plan->meeting++;
+    return front;
+}
+
+acu_status acui_front_meet(acui_plan *plan, const acui_sharing *sharing)
+{
+    if (!plan->meeting || !sharing)
+        return ACU_OK;
+    struct acui_met *met = ACUI_ARENA_NEW(&plan->arena, struct acui_met);
+    if (!met)
+        return no_memory();
+    met->sharing = sharing;
+    met->next = plan->met;
+    plan->met = met;
+    return ACU_OK;
+}
+
+static bool push(acui_plan *plan, acui_after entry)
+{
+    acui_after *after = ACUI_ARENA_NEW(&plan->arena, acui_after);
+    if (!after)
+        return false;
+    *after = entry;
+    after->outer = plan->after;
+    plan->after = after;
+    return true;
+}
+
+/* What others planned before; what this plan did between start and done is among the new nodes. */
+static bool push_met(acui_plan *plan, const acui_sharing *sharing, uint32_t first)
+{
+    if (!acui_sharing_in(sharing, plan))
+        return push(plan, (acui_after){.sharing = sharing});
+    return sharing->begin >= first ||
+           push(plan, (acui_after){.begin = sharing->begin, .end = sharing->end});
+}
+
+acu_status acui_front_done(acui_plan *plan, const acui_front *front)
+{
+    bool memory = true;
+    if (plan->count > front->first) { /* what came before so far is implied by these */
+        plan->after = NULL;
+        memory = push(plan, (acui_after){.begin = front->first, .end = plan->count});
+    }
+    for (const struct acui_met *m = plan->met; m != front->met && memory; m = m->next)
+        memory = push_met(plan, m->sharing, front->first);
+    plan->meeting--;
+    return memory ? ACU_OK : no_memory();
+}
+
+void acui_front_restore(acui_plan *plan, const acui_front *front)
+{
+    plan->after = front->before;
+}
+
+acui_point **acui_front_points(acui_plan *plan, size_t count)
+{
+    acui_after *after = ACUI_ARENA_NEW(&plan->arena, acui_after);
+    acui_point **points = after ? ACUI_ARENA_ARRAY(&plan->arena, acui_point *, count) : NULL;
+    if (!points) {
+        no_memory();
+        return NULL;
+    }
+    after->points = points;
+    after->point_count = count;
+    after->outer = plan->after;
+    after->next_points = plan->points;
+    plan->after = plan->points = after;
+    return points;
+}
+
+void acui_front_clear(acui_plan *plan)
+{
+    for (const acui_after *after = plan->points; after; after = after->next_points)
+        for (size_t i = 0; i < after->point_count; i++)
+            acui_point_release(after->points[i]);
+    plan->points = NULL;
+    plan->after = NULL;
+}
+
+/* ---- after ---- */
+
+static acu_op *take_input(acu_op *op, size_t i)
+{
+    acu_op *x = op->inputs[i];
+    op->inputs[i] = NULL;
+    return x;
+}
+
+/* Nothing but the order is wanted of it. */
+static acu_status plan_before(acui_plan *plan, acu_op *op, acu_device *place, acui_front *front)
+{
+    acui_values unused = {.unwanted = true};
+    *front = acui_front_start(plan);
+    acu_status status = acui_plan_op(plan, take_input(op, 1), place, &unused);
+    acui_values_clear(&unused);
+    acu_status done = acui_front_done(plan, front);
+    return status == ACU_OK ? done : status;
+}
+
+static acu_status plan_after(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+{
+    acui_front front;
+    acu_status status = plan_before(plan, op, place, &front);
+    if (status == ACU_OK)
+        status = acui_plan_op(plan, take_input(op, 0), place, values);
+    acui_front_restore(plan, &front);
+    return status;
+}
+
+const acui_op_class acui_class_AFTER = {.name = "after", .plan = plan_after};
+
+acu_op *acu_op_after(acu_op *x, acu_op *before, acu_site site)
+{
+    return acui_op_binary(&acui_class_AFTER, x, before, site);
+}

@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Order without shared data: acu_after and acu_after_future put an op behind another one, or behind a
+ * submission, wherever that runs. What comes first is held up, and the order of two calls is noted.
+ */
+#include "support/support.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+enum { N = 16 };
+#define VECTOR ACU_SHAPE(N)
+
+/* ---- helpers ---- */
+
+static _Atomic(int) turn;
+
+/* Host work that notes its place. */
+static acu_status note(void *user, const acu_val *values, size_t count)
+{
+    (void)values, (void)count;
+    *(int *)user = atomic_fetch_add(&turn, 1) + 1;
+    return ACU_OK;
+}
+
+/* The same on a stream: when it is enqueued. */
+static acu_status note_enqueued(void *user, CUstream stream, const acu_val *values, size_t count)
+{
+    (void)stream;
+    return note(user, values, count);
+}
+
+static acu_op *on_host(int *place)
+{
+    return acu_host(note, place, acu_u32(0));
+}
+
+static acu_op *on_device(int *place)
+{
+    return acu_foreign(note_enqueued, place, acu_u32(0));
+}
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static bool gate_open;
+
+static acu_status pass_gate(void *user, const acu_val *values, size_t count)
+{
+    pthread_mutex_lock(&lock);
+    while (!gate_open)
+        pthread_cond_wait(&changed, &lock);
+    pthread_mutex_unlock(&lock);
+    return note(user, values, count);
+}
+
+static void set_gate(bool open)
+{
+    pthread_mutex_lock(&lock);
+    gate_open = open;
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&lock);
+}
+
+static acu_op *at_gate(int *place)
+{
+    set_gate(false);
+    return acu_host(pass_gate, place, acu_u32(0));
+}
+
+static acu_future *submit(acu_device *device, acu_op *op)
+{
+    acu_future *future = NULL;
+    assert_works(acu_submit(device, op, NULL, &future));
+    return future;
+}
+
+static void ends(acu_future *future)
+{
+    assert_works(acu_future_wait(future, ACU_FOREVER));
+    acu_future_release(future);
+}
+
+static acu_device *begin(void)
+{
+    atomic_store(&turn, 0);
+    return test_open();
+}
+
+static void finish(acu_device *device)
+{
+    acu_driver_fail_clear();
+    test_close(device);
+    test_leaks_none();
+}
+
+/* ---- ops ---- */
+
+static void behind_an_op(void **state)
+{
+    (void)state;
+    acu_device *device = begin();
+    int first = 0, then = 0, last = 0;
+    acu_future *future = submit(device, acu_after(on_device(&then), at_gate(&first)));
+    assert_int_equal(then, 0); /* it would have been enqueued by now */
+    set_gate(true);
+    ends(future);
+    assert_true(first == 1 && then == 2);
+    /* Chains, and several. */
+    future = submit(device, acu_after(acu_after(on_device(&last), on_device(&then)), at_gate(&first)));
+    set_gate(true);
+    ends(future);
+    assert_true(first == 3 && then == 4 && last == 5);
+    /* Its values. */
+    acu_tensor *x;
+    acu_op *ones = acu_full(VECTOR, acu_f32(1));
+    assert_works(acu_sync(device, acu_after(ones, acu_zip(acu_zeros(ACU_I32, VECTOR), on_host(&first))),
+                          &x));
+    assert_int_equal(acu_tensor_dtype(x), ACU_F32);
+    acu_tensor_release(x);
+    finish(device);
+}
+
+/* On one device, as branches of one task: what is to come later waits for the gated stream. */
+static void branches_in_order(void **state)
+{
+    (void)state;
+    acu_device *device = begin();
+    acu_tensor *x, *y, *z;
+    float host[N];
+    assert_works(acu_sync(device, acu_zeros(ACU_F32, VECTOR), &x));
+    assert_works(acu_sync(device, acu_zeros(ACU_F32, VECTOR), &y));
+    assert_works(acu_sync(device, acu_zeros(ACU_F32, VECTOR), &z));
+    acu_driver_count_calls(true);
+    acu_future *future = submit(device, acu_zip(acu_fill(x, acu_f32(1)), acu_fill(y, acu_f32(2))));
+    uint64_t wide = acu_driver_calls(ACU_CALL_EventRecord);
+    ends(future);
+    acu_driver_count_calls(true);
+    future = submit(device, acu_after(acu_fill(x, acu_f32(3)), acu_fill(y, acu_f32(4))));
+    uint64_t narrow = acu_driver_calls(ACU_CALL_EventRecord);
+    acu_driver_count_calls(false);
+    ends(future);
+    assert_true(wide > narrow); /* nothing to join */
+    assert_int_equal(narrow, 1);
+    assert_works(acu_read_sync(x, host, sizeof host));
+    assert_true(host[0] == 3);
+    acu_tensor_release(x);
+    acu_tensor_release(y);
+    acu_tensor_release(z);
+    finish(device);
+}
+
+/* The op was planned before: as a part of this submission, of another one, of two. */
+static void behind_an_op_that_others_use(void **state)
+{
+    (void)state;
+    acu_device *device = begin();
+    int first = 0, then = 0;
+    acu_op *shared = acu_op_retain(at_gate(&first));
+    acu_future *a = submit(device, acu_zip(shared, acu_after(on_device(&then), shared)));
+    assert_int_equal(then, 0);
+    set_gate(true);
+    ends(a);
+    assert_true(first == 1 && then == 2);
+
+    shared = acu_op_retain(acu_op_retain(at_gate(&first)));
+    a = submit(device, shared);
+    acu_op *whole = acu_zip(acu_zeros(ACU_F32, VECTOR), shared); /* nothing of it is new */
+    acu_future *b = submit(device, acu_after(on_device(&then), acu_nth(whole, 0)));
+    assert_int_equal(then, 2);
+    set_gate(true);
+    ends(b);
+    ends(a);
+    assert_true(first == 3 && then == 4);
+    acu_op_release(shared);
+    finish(device);
+}
+
+static acu_op *next_op(void *user, acu_val *values, size_t count)
+{
+    (void)values, (void)count;
+    return on_device(user);
+}
+
+/* `then` as well: behind an op that another submission planned. */
+static void then_behind_an_op_that_others_use(void **state)
+{
+    (void)state;
+    acu_device *device = begin();
+    int first = 0, then = 0;
+    acu_op *shared = acu_op_retain(at_gate(&first));
+    acu_future *a = submit(device, shared);
+    acu_future *b = submit(device, acu_then(shared, next_op, &then));
+    assert_int_equal(then, 0);
+    set_gate(true);
+    ends(b);
+    ends(a);
+    assert_true(first == 1 && then == 2);
+    finish(device);
+}
+
+static acu_status fail_host(void *user, const acu_val *values, size_t count)
+{
+    note(user, values, count);
+    return ACU_ERR_INVALID;
+}
+
+/* Only order: what fails elsewhere fails nobody who comes behind. */
+static void failures_do_not_pass(void **state)
+{
+    (void)state;
+    acu_device *device = begin();
+    int first = 0, then = 0;
+    acu_op *shared = acu_op_retain(acu_host(fail_host, &first, acu_u32(0)));
+    acu_future *a = submit(device, shared);
+    ends(submit(device, acu_after(on_device(&then), shared)));
+    assert_int_equal(acu_future_wait(a, ACU_FOREVER), ACU_ERR_CALLBACK);
+    assert_true(first == 1 && then == 2);
+    acu_future_release(a);
+    /* In one submission it is that one's failure. */
+    a = submit(device, acu_after(on_device(&then), acu_host(fail_host, &first, acu_u32(0))));
+    assert_int_equal(acu_future_wait(a, ACU_FOREVER), ACU_ERR_CALLBACK);
+    acu_future_release(a);
+    assert_true(first == 3 && then == 2);
+    assert_fails(acu_submit(device, acu_after(on_device(&then), (acu_op *)NULL), NULL, NULL),
+                 ACU_ERR_INVALID, "after");
+    finish(device);
+}
+
+/* ---- submissions ---- */
+
+static void behind_a_submission(void **state)
+{
+    (void)state;
+    acu_device *device = begin();
+    int first = 0, then = 0;
+    acu_future *a = submit(device, at_gate(&first));
+    acu_future *b = submit(device, acu_after_future(on_device(&then), a));
+    assert_int_equal(then, 0);
+    set_gate(true);
+    ends(b);
+    assert_true(first == 1 && then == 2);
+    assert_int_equal(acu_future_poll(a), ACU_OK);
+    ends(submit(device, acu_after_future(on_device(&then), a))); /* complete already */
+    assert_int_equal(then, 3);
+    acu_future_release(a);
+    finish(device);
+}
+
+/* On the device: the stream of the second waits for that of the first. */
+static void behind_a_submission_on_another_stream(void **state)
+{
+    (void)state;
+    acu_device *device = begin();
+    acu_stream *streams[2];
+    acu_future *futures[2];
+    acu_tensor *x[2];
+    for (int i = 0; i < 2; i++) {
+        assert_works(acu_stream_create(device, 0, &streams[i]));
+        assert_works(acu_sync(device, acu_zeros(ACU_F32, VECTOR), &x[i]));
+    }
+    test_gate_close(device, acu_stream_raw(streams[0]));
+    acu_submit_options options = {.size = sizeof options, .stream = streams[0]};
+    assert_works(acu_submit(device, acu_fill(x[0], acu_f32(1)), &options, &futures[0]));
+    options.stream = streams[1];
+    acu_driver_count_calls(true);
+    acu_op *op = acu_after_future(acu_fill(x[1], acu_f32(2)), futures[0]);
+    assert_works(acu_submit(device, op, &options, &futures[1]));
+    assert_int_equal(acu_driver_calls(ACU_CALL_StreamWaitEvent), 1);
+    acu_driver_count_calls(false);
+    assert_int_equal(acu_stream_poll(streams[1]), ACU_NOT_READY);
+    test_gate_open();
+    for (int i = 0; i < 2; i++) {
+        ends(futures[i]);
+        acu_stream_release(streams[i]);
+        acu_tensor_release(x[i]);
+    }
+    finish(device);
+}
+
+/* Given up, it still comes first as far as it had begun; one that never began does not. */
+static void behind_what_was_given_up(void **state)
+{
+    (void)state;
+    acu_device *device = begin();
+    int first = 0, then = 0;
+    acu_future *a = submit(device, at_gate(&first));
+    acu_policy *policy;
+    acu_future *scheduled;
+    assert_works(acu_policy_single(device, NULL, &policy));
+    assert_works(acu_schedule(policy, on_device(&then), &scheduled));
+    acu_policy_release(policy);
+    assert_works(acu_future_cancel(scheduled));
+    ends(submit(device, acu_after_future(on_device(&then), scheduled)));
+    assert_int_equal(then, 1);
+    acu_future_release(scheduled);
+    assert_works(acu_future_cancel(a));
+    acu_future *b = submit(device, acu_after_future(on_device(&then), a));
+    acu_future_release(a);
+    set_gate(true);
+    ends(b);
+    assert_true(then == (first ? 3 : 2)); /* the host work may not have begun */
+    finish(device);
+}
+
+static void a_scheduled_one_is_started(void **state)
+{
+    (void)state;
+    acu_device *device = begin();
+    int first = 0, then = 0;
+    acu_policy *policy;
+    acu_future *scheduled;
+    assert_works(acu_policy_single(device, NULL, &policy));
+    assert_works(acu_schedule(policy, on_host(&first), &scheduled));
+    acu_policy_release(policy);
+    ends(submit(device, acu_after_future(on_device(&then), scheduled)));
+    assert_true(first == 1 && then == 2);
+    acu_future_release(scheduled);
+    finish(device);
+}
+
+static void behind_what_was_handed_over(void **state)
+{
+    (void)state;
+    acu_open_options options = test_options(0);
+    options.runtime_thread = true;
+    acu_device *device;
+    int first[20] = {0}, then[20] = {0};
+    atomic_store(&turn, 0);
+    assert_works(acu_open(&options, &device));
+    acu_future *last = NULL;
+    for (int i = 0; i < 20; i++) {
+        acu_future *a = submit(device, on_host(&first[i]));
+        acu_future_release(last);
+        last = submit(device, acu_after_future(on_device(&then[i]), a));
+        acu_future_release(a);
+    }
+    ends(last);
+    assert_works(acu_device_wait(device, ACU_FOREVER));
+    for (int i = 0; i < 20; i++)
+        assert_true(then[i] > first[i] && first[i] > 0);
+    finish(device);
+}
+
+static void no_submission(void **state)
+{
+    (void)state;
+    acu_device *device = begin();
+    int place;
+    acu_future *all;
+    acu_group *group;
+    assert_works(acu_group_create(NULL, &group));
+    acu_future *held = submit(device, at_gate(&place));
+    assert_works(acu_group_add(group, held));
+    assert_works(acu_group_finish(group, &all));
+    assert_fails(acu_submit(device, acu_after_future(on_device(&place), all), NULL, NULL),
+                 ACU_ERR_BUSY, "acu_after_future|no submission");
+    assert_fails(acu_submit(device, acu_after_future(on_device(&place), NULL), NULL, NULL),
+                 ACU_ERR_INVALID, "acu_after_future|future is NULL");
+    set_gate(true);
+    ends(held);
+    ends(all);
+    acu_group_release(group);
+    finish(device);
+}
+
+static void in_graphs(void **state)
+{
+    (void)state;
+    acu_device *device = begin();
+    acu_tensor *x, *y;
+    acu_graph *graph;
+    int first;
+    assert_works(acu_sync(device, acu_zeros(ACU_F32, VECTOR), &x));
+    assert_works(acu_sync(device, acu_zeros(ACU_F32, VECTOR), &y));
+    acu_op *op = acu_after(acu_fill(x, acu_f32(1)), acu_fill(y, acu_f32(2)));
+    assert_works(acu_graph_load(device, op, NULL, &graph));
+    ends(submit(device, acu_replay(graph)));
+    acu_graph_release(graph);
+    acu_future *a = submit(device, at_gate(&first));
+    op = acu_after_future(acu_fill(x, acu_f32(1)), a);
+    assert_fails(acu_graph_load(device, op, NULL, &graph), ACU_ERR_NOT_SUPPORTED, "acu_after");
+    set_gate(true);
+    ends(a);
+    acu_tensor_release(x);
+    acu_tensor_release(y);
+    finish(device);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(behind_an_op),
+        cmocka_unit_test(branches_in_order),
+        cmocka_unit_test(behind_an_op_that_others_use),
+        cmocka_unit_test(then_behind_an_op_that_others_use),
+        cmocka_unit_test(failures_do_not_pass),
+        cmocka_unit_test(behind_a_submission),
+        cmocka_unit_test(behind_a_submission_on_another_stream),
+        cmocka_unit_test(behind_what_was_given_up),
+        cmocka_unit_test(a_scheduled_one_is_started),
+        cmocka_unit_test(behind_what_was_handed_over),
+        cmocka_unit_test(no_submission),
+        cmocka_unit_test(in_graphs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
