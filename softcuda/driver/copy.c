@@ -105,10 +105,20 @@ static sd_work *clone_copy(const sd_work *work)
     return &clone->work;
 }
 
+/* CUDA's rule: one row before and after, and each side stays in the memory of its device. */
+static bool replaceable_copy(const sd_work *work, const sd_work *with)
+{
+    const sd_box *a = &((const copy_work *)work)->box, *b = &((const copy_work *)with)->box;
+    return a->height == 1 && a->depth == 1 && b->height == 1 && b->depth == 1 &&
+           sd_device_of(a->dst.address) == sd_device_of(b->dst.address) &&
+           sd_device_of(a->src.address) == sd_device_of(b->src.address);
+}
+
 static const sd_work_kind copy_kind = {.name = "copy",
                                        .run = run_copy,
                                        .tell = tell_copy,
                                        .clone = clone_copy,
+                                       .replaceable = replaceable_copy,
                                        .node_type = ACU_CU_GRAPH_NODE_TYPE_MEMCPY};
 
 /* ---- issuing ---- */

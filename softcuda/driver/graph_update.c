@@ -7,6 +7,15 @@
 
 #include <string.h>
 
+/* Whether `with` can take the place of `step`. */
+static bool fits(const sd_step *step, const sd_step *with)
+{
+    if (step->type != with->type || step->context != with->context)
+        return false;
+    const sd_work *work = step->work;
+    return !work || !work->kind->replaceable || work->kind->replaceable(work, with->work);
+}
+
 /* Replace the step of the item that was made from the node, by one of its own kind and context. */
 static unsigned replace(sd_exec *e, const void *node, sd_step *step)
 {
@@ -15,15 +24,15 @@ static unsigned replace(sd_exec *e, const void *node, sd_step *step)
     for (size_t i = 0; i < e->count && !found; i++)
         if (e->items[i].node == node)
             found = &e->items[i];
-    bool fits = found && found->step.type == step->type && found->step.context == step->context;
+    bool good = found && fits(&found->step, step);
     sd_step before = *step;
-    if (fits) {
+    if (good) {
         before = found->step;
         found->step = *step;
     }
     pthread_mutex_unlock(&e->lock);
     sd_step_end(&before); /* the old one, or the new one that does not fit */
-    return fits ? ACU_CUDA_SUCCESS : ACU_CUDA_ERROR_INVALID_VALUE;
+    return good ? ACU_CUDA_SUCCESS : ACU_CUDA_ERROR_INVALID_VALUE;
 }
 
 unsigned sd_cuGraphExecKernelNodeSetParams_v2(CUgraphExec handle, CUgraphNode node,
@@ -102,7 +111,7 @@ static unsigned compare(const sd_exec *e, const sd_exec *with, size_t *where)
         if (a->after_count != b->after_count ||
             (a->after_count && memcmp(a->after, b->after, a->after_count * sizeof *a->after) != 0))
             return ACU_CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
-        if (a->step.context != b->step.context)
+        if (!fits(&a->step, &b->step))
             return ACU_CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
     }
     return ACU_CU_GRAPH_EXEC_UPDATE_SUCCESS;

@@ -69,10 +69,18 @@ static sd_work *clone_fill(const sd_work *work)
     return &clone->work;
 }
 
+/* CUDA's rule: one row before and after, in the memory of the same device. */
+static bool replaceable_fill(const sd_work *work, const sd_work *with)
+{
+    const fill *a = &((const fill_work *)work)->fill, *b = &((const fill_work *)with)->fill;
+    return a->height == 1 && b->height == 1 && sd_device_of(a->address) == sd_device_of(b->address);
+}
+
 static const sd_work_kind fill_kind = {.name = "fill",
                                        .run = run_fill,
                                        .tell = tell_fill,
                                        .clone = clone_fill,
+                                       .replaceable = replaceable_fill,
                                        .node_type = ACU_CU_GRAPH_NODE_TYPE_MEMSET};
 
 static unsigned check(const fill *f)

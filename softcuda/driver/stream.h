@@ -45,6 +45,8 @@ typedef struct sd_work_kind {
     void (*drop)(sd_work *work); /* give back what it holds, but not its memory; may be NULL */
     sd_work *(*clone)(const sd_work *work); /* another like it, never issued; NULL: no memory */
     void (*tell)(const sd_work *work, char *text, size_t bytes); /* for traces; may be NULL */
+    /* Whether an executable graph may have `with` in the place of `work`; NULL: always. */
+    bool (*replaceable)(const sd_work *work, const sd_work *with);
     bool on_host;                           /* runs on a thread for host functions */
     bool always;                            /* runs in a faulted context too */
     unsigned node_type;                     /* of what can be cloned: ACU_CU_GRAPH_NODE_TYPE_x */

@@ -2,6 +2,8 @@
 /* Stream capture: what is issued becomes a graph, over several streams, and what may not be. */
 #include "softcuda/driver_test.h"
 
+#include <pthread.h>
+
 #define RELAXED ACU_CU_STREAM_CAPTURE_MODE_RELAXED
 #define GLOBAL ACU_CU_STREAM_CAPTURE_MODE_GLOBAL
 
@@ -11,6 +13,8 @@ typedef struct lab {
     CUstream a, b;
     CUevent fork, join;
     CUdeviceptr at; /* 64 words, 0 */
+    CUcontext context;
+    unsigned results[2]; /* of another thread */
 } lab;
 
 static lab open_lab(void)
@@ -165,6 +169,48 @@ static void what_cannot_be_captured_ends_it(void **state)
     close_lab(&l);
 }
 
+static void *end_elsewhere(void *user)
+{
+    lab *l = user;
+    CUgraph graph = NULL;
+    l->results[0] = l->cu->CtxSetCurrent(l->context);
+    l->results[1] = l->cu->StreamEndCapture(l->a, &graph);
+    return NULL;
+}
+
+/* Only who began a capture ends it, on the stream where it began; two do not become one. */
+static void captures_stay_apart(void **state)
+{
+    (void)state;
+    lab l = open_lab();
+    const acu_driver_table *cu = l.cu;
+    CUgraph graph = NULL;
+    pthread_t thread;
+    OK(cu->CtxGetCurrent(&l.context));
+    OK(cu->StreamBeginCapture(l.a, ACU_CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+    assert_int_equal(pthread_create(&thread, NULL, end_elsewhere, &l), 0);
+    pthread_join(thread, NULL);
+    OK(l.results[0]);
+    IS(l.results[1], ERROR_STREAM_CAPTURE_WRONG_THREAD);
+    OK(launch_store(cu, l.module, l.a, l.at, 1)); /* nothing is lost by that */
+    OK(cu->StreamEndCapture(l.a, &graph));
+    OK(cu->GraphDestroy(graph));
+    /* Another stream of the capture can not end it. */
+    OK(cu->StreamBeginCapture(l.a, RELAXED));
+    OK(cu->EventRecord(l.fork, l.a));
+    OK(cu->StreamWaitEvent(l.b, l.fork, 0));
+    IS(cu->StreamEndCapture(l.b, &graph), ERROR_STREAM_CAPTURE_UNMATCHED);
+    is_lost(&l);
+    /* Two captures, one of which waits for the other: both are lost. */
+    OK(cu->StreamBeginCapture(l.a, RELAXED));
+    OK(cu->StreamBeginCapture(l.b, RELAXED));
+    OK(cu->EventRecord(l.fork, l.b));
+    IS(cu->StreamWaitEvent(l.a, l.fork, 0), ERROR_STREAM_CAPTURE_MERGE);
+    IS(cu->StreamEndCapture(l.b, &graph), ERROR_STREAM_CAPTURE_INVALIDATED);
+    is_lost(&l);
+    close_lab(&l);
+}
+
 /* An event that stands for something in a capture is never reached; who asks ends the capture. */
 static void captured_events_are_not_asked(void **state)
 {
@@ -201,6 +247,7 @@ int main(void)
         cmocka_unit_test(work_becomes_a_graph),
         cmocka_unit_test(other_streams_take_part),
         cmocka_unit_test(what_cannot_be_captured_ends_it),
+        cmocka_unit_test(captures_stay_apart),
         cmocka_unit_test(captured_events_are_not_asked),
         cmocka_unit_test(the_legacy_stream_must_stay_out),
     };

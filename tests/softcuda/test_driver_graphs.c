@@ -235,6 +235,41 @@ static void arguments_are_changed(void **state)
     close_lab(&l);
 }
 
+/* What CUDA does not let change; newer drivers may be more generous. */
+static void some_changes_are_refused(void **state)
+{
+    (void)state;
+    software_only();
+    lab l = open_lab();
+    CUgraphNode fill, store;
+    acu_CUDA_MEMSET_NODE_PARAMS row = {
+        .dst = l.at, .value = 7, .elementSize = 4, .width = 4, .height = 1};
+    acu_CUDA_MEMSET_NODE_PARAMS rows = {
+        .dst = l.at, .pitch = 16, .value = 7, .elementSize = 4, .width = 2, .height = 2};
+    OK(l.cu->GraphAddMemsetNode(&fill, l.graph, NULL, 0, &row, l.context));
+    store = add_store(&l, l.graph, fill, l.at, 1);
+    CUgraphExec exec = instantiate(&l);
+    OK(l.cu->GraphExecMemsetNodeSetParams(exec, fill, &row, l.context));
+    IS(l.cu->GraphExecMemsetNodeSetParams(exec, fill, &rows, l.context), ERROR_INVALID_VALUE);
+    IS(l.cu->GraphExecMemsetNodeSetParams(exec, store, &row, l.context), ERROR_INVALID_VALUE);
+    row.width = 0;
+    IS(l.cu->GraphExecMemsetNodeSetParams(exec, fill, &row, l.context), ERROR_INVALID_VALUE);
+    CUgraph other;
+    OK(l.cu->GraphCreate(&other, 0));
+    OK(l.cu->GraphAddMemsetNode(&fill, other, NULL, 0, &rows, l.context));
+    add_store(&l, other, fill, l.at, 1);
+    acu_CUgraphExecUpdateResultInfo info = {.result = 99};
+    IS(l.cu->GraphExecUpdate_v2(exec, other, &info), ERROR_GRAPH_EXEC_UPDATE_FAILURE);
+    assert_int_equal(info.result, ACU_CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED);
+    assert_ptr_equal(info.errorNode, fill);
+    OK(l.cu->GraphDestroy(other));
+    run(&l, exec);
+    assert_int_equal(word_at(l.cu, l.at), 1);
+    assert_int_equal(word_at(l.cu, l.at + 12), 7);
+    OK(l.cu->GraphExecDestroy(exec));
+    close_lab(&l);
+}
+
 static void graphs_contain_graphs(void **state)
 {
     (void)state;
@@ -318,7 +353,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(chains_run_in_order),      cmocka_unit_test(branches_run_side_by_side),
         cmocka_unit_test(other_nodes_run),          cmocka_unit_test(arguments_are_changed),
-        cmocka_unit_test(graphs_contain_graphs),    cmocka_unit_test(events_are_recorded_in_graphs),
+        cmocka_unit_test(some_changes_are_refused), cmocka_unit_test(graphs_contain_graphs),    cmocka_unit_test(events_are_recorded_in_graphs),
         cmocka_unit_test(wrong_graphs_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
