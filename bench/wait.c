@@ -11,6 +11,8 @@
 #include "harness/mix.h"
 #include "harness/raw.h"
 
+#include <acuda/adapters/epoll.h>
+
 #include <dirent.h>
 #include <math.h>
 #include <stdio.h>
@@ -28,6 +30,10 @@ typedef struct subject {
     mix *m;
     acu_queue *queue, *busy; /* the latter's waits look for a while before they sleep */
     int epoll, raw_epoll, eventfd;
+    int loop_epoll;
+    acu_queue *attached; /* to loop_epoll, by the adapter, which looks for a while too */
+    acu_epoll *adapter;
+    uint64_t told;       /* the tag that the adapter delivered last */
     CUstream stream;
     CUevent blocking;
     mix_forms forms;
@@ -100,6 +106,29 @@ static double busy_acuda(void *user)
     return us;
 }
 
+static void completed(void *user, const acu_completion *done, size_t count)
+{
+    subject *s = user;
+    MUST(done[count - 1].status);
+    s->told = done[count - 1].tag;
+}
+
+static double busy_loop_acuda(void *user)
+{
+    subject *s = user;
+    struct epoll_event event;
+    uint32_t ticket;
+    int y = draw(s, &ticket);
+    double start = bench_now_us();
+    submit_to(s, s->attached, y, ticket);
+    while (s->told != ticket)
+        if (acu_epoll_wait(s->adapter, &event, 1, -1) != 0)
+            bench_wrong("there is another event than the queue's");
+    double us = bench_now_us() - start;
+    mix_expect(s->m, y, ticket, 1);
+    return us;
+}
+
 static void tell(void *user)
 {
     uint64_t one = 1;
@@ -160,6 +189,11 @@ static void short_rows(subject *s)
                                 {"host function, eventfd", epoll_host_function, s, 0.35, 1.25},
                                 {"launch, spin", spinning, s, 0, 0}}};
     bench_compare(s->b, &busy);
+    bench_row loop = {.what = "with busy-poll of an epoll loop, by its adapter",
+                      .sides = {{"acuda", busy_loop_acuda, s, 0, 0},
+                                {"host function, eventfd", epoll_host_function, s, 0.35, 1.25},
+                                {"launch, spin", spinning, s, 0, 0}}};
+    bench_compare(s->b, &loop);
     mix_verify(s->m);
 }
 
@@ -409,7 +443,15 @@ static void open_all(subject *s)
                                  .busy_poll = (uint64_t)(BUSY_POLL_US * 1000)};
     MUST(acu_queue_create(NULL, &s->queue));
     MUST(acu_queue_create(&options, &s->busy));
+    MUST(acu_queue_create(NULL, &s->attached));
     s->epoll = epoll_of(acu_queue_fd(s->queue));
+    s->loop_epoll = epoll_create1(EPOLL_CLOEXEC);
+    s->told = UINT64_MAX;
+    acu_loop_options loop = {.size = sizeof loop,
+                             .fn = completed,
+                             .user = ACU_USER(s),
+                             .busy_poll = (uint64_t)(BUSY_POLL_US * 1000)};
+    MUST(acu_epoll_start(s->loop_epoll, (epoll_data_t){.ptr = s}, s->attached, &loop, &s->adapter));
     s->eventfd = eventfd(0, EFD_CLOEXEC);
     s->raw_epoll = epoll_of(s->eventfd);
     bench_enter(s->b);
@@ -421,6 +463,9 @@ static void open_all(subject *s)
 
 static void close_all(subject *s)
 {
+    acu_epoll_stop(s->adapter);
+    acu_queue_release(s->attached);
+    close(s->loop_epoll);
     close(s->epoll);
     close(s->raw_epoll);
     close(s->eventfd);

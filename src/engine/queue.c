@@ -2,7 +2,8 @@
 /*
  * Completion queues. Whoever finds a submission complete puts its notice here and, if the descriptor
  * can not be read yet, writes it; who takes the last notice reads it. Both under the queue's lock,
- * so that "can be read" and "there is something" never part.
+ * so that "can be read" and "there is something" never part. But while somebody looks at the device in
+ * order to take what he finds, the descriptor is left alone: he does not pay for a wake-up of his own.
  */
 #include "engine/queue.h"
 
@@ -29,6 +30,7 @@ struct acu_queue {
     pthread_cond_t filled;
     acui_notice *first, **end;
     bool readable;               /* the descriptor */
+    unsigned lookers;            /* who will take right after */
     unsigned sleepers;
     _Atomic(size_t) pending;     /* notices that refer to the queue; relaxed: a figure */
     _Atomic(bool) some;          /* first != NULL, for those who spin; relaxed */
@@ -105,18 +107,23 @@ void acu_queue_release(acu_queue *queue)
 
 /* ---- putting on ---- */
 
+/* Can only fail if the counter is full, which it never is: it is 0 or 1. The lock is held. */
+static void make_readable(acu_queue *queue)
+{
+    static const uint64_t one = 1;
+    queue->readable = write(queue->fd, &one, sizeof one) == sizeof one;
+}
+
 void acui_queue_push(acui_notice *notice)
 {
     acu_queue *queue = notice->queue;
-    static const uint64_t one = 1;
     notice->next = NULL;
     pthread_mutex_lock(&queue->lock);
     *queue->end = notice;
     queue->end = &notice->next;
     atomic_store_explicit(&queue->some, true, memory_order_relaxed);
-    /* Can only fail if the counter is full, which it never is: it is 0 or 1. */
-    if (!queue->readable)
-        queue->readable = write(queue->fd, &one, sizeof one) == sizeof one;
+    if (!queue->readable && !queue->lookers)
+        make_readable(queue);
     if (queue->sleepers)
         pthread_cond_signal(&queue->filled);
     pthread_mutex_unlock(&queue->lock);
@@ -193,12 +200,25 @@ acu_status acu_future_call(acu_future *future, acu_queue *queue, acu_future_fn f
 
 /* ---- taking ---- */
 
+/* Look at the device, unless there is something already; true if so. Then `take` is to follow. */
+static bool look(acu_queue *queue)
+{
+    if (atomic_load_explicit(&queue->some, memory_order_relaxed))
+        return false;
+    pthread_mutex_lock(&queue->lock);
+    queue->lookers++;
+    pthread_mutex_unlock(&queue->lock);
+    acui_look_everywhere();
+    return true;
+}
+
 /* Up to `room` notices off the queue, which is not readable any more when they are the last. */
-static size_t pop(acu_queue *queue, acui_notice **list, size_t room)
+static size_t pop(acu_queue *queue, acui_notice **list, size_t room, bool looked)
 {
     size_t n = 0;
     uint64_t count;
     pthread_mutex_lock(&queue->lock);
+    queue->lookers -= looked;
     while (queue->first && n < room) {
         list[n] = queue->first;
         queue->first = list[n++]->next;
@@ -208,6 +228,8 @@ static size_t pop(acu_queue *queue, acui_notice **list, size_t room)
         atomic_store_explicit(&queue->some, false, memory_order_relaxed);
         if (queue->readable)
             queue->readable = read(queue->fd, &count, sizeof count) != sizeof count;
+    } else if (!queue->readable && !queue->lookers) {
+        make_readable(queue);
     }
     pthread_mutex_unlock(&queue->lock);
     atomic_fetch_sub_explicit(&queue->pending, n, memory_order_relaxed);
@@ -225,13 +247,13 @@ static void call(acui_notice *notice)
 /* Completions into the list, callbacks called: `room` of both together, so that callbacks that make
  * others, over and over, end too. False if there was neither. Ends when the queue was empty once, and
  * does not look again: what came since pays for its own wake-up, as it should. */
-static bool take(acu_queue *queue, acu_completion *list, size_t room, size_t *count)
+static bool take(acu_queue *queue, bool looked, acu_completion *list, size_t room, size_t *count)
 {
     acui_notice *batch[BATCH];
     size_t n, most, taken = 0;
     do {
         most = room - taken < BATCH ? room - taken : BATCH;
-        n = pop(queue, batch, most);
+        n = pop(queue, batch, most, looked && taken == 0);
         for (size_t i = 0; i < n; i++) {
             acui_notice *notice = batch[i];
             if (notice->fn) {
@@ -262,9 +284,7 @@ static acu_status check_take(acu_queue *queue, acu_completion *list, size_t room
 acu_status acu_queue_take(acu_queue *queue, acu_completion *list, size_t room, size_t *count)
 {
     ACUI_TRY(check_take(queue, list, room, count, __func__));
-    if (!atomic_load_explicit(&queue->some, memory_order_relaxed))
-        acui_look_everywhere();
-    take(queue, list, room, count);
+    take(queue, look(queue), list, room, count);
     return ACU_OK;
 }
 
@@ -293,9 +313,7 @@ acu_status acu_queue_wait(acu_queue *queue, acu_completion *list, size_t room, s
     ACUI_TRY(check_take(queue, list, room, count, __func__));
     uint64_t start = acui_now(), deadline = acui_deadline(timeout);
     for (;;) {
-        if (!atomic_load_explicit(&queue->some, memory_order_relaxed))
-            acui_look_everywhere();
-        if (take(queue, list, room, count))
+        if (take(queue, look(queue), list, room, count))
             return ACU_OK;
         uint64_t now = acui_now();
         if (now >= deadline)

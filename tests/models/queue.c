@@ -151,6 +151,9 @@ static void all_came(void)
         explore_fail("%d wake-ups for %d batches", writes, takes);
 }
 
+/* One looks by himself, and leaves something; the other sleeps until the descriptor can be read. */
+static void loop_for_rest(void) { loop(MOST, 2); }
+
 static void no_more_than_all(void)
 {
     if (gots < 2 || (counter != 0) != (gots < 3))
@@ -168,6 +171,9 @@ int main(int argc, char **argv)
          .check = all_came, .interruptions = 2},
         {.name = "two that take", .start = start_for_two,
          .threads = {push_two, push_one, take_once, wait_for_rest}, .check = no_more_than_all,
+         .interruptions = 2},
+        {.name = "one looks, one sleeps", .start = start_for_two,
+         .threads = {push_two, push_one, take_once, loop_for_rest}, .check = no_more_than_all,
          .interruptions = 2},
     };
     return explore_all(models, sizeof models / sizeof *models, argc, argv);
