@@ -18,13 +18,14 @@ static struct {
     bool alone;          /* on one core */
     bool sleeping;       /* the reactor is, ... */
     uint64_t until;      /* ... so long */
+    uint64_t called;     /* it was to look at this time, but was awake: since its last acui_flight_due */
     acu_stream *active;  /* streams with tasks, or that had some a while ago; each retained */
     uint64_t sequence;   /* tasks so far */
     uint64_t over_at;    /* when the last was over that somebody wanted to be told of */
     uint64_t gap;        /* between that and the next one, on average; never over 2 SHORT_GAP */
     uint64_t length;     /* of these, on average; never over 2 ACUI_LONG */
     uint64_t expected;   /* until then something short may come any moment */
-} flight = {.lock = PTHREAD_MUTEX_INITIALIZER, .gap = SHORT_GAP};
+} flight = {.lock = PTHREAD_MUTEX_INITIALIZER, .called = ACU_FOREVER, .gap = SHORT_GAP};
 
 static _Atomic(uint64_t) changes; /* of the list; relaxed: a hint to stop pausing */
 
@@ -61,6 +62,8 @@ void acui_flight_one_core(bool alone)
 
 void acui_flight_sleep(uint64_t time)
 {
+    if (flight.called < time) /* between acui_flight_due, which said so long, and now */
+        time = flight.called;
     flight.sleeping = true;
     flight.until = time;
     acui_cond_wait_until(&flight.wake, &flight.lock, time);
@@ -70,7 +73,11 @@ void acui_flight_sleep(uint64_t time)
 /* Lock held. */
 static void wake_before(uint64_t time)
 {
-    if (!flight.sleeping || flight.until <= time)
+    if (!flight.sleeping) {
+        flight.called = time < flight.called ? time : flight.called;
+        return;
+    }
+    if (flight.until <= time)
         return;
     flight.sleeping = false; /* once is enough */
     pthread_cond_signal(&flight.wake);
@@ -353,7 +360,7 @@ void acui_flight_let_go(acu_stream *const *streams, size_t count)
 size_t acui_flight_due(acu_stream **streams, size_t most, uint64_t now, uint64_t *next)
 {
     size_t n = 0;
-    *next = ACU_FOREVER;
+    *next = flight.called = ACU_FOREVER;
     for (acu_stream **link = &flight.active; *link;) {
         acu_stream *stream = *link;
         uint64_t due = due_at(stream, now);
