@@ -7,14 +7,40 @@
 
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define TEXT_BYTES 640
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char last[TEXT_BYTES]; /* of the process, under the lock */
-static _Thread_local char seen[TEXT_BYTES];
+
+/* Each thread's copy, freed with it. Not thread-local storage: of that a library that is loaded by
+ * dlopen has little. */
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_key_t key;
+static bool have_key;
+
+static void make_key(void)
+{
+    have_key = pthread_key_create(&key, free) == 0;
+}
+
+static char *copy_of_thread(void)
+{
+    pthread_once(&once, make_key);
+    char *copy = have_key ? pthread_getspecific(key) : NULL;
+    if (have_key && !copy) {
+        copy = malloc(TEXT_BYTES);
+        if (copy && pthread_setspecific(key, copy) != 0) {
+            free(copy);
+            copy = NULL;
+        }
+    }
+    return copy;
+}
 
 void sd_error_say(const char *format, ...)
 {
@@ -30,10 +56,13 @@ void sd_error_say(const char *format, ...)
 
 const char *softcuda_last_error_text(void)
 {
+    char *copy = copy_of_thread();
+    if (!copy)
+        return "";
     pthread_mutex_lock(&lock);
-    memcpy(seen, last, sizeof seen);
+    memcpy(copy, last, TEXT_BYTES);
     pthread_mutex_unlock(&lock);
-    return seen;
+    return copy;
 }
 
 static const char *name_of(unsigned result)

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#define STACK_DEPTH 64
+#define STACK_DEPTH 32
 
 /* The stack keeps handles, not references: a current context can be destroyed. */
 static _Thread_local struct {
