@@ -152,6 +152,7 @@ struct acu_stream {
     uint64_t wanted;     /* marks up to this one somebody wants to be told of */
     uint64_t waited_for; /* ... and up to this one a thread waits for in the driver */
     uint64_t looked_at, over_at; /* when it was last looked at, and a task found over; ns */
+    uint64_t tended;             /* until then somebody else looks */
 };
 
 struct acu_event {

@@ -125,12 +125,12 @@ static uint64_t start_of(const acu_stream *stream)
 
 /* The time of the first known end that is not passed, or a time before `now` if it is about now; 0:
  * none is known. */
-static uint64_t next_end(acui_task *task, uint64_t start, uint64_t now)
+static uint64_t next_end(acui_task *task, uint64_t start, uint64_t now, bool *sure)
 {
     uint64_t lengths[ACUI_LENGTHS], age = now > start ? now - start : 0;
     if (!task->form)
         task->form = acui_form_of(task);
-    size_t n = acui_lengths_find(task->form, lengths);
+    size_t n = acui_lengths_find(task->form, lengths, sure);
     for (size_t i = 0; i < n; i++) {
         uint64_t margin = ACU_US(20) + lengths[i] / 128; /* a timer's sleep, and a length, vary */
         if (age <= lengths[i] + margin)
@@ -144,14 +144,16 @@ uint64_t acui_flight_next_look(acu_stream *stream, uint64_t now, uint64_t spin)
     acui_task *task = stream->first_task;
     if (!task)
         return ACU_FOREVER;
-    uint64_t start = start_of(stream), end = next_end(task, start, now);
-    if (end)
-        return end;
+    bool sure = false;
+    uint64_t start = start_of(stream), end = next_end(task, start, now, &sure);
     uint64_t age = now > start ? now - start : 0;
-    if (age < spin)
+    if (end && (sure || end <= now))
+        return end;
+    if (!end && age < spin)
         return now;
+    /* It may also end sooner than the first of its lengths, if that is not sure. */
     if (stream->waited_for >= task->number || acui_blocked_ask(stream, task->number))
-        return ACU_FOREVER;
+        return end ? end : ACU_FOREVER;
     uint64_t nap = age / 8;
     return now + (nap < NAP_LEAST ? NAP_LEAST : nap > NAP_MOST ? NAP_MOST : nap);
 }
@@ -160,6 +162,8 @@ uint64_t acui_flight_wait_for(acu_stream *stream, uint64_t now, uint64_t spin)
 {
     acui_flight_lock();
     uint64_t next = stream->first_task ? acui_flight_next_look(stream, now, spin) : 0;
+    if (next != ACU_FOREVER && next > stream->tended)
+        stream->tended = next; /* by who waits: until then the reactor need not */
     acui_flight_unlock();
     return next;
 }
@@ -193,8 +197,12 @@ static uint64_t due_at(acu_stream *stream, uint64_t now)
 {
     if (!stream->first_task)
         return stream->looked_at + IDLE;
-    if (!is_wanted(stream))
-        return stream->looked_at + LAZY;
+    if (!is_wanted(stream)) {
+        if (stream->waited_for >= stream->first_task->number)
+            return ACU_FOREVER; /* the blocked thread wakes the reactor */
+        uint64_t last = stream->tended > stream->looked_at ? stream->tended : stream->looked_at;
+        return last + LAZY;
+    }
     uint64_t next = acui_flight_next_look(stream, now, SPIN);
     uint64_t gap = stream->looked_at + (flight.alone ? NAP_LEAST : LOOK_GAP);
     return next > gap ? next : gap;

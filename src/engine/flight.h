@@ -68,8 +68,9 @@ enum { ACUI_LENGTHS = 4 };
 #define ACUI_LONG ACU_US(150) /* shorter work is not worth a timer */
 
 uint64_t acui_form_of(const acui_task *task); /* what its length depends on, as far as it shows */
-/* Lengths in ns that tasks of the form take, shortest first; 0: not known, or never the same. */
-size_t acui_lengths_find(uint64_t form, uint64_t lengths[ACUI_LENGTHS]);
+/* Lengths in ns that tasks of the form take, shortest first; 0: not known, or never the same. `*sure`:
+ * it was one of them each time of late. */
+size_t acui_lengths_find(uint64_t form, uint64_t lengths[ACUI_LENGTHS], bool *sure);
 /* A task took `ns`, or up to `slack` less: nobody looked meanwhile. */
 void acui_lengths_learn(uint64_t form, uint64_t ns, uint64_t slack);
 

@@ -11,7 +11,7 @@
 #define PLACES 256
 #define FEW 2      /* times that a length must have been seen to be foreseen */
 #define TOP 15     /* of a score */
-#define SURE 16    /* of a form's luck: how often a length was one of those known */
+#define SURE 16    /* of a form's luck: up by one if a length was one of those known, else down by two */
 #define LUCKY (SURE / 2)
 
 typedef struct known {
@@ -65,12 +65,13 @@ uint64_t acui_form_of(const acui_task *task)
     return h | 1; /* 0 is an empty place */
 }
 
-size_t acui_lengths_find(uint64_t form, uint64_t lengths[ACUI_LENGTHS])
+size_t acui_lengths_find(uint64_t form, uint64_t lengths[ACUI_LENGTHS], bool *sure)
 {
     const struct entry *entry = entry_of(form);
     size_t n = 0;
     if (entry->form != form || entry->luck < LUCKY)
         return 0;
+    *sure = entry->luck == SURE;
     for (int i = 0; i < ACUI_LENGTHS; i++) {
         if (entry->lengths[i].score < FEW)
             continue;
@@ -115,7 +116,7 @@ void acui_lengths_learn(uint64_t form, uint64_t ns, uint64_t slack)
 {
     struct entry *entry = entry_of(form);
     if (entry->form != form)
-        *entry = (struct entry){.form = form, .luck = LUCKY};
+        *entry = (struct entry){.form = form, .luck = LUCKY + 1};
     /* Who slept too long never sees how much: so look a little sooner the next time. */
     bool blind = slack > ACU_US(100);
     uint64_t guess = ns - (blind ? ACU_US(50) : slack > ACU_US(25) ? slack : 0);
@@ -131,7 +132,6 @@ void acui_lengths_learn(uint64_t form, uint64_t ns, uint64_t slack)
             entry->luck++;
     } else {
         *weakest(entry) = (known){.ns = guess, .score = 1};
-        if (entry->luck > 0)
-            entry->luck--;
+        entry->luck = (uint8_t)(entry->luck > 2 ? entry->luck - 2 : 0);
     }
 }

@@ -13,10 +13,12 @@
 
 /* ---- lengths that were seen ---- */
 
+static bool sure;
+
 static size_t known(uint64_t form, uint64_t *lengths)
 {
     acui_flight_lock();
-    size_t n = acui_lengths_find(form, lengths);
+    size_t n = acui_lengths_find(form, lengths, &sure);
     acui_flight_unlock();
     return n;
 }
@@ -44,13 +46,20 @@ static void one_length(void **state)
     assert_int_equal(known(form(1), lengths), 1);
     assert_in_range(lengths[0], ACU_MS(5), ACU_MS(5) + ACU_US(10));
     assert_int_equal(known(form(2), lengths), 0);
+    for (int i = 0; i < 20; i++)
+        learn(form(1), ACU_MS(5), 0);
+    known(form(1), lengths);
+    assert_true(sure);
+    learn(form(1), ACU_MS(3), 0);
+    assert_int_equal(known(form(1), lengths), 1);
+    assert_false(sure); /* it may be that again */
 }
 
 static void two_in_turn(void **state)
 {
     (void)state;
     uint64_t lengths[ACUI_LENGTHS];
-    for (int i = 0; i < 6; i++)
+    for (int i = 0; i < 12; i++)
         learn(form(3), ACU_MS(i % 2 ? 2 : 8), 0);
     assert_int_equal(known(form(3), lengths), 2);
     assert_int_equal(lengths[0], ACU_MS(2)); /* the shorter first */
