@@ -145,9 +145,8 @@ static bool refuses(acu_device *device)
     return true;
 }
 
-acui_task *acui_issue(acui_task *task)
+static acui_task *issue_on(acu_stream *stream, acui_task *task)
 {
-    acu_stream *stream = task->stream;
     acui_entered entered;
     if (refuses(task->device) || acui_enter(task->device, &entered) != ACU_OK)
         return give_up(task);
@@ -174,4 +173,14 @@ acui_task *acui_issue(acui_task *task)
     pthread_mutex_unlock(&stream->issue);
     acui_leave(&entered);
     return begun ? freed : give_up(task);
+}
+
+acui_task *acui_issue(acui_task *task)
+{
+    /* Once the task is on its stream, others may see its end, and release all that it held, the
+     * stream and the device included. */
+    acu_stream *stream = acu_stream_retain(task->stream);
+    acui_task *freed = issue_on(stream, task);
+    acu_stream_release(stream);
+    return freed;
 }
