@@ -314,12 +314,17 @@ void sd_schedule_ended(sd_work *work, uint64_t turn)
 
 /* ---- while the program is silent ---- */
 
-/* Wait until there are works, and the program has made no call for a while. With the lock. */
+static bool has_news(void)
+{
+    return s.ready || s.unseen;
+}
+
+/* Wait until there is something to do, and the program has made no call for a while. With the lock. */
 static void wait_for_silence(void)
 {
     uint64_t calls = s.calls;
-    for (unsigned moments = 0; !s.ready || moments < PATIENCE_PROGRAM;) {
-        if (!s.ready && !s.taken)
+    for (unsigned moments = 0; !has_news() || moments < PATIENCE_PROGRAM;) {
+        if (!has_news() && !s.taken)
             pthread_cond_wait(&s.changed, &s.lock);
         bool changed = wait_for_change(MOMENT);
         if (s.taken || s.calls != calls) {
@@ -327,12 +332,14 @@ static void wait_for_silence(void)
             moments = 0;
         } else if (!changed) {
             moments++;
-            if (s.ready && all_sleep() && s.calls == calls)
+            if (has_news() && all_sleep() && s.calls == calls)
                 return;
         }
     }
 }
 
+/* A program that looks now and then, after naps that grow, must not wait for so many looks: a step
+ * for each silence, and what is over is seen when there is none to make. */
 static void *watch(void *unused)
 {
     (void)unused;
@@ -340,8 +347,13 @@ static void *watch(void *unused)
     for (;;) {
         wait_for_silence();
         take_turn();
-        step(true);
+        if (!step(true) && s.unseen_last && s.unseen_last->hidden > s.clock)
+            s.clock = s.unseen_last->hidden;
+        sd_work *seen = take_seen(NULL);
         end_turn();
+        pthread_mutex_unlock(&s.lock);
+        drop_seen(seen);
+        pthread_mutex_lock(&s.lock);
     }
     return NULL;
 }
