@@ -153,6 +153,7 @@ struct acu_stream {
     uint64_t waited_for; /* ... and up to this one a thread waits for in the driver */
     uint64_t looked_at, over_at; /* when it was last looked at, and a task found over; ns */
     uint64_t tended;             /* until then somebody else looks */
+    uint64_t armed;              /* the mark that the device writes into the stream's flag */
 };
 
 struct acu_event {
@@ -305,6 +306,7 @@ acu_status acui_stream_harvest(acu_stream *stream, size_t *left, uint64_t *oldes
  * Any thread, any context.
  */
 bool acui_stream_prompt(acu_stream *stream);
+bool acui_stream_prompt_alone(acu_stream *stream); /* only if it has no other mark */
 /*
  * Block until the mark is complete, if nothing fails: not knowing why, the caller looks. Driver:
  * cuStreamWaitEvent, cuEventRecord and cuEventSynchronize, on a stream of its own.

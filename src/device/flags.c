@@ -60,14 +60,15 @@ static bool get_flag(acu_stream *stream)
     return stream->flag != NULL;
 }
 
-bool acui_stream_prompt(acu_stream *stream)
+/* `alone`: only if nothing else is on the stream. */
+static bool prompt(acu_stream *stream, bool alone)
 {
     acui_entered entered;
     bool flagged = false;
     if (!stream->pooled || stream->no_flag) /* others may end while the device still writes */
         return false;
     pthread_mutex_lock(&stream->lock);
-    bool busy = stream->mark_count > 0;
+    bool busy = stream->mark_count > 0 && (!alone || stream->mark_count == 1);
     if (busy && stream->flagged < stream->issued && acui_enter_to_free(stream->device, &entered)) {
         if (stream->flag || get_flag(stream)) {
             unsigned result = stream->device->cu->StreamWriteValue64(
@@ -82,6 +83,16 @@ bool acui_stream_prompt(acu_stream *stream)
     flagged = busy && stream->flagged == stream->issued;
     pthread_mutex_unlock(&stream->lock);
     return flagged;
+}
+
+bool acui_stream_prompt(acu_stream *stream)
+{
+    return prompt(stream, false);
+}
+
+bool acui_stream_prompt_alone(acu_stream *stream)
+{
+    return prompt(stream, true);
 }
 
 void acui_flags_free(acu_device *device, bool works)

@@ -10,7 +10,7 @@
  * for as long as the device works on it; so somebody always leaves, and waiting ends.
  */
 #include "base/error.h"
-#include "engine/engine.h"
+#include "engine/flight.h"
 
 enum { OUTSIDE, STREAM, INSIDE }; /* task->admitted: gates passed */
 
@@ -92,6 +92,7 @@ bool acui_admit(acui_task *task, acui_task **others)
         }
         task->sound = false; /* to be asked again after the wait */
         *others = wait_at(gate, task); /* may be anybody's from here on */
+        acui_flight_full();
         return false;
     }
     return true;

@@ -49,7 +49,7 @@ bool acui_task_wanted(acui_task *task)
 /* ---- giving up ---- */
 
 /* Release: who sees it sees the fault. */
-static void give_up(acui_submission *s, acui_fault *fault)
+void acui_give_up(acui_submission *s, acui_fault *fault)
 {
     s->given_up_fault = acui_fault_retain(fault);
     atomic_store_explicit(&s->given_up, true, memory_order_release);
@@ -74,8 +74,7 @@ void acui_future_end(acu_future *future, acu_status status, const char *message)
         future->op = NULL;
     }
     acui_fault *fault = fault_of(future, status, message);
-    if (acui_resolve(future, status, fault) == ACUI_FUTURE_RUNNING)
-        give_up(future->submission, fault);
+    acui_resolve_given_up(future, status, fault);
     acui_fault_release(fault);
     acui_op_put(op);
 }
@@ -122,7 +121,7 @@ void acui_submission_started(acui_submission *s, acu_future *future)
     /* Release: who sees RUNNING sees the submission's lanes. */
     if (!atomic_compare_exchange_strong_explicit(&future->state, &starting, ACUI_FUTURE_RUNNING,
                                                  memory_order_seq_cst, memory_order_acquire))
-        give_up(s, future->fault);
+        acui_give_up(s, future->fault);
     else if (future->early && atomic_load(&future->told))
         acui_flight_want_future(future); /* who added a notice saw that it was only starting */
 }

@@ -288,11 +288,14 @@ acui_task *acui_join_tasks(acui_task *first, acui_task *then);
 void acui_harvest(acu_stream *stream);
 /* The future is done, if it was not before; gives its state until then. */
 acui_future_state acui_resolve(acu_future *future, acu_status status, acui_fault *fault);
+/* The same, because it is cancelled or too late: what is not issued never will be. */
+void acui_resolve_given_up(acu_future *future, acu_status status, acui_fault *fault);
 void acui_submission_close(acui_submission *submission); /* one of `open` less */
 /* One more, unless it is complete: then false. Its tasks stay until it is closed. cancel.c */
 bool acui_submission_hold(acui_submission *submission);
 
 /* ---- cancel.c ---- */
+void acui_give_up(acui_submission *submission, acui_fault *fault); /* once; the fault may be NULL */
 /* Give the future up, with `status` and a record that says so, unless it is done. */
 void acui_future_end(acu_future *future, acu_status status, const char *message);
 /* Whether some of it is not on the device, nor begun on the host, and so will not be if it is given

@@ -3,7 +3,9 @@
 #include "base/clock.h"
 #include "engine/flight.h"
 
-#define LOOK_GAP ACU_US(2)   /* between two looks of the reactor at short work: it is not alone */
+#define LOOK_GAP ACU_US(20)  /* between two questions of the reactor's to the driver: they slow down
+                              * those who submit */
+#define ARMED 16             /* streams whose flags the reactor watches */
 #define SPIN ACU_US(100)     /* the reactor's, for work of unknown length */
 #define NAP_LEAST ACU_US(20)
 #define NAP_MOST ACU_MS(1)
@@ -26,6 +28,12 @@ static struct {
     uint64_t length;     /* of these, on average; never over 2 ACUI_LONG */
     uint64_t expected;   /* until then something short may come any moment */
 } flight = {.lock = PTHREAD_MUTEX_INITIALIZER, .called = ACU_FOREVER, .gap = SHORT_GAP};
+
+/* What the reactor watches without the lock; it alone lets go of streams. */
+static struct {
+    acu_stream *list[ARMED];
+    size_t count;
+} armed;
 
 static _Atomic(uint64_t) changes; /* of the list; relaxed: a hint to stop pausing */
 
@@ -110,11 +118,31 @@ uint64_t acui_flight_changes(void)
     return atomic_load_explicit(&changes, memory_order_relaxed);
 }
 
+bool acui_flight_is_written(void)
+{
+    for (size_t i = 0; i < armed.count; i++)
+        if (acui_stream_flag_passed(armed.list[i]))
+            return true;
+    return false;
+}
+
 /* ---- when to look; lock held ---- */
+
+/* Relaxed: the number is looked at again and again. */
+static bool is_full(const acui_gate *gate)
+{
+    return atomic_load_explicit(&gate->waiting, memory_order_relaxed) > 0;
+}
 
 static bool is_wanted(const acu_stream *stream)
 {
-    return stream->first_task && stream->first_task->number <= stream->wanted;
+    return stream->first_task && (stream->first_task->number <= stream->wanted ||
+                                  is_full(&stream->gate) || is_full(&stream->device->gate));
+}
+
+static bool is_armed(const acu_stream *stream)
+{
+    return stream->first_task && stream->first_task->number <= stream->armed;
 }
 
 static uint64_t start_of(const acu_stream *stream)
@@ -203,6 +231,8 @@ static uint64_t due_at(acu_stream *stream, uint64_t now)
         uint64_t last = stream->tended > stream->looked_at ? stream->tended : stream->looked_at;
         return last + LAZY;
     }
+    if (is_armed(stream) && acui_stream_flag_passed(stream))
+        return now;
     uint64_t next = acui_flight_next_look(stream, now, SPIN);
     uint64_t gap = stream->looked_at + (flight.alone ? NAP_LEAST : LOOK_GAP);
     return next > gap ? next : gap;
@@ -221,9 +251,15 @@ static void note_wanted(acu_stream *stream, uint64_t now)
     wake_before(due_at(stream, now));
 }
 
-void acui_flight_add(acu_stream *stream, acui_task *task)
+bool acui_flight_is_told(const acui_task *task)
 {
+    /* seq_cst, with acui_flight_want_future: one of the two sees the other. */
     const acu_future *future = task->submission->future;
+    return future && atomic_load(&future->told);
+}
+
+void acui_flight_add(acu_stream *stream, acui_task *task, bool is_armed)
+{
     uint64_t now = acui_now();
     acui_flight_lock();
     task->issued_at = now;
@@ -242,14 +278,22 @@ void acui_flight_add(acu_stream *stream, acui_task *task)
         flight.active = stream;
         wake_before(now + IDLE);
     }
-    /* seq_cst, with acui_flight_want_future: one of the two sees the other. */
-    if (task->awaited || (future && atomic_load(&future->told))) {
+    if (is_armed)
+        stream->armed = task->number;
+    if (task->awaited || acui_flight_is_told(task)) {
         if (flight.over_at)
             flight.gap = average(flight.gap, now - flight.over_at, 2 * SHORT_GAP);
         flight.over_at = 0;
         note_wanted(stream, now);
         atomic_fetch_add_explicit(&changes, 1, memory_order_relaxed);
     }
+    acui_flight_unlock();
+}
+
+void acui_flight_full(void)
+{
+    acui_flight_lock();
+    wake_before(acui_now() + LOOK_GAP);
     acui_flight_unlock();
 }
 
@@ -369,9 +413,12 @@ size_t acui_flight_due(acu_stream **streams, size_t most, uint64_t now, uint64_t
 {
     size_t n = 0;
     *next = flight.called = ACU_FOREVER;
+    armed.count = 0;
     for (acu_stream **link = &flight.active; *link;) {
         acu_stream *stream = *link;
         uint64_t due = due_at(stream, now);
+        if (is_armed(stream) && armed.count < ARMED)
+            armed.list[armed.count++] = stream;
         if (due > now || n == most) {
             *next = due < *next ? due : *next;
         } else {

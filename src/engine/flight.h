@@ -20,8 +20,9 @@ void acui_flight_lock(void); /* a leaf, but for the order lock, under which it m
 void acui_flight_unlock(void);
 void acui_flight_wait(pthread_cond_t *changed); /* gives the lock up meanwhile */
 
-/* The task is the last on its stream, and its mark is made. */
-void acui_flight_add(acu_stream *stream, acui_task *task);
+/* The task is the last on its stream, and its mark is made; `armed`: the device will write that. */
+void acui_flight_add(acu_stream *stream, acui_task *task, bool armed);
+bool acui_flight_is_told(const acui_task *task); /* its future has somebody to tell */
 /* Take the tasks up to stream->done off the stream; `all`: all, for the device is lost. */
 acui_task *acui_flight_passed(acu_stream *stream, bool all);
 /* Somebody wants to be told soon when that is over which is on the stream now. */
@@ -62,6 +63,8 @@ void acui_flight_expect(void); /* something short is about to be submitted: it h
 /* Until when short work is likely to follow, so that not to sleep is cheaper. Lock held. */
 uint64_t acui_flight_expected(void);
 uint64_t acui_flight_changes(void); /* a number that changes when streams come into flight */
+bool acui_flight_is_written(void);  /* by a device, since the last acui_flight_due; the reactor's */
+void acui_flight_full(void);        /* work waits for room: look soon */
 
 /* ---- lengths.c; flight lock held ---- */
 enum { ACUI_LENGTHS = 4 };

@@ -126,7 +126,23 @@ static void deliver(acui_notice *notices)
     acui_reactor_notify(here);
 }
 
-acui_future_state acui_resolve(acu_future *future, acu_status status, acui_fault *fault)
+/* DONE; who starts the future meanwhile finds out by its own exchange. Before anybody can see that it
+ * is done, what is not issued is given up, if that is why. Lock held. */
+static acui_future_state set_done(acu_future *future, acui_fault *fault, bool give_up)
+{
+    int was = atomic_load_explicit(&future->state, memory_order_acquire);
+    do {
+        if (was == ACUI_FUTURE_RUNNING && give_up) {
+            acui_give_up(future->submission, fault);
+            give_up = false;
+        }
+    } while (!atomic_compare_exchange_weak_explicit(&future->state, &was, ACUI_FUTURE_DONE,
+                                                    memory_order_acq_rel, memory_order_acquire));
+    return (acui_future_state)was;
+}
+
+static acui_future_state resolve(acu_future *future, acu_status status, acui_fault *fault,
+                                 bool given_up)
 {
     pthread_mutex_lock(&future->lock);
     if (state_of(future) == ACUI_FUTURE_DONE) { /* it was given up */
@@ -137,13 +153,22 @@ acui_future_state acui_resolve(acu_future *future, acu_status status, acui_fault
     future->fault = acui_fault_retain(fault);
     acui_notice *notices = future->notices;
     future->notices = NULL;
-    /* Who starts it meanwhile finds out by its own exchange. */
-    int was = atomic_exchange_explicit(&future->state, ACUI_FUTURE_DONE, memory_order_acq_rel);
+    acui_future_state was = set_done(future, fault, given_up);
     pthread_mutex_unlock(&future->lock);
     acui_deadline_drop(future);
     deliver(notices);
     acui_done_announce();
-    return (acui_future_state)was;
+    return was;
+}
+
+acui_future_state acui_resolve(acu_future *future, acu_status status, acui_fault *fault)
+{
+    return resolve(future, status, fault, false);
+}
+
+void acui_resolve_given_up(acu_future *future, acu_status status, acui_fault *fault)
+{
+    resolve(future, status, fault, true);
 }
 
 /* ---- scheduling ---- */

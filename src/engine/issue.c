@@ -166,7 +166,9 @@ static acui_task *issue_on(acu_stream *stream, acui_task *task)
     }
     if (begun) {
         freed = publish(task);
-        acui_flight_add(stream, task);
+        /* Asking the driver disturbs the thread that submits; so the device itself tells the reactor. */
+        bool armed = acui_flight_is_told(task) && acui_stream_prompt_alone(stream);
+        acui_flight_add(stream, task, armed);
         if (stream->device->one_by_one)
             acui_finish_alone(stream);
     }

@@ -65,7 +65,7 @@ static void stay_awake(uint64_t time)
 {
     uint64_t seen = acui_flight_changes();
     acui_flight_unlock();
-    while (acui_flight_changes() == seen && acui_now() < time)
+    while (acui_flight_changes() == seen && !acui_flight_is_written() && acui_now() < time)
         acui_spin_pause();
     acui_flight_lock();
 }
