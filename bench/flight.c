@@ -11,6 +11,7 @@
 #include "harness/raw.h"
 
 #include <math.h>
+#include <poll.h>
 #include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -359,6 +360,53 @@ static double drain(subject *s, gate *g, acu_future **futures, int count)
     return us / count;
 }
 
+/* The same, but the completions come on a queue, whose descriptor is slept on. */
+static double drain_queue(subject *s, gate *g, acu_queue *queue, int count)
+{
+    struct pollfd fd = {.fd = acu_queue_fd(queue), .events = POLLIN};
+    acu_submit_options options = {.size = sizeof options, .queue = queue};
+    close_gate(s, g);
+    for (int i = 0; i < count; i++) {
+        int y = 1 + i % (s->m->ys - 1);
+        options.tag = (uint64_t)i;
+        MUST(acu_submit(s->b->device, behind(s, g, y, 1), &options, NULL));
+        expect_behind(s, y, 1);
+    }
+    double start = bench_now_us();
+    uint64_t tags = 0;
+    sem_post(&g->open);
+    for (size_t left = (size_t)count, n; left; left -= n) {
+        acu_completion done[64];
+        (void)poll(&fd, 1, -1);
+        MUST(acu_queue_take(queue, done, 64, &n));
+        for (size_t i = 0; i < n; i++) {
+            MUST(done[i].status);
+            tags += done[i].tag;
+            acu_future_release(done[i].future);
+        }
+    }
+    double us = bench_now_us() - start;
+    if (tags != (uint64_t)count * (uint64_t)(count - 1) / 2)
+        bench_wrong("the queue's tags are not those of the %d submissions", count);
+    return us / count;
+}
+
+static void queue_rows(subject *s, gate *g, int few, int most, int turns)
+{
+    double of_few[15], of_most[3];
+    acu_queue *queue;
+    MUST(acu_queue_create(NULL, &queue));
+    for (int i = 0; i < turns; i++)
+        of_few[i] = drain_queue(s, g, queue, few);
+    for (int i = 0; i < 3; i++)
+        of_most[i] = drain_queue(s, g, queue, most);
+    acu_queue_release(queue);
+    double each_few = bench_percentile(of_few, turns, 50), each_most = bench_percentile(of_most, 3, 50);
+    number(s, "%d pending on a queue, issued, completed and taken, each", few, "us", each_few, NAN);
+    number(s, "%d pending on a queue, issued, completed and taken, each", most, "us", each_most, NAN);
+    number(s, "  over that of %d on a queue", few, "", each_most / each_few, 1.2);
+}
+
 static double free_ride(subject *s)
 {
     double us[400];
@@ -388,6 +436,7 @@ static void pending_rows(subject *s)
     for (int i = 0; i < 3; i++)
         of_most[i] = drain(s, &g, futures, most);
     double each_few = bench_percentile(of_few, turns, 50), each_most = bench_percentile(of_most, 3, 50);
+    queue_rows(s, &g, few, most, turns);
     double ride = free_ride(s);
     close_gate(s, &g);
     submit_behind(s, &g, futures, most, 1);
