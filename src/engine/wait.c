@@ -111,13 +111,14 @@ static acu_status look_one(void *context)
 static uint64_t next_one(void *context, uint64_t now, uint64_t spin_for)
 {
     const acu_future *future = ((const single *)context)->future;
-    const acui_submission *s = future->submission;
     uint64_t first = 0;
-    if (atomic_load_explicit(&future->state, memory_order_acquire) == ACUI_FUTURE_RUNNING)
+    if (atomic_load_explicit(&future->state, memory_order_acquire) == ACUI_FUTURE_RUNNING) {
+        const acui_submission *s = future->submission; /* not before: it is the planning thread's */
         for (size_t i = 0; i < s->lane_count; i++) {
             uint64_t next = acui_flight_wait_for(s->lanes[i].stream, now, spin_for);
             first = first == 0 || (next && next < first) ? next : first;
         }
+    }
     /* It is not on a stream yet: somebody else sees to that, but does not say when it is. */
     return first == 0 ? (spin_for ? now : now + NAP_MOST) : first;
 }
