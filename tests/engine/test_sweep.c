@@ -311,6 +311,46 @@ static void use_group(acu_device *device, acu_tensor *x)
         acu_policy_release(submit.policy);
 }
 
+/* What was put on a queue comes out of it, whatever became of it. */
+static void empty_queue(acu_queue *queue)
+{
+    while (acu_queue_pending(queue)) {
+        acu_completion done[2];
+        size_t count = 0;
+        if (acu_queue_wait(queue, done, 2, &count, LIMIT) != ACU_OK)
+            fail_msg("%s %llu%s: a queue's completion does not come", what,
+                     (unsigned long long)place, from_then_on ? " and on" : "");
+        for (size_t i = 0; i < count; i++) {
+            if (!documented(done[i].status))
+                fail_msg("%s %llu: a completion says %s", what, (unsigned long long)place,
+                         acu_status_name(done[i].status));
+            acu_future_release(done[i].future);
+        }
+    }
+}
+
+/* Completions with a tag, callbacks where it is taken, and a queue that goes with some on it. */
+static void use_queue(acu_device *device, acu_tensor *x)
+{
+    acu_queue *queue;
+    acu_future *future = NULL;
+    if (!good(acu_queue_create(NULL, &queue)))
+        return;
+    acu_submit_options options = {.size = sizeof options, .queue = queue, .tag = 1};
+    good(acu_submit(device, acu_dup(x), &options, NULL));
+    good(acu_submit(device, host_work(refuse_host, acu_to_host(x)), &options, &future));
+    if (future) {
+        good(acu_future_notify(future, queue, 2));
+        good(acu_future_call(future, queue, notice, ACU_USER(owe(), pay)));
+    }
+    empty_queue(queue);
+    if (future)
+        good(acu_future_call(future, queue, notice, ACU_USER(owe(), pay)));
+    good(acu_submit(device, acu_dup(x), &options, NULL));
+    acu_future_release(future);
+    acu_queue_release(queue);
+}
+
 static void use_all(acu_device *device)
 {
     acu_module *module;
@@ -335,6 +375,7 @@ static void use_all(acu_device *device)
     use_load(device);
     use_rescue(device, x);
     use_group(device, x);
+    use_queue(device, x);
     good(acu_read_sync(x, host, sizeof host));
     acu_tensor_release(x);
 }
