@@ -10,6 +10,7 @@
 #define NAP_LEAST ACU_US(20)
 #define NAP_MOST ACU_MS(1)
 #define LAZY ACU_MS(5)       /* between looks that nobody waits for */
+#define FAULT ACU_MS(50)     /* between looks at what is foreseen: a fault may end it any time */
 #define IDLE ACU_MS(20)      /* after that a stream with nothing on it is let go */
 #define SHORT_GAP ACU_US(50) /* until more short work comes: it pays to stay awake */
 
@@ -176,7 +177,7 @@ uint64_t acui_flight_next_look(acu_stream *stream, uint64_t now, uint64_t spin)
     uint64_t start = start_of(stream), end = next_end(task, start, now, &sure);
     uint64_t age = now > start ? now - start : 0;
     if (end && (sure || end <= now))
-        return end;
+        return end < now + FAULT ? end : now + FAULT;
     if (!end && age < spin)
         return now;
     /* It may also end sooner than the first of its lengths, if that is not sure. */

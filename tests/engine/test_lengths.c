@@ -104,6 +104,35 @@ static void a_new_length_replaces_old_ones(void **state)
     assert_int_equal(lengths[n - 1], ACU_MS(9));
 }
 
+/* A fault would end it at any time: it is to be told within 100 ms. */
+static void a_foreseen_end_is_not_slept_for(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_stream *stream;
+    acu_future *future;
+    assert_works(acu_stream_create(device, 0, &stream));
+    acu_submit_options options = {.size = sizeof options, .stream = stream};
+    test_gate_close(device, acu_stream_raw(stream));
+    assert_works(acu_submit(device, acu_zeros(ACU_I32, ACU_SHAPE(7, 3)), &options, &future));
+    acui_flight_lock();
+    uint64_t long_form = acui_form_of(stream->first_task);
+    uint64_t begin = stream->first_task->issued_at + ACU_MS(1);
+    for (int i = 0; i < 30; i++)
+        acui_lengths_learn(long_form, ACU_SECONDS(10), 0);
+    uint64_t next = acui_flight_next_look(stream, begin, 0);
+    uint64_t last = acui_flight_next_look(stream, begin + ACU_SECONDS(10) - ACU_MS(100), 0);
+    acui_flight_unlock();
+    assert_in_range(next, begin + ACU_MS(10), begin + ACU_MS(90));
+    assert_in_range(last, begin, begin + ACU_SECONDS(10));
+    test_gate_open();
+    assert_works(acu_future_wait(future, ACU_FOREVER));
+    acu_future_release(future);
+    acu_stream_release(stream);
+    test_close(device);
+    test_leaks_none();
+}
+
 /* ---- a thread that waits in the driver ---- */
 
 enum { N = 16, WAITERS = 4 };
@@ -182,6 +211,7 @@ int main(void)
         cmocka_unit_test(what_varies_is_not_foreseen),
         cmocka_unit_test(who_is_too_late_looks_sooner),
         cmocka_unit_test(a_new_length_replaces_old_ones),
+        cmocka_unit_test(a_foreseen_end_is_not_slept_for),
         cmocka_unit_test(unknown_work_is_waited_for_in_the_driver),
         cmocka_unit_test(blocked_threads_hold_nobody_up),
     };
