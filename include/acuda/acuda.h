@@ -39,5 +39,6 @@
 #include <acuda/status.h>
 #include <acuda/stream.h>
 #include <acuda/tensor.h>
+#include <acuda/use.h>
 
 #endif

@@ -13,6 +13,7 @@
  *   graphs.c, exec.c, build.c   ... or as an executable graph that is kept for its form
  *   enqueue.c   one driver call, or a few, for each node
  *   load.c      modules, on a thread of the same kind
+ *   use.c       work that the program issues itself, in turn with the rest
  *   worker.c    host tasks, on a thread of their own, once their predecessors are over
  *   parts.c     what a failure means: or_else and finally
  *   after.c     what a submission comes after without sharing data
@@ -221,6 +222,8 @@ acu_status acui_submit(acu_device *device, acu_op *op, const acu_submit_options 
 acui_submission *acui_submission_new(const acu_submit_options *options, acu_stream *stream,
                                      acu_future *future);
 void acui_submission_put(acui_submission *submission);
+/* What this thread has planned of a submission so far comes before what it does now in a callback. */
+void acui_flush_planning(void);
 /* acu_submit; `unwanted`: nobody will ask the future for values. */
 acu_status acui_submit_public(acu_device *device, acu_op *op, const acu_submit_options *given,
                               bool unwanted, acu_future **future);
@@ -230,6 +233,9 @@ acu_status acui_submit_public(acu_device *device, acu_op *op, const acu_submit_o
 acu_status acui_enter_nodes(acui_plan *plan);
 /* The first half of that: the new nodes as tasks, laid out, not yet of the submission. */
 acu_status acui_make_tasks(acui_submission *submission, acui_task **tasks);
+/* The plan has one node, which the program issues itself: enter it, unless it would have to wait on the
+ * host (NOT_READY), or reads what was not computed (DEPENDENCY). */
+acu_status acui_enter_ready(acui_submission *submission, acui_task **task);
 /* The point has changed its state (order lock held): its followers that this frees, as a list. */
 acui_task *acui_free_followers(acui_point *point, bool over);
 /* Start tasks whose predecessors allow it, and those that follow from that. */
@@ -273,6 +279,11 @@ acui_task *acui_issue(acui_task *task);
 acu_status acui_enqueue(acui_node *node, acu_stream *stream);
 /* Addresses that were not known when the node was planned. Fails where memory was never allocated. */
 acu_status acui_resolve_addresses(acui_node *node);
+/* A task that the program itself issues, in turn: what comes before is waited for on the stream (fails
+ * as acui_stream_after does, or CAPTURE), and it ends there; tasks that this frees. */
+acu_status acui_issue_waits(acui_task *task);
+acu_status acui_issue_may_end(acui_task *task); /* CAPTURE: not now */
+acui_task *acui_issue_end(acui_task *task);
 bool acui_issuing(void); /* this thread is in a foreign call, under a stream's issue lock */
 const acui_task *acui_task_issuing(void); /* what this thread is putting on a stream; NULL: nothing */
 

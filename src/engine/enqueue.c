@@ -155,6 +155,7 @@ static acu_status enqueue(acui_node *node, acu_stream *stream)
         return node->u.replay.launch(node->u.replay.graph, stream);
     case ACUI_NODE_HOST:
     case ACUI_NODE_DECIDE:
+    case ACUI_NODE_USE:
         break; /* worker.c */
     }
     return acui_fail(ACU_ERR_INVALID, "%s is no work for a stream", node->name);

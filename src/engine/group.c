@@ -460,7 +460,8 @@ acu_status acu_group_drain(acu_group *group, uint64_t timeout)
     acu_status status = acui_wait_until(look_all, acui_next_of_any, group, timeout);
     if (status == ACU_TIMEOUT) {
         give_up_all(group, "its group was drained, and it was not complete in time");
-        acui_wait_until(look_all, acui_next_of_any, group, ACU_FOREVER); /* other threads are about to tell the group */
+        /* Other threads may just be about to tell the group. */
+        acui_wait_until(look_all, acui_next_of_any, group, ACU_FOREVER);
     }
     acu_status failure = outcome(group);
     return failure == ACU_OK ? status : failure;

@@ -186,3 +186,48 @@ acui_task *acui_issue(acui_task *task)
     acu_stream_release(stream);
     return freed;
 }
+
+/* ---- work that the program puts on the stream itself ---- */
+
+acu_status acui_issue_waits(acui_task *task)
+{
+    acui_entered entered;
+    if (refuses(task->device))
+        return acui_error()->status;
+    ACUI_TRY(acui_enter(task->device, &entered));
+    pthread_mutex_lock(&task->stream->issue);
+    acu_status status = acui_stream_not_capturing(task->stream);
+    if (status == ACU_OK)
+        status = wait_before(task);
+    pthread_mutex_unlock(&task->stream->issue);
+    acui_leave(&entered);
+    return status;
+}
+
+acu_status acui_issue_may_end(acui_task *task)
+{
+    acui_entered entered;
+    if (acui_enter(task->device, &entered) != ACU_OK)
+        return ACU_OK; /* it ends with an error */
+    acu_status status = acui_stream_not_capturing(task->stream);
+    acui_leave(&entered);
+    return status == ACU_ERR_CAPTURE ? status : ACU_OK;
+}
+
+acui_task *acui_issue_end(acui_task *task)
+{
+    acu_stream *stream = task->stream;
+    acui_entered entered;
+    if (acui_enter(task->device, &entered) != ACU_OK)
+        return give_up(task);
+    acui_task *freed = NULL;
+    pthread_mutex_lock(&stream->issue);
+    bool marked = acui_stream_mark(stream, &task->number) == ACU_OK;
+    if (marked) {
+        freed = publish(task);
+        acui_flight_add(stream, task, false);
+    }
+    pthread_mutex_unlock(&stream->issue);
+    acui_leave(&entered);
+    return marked ? freed : give_up(task);
+}

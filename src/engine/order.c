@@ -520,6 +520,64 @@ static bool is_spared(acui_task *task)
     return spared;
 }
 
+/* ---- a task that is entered only if it is ready ---- */
+
+typedef struct looking {
+    bool waits;
+    acui_fault *cause; /* retained; of what it reads */
+    bool bad;
+} looking;
+
+static void look_at(void *context, acui_point *point, bool data)
+{
+    looking *l = context;
+    l->waits |= point->state == ACUI_POINT_PENDING;
+    if (!data || !point->failed || l->bad)
+        return;
+    l->bad = true;
+    l->cause = acui_fault_retain(point->fault);
+}
+
+static looking look_before(const acui_node *node)
+{
+    looking found = {.waits = false};
+    for (uint32_t i = 0; i < node->touch_count; i++) {
+        const acui_touch *touch = &node->touches[i];
+        acui_accesses_look(&touch->use->buffer->accesses, touch->begin, touch->end, touch->access,
+                           look_at, &found);
+    }
+    return found;
+}
+
+acu_status acui_enter_ready(acui_submission *s, acui_task **out)
+{
+    acui_task *task = NULL;
+    ACUI_TRY(acui_make_tasks(s, &task));
+    s->planned = true;
+    acui_order_lock();
+    looking found = look_before(task->first);
+    if (!found.waits && !found.bad) {
+        enter_tasks(s, task);
+        s->entered = s->plan.last;
+    }
+    bool memory = !task->failed;
+    acui_order_unlock();
+    acui_fault *fault = found.bad && !found.waits ? dependency_fault(task, found.cause) : NULL;
+    acui_fault_release(fault); /* the thread has the record */
+    acui_fault_release(found.cause);
+    if (found.waits || found.bad) {
+        drop_tasks(task);
+        return found.waits ? ACU_NOT_READY : ACU_ERR_DEPENDENCY;
+    }
+    *out = task;
+    if (memory)
+        return ACU_OK;
+    acui_fail(ACU_ERR_NO_MEMORY, "no memory to order the work of a submission");
+    acui_task_fail(task, NULL);
+    acui_run_tasks(acui_retire(task));
+    return acui_fail(ACU_ERR_NO_MEMORY, "no memory to order the work of a submission");
+}
+
 acui_task *acui_retire(acui_task *task)
 {
     acui_order_lock();

@@ -140,6 +140,11 @@ static size_t count_behind(const acui_runtime *own)
     return n;
 }
 
+bool acui_runtime_any_behind(void)
+{
+    return count_behind(mine) > 0;
+}
+
 /* Must come before this submission takes its place: then two can not wait for each other. */
 static size_t note_behind(const acui_runtime *own, after *list, size_t room)
 {

@@ -59,11 +59,16 @@ acui_submission *acui_submission_new(const acu_submit_options *options, acu_stre
     return s;
 }
 
-/* What a `then` of the outer submission has planned must come before what it submits now. */
-static void begin_planning(acui_submission *s)
+void acui_flush_planning(void)
 {
     if (planning)
         acui_enter_nodes(&planning->plan);
+}
+
+/* What a `then` of the outer submission has planned must come before what it submits now. */
+static void begin_planning(acui_submission *s)
+{
+    acui_flush_planning();
     s->outer = planning;
     planning = s;
     if (s->name[0])

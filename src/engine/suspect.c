@@ -20,7 +20,7 @@ typedef struct heads {
 static bool is_harmful(const acui_node *node)
 {
     return node->kind == ACUI_NODE_LAUNCH || node->kind == ACUI_NODE_FOREIGN ||
-           node->kind == ACUI_NODE_REPLAY;
+           node->kind == ACUI_NODE_REPLAY || node->kind == ACUI_NODE_USE;
 }
 
 const acui_node *acui_suspect_in(const acui_task *task)

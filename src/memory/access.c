@@ -139,11 +139,31 @@ static bool contained(const acui_accesses *accesses, const acui_point *point, ui
     return false;
 }
 
+/* Whether an access of [begin, end) comes behind the entry; `data`: it reads what that wrote. */
+static bool comes_behind(const acui_access *old, uint64_t begin, uint64_t end, acu_access access,
+                         bool *data)
+{
+    *data = access != ACU_WRITE && old->write;
+    return overlaps(old, begin, end) && (access != ACU_READ || old->write) &&
+           (*data || old->point->state != ACUI_POINT_OVER);
+}
+
+void acui_accesses_look(const acui_accesses *accesses, uint64_t begin, uint64_t end,
+                        acu_access access, acui_behind_fn behind, void *context)
+{
+    bool data;
+    for (size_t i = 0; i < accesses->count; i++) {
+        const acui_access *old = &accesses->list[i];
+        if (!forgettable(old) && comes_behind(old, begin, end, access, &data))
+            behind(context, old->point, data);
+    }
+}
+
 void acui_accesses_enter(acui_accesses *accesses, uint64_t buffer_bytes, acui_point *point,
                          uint64_t begin, uint64_t end, acu_access access, acui_behind_fn behind,
                          void *context)
 {
-    bool write = access != ACU_READ, reads = access != ACU_WRITE;
+    bool write = access != ACU_READ, data;
     if (end > buffer_bytes)
         end = buffer_bytes;
     if (begin >= end)
@@ -156,13 +176,9 @@ void acui_accesses_enter(acui_accesses *accesses, uint64_t buffer_bytes, acui_po
             remove_entry(accesses, i);
             continue;
         }
-        if (!overlaps(old, begin, end))
-            continue;
-        bool data = reads && old->write;
-        if (old->point != point && (write || old->write) &&
-            (data || old->point->state != ACUI_POINT_OVER))
+        if (old->point != point && comes_behind(old, begin, end, access, &data))
             behind(context, old->point, data);
-        if (write)
+        if (write && overlaps(old, begin, end))
             cut(accesses, i, begin, end);
     }
     if (accesses->reserved)

@@ -89,6 +89,9 @@ typedef void (*acui_behind_fn)(void *context, acui_point *before, bool data);
 void acui_accesses_enter(acui_accesses *accesses, uint64_t buffer_bytes, acui_point *point,
                          uint64_t begin, uint64_t end, acu_access access, acui_behind_fn behind,
                          void *context);
+/* The same calls, and nothing is entered. Order lock held. */
+void acui_accesses_look(const acui_accesses *accesses, uint64_t begin, uint64_t end,
+                        acu_access access, acui_behind_fn behind, void *context);
 /* Drop all entries, when the buffer goes. */
 void acui_accesses_clear(acui_accesses *accesses);
 

@@ -40,7 +40,7 @@ void acui_values_clear(acui_values *values);
 #define ACUI_NODES(X)                                                                              \
     X(ALLOC, "alloc", 0) X(UPLOAD, "upload", 1) X(FILL, "fill", 1) X(COPY, "copy", 1)              \
     X(LAUNCH, "launch", 1) X(REPLAY, "replay", 1) X(FOREIGN, "foreign", 1) X(HOST, "host", 1)     \
-    X(DECIDE, "decide", 0)
+    X(DECIDE, "decide", 0) X(USE, "use", 0)
 
 typedef enum acui_node_kind {
 #define ACU_X(id, name, counted) ACUI_NODE_##id,

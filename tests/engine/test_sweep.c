@@ -351,6 +351,27 @@ static void use_queue(acu_device *device, acu_tensor *x)
     acu_queue_release(queue);
 }
 
+/* Work by hand between others, on a stream of the program's. */
+static void use_by_hand(acu_device *device, acu_tensor *x)
+{
+    acu_stream *stream;
+    acu_use *use;
+    acu_future *future = NULL, *before = submit(device, acu_fill(x, acu_f32(3)));
+    if (!good(acu_stream_create(device, 0, &stream))) {
+        finish(before);
+        return;
+    }
+    acu_status status = acu_use_begin_wait(stream, LIMIT, &use, acu_inout(x));
+    if (good(status)) {
+        acu_future *behind = submit(device, acu_dup(x));
+        good(acu_use_end(use, ACU_OK, &future));
+        finish(future);
+        finish(behind);
+    }
+    finish(before);
+    acu_stream_release(stream);
+}
+
 static void use_all(acu_device *device)
 {
     acu_module *module;
@@ -376,6 +397,7 @@ static void use_all(acu_device *device)
     use_rescue(device, x);
     use_group(device, x);
     use_queue(device, x);
+    use_by_hand(device, x);
     good(acu_read_sync(x, host, sizeof host));
     acu_tensor_release(x);
 }

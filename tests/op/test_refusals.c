@@ -223,6 +223,72 @@ static acu_future *completed(acu_device *device)
     return future;
 }
 
+static acu_op *ones(void)
+{
+    return acu_ones(ACU_F32, ACU_SHAPE(4));
+}
+
+static acu_status use_in_foreign(void *user, CUstream stream, const acu_val *values, size_t count)
+{
+    bench *b = user;
+    acu_use *use;
+    acu_stream *other;
+    (void)stream, (void)values, (void)count;
+    assert_works(acu_stream_create(b->device, 0, &other));
+    assert_fails(acu_use_begin(other, &use, acu_in(b->x)), ACU_ERR_WOULD_WAIT, "acu_use_begin");
+    acu_stream_release(other);
+    return ACU_OK;
+}
+
+static acu_status fail_foreign(void *user, CUstream stream, const acu_val *values, size_t count)
+{
+    (void)user, (void)stream, (void)values, (void)count;
+    return ACU_ERR_INVALID;
+}
+
+static void uses(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    acu_stream *stream;
+    acu_use *use;
+    CUgraph graph;
+    assert_works(acu_stream_create(b.device, 0, &stream));
+    row("U1");
+    assert_fails(acu_use_begin(stream, &use, acu_in(ones())), ACU_ERR_INVALID, "argument 0");
+    assert_fails(acu_use_begin(stream, &use, acu_u32(1)), ACU_ERR_INVALID, "argument 0");
+    row("U2");
+    acu_op *bad = acu_foreign(fail_foreign, NULL, acu_inout(b.x));
+    assert_fails(acu_sync(b.device, bad, NULL), ACU_ERR_CALLBACK, "");
+    assert_fails(acu_use_begin(stream, &use, acu_in(b.x)), ACU_ERR_DEPENDENCY, "ACU_ERR_INVALID");
+    row("U3");
+    test_enter(b.device);
+    assert_int_equal(acu_driver()->StreamBeginCapture(acu_stream_raw(stream),
+                                                      ACU_CU_STREAM_CAPTURE_MODE_RELAXED), 0);
+    assert_fails(acu_use_begin(stream, &use, acu_out(b.x)), ACU_ERR_CAPTURE, "end the capture");
+    assert_int_equal(acu_driver()->StreamEndCapture(acu_stream_raw(stream), &graph), 0);
+    assert_int_equal(acu_driver()->GraphDestroy(graph), 0);
+    test_leave(b.device);
+    row("U4");
+    assert_works(acu_sync(b.device, acu_foreign(use_in_foreign, &b, acu_out(b.x)), NULL));
+    acu_stream_release(stream);
+    close_bench(&b);
+}
+
+static acu_status begin_use(bench *b, acu_use **use)
+{
+    acu_stream *stream;
+    assert_works(acu_stream_create(b->device, 0, &stream));
+    acu_status status = acu_use_begin(stream, use, acu_in(b->x));
+    acu_stream_release(stream);
+    return status;
+}
+
+static void end_use(acu_use *use)
+{
+    assert_works(acu_use_end(use, ACU_OK, NULL));
+}
+
 #define RELEASED(type, make, release, use)                                                         \
     do {                                                                                           \
         acu_##type *gone_ = NULL;                                                                  \
@@ -272,6 +338,8 @@ static acu_status use_released(bench *b, acu_object_kind kind)
     case ACU_OBJECT_GROUP:
         RELEASED(group, acu_group_create(NULL, &gone_), acu_group_release,
                  acu_group_wait(gone_, 0));
+    case ACU_OBJECT_USE:
+        RELEASED(use, begin_use(b, &gone_), end_use, acu_use_end(gone_, ACU_OK, NULL));
     case ACU_OBJECT_QUEUE:
         RELEASED(queue, acu_queue_create(NULL, &gone_), acu_queue_release,
                  acu_queue_take(gone_, &(acu_completion){0}, 1, &(size_t){0}));
@@ -283,11 +351,6 @@ static acu_status use_released(bench *b, acu_object_kind kind)
     }
     fail_msg("there is no kind %d", kind);
     return ACU_OK;
-}
-
-static acu_op *ones(void)
-{
-    return acu_ones(ACU_F32, ACU_SHAPE(4));
 }
 
 static acu_status open_lock(void *user, const acu_val *values, size_t count)
@@ -689,7 +752,7 @@ int main(int count, char **arguments)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(launches), cmocka_unit_test(data),    cmocka_unit_test(ownership),
         cmocka_unit_test(algebra),
-        cmocka_unit_test(groups),   cmocka_unit_test(policies),
+        cmocka_unit_test(groups),   cmocka_unit_test(policies), cmocka_unit_test(uses),
         cmocka_unit_test(released_handles),
         cmocka_unit_test(handles),  cmocka_unit_test(resetting), cmocka_unit_test(waiting), cmocka_unit_test(code),
         cmocka_unit_test(devices),  cmocka_unit_test(table),

@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Declared uses: work that is placed on streams by hand comes behind what was submitted on the same
+ * data, and before what is submitted later; its failures flow along the data.
+ */
+#include "support/support.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+enum { N = 64 };
+#define VECTOR ACU_SHAPE(N)
+#define BYTES (N * sizeof(float))
+
+/* ---- helpers ---- */
+
+typedef struct bench {
+    acu_device *device;
+    acu_stream *stream, *other;
+    acu_tensor *x, *y;
+} bench;
+
+static acu_tensor *make(acu_device *device, float value)
+{
+    acu_tensor *tensor;
+    assert_works(acu_sync(device, acu_full(VECTOR, acu_f32(value)), &tensor));
+    return tensor;
+}
+
+static bench begin_with(bool runtime_thread)
+{
+    bench b;
+    acu_open_options options = test_options(0);
+    options.runtime_thread = runtime_thread;
+    assert_works(acu_open(&options, &b.device));
+    assert_works(acu_stream_create(b.device, 0, &b.stream));
+    assert_works(acu_stream_create(b.device, 0, &b.other));
+    b.x = make(b.device, 1);
+    b.y = make(b.device, 2);
+    return b;
+}
+
+static bench begin(void)
+{
+    return begin_with(false);
+}
+
+static void end(bench *b)
+{
+    acu_driver_fail_clear();
+    acu_stream_release(b->stream);
+    acu_stream_release(b->other);
+    acu_tensor_release(b->x);
+    acu_tensor_release(b->y);
+    test_close(b->device);
+    test_leaks_none();
+}
+
+static void holds(acu_tensor *tensor, float want)
+{
+    float x[N];
+    assert_works(acu_read_sync(tensor, x, sizeof x));
+    for (int i = 0; i < N; i++)
+        if (x[i] != want)
+            fail_msg("element %d is %g, not %g", i, (double)x[i], (double)want);
+}
+
+/* By hand: y becomes x. */
+static void copy_by_hand(const bench *b)
+{
+    test_enter(b->device);
+    assert_int_equal(acu_driver()->MemcpyDtoDAsync(acu_tensor_address(b->y),
+                                                   acu_tensor_address(b->x), BYTES,
+                                                   acu_stream_raw(b->stream)), 0);
+    test_leave(b->device);
+}
+
+static acu_future *submit_on(acu_stream *stream, acu_op *op)
+{
+    acu_future *future;
+    acu_submit_options options = {.size = sizeof options, .stream = stream};
+    assert_works(acu_submit(NULL, op, &options, &future));
+    return future;
+}
+
+static void ends(acu_future *future, acu_status status)
+{
+    assert_int_equal(acu_future_wait(future, ACU_FOREVER), status);
+    acu_future_release(future);
+}
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static bool gate_open;
+
+static acu_status pass_gate(void *user, const acu_val *values, size_t count)
+{
+    (void)user, (void)values, (void)count;
+    pthread_mutex_lock(&lock);
+    while (!gate_open)
+        pthread_cond_wait(&changed, &lock);
+    pthread_mutex_unlock(&lock);
+    return ACU_OK;
+}
+
+static void set_gate(bool open)
+{
+    pthread_mutex_lock(&lock);
+    gate_open = open;
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&lock);
+}
+
+/* x is written once the gate is open; until then nothing of that is on the device. */
+static acu_future *write_x_later(const bench *b)
+{
+    set_gate(false);
+    acu_op *host = acu_host(pass_gate, NULL, acu_inout(acu_to_host(acu_full(VECTOR, acu_f32(9)))));
+    acu_future *future;
+    assert_works(acu_submit(b->device, acu_copy(b->x, host), NULL, &future));
+    return future;
+}
+
+static _Atomic(int) enqueued;
+
+static acu_status note_enqueued(void *user, CUstream stream, const acu_val *values, size_t count)
+{
+    (void)user, (void)stream, (void)values, (void)count;
+    atomic_fetch_add(&enqueued, 1);
+    return ACU_OK;
+}
+
+/* ---- order ---- */
+
+static void behind_what_was_submitted(void **state)
+{
+    (void)state;
+    bench b = begin();
+    acu_use *use;
+    test_gate_close(b.device, acu_stream_raw(b.other));
+    acu_future *before = submit_on(b.other, acu_fill(b.x, acu_f32(5)));
+    assert_works(acu_use_begin(b.stream, &use, acu_in(b.x), acu_out(b.y)));
+    copy_by_hand(&b);
+    assert_works(acu_use_end(use, ACU_OK, NULL));
+    assert_int_equal(acu_stream_poll(b.stream), ACU_NOT_READY);
+    test_gate_open();
+    holds(b.y, 5);
+    ends(before, ACU_OK);
+    end(&b);
+}
+
+static void before_what_is_submitted_later(void **state)
+{
+    (void)state;
+    bench b = begin();
+    acu_use *use;
+    acu_future *future, *reader, *writer;
+    atomic_store(&enqueued, 0);
+    assert_works(acu_use_begin(b.stream, &use, acu_in(b.x), acu_out(b.y)));
+    test_gate_close(b.device, acu_stream_raw(b.stream));
+    copy_by_hand(&b);
+    /* On the host until the end; what does not touch the same data goes. */
+    reader = submit_on(b.other, acu_foreign(note_enqueued, NULL, acu_in(b.y)));
+    writer = submit_on(b.other, acu_fill(b.x, acu_f32(7)));
+    acu_future *beside = submit_on(b.other, acu_foreign(note_enqueued, NULL, acu_in(b.x)));
+    assert_int_equal(atomic_load(&enqueued), 0);
+    acu_tensor *copy = NULL;
+    acu_future *copied = submit_on(b.other, acu_dup(b.y));
+    assert_works(acu_use_end(use, ACU_OK, &future));
+    assert_int_equal(atomic_load(&enqueued), 2);
+    assert_int_equal(acu_future_poll(future), ACU_NOT_READY);
+    assert_int_equal(acu_future_poll(copied), ACU_NOT_READY);
+    test_gate_open();
+    ends(future, ACU_OK);
+    assert_works(acu_future_take(copied, 0, &copy));
+    holds(copy, 1);
+    holds(b.x, 7);
+    ends(reader, ACU_OK);
+    ends(writer, ACU_OK);
+    ends(beside, ACU_OK);
+    ends(copied, ACU_OK);
+    acu_tensor_release(copy);
+    end(&b);
+}
+
+static void uses_that_share_nothing_are_not_ordered(void **state)
+{
+    (void)state;
+    bench b = begin();
+    acu_use *a, *c;
+    acu_driver_count_calls(true);
+    assert_works(acu_use_begin(b.stream, &a, acu_in(b.x)));
+    assert_works(acu_use_begin(b.other, &c, acu_in(b.x), acu_inout(b.y)));
+    assert_int_equal(acu_driver_calls(ACU_CALL_StreamWaitEvent), 0);
+    acu_driver_count_calls(false);
+    assert_works(acu_use_end(c, ACU_OK, NULL));
+    assert_works(acu_use_end(a, ACU_OK, NULL));
+    end(&b);
+}
+
+/* ---- what is not on the device yet ---- */
+
+static void *open_soon(void *stream)
+{
+    (void)stream;
+    set_gate(true);
+    return NULL;
+}
+
+static void behind_what_is_not_issued_yet(void **state)
+{
+    (void)state;
+    bench b = begin();
+    acu_use *use = NULL;
+    acu_future *before = write_x_later(&b);
+    assert_int_equal(acu_use_begin(b.stream, &use, acu_in(b.x)), ACU_NOT_READY);
+    assert_int_equal(acu_use_begin_wait(b.stream, 0, &use, acu_in(b.x)), ACU_TIMEOUT);
+    assert_null(use);
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, open_soon, NULL), 0);
+    assert_works(acu_use_begin_wait(b.stream, ACU_FOREVER, &use, acu_in(b.x), acu_out(b.y)));
+    copy_by_hand(&b);
+    assert_works(acu_use_end(use, ACU_OK, NULL));
+    holds(b.y, 9);
+    pthread_join(thread, NULL);
+    ends(before, ACU_OK);
+    end(&b);
+}
+
+static void behind_what_was_handed_over(void **state)
+{
+    (void)state;
+    bench b = begin_with(true);
+    for (int i = 0; i < 20; i++) {
+        acu_use *use;
+        assert_works(acu_submit(b.device, acu_fill(b.x, acu_f32((float)i)), NULL, NULL));
+        assert_works(acu_use_begin_wait(b.stream, ACU_FOREVER, &use, acu_in(b.x), acu_out(b.y)));
+        copy_by_hand(&b);
+        assert_works(acu_use_end(use, ACU_OK, NULL));
+        holds(b.y, (float)i);
+    }
+    end(&b);
+}
+
+static acu_op *use_in_then(void *user, acu_val *values, size_t count)
+{
+    bench *b = user;
+    acu_use *use;
+    (void)count;
+    assert_works(acu_use_begin(b->stream, &use, acu_in(b->x), acu_out(b->y)));
+    copy_by_hand(b);
+    assert_works(acu_use_end(use, ACU_OK, NULL));
+    return acu_take(&values[0]);
+}
+
+/* What the op had planned by then comes first. */
+static void inside_a_then(void **state)
+{
+    (void)state;
+    bench b = begin();
+    assert_works(acu_sync(b.device, acu_then(acu_fill(b.x, acu_f32(8)), use_in_then, &b), NULL));
+    holds(b.y, 8);
+    end(&b);
+}
+
+/* ---- failures ---- */
+
+static void failures_flow(void **state)
+{
+    (void)state;
+    bench b = begin();
+    acu_use *use = NULL;
+    acu_driver_fault fault = {.size = sizeof fault, .call = ACU_CALL_MemsetD32Async, .nth = 1};
+    assert_works(acu_driver_fail(&fault));
+    ends(submit_on(b.other, acu_fill(b.x, acu_f32(5))), ACU_ERR_DRIVER);
+    assert_fails(acu_use_begin(b.stream, &use, acu_in(b.x), acu_out(b.y)), ACU_ERR_DEPENDENCY,
+                 "cuMemsetD32Async");
+    assert_null(use);
+    /* Overwriting heals. */
+    assert_works(acu_use_begin(b.stream, &use, acu_out(b.x)));
+    assert_works(acu_use_end(use, ACU_OK, NULL));
+    ends(submit_on(b.other, acu_dup(b.x)), ACU_OK);
+    /* The work by hand failed. */
+    acu_future *future;
+    assert_works(acu_use_begin(b.stream, &use, acu_in(b.x), acu_out(b.y)));
+    acu_future *reader = submit_on(b.other, acu_dup(b.y));
+    assert_works(acu_use_end(use, ACU_ERR_INVALID, &future));
+    acu_error error;
+    assert_int_equal(acu_future_wait(future, ACU_FOREVER), ACU_ERR_CALLBACK);
+    assert_int_equal(acu_future_error(future, &error), ACU_ERR_CALLBACK);
+    assert_non_null(strstr(error.message, "ACU_ERR_INVALID"));
+    assert_non_null(strstr(error.file, "test_use.c"));
+    acu_future_release(future);
+    ends(reader, ACU_ERR_DEPENDENCY);
+    ends(submit_on(b.other, acu_dup(b.x)), ACU_OK); /* it was only read */
+    ends(submit_on(b.other, acu_fill(b.y, acu_f32(3))), ACU_OK);
+    holds(b.y, 3);
+    end(&b);
+}
+
+/* ---- lifetime ---- */
+
+static void it_keeps_what_it_uses(void **state)
+{
+    (void)state;
+    bench b = begin();
+    acu_use *use;
+    acu_queue *queue;
+    acu_future *future;
+    acu_completion done;
+    size_t count;
+    acu_tensor *x = make(b.device, 4);
+    CUdeviceptr from = acu_tensor_address(x);
+    assert_works(acu_use_begin(b.stream, &use, acu_in(x), acu_out(b.y)));
+    acu_tensor_release(x);
+    test_enter(b.device);
+    assert_int_equal(acu_driver()->MemcpyDtoDAsync(acu_tensor_address(b.y), from, BYTES,
+                                                   acu_stream_raw(b.stream)), 0);
+    test_leave(b.device);
+    assert_works(acu_use_end(use, ACU_OK, &future));
+    assert_works(acu_queue_create(NULL, &queue));
+    assert_works(acu_future_notify(future, queue, 3));
+    assert_works(acu_queue_wait(queue, &done, 1, &count, ACU_FOREVER));
+    assert_true(count == 1 && done.tag == 3 && done.status == ACU_OK);
+    acu_future_release(done.future);
+    acu_future_release(future);
+    acu_queue_release(queue);
+    holds(b.y, 4);
+    end(&b);
+}
+
+/* Another library's stream, and the same memory seen as its own. */
+static void foreign_streams_and_memory(void **state)
+{
+    (void)state;
+    bench b = begin();
+    CUstream raw;
+    acu_stream *wrapped;
+    acu_use *use;
+    test_enter(b.device);
+    assert_int_equal(acu_driver()->StreamCreate(&raw, ACU_CU_STREAM_NON_BLOCKING), 0);
+    test_leave(b.device);
+    assert_works(acu_stream_wrap(b.device, raw, &wrapped));
+    test_gate_close(b.device, acu_stream_raw(b.other));
+    acu_future *before = submit_on(b.other, acu_fill(b.x, acu_f32(6)));
+    assert_works(acu_use_begin(wrapped, &use, acu_in(b.x), acu_out(b.y)));
+    test_enter(b.device);
+    assert_int_equal(acu_driver()->MemcpyDtoDAsync(acu_tensor_address(b.y),
+                                                   acu_tensor_address(b.x), BYTES, raw), 0);
+    test_leave(b.device);
+    assert_works(acu_use_end(use, ACU_OK, NULL));
+    test_gate_open();
+    holds(b.y, 6);
+    ends(before, ACU_OK);
+    acu_stream_release(wrapped);
+    assert_works(acu_device_wait(b.device, ACU_FOREVER));
+    test_quiet(b.device);
+    test_enter(b.device);
+    assert_int_equal(acu_driver()->StreamDestroy(raw), 0);
+    test_leave(b.device);
+    end(&b);
+}
+
+/* ---- wrong use ---- */
+
+static acu_status use_in_foreign(void *user, CUstream stream, const acu_val *values, size_t count)
+{
+    bench *b = user;
+    acu_use *use;
+    (void)stream, (void)values, (void)count;
+    return acu_use_begin(b->other, &use, acu_in(b->y)) == ACU_ERR_WOULD_WAIT ? ACU_OK
+                                                                             : ACU_ERR_INVALID;
+}
+
+static void wrong_use(void **state)
+{
+    (void)state;
+    bench b = begin();
+    acu_use *use = NULL;
+    assert_fails(acu_use_begin(b.stream, &use, acu_in(acu_zeros(ACU_F32, VECTOR))),
+                 ACU_ERR_INVALID, "acu_use_begin|argument 0");
+    assert_fails(acu_use_begin(b.stream, &use, acu_in(b.x), acu_f32(1)), ACU_ERR_INVALID,
+                 "argument 1");
+    assert_fails(acu_stream_use(b.stream, NULL, 0, ACU_SITE, &use), ACU_ERR_INVALID, "nothing");
+    assert_fails(acu_use_begin(b.stream, (acu_use **)NULL, acu_in(b.x)), ACU_ERR_INVALID,
+                 "nowhere");
+    assert_fails(acu_use_begin((acu_stream *)NULL, &use, acu_in(b.x)), ACU_ERR_INVALID, "stream");
+    assert_works(acu_sync_on(b.stream, acu_foreign(use_in_foreign, &b, acu_in(b.x)), NULL));
+    /* Captures of the program's are left alone. */
+    test_enter(b.device);
+    CUgraph graph;
+    assert_int_equal(acu_driver()->StreamBeginCapture(acu_stream_raw(b.stream),
+                                                      ACU_CU_STREAM_CAPTURE_MODE_RELAXED), 0);
+    assert_fails(acu_use_begin(b.stream, &use, acu_in(b.x)), ACU_ERR_CAPTURE, "captur");
+    assert_int_equal(acu_driver()->StreamEndCapture(acu_stream_raw(b.stream), &graph), 0);
+    assert_int_equal(acu_driver()->GraphDestroy(graph), 0);
+    assert_works(acu_use_begin(b.stream, &use, acu_in(b.x)));
+    assert_int_equal(acu_driver()->StreamBeginCapture(acu_stream_raw(b.stream),
+                                                      ACU_CU_STREAM_CAPTURE_MODE_RELAXED), 0);
+    assert_fails(acu_use_end(use, ACU_OK, NULL), ACU_ERR_CAPTURE, "captur");
+    assert_int_equal(acu_driver()->StreamEndCapture(acu_stream_raw(b.stream), &graph), 0);
+    assert_int_equal(acu_driver()->GraphDestroy(graph), 0);
+    test_leave(b.device);
+    assert_works(acu_use_end(use, ACU_OK, NULL));
+    assert_fails(acu_use_end(use, ACU_OK, NULL), ACU_ERR_BAD_HANDLE, "use was released");
+    end(&b);
+}
+
+/* ---- many threads ---- */
+
+typedef struct worker {
+    bench *b;
+    acu_stream *stream;
+} worker;
+
+/* Adds one to x by hand: what the copy to the host and back lets through is counted. */
+static void *add_by_hand(void *user)
+{
+    worker *w = user;
+    for (int i = 0; i < 50; i++) {
+        acu_use *use;
+        float host[N];
+        CUdeviceptr at = acu_tensor_address(w->b->x);
+        if (acu_use_begin_wait(w->stream, ACU_FOREVER, &use, acu_inout(w->b->x)) != ACU_OK)
+            return "begin";
+        test_enter(w->b->device);
+        const acu_driver_table *cu = acu_driver();
+        unsigned bad = cu->MemcpyDtoHAsync(host, at, BYTES, acu_stream_raw(w->stream));
+        bad |= cu->StreamSynchronize(acu_stream_raw(w->stream));
+        for (int k = 0; k < N; k++)
+            host[k] += 1;
+        bad |= cu->MemcpyHtoDAsync(at, host, BYTES, acu_stream_raw(w->stream));
+        bad |= cu->StreamSynchronize(acu_stream_raw(w->stream));
+        test_leave(w->b->device);
+        if (acu_use_end(use, bad ? ACU_ERR_DRIVER : ACU_OK, NULL) != ACU_OK || bad)
+            return "end";
+    }
+    return NULL;
+}
+
+static void from_many_threads(void **state)
+{
+    (void)state;
+    bench b = begin();
+    pthread_t threads[2];
+    worker workers[2] = {{&b, b.stream}, {&b, b.other}};
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, add_by_hand, &workers[i]), 0);
+    for (int i = 0; i < 2; i++) {
+        void *wrong;
+        pthread_join(threads[i], &wrong);
+        if (wrong)
+            fail_msg("a thread could not %s a use", (const char *)wrong);
+    }
+    holds(b.x, 1 + 2 * 50);
+    end(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(behind_what_was_submitted),
+        cmocka_unit_test(before_what_is_submitted_later),
+        cmocka_unit_test(uses_that_share_nothing_are_not_ordered),
+        cmocka_unit_test(behind_what_is_not_issued_yet),
+        cmocka_unit_test(behind_what_was_handed_over),
+        cmocka_unit_test(inside_a_then),
+        cmocka_unit_test(failures_flow),
+        cmocka_unit_test(it_keeps_what_it_uses),
+        cmocka_unit_test(foreign_streams_and_memory),
+        cmocka_unit_test(wrong_use),
+        cmocka_unit_test(from_many_threads),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
