@@ -178,8 +178,9 @@ static void harvest(program *p)
     } while (count == 16);
 }
 
-/* Somewhere, somehow; `first`: all of it is on device 0, whose policies and streams may be used. */
-static void submit(program *p, acu_op *op, bool first)
+/* Somewhere, somehow; `first`: all of it is on device 0, whose policies and streams may be used.
+ * Whether it was given up. */
+static bool submit(program *p, acu_op *op, bool first)
 {
     acu_submit_options options = {.size = sizeof options};
     acu_future *future = NULL;
@@ -206,7 +207,7 @@ static void submit(program *p, acu_op *op, bool first)
     acu_status st = acu_submit(NULL, op, &options, wanted ? &future : NULL);
     EXPECT(p, st == ACU_OK, "acu_submit: %s", acu_status_name(st));
     if (st != ACU_OK)
-        return;
+        return given_up;
     if (end == 1)
         acu_future_cancel(future);
     if (wanted && below(p, 3) == 0) {
@@ -214,6 +215,7 @@ static void submit(program *p, acu_op *op, bool first)
         EXPECT(p, fits(outcome, st), "outcome %d, but %s", (int)outcome, acu_status_name(st));
     }
     acu_future_release(future);
+    return given_up;
 }
 
 /* ---- operations ---- */
@@ -429,6 +431,94 @@ static void do_chain(program *p)
     submit(p, acu_copy(tensor_at(p, place, z), acu_first(step)), device == 0);
 }
 
+/* To the host and back, with work there. */
+static void do_round(program *p)
+{
+    int place = (int)below(p, 2), z, a;
+    uint32_t c = (uint32_t)below(p, 1000);
+    two_of(p, &z, &a);
+    p->fails = below(p, 16) == 0;
+    reads(p, 0, place, a, 0, N);
+    writes(p, 0, place, z, 0, N);
+    for (int i = 0; i < N; i++)
+        p->model[place][z][i] = 3 * p->model[place][a][i] + c;
+    acu_op *host = acu_host(host_step, order_of(c, p->fails),
+                            acu_inout(acu_to_host(tensor_at(p, place, a))));
+    acu_op *back = acu_to_device(p->m->devices[device_of(p, place)], host);
+    submit(p, acu_copy(tensor_at(p, place, z), back), false);
+}
+
+static void forget(program *p)
+{
+    p->reads[0] = p->reads[1] = GOOD;
+    p->write_count = 0;
+    p->fails = false;
+}
+
+/* One op in two submissions: it runs once, also if the first of them is given up. */
+static void do_shared(program *p)
+{
+    int place = (int)below(p, 2), z, a, y = (int)below(p, TENSORS);
+    two_of(p, &z, &a);
+    if (y == a || y == z)
+        return;
+    acu_op *op = acu_op_retain(acu_dup(tensor_at(p, place, a)));
+    bool first = device_of(p, place) == 0;
+    int targets[] = {z, y};
+    for (int i = 0; i < 2; i++) {
+        forget(p);
+        reads(p, 0, place, a, 0, N);
+        writes(p, 0, place, targets[i], 0, N);
+        memcpy(p->model[place][targets[i]], p->model[place][a], sizeof p->model[place][a]);
+        submit(p, acu_copy(tensor_at(p, place, targets[i]), op), first);
+        if (i == 0 && ++p->step == STEPS) {
+            acu_op_release(op);
+            p->step--;
+            return;
+        }
+    }
+}
+
+/* What comes last runs whatever becomes of the rest, and of the submission. */
+static void do_finally(program *p)
+{
+    int place = (int)below(p, 2), z, y;
+    uint32_t c = (uint32_t)below(p, 1 << 30), d = (uint32_t)below(p, 1000);
+    two_of(p, &z, &y);
+    p->fails = below(p, 2);
+    writes(p, 0, place, z, 0, N);
+    for (int i = 0; i < N; i++) {
+        p->model[place][z][i] = c;
+        p->model[place][y][i] = d;
+    }
+    acu_op *op = acu_finally(foreign_op(p, place, z, c, p->fails),
+                             acu_fill(tensor_at(p, place, y), acu_u32(d)));
+    bool given_up = submit(p, op, device_of(p, place) == 0);
+    for (int i = 0; i < N; i++)
+        p->known[place][y][i] = given_up && p->m->handed ? ANY : GOOD;
+}
+
+/* It has its place in the order of things when it is started. */
+static void do_later(program *p)
+{
+    int z = (int)below(p, TENSORS);
+    uint32_t c = (uint32_t)below(p, 1000);
+    acu_future *future = NULL;
+    acu_op *op = acu_fill(tensor_at(p, 0, z), acu_u32(c));
+    acu_status st = acu_schedule(p->m->policies[below(p, POLICIES)], op, &future);
+    EXPECT(p, st == ACU_OK, "acu_schedule: %s", acu_status_name(st));
+    do_step(p);
+    if (below(p, 4) > 0) {
+        st = acu_future_start(future);
+        EXPECT(p, st == ACU_OK, "acu_future_start: %s", acu_status_name(st));
+        for (int i = 0; i < N; i++) {
+            p->model[0][z][i] = c;
+            p->known[0][z][i] = GOOD;
+        }
+    }
+    acu_future_release(future);
+}
+
 /* What the graph does; also how it is made. */
 static acu_op *graph_steps(program *p)
 {
@@ -449,11 +539,10 @@ static void do_any(program *p)
     static void (*const all[])(program *) = {
         do_step,     do_step,   do_step,    do_tiles, do_copy,        do_copy,
         do_copy,     do_fill,   do_fill,    do_host,  do_host,        do_foreign,
-        do_branches, do_chain,  do_both,    do_graph, do_alternative,
+        do_branches, do_chain,  do_both,    do_graph, do_alternative, do_round,
+        do_shared,   do_later,  do_finally,
     };
-    p->reads[0] = p->reads[1] = GOOD;
-    p->write_count = 0;
-    p->fails = false;
+    forget(p);
     all[below(p, sizeof all / sizeof all[0])](p);
     if (below(p, 8) == 0)
         harvest(p);
