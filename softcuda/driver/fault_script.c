@@ -49,7 +49,7 @@ static bool read_result(const reader *r, sd_fault *f, const char *word)
     if (strcmp(word, name) == 0) \
         f->result = (unsigned)(value);
 #define NAME(name, value) \
-    if (is_name(word, #name)) \
+    if (!f->result && is_name(word, #name)) \
         f->result = (unsigned)(value);
 #define LATE(value) \
     if (f->result == (unsigned)(value)) \

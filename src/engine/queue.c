@@ -156,18 +156,19 @@ acu_status acui_queue_prepare(acu_future *future, acu_queue *queue, uint64_t tag
     return ACU_OK;
 }
 
-void acui_queue_forget(acu_future *future)
+bool acui_queue_forget(acu_future *future)
 {
-    pthread_mutex_lock(&future->lock); /* a deadline may have ended it meanwhile */
+    pthread_mutex_lock(&future->lock);
     acui_notice *notice = future->notices;
     future->notices = NULL;
     pthread_mutex_unlock(&future->lock);
     if (!notice)
-        return;
+        return false;
     acu_queue *queue = notice->queue;
     atomic_fetch_sub_explicit(&queue->pending, 1, memory_order_relaxed);
     acui_notice_free(notice);
     acu_queue_release(queue);
+    return true;
 }
 
 acu_status acu_future_notify(acu_future *future, acu_queue *queue, uint64_t tag)

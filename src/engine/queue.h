@@ -11,7 +11,8 @@
 void acui_queue_push(acui_notice *notice);
 /* The new future, that nobody else has, will go on the queue; or will not after all. */
 acu_status acui_queue_prepare(acu_future *future, acu_queue *queue, uint64_t tag);
-void acui_queue_forget(acu_future *future);
+/* False: it is on the queue by now, as a deadline has ended it. */
+bool acui_queue_forget(acu_future *future);
 /* Releases what it holds, but for its queue. */
 void acui_notice_free(acui_notice *notice);
 

@@ -211,8 +211,11 @@ acu_status acui_submit_public(acu_device *device, acu_op *op, const acu_submit_o
     status = acui_submit(device, taken, &options, NULL, f);
     if (status != ACU_OK) {
         acui_deadline_drop(f);
-        if (options.queue)
-            acui_queue_forget(f);
+        /* The queue says already that the deadline passed: one outcome is enough. */
+        if (options.queue && !acui_queue_forget(f))
+            status = ACU_OK;
+    }
+    if (status != ACU_OK) {
         acu_future_release(f);
     } else if (future) {
         *future = f;

@@ -7,6 +7,7 @@
 
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <unistd.h>
 
@@ -434,6 +435,41 @@ static void wrong_uses_are_refused(void **state)
     test_leaks_none();
 }
 
+/* Takes the one completion that is to come, and gives no op. */
+static acu_op *take_and_fail(void *user, acu_val *values, size_t count)
+{
+    acu_completion done;
+    size_t taken = 0;
+    (void)values, (void)count;
+    while (!taken && acu_queue_take(user, &done, 1, &taken) == ACU_OK)
+        sched_yield();
+    assert_int_equal(done.status, ACU_ERR_DEADLINE);
+    acu_future_release(done.future);
+    return NULL;
+}
+
+/* A deadline passes while the op is planned, which fails then: the queue was told already. */
+static void a_late_failure_is_told_once(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_queue *queue = make_queue();
+    acu_completion done;
+    acu_future *future = NULL;
+    size_t taken = 9;
+    acu_submit_options options = {.size = sizeof options, .queue = queue, .deadline = 1};
+    assert_works(acu_submit(device, acu_then(work(), take_and_fail, queue), &options, &future));
+    assert_int_equal(acu_future_wait(future, ACU_FOREVER), ACU_ERR_DEADLINE);
+    assert_int_equal(acu_future_values(future), 0);
+    assert_works(acu_queue_take(queue, &done, 1, &taken));
+    assert_int_equal(taken, 0);
+    assert_int_equal(acu_queue_pending(queue), 0);
+    acu_future_release(future);
+    acu_queue_release(queue);
+    test_close(device);
+    test_leaks_none();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -445,6 +481,7 @@ int main(void)
         cmocka_unit_test(many_threads_put_and_take),
         cmocka_unit_test(callbacks_run_where_the_queue_is_taken),
         cmocka_unit_test(queues_go_before_what_they_wait_for),
+        cmocka_unit_test(a_late_failure_is_told_once),
         cmocka_unit_test(wrong_uses_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -222,6 +222,23 @@ static void senseless_scripts_are_refused(void **state)
     }
 }
 
+/* An alias is what it says, also where CUDA has a result of such a name. */
+static void aliases_are_late_faults(void **state)
+{
+    TEST(state);
+#define ALIAS(name, value) \
+    { \
+        char why[256]; \
+        sd_fault *fault = NULL; \
+        assert_true(sd_script_read("copy=" name, &fault, why, sizeof why)); \
+        assert_int_equal(fault->result, value); \
+        assert_true(fault->late); \
+        free(fault); \
+    }
+    SD_FAULT_ALIASES(ALIAS)
+#undef ALIAS
+}
+
 static void program_with_a_bad_script(void **state)
 {
     PROGRAM(state);
@@ -252,6 +269,7 @@ int main(void)
         cmocka_unit_test(a_device_is_lost_alone),
         cmocka_unit_test(every_fault_reaches_futures),
         cmocka_unit_test(senseless_scripts_are_refused),
+        cmocka_unit_test(aliases_are_late_faults),
         cmocka_unit_test(a_bad_script_stops_the_driver),
     };
     return RUN_TESTS(tests);
