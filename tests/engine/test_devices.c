@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * One composition over several devices, and submissions behind work that has not been issued yet: what
+ * depends on each other is in order, the rest is not held up, failures go along, nobody blocks.
+ */
+#include "support/support.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+enum { N = 256 };
+#define VECTOR ACU_SHAPE(N)
+
+/* ---- helpers ---- */
+
+static _Atomic(int) turn;
+
+static acu_status note(void *user, const acu_val *values, size_t count)
+{
+    (void)values, (void)count;
+    *(int *)user = atomic_fetch_add(&turn, 1) + 1;
+    return ACU_OK;
+}
+
+/* When it is enqueued. */
+static acu_status note_enqueued(void *user, CUstream stream, const acu_val *values, size_t count)
+{
+    (void)stream;
+    return note(user, values, count);
+}
+
+static acu_op *noting(int *place, acu_arg x)
+{
+    return acu_op_foreign(note_enqueued, ACU_USER(place), ACU_ARGS(x), ACU_SITE);
+}
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static bool gate_open;
+
+static acu_status pass_gate(void *user, const acu_val *values, size_t count)
+{
+    (void)user;
+    pthread_mutex_lock(&lock);
+    while (!gate_open)
+        pthread_cond_wait(&changed, &lock);
+    pthread_mutex_unlock(&lock);
+    float *x = acu_tensor_host(values[0].tensor);
+    for (int i = 0; i < N && count == 1; i++)
+        x[i] += 1;
+    return ACU_OK;
+}
+
+static void set_gate(bool open)
+{
+    pthread_mutex_lock(&lock);
+    gate_open = open;
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&lock);
+}
+
+static acu_op *constant(float value)
+{
+    return acu_full(VECTOR, acu_f32(value));
+}
+
+static acu_tensor *make(acu_device *device, float value)
+{
+    acu_tensor *tensor;
+    assert_works(acu_sync(device, constant(value), &tensor));
+    return tensor;
+}
+
+/* x plus one, on the host, once the gate is open: until then nothing behind it is issued. */
+static acu_op *later(acu_op *x)
+{
+    set_gate(false);
+    return acu_host(pass_gate, NULL, acu_inout(acu_to_host(x)));
+}
+
+static void holds(acu_tensor *tensor, float want)
+{
+    float x[N];
+    assert_works(acu_read_sync(tensor, x, sizeof x));
+    for (int i = 0; i < N; i++)
+        if (x[i] != want)
+            fail_msg("element %d is %g, not %g", i, (double)x[i], (double)want);
+}
+
+static acu_future *submit(acu_device *device, acu_op *op)
+{
+    acu_future *future = NULL;
+    assert_works(acu_submit(device, op, NULL, &future));
+    return future;
+}
+
+static void ends(acu_future *future, acu_status status)
+{
+    assert_int_equal(acu_future_wait(future, ACU_FOREVER), status);
+    acu_future_release(future);
+}
+
+static void open_two(acu_device **devices)
+{
+    test_open_n(devices, 2);
+    atomic_store(&turn, 0);
+}
+
+static void close_two(acu_device **devices)
+{
+    acu_driver_fail_clear();
+    test_close(devices[1]);
+    test_close(devices[0]);
+    test_leaks_none();
+}
+
+/* ---- several devices ---- */
+
+static void one_composition_over_two_devices(void **state)
+{
+    (void)state;
+    acu_device *devices[2];
+    open_two(devices);
+    /* A branch on each, from one input, joined on the first. */
+    acu_op *x = acu_op_retain(constant(3));
+    acu_op *here = acu_dup(x), *there = acu_on(devices[1], acu_dup(acu_to_device(devices[1], x)));
+    acu_op *back = acu_to_device(devices[0], there);
+    acu_future *future = submit(devices[0], acu_zip(acu_copy(here, back), acu_zeros(ACU_F32, VECTOR)));
+    holds(acu_future_tensor(future, 0), 3);
+    holds(acu_future_tensor(future, 2), 0);
+    ends(future, ACU_OK);
+    /* There and back, several times. */
+    acu_op *op = constant(5);
+    for (int i = 0; i < 6; i++)
+        op = acu_dup(acu_to_device(devices[(i + 1) % 2], op));
+    acu_tensor *result;
+    assert_works(acu_sync(devices[0], op, &result));
+    holds(result, 5);
+    acu_tensor_release(result);
+    close_two(devices);
+}
+
+/* All of it is enqueued at submit, behind a stream that is held up: the devices wait for each other,
+ * no thread does. */
+static void order_between_devices_is_the_devices_own(void **state)
+{
+    (void)state;
+    acu_device *devices[2];
+    open_two(devices);
+    acu_tensor *x = make(devices[0], 1), *y = make(devices[1], 2);
+    acu_stream *stream;
+    int there = 0, here = 0;
+    assert_works(acu_stream_create(devices[0], 0, &stream));
+    test_gate_close(devices[0], acu_stream_raw(stream));
+    acu_submit_options options = {.size = sizeof options, .stream = stream};
+    acu_op *filled = acu_fill(x, acu_f32(7));
+    acu_op *copied = acu_first(acu_copy(y, filled));                   /* x to the other device */
+    acu_op *op = acu_copy(x, noting(&there, acu_inout(acu_on(devices[1], copied)))); /* and back */
+    acu_future *future;
+    assert_works(acu_submit(devices[0], acu_zip(op, noting(&here, acu_in(x))), &options, &future));
+    assert_true(there == 1 && here == 2);
+    assert_int_equal(acu_future_poll(future), ACU_NOT_READY);
+    test_gate_open();
+    holds(y, 7);
+    holds(x, 7);
+    ends(future, ACU_OK);
+    acu_stream_release(stream);
+    acu_tensor_release(x);
+    acu_tensor_release(y);
+    close_two(devices);
+}
+
+/* What is on the other device and shares nothing is over while this one is held up. */
+static void independent_parts_overlap(void **state)
+{
+    (void)state;
+    acu_device *devices[2];
+    open_two(devices);
+    acu_tensor *x = make(devices[0], 1), *y = make(devices[1], 2);
+    acu_stream *stream;
+    assert_works(acu_stream_create(devices[0], 0, &stream));
+    test_gate_close(devices[0], acu_stream_raw(stream));
+    acu_submit_options options = {.size = sizeof options, .stream = stream};
+    acu_future *future;
+    acu_op *both = acu_zip(acu_fill(x, acu_f32(3)), acu_fill(y, acu_f32(4)));
+    assert_works(acu_submit(devices[0], both, &options, &future));
+    holds(y, 4);
+    assert_int_equal(acu_future_poll(future), ACU_NOT_READY);
+    test_gate_open();
+    ends(future, ACU_OK);
+    holds(x, 3);
+    acu_stream_release(stream);
+    acu_tensor_release(x);
+    acu_tensor_release(y);
+    close_two(devices);
+}
+
+static void failures_cross_devices(void **state)
+{
+    (void)state;
+    acu_device *devices[2];
+    open_two(devices);
+    acu_tensor *y = make(devices[1], 2);
+    acu_driver_fault fault = {.size = sizeof fault, .call = ACU_CALL_MemsetD32Async, .nth = 1};
+    assert_works(acu_driver_fail(&fault));
+    acu_future *bad = submit(devices[0], constant(3));
+    ends(submit(devices[1], acu_copy(y, acu_value(acu_future_tensor(bad, 0)))), ACU_ERR_DEPENDENCY);
+    ends(submit(devices[1], acu_dup(y)), ACU_ERR_DEPENDENCY);
+    ends(submit(devices[1], acu_fill(y, acu_f32(5))), ACU_OK);
+    holds(y, 5);
+    ends(bad, ACU_ERR_DRIVER);
+    acu_tensor_release(y);
+    close_two(devices);
+}
+
+/* ---- behind what has not been issued ---- */
+
+static void a_chain_behind_what_is_not_issued(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    atomic_store(&turn, 0);
+    acu_tensor *x = make(device, 1), *y = make(device, 0), *z = make(device, 0);
+    int first = 0, then = 0, beside = 0;
+    acu_future *futures[5];
+    futures[0] = submit(device, acu_copy(x, later(acu_value(x))));
+    futures[1] = submit(device, acu_zip(noting(&first, acu_in(x)), acu_copy(y, acu_value(x))));
+    futures[2] = submit(device, acu_zip(noting(&then, acu_in(y)), acu_copy(z, acu_value(y))));
+    futures[3] = submit(device, acu_fill(x, acu_f32(9))); /* writes what is still to be read */
+    futures[4] = submit(device, noting(&beside, acu_u32(0)));
+    assert_true(first == 0 && then == 0 && beside == 1);
+    assert_int_equal(acu_future_poll(futures[3]), ACU_NOT_READY);
+    set_gate(true);
+    for (int i = 0; i < 5; i++)
+        ends(futures[i], ACU_OK);
+    assert_true(first == 2 && then == 3);
+    holds(y, 2);
+    holds(z, 2);
+    holds(x, 9);
+    acu_tensor_release(x);
+    acu_tensor_release(y);
+    acu_tensor_release(z);
+    test_close(device);
+    test_leaks_none();
+}
+
+static void also_on_another_device(void **state)
+{
+    (void)state;
+    acu_device *devices[2];
+    open_two(devices);
+    acu_tensor *x = make(devices[0], 1), *y = make(devices[1], 0);
+    int there = 0;
+    acu_future *a = submit(devices[0], acu_copy(x, later(acu_value(x))));
+    acu_future *b = submit(devices[1], acu_first(acu_copy(y, acu_value(x))));
+    acu_future *c = submit(devices[1], noting(&there, acu_in(y)));
+    assert_int_equal(there, 0);
+    set_gate(true);
+    ends(c, ACU_OK);
+    ends(b, ACU_OK);
+    ends(a, ACU_OK);
+    holds(y, 2);
+    acu_tensor_release(x);
+    acu_tensor_release(y);
+    close_two(devices);
+}
+
+/* Given up before it is issued: who comes behind goes on, or fails if it reads what is missing. */
+static void behind_what_never_is(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_tensor *x = make(device, 1), *y = make(device, 0), *host;
+    assert_works(acu_tensor_alloc_pinned(device, ACU_F32, VECTOR, &host));
+    memset(acu_tensor_host(host), 0, N * sizeof(float));
+    set_gate(false);
+    acu_future *gate = submit(device, acu_host(pass_gate, NULL, acu_inout(host)));
+    acu_future *never = submit(device, acu_copy(x, host));
+    acu_future *reader = submit(device, acu_copy(y, x));
+    acu_future *writer = submit(device, acu_fill(x, acu_f32(4)));
+    assert_works(acu_future_cancel(never));
+    set_gate(true);
+    ends(never, ACU_ERR_CANCELLED);
+    ends(reader, ACU_ERR_DEPENDENCY);
+    ends(writer, ACU_OK);
+    ends(gate, ACU_OK);
+    holds(x, 4);
+    acu_tensor_release(x);
+    acu_tensor_release(y);
+    acu_tensor_release(host);
+    test_close(device);
+    test_leaks_none();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_composition_over_two_devices),
+        cmocka_unit_test(order_between_devices_is_the_devices_own),
+        cmocka_unit_test(independent_parts_overlap),
+        cmocka_unit_test(failures_cross_devices),
+        cmocka_unit_test(a_chain_behind_what_is_not_issued),
+        cmocka_unit_test(also_on_another_device),
+        cmocka_unit_test(behind_what_never_is),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
