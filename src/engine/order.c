@@ -158,10 +158,8 @@ acu_status acui_make_tasks(acui_submission *s, acui_task **tasks)
 
 static acui_before *find_before(acui_task *task, const acui_point *point)
 {
-    for (size_t i = 0; i < task->before_count; i++)
-        if (task->before[i].point == point)
-            return &task->before[i];
-    return NULL;
+    uint32_t i = point->entered_at;
+    return i < task->before_count && task->before[i].point == point ? &task->before[i] : NULL;
 }
 
 /* One access of a task, while it is entered. */
@@ -180,6 +178,7 @@ static void add_before(void *context, acui_point *point, bool data)
         return;
     acui_before *before = find_before(task, point);
     if (!before) {
+        point->entered_at = (uint32_t)task->before_count;
         before = &task->before[task->before_count++];
         before->point = acui_point_retain(point);
         before->task = task;
@@ -253,7 +252,10 @@ static bool enter_touch(acui_task *task, const acui_touch *touch)
     acui_accesses *accesses = &use->buffer->accesses;
     if (is_entered(task, touch))
         return true;
-    if (!acui_accesses_reserve(accesses, 1) || !room_before(task, accesses->count + 1))
+    if (!acui_accesses_reserve(accesses, 1))
+        return false;
+    size_t most = touch->access == ACU_READ ? accesses->writes : accesses->count;
+    if (!room_before(task, most))
         return false;
     entering access = {.task = task,
                        .reads = touch->access != ACU_WRITE,

@@ -44,6 +44,9 @@ static void sleep_until(uint64_t seen, uint64_t time, bool sharply)
 
 acu_status acui_wait_until(acui_look_fn look, acui_next_fn next, void *context, uint64_t timeout)
 {
+    acu_status first = look(context); /* often enough it is over, and takes no clock */
+    if (first != ACU_NOT_READY)
+        return first;
     uint64_t start = acui_now(), deadline = acui_deadline(timeout);
     uint64_t most = atomic_load_explicit(&spin, memory_order_relaxed);
     for (bool slept = false;;) {

@@ -26,11 +26,18 @@ static bool covers(const acui_access *access, uint64_t begin, uint64_t end)
     return access->begin <= begin && end <= access->end;
 }
 
+#define NEWEST 16 /* reads that are compared with a read */
+
 /* ---- room ------------------------------------------------------------------------------------- */
 
+/* Of those behind it, only ones at the end of the writes and at the end move. */
 static void remove_entry(acui_accesses *accesses, size_t i)
 {
     acui_point_release(accesses->list[i].point);
+    if (i < accesses->writes) {
+        accesses->list[i] = accesses->list[--accesses->writes];
+        i = accesses->writes;
+    }
     accesses->list[i] = accesses->list[--accesses->count];
 }
 
@@ -43,11 +50,17 @@ static bool stands_for(const acui_access *later, const acui_access *earlier)
            covers(later, earlier->begin, earlier->end);
 }
 
+/* Only the newest are looked at: with many reads it would take too long to try all, and those of a
+ * stream that has some are likely among them. */
 static bool is_redundant(const acui_accesses *accesses, size_t i)
 {
     if (forgettable(&accesses->list[i]))
         return true;
-    for (size_t k = 0; k < accesses->count; k++)
+    if (i < accesses->writes || accesses->list[i].point->state != ACUI_POINT_ISSUED)
+        return false;
+    size_t end = accesses->count, newest = end - accesses->writes < NEWEST ? accesses->writes
+                                                                            : end - NEWEST;
+    for (size_t k = newest; k < end; k++)
         if (k != i && stands_for(&accesses->list[k], &accesses->list[i]))
             return true;
     return false;
@@ -99,7 +112,12 @@ bool acui_accesses_reserve(acui_accesses *accesses, size_t more)
 
 static void add(acui_accesses *accesses, acui_point *point, uint64_t begin, uint64_t end, bool write)
 {
-    accesses->list[accesses->count++] =
+    size_t at = accesses->count++;
+    if (write) { /* the first of the reads makes room */
+        accesses->list[at] = accesses->list[accesses->writes];
+        at = accesses->writes++;
+    }
+    accesses->list[at] =
         (acui_access){.point = acui_point_retain(point), .begin = begin, .end = end, .write = write};
 }
 
@@ -129,11 +147,16 @@ static void cut(acui_accesses *accesses, size_t i, uint64_t begin, uint64_t end)
     }
 }
 
-/* Whether the new access is in the list already, by an earlier one of the same point. */
+/* Whether the new read is in the list already, by an earlier access of the same point: as far as it
+ * is easily seen. */
 static bool contained(const acui_accesses *accesses, const acui_point *point, uint64_t begin,
                       uint64_t end)
 {
-    for (size_t i = 0; i < accesses->count; i++)
+    size_t count = accesses->count, writes = accesses->writes;
+    for (size_t i = count - writes > NEWEST ? count - NEWEST : writes; i < count; i++)
+        if (accesses->list[i].point == point && covers(&accesses->list[i], begin, end))
+            return true;
+    for (size_t i = 0; i < writes; i++)
         if (accesses->list[i].point == point && covers(&accesses->list[i], begin, end))
             return true;
     return false;
@@ -169,8 +192,8 @@ void acui_accesses_enter(acui_accesses *accesses, uint64_t buffer_bytes, acui_po
     if (begin >= end)
         return;
     /* From the end: removing moves the last entry, which was looked at, into the gap; and what is
-     * cut off is added behind. */
-    for (size_t i = accesses->count; i-- > 0;) {
+     * cut off is added behind. A read has to do with writes only. */
+    for (size_t i = write ? accesses->count : accesses->writes; i-- > 0;) {
         const acui_access *old = &accesses->list[i];
         if (forgettable(old)) {
             remove_entry(accesses, i);

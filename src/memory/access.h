@@ -40,6 +40,7 @@ typedef struct acui_point {
     bool failed;            /* what it was to write is not valid */
     acui_fault *fault;      /* why; NULL also where there was no memory to say it */
     void *followers;        /* the engine's: who waits for a change of state */
+    uint32_t entered_at;    /* ... and its place among what the last task comes behind */
     struct acui_point *next_dead;
 } acui_point;
 
@@ -69,8 +70,8 @@ typedef struct acui_access {
  * bytes learn of it, until an ACU_WRITE overwrites them.
  */
 typedef struct acui_accesses {
-    acui_access *list;
-    size_t count, room;
+    acui_access *list; /* first all writes, then all reads */
+    size_t count, writes, room;
     size_t reserved;    /* of the room, for entries to come under the lock as it is held now: */
     uint64_t turn;      /* ... its number */
     acui_access few[4]; /* used before anything is allocated */
