@@ -11,6 +11,11 @@
 
 ACU_BEGIN
 
+/*
+ * After fork() the child of a process that had opened a driver can use nothing of acuda's: every call
+ * fails with FORKED, releasing does nothing. It is made before the first open, or ends in exec. A
+ * process may end at any time, with devices open and work in flight.
+ */
 typedef struct acu_device acu_device;
 
 /* Zero-initialise, set `size`, change what you need. */
