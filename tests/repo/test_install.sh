@@ -12,7 +12,14 @@ cmake --install "$1" --prefix "$work/usr" >"$work/log"
 mkdir "$work/user"
 cat >"$work/user/main.c" <<'END'
 #include <acuda/acuda.h>
-int main(void) { return acu_dtype_bytes(ACU_F32) == 4 ? 0 : 1; }
+#include <acuda/adapters/epoll.h>
+int main(void)
+{
+    acu_epoll *adapter;
+    if (acu_epoll_start(-1, (epoll_data_t){.fd = 0}, NULL, NULL, &adapter) != ACU_ERR_BAD_HANDLE)
+        return 1;
+    return acu_dtype_bytes(ACU_F32) == 4 ? 0 : 1;
+}
 END
 cat >"$work/user/CMakeLists.txt" <<'END'
 cmake_minimum_required(VERSION 3.25)
