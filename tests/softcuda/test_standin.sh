@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT OR Apache-2.0
 # The stand-in libcuda.so.1: a program that was linked with the driver's own stub, where there is
-# one, runs on it; and it exports whatever the stub does.
+# one, runs on it, seeds, traces and faults included; and it exports whatever the stub does.
 # usage: test_standin.sh BUILD
 set -euo pipefail
 build=$1
@@ -15,6 +15,18 @@ case $said in
 "Software CUDA device, "*": right") ;;
 *) echo "the program ran on another driver, or not at all" >&2; exit 1 ;;
 esac
+
+# What the environment asks of the built-in device holds here too.
+export LD_LIBRARY_PATH=${standin%/*}
+trace=$(SOFTCUDA_SEED=1 SOFTCUDA_TRACE=/dev/stdout "$program")
+grep -q '^step [0-9]*: device 0 stream [0-9]* #[0-9]* launch add_one<<<' <<<"$trace" ||
+    { printf 'no launch in the trace:\n%s\n' "$trace" >&2; exit 1; }
+if said=$(SOFTCUDA_FAULTS="LaunchKernel=trap" "$program" 2>&1); then
+    echo "the program does not see a fault: $said" >&2
+    exit 1
+fi
+[[ $said == *CUDA_ERROR_LAUNCH_FAILED* ]] || { echo "another error: $said" >&2; exit 1; }
+unset LD_LIBRARY_PATH
 
 command -v nm >/dev/null || exit 0
 exported()
