@@ -156,6 +156,15 @@ typedef acu_op *(*acu_then_fn)(void *user, acu_val *values, size_t count);
 ACU_API acu_op *acu_op_then(acu_op *x, acu_then_fn fn, acu_user user, acu_site site);
 
 /*
+ * `fn` returns the op to run, when it is known on which device: the one that the submission, or an
+ * acu_on around it, says, else the default one (lent for the call). For parts that are made for their
+ * device, a kernel of its module for instance. Same thread and rules as `then`.
+ */
+typedef acu_op *(*acu_make_fn)(void *user, acu_device *device);
+#define acu_make(fn, ...) acu_op_make((fn), ACU_USER(__VA_ARGS__), ACU_SITE)
+ACU_API acu_op *acu_op_make(acu_make_fn fn, acu_user user, acu_site site);
+
+/*
  * `fn` may change the values in place with acu_val_set_*; as many come out as went in. Anything
  * but ACU_OK fails the submission with CALLBACK. Same thread and rules as `then`.
  */

@@ -82,6 +82,37 @@ acu_op *acu_op_then(acu_op *x, acu_then_fn fn, acu_user user, acu_site site)
     return op;
 }
 
+/* ---- make ---- */
+
+static acu_status plan_make(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+{
+    acu_device *device = acui_plan_place(place);
+    if (!device)
+        return ACU_ERR_INVALID;
+    acui_callback_enter();
+    acu_op *returned = op->u.made.fn(op->user.data, device);
+    acui_callback_leave();
+    if (!returned)
+        return acui_fail(ACU_ERR_CALLBACK, "the function given to acu_make returned no op");
+    return acui_plan_op(plan, acui_op_take(returned, op->class, op->site), place, values);
+}
+
+const acui_op_class acui_class_MAKE = {.name = "make", .plan = plan_make};
+
+acu_op *acu_op_make(acu_make_fn fn, acu_user user, acu_site site)
+{
+    if (!fn)
+        acui_fail(ACU_ERR_INVALID, "make got NULL where a function should be");
+    acu_op *op = fn ? acui_op_new(&acui_class_MAKE, 0, site) : acui_op_failed(&acui_class_MAKE, site);
+    if (op->class == &acui_class_MAKE) {
+        op->u.made.fn = fn;
+        op->user = user;
+    } else if (user.release) {
+        user.release(user.data);
+    }
+    return op;
+}
+
 /* ---- map ---- */
 
 static acu_status plan_map(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)

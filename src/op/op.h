@@ -26,7 +26,7 @@
     X(EMPTY, "empty") X(CONST, "const") X(FILL, "fill") X(COPY, "copy") X(DUP, "dup")              \
     X(TO_HOST, "to_host") X(TO_DEVICE, "to_device") X(LAUNCH, "launch") X(FOREIGN, "foreign")      \
     X(HOST, "host") X(REPLAY, "replay") X(CONTEXT, "context") X(OR_ELSE, "or_else")           \
-    X(FINALLY, "finally") X(AFTER, "after") X(AFTER_FUTURE, "after_future")
+    X(FINALLY, "finally") X(AFTER, "after") X(AFTER_FUTURE, "after_future") X(MAKE, "make")
 
 /* What a kind of op does; `plan` runs once, on the submitting thread, with no lock held. */
 typedef struct acui_op_class {
@@ -68,6 +68,7 @@ struct acu_op {
         acu_val value;                                          /* VALUE */
         size_t index;                                           /* NTH, PART */
         struct { acu_then_fn fn; } then;                        /* THEN */
+        struct { acu_make_fn fn; } made;                        /* MAKE */
         struct { acu_map_fn fn; } map;                          /* MAP */
         struct { acu_inspect_fn fn; } inspect;                  /* INSPECT */
         acu_device *device;                                     /* ON, TO_DEVICE: retained */
@@ -89,7 +90,7 @@ struct acu_op {
     } u;
     size_t part_count; /* of an op that was unzipped: how many parts it has; else 0 */
     bool used_whole;   /* and whether others than its parts use it */
-    acu_user user;     /* THEN, MAP, INSPECT, FOREIGN, HOST, OR_ELSE */
+    acu_user user;     /* THEN, MAP, INSPECT, MAKE, FOREIGN, HOST, OR_ELSE */
 };
 
 /* The name for messages. */

@@ -258,6 +258,12 @@ static bool wants(void *user, const acu_error *error)
     return error->status < 0;
 }
 
+static acu_op *make_zeros(void *user, acu_device *device)
+{
+    (void)user;
+    return acu_on(device, acu_zeros(ACU_F32, ACU_SHAPE(N)));
+}
+
 static acu_op *host_work(acu_host_fn fn, acu_op *x)
 {
     return acu_op_host(fn, ACU_USER(owe(), pay), ACU_ARGS(acu_inout(x)), ACU_SITE);
@@ -274,7 +280,7 @@ static void use_rescue(acu_device *device, acu_tensor *x)
     either = acu_or_else(acu_fill(x, acu_f32(1)), acu_dup(x)); /* not needed, as a rule */
     acu_future *b = submit(device, acu_finally(acu_or_else(acu_nth(x, 7), either), last));
     acu_op *shared = acu_op_retain(acu_dup(x));
-    acu_future *c = submit(device, acu_after(acu_zeros(ACU_F32, ACU_SHAPE(N)), shared)), *d = NULL;
+    acu_future *c = submit(device, acu_after(acu_make(make_zeros, owe(), pay), shared)), *d = NULL;
     if (c)
         d = submit(device, acu_after(acu_after_future(acu_dup(x), c), shared));
     else

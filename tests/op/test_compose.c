@@ -674,6 +674,61 @@ static void values_that_nobody_wants(void **state)
     close_bench(&b);
 }
 
+typedef struct maker {
+    const bench *bench;
+    acu_device *seen;
+    bool refuse;
+} maker;
+
+static acu_op *make_one(void *user, acu_device *device)
+{
+    maker *m = user;
+    m->seen = device;
+    if (m->refuse)
+        return NULL;
+    assert_int_equal(acu_device_wait(device, 0), ACU_ERR_WOULD_WAIT);
+    return plus(m->bench, constant(1), 2);
+}
+
+static void made_for_their_device(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    int before = atomic_load(&releases);
+    maker m = {.bench = &b};
+    acu_op *op = acu_make(make_one, &m, count_release);
+    assert_null(m.seen); /* not before it is submitted */
+    yields(&b, plus(&b, op, 4), 7);
+    assert_ptr_equal(m.seen, b.device);
+    test_quiet(b.device);
+    released_since(&before, 1);
+    m.refuse = true;
+    assert_fails(acu_submit(b.device, acu_make(make_one, &m), NULL, NULL), ACU_ERR_CALLBACK,
+                 "acu_make|no op");
+    assert_fails(acu_submit(b.device, acu_make(NULL, &m, count_release), NULL, NULL),
+                 ACU_ERR_INVALID, "make got NULL");
+    released_since(&before, 1);
+    close_bench(&b);
+}
+
+static void made_for_another_device(void **state)
+{
+    (void)state;
+    acu_device *two[2];
+    test_open_n(two, 2);
+    bench b = {.device = two[1], .add = test_kernel(two[1], test_compose_ptx, "add")};
+    maker m = {.bench = &b};
+    acu_tensor *x;
+    assert_works(acu_sync(two[0], acu_on(two[1], acu_make(make_one, &m)), &x));
+    assert_ptr_equal(m.seen, two[1]);
+    holds(x, 3);
+    acu_tensor_release(x);
+    acu_kernel_release(b.add);
+    test_close(two[1]);
+    test_close(two[0]);
+    test_leaks_none();
+}
+
 /* ---- depth ---- */
 
 static acu_op *deep(acu_op *x, int levels)
@@ -825,6 +880,8 @@ int main(void)
         cmocka_unit_test(submissions_inside_then_keep_their_place),
         cmocka_unit_test(user_data_is_released_once),
         cmocka_unit_test(values_that_nobody_wants),
+        cmocka_unit_test(made_for_their_device),
+        cmocka_unit_test(made_for_another_device),
         cmocka_unit_test(deep_compositions),
         cmocka_unit_test(ops_are_consumed),
         cmocka_unit_test(values_are_taken_once),
