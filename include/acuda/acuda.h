@@ -28,6 +28,7 @@
 #include <acuda/debug.h>
 #include <acuda/device.h>
 #include <acuda/driver.h>
+#include <acuda/explain.h>
 #include <acuda/future.h>
 #include <acuda/graph.h>
 #include <acuda/graphs.h>

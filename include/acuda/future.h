@@ -25,6 +25,8 @@ typedef struct acu_submit_options {
     uint64_t deadline;  /* nanoseconds from now; 0: none */
     acu_queue *queue;   /* where its completion goes (queue.h), and with which number; NULL: none */
     uint64_t tag;
+    bool explain;       /* keep a record for acu_explain (explain.h) */
+    bool warm;          /* make executable graphs for it without waiting until it comes again (graphs.h) */
     bool refuse_when_full; /* WOULD_BLOCK while max_in_flight (acu_open_options) is reached */
 } acu_submit_options;
 

@@ -49,8 +49,11 @@ ACU_API acu_status acu_graphs_counts(acu_device *device, acu_graph_counts *count
  */
 ACU_API acu_status acu_graphs_limit(acu_device *device, uint32_t execs);
 
-/* Until every executable graph that was found worth making is made. Blocks for that long; WOULD_WAIT
- * in a callback. For tests and warm-up: submit a form twice, wait, and the next one is served. */
+/*
+ * Until every executable graph that was found worth making is made. Blocks for that long; WOULD_WAIT
+ * in a callback. To warm the cache up, submit what is to come with `warm` in the options, which has
+ * graphs made at the first sight of a form, then wait here: the next submissions are served.
+ */
 ACU_API acu_status acu_graphs_wait(acu_device *device);
 
 ACU_END

@@ -289,6 +289,8 @@ acu_status acui_stream_mark(acu_stream *stream, uint64_t *number);
  * with DEVICE_LOST and that device's record, which matters only to who reads what it wrote.
  */
 acu_status acui_stream_after(acu_stream *stream, acu_stream *other, uint64_t number);
+/* An earlier wait of the stream for the other one was for that mark or a later one. Lock: issue. */
+bool acui_stream_implied(acu_stream *stream, const acu_stream *other, uint64_t number);
 /*
  * Ask the driver; advances stream->done as far as marks are complete, reusing their events. ACU_OK,
  * or the device's error (lost: what was not complete never will be, and `done` stays where it is).

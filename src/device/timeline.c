@@ -278,13 +278,24 @@ static acu_status wait_for_mark(acu_stream *stream, acu_stream *other, uint64_t 
                     ACU_CU_EVENT_WAIT_DEFAULT);
 }
 
+static struct acui_seen *seen_of(acu_stream *stream, const acu_stream *other)
+{
+    return &stream->seen[other->id % (sizeof stream->seen / sizeof *stream->seen)];
+}
+
+bool acui_stream_implied(acu_stream *stream, const acu_stream *other, uint64_t number)
+{
+    const struct acui_seen *seen = seen_of(stream, other);
+    return seen->stream == other->id && seen->mark >= number;
+}
+
 acu_status acui_stream_after(acu_stream *stream, acu_stream *other, uint64_t number)
 {
     if (stream == other || acui_stream_passed(other, number))
         return ACU_OK;
-    struct acui_seen *seen = &stream->seen[other->id % (sizeof stream->seen / sizeof *stream->seen)];
-    if (seen->stream == other->id && seen->mark >= number)
+    if (acui_stream_implied(stream, other, number))
         return ACU_OK;
+    struct acui_seen *seen = seen_of(stream, other);
     uint64_t reached = number;
     struct acui_holder *holder;
     pthread_mutex_lock(&other->lock);

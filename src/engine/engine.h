@@ -22,6 +22,7 @@
  *   suspect.c   the operation to blame for the loss of a device
  *   complete.c  what the device has finished: followers start, the submission ends
  *   future.c, wait.c, queue.c, group.c   how the program learns of it
+ *   story.c, explain.c   what became of one, for people
  *   flight.c, lengths.c, blocked.c   when it pays to look: flight.h
  *   reactor.c   the thread that looks while nobody else does
  *
@@ -46,6 +47,7 @@ typedef struct acui_task acui_task;
 /* One point that a task comes after. While the task waits for it, it is linked in the point. */
 typedef struct acui_before {
     acui_point *point; /* retained */
+    bool wished;       /* the program asked for it, data or not */
     bool data;         /* the task reads what the point wrote: its failure is the task's */
     bool through;      /* the task, if it is spared, leaves what the point wrote as it is */
     bool over;         /* linked until the point is over, not just issued */
@@ -103,6 +105,7 @@ struct acui_task {
     uint64_t sequence;  /* counts all tasks that went to a device */
     uint64_t issued_at; /* when its mark was made */
     uint64_t form;      /* 0: not known yet */
+    struct acui_told_part *told; /* its record, if the submission is to be explained */
     bool retired;      /* will not be issued: over once all before it is */
     bool failed;       /* not to be issued, or not completely */
     acui_fault *fault; /* why; may be NULL for lack of memory */
@@ -147,6 +150,8 @@ struct acui_submission {
     acui_node *entered;            /* last node that belongs to a task */
     acui_task *first_task, *last_task;
 
+    struct acui_story *story; /* NULL: nobody will ask */
+    bool warm;    /* graphs are made at once for forms that it has */
     bool planned; /* wholly: the next nodes to be entered are the last */
     bool counted; /* as submitted */
     bool shares;  /* some task has a `sharing` */
@@ -271,7 +276,8 @@ bool acui_fits_graph(const acui_node *node);
 /* ---- lanes.c ---- */
 /* Issue the run over several streams; false: there are none, nothing was done. On failure *failed is
  * the node, with the thread's record. The device is entered, the stream's issue lock held. */
-bool acui_issue_lanes(const acui_run *run, acu_stream *stream, acui_node **failed);
+bool acui_issue_lanes(const acui_run *run, acu_stream *stream, uint32_t *streams,
+                      acui_node **failed); /* `streams`: how many, for the record */
 
 /* ---- issue.c, enqueue.c ---- */
 /* Put the task on its stream, or retire it; tasks that this frees. */

@@ -294,15 +294,32 @@ static acui_exec *claim_of(acui_graphs *graphs, acui_form *form, acu_stream *str
     return exec;
 }
 
-acui_exec *acui_graphs_claim(acui_run *run, acu_stream *stream)
+/* Why none of its execs serves now. Lock held. */
+static const char *why_none(const acui_graphs *graphs, const acui_form *form)
+{
+    if (graphs->limit == 0)
+        return "executable graphs are switched off";
+    if (!form)
+        return "its form was not seen before";
+    if (form->refused)
+        return "the driver refused to make its graph";
+    return form->exec_count == form->waiting ? "its graph is not made yet"
+                                             : "all graphs of its form are in flight elsewhere";
+}
+
+acui_exec *acui_graphs_claim(acui_run *run, acu_stream *stream, const char **why)
 {
     acu_device *device = stream->device;
     acui_graphs *graphs = acui_graphs_of(device);
-    if (!graphs)
+    if (!graphs) {
+        *why = "the driver lacks calls for graphs";
         return NULL;
+    }
     pthread_mutex_lock(&graphs->lock);
     acui_form *form = graphs->limit ? find_form(graphs, run) : NULL;
     acui_exec *exec = form ? claim_of(graphs, form, stream) : NULL;
+    if (!exec)
+        *why = why_none(graphs, form);
     if (!exec && graphs->limit) {
         graphs->counts.misses++;
         if (!form && seen_before(graphs, run->hash))

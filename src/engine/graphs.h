@@ -97,10 +97,10 @@ struct acui_graphs {
 acui_graphs *acui_graphs_of(acu_device *device);
 
 /*
- * An exec for the run on the stream, claimed; NULL: issue directly. Caller holds the stream's issue
+ * An exec for the run on the stream, claimed; NULL: issue directly, *why says why. Caller holds the stream's issue
  * lock, and all addresses of the run are known.
  */
-acui_exec *acui_graphs_claim(acui_run *run, acu_stream *stream);
+acui_exec *acui_graphs_claim(acui_run *run, acu_stream *stream, const char **why);
 /* Make one now, whatever was seen before. */
 acu_status acui_graphs_make(acui_run *run, acu_device *device);
 /* The claim is over. `launched`: it runs until acui_graphs_over; of its nodes `set` were set. */

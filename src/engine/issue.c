@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "engine/flight.h"
 #include "engine/graphs.h"
+#include "engine/story.h"
 
 static _Thread_local const acui_task *issued_now;
 
@@ -18,6 +19,7 @@ const acui_task *acui_task_issuing(void)
 enum { AT_ONCE = 16 }; /* predecessors whose place is read under one holding of the lock */
 
 typedef struct place {
+    const acui_point *point;
     acu_stream *stream; /* retained */
     uint64_t number;
 } place;
@@ -29,13 +31,28 @@ static size_t read_places(const acui_task *task, size_t *from, place *places)
     acui_order_lock();
     for (; *from < task->before_count && n < AT_ONCE; ++*from) {
         const acui_point *point = task->before[*from].point;
-        if (point->state != ACUI_POINT_ISSUED || point->stream == task->stream)
+        bool same = point->stream == task->stream;
+        if (point->state != ACUI_POINT_ISSUED || same) {
+            acui_story_wait(task, point, 0, same ? ACUI_HOW_STREAM : ACUI_HOW_OVER);
             continue;
-        places[n++] =
-            (place){.stream = acu_stream_retain(point->stream), .number = point->number};
+        }
+        places[n++] = (place){.point = point,
+                              .stream = acu_stream_retain(point->stream),
+                              .number = point->number};
     }
     acui_order_unlock();
     return n;
+}
+
+static acu_status wait_for(const acui_task *task, const place *p)
+{
+    acui_how how = ACUI_HOW_EVENT;
+    if (task->told && acui_stream_passed(p->stream, p->number))
+        how = ACUI_HOW_OVER;
+    else if (task->told && acui_stream_implied(task->stream, p->stream, p->number))
+        how = ACUI_HOW_IMPLIED;
+    acui_story_wait(task, p->point, p->stream->id, how);
+    return acui_stream_after(task->stream, p->stream, p->number);
 }
 
 static acu_status wait_before(acui_task *task)
@@ -46,7 +63,7 @@ static acu_status wait_before(acui_task *task)
         size_t n = read_places(task, &from, places);
         for (size_t i = 0; i < n; i++) {
             if (status == ACU_OK)
-                status = acui_stream_after(task->stream, places[i].stream, places[i].number);
+                status = wait_for(task, &places[i]);
             acu_stream_release(places[i].stream);
         }
     }
@@ -70,33 +87,52 @@ static acui_node *enqueue_in_turn(acui_node *const *nodes, uint32_t count, acu_s
 }
 
 /* As an executable graph; false: there is none, or the driver refused it. */
-static bool launch_graph(acui_run *run, acu_stream *stream)
+static bool launch_graph(const acui_task *task, acui_run *run, acui_told_run *told)
 {
-    acui_exec *exec = run->graph ? acui_graphs_claim(run, stream) : NULL;
+    acu_stream *stream = task->stream;
+    acui_exec *exec = run->graph ? acui_graphs_claim(run, stream, &told->why) : NULL;
+    if (!exec && run->graph && task->submission->warm)
+        acui_graphs_make(run, task->device);
     if (!exec)
         return false;
     uint32_t set = 0;
     bool launched = acui_exec_launch(exec, run, stream, &set) == ACU_OK;
     acui_graphs_unclaim(exec, launched, set);
+    told->hit = launched;
+    told->set = set;
+    if (!launched)
+        told->why = "the driver refused the graph's launch";
     if (launched)
         run->exec = exec;
     return launched;
 }
 
-static acui_node *enqueue_run(acui_run *run, acu_stream *stream)
+static acui_node *enqueue_told(const acui_task *task, acui_run *run, acui_told_run *told)
 {
+    acu_stream *stream = task->stream;
     acui_node *failed = NULL;
     for (uint32_t i = 0; i < run->count; i++)
         if (acui_resolve_addresses(run->nodes[i]) != ACU_OK)
             return run->nodes[i];
     if (stream->device->one_by_one)
         return enqueue_in_turn(run->nodes, run->count, stream);
-    if (launch_graph(run, stream) || acui_device_lost(stream->device))
+    if (launch_graph(task, run, told) || acui_device_lost(stream->device))
         return NULL; /* a lost device fails all that is on it */
     /* Other streams for branches have no priority. */
-    if (run->wide && stream->priority == 0 && acui_issue_lanes(run, stream, &failed))
+    if (run->wide && stream->priority == 0 &&
+        acui_issue_lanes(run, stream, &told->streams, &failed))
         return failed;
     return enqueue_in_turn(run->nodes, run->count, stream);
+}
+
+static acui_node *enqueue_run(const acui_task *task, acui_run *run)
+{
+    acui_told_run told = {.hit = false};
+    if (task->device->one_by_one)
+        told.why = "the device issues one by one";
+    acui_node *failed = enqueue_told(task, run, &told);
+    acui_story_run(task, run, &told);
+    return failed;
 }
 
 /* Put the nodes on the stream; the one that fails, where the rest stays off. */
@@ -107,7 +143,7 @@ static acui_node *enqueue_nodes(acui_task *task)
         if (acui_is_prologue(task->nodes[i]))
             failed = enqueue_in_turn(&task->nodes[i], 1, task->stream);
     for (acui_run *run = task->runs; run && !failed; run = run->next)
-        failed = enqueue_run(run, task->stream);
+        failed = enqueue_run(task, run);
     return failed;
 }
 
@@ -165,6 +201,7 @@ static acui_task *issue_on(acu_stream *stream, acui_task *task)
         issued_now = NULL;
     }
     if (begun) {
+        acui_story_issued(task);
         freed = publish(task);
         /* Asking the driver disturbs the thread that submits; so the device itself tells the reactor. */
         bool armed = acui_flight_is_told(task) && acui_stream_prompt_alone(stream);
@@ -224,6 +261,7 @@ acui_task *acui_issue_end(acui_task *task)
     pthread_mutex_lock(&stream->issue);
     bool marked = acui_stream_mark(stream, &task->number) == ACU_OK;
     if (marked) {
+        acui_story_issued(task);
         freed = publish(task);
         acui_flight_add(stream, task, false);
     }

@@ -147,7 +147,8 @@ static void join_by_waiting(lanes *l)
             l->device->cu->StreamSynchronize(l->streams[lane]->raw);
 }
 
-bool acui_issue_lanes(const acui_run *run, acu_stream *stream, acui_node **failed)
+bool acui_issue_lanes(const acui_run *run, acu_stream *stream, uint32_t *streams,
+                      acui_node **failed)
 {
     lanes l = {.device = stream->device, .streams = {stream}, .count = 1};
     size_t roots = count_roots(run), side = roots < MOST ? roots : MOST;
@@ -156,6 +157,7 @@ bool acui_issue_lanes(const acui_run *run, acu_stream *stream, acui_node **faile
         acui_side_give(l.device, &l.streams[1], l.count - 1);
         return false;
     }
+    *streams = (uint32_t)l.count;
     assign(&l, run);
     for (uint32_t i = 0; i < run->count && !*failed; i++)
         if (issue_node(&l, run, run->nodes[i]) != ACU_OK)

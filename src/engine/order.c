@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "engine/flight.h"
 #include "engine/runtime.h"
+#include "engine/story.h"
 #include "op/after.h"
 
 #include <stdio.h>
@@ -87,6 +88,8 @@ static acui_task *new_task(acui_submission *s, acui_node *node)
         acui_fail(ACU_ERR_NO_MEMORY, "no memory for a task");
         return NULL;
     }
+    task->point->file = node->site.file;
+    task->point->line = node->site.line;
     task->submission = s;
     task->device = node->device;
     task->sharing = acui_sharing_of(node);
@@ -151,6 +154,8 @@ acu_status acui_make_tasks(acui_submission *s, acui_task **tasks)
             status = acui_fail(ACU_ERR_NO_MEMORY, "no memory to order the work of a submission");
     if (status != ACU_OK)
         drop_tasks(*tasks);
+    else
+        acui_story_tasks(s, *tasks);
     return status;
 }
 
@@ -165,6 +170,7 @@ static acui_before *find_before(acui_task *task, const acui_point *point)
 /* One access of a task, while it is entered. */
 typedef struct entering {
     acui_task *task;
+    bool wished;  /* not because of data */
     bool reads;   /* what it comes behind; a conditional task's access counts as one that does, */
     bool through; /* ... because it may leave what it would write as that is */
 } entering;
@@ -184,6 +190,7 @@ static void add_before(void *context, acui_point *point, bool data)
         before->task = task;
     }
     before->data |= data && access->reads;
+    before->wished |= access->wished;
     before->through |= data && access->through;
 }
 
@@ -206,7 +213,7 @@ static bool enter_point(acui_task *task, acui_point *point)
 {
     if (!room_before(task, 1))
         return false;
-    add_before(&(entering){.task = task}, point, false);
+    add_before(&(entering){.task = task, .wished = true}, point, false);
     return true;
 }
 
@@ -410,6 +417,7 @@ acu_status acui_enter_nodes(acui_plan *plan)
     if (tasks) {
         acui_order_lock();
         ready = enter_tasks(s, tasks);
+        acui_story_waits(tasks);
         bool waits = waits_on_host(tasks);
         acui_order_unlock();
         if (waits)

@@ -8,6 +8,7 @@
 #include "engine/flight.h"
 #include "engine/queue.h"
 #include "engine/runtime.h"
+#include "engine/story.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -28,6 +29,7 @@ void acui_submission_put(acui_submission *submission)
     acu_stream_release(submission->stream);
     acui_fault_release(submission->fault);
     acui_fault_release(submission->given_up_fault);
+    acui_story_free(submission->story);
     acui_free(submission);
 }
 
@@ -40,6 +42,10 @@ acui_submission *acui_submission_new(const acu_submit_options *options, acu_stre
         return NULL;
     }
     memset(s, 0, sizeof *s);
+    if (options->explain && !(s->story = acui_story_new())) {
+        acui_free(s);
+        return NULL;
+    }
     acui_arena_begin(&s->plan.arena, s + 1, SMALL);
     atomic_store_explicit(&s->refs, 1, memory_order_relaxed);
     atomic_store_explicit(&s->open, 1, memory_order_relaxed);
@@ -48,6 +54,7 @@ acui_submission *acui_submission_new(const acu_submit_options *options, acu_stre
     s->policy = acu_policy_retain(options->policy);
     s->priority = options->priority;
     s->stream = acu_stream_retain(stream ? stream : options->stream);
+    s->warm = options->warm;
     if (options->name)
         snprintf(s->name, sizeof s->name, "%s", options->name);
     if (future) {

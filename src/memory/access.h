@@ -37,6 +37,8 @@ typedef struct acui_point {
     uint64_t number;
     bool allocation;        /* ISSUED, not by the engine: the memory was just made, which nobody needs
                              * to wait for on the host, and nobody says when it is over */
+    const char *file;       /* where the program wrote the first operation of it; may be NULL */
+    int line;
     bool failed;            /* what it was to write is not valid */
     acui_fault *fault;      /* why; NULL also where there was no memory to say it */
     void *followers;        /* the engine's: who waits for a change of state */

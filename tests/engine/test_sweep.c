@@ -230,7 +230,8 @@ static bool alone;  /* operations are issued one by one */
 /* Given up before, while and after they run; one of them planned an op that the other one uses. */
 static void use_cancel(acu_device *device, acu_tensor *x)
 {
-    acu_submit_options late = {.size = sizeof late, .deadline = 1, .priority = -1};
+    acu_submit_options late = {
+        .size = sizeof late, .deadline = 1, .priority = -1, .explain = true, .warm = true};
     acu_op *shared = acu_op_retain(acu_op_retain(acu_dup(x))); /* three uses */
     acu_op *host = acu_op_host(double_host, ACU_USER(owe(), pay),
                                ACU_ARGS(acu_inout(acu_to_host(shared))), ACU_SITE);
@@ -239,8 +240,11 @@ static void use_cancel(acu_device *device, acu_tensor *x)
     if (a)
         good(acu_future_cancel(a));
     good(acu_submit(device, acu_dup(shared), &late, &c));
-    if (c)
+    if (c) {
+        char text[64];
+        acu_explain(c, ACU_EXPLAIN_TEXT, text, sizeof text, NULL);
         good(acu_future_on_complete(c, notice, ACU_USER(owe(), pay)));
+    }
     finish(a);
     finish(b);
     finish(c);

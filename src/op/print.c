@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Ops as text: each once, though several others may use it. */
+#include "op/print.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+void acui_print(acui_out *out, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    size_t room = out->needed < out->room ? out->room - out->needed : 0;
+    int length = vsnprintf(room ? out->text + out->needed : NULL, room, format, args);
+    va_end(args);
+    out->needed += length > 0 ? (size_t)length : 0;
+}
+
+void acui_print_quoted(acui_out *out, const char *text)
+{
+    for (; *text; text++)
+        acui_print(out, *text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
+}
+
+/* Ops in the order in which they are found: their places are their numbers. */
+typedef struct found {
+    acu_op **list;
+    size_t count, room;
+} found;
+
+static size_t place_of(const found *f, const acu_op *op)
+{
+    size_t i = 0;
+    while (i < f->count && f->list[i] != op)
+        i++;
+    return i;
+}
+
+static bool add(found *f, acu_op *op)
+{
+    if (!op || place_of(f, op) < f->count)
+        return true;
+    if (f->count == f->room) {
+        size_t room = f->room ? 2 * f->room : 64;
+        acu_op **list = acui_grow(f->list, f->room * sizeof *list, room * sizeof *list);
+        if (!list)
+            return false;
+        f->list = list;
+        f->room = room;
+    }
+    f->list[f->count++] = op;
+    return true;
+}
+
+static bool find_all(found *f, acu_op *op)
+{
+    bool all = add(f, op);
+    for (size_t i = 0; i < f->count && all; i++)
+        for (size_t k = 0; k < f->list[i]->input_count && all; k++)
+            all = add(f, f->list[i]->inputs[k]);
+    return all;
+}
+
+static const char *scalar_words(uint64_t bits, acu_dtype dtype, char *text, size_t bytes)
+{
+    snprintf(text, bytes, "%s 0x%llx", acu_dtype_name(dtype), (unsigned long long)bits);
+    return text;
+}
+
+static void label(acui_out *out, const acu_op *op)
+{
+    char words[96];
+    const char *name = acui_op_name(op);
+    if (strcmp(name, op->class->name) == 0)
+        acui_print(out, "%s", name);
+    else {
+        acui_print(out, "%s ", op->class->name);
+        acui_print_quoted(out, name);
+    }
+    if (op->class == &acui_class_VALUE && op->u.value.tensor)
+        acui_print(out, " %s", acui_tensor_words(op->u.value.tensor, words));
+    else if (op->class == &acui_class_VALUE)
+        acui_print(out, " %s", scalar_words(op->u.value.bits, op->u.value.dtype, words, sizeof words));
+    else if (op->class == &acui_class_PARTITION || op->class == &acui_class_RESHAPE)
+        acui_print(out, " %s", acui_shape_words(op->u.shape, words));
+    else if (op->class == &acui_class_EMPTY || op->class == &acui_class_CONST)
+        acui_print(out, " %s %s", acu_dtype_name(op->u.make.dtype),
+                   acui_shape_words(op->u.make.shape, words));
+    if (op->state != ACUI_OP_FRESH)
+        acui_print(out, op->fault ? " (planned, failed)" : " (planned)");
+}
+
+static void print_lines(acui_out *out, const found *f)
+{
+    for (size_t i = 0; i < f->count; i++) {
+        const acu_op *op = f->list[i];
+        acui_print(out, "%zu ", i);
+        label(out, op);
+        if (op->site.file)
+            acui_print(out, ", %s:%d", op->site.file, op->site.line);
+        for (size_t k = 0, n = 0; k < op->input_count; k++)
+            if (op->inputs[k])
+                acui_print(out, "%s%zu", n++ ? ", " : " of ", place_of(f, op->inputs[k]));
+        acui_print(out, "\n");
+    }
+}
+
+static void print_graph(acui_out *out, const found *f)
+{
+    acui_print(out, "digraph op {\n  node [shape=box];\n");
+    for (size_t i = 0; i < f->count; i++) {
+        const acu_op *op = f->list[i];
+        acui_print(out, "  o%zu [label=\"", i);
+        label(out, op);
+        if (op->site.file) {
+            acui_print(out, "\\n");
+            acui_print_quoted(out, op->site.file);
+            acui_print(out, ":%d", op->site.line);
+        }
+        acui_print(out, "\"];\n");
+        for (size_t k = 0; k < op->input_count; k++)
+            if (op->inputs[k])
+                acui_print(out, "  o%zu -> o%zu;\n", place_of(f, op->inputs[k]), i);
+    }
+    acui_print(out, "}\n");
+}
+
+acu_status acui_print_op(acui_out *out, acu_op *op, bool dot)
+{
+    found f = {.list = NULL};
+    bool all = find_all(&f, op);
+    if (all && dot)
+        print_graph(out, &f);
+    else if (all)
+        print_lines(out, &f);
+    acui_free(f.list);
+    return all ? ACU_OK : acui_fail(ACU_ERR_NO_MEMORY, "no memory to explain an op");
+}

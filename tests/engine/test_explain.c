@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Explaining: parts, streams, waits and why, graphs and why not; ops before they are submitted. */
+#include "support/support.h"
+
+#include <acuda/explain.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { N = 64 };
+#define VECTOR ACU_SHAPE(N)
+
+extern const char test_explain_ptx[];
+
+static char text[16384];
+
+static void explain(acu_future *future, acu_explain_form form)
+{
+    size_t needed = 0;
+    assert_works(acu_explain(future, form, text, sizeof text, &needed));
+    assert_int_equal(needed, strlen(text) + 1);
+}
+
+/* All of the words, separated by |, in this order. */
+static void says(const char *words)
+{
+    char list[512], *rest = list;
+    const char *at = text;
+    snprintf(list, sizeof list, "%s", words);
+    for (char *word; (word = strtok_r(rest, "|", &rest));) {
+        const char *found = strstr(at, word);
+        if (!found)
+            fail_msg("\"%s\" is not in, or not behind the one before:\n%s", word, text);
+        at = found + strlen(word);
+    }
+}
+
+static void says_not(const char *words)
+{
+    if (strstr(text, words))
+        fail_msg("\"%s\" is in:\n%s", words, text);
+}
+
+static acu_future *submit_on(acu_device *device, acu_op *op, acu_stream *stream, const char *name)
+{
+    acu_submit_options options = {
+        .size = sizeof options, .explain = true, .stream = stream, .name = name};
+    acu_future *future;
+    assert_works(acu_submit(device, op, &options, &future));
+    return future;
+}
+
+static void drop(acu_future *future)
+{
+    assert_works(acu_future_wait(future, ACU_FOREVER));
+    acu_future_release(future);
+}
+
+static acu_tensor *zeros(acu_device *device)
+{
+    acu_tensor *x;
+    assert_works(acu_sync(device, acu_zeros(ACU_U32, VECTOR), &x));
+    return x;
+}
+
+static acu_op *add(acu_kernel *kernel, acu_tensor *x, uint32_t n)
+{
+    return acu_launch(kernel, acu_for_num_elems(N), acu_inout(x), acu_u32(n), acu_u32(N));
+}
+
+/* ---- what is waited for, and why ---- */
+
+static void streams_and_waits(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_stream *a, *b;
+    assert_works(acu_stream_create(device, 0, &a));
+    assert_works(acu_stream_create(device, 0, &b));
+    acu_tensor *x = zeros(device), *y = zeros(device);
+    test_gate_close(device, acu_stream_raw(a));
+    acu_future *first = submit_on(device, acu_fill(x, acu_u32(1)), a, "first");
+    acu_future *reads = submit_on(device, acu_copy(y, x), b, NULL);
+    acu_future *again = submit_on(device, acu_copy(y, x), b, NULL);
+    acu_future *writes = submit_on(device, acu_fill(x, acu_u32(2)), a, NULL);
+    explain(first, ACU_EXPLAIN_TEXT);
+    says("submission \"first\": 1 part, in flight|part 1: device 0, stream |, mark 1|0 fill|test_explain.c:");
+    explain(reads, ACU_EXPLAIN_TEXT);
+    says("part 1: device 0|behind|test_explain.c:|reads what that wrote: waits for an event of stream");
+    explain(again, ACU_EXPLAIN_TEXT);
+    says("overwrites what that uses: on the same stream: no wait");
+    says("reads what that wrote: implied by an earlier wait for stream");
+    explain(writes, ACU_EXPLAIN_TEXT);
+    says("overwrites what that uses: waits for an event of stream");
+    says("on the same stream: no wait");
+    test_gate_open();
+    drop(first);
+    drop(reads);
+    drop(again);
+    assert_works(acu_future_wait(writes, ACU_FOREVER));
+    explain(writes, ACU_EXPLAIN_TEXT); /* also when it is over */
+    says("submission: 1 part, complete|waits for an event");
+    drop(writes);
+    acu_tensor_release(x);
+    acu_tensor_release(y);
+    acu_stream_release(a);
+    acu_stream_release(b);
+    test_close(device);
+    test_leaks_none();
+}
+
+static acu_status touch(void *user, const acu_val *values, size_t count)
+{
+    (void)user, (void)values, (void)count;
+    return ACU_OK;
+}
+
+static void host_parts(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_tensor *host, *x = zeros(device);
+    assert_works(acu_tensor_alloc_pinned(device, ACU_U32, VECTOR, &host));
+    acu_op *in = acu_host(touch, NULL, acu_inout(acu_first(acu_copy(host, x))));
+    acu_future *future = submit_on(device, acu_copy(x, in), NULL, NULL);
+    assert_works(acu_future_wait(future, ACU_FOREVER));
+    explain(future, ACU_EXPLAIN_TEXT);
+    says("3 parts, complete|part 1: device 0|0 copy|part 2: host work|behind part 1, reads what that wrote|"
+         "held back on the host|host|part 3: device 0|behind part 2, reads what that wrote");
+    explain(future, ACU_EXPLAIN_DOT);
+    says("digraph submission {|subgraph cluster_1|part 2: host|n1_0 -> n2_0|reads what that wrote|}");
+    acu_future_release(future);
+    acu_tensor_release(host);
+    acu_tensor_release(x);
+    test_close(device);
+    test_leaks_none();
+}
+
+/* ---- graphs ---- */
+
+static acu_op *two(acu_kernel *kernel, acu_tensor *x, uint32_t n)
+{
+    acu_op *ops[] = {add(kernel, x, n), add(kernel, x, 7)};
+    return acu_op_zip(ops, 2, ACU_SITE);
+}
+
+static void explain_one(acu_device *device, acu_op *op)
+{
+    acu_future *future = submit_on(device, op, NULL, NULL);
+    assert_works(acu_future_wait(future, ACU_FOREVER));
+    explain(future, ACU_EXPLAIN_TEXT);
+    acu_future_release(future);
+}
+
+static void graphs_and_why_not(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_kernel *kernel = test_kernel(device, test_explain_ptx, "add");
+    acu_tensor *x = zeros(device);
+    explain_one(device, two(kernel, x, 1));
+    says("nodes 0 to 1: directly; its form was not seen before|0 launch add|1 launch add|, after 0");
+    explain_one(device, two(kernel, x, 1));
+    assert_works(acu_graphs_wait(device));
+    explain_one(device, two(kernel, x, 1));
+    says("nodes 0 to 1: an executable graph; 0 of 2 nodes set");
+    explain_one(device, two(kernel, x, 2));
+    says("an executable graph; 1 of 2 nodes set");
+    assert_works(acu_graphs_limit(device, 0));
+    explain_one(device, two(kernel, x, 2));
+    says("directly; executable graphs are switched off");
+    acu_tensor_release(x);
+    acu_kernel_release(kernel);
+    test_close(device);
+    test_leaks_none();
+}
+
+static void warm_submissions_have_graphs_made(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_kernel *kernel = test_kernel(device, test_explain_ptx, "add");
+    acu_tensor *x = zeros(device);
+    acu_submit_options options = {.size = sizeof options, .warm = true};
+    acu_future *future;
+    assert_works(acu_submit(device, two(kernel, x, 1), &options, &future));
+    drop(future);
+    assert_works(acu_graphs_wait(device));
+    explain_one(device, two(kernel, x, 1));
+    says("an executable graph");
+    acu_tensor_release(x);
+    acu_kernel_release(kernel);
+    test_close(device);
+    test_leaks_none();
+}
+
+static void branches(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_kernel *kernel = test_kernel(device, test_explain_ptx, "add");
+    acu_tensor *x = zeros(device), *y = zeros(device);
+    acu_op *ops[] = {add(kernel, x, 1), add(kernel, y, 1)};
+    explain_one(device, acu_op_zip(ops, 2, ACU_SITE));
+    says("its form was not seen before; on 2 streams|0 launch|1 launch");
+    says_not("after 0");
+    acu_tensor_release(x);
+    acu_tensor_release(y);
+    acu_kernel_release(kernel);
+    test_close(device);
+    test_leaks_none();
+}
+
+/* ---- ops ---- */
+
+static void ops_before_they_are_submitted(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_tensor *x = zeros(device);
+    acu_op *shared = acu_op_retain(acu_dup(x));
+    acu_op *op = acu_op_zip((acu_op *[]){acu_fill(x, acu_u32(1)), shared}, 2, ACU_SITE);
+    size_t needed;
+    assert_works(acu_explain_op(op, ACU_EXPLAIN_TEXT, text, sizeof text, &needed));
+    assert_int_equal(needed, strlen(text) + 1);
+    says("0 zip|test_explain.c:|of 1, 2|1 fill|2 dup|value u32 [64]");
+    assert_works(acu_explain_op(op, ACU_EXPLAIN_DOT, text, sizeof text, NULL));
+    says("digraph op {|o0 [label=\"zip|o1 -> o0|}");
+    char few[12];
+    assert_works(acu_explain_op(op, ACU_EXPLAIN_TEXT, few, sizeof few, &needed));
+    assert_int_equal(strlen(few), sizeof few - 1);
+    assert_true(needed > sizeof few);
+    assert_works(acu_explain_op(op, ACU_EXPLAIN_TEXT, NULL, 0, &needed));
+    assert_works(acu_sync(device, op, NULL)); /* it was not used up */
+    assert_works(acu_explain_op(shared, ACU_EXPLAIN_TEXT, text, sizeof text, NULL));
+    says("0 dup (planned)");
+    acu_op_release(shared);
+    acu_tensor_release(x);
+    test_close(device);
+    test_leaks_none();
+}
+
+static void wrong_uses_are_refused(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_tensor *x = zeros(device);
+    acu_future *future;
+    assert_works(acu_submit(device, acu_fill(x, acu_u32(1)), NULL, &future));
+    assert_fails(acu_explain(future, ACU_EXPLAIN_TEXT, text, sizeof text, NULL), ACU_ERR_INVALID,
+                 "explain");
+    drop(future);
+    future = submit_on(device, acu_fill(x, acu_u32(1)), NULL, NULL);
+    assert_fails(acu_explain(future, ACU_EXPLAIN_TEXT, NULL, 10, NULL), ACU_ERR_INVALID, "NULL");
+    assert_fails(acu_explain(future, (acu_explain_form)7, text, 10, NULL), ACU_ERR_INVALID, "7");
+    drop(future);
+    acu_tensor_release(x);
+    test_close(device);
+    test_leaks_none();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(streams_and_waits),
+        cmocka_unit_test(host_parts),
+        cmocka_unit_test(graphs_and_why_not),
+        cmocka_unit_test(warm_submissions_have_graphs_made),
+        cmocka_unit_test(branches),
+        cmocka_unit_test(ops_before_they_are_submitted),
+        cmocka_unit_test(wrong_uses_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
