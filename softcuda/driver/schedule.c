@@ -319,7 +319,8 @@ static bool has_news(void)
     return s.ready || s.unseen;
 }
 
-/* Wait until there is something to do, and the program has made no call for a while. With the lock. */
+/* Wait until there is something to do, and the program has made no call for a while. With the
+ * lock. */
 static void wait_for_silence(void)
 {
     uint64_t calls = s.calls;

@@ -351,9 +351,13 @@ static void wrong_graphs_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(chains_run_in_order),      cmocka_unit_test(branches_run_side_by_side),
-        cmocka_unit_test(other_nodes_run),          cmocka_unit_test(arguments_are_changed),
-        cmocka_unit_test(some_changes_are_refused), cmocka_unit_test(graphs_contain_graphs),    cmocka_unit_test(events_are_recorded_in_graphs),
+        cmocka_unit_test(chains_run_in_order),
+        cmocka_unit_test(branches_run_side_by_side),
+        cmocka_unit_test(other_nodes_run),
+        cmocka_unit_test(arguments_are_changed),
+        cmocka_unit_test(some_changes_are_refused),
+        cmocka_unit_test(graphs_contain_graphs),
+        cmocka_unit_test(events_are_recorded_in_graphs),
         cmocka_unit_test(wrong_graphs_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
