@@ -315,11 +315,9 @@ static unsigned end(sd_stream *stream, CUgraph *graph)
         put(c);
         return ACU_CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
     }
-    if (c->mode != ACU_CU_STREAM_CAPTURE_MODE_RELAXED &&
-        !pthread_equal(c->thread, pthread_self())) {
-        put(c);
-        return ACU_CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
-    }
+    /* It is over then too: seen on an H100 with driver 580. */
+    bool wrong_thread = c->mode != ACU_CU_STREAM_CAPTURE_MODE_RELAXED &&
+                        !pthread_equal(c->thread, pthread_self());
     pthread_mutex_lock(&c->lock);
     bool joined = is_joined(c);
     sd_graph *made = c->graph;
@@ -334,7 +332,8 @@ static unsigned end(sd_stream *stream, CUgraph *graph)
         sd_object_put(&streams->object);
         streams = next;
     }
-    unsigned result = state(c) != ACU_CU_STREAM_CAPTURE_STATUS_ACTIVE
+    unsigned result = wrong_thread ? ACU_CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD
+                      : state(c) != ACU_CU_STREAM_CAPTURE_STATUS_ACTIVE
                           ? ACU_CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
                       : joined ? ACU_CUDA_SUCCESS
                                : ACU_CUDA_ERROR_STREAM_CAPTURE_UNJOINED;

@@ -349,6 +349,8 @@ void acui_reactor_notify(acui_notice *notices); /* call them, on its thread */
 /* To be delivered when the future is complete, or now if it is; the notice is taken. */
 void acui_future_add(acu_future *future, acui_notice *notice);
 void acui_look_everywhere(void); /* harvest all streams with tasks, on this thread: flight.c */
+/* The same, one after the other, until *found: first those not looked at for longest. */
+void acui_look_for(const _Atomic(bool) *found);
 
 /* ---- future.c ---- */
 acu_status acui_future_new(acu_future **future); /* with one handle */

@@ -454,6 +454,32 @@ void acui_flight_drop_idle(void)
     }
 }
 
+/* The stream with work that nobody has looked at for longest, before `limit`; retained. */
+static acu_stream *take_oldest(uint64_t limit)
+{
+    acu_stream *oldest = NULL;
+    acui_flight_lock();
+    for (acu_stream *stream = flight.active; stream; stream = stream->next_active)
+        if (stream->first_task && stream->looked_at < limit &&
+            (!oldest || stream->looked_at < oldest->looked_at))
+            oldest = stream;
+    if (oldest)
+        retain(oldest);
+    acui_flight_unlock();
+    return oldest;
+}
+
+void acui_look_for(const _Atomic(bool) *found)
+{
+    uint64_t start = acui_now();
+    acu_stream *stream;
+    /* Relaxed: a hint; what was found is read under a lock. */
+    while (!atomic_load_explicit(found, memory_order_relaxed) && (stream = take_oldest(start))) {
+        acui_harvest(stream);
+        acui_flight_let_go(&stream, 1);
+    }
+}
+
 void acui_look_everywhere(void)
 {
     enum { BATCH = 64 };

@@ -209,7 +209,7 @@ static bool look(acu_queue *queue)
     pthread_mutex_lock(&queue->lock);
     queue->lookers++;
     pthread_mutex_unlock(&queue->lock);
-    acui_look_everywhere();
+    acui_look_for(&queue->some);
     return true;
 }
 
