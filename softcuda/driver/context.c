@@ -120,8 +120,9 @@ void sd_device_fault(sd_device *device, unsigned result)
 void sd_context_fault(sd_context *context, unsigned result)
 {
     set_first(&context->fault, result);
-    if (!sd.heal)
-        sd_device_fault(context->device, result);
+    /* As H100s and H200s do with driver 580: the other devices of the process are lost too. */
+    for (int i = 0; !sd.heal && i < sd.device_count; i++)
+        sd_device_fault(&sd.devices[i], result);
 }
 
 /* ---- life ---- */

@@ -94,7 +94,7 @@ void sd_context_destroy(sd_context *context);
 /* Wait until everything issued so far is done. */
 void sd_context_drain(sd_context *context);
 
-/* A kernel faulted: all contexts of its device are lost. The first fault wins; what runs stops. */
+/* A kernel faulted: all contexts of the process are lost. The first fault wins; what runs stops. */
 void sd_context_fault(sd_context *context, unsigned result);
 /* The device is lost, and with it its contexts, whatever SOFTCUDA_HEAL says. */
 void sd_device_fault(sd_device *device, unsigned result);

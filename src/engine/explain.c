@@ -231,10 +231,13 @@ acu_status acu_explain(acu_future *future, acu_explain_form form, char *text, si
     ACUI_CHECK(future, FUTURE);
     ACUI_TRY(check_text(form, text, bytes, __func__));
     int state = atomic_load_explicit(&future->state, memory_order_acquire);
-    if (state < ACUI_FUTURE_RUNNING)
+    bool planned = atomic_load_explicit(&future->planned, memory_order_acquire);
+    if (!planned && state != ACUI_FUTURE_DONE)
         return ACU_NOT_READY;
+    if (!planned)
+        return acui_fail(ACU_ERR_INVALID, "acu_explain: it ended before it was planned");
     acui_submission *s = future->submission;
-    if (!s || !s->story)
+    if (!s->story)
         return acui_fail(ACU_ERR_INVALID, "acu_explain: it was submitted without `explain`");
     acui_out out = {.text = text, .room = bytes};
     const char *outcome = state != ACUI_FUTURE_DONE   ? "in flight"

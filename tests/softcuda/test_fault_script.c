@@ -181,6 +181,7 @@ static void program_of_acuda(void **state)
 static void every_fault_reaches_futures(void **state)
 {
     TEST(state);
+    software_only();
 #define ONE(result) #result,
     static const char *const results[] = {SD_LATE_FAULTS(ONE)};
 #undef ONE
