@@ -132,6 +132,8 @@ static void runs(const char *role, const char *library, const char *injection, c
     unsetenv("NVTX_ROLE");
     unsetenv("NVTX_INJECTION64_PATH");
     unsetenv("ACUDA_NVTX");
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+        skip(); /* there is no device */
     assert_int_equal(status, 0);
 }
 
