@@ -84,6 +84,7 @@ typedef struct single {
     bool asked;     /* for flags: */
     bool flags;     /* the device writes them for all its streams */
     uint64_t again; /* when to ask the driver all the same: it may have bad news */
+    uint64_t since, nap; /* while it is not on a stream: first seen so; the next nap */
 } single;
 
 static bool flags_passed(const acui_submission *submission)
@@ -110,10 +111,23 @@ static acu_status look_one(void *context)
     return status;
 }
 
+/* It is not on a stream yet. Somebody else sees to that, as a rule at once, but does not say when it
+ * has happened. */
+static uint64_t next_of_held(single *one, uint64_t now)
+{
+    if (!one->since)
+        one->since = now;
+    if (now - one->since < SPIN_MOST)
+        return now;
+    one->nap = one->nap == 0 ? PAUSE : 2 * one->nap < NAP_MOST ? 2 * one->nap : NAP_MOST;
+    return now + one->nap;
+}
+
 /* Whatever ends first on one of its streams. */
 static uint64_t next_one(void *context, uint64_t now, uint64_t spin_for)
 {
-    const acu_future *future = ((const single *)context)->future;
+    single *one = context;
+    const acu_future *future = one->future;
     uint64_t first = 0;
     if (atomic_load_explicit(&future->state, memory_order_acquire) == ACUI_FUTURE_RUNNING) {
         const acui_submission *s = future->submission; /* not before: it is the planning thread's */
@@ -122,8 +136,10 @@ static uint64_t next_one(void *context, uint64_t now, uint64_t spin_for)
             first = first == 0 || (next && next < first) ? next : first;
         }
     }
-    /* It is not on a stream yet: somebody else sees to that, but does not say when it is. */
-    return first == 0 ? (spin_for ? now : now + NAP_MOST) : first;
+    if (first == 0)
+        return spin_for ? now : next_of_held(one, now);
+    one->since = one->nap = 0;
+    return first;
 }
 
 acu_status acu_future_wait(acu_future *future, uint64_t timeout)
@@ -288,20 +304,33 @@ static acu_status wait_turn(acu_tensor *tensor, acu_access access)
     return acu_sync(NULL, acu_op_host(do_nothing, (acu_user){.data = NULL}, &arg, 1, here), NULL);
 }
 
+/* Copy from the tensor's host memory, or into it; a reset takes pinned memory along, so not meanwhile. */
+static acu_status copy_host(acu_tensor *tensor, void *to, const void *from, size_t bytes)
+{
+    acu_device *device = tensor->buffer->device;
+    struct acui_holder *holder = NULL;
+    if (device && !acui_hold(device, &holder))
+        return acui_device_check(device);
+    void *host = acu_tensor_host(tensor);
+    if (host)
+        memcpy(to ? to : host, from ? from : host, bytes);
+    acui_unhold(holder);
+    return host ? ACU_OK : acui_fail(ACU_ERR_STALE, "the tensor's memory went with a reset");
+}
+
 acu_status acu_read_sync(acu_tensor *tensor, void *memory, size_t bytes)
 {
     ACUI_TRY(check_host_copy(tensor, memory, bytes, __func__));
     acu_tensor *staged = NULL;
     if (tensor->buffer->host) {
         ACUI_TRY(wait_turn(tensor, ACU_READ));
-        memcpy(memory, acu_tensor_host(tensor), bytes);
-        return ACU_OK;
+        return copy_host(tensor, memory, NULL, bytes);
     }
     acu_op *x = acui_operand_tensor(tensor, here);
     ACUI_TRY(acu_sync(NULL, acu_op_to_host(x, here), &staged));
-    memcpy(memory, acu_tensor_host(staged), bytes);
+    acu_status status = copy_host(staged, memory, NULL, bytes);
     acu_tensor_release(staged);
-    return ACU_OK;
+    return status;
 }
 
 acu_status acu_write_sync(acu_tensor *tensor, const void *memory, size_t bytes)
@@ -309,12 +338,15 @@ acu_status acu_write_sync(acu_tensor *tensor, const void *memory, size_t bytes)
     ACUI_TRY(check_host_copy(tensor, memory, bytes, __func__));
     if (tensor->buffer->host) {
         ACUI_TRY(wait_turn(tensor, ACU_WRITE));
-        memcpy(acu_tensor_host(tensor), memory, bytes);
-        return ACU_OK;
+        return copy_host(tensor, NULL, memory, bytes);
     }
     acu_tensor *staged;
     ACUI_TRY(acu_tensor_alloc_pinned(tensor->buffer->device, tensor->dtype, tensor->shape, &staged));
-    memcpy(acu_tensor_host(staged), memory, bytes);
+    acu_status status = copy_host(staged, NULL, memory, bytes);
+    if (status != ACU_OK) {
+        acu_tensor_release(staged);
+        return status;
+    }
     acu_op *to = acui_operand_tensor(tensor, here);
     return acu_sync(NULL, acu_op_copy(to, acu_op_give(staged, here), here), NULL);
 }
