@@ -43,7 +43,8 @@ typedef struct acu_submit_options {
  * With a `deadline`, a submission that is not complete by then is given up, as acu_future_cancel does
  * it, but with DEADLINE: the device finishes what it has, behind the program's back.
  * Driver: what the op's parts enqueue (cuLaunchKernel, cuMemcpy*Async, cuMemset*Async,
- * cuMemAllocFromPoolAsync), cuStreamWaitEvent for data of other streams, one cuEventRecord.
+ * cuMemAllocFromPoolAsync), cuStreamWaitEvent for data of other streams, one cuEventRecord; and one
+ * cuStreamWriteValue64 where nothing else is on the stream and a queue or a callback is to be told.
  */
 ACU_API acu_status acu_submit(acu_device *device, acu_op *op, const acu_submit_options *options,
                               acu_future **future);
@@ -77,7 +78,10 @@ ACU_API acu_status acu_future_poll(acu_future *future);
 /*
  * Block until complete, at most `timeout` nanoseconds (ACU_FOREVER). ACU_OK, ACU_TIMEOUT (it goes
  * on, and can be waited for again), the submission's error, or WOULD_WAIT inside a callback of
- * acuda's. Spins for some tens of microseconds, then sleeps.
+ * acuda's. Spins for some tens of microseconds, then sleeps: until just before the end where the length
+ * of such work is known from before. Driver: cuEventQuery; perhaps one cuStreamWriteValue64 behind the
+ * work; for long work of unknown length a thread of acuda's blocks in cuEventSynchronize, on a stream
+ * of its own.
  */
 ACU_API acu_status acu_future_wait(acu_future *future, uint64_t timeout);
 /* Until all are complete. The first failed one's status in list order; all are waited for. */

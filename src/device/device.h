@@ -138,7 +138,6 @@ struct acu_stream {
     _Atomic(bool) no_flag;   /* it can not */
     CUevent spare[4]; /* events of complete marks, for the next ones */
     unsigned spare_count;
-    uint64_t watched, watched_at; /* the first mark when it was last asked for, and since when */
     unsigned blind; /* queries that failed in a row without a known reason */
     /* Waits made: the highest mark of another stream, by its id; a small cache. Lock: issue. */
     struct acui_seen { uint64_t stream, mark; } seen[16];
@@ -297,10 +296,9 @@ bool acui_stream_implied(acu_stream *stream, const acu_stream *other, uint64_t n
  * A query that fails without a known reason is made up for by asking whether the stream is idle,
  * and tried again by the next harvests; if all goes on failing, nobody can tell what is complete,
  * and the device counts as lost. Any thread, any context. `*left` (may be NULL): marks still not
- * complete; `*oldest` (may be NULL): since when the first of them has been first, as far as
- * was asked; 0 if none is left.
+ * complete.
  */
-acu_status acui_stream_harvest(acu_stream *stream, size_t *left, uint64_t *oldest);
+acu_status acui_stream_harvest(acu_stream *stream, size_t *left);
 /*
  * Somebody is going to look for the stream's last mark without pause: let the device write it into
  * host memory. True if it will: then acui_stream_flag_passed tells, without the driver, when there is

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Marks on a stream: making them, ordering behind them, learning which are complete. */
 #include "base/alloc.h"
-#include "base/clock.h"
 #include "base/error.h"
 #include "device/device.h"
 #include "driver/result.h"
@@ -147,24 +146,12 @@ static void look(acu_stream *stream)
         drop_marks(stream, stream->mark_count);
 }
 
-static uint64_t first_since(acu_stream *stream)
-{
-    uint64_t first = mark_at(stream, 0)->number;
-    if (stream->watched != first) {
-        stream->watched = first;
-        stream->watched_at = acui_now();
-    }
-    return stream->watched_at;
-}
-
-acu_status acui_stream_harvest(acu_stream *stream, size_t *left, uint64_t *oldest)
+acu_status acui_stream_harvest(acu_stream *stream, size_t *left)
 {
     pthread_mutex_lock(&stream->lock);
     look(stream);
     if (left)
         *left = stream->mark_count;
-    if (oldest)
-        *oldest = stream->mark_count ? first_since(stream) : 0;
     pthread_mutex_unlock(&stream->lock);
     return acui_device_check(stream->device);
 }

@@ -81,7 +81,7 @@ static void fail_lost(acui_task *task)
 
 void acui_harvest(acu_stream *stream)
 {
-    bool lost = acui_stream_harvest(stream, NULL, NULL) != ACU_OK;
+    bool lost = acui_stream_harvest(stream, NULL) != ACU_OK;
     acui_task *task = acui_flight_passed(stream, lost);
     while (task) {
         acui_task *next = task->next_on_stream;

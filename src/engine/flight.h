@@ -16,7 +16,7 @@
 #include "engine/engine.h"
 
 /* ---- flight.c ---- */
-void acui_flight_lock(void); /* a leaf, but for the order lock, under which it may be taken */
+void acui_flight_lock(void); /* a leaf */
 void acui_flight_unlock(void);
 void acui_flight_wait(pthread_cond_t *changed); /* gives the lock up meanwhile */
 

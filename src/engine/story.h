@@ -63,7 +63,7 @@ typedef struct acui_told_part {
 } acui_told_part;
 
 typedef struct acui_story {
-    pthread_mutex_t lock; /* a leaf */
+    pthread_mutex_t lock; /* a leaf; taken under the order lock too */
     acui_arena arena;
     acui_told_part *parts, **end;
 } acui_story;

@@ -110,5 +110,5 @@ acu_status acui_enqueue_alone(acui_node *node, acu_stream *stream)
 void acui_finish_alone(acu_stream *stream)
 {
     ACUI_DEV(stream->device, StreamSynchronize, stream->raw);
-    acui_stream_harvest(stream, NULL, NULL);
+    acui_stream_harvest(stream, NULL);
 }

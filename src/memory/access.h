@@ -53,7 +53,7 @@ acui_point *acui_point_retain(acui_point *point);
 void acui_point_release(acui_point *point);
 
 /* The one lock over all points and accesses. A leaf but for nothing: no driver call, no callback,
- * no other lock under it. */
+ * no other lock under it, but that of the record of a submission that is to be explained. */
 void acui_order_lock(void);
 void acui_order_unlock(void);
 

@@ -87,7 +87,7 @@ static void marks_of_a_lost_device_end_without_success(void **state)
     pthread_mutex_unlock(&stream->issue);
     lose(device);
     size_t left = 9;
-    assert_int_equal(acui_stream_harvest(stream, &left, NULL), ACU_ERR_DEVICE_LOST);
+    assert_int_equal(acui_stream_harvest(stream, &left), ACU_ERR_DEVICE_LOST);
     assert_int_equal(left, 0);
     assert_false(acui_stream_passed(stream, number));
     pthread_mutex_lock(&other->issue);
@@ -116,7 +116,7 @@ static void what_can_not_be_looked_at_for_good_is_lost(void **state)
     acu_driver_fault fault = {.size = sizeof fault, .call = ACU_CALL_ANY, .from_then_on = true};
     assert_works(acu_driver_fail(&fault));
     int looks = 0;
-    while (acui_stream_harvest(stream, NULL, NULL) == ACU_OK)
+    while (acui_stream_harvest(stream, NULL) == ACU_OK)
         assert_true(++looks < 100);
     acu_driver_fail_clear();
     assert_true(looks > 1);

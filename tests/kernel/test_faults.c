@@ -79,7 +79,7 @@ static void use_timeline(acu_device *device)
     }
     acui_leave(&entered);
     while (marked && !acui_stream_passed(a, number))
-        if (!step(acui_stream_harvest(a, NULL, NULL)))
+        if (!step(acui_stream_harvest(a, NULL)))
             break;
 }
 
