@@ -15,7 +15,8 @@ typedef struct acu_kernel acu_kernel;
 
 /*
  * Load PTX text (NUL-terminated) on `device`. With a `name` the module can be found again by
- * acu_kernel_find; NULL: not. Loading the same name twice on one device is refused (BUSY).
+ * acu_kernel_find; NULL: not. Loading the same name twice on one device is refused (BUSY), and so are
+ * names that begin with "acuda." (INVALID).
  *
  * Blocks: while the driver compiles (0.1 s for the first PTX of a process on a GPU). All kernels
  * are resolved here, so that no launch ever loads code. Driver: cuModuleLoadDataEx,
@@ -35,7 +36,11 @@ ACU_API void acu_module_release(acu_module *module); /* its kernels keep it as l
 
 /* A kernel of the module. Errors: NOT_FOUND (with the names that the module has, where known). */
 ACU_API acu_status acu_kernel_get(acu_module *module, const char *name, acu_kernel **kernel);
-/* A kernel of a module that was loaded under a name on `device`. */
+/*
+ * A kernel of a module that was loaded under a name on `device`. Modules named "acuda.<family>" are
+ * acuda's own built-in kernels, which are there on every device: the first one of a family that is
+ * asked for loads the family (blocks), and the device keeps it.
+ */
 ACU_API acu_status acu_kernel_find(acu_device *device, const char *module, const char *kernel_name,
                                    acu_kernel **kernel);
 

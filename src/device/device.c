@@ -62,6 +62,8 @@ static void destroy(acu_device *device)
         bool works = acui_enter_to_free(device, &entered);
         if (device->drop_blocks)
             device->drop_blocks(device);
+        if (device->drop_families)
+            device->drop_families(device);
         if (device->drop_graphs)
             device->drop_graphs(device);
         for (size_t i = 0; i < device->side_count; i++)

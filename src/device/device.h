@@ -68,6 +68,8 @@ struct acu_device {
     CUevent *events;      /* free events without timing; room for all that exist */
     size_t event_count, event_room, event_total;
     struct acu_module *modules; /* kernel layer: those found by name; not retained */
+    struct acui_families *families; /* kernel layer: built-in ones, which the device holds */
+    void (*drop_families)(acu_device *device); /* the device is entered, or lost */
     _Atomic(uint64_t) peers; /* bit per ordinal whose memory this device may access; relaxed */
     struct acui_blocks *blocks; /* made at first use, and freed with the device by: */
     void (*drop_blocks)(acu_device *device); /* the device is entered, or lost */

@@ -55,7 +55,9 @@ static void kernel_free(acu_kernel *kernel)
     }
     pthread_mutex_destroy(&kernel->lock);
     acui_object_free(kernel);
+    acu_device *device = module->built_in ? module->device : NULL;
     acu_module_release(module);
+    acu_device_release(device);
 }
 
 static acu_status kernel_new(acu_module *module, const char *name, acu_kernel **kernel)
@@ -67,6 +69,8 @@ static acu_status kernel_new(acu_module *module, const char *name, acu_kernel **
     memcpy(k->name, name, length);
     pthread_mutex_init(&k->lock, NULL);
     k->module = acu_module_retain(module);
+    if (module->built_in)
+        acu_device_retain(module->device);
     *kernel = k;
     return ACU_OK;
 }

@@ -28,7 +28,8 @@ typedef struct acui_function {
 
 struct acu_module {
     acui_object object;
-    acu_device *device; /* retained */
+    acu_device *device; /* retained, but by a built-in one */
+    bool built_in;      /* the device holds it, and its kernels hold the device */
     CUmodule raw;
     char *name; /* NULL: not found by name */
     acui_function *functions;
@@ -88,6 +89,10 @@ const char *acui_functions_words(const acu_module *module, char *text, size_t by
  * device is entered here). Errors: LIMIT, naming the number and the limit.
  */
 acu_status acui_kernel_config(acu_kernel *kernel, acu_config *config);
+
+/* Load a module of built-in kernels, which the device is to hold. Blocks. */
+acu_status acui_module_load_family(acu_device *device, const char *name, const char *ptx,
+                                   acu_module **module);
 
 /* The names of modules (registry.c). Taking one fails with BUSY; the module is not retained. */
 acu_status acui_module_name_free(acu_device *device, const char *name);

@@ -99,10 +99,11 @@ static acu_status load_entered(acu_module *module, const image *code)
 {
     ACUI_TRY(load(module, code));
     ACUI_TRY(acui_functions_find(module, code->ptx ? code->data : NULL, code->bytes));
-    return acui_module_enter(module);
+    return module->built_in ? ACU_OK : acui_module_enter(module);
 }
 
-static acu_status module_new(acu_device *device, const char *name, acu_module **module)
+static acu_status module_new(acu_device *device, const char *name, bool built_in,
+                             acu_module **module)
 {
     acu_module *m = acui_object_new(ACU_OBJECT_MODULE, sizeof *m);
     if (m && name) {
@@ -116,19 +117,19 @@ static acu_status module_new(acu_device *device, const char *name, acu_module **
     }
     if (!m)
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a module");
-    m->device = acu_device_retain(device);
+    m->device = built_in ? device : acu_device_retain(device);
+    m->built_in = built_in;
     *module = m;
     return ACU_OK;
 }
 
-static acu_status load_image(acu_device *device, const char *name, const image *code,
-                             acu_module **module)
+static acu_status load_code(acu_device *device, const char *name, const image *code, bool built_in,
+                            acu_module **module)
 {
-    ACUI_TRY(acui_module_name_free(device, name));
     acui_entered entered;
     ACUI_TRY(acui_enter(device, &entered));
     acu_module *m = NULL;
-    acu_status st = module_new(device, name, &m);
+    acu_status st = module_new(device, name, built_in, &m);
     if (st == ACU_OK)
         st = load_entered(m, code);
     acui_leave(&entered);
@@ -137,6 +138,20 @@ static acu_status load_image(acu_device *device, const char *name, const image *
     else
         acu_module_release(m);
     return st;
+}
+
+static acu_status load_image(acu_device *device, const char *name, const image *code,
+                             acu_module **module)
+{
+    ACUI_TRY(acui_module_name_free(device, name));
+    return load_code(device, name, code, false, module);
+}
+
+acu_status acui_module_load_family(acu_device *device, const char *name, const char *ptx,
+                                   acu_module **module)
+{
+    image code = {.data = ptx, .bytes = strlen(ptx), .ptx = true, .what = name};
+    return load_code(device, name, &code, true, module);
 }
 
 /* Checks that all forms of loading begin with. */
@@ -209,6 +224,7 @@ void acu_module_release(acu_module *module)
     if (!acui_object_is(module, ACU_OBJECT_MODULE) || !acui_object_drop(module))
         return;
     acu_device *device = module->device;
+    bool built_in = module->built_in;
     acui_module_leave(module);
     if (atomic_load_explicit(&device->graphs, memory_order_acquire))
         device->forget_module(device, module);
@@ -221,5 +237,6 @@ void acu_module_release(acu_module *module)
     acui_functions_free(module);
     acui_free(module->name);
     acui_object_free(module);
-    acu_device_release(device);
+    if (!built_in)
+        acu_device_release(device);
 }

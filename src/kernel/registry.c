@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Modules by name: a list in the device that does not hold them. */
 #include "base/error.h"
-#include "kernel/kernel.h"
+#include "kernel/families.h"
 
 #include <string.h>
 
@@ -26,6 +26,10 @@ acu_status acui_module_name_free(acu_device *device, const char *name)
 {
     if (!name)
         return ACU_OK;
+    if (acui_is_family_name(name))
+        return acui_fail(ACU_ERR_INVALID,
+                         "a module named \"%s\": names that begin with " ACUI_FAMILY_PREFIX
+                         " are those of built-in kernels", name);
     pthread_mutex_lock(&device->lock);
     acu_module *other = find_retained(device, name);
     pthread_mutex_unlock(&device->lock);
@@ -60,6 +64,19 @@ void acui_module_leave(acu_module *module)
     pthread_mutex_unlock(&module->device->lock);
 }
 
+static acu_status find_module(acu_device *device, const char *name, acu_module **module)
+{
+    if (acui_is_family_name(name))
+        return acui_family_find(device, name, module);
+    pthread_mutex_lock(&device->lock);
+    *module = find_retained(device, name);
+    pthread_mutex_unlock(&device->lock);
+    if (!*module)
+        return acui_fail(ACU_ERR_NOT_FOUND, "no module was loaded as \"%s\" on device %d", name,
+                         device->info.ordinal);
+    return ACU_OK;
+}
+
 acu_status acu_kernel_find(acu_device *device, const char *module, const char *kernel_name,
                            acu_kernel **kernel)
 {
@@ -67,12 +84,8 @@ acu_status acu_kernel_find(acu_device *device, const char *module, const char *k
     if (!module || !kernel_name)
         return acui_fail(ACU_ERR_INVALID, "acu_kernel_find: the name of the %s is NULL",
                          module ? "kernel" : "module");
-    pthread_mutex_lock(&device->lock);
-    acu_module *found = find_retained(device, module);
-    pthread_mutex_unlock(&device->lock);
-    if (!found)
-        return acui_fail(ACU_ERR_NOT_FOUND, "no module was loaded as \"%s\" on device %d", module,
-                         device->info.ordinal);
+    acu_module *found = NULL;
+    ACUI_TRY(find_module(device, module, &found));
     acu_status st = acu_kernel_get(found, kernel_name, kernel);
     acu_module_release(found);
     return st;

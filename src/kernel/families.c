@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Built-in kernels. A device holds the modules of its families, and lets go of them when it ends;
+ * so they do not hold the device, but their kernels do.
+ */
+#include "kernel/families.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/text.h"
+
+#include <string.h>
+
+#define ACU_X(name) extern const char acui_##name##_ptx[];
+ACUI_FAMILIES(ACU_X)
+#undef ACU_X
+
+static const struct {
+    const char *name, *ptx;
+} families[] = {
+#define ACU_X(name) {ACUI_FAMILY_PREFIX #name, acui_##name##_ptx},
+    ACUI_FAMILIES(ACU_X)
+#undef ACU_X
+    {NULL, NULL},
+};
+
+enum { COUNT = sizeof families / sizeof *families - 1 };
+
+struct acui_families {
+    acu_module *modules[COUNT + 1]; /* each with a reference of the device's; NULL: not loaded yet */
+};
+
+static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER; /* the families of all devices */
+
+bool acui_is_family_name(const char *name)
+{
+    return name && strncmp(name, ACUI_FAMILY_PREFIX, sizeof ACUI_FAMILY_PREFIX - 1) == 0;
+}
+
+static acu_status not_found(const char *name)
+{
+    char list[256];
+    acui_text words = acui_text_start(list, sizeof list);
+    for (int i = 0; i < COUNT; i++)
+        acui_text_add(&words, "%s%s", i ? ", " : "", families[i].name);
+    return acui_fail(ACU_ERR_NOT_FOUND, "there are no built-in kernels \"%s\"; there are: %s", name,
+                     COUNT ? list : "none");
+}
+
+static void drop(acu_device *device)
+{
+    for (int i = 0; i < COUNT; i++)
+        acu_module_release(device->families->modules[i]);
+    acui_free(device->families);
+}
+
+/* `loading` is held. */
+static acu_status find_or_load(acu_device *device, int place, acu_module **module)
+{
+    if (!device->families) {
+        device->families = ACUI_NEW(struct acui_families);
+        if (!device->families)
+            return acui_fail(ACU_ERR_NO_MEMORY, "no memory for the built-in kernels");
+        device->drop_families = drop;
+    }
+    acu_module **known = &device->families->modules[place];
+    if (!*known)
+        ACUI_TRY(acui_module_load_family(device, families[place].name, families[place].ptx, known));
+    *module = acu_module_retain(*known);
+    return ACU_OK;
+}
+
+acu_status acui_family_find(acu_device *device, const char *name, acu_module **module)
+{
+    int place = 0;
+    while (place < COUNT && strcmp(families[place].name, name) != 0)
+        place++;
+    if (place == COUNT)
+        return not_found(name);
+    pthread_mutex_lock(&loading);
+    acu_status st = find_or_load(device, place, module);
+    pthread_mutex_unlock(&loading);
+    return st;
+}

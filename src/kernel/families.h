@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Families of built-in kernels: kernels/<name>.cu, linked in as PTX, are a module "acuda.<name>" on
+ * every device. A new family is one line here.
+ */
+#ifndef ACUI_KERNEL_FAMILIES_H
+#define ACUI_KERNEL_FAMILIES_H
+
+#include "kernel/kernel.h"
+
+/* X(name): kernels/name.cu */
+#define ACUI_FAMILIES(X)
+
+#define ACUI_FAMILY_PREFIX "acuda."
+
+/* A name of that kind, which no module of the program's may have. */
+bool acui_is_family_name(const char *name);
+/* The family's module on the device, which holds it: retained for the caller. Loaded if it is asked
+ * for the first time. Errors: NOT_FOUND, and those of loading. */
+acu_status acui_family_find(acu_device *device, const char *name, acu_module **module);
+
+#endif
