@@ -81,9 +81,14 @@ static inline acu_arg acu_u32(uint32_t v) { return acu_arg_scalar(ACU_U32, v); }
 static inline acu_arg acu_i64(int64_t v) { return acu_arg_scalar(ACU_I64, (uint64_t)v); }
 static inline acu_arg acu_u64(uint64_t v) { return acu_arg_scalar(ACU_U64, v); }
 static inline acu_arg acu_bool(bool v) { return acu_arg_scalar(ACU_BOOL, v); }
-/* Half precision as its bits. */
+/* What C has no type for, as its bits. */
 static inline acu_arg acu_f16_bits(uint16_t bits) { return acu_arg_scalar(ACU_F16, bits); }
 static inline acu_arg acu_bf16_bits(uint16_t bits) { return acu_arg_scalar(ACU_BF16, bits); }
+static inline acu_arg acu_tf32_bits(uint32_t bits) { return acu_arg_scalar(ACU_TF32, bits); }
+static inline acu_arg acu_f8e4m3fn_bits(uint8_t bits) { return acu_arg_scalar(ACU_F8E4M3FN, bits); }
+static inline acu_arg acu_f8e5m2_bits(uint8_t bits) { return acu_arg_scalar(ACU_F8E5M2, bits); }
+static inline acu_arg acu_f8e8m0fnu_bits(uint8_t bits) { return acu_arg_scalar(ACU_F8E8M0FNU, bits); }
+static inline acu_arg acu_f4e2m1fnx2_bits(uint8_t bits) { return acu_arg_scalar(ACU_F4E2M1FNX2, bits); }
 ACU_API acu_arg acu_f32(float v);
 ACU_API acu_arg acu_f64(double v);
 

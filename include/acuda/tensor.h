@@ -9,31 +9,52 @@
 
 ACU_BEGIN
 
-/* Element types: name, bytes of an element, C type where C has one. */
+/*
+ * Element types: name, bytes of an element, kind. Names are those of the field: f16 and bf16 are the two
+ * half precisions; tf32 is stored in 4 bytes as f32 is, of which hardware reads 19 bits; of the 8-bit kinds
+ * e and m count the bits of exponent and mantissa, fn means no infinities, u no sign (f8e8m0fnu is a power
+ * of two, and has no zero). An element of f4e2m1fnx2 is a byte with two of them, the first in the low
+ * half: shapes and strides count such pairs.
+ */
 #define ACU_DTYPES(X)                                                                              \
-    X(U8, "u8", 1) X(I8, "i8", 1) X(BOOL, "bool", 1) X(U16, "u16", 2) X(I16, "i16", 2)             \
-    X(F16, "f16", 2) X(BF16, "bf16", 2) X(U32, "u32", 4) X(I32, "i32", 4) X(F32, "f32", 4)         \
-    X(U64, "u64", 8) X(I64, "i64", 8) X(F64, "f64", 8)
+    X(BOOL, "bool", 1, BOOL)                                                                       \
+    X(U8, "u8", 1, UNSIGNED) X(U16, "u16", 2, UNSIGNED)                                            \
+    X(U32, "u32", 4, UNSIGNED) X(U64, "u64", 8, UNSIGNED)                                          \
+    X(I8, "i8", 1, SIGNED) X(I16, "i16", 2, SIGNED)                                                \
+    X(I32, "i32", 4, SIGNED) X(I64, "i64", 8, SIGNED)                                              \
+    X(F16, "f16", 2, FLOAT) X(BF16, "bf16", 2, FLOAT) X(F32, "f32", 4, FLOAT)                      \
+    X(TF32, "tf32", 4, FLOAT) X(F64, "f64", 8, FLOAT)                                              \
+    X(F8E4M3FN, "f8e4m3fn", 1, FLOAT) X(F8E5M2, "f8e5m2", 1, FLOAT)                                \
+    X(F8E8M0FNU, "f8e8m0fnu", 1, FLOAT) X(F4E2M1FNX2, "f4e2m1fnx2", 1, FLOAT)
 
 typedef enum acu_dtype {
     ACU_NO_DTYPE = 0,
-#define ACU_X(id, name, bytes) ACU_##id,
+#define ACU_X(id, name, bytes, kind) ACU_##id,
     ACU_DTYPES(ACU_X)
 #undef ACU_X
     ACU_DTYPE_COUNT
 } acu_dtype;
 
+typedef enum acu_dtype_kind {
+    ACU_KIND_NONE, /* no dtype */
+    ACU_KIND_BOOL,
+    ACU_KIND_UNSIGNED,
+    ACU_KIND_SIGNED,
+    ACU_KIND_FLOAT
+} acu_dtype_kind;
+
 ACU_API const char *acu_dtype_name(acu_dtype dtype); /* "f32"; "?" for no dtype */
 ACU_API size_t acu_dtype_bytes(acu_dtype dtype);     /* 0 for no dtype */
+ACU_API acu_dtype_kind acu_dtype_kind_of(acu_dtype dtype);
 
-/* Up to four dimensions, the last one contiguous in a dense tensor (row-major). */
-#define ACU_MAX_RANK 4
+/* One to six dimensions of at least one element, the last one contiguous in a dense tensor (row-major). */
+#define ACU_MAX_RANK 6
 typedef struct acu_shape {
     int rank;
     int64_t dim[ACU_MAX_RANK];
 } acu_shape;
 
-/* ACU_SHAPE(16, 16): one to four extents. */
+/* ACU_SHAPE(16, 16): one to six extents. */
 #define ACU_SHAPE(...)                                                                             \
     ((acu_shape){(int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), {__VA_ARGS__}})
 

@@ -64,7 +64,7 @@ acu_status acui_tensor_planned(acu_device *device, acu_dtype dtype, acu_shape sh
 /* "f32 [16, 4]" for messages, into text (at least 96 bytes); returns it. */
 const char *acui_tensor_words(const acu_tensor *tensor, char *text);
 const char *acui_shape_words(acu_shape shape, char *text); /* "[16, 4]" */
-/* ACU_OK if `shape` is valid: rank 1..4, extents >= 1, bytes fit; else fails with SHAPE or DTYPE.
+/* ACU_OK if `shape` is valid: rank 1..ACU_MAX_RANK, extents >= 1, bytes fit; else fails with SHAPE or DTYPE.
  * *bytes may be NULL. */
 acu_status acui_shape_check(acu_shape shape, acu_dtype dtype, size_t *bytes);
 

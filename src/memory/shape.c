@@ -6,7 +6,7 @@
 
 #include <inttypes.h>
 
-#define SHAPE_WORDS 96 /* what callers give: four extents of up to 20 characters fit */
+#define SHAPE_WORDS 96 /* what callers give: a shape whose bytes fit has extents of 19 digits and some in all */
 
 /* Product of the extents, if they are valid and it fits. */
 static bool count_elements(acu_shape shape, int64_t *elements)

@@ -35,11 +35,6 @@ static uint32_t value_bytes(const acu_val *value, const acu_arg *arg)
     }
 }
 
-static bool is_float(acu_dtype dtype)
-{
-    return dtype == ACU_F16 || dtype == ACU_BF16 || dtype == ACU_F32 || dtype == ACU_F64;
-}
-
 /* What the program declared of the parameter (acu_kernel_declare). */
 static acu_status check_declared(const acu_kernel *kernel, size_t place, const acu_val *value,
                                  const acu_arg *arg)
@@ -98,7 +93,8 @@ static acu_status check_param(const acu_kernel *kernel, size_t place, const acu_
                          kernel->name, value_words(value, arg, words, sizeof words), bytes,
                          param->bytes);
     if (param->type == 'f' && (value->kind == ACU_TENSOR ||
-                               (value->kind == ACU_SCALAR && !is_float(value->dtype))))
+                               (value->kind == ACU_SCALAR &&
+                                acu_dtype_kind_of(value->dtype) != ACU_KIND_FLOAT)))
         return acui_fail(ACU_ERR_DTYPE, "argument %zu of %s is %s; the kernel's parameter is "
                          "floating point", place, kernel->name,
                          value_words(value, arg, words, sizeof words));

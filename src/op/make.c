@@ -130,6 +130,11 @@ acu_op *acu_op_full(acu_shape shape, acu_arg scalar, acu_site site)
 
 acu_op *acu_op_zeros(acu_dtype dtype, acu_shape shape, acu_site site)
 {
+    if (dtype == ACU_F8E8M0FNU) {
+        acui_fail(ACU_ERR_DTYPE, "f8e8m0fnu has no zero: the bits 0 are 2 to the -127; say what is "
+                                 "wanted with acu_full");
+        return acui_op_failed(&acui_class_FILL, site);
+    }
     acu_op *x = acu_op_empty(dtype, shape, site);
     return acu_op_named(acu_op_fill(x, acu_arg_scalar(dtype, 0), site), "zeros");
 }
@@ -143,9 +148,18 @@ static uint64_t one_bits(acu_dtype dtype)
     case ACU_BF16:
         return 0x3F80u;
     case ACU_F32:
+    case ACU_TF32:
         return 0x3F800000u;
     case ACU_F64:
         return 0x3FF0000000000000u;
+    case ACU_F8E4M3FN:
+        return 0x38u;
+    case ACU_F8E5M2:
+        return 0x3Cu;
+    case ACU_F8E8M0FNU:
+        return 0x7Fu;
+    case ACU_F4E2M1FNX2:
+        return 0x22u;
     default:
         return 1;
     }
