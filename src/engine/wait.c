@@ -20,13 +20,15 @@
 #define PAUSE ACU_US(20) /* shorter sleeps are not worth it */
 #define NAP_MOST ACU_MS(1)
 
-/* How long to look without pause for work of unknown length: less while that does not help. */
+/* How long to look without pause for work of unknown length: less while that does not help. What ends
+ * sooner than it would be worth a timer would have been seen by looking: a thread that wakes up takes
+ * about as long. */
 static _Atomic(uint64_t) spin = SPIN_MOST; /* relaxed: a guess */
 
 static void note_spin(uint64_t waited)
 {
     uint64_t now = atomic_load_explicit(&spin, memory_order_relaxed);
-    uint64_t then = waited < SPIN_MOST ? SPIN_MOST : now / 2 < SPIN_LEAST ? SPIN_LEAST : now / 2;
+    uint64_t then = waited < ACUI_LONG ? SPIN_MOST : now / 2 < SPIN_LEAST ? SPIN_LEAST : now / 2;
     if (then != now)
         atomic_store_explicit(&spin, then, memory_order_relaxed);
 }
@@ -62,7 +64,7 @@ acu_status acui_wait_until(acui_look_fn look, acui_next_fn next, void *context, 
             return ACU_TIMEOUT;
         if (waited < KNOWN)
             continue;
-        uint64_t then = next(context, now, waited < most ? ACU_FOREVER : 0);
+        uint64_t then = next(context, now, waited < most ? ACU_FOREVER : most);
         if (then < now + PAUSE)
             continue;
         slept = true;
@@ -74,7 +76,7 @@ uint64_t acui_next_of_any(void *context, uint64_t now, uint64_t spin_for)
 {
     (void)context;
     uint64_t next = acui_flight_wait_for_any(now, spin_for);
-    return next == 0 ? (spin_for ? now : now + NAP_MOST) : next;
+    return next == 0 ? (spin_for == ACU_FOREVER ? now : now + NAP_MOST) : next;
 }
 
 /* ---- one future ---- */
@@ -137,7 +139,7 @@ static uint64_t next_one(void *context, uint64_t now, uint64_t spin_for)
         }
     }
     if (first == 0)
-        return spin_for ? now : next_of_held(one, now);
+        return spin_for == ACU_FOREVER ? now : next_of_held(one, now);
     one->since = one->nap = 0;
     return first;
 }

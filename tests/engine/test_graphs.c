@@ -120,6 +120,50 @@ static void what_comes_again_is_served(void **state)
     end(&b);
 }
 
+/* How many pieces the cache was asked for. */
+static uint64_t asked(acu_device *device)
+{
+    acu_graph_counts c = counts(device);
+    return c.hits + c.misses;
+}
+
+/* The device starts with the first nodes of a long chain while the rest is set, but not where it has
+ * something to do already. */
+static void a_long_chain_gives_an_idle_device_a_head_start(void **state)
+{
+    (void)state;
+    enum { LONG = 50, TIMES = 4 };
+    bed b = begin();
+    uint32_t z = 1;
+    for (uint32_t i = 0; i < TIMES; i++) {
+        uint64_t before = asked(b.device);
+        assert_works(acu_sync(b.device, chain(b.step, b.z, b.x, i, LONG), NULL));
+        assert_int_equal(asked(b.device) - before, 3);
+        z = chain_on_host(z, 2, i, LONG);
+        expect(b.z, z);
+        assert_works(acu_graphs_wait(b.device));
+    }
+    assert_int_equal(counts(b.device).execs, 3);
+    assert_true(counts(b.device).hits >= 3 * (TIMES - 2));
+
+    acu_stream *stream;
+    assert_works(acu_stream_create(b.device, 0, &stream));
+    test_gate_close(b.device, acu_stream_raw(stream));
+    acu_submit_options on = {.size = sizeof on, .stream = stream};
+    acu_future *first, *second;
+    assert_works(acu_submit(NULL, chain(b.step, b.z, b.x, 3, LONG), &on, &first));
+    uint64_t before = asked(b.device);
+    assert_works(acu_submit(NULL, chain(b.step, b.z, b.x, 5, LONG), &on, &second));
+    assert_int_equal(asked(b.device) - before, 1);
+    test_gate_open();
+    assert_works(acu_future_wait(second, ACU_FOREVER));
+    expect(b.z, chain_on_host(chain_on_host(z, 2, 3, LONG), 2, 5, LONG));
+    acu_future_release(first);
+    acu_future_release(second);
+    acu_stream_release(stream);
+    end(&b);
+}
+
 static void only_what_differs_is_set(void **state)
 {
     (void)state;
@@ -469,6 +513,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_comes_again_is_served),
+        cmocka_unit_test(a_long_chain_gives_an_idle_device_a_head_start),
         cmocka_unit_test(only_what_differs_is_set),
         cmocka_unit_test(arguments_are_no_part_of_the_form),
         cmocka_unit_test(new_memory_is_served),
