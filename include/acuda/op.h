@@ -286,9 +286,44 @@ ACU_API acu_op *acu_op_with_context(acu_op *x, const char *text, acu_site site);
 ACU_API acu_op *acu_op_partition(acu_op *x, acu_shape tile, acu_site site);
 ACU_API acu_op *acu_op_unpartition(acu_op *x, acu_site site);
 
-/* The same elements under another shape of as many; needs a dense tensor. */
+/* ---- views ---------------------------------------------------------------------------------- */
+
+/*
+ * Other tensors over the same storage: each yields the view that the function of its name makes
+ * (acu_tensor_*, tensor.h, where they are described), in the form of what it gets; of an owned tensor the
+ * view is the only handle then. Nothing is copied or enqueued. Lists of numbers, one for each dimension,
+ * are written as shapes are: acu_slice(x, ACU_SHAPE(0, 8), ACU_SHAPE(4, 16)).
+ * Errors, of the submit: SHAPE, DTYPE, INVALID.
+ */
 #define acu_reshape(x, shape) acu_op_reshape(ACU_OPERAND(x), (shape), ACU_SITE)
+#define acu_flatten(x) acu_op_flatten(ACU_OPERAND(x), ACU_SITE)
+#define acu_slice(x, start, end)                                                                   \
+    acu_op_slice(ACU_OPERAND(x), (start), (end), ACU_NO_STEP, ACU_SITE)
+#define acu_slice_step(x, start, end, step)                                                        \
+    acu_op_slice(ACU_OPERAND(x), (start), (end), (step), ACU_SITE)
+#define acu_select(x, dimension, index)                                                            \
+    acu_op_select(ACU_OPERAND(x), (dimension), (index), ACU_SITE)
+#define acu_squeeze(x, dimension) acu_op_squeeze(ACU_OPERAND(x), (dimension), ACU_SITE)
+#define acu_unsqueeze(x, dimension) acu_op_unsqueeze(ACU_OPERAND(x), (dimension), ACU_SITE)
+/* acu_permute(x, 2, 0, 1): the dimensions in another order */
+#define acu_permute(x, ...)                                                                        \
+    acu_op_permute(ACU_OPERAND(x), (const int[]){__VA_ARGS__},                                     \
+                   sizeof((const int[]){__VA_ARGS__}) / sizeof(int), ACU_SITE)
+#define acu_transpose(x, a, b) acu_op_transpose(ACU_OPERAND(x), (a), (b), ACU_SITE)
+#define acu_broadcast_to(x, shape) acu_op_broadcast_to(ACU_OPERAND(x), (shape), ACU_SITE)
+#define acu_reinterpret(x, dtype) acu_op_reinterpret(ACU_OPERAND(x), (dtype), ACU_SITE)
+#define ACU_NO_STEP ((acu_shape){.rank = 0})
 ACU_API acu_op *acu_op_reshape(acu_op *x, acu_shape shape, acu_site site);
+ACU_API acu_op *acu_op_flatten(acu_op *x, acu_site site);
+ACU_API acu_op *acu_op_slice(acu_op *x, acu_shape start, acu_shape end, acu_shape step,
+                             acu_site site);
+ACU_API acu_op *acu_op_select(acu_op *x, int dimension, int64_t index, acu_site site);
+ACU_API acu_op *acu_op_squeeze(acu_op *x, int dimension, acu_site site);
+ACU_API acu_op *acu_op_unsqueeze(acu_op *x, int dimension, acu_site site);
+ACU_API acu_op *acu_op_permute(acu_op *x, const int *order, size_t count, acu_site site);
+ACU_API acu_op *acu_op_transpose(acu_op *x, int a, int b, acu_site site);
+ACU_API acu_op *acu_op_broadcast_to(acu_op *x, acu_shape shape, acu_site site);
+ACU_API acu_op *acu_op_reinterpret(acu_op *x, acu_dtype dtype, acu_site site);
 
 /* ---- making and filling --------------------------------------------------------------------- */
 

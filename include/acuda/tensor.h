@@ -69,7 +69,8 @@ typedef struct acu_tensor acu_tensor;
  */
 ACU_API acu_status acu_tensor_create(acu_buffer *buffer, size_t offset, acu_dtype dtype,
                                      acu_shape shape, acu_tensor **tensor);
-/* The same with strides, in elements, non-negative. */
+/* The same with strides, in elements, not negative. Elements may share memory (a stride of 0 repeats):
+ * then the tensor is for reading, and whatever writes refuses it (SHARED). */
 ACU_API acu_status acu_tensor_create_strided(acu_buffer *buffer, size_t offset, acu_dtype dtype,
                                              acu_shape shape, const int64_t *strides,
                                              acu_tensor **tensor);
@@ -80,11 +81,44 @@ ACU_API acu_status acu_tensor_alloc(acu_device *device, acu_dtype dtype, acu_sha
 ACU_API acu_status acu_tensor_alloc_pinned(acu_device *device, acu_dtype dtype, acu_shape shape,
                                            acu_tensor **tensor);
 
-/* A view of elements start[d] .. end[d]-1 in each dimension. Shares storage; no driver call. */
+/*
+ * Views: tensors over the same storage, which they keep. No driver call, no copy; what is written
+ * through one is seen through all. Dimensions may be counted from the end: -1 is the last. Errors: SHAPE,
+ * in words and numbers. The same as operations: op.h.
+ */
+/* Elements start[d] .. end[d]-1 of each dimension; with steps, every step[d]-th of these, from the first
+ * on. Steps are positive: strides are, in acuda. */
 ACU_API acu_status acu_tensor_slice(acu_tensor *tensor, const int64_t *start, const int64_t *end,
                                     acu_tensor **view);
-/* A view with another shape of as many elements. Errors: SHAPE (also for a tensor with gaps). */
+ACU_API acu_status acu_tensor_slice_step(acu_tensor *tensor, const int64_t *start, const int64_t *end,
+                                         const int64_t *step, acu_tensor **view);
+/* One index of a dimension, which is gone then: row 3 is acu_tensor_select(t, 0, 3, &row). */
+ACU_API acu_status acu_tensor_select(acu_tensor *tensor, int dimension, int64_t index,
+                                     acu_tensor **view);
+/* Without a dimension of one element; with one more of one element, at that place. */
+ACU_API acu_status acu_tensor_squeeze(acu_tensor *tensor, int dimension, acu_tensor **view);
+ACU_API acu_status acu_tensor_unsqueeze(acu_tensor *tensor, int dimension, acu_tensor **view);
+/* Dimension d of the view is dimension order[d] of the tensor. */
+ACU_API acu_status acu_tensor_permute(acu_tensor *tensor, const int *order, acu_tensor **view);
+ACU_API acu_status acu_tensor_transpose(acu_tensor *tensor, int a, int b, acu_tensor **view);
+/*
+ * Repeated without being copied: dimensions of one element, and new ones in front, get as many as `shape`
+ * says, with a stride of 0. Such a tensor is for reading: whatever writes refuses it (SHARED).
+ */
+ACU_API acu_status acu_tensor_broadcast_to(acu_tensor *tensor, acu_shape shape, acu_tensor **view);
+/*
+ * Another shape of as many elements, in the same order; one extent may be ACU_REST. Works where the view
+ * needs strides only: always for dense tensors, and for others as long as what becomes one dimension lies
+ * in memory like one. SHAPE otherwise: then it takes a copy (acu_dup). Flat is one dimension.
+ */
+#define ACU_REST (-1)
 ACU_API acu_status acu_tensor_reshape(acu_tensor *tensor, acu_shape shape, acu_tensor **view);
+ACU_API acu_status acu_tensor_flatten(acu_tensor *tensor, acu_tensor **view);
+/*
+ * The same bytes as elements of another type. Of another size, they become more or fewer along the last
+ * dimension, which is contiguous then. Errors: DTYPE (none), SHAPE, INVALID (not aligned to its size).
+ */
+ACU_API acu_status acu_tensor_reinterpret(acu_tensor *tensor, acu_dtype dtype, acu_tensor **view);
 
 ACU_API acu_dtype acu_tensor_dtype(const acu_tensor *tensor);
 ACU_API acu_shape acu_tensor_shape(const acu_tensor *tensor);
@@ -92,6 +126,8 @@ ACU_API const int64_t *acu_tensor_strides(const acu_tensor *tensor); /* elements
 ACU_API int64_t acu_tensor_elements(const acu_tensor *tensor);
 ACU_API size_t acu_tensor_bytes(const acu_tensor *tensor); /* elements times their size */
 ACU_API bool acu_tensor_dense(const acu_tensor *tensor);   /* row-major without gaps */
+/* False where elements may share memory (broadcast), or the memory was lent for reading. */
+ACU_API bool acu_tensor_writable(const acu_tensor *tensor);
 ACU_API acu_buffer *acu_tensor_buffer(const acu_tensor *tensor); /* borrowed */
 ACU_API acu_device *acu_tensor_device(const acu_tensor *tensor); /* borrowed */
 /* First element on the host; NULL for device memory. Wait for work in flight before touching it. */

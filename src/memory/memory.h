@@ -26,6 +26,7 @@ struct acu_buffer {
     struct acui_block *block; /* pinned memory, or device memory without a pool: reused */
     struct acui_pages *pages; /* wrapped host memory: page-locked here, counted */
     acu_user user;            /* of wrapped memory */
+    bool read_only;           /* the same: lent for reading */
     _Atomic(uint32_t) tensors; /* tensors over it: 1 is needed for sole ownership */
     _Atomic(uint32_t) lent;    /* of these, lent to callbacks of ops in flight: not counted there */
     acui_accesses accesses;    /* who reads and writes it; the order lock */
@@ -40,6 +41,7 @@ struct acu_tensor {
     int64_t strides[ACU_MAX_RANK]; /* elements */
     uint64_t span;      /* bytes from the first element's first to the last one's last */
     bool dense;
+    bool repeats;       /* elements may share memory: not to be written */
 };
 
 /* A buffer whose memory is allocated later, by acui_buffer_allocate. */
@@ -56,8 +58,12 @@ static inline void acui_tensor_range(const acu_tensor *tensor, uint64_t *begin, 
     *begin = tensor->offset;
     *end = tensor->offset + tensor->span;
 }
+/* ACU_OK, or why the tensor can not be written: SHARED. */
+acu_status acui_tensor_check_write(const acu_tensor *tensor);
 /* Only this handle, and no other view of the buffer but lent ones, exists. */
 bool acui_tensor_sole(const acu_tensor *tensor);
+/* Another tensor of the same elements. */
+acu_status acui_tensor_again(const acu_tensor *tensor, acu_tensor **again);
 /* A dense tensor over a new planned buffer. */
 acu_status acui_tensor_planned(acu_device *device, acu_dtype dtype, acu_shape shape,
                                acu_tensor **tensor);

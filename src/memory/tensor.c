@@ -44,6 +44,30 @@ static uint64_t span(acu_dtype dtype, acu_shape shape, const int64_t *strides)
     return (uint64_t)bytes;
 }
 
+/*
+ * Whether two elements may share memory. They do not where, from the smallest stride on, each one steps over
+ * all that the smaller ones reach; that is all that slicing, permuting and reshaping make of a dense tensor.
+ */
+static bool may_repeat(acu_shape shape, const int64_t *strides)
+{
+    int order[ACU_MAX_RANK], count = 0;
+    for (int d = 0; d < shape.rank; d++) {
+        if (shape.dim[d] == 1)
+            continue;
+        int i = count++;
+        for (; i > 0 && strides[order[i - 1]] > strides[d]; i--)
+            order[i] = order[i - 1];
+        order[i] = d;
+    }
+    int64_t reach = 0;
+    for (int i = 0; i < count; i++) {
+        if (strides[order[i]] <= reach)
+            return true;
+        reach += (shape.dim[order[i]] - 1) * strides[order[i]];
+    }
+    return false;
+}
+
 /* ---- making ------------------------------------------------------------------------------------ */
 
 acu_status acui_tensor_new(acu_buffer *buffer, size_t offset, acu_dtype dtype, acu_shape shape,
@@ -61,9 +85,16 @@ acu_status acui_tensor_new(acu_buffer *buffer, size_t offset, acu_dtype dtype, a
     for (int d = 0; d < shape.rank; d++)
         t->strides[d] = strides[d];
     t->dense = is_dense(shape, strides);
+    t->repeats = !t->dense && may_repeat(shape, strides);
     t->span = span(dtype, shape, strides);
     *tensor = t;
     return ACU_OK;
+}
+
+acu_status acui_tensor_again(const acu_tensor *tensor, acu_tensor **again)
+{
+    return acui_tensor_new(tensor->buffer, tensor->offset, tensor->dtype, tensor->shape,
+                           tensor->strides, again);
 }
 
 /* The elements lie in the buffer, aligned. */
@@ -76,11 +107,13 @@ static acu_status check_place(const acu_buffer *buffer, size_t offset, acu_dtype
             return acui_fail(ACU_ERR_SHAPE, "the stride of dimension %d is %lld: strides are not "
                                             "negative",
                              d, (long long)strides[d]);
-    if (offset % acu_dtype_bytes(dtype))
+    CUdeviceptr address = atomic_load_explicit(&buffer->address, memory_order_acquire);
+    if ((address + offset) % acu_dtype_bytes(dtype))
         return acui_fail(ACU_ERR_INVALID,
-                         "a tensor of %s can not start at byte %zu: elements of %zu bytes are "
-                         "aligned to their size",
-                         acu_dtype_name(dtype), offset, acu_dtype_bytes(dtype));
+                         "a tensor of %s can not start at byte %zu of a buffer at 0x%llx: elements of "
+                         "%zu bytes are aligned to their size",
+                         acu_dtype_name(dtype), offset, (unsigned long long)address,
+                         acu_dtype_bytes(dtype));
     uint64_t bytes = span(dtype, shape, strides);
     if (bytes == 0 || offset > buffer->bytes || bytes > buffer->bytes - offset)
         return acui_fail(ACU_ERR_LIMIT,
@@ -221,6 +254,25 @@ size_t acu_tensor_bytes(const acu_tensor *tensor)
 bool acu_tensor_dense(const acu_tensor *tensor)
 {
     return is_tensor(tensor) && tensor->dense;
+}
+
+bool acu_tensor_writable(const acu_tensor *tensor)
+{
+    return is_tensor(tensor) && !tensor->repeats && !tensor->buffer->read_only;
+}
+
+acu_status acui_tensor_check_write(const acu_tensor *tensor)
+{
+    char words[96];
+    if (tensor->repeats)
+        return acui_fail(ACU_ERR_SHARED,
+                         "%s has elements that may share memory (its strides repeat some, as "
+                         "acu_broadcast_to does), and can not be written",
+                         acui_tensor_words(tensor, words));
+    if (tensor->buffer->read_only)
+        return acui_fail(ACU_ERR_SHARED, "%s is in memory that was lent for reading only",
+                         acui_tensor_words(tensor, words));
+    return ACU_OK;
 }
 
 acu_buffer *acu_tensor_buffer(const acu_tensor *tensor)

@@ -71,6 +71,7 @@ static acu_status check_fill(const acu_val *value, acu_arg scalar)
     if (value->form == ACU_SHARED)
         return acui_fail(ACU_ERR_SHARED, "%s is shared, for reading only, and can not be filled",
                          words);
+    ACUI_TRY(acui_tensor_check_write(t));
     if (scalar.dtype != t->dtype)
         return acui_fail(ACU_ERR_DTYPE, "%s can not be filled with a scalar of %s", words,
                          acu_dtype_name(scalar.dtype));
@@ -85,9 +86,7 @@ static acu_status check_fill(const acu_val *value, acu_arg scalar)
 static acu_status plan_fill(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
 {
     acu_val value;
-    acu_op *x = op->inputs[0];
-    op->inputs[0] = NULL;
-    ACUI_TRY(acui_plan_one(plan, x, place, "the operand", &value));
+    ACUI_TRY(acui_plan_input(plan, op, place, &value));
     acu_status status = check_fill(&value, op->u.scalar);
     acui_node *node = NULL;
     if (status == ACU_OK) {

@@ -43,6 +43,8 @@ ACUI_OPS(ACU_X)
 
 typedef enum acui_op_state { ACUI_OP_FRESH, ACUI_OP_PLANNING, ACUI_OP_DONE } acui_op_state;
 
+typedef struct acui_view acui_view;
+
 /* References come in two sorts. `object.refs` counts all; `handles` those of the program's own.
  * Taking an op moves one from the program to the taker: without a handle left it was taken before. */
 struct acu_op {
@@ -72,7 +74,8 @@ struct acu_op {
         struct { acu_map_fn fn; } map;                          /* MAP */
         struct { acu_inspect_fn fn; } inspect;                  /* INSPECT */
         acu_device *device;                                     /* ON, TO_DEVICE: retained */
-        acu_shape shape;                                        /* PARTITION, RESHAPE */
+        acu_shape shape;                                        /* PARTITION */
+        acui_view *view;                                        /* views: its own (view.c) */
         struct { acu_dtype dtype; acu_shape shape; void *data; } make; /* EMPTY, CONST */
         acu_arg scalar;                                         /* FILL */
         struct acu_future *future;                              /* AFTER_FUTURE: retained */
@@ -117,5 +120,7 @@ acu_op *acui_op_unary(const acui_op_class *class, acu_op *x, acu_site site);
 acu_op *acui_op_binary(const acui_op_class *class, acu_op *x, acu_op *y, acu_site site);
 /* Take back what acui_op_new gave after a failure, and give the failed op instead. */
 acu_op *acui_op_abandon(acu_op *op);
+/* Plan the input of an op with one, which must yield one value. */
+acu_status acui_plan_input(acui_plan *plan, acu_op *op, acu_device *place, acu_val *value);
 
 #endif

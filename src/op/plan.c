@@ -161,6 +161,8 @@ acu_status acui_node_touch_bytes(acui_plan *plan, acui_node *node, acu_buffer *b
 acu_status acui_node_touch(acui_plan *plan, acui_node *node, const acu_tensor *tensor,
                            acu_access access)
 {
+    if (access != ACU_READ)
+        ACUI_TRY(acui_tensor_check_write(tensor));
     uint64_t begin, end;
     acui_tensor_range(tensor, &begin, &end);
     /* A strided write leaves the gaps as they were: it does not overwrite the whole range. */
@@ -400,6 +402,13 @@ acu_status acui_plan_one(acui_plan *plan, acu_op *op, acu_device *place, const c
     return status;
 }
 
+acu_status acui_plan_input(acui_plan *plan, acu_op *op, acu_device *place, acu_val *value)
+{
+    acu_op *x = op->inputs[0];
+    op->inputs[0] = NULL;
+    return acui_plan_one(plan, x, place, "the operand", value);
+}
+
 /* ---- tensors lent to callbacks of ops in flight ---------------------------------------------- */
 
 acu_status acui_lend(const acu_val *value, acu_val *lent)
@@ -408,22 +417,12 @@ acu_status acui_lend(const acu_val *value, acu_val *lent)
     if (!value->tensor)
         return ACU_OK;
     lent->tensor = NULL;
-    acu_tensor *copy = acui_object_new(ACU_OBJECT_TENSOR, sizeof *copy);
-    if (!copy)
-        return acui_fail(ACU_ERR_NO_MEMORY, "no memory to lend a tensor to a callback");
-    const acu_tensor *t = value->tensor;
-    copy->buffer = acu_buffer_retain(t->buffer);
-    copy->offset = t->offset;
-    copy->dtype = t->dtype;
-    copy->shape = t->shape;
-    memcpy(copy->strides, t->strides, sizeof copy->strides);
-    copy->dense = t->dense;
-    copy->span = t->span;
     /* Counted as a tensor, so that its release balances; and as lent, so that it does not count. */
-    atomic_fetch_add_explicit(&t->buffer->lent, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&t->buffer->tensors, 1, memory_order_relaxed);
-    lent->tensor = copy;
-    return ACU_OK;
+    atomic_fetch_add_explicit(&value->tensor->buffer->lent, 1, memory_order_relaxed);
+    acu_status status = acui_tensor_again(value->tensor, &lent->tensor);
+    if (status != ACU_OK)
+        atomic_fetch_sub_explicit(&value->tensor->buffer->lent, 1, memory_order_relaxed);
+    return status;
 }
 
 void acui_unlend(acu_val *lent)

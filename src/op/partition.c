@@ -1,16 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Other views of one tensor: partition, unpartition, reshape. */
+/* Partitions: a tensor as tiles for a kernel to write. */
 #include "base/error.h"
 #include "op/op.h"
-
-static acu_status plan_input(acui_plan *plan, acu_op *op, acu_device *place, acu_val *value)
-{
-    acu_op *x = op->inputs[0];
-    op->inputs[0] = NULL;
-    return acui_plan_one(plan, x, place, "the operand", value);
-}
-
-/* ---- partition ---- */
 
 static acu_status check_tile(const acu_tensor *tensor, acu_shape tile)
 {
@@ -31,6 +22,7 @@ static acu_status check_tile(const acu_tensor *tensor, acu_shape tile)
 static acu_status check_exclusive(const acu_val *value)
 {
     char words[96];
+    ACUI_TRY(acui_tensor_check_write(value->tensor));
     acui_tensor_words(value->tensor, words);
     if (value->form == ACU_SHARED)
         return acui_fail(ACU_ERR_SHARED, "%s is shared, for reading only, and can not be "
@@ -47,7 +39,7 @@ static acu_status plan_partition(acui_plan *plan, acu_op *op, acu_device *place,
                                  acui_values *values)
 {
     acu_val value;
-    ACUI_TRY(plan_input(plan, op, place, &value));
+    ACUI_TRY(acui_plan_input(plan, op, place, &value));
     acu_status status = ACU_OK;
     if (value.kind != ACU_TENSOR)
         status = acui_fail(ACU_ERR_INVALID, "only a tensor can be partitioned, and once");
@@ -92,35 +84,4 @@ const acui_op_class acui_class_UNPARTITION = {.name = "unpartition", .plan = pla
 acu_op *acu_op_unpartition(acu_op *x, acu_site site)
 {
     return acui_op_unary(&acui_class_UNPARTITION, x, site);
-}
-
-/* ---- reshape ---- */
-
-static acu_status plan_reshape(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
-{
-    acu_val value;
-    ACUI_TRY(plan_input(plan, op, place, &value));
-    acu_status status = ACU_OK;
-    acu_tensor *view = NULL;
-    if (value.kind != ACU_TENSOR)
-        status = acui_fail(ACU_ERR_INVALID, "only a tensor can be reshaped; acu_unpartition first");
-    if (status == ACU_OK)
-        status = acu_tensor_reshape(value.tensor, op->u.shape, &view);
-    if (status != ACU_OK) {
-        acui_val_drop(&value);
-        return status;
-    }
-    acu_tensor_release(value.tensor); /* an owned tensor's sole handle is the view now */
-    value.tensor = view;
-    return acui_values_push(values, value);
-}
-
-const acui_op_class acui_class_RESHAPE = {.name = "reshape", .plan = plan_reshape};
-
-acu_op *acu_op_reshape(acu_op *x, acu_shape shape, acu_site site)
-{
-    acu_op *op = acui_op_unary(&acui_class_RESHAPE, x, site);
-    if (!acui_op_is_oom(op))
-        op->u.shape = shape;
-    return op;
 }

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Views as operations: each yields another tensor over the storage of the one it gets, in its form. */
+#include "base/alloc.h"
+#include "base/error.h"
+#include "op/op.h"
+
+#include <string.h>
+
+struct acui_view {
+    acu_status (*make)(acu_tensor *from, const acui_view *view, acu_tensor **to);
+    acu_dtype dtype;
+    int a, b;                  /* dimensions */
+    int64_t index;
+    acu_shape shape, end, step; /* of a slice: from `shape` on */
+    int order[ACU_MAX_RANK], count;
+};
+
+/* ---- making ---- */
+
+static acu_status plan_view(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+{
+    acu_val value;
+    ACUI_TRY(acui_plan_input(plan, op, place, &value));
+    acu_status status = ACU_OK;
+    acu_tensor *view = NULL;
+    if (value.kind != ACU_TENSOR)
+        status = acui_fail(ACU_ERR_INVALID, "%s wants a tensor, and got a %s", op->class->name,
+                           value.kind == ACU_PARTITION ? "partition; acu_unpartition first" : "scalar");
+    if (status == ACU_OK)
+        status = op->u.view->make(value.tensor, op->u.view, &view);
+    if (status != ACU_OK) {
+        acui_val_drop(&value);
+        return status;
+    }
+    acu_tensor_release(value.tensor); /* an owned tensor's sole handle is the view now */
+    value.tensor = view;
+    return acui_values_push(values, value);
+}
+
+static void destroy_view(acu_op *op)
+{
+    acui_free(op->u.view);
+}
+
+static acu_op *view_op(const acui_op_class *class, acu_op *x, const acui_view *view, acu_site site)
+{
+    acu_op *op = acui_op_unary(class, x, site);
+    if (acui_op_is_oom(op))
+        return op;
+    op->u.view = ACUI_NEW(acui_view);
+    if (!op->u.view)
+        return acui_op_abandon(op);
+    *op->u.view = *view;
+    return op;
+}
+
+/* A list of numbers that the program gave has one for each dimension. */
+static acu_status check_count(const acu_tensor *from, const char *what, int count)
+{
+    char words[96];
+    if (count == from->shape.rank)
+        return ACU_OK;
+    return acui_fail(ACU_ERR_SHAPE, "%s has %d numbers for %s: one for each dimension is needed", what,
+                     count, acui_tensor_words(from, words));
+}
+
+/* ---- the views ---- */
+
+#define VIEW_CLASS(id, words)                                                                      \
+    const acui_op_class acui_class_##id = {                                                        \
+        .name = words, .plan = plan_view, .destroy = destroy_view};
+
+VIEW_CLASS(RESHAPE, "reshape")
+VIEW_CLASS(SLICE, "slice")
+VIEW_CLASS(SELECT, "select")
+VIEW_CLASS(SQUEEZE, "squeeze")
+VIEW_CLASS(UNSQUEEZE, "unsqueeze")
+VIEW_CLASS(PERMUTE, "permute")
+VIEW_CLASS(TRANSPOSE, "transpose")
+VIEW_CLASS(BROADCAST, "broadcast_to")
+VIEW_CLASS(FLATTEN, "flatten")
+VIEW_CLASS(REINTERPRET, "reinterpret")
+
+static acu_status make_reshape(acu_tensor *from, const acui_view *view, acu_tensor **to)
+{
+    return acu_tensor_reshape(from, view->shape, to);
+}
+
+acu_op *acu_op_reshape(acu_op *x, acu_shape shape, acu_site site)
+{
+    return view_op(&acui_class_RESHAPE, x, &(acui_view){.make = make_reshape, .shape = shape}, site);
+}
+
+static acu_status make_slice(acu_tensor *from, const acui_view *view, acu_tensor **to)
+{
+    ACUI_TRY(check_count(from, "the start of a slice", view->shape.rank));
+    ACUI_TRY(check_count(from, "the end of a slice", view->end.rank));
+    if (view->step.rank == 0)
+        return acu_tensor_slice(from, view->shape.dim, view->end.dim, to);
+    ACUI_TRY(check_count(from, "the step of a slice", view->step.rank));
+    return acu_tensor_slice_step(from, view->shape.dim, view->end.dim, view->step.dim, to);
+}
+
+acu_op *acu_op_slice(acu_op *x, acu_shape start, acu_shape end, acu_shape step, acu_site site)
+{
+    acui_view view = {.make = make_slice, .shape = start, .end = end, .step = step};
+    return view_op(&acui_class_SLICE, x, &view, site);
+}
+
+static acu_status make_select(acu_tensor *from, const acui_view *view, acu_tensor **to)
+{
+    return acu_tensor_select(from, view->a, view->index, to);
+}
+
+acu_op *acu_op_select(acu_op *x, int dimension, int64_t index, acu_site site)
+{
+    acui_view view = {.make = make_select, .a = dimension, .index = index};
+    return view_op(&acui_class_SELECT, x, &view, site);
+}
+
+static acu_status make_squeeze(acu_tensor *from, const acui_view *view, acu_tensor **to)
+{
+    return acu_tensor_squeeze(from, view->a, to);
+}
+
+acu_op *acu_op_squeeze(acu_op *x, int dimension, acu_site site)
+{
+    return view_op(&acui_class_SQUEEZE, x, &(acui_view){.make = make_squeeze, .a = dimension}, site);
+}
+
+static acu_status make_unsqueeze(acu_tensor *from, const acui_view *view, acu_tensor **to)
+{
+    return acu_tensor_unsqueeze(from, view->a, to);
+}
+
+acu_op *acu_op_unsqueeze(acu_op *x, int dimension, acu_site site)
+{
+    acui_view view = {.make = make_unsqueeze, .a = dimension};
+    return view_op(&acui_class_UNSQUEEZE, x, &view, site);
+}
+
+static acu_status make_permute(acu_tensor *from, const acui_view *view, acu_tensor **to)
+{
+    ACUI_TRY(check_count(from, "the order", view->count));
+    return acu_tensor_permute(from, view->order, to);
+}
+
+acu_op *acu_op_permute(acu_op *x, const int *order, size_t count, acu_site site)
+{
+    acui_view view = {.make = make_permute};
+    view.count = count <= ACU_MAX_RANK ? (int)count : ACU_MAX_RANK + 1; /* refused */
+    if (order && count <= ACU_MAX_RANK)
+        memcpy(view.order, order, count * sizeof *order);
+    return view_op(&acui_class_PERMUTE, x, &view, site);
+}
+
+static acu_status make_transpose(acu_tensor *from, const acui_view *view, acu_tensor **to)
+{
+    return acu_tensor_transpose(from, view->a, view->b, to);
+}
+
+acu_op *acu_op_transpose(acu_op *x, int a, int b, acu_site site)
+{
+    acui_view view = {.make = make_transpose, .a = a, .b = b};
+    return view_op(&acui_class_TRANSPOSE, x, &view, site);
+}
+
+static acu_status make_broadcast(acu_tensor *from, const acui_view *view, acu_tensor **to)
+{
+    return acu_tensor_broadcast_to(from, view->shape, to);
+}
+
+acu_op *acu_op_broadcast_to(acu_op *x, acu_shape shape, acu_site site)
+{
+    acui_view view = {.make = make_broadcast, .shape = shape};
+    return view_op(&acui_class_BROADCAST, x, &view, site);
+}
+
+static acu_status make_flatten(acu_tensor *from, const acui_view *view, acu_tensor **to)
+{
+    (void)view;
+    return acu_tensor_flatten(from, to);
+}
+
+acu_op *acu_op_flatten(acu_op *x, acu_site site)
+{
+    return view_op(&acui_class_FLATTEN, x, &(acui_view){.make = make_flatten}, site);
+}
+
+static acu_status make_reinterpret(acu_tensor *from, const acui_view *view, acu_tensor **to)
+{
+    return acu_tensor_reinterpret(from, view->dtype, to);
+}
+
+acu_op *acu_op_reinterpret(acu_op *x, acu_dtype dtype, acu_site site)
+{
+    acui_view view = {.make = make_reinterpret, .dtype = dtype};
+    return view_op(&acui_class_REINTERPRET, x, &view, site);
+}
