@@ -177,6 +177,9 @@ ACU_API acu_status acu_write_sync(acu_tensor *tensor, const void *memory, size_t
 typedef struct acu_counters {
     uint64_t submissions, submissions_done, submissions_failed;
     uint64_t operations, operations_done;
+    /* Copies of pageable memory that were begun, the bytes that they moved, and those of them that
+     * stopped because nobody wanted the rest (staging.h). */
+    uint64_t staged_copies, staged_bytes, staged_skipped;
 } acu_counters;
 ACU_API void acu_counters_read(acu_counters *counters);
 

@@ -15,7 +15,8 @@ typedef struct acu_buffer acu_buffer;
 typedef enum acu_memory_kind {
     ACU_MEMORY_DEVICE, /* device memory */
     ACU_MEMORY_PINNED, /* page-locked host memory of acuda's */
-    ACU_MEMORY_HOST,   /* the program's own host memory, wrapped */
+    ACU_MEMORY_HOST,   /* the program's own host memory, wrapped and page-locked */
+    ACU_MEMORY_PAGEABLE, /* the same, not page-locked: devices never touch it */
     ACU_MEMORY_FOREIGN /* device memory that belongs to somebody else, wrapped */
 } acu_memory_kind;
 
@@ -42,6 +43,15 @@ ACU_API acu_status acu_buffer_create_pinned(acu_device *device, size_t bytes, ac
  */
 ACU_API acu_status acu_buffer_wrap_host(acu_device *device, void *memory, size_t bytes,
                                         acu_user user, acu_buffer **buffer);
+
+/*
+ * The same without page-locking, which costs more than many copies: for memory that is copied seldom, or
+ * is not worth locking. No driver call. Devices never see it: copies from and to it go through pinned
+ * memory of acuda's, filled and emptied by helper threads (staging.h), so they are asynchronous too. It
+ * can not be an argument of a kernel. The device is the one whose operations will use it.
+ */
+ACU_API acu_status acu_buffer_wrap_pageable(acu_device *device, void *memory, size_t bytes,
+                                            acu_user user, acu_buffer **buffer);
 
 /* Device memory that another library owns; released as above after its last use in acuda. */
 ACU_API acu_status acu_buffer_wrap_device(acu_device *device, CUdeviceptr memory, size_t bytes,

@@ -31,6 +31,9 @@ typedef enum acui_count {
     ACUI_COUNT_FAILED,
     ACUI_COUNT_OPERATIONS,
     ACUI_COUNT_OPERATIONS_DONE,
+    ACUI_COUNT_STAGED,
+    ACUI_COUNT_STAGED_BYTES,
+    ACUI_COUNT_STAGED_SKIPPED,
     ACUI_COUNT_OBJECTS,     /* by kind from here on: made less freed */
     ACUI_COUNTS = ACUI_COUNT_OBJECTS + 24
 } acui_count;

@@ -60,6 +60,8 @@ static void destroy(acu_device *device)
     if (device->context) {
         acui_entered entered;
         bool works = acui_enter_to_free(device, &entered);
+        if (device->drop_rings)
+            device->drop_rings(device);
         if (device->drop_blocks)
             device->drop_blocks(device);
         if (device->drop_families)

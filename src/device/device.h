@@ -74,6 +74,9 @@ struct acu_device {
     struct acui_blocks *blocks; /* made at first use, and freed with the device by: */
     void (*drop_blocks)(acu_device *device); /* the device is entered, or lost */
 
+    struct acui_rings *rings; /* engine: pinned memory for copies of pageable memory; the same */
+    void (*drop_rings)(acu_device *device);
+
     /* Made at first use, and freed with the device by `drop_graphs`. A module that goes is forgotten
      * there first. */
     _Atomic(struct acui_graphs *) graphs;

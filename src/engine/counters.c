@@ -39,5 +39,8 @@ void acu_counters_read(acu_counters *counters)
                                .submissions_done = sum(ACUI_COUNT_DONE),
                                .submissions_failed = sum(ACUI_COUNT_FAILED),
                                .operations = sum(ACUI_COUNT_OPERATIONS),
-                               .operations_done = sum(ACUI_COUNT_OPERATIONS_DONE)};
+                               .operations_done = sum(ACUI_COUNT_OPERATIONS_DONE),
+                               .staged_copies = sum(ACUI_COUNT_STAGED),
+                               .staged_bytes = sum(ACUI_COUNT_STAGED_BYTES),
+                               .staged_skipped = sum(ACUI_COUNT_STAGED_SKIPPED)};
 }

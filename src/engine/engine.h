@@ -15,6 +15,7 @@
  *   load.c      modules, on a thread of the same kind
  *   use.c       work that the program issues itself, in turn with the rest
  *   worker.c    host tasks, on a thread of their own, once their predecessors are over
+ *   staging.c, ring.c   copies of pageable memory, by helper threads
  *   parts.c     what a failure means: or_else and finally
  *   after.c     what a submission comes after without sharing data
  *   cancel.c    a submission is given up before it is over
@@ -123,7 +124,8 @@ static inline bool acui_is_prologue(const acui_node *node)
 /* What runs on the host: a task of its own, without a stream. */
 static inline bool acui_is_on_host(const acui_node *node)
 {
-    return node->kind == ACUI_NODE_HOST || node->kind == ACUI_NODE_DECIDE;
+    return node->kind == ACUI_NODE_HOST || node->kind == ACUI_NODE_DECIDE ||
+           node->kind == ACUI_NODE_STAGE;
 }
 
 /* The stream that a submission uses for one device. */
@@ -206,6 +208,7 @@ struct acu_future {
     acui_notice *notices;
     acu_op *op;          /* SCHEDULED: taken; its stream is in `stream` */
     bool serial;         /* which is its policy's only one */
+    bool given;          /* the program had a handle; fixed */
     bool unwanted;       /* nobody will ask for the values */
     acu_stream *stream;  /* retained */
     _Atomic(struct acui_runtime *) runtime; /* handed over to; who plans it sets RUNNING or DONE */
@@ -295,6 +298,12 @@ const acui_task *acui_task_issuing(void); /* what this thread is putting on a st
 
 /* ---- worker.c ---- */
 acui_task *acui_host_run(acui_task *task); /* hand over to the worker */
+/* Given up before it began, or while it runs: the failure (NULL in *fault for lack of memory). */
+bool acui_host_is_stopped(acui_task *task, acui_fault **fault);
+
+/* ---- staging.c ---- */
+acui_task *acui_stage_run(acui_task *task); /* hand over to the helpers */
+void acui_stage_stop(void);                 /* joins them */
 
 /* ---- complete.c ---- */
 /* The task is over; tasks that this frees. */

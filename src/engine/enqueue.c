@@ -154,6 +154,7 @@ static acu_status enqueue(acui_node *node, acu_stream *stream)
     case ACUI_NODE_REPLAY:
         return node->u.replay.launch(node->u.replay.graph, stream);
     case ACUI_NODE_HOST:
+    case ACUI_NODE_STAGE:
     case ACUI_NODE_DECIDE:
     case ACUI_NODE_USE:
         break; /* worker.c */

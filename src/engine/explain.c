@@ -106,7 +106,9 @@ static void print_run(acui_out *out, const acui_told_run *run)
 static void print_part(acui_out *out, const acui_story *story, const acui_told_part *part)
 {
     acui_print(out, "part %d: ", number_of(story, part));
-    if (part->host)
+    if (part->nodes && part->nodes->kind == ACUI_NODE_STAGE)
+        acui_print(out, "helper threads, through pinned memory: the program's is pageable\n");
+    else if (part->host)
         acui_print(out, "host work, on acuda's thread\n");
     else if (!part->issued)
         acui_print(out, "device %d, not issued\n", part->device);

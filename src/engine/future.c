@@ -193,7 +193,7 @@ acu_status acu_schedule(acu_policy *policy, acu_op *op, acu_future **future)
     f->op = taken;
     f->stream = acu_stream_retain(stream);
     f->serial = policy->count == 1;
-    f->early = true;
+    f->early = f->given = true;
     atomic_store_explicit(&f->state, ACUI_FUTURE_SCHEDULED, memory_order_release);
     *future = f;
     return ACU_OK;

@@ -629,6 +629,8 @@ static acui_task *run_task(acui_task *task)
         return acui_retire(task);
     if (task->first->kind == ACUI_NODE_DECIDE && !task->first->u.call.op->u.rescue.fn)
         return acui_task_over(task);
+    if (task->first->kind == ACUI_NODE_STAGE)
+        return acui_stage_run(task);
     if (!task->stream)
         return acui_host_run(task);
     acui_task *others;

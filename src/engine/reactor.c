@@ -146,6 +146,7 @@ static void end_threads(void)
 {
     acui_runtime_stop();
     acui_worker_stop();
+    acui_stage_stop();
     acui_build_stop();
     acui_flight_lock();
     bool running = reactor.running;

@@ -200,6 +200,8 @@ acu_status acui_submit_public(acu_device *device, acu_op *op, const acu_submit_o
                            "stream that it enqueues on is taken until it returns");
     if (status == ACU_OK && (future || options.deadline || options.queue))
         status = acui_future_new(&f);
+    if (f)
+        f->given = future != NULL;
     if (status == ACU_OK && options.queue)
         status = acui_queue_prepare(f, options.queue, options.tag);
     if (status == ACU_OK && options.deadline)

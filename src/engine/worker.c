@@ -18,8 +18,7 @@ static struct {
     pthread_t thread;
 } worker = {.lock = PTHREAD_MUTEX_INITIALIZER, .work = PTHREAD_COND_INITIALIZER};
 
-/* Given up while it waited for its turn: the failure (NULL in *fault for lack of memory). */
-static bool is_stopped(acui_task *task, acui_fault **fault)
+bool acui_host_is_stopped(acui_task *task, acui_fault **fault)
 {
     if (!acui_gave_up(task->submission))
         return false;
@@ -56,7 +55,7 @@ static acui_task *call(acui_task *task)
     acui_order_lock();
     task->begun = true;
     acui_order_unlock();
-    if (is_stopped(task, &fault)) {
+    if (acui_host_is_stopped(task, &fault)) {
         acui_task_fail(task, fault);
     } else if (node->kind == ACUI_NODE_DECIDE) {
         decide(task);

@@ -89,17 +89,45 @@ static acu_status lock_memory(acu_buffer *b, void *memory)
     return ACU_OK;
 }
 
+static acu_status check_host(acu_device *device, const void *memory, size_t bytes,
+                             acu_buffer **buffer, const char *function)
+{
+    ACUI_TRY(check_request(device, bytes, buffer, function));
+    if (!memory)
+        return acui_fail(ACU_ERR_INVALID, "%s: the memory is NULL", function);
+    if ((uintptr_t)memory > UINTPTR_MAX - bytes)
+        return acui_fail(ACU_ERR_INVALID, "%s: there are no %zu bytes at %p", function, bytes,
+                         memory);
+    return ACU_OK;
+}
+
 static acu_status wrap_host(acu_device *device, void *memory, size_t bytes, acu_buffer **buffer)
 {
-    ACUI_TRY(check_request(device, bytes, buffer, "acu_buffer_wrap_host"));
-    if (!memory)
-        return acui_fail(ACU_ERR_INVALID, "acu_buffer_wrap_host: the memory is NULL");
-    if ((uintptr_t)memory > UINTPTR_MAX - bytes)
-        return acui_fail(ACU_ERR_INVALID, "acu_buffer_wrap_host: there are no %zu bytes at %p", bytes,
-                         memory);
+    ACUI_TRY(check_host(device, memory, bytes, buffer, "acu_buffer_wrap_host"));
     acu_buffer *b = NULL;
     ACUI_TRY(buffer_new(device, bytes, ACU_MEMORY_HOST, &b));
     return finish(b, lock_memory(b, memory), buffer);
+}
+
+static acu_status wrap_pageable(acu_device *device, void *memory, size_t bytes, acu_buffer **buffer)
+{
+    ACUI_TRY(check_host(device, memory, bytes, buffer, "acu_buffer_wrap_pageable"));
+    acu_buffer *b = NULL;
+    ACUI_TRY(buffer_new(device, bytes, ACU_MEMORY_PAGEABLE, &b));
+    b->host = memory;
+    *buffer = b;
+    return ACU_OK;
+}
+
+acu_status acu_buffer_wrap_pageable(acu_device *device, void *memory, size_t bytes, acu_user user,
+                                    acu_buffer **buffer)
+{
+    acu_status st = wrap_pageable(device, memory, bytes, buffer);
+    if (st == ACU_OK)
+        (*buffer)->user = user;
+    else
+        release_user(user);
+    return st;
 }
 
 acu_status acu_buffer_wrap_host(acu_device *device, void *memory, size_t bytes, acu_user user,
@@ -158,7 +186,7 @@ acu_device *acu_buffer_device(const acu_buffer *buffer)
 static bool is_there(const acu_buffer *buffer)
 {
     return acui_object_is(buffer, ACU_OBJECT_BUFFER) &&
-           (buffer->kind == ACU_MEMORY_HOST ||
+           (buffer->kind == ACU_MEMORY_HOST || buffer->kind == ACU_MEMORY_PAGEABLE ||
             !atomic_load_explicit(&buffer->device->stale, memory_order_acquire));
 }
 

@@ -21,7 +21,7 @@ struct acu_buffer {
     acu_memory_kind kind;
     size_t bytes;
     _Atomic(CUdeviceptr) address; /* 0: not allocated yet; for host memory the device's view of it */
-    void *host;                   /* pinned and wrapped host memory */
+    void *host;                   /* pinned and wrapped host memory; pageable too */
     acu_stream *stream; /* from the device's pool: freed in the order of this one, retained */
     struct acui_block *block; /* pinned memory, or device memory without a pool: reused */
     struct acui_pages *pages; /* wrapped host memory: page-locked here, counted */

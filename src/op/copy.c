@@ -1,29 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Copies between tensors: copy, dup, to_host, to_device. */
 #include "base/error.h"
+#include "op/copy.h"
 #include "op/make.h"
-
-static bool on_device(const acu_tensor *tensor)
-{
-    acu_memory_kind kind = tensor->buffer->kind;
-    return kind == ACU_MEMORY_DEVICE || kind == ACU_MEMORY_FOREIGN;
-}
-
-acu_status acui_plan_copy(acui_plan *plan, const acu_op *op, acu_device *device, acu_tensor *dst,
-                          acu_tensor *src)
-{
-    acui_node *node = acui_plan_node(plan, ACUI_NODE_COPY, op, device, 2);
-    if (!node)
-        return ACU_ERR_NO_MEMORY;
-    ACUI_TRY(acui_node_touch(plan, node, dst, ACU_WRITE));
-    ACUI_TRY(acui_node_touch(plan, node, src, ACU_READ));
-    node->u.copy.dst = dst->buffer;
-    node->u.copy.dst_offset = dst->offset;
-    node->u.copy.src = src->buffer;
-    node->u.copy.src_offset = src->offset;
-    node->u.copy.bytes = acu_tensor_bytes(src);
-    return ACU_OK;
-}
 
 static acu_status plan_operand(acui_plan *plan, acu_op *op, size_t input, acu_device *place,
                                const char *what, acu_val *value)
@@ -48,6 +27,35 @@ static acu_status check_dense(const acu_tensor *tensor, const char *what)
 
 /* ---- copy ---- */
 
+/* Where each element goes to its own place there is nothing to do. */
+static bool is_itself(const acu_tensor *dst, const acu_tensor *src)
+{
+    acui_layout layout = acui_layout_of(dst, src);
+    bool same = dst->buffer == src->buffer && dst->offset == src->offset;
+    for (int d = 0; d < layout.rank; d++)
+        same = same && layout.dst[d] == layout.src[d];
+    return same;
+}
+
+static acu_status check_overlap(const acu_tensor *dst, const acu_tensor *src)
+{
+    acui_layout layout = acui_layout_of(dst, src);
+    char a[96], b[96];
+    if (acui_layout_folds(&layout))
+        return acui_fail(ACU_ERR_INVALID, "the destination (%s) has several elements in one place",
+                         acui_tensor_words(dst, a));
+    uint64_t db, de, sb, se;
+    acui_tensor_range(dst, &db, &de);
+    acui_tensor_range(src, &sb, &se);
+    if (dst->buffer != src->buffer || db >= se || sb >= de || is_itself(dst, src) ||
+        !acui_layout_overlaps(&layout, db, sb))
+        return ACU_OK;
+    return acui_fail(ACU_ERR_INVALID, "source (%s, bytes %llu to %llu of its buffer) and "
+                     "destination (%s, bytes %llu to %llu) share bytes: copy through another tensor",
+                     acui_tensor_words(src, b), (unsigned long long)sb, (unsigned long long)se,
+                     acui_tensor_words(dst, a), (unsigned long long)db, (unsigned long long)de);
+}
+
 static acu_status check_copy(const acu_val *dst, const acu_val *src)
 {
     char a[96], b[96];
@@ -61,15 +69,7 @@ static acu_status check_copy(const acu_val *dst, const acu_val *src)
         return acui_fail(ACU_ERR_SHAPE, "copy from %s to %s: shapes differ", b, a);
     ACUI_TRY(check_dense(dst->tensor, "the destination"));
     ACUI_TRY(check_dense(src->tensor, "the source"));
-    if (!on_device(dst->tensor) && !on_device(src->tensor))
-        return acui_fail(ACU_ERR_NOT_SUPPORTED, "both tensors are in host memory; copy them with "
-                         "memcpy in acu_host");
-    uint64_t db, de, sb, se;
-    acui_tensor_range(dst->tensor, &db, &de);
-    acui_tensor_range(src->tensor, &sb, &se);
-    if (dst->tensor->buffer == src->tensor->buffer && db < se && sb < de)
-        return acui_fail(ACU_ERR_INVALID, "source and destination overlap");
-    return ACU_OK;
+    return check_overlap(dst->tensor, src->tensor);
 }
 
 static acu_status plan_copy(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
@@ -80,8 +80,8 @@ static acu_status plan_copy(acui_plan *plan, acu_op *op, acu_device *place, acui
         status = plan_operand(plan, op, 1, place, "the source", &src);
     if (status == ACU_OK)
         status = check_copy(&dst, &src);
-    if (status == ACU_OK) {
-        acu_tensor *where = on_device(dst.tensor) ? dst.tensor : src.tensor;
+    if (status == ACU_OK && !is_itself(dst.tensor, src.tensor)) {
+        acu_tensor *where = acui_on_device(dst.tensor) ? dst.tensor : src.tensor;
         status = acui_plan_copy(plan, op, where->buffer->device, dst.tensor, src.tensor);
     }
     if (status == ACU_OK)
@@ -178,7 +178,7 @@ static acu_status plan_to_host(acui_plan *plan, acu_op *op, acu_device *place, a
     acu_val from;
     ACUI_TRY(plan_operand(plan, op, 0, place, "the operand", &from));
     acu_status status = check_dense(from.tensor, "the operand");
-    if (status == ACU_OK && !on_device(from.tensor))
+    if (status == ACU_OK && !acui_on_device(from.tensor))
         status = acui_fail(ACU_ERR_NOT_SUPPORTED, "the operand is in host memory already");
     acu_device *device = from.tensor->buffer->device;
     acu_tensor *made = NULL;

@@ -107,6 +107,10 @@ static acu_status check_place(const acu_kernel *kernel, size_t place, const acu_
         return ACU_OK;
     const acu_device *own = kernel->module->device, *device = value->tensor->buffer->device;
     char words[96];
+    if (value->tensor->buffer->kind == ACU_MEMORY_PAGEABLE)
+        return acui_fail(ACU_ERR_INVALID, "argument %zu of %s (%s) is in pageable memory, which "
+                         "devices do not touch; copy it there with acu_to_device", place,
+                         kernel->name, acui_tensor_words(value->tensor, words));
     if (device == own || value->tensor->buffer->kind == ACU_MEMORY_PINNED)
         return ACU_OK;
     if (device->info.ordinal < 64 && (own->peers >> device->info.ordinal & 1u))

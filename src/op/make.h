@@ -8,8 +8,4 @@
 /* A new owned device tensor and the node that allocates it; the caller's reference. */
 acu_status acui_plan_tensor(acui_plan *plan, const acu_op *op, acu_device *device, acu_dtype dtype,
                             acu_shape shape, acu_tensor **tensor);
-/* A node that copies all of `src` to `dst`, dense tensors of equal size, on `device`. */
-acu_status acui_plan_copy(acui_plan *plan, const acu_op *op, acu_device *device, acu_tensor *dst,
-                          acu_tensor *src);
-
 #endif

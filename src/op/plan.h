@@ -11,6 +11,7 @@
 
 #include "base/arena.h"
 #include "kernel/kernel.h"
+#include "memory/layout.h"
 #include "memory/memory.h"
 
 #include <acuda/op.h>
@@ -40,7 +41,7 @@ void acui_values_clear(acui_values *values);
 #define ACUI_NODES(X)                                                                              \
     X(ALLOC, "alloc", 0) X(UPLOAD, "upload", 1) X(FILL, "fill", 1) X(COPY, "copy", 1)              \
     X(LAUNCH, "launch", 1) X(REPLAY, "replay", 1) X(FOREIGN, "foreign", 1) X(HOST, "host", 1)     \
-    X(DECIDE, "decide", 0) X(USE, "use", 0)
+    X(STAGE, "staged copy", 1) X(DECIDE, "decide", 0) X(USE, "use", 0)
 
 typedef enum acui_node_kind {
 #define ACU_X(id, name, counted) ACUI_NODE_##id,
@@ -83,6 +84,27 @@ typedef struct acui_late {
     size_t at;
 } acui_late;
 
+/*
+ * A copy from or to host memory that the device must not touch, through memory that it may. On the
+ * device's side the elements lie one after the other. Both on the host: just a copy.
+ */
+typedef struct acui_stage {
+    acu_buffer *dst, *src;
+    size_t dst_offset, src_offset;
+    acui_layout layout;
+    /* The engine's, while it runs (staging.c); its lock: */
+    struct acui_stage *next;
+    struct acui_task *task;
+    uint32_t inside;  /* helpers that work on it */
+    bool failed;
+    struct acui_fault *fault;
+    uint64_t chunk, slot_bytes; /* fixed when it starts, as the next; chunks fit into slots */
+    uint32_t slots;
+    _Atomic(uint64_t) taken;  /* bytes that some helper took; relaxed: a share of the work */
+    _Atomic(bool) stopped;    /* what is not taken never will be; relaxed: a hint */
+    _Atomic(bool) skipped;    /* because nobody wants it; relaxed */
+} acui_stage;
+
 typedef struct acui_part acui_part; /* op/part.h */
 typedef struct acui_after acui_after; /* op/after.h */
 typedef struct acui_node acui_node;
@@ -114,6 +136,7 @@ struct acui_node {
         struct { acu_buffer *buffer; size_t offset, bytes; const void *data; } upload;
         struct { acu_buffer *buffer; size_t offset, elements, element_bytes; uint64_t bits; } fill;
         struct { acu_buffer *dst, *src; size_t dst_offset, src_offset, bytes; } copy;
+        acui_stage *stage;
         struct {
             acu_kernel *kernel; /* retained */
             acu_config config;

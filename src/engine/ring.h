@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Pinned memory that copies of pageable memory go through: for each helper thread and device a ring of
+ * slots, and a stream that moves them. A ring is used by its helper alone, so it needs no lock.
+ */
+#ifndef ACUI_ENGINE_RING_H
+#define ACUI_ENGINE_RING_H
+
+#include "device/device.h"
+
+enum { ACUI_HELPERS = 64, ACUI_SLOTS = 8 }; /* at most */
+
+typedef struct acui_slot {
+    char *host;
+    uint64_t number;     /* the mark behind what the device does with it; 0: nothing */
+    uint64_t begin, end; /* bytes of the copy that are in it */
+} acui_slot;
+
+typedef struct acui_ring {
+    acu_stream *stream;
+    char *memory;
+    uint64_t slot_bytes;
+    uint32_t count, first, used; /* slots; those in use follow one another */
+    acui_slot slots[ACUI_SLOTS];
+} acui_ring;
+
+/* The helper's ring on the device, with `slots` of `bytes`; made, or made anew, if need be. The device is
+ * entered. Driver: cuMemHostAlloc the first time. */
+acu_status acui_ring_get(acu_device *device, unsigned helper, uint64_t bytes, uint32_t slots,
+                         acui_ring **ring);
+/* What the device does with the slot is over. Sleeps in between. DEVICE_LOST. */
+acu_status acui_ring_wait(acui_ring *ring, const acui_slot *slot);
+/* All of it. */
+acu_status acui_ring_drain(acui_ring *ring);
+/* The next free slot, if there is one, becomes the last that is used. */
+acui_slot *acui_ring_take(acui_ring *ring);
+static inline acui_slot *acui_ring_oldest(acui_ring *ring)
+{
+    return ring->used ? &ring->slots[ring->first] : NULL;
+}
+void acui_ring_free_oldest(acui_ring *ring);
+
+#endif

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Layouts: fewer dimensions with the same meaning, what they overlap, and walks over host memory. */
+#include "memory/layout.h"
+
+#include "base/bulk.h"
+#include "memory/tensor.h"
+
+#include <string.h>
+
+/* ---- making ---- */
+
+/* Appends a dimension, or makes the one before longer where both sides go on without a gap. */
+static void push(acui_layout *l, uint64_t dim, int64_t dst, int64_t src)
+{
+    int last = l->rank - 1;
+    if (dim == 1)
+        return;
+    if (last >= 0 && l->dst[last] == dst * (int64_t)dim && l->src[last] == src * (int64_t)dim) {
+        l->dim[last] *= dim;
+        l->dst[last] = dst;
+        l->src[last] = src;
+        return;
+    }
+    l->dim[l->rank] = dim;
+    l->dst[l->rank] = dst;
+    l->src[l->rank] = src;
+    l->rank++;
+}
+
+/* The fastest dimension becomes a part of the run, if it has no gaps. */
+static void extend_run(acui_layout *l)
+{
+    int last = l->rank - 1;
+    if (last < 0 || l->dst[last] != (int64_t)l->run || l->src[last] != (int64_t)l->run)
+        return;
+    l->run *= l->dim[last];
+    l->rank--;
+}
+
+static acui_layout make(acu_shape shape, size_t element, const int64_t *dst, const int64_t *src)
+{
+    acui_layout l = {.run = element, .element = (uint32_t)element};
+    int64_t elements = acu_shape_elements(shape);
+    l.bytes = elements > 0 ? (uint64_t)elements * element : 0;
+    for (int d = 0; d < shape.rank && l.bytes; d++)
+        push(&l, (uint64_t)shape.dim[d], dst[d] * (int64_t)element, src[d] * (int64_t)element);
+    extend_run(&l);
+    return l;
+}
+
+acui_layout acui_layout_of(const acu_tensor *dst, const acu_tensor *src)
+{
+    return make(dst->shape, acu_dtype_bytes(dst->dtype), dst->strides, src->strides);
+}
+
+acui_layout acui_layout_to_dense(const acu_tensor *src)
+{
+    int64_t dense[ACU_MAX_RANK];
+    acui_dense_strides(src->shape, dense);
+    return make(src->shape, acu_dtype_bytes(src->dtype), dense, src->strides);
+}
+
+acui_layout acui_layout_from_dense(const acu_tensor *dst)
+{
+    int64_t dense[ACU_MAX_RANK];
+    acui_dense_strides(dst->shape, dense);
+    return make(dst->shape, acu_dtype_bytes(dst->dtype), dst->strides, dense);
+}
+
+static void swap_dims(acui_layout *l, int a, int b)
+{
+    uint64_t dim = l->dim[a];
+    int64_t dst = l->dst[a], src = l->src[a];
+    l->dim[a] = l->dim[b], l->dst[a] = l->dst[b], l->src[a] = l->src[b];
+    l->dim[b] = dim, l->dst[b] = dst, l->src[b] = src;
+}
+
+void acui_layout_sort(acui_layout *l)
+{
+    for (int i = 1; i < l->rank; i++)
+        for (int k = i; k > 0 && (l->dst[k - 1] < l->dst[k] ||
+                                  (l->dst[k - 1] == l->dst[k] && l->src[k - 1] < l->src[k]));
+             k--)
+            swap_dims(l, k - 1, k);
+    acui_layout sorted = *l;
+    l->rank = 0;
+    for (int d = 0; d < sorted.rank; d++)
+        push(l, sorted.dim[d], sorted.dst[d], sorted.src[d]);
+    extend_run(l);
+}
+
+/* ---- overlap: whether sum(x[d] * stride[d]) comes within `reach` of `distance` ---- */
+
+typedef struct terms {
+    int count;
+    int64_t stride[2 * ACU_MAX_RANK], low[2 * ACU_MAX_RANK], high[2 * ACU_MAX_RANK];
+    int64_t least[2 * ACU_MAX_RANK + 1], most[2 * ACU_MAX_RANK + 1]; /* of the sum from there on */
+    int64_t reach;
+    int looks; /* left */
+} terms;
+
+static void add_term(terms *t, int64_t stride, int64_t low, int64_t high)
+{
+    int i = 0;
+    while (i < t->count && t->stride[i] > stride)
+        i++;
+    if (i < t->count && t->stride[i] == stride) {
+        t->low[i] += low;
+        t->high[i] += high;
+        return;
+    }
+    for (int k = t->count++; k > i; k--) {
+        t->stride[k] = t->stride[k - 1];
+        t->low[k] = t->low[k - 1];
+        t->high[k] = t->high[k - 1];
+    }
+    t->stride[i] = stride;
+    t->low[i] = low;
+    t->high[i] = high;
+}
+
+static void add_up(terms *t)
+{
+    t->least[t->count] = t->most[t->count] = 0;
+    for (int i = t->count - 1; i >= 0; i--) {
+        t->least[i] = t->least[i + 1] + t->low[i] * t->stride[i];
+        t->most[i] = t->most[i + 1] + t->high[i] * t->stride[i];
+    }
+}
+
+/* Rounded down; the divisor is positive. */
+static int64_t divide(int64_t a, int64_t b)
+{
+    int64_t q = a / b;
+    return q * b > a ? q - 1 : q;
+}
+
+/* Strides fall, so few values of one leave a rest that the others can make up for. `others`: some term
+ * was not 0; with `apart`, only such sums count. */
+static bool comes_near(terms *t, int from, int64_t distance, bool apart, bool others)
+{
+    if (from == t->count)
+        return (others || !apart) && distance < t->reach && distance > -t->reach;
+    int64_t stride = t->stride[from];
+    int64_t low = divide(distance - t->reach - t->most[from + 1], stride);
+    int64_t high = divide(distance + t->reach - t->least[from + 1], stride) + 1;
+    low = low > t->low[from] ? low : t->low[from];
+    high = high < t->high[from] ? high : t->high[from];
+    for (int64_t x = low; x <= high; x++)
+        if (t->looks-- <= 0 ||
+            comes_near(t, from + 1, distance - x * stride, apart, others || x != 0))
+            return true;
+    return false;
+}
+
+enum { LOOKS = 20000 };
+
+bool acui_layout_overlaps(const acui_layout *l, uint64_t dst, uint64_t src)
+{
+    terms t = {.reach = (int64_t)l->run, .looks = LOOKS};
+    if (l->bytes == 0)
+        return false;
+    for (int d = 0; d < l->rank; d++) {
+        int64_t last = (int64_t)l->dim[d] - 1;
+        if (l->dst[d])
+            add_term(&t, l->dst[d], 0, last);
+        if (l->src[d])
+            add_term(&t, l->src[d], -last, 0);
+    }
+    add_up(&t);
+    return comes_near(&t, 0, (int64_t)(src - dst), false, false);
+}
+
+bool acui_layout_folds(const acui_layout *l)
+{
+    terms t = {.reach = (int64_t)l->run, .looks = LOOKS};
+    for (int d = 0; d < l->rank; d++) {
+        int64_t last = (int64_t)l->dim[d] - 1;
+        if (l->dst[d] == 0)
+            return true;
+        for (int k = 0; k < d; k++) /* equal strides: one step in each direction meets itself */
+            if (l->dst[k] == l->dst[d])
+                return true;
+        add_term(&t, l->dst[d], -last, last);
+    }
+    add_up(&t);
+    return l->bytes > 0 && comes_near(&t, 0, 0, true, false);
+}
+
+/* ---- host memory ---- */
+
+typedef struct walk {
+    const acui_layout *l;
+    uint64_t at[ACU_MAX_RANK];
+    char *dst;
+    const char *src;
+} walk;
+
+static void go_to(walk *w, uint64_t run)
+{
+    for (int d = w->l->rank - 1; d >= 0; d--) {
+        w->at[d] = run % w->l->dim[d];
+        run /= w->l->dim[d];
+        w->dst += (int64_t)w->at[d] * w->l->dst[d];
+        w->src += (int64_t)w->at[d] * w->l->src[d];
+    }
+}
+
+/* `n` runs on in the fastest dimension, which has that many left. */
+static void step(walk *w, uint64_t n)
+{
+    const acui_layout *l = w->l;
+    int d = l->rank - 1;
+    w->at[d] += n;
+    w->dst += (int64_t)n * l->dst[d];
+    w->src += (int64_t)n * l->src[d];
+    while (d > 0 && w->at[d] == l->dim[d]) {
+        w->at[d] = 0;
+        w->dst += l->dst[d - 1] - (int64_t)l->dim[d] * l->dst[d];
+        w->src += l->src[d - 1] - (int64_t)l->dim[d] * l->src[d];
+        w->at[--d]++;
+    }
+}
+
+#define ACUI_RUNS(bytes)                                                                           \
+    for (uint64_t i = 0; i < n; i++, dst += to, src += from)                                       \
+        memcpy(dst, src, bytes)
+
+static void copy_runs(char *dst, const char *src, int64_t to, int64_t from, uint64_t n, uint64_t run)
+{
+    switch (run) {
+    case 1: ACUI_RUNS(1); break;
+    case 2: ACUI_RUNS(2); break;
+    case 4: ACUI_RUNS(4); break;
+    case 8: ACUI_RUNS(8); break;
+    case 16: ACUI_RUNS(16); break;
+    default: ACUI_RUNS(run);
+    }
+}
+
+void acui_layout_copy(const acui_layout *l, char *dst, const char *src, uint64_t begin,
+                      uint64_t end, bool past_cache)
+{
+    if (l->rank == 0) {
+        acui_bulk_copy(dst + begin, src + begin, end - begin, past_cache);
+        return;
+    }
+    walk w = {.l = l, .dst = dst, .src = src};
+    int fast = l->rank - 1;
+    uint64_t run = l->run, within = begin % run;
+    go_to(&w, begin / run);
+    while (begin < end) {
+        uint64_t left = l->dim[fast] - w.at[fast], whole = (end - begin) / run;
+        if (within || whole == 0) { /* a piece of a run, at either end */
+            uint64_t n = run - within < end - begin ? run - within : end - begin;
+            memcpy(w.dst + within, w.src + within, n);
+            begin += n;
+            within = 0;
+            left = whole = 1;
+        } else {
+            whole = whole < left ? whole : left;
+            copy_runs(w.dst, w.src, l->dst[fast], l->src[fast], whole, run);
+            begin += whole * run;
+        }
+        step(&w, whole);
+    }
+}
