@@ -73,7 +73,7 @@ static bool behind(acui_arena *arena, acui_node *node, const acui_range *list, u
                    const acui_touch *touch)
 {
     for (uint32_t i = 0; i < count; i++)
-        if (list[i].begin < touch->end && touch->begin < list[i].end &&
+        if (acui_extents_overlap(&list[i].extent, &touch->extent) &&
             !add_edge(arena, node, list[i].node))
             return false;
     return true;
@@ -84,7 +84,7 @@ static uint32_t without(acui_range *list, uint32_t count, const acui_touch *touc
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < count; i++)
-        if (list[i].begin < touch->begin || touch->end < list[i].end)
+        if (!acui_extent_covers(&touch->extent, &list[i].extent))
             list[kept++] = list[i];
     return kept;
 }
@@ -105,7 +105,7 @@ static bool find_before(acui_arena *arena, acui_node *node, const acui_touch *to
 static bool add_read(acui_arena *arena, acui_use *use, acui_range range)
 {
     acui_range *last = use->read_count ? &use->reads[use->read_count - 1] : NULL;
-    if (last && range.begin <= last->begin && last->end <= range.end &&
+    if (last && acui_extent_covers(&range.extent, &last->extent) &&
         (last->node == range.node || last->node->marked == range.node)) {
         *last = range;
         return true;
@@ -117,7 +117,7 @@ static bool add_read(acui_arena *arena, acui_use *use, acui_range range)
 static bool add_touch(acui_arena *arena, acui_node *node, const acui_touch *touch)
 {
     acui_use *use = touch->use;
-    acui_range range = {.begin = touch->begin, .end = touch->end, .node = node};
+    acui_range range = {.extent = touch->extent, .node = node};
     if (touch->access == ACU_READ)
         return add_read(arena, use, range);
     use->write_count = without(use->writes, use->write_count, touch);

@@ -249,7 +249,7 @@ static bool enter_explicit(acui_task *task, const acui_after *after)
 static bool is_entered(const acui_task *task, const acui_touch *touch)
 {
     const acui_use *use = touch->use;
-    return use->entered == task && use->begin <= touch->begin && touch->end <= use->end &&
+    return use->entered == task && acui_extent_covers(&use->extent, &touch->extent) &&
            (use->access != ACU_READ || touch->access == ACU_READ);
 }
 
@@ -267,11 +267,10 @@ static bool enter_touch(acui_task *task, const acui_touch *touch)
     entering access = {.task = task,
                        .reads = touch->access != ACU_WRITE,
                        .through = task->conditional && touch->access != ACU_READ};
-    acui_accesses_enter(accesses, use->buffer->bytes, task->point, touch->begin, touch->end,
+    acui_accesses_enter(accesses, use->buffer->bytes, task->point, touch->extent,
                         access.through ? ACU_UPDATE : touch->access, add_before, &access);
     use->entered = task;
-    use->begin = touch->begin;
-    use->end = touch->end;
+    use->extent = touch->extent;
     use->access = touch->access;
     return true;
 }
@@ -553,7 +552,7 @@ static looking look_before(const acui_node *node)
     looking found = {.waits = false};
     for (uint32_t i = 0; i < node->touch_count; i++) {
         const acui_touch *touch = &node->touches[i];
-        acui_accesses_look(&touch->use->buffer->accesses, touch->begin, touch->end, touch->access,
+        acui_accesses_look(&touch->use->buffer->accesses, touch->extent, touch->access,
                            look_at, &found);
     }
     return found;

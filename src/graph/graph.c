@@ -22,7 +22,7 @@
 /* What the graph does to a piece of a buffer, all its nodes taken together. */
 typedef struct piece {
     acu_buffer *buffer; /* held by the plan */
-    uint64_t begin, end;
+    acui_extent extent;
     acu_access access;
 } piece;
 
@@ -119,7 +119,8 @@ static piece *find_piece(acu_graph *graph, const acui_touch *touch)
 {
     for (size_t i = 0; i < graph->piece_count; i++) {
         piece *p = &graph->pieces[i];
-        if (p->buffer == touch->use->buffer && p->begin == touch->begin && p->end == touch->end)
+        if (p->buffer == touch->use->buffer && acui_extent_covers(&p->extent, &touch->extent) &&
+            acui_extent_covers(&touch->extent, &p->extent))
             return p;
     }
     return NULL;
@@ -132,8 +133,7 @@ static void add_touch(acu_graph *graph, const acui_touch *touch)
     if (!p) {
         p = &graph->pieces[graph->piece_count++];
         *p = (piece){.buffer = touch->use->buffer,
-                     .begin = touch->begin,
-                     .end = touch->end,
+                     .extent = touch->extent,
                      .access = touch->access};
     } else if (p->access == ACU_READ && touch->access != ACU_READ) {
         p->access = ACU_UPDATE;
@@ -288,7 +288,7 @@ static acu_status touch_pieces(acui_plan *plan, acui_node *node, const acu_graph
 {
     for (size_t i = 0; i < graph->piece_count; i++) {
         const piece *p = &graph->pieces[i];
-        ACUI_TRY(acui_node_touch_bytes(plan, node, p->buffer, p->begin, p->end, p->access));
+        ACUI_TRY(acui_node_touch_bytes(plan, node, p->buffer, p->extent, p->access));
     }
     return ACU_OK;
 }

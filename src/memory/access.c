@@ -16,16 +16,6 @@ static bool forgettable(const acui_access *access)
     return over && !(access->write && point->failed);
 }
 
-static bool overlaps(const acui_access *access, uint64_t begin, uint64_t end)
-{
-    return access->begin < end && begin < access->end;
-}
-
-static bool covers(const acui_access *access, uint64_t begin, uint64_t end)
-{
-    return access->begin <= begin && end <= access->end;
-}
-
 #define NEWEST 16 /* reads that are compared with a read */
 
 /* ---- room ------------------------------------------------------------------------------------- */
@@ -47,7 +37,7 @@ static bool stands_for(const acui_access *later, const acui_access *earlier)
     const acui_point *a = later->point, *b = earlier->point;
     return !later->write && !earlier->write && a->state == ACUI_POINT_ISSUED &&
            b->state == ACUI_POINT_ISSUED && a->stream == b->stream && a->number >= b->number &&
-           covers(later, earlier->begin, earlier->end);
+           acui_extent_covers(&later->extent, &earlier->extent);
 }
 
 /* Only the newest are looked at: with many reads it would take too long to try all, and those of a
@@ -110,7 +100,7 @@ bool acui_accesses_reserve(acui_accesses *accesses, size_t more)
 
 /* ---- entering --------------------------------------------------------------------------------- */
 
-static void add(acui_accesses *accesses, acui_point *point, uint64_t begin, uint64_t end, bool write)
+static void add(acui_accesses *accesses, acui_point *point, acui_extent extent, bool write)
 {
     size_t at = accesses->count++;
     if (write) { /* the first of the reads makes room */
@@ -118,78 +108,80 @@ static void add(acui_accesses *accesses, acui_point *point, uint64_t begin, uint
         at = accesses->writes++;
     }
     accesses->list[at] =
-        (acui_access){.point = acui_point_retain(point), .begin = begin, .end = end, .write = write};
+        (acui_access){.point = acui_point_retain(point), .extent = extent, .write = write};
 }
 
 /*
- * Cut [begin, end), which is overwritten, out of entry i. The making of the memory stays: a write
+ * Cut what is overwritten out of entry i, which it overlaps. The making of the memory stays: a write
  * that fails before it is issued does not wait for it, and who comes later must. An entry in two pieces needs one more
  * entry; without memory for it the entry stays whole, which orders more than is needed and may pass
- * on a failure that was overwritten, but loses none.
+ * on a failure that was overwritten, but loses none. So do entries of which windows would be left.
  */
-static void cut(acui_accesses *accesses, size_t i, uint64_t begin, uint64_t end)
+static void cut(acui_accesses *accesses, size_t i, const acui_extent *by)
 {
     acui_access *old = &accesses->list[i];
     if (old->point->allocation)
         return;
-    if (begin <= old->begin && old->end <= end) {
+    if (acui_extent_covers(by, &old->extent)) {
         remove_entry(accesses, i);
-    } else if (old->begin < begin && end < old->end) {
+    } else if (by->pitch || old->extent.pitch) {
+        return;
+    } else if (old->extent.begin < by->begin && by->end < old->extent.end) {
         if (!grow(accesses, accesses->count + 1 + accesses->reserved))
             return;
         old = &accesses->list[i]; /* the list may have moved */
-        add(accesses, old->point, end, old->end, old->write);
-        old->end = begin;
-    } else if (old->begin < begin) {
-        old->end = begin;
+        add(accesses, old->point, acui_extent_range(by->end, old->extent.end), old->write);
+        old->extent.end = by->begin;
+    } else if (old->extent.begin < by->begin) {
+        old->extent.end = by->begin;
     } else {
-        old->begin = end;
+        old->extent.begin = by->end;
     }
 }
 
 /* Whether the new read is in the list already, by an earlier access of the same point: as far as it
  * is easily seen. */
-static bool contained(const acui_accesses *accesses, const acui_point *point, uint64_t begin,
-                      uint64_t end)
+static bool contained(const acui_accesses *accesses, const acui_point *point,
+                      const acui_extent *extent)
 {
     size_t count = accesses->count, writes = accesses->writes;
     for (size_t i = count - writes > NEWEST ? count - NEWEST : writes; i < count; i++)
-        if (accesses->list[i].point == point && covers(&accesses->list[i], begin, end))
+        if (accesses->list[i].point == point && acui_extent_covers(&accesses->list[i].extent, extent))
             return true;
     for (size_t i = 0; i < writes; i++)
-        if (accesses->list[i].point == point && covers(&accesses->list[i], begin, end))
+        if (accesses->list[i].point == point && acui_extent_covers(&accesses->list[i].extent, extent))
             return true;
     return false;
 }
 
-/* Whether an access of [begin, end) comes behind the entry; `data`: it reads what that wrote. */
-static bool comes_behind(const acui_access *old, uint64_t begin, uint64_t end, acu_access access,
+/* Whether an access comes behind the entry; `data`: it reads what that wrote. */
+static bool comes_behind(const acui_access *old, const acui_extent *extent, acu_access access,
                          bool *data)
 {
     *data = access != ACU_WRITE && old->write;
-    return overlaps(old, begin, end) && (access != ACU_READ || old->write) &&
+    return acui_extents_overlap(&old->extent, extent) && (access != ACU_READ || old->write) &&
            (*data || old->point->state != ACUI_POINT_OVER);
 }
 
-void acui_accesses_look(const acui_accesses *accesses, uint64_t begin, uint64_t end,
-                        acu_access access, acui_behind_fn behind, void *context)
+void acui_accesses_look(const acui_accesses *accesses, acui_extent extent, acu_access access,
+                        acui_behind_fn behind, void *context)
 {
     bool data;
     for (size_t i = 0; i < accesses->count; i++) {
         const acui_access *old = &accesses->list[i];
-        if (!forgettable(old) && comes_behind(old, begin, end, access, &data))
+        if (!forgettable(old) && comes_behind(old, &extent, access, &data))
             behind(context, old->point, data);
     }
 }
 
 void acui_accesses_enter(acui_accesses *accesses, uint64_t buffer_bytes, acui_point *point,
-                         uint64_t begin, uint64_t end, acu_access access, acui_behind_fn behind,
+                         acui_extent extent, acu_access access, acui_behind_fn behind,
                          void *context)
 {
     bool write = access != ACU_READ, data;
-    if (end > buffer_bytes)
-        end = buffer_bytes;
-    if (begin >= end)
+    if (extent.end > buffer_bytes)
+        extent.end = buffer_bytes;
+    if (extent.begin >= extent.end)
         return;
     /* From the end: removing moves the last entry, which was looked at, into the gap; and what is
      * cut off is added behind. A read has to do with writes only. */
@@ -199,15 +191,15 @@ void acui_accesses_enter(acui_accesses *accesses, uint64_t buffer_bytes, acui_po
             remove_entry(accesses, i);
             continue;
         }
-        if (old->point != point && comes_behind(old, begin, end, access, &data))
+        if (old->point != point && comes_behind(old, &extent, access, &data))
             behind(context, old->point, data);
-        if (write && overlaps(old, begin, end))
-            cut(accesses, i, begin, end);
+        if (write && acui_extents_overlap(&old->extent, &extent))
+            cut(accesses, i, &extent);
     }
     if (accesses->reserved)
         accesses->reserved--;
-    if (write || !contained(accesses, point, begin, end))
-        add(accesses, point, begin, end, write);
+    if (write || !contained(accesses, point, &extent))
+        add(accesses, point, extent, write);
 }
 
 void acui_accesses_clear(acui_accesses *accesses)

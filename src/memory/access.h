@@ -12,6 +12,7 @@
 #define ACUI_MEMORY_ACCESS_H
 
 #include "device/device.h"
+#include "memory/extent.h"
 
 #include <acuda/op.h>
 
@@ -58,14 +59,16 @@ void acui_order_lock(void);
 void acui_order_unlock(void);
 
 typedef struct acui_access {
-    acui_point *point; /* retained */
-    uint64_t begin, end; /* bytes of the buffer */
+    acui_point *point;  /* retained */
+    acui_extent extent; /* bytes of the buffer */
     bool write;
 } acui_access;
 
 /*
  * What a newer write overlaps is cut out of older entries: each byte is in one write at most, and
- * in the reads since; and in the allocation, while that is not complete. So a point that is entered here must not be OVER before all is that it came
+ * in the reads since; and in the allocation, while that is not complete. Where one of the two has windows
+ * (extent.h), only entries go that it covers: others stay whole, so that more may be ordered behind
+ * them than needs to be, but nothing less. A point that is entered here must not be OVER before all is that it came
  * behind, also if it fails without having run: who comes later knows of those through it only.
  *
  * What is over and went well is forgotten. A write that failed stays, so that readers of these
@@ -90,11 +93,11 @@ bool acui_accesses_reserve(acui_accesses *accesses, size_t more);
  */
 typedef void (*acui_behind_fn)(void *context, acui_point *before, bool data);
 void acui_accesses_enter(acui_accesses *accesses, uint64_t buffer_bytes, acui_point *point,
-                         uint64_t begin, uint64_t end, acu_access access, acui_behind_fn behind,
+                         acui_extent extent, acu_access access, acui_behind_fn behind,
                          void *context);
 /* The same calls, and nothing is entered. Order lock held. */
-void acui_accesses_look(const acui_accesses *accesses, uint64_t begin, uint64_t end,
-                        acu_access access, acui_behind_fn behind, void *context);
+void acui_accesses_look(const acui_accesses *accesses, acui_extent extent, acu_access access,
+                        acui_behind_fn behind, void *context);
 /* Drop all entries, when the buffer goes. */
 void acui_accesses_clear(acui_accesses *accesses);
 

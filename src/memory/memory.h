@@ -40,6 +40,8 @@ struct acu_tensor {
     acu_shape shape;
     int64_t strides[ACU_MAX_RANK]; /* elements */
     uint64_t span;      /* bytes from the first element's first to the last one's last */
+    uint32_t pitch, width; /* of windows that have all elements; 0: no gaps, or none that are known */
+    bool exact;         /* ... and nothing else */
     bool dense;
     bool repeats;       /* elements may share memory: not to be written */
 };
@@ -52,11 +54,13 @@ acu_status acui_buffer_planned(acu_device *device, size_t bytes, acu_buffer **bu
  * device's own for allocations. */
 acu_status acui_buffer_allocate(acu_buffer *buffer, acu_stream *stream);
 
-/* First and one past the last byte that the tensor's elements occupy in its buffer. */
-static inline void acui_tensor_range(const acu_tensor *tensor, uint64_t *begin, uint64_t *end)
+/* The bytes that the tensor's elements occupy in its buffer. */
+static inline acui_extent acui_tensor_extent(const acu_tensor *tensor)
 {
-    *begin = tensor->offset;
-    *end = tensor->offset + tensor->span;
+    return (acui_extent){.begin = tensor->offset,
+                         .end = tensor->offset + tensor->span,
+                         .pitch = tensor->pitch,
+                         .width = tensor->width};
 }
 /* ACU_OK, or why the tensor can not be written: SHARED. */
 acu_status acui_tensor_check_write(const acu_tensor *tensor);

@@ -44,28 +44,91 @@ static uint64_t span(acu_dtype dtype, acu_shape shape, const int64_t *strides)
     return (uint64_t)bytes;
 }
 
+/* Dimensions of more than one element, from the smallest stride on; how many. */
+static int by_stride(const acu_tensor *t, int *order)
+{
+    int count = 0;
+    for (int d = 0; d < t->shape.rank; d++) {
+        if (t->shape.dim[d] == 1)
+            continue;
+        int i = count++;
+        for (; i > 0 && t->strides[order[i - 1]] > t->strides[d]; i--)
+            order[i] = order[i - 1];
+        order[i] = d;
+    }
+    return count;
+}
+
+/* How far the elements reach along a dimension. */
+static int64_t reach(const acu_tensor *t, int d)
+{
+    return (t->shape.dim[d] - 1) * t->strides[d];
+}
+
 /*
  * Whether two elements may share memory. They do not where, from the smallest stride on, each one steps over
  * all that the smaller ones reach; that is all that slicing, permuting and reshaping make of a dense tensor.
  */
-static bool may_repeat(acu_shape shape, const int64_t *strides)
+static bool may_repeat(const acu_tensor *t, const int *order, int count)
 {
-    int order[ACU_MAX_RANK], count = 0;
-    for (int d = 0; d < shape.rank; d++) {
-        if (shape.dim[d] == 1)
-            continue;
-        int i = count++;
-        for (; i > 0 && strides[order[i - 1]] > strides[d]; i--)
-            order[i] = order[i - 1];
-        order[i] = d;
-    }
-    int64_t reach = 0;
+    int64_t reached = 0;
     for (int i = 0; i < count; i++) {
-        if (strides[order[i]] <= reach)
+        if (t->strides[order[i]] <= reached)
             return true;
-        reach += (shape.dim[order[i]] - 1) * strides[order[i]];
+        reached += reach(t, order[i]);
     }
     return false;
+}
+
+static int64_t common_stride(const acu_tensor *t, const int *order, int count)
+{
+    int64_t common = 0;
+    for (int i = 0; i < count; i++)
+        for (int64_t stride = t->strides[order[i]]; stride;) {
+            int64_t rest = common % stride;
+            common = stride;
+            stride = rest;
+        }
+    return common;
+}
+
+/*
+ * Windows that have all elements (extent.h): what the smallest strides reach without gaps is the width,
+ * what the others have in common the distance. Strides that do not fit that widen the window.
+ */
+static void find_windows(acu_tensor *t, const int *order, int count)
+{
+    int64_t width = 1, pitch = 0, size = (int64_t)acu_dtype_bytes(t->dtype);
+    t->exact = true;
+    while (count && t->strides[*order] <= width) {
+        width += reach(t, *order++);
+        count--;
+    }
+    while (count && (pitch = common_stride(t, order, count)) <= width) {
+        width += reach(t, *order++);
+        count--;
+        t->exact = false;
+    }
+    for (int i = 0; i < count; i++)
+        t->exact &= t->strides[order[i]] ==
+                    (i ? t->strides[order[i - 1]] * t->shape.dim[order[i - 1]] : pitch);
+    if (count && pitch <= UINT32_MAX / size) {
+        t->pitch = (uint32_t)(pitch * size);
+        t->width = (uint32_t)(width * size);
+    } else {
+        t->exact &= !count;
+    }
+}
+
+static void find_gaps(acu_tensor *t)
+{
+    int order[ACU_MAX_RANK];
+    t->dense = t->exact = is_dense(t->shape, t->strides);
+    if (t->dense)
+        return;
+    int count = by_stride(t, order);
+    t->repeats = may_repeat(t, order, count);
+    find_windows(t, order, count);
 }
 
 /* ---- making ------------------------------------------------------------------------------------ */
@@ -84,9 +147,8 @@ acu_status acui_tensor_new(acu_buffer *buffer, size_t offset, acu_dtype dtype, a
     t->shape = shape;
     for (int d = 0; d < shape.rank; d++)
         t->strides[d] = strides[d];
-    t->dense = is_dense(shape, strides);
-    t->repeats = !t->dense && may_repeat(shape, strides);
     t->span = span(dtype, shape, strides);
+    find_gaps(t);
     *tensor = t;
     return ACU_OK;
 }

@@ -156,16 +156,14 @@ static acu_status check_writes(const acu_op *op, const acu_val *values, size_t p
                          "argument %zu (%s) is shared, for reading only; take sole ownership with "
                          "acu_own, or write to a copy (acu_dup)",
                          place, access_words(arg->access));
-    uint64_t begin, end;
-    acui_tensor_range(value->tensor, &begin, &end);
+    acui_extent extent = acui_tensor_extent(value->tensor);
     for (size_t i = 0; i < place; i++) {
         const acu_val *other = &values[i];
         if (!(op->u.call.args[i].access & ACU_WRITE) || !other->tensor ||
             other->tensor->buffer != value->tensor->buffer)
             continue;
-        uint64_t other_begin, other_end;
-        acui_tensor_range(other->tensor, &other_begin, &other_end);
-        if (begin < other_end && other_begin < end)
+        acui_extent other_extent = acui_tensor_extent(other->tensor);
+        if (acui_extents_overlap(&extent, &other_extent))
             return acui_fail(ACU_ERR_SHARED, "arguments %zu and %zu write the same memory", i,
                              place);
     }

@@ -44,16 +44,16 @@ static acu_status check_overlap(const acu_tensor *dst, const acu_tensor *src)
     if (acui_layout_folds(&layout))
         return acui_fail(ACU_ERR_INVALID, "the destination (%s) has several elements in one place",
                          acui_tensor_words(dst, a));
-    uint64_t db, de, sb, se;
-    acui_tensor_range(dst, &db, &de);
-    acui_tensor_range(src, &sb, &se);
-    if (dst->buffer != src->buffer || db >= se || sb >= de || is_itself(dst, src) ||
-        !acui_layout_overlaps(&layout, db, sb))
+    acui_extent to = acui_tensor_extent(dst), from = acui_tensor_extent(src);
+    if (dst->buffer != src->buffer || !acui_extents_overlap(&to, &from) || is_itself(dst, src) ||
+        !acui_layout_overlaps(&layout, to.begin, from.begin))
         return ACU_OK;
     return acui_fail(ACU_ERR_INVALID, "source (%s, bytes %llu to %llu of its buffer) and "
                      "destination (%s, bytes %llu to %llu) share bytes: copy through another tensor",
-                     acui_tensor_words(src, b), (unsigned long long)sb, (unsigned long long)se,
-                     acui_tensor_words(dst, a), (unsigned long long)db, (unsigned long long)de);
+                     acui_tensor_words(src, b), (unsigned long long)from.begin,
+                     (unsigned long long)from.end,
+                     acui_tensor_words(dst, a), (unsigned long long)to.begin,
+                     (unsigned long long)to.end);
 }
 
 static acu_status check_copy(const acu_val *dst, const acu_val *src)

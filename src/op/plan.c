@@ -148,13 +148,13 @@ static acui_use *use_of(acui_plan *plan, acu_buffer *buffer)
 }
 
 acu_status acui_node_touch_bytes(acui_plan *plan, acui_node *node, acu_buffer *buffer,
-                                 uint64_t begin, uint64_t end, acu_access access)
+                                 acui_extent extent, acu_access access)
 {
     acui_use *use = use_of(plan, buffer);
     if (!use)
         return acui_error()->status;
     node->touches[node->touch_count++] =
-        (acui_touch){.use = use, .begin = begin, .end = end, .access = access};
+        (acui_touch){.use = use, .extent = extent, .access = access};
     return ACU_OK;
 }
 
@@ -163,12 +163,10 @@ acu_status acui_node_touch(acui_plan *plan, acui_node *node, const acu_tensor *t
 {
     if (access != ACU_READ)
         ACUI_TRY(acui_tensor_check_write(tensor));
-    uint64_t begin, end;
-    acui_tensor_range(tensor, &begin, &end);
-    /* A strided write leaves the gaps as they were: it does not overwrite the whole range. */
-    if (access == ACU_WRITE && !tensor->dense)
+    /* Where there are gaps that the extent does not show, a write leaves them as they were. */
+    if (access == ACU_WRITE && !tensor->exact)
         access = ACU_UPDATE;
-    return acui_node_touch_bytes(plan, node, tensor->buffer, begin, end, access);
+    return acui_node_touch_bytes(plan, node, tensor->buffer, acui_tensor_extent(tensor), access);
 }
 
 /* ---- the end of a plan ---- */

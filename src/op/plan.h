@@ -51,7 +51,7 @@ typedef enum acui_node_kind {
 
 /* A piece of a buffer that a node of the engine's current task touched. */
 typedef struct acui_range {
-    uint64_t begin, end;
+    acui_extent extent;
     struct acui_node *node;
 } acui_range;
 
@@ -63,15 +63,15 @@ typedef struct acui_use {
     struct acui_task *task;         /* that the rest is about */
     acui_range *writes, *reads;     /* in the arena; what a later access must come behind */
     uint32_t write_count, write_room, read_count, read_room;
-    struct acui_task *entered;      /* has an access to [begin, end) in the buffer's list */
-    uint64_t begin, end;
+    struct acui_task *entered;      /* has an access to `extent` in the buffer's list */
+    acui_extent extent;
     acu_access access;
 } acui_use;
 
 /* Bytes of a buffer that a node touches. */
 typedef struct acui_touch {
     acui_use *use;
-    uint64_t begin, end;
+    acui_extent extent;
     acu_access access;
 } acui_touch;
 
@@ -224,7 +224,7 @@ acu_status acui_node_touch(acui_plan *plan, acui_node *node, const acu_tensor *t
                            acu_access access);
 /* The same for bytes of a buffer. */
 acu_status acui_node_touch_bytes(acui_plan *plan, acui_node *node, acu_buffer *buffer,
-                                 uint64_t begin, uint64_t end, acu_access access);
+                                 acui_extent extent, acu_access access);
 /* Release what the nodes hold, then the nodes. */
 void acui_plan_clear(acui_plan *plan);
 

@@ -86,7 +86,8 @@ static acu_status plan_memory(acui_plan *plan, const acu_op *op, const acu_tenso
     if (!node)
         return ACU_ERR_NO_MEMORY;
     node->u.alloc.buffer = buffer;
-    return acui_node_touch_bytes(plan, node, buffer, 0, buffer->bytes, ACU_WRITE);
+    return acui_node_touch_bytes(plan, node, buffer, acui_extent_range(0, buffer->bytes),
+                                 ACU_WRITE);
 }
 
 static acu_status replace(acui_plan *plan, acu_op *op, acu_device *place, const acu_val *first,

@@ -168,6 +168,49 @@ static void disjoint_slices_do_not_wait(void **state)
     close_bench(&b);
 }
 
+enum { ROWS = 8, COLUMNS = 12 };
+
+static acu_tensor *columns(acu_tensor *x, int64_t from, int64_t to)
+{
+    acu_tensor *view;
+    assert_works(acu_tensor_slice(x, (int64_t[]){0, from}, (int64_t[]){ROWS, to}, &view));
+    return view;
+}
+
+/* The bytes of the columns lie between one another. */
+static void disjoint_columns_do_not_wait(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    acu_kernel *paint = test_kernel(b.device, test_order_ptx, "paint");
+    acu_tensor *x;
+    assert_works(acu_sync(b.device, acu_full(ACU_SHAPE(ROWS, COLUMNS), acu_u32(0)), &x));
+    acu_tensor *parts[] = {columns(x, 0, 5), columns(x, 5, COLUMNS), columns(x, 4, 6)};
+    acu_future *done[3];
+    test_gate_close(b.device, acu_stream_raw(b.streams[0]));
+    for (int i = 0; i < 3; i++) {
+        acu_op *tiles = acu_partition(parts[i], ACU_SHAPE(3, 2));
+        on_stream(&b, i, acu_launch(paint, ACU_BLOCK(32), acu_out(tiles), acu_u32((uint32_t)i + 1)),
+                  &done[i]);
+    }
+    assert_works(acu_future_wait(done[1], ACU_FOREVER)); /* while the gate is closed */
+    assert_int_equal(acu_future_wait(done[2], ACU_US(200)), ACU_TIMEOUT);
+    test_gate_open();
+    assert_works(acu_future_wait(done[2], ACU_FOREVER));
+    uint32_t all[ROWS][COLUMNS];
+    assert_works(acu_read_sync(x, all, sizeof all));
+    for (int r = 0; r < ROWS; r++)
+        for (int c = 0; c < COLUMNS; c++)
+            assert_int_equal(all[r][c], c < 4 ? 1 : c < 6 ? 3 : 2);
+    for (int i = 0; i < 3; i++) {
+        acu_future_release(done[i]);
+        acu_tensor_release(parts[i]);
+    }
+    acu_tensor_release(x);
+    acu_kernel_release(paint);
+    close_bench(&b);
+}
+
 /* What is to be written first is given up before it is issued: the next writer still comes behind
  * the making of the memory. */
 static void failed_writes_keep_the_order(void **state)
@@ -289,6 +332,7 @@ int main(void)
         cmocka_unit_test(write_after_write),
         cmocka_unit_test(many_readers_then_a_writer),
         cmocka_unit_test(disjoint_slices_do_not_wait),
+        cmocka_unit_test(disjoint_columns_do_not_wait),
         cmocka_unit_test(failed_writes_keep_the_order),
         cmocka_unit_test(host_work_in_between),
         cmocka_unit_test(submissions_of_threads_do_not_interleave),

@@ -20,15 +20,20 @@ static void tell(void *context, acui_point *before, bool data)
     told[told_count++].data = data;
 }
 
-static void enter(acui_point *point, uint64_t begin, uint64_t end, acu_access access)
+static void enter_extent(acui_point *point, acui_extent extent, acu_access access)
 {
     told_count = 0;
     acui_order_lock();
     bool room = acui_accesses_reserve(&accesses, 1);
     if (room)
-        acui_accesses_enter(&accesses, 100, point, begin, end, access, tell, NULL);
+        acui_accesses_enter(&accesses, 100, point, extent, access, tell, NULL);
     acui_order_unlock();
     assert_true(room);
+}
+
+static void enter(acui_point *point, uint64_t begin, uint64_t end, acu_access access)
+{
+    enter_extent(point, acui_extent_range(begin, end), access);
 }
 
 static bool was_told(const acui_point *point, bool data)
@@ -109,7 +114,7 @@ static void disjoint_parts_are_independent(void **state)
     assert_int_equal(told_count, 0);
     enter(c, 80, 1000, ACU_WRITE); /* cut to the buffer */
     assert_int_equal(told_count, 0);
-    assert_int_equal(accesses.list[2].end, 100);
+    assert_int_equal(accesses.list[2].extent.end, 100);
     enter(d, 39, 41, ACU_READ);
     assert_int_equal(told_count, 2);
     enter(d, 50, 50, ACU_WRITE); /* of nothing */
@@ -252,6 +257,47 @@ static void faults_are_counted(void **state)
     acu_debug_fail_alloc(0, false);
 }
 
+/* Column `from` to `to` of a matrix with ten rows of ten bytes. */
+static acui_extent columns(uint64_t from, uint64_t to)
+{
+    return (acui_extent){.begin = from, .end = 90 + to, .pitch = 10, .width = (uint32_t)(to - from)};
+}
+
+static void columns_do_not_wait_for_one_another(void **state)
+{
+    (void)state;
+    enter(a, 0, 100, ACU_WRITE);
+    enter_extent(b, columns(0, 3), ACU_WRITE);
+    assert_true(told_count == 1 && was_told(a, false));
+    enter_extent(c, columns(3, 5), ACU_UPDATE);
+    assert_true(told_count == 1 && was_told(a, true));
+    enter_extent(d, columns(2, 3), ACU_READ);
+    assert_true(was_told(b, true) && !was_told(c, true));
+    enter_extent(d, columns(5, 10), ACU_READ);
+    assert_true(told_count == 1 && was_told(a, true));
+    enter(d, 25, 30, ACU_READ); /* of row 2 what is right of both */
+    assert_true(told_count == 1 && was_told(a, true));
+    enter(d, 25, 31, ACU_READ); /* and one of row 3 */
+    assert_true(told_count == 2 && was_told(b, true));
+}
+
+static void a_column_that_is_overwritten_is_whole_again(void **state)
+{
+    (void)state;
+    enter_extent(a, columns(0, 3), ACU_WRITE);
+    enter_extent(b, columns(3, 4), ACU_READ);
+    over(a, true);
+    enter_extent(c, columns(1, 2), ACU_WRITE); /* a part: the rest still failed */
+    enter_extent(d, columns(2, 3), ACU_READ);
+    assert_true(told_count == 1 && was_told(a, true));
+    over(c, false);
+    enter_extent(d, columns(0, 3), ACU_WRITE);
+    enter_extent(b, columns(0, 3), ACU_READ);
+    assert_true(told_count == 1 && was_told(d, true));
+    enter(d, 0, 100, ACU_WRITE);
+    assert_int_equal(accesses.count, 1);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -264,6 +310,8 @@ int main(void)
         TEST(an_update_does_not_heal),
         TEST(one_point_may_touch_as_it_likes),
         TEST(many_readers_take_memory_and_give_it_back),
+        TEST(columns_do_not_wait_for_one_another),
+        TEST(a_column_that_is_overwritten_is_whole_again),
         TEST(room_that_can_not_be_had_is_said),
         TEST(a_points_last_reference_may_go_under_the_lock),
         TEST(faults_are_counted),

@@ -62,7 +62,7 @@ static void the_first_use_comes_behind_the_allocation(void **state)
     if (device->pool) {
         assert_int_equal(buffer->accesses.count, 1);
         const acui_access *first = &buffer->accesses.list[0];
-        assert_true(first->write && first->begin == 0 && first->end == 64);
+        assert_true(first->write && first->extent.begin == 0 && first->extent.end == 64);
         assert_int_equal(first->point->state, ACUI_POINT_ISSUED);
         assert_ptr_equal(first->point->stream, device->alloc);
     }

@@ -84,8 +84,7 @@ static void a_tensor_lies_dense_over_its_buffer(void **state)
     assert_ptr_equal(acu_tensor_device(t), device);
     assert_null(acu_tensor_host(t));
     assert_int_equal(acu_tensor_address(t), acu_buffer_address(buffer) + 64);
-    uint64_t begin = 0, end = 0;
-    acui_tensor_range(t, &begin, &end);
+    uint64_t begin = acui_tensor_extent(t).begin, end = acui_tensor_extent(t).end;
     assert_int_equal(begin, 64);
     assert_int_equal(end, 144);
     char text[96];
@@ -102,8 +101,7 @@ static void strides_are_checked_and_kept(void **state)
     const int64_t columns[] = {1, 4};
     assert_works(acu_tensor_create_strided(buffer, 0, ACU_F32, ACU_SHAPE(4, 5), columns, &t));
     assert_false(acu_tensor_dense(t));
-    uint64_t begin = 0, end = 0;
-    acui_tensor_range(t, &begin, &end);
+    uint64_t begin = acui_tensor_extent(t).begin, end = acui_tensor_extent(t).end;
     assert_int_equal(end - begin, 80);
     acu_tensor_release(t);
     const int64_t rows[] = {64, 1}; /* the last row ends where the buffer does */
@@ -166,8 +164,7 @@ static void slices_share_storage(void **state)
     assert_works(acu_tensor_slice(rows, (int64_t[]){0, 9}, (int64_t[]){3, 10}, &column));
     assert_false(acu_tensor_dense(column));
     assert_int_equal(acu_tensor_bytes(column), 6);
-    uint64_t begin = 0, end = 0;
-    acui_tensor_range(column, &begin, &end);
+    uint64_t begin = acui_tensor_extent(column).begin, end = acui_tensor_extent(column).end;
     assert_int_equal(begin, 40 + 18);
     assert_int_equal(end, 40 + 18 + 2 * 20 + 2);
     acu_tensor_release(t);

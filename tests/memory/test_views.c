@@ -424,11 +424,31 @@ static bool writes_twice(const model *m)
     return twice;
 }
 
+static bool in_extent(const acui_extent *extent, uint64_t byte)
+{
+    return extent->begin <= byte && byte < extent->end &&
+           (!extent->pitch || (byte - extent->begin) % extent->pitch < extent->width);
+}
+
+/* It has every element's bytes; if it says that it is exact, no others. */
+static void check_extent(const acui_extent *extent, bool exact, const model *m)
+{
+    static bool touched[BYTES];
+    memset(touched, 0, sizeof touched);
+    for (int64_t i = 0; i < acu_shape_elements(m->shape); i++)
+        for (size_t k = 0; k < acu_dtype_bytes(m->dtype); k++)
+            touched[m->at[i] + k] = true;
+    for (uint64_t byte = 0; byte < BYTES; byte++) {
+        assert_true(!touched[byte] || in_extent(extent, byte));
+        assert_true(!exact || touched[byte] == in_extent(extent, byte));
+    }
+}
+
 /* The tensor is what the model says. */
 static void compare(const acu_tensor *tensor, const model *m)
 {
     const int64_t *strides = acu_tensor_strides(tensor);
-    uint64_t base = acu_tensor_address(tensor) - acu_buffer_address(buffer), begin, end;
+    uint64_t base = acu_tensor_address(tensor) - acu_buffer_address(buffer);
     uint64_t size = acu_dtype_bytes(m->dtype), least = base, most = 0;
     int64_t index[ACU_MAX_RANK] = {0};
     assert_int_equal(acu_tensor_dtype(tensor), m->dtype);
@@ -440,9 +460,10 @@ static void compare(const acu_tensor *tensor, const model *m)
         assert_int_equal(at, m->at[place_of(m->shape, index)]);
         most = at + size > most ? at + size : most;
     } while (next_index(m->shape, index));
-    acui_tensor_range(tensor, &begin, &end);
-    assert_int_equal(begin, least);
-    assert_int_equal(end, most);
+    acui_extent extent = acui_tensor_extent(tensor);
+    assert_int_equal(extent.begin, least);
+    assert_int_equal(extent.end, most);
+    check_extent(&extent, tensor->exact, m);
     if (writes_twice(m))
         assert_false(acu_tensor_writable(tensor));
     if (acu_tensor_dense(tensor))
