@@ -118,25 +118,20 @@ ACU_API acu_status acu_future_scalar(acu_future *future, size_t index, acu_dtype
                                      uint64_t *bits);
 
 /*
- * Load a module without blocking: the driver compiles on a thread of acuda's own, one load after
- * the other, beside what is submitted. The future completes when the module is loaded, or with what
- * acu_module_load_ptx, _image or _file would have returned, and is looked at, waited for and called
- * back like any other; it yields no values. What `source` points to is copied. A module that nobody
- * takes goes with the future. acu_device_wait and acu_close wait for loads too.
- * Errors: INVALID (not one source), NO_MEMORY, WOULD_BLOCK (1024 loads are waiting).
+ * Load a module without blocking: the driver compiles on a thread of acuda's own, a few loads at a
+ * time, beside what is submitted. The future completes when the module is loaded, or with what
+ * acu_module_load would have returned, and is looked at, waited for and called back like any other;
+ * it yields no values. What `source` points to is copied. A module that nobody takes goes with the
+ * future. One that is cancelled before its turn fails with CANCELLED. acu_device_wait and acu_close
+ * wait for loads too. Errors: INVALID (not one source), BUSY (the name), NO_MEMORY, WOULD_BLOCK (1024
+ * loads are waiting).
  */
-typedef struct acu_module_source {
-    size_t size;       /* sizeof(acu_module_source) */
-    const char *name;  /* to find it by (acu_kernel_find); NULL: not */
-    const char *ptx;   /* one of these three: PTX text, */
-    const void *image; /* a cubin (or PTX) in memory, of so many bytes, */
-    size_t bytes;
-    const char *path;  /* a file that holds PTX or a cubin */
-} acu_module_source;
 ACU_API acu_status acu_module_load_async(acu_device *device, const acu_module_source *source,
                                          acu_future **future);
-/* The module, once the future is complete; it is the caller's from then on. Never blocks. Errors:
- * NOT_READY, the load's own, NOT_FOUND (no load, or taken before). */
+/*
+ * The module, also before it is loaded (kernel.h says what can be done with it then); it is the
+ * caller's from then on. Never blocks. Errors: the load's own, NOT_FOUND (no load, or taken before).
+ */
 ACU_API acu_status acu_future_module(acu_future *future, acu_module **module);
 
 /* How it failed: status, op's name, file and line, driver call and code, message. ACU_NOT_READY

@@ -14,35 +14,67 @@ typedef struct acu_module acu_module;
 typedef struct acu_kernel acu_kernel;
 
 /*
- * Load PTX text (NUL-terminated) on `device`. With a `name` the module can be found again by
- * acu_kernel_find; NULL: not. Loading the same name twice on one device is refused (BUSY), and so are
- * names that begin with "acuda." (INVALID).
+ * Where the code of a module comes from: one of `ptx`, `image` and `path`. With a `name` the module
+ * can be found again by acu_kernel_find; NULL: not. A name that a living module of the device has is
+ * refused (BUSY), and one that begins with "acuda." too (INVALID).
+ */
+typedef struct acu_module_source {
+    size_t size;       /* sizeof(acu_module_source) */
+    const char *name;
+    const char *ptx;   /* PTX text, NUL-terminated */
+    const void *image; /* a cubin, fat binary or PTX in memory, of so many bytes */
+    size_t bytes;
+    const char *path;  /* a file that holds one of these */
+} acu_module_source;
+
+/*
+ * Load a module on `device`. acu_module_load_async (future.h) does it without blocking.
  *
  * Blocks: while the driver compiles (0.1 s for the first PTX of a process on a GPU). All kernels
  * are resolved here, so that no launch ever loads code. Driver: cuModuleLoadDataEx,
  * cuModuleGetFunction, cuFuncGetAttribute, cuFuncGetParamInfo.
- * Errors: PTX (the driver's log, with the line, is in the record), NOT_SUPPORTED, DRIVER.
+ * Errors: PTX (the driver's log, with the line, is in the record), IO (the file), NOT_SUPPORTED,
+ * BUSY, INVALID, DRIVER.
  */
+ACU_API acu_status acu_module_load(acu_device *device, const acu_module_source *source,
+                                   acu_module **module);
+/* The same for one source each. The software device refuses cubins. */
 ACU_API acu_status acu_module_load_ptx(acu_device *device, const char *name, const char *ptx,
                                        acu_module **module);
-/* The same from a file that holds PTX or a cubin. Errors also: IO. */
 ACU_API acu_status acu_module_load_file(acu_device *device, const char *name, const char *path,
                                         acu_module **module);
-/* The same from a cubin (or PTX) in memory. The software device refuses cubins. */
 ACU_API acu_status acu_module_load_image(acu_device *device, const char *name, const void *image,
                                          size_t bytes, acu_module **module);
 ACU_API acu_module *acu_module_retain(acu_module *module);
 ACU_API void acu_module_release(acu_module *module); /* its kernels keep it as long as they live */
 
-/* A kernel of the module. Errors: NOT_FOUND (with the names that the module has, where known). */
+/*
+ * A module exists before it is loaded: acu_future_module gives it at once, and so does
+ * acu_kernel_find of built-in kernels. Meanwhile its kernels can be had, declared and launched;
+ * submitting never waits. Launches wait on the host, as behind other work, until the load has ended.
+ * What can be checked against the device and a declared signature is checked when they are submitted,
+ * the rest before they are issued, in the same words; then the submission fails, or with the load's
+ * own error (what the compiler said included) if that failed.
+ *
+ * acu_module_poll, acu_kernel_poll: ACU_OK, NOT_READY while it is being loaded, else why it failed
+ * (of a kernel also: NOT_FOUND, ARGUMENTS where it was declared wrongly). Never block.
+ * acu_module_wait, acu_kernel_wait: until then. Block; errors also: TIMEOUT, WOULD_WAIT.
+ */
+ACU_API acu_status acu_module_poll(acu_module *module);
+ACU_API acu_status acu_module_wait(acu_module *module, uint64_t timeout);
+
+/* A kernel of the module. Never blocks, but on an old driver (before CUDA 12.4) for a cubin. Errors:
+ * NOT_FOUND (with the names that the module has, where known), that of a load that failed. */
 ACU_API acu_status acu_kernel_get(acu_module *module, const char *name, acu_kernel **kernel);
 /*
  * A kernel of a module that was loaded under a name on `device`. Modules named "acuda.<family>" are
  * acuda's own built-in kernels, which are there on every device: the first one of a family that is
- * asked for loads the family (blocks), and the device keeps it.
+ * asked for begins the family's load, and the device keeps it. Never blocks.
  */
 ACU_API acu_status acu_kernel_find(acu_device *device, const char *module, const char *kernel_name,
                                    acu_kernel **kernel);
+ACU_API acu_status acu_kernel_poll(acu_kernel *kernel);
+ACU_API acu_status acu_kernel_wait(acu_kernel *kernel, uint64_t timeout);
 
 /*
  * What the kernel's parameters are, beyond the sizes that acuda learns by itself: one word each,
@@ -64,6 +96,7 @@ typedef struct acu_kernel_info {
     size_t local_bytes;    /* of a thread */
     int registers;         /* of a thread */
 } acu_kernel_info;
+/* NULL, 0 and NULL as long as the kernel is not loaded. */
 ACU_API const acu_kernel_info *acu_kernel_info_of(const acu_kernel *kernel);
 ACU_API size_t acu_kernel_param_bytes(const acu_kernel *kernel, size_t index); /* 0: not known */
 ACU_API acu_device *acu_kernel_device(const acu_kernel *kernel); /* borrowed */

@@ -246,6 +246,8 @@ typedef struct acui_close_hooks {
     acu_status (*settle)(uint64_t timeout);
 } acui_close_hooks;
 void acui_set_close_hooks(const acui_close_hooks *hooks);
+/* Such as count until then: of threads that work below the engine. */
+void acui_set_first_close_hooks(const acui_close_hooks *hooks);
 
 /* Some device of the process has a runtime thread. */
 bool acui_any_runtime_thread(void);

@@ -29,6 +29,15 @@ void acui_set_close_hooks(const acui_close_hooks *set)
     pthread_mutex_unlock(&table.lock);
 }
 
+static acui_close_hooks first_hooks; /* until then */
+
+void acui_set_first_close_hooks(const acui_close_hooks *set)
+{
+    pthread_mutex_lock(&table.lock);
+    first_hooks = *set;
+    pthread_mutex_unlock(&table.lock);
+}
+
 /* Devices with a runtime thread that live. Relaxed: who has such a device's handle sees it. */
 static _Atomic(uint32_t) runtime_devices;
 
@@ -40,7 +49,7 @@ bool acui_any_runtime_thread(void)
 acui_close_hooks acui_close_hooks_set(void)
 {
     pthread_mutex_lock(&table.lock);
-    acui_close_hooks copy = hooks;
+    acui_close_hooks copy = hooks.drain ? hooks : first_hooks;
     pthread_mutex_unlock(&table.lock);
     return copy;
 }

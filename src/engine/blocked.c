@@ -4,9 +4,9 @@
  * Started when first needed, a few at most; where all are taken, who waits naps instead.
  */
 #include "base/clock.h"
+#include "base/threads.h"
 #include "engine/done.h"
 #include "engine/flight.h"
-#include "engine/threads.h"
 
 #define LATE ACU_US(80) /* what a blocked thread takes to wake up, about */
 

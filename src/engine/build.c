@@ -4,8 +4,8 @@
  * milliseconds for a wide graph, which no submission should wait for. Started with the first order.
  */
 #include "base/error.h"
+#include "base/threads.h"
 #include "engine/graphs.h"
-#include "engine/threads.h"
 
 static struct {
     pthread_mutex_t lock;

@@ -12,7 +12,7 @@
  *   lanes.c     ... directly, its branches on several streams
  *   graphs.c, exec.c, build.c   ... or as an executable graph that is kept for its form
  *   enqueue.c   one driver call, or a few, for each node
- *   load.c      modules, on a thread of the same kind
+ *   load.c      modules as futures
  *   use.c       work that the program issues itself, in turn with the rest
  *   worker.c    host tasks, on a thread of their own, once their predecessors are over
  *   staging.c, ring.c   copies of pageable memory, by helper threads
@@ -62,6 +62,7 @@ typedef struct acui_run {
     acui_node **nodes; /* of the task's body */
     uint32_t count;
     bool graph; /* all fit into a graph, and it is worth one */
+    bool late;  /* its key is still to be made: acui_runs_bind */
     bool wide;  /* it has branches */
     uint32_t key_words;
     uint64_t hash, *key;     /* its form */
@@ -95,6 +96,7 @@ struct acui_task {
     size_t before_count, before_room;
     uint32_t pending;    /* order lock: links not yet triggered, plus one while entering */
 
+    bool binds;        /* some of its kernels were not loaded when it was planned */
     bool sound;        /* when it became ready, nothing that it comes behind had failed */
     uint8_t admitted;  /* gates that it is in */
     uint32_t charged;  /* places in its stream's gate, besides one */
@@ -274,6 +276,7 @@ acu_status acui_check_room(acu_device *device, uint64_t more);
 /* ---- edges.c, runs.c: false for lack of memory ---- */
 bool acui_find_edges(acui_task *task);
 bool acui_cut_runs(acui_task *task);
+void acui_runs_bind(acui_task *task); /* its kernels are bound: keys that wait for that */
 bool acui_fits_graph(const acui_node *node);
 
 /* ---- lanes.c ---- */
@@ -298,6 +301,7 @@ const acui_task *acui_task_issuing(void); /* what this thread is putting on a st
 
 /* ---- worker.c ---- */
 acui_task *acui_host_run(acui_task *task); /* hand over to the worker */
+void acui_worker_stop(void); /* finishes what it has; blocks until the thread is gone */
 /* Given up before it began, or while it runs: the failure (NULL in *fault for lack of memory). */
 bool acui_host_is_stopped(acui_task *task, acui_fault **fault);
 

@@ -59,6 +59,8 @@ static void print_source(acui_out *out, const acui_story *story, const acui_told
         acui_print(out, "part %d", number_of(story, wait->part));
     else if (wait->memory)
         acui_print(out, "the making of its memory");
+    else if (wait->load)
+        acui_print(out, "the loading of its kernels");
     else if (wait->file)
         acui_print(out, "%s:%d", wait->file, wait->line);
     else
@@ -67,6 +69,8 @@ static void print_source(acui_out *out, const acui_story *story, const acui_told
 
 static const char *reason(const acui_told_wait *wait)
 {
+    if (wait->memory || wait->load)
+        return "needs it";
     if (wait->data)
         return "reads what that wrote";
     return wait->wished ? "was to come later" : "overwrites what that uses";
@@ -118,7 +122,7 @@ static void print_part(acui_out *out, const acui_story *story, const acui_told_p
     for (const acui_told_wait *wait = part->waits; wait; wait = wait->next) {
         acui_print(out, "  behind ");
         print_source(out, story, wait);
-        acui_print(out, ", %s: ", wait->memory ? "needs it" : reason(wait));
+        acui_print(out, ", %s: ", reason(wait));
         print_how(out, wait);
         acui_print(out, "\n");
     }
@@ -196,7 +200,7 @@ static void dot_waits(acui_out *out, const acui_story *story, const acui_told_pa
                 acui_print_quoted(out, wait->file);
                 acui_print(out, ":%d", wait->line);
             } else {
-                acui_print(out, wait->memory ? "memory" : "other work");
+                acui_print(out, wait->memory ? "memory" : wait->load ? "loading" : "other work");
             }
             acui_print(out, "\"];\n  w%d_%d -> n%d_0 [", number, at, number);
         }

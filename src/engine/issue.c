@@ -33,7 +33,8 @@ static size_t read_places(const acui_task *task, size_t *from, place *places)
         const acui_point *point = task->before[*from].point;
         bool same = point->stream == task->stream;
         if (point->state != ACUI_POINT_ISSUED || same) {
-            acui_story_wait(task, point, 0, same ? ACUI_HOW_STREAM : ACUI_HOW_OVER);
+            if (!point->load)
+                acui_story_wait(task, point, 0, same ? ACUI_HOW_STREAM : ACUI_HOW_OVER);
             continue;
         }
         places[n++] = (place){.point = point,

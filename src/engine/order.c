@@ -142,6 +142,8 @@ static bool lay_out(acui_task *task)
         task->nodes[i] = node;
     if (!task->stream || acui_part_is_refused(task->part)) /* half planned, and never to run */
         return true;
+    for (size_t i = 0; i < task->count && !task->binds; i++)
+        task->binds = acui_launch_is_late(task->nodes[i]);
     task->body = ACUI_ARENA_ARRAY(arena, acui_node *, task->count);
     return task->body && acui_find_edges(task) && acui_cut_runs(task);
 }
@@ -280,7 +282,7 @@ static bool enter_node(acui_task *task, const acui_node *node)
     for (uint32_t i = 0; i < node->touch_count; i++)
         if (!enter_touch(task, &node->touches[i]))
             return false;
-    return true;
+    return !acui_launch_is_late(node) || enter_point(task, node->u.launch.kernel->module->point);
 }
 
 /* On failure the task is entered as far as it got: it keeps its place, and fails there. */
@@ -620,6 +622,20 @@ acui_task *acui_free_followers(acui_point *point, bool over)
     return freed;
 }
 
+/* Its kernels are loaded, or never will be: what could not be checked before is now. */
+static bool bind(acui_task *task)
+{
+    for (size_t i = 0; i < task->count; i++) {
+        if (!acui_launch_is_late(task->nodes[i]) || acui_launch_bind(task->nodes[i]) == ACU_OK)
+            continue;
+        acui_task_fail(task, acui_fault_of_node(task->nodes[i]));
+        return false;
+    }
+    acui_runs_bind(task);
+    task->binds = false;
+    return true;
+}
+
 static acui_task *run_task(acui_task *task)
 {
     if (task->retired || is_spared(task))
@@ -632,6 +648,8 @@ static acui_task *run_task(acui_task *task)
         return acui_stage_run(task);
     if (!task->stream)
         return acui_host_run(task);
+    if (task->binds && !bind(task))
+        return acui_retire(task);
     acui_task *others;
     return acui_admit(task, &others) ? acui_issue(task) : others;
 }

@@ -14,11 +14,12 @@
 #include "base/error.h"
 #include "base/nap.h"
 #include "base/park.h"
+#include "base/threads.h"
 #include "engine/flight.h"
 #include "engine/graphs.h"
 #include "engine/queue.h"
 #include "engine/runtime.h"
-#include "engine/threads.h"
+#include "kernel/loader.h"
 
 #include <sched.h>
 #include <sys/prctl.h>
@@ -145,6 +146,7 @@ static acu_status drain(acu_device *device)
 static void end_threads(void)
 {
     acui_runtime_stop();
+    acui_loader_stop();
     acui_worker_stop();
     acui_stage_stop();
     acui_build_stop();
@@ -170,7 +172,7 @@ static bool is_busy(void)
     acui_flight_lock();
     bool busy = acui_flight_any() || reactor.notices;
     acui_flight_unlock();
-    return busy || acui_runtime_busy();
+    return busy || acui_runtime_busy() || acui_loader_busy();
 }
 
 /* The last callbacks may have submitted again: what came of it is finished first. */
@@ -184,8 +186,15 @@ static void stop(void)
     }
 }
 
+/* What waits for a module goes on, whatever became of it. */
+static acui_task *loaded(acui_point *point)
+{
+    return acui_free_followers(point, true);
+}
+
 acu_status acui_reactor_start(void)
 {
+    static const acui_load_hooks load_hooks = {.followers = loaded, .run = acui_run_tasks};
     static const acui_close_hooks hooks = {.drain = drain,
                                            .stop = stop,
                                            .wait = acui_wait_idle,
@@ -193,6 +202,7 @@ acu_status acui_reactor_start(void)
     static bool prepared; /* flight lock */
     if (atomic_load_explicit(&started, memory_order_acquire))
         return ACU_OK;
+    acui_set_load_hooks(&load_hooks);
     acui_flight_lock();
     if (!prepared) {
         acui_set_close_hooks(&hooks);

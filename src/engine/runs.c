@@ -59,6 +59,23 @@ static void put_node(acui_run *run, const acui_node *node)
             put(run, node->before[i]->place - first);
 }
 
+static void fill_key(acui_run *run)
+{
+    run->hash = run->count;
+    run->key_words = 0;
+    for (uint32_t i = 0; i < run->count; i++)
+        put_node(run, run->nodes[i]);
+}
+
+static bool waits_for_kernel(const acui_run *run)
+{
+    for (uint32_t i = 0; i < run->count; i++)
+        if (acui_launch_is_late(run->nodes[i]))
+            return true;
+    return false;
+}
+
+/* Room for it; what is in it, once all kernels are known. */
 static bool make_key(acui_arena *arena, acui_run *run)
 {
     size_t words = 0;
@@ -67,10 +84,19 @@ static bool make_key(acui_arena *arena, acui_run *run)
     run->key = ACUI_ARENA_ARRAY(arena, uint64_t, words);
     if (!run->key)
         return false;
-    run->hash = run->count;
-    for (uint32_t i = 0; i < run->count; i++)
-        put_node(run, run->nodes[i]);
+    run->late = waits_for_kernel(run);
+    if (!run->late)
+        fill_key(run);
     return true;
+}
+
+void acui_runs_bind(acui_task *task)
+{
+    for (acui_run *run = task->runs; run; run = run->next) {
+        if (run->late)
+            fill_key(run);
+        run->late = false;
+    }
 }
 
 /* ---- shape ---- */

@@ -7,14 +7,13 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/park.h"
-#include "engine/threads.h"
+#include "base/threads.h"
 
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
 #define SPIN ACU_US(20) /* before a thread sleeps: about what it costs to be woken */
-#define JOBS ACUI_MAX_DEVICES /* the place of the thread for jobs, behind those of devices */
 
 /* How far another ring was when a submission was handed over. */
 typedef struct after {
@@ -24,7 +23,6 @@ typedef struct after {
 
 /* What most submissions do not have. */
 typedef struct acui_handed_more {
-    acui_job *job;
     acu_submit_options options; /* its policy and stream are retained, its name is: */
     char name[ACUI_OP_NAME];
     acu_stream *scheduled; /* that acu_schedule chose; retained */
@@ -43,7 +41,7 @@ struct acui_runtime {
 };
 
 /* Rings are never freed: who submits while another thread closes the last device finds one. */
-static acui_runtime runtimes[ACUI_MAX_DEVICES + 1];
+static acui_runtime runtimes[ACUI_MAX_DEVICES];
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic(uint64_t) used; /* a bit for each device's ring that was ever used */
 
@@ -55,11 +53,7 @@ static void *run(void *runtime);
 
 static void name_of(const acui_runtime *runtime, char name[16])
 {
-    unsigned index = (unsigned)(runtime - runtimes);
-    if (index == JOBS)
-        snprintf(name, 16, "acuda-jobs");
-    else
-        snprintf(name, 16, "acuda-run-%u", index % 1000);
+    snprintf(name, 16, "acuda-run-%u", (unsigned)(runtime - runtimes) % 1000);
 }
 
 /* Unless it runs, or is about to stop: who stops it looks into the ring after that. */
@@ -76,9 +70,7 @@ static acu_status start(acui_runtime *runtime)
         started = acui_thread_start_with(&runtime->thread, name, run, runtime);
         if (started)
             atomic_store_explicit(&runtime->life, RUNNING, memory_order_seq_cst);
-        if (runtime != &runtimes[JOBS])
-            atomic_fetch_or_explicit(&used, UINT64_C(1) << (runtime - runtimes),
-                                     memory_order_release);
+        atomic_fetch_or_explicit(&used, UINT64_C(1) << (runtime - runtimes), memory_order_release);
     }
     pthread_mutex_unlock(&start_lock);
     if (stopped && !started)
@@ -102,7 +94,7 @@ static bool behind(acui_runtime *runtime)
 static acui_runtime *next_used(unsigned *index)
 {
     uint64_t bits = atomic_load_explicit(&used, memory_order_acquire);
-    while (*index < JOBS) {
+    while (*index < ACUI_MAX_DEVICES) {
         unsigned i = (*index)++;
         if (bits >> i & 1)
             return &runtimes[i];
@@ -160,8 +152,6 @@ static void free_more(more *m)
 {
     if (!m)
         return;
-    if (m->job)
-        m->job->free(m->job);
     acu_policy_release(m->options.policy);
     acu_stream_release(m->options.stream);
     acu_stream_release(m->scheduled);
@@ -202,7 +192,7 @@ static acu_status give(acui_runtime *runtime, const acui_handed *what)
                          ACUI_HANDOVER_PLACES);
     if (what->future && !what->future->early) /* one that was scheduled is known to other threads */
         what->future->early = true;
-    if (what->future && what->op) {
+    if (what->future) {
         what->future->place = place;
         /* Release: a future that was scheduled is known to other threads. */
         atomic_store_explicit(&what->future->runtime, runtime, memory_order_release);
@@ -260,23 +250,6 @@ bool acui_runtime_submit(acu_device *device, acu_op *op, const acu_submit_option
     return true;
 }
 
-acu_status acui_runtime_job(acui_job *job, acu_future *future)
-{
-    acui_runtime *runtime = &runtimes[JOBS];
-    ACUI_TRY(start(runtime));
-    more *m = ACUI_NEW(more);
-    if (!m)
-        return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a job");
-    m->job = job;
-    acui_handed what = {.future = acui_future_keep(future), .more = m};
-    acu_status status = give(runtime, &what);
-    if (status != ACU_OK) {
-        acui_free(m); /* the job stays the caller's */
-        acui_future_put(future);
-    }
-    return status;
-}
-
 /* ---- the threads ---- */
 
 /* The device whose context is current on the thread while it has work, so that each driver call's
@@ -332,15 +305,14 @@ static bool given_up(const acui_handed *h)
 
 static void deal_with(acui_runtime *runtime, acui_handed *h)
 {
-    bool job = h->more && h->more->job;
     wait_turn(h->more);
     acu_status status = ACU_OK;
     if (given_up(h))
         acui_op_put(h->op);
     else
-        status = job ? h->more->job->run(h->more->job, h->future) : submit_now(h);
-    if (h->future && (job || status != ACU_OK)) {
-        acui_fault *fault = status == ACU_OK ? NULL : acui_fault_new(acui_error());
+        status = submit_now(h);
+    if (h->future && status != ACU_OK) {
+        acui_fault *fault = acui_fault_new(acui_error());
         acui_resolve(h->future, status, fault);
         acui_fault_release(fault);
     }
@@ -431,11 +403,6 @@ static bool await(acui_runtime *runtime, uint64_t deadline)
     return acui_passage_await(&runtime->passed, acui_handover_given(&runtime->queue), deadline);
 }
 
-bool acui_runtime_await_jobs(uint64_t deadline)
-{
-    return await(&runtimes[JOBS], deadline);
-}
-
 acu_status acui_runtime_settle(uint64_t timeout)
 {
     uint64_t deadline = acui_deadline(timeout);
@@ -453,7 +420,7 @@ static bool is_busy(acui_runtime *runtime)
 
 bool acui_runtime_busy(void)
 {
-    for (unsigned i = 0; i <= JOBS; i++)
+    for (unsigned i = 0; i < ACUI_MAX_DEVICES; i++)
         if (is_busy(&runtimes[i]) || !is_stopped(&runtimes[i]))
             return true;
     return false;
@@ -474,7 +441,7 @@ static void stop_one(acui_runtime *runtime)
 
 void acui_runtime_stop(void)
 {
-    for (unsigned i = 0; i <= JOBS; i++)
+    for (unsigned i = 0; i < ACUI_MAX_DEVICES; i++)
         while (is_busy(&runtimes[i]) || !is_stopped(&runtimes[i]))
             stop_one(&runtimes[i]);
 }

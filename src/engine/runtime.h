@@ -10,8 +10,6 @@
  * Submissions that would go the direct way are handed over too while a ring holds any that has not
  * been entered. What a `then` submits is a part of the submission that is being planned, and goes
  * no other way than that one.
- *
- * A second kind of thread, of which there is one, runs jobs that block: loading modules.
  */
 #ifndef ACUI_ENGINE_RUNTIME_H
 #define ACUI_ENGINE_RUNTIME_H
@@ -40,19 +38,7 @@ bool acui_runtime_has_entered(acu_future *future);
 
 /* Until all that was handed over so far has been planned and issued. Blocks. */
 acu_status acui_runtime_settle(uint64_t timeout);
-/* Until all jobs that were given so far are done; false at the deadline (of acui_now). Blocks. */
-bool acui_runtime_await_jobs(uint64_t deadline);
 bool acui_runtime_busy(void); /* a thread runs, or has something to do */
 void acui_runtime_stop(void); /* finishes what there is; blocks until the threads are gone */
-
-/*
- * Run `job` on the thread for jobs, in the order in which they are given; what it returns, with the
- * thread's record, is the future's outcome. The future is retained meanwhile.
- */
-typedef struct acui_job {
-    acu_status (*run)(struct acui_job *job, acu_future *future);
-    void (*free)(struct acui_job *job);
-} acui_job;
-acu_status acui_runtime_job(acui_job *job, acu_future *future);
 
 #endif

@@ -10,11 +10,11 @@
 #include "base/cache.h"
 #include "base/error.h"
 #include "base/options.h"
+#include "base/threads.h"
 #include "driver/nvtx.h"
 #include "engine/engine.h"
 #include "engine/ring.h"
 #include "engine/story.h"
-#include "engine/threads.h"
 
 #include <sched.h>
 

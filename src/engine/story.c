@@ -133,7 +133,10 @@ void acui_story_waits(acui_task *tasks)
                                      .data = before->data,
                                      .wished = before->wished,
                                      .memory = point->allocation,
+                                     .load = point->load,
                                      .how = task->stream ? ACUI_HOW_OPEN : ACUI_HOW_HOST};
+            if (point->load)
+                told->how = ACUI_HOW_HOST;
             if (point->state == ACUI_POINT_OVER)
                 told->how = ACUI_HOW_OVER;
             task->told->waits = told;

@@ -25,6 +25,7 @@ typedef struct acui_told_wait {
     const char *file;        /* of the first operation of what it came behind; NULL: not known */
     int line;
     bool data, wished, memory; /* it reads what that wrote; it was asked for; the memory's making */
+    bool load;                 /* of a module */
     acui_how how;
     uint64_t stream;
 } acui_told_wait;

@@ -9,6 +9,7 @@
 #include "engine/done.h"
 #include "engine/flight.h"
 #include "engine/runtime.h"
+#include "kernel/loader.h"
 
 #include <string.h>
 #include <sys/prctl.h>
@@ -228,7 +229,7 @@ static acu_status look_idle(void *context)
 acu_status acui_wait_idle(acu_device *device, uint64_t timeout)
 {
     uint64_t deadline = acui_deadline(timeout);
-    if (acui_runtime_settle(timeout) != ACU_OK || !acui_runtime_await_jobs(deadline))
+    if (acui_runtime_settle(timeout) != ACU_OK || !acui_loader_await(device, deadline))
         return ACU_TIMEOUT;
     uint64_t now = acui_now();
     if (timeout != ACU_FOREVER)

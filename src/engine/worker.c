@@ -5,9 +5,9 @@
  */
 #include "base/callback.h"
 #include "base/error.h"
+#include "base/threads.h"
 #include "driver/nvtx.h"
 #include "engine/engine.h"
-#include "engine/threads.h"
 #include "op/rescue.h"
 
 static struct {

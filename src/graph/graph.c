@@ -167,6 +167,19 @@ static acu_status allocate(acui_task *task)
     return ACU_OK;
 }
 
+/* Kernels that were being loaded when the op was planned. */
+static acu_status bind_kernels(acui_task *task)
+{
+    for (uint32_t i = 0; i < task->body_count; i++) {
+        acui_node *node = task->body[i];
+        if (!acui_launch_is_late(node))
+            continue;
+        acu_status status = acu_kernel_wait(node->u.launch.kernel, ACU_FOREVER);
+        ACUI_TRY(status != ACU_OK ? status : acui_launch_bind(node));
+    }
+    return ACU_OK;
+}
+
 static acu_status make_exec(acu_graph *graph)
 {
     acui_run all = {.nodes = graph->task->body, .count = graph->task->body_count};
@@ -193,6 +206,7 @@ static acu_status make(acu_graph *graph, acu_device *device, acu_op *op,
     ACUI_TRY(check_plan(&graph->plan->plan));
     ACUI_TRY(acui_alone_lay_out(graph->plan, &graph->task));
     graph->device = acu_device_retain(graph->task->device);
+    ACUI_TRY(bind_kernels(graph->task));
     ACUI_TRY(allocate(graph->task));
     ACUI_TRY(add_touches(graph));
     return make_exec(graph);

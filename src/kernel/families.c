@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "kernel/source.h"
 
 #include <string.h>
 
@@ -27,10 +28,10 @@ static const struct {
 enum { COUNT = sizeof families / sizeof *families - 1 };
 
 struct acui_families {
-    acu_module *modules[COUNT + 1]; /* each with a reference of the device's; NULL: not loaded yet */
+    acu_module *modules[COUNT + 1]; /* each with a reference of the device's; NULL: not wanted yet */
 };
 
-static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER; /* the families of all devices */
+static pthread_mutex_t beginning = PTHREAD_MUTEX_INITIALIZER; /* the families of all devices */
 
 bool acui_is_family_name(const char *name)
 {
@@ -54,8 +55,8 @@ static void drop(acu_device *device)
     acui_free(device->families);
 }
 
-/* `loading` is held. */
-static acu_status find_or_load(acu_device *device, int place, acu_module **module)
+/* `beginning` is held. One whose load failed is tried again. */
+static acu_status find_or_begin(acu_device *device, int place, acu_module **module)
 {
     if (!device->families) {
         device->families = ACUI_NEW(struct acui_families);
@@ -64,8 +65,14 @@ static acu_status find_or_load(acu_device *device, int place, acu_module **modul
         device->drop_families = drop;
     }
     acu_module **known = &device->families->modules[place];
-    if (!*known)
-        ACUI_TRY(acui_module_load_family(device, families[place].name, families[place].ptx, known));
+    if (!*known || acui_module_state(*known) == ACUI_LOAD_FAILED) {
+        const acu_module_source source = {.name = families[place].name, .ptx = families[place].ptx};
+        acu_module *begun = NULL;
+        ACUI_TRY(acui_device_check(device));
+        ACUI_TRY(acui_load_begin(device, &source, true, NULL, &begun));
+        acu_module_release(*known);
+        *known = begun;
+    }
     *module = acu_module_retain(*known);
     return ACU_OK;
 }
@@ -77,8 +84,8 @@ acu_status acui_family_find(acu_device *device, const char *name, acu_module **m
         place++;
     if (place == COUNT)
         return not_found(name);
-    pthread_mutex_lock(&loading);
-    acu_status st = find_or_load(device, place, module);
-    pthread_mutex_unlock(&loading);
+    pthread_mutex_lock(&beginning);
+    acu_status st = find_or_begin(device, place, module);
+    pthread_mutex_unlock(&beginning);
     return st;
 }

@@ -15,8 +15,8 @@
 
 /* A name of that kind, which no module of the program's may have. */
 bool acui_is_family_name(const char *name);
-/* The family's module on the device, which holds it: retained for the caller. Loaded if it is asked
- * for the first time. Errors: NOT_FOUND, and those of loading. */
+/* The family's module on the device, which holds it: retained for the caller. Asked for the
+ * first time it begins to load. Never blocks. Errors: NOT_FOUND, NO_MEMORY, the device's. */
 acu_status acui_family_find(acu_device *device, const char *name, acu_module **module);
 
 #endif

@@ -45,14 +45,28 @@ static acu_status resolve(acu_module *module, const char *name, acui_function *f
 
 /* ---- handles ----------------------------------------------------------------------------------- */
 
+static void leave_waiting(acu_kernel *kernel)
+{
+    acu_module *module = kernel->module;
+    pthread_mutex_lock(&module->lock);
+    for (acu_kernel **link = &module->waiting; kernel->waits && *link; link = &(*link)->next_waiting)
+        if (*link == kernel) {
+            *link = kernel->next_waiting;
+            break;
+        }
+    pthread_mutex_unlock(&module->lock);
+}
+
 static void kernel_free(acu_kernel *kernel)
 {
     acu_module *module = kernel->module;
+    leave_waiting(kernel);
     acui_declared_free(kernel);
     if (kernel->own_function) {
         acui_free(kernel->function->params);
         acui_free(kernel->function);
     }
+    acui_fault_release(kernel->fault);
     pthread_mutex_destroy(&kernel->lock);
     acui_object_free(kernel);
     acu_device *device = module->built_in ? module->device : NULL;
@@ -75,7 +89,7 @@ static acu_status kernel_new(acu_module *module, const char *name, acu_kernel **
     return ACU_OK;
 }
 
-static acu_status bind_function(acu_kernel *k)
+static acu_status find(acu_kernel *k)
 {
     k->function = find_function(k->module, k->name);
     if (!k->function && k->module->functions_known)
@@ -94,6 +108,35 @@ static acu_status bind_function(acu_kernel *k)
     return ACU_OK;
 }
 
+void acui_kernel_bind(acu_kernel *k, const acu_module *failed)
+{
+    acu_status st = failed ? acui_load_failure(failed->fault) : find(k);
+    pthread_mutex_lock(&k->lock);
+    if (st == ACU_OK)
+        st = acui_declared_check(k);
+    if (st != ACU_OK)
+        k->fault = acui_fault_new(acui_error());
+    /* Release: all that was found out is there for who sees it. */
+    atomic_store_explicit(&k->state, st == ACU_OK ? ACUI_LOADED : ACUI_LOAD_FAILED,
+                          memory_order_release);
+    pthread_mutex_unlock(&k->lock);
+}
+
+/* While its module is being loaded, the handle waits there to be bound. */
+static bool wait_to_be_bound(acu_kernel *k)
+{
+    acu_module *module = k->module;
+    pthread_mutex_lock(&module->lock);
+    k->waits = acui_module_state(module) == ACUI_LOADING;
+    if (k->waits) {
+        k->next_waiting = module->waiting;
+        module->waiting = k;
+    }
+    bool waits = k->waits;
+    pthread_mutex_unlock(&module->lock);
+    return waits;
+}
+
 acu_status acu_kernel_get(acu_module *module, const char *name, acu_kernel **kernel)
 {
     ACUI_CHECK(module, MODULE);
@@ -102,12 +145,40 @@ acu_status acu_kernel_get(acu_module *module, const char *name, acu_kernel **ker
                          name ? "nowhere to put the kernel" : "the name is NULL");
     acu_kernel *k = NULL;
     ACUI_TRY(kernel_new(module, name, &k));
-    acu_status st = bind_function(k);
+    acu_status st = ACU_OK;
+    if (!wait_to_be_bound(k)) {
+        acui_kernel_bind(k, acui_module_state(module) == ACUI_LOADED ? NULL : module);
+        st = acu_kernel_poll(k);
+    }
     if (st == ACU_OK)
         *kernel = k;
     else
         kernel_free(k);
     return st;
+}
+
+acu_status acu_kernel_poll(acu_kernel *kernel)
+{
+    ACUI_CHECK(kernel, KERNEL);
+    switch (acui_kernel_state(kernel)) {
+    case ACUI_LOADED:
+        return ACU_OK;
+    case ACUI_LOADING:
+        return ACU_NOT_READY;
+    default:
+        return acui_load_failure(kernel->fault);
+    }
+}
+
+acu_status acu_kernel_wait(acu_kernel *kernel, uint64_t timeout)
+{
+    ACUI_CHECK(kernel, KERNEL);
+    if (acui_kernel_state(kernel) == ACUI_LOADING) {
+        acu_status st = acu_module_wait(kernel->module, timeout);
+        if (st == ACU_TIMEOUT || st == ACU_ERR_WOULD_WAIT)
+            return st;
+    }
+    return acu_kernel_poll(kernel);
 }
 
 acu_kernel *acu_kernel_retain(acu_kernel *kernel)
@@ -125,15 +196,20 @@ void acu_kernel_release(acu_kernel *kernel)
 
 /* ---- facts ------------------------------------------------------------------------------------- */
 
+/* Its facts are known. */
+static bool is_bound(const acu_kernel *kernel)
+{
+    return acui_object_is(kernel, ACU_OBJECT_KERNEL) && acui_kernel_state(kernel) == ACUI_LOADED;
+}
+
 const acu_kernel_info *acu_kernel_info_of(const acu_kernel *kernel)
 {
-    return acui_object_is(kernel, ACU_OBJECT_KERNEL) ? &kernel->info : NULL;
+    return is_bound(kernel) ? &kernel->info : NULL;
 }
 
 size_t acu_kernel_param_bytes(const acu_kernel *kernel, size_t index)
 {
-    if (!acui_object_is(kernel, ACU_OBJECT_KERNEL) || !kernel->info.params_known ||
-        index >= kernel->info.param_count)
+    if (!is_bound(kernel) || !kernel->info.params_known || index >= kernel->info.param_count)
         return 0;
     return atomic_load_explicit(&kernel->params, memory_order_acquire)[index].bytes;
 }
@@ -145,5 +221,5 @@ acu_device *acu_kernel_device(const acu_kernel *kernel)
 
 CUfunction acu_kernel_raw(const acu_kernel *kernel)
 {
-    return acui_object_is(kernel, ACU_OBJECT_KERNEL) ? kernel->raw : NULL;
+    return is_bound(kernel) ? kernel->raw : NULL;
 }

@@ -3,7 +3,7 @@
 #ifndef ACUI_KERNEL_KERNEL_H
 #define ACUI_KERNEL_KERNEL_H
 
-#include "device/device.h"
+#include "memory/access.h"
 
 #include <acuda/kernel.h>
 
@@ -26,31 +26,55 @@ typedef struct acui_function {
     _Atomic(size_t) shared_allowed; /* dynamic shared memory opted into; 0: what it has anyway */
 } acui_function;
 
+typedef enum acui_load_state { ACUI_LOADING, ACUI_LOADED, ACUI_LOAD_FAILED } acui_load_state;
+
+/* What is below `state` is the loading thread's, until that changes; then it is fixed. */
 struct acu_module {
     acui_object object;
     acu_device *device; /* retained, but by a built-in one */
     bool built_in;      /* the device holds it, and its kernels hold the device */
+    char *name;         /* NULL: not found by name */
+    acui_point *point;  /* pending while it is LOADING: launches of its kernels wait there */
+    pthread_mutex_t lock;      /* a leaf: changes of state, and: */
+    struct acu_kernel *waiting; /* handles that were made while it was LOADING; not retained */
+    struct acu_module *next;   /* of device->modules; the device's lock */
+    _Atomic(int) state; /* acui_load_state; release store, acquire load */
+    acui_fault *fault;  /* why it FAILED; NULL also for lack of memory */
     CUmodule raw;
-    char *name; /* NULL: not found by name */
     acui_function *functions;
     size_t function_count;
-    bool functions_known;    /* else (a cubin, an older driver) they are resolved when asked for */
-    struct acu_module *next; /* of device->modules; the device's lock */
+    bool functions_known; /* else (a cubin, an older driver) they are resolved when asked for */
 };
 
-/* What a handle knows of the parameters; replaced as a whole by acu_kernel_declare. */
+static inline acui_load_state acui_module_state(const acu_module *module)
+{
+    return (acui_load_state)atomic_load_explicit(&module->state, memory_order_acquire);
+}
+
+/* What a handle knows of the parameters; replaced as a whole by acu_kernel_declare. What is below
+ * `state` is not there while that is LOADING. */
 struct acu_kernel {
     acui_object object;
     acu_module *module; /* retained */
+    pthread_mutex_t lock;
+    struct acui_declared *declared; /* all that ever were, freed with the kernel; the lock */
+    _Atomic(struct acui_declared *) early; /* the last one, while LOADING; release, acquire */
+    struct acu_kernel *next_waiting; /* of module->waiting, while it waits there; its lock */
+    bool waits;
+    _Atomic(int) state; /* acui_load_state; release store, acquire load */
+    acui_fault *fault;  /* why it FAILED; NULL also for lack of memory */
     CUfunction raw;
     acu_kernel_info info;
     _Atomic(acui_param *) params; /* release store, acquire load; NULL: not known */
-    struct acui_declared *declared; /* all that ever stood there, freed with the kernel; its lock */
-    pthread_mutex_t lock;
     acui_function *function; /* of the module; of a function resolved late: the kernel's own */
     bool own_function;
     char name[];
 };
+
+static inline acui_load_state acui_kernel_state(const acu_kernel *kernel)
+{
+    return (acui_load_state)atomic_load_explicit(&kernel->state, memory_order_acquire);
+}
 
 /* One .entry function of PTX text. */
 typedef struct acui_ptx_entry {
@@ -89,13 +113,28 @@ const char *acui_functions_words(const acu_module *module, char *text, size_t by
  * device is entered here). Errors: LIMIT, naming the number and the limit.
  */
 acu_status acui_kernel_config(acu_kernel *kernel, acu_config *config);
+/* As much of it as the device alone tells, for a kernel that is being loaded. */
+acu_status acui_kernel_config_early(const acu_kernel *kernel, acu_config *config);
 
-/* Load a module of built-in kernels, which the device is to hold. Blocks. */
-acu_status acui_module_load_family(acu_device *device, const char *name, const char *ptx,
-                                   acu_module **module);
+/* ---- module.c ---- */
+/* A module that is LOADING, and has its name; acui_module_end is due. BUSY, INVALID, NO_MEMORY. */
+acu_status acui_module_new(acu_device *device, const char *name, bool built_in,
+                           acu_module **module);
+/* The load has ended, with the thread's record: kernels are bound, and who waits goes on. */
+void acui_module_end(acu_module *module, acu_status status);
+/* Give the record of a load that failed; NULL: there was no memory for it. */
+acu_status acui_load_failure(const acui_fault *fault);
+/* Bind the handle to its function; to the failure of `failed`, if that is not NULL. */
+void acui_kernel_bind(acu_kernel *kernel, const acu_module *failed);
+
+/* The engine's: tasks that wait at a point which is over (order lock held), and running them. */
+typedef struct acui_load_hooks {
+    struct acui_task *(*followers)(acui_point *point);
+    void (*run)(struct acui_task *tasks);
+} acui_load_hooks;
+void acui_set_load_hooks(const acui_load_hooks *hooks);
 
 /* The names of modules (registry.c). Taking one fails with BUSY; the module is not retained. */
-acu_status acui_module_name_free(acu_device *device, const char *name);
 acu_status acui_module_enter(acu_module *module);
 void acui_module_leave(acu_module *module);
 

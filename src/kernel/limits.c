@@ -26,21 +26,24 @@ static acu_status check_grid(const acu_kernel *kernel, acu_config *config)
     return ACU_OK;
 }
 
-static void default_block(const acu_kernel *kernel, acu_config *config)
+static void default_block(unsigned most, unsigned *block)
 {
-    unsigned *block = config->block;
     if (block[0] == 0 && block[1] == 0 && block[2] == 0)
-        block[0] = kernel->info.max_threads < THREADS ? kernel->info.max_threads : THREADS;
+        block[0] = most < THREADS ? most : THREADS;
     for (int i = 1; i < 3; i++)
         if (block[i] == 0)
             block[i] = 1;
 }
 
-static acu_status check_block(const acu_kernel *kernel, acu_config *config)
+static uint64_t threads_of(const unsigned *block)
+{
+    return (uint64_t)block[0] * block[1] * block[2];
+}
+
+/* What the device allows for every kernel. */
+static acu_status check_block(const acu_kernel *kernel, const unsigned *block)
 {
     const acu_device_info *device = &kernel->module->device->info;
-    const unsigned *block = config->block;
-    default_block(kernel, config);
     if (block[0] == 0)
         return acui_fail(ACU_ERR_LIMIT, "%s: a block of 0 x %u x %u threads", kernel->name, block[1],
                          block[2]);
@@ -49,12 +52,18 @@ static acu_status check_block(const acu_kernel *kernel, acu_config *config)
             return acui_fail(ACU_ERR_LIMIT, "%s: a block of %u threads in %c; device %d allows %u",
                              kernel->name, block[i], axes[i], device->ordinal,
                              device->max_block[i]);
-    uint64_t threads = (uint64_t)block[0] * block[1] * block[2];
+    uint64_t threads = threads_of(block);
     if (threads > device->max_threads)
         return acui_fail(ACU_ERR_LIMIT,
                          "%s: a block of %u x %u x %u = %llu threads; device %d allows %u",
                          kernel->name, block[0], block[1], block[2], (unsigned long long)threads,
                          device->ordinal, device->max_threads);
+    return ACU_OK;
+}
+
+static acu_status check_bounds(const acu_kernel *kernel, const unsigned *block)
+{
+    uint64_t threads = threads_of(block);
     if (threads > kernel->info.max_threads)
         return acui_fail(ACU_ERR_LIMIT,
                          "%s: a block of %u x %u x %u = %llu threads; the kernel, with its "
@@ -101,6 +110,16 @@ static acu_status check_shared(acu_kernel *kernel, const acu_config *config)
 acu_status acui_kernel_config(acu_kernel *kernel, acu_config *config)
 {
     ACUI_TRY(check_grid(kernel, config));
-    ACUI_TRY(check_block(kernel, config));
+    default_block(kernel->info.max_threads, config->block);
+    ACUI_TRY(check_block(kernel, config->block));
+    ACUI_TRY(check_bounds(kernel, config->block));
     return check_shared(kernel, config);
+}
+
+acu_status acui_kernel_config_early(const acu_kernel *kernel, acu_config *config)
+{
+    unsigned block[3] = {config->block[0], config->block[1], config->block[2]};
+    ACUI_TRY(check_grid(kernel, config));
+    default_block(1, block); /* whatever it will be, it is allowed */
+    return check_block(kernel, block);
 }

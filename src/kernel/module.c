@@ -1,213 +1,165 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Modules: code given to the driver. */
+/*
+ * Modules: they exist before they are loaded. Handles on their kernels can be had meanwhile, and
+ * launches of these wait behind the module's point; when the load ends, kernels are bound first,
+ * then the point is over.
+ */
 #include "base/alloc.h"
+#include "base/callback.h"
+#include "base/clock.h"
 #include "base/error.h"
-#include "base/text.h"
-#include "kernel/binary.h"
-#include "kernel/file.h"
 #include "kernel/kernel.h"
+#include "kernel/loader.h"
 
-#include <stdio.h>
 #include <string.h>
 
-#define LOG_BYTES 8192
+/* ---- failures that are told later ------------------------------------------------------------ */
 
-/* Code to load. PTX text ends in a NUL, which does not count. */
-typedef struct image {
-    const void *data;
-    size_t bytes;
-    bool ptx;
-    const char *what; /* for messages: its name or file */
-} image;
-
-/* ---- what kind of image ---------------------------------------------------------------------- */
-
-static acu_status look_at(image *code)
+acu_status acui_load_failure(const acui_fault *fault)
 {
-    if (acui_is_binary(code->data, code->bytes))
-        return acui_binary_check(code->data, code->bytes, code->what);
-    while (code->bytes && !((const char *)code->data)[code->bytes - 1])
-        code->bytes--;
-    if (code->bytes == 0)
-        return acui_fail(ACU_ERR_PTX, "%s is empty", code->what);
-    if (memchr(code->data, 0, code->bytes))
-        return acui_fail(ACU_ERR_PTX, "%s is neither PTX text nor a cubin", code->what);
-    code->ptx = true;
-    return ACU_OK;
+    if (fault)
+        return acui_error_restore(&fault->error);
+    return acui_fail(ACU_ERR_NO_MEMORY, "out of host memory, also for saying more");
 }
 
-/* ---- loading --------------------------------------------------------------------------------- */
+/* ---- making ---------------------------------------------------------------------------------- */
 
-/* Add the driver's log to the record: its first lines, in one. */
-static void add_log(const char *what, char *log)
+static void module_free(acu_module *module)
 {
-    acu_error *error = acui_error();
-    char detail[sizeof error->message];
-    memcpy(detail, error->message, sizeof detail);
-    size_t length = strlen(log);
-    while (length && (log[length - 1] == '\n' || log[length - 1] == ' '))
-        log[--length] = '\0';
-    for (char *c = log; (c = strchr(c, '\n'));)
-        *c = ' ';
-    /* The software device has said it already. */
-    bool said = length == 0 || strstr(detail, log);
-    acui_text message = acui_text_start(error->message, sizeof error->message);
-    acui_text_add(&message, "%s", what);
-    if (!said)
-        acui_text_add(&message, ": %s", log);
-    else if (detail[0])
-        acui_text_add(&message, "%s%s", detail[0] == ':' ? "" : ": ", detail);
+    acui_functions_free(module);
+    acui_point_release(module->point);
+    acui_fault_release(module->fault);
+    pthread_mutex_destroy(&module->lock);
+    acui_free(module->name);
+    acui_object_free(module);
 }
 
-/* The driver says that there is no code for this device, not what there is. */
-static void add_architecture(const acu_device *device, const image *code)
+static bool keep_name(acu_module *module, const char *name)
 {
-    const acu_device_info *info = &device->info;
-    unsigned sm = code->ptx ? 0 : acui_binary_sm(code->data);
-    int major = (int)sm / 10, minor = (int)sm % 10;
-    if (sm == 0 || info->software ||
-        (major == info->compute_major && minor <= info->compute_minor))
-        return;
-    acu_error *error = acui_error();
-    size_t length = strlen(error->message);
-    snprintf(error->message + length, sizeof error->message - length,
-             ": it is for sm_%u, and %s is sm_%d%d", sm, info->name, info->compute_major,
-             info->compute_minor);
+    if (!name)
+        return true;
+    size_t bytes = strlen(name) + 1;
+    module->name = acui_alloc_raw(bytes);
+    if (module->name)
+        memcpy(module->name, name, bytes);
+    return module->name != NULL;
 }
 
-static acu_status load(acu_module *module, const image *code)
-{
-    char *log = acui_alloc(LOG_BYTES);
-    if (!log)
-        return acui_fail(ACU_ERR_NO_MEMORY, "no memory to load a module");
-    unsigned options[] = {ACU_CU_JIT_ERROR_LOG_BUFFER, ACU_CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
-    void *values[] = {log, (void *)(uintptr_t)LOG_BYTES};
-    acu_status st = ACUI_DEV(module->device, ModuleLoadDataEx, &module->raw, code->data, 2, options,
-                             values);
-    log[LOG_BYTES - 1] = '\0';
-    if (st != ACU_OK) {
-        module->raw = NULL;
-        add_log(code->what, log);
-        if (st == ACU_ERR_PTX)
-            add_architecture(module->device, code);
-    }
-    acui_free(log);
-    return st;
-}
-
-static acu_status load_entered(acu_module *module, const image *code)
-{
-    ACUI_TRY(load(module, code));
-    ACUI_TRY(acui_functions_find(module, code->ptx ? code->data : NULL, code->bytes));
-    return module->built_in ? ACU_OK : acui_module_enter(module);
-}
-
-static acu_status module_new(acu_device *device, const char *name, bool built_in,
-                             acu_module **module)
+acu_status acui_module_new(acu_device *device, const char *name, bool built_in,
+                           acu_module **module)
 {
     acu_module *m = acui_object_new(ACU_OBJECT_MODULE, sizeof *m);
-    if (m && name) {
-        m->name = acui_alloc(strlen(name) + 1);
-        if (m->name) {
-            memcpy(m->name, name, strlen(name));
-        } else {
-            acui_object_free(m);
-            m = NULL;
-        }
-    }
     if (!m)
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a module");
-    m->device = built_in ? device : acu_device_retain(device);
+    pthread_mutex_init(&m->lock, NULL);
+    m->device = device;
     m->built_in = built_in;
+    m->point = acui_point_new();
+    acu_status st = ACU_OK;
+    if (!m->point || !keep_name(m, name))
+        st = acui_fail(ACU_ERR_NO_MEMORY, "no memory for a module");
+    else if (!built_in)
+        st = acui_module_enter(m);
+    if (st != ACU_OK) {
+        module_free(m);
+        return st;
+    }
+    m->point->load = true;
+    if (!built_in)
+        acu_device_retain(device);
     *module = m;
     return ACU_OK;
 }
 
-static acu_status load_code(acu_device *device, const char *name, const image *code, bool built_in,
-                            acu_module **module)
+/* ---- the end of a load ----------------------------------------------------------------------- */
+
+static acui_load_hooks hooks; /* the order lock */
+
+void acui_set_load_hooks(const acui_load_hooks *set)
 {
-    acui_entered entered;
-    ACUI_TRY(acui_enter(device, &entered));
-    acu_module *m = NULL;
-    acu_status st = module_new(device, name, built_in, &m);
-    if (st == ACU_OK)
-        st = load_entered(m, code);
-    acui_leave(&entered);
-    if (st == ACU_OK)
-        *module = m;
-    else
-        acu_module_release(m);
-    return st;
+    acui_order_lock();
+    hooks = *set;
+    acui_order_unlock();
 }
 
-static acu_status load_image(acu_device *device, const char *name, const image *code,
-                             acu_module **module)
+/* Handles that were made meanwhile, one by one; those that are on their way out leave by
+ * themselves. Then the module changes its state: who comes later finds that. */
+static void bind_waiting(acu_module *module, acui_load_state state)
 {
-    ACUI_TRY(acui_module_name_free(device, name));
-    return load_code(device, name, code, false, module);
+    pthread_mutex_lock(&module->lock);
+    while (module->waiting) {
+        acu_kernel *kernel = module->waiting;
+        bool lives = acui_object_try_retain(kernel);
+        module->waiting = kernel->next_waiting;
+        kernel->waits = false;
+        if (!lives)
+            continue;
+        pthread_mutex_unlock(&module->lock);
+        acui_kernel_bind(kernel, state == ACUI_LOADED ? NULL : module);
+        acu_kernel_release(kernel);
+        pthread_mutex_lock(&module->lock);
+    }
+    /* Release: what was loaded is there for who sees it. */
+    atomic_store_explicit(&module->state, state, memory_order_release);
+    pthread_mutex_unlock(&module->lock);
 }
 
-acu_status acui_module_load_family(acu_device *device, const char *name, const char *ptx,
-                                   acu_module **module)
+static void free_waiting(acu_module *module)
 {
-    image code = {.data = ptx, .bytes = strlen(ptx), .ptx = true, .what = name};
-    return load_code(device, name, &code, true, module);
+    struct acui_task *freed = NULL;
+    acui_order_lock();
+    acui_point *point = module->point;
+    point->state = ACUI_POINT_OVER;
+    acui_load_hooks h = hooks;
+    if (h.followers)
+        freed = h.followers(point);
+    acui_order_unlock();
+    if (freed)
+        h.run(freed);
 }
 
-/* Checks that all forms of loading begin with. */
-static acu_status check_request(acu_device *device, const void *source, acu_module **module,
-                                const char *function)
+void acui_module_end(acu_module *module, acu_status status)
 {
-    acu_status st = acui_object_check(device, ACU_OBJECT_DEVICE, function);
-    if (st != ACU_OK)
-        return st;
-    if (!module)
-        return acui_fail(ACU_ERR_INVALID, "%s: nowhere to put the module", function);
-    if (!source)
-        return acui_fail(ACU_ERR_INVALID, "%s: there is no code: NULL", function);
-    return ACU_OK;
+    acu_error record = *acui_error();
+    if (status != ACU_OK) {
+        module->fault = acui_fault_new(&record);
+        acui_module_leave(module); /* its name is free again */
+    }
+    bind_waiting(module, status == ACU_OK ? ACUI_LOADED : ACUI_LOAD_FAILED);
+    free_waiting(module);
+    acui_loader_changed();
+    acui_error_restore(&record);
 }
 
-acu_status acu_module_load_ptx(acu_device *device, const char *name, const char *ptx,
-                               acu_module **module)
+/* ---- asking and waiting ---------------------------------------------------------------------- */
+
+acu_status acu_module_poll(acu_module *module)
 {
-    ACUI_TRY(check_request(device, ptx, module, __func__));
-    image code = {.data = ptx, .bytes = strlen(ptx), .what = name ? name : "PTX"};
-    ACUI_TRY(look_at(&code));
-    return load_image(device, name, &code, module);
+    ACUI_CHECK(module, MODULE);
+    switch (acui_module_state(module)) {
+    case ACUI_LOADED:
+        return ACU_OK;
+    case ACUI_LOADING:
+        return ACU_NOT_READY;
+    default:
+        return acui_load_failure(module->fault);
+    }
 }
 
-acu_status acu_module_load_image(acu_device *device, const char *name, const void *data,
-                                 size_t bytes, acu_module **module)
+static bool is_over(void *module)
 {
-    ACUI_TRY(check_request(device, data, module, __func__));
-    image code = {.data = data, .bytes = bytes, .what = name ? name : "the image"};
-    ACUI_TRY(look_at(&code));
-    if (!code.ptx)
-        return load_image(device, name, &code, module);
-    char *text = acui_alloc(code.bytes + 1); /* with the NUL that it may lack */
-    if (!text)
-        return acui_fail(ACU_ERR_NO_MEMORY, "no memory to load a module");
-    memcpy(text, data, code.bytes);
-    code.data = text;
-    acu_status st = load_image(device, name, &code, module);
-    acui_free(text);
-    return st;
+    return acui_module_state(module) != ACUI_LOADING;
 }
 
-acu_status acu_module_load_file(acu_device *device, const char *name, const char *path,
-                                acu_module **module)
+acu_status acu_module_wait(acu_module *module, uint64_t timeout)
 {
-    ACUI_TRY(check_request(device, path, module, __func__));
-    char *data;
-    size_t bytes;
-    ACUI_TRY(acui_file_read(path, &data, &bytes));
-    image code = {.data = data, .bytes = bytes, .what = path};
-    acu_status st = look_at(&code);
-    if (st == ACU_OK)
-        st = load_image(device, name, &code, module);
-    acui_free(data);
-    return st;
+    ACUI_CHECK(module, MODULE);
+    if (is_over(module))
+        return acu_module_poll(module);
+    ACUI_TRY(acui_refuse_wait(__func__));
+    if (!acui_loader_wait_until(is_over, module, acui_deadline(timeout)))
+        return ACU_TIMEOUT;
+    return acu_module_poll(module);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -234,9 +186,7 @@ void acu_module_release(acu_module *module)
             device->cu->ModuleUnload(module->raw);
         acui_leave(&entered);
     }
-    acui_functions_free(module);
-    acui_free(module->name);
-    acui_object_free(module);
+    module_free(module);
     if (!built_in)
         acu_device_release(device);
 }

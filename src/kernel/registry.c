@@ -22,26 +22,16 @@ static acu_status busy(const acu_device *device, const char *name)
                      device->info.ordinal, name);
 }
 
-acu_status acui_module_name_free(acu_device *device, const char *name)
+acu_status acui_module_enter(acu_module *module)
 {
+    acu_device *device = module->device;
+    const char *name = module->name;
     if (!name)
         return ACU_OK;
     if (acui_is_family_name(name))
         return acui_fail(ACU_ERR_INVALID,
                          "a module named \"%s\": names that begin with " ACUI_FAMILY_PREFIX
                          " are those of built-in kernels", name);
-    pthread_mutex_lock(&device->lock);
-    acu_module *other = find_retained(device, name);
-    pthread_mutex_unlock(&device->lock);
-    acu_module_release(other);
-    return other ? busy(device, name) : ACU_OK;
-}
-
-acu_status acui_module_enter(acu_module *module)
-{
-    acu_device *device = module->device;
-    if (!module->name)
-        return ACU_OK;
     pthread_mutex_lock(&device->lock);
     acu_module *other = find_retained(device, module->name);
     if (!other) {

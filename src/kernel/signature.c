@@ -110,7 +110,7 @@ static uint32_t wanted_bytes(const acui_param *param)
 static acu_status check_size(const acu_kernel *kernel, part p, size_t index, acui_param *param)
 {
     uint32_t bytes = wanted_bytes(param);
-    if (!kernel->function->info.params_known) {
+    if (!kernel->function || !kernel->function->info.params_known) {
         param->bytes = bytes; /* 0: not known */
         return ACU_OK;
     }
@@ -136,8 +136,9 @@ static acu_status read_signature(acu_kernel *kernel, const char *signature, size
 {
     const char *rest = signature;
     part p;
+    declared->count = count;
     for (size_t i = 0; i < count && next_part(&rest, &p); i++) {
-        if (kernel->function->info.params_known)
+        if (kernel->function && kernel->function->info.params_known)
             declared->params[i] = kernel->function->params[i];
         ACUI_TRY(read_part(p, i, &declared->params[i]));
         ACUI_TRY(check_size(kernel, p, i, &declared->params[i]));
@@ -145,16 +146,20 @@ static acu_status read_signature(acu_kernel *kernel, const char *signature, size
     return ACU_OK;
 }
 
-acu_status acu_kernel_declare(acu_kernel *kernel, const char *signature)
+/* ---- declaring; the kernel's lock is held ------------------------------------------------------- */
+
+static void keep(acu_kernel *kernel, acui_declared *declared)
 {
-    ACUI_CHECK(kernel, KERNEL);
-    if (!signature)
-        return acui_fail(ACU_ERR_INVALID, "acu_kernel_declare: the signature is NULL");
-    size_t count = count_parts(signature);
-    if (kernel->info.params_known && count != kernel->info.param_count)
-        return acui_fail(ACU_ERR_ARGUMENTS, "%s has %zu parameters; \"%s\" declares %zu",
-                         kernel->name, kernel->info.param_count, signature, count);
-    acui_declared *declared = acui_alloc(sizeof *declared + count * sizeof *declared->params);
+    declared->older = kernel->declared;
+    kernel->declared = declared;
+}
+
+static acu_status declared_new(acu_kernel *kernel, const char *signature, bool early,
+                               acui_declared **out)
+{
+    size_t count = count_parts(signature), length = strlen(signature);
+    acui_declared *declared =
+        acui_alloc(sizeof *declared + count * sizeof *declared->params + (early ? length + 1 : 0));
     if (!declared)
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a kernel's signature");
     acu_status st = read_signature(kernel, signature, count, declared);
@@ -162,9 +167,23 @@ acu_status acu_kernel_declare(acu_kernel *kernel, const char *signature)
         acui_free(declared);
         return st;
     }
-    pthread_mutex_lock(&kernel->lock);
-    declared->older = kernel->declared;
-    kernel->declared = declared;
+    if (early) {
+        declared->text = (char *)(declared->params + count);
+        memcpy(declared->text, signature, length + 1);
+    }
+    *out = declared;
+    return ACU_OK;
+}
+
+static acu_status declare(acu_kernel *kernel, const char *signature)
+{
+    acui_declared *declared = NULL;
+    size_t count = count_parts(signature);
+    if (kernel->info.params_known && count != kernel->info.param_count)
+        return acui_fail(ACU_ERR_ARGUMENTS, "%s has %zu parameters; \"%s\" declares %zu",
+                         kernel->name, kernel->info.param_count, signature, count);
+    ACUI_TRY(declared_new(kernel, signature, false, &declared));
+    keep(kernel, declared);
     /* What nobody told is known from here on; once, so that a kernel has one count. */
     if (!kernel->info.params_known) {
         kernel->info.param_count = count;
@@ -172,8 +191,37 @@ acu_status acu_kernel_declare(acu_kernel *kernel, const char *signature)
     }
     /* Release: launches on other threads read the array. */
     atomic_store_explicit(&kernel->params, declared->params, memory_order_release);
-    pthread_mutex_unlock(&kernel->lock);
     return ACU_OK;
+}
+
+/* Nothing is known of the kernel yet: launches are checked against this until it is. */
+static acu_status declare_early(acu_kernel *kernel, const char *signature)
+{
+    acui_declared *declared = NULL;
+    ACUI_TRY(declared_new(kernel, signature, true, &declared));
+    keep(kernel, declared);
+    atomic_store_explicit(&kernel->early, declared, memory_order_release);
+    return ACU_OK;
+}
+
+acu_status acui_declared_check(acu_kernel *kernel)
+{
+    const acui_declared *early = atomic_load_explicit(&kernel->early, memory_order_relaxed);
+    return early ? declare(kernel, early->text) : ACU_OK;
+}
+
+acu_status acu_kernel_declare(acu_kernel *kernel, const char *signature)
+{
+    ACUI_CHECK(kernel, KERNEL);
+    if (!signature)
+        return acui_fail(ACU_ERR_INVALID, "acu_kernel_declare: the signature is NULL");
+    pthread_mutex_lock(&kernel->lock);
+    acui_load_state state = acui_kernel_state(kernel);
+    acu_status st = state == ACUI_LOADING  ? declare_early(kernel, signature)
+                    : state == ACUI_LOADED ? declare(kernel, signature)
+                                           : acui_load_failure(kernel->fault);
+    pthread_mutex_unlock(&kernel->lock);
+    return st;
 }
 
 void acui_declared_free(acu_kernel *kernel)

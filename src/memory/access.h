@@ -38,6 +38,7 @@ typedef struct acui_point {
     uint64_t number;
     bool allocation;        /* ISSUED, not by the engine: the memory was just made, which nobody needs
                              * to wait for on the host, and nobody says when it is over */
+    bool load;              /* of a module, whose kernels are about to be there */
     const char *file;       /* where the program wrote the first operation of it; may be NULL */
     int line;
     bool failed;            /* what it was to write is not valid */

@@ -1,143 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Launches: a kernel with its arguments, checked before anything is enqueued. */
+/* Launches: a kernel with its arguments, checked before anything is enqueued (launch_check.c). */
 #include "base/error.h"
 #include "op/arg.h"
+#include "op/launch.h"
 
-#include <stdio.h>
 #include <string.h>
-
-/* ---- checking arguments against the kernel ---- */
-
-static const char *value_words(const acu_val *value, const acu_arg *arg, char *text, size_t room)
-{
-    char words[96];
-    if (value->kind == ACU_SCALAR)
-        snprintf(text, room, "a scalar of %s", acu_dtype_name(value->dtype));
-    else if (value->kind == ACU_NONE)
-        snprintf(text, room, "a struct of %u bytes", arg->bytes);
-    else
-        snprintf(text, room, "a %s %s", value->kind == ACU_PARTITION ? "partition of" : "tensor",
-                 acui_tensor_words(value->tensor, words));
-    return text;
-}
-
-static uint32_t value_bytes(const acu_val *value, const acu_arg *arg)
-{
-    switch (value->kind) {
-    case ACU_SCALAR:
-        return (uint32_t)acu_dtype_bytes(value->dtype);
-    case ACU_TENSOR:
-        return 8;
-    case ACU_PARTITION:
-        return sizeof(acu_tile_param);
-    default:
-        return arg->bytes;
-    }
-}
-
-/* What the program declared of the parameter (acu_kernel_declare). */
-static acu_status check_declared(const acu_kernel *kernel, size_t place, const acu_val *value,
-                                 const acu_arg *arg)
-{
-    static const char *const wants[] = {"anything", "a scalar", "a tensor to read",
-                                        "a tensor to write", "a tensor to read and write",
-                                        "a partition"};
-    const acui_param *param = &kernel->params[place];
-    bool tensor = value->kind == ACU_TENSOR;
-    bool fits = true;
-    switch (param->want) {
-    case ACUI_WANT_ANY:
-        return ACU_OK;
-    case ACUI_WANT_SCALAR:
-        fits = value->kind == ACU_SCALAR;
-        break;
-    case ACUI_WANT_IN:
-        fits = tensor && arg->access == ACU_READ;
-        break;
-    case ACUI_WANT_OUT:
-        fits = tensor && arg->access != ACU_READ;
-        break;
-    case ACUI_WANT_INOUT:
-        fits = tensor && arg->access == ACU_UPDATE;
-        break;
-    case ACUI_WANT_TILE:
-        fits = value->kind == ACU_PARTITION;
-        break;
-    }
-    char words[160];
-    if (!fits)
-        return acui_fail(ACU_ERR_ARGUMENTS, "argument %zu of %s must be %s, and is %s%s", place,
-                         kernel->name, wants[param->want],
-                         value_words(value, arg, words, sizeof words),
-                         tensor ? (arg->access == ACU_READ ? " (acu_in)"
-                                   : arg->access == ACU_WRITE ? " (acu_out)" : " (acu_inout)")
-                                : "");
-    acu_dtype dtype = value->tensor ? value->tensor->dtype : value->dtype;
-    if (param->dtype != ACU_NO_DTYPE && dtype != param->dtype)
-        return acui_fail(ACU_ERR_DTYPE, "argument %zu of %s must be of %s, and is %s", place,
-                         kernel->name, acu_dtype_name(param->dtype),
-                         value_words(value, arg, words, sizeof words));
-    return ACU_OK;
-}
-
-static acu_status check_param(const acu_kernel *kernel, size_t place, const acu_val *value,
-                              const acu_arg *arg)
-{
-    char words[160];
-    const acui_param *param = &kernel->params[place];
-    uint32_t bytes = value_bytes(value, arg);
-    ACUI_TRY(check_declared(kernel, place, value, arg));
-    if (param->bytes && bytes != param->bytes) /* 0: declared, but of no known size */
-        return acui_fail(ACU_ERR_ARGUMENTS,
-                         "argument %zu of %s is %s, %u bytes; the kernel's parameter has %u", place,
-                         kernel->name, value_words(value, arg, words, sizeof words), bytes,
-                         param->bytes);
-    if (param->type == 'f' && (value->kind == ACU_TENSOR ||
-                               (value->kind == ACU_SCALAR &&
-                                acu_dtype_kind_of(value->dtype) != ACU_KIND_FLOAT)))
-        return acui_fail(ACU_ERR_DTYPE, "argument %zu of %s is %s; the kernel's parameter is "
-                         "floating point", place, kernel->name,
-                         value_words(value, arg, words, sizeof words));
-    return ACU_OK;
-}
-
-static acu_status check_place(const acu_kernel *kernel, size_t place, const acu_val *value)
-{
-    if (!value->tensor)
-        return ACU_OK;
-    const acu_device *own = kernel->module->device, *device = value->tensor->buffer->device;
-    char words[96];
-    if (value->tensor->buffer->kind == ACU_MEMORY_PAGEABLE)
-        return acui_fail(ACU_ERR_INVALID, "argument %zu of %s (%s) is in pageable memory, which "
-                         "devices do not touch; copy it there with acu_to_device", place,
-                         kernel->name, acui_tensor_words(value->tensor, words));
-    if (device == own || value->tensor->buffer->kind == ACU_MEMORY_PINNED)
-        return ACU_OK;
-    if (device->info.ordinal < 64 && (own->peers >> device->info.ordinal & 1u))
-        return ACU_OK;
-    ACUI_TRY(acui_device_check(value->tensor->buffer->device)); /* two of one ordinal, after a reset */
-    ACUI_TRY(acui_device_check(kernel->module->device));
-    return acui_fail(ACU_ERR_DEVICE, "argument %zu of %s (%s) is on device %d, the kernel on device "
-                     "%d; copy it there with acu_to_device, or allow direct access with "
-                     "acu_device_open_peer", place, kernel->name,
-                     acui_tensor_words(value->tensor, words), device->info.ordinal,
-                     own->info.ordinal);
-}
-
-static acu_status check_args(const acu_op *op, const acu_val *values)
-{
-    const acu_kernel *kernel = op->u.call.kernel;
-    size_t count = op->u.call.arg_count;
-    if (kernel->info.params_known && count != kernel->info.param_count)
-        return acui_fail(ACU_ERR_ARGUMENTS, "%s takes %zu arguments, and got %zu", kernel->name,
-                         kernel->info.param_count, count);
-    for (size_t i = 0; i < count; i++) {
-        ACUI_TRY(check_place(kernel, i, &values[i]));
-        if (kernel->info.params_known)
-            ACUI_TRY(check_param(kernel, i, &values[i], &op->u.call.args[i]));
-    }
-    return ACU_OK;
-}
 
 /* ---- the grid ---- */
 
@@ -247,18 +114,19 @@ static acu_status fill_params(acui_plan *plan, acui_node *node, const acu_op *op
     for (size_t i = 0; i < op->u.call.arg_count; i++) {
         node->u.launch.pointers[i] = node->u.launch.data + at;
         ACUI_TRY(fill_param(plan, node, at, &values[i], &op->u.call.args[i]));
-        at += padded(value_bytes(&values[i], &op->u.call.args[i]));
+        at += padded(acui_launch_bytes(&values[i], &op->u.call.args[i]));
     }
     return ACU_OK;
 }
 
-static acu_status add_launch(acui_plan *plan, acu_op *op, const acu_val *values, acu_config config)
+static acu_status add_launch(acui_plan *plan, acu_op *op, const acu_val *values, acu_config config,
+                             bool early)
 {
     acu_kernel *kernel = op->u.call.kernel;
     size_t count = op->u.call.arg_count, tensors = 0;
     uint32_t bytes = 0;
     for (size_t i = 0; i < count; i++) {
-        bytes += padded(value_bytes(&values[i], &op->u.call.args[i]));
+        bytes += padded(acui_launch_bytes(&values[i], &op->u.call.args[i]));
         tensors += values[i].tensor != NULL;
     }
     void *memory = NULL;
@@ -276,6 +144,8 @@ static acu_status add_launch(acui_plan *plan, acu_op *op, const acu_val *values,
     if (!op->name[0]) /* messages say which kernel */
         node->name = kernel->name;
     ACUI_TRY(acui_touch_args(plan, node, op, values));
+    if (early)
+        ACUI_TRY(acui_launch_note(plan, node, op, values));
     return fill_params(plan, node, op, values);
 }
 
@@ -286,10 +156,16 @@ static acu_status plan_launch(acui_plan *plan, acu_op *op, acu_device *place, ac
     acu_config config = op->u.call.config;
     size_t base = values->count;
     ACUI_TRY(acui_plan_args(plan, op, kernel->module->device, values));
-    ACUI_TRY(check_args(op, values->list + base));
-    ACUI_TRY(infer_grid(op, values->list + base, &config));
-    ACUI_TRY(acui_kernel_config(kernel, &config));
-    return add_launch(plan, op, values->list + base, config);
+    const acu_val *list = values->list + base;
+    acui_load_state state = acui_kernel_state(kernel);
+    bool early = state == ACUI_LOADING;
+    if (state == ACUI_LOAD_FAILED)
+        return acu_kernel_poll(kernel);
+    ACUI_TRY(early ? acui_launch_check_early(op, list) : acui_launch_check(op, list));
+    ACUI_TRY(infer_grid(op, list, &config));
+    ACUI_TRY(early ? acui_kernel_config_early(kernel, &config)
+                   : acui_kernel_config(kernel, &config));
+    return add_launch(plan, op, list, config, early);
 }
 
 static void destroy_launch(acu_op *op)

@@ -144,6 +144,8 @@ struct acui_node {
             void **pointers;    /* to each in it, as cuLaunchKernel wants them */
             uint32_t count, bytes;
             acui_late *late;
+            const struct acui_given *given; /* its arguments, while they are to be checked against
+                                             * the kernel, which is not loaded yet; NULL: checked */
         } launch;
         struct { /* of the graph layer: what to do with its graph */
             struct acu_graph *graph; /* retained */
@@ -227,6 +229,15 @@ acu_status acui_node_touch_bytes(acui_plan *plan, acui_node *node, acu_buffer *b
                                  acui_extent extent, acu_access access);
 /* Release what the nodes hold, then the nodes. */
 void acui_plan_clear(acui_plan *plan);
+
+/* A launch of a kernel that was not loaded when it was planned: to be issued only when its module's
+ * load has ended, and acui_launch_bind has found that it can be launched so (checks of launches:
+ * launch_check.c). Fails with why not. Enters the device, perhaps. */
+static inline bool acui_launch_is_late(const acui_node *node)
+{
+    return node->kind == ACUI_NODE_LAUNCH && node->u.launch.given;
+}
+acu_status acui_launch_bind(acui_node *node);
 
 /* `place`, else the process's default device; NULL (record set) if there is none. */
 acu_device *acui_plan_place(acu_device *place);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Starting threads. */
-#include "engine/threads.h"
+#include "base/threads.h"
 
 #include <signal.h>
 

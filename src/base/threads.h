@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* acuda's own threads: signals blocked, named, ended by the last close. */
-#ifndef ACUI_ENGINE_THREADS_H
-#define ACUI_ENGINE_THREADS_H
+#ifndef ACUI_BASE_THREADS_H
+#define ACUI_BASE_THREADS_H
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -9,6 +9,5 @@
 bool acui_thread_start(pthread_t *thread, const char *name, void *(*run)(void *));
 bool acui_thread_start_with(pthread_t *thread, const char *name, void *(*run)(void *),
                             void *context);
-void acui_worker_stop(void); /* finishes what it has; blocks until the thread is gone */
 
 #endif

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Code given to the driver, and what it says about it. */
+#include "kernel/image.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "kernel/binary.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define LOG_BYTES 8192
+
+/* ---- what kind of image ---------------------------------------------------------------------- */
+
+acu_status acui_image_look(acui_image *code)
+{
+    if (acui_is_binary(code->data, code->bytes))
+        return acui_binary_check(code->data, code->bytes, code->what);
+    while (code->bytes && !((const char *)code->data)[code->bytes - 1])
+        code->bytes--;
+    if (code->bytes == 0)
+        return acui_fail(ACU_ERR_PTX, "%s is empty", code->what);
+    if (memchr(code->data, 0, code->bytes))
+        return acui_fail(ACU_ERR_PTX, "%s is neither PTX text nor a cubin", code->what);
+    code->ptx = true;
+    return ACU_OK;
+}
+
+/* ---- loading --------------------------------------------------------------------------------- */
+
+/* Add the driver's log to the record: its first lines, in one. */
+static void add_log(const char *what, char *log)
+{
+    acu_error *error = acui_error();
+    char detail[sizeof error->message];
+    memcpy(detail, error->message, sizeof detail);
+    size_t length = strlen(log);
+    while (length && (log[length - 1] == '\n' || log[length - 1] == ' '))
+        log[--length] = '\0';
+    for (char *c = log; (c = strchr(c, '\n'));)
+        *c = ' ';
+    /* The software device has said it already. */
+    bool said = length == 0 || strstr(detail, log);
+    acui_text message = acui_text_start(error->message, sizeof error->message);
+    acui_text_add(&message, "%s", what);
+    if (!said)
+        acui_text_add(&message, ": %s", log);
+    else if (detail[0])
+        acui_text_add(&message, "%s%s", detail[0] == ':' ? "" : ": ", detail);
+}
+
+/* The driver says that there is no code for this device, not what there is. */
+static void add_architecture(const acu_device *device, const acui_image *code)
+{
+    const acu_device_info *info = &device->info;
+    unsigned sm = code->ptx ? 0 : acui_binary_sm(code->data);
+    int major = (int)sm / 10, minor = (int)sm % 10;
+    if (sm == 0 || info->software ||
+        (major == info->compute_major && minor <= info->compute_minor))
+        return;
+    acu_error *error = acui_error();
+    size_t length = strlen(error->message);
+    snprintf(error->message + length, sizeof error->message - length,
+             ": it is for sm_%u, and %s is sm_%d%d", sm, info->name, info->compute_major,
+             info->compute_minor);
+}
+
+static acu_status load(acu_module *module, const acui_image *code)
+{
+    char *log = acui_alloc(LOG_BYTES);
+    if (!log)
+        return acui_fail(ACU_ERR_NO_MEMORY, "no memory to load a module");
+    unsigned options[] = {ACU_CU_JIT_ERROR_LOG_BUFFER, ACU_CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+    void *values[] = {log, (void *)(uintptr_t)LOG_BYTES};
+    acu_status st = ACUI_DEV(module->device, ModuleLoadDataEx, &module->raw, code->data, 2, options,
+                             values);
+    log[LOG_BYTES - 1] = '\0';
+    if (st != ACU_OK) {
+        module->raw = NULL;
+        add_log(code->what, log);
+        if (st == ACU_ERR_PTX)
+            add_architecture(module->device, code);
+    }
+    acui_free(log);
+    return st;
+}
+
+/* PTX is text that ends: in a copy, where it does not. */
+static acu_status load_text(acu_module *module, const acui_image *code)
+{
+    acui_image ended = *code;
+    char *text = acui_alloc_raw(code->bytes + 1);
+    if (!text)
+        return acui_fail(ACU_ERR_NO_MEMORY, "no memory to load a module");
+    memcpy(text, code->data, code->bytes);
+    text[code->bytes] = '\0';
+    ended.data = text;
+    acu_status st = load(module, &ended);
+    acui_free(text);
+    return st;
+}
+
+acu_status acui_image_load(acu_module *module, acui_image *code)
+{
+    ACUI_TRY(acui_image_look(code));
+    acui_entered entered;
+    ACUI_TRY(acui_enter(module->device, &entered));
+    acu_status st = code->ptx && !code->ends ? load_text(module, code) : load(module, code);
+    if (st == ACU_OK)
+        st = acui_functions_find(module, code->ptx ? code->data : NULL, code->bytes);
+    acui_leave(&entered);
+    return st;
+}

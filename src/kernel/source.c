@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Loading a module from its source, here or on the loader's threads. */
+#include "kernel/source.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/options.h"
+#include "kernel/file.h"
+#include "kernel/image.h"
+#include "kernel/loader.h"
+
+#include <string.h>
+
+/* ---- what the program says ------------------------------------------------------------------- */
+
+acu_status acui_source_read(acu_module_source *source, acu_device *device,
+                            const acu_module_source *given, const char *function)
+{
+    ACUI_TRY(acui_object_check(device, ACU_OBJECT_DEVICE, function));
+    ACUI_TRY(acui_options_read(source, sizeof *source, given, function));
+    if (!!source->ptx + !!source->image + !!source->path != 1)
+        return acui_fail(ACU_ERR_INVALID, "%s: give one of ptx, image and path", function);
+    return acui_device_check(device);
+}
+
+static const char *words_of(const acu_module_source *source)
+{
+    if (source->path)
+        return source->path;
+    if (source->name)
+        return source->name;
+    return source->ptx ? "PTX" : "the image";
+}
+
+/* ---- getting the code, and loading it --------------------------------------------------------- */
+
+static acu_status load_file(acu_module *module, const acu_module_source *source)
+{
+    char *data;
+    size_t bytes;
+    ACUI_TRY(acui_file_read(source->path, &data, &bytes));
+    acui_image code = {.data = data, .bytes = bytes, .ends = true, .what = source->path};
+    acu_status st = acui_image_load(module, &code);
+    acui_free(data);
+    return st;
+}
+
+static acu_status load_source(acu_module *module, const acu_module_source *source, bool ends)
+{
+    if (source->path)
+        return load_file(module, source);
+    acui_image code = {.data = source->image, .bytes = source->bytes, .ends = ends};
+    code.what = words_of(source);
+    if (source->ptx) {
+        code.data = source->ptx;
+        code.bytes = strlen(source->ptx);
+        code.ends = true;
+    }
+    return acui_image_load(module, &code);
+}
+
+/* ---- here ------------------------------------------------------------------------------------- */
+
+static acu_status load_here(acu_device *device, const acu_module_source *source,
+                            acu_module **module)
+{
+    acu_module *m = NULL;
+    ACUI_TRY(acui_module_new(device, source->name, false, &m));
+    acu_status st = load_source(m, source, false);
+    acui_module_end(m, st);
+    if (st != ACU_OK) {
+        acu_error record = *acui_error();
+        acu_module_release(m);
+        return acui_error_restore(&record);
+    }
+    *module = m;
+    return ACU_OK;
+}
+
+acu_status acu_module_load(acu_device *device, const acu_module_source *given, acu_module **module)
+{
+    acu_module_source source;
+    ACUI_TRY(acui_source_read(&source, device, given, __func__));
+    if (!module)
+        return acui_fail(ACU_ERR_INVALID, "acu_module_load: nowhere to put the module");
+    return load_here(device, &source, module);
+}
+
+/* Checks that the short forms begin with. */
+static acu_status check_request(acu_device *device, const void *code, acu_module **module,
+                                const char *function)
+{
+    ACUI_TRY(acui_object_check(device, ACU_OBJECT_DEVICE, function));
+    if (!module)
+        return acui_fail(ACU_ERR_INVALID, "%s: nowhere to put the module", function);
+    if (!code)
+        return acui_fail(ACU_ERR_INVALID, "%s: there is no code: NULL", function);
+    return ACU_OK;
+}
+
+acu_status acu_module_load_ptx(acu_device *device, const char *name, const char *ptx,
+                               acu_module **module)
+{
+    ACUI_TRY(check_request(device, ptx, module, __func__));
+    return load_here(device, &(acu_module_source){.name = name, .ptx = ptx}, module);
+}
+
+acu_status acu_module_load_image(acu_device *device, const char *name, const void *data,
+                                 size_t bytes, acu_module **module)
+{
+    ACUI_TRY(check_request(device, data, module, __func__));
+    const acu_module_source source = {.name = name, .image = data, .bytes = bytes};
+    return load_here(device, &source, module);
+}
+
+acu_status acu_module_load_file(acu_device *device, const char *name, const char *path,
+                                acu_module **module)
+{
+    ACUI_TRY(check_request(device, path, module, __func__));
+    return load_here(device, &(acu_module_source){.name = name, .path = path}, module);
+}
+
+/* ---- on another thread ------------------------------------------------------------------------ */
+
+typedef struct load {
+    acui_job job;
+    acu_module *module; /* retained */
+    acu_module_source source;
+    char *path, *code;  /* copies; NULL where there are none */
+    acui_load_watch watch;
+} load;
+
+static void load_free(load *l)
+{
+    acu_device *device = l->job.device;
+    acu_module_release(l->module);
+    acui_free(l->path);
+    acui_free(l->code);
+    acui_free(l);
+    acu_device_release(device);
+}
+
+static acu_status run_load(const load *l)
+{
+    if (l->watch.given_up && l->watch.given_up(l->watch.context))
+        return acui_fail(ACU_ERR_CANCELLED, "the load of %s was given up before it began",
+                         words_of(&l->source));
+    ACUI_TRY(acui_device_check(l->job.device));
+    return load_source(l->module, &l->source, l->code != NULL);
+}
+
+static void run(acui_job *job)
+{
+    load *l = (load *)job; /* its first member */
+    acu_status st = run_load(l);
+    acui_module_end(l->module, st);
+    if (l->watch.ended)
+        l->watch.ended(l->watch.context, st, l->module->fault);
+    load_free(l);
+}
+
+static bool copy(char **to, const void *from, size_t bytes)
+{
+    if (!from)
+        return true;
+    *to = acui_alloc_raw(bytes + 1);
+    if (!*to)
+        return false;
+    memcpy(*to, from, bytes);
+    (*to)[bytes] = '\0';
+    return true;
+}
+
+/* The name is the module's copy. */
+static bool copy_source(load *l, const acu_module_source *source)
+{
+    const void *code = source->ptx ? source->ptx : source->image;
+    size_t bytes = source->ptx ? strlen(source->ptx) : source->bytes;
+    if (!copy(&l->path, source->path, source->path ? strlen(source->path) : 0) ||
+        !copy(&l->code, code, bytes))
+        return false;
+    l->source = (acu_module_source){.name = l->module->name, .path = l->path, .bytes = bytes};
+    if (source->ptx)
+        l->source.ptx = l->code;
+    else
+        l->source.image = l->code;
+    return true;
+}
+
+static acu_status load_new(acu_module *module, const acu_module_source *source,
+                           const acui_load_watch *watch, load **out)
+{
+    load *l = ACUI_NEW(load);
+    if (!l)
+        return acui_fail(ACU_ERR_NO_MEMORY, "no memory to load a module");
+    l->job.run = run;
+    l->job.device = acu_device_retain(module->device);
+    l->module = acu_module_retain(module);
+    if (watch)
+        l->watch = *watch;
+    l->source = *source;
+    if (!module->built_in && !copy_source(l, source)) {
+        load_free(l);
+        return acui_fail(ACU_ERR_NO_MEMORY, "no memory to load a module");
+    }
+    *out = l;
+    return ACU_OK;
+}
+
+acu_status acui_load_begin(acu_device *device, const acu_module_source *source, bool built_in,
+                           const acui_load_watch *watch, acu_module **module)
+{
+    acu_module *m = NULL;
+    load *l = NULL;
+    ACUI_TRY(acui_module_new(device, source->name, built_in, &m));
+    acu_status st = load_new(m, source, watch, &l);
+    if (st == ACU_OK) {
+        st = acui_loader_give(&l->job);
+        if (st != ACU_OK)
+            load_free(l);
+    }
+    if (st != ACU_OK) {
+        acui_module_end(m, st); /* some may have found it by its name */
+        acu_error record = *acui_error();
+        acu_module_release(m);
+        return acui_error_restore(&record);
+    }
+    *module = m;
+    return ACU_OK;
+}

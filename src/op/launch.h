@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Checks of launches, with the words in which they are refused. */
+#ifndef ACUI_OP_LAUNCH_H
+#define ACUI_OP_LAUNCH_H
+
+#include "op/op.h"
+
+/* What an argument takes among the parameters. */
+static inline uint32_t acui_launch_bytes(const acu_val *value, const acu_arg *arg)
+{
+    switch (value->kind) {
+    case ACU_SCALAR:
+        return (uint32_t)acu_dtype_bytes(value->dtype);
+    case ACU_TENSOR:
+        return 8;
+    case ACU_PARTITION:
+        return sizeof(acu_tile_param);
+    default:
+        return arg->bytes;
+    }
+}
+
+/* The values that were planned for the op's arguments. Errors: ARGUMENTS, DTYPE, DEVICE. */
+acu_status acui_launch_check(const acu_op *op, const acu_val *values);
+/* As much of it as is known while the kernel is being loaded; and a note for acui_launch_bind. */
+acu_status acui_launch_check_early(const acu_op *op, const acu_val *values);
+acu_status acui_launch_note(acui_plan *plan, acui_node *node, const acu_op *op,
+                            const acu_val *values);
+
+#endif

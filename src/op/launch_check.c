@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Whether a launch's arguments are what its kernel takes. That is looked at when the launch is
+ * planned, or, where the kernel is still being loaded, before it is issued: then against a note of
+ * what was given.
+ */
+#include "op/launch.h"
+
+#include "base/error.h"
+#include "kernel/declared.h"
+
+#include <stdio.h>
+
+enum { WORDS = 160 };
+
+/* One argument, as far as it matters here. */
+typedef struct acui_given {
+    acu_value_kind kind;
+    acu_access access;
+    acu_dtype dtype;
+    uint32_t bytes;
+    const acu_val *value; /* NULL: gone; then it is in words here: */
+    const char *words;
+} acui_given;
+
+/* ---- in words ---- */
+
+static const char *value_words(const acu_val *value, uint32_t bytes, char *text, size_t room)
+{
+    char words[96];
+    if (value->kind == ACU_SCALAR)
+        snprintf(text, room, "a scalar of %s", acu_dtype_name(value->dtype));
+    else if (value->kind == ACU_NONE)
+        snprintf(text, room, "a struct of %u bytes", bytes);
+    else
+        snprintf(text, room, "a %s %s", value->kind == ACU_PARTITION ? "partition of" : "tensor",
+                 acui_tensor_words(value->tensor, words));
+    return text;
+}
+
+static const char *given_words(const acui_given *given, char words[WORDS])
+{
+    return given->value ? value_words(given->value, given->bytes, words, WORDS) : given->words;
+}
+
+/* ---- one argument ---- */
+
+/* What the program declared of the parameter (acu_kernel_declare). */
+static acu_status check_declared(const acu_kernel *kernel, size_t place, const acui_param *param,
+                                 const acui_given *given)
+{
+    static const char *const wants[] = {"anything", "a scalar", "a tensor to read",
+                                        "a tensor to write", "a tensor to read and write",
+                                        "a partition"};
+    bool tensor = given->kind == ACU_TENSOR;
+    bool fits = true;
+    switch (param->want) {
+    case ACUI_WANT_ANY:
+        return ACU_OK;
+    case ACUI_WANT_SCALAR:
+        fits = given->kind == ACU_SCALAR;
+        break;
+    case ACUI_WANT_IN:
+        fits = tensor && given->access == ACU_READ;
+        break;
+    case ACUI_WANT_OUT:
+        fits = tensor && given->access != ACU_READ;
+        break;
+    case ACUI_WANT_INOUT:
+        fits = tensor && given->access == ACU_UPDATE;
+        break;
+    case ACUI_WANT_TILE:
+        fits = given->kind == ACU_PARTITION;
+        break;
+    }
+    char words[WORDS];
+    if (!fits)
+        return acui_fail(ACU_ERR_ARGUMENTS, "argument %zu of %s must be %s, and is %s%s", place,
+                         kernel->name, wants[param->want],
+                         given_words(given, words),
+                         tensor ? (given->access == ACU_READ ? " (acu_in)"
+                                   : given->access == ACU_WRITE ? " (acu_out)" : " (acu_inout)")
+                                : "");
+    if (param->dtype != ACU_NO_DTYPE && given->dtype != param->dtype)
+        return acui_fail(ACU_ERR_DTYPE, "argument %zu of %s must be of %s, and is %s", place,
+                         kernel->name, acu_dtype_name(param->dtype),
+                         given_words(given, words));
+    return ACU_OK;
+}
+
+static acu_status check_param(const acu_kernel *kernel, size_t place, const acui_param *param,
+                              const acui_given *given)
+{
+    char words[WORDS];
+    ACUI_TRY(check_declared(kernel, place, param, given));
+    if (param->bytes && given->bytes != param->bytes) /* 0: declared, but of no known size */
+        return acui_fail(ACU_ERR_ARGUMENTS,
+                         "argument %zu of %s is %s, %u bytes; the kernel's parameter has %u", place,
+                         kernel->name, given_words(given, words), given->bytes,
+                         param->bytes);
+    if (param->type == 'f' && (given->kind == ACU_TENSOR ||
+                               (given->kind == ACU_SCALAR &&
+                                acu_dtype_kind_of(given->dtype) != ACU_KIND_FLOAT)))
+        return acui_fail(ACU_ERR_DTYPE, "argument %zu of %s is %s; the kernel's parameter is "
+                         "floating point", place, kernel->name,
+                         given_words(given, words));
+    return ACU_OK;
+}
+
+static acu_status check_place(const acu_kernel *kernel, size_t place, const acu_val *value)
+{
+    if (!value->tensor)
+        return ACU_OK;
+    const acu_device *own = kernel->module->device, *device = value->tensor->buffer->device;
+    char words[96];
+    if (value->tensor->buffer->kind == ACU_MEMORY_PAGEABLE)
+        return acui_fail(ACU_ERR_INVALID, "argument %zu of %s (%s) is in pageable memory, which "
+                         "devices do not touch; copy it there with acu_to_device", place,
+                         kernel->name, acui_tensor_words(value->tensor, words));
+    if (device == own || value->tensor->buffer->kind == ACU_MEMORY_PINNED)
+        return ACU_OK;
+    if (device->info.ordinal < 64 && (own->peers >> device->info.ordinal & 1u))
+        return ACU_OK;
+    ACUI_TRY(acui_device_check(value->tensor->buffer->device)); /* two of one ordinal, after a reset */
+    ACUI_TRY(acui_device_check(kernel->module->device));
+    return acui_fail(ACU_ERR_DEVICE, "argument %zu of %s (%s) is on device %d, the kernel on device "
+                     "%d; copy it there with acu_to_device, or allow direct access with "
+                     "acu_device_open_peer", place, kernel->name,
+                     acui_tensor_words(value->tensor, words), device->info.ordinal,
+                     own->info.ordinal);
+}
+
+static acui_given given_of(const acu_val *value, const acu_arg *arg)
+{
+    return (acui_given){.kind = value->kind,
+                        .access = arg->access,
+                        .dtype = value->tensor ? value->tensor->dtype : value->dtype,
+                        .bytes = acui_launch_bytes(value, arg),
+                        .value = value};
+}
+
+/* ---- all of them ---- */
+
+static acu_status check_count(const acu_kernel *kernel, size_t wanted, size_t count)
+{
+    if (count == wanted)
+        return ACU_OK;
+    return acui_fail(ACU_ERR_ARGUMENTS, "%s takes %zu arguments, and got %zu", kernel->name, wanted,
+                     count);
+}
+
+/* `params` of the kernel, or NULL where they are not known. */
+static acu_status check_all(const acu_op *op, const acu_val *values, const acui_param *params,
+                            size_t wanted)
+{
+    const acu_kernel *kernel = op->u.call.kernel;
+    size_t count = op->u.call.arg_count;
+    if (params)
+        ACUI_TRY(check_count(kernel, wanted, count));
+    for (size_t i = 0; i < count; i++) {
+        acui_given given = given_of(&values[i], &op->u.call.args[i]);
+        ACUI_TRY(check_place(kernel, i, &values[i]));
+        if (params)
+            ACUI_TRY(check_param(kernel, i, &params[i], &given));
+    }
+    return ACU_OK;
+}
+
+/* A kernel without parameters has no array of them either. */
+static const acui_param *params_of(acu_kernel *kernel)
+{
+    static const acui_param none;
+    if (!kernel->info.params_known)
+        return NULL;
+    const acui_param *params = atomic_load_explicit(&kernel->params, memory_order_acquire);
+    return params ? params : &none;
+}
+
+acu_status acui_launch_check(const acu_op *op, const acu_val *values)
+{
+    acu_kernel *kernel = op->u.call.kernel;
+    return check_all(op, values, params_of(kernel), kernel->info.param_count);
+}
+
+/* ---- of a kernel that is being loaded ---- */
+
+acu_status acui_launch_check_early(const acu_op *op, const acu_val *values)
+{
+    /* Acquire: what was declared is there. */
+    const acui_declared *early =
+        atomic_load_explicit(&op->u.call.kernel->early, memory_order_acquire);
+    return check_all(op, values, early ? early->params : NULL, early ? early->count : 0);
+}
+
+acu_status acui_launch_note(acui_plan *plan, acui_node *node, const acu_op *op,
+                            const acu_val *values)
+{
+    size_t count = op->u.call.arg_count;
+    acui_given *given = ACUI_ARENA_ARRAY(&plan->arena, acui_given, count + 1);
+    for (size_t i = 0; given && i < count; i++) {
+        char *words = acui_arena_get(&plan->arena, WORDS);
+        if (!words)
+            return acui_fail(ACU_ERR_NO_MEMORY, "no memory for the arguments of a launch");
+        given[i] = given_of(&values[i], &op->u.call.args[i]);
+        given[i].words = value_words(&values[i], given[i].bytes, words, WORDS);
+        given[i].value = NULL;
+    }
+    if (!given)
+        return acui_fail(ACU_ERR_NO_MEMORY, "no memory for the arguments of a launch");
+    node->u.launch.given = given;
+    return ACU_OK;
+}
+
+acu_status acui_launch_bind(acui_node *node)
+{
+    acu_kernel *kernel = node->u.launch.kernel;
+    const acui_given *given = node->u.launch.given;
+    ACUI_TRY(acu_kernel_poll(kernel));
+    const acui_param *params = params_of(kernel);
+    if (params)
+        ACUI_TRY(check_count(kernel, kernel->info.param_count, node->u.launch.count));
+    for (uint32_t i = 0; params && i < node->u.launch.count; i++)
+        ACUI_TRY(check_param(kernel, i, &params[i], &given[i]));
+    ACUI_TRY(acui_kernel_config(kernel, &node->u.launch.config));
+    node->u.launch.given = NULL;
+    return ACU_OK;
+}
