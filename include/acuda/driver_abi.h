@@ -410,6 +410,13 @@ typedef size_t (*CUoccupancyB2DSize)(int block_size);
     X(CU_MEM_LOCATION_TYPE_HOST_NUMA, 3) \
     X(CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT, 4)
 
+/* When a copy of a batch reads its source. */
+#define ACU_ABI_SOURCE_ORDERS(X) \
+    X(CU_MEMCPY_SRC_ACCESS_ORDER_INVALID, 0) \
+    X(CU_MEMCPY_SRC_ACCESS_ORDER_STREAM, 1) \
+    X(CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL, 2) \
+    X(CU_MEMCPY_SRC_ACCESS_ORDER_ANY, 3)
+
 /* How memory is shared between processes. */
 #define ACU_ABI_HANDLE_TYPES(X) \
     X(CU_MEM_HANDLE_TYPE_NONE, 0) \
@@ -607,7 +614,7 @@ typedef size_t (*CUoccupancyB2DSize)(int block_size);
     ACU_ABI_POINTER_ATTRIBUTES(X) \
     ACU_ABI_POOL_ATTRIBUTES(X) \
     ACU_ABI_ALLOCATION_TYPES(X) \
-    ACU_ABI_LOCATION_TYPES(X) \
+    ACU_ABI_LOCATION_TYPES(X) ACU_ABI_SOURCE_ORDERS(X) \
     ACU_ABI_HANDLE_TYPES(X) \
     ACU_ABI_ACCESS_FLAGS(X) \
     ACU_ABI_FUNCTION_ATTRIBUTES(X) \
@@ -647,6 +654,13 @@ enum {
 /* Who may access a pool, and how: ACU_CU_MEM_ACCESS_FLAGS_x. */
 #define ACU_ABI_CUmemAccessDesc(F, S) \
     F(S, acu_CUmemLocation, location) \
+    F(S, unsigned, flags)
+
+/* How copies of a batch are done: ACU_CU_MEMCPY_SRC_ACCESS_ORDER_x; places count for managed memory only. */
+#define ACU_ABI_CUmemcpyAttributes_v1(F, S) \
+    F(S, unsigned, srcAccessOrder) \
+    F(S, acu_CUmemLocation, srcLocHint) \
+    F(S, acu_CUmemLocation, dstLocHint) \
     F(S, unsigned, flags)
 
 /* A pool to be created. All that is not used must be zero. */
@@ -831,6 +845,7 @@ typedef union acu_CUlaunchAttributeValue {
     X(CUmemLocation) \
     X(CUmemAccessDesc) \
     X(CUmemPoolProps) \
+    X(CUmemcpyAttributes_v1) \
     X(CUDA_MEMCPY2D) \
     X(CUDA_MEMCPY3D) \
     X(CUDA_MEMCPY3D_PEER) \

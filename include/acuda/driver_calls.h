@@ -306,7 +306,12 @@
     X(Memcpy3DAsync, cuMemcpy3DAsync_v2, 3020, NONE, NONE, \
       (const acu_CUDA_MEMCPY3D *copy, CUstream stream), (copy, stream)) \
     X(Memcpy3DPeerAsync, cuMemcpy3DPeerAsync, 4000, NONE, NONE, \
-      (const acu_CUDA_MEMCPY3D_PEER *copy, CUstream stream), (copy, stream))
+      (const acu_CUDA_MEMCPY3D_PEER *copy, CUstream stream), (copy, stream)) \
+    X(MemcpyBatchAsync, cuMemcpyBatchAsync, 12080, NONE, NONE, \
+      (CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count, \
+       acu_CUmemcpyAttributes_v1 *attributes, size_t *first, size_t attribute_count, \
+       size_t *failed, CUstream stream), \
+      (dsts, srcs, sizes, count, attributes, first, attribute_count, failed, stream))
 
 /* Fills. */
 #define ACU_DRIVER_CALLS_SET(X) \

@@ -354,6 +354,15 @@ ACU_API acu_op *acu_op_fill(acu_op *x, acu_arg scalar, acu_site site);
  */
 #define acu_copy(dst, src) acu_op_copy(ACU_OPERAND(dst), ACU_OPERAND(src), ACU_SITE)
 ACU_API acu_op *acu_op_copy(acu_op *dst, acu_op *src, acu_site site);
+/*
+ * `count` copies, from srcs[i] to dsts[i], as if one came after the other; the tensors are borrowed. Many
+ * small ones of dense tensors between a device and itself or pinned memory that do not touch one another's
+ * data cost little more than one: they are done by a single kernel, which reads and writes host memory
+ * directly. Yields dsts[0], srcs[0], dsts[1], ...
+ */
+#define acu_copy_many(dsts, srcs, count) acu_op_copy_many((dsts), (srcs), (count), ACU_SITE)
+ACU_API acu_op *acu_op_copy_many(acu_tensor *const *dsts, acu_tensor *const *srcs, size_t count,
+                                 acu_site site);
 /* A new tensor with the same contents, on the same device. Yields the new one only. */
 #define acu_dup(x) acu_op_dup(ACU_OPERAND(x), ACU_SITE)
 ACU_API acu_op *acu_op_dup(acu_op *x, acu_site site);

@@ -35,6 +35,11 @@ typedef struct sd_context_params {
     X(cuCtxCreate_v4, 12050, \
       (CUcontext *ctx, sd_context_params *params, unsigned flags, CUdevice device), \
       (ctx, params, flags, device)) \
+    X(cuMemcpyBatchAsync_v2, 13000, \
+      (CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count, \
+       acu_CUmemcpyAttributes_v1 *attributes, size_t *first, size_t attribute_count, \
+       CUstream stream), \
+      (dsts, srcs, sizes, count, attributes, first, attribute_count, stream)) \
     X(cuCtxSetFlags, 12010, (unsigned flags), (flags)) \
     X(cuCtxGetId, 12000, (CUcontext ctx, unsigned long long *id), (ctx, id)) \
     X(cuCtxGetDevice_v2, 13000, (CUdevice *device, CUcontext ctx), (device, ctx)) \

@@ -246,3 +246,48 @@ unsigned sd_cuMemcpy3DPeerAsync(const acu_CUDA_MEMCPY3D_PEER *copy, CUstream on)
 {
     return copy_3d_peer(copy, on, false);
 }
+
+/* ---- batches ---- */
+
+/* Every copy has attributes: those of the last entry that begins at it or before. */
+static bool attributes_valid(const acu_CUmemcpyAttributes_v1 *attributes, const size_t *first,
+                             size_t attribute_count, size_t count)
+{
+    if (!attributes || !first || attribute_count == 0 || attribute_count > count || first[0] != 0)
+        return false;
+    for (size_t i = 0; i < attribute_count; i++)
+        if (attributes[i].srcAccessOrder < ACU_CU_MEMCPY_SRC_ACCESS_ORDER_STREAM ||
+            attributes[i].srcAccessOrder > ACU_CU_MEMCPY_SRC_ACCESS_ORDER_ANY ||
+            attributes[i].flags > 1 || first[i] >= count || (i && first[i] <= first[i - 1]))
+            return false;
+    return true;
+}
+
+unsigned sd_cuMemcpyBatchAsync(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count,
+                               acu_CUmemcpyAttributes_v1 *attributes, size_t *first,
+                               size_t attribute_count, size_t *failed, CUstream on)
+{
+    SD_ENTER();
+    if (failed)
+        *failed = SIZE_MAX;
+    if (!dsts || !srcs || !sizes || count == 0 || !on || on == ACU_CU_STREAM_LEGACY ||
+        !attributes_valid(attributes, first, attribute_count, count))
+        return ACU_CUDA_ERROR_INVALID_VALUE;
+    for (size_t i = 0; i < count; i++) {
+        unsigned result =
+            copy_line(on, dsts[i], SD_CLAIM_ANY, srcs[i], SD_CLAIM_ANY, sizes[i], false);
+        if (result && failed)
+            *failed = i;
+        if (result)
+            return result;
+    }
+    return ACU_CUDA_SUCCESS;
+}
+
+unsigned sd_cuMemcpyBatchAsync_v2(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count,
+                                  acu_CUmemcpyAttributes_v1 *attributes, size_t *first,
+                                  size_t attribute_count, CUstream on)
+{
+    return sd_cuMemcpyBatchAsync(dsts, srcs, sizes, count, attributes, first, attribute_count, NULL,
+                                 on);
+}

@@ -42,6 +42,8 @@ bool sd_is_form_of(const char *name, const char *base);
     X(cuMemcpy2D_v2_ptds, cuMemcpy2D_v2) \
     X(cuMemcpy3DAsync_v2_ptsz, cuMemcpy3DAsync_v2) \
     X(cuMemcpy3DPeerAsync_ptsz, cuMemcpy3DPeerAsync) \
+    X(cuMemcpyBatchAsync_ptsz, cuMemcpyBatchAsync) \
+    X(cuMemcpyBatchAsync_v2_ptsz, cuMemcpyBatchAsync_v2) \
     X(cuMemcpy3DPeer_ptds, cuMemcpy3DPeer) \
     X(cuMemcpy3D_v2_ptds, cuMemcpy3D_v2) \
     X(cuMemcpyAsync_ptsz, cuMemcpyAsync) \
@@ -324,10 +326,6 @@ bool sd_is_form_of(const char *name, const char *base);
     X(cuMemcpyAtoHAsync_v2_ptsz) \
     X(cuMemcpyAtoH_v2) \
     X(cuMemcpyAtoH_v2_ptds) \
-    X(cuMemcpyBatchAsync) \
-    X(cuMemcpyBatchAsync_ptsz) \
-    X(cuMemcpyBatchAsync_v2) \
-    X(cuMemcpyBatchAsync_v2_ptsz) \
     X(cuMemcpyDtoA) \
     X(cuMemcpyDtoA_v2) \
     X(cuMemcpyDtoA_v2_ptds) \

@@ -9,7 +9,7 @@
 #include "kernel/kernel.h"
 
 /* X(name): kernels/name.cu */
-#define ACUI_FAMILIES(X)
+#define ACUI_FAMILIES(X) X(copy)
 
 #define ACUI_FAMILY_PREFIX "acuda."
 

@@ -135,20 +135,18 @@ static int64_t divide(int64_t a, int64_t b)
     return q * b > a ? q - 1 : q;
 }
 
-/* Strides fall, so few values of one leave a rest that the others can make up for. `others`: some term
- * was not 0; with `apart`, only such sums count. */
-static bool comes_near(terms *t, int from, int64_t distance, bool apart, bool others)
+/* Strides fall, so few values of one leave a rest that the others can make up for. */
+static bool comes_near(terms *t, int from, int64_t distance)
 {
     if (from == t->count)
-        return (others || !apart) && distance < t->reach && distance > -t->reach;
+        return distance < t->reach && distance > -t->reach;
     int64_t stride = t->stride[from];
     int64_t low = divide(distance - t->reach - t->most[from + 1], stride);
     int64_t high = divide(distance + t->reach - t->least[from + 1], stride) + 1;
     low = low > t->low[from] ? low : t->low[from];
     high = high < t->high[from] ? high : t->high[from];
     for (int64_t x = low; x <= high; x++)
-        if (t->looks-- <= 0 ||
-            comes_near(t, from + 1, distance - x * stride, apart, others || x != 0))
+        if (t->looks-- <= 0 || comes_near(t, from + 1, distance - x * stride))
             return true;
     return false;
 }
@@ -168,23 +166,7 @@ bool acui_layout_overlaps(const acui_layout *l, uint64_t dst, uint64_t src)
             add_term(&t, l->src[d], -last, 0);
     }
     add_up(&t);
-    return comes_near(&t, 0, (int64_t)(src - dst), false, false);
-}
-
-bool acui_layout_folds(const acui_layout *l)
-{
-    terms t = {.reach = (int64_t)l->run, .looks = LOOKS};
-    for (int d = 0; d < l->rank; d++) {
-        int64_t last = (int64_t)l->dim[d] - 1;
-        if (l->dst[d] == 0)
-            return true;
-        for (int k = 0; k < d; k++) /* equal strides: one step in each direction meets itself */
-            if (l->dst[k] == l->dst[d])
-                return true;
-        add_term(&t, l->dst[d], -last, last);
-    }
-    add_up(&t);
-    return l->bytes > 0 && comes_near(&t, 0, 0, true, false);
+    return comes_near(&t, 0, (int64_t)(src - dst));
 }
 
 /* ---- host memory ---- */

@@ -28,8 +28,6 @@ void acui_layout_sort(acui_layout *layout);
 /* Whether a byte of the destination is one of the source's, or may be, where that takes too long to
  * find out. Both in one buffer, starting at these bytes of it. */
 bool acui_layout_overlaps(const acui_layout *layout, uint64_t dst, uint64_t src);
-/* Whether two elements of the destination share a byte, or may. */
-bool acui_layout_folds(const acui_layout *layout);
 
 /* Copy bytes [begin, end) of the walk between host memory; the addresses are those of the first element.
  * `past_cache`: what is written is not read again soon. */

@@ -27,11 +27,12 @@ static acu_status check_dense(const acu_tensor *tensor, const char *what)
 
 /* ---- copy ---- */
 
-/* Where each element goes to its own place there is nothing to do. */
-static bool is_itself(const acu_tensor *dst, const acu_tensor *src)
+bool acui_copy_is_idle(const acu_tensor *dst, const acu_tensor *src)
 {
+    if (dst->buffer != src->buffer || dst->offset != src->offset)
+        return false;
     acui_layout layout = acui_layout_of(dst, src);
-    bool same = dst->buffer == src->buffer && dst->offset == src->offset;
+    bool same = true;
     for (int d = 0; d < layout.rank; d++)
         same = same && layout.dst[d] == layout.src[d];
     return same;
@@ -41,11 +42,9 @@ static acu_status check_overlap(const acu_tensor *dst, const acu_tensor *src)
 {
     acui_layout layout = acui_layout_of(dst, src);
     char a[96], b[96];
-    if (acui_layout_folds(&layout))
-        return acui_fail(ACU_ERR_INVALID, "the destination (%s) has several elements in one place",
-                         acui_tensor_words(dst, a));
+    ACUI_TRY(acui_tensor_check_write(dst));
     acui_extent to = acui_tensor_extent(dst), from = acui_tensor_extent(src);
-    if (dst->buffer != src->buffer || !acui_extents_overlap(&to, &from) || is_itself(dst, src) ||
+    if (dst->buffer != src->buffer || !acui_extents_overlap(&to, &from) || acui_copy_is_idle(dst, src) ||
         !acui_layout_overlaps(&layout, to.begin, from.begin))
         return ACU_OK;
     return acui_fail(ACU_ERR_INVALID, "source (%s, bytes %llu to %llu of its buffer) and "
@@ -56,7 +55,7 @@ static acu_status check_overlap(const acu_tensor *dst, const acu_tensor *src)
                      (unsigned long long)to.end);
 }
 
-static acu_status check_copy(const acu_val *dst, const acu_val *src)
+acu_status acui_check_copy(const acu_val *dst, const acu_val *src)
 {
     char a[96], b[96];
     acui_tensor_words(dst->tensor, a);
@@ -79,11 +78,9 @@ static acu_status plan_copy(acui_plan *plan, acu_op *op, acu_device *place, acui
     if (status == ACU_OK)
         status = plan_operand(plan, op, 1, place, "the source", &src);
     if (status == ACU_OK)
-        status = check_copy(&dst, &src);
-    if (status == ACU_OK && !is_itself(dst.tensor, src.tensor)) {
-        acu_tensor *where = acui_on_device(dst.tensor) ? dst.tensor : src.tensor;
-        status = acui_plan_copy(plan, op, where->buffer->device, dst.tensor, src.tensor);
-    }
+        status = acui_check_copy(&dst, &src);
+    if (status == ACU_OK)
+        status = acui_plan_copy_there(plan, op, dst.tensor, src.tensor);
     if (status == ACU_OK)
         status = acui_values_push(values, dst);
     else

@@ -56,3 +56,11 @@ acu_status acui_plan_copy(acui_plan *plan, const acu_op *op, acu_device *device,
         return plan_stage(plan, op, device, dst, src);
     return plan_driver(plan, op, device, dst, src);
 }
+
+acu_status acui_plan_copy_there(acui_plan *plan, const acu_op *op, acu_tensor *dst, acu_tensor *src)
+{
+    if (acui_copy_is_idle(dst, src))
+        return ACU_OK;
+    const acu_tensor *where = acui_on_device(dst) ? dst : src;
+    return acui_plan_copy(plan, op, where->buffer->device, dst, src);
+}

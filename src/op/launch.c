@@ -62,25 +62,46 @@ static acu_tile_param tile_param(const acu_val *value)
     return p;
 }
 
-/* An address, now or as soon as the memory is there, at `at` of the parameters. */
-static acu_status fill_address(acui_plan *plan, acui_node *node, size_t at, const acu_tensor *tensor)
+acu_status acui_launch_address(acui_plan *plan, acui_node *node, size_t at, acu_buffer *buffer,
+                               size_t offset)
 {
     /* Acquire: pairs with the release in which the allocation is published. */
-    CUdeviceptr address = atomic_load_explicit(&tensor->buffer->address, memory_order_acquire);
+    CUdeviceptr address = atomic_load_explicit(&buffer->address, memory_order_acquire);
     if (address) {
-        address += tensor->offset;
+        address += offset;
         memcpy(node->u.launch.data + at, &address, sizeof address);
         return ACU_OK;
     }
     acui_late *late = ACUI_ARENA_NEW(&plan->arena, acui_late);
     if (!late)
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory for the parameters of a launch");
-    *late = (acui_late){.next = node->u.launch.late,
-                        .buffer = tensor->buffer,
-                        .offset = tensor->offset,
-                        .at = at};
+    *late = (acui_late){
+        .next = node->u.launch.late, .buffer = buffer, .offset = offset, .at = at};
     node->u.launch.late = late;
     return ACU_OK;
+}
+
+acui_node *acui_plan_launch(acui_plan *plan, const acu_op *op, acu_kernel *kernel,
+                            acu_config config, size_t touches, uint32_t bytes)
+{
+    void *memory = NULL;
+    acui_node *node = acui_plan_node_with(plan, ACUI_NODE_LAUNCH, op, kernel->module->device,
+                                          touches, sizeof(void *) + bytes, &memory);
+    if (!node) {
+        acu_kernel_release(kernel);
+        return NULL;
+    }
+    node->u.launch.kernel = kernel;
+    node->u.launch.config = config;
+    node->u.launch.pointers = memory;
+    node->u.launch.data = (char *)(node->u.launch.pointers + 1);
+    node->u.launch.pointers[0] = node->u.launch.data;
+    node->u.launch.count = 1;
+    node->u.launch.bytes = bytes;
+    if (acui_kernel_state(kernel) != ACUI_LOADED &&
+        acui_launch_note_struct(plan, node) != ACU_OK)
+        return NULL; /* the plan has the kernel */
+    return node;
 }
 
 static acu_status fill_param(acui_plan *plan, acui_node *node, size_t at, const acu_val *value,
@@ -99,7 +120,7 @@ static acu_status fill_param(acui_plan *plan, acui_node *node, size_t at, const 
         acu_tile_param tile = tile_param(value);
         memcpy(data, &tile, sizeof tile);
     }
-    return fill_address(plan, node, at, value->tensor);
+    return acui_launch_address(plan, node, at, value->tensor->buffer, value->tensor->offset);
 }
 
 static uint32_t padded(uint32_t bytes)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Checks of launches, with the words in which they are refused. */
+/* Checks of launches, with the words in which they are refused; launches of built-in kernels. */
 #ifndef ACUI_OP_LAUNCH_H
 #define ACUI_OP_LAUNCH_H
 
@@ -26,5 +26,17 @@ acu_status acui_launch_check(const acu_op *op, const acu_val *values);
 acu_status acui_launch_check_early(const acu_op *op, const acu_val *values);
 acu_status acui_launch_note(acui_plan *plan, acui_node *node, const acu_op *op,
                             const acu_val *values);
+/* The same for a launch whose only parameter is a struct of the node's bytes. */
+acu_status acui_launch_note_struct(acui_plan *plan, acui_node *node);
+
+/* A launch with one parameter, a struct of `bytes` (a multiple of 8), to be filled in u.launch.data. Takes
+ * the kernel, on failure too. NULL: no memory (record set). */
+acui_node *acui_plan_launch(acui_plan *plan, const acu_op *op, acu_kernel *kernel,
+                            acu_config config, size_t touches, uint32_t bytes);
+
+/* The address of a byte of the buffer, now or as soon as its memory is there, at `at` of the
+ * parameters. */
+acu_status acui_launch_address(acui_plan *plan, acui_node *node, size_t at, acu_buffer *buffer,
+                               size_t offset);
 
 #endif

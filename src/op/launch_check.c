@@ -211,6 +211,16 @@ acu_status acui_launch_note(acui_plan *plan, acui_node *node, const acu_op *op,
     return ACU_OK;
 }
 
+acu_status acui_launch_note_struct(acui_plan *plan, acui_node *node)
+{
+    acui_given *given = ACUI_ARENA_NEW(&plan->arena, acui_given);
+    if (!given)
+        return acui_fail(ACU_ERR_NO_MEMORY, "no memory for the arguments of a launch");
+    *given = (acui_given){.kind = ACU_NONE, .bytes = node->u.launch.bytes, .words = "a struct"};
+    node->u.launch.given = given;
+    return ACU_OK;
+}
+
 acu_status acui_launch_bind(acui_node *node)
 {
     acu_kernel *kernel = node->u.launch.kernel;

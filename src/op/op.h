@@ -23,7 +23,7 @@
     X(FAILED, "failed op") X(VALUE, "value") X(ZIP, "zip") X(PART, "unzip") X(NTH, "nth")          \
     X(THEN, "then") X(MAP, "map") X(INSPECT, "inspect") X(SHARE, "share") X(OWN, "own")            \
     X(ON, "on") X(PARTITION, "partition") X(UNPARTITION, "unpartition") X(RESHAPE, "reshape")      \
-    X(EMPTY, "empty") X(CONST, "const") X(FILL, "fill") X(COPY, "copy") X(DUP, "dup")              \
+    X(EMPTY, "empty") X(CONST, "const") X(FILL, "fill") X(COPY, "copy") X(COPY_MANY, "copies") X(DUP, "dup")              \
     X(TO_HOST, "to_host") X(TO_DEVICE, "to_device") X(LAUNCH, "launch") X(FOREIGN, "foreign")      \
     X(HOST, "host") X(REPLAY, "replay") X(CONTEXT, "context") X(OR_ELSE, "or_else")           \
     X(FINALLY, "finally") X(AFTER, "after") X(AFTER_FUTURE, "after_future") X(MAKE, "make")

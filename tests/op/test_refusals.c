@@ -138,9 +138,22 @@ static void data(void **state)
     REFUSED(b, acu_copy(b.x, acu_zeros(ACU_I32, ACU_SHAPE(4, 4))), ACU_ERR_DTYPE,
             "element types differ");
     row("D3");
-    REFUSED(b, acu_copy(host, host), ACU_ERR_NOT_SUPPORTED, "both tensors are in host memory");
+    static float own[16];
+    acu_buffer *wrapped;
+    acu_tensor *pageable, *upper, *lower;
+    assert_works(acu_buffer_wrap_pageable(b.device, own, sizeof own, ACU_USER(NULL), &wrapped));
+    assert_works(acu_tensor_create(wrapped, 0, ACU_F32, ACU_SHAPE(4, 4), &pageable));
+    REFUSED(b, acu_launch(b.scale, ONE(b), acu_inout(pageable), acu_f32(2), acu_u32(16)),
+            ACU_ERR_INVALID, "argument 0|f32 [4, 4]|pageable|acu_to_device");
+    acu_tensor_release(pageable);
+    acu_buffer_release(wrapped);
     row("D4");
-    REFUSED(b, acu_copy(b.x, b.x), ACU_ERR_INVALID, "overlap");
+    assert_works(acu_tensor_slice(b.x, (int64_t[]){0, 0}, (int64_t[]){3, 4}, &upper));
+    assert_works(acu_tensor_slice(b.x, (int64_t[]){1, 0}, (int64_t[]){4, 4}, &lower));
+    REFUSED(b, acu_copy(upper, lower), ACU_ERR_INVALID,
+            "f32 [3, 4]|bytes 16 to 64|bytes 0 to 48|share bytes");
+    acu_tensor_release(upper);
+    acu_tensor_release(lower);
     row("D5");
     REFUSED(b, acu_dup(row0), ACU_ERR_NOT_SUPPORTED, "f32 [4, 2]|gaps");
     row("D6");
