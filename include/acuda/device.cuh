@@ -24,6 +24,18 @@
  * Indices count from the tile's own first element, unless their name says `global` or `linear`.
  * Dimension 0 is the slowest. blockIdx.x and threadIdx.x go with the last dimension.
  *
+ * Of a mapped partition a block has several tiles. Its kernel takes an acu_tiles<T>, which is right for
+ * every other partition too, and goes through them:
+ *
+ *     for (long long n = tiles.begin(); n < tiles.end(); n += tiles.step()) {
+ *         auto y = tiles[n];                      // an acu_tile in all but its type
+ *         for (long long i = y.begin(); i < y.end(); i += y.step())
+ *             y.at(i) = ...;
+ *     }
+ *
+ * acu_list<T, Max> is what a kernel takes where the host passes a list of tensors (acu_in_list): as many
+ * pointers as list.count, Max at most.
+ *
  * acu_tile<T> takes a partition of any rank, and asks for the rank at run time where it matters;
  * acu_tile<T, 2> is for rank 2 only, knows it when it is compiled, and refuses, also then, an access
  * with another number of indices. Both are the 112 bytes of acu_tile_param. Compiled with
@@ -39,7 +51,32 @@
 
 #include "tile.h"
 
-template <typename T, int Rank = 0> struct acu_tile {
+/* Of three values that go with x, y and z, the one that goes with a dimension: x with the last, y
+ * with the one before, z with the one before that. */
+__device__ inline long long acu_from_xyz(long long x, long long y, long long z, int dimension,
+                                         int rank)
+{
+    int before_last = rank - 1 - dimension;
+    return before_last == 0 ? x : before_last == 1 ? y : z;
+}
+
+/* Where a tile is among the tiles: where its block is in the grid, */
+struct acu_place_of_block {
+    __device__ long long place(int dimension, int rank) const
+    {
+        return acu_from_xyz(blockIdx.x, blockIdx.y, blockIdx.z, dimension, rank);
+    }
+};
+/* or a place of its own. */
+struct acu_place_of_its_own {
+    long long x, y, z;
+    __device__ long long place(int dimension, int rank) const
+    {
+        return acu_from_xyz(x, y, z, dimension, rank);
+    }
+};
+
+template <typename T, int Rank = 0, typename Place = acu_place_of_block> struct acu_tile : Place {
     static_assert(Rank >= 0 && Rank <= ACU_TILE_MAX_RANK, "a partition has 1, 2 or 3 dimensions");
     typedef long long index_type;
 
@@ -86,7 +123,7 @@ template <typename T, int Rank = 0> struct acu_tile {
     /* Its place among the tiles. */
     __device__ index_type tile_index(int dimension) const
     {
-        return from_xyz(blockIdx.x, blockIdx.y, blockIdx.z, dimension, rank());
+        return this->place(dimension, rank());
     }
     /* Its first element, as an index into the tensor. */
     __device__ index_type origin(int dimension) const
@@ -223,7 +260,7 @@ template <typename T, int Rank = 0> struct acu_tile {
     __device__ index_type step(int dimension) const
     {
         if (dimension > 0)
-            return from_xyz(blockDim.x, blockDim.y, blockDim.z, dimension, rank());
+            return acu_from_xyz(blockDim.x, blockDim.y, blockDim.z, dimension, rank());
         index_type threads = blockDim.z;
         if (rank() < 3)
             threads *= blockDim.y;
@@ -236,19 +273,12 @@ template <typename T, int Rank = 0> struct acu_tile {
     {
         return dimension == 0 ? values[0] : dimension == 1 ? values[1] : values[2];
     }
-    /* x goes with the last dimension, y with the one before, z with the one before that. */
-    __device__ static index_type from_xyz(unsigned x, unsigned y, unsigned z, int dimension,
-                                          int dimensions)
-    {
-        int before_last = dimensions - 1 - dimension;
-        return before_last == 0 ? x : before_last == 1 ? y : z;
-    }
-    /* The same, with the axes that are left over counted into dimension 0. */
+    /* As acu_from_xyz, with the axes that are left over counted into dimension 0. */
     __device__ index_type with_rest(index_type x, index_type y, index_type z, int dimension,
                                     index_type x_size, index_type y_size) const
     {
         if (dimension > 0)
-            return from_xyz((unsigned)x, (unsigned)y, (unsigned)z, dimension, rank());
+            return acu_from_xyz(x, y, z, dimension, rank());
         index_type index = rank() < 3 ? y + y_size * z : z;
         return rank() < 2 ? x + x_size * index : index;
     }
@@ -259,9 +289,9 @@ template <typename T, int Rank = 0> struct acu_tile {
     }
 
     /* The same for a number of dimensions that the caller knows by how many indices it has. */
-    template <int N> __device__ static index_type mine(int dimension)
+    template <int N> __device__ index_type mine(int dimension) const
     {
-        return from_xyz(blockIdx.x, blockIdx.y, blockIdx.z, dimension, N);
+        return this->place(dimension, N);
     }
     template <int N> __device__ index_type start(int dimension) const
     {
@@ -276,14 +306,20 @@ template <typename T, int Rank = 0> struct acu_tile {
     {
         static_assert(Rank == 0 || Rank == N, "one index for each dimension of the tile");
     }
+    /* Other tiles of this block's are left out. */
+    __device__ bool is_missed() const
+    {
+        return sizeof *this == ACU_TILE_PARAM_BYTES && (param.flags & ACU_TILE_MAPPED);
+    }
     __device__ void check(int indices, bool is_inside) const
     {
 #ifdef ACU_TILE_CHECK
-        if (indices != (int)param.rank || !is_inside) {
+        if (indices != (int)param.rank || !is_inside || is_missed()) {
             printf("acu_tile: block (%u, %u, %u), thread (%u, %u, %u): %s\n", blockIdx.x,
                    blockIdx.y, blockIdx.z, threadIdx.x, threadIdx.y, threadIdx.z,
-                   is_inside ? "an access with the wrong number of indices for the partition's rank"
-                             : "an access outside the block's tile");
+                   is_missed()   ? "a mapped partition, whose kernel must take an acu_tiles"
+                   : is_inside ? "an access with the wrong number of indices for the partition's rank"
+                               : "an access outside the block's tile");
             __trap();
         }
 #else
@@ -293,8 +329,81 @@ template <typename T, int Rank = 0> struct acu_tile {
     }
 };
 
+/* All the tiles of a block, whatever the partition: one, or every so many of a mapped one. */
+template <typename T, int Rank = 0> struct acu_tiles {
+    typedef long long index_type;
+    typedef acu_tile<T, Rank, acu_place_of_its_own> tile_type;
+
+    acu_tile_param param; /* what the host passed */
+
+    __device__ int rank() const
+    {
+        return Rank ? Rank : (int)param.rank;
+    }
+    /* This block's: for (n = begin(); n < end(); n += step()), with [n]. Those of a prefix are where the
+     * grid is, and not so many in a row as there are tiles. */
+    __device__ index_type begin() const
+    {
+        return blockIdx.x + (index_type)gridDim.x * (blockIdx.y + (index_type)gridDim.y * blockIdx.z);
+    }
+    __device__ index_type end() const
+    {
+        index_type grid = step();
+        return param.flags & ACU_TILE_MAPPED ? count() : grid;
+    }
+    __device__ index_type step() const
+    {
+        return (index_type)gridDim.x * gridDim.y * gridDim.z;
+    }
+    /* Tiles of the whole tensor. */
+    __device__ index_type count() const
+    {
+        index_type tiles = param.tiles[0];
+        if (rank() > 1)
+            tiles *= param.tiles[1];
+        if (rank() > 2)
+            tiles *= param.tiles[2];
+        return tiles;
+    }
+    __device__ tile_type operator[](index_type n) const
+    {
+        tile_type tile;
+        tile.param = param;
+        bool mapped = param.flags & ACU_TILE_MAPPED;
+        tile.x = blockIdx.x;
+        tile.y = blockIdx.y;
+        tile.z = blockIdx.z;
+        if (!mapped)
+            return tile;
+        tile.x = n;
+        if (rank() > 1) {
+            index_type across = param.tiles[rank() == 2 ? 1 : 2];
+            tile.x = n % across;
+            tile.y = n / across;
+        }
+        if (rank() > 2) {
+            tile.z = tile.y / param.tiles[1];
+            tile.y = tile.y % param.tiles[1];
+        }
+        return tile;
+    }
+};
+
+/* Tensors that the host passes as one argument. `item` holds their first elements. */
+template <typename T, int Max> struct acu_list {
+    long long count; /* 0 to Max */
+    T *item[Max];
+
+    __device__ T *operator[](long long which) const
+    {
+        return item[which];
+    }
+};
+
 static_assert(sizeof(acu_tile<float>) == ACU_TILE_PARAM_BYTES &&
                   sizeof(acu_tile<double, 3>) == ACU_TILE_PARAM_BYTES,
               "a tile is its parameter and nothing else");
+static_assert(sizeof(acu_tiles<float, 2>) == ACU_TILE_PARAM_BYTES, "and so are all tiles");
+static_assert(sizeof(acu_list<float, 5>) == 6 * 8, "a list is its count and its pointers");
 
 #endif

@@ -72,6 +72,13 @@ ACU_API acu_arg acu_arg_scalar(acu_dtype dtype, uint64_t bits);
 /* A struct by value, copied when the launch op is made; at most 4096 bytes. */
 ACU_API acu_arg acu_arg_struct(const void *memory, size_t bytes);
 
+/* Several tensors, borrowed, as one argument of a launch, copied when the op is made: for a kernel that
+ * takes an acu_list (device.cuh), with room for as many; at most 511. Yields ACU_NONE, as a struct does. */
+ACU_API acu_arg acu_arg_list(acu_tensor *const *tensors, size_t count, acu_access access);
+#define acu_in_list(tensors, count) acu_arg_list((tensors), (count), ACU_READ)
+#define acu_out_list(tensors, count) acu_arg_list((tensors), (count), ACU_WRITE)
+#define acu_inout_list(tensors, count) acu_arg_list((tensors), (count), ACU_UPDATE)
+
 static inline acu_arg acu_i8(int8_t v) { return acu_arg_scalar(ACU_I8, (uint8_t)v); }
 static inline acu_arg acu_u8(uint8_t v) { return acu_arg_scalar(ACU_U8, v); }
 static inline acu_arg acu_i16(int16_t v) { return acu_arg_scalar(ACU_I16, (uint16_t)v); }
@@ -132,6 +139,7 @@ ACU_API acu_op *acu_op_give(acu_tensor *tensor, acu_site site);
 ACU_API acu_op *acu_op_scalar(acu_arg scalar, acu_site site);
 
 typedef enum acu_form { ACU_OWNED, ACU_BORROWED, ACU_SHARED } acu_form;
+typedef enum acu_partition_mode { ACU_WHOLE, ACU_PREFIX, ACU_MAPPED } acu_partition_mode;
 typedef enum acu_value_kind { ACU_NONE, ACU_TENSOR, ACU_PARTITION, ACU_SCALAR } acu_value_kind;
 
 /* One value, as `then`, `map` and `inspect` see it. */
@@ -140,6 +148,8 @@ typedef struct acu_val {
     acu_form form;
     acu_tensor *tensor; /* of a tensor or partition; valid during the callback, borrowed */
     acu_shape tile;     /* of a partition */
+    acu_partition_mode mode; /* the same */
+    unsigned blocks;         /* of a mapped one; 0: not said */
     acu_dtype dtype;    /* of a scalar */
     uint64_t bits;      /* of a scalar */
 } acu_val;
@@ -278,12 +288,27 @@ ACU_API acu_op *acu_op_with_context(acu_op *x, const char *text, acu_site site);
  * Disjoint tiles of a tensor of rank 1 to 3, for a kernel to write: a launch that gets it has one
  * block for each tile (grid.x counts tiles of the last dimension, grid.y of the one before, grid.z
  * of the one before that) and passes the kernel an `acu_tile` (device.cuh). Tiles at the end are
- * clipped. Owned values must be the only handle on their storage (SHARED otherwise); shared values
+ * clipped. A launch whose own grid, or another partition's, differs is refused (SHAPE).
+ *
+ * Two more ways for blocks to meet tiles:
+ *   prefix   the launch's grid, or another partition's, may have fewer blocks than there are tiles, in each
+ *            dimension; the tiles beyond stay as they are (so acu_out counts as acu_inout). Without
+ *            another grid all tiles have a block.
+ *   mapped   the launch has `blocks` blocks, but no more than there are tiles (0: eight for each
+ *            multiprocessor; a grid that the launch gives is taken as it is), and each loops over its tiles: the
+ *            kernel takes an `acu_tiles` (device.cuh).
+ *
+ * Owned values must be the only handle on their storage (SHARED otherwise); shared values
  * are refused; borrowed ones may be partitioned at any time.
  */
 #define acu_partition(x, tile) acu_op_partition(ACU_OPERAND(x), (tile), ACU_SITE)
+#define acu_partition_prefix(x, tile) acu_op_partition_prefix(ACU_OPERAND(x), (tile), ACU_SITE)
+#define acu_partition_mapped(x, tile, blocks)                                                      \
+    acu_op_partition_mapped(ACU_OPERAND(x), (tile), (blocks), ACU_SITE)
 #define acu_unpartition(x) acu_op_unpartition(ACU_OPERAND(x), ACU_SITE)
 ACU_API acu_op *acu_op_partition(acu_op *x, acu_shape tile, acu_site site);
+ACU_API acu_op *acu_op_partition_prefix(acu_op *x, acu_shape tile, acu_site site);
+ACU_API acu_op *acu_op_partition_mapped(acu_op *x, acu_shape tile, unsigned blocks, acu_site site);
 ACU_API acu_op *acu_op_unpartition(acu_op *x, acu_site site);
 
 /* ---- views ---------------------------------------------------------------------------------- */

@@ -9,7 +9,9 @@
  *
  * A partition divides a tensor into tiles of one shape, with smaller ones at the far edges where the
  * tile's shape does not divide the tensor's. The number of tiles is the launch grid: each block owns
- * one tile, and no two blocks share an element.
+ * one tile, and no two blocks share an element. `flags` say where it is otherwise: of a prefix the grid
+ * may have fewer blocks than there are tiles, in each dimension; where tiles are mapped, block b of n (x
+ * counted first) owns tiles b, b + n, b + 2n ... of all of them, counted row by row.
  *
  * Dimension 0 is the slowest one (rows before columns, as in C). The grid counts from the other end,
  * so that neighbouring blocks lie side by side in memory: blockIdx.x runs over the last dimension,
@@ -24,6 +26,9 @@
 /* The most dimensions that a partition has: as many as a grid. */
 #define ACU_TILE_MAX_RANK 3
 
+#define ACU_TILE_PREFIX 1u
+#define ACU_TILE_MAPPED 2u
+
 /* Dimensions from `rank` on have shape, tile and tiles of 1, and a stride of 0. */
 typedef struct acu_tile_param {
     unsigned long long data; /* device address of element 0 of the tensor, not of the tile */
@@ -33,7 +38,7 @@ typedef struct acu_tile_param {
     long long stride[ACU_TILE_MAX_RANK]; /* from one element to the next, in elements; may be < 0 */
     long long tile[ACU_TILE_MAX_RANK];   /* of a tile, before it is clipped at the edges */
     unsigned tiles[ACU_TILE_MAX_RANK];   /* ceil(shape / tile); the grid is these in reverse */
-    unsigned flags;                      /* none yet: 0 */
+    unsigned flags;                      /* ACU_TILE_PREFIX, ACU_TILE_MAPPED, or 0 */
     unsigned long long reserved;         /* 0 */
 } acu_tile_param;
 

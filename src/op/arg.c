@@ -33,6 +33,14 @@ acu_arg acu_arg_struct(const void *memory, size_t bytes)
                      .u.memory = memory};
 }
 
+acu_arg acu_arg_list(acu_tensor *const *tensors, size_t count, acu_access access)
+{
+    return (acu_arg){.kind = ACUI_ARG_LIST,
+                     .access = access,
+                     .bytes = count > UINT32_MAX ? UINT32_MAX : (uint32_t)count,
+                     .u.memory = tensors};
+}
+
 acu_arg acu_f32(float v)
 {
     uint32_t bits;
@@ -76,6 +84,30 @@ static acu_status keep_tensor(const acu_op *op, acu_arg *arg, size_t place)
     return ACU_OK;
 }
 
+/* Copies the list, and retains what is in it. */
+static acu_status keep_list(const acu_op *op, acu_arg *arg, size_t place)
+{
+    acu_tensor *const *from = arg->u.memory;
+    uint32_t count = arg->bytes;
+    arg->kind = ACUI_ARG_NONE; /* nothing of ours, unless it goes well */
+    if (op->class != &acui_class_LAUNCH)
+        return acui_fail(ACU_ERR_ARGUMENTS, "argument %zu: a list of tensors is for launches", place);
+    if (!from || count == 0 || count > ACUI_LIST_MAX)
+        return acui_fail(ACU_ERR_ARGUMENTS,
+                         "argument %zu: a list must have 1 to %d tensors, not %u, and an address",
+                         place, ACUI_LIST_MAX, count);
+    for (uint32_t i = 0; i < count; i++)
+        ACUI_TRY(acui_object_check(from[i], ACU_OBJECT_TENSOR, "a list of tensors"));
+    acu_tensor **copy = ACUI_NEW_ARRAY(acu_tensor *, count);
+    if (!copy)
+        return acui_fail(ACU_ERR_NO_MEMORY, "no memory for argument %zu", place);
+    for (uint32_t i = 0; i < count; i++)
+        copy[i] = acu_tensor_retain(from[i]);
+    arg->kind = ACUI_ARG_LIST;
+    arg->u.memory = copy;
+    return ACU_OK;
+}
+
 static acu_status keep_arg(acu_op *op, acu_arg *arg, size_t place)
 {
     switch ((acui_arg_kind)arg->kind) {
@@ -83,6 +115,8 @@ static acu_status keep_arg(acu_op *op, acu_arg *arg, size_t place)
         return ACU_OK;
     case ACUI_ARG_STRUCT:
         return keep_struct(arg, place);
+    case ACUI_ARG_LIST:
+        return keep_list(op, arg, place);
     case ACUI_ARG_OP:
         op->inputs[op->input_count++] = acui_op_take(arg->u.op, op->class, op->site);
         return ACU_OK;
@@ -132,7 +166,10 @@ void acui_args_destroy(acu_op *op)
 {
     for (size_t i = 0; i < op->u.call.arg_count; i++) {
         const acu_arg *arg = &op->u.call.args[i];
-        if (arg->kind == ACUI_ARG_STRUCT)
+        acu_tensor *const *list;
+        for (size_t k = 0, n = acui_arg_list(arg, &list); k < n; k++)
+            acu_tensor_release(list[k]);
+        if (arg->kind == ACUI_ARG_STRUCT || arg->kind == ACUI_ARG_LIST)
             acui_free((void *)(uintptr_t)arg->u.memory);
         else if (arg->kind == ACUI_ARG_TENSOR && arg->u.tensor)
             acu_tensor_release(arg->u.tensor);
@@ -144,11 +181,32 @@ static const char *access_words(acu_access access)
     return access == ACU_READ ? "acu_in" : access == ACU_WRITE ? "acu_out" : "acu_inout";
 }
 
+static bool same_memory(const acu_tensor *a, const acu_tensor *b)
+{
+    acui_extent x = acui_tensor_extent(a), y = acui_tensor_extent(b);
+    return a->buffer == b->buffer && acui_extents_overlap(&x, &y);
+}
+
+static acu_status check_list_writes(const acu_arg *arg, size_t place)
+{
+    acu_tensor *const *list;
+    size_t count = acui_arg_list(arg, &list);
+    for (size_t i = 1; i < count && arg->access & ACU_WRITE; i++)
+        for (size_t k = 0; k < i; k++)
+            if (same_memory(list[i], list[k]))
+                return acui_fail(ACU_ERR_SHARED,
+                                 "tensors %zu and %zu of argument %zu, a list to be written, are in "
+                                 "the same memory", k, i, place);
+    return ACU_OK;
+}
+
 /* What is written must be the writer's own for that time: not shared, not written twice. */
 static acu_status check_writes(const acu_op *op, const acu_val *values, size_t place)
 {
     const acu_val *value = &values[place];
     const acu_arg *arg = &op->u.call.args[place];
+    if (arg->kind == ACUI_ARG_LIST)
+        return check_list_writes(arg, place);
     if (!(arg->access & ACU_WRITE) || (value->kind != ACU_TENSOR && value->kind != ACU_PARTITION))
         return ACU_OK;
     if (value->form == ACU_SHARED)
@@ -156,14 +214,11 @@ static acu_status check_writes(const acu_op *op, const acu_val *values, size_t p
                          "argument %zu (%s) is shared, for reading only; take sole ownership with "
                          "acu_own, or write to a copy (acu_dup)",
                          place, access_words(arg->access));
-    acui_extent extent = acui_tensor_extent(value->tensor);
     for (size_t i = 0; i < place; i++) {
         const acu_val *other = &values[i];
-        if (!(op->u.call.args[i].access & ACU_WRITE) || !other->tensor ||
-            other->tensor->buffer != value->tensor->buffer)
+        if (!(op->u.call.args[i].access & ACU_WRITE) || !other->tensor)
             continue;
-        acui_extent other_extent = acui_tensor_extent(other->tensor);
-        if (acui_extents_overlap(&extent, &other_extent))
+        if (same_memory(other->tensor, value->tensor))
             return acui_fail(ACU_ERR_SHARED, "arguments %zu and %zu write the same memory", i,
                              place);
     }
@@ -207,11 +262,23 @@ acu_status acui_plan_args(acui_plan *plan, acu_op *op, acu_device *place, acui_v
     return ACU_OK;
 }
 
+/* What a prefix does not cover stays as it is. */
+static acu_access access_of(const acu_val *value, const acu_arg *arg)
+{
+    bool prefix = value->kind == ACU_PARTITION && value->mode == ACU_PREFIX;
+    return prefix && arg->access == ACU_WRITE ? ACU_UPDATE : arg->access;
+}
+
 acu_status acui_touch_args(acui_plan *plan, acui_node *node, const acu_op *op,
                            const acu_val *values)
 {
-    for (size_t i = 0; i < op->u.call.arg_count; i++)
+    for (size_t i = 0; i < op->u.call.arg_count; i++) {
+        const acu_arg *arg = &op->u.call.args[i];
+        acu_tensor *const *list;
+        for (size_t k = 0, n = acui_arg_list(arg, &list); k < n; k++)
+            ACUI_TRY(acui_node_touch(plan, node, list[k], arg->access));
         if (values[i].tensor)
-            ACUI_TRY(acui_node_touch(plan, node, values[i].tensor, op->u.call.args[i].access));
+            ACUI_TRY(acui_node_touch(plan, node, values[i].tensor, access_of(&values[i], arg)));
+    }
     return ACU_OK;
 }

@@ -11,10 +11,19 @@ typedef enum acui_arg_kind {
     ACUI_ARG_OP,
     ACUI_ARG_TENSOR,
     ACUI_ARG_SCALAR,
-    ACUI_ARG_STRUCT
+    ACUI_ARG_STRUCT,
+    ACUI_ARG_LIST /* of tensors: u.memory points to `bytes` of them; of a launch only */
 } acui_arg_kind;
 
 #define ACUI_STRUCT_MAX 4096 /* CUDA's limit on all parameters of a kernel */
+#define ACUI_LIST_MAX ((ACUI_STRUCT_MAX - 8) / 8)
+
+/* Tensors of a list argument, each with a reference of the op's; 0 of any other. */
+static inline size_t acui_arg_list(const acu_arg *arg, acu_tensor *const **tensors)
+{
+    *tensors = arg->kind == ACUI_ARG_LIST ? (acu_tensor *const *)arg->u.memory : NULL;
+    return arg->kind == ACUI_ARG_LIST ? arg->bytes : 0;
+}
 
 /* A new op of `class` that has taken all of `args`; ops among them become its inputs, in order. On
  * failure a failed op; the arguments are consumed in any case. */
@@ -22,7 +31,8 @@ acu_op *acui_op_with_args(const acui_op_class *class, const acu_arg *args, size_
                           acu_site site);
 void acui_args_destroy(acu_op *op);
 
-/* Plan the arguments: one value each, in order, behind what `values` has; a struct yields ACU_NONE.
+/* Plan the arguments: one value each, in order, behind what `values` has; a struct or list yields
+ * ACU_NONE.
  * Checks forms: what is written must not be shared, nor written twice. */
 acu_status acui_plan_args(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values);
 

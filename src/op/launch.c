@@ -2,65 +2,12 @@
 /* Launches: a kernel with its arguments, checked before anything is enqueued (launch_check.c). */
 #include "base/error.h"
 #include "op/arg.h"
+#include "op/grid.h"
 #include "op/launch.h"
 
 #include <string.h>
 
-/* ---- the grid ---- */
-
-/* Tiles of a partition, as a grid: x counts the last dimension. */
-static acu_status partition_grid(const acu_val *value, unsigned grid[3])
-{
-    const acu_shape *shape = &value->tensor->shape;
-    grid[0] = grid[1] = grid[2] = 1;
-    for (int d = 0; d < shape->rank; d++) {
-        int64_t tiles = (shape->dim[d] + value->tile.dim[d] - 1) / value->tile.dim[d];
-        if (tiles > INT32_MAX)
-            return acui_fail(ACU_ERR_LIMIT, "a partition into %lld tiles in one dimension",
-                             (long long)tiles);
-        grid[shape->rank - 1 - d] = (unsigned)tiles;
-    }
-    return ACU_OK;
-}
-
-static acu_status infer_grid(const acu_op *op, const acu_val *values, acu_config *config)
-{
-    const acu_kernel *kernel = op->u.call.kernel;
-    for (size_t i = 0; i < op->u.call.arg_count; i++) {
-        unsigned grid[3];
-        if (values[i].kind != ACU_PARTITION)
-            continue;
-        ACUI_TRY(partition_grid(&values[i], grid));
-        if (config->grid[0] == 0)
-            memcpy(config->grid, grid, sizeof grid);
-        unsigned y = config->grid[1] ? config->grid[1] : 1, z = config->grid[2] ? config->grid[2] : 1;
-        if (config->grid[0] != grid[0] || y != grid[1] || z != grid[2])
-            return acui_fail(ACU_ERR_SHAPE, "argument %zu of %s is a partition of %ux%ux%u tiles, "
-                             "but the grid is %ux%ux%u by the launch or an earlier partition", i,
-                             kernel->name, grid[0], grid[1], grid[2], config->grid[0], y, z);
-    }
-    if (config->grid[0] == 0)
-        return acui_fail(ACU_ERR_LIMIT, "the launch of %s has no grid: give one (acu_for_num_elems, "
-                         "ACU_GRID_BLOCK), or a partition to take it from", kernel->name);
-    return ACU_OK;
-}
-
 /* ---- the node ---- */
-
-static acu_tile_param tile_param(const acu_val *value)
-{
-    const acu_tensor *t = value->tensor;
-    acu_tile_param p = {.rank = (unsigned)t->shape.rank,
-                        .element_bytes = (unsigned)acu_dtype_bytes(t->dtype)};
-    for (int d = 0; d < ACU_TILE_MAX_RANK; d++) {
-        bool used = d < t->shape.rank;
-        p.shape[d] = used ? t->shape.dim[d] : 1;
-        p.stride[d] = used ? t->strides[d] : 0;
-        p.tile[d] = used ? value->tile.dim[d] : 1;
-        p.tiles[d] = (unsigned)((p.shape[d] + p.tile[d] - 1) / p.tile[d]);
-    }
-    return p;
-}
 
 acu_status acui_launch_address(acui_plan *plan, acui_node *node, size_t at, acu_buffer *buffer,
                                size_t offset)
@@ -104,6 +51,18 @@ acui_node *acui_plan_launch(acui_plan *plan, const acu_op *op, acu_kernel *kerne
     return node;
 }
 
+/* As acu_list in device.cuh: the rest stays zero. */
+static acu_status fill_list(acui_plan *plan, acui_node *node, size_t at, const acu_arg *arg)
+{
+    acu_tensor *const *list;
+    uint64_t count = acui_arg_list(arg, &list);
+    memcpy(node->u.launch.data + at, &count, sizeof count);
+    for (size_t i = 0; i < count; i++)
+        ACUI_TRY(acui_launch_address(plan, node, at + 8 + 8 * i, list[i]->buffer,
+                                     list[i]->offset));
+    return ACU_OK;
+}
+
 static acu_status fill_param(acui_plan *plan, acui_node *node, size_t at, const acu_val *value,
                              const acu_arg *arg)
 {
@@ -112,30 +71,39 @@ static acu_status fill_param(acui_plan *plan, acui_node *node, size_t at, const 
         memcpy(data, &value->bits, sizeof value->bits); /* little-endian hosts, as CUDA's are */
         return ACU_OK;
     }
+    if (arg->kind == ACUI_ARG_LIST)
+        return fill_list(plan, node, at, arg);
     if (value->kind == ACU_NONE) {
         memcpy(data, arg->u.memory, arg->bytes);
         return ACU_OK;
     }
     if (value->kind == ACU_PARTITION) {
-        acu_tile_param tile = tile_param(value);
+        acu_tile_param tile = acui_tile_param(value);
         memcpy(data, &tile, sizeof tile);
     }
     return acui_launch_address(plan, node, at, value->tensor->buffer, value->tensor->offset);
 }
 
-static uint32_t padded(uint32_t bytes)
+/* Of argument i in the parameters. A list may have fewer tensors than its parameter has room for; how
+ * much that is, is not known while the kernel is being loaded. */
+static uint32_t padded_bytes(const acu_op *op, acu_kernel *kernel, const acu_val *values, size_t i,
+                             bool early)
 {
-    return (bytes + 7u) & ~7u;
+    const acu_arg *arg = &op->u.call.args[i];
+    uint32_t bytes = acui_launch_bytes(&values[i], arg), room = 0;
+    if (arg->kind == ACUI_ARG_LIST)
+        room = early ? ACUI_STRUCT_MAX : acui_launch_room(kernel, i);
+    return ((room > bytes ? room : bytes) + 7u) & ~7u;
 }
 
 static acu_status fill_params(acui_plan *plan, acui_node *node, const acu_op *op,
-                              const acu_val *values)
+                              const acu_val *values, bool early)
 {
     size_t at = 0;
     for (size_t i = 0; i < op->u.call.arg_count; i++) {
         node->u.launch.pointers[i] = node->u.launch.data + at;
         ACUI_TRY(fill_param(plan, node, at, &values[i], &op->u.call.args[i]));
-        at += padded(acui_launch_bytes(&values[i], &op->u.call.args[i]));
+        at += padded_bytes(op, node->u.launch.kernel, values, i, early);
     }
     return ACU_OK;
 }
@@ -147,8 +115,9 @@ static acu_status add_launch(acui_plan *plan, acu_op *op, const acu_val *values,
     size_t count = op->u.call.arg_count, tensors = 0;
     uint32_t bytes = 0;
     for (size_t i = 0; i < count; i++) {
-        bytes += padded(acui_launch_bytes(&values[i], &op->u.call.args[i]));
-        tensors += values[i].tensor != NULL;
+        acu_tensor *const *list;
+        bytes += padded_bytes(op, kernel, values, i, early);
+        tensors += (values[i].tensor != NULL) + acui_arg_list(&op->u.call.args[i], &list);
     }
     void *memory = NULL;
     acui_node *node = acui_plan_node_with(plan, ACUI_NODE_LAUNCH, op, kernel->module->device,
@@ -167,7 +136,7 @@ static acu_status add_launch(acui_plan *plan, acu_op *op, const acu_val *values,
     ACUI_TRY(acui_touch_args(plan, node, op, values));
     if (early)
         ACUI_TRY(acui_launch_note(plan, node, op, values));
-    return fill_params(plan, node, op, values);
+    return fill_params(plan, node, op, values, early);
 }
 
 static acu_status plan_launch(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
@@ -183,7 +152,7 @@ static acu_status plan_launch(acui_plan *plan, acu_op *op, acu_device *place, ac
     if (state == ACUI_LOAD_FAILED)
         return acu_kernel_poll(kernel);
     ACUI_TRY(early ? acui_launch_check_early(op, list) : acui_launch_check(op, list));
-    ACUI_TRY(infer_grid(op, list, &config));
+    ACUI_TRY(acui_launch_grid(op, list, &config));
     ACUI_TRY(early ? acui_kernel_config_early(kernel, &config)
                    : acui_kernel_config(kernel, &config));
     return add_launch(plan, op, list, config, early);

@@ -3,11 +3,15 @@
 #ifndef ACUI_OP_LAUNCH_H
 #define ACUI_OP_LAUNCH_H
 
-#include "op/op.h"
+#include "op/arg.h"
 
-/* What an argument takes among the parameters. */
+#include <acuda/tile.h>
+
+/* What an argument takes among the parameters; a list, at least. */
 static inline uint32_t acui_launch_bytes(const acu_val *value, const acu_arg *arg)
 {
+    if (arg->kind == ACUI_ARG_LIST)
+        return 8 + 8 * arg->bytes; /* acu_list: a count and pointers */
     switch (value->kind) {
     case ACU_SCALAR:
         return (uint32_t)acu_dtype_bytes(value->dtype);
@@ -19,6 +23,9 @@ static inline uint32_t acui_launch_bytes(const acu_val *value, const acu_arg *ar
         return arg->bytes;
     }
 }
+
+/* What the kernel's parameter at `place` has; 0 where that is not known. */
+uint32_t acui_launch_room(acu_kernel *kernel, size_t place);
 
 /* The values that were planned for the op's arguments. Errors: ARGUMENTS, DTYPE, DEVICE. */
 acu_status acui_launch_check(const acu_op *op, const acu_val *values);

@@ -19,17 +19,22 @@ typedef struct acui_given {
     acu_access access;
     acu_dtype dtype;
     uint32_t bytes;
+    bool list;            /* of tensors: the parameter may have room for more */
     const acu_val *value; /* NULL: gone; then it is in words here: */
     const char *words;
 } acui_given;
 
 /* ---- in words ---- */
 
-static const char *value_words(const acu_val *value, uint32_t bytes, char *text, size_t room)
+static const char *value_words(const acui_given *given, const acu_val *value, char *text)
 {
     char words[96];
+    size_t room = WORDS;
+    uint32_t bytes = given->bytes;
     if (value->kind == ACU_SCALAR)
         snprintf(text, room, "a scalar of %s", acu_dtype_name(value->dtype));
+    else if (given->list)
+        snprintf(text, room, "a list of %u tensors", bytes / 8 - 1);
     else if (value->kind == ACU_NONE)
         snprintf(text, room, "a struct of %u bytes", bytes);
     else
@@ -40,7 +45,7 @@ static const char *value_words(const acu_val *value, uint32_t bytes, char *text,
 
 static const char *given_words(const acui_given *given, char words[WORDS])
 {
-    return given->value ? value_words(given->value, given->bytes, words, WORDS) : given->words;
+    return given->value ? value_words(given, given->value, words) : given->words;
 }
 
 /* ---- one argument ---- */
@@ -93,7 +98,9 @@ static acu_status check_param(const acu_kernel *kernel, size_t place, const acui
 {
     char words[WORDS];
     ACUI_TRY(check_declared(kernel, place, param, given));
-    if (param->bytes && given->bytes != param->bytes) /* 0: declared, but of no known size */
+    bool fits = given->list ? given->bytes <= param->bytes && param->bytes % 8 == 0
+                            : given->bytes == param->bytes;
+    if (param->bytes && !fits) /* 0: declared, but of no known size */
         return acui_fail(ACU_ERR_ARGUMENTS,
                          "argument %zu of %s is %s, %u bytes; the kernel's parameter has %u", place,
                          kernel->name, given_words(given, words), given->bytes,
@@ -107,26 +114,25 @@ static acu_status check_param(const acu_kernel *kernel, size_t place, const acui
     return ACU_OK;
 }
 
-static acu_status check_place(const acu_kernel *kernel, size_t place, const acu_val *value)
+static acu_status check_place(const acu_kernel *kernel, size_t place,
+                              const acu_tensor *tensor)
 {
-    if (!value->tensor)
-        return ACU_OK;
-    const acu_device *own = kernel->module->device, *device = value->tensor->buffer->device;
+    const acu_device *own = kernel->module->device, *device = tensor->buffer->device;
     char words[96];
-    if (value->tensor->buffer->kind == ACU_MEMORY_PAGEABLE)
+    if (tensor->buffer->kind == ACU_MEMORY_PAGEABLE)
         return acui_fail(ACU_ERR_INVALID, "argument %zu of %s (%s) is in pageable memory, which "
                          "devices do not touch; copy it there with acu_to_device", place,
-                         kernel->name, acui_tensor_words(value->tensor, words));
-    if (device == own || value->tensor->buffer->kind == ACU_MEMORY_PINNED)
+                         kernel->name, acui_tensor_words(tensor, words));
+    if (device == own || tensor->buffer->kind == ACU_MEMORY_PINNED)
         return ACU_OK;
     if (device->info.ordinal < 64 && (own->peers >> device->info.ordinal & 1u))
         return ACU_OK;
-    ACUI_TRY(acui_device_check(value->tensor->buffer->device)); /* two of one ordinal, after a reset */
+    ACUI_TRY(acui_device_check(tensor->buffer->device)); /* two of one ordinal, after a reset */
     ACUI_TRY(acui_device_check(kernel->module->device));
     return acui_fail(ACU_ERR_DEVICE, "argument %zu of %s (%s) is on device %d, the kernel on device "
                      "%d; copy it there with acu_to_device, or allow direct access with "
                      "acu_device_open_peer", place, kernel->name,
-                     acui_tensor_words(value->tensor, words), device->info.ordinal,
+                     acui_tensor_words(tensor, words), device->info.ordinal,
                      own->info.ordinal);
 }
 
@@ -136,6 +142,7 @@ static acui_given given_of(const acu_val *value, const acu_arg *arg)
                         .access = arg->access,
                         .dtype = value->tensor ? value->tensor->dtype : value->dtype,
                         .bytes = acui_launch_bytes(value, arg),
+                        .list = arg->kind == ACUI_ARG_LIST,
                         .value = value};
 }
 
@@ -159,7 +166,11 @@ static acu_status check_all(const acu_op *op, const acu_val *values, const acui_
         ACUI_TRY(check_count(kernel, wanted, count));
     for (size_t i = 0; i < count; i++) {
         acui_given given = given_of(&values[i], &op->u.call.args[i]);
-        ACUI_TRY(check_place(kernel, i, &values[i]));
+        acu_tensor *const *list;
+        for (size_t k = 0, n = acui_arg_list(&op->u.call.args[i], &list); k < n; k++)
+            ACUI_TRY(check_place(kernel, i, list[k]));
+        if (values[i].tensor)
+            ACUI_TRY(check_place(kernel, i, values[i].tensor));
         if (params)
             ACUI_TRY(check_param(kernel, i, &params[i], &given));
     }
@@ -174,6 +185,12 @@ static const acui_param *params_of(acu_kernel *kernel)
         return NULL;
     const acui_param *params = atomic_load_explicit(&kernel->params, memory_order_acquire);
     return params ? params : &none;
+}
+
+uint32_t acui_launch_room(acu_kernel *kernel, size_t place)
+{
+    const acui_param *params = params_of(kernel);
+    return params && place < kernel->info.param_count ? params[place].bytes : 0;
 }
 
 acu_status acui_launch_check(const acu_op *op, const acu_val *values)
@@ -202,7 +219,7 @@ acu_status acui_launch_note(acui_plan *plan, acui_node *node, const acu_op *op,
         if (!words)
             return acui_fail(ACU_ERR_NO_MEMORY, "no memory for the arguments of a launch");
         given[i] = given_of(&values[i], &op->u.call.args[i]);
-        given[i].words = value_words(&values[i], given[i].bytes, words, WORDS);
+        given[i].words = value_words(&given[i], &values[i], words);
         given[i].value = NULL;
     }
     if (!given)

@@ -74,7 +74,7 @@ struct acu_op {
         struct { acu_map_fn fn; } map;                          /* MAP */
         struct { acu_inspect_fn fn; } inspect;                  /* INSPECT */
         acu_device *device;                                     /* ON, TO_DEVICE: retained */
-        acu_shape shape;                                        /* PARTITION */
+        struct { acu_shape tile; acu_partition_mode mode; unsigned blocks; } partition;
         acui_view *view;                                        /* views: its own (view.c) */
         struct { acu_dtype dtype; acu_shape shape; void *data; } make; /* EMPTY, CONST */
         acu_arg scalar;                                         /* FILL */

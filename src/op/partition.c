@@ -3,6 +3,8 @@
 #include "base/error.h"
 #include "op/op.h"
 
+#include <acuda/tile.h>
+
 static acu_status check_tile(const acu_tensor *tensor, acu_shape tile)
 {
     char words[96], tile_words[96];
@@ -44,7 +46,7 @@ static acu_status plan_partition(acui_plan *plan, acu_op *op, acu_device *place,
     if (value.kind != ACU_TENSOR)
         status = acui_fail(ACU_ERR_INVALID, "only a tensor can be partitioned, and once");
     if (status == ACU_OK)
-        status = check_tile(value.tensor, op->u.shape);
+        status = check_tile(value.tensor, op->u.partition.tile);
     if (status == ACU_OK)
         status = check_exclusive(&value);
     if (status != ACU_OK) {
@@ -52,18 +54,39 @@ static acu_status plan_partition(acui_plan *plan, acu_op *op, acu_device *place,
         return status;
     }
     value.kind = ACU_PARTITION;
-    value.tile = op->u.shape;
+    value.tile = op->u.partition.tile;
+    value.mode = op->u.partition.mode;
+    value.blocks = op->u.partition.blocks;
     return acui_values_push(values, value);
 }
 
 const acui_op_class acui_class_PARTITION = {.name = "partition", .plan = plan_partition};
 
-acu_op *acu_op_partition(acu_op *x, acu_shape tile, acu_site site)
+static acu_op *partition(acu_op *x, acu_shape tile, acu_partition_mode mode, unsigned blocks,
+                         acu_site site)
 {
     acu_op *op = acui_op_unary(&acui_class_PARTITION, x, site);
-    if (!acui_op_is_oom(op))
-        op->u.shape = tile;
+    if (!acui_op_is_oom(op)) {
+        op->u.partition.tile = tile;
+        op->u.partition.mode = mode;
+        op->u.partition.blocks = blocks;
+    }
     return op;
+}
+
+acu_op *acu_op_partition(acu_op *x, acu_shape tile, acu_site site)
+{
+    return partition(x, tile, ACU_WHOLE, 0, site);
+}
+
+acu_op *acu_op_partition_prefix(acu_op *x, acu_shape tile, acu_site site)
+{
+    return partition(x, tile, ACU_PREFIX, 0, site);
+}
+
+acu_op *acu_op_partition_mapped(acu_op *x, acu_shape tile, unsigned blocks, acu_site site)
+{
+    return partition(x, tile, ACU_MAPPED, blocks, site);
 }
 
 static acu_status plan_unpartition(acui_plan *plan, acu_op *op, acu_device *place,

@@ -15,7 +15,6 @@
 #include "memory/memory.h"
 
 #include <acuda/op.h>
-#include <acuda/tile.h>
 
 /* What the program says around a part of an op; in the plan's arena. */
 typedef struct acui_context {

@@ -7,7 +7,7 @@ cd "$(dirname "$0")/../.." || exit 1
 out=$(mktemp -d) || exit 1
 trap 'rm -rf "$out"' EXIT
 PATH=$PATH:/usr/local/cuda/bin
-kernels=(kernels/*.cu examples/*.cu tests/kernels/*.cu)
+kernels=(kernels/*.cu examples/*.cu tests/kernels/*.cu tests/op/test_partitions.cu)
 tried=0 failed=0
 
 check() { # WHAT COMMAND...

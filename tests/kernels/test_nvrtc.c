@@ -103,6 +103,8 @@ static void test_tiles(void **state)
     }
     compile(&rtc, "tests/kernels/test_tile.cu", NULL);
     compile(&rtc, "tests/kernels/test_tile.cu", "-DACU_TILE_CHECK");
+    compile(&rtc, "tests/op/test_partitions.cu", NULL);
+    compile(&rtc, "tests/op/test_partitions.cu", "-DACU_TILE_CHECK");
     compile(&rtc, "examples/saxpy.cu", NULL);
     compile(&rtc, "examples/mlp.cu", NULL);
 }

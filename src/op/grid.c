@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * The grid of a launch, from its partitions: as many blocks as tiles where one is whole; as the launch
+ * says, or as many, where they are prefixes; as many as they ask for where all are mapped.
+ */
+#include "base/error.h"
+#include "op/grid.h"
+
+#include <string.h>
+
+#define BLOCKS 8 /* for each multiprocessor, where a mapped partition does not say how many */
+
+/* Tiles as a grid: x counts the last dimension. */
+static acu_status tile_grid(const acu_val *value, unsigned grid[3])
+{
+    const acu_shape *shape = &value->tensor->shape;
+    grid[0] = grid[1] = grid[2] = 1;
+    for (int d = 0; d < shape->rank; d++) {
+        int64_t tiles = (shape->dim[d] - 1) / value->tile.dim[d] + 1;
+        if (tiles > INT32_MAX)
+            return acui_fail(ACU_ERR_LIMIT, "a partition into %lld tiles in one dimension",
+                             (long long)tiles);
+        grid[shape->rank - 1 - d] = (unsigned)tiles;
+    }
+    return ACU_OK;
+}
+
+/* Blocks of a mapped partition: no more than it has tiles. */
+static unsigned mapped_blocks(const acu_kernel *kernel, const acu_val *value, const unsigned tiles[3])
+{
+    uint64_t all = (uint64_t)tiles[0] * tiles[1], most = value->blocks;
+    if (most == 0)
+        most = BLOCKS * (uint64_t)kernel->module->device->info.multiprocessors;
+    all = all > UINT32_MAX ? all : all * tiles[2];
+    return (unsigned)(all < most ? all : most);
+}
+
+/* The first partition of a mode gives the grid, where there is none yet; of mapped ones the largest. */
+static acu_status take_grid(const acu_op *op, const acu_val *values, acu_partition_mode mode,
+                            unsigned grid[3])
+{
+    bool given = grid[0] != 0;
+    for (size_t i = 0; i < op->u.call.arg_count && !given; i++) {
+        unsigned tiles[3];
+        if (values[i].kind != ACU_PARTITION || values[i].mode != mode)
+            continue;
+        ACUI_TRY(tile_grid(&values[i], tiles));
+        if (mode != ACU_MAPPED) {
+            memcpy(grid, tiles, sizeof tiles);
+            return ACU_OK;
+        }
+        unsigned blocks = mapped_blocks(op->u.call.kernel, &values[i], tiles);
+        grid[0] = blocks > grid[0] ? blocks : grid[0];
+    }
+    return ACU_OK;
+}
+
+static acu_status check_grid(const acu_op *op, size_t place, const acu_val *value,
+                             const unsigned grid[3])
+{
+    unsigned tiles[3];
+    const char *name = op->u.call.kernel->name;
+    ACUI_TRY(tile_grid(value, tiles));
+    bool fits = true, prefix = value->mode == ACU_PREFIX;
+    for (int i = 0; i < 3; i++)
+        fits &= value->mode == ACU_MAPPED || grid[i] == tiles[i] || (prefix && grid[i] < tiles[i]);
+    if (fits)
+        return ACU_OK;
+    return acui_fail(ACU_ERR_SHAPE,
+                     "argument %zu of %s is a partition of %ux%ux%u tiles%s, but the grid is %ux%ux%u "
+                     "by the launch or an earlier partition",
+                     place, name, tiles[0], tiles[1], tiles[2],
+                     prefix ? ", of which a prefix may be launched" : "", grid[0], grid[1], grid[2]);
+}
+
+acu_status acui_launch_grid(const acu_op *op, const acu_val *values, acu_config *config)
+{
+    unsigned *grid = config->grid;
+    ACUI_TRY(take_grid(op, values, ACU_WHOLE, grid));
+    ACUI_TRY(take_grid(op, values, ACU_PREFIX, grid));
+    ACUI_TRY(take_grid(op, values, ACU_MAPPED, grid));
+    if (grid[0] == 0)
+        return acui_fail(ACU_ERR_LIMIT,
+                         "the launch of %s has no grid: give one (acu_for_num_elems, "
+                         "ACU_GRID_BLOCK), or a partition to take it from",
+                         op->u.call.kernel->name);
+    for (int i = 1; i < 3; i++)
+        grid[i] = grid[i] ? grid[i] : 1;
+    for (size_t i = 0; i < op->u.call.arg_count; i++)
+        if (values[i].kind == ACU_PARTITION)
+            ACUI_TRY(check_grid(op, i, &values[i], grid));
+    return ACU_OK;
+}
+
+acu_tile_param acui_tile_param(const acu_val *value)
+{
+    static const unsigned flags[] = {
+        [ACU_WHOLE] = 0, [ACU_PREFIX] = ACU_TILE_PREFIX, [ACU_MAPPED] = ACU_TILE_MAPPED};
+    const acu_tensor *t = value->tensor;
+    acu_tile_param p = {.rank = (unsigned)t->shape.rank,
+                        .element_bytes = (unsigned)acu_dtype_bytes(t->dtype),
+                        .flags = flags[value->mode]};
+    for (int d = 0; d < ACU_TILE_MAX_RANK; d++) {
+        bool used = d < t->shape.rank;
+        p.shape[d] = used ? t->shape.dim[d] : 1;
+        p.stride[d] = used ? t->strides[d] : 0;
+        p.tile[d] = used ? value->tile.dim[d] : 1;
+        p.tiles[d] = (unsigned)((p.shape[d] - 1) / p.tile[d] + 1);
+    }
+    return p;
+}
