@@ -36,6 +36,7 @@
 #include <acuda/kernel.h>
 #include <acuda/memory.h>
 #include <acuda/op.h>
+#include <acuda/ops.h>
 #include <acuda/queue.h>
 #include <acuda/staging.h>
 #include <acuda/status.h>

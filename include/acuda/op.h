@@ -180,6 +180,49 @@ typedef acu_op *(*acu_make_fn)(void *user, acu_device *device);
 ACU_API acu_op *acu_op_make(acu_make_fn fn, acu_user user, acu_site site);
 
 /*
+ * An op of a kind of the program's own, made of others once its operands are known: how the built-in
+ * operations (ops.h) are made. `fn` sees their values, which is to say dtypes and shapes, and the
+ * device, and returns the op that does the work, of launches for instance; its values are those of
+ * the whole. Order follows from data only. Same thread and rules as `then`.
+ *
+ * Each operand yields one value. `data` is copied (at most 4096 bytes) and lent to `fn`; the user data
+ * is released with the op.
+ */
+typedef struct acu_planning {
+    acu_device *device; /* of the first operand in device memory, else as for acu_make; lent */
+    acu_site site;      /* of this op, for those that `fn` makes */
+    acu_val *values;    /* of the operands; acu_take moves one into an op */
+    size_t count;
+    acu_val out;        /* ACU_NONE; or the tensor that acu_into wants the result in, to be taken */
+    const void *data;
+    void *user;
+} acu_planning;
+typedef acu_op *(*acu_custom_fn)(acu_planning *planning);
+typedef struct acu_custom {
+    const char *name; /* for messages */
+    acu_custom_fn fn;
+    const void *data;
+    size_t bytes;
+    acu_user user;
+} acu_custom;
+ACU_API acu_op *acu_op_custom(acu_custom custom, acu_op *const *operands, size_t count,
+                              acu_site site);
+/*
+ * An op that reports an error when it is submitted, which is what a constructor returns, or `fn` above.
+ * Without a text (NULL) the error is the thread's last one, of a call that just failed.
+ */
+ACU_API acu_op *acu_op_fail(acu_status status, const char *name, acu_site site, const char *format,
+                            ...) ACU_PRINTF(4, 5);
+
+/*
+ * The result of `x`, a built-in operation or another custom op, goes to `out`, a tensor of its dtype
+ * and shape, instead of a new one: acu_into(y, acu_add(y, z)). Yields out.
+ * Errors: NOT_SUPPORTED (x is of another kind, or makes no single tensor), DTYPE, SHAPE, SHARED.
+ */
+#define acu_into(out, x) acu_op_into(ACU_OPERAND(out), ACU_OPERAND(x), ACU_SITE)
+ACU_API acu_op *acu_op_into(acu_op *out, acu_op *x, acu_site site);
+
+/*
  * `fn` may change the values in place with acu_val_set_*; as many come out as went in. Anything
  * but ACU_OK fails the submission with CALLBACK. Same thread and rules as `then`.
  */

@@ -9,7 +9,9 @@
 #include "kernel/kernel.h"
 
 /* X(name): kernels/name.cu */
-#define ACUI_FAMILIES(X) X(copy)
+#define ACUI_FAMILIES(X)                                                                           \
+    X(elementwise_f) X(elementwise_d) X(elementwise_i) X(elementwise_l) \
+    X(copy)
 
 #define ACUI_FAMILY_PREFIX "acuda."
 

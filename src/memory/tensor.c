@@ -342,6 +342,11 @@ acu_buffer *acu_tensor_buffer(const acu_tensor *tensor)
     return is_tensor(tensor) ? tensor->buffer : NULL;
 }
 
+size_t acu_tensor_offset(const acu_tensor *tensor)
+{
+    return is_tensor(tensor) ? tensor->offset : 0;
+}
+
 acu_device *acu_tensor_device(const acu_tensor *tensor)
 {
     return is_tensor(tensor) ? tensor->buffer->device : NULL;

@@ -26,7 +26,8 @@
     X(EMPTY, "empty") X(CONST, "const") X(FILL, "fill") X(COPY, "copy") X(COPY_MANY, "copies") X(DUP, "dup")              \
     X(TO_HOST, "to_host") X(TO_DEVICE, "to_device") X(LAUNCH, "launch") X(FOREIGN, "foreign")      \
     X(HOST, "host") X(REPLAY, "replay") X(CONTEXT, "context") X(OR_ELSE, "or_else")           \
-    X(FINALLY, "finally") X(AFTER, "after") X(AFTER_FUTURE, "after_future") X(MAKE, "make")
+    X(FINALLY, "finally") X(AFTER, "after") X(AFTER_FUTURE, "after_future") X(MAKE, "make")  \
+    X(CUSTOM, "custom") X(INTO, "into")
 
 /* What a kind of op does; `plan` runs once, on the submitting thread, with no lock held. */
 typedef struct acui_op_class {
@@ -71,6 +72,7 @@ struct acu_op {
         size_t index;                                           /* NTH, PART */
         struct { acu_then_fn fn; } then;                        /* THEN */
         struct { acu_make_fn fn; } made;                        /* MAKE */
+        struct { acu_custom_fn fn; size_t bytes; } custom;      /* CUSTOM: data behind the inputs */
         struct { acu_map_fn fn; } map;                          /* MAP */
         struct { acu_inspect_fn fn; } inspect;                  /* INSPECT */
         acu_device *device;                                     /* ON, TO_DEVICE: retained */
@@ -93,7 +95,7 @@ struct acu_op {
     } u;
     size_t part_count; /* of an op that was unzipped: how many parts it has; else 0 */
     bool used_whole;   /* and whether others than its parts use it */
-    acu_user user;     /* THEN, MAP, INSPECT, MAKE, FOREIGN, HOST, OR_ELSE */
+    acu_user user;     /* THEN, MAP, INSPECT, MAKE, CUSTOM, FOREIGN, HOST, OR_ELSE */
 };
 
 /* The name for messages. */

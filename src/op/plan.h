@@ -174,6 +174,7 @@ struct acui_plan {
     uint32_t use_count, use_room;
     struct acui_held { struct acui_held *next; acu_device *device; } *devices; /* each retained */
     acui_values scratch;             /* a stack: operands on their way */
+    acu_val *into;                 /* where the op planned next is to put its result; NULL: anywhere */
     unsigned depth;                /* of the walk */
     pthread_t thread;              /* that plans */
     acu_op *unsettled;             /* ops planned here whose values others may use once flushed */

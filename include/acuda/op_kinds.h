@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * The built-in operations by name; what they do is in ops.h. Includes nothing, so that kernels may
+ * include it.
+ */
+#ifndef ACUDA_OP_KINDS_H
+#define ACUDA_OP_KINDS_H
+
+/*
+ * Elementwise: name, as functions write it, operands, what these may be of, and the result's dtype.
+ *   FLOAT    f16, bf16, f32, f64
+ *   NUMBER   these, and the integers of 8 to 64 bits
+ *   INTEGER  the integers only
+ *   BITS     the integers and bool
+ *   ANY      all of these
+ * The result is of the operands' dtype (SAME) or bool (BOOL).
+ */
+#define ACU_ELEMENTWISE_OPS(X)                                                                     \
+    X(COPY, "identity", 1, ANY, SAME) X(NEG, "neg", 1, NUMBER, SAME)                               \
+    X(ABS, "abs", 1, NUMBER, SAME) X(SIGN, "sign", 1, NUMBER, SAME)                                \
+    X(SQUARE, "square", 1, NUMBER, SAME) X(RELU, "relu", 1, NUMBER, SAME)                          \
+    X(FLOOR, "floor", 1, FLOAT, SAME) X(CEIL, "ceil", 1, FLOAT, SAME)                              \
+    X(TRUNC, "trunc", 1, FLOAT, SAME) X(ROUND, "round", 1, FLOAT, SAME)                            \
+    X(SQRT, "sqrt", 1, FLOAT, SAME) X(RSQRT, "rsqrt", 1, FLOAT, SAME)                              \
+    X(RECIPROCAL, "reciprocal", 1, FLOAT, SAME)                                                    \
+    X(EXP, "exp", 1, FLOAT, SAME) X(LOG, "log", 1, FLOAT, SAME)                                    \
+    X(SIN, "sin", 1, FLOAT, SAME) X(COS, "cos", 1, FLOAT, SAME)                                    \
+    X(TANH, "tanh", 1, FLOAT, SAME) X(SIGMOID, "sigmoid", 1, FLOAT, SAME)                          \
+    X(GELU, "gelu", 1, FLOAT, SAME) X(SILU, "silu", 1, FLOAT, SAME)                                \
+    X(ERF, "erf", 1, FLOAT, SAME) X(INVERT, "invert", 1, BITS, SAME)                               \
+    X(NOT, "not", 1, ANY, BOOL) X(IS_NAN, "is_nan", 1, FLOAT, BOOL)                                \
+    X(IS_FINITE, "is_finite", 1, FLOAT, BOOL)                                                      \
+    X(ADD, "add", 2, NUMBER, SAME) X(SUB, "sub", 2, NUMBER, SAME)                                  \
+    X(MUL, "mul", 2, NUMBER, SAME) X(DIV, "div", 2, NUMBER, SAME)                                  \
+    X(MOD, "mod", 2, NUMBER, SAME) X(MIN, "min", 2, ANY, SAME) X(MAX, "max", 2, ANY, SAME)         \
+    X(POW, "pow", 2, NUMBER, SAME)                                                                 \
+    X(EQ, "eq", 2, ANY, BOOL) X(NE, "ne", 2, ANY, BOOL) X(LT, "lt", 2, ANY, BOOL)                  \
+    X(LE, "le", 2, ANY, BOOL) X(GT, "gt", 2, ANY, BOOL) X(GE, "ge", 2, ANY, BOOL)                  \
+    X(AND, "and", 2, ANY, BOOL) X(OR, "or", 2, ANY, BOOL) X(XOR, "xor", 2, ANY, BOOL)              \
+    X(BIT_AND, "bit_and", 2, BITS, SAME) X(BIT_OR, "bit_or", 2, BITS, SAME)                        \
+    X(BIT_XOR, "bit_xor", 2, BITS, SAME)                                                           \
+    X(SHIFT_LEFT, "shift_left", 2, INTEGER, SAME)                                                  \
+    X(SHIFT_RIGHT, "shift_right", 2, INTEGER, SAME)                                                \
+    X(WHERE, "where", 3, ANY, SAME) X(CLAMP, "clamp", 3, NUMBER, SAME)                             \
+    X(FMA, "fma", 3, FLOAT, SAME)
+
+typedef enum acu_elementwise {
+#define ACU_X(id, name, operands, of, result) ACU_OP_##id,
+    ACU_ELEMENTWISE_OPS(ACU_X)
+#undef ACU_X
+    ACU_ELEMENTWISE_COUNT
+} acu_elementwise;
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Built-in operations: making, converting and computing with tensors on the device.
+ *
+ * They are ops like others (op.h), made of public parts (acu_op_custom): constructors never fail, ops
+ * are consumed, tensors borrowed; nothing here blocks. What an operation needs to know of its operands, it
+ * learns when it is submitted, and refuses there, in words, what does not fit. Kernels are acuda's own, the
+ * same on a GPU and on the software device; a device loads those of a kind when they are first used.
+ *
+ * Results are new dense tensors; acu_into(out, op) puts them into a tensor that is there, of any strides,
+ * also into an operand: acu_into(x, acu_exp(x)). A result that lies over an operand in another way than
+ * element on element is refused.
+ *
+ * Operands are tensors, ops that yield one, or numbers: ACU_TERM takes an acu_op (consumed), an
+ * acu_tensor (borrowed), a number of C, or a scalar (acu_f32(2)). A number takes on the dtype of the
+ * tensors beside it; one that this can not hold (a fraction for integers, 300 for u8) is refused. Tensors
+ * of different dtypes are not mixed: acu_convert says where precision goes.
+ *
+ * Tensors may have any strides. Shapes broadcast as in NumPy: aligned at the last dimension, extents are
+ * equal, or one of them is 1, or missing.
+ *
+ * f16 and bf16 are computed in float and rounded once, to the nearest, ties to even. tf32 counts as f32.
+ *
+ * Errors, on the future or of submit: DTYPE, SHAPE, SHARED (overlap), INVALID, LIMIT, and those of launches.
+ */
+#ifndef ACUDA_OPS_H
+#define ACUDA_OPS_H
+
+#include <acuda/op.h>
+#include <acuda/op_kinds.h>
+
+ACU_BEGIN
+
+ACU_API acu_op *acui_term_f64(double number, acu_site site);
+ACU_API acu_op *acui_term_i64(long long number, acu_site site);
+ACU_API acu_op *acui_term_u64(unsigned long long number, acu_site site);
+#ifndef __cplusplus
+#define ACU_TERM(x)                                                                                \
+    _Generic((x), acu_op *: acui_operand_op, acu_tensor *: acui_operand_tensor,                    \
+             acu_arg: acu_op_scalar, float: acui_term_f64, double: acui_term_f64,                  \
+             unsigned long: acui_term_u64, unsigned long long: acui_term_u64,                      \
+             default: acui_term_i64)((x), ACU_SITE)
+#define ACUI_TERMS(...)                                                                            \
+    (acu_op *const[]){__VA_ARGS__}, sizeof((acu_op *const[]){__VA_ARGS__}) / sizeof(acu_op *)
+#endif
+
+/* ---- elementwise ---------------------------------------------------------------------------- */
+
+/*
+ * Each is a function of elements; op_kinds.h lists them with the dtypes that they take. The macros
+ * below are short for this one. At least one operand is a tensor.
+ */
+ACU_API acu_op *acu_op_elementwise(acu_elementwise kind, acu_op *const *operands, size_t count,
+                                   acu_site site);
+ACU_API const char *acu_elementwise_name(acu_elementwise kind); /* "add"; "?" if there is none */
+#define ACUI_ELEMENTWISE(id, ...) acu_op_elementwise(ACU_OP_##id, ACUI_TERMS(__VA_ARGS__), ACU_SITE)
+#define ACUI_UNARY(id, x) ACUI_ELEMENTWISE(id, ACU_TERM(x))
+#define ACUI_BINARY(id, a, b) ACUI_ELEMENTWISE(id, ACU_TERM(a), ACU_TERM(b))
+#define ACUI_TERNARY(id, a, b, c) ACUI_ELEMENTWISE(id, ACU_TERM(a), ACU_TERM(b), ACU_TERM(c))
+
+#define acu_identity(x) ACUI_UNARY(COPY, x) /* a copy, dense, of a tensor of any strides */
+#define acu_neg(x) ACUI_UNARY(NEG, x)       /* integers wrap around, here and everywhere */
+#define acu_abs(x) ACUI_UNARY(ABS, x)
+#define acu_sign(x) ACUI_UNARY(SIGN, x) /* -1, 0 or 1 */
+#define acu_square(x) ACUI_UNARY(SQUARE, x)
+#define acu_relu(x) ACUI_UNARY(RELU, x) /* 0 where x < 0; NaN stays */
+#define acu_floor(x) ACUI_UNARY(FLOOR, x)
+#define acu_ceil(x) ACUI_UNARY(CEIL, x)
+#define acu_trunc(x) ACUI_UNARY(TRUNC, x)
+#define acu_round(x) ACUI_UNARY(ROUND, x) /* halves to even */
+/* Errors of the following in units in the last place of float and double: sqrt and reciprocal exact,
+ * exp 1.3, log 1, tanh 1.6 (3), sin and cos 1.6 (3, and 2^-46 beyond 2^20), erf 1.3 (20), pow 0.6 (8);
+ * of gelu: of erf, relative to |x|. */
+#define acu_sqrt(x) ACUI_UNARY(SQRT, x)
+#define acu_rsqrt(x) ACUI_UNARY(RSQRT, x)           /* 1 / sqrt(x) */
+#define acu_reciprocal(x) ACUI_UNARY(RECIPROCAL, x) /* 1 / x */
+#define acu_exp(x) ACUI_UNARY(EXP, x)
+#define acu_log(x) ACUI_UNARY(LOG, x)
+#define acu_sin(x) ACUI_UNARY(SIN, x)
+#define acu_cos(x) ACUI_UNARY(COS, x)
+#define acu_tanh(x) ACUI_UNARY(TANH, x)
+#define acu_sigmoid(x) ACUI_UNARY(SIGMOID, x) /* 1 / (1 + exp(-x)) */
+#define acu_gelu(x) ACUI_UNARY(GELU, x)       /* x (1 + erf(x / sqrt(2))) / 2 */
+#define acu_silu(x) ACUI_UNARY(SILU, x)       /* x sigmoid(x) */
+#define acu_erf(x) ACUI_UNARY(ERF, x)
+#define acu_invert(x) ACUI_UNARY(INVERT, x) /* every bit; true for false */
+#define acu_not(x) ACUI_UNARY(NOT, x)       /* x == 0 */
+#define acu_is_nan(x) ACUI_UNARY(IS_NAN, x)
+#define acu_is_finite(x) ACUI_UNARY(IS_FINITE, x)
+
+#define acu_add(a, b) ACUI_BINARY(ADD, a, b)
+#define acu_sub(a, b) ACUI_BINARY(SUB, a, b)
+#define acu_mul(a, b) ACUI_BINARY(MUL, a, b)
+#define acu_div(a, b) ACUI_BINARY(DIV, a, b) /* integers: towards zero, and 0 where b is */
+#define acu_mod(a, b) ACUI_BINARY(MOD, a, b) /* with the sign of b, exact; integers: 0 where b is */
+#define acu_min(a, b) ACUI_BINARY(MIN, a, b) /* NaN if either is */
+#define acu_max(a, b) ACUI_BINARY(MAX, a, b)
+#define acu_pow(a, b) ACUI_BINARY(POW, a, b) /* integers: 0 for what is no whole number */
+#define acu_eq(a, b) ACUI_BINARY(EQ, a, b)
+#define acu_ne(a, b) ACUI_BINARY(NE, a, b)
+#define acu_lt(a, b) ACUI_BINARY(LT, a, b)
+#define acu_le(a, b) ACUI_BINARY(LE, a, b)
+#define acu_gt(a, b) ACUI_BINARY(GT, a, b)
+#define acu_ge(a, b) ACUI_BINARY(GE, a, b)
+#define acu_and(a, b) ACUI_BINARY(AND, a, b) /* of truths: what is not 0 is true */
+#define acu_or(a, b) ACUI_BINARY(OR, a, b)
+#define acu_xor(a, b) ACUI_BINARY(XOR, a, b)
+#define acu_bit_and(a, b) ACUI_BINARY(BIT_AND, a, b)
+#define acu_bit_or(a, b) ACUI_BINARY(BIT_OR, a, b)
+#define acu_bit_xor(a, b) ACUI_BINARY(BIT_XOR, a, b)
+/* By as many bits as the type has, or more, or less than none: all are shifted out. */
+#define acu_shift_left(a, b) ACUI_BINARY(SHIFT_LEFT, a, b)
+#define acu_shift_right(a, b) ACUI_BINARY(SHIFT_RIGHT, a, b)
+
+#define acu_where(condition, a, b) ACUI_TERNARY(WHERE, condition, a, b) /* a condition of bool */
+#define acu_clamp(x, low, high) ACUI_TERNARY(CLAMP, x, low, high)       /* NaN stays */
+#define acu_fma(a, b, c) ACUI_TERNARY(FMA, a, b, c) /* a b + c, rounded once in float or double */
+
+ACU_END
+#endif

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Elements of tensors in registers: reading and writing them in all the dtypes that a class of
+ * arithmetic covers. The dtype is an argument of the kernel, the same for all threads, so one kernel
+ * serves many of them and the switch is outside of the loop over vectors.
+ *
+ *   acui_f   float, for f32, f16, bf16          acui_d   double, for f64
+ *   acui_i   int, for bool and integers of up to 32 bits (u32 as its bits)
+ *   acui_l   long long, for i64 and u64 (as its bits)
+ */
+#ifndef ACUDA_KERNELS_ELEMENTS_CUH
+#define ACUDA_KERNELS_ELEMENTS_CUH
+
+#include "../src/ops/params.h"
+#include <acuda/dtype.h>
+#include <acuda/op_kinds.h>
+
+ACUI_DEVICE float acui_from_f16(unsigned short bits)
+{
+    float value;
+    __asm__("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
+    return value;
+}
+/* To the nearest, ties to even; too large becomes infinite. */
+ACUI_DEVICE unsigned short acui_to_f16(float value)
+{
+    unsigned short bits;
+    __asm__("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+    return bits;
+}
+ACUI_DEVICE float acui_from_bf16(unsigned short bits)
+{
+    return __uint_as_float((unsigned)bits << 16);
+}
+ACUI_DEVICE unsigned short acui_to_bf16(float value)
+{
+    unsigned bits = __float_as_uint(value);
+    unsigned rounded = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
+    return (unsigned short)(value != value ? 0x7fffu : rounded);
+}
+
+template <typename T> ACUI_DEVICE T acui_read(const char *at)
+{
+    return *(const T *)at;
+}
+
+/* ---- how each dtype reads and writes V elements at `at`, which is aligned to that -------------- */
+
+template <typename C, typename Vector> struct acui_plain { /* a vector type with .x .y (.z .w) */
+    static const int BYTES = (int)sizeof(Vector) / C::V;
+    template <typename T> ACUI_DEVICE void read(const char *at, T *x)
+    {
+        Vector v = *(const Vector *)at;
+        x[0] = (T)v.x;
+        x[1] = (T)v.y;
+        if constexpr (C::V == 4) {
+            x[2] = (T)v.z;
+            x[3] = (T)v.w;
+        }
+    }
+    template <typename T> ACUI_DEVICE void write(char *at, const T *x)
+    {
+        Vector v;
+        typedef decltype(v.x) E;
+        v.x = (E)x[0];
+        v.y = (E)x[1];
+        if constexpr (C::V == 4) {
+            v.z = (E)x[2];
+            v.w = (E)x[3];
+        }
+        *(Vector *)at = v;
+    }
+    template <typename T> ACUI_DEVICE T read_one(const char *at)
+    {
+        typedef decltype(Vector().x) E;
+        return (T) * (const E *)at;
+    }
+    template <typename T> ACUI_DEVICE void write_one(char *at, T x)
+    {
+        typedef decltype(Vector().x) E;
+        *(E *)at = (E)x;
+    }
+};
+
+struct acui_f;
+struct acui_half { /* two bytes that become a float */
+    static const int BYTES = 2;
+    template <typename T> ACUI_DEVICE T read_one(const char *at)
+    {
+        return acui_from_f16(*(const unsigned short *)at);
+    }
+    template <typename T> ACUI_DEVICE void write_one(char *at, T x)
+    {
+        *(unsigned short *)at = acui_to_f16(x);
+    }
+    ACUI_DEVICE void read(const char *at, float *x)
+    {
+        ushort4 v = *(const ushort4 *)at;
+        x[0] = acui_from_f16(v.x);
+        x[1] = acui_from_f16(v.y);
+        x[2] = acui_from_f16(v.z);
+        x[3] = acui_from_f16(v.w);
+    }
+    ACUI_DEVICE void write(char *at, const float *x)
+    {
+        *(ushort4 *)at = make_ushort4(acui_to_f16(x[0]), acui_to_f16(x[1]), acui_to_f16(x[2]),
+                                      acui_to_f16(x[3]));
+    }
+};
+struct acui_brain {
+    static const int BYTES = 2;
+    template <typename T> ACUI_DEVICE T read_one(const char *at)
+    {
+        return acui_from_bf16(*(const unsigned short *)at);
+    }
+    template <typename T> ACUI_DEVICE void write_one(char *at, T x)
+    {
+        *(unsigned short *)at = acui_to_bf16(x);
+    }
+    ACUI_DEVICE void read(const char *at, float *x)
+    {
+        ushort4 v = *(const ushort4 *)at;
+        x[0] = acui_from_bf16(v.x);
+        x[1] = acui_from_bf16(v.y);
+        x[2] = acui_from_bf16(v.z);
+        x[3] = acui_from_bf16(v.w);
+    }
+    ACUI_DEVICE void write(char *at, const float *x)
+    {
+        *(ushort4 *)at = make_ushort4(acui_to_bf16(x[0]), acui_to_bf16(x[1]), acui_to_bf16(x[2]),
+                                      acui_to_bf16(x[3]));
+    }
+};
+
+/* ---- classes: call f<format>() with the one of the dtype ---------------------------------------- */
+
+struct acui_f {
+    typedef float value;
+    static const int V = 4;
+    ACUI_DEVICE float scalar(unsigned long long bits)
+    {
+        return __uint_as_float((unsigned)bits);
+    }
+    template <typename F> ACUI_DEVICE void with(int dtype, F f)
+    {
+        switch (dtype) {
+        case ACU_F16: f(acui_half()); break;
+        case ACU_BF16: f(acui_brain()); break;
+        case ACU_BOOL: f(acui_plain<acui_f, uchar4>()); break; /* results of comparisons */
+        default: f(acui_plain<acui_f, float4>()); break;
+        }
+    }
+};
+struct acui_d {
+    typedef double value;
+    static const int V = 2;
+    ACUI_DEVICE double scalar(unsigned long long bits)
+    {
+        return __longlong_as_double((long long)bits);
+    }
+    template <typename F> ACUI_DEVICE void with(int dtype, F f)
+    {
+        if (dtype == ACU_BOOL)
+            f(acui_plain<acui_d, uchar2>());
+        else
+            f(acui_plain<acui_d, double2>());
+    }
+};
+struct acui_i {
+    typedef int value;
+    static const int V = 4;
+    ACUI_DEVICE int scalar(unsigned long long bits) { return (int)bits; }
+    template <typename F> ACUI_DEVICE void with(int dtype, F f)
+    {
+        switch (dtype) {
+        case ACU_BOOL:
+        case ACU_U8: f(acui_plain<acui_i, uchar4>()); break;
+        case ACU_I8: f(acui_plain<acui_i, char4>()); break;
+        case ACU_U16: f(acui_plain<acui_i, ushort4>()); break;
+        case ACU_I16: f(acui_plain<acui_i, short4>()); break;
+        default: f(acui_plain<acui_i, int4>()); break;
+        }
+    }
+};
+struct acui_l {
+    typedef long long value;
+    static const int V = 2;
+    ACUI_DEVICE long long scalar(unsigned long long bits) { return (long long)bits; }
+    template <typename F> ACUI_DEVICE void with(int dtype, F f)
+    {
+        if (dtype == ACU_BOOL)
+            f(acui_plain<acui_l, uchar2>());
+        else
+            f(acui_plain<acui_l, longlong2>());
+    }
+};
+
+/* ---- places ---------------------------------------------------------------------------------- */
+
+/* n / d of a dimension, for n below 2^31. */
+ACUI_DEVICE unsigned acui_divide(const acui_index &index, int d, unsigned n)
+{
+    return (__umulhi(n, index.magic[d]) + n) >> index.shift[d];
+}
+
+/* Offsets, in elements, of COUNT operands (from `at` on) for the element with number `i`. */
+template <int COUNT>
+ACUI_DEVICE void acui_offsets(const acui_index &index, const acui_operand *at, long long i,
+                              long long *offset)
+{
+#pragma unroll
+    for (int k = 0; k < COUNT; k++)
+        offset[k] = 0;
+    for (int d = index.rank - 1; d >= 0; d--) {
+        long long q = 0, r = i;
+        if (d > 0) {
+            q = index.wide ? i / index.dim[d] : (long long)acui_divide(index, d, (unsigned)i);
+            r = i - q * index.dim[d];
+        }
+#pragma unroll
+        for (int k = 0; k < COUNT; k++)
+            offset[k] += r * at[k].stride[d];
+        i = q;
+    }
+}
+
+#endif

@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Elementwise kernels: one for each class of arithmetic (elements.cuh) and number of operands; the
+ * operation is an argument. A thread takes ACUI_UNROLL vectors of up to 16 bytes of each operand, and
+ * asks which operation it is once for all of them.
+ *
+ * Dense tensors take the wide way. What is strided, broadcast, not aligned or the rest at the end goes
+ * in groups of single elements, neighbours going to neighbouring threads.
+ */
+#ifndef ACUDA_KERNELS_ELEMENTWISE_CUH
+#define ACUDA_KERNELS_ELEMENTWISE_CUH
+
+#include "elements.cuh"
+#include "math_f64.cuh"
+
+/* y[k] = expression of a (b, c): operands with number k */
+#define ACUI_EACH(expression)                                                                      \
+    {                                                                                              \
+        _Pragma("unroll") for (int k = 0; k < COUNT; k++)                                          \
+        {                                                                                          \
+            T a = x[0][k];                                                                         \
+            y[k] = (T)(expression);                                                                \
+            (void)a;                                                                               \
+        }                                                                                          \
+    }                                                                                              \
+    break
+#define ACUI_EACH2(expression)                                                                     \
+    {                                                                                              \
+        _Pragma("unroll") for (int k = 0; k < COUNT; k++)                                          \
+        {                                                                                          \
+            T a = x[0][k], b = x[1][k];                                                            \
+            y[k] = (T)(expression);                                                                \
+        }                                                                                          \
+    }                                                                                              \
+    break
+#define ACUI_EACH3(expression)                                                                     \
+    {                                                                                              \
+        _Pragma("unroll") for (int k = 0; k < COUNT; k++)                                          \
+        {                                                                                          \
+            T a = x[0][k], b = x[1][k], c = x[2][k];                                               \
+            y[k] = (T)(expression);                                                                \
+        }                                                                                          \
+    }                                                                                              \
+    break
+
+/* ---- floating point ---------------------------------------------------------------------------- */
+
+template <typename T> ACUI_DEVICE T acui_sigmoid(T x)
+{
+    T e = exp(-fabs(x)), r = (T)1 / ((T)1 + e); /* without overflow */
+    return x < 0 ? e * r : r;
+}
+
+/* What takes many instructions: out of line, so that there is one of each. V elements at once. */
+template <typename T, int COUNT> struct acui_few {
+    T x[COUNT];
+};
+template <typename T, int COUNT>
+ACUI_DEVICE_OUTLINE acui_few<T, COUNT> acui_heavy(int op, acui_few<T, COUNT> v)
+{
+    T(&y)[COUNT] = v.x;
+    T(&x)[1][COUNT] = *(T(*)[1][COUNT])&v.x;
+    switch (op) {
+    case ACU_OP_SQRT: ACUI_EACH(sqrt(a));
+    case ACU_OP_RSQRT: ACUI_EACH((T)1 / sqrt(a));
+    case ACU_OP_RECIPROCAL: ACUI_EACH((T)1 / a);
+    case ACU_OP_EXP: ACUI_EACH(exp(a));
+    case ACU_OP_LOG: ACUI_EACH(log(a));
+    case ACU_OP_SIN: ACUI_EACH(acui_sine(a));
+    case ACU_OP_COS: ACUI_EACH(acui_cosine(a));
+    case ACU_OP_TANH: ACUI_EACH(acui_tanh(a));
+    case ACU_OP_SIGMOID: ACUI_EACH(acui_sigmoid(a));
+    case ACU_OP_SILU: ACUI_EACH(a * acui_sigmoid(a));
+    case ACU_OP_GELU: ACUI_EACH((T)0.5 * a * ((T)1 + acui_erf(a * (T)0.70710678118654752)));
+    case ACU_OP_ERF: ACUI_EACH(acui_erf(a));
+    }
+    return v;
+}
+
+template <typename T, int COUNT>
+ACUI_DEVICE void acui_apply_real(int op, const T (&x)[1][COUNT], T (&y)[COUNT], int V)
+{
+    switch (op) {
+    case ACU_OP_COPY: ACUI_EACH(a);
+    case ACU_OP_NEG: ACUI_EACH(-a);
+    case ACU_OP_ABS: ACUI_EACH(fabs(a));
+    case ACU_OP_SIGN: ACUI_EACH(a != a ? a : (T)((a > 0) - (a < 0)));
+    case ACU_OP_SQUARE: ACUI_EACH(a *a);
+    case ACU_OP_RELU: ACUI_EACH(a < 0 ? (T)0 : a);
+    case ACU_OP_FLOOR: ACUI_EACH(floor(a));
+    case ACU_OP_CEIL: ACUI_EACH(ceil(a));
+    case ACU_OP_TRUNC: ACUI_EACH(trunc(a));
+    case ACU_OP_ROUND: ACUI_EACH(rint(a));
+    case ACU_OP_NOT: ACUI_EACH(a == 0);
+    case ACU_OP_IS_NAN: ACUI_EACH(a != a);
+    case ACU_OP_IS_FINITE: ACUI_EACH(isfinite(a));
+    default: {
+        constexpr int FEW = sizeof(T) == 4 ? 4 : 2;
+#pragma unroll
+        for (int k = 0; k < COUNT; k += FEW) {
+            acui_few<T, FEW> few;
+#pragma unroll
+            for (int i = 0; i < FEW; i++)
+                few.x[i] = x[0][k + i];
+            few = acui_heavy<T, FEW>(op, few);
+#pragma unroll
+            for (int i = 0; i < FEW; i++)
+                y[k + i] = few.x[i];
+        }
+    }
+    }
+    (void)V;
+}
+
+/* The rest of x / y, with the sign of y. Exact: a multiple of y is taken off that needs no rounding. */
+template <typename T> ACUI_DEVICE T acui_mod(T x, T y)
+{
+    T r = fabs(x), m = fabs(y);
+    if (x != x || y != y || m == 0 || !isfinite(r))
+        return x - x + y - y + (T)0 / (T)0;
+    if (!isfinite(m))
+        return x == 0 || (x < 0) == (y < 0) ? x : y;
+    constexpr T most = sizeof(T) == 4 ? (T)1048576 : (T)1125899906842624; /* 2^20, 2^50 */
+    while (r >= m) {
+        T s = m;
+        while (r / s >= most)
+            s *= most;
+        r = fma(-trunc(r / s), s, r);
+        if (r < 0)
+            r += s;
+    }
+    r = copysign(r, x);
+    return r != 0 && (r < 0) != (y < 0) ? r + y : r;
+}
+
+template <typename T, int COUNT>
+ACUI_DEVICE_OUTLINE acui_few<T, COUNT> acui_heavy2(int op, acui_few<T, COUNT> v,
+                                                   acui_few<T, COUNT> w)
+{
+#pragma unroll
+    for (int k = 0; k < COUNT; k++)
+        v.x[k] = op == ACU_OP_POW ? acui_power(v.x[k], w.x[k]) : acui_mod(v.x[k], w.x[k]);
+    return v;
+}
+
+template <typename T, int COUNT>
+ACUI_DEVICE void acui_apply_real(int op, const T (&x)[2][COUNT], T (&y)[COUNT], int V)
+{
+    switch (op) {
+    case ACU_OP_ADD: ACUI_EACH2(a + b);
+    case ACU_OP_SUB: ACUI_EACH2(a - b);
+    case ACU_OP_MUL: ACUI_EACH2(a *b);
+    case ACU_OP_DIV: ACUI_EACH2(a / b);
+    case ACU_OP_MIN: ACUI_EACH2(a != a || a < b ? a : b);
+    case ACU_OP_MAX: ACUI_EACH2(a != a || a > b ? a : b);
+    case ACU_OP_EQ: ACUI_EACH2(a == b);
+    case ACU_OP_NE: ACUI_EACH2(a != b);
+    case ACU_OP_LT: ACUI_EACH2(a < b);
+    case ACU_OP_LE: ACUI_EACH2(a <= b);
+    case ACU_OP_GT: ACUI_EACH2(a > b);
+    case ACU_OP_GE: ACUI_EACH2(a >= b);
+    case ACU_OP_AND: ACUI_EACH2(a != 0 && b != 0);
+    case ACU_OP_OR: ACUI_EACH2(a != 0 || b != 0);
+    case ACU_OP_XOR: ACUI_EACH2((a != 0) != (b != 0));
+    default: {
+        constexpr int FEW = sizeof(T) == 4 ? 4 : 2;
+#pragma unroll
+        for (int k = 0; k < COUNT; k += FEW) {
+            acui_few<T, FEW> v, w;
+#pragma unroll
+            for (int i = 0; i < FEW; i++) {
+                v.x[i] = x[0][k + i];
+                w.x[i] = x[1][k + i];
+            }
+            v = acui_heavy2<T, FEW>(op, v, w);
+#pragma unroll
+            for (int i = 0; i < FEW; i++)
+                y[k + i] = v.x[i];
+        }
+    }
+    }
+    (void)V;
+}
+
+template <typename T, int COUNT>
+ACUI_DEVICE void acui_apply_real(int op, const T (&x)[3][COUNT], T (&y)[COUNT], int)
+{
+    switch (op) {
+    case ACU_OP_CLAMP: ACUI_EACH3(a != a ? a : a < b ? b : a > c ? c : a);
+    default: ACUI_EACH3(fma(a, b, c));
+    }
+}
+
+/* ---- integers: T is int or long long, U the same without sign; `u`: it holds the type's bits ---- */
+
+template <typename T> struct acui_bits;
+template <> struct acui_bits<int> {
+    typedef unsigned type;
+};
+template <> struct acui_bits<long long> {
+    typedef unsigned long long type;
+};
+
+template <typename T, int COUNT>
+ACUI_DEVICE void acui_apply_whole(int op, const T (&x)[1][COUNT], T (&y)[COUNT], bool u)
+{
+    typedef typename acui_bits<T>::type U;
+    switch (op) {
+    case ACU_OP_NEG: ACUI_EACH((T) - (U)a);
+    case ACU_OP_ABS: ACUI_EACH(a < 0 && !u ? (T) - (U)a : a);
+    case ACU_OP_SIGN: ACUI_EACH(u ? a != 0 : (a > 0) - (a < 0));
+    case ACU_OP_SQUARE: ACUI_EACH((U)a * (U)a);
+    case ACU_OP_RELU: ACUI_EACH(a < 0 && !u ? 0 : a);
+    case ACU_OP_INVERT: ACUI_EACH(~a);
+    case ACU_OP_NOT: ACUI_EACH(a == 0);
+    default: ACUI_EACH(a);
+    }
+}
+
+template <typename T> ACUI_DEVICE T acui_divide_whole(T a, T b, bool u)
+{
+    typedef typename acui_bits<T>::type U;
+    if (b == 0)
+        return 0;
+    if (u)
+        return (T)((U)a / (U)b);
+    return b == -1 ? (T) - (U)a : a / b;
+}
+template <typename T> ACUI_DEVICE T acui_mod_whole(T a, T b, bool u)
+{
+    typedef typename acui_bits<T>::type U;
+    if (b == 0 || (b == -1 && !u))
+        return 0;
+    if (u)
+        return (T)((U)a % (U)b);
+    T r = a % b;
+    return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
+template <typename T> ACUI_DEVICE T acui_power_whole(T a, T b, bool u)
+{
+    typedef typename acui_bits<T>::type U;
+    if (b < 0 && !u)
+        return a == 1 ? 1 : a == -1 ? (b & 1 ? -1 : 1) : 0;
+    U result = 1, base = (U)a;
+    for (U n = (U)b; n; n >>= 1) {
+        if (n & 1)
+            result *= base;
+        base *= base;
+    }
+    return (T)result;
+}
+template <typename T, int COUNT>
+ACUI_DEVICE_OUTLINE acui_few<T, COUNT> acui_heavy_whole(int op, acui_few<T, COUNT> v,
+                                                        acui_few<T, COUNT> w, bool u)
+{
+#pragma unroll 1
+    for (int k = 0; k < COUNT; k++)
+        v.x[k] = op == ACU_OP_POW   ? acui_power_whole(v.x[k], w.x[k], u)
+                 : op == ACU_OP_DIV ? acui_divide_whole(v.x[k], w.x[k], u)
+                                    : acui_mod_whole(v.x[k], w.x[k], u);
+    return v;
+}
+
+/* a < b, in the order of the type: flipping the top bit makes one of the other */
+template <typename T, int COUNT>
+ACUI_DEVICE void acui_apply_whole(int op, const T (&x)[2][COUNT], T (&y)[COUNT], bool u)
+{
+    typedef typename acui_bits<T>::type U;
+    const T flip = u ? (T)((U)1 << (8 * sizeof(T) - 1)) : 0;
+    const U bits = 8 * sizeof(T);
+    switch (op) {
+    case ACU_OP_ADD: ACUI_EACH2((U)a + (U)b);
+    case ACU_OP_SUB: ACUI_EACH2((U)a - (U)b);
+    case ACU_OP_MUL: ACUI_EACH2((U)a * (U)b);
+    case ACU_OP_MIN: ACUI_EACH2((a ^ flip) < (b ^ flip) ? a : b);
+    case ACU_OP_MAX: ACUI_EACH2((a ^ flip) > (b ^ flip) ? a : b);
+    case ACU_OP_EQ: ACUI_EACH2(a == b);
+    case ACU_OP_NE: ACUI_EACH2(a != b);
+    case ACU_OP_LT: ACUI_EACH2((a ^ flip) < (b ^ flip));
+    case ACU_OP_LE: ACUI_EACH2((a ^ flip) <= (b ^ flip));
+    case ACU_OP_GT: ACUI_EACH2((a ^ flip) > (b ^ flip));
+    case ACU_OP_GE: ACUI_EACH2((a ^ flip) >= (b ^ flip));
+    case ACU_OP_AND: ACUI_EACH2(a != 0 && b != 0);
+    case ACU_OP_OR: ACUI_EACH2(a != 0 || b != 0);
+    case ACU_OP_XOR: ACUI_EACH2((a != 0) != (b != 0));
+    case ACU_OP_BIT_AND: ACUI_EACH2(a &b);
+    case ACU_OP_BIT_OR: ACUI_EACH2(a | b);
+    case ACU_OP_BIT_XOR: ACUI_EACH2(a ^ b);
+    case ACU_OP_SHIFT_LEFT: ACUI_EACH2((U)b < bits ? (U)a << b : 0);
+    case ACU_OP_SHIFT_RIGHT:
+        ACUI_EACH2((U)b < bits ? (u ? (T)((U)a >> b) : a >> b) : a < 0 && !u ? -1 : 0);
+    default: {
+        constexpr int FEW = sizeof(T) == 4 ? 4 : 2;
+#pragma unroll
+        for (int k = 0; k < COUNT; k += FEW) {
+            acui_few<T, FEW> v, w;
+#pragma unroll
+            for (int i = 0; i < FEW; i++) {
+                v.x[i] = x[0][k + i];
+                w.x[i] = x[1][k + i];
+            }
+            v = acui_heavy_whole<T, FEW>(op, v, w, u);
+#pragma unroll
+            for (int i = 0; i < FEW; i++)
+                y[k + i] = v.x[i];
+        }
+    }
+    }
+}
+
+template <typename T, int COUNT>
+ACUI_DEVICE void acui_apply_whole(int op, const T (&x)[3][COUNT], T (&y)[COUNT], bool u)
+{
+    typedef typename acui_bits<T>::type U;
+    const T flip = u ? (T)((U)1 << (8 * sizeof(T) - 1)) : 0;
+    switch (op) {
+    case ACU_OP_WHERE: ACUI_EACH3(a ? b : c);
+    default: ACUI_EACH3((a ^ flip) < (b ^ flip) ? b : (a ^ flip) > (c ^ flip) ? c : a);
+    }
+}
+
+ACUI_DEVICE bool acui_is_real(float) { return true; }
+template <typename C, int N, int COUNT>
+ACUI_DEVICE void acui_apply(int op, const typename C::value (&x)[N][COUNT],
+                            typename C::value (&y)[COUNT], bool u)
+{
+    if constexpr (sizeof(typename C::value) && (typename C::value)0.5 != 0)
+        acui_apply_real(op, x, y, 0);
+    else
+        acui_apply_whole(op, x, y, u);
+}
+
+/* ---- the loop ---------------------------------------------------------------------------------- */
+
+template <typename C, int N> struct acui_elementwise_loop {
+    typedef typename C::value T;
+    static const int V = C::V, COUNT = V * ACUI_UNROLL, CHUNK = COUNT * ACUI_BLOCK;
+
+    /* Whether what is dense at `at` can be read a vector at a time. */
+    ACUI_DEVICE bool aligned(const char *at, int dtype)
+    {
+        int mask = 0;
+        C::with(dtype, [&](auto format) { mask = decltype(format)::BYTES * V - 1; });
+        return ((unsigned long long)at & (unsigned)mask) == 0;
+    }
+
+    ACUI_DEVICE void load(const char *at, const acui_operand &operand, long long first,
+                                 T (&x)[COUNT])
+    {
+        if (operand.is_scalar) {
+            T value = C::scalar(operand.scalar);
+#pragma unroll
+            for (int k = 0; k < COUNT; k++)
+                x[k] = value;
+            return;
+        }
+        C::with(operand.dtype, [&](auto format) {
+            typedef decltype(format) F;
+            const char *from = at + first * F::BYTES;
+#pragma unroll
+            for (int i = 0; i < ACUI_UNROLL; i++)
+                F::read(from + i * (ACUI_BLOCK * V * F::BYTES), &x[i * V]);
+        });
+    }
+
+    ACUI_DEVICE void wide(const acui_elementwise &p, char *out, const char *const (&in)[3],
+                                 long long first)
+    {
+        T x[N][COUNT], y[COUNT];
+#pragma unroll
+        for (int j = 0; j < N; j++)
+            load(in[j], p.at[1 + j], first, x[j]);
+        acui_apply<C, N, COUNT>(p.op, x, y, p.unsigned_order);
+        C::with(p.at[0].dtype, [&](auto format) {
+            typedef decltype(format) F;
+            char *to = out + first * F::BYTES;
+#pragma unroll
+            for (int i = 0; i < ACUI_UNROLL; i++)
+                F::write(to + i * (ACUI_BLOCK * V * F::BYTES), &y[i * V]);
+        });
+    }
+
+    ACUI_DEVICE T load_one(const char *at, const acui_operand &operand, long long offset)
+    {
+        T value = C::scalar(operand.scalar);
+        if (!operand.is_scalar)
+            C::with(operand.dtype, [&](auto format) {
+                typedef decltype(format) F;
+                value = F::template read_one<T>(at + offset * F::BYTES);
+            });
+        return value;
+    }
+
+    /* One by one, V in flight. */
+    ACUI_DEVICE void single(const acui_elementwise &p, char *out, const char *const (&in)[3],
+                                   long long chunk)
+    {
+#pragma unroll 1
+        for (int i = 0; i < ACUI_UNROLL; i++) {
+            T x[N][V], y[V];
+            long long place[V];
+            long long first = chunk * CHUNK + i * (V * ACUI_BLOCK) + threadIdx.x;
+#pragma unroll
+            for (int k = 0; k < V; k++) {
+                long long e = first + k * ACUI_BLOCK, offset[N + 1];
+                e = e < p.elements ? e : p.elements - 1; /* something that is there */
+                acui_offsets<N + 1>(p.index, p.at, e, offset);
+                place[k] = offset[0];
+#pragma unroll
+                for (int j = 0; j < N; j++)
+                    x[j][k] = load_one(in[j], p.at[1 + j], offset[1 + j]);
+            }
+            acui_apply<C, N, V>(p.op, x, y, p.unsigned_order);
+            C::with(p.at[0].dtype, [&](auto format) {
+                typedef decltype(format) F;
+#pragma unroll
+                for (int k = 0; k < V; k++)
+                    if (first + k * ACUI_BLOCK < p.elements)
+                        F::write_one(out + place[k] * F::BYTES, y[k]);
+            });
+        }
+    }
+
+    ACUI_DEVICE void run(const acui_elementwise &p, char *out, const char *a, const char *b,
+                                const char *c)
+    {
+        const char *const in[3] = {a, b, c};
+        bool dense = p.linear && aligned(out, p.at[0].dtype);
+#pragma unroll
+        for (int j = 0; j < N; j++)
+            dense = dense && (p.at[1 + j].is_scalar || aligned(in[j], p.at[1 + j].dtype));
+        for (long long chunk = blockIdx.x; chunk * CHUNK < p.elements; chunk += gridDim.x) {
+            if (dense && (chunk + 1) * CHUNK <= p.elements)
+                wide(p, out, in, chunk * CHUNK + (int)threadIdx.x * V);
+            else
+                single(p, out, in, chunk);
+        }
+    }
+};
+
+#define ACUI_ELEMENTWISE_1(class)                                                                  \
+    extern "C" __global__ void __launch_bounds__(ACUI_BLOCK)                                       \
+        unary_##class(char *out, const char *a, acui_elementwise p)                                \
+    {                                                                                              \
+        acui_elementwise_loop<acui_##class, 1>::run(p, out, a, a, a);                              \
+    }
+#define ACUI_ELEMENTWISE_2(class)                                                                  \
+    extern "C" __global__ void __launch_bounds__(ACUI_BLOCK)                                       \
+        binary_##class(char *out, const char *a, const char *b, acui_elementwise p)                \
+    {                                                                                              \
+        acui_elementwise_loop<acui_##class, 2>::run(p, out, a, b, b);                              \
+    }
+#define ACUI_ELEMENTWISE_3(class)                                                                  \
+    extern "C" __global__ void __launch_bounds__(ACUI_BLOCK) ternary_##class(                      \
+        char *out, const char *a, const char *b, const char *c, acui_elementwise p)                \
+    {                                                                                              \
+        acui_elementwise_loop<acui_##class, 3>::run(p, out, a, b, c);                              \
+    }
+
+#endif

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Functions of double that math.cuh does not have, for built-in kernels; each has a form for float
+ * too, which is math.cuh's. As there: exactly rounded operations only, each fma written out. Errors are
+ * of a few units in the last place; of sine and cosine, beyond 2^20 radians, 2^-46 in absolute terms.
+ */
+#ifndef ACUDA_KERNELS_MATH_F64_CUH
+#define ACUDA_KERNELS_MATH_F64_CUH
+
+/* e^x - 1 where |x| < 0.35: Taylor's series */
+ACUI_DEVICE double acui_expm1_small(double x)
+{
+    double q = 1.0 / 1307674368000.0;
+    q = fma(q, x, 1.0 / 87178291200.0);
+    q = fma(q, x, 1.0 / 6227020800.0);
+    q = fma(q, x, 1.0 / 479001600.0);
+    q = fma(q, x, 1.0 / 39916800.0);
+    q = fma(q, x, 1.0 / 3628800.0);
+    q = fma(q, x, 1.0 / 362880.0);
+    q = fma(q, x, 1.0 / 40320.0);
+    q = fma(q, x, 1.0 / 5040.0);
+    q = fma(q, x, 1.0 / 720.0);
+    q = fma(q, x, 1.0 / 120.0);
+    q = fma(q, x, 1.0 / 24.0);
+    q = fma(q, x, 1.0 / 6.0);
+    q = fma(q, x, 0.5);
+    return fma(x * x, q, x);
+}
+
+ACUI_DEVICE float acui_tanh(float x) { return tanhf(x); }
+ACUI_DEVICE double acui_tanh(double x)
+{
+    double a = fmin(fabs(x), 22.0); /* from there on it rounds to one */
+    double t = a < 0.17 ? acui_expm1_small(-2.0 * a) : exp(-2.0 * a) - 1.0;
+    return x != x ? x : copysign(-t / (t + 2.0), x);
+}
+
+/* Sum of x^(2n+1) 2^n / (1 3 5 ... (2n+1)), times 2/sqrt(pi) e^(-x^2): all terms have one sign. */
+ACUI_DEVICE float acui_erf(float x) { return erff(x); }
+ACUI_DEVICE double acui_erf(double x)
+{
+    if (!(fabs(x) < 6.0))
+        return x != x ? x : copysign(1.0, x);
+    double square = x * x, term = x, sum = x;
+    if (fabs(x) > 2.0) { /* one less the continued fraction of the rest */
+        double a = fabs(x), t = a;
+        for (int n = 60; n > 0; n--)
+            t = a + 0.5 * (double)n / t;
+        return copysign(1.0 - exp(-square) / (1.7724538509055160 * t), x);
+    }
+    for (int n = 1; fabs(term) > 1e-18 * fabs(sum); n++) {
+        term *= 2.0 * square / (double)(2 * n + 1);
+        sum += term;
+    }
+    double low = fma(x, x, -square); /* what the square lost */
+    return 1.1283791670955126 * sum * exp(-square) * (1.0 - low);
+}
+
+/* x - n pi/2 in two parts, for the n nearest to it */
+ACUI_DEVICE double acui_quarter_turns(double x, int *quadrant, double *low)
+{
+    /* beyond 2^20 the multiple of 2 pi is taken off first, exactly but for what pi's digits give */
+    const double turn = 6.283185307179586, turn_low = 2.4492935982947064e-16;
+    if (fabs(x) >= 1048576.0) {
+        double n = rint(x / turn);
+        x = fma(-n, turn_low, fma(-n, turn, x));
+    }
+    double n = rint(x * 0.63661977236758134);
+    double r = fma(-n, 1.5707963267948966, x), tail = n * 6.123233995736766e-17;
+    *quadrant = (int)(long long)n & 3;
+    double y = r - tail;
+    *low = (r - y) - tail;
+    return y;
+}
+ACUI_DEVICE double acui_sine_core(double r, double low)
+{
+    double z = r * r;
+    double q = -1.0 / 121645100408832000.0;
+    q = fma(q, z, 1.0 / 355687428096000.0);
+    q = fma(q, z, -1.0 / 1307674368000.0);
+    q = fma(q, z, 1.0 / 6227020800.0);
+    q = fma(q, z, -1.0 / 39916800.0);
+    q = fma(q, z, 1.0 / 362880.0);
+    q = fma(q, z, -1.0 / 5040.0);
+    q = fma(q, z, 1.0 / 120.0);
+    q = fma(q, z, -1.0 / 6.0);
+    return r + fma(r * z, q, low * fma(-0.5, z, 1.0));
+}
+ACUI_DEVICE double acui_cosine_core(double r, double low)
+{
+    double z = r * r;
+    double q = 1.0 / 2432902008176640000.0;
+    q = fma(q, z, -1.0 / 6402373705728000.0);
+    q = fma(q, z, 1.0 / 20922789888000.0);
+    q = fma(q, z, -1.0 / 87178291200.0);
+    q = fma(q, z, 1.0 / 479001600.0);
+    q = fma(q, z, -1.0 / 3628800.0);
+    q = fma(q, z, 1.0 / 40320.0);
+    q = fma(q, z, -1.0 / 720.0);
+    q = fma(q, z, 1.0 / 24.0);
+    double half = 0.5 * z, one = 1.0 - half;
+    return one + (((1.0 - one) - half) + fma(z * z, q, -r * low));
+}
+ACUI_DEVICE double acui_turned(double x, int ahead)
+{
+    if (!isfinite(x))
+        return x - x;
+    int quadrant;
+    double low, r = acui_quarter_turns(x, &quadrant, &low);
+    quadrant += ahead;
+    double value = quadrant & 1 ? acui_cosine_core(r, low) : acui_sine_core(r, low);
+    return quadrant & 2 ? -value : value;
+}
+ACUI_DEVICE float acui_sine(float x) { return sinf(x); }
+ACUI_DEVICE float acui_cosine(float x) { return cosf(x); }
+ACUI_DEVICE double acui_sine(double x) { return x == 0.0 ? x : acui_turned(x, 0); }
+ACUI_DEVICE double acui_cosine(double x) { return acui_turned(x, 1); }
+
+/* The logarithm of finite x > 0 as high + low. */
+ACUI_DEVICE double acui_log_parts(double x, double *low)
+{
+    double e, m = acui_log_reduce(x, &e);
+    /* log m = 2 atanh s; s in two parts */
+    double f = m - 1.0, d = m + 1.0;
+    double s = f / d, d_low = (m - d) + 1.0;
+    double s_low = (fma(-s, d, f) - s * d_low) / d;
+    double z = s * s, q = 2.0 / 23.0;
+    for (int n = 21; n >= 3; n -= 2)
+        q = fma(q, z, 2.0 / (double)n);
+    double cube = s * z * q; /* below 0.0034 */
+    double high = e * 0x1.62e42fefa3800p-1; /* exact: the constant has 42 bits */
+    double a = high + 2.0 * s, b = a - high;
+    double lost = (high - (a - b)) + (2.0 * s - b);
+    double rest = lost + fma(e, 0x1.ef35793c76730p-45, fma(2.0, s_low, cube));
+    double sum = a + rest;
+    *low = (a - sum) + rest;
+    return sum;
+}
+ACUI_DEVICE float acui_power(float x, float y) { return powf(x, y); }
+ACUI_DEVICE double acui_power(double x, double y)
+{
+    if (x == 1.0 || y == 0.0)
+        return 1.0;
+    if (x != x || y != y)
+        return x + y;
+    double size = fabs(x), result;
+    if (size == 1.0)
+        result = 1.0;
+    else if (size == 0.0 || !isfinite(size) || !isfinite(y))
+        result = (size > 1.0) == (y > 0.0) ? __builtin_inf() : 0.0;
+    else {
+        double low, high = acui_log_parts(size, &low);
+        double p = y * high, p_low = fma(y, high, -p) + y * low;
+        double base = exp(p);
+        result = isfinite(p) && isfinite(base) ? fma(base, p_low, base) : base;
+    }
+    if (__double_as_longlong(x) >= 0)
+        return result;
+    bool whole = trunc(y) == y;
+    if (whole && fabs(y) < 9007199254740992.0 && ((long long)y & 1))
+        return -result;
+    return whole || !isfinite(x) || x == 0.0 ? result : __builtin_nan("");
+}
+
+#endif

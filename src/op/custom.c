@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Kinds of ops that are made of others: custom, fail, and into, which says where a result goes. */
+#include "base/callback.h"
+#include "base/error.h"
+#include "op/op.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define DATA_MAX 4096
+
+/* ---- custom ---- */
+
+/* Behind what `stack` has: one value for each operand. */
+static acu_status plan_operands(acui_plan *plan, acu_op *op, acu_device *place)
+{
+    for (size_t i = 0; i < op->input_count; i++) {
+        char what[32];
+        snprintf(what, sizeof what, "operand %zu", i);
+        acu_op *x = op->inputs[i];
+        op->inputs[i] = NULL;
+        acu_val value;
+        ACUI_TRY(acui_plan_one(plan, x, place, what, &value));
+        ACUI_TRY(acui_values_push(&plan->scratch, value));
+    }
+    return ACU_OK;
+}
+
+/* The device of the first value in its memory, else what the plan says. */
+static acu_device *device_of(const acu_val *values, size_t count, const acu_val *out,
+                             acu_device *place)
+{
+    if (out->tensor)
+        return out->tensor->buffer->device;
+    for (size_t i = 0; i < count; i++)
+        if (values[i].tensor && !values[i].tensor->buffer->host)
+            return values[i].tensor->buffer->device;
+    return acui_plan_place(place);
+}
+
+/* The op that the function returns, taken; `device` is the one it was told. */
+static acu_status call_custom(acu_op *op, acu_val *values, acu_val *out, acu_device **device,
+                              acu_op **next)
+{
+    *device = device_of(values, op->input_count, out, *device);
+    if (!*device)
+        return ACU_ERR_INVALID;
+    acu_planning planning = {.device = *device,
+                             .site = op->site,
+                             .values = values,
+                             .count = op->input_count,
+                             .out = *out,
+                             .data = op->inputs + op->input_count,
+                             .user = op->user.data};
+    acui_callback_enter();
+    acu_op *returned = op->u.custom.fn(&planning);
+    acui_callback_leave();
+    *out = planning.out;
+    if (!returned)
+        return acui_fail(ACU_ERR_CALLBACK, "the function of %s returned no op", acui_op_name(op));
+    *next = acui_op_take(returned, op->class, op->site);
+    return ACU_OK;
+}
+
+static acu_status plan_custom(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+{
+    acu_val none = {.kind = ACU_NONE}, *out = plan->into ? plan->into : &none;
+    plan->into = NULL; /* not for operands */
+    size_t base = plan->scratch.count;
+    acu_op *next = NULL;
+    acu_status status = plan_operands(plan, op, place);
+    if (status == ACU_OK)
+        status = call_custom(op, plan->scratch.list + base, out, &place, &next);
+    acui_values_cut(&plan->scratch, base);
+    return status == ACU_OK ? acui_plan_op(plan, next, place, values) : status;
+}
+
+const acui_op_class acui_class_CUSTOM = {.name = "custom", .plan = plan_custom};
+
+/* Room for the operands, and behind them for the data. */
+static acu_op *new_custom(const acu_custom *custom, size_t count, acu_site site)
+{
+    if (!custom->fn || custom->bytes > DATA_MAX) {
+        if (!custom->fn)
+            acui_fail(ACU_ERR_INVALID, "acu_op_custom got NULL where a function should be");
+        else
+            acui_fail(ACU_ERR_LIMIT, "the data of a custom op has at most %d bytes, not %zu",
+                      DATA_MAX, custom->bytes);
+        return acui_op_failed(&acui_class_CUSTOM, site);
+    }
+    size_t words = (custom->bytes + sizeof(acu_op *) - 1) / sizeof(acu_op *);
+    acu_op *op = acui_op_new(&acui_class_CUSTOM, count + words, site);
+    if (acui_op_is_oom(op))
+        return op;
+    op->input_count = count;
+    if (custom->bytes)
+        memcpy(op->inputs + count, custom->data, custom->bytes);
+    op->u.custom.fn = custom->fn;
+    op->u.custom.bytes = custom->bytes;
+    op->user = custom->user;
+    return acu_op_named(op, custom->name);
+}
+
+acu_op *acu_op_custom(acu_custom custom, acu_op *const *operands, size_t count, acu_site site)
+{
+    acu_op *op = new_custom(&custom, count, site);
+    bool made = op->class == &acui_class_CUSTOM;
+    for (size_t i = 0; i < count; i++) {
+        if (made)
+            op->inputs[i] = acui_op_take(operands[i], &acui_class_CUSTOM, site);
+        else
+            acu_op_release(operands[i]);
+    }
+    if (!made && custom.user.release)
+        custom.user.release(custom.user.data);
+    return op;
+}
+
+acu_op *acu_op_fail(acu_status status, const char *name, acu_site site, const char *format, ...)
+{
+    if (format) {
+        va_list args;
+        va_start(args, format);
+        acui_fail_v(status, format, args);
+        va_end(args);
+    }
+    acu_op *op = acui_op_failed(&acui_class_CUSTOM, site);
+    if (name && !acui_op_is_oom(op))
+        snprintf(op->fault->error.op, sizeof op->fault->error.op, "%s", name);
+    return op;
+}
+
+/* ---- into ---- */
+
+static acu_status check_out(const acu_val *out)
+{
+    char words[96];
+    if (out->kind != ACU_TENSOR)
+        return acui_fail(ACU_ERR_INVALID, "acu_into wants a tensor for the result");
+    if (out->form == ACU_SHARED)
+        return acui_fail(ACU_ERR_SHARED, "%s is shared, for reading only; take sole ownership with "
+                         "acu_own, or name another tensor for the result",
+                         acui_tensor_words(out->tensor, words));
+    return ACU_OK;
+}
+
+static acu_status plan_into(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+{
+    acu_op *to = op->inputs[0], *x = op->inputs[1];
+    op->inputs[0] = NULL;
+    acu_val out;
+    ACUI_TRY(acui_plan_one(plan, to, place, "the result", &out));
+    acu_status status = check_out(&out);
+    if (status == ACU_OK) {
+        op->inputs[1] = NULL;
+        plan->into = &out;
+        status = acui_plan_op(plan, x, place, values);
+        plan->into = NULL;
+    }
+    bool taken = out.kind == ACU_NONE;
+    acui_val_drop(&out);
+    if (status == ACU_OK && !taken)
+        return acui_fail(ACU_ERR_NOT_SUPPORTED, "this op does not put its result where acu_into "
+                         "says, or it ran before");
+    return status;
+}
+
+const acui_op_class acui_class_INTO = {.name = "into", .plan = plan_into};
+
+acu_op *acu_op_into(acu_op *out, acu_op *x, acu_site site)
+{
+    acu_op *op = acui_op_binary(&acui_class_INTO, out, x, site);
+    if (acui_op_is_oom(op))
+        return op;
+    const acui_op_class *kind = op->inputs[1]->class;
+    if (kind == &acui_class_CUSTOM || kind == &acui_class_FAILED)
+        return op;
+    acui_fail(ACU_ERR_NOT_SUPPORTED, "%s has no result that could go elsewhere: acu_into takes a "
+              "built-in operation, or another custom one", acui_op_name(op->inputs[1]));
+    acu_op *failed = acui_op_failed(&acui_class_INTO, site);
+    acui_op_put(op);
+    return failed;
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Numbers as operands: of C, or scalars of any dtype, which take on that of the tensors beside them. */
+#include "ops/ops.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+acu_op *acui_term_f64(double number, acu_site site)
+{
+    return acu_op_scalar(acu_f64(number), site);
+}
+
+acu_op *acui_term_i64(long long number, acu_site site)
+{
+    return acu_op_scalar(acu_i64(number), site);
+}
+
+acu_op *acui_term_u64(unsigned long long number, acu_site site)
+{
+    return acu_op_scalar(acu_u64(number), site);
+}
+
+char acui_class_of(acu_dtype dtype)
+{
+    switch (dtype) {
+    case ACU_F16:
+    case ACU_BF16:
+    case ACU_F32:
+    case ACU_TF32:
+        return 'f';
+    case ACU_F64:
+        return 'd';
+    case ACU_I64:
+    case ACU_U64:
+        return 'l';
+    default:
+        return acu_dtype_kind_of(dtype) == ACU_KIND_FLOAT || acu_dtype_bytes(dtype) == 0 ? 0 : 'i';
+    }
+}
+
+/* Half precision: sign, 5 bits of exponent, 10 of fraction. */
+static double number_of_f16(uint64_t bits)
+{
+    int exponent = (int)(bits >> 10 & 31);
+    double fraction = (double)(bits & 1023);
+    double size = exponent == 31  ? (fraction != 0 ? (double)NAN : (double)INFINITY)
+                  : exponent == 0 ? fraction * 0x1p-24
+                                  : (1024 + fraction) * (double)(1u << exponent) * 0x1p-25;
+    return bits >> 15 & 1 ? -size : size;
+}
+
+static float number_of_f32(uint32_t bits)
+{
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* Integers as they are in 64 bits, extended by their sign. */
+static int64_t whole_number(const acu_val *scalar)
+{
+    size_t spare = 64 - 8 * acu_dtype_bytes(scalar->dtype);
+    uint64_t bits = scalar->bits << spare;
+    if (acu_dtype_kind_of(scalar->dtype) == ACU_KIND_SIGNED)
+        return (int64_t)bits >> spare;
+    return (int64_t)(bits >> spare);
+}
+
+double acui_scalar_number(const acu_val *scalar)
+{
+    double number;
+    switch (scalar->dtype) {
+    case ACU_F16:
+        return number_of_f16(scalar->bits);
+    case ACU_BF16:
+        return (double)number_of_f32((uint32_t)scalar->bits << 16);
+    case ACU_F32:
+    case ACU_TF32:
+        return (double)number_of_f32((uint32_t)scalar->bits);
+    case ACU_F64:
+        memcpy(&number, &scalar->bits, sizeof number);
+        return number;
+    case ACU_U64:
+        return (double)scalar->bits;
+    default:
+        return (double)whole_number(scalar);
+    }
+}
+
+/* Whether the integer, which is `large` if it needs all 64 bits without a sign, fits the dtype. */
+static bool fits(int64_t n, bool large, acu_dtype dtype)
+{
+    int bits = 8 * (int)acu_dtype_bytes(dtype);
+    switch (acu_dtype_kind_of(dtype)) {
+    case ACU_KIND_BOOL:
+        return !large && (n == 0 || n == 1);
+    case ACU_KIND_UNSIGNED:
+        return large ? bits == 64 : n >= 0 && (bits == 64 || n >> bits == 0);
+    default:
+        return !large && (bits == 64 || (n >= -((int64_t)1 << (bits - 1)) &&
+                                         n < (int64_t)1 << (bits - 1)));
+    }
+}
+
+static bool whole_bits(const acu_val *scalar, acu_dtype dtype, uint64_t *bits, char *why)
+{
+    if (acui_class_of(scalar->dtype) == 'f' || acui_class_of(scalar->dtype) == 'd') {
+        snprintf(why, ACUI_OPS_WORDS, "the number %g, floating point, can not be one of %s",
+                 acui_scalar_number(scalar), acu_dtype_name(dtype));
+        return false;
+    }
+    int64_t n = whole_number(scalar);
+    bool large = scalar->dtype == ACU_U64 && n < 0;
+    if (!fits(n, large, dtype)) {
+        snprintf(why, ACUI_OPS_WORDS, large ? "the number %llu does not fit %s"
+                                            : "the number %lld does not fit %s",
+                 (long long)n, acu_dtype_name(dtype));
+        return false;
+    }
+    *bits = (uint64_t)n;
+    return true;
+}
+
+bool acui_scalar_bits(const acu_val *scalar, acu_dtype dtype, uint64_t *bits, char *why)
+{
+    if (!acui_class_of(scalar->dtype)) {
+        snprintf(why, ACUI_OPS_WORDS, "a scalar of %s can not be computed with",
+                 acu_dtype_name(scalar->dtype));
+        return false;
+    }
+    double number = acui_scalar_number(scalar);
+    switch (acui_class_of(dtype)) {
+    case 'f': {
+        float value = (float)number;
+        uint32_t word;
+        memcpy(&word, &value, sizeof word);
+        *bits = word;
+        return true;
+    }
+    case 'd':
+        memcpy(bits, &number, sizeof number);
+        return true;
+    default:
+        return whole_bits(scalar, dtype, bits, why);
+    }
+}
+
+/* To the nearest integer, ties to even, for 0 <= x < 2^52. */
+static double nearest(double x)
+{
+    volatile double shifted = x + 0x1p52; /* where an integer is the unit in the last place */
+    return shifted - 0x1p52;
+}
+
+/* A floating point format of sign, `exponent_bits` and `fraction_bits`, with infinities. */
+static uint64_t small_bits(double number, int exponent_bits, int fraction_bits)
+{
+    int bias = (1 << (exponent_bits - 1)) - 1, exponent;
+    uint64_t infinite = (uint64_t)(2 * bias + 1) << fraction_bits;
+    uint64_t sign = (uint64_t)(signbit(number) ? 1 : 0) << (exponent_bits + fraction_bits);
+    if (number != number)
+        return infinite | (uint64_t)1 << (fraction_bits - 1);
+    double size = number < 0 ? -number : number;
+    if (size > 0x1p200 || size == 0)
+        return sign | (size == 0 ? 0 : infinite);
+    frexp(size, &exponent); /* size = [0.5, 1) 2^exponent */
+    int scale = exponent - 1 < 1 - bias ? 1 - bias : exponent - 1; /* below: subnormal */
+    uint64_t units = (uint64_t)nearest(ldexp(size, fraction_bits - scale));
+    uint64_t bits = units + ((uint64_t)(scale + bias - 1) << fraction_bits); /* carries over */
+    return sign | (bits < infinite ? bits : infinite);
+}
+
+bool acui_stored_bits(const acu_val *scalar, acu_dtype dtype, uint64_t *bits, char *why)
+{
+    if (!acui_scalar_bits(scalar, dtype, bits, why))
+        return false;
+    if (dtype == ACU_F16)
+        *bits = small_bits(acui_scalar_number(scalar), 5, 10);
+    else if (dtype == ACU_BF16)
+        *bits = small_bits(acui_scalar_number(scalar), 8, 7);
+    return true;
+}

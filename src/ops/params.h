@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * What the host passes to built-in kernels besides pointers, by value; for C and for CUDA C++. All
+ * counts are of elements. A dimension of a layout is divided by without a division (magic, shift),
+ * where the whole has fewer than 2^31 elements.
+ */
+#ifndef ACUI_OPS_PARAMS_H
+#define ACUI_OPS_PARAMS_H
+
+#define ACUI_RANK 6
+#define ACUI_BLOCK 256      /* threads of a block, of all these kernels */
+#define ACUI_OPERANDS 4     /* the result and at most three */
+#define ACUI_UNROLL 4       /* vectors of at most 16 bytes that a thread loads before it uses one */
+
+/* How an index, row-major over `dim`, becomes one. dim[0] is the slowest. */
+typedef struct acui_index {
+    int rank;
+    int wide; /* elements do not fit into 31 bits */
+    long long dim[ACUI_RANK];
+    unsigned magic[ACUI_RANK], shift[ACUI_RANK];
+} acui_index;
+
+typedef struct acui_operand {
+    long long stride[ACUI_RANK];
+    unsigned long long scalar; /* where there is no memory: bits of a float, double, int or 64-bit int */
+    int dtype;
+    int is_scalar;
+} acui_operand;
+
+typedef struct acui_elementwise {
+    long long elements;
+    int op;
+    int linear; /* all with memory are dense, and in the same order */
+    int stream; /* more than a cache holds: results need not stay there */
+    int unsigned_order; /* of 32-bit or 64-bit integers, that fill their type */
+    acui_index index;
+    acui_operand at[ACUI_OPERANDS]; /* 0: the result */
+} acui_elementwise;
+
+/* Sequences: element i is start + i * step (arange), or between the ends (linspace). */
+typedef struct acui_sequence {
+    long long elements;
+    int dtype;
+    int kind;                /* acui_sequence_kind */
+    double start, step, end; /* of floating point */
+    long long first, stride; /* of integers */
+    long long columns, diagonal;
+} acui_sequence;
+
+enum acui_sequence_kind { ACUI_ARANGE, ACUI_LINSPACE, ACUI_EYE };
+
+#endif

@@ -1,0 +1,526 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Elementwise operations: each on each of its dtypes against a reference in long double or in 64-bit
+ * integers; and on operands that are strided, broadcast, numbers, not aligned, or the result itself.
+ */
+#include "ops/elements.h"
+
+enum { N = 5003 }; /* a whole chunk of a block, and a rest */
+
+static const struct {
+    const char *name;
+    size_t operands;
+    char of, result;
+} kinds[] = {
+#define FLOAT 'f'
+#define NUMBER 'n'
+#define INTEGER 'i'
+#define BITS 'b'
+#define ANY 'a'
+#define SAME 's'
+#define BOOL 'b'
+#define ACU_X(id, name, operands, of, result) {name, operands, of, result},
+    ACU_ELEMENTWISE_OPS(ACU_X)
+#undef ACU_X
+#undef BOOL
+};
+
+static const acu_dtype dtypes[] = {ACU_BOOL, ACU_U8,  ACU_U16, ACU_U32,  ACU_U64, ACU_I8, ACU_I16,
+                                   ACU_I32,  ACU_I64, ACU_F16, ACU_BF16, ACU_F32, ACU_F64};
+enum { DTYPES = sizeof dtypes / sizeof *dtypes };
+
+static bool takes(acu_elementwise kind, acu_dtype dtype)
+{
+    char of = kinds[kind].of;
+    return is_real(dtype) ? of != 'b' && of != 'i' : dtype == ACU_BOOL ? of == 'b' || of == 'a' : of != 'f';
+}
+
+/* ---- references -------------------------------------------------------------------------------- */
+
+static long double floor_mod(long double a, long double b)
+{
+    if (isinf(b) && isfinite(a))
+        return a == 0 || (a < 0) == (b < 0) ? a : b;
+    long double r = fmodl(a, b);
+    return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
+
+static long double sigmoid(long double a)
+{
+    return 1 / (1 + expl(-a));
+}
+
+static long double unary(acu_elementwise kind, long double a)
+{
+    switch (kind) {
+    case ACU_OP_NEG: return -a;
+    case ACU_OP_ABS: return fabsl(a);
+    case ACU_OP_SIGN: return a != a ? a : (a > 0) - (a < 0);
+    case ACU_OP_SQUARE: return a * a;
+    case ACU_OP_RELU: return a < 0 ? 0 : a;
+    case ACU_OP_FLOOR: return floorl(a);
+    case ACU_OP_CEIL: return ceill(a);
+    case ACU_OP_TRUNC: return truncl(a);
+    case ACU_OP_ROUND: return rintl(a);
+    case ACU_OP_SQRT: return sqrtl(a);
+    case ACU_OP_RSQRT: return 1 / sqrtl(a);
+    case ACU_OP_RECIPROCAL: return 1 / a;
+    case ACU_OP_EXP: return expl(a);
+    case ACU_OP_LOG: return logl(a);
+    case ACU_OP_SIN: return sinl(a);
+    case ACU_OP_COS: return cosl(a);
+    case ACU_OP_TANH: return tanhl(a);
+    case ACU_OP_SIGMOID: return sigmoid(a);
+    case ACU_OP_SILU: return isinf(a) && a < 0 ? (long double)NAN : a * sigmoid(a);
+    case ACU_OP_GELU: return isinf(a) && a < 0 ? (long double)NAN : a * (1 + erfl(a * sqrtl(0.5L))) / 2;
+    case ACU_OP_ERF: return erfl(a);
+    case ACU_OP_NOT: return a == 0;
+    case ACU_OP_IS_NAN: return a != a;
+    case ACU_OP_IS_FINITE: return isfinite(a);
+    default: return a;
+    }
+}
+
+static long double real(acu_elementwise kind, long double a, long double b, long double c)
+{
+    switch (kind) {
+    case ACU_OP_ADD: return a + b;
+    case ACU_OP_SUB: return a - b;
+    case ACU_OP_MUL: return a * b;
+    case ACU_OP_DIV: return a / b;
+    case ACU_OP_MOD: return floor_mod(a, b);
+    case ACU_OP_MIN: return a != a || a < b ? a : b;
+    case ACU_OP_MAX: return a != a || a > b ? a : b;
+    case ACU_OP_POW: return powl(a, b);
+    case ACU_OP_EQ: return a == b;
+    case ACU_OP_NE: return a != b;
+    case ACU_OP_LT: return a < b;
+    case ACU_OP_LE: return a <= b;
+    case ACU_OP_GT: return a > b;
+    case ACU_OP_GE: return a >= b;
+    case ACU_OP_AND: return a != 0 && b != 0;
+    case ACU_OP_OR: return a != 0 || b != 0;
+    case ACU_OP_XOR: return (a != 0) != (b != 0);
+    case ACU_OP_WHERE: return a != 0 ? b : c;
+    case ACU_OP_CLAMP: return a != a ? a : a < b ? b : a > c ? c : a;
+    case ACU_OP_FMA: return a * b + c;
+    default: return unary(kind, a);
+    }
+}
+
+static bool before(int64_t a, int64_t b, bool u)
+{
+    return u ? (uint64_t)a < (uint64_t)b : a < b;
+}
+
+static int64_t power(int64_t a, int64_t b, bool u)
+{
+    uint64_t r = 1;
+    if (b < 0 && !u)
+        return a == 1 ? 1 : a == -1 ? (b & 1 ? -1 : 1) : 0;
+    for (uint64_t n = (uint64_t)b, base = (uint64_t)a; n; n >>= 1, base *= base)
+        r *= n & 1 ? base : 1;
+    return (int64_t)r;
+}
+
+static int64_t quotient(int64_t a, int64_t b, bool u)
+{
+    if (b == 0)
+        return 0;
+    return u ? (int64_t)((uint64_t)a / (uint64_t)b) : b == -1 ? (int64_t)(0 - (uint64_t)a) : a / b;
+}
+
+static int64_t rest(int64_t a, int64_t b, bool u)
+{
+    if (b == 0 || (b == -1 && !u))
+        return 0;
+    if (u)
+        return (int64_t)((uint64_t)a % (uint64_t)b);
+    int64_t r = a % b;
+    return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
+
+static int64_t shifted(int64_t a, int64_t b, bool left, bool u, acu_dtype dtype)
+{
+    int64_t bits = 8 * (int64_t)acu_dtype_bytes(dtype);
+    bool out = b < 0 || b >= bits;
+    if (left)
+        return out ? 0 : (int64_t)((uint64_t)a << b);
+    if (u)
+        return out ? 0 : (int64_t)((uint64_t)a >> b);
+    return out ? (a < 0 ? -1 : 0) : a >> b;
+}
+
+/* In the order of 64 bits; `u`: without signs. */
+static int64_t whole(acu_elementwise kind, int64_t a, int64_t b, int64_t c, acu_dtype dtype)
+{
+    bool u = acu_dtype_kind_of(dtype) != ACU_KIND_SIGNED;
+    switch (kind) {
+    case ACU_OP_NEG: return (int64_t)(0 - (uint64_t)a);
+    case ACU_OP_ABS: return a < 0 && !u ? (int64_t)(0 - (uint64_t)a) : a;
+    case ACU_OP_SIGN: return u ? a != 0 : (a > 0) - (a < 0);
+    case ACU_OP_SQUARE: return (int64_t)((uint64_t)a * (uint64_t)a);
+    case ACU_OP_RELU: return a < 0 && !u ? 0 : a;
+    case ACU_OP_INVERT: return dtype == ACU_BOOL ? !a : ~a;
+    case ACU_OP_NOT: return a == 0;
+    case ACU_OP_ADD: return (int64_t)((uint64_t)a + (uint64_t)b);
+    case ACU_OP_SUB: return (int64_t)((uint64_t)a - (uint64_t)b);
+    case ACU_OP_MUL: return (int64_t)((uint64_t)a * (uint64_t)b);
+    case ACU_OP_DIV: return quotient(a, b, u);
+    case ACU_OP_MOD: return rest(a, b, u);
+    case ACU_OP_MIN: return before(a, b, u) ? a : b;
+    case ACU_OP_MAX: return before(b, a, u) ? a : b;
+    case ACU_OP_POW: return power(a, b, u);
+    case ACU_OP_EQ: return a == b;
+    case ACU_OP_NE: return a != b;
+    case ACU_OP_LT: return before(a, b, u);
+    case ACU_OP_LE: return !before(b, a, u);
+    case ACU_OP_GT: return before(b, a, u);
+    case ACU_OP_GE: return !before(a, b, u);
+    case ACU_OP_AND: return a && b;
+    case ACU_OP_OR: return a || b;
+    case ACU_OP_XOR: return !a != !b;
+    case ACU_OP_BIT_AND: return a & b;
+    case ACU_OP_BIT_OR: return a | b;
+    case ACU_OP_BIT_XOR: return a ^ b;
+    case ACU_OP_SHIFT_LEFT: return shifted(a, b, true, u, dtype);
+    case ACU_OP_SHIFT_RIGHT: return shifted(a, b, false, u, dtype);
+    case ACU_OP_WHERE: return a ? b : c;
+    case ACU_OP_CLAMP: return before(a, b, u) ? b : before(c, a, u) ? c : a;
+    default: return a;
+    }
+}
+
+/* ---- data -------------------------------------------------------------------------------------- */
+
+static test_random numbers = {.state = 17};
+
+static double random_real(void)
+{
+    static const double special[] = {0, -0.0, 1, -1, 0.5, 2.5, -2.5, INFINITY, -INFINITY, NAN, 3};
+    uint64_t r = test_next(&numbers);
+    double unit = (double)(r >> 11) * 0x1p-53;
+    if (r % 16 == 0)
+        return special[r / 16 % (sizeof special / sizeof *special)];
+    return (unit - 0.5) * (r % 16 < 8 ? 4 : r % 16 < 14 ? 40 : 3000);
+}
+
+static int64_t random_whole(void)
+{
+    uint64_t r = test_next(&numbers);
+    return r % 4 ? (int64_t)(r >> 8) % 11 - 4 : (int64_t)test_next(&numbers);
+}
+
+static void *random_elements(acu_dtype dtype, size_t count)
+{
+    void *memory = calloc(count, acu_dtype_bytes(dtype));
+    for (size_t i = 0; i < count; i++) {
+        if (is_real(dtype))
+            put_real(dtype, memory, i, random_real());
+        else
+            put_whole(dtype, memory, i, random_whole());
+    }
+    return memory;
+}
+
+/* ---- comparing --------------------------------------------------------------------------------- */
+
+/* Units in the last place that the result may be off, as ops.h says; rounding adds a half. */
+static double allowed(acu_elementwise kind, acu_dtype dtype)
+{
+    bool wide = dtype == ACU_F64;
+    if (dtype == ACU_F16 || dtype == ACU_BF16)
+        return 0.51;
+    switch (kind) {
+    case ACU_OP_EXP: case ACU_OP_SIGMOID: case ACU_OP_SILU: case ACU_OP_RSQRT: return 3.5;
+    case ACU_OP_LOG: return 1;
+    case ACU_OP_TANH: case ACU_OP_SIN: case ACU_OP_COS: return wide ? 3 : 1.6;
+    case ACU_OP_ERF: case ACU_OP_GELU: return wide ? 20 : 3;
+    case ACU_OP_POW: return wide ? 8 : 0.7;
+    default: return 0.501; /* rounded once, from long double here */
+    }
+}
+
+static void compare_real(acu_elementwise kind, acu_dtype dtype, const long double *x, double have)
+{
+    long double want = real(kind, x[0], x[1], x[2]);
+    if (want != want) {
+        if (have == have)
+            fail_msg("%s of %s (%Lg, %Lg, %Lg) is %g, not NaN", kinds[kind].name,
+                     acu_dtype_name(dtype), x[0], x[1], x[2], have);
+        return;
+    }
+    double scale = kind == ACU_OP_GELU ? (double)x[0] : (double)want;
+    double unit = unit_at(dtype, scale);
+    if (kind == ACU_OP_SILU) /* a factor of it may be subnormal */
+        unit = fmax(unit, (double)fabsl(x[0]) * unit_at(dtype == ACU_F64 ? ACU_F64 : ACU_F32, 0));
+    double error = (double)fabsl(want - have) / unit;
+    uint16_t small;
+    double rounded = (double)want;
+    if (dtype == ACU_F32)
+        rounded = (double)(float)want;
+    else if (dtype != ACU_F64) {
+        small = small_bits_of(dtype, (double)want);
+        rounded = small_value(dtype, small);
+    }
+    if (isinf(rounded) ? have != rounded && !(isfinite(have) && isfinite(want) && error <= allowed(kind, dtype)) : !(error <= allowed(kind, dtype)))
+        fail_msg("%s of %s (%.17Lg, %.17Lg, %.17Lg) is %.17g, not %.17g: %g units", kinds[kind].name,
+                 acu_dtype_name(dtype), x[0], x[1], x[2], have, (double)want, error);
+}
+
+static void compare(acu_elementwise kind, acu_dtype dtype, const void *const *x, const size_t *at,
+                    const void *result, size_t place)
+{
+    bool boolean = kinds[kind].result == 'b';
+    if (is_real(dtype)) {
+        long double in[3] = {0};
+        for (size_t j = 0; j < kinds[kind].operands; j++)
+            in[j] = kind == ACU_OP_WHERE && j == 0
+                        ? (long double)whole_at(ACU_BOOL, x[0], at[0])
+                        : (long double)real_at(dtype, x[j], at[j]);
+        if (!boolean)
+            compare_real(kind, dtype, in, real_at(dtype, result, place));
+        else
+            assert_int_equal(whole_at(ACU_BOOL, result, place),
+                             (int64_t)real(kind, in[0], in[1], in[2]));
+        return;
+    }
+    int64_t in[3] = {0}, want;
+    for (size_t j = 0; j < kinds[kind].operands; j++)
+        in[j] = whole_at(kind == ACU_OP_WHERE && j == 0 ? ACU_BOOL : dtype, x[j], at[j]);
+    int64_t value = whole(kind, in[0], in[1], in[2], dtype);
+    acu_dtype to = boolean ? ACU_BOOL : dtype;
+    put_whole(to, &want, 0, value);
+    if (whole_at(to, result, place) != whole_at(to, &want, 0))
+        fail_msg("%s of %s (%lld, %lld, %lld) is %lld, not %lld", kinds[kind].name,
+                 acu_dtype_name(dtype), (long long)in[0], (long long)in[1], (long long)in[2],
+                 (long long)whole_at(to, result, place), (long long)whole_at(to, &want, 0));
+}
+
+/* ---- tests ------------------------------------------------------------------------------------- */
+
+static acu_dtype operand_dtype(acu_elementwise kind, size_t j, acu_dtype dtype)
+{
+    return kind == ACU_OP_WHERE && j == 0 ? ACU_BOOL : dtype;
+}
+
+static void one_kind(acu_device *device, acu_elementwise kind, acu_dtype dtype)
+{
+    size_t count = kinds[kind].operands;
+    void *x[3] = {0};
+    acu_tensor *tensors[3] = {0};
+    acu_op *operands[3];
+    for (size_t j = 0; j < count; j++) {
+        x[j] = random_elements(operand_dtype(kind, j, dtype), N);
+        tensors[j] = tensor_with(device, operand_dtype(kind, j, dtype), ACU_SHAPE(N), x[j]);
+        operands[j] = acu_value(tensors[j]);
+    }
+    acu_op *op = acu_op_elementwise(kind, operands, count, ACU_SITE);
+    void *result = result_of(device, op, kinds[kind].result == 'b' ? ACU_BOOL : dtype, ACU_SHAPE(N));
+    for (size_t i = 0; i < N; i++)
+        compare(kind, dtype, (const void *const *)x, (size_t[]){i, i, i}, result, i);
+    free(result);
+    for (size_t j = 0; j < count; j++) {
+        free(x[j]);
+        acu_tensor_release(tensors[j]);
+    }
+}
+
+static void each_kind_on_each_dtype(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    for (int kind = 0; kind < ACU_ELEMENTWISE_COUNT; kind++)
+        for (int d = 0; d < DTYPES; d++)
+            if (takes((acu_elementwise)kind, dtypes[d]))
+                one_kind(device, (acu_elementwise)kind, dtypes[d]);
+    test_close(device);
+    test_leaks_none();
+}
+
+/* ---- layouts ----------------------------------------------------------------------------------- */
+
+/* A tensor of f32, however it lies. */
+typedef struct laid {
+    acu_tensor *tensor;
+    float *memory; /* from its first element on */
+} laid;
+
+/* A tensor over some elements of a larger buffer, beginning at element `offset`. */
+static laid lay(acu_device *device, size_t offset, acu_shape shape, const int64_t *strides)
+{
+    laid l;
+    size_t last = offset;
+    for (int d = 0; d < shape.rank; d++)
+        last += (size_t)((shape.dim[d] - 1) * strides[d]);
+    l.memory = random_elements(ACU_F32, last + 1);
+    for (size_t i = 0; i <= last; i++) /* numbers that add up exactly */
+        l.memory[i] = (float)(test_next(&numbers) % 1000);
+    acu_tensor *whole_tensor = tensor_with(device, ACU_F32, ACU_SHAPE((int64_t)last + 1), l.memory);
+    assert_works(acu_tensor_create_strided(acu_tensor_buffer(whole_tensor), 4 * offset, ACU_F32,
+                                           shape, strides, &l.tensor));
+    acu_tensor_release(whole_tensor);
+    memmove(l.memory, l.memory + offset, 4 * (last + 1 - offset));
+    return l;
+}
+
+static void add_laid(acu_device *device, laid a, laid b, acu_shape shape)
+{
+    int64_t places[ACU_MAX_RANK] = {0};
+    float *sum = result_of(device, acu_add(a.tensor, b.tensor), ACU_F32, shape);
+    const laid *in[2] = {&a, &b};
+    for (int64_t i = 0; i < acu_shape_elements(shape); i++) {
+        float want = 0;
+        int64_t left = i;
+        for (int d = shape.rank - 1; d >= 0; left /= shape.dim[d--])
+            places[d] = left % shape.dim[d];
+        for (int j = 0; j < 2; j++) {
+            acu_shape own = acu_tensor_shape(in[j]->tensor);
+            int64_t at = 0;
+            for (int d = 0; d < own.rank; d++)
+                if (own.dim[d] > 1)
+                    at += places[shape.rank - own.rank + d] * acu_tensor_strides(in[j]->tensor)[d];
+            want += in[j]->memory[at];
+        }
+        if (sum[i] != want)
+            fail_msg("element %lld is %g, not %g", (long long)i, (double)sum[i], (double)want);
+    }
+    free(sum);
+    for (int j = 0; j < 2; j++) {
+        free(in[j]->memory);
+        acu_tensor_release(in[j]->tensor);
+    }
+}
+
+#define STRIDES(...) ((const int64_t[]){__VA_ARGS__})
+
+static void operands_may_lie_anyhow(void **state)
+{
+    (void)state;
+    acu_device *d = test_open();
+    /* dense, from odd places on */
+    add_laid(d, lay(d, 1, ACU_SHAPE(9000), STRIDES(1)), lay(d, 3, ACU_SHAPE(9000), STRIDES(1)),
+             ACU_SHAPE(9000));
+    add_laid(d, lay(d, 4, ACU_SHAPE(8192), STRIDES(1)), lay(d, 8, ACU_SHAPE(8192), STRIDES(1)),
+             ACU_SHAPE(8192));
+    /* a row, a column, one element, a missing dimension */
+    add_laid(d, lay(d, 0, ACU_SHAPE(70, 60), STRIDES(60, 1)), lay(d, 0, ACU_SHAPE(60), STRIDES(1)),
+             ACU_SHAPE(70, 60));
+    add_laid(d, lay(d, 0, ACU_SHAPE(70, 1), STRIDES(1, 1)),
+             lay(d, 0, ACU_SHAPE(1, 60), STRIDES(60, 1)), ACU_SHAPE(70, 60));
+    add_laid(d, lay(d, 0, ACU_SHAPE(1), STRIDES(1)), lay(d, 2, ACU_SHAPE(70, 60), STRIDES(60, 1)),
+             ACU_SHAPE(70, 60));
+    /* transposed, gaps, both */
+    add_laid(d, lay(d, 0, ACU_SHAPE(65, 66), STRIDES(1, 65)),
+             lay(d, 5, ACU_SHAPE(65, 66), STRIDES(80, 1)), ACU_SHAPE(65, 66));
+    add_laid(d, lay(d, 0, ACU_SHAPE(6, 5, 4), STRIDES(1, 50, 9)),
+             lay(d, 0, ACU_SHAPE(5, 1), STRIDES(3, 1)), ACU_SHAPE(6, 5, 4));
+    /* the highest rank, with extents of one in it */
+    add_laid(d, lay(d, 0, ACU_SHAPE(3, 1, 4, 5, 1, 6), STRIDES(120, 7, 30, 6, 9, 1)),
+             lay(d, 0, ACU_SHAPE(3, 7, 4, 1, 2, 6), STRIDES(1000, 3, 40, 1, 21, 200)),
+             ACU_SHAPE(3, 7, 4, 5, 2, 6));
+    test_close(d);
+    test_leaks_none();
+}
+
+static void results_go_where_they_are_told(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    float x[12], have[12];
+    for (int i = 0; i < 12; i++)
+        x[i] = (float)i;
+    acu_tensor *whole_tensor = tensor_with(device, ACU_F32, ACU_SHAPE(3, 4), x), *column = NULL;
+    /* in place */
+    assert_works(acu_sync(device, acu_into(whole_tensor, acu_add(whole_tensor, 1)), NULL));
+    /* into a column of it, from another one */
+    assert_works(acu_tensor_slice(whole_tensor, STRIDES(0, 2), STRIDES(3, 3), &column));
+    acu_tensor *first = NULL;
+    assert_works(acu_tensor_slice(whole_tensor, STRIDES(0, 0), STRIDES(3, 1), &first));
+    assert_works(acu_sync(device, acu_into(column, acu_mul(acu_identity(first), 100)), NULL));
+    acu_tensor_release(first);
+    assert_works(acu_read_sync(whole_tensor, have, sizeof have));
+    for (int i = 0; i < 12; i++) {
+        float want = i % 4 == 2 ? 100 * (x[i - 2] + 1) : x[i] + 1;
+        assert_true(have[i] == want);
+    }
+    acu_tensor_release(column);
+    acu_tensor_release(whole_tensor);
+    test_close(device);
+    test_leaks_none();
+}
+
+static void numbers_take_on_the_dtype(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    uint8_t bytes[3] = {1, 128, 255}, *b;
+    acu_tensor *u8 = tensor_with(device, ACU_U8, ACU_SHAPE(3), bytes);
+    b = result_of(device, acu_add(200, u8), ACU_U8, ACU_SHAPE(3));
+    assert_int_equal(b[0], 201);
+    assert_int_equal(b[1], (128 + 200) % 256);
+    free(b);
+    uint16_t half[2] = {0x3C00, 0xC000}, *h; /* 1, -2 */
+    bool pick[2] = {true, false};
+    acu_tensor *f16 = tensor_with(device, ACU_F16, ACU_SHAPE(2), half);
+    acu_tensor *choice = tensor_with(device, ACU_BOOL, ACU_SHAPE(2), pick);
+    h = result_of(device, acu_where(choice, f16, 0.1), ACU_F16, ACU_SHAPE(2));
+    assert_int_equal(h[0], 0x3C00);
+    assert_int_equal(h[1], 0x2E66);
+    free(h);
+    h = result_of(device, acu_mul(f16, acu_f16_bits(0x4200)), ACU_F16, ACU_SHAPE(2)); /* by 3 */
+    assert_int_equal(h[0], 0x4200);
+    assert_int_equal(h[1], 0xC600);
+    free(h);
+    acu_tensor_release(u8);
+    acu_tensor_release(f16);
+    acu_tensor_release(choice);
+    test_close(device);
+    test_leaks_none();
+}
+
+static void what_does_not_fit_is_refused(void **state)
+{
+    (void)state;
+    acu_device *d = test_open();
+    float zeros[12] = {0};
+    acu_tensor *f = tensor_with(d, ACU_F32, ACU_SHAPE(3, 4), zeros), *tail = NULL, *wide = NULL;
+    acu_tensor *i = tensor_with(d, ACU_I32, ACU_SHAPE(3, 4), zeros);
+    acu_tensor *u = tensor_with(d, ACU_U8, ACU_SHAPE(5), zeros);
+    assert_fails(acu_sync(d, acu_add(f, i), NULL), ACU_ERR_DTYPE, "add|operand 1|i32 [3, 4]|f32|acu_convert");
+    assert_fails(acu_sync(d, acu_add(u, i), NULL), ACU_ERR_SHAPE, "operand 1|i32 [3, 4]|broadcast|u8 [5]");
+    assert_fails(acu_sync(d, acu_exp(i), NULL), ACU_ERR_DTYPE, "exp takes floating point|i32 [3, 4]");
+    assert_fails(acu_sync(d, acu_bit_and(f, f), NULL), ACU_ERR_DTYPE, "bit_and takes integers");
+    assert_fails(acu_sync(d, acu_add(u, 300), NULL), ACU_ERR_DTYPE, "operand 1|300|fit u8");
+    assert_fails(acu_sync(d, acu_add(i, 0.5), NULL), ACU_ERR_DTYPE, "0.5|i32");
+    assert_fails(acu_sync(d, acu_where(f, f, f), NULL), ACU_ERR_DTYPE, "condition|f32 [3, 4]|bool");
+    assert_fails(acu_sync(d, acu_into(i, acu_neg(f)), NULL), ACU_ERR_DTYPE, "neg|f32 [3, 4]|i32 [3, 4]");
+    assert_fails(acu_sync(d, acu_into(u, acu_neg(acu_zeros(ACU_U8, ACU_SHAPE(6)))), NULL),
+                 ACU_ERR_SHAPE, "u8 [6]|u8 [5]");
+    assert_fails(acu_sync(d, acu_into(f, acu_zeros(ACU_F32, ACU_SHAPE(6))), NULL),
+                 ACU_ERR_NOT_SUPPORTED, "zeros|acu_into");
+    assert_works(acu_tensor_slice(f, STRIDES(1, 0), STRIDES(3, 4), &tail));
+    assert_works(acu_tensor_slice(f, STRIDES(0, 0), STRIDES(2, 4), &wide));
+    assert_fails(acu_sync(d, acu_into(tail, acu_neg(wide)), NULL), ACU_ERR_SHARED, "neg|operand 0|overlap");
+    assert_fails(acu_sync(d, acu_op_elementwise(ACU_OP_ADD, (acu_op *[]){acu_value(f)}, 1, ACU_SITE), NULL),
+                 ACU_ERR_ARGUMENTS, "add takes 2|got 1");
+    assert_fails(acu_sync(d, acu_op_elementwise((acu_elementwise)999, NULL, 0, ACU_SITE), NULL),
+                 ACU_ERR_INVALID, "999");
+    acu_tensor *all[] = {f, i, u, tail, wide};
+    for (int k = 0; k < 5; k++)
+        acu_tensor_release(all[k]);
+    test_close(d);
+    test_leaks_none();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_kind_on_each_dtype),
+        cmocka_unit_test(operands_may_lie_anyhow),
+        cmocka_unit_test(results_go_where_they_are_told),
+        cmocka_unit_test(numbers_take_on_the_dtype),
+        cmocka_unit_test(what_does_not_fit_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
