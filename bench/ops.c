@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Built-in operations on large tensors, beside the driver's copy within the device of as many bytes,
+ * read plus written: how much of the memory's bandwidth they use.
+ */
+#include "harness/harness.h"
+
+#include <stdio.h>
+
+enum { OPERANDS = 3 };
+
+typedef struct subject {
+    bench *b;
+    CUstream stream;
+    size_t bytes;                /* of each tensor */
+    acu_tensor *x[OPERANDS];     /* f32 */
+    acu_tensor *half, *bytes_of; /* f16 and bool, of as many elements */
+    acu_tensor *wide[2];         /* f64, of half as many */
+    acu_tensor *whole[2];        /* i32 over the same memory */
+    size_t copied;               /* by the twin */
+    acu_op *(*make)(struct subject *s);
+} subject;
+
+static double sample_acuda(void *user)
+{
+    subject *s = user;
+    double start = bench_now_us();
+    MUST(acu_sync(s->b->device, s->make(s), NULL));
+    return bench_now_us() - start;
+}
+
+static double sample_copy(void *user)
+{
+    subject *s = user;
+    double start = bench_now_us();
+    MUST_CU(s->b->cu->MemcpyDtoDAsync(acu_tensor_address(s->x[0]), acu_tensor_address(s->x[1]),
+                                      s->copied, s->stream));
+    MUST_CU(s->b->cu->StreamSynchronize(s->stream));
+    return bench_now_us() - start;
+}
+
+/* ---- what is done; each with the bytes that it reads and writes, in sizes of an f32 tensor ---- */
+
+static acu_op *fill(subject *s) { return acu_fill(s->x[0], acu_f32(1.5f)); }
+static acu_op *neg(subject *s) { return acu_into(s->x[0], acu_neg(s->x[1])); }
+static acu_op *add(subject *s) { return acu_into(s->x[0], acu_add(s->x[1], s->x[2])); }
+static acu_op *scale(subject *s) { return acu_into(s->x[0], acu_mul(s->x[1], 1.25)); }
+static acu_op *in_place(subject *s) { return acu_into(s->x[0], acu_relu(s->x[0])); }
+static acu_op *fma3(subject *s)
+{
+    return acu_into(s->x[0], acu_fma(s->x[0], s->x[1], s->x[2]));
+}
+static acu_op *exponential(subject *s) { return acu_into(s->x[0], acu_exp(s->x[1])); }
+static acu_op *tangent(subject *s) { return acu_into(s->x[0], acu_tanh(s->x[1])); }
+static acu_op *gelu(subject *s) { return acu_into(s->x[0], acu_gelu(s->x[1])); }
+static acu_op *less(subject *s) { return acu_into(s->bytes_of, acu_lt(s->x[1], s->x[2])); }
+static acu_op *half(subject *s) { return acu_into(s->half, acu_neg(s->half)); }
+static acu_op *wide(subject *s) { return acu_into(s->wide[0], acu_neg(s->wide[1])); }
+static acu_op *whole(subject *s) { return acu_into(s->whole[0], acu_add(s->whole[1], 3)); }
+
+static const struct {
+    const char *what;
+    acu_op *(*make)(subject *s);
+    double sizes;
+} works[] = {
+    {"fill, f32", fill, 1},
+    {"neg, f32", neg, 2},
+    {"x * 1.25, f32", scale, 2},
+    {"relu in place, f32", in_place, 2},
+    {"add, f32", add, 3},
+    {"fma, f32", fma3, 4},
+    {"exp, f32", exponential, 2},
+    {"tanh, f32", tangent, 2},
+    {"gelu, f32", gelu, 2},
+    {"less than, f32", less, 2.25},
+    {"neg, f16, in place", half, 1},
+    {"neg, f64", wide, 2},
+    {"x + 3, i32", whole, 2},
+};
+
+static void open_subject(subject *s)
+{
+    int64_t n = s->b->quick ? 100000 : 256 << 20;
+    s->bytes = (size_t)n * 4;
+    MUST_CU(s->b->cu->StreamCreate(&s->stream, 1));
+    for (int i = 0; i < OPERANDS; i++)
+        MUST(acu_tensor_alloc(s->b->device, ACU_F32, ACU_SHAPE(n), &s->x[i]));
+    MUST(acu_tensor_alloc(s->b->device, ACU_F16, ACU_SHAPE(n), &s->half));
+    MUST(acu_tensor_alloc(s->b->device, ACU_BOOL, ACU_SHAPE(n), &s->bytes_of));
+    for (int i = 0; i < 2; i++) {
+        acu_buffer *buffer = acu_tensor_buffer(s->x[i]);
+        MUST(acu_tensor_create(buffer, 0, ACU_F64, ACU_SHAPE(n / 2), &s->wide[i]));
+        MUST(acu_tensor_create(buffer, 0, ACU_I32, ACU_SHAPE(n), &s->whole[i]));
+        MUST(acu_sync(s->b->device, acu_fill(s->x[1 + i], acu_f32(0.75f)), NULL));
+    }
+    MUST(acu_sync(s->b->device, acu_fill(s->half, acu_f16_bits(0x3C00)), NULL));
+}
+
+static void close_subject(subject *s)
+{
+    for (int i = 0; i < OPERANDS; i++)
+        acu_tensor_release(s->x[i]);
+    for (int i = 0; i < 2; i++) {
+        acu_tensor_release(s->wide[i]);
+        acu_tensor_release(s->whole[i]);
+    }
+    acu_tensor_release(s->half);
+    acu_tensor_release(s->bytes_of);
+    bench_enter(s->b);
+    MUST_CU(s->b->cu->StreamDestroy(s->stream));
+    bench_leave(s->b);
+}
+
+int main(int argc, char **argv)
+{
+    bench b = bench_open("ops", argc, argv, NULL);
+    subject s = {.b = &b};
+    bench_enter(&b);
+    open_subject(&s);
+    bench_leave(&b);
+    bench_title(&b, "Operations on tensors of 1 GiB (of f32), beside a copy of as many bytes, read plus written");
+    for (size_t i = 0; i < sizeof works / sizeof *works; i++) {
+        s.make = works[i].make;
+        s.copied = (size_t)((double)s.bytes * works[i].sizes / 2) & ~(size_t)15;
+        if (s.copied > s.bytes)
+            s.copied = s.bytes;
+        double share = (double)s.bytes * works[i].sizes / 2 / (double)s.copied;
+        bench_row row = {.what = works[i].what,
+                         .samples = 60,
+                         .warm = 3,
+                         .sides = {{"acuda", sample_acuda, &s, 0, 0},
+                                   {"copy", sample_copy, &s, share / 0.92, 0}}};
+        bench_compare(&b, &row);
+    }
+    close_subject(&s);
+    return bench_close(&b);
+}
