@@ -37,6 +37,7 @@
 #include <acuda/memory.h>
 #include <acuda/op.h>
 #include <acuda/ops.h>
+#include <acuda/pool.h>
 #include <acuda/queue.h>
 #include <acuda/staging.h>
 #include <acuda/status.h>

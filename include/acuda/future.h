@@ -28,6 +28,7 @@ typedef struct acu_submit_options {
     bool explain;       /* keep a record for acu_explain (explain.h) */
     bool warm;          /* make executable graphs for it without waiting until it comes again (graphs.h) */
     bool refuse_when_full; /* WOULD_BLOCK while max_in_flight (acu_open_options) is reached */
+    acu_pool *pool; /* where its new tensors come from, as by acu_with_pool; NULL: the device's own */
 } acu_submit_options;
 
 /*
@@ -42,8 +43,9 @@ typedef struct acu_submit_options {
  *
  * With a `deadline`, a submission that is not complete by then is given up, as acu_future_cancel does
  * it, but with DEADLINE: the device finishes what it has, behind the program's back.
- * Driver: what the op's parts enqueue (cuLaunchKernel, cuMemcpy*Async, cuMemset*Async,
- * cuMemAllocFromPoolAsync), cuStreamWaitEvent for data of other streams, one cuEventRecord; and one
+ * Driver: what the op's parts enqueue (cuLaunchKernel, cuMemcpy*Async, cuMemset*Async),
+ * cuMemAllocFromPoolAsync where the pool has no memory (pool.h), cuStreamWaitEvent for data of other
+ * streams, one cuEventRecord; and one
  * cuStreamWriteValue64 where nothing else is on the stream and a queue or a callback is to be told.
  */
 ACU_API acu_status acu_submit(acu_device *device, acu_op *op, const acu_submit_options *options,

@@ -11,6 +11,7 @@
 ACU_BEGIN
 
 typedef struct acu_buffer acu_buffer;
+typedef struct acu_pool acu_pool; /* pool.h */
 
 typedef enum acu_memory_kind {
     ACU_MEMORY_DEVICE, /* device memory */
@@ -21,16 +22,19 @@ typedef enum acu_memory_kind {
 } acu_memory_kind;
 
 /*
- * Device memory, allocated now. Contents are undefined. Ops such as acu_zeros allocate in stream
- * order instead and are the better choice for short-lived data.
- * Driver: cuMemAllocFromPoolAsync on a stream of the device, or cuMemAlloc where it has no pools.
- * Errors: DEVICE_MEMORY (with asked, free and total bytes), NO_MEMORY, INVALID (0 bytes).
+ * Device memory of the device's pool (pool.h), now. Contents are undefined. What is in the pool's
+ * cache is had without a driver call. Ops such as acu_zeros allocate in stream order, may use what work
+ * in flight still does, and are the better choice for short-lived data.
+ * Driver, if the cache has none: cuMemAllocFromPoolAsync and cuEventRecord on a stream of the device,
+ * or cuMemAlloc where it has no pools. Never waits for memory.
+ * Errors: DEVICE_MEMORY (with what was asked, is in use, cached and free), NO_MEMORY, INVALID (0 bytes).
  */
 ACU_API acu_status acu_buffer_create(acu_device *device, size_t bytes, acu_buffer **buffer);
 
 /*
- * Page-locked host memory, readable by the host and copied to and from asynchronously. Slow to
- * allocate (milliseconds for many MiB): make it once, use it often. Driver: cuMemHostAlloc.
+ * Page-locked host memory, readable by the host and copied to and from asynchronously, by all devices
+ * of the process. From the device's pinned pool (pool.h), which keeps up to 256 MiB of what was released: then
+ * there is no driver call, else it is slow (milliseconds for many MiB). Driver: cuMemHostAlloc.
  * The host may touch it only while no work in flight does: wait for the future first.
  */
 ACU_API acu_status acu_buffer_create_pinned(acu_device *device, size_t bytes, acu_buffer **buffer);
@@ -65,7 +69,8 @@ ACU_API void *acu_buffer_host(const acu_buffer *buffer);
 /* The device's address; 0 while an op that will allocate it has not been issued. */
 ACU_API CUdeviceptr acu_buffer_address(const acu_buffer *buffer);
 ACU_API acu_buffer *acu_buffer_retain(acu_buffer *buffer);
-/* Never blocks. The memory goes back once nothing in flight uses it. */
+/* Never blocks, makes no driver call. The memory is free for what comes behind the work in flight that
+ * uses it; wrapped memory is released once that is over. */
 ACU_API void acu_buffer_release(acu_buffer *buffer);
 
 ACU_END

@@ -36,12 +36,17 @@ bool acui_object_try_retain(void *object)
     return false;
 }
 
-void acui_object_free(void *object)
+void acui_object_end(void *object)
 {
     acui_object *o = object;
     uint32_t kind = atomic_load_explicit(&o->tag, memory_order_relaxed) & 0xFFFFu;
     atomic_store_explicit(&o->tag, ACUI_DEAD | kind, memory_order_relaxed);
     acui_count_add(ACUI_COUNT_OBJECTS + kind, -1);
+}
+
+void acui_object_free(void *object)
+{
+    acui_object_end(object);
     acui_free_late(object);
 }
 

@@ -25,6 +25,8 @@ typedef struct acui_object {
 /* A zeroed object of `bytes` with one reference, or NULL. */
 void *acui_object_new(acu_object_kind kind, size_t bytes);
 void acui_object_free(void *object);
+/* The first half of that: it counts as released, and its memory stays; acui_free_late is due. */
+void acui_object_end(void *object);
 
 /* Takes one more reference; `object` may be NULL. Returns it. */
 static inline void *acui_object_retain(void *object)

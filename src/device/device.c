@@ -5,26 +5,30 @@
 #include "device/info.h"
 #include "device/open.h"
 
-/* A pool of acuda's own, so that its settings disturb nobody else's. */
-static acu_status make_pool(acu_device *device)
+acu_status acui_driver_pool(acu_device *device, CUmemoryPool *pool)
 {
-    if (!device->info.memory_pools)
-        return ACU_OK;
     acu_CUmemPoolProps props = {.allocType = ACU_CU_MEM_ALLOCATION_TYPE_PINNED,
                                 .handleTypes = ACU_CU_MEM_HANDLE_TYPE_NONE,
                                 .location = {.type = ACU_CU_MEM_LOCATION_TYPE_DEVICE,
                                              .id = device->raw}};
-    ACUI_TRY(ACUI_DEV(device, MemPoolCreate, &device->pool, &props));
+    CUmemoryPool made = NULL;
+    ACUI_TRY(ACUI_DEV(device, MemPoolCreate, &made, &props));
     /* Keep what was freed: with the default of 0 every synchronization gives it back to the system,
      * and allocating costs 80 us instead of 1. */
     uint64_t keep = UINT64_MAX;
-    ACUI_TRY(ACUI_DEV(device, MemPoolSetAttribute, device->pool,
-                      ACU_CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &keep));
+    acu_status st = ACUI_DEV(device, MemPoolSetAttribute, made,
+                             ACU_CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &keep);
     /* Reusing what another stream is still to free would make this stream wait for that one:
      * submissions that share nothing must not. Allocating does it where memory is out. */
     int depend = 0;
-    return ACUI_DEV(device, MemPoolSetAttribute, device->pool,
-                    ACU_CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES, &depend);
+    if (st == ACU_OK)
+        st = ACUI_DEV(device, MemPoolSetAttribute, made,
+                      ACU_CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES, &depend);
+    if (st == ACU_OK)
+        *pool = made;
+    else if (!acui_device_lost(device))
+        device->cu->MemPoolDestroy(made);
+    return st;
 }
 
 /* What needs the context to be current. */
@@ -33,7 +37,8 @@ static acu_status make_inside(acu_device *device, unsigned streams)
     acu_device_info *info = &device->info;
     ACUI_TRY(ACUI_DEV(device, CtxGetStreamPriorityRange, &info->least_priority,
                       &info->greatest_priority));
-    ACUI_TRY(make_pool(device));
+    if (info->memory_pools)
+        ACUI_TRY(acui_driver_pool(device, &device->pool));
     ACUI_TRY(acui_stream_open(device, 0, true, &device->alloc));
     return acui_policy_open(device, streams, 0, true, &device->policy);
 }
@@ -62,8 +67,8 @@ static void destroy(acu_device *device)
         bool works = acui_enter_to_free(device, &entered);
         if (device->drop_rings)
             device->drop_rings(device);
-        if (device->drop_blocks)
-            device->drop_blocks(device);
+        if (device->drop_pools)
+            device->drop_pools(device);
         if (device->drop_families)
             device->drop_families(device);
         if (device->drop_graphs)

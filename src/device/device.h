@@ -21,9 +21,10 @@
 #define ACUI_STREAMS 4      /* where the program does not say */
 #define ACUI_PRIORITIES 16  /* that streams may have */
 #define ACUI_HOLDERS 16     /* counters of who is in the driver; threads share them */
+#define ACUI_MEMORIES 3     /* kinds of memory that a device has a pool of */
 #define ACUI_FIRST_MARKS 16 /* room of a stream's timeline at first; a power of two */
 
-struct acui_blocks; /* memory layer: pinned blocks kept for reuse */
+struct acu_pool;    /* memory layer */
 struct acui_graphs; /* engine: executable graphs kept for reuse */
 struct acu_module;
 
@@ -56,7 +57,7 @@ struct acu_device {
     CUdevice raw;
     CUcontext context;
     acu_device_info info;
-    CUmemoryPool pool; /* acuda's own, release threshold raised; NULL: no pools on this device */
+    CUmemoryPool pool; /* the driver's, behind the device's own pool; NULL: it has none */
     acu_policy *policy; /* round robin over the pool of streams, of priority 0 */
     /* The same for other priorities, from the greatest on; made when first asked for. Release store,
      * acquire load. */
@@ -71,8 +72,14 @@ struct acu_device {
     struct acui_families *families; /* kernel layer: built-in ones, which the device holds */
     void (*drop_families)(acu_device *device); /* the device is entered, or lost */
     _Atomic(uint64_t) peers; /* bit per ordinal whose memory this device may access; relaxed */
-    struct acui_blocks *blocks; /* made at first use, and freed with the device by: */
-    void (*drop_blocks)(acu_device *device); /* the device is entered, or lost */
+    /* Its own pools, made at first use: release store, acquire load; and all, user's included. The
+     * functions are the memory layer's; the device is entered, or (dropping) lost. */
+    _Atomic(struct acu_pool *) memory[ACUI_MEMORIES];
+    struct acu_pool *pools; /* the lock */
+    void (*drop_pools)(acu_device *device);
+    acu_status (*grant_pools)(acu_device *device, acu_device *peer); /* this device's, to the peer */
+    _Atomic(bool) trims; /* some pool keeps only a part when the device is idle; relaxed */
+    void (*idle)(acu_device *device); /* set before `trims`: gives the rest back */
 
     struct acui_rings *rings; /* engine: pinned memory for copies of pageable memory; the same */
     void (*drop_rings)(acu_device *device);
@@ -111,6 +118,7 @@ struct acu_device {
         char apart[60];
     } holders[ACUI_HOLDERS];
     _Atomic(uint32_t) in_flight; /* tasks of submissions; the engine counts */
+    _Atomic(uint32_t) going;     /* of these, such as were issued, or begun on the host */
     acui_gate gate;
 };
 
@@ -127,6 +135,7 @@ struct acu_stream {
     bool foreign; /* wrapped: not ours to destroy */
     bool pooled;  /* of the device: its policy's, or its stream for allocations */
     uint64_t id;  /* never reused in the process */
+    _Atomic(uint32_t) watchers; /* who still looks at `done` and the tag; and one while it lives */
 
     /* Held while a submission is put on the stream, so that a mark covers all of it. */
     pthread_mutex_t issue;
@@ -254,6 +263,11 @@ bool acui_any_runtime_thread(void);
 /* What was handed over to the device's runtime thread so far is issued; at once if it has none. */
 acu_status acui_device_settle(acu_device *device, uint64_t timeout);
 
+/* A pool of the driver's, which keeps what is freed, and shares it with nobody. The device is entered. */
+acu_status acui_driver_pool(acu_device *device, CUmemoryPool *pool);
+/* Let `device` use memory of the pool, which is the peer's. The peer is entered. */
+acu_status acui_grant_pool(acu_device *device, acu_device *peer, CUmemoryPool pool);
+
 /* --- events of the device, without timing, reused; any context --- */
 acu_status acui_event_get(acu_device *device, CUevent *event);
 void acui_event_put(acu_device *device, CUevent event); /* only when all waits on it are enqueued */
@@ -264,6 +278,12 @@ void acui_event_put(acu_device *device, CUevent event); /* only when all waits o
 acu_status acui_stream_open(acu_device *device, int priority, bool pooled, acu_stream **stream);
 /* Frees a stream that nothing refers to any more; pooled ones at the end of their device. */
 void acui_stream_destroy(acu_stream *stream);
+/*
+ * For who must know whether a mark is complete, and must not keep the stream alive: its memory stays,
+ * with a tag that says whether it lives, and all its marks are complete once it does not.
+ */
+void acui_stream_watch(acu_stream *stream);
+void acui_stream_unwatch(acu_stream *stream);
 /*
  * Streams besides the one that work is issued on, for branches of it: up to `wanted` of the device's
  * own, which nobody else issues on until they are given back. They may still be busy with what was

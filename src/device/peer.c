@@ -3,15 +3,13 @@
 #include "base/error.h"
 #include "device/device.h"
 
-/* Peer access of contexts does not cover memory of pools: the peer's own says so itself. */
-static acu_status grant_pool(acu_device *device, acu_device *peer)
+/* Peer access of contexts does not cover memory of pools: each says so itself. */
+acu_status acui_grant_pool(acu_device *device, acu_device *peer, CUmemoryPool pool)
 {
-    if (!peer->pool)
-        return ACU_OK;
     acu_CUmemAccessDesc access = {.location = {.type = ACU_CU_MEM_LOCATION_TYPE_DEVICE,
                                                .id = device->raw},
                                   .flags = ACU_CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
-    return ACUI_DEV(peer, MemPoolSetAccess, peer->pool, &access, 1);
+    return ACUI_DEV(peer, MemPoolSetAccess, pool, &access, 1);
 }
 
 static acu_status grant_context(acu_device *device, acu_device *peer)
@@ -45,7 +43,9 @@ acu_status acu_device_open_peer(acu_device *device, acu_device *peer)
     ACUI_TRY(grant_context(device, peer));
     acui_entered entered;
     ACUI_TRY(acui_enter(peer, &entered));
-    acu_status st = grant_pool(device, peer);
+    acu_status st = peer->pool ? acui_grant_pool(device, peer, peer->pool) : ACU_OK;
+    if (st == ACU_OK && peer->grant_pools)
+        st = peer->grant_pools(peer, device);
     acui_leave(&entered);
     if (st != ACU_OK)
         return st;

@@ -28,6 +28,7 @@ static acu_status stream_new(acu_device *device, CUstream raw, acu_stream **stre
     s->gate.limit = ACUI_STREAM_ENTRIES;
     s->device = device;
     s->raw = raw;
+    atomic_store_explicit(&s->watchers, 1, memory_order_relaxed);
     s->id = atomic_fetch_add_explicit(&ids, 1, memory_order_relaxed) + 1;
     pthread_mutex_init(&s->issue, NULL);
     pthread_mutex_init(&s->lock, NULL);
@@ -134,7 +135,22 @@ void acui_stream_destroy(acu_stream *stream)
     }
     pthread_mutex_destroy(&stream->issue);
     pthread_mutex_destroy(&stream->lock);
-    acui_object_free(stream);
+    /* Nothing of it is in flight any more: all that was is over, and may be known to be. */
+    atomic_store_explicit(&stream->done, UINT64_MAX, memory_order_release);
+    acui_object_end(stream);
+    acui_stream_unwatch(stream);
+}
+
+void acui_stream_watch(acu_stream *stream)
+{
+    atomic_fetch_add_explicit(&stream->watchers, 1, memory_order_relaxed);
+}
+
+void acui_stream_unwatch(acu_stream *stream)
+{
+    /* Release and acquire: all looks come before the memory is reused. */
+    if (atomic_fetch_sub_explicit(&stream->watchers, 1, memory_order_acq_rel) == 1)
+        acui_free_late(stream);
 }
 
 acu_stream *acu_stream_retain(acu_stream *stream)

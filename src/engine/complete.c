@@ -24,6 +24,8 @@ acui_task *acui_task_over(acui_task *task)
     acui_order_lock();
     acui_point *point = task->point;
     acu_stream *stream = point->stream;
+    if (task->stream && point->state == ACUI_POINT_PENDING)
+        task->submission->to_issue--;
     point->stream = NULL;
     point->failed = task->failed;
     if (!point->fault)
@@ -36,6 +38,7 @@ acui_task *acui_task_over(acui_task *task)
     freed = acui_join_tasks(acui_leave_gates(task), freed);
     acui_submission *s = task->submission;
     acu_device *device = task->device;
+    bool going = task->going;
     for (size_t i = 0; i < task->before_count; i++)
         acui_point_release(task->before[i].point);
     for (acui_run *run = task->runs; run; run = run->next)
@@ -45,7 +48,11 @@ acui_task *acui_task_over(acui_task *task)
     /* Counted down when all is released; release: who sees the count sees that. */
     acu_device_retain(device);
     acui_submission_close(s);
-    atomic_fetch_sub_explicit(&device->in_flight, 1, memory_order_release);
+    if (atomic_fetch_sub_explicit(&device->in_flight, 1, memory_order_release) == 1 &&
+        atomic_load_explicit(&device->trims, memory_order_relaxed))
+        device->idle(device);
+    if (going)
+        freed = acui_join_tasks(freed, acui_memory_freed(device));
     acu_device_release(device);
     return freed;
 }

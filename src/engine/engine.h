@@ -8,6 +8,7 @@
  *   edges.c     what comes before what inside a task
  *   runs.c      which pieces of a task a graph can hold, and of what form they are
  *   admit.c     too much at a time waits on the host
+ *   memory.c    a task gets its memory, or waits for it on the host
  *   issue.c     a task whose predecessors are on the device goes there, behind and before one mark
  *   lanes.c     ... directly, its branches on several streams
  *   graphs.c, exec.c, build.c   ... or as an executable graph that is kept for its form
@@ -109,6 +110,10 @@ struct acui_task {
     uint64_t issued_at; /* when its mark was made */
     uint64_t form;      /* 0: not known yet */
     struct acui_told_part *told; /* its record, if the submission is to be explained */
+    bool put_off;      /* it waits, or waited, for memory of: */
+    bool last_try;     /* ... in vain, if it finds none now */
+    bool going;        /* it was issued, or begun on the host */
+    acu_pool *short_of; /* a buffer of the plan holds it */
     bool retired;      /* will not be issued: over once all before it is */
     bool failed;       /* not to be issued, or not completely */
     acui_fault *fault; /* why; may be NULL for lack of memory */
@@ -160,6 +165,9 @@ struct acui_submission {
     bool counted; /* as submitted */
     bool shares;  /* some task has a `sharing` */
     bool serial;  /* its policy has one stream: branches run in order too */
+    bool sealed;  /* no more tasks will be entered; this and the next two: order lock */
+    bool hosts;   /* some task is for the host */
+    uint32_t to_issue; /* tasks for devices that are not issued, nor over */
 
     /* The first failure; order lock. */
     bool failed;
@@ -272,6 +280,24 @@ void acui_charge(acui_task *task); /* it is on its stream: count what it put the
 acui_task *acui_leave_gates(acui_task *task); /* it is over; tasks that this frees */
 /* WOULD_BLOCK where the device's bound is reached, with `more` that are handed over. */
 acu_status acui_check_room(acu_device *device, uint64_t more);
+
+/* ---- memory.c ---- */
+/* Memory for all that the task allocates; or none, then the node that got none, with the record. The
+ * stream's issue lock is held, the device entered. */
+acui_node *acui_memory_get(acui_task *task);
+/* Whether it is worth waiting for the memory that the node did not get. */
+bool acui_memory_may_wait(acui_task *task, const acui_node *node);
+/* Leave it waiting; tasks to be run instead, maybe itself. No lock is held. */
+acui_task *acui_memory_wait(acui_task *task);
+/* The task, which was put off before, is issued or has failed: who comes next. */
+acui_task *acui_memory_next(acui_task *task);
+void acui_memory_going(acui_task *task); /* it is issued, or begins on the host */
+acui_task *acui_memory_freed(acu_device *device); /* such a task is over; who may go on */
+bool acui_memory_is_short(void); /* somebody waits */
+/* The task is issued: the uses of buffers with memory of pools that the submission does not need any
+ * more, as a list. Order lock held. */
+acui_use *acui_memory_issued(acui_task *task);
+void acui_memory_return(acui_use *uses); /* without it */
 
 /* ---- edges.c, runs.c: false for lack of memory ---- */
 bool acui_find_edges(acui_task *task);

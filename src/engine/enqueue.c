@@ -135,10 +135,6 @@ acu_status acui_resolve_addresses(acui_node *node)
 static acu_status enqueue(acui_node *node, acu_stream *stream)
 {
     switch (node->kind) {
-    case ACUI_NODE_ALLOC: /* an alternative needs it only if what it stands in for got none */
-        if (address_of(node->u.alloc.buffer, 0))
-            return ACU_OK;
-        return acui_buffer_allocate(node->u.alloc.buffer, stream);
     case ACUI_NODE_UPLOAD:
         return ACUI_DEV(node->device, MemcpyHtoDAsync,
                         address_of(node->u.upload.buffer, node->u.upload.offset),
@@ -153,6 +149,7 @@ static acu_status enqueue(acui_node *node, acu_stream *stream)
         return enqueue_foreign(node, stream);
     case ACUI_NODE_REPLAY:
         return node->u.replay.launch(node->u.replay.graph, stream);
+    case ACUI_NODE_ALLOC: /* memory.c */
     case ACUI_NODE_HOST:
     case ACUI_NODE_STAGE:
     case ACUI_NODE_DECIDE:

@@ -138,7 +138,8 @@ static bool is_full(const acui_gate *gate)
 static bool is_wanted(const acu_stream *stream)
 {
     return stream->first_task && (stream->first_task->number <= stream->wanted ||
-                                  is_full(&stream->gate) || is_full(&stream->device->gate));
+                                  is_full(&stream->gate) || is_full(&stream->device->gate) ||
+                                  acui_memory_is_short());
 }
 
 static bool is_armed(const acu_stream *stream)

@@ -141,7 +141,7 @@ static acui_node *enqueue_nodes(acui_task *task)
 {
     acui_node *failed = NULL;
     for (size_t i = 0; i < task->count && task->body_count < task->count && !failed; i++)
-        if (acui_is_prologue(task->nodes[i]))
+        if (task->nodes[i]->kind == ACUI_NODE_UPLOAD)
             failed = enqueue_in_turn(&task->nodes[i], 1, task->stream);
     for (acui_run *run = task->runs; run && !failed; run = run->next)
         failed = enqueue_run(task, run);
@@ -160,15 +160,29 @@ static acui_task *publish(acui_task *task)
     point->state = ACUI_POINT_ISSUED;
     acui_task *freed = acui_free_followers(point, false);
     task->awaited = point->followers != NULL; /* until it is over */
+    acui_use *returned = acui_memory_issued(task);
     acui_order_unlock();
+    acui_memory_return(returned);
     return freed;
 }
 
-/* Nothing of the task reached the device. */
+/* Nothing of the task reached the device, because of the node. */
+static acui_task *give_up_at(acui_task *task, const acui_node *node)
+{
+    acui_task_fail(task, acui_fault_of_node(node));
+    acui_task *next = acui_memory_next(task);
+    return acui_join_tasks(acui_retire(task), next);
+}
+
 static acui_task *give_up(acui_task *task)
 {
-    acui_task_fail(task, acui_fault_of_node(task->first));
-    return acui_retire(task);
+    return give_up_at(task, task->first);
+}
+
+/* The node got no memory. */
+static acui_task *lacks_memory(acui_task *task, const acui_node *node)
+{
+    return acui_memory_may_wait(task, node) ? acui_memory_wait(task) : give_up_at(task, node);
 }
 
 /* It is about to be reset: what it has is waited for, and nothing more gets there. */
@@ -189,7 +203,9 @@ static acui_task *issue_on(acu_stream *stream, acui_task *task)
         return give_up(task);
     pthread_mutex_lock(&stream->issue);
     acui_task *freed = NULL;
-    bool begun = acui_stream_not_capturing(stream) == ACU_OK && wait_before(task) == ACU_OK;
+    acui_node *lacking = NULL;
+    bool begun = acui_stream_not_capturing(stream) == ACU_OK &&
+                 !(lacking = acui_memory_get(task)) && wait_before(task) == ACU_OK;
     if (begun) {
         issued_now = task;
         acui_node *failed = enqueue_nodes(task);
@@ -203,7 +219,8 @@ static acui_task *issue_on(acu_stream *stream, acui_task *task)
     }
     if (begun) {
         acui_story_issued(task);
-        freed = publish(task);
+        acui_memory_going(task);
+        freed = acui_join_tasks(acui_memory_next(task), publish(task));
         /* Asking the driver disturbs the thread that submits; so the device itself tells the reactor. */
         bool armed = acui_flight_is_told(task) && acui_stream_prompt_alone(stream);
         acui_flight_add(stream, task, armed);
@@ -212,6 +229,8 @@ static acui_task *issue_on(acu_stream *stream, acui_task *task)
     }
     pthread_mutex_unlock(&stream->issue);
     acui_leave(&entered);
+    if (lacking)
+        return lacks_memory(task, lacking);
     return begun ? freed : give_up(task);
 }
 
@@ -263,6 +282,7 @@ acui_task *acui_issue_end(acui_task *task)
     bool marked = acui_stream_mark(stream, &task->number) == ACU_OK;
     if (marked) {
         acui_story_issued(task);
+        acui_memory_going(task);
         freed = publish(task);
         acui_flight_add(stream, task, false);
     }

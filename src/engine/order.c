@@ -378,6 +378,8 @@ static acui_task *enter_tasks(acui_submission *s, acui_task *tasks)
         s->first_task = tasks;
     for (acui_task *task = tasks; task; task = task->next) {
         s->last_task = task;
+        s->to_issue += task->stream != NULL;
+        s->hosts |= task->stream == NULL;
         atomic_fetch_add_explicit(&s->open, 1, memory_order_relaxed);
         /* Acquire, release: with acu_device_reset, which waits for it or is seen by acui_issue. */
         atomic_fetch_add_explicit(&task->device->in_flight, 1, memory_order_acq_rel);
@@ -417,6 +419,7 @@ acu_status acui_enter_nodes(acui_plan *plan)
     acui_task *ready = NULL;
     if (tasks) {
         acui_order_lock();
+        s->sealed = s->planned;
         ready = enter_tasks(s, tasks);
         acui_story_waits(tasks);
         bool waits = waits_on_host(tasks);
@@ -568,6 +571,7 @@ acu_status acui_enter_ready(acui_submission *s, acui_task **out)
     acui_order_lock();
     looking found = look_before(task->first);
     if (!found.waits && !found.bad) {
+        s->sealed = true;
         enter_tasks(s, task);
         s->entered = s->plan.last;
     }

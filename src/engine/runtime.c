@@ -2,6 +2,8 @@
 /* Runtime threads: their rings, and what they do with what is in them. */
 #include "engine/runtime.h"
 
+#include <acuda/pool.h>
+
 #include "base/alloc.h"
 #include "base/callback.h"
 #include "base/clock.h"
@@ -23,7 +25,7 @@ typedef struct after {
 
 /* What most submissions do not have. */
 typedef struct acui_handed_more {
-    acu_submit_options options; /* its policy and stream are retained, its name is: */
+    acu_submit_options options; /* its policy, stream and pool are retained, its name is: */
     char name[ACUI_OP_NAME];
     acu_stream *scheduled; /* that acu_schedule chose; retained */
     size_t after_count;
@@ -153,6 +155,7 @@ static void free_more(more *m)
     if (!m)
         return;
     acu_policy_release(m->options.policy);
+    acu_pool_release(m->options.pool);
     acu_stream_release(m->options.stream);
     acu_stream_release(m->scheduled);
     acui_free(m);
@@ -172,6 +175,7 @@ static acu_status make_more(const acui_runtime *own, const acu_submit_options *o
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a submission");
     m->options = *options;
     acu_policy_retain(options->policy);
+    acu_pool_retain(options->pool);
     acu_stream_retain(options->stream);
     m->scheduled = acu_stream_retain(stream);
     if (options->name) {

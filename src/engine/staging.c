@@ -483,6 +483,7 @@ acui_task *acui_stage_run(acui_task *task)
                   "that makes it failed or was refused", task->first->name);
     } else {
         acui_story_issued(task);
+        acui_memory_going(task);
         acui_count_add(ACUI_COUNT_STAGED, 1);
         if (start(stage))
             return NULL;

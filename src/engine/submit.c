@@ -9,6 +9,7 @@
 #include "engine/queue.h"
 #include "engine/runtime.h"
 #include "engine/story.h"
+#include "memory/pool.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -55,6 +56,9 @@ acui_submission *acui_submission_new(const acu_submit_options *options, acu_stre
     s->priority = options->priority;
     s->stream = acu_stream_retain(stream ? stream : options->stream);
     s->warm = options->warm;
+    if (options->pool)
+        *(options->pool->kind == ACU_MEMORY_DEVICE ? &s->plan.pool : &s->plan.pinned_pool) =
+            options->pool;
     if (options->name)
         snprintf(s->name, sizeof s->name, "%s", options->name);
     if (future) {
@@ -180,6 +184,8 @@ static acu_status check_options(acu_device *device, const acu_submit_options *gi
         ACUI_TRY(acui_object_check(options->stream, ACU_OBJECT_STREAM, function));
     if (options->queue)
         ACUI_TRY(acui_object_check(options->queue, ACU_OBJECT_QUEUE, function));
+    if (options->pool)
+        ACUI_TRY(acui_object_check(options->pool, ACU_OBJECT_POOL, function));
     if (options->policy && options->stream)
         return acui_fail(ACU_ERR_INVALID, "%s: a policy and a stream were given; choose one",
                          function);

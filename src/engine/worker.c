@@ -99,6 +99,7 @@ acui_task *acui_host_run(acui_task *task)
     bool running = worker.running;
     if (running) {
         acui_count_operations(task, false);
+        acui_memory_going(task);
         if (worker.first)
             worker.last->next_ready = task;
         else

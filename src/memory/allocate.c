@@ -1,88 +1,41 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Device memory of buffers: from the device's pool in stream order, or in blocks without a pool. */
+/* Memory of buffers: from pools, and back to them. */
 #include "memory/allocate.h"
 
 #include "base/error.h"
-#include "driver/result.h"
-#include "memory/blocks.h"
+#include "memory/pool.h"
 
-#include <stdio.h>
+/* ---- getting ---- */
 
-/* Out of device memory, in numbers; the driver's call and code stay in the record. */
-static acu_status say_how_much(acu_device *device, acu_status status, size_t bytes)
+acu_pool *acui_buffer_pool(acu_buffer *buffer)
 {
-    if (status != ACU_ERR_DEVICE_MEMORY)
-        return status;
-    acu_error error = *acui_error();
-    size_t left = 0, total = 0;
-    if (acu_device_memory(device, &left, &total) == ACU_OK)
-        snprintf(error.message, sizeof error.message,
-                 "asked for %zu bytes on device %d (%s); of its %zu bytes %zu are free", bytes,
-                 device->info.ordinal, device->info.name, total, left);
-    else
-        snprintf(error.message, sizeof error.message, "asked for %zu bytes on device %d", bytes,
-                 device->info.ordinal);
-    return acui_error_restore(&error);
+    return buffer->pool ? buffer->pool : acui_pool_of(buffer->device, buffer->kind, false);
 }
 
-/* Page-locked memory is the host's. */
-static acu_status say_how_much_pinned(acu_status status, size_t bytes)
+acu_status acui_buffer_reserve(acu_buffer *buffer, acu_stream *stream)
 {
-    if (status != ACU_ERR_DEVICE_MEMORY)
-        return status;
-    acu_error *error = acui_error();
-    error->status = ACU_ERR_NO_MEMORY;
-    snprintf(error->message, sizeof error->message,
-             "asked for %zu bytes of page-locked host memory", bytes);
-    return error->status;
+    acu_pool *pool = acui_buffer_pool(buffer);
+    return pool ? acui_pool_get(pool, buffer->bytes, stream, &buffer->block) : ACU_ERR_NO_MEMORY;
 }
 
-/* Let allocations wait, on the device, for memory that other streams are still to free. */
-static void allow_waiting(acu_device *device, int allow)
+void acui_buffer_unreserve(acu_buffer *buffer)
 {
-    device->cu->MemPoolSetAttribute(device->pool,
-                                    ACU_CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES, &allow);
+    acui_pool_put(acui_buffer_pool(buffer), buffer->block);
+    buffer->block = NULL;
 }
 
-static acu_status allocate_from_pool(acu_buffer *buffer, acu_stream *stream)
+void acui_buffer_commit(acu_buffer *buffer)
 {
-    acu_device *device = buffer->device;
-    CUdeviceptr address = 0;
-    unsigned result =
-        device->cu->MemAllocFromPoolAsync(&address, buffer->bytes, device->pool, stream->raw);
-    if (result == ACU_CUDA_ERROR_OUT_OF_MEMORY) {
-        allow_waiting(device, 1);
-        result =
-            device->cu->MemAllocFromPoolAsync(&address, buffer->bytes, device->pool, stream->raw);
-        allow_waiting(device, 0);
-    }
-    acu_status st = acui_device_result(device, "MemAllocFromPoolAsync", result);
-    if (st != ACU_OK)
-        return say_how_much(device, st, buffer->bytes);
-    buffer->stream = acu_stream_retain(stream->foreign ? device->alloc : stream);
+    buffer->host = buffer->block->host;
     /* Release: who reads the address may use the rest of the buffer. */
-    atomic_store_explicit(&buffer->address, address, memory_order_release);
-    return ACU_OK;
-}
-
-static acu_status allocate_block(acu_buffer *buffer, acui_block_kind kind)
-{
-    acui_block *block;
-    acu_status st = acui_block_get(buffer->device, kind, buffer->bytes, &block);
-    if (st != ACU_OK)
-        return kind == ACUI_BLOCK_PINNED ? say_how_much_pinned(st, buffer->bytes)
-                                         : say_how_much(buffer->device, st, buffer->bytes);
-    buffer->block = block;
-    buffer->host = block->host;
-    atomic_store_explicit(&buffer->address, block->address, memory_order_release);
-    return ACU_OK;
+    atomic_store_explicit(&buffer->address, buffer->block->address, memory_order_release);
 }
 
 acu_status acui_buffer_allocate(acu_buffer *buffer, acu_stream *stream)
 {
-    if (buffer->device->pool)
-        return allocate_from_pool(buffer, stream);
-    return allocate_block(buffer, ACUI_BLOCK_DEVICE);
+    ACUI_TRY(acui_buffer_reserve(buffer, stream));
+    acui_buffer_commit(buffer);
+    return ACU_OK;
 }
 
 /* The allocation is work on the stream like any other: what uses the memory comes behind it. */
@@ -106,38 +59,79 @@ static acu_status enter_allocation(acu_buffer *buffer, acu_stream *stream)
     return st;
 }
 
-acu_status acui_buffer_allocate_now(acu_buffer *buffer)
+/* Not from the cache. What the stream for allocations is behind, whoever uses the memory comes behind. */
+static acu_status allocate_slowly(acu_buffer *buffer)
 {
     acu_device *device = buffer->device;
-    if (!device->pool)
-        return allocate_block(buffer, ACUI_BLOCK_DEVICE);
+    acu_stream *stream = buffer->kind == ACU_MEMORY_DEVICE ? device->alloc : NULL;
     acui_entered entered;
     ACUI_TRY(acui_enter(device, &entered));
-    pthread_mutex_lock(&device->alloc->issue);
-    acu_status st = allocate_from_pool(buffer, device->alloc);
-    if (st == ACU_OK)
-        st = enter_allocation(buffer, device->alloc);
-    pthread_mutex_unlock(&device->alloc->issue);
+    if (stream)
+        pthread_mutex_lock(&stream->issue);
+    acu_status st = acui_buffer_allocate(buffer, stream);
+    if (st == ACU_OK && buffer->block->fences.count)
+        st = enter_allocation(buffer, stream);
+    if (stream)
+        pthread_mutex_unlock(&stream->issue);
     acui_leave(&entered);
     return st;
 }
 
-acu_status acui_buffer_allocate_pinned(acu_buffer *buffer)
+acu_status acui_buffer_allocate_now(acu_buffer *buffer)
 {
-    return allocate_block(buffer, ACUI_BLOCK_PINNED);
+    acu_pool *pool = acui_buffer_pool(buffer);
+    if (!pool)
+        return ACU_ERR_NO_MEMORY;
+    buffer->block = acui_pool_take(pool, buffer->bytes, NULL);
+    if (!buffer->block)
+        return allocate_slowly(buffer);
+    acui_buffer_commit(buffer);
+    return ACU_OK;
+}
+
+/* ---- giving back ---- */
+
+/* What is in flight and uses the memory: the marks behind which it is free. False if that can not be
+ * told. The accesses are nobody else's any more, but the points are: order lock. */
+static bool fence(acu_buffer *buffer)
+{
+    const acui_accesses *accesses = &buffer->accesses;
+    acui_fences *fences = &buffer->block->fences;
+    for (size_t i = 0; i < accesses->count; i++) {
+        acui_point *point = accesses->list[i].point;
+        if (point->state == ACUI_POINT_PENDING)
+            return false;
+        if (point->state == ACUI_POINT_ISSUED &&
+            !acui_stream_passed(point->stream, point->number) &&
+            !acui_fences_add(fences, buffer->device, point->stream, point->number))
+            return false;
+    }
+    return true;
+}
+
+/* Nobody has looked whether the device is idle since; a program that releases its last buffer. */
+static void trim_idle(acu_device *device)
+{
+    if (atomic_load_explicit(&device->trims, memory_order_relaxed) &&
+        atomic_load_explicit(&device->in_flight, memory_order_relaxed) == 0)
+        device->idle(device);
 }
 
 void acui_buffer_free_memory(acu_buffer *buffer)
 {
-    acu_device *device = buffer->device;
-    if (buffer->block) {
-        acui_block_put(device, buffer->block);
-    } else if (buffer->stream) {
-        acui_entered entered;
-        CUdeviceptr address = atomic_load_explicit(&buffer->address, memory_order_relaxed);
-        if (acui_enter_to_free(device, &entered)) /* nothing in flight uses it */
-            device->cu->MemFreeAsync(address, buffer->stream->raw);
-        acui_leave(&entered);
-        acu_stream_release(buffer->stream);
+    bool known = true;
+    if (buffer->accesses.list) { /* else nothing ever used it */
+        acui_order_lock();
+        if (buffer->block)
+            known = fence(buffer);
+        acui_accesses_clear(&buffer->accesses);
+        acui_order_unlock();
     }
+    if (!buffer->block)
+        return;
+    if (known)
+        acui_pool_put(acui_buffer_pool(buffer), buffer->block);
+    else
+        acui_pool_put_stuck(acui_buffer_pool(buffer), buffer->block);
+    trim_idle(buffer->device);
 }

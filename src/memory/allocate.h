@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Between buffers and where their memory comes from. */
+/* Between buffers and the pools that their memory comes from. */
 #ifndef ACUI_MEMORY_ALLOCATE_H
 #define ACUI_MEMORY_ALLOCATE_H
 
 #include "memory/memory.h"
 
-/* Memory for a buffer outside of any submission: on the device, or page-locked on the host. */
+/* Memory for a buffer outside of any submission. */
 acu_status acui_buffer_allocate_now(acu_buffer *buffer);
-acu_status acui_buffer_allocate_pinned(acu_buffer *buffer);
 
 /* The last reference is gone. A buffer that has no memory, or not acuda's own, is fine. */
 void acui_buffer_free_memory(acu_buffer *buffer);

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "memory/allocate.h"
 #include "memory/pages.h"
+#include "memory/pool.h"
 
 /* ---- making ----------------------------------------------------------------------------------- */
 
@@ -37,6 +38,11 @@ acu_status acui_buffer_planned(acu_device *device, size_t bytes, acu_buffer **bu
     return buffer_new(device, bytes, ACU_MEMORY_DEVICE, buffer);
 }
 
+void acui_buffer_set_pool(acu_buffer *buffer, acu_pool *pool)
+{
+    buffer->pool = acu_pool_retain(pool);
+}
+
 /* The buffer, if its memory could be had. */
 static acu_status finish(acu_buffer *b, acu_status st, acu_buffer **buffer)
 {
@@ -47,20 +53,33 @@ static acu_status finish(acu_buffer *b, acu_status st, acu_buffer **buffer)
     return st;
 }
 
+static acu_status create(acu_device *device, acu_pool *pool, acu_memory_kind kind, size_t bytes,
+                         acu_buffer **buffer)
+{
+    acu_buffer *b = NULL;
+    ACUI_TRY(buffer_new(device, bytes, kind, &b));
+    if (pool)
+        b->pool = acu_pool_retain(pool);
+    return finish(b, acui_buffer_allocate_now(b), buffer);
+}
+
 acu_status acu_buffer_create(acu_device *device, size_t bytes, acu_buffer **buffer)
 {
     ACUI_TRY(check_request(device, bytes, buffer, __func__));
-    acu_buffer *b = NULL;
-    ACUI_TRY(buffer_new(device, bytes, ACU_MEMORY_DEVICE, &b));
-    return finish(b, acui_buffer_allocate_now(b), buffer);
+    return create(device, NULL, ACU_MEMORY_DEVICE, bytes, buffer);
 }
 
 acu_status acu_buffer_create_pinned(acu_device *device, size_t bytes, acu_buffer **buffer)
 {
     ACUI_TRY(check_request(device, bytes, buffer, __func__));
-    acu_buffer *b = NULL;
-    ACUI_TRY(buffer_new(device, bytes, ACU_MEMORY_PINNED, &b));
-    return finish(b, acui_buffer_allocate_pinned(b), buffer);
+    return create(device, NULL, ACU_MEMORY_PINNED, bytes, buffer);
+}
+
+acu_status acu_buffer_create_from(acu_pool *pool, size_t bytes, acu_buffer **buffer)
+{
+    ACUI_CHECK(pool, POOL);
+    ACUI_TRY(check_request(pool->device, bytes, buffer, __func__));
+    return create(pool->device, pool, pool->kind, bytes, buffer);
 }
 
 /* ---- wrapping --------------------------------------------------------------------------------- */
@@ -215,12 +234,11 @@ void acu_buffer_release(acu_buffer *buffer)
         return;
     acu_device *device = buffer->device;
     acu_user user = buffer->user;
-    acui_order_lock();
-    acui_accesses_clear(&buffer->accesses);
-    acui_order_unlock();
+    acu_pool *pool = buffer->pool;
     acui_buffer_free_memory(buffer);
     acui_pages_unlock(buffer->pages);
     acui_object_free(buffer);
+    acu_pool_release(pool);
     release_user(user);
     acu_device_release(device);
 }

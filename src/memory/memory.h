@@ -3,8 +3,9 @@
  * Inside of buffers and tensors.
  *
  * A buffer that an op will allocate exists before its memory: handles and plans refer to it, and
- * the engine allocates it on the stream that first writes it. What is in flight holds buffers, so
- * when the last reference goes, no work uses the memory any more and it is freed at once.
+ * the engine allocates it for the stream that first writes it. What is not issued yet holds buffers.
+ * What is, does so only for memory that is not of a pool: the last accesses in the buffer's list are
+ * what the pool needs to know to reuse the memory, in the order of streams.
  */
 #ifndef ACUI_MEMORY_MEMORY_H
 #define ACUI_MEMORY_MEMORY_H
@@ -22,8 +23,8 @@ struct acu_buffer {
     size_t bytes;
     _Atomic(CUdeviceptr) address; /* 0: not allocated yet; for host memory the device's view of it */
     void *host;                   /* pinned and wrapped host memory; pageable too */
-    acu_stream *stream; /* from the device's pool: freed in the order of this one, retained */
-    struct acui_block *block; /* pinned memory, or device memory without a pool: reused */
+    struct acu_pool *pool;    /* retained; NULL: the device's own */
+    struct acui_block *block; /* acuda's own memory, of the pool */
     struct acui_pages *pages; /* wrapped host memory: page-locked here, counted */
     acu_user user;            /* of wrapped memory */
     bool read_only;           /* the same: lent for reading */
@@ -48,11 +49,19 @@ struct acu_tensor {
 
 /* A buffer whose memory is allocated later, by acui_buffer_allocate. */
 acu_status acui_buffer_planned(acu_device *device, size_t bytes, acu_buffer **buffer);
-/* Allocate a planned buffer in the order of `stream` (cuMemAllocFromPoolAsync; cuMemAlloc where the
- * device has no pools). Caller has entered the device. Out of memory: DEVICE_MEMORY in numbers.
- * Freed in the same order; but of a foreign stream, which may end before the buffer does, on the
- * device's own for allocations. */
+/* From this pool, of the same device and kind. Before it has memory. */
+void acui_buffer_set_pool(acu_buffer *buffer, struct acu_pool *pool);
+/*
+ * Memory for a planned buffer, in the order of `stream`: the caller has entered the device and holds
+ * the stream's issue lock. Out of memory: DEVICE_MEMORY in numbers. In two steps: what was reserved
+ * may be given back (unreserve) until it is committed, when the buffer gets its address.
+ */
 acu_status acui_buffer_allocate(acu_buffer *buffer, acu_stream *stream);
+acu_status acui_buffer_reserve(acu_buffer *buffer, acu_stream *stream);
+void acui_buffer_unreserve(acu_buffer *buffer);
+void acui_buffer_commit(acu_buffer *buffer);
+
+struct acu_pool *acui_buffer_pool(acu_buffer *buffer); /* borrowed; NULL (record set): no memory */
 
 /* The bytes that the tensor's elements occupy in its buffer. */
 static inline acui_extent acui_tensor_extent(const acu_tensor *tensor)

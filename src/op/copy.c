@@ -180,7 +180,8 @@ static acu_status plan_to_host(acui_plan *plan, acu_op *op, acu_device *place, a
     acu_device *device = from.tensor->buffer->device;
     acu_tensor *made = NULL;
     if (status == ACU_OK)
-        status = acu_tensor_alloc_pinned(device, from.tensor->dtype, from.tensor->shape, &made);
+        status = acui_plan_host_tensor(plan, device, from.tensor->dtype, from.tensor->shape,
+                                       &made);
     if (status == ACU_OK)
         return copy_into(plan, op, device, &from, made, values);
     acui_val_drop(&from);

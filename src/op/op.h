@@ -27,7 +27,7 @@
     X(TO_HOST, "to_host") X(TO_DEVICE, "to_device") X(LAUNCH, "launch") X(FOREIGN, "foreign")      \
     X(HOST, "host") X(REPLAY, "replay") X(CONTEXT, "context") X(OR_ELSE, "or_else")           \
     X(FINALLY, "finally") X(AFTER, "after") X(AFTER_FUTURE, "after_future") X(MAKE, "make")  \
-    X(CUSTOM, "custom") X(INTO, "into")
+    X(CUSTOM, "custom") X(INTO, "into") X(WITH_POOL, "with_pool")
 
 /* What a kind of op does; `plan` runs once, on the submitting thread, with no lock held. */
 typedef struct acui_op_class {
@@ -77,6 +77,7 @@ struct acu_op {
         struct { acu_inspect_fn fn; } inspect;                  /* INSPECT */
         acu_device *device;                                     /* ON, TO_DEVICE: retained */
         struct { acu_shape tile; acu_partition_mode mode; unsigned blocks; } partition;
+        acu_pool *pool;                                         /* WITH_POOL: retained */
         acui_view *view;                                        /* views: its own (view.c) */
         struct { acu_dtype dtype; acu_shape shape; void *data; } make; /* EMPTY, CONST */
         acu_arg scalar;                                         /* FILL */

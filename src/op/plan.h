@@ -56,8 +56,10 @@ typedef struct acui_range {
 
 /* What a plan has to do with one buffer. */
 typedef struct acui_use {
-    acu_buffer *buffer; /* retained; held by the plan until its work is over */
+    acu_buffer *buffer; /* retained: until the work is over, or, with memory of a pool, issued */
     struct acui_use *next;
+    struct acui_use *next_returned; /* once it is: the engine's list */
+    bool returned;
     /* The engine's, while it cuts the plan into tasks: */
     struct acui_task *task;         /* that the rest is about */
     acui_range *writes, *reads;     /* in the arena; what a later access must come behind */
@@ -182,6 +184,7 @@ struct acui_plan {
     struct acui_sharing *sharing;    /* of the one that is being planned */
     const acui_context *context;     /* of nodes appended now */
     acui_part *part;                 /* the same */
+    acu_pool *pool, *pinned_pool;    /* of memory allocated now; NULL: the device's own */
     acui_part *parts;                /* all */
     struct acui_borrowed *borrowed;  /* of ops planned elsewhere */
 

@@ -2,7 +2,7 @@
 /* Buffers: making, wrapping, releasing; where their memory comes from and goes. */
 #include "support/support.h"
 
-#include "memory/blocks.h"
+#include "memory/pool.h"
 #include "memory/memory.h"
 
 #include <pthread.h>
@@ -51,6 +51,10 @@ static void device_memory_is_made_and_given_back(void **state)
     acu_buffer_release(acu_buffer_retain(buffer));
     assert_int_equal(acu_driver_live(ACU_DRIVER_KIND_MEMORY), 1);
     acu_buffer_release(buffer);
+    assert_int_equal(acu_driver_live(ACU_DRIVER_KIND_MEMORY), 1); /* kept */
+    size_t freed = 0;
+    assert_works(acu_pool_trim(acu_device_pool(device), 0, &freed));
+    assert_int_equal(freed, 1024);
     assert_int_equal(acu_driver_live(ACU_DRIVER_KIND_MEMORY), 0);
 }
 
@@ -242,7 +246,7 @@ static void too_much_kept_pinned_memory_is_given_back(void **state)
     enum { COUNT = 6 };
     acu_buffer *buffers[COUNT];
     for (int i = 0; i < COUNT; i++)
-        assert_works(acu_buffer_create_pinned(device, ACUI_BLOCKS_KEPT / 4, &buffers[i]));
+        assert_works(acu_buffer_create_pinned(device, ACUI_PINNED_KEEP / 4, &buffers[i]));
     for (int i = 0; i < COUNT; i++)
         acu_buffer_release(buffers[i]);
     assert_int_equal(acu_driver_live(ACU_DRIVER_KIND_PINNED), COUNT);
@@ -254,20 +258,25 @@ static void too_much_kept_pinned_memory_is_given_back(void **state)
 static void blocks_have_few_sizes(void **state)
 {
     (void)state;
-    assert_int_equal(acui_block_size(1), 4096);
+    assert_int_equal(acui_block_size(1), 512);
+    assert_int_equal(acui_block_size(512), 512);
+    assert_int_equal(acui_block_size(513), 1024);
     assert_int_equal(acui_block_size(4096), 4096);
-    assert_int_equal(acui_block_size(4097), 5120);
-    assert_int_equal(acui_block_size(8192), 8192);
-    assert_int_equal(acui_block_size(8193), 10240);
+    assert_int_equal(acui_block_size(4097), 4608);
+    assert_int_equal(acui_block_size(8193), 9216);
     size_t last = 0, sizes = 0;
-    for (size_t bytes = 4096; bytes <= 1 << 20; bytes += 64) {
+    for (size_t bytes = 512; bytes <= 1 << 20; bytes += 64) {
         size_t size = acui_block_size(bytes);
-        assert_true(size >= bytes && size <= bytes + bytes / 4 + 1);
+        assert_true(size >= bytes && (size <= bytes + bytes / 8 || size - bytes < 512));
+        assert_true(acui_block_bin(size) < ACUI_BINS);
         sizes += size != last;
         last = size;
     }
-    assert_true(sizes <= 4 * 8 + 1);
+    assert_true(sizes <= 8 * 11 + 1);
+    size_t large = ((size_t)1 << 30) + 1, step = (size_t)2 << 20;
+    assert_int_equal(acui_block_size(large), large - 1 + step);
     assert_int_equal(acui_block_size(SIZE_MAX), SIZE_MAX);
+    assert_int_equal(acui_block_bin(SIZE_MAX), ACUI_BINS - 1);
 }
 
 /* ---- wrapped memory ----------------------------------------------------------------------------- */

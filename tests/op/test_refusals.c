@@ -356,6 +356,9 @@ static acu_status use_released(bench *b, acu_object_kind kind)
     case ACU_OBJECT_QUEUE:
         RELEASED(queue, acu_queue_create(NULL, &gone_), acu_queue_release,
                  acu_queue_take(gone_, &(acu_completion){0}, 1, &(size_t){0}));
+    case ACU_OBJECT_POOL:
+        RELEASED(pool, acu_pool_create(device, NULL, &gone_), acu_pool_release,
+                 acu_submit(device, acu_with_pool(gone_, acu_value(b->x)), NULL, NULL));
     case ACU_OBJECT_DEVICE:
         close_bench(b);
         return acu_device_wait(device, 0);

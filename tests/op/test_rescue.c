@@ -177,6 +177,7 @@ static void found_at_issue(void **state)
     fail_call(ACU_CALL_MemsetD32Async);
     yields(device, acu_or_else(constant(2), acu_dup(y)), 7);
     /* Not even memory for the result. */
+    assert_works(acu_pool_trim(acu_device_pool(device), 0, NULL));
     fail_call(ACU_CALL_MemAllocFromPoolAsync);
     yields(device, acu_dup(acu_or_else(constant(2), constant(8))), 8);
     acu_tensor_release(x);

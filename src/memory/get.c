@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * A block for a request: from the cache; from the driver; and where it has none, what can be done
+ * about it, so that nobody blocks.
+ */
+#include "memory/pool.h"
+
+#include "base/error.h"
+
+#include <stdio.h>
+
+/* ---- failing, in words ---- */
+
+static void count(acu_pool *pool, uint64_t *what)
+{
+    pthread_mutex_lock(&pool->lock);
+    ++*what;
+    pthread_mutex_unlock(&pool->lock);
+}
+
+/* What the host's page-locked memory lacks is no memory of the device. */
+static acu_status say_how_much_pinned(acu_pool *pool, size_t bytes, acu_error *error)
+{
+    error->status = ACU_ERR_NO_MEMORY;
+    snprintf(error->message, sizeof error->message,
+             "asked for %zu bytes of page-locked host memory; its pool has %zu in use and %zu cached%s",
+             bytes, pool->in_use, pool->cached,
+             bytes > pool->limit - (pool->held < pool->limit ? pool->held : pool->limit)
+                 ? ", and its limit is reached"
+                 : "");
+    return acui_error_restore(error);
+}
+
+/* The driver's call and code stay in the record. */
+static acu_status say_how_much(acu_pool *pool, size_t bytes)
+{
+    acu_error error = *acui_error();
+    const acu_device *device = pool->device;
+    char limit[64] = "", left_words[64] = "";
+    size_t left = 0, total = 0;
+    bool known = pool->kind == ACU_MEMORY_DEVICE &&
+                 acu_device_memory(pool->device, &left, &total) == ACU_OK;
+    if (known)
+        snprintf(left_words, sizeof left_words, "; of its %zu bytes %zu are free", total, left);
+    pthread_mutex_lock(&pool->lock);
+    pool->failures++;
+    if (pool->kind == ACU_MEMORY_PINNED) {
+        acu_status st = say_how_much_pinned(pool, bytes, &error);
+        pthread_mutex_unlock(&pool->lock);
+        return st;
+    }
+    if (pool->limit != SIZE_MAX)
+        snprintf(limit, sizeof limit, ", of at most %zu", pool->limit);
+    snprintf(error.message, sizeof error.message,
+             "asked for %zu bytes on device %d (%s); its pool has %zu in use and %zu cached%s%s",
+             bytes, device->info.ordinal, device->info.name, pool->in_use, pool->cached, limit,
+             left_words);
+    pthread_mutex_unlock(&pool->lock);
+    return acui_error_restore(&error);
+}
+
+bool acui_pool_never(acu_pool *pool, size_t bytes)
+{
+    pthread_mutex_lock(&pool->lock);
+    bool never = acui_block_size(bytes) > pool->limit;
+    pthread_mutex_unlock(&pool->lock);
+    return never || (pool->kind == ACU_MEMORY_DEVICE && bytes > pool->device->info.memory_bytes);
+}
+
+/* ---- knowing more ---- */
+
+enum { STREAMS = 4 }; /* that are asked */
+
+static bool is_listed(acu_stream *const *streams, size_t n, const acu_stream *stream)
+{
+    for (size_t i = 0; i < n; i++)
+        if (streams[i] == stream)
+            return true;
+    return false;
+}
+
+/* Streams, but `own`, whose marks the blocks of the size wait for, retained. */
+static size_t streams_of(acu_pool *pool, size_t size, const acu_stream *own, acu_stream **streams)
+{
+    size_t n = 0;
+    pthread_mutex_lock(&pool->lock);
+    for (acui_block *b = pool->bins[acui_block_bin(size)]; b && n < STREAMS; b = b->next)
+        for (uint32_t i = 0; i < b->fences.count && n < STREAMS; i++) {
+            const acui_fence *fence = &acui_fences_list(&b->fences)[i];
+            if (fence->stream == own || is_listed(streams, n, fence->stream))
+                continue;
+            streams[n] = acui_fence_stream(fence, pool->device);
+            n += streams[n] != NULL;
+        }
+    pthread_mutex_unlock(&pool->lock);
+    return n;
+}
+
+/* Something may be complete that nobody has asked the driver about. */
+static acui_block *take_complete(acu_pool *pool, size_t bytes, acu_stream *stream)
+{
+    acu_stream *streams[STREAMS];
+    size_t n = streams_of(pool, acui_block_size(bytes), stream, streams);
+    for (size_t i = 0; i < n; i++) {
+        acui_stream_harvest(streams[i], NULL);
+        acu_stream_release(streams[i]);
+    }
+    return n ? acui_pool_take(pool, bytes, stream) : NULL;
+}
+
+/* ---- where there is none ---- */
+
+/* Memory of the cache that other streams use: this one waits for them, on the device. */
+static acui_block *take_behind(acu_pool *pool, size_t bytes, acu_stream *stream)
+{
+    acui_block *block = stream ? acui_pool_take_busy(pool, bytes) : NULL;
+    if (!block)
+        return NULL;
+    if (acui_fences_wait(&block->fences, pool->device, stream) == ACU_OK) {
+        count(pool, &pool->waits);
+        return block;
+    }
+    acui_pool_put(pool, block);
+    return NULL;
+}
+
+/* Let the driver's pool wait, on the device, for memory that other streams are still to free. */
+static void allow_waiting(acu_pool *pool, int allow)
+{
+    if (pool->raw)
+        pool->device->cu->MemPoolSetAttribute(
+            pool->raw, ACU_CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES, &allow);
+}
+
+static acu_status get_waiting(acu_pool *pool, size_t size, acu_stream *stream, acui_block **block)
+{
+    allow_waiting(pool, 1);
+    acu_status st = acui_source_get(pool, size, stream, block);
+    allow_waiting(pool, 0);
+    return st;
+}
+
+/* What lacks may lie in the cache, in other sizes or in flight. */
+static acu_status get_short(acu_pool *pool, size_t bytes, acu_stream *stream, acui_block **block)
+{
+    size_t size = acui_block_size(bytes), freed;
+    count(pool, &pool->retries);
+    freed = pool->kind == ACU_MEMORY_DEVICE ? acui_pools_trim(pool->device)
+                                            : acui_pool_trim(pool, 0);
+    acu_status st = ACU_ERR_DEVICE_MEMORY;
+    if (freed)
+        st = acui_source_get(pool, size, stream, block);
+    if (st != ACU_ERR_DEVICE_MEMORY)
+        return st;
+    *block = take_behind(pool, bytes, stream);
+    if (*block)
+        return ACU_OK;
+    if (stream)
+        acui_pool_trim_after(pool, stream);
+    return get_waiting(pool, size, stream, block);
+}
+
+acu_status acui_pool_get(acu_pool *pool, size_t bytes, acu_stream *stream, acui_block **block)
+{
+    ACUI_TRY(acui_device_check(pool->device));
+    *block = acui_pool_take(pool, bytes, stream);
+    if (!*block)
+        *block = take_complete(pool, bytes, stream);
+    if (*block)
+        return ACU_OK;
+    if (pool->slow) /* and so is this anyway */
+        acui_pool_trim_excess(pool);
+    acu_status st = acui_source_get(pool, acui_block_size(bytes), stream, block);
+    if (st == ACU_ERR_DEVICE_MEMORY && !acui_pool_never(pool, bytes))
+        st = get_short(pool, bytes, stream, block);
+    return st == ACU_ERR_DEVICE_MEMORY ? say_how_much(pool, bytes) : st;
+}

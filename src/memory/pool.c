@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Pools: making and ending them, those of a device's own, what they say about themselves. */
+#include "memory/pool.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/options.h"
+#include "memory/memory.h"
+
+/* ---- those of a device ---- */
+
+static void add_to_device(acu_pool *pool)
+{
+    acu_device *device = pool->device;
+    pthread_mutex_lock(&device->lock);
+    pool->next = device->pools;
+    device->pools = pool;
+    pthread_mutex_unlock(&device->lock);
+}
+
+static void take_off_device(acu_pool *pool)
+{
+    acu_device *device = pool->device;
+    pthread_mutex_lock(&device->lock);
+    acu_pool **link = &device->pools;
+    while (*link && *link != pool)
+        link = &(*link)->next;
+    if (*link)
+        *link = pool->next;
+    pthread_mutex_unlock(&device->lock);
+}
+
+acu_pool *acui_pool_at(acu_device *device, size_t i)
+{
+    pthread_mutex_lock(&device->lock);
+    acu_pool *pool = device->pools;
+    while (pool && i-- > 0)
+        pool = pool->next;
+    while (pool && !pool->own && !acui_object_try_retain(pool))
+        pool = pool->next; /* on its way out */
+    if (pool && pool->own)
+        acu_device_retain(device);
+    pthread_mutex_unlock(&device->lock);
+    return pool;
+}
+
+/* ---- making ---- */
+
+static acu_pool *pool_new(acu_device *device, const acu_pool_options *options, bool own)
+{
+    acu_pool *pool = acui_object_new(ACU_OBJECT_POOL, sizeof *pool);
+    if (!pool) {
+        acui_fail(ACU_ERR_NO_MEMORY, "no memory for a pool");
+        return NULL;
+    }
+    pool->device = device;
+    pool->own = own;
+    pool->kind = options->kind;
+    pool->write_combined = options->write_combined;
+    pool->slow = options->kind == ACU_MEMORY_PINNED || !device->pool;
+    pool->limit = options->limit ? options->limit : SIZE_MAX;
+    pool->keep = options->keep ? options->keep : pool->slow ? ACUI_PINNED_KEEP : SIZE_MAX;
+    pthread_mutex_init(&pool->lock, NULL);
+    return pool;
+}
+
+static void pool_free(acu_pool *pool)
+{
+    pthread_mutex_destroy(&pool->lock);
+    acui_object_free(pool);
+}
+
+/* The device is entered, or lost; nothing of it is in flight. */
+static void drop_pools(acu_device *device)
+{
+    while (device->pools) {
+        acu_pool *pool = device->pools;
+        device->pools = pool->next;
+        acui_pool_drain(pool, NULL);
+        pool_free(pool);
+    }
+}
+
+static acu_status grant_pools(acu_device *device, acu_device *peer)
+{
+    acu_status st = ACU_OK;
+    acu_pool *pool;
+    for (size_t i = 0; (pool = acui_pool_at(device, i)); i++) {
+        if (pool->raw && !pool->own && st == ACU_OK)
+            st = acui_grant_pool(peer, device, pool->raw);
+        acu_pool_release(pool);
+    }
+    return st;
+}
+
+/* Nothing is in flight: pools that are to keep little then give the rest back. */
+static void idle(acu_device *device)
+{
+    acui_entered entered;
+    acu_pool *pool;
+    bool works = acui_enter_to_free(device, &entered);
+    for (size_t i = 0; works && (pool = acui_pool_at(device, i)); i++) {
+        if (!pool->slow)
+            acui_pool_trim_excess(pool);
+        acu_pool_release(pool);
+    }
+    acui_leave(&entered);
+}
+
+static size_t place_of(acu_memory_kind kind, bool write_combined)
+{
+    return kind == ACU_MEMORY_DEVICE ? 0 : write_combined ? 2 : 1;
+}
+
+static acu_pool *make_own(acu_device *device, acu_memory_kind kind, bool write_combined)
+{
+    static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
+    _Atomic(acu_pool *) *place = &device->memory[place_of(kind, write_combined)];
+    pthread_mutex_lock(&making);
+    acu_pool *pool = atomic_load_explicit(place, memory_order_relaxed);
+    if (!pool) {
+        acu_pool_options options = {.kind = kind, .write_combined = write_combined};
+        pool = pool_new(device, &options, true);
+        if (pool) {
+            if (kind == ACU_MEMORY_DEVICE)
+                pool->raw = device->pool;
+            device->drop_pools = drop_pools;
+            device->grant_pools = grant_pools;
+            device->idle = idle;
+            add_to_device(pool);
+            atomic_store_explicit(place, pool, memory_order_release);
+        }
+    }
+    pthread_mutex_unlock(&making);
+    return pool;
+}
+
+acu_pool *acui_pool_of(acu_device *device, acu_memory_kind kind, bool write_combined)
+{
+    acu_pool *pool = atomic_load_explicit(&device->memory[place_of(kind, write_combined)],
+                                          memory_order_acquire);
+    return pool ? pool : make_own(device, kind, write_combined);
+}
+
+acu_pool *acu_device_pool(acu_device *device)
+{
+    return acui_object_check(device, ACU_OBJECT_DEVICE, __func__) == ACU_OK
+               ? acui_pool_of(device, ACU_MEMORY_DEVICE, false)
+               : NULL;
+}
+
+acu_pool *acu_device_pinned_pool(acu_device *device, bool write_combined)
+{
+    return acui_object_check(device, ACU_OBJECT_DEVICE, __func__) == ACU_OK
+               ? acui_pool_of(device, ACU_MEMORY_PINNED, write_combined)
+               : NULL;
+}
+
+/* ---- those of the program ---- */
+
+/* Devices that were granted access to this one's memory use the pool's as well. The device is entered. */
+static acu_status grant_peers(acu_pool *pool)
+{
+    for (int i = 0; i < ACUI_MAX_DEVICES; i++) {
+        acu_device *peer = acui_device_find(i);
+        if (!peer || peer == pool->device ||
+            !(atomic_load_explicit(&peer->peers, memory_order_relaxed) >>
+                  pool->device->info.ordinal &
+              1))
+            continue;
+        ACUI_TRY(acui_grant_pool(peer, pool->device, pool->raw));
+    }
+    return ACU_OK;
+}
+
+static acu_status make_raw(acu_pool *pool)
+{
+    acu_device *device = pool->device;
+    if (pool->kind != ACU_MEMORY_DEVICE || !device->pool)
+        return ACU_OK;
+    acui_entered entered;
+    ACUI_TRY(acui_enter(device, &entered));
+    acu_status st = acui_driver_pool(device, &pool->raw);
+    if (st == ACU_OK) {
+        st = grant_peers(pool);
+        if (st != ACU_OK && !acui_device_lost(device))
+            device->cu->MemPoolDestroy(pool->raw);
+    }
+    acui_leave(&entered);
+    return st;
+}
+
+static void note_keep(acu_pool *pool)
+{
+    if (!pool->slow && pool->keep != SIZE_MAX)
+        atomic_store_explicit(&pool->device->trims, true, memory_order_relaxed);
+}
+
+acu_status acu_pool_create(acu_device *device, const acu_pool_options *options, acu_pool **pool)
+{
+    ACUI_CHECK(device, DEVICE);
+    acu_pool_options known;
+    ACUI_TRY(acui_options_read(&known, sizeof known, options, __func__));
+    if (!pool)
+        return acui_fail(ACU_ERR_INVALID, "acu_pool_create: nowhere to put the pool");
+    if (known.kind != ACU_MEMORY_DEVICE && known.kind != ACU_MEMORY_PINNED)
+        return acui_fail(ACU_ERR_INVALID, "acu_pool_create: a pool is of device memory or of pinned "
+                                          "memory, not of kind %d", (int)known.kind);
+    if (known.write_combined && known.kind != ACU_MEMORY_PINNED)
+        return acui_fail(ACU_ERR_INVALID,
+                         "acu_pool_create: only pinned memory can be write-combined");
+    ACUI_TRY(acui_device_check(device));
+    /* The heir, so that there is one. */
+    acu_pool *heir = acui_pool_of(device, known.kind, known.write_combined);
+    acu_pool *made = heir ? pool_new(device, &known, false) : NULL;
+    if (!made)
+        return ACU_ERR_NO_MEMORY;
+    acu_status st = make_raw(made);
+    if (st != ACU_OK) {
+        pool_free(made);
+        return st;
+    }
+    acu_device_retain(device);
+    add_to_device(made);
+    note_keep(made);
+    *pool = made;
+    return ACU_OK;
+}
+
+acu_pool *acu_pool_retain(acu_pool *pool)
+{
+    if (acui_object_is(pool, ACU_OBJECT_POOL))
+        acui_object_retain(pool->own ? (void *)pool->device : pool);
+    return pool;
+}
+
+static void destroy(acu_pool *pool)
+{
+    acu_device *device = pool->device;
+    take_off_device(pool);
+    acui_entered entered;
+    bool works = acui_enter_to_free(device, &entered);
+    acui_pool_drain(pool, works ? acui_pool_of(device, pool->kind, pool->write_combined) : NULL);
+    if (works && pool->raw)
+        device->cu->MemPoolDestroy(pool->raw);
+    acui_leave(&entered);
+    pool_free(pool);
+}
+
+void acu_pool_release(acu_pool *pool)
+{
+    if (!acui_object_is(pool, ACU_OBJECT_POOL))
+        return;
+    acu_device *device = pool->device;
+    if (!pool->own) {
+        if (!acui_object_drop(pool))
+            return;
+        destroy(pool);
+    }
+    acu_device_release(device);
+}
+
+/* ---- facts ---- */
+
+acu_device *acu_pool_device(const acu_pool *pool)
+{
+    return acui_object_is(pool, ACU_OBJECT_POOL) ? pool->device : NULL;
+}
+
+acu_memory_kind acu_pool_kind(const acu_pool *pool)
+{
+    return acui_object_is(pool, ACU_OBJECT_POOL) ? pool->kind : ACU_MEMORY_DEVICE;
+}
+
+/* ---- tensors ---- */
+
+acu_status acu_tensor_alloc_from(acu_pool *pool, acu_dtype dtype, acu_shape shape,
+                                 acu_tensor **tensor)
+{
+    ACUI_CHECK(pool, POOL);
+    if (!tensor)
+        return acui_fail(ACU_ERR_INVALID, "acu_tensor_alloc_from: nowhere to put the tensor");
+    size_t bytes = 0;
+    acu_buffer *buffer = NULL;
+    ACUI_TRY(acui_shape_check(shape, dtype, &bytes));
+    ACUI_TRY(acu_buffer_create_from(pool, bytes, &buffer));
+    acu_status st = acu_tensor_create(buffer, 0, dtype, shape, tensor);
+    acu_buffer_release(buffer);
+    return st;
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Inside of pools: blocks of memory, kept for reuse.
+ *
+ *   size.c     sizes of blocks, and the bins that they are kept in
+ *   cache.c    taking and putting: no driver call, a short lock
+ *   source.c   where blocks come from and go to: the driver
+ *   slab.c     small blocks of page-locked memory, many from one allocation
+ *   get.c      a block for a request, whatever that takes
+ *   trim.c     giving back
+ *   pool.c     making pools, the device's own, the public interface
+ *
+ * A block that is put back carries fences, the marks behind which it may be reused, and is handed
+ * out to who comes behind them. Nobody waits for a block while the driver has memory: that would order
+ * submissions that share nothing. Where it has none, waiting on the device is better than failing.
+ */
+#ifndef ACUI_MEMORY_POOL_H
+#define ACUI_MEMORY_POOL_H
+
+#include "memory/fences.h"
+
+#include <acuda/pool.h>
+
+#define ACUI_LEAST_BLOCK ((size_t)512)
+#define ACUI_EXACT ((size_t)16 << 20) /* blocks up to here have one of a few sizes */
+#define ACUI_BINS 312                 /* eight for each doubling from the least block to 2^48 */
+#define ACUI_PINNED_KEEP ((size_t)256 << 20) /* of what is given back by slow calls */
+
+typedef struct acui_slab acui_slab;
+
+typedef struct acui_block {
+    size_t bytes; /* at least what was asked for */
+    CUdeviceptr address;
+    void *host; /* of page-locked memory */
+    acui_slab *slab; /* that it is a part of; NULL: an allocation of its own */
+    acui_fences fences; /* while it is in use: those that it was given out with */
+    struct acui_block *next, *previous; /* in its bin */
+} acui_block;
+
+struct acui_slab {
+    acui_slab *next; /* while it is given back */
+    void *host;
+    CUdeviceptr address;
+    size_t bytes;
+    uint32_t count, cached; /* of its blocks; pool->lock */
+    acui_block blocks[];
+};
+
+struct acu_pool {
+    acui_object object;
+    acu_device *device; /* retained, but by its own pools, whose references are the device's */
+    bool own;
+    bool slow;           /* giving memory back may wait for the device */
+    bool write_combined;
+    acu_memory_kind kind;
+    CUmemoryPool raw;    /* NULL: of none */
+    acu_pool *next;      /* of the device; device->lock */
+
+    pthread_mutex_t lock; /* a leaf; all that follows */
+    size_t limit, keep;   /* SIZE_MAX: none */
+    size_t in_use, cached, held, in_use_high, held_high;
+    size_t blocks_in_use, blocks_cached;
+    uint64_t hits, misses, waits, retries, put_off, failures, trimmed;
+    acui_block *stuck;    /* given up: whether they are free can not be told; freed at the end */
+    acui_block *bins[ACUI_BINS];
+};
+
+/* ---- size.c ---- */
+/* The size of a block for `bytes`: at most an eighth more, or the least; near SIZE_MAX, `bytes`. */
+size_t acui_block_size(size_t bytes);
+size_t acui_block_bin(size_t size);
+bool acui_block_fits(const acui_block *block, size_t size); /* and wastes little */
+
+/* ---- cache.c ---- */
+/* A cached block that `stream` may use at once (its issue lock is held), or anybody (NULL); NULL if
+ * there is none. */
+acui_block *acui_pool_take(acu_pool *pool, size_t bytes, acu_stream *stream);
+/* One that work in flight still uses, and whose fences the stream may wait for. */
+acui_block *acui_pool_take_busy(acu_pool *pool, size_t bytes);
+/* Back into the cache, with its fences. Never blocks, never fails. */
+void acui_pool_put(acu_pool *pool, acui_block *block);
+/* Whether the block may be used again can not be told: it goes when the pool does. */
+void acui_pool_put_stuck(acu_pool *pool, acui_block *block);
+void acui_pool_count_put_off(acu_pool *pool);
+/* With pool->lock: out of its bin; and all of a new slab into theirs, but the first. */
+void acui_pool_unlink(acu_pool *pool, acui_block *block);
+void acui_pool_link(acu_pool *pool, acui_block *block);
+
+/* ---- source.c, slab.c; the device is entered; the driver's errors ---- */
+/* A new block of exactly `size` bytes, in the order of the stream (its issue lock is held; NULL for
+ * page-locked memory). Counted as held before: LIMIT is DEVICE_MEMORY without a driver's call. */
+acu_status acui_source_get(acu_pool *pool, size_t size, acu_stream *stream, acui_block **block);
+/* Give memory back that nothing uses any more, and the block with it. A lost device takes its memory
+ * along. Without pool->lock; the block is in none of its lists, and no more counted as cached. */
+void acui_source_free(acu_pool *pool, acui_block *block);
+/* The same in the order of the stream, behind the block's fences. NOT_READY: that can not be done. */
+acu_status acui_source_free_after(acu_pool *pool, acui_block *block, acu_stream *stream);
+bool acui_source_reserve(acu_pool *pool, size_t size); /* count as held, if the limit allows it */
+void acui_source_unreserve(acu_pool *pool, size_t size);
+void acui_source_freed(acu_pool *pool, size_t size); /* no more held */
+acu_status acui_slab_get(acu_pool *pool, size_t size, acui_block **block);
+void acui_slab_free(acu_pool *pool, acui_slab *slab); /* as acui_source_free */
+bool acui_slab_is_for(const acu_pool *pool, size_t size);
+acu_status acui_pinned_get(acu_pool *pool, size_t bytes, void **host, CUdeviceptr *address);
+
+/* ---- get.c ---- */
+/* A block for `bytes` that `stream` may use; NULL, for page-locked memory: the host. The device is
+ * entered, the stream's issue lock held. Errors: DEVICE_MEMORY, or NO_MEMORY for the host's, in
+ * numbers; the driver's. */
+acu_status acui_pool_get(acu_pool *pool, size_t bytes, acu_stream *stream, acui_block **block);
+/* No release of memory could ever make room for so much. */
+bool acui_pool_never(acu_pool *pool, size_t bytes);
+
+/* ---- trim.c; the device is entered, or lost ---- */
+/* Give back what nothing uses until at most `keep` bytes are cached; how much that was. */
+size_t acui_pool_trim(acu_pool *pool, size_t keep);
+void acui_pool_trim_excess(acu_pool *pool); /* what is more than its `keep` */
+/* All of it, also such as is in use by work in flight, on the stream behind that. */
+size_t acui_pool_trim_after(acu_pool *pool, acu_stream *stream);
+/* The same for all pools of device memory of the device. */
+size_t acui_pools_trim(acu_device *device);
+/*
+ * The pool is about to end: nothing of it is in use. What work in flight still uses becomes the
+ * `heir`'s; NULL: no work is in flight on the device.
+ */
+void acui_pool_drain(acu_pool *pool, acu_pool *heir);
+
+/* ---- pool.c ---- */
+/* The device's own of a kind; NULL (record set): no memory. */
+acu_pool *acui_pool_of(acu_device *device, acu_memory_kind kind, bool write_combined);
+/* The `i`-th of the device's pools, retained; NULL: there is none. */
+acu_pool *acui_pool_at(acu_device *device, size_t i);
+
+#endif

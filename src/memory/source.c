@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Where blocks come from and go to: the driver. */
+#include "memory/pool.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+
+/* ---- what the pool holds ---- */
+
+bool acui_source_reserve(acu_pool *pool, size_t size)
+{
+    pthread_mutex_lock(&pool->lock);
+    bool room = pool->held <= pool->limit && size <= pool->limit - pool->held;
+    if (room)
+        pool->held += size;
+    pthread_mutex_unlock(&pool->lock);
+    return room;
+}
+
+void acui_source_unreserve(acu_pool *pool, size_t size)
+{
+    pthread_mutex_lock(&pool->lock);
+    pool->held -= size;
+    pthread_mutex_unlock(&pool->lock);
+}
+
+static void count_new(acu_pool *pool, size_t size)
+{
+    pthread_mutex_lock(&pool->lock);
+    pool->misses++;
+    pool->in_use += size;
+    pool->blocks_in_use++;
+    if (pool->in_use > pool->in_use_high)
+        pool->in_use_high = pool->in_use;
+    if (pool->held > pool->held_high)
+        pool->held_high = pool->held;
+    pthread_mutex_unlock(&pool->lock);
+}
+
+void acui_source_freed(acu_pool *pool, size_t size)
+{
+    pthread_mutex_lock(&pool->lock);
+    pool->held -= size;
+    pool->trimmed += size;
+    pthread_mutex_unlock(&pool->lock);
+}
+
+/* ---- device memory ---- */
+
+static acu_status device_get(acu_pool *pool, acui_block *block, acu_stream *stream)
+{
+    acu_device *device = pool->device;
+    if (!pool->raw)
+        return ACUI_DEV(device, MemAlloc, &block->address, block->bytes);
+    ACUI_TRY(ACUI_DEV(device, MemAllocFromPoolAsync, &block->address, block->bytes, pool->raw,
+                      stream->raw));
+    /* It is there for who comes behind this on the stream; others come behind the next mark. */
+    pthread_mutex_lock(&stream->lock);
+    uint64_t next = stream->issued + 1;
+    pthread_mutex_unlock(&stream->lock);
+    acui_fences_add(&block->fences, device, stream, next); /* the first: needs no memory */
+    return ACU_OK;
+}
+
+/* ---- page-locked memory ---- */
+
+acu_status acui_pinned_get(acu_pool *pool, size_t bytes, void **host, CUdeviceptr *address)
+{
+    acu_device *device = pool->device;
+    unsigned flags = ACU_CU_MEMHOSTALLOC_PORTABLE | ACU_CU_MEMHOSTALLOC_DEVICEMAP;
+    if (pool->write_combined)
+        flags |= ACU_CU_MEMHOSTALLOC_WRITECOMBINED;
+    ACUI_TRY(ACUI_DEV(device, MemHostAlloc, host, bytes, flags));
+    acu_status st = ACUI_DEV(device, MemHostGetDevicePointer, address, *host, 0);
+    if (st != ACU_OK && !acui_device_lost(device))
+        device->cu->MemFreeHost(*host);
+    return st;
+}
+
+/* ---- either ---- */
+
+static acu_status new_block(acu_pool *pool, size_t size, acu_stream *stream, acui_block **block)
+{
+    if (acui_slab_is_for(pool, size))
+        return acui_slab_get(pool, size, block);
+    if (!acui_source_reserve(pool, size))
+        return acui_fail(ACU_ERR_DEVICE_MEMORY, "the pool's limit is reached");
+    acui_block *b = ACUI_NEW(acui_block);
+    acu_status st = ACU_ERR_NO_MEMORY;
+    if (b) {
+        b->bytes = size;
+        st = pool->kind == ACU_MEMORY_DEVICE ? device_get(pool, b, stream)
+                                             : acui_pinned_get(pool, size, &b->host, &b->address);
+    } else {
+        acui_fail(ACU_ERR_NO_MEMORY, "no memory for a block");
+    }
+    if (st == ACU_OK) {
+        *block = b;
+        return ACU_OK;
+    }
+    acui_free(b);
+    acui_source_unreserve(pool, size);
+    return st;
+}
+
+acu_status acui_source_get(acu_pool *pool, size_t size, acu_stream *stream, acui_block **block)
+{
+    acu_status st = new_block(pool, size, stream, block);
+    if (st == ACU_OK)
+        count_new(pool, size);
+    return st;
+}
+
+void acui_source_free(acu_pool *pool, acui_block *block)
+{
+    const acu_device *device = pool->device;
+    if (!acui_device_lost(device)) {
+        if (pool->kind == ACU_MEMORY_PINNED)
+            device->cu->MemFreeHost(block->host);
+        else
+            device->cu->MemFree(block->address); /* of a pool: neither waits nor is put off */
+    }
+    acui_source_freed(pool, block->bytes);
+    acui_fences_clear(&block->fences, device);
+    acui_free(block);
+}
+
+acu_status acui_source_free_after(acu_pool *pool, acui_block *block, acu_stream *stream)
+{
+    acu_device *device = pool->device;
+    ACUI_TRY(acui_fences_wait(&block->fences, device, stream));
+    ACUI_TRY(ACUI_DEV(device, MemFreeAsync, block->address, stream->raw));
+    acui_source_freed(pool, block->bytes);
+    acui_fences_clear(&block->fences, device);
+    acui_free(block);
+    return ACU_OK;
+}

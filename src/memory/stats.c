@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* What a pool says about itself, its bounds, and trimming by the program. */
+#include "memory/pool.h"
+
+#include "base/error.h"
+
+#include <string.h>
+
+/* Of what is cached: what work in flight still uses, and the largest block. pool->lock. */
+static void look_at_cache(acu_pool *pool, acu_pool_stats *stats)
+{
+    for (size_t bin = 0; bin < ACUI_BINS; bin++)
+        for (acui_block *b = pool->bins[bin]; b; b = b->next) {
+            if (!acui_fences_allow(&b->fences, pool->device, NULL))
+                stats->in_flight += b->bytes;
+            if (b->bytes > stats->largest)
+                stats->largest = b->bytes;
+        }
+    if (pool->cached)
+        stats->fragmentation = 1.0 - (double)stats->largest / (double)pool->cached;
+}
+
+static acu_pool_stats read_stats(acu_pool *pool)
+{
+    pthread_mutex_lock(&pool->lock);
+    acu_pool_stats stats = {.limit = pool->limit,
+                            .keep = pool->keep,
+                            .in_use = pool->in_use,
+                            .cached = pool->cached,
+                            .held = pool->held,
+                            .in_use_high = pool->in_use_high,
+                            .held_high = pool->held_high,
+                            .blocks_in_use = pool->blocks_in_use,
+                            .blocks_cached = pool->blocks_cached,
+                            .hits = pool->hits,
+                            .misses = pool->misses,
+                            .waits = pool->waits,
+                            .retries = pool->retries,
+                            .put_off = pool->put_off,
+                            .failures = pool->failures,
+                            .trimmed = pool->trimmed};
+    look_at_cache(pool, &stats);
+    pthread_mutex_unlock(&pool->lock);
+    return stats;
+}
+
+static size_t attribute(acu_pool *pool, unsigned which)
+{
+    uint64_t value = 0;
+    if (pool->device->cu->MemPoolGetAttribute(pool->raw, which, &value) != ACU_CUDA_SUCCESS)
+        return 0;
+    return (size_t)value;
+}
+
+acu_status acu_pool_get_stats(acu_pool *pool, acu_pool_stats *stats)
+{
+    ACUI_CHECK(pool, POOL);
+    if (!stats || stats->size < sizeof stats->size)
+        return acui_fail(ACU_ERR_INVALID, "acu_pool_get_stats: %s",
+                         stats ? "set the size to sizeof(acu_pool_stats)" : "nowhere to put them");
+    acu_pool_stats s = read_stats(pool);
+    acui_entered entered;
+    if (pool->raw && acui_enter_to_free(pool->device, &entered)) {
+        s.reserved = attribute(pool, ACU_CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT);
+        s.reserved_high = attribute(pool, ACU_CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH);
+        acui_leave(&entered);
+    }
+    s.size = stats->size < sizeof s ? stats->size : sizeof s;
+    memcpy(stats, &s, s.size);
+    return ACU_OK;
+}
+
+acu_status acu_pool_reset_high(acu_pool *pool)
+{
+    ACUI_CHECK(pool, POOL);
+    pthread_mutex_lock(&pool->lock);
+    pool->in_use_high = pool->in_use;
+    pool->held_high = pool->held;
+    pthread_mutex_unlock(&pool->lock);
+    acui_entered entered;
+    if (pool->raw && acui_enter_to_free(pool->device, &entered)) {
+        uint64_t now = 0;
+        pool->device->cu->MemPoolSetAttribute(pool->raw, ACU_CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH,
+                                              &now);
+        acui_leave(&entered);
+    }
+    return ACU_OK;
+}
+
+acu_status acu_pool_set_limits(acu_pool *pool, size_t limit, size_t keep)
+{
+    ACUI_CHECK(pool, POOL);
+    pthread_mutex_lock(&pool->lock);
+    pool->limit = limit ? limit : SIZE_MAX;
+    pool->keep = keep ? keep : pool->slow ? ACUI_PINNED_KEEP : SIZE_MAX;
+    bool trims = !pool->slow && pool->keep != SIZE_MAX;
+    pthread_mutex_unlock(&pool->lock);
+    if (trims)
+        atomic_store_explicit(&pool->device->trims, true, memory_order_relaxed);
+    return ACU_OK;
+}
+
+acu_status acu_pool_trim(acu_pool *pool, size_t keep, size_t *freed)
+{
+    ACUI_CHECK(pool, POOL);
+    acui_entered entered;
+    ACUI_TRY(acui_enter(pool->device, &entered));
+    acui_stream_harvest(pool->device->alloc, NULL);
+    size_t bytes = acui_pool_trim(pool, keep);
+    acui_leave(&entered);
+    if (freed)
+        *freed = bytes;
+    return ACU_OK;
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Giving cached memory back. Blocks are taken out under the lock, the driver is called without it. */
+#include "memory/pool.h"
+
+/* What was taken out: blocks of their own, and whole slabs; through their `next`. */
+typedef struct taken {
+    acui_block *blocks;
+    acui_slab *slabs;
+} taken;
+
+/* ---- taking out; pool->lock ---- */
+
+static bool is_idle(acu_pool *pool, acui_block *block)
+{
+    return acui_fences_allow(&block->fences, pool->device, NULL);
+}
+
+static void take_block(acu_pool *pool, acui_block *block, taken *out)
+{
+    acui_pool_unlink(pool, block);
+    block->next = out->blocks;
+    out->blocks = block;
+}
+
+static bool take_slab(acu_pool *pool, acui_slab *slab, bool all, taken *out)
+{
+    bool idle = slab->cached == slab->count;
+    for (uint32_t i = 0; i < slab->count && idle; i++)
+        idle = all || is_idle(pool, &slab->blocks[i]);
+    if (!idle)
+        return false;
+    for (uint32_t i = 0; i < slab->count; i++)
+        acui_pool_unlink(pool, &slab->blocks[i]);
+    slab->next = out->slabs;
+    out->slabs = slab;
+    return true;
+}
+
+/* Of one bin; `all`: whether idle or not. */
+static void take_bin(acu_pool *pool, size_t bin, size_t keep, bool all, taken *out)
+{
+    acui_block *next;
+    for (acui_block *b = pool->bins[bin]; b && pool->cached > keep; b = next) {
+        next = b->next;
+        if (b->slab) {
+            if (take_slab(pool, b->slab, all, out))
+                next = pool->bins[bin]; /* of which some that were passed over are left */
+        } else if (all || is_idle(pool, b)) {
+            take_block(pool, b, out);
+        }
+    }
+}
+
+/* Large ones first: they give back most for one call. */
+static taken take_out(acu_pool *pool, size_t keep, bool all)
+{
+    taken out = {NULL, NULL};
+    pthread_mutex_lock(&pool->lock);
+    for (size_t bin = ACUI_BINS; bin-- > 0 && pool->cached > keep;)
+        take_bin(pool, bin, keep, all, &out);
+    pthread_mutex_unlock(&pool->lock);
+    return out;
+}
+
+/* ---- giving back ---- */
+
+static size_t free_taken(acu_pool *pool, taken out)
+{
+    size_t freed = 0;
+    while (out.blocks) {
+        acui_block *block = out.blocks;
+        out.blocks = block->next;
+        freed += block->bytes;
+        acui_source_free(pool, block);
+    }
+    while (out.slabs) {
+        acui_slab *slab = out.slabs;
+        out.slabs = slab->next;
+        freed += slab->bytes;
+        acui_slab_free(pool, slab);
+    }
+    return freed;
+}
+
+size_t acui_pool_trim(acu_pool *pool, size_t keep)
+{
+    size_t freed = free_taken(pool, take_out(pool, keep, false));
+    if (pool->raw && !acui_device_lost(pool->device))
+        pool->device->cu->MemPoolTrimTo(pool->raw, 0);
+    return freed;
+}
+
+void acui_pool_trim_excess(acu_pool *pool)
+{
+    pthread_mutex_lock(&pool->lock);
+    size_t keep = pool->keep;
+    bool excess = pool->cached > keep;
+    pthread_mutex_unlock(&pool->lock);
+    if (excess)
+        acui_pool_trim(pool, keep);
+}
+
+size_t acui_pools_trim(acu_device *device)
+{
+    size_t freed = 0;
+    acu_pool *pool;
+    for (size_t i = 0; (pool = acui_pool_at(device, i)); i++) {
+        if (pool->kind == ACU_MEMORY_DEVICE)
+            freed += acui_pool_trim(pool, 0);
+        acu_pool_release(pool);
+    }
+    return freed;
+}
+
+size_t acui_pool_trim_after(acu_pool *pool, acu_stream *stream)
+{
+    if (!pool->raw)
+        return 0;
+    size_t freed = 0;
+    taken out = take_out(pool, 0, true);
+    while (out.blocks) {
+        acui_block *block = out.blocks;
+        out.blocks = block->next;
+        size_t bytes = block->bytes;
+        if (acui_source_free_after(pool, block, stream) == ACU_OK) {
+            freed += bytes;
+            continue;
+        }
+        pthread_mutex_lock(&pool->lock);
+        acui_pool_link(pool, block);
+        pthread_mutex_unlock(&pool->lock);
+    }
+    return freed;
+}
+
+/* ---- the end of a pool; nobody else has it ---- */
+
+static void link_all(acu_pool *heir, taken *out)
+{
+    pthread_mutex_lock(&heir->lock);
+    while (out->blocks) {
+        acui_block *block = out->blocks;
+        out->blocks = block->next;
+        heir->held += block->bytes;
+        acui_pool_link(heir, block);
+    }
+    while (out->slabs) {
+        acui_slab *slab = out->slabs;
+        out->slabs = slab->next;
+        heir->held += slab->bytes;
+        for (uint32_t i = 0; i < slab->count; i++)
+            acui_pool_link(heir, &slab->blocks[i]);
+    }
+    if (heir->held > heir->held_high)
+        heir->held_high = heir->held;
+    pthread_mutex_unlock(&heir->lock);
+}
+
+void acui_pool_drain(acu_pool *pool, acu_pool *heir)
+{
+    free_taken(pool, take_out(pool, 0, heir == NULL));
+    taken rest = take_out(pool, 0, true);
+    if (heir)
+        link_all(heir, &rest);
+    /* What is stuck can be told to be free where no work is in flight; else it is the heir's too. */
+    pthread_mutex_lock(&pool->lock);
+    rest = (taken){.blocks = pool->stuck};
+    pool->stuck = NULL;
+    pthread_mutex_unlock(&pool->lock);
+    while (rest.blocks) {
+        acui_block *block = rest.blocks;
+        rest.blocks = block->next;
+        if (heir)
+            acui_pool_put_stuck(heir, block);
+        else if (!block->slab)
+            acui_source_free(pool, block);
+    }
+}
