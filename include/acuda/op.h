@@ -416,9 +416,16 @@ ACU_API acu_op *acu_op_fill(acu_op *x, acu_arg scalar, acu_site site);
 /* ---- copying -------------------------------------------------------------------------------- */
 
 /*
- * Copy all elements between two dense tensors of equal dtype and shape, wherever they live: host
- * and device in any direction, one device or two. Host tensors are pinned or wrapped buffers, so
- * the copy is asynchronous. Yields dst, src.
+ * Copy all elements between two tensors of equal dtype and shape, wherever they live and however they
+ * lie: host and device in any direction, one device or two, host and host, dense, pitched, strided or
+ * permuted, of any size. Asynchronous in all cases. Source and destination share no bytes (INVALID; to copy
+ * a tensor onto itself is nothing). Yields dst, src.
+ *
+ * How: what is one run of bytes on both sides, or rows or slices of enough of them, by the driver
+ * (cuMemcpyHtoDAsync, DtoH, DtoD, cuMemcpy2DAsync, cuMemcpy3DAsync); other layouts by a kernel, which reads
+ * and writes pinned memory over the bus directly; pageable memory, and what is on the host on both
+ * sides, by helper threads (staging.h); between devices by cuMemcpyPeerAsync, views being packed into
+ * dense memory and unpacked by kernels.
  */
 #define acu_copy(dst, src) acu_op_copy(ACU_OPERAND(dst), ACU_OPERAND(src), ACU_SITE)
 ACU_API acu_op *acu_op_copy(acu_op *dst, acu_op *src, acu_site site);

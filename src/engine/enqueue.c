@@ -63,8 +63,51 @@ static acu_status copy_between(const acui_node *node, acu_device *other, acu_str
     return status;
 }
 
+/* Rows and slices of one device, or between it and the host. */
+static acu_status copy_box(const acui_node *node, acu_stream *stream)
+{
+    const acui_box *box = node->u.copy.box;
+    const acu_buffer *dst = node->u.copy.dst, *src = node->u.copy.src;
+    acu_CUDA_MEMCPY3D p = {.WidthInBytes = box->width,
+                           .Height = box->height,
+                           .Depth = box->depth,
+                           .dstPitch = box->dst_pitch,
+                           .dstHeight = box->dst_height,
+                           .srcPitch = box->src_pitch,
+                           .srcHeight = box->src_height,
+                           .dstMemoryType = ACU_CU_MEMORYTYPE_DEVICE,
+                           .srcMemoryType = ACU_CU_MEMORYTYPE_DEVICE};
+    if (on_host(dst)) {
+        p.dstMemoryType = ACU_CU_MEMORYTYPE_HOST;
+        p.dstHost = (char *)dst->host + node->u.copy.dst_offset;
+    } else {
+        p.dstDevice = address_of(dst, node->u.copy.dst_offset);
+    }
+    if (on_host(src)) {
+        p.srcMemoryType = ACU_CU_MEMORYTYPE_HOST;
+        p.srcHost = (const char *)src->host + node->u.copy.src_offset;
+    } else {
+        p.srcDevice = address_of(src, node->u.copy.src_offset);
+    }
+    if (box->depth > 1)
+        return ACUI_DEV(node->device, Memcpy3DAsync, &p, stream->raw);
+    acu_CUDA_MEMCPY2D flat = {.srcMemoryType = p.srcMemoryType,
+                              .srcHost = p.srcHost,
+                              .srcDevice = p.srcDevice,
+                              .srcPitch = p.srcPitch,
+                              .dstMemoryType = p.dstMemoryType,
+                              .dstHost = p.dstHost,
+                              .dstDevice = p.dstDevice,
+                              .dstPitch = p.dstPitch,
+                              .WidthInBytes = p.WidthInBytes,
+                              .Height = p.Height};
+    return ACUI_DEV(node->device, Memcpy2DAsync, &flat, stream->raw);
+}
+
 static acu_status enqueue_copy(const acui_node *node, acu_stream *stream)
 {
+    if (node->u.copy.box)
+        return copy_box(node, stream);
     acu_device *device = node->device;
     acu_buffer *dst = node->u.copy.dst, *src = node->u.copy.src;
     size_t to = node->u.copy.dst_offset, from = node->u.copy.src_offset;

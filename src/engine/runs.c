@@ -17,7 +17,8 @@ bool acui_fits_graph(const acui_node *node)
         return true;
     if (node->kind == ACUI_NODE_COPY) {
         const acu_buffer *dst = node->u.copy.dst, *src = node->u.copy.src;
-        return node->u.copy.bytes > 0 && (dst->host || src->host || dst->device == src->device);
+        return node->u.copy.bytes > 0 && !node->u.copy.box &&
+               (dst->host || src->host || dst->device == src->device);
     }
     if (node->kind == ACUI_NODE_FILL)
         return node->u.fill.elements > 0 &&

@@ -64,6 +64,7 @@ static acu_status keep_upload(acui_plan *plan, acui_node *node)
         node->u.copy.src = host->buffer;
         node->u.copy.src_offset = 0;
         node->u.copy.bytes = bytes;
+        node->u.copy.box = NULL;
     }
     acu_tensor_release(host); /* the plan has its buffer */
     return status;
@@ -97,10 +98,10 @@ static acu_status check_node(acui_plan *plan, acui_node *node)
     if (node->kind == ACUI_NODE_UPLOAD)
         return keep_upload(plan, node);
     if (node->kind == ACUI_NODE_HOST || node->kind == ACUI_NODE_FOREIGN ||
-        node->kind == ACUI_NODE_REPLAY)
+        node->kind == ACUI_NODE_STAGE || node->kind == ACUI_NODE_REPLAY)
         return refuse_node(node, "only kernels, copies and fills can be replayed");
     if (!acui_fits_graph(node))
-        return refuse_node(node, "it copies between devices, or fills with an 8-byte pattern");
+        return refuse_node(node, "it copies between devices or by rows, or fills with an 8-byte pattern");
     return ACU_OK;
 }
 

@@ -16,15 +16,6 @@ static acu_status plan_operand(acui_plan *plan, acu_op *op, size_t input, acu_de
     return acui_fail(ACU_ERR_INVALID, "%s of %s must be a tensor", what, acui_op_name(op));
 }
 
-static acu_status check_dense(const acu_tensor *tensor, const char *what)
-{
-    char words[96];
-    if (tensor->dense)
-        return ACU_OK;
-    return acui_fail(ACU_ERR_NOT_SUPPORTED, "%s (%s) has gaps; copies need dense tensors", what,
-                     acui_tensor_words(tensor, words));
-}
-
 /* ---- copy ---- */
 
 bool acui_copy_is_idle(const acu_tensor *dst, const acu_tensor *src)
@@ -66,8 +57,6 @@ acu_status acui_check_copy(const acu_val *dst, const acu_val *src)
         return acui_fail(ACU_ERR_DTYPE, "copy from %s to %s: element types differ", b, a);
     if (!acu_shape_equal(dst->tensor->shape, src->tensor->shape))
         return acui_fail(ACU_ERR_SHAPE, "copy from %s to %s: shapes differ", b, a);
-    ACUI_TRY(check_dense(dst->tensor, "the destination"));
-    ACUI_TRY(check_dense(src->tensor, "the source"));
     return check_overlap(dst->tensor, src->tensor);
 }
 
@@ -80,7 +69,7 @@ static acu_status plan_copy(acui_plan *plan, acu_op *op, acu_device *place, acui
     if (status == ACU_OK)
         status = acui_check_copy(&dst, &src);
     if (status == ACU_OK)
-        status = acui_plan_copy_there(plan, op, dst.tensor, src.tensor);
+        status = acui_plan_copy(plan, op, dst.tensor, src.tensor);
     if (status == ACU_OK)
         status = acui_values_push(values, dst);
     else
@@ -102,10 +91,10 @@ acu_op *acu_op_copy(acu_op *dst, acu_op *src, acu_site site)
 /* ---- dup, to_device, to_host: a new tensor, and a copy into it ---- */
 
 /* Copy the value into `made`, a new tensor; both references are consumed. */
-static acu_status copy_into(acui_plan *plan, acu_op *op, acu_device *device, acu_val *from,
-                            acu_tensor *made, acui_values *values)
+static acu_status copy_into(acui_plan *plan, acu_op *op, acu_val *from, acu_tensor *made,
+                            acui_values *values)
 {
-    acu_status status = acui_plan_copy(plan, op, device, made, from->tensor);
+    acu_status status = acui_plan_copy(plan, op, made, from->tensor);
     acui_val_drop(from);
     acu_val value = {.kind = ACU_TENSOR, .form = ACU_OWNED, .tensor = made};
     if (status == ACU_OK)
@@ -120,13 +109,11 @@ static acu_status plan_on_device(acui_plan *plan, acu_op *op, acu_device *place,
 {
     acu_val from;
     ACUI_TRY(plan_operand(plan, op, 0, place, "the operand", &from));
-    acu_status status = check_dense(from.tensor, "the operand");
     acu_device *device = target ? target : from.tensor->buffer->device;
     acu_tensor *made = NULL;
+    acu_status status = acui_plan_tensor(plan, op, device, from.tensor->dtype, from.tensor->shape, &made);
     if (status == ACU_OK)
-        status = acui_plan_tensor(plan, op, device, from.tensor->dtype, from.tensor->shape, &made);
-    if (status == ACU_OK)
-        return copy_into(plan, op, device, &from, made, values);
+        return copy_into(plan, op, &from, made, values);
     acui_val_drop(&from);
     return status;
 }
@@ -174,8 +161,8 @@ static acu_status plan_to_host(acui_plan *plan, acu_op *op, acu_device *place, a
 {
     acu_val from;
     ACUI_TRY(plan_operand(plan, op, 0, place, "the operand", &from));
-    acu_status status = check_dense(from.tensor, "the operand");
-    if (status == ACU_OK && !acui_on_device(from.tensor))
+    acu_status status = ACU_OK;
+    if (!acui_on_device(from.tensor))
         status = acui_fail(ACU_ERR_NOT_SUPPORTED, "the operand is in host memory already");
     acu_device *device = from.tensor->buffer->device;
     acu_tensor *made = NULL;
@@ -183,7 +170,7 @@ static acu_status plan_to_host(acui_plan *plan, acu_op *op, acu_device *place, a
         status = acui_plan_host_tensor(plan, device, from.tensor->dtype, from.tensor->shape,
                                        &made);
     if (status == ACU_OK)
-        return copy_into(plan, op, device, &from, made, values);
+        return copy_into(plan, op, &from, made, values);
     acui_val_drop(&from);
     return status;
 }

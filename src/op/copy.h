@@ -10,17 +10,18 @@ static inline bool acui_on_device(const acu_tensor *tensor)
     return tensor->buffer->host == NULL;
 }
 
-/* A copy between tensors of equal dtype and shape that share no byte, on the device (or from or to
- * it). */
-acu_status acui_plan_copy(acui_plan *plan, const acu_op *op, acu_device *device, acu_tensor *dst,
-                          acu_tensor *src);
+/* Nodes that copy between tensors of equal dtype and shape, wherever they are, whose writing is allowed and
+ * that share no bytes, but for a copy onto itself: that is nothing. */
+acu_status acui_plan_copy(acui_plan *plan, const acu_op *op, acu_tensor *dst, acu_tensor *src);
 
-/* Whether it can be done at all: dtypes, shapes, overlap. */
+/* Whether it can be done at all: forms, dtypes, shapes, overlap. */
 acu_status acui_check_copy(const acu_val *dst, const acu_val *src);
 /* Each element goes to its own place: there is nothing to do. */
 bool acui_copy_is_idle(const acu_tensor *dst, const acu_tensor *src);
-/* acui_plan_copy on the device that fits. */
-acu_status acui_plan_copy_there(acui_plan *plan, const acu_op *op, acu_tensor *dst, acu_tensor *src);
+
+/* By a kernel on the device, which reaches both sides; `layout` is theirs, sorted. */
+acu_status acui_plan_walk(acui_plan *plan, const acu_op *op, acu_device *device, acu_tensor *dst,
+                          acu_tensor *src, const acui_layout *layout);
 
 #define ACUI_COPY_FAMILY "acuda.copy"
 

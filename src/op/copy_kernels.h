@@ -20,7 +20,7 @@ typedef struct acui_copy_piece {
 ACUI_COPY_MANY(ACUI_X)
 #undef ACUI_X
 
-#define ACUI_WALK_RANK 6
+#define ACUI_WALK_RANK 7 /* those of a tensor, and units of a run */
 
 /*
  * A walk over units of 1, 2, 4, 8 or 16 bytes, the fastest dimension first. A place in it is found by

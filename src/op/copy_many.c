@@ -171,7 +171,7 @@ static acu_status plan_pairs(acui_plan *plan, acu_op *op, const acu_val *pairs, 
         else if (n == 0)
             n = 1;
         for (size_t k = 0; k < n && !together; k++)
-            ACUI_TRY(acui_plan_copy_there(plan, op, pair[2 * k].tensor, pair[2 * k + 1].tensor));
+            ACUI_TRY(acui_plan_copy(plan, op, pair[2 * k].tensor, pair[2 * k + 1].tensor));
         i += n;
     }
     return ACU_OK;

@@ -1,25 +1,97 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Which way a copy goes, and its nodes. */
+/*
+ * Which way a copy goes, and its nodes:
+ *   one run of bytes, or rows and slices that are long enough   the driver's copies
+ *   other layouts, on one device or from and to pinned memory   kernels (copy_walk.c)
+ *   pageable memory, or both sides on the host                  helper threads
+ *   between devices                                             packed where need be, then the driver
+ */
 #include "base/error.h"
 #include "op/copy.h"
 #include "op/make.h"
 
+enum {
+    ROW_HOST = 64,    /* bytes of rows from which on the copy engine beats a kernel over the bus, */
+    ROW_DEVICE = 4096 /* ... and inside of a device */
+};
+
 /* ---- by the driver ---- */
 
-static acu_status plan_driver(acui_plan *plan, const acu_op *op, acu_device *device,
-                              acu_tensor *dst, acu_tensor *src)
+static acui_node *driver_node(acui_plan *plan, const acu_op *op, acu_device *device,
+                              acu_tensor *dst, acu_tensor *src, void **box)
 {
-    acui_node *node = acui_plan_node(plan, ACUI_NODE_COPY, op, device, 2);
-    if (!node)
-        return ACU_ERR_NO_MEMORY;
-    ACUI_TRY(acui_node_touch(plan, node, dst, ACU_WRITE));
-    ACUI_TRY(acui_node_touch(plan, node, src, ACU_READ));
+    acui_node *node = acui_plan_node_with(plan, ACUI_NODE_COPY, op, device, 2,
+                                          box ? sizeof(acui_box) : 0, box);
+    if (!node || acui_node_touch(plan, node, dst, ACU_WRITE) != ACU_OK ||
+        acui_node_touch(plan, node, src, ACU_READ) != ACU_OK)
+        return NULL;
     node->u.copy.dst = dst->buffer;
     node->u.copy.dst_offset = dst->offset;
     node->u.copy.src = src->buffer;
     node->u.copy.src_offset = src->offset;
     node->u.copy.bytes = acu_tensor_bytes(src);
+    return node;
+}
+
+static acu_status plan_run(acui_plan *plan, const acu_op *op, acu_device *device, acu_tensor *dst,
+                           acu_tensor *src)
+{
+    return driver_node(plan, op, device, dst, src, NULL) ? ACU_OK : acui_error()->status;
+}
+
+/* Rows at one distance, in slices of a whole number of these; within what the driver takes. */
+static bool side_fits(const acui_layout *l, const int64_t *stride)
+{
+    int64_t pitch = stride[l->rank - 1];
+    if (pitch < (int64_t)l->run || pitch > INT32_MAX || l->dim[l->rank - 1] > INT32_MAX)
+        return false;
+    if (l->rank == 1)
+        return true;
+    int64_t slice = stride[0];
+    return slice % pitch == 0 && slice / pitch >= (int64_t)l->dim[1] && slice / pitch <= INT32_MAX &&
+           l->dim[0] <= INT32_MAX;
+}
+
+static bool is_box(const acui_layout *l, uint64_t least)
+{
+    return l->rank <= 2 && l->run >= least && side_fits(l, l->dst) && side_fits(l, l->src);
+}
+
+static acu_status plan_box(acui_plan *plan, const acu_op *op, acu_device *device, acu_tensor *dst,
+                           acu_tensor *src, const acui_layout *l)
+{
+    void *memory = NULL;
+    acui_node *node = driver_node(plan, op, device, dst, src, &memory);
+    if (!node)
+        return acui_error()->status;
+    int rows = l->rank - 1;
+    acui_box *box = memory;
+    *box = (acui_box){.width = l->run,
+                      .height = l->dim[rows],
+                      .depth = 1,
+                      .dst_pitch = (uint64_t)l->dst[rows],
+                      .src_pitch = (uint64_t)l->src[rows]};
+    if (l->rank == 2) {
+        box->depth = l->dim[0];
+        box->dst_height = (uint64_t)(l->dst[0] / l->dst[1]);
+        box->src_height = (uint64_t)(l->src[0] / l->src[1]);
+    }
+    node->u.copy.box = box;
     return ACU_OK;
+}
+
+/* On one device, or between it and pinned memory. */
+static acu_status plan_here(acui_plan *plan, const acu_op *op, acu_device *device, acu_tensor *dst,
+                            acu_tensor *src)
+{
+    acui_layout layout = acui_layout_of(dst, src);
+    bool inside = acui_on_device(dst) && acui_on_device(src);
+    acui_layout_sort(&layout);
+    if (layout.rank == 0)
+        return plan_run(plan, op, device, dst, src);
+    if (is_box(&layout, inside ? ROW_DEVICE : ROW_HOST))
+        return plan_box(plan, op, device, dst, src, &layout);
+    return acui_plan_walk(plan, op, device, dst, src, &layout);
 }
 
 /* ---- by helper threads ---- */
@@ -48,19 +120,68 @@ static acu_status plan_stage(acui_plan *plan, const acu_op *op, acu_device *devi
     return ACU_OK;
 }
 
-acu_status acui_plan_copy(acui_plan *plan, const acu_op *op, acu_device *device, acu_tensor *dst,
-                          acu_tensor *src)
+/* Without gaps on the device: else in two steps. */
+static acu_status plan_staged(acui_plan *plan, const acu_op *op, acu_tensor *dst, acu_tensor *src)
 {
-    bool hosts = !acui_on_device(dst) && !acui_on_device(src);
-    if (hosts || is_pageable(dst) || is_pageable(src))
+    bool up = acui_on_device(dst);
+    acu_tensor *there = up ? dst : src, *packed;
+    acu_device *device = there->buffer->device;
+    if (there->dense || !acui_on_device(there))
         return plan_stage(plan, op, device, dst, src);
-    return plan_driver(plan, op, device, dst, src);
+    ACUI_TRY(acui_plan_tensor(plan, op, device, there->dtype, there->shape, &packed));
+    acu_status status = up ? plan_stage(plan, op, device, packed, src)
+                           : plan_here(plan, op, device, packed, src);
+    if (status == ACU_OK)
+        status = up ? plan_here(plan, op, device, dst, packed)
+                    : plan_stage(plan, op, device, dst, packed);
+    acu_tensor_release(packed);
+    return status;
 }
 
-acu_status acui_plan_copy_there(acui_plan *plan, const acu_op *op, acu_tensor *dst, acu_tensor *src)
+/* ---- between devices ---- */
+
+/* The tensor itself, if it has no gaps, or a new one of its elements; the caller's reference. */
+static acu_status dense_one(acui_plan *plan, const acu_op *op, acu_tensor *tensor,
+                            acu_tensor **dense)
 {
+    *dense = tensor->dense ? acu_tensor_retain(tensor) : NULL;
+    if (*dense)
+        return ACU_OK;
+    return acui_plan_tensor(plan, op, tensor->buffer->device, tensor->dtype, tensor->shape, dense);
+}
+
+static acu_status plan_packed(acui_plan *plan, const acu_op *op, acu_tensor *dst, acu_tensor *src,
+                              acu_tensor *to, acu_tensor *from)
+{
+    if (from != src)
+        ACUI_TRY(plan_here(plan, op, src->buffer->device, from, src));
+    ACUI_TRY(plan_run(plan, op, dst->buffer->device, to, from));
+    return to == dst ? ACU_OK : plan_here(plan, op, dst->buffer->device, dst, to);
+}
+
+static acu_status plan_between(acui_plan *plan, const acu_op *op, acu_tensor *dst, acu_tensor *src)
+{
+    acu_tensor *from, *to;
+    ACUI_TRY(dense_one(plan, op, src, &from));
+    acu_status status = dense_one(plan, op, dst, &to);
+    if (status == ACU_OK) {
+        status = plan_packed(plan, op, dst, src, to, from);
+        acu_tensor_release(to);
+    }
+    acu_tensor_release(from);
+    return status;
+}
+
+/* ---- all ---- */
+
+acu_status acui_plan_copy(acui_plan *plan, const acu_op *op, acu_tensor *dst, acu_tensor *src)
+{
+    bool to = acui_on_device(dst), from = acui_on_device(src);
     if (acui_copy_is_idle(dst, src))
         return ACU_OK;
-    const acu_tensor *where = acui_on_device(dst) ? dst : src;
-    return acui_plan_copy(plan, op, where->buffer->device, dst, src);
+    if (is_pageable(dst) || is_pageable(src) || (!to && !from))
+        return plan_staged(plan, op, dst, src);
+    if (to && from && dst->buffer->device != src->buffer->device)
+        return plan_between(plan, op, dst, src);
+    return plan_here(plan, op, to ? dst->buffer->device : src->buffer->device, dst, src);
 }

@@ -85,6 +85,13 @@ typedef struct acui_late {
     size_t at;
 } acui_late;
 
+/* `height` rows of `width` bytes in each of `depth` slices; pitches from row to row in bytes, heights from
+ * slice to slice in rows. */
+typedef struct acui_box {
+    uint64_t width, height, depth;
+    uint64_t dst_pitch, dst_height, src_pitch, src_height;
+} acui_box;
+
 /*
  * A copy from or to host memory that the device must not touch, through memory that it may. On the
  * device's side the elements lie one after the other. Both on the host: just a copy.
@@ -136,7 +143,11 @@ struct acui_node {
         struct { acu_buffer *buffer; } alloc;
         struct { acu_buffer *buffer; size_t offset, bytes; const void *data; } upload;
         struct { acu_buffer *buffer; size_t offset, elements, element_bytes; uint64_t bits; } fill;
-        struct { acu_buffer *dst, *src; size_t dst_offset, src_offset, bytes; } copy;
+        struct {
+            acu_buffer *dst, *src;
+            size_t dst_offset, src_offset, bytes;
+            const acui_box *box; /* NULL: one run of bytes */
+        } copy;
         acui_stage *stage;
         struct {
             acu_kernel *kernel; /* retained */

@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Copies between tensors of any layout in all kinds of memory, against a copy of the same on the host:
+ * drawn at random, and what could go wrong by itself (transposes, many at once, overlap, more than 4 GiB).
+ */
+#include "support/support.h"
+
+#include <stdio.h>
+
+enum { ROOM = 96 << 10 };
+
+typedef enum place { DEVICE, OTHER, PINNED, WRAPPED, PAGEABLE, PLACES } place;
+
+/* A buffer of ROOM bytes, and what is to be in it. */
+typedef struct side {
+    acu_buffer *buffer;
+    acu_tensor *whole;
+    unsigned char *memory; /* of wrapped ones */
+    unsigned char want[ROOM];
+} side;
+
+static acu_device *devices[2];
+static int device_count;
+
+static void done(void)
+{
+    for (int i = device_count; i-- > 0;)
+        test_close(devices[i]);
+    test_leaks_none();
+}
+
+static void begin(int count)
+{
+    test_open_n(devices, count);
+    device_count = count;
+}
+
+/* ---- sides ---- */
+
+static void make_buffer(side *s, place where)
+{
+    acu_device *device = devices[where == OTHER];
+    acu_user none = ACU_USER(NULL);
+    if (where == WRAPPED || where == PAGEABLE)
+        s->memory = malloc(ROOM);
+    if (where == DEVICE || where == OTHER)
+        assert_works(acu_buffer_create(device, ROOM, &s->buffer));
+    else if (where == PINNED)
+        assert_works(acu_buffer_create_pinned(device, ROOM, &s->buffer));
+    else if (where == WRAPPED)
+        assert_works(acu_buffer_wrap_host(device, s->memory, ROOM, none, &s->buffer));
+    else
+        assert_works(acu_buffer_wrap_pageable(device, s->memory, ROOM, none, &s->buffer));
+}
+
+static side *side_new(place where, test_random *random)
+{
+    side *s = calloc(1, sizeof *s);
+    make_buffer(s, where);
+    for (size_t i = 0; i < ROOM; i += 8) {
+        uint64_t bits = test_next(random);
+        memcpy(s->want + i, &bits, 8);
+    }
+    assert_works(acu_tensor_create(s->buffer, 0, ACU_U8, ACU_SHAPE(ROOM), &s->whole));
+    assert_works(acu_write_sync(s->whole, s->want, ROOM));
+    return s;
+}
+
+static void side_check(const side *s, const char *words)
+{
+    static unsigned char got[ROOM];
+    assert_works(acu_read_sync(s->whole, got, ROOM));
+    for (size_t i = 0; i < ROOM; i++)
+        if (got[i] != s->want[i])
+            fail_msg("%s: byte %zu is %u, not %u", words, i, got[i], s->want[i]);
+}
+
+static void side_free(side *s)
+{
+    acu_tensor_release(s->whole);
+    acu_buffer_release(s->buffer);
+    assert_works(acu_device_wait(devices[0], ACU_FOREVER));
+    free(s->memory);
+    free(s);
+}
+
+/* ---- views ---- */
+
+typedef struct view {
+    size_t offset;
+    int64_t strides[ACU_MAX_RANK];
+    acu_tensor *tensor;
+} view;
+
+/* Dimensions in any order, with steps and gaps; dense at times. False: it does not fit. */
+static bool draw_view(test_random *random, acu_shape shape, size_t size, view *v)
+{
+    int order[ACU_MAX_RANK];
+    bool dense = test_below(random, 3) == 0;
+    int64_t reach = dense ? 1 : 1 + (int64_t)(test_below(random, 3) / 2);
+    for (int d = 0; d < shape.rank; d++)
+        order[d] = shape.rank - 1 - d;
+    for (int d = 0; d < shape.rank && test_below(random, 2); d++) {
+        int other = (int)test_below(random, (uint64_t)shape.rank), was = order[d];
+        if (dense)
+            break;
+        order[d] = order[other];
+        order[other] = was;
+    }
+    for (int d = 0; d < shape.rank; d++) {
+        v->strides[order[d]] = reach;
+        reach *= shape.dim[order[d]];
+        if (!dense && test_below(random, 2))
+            reach += (int64_t)test_below(random, 17);
+    }
+    int64_t span = 1;
+    for (int d = 0; d < shape.rank; d++)
+        span += (shape.dim[d] - 1) * v->strides[d];
+    if ((uint64_t)span * size > ROOM)
+        return false;
+    uint64_t slack = ROOM / size - (uint64_t)span + 1;
+    v->offset = test_below(random, 3) ? size * test_below(random, slack) : 0;
+    return true;
+}
+
+static acu_shape draw_shape(test_random *random)
+{
+    acu_shape shape = {.rank = 1 + (int)test_below(random, ACU_MAX_RANK)};
+    uint64_t most = test_below(random, 2) ? 5 : 60;
+    int64_t left = 4000;
+    for (int d = 0; d < shape.rank; d++) {
+        int64_t n = 1 + (int64_t)test_below(random, most);
+        shape.dim[d] = n < left ? n : left;
+        left /= shape.dim[d];
+    }
+    return shape;
+}
+
+/* The copy on the host, element by element. */
+static void copy_wanted(side *dst, const view *to, const side *src, const view *from,
+                        acu_shape shape, size_t size)
+{
+    int64_t at[ACU_MAX_RANK] = {0};
+    for (int64_t left = acu_shape_elements(shape); left > 0; left--) {
+        int64_t d_at = 0, s_at = 0;
+        for (int d = 0; d < shape.rank; d++) {
+            d_at += at[d] * to->strides[d];
+            s_at += at[d] * from->strides[d];
+        }
+        memcpy(dst->want + to->offset + (size_t)d_at * size,
+               src->want + from->offset + (size_t)s_at * size, size);
+        for (int d = shape.rank - 1; d >= 0 && ++at[d] == shape.dim[d]; d--)
+            at[d] = 0;
+    }
+}
+
+static void copy_once(test_random *random, side *dst, side *src, const char *words)
+{
+    static const acu_dtype dtypes[] = {ACU_U8, ACU_F16, ACU_F32, ACU_F64};
+    acu_dtype dtype = dtypes[test_below(random, 4)];
+    size_t size = acu_dtype_bytes(dtype);
+    acu_shape shape = draw_shape(random);
+    view to, from;
+    if (!draw_view(random, shape, size, &to) || !draw_view(random, shape, size, &from))
+        return;
+    assert_works(acu_tensor_create_strided(dst->buffer, to.offset, dtype, shape, to.strides,
+                                           &to.tensor));
+    assert_works(acu_tensor_create_strided(src->buffer, from.offset, dtype, shape, from.strides,
+                                           &from.tensor));
+    assert_works(acu_submit(devices[0], acu_copy(to.tensor, from.tensor), NULL, NULL));
+    copy_wanted(dst, &to, src, &from, shape, size);
+    acu_tensor_release(to.tensor);
+    acu_tensor_release(from.tensor);
+    if (test_below(random, 4) == 0)
+        side_check(dst, words);
+}
+
+static void between(int count, place other, uint64_t seed, int turns)
+{
+    static const char *const names[] = {"device", "other device", "pinned", "wrapped", "pageable"};
+    for (int to = 0; to < PLACES; to++)
+        for (int from = 0; from < PLACES; from++) {
+            char words[80];
+            if ((other == OTHER) != (to == OTHER || from == OTHER))
+                continue;
+            test_random random = {.state = seed + (uint64_t)(10 * to + from)};
+            side *dst = side_new((place)to, &random), *src = side_new((place)from, &random);
+            snprintf(words, sizeof words, "to %s from %s", names[to], names[from]);
+            for (int i = 0; i < turns; i++)
+                copy_once(&random, dst, src, words);
+            side_check(dst, words);
+            side_check(src, words);
+            side_free(dst);
+            side_free(src);
+        }
+    (void)count;
+}
+
+static void random_layouts(void **state)
+{
+    (void)state;
+    begin(1);
+    const char *seed = getenv("ACUDA_RANDOM_SEED"), *turns = getenv("ACUDA_RANDOM_SEEDS");
+    between(1, DEVICE, seed ? strtoull(seed, NULL, 10) : 1, turns ? atoi(turns) : 25);
+    done();
+}
+
+static void random_layouts_on_two_devices(void **state)
+{
+    (void)state;
+    begin(2);
+    between(2, OTHER, 77, 12);
+    done();
+}
+
+/* ---- one by one ---- */
+
+static void transposes_of_every_size_of_element(void **state)
+{
+    (void)state;
+    begin(1);
+    const acu_dtype dtypes[] = {ACU_U8, ACU_U16, ACU_U32, ACU_U64};
+    test_random random = {.state = 5};
+    for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++) {
+        size_t size = acu_dtype_bytes(dtypes[i]);
+        acu_shape shape = ACU_SHAPE(3, 65, 40);
+        view to = {.strides = {65 * 40, 40, 1}}, from = {.strides = {1, 3, 3 * 65}};
+        view turned = {.strides = {65 * 40, 1, 65}};
+        side *dst = side_new(DEVICE, &random), *src = side_new(DEVICE, &random);
+        for (int k = 0; k < 2; k++) {
+            view *v = k ? &turned : &from;
+            assert_works(acu_tensor_create_strided(dst->buffer, 0, dtypes[i], shape, to.strides,
+                                                   &to.tensor));
+            assert_works(acu_tensor_create_strided(src->buffer, 0, dtypes[i], shape, v->strides,
+                                                   &v->tensor));
+            assert_works(acu_sync(NULL, acu_copy(to.tensor, v->tensor), NULL));
+            copy_wanted(dst, &to, src, v, shape, size);
+            side_check(dst, "transposed");
+            acu_tensor_release(to.tensor);
+            acu_tensor_release(v->tensor);
+        }
+        side_free(dst);
+        side_free(src);
+    }
+    done();
+}
+
+static void new_tensors_of_views(void **state)
+{
+    (void)state;
+    begin(1);
+    int32_t numbers[48], got[12];
+    acu_tensor *x, *column, *twin, *host, *there;
+    for (int i = 0; i < 48; i++)
+        numbers[i] = i;
+    assert_works(acu_tensor_alloc(devices[0], ACU_I32, ACU_SHAPE(12, 4), &x));
+    assert_works(acu_write_sync(x, numbers, sizeof numbers));
+    assert_works(acu_tensor_slice(x, (int64_t[]){0, 2}, (int64_t[]){12, 3}, &column));
+    assert_works(acu_sync(NULL, acu_dup(column), &twin));
+    assert_true(acu_tensor_dense(twin));
+    assert_works(acu_read_sync(twin, got, sizeof got));
+    for (int i = 0; i < 12; i++)
+        assert_int_equal(got[i], 4 * i + 2);
+    assert_works(acu_sync(NULL, acu_to_host(column), &host));
+    assert_int_equal(((int32_t *)acu_tensor_host(host))[11], 46);
+    assert_works(acu_sync(NULL, acu_to_device(devices[0], column), &there));
+    assert_works(acu_read_sync(there, got, sizeof got));
+    assert_int_equal(got[5], 22);
+    acu_tensor_release(x);
+    acu_tensor_release(column);
+    acu_tensor_release(twin);
+    acu_tensor_release(host);
+    acu_tensor_release(there);
+    done();
+}
+
+static void what_shares_bytes_is_refused(void **state)
+{
+    (void)state;
+    begin(1);
+    acu_tensor *x, *even, *odd, *left, *right, *turned;
+    assert_works(acu_tensor_alloc(devices[0], ACU_U8, ACU_SHAPE(64, 64), &x));
+    acu_buffer *b = acu_tensor_buffer(x);
+    acu_shape half = ACU_SHAPE(64, 32);
+    assert_works(acu_tensor_create_strided(b, 0, ACU_U8, half, (int64_t[]){64, 2}, &even));
+    assert_works(acu_tensor_create_strided(b, 1, ACU_U8, half, (int64_t[]){64, 2}, &odd));
+    assert_works(acu_tensor_slice(x, (int64_t[]){0, 0}, (int64_t[]){64, 32}, &left));
+    assert_works(acu_tensor_slice(x, (int64_t[]){0, 31}, (int64_t[]){64, 63}, &right));
+    assert_works(acu_tensor_create_strided(b, 0, ACU_U8, ACU_SHAPE(64, 64), (int64_t[]){1, 64},
+                                           &turned));
+    assert_works(acu_sync(NULL, acu_fill(x, acu_u8(1)), NULL));
+    assert_works(acu_sync(NULL, acu_copy(even, odd), NULL)); /* between one another, and apart */
+    assert_works(acu_sync(NULL, acu_copy(x, x), NULL));      /* each to its own place */
+    assert_fails(acu_sync(NULL, acu_copy(left, right), NULL), ACU_ERR_INVALID, "share bytes");
+    assert_fails(acu_sync(NULL, acu_copy(left, even), NULL), ACU_ERR_INVALID, "share bytes");
+    assert_fails(acu_sync(NULL, acu_copy(x, turned), NULL), ACU_ERR_INVALID, "share bytes");
+    acu_tensor *all[] = {x, even, odd, left, right, turned};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        acu_tensor_release(all[i]);
+    done();
+}
+
+/* ---- many at once ---- */
+
+enum { MANY = 200, EACH = 300 };
+
+static void many(place to, place from)
+{
+    test_random random = {.state = 9};
+    side *dst = side_new(to, &random), *src = side_new(from, &random);
+    acu_tensor *tos[MANY], *froms[MANY];
+    for (size_t i = 0; i < MANY; i++) {
+        size_t bytes = 1 + i % EACH, at = i * EACH + i % 5, other = (i * 37 % MANY) * EACH;
+        acu_shape shape = ACU_SHAPE((int64_t)bytes);
+        assert_works(acu_tensor_create(dst->buffer, at, ACU_U8, shape, &tos[i]));
+        assert_works(acu_tensor_create(src->buffer, other, ACU_U8, shape, &froms[i]));
+        memcpy(dst->want + at, src->want + other, bytes);
+    }
+    assert_works(acu_sync(NULL, acu_copy_many(tos, froms, MANY), NULL));
+    side_check(dst, "many");
+    for (size_t i = 0; i < MANY; i++) {
+        acu_tensor_release(tos[i]);
+        acu_tensor_release(froms[i]);
+    }
+    side_free(dst);
+    side_free(src);
+}
+
+static void many_at_once(void **state)
+{
+    (void)state;
+    begin(1);
+    many(DEVICE, PINNED);
+    many(WRAPPED, DEVICE);
+    many(DEVICE, DEVICE);
+    many(DEVICE, PAGEABLE);
+    assert_works(acu_sync(devices[0], acu_copy_many(NULL, NULL, 0), NULL));
+    acu_tensor *none[1] = {NULL};
+    assert_fails(acu_sync(devices[0], acu_copy_many(none, none, 1), NULL), ACU_ERR_INVALID,
+                 "destination 0");
+    done();
+}
+
+/* Copies that need one another's results come one after the other. */
+static void many_in_a_row(void **state)
+{
+    (void)state;
+    begin(1);
+    acu_tensor *x, *parts[6];
+    unsigned char bytes[6 * 8], want[6 * 8];
+    for (int i = 0; i < 48; i++)
+        bytes[i] = (unsigned char)i;
+    assert_works(acu_tensor_alloc(devices[0], ACU_U8, ACU_SHAPE(48), &x));
+    assert_works(acu_write_sync(x, bytes, sizeof bytes));
+    for (int64_t i = 0; i < 6; i++)
+        assert_works(acu_tensor_slice(x, (int64_t[]){8 * i}, (int64_t[]){8 * i + 8}, &parts[i]));
+    assert_works(acu_sync(NULL, acu_copy_many(parts + 1, parts, 5), NULL));
+    for (int i = 0; i < 48; i++)
+        want[i] = (unsigned char)(i % 8);
+    assert_works(acu_read_sync(x, bytes, sizeof bytes));
+    assert_memory_equal(bytes, want, sizeof want);
+    for (int i = 0; i < 6; i++)
+        acu_tensor_release(parts[i]);
+    acu_tensor_release(x);
+    done();
+}
+
+/* ---- more than 4 GiB, where there is a GPU with so much ---- */
+
+static void large_copies(void **state)
+{
+    (void)state;
+    begin(1);
+    size_t left, total;
+    int64_t rows = (INT64_C(1) << 32) / 64 + 3;
+    assert_works(acu_device_memory(devices[0], &left, &total));
+    if (!test_on_gpu() || left < (size_t)16 << 30) {
+        done();
+        skip();
+    }
+    acu_tensor *x, *y, *left_half, *right_half, *turned, *row;
+    assert_works(acu_tensor_alloc(devices[0], ACU_U8, ACU_SHAPE(rows, 64), &x));
+    assert_works(acu_tensor_alloc(devices[0], ACU_U8, ACU_SHAPE(rows, 64), &y));
+    assert_works(acu_submit(NULL, acu_fill(x, acu_u8(3)), NULL, NULL));
+    assert_works(acu_submit(NULL, acu_fill(y, acu_u8(4)), NULL, NULL));
+    assert_works(acu_tensor_slice(x, (int64_t[]){0, 0}, (int64_t[]){rows, 33}, &left_half));
+    assert_works(acu_tensor_slice(y, (int64_t[]){0, 31}, (int64_t[]){rows, 64}, &right_half));
+    assert_works(acu_submit(NULL, acu_copy(right_half, left_half), NULL, NULL)); /* by a kernel */
+    assert_works(acu_tensor_create_strided(acu_tensor_buffer(x), 0, ACU_U8, ACU_SHAPE(64, rows),
+                                           (int64_t[]){1, 64}, &turned));
+    acu_tensor *z;
+    assert_works(acu_sync(NULL, acu_dup(y), &z));
+    unsigned char got[64];
+    for (int64_t at = 0; at < rows; at += (rows - 1) / 2) {
+        assert_works(acu_tensor_slice(z, (int64_t[]){at, 0}, (int64_t[]){at + 1, 64}, &row));
+        assert_works(acu_read_sync(row, got, sizeof got));
+        for (int i = 0; i < 64; i++)
+            assert_int_equal(got[i], i < 31 ? 4 : 3);
+        acu_tensor_release(row);
+    }
+    acu_tensor *all[] = {x, y, z, left_half, right_half, turned};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        acu_tensor_release(all[i]);
+    done();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_layouts),
+        cmocka_unit_test(random_layouts_on_two_devices),
+        cmocka_unit_test(transposes_of_every_size_of_element),
+        cmocka_unit_test(new_tensors_of_views),
+        cmocka_unit_test(what_shares_bytes_is_refused),
+        cmocka_unit_test(many_at_once),
+        cmocka_unit_test(many_in_a_row),
+        cmocka_unit_test(large_copies),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
