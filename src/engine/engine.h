@@ -388,7 +388,8 @@ void acui_reactor_notify(acui_notice *notices); /* call them, on its thread */
 /* To be delivered when the future is complete, or now if it is; the notice is taken. */
 void acui_future_add(acu_future *future, acui_notice *notice);
 void acui_look_everywhere(void); /* harvest all streams with tasks, on this thread: flight.c */
-/* The same, one after the other, until *found: first those not looked at for longest. */
+/* The same, one after the other, until *found, or for some microseconds: first those not looked at for
+ * longest. */
 void acui_look_for(const _Atomic(bool) *found);
 
 /* ---- future.c ---- */
@@ -406,10 +407,12 @@ acu_status acui_future_begin(acu_future *future); /* start it, if it was only sc
 /* Look until `look` says something else than NOT_READY, or the timeout is over (TIMEOUT). */
 typedef acu_status (*acui_look_fn)(void *context);
 /* When to look again: now or before, or at some time, ACU_FOREVER if something completes then; what is
- * of unknown length is worth looking at now if it has been running for less than `spin`. */
-typedef uint64_t (*acui_next_fn)(void *context, uint64_t now, uint64_t spin);
+ * of unknown length is worth looking at now if it has been running for less than `spin`. *start, when
+ * the wait began, is set to now while the device does not have it yet. */
+typedef uint64_t (*acui_next_fn)(void *context, uint64_t now, uint64_t spin, uint64_t *start);
 acu_status acui_wait_until(acui_look_fn look, acui_next_fn next, void *context, uint64_t timeout);
-uint64_t acui_next_of_any(void *context, uint64_t now, uint64_t spin); /* all that is in flight */
+/* All that is in flight. */
+uint64_t acui_next_of_any(void *context, uint64_t now, uint64_t spin, uint64_t *start);
 /* Until nothing is in flight on the device. Blocks. */
 acu_status acui_wait_idle(acu_device *device, uint64_t timeout);
 

@@ -6,6 +6,7 @@
 #define LOOK_GAP ACU_US(20)  /* between two questions of the reactor's to the driver: they slow down
                               * those who submit */
 #define ARMED 16             /* streams whose flags the reactor watches */
+#define LOOK_MOST ACU_US(4)  /* of one take: with many streams the next one goes on */
 #define SPIN ACU_US(100)     /* the reactor's, for work of unknown length */
 #define NAP_LEAST ACU_US(20)
 #define NAP_MOST ACU_MS(1)
@@ -472,12 +473,14 @@ static acu_stream *take_oldest(uint64_t limit)
 
 void acui_look_for(const _Atomic(bool) *found)
 {
-    uint64_t start = acui_now();
+    uint64_t start = acui_now(), now = start;
     acu_stream *stream;
     /* Relaxed: a hint; what was found is read under a lock. */
-    while (!atomic_load_explicit(found, memory_order_relaxed) && (stream = take_oldest(start))) {
+    while (!atomic_load_explicit(found, memory_order_relaxed) && now - start < LOOK_MOST &&
+           (stream = take_oldest(start))) {
         acui_harvest(stream);
         acui_flight_let_go(&stream, 1);
+        now = acui_now();
     }
 }
 

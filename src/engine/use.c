@@ -138,9 +138,9 @@ static acu_status look(void *context)
 }
 
 /* Nothing needs to complete for it: something is to be issued, soon after host work mostly. */
-static uint64_t next_look(void *context, uint64_t now, uint64_t spin)
+static uint64_t next_look(void *context, uint64_t now, uint64_t spin, uint64_t *start)
 {
-    (void)context;
+    (void)context, (void)start;
     return spin ? now : now + ACU_US(100);
 }
 

@@ -21,15 +21,13 @@
 #define PAUSE ACU_US(20) /* shorter sleeps are not worth it */
 #define NAP_MOST ACU_MS(1)
 
-/* How long to look without pause for work of unknown length: less while that does not help. What ends
- * sooner than it would be worth a timer would have been seen by looking: a thread that wakes up takes
- * about as long. */
+/* How long to look without pause for work of unknown length: less while that does not help. */
 static _Atomic(uint64_t) spin = SPIN_MOST; /* relaxed: a guess */
 
 static void note_spin(uint64_t waited)
 {
     uint64_t now = atomic_load_explicit(&spin, memory_order_relaxed);
-    uint64_t then = waited < ACUI_LONG ? SPIN_MOST : now / 2 < SPIN_LEAST ? SPIN_LEAST : now / 2;
+    uint64_t then = waited < SPIN_MOST ? SPIN_MOST : now / 2 < SPIN_LEAST ? SPIN_LEAST : now / 2;
     if (then != now)
         atomic_store_explicit(&spin, then, memory_order_relaxed);
 }
@@ -65,7 +63,7 @@ acu_status acui_wait_until(acui_look_fn look, acui_next_fn next, void *context, 
             return ACU_TIMEOUT;
         if (waited < KNOWN)
             continue;
-        uint64_t then = next(context, now, waited < most ? ACU_FOREVER : most);
+        uint64_t then = next(context, now, waited < most ? ACU_FOREVER : 0, &start);
         if (then < now + PAUSE)
             continue;
         slept = true;
@@ -73,11 +71,11 @@ acu_status acui_wait_until(acui_look_fn look, acui_next_fn next, void *context, 
     }
 }
 
-uint64_t acui_next_of_any(void *context, uint64_t now, uint64_t spin_for)
+uint64_t acui_next_of_any(void *context, uint64_t now, uint64_t spin_for, uint64_t *start)
 {
-    (void)context;
+    (void)context, (void)start;
     uint64_t next = acui_flight_wait_for_any(now, spin_for);
-    return next == 0 ? (spin_for == ACU_FOREVER ? now : now + NAP_MOST) : next;
+    return next == 0 ? (spin_for ? now : now + NAP_MOST) : next;
 }
 
 /* ---- one future ---- */
@@ -126,8 +124,8 @@ static uint64_t next_of_held(single *one, uint64_t now)
     return now + one->nap;
 }
 
-/* Whatever ends first on one of its streams. */
-static uint64_t next_one(void *context, uint64_t now, uint64_t spin_for)
+/* Whatever ends first on one of its streams. How long the device takes counts from when it has it. */
+static uint64_t next_one(void *context, uint64_t now, uint64_t spin_for, uint64_t *start)
 {
     single *one = context;
     const acu_future *future = one->future;
@@ -139,8 +137,10 @@ static uint64_t next_one(void *context, uint64_t now, uint64_t spin_for)
             first = first == 0 || (next && next < first) ? next : first;
         }
     }
-    if (first == 0)
-        return spin_for == ACU_FOREVER ? now : next_of_held(one, now);
+    if (first == 0) {
+        *start = now;
+        return next_of_held(one, now);
+    }
     one->since = one->nap = 0;
     return first;
 }
