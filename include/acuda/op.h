@@ -409,7 +409,8 @@ ACU_API acu_op *acu_op_ones(acu_dtype dtype, acu_shape shape, acu_site site);
 ACU_API acu_op *acu_op_full(acu_shape shape, acu_arg scalar, acu_site site);
 ACU_API acu_op *acu_op_const(acu_dtype dtype, acu_shape shape, const void *memory, acu_site site);
 
-/* Overwrite every element of `x` (a dense device tensor); yields x. The scalar has x's dtype. */
+/* Overwrite every element of `x`, a device tensor of any layout; yields x. The scalar has x's dtype. Driver:
+ * cuMemsetD8Async, D16 or D32 for a dense tensor, a kernel for gaps and 8-byte elements. */
 #define acu_fill(x, scalar) acu_op_fill(ACU_OPERAND(x), (scalar), ACU_SITE)
 ACU_API acu_op *acu_op_fill(acu_op *x, acu_arg scalar, acu_site site);
 

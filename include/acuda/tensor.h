@@ -57,6 +57,17 @@ ACU_API acu_status acu_tensor_alloc_pinned(acu_device *device, acu_dtype dtype, 
                                            acu_tensor **tensor);
 
 /*
+ * Device memory for an image: rows that begin at multiples of a pitch, which image libraries read and write
+ * fastest. `shape` is [height, width], or [height, width, channels] with the channels of a pixel side by
+ * side (HWC). A tensor with gaps, if rows do not fill the pitch. Errors: SHAPE, and acu_buffer_create's.
+ */
+ACU_API acu_status acu_tensor_alloc_pitched(acu_device *device, acu_dtype dtype, acu_shape shape,
+                                            acu_tensor **tensor);
+/* Bytes from one row to the next: of a tensor of two or three dimensions whose other dimensions have no
+ * gaps (pitched, or a window in such a one, or dense). 0: it is none. */
+ACU_API size_t acu_tensor_pitch(const acu_tensor *tensor);
+
+/*
  * Views: tensors over the same storage, which they keep. No driver call, no copy; what is written
  * through one is seen through all. Dimensions may be counted from the end: -1 is the last. Errors: SHAPE,
  * in words and numbers. The same as operations: op.h.

@@ -25,22 +25,11 @@ static acu_status enqueue_fill(const acui_node *node, acu_stream *stream)
     CUdeviceptr at = address_of(node->u.fill.buffer, node->u.fill.offset);
     size_t n = node->u.fill.elements;
     uint64_t bits = node->u.fill.bits;
-    switch (node->u.fill.element_bytes) {
-    case 1:
+    if (node->u.fill.element_bytes == 1)
         return ACUI_DEV(device, MemsetD8Async, at, (unsigned char)bits, n, stream->raw);
-    case 2:
+    if (node->u.fill.element_bytes == 2)
         return ACUI_DEV(device, MemsetD16Async, at, (unsigned short)bits, n, stream->raw);
-    case 4:
-        return ACUI_DEV(device, MemsetD32Async, at, (unsigned)bits, n, stream->raw);
-    default:
-        break;
-    }
-    unsigned low = (unsigned)bits, high = (unsigned)(bits >> 32);
-    if (low == high)
-        return ACUI_DEV(device, MemsetD32Async, at, low, 2 * n, stream->raw);
-    /* Elements as rows of 8 bytes: first all lower halves, then all upper ones. */
-    ACUI_TRY(ACUI_DEV(device, MemsetD2D32Async, at, 8, low, 1, n, stream->raw));
-    return ACUI_DEV(device, MemsetD2D32Async, at + 4, 8, high, 1, n, stream->raw);
+    return ACUI_DEV(device, MemsetD32Async, at, (unsigned)bits, n, stream->raw);
 }
 
 static bool on_host(const acu_buffer *buffer)

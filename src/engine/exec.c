@@ -35,8 +35,8 @@ static acui_setting setting_of(const acui_node *node)
     } else {
         size_t bytes = node->u.fill.element_bytes;
         s.dst = address_of(node->u.fill.buffer, node->u.fill.offset);
-        s.length = bytes == 8 ? 2 * node->u.fill.elements : node->u.fill.elements;
-        s.element = bytes == 8 ? 4 : (uint32_t)bytes;
+        s.length = node->u.fill.elements;
+        s.element = (uint32_t)bytes;
         s.value = (uint32_t)node->u.fill.bits;
         if (bytes < 4)
             s.value &= (1u << 8 * bytes) - 1;

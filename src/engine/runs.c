@@ -21,9 +21,7 @@ bool acui_fits_graph(const acui_node *node)
                (dst->host || src->host || dst->device == src->device);
     }
     if (node->kind == ACUI_NODE_FILL)
-        return node->u.fill.elements > 0 &&
-               (node->u.fill.element_bytes <= 4 ||
-                (uint32_t)node->u.fill.bits == (uint32_t)(node->u.fill.bits >> 32));
+        return node->u.fill.elements > 0;
     return false;
 }
 

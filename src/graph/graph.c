@@ -101,7 +101,7 @@ static acu_status check_node(acui_plan *plan, acui_node *node)
         node->kind == ACUI_NODE_STAGE || node->kind == ACUI_NODE_REPLAY)
         return refuse_node(node, "only kernels, copies and fills can be replayed");
     if (!acui_fits_graph(node))
-        return refuse_node(node, "it copies between devices or by rows, or fills with an 8-byte pattern");
+        return refuse_node(node, "it copies between devices, or by rows");
     return ACU_OK;
 }
 

@@ -23,6 +23,9 @@ bool acui_copy_is_idle(const acu_tensor *dst, const acu_tensor *src);
 acu_status acui_plan_walk(acui_plan *plan, const acu_op *op, acu_device *device, acu_tensor *dst,
                           acu_tensor *src, const acui_layout *layout);
 
+/* Nodes that write an element's bits to all elements of a tensor on a device. */
+acu_status acui_plan_fill(acui_plan *plan, const acu_op *op, acu_tensor *tensor, uint64_t bits);
+
 #define ACUI_COPY_FAMILY "acuda.copy"
 
 #endif

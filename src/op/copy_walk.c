@@ -155,3 +155,50 @@ acu_status acui_plan_walk(acui_plan *plan, const acu_op *op, acu_device *device,
     node = add_kernel(plan, op, device, "copy_walk", unit, config, &walk, sizeof walk);
     return add_sides(plan, node, dst, src);
 }
+
+/* ---- fills ---- */
+
+/* The element's bytes, again and again in 16. */
+static void repeat(uint64_t bits, size_t element, unsigned long long value[2])
+{
+    for (size_t have = element; have < 8; have *= 2)
+        bits = (bits & ((UINT64_C(1) << 8 * have) - 1)) | bits << 8 * have;
+    value[0] = value[1] = bits;
+}
+
+static acu_status plan_memset(acui_plan *plan, const acu_op *op, acu_tensor *tensor,
+                              size_t element, uint64_t bits)
+{
+    acui_node *node = acui_plan_node(plan, ACUI_NODE_FILL, op, tensor->buffer->device, 1);
+    if (!node)
+        return ACU_ERR_NO_MEMORY;
+    node->u.fill.buffer = tensor->buffer;
+    node->u.fill.offset = tensor->offset;
+    node->u.fill.elements = acu_tensor_bytes(tensor) / element;
+    node->u.fill.element_bytes = element;
+    node->u.fill.bits = bits;
+    return acui_node_touch(plan, node, tensor, ACU_WRITE);
+}
+
+acu_status acui_plan_fill(acui_plan *plan, const acu_op *op, acu_tensor *tensor, uint64_t bits)
+{
+    acui_layout layout = acui_layout_of(tensor, tensor);
+    size_t element = layout.element;
+    acui_layout_sort(&layout);
+    if (element == 8 && (uint32_t)bits == (uint32_t)(bits >> 32))
+        element = 4;
+    if (layout.rank == 0 && element <= 4) /* what the driver does as fast */
+        return plan_memset(plan, op, tensor, element, bits);
+    acui_walk walk;
+    unsigned unit = unit_of(&layout, place_of(tensor));
+    make_walk(&layout, unit, &walk);
+    repeat(bits, layout.element, walk.value);
+    acu_config config = {.grid = {blocks_for(walk.units, THREADS * EACH), 1, 1},
+                         .block = {THREADS, 1, 1}};
+    acui_node *node = add_kernel(plan, op, tensor->buffer->device, "fill_walk", unit, config, &walk,
+                                 sizeof walk);
+    if (!node)
+        return acui_error()->status;
+    ACUI_TRY(acui_node_touch(plan, node, tensor, ACU_WRITE));
+    return acui_launch_address(plan, node, 0, tensor->buffer, tensor->offset);
+}

@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "op/arg.h"
+#include "op/copy.h"
 
 #include <string.h>
 
@@ -76,8 +77,6 @@ static acu_status check_fill(const acu_val *value, acu_arg scalar)
     if (scalar.dtype != t->dtype)
         return acui_fail(ACU_ERR_DTYPE, "%s can not be filled with a scalar of %s", words,
                          acu_dtype_name(scalar.dtype));
-    if (!t->dense)
-        return acui_fail(ACU_ERR_NOT_SUPPORTED, "%s has gaps; fill needs a dense tensor", words);
     if (t->buffer->kind != ACU_MEMORY_DEVICE && t->buffer->kind != ACU_MEMORY_FOREIGN)
         return acui_fail(ACU_ERR_NOT_SUPPORTED, "%s is in host memory; fill works on the device",
                          words);
@@ -89,20 +88,12 @@ static acu_status plan_fill(acui_plan *plan, acu_op *op, acu_device *place, acui
     acu_val value;
     ACUI_TRY(acui_plan_input(plan, op, place, &value));
     acu_status status = check_fill(&value, op->u.scalar);
-    acui_node *node = NULL;
-    if (status == ACU_OK) {
-        node = acui_plan_node(plan, ACUI_NODE_FILL, op, value.tensor->buffer->device, 1);
-        status = node ? acui_node_touch(plan, node, value.tensor, ACU_WRITE) : ACU_ERR_NO_MEMORY;
-    }
+    if (status == ACU_OK)
+        status = acui_plan_fill(plan, op, value.tensor, op->u.scalar.u.bits);
     if (status != ACU_OK) {
         acui_val_drop(&value);
         return status;
     }
-    node->u.fill.buffer = value.tensor->buffer;
-    node->u.fill.offset = value.tensor->offset;
-    node->u.fill.elements = (size_t)acu_tensor_elements(value.tensor);
-    node->u.fill.element_bytes = acu_dtype_bytes(value.tensor->dtype);
-    node->u.fill.bits = op->u.scalar.u.bits;
     return acui_values_push(values, value);
 }
 

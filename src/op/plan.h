@@ -142,7 +142,11 @@ struct acui_node {
     union {
         struct { acu_buffer *buffer; } alloc;
         struct { acu_buffer *buffer; size_t offset, bytes; const void *data; } upload;
-        struct { acu_buffer *buffer; size_t offset, elements, element_bytes; uint64_t bits; } fill;
+        struct { /* elements of 1, 2 or 4 bytes */
+            acu_buffer *buffer;
+            size_t offset, elements, element_bytes;
+            uint64_t bits;
+        } fill;
         struct {
             acu_buffer *dst, *src;
             size_t dst_offset, src_offset, bytes;

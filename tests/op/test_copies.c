@@ -300,6 +300,81 @@ static void what_shares_bytes_is_refused(void **state)
     done();
 }
 
+/* ---- images and fills ---- */
+
+static void pitched_images(void **state)
+{
+    (void)state;
+    begin(1);
+    enum { H = 37, W = 45, C = 3 };
+    static unsigned char in[H * W * C], out[H * W * C];
+    acu_tensor *image, *host, *window, *big;
+    for (size_t i = 0; i < sizeof in; i++)
+        in[i] = (unsigned char)(i * 5 + i / 100);
+    assert_works(acu_tensor_alloc_pitched(devices[0], ACU_U8, ACU_SHAPE(H, W, C), &image));
+    assert_int_equal(acu_tensor_pitch(image), 512);
+    assert_false(acu_tensor_dense(image));
+    assert_works(acu_tensor_alloc_pinned(devices[0], ACU_U8, ACU_SHAPE(H, W, C), &host));
+    assert_int_equal(acu_tensor_pitch(host), W * C);
+    memcpy(acu_tensor_host(host), in, sizeof in);
+    assert_works(acu_sync(NULL, acu_copy(image, host), NULL));
+    memset(acu_tensor_host(host), 0, sizeof in);
+    assert_works(acu_sync(NULL, acu_copy(host, image), NULL));
+    assert_memory_equal(acu_tensor_host(host), in, sizeof in);
+    assert_works(acu_tensor_slice(image, (int64_t[]){5, 7, 0}, (int64_t[]){30, 40, C}, &window));
+    assert_int_equal(acu_tensor_pitch(window), 512);
+    assert_works(acu_sync(NULL, acu_fill(window, acu_u8(9)), NULL));
+    assert_works(acu_sync(NULL, acu_copy(host, image), NULL));
+    memcpy(out, acu_tensor_host(host), sizeof out);
+    for (int y = 0; y < H; y++)
+        for (int x = 0; x < W * C; x++)
+            assert_int_equal(out[y * W * C + x], y >= 5 && y < 30 && x >= 7 * C && x < 40 * C
+                                                     ? 9 : in[y * W * C + x]);
+    assert_fails(acu_tensor_alloc_pitched(devices[0], ACU_U8, ACU_SHAPE(7), &big), ACU_ERR_SHAPE,
+                 "[7]|height");
+    acu_tensor_release(image);
+    acu_tensor_release(host);
+    acu_tensor_release(window);
+    done();
+}
+
+static void fill_once(test_random *random, side *s)
+{
+    static const acu_dtype dtypes[] = {ACU_U8, ACU_U16, ACU_U32, ACU_U64};
+    acu_dtype dtype = dtypes[test_below(random, 4)];
+    size_t size = acu_dtype_bytes(dtype);
+    acu_shape shape = draw_shape(random);
+    view v, one = {.offset = 0};
+    if (!draw_view(random, shape, size, &v))
+        return;
+    uint64_t bits = test_next(random);
+    if (test_below(random, 3) == 0)
+        bits = (uint32_t)bits * UINT64_C(0x100000001);
+    assert_works(acu_tensor_create_strided(s->buffer, v.offset, dtype, shape, v.strides, &v.tensor));
+    assert_works(acu_submit(NULL, acu_fill(v.tensor, acu_arg_scalar(dtype, bits)), NULL, NULL));
+    side *scalar = calloc(1, sizeof *scalar);
+    memcpy(scalar->want, &bits, 8);
+    copy_wanted(s, &v, scalar, &one, shape, size);
+    free(scalar);
+    acu_tensor_release(v.tensor);
+}
+
+static void fills_of_any_layout(void **state)
+{
+    (void)state;
+    begin(1);
+    test_random random = {.state = 21};
+    side *s = side_new(DEVICE, &random);
+    for (int i = 0; i < 60; i++) {
+        fill_once(&random, s);
+        if (i % 8 == 7)
+            side_check(s, "filled");
+    }
+    side_check(s, "filled");
+    side_free(s);
+    done();
+}
+
 /* ---- many at once ---- */
 
 enum { MANY = 200, EACH = 300 };
@@ -412,6 +487,8 @@ int main(void)
         cmocka_unit_test(transposes_of_every_size_of_element),
         cmocka_unit_test(new_tensors_of_views),
         cmocka_unit_test(what_shares_bytes_is_refused),
+        cmocka_unit_test(pitched_images),
+        cmocka_unit_test(fills_of_any_layout),
         cmocka_unit_test(many_at_once),
         cmocka_unit_test(many_in_a_row),
         cmocka_unit_test(large_copies),

@@ -124,11 +124,24 @@ static acu_status no_host_call(void *user, const acu_val *values, size_t count)
     return ACU_OK;
 }
 
+static void refuse_pageable(const bench *b)
+{
+    static float own[16];
+    acu_buffer *wrapped;
+    acu_tensor *pageable;
+    assert_works(acu_buffer_wrap_pageable(b->device, own, sizeof own, ACU_USER(NULL), &wrapped));
+    assert_works(acu_tensor_create(wrapped, 0, ACU_F32, ACU_SHAPE(4, 4), &pageable));
+    REFUSED(*b, acu_launch(b->scale, ONE(*b), acu_inout(pageable), acu_f32(2), acu_u32(16)),
+            ACU_ERR_INVALID, "argument 0|f32 [4, 4]|pageable|acu_to_device");
+    acu_tensor_release(pageable);
+    acu_buffer_release(wrapped);
+}
+
 static void data(void **state)
 {
     (void)state;
     bench b = open_bench();
-    acu_tensor *host, *row0;
+    acu_tensor *host, *row0, *upper, *lower;
     assert_works(acu_tensor_alloc_pinned(b.device, ACU_F32, ACU_SHAPE(4, 4), &host));
     assert_works(acu_tensor_slice(b.x, (int64_t[]){0, 0}, (int64_t[]){4, 2}, &row0));
     row("D1");
@@ -138,15 +151,7 @@ static void data(void **state)
     REFUSED(b, acu_copy(b.x, acu_zeros(ACU_I32, ACU_SHAPE(4, 4))), ACU_ERR_DTYPE,
             "element types differ");
     row("D3");
-    static float own[16];
-    acu_buffer *wrapped;
-    acu_tensor *pageable, *upper, *lower;
-    assert_works(acu_buffer_wrap_pageable(b.device, own, sizeof own, ACU_USER(NULL), &wrapped));
-    assert_works(acu_tensor_create(wrapped, 0, ACU_F32, ACU_SHAPE(4, 4), &pageable));
-    REFUSED(b, acu_launch(b.scale, ONE(b), acu_inout(pageable), acu_f32(2), acu_u32(16)),
-            ACU_ERR_INVALID, "argument 0|f32 [4, 4]|pageable|acu_to_device");
-    acu_tensor_release(pageable);
-    acu_buffer_release(wrapped);
+    refuse_pageable(&b);
     row("D4");
     assert_works(acu_tensor_slice(b.x, (int64_t[]){0, 0}, (int64_t[]){3, 4}, &upper));
     assert_works(acu_tensor_slice(b.x, (int64_t[]){1, 0}, (int64_t[]){4, 4}, &lower));
