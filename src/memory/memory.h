@@ -63,6 +63,13 @@ void acui_buffer_commit(acu_buffer *buffer);
 
 struct acu_pool *acui_buffer_pool(acu_buffer *buffer); /* borrowed; NULL (record set): no memory */
 
+/* Where the buffer begins, as far as alignment goes: 0 while it has no memory. */
+static inline uint64_t acui_buffer_base(const acu_buffer *buffer)
+{
+    uint64_t address = atomic_load_explicit(&buffer->address, memory_order_acquire);
+    return address ? address : (uintptr_t)buffer->host;
+}
+
 /* The bytes that the tensor's elements occupy in its buffer. */
 static inline acui_extent acui_tensor_extent(const acu_tensor *tensor)
 {

@@ -169,7 +169,7 @@ static acu_status check_place(const acu_buffer *buffer, size_t offset, acu_dtype
             return acui_fail(ACU_ERR_SHAPE, "the stride of dimension %d is %lld: strides are not "
                                             "negative",
                              d, (long long)strides[d]);
-    CUdeviceptr address = atomic_load_explicit(&buffer->address, memory_order_acquire);
+    uint64_t address = acui_buffer_base(buffer);
     if ((address + offset) % acu_dtype_bytes(dtype))
         return acui_fail(ACU_ERR_INVALID,
                          "a tensor of %s can not start at byte %zu of a buffer at 0x%llx: elements of "

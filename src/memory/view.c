@@ -329,7 +329,7 @@ acu_status acu_tensor_reinterpret(acu_tensor *tensor, acu_dtype dtype, acu_tenso
                          "%s can not be seen as %s: elements of %zu bytes become ones of %zu in the "
                          "last dimension, which has to be contiguous and of as many bytes",
                          acui_tensor_words(tensor, words), acu_dtype_name(dtype), from, to);
-    uint64_t start = atomic_load_explicit(&tensor->buffer->address, memory_order_acquire) + v.offset;
+    uint64_t start = acui_buffer_base(tensor->buffer) + v.offset;
     if (start % to)
         return acui_fail(ACU_ERR_INVALID, "%s can not be seen as %s: it starts %zu bytes behind a "
                                           "multiple of %zu",

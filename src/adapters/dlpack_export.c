@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* DLPack: acuda's tensors for others. */
+#include "adapters/dlpack.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+
+#include <acuda/future.h>
+
+typedef struct exported {
+    struct DLManagedTensorVersioned managed; /* its context is all of this */
+    acu_tensor *tensor;                      /* retained */
+    int64_t shape[ACU_MAX_RANK], strides[ACU_MAX_RANK];
+} exported;
+
+static bool on_host(const acu_tensor *tensor)
+{
+    acu_memory_kind kind = tensor->buffer->kind;
+    return kind != ACU_MEMORY_DEVICE && kind != ACU_MEMORY_FOREIGN;
+}
+
+static acui_dl_device_type device_type(const acu_tensor *tensor)
+{
+    if (on_host(tensor))
+        return ACUI_DL_CPU;
+    return tensor->buffer->device->info.software ? ACUI_DL_EXTENSION : ACUI_DL_CUDA;
+}
+
+acu_status acu_dlpack_device(const acu_tensor *tensor, int *type, int *id)
+{
+    ACUI_CHECK(tensor, TENSOR);
+    if (!type || !id)
+        return acui_fail(ACU_ERR_INVALID, "acu_dlpack_device: the place for the %s is NULL",
+                         type ? "id" : "type");
+    *type = (int)device_type(tensor);
+    *id = on_host(tensor) ? 0 : tensor->buffer->device->info.ordinal;
+    return ACU_OK;
+}
+
+/* ---- the struct -------------------------------------------------------------------------------- */
+
+static void delete_export(struct DLManagedTensorVersioned *managed)
+{
+    exported *e = managed->context;
+    acu_tensor_release(e->tensor);
+    acui_free(e);
+}
+
+static void *address_of(const acu_tensor *tensor)
+{
+    return on_host(tensor) ? acu_tensor_host(tensor)
+                           : (void *)(uintptr_t)acu_tensor_address(tensor); /* as DLPack has it */
+}
+
+/* The address goes into `data`, and not into byte_offset, which not everybody looks at. */
+static acu_status make_struct(acu_tensor *tensor, bool read_only,
+                              struct DLManagedTensorVersioned **managed)
+{
+    exported *e = ACUI_NEW(exported);
+    if (!e)
+        return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a DLPack tensor");
+    e->tensor = acu_tensor_retain(tensor);
+    acui_dl_type type = acui_dl_type_of(tensor->dtype);
+    struct DLManagedTensorVersioned *m = &e->managed;
+    m->version.major = ACUI_DL_MAJOR;
+    m->version.minor = ACUI_DL_MINOR;
+    m->context = e;
+    m->deleter = delete_export;
+    m->flags = read_only ? ACUI_DL_READ_ONLY : 0;
+    m->tensor.data = address_of(tensor);
+    acu_dlpack_device(tensor, &m->tensor.device.type, &m->tensor.device.id);
+    m->tensor.rank = tensor->shape.rank;
+    m->tensor.dtype.code = type.code;
+    m->tensor.dtype.bits = type.bits;
+    m->tensor.dtype.lanes = type.lanes;
+    m->tensor.shape = e->shape;
+    m->tensor.strides = e->strides;
+    for (int d = 0; d < tensor->shape.rank; d++) {
+        e->shape[d] = tensor->shape.dim[d];
+        e->strides[d] = tensor->strides[d];
+    }
+    *managed = m;
+    return ACU_OK;
+}
+
+/* ---- order ------------------------------------------------------------------------------------- */
+
+typedef struct request {
+    acu_tensor *tensor;
+    intptr_t stream;
+    bool read_only, wait;
+    uint64_t timeout;
+} request;
+
+/* What is on the stream later comes behind what acuda was given on the tensor so far. */
+static acu_status order_stream(const request *r, intptr_t number)
+{
+    acu_stream *stream;
+    ACUI_TRY(acui_dl_stream(r->tensor->buffer->device, number, &stream));
+    acu_arg arg = acu_arg_tensor(r->tensor, r->read_only ? ACU_READ : ACU_UPDATE);
+    acu_use *use = NULL;
+    acu_status status = r->wait ? acu_stream_use_wait(stream, &arg, 1, ACU_SITE, r->timeout, &use)
+                                : acu_stream_use(stream, &arg, 1, ACU_SITE, &use);
+    if (status == ACU_OK)
+        status = acu_use_end(use, ACU_OK, NULL);
+    acu_stream_release(stream);
+    return status;
+}
+
+/* A number is needed, though the other side wants no order: memory that is not there yet is waited for. */
+static acu_status order_device(const request *r)
+{
+    if (r->stream != ACU_DLPACK_NO_STREAM)
+        return order_stream(r, r->stream);
+    if (acu_tensor_address(r->tensor))
+        return ACU_OK;
+    return order_stream(r, (intptr_t)ACU_CU_STREAM_PER_THREAD);
+}
+
+typedef struct looking {
+    bool busy, bad;
+} looking;
+
+static void look_at(void *context, acui_point *point, bool data)
+{
+    looking *l = context;
+    l->bad |= data && point->failed;
+    l->busy |= point->state != ACUI_POINT_OVER && !point->allocation;
+}
+
+static acu_status look_at_host(const request *r)
+{
+    looking found = {.busy = false};
+    acui_order_lock();
+    acui_accesses_look(&r->tensor->buffer->accesses, acui_tensor_extent(r->tensor),
+                       r->read_only ? ACU_READ : ACU_UPDATE, look_at, &found);
+    acui_order_unlock();
+    if (found.busy)
+        return ACU_NOT_READY;
+    return found.bad ? acui_fail(ACU_ERR_DEPENDENCY, "the tensor's contents were not computed") : ACU_OK;
+}
+
+static acu_status nothing(void *user, const acu_val *values, size_t count)
+{
+    (void)user, (void)values, (void)count;
+    return ACU_OK;
+}
+
+static acu_status wait_for_host(const request *r)
+{
+    acu_arg arg = acu_arg_tensor(r->tensor, r->read_only ? ACU_READ : ACU_UPDATE);
+    acu_op *op = acu_op_host(nothing, (acu_user){.data = NULL}, &arg, 1, ACU_SITE);
+    acu_future *future = NULL;
+    ACUI_TRY(acu_submit(r->tensor->buffer->device, acu_op_named(op, "dlpack_export"), NULL, &future));
+    acu_status status = acu_future_wait(future, r->timeout);
+    acu_future_release(future);
+    return status;
+}
+
+static acu_status export(request r, unsigned flags, struct DLManagedTensorVersioned **managed,
+                         const char *function)
+{
+    acu_dlpack_drain();
+    ACUI_TRY(acui_object_check(r.tensor, ACU_OBJECT_TENSOR, function));
+    if (!managed || (flags & ~(unsigned)ACU_DLPACK_READ_ONLY))
+        return acui_fail(ACU_ERR_INVALID, managed ? "%s: flags 0x%x" : "%s: nowhere to put the result",
+                         function, flags);
+    r.read_only = (flags & ACU_DLPACK_READ_ONLY) || !acu_tensor_writable(r.tensor);
+    if (!on_host(r.tensor))
+        ACUI_TRY(order_device(&r));
+    else
+        ACUI_TRY(r.wait ? wait_for_host(&r) : look_at_host(&r));
+    return make_struct(r.tensor, r.read_only, managed);
+}
+
+acu_status acu_dlpack_export(acu_tensor *tensor, intptr_t stream, unsigned flags,
+                             struct DLManagedTensorVersioned **managed)
+{
+    return export((request){.tensor = tensor, .stream = stream}, flags, managed, __func__);
+}
+
+acu_status acu_dlpack_export_wait(acu_tensor *tensor, intptr_t stream, unsigned flags,
+                                  uint64_t timeout, struct DLManagedTensorVersioned **managed)
+{
+    request r = {.tensor = tensor, .stream = stream, .wait = true, .timeout = timeout};
+    return export(r, flags, managed, __func__);
+}

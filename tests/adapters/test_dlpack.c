@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* DLPack against the ABI, with another side that is made up here: structs, flags, streams, deleters. */
+#include "support/support.h"
+
+#include "adapters/dlpack_abi.h"
+
+#include <acuda/adapters/dlpack.h>
+#include <pthread.h>
+
+typedef struct DLManagedTensorVersioned versioned;
+
+static acu_device *device;
+static acu_stream *stream;
+
+static int setup(void **state)
+{
+    (void)state;
+    device = test_open();
+    assert_works(acu_stream_create(device, 0, &stream));
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    acu_stream_release(stream);
+    test_close(device);
+    acu_dlpack_drain();
+    test_leaks_none();
+    return 0;
+}
+
+static int device_type(void)
+{
+    return acu_device_info_of(device)->software ? ACUI_DL_EXTENSION : ACUI_DL_CUDA;
+}
+
+static intptr_t number(void)
+{
+    return (intptr_t)acu_stream_raw(stream);
+}
+
+/* ---- export ------------------------------------------------------------------------------------- */
+
+static void an_export_says_what_the_tensor_is(void **state)
+{
+    (void)state;
+    acu_tensor *x = NULL, *view = NULL;
+    versioned *m = NULL;
+    int type, id;
+    assert_works(acu_sync(device, acu_zeros(ACU_BF16, ACU_SHAPE(4, 6)), &x));
+    assert_works(acu_tensor_slice_step(x, (int64_t[]){1, 2}, (int64_t[]){4, 6}, (int64_t[]){2, 3}, &view));
+    assert_works(acu_dlpack_export(view, number(), 0, &m));
+    assert_int_equal(m->version.major, 1);
+    assert_int_equal(m->flags, 0);
+    assert_int_equal(m->tensor.device.type, device_type());
+    assert_int_equal(m->tensor.device.id, 0);
+    assert_int_equal(m->tensor.dtype.code, ACUI_DL_BFLOAT);
+    assert_int_equal(m->tensor.dtype.bits, 16);
+    assert_int_equal(m->tensor.dtype.lanes, 1);
+    assert_int_equal(m->tensor.rank, 2);
+    assert_int_equal(m->tensor.shape[0], 2);
+    assert_int_equal(m->tensor.shape[1], 2);
+    assert_int_equal(m->tensor.strides[0], 12);
+    assert_int_equal(m->tensor.strides[1], 3);
+    assert_int_equal((uintptr_t)m->tensor.data + m->tensor.byte_offset, acu_tensor_address(view));
+    assert_works(acu_dlpack_device(view, &type, &id));
+    assert_int_equal(type, device_type());
+    assert_int_equal(id, 0);
+    acu_tensor_release(view); /* the struct keeps it */
+    acu_tensor_release(x);
+    assert_int_equal(acu_debug_live(ACU_OBJECT_TENSOR), 1);
+    m->deleter(m);
+}
+
+static void what_must_not_be_written_is_exported_so(void **state)
+{
+    (void)state;
+    acu_tensor *x = NULL, *wide = NULL;
+    versioned *m = NULL;
+    struct DLManagedTensor *old = NULL;
+    assert_works(acu_sync(device, acu_zeros(ACU_F32, ACU_SHAPE(4)), &x));
+    assert_works(acu_tensor_broadcast_to(x, ACU_SHAPE(3, 4), &wide));
+    assert_works(acu_dlpack_export(wide, number(), 0, &m));
+    assert_int_equal(m->flags, ACUI_DL_READ_ONLY);
+    assert_int_equal(m->tensor.strides[0], 0);
+    assert_fails(acu_dlpack_to_old(m, &old), ACU_ERR_SHARED, "read-only");
+    acu_dlpack_release(m);
+    assert_works(acu_dlpack_export(x, number(), ACU_DLPACK_READ_ONLY, &m));
+    assert_int_equal(m->flags, ACUI_DL_READ_ONLY);
+    acu_dlpack_release(m);
+    assert_fails(acu_dlpack_export(x, number(), 6, &m), ACU_ERR_INVALID, "flags 0x6");
+    assert_fails(acu_dlpack_export(x, 0, 0, &m), ACU_ERR_INVALID, "0 is no stream for DLPack");
+    assert_fails(acu_dlpack_export(NULL, 1, 0, &m), ACU_ERR_INVALID, "acu_dlpack_export");
+    acu_tensor_release(wide);
+    acu_tensor_release(x);
+}
+
+/* Work on the other side's stream comes behind acuda's, which nobody waited for; and acuda's behind that. */
+static void streams_put_both_sides_in_order(void **state)
+{
+    (void)state;
+    acu_stream *mine = NULL;
+    acu_tensor *x = NULL, *y = NULL, *copy = NULL;
+    versioned *m = NULL;
+    uint32_t out[64];
+    assert_works(acu_stream_create(device, 0, &mine));
+    assert_works(acu_sync(device, acu_zeros(ACU_U32, ACU_SHAPE(64)), &x));
+    acu_submit_options options = {.size = sizeof options, .stream = mine};
+    test_gate_close(device, acu_stream_raw(mine));
+    assert_works(acu_submit(device, acu_fill(x, acu_u32(5)), &options, NULL));
+    assert_works(acu_dlpack_export(x, number(), 0, &m)); /* does not wait for the gate */
+    assert_works(acu_dlpack_import(device, m, number(), &y));
+    acu_future *done = NULL;
+    assert_works(acu_submit(device, acu_dup(y), NULL, &done));
+    assert_int_equal(acu_future_wait(done, ACU_US(200)), ACU_TIMEOUT);
+    test_gate_open();
+    assert_works(acu_future_wait(done, ACU_FOREVER));
+    assert_works(acu_future_take(done, 0, &copy));
+    assert_works(acu_read_sync(copy, out, sizeof out));
+    for (int i = 0; i < 64; i++)
+        assert_int_equal(out[i], 5);
+    acu_future_release(done);
+    acu_tensor_release(copy);
+    acu_tensor_release(y);
+    acu_tensor_release(x);
+    acu_stream_release(mine);
+}
+
+static void memory_that_is_not_there_yet_is_waited_for(void **state)
+{
+    (void)state;
+    acu_future *made = NULL;
+    versioned *m = NULL;
+    assert_works(acu_submit(device, acu_zeros(ACU_U8, ACU_SHAPE(16)), NULL, &made));
+    acu_tensor *x = acu_future_tensor(made, 0);
+    assert_works(acu_dlpack_export_wait(x, ACU_DLPACK_NO_STREAM, 0, ACU_FOREVER, &m));
+    assert_int_equal((uintptr_t)m->tensor.data, acu_tensor_address(x));
+    acu_dlpack_release(m);
+    acu_future_release(made);
+}
+
+static void host_memory_is_exported_when_it_is_done_with(void **state)
+{
+    (void)state;
+    acu_tensor *host = NULL, *x = NULL;
+    versioned *m = NULL;
+    assert_works(acu_tensor_alloc_pinned(device, ACU_I32, ACU_SHAPE(8), &host));
+    assert_works(acu_sync(device, acu_full(ACU_SHAPE(8), acu_i32(7)), &x));
+    acu_submit_options options = {.size = sizeof options, .stream = stream};
+    test_gate_close(device, acu_stream_raw(stream));
+    assert_works(acu_submit(device, acu_copy(host, x), &options, NULL));
+    assert_int_equal(acu_dlpack_export(host, 1, 0, &m), ACU_NOT_READY);
+    assert_int_equal(acu_dlpack_export_wait(host, 1, 0, ACU_US(200), &m), ACU_TIMEOUT);
+    test_gate_open();
+    assert_works(acu_dlpack_export_wait(host, 1, 0, ACU_FOREVER, &m));
+    assert_int_equal(m->tensor.device.type, ACUI_DL_CPU);
+    assert_ptr_equal(m->tensor.data, acu_tensor_host(host));
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(((int32_t *)m->tensor.data)[i], 7);
+    acu_dlpack_release(m);
+    acu_tensor_release(host);
+    acu_tensor_release(x);
+}
+
+/* ---- import ------------------------------------------------------------------------------------- */
+
+/* The other side. */
+typedef struct other {
+    versioned managed;
+    int64_t shape[ACU_MAX_RANK + 1], strides[ACU_MAX_RANK + 1];
+    int deleted;
+    pthread_t thread; /* that called the deleter */
+} other;
+
+static void other_delete(versioned *self)
+{
+    other *o = self->context;
+    o->deleted++;
+    o->thread = pthread_self();
+}
+
+/* f32 [2, 3], dense, in host memory */
+static other other_tensor(void *data)
+{
+    other o = {.shape = {2, 3}, .strides = {3, 1}};
+    o.managed.version.major = 1;
+    o.managed.deleter = other_delete;
+    o.managed.tensor.data = data;
+    o.managed.tensor.device.type = ACUI_DL_CPU;
+    o.managed.tensor.rank = 2;
+    o.managed.tensor.dtype.code = ACUI_DL_FLOAT;
+    o.managed.tensor.dtype.bits = 32;
+    o.managed.tensor.dtype.lanes = 1;
+    return o;
+}
+
+/* What points into the struct itself. */
+static versioned *settle(other *o)
+{
+    o->managed.context = o;
+    o->managed.tensor.shape = o->shape;
+    o->managed.tensor.strides = o->strides;
+    return &o->managed;
+}
+
+static void a_deleter_runs_where_the_program_says(void **state)
+{
+    (void)state;
+    float data[6] = {1, 2, 3, 4, 5, 6}, out[6];
+    other o = other_tensor(data);
+    acu_tensor *t = NULL, *x = NULL;
+    assert_works(acu_dlpack_import(device, settle(&o), ACU_DLPACK_NO_STREAM, &t));
+    assert_true(acu_shape_equal(acu_tensor_shape(t), ACU_SHAPE(2, 3)));
+    assert_int_equal(acu_tensor_dtype(t), ACU_F32);
+    assert_ptr_equal(acu_tensor_host(t), data);
+    acu_op *op = acu_to_device(device, t);
+    acu_tensor_release(t); /* the op holds it, then the submission */
+    acu_future *done = NULL;
+    assert_works(acu_submit(device, op, NULL, &done));
+    assert_works(acu_future_wait(done, ACU_FOREVER));
+    assert_works(acu_future_take(done, 0, &x));
+    acu_future_release(done);
+    assert_works(acu_device_wait(device, ACU_FOREVER));
+    assert_int_equal(o.deleted, 0);
+    assert_int_equal(acu_dlpack_drain(), 1);
+    assert_int_equal(o.deleted, 1);
+    assert_true(pthread_equal(o.thread, pthread_self()));
+    assert_int_equal(acu_dlpack_drain(), 0);
+    assert_works(acu_read_sync(x, out, sizeof out));
+    assert_memory_equal(out, data, sizeof out);
+    acu_tensor_release(x);
+}
+
+static void offsets_strides_and_single_numbers(void **state)
+{
+    (void)state;
+    float data[12];
+    for (int i = 0; i < 12; i++)
+        data[i] = (float)i;
+    other o = other_tensor(data);
+    acu_tensor *t = NULL;
+    o.managed.tensor.byte_offset = 8;
+    o.strides[0] = 5;
+    assert_works(acu_dlpack_import(device, settle(&o), ACU_DLPACK_NO_STREAM, &t));
+    assert_ptr_equal(acu_tensor_host(t), data + 2);
+    assert_int_equal(acu_tensor_strides(t)[0], 5);
+    assert_int_equal(acu_buffer_bytes(acu_tensor_buffer(t)), 8 * 4);
+    acu_tensor_release(t);
+    settle(&o)->tensor.strides = NULL; /* dense */
+    assert_works(acu_dlpack_import(device, &o.managed, ACU_DLPACK_NO_STREAM, &t));
+    assert_int_equal(acu_tensor_strides(t)[0], 3);
+    assert_true(acu_tensor_dense(t));
+    acu_tensor_release(t);
+    o.managed.tensor.rank = 0;
+    assert_works(acu_dlpack_import(device, settle(&o), ACU_DLPACK_NO_STREAM, &t));
+    assert_true(acu_shape_equal(acu_tensor_shape(t), ACU_SHAPE(1)));
+    acu_tensor_release(t);
+    acu_dlpack_drain();
+    assert_int_equal(o.deleted, 3);
+}
+
+static void what_is_lent_for_reading_is_not_written(void **state)
+{
+    (void)state;
+    float data[6] = {0};
+    other o = other_tensor(data);
+    acu_tensor *t = NULL, *view = NULL;
+    o.managed.flags = ACUI_DL_READ_ONLY | ACUI_DL_IS_COPIED;
+    assert_works(acu_dlpack_import(device, settle(&o), ACU_DLPACK_NO_STREAM, &t));
+    assert_false(acu_tensor_writable(t));
+    assert_works(acu_tensor_flatten(t, &view));
+    assert_fails(acu_sync(device, acu_copy(view, acu_zeros(ACU_F32, ACU_SHAPE(6))), NULL), ACU_ERR_SHARED,
+                 "f32 [6] is in memory that was lent for reading only");
+    acu_tensor_release(view);
+    acu_tensor_release(t);
+    acu_dlpack_drain();
+}
+
+static void every_element_type_goes_both_ways(void **state)
+{
+    (void)state;
+    for (int d = ACU_NO_DTYPE + 1; d < ACU_DTYPE_COUNT; d++) {
+        acu_tensor *x = NULL, *y = NULL;
+        versioned *m = NULL;
+        assert_works(acu_sync(device, acu_empty((acu_dtype)d, ACU_SHAPE(4)), &x));
+        assert_works(acu_dlpack_export_wait(x, number(), 0, ACU_FOREVER, &m));
+        assert_int_equal(m->tensor.dtype.bits * m->tensor.dtype.lanes, 8 * acu_dtype_bytes((acu_dtype)d));
+        assert_works(acu_dlpack_import(device, m, number(), &y));
+        assert_int_equal(acu_tensor_dtype(y), d == ACU_TF32 ? ACU_F32 : d);
+        assert_int_equal(acu_tensor_address(y), acu_tensor_address(x));
+        acu_tensor_release(y);
+        acu_tensor_release(x);
+    }
+}
+
+static void the_older_struct_goes_both_ways(void **state)
+{
+    (void)state;
+    float data[6] = {1, 2, 3, 4, 5, 6};
+    other o = other_tensor(data);
+    struct DLManagedTensor *old = NULL;
+    versioned *m = NULL;
+    acu_tensor *t = NULL;
+    assert_works(acu_dlpack_to_old(settle(&o), &old));
+    assert_ptr_equal(old->tensor.data, data);
+    assert_int_equal(old->tensor.shape[1], 3);
+    assert_works(acu_dlpack_from_old(old, &m));
+    assert_int_equal(m->version.major, 1);
+    assert_works(acu_dlpack_import(device, m, ACU_DLPACK_NO_STREAM, &t));
+    assert_ptr_equal(acu_tensor_host(t), data);
+    acu_tensor_release(t);
+    assert_int_equal(o.deleted, 0);
+    acu_dlpack_drain();
+    assert_int_equal(o.deleted, 1);
+    assert_works(acu_dlpack_to_old(settle(&o), &old));
+    acu_dlpack_release_old(old);
+    assert_int_equal(o.deleted, 2);
+    assert_fails(acu_dlpack_to_old(NULL, &old), ACU_ERR_INVALID, "the tensor is NULL");
+    assert_fails(acu_dlpack_from_old(old, NULL), ACU_ERR_INVALID, "place for the result is NULL");
+    acu_dlpack_release(NULL);
+    acu_dlpack_release_old(NULL);
+}
+
+/* The tensor is refused, and still the other side's. */
+static void refused(other *o, acu_status status, const char *words)
+{
+    acu_tensor *t = NULL;
+    versioned *m = settle(o);
+    assert_fails(acu_dlpack_import(device, m, number(), &t), status, words);
+    assert_null(t);
+    acu_dlpack_drain();
+    assert_int_equal(o->deleted, 0);
+    assert_int_equal(acu_debug_live(ACU_OBJECT_BUFFER), 0);
+}
+
+static void wrong_tensors_are_refused_in_words(void **state)
+{
+    (void)state;
+    float data[16] = {0};
+    const other good = other_tensor(data);
+    other o = good;
+    o.managed.version.major = 2;
+    refused(&o, ACU_ERR_NOT_SUPPORTED, "version 2.0|knows 1");
+    o = good;
+    o.managed.tensor.dtype.lanes = 4;
+    refused(&o, ACU_ERR_DTYPE, "type 2 of 32 bits in 4 lanes");
+    o = good;
+    o.managed.tensor.dtype.code = 5;
+    refused(&o, ACU_ERR_DTYPE, "type 5");
+    o = good;
+    o.managed.tensor.rank = 7;
+    refused(&o, ACU_ERR_SHAPE, "7 dimensions|at most 6");
+    o = good;
+    o.shape[1] = 0;
+    refused(&o, ACU_ERR_SHAPE, "[2, 0]|dimension 1");
+    o = good;
+    o.strides[0] = -3;
+    refused(&o, ACU_ERR_SHAPE, "dimension 0|stride of -3");
+    o = good;
+    o.shape[0] = 3;
+    o.strides[0] = INT64_MAX / 2;
+    refused(&o, ACU_ERR_SHAPE, "further than 64 bits");
+    o = good;
+    o.managed.tensor.byte_offset = 2;
+    refused(&o, ACU_ERR_INVALID, "4 bytes are aligned");
+    o = good;
+    o.managed.tensor.device.type = 10;
+    refused(&o, ACU_ERR_NOT_SUPPORTED, "device type 10");
+    o = good;
+    o.managed.tensor.device.type = device_type();
+    o.managed.tensor.device.id = 63;
+    refused(&o, ACU_ERR_DEVICE, "number 63");
+    acu_tensor *t = NULL;
+    assert_fails(acu_dlpack_import(device, NULL, 1, &t), ACU_ERR_INVALID, "the DLPack tensor is NULL");
+    o = good;
+    assert_fails(acu_dlpack_import(device, settle(&o), 1, NULL), ACU_ERR_INVALID, "place for the tensor");
+}
+
+/* Each allocation fails in turn; what fails leaves the tensor with the other side. */
+static void lack_of_memory_is_survived(void **state)
+{
+    (void)state;
+    float data[6] = {0};
+    for (unsigned n = 1; n < 40; n++) {
+        other o = other_tensor(data);
+        acu_tensor *t = NULL;
+        versioned *m = NULL;
+        acu_debug_fail_alloc(n, false);
+        acu_status status = acu_dlpack_import(device, settle(&o), ACU_DLPACK_NO_STREAM, &t);
+        acu_status again = status == ACU_OK ? acu_dlpack_export(t, ACU_DLPACK_NO_STREAM, 0, &m) : status;
+        acu_debug_fail_alloc(0, false);
+        assert_true(again == ACU_OK || again == ACU_ERR_NO_MEMORY);
+        if (again == ACU_OK)
+            acu_dlpack_release(m);
+        if (status == ACU_OK)
+            acu_tensor_release(t);
+        acu_dlpack_drain();
+        assert_int_equal(o.deleted, status == ACU_OK);
+    }
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(an_export_says_what_the_tensor_is),
+        TEST(what_must_not_be_written_is_exported_so),
+        TEST(streams_put_both_sides_in_order),
+        TEST(memory_that_is_not_there_yet_is_waited_for),
+        TEST(host_memory_is_exported_when_it_is_done_with),
+        TEST(a_deleter_runs_where_the_program_says),
+        TEST(offsets_strides_and_single_numbers),
+        TEST(what_is_lent_for_reading_is_not_written),
+        TEST(every_element_type_goes_both_ways),
+        TEST(the_older_struct_goes_both_ways),
+        TEST(wrong_tensors_are_refused_in_words),
+        TEST(lack_of_memory_is_survived),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
