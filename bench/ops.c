@@ -14,7 +14,8 @@ typedef struct subject {
     CUstream stream;
     size_t bytes;                /* of each tensor */
     acu_tensor *x[OPERANDS];     /* f32 */
-    acu_tensor *half, *bytes_of; /* f16 and bool, of as many elements */
+    acu_tensor *half, *bytes_of, *byte; /* f16, bool and f8, of as many elements */
+    acu_tensor *part;            /* f32, half as many */
     acu_tensor *wide[2];         /* f64, of half as many */
     acu_tensor *whole[2];        /* i32 over the same memory */
     size_t copied;               /* by the twin */
@@ -57,6 +58,11 @@ static acu_op *less(subject *s) { return acu_into(s->bytes_of, acu_lt(s->x[1], s
 static acu_op *half(subject *s) { return acu_into(s->half, acu_neg(s->half)); }
 static acu_op *wide(subject *s) { return acu_into(s->wide[0], acu_neg(s->wide[1])); }
 static acu_op *whole(subject *s) { return acu_into(s->whole[0], acu_add(s->whole[1], 3)); }
+static acu_op *to_half(subject *s) { return acu_into(s->half, acu_convert(s->x[1], ACU_F16)); }
+static acu_op *from_half(subject *s) { return acu_into(s->x[0], acu_convert(s->half, ACU_F32)); }
+static acu_op *to_byte(subject *s) { return acu_into(s->byte, acu_convert(s->x[1], ACU_F8E4M3FN)); }
+static acu_op *to_wide(subject *s) { return acu_into(s->wide[0], acu_convert(s->part, ACU_F64)); }
+static acu_op *arange(subject *s) { return acu_into(s->x[0], acu_arange(ACU_F32, 0, (double)(s->bytes / 4), 1)); }
 
 static const struct {
     const char *what;
@@ -76,6 +82,11 @@ static const struct {
     {"neg, f16, in place", half, 1},
     {"neg, f64", wide, 2},
     {"x + 3, i32", whole, 2},
+    {"convert f32 to f16", to_half, 1.5},
+    {"convert f16 to f32", from_half, 1.5},
+    {"convert f32 to f8e4m3fn", to_byte, 1.25},
+    {"convert f32 to f64, half as many", to_wide, 1.5},
+    {"arange, f32", arange, 1},
 };
 
 static void open_subject(subject *s)
@@ -87,6 +98,8 @@ static void open_subject(subject *s)
         MUST(acu_tensor_alloc(s->b->device, ACU_F32, ACU_SHAPE(n), &s->x[i]));
     MUST(acu_tensor_alloc(s->b->device, ACU_F16, ACU_SHAPE(n), &s->half));
     MUST(acu_tensor_alloc(s->b->device, ACU_BOOL, ACU_SHAPE(n), &s->bytes_of));
+    MUST(acu_tensor_create(acu_tensor_buffer(s->bytes_of), 0, ACU_F8E4M3FN, ACU_SHAPE(n), &s->byte));
+    MUST(acu_tensor_create(acu_tensor_buffer(s->x[1]), 0, ACU_F32, ACU_SHAPE(n / 2), &s->part));
     for (int i = 0; i < 2; i++) {
         acu_buffer *buffer = acu_tensor_buffer(s->x[i]);
         MUST(acu_tensor_create(buffer, 0, ACU_F64, ACU_SHAPE(n / 2), &s->wide[i]));
@@ -104,6 +117,8 @@ static void close_subject(subject *s)
         acu_tensor_release(s->wide[i]);
         acu_tensor_release(s->whole[i]);
     }
+    acu_tensor_release(s->part);
+    acu_tensor_release(s->byte);
     acu_tensor_release(s->half);
     acu_tensor_release(s->bytes_of);
     bench_enter(s->b);

@@ -78,7 +78,7 @@ ACUI_DEVICE_OUTLINE acui_few<T, COUNT> acui_heavy(int op, acui_few<T, COUNT> v)
 }
 
 template <typename T, int COUNT>
-ACUI_DEVICE void acui_apply_real(int op, const T (&x)[1][COUNT], T (&y)[COUNT], int V)
+ACUI_DEVICE void acui_apply_real(int op, const T (&x)[1][COUNT], T (&y)[COUNT])
 {
     switch (op) {
     case ACU_OP_COPY: ACUI_EACH(a);
@@ -109,7 +109,6 @@ ACUI_DEVICE void acui_apply_real(int op, const T (&x)[1][COUNT], T (&y)[COUNT], 
         }
     }
     }
-    (void)V;
 }
 
 /* The rest of x / y, with the sign of y. Exact: a multiple of y is taken off that needs no rounding. */
@@ -144,7 +143,7 @@ ACUI_DEVICE_OUTLINE acui_few<T, COUNT> acui_heavy2(int op, acui_few<T, COUNT> v,
 }
 
 template <typename T, int COUNT>
-ACUI_DEVICE void acui_apply_real(int op, const T (&x)[2][COUNT], T (&y)[COUNT], int V)
+ACUI_DEVICE void acui_apply_real(int op, const T (&x)[2][COUNT], T (&y)[COUNT])
 {
     switch (op) {
     case ACU_OP_ADD: ACUI_EACH2(a + b);
@@ -179,11 +178,10 @@ ACUI_DEVICE void acui_apply_real(int op, const T (&x)[2][COUNT], T (&y)[COUNT], 
         }
     }
     }
-    (void)V;
 }
 
 template <typename T, int COUNT>
-ACUI_DEVICE void acui_apply_real(int op, const T (&x)[3][COUNT], T (&y)[COUNT], int)
+ACUI_DEVICE void acui_apply_real(int op, const T (&x)[3][COUNT], T (&y)[COUNT])
 {
     switch (op) {
     case ACU_OP_CLAMP: ACUI_EACH3(a != a ? a : a < b ? b : a > c ? c : a);
@@ -319,20 +317,32 @@ ACUI_DEVICE void acui_apply_whole(int op, const T (&x)[3][COUNT], T (&y)[COUNT],
     }
 }
 
-ACUI_DEVICE bool acui_is_real(float) { return true; }
-template <typename C, int N, int COUNT>
-ACUI_DEVICE void acui_apply(int op, const typename C::value (&x)[N][COUNT],
-                            typename C::value (&y)[COUNT], bool u)
-{
-    if constexpr (sizeof(typename C::value) && (typename C::value)0.5 != 0)
-        acui_apply_real(op, x, y, 0);
-    else
-        acui_apply_whole(op, x, y, u);
-}
+struct acui_all {
+    template <typename C, int N, int COUNT>
+    ACUI_DEVICE void apply(int op, const typename C::value (&x)[N][COUNT],
+                           typename C::value (&y)[COUNT], bool u)
+    {
+        if constexpr ((typename C::value)0.5 != 0)
+            acui_apply_real(op, x, y);
+        else
+            acui_apply_whole(op, x, y, u);
+    }
+};
+/* Nothing but what reading and writing do. */
+struct acui_none {
+    template <typename C, int N, int COUNT>
+    ACUI_DEVICE void apply(int, const typename C::value (&x)[N][COUNT],
+                           typename C::value (&y)[COUNT], bool)
+    {
+#pragma unroll
+        for (int k = 0; k < COUNT; k++)
+            y[k] = x[0][k];
+    }
+};
 
 /* ---- the loop ---------------------------------------------------------------------------------- */
 
-template <typename C, int N> struct acui_elementwise_loop {
+template <typename C, int N, typename A = acui_all> struct acui_elementwise_loop {
     typedef typename C::value T;
     static const int V = C::V, COUNT = V * ACUI_UNROLL, CHUNK = COUNT * ACUI_BLOCK;
 
@@ -370,7 +380,7 @@ template <typename C, int N> struct acui_elementwise_loop {
 #pragma unroll
         for (int j = 0; j < N; j++)
             load(in[j], p.at[1 + j], first, x[j]);
-        acui_apply<C, N, COUNT>(p.op, x, y, p.unsigned_order);
+        A::template apply<C, N, COUNT>(p.op, x, y, p.unsigned_order);
         C::with(p.at[0].dtype, [&](auto format) {
             typedef decltype(format) F;
             char *to = out + first * F::BYTES;
@@ -410,7 +420,7 @@ template <typename C, int N> struct acui_elementwise_loop {
                 for (int j = 0; j < N; j++)
                     x[j][k] = load_one(in[j], p.at[1 + j], offset[1 + j]);
             }
-            acui_apply<C, N, V>(p.op, x, y, p.unsigned_order);
+            A::template apply<C, N, V>(p.op, x, y, p.unsigned_order);
             C::with(p.at[0].dtype, [&](auto format) {
                 typedef decltype(format) F;
 #pragma unroll

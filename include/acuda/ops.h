@@ -44,6 +44,40 @@ ACU_API acu_op *acui_term_u64(unsigned long long number, acu_site site);
     (acu_op *const[]){__VA_ARGS__}, sizeof((acu_op *const[]){__VA_ARGS__}) / sizeof(acu_op *)
 #endif
 
+/* ---- making and converting ------------------------------------------------------------------ */
+
+/*
+ * Beside acu_zeros, acu_ones, acu_full and acu_fill (op.h). Of all dtypes but f4e2m1fnx2; computed in
+ * double, or in 64-bit integers, and rounded once.
+ *
+ * acu_arange: start, start + step, ... as long as it is before `end`: ceil((end - start) / step)
+ * elements, at least one. Of integer dtypes all three must be integers.
+ * acu_linspace: `count` values from start to end, both met, evenly spaced.
+ * acu_eye: 1 where column - row is `diagonal`, 0 elsewhere.
+ */
+#define acu_arange(dtype, start, end, step)                                                        \
+    acu_op_arange((dtype), (start), (end), (step), ACU_SITE)
+#define acu_linspace(dtype, start, end, count)                                                     \
+    acu_op_linspace((dtype), (start), (end), (count), ACU_SITE)
+#define acu_eye(dtype, n) acu_op_eye((dtype), (n), (n), 0, ACU_SITE)
+#define acu_eye_rect(dtype, rows, columns, diagonal)                                               \
+    acu_op_eye((dtype), (rows), (columns), (diagonal), ACU_SITE)
+ACU_API acu_op *acu_op_arange(acu_dtype dtype, double start, double end, double step, acu_site site);
+ACU_API acu_op *acu_op_linspace(acu_dtype dtype, double start, double end, int64_t count,
+                                acu_site site);
+ACU_API acu_op *acu_op_eye(acu_dtype dtype, int64_t rows, int64_t columns, int64_t diagonal,
+                           acu_site site);
+
+/*
+ * The same numbers in another dtype, rounded once. To floating point: to the nearest, ties to even; what
+ * is too large becomes infinite, but in f8e4m3fn and f8e5m2 the largest number (as hardware's conversion
+ * for these does); f8e8m0fnu takes the magnitude, up to the next power of two, as scales need it. To
+ * integers: from floating point towards zero, the nearest that fits, NaN becomes 0; from integers modulo
+ * 2^bits. To bool: whether it is not 0. f4e2m1fnx2, two numbers in an element, is not converted.
+ */
+#define acu_convert(x, dtype) acu_op_convert(ACU_OPERAND(x), (dtype), ACU_SITE)
+ACU_API acu_op *acu_op_convert(acu_op *x, acu_dtype dtype, acu_site site);
+
 /* ---- elementwise ---------------------------------------------------------------------------- */
 
 /*

@@ -10,7 +10,8 @@
 
 /* X(name): kernels/name.cu */
 #define ACUI_FAMILIES(X)                                                                           \
-    X(elementwise_f) X(elementwise_d) X(elementwise_i) X(elementwise_l) \
+    X(elementwise_f) X(elementwise_d) X(elementwise_i) X(elementwise_l) X(convert_f) X(convert_d)    \
+    X(make) \
     X(copy)
 
 #define ACUI_FAMILY_PREFIX "acuda."

@@ -37,16 +37,21 @@ typedef struct acui_elementwise {
     acui_operand at[ACUI_OPERANDS]; /* 0: the result */
 } acui_elementwise;
 
-/* Sequences: element i is start + i * step (arange), or between the ends (linspace). */
+/* Values that follow from where an element is. */
 typedef struct acui_sequence {
     long long elements;
-    int dtype;
-    int kind;                /* acui_sequence_kind */
-    double start, step, end; /* of floating point */
-    long long first, stride; /* of integers */
-    long long columns, diagonal;
+    int kind;                     /* acui_sequence_kind */
+    int linear;
+    double start, step, end;      /* of floating point */
+    long long first, stride;      /* of integers; `first` is also the diagonal of eye */
+    long long columns;            /* of eye */
+    acui_index index;
+    acui_operand out;
 } acui_sequence;
 
 enum acui_sequence_kind { ACUI_ARANGE, ACUI_LINSPACE, ACUI_EYE };
+
+/* A dtype of kernels only: f64 of what is read as u64. */
+#define ACUI_F64_OF_U64 100
 
 #endif

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Every dtype, read into and written from three classes of arithmetic, where writing converts:
+ *
+ *   acui_any_f   float: all that it holds exactly, to floating point, and to integers of up to 32 bits
+ *   acui_any_d   double: all, 64-bit integers rounded to odd, so that the next rounding is the only one
+ *   acui_any_l   long long: integers to integers, which wrap, and 64-bit ones to f64
+ *
+ * To floating point: to the nearest, ties to even; the f8 kinds saturate, and keep NaN; f8e8m0fnu takes
+ * the magnitude, up to the next power of two. To integers: towards zero, saturated, NaN is 0. To bool:
+ * whether it is not 0.
+ */
+#ifndef ACUDA_KERNELS_FORMATS_CUH
+#define ACUDA_KERNELS_FORMATS_CUH
+
+#include "elements.cuh"
+
+/* ---- narrow floating point, as float ------------------------------------------------------------- */
+
+/* To a format of `fraction` bits, exponents biased by `bias`; not above `most`. */
+ACUI_DEVICE_OUTLINE unsigned acui_narrow(float value, int fraction, int bias, unsigned most)
+{
+    unsigned bits = __float_as_uint(value), size = bits & 0x7fffffffu;
+    unsigned result;
+    if (size >= (unsigned)(128 - bias) << 23) {
+        unsigned shift = 23 - fraction;
+        unsigned rounded = (size + (1u << (shift - 1)) - 1u + (size >> shift & 1u)) >> shift;
+        result = rounded - ((unsigned)(127 - bias) << fraction);
+    } else { /* units of the smallest */
+        float scaled = __uint_as_float(size) * __uint_as_float((unsigned)(126 + bias + fraction) << 23);
+        result = (unsigned)(int)rintf(scaled);
+    }
+    result = result < most ? result : most;
+    if (size > 0x7f800000u)
+        result = 0x7f;
+    return result | (bits >> 31) << 7;
+}
+ACUI_DEVICE float acui_from_e4m3(unsigned b)
+{
+    unsigned size = b & 0x7f;
+    float value = size >= 8 ? __uint_as_float((size << 20) + (120u << 23)) : (float)size * 0.001953125f;
+    value = size == 0x7f ? __uint_as_float(0x7fffffffu) : value;
+    return b & 0x80 ? -value : value;
+}
+ACUI_DEVICE float acui_from_e8m0(unsigned b)
+{
+    return __uint_as_float(b == 255 ? 0x7fffffffu : b ? b << 23 : 0x00400000u);
+}
+ACUI_DEVICE_OUTLINE unsigned acui_to_e8m0(float value)
+{
+    unsigned size = __float_as_uint(value) & 0x7fffffffu, e = size >> 23, rest = size & 0x7fffffu;
+    unsigned up = e ? e + (rest != 0) : rest > 0x400000u;
+    return size > 0x7f800000u ? 255 : up < 254 ? up : 254;
+}
+
+/* A double as a float whose last bit says that there was more: rounding that once more is right. */
+ACUI_DEVICE float acui_odd(double value)
+{
+    float near = __double2float_rz(value);
+    if (value == value && (double)near != value)
+        near = __uint_as_float(__float_as_uint(near) | 1u);
+    return near;
+}
+ACUI_DEVICE float acui_odd(float value) { return value; }
+
+/* ---- one dtype: how it is stored, and from and to T ------------------------------------------------ */
+
+#define ACUI_CODEC(name, storage, decode, encode)                                                  \
+    struct name {                                                                                  \
+        typedef storage type;                                                                      \
+        template <typename T> ACUI_DEVICE T from(storage v) { return (T)(decode); }                \
+        template <typename T> ACUI_DEVICE storage to(T v) { return (storage)(encode); }            \
+    }
+ACUI_CODEC(acui_code_f32, float, v, (float)v);
+ACUI_CODEC(acui_code_f64, double, v, (double)v);
+ACUI_CODEC(acui_code_bf16, unsigned short, acui_from_bf16(v), acui_to_bf16(acui_odd(v)));
+ACUI_CODEC(acui_code_e4m3, unsigned char, acui_from_e4m3(v), acui_narrow(acui_odd(v), 3, 7, 0x7e));
+ACUI_CODEC(acui_code_e5m2, unsigned char, acui_from_f16((unsigned short)(v << 8)),
+           acui_narrow(acui_odd(v), 2, 15, 0x7b));
+ACUI_CODEC(acui_code_e8m0, unsigned char, acui_from_e8m0(v), acui_to_e8m0(acui_odd(v)));
+ACUI_CODEC(acui_code_bool, unsigned char, v != 0, v != 0);
+struct acui_code_f16 {
+    typedef unsigned short type;
+    template <typename T> ACUI_DEVICE T from(type v) { return (T)acui_from_f16(v); }
+    ACUI_DEVICE type to(float v) { return acui_to_f16(v); }
+    ACUI_DEVICE type to(double v)
+    {
+        type bits;
+        __asm__("cvt.rn.f16.f64 %0, %1;" : "=h"(bits) : "d"(v));
+        return bits;
+    }
+};
+
+/* Integers of up to 32 bits: the hardware's conversion saturates, and makes 0 of a float NaN. */
+ACUI_DEVICE int acui_to_int(float v) { return __float2int_rz(v); }
+ACUI_DEVICE int acui_to_int(double v) { return v != v ? 0 : __double2int_rz(v); }
+ACUI_DEVICE unsigned acui_to_uint(float v) { return __float2uint_rz(v); }
+ACUI_DEVICE unsigned acui_to_uint(double v) { return v != v ? 0 : (unsigned)__nvvm_d2ui_rz(v); }
+template <typename S, int LOW, int HIGH> struct acui_code_saturated {
+    typedef S type;
+    template <typename T> ACUI_DEVICE T from(S v) { return (T)v; }
+    template <typename T> ACUI_DEVICE S to(T v) { return (S)min(max(acui_to_int(v), LOW), HIGH); }
+};
+ACUI_CODEC(acui_code_i32, int, v, acui_to_int(v));
+ACUI_CODEC(acui_code_u32, unsigned, v, acui_to_uint(v));
+/* 64 bits and double; read rounded to odd. */
+struct acui_code_i64 {
+    typedef long long type;
+    template <typename T> ACUI_DEVICE T from(long long v)
+    {
+        double near; /* as text: clang 14 takes its builtin for the nearest */
+        __asm__("cvt.rz.f64.s64 %0, %1;" : "=d"(near) : "l"(v));
+        if (__double2ll_rz(near) != v)
+            near = __longlong_as_double(__double_as_longlong(near) | 1);
+        return near;
+    }
+    template <typename T> ACUI_DEVICE long long to(T v) { return v != v ? 0 : __double2ll_rz(v); }
+};
+struct acui_code_u64 {
+    typedef unsigned long long type;
+    template <typename T> ACUI_DEVICE T from(unsigned long long v)
+    {
+        double near;
+        __asm__("cvt.rz.f64.u64 %0, %1;" : "=d"(near) : "l"(v));
+        if (__nvvm_d2ull_rz(near) != v)
+            near = __longlong_as_double(__double_as_longlong(near) | 1);
+        return near;
+    }
+    template <typename T> ACUI_DEVICE unsigned long long to(T v)
+    {
+        return v > 0 ? __nvvm_d2ull_rz(v) : 0; /* not NaN */
+    }
+};
+/* Integers as they are. */
+template <typename S> struct acui_code_wrapped {
+    typedef S type;
+    template <typename T> ACUI_DEVICE T from(S v) { return (T)v; }
+    template <typename T> ACUI_DEVICE S to(T v) { return (S)v; }
+};
+ACUI_CODEC(acui_code_real_of_u64, double, v, (double)(unsigned long long)v);
+
+template <typename C, typename Code> struct acui_coded {
+    typedef typename Code::type S;
+    static const int BYTES = (int)sizeof(S);
+    struct __align__(sizeof(S) * C::V) pack {
+        S e[C::V];
+    };
+    template <typename T> ACUI_DEVICE void read(const char *at, T *x)
+    {
+        pack p = *(const pack *)at;
+#pragma unroll
+        for (int i = 0; i < C::V; i++)
+            x[i] = Code::template from<T>(p.e[i]);
+    }
+    template <typename T> ACUI_DEVICE void write(char *at, const T *x)
+    {
+        pack p;
+#pragma unroll
+        for (int i = 0; i < C::V; i++)
+            p.e[i] = Code::to(x[i]);
+        *(pack *)at = p;
+    }
+    template <typename T> ACUI_DEVICE T read_one(const char *at)
+    {
+        return Code::template from<T>(*(const S *)at);
+    }
+    template <typename T> ACUI_DEVICE void write_one(char *at, T x) { *(S *)at = Code::to(x); }
+};
+
+/* ---- classes ----------------------------------------------------------------------------------- */
+
+#define ACUI_CASE(dtype, code) case dtype: f(acui_coded<C, code>()); break
+template <typename C, typename F> ACUI_DEVICE void acui_with_real(int dtype, F f)
+{
+    switch (dtype) {
+        ACUI_CASE(ACU_BOOL, acui_code_bool);
+        typedef acui_code_saturated<unsigned char, 0, 255> u8;
+        ACUI_CASE(ACU_U8, u8);
+        typedef acui_code_saturated<signed char, -128, 127> i8;
+        ACUI_CASE(ACU_I8, i8);
+        typedef acui_code_saturated<unsigned short, 0, 65535> u16;
+        ACUI_CASE(ACU_U16, u16);
+        typedef acui_code_saturated<short, -32768, 32767> i16;
+        ACUI_CASE(ACU_I16, i16);
+        ACUI_CASE(ACU_U32, acui_code_u32);
+        ACUI_CASE(ACU_I32, acui_code_i32);
+        ACUI_CASE(ACU_F16, acui_code_f16);
+        ACUI_CASE(ACU_BF16, acui_code_bf16);
+        ACUI_CASE(ACU_F8E4M3FN, acui_code_e4m3);
+        ACUI_CASE(ACU_F8E5M2, acui_code_e5m2);
+        ACUI_CASE(ACU_F8E8M0FNU, acui_code_e8m0);
+        ACUI_CASE(ACU_F32, acui_code_f32);
+        ACUI_CASE(ACU_TF32, acui_code_f32);
+    default:
+        if constexpr (sizeof(typename C::value) == 8) {
+            if (dtype == ACU_I64)
+                f(acui_coded<C, acui_code_i64>());
+            else if (dtype == ACU_U64)
+                f(acui_coded<C, acui_code_u64>());
+            else
+                f(acui_coded<C, acui_code_f64>());
+        }
+    }
+}
+
+struct acui_any_f {
+    typedef float value;
+    static const int V = 4;
+    ACUI_DEVICE float scalar(unsigned long long bits) { return __uint_as_float((unsigned)bits); }
+    template <typename F> ACUI_DEVICE void with(int dtype, F f)
+    {
+        acui_with_real<acui_any_f>(dtype, f);
+    }
+};
+struct acui_any_d {
+    typedef double value;
+    static const int V = 2;
+    ACUI_DEVICE double scalar(unsigned long long bits)
+    {
+        return __longlong_as_double((long long)bits);
+    }
+    template <typename F> ACUI_DEVICE void with(int dtype, F f)
+    {
+        acui_with_real<acui_any_d>(dtype, f);
+    }
+};
+struct acui_any_l {
+    typedef long long value;
+    static const int V = 2;
+    ACUI_DEVICE long long scalar(unsigned long long bits) { return (long long)bits; }
+    template <typename F> ACUI_DEVICE void with(int dtype, F f)
+    {
+        typedef acui_any_l C;
+        switch (dtype) {
+            ACUI_CASE(ACU_BOOL, acui_code_bool);
+            ACUI_CASE(ACU_U8, acui_code_wrapped<unsigned char>);
+            ACUI_CASE(ACU_I8, acui_code_wrapped<signed char>);
+            ACUI_CASE(ACU_U16, acui_code_wrapped<unsigned short>);
+            ACUI_CASE(ACU_I16, acui_code_wrapped<short>);
+            ACUI_CASE(ACU_U32, acui_code_wrapped<unsigned>);
+            ACUI_CASE(ACU_I32, acui_code_wrapped<int>);
+            ACUI_CASE(ACU_F64, acui_code_f64);
+            ACUI_CASE(ACUI_F64_OF_U64, acui_code_real_of_u64);
+        default: f(acui_coded<C, acui_code_wrapped<long long>>());
+        }
+    }
+};
+
+#endif

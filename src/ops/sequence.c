@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Tensors made of where their elements are: arange, linspace, eye. */
+#include "ops/ops.h"
+
+typedef struct sequence {
+    const char *name;
+    acu_dtype dtype;
+    acu_shape shape;
+    acui_sequence params;
+} sequence;
+
+static bool is_real(acu_dtype dtype)
+{
+    return acu_dtype_kind_of(dtype) == ACU_KIND_FLOAT;
+}
+
+static acu_op *plan_sequence(acu_planning *p)
+{
+    sequence s = *(const sequence *)p->data;
+    s.params.elements = acu_shape_elements(s.shape);
+    s.params.out.dtype = (int)s.dtype;
+    acui_layout(&s.params.index, &s.params.out, s.shape, (const acu_tensor *[]){p->out.tensor}, 1);
+    s.params.linear = acui_is_linear(&s.params.index, &s.params.out, 1);
+    acu_op *out = acui_result(p, s.name, s.dtype, s.shape);
+    if (acu_op_status(out, NULL) != ACU_OK)
+        return out;
+    const acu_arg args[] = {acu_arg_op(out, ACU_WRITE),
+                            acu_arg_struct(&s.params, sizeof s.params)};
+    return acui_run(p, s.name, "acuda.make",
+                    is_real(s.dtype) ? "make_d" : "make_l",
+                    acui_blocks(s.params.elements, 4 * ACUI_BLOCK), args, 2);
+}
+
+static acu_op *make(const sequence *s, acu_site site)
+{
+    if (s->dtype == ACU_F4E2M1FNX2 || acu_dtype_bytes(s->dtype) == 0 ||
+        (s->params.kind == ACUI_EYE && s->dtype == ACU_F8E8M0FNU))
+        return acu_op_fail(ACU_ERR_DTYPE, s->name, site, "%s can not be made of %s", s->name,
+                           acu_dtype_name(s->dtype));
+    acu_custom custom = {.name = s->name, .fn = plan_sequence, .data = s, .bytes = sizeof *s};
+    return acu_op_custom(custom, NULL, 0, site);
+}
+
+/* Integers that a double holds exactly. */
+static bool is_whole(double x)
+{
+    return x >= -0x1p53 && x <= 0x1p53 && (double)(int64_t)x == x;
+}
+
+acu_op *acu_op_arange(acu_dtype dtype, double start, double end, double step, acu_site site)
+{
+    double count = (end - start) / step;
+    if (!(count > 0 && count < 0x1p53))
+        return acu_op_fail(ACU_ERR_SHAPE, "arange", site, "arange from %g to %g in steps of %g has "
+                           "no elements, or no end", start, end, step);
+    int64_t elements = (int64_t)count + ((double)(int64_t)count < count);
+    if (!is_real(dtype) && !(is_whole(start) && is_whole(end) && is_whole(step)))
+        return acu_op_fail(ACU_ERR_DTYPE, "arange", site, "arange of %s from %g to %g in steps of "
+                           "%g: these must be integers", acu_dtype_name(dtype), start, end, step);
+    sequence s = {.name = "arange",
+                  .dtype = dtype,
+                  .shape = ACU_SHAPE(elements),
+                  .params = {.kind = ACUI_ARANGE, .start = start, .step = step}};
+    if (!is_real(dtype)) {
+        s.params.first = (int64_t)start;
+        s.params.stride = (int64_t)step;
+    }
+    return make(&s, site);
+}
+
+acu_op *acu_op_linspace(acu_dtype dtype, double start, double end, int64_t count, acu_site site)
+{
+    if (count < 1)
+        return acu_op_fail(ACU_ERR_SHAPE, "linspace", site, "linspace of %lld elements, and needs "
+                           "at least one", (long long)count);
+    if (!is_real(dtype))
+        return acu_op_fail(ACU_ERR_DTYPE, "linspace", site, "linspace of %s: floating point is "
+                           "needed", acu_dtype_name(dtype));
+    double step = count > 1 ? (end - start) / (double)(count - 1) : 0;
+    sequence s = {.name = "linspace",
+                  .dtype = dtype,
+                  .shape = ACU_SHAPE(count),
+                  .params = {.kind = ACUI_LINSPACE,
+                             .start = start,
+                             .step = step,
+                             .end = count > 1 ? end : start}};
+    return make(&s, site);
+}
+
+acu_op *acu_op_eye(acu_dtype dtype, int64_t rows, int64_t columns, int64_t diagonal, acu_site site)
+{
+    if (rows < 1 || columns < 1)
+        return acu_op_fail(ACU_ERR_SHAPE, "eye", site, "eye of %lld rows and %lld columns, and needs "
+                           "at least one of each", (long long)rows, (long long)columns);
+    sequence s = {.name = "eye",
+                  .dtype = dtype,
+                  .shape = ACU_SHAPE(rows, columns),
+                  .params = {.kind = ACUI_EYE, .first = diagonal, .columns = columns}};
+    return make(&s, site);
+}
