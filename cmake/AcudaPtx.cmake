@@ -8,6 +8,18 @@ set(ACUDA_PTX_FEATURE ptx63 CACHE STRING "PTX version, as clang names it")
 set(_acuda_root "${CMAKE_CURRENT_LIST_DIR}/..")
 cmake_path(NORMAL_PATH _acuda_root)
 
+# acuda_embed_text(TARGET FILE SYMBOL): the file's text as the NUL-terminated `const char SYMBOL[]`.
+function(acuda_embed_text target file symbol)
+    set(text "${CMAKE_BINARY_DIR}/text/${symbol}.c")
+    file(MAKE_DIRECTORY "${CMAKE_BINARY_DIR}/text")
+    add_custom_command(OUTPUT "${text}"
+        COMMAND "${CMAKE_COMMAND}" -DINPUT=${file} -DOUTPUT=${text} -DSYMBOL=${symbol}
+            -P "${_acuda_root}/cmake/embed.cmake"
+        DEPENDS "${file}" "${_acuda_root}/cmake/embed.cmake" VERBATIM
+        COMMENT "Embedding ${file}")
+    target_sources(${target} PRIVATE "${text}")
+endfunction()
+
 # acuda_add_ptx(TARGET FILE.cu [NAME SYMBOL] [DEFINES D=1 ...])
 # Compiles FILE to <build>/ptx/<stem>.ptx and links it into TARGET as the NUL-terminated
 # `const char SYMBOL[]`, by default <stem>_ptx.

@@ -4,7 +4,7 @@
 file(READ "${INPUT}" hex HEX)
 string(REGEX REPLACE "(................................)" "\\1\n    " hex "${hex}")
 string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${hex}")
-file(WRITE "${OUTPUT}" "/* Generated from a kernel's PTX. */
+file(WRITE "${OUTPUT}" "/* Generated from a file's text. */
 extern const char ${SYMBOL}[];
 const char ${SYMBOL}[] = {
     ${bytes}0

@@ -25,6 +25,7 @@
 #ifndef ACUDA_ACUDA_H
 #define ACUDA_ACUDA_H
 
+#include <acuda/compile.h>
 #include <acuda/debug.h>
 #include <acuda/device.h>
 #include <acuda/driver.h>

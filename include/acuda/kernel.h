@@ -5,6 +5,7 @@
 #ifndef ACUDA_KERNEL_H
 #define ACUDA_KERNEL_H
 
+#include <acuda/compile.h>
 #include <acuda/device.h>
 #include <acuda/tensor.h>
 
@@ -14,7 +15,7 @@ typedef struct acu_module acu_module;
 typedef struct acu_kernel acu_kernel;
 
 /*
- * Where the code of a module comes from: one of `ptx`, `image` and `path`. With a `name` the module
+ * Where the code of a module comes from: one of `ptx`, `image`, `path` and `cuda`. With a `name` the module
  * can be found again by acu_kernel_find; NULL: not. A name that a living module of the device has is
  * refused (BUSY), and one that begins with "acuda." too (INVALID).
  */
@@ -25,6 +26,8 @@ typedef struct acu_module_source {
     const void *image; /* a cubin, fat binary or PTX in memory, of so many bytes */
     size_t bytes;
     const char *path;  /* a file that holds one of these */
+    const char *cuda;  /* CUDA C++, to be compiled (compile.h), */
+    const acu_compile_options *compile; /* ... so; NULL: with all defaults */
 } acu_module_source;
 
 /*
@@ -33,8 +36,8 @@ typedef struct acu_module_source {
  * Blocks: while the driver compiles (0.1 s for the first PTX of a process on a GPU). All kernels
  * are resolved here, so that no launch ever loads code. Driver: cuModuleLoadDataEx,
  * cuModuleGetFunction, cuFuncGetAttribute, cuFuncGetParamInfo.
- * Errors: PTX (the driver's log, with the line, is in the record), IO (the file), NOT_SUPPORTED,
- * BUSY, INVALID, DRIVER.
+ * Errors: PTX (the driver's log, with the line, is in the record), those of acu_compile, IO (the
+ * file), NOT_SUPPORTED, BUSY, INVALID, DRIVER.
  */
 ACU_API acu_status acu_module_load(acu_device *device, const acu_module_source *source,
                                    acu_module **module);
@@ -62,6 +65,9 @@ ACU_API void acu_module_release(acu_module *module); /* its kernels keep it as l
  */
 ACU_API acu_status acu_module_poll(acu_module *module);
 ACU_API acu_status acu_module_wait(acu_module *module, uint64_t timeout);
+/* What the compiler said of a module's CUDA C++: warnings, and errors where it failed. NULL while it
+ * is being loaded, "" if nothing. Lives as long as the module. */
+ACU_API const char *acu_module_log(acu_module *module);
 
 /* A kernel of the module. Never blocks, but on an old driver (before CUDA 12.4) for a cubin. Errors:
  * NOT_FOUND (with the names that the module has, where known), that of a load that failed. */

@@ -47,6 +47,7 @@ typedef enum acu_scope {
     X(ACU_ERR_PTX, -17, CALL, "the driver refused the module's code")                              \
     X(ACU_ERR_IO, -18, CALL, "a file could not be read")                                           \
     X(ACU_ERR_CAPTURE, -19, CALL, "not possible while a stream is captured")                       \
+    X(ACU_ERR_COMPILE, -20, CALL, "the compiler refused the source")                               \
     X(ACU_ERR_DRIVER, -32, OPERATION, "a driver call failed")                                      \
     X(ACU_ERR_DEVICE_MEMORY, -33, OPERATION, "out of device memory")                               \
     X(ACU_ERR_DEPENDENCY, -34, OPERATION, "what it depends on failed")                             \

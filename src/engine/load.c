@@ -33,7 +33,8 @@ acu_status acu_module_load_async(acu_device *device, const acu_module_source *gi
                                  acu_future **future)
 {
     acu_module_source source;
-    ACUI_TRY(acui_source_read(&source, device, given, __func__));
+    acu_compile_options compile;
+    ACUI_TRY(acui_source_read(&source, &compile, device, given, false, __func__));
     if (!future)
         return acui_fail(ACU_ERR_INVALID, "acu_module_load_async: nobody could take the module "
                          "without a future");

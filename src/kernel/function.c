@@ -107,6 +107,15 @@ static acui_function *add_function(acu_module *module, const char *name, size_t 
     return &grown[old];
 }
 
+static bool is_known(const acu_module *module, const char *name, size_t length)
+{
+    for (size_t i = 0; i < module->function_count; i++)
+        if (strncmp(module->functions[i].name, name, length) == 0 &&
+            !module->functions[i].name[length])
+            return true;
+    return false;
+}
+
 static acu_status find_by_text(acu_module *module, const char *ptx, size_t bytes)
 {
     acu_device *device = module->device;
@@ -115,6 +124,10 @@ static acu_status find_by_text(acu_module *module, const char *ptx, size_t bytes
     for (size_t at = 0; acui_ptx_next(ptx, bytes, &at, &entry, &st);) {
         if (st != ACU_OK)
             return st;
+        if (is_known(module, entry.name, entry.length)) { /* declared first, as clang does */
+            acui_free(entry.params);
+            continue;
+        }
         acui_function *f = add_function(module, entry.name, entry.length);
         if (!f) {
             acui_free(entry.params);

@@ -10,6 +10,9 @@
 
 static acui_function *find_function(acu_module *module, const char *name)
 {
+    const char *made = acu_code_name(module->code, name); /* of an expression */
+    if (made)
+        name = made;
     for (size_t i = 0; i < module->function_count; i++)
         if (strcmp(module->functions[i].name, name) == 0)
             return &module->functions[i];

@@ -41,6 +41,7 @@ struct acu_module {
     _Atomic(int) state; /* acui_load_state; release store, acquire load */
     acui_fault *fault;  /* why it FAILED; NULL also for lack of memory */
     CUmodule raw;
+    acu_code *code; /* of CUDA C++, also if it failed; else NULL */
     acui_function *functions;
     size_t function_count;
     bool functions_known; /* else (a cubin, an older driver) they are resolved when asked for */

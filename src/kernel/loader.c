@@ -6,6 +6,8 @@
 #include "base/error.h"
 #include "base/threads.h"
 
+#include <acuda/compile.h>
+
 enum { THREADS = 4, WAITING = 1024 };
 
 static struct {
@@ -39,6 +41,11 @@ static void prepare(void)
     static const acui_close_hooks hooks = {.drain = drain, .stop = acui_loader_stop, .wait = wait};
     acui_cond_init(&loader.changed);
     acui_set_first_close_hooks(&hooks);
+}
+
+void acui_loader_prepare(void)
+{
+    pthread_once(&once, prepare);
 }
 
 /* ---- the threads; the lock is held but while a job runs ---- */
@@ -99,7 +106,7 @@ static bool have_thread(void)
 
 acu_status acui_loader_give(acui_job *job)
 {
-    pthread_once(&once, prepare);
+    acui_loader_prepare();
     acu_status st = ACU_OK;
     pthread_mutex_lock(&loader.lock);
     if (loader.waiting == WAITING)
@@ -121,7 +128,7 @@ acu_status acui_loader_give(acui_job *job)
 
 bool acui_loader_wait_until(bool (*over)(void *context), void *context, uint64_t deadline)
 {
-    pthread_once(&once, prepare);
+    acui_loader_prepare();
     bool is_over, in_time = true;
     pthread_mutex_lock(&loader.lock);
     while (!(is_over = over(context)) && in_time)
@@ -132,7 +139,7 @@ bool acui_loader_wait_until(bool (*over)(void *context), void *context, uint64_t
 
 void acui_loader_changed(void)
 {
-    pthread_once(&once, prepare);
+    acui_loader_prepare();
     pthread_mutex_lock(&loader.lock);
     pthread_cond_broadcast(&loader.changed);
     pthread_mutex_unlock(&loader.lock);
@@ -196,7 +203,8 @@ static bool finish(void)
 
 void acui_loader_stop(void)
 {
-    pthread_once(&once, prepare);
+    acui_loader_prepare();
     while (finish()) {
     }
+    acu_compile_forget(); /* the last device goes, and with it all that acuda keeps */
 }

@@ -23,6 +23,7 @@ bool acui_loader_await(const acu_device *device, uint64_t deadline);
 bool acui_loader_wait_until(bool (*over)(void *context), void *context, uint64_t deadline);
 void acui_loader_changed(void);
 
+void acui_loader_prepare(void); /* the last close will call acui_loader_stop */
 bool acui_loader_busy(void); /* a thread runs, or a job waits */
 void acui_loader_stop(void); /* finishes what there is; blocks until the threads are gone */
 

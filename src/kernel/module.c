@@ -27,6 +27,7 @@ acu_status acui_load_failure(const acui_fault *fault)
 static void module_free(acu_module *module)
 {
     acui_functions_free(module);
+    acu_code_release(module->code);
     acui_point_release(module->point);
     acui_fault_release(module->fault);
     pthread_mutex_destroy(&module->lock);
@@ -160,6 +161,13 @@ acu_status acu_module_wait(acu_module *module, uint64_t timeout)
     if (!acui_loader_wait_until(is_over, module, acui_deadline(timeout)))
         return ACU_TIMEOUT;
     return acu_module_poll(module);
+}
+
+const char *acu_module_log(acu_module *module)
+{
+    if (!acui_object_is(module, ACU_OBJECT_MODULE) || !is_over(module))
+        return NULL;
+    return module->code ? acu_code_log(module->code) : "";
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */

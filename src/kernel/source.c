@@ -8,18 +8,25 @@
 #include "kernel/file.h"
 #include "kernel/image.h"
 #include "kernel/loader.h"
+#include "kernel/request.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---- what the program says ------------------------------------------------------------------- */
 
-acu_status acui_source_read(acu_module_source *source, acu_device *device,
-                            const acu_module_source *given, const char *function)
+acu_status acui_source_read(acu_module_source *source, acu_compile_options *compile,
+                            acu_device *device, const acu_module_source *given, bool waits,
+                            const char *function)
 {
     ACUI_TRY(acui_object_check(device, ACU_OBJECT_DEVICE, function));
     ACUI_TRY(acui_options_read(source, sizeof *source, given, function));
-    if (!!source->ptx + !!source->image + !!source->path != 1)
-        return acui_fail(ACU_ERR_INVALID, "%s: give one of ptx, image and path", function);
+    if (!!source->ptx + !!source->image + !!source->path + !!source->cuda != 1)
+        return acui_fail(ACU_ERR_INVALID, "%s: give one of ptx, image, path and cuda", function);
+    if (source->cuda) {
+        ACUI_TRY(acui_compile_options_read(compile, source->compile, waits, function));
+        source->compile = compile;
+    }
     return acui_device_check(device);
 }
 
@@ -29,7 +36,7 @@ static const char *words_of(const acu_module_source *source)
         return source->path;
     if (source->name)
         return source->name;
-    return source->ptx ? "PTX" : "the image";
+    return source->ptx ? "PTX" : source->cuda ? "source.cu" : "the image";
 }
 
 /* ---- getting the code, and loading it --------------------------------------------------------- */
@@ -45,8 +52,31 @@ static acu_status load_file(acu_module *module, const acu_module_source *source)
     return st;
 }
 
+/* Options that were checked before. */
+static acu_status load_cuda(acu_module *module, const acu_module_source *source)
+{
+    static const acu_compile_options none;
+    const acu_compile_options *options = source->compile ? source->compile : &none;
+    acui_request request;
+    acu_status st = acui_request_begin(&request, module->device, words_of(source), source->cuda,
+                                       options);
+    if (st == ACU_OK)
+        st = acui_compile(&request, &module->code);
+    acui_request_end(&request);
+    if (module->code && options->log && options->log_bytes)
+        snprintf(options->log, options->log_bytes, "%s", module->code->log);
+    ACUI_TRY(st);
+    acui_image code = {.data = module->code->ptx,
+                       .bytes = module->code->ptx_length,
+                       .ends = true,
+                       .what = words_of(source)};
+    return acui_image_load(module, &code);
+}
+
 static acu_status load_source(acu_module *module, const acu_module_source *source, bool ends)
 {
+    if (source->cuda)
+        return load_cuda(module, source);
     if (source->path)
         return load_file(module, source);
     acui_image code = {.data = source->image, .bytes = source->bytes, .ends = ends};
@@ -80,7 +110,8 @@ static acu_status load_here(acu_device *device, const acu_module_source *source,
 acu_status acu_module_load(acu_device *device, const acu_module_source *given, acu_module **module)
 {
     acu_module_source source;
-    ACUI_TRY(acui_source_read(&source, device, given, __func__));
+    acu_compile_options compile;
+    ACUI_TRY(acui_source_read(&source, &compile, device, given, true, __func__));
     if (!module)
         return acui_fail(ACU_ERR_INVALID, "acu_module_load: nowhere to put the module");
     return load_here(device, &source, module);
@@ -127,6 +158,8 @@ typedef struct load {
     acu_module *module; /* retained */
     acu_module_source source;
     char *path, *code;  /* copies; NULL where there are none */
+    acu_compile_options compile; /* what they point to is in: */
+    acui_arena arena;
     acui_load_watch watch;
 } load;
 
@@ -136,6 +169,7 @@ static void load_free(load *l)
     acu_module_release(l->module);
     acui_free(l->path);
     acui_free(l->code);
+    acui_arena_clear(&l->arena);
     acui_free(l);
     acu_device_release(device);
 }
@@ -174,15 +208,21 @@ static bool copy(char **to, const void *from, size_t bytes)
 /* The name is the module's copy. */
 static bool copy_source(load *l, const acu_module_source *source)
 {
-    const void *code = source->ptx ? source->ptx : source->image;
-    size_t bytes = source->ptx ? strlen(source->ptx) : source->bytes;
+    const char *text = source->ptx ? source->ptx : source->cuda;
+    const void *code = text ? text : source->image;
+    size_t bytes = text ? strlen(text) : source->bytes;
+    if (source->cuda && !acui_compile_options_copy(&l->arena, source->compile, &l->compile))
+        return false;
     if (!copy(&l->path, source->path, source->path ? strlen(source->path) : 0) ||
         !copy(&l->code, code, bytes))
         return false;
     l->source = (acu_module_source){.name = l->module->name, .path = l->path, .bytes = bytes};
     if (source->ptx)
         l->source.ptx = l->code;
-    else
+    else if (source->cuda) {
+        l->source.cuda = l->code;
+        l->source.compile = &l->compile;
+    } else
         l->source.image = l->code;
     return true;
 }
@@ -199,6 +239,7 @@ static acu_status load_new(acu_module *module, const acu_module_source *source,
     if (watch)
         l->watch = *watch;
     l->source = *source;
+    acui_arena_begin(&l->arena, NULL, 0);
     if (!module->built_in && !copy_source(l, source)) {
         load_free(l);
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory to load a module");

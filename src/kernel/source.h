@@ -20,8 +20,9 @@ typedef struct acui_load_watch {
  */
 acu_status acui_load_begin(acu_device *device, const acu_module_source *source, bool built_in,
                            const acui_load_watch *watch, acu_module **module);
-/* The options that a program gives, checked. */
-acu_status acui_source_read(acu_module_source *source, acu_device *device,
-                            const acu_module_source *given, const char *function);
+/* What a program gives, checked; options to compile go into *compile. `waits`: for a call that does. */
+acu_status acui_source_read(acu_module_source *source, acu_compile_options *compile,
+                            acu_device *device, const acu_module_source *given, bool waits,
+                            const char *function);
 
 #endif

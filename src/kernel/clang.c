@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * clang, as a process, in a folder of its own with the source and the headers. What comes of it are
+ * two files, PTX and what it said: also where the program takes the ends of all its children, the
+ * outcome is there.
+ */
+#include "base/alloc.h"
+#include "base/error.h"
+#include "kernel/file.h"
+#include "kernel/folder.h"
+#include "kernel/request.h"
+
+#include <limits.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define NAME "acui_name_"
+
+static struct {
+    pthread_mutex_t lock;
+    char asked[PATH_MAX], path[PATH_MAX]; /* "": look for it; not found yet */
+    unsigned major; /* 0: not asked yet */
+    struct stat file;
+} clang = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* ---- finding it; the lock is held ---- */
+
+static bool try_path(const char *path)
+{
+    if (strlen(path) >= sizeof clang.path || access(path, X_OK) != 0 ||
+        stat(path, &clang.file) != 0 || !S_ISREG(clang.file.st_mode))
+        return false;
+    snprintf(clang.path, sizeof clang.path, "%s", path);
+    return true;
+}
+
+static bool look_in_path(const char *name)
+{
+    const char *rest = getenv("PATH");
+    char path[PATH_MAX];
+    while (rest) {
+        size_t length = strcspn(rest, ":");
+        int n = snprintf(path, sizeof path, "%.*s/%s", (int)length, rest, name);
+        if (length && n > 0 && (size_t)n < sizeof path && try_path(path))
+            return true;
+        rest = rest[length] ? rest + length + 1 : NULL;
+    }
+    return false;
+}
+
+static bool look_everywhere(void)
+{
+    const char *asked = clang.asked[0] ? clang.asked : secure_getenv("ACUDA_CLANG");
+    if (asked)
+        return strchr(asked, '/') ? try_path(asked) : look_in_path(asked);
+    if (look_in_path("clang"))
+        return true;
+    for (int version = 20; version >= 14; version--) {
+        char name[16];
+        snprintf(name, sizeof name, "clang-%d", version);
+        if (look_in_path(name))
+            return true;
+    }
+    return false;
+}
+
+acu_status acui_clang_set(const char *path)
+{
+    if (path && strlen(path) >= sizeof clang.asked)
+        return acui_fail(ACU_ERR_INVALID, "acu_compile_configure: the path of clang is too long");
+    pthread_mutex_lock(&clang.lock);
+    snprintf(clang.asked, sizeof clang.asked, "%s", path ? path : "");
+    clang.path[0] = '\0';
+    clang.major = 0;
+    pthread_mutex_unlock(&clang.lock);
+    return ACU_OK;
+}
+
+/* It may be replaced by another version while the process runs. */
+acu_status acui_clang_find(acui_bytes *key)
+{
+    struct stat now;
+    pthread_mutex_lock(&clang.lock);
+    bool found = clang.path[0] && stat(clang.path, &now) == 0 &&
+                 now.st_mtim.tv_sec == clang.file.st_mtim.tv_sec &&
+                 now.st_size == clang.file.st_size && now.st_ino == clang.file.st_ino;
+    if (!found) {
+        clang.major = 0;
+        clang.path[0] = '\0';
+        found = look_everywhere();
+    }
+    if (found) {
+        const uint64_t facts[] = {(uint64_t)clang.file.st_size,
+                                  (uint64_t)clang.file.st_mtim.tv_sec,
+                                  (uint64_t)clang.file.st_ino};
+        acui_bytes_put_text(key, clang.path);
+        acui_bytes_put(key, facts, sizeof facts);
+    }
+    char asked[128];
+    snprintf(asked, sizeof asked, "%.120s", clang.asked[0] ? clang.asked : "clang in PATH, ACUDA_CLANG");
+    pthread_mutex_unlock(&clang.lock);
+    return found ? ACU_OK
+                 : acui_fail(ACU_ERR_NOT_FOUND, "clang is not here: looked for %s", asked);
+}
+
+/* ---- what it is ---- */
+
+/* Of "Debian clang version 14.0.6"; asked once for each program. */
+static unsigned read_version(const char *path, acui_folder *folder)
+{
+    const char *args[] = {path, "--version", NULL};
+    char *text = NULL;
+    size_t bytes;
+    unsigned major = 0;
+    if (acui_folder_run(folder, args, "version") != ACU_OK ||
+        acui_folder_read(folder, "version", &text, &bytes) != ACU_OK)
+        return 0;
+    const char *word = strstr(text, "version ");
+    if (word && strstr(text, "clang"))
+        major = (unsigned)strtoul(word + 8, NULL, 10);
+    acui_free(text);
+    return major;
+}
+
+static acu_status get_version(acui_folder *folder, char path[PATH_MAX], unsigned *major)
+{
+    pthread_mutex_lock(&clang.lock);
+    snprintf(path, PATH_MAX, "%s", clang.path);
+    *major = clang.major;
+    pthread_mutex_unlock(&clang.lock);
+    if (*major == 0) {
+        *major = read_version(path, folder);
+        pthread_mutex_lock(&clang.lock);
+        if (strcmp(path, clang.path) == 0)
+            clang.major = *major;
+        pthread_mutex_unlock(&clang.lock);
+    }
+    if (*major < 14)
+        return acui_fail(ACU_ERR_NOT_SUPPORTED, "%s is no clang of version 14 or newer", path);
+    return ACU_OK;
+}
+
+/* Architectures, since which clang it compiles for them, and which PTX they need at least. */
+static const struct {
+    unsigned arch, since, ptx;
+} archs[] = {{75, 14, 63}, {80, 14, 70}, {86, 14, 71}, {87, 16, 74}, {89, 16, 78}, {90, 16, 78},
+             {100, 20, 86}, {120, 20, 87}};
+
+static acu_status choose_arch(const acui_request *r, unsigned major, unsigned *arch, unsigned *ptx)
+{
+    *arch = 0;
+    for (size_t i = 0; i < sizeof archs / sizeof *archs; i++)
+        if (archs[i].arch <= r->arch && archs[i].since <= major) {
+            *arch = archs[i].arch;
+            *ptx = archs[i].ptx;
+        }
+    if (*arch && (!r->exact || *arch == r->arch))
+        return ACU_OK;
+    return acui_fail(ACU_ERR_NOT_SUPPORTED, "clang %u is not used for compute_%u; from 75 to %u",
+                     major, r->arch, major < 16 ? 86 : major < 20 ? 90 : 120);
+}
+
+/* ---- its command ---- */
+
+typedef struct command {
+    acui_arena arena;
+    const char **list;
+    size_t count;
+    bool failed;
+} command;
+
+ACU_PRINTF(2, 3) static void add(command *c, const char *format, ...)
+{
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    int length = vsnprintf(NULL, 0, format, args);
+    char *text = length < 0 ? NULL : acui_arena_get(&c->arena, (size_t)length + 1);
+    if (text)
+        vsnprintf(text, (size_t)length + 1, format, again);
+    va_end(again);
+    va_end(args);
+    c->failed |= !text;
+    c->list[c->count++] = text;
+}
+
+static void add_options(command *c, const acu_compile_options *o)
+{
+    if (o->fast_math)
+        add(c, "-ffast-math"), add(c, "-fcuda-flush-denormals-to-zero");
+    add(c, o->no_fma ? "-ffp-contract=off" : "-ffp-contract=fast");
+    if (o->line_info)
+        add(c, "-gline-tables-only");
+    for (size_t i = 0; i < o->define_count; i++)
+        add(c, "-D%s", o->defines[i]);
+    for (size_t i = 0; i < o->include_dir_count; i++)
+        add(c, "-I%s", o->include_dirs[i]);
+    for (size_t i = 0; i < o->argument_count; i++)
+        add(c, "%s", o->arguments[i]);
+}
+
+static acu_status make_command(command *c, const acui_request *r, const char *path, unsigned major,
+                               const acui_folder *folder)
+{
+    const acu_compile_options *o = &r->options;
+    unsigned arch, ptx = 0;
+    ACUI_TRY(choose_arch(r, major, &arch, &ptx));
+    size_t room = 40 + o->define_count + o->include_dir_count + o->argument_count;
+    c->list = ACUI_ARENA_ARRAY(&c->arena, const char *, room);
+    if (!c->list)
+        return acui_fail(ACU_ERR_NO_MEMORY, "no memory to compile %s", r->what);
+    add(c, "%s", path);
+    static const char *const fixed[] = {
+        "--cuda-path=/nonexistent", "-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib",
+        "-Wno-unknown-cuda-version", "-fno-color-diagnostics", "-O3", "-S", "-Xclang",
+        "-target-feature", "-Xclang"};
+    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
+        add(c, "%s", fixed[i]);
+    add(c, "+ptx%u", ptx);
+    add(c, "--cuda-gpu-arch=sm_%u", arch);
+    add(c, "-std=c++%u", o->cplusplus);
+    add(c, "-I%s/headers", folder->path);
+    add(c, "-include"), add(c, "%s/headers/acuda-prelude/prelude.cuh", folder->path);
+    add_options(c, o);
+    add(c, "-o"), add(c, "%s/out.ptx", folder->path);
+    add(c, "%s/source.cu", folder->path);
+    return c->failed ? acui_fail(ACU_ERR_NO_MEMORY, "no memory to compile %s", r->what) : ACU_OK;
+}
+
+/* ---- the folder's files ---- */
+
+/* The source under its name; behind it a constant for each expression, with the address of what it
+ * names: it makes an instance of a template, and tells its name. */
+static acu_status write_source(const acui_request *r, acui_folder *folder)
+{
+    const acu_compile_options *o = &r->options;
+    acui_bytes text = {0};
+    char line[64];
+    int n = snprintf(line, sizeof line, "#line 1 \"");
+    acui_bytes_put(&text, line, (size_t)n);
+    acui_bytes_put(&text, r->what, strlen(r->what));
+    acui_bytes_put(&text, "\"\n", 2);
+    acui_bytes_put(&text, r->source, strlen(r->source));
+    for (size_t i = 0; i < o->expression_count; i++) {
+        n = snprintf(line, sizeof line, "\n#line %zu \"the expressions\"\n", i + 1);
+        acui_bytes_put(&text, line, (size_t)n);
+        n = snprintf(line, sizeof line, "__attribute__((used)) static __device__ const void *const ");
+        acui_bytes_put(&text, line, (size_t)n);
+        n = snprintf(line, sizeof line, NAME "%zu = (const void *)(&", i);
+        acui_bytes_put(&text, line, (size_t)n);
+        acui_bytes_put(&text, o->expressions[i], strlen(o->expressions[i]));
+        acui_bytes_put(&text, ");\n", 3);
+    }
+    acu_status st = text.failed ? acui_fail(ACU_ERR_NO_MEMORY, "no memory to compile %s", r->what)
+                                : acui_folder_write(folder, "source.cu", text.data, text.count);
+    acui_bytes_free(&text);
+    return st;
+}
+
+static acu_status write_files(const acui_request *r, acui_folder *folder)
+{
+    const acu_compile_options *o = &r->options;
+    char name[PATH_MAX];
+#define ACU_X(array, header, nvrtc)                                                                \
+    ACUI_TRY(acui_folder_write(folder, "headers/" header, acui_header_##array,                     \
+                               strlen(acui_header_##array)));
+    ACUI_HEADERS(ACU_X)
+#undef ACU_X
+    for (size_t i = 0; i < o->header_count; i++) {
+        int n = snprintf(name, sizeof name, "headers/%s", o->headers[i].name);
+        if (n < 0 || (size_t)n >= sizeof name)
+            return acui_fail(ACU_ERR_INVALID, "the name of header %zu is too long", i);
+        ACUI_TRY(acui_folder_write(folder, name, o->headers[i].text, strlen(o->headers[i].text)));
+    }
+    return write_source(r, folder);
+}
+
+/* ---- what came out ---- */
+
+/* clang has no option for it, PTX has: before the body of each kernel, not of its declaration. */
+static void put_ptx(acui_bytes *bytes, const acui_request *r, const char *ptx)
+{
+    char bound[32];
+    unsigned most = r->options.max_registers;
+    acui_bytes text = {0};
+    int n = snprintf(bound, sizeof bound, ".maxnreg %u\n", most);
+    for (const char *entry; most && (entry = strstr(ptx, ".entry "));) {
+        const char *body = entry + strcspn(entry, "{;");
+        acui_bytes_put(&text, ptx, (size_t)(body - ptx));
+        if (*body == '{')
+            acui_bytes_put(&text, bound, (size_t)n);
+        ptx = body;
+    }
+    acui_bytes_put(&text, ptx, strlen(ptx));
+    acui_bytes_put_piece(bytes, text.data, text.failed ? 0 : text.count);
+    bytes->failed |= text.failed;
+    acui_bytes_free(&text);
+}
+
+/* "... _ZL11acui_name_3 = _Z5scaleIfEvPT_S0_;": the name, and the line is taken out. */
+static bool take_name(char *ptx, size_t index, const char **name, size_t *length)
+{
+    char own[48];
+    snprintf(own, sizeof own, NAME "%zu = ", index);
+    char *at = strstr(ptx, own);
+    if (!at)
+        return false;
+    char *line = at, *end = strchr(at, ';');
+    while (line > ptx && line[-1] != '\n')
+        line--;
+    if (!end)
+        return false;
+    *name = at + strlen(own);
+    *length = (size_t)(end - *name);
+    memset(line, ' ', (size_t)(*name - line)); /* the name itself goes when it is read */
+    return true;
+}
+
+static acu_status put_names(acui_bytes *bytes, const acui_request *r, char *ptx)
+{
+    const acu_compile_options *o = &r->options;
+    acui_bytes names = {0};
+    for (size_t i = 0; i < o->expression_count; i++) {
+        const char *name;
+        size_t length;
+        if (!take_name(ptx, i, &name, &length)) {
+            acui_bytes_free(&names);
+            return acui_fail(ACU_ERR_COMPILE, "%s: clang made nothing of \"%s\"", r->what,
+                             o->expressions[i]);
+        }
+        acui_bytes_put_text(&names, o->expressions[i]);
+        acui_bytes_put_piece(&names, name, length);
+        memset((char *)(uintptr_t)name, ' ', length + 1);
+    }
+    put_ptx(bytes, r, ptx);
+    acui_bytes_put_number(bytes, o->expression_count);
+    acui_bytes_put(bytes, names.data, names.count);
+    bytes->failed |= names.failed;
+    acui_bytes_free(&names);
+    return ACU_OK;
+}
+
+static acu_status collect(const acui_request *r, acui_folder *folder, unsigned major, bool worked,
+                          acui_bytes *bytes)
+{
+    char compiler[32], *log = NULL, *ptx = NULL;
+    size_t count = 0;
+    snprintf(compiler, sizeof compiler, "clang %u", major);
+    if (acui_folder_read(folder, "log", &log, &count) != ACU_OK)
+        log = NULL;
+    acu_status st = ACU_ERR_COMPILE;
+    if (worked)
+        st = acui_folder_read(folder, "out.ptx", &ptx, &count);
+    acui_bytes_put_text(bytes, compiler);
+    acui_bytes_put_text(bytes, log);
+    if (st == ACU_OK)
+        st = put_names(bytes, r, ptx);
+    else
+        st = acui_fail(ACU_ERR_COMPILE, "%s refused %s: %s", compiler, r->what,
+                       log && *log ? acui_log_first_error(log) : "it says nothing");
+    if (st != ACU_OK) {
+        acui_bytes_put_text(bytes, "");
+        acui_bytes_put_number(bytes, 0);
+    }
+    acui_free(log);
+    acui_free(ptx);
+    return st;
+}
+
+static acu_status compile_in(const acui_request *r, acui_folder *folder, acui_bytes *bytes)
+{
+    char path[PATH_MAX];
+    unsigned major;
+    command c = {.count = 0};
+    ACUI_TRY(get_version(folder, path, &major));
+    ACUI_TRY(write_files(r, folder));
+    acui_arena_begin(&c.arena, NULL, 0);
+    acu_status st = make_command(&c, r, path, major, folder);
+    if (st == ACU_OK) {
+        st = acui_folder_run(folder, c.list, "log");
+        if (st == ACU_OK || st == ACU_ERR_COMPILE)
+            st = collect(r, folder, major, st == ACU_OK, bytes);
+    }
+    acui_arena_clear(&c.arena);
+    return st;
+}
+
+acu_status acui_clang_compile(const acui_request *r, acui_bytes *bytes)
+{
+    acui_folder folder;
+    ACUI_TRY(acui_folder_make(&folder));
+    acu_status st = compile_in(r, &folder, bytes);
+    acu_error record = *acui_error();
+    acui_folder_remove(&folder);
+    return st == ACU_OK ? ACU_OK : acui_error_restore(&record);
+}

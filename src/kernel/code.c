@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Compiled code. */
+#include "kernel/code.h"
+
+#include "base/error.h"
+
+#include <string.h>
+
+static bool read_code(acu_code *code)
+{
+    const char *data = code->bytes.data;
+    size_t count = code->bytes.count, at = 0;
+    code->compiler = acui_bytes_text(data, count, &at, NULL);
+    code->log = code->compiler ? acui_bytes_text(data, count, &at, NULL) : NULL;
+    code->ptx = code->log ? acui_bytes_text(data, count, &at, &code->ptx_length) : NULL;
+    if (!code->ptx || !acui_bytes_number(data, count, &at, &code->name_count))
+        return false;
+    code->names = at;
+    for (uint64_t i = 0; i < code->name_count; i++)
+        if (!acui_bytes_text(data, count, &at, NULL) || !acui_bytes_text(data, count, &at, NULL))
+            return false;
+    return at == count;
+}
+
+acu_code *acui_code_new(acui_bytes *bytes, acu_status *status)
+{
+    acu_code *code = bytes->failed ? NULL : acui_object_new(ACU_OBJECT_CODE, sizeof *code);
+    if (!code) {
+        acui_bytes_free(bytes);
+        *status = acui_fail(ACU_ERR_NO_MEMORY, "no memory for compiled code");
+        return NULL;
+    }
+    code->bytes = *bytes;
+    *bytes = (acui_bytes){0};
+    if (read_code(code))
+        return code;
+    acu_code_release(code);
+    return NULL;
+}
+
+const char *acui_log_first_error(const char *log)
+{
+    const char *error = strstr(log, "error");
+    if (!error)
+        return log;
+    while (error > log && error[-1] != '\n')
+        error--;
+    return error;
+}
+
+/* ---- for the program ---- */
+
+const char *acu_code_ptx(const acu_code *code)
+{
+    return acui_object_is(code, ACU_OBJECT_CODE) ? code->ptx : NULL;
+}
+
+const char *acu_code_log(const acu_code *code)
+{
+    return acui_object_is(code, ACU_OBJECT_CODE) ? code->log : NULL;
+}
+
+const char *acu_code_compiler(const acu_code *code)
+{
+    return acui_object_is(code, ACU_OBJECT_CODE) ? code->compiler : NULL;
+}
+
+const char *acu_code_name(const acu_code *code, const char *expression)
+{
+    if (!acui_object_is(code, ACU_OBJECT_CODE) || !expression)
+        return NULL;
+    size_t at = code->names;
+    for (uint64_t i = 0; i < code->name_count; i++) {
+        const char *own = acui_bytes_text(code->bytes.data, code->bytes.count, &at, NULL);
+        const char *name = acui_bytes_text(code->bytes.data, code->bytes.count, &at, NULL);
+        if (strcmp(own, expression) == 0)
+            return name;
+    }
+    return NULL;
+}
+
+acu_code *acu_code_retain(acu_code *code)
+{
+    return acui_object_is(code, ACU_OBJECT_CODE) ? acui_object_retain(code) : code;
+}
+
+void acu_code_release(acu_code *code)
+{
+    if (!acui_object_is(code, ACU_OBJECT_CODE) || !acui_object_drop(code))
+        return;
+    acui_bytes_free(&code->bytes);
+    acui_object_free(code);
+}

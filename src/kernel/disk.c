@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Compiled code on disk: one file for each request, named by its hash, with the request itself and a
+ * checksum in it. Files come into being by renaming, so that other processes see whole ones only; what
+ * a crash leaves behind has another name, and goes when it is old. Nothing here fails: without the
+ * disk the source is compiled.
+ */
+#include "base/alloc.h"
+#include "base/error.h"
+#include "kernel/file.h"
+#include "kernel/request.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MAGIC UINT64_C(0x3145444F43554341) /* "ACUCODE1" */
+#define SUFFIX ".acucode"
+#define BEGUN "begun-" /* the beginning of names of files that are being written */
+#define OLD 3600       /* seconds, after which nobody writes them any more */
+
+typedef struct head {
+    uint64_t magic, key_bytes, code_bytes;
+    acui_hash sum; /* of key and code, which follow */
+} head;
+
+static struct {
+    pthread_mutex_t lock;
+    char folder[PATH_MAX]; /* "": none */
+    bool chosen;           /* by the program; else ACUDA_CACHE_DIR, once it is looked at */
+    uint64_t limit;
+    uint64_t since; /* bytes written since the folder was looked through; ~0: never */
+} disk = {.lock = PTHREAD_MUTEX_INITIALIZER, .limit = (uint64_t)256 << 20, .since = UINT64_MAX};
+
+acu_status acui_disk_set(const char *folder, uint64_t limit)
+{
+    if (folder && strlen(folder) >= sizeof disk.folder - 64)
+        return acui_fail(ACU_ERR_INVALID, "acu_compile_configure: the path of the cache is too long");
+    pthread_mutex_lock(&disk.lock);
+    disk.chosen = true;
+    disk.limit = limit;
+    disk.since = UINT64_MAX;
+    snprintf(disk.folder, sizeof disk.folder, "%s", folder ? folder : "");
+    pthread_mutex_unlock(&disk.lock);
+    return ACU_OK;
+}
+
+/* Where files go; false: nowhere. */
+static bool folder_of(char folder[PATH_MAX])
+{
+    pthread_mutex_lock(&disk.lock);
+    if (!disk.chosen) {
+        const char *asked = secure_getenv("ACUDA_CACHE_DIR");
+        if (asked && strlen(asked) < sizeof disk.folder - 64)
+            snprintf(disk.folder, sizeof disk.folder, "%s", asked);
+        disk.chosen = true;
+    }
+    memcpy(folder, disk.folder, sizeof disk.folder);
+    pthread_mutex_unlock(&disk.lock);
+    return folder[0] != '\0';
+}
+
+static bool path_of(const acui_request *r, char folder[PATH_MAX], char path[PATH_MAX + 64])
+{
+    if (!folder_of(folder))
+        return false;
+    snprintf(path, PATH_MAX + 64, "%s/%016llx%016llx" SUFFIX, folder,
+             (unsigned long long)r->hash.word[0], (unsigned long long)r->hash.word[1]);
+    return true;
+}
+
+/* ---- reading ---- */
+
+static acui_hash sum_of(const char *key, size_t key_bytes, const char *code, size_t code_bytes)
+{
+    acui_hash both[2] = {acui_bytes_hash(key, key_bytes), acui_bytes_hash(code, code_bytes)};
+    return acui_bytes_hash(both, sizeof both);
+}
+
+/* A file that is whole. */
+static bool is_whole(const char *data, size_t bytes, head *h)
+{
+    if (bytes < sizeof *h)
+        return false;
+    memcpy(h, data, sizeof *h);
+    size_t rest = bytes - sizeof *h;
+    if (h->magic != MAGIC || h->key_bytes > rest || h->code_bytes != rest - h->key_bytes)
+        return false;
+    const char *key = data + sizeof *h;
+    acui_hash sum = sum_of(key, h->key_bytes, key + h->key_bytes, h->code_bytes);
+    return memcmp(&sum, &h->sum, sizeof sum) == 0;
+}
+
+static acu_code *code_of(const acui_request *r, const char *data, size_t bytes)
+{
+    head h;
+    acui_bytes copy = {0};
+    acu_status st = ACU_OK;
+    if (!is_whole(data, bytes, &h) || h.key_bytes != r->key.count ||
+        memcmp(data + sizeof h, r->key.data, h.key_bytes) != 0)
+        return NULL;
+    acui_bytes_put(&copy, data + sizeof h + h.key_bytes, h.code_bytes);
+    return acui_code_new(&copy, &st);
+}
+
+acu_code *acui_disk_read(const acui_request *r)
+{
+    char folder[PATH_MAX], path[PATH_MAX + 64], *data;
+    size_t bytes;
+    int kept = errno;
+    acu_error before = *acui_error();
+    acu_code *code = NULL;
+    if (path_of(r, folder, path) && acui_file_read(path, &data, &bytes) == ACU_OK) {
+        code = code_of(r, data, bytes);
+        acui_free(data);
+        if (code) {
+            utimensat(AT_FDCWD, path, NULL, 0); /* it is used: the least recently used go first */
+        } else {
+            unlink(path);
+            ACUI_COMPILE_COUNT(dropped);
+        }
+    }
+    acui_error_restore(&before);
+    errno = kept;
+    return code;
+}
+
+/* ---- the bound ---- */
+
+typedef struct found {
+    char name[64];
+    time_t used;
+    uint64_t bytes;
+} found;
+
+static int compare_age(const void *a, const void *b)
+{
+    time_t x = ((const found *)a)->used, y = ((const found *)b)->used;
+    return (x > y) - (x < y);
+}
+
+/* What else is in the folder is somebody else's. */
+static bool is_ours(const char *name, bool *begun)
+{
+    size_t length = strlen(name), suffix = sizeof SUFFIX - 1;
+    *begun = strncmp(name, BEGUN, sizeof BEGUN - 1) == 0;
+    return length < 64 && length > suffix && strcmp(name + length - suffix, SUFFIX) == 0;
+}
+
+/* All whole files; what a crash left behind is removed. */
+static size_t list_files(DIR *dir, found **files, uint64_t *total)
+{
+    size_t count = 0;
+    struct dirent *d;
+    while ((d = readdir(dir))) {
+        struct stat info;
+        bool begun;
+        if (!is_ours(d->d_name, &begun) || fstatat(dirfd(dir), d->d_name, &info, 0) != 0)
+            continue;
+        if (begun) {
+            if (info.st_mtime + OLD < time(NULL))
+                unlinkat(dirfd(dir), d->d_name, 0);
+            continue;
+        }
+        found *grown = acui_grow(*files, count * sizeof *grown, (count + 1) * sizeof *grown);
+        if (!grown)
+            break;
+        *files = grown;
+        grown[count] = (found){.used = info.st_mtime, .bytes = (uint64_t)info.st_size};
+        snprintf(grown[count++].name, sizeof grown->name, "%s", d->d_name);
+        *total += (uint64_t)info.st_size;
+    }
+    return count;
+}
+
+/* Below nine tenths of the limit, so that this is not to be done again at once. */
+static void trim(const char *folder, uint64_t limit)
+{
+    DIR *dir = opendir(folder);
+    found *files = NULL;
+    uint64_t total = 0;
+    size_t count = dir ? list_files(dir, &files, &total) : 0;
+    if (total > limit) {
+        qsort(files, count, sizeof *files, compare_age);
+        for (size_t i = 0; i < count && total > limit - limit / 10; i++) {
+            unlinkat(dirfd(dir), files[i].name, 0);
+            total -= files[i].bytes;
+        }
+    }
+    acui_free(files);
+    if (dir)
+        closedir(dir);
+}
+
+/* Looking through it costs: only when as much was written as may be too much. */
+static void note_written(const char *folder, uint64_t bytes)
+{
+    pthread_mutex_lock(&disk.lock);
+    uint64_t limit = disk.limit;
+    bool look = disk.since == UINT64_MAX || bytes > limit / 16 || disk.since + bytes > limit / 16;
+    disk.since = look ? 0 : disk.since + bytes;
+    pthread_mutex_unlock(&disk.lock);
+    if (look)
+        trim(folder, limit);
+}
+
+/* ---- writing ---- */
+
+static bool write_all(int file, const void *data, size_t bytes)
+{
+    const char *at = data;
+    while (bytes) {
+        ssize_t n = write(file, at, bytes);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        at += n;
+        bytes -= (size_t)n;
+    }
+    return true;
+}
+
+static bool write_file(int file, const acui_request *r, const acu_code *code)
+{
+    head h = {.magic = MAGIC, .key_bytes = r->key.count, .code_bytes = code->bytes.count};
+    h.sum = sum_of(r->key.data, r->key.count, code->bytes.data, code->bytes.count);
+    bool written = write_all(file, &h, sizeof h) && write_all(file, r->key.data, r->key.count) &&
+                   write_all(file, code->bytes.data, code->bytes.count);
+    return close(file) == 0 && written;
+}
+
+void acui_disk_write(const acui_request *r, const acu_code *code)
+{
+    static _Atomic(unsigned) number;
+    char folder[PATH_MAX], path[PATH_MAX + 64], begun[PATH_MAX + 64];
+    int kept = errno;
+    if (!path_of(r, folder, path))
+        return;
+    mkdir(folder, 0700); /* or it is there */
+    snprintf(begun, sizeof begun, "%s/" BEGUN "%ld-%u" SUFFIX, folder, (long)getpid(),
+             atomic_fetch_add_explicit(&number, 1, memory_order_relaxed));
+    unlink(begun); /* of a process that had the same number, and crashed */
+    int file = open(begun, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    bool written = file >= 0 && write_file(file, r, code) && rename(begun, path) == 0;
+    if (written) {
+        ACUI_COMPILE_COUNT(written);
+        note_written(folder, sizeof(head) + r->key.count + code->bytes.count);
+    } else {
+        ACUI_COMPILE_COUNT(disk_errors);
+        if (file >= 0)
+            unlink(begun);
+    }
+    errno = kept;
+}

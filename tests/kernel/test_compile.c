@@ -1,0 +1,622 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* CUDA C++ compiled at run time, and what is kept of it. */
+#include "support/support.h"
+
+#include <dirent.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#ifndef __has_feature
+#define __has_feature(name) 0
+#endif
+/* What NVRTC leaks and races for is not ours to report. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || \
+    __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED true
+#else
+#define SANITIZED false
+#endif
+
+static const char add_source[] =
+    "extern \"C\" __global__ void add(int *x, int a) { x[threadIdx.x] += a; }\n";
+static const char templates[] =
+    "template <typename T> __global__ void scale(T *x, T a) { x[threadIdx.x] *= a; }\n"
+    "namespace mine { template <int N> __global__ void set(int *x) { x[threadIdx.x] = N; } }\n";
+
+enum { N = 32 };
+
+static acu_device *device;
+static char folder[128];
+static acu_compiler compiler; /* of the tests that run with each */
+
+static acu_compile_options options_of(acu_compiler which)
+{
+    return (acu_compile_options){.size = sizeof(acu_compile_options), .compiler = which};
+}
+
+static acu_compile_counts counts(void)
+{
+    acu_compile_counts c;
+    acu_compile_counts_read(&c);
+    return c;
+}
+
+static void use_disk(const char *where)
+{
+    acu_compile_settings settings = {.size = sizeof settings, .cache_dir = where,
+                                     .no_disk = where == NULL};
+    assert_works(acu_compile_configure(&settings));
+}
+
+static void skip_without(acu_compiler which)
+{
+    acu_compile_options options = options_of(which);
+    acu_code *code = NULL;
+    if (which == ACU_COMPILER_NVRTC && SANITIZED)
+        skip();
+    acu_status status = acu_compile(device, "", &options, &code);
+    if (status == ACU_ERR_NOT_FOUND) {
+        print_message("%s\n", acu_last_error()->message);
+        skip();
+    }
+    assert_works(status);
+    acu_code_release(code);
+}
+
+static int setup(void **state)
+{
+    compiler = *state ? ACU_COMPILER_NVRTC : ACU_COMPILER_CLANG;
+    device = test_open();
+    use_disk(NULL);
+    acu_compile_forget();
+    snprintf(folder, sizeof folder, "/tmp/acuda-test-XXXXXX");
+    assert_non_null(mkdtemp(folder));
+    return 0;
+}
+
+static void remove_folder(void)
+{
+    char path[512];
+    DIR *dir = opendir(folder);
+    struct dirent *d;
+    while (dir && (d = readdir(dir))) {
+        snprintf(path, sizeof path, "%s/%s", folder, d->d_name);
+        unlink(path);
+    }
+    if (dir)
+        closedir(dir);
+    rmdir(folder);
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    use_disk(NULL);
+    remove_folder();
+    acu_debug_fail_alloc(0, false);
+    test_close(device);
+    test_leaks_none();
+    return 0;
+}
+
+static acu_module *load(const char *source, const acu_compile_options *options)
+{
+    acu_module_source from = {.size = sizeof from, .cuda = source, .compile = options};
+    acu_module *module = NULL;
+    assert_works(acu_module_load(device, &from, &module));
+    return module;
+}
+
+/* What the kernel does to 0, 1, 2 ... N-1, with its second argument where `with` says so. */
+static void run(acu_module *module, const char *name, bool with, int a, int32_t got[N])
+{
+    acu_kernel *kernel = NULL;
+    acu_tensor *x = NULL;
+    int32_t from[N];
+    for (int i = 0; i < N; i++)
+        from[i] = i;
+    assert_works(acu_tensor_alloc(device, ACU_I32, ACU_SHAPE(N), &x));
+    assert_works(acu_write_sync(x, from, sizeof from));
+    assert_works(acu_kernel_get(module, name, &kernel));
+    acu_config config = ACU_GRID_BLOCK(1, 1, 1, N, 1, 1);
+    assert_works(acu_sync(device, with ? acu_launch(kernel, config, acu_inout(x), acu_i32(a))
+                                       : acu_launch(kernel, config, acu_inout(x)), NULL));
+    assert_works(acu_read_sync(x, got, N * sizeof *got));
+    acu_kernel_release(kernel);
+    acu_tensor_release(x);
+}
+
+/* ---- compiling ---- */
+
+static void a_source_runs(void **state)
+{
+    (void)state;
+    int32_t got[N];
+    skip_without(compiler);
+    acu_compile_options options = options_of(compiler);
+    acu_module *module = load(add_source, &options);
+    run(module, "add", true, 5, got);
+    for (int i = 0; i < N; i++)
+        assert_int_equal(got[i], i + 5);
+    assert_string_equal(acu_module_log(module), "");
+    acu_module_release(module);
+}
+
+static void names_of_templates(void **state)
+{
+    (void)state;
+    int32_t got[N];
+    static const char *const names[] = {"scale<int>", "mine::set<7>", "scale<float>"};
+    skip_without(compiler);
+    acu_compile_options options = options_of(compiler);
+    options.expressions = names;
+    options.expression_count = 3;
+    acu_module *module = load(templates, &options);
+    run(module, "scale<int>", true, 3, got);
+    assert_int_equal(got[5], 15);
+    run(module, "mine::set<7>", false, 0, got);
+    assert_int_equal(got[5], 7);
+    acu_kernel *none = NULL;
+    assert_fails(acu_kernel_get(module, "scale<double>", &none), ACU_ERR_NOT_FOUND, "scale<double>");
+    acu_module_release(module);
+    options.expressions = (const char *const[]){"scale<int>", "missing<int>"};
+    options.expression_count = 2;
+    acu_code *code = NULL;
+    assert_fails(acu_compile(device, templates, &options, &code), ACU_ERR_COMPILE, "missing");
+    options.expression_count = 1;
+    assert_works(acu_compile(device, templates, &options, &code));
+    assert_non_null(strstr(acu_code_ptx(code), acu_code_name(code, "scale<int>")));
+    assert_null(acu_code_name(code, "missing<int>"));
+    assert_null(strstr(acu_code_ptx(code), "acui_name"));
+    acu_code_release(code);
+}
+
+static void options_count(void **state)
+{
+    (void)state;
+    int32_t got[N];
+    static const char source[] =
+        "#include <shift.h>\n#include \"deep/more.h\"\n#include <acuda/device.cuh>\n"
+        "extern \"C\" __global__ void f(acu_tile<int> x) { x.at(threadIdx.x) = SHIFT + MORE + GIVEN; }\n";
+    const acu_header headers[] = {{"shift.h", "#define SHIFT 100\n"},
+                                  {"deep/more.h", "#include \"shift.h\"\n#define MORE (SHIFT * 2)\n"}};
+    skip_without(compiler);
+    acu_compile_options options = options_of(compiler);
+    options.headers = headers;
+    options.header_count = 2;
+    options.defines = (const char *const[]){"GIVEN=7"};
+    options.define_count = 1;
+    options.fast_math = options.no_fma = options.line_info = true;
+    options.max_registers = 32;
+    options.cplusplus = 14;
+    acu_module *module = load(source, &options);
+    acu_kernel *kernel = NULL;
+    acu_tensor *x = NULL;
+    assert_works(acu_kernel_get(module, "f", &kernel));
+    assert_works(acu_tensor_alloc(device, ACU_I32, ACU_SHAPE(N), &x));
+    assert_works(acu_sync(device, acu_launch(kernel, ACU_BLOCK(N),
+                                             acu_out(acu_partition(x, ACU_SHAPE(N)))), NULL));
+    assert_works(acu_read_sync(x, got, sizeof got));
+    assert_int_equal(got[N - 1], 307);
+    acu_tensor_release(x);
+    acu_kernel_release(kernel);
+    acu_module_release(module);
+}
+
+static void errors_are_told(void **state)
+{
+    (void)state;
+    static const char bad[] = "extern \"C\" __global__ void f(int *x)\n{\n    x[0] = nowhere;\n}\n";
+    static const char odd[] = "#warning look here\nextern \"C\" __global__ void f() {}\n";
+    skip_without(compiler);
+    char log[4096] = "";
+    acu_compile_options options = options_of(compiler);
+    options.log = log;
+    options.log_bytes = sizeof log;
+    acu_module_source source = {.size = sizeof source, .name = "bad.cu", .cuda = bad,
+                                .compile = &options};
+    acu_module *module = NULL;
+    assert_fails(acu_module_load(device, &source, &module), ACU_ERR_COMPILE, "bad.cu|nowhere|error");
+    assert_non_null(strstr(log, "nowhere"));
+    assert_non_null(strstr(log, "3")); /* the line */
+    acu_future *future = NULL;
+    assert_fails(acu_module_load_async(device, &source, &future), ACU_ERR_INVALID, "acu_module_log");
+    options.log = NULL;
+    assert_works(acu_module_load_async(device, &source, &future));
+    assert_works(acu_future_module(future, &module));
+    assert_fails(acu_future_wait(future, ACU_FOREVER), ACU_ERR_COMPILE, "bad.cu|nowhere");
+    assert_fails(acu_module_wait(module, ACU_FOREVER), ACU_ERR_COMPILE, "bad.cu|nowhere");
+    assert_non_null(strstr(acu_module_log(module), "nowhere"));
+    acu_future_release(future);
+    acu_module_release(module);
+    module = load(odd, &options);
+    assert_non_null(strstr(acu_module_log(module), "look here"));
+    acu_module_release(module);
+}
+
+/* Launched before it is compiled; what the options point to is gone by then. */
+static void as_a_future(void **state)
+{
+    (void)state;
+    skip_without(compiler);
+    char text[sizeof add_source], define[] = "UNUSED";
+    const char *defines[] = {define};
+    memcpy(text, add_source, sizeof text);
+    acu_compile_options options = options_of(compiler);
+    options.defines = defines;
+    options.define_count = 1;
+    acu_module_source source = {.size = sizeof source, .cuda = text, .compile = &options};
+    acu_future *future = NULL;
+    acu_module *module = NULL;
+    assert_works(acu_module_load_async(device, &source, &future));
+    memset(text, '?', sizeof text - 1);
+    memset(define, '?', sizeof define - 1);
+    assert_works(acu_future_module(future, &module));
+    int32_t got[N];
+    run(module, "add", true, 2, got);
+    assert_int_equal(got[1], 3);
+    acu_future_release(future);
+    acu_module_release(module);
+}
+
+static void refusals(void **state)
+{
+    (void)state;
+    acu_code *code = NULL;
+    acu_compile_options options = options_of(ACU_COMPILER_CLANG), bad = options;
+    assert_fails(acu_compile(device, NULL, &options, &code), ACU_ERR_INVALID, "source is NULL");
+    assert_fails(acu_compile(device, "", &options, NULL), ACU_ERR_INVALID, "nowhere");
+    assert_fails(acu_compile(NULL, "", &options, &code), ACU_ERR_INVALID, "arch");
+    bad.cplusplus = 12;
+    assert_fails(acu_compile(device, "", &bad, &code), ACU_ERR_INVALID, "C++12");
+    bad = options;
+    bad.arch = 7;
+    assert_fails(acu_compile(device, "", &bad, &code), ACU_ERR_INVALID, "arch 7");
+    bad = options;
+    bad.header_count = 1;
+    bad.headers = &(acu_header){"../x.h", ""};
+    assert_fails(acu_compile(device, "", &bad, &code), ACU_ERR_INVALID, "../x.h");
+    bad = options;
+    bad.define_count = 1;
+    assert_fails(acu_compile(device, "", &bad, &code), ACU_ERR_INVALID, "define 0");
+    acu_compile_settings none = {.size = sizeof none, .clang = "/nowhere/clang", .no_disk = true};
+    assert_works(acu_compile_configure(&none));
+    assert_fails(acu_compile(device, "", &options, &code), ACU_ERR_NOT_FOUND, "/nowhere/clang");
+    none.clang = "/bin/true";
+    assert_works(acu_compile_configure(&none));
+    assert_fails(acu_compile(device, "", &options, &code), ACU_ERR_NOT_SUPPORTED, "no clang");
+    use_disk(NULL);
+    skip_without(ACU_COMPILER_CLANG);
+    bad = options;
+    bad.arch = 50;
+    assert_fails(acu_compile(device, "", &bad, &code), ACU_ERR_NOT_SUPPORTED, "compute_50");
+    bad.arch = 75;
+    assert_works(acu_compile(NULL, add_source, &bad, &code));
+    assert_non_null(strstr(acu_code_compiler(code), "clang"));
+    acu_code_release(code);
+}
+
+/* ---- what is kept ---- */
+
+static void compile(const char *source, const acu_compile_options *options)
+{
+    acu_code *code = NULL;
+    assert_works(acu_compile(device, source, options, &code));
+    assert_non_null(strstr(acu_code_ptx(code), ".entry"));
+    acu_code_release(code);
+}
+
+static void memory_hits(void **state)
+{
+    (void)state;
+    skip_without(ACU_COMPILER_CLANG);
+    acu_compile_options options = options_of(ACU_COMPILER_CLANG), other = options;
+    acu_compile_counts before = counts();
+    compile(add_source, &options);
+    compile(add_source, &options);
+    compile(add_source, &options);
+    assert_int_equal(counts().compiled - before.compiled, 1);
+    assert_int_equal(counts().from_memory - before.from_memory, 2);
+    other.no_fma = true;
+    compile(add_source, &other);
+    assert_int_equal(counts().compiled - before.compiled, 2);
+    acu_compile_forget();
+    compile(add_source, &options);
+    assert_int_equal(counts().compiled - before.compiled, 3);
+    acu_compile_settings small = {.size = sizeof small, .no_disk = true, .memory_bytes = 1};
+    assert_works(acu_compile_configure(&small));
+    compile(add_source, &options);
+    compile(add_source, &options);
+    assert_int_equal(counts().compiled - before.compiled, 5);
+}
+
+static void *compile_same(void *unused)
+{
+    acu_compile_options options = options_of(ACU_COMPILER_CLANG);
+    (void)unused;
+    compile(add_source, &options);
+    return NULL;
+}
+
+static void at_once_is_once(void **state)
+{
+    (void)state;
+    skip_without(ACU_COMPILER_CLANG);
+    acu_compile_counts before = counts();
+    pthread_t threads[4];
+    for (int i = 0; i < 4; i++)
+        pthread_create(&threads[i], NULL, compile_same, NULL);
+    for (int i = 0; i < 4; i++)
+        pthread_join(threads[i], NULL);
+    acu_compile_counts after = counts();
+    assert_int_equal(after.compiled - before.compiled, 1);
+    assert_int_equal(after.joined + after.from_memory - before.joined - before.from_memory, 3);
+}
+
+/* The only file of the cache. */
+static void find_file(char path[512])
+{
+    DIR *dir = opendir(folder);
+    struct dirent *d;
+    int found = 0;
+    assert_non_null(dir);
+    while ((d = readdir(dir)))
+        if (d->d_name[0] != '.') {
+            snprintf(path, 512, "%s/%s", folder, d->d_name);
+            found++;
+        }
+    closedir(dir);
+    assert_int_equal(found, 1);
+}
+
+static void disk_hits(void **state)
+{
+    (void)state;
+    skip_without(ACU_COMPILER_CLANG);
+    use_disk(folder);
+    acu_compile_options options = options_of(ACU_COMPILER_CLANG);
+    options.expressions = (const char *const[]){"scale<int>"};
+    options.expression_count = 1;
+    acu_compile_counts before = counts();
+    acu_module_release(load(templates, &options));
+    assert_int_equal(counts().written - before.written, 1);
+    acu_compile_forget();
+    int32_t got[N];
+    acu_module *module = load(templates, &options);
+    run(module, "scale<int>", true, 2, got);
+    assert_int_equal(got[3], 6);
+    acu_module_release(module);
+    assert_int_equal(counts().compiled - before.compiled, 1);
+    assert_int_equal(counts().from_disk - before.from_disk, 1);
+}
+
+/* Cut at every length, and one bit changed anywhere: never used, always made anew. */
+static void damaged_files_are_dropped(void **state)
+{
+    (void)state;
+    skip_without(ACU_COMPILER_CLANG);
+    use_disk(folder);
+    acu_compile_options options = options_of(ACU_COMPILER_CLANG);
+    char path[512], data[1 << 16];
+    compile(add_source, &options);
+    find_file(path);
+    FILE *f = fopen(path, "r");
+    size_t bytes = fread(data, 1, sizeof data, f);
+    fclose(f);
+    assert_true(bytes > 400 && bytes < sizeof data);
+    acu_compile_counts before = counts();
+    unsigned tried = 0;
+    for (size_t at = 0; at < bytes; at += bytes / 5 + 1)
+        for (int cut = 0; cut < 2; cut++, tried++) {
+            acu_compile_forget();
+            f = fopen(path, "w");
+            if (!cut)
+                data[at] ^= 1;
+            fwrite(data, 1, cut ? at : bytes, f);
+            if (!cut)
+                data[at] ^= 1;
+            fclose(f);
+            compile(add_source, &options);
+        }
+    assert_int_equal(counts().dropped - before.dropped, tried);
+    assert_int_equal(counts().compiled - before.compiled, tried);
+    assert_int_equal(counts().from_disk, before.from_disk);
+}
+
+/* Another request's file under this one's name, whole: its content tells. */
+static void the_request_is_compared(void **state)
+{
+    (void)state;
+    skip_without(ACU_COMPILER_CLANG);
+    use_disk(folder);
+    acu_compile_options options = options_of(ACU_COMPILER_CLANG), other = options;
+    other.no_fma = true;
+    char first[512], second[512], kept[600];
+    compile(add_source, &options);
+    find_file(first);
+    snprintf(kept, sizeof kept, "%s-kept", folder);
+    assert_int_equal(rename(first, kept), 0);
+    compile(add_source, &other);
+    find_file(second);
+    assert_int_equal(rename(kept, second), 0);
+    acu_compile_forget();
+    acu_compile_counts before = counts();
+    compile(add_source, &other);
+    assert_int_equal(counts().dropped - before.dropped, 1);
+    assert_int_equal(counts().compiled - before.compiled, 1);
+}
+
+static void a_disk_that_fails_costs_time_only(void **state)
+{
+    (void)state;
+    skip_without(ACU_COMPILER_CLANG);
+    acu_compile_options options = options_of(ACU_COMPILER_CLANG);
+    acu_compile_counts before = counts();
+    use_disk("/proc/no/such/folder");
+    compile(add_source, &options);
+    acu_compile_forget();
+    use_disk("/dev/null");
+    compile(add_source, &options);
+    assert_int_equal(counts().disk_errors - before.disk_errors, 2);
+    assert_int_equal(counts().compiled - before.compiled, 2);
+}
+
+static void the_disk_is_bounded(void **state)
+{
+    (void)state;
+    skip_without(ACU_COMPILER_CLANG);
+    acu_compile_settings settings = {.size = sizeof settings, .cache_dir = folder, .disk_bytes = 1};
+    assert_works(acu_compile_configure(&settings));
+    acu_compile_options options = options_of(ACU_COMPILER_CLANG);
+    char foreign[512], begun[512];
+    snprintf(foreign, sizeof foreign, "%s/somebody-elses.txt", folder);
+    fclose(fopen(foreign, "w"));
+    snprintf(begun, sizeof begun, "%s/begun-1-1.acucode", folder);
+    fclose(fopen(begun, "w"));
+    struct timespec long_ago[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
+    assert_int_equal(utimensat(0, begun, long_ago, 0), 0);
+    compile(add_source, &options);
+    assert_int_equal(access(begun, F_OK), -1); /* of a process that crashed */
+    char left[512];
+    find_file(left);
+    assert_string_equal(left, foreign);
+}
+
+static void files_of_include_folders_count(void **state)
+{
+    (void)state;
+    skip_without(ACU_COMPILER_CLANG);
+    static const char source[] = "#include <value.h>\n"
+                                 "extern \"C\" __global__ void f(int *x) { x[0] = VALUE; }\n";
+    const char *dirs[] = {folder};
+    char path[512], path2[512];
+    acu_compile_options options = options_of(ACU_COMPILER_CLANG);
+    options.include_dirs = dirs;
+    options.include_dir_count = 1;
+    snprintf(path, sizeof path, "%s/value.h", folder);
+    snprintf(path2, sizeof path2, "%s/inner.h", folder);
+    for (int i = 0; i < 3; i++) {
+        FILE *f = fopen(path, "w");
+        fprintf(f, "#include \"inner.h\"\n");
+        fclose(f);
+        f = fopen(path2, "w");
+        fprintf(f, "#define VALUE %d\n", 1234 + i / 2);
+        fclose(f);
+        acu_code *code = NULL;
+        char words[16];
+        snprintf(words, sizeof words, "%d;", 1234 + i / 2);
+        assert_works(acu_compile(device, source, &options, &code));
+        assert_non_null(strstr(acu_code_ptx(code), words));
+        acu_code_release(code);
+    }
+    acu_compile_counts before = counts();
+    options.arguments = (const char *const[]){"-DX=1", "-I/nowhere"};
+    options.argument_count = 2;
+    compile(source, &options); /* nobody knows what is in there: not kept */
+    compile(source, &options);
+    assert_int_equal(counts().compiled - before.compiled, 2);
+}
+
+/* Processes that share a folder: whoever comes later finds what is whole. */
+static void processes_share(void **state)
+{
+    (void)state;
+    skip_without(ACU_COMPILER_CLANG);
+    pid_t children[2];
+    for (int i = 0; i < 2; i++) {
+        children[i] = fork();
+        if (children[i] == 0) {
+            setenv("ACUDA_CACHE_DIR", folder, 1);
+            execl("/proc/self/exe", "test_compile", "share", (char *)NULL);
+            _exit(9);
+        }
+    }
+    for (int i = 0; i < 2; i++) {
+        int status = -1;
+        assert_int_equal(waitpid(children[i], &status, 0), children[i]);
+        assert_int_equal(status, 0);
+    }
+    char path[512];
+    find_file(path);
+    use_disk(folder);
+    acu_compile_options options = options_of(ACU_COMPILER_CLANG);
+    acu_compile_counts before = counts();
+    compile(add_source, &options);
+    assert_int_equal(counts().from_disk - before.from_disk, 1);
+}
+
+static void share(void **state)
+{
+    (void)state;
+    device = test_open();
+    acu_compile_options options = options_of(ACU_COMPILER_CLANG);
+    compile(add_source, &options);
+    test_close(device);
+    test_leaks_none();
+}
+
+/* Memory that is out anywhere on the way. */
+static void allocations_fail(void **state)
+{
+    (void)state;
+    skip_without(ACU_COMPILER_CLANG);
+    use_disk(folder);
+    acu_compile_options options = options_of(ACU_COMPILER_CLANG);
+    options.expressions = (const char *const[]){"scale<int>"};
+    options.expression_count = 1;
+    acu_debug_fail_alloc(0, false);
+    acu_module_release(load(templates, &options));
+    uint64_t count = acu_debug_alloc_count();
+    unsigned failed = 0;
+    for (uint64_t nth = 1; nth <= count + 2; nth++) {
+        acu_module_source from = {.size = sizeof from, .cuda = templates, .compile = &options};
+        acu_module *module = NULL;
+        acu_compile_forget(); /* from the disk: quick; the first ones compile */
+        acu_debug_fail_alloc(nth, nth % 2);
+        acu_status status = acu_module_load(device, &from, &module);
+        acu_debug_fail_alloc(0, false);
+        failed += status != ACU_OK;
+        assert_true(status == ACU_OK || status == ACU_ERR_NO_MEMORY || status == ACU_ERR_PTX ||
+                    status == ACU_ERR_COMPILE || status == ACU_ERR_DEVICE_MEMORY);
+        acu_module_release(module);
+    }
+    assert_true(failed > 10);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define NVRTC(f) {"nvrtc: " #f, f, setup, teardown, &nvrtc}
+
+int main(int argc, char **argv)
+{
+    static const test_case cases[] = {{"share", share}};
+    static int nvrtc = 1;
+    if (argc > 1)
+        return test_run_case(cases, 1, argv[1]);
+    const struct CMUnitTest tests[] = {
+        TEST(a_source_runs),
+        TEST(names_of_templates),
+        TEST(options_count),
+        TEST(errors_are_told),
+        TEST(as_a_future),
+        NVRTC(a_source_runs),
+        NVRTC(names_of_templates),
+        NVRTC(options_count),
+        NVRTC(errors_are_told),
+        NVRTC(as_a_future),
+        TEST(refusals),
+        TEST(memory_hits),
+        TEST(at_once_is_once),
+        TEST(disk_hits),
+        TEST(damaged_files_are_dropped),
+        TEST(the_request_is_compared),
+        TEST(a_disk_that_fails_costs_time_only),
+        TEST(the_disk_is_bounded),
+        TEST(files_of_include_folders_count),
+        TEST(processes_share),
+        TEST(allocations_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
