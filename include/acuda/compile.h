@@ -81,7 +81,7 @@ typedef struct acu_code acu_code;
  */
 ACU_API acu_status acu_compile(acu_device *device, const char *source,
                                const acu_compile_options *options, acu_code **code);
-/* All strings live as long as the code. */
+/* All strings live as long as the code; NULL, with the thread's record, for what is no code. */
 ACU_API const char *acu_code_ptx(const acu_code *code);
 ACU_API const char *acu_code_log(const acu_code *code);      /* what the compiler said; "" if nothing */
 ACU_API const char *acu_code_compiler(const acu_code *code); /* "NVRTC 13.0", "clang 14" */

@@ -50,24 +50,29 @@ const char *acui_log_first_error(const char *log)
 
 /* ---- for the program ---- */
 
+static bool is_code(const acu_code *code, const char *function)
+{
+    return acui_object_check(code, ACU_OBJECT_CODE, function) == ACU_OK;
+}
+
 const char *acu_code_ptx(const acu_code *code)
 {
-    return acui_object_is(code, ACU_OBJECT_CODE) ? code->ptx : NULL;
+    return is_code(code, __func__) ? code->ptx : NULL;
 }
 
 const char *acu_code_log(const acu_code *code)
 {
-    return acui_object_is(code, ACU_OBJECT_CODE) ? code->log : NULL;
+    return is_code(code, __func__) ? code->log : NULL;
 }
 
 const char *acu_code_compiler(const acu_code *code)
 {
-    return acui_object_is(code, ACU_OBJECT_CODE) ? code->compiler : NULL;
+    return is_code(code, __func__) ? code->compiler : NULL;
 }
 
 const char *acu_code_name(const acu_code *code, const char *expression)
 {
-    if (!acui_object_is(code, ACU_OBJECT_CODE) || !expression)
+    if (!is_code(code, __func__) || !expression)
         return NULL;
     size_t at = code->names;
     for (uint64_t i = 0; i < code->name_count; i++) {

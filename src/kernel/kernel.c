@@ -10,7 +10,7 @@
 
 static acui_function *find_function(acu_module *module, const char *name)
 {
-    const char *made = acu_code_name(module->code, name); /* of an expression */
+    const char *made = module->code ? acu_code_name(module->code, name) : NULL; /* an expression */
     if (made)
         name = made;
     for (size_t i = 0; i < module->function_count; i++)
