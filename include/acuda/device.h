@@ -174,9 +174,13 @@ ACU_API CUdevice acu_device_raw(const acu_device *device);
 ACU_API CUcontext acu_device_context(const acu_device *device);
 
 /*
- * Let `device` use `peer`'s memory directly, for kernels and fast copies. Copies between devices
- * work without it, slower. Driver: cuDeviceCanAccessPeer, cuCtxEnablePeerAccess,
- * cuMemPoolSetAccess. Blocks for some 10 ms the first time. NOT_SUPPORTED where the machine cannot.
+ * Let `device` use `peer`'s memory directly, for kernels and fast copies: granted once, for memory of all
+ * pools, and tried out with a small copy. Copies between devices work without it, slower: the driver finds a
+ * way; after this call has failed with NOT_SUPPORTED, helper threads do, through pinned host memory
+ * (staging.h). Driver: cuDeviceCanAccessPeer, cuCtxEnablePeerAccess,
+ * cuMemPoolSetAccess, and the first time cuMemAlloc, cuMemcpyHtoD, cuMemcpyPeerAsync, cuStreamSynchronize,
+ * cuMemcpyDtoH, cuMemFree. Blocks for some 10 ms the first time. NOT_SUPPORTED where the machine cannot, or
+ * the copy arrives wrong.
  */
 ACU_API acu_status acu_device_open_peer(acu_device *device, acu_device *peer);
 

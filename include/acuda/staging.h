@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Copies of pageable memory (acu_buffer_wrap_pageable).
+ * Copies of pageable memory (acu_buffer_wrap_pageable), and between devices without access.
  *
  * The driver would make such a copy wait on the calling thread; so it never gets to see such memory.
  * Once all that comes before a copy is over, helper threads of acuda's move it in chunks: from the
@@ -15,6 +15,9 @@
  * that had no future in the first place is carried out whole. One that is cancelled or passes its
  * deadline stops between two chunks, unless others use its op; what it was to write counts as not
  * computed then.
+ *
+ * Copies between devices that were found to have no direct access to one another (acu_device_open_peer) take
+ * the same way, from one device to the other, and count as staged.
  *
  * Memory that is copied often is better page-locked (acu_buffer_wrap_host) or made so
  * (acu_buffer_create_pinned): then the device moves it alone.

@@ -72,6 +72,7 @@ struct acu_device {
     struct acui_families *families; /* kernel layer: built-in ones, which the device holds */
     void (*drop_families)(acu_device *device); /* the device is entered, or lost */
     _Atomic(uint64_t) peers; /* bit per ordinal whose memory this device may access; relaxed */
+    _Atomic(uint64_t) not_peers; /* ... that was asked for, and can not be accessed; relaxed */
     /* Its own pools, made at first use: release store, acquire load; and all, user's included. The
      * functions are the memory layer's; the device is entered, or (dropping) lost. */
     _Atomic(struct acu_pool *) memory[ACUI_MEMORIES];

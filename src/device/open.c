@@ -96,9 +96,11 @@ static bool count_close(acu_device *device, bool *last)
 static void forget_peer(int ordinal)
 {
     for (int i = 0; i < ACUI_MAX_DEVICES; i++)
-        if (table.devices[i])
-            atomic_fetch_and_explicit(&table.devices[i]->peers, ~(UINT64_C(1) << ordinal),
-                                      memory_order_relaxed);
+        if (table.devices[i]) {
+            uint64_t others = ~(UINT64_C(1) << ordinal);
+            atomic_fetch_and_explicit(&table.devices[i]->peers, others, memory_order_relaxed);
+            atomic_fetch_and_explicit(&table.devices[i]->not_peers, others, memory_order_relaxed);
+        }
 }
 
 void acui_device_forget(acu_device *device)

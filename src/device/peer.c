@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Devices that use one another's memory directly. */
+#include "base/alloc.h"
 #include "base/error.h"
 #include "device/device.h"
+
+#include <string.h>
 
 /* Peer access of contexts does not cover memory of pools: each says so itself. */
 acu_status acui_grant_pool(acu_device *device, acu_device *peer, CUmemoryPool pool)
@@ -24,14 +27,89 @@ static acu_status grant_context(acu_device *device, acu_device *peer)
     return st;
 }
 
-acu_status acu_device_open_peer(acu_device *device, acu_device *peer)
+/* ---- whether it works: there are machines on which such copies arrive as something else ---- */
+
+enum { TEST_WORDS = 16384 };
+
+/* Device memory with the words in it; the device is entered. */
+static acu_status make_words(acu_device *device, const uint32_t *words, CUdeviceptr *memory)
 {
-    ACUI_CHECK(device, DEVICE);
-    ACUI_CHECK(peer, DEVICE);
-    if (device == peer)
-        return ACU_OK;
-    ACUI_TRY(acui_device_check(device));
-    ACUI_TRY(acui_device_check(peer));
+    ACUI_TRY(ACUI_DEV(device, MemAlloc, memory, TEST_WORDS * sizeof *words));
+    acu_status st = ACUI_DEV(device, MemcpyHtoD, *memory, words, TEST_WORDS * sizeof *words);
+    if (st != ACU_OK)
+        device->cu->MemFree(*memory);
+    return st;
+}
+
+/* Over what `device` has: the peer's words. */
+static acu_status copy_over(acu_device *device, CUdeviceptr own, acu_device *peer, CUdeviceptr theirs,
+                            uint32_t *words)
+{
+    size_t bytes = TEST_WORDS * sizeof *words;
+    ACUI_TRY(ACUI_DEV(device, MemcpyPeerAsync, own, device->context, theirs, peer->context, bytes,
+                      device->alloc->raw));
+    ACUI_TRY(ACUI_DEV(device, StreamSynchronize, device->alloc->raw));
+    return ACUI_DEV(device, MemcpyDtoH, words, own, bytes);
+}
+
+static acu_status copy_words(acu_device *device, acu_device *peer, uint32_t *words)
+{
+    acui_entered entered;
+    CUdeviceptr theirs = 0, own = 0;
+    ACUI_TRY(acui_enter(peer, &entered));
+    acu_status st = make_words(peer, words, &theirs);
+    acui_leave(&entered);
+    if (st != ACU_OK)
+        return st;
+    if ((st = acui_enter(device, &entered)) == ACU_OK) {
+        memset(words, 0, TEST_WORDS * sizeof *words);
+        st = make_words(device, words, &own);
+        if (st == ACU_OK) {
+            st = copy_over(device, own, peer, theirs, words);
+            device->cu->MemFree(own);
+        }
+        acui_leave(&entered);
+    }
+    if (acui_enter_to_free(peer, &entered))
+        peer->cu->MemFree(theirs);
+    acui_leave(&entered);
+    return st;
+}
+
+static uint32_t word_at(uint32_t i)
+{
+    return (i + 1) * UINT32_C(2654435761);
+}
+
+/* A copy from the peer, compared. Blocks. */
+static acu_status try_peer(acu_device *device, acu_device *peer)
+{
+    uint32_t *words = ACUI_NEW_ARRAY(uint32_t, TEST_WORDS), wrong = 0;
+    if (!words)
+        return acui_fail(ACU_ERR_NO_MEMORY, "no memory to try a copy between devices");
+    for (uint32_t i = 0; i < TEST_WORDS; i++)
+        words[i] = word_at(i);
+    acu_status st = copy_words(device, peer, words);
+    for (uint32_t i = 0; i < TEST_WORDS && st == ACU_OK; i++)
+        wrong += words[i] != word_at(i);
+    acui_free(words);
+    if (st != ACU_OK || wrong == 0)
+        return st;
+    return acui_fail(ACU_ERR_NOT_SUPPORTED,
+                     "a copy from device %d (%s) to device %d (%s) arrived with %u of %d words wrong: "
+                     "this machine's buses do not let them talk directly; copies between them work "
+                     "all the same",
+                     peer->info.ordinal, peer->info.name, device->info.ordinal, device->info.name,
+                     wrong, TEST_WORDS);
+}
+
+static bool is_open(const acu_device *device, const acu_device *peer)
+{
+    return atomic_load_explicit(&device->peers, memory_order_relaxed) >> peer->info.ordinal & 1u;
+}
+
+static acu_status open_peer(acu_device *device, acu_device *peer)
+{
     int can = 0;
     ACUI_TRY(ACUI_DEV(device, DeviceCanAccessPeer, &can, device->raw, peer->raw));
     if (!can)
@@ -47,9 +125,24 @@ acu_status acu_device_open_peer(acu_device *device, acu_device *peer)
     if (st == ACU_OK && peer->grant_pools)
         st = peer->grant_pools(peer, device);
     acui_leave(&entered);
-    if (st != ACU_OK)
-        return st;
-    atomic_fetch_or_explicit(&device->peers, UINT64_C(1) << peer->info.ordinal,
-                             memory_order_relaxed);
-    return ACU_OK;
+    return st == ACU_OK && !is_open(device, peer) ? try_peer(device, peer) : st;
+}
+
+acu_status acu_device_open_peer(acu_device *device, acu_device *peer)
+{
+    ACUI_CHECK(device, DEVICE);
+    ACUI_CHECK(peer, DEVICE);
+    if (device == peer)
+        return ACU_OK;
+    ACUI_TRY(acui_device_check(device));
+    ACUI_TRY(acui_device_check(peer));
+    uint64_t bit = UINT64_C(1) << peer->info.ordinal;
+    acu_status st = open_peer(device, peer);
+    if (st == ACU_OK) {
+        atomic_fetch_and_explicit(&device->not_peers, ~bit, memory_order_relaxed);
+        atomic_fetch_or_explicit(&device->peers, bit, memory_order_relaxed);
+    } else if (st == ACU_ERR_NOT_SUPPORTED) {
+        atomic_fetch_or_explicit(&device->not_peers, bit, memory_order_relaxed);
+    }
+    return st;
 }

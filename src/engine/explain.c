@@ -111,7 +111,8 @@ static void print_part(acui_out *out, const acui_story *story, const acui_told_p
 {
     acui_print(out, "part %d: ", number_of(story, part));
     if (part->nodes && part->nodes->kind == ACUI_NODE_STAGE)
-        acui_print(out, "helper threads, through pinned memory: the program's is pageable\n");
+        acui_print(out, "helper threads, through pinned memory (what is pageable, or between "
+                        "devices without access)\n");
     else if (part->host)
         acui_print(out, "host work, on acuda's thread\n");
     else if (!part->issued)

@@ -86,13 +86,12 @@ static void nap(unsigned turn)
     nanosleep(&pause, NULL);
 }
 
-acu_status acui_ring_wait(acui_ring *ring, const acui_slot *slot)
+acu_status acui_slot_wait(const acui_slot *slot)
 {
-    acu_stream *stream = ring->stream;
-    for (unsigned turn = 0; slot->number && !acui_stream_passed(stream, slot->number); turn++) {
+    for (unsigned turn = 0; slot->number && !acui_stream_passed(slot->stream, slot->number); turn++) {
         if (turn)
             nap(turn);
-        ACUI_TRY(acui_stream_harvest(stream, NULL));
+        ACUI_TRY(acui_stream_harvest(slot->stream, NULL));
     }
     return ACU_OK;
 }
@@ -101,7 +100,7 @@ acu_status acui_ring_drain(acui_ring *ring)
 {
     acu_status status = ACU_OK;
     for (acui_slot *slot; (slot = acui_ring_oldest(ring)); acui_ring_free_oldest(ring)) {
-        acu_status waited = acui_ring_wait(ring, slot);
+        acu_status waited = acui_slot_wait(slot);
         status = status == ACU_OK ? waited : status;
     }
     return status;

@@ -12,7 +12,8 @@ enum { ACUI_HELPERS = 64, ACUI_SLOTS = 8 }; /* at most */
 
 typedef struct acui_slot {
     char *host;
-    uint64_t number;     /* the mark behind what the device does with it; 0: nothing */
+    acu_stream *stream;  /* on which the last thing is that a device does with it, */
+    uint64_t number;     /* ... and the mark behind that; 0: nothing */
     uint64_t begin, end; /* bytes of the copy that are in it */
 } acui_slot;
 
@@ -28,8 +29,8 @@ typedef struct acui_ring {
  * entered. Driver: cuMemHostAlloc the first time. */
 acu_status acui_ring_get(acu_device *device, unsigned helper, uint64_t bytes, uint32_t slots,
                          acui_ring **ring);
-/* What the device does with the slot is over. Sleeps in between. DEVICE_LOST. */
-acu_status acui_ring_wait(acui_ring *ring, const acui_slot *slot);
+/* What devices do with the slot is over. Sleeps in between. DEVICE_LOST. */
+acu_status acui_slot_wait(const acui_slot *slot);
 /* All of it. */
 acu_status acui_ring_drain(acui_ring *ring);
 /* The next free slot, if there is one, becomes the last that is used. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Copies of pageable memory: a pool of helper threads takes chunks of those that are ready, all of
+ * Copies of pageable memory, and between devices that have no access to one another: a pool of helper threads takes chunks of those that are ready, all of
  * them from one copy where there is only one, in turn where there are several. Each helper moves its
  * chunks through its own ring of pinned memory (ring.h); the copy is over when no chunk is left and
  * no helper works on it.
@@ -206,6 +206,7 @@ static acu_status mark(acui_ring *ring, acui_slot *slot)
     pthread_mutex_lock(&ring->stream->issue);
     acu_status status = acui_stream_mark(ring->stream, &slot->number);
     pthread_mutex_unlock(&ring->stream->issue);
+    slot->stream = ring->stream;
     return status;
 }
 
@@ -220,25 +221,6 @@ static acu_status upload_slot(acui_stage *stage, acui_ring *ring, acui_slot *slo
     return status == ACU_OK ? mark(ring, slot) : status;
 }
 
-static acu_status upload(acui_stage *stage, acui_ring *ring)
-{
-    acu_status status = ACU_OK;
-    for (int n = 0; n < SLICE && status == ACU_OK; n++) {
-        uint64_t begin, end;
-        if (ring->used == ring->count) {
-            status = acui_ring_wait(ring, acui_ring_oldest(ring));
-            acui_ring_free_oldest(ring);
-        }
-        if (status != ACU_OK || !take_chunk(stage, &begin, &end))
-            break;
-        acui_slot *slot = acui_ring_take(ring);
-        slot->begin = begin;
-        slot->end = end;
-        status = upload_slot(stage, ring, slot);
-    }
-    return status;
-}
-
 static acu_status fetch(const acui_stage *stage, acui_ring *ring, acui_slot *slot)
 {
     acu_device *device = ring->stream->device;
@@ -248,10 +230,57 @@ static acu_status fetch(const acui_stage *stage, acui_ring *ring, acui_slot *slo
     return mark(ring, slot);
 }
 
+static acu_status send_slot(const acui_stage *stage, acui_ring *ring, const acui_ring *behind,
+                            acui_slot *slot)
+{
+    pthread_mutex_lock(&ring->stream->issue);
+    acu_status status = acui_stream_after(ring->stream, behind->stream, slot->number);
+    pthread_mutex_unlock(&ring->stream->issue);
+    if (status == ACU_OK)
+        status = ACUI_DEV(ring->stream->device, MemcpyHtoDAsync,
+                          device_address(stage->dst, stage->dst_offset) + slot->begin, slot->host,
+                          slot->end - slot->begin, ring->stream->raw);
+    return status == ACU_OK ? mark(ring, slot) : status;
+}
+
+/* From one device's memory, whose ring it is, to another's: the second waits for the first by itself. */
+static acu_status relay_slot(acui_stage *stage, acui_ring *ring, acui_ring *onward, acui_slot *slot)
+{
+    acui_entered entered;
+    ACUI_TRY(acui_enter(ring->stream->device, &entered));
+    acu_status status = fetch(stage, ring, slot);
+    acui_leave(&entered);
+    if (status == ACU_OK && (status = acui_enter(onward->stream->device, &entered)) == ACU_OK) {
+        status = send_slot(stage, onward, ring, slot);
+        acui_leave(&entered);
+    }
+    return status;
+}
+
+/* To a device: from the host, or with `onward` from the ring's device to another. */
+static acu_status upload(acui_stage *stage, acui_ring *ring, acui_ring *onward)
+{
+    acu_status status = ACU_OK;
+    for (int n = 0; n < SLICE && status == ACU_OK; n++) {
+        uint64_t begin, end;
+        if (ring->used == ring->count) {
+            status = acui_slot_wait(acui_ring_oldest(ring));
+            acui_ring_free_oldest(ring);
+        }
+        if (status != ACU_OK || !take_chunk(stage, &begin, &end))
+            break;
+        acui_slot *slot = acui_ring_take(ring);
+        slot->begin = begin;
+        slot->end = end;
+        status = onward ? relay_slot(stage, ring, onward, slot) : upload_slot(stage, ring, slot);
+    }
+    return status;
+}
+
 static acu_status empty_oldest(acui_stage *stage, acui_ring *ring)
 {
     const acui_slot *slot = acui_ring_oldest(ring);
-    acu_status status = acui_ring_wait(ring, slot);
+    acu_status status = acui_slot_wait(slot);
     char *to = (char *)stage->dst->host + stage->dst_offset;
     if (status == ACU_OK && goes_on(stage))
         acui_layout_copy(&stage->layout, to, slot->host - slot->begin, slot->begin, slot->end,
@@ -284,23 +313,46 @@ static acu_status download(acui_stage *stage, acui_ring *ring)
 static void clean_up(acui_ring *ring)
 {
     acu_error record = *acui_error();
+    acui_entered entered;
     acui_slot none;
-    if (mark(ring, &none) == ACU_OK)
-        acui_ring_wait(ring, &none);
+    if (acui_enter(ring->stream->device, &entered) == ACU_OK) {
+        if (mark(ring, &none) == ACU_OK)
+            acui_slot_wait(&none);
+        acui_leave(&entered);
+    }
     while (ring->used)
         acui_ring_free_oldest(ring);
     acui_error_restore(&record);
 }
 
-static acu_status work_on_device(acui_stage *stage, acu_device *device, unsigned helper)
+static acu_status get_ring(const acui_stage *stage, acu_device *device, unsigned helper,
+                           acui_ring **ring)
 {
-    acui_ring *ring;
-    ACUI_TRY(acui_ring_get(device, helper, stage->slot_bytes, stage->slots, &ring));
-    acu_status status = wait_for_memory(stage, ring);
+    acui_entered entered;
+    ACUI_TRY(acui_enter(device, &entered));
+    acu_status status = acui_ring_get(device, helper, stage->slot_bytes, stage->slots, ring);
     if (status == ACU_OK)
-        status = on_host(stage->dst) ? download(stage, ring) : upload(stage, ring);
+        status = wait_for_memory(stage, *ring);
+    acui_leave(&entered);
+    return status;
+}
+
+static acu_status work_on_device(acui_stage *stage, unsigned helper)
+{
+    bool down = on_host(stage->dst), relay = !down && !on_host(stage->src);
+    acui_ring *ring, *onward = NULL;
+    acui_entered entered;
+    acu_device *device = down || relay ? stage->src->device : stage->dst->device;
+    ACUI_TRY(get_ring(stage, device, helper, &ring));
+    if (relay)
+        ACUI_TRY(get_ring(stage, stage->dst->device, helper, &onward));
+    ACUI_TRY(acui_enter(device, &entered));
+    acu_status status = down ? download(stage, ring) : upload(stage, ring, onward);
     if (status == ACU_OK)
         status = acui_ring_drain(ring);
+    acui_leave(&entered);
+    if (status != ACU_OK && onward)
+        clean_up(onward);
     if (status != ACU_OK)
         clean_up(ring);
     return status;
@@ -321,16 +373,8 @@ static void work(acui_stage *stage, unsigned helper)
     acui_nvtx_push(stage->task->first->name);
     if (on_host(stage->dst) && on_host(stage->src)) {
         work_on_host(stage);
-    } else {
-        acu_device *device = stage->task->device;
-        acui_entered entered;
-        acu_status status = acui_enter(device, &entered);
-        if (status == ACU_OK) {
-            status = work_on_device(stage, device, helper);
-            acui_leave(&entered);
-        }
-        if (status != ACU_OK)
-            fail_copy(stage);
+    } else if (work_on_device(stage, helper) != ACU_OK) {
+        fail_copy(stage);
     }
     acui_nvtx_pop();
 }

@@ -4,7 +4,8 @@
  *   one run of bytes, or rows and slices that are long enough   the driver's copies
  *   other layouts, on one device or from and to pinned memory   kernels (copy_walk.c)
  *   pageable memory, or both sides on the host                  helper threads
- *   between devices                                             packed where need be, then the driver
+ *   between devices                                             packed where need be, then the driver; or
+ *                                                               helper threads, if access was refused
  */
 #include "base/error.h"
 #include "op/copy.h"
@@ -150,12 +151,31 @@ static acu_status dense_one(acui_plan *plan, const acu_op *op, acu_tensor *tenso
     return acui_plan_tensor(plan, op, tensor->buffer->device, tensor->dtype, tensor->shape, dense);
 }
 
+static bool has(const _Atomic(uint64_t) *bits, const acu_device *peer)
+{
+    return atomic_load_explicit(bits, memory_order_relaxed) >> peer->info.ordinal & 1u;
+}
+
+/* Between dense tensors: by whoever has access to the other. Where that was asked for and is not to be
+ * had, through host memory; where nobody asked, the driver sees to it. */
+static acu_status plan_transfer(acui_plan *plan, const acu_op *op, acu_tensor *to, acu_tensor *from)
+{
+    acu_device *here = to->buffer->device, *there = from->buffer->device;
+    if (has(&here->peers, there))
+        return plan_run(plan, op, here, to, from);
+    if (has(&there->peers, here))
+        return plan_run(plan, op, there, to, from);
+    if (has(&here->not_peers, there) || has(&there->not_peers, here))
+        return plan_stage(plan, op, here, to, from);
+    return plan_run(plan, op, here, to, from);
+}
+
 static acu_status plan_packed(acui_plan *plan, const acu_op *op, acu_tensor *dst, acu_tensor *src,
                               acu_tensor *to, acu_tensor *from)
 {
     if (from != src)
         ACUI_TRY(plan_here(plan, op, src->buffer->device, from, src));
-    ACUI_TRY(plan_run(plan, op, dst->buffer->device, to, from));
+    ACUI_TRY(plan_transfer(plan, op, to, from));
     return to == dst ? ACU_OK : plan_here(plan, op, dst->buffer->device, dst, to);
 }
 

@@ -93,8 +93,9 @@ typedef struct acui_box {
 } acui_box;
 
 /*
- * A copy from or to host memory that the device must not touch, through memory that it may. On the
- * device's side the elements lie one after the other. Both on the host: just a copy.
+ * A copy from or to host memory that the device must not touch, or between devices that can not reach one
+ * another's, through memory that they may. On a device the elements lie one after the other. Both on the
+ * host: just a copy.
  */
 typedef struct acui_stage {
     acu_buffer *dst, *src;

@@ -175,7 +175,7 @@ static void copy_once(test_random *random, side *dst, side *src, const char *wor
         side_check(dst, words);
 }
 
-static void between(int count, place other, uint64_t seed, int turns)
+static void between(place other, uint64_t seed, int turns)
 {
     static const char *const names[] = {"device", "other device", "pinned", "wrapped", "pageable"};
     for (int to = 0; to < PLACES; to++)
@@ -193,7 +193,6 @@ static void between(int count, place other, uint64_t seed, int turns)
             side_free(dst);
             side_free(src);
         }
-    (void)count;
 }
 
 static void random_layouts(void **state)
@@ -201,7 +200,7 @@ static void random_layouts(void **state)
     (void)state;
     begin(1);
     const char *seed = getenv("ACUDA_RANDOM_SEED"), *turns = getenv("ACUDA_RANDOM_SEEDS");
-    between(1, DEVICE, seed ? strtoull(seed, NULL, 10) : 1, turns ? atoi(turns) : 25);
+    between(DEVICE, seed ? strtoull(seed, NULL, 10) : 1, turns ? atoi(turns) : 25);
     done();
 }
 
@@ -209,7 +208,54 @@ static void random_layouts_on_two_devices(void **state)
 {
     (void)state;
     begin(2);
-    between(2, OTHER, 77, 12);
+    between(OTHER, 77, 8);
+    done();
+}
+
+/* Access is refused, or found not to work: through host memory. */
+static void random_layouts_on_two_strangers(void **state)
+{
+    (void)state;
+    begin(2);
+    acu_counters before, now;
+    acu_driver_fault fault = {.size = sizeof fault,
+                              .call = ACU_CALL_CtxEnablePeerAccess,
+                              .result = ACU_CUDA_ERROR_PEER_ACCESS_UNSUPPORTED};
+    assert_works(acu_driver_fail(&fault));
+    assert_int_equal(acu_device_open_peer(devices[0], devices[1]), ACU_ERR_NOT_SUPPORTED);
+    acu_driver_fail_clear();
+    acu_counters_read(&before);
+    between(OTHER, 79, 6);
+    acu_counters_read(&now);
+    assert_true(now.staged_copies > before.staged_copies);
+    done();
+}
+
+static void random_layouts_on_two_peers(void **state)
+{
+    (void)state;
+    begin(2);
+    acu_counters before, now;
+    for (int i = 0; i < 2; i++) {
+        if (acu_device_open_peer(devices[i], devices[1 - i]) == ACU_OK)
+            continue;
+        assert_int_equal(acu_last_error()->status, ACU_ERR_NOT_SUPPORTED);
+        done();
+        skip();
+    }
+    side *dst, *src;
+    test_random random = {.state = 3};
+    dst = side_new(OTHER, &random);
+    src = side_new(DEVICE, &random);
+    acu_counters_read(&before);
+    assert_works(acu_sync(NULL, acu_copy(dst->whole, src->whole), NULL));
+    acu_counters_read(&now);
+    assert_int_equal(now.staged_copies, before.staged_copies);
+    memcpy(dst->want, src->want, ROOM);
+    side_check(dst, "to a peer");
+    side_free(dst);
+    side_free(src);
+    between(OTHER, 78, 8);
     done();
 }
 
@@ -484,6 +530,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_layouts),
         cmocka_unit_test(random_layouts_on_two_devices),
+        cmocka_unit_test(random_layouts_on_two_strangers),
+        cmocka_unit_test(random_layouts_on_two_peers),
         cmocka_unit_test(transposes_of_every_size_of_element),
         cmocka_unit_test(new_tensors_of_views),
         cmocka_unit_test(what_shares_bytes_is_refused),
