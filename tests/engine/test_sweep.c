@@ -203,6 +203,40 @@ static void use_wrapped(acu_device *device, acu_tensor *x)
     acu_buffer_release(buffer);
 }
 
+/* Pageable memory by helper threads, one of the copies dropped, and a copy of rows. */
+static void use_copies(acu_device *device, acu_tensor *x)
+{
+    static float memory[N], back[N];
+    acu_buffer *buffer;
+    acu_tensor *host = NULL, *rows = NULL, *part = NULL, *pinned = NULL;
+    if (good(acu_buffer_wrap_pageable(device, memory, sizeof memory, ACU_USER(owe(), pay), &buffer))) {
+        good(acu_tensor_create(buffer, 0, ACU_F32, ACU_SHAPE(N), &host));
+        acu_buffer_release(buffer);
+    }
+    if (host) {
+        acu_future *up = submit(device, acu_copy(x, host)), *down = submit(device, acu_copy(host, x));
+        finish(up);
+        acu_tensor_release(host);
+        acu_future_release(down);
+    }
+    if (good(acu_buffer_wrap_pageable(device, back, sizeof back, ACU_USER(owe(), pay), &buffer))) {
+        if (good(acu_tensor_create(buffer, 0, ACU_F32, ACU_SHAPE(N), &host))) {
+            finish(submit(device, acu_copy(host, x)));
+            acu_tensor_release(host);
+        }
+        acu_buffer_release(buffer);
+    }
+    good(acu_tensor_alloc_pinned(device, ACU_F32, ACU_SHAPE(3, 40), &pinned));
+    good(acu_tensor_reshape(x, ACU_SHAPE(3, 100), &rows));
+    if (rows)
+        good(acu_tensor_slice(rows, (int64_t[]){0, 7}, (int64_t[]){3, 47}, &part));
+    if (part && pinned)
+        finish(submit(device, acu_copy(part, pinned)));
+    acu_tensor_release(pinned);
+    acu_tensor_release(part);
+    acu_tensor_release(rows);
+}
+
 static void use_second(acu_device *device, acu_tensor *x)
 {
     acu_open_options options = test_options(1);
@@ -401,6 +435,7 @@ static void use_all(acu_device *device)
     }
     use_policy(device, x);
     use_wrapped(device, x);
+    use_copies(device, x);
     use_second(device, x);
     use_cancel(device, x);
     use_load(device);
