@@ -186,7 +186,8 @@ ACU_API acu_op *acu_op_make(acu_make_fn fn, acu_user user, acu_site site);
  * the whole. Order follows from data only. Same thread and rules as `then`.
  *
  * Each operand yields one value. `data` is copied (at most 4096 bytes) and lent to `fn`; the user data
- * is released with the op.
+ * is released with the op. acu_op_describe calls `fn` too, perhaps more than once: it has no effect but
+ * the op that it returns.
  */
 typedef struct acu_planning {
     acu_device *device; /* of the first operand in device memory, else as for acu_make; lent */
@@ -392,6 +393,38 @@ ACU_API acu_op *acu_op_permute(acu_op *x, const int *order, size_t count, acu_si
 ACU_API acu_op *acu_op_transpose(acu_op *x, int a, int b, acu_site site);
 ACU_API acu_op *acu_op_broadcast_to(acu_op *x, acu_shape shape, acu_site site);
 ACU_API acu_op *acu_op_reinterpret(acu_op *x, acu_dtype dtype, acu_site site);
+
+/* ---- shapes before anything runs ------------------------------------------------------------- */
+
+/* One value that an op would yield. */
+typedef struct acu_value_info {
+    acu_value_kind kind;
+    acu_form form;
+    acu_dtype dtype;
+    acu_shape shape;                /* of a tensor or partition, as are the following */
+    int64_t strides[ACU_MAX_RANK];  /* elements */
+    acu_memory_kind memory;
+    int ordinal;                    /* its device */
+    acu_shape tile;                 /* of a partition */
+    acu_partition_mode mode;
+} acu_value_info;
+
+/*
+ * What `op` would yield if it were submitted to `device` (as for acu_submit; may be NULL): at most `room`
+ * values in `infos`, their number in *count. The op is not consumed, nothing of it runs, and it can be
+ * submitted after that, or described again. Its errors are those that the submit would return for what is
+ * wrong with shapes, dtypes, forms, arguments and grids. Not while another thread uses the op. Never blocks; no
+ * driver call. Of the program's functions only those of custom ops are called.
+ * Errors besides: NOT_SUPPORTED (something in it is known only once it is submitted: then, map, make,
+ * replay, after_future, into, copies), INVALID (a part of it was submitted before).
+ */
+ACU_API acu_status acu_op_describe(acu_device *device, acu_op *op, acu_value_info *infos,
+                                   size_t room, size_t *count);
+
+/* A tensor without memory, in the place of one that is not there yet: for describing what would come of
+ * it. It can not be submitted (INVALID). */
+#define acu_meta(dtype, shape) acu_op_meta((dtype), (shape), ACU_SITE)
+ACU_API acu_op *acu_op_meta(acu_dtype dtype, acu_shape shape, acu_site site);
 
 /* ---- making and filling --------------------------------------------------------------------- */
 

@@ -114,6 +114,8 @@ const char *acui_functions_words(const acu_module *module, char *text, size_t by
  * device is entered here). Errors: LIMIT, naming the number and the limit.
  */
 acu_status acui_kernel_config(acu_kernel *kernel, acu_config *config);
+/* The same checks, without a driver call. */
+acu_status acui_kernel_config_check(const acu_kernel *kernel, acu_config *config);
 /* As much of it as the device alone tells, for a kernel that is being loaded. */
 acu_status acui_kernel_config_early(const acu_kernel *kernel, acu_config *config);
 

@@ -92,7 +92,7 @@ static acu_status opt_in(acu_kernel *kernel, size_t dynamic)
     return st;
 }
 
-static acu_status check_shared(acu_kernel *kernel, const acu_config *config)
+static acu_status check_shared(const acu_kernel *kernel, const acu_config *config)
 {
     const acu_device_info *device = &kernel->module->device->info;
     size_t fixed = kernel->info.static_shared;
@@ -102,18 +102,24 @@ static acu_status check_shared(acu_kernel *kernel, const acu_config *config)
                          "device %d has at most %zu",
                          kernel->name, config->shared, fixed, device->ordinal,
                          device->max_shared_optin);
-    if (config->shared + fixed <= device->max_shared)
-        return ACU_OK;
-    return opt_in(kernel, config->shared);
+    return ACU_OK;
 }
 
-acu_status acui_kernel_config(acu_kernel *kernel, acu_config *config)
+acu_status acui_kernel_config_check(const acu_kernel *kernel, acu_config *config)
 {
     ACUI_TRY(check_grid(kernel, config));
     default_block(kernel->info.max_threads, config->block);
     ACUI_TRY(check_block(kernel, config->block));
     ACUI_TRY(check_bounds(kernel, config->block));
     return check_shared(kernel, config);
+}
+
+acu_status acui_kernel_config(acu_kernel *kernel, acu_config *config)
+{
+    ACUI_TRY(acui_kernel_config_check(kernel, config));
+    size_t shared = config->shared + kernel->info.static_shared;
+    bool usual = shared <= kernel->module->device->info.max_shared;
+    return usual ? ACU_OK : opt_in(kernel, config->shared);
 }
 
 acu_status acui_kernel_config_early(const acu_kernel *kernel, acu_config *config)

@@ -82,6 +82,9 @@ static inline acui_extent acui_tensor_extent(const acu_tensor *tensor)
 acu_status acui_tensor_check_write(const acu_tensor *tensor);
 /* Only this handle, and no other view of the buffer but lent ones, exists. */
 bool acui_tensor_sole(const acu_tensor *tensor);
+/* A tensor whose elements are known to lie in the buffer. */
+acu_status acui_tensor_new(acu_buffer *buffer, size_t offset, acu_dtype dtype, acu_shape shape,
+                           const int64_t *strides, acu_tensor **tensor);
 /* Another tensor of the same elements. */
 acu_status acui_tensor_again(const acu_tensor *tensor, acu_tensor **again);
 /* A dense tensor over a new planned buffer. */

@@ -201,7 +201,7 @@ static acu_status check_list_writes(const acu_arg *arg, size_t place)
 }
 
 /* What is written must be the writer's own for that time: not shared, not written twice. */
-static acu_status check_writes(const acu_op *op, const acu_val *values, size_t place)
+acu_status acui_check_writes(const acu_op *op, const acu_val *values, size_t place)
 {
     const acu_val *value = &values[place];
     const acu_arg *arg = &op->u.call.args[place];
@@ -251,7 +251,7 @@ static acu_status plan_arg(acui_plan *plan, acu_op *op, size_t place, size_t *in
         value->tensor = arg->u.tensor;
         arg->u.tensor = NULL;
     }
-    return check_writes(op, values->list + base, place);
+    return acui_check_writes(op, values->list + base, place);
 }
 
 acu_status acui_plan_args(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)

@@ -36,6 +36,9 @@ void acui_args_destroy(acu_op *op);
  * Checks forms: what is written must not be shared, nor written twice. */
 acu_status acui_plan_args(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values);
 
+/* Checks of the value that argument `place` has, against those before it. */
+acu_status acui_check_writes(const acu_op *op, const acu_val *values, size_t place);
+
 /* Touch what the arguments, as planned into `values`, say on `node`; it has room for that. */
 acu_status acui_touch_args(acui_plan *plan, acui_node *node, const acu_op *op,
                            const acu_val *values);

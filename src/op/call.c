@@ -48,7 +48,7 @@ const acui_op_class acui_class_FOREIGN = {
 
 /* ---- host ---- */
 
-static acu_status check_host_values(const acu_val *values, size_t count)
+acu_status acui_check_host_values(const acu_val *values, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         const acu_tensor *t = values[i].tensor;
@@ -65,7 +65,7 @@ static acu_status plan_host(acui_plan *plan, acu_op *op, acu_device *place, acui
 {
     size_t base = values->count, count = op->u.call.arg_count;
     ACUI_TRY(acui_plan_args(plan, op, place, values));
-    ACUI_TRY(check_host_values(values->list + base, count));
+    ACUI_TRY(acui_check_host_values(values->list + base, count));
     acu_device *device = call_device(values->list + base, count, place);
     if (!device)
         return ACU_ERR_INVALID;

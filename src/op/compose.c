@@ -130,21 +130,25 @@ static acu_status plan_share(acui_plan *plan, acu_op *op, acu_device *place, acu
     return ACU_OK;
 }
 
+acu_status acui_own_values(acu_val *values, size_t count)
+{
+    char words[96];
+    for (size_t i = 0; i < count; i++) {
+        if (values[i].tensor && !acui_tensor_sole(values[i].tensor))
+            return acui_fail(ACU_ERR_SHARED,
+                             "value %zu (%s) can not be owned: another handle, view or use of it "
+                             "is left; release those first",
+                             i, acui_tensor_words(values[i].tensor, words));
+        values[i].form = ACU_OWNED;
+    }
+    return ACU_OK;
+}
+
 static acu_status plan_own(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
 {
     size_t base = values->count;
     ACUI_TRY(acui_plan_looked_at(plan, take_input(op), place, values));
-    for (size_t i = base; i < values->count; i++) {
-        acu_val *value = &values->list[i];
-        char words[96];
-        if (value->tensor && !acui_tensor_sole(value->tensor))
-            return acui_fail(ACU_ERR_SHARED,
-                             "value %zu (%s) can not be owned: another handle, view or use of it "
-                             "is left; release those first",
-                             i - base, acui_tensor_words(value->tensor, words));
-        value->form = ACU_OWNED;
-    }
-    return ACU_OK;
+    return acui_own_values(values->list + base, values->count - base);
 }
 
 const acui_op_class acui_class_SHARE = {.name = "share", .plan = plan_share};

@@ -39,9 +39,8 @@ static acu_device *device_of(const acu_val *values, size_t count, const acu_val 
     return acui_plan_place(place);
 }
 
-/* The op that the function returns, taken; `device` is the one it was told. */
-static acu_status call_custom(acu_op *op, acu_val *values, acu_val *out, acu_device **device,
-                              acu_op **next)
+acu_status acui_call_custom(acu_op *op, acu_val *values, acu_val *out, acu_device **device,
+                            acu_op **next)
 {
     *device = device_of(values, op->input_count, out, *device);
     if (!*device)
@@ -71,7 +70,7 @@ static acu_status plan_custom(acui_plan *plan, acu_op *op, acu_device *place, ac
     acu_op *next = NULL;
     acu_status status = plan_operands(plan, op, place);
     if (status == ACU_OK)
-        status = call_custom(op, plan->scratch.list + base, out, &place, &next);
+        status = acui_call_custom(op, plan->scratch.list + base, out, &place, &next);
     acui_values_cut(&plan->scratch, base);
     return status == ACU_OK ? acui_plan_op(plan, next, place, values) : status;
 }

@@ -61,9 +61,34 @@ acu_op *acu_op_empty(acu_dtype dtype, acu_shape shape, acu_site site)
     return op;
 }
 
+/* ---- meta ---- */
+
+static acu_status plan_meta(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+{
+    char words[96];
+    (void)plan, (void)place, (void)values;
+    return acui_fail(ACU_ERR_INVALID, "a meta tensor (%s %s) has no memory: it can be described "
+                                      "(acu_op_describe), and not run",
+                     acu_dtype_name(op->u.make.dtype), acui_shape_words(op->u.make.shape, words));
+}
+
+const acui_op_class acui_class_META = {.name = "meta", .plan = plan_meta};
+
+acu_op *acu_op_meta(acu_dtype dtype, acu_shape shape, acu_site site)
+{
+    if (acui_shape_check(shape, dtype, NULL) != ACU_OK)
+        return acui_op_failed(&acui_class_META, site);
+    acu_op *op = acui_op_new(&acui_class_META, 0, site);
+    if (!acui_op_is_oom(op)) {
+        op->u.make.dtype = dtype;
+        op->u.make.shape = shape;
+    }
+    return op;
+}
+
 /* ---- fill, and what is made of it ---- */
 
-static acu_status check_fill(const acu_val *value, acu_arg scalar)
+acu_status acui_check_fill(const acu_val *value, acu_arg scalar)
 {
     char words[96];
     if (value->kind != ACU_TENSOR)
@@ -87,7 +112,7 @@ static acu_status plan_fill(acui_plan *plan, acu_op *op, acu_device *place, acui
 {
     acu_val value;
     ACUI_TRY(acui_plan_input(plan, op, place, &value));
-    acu_status status = check_fill(&value, op->u.scalar);
+    acu_status status = acui_check_fill(&value, op->u.scalar);
     if (status == ACU_OK)
         status = acui_plan_fill(plan, op, value.tensor, op->u.scalar.u.bits);
     if (status != ACU_OK) {

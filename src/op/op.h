@@ -23,11 +23,14 @@
     X(FAILED, "failed op") X(VALUE, "value") X(ZIP, "zip") X(PART, "unzip") X(NTH, "nth")          \
     X(THEN, "then") X(MAP, "map") X(INSPECT, "inspect") X(SHARE, "share") X(OWN, "own")            \
     X(ON, "on") X(PARTITION, "partition") X(UNPARTITION, "unpartition") X(RESHAPE, "reshape")      \
+    X(SLICE, "slice") X(SELECT, "select") X(SQUEEZE, "squeeze") X(UNSQUEEZE, "unsqueeze")          \
+    X(PERMUTE, "permute") X(TRANSPOSE, "transpose") X(BROADCAST, "broadcast_to")                   \
+    X(FLATTEN, "flatten") X(REINTERPRET, "reinterpret")                                            \
     X(EMPTY, "empty") X(CONST, "const") X(FILL, "fill") X(COPY, "copy") X(COPY_MANY, "copies") X(DUP, "dup")              \
     X(TO_HOST, "to_host") X(TO_DEVICE, "to_device") X(LAUNCH, "launch") X(FOREIGN, "foreign")      \
     X(HOST, "host") X(REPLAY, "replay") X(CONTEXT, "context") X(OR_ELSE, "or_else")           \
     X(FINALLY, "finally") X(AFTER, "after") X(AFTER_FUTURE, "after_future") X(MAKE, "make")  \
-    X(CUSTOM, "custom") X(INTO, "into") X(WITH_POOL, "with_pool")
+    X(CUSTOM, "custom") X(INTO, "into") X(WITH_POOL, "with_pool") X(META, "meta")
 
 /* What a kind of op does; `plan` runs once, on the submitting thread, with no lock held. */
 typedef struct acui_op_class {
@@ -123,6 +126,18 @@ acu_op *acui_op_unary(const acui_op_class *class, acu_op *x, acu_site site);
 acu_op *acui_op_binary(const acui_op_class *class, acu_op *x, acu_op *y, acu_site site);
 /* Take back what acui_op_new gave after a failure, and give the failed op instead. */
 acu_op *acui_op_abandon(acu_op *op);
+/* What partitions, views and own make of a value in place, with the checks of these: describe.h needs
+ * them too. On failure the value is as it was. */
+acu_status acui_partition_value(const acu_op *op, acu_val *value);
+acu_status acui_view_value(const acu_op *op, acu_val *value);
+acu_status acui_own_values(acu_val *values, size_t count);
+/* More checks of planning. */
+acu_status acui_check_fill(const acu_val *value, acu_arg scalar);
+acu_status acui_check_host_values(const acu_val *values, size_t count);
+/* The op that a custom one's function returns, taken. `device`: `place` in, what it was told out. */
+acu_status acui_call_custom(acu_op *op, acu_val *values, acu_val *out, acu_device **device,
+                            acu_op **next);
+
 /* Plan the input of an op with one, which must yield one value. */
 acu_status acui_plan_input(acui_plan *plan, acu_op *op, acu_device *place, acu_val *value);
 

@@ -37,27 +37,29 @@ static acu_status check_exclusive(const acu_val *value)
     return ACU_OK;
 }
 
+acu_status acui_partition_value(const acu_op *op, acu_val *value)
+{
+    if (value->kind != ACU_TENSOR)
+        return acui_fail(ACU_ERR_INVALID, "only a tensor can be partitioned, and once");
+    ACUI_TRY(check_tile(value->tensor, op->u.partition.tile));
+    ACUI_TRY(check_exclusive(value));
+    value->kind = ACU_PARTITION;
+    value->tile = op->u.partition.tile;
+    value->mode = op->u.partition.mode;
+    value->blocks = op->u.partition.blocks;
+    return ACU_OK;
+}
+
 static acu_status plan_partition(acui_plan *plan, acu_op *op, acu_device *place,
                                  acui_values *values)
 {
     acu_val value;
     ACUI_TRY(acui_plan_input(plan, op, place, &value));
-    acu_status status = ACU_OK;
-    if (value.kind != ACU_TENSOR)
-        status = acui_fail(ACU_ERR_INVALID, "only a tensor can be partitioned, and once");
+    acu_status status = acui_partition_value(op, &value);
     if (status == ACU_OK)
-        status = check_tile(value.tensor, op->u.partition.tile);
-    if (status == ACU_OK)
-        status = check_exclusive(&value);
-    if (status != ACU_OK) {
-        acui_val_drop(&value);
-        return status;
-    }
-    value.kind = ACU_PARTITION;
-    value.tile = op->u.partition.tile;
-    value.mode = op->u.partition.mode;
-    value.blocks = op->u.partition.blocks;
-    return acui_values_push(values, value);
+        return acui_values_push(values, value);
+    acui_val_drop(&value);
+    return status;
 }
 
 const acui_op_class acui_class_PARTITION = {.name = "partition", .plan = plan_partition};

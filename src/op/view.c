@@ -17,24 +17,27 @@ struct acui_view {
 
 /* ---- making ---- */
 
+acu_status acui_view_value(const acu_op *op, acu_val *value)
+{
+    acu_tensor *view = NULL;
+    if (value->kind != ACU_TENSOR)
+        return acui_fail(ACU_ERR_INVALID, "%s wants a tensor, and got a %s", op->class->name,
+                         value->kind == ACU_PARTITION ? "partition; acu_unpartition first" : "scalar");
+    ACUI_TRY(op->u.view->make(value->tensor, op->u.view, &view));
+    acu_tensor_release(value->tensor); /* an owned tensor's sole handle is the view now */
+    value->tensor = view;
+    return ACU_OK;
+}
+
 static acu_status plan_view(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
 {
     acu_val value;
     ACUI_TRY(acui_plan_input(plan, op, place, &value));
-    acu_status status = ACU_OK;
-    acu_tensor *view = NULL;
-    if (value.kind != ACU_TENSOR)
-        status = acui_fail(ACU_ERR_INVALID, "%s wants a tensor, and got a %s", op->class->name,
-                           value.kind == ACU_PARTITION ? "partition; acu_unpartition first" : "scalar");
+    acu_status status = acui_view_value(op, &value);
     if (status == ACU_OK)
-        status = op->u.view->make(value.tensor, op->u.view, &view);
-    if (status != ACU_OK) {
-        acui_val_drop(&value);
-        return status;
-    }
-    acu_tensor_release(value.tensor); /* an owned tensor's sole handle is the view now */
-    value.tensor = view;
-    return acui_values_push(values, value);
+        return acui_values_push(values, value);
+    acui_val_drop(&value);
+    return status;
 }
 
 static void destroy_view(acu_op *op)

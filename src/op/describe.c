@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * What an op would yield, found without submitting it: the walk over it, and the stand-ins for its
+ * tensors. infer.c has what each kind of op makes of its inputs.
+ */
+#include "op/describe.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+
+#include <stdio.h>
+
+/* A buffer without memory that stands for another one: as many tensors seem to be over it, so that
+ * sole ownership is judged alike. */
+typedef struct stand_in {
+    struct stand_in *next;
+    const acu_buffer *real; /* some op holds it */
+    acu_buffer *buffer;
+} stand_in;
+
+/* An op that several use, and what it yields. */
+typedef struct met {
+    struct met *next;
+    const acu_op *op;
+    acui_values values;
+} met;
+
+struct acui_infer {
+    stand_in *stand_ins;
+    met *met;
+    unsigned depth;
+};
+
+/* ---- stand-ins --------------------------------------------------------------------------------- */
+
+static acu_status stand_in_for(acui_infer *infer, const acu_buffer *real, acu_buffer **buffer)
+{
+    stand_in *s = infer->stand_ins;
+    while (s && s->real != real)
+        s = s->next;
+    if (!s) {
+        s = ACUI_NEW(stand_in);
+        if (!s)
+            return acui_fail(ACU_ERR_NO_MEMORY, "no memory to describe an op");
+        s->real = real;
+        s->next = infer->stand_ins;
+        infer->stand_ins = s;
+        ACUI_TRY(acui_buffer_planned(real->device, real->bytes, &s->buffer));
+        s->buffer->kind = real->kind;
+        s->buffer->host = real->host;
+        s->buffer->read_only = real->read_only;
+        atomic_store_explicit(&s->buffer->address, acui_buffer_base(real), memory_order_relaxed);
+        uint32_t tensors = atomic_load_explicit(&real->tensors, memory_order_acquire) -
+                           atomic_load_explicit(&real->lent, memory_order_acquire);
+        atomic_store_explicit(&s->buffer->tensors, tensors, memory_order_relaxed);
+    }
+    *buffer = s->buffer;
+    return s->buffer ? ACU_OK : acui_fail(ACU_ERR_NO_MEMORY, "no memory to describe an op");
+}
+
+acu_status acui_infer_stand_in(acui_infer *infer, const acu_val *value, acui_values *values)
+{
+    acu_val made = *value;
+    const acu_tensor *t = value->tensor;
+    if (t) {
+        acu_buffer *buffer;
+        ACUI_TRY(acui_device_check(t->buffer->device));
+        ACUI_TRY(stand_in_for(infer, t->buffer, &buffer));
+        ACUI_TRY(acui_tensor_new(buffer, t->offset, t->dtype, t->shape, t->strides, &made.tensor));
+        /* It was counted with the real one; other handles on that count as one more. */
+        if (acui_object_refs(t) == 1)
+            atomic_fetch_sub_explicit(&buffer->tensors, 1, memory_order_relaxed);
+    }
+    return acui_values_push(values, made);
+}
+
+/* ---- the walk ---------------------------------------------------------------------------------- */
+
+static acu_status infer_fresh(acui_infer *infer, acu_op *op, acu_device *place, acui_values *values)
+{
+    acui_infer_fn fn = acui_infer_of(op->class);
+    acu_status status;
+    if (op->state != ACUI_OP_FRESH)
+        status = acui_fail(ACU_ERR_INVALID, "%s was submitted before", acui_op_name(op));
+    else if (!fn)
+        status = acui_fail(ACU_ERR_NOT_SUPPORTED, "what %s yields is known once it is submitted",
+                           acui_op_name(op));
+    else if (infer->depth >= ACUI_MAX_DEPTH)
+        status = acui_fail(ACU_ERR_LIMIT, "ops are composed more than %d deep", ACUI_MAX_DEPTH);
+    else {
+        infer->depth++;
+        status = fn(infer, op, place, values);
+        infer->depth--;
+    }
+    acu_error *error = acui_error();
+    if (status != ACU_OK && !error->file) {
+        error->file = op->site.file;
+        error->line = op->site.line;
+        snprintf(error->op, sizeof error->op, "%s", acui_op_name(op));
+    }
+    return status;
+}
+
+/* What an op with several users yields: once for all of them. */
+static acu_status meet(acui_infer *infer, acu_op *op, acu_device *place, met **found)
+{
+    met *m = infer->met;
+    while (m && m->op != op)
+        m = m->next;
+    if (!m) {
+        m = ACUI_NEW(met);
+        if (!m)
+            return acui_fail(ACU_ERR_NO_MEMORY, "no memory to describe an op");
+        m->next = infer->met;
+        infer->met = m;
+        ACUI_TRY(infer_fresh(infer, op, place, &m->values));
+        m->op = op;
+    }
+    *found = m;
+    return ACU_OK;
+}
+
+/* Its users share what it owned. */
+static acu_status push_shared(const acu_val *from, acui_values *values)
+{
+    acu_val value = *from;
+    acui_object_retain(value.tensor);
+    if (value.form == ACU_OWNED)
+        value.form = ACU_SHARED;
+    return acui_values_push(values, value);
+}
+
+acu_status acui_infer_part(acui_infer *infer, acu_op *whole, size_t index, acu_device *place,
+                           acui_values *values)
+{
+    met *m;
+    ACUI_TRY(meet(infer, whole, place, &m));
+    if (m->values.count != whole->part_count)
+        return acui_fail(ACU_ERR_ARGUMENTS, "unzip into %zu parts of an op (%s) that yields %zu",
+                         whole->part_count, acui_op_name(whole), m->values.count);
+    acu_val *kept = &m->values.list[index];
+    if (whole->used_whole || atomic_load_explicit(&whole->handles, memory_order_relaxed))
+        return push_shared(kept, values);
+    acu_val value = *kept; /* nobody but parts holds the op */
+    *kept = (acu_val){.kind = ACU_NONE};
+    return acui_values_push(values, value);
+}
+
+acu_status acui_infer_op(acui_infer *infer, acu_op *op, acu_device *place, acui_values *values)
+{
+    if (acui_op_is_oom(op))
+        return acui_error_restore(&op->fault->error);
+    if (acui_object_refs(op) == 1)
+        return infer_fresh(infer, op, place, values);
+    met *m;
+    ACUI_TRY(meet(infer, op, place, &m));
+    for (size_t i = 0; i < m->values.count; i++)
+        ACUI_TRY(push_shared(&m->values.list[i], values));
+    return ACU_OK;
+}
+
+acu_status acui_infer_one(acui_infer *infer, acu_op *op, acu_device *place, const char *what,
+                          acu_val *value)
+{
+    acui_values list = {0};
+    acu_status status = acui_infer_op(infer, op, place, &list);
+    if (status == ACU_OK && list.count != 1)
+        status = acui_fail(ACU_ERR_ARGUMENTS,
+                           "%s must be one value, but its op (%s) yields %zu; pick one with "
+                           "acu_first, acu_last or acu_nth",
+                           what, op->class->name, list.count);
+    if (status == ACU_OK) {
+        *value = list.list[0];
+        list.list[0] = (acu_val){.kind = ACU_NONE};
+    }
+    acui_values_clear(&list);
+    return status;
+}
+
+/* ---- asking ------------------------------------------------------------------------------------ */
+
+static void end(acui_infer *infer)
+{
+    while (infer->met) {
+        met *m = infer->met;
+        infer->met = m->next;
+        acui_values_clear(&m->values);
+        acui_free(m);
+    }
+    while (infer->stand_ins) {
+        stand_in *s = infer->stand_ins;
+        infer->stand_ins = s->next;
+        acu_buffer_release(s->buffer);
+        acui_free(s);
+    }
+}
+
+static acu_value_info info_of(const acu_val *value)
+{
+    acu_value_info info = {.kind = value->kind, .form = value->form};
+    const acu_tensor *t = value->tensor;
+    if (value->kind == ACU_SCALAR)
+        info.dtype = value->dtype;
+    if (!t)
+        return info;
+    info.dtype = t->dtype;
+    info.shape = t->shape;
+    for (int d = 0; d < t->shape.rank; d++)
+        info.strides[d] = t->strides[d];
+    if (value->kind == ACU_PARTITION) {
+        info.tile = value->tile;
+        info.mode = value->mode;
+    }
+    info.memory = t->buffer->kind;
+    info.ordinal = t->buffer->device->info.ordinal;
+    return info;
+}
+
+acu_status acu_op_describe(acu_device *device, acu_op *op, acu_value_info *infos, size_t room,
+                           size_t *count)
+{
+    if (device)
+        ACUI_CHECK(device, DEVICE);
+    ACUI_CHECK(op, OP);
+    if (!count || (room && !infos))
+        return acui_fail(ACU_ERR_INVALID, "acu_op_describe: %s is NULL",
+                         count ? "the place for the values" : "the place for their number");
+    acui_infer infer = {.depth = 0};
+    acui_values values = {0};
+    acu_status status = acui_infer_op(&infer, op, device, &values);
+    acu_error record = *acui_error(); /* releasing must not change what the caller sees */
+    for (size_t i = 0; i < values.count && i < room && status == ACU_OK; i++)
+        infos[i] = info_of(&values.list[i]);
+    if (status == ACU_OK)
+        *count = values.count;
+    acui_values_clear(&values);
+    end(&infer);
+    return status == ACU_OK ? ACU_OK : acui_error_restore(&record);
+}

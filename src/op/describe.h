@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Between what ops would yield (infer.c) and how that is asked for (describe.c). */
+#ifndef ACUI_OP_DESCRIBE_H
+#define ACUI_OP_DESCRIBE_H
+
+#include "op/op.h"
+
+typedef struct acui_infer acui_infer;
+
+/* What `op`, which stays as it is, would yield on `place`; values go behind those that are there. Tensors
+ * among them are stand-ins, over buffers that never get memory. */
+acu_status acui_infer_op(acui_infer *infer, acu_op *op, acu_device *place, acui_values *values);
+/* The same for an op that must yield one value. */
+acu_status acui_infer_one(acui_infer *infer, acu_op *op, acu_device *place, const char *what,
+                          acu_val *value);
+/* Value `index` of an op that was unzipped. */
+acu_status acui_infer_part(acui_infer *infer, acu_op *whole, size_t index, acu_device *place,
+                           acui_values *values);
+/* A value with a stand-in for its tensor. */
+acu_status acui_infer_stand_in(acui_infer *infer, const acu_val *value, acui_values *values);
+
+/* By kind of op; `place` and values as above. NULL: only a submission finds out. */
+typedef acu_status (*acui_infer_fn)(acui_infer *infer, acu_op *op, acu_device *place,
+                                    acui_values *values);
+acui_infer_fn acui_infer_of(const acui_op_class *class);
+
+#endif

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* What each kind of op would yield. The checks are those of planning. */
+#include "base/error.h"
+#include "op/arg.h"
+#include "op/copy.h"
+#include "op/describe.h"
+#include "op/grid.h"
+#include "op/launch.h"
+
+#include <stdio.h>
+
+/* ---- as it is, or nearly ----------------------------------------------------------------------- */
+
+static acu_status infer_failed(acui_infer *infer, acu_op *op, acu_device *place, acui_values *values)
+{
+    (void)infer, (void)place, (void)values;
+    return acui_error_restore(&op->fault->error);
+}
+
+static acu_status infer_value(acui_infer *infer, acu_op *op, acu_device *place, acui_values *values)
+{
+    (void)place;
+    return acui_infer_stand_in(infer, &op->u.value, values);
+}
+
+static acu_status infer_input(acui_infer *infer, acu_op *op, acu_device *place, acui_values *values)
+{
+    return acui_infer_op(infer, op->inputs[0], place, values);
+}
+
+static acu_status infer_on(acui_infer *infer, acu_op *op, acu_device *place, acui_values *values)
+{
+    (void)place;
+    return acui_infer_op(infer, op->inputs[0], op->u.device, values);
+}
+
+static acu_status infer_zip(acui_infer *infer, acu_op *op, acu_device *place, acui_values *values)
+{
+    for (size_t i = 0; i < op->input_count; i++)
+        ACUI_TRY(acui_infer_op(infer, op->inputs[i], place, values));
+    return ACU_OK;
+}
+
+/* Keeps one of those from `base` on. */
+static acu_status pick(acui_values *values, size_t base, size_t index)
+{
+    acu_val value = values->list[base + index];
+    values->list[base + index] = (acu_val){.kind = ACU_NONE};
+    acui_values_cut(values, base);
+    return acui_values_push(values, value);
+}
+
+static acu_status infer_part(acui_infer *infer, acu_op *op, acu_device *place, acui_values *values)
+{
+    return acui_infer_part(infer, op->inputs[0], op->u.index, place, values);
+}
+
+static acu_status infer_nth(acui_infer *infer, acu_op *op, acu_device *place, acui_values *values)
+{
+    size_t base = values->count;
+    ACUI_TRY(infer_input(infer, op, place, values));
+    size_t count = values->count - base;
+    size_t index = op->u.index == ACU_LAST ? count - 1 : op->u.index;
+    if (count == 0 || index >= count)
+        return acui_fail(ACU_ERR_ARGUMENTS, "value %zu of an op that yields %zu",
+                         op->u.index == ACU_LAST ? 0 : index, count);
+    return pick(values, base, index);
+}
+
+static acu_status infer_share(acui_infer *infer, acu_op *op, acu_device *place, acui_values *values)
+{
+    size_t i = values->count;
+    ACUI_TRY(infer_input(infer, op, place, values));
+    for (; i < values->count; i++)
+        values->list[i].form = ACU_SHARED;
+    return ACU_OK;
+}
+
+static acu_status infer_own(acui_infer *infer, acu_op *op, acu_device *place, acui_values *values)
+{
+    size_t base = values->count;
+    ACUI_TRY(infer_input(infer, op, place, values));
+    return acui_own_values(values->list + base, values->count - base);
+}
+
+/* ---- partitions and views ---------------------------------------------------------------------- */
+
+static acu_status infer_partition(acui_infer *infer, acu_op *op, acu_device *place,
+                                  acui_values *values)
+{
+    acu_val value;
+    ACUI_TRY(acui_infer_one(infer, op->inputs[0], place, "the operand", &value));
+    acu_status status = acui_partition_value(op, &value);
+    if (status == ACU_OK)
+        return acui_values_push(values, value);
+    acui_val_drop(&value);
+    return status;
+}
+
+static acu_status infer_unpartition(acui_infer *infer, acu_op *op, acu_device *place,
+                                    acui_values *values)
+{
+    size_t i = values->count;
+    ACUI_TRY(infer_input(infer, op, place, values));
+    for (; i < values->count; i++)
+        if (values->list[i].kind == ACU_PARTITION)
+            values->list[i].kind = ACU_TENSOR;
+    return ACU_OK;
+}
+
+static acu_status infer_view(acui_infer *infer, acu_op *op, acu_device *place, acui_values *values)
+{
+    acu_val value;
+    ACUI_TRY(acui_infer_one(infer, op->inputs[0], place, "the operand", &value));
+    acu_status status = acui_view_value(op, &value);
+    if (status == ACU_OK)
+        return acui_values_push(values, value);
+    acui_val_drop(&value);
+    return status;
+}
+
+/* ---- new tensors, fills and copies ------------------------------------------------------------- */
+
+static acu_status push_new(acu_device *device, acu_memory_kind kind, acu_dtype dtype, acu_shape shape,
+                           acui_values *values)
+{
+    acu_tensor *made = NULL;
+    if (!device)
+        return ACU_ERR_INVALID;
+    ACUI_TRY(acui_tensor_planned(device, dtype, shape, &made));
+    static char nowhere; /* an address, for checks that ask whether there is one */
+    made->buffer->kind = kind;
+    made->buffer->host = kind == ACU_MEMORY_PINNED ? &nowhere : NULL;
+    return acui_values_push(values,
+                            (acu_val){.kind = ACU_TENSOR, .form = ACU_OWNED, .tensor = made});
+}
+
+static acu_status infer_new(acui_infer *infer, acu_op *op, acu_device *place, acui_values *values)
+{
+    (void)infer;
+    return push_new(acui_plan_place(place), ACU_MEMORY_DEVICE, op->u.make.dtype, op->u.make.shape, values);
+}
+
+static acu_status infer_fill(acui_infer *infer, acu_op *op, acu_device *place, acui_values *values)
+{
+    acu_val value;
+    ACUI_TRY(acui_infer_one(infer, op->inputs[0], place, "the operand", &value));
+    acu_status status = acui_check_fill(&value, op->u.scalar);
+    if (status == ACU_OK)
+        return acui_values_push(values, value);
+    acui_val_drop(&value);
+    return status;
+}
+
+static acu_status infer_operand(acui_infer *infer, acu_op *op, size_t input, acu_device *place,
+                                const char *what, acui_values *values)
+{
+    acu_val value;
+    ACUI_TRY(acui_infer_one(infer, op->inputs[input], place, what, &value));
+    bool tensor = value.kind == ACU_TENSOR;
+    ACUI_TRY(acui_values_push(values, value));
+    return tensor ? ACU_OK : acui_fail(ACU_ERR_INVALID, "%s of %s must be a tensor", what,
+                                       acui_op_name(op));
+}
+
+static acu_status infer_copy(acui_infer *infer, acu_op *op, acu_device *place, acui_values *values)
+{
+    size_t base = values->count;
+    ACUI_TRY(infer_operand(infer, op, 0, place, "the destination", values));
+    ACUI_TRY(infer_operand(infer, op, 1, place, "the source", values));
+    return acui_check_copy(&values->list[base], &values->list[base + 1]);
+}
+
+static acu_status infer_dup(acui_infer *infer, acu_op *op, acu_device *place, acui_values *values)
+{
+    size_t base = values->count;
+    ACUI_TRY(infer_operand(infer, op, 0, place, "the operand", values));
+    const acu_tensor *t = values->list[base].tensor;
+    bool to_host = op->class == &acui_class_TO_HOST;
+    if (to_host && !acui_on_device(t))
+        return acui_fail(ACU_ERR_NOT_SUPPORTED, "the operand is in host memory already");
+    acu_device *device = op->class == &acui_class_TO_DEVICE ? op->u.device : t->buffer->device;
+    ACUI_TRY(push_new(device, to_host ? ACU_MEMORY_PINNED : ACU_MEMORY_DEVICE, t->dtype, t->shape,
+                      values));
+    return pick(values, base, 1);
+}
+
+/* ---- launches and calls ------------------------------------------------------------------------ */
+
+static acu_status infer_arg(acui_infer *infer, acu_op *op, size_t place, size_t *input,
+                            acu_device *device, acui_values *values)
+{
+    const acu_arg *arg = &op->u.call.args[place];
+    acu_val value = {.kind = ACU_NONE};
+    char what[32];
+    switch ((acui_arg_kind)arg->kind) {
+    case ACUI_ARG_OP:
+        snprintf(what, sizeof what, "argument %zu", place);
+        ACUI_TRY(acui_infer_one(infer, op->inputs[(*input)++], device, what, &value));
+        return acui_values_push(values, value);
+    case ACUI_ARG_TENSOR:
+        value = (acu_val){.kind = ACU_TENSOR, .form = ACU_BORROWED, .tensor = arg->u.tensor};
+        return acui_infer_stand_in(infer, &value, values);
+    case ACUI_ARG_SCALAR:
+        value = (acu_val){.kind = ACU_SCALAR, .dtype = arg->dtype, .bits = arg->u.bits};
+        break;
+    default:
+        break;
+    }
+    return acui_values_push(values, value);
+}
+
+static acu_status infer_args(acui_infer *infer, acu_op *op, acu_device *place, acui_values *values)
+{
+    size_t base = values->count, input = 0;
+    for (size_t i = 0; i < op->u.call.arg_count; i++) {
+        ACUI_TRY(infer_arg(infer, op, i, &input, place, values));
+        const acu_tensor *t = values->list[base + i].tensor;
+        ACUI_TRY(acui_check_writes(op, values->list + base, i));
+        if (t && (op->u.call.args[i].access & ACU_WRITE))
+            ACUI_TRY(acui_tensor_check_write(t));
+    }
+    return ACU_OK;
+}
+
+static acu_status infer_launch(acui_infer *infer, acu_op *op, acu_device *place, acui_values *values)
+{
+    (void)place;
+    acu_kernel *kernel = op->u.call.kernel;
+    acu_config config = op->u.call.config;
+    size_t base = values->count;
+    ACUI_TRY(infer_args(infer, op, kernel->module->device, values));
+    const acu_val *list = values->list + base;
+    acui_load_state state = acui_kernel_state(kernel);
+    bool early = state == ACUI_LOADING;
+    if (state == ACUI_LOAD_FAILED)
+        return acu_kernel_poll(kernel);
+    ACUI_TRY(early ? acui_launch_check_early(op, list) : acui_launch_check(op, list));
+    ACUI_TRY(acui_launch_grid(op, list, &config));
+    return early ? acui_kernel_config_early(kernel, &config)
+                 : acui_kernel_config_check(kernel, &config);
+}
+
+static acu_status infer_host(acui_infer *infer, acu_op *op, acu_device *place, acui_values *values)
+{
+    size_t base = values->count;
+    ACUI_TRY(infer_args(infer, op, place, values));
+    return acui_check_host_values(values->list + base, op->u.call.arg_count);
+}
+
+/* ---- custom ------------------------------------------------------------------------------------ */
+
+static acu_status infer_custom(acui_infer *infer, acu_op *op, acu_device *place, acui_values *values)
+{
+    acui_values operands = {0};
+    acu_val out = {.kind = ACU_NONE};
+    acu_op *next = NULL;
+    acu_status status = ACU_OK;
+    for (size_t i = 0; i < op->input_count && status == ACU_OK; i++) {
+        char what[32];
+        acu_val value = {.kind = ACU_NONE};
+        snprintf(what, sizeof what, "operand %zu", i);
+        status = acui_infer_one(infer, op->inputs[i], place, what, &value);
+        if (status == ACU_OK)
+            status = acui_values_push(&operands, value);
+    }
+    if (status == ACU_OK)
+        status = acui_call_custom(op, operands.list, &out, &place, &next);
+    acui_values_clear(&operands);
+    if (status != ACU_OK)
+        return status;
+    status = acui_infer_op(infer, next, place, values);
+    acui_op_put(next);
+    return status;
+}
+
+/* ---- by kind ----------------------------------------------------------------------------------- */
+
+/* Not here, because the program's own functions decide, or something that ran before: then, map, make,
+ * replay, after_future, copies, into. */
+static const struct {
+    const acui_op_class *class;
+    acui_infer_fn fn;
+} kinds[] = {
+    {&acui_class_FAILED, infer_failed},       {&acui_class_VALUE, infer_value},
+    {&acui_class_ZIP, infer_zip},             {&acui_class_PART, infer_part},
+    {&acui_class_NTH, infer_nth},             {&acui_class_INSPECT, infer_input},
+    {&acui_class_SHARE, infer_share},         {&acui_class_OWN, infer_own},
+    {&acui_class_ON, infer_on},               {&acui_class_PARTITION, infer_partition},
+    {&acui_class_UNPARTITION, infer_unpartition}, {&acui_class_RESHAPE, infer_view},
+    {&acui_class_SLICE, infer_view},          {&acui_class_SELECT, infer_view},
+    {&acui_class_SQUEEZE, infer_view},        {&acui_class_UNSQUEEZE, infer_view},
+    {&acui_class_PERMUTE, infer_view},        {&acui_class_TRANSPOSE, infer_view},
+    {&acui_class_BROADCAST, infer_view},      {&acui_class_FLATTEN, infer_view},
+    {&acui_class_REINTERPRET, infer_view},    {&acui_class_EMPTY, infer_new},
+    {&acui_class_CONST, infer_new},           {&acui_class_META, infer_new},
+    {&acui_class_FILL, infer_fill},           {&acui_class_COPY, infer_copy},
+    {&acui_class_DUP, infer_dup},             {&acui_class_TO_HOST, infer_dup},
+    {&acui_class_TO_DEVICE, infer_dup},       {&acui_class_LAUNCH, infer_launch},
+    {&acui_class_FOREIGN, infer_args},        {&acui_class_HOST, infer_host},
+    {&acui_class_CONTEXT, infer_input},       {&acui_class_OR_ELSE, infer_input},
+    {&acui_class_FINALLY, infer_input},       {&acui_class_AFTER, infer_input},
+    {&acui_class_WITH_POOL, infer_input},     {&acui_class_CUSTOM, infer_custom},
+};
+
+acui_infer_fn acui_infer_of(const acui_op_class *class)
+{
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (kinds[i].class == class)
+            return kinds[i].fn;
+    return NULL;
+}
