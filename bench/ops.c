@@ -18,6 +18,7 @@ typedef struct subject {
     acu_tensor *part;            /* f32, half as many */
     acu_tensor *wide[2];         /* f64, of half as many */
     acu_tensor *whole[2];        /* i32 over the same memory */
+    acu_shape square;            /* of as many elements, as a matrix */
     size_t copied;               /* by the twin */
     acu_op *(*make)(struct subject *s);
 } subject;
@@ -58,6 +59,14 @@ static acu_op *less(subject *s) { return acu_into(s->bytes_of, acu_lt(s->x[1], s
 static acu_op *half(subject *s) { return acu_into(s->half, acu_neg(s->half)); }
 static acu_op *wide(subject *s) { return acu_into(s->wide[0], acu_neg(s->wide[1])); }
 static acu_op *whole(subject *s) { return acu_into(s->whole[0], acu_add(s->whole[1], 3)); }
+static acu_op *sum(subject *s) { return acu_sum(s->x[1], ACU_ALL); }
+static acu_op *most(subject *s) { return acu_max_of(s->x[1], ACU_ALL); }
+static acu_op *norm(subject *s) { return acu_norm(s->x[1], ACU_ALL); }
+static acu_op *rows(subject *s) { return acu_sum(acu_reshape(s->x[1], s->square), ACU_DIMS(1)); }
+static acu_op *columns(subject *s) { return acu_sum(acu_reshape(s->x[1], s->square), ACU_DIMS(0)); }
+static acu_op *sum_half(subject *s) { return acu_sum(s->half, ACU_ALL); }
+static acu_op *sum_wide(subject *s) { return acu_sum(s->wide[1], ACU_ALL); }
+static acu_op *most_at(subject *s) { return acu_argmax(s->x[1], ACU_ALL); }
 static acu_op *to_half(subject *s) { return acu_into(s->half, acu_convert(s->x[1], ACU_F16)); }
 static acu_op *from_half(subject *s) { return acu_into(s->x[0], acu_convert(s->half, ACU_F32)); }
 static acu_op *to_byte(subject *s) { return acu_into(s->byte, acu_convert(s->x[1], ACU_F8E4M3FN)); }
@@ -87,12 +96,21 @@ static const struct {
     {"convert f32 to f8e4m3fn", to_byte, 1.25},
     {"convert f32 to f64, half as many", to_wide, 1.5},
     {"arange, f32", arange, 1},
+    {"sum of all, f32", sum, 1},
+    {"max of all, f32", most, 1},
+    {"norm of all, f32", norm, 1},
+    {"sum of rows, f32, square", rows, 1},
+    {"sum of columns, f32, square", columns, 1},
+    {"sum of all, f16", sum_half, 0.5},
+    {"sum of all, f64", sum_wide, 1},
+    {"argmax of all, f32", most_at, 1},
 };
 
 static void open_subject(subject *s)
 {
     int64_t n = s->b->quick ? 100000 : 256 << 20;
     s->bytes = (size_t)n * 4;
+    s->square = s->b->quick ? ACU_SHAPE(250, 400) : ACU_SHAPE(16384, 16384);
     MUST_CU(s->b->cu->StreamCreate(&s->stream, 1));
     for (int i = 0; i < OPERANDS; i++)
         MUST(acu_tensor_alloc(s->b->device, ACU_F32, ACU_SHAPE(n), &s->x[i]));

@@ -15,6 +15,9 @@
 #include <acuda/dtype.h>
 #include <acuda/op_kinds.h>
 
+/* Of functions that are given a format: in line, or what they capture would have to be in memory. */
+#define ACUI_INLINE __attribute__((always_inline))
+
 ACUI_DEVICE float acui_from_f16(unsigned short bits)
 {
     float value;

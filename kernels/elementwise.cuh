@@ -350,7 +350,7 @@ template <typename C, int N, typename A = acui_all> struct acui_elementwise_loop
     ACUI_DEVICE bool aligned(const char *at, int dtype)
     {
         int mask = 0;
-        C::with(dtype, [&](auto format) { mask = decltype(format)::BYTES * V - 1; });
+        C::with(dtype, [&](auto format) ACUI_INLINE { mask = decltype(format)::BYTES * V - 1; });
         return ((unsigned long long)at & (unsigned)mask) == 0;
     }
 
@@ -364,7 +364,7 @@ template <typename C, int N, typename A = acui_all> struct acui_elementwise_loop
                 x[k] = value;
             return;
         }
-        C::with(operand.dtype, [&](auto format) {
+        C::with(operand.dtype, [&](auto format) ACUI_INLINE {
             typedef decltype(format) F;
             const char *from = at + first * F::BYTES;
 #pragma unroll
@@ -381,7 +381,7 @@ template <typename C, int N, typename A = acui_all> struct acui_elementwise_loop
         for (int j = 0; j < N; j++)
             load(in[j], p.at[1 + j], first, x[j]);
         A::template apply<C, N, COUNT>(p.op, x, y, p.unsigned_order);
-        C::with(p.at[0].dtype, [&](auto format) {
+        C::with(p.at[0].dtype, [&](auto format) ACUI_INLINE {
             typedef decltype(format) F;
             char *to = out + first * F::BYTES;
 #pragma unroll
@@ -394,7 +394,7 @@ template <typename C, int N, typename A = acui_all> struct acui_elementwise_loop
     {
         T value = C::scalar(operand.scalar);
         if (!operand.is_scalar)
-            C::with(operand.dtype, [&](auto format) {
+            C::with(operand.dtype, [&](auto format) ACUI_INLINE {
                 typedef decltype(format) F;
                 value = F::template read_one<T>(at + offset * F::BYTES);
             });
@@ -421,7 +421,7 @@ template <typename C, int N, typename A = acui_all> struct acui_elementwise_loop
                     x[j][k] = load_one(in[j], p.at[1 + j], offset[1 + j]);
             }
             A::template apply<C, N, V>(p.op, x, y, p.unsigned_order);
-            C::with(p.at[0].dtype, [&](auto format) {
+            C::with(p.at[0].dtype, [&](auto format) ACUI_INLINE {
                 typedef decltype(format) F;
 #pragma unroll
                 for (int k = 0; k < V; k++)

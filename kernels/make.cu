@@ -34,7 +34,7 @@ template <typename C> ACUI_DEVICE void acui_make(char *out, const acui_sequence 
             if (!p.linear)
                 acui_offsets<1>(p.index, &p.out, first + k, &offset[k]);
         }
-        C::with(p.out.dtype, [&](auto format) {
+        C::with(p.out.dtype, [&](auto format) ACUI_INLINE {
             typedef decltype(format) F;
             char *to = out + first * F::BYTES;
             if (p.linear && ((unsigned long long)to & (F::BYTES * C::V - 1)) == 0 &&

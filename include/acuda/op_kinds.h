@@ -51,4 +51,19 @@ typedef enum acu_elementwise {
     ACU_ELEMENTWISE_COUNT
 } acu_elementwise;
 
+/* Reductions: name, as functions write it, operands, and the result's dtype: WIDE is 64 bits for
+ * integers and bool, INDEX is i64. */
+#define ACU_REDUCTIONS(X)                                                                          \
+    X(SUM, "sum", ANY, WIDE) X(PROD, "prod", ANY, WIDE) X(MEAN, "mean", FLOAT, SAME)               \
+    X(NORM, "norm", FLOAT, SAME) X(MIN, "min", ANY, SAME) X(MAX, "max", ANY, SAME)                 \
+    X(ANY, "any", ANY, BOOL) X(ALL, "all", ANY, BOOL)                                              \
+    X(ARGMIN, "argmin", ANY, INDEX) X(ARGMAX, "argmax", ANY, INDEX)
+
+typedef enum acu_reduction {
+#define ACU_X(id, name, of, result) ACU_REDUCE_##id,
+    ACU_REDUCTIONS(ACU_X)
+#undef ACU_X
+    ACU_REDUCTION_COUNT
+} acu_reduction;
+
 #endif

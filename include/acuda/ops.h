@@ -150,5 +150,42 @@ ACU_API const char *acu_elementwise_name(acu_elementwise kind); /* "add"; "?" if
 #define acu_clamp(x, low, high) ACUI_TERNARY(CLAMP, x, low, high)       /* NaN stays */
 #define acu_fma(a, b, c) ACUI_TERNARY(FMA, a, b, c) /* a b + c, rounded once in float or double */
 
+/* ---- reductions ----------------------------------------------------------------------------- */
+
+/* Dimensions, by number; negative ones count from the last. */
+typedef struct acu_dims {
+    int count; /* 0: all */
+    int dim[ACU_MAX_RANK];
+    bool keep; /* they stay, with an extent of 1 */
+} acu_dims;
+#ifndef __cplusplus
+#define ACU_ALL ((acu_dims){.count = 0})
+#define ACU_DIMS(...)                                                                              \
+    ((acu_dims){.count = (int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int)), .dim = {__VA_ARGS__}})
+#define ACU_KEEP(...)                                                                              \
+    ((acu_dims){.count = (int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int)), .dim = {__VA_ARGS__}, .keep = true})
+#endif
+
+/*
+ * One value of all elements along some dimensions: acu_sum(x, ACU_ALL), acu_mean(x, ACU_DIMS(-1)). What
+ * remains of no dimension is a tensor of one element. Sums, products, means and norms are accumulated in
+ * double, of integers in 64 bits, in an order that follows from the shape: the same bits in every run,
+ * and rounded once. op_kinds.h lists dtypes; sums and products of integers and bool are of i64 or u64.
+ */
+ACU_API acu_op *acu_op_reduce(acu_reduction kind, acu_op *x, acu_dims dims, acu_site site);
+ACU_API const char *acu_reduction_name(acu_reduction kind);
+#define ACUI_REDUCE_BY(id, x, dims) acu_op_reduce(ACU_REDUCE_##id, ACU_OPERAND(x), (dims), ACU_SITE)
+#define acu_sum(x, dims) ACUI_REDUCE_BY(SUM, x, dims)
+#define acu_prod(x, dims) ACUI_REDUCE_BY(PROD, x, dims)
+#define acu_mean(x, dims) ACUI_REDUCE_BY(MEAN, x, dims)
+#define acu_norm(x, dims) ACUI_REDUCE_BY(NORM, x, dims)       /* root of the sum of squares */
+#define acu_min_of(x, dims) ACUI_REDUCE_BY(MIN, x, dims)      /* NaN if there is one */
+#define acu_max_of(x, dims) ACUI_REDUCE_BY(MAX, x, dims)
+#define acu_any(x, dims) ACUI_REDUCE_BY(ANY, x, dims)         /* bool: not 0 */
+#define acu_all(x, dims) ACUI_REDUCE_BY(ALL, x, dims)
+/* Where it is, counted over the dimensions that are reduced: the first of equals, or of NaN. */
+#define acu_argmin(x, dims) ACUI_REDUCE_BY(ARGMIN, x, dims)
+#define acu_argmax(x, dims) ACUI_REDUCE_BY(ARGMAX, x, dims)
+
 ACU_END
 #endif

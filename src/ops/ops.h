@@ -42,8 +42,11 @@ acu_op *acui_result(acu_planning *p, const char *name, acu_dtype dtype, acu_shap
 bool acui_overlaps(const acu_tensor *out, const acu_tensor *in);
 bool acui_same_place(const acu_tensor *a, const acu_tensor *b);
 
-/* Launch `kernel` of a family; blocks of ACUI_BLOCK threads. Consumes the ops among the arguments.
- * Yields the first of them only. */
+/* Launch `kernel` of a family; blocks of ACUI_BLOCK threads. Consumes the ops among the arguments, and
+ * yields them. */
+acu_op *acui_launch(acu_planning *p, const char *name, const char *family, const char *kernel,
+                    int64_t blocks, const acu_arg *args, size_t count);
+/* The same; yields the first of them only. */
 acu_op *acui_run(acu_planning *p, const char *name, const char *family, const char *kernel,
                  int64_t blocks, const acu_arg *args, size_t count);
 /* Blocks for `elements` where each takes `each` of them in a turn. */

@@ -51,6 +51,25 @@ typedef struct acui_sequence {
 
 enum acui_sequence_kind { ACUI_ARANGE, ACUI_LINSPACE, ACUI_EYE };
 
+/*
+ * A reduction: of each of the kept elements, `reduced` elements of x. They are cut into `splits` of
+ * `chunk`; where there are several, each leaves a partial result, and another launch puts them together.
+ */
+typedef struct acui_reduction {
+    long long kept_count, reduced_count, chunk;
+    int splits;
+    int op;
+    int dtype;        /* of x */
+    int out_dtype;
+    int group;        /* threads for one kept element; a power of two, at most ACUI_BLOCK */
+    int contiguous;   /* the reduced elements are neighbours */
+    int unsigned_order;
+    int partial;      /* write partial results */
+    acui_index kept, reduced;
+    acui_operand x, out; /* strides along the kept dimensions */
+    acui_operand along;  /* strides of x along the reduced dimensions */
+} acui_reduction;
+
 /* A dtype of kernels only: f64 of what is read as u64. */
 #define ACUI_F64_OF_U64 100
 

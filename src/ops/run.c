@@ -40,8 +40,8 @@ static void drop(const acu_arg *args, size_t count, acu_planning *p)
     acu_op_release(acu_op_launch(NULL, ACU_AUTO, args, count, p->site));
 }
 
-acu_op *acui_run(acu_planning *p, const char *name, const char *family, const char *kernel,
-                 int64_t blocks, const acu_arg *args, size_t count)
+acu_op *acui_launch(acu_planning *p, const char *name, const char *family, const char *kernel,
+                    int64_t blocks, const acu_arg *args, size_t count)
 {
     acu_kernel *found;
     if (acu_kernel_find(p->device, family, kernel, &found) != ACU_OK) {
@@ -52,5 +52,11 @@ acu_op *acui_run(acu_planning *p, const char *name, const char *family, const ch
     acu_op *launch = acu_op_launch(found, ACU_GRID_BLOCK(blocks, 1, 1, ACUI_BLOCK, 1, 1), args,
                                    count, p->site);
     acu_kernel_release(found);
-    return acu_op_nth(acu_op_named(launch, name), 0, p->site);
+    return acu_op_named(launch, name);
+}
+
+acu_op *acui_run(acu_planning *p, const char *name, const char *family, const char *kernel,
+                 int64_t blocks, const acu_arg *args, size_t count)
+{
+    return acu_op_nth(acui_launch(p, name, family, kernel, blocks, args, count), 0, p->site);
 }

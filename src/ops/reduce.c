@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Reductions: the shape of the result, how the work is cut, and one or two launches.
+ *
+ * How it is cut follows from the shape alone, not from the device, so that results do too.
+ */
+#include "ops/ops.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum of { FLOAT, ANY };
+enum result { SAME, WIDE, BOOL, INDEX };
+
+static const struct {
+    const char *name;
+    enum of of;
+    enum result result;
+} kinds[] = {
+#define ACU_X(id, name, of, result) {name, of, result},
+    ACU_REDUCTIONS(ACU_X)
+#undef ACU_X
+};
+
+const char *acu_reduction_name(acu_reduction kind)
+{
+    return (unsigned)kind < ACU_REDUCTION_COUNT ? kinds[kind].name : "?";
+}
+
+typedef struct request {
+    acu_reduction kind;
+    acu_dims dims;
+} request;
+
+typedef struct plan {
+    acu_planning *p;
+    request what;
+    const char *name;
+    const acu_tensor *x;
+    acu_shape shape, result; /* of x; of the result */
+    bool reduced[ACU_MAX_RANK];
+    acu_dtype to;
+    acui_reduction params;
+    bool columns, arg;
+} plan;
+
+/* ---- what it is of ------------------------------------------------------------------------------ */
+
+static acu_op *read_dims(plan *r)
+{
+    const acu_dims *dims = &r->what.dims;
+    for (int d = 0; d < r->shape.rank; d++)
+        r->reduced[d] = dims->count == 0;
+    for (int i = 0; i < dims->count && i < ACU_MAX_RANK; i++) {
+        int d = dims->dim[i] < 0 ? dims->dim[i] + r->shape.rank : dims->dim[i];
+        char words[ACUI_OPS_WORDS];
+        if (d < 0 || d >= r->shape.rank || r->reduced[d])
+            return acu_op_fail(ACU_ERR_SHAPE, r->name, r->p->site, "%s over dimension %d of %s: %s",
+                               r->name, dims->dim[i], acui_value_words(&r->p->values[0], words),
+                               d >= 0 && d < r->shape.rank ? "named twice" : "there is none");
+        r->reduced[d] = true;
+    }
+    for (int d = 0; d < r->shape.rank; d++)
+        if (!r->reduced[d] || dims->keep)
+            r->result.dim[r->result.rank++] = r->reduced[d] ? 1 : r->shape.dim[d];
+    if (r->result.rank == 0)
+        r->result = ACU_SHAPE(1);
+    return NULL;
+}
+
+static acu_op *check(plan *r)
+{
+    char words[ACUI_OPS_WORDS];
+    const acu_val *value = &r->p->values[0];
+    if (value->kind != ACU_TENSOR)
+        return acu_op_fail(ACU_ERR_INVALID, r->name, r->p->site, "%s takes a tensor, not %s",
+                           r->name, acui_value_words(value, words));
+    r->x = value->tensor;
+    r->shape = acu_tensor_shape(r->x);
+    acu_dtype dtype = acu_tensor_dtype(r->x);
+    char class = acui_class_of(dtype);
+    if (!class || (kinds[r->what.kind].of == FLOAT && class != 'f' && class != 'd'))
+        return acu_op_fail(ACU_ERR_DTYPE, r->name, r->p->site, "%s takes %s, not %s", r->name,
+                           class ? "floating point" : "numbers and bool",
+                           acui_value_words(value, words));
+    bool whole = class == 'i' || class == 'l';
+    enum result result = kinds[r->what.kind].result;
+    r->to = result == BOOL ? ACU_BOOL
+            : result == INDEX ? ACU_I64
+            : result == WIDE && whole
+                ? (acu_dtype_kind_of(dtype) == ACU_KIND_UNSIGNED ? ACU_U64 : ACU_I64)
+                : dtype;
+    return read_dims(r);
+}
+
+/* ---- layouts ------------------------------------------------------------------------------------ */
+
+/* The dimensions that are (not) reduced, put together where strides of x and of `with` allow it. */
+static void fold(const plan *r, bool reduced, acui_index *index, acui_operand *at,
+                 acui_operand *with)
+{
+    int64_t dims[ACUI_RANK];
+    int rank = 0, place = 0;
+    const acu_tensor *out = r->p->out.tensor;
+    int64_t dense = acu_shape_elements(r->result);
+    for (int d = 0; d < r->shape.rank; d++) {
+        bool in_result = !r->reduced[d] || r->what.dims.keep;
+        int64_t own = acu_tensor_strides(r->x)[d], extent = r->shape.dim[d], other = 0;
+        if (in_result && !r->reduced[d])
+            dense /= extent;
+        if (in_result)
+            other = out ? acu_tensor_strides(out)[place++] : dense;
+        if (r->reduced[d] != reduced || extent == 1)
+            continue;
+        other = reduced ? 0 : other;
+        if (rank == 0 || at->stride[rank - 1] != own * extent ||
+            (with && with->stride[rank - 1] != other * extent))
+            dims[rank++] = 1;
+        dims[rank - 1] *= extent;
+        at->stride[rank - 1] = own;
+        if (with)
+            with->stride[rank - 1] = other;
+    }
+    if (rank == 0) {
+        dims[rank++] = 1;
+        at->stride[0] = 1;
+        if (with)
+            with->stride[0] = 1;
+    }
+    acui_index_make(index, rank, dims);
+}
+
+static int64_t count_of(const acui_index *index)
+{
+    int64_t count = 1;
+    for (int d = 0; d < index->rank; d++)
+        count *= index->dim[d];
+    return count;
+}
+
+static int power_above(int64_t n, int most)
+{
+    int power = 1;
+    while (power < n && power < most)
+        power *= 2;
+    return power;
+}
+
+/* Splits give large reductions to few elements enough blocks; each has at least 16 Ki elements. */
+static void cut(plan *r, int64_t units)
+{
+    const int64_t least = 16384, most = 4096;
+    acui_reduction *p = &r->params;
+    int64_t splits = (p->reduced_count + least - 1) / least;
+    if (splits > most / units)
+        splits = most / units > 0 ? most / units : 1;
+    int64_t chunk = (p->reduced_count + splits - 1) / splits;
+    p->chunk = splits == 1 ? chunk : (chunk + 4095) / 4096 * 4096;
+    p->splits = (int)((p->reduced_count + p->chunk - 1) / p->chunk);
+    p->partial = p->splits > 1;
+}
+
+static void lay_out(plan *r)
+{
+    acui_reduction *p = &r->params;
+    p->op = (int)r->what.kind;
+    p->dtype = (int)acu_tensor_dtype(r->x);
+    p->out_dtype = (int)r->to;
+    p->unsigned_order = acu_tensor_dtype(r->x) == ACU_U64;
+    fold(r, false, &p->kept, &p->x, &p->out);
+    fold(r, true, &p->reduced, &p->along, NULL);
+    p->kept_count = count_of(&p->kept);
+    p->reduced_count = count_of(&p->reduced);
+    p->contiguous = p->reduced.rank == 1 && p->along.stride[0] == 1;
+    r->arg = kinds[r->what.kind].result == INDEX;
+    int64_t across = p->kept.dim[p->kept.rank - 1];
+    r->columns = !r->arg && p->x.stride[p->kept.rank - 1] == 1 && across >= 32 && !p->contiguous;
+    p->group = power_above((p->reduced_count + 15) / 16, ACUI_BLOCK);
+    int least = power_above(p->reduced_count, 8);
+    p->group = p->group > least ? p->group : least;
+    int64_t tile = acui_class_of(acu_tensor_dtype(r->x)) == 'f' ? 128 : 64;
+    if (r->columns) { /* a block has eight rows at a time */
+        int64_t units = p->kept_count / across * ((across + tile - 1) / tile);
+        p->reduced_count *= 64; /* counts as elements of a block, for cutting */
+        cut(r, units);
+        p->reduced_count /= 64;
+        p->chunk = (p->reduced_count + p->splits - 1) / p->splits;
+    } else {
+        cut(r, (p->kept_count * p->group + ACUI_BLOCK - 1) / ACUI_BLOCK);
+    }
+}
+
+/* ---- launches ----------------------------------------------------------------------------------- */
+
+static int64_t blocks_of(const plan *r)
+{
+    const acui_reduction *p = &r->params;
+    int64_t units = p->kept_count * p->splits;
+    return acui_blocks(units, r->columns ? 1 : ACUI_BLOCK / p->group);
+}
+
+/* The second launch, on the partial results, which it consumes. */
+static acu_op *finish(plan *r, acu_op *out, acu_op *partial, const char *family, char class)
+{
+    char kernel[32];
+    acui_reduction params = r->params;
+    params.partial = 0;
+    params.group = power_above(params.splits, ACUI_BLOCK);
+    snprintf(kernel, sizeof kernel, r->arg ? "end_args_%c" : "end_%c", class);
+    const acu_arg args[] = {acu_arg_op(out, ACU_WRITE), acu_arg_op(partial, ACU_READ),
+                            acu_arg_struct(&params, sizeof params)};
+    return acui_run(r->p, r->name, family, kernel,
+                    acui_blocks(params.kept_count, ACUI_BLOCK / params.group), args, 3);
+}
+
+static acu_op *launch(plan *r, acu_op *out)
+{
+    char class = acui_class_of(acu_tensor_dtype(r->x)), family[32], kernel[32];
+    class = class == 'i' ? 'l' : class;
+    snprintf(family, sizeof family, "acuda.reduce_%c", class);
+    snprintf(kernel, sizeof kernel, r->arg ? "args_%c" : r->columns ? "columns_%c" : "rows_%c",
+             class);
+    acu_op *x = acu_op_take(&r->p->values[0], r->p->site);
+    int64_t blocks = blocks_of(r);
+    if (!r->params.partial) {
+        const acu_arg args[] = {acu_arg_op(out, ACU_WRITE), acu_arg_op(x, ACU_READ), acu_u64(0),
+                                acu_arg_struct(&r->params, sizeof r->params)};
+        return acui_run(r->p, r->name, family, kernel, blocks, args, 4);
+    }
+    int64_t values = r->params.kept_count * r->params.splits * (r->arg ? 2 : 1);
+    const acu_arg args[] = {acu_u64(0), acu_arg_op(x, ACU_READ),
+                            acu_arg_op(acu_op_empty(ACU_F64, ACU_SHAPE(values), r->p->site), ACU_WRITE),
+                            acu_arg_struct(&r->params, sizeof r->params)};
+    acu_op *first = acui_launch(r->p, r->name, family, kernel, blocks, args, 4);
+    return finish(r, out, acu_op_nth(first, 2, r->p->site), family, class);
+}
+
+static acu_op *plan_reduce(acu_planning *p)
+{
+    plan r = {.p = p, .what = *(const request *)p->data};
+    r.name = kinds[r.what.kind].name;
+    acu_op *failed = check(&r);
+    if (failed)
+        return failed;
+    lay_out(&r);
+    acu_op *out = acui_result(p, r.name, r.to, r.result);
+    if (acu_op_status(out, NULL) != ACU_OK)
+        return out;
+    return launch(&r, out);
+}
+
+acu_op *acu_op_reduce(acu_reduction kind, acu_op *x, acu_dims dims, acu_site site)
+{
+    if ((unsigned)kind >= ACU_REDUCTION_COUNT || dims.count < 0 || dims.count > ACU_MAX_RANK) {
+        acu_op_release(x);
+        return acu_op_fail(ACU_ERR_INVALID, "reduce", site, "there is no reduction %d over %d "
+                           "dimensions", (int)kind, dims.count);
+    }
+    request what = {.kind = kind, .dims = dims};
+    acu_custom custom = {
+        .name = kinds[kind].name, .fn = plan_reduce, .data = &what, .bytes = sizeof what};
+    return acu_op_custom(custom, &x, 1, site);
+}

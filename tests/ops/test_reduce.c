@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Reductions against long double and 64-bit integers: all kinds, dtypes, and ways of cutting them. */
+#include "ops/elements.h"
+
+static test_random numbers = {.state = 5};
+
+static const acu_dtype dtypes[] = {ACU_BOOL, ACU_U8,  ACU_I16, ACU_U32,  ACU_U64, ACU_I64,
+                                   ACU_F16,  ACU_BF16, ACU_F32, ACU_F64};
+
+/* ---- reference --------------------------------------------------------------------------------- */
+
+typedef struct total {
+    long double real;
+    int64_t whole, at, count;
+} total;
+
+static bool better(acu_reduction kind, acu_dtype dtype, const void *memory, size_t i, size_t best)
+{
+    bool least = kind == ACU_REDUCE_MIN || kind == ACU_REDUCE_ARGMIN;
+    if (is_real(dtype)) {
+        double a = real_at(dtype, memory, i), b = real_at(dtype, memory, best);
+        return b == b && (a != a || (least ? a < b : a > b));
+    }
+    int64_t a = whole_at(dtype, memory, i), b = whole_at(dtype, memory, best);
+    if (dtype == ACU_U64)
+        return least ? (uint64_t)a < (uint64_t)b : (uint64_t)a > (uint64_t)b;
+    return least ? a < b : a > b;
+}
+
+/* Element `i` of the memory, the n-th of its total. */
+static void add(total *t, acu_reduction kind, acu_dtype dtype, const void *memory, size_t i)
+{
+    long double real = is_real(dtype) ? (long double)real_at(dtype, memory, i) : 0;
+    int64_t whole = is_real(dtype) ? real != 0 : whole_at(dtype, memory, i);
+    bool first = t->count == 0, any = kind == ACU_REDUCE_ANY || kind == ACU_REDUCE_ALL;
+    int64_t n = t->count++;
+    if (kind == ACU_REDUCE_SUM || kind == ACU_REDUCE_MEAN) {
+        t->real += real;
+        t->whole = (int64_t)((uint64_t)t->whole + (uint64_t)whole);
+    } else if (kind == ACU_REDUCE_NORM) {
+        t->real += real * real;
+    } else if (kind == ACU_REDUCE_PROD) {
+        t->real = first ? real : t->real * real;
+        t->whole = first ? whole : (int64_t)((uint64_t)t->whole * (uint64_t)whole);
+    } else if (any) {
+        bool have = whole != 0;
+        t->whole = first ? have : kind == ACU_REDUCE_ANY ? t->whole || have : t->whole && have;
+    } else if (first || better(kind, dtype, memory, i, (size_t)t->at)) {
+        t->at = (int64_t)i;
+        t->whole = kind == ACU_REDUCE_ARGMIN || kind == ACU_REDUCE_ARGMAX ? n : whole;
+        t->real = real;
+    }
+}
+
+static acu_dtype result_dtype(acu_reduction kind, acu_dtype dtype)
+{
+    if (kind == ACU_REDUCE_ANY || kind == ACU_REDUCE_ALL)
+        return ACU_BOOL;
+    if (kind == ACU_REDUCE_ARGMIN || kind == ACU_REDUCE_ARGMAX)
+        return ACU_I64;
+    if ((kind == ACU_REDUCE_SUM || kind == ACU_REDUCE_PROD) && !is_real(dtype))
+        return acu_dtype_kind_of(dtype) == ACU_KIND_UNSIGNED ? ACU_U64 : ACU_I64;
+    return dtype;
+}
+
+static void compare(const total *t, acu_reduction kind, acu_dtype dtype, const void *have, size_t i)
+{
+    acu_dtype to = result_dtype(kind, dtype);
+    if (!is_real(to)) {
+        if (whole_at(to, have, i) != t->whole)
+            fail_msg("%s of %s, element %zu: %lld, not %lld", acu_reduction_name(kind),
+                     acu_dtype_name(dtype), i, (long long)whole_at(to, have, i),
+                     (long long)t->whole);
+        return;
+    }
+    long double want = kind == ACU_REDUCE_MEAN ? t->real / t->count
+                       : kind == ACU_REDUCE_NORM ? sqrtl(t->real) : t->real;
+    double got = real_at(to, have, i);
+    double units = to == ACU_F64 ? 64 : 0.51; /* sums of many in double; rounded once */
+    if (want != want ? got == got
+                     : !(got == (double)want || fabs(got - (double)want) <= units * unit_at(to, (double)want)))
+        fail_msg("%s of %s, element %zu: %.17g, not %.17Lg", acu_reduction_name(kind),
+                 acu_dtype_name(dtype), i, got, want);
+}
+
+/* ---- cases ------------------------------------------------------------------------------------- */
+
+typedef struct layout {
+    acu_shape shape; /* of the memory */
+    int order[3];    /* a view of it, permuted */
+    acu_dims dims;   /* over these of the view */
+} layout;
+
+static void *elements_for(acu_reduction kind, acu_dtype dtype, size_t count)
+{
+    char *memory = calloc(count, acu_dtype_bytes(dtype));
+    for (size_t i = 0; i < count; i++) {
+        uint64_t r = test_next(&numbers) >> 20;
+        bool product = kind == ACU_REDUCE_PROD;
+        if (kind == ACU_REDUCE_ALL)
+            r = r % 997 ? 1 : 0;
+        else if (kind == ACU_REDUCE_ANY)
+            r = r % 997 ? 0 : 1;
+        else
+            r %= 1000;
+        if (is_real(dtype))
+            put_real(dtype, memory, i, product ? 1 + ((double)r - 500) / 1e5
+                                       : kind < ACU_REDUCE_ANY ? ((double)r - 300) / 8 : (double)r);
+        else
+            put_whole(dtype, memory, i, product ? (int64_t)(r % 5) + 1 : (int64_t)r - 300);
+    }
+    return memory;
+}
+
+static void one(acu_device *device, acu_reduction kind, acu_dtype dtype, const layout *l)
+{
+    size_t count = (size_t)acu_shape_elements(l->shape);
+    void *memory = elements_for(kind, dtype, count);
+    acu_tensor *tensor = tensor_with(device, dtype, l->shape, memory), *view = NULL;
+    assert_works(acu_tensor_permute(tensor, l->order, &view));
+    acu_shape shape = acu_tensor_shape(view), result = {0};
+    bool reduced[3] = {l->dims.count == 0, l->dims.count == 0, l->dims.count == 0};
+    for (int i = 0; i < l->dims.count; i++)
+        reduced[(l->dims.dim[i] + 3) % 3] = true;
+    for (int d = 0; d < 3; d++)
+        if (!reduced[d] || l->dims.keep)
+            result.dim[result.rank++] = reduced[d] ? 1 : shape.dim[d];
+    if (result.rank == 0)
+        result = ACU_SHAPE(1);
+    total *totals = calloc((size_t)acu_shape_elements(result), sizeof *totals);
+    const int64_t *strides = acu_tensor_strides(view);
+    int64_t at[3];
+    for (at[0] = 0; at[0] < shape.dim[0]; at[0]++)
+        for (at[1] = 0; at[1] < shape.dim[1]; at[1]++)
+            for (at[2] = 0; at[2] < shape.dim[2]; at[2]++) {
+                int64_t place = 0;
+                for (int d = 0; d < 3; d++)
+                    place = reduced[d] ? place : place * shape.dim[d] + at[d];
+                add(&totals[place], kind, dtype, memory,
+                    (size_t)(at[0] * strides[0] + at[1] * strides[1] + at[2] * strides[2]));
+            }
+    void *have = result_of(device, acu_op_reduce(kind, acu_value(view), l->dims, ACU_SITE),
+                           result_dtype(kind, dtype), result);
+    for (int64_t i = 0; i < acu_shape_elements(result); i++)
+        compare(&totals[i], kind, dtype, have, (size_t)i);
+    free(have);
+    free(totals);
+    free(memory);
+    acu_tensor_release(view);
+    acu_tensor_release(tensor);
+}
+
+#define PLAIN {0, 1, 2}
+static const layout layouts[] = {
+    {{3, {1, 1, 40009}}, PLAIN, {0}},               /* several blocks for one element */
+    {{3, {2, 3, 700}}, PLAIN, {1, {2}, false}},     /* rows */
+    {{3, {5, 9, 7}}, PLAIN, {1, {-1}, true}},       /* short rows */
+    {{3, {4, 50, 133}}, PLAIN, {1, {1}, true}},     /* columns between */
+    {{3, {1, 9001, 40}}, PLAIN, {2, {0, 1}, false}}, /* columns, cut */
+    {{3, {6, 11, 70}}, {2, 0, 1}, {1, {0}, false}}, /* permuted: rows again */
+    {{3, {6, 11, 70}}, {1, 2, 0}, {2, {0, 2}, false}}, /* two dimensions that do not go together */
+    {{3, {3, 4, 5}}, {2, 1, 0}, {0}},
+};
+
+static void every_kind(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    for (size_t l = 0; l < sizeof layouts / sizeof *layouts; l++)
+        for (int kind = 0; kind < ACU_REDUCTION_COUNT; kind++)
+            for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++) {
+                bool mean = kind == ACU_REDUCE_MEAN || kind == ACU_REDUCE_NORM;
+                bool large = acu_shape_elements(layouts[l].shape) > 30000;
+                if ((mean && !is_real(dtypes[d])) || (large && d % 3 != 2))
+                    continue;
+                one(device, (acu_reduction)kind, dtypes[d], &layouts[l]);
+            }
+    test_close(device);
+    test_leaks_none();
+}
+
+static void nan_infinity_and_ties(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    float x[4][5] = {{1, NAN, 3, NAN, 5}, {INFINITY, 1, 2, 3, INFINITY},
+                     {-INFINITY, -INFINITY, -INFINITY, -INFINITY, -INFINITY}, {2, 7, 7, -4, -4}};
+    acu_tensor *t = tensor_with(device, ACU_F32, ACU_SHAPE(4, 5), x);
+    acu_shape rows = ACU_SHAPE(4);
+    float *most = result_of(device, acu_max_of(t, ACU_DIMS(1)), ACU_F32, rows);
+    float *least = result_of(device, acu_min_of(t, ACU_DIMS(1)), ACU_F32, rows);
+    int64_t *first = result_of(device, acu_argmax(t, ACU_DIMS(1)), ACU_I64, rows);
+    int64_t *last = result_of(device, acu_argmin(t, ACU_DIMS(1)), ACU_I64, rows);
+    assert_true(isnan(most[0]) && isnan(least[0]) && first[0] == 1 && last[0] == 1);
+    assert_true(most[1] == INFINITY && least[1] == 1 && first[1] == 0 && last[1] == 1);
+    assert_true(most[2] == -INFINITY && least[2] == -INFINITY && first[2] == 0 && last[2] == 0);
+    assert_true(most[3] == 7 && least[3] == -4 && first[3] == 1 && last[3] == 3);
+    free(most);
+    free(least);
+    free(first);
+    free(last);
+    acu_tensor_release(t);
+    test_close(device);
+    test_leaks_none();
+}
+
+/* 2^24 ones and then some: float would stop counting. */
+static void sums_are_accurate(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_op *ones = acu_broadcast_to(acu_ones(ACU_F32, ACU_SHAPE(1, 1024)), ACU_SHAPE(1025, 1024));
+    acu_op *scaled = acu_mul(ones, 17);
+    float *sum = result_of(device, acu_sum(scaled, ACU_ALL), ACU_F32, ACU_SHAPE(1));
+    assert_true(sum[0] == 17.0f * 1024 * 1025);
+    free(sum);
+    test_close(device);
+    test_leaks_none();
+}
+
+static void refused(void **state)
+{
+    (void)state;
+    acu_device *d = test_open();
+    int zeros[6] = {0};
+    acu_tensor *t = tensor_with(d, ACU_I32, ACU_SHAPE(2, 3), zeros);
+    assert_fails(acu_sync(d, acu_sum(t, ACU_DIMS(2)), NULL), ACU_ERR_SHAPE, "dimension 2|i32 [2, 3]|none");
+    assert_fails(acu_sync(d, acu_sum(t, ACU_DIMS(1, -1)), NULL), ACU_ERR_SHAPE, "dimension -1|twice");
+    assert_fails(acu_sync(d, acu_mean(t, ACU_ALL), NULL), ACU_ERR_DTYPE, "mean|floating point|i32 [2, 3]");
+    assert_fails(acu_sync(d, acu_op_reduce((acu_reduction)99, acu_value(t), ACU_ALL, ACU_SITE), NULL),
+                 ACU_ERR_INVALID, "99");
+    assert_fails(acu_sync(d, acu_into(t, acu_sum(t, ACU_ALL)), NULL), ACU_ERR_DTYPE, "sum|i64 [1]|i32 [2, 3]");
+    acu_tensor_release(t);
+    test_close(d);
+    test_leaks_none();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_kind),
+        cmocka_unit_test(nan_infinity_and_ties),
+        cmocka_unit_test(sums_are_accurate),
+        cmocka_unit_test(refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
