@@ -83,10 +83,10 @@ ACU_API acu_op *acu_op_with_pool(acu_pool *pool, acu_op *x, acu_site site);
 
 /*
  * Give cached memory back until at most `keep` bytes are cached, as far as no work in flight uses it;
- * to the driver, and from there to the system. Never waits for work, but may take the driver some
- * milliseconds; for page-locked memory, and without pools of the driver's, its calls (cuMemFreeHost,
- * cuMemFree) wait until the device is idle. `*freed` (may be NULL): how many bytes.
- * Driver: cuMemFree, cuMemPoolTrimTo, cuMemFreeHost.
+ * to the driver, and from there to the system (what the driver has not done with at once, by the next
+ * call). Never waits for work, but may take the driver some milliseconds; for page-locked memory, and
+ * without pools of the driver's, its calls (cuMemFreeHost, cuMemFree) wait until the device is idle.
+ * `*freed` (may be NULL): how many bytes. Driver: cuMemFreeAsync, cuMemPoolTrimTo, cuMemFreeHost.
  */
 ACU_API acu_status acu_pool_trim(acu_pool *pool, size_t keep, size_t *freed);
 

@@ -39,6 +39,8 @@ acui_task *acui_task_over(acui_task *task)
     acui_submission *s = task->submission;
     acu_device *device = task->device;
     bool going = task->going;
+    if (task->put_off) /* it may have failed before it was tried again */
+        freed = acui_join_tasks(freed, acui_memory_next(task));
     for (size_t i = 0; i < task->before_count; i++)
         acui_point_release(task->before[i].point);
     for (acui_run *run = task->runs; run; run = run->next)

@@ -289,7 +289,7 @@ acui_node *acui_memory_get(acui_task *task);
 bool acui_memory_may_wait(acui_task *task, const acui_node *node);
 /* Leave it waiting; tasks to be run instead, maybe itself. No lock is held. */
 acui_task *acui_memory_wait(acui_task *task);
-/* The task, which was put off before, is issued or has failed: who comes next. */
+/* The task is issued or has failed; if it was put off before: who comes next. */
 acui_task *acui_memory_next(acui_task *task);
 void acui_memory_going(acui_task *task); /* it is issued, or begins on the host */
 acui_task *acui_memory_freed(acu_device *device); /* such a task is over; who may go on */

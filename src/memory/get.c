@@ -145,8 +145,8 @@ static acu_status get_short(acu_pool *pool, size_t bytes, acu_stream *stream, ac
 {
     size_t size = acui_block_size(bytes), freed;
     count(pool, &pool->retries);
-    freed = pool->kind == ACU_MEMORY_DEVICE ? acui_pools_trim(pool->device)
-                                            : acui_pool_trim(pool, 0);
+    freed = pool->kind == ACU_MEMORY_DEVICE ? acui_pools_trim(pool->device, stream)
+                                            : acui_pool_trim(pool, 0, NULL);
     acu_status st = ACU_ERR_DEVICE_MEMORY;
     if (freed)
         st = acui_source_get(pool, size, stream, block);

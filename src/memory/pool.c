@@ -190,10 +190,21 @@ static acu_status make_raw(acu_pool *pool)
     return st;
 }
 
-static void note_keep(acu_pool *pool)
+void acui_pool_note_keep(acu_pool *pool)
 {
-    if (!pool->slow && pool->keep != SIZE_MAX)
+    pthread_mutex_lock(&pool->lock);
+    uint64_t keep = pool->keep == SIZE_MAX ? UINT64_MAX : pool->keep;
+    pthread_mutex_unlock(&pool->lock);
+    if (pool->slow)
+        return;
+    if (keep != UINT64_MAX)
         atomic_store_explicit(&pool->device->trims, true, memory_order_relaxed);
+    acui_entered entered;
+    if (acui_enter_to_free(pool->device, &entered)) {
+        pool->device->cu->MemPoolSetAttribute(pool->raw, ACU_CU_MEMPOOL_ATTR_RELEASE_THRESHOLD,
+                                              &keep);
+        acui_leave(&entered);
+    }
 }
 
 acu_status acu_pool_create(acu_device *device, const acu_pool_options *options, acu_pool **pool)
@@ -222,7 +233,8 @@ acu_status acu_pool_create(acu_device *device, const acu_pool_options *options, 
     }
     acu_device_retain(device);
     add_to_device(made);
-    note_keep(made);
+    if (made->keep != SIZE_MAX)
+        acui_pool_note_keep(made);
     *pool = made;
     return ACU_OK;
 }

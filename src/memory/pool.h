@@ -90,9 +90,10 @@ void acui_pool_link(acu_pool *pool, acui_block *block);
 /* A new block of exactly `size` bytes, in the order of the stream (its issue lock is held; NULL for
  * page-locked memory). Counted as held before: LIMIT is DEVICE_MEMORY without a driver's call. */
 acu_status acui_source_get(acu_pool *pool, size_t size, acu_stream *stream, acui_block **block);
-/* Give memory back that nothing uses any more, and the block with it. A lost device takes its memory
- * along. Without pool->lock; the block is in none of its lists, and no more counted as cached. */
-void acui_source_free(acu_pool *pool, acui_block *block);
+/* Give memory back that nothing uses any more, and the block with it; in the order of the stream, where
+ * that counts. A lost device takes its memory along. Without pool->lock; the block is in none of its
+ * lists, and no more counted as cached. */
+void acui_source_free(acu_pool *pool, acui_block *block, acu_stream *stream);
 /* The same in the order of the stream, behind the block's fences. NOT_READY: that can not be done. */
 acu_status acui_source_free_after(acu_pool *pool, acui_block *block, acu_stream *stream);
 bool acui_source_reserve(acu_pool *pool, size_t size); /* count as held, if the limit allows it */
@@ -112,13 +113,14 @@ acu_status acui_pool_get(acu_pool *pool, size_t bytes, acu_stream *stream, acui_
 bool acui_pool_never(acu_pool *pool, size_t bytes);
 
 /* ---- trim.c; the device is entered, or lost ---- */
-/* Give back what nothing uses until at most `keep` bytes are cached; how much that was. */
-size_t acui_pool_trim(acu_pool *pool, size_t keep);
+/* Give back what nothing uses until at most `keep` bytes are cached; how much that was. What the stream
+ * gets next can have it; NULL: the device's stream for allocations. */
+size_t acui_pool_trim(acu_pool *pool, size_t keep, acu_stream *stream);
 void acui_pool_trim_excess(acu_pool *pool); /* what is more than its `keep` */
 /* All of it, also such as is in use by work in flight, on the stream behind that. */
 size_t acui_pool_trim_after(acu_pool *pool, acu_stream *stream);
 /* The same for all pools of device memory of the device. */
-size_t acui_pools_trim(acu_device *device);
+size_t acui_pools_trim(acu_device *device, acu_stream *stream);
 /*
  * The pool is about to end: nothing of it is in use. What work in flight still uses becomes the
  * `heir`'s; NULL: no work is in flight on the device.
@@ -126,6 +128,8 @@ size_t acui_pools_trim(acu_device *device);
 void acui_pool_drain(acu_pool *pool, acu_pool *heir);
 
 /* ---- pool.c ---- */
+/* Its `keep` was set: so that somebody looks, and the driver's pool does not keep more. */
+void acui_pool_note_keep(acu_pool *pool);
 /* The device's own of a kind; NULL (record set): no memory. */
 acu_pool *acui_pool_of(acu_device *device, acu_memory_kind kind, bool write_combined);
 /* The `i`-th of the device's pools, retained; NULL: there is none. */

@@ -111,14 +111,16 @@ acu_status acui_source_get(acu_pool *pool, size_t size, acu_stream *stream, acui
     return st;
 }
 
-void acui_source_free(acu_pool *pool, acui_block *block)
+void acui_source_free(acu_pool *pool, acui_block *block, acu_stream *stream)
 {
     const acu_device *device = pool->device;
     if (!acui_device_lost(device)) {
         if (pool->kind == ACU_MEMORY_PINNED)
             device->cu->MemFreeHost(block->host);
+        else if (pool->raw) /* cuMemFree would do, too, but may wait */
+            device->cu->MemFreeAsync(block->address, stream->raw);
         else
-            device->cu->MemFree(block->address); /* of a pool: neither waits nor is put off */
+            device->cu->MemFree(block->address);
     }
     acui_source_freed(pool, block->bytes);
     acui_fences_clear(&block->fences, device);

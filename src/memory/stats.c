@@ -93,10 +93,8 @@ acu_status acu_pool_set_limits(acu_pool *pool, size_t limit, size_t keep)
     pthread_mutex_lock(&pool->lock);
     pool->limit = limit ? limit : SIZE_MAX;
     pool->keep = keep ? keep : pool->slow ? ACUI_PINNED_KEEP : SIZE_MAX;
-    bool trims = !pool->slow && pool->keep != SIZE_MAX;
     pthread_mutex_unlock(&pool->lock);
-    if (trims)
-        atomic_store_explicit(&pool->device->trims, true, memory_order_relaxed);
+    acui_pool_note_keep(pool);
     return ACU_OK;
 }
 
@@ -106,7 +104,9 @@ acu_status acu_pool_trim(acu_pool *pool, size_t keep, size_t *freed)
     acui_entered entered;
     ACUI_TRY(acui_enter(pool->device, &entered));
     acui_stream_harvest(pool->device->alloc, NULL);
-    size_t bytes = acui_pool_trim(pool, keep);
+    size_t bytes = acui_pool_trim(pool, keep, NULL);
+    if (pool->raw && bytes == 0) /* what was freed in stream order before */
+        pool->device->cu->MemPoolTrimTo(pool->raw, keep);
     acui_leave(&entered);
     if (freed)
         *freed = bytes;

@@ -64,14 +64,15 @@ static taken take_out(acu_pool *pool, size_t keep, bool all)
 
 /* ---- giving back ---- */
 
-static size_t free_taken(acu_pool *pool, taken out)
+static size_t free_taken(acu_pool *pool, taken out, acu_stream *stream)
 {
+    stream = stream ? stream : pool->device->alloc;
     size_t freed = 0;
     while (out.blocks) {
         acui_block *block = out.blocks;
         out.blocks = block->next;
         freed += block->bytes;
-        acui_source_free(pool, block);
+        acui_source_free(pool, block, stream);
     }
     while (out.slabs) {
         acui_slab *slab = out.slabs;
@@ -82,10 +83,10 @@ static size_t free_taken(acu_pool *pool, taken out)
     return freed;
 }
 
-size_t acui_pool_trim(acu_pool *pool, size_t keep)
+size_t acui_pool_trim(acu_pool *pool, size_t keep, acu_stream *stream)
 {
-    size_t freed = free_taken(pool, take_out(pool, keep, false));
-    if (pool->raw && !acui_device_lost(pool->device))
+    size_t freed = free_taken(pool, take_out(pool, keep, false), stream);
+    if (freed && pool->raw && !acui_device_lost(pool->device))
         pool->device->cu->MemPoolTrimTo(pool->raw, 0);
     return freed;
 }
@@ -97,16 +98,16 @@ void acui_pool_trim_excess(acu_pool *pool)
     bool excess = pool->cached > keep;
     pthread_mutex_unlock(&pool->lock);
     if (excess)
-        acui_pool_trim(pool, keep);
+        acui_pool_trim(pool, keep, NULL);
 }
 
-size_t acui_pools_trim(acu_device *device)
+size_t acui_pools_trim(acu_device *device, acu_stream *stream)
 {
     size_t freed = 0;
     acu_pool *pool;
     for (size_t i = 0; (pool = acui_pool_at(device, i)); i++) {
         if (pool->kind == ACU_MEMORY_DEVICE)
-            freed += acui_pool_trim(pool, 0);
+            freed += acui_pool_trim(pool, 0, stream);
         acu_pool_release(pool);
     }
     return freed;
@@ -158,7 +159,7 @@ static void link_all(acu_pool *heir, taken *out)
 
 void acui_pool_drain(acu_pool *pool, acu_pool *heir)
 {
-    free_taken(pool, take_out(pool, 0, heir == NULL));
+    free_taken(pool, take_out(pool, 0, heir == NULL), NULL);
     taken rest = take_out(pool, 0, true);
     if (heir)
         link_all(heir, &rest);
@@ -173,6 +174,6 @@ void acui_pool_drain(acu_pool *pool, acu_pool *heir)
         if (heir)
             acui_pool_put_stuck(heir, block);
         else if (!block->slab)
-            acui_source_free(pool, block);
+            acui_source_free(pool, block, pool->device->alloc);
     }
 }

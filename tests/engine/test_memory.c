@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Memory of submissions: temporaries of what is queued share it, what is in use is never handed out,
+ * and where there is none a submission waits for it without anybody's waiting.
+ */
+#include "support/support.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+enum { KIB = 1024, MIB = 1024 * KIB };
+
+static acu_device *device;
+
+static int setup(void **state)
+{
+    (void)state;
+    device = test_open();
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    test_gate_open();
+    test_close(device);
+    test_leaks_none();
+    return 0;
+}
+
+static acu_pool_stats stats_of(acu_pool *pool)
+{
+    acu_pool_stats stats = {.size = sizeof stats};
+    assert_works(acu_pool_get_stats(pool, &stats));
+    return stats;
+}
+
+static acu_pool *pool_of(size_t limit)
+{
+    acu_pool_options options = {.size = sizeof options, .limit = limit};
+    acu_pool *pool = NULL;
+    assert_works(acu_pool_create(device, &options, &pool));
+    return pool;
+}
+
+static acu_future *submit(acu_op *op, acu_stream *stream, acu_pool *pool)
+{
+    acu_submit_options options = {.size = sizeof options, .stream = stream, .pool = pool};
+    acu_future *future = NULL;
+    assert_works(acu_submit(device, op, &options, &future));
+    return future;
+}
+
+static acu_stream *new_stream(void)
+{
+    acu_stream *stream = NULL;
+    assert_works(acu_stream_create(device, 0, &stream));
+    return stream;
+}
+
+static void expect_all(acu_tensor *tensor, size_t bytes, unsigned char want)
+{
+    unsigned char *got = malloc(bytes);
+    assert_works(acu_read_sync(tensor, got, bytes));
+    for (size_t i = 0; i < bytes; i++)
+        if (got[i] != want)
+            fail_msg("byte %zu of %zu is %d, not %d", i, bytes, got[i], want);
+    free(got);
+}
+
+/* ---- temporaries ---- */
+
+/* Two large temporaries in each, and nothing of it is complete. */
+static void queued_submissions_share_their_temporaries(void **state)
+{
+    (void)state;
+    enum { SUBMISSIONS = 50 }; /* all fit into the driver's queue */
+    acu_pool *pool = pool_of(0);
+    acu_stream *stream = new_stream();
+    acu_tensor *sink = NULL;
+    assert_works(acu_tensor_alloc(device, ACU_U8, ACU_SHAPE(MIB), &sink));
+    test_gate_close(device, acu_stream_raw(stream));
+    for (int i = 0; i < SUBMISSIONS; i++) {
+        acu_op *twice = acu_dup(acu_full(ACU_SHAPE(MIB), acu_u8((uint8_t)i)));
+        acu_future_release(submit(acu_copy(sink, twice), stream, pool));
+    }
+    acu_pool_stats stats = stats_of(pool);
+    /* What makes executable graphs holds the memory of one or two for a while. */
+    assert_true(stats.misses >= 2 && stats.misses <= 6);
+    assert_int_equal(stats.hits + stats.misses, 2 * SUBMISSIONS);
+    assert_int_equal(stats.held_high, stats.misses * MIB);
+    test_gate_open();
+    expect_all(sink, MIB, SUBMISSIONS - 1);
+    acu_tensor_release(sink);
+    acu_stream_release(stream);
+    acu_pool_release(pool);
+}
+
+static acu_status note(void *user, const acu_val *values, size_t count)
+{
+    atomic_fetch_add((_Atomic(int) *)user, count == 1 && *(uint8_t *)acu_tensor_host(
+                                                     values[0].tensor) == 3);
+    return ACU_OK;
+}
+
+/* Over all streams; with host work too, which uses page-locked memory for longer. */
+static void on_all_streams(void **state)
+{
+    (void)state;
+    enum { SUBMISSIONS = 100 };
+    static _Atomic(int) right;
+    acu_pool *pool = pool_of(0);
+    atomic_store(&right, 0);
+    for (int i = 0; i < SUBMISSIONS; i++) {
+        acu_op *host = acu_to_host(acu_dup(acu_full(ACU_SHAPE(64 * KIB), acu_u8(3))));
+        acu_op *op = acu_op_host(note, ACU_USER(&right), ACU_ARGS(acu_inout(host)), ACU_SITE);
+        acu_future_release(submit(op, NULL, pool));
+    }
+    assert_works(acu_device_wait(device, ACU_FOREVER));
+    assert_int_equal(atomic_load(&right), SUBMISSIONS);
+    assert_true(stats_of(pool).held_high <= 24 * 64 * KIB); /* two for each stream, or so */
+    acu_pool_release(pool);
+}
+
+/* ---- where there is none ---- */
+
+static acu_status nothing(void *user, CUstream stream, const acu_val *values, size_t count)
+{
+    (void)user, (void)stream, (void)values, (void)count;
+    return ACU_OK;
+}
+
+/* A submission on a stream that is held up, which keeps memory until it is over: somebody else has it
+ * too, who lets go then. */
+static acu_future *hold(acu_pool *pool, acu_stream *stream, size_t bytes, acu_tensor **held)
+{
+    test_gate_close(device, acu_stream_raw(stream));
+    acu_op *x = acu_full(ACU_SHAPE((int64_t)bytes), acu_u8(1));
+    acu_future *future = submit(acu_op_foreign(nothing, ACU_USER(NULL), ACU_ARGS(acu_inout(x)),
+                                               ACU_SITE), stream, pool);
+    assert_works(acu_future_take(future, 0, held));
+    return future;
+}
+
+static void let_go(void *user, acu_future *future, acu_status status)
+{
+    (void)future, (void)status;
+    acu_tensor_release(user);
+}
+
+static void a_submission_waits_for_memory(void **state)
+{
+    (void)state;
+    enum { WAITING = 5 };
+    acu_pool *pool = pool_of(MIB);
+    acu_stream *busy = new_stream(), *other = new_stream();
+    acu_tensor *held = NULL;
+    acu_future *first = hold(pool, busy, 800 * KIB, &held), *next[WAITING];
+    for (int i = 0; i < WAITING; i++)
+        next[i] = submit(acu_full(ACU_SHAPE((600 + 50 * i) * KIB), acu_u8((uint8_t)i)), other, pool);
+    assert_true(stats_of(pool).put_off >= WAITING);
+    for (int i = 0; i < WAITING; i++)
+        assert_int_equal(acu_future_poll(next[i]), ACU_NOT_READY);
+    /* What needs none goes on. */
+    assert_works(acu_sync_on(other, acu_zeros(ACU_U8, ACU_SHAPE(KIB)), NULL));
+    acu_tensor_release(held); /* the work still has it */
+    for (int i = 0; i + 1 < WAITING; i++) { /* one lets the next one in */
+        acu_tensor *made = NULL;
+        assert_works(acu_future_take(next[i], 0, &made));
+        assert_works(acu_future_on_complete(next[i], let_go, ACU_USER(made)));
+    }
+    test_gate_open();
+    for (int i = 0; i < WAITING; i++) {
+        acu_status status = acu_future_wait(next[i], ACU_FOREVER);
+        /* Its last holder may let go too late: then nothing is going, and it fails. */
+        if (status != ACU_OK)
+            assert_int_equal(status, ACU_ERR_DEVICE_MEMORY);
+        if (i == 0)
+            assert_int_equal(status, ACU_OK);
+    }
+    for (int i = 0; i < WAITING; i++)
+        acu_future_release(next[i]);
+    acu_future_release(first);
+    assert_works(acu_device_wait(device, ACU_FOREVER));
+    assert_true(stats_of(pool).held_high <= MIB);
+    acu_stream_release(busy);
+    acu_stream_release(other);
+    acu_pool_release(pool);
+}
+
+static void it_fails_in_numbers_when_nothing_can_free_any(void **state)
+{
+    (void)state;
+    acu_pool *pool = pool_of(MIB);
+    acu_tensor *mine = NULL;
+    assert_works(acu_tensor_alloc_from(pool, ACU_U8, ACU_SHAPE(768 * KIB), &mine));
+    acu_future *future = submit(acu_zeros(ACU_U8, ACU_SHAPE(400 * KIB)), NULL, pool);
+    assert_int_equal(acu_future_wait(future, ACU_FOREVER), ACU_ERR_DEVICE_MEMORY);
+    acu_error error;
+    assert_int_equal(acu_future_error(future, &error), ACU_ERR_DEVICE_MEMORY);
+    assert_non_null(strstr(error.message, "asked for 409600 bytes on device 0"));
+    assert_non_null(strstr(error.message, "786432 in use and 0 cached, of at most 1048576"));
+    assert_string_equal(error.op, "empty");
+    acu_future_release(future);
+    /* So does what can never be had, at once. */
+    acu_stream *busy = new_stream();
+    acu_tensor *held = NULL;
+    acu_future *first = hold(acu_device_pool(device), busy, KIB, &held);
+    future = submit(acu_zeros(ACU_U8, ACU_SHAPE(2 * MIB)), NULL, pool);
+    assert_int_equal(acu_future_wait(future, ACU_FOREVER), ACU_ERR_DEVICE_MEMORY);
+    acu_future_release(future);
+    test_gate_open();
+    assert_works(acu_future_wait(first, ACU_FOREVER));
+    acu_future_release(first);
+    acu_tensor_release(held);
+    acu_tensor_release(mine);
+    acu_stream_release(busy);
+    acu_pool_release(pool);
+}
+
+static void who_waits_may_be_cancelled(void **state)
+{
+    (void)state;
+    acu_pool *pool = pool_of(MIB);
+    acu_stream *busy = new_stream();
+    acu_tensor *held = NULL;
+    acu_future *first = hold(pool, busy, 800 * KIB, &held);
+    acu_future *next = submit(acu_dup(acu_zeros(ACU_U8, ACU_SHAPE(600 * KIB))), NULL, pool);
+    acu_future *gone = submit(acu_zeros(ACU_U8, ACU_SHAPE(600 * KIB)), NULL, pool);
+    acu_future_release(gone);
+    assert_int_equal(acu_future_poll(next), ACU_NOT_READY);
+    acu_future_cancel(next);
+    assert_int_equal(acu_future_poll(next), ACU_ERR_CANCELLED);
+    acu_future_release(next);
+    acu_tensor_release(held);
+    test_gate_open();
+    assert_works(acu_future_wait(first, ACU_FOREVER));
+    acu_future_release(first);
+    assert_works(acu_device_wait(device, ACU_FOREVER));
+    assert_int_equal(stats_of(pool).in_use, 0);
+    acu_stream_release(busy);
+    acu_pool_release(pool);
+}
+
+/* Memory of the cache that another stream still uses: the device waits, not the host. */
+static void a_stream_waits_for_memory_of_another(void **state)
+{
+    (void)state;
+    acu_pool *pool = pool_of(MIB);
+    acu_stream *busy = new_stream(), *other = new_stream();
+    acu_tensor *sink = NULL;
+    assert_works(acu_tensor_alloc(device, ACU_U8, ACU_SHAPE(700 * KIB), &sink));
+    test_gate_close(device, acu_stream_raw(busy));
+    acu_op *copy = acu_copy(sink, acu_full(ACU_SHAPE(700 * KIB), acu_u8(5)));
+    acu_future_release(submit(copy, busy, pool));
+    acu_future *future = submit(acu_full(ACU_SHAPE(700 * KIB), acu_u8(6)), other, pool);
+    acu_pool_stats stats = stats_of(pool);
+    assert_int_equal(stats.waits, 1);
+    assert_int_equal(stats.put_off, 0);
+    assert_int_equal(acu_future_poll(future), ACU_NOT_READY);
+    test_gate_open();
+    assert_works(acu_future_wait(future, ACU_FOREVER));
+    expect_all(acu_future_tensor(future, 0), 700 * KIB, 6);
+    expect_all(sink, 700 * KIB, 5);
+    acu_future_release(future);
+    acu_tensor_release(sink);
+    acu_stream_release(busy);
+    acu_stream_release(other);
+    acu_pool_release(pool);
+}
+
+/* ---- random use, by several threads ---- */
+
+enum { THREADS = 4, ROUNDS = 150, LIVE = 6 };
+
+typedef struct life {
+    acu_future *future;
+    acu_tensor *tensor, *host;
+    size_t bytes;
+    unsigned char tag;
+} life;
+
+typedef struct user {
+    pthread_t thread;
+    test_random random;
+    acu_pool *pool;
+    acu_stream *stream; /* its own */
+    life lives[LIVE];
+    int wrong, lacking;
+} user;
+
+static void end_life(user *u, life *l)
+{
+    acu_status status = l->future ? acu_future_wait(l->future, ACU_FOREVER) : ACU_OK;
+    if (l->future && status == ACU_OK) {
+        const unsigned char *host = acu_tensor_host(acu_future_tensor(l->future, 1));
+        for (size_t i = 0; i < l->bytes; i++)
+            u->wrong += host[i] != l->tag;
+    } else if (l->future) {
+        u->lacking += status == ACU_ERR_DEVICE_MEMORY;
+        u->wrong += status != ACU_ERR_DEVICE_MEMORY && status != ACU_ERR_CANCELLED;
+    }
+    acu_future_release(l->future);
+    acu_tensor_release(l->tensor);
+    *l = (life){.bytes = 0};
+}
+
+/* Made with a tag of its own, used by copies into temporaries, read back at the end. */
+static void begin_life(user *u, life *l)
+{
+    size_t bytes = (size_t)1 << (9 + test_below(&u->random, 9));
+    l->bytes = bytes + test_below(&u->random, bytes);
+    l->tag = (unsigned char)test_next(&u->random);
+    acu_submit_options options = {.size = sizeof options, .pool = u->pool};
+    if (test_below(&u->random, 3) == 0)
+        options.stream = u->stream;
+    acu_op *x = acu_full(ACU_SHAPE((int64_t)l->bytes), acu_u8(l->tag)), *parts[2];
+    acu_unzip(acu_copy(acu_empty(ACU_U8, ACU_SHAPE((int64_t)l->bytes)), x), parts, 2);
+    acu_op *back = acu_to_host(acu_dup(parts[0]));
+    u->wrong += acu_submit(device, acu_zip(parts[1], back), &options, &l->future) != ACU_OK;
+    if (test_below(&u->random, 2) && acu_future_take(l->future, 0, &l->tensor) != ACU_OK)
+        u->wrong++;
+}
+
+/* Use it again, on another stream perhaps, and let go of it at once. */
+static void use_life(user *u, life *l)
+{
+    acu_submit_options options = {.size = sizeof options, .pool = u->pool};
+    if (l->tensor && test_below(&u->random, 2))
+        u->wrong += acu_submit(device, acu_dup(acu_dup(l->tensor)), &options, NULL) != ACU_OK;
+    if (test_below(&u->random, 8) == 0 && l->future)
+        acu_future_cancel(l->future);
+}
+
+static void *run_user(void *context)
+{
+    user *u = context;
+    for (int i = 0; i < ROUNDS; i++) {
+        life *l = &u->lives[test_below(&u->random, LIVE)];
+        if (l->future)
+            use_life(u, l);
+        end_life(u, l);
+        begin_life(u, l);
+    }
+    for (int i = 0; i < LIVE; i++)
+        end_life(u, &u->lives[i]);
+    return NULL;
+}
+
+static void run_users(acu_pool *pool, uint64_t seed)
+{
+    static user users[THREADS];
+    for (int i = 0; i < THREADS; i++) {
+        users[i] = (user){.random = {seed * 100 + (uint64_t)i}, .pool = pool, .stream = new_stream()};
+        assert_int_equal(pthread_create(&users[i].thread, NULL, run_user, &users[i]), 0);
+    }
+    int lacking = 0;
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(users[i].thread, NULL);
+        acu_stream_release(users[i].stream);
+        assert_int_equal(users[i].wrong, 0);
+        lacking += users[i].lacking;
+    }
+    assert_works(acu_device_wait(device, ACU_FOREVER));
+    acu_pool_stats s = stats_of(pool);
+    print_message("%llu hits, %llu misses, %llu waits, %llu put off, %d failed for lack of memory; "
+                  "high water %zu KiB in use, %zu KiB held; fragmentation %.2f\n",
+                  (unsigned long long)s.hits, (unsigned long long)s.misses,
+                  (unsigned long long)s.waits, (unsigned long long)s.put_off, lacking,
+                  s.in_use_high / KIB, s.held_high / KIB, s.fragmentation);
+    assert_int_equal(s.in_use, 0);
+    assert_int_equal(s.held, s.cached);
+    assert_true(s.in_use_high <= s.held_high);
+    if (s.limit != SIZE_MAX)
+        assert_true(s.held_high <= s.limit);
+    else
+        assert_int_equal(lacking, 0);
+}
+
+static void memory_in_use_is_never_handed_out(void **state)
+{
+    (void)state;
+    acu_pool *pool = pool_of(0);
+    run_users(pool, 1);
+    acu_pool_release(pool);
+}
+
+static void nor_where_it_is_short(void **state)
+{
+    (void)state;
+    acu_pool *pool = pool_of(3 * MIB);
+    run_users(pool, 2);
+    acu_pool_release(pool);
+}
+
+int main(void)
+{
+#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(queued_submissions_share_their_temporaries),
+        TEST(on_all_streams),
+        TEST(a_submission_waits_for_memory),
+        TEST(it_fails_in_numbers_when_nothing_can_free_any),
+        TEST(who_waits_may_be_cancelled),
+        TEST(a_stream_waits_for_memory_of_another),
+        TEST(memory_in_use_is_never_handed_out),
+        TEST(nor_where_it_is_short),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Pools: what is kept, what is given back, bounds and figures, pools of the program's own. */
+#include "support/support.h"
+
+#include "memory/memory.h"
+#include "memory/pool.h"
+
+enum { KIB = 1024, MIB = 1024 * KIB };
+
+static acu_device *device;
+
+static int setup(void **state)
+{
+    (void)state;
+    device = test_open();
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    acu_driver_count_calls(false);
+    acu_driver_fail_clear();
+    test_gate_open();
+    test_close(device);
+    test_leaks_none();
+    return 0;
+}
+
+static acu_pool_stats stats_of(acu_pool *pool)
+{
+    acu_pool_stats stats = {.size = sizeof stats};
+    assert_works(acu_pool_get_stats(pool, &stats));
+    return stats;
+}
+
+static acu_pool *pool_with(acu_pool_options options)
+{
+    acu_pool *pool = NULL;
+    options.size = sizeof options;
+    assert_works(acu_pool_create(device, &options, &pool));
+    return pool;
+}
+
+static acu_buffer *buffer_from(acu_pool *pool, size_t bytes)
+{
+    acu_buffer *buffer = NULL;
+    assert_works(acu_buffer_create_from(pool, bytes, &buffer));
+    return buffer;
+}
+
+/* Memory that was never used is everybody's once its making is over. */
+static void settle(void)
+{
+    test_quiet(device);
+    acui_stream_harvest(device->alloc, NULL);
+}
+
+/* ---- the cache ---- */
+
+static void what_is_kept_comes_without_the_driver(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {4 * KIB, 64 * KIB, MIB, 64 * MIB};
+    acu_pool *pool = acu_device_pool(device);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        acu_buffer *buffer = buffer_from(pool, sizes[i]);
+        CUdeviceptr address = acu_buffer_address(buffer);
+        acu_buffer_release(buffer);
+        settle();
+        acu_driver_count_calls(true);
+        for (int k = 0; k < 10; k++) {
+            assert_works(acu_buffer_create(device, sizes[i] - (size_t)k, &buffer));
+            assert_int_equal(acu_buffer_address(buffer), address);
+            acu_buffer_release(buffer);
+        }
+        assert_int_equal(acu_driver_calls(ACU_CALL_ANY), 0);
+        acu_driver_count_calls(false);
+    }
+    acu_pool_stats stats = stats_of(pool);
+    assert_int_equal(stats.hits, 40);
+    assert_int_equal(stats.misses, 4);
+    assert_int_equal(stats.in_use, 0);
+    assert_int_equal(stats.held, stats.cached);
+    assert_int_equal(stats.blocks_cached, 4);
+    assert_int_equal(stats.largest, 64 * MIB);
+    assert_true(stats.fragmentation > 0.01 && stats.fragmentation < 0.02);
+    assert_int_equal(stats.in_use_high, 64 * MIB);
+    assert_int_equal(stats.held_high, stats.held);
+    assert_works(acu_pool_reset_high(pool));
+    assert_int_equal(stats_of(pool).in_use_high, 0);
+}
+
+static void large_blocks_serve_what_is_little_smaller(void **state)
+{
+    (void)state;
+    acu_pool *pool = acu_device_pool(device);
+    acu_buffer *buffer = buffer_from(pool, 64 * MIB);
+    CUdeviceptr address = acu_buffer_address(buffer);
+    acu_buffer_release(buffer);
+    settle();
+    buffer = buffer_from(pool, 60 * MIB);
+    assert_int_equal(acu_buffer_address(buffer), address);
+    acu_buffer_release(buffer);
+    buffer = buffer_from(pool, 50 * MIB); /* too much would be wasted */
+    assert_true(acu_buffer_address(buffer) != address);
+    acu_buffer_release(buffer);
+}
+
+/* Neither the host nor another stream gets it before the work that uses it is over. */
+static void what_work_in_flight_uses_is_not_handed_out(void **state)
+{
+    (void)state;
+    acu_stream *busy = NULL, *other = NULL;
+    assert_works(acu_stream_create(device, 0, &busy));
+    assert_works(acu_stream_create(device, 0, &other));
+    acu_tensor *x = NULL;
+    assert_works(acu_tensor_alloc(device, ACU_U8, ACU_SHAPE(MIB), &x));
+    CUdeviceptr address = acu_tensor_address(x);
+    acu_submit_options options = {.size = sizeof options, .stream = busy};
+    test_gate_close(device, acu_stream_raw(busy));
+    acu_future *future = NULL;
+    assert_works(acu_submit(device, acu_fill(x, acu_u8(7)), &options, &future));
+    acu_tensor_release(x);
+    acu_future_release(future);
+    acu_pool_stats stats = stats_of(acu_device_pool(device));
+    assert_int_equal(stats.in_use, 0);
+    assert_int_equal(stats.in_flight, MIB);
+    acu_buffer *host = NULL;
+    assert_works(acu_buffer_create(device, MIB, &host));
+    assert_true(acu_buffer_address(host) != address);
+    acu_tensor *made[2];
+    for (int i = 0; i < 2; i++) {
+        options.stream = i ? busy : other;
+        assert_works(acu_submit(device, acu_zeros(ACU_U8, ACU_SHAPE(MIB)), &options, &future));
+        assert_works(acu_future_take(future, 0, &made[i]));
+        acu_future_release(future);
+    }
+    assert_true(acu_tensor_address(made[0]) != address);
+    assert_int_equal(acu_tensor_address(made[1]), address); /* on the same stream: at once */
+    test_gate_open();
+    assert_works(acu_device_wait(device, ACU_FOREVER));
+    acu_tensor_release(made[0]);
+    acu_tensor_release(made[1]);
+    acu_buffer_release(host);
+    acu_stream_release(busy);
+    acu_stream_release(other);
+}
+
+/* ---- bounds ---- */
+
+static void a_limit_is_kept_and_told_in_numbers(void **state)
+{
+    (void)state;
+    acu_pool *pool = pool_with((acu_pool_options){.limit = MIB});
+    acu_buffer *small = buffer_from(pool, 640 * KIB), *more = NULL;
+    assert_fails(acu_buffer_create_from(pool, 640 * KIB, &more), ACU_ERR_DEVICE_MEMORY,
+                 "asked for 655360 bytes on device 0|655360 in use|0 cached|at most 1048576|are free");
+    assert_fails(acu_buffer_create_from(pool, 2 * MIB, &more), ACU_ERR_DEVICE_MEMORY, "2097152");
+    acu_buffer_release(small);
+    /* What is cached makes room, whatever its size. */
+    more = buffer_from(pool, 1000 * KIB);
+    acu_pool_stats stats = stats_of(pool);
+    assert_int_equal(stats.limit, MIB);
+    assert_true(stats.held <= MIB);
+    assert_true(stats.held_high <= MIB);
+    assert_int_equal(stats.failures, 2);
+    assert_true(stats.retries >= 2);
+    assert_int_equal(stats.trimmed, 640 * KIB);
+    assert_works(acu_pool_set_limits(pool, 0, 0));
+    small = buffer_from(pool, 640 * KIB);
+    acu_buffer_release(more);
+    acu_buffer_release(small);
+    acu_pool_release(pool);
+}
+
+static void what_is_not_to_be_kept_goes_when_idle(void **state)
+{
+    (void)state;
+    if (!device->pool)
+        skip();
+    acu_pool *pool = pool_with((acu_pool_options){.keep = ACU_KEEP_NONE});
+    int64_t before = acu_driver_live(ACU_DRIVER_KIND_MEMORY);
+    acu_tensor *x = NULL;
+    assert_works(acu_sync(device, acu_with_pool(pool, acu_zeros(ACU_U8, ACU_SHAPE(MIB))), &x));
+    assert_works(acu_device_wait(device, ACU_FOREVER));
+    assert_int_equal(acu_driver_live(ACU_DRIVER_KIND_MEMORY), before + 1);
+    assert_int_equal(stats_of(pool).in_use, MIB);
+    acu_tensor_release(x);
+    assert_int_equal(acu_driver_live(ACU_DRIVER_KIND_MEMORY), before);
+    /* And when it was let go before that. */
+    acu_future *future = NULL;
+    acu_op *op = acu_dup(acu_with_pool(pool, acu_zeros(ACU_U8, ACU_SHAPE(MIB))));
+    assert_works(acu_submit(device, op, NULL, &future));
+    assert_works(acu_future_wait(future, ACU_FOREVER));
+    acu_future_release(future);
+    assert_works(acu_device_wait(device, ACU_FOREVER));
+    assert_int_equal(stats_of(pool).cached, 0);
+    acu_pool_release(pool);
+}
+
+static void trimming_gives_back_what_is_idle(void **state)
+{
+    (void)state;
+    acu_pool *pool = acu_device_pool(device);
+    acu_buffer *buffers[4];
+    for (size_t i = 0; i < 4; i++)
+        buffers[i] = buffer_from(pool, (i + 1) * MIB);
+    for (size_t i = 0; i < 4; i++)
+        acu_buffer_release(buffers[i]);
+    settle();
+    size_t freed = 0;
+    assert_works(acu_pool_trim(pool, 3 * MIB, &freed));
+    assert_int_equal(freed, 7 * MIB); /* the two largest */
+    assert_int_equal(stats_of(pool).cached, 3 * MIB);
+    assert_works(acu_pool_trim(pool, 0, &freed));
+    assert_int_equal(freed, 3 * MIB);
+    assert_int_equal(stats_of(pool).held, 0);
+    test_quiet(device);
+    assert_works(acu_pool_trim(pool, 0, NULL));
+    assert_int_equal(stats_of(pool).reserved, 0);
+    assert_int_equal(acu_driver_live(ACU_DRIVER_KIND_MEMORY), 0);
+}
+
+/* The driver has no memory, but the cache has it in other sizes. */
+static void the_cache_is_given_back_where_the_driver_has_none(void **state)
+{
+    (void)state;
+    acu_pool *own = pool_with((acu_pool_options){.limit = 0}), *pool = acu_device_pool(device);
+    acu_buffer_release(buffer_from(pool, MIB));
+    acu_buffer_release(buffer_from(own, 2 * MIB));
+    settle();
+    acu_driver_fault fault = {.size = sizeof fault,
+                              .call = device->pool ? ACU_CALL_MemAllocFromPoolAsync
+                                                   : ACU_CALL_MemAlloc,
+                              .result = ACU_CUDA_ERROR_OUT_OF_MEMORY};
+    assert_works(acu_driver_fail(&fault));
+    acu_buffer *buffer = buffer_from(pool, 3 * MIB);
+    assert_int_equal(acu_driver_fault_hits(), 1);
+    assert_int_equal(stats_of(pool).retries, 1);
+    assert_int_equal(stats_of(pool).trimmed, MIB);
+    assert_int_equal(stats_of(own).trimmed, 2 * MIB);
+    acu_buffer_release(buffer);
+    acu_pool_release(own);
+}
+
+/* ---- pools of the program's own ---- */
+
+static void a_pool_outlives_its_handle_not_its_memory(void **state)
+{
+    (void)state;
+    int64_t pools = acu_driver_live(ACU_DRIVER_KIND_POOL);
+    acu_pool *pool = pool_with((acu_pool_options){.limit = 0});
+    assert_int_equal(acu_driver_live(ACU_DRIVER_KIND_POOL), pools + (device->pool != NULL));
+    acu_buffer *buffer = buffer_from(pool, MIB);
+    acu_pool_release(acu_pool_retain(pool));
+    acu_pool_release(pool);
+    char sent[16] = "still here", got[16];
+    test_quiet(device);
+    test_put(device, acu_buffer_address(buffer), sent, sizeof sent);
+    test_get(device, got, acu_buffer_address(buffer), sizeof got);
+    assert_string_equal(got, sent);
+    acu_buffer_release(buffer);
+    assert_int_equal(acu_driver_live(ACU_DRIVER_KIND_POOL), pools);
+}
+
+/* Work in flight keeps its memory, wherever the pool went. */
+static void a_pool_ends_while_its_memory_is_in_flight(void **state)
+{
+    (void)state;
+    acu_stream *stream = NULL;
+    assert_works(acu_stream_create(device, 0, &stream));
+    acu_pool *pool = pool_with((acu_pool_options){.limit = 0});
+    acu_submit_options options = {.size = sizeof options, .stream = stream, .pool = pool};
+    acu_tensor *kept = NULL;
+    acu_future *future = NULL;
+    assert_works(acu_tensor_alloc(device, ACU_U8, ACU_SHAPE(MIB), &kept));
+    test_gate_close(device, acu_stream_raw(stream));
+    acu_op *op = acu_copy(kept, acu_full(ACU_SHAPE(MIB), acu_u8(42)));
+    assert_works(acu_submit(device, op, &options, &future));
+    assert_int_equal(stats_of(pool).misses, 1);
+    acu_future_release(future);
+    acu_pool_release(pool);
+    acu_buffer *other = NULL;
+    assert_works(acu_buffer_create(device, MIB, &other));
+    test_gate_open();
+    unsigned char *got = malloc(MIB);
+    assert_works(acu_read_sync(kept, got, MIB));
+    for (int i = 0; i < MIB; i++)
+        if (got[i] != 42)
+            fail_msg("byte %d is %d", i, got[i]);
+    free(got);
+    acu_buffer_release(other);
+    acu_tensor_release(kept);
+    acu_stream_release(stream);
+}
+
+static void ops_take_the_pool_they_are_given(void **state)
+{
+    (void)state;
+    acu_pool *outer = pool_with((acu_pool_options){.limit = 0});
+    acu_pool *inner = pool_with((acu_pool_options){.limit = 0});
+    acu_pool *pinned = pool_with((acu_pool_options){.kind = ACU_MEMORY_PINNED});
+    acu_op *x = acu_with_pool(inner, acu_zeros(ACU_F32, ACU_SHAPE(1000)));
+    acu_tensor *host = NULL;
+    acu_op *op = acu_to_host(acu_with_pool(outer, acu_dup(x)));
+    assert_works(acu_sync(device, acu_with_pool(pinned, op), &host));
+    assert_int_equal(stats_of(inner).misses, 1);
+    assert_int_equal(stats_of(outer).misses, 1);
+    assert_int_equal(stats_of(pinned).in_use, 4096);
+    assert_ptr_equal(acu_pool_device(pinned), device);
+    assert_int_equal(acu_pool_kind(pinned), ACU_MEMORY_PINNED);
+    acu_tensor_release(host);
+    acu_tensor *t = NULL;
+    assert_works(acu_tensor_alloc_from(inner, ACU_F64, ACU_SHAPE(10, 10), &t));
+    assert_int_equal(stats_of(inner).in_use, 1024);
+    acu_tensor_release(t);
+    acu_pool_release(inner);
+    acu_pool_release(outer);
+    acu_pool_release(pinned);
+}
+
+static void wrong_pools_are_refused(void **state)
+{
+    (void)state;
+    acu_pool *pool = NULL;
+    acu_pool_options options = {.size = sizeof options, .kind = ACU_MEMORY_HOST};
+    assert_fails(acu_pool_create(device, &options, &pool), ACU_ERR_INVALID, "kind 2");
+    options = (acu_pool_options){.size = sizeof options, .write_combined = true};
+    assert_fails(acu_pool_create(device, &options, &pool), ACU_ERR_INVALID, "write-combined");
+    assert_fails(acu_pool_create(device, NULL, NULL), ACU_ERR_INVALID, "nowhere");
+    acu_pool_stats stats = {0};
+    assert_fails(acu_pool_get_stats(acu_device_pool(device), &stats), ACU_ERR_INVALID, "size");
+    acu_buffer *buffer = NULL;
+    assert_fails(acu_buffer_create_from(acu_device_pool(device), 0, &buffer), ACU_ERR_INVALID,
+                 "0 bytes");
+    assert_fails(acu_buffer_create_from(NULL, 1, &buffer), ACU_ERR_INVALID, "pool is NULL");
+}
+
+static void a_pool_of_another_device_is_refused(void **state)
+{
+    (void)state;
+    acu_device *two[2];
+    test_open_n(two, 2);
+    acu_pool *pool = NULL;
+    assert_works(acu_pool_create(two[1], NULL, &pool));
+    assert_fails(acu_submit(two[0], acu_with_pool(pool, acu_zeros(ACU_F32, ACU_SHAPE(4))), NULL,
+                            NULL),
+                 ACU_ERR_DEVICE, "pool of device 1|on device 0");
+    assert_works(acu_sync(two[1], acu_with_pool(pool, acu_zeros(ACU_F32, ACU_SHAPE(4))), NULL));
+    acu_pool_release(pool);
+    test_close(two[1]);
+    test_close(two[0]);
+}
+
+/* ---- page-locked memory ---- */
+
+static void small_pinned_blocks_share_an_allocation(void **state)
+{
+    (void)state;
+    enum { COUNT = 100 };
+    acu_pool *pool = acu_device_pinned_pool(device, false);
+    acu_buffer *buffers[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        buffers[i] = buffer_from(pool, 4000);
+        memset(acu_buffer_host(buffers[i]), i, 4000);
+    }
+    assert_int_equal(acu_driver_live(ACU_DRIVER_KIND_PINNED), 1);
+    for (int i = 0; i < COUNT; i++) {
+        unsigned char last = 0;
+        assert_int_equal(((unsigned char *)acu_buffer_host(buffers[i]))[3999], i);
+        test_get(device, &last, acu_buffer_address(buffers[i]) + 3999, 1);
+        assert_int_equal(last, i);
+        if (i)
+            acu_buffer_release(buffers[i]);
+    }
+    size_t freed = 1;
+    assert_works(acu_pool_trim(pool, 0, &freed));
+    assert_int_equal(freed, 0); /* one of it is in use */
+    acu_buffer_release(buffers[0]);
+    assert_works(acu_pool_trim(pool, 0, &freed));
+    assert_int_equal(freed, 512 * KIB);
+    assert_int_equal(acu_driver_live(ACU_DRIVER_KIND_PINNED), 0);
+}
+
+static void pinned_memory_has_bounds_too(void **state)
+{
+    (void)state;
+    acu_pool *pool = pool_with((acu_pool_options){
+        .kind = ACU_MEMORY_PINNED, .limit = 256 * KIB, .write_combined = true});
+    acu_buffer *buffer = buffer_from(pool, 1000), *more = NULL; /* from a smaller slab */
+    assert_int_equal(acu_buffer_kind(buffer), ACU_MEMORY_PINNED);
+    assert_true(stats_of(pool).held <= 256 * KIB);
+    assert_fails(acu_buffer_create_from(pool, 200 * KIB, &more), ACU_ERR_NO_MEMORY,
+                 "asked for 204800 bytes of page-locked|1024 in use|limit");
+    acu_buffer_release(buffer);
+    more = buffer_from(pool, 200 * KIB);
+    ((char *)acu_buffer_host(more))[0] = 1;
+    acu_buffer_release(more);
+    acu_pool_release(pool);
+}
+
+int main(void)
+{
+#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(what_is_kept_comes_without_the_driver),
+        TEST(large_blocks_serve_what_is_little_smaller),
+        TEST(what_work_in_flight_uses_is_not_handed_out),
+        TEST(a_limit_is_kept_and_told_in_numbers),
+        TEST(what_is_not_to_be_kept_goes_when_idle),
+        TEST(trimming_gives_back_what_is_idle),
+        TEST(the_cache_is_given_back_where_the_driver_has_none),
+        TEST(a_pool_outlives_its_handle_not_its_memory),
+        TEST(a_pool_ends_while_its_memory_is_in_flight),
+        TEST(ops_take_the_pool_they_are_given),
+        TEST(wrong_pools_are_refused),
+        TEST(small_pinned_blocks_share_an_allocation),
+        TEST(pinned_memory_has_bounds_too),
+        cmocka_unit_test(a_pool_of_another_device_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
