@@ -84,6 +84,8 @@ acu_status acui_buffer_allocate_now(acu_buffer *buffer)
         return ACU_ERR_NO_MEMORY;
     buffer->block = acui_pool_take(pool, buffer->bytes, NULL);
     if (!buffer->block)
+        buffer->block = acui_pool_take_complete(pool, buffer->bytes, NULL);
+    if (!buffer->block)
         return allocate_slowly(buffer);
     acui_buffer_commit(buffer);
     return ACU_OK;

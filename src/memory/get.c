@@ -96,8 +96,7 @@ static size_t streams_of(acu_pool *pool, size_t size, const acu_stream *own, acu
     return n;
 }
 
-/* Something may be complete that nobody has asked the driver about. */
-static acui_block *take_complete(acu_pool *pool, size_t bytes, acu_stream *stream)
+acui_block *acui_pool_take_complete(acu_pool *pool, size_t bytes, acu_stream *stream)
 {
     acu_stream *streams[STREAMS];
     size_t n = streams_of(pool, acui_block_size(bytes), stream, streams);
@@ -165,7 +164,7 @@ acu_status acui_pool_get(acu_pool *pool, size_t bytes, acu_stream *stream, acui_
     ACUI_TRY(acui_device_check(pool->device));
     *block = acui_pool_take(pool, bytes, stream);
     if (!*block)
-        *block = take_complete(pool, bytes, stream);
+        *block = acui_pool_take_complete(pool, bytes, stream);
     if (*block)
         return ACU_OK;
     if (pool->slow) /* and so is this anyway */

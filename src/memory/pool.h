@@ -105,6 +105,8 @@ bool acui_slab_is_for(const acu_pool *pool, size_t size);
 acu_status acui_pinned_get(acu_pool *pool, size_t bytes, void **host, CUdeviceptr *address);
 
 /* ---- get.c ---- */
+/* As acui_pool_take, where something may be complete that nobody has asked the driver about. */
+acui_block *acui_pool_take_complete(acu_pool *pool, size_t bytes, acu_stream *stream);
 /* A block for `bytes` that `stream` may use; NULL, for page-locked memory: the host. The device is
  * entered, the stream's issue lock held. Errors: DEVICE_MEMORY, or NO_MEMORY for the host's, in
  * numbers; the driver's. */
