@@ -245,7 +245,7 @@ typedef acu_op *(*acu_apply_fn)(acu_op *x, void *user);
 #define acu_apply(x, fn, user) ((fn)(ACU_OPERAND(x), (user)))
 
 /* The values of all, one after another. They run in no certain order, but where they touch the same
- * data, in the order of the list. */
+ * data, in the order of the list. Where all are small copies, they become one (acu_copy_many). */
 #define acu_zip(...)                                                                               \
     acu_op_zip((acu_op *const[]){__VA_ARGS__}, sizeof((acu_op *const[]){__VA_ARGS__}) / sizeof(acu_op *), ACU_SITE)
 ACU_API acu_op *acu_op_zip(acu_op *const *ops, size_t count, acu_site site);

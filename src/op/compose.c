@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Composing ops without work of their own: zip, unzip, nth, share, own, on. */
 #include "base/error.h"
+#include "op/copy.h"
 #include "op/op.h"
 
 /* The one input of an op, taken out of it for planning. */
@@ -16,14 +17,17 @@ static acu_op *take_input(acu_op *op)
 static acu_status plan_zip(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
 {
     size_t base = values->count;
+    acui_node *last = plan->last;
+    bool copies = op->input_count > 1;
     for (size_t i = 0; i < op->input_count; i++) {
         acu_op *x = op->inputs[i];
         op->inputs[i] = NULL;
+        copies = copies && x->class == &acui_class_COPY;
         ACUI_TRY(acui_plan_op(plan, x, place, values));
         if (values->unwanted)
             acui_values_cut(values, base);
     }
-    return ACU_OK;
+    return copies ? acui_plan_join_copies(plan, op, last) : ACU_OK;
 }
 
 const acui_op_class acui_class_ZIP = {.name = "zip", .plan = plan_zip};

@@ -31,13 +31,15 @@ bool acui_copy_is_idle(const acu_tensor *dst, const acu_tensor *src)
 
 static acu_status check_overlap(const acu_tensor *dst, const acu_tensor *src)
 {
-    acui_layout layout = acui_layout_of(dst, src);
-    char a[96], b[96];
     ACUI_TRY(acui_tensor_check_write(dst));
     acui_extent to = acui_tensor_extent(dst), from = acui_tensor_extent(src);
-    if (dst->buffer != src->buffer || !acui_extents_overlap(&to, &from) || acui_copy_is_idle(dst, src) ||
-        !acui_layout_overlaps(&layout, to.begin, from.begin))
+    if (dst->buffer != src->buffer || !acui_extents_overlap(&to, &from) ||
+        acui_copy_is_idle(dst, src))
         return ACU_OK;
+    acui_layout layout = acui_layout_of(dst, src);
+    if (!acui_layout_overlaps(&layout, to.begin, from.begin))
+        return ACU_OK;
+    char a[96], b[96];
     return acui_fail(ACU_ERR_INVALID, "source (%s, bytes %llu to %llu of its buffer) and "
                      "destination (%s, bytes %llu to %llu) share bytes: copy through another tensor",
                      acui_tensor_words(src, b), (unsigned long long)from.begin,
@@ -46,17 +48,21 @@ static acu_status check_overlap(const acu_tensor *dst, const acu_tensor *src)
                      (unsigned long long)to.end);
 }
 
-acu_status acui_check_copy(const acu_val *dst, const acu_val *src)
+static acu_status refuse(acu_status status, const acu_val *dst, const acu_val *src, const char *why)
 {
     char a[96], b[96];
-    acui_tensor_words(dst->tensor, a);
-    acui_tensor_words(src->tensor, b);
+    return acui_fail(status, "copy from %s to %s: %s", acui_tensor_words(src->tensor, b),
+                     acui_tensor_words(dst->tensor, a), why);
+}
+
+acu_status acui_check_copy(const acu_val *dst, const acu_val *src)
+{
     if (dst->form == ACU_SHARED)
-        return acui_fail(ACU_ERR_SHARED, "the destination (%s) is shared, for reading only", a);
+        return refuse(ACU_ERR_SHARED, dst, src, "the destination is shared, for reading only");
     if (dst->tensor->dtype != src->tensor->dtype)
-        return acui_fail(ACU_ERR_DTYPE, "copy from %s to %s: element types differ", b, a);
+        return refuse(ACU_ERR_DTYPE, dst, src, "element types differ");
     if (!acu_shape_equal(dst->tensor->shape, src->tensor->shape))
-        return acui_fail(ACU_ERR_SHAPE, "copy from %s to %s: shapes differ", b, a);
+        return refuse(ACU_ERR_SHAPE, dst, src, "shapes differ");
     return check_overlap(dst->tensor, src->tensor);
 }
 

@@ -26,6 +26,10 @@ acu_status acui_plan_walk(acui_plan *plan, const acu_op *op, acu_device *device,
 /* Nodes that write an element's bits to all elements of a tensor on a device. */
 acu_status acui_plan_fill(acui_plan *plan, const acu_op *op, acu_tensor *tensor, uint64_t bits);
 
+/* Of the nodes behind `last` (NULL: all), small copies that are side by side become one launch of a kernel,
+ * where they do not touch one another's data. */
+acu_status acui_plan_join_copies(acui_plan *plan, const acu_op *op, acui_node *last);
+
 #define ACUI_COPY_FAMILY "acuda.copy"
 
 #endif

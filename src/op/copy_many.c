@@ -25,16 +25,17 @@ enum {
 
 static bool is_reachable(const acu_device *device, const acu_buffer *buffer)
 {
-    if (buffer->kind == ACU_MEMORY_PINNED || buffer->kind == ACU_MEMORY_HOST)
-        return true;
-    return buffer->kind != ACU_MEMORY_PAGEABLE && buffer->device == device;
+    return buffer->host || buffer->device == device; /* the helpers' copies are other nodes */
 }
 
-static bool is_small(const acu_device *device, const acu_tensor *dst, const acu_tensor *src)
+/* One that is like what would be planned now, and not entered yet. */
+static bool is_small(const acui_plan *plan, const acui_node *node, const acu_device *device)
 {
-    return dst->dense && src->dense && acu_tensor_bytes(dst) <= SMALL &&
-           (acui_on_device(dst) || acui_on_device(src)) && is_reachable(device, dst->buffer) &&
-           is_reachable(device, src->buffer);
+    return node->kind == ACUI_NODE_COPY && node->device == device && !node->task &&
+           !node->u.copy.box && node->u.copy.bytes <= SMALL && node->after == plan->after &&
+           node->part == plan->part && node->sharing == plan->sharing &&
+           node->context == plan->context && is_reachable(device, node->u.copy.dst) &&
+           is_reachable(device, node->u.copy.src);
 }
 
 typedef struct span {
@@ -49,12 +50,6 @@ static int compare(const void *a, const void *b)
     if (x->buffer != y->buffer)
         return (uintptr_t)x->buffer < (uintptr_t)y->buffer ? -1 : 1;
     return x->begin < y->begin ? -1 : x->begin > y->begin;
-}
-
-static span span_of(const acu_tensor *tensor, bool write)
-{
-    acui_extent extent = acui_tensor_extent(tensor);
-    return (span){.buffer = tensor->buffer, .begin = extent.begin, .end = extent.end, .write = write};
 }
 
 /* No byte that one writes is another's; by sorting all. */
@@ -76,17 +71,18 @@ static bool are_apart(span *spans, size_t count)
     return true;
 }
 
-/* How many copies from the first on are small ones on `device`, at most as many as a kernel takes. Whether
- * they may go together. */
-static size_t count_small(const acu_device *device, const acu_val *pairs, size_t count, bool *together)
+/* How many copies from the first node on are small, at most as many as a kernel takes; whether they may go
+ * together. */
+static size_t count_small(const acui_plan *plan, const acui_node *node, bool *together)
 {
     span spans[2 * ACUI_COPY_MOST];
+    const acu_device *device = node->device;
     size_t n = 0;
-    while (n < count && n < ACUI_COPY_MOST &&
-           is_small(device, pairs[2 * n].tensor, pairs[2 * n + 1].tensor)) {
-        spans[2 * n] = span_of(pairs[2 * n].tensor, true);
-        spans[2 * n + 1] = span_of(pairs[2 * n + 1].tensor, false);
-        n++;
+    for (; node && n < ACUI_COPY_MOST && is_small(plan, node, device); node = node->next, n++) {
+        uint64_t dst = node->u.copy.dst_offset, src = node->u.copy.src_offset;
+        uint64_t bytes = node->u.copy.bytes;
+        spans[2 * n] = (span){node->u.copy.dst, dst, dst + bytes, true};
+        spans[2 * n + 1] = (span){node->u.copy.src, src, src + bytes, false};
     }
     *together = n >= FEWEST && are_apart(spans, 2 * n);
     return n;
@@ -114,72 +110,69 @@ static const size *choose(size_t count)
     return s;
 }
 
-static acu_status fill_piece(acui_plan *plan, acui_node *node, size_t place, const acu_val *pair)
+static acu_status fill_piece(acui_plan *plan, acui_node *many, size_t place, const acui_node *copy)
 {
     size_t at = sizeof(unsigned long long) + place * sizeof(acui_copy_piece);
-    acui_copy_piece *piece = (acui_copy_piece *)(void *)(node->u.launch.data + at);
-    piece->bytes = acu_tensor_bytes(pair[0].tensor);
-    ACUI_TRY(acui_node_touch(plan, node, pair[0].tensor, ACU_WRITE));
-    ACUI_TRY(acui_node_touch(plan, node, pair[1].tensor, ACU_READ));
-    ACUI_TRY(acui_launch_address(plan, node, at + offsetof(acui_copy_piece, dst),
-                                 pair[0].tensor->buffer, pair[0].tensor->offset));
-    return acui_launch_address(plan, node, at + offsetof(acui_copy_piece, src),
-                               pair[1].tensor->buffer, pair[1].tensor->offset);
+    acui_copy_piece *piece = (acui_copy_piece *)(void *)(many->u.launch.data + at);
+    piece->bytes = copy->u.copy.bytes;
+    for (uint32_t i = 0; i < copy->touch_count; i++)
+        many->touches[many->touch_count++] = copy->touches[i];
+    ACUI_TRY(acui_launch_address(plan, many, at + offsetof(acui_copy_piece, dst),
+                                 copy->u.copy.dst, copy->u.copy.dst_offset));
+    return acui_launch_address(plan, many, at + offsetof(acui_copy_piece, src), copy->u.copy.src,
+                               copy->u.copy.src_offset);
 }
 
-static acu_status plan_together(acui_plan *plan, const acu_op *op, acu_device *device,
-                                const acu_val *pairs, size_t count)
+static acu_status plan_together(acui_plan *plan, const acu_op *op, const acui_node *copies,
+                                size_t count)
 {
     const size *s = choose(count);
     acu_kernel *kernel;
-    size_t most = 0;
-    for (size_t i = 0; i < count; i++) {
-        size_t bytes = acu_tensor_bytes(pairs[2 * i].tensor);
-        most = bytes > most ? bytes : most;
-    }
-    ACUI_TRY(acu_kernel_find(device, ACUI_COPY_FAMILY, s->kernel, &kernel));
+    uint64_t most = 0;
+    const acui_node *copy = copies;
+    for (size_t i = 0; i < count; i++, copy = copy->next)
+        most = copy->u.copy.bytes > most ? copy->u.copy.bytes : most;
+    ACUI_TRY(acu_kernel_find(copies->device, ACUI_COPY_FAMILY, s->kernel, &kernel));
     acu_config config = {.grid = {(unsigned)((most + SHARE - 1) / SHARE), (unsigned)count, 1},
                          .block = {THREADS, 1, 1}};
-    acui_node *node = acui_plan_launch(plan, op, kernel, config, 2 * count, s->bytes);
-    if (!node)
+    acui_node *many = acui_plan_launch(plan, op, kernel, config, 2 * count, s->bytes);
+    if (!many)
         return ACU_ERR_NO_MEMORY;
-    ((acui_copy_many_16 *)(void *)node->u.launch.data)->count = count;
-    for (size_t i = 0; i < count; i++)
-        ACUI_TRY(fill_piece(plan, node, i, &pairs[2 * i]));
+    many->name = copies->name; /* messages name the first of them */
+    many->site = copies->site;
+    ((acui_copy_many_16 *)(void *)many->u.launch.data)->count = count;
+    copy = copies;
+    for (size_t i = 0; i < count; i++, copy = copy->next)
+        ACUI_TRY(fill_piece(plan, many, i, copy));
+    return ACU_OK;
+}
+
+acu_status acui_plan_join_copies(acui_plan *plan, const acu_op *op, acui_node *last)
+{
+    acui_node *node = last ? last->next : plan->first, *next;
+    if (!node || node->task)
+        return ACU_OK;
+    acui_plan_cut(plan, last);
+    while (node) {
+        bool together;
+        size_t n = count_small(plan, node, &together);
+        if (together)
+            ACUI_TRY(plan_together(plan, op, node, n));
+        for (n = n ? n : 1; n > 0; n--, node = next) {
+            next = node->next;
+            if (!together)
+                acui_plan_put(plan, node);
+        }
+    }
     return ACU_OK;
 }
 
 /* ---- the op ---- */
 
-static acu_device *device_of(const acu_val *pair)
-{
-    const acu_tensor *where = acui_on_device(pair[0].tensor) ? pair[0].tensor : pair[1].tensor;
-    return where->buffer->device;
-}
-
-static acu_status plan_pairs(acui_plan *plan, acu_op *op, const acu_val *pairs, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        ACUI_TRY(acui_check_copy(&pairs[2 * i], &pairs[2 * i + 1]));
-    for (size_t i = 0; i < count;) {
-        const acu_val *pair = &pairs[2 * i];
-        acu_device *device = device_of(pair);
-        bool together;
-        size_t n = count_small(device, pair, count - i, &together);
-        if (together)
-            ACUI_TRY(plan_together(plan, op, device, pair, n));
-        else if (n == 0)
-            n = 1;
-        for (size_t k = 0; k < n && !together; k++)
-            ACUI_TRY(acui_plan_copy(plan, op, pair[2 * k].tensor, pair[2 * k + 1].tensor));
-        i += n;
-    }
-    return ACU_OK;
-}
-
 static acu_status plan_copy_many(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
 {
     size_t base = values->count, count = op->u.call.arg_count;
+    acui_node *last = plan->last;
     (void)place;
     for (size_t i = 0; i < count; i++) {
         acu_val *value = acui_values_add(values);
@@ -190,7 +183,12 @@ static acu_status plan_copy_many(acui_plan *plan, acu_op *op, acu_device *place,
         value->tensor = op->u.call.args[i].u.tensor; /* the op's reference moves on */
         op->u.call.args[i].u.tensor = NULL;
     }
-    return plan_pairs(plan, op, values->list + base, count / 2);
+    for (size_t i = 0; i < count; i += 2) {
+        const acu_val *pair = &values->list[base + i];
+        ACUI_TRY(acui_check_copy(&pair[0], &pair[1]));
+        ACUI_TRY(acui_plan_copy(plan, op, pair[0].tensor, pair[1].tensor));
+    }
+    return acui_plan_join_copies(plan, op, last);
 }
 
 const acui_op_class acui_class_COPY_MANY = {

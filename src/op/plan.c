@@ -58,6 +58,23 @@ static void append(acui_plan *plan, acui_node *node)
     plan->last = node;
 }
 
+void acui_plan_cut(acui_plan *plan, acui_node *last)
+{
+    plan->last = last;
+    plan->count = last ? last->index + 1 : 0;
+    if (last)
+        last->next = NULL;
+    else
+        plan->first = NULL;
+}
+
+void acui_plan_put(acui_plan *plan, acui_node *node)
+{
+    node->index = plan->count++;
+    node->next = NULL;
+    append(plan, node);
+}
+
 /* The op's name, which may be gone before the node. */
 static const char *keep_name(acui_plan *plan, const acu_op *op)
 {

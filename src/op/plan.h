@@ -239,6 +239,9 @@ acui_node *acui_plan_node(acui_plan *plan, acui_node_kind kind, const acu_op *op
 /* The same with `bytes` of memory of its own in *memory, zeroed, aligned for any type. */
 acui_node *acui_plan_node_with(acui_plan *plan, acui_node_kind kind, const acu_op *op,
                                acu_device *device, size_t touches, size_t bytes, void **memory);
+/* Take out the nodes behind `last` (NULL: all), which are not entered; and put one back, at the end. */
+void acui_plan_cut(acui_plan *plan, acui_node *last);
+void acui_plan_put(acui_plan *plan, acui_node *node);
 /* The node touches the tensor's elements; the plan keeps its buffer. NO_MEMORY, SHARED (a write where
  * elements share memory, or that is for reading). */
 acu_status acui_node_touch(acui_plan *plan, acui_node *node, const acu_tensor *tensor,

@@ -429,7 +429,9 @@ static void many(place to, place from)
 {
     test_random random = {.state = 9};
     side *dst = side_new(to, &random), *src = side_new(from, &random);
+    static unsigned char side_bytes[ROOM];
     acu_tensor *tos[MANY], *froms[MANY];
+    acu_op *ops[MANY];
     for (size_t i = 0; i < MANY; i++) {
         size_t bytes = 1 + i % EACH, at = i * EACH + i % 5, other = (i * 37 % MANY) * EACH;
         acu_shape shape = ACU_SHAPE((int64_t)bytes);
@@ -439,6 +441,16 @@ static void many(place to, place from)
     }
     assert_works(acu_sync(NULL, acu_copy_many(tos, froms, MANY), NULL));
     side_check(dst, "many");
+    memset(side_bytes, 0, sizeof side_bytes);
+    assert_works(acu_write_sync(dst->whole, side_bytes, ROOM));
+    for (size_t i = 0; i < ROOM; i++)
+        dst->want[i] = 0;
+    for (size_t i = 0; i < MANY; i++)
+        memcpy(dst->want + i * EACH + i % 5, src->want + (i * 37 % MANY) * EACH, 1 + i % EACH);
+    for (size_t i = 0; i < MANY; i++)
+        ops[i] = acu_copy(tos[i], froms[i]);
+    assert_works(acu_sync(NULL, acu_op_zip(ops, MANY, ACU_SITE), NULL));
+    side_check(dst, "many, zipped");
     for (size_t i = 0; i < MANY; i++) {
         acu_tensor_release(tos[i]);
         acu_tensor_release(froms[i]);
