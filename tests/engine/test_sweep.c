@@ -249,12 +249,21 @@ static void use_second(acu_device *device, acu_tensor *x)
     good(acu_close(second));
 }
 
-/* Loaded on a thread of acuda's; nobody takes the module. */
-static void use_load(acu_device *device)
+/* Loaded on a thread of acuda's; a kernel of it is launched meanwhile. */
+static void use_load(acu_device *device, acu_tensor *x)
 {
     acu_module_source source = {.size = sizeof source, .ptx = test_sweep_ptx};
     acu_future *future = NULL;
+    acu_module *module = NULL;
+    acu_kernel *kernel = NULL;
     good(acu_module_load_async(device, &source, &future));
+    if (future && good(acu_future_module(future, &module)) &&
+        good(acu_kernel_get(module, "scale", &kernel))) {
+        finish(submit(device, acu_launch(kernel, acu_for_num_elems(N), acu_inout(x), acu_f32(1),
+                                         acu_u32(N))));
+        acu_kernel_release(kernel);
+    }
+    acu_module_release(module);
     finish(future);
 }
 
@@ -438,7 +447,7 @@ static void use_all(acu_device *device)
     use_copies(device, x);
     use_second(device, x);
     use_cancel(device, x);
-    use_load(device);
+    use_load(device, x);
     use_rescue(device, x);
     use_group(device, x);
     use_queue(device, x);
