@@ -258,9 +258,11 @@ static void use_load(acu_device *device, acu_tensor *x)
     acu_kernel *kernel = NULL;
     good(acu_module_load_async(device, &source, &future));
     if (future && good(acu_future_module(future, &module)) &&
-        good(acu_kernel_get(module, "scale", &kernel))) {
-        finish(submit(device, acu_launch(kernel, acu_for_num_elems(N), acu_inout(x), acu_f32(1),
-                                         acu_u32(N))));
+        good(acu_kernel_get(module, "sweep", &kernel))) {
+        acu_op *ones = acu_ones(ACU_F32, ACU_SHAPE(N));
+        finish(submit(device, acu_launch(kernel, ACU_BLOCK(TILE),
+                                         acu_inout(acu_partition(x, ACU_SHAPE(TILE))),
+                                         acu_in(ones))));
         acu_kernel_release(kernel);
     }
     acu_module_release(module);
