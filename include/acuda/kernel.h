@@ -7,6 +7,7 @@
 
 #include <acuda/compile.h>
 #include <acuda/device.h>
+#include <acuda/memory.h>
 #include <acuda/tensor.h>
 
 ACU_BEGIN
@@ -107,6 +108,19 @@ ACU_API const acu_kernel_info *acu_kernel_info_of(const acu_kernel *kernel);
 ACU_API size_t acu_kernel_param_bytes(const acu_kernel *kernel, size_t index); /* 0: not known */
 ACU_API acu_device *acu_kernel_device(const acu_kernel *kernel); /* borrowed */
 ACU_API CUfunction acu_kernel_raw(const acu_kernel *kernel);
+
+/*
+ * One more fact of a kernel, or a wish: the driver's attributes, by their values in driver_abi.h
+ * (ACU_CU_FUNC_ATTRIBUTE_...). Setting one counts for all handles of this kernel, from the next launch
+ * that is issued directly on; set them before launching. Never block; driver: cuFuncGetAttribute,
+ * cuFuncSetAttribute. Errors: NOT_READY (it is being loaded), INVALID, NOT_SUPPORTED.
+ */
+ACU_API acu_status acu_kernel_attribute(acu_kernel *kernel, unsigned attribute, int *value);
+ACU_API acu_status acu_kernel_set_attribute(acu_kernel *kernel, unsigned attribute, int value);
+/* How much of what L1 and shared memory have in common is to be shared memory, in percent; -1: as the
+ * driver likes. */
+ACU_API acu_status acu_kernel_prefer_shared(acu_kernel *kernel, int percent);
+
 ACU_API acu_kernel *acu_kernel_retain(acu_kernel *kernel);
 ACU_API void acu_kernel_release(acu_kernel *kernel);
 
@@ -118,11 +132,24 @@ ACU_API void acu_kernel_release(acu_kernel *kernel);
 typedef struct acu_config {
     unsigned grid[3], block[3];
     size_t shared; /* dynamic shared memory, bytes; more than 48 KiB is opted into by itself */
+    /* Blocks that run side by side on one cluster of multiprocessors, 8 at most in all; x zero: none.
+     * The grid is a multiple. Compute capability 9 and newer; the software device has none. */
+    unsigned cluster[3];
+    /* All blocks run at the same time and may wait for each other (grid synchronization): the grid is
+     * checked against what the device holds. */
+    bool cooperative;
+    /* It may begin before the kernel before it on the same stream has ended (programmatic dependent
+     * launch): what it reads of that one it may touch after `griddepcontrol.wait` only. Compute
+     * capability 9 and newer; the software device runs them in turn. */
+    bool programmatic;
 } acu_config;
+/* Launches with one of the last three are issued directly: executable graphs do not hold them, and
+ * acu_graph_load refuses them. */
 #ifdef __cplusplus
 #define ACU_GRID_BLOCK(gx, gy, gz, bx, by, bz)                                                     \
     (acu_config{{(unsigned)(gx), (unsigned)(gy), (unsigned)(gz)},                                  \
-                {(unsigned)(bx), (unsigned)(by), (unsigned)(bz)}, 0})
+                {(unsigned)(bx), (unsigned)(by), (unsigned)(bz)}, 0, {0, 0, 0}, false, \
+                false})
 #else
 #define ACU_GRID_BLOCK(gx, gy, gz, bx, by, bz)                                                     \
     ((acu_config){.grid = {(unsigned)(gx), (unsigned)(gy), (unsigned)(gz)},                        \
@@ -132,6 +159,32 @@ typedef struct acu_config {
 /* The default block, the grid from the partitions. */
 #define ACU_AUTO ((acu_config){.shared = 0})
 #endif
+
+/*
+ * Occupancy: blocks that a multiprocessor holds at a time, of so many threads with so much dynamic
+ * shared memory; the block that fills it best, and the fewest of these that fill the device; clusters
+ * that the device holds at a time, and the most blocks that one may have, for the config's block,
+ * shared memory and (for the first) cluster. Never block. Driver: cuOccupancy...
+ * Errors: NOT_READY (it is being loaded), LIMIT (what can not be launched), NOT_SUPPORTED (clusters).
+ */
+ACU_API acu_status acu_kernel_max_blocks(acu_kernel *kernel, unsigned threads, size_t shared,
+                                         unsigned *blocks);
+ACU_API acu_status acu_kernel_best_block(acu_kernel *kernel, size_t shared, unsigned *threads,
+                                         unsigned *grid);
+ACU_API acu_status acu_kernel_max_clusters(acu_kernel *kernel, const acu_config *config,
+                                           unsigned *clusters);
+ACU_API acu_status acu_kernel_max_cluster(acu_kernel *kernel, const acu_config *config,
+                                          unsigned *blocks);
+
+/*
+ * A variable of the module (__device__ or __constant__), by its name in PTX (extern "C", or mangled),
+ * as a buffer on the module's device: tensors can be made over it, and copied like any other. It
+ * keeps the module alive. While it lives, launches of the module's kernels count as users of it: they
+ * update a variable, and read a constant (of a cubin: update it too), in order with copies of it. The
+ * same variable is the same buffer. Never blocks. Driver: cuModuleGetGlobal. Errors: NOT_READY,
+ * NOT_FOUND, NO_MEMORY.
+ */
+ACU_API acu_status acu_module_global(acu_module *module, const char *name, acu_buffer **buffer);
 
 /* One thread for each of `n` elements: 256 threads a block, as many blocks as that takes. */
 static inline acu_config acu_for_num_elems(int64_t n)

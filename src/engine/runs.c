@@ -14,7 +14,7 @@
 bool acui_fits_graph(const acui_node *node)
 {
     if (node->kind == ACUI_NODE_LAUNCH)
-        return true;
+        return !acui_config_is_special(&node->u.launch.config);
     if (node->kind == ACUI_NODE_COPY) {
         const acu_buffer *dst = node->u.copy.dst, *src = node->u.copy.src;
         return node->u.copy.bytes > 0 && !node->u.copy.box &&

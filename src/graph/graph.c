@@ -100,6 +100,9 @@ static acu_status check_node(acui_plan *plan, acui_node *node)
     if (node->kind == ACUI_NODE_HOST || node->kind == ACUI_NODE_FOREIGN ||
         node->kind == ACUI_NODE_STAGE || node->kind == ACUI_NODE_REPLAY)
         return refuse_node(node, "only kernels, copies and fills can be replayed");
+    if (node->kind == ACUI_NODE_LAUNCH && !acui_fits_graph(node))
+        return refuse_node(node, "a cooperative or programmatic launch, or one in clusters, is only "
+                           "issued directly");
     if (!acui_fits_graph(node))
         return refuse_node(node, "it copies between devices, or by rows");
     return ACU_OK;

@@ -87,6 +87,14 @@ static acu_status load(acu_module *module, const acui_image *code)
     return st;
 }
 
+static acu_status load_entered(acu_module *module, const acui_image *code)
+{
+    ACUI_TRY(load(module, code));
+    if (code->ptx && !acui_globals_read(module, code->data))
+        return acui_fail(ACU_ERR_NO_MEMORY, "no memory for the variables of a module");
+    return acui_functions_find(module, code->ptx ? code->data : NULL, code->bytes);
+}
+
 /* PTX is text that ends: in a copy, where it does not. */
 static acu_status load_text(acu_module *module, const acui_image *code)
 {
@@ -97,7 +105,7 @@ static acu_status load_text(acu_module *module, const acui_image *code)
     memcpy(text, code->data, code->bytes);
     text[code->bytes] = '\0';
     ended.data = text;
-    acu_status st = load(module, &ended);
+    acu_status st = load_entered(module, &ended);
     acui_free(text);
     return st;
 }
@@ -107,9 +115,7 @@ acu_status acui_image_load(acu_module *module, acui_image *code)
     ACUI_TRY(acui_image_look(code));
     acui_entered entered;
     ACUI_TRY(acui_enter(module->device, &entered));
-    acu_status st = code->ptx && !code->ends ? load_text(module, code) : load(module, code);
-    if (st == ACU_OK)
-        st = acui_functions_find(module, code->ptx ? code->data : NULL, code->bytes);
+    acu_status st = code->ptx && !code->ends ? load_text(module, code) : load_entered(module, code);
     acui_leave(&entered);
     return st;
 }

@@ -3,6 +3,7 @@
 #ifndef ACUI_KERNEL_KERNEL_H
 #define ACUI_KERNEL_KERNEL_H
 
+#include "kernel/bytes.h"
 #include "memory/access.h"
 
 #include <acuda/kernel.h>
@@ -24,6 +25,7 @@ typedef struct acui_function {
     acu_kernel_info info; /* its name is the one above */
     acui_param *params;
     _Atomic(size_t) shared_allowed; /* dynamic shared memory opted into; 0: what it has anyway */
+    _Atomic(uint64_t) held; /* limits.c: the last answer about blocks that a multiprocessor holds */
 } acui_function;
 
 typedef enum acui_load_state { ACUI_LOADING, ACUI_LOADED, ACUI_LOAD_FAILED } acui_load_state;
@@ -37,6 +39,8 @@ struct acu_module {
     acui_point *point;  /* pending while it is LOADING: launches of its kernels wait there */
     pthread_mutex_t lock;      /* a leaf: changes of state, and: */
     struct acu_kernel *waiting; /* handles that were made while it was LOADING; not retained */
+    struct acui_global *globals; /* variables that are buffers at the moment; the lock */
+    _Atomic(uint32_t) global_count; /* of them; relaxed: who launches behind one knows of it */
     struct acu_module *next;   /* of device->modules; the device's lock */
     _Atomic(int) state; /* acui_load_state; release store, acquire load */
     acui_fault *fault;  /* why it FAILED; NULL also for lack of memory */
@@ -44,6 +48,7 @@ struct acu_module {
     acu_code *code; /* of CUDA C++, also if it failed; else NULL */
     acui_function *functions;
     size_t function_count;
+    acui_bytes constants; /* names of __constant__ variables, as PTX tells them (bytes.h) */
     bool functions_known; /* else (a cubin, an older driver) they are resolved when asked for */
 };
 
@@ -116,6 +121,11 @@ const char *acui_functions_words(const acu_module *module, char *text, size_t by
 acu_status acui_kernel_config(acu_kernel *kernel, acu_config *config);
 /* The same checks, without a driver call. */
 acu_status acui_kernel_config_check(const acu_kernel *kernel, acu_config *config);
+/* It needs another call than cuLaunchKernel, and is in no graph. */
+static inline bool acui_config_is_special(const acu_config *config)
+{
+    return config->cooperative || config->programmatic || config->cluster[0];
+}
 /* As much of it as the device alone tells, for a kernel that is being loaded. */
 acu_status acui_kernel_config_early(const acu_kernel *kernel, acu_config *config);
 
@@ -129,6 +139,20 @@ void acui_module_end(acu_module *module, acu_status status);
 acu_status acui_load_failure(const acui_fault *fault);
 /* Bind the handle to its function; to the failure of `failed`, if that is not NULL. */
 void acui_kernel_bind(acu_kernel *kernel, const acu_module *failed);
+
+/* ---- globals.c ---- */
+typedef struct acui_global_use {
+    acu_buffer *buffer; /* retained */
+    bool constant;
+} acui_global_use;
+/* Variables of the module that are buffers now, at most `room`. */
+size_t acui_globals_take(acu_module *module, acui_global_use *uses, size_t room);
+static inline size_t acui_globals_count(const acu_module *module)
+{
+    return atomic_load_explicit(&module->global_count, memory_order_relaxed);
+}
+/* Note the constants of PTX text; false for lack of memory. */
+bool acui_globals_read(acu_module *module, const char *ptx);
 
 /* The engine's: tasks that wait at a point which is over (order lock held), and running them. */
 typedef struct acui_load_hooks {

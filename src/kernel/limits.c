@@ -4,6 +4,7 @@
 #include "kernel/kernel.h"
 
 #define THREADS 256 /* of a block, where the program does not say */
+#define CLUSTER 8   /* blocks that every device with clusters can put into one */
 
 static const char axes[] = "xyz";
 
@@ -105,9 +106,94 @@ static acu_status check_shared(const acu_kernel *kernel, const acu_config *confi
     return ACU_OK;
 }
 
-acu_status acui_kernel_config_check(const acu_kernel *kernel, acu_config *config)
+/* ---- attributes of launches ---- */
+
+static acu_status refuse(const acu_kernel *kernel, const char *what, const char *why)
+{
+    return acui_fail(ACU_ERR_NOT_SUPPORTED, "%s: a launch %s on device %d: %s", kernel->name, what,
+                     kernel->module->device->info.ordinal, why);
+}
+
+static acu_status check_extended(const acu_kernel *kernel, const char *what)
+{
+    const acu_device_info *device = &kernel->module->device->info;
+    if (device->compute_major < 9 && !device->software)
+        return refuse(kernel, what, "it needs compute capability 9");
+    if (!acu_driver_has(ACU_CALL_LaunchKernelEx))
+        return refuse(kernel, what, "the driver is older than CUDA 11.6");
+    return ACU_OK;
+}
+
+static acu_status check_cluster(const acu_kernel *kernel, acu_config *config)
+{
+    unsigned *cluster = config->cluster;
+    if (cluster[0] == 0)
+        return ACU_OK;
+    if (kernel->module->device->info.software)
+        return refuse(kernel, "in clusters", "the software device has none");
+    ACUI_TRY(check_extended(kernel, "in clusters"));
+    for (int i = 1; i < 3; i++)
+        if (cluster[i] == 0)
+            cluster[i] = 1;
+    uint64_t blocks = threads_of(cluster);
+    if (blocks > CLUSTER)
+        return acui_fail(ACU_ERR_LIMIT, "%s: clusters of %u x %u x %u = %llu blocks; %d at most",
+                         kernel->name, cluster[0], cluster[1], cluster[2],
+                         (unsigned long long)blocks, CLUSTER);
+    for (int i = 0; i < 3; i++)
+        if (config->grid[i] % cluster[i])
+            return acui_fail(ACU_ERR_LIMIT, "%s: a grid of %u blocks in %c is no multiple of %u, that "
+                             "of a cluster", kernel->name, config->grid[i], axes[i], cluster[i]);
+    return ACU_OK;
+}
+
+/* The driver is asked once for launches of one shape in a row. */
+static acu_status blocks_held(acu_kernel *kernel, unsigned threads, size_t shared, unsigned *blocks)
+{
+    _Atomic(uint64_t) *held = &kernel->function->held;
+    uint64_t shape = (uint64_t)threads << 48 | (uint64_t)shared << 16;
+    uint64_t known = atomic_load_explicit(held, memory_order_relaxed);
+    if (known && (known & ~UINT64_C(0xFFFF)) == shape) {
+        *blocks = (unsigned)(known & 0xFFFF);
+        return ACU_OK;
+    }
+    ACUI_TRY(acu_kernel_max_blocks(kernel, threads, shared, blocks));
+    if (shared <= UINT32_MAX)
+        atomic_store_explicit(held, shape | *blocks, memory_order_relaxed);
+    return ACU_OK;
+}
+
+static acu_status check_cooperative(acu_kernel *kernel, const acu_config *config)
+{
+    const acu_device_info *device = &kernel->module->device->info;
+    unsigned blocks = 0;
+    if (!config->cooperative)
+        return ACU_OK;
+    if (!acu_driver_has(ACU_CALL_LaunchCooperativeKernel))
+        return refuse(kernel, "as cooperative", "the driver has no call for it");
+    ACUI_TRY(blocks_held(kernel, (unsigned)threads_of(config->block), config->shared, &blocks));
+    uint64_t room = (uint64_t)blocks * (uint64_t)device->multiprocessors;
+    uint64_t grid = threads_of(config->grid);
+    if (grid <= room)
+        return ACU_OK;
+    return acui_fail(ACU_ERR_LIMIT, "%s: a cooperative grid of %llu blocks; device %d holds %llu of "
+                     "these at a time (%u on each of %d multiprocessors)", kernel->name,
+                     (unsigned long long)grid, device->ordinal, (unsigned long long)room, blocks,
+                     device->multiprocessors);
+}
+
+static acu_status check_early(const acu_kernel *kernel, acu_config *config)
 {
     ACUI_TRY(check_grid(kernel, config));
+    ACUI_TRY(check_cluster(kernel, config));
+    return config->programmatic ? check_extended(kernel, "with programmatic dependence") : ACU_OK;
+}
+
+/* ---- all ---- */
+
+acu_status acui_kernel_config_check(const acu_kernel *kernel, acu_config *config)
+{
+    ACUI_TRY(check_early(kernel, config));
     default_block(kernel->info.max_threads, config->block);
     ACUI_TRY(check_block(kernel, config->block));
     ACUI_TRY(check_bounds(kernel, config->block));
@@ -118,14 +204,15 @@ acu_status acui_kernel_config(acu_kernel *kernel, acu_config *config)
 {
     ACUI_TRY(acui_kernel_config_check(kernel, config));
     size_t shared = config->shared + kernel->info.static_shared;
-    bool usual = shared <= kernel->module->device->info.max_shared;
-    return usual ? ACU_OK : opt_in(kernel, config->shared);
+    if (shared > kernel->module->device->info.max_shared)
+        ACUI_TRY(opt_in(kernel, config->shared));
+    return check_cooperative(kernel, config);
 }
 
 acu_status acui_kernel_config_early(const acu_kernel *kernel, acu_config *config)
 {
     unsigned block[3] = {config->block[0], config->block[1], config->block[2]};
-    ACUI_TRY(check_grid(kernel, config));
+    ACUI_TRY(check_early(kernel, config));
     default_block(1, block); /* whatever it will be, it is allowed */
     return check_block(kernel, block);
 }

@@ -27,6 +27,7 @@ acu_status acui_load_failure(const acui_fault *fault)
 static void module_free(acu_module *module)
 {
     acui_functions_free(module);
+    acui_bytes_free(&module->constants);
     acu_code_release(module->code);
     acui_point_release(module->point);
     acui_fault_release(module->fault);

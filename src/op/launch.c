@@ -108,11 +108,29 @@ static acu_status fill_params(acui_plan *plan, acui_node *node, const acu_op *op
     return ACU_OK;
 }
 
+/* Which of its module's variables a kernel uses nobody knows: all that the program has as buffers. */
+static acu_status touch_globals(acui_plan *plan, acui_node *node, size_t room)
+{
+    acui_global_use *uses = ACUI_ARENA_ARRAY(&plan->arena, acui_global_use, room);
+    if (!uses)
+        return acui_fail(ACU_ERR_NO_MEMORY, "no memory for the parameters of a launch");
+    size_t count = acui_globals_take(node->u.launch.kernel->module, uses, room);
+    acu_status st = ACU_OK;
+    for (size_t i = 0; i < count; i++) {
+        if (st == ACU_OK)
+            st = acui_node_touch_bytes(plan, node, uses[i].buffer,
+                                       acui_extent_range(0, acu_buffer_bytes(uses[i].buffer)),
+                                       uses[i].constant ? ACU_READ : ACU_UPDATE);
+        acu_buffer_release(uses[i].buffer);
+    }
+    return st;
+}
+
 static acu_status add_launch(acui_plan *plan, acu_op *op, const acu_val *values, acu_config config,
                              bool early)
 {
     acu_kernel *kernel = op->u.call.kernel;
-    size_t count = op->u.call.arg_count, tensors = 0;
+    size_t count = op->u.call.arg_count, tensors = 0, globals = acui_globals_count(kernel->module);
     uint32_t bytes = 0;
     for (size_t i = 0; i < count; i++) {
         acu_tensor *const *list;
@@ -121,7 +139,8 @@ static acu_status add_launch(acui_plan *plan, acu_op *op, const acu_val *values,
     }
     void *memory = NULL;
     acui_node *node = acui_plan_node_with(plan, ACUI_NODE_LAUNCH, op, kernel->module->device,
-                                          tensors, count * sizeof(void *) + bytes, &memory);
+                                          tensors + globals, count * sizeof(void *) + bytes,
+                                          &memory);
     if (!node)
         return ACU_ERR_NO_MEMORY;
     node->u.launch.kernel = kernel; /* the op's reference moves on: it is planned once */
@@ -134,6 +153,8 @@ static acu_status add_launch(acui_plan *plan, acu_op *op, const acu_val *values,
     if (!op->name[0]) /* messages say which kernel */
         node->name = kernel->name;
     ACUI_TRY(acui_touch_args(plan, node, op, values));
+    if (globals)
+        ACUI_TRY(touch_globals(plan, node, globals));
     if (early)
         ACUI_TRY(acui_launch_note(plan, node, op, values));
     return fill_params(plan, node, op, values, early);

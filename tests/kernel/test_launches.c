@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Variables of modules, attributes and occupancy of kernels, and launches with attributes. */
+#include "support/support.h"
+
+extern const char test_launches_ptx[];
+
+static acu_device *device;
+static acu_module *module;
+
+static int setup(void **state)
+{
+    (void)state;
+    device = test_open();
+    module = test_load_ptx(device, NULL, test_launches_ptx);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    acu_module_release(module);
+    test_close(device);
+    test_leaks_none();
+    return 0;
+}
+
+static acu_kernel *kernel_of(const char *name)
+{
+    acu_kernel *kernel = NULL;
+    assert_works(acu_kernel_get(module, name, &kernel));
+    return kernel;
+}
+
+static acu_tensor *variable(const char *name, int64_t count)
+{
+    acu_buffer *buffer = NULL;
+    acu_tensor *tensor = NULL;
+    assert_works(acu_module_global(module, name, &buffer));
+    assert_int_equal(acu_buffer_bytes(buffer), 4 * count);
+    assert_works(acu_tensor_create(buffer, 0, ACU_I32, ACU_SHAPE(count), &tensor));
+    acu_buffer_release(buffer);
+    return tensor;
+}
+
+/* ---- variables ---- */
+
+static void variables_are_ordered_with_launches(void **state)
+{
+    (void)state;
+    acu_kernel *add = kernel_of("add_to_counter");
+    acu_tensor *counter = variable("counter", 1);
+    int32_t value = 0;
+    assert_works(acu_read_sync(counter, &value, sizeof value));
+    assert_int_equal(value, 5);
+    /* Copies between launches, on whatever streams: each sees the launches before it, and no other. */
+    acu_future *copies[20];
+    for (int i = 0; i < 20; i++) {
+        acu_future *launch = NULL;
+        assert_works(acu_submit(device, acu_launch(add, ACU_GRID_BLOCK(1, 1, 1, 1, 1, 1), acu_i32(1)),
+                                NULL, &launch));
+        acu_future_release(launch);
+        assert_works(acu_submit(device, acu_dup(counter), NULL, &copies[i]));
+    }
+    for (int i = 0; i < 20; i++) {
+        assert_works(acu_future_wait(copies[i], ACU_FOREVER));
+        assert_works(acu_read_sync(acu_future_tensor(copies[i], 0), &value, sizeof value));
+        assert_int_equal(value, 6 + i);
+        acu_future_release(copies[i]);
+    }
+    value = 100;
+    assert_works(acu_write_sync(counter, &value, sizeof value));
+    assert_works(acu_sync(device, acu_launch(add, ACU_GRID_BLOCK(1, 1, 1, 1, 1, 1), acu_i32(1)), NULL));
+    assert_works(acu_read_sync(counter, &value, sizeof value));
+    assert_int_equal(value, 101);
+    acu_tensor_release(counter);
+    acu_kernel_release(add);
+}
+
+static void constants_too(void **state)
+{
+    (void)state;
+    acu_kernel *look_up = kernel_of("look_up");
+    acu_tensor *table = variable("table", 4), *out = NULL;
+    int32_t values[4] = {10, 20, 30, 40}, got[4];
+    assert_works(acu_tensor_alloc(device, ACU_I32, ACU_SHAPE(4), &out));
+    assert_works(acu_write_sync(table, values, sizeof values));
+    assert_works(acu_sync(device, acu_launch(look_up, ACU_GRID_BLOCK(1, 1, 1, 4, 1, 1), acu_out(out)),
+                          NULL));
+    assert_works(acu_read_sync(out, got, sizeof got));
+    assert_memory_equal(got, values, sizeof got);
+    acu_tensor_release(table);
+    acu_tensor_release(out);
+    acu_kernel_release(look_up);
+}
+
+static void a_variable_is_one_buffer_and_keeps_its_module(void **state)
+{
+    (void)state;
+    acu_buffer *a = NULL, *b = NULL, *none = NULL;
+    acu_module *own = test_load_ptx(device, NULL, test_launches_ptx);
+    assert_works(acu_module_global(own, "counter", &a));
+    assert_works(acu_module_global(own, "counter", &b));
+    assert_ptr_equal(a, b);
+    assert_fails(acu_module_global(own, "nothing", &none), ACU_ERR_NOT_FOUND, "nothing");
+    assert_fails(acu_module_global(own, NULL, &none), ACU_ERR_INVALID, "name is NULL");
+    acu_module_release(own);
+    acu_buffer_release(a);
+    acu_tensor *t = NULL;
+    int32_t value = 0;
+    assert_works(acu_tensor_create(b, 0, ACU_I32, ACU_SHAPE(1), &t));
+    acu_buffer_release(b);
+    assert_works(acu_read_sync(t, &value, sizeof value));
+    assert_int_equal(value, 5);
+    acu_tensor_release(t);
+}
+
+/* ---- attributes and occupancy ---- */
+
+static void attributes(void **state)
+{
+    (void)state;
+    acu_kernel *fill = kernel_of("fill");
+    int value = 0;
+    assert_works(acu_kernel_attribute(fill, ACU_CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, &value));
+    assert_int_equal(value, 128);
+    assert_works(acu_kernel_attribute(fill, ACU_CU_FUNC_ATTRIBUTE_NUM_REGS, &value));
+    assert_true(value > 0);
+    assert_works(acu_kernel_prefer_shared(fill, 50));
+    assert_works(acu_kernel_attribute(fill, ACU_CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
+                                      &value));
+    assert_int_equal(value, 50);
+    assert_fails(acu_kernel_prefer_shared(fill, 101), ACU_ERR_INVALID, "101 percent");
+    assert_fails(acu_kernel_attribute(fill, ACU_CU_FUNC_ATTRIBUTE_NUM_REGS, NULL), ACU_ERR_INVALID,
+                 "nowhere");
+    acu_kernel_release(fill);
+}
+
+static void occupancy(void **state)
+{
+    (void)state;
+    acu_kernel *fill = kernel_of("fill");
+    unsigned blocks = 0, fewer = 0, threads = 0, grid = 0;
+    assert_works(acu_kernel_max_blocks(fill, 128, 0, &blocks));
+    assert_true(blocks >= 1 && blocks <= 64);
+    assert_works(acu_kernel_max_blocks(fill, 128, 40 << 10, &fewer));
+    assert_true(fewer < blocks);
+    assert_works(acu_kernel_best_block(fill, 0, &threads, &grid));
+    assert_true(threads >= 32 && threads <= 128 && grid >= 1);
+    assert_fails(acu_kernel_max_blocks(fill, 129, 0, &blocks), ACU_ERR_LIMIT, "129 threads|allows 128");
+    acu_kernel_release(fill);
+}
+
+/* ---- launches with attributes ---- */
+
+static void cooperative_blocks_meet(void **state)
+{
+    (void)state;
+    acu_kernel *meet = kernel_of("meet");
+    acu_tensor *out = NULL;
+    uint32_t got[8];
+    acu_config config = ACU_GRID_BLOCK(8, 1, 1, 32, 1, 1);
+    config.cooperative = true;
+    assert_works(acu_tensor_alloc(device, ACU_U32, ACU_SHAPE(8), &out));
+    assert_works(acu_sync(device, acu_launch(meet, config, acu_out(out)), NULL));
+    assert_works(acu_read_sync(out, got, sizeof got));
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(got[i], 8);
+    /* More than fit at the same time. */
+    unsigned blocks = 0;
+    assert_works(acu_kernel_max_blocks(meet, 32, 0, &blocks));
+    unsigned room = blocks * (unsigned)acu_device_info_of(device)->multiprocessors;
+    config.grid[0] = room + 1;
+    acu_future *none = NULL;
+    for (int i = 0; i < 2; i++) /* also when the driver's answer is known */
+        assert_fails(acu_submit(device, acu_launch(meet, config, acu_out(out)), NULL, &none),
+                     ACU_ERR_LIMIT, "meet|cooperative grid|holds");
+    acu_tensor_release(out);
+    acu_kernel_release(meet);
+}
+
+static bool has_nine(void)
+{
+    return acu_device_info_of(device)->compute_major >= 9;
+}
+
+static void clusters(void **state)
+{
+    (void)state;
+    acu_kernel *fill = kernel_of("fill");
+    acu_config config = ACU_GRID_BLOCK(4, 1, 1, 32, 1, 1), bad = config;
+    acu_future *none = NULL;
+    unsigned count = 0;
+    config.cluster[0] = 2;
+    acu_op *op = acu_launch(fill, config, acu_out(acu_empty(ACU_I32, ACU_SHAPE(128))), acu_i32(3));
+    if (!test_on_gpu() || !has_nine()) {
+        assert_fails(acu_submit(device, op, NULL, &none), ACU_ERR_NOT_SUPPORTED, "fill|clusters");
+        assert_fails(acu_kernel_max_clusters(fill, &config, &count), ACU_ERR_NOT_SUPPORTED, "clusters");
+    } else {
+        assert_works(acu_sync(device, op, NULL));
+        assert_works(acu_kernel_max_clusters(fill, &config, &count));
+        assert_true(count >= 1);
+        assert_works(acu_kernel_max_cluster(fill, &config, &count));
+        assert_true(count >= 8);
+        bad.cluster[0] = 3;
+        op = acu_launch(fill, bad, acu_out(acu_empty(ACU_I32, ACU_SHAPE(128))), acu_i32(3));
+        assert_fails(acu_submit(device, op, NULL, &none), ACU_ERR_LIMIT, "4 blocks in x|multiple of 3");
+        bad.cluster[0] = 16;
+        op = acu_launch(fill, bad, acu_out(acu_empty(ACU_I32, ACU_SHAPE(128))), acu_i32(3));
+        assert_fails(acu_submit(device, op, NULL, &none), ACU_ERR_LIMIT, "16 blocks|8 at most");
+    }
+    acu_kernel_release(fill);
+}
+
+/* In turn, or overlapping as far as the kernels allow, which here do not depend on each other. */
+static void programmatic_launches(void **state)
+{
+    (void)state;
+    acu_kernel *fill = kernel_of("fill");
+    acu_config config = ACU_GRID_BLOCK(1, 1, 1, 64, 1, 1);
+    int32_t got[64];
+    acu_tensor *x = NULL;
+    acu_graph *graph = NULL;
+    config.programmatic = true;
+    acu_op *op = acu_launch(fill, config, acu_out(acu_empty(ACU_I32, ACU_SHAPE(64))), acu_i32(9));
+    if (test_on_gpu() && !has_nine()) {
+        assert_fails(acu_sync(device, op, NULL), ACU_ERR_NOT_SUPPORTED, "programmatic|capability 9");
+    } else {
+        assert_works(acu_sync(device, acu_first(op), &x));
+        assert_works(acu_read_sync(x, got, sizeof got));
+        assert_int_equal(got[63], 9);
+        op = acu_launch(fill, config, acu_out(x), acu_i32(1));
+        assert_fails(acu_graph_load(device, op, NULL, &graph), ACU_ERR_NOT_SUPPORTED, "only issued directly");
+        acu_tensor_release(x);
+    }
+    acu_kernel_release(fill);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(variables_are_ordered_with_launches),
+        TEST(constants_too),
+        TEST(a_variable_is_one_buffer_and_keeps_its_module),
+        TEST(attributes),
+        TEST(occupancy),
+        TEST(cooperative_blocks_meet),
+        TEST(clusters),
+        TEST(programmatic_launches),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
