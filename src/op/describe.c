@@ -58,19 +58,25 @@ static acu_status stand_in_for(acui_infer *infer, const acu_buffer *real, acu_bu
     return s->buffer ? ACU_OK : acui_fail(ACU_ERR_NO_MEMORY, "no memory to describe an op");
 }
 
+acu_status acui_infer_tensor(acui_infer *infer, acu_val *value)
+{
+    const acu_tensor *t = value->tensor;
+    acu_buffer *buffer;
+    if (!t)
+        return ACU_OK;
+    ACUI_TRY(acui_device_check(t->buffer->device));
+    ACUI_TRY(stand_in_for(infer, t->buffer, &buffer));
+    ACUI_TRY(acui_tensor_new(buffer, t->offset, t->dtype, t->shape, t->strides, &value->tensor));
+    /* It was counted with the real one; other handles on that count as one more. */
+    if (acui_object_refs(t) == 1)
+        atomic_fetch_sub_explicit(&buffer->tensors, 1, memory_order_relaxed);
+    return ACU_OK;
+}
+
 acu_status acui_infer_stand_in(acui_infer *infer, const acu_val *value, acui_values *values)
 {
     acu_val made = *value;
-    const acu_tensor *t = value->tensor;
-    if (t) {
-        acu_buffer *buffer;
-        ACUI_TRY(acui_device_check(t->buffer->device));
-        ACUI_TRY(stand_in_for(infer, t->buffer, &buffer));
-        ACUI_TRY(acui_tensor_new(buffer, t->offset, t->dtype, t->shape, t->strides, &made.tensor));
-        /* It was counted with the real one; other handles on that count as one more. */
-        if (acui_object_refs(t) == 1)
-            atomic_fetch_sub_explicit(&buffer->tensors, 1, memory_order_relaxed);
-    }
+    ACUI_TRY(acui_infer_tensor(infer, &made));
     return acui_values_push(values, made);
 }
 

@@ -16,7 +16,9 @@ acu_status acui_infer_one(acui_infer *infer, acu_op *op, acu_device *place, cons
 /* Value `index` of an op that was unzipped. */
 acu_status acui_infer_part(acui_infer *infer, acu_op *whole, size_t index, acu_device *place,
                            acui_values *values);
-/* A value with a stand-in for its tensor. */
+/* In the place of the value's tensor a stand-in. */
+acu_status acui_infer_tensor(acui_infer *infer, acu_val *value);
+/* The same, pushed. */
 acu_status acui_infer_stand_in(acui_infer *infer, const acu_val *value, acui_values *values);
 
 /* By kind of op; `place` and values as above. NULL: only a submission finds out. */

@@ -88,8 +88,11 @@ static acu_status infer_own(acui_infer *infer, acu_op *op, acu_device *place, ac
 static acu_status infer_partition(acui_infer *infer, acu_op *op, acu_device *place,
                                   acui_values *values)
 {
-    acu_val value;
-    ACUI_TRY(acui_infer_one(infer, op->inputs[0], place, "the operand", &value));
+    acu_val value = op->u.value;
+    if (op->input_count)
+        ACUI_TRY(acui_infer_one(infer, op->inputs[0], place, "the operand", &value));
+    else
+        ACUI_TRY(acui_infer_tensor(infer, &value));
     acu_status status = acui_partition_value(op, &value);
     if (status == ACU_OK)
         return acui_values_push(values, value);

@@ -94,17 +94,16 @@ acu_status acui_check_fill(const acu_val *value, acu_arg scalar)
     if (value->kind != ACU_TENSOR)
         return acui_fail(ACU_ERR_INVALID, "only a tensor can be filled");
     const acu_tensor *t = value->tensor;
-    acui_tensor_words(t, words);
     if (value->form == ACU_SHARED)
         return acui_fail(ACU_ERR_SHARED, "%s is shared, for reading only, and can not be filled",
-                         words);
+                         acui_tensor_words(t, words));
     ACUI_TRY(acui_tensor_check_write(t));
     if (scalar.dtype != t->dtype)
-        return acui_fail(ACU_ERR_DTYPE, "%s can not be filled with a scalar of %s", words,
-                         acu_dtype_name(scalar.dtype));
+        return acui_fail(ACU_ERR_DTYPE, "%s can not be filled with a scalar of %s",
+                         acui_tensor_words(t, words), acu_dtype_name(scalar.dtype));
     if (t->buffer->kind != ACU_MEMORY_DEVICE && t->buffer->kind != ACU_MEMORY_FOREIGN)
         return acui_fail(ACU_ERR_NOT_SUPPORTED, "%s is in host memory; fill works on the device",
-                         words);
+                         acui_tensor_words(t, words));
     return ACU_OK;
 }
 

@@ -147,15 +147,26 @@ void acui_op_put(acu_op *op)
     destroy_all(op);
 }
 
-acu_op *acui_op_unary(const acui_op_class *class, acu_op *x, acu_site site)
+acu_op *acui_op_over(const acui_op_class *class, acu_op *input, acu_site site)
 {
-    acu_op *input = acui_op_take(x, class, site);
     acu_op *op = acui_op_new(class, 1, site);
     if (op == &oom_op)
         acui_op_put(input);
     else
         op->inputs[0] = input;
     return op;
+}
+
+acu_op *acui_op_unary(const acui_op_class *class, acu_op *x, acu_site site)
+{
+    return acui_op_over(class, acui_op_take(x, class, site), site);
+}
+
+void acui_op_become(acu_op *op, const acui_op_class *class, acu_site site)
+{
+    op->class = class;
+    op->site = site;
+    atomic_store_explicit(&op->handles, 1, memory_order_relaxed);
 }
 
 acu_op *acui_op_binary(const acui_op_class *class, acu_op *x, acu_op *y, acu_site site)

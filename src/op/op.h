@@ -71,7 +71,7 @@ struct acu_op {
     acu_op **inputs; /* one reference each; NULL once planned */
 
     union {
-        acu_val value;                                          /* VALUE */
+        acu_val value;                                          /* VALUE, PARTITION */
         size_t index;                                           /* NTH, PART */
         struct { acu_then_fn fn; } then;                        /* THEN */
         struct { acu_make_fn fn; } made;                        /* MAKE */
@@ -79,7 +79,6 @@ struct acu_op {
         struct { acu_map_fn fn; } map;                          /* MAP */
         struct { acu_inspect_fn fn; } inspect;                  /* INSPECT */
         acu_device *device;                                     /* ON, TO_DEVICE: retained */
-        struct { acu_shape tile; acu_partition_mode mode; unsigned blocks; } partition;
         acu_pool *pool;                                         /* WITH_POOL: retained */
         acui_view *view;                                        /* views: its own (view.c) */
         struct { acu_dtype dtype; acu_shape shape; void *data; } make; /* EMPTY, CONST */
@@ -120,7 +119,11 @@ acu_op *acui_op_failed(const acui_op_class *class, acu_site site);
 acu_op *acui_op_take(acu_op *op, const acui_op_class *taker, acu_site site);
 /* Drop a taken reference. */
 void acui_op_put(acu_op *op);
-/* An op with one input, already taken. */
+/* An op that was taken, and that nobody else has, as one of another class: the program's again. */
+void acui_op_become(acu_op *op, const acui_op_class *class, acu_site site);
+/* An op with one input, which was taken. */
+acu_op *acui_op_over(const acui_op_class *class, acu_op *input, acu_site site);
+/* An op with one input, which it takes. */
 acu_op *acui_op_unary(const acui_op_class *class, acu_op *x, acu_site site);
 /* The same with two. */
 acu_op *acui_op_binary(const acui_op_class *class, acu_op *x, acu_op *y, acu_site site);

@@ -5,35 +5,37 @@
 
 #include <acuda/tile.h>
 
-static acu_status check_tile(const acu_tensor *tensor, acu_shape tile)
+static acu_status refuse_tile(const acu_tensor *tensor, acu_shape tile)
 {
     char words[96], tile_words[96];
     acui_tensor_words(tensor, words);
     if (tensor->shape.rank > ACU_TILE_MAX_RANK)
         return acui_fail(ACU_ERR_SHAPE, "%s has more than %d dimensions, the most that a partition "
                          "has", words, ACU_TILE_MAX_RANK);
-    bool fits = tile.rank == tensor->shape.rank;
+    return acui_fail(ACU_ERR_SHAPE, "tiles of %s do not fit %s: as many dimensions are needed, "
+                     "each at least 1", acui_shape_words(tile, tile_words), words);
+}
+
+static acu_status check_tile(const acu_tensor *tensor, acu_shape tile)
+{
+    bool fits = tensor->shape.rank <= ACU_TILE_MAX_RANK && tile.rank == tensor->shape.rank;
     for (int d = 0; fits && d < tile.rank; d++)
         fits = tile.dim[d] >= 1;
-    if (!fits)
-        return acui_fail(ACU_ERR_SHAPE, "tiles of %s do not fit %s: as many dimensions are needed, "
-                         "each at least 1", acui_shape_words(tile, tile_words), words);
-    return ACU_OK;
+    return fits ? ACU_OK : refuse_tile(tensor, tile);
 }
 
 static acu_status check_exclusive(const acu_val *value)
 {
     char words[96];
     ACUI_TRY(acui_tensor_check_write(value->tensor));
-    acui_tensor_words(value->tensor, words);
     if (value->form == ACU_SHARED)
         return acui_fail(ACU_ERR_SHARED, "%s is shared, for reading only, and can not be "
                          "partitioned; take sole ownership with acu_own, or partition a copy "
-                         "(acu_dup)", words);
+                         "(acu_dup)", acui_tensor_words(value->tensor, words));
     if (value->form == ACU_OWNED && !acui_tensor_sole(value->tensor))
         return acui_fail(ACU_ERR_SHARED, "an owned partition needs the only handle of %s, but "
                          "another handle or view is left; release it, or pass the tensor itself "
-                         "for a borrowed partition", words);
+                         "for a borrowed partition", acui_tensor_words(value->tensor, words));
     return ACU_OK;
 }
 
@@ -41,20 +43,22 @@ acu_status acui_partition_value(const acu_op *op, acu_val *value)
 {
     if (value->kind != ACU_TENSOR)
         return acui_fail(ACU_ERR_INVALID, "only a tensor can be partitioned, and once");
-    ACUI_TRY(check_tile(value->tensor, op->u.partition.tile));
+    ACUI_TRY(check_tile(value->tensor, op->u.value.tile));
     ACUI_TRY(check_exclusive(value));
     value->kind = ACU_PARTITION;
-    value->tile = op->u.partition.tile;
-    value->mode = op->u.partition.mode;
-    value->blocks = op->u.partition.blocks;
+    value->tile = op->u.value.tile;
+    value->mode = op->u.value.mode;
+    value->blocks = op->u.value.blocks;
     return ACU_OK;
 }
 
 static acu_status plan_partition(acui_plan *plan, acu_op *op, acu_device *place,
                                  acui_values *values)
 {
-    acu_val value;
-    ACUI_TRY(acui_plan_input(plan, op, place, &value));
+    acu_val value = op->u.value;
+    if (op->input_count)
+        ACUI_TRY(acui_plan_input(plan, op, place, &value));
+    op->u.value.tensor = NULL; /* the op's reference moves on: it is planned once */
     acu_status status = acui_partition_value(op, &value);
     if (status == ACU_OK)
         return acui_values_push(values, value);
@@ -62,17 +66,37 @@ static acu_status plan_partition(acui_plan *plan, acu_op *op, acu_device *place,
     return status;
 }
 
-const acui_op_class acui_class_PARTITION = {.name = "partition", .plan = plan_partition};
+static void destroy_partition(acu_op *op)
+{
+    acu_tensor_release(op->u.value.tensor);
+}
+
+const acui_op_class acui_class_PARTITION = {
+    .name = "partition", .plan = plan_partition, .destroy = destroy_partition};
+
+/* The value of an op that nobody else has is put into the partition: one op less to plan. */
+static bool is_plain_value(const acu_op *x)
+{
+    return x->class == &acui_class_VALUE && x->u.value.kind == ACU_TENSOR && !x->name[0] &&
+           acui_object_refs(x) == 1;
+}
 
 static acu_op *partition(acu_op *x, acu_shape tile, acu_partition_mode mode, unsigned blocks,
                          acu_site site)
 {
-    acu_op *op = acui_op_unary(&acui_class_PARTITION, x, site);
-    if (!acui_op_is_oom(op)) {
-        op->u.partition.tile = tile;
-        op->u.partition.mode = mode;
-        op->u.partition.blocks = blocks;
-    }
+    acu_op *op = acui_op_take(x, &acui_class_PARTITION, site);
+    bool plain = is_plain_value(op);
+    if (plain)
+        acui_op_become(op, &acui_class_PARTITION, site);
+    else
+        op = acui_op_over(&acui_class_PARTITION, op, site);
+    if (acui_op_is_oom(op))
+        return op;
+    if (!plain)
+        op->u.value = (acu_val){.kind = ACU_NONE};
+    op->u.value.tile = tile;
+    op->u.value.mode = mode;
+    op->u.value.blocks = blocks;
     return op;
 }
 

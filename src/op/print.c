@@ -85,7 +85,7 @@ static void label(acui_out *out, const acu_op *op)
     else if (op->class == &acui_class_VALUE)
         acui_print(out, " %s", scalar_words(op->u.value.bits, op->u.value.dtype, words, sizeof words));
     else if (op->class == &acui_class_PARTITION)
-        acui_print(out, " %s", acui_shape_words(op->u.partition.tile, words));
+        acui_print(out, " %s", acui_shape_words(op->u.value.tile, words));
     else if (op->class == &acui_class_EMPTY || op->class == &acui_class_CONST)
         acui_print(out, " %s %s", acu_dtype_name(op->u.make.dtype),
                    acui_shape_words(op->u.make.shape, words));
