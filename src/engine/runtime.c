@@ -16,6 +16,7 @@
 #include <string.h>
 
 #define SPIN ACU_US(20) /* before a thread sleeps: about what it costs to be woken */
+#define SPIN_MOST ACU_US(100) /* the same, while more comes so soon that sleep does not pay */
 
 /* How far another ring was when a submission was handed over. */
 typedef struct after {
@@ -335,9 +336,9 @@ void acui_runtime_entered(void)
 }
 
 /* Whether there is something to do again, after a short while. */
-static bool spin(acui_runtime *runtime)
+static bool spin(acui_runtime *runtime, uint64_t patience)
 {
-    uint64_t end = acui_now() + (runtime->alone ? 0 : SPIN);
+    uint64_t end = acui_now() + (runtime->alone ? 0 : patience);
     do {
         for (int i = 0; i < 32; i++) {
             if (acui_handover_ready(&runtime->queue))
@@ -346,6 +347,14 @@ static bool spin(acui_runtime *runtime)
         }
     } while (acui_now() < end && !acui_handover_ended(&runtime->queue));
     return false;
+}
+
+/* Until there is something; for how long to look without sleep from then on. */
+static uint64_t rest(acui_runtime *runtime)
+{
+    uint64_t start = acui_now();
+    acui_handover_sleep(&runtime->queue);
+    return acui_now() - start < SPIN_MOST ? SPIN_MOST : SPIN;
 }
 
 static bool on_one_core(void)
@@ -359,16 +368,17 @@ static void work(acui_runtime *runtime)
 {
     acui_handed what;
     batch b = {.device = NULL};
+    uint64_t patience = SPIN;
     mine = runtime;
     for (;;) {
         if (acui_handover_take(&runtime->queue, &what)) {
             batch_enter(&b, what.device);
             deal_with(runtime, &what);
-        } else if (!spin(runtime)) {
+        } else if (!spin(runtime, patience)) {
             batch_end(&b);
             if (acui_handover_ended(&runtime->queue) && !acui_handover_ready(&runtime->queue))
                 break;
-            acui_handover_sleep(&runtime->queue);
+            patience = rest(runtime);
         }
     }
     mine = NULL;
