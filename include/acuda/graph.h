@@ -38,8 +38,7 @@ typedef struct acu_graph_options {
  * Driver: cuGraphCreate, cuGraphAdd*Node, cuGraphAddDependencies, cuGraphInstantiateWithFlags,
  * cuGraphUpload; cuMemAllocFromPoolAsync for tensors that the op makes.
  * Errors: those of planning; NOT_SUPPORTED, naming the part, for what a graph can not hold: host and
- * foreign calls, copies between devices, more than one device, fills with 8-byte patterns whose
- * halves differ; or where the driver lacks a call.
+ * foreign calls, copies between devices, more than one device; or where the driver lacks a call.
  */
 ACU_API acu_status acu_graph_load(acu_device *device, acu_op *op, const acu_graph_options *options,
                                   acu_graph **graph);

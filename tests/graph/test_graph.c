@@ -290,8 +290,6 @@ static void what_does_not_fit_is_refused(void **state)
                  "nothing to run");
     assert_fails(acu_graph_load(b.device, acu_empty(ACU_F32, ACU_SHAPE(4)), NULL, &graph),
                  ACU_ERR_INVALID, "only makes memory");
-    assert_fails(acu_graph_load(b.device, acu_ones(ACU_F64, ACU_SHAPE(4)), NULL, &graph),
-                 ACU_ERR_NOT_SUPPORTED, "8-byte");
     assert_fails(acu_graph_load(b.device, two_steps(&b), NULL, NULL), ACU_ERR_INVALID, "nowhere");
     assert_fails(acu_graph_load(b.device, NULL, NULL, &graph), ACU_ERR_INVALID, "NULL");
     acu_op *wrong = acu_launch(b.step, ACU_BLOCK(N), acu_inout(b.z));
