@@ -78,6 +78,32 @@ ACU_API acu_op *acu_op_eye(acu_dtype dtype, int64_t rows, int64_t columns, int64
 #define acu_convert(x, dtype) acu_op_convert(ACU_OPERAND(x), (dtype), ACU_SITE)
 ACU_API acu_op *acu_op_convert(acu_op *x, acu_dtype dtype, acu_site site);
 
+/* ---- random numbers ------------------------------------------------------------------------- */
+
+/*
+ * Philox 4x32-10, a generator without a state: element i, in row-major order, is number offset + i of
+ * the sequence of `seed`, the same on every device. So parts of a sequence can be made apart, and
+ * the next numbers of it follow at offset + elements. (Key: the seed. Counter: 64 bits, number / 4, or / 2
+ * for f64 and integers; the upper 64 are 0.)
+ *
+ * acu_rand: uniform in [0, 1), multiples of 2^-24, of 2^-53 (f64), 2^-11 (f16) or 2^-8 (bf16).
+ * acu_randn: normal, mean 0, deviation 1, by Box and Muller's method, of f32, f64, f16 and bf16.
+ * acu_randint: integers (or bool) from low to high - 1, whose chances differ by less than 2^-32 of them
+ * where there are at most 2^32 of them.
+ */
+#define acu_rand(dtype, shape, seed, offset)                                                       \
+    acu_op_rand((dtype), (shape), (seed), (offset), ACU_SITE)
+#define acu_randn(dtype, shape, seed, offset)                                                      \
+    acu_op_randn((dtype), (shape), (seed), (offset), ACU_SITE)
+#define acu_randint(dtype, shape, low, high, seed, offset)                                         \
+    acu_op_randint((dtype), (shape), (low), (high), (seed), (offset), ACU_SITE)
+ACU_API acu_op *acu_op_rand(acu_dtype dtype, acu_shape shape, uint64_t seed, int64_t offset,
+                            acu_site site);
+ACU_API acu_op *acu_op_randn(acu_dtype dtype, acu_shape shape, uint64_t seed, int64_t offset,
+                             acu_site site);
+ACU_API acu_op *acu_op_randint(acu_dtype dtype, acu_shape shape, int64_t low, int64_t high,
+                               uint64_t seed, int64_t offset, acu_site site);
+
 /* ---- elementwise ---------------------------------------------------------------------------- */
 
 /*

@@ -70,6 +70,16 @@ typedef struct acui_reduction {
     acui_operand along;  /* strides of x along the reduced dimensions */
 } acui_reduction;
 
+/* Random numbers: element i is the one with number offset + i of the sequence that the seed names. */
+typedef struct acui_random {
+    long long elements, offset;
+    unsigned long long seed, range; /* integers: low .. low + range - 1 */
+    long long low;
+    int normal, linear;
+    acui_index index;
+    acui_operand out;
+} acui_random;
+
 /* A dtype of kernels only: f64 of what is read as u64. */
 #define ACUI_F64_OF_U64 100
 

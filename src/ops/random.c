@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Random numbers. */
+#include "ops/ops.h"
+
+typedef struct request {
+    const char *name;
+    acu_dtype dtype;
+    acu_shape shape;
+    acui_random params;
+} request;
+
+static acu_op *plan_random(acu_planning *p)
+{
+    request r = *(const request *)p->data;
+    char class = acui_class_of(r.dtype), kernel[] = "random_?";
+    class = class == 'i' ? 'l' : class;
+    kernel[7] = class;
+    r.params.elements = acu_shape_elements(r.shape);
+    r.params.out.dtype = (int)r.dtype;
+    acui_layout(&r.params.index, &r.params.out, r.shape, (const acu_tensor *[]){p->out.tensor}, 1);
+    r.params.linear = acui_is_linear(&r.params.index, &r.params.out, 1);
+    acu_op *out = acui_result(p, r.name, r.dtype, r.shape);
+    if (acu_op_status(out, NULL) != ACU_OK)
+        return out;
+    const acu_arg args[] = {acu_arg_op(out, ACU_WRITE),
+                            acu_arg_struct(&r.params, sizeof r.params)};
+    return acui_run(p, r.name, "acuda.random", kernel,
+                    acui_blocks(r.params.elements, (class == 'f' ? 4 : 2) * ACUI_BLOCK), args, 2);
+}
+
+static acu_op *make(const request *r, acu_site site)
+{
+    int64_t elements = acu_shape_elements(r->shape);
+    if (r->params.offset < 0 || elements < 1 || r->params.offset > INT64_MAX - elements)
+        return acu_op_fail(ACU_ERR_INVALID, r->name, site, "%s: %lld elements from number %lld on; "
+                           "numbers are not negative", r->name, (long long)elements,
+                           (long long)r->params.offset);
+    acu_custom custom = {.name = r->name, .fn = plan_random, .data = r, .bytes = sizeof *r};
+    return acu_op_custom(custom, NULL, 0, site);
+}
+
+static acu_op *real(const char *name, acu_dtype dtype, acu_shape shape, bool normal, uint64_t seed,
+                    int64_t offset, acu_site site)
+{
+    if (acui_class_of(dtype) != 'f' && acui_class_of(dtype) != 'd')
+        return acu_op_fail(ACU_ERR_DTYPE, name, site, "%s of %s: f32, f64, f16 and bf16 can be made",
+                           name, acu_dtype_name(dtype));
+    request r = {.name = name,
+                 .dtype = dtype,
+                 .shape = shape,
+                 .params = {.seed = seed, .offset = offset, .normal = normal}};
+    return make(&r, site);
+}
+
+acu_op *acu_op_rand(acu_dtype dtype, acu_shape shape, uint64_t seed, int64_t offset, acu_site site)
+{
+    return real("rand", dtype, shape, false, seed, offset, site);
+}
+
+acu_op *acu_op_randn(acu_dtype dtype, acu_shape shape, uint64_t seed, int64_t offset, acu_site site)
+{
+    return real("randn", dtype, shape, true, seed, offset, site);
+}
+
+acu_op *acu_op_randint(acu_dtype dtype, acu_shape shape, int64_t low, int64_t high, uint64_t seed,
+                       int64_t offset, acu_site site)
+{
+    if (acui_class_of(dtype) != 'i' && acui_class_of(dtype) != 'l')
+        return acu_op_fail(ACU_ERR_DTYPE, "randint", site, "randint of %s: integers can be made",
+                           acu_dtype_name(dtype));
+    if (low >= high)
+        return acu_op_fail(ACU_ERR_INVALID, "randint", site, "randint from %lld to before %lld: there "
+                           "is no such number", (long long)low, (long long)high);
+    request r = {.name = "randint",
+                 .dtype = dtype,
+                 .shape = shape,
+                 .params = {.seed = seed,
+                            .offset = offset,
+                            .low = low,
+                            .range = (uint64_t)high - (uint64_t)low}};
+    return make(&r, site);
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Random numbers: Philox as published, element by element, wherever a sequence is cut; moments. */
+#include "ops/elements.h"
+
+/* ---- reference --------------------------------------------------------------------------------- */
+
+static void philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4])
+{
+    uint32_t c[4], k[2] = {key[0], key[1]};
+    memcpy(c, counter, sizeof c);
+    for (int round = 0; round < 10; round++) {
+        uint64_t a = (uint64_t)0xD2511F53 * c[0], b = (uint64_t)0xCD9E8D57 * c[2];
+        uint32_t next[4] = {(uint32_t)(b >> 32) ^ c[1] ^ k[0], (uint32_t)b,
+                            (uint32_t)(a >> 32) ^ c[3] ^ k[1], (uint32_t)a};
+        memcpy(c, next, sizeof c);
+        k[0] += 0x9E3779B9;
+        k[1] += 0xBB67AE85;
+    }
+    memcpy(out, c, sizeof c);
+}
+
+static void words_of(uint64_t counter, uint64_t seed, uint32_t out[4])
+{
+    philox((uint32_t[]){(uint32_t)counter, (uint32_t)(counter >> 32), 0, 0},
+           (uint32_t[]){(uint32_t)seed, (uint32_t)(seed >> 32)}, out);
+}
+
+/* The vectors that its authors publish. */
+static void published_vectors(void **state)
+{
+    (void)state;
+    static const uint32_t vectors[3][10] = {
+        {0, 0, 0, 0, 0, 0, 0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8},
+        {~0u, ~0u, ~0u, ~0u, ~0u, ~0u, 0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd},
+        {0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344, 0xa4093822, 0x299f31d0, 0xd16cfe09,
+         0x94fdcceb, 0x5001e420, 0x24126ea1}};
+    for (int i = 0; i < 3; i++) {
+        uint32_t out[4];
+        philox(vectors[i], vectors[i] + 4, out);
+        assert_memory_equal(out, vectors[i] + 6, sizeof out);
+    }
+}
+
+enum { N = 3001 };
+static const uint64_t seeds[] = {0, 1, 0x123456789abcdef0u, UINT64_MAX};
+static const int64_t offsets[] = {0, 1, 2, 3, 6, ((int64_t)1 << 36) + 5};
+
+static void every_number(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_shape shape = ACU_SHAPE(N);
+    for (int s = 0; s < 4; s++)
+        for (int o = 0; o < 6; o++) {
+            uint32_t *ints = result_of(device, acu_randint(ACU_U32, shape, 0, (int64_t)1 << 32, seeds[s], offsets[o]), ACU_U32, shape);
+            float *f32 = result_of(device, acu_rand(ACU_F32, shape, seeds[s], offsets[o]), ACU_F32, shape);
+            double *f64 = result_of(device, acu_rand(ACU_F64, shape, seeds[s], offsets[o]), ACU_F64, shape);
+            uint16_t *f16 = result_of(device, acu_rand(ACU_F16, shape, seeds[s], offsets[o]), ACU_F16, shape);
+            uint16_t *bf16 = result_of(device, acu_rand(ACU_BF16, shape, seeds[s], offsets[o]), ACU_BF16, shape);
+            for (uint64_t i = 0; i < N; i++) {
+                uint64_t g = (uint64_t)offsets[o] + i;
+                uint32_t four[4], two[4];
+                words_of(g / 4, seeds[s], four);
+                words_of(g / 2, seeds[s], two);
+                uint32_t word = four[g % 4], low = two[g % 2 * 2], high = two[g % 2 * 2 + 1];
+                assert_int_equal(ints[i], high);
+                assert_true(f32[i] == (float)(word >> 8) * 0x1p-24f);
+                assert_true(f64[i] == (double)(((uint64_t)high << 32 | low) >> 11) * 0x1p-53);
+                assert_true(small_value(ACU_F16, f16[i]) == (double)(word >> 21) * 0x1p-11);
+                assert_true(small_value(ACU_BF16, bf16[i]) == (double)(word >> 24) * 0x1p-8);
+            }
+            free(ints);
+            free(f32);
+            free(f64);
+            free(f16);
+            free(bf16);
+        }
+    test_close(device);
+    test_leaks_none();
+}
+
+/* Box and Muller, in double. */
+static double normal_of(bool wide, uint64_t g, uint64_t seed)
+{
+    uint32_t w[4];
+    words_of(g / (wide ? 2 : 4), seed, w);
+    double u, v;
+    if (wide) {
+        u = 1 - (double)(((uint64_t)w[1] << 32 | w[0]) >> 11) * 0x1p-53;
+        v = (double)(((uint64_t)w[3] << 32 | w[2]) >> 11) * 0x1p-53;
+    } else {
+        u = (double)w[g % 4 / 2 * 2] * 0x1p-32 + 0x1p-33;
+        v = (double)(w[g % 4 / 2 * 2 + 1] >> 8) * 0x1p-24;
+    }
+    double angle = 6.283185307179586 * v;
+    return sqrt(-2 * log(u)) * (g % 2 ? sin(angle) : cos(angle));
+}
+
+static void normal_numbers(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    static const acu_dtype dtypes[] = {ACU_F32, ACU_F64, ACU_F16, ACU_BF16};
+    acu_shape shape = ACU_SHAPE(7, N);
+    for (int d = 0; d < 4; d++) {
+        void *x = result_of(device, acu_randn(dtypes[d], shape, 42, 3), dtypes[d], shape);
+        double sum = 0, squares = 0, cubes = 0, fourth = 0;
+        const double n = 7 * N;
+        for (uint64_t i = 0; i < 7 * N; i++) {
+            double have = real_at(dtypes[d], x, i), want = normal_of(dtypes[d] == ACU_F64, i + 3, 42);
+            double near = dtypes[d] == ACU_F64 ? 1e-14 : dtypes[d] == ACU_F32 ? 4e-6 : 0;
+            assert_true(fabs(have - want) <= near + (near > 0 ? 0 : 0.51 * unit_at(dtypes[d], want) + 4e-6));
+            sum += have;
+            squares += have * have;
+            cubes += have * have * have;
+            fourth += have * have * have * have;
+        }
+        assert_true(fabs(sum / n) < 0.03 && fabs(squares / n - 1) < 0.04);
+        assert_true(fabs(cubes / n) < 0.1 && fabs(fourth / n - 3) < 0.3);
+        free(x);
+    }
+    test_close(device);
+    test_leaks_none();
+}
+
+/* A part is what the whole has there; into a view with gaps, too. */
+static void parts_of_a_sequence(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_tensor *all = NULL, *part = NULL;
+    assert_works(acu_tensor_alloc(device, ACU_F32, ACU_SHAPE(10, 8), &all));
+    assert_works(acu_sync(device, acu_fill(all, acu_f32(-1)), NULL));
+    assert_works(acu_tensor_slice(all, (const int64_t[]){1, 2}, (const int64_t[]){9, 7}, &part));
+    assert_works(acu_sync(device, acu_into(part, acu_randn(ACU_F32, ACU_SHAPE(8, 5), 9, 100)), NULL));
+    float *whole = result_of(device, acu_randn(ACU_F32, ACU_SHAPE(200), 9, 0), ACU_F32, ACU_SHAPE(200));
+    float have[80];
+    assert_works(acu_read_sync(all, have, sizeof have));
+    for (int i = 0; i < 80; i++) {
+        int row = i / 8 - 1, column = i % 8 - 2;
+        bool in = row >= 0 && row < 8 && column >= 0 && column < 5;
+        assert_true(have[i] == (in ? whole[100 + row * 5 + column] : -1));
+    }
+    free(whole);
+    acu_tensor_release(part);
+    acu_tensor_release(all);
+    test_close(device);
+    test_leaks_none();
+}
+
+static void integers_and_refusals(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    int8_t *dice = result_of(device, acu_randint(ACU_I8, ACU_SHAPE(6000), -2, 4, 1, 0), ACU_I8, ACU_SHAPE(6000));
+    int seen[6] = {0};
+    for (int i = 0; i < 6000; i++) {
+        assert_in_range(dice[i] + 2, 0, 5);
+        seen[dice[i] + 2]++;
+    }
+    for (int i = 0; i < 6; i++)
+        assert_in_range(seen[i], 880, 1120);
+    free(dice);
+    assert_fails(acu_sync(device, acu_rand(ACU_I32, ACU_SHAPE(3), 0, 0), NULL), ACU_ERR_DTYPE, "rand of i32");
+    assert_fails(acu_sync(device, acu_randint(ACU_F32, ACU_SHAPE(3), 0, 1, 0, 0), NULL), ACU_ERR_DTYPE, "f32");
+    assert_fails(acu_sync(device, acu_randint(ACU_I32, ACU_SHAPE(3), 5, 5, 0, 0), NULL), ACU_ERR_INVALID, "from 5 to before 5");
+    assert_fails(acu_sync(device, acu_randn(ACU_F32, ACU_SHAPE(3), 0, -1), NULL), ACU_ERR_INVALID, "number -1");
+    test_close(device);
+    test_leaks_none();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(published_vectors),   cmocka_unit_test(every_number),
+        cmocka_unit_test(normal_numbers),      cmocka_unit_test(parts_of_a_sequence),
+        cmocka_unit_test(integers_and_refusals),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
