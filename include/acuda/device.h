@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Devices: one GPU, or one software device, with its context, streams, memory pool and modules.
+ * Devices: one GPU, or one software device, with its context, streams, memory pools (pool.h) and modules.
  */
 #ifndef ACUDA_DEVICE_H
 #define ACUDA_DEVICE_H

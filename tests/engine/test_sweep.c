@@ -427,6 +427,33 @@ static void use_by_hand(acu_device *device, acu_tensor *x)
     acu_stream_release(stream);
 }
 
+/* Short of memory, too: the pool's limit makes the second submission wait, or fail. */
+static void use_pools(acu_device *device)
+{
+    acu_pool_options options = {.size = sizeof options, .limit = 16384, .keep = ACU_KEEP_NONE};
+    acu_pool_options pinned = {.size = sizeof pinned, .kind = ACU_MEMORY_PINNED, .limit = 65536};
+    acu_pool *pool = NULL, *host = NULL;
+    acu_buffer *buffer = NULL;
+    if (good(acu_pool_create(device, &options, &pool))) {
+        acu_op *x = acu_with_pool(pool, acu_zeros(ACU_U8, ACU_SHAPE(9000)));
+        acu_future *a = submit(device, x);
+        acu_future *b = submit(device, acu_with_pool(pool, acu_ones(ACU_U8, ACU_SHAPE(8000))));
+        if (good(acu_buffer_create_from(pool, 4096, &buffer)))
+            acu_buffer_release(buffer);
+        finish(a);
+        finish(b);
+        good(acu_pool_trim(pool, 0, NULL));
+    }
+    if (good(acu_pool_create(device, &pinned, &host))) {
+        if (good(acu_buffer_create_from(host, 1000, &buffer)))
+            acu_buffer_release(buffer);
+        finish(submit(device, acu_with_pool(host, acu_to_host(acu_zeros(ACU_U8, ACU_SHAPE(99))))));
+        good(acu_pool_trim(host, 0, NULL));
+    }
+    acu_pool_release(pool);
+    acu_pool_release(host);
+}
+
 static void use_all(acu_device *device)
 {
     acu_module *module;
@@ -453,6 +480,7 @@ static void use_all(acu_device *device)
     use_rescue(device, x);
     use_group(device, x);
     use_queue(device, x);
+    use_pools(device);
     use_by_hand(device, x);
     good(acu_read_sync(x, host, sizeof host));
     acu_tensor_release(x);
