@@ -2,7 +2,8 @@
 /*
  * Copies: of pageable memory, with one helper thread, eight and the default number of them, beside the
  * driver's copy of pageable memory, which blocks, and its copy of pinned memory; many small ones at
- * once beside single calls and the driver's batch call.
+ * once beside single calls and the driver's batch call; rows beside cuMemcpy2DAsync, transposes and fills
+ * beside plain copies and fills; and between devices.
  */
 #include "harness/harness.h"
 
@@ -289,6 +290,241 @@ static void many(subject *s)
     acu_tensor_release(y);
 }
 
+/* ---- rows, transposes, fills ---- */
+
+typedef struct rows {
+    bench *b;
+    CUstream stream;
+    acu_tensor *to, *from;   /* NULL: a fill of `to` */
+    acu_CUDA_MEMCPY2D raw;   /* the same by the driver; its width 0: a plain copy of as many bytes */
+    CUdeviceptr plain_to, plain_from;
+    size_t bytes;
+} rows;
+
+static double rows_acuda(void *user)
+{
+    rows *r = user;
+    double start = bench_now_us();
+    MUST(acu_sync(r->b->device, r->from ? acu_copy(r->to, r->from)
+                                        : acu_fill(r->to, acu_f64(1.5)), NULL));
+    return bench_now_us() - start;
+}
+
+static double rows_2d(void *user)
+{
+    rows *r = user;
+    double start = bench_now_us();
+    MUST_CU(r->b->cu->Memcpy2DAsync(&r->raw, r->stream));
+    MUST_CU(r->b->cu->StreamSynchronize(r->stream));
+    return bench_now_us() - start;
+}
+
+static double rows_plain(void *user)
+{
+    rows *r = user;
+    double start = bench_now_us();
+    if (r->from)
+        MUST_CU(r->b->cu->MemcpyDtoDAsync(r->plain_to, r->plain_from, r->bytes, r->stream));
+    else
+        MUST_CU(r->b->cu->MemsetD32Async(r->plain_to, 7, r->bytes / 4, r->stream));
+    MUST_CU(r->b->cu->StreamSynchronize(r->stream));
+    return bench_now_us() - start;
+}
+
+static void describe_side(const acu_tensor *t, size_t pitch, unsigned *type, CUdeviceptr *device,
+                          void **host, size_t *out)
+{
+    *host = acu_tensor_host(t);
+    *type = *host ? ACU_CU_MEMORYTYPE_HOST : ACU_CU_MEMORYTYPE_DEVICE;
+    *device = *host ? 0 : acu_tensor_address(t);
+    *out = pitch;
+}
+
+/* `height` rows of `width` bytes from one pitch to another; on the host where it says so. */
+static void rows_row(subject *s, const char *what, size_t width, size_t height, size_t to_pitch,
+                     size_t from_pitch, bool from_host, double goal)
+{
+    rows r = {.b = s->b, .stream = s->stream, .bytes = width * height};
+    acu_tensor *to, *from;
+    acu_shape all_to = ACU_SHAPE((int64_t)height, (int64_t)to_pitch);
+    acu_shape all_from = ACU_SHAPE((int64_t)height, (int64_t)from_pitch);
+    const int64_t begin[] = {0, 0}, end[] = {(int64_t)height, (int64_t)width};
+    void *host;
+    MUST(acu_tensor_alloc(s->b->device, ACU_U8, all_to, &to));
+    MUST((from_host ? acu_tensor_alloc_pinned : acu_tensor_alloc)(s->b->device, ACU_U8, all_from,
+                                                                  &from));
+    MUST(acu_tensor_slice(to, begin, end, &r.to));
+    MUST(acu_tensor_slice(from, begin, end, &r.from));
+    r.raw.WidthInBytes = width;
+    r.raw.Height = height;
+    describe_side(r.to, to_pitch, &r.raw.dstMemoryType, &r.raw.dstDevice, &host, &r.raw.dstPitch);
+    describe_side(r.from, from_pitch, &r.raw.srcMemoryType, &r.raw.srcDevice, &host,
+                  &r.raw.srcPitch);
+    r.raw.srcHost = host;
+    bench_row row = {.what = what,
+                     .samples = 60,
+                     .warm = 8,
+                     .sides = {{"acuda", rows_acuda, &r, 0, 0},
+                               {"cuMemcpy2DAsync", rows_2d, &r, goal, 0}}};
+    bench_compare(s->b, &row);
+    acu_tensor_release(r.to);
+    acu_tensor_release(r.from);
+    acu_tensor_release(to);
+    acu_tensor_release(from);
+}
+
+/* Beside the driver's copy, or fill, of as many bytes that lie together. */
+static void plain_row(subject *s, const char *what, acu_tensor *to, acu_tensor *from)
+{
+    rows r = {.b = s->b, .stream = s->stream, .to = to, .from = from};
+    r.bytes = acu_tensor_bytes(to);
+    bench_enter(s->b);
+    MUST_CU(s->b->cu->MemAlloc(&r.plain_to, r.bytes));
+    MUST_CU(s->b->cu->MemAlloc(&r.plain_from, r.bytes));
+    bench_leave(s->b);
+    bench_row row = {.what = what,
+                     .samples = 60,
+                     .warm = 8,
+                     .sides = {{"acuda", rows_acuda, &r, 0, 0},
+                               {from ? "cuMemcpyDtoDAsync" : "cuMemsetD32Async", rows_plain, &r, 0,
+                                0}}};
+    bench_compare(s->b, &row);
+    bench_enter(s->b);
+    MUST_CU(s->b->cu->MemFree(r.plain_to));
+    MUST_CU(s->b->cu->MemFree(r.plain_from));
+    bench_leave(s->b);
+}
+
+static void transposes(subject *s)
+{
+    int64_t n = bench_count(s->b, 8192, 96);
+    const acu_dtype dtypes[] = {ACU_U8, ACU_F16, ACU_F32, ACU_F64};
+    const int64_t turned[] = {1, n}, gaps[] = {2 * n, 2};
+    char what[80];
+    for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++) {
+        acu_tensor *to, *from, *view;
+        MUST(acu_tensor_alloc(s->b->device, dtypes[i], ACU_SHAPE(n, n), &to));
+        MUST(acu_tensor_alloc(s->b->device, dtypes[i], ACU_SHAPE(n, 2 * n), &from));
+        MUST(acu_tensor_create_strided(acu_tensor_buffer(from), 0, dtypes[i], ACU_SHAPE(n, n),
+                                       turned, &view));
+        snprintf(what, sizeof what, "transpose of %lld x %lld %s", (long long)n, (long long)n,
+                 acu_dtype_name(dtypes[i]));
+        plain_row(s, what, to, view);
+        acu_tensor_release(view);
+        MUST(acu_tensor_create_strided(acu_tensor_buffer(from), 0, dtypes[i], ACU_SHAPE(n, n), gaps,
+                                       &view));
+        snprintf(what, sizeof what, "every other element of %lld x %lld %s", (long long)n,
+                 (long long)(2 * n), acu_dtype_name(dtypes[i]));
+        plain_row(s, what, to, view);
+        if (dtypes[i] == ACU_F64)
+            plain_row(s, "fill of f64", to, NULL);
+        acu_tensor_release(view);
+        acu_tensor_release(to);
+        acu_tensor_release(from);
+    }
+}
+
+static void layouts(subject *s)
+{
+    size_t many = (size_t)bench_count(s->b, 1 << 20, 64), some = many / 64;
+    bench_title(s->b, "rows, and other layouts");
+    rows_row(s, "device, rows of 16 KiB", 16384, some, 32768, 32768, false, 1.1);
+    rows_row(s, "device, rows of 3000 bytes", 3000, some, 3072, 3000, false, 1.1);
+    rows_row(s, "device, rows of 500 bytes", 500, 8 * some, 512, 500, false, 1.1);
+    rows_row(s, "device, rows of 64 bytes", 64, many, 256, 64, false, 1.1);
+    rows_row(s, "device, rows of 4 bytes", 4, many, 64, 4, false, 1.1);
+    rows_row(s, "pinned to device, rows of 3000 bytes", 3000, some, 3072, 3000, true, 1.1);
+    rows_row(s, "pinned to device, rows of 128 bytes", 128, many / 8, 256, 128, true, 1.1);
+    rows_row(s, "pinned to device, rows of 32 bytes", 32, many / 8, 256, 32, true, 1.1);
+    rows_row(s, "pinned to device, rows of 4 bytes", 4, many / 8, 64, 4, true, 1.1);
+    transposes(s);
+}
+
+/* ---- between devices, where there are two ---- */
+
+typedef struct pair {
+    subject *s;
+    acu_device *other;
+    acu_tensor *to, *from;
+    CUdeviceptr raw_to, raw_from;
+    size_t bytes;
+} pair;
+
+static double pair_acuda(void *user)
+{
+    pair *p = user;
+    double start = bench_now_us();
+    MUST(acu_sync(p->s->b->device, acu_copy(p->to, p->from), NULL));
+    return bench_now_us() - start;
+}
+
+static double pair_raw(void *user)
+{
+    pair *p = user;
+    bench *b = p->s->b;
+    double start = bench_now_us();
+    MUST_CU(b->cu->MemcpyPeerAsync(p->raw_to, acu_device_context(b->device), p->raw_from,
+                                   acu_device_context(p->other), p->bytes, p->s->stream));
+    MUST_CU(b->cu->StreamSynchronize(p->s->stream));
+    return bench_now_us() - start;
+}
+
+/* How long the driver keeps the caller: whether it does the copy behind its back. */
+static double pair_call(void *user)
+{
+    pair *p = user;
+    bench *b = p->s->b;
+    double start = bench_now_us();
+    MUST_CU(b->cu->MemcpyPeerAsync(p->raw_to, acu_device_context(b->device), p->raw_from,
+                                   acu_device_context(p->other), p->bytes, p->s->stream));
+    double us = bench_now_us() - start;
+    MUST_CU(b->cu->StreamSynchronize(p->s->stream));
+    return us;
+}
+
+static void pair_rows(subject *s, acu_device *other, const char *state)
+{
+    const size_t sizes[] = {4096, 1 << 20, 256 << 20};
+    char what[100];
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        pair p = {.s = s, .other = other, .bytes = s->b->quick ? sizes[i] >> 8 : sizes[i]};
+        acu_shape shape = ACU_SHAPE((int64_t)p.bytes);
+        MUST(acu_tensor_alloc(s->b->device, ACU_U8, shape, &p.to));
+        MUST(acu_tensor_alloc(other, ACU_U8, shape, &p.from));
+        MUST(acu_device_wait(s->b->device, ACU_FOREVER));
+        p.raw_to = acu_tensor_address(p.to); /* the same memory: the sides take turns */
+        p.raw_from = acu_tensor_address(p.from);
+        snprintf(what, sizeof what, "%zu KiB between devices, %s", p.bytes >> 10, state);
+        bench_row row = {.what = what,
+                         .samples = 60,
+                         .warm = 8,
+                         .sides = {{"acuda", pair_acuda, &p, 0, 0},
+                                   {"cuMemcpyPeerAsync", pair_raw, &p, 1.15, 0},
+                                   {"... its call alone", pair_call, &p, 0, 0}}};
+        bench_compare(s->b, &row);
+        acu_tensor_release(p.to);
+        acu_tensor_release(p.from);
+    }
+}
+
+static void between_devices(subject *s)
+{
+    acu_open_options options = {.size = sizeof options, .ordinal = 1, .allow_software = s->b->quick};
+    acu_device *other;
+    int count = 0;
+    MUST(acu_device_count_load(&options, &count));
+    if (count < 2)
+        return;
+    MUST(acu_open(&options, &other));
+    bench_title(s->b, "between two devices");
+    pair_rows(s, other, "access never asked for");
+    if (acu_device_open_peer(s->b->device, other) == ACU_OK)
+        pair_rows(s, other, "with access");
+    else
+        pair_rows(s, other, "access refused");
+    MUST(acu_close(other));
+}
+
 int main(int argc, char **argv)
 {
     bench b = bench_open("copies", argc, argv, NULL);
@@ -300,6 +536,8 @@ int main(int argc, char **argv)
     many(&s);
     bench_title(&b, b.quick ? "1 MiB" : "256 MiB");
     large(&s);
+    layouts(&s);
+    between_devices(&s);
     bench_enter(&b);
     MUST_CU(b.cu->StreamDestroy(s.stream));
     bench_leave(&b);

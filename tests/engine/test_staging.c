@@ -5,6 +5,7 @@
  */
 #include "support/support.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 
@@ -285,6 +286,82 @@ static void somebody_reads_it(void **state)
     gated_done(&g);
 }
 
+/* ---- threads that copy, cancel and drop as it comes ---- */
+
+enum { CREW = 3, TURNS = 40, ROOM = 200000 };
+
+typedef struct worker {
+    pthread_t thread;
+    acu_device *device;
+    test_random random;
+    unsigned char *memory; /* ROOM bytes in, ROOM bytes out */
+    int wrong;
+} worker;
+
+/* Down into its own memory, and given up or dropped at times: what is complete is right. */
+static void turn_of(worker *w, acu_tensor *x, unsigned char value)
+{
+    size_t bytes = 1 + test_below(&w->random, ROOM);
+    uint64_t choice = test_below(&w->random, 6);
+    unsigned char *out = w->memory + ROOM;
+    acu_tensor *in = pageable(w->device, w->memory, bytes), *back = pageable(w->device, out, bytes);
+    acu_tensor *part;
+    acu_submit_options options = {.size = sizeof options};
+    acu_future *future;
+    memset(w->memory, value, bytes);
+    options.deadline = choice == 4 ? 1 + test_below(&w->random, ACU_US(200)) : 0;
+    if (acu_tensor_slice(x, (int64_t[]){0}, (int64_t[]){(int64_t)bytes}, &part) != ACU_OK)
+        abort();
+    acu_op *op = acu_copy(back, acu_first(acu_copy(part, in)));
+    if (acu_submit(w->device, op, &options, &future) != ACU_OK)
+        abort();
+    acu_tensor_release(part);
+    acu_tensor_release(in);
+    acu_tensor_release(back);
+    if (choice == 5)
+        acu_future_cancel(future);
+    acu_status status = choice < 2 ? ACU_NOT_READY : acu_future_wait(future, ACU_FOREVER);
+    for (size_t i = 0; i < bytes && status == ACU_OK; i++)
+        w->wrong += out[i] != value;
+    w->wrong += status != ACU_OK && choice != 4 && choice != 5 && choice >= 2;
+    acu_future_release(future);
+    acu_device_wait(w->device, ACU_FOREVER); /* the memory is its own again */
+}
+
+static void *work(void *context)
+{
+    worker *w = context;
+    acu_tensor *x;
+    if (acu_tensor_alloc(w->device, ACU_U8, ACU_SHAPE(ROOM), &x) != ACU_OK)
+        abort();
+    for (int i = 0; i < TURNS; i++)
+        turn_of(w, x, (unsigned char)(i + 1));
+    acu_tensor_release(x);
+    return NULL;
+}
+
+static void threads_that_change_their_minds(void **state)
+{
+    (void)state;
+    acu_device *device = begin();
+    worker crew[CREW];
+    acu_staging_options options = {
+        .size = sizeof options, .threads = 3, .chunk_bytes = 16 << 10, .chunks = 2};
+    assert_works(acu_staging_set(&options));
+    for (int i = 0; i < CREW; i++) {
+        crew[i] = (worker){.device = device, .random = {.state = (uint64_t)i + 1}};
+        crew[i].memory = malloc(2 * ROOM);
+        assert_int_equal(pthread_create(&crew[i].thread, NULL, work, &crew[i]), 0);
+    }
+    for (int i = 0; i < CREW; i++) {
+        pthread_join(crew[i].thread, NULL);
+        assert_int_equal(crew[i].wrong, 0);
+        free(crew[i].memory);
+    }
+    done(device);
+    assert_int_equal(atomic_load(&releases), 2 * CREW * TURNS);
+}
+
 /* ---- told and refused ---- */
 
 static void it_is_told(void **state)
@@ -340,6 +417,7 @@ int main(void)
         cmocka_unit_test(somebody_holds_the_memory),
         cmocka_unit_test(there_was_no_future),
         cmocka_unit_test(somebody_reads_it),
+        cmocka_unit_test(threads_that_change_their_minds),
         cmocka_unit_test(it_is_told),
         cmocka_unit_test(wrong_use_is_refused),
     };
