@@ -286,9 +286,6 @@ static acu_status check_host_copy(acu_tensor *tensor, const void *memory, size_t
     if (bytes != acu_tensor_bytes(tensor))
         return acui_fail(ACU_ERR_SHAPE, "%s: %zu bytes of host memory for %s, which has %zu",
                          function, bytes, words, acu_tensor_bytes(tensor));
-    if (!tensor->dense)
-        return acui_fail(ACU_ERR_NOT_SUPPORTED, "%s: %s has gaps; a dense tensor is needed",
-                         function, words);
     return ACU_OK;
 }
 
@@ -308,15 +305,16 @@ static acu_status wait_turn(acu_tensor *tensor, acu_access access)
 }
 
 /* Copy from the tensor's host memory, or into it; a reset takes pinned memory along, so not meanwhile. */
-static acu_status copy_host(acu_tensor *tensor, void *to, const void *from, size_t bytes)
+static acu_status copy_host(acu_tensor *tensor, void *to, const void *from)
 {
     acu_device *device = tensor->buffer->device;
     struct acui_holder *holder = NULL;
     if (device && !acui_hold(device, &holder))
         return acui_device_check(device);
-    void *host = acu_tensor_host(tensor);
+    char *host = acu_tensor_host(tensor);
+    acui_layout layout = to ? acui_layout_to_dense(tensor) : acui_layout_from_dense(tensor);
     if (host)
-        memcpy(to ? to : host, from ? from : host, bytes);
+        acui_layout_copy(&layout, to ? to : host, from ? from : host, 0, layout.bytes, false);
     acui_unhold(holder);
     return host ? ACU_OK : acui_fail(ACU_ERR_STALE, "the tensor's memory went with a reset");
 }
@@ -327,11 +325,11 @@ acu_status acu_read_sync(acu_tensor *tensor, void *memory, size_t bytes)
     acu_tensor *staged = NULL;
     if (tensor->buffer->host) {
         ACUI_TRY(wait_turn(tensor, ACU_READ));
-        return copy_host(tensor, memory, NULL, bytes);
+        return copy_host(tensor, memory, NULL);
     }
     acu_op *x = acui_operand_tensor(tensor, here);
     ACUI_TRY(acu_sync(NULL, acu_op_to_host(x, here), &staged));
-    acu_status status = copy_host(staged, memory, NULL, bytes);
+    acu_status status = copy_host(staged, memory, NULL);
     acu_tensor_release(staged);
     return status;
 }
@@ -341,11 +339,11 @@ acu_status acu_write_sync(acu_tensor *tensor, const void *memory, size_t bytes)
     ACUI_TRY(check_host_copy(tensor, memory, bytes, __func__));
     if (tensor->buffer->host) {
         ACUI_TRY(wait_turn(tensor, ACU_WRITE));
-        return copy_host(tensor, NULL, memory, bytes);
+        return copy_host(tensor, NULL, memory);
     }
     acu_tensor *staged;
     ACUI_TRY(acu_tensor_alloc_pinned(tensor->buffer->device, tensor->dtype, tensor->shape, &staged));
-    acu_status status = copy_host(staged, NULL, memory, bytes);
+    acu_status status = copy_host(staged, NULL, memory);
     if (status != ACU_OK) {
         acu_tensor_release(staged);
         return status;

@@ -3,6 +3,7 @@
 #include "memory/layout.h"
 
 #include "base/bulk.h"
+#include "memory/tensor.h"
 
 #include <string.h>
 
@@ -50,6 +51,20 @@ static acui_layout make(acu_shape shape, size_t element, const int64_t *dst, con
 acui_layout acui_layout_of(const acu_tensor *dst, const acu_tensor *src)
 {
     return make(dst->shape, acu_dtype_bytes(dst->dtype), dst->strides, src->strides);
+}
+
+acui_layout acui_layout_to_dense(const acu_tensor *src)
+{
+    int64_t dense[ACU_MAX_RANK];
+    acui_dense_strides(src->shape, dense);
+    return make(src->shape, acu_dtype_bytes(src->dtype), dense, src->strides);
+}
+
+acui_layout acui_layout_from_dense(const acu_tensor *dst)
+{
+    int64_t dense[ACU_MAX_RANK];
+    acui_dense_strides(dst->shape, dense);
+    return make(dst->shape, acu_dtype_bytes(dst->dtype), dst->strides, dense);
 }
 
 static void swap_dims(acui_layout *l, int a, int b)

@@ -19,6 +19,9 @@ typedef struct acui_layout {
 
 /* Of two tensors of equal dtype and shape, in the order of their elements. */
 acui_layout acui_layout_of(const acu_tensor *dst, const acu_tensor *src);
+/* Of a tensor and its elements one after the other, without gaps, on the other side. */
+acui_layout acui_layout_to_dense(const acu_tensor *src);
+acui_layout acui_layout_from_dense(const acu_tensor *dst);
 /* In an order of elements that suits memory best: the destination's. */
 void acui_layout_sort(acui_layout *layout);
 

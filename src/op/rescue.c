@@ -59,23 +59,6 @@ static acu_status check_value(const acu_val *first, const acu_val *other, size_t
     return ACU_OK;
 }
 
-static acu_status copy_on_host(void *user, const acu_val *values, size_t count)
-{
-    (void)user, (void)count;
-    memcpy(acu_tensor_host(values[0].tensor), acu_tensor_host(values[1].tensor),
-           acu_tensor_bytes(values[0].tensor));
-    return ACU_OK;
-}
-
-static acu_op *copy_op(acu_tensor *to, acu_tensor *from, acu_site site)
-{
-    if (to->buffer->host && from->buffer->host && to->dense && from->dense) {
-        acu_arg args[] = {acu_arg_tensor(to, ACU_WRITE), acu_arg_tensor(from, ACU_READ)};
-        return acu_op_host(copy_on_host, (acu_user){.data = NULL}, args, 2, site);
-    }
-    return acu_op_copy(acui_operand_tensor(to, site), acui_operand_tensor(from, site), site);
-}
-
 /* Memory of the first op's result, where that was not even allocated. */
 static acu_status plan_memory(acui_plan *plan, const acu_op *op, const acu_tensor *tensor)
 {
@@ -96,7 +79,8 @@ static acu_status replace(acui_plan *plan, acu_op *op, acu_device *place, const 
     if (!first->tensor || is_same(first->tensor, other->tensor))
         return ACU_OK;
     ACUI_TRY(plan_memory(plan, op, first->tensor));
-    acu_op *copy = copy_op(first->tensor, other->tensor, op->site);
+    acu_op *copy = acu_op_copy(acui_operand_tensor(first->tensor, op->site),
+                               acui_operand_tensor(other->tensor, op->site), op->site);
     size_t base = plan->scratch.count;
     acu_status status =
         acui_plan_op(plan, acui_op_take(copy, op->class, op->site), place, &plan->scratch);

@@ -312,6 +312,23 @@ static void new_tensors_of_views(void **state)
     assert_works(acu_sync(NULL, acu_to_device(devices[0], column), &there));
     assert_works(acu_read_sync(there, got, sizeof got));
     assert_int_equal(got[5], 22);
+    assert_works(acu_read_sync(column, got, sizeof got));
+    assert_int_equal(got[11], 46);
+    for (int i = 0; i < 12; i++)
+        got[i] = -i;
+    assert_works(acu_write_sync(column, got, sizeof got));
+    assert_works(acu_read_sync(x, numbers, sizeof numbers));
+    for (int i = 0; i < 48; i++)
+        assert_int_equal(numbers[i], i % 4 == 2 ? -(i / 4) : i);
+    acu_tensor *alternate;
+    assert_works(acu_tensor_create_strided(acu_tensor_buffer(host), 0, ACU_I32, ACU_SHAPE(2, 3),
+                                           (int64_t[]){1, 4}, &alternate));
+    assert_works(acu_write_sync(alternate, numbers, 24)); /* in host memory */
+    assert_int_equal(((int32_t *)acu_tensor_host(host))[4], numbers[1]);
+    assert_int_equal(((int32_t *)acu_tensor_host(host))[1], numbers[3]);
+    assert_works(acu_read_sync(alternate, got, 24));
+    assert_memory_equal(got, numbers, 24);
+    acu_tensor_release(alternate);
     acu_tensor_release(x);
     acu_tensor_release(column);
     acu_tensor_release(twin);

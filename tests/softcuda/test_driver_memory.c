@@ -316,6 +316,51 @@ static void boxes_are_copied(void **state)
     close_driver(cu);
 }
 
+/* Where the driver has the call at all: CUDA 12.8. */
+static void batches_are_copied(void **state)
+{
+    (void)state;
+    const acu_driver_table *cu = open_driver();
+    if (!acu_driver_has(ACU_CALL_MemcpyBatchAsync)) {
+        close_driver(cu);
+        skip();
+    }
+    enum { COPIES = 5, EACH = 100 };
+    CUdeviceptr at, dsts[COPIES], srcs[COPIES];
+    size_t sizes[COPIES], first[2] = {0, 3}, failed = 0;
+    acu_CUmemcpyAttributes_v1 attributes[2] = {
+        {.srcAccessOrder = ACU_CU_MEMCPY_SRC_ACCESS_ORDER_STREAM},
+        {.srcAccessOrder = ACU_CU_MEMCPY_SRC_ACCESS_ORDER_STREAM}};
+    unsigned char *host, got[COPIES * EACH];
+    CUstream stream;
+    OK(cu->StreamCreate(&stream, ACU_CU_STREAM_NON_BLOCKING));
+    OK(cu->MemAlloc(&at, COPIES * EACH));
+    OK(cu->MemHostAlloc((void **)&host, COPIES * EACH, 0));
+    for (size_t i = 0; i < COPIES; i++) {
+        memset(host + i * EACH, (int)i + 1, EACH);
+        srcs[i] = (CUdeviceptr)(uintptr_t)(host + i * EACH);
+        dsts[i] = at + (COPIES - 1 - i) * EACH;
+        sizes[i] = EACH - i;
+    }
+    OK(cu->MemsetD8Async(at, 9, COPIES * EACH, stream));
+    OK(cu->MemcpyBatchAsync(dsts, srcs, sizes, COPIES, attributes, first, 2, &failed, stream));
+    OK(cu->StreamSynchronize(stream));
+    OK(cu->MemcpyDtoH(got, at, sizeof got));
+    for (size_t i = 0; i < COPIES; i++)
+        for (size_t k = 0; k < EACH; k++)
+            assert_int_equal(got[(COPIES - 1 - i) * EACH + k], k < sizes[i] ? i + 1 : 9);
+    assert_int_not_equal(cu->MemcpyBatchAsync(dsts, srcs, sizes, COPIES, attributes, first, 2,
+                                              &failed, NULL), ACU_CUDA_SUCCESS);
+    first[0] = 1; /* the first copy would have no attributes */
+    IS(cu->MemcpyBatchAsync(dsts, srcs, sizes, COPIES, attributes, first, 2, &failed, stream),
+       ERROR_INVALID_VALUE);
+    OK(cu->StreamSynchronize(stream));
+    OK(cu->MemFreeHost(host));
+    OK(cu->MemFree(at));
+    OK(cu->StreamDestroy(stream));
+    close_driver(cu);
+}
+
 static void fills_have_three_widths(void **state)
 {
     (void)state;
@@ -347,6 +392,7 @@ int main(void)
         cmocka_unit_test(bad_copies_are_refused),
         cmocka_unit_test(rows_are_copied),
         cmocka_unit_test(boxes_are_copied),
+        cmocka_unit_test(batches_are_copied),
         cmocka_unit_test(fills_have_three_widths),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
