@@ -1,13 +1,44 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Built-in kernels: names of their own. */
+/* Built-in kernels: found by name on every device, loaded once, held by it. */
 #include "support/support.h"
 
 #include "kernel/kernels_ptx.h"
+
+#include <pthread.h>
+#include <stdio.h>
+
+/* All families, and one kernel each, as the built library has them. */
+#include "kernel/families.h"
+
+#define ACU_X(name) extern const char acui_##name##_ptx[];
+ACUI_FAMILIES(ACU_X)
+#undef ACU_X
+
+static const struct {
+    const char *name, *ptx;
+} families[] = {
+#define ACU_X(name) {ACUI_FAMILY_PREFIX #name, acui_##name##_ptx},
+    ACUI_FAMILIES(ACU_X)
+#undef ACU_X
+};
+
+enum { COUNT = sizeof families / sizeof *families };
+
+/* The first kernel that the family's text has. */
+static const char *kernel_name(int family)
+{
+    static _Thread_local char name[256];
+    const char *at = strstr(families[family].ptx, ".entry ");
+    assert_non_null(at);
+    sscanf(at + 7, "%255[A-Za-z0-9_$]", name);
+    return name;
+}
 
 static int teardown(void **state)
 {
     (void)state;
     acu_driver_fail_clear();
+    acu_driver_count_calls(false);
     test_leaks_none();
     return 0;
 }
@@ -20,6 +51,9 @@ static void unknown_ones_are_refused(void **state)
     assert_fails(acu_kernel_find(device, "acuda.nothing", "f", &kernel), ACU_ERR_NOT_FOUND,
                  "no built-in kernels|acuda.nothing|there are");
     assert_null(kernel);
+    assert_works(acu_kernel_find(device, families[0].name, "nothing", &kernel));
+    assert_fails(acu_kernel_wait(kernel, ACU_FOREVER), ACU_ERR_NOT_FOUND, "nothing|its kernels");
+    acu_kernel_release(kernel);
     test_close(device);
 }
 
@@ -33,11 +67,109 @@ static void their_names_are_taken(void **state)
     assert_null(module);
     test_close(device);
 }
+
+static void all_load(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_kernel *kernels[COUNT];
+    for (int i = 0; i < COUNT; i++)
+        assert_works(acu_kernel_find(device, families[i].name, kernel_name(i), &kernels[i]));
+    for (int i = 0; i < COUNT; i++) {
+        assert_works(acu_kernel_wait(kernels[i], ACU_FOREVER));
+        assert_true(acu_kernel_info_of(kernels[i])->params_known);
+        acu_kernel_release(kernels[i]);
+    }
+    test_close(device);
+}
+
+static void a_family_is_loaded_once(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_kernel *a = NULL, *b = NULL;
+    acu_driver_count_calls(true);
+    assert_works(acu_kernel_find(device, families[0].name, kernel_name(0), &a));
+    assert_works(acu_kernel_find(device, families[0].name, kernel_name(0), &b));
+    assert_works(acu_kernel_wait(a, ACU_FOREVER));
+    assert_works(acu_kernel_wait(b, ACU_FOREVER));
+    assert_true(acu_kernel_raw(a) == acu_kernel_raw(b));
+    acu_kernel_release(a);
+    acu_kernel_release(b);
+    assert_works(acu_kernel_find(device, families[0].name, kernel_name(0), &a)); /* it stayed */
+    assert_works(acu_kernel_poll(a));
+    assert_int_equal(acu_driver_calls(ACU_CALL_ModuleLoadDataEx), 1);
+    test_close(device);
+    acu_kernel_release(a); /* the device lived as long as its kernel */
+}
+
+static void a_load_that_failed_is_tried_again(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_kernel *bad = NULL, *good = NULL;
+    acu_driver_fault fault = {.size = sizeof fault, .call = ACU_CALL_ModuleLoadDataEx,
+                              .result = ACU_CUDA_ERROR_OUT_OF_MEMORY};
+    assert_works(acu_driver_fail(&fault));
+    assert_works(acu_kernel_find(device, families[0].name, kernel_name(0), &bad));
+    assert_fails(acu_kernel_wait(bad, ACU_FOREVER), ACU_ERR_DEVICE_MEMORY, families[0].name);
+    assert_works(acu_kernel_find(device, families[0].name, kernel_name(0), &good));
+    assert_works(acu_kernel_wait(good, ACU_FOREVER));
+    assert_fails(acu_kernel_poll(bad), ACU_ERR_DEVICE_MEMORY, ""); /* what it is it stays */
+    acu_kernel_release(bad);
+    acu_kernel_release(good);
+    test_close(device);
+}
+
+static void *find(void *device)
+{
+    for (int i = 0; i < 50; i++) {
+        acu_kernel *kernel = NULL;
+        assert_works(acu_kernel_find(device, families[i % COUNT].name, kernel_name(i % COUNT), &kernel));
+        if (i % 3 == 0)
+            assert_works(acu_kernel_wait(kernel, ACU_FOREVER));
+        acu_kernel_release(kernel);
+    }
+    return NULL;
+}
+
+static void threads_find_them(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    pthread_t threads[3];
+    acu_driver_count_calls(true);
+    for (int i = 0; i < 3; i++)
+        pthread_create(&threads[i], NULL, find, device);
+    for (int i = 0; i < 3; i++)
+        pthread_join(threads[i], NULL);
+    test_close(device);
+    assert_int_equal(acu_driver_calls(ACU_CALL_ModuleLoadDataEx), COUNT);
+}
+
+/* Nothing else of the engine was used: closing ends the loader all the same. */
+static void closing_at_once(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 5; i++) {
+        acu_device *device = test_open();
+        acu_kernel *kernel = NULL;
+        assert_works(acu_kernel_find(device, families[0].name, kernel_name(0), &kernel));
+        acu_kernel_release(kernel);
+        test_close(device);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(unknown_ones_are_refused, teardown),
         cmocka_unit_test_teardown(their_names_are_taken, teardown),
+        cmocka_unit_test_teardown(all_load, teardown),
+        cmocka_unit_test_teardown(a_family_is_loaded_once, teardown),
+        cmocka_unit_test_teardown(a_load_that_failed_is_tried_again, teardown),
+        cmocka_unit_test_teardown(threads_find_them, teardown),
+        cmocka_unit_test_teardown(closing_at_once, teardown),
     };
     return cmocka_run_group_tests_name("kernel.families", tests, NULL, NULL);
 }
