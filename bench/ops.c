@@ -66,6 +66,9 @@ static acu_op *rows(subject *s) { return acu_sum(acu_reshape(s->x[1], s->square)
 static acu_op *columns(subject *s) { return acu_sum(acu_reshape(s->x[1], s->square), ACU_DIMS(0)); }
 static acu_op *sum_half(subject *s) { return acu_sum(s->half, ACU_ALL); }
 static acu_op *sum_wide(subject *s) { return acu_sum(s->wide[1], ACU_ALL); }
+static acu_op *rand_f32(subject *s) { return acu_into(s->x[0], acu_rand(ACU_F32, ACU_SHAPE((int64_t)s->bytes / 4), 1, 0)); }
+static acu_op *randn_f32(subject *s) { return acu_into(s->x[0], acu_randn(ACU_F32, ACU_SHAPE((int64_t)s->bytes / 4), 1, 0)); }
+static acu_op *softmax(subject *s) { return acu_softmax(acu_reshape(s->x[1], s->square), 1); }
 static acu_op *most_at(subject *s) { return acu_argmax(s->x[1], ACU_ALL); }
 static acu_op *to_half(subject *s) { return acu_into(s->half, acu_convert(s->x[1], ACU_F16)); }
 static acu_op *from_half(subject *s) { return acu_into(s->x[0], acu_convert(s->half, ACU_F32)); }
@@ -104,6 +107,9 @@ static const struct {
     {"sum of all, f16", sum_half, 0.5},
     {"sum of all, f64", sum_wide, 1},
     {"argmax of all, f32", most_at, 1},
+    {"rand, f32", rand_f32, 1},
+    {"randn, f32", randn_f32, 1},
+    {"softmax of rows, f32, square", softmax, 2},
 };
 
 static void open_subject(subject *s)

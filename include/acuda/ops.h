@@ -213,5 +213,22 @@ ACU_API const char *acu_reduction_name(acu_reduction kind);
 #define acu_argmin(x, dims) ACUI_REDUCE_BY(ARGMIN, x, dims)
 #define acu_argmax(x, dims) ACUI_REDUCE_BY(ARGMAX, x, dims)
 
+/* ---- softmax and products of matrices ---------------------------------------------------------- */
+
+/* exp(x - max) / sum along one dimension (negative: from the last), and the logarithm of it. Summed up in
+ * double; of f32, f64, f16 and bf16. */
+#define acu_softmax(x, dimension) acu_op_softmax(ACU_OPERAND(x), (dimension), false, ACU_SITE)
+#define acu_log_softmax(x, dimension) acu_op_softmax(ACU_OPERAND(x), (dimension), true, ACU_SITE)
+ACU_API acu_op *acu_op_softmax(acu_op *x, int dimension, bool log, acu_site site);
+
+/*
+ * [..., m, k] times [..., k, n] is [..., m, n]; dimensions in front broadcast. Any strides: a transposed view
+ * (acu_transpose) costs nothing. Of f32, f64, f16 and bf16; added up in float (f64: double), each
+ * element along k in order, rounded once. By acuda's own kernels, in tiles through shared memory: for the
+ * tensor cores' speed call a library of your choice in acu_foreign.
+ */
+#define acu_matmul(a, b) acu_op_matmul(ACU_OPERAND(a), ACU_OPERAND(b), ACU_SITE)
+ACU_API acu_op *acu_op_matmul(acu_op *a, acu_op *b, acu_site site);
+
 ACU_END
 #endif

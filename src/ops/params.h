@@ -80,6 +80,24 @@ typedef struct acui_random {
     acui_operand out;
 } acui_random;
 
+/* out = a b, for each matrix of a batch; strides in elements, of rows and of columns. */
+typedef struct acui_matmul {
+    long long m, n, k, batches;
+    long long a_row, a_column, b_row, b_column, out_row, out_column;
+    int dtype;
+    acui_index batch;
+    acui_operand at[3]; /* out, a, b: strides along the batch */
+} acui_matmul;
+
+/* Softmax of `count` elements for each of the kept ones. */
+typedef struct acui_softmax {
+    long long kept_count, count;
+    long long x_stride, out_stride; /* along what is summed up */
+    int dtype, log, group;
+    acui_index kept;
+    acui_operand at[2]; /* out, x */
+} acui_softmax;
+
 /* A dtype of kernels only: f64 of what is read as u64. */
 #define ACUI_F64_OF_U64 100
 

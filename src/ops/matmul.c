@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Products of matrices. */
+#include "ops/ops.h"
+
+#include <stdio.h>
+
+typedef struct plan {
+    acu_planning *p;
+    const acu_tensor *a, *b;
+    acu_dtype dtype;
+    acu_shape shape; /* of the result */
+    acui_matmul params;
+} plan;
+
+static acu_op *check(plan *m)
+{
+    char a_words[ACUI_OPS_WORDS], b_words[ACUI_OPS_WORDS];
+    const acu_val *values = m->p->values;
+    acui_value_words(&values[0], a_words);
+    acui_value_words(&values[1], b_words);
+    if (values[0].kind != ACU_TENSOR || values[1].kind != ACU_TENSOR)
+        return acu_op_fail(ACU_ERR_INVALID, "matmul", m->p->site, "matmul takes two tensors, not %s "
+                           "and %s", a_words, b_words);
+    m->a = values[0].tensor;
+    m->b = values[1].tensor;
+    m->dtype = acu_tensor_dtype(m->a);
+    char class = acui_class_of(m->dtype);
+    if (acu_tensor_dtype(m->b) != m->dtype || (class != 'f' && class != 'd'))
+        return acu_op_fail(ACU_ERR_DTYPE, "matmul", m->p->site, "matmul of %s and %s: both must be of "
+                           "the same of f32, f64, f16 and bf16", a_words, b_words);
+    acu_shape a = acu_tensor_shape(m->a), b = acu_tensor_shape(m->b);
+    if (a.rank < 2 || b.rank < 2 || a.dim[a.rank - 1] != b.dim[b.rank - 2])
+        return acu_op_fail(ACU_ERR_SHAPE, "matmul", m->p->site, "matmul of %s and %s: the last "
+                           "dimension of the one must be the one before the last of the other",
+                           a_words, b_words);
+    acu_shape batch = a, other = b;
+    batch.dim[a.rank - 2] = batch.dim[a.rank - 1] = 1;
+    other.dim[b.rank - 2] = other.dim[b.rank - 1] = 1;
+    if (!acui_broadcast(&batch, other))
+        return acu_op_fail(ACU_ERR_SHAPE, "matmul", m->p->site, "matmul of %s and %s: dimensions in "
+                           "front of the matrices do not broadcast", a_words, b_words);
+    m->shape = batch;
+    m->shape.dim[batch.rank - 2] = a.dim[a.rank - 2];
+    m->shape.dim[batch.rank - 1] = b.dim[b.rank - 1];
+    return NULL;
+}
+
+/* Strides of a tensor of `rank` dimensions along the batch, with dimension d of `shape`. */
+static int64_t batch_stride(const acu_tensor *tensor, acu_shape shape, int d)
+{
+    acu_shape own = acu_tensor_shape(tensor);
+    int place = d - (shape.rank - own.rank);
+    return place < 0 || own.dim[place] == 1 ? 0 : acu_tensor_strides(tensor)[place];
+}
+
+static void lay_out(plan *m)
+{
+    acui_matmul *p = &m->params;
+    const acu_tensor *out = m->p->out.tensor;
+    int rank = m->shape.rank, a_rank = acu_tensor_shape(m->a).rank;
+    int b_rank = acu_tensor_shape(m->b).rank;
+    p->m = m->shape.dim[rank - 2];
+    p->n = m->shape.dim[rank - 1];
+    p->k = acu_tensor_shape(m->a).dim[a_rank - 1];
+    p->dtype = (int)m->dtype;
+    p->a_row = acu_tensor_strides(m->a)[a_rank - 2];
+    p->a_column = acu_tensor_strides(m->a)[a_rank - 1];
+    p->b_row = acu_tensor_strides(m->b)[b_rank - 2];
+    p->b_column = acu_tensor_strides(m->b)[b_rank - 1];
+    p->out_row = out ? acu_tensor_strides(out)[rank - 2] : p->n;
+    p->out_column = out ? acu_tensor_strides(out)[rank - 1] : 1;
+    int64_t dims[ACUI_RANK] = {1}, dense = p->m * p->n;
+    p->batches = 1;
+    for (int d = rank - 3; d >= 0; d--) {
+        dims[d] = m->shape.dim[d];
+        p->at[0].stride[d] = out ? batch_stride(out, m->shape, d) : dense;
+        p->at[1].stride[d] = batch_stride(m->a, m->shape, d);
+        p->at[2].stride[d] = batch_stride(m->b, m->shape, d);
+        dense *= dims[d];
+        p->batches *= dims[d];
+    }
+    acui_index_make(&p->batch, rank > 2 ? rank - 2 : 1, dims);
+}
+
+static acu_op *plan_matmul(acu_planning *p)
+{
+    plan m = {.p = p};
+    acu_op *failed = check(&m);
+    if (failed)
+        return failed;
+    lay_out(&m);
+    if (p->out.tensor)
+        for (int i = 0; i < 2; i++)
+            if (acui_same_place(p->out.tensor, p->values[i].tensor) &&
+                acu_tensor_buffer(p->out.tensor) == acu_tensor_buffer(p->values[i].tensor))
+                return acu_op_fail(ACU_ERR_SHARED, "matmul", p->site, "matmul can not overwrite its "
+                                   "operand %d, which it reads several times", i);
+    acu_op *out = acui_result(p, "matmul", m.dtype, m.shape);
+    if (acu_op_status(out, NULL) != ACU_OK)
+        return out;
+    char class = acui_class_of(m.dtype), kernel[32];
+    int64_t large = class == 'f' ? 128 : 64;
+    bool small = (m.params.m <= large / 2 && m.params.n <= 4 * large) ||
+                 (m.params.n <= large / 2 && m.params.m <= 4 * large);
+    int64_t tile = small ? 32 : large;
+    snprintf(kernel, sizeof kernel, small ? "matmul_small_%c" : "matmul_%c", class);
+    const acu_arg args[] = {acu_arg_op(out, ACU_WRITE),
+                            acu_arg_op(acu_op_take(&p->values[0], p->site), ACU_READ),
+                            acu_arg_op(acu_op_take(&p->values[1], p->site), ACU_READ),
+                            acu_arg_struct(&m.params, sizeof m.params)};
+    int64_t tiles = ((m.params.m + tile - 1) / tile) * ((m.params.n + tile - 1) / tile);
+    return acui_run(p, "matmul", "acuda.matmul", kernel, acui_blocks(tiles * m.params.batches, 1),
+                    args, 4);
+}
+
+acu_op *acu_op_matmul(acu_op *a, acu_op *b, acu_site site)
+{
+    acu_custom custom = {.name = "matmul", .fn = plan_matmul};
+    return acu_op_custom(custom, (acu_op *const[]){a, b}, 2, site);
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Products of matrices and softmax, against double. */
+#include "ops/elements.h"
+
+static test_random numbers = {.state = 8};
+static const acu_dtype dtypes[] = {ACU_F32, ACU_F64, ACU_F16, ACU_BF16};
+
+static void *random_reals(acu_dtype dtype, size_t count, double scale)
+{
+    void *memory = calloc(count, acu_dtype_bytes(dtype));
+    for (size_t i = 0; i < count; i++)
+        put_real(dtype, memory, i, ((double)(test_next(&numbers) >> 11) * 0x1p-53 - 0.5) * scale);
+    return memory;
+}
+
+/* ---- matmul ------------------------------------------------------------------------------------ */
+
+typedef struct matrices {
+    int64_t batch, a_batch, m, k, n; /* a_batch: 1 or batch */
+    bool a_turned, b_turned;         /* they lie in memory as transposed */
+} matrices;
+
+static void one_product(acu_device *device, acu_dtype dtype, const matrices *x)
+{
+    size_t a_size = (size_t)(x->m * x->k), b_size = (size_t)(x->k * x->n);
+    void *a = random_reals(dtype, (size_t)x->a_batch * a_size, 2);
+    void *b = random_reals(dtype, (size_t)x->batch * b_size, 2);
+    acu_shape a_shape = x->a_turned ? ACU_SHAPE(x->a_batch, x->k, x->m) : ACU_SHAPE(x->a_batch, x->m, x->k);
+    acu_shape b_shape = x->b_turned ? ACU_SHAPE(x->batch, x->n, x->k) : ACU_SHAPE(x->batch, x->k, x->n);
+    acu_tensor *ta = tensor_with(device, dtype, a_shape, a), *tb = tensor_with(device, dtype, b_shape, b);
+    acu_op *left = x->a_turned ? acu_transpose(ta, 1, 2) : acu_value(ta);
+    acu_op *right = x->b_turned ? acu_transpose(tb, 1, 2) : acu_value(tb);
+    acu_shape shape = ACU_SHAPE(x->batch, x->m, x->n);
+    void *have = result_of(device, acu_matmul(left, right), dtype, shape);
+    for (int64_t i = 0; i < x->batch; i++)
+        for (int64_t r = 0; r < x->m; r++)
+            for (int64_t c = 0; c < x->n; c++) {
+                double want = 0, size = 0;
+                for (int64_t k = 0; k < x->k; k++) {
+                    size_t ai = (size_t)(x->a_batch > 1 ? i : 0) * a_size + (size_t)(x->a_turned ? k * x->m + r : r * x->k + k);
+                    size_t bi = (size_t)i * b_size + (size_t)(x->b_turned ? c * x->k + k : k * x->n + c);
+                    double term = real_at(dtype, a, ai) * real_at(dtype, b, bi);
+                    want += term;
+                    size += fabs(term);
+                }
+                double got = real_at(dtype, have, (size_t)((i * x->m + r) * x->n + c));
+                double near = dtype == ACU_F64 ? size * 1e-14 : size * 1e-6;
+                if (dtype == ACU_F16 || dtype == ACU_BF16)
+                    near += 0.51 * unit_at(dtype, want);
+                if (!(fabs(got - want) <= near))
+                    fail_msg("%s %lldx%lldx%lld: (%lld, %lld, %lld) is %.17g, not %.17g",
+                             acu_dtype_name(dtype), (long long)x->m, (long long)x->k, (long long)x->n,
+                             (long long)i, (long long)r, (long long)c, got, want);
+            }
+    free(have);
+    free(a);
+    free(b);
+    acu_tensor_release(ta);
+    acu_tensor_release(tb);
+}
+
+static void products(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    static const matrices cases[] = {
+        {1, 1, 1, 1, 1, false, false},     {1, 1, 5, 7, 3, false, false},
+        {3, 3, 33, 17, 31, false, true},   {2, 1, 20, 40, 65, true, false},
+        {1, 1, 130, 70, 129, false, false}, {1, 1, 129, 33, 140, true, true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++)
+            one_product(device, dtypes[d], &cases[i]);
+    test_close(device);
+    test_leaks_none();
+}
+
+static void products_refused(void **state)
+{
+    (void)state;
+    acu_device *d = test_open();
+    float zeros[12] = {0};
+    acu_tensor *a = tensor_with(d, ACU_F32, ACU_SHAPE(3, 4), zeros), *b = tensor_with(d, ACU_F32, ACU_SHAPE(4, 3), zeros);
+    acu_tensor *c = tensor_with(d, ACU_I32, ACU_SHAPE(4, 3), zeros), *s = tensor_with(d, ACU_F32, ACU_SHAPE(3, 3), zeros);
+    assert_fails(acu_sync(d, acu_matmul(a, a), NULL), ACU_ERR_SHAPE, "matmul|f32 [3, 4]");
+    assert_fails(acu_sync(d, acu_matmul(a, c), NULL), ACU_ERR_DTYPE, "f32 [3, 4]|i32 [4, 3]");
+    assert_fails(acu_sync(d, acu_into(s, acu_matmul(s, s)), NULL), ACU_ERR_SHARED, "operand 0");
+    assert_fails(acu_sync(d, acu_matmul(acu_value(a), acu_scalar(acu_f32(1))), NULL), ACU_ERR_INVALID, "scalar");
+    assert_works(acu_sync(d, acu_into(s, acu_matmul(a, b)), NULL));
+    acu_tensor_release(a);
+    acu_tensor_release(b);
+    acu_tensor_release(c);
+    acu_tensor_release(s);
+    test_close(d);
+    test_leaks_none();
+}
+
+/* ---- softmax ----------------------------------------------------------------------------------- */
+
+static void one_softmax(acu_device *device, acu_dtype dtype, acu_shape shape, int dimension, bool log)
+{
+    size_t count = (size_t)acu_shape_elements(shape);
+    void *x = random_reals(dtype, count, 60);
+    acu_tensor *t = tensor_with(device, dtype, shape, x);
+    void *have = result_of(device, acu_op_softmax(acu_value(t), dimension, log, ACU_SITE), dtype, shape);
+    int d = dimension < 0 ? dimension + shape.rank : dimension;
+    size_t inner = 1, n = (size_t)shape.dim[d];
+    for (int i = d + 1; i < shape.rank; i++)
+        inner *= (size_t)shape.dim[i];
+    for (size_t o = 0; o < count / n; o++) {
+        size_t first = o / inner * inner * n + o % inner;
+        double most = -INFINITY, sum = 0;
+        for (size_t i = 0; i < n; i++)
+            most = fmax(most, real_at(dtype, x, first + i * inner));
+        for (size_t i = 0; i < n; i++)
+            sum += exp(real_at(dtype, x, first + i * inner) - most);
+        for (size_t i = 0; i < n; i++) {
+            double v = real_at(dtype, x, first + i * inner) - most, want = log ? v - log1p(sum - 1) : exp(v) / sum;
+            double got = real_at(dtype, have, first + i * inner);
+            double near = dtype == ACU_F64 ? 1e-14 : 4e-7 + fabs(v) * 0x1p-24; /* x - max is rounded */
+            near = near * fmax(fabs(want), log ? 1 : 0) + 0.51 * unit_at(dtype, want);
+            if (!(fabs(got - want) <= near))
+                fail_msg("softmax of %s: %.17g, not %.17g", acu_dtype_name(dtype), got, want);
+        }
+    }
+    free(have);
+    free(x);
+    acu_tensor_release(t);
+}
+
+static void softmaxes(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++)
+        for (int log = 0; log < 2; log++) {
+            one_softmax(device, dtypes[d], ACU_SHAPE(5, 1000), -1, log);
+            one_softmax(device, dtypes[d], ACU_SHAPE(9), 0, log);
+            one_softmax(device, dtypes[d], ACU_SHAPE(7, 6, 30), 1, log);
+            one_softmax(device, dtypes[d], ACU_SHAPE(3, 4, 4200), 0, log);
+        }
+    float x[6] = {0};
+    acu_tensor *t = tensor_with(device, ACU_F32, ACU_SHAPE(2, 3), x);
+    assert_works(acu_sync(device, acu_into(t, acu_softmax(t, 1)), NULL)); /* in place */
+    assert_works(acu_read_sync(t, x, sizeof x));
+    assert_true(x[0] == 1.0f / 3);
+    assert_fails(acu_sync(device, acu_softmax(t, 2), NULL), ACU_ERR_SHAPE, "dimension 2|f32 [2, 3]");
+    acu_tensor_release(t);
+    test_close(device);
+    test_leaks_none();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(products),
+        cmocka_unit_test(products_refused),
+        cmocka_unit_test(softmaxes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
