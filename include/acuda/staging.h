@@ -35,7 +35,7 @@ typedef struct acu_staging_options {
     size_t size;        /* sizeof(acu_staging_options) */
     unsigned threads;   /* helpers of the process; default: half of the cores it may use, 1 to 8; at most
                          * 64. One core copies some 8 GB/s, so several are needed to keep up with a GPU */
-    size_t chunk_bytes; /* moved at a time, 4 KiB to 64 MiB; default: 512 KiB */
+    size_t chunk_bytes; /* moved at a time, 4 KiB to 64 MiB; default: 2 MiB */
     unsigned chunks;    /* pinned ones of each helper on each device, 2 to 8; default: 3 */
 } acu_staging_options;
 

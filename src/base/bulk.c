@@ -8,7 +8,7 @@
 #ifdef __SSE2__
 #include <emmintrin.h>
 
-enum { LINE = 64, AHEAD = 8 * LINE };
+enum { LINE = 64, AHEAD = 16 * LINE };
 
 /* The destination is at a line's begin. */
 static void stream_lines(char *dst, const char *src, size_t lines)

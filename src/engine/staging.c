@@ -19,10 +19,11 @@
 #include <sched.h>
 
 enum {
-    CHUNK = 512 << 10,
-    CHUNK_LEAST = 64 << 10, /* smaller ones cost more to issue than to copy */
+    CHUNK = 2 << 20, /* calls of the driver cost more the more threads make them: larger is better */
+    CHUNK_LEAST = 256 << 10, /* smaller ones cost about as much to issue as to copy */
     SLOTS = 3,
     THREADS = 8, /* of the default, at most */
+    FEW = 2,     /* threads up to which each is held up by its own stores, not by memory */
     SLICE = 16,  /* chunks that a helper moves before it looks after other copies */
     BULK = 8 << 20 /* more than that leaves no cache with anything else in it */
 };
@@ -34,6 +35,7 @@ static struct {
     acu_staging_options options; /* as set; 0: the default */
     unsigned started;
     bool stop;
+    _Atomic(uint32_t) copies; /* in the list; relaxed: whether others wait for a turn */
     pthread_t threads[ACUI_HELPERS];
 } staging = {.lock = PTHREAD_MUTEX_INITIALIZER, .work = PTHREAD_COND_INITIALIZER};
 
@@ -164,10 +166,12 @@ static bool goes_on(acui_stage *stage)
     return false;
 }
 
-static bool take_chunk(acui_stage *stage, uint64_t *begin, uint64_t *end)
+/* `n`: chunks that the helper took so far. */
+static bool take_chunk(acui_stage *stage, int n, uint64_t *begin, uint64_t *end)
 {
     uint64_t all = stage->layout.bytes;
-    if (!goes_on(stage))
+    bool others = atomic_load_explicit(&staging.copies, memory_order_relaxed) > 1;
+    if ((n >= SLICE && others) || !goes_on(stage))
         return false;
     *begin = atomic_fetch_add_explicit(&stage->taken, stage->chunk, memory_order_relaxed);
     if (*begin >= all)
@@ -214,7 +218,8 @@ static acu_status upload_slot(acui_stage *stage, acui_ring *ring, acui_slot *slo
 {
     acu_device *device = ring->stream->device;
     const char *from = (const char *)stage->src->host + stage->src_offset;
-    acui_layout_copy(&stage->layout, slot->host - slot->begin, from, slot->begin, slot->end, false);
+    acui_layout_copy(&stage->layout, slot->host - slot->begin, from, slot->begin, slot->end,
+                     stage->few && stage->layout.bytes >= BULK);
     acu_status status = ACUI_DEV(device, MemcpyHtoDAsync,
                                  device_address(stage->dst, stage->dst_offset) + slot->begin,
                                  slot->host, slot->end - slot->begin, ring->stream->raw);
@@ -261,13 +266,13 @@ static acu_status relay_slot(acui_stage *stage, acui_ring *ring, acui_ring *onwa
 static acu_status upload(acui_stage *stage, acui_ring *ring, acui_ring *onward)
 {
     acu_status status = ACU_OK;
-    for (int n = 0; n < SLICE && status == ACU_OK; n++) {
+    for (int n = 0; status == ACU_OK; n++) {
         uint64_t begin, end;
         if (ring->used == ring->count) {
             status = acui_slot_wait(acui_ring_oldest(ring));
             acui_ring_free_oldest(ring);
         }
-        if (status != ACU_OK || !take_chunk(stage, &begin, &end))
+        if (status != ACU_OK || !take_chunk(stage, n, &begin, &end))
             break;
         acui_slot *slot = acui_ring_take(ring);
         slot->begin = begin;
@@ -295,8 +300,7 @@ static acu_status download(acui_stage *stage, acui_ring *ring)
     bool more = true;
     for (int n = 0; status == ACU_OK && (more || ring->used);) {
         uint64_t begin, end;
-        more = more && n < SLICE;
-        if (more && ring->used < ring->count && (more = take_chunk(stage, &begin, &end))) {
+        if (more && ring->used < ring->count && (more = take_chunk(stage, n, &begin, &end))) {
             acui_slot *slot = acui_ring_take(ring);
             slot->begin = begin;
             slot->end = end;
@@ -361,7 +365,7 @@ static acu_status work_on_device(acui_stage *stage, unsigned helper)
 static void work_on_host(acui_stage *stage)
 {
     uint64_t begin, end;
-    for (int n = 0; n < SLICE && take_chunk(stage, &begin, &end); n++)
+    for (int n = 0; take_chunk(stage, n, &begin, &end); n++)
         acui_layout_copy(&stage->layout, (char *)stage->dst->host + stage->dst_offset,
                          (const char *)stage->src->host + stage->src_offset, begin, end,
                          stage->layout.bytes >= BULK);
@@ -445,6 +449,7 @@ static void help(acui_stage *stage, unsigned helper)
     if (--stage->inside > 0 || has_chunks(stage))
         return;
     unlink_stage(stage);
+    atomic_fetch_sub_explicit(&staging.copies, 1, memory_order_relaxed);
     pthread_mutex_unlock(&staging.lock);
     end_copy(stage);
     pthread_mutex_lock(&staging.lock);
@@ -482,7 +487,7 @@ static bool need_helpers(uint64_t chunks, unsigned threads)
 /* Big enough to be worth a call of the driver, small enough that all helpers get something to do. */
 static uint64_t chunk_of(const acui_stage *stage, const acu_staging_options *options)
 {
-    uint64_t chunk = options->chunk_bytes, share = stage->layout.bytes / (4 * options->threads);
+    uint64_t chunk = options->chunk_bytes, share = stage->layout.bytes / (2 * options->threads);
     while (chunk > share && chunk > CHUNK_LEAST && chunk % 8192 == 0)
         chunk /= 2;
     return chunk;
@@ -495,10 +500,12 @@ static bool start(acui_stage *stage)
     stage->chunk = chunk_of(stage, &options);
     stage->slot_bytes = options.chunk_bytes;
     stage->slots = options.chunks;
+    stage->few = options.threads <= FEW;
     uint64_t chunks = (stage->layout.bytes + stage->chunk - 1) / stage->chunk;
     bool there = need_helpers(chunks, options.threads);
     if (there) {
         append(stage);
+        atomic_fetch_add_explicit(&staging.copies, 1, memory_order_relaxed);
         if (chunks > 1 || staging.started > options.threads) /* not all may work on it */
             pthread_cond_broadcast(&staging.work);
         else

@@ -39,7 +39,7 @@ static bool is_small(const acui_plan *plan, const acui_node *node, const acu_dev
 }
 
 typedef struct span {
-    const acu_buffer *buffer;
+    acu_buffer *buffer;
     uint64_t begin, end;
     bool write;
 } span;
@@ -72,10 +72,9 @@ static bool are_apart(span *spans, size_t count)
 }
 
 /* How many copies from the first node on are small, at most as many as a kernel takes; whether they may go
- * together. */
-static size_t count_small(const acui_plan *plan, const acui_node *node, bool *together)
+ * together: then `spans` is what they touch, in order. */
+static size_t count_small(const acui_plan *plan, const acui_node *node, span *spans, bool *together)
 {
-    span spans[2 * ACUI_COPY_MOST];
     const acu_device *device = node->device;
     size_t n = 0;
     for (; node && n < ACUI_COPY_MOST && is_small(plan, node, device); node = node->next, n++) {
@@ -115,16 +114,46 @@ static acu_status fill_piece(acui_plan *plan, acui_node *many, size_t place, con
     size_t at = sizeof(unsigned long long) + place * sizeof(acui_copy_piece);
     acui_copy_piece *piece = (acui_copy_piece *)(void *)(many->u.launch.data + at);
     piece->bytes = copy->u.copy.bytes;
-    for (uint32_t i = 0; i < copy->touch_count; i++)
-        many->touches[many->touch_count++] = copy->touches[i];
     ACUI_TRY(acui_launch_address(plan, many, at + offsetof(acui_copy_piece, dst),
                                  copy->u.copy.dst, copy->u.copy.dst_offset));
     return acui_launch_address(plan, many, at + offsetof(acui_copy_piece, src), copy->u.copy.src,
                                copy->u.copy.src_offset);
 }
 
+/* How many of them are alike at one distance, as slices of one tensor mostly are; as one extent. */
+static size_t gather(const span *spans, size_t count, acui_extent *extent)
+{
+    size_t n = 1;
+    uint64_t width = spans->end - spans->begin;
+    uint64_t pitch = count > 1 ? spans[1].begin - spans->begin : 0;
+    *extent = acui_extent_range(spans->begin, spans->end);
+    if (pitch < width || pitch > UINT32_MAX)
+        return 1;
+    while (n < count && spans[n].buffer == spans->buffer && spans[n].write == spans->write &&
+           spans[n].begin == spans->begin + n * pitch && spans[n].end == spans[n].begin + width)
+        n++;
+    extent->end = spans[n - 1].end;
+    if (n > 1 && pitch > width) {
+        extent->pitch = (uint32_t)pitch;
+        extent->width = (uint32_t)width;
+    }
+    return n;
+}
+
+static acu_status touch_all(acui_plan *plan, acui_node *many, const span *spans, size_t count)
+{
+    for (size_t i = 0; i < count;) {
+        acui_extent extent;
+        size_t n = gather(spans + i, count - i, &extent);
+        ACUI_TRY(acui_node_touch_bytes(plan, many, spans[i].buffer, extent,
+                                       spans[i].write ? ACU_WRITE : ACU_READ));
+        i += n;
+    }
+    return ACU_OK;
+}
+
 static acu_status plan_together(acui_plan *plan, const acu_op *op, const acui_node *copies,
-                                size_t count)
+                                size_t count, const span *spans)
 {
     const size *s = choose(count);
     acu_kernel *kernel;
@@ -144,20 +173,21 @@ static acu_status plan_together(acui_plan *plan, const acu_op *op, const acui_no
     copy = copies;
     for (size_t i = 0; i < count; i++, copy = copy->next)
         ACUI_TRY(fill_piece(plan, many, i, copy));
-    return ACU_OK;
+    return touch_all(plan, many, spans, 2 * count);
 }
 
 acu_status acui_plan_join_copies(acui_plan *plan, const acu_op *op, acui_node *last)
 {
+    span spans[2 * ACUI_COPY_MOST];
     acui_node *node = last ? last->next : plan->first, *next;
     if (!node || node->task)
         return ACU_OK;
     acui_plan_cut(plan, last);
     while (node) {
         bool together;
-        size_t n = count_small(plan, node, &together);
+        size_t n = count_small(plan, node, spans, &together);
         if (together)
-            ACUI_TRY(plan_together(plan, op, node, n));
+            ACUI_TRY(plan_together(plan, op, node, n, spans));
         for (n = n ? n : 1; n > 0; n--, node = next) {
             next = node->next;
             if (!together)

@@ -98,7 +98,7 @@ static void options_are_checked(void **state)
     acu_staging_options options = {.size = sizeof options}, now;
     acu_staging_get(&now);
     assert_in_range(now.threads, 1, 8);
-    assert_int_equal(now.chunk_bytes, 512 << 10);
+    assert_int_equal(now.chunk_bytes, 2 << 20);
     options.threads = 65;
     assert_fails(acu_staging_set(&options), ACU_ERR_INVALID, "65 threads|64");
     options.threads = 2;
