@@ -49,6 +49,18 @@ ACU_API acu_status acu_module_load_file(acu_device *device, const char *name, co
                                         acu_module **module);
 ACU_API acu_status acu_module_load_image(acu_device *device, const char *name, const void *image,
                                          size_t bytes, acu_module **module);
+/*
+ * A module, or a library of the driver's, that somebody else loaded on the device: its kernels can be
+ * launched and its variables used like others. It stays theirs: it is not unloaded, and must live until
+ * `user.release` is called, after the last use; on failure that has been called. Blocks while code
+ * that the driver put off is loaded. Driver: cuLibraryGetModule, cuModuleEnumerateFunctions,
+ * cuFuncGetAttribute, cuFuncGetParamInfo. Errors: INVALID, BUSY, NOT_SUPPORTED (libraries, before CUDA
+ * 12.0), DRIVER.
+ */
+ACU_API acu_status acu_module_wrap_load(acu_device *device, const char *name, CUmodule raw,
+                                        acu_user user, acu_module **module);
+ACU_API acu_status acu_library_wrap_load(acu_device *device, const char *name, CUlibrary library,
+                                         acu_user user, acu_module **module);
 ACU_API acu_module *acu_module_retain(acu_module *module);
 ACU_API void acu_module_release(acu_module *module); /* its kernels keep it as long as they live */
 

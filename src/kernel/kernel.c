@@ -51,6 +51,8 @@ static acu_status resolve(acu_module *module, const char *name, acui_function *f
 static void leave_waiting(acu_kernel *kernel)
 {
     acu_module *module = kernel->module;
+    if (!kernel->waited)
+        return;
     pthread_mutex_lock(&module->lock);
     for (acu_kernel **link = &module->waiting; kernel->waits && *link; link = &(*link)->next_waiting)
         if (*link == kernel) {
@@ -129,8 +131,10 @@ void acui_kernel_bind(acu_kernel *k, const acu_module *failed)
 static bool wait_to_be_bound(acu_kernel *k)
 {
     acu_module *module = k->module;
+    if (acui_module_state(module) != ACUI_LOADING)
+        return false;
     pthread_mutex_lock(&module->lock);
-    k->waits = acui_module_state(module) == ACUI_LOADING;
+    k->waited = k->waits = acui_module_state(module) == ACUI_LOADING;
     if (k->waits) {
         k->next_waiting = module->waiting;
         module->waiting = k;

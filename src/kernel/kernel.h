@@ -35,6 +35,8 @@ struct acu_module {
     acui_object object;
     acu_device *device; /* retained, but by a built-in one */
     bool built_in;      /* the device holds it, and its kernels hold the device */
+    bool foreign;       /* not ours to unload */
+    acu_user user;      /* of a foreign one */
     char *name;         /* NULL: not found by name */
     acui_point *point;  /* pending while it is LOADING: launches of its kernels wait there */
     pthread_mutex_t lock;      /* a leaf: changes of state, and: */
@@ -66,7 +68,7 @@ struct acu_kernel {
     struct acui_declared *declared; /* all that ever were, freed with the kernel; the lock */
     _Atomic(struct acui_declared *) early; /* the last one, while LOADING; release, acquire */
     struct acu_kernel *next_waiting; /* of module->waiting, while it waits there; its lock */
-    bool waits;
+    bool waits, waited;   /* the first under that lock, the second fixed when it was made */
     _Atomic(int) state; /* acui_load_state; release store, acquire load */
     acui_fault *fault;  /* why it FAILED; NULL also for lack of memory */
     CUfunction raw;

@@ -186,16 +186,19 @@ void acu_module_release(acu_module *module)
         return;
     acu_device *device = module->device;
     bool built_in = module->built_in;
+    acu_user user = module->user;
     acui_module_leave(module);
     if (atomic_load_explicit(&device->graphs, memory_order_acquire))
         device->forget_module(device, module);
-    if (module->raw) {
+    if (module->raw && !module->foreign) {
         acui_entered entered;
         if (acui_enter_to_free(device, &entered))
             device->cu->ModuleUnload(module->raw);
         acui_leave(&entered);
     }
     module_free(module);
+    if (user.release)
+        user.release(user.data);
     if (!built_in)
         acu_device_release(device);
 }

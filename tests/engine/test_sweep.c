@@ -249,6 +249,22 @@ static void use_second(acu_device *device, acu_tensor *x)
     good(acu_close(second));
 }
 
+/* A launch is in order with copies of its module's variable. */
+static void use_variable(acu_device *device, acu_module *module, acu_kernel *kernel, acu_tensor *x)
+{
+    acu_buffer *buffer = NULL;
+    acu_tensor *shift = NULL;
+    if (!good(acu_module_global(module, "shift", &buffer)))
+        return;
+    if (good(acu_tensor_create(buffer, 0, ACU_F32, ACU_SHAPE(1), &shift))) {
+        finish(submit(device, acu_dup(shift)));
+        finish(submit(device, acu_launch(kernel, ACU_BLOCK(TILE),
+                                         acu_inout(acu_partition(x, ACU_SHAPE(TILE))), acu_in(x))));
+        acu_tensor_release(shift);
+    }
+    acu_buffer_release(buffer);
+}
+
 /* Loaded on a thread of acuda's; a kernel of it is launched meanwhile. */
 static void use_load(acu_device *device, acu_tensor *x)
 {
@@ -260,9 +276,11 @@ static void use_load(acu_device *device, acu_tensor *x)
     if (future && good(acu_future_module(future, &module)) &&
         good(acu_kernel_get(module, "sweep", &kernel))) {
         acu_op *ones = acu_ones(ACU_F32, ACU_SHAPE(N));
-        finish(submit(device, acu_launch(kernel, ACU_BLOCK(TILE),
-                                         acu_inout(acu_partition(x, ACU_SHAPE(TILE))),
+        acu_config config = ACU_BLOCK(TILE);
+        config.cooperative = true;
+        finish(submit(device, acu_launch(kernel, config, acu_inout(acu_partition(x, ACU_SHAPE(TILE))),
                                          acu_in(ones))));
+        use_variable(device, module, kernel, x);
         acu_kernel_release(kernel);
     }
     acu_module_release(module);

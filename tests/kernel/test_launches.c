@@ -235,6 +235,66 @@ static void programmatic_launches(void **state)
     acu_kernel_release(fill);
 }
 
+/* ---- modules of others ---- */
+
+static int released;
+
+static void count_release(void *data)
+{
+    (void)data;
+    released++;
+}
+
+static void fill_by(acu_module *of)
+{
+    acu_kernel *fill = NULL;
+    acu_tensor *x = NULL;
+    int32_t got[64];
+    assert_works(acu_kernel_get(of, "fill", &fill));
+    acu_op *op = acu_launch(fill, ACU_GRID_BLOCK(1, 1, 1, 64, 1, 1),
+                            acu_out(acu_empty(ACU_I32, ACU_SHAPE(64))), acu_i32(6));
+    assert_works(acu_sync(device, acu_first(op), &x));
+    assert_works(acu_read_sync(x, got, sizeof got));
+    assert_int_equal(got[63], 6);
+    acu_kernel_release(fill);
+    acu_tensor_release(x);
+}
+
+static void modules_of_others(void **state)
+{
+    (void)state;
+    const acu_driver_table *cu = acu_driver();
+    CUmodule raw = NULL;
+    CUlibrary library = NULL;
+    acu_module *wrapped = NULL;
+    released = 0;
+    test_enter(device);
+    assert_int_equal(cu->ModuleLoadData(&raw, test_launches_ptx), 0);
+    test_leave(device);
+    assert_works(acu_module_wrap_load(device, "theirs", raw, ACU_USER(NULL, count_release), &wrapped));
+    fill_by(wrapped);
+    acu_module_release(wrapped);
+    assert_int_equal(released, 1);
+    test_enter(device);
+    assert_int_equal(cu->ModuleUnload(raw), 0); /* it was still theirs */
+    test_leave(device);
+    assert_fails(acu_module_wrap_load(device, NULL, NULL, ACU_USER(NULL, count_release), &wrapped),
+                 ACU_ERR_INVALID, "NULL");
+    assert_int_equal(released, 2);
+    if (!acu_driver_has(ACU_CALL_LibraryLoadData) || !acu_driver_has(ACU_CALL_LibraryGetModule))
+        return;
+    test_enter(device);
+    assert_int_equal(cu->LibraryLoadData(&library, test_launches_ptx, NULL, NULL, 0, NULL, NULL, 0), 0);
+    test_leave(device);
+    assert_works(acu_library_wrap_load(device, NULL, library, ACU_USER(NULL, count_release), &wrapped));
+    fill_by(wrapped);
+    acu_module_release(wrapped);
+    assert_int_equal(released, 3);
+    test_enter(device);
+    assert_int_equal(cu->LibraryUnload(library), 0);
+    test_leave(device);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -248,6 +308,7 @@ int main(void)
         TEST(cooperative_blocks_meet),
         TEST(clusters),
         TEST(programmatic_launches),
+        TEST(modules_of_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
