@@ -528,16 +528,17 @@ acui_task *acui_stage_run(acui_task *task)
     acui_order_lock();
     task->begun = true;
     acui_order_unlock();
-    acui_count_operations(task, false);
     if (!is_there(stage->dst) || !is_there(stage->src)) {
         acui_fail(ACU_ERR_DEPENDENCY, "the memory that %s uses was never allocated: the submission "
                   "that makes it failed or was refused", task->first->name);
     } else {
+        acui_count_operations(task, false);
         acui_story_issued(task);
         acui_memory_going(task);
         acui_count_add(ACUI_COUNT_STAGED, 1);
         if (start(stage))
             return NULL;
+        acui_count_operations(task, true);
         acui_fail(ACU_ERR_NO_MEMORY, "no thread could be started for copies of pageable memory");
     }
     acui_task_fail(task, acui_fault_of_node(task->first));

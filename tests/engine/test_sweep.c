@@ -237,6 +237,8 @@ static void use_copies(acu_device *device, acu_tensor *x)
     acu_tensor_release(rows);
 }
 
+static bool alone;  /* operations are issued one by one */
+
 static void use_second(acu_device *device, acu_tensor *x)
 {
     acu_open_options options = test_options(1);
@@ -245,6 +247,9 @@ static void use_second(acu_device *device, acu_tensor *x)
     if (!good(acu_device_count_load(&options, &count)) || count < 2 ||
         !good(acu_open(&options, &second)))
         return;
+    finish(submit(device, acu_to_device(second, x)));
+    if (!alone) /* directly from then on, or through the host */
+        good(acu_device_open_peer(second, device));
     finish(submit(device, acu_to_device(second, x)));
     good(acu_close(second));
 }
@@ -288,7 +293,6 @@ static void use_load(acu_device *device, acu_tensor *x)
 }
 
 static bool handed; /* submissions are handed over to runtime threads */
-static bool alone;  /* operations are issued one by one */
 
 /* Given up before, while and after they run; one of them planned an op that the other one uses. */
 static void use_cancel(acu_device *device, acu_tensor *x)
