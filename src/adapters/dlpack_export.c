@@ -10,6 +10,7 @@
 typedef struct exported {
     struct DLManagedTensorVersioned managed; /* its context is all of this */
     acu_tensor *tensor;                      /* retained */
+    acu_stream *stream; /* the other side's, if it can be told where its work ends; retained */
     int64_t shape[ACU_MAX_RANK], strides[ACU_MAX_RANK];
 } exported;
 
@@ -39,9 +40,25 @@ acu_status acu_dlpack_device(const acu_tensor *tensor, int *type, int *id)
 
 /* ---- the struct -------------------------------------------------------------------------------- */
 
+/* The other side's work so far comes before what acuda does with the memory next. That fails where
+ * something older is not on the device yet, which then comes behind this work on the host's word only. */
+static void order_behind(const exported *e)
+{
+    bool read_only = e->managed.flags & ACUI_DL_READ_ONLY;
+    acu_arg arg = acu_arg_tensor(e->tensor, read_only ? ACU_READ : ACU_UPDATE);
+    acu_error record = *acui_error(); /* of the thread, which only lets go of something */
+    acu_use *use = NULL;
+    if (acu_stream_use(e->stream, &arg, 1, ACU_SITE, &use) == ACU_OK)
+        acu_use_end(use, ACU_OK, NULL);
+    acui_error_restore(&record);
+}
+
 static void delete_export(struct DLManagedTensorVersioned *managed)
 {
     exported *e = managed->context;
+    if (e->stream && !acui_forked())
+        order_behind(e);
+    acu_stream_release(e->stream);
     acu_tensor_release(e->tensor);
     acui_free(e);
 }
@@ -53,12 +70,8 @@ static void *address_of(const acu_tensor *tensor)
 }
 
 /* The address goes into `data`, and not into byte_offset, which not everybody looks at. */
-static acu_status make_struct(acu_tensor *tensor, bool read_only,
-                              struct DLManagedTensorVersioned **managed)
+static void make_struct(exported *e, acu_tensor *tensor, bool read_only)
 {
-    exported *e = ACUI_NEW(exported);
-    if (!e)
-        return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a DLPack tensor");
     e->tensor = acu_tensor_retain(tensor);
     acui_dl_type type = acui_dl_type_of(tensor->dtype);
     struct DLManagedTensorVersioned *m = &e->managed;
@@ -79,8 +92,6 @@ static acu_status make_struct(acu_tensor *tensor, bool read_only,
         e->shape[d] = tensor->shape.dim[d];
         e->strides[d] = tensor->strides[d];
     }
-    *managed = m;
-    return ACU_OK;
 }
 
 /* ---- order ------------------------------------------------------------------------------------- */
@@ -88,12 +99,12 @@ static acu_status make_struct(acu_tensor *tensor, bool read_only,
 typedef struct request {
     acu_tensor *tensor;
     intptr_t stream;
-    bool read_only, wait;
+    bool read_only, lives, wait;
     uint64_t timeout;
 } request;
 
 /* What is on the stream later comes behind what acuda was given on the tensor so far. */
-static acu_status order_stream(const request *r, intptr_t number)
+static acu_status order_stream(const request *r, intptr_t number, acu_stream **kept)
 {
     acu_stream *stream;
     ACUI_TRY(acui_dl_stream(r->tensor->buffer->device, number, &stream));
@@ -103,18 +114,22 @@ static acu_status order_stream(const request *r, intptr_t number)
                                 : acu_stream_use(stream, &arg, 1, ACU_SITE, &use);
     if (status == ACU_OK)
         status = acu_use_end(use, ACU_OK, NULL);
-    acu_stream_release(stream);
+    bool lives = r->lives || number <= (intptr_t)ACU_CU_STREAM_PER_THREAD;
+    if (status == ACU_OK && kept && lives)
+        *kept = stream;
+    else
+        acu_stream_release(stream);
     return status;
 }
 
 /* A number is needed, though the other side wants no order: memory that is not there yet is waited for. */
-static acu_status order_device(const request *r)
+static acu_status order_device(const request *r, acu_stream **kept)
 {
     if (r->stream != ACU_DLPACK_NO_STREAM)
-        return order_stream(r, r->stream);
+        return order_stream(r, r->stream, kept);
     if (acu_tensor_address(r->tensor))
         return ACU_OK;
-    return order_stream(r, (intptr_t)ACU_CU_STREAM_PER_THREAD);
+    return order_stream(r, (intptr_t)ACU_CU_STREAM_PER_THREAD, NULL);
 }
 
 typedef struct looking {
@@ -157,20 +172,35 @@ static acu_status wait_for_host(const request *r)
     return status;
 }
 
+static acu_status order(const request *r, acu_stream **kept)
+{
+    if (!on_host(r->tensor))
+        return order_device(r, kept);
+    return r->wait ? wait_for_host(r) : look_at_host(r);
+}
+
 static acu_status export(request r, unsigned flags, struct DLManagedTensorVersioned **managed,
                          const char *function)
 {
+    const unsigned known = ACU_DLPACK_READ_ONLY | ACU_DLPACK_STREAM_LIVES;
     acu_dlpack_drain();
     ACUI_TRY(acui_object_check(r.tensor, ACU_OBJECT_TENSOR, function));
-    if (!managed || (flags & ~(unsigned)ACU_DLPACK_READ_ONLY))
+    if (!managed || (flags & ~known))
         return acui_fail(ACU_ERR_INVALID, managed ? "%s: flags 0x%x" : "%s: nowhere to put the result",
                          function, flags);
+    exported *e = ACUI_NEW(exported);
+    if (!e)
+        return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a DLPack tensor");
     r.read_only = (flags & ACU_DLPACK_READ_ONLY) || !acu_tensor_writable(r.tensor);
-    if (!on_host(r.tensor))
-        ACUI_TRY(order_device(&r));
-    else
-        ACUI_TRY(r.wait ? wait_for_host(&r) : look_at_host(&r));
-    return make_struct(r.tensor, r.read_only, managed);
+    r.lives = flags & ACU_DLPACK_STREAM_LIVES;
+    acu_status status = order(&r, &e->stream);
+    if (status != ACU_OK) {
+        acui_free(e);
+        return status;
+    }
+    make_struct(e, r.tensor, r.read_only);
+    *managed = &e->managed;
+    return ACU_OK;
 }
 
 acu_status acu_dlpack_export(acu_tensor *tensor, intptr_t stream, unsigned flags,

@@ -89,7 +89,7 @@ static void what_must_not_be_written_is_exported_so(void **state)
     assert_works(acu_dlpack_export(x, number(), ACU_DLPACK_READ_ONLY, &m));
     assert_int_equal(m->flags, ACUI_DL_READ_ONLY);
     acu_dlpack_release(m);
-    assert_fails(acu_dlpack_export(x, number(), 6, &m), ACU_ERR_INVALID, "flags 0x6");
+    assert_fails(acu_dlpack_export(x, number(), 12, &m), ACU_ERR_INVALID, "flags 0xc");
     assert_fails(acu_dlpack_export(x, 0, 0, &m), ACU_ERR_INVALID, "0 is no stream for DLPack");
     assert_fails(acu_dlpack_export(NULL, 1, 0, &m), ACU_ERR_INVALID, "acu_dlpack_export");
     acu_tensor_release(wide);
@@ -125,6 +125,28 @@ static void streams_put_both_sides_in_order(void **state)
     acu_tensor_release(y);
     acu_tensor_release(x);
     acu_stream_release(mine);
+}
+
+/* The other side lets go while its work is still on its stream. */
+static void what_is_let_go_is_reused_behind_the_other_side(void **state)
+{
+    (void)state;
+    acu_tensor *x = NULL;
+    versioned *m = NULL;
+    uint32_t out[64];
+    assert_works(acu_sync(device, acu_full(ACU_SHAPE(64), acu_u32(1)), &x));
+    assert_works(acu_dlpack_export(x, number(), ACU_DLPACK_STREAM_LIVES, &m));
+    test_gate_close(device, acu_stream_raw(stream));
+    acu_dlpack_release(m);
+    acu_future *done = NULL;
+    assert_works(acu_submit(device, acu_fill(x, acu_u32(2)), NULL, &done));
+    assert_int_equal(acu_future_wait(done, ACU_US(200)), ACU_TIMEOUT);
+    test_gate_open();
+    assert_works(acu_future_wait(done, ACU_FOREVER));
+    assert_works(acu_read_sync(x, out, sizeof out));
+    assert_int_equal(out[63], 2);
+    acu_future_release(done);
+    acu_tensor_release(x);
 }
 
 static void memory_that_is_not_there_yet_is_waited_for(void **state)
@@ -407,6 +429,7 @@ int main(void)
         TEST(an_export_says_what_the_tensor_is),
         TEST(what_must_not_be_written_is_exported_so),
         TEST(streams_put_both_sides_in_order),
+        TEST(what_is_let_go_is_reused_behind_the_other_side),
         TEST(memory_that_is_not_there_yet_is_waited_for),
         TEST(host_memory_is_exported_when_it_is_done_with),
         TEST(a_deleter_runs_where_the_program_says),

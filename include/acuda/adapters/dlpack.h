@@ -35,20 +35,25 @@ struct DLManagedTensorVersioned; /* and since then */
 #define ACU_DLPACK_NO_STREAM ((intptr_t)-1)
 
 typedef enum acu_dlpack_flags {
-    ACU_DLPACK_READ_ONLY = 1 /* the other side must not write; a tensor that acuda must not write is
-                              * exported so in any case */
+    ACU_DLPACK_READ_ONLY = 1, /* the other side must not write; a tensor that acuda must not write is
+                               * exported so in any case */
+    ACU_DLPACK_STREAM_LIVES = 2 /* the stream is not destroyed before the deleter is called */
 } acu_dlpack_flags;
 
 /*
  * Export: the tensor, with its strides, as DLPack's struct, which keeps it until its deleter is called
  * (on any thread; it never blocks). Work that is on `stream` later comes behind all that acuda was given on
  * the tensor so far, which is in flight mostly: nothing waits for it. For ACU_DLPACK_NO_STREAM
- * the other side sees to that. Host memory has no streams: it is exported when acuda is done with it.
+ * the other side sees to that. When the deleter is called, the other side's work may still be on the
+ * stream. If that is a default one (1, 2), or lives (ACU_DLPACK_STREAM_LIVES; PyTorch's do, which are
+ * pooled), what acuda does with the memory next comes behind what is on it then; else the other side has
+ * to be done with the tensor before. Host memory has no streams: it is exported when acuda is done with it.
  *
  * acu_dlpack_export never blocks: ACU_NOT_READY while something that comes before is not on the device
  * yet, or, for host memory, not complete. acu_dlpack_export_wait blocks until then, at most `timeout`
  * nanoseconds (TIMEOUT; WOULD_WAIT in a callback).
- * Driver: cuStreamWaitEvent, cuEventRecord. Errors: INVALID (a stream that is none), DEPENDENCY (its
+ * Driver: cuStreamWaitEvent, cuEventRecord; the deleter the same. Errors: INVALID (a stream that is none),
+ * DEPENDENCY (its
  * contents were not computed), NO_MEMORY, DEVICE_LOST.
  */
 ACU_API acu_status acu_dlpack_export(acu_tensor *tensor, intptr_t stream, unsigned flags,

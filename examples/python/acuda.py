@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""acuda from Python, by ctypes: as much as it takes to exchange tensors with PyTorch, CuPy and NumPy
+and to work on them. Nothing here blocks but what says so: open_device, wait, numpy exports.
+
+    device = acuda.open_device()
+    x = device.take(torch_tensor)                 # the same memory, in the order of torch's stream
+    y = acuda.run(device, "relu", x)              # in flight; a tensor at once
+    t = torch.from_dlpack(y)                      # torch's stream comes behind it
+
+The library is libacuda.so, or what ACUDA_LIBRARY says.
+"""
+import ctypes
+import os
+from ctypes import POINTER, Structure, byref, c_bool, c_char_p, c_int, c_int64
+from ctypes import c_size_t, c_uint, c_uint64, c_void_p
+
+FOREVER = 2**64 - 1
+NO_STREAM = -1
+OK = 0
+CPU, CUDA = 1, 2  # of DLPack's device types
+MAX_RANK = 6
+
+
+class Site(Structure):
+    _fields_ = [("file", c_char_p), ("line", c_int)]
+
+
+class Shape(Structure):
+    _fields_ = [("rank", c_int), ("dim", c_int64 * MAX_RANK)]
+
+
+class DriverOptions(Structure):
+    _fields_ = [("size", c_size_t), ("request", c_char_p), ("allow_software", c_bool),
+                ("max_version", c_int)]
+
+
+class OpenOptions(Structure):
+    _fields_ = [("size", c_size_t), ("ordinal", c_int), ("allow_software", c_bool),
+                ("streams", c_uint), ("max_in_flight", c_uint), ("one_by_one", c_bool),
+                ("runtime_thread", c_bool), ("driver", DriverOptions)]
+
+
+_lib = ctypes.CDLL(os.environ.get("ACUDA_LIBRARY", "libacuda.so.0"))
+_capsules = ctypes.PyDLL(None)  # Python's own functions, called with its lock held
+
+
+def _declare(library, result, name, *arguments):
+    function = getattr(library, name)
+    function.restype = result
+    function.argtypes = arguments
+    return function
+
+
+_open = _declare(_lib, c_int, "acu_open", POINTER(OpenOptions), POINTER(c_void_p))
+_close = _declare(_lib, c_int, "acu_close", c_void_p)
+_stream_create = _declare(_lib, c_int, "acu_stream_create", c_void_p, c_int, POINTER(c_void_p))
+_stream_raw = _declare(_lib, c_void_p, "acu_stream_raw", c_void_p)
+_stream_release = _declare(_lib, None, "acu_stream_release", c_void_p)
+_last_error = _declare(_lib, c_void_p, "acu_last_error")
+_describe = _declare(_lib, c_size_t, "acu_error_describe", c_void_p, c_char_p, c_size_t)
+_tensor_release = _declare(_lib, None, "acu_tensor_release", c_void_p)
+_tensor_shape = _declare(_lib, Shape, "acu_tensor_shape", c_void_p)
+_tensor_dtype = _declare(_lib, c_int, "acu_tensor_dtype", c_void_p)
+_dtype_name = _declare(_lib, c_char_p, "acu_dtype_name", c_int)
+_operand = _declare(_lib, c_void_p, "acui_operand_tensor", c_void_p, Site)
+_term = _declare(_lib, c_void_p, "acui_term_f64", ctypes.c_double, Site)
+_elementwise = _declare(_lib, c_void_p, "acu_op_elementwise", c_int, POINTER(c_void_p), c_size_t, Site)
+_elementwise_name = _declare(_lib, c_char_p, "acu_elementwise_name", c_int)
+_transpose = _declare(_lib, c_void_p, "acu_op_transpose", c_void_p, c_int, c_int, Site)
+_to_device = _declare(_lib, c_void_p, "acu_op_to_device", c_void_p, c_void_p, Site)
+_to_host = _declare(_lib, c_void_p, "acu_op_to_host", c_void_p, Site)
+_submit = _declare(_lib, c_int, "acu_submit", c_void_p, c_void_p, c_void_p, POINTER(c_void_p))
+_take = _declare(_lib, c_int, "acu_future_take", c_void_p, c_size_t, POINTER(c_void_p))
+_future_wait = _declare(_lib, c_int, "acu_future_wait", c_void_p, c_uint64)
+_future_release = _declare(_lib, None, "acu_future_release", c_void_p)
+_export = _declare(_lib, c_int, "acu_dlpack_export_wait", c_void_p, c_int64, c_uint, c_uint64,
+                   POINTER(c_void_p))
+_import = _declare(_lib, c_int, "acu_dlpack_import", c_void_p, c_void_p, c_int64, POINTER(c_void_p))
+_to_old = _declare(_lib, c_int, "acu_dlpack_to_old", c_void_p, POINTER(c_void_p))
+_from_old = _declare(_lib, c_int, "acu_dlpack_from_old", c_void_p, POINTER(c_void_p))
+_dlpack_device = _declare(_lib, c_int, "acu_dlpack_device", c_void_p, POINTER(c_int), POINTER(c_int))
+_release = _declare(_lib, None, "acu_dlpack_release", c_void_p)
+_release_old = _declare(_lib, None, "acu_dlpack_release_old", c_void_p)
+# Deleters of numpy and torch want Python's lock, which ctypes gives up around a call and they take again.
+drain = _declare(_lib, c_size_t, "acu_dlpack_drain")
+
+_SITE = Site(b"python", 0)
+
+
+class Error(RuntimeError):
+    pass
+
+
+def _check(status):
+    if status == OK:
+        return
+    text = ctypes.create_string_buffer(1024)
+    _describe(_last_error(), text, len(text))
+    raise Error(text.value.decode())
+
+
+# ---- capsules: a struct on its way; who takes it renames it, and one that nobody took is deleted ----
+
+_VERSIONED, _OLD = b"dltensor_versioned", b"dltensor"
+_USED = {_VERSIONED: b"used_dltensor_versioned", _OLD: b"used_dltensor"}  # kept: names are not copied
+_DESTRUCTOR = ctypes.PYFUNCTYPE(None, c_void_p)
+_new = _declare(_capsules, ctypes.py_object, "PyCapsule_New", c_void_p, c_char_p, _DESTRUCTOR)
+_valid = _declare(_capsules, c_int, "PyCapsule_IsValid", c_void_p, c_char_p)
+_pointer = _declare(_capsules, c_void_p, "PyCapsule_GetPointer", c_void_p, c_char_p)
+_rename = _declare(_capsules, c_int, "PyCapsule_SetName", c_void_p, c_char_p)
+
+
+@_DESTRUCTOR
+def _destroy(capsule):
+    if _valid(capsule, _VERSIONED):
+        _release(_pointer(capsule, _VERSIONED))
+    elif _valid(capsule, _OLD):
+        _release_old(_pointer(capsule, _OLD))
+
+
+# ---- devices and tensors ----
+
+
+class Device:
+    """`streams_live`: the streams that tensors are exported to live as long as these, as PyTorch's do,
+    which are pooled. Others keep theirs, or finish their work before they let go of a tensor."""
+
+    def __init__(self, handle, streams_live):
+        self.handle = handle
+        self.flags = 2 if streams_live else 0
+        stream = c_void_p()
+        _check(_stream_create(handle, 0, byref(stream)))
+        self.stream = stream.value  # where what comes from others is taken over
+
+    def close(self):
+        _stream_release(self.stream)
+        _check(_close(self.handle))
+        drain()
+
+    def take(self, x):
+        """A tensor over the memory of x, an array of any library that speaks DLPack. What that has
+        enqueued on x comes before acuda's work on it."""
+        on_gpu = x.__dlpack_device__()[0] not in (CPU, 3)
+        stream = _stream_raw(self.stream) if on_gpu else None
+        try:
+            capsule = x.__dlpack__(stream=stream, max_version=(1, 1))
+        except TypeError:  # of before version 1
+            capsule = x.__dlpack__(stream=stream)
+        at = id(capsule)  # its address
+        name = _VERSIONED if _valid(at, _VERSIONED) else _OLD
+        managed, tensor = c_void_p(_pointer(at, name)), c_void_p()
+        if name == _OLD:
+            _check(_from_old(managed, byref(managed)))
+        _rename(at, _USED[name])  # it is taken
+        status = _import(self.handle, managed, stream or NO_STREAM, byref(tensor))
+        if status != OK:
+            _release(managed)
+            _check(status)
+        return Tensor(self, tensor.value)
+
+    def submit(self, op):
+        """The op's first value, a tensor: at once, its contents once the device has come so far."""
+        future, tensor = c_void_p(), c_void_p()
+        _check(_submit(self.handle, op, None, byref(future)))
+        _check(_take(future, 0, byref(tensor)))
+        return Tensor(self, tensor.value, future.value)
+
+    def upload(self, x):
+        return self.submit(_to_device(self.handle, x.operand(), _SITE))
+
+
+class Tensor:
+    def __init__(self, device, handle, future=None):
+        self.device = device
+        self.handle = handle
+        self.future = future
+
+    def __del__(self):
+        _tensor_release(self.handle)
+        if self.future:
+            _future_release(self.future)
+
+    @property
+    def shape(self):
+        shape = _tensor_shape(self.handle)
+        return tuple(shape.dim[: shape.rank])
+
+    @property
+    def dtype(self):
+        return _dtype_name(_tensor_dtype(self.handle)).decode()
+
+    def operand(self):
+        return _operand(self.handle, _SITE)
+
+    def wait(self):
+        if self.future:
+            _check(_future_wait(self.future, FOREVER))
+        return self
+
+    def __dlpack_device__(self):
+        kind, ordinal = c_int(), c_int()
+        _check(_dlpack_device(self.handle, byref(kind), byref(ordinal)))
+        return kind.value, ordinal.value
+
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        if copy or (dl_device is not None and tuple(dl_device) != self.__dlpack_device__()):
+            raise BufferError("acuda exports its memory as it is: no copies, no other device")
+        managed = c_void_p()
+        stream = 1 if stream is None else stream  # the legacy default stream, as DLPack has it
+        _check(_export(self.handle, stream, self.device.flags, FOREVER, byref(managed)))
+        if max_version is not None and max_version[0] >= 1:
+            return _new(managed, _VERSIONED, _destroy)
+        old = c_void_p()
+        status = _to_old(managed, byref(old))
+        if status != OK:
+            _release(managed)
+            raise BufferError("this tensor is read-only, which the older DLPack can not say")
+        return _new(old, _OLD, _destroy)
+
+
+def open_device(ordinal=0, allow_software=True, request=None, streams_live=True):
+    options = OpenOptions(size=ctypes.sizeof(OpenOptions), ordinal=ordinal,
+                          allow_software=allow_software)
+    options.driver.size = ctypes.sizeof(DriverOptions)
+    options.driver.request = request
+    handle = c_void_p()
+    _check(_open(byref(options), byref(handle)))
+    return Device(handle.value, streams_live)
+
+
+def _kinds():
+    kinds, kind = {}, 0
+    while (name := _elementwise_name(kind)) != b"?":
+        kinds[name.decode()] = kind
+        kind += 1
+    return kinds
+
+
+_KINDS = _kinds()
+
+
+def run(device, name, *operands):
+    """An elementwise operation by its name: "add", "relu", ... Operands are tensors and numbers."""
+    terms = (c_void_p * len(operands))(*[x.operand() if isinstance(x, Tensor) else _term(x, _SITE)
+                                         for x in operands])
+    return device.submit(_elementwise(_KINDS[name], terms, len(operands), _SITE))
+
+
+def transposed(device, x):
+    return device.submit(_transpose(x.operand(), 0, -1, _SITE))
+
+
+def to_host(device, x):
+    return device.submit(_to_host(x.operand(), _SITE))

@@ -1,0 +1,8 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT OR Apache-2.0
+# DLPack with CuPy on a GPU, streams included. Skipped where there is none, or no such module.
+set -euo pipefail
+. "$(dirname "$0")/python_env.sh"
+[ "${ACUDA_TEST_DEVICE:-software}" = gpu ] || skip "needs a GPU"
+need_python cupy
+python3 tests/adapters/dlpack_gpu.py cupy
