@@ -35,6 +35,7 @@
 #include <acuda/graphs.h>
 #include <acuda/group.h>
 #include <acuda/kernel.h>
+#include <acuda/managed.h>
 #include <acuda/memory.h>
 #include <acuda/op.h>
 #include <acuda/ops.h>

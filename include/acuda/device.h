@@ -111,6 +111,7 @@ typedef struct acu_device_info {
     size_t max_shared;           /* bytes of shared memory of a block without opting in */
     size_t max_shared_optin;     /* the same after opting in, which launches do where needed */
     bool memory_pools;           /* stream-ordered allocation; else memory is allocated by waiting calls */
+    bool managed_memory;         /* which the host may touch while the device works */
     int least_priority, greatest_priority; /* of streams; lower numbers are more urgent */
 } acu_device_info;
 

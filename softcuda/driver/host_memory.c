@@ -130,10 +130,24 @@ unsigned sd_cuMemFreeHost(void *pointer)
     SD_CURRENT(context);
     if (!pointer)
         return ACU_CUDA_SUCCESS;
-    uint64_t address = (uint64_t)(uintptr_t)pointer;
+    return sd_host_free(context, (uint64_t)(uintptr_t)pointer, false);
+}
+
+unsigned sd_host_alloc_managed(sd_context *context, uint64_t bytes, uint64_t *address)
+{
+    void *pointer;
+    unsigned result = alloc_pinned(context, bytes, SD_MANAGED, &pointer);
+    if (!result)
+        *address = (uint64_t)(uintptr_t)pointer;
+    return result;
+}
+
+unsigned sd_host_free(sd_context *context, uint64_t address, bool managed)
+{
     sd_location location = {0};
     sd_host_locate(address, 0, &location);
-    if (location.place != SD_PLACE_PINNED || location.base != address)
+    if (location.place != SD_PLACE_PINNED || location.base != address ||
+        managed != ((location.flags & SD_MANAGED) != 0))
         return ACU_CUDA_ERROR_INVALID_VALUE;
     unsigned result = sd_capture_unsafe();
     if (result)
@@ -241,7 +255,7 @@ unsigned sd_cuMemHostGetFlags(unsigned *flags, void *pointer)
     SD_CURRENT(context);
     sd_location location = {0};
     if (!flags || !sd_host_locate((uint64_t)(uintptr_t)pointer, 0, &location) ||
-        location.place != SD_PLACE_PINNED)
+        location.place != SD_PLACE_PINNED || location.flags & SD_MANAGED)
         return ACU_CUDA_ERROR_INVALID_VALUE;
     /* With unified addressing all pinned memory is mapped and portable. */
     *flags = location.flags | ACU_CU_MEMHOSTALLOC_DEVICEMAP;

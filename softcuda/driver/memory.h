@@ -107,6 +107,10 @@ typedef struct sd_host_memory {
 
 extern sd_host_memory sd_host;
 
+/* Managed memory is page-locked host memory here, which every device reaches; the mark is in its flags. */
+#define SD_MANAGED (1u << 31)
+unsigned sd_host_alloc_managed(sd_context *context, uint64_t bytes, uint64_t *address);
+unsigned sd_host_free(sd_context *context, uint64_t address, bool managed);
 bool sd_host_locate(uint64_t address, uint64_t bytes, sd_location *location);
 void sd_host_free_all(const sd_context *context);
 

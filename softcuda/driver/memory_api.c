@@ -37,12 +37,19 @@ unsigned sd_cuMemAllocPitch_v2(CUdeviceptr *address, size_t *pitch, size_t width
     return result;
 }
 
-/* The device says that it has no managed memory. */
 unsigned sd_cuMemAllocManaged(CUdeviceptr *address, size_t bytes, unsigned flags)
 {
     SD_CURRENT(context);
-    (void)flags;
-    return address && bytes ? ACU_CUDA_ERROR_NOT_SUPPORTED : ACU_CUDA_ERROR_INVALID_VALUE;
+    if (!address || !bytes ||
+        (flags != ACU_CU_MEM_ATTACH_GLOBAL && flags != ACU_CU_MEM_ATTACH_HOST))
+        return ACU_CUDA_ERROR_INVALID_VALUE;
+    uint64_t made;
+    unsigned result = sd_capture_unsafe();
+    if (!result)
+        result = sd_host_alloc_managed(context, bytes, &made);
+    if (!result)
+        *address = made;
+    return result;
 }
 
 /* Wait for all that may still use memory of the device. */
@@ -65,12 +72,19 @@ static void drain(sd_device *device)
     }
 }
 
+static bool is_managed(const sd_location *at)
+{
+    return at->place == SD_PLACE_PINNED && at->flags & SD_MANAGED;
+}
+
 unsigned sd_cuMemFree_v2(CUdeviceptr address)
 {
     SD_CURRENT(context);
     if (!address)
         return ACU_CUDA_SUCCESS;
     sd_location at = sd_locate(address, 0);
+    if (is_managed(&at))
+        return sd_host_free(context, address, true);
     if (at.place != SD_PLACE_DEVICE || at.base != address)
         return ACU_CUDA_ERROR_INVALID_VALUE;
     unsigned result = sd_capture_unsafe();
@@ -108,25 +122,36 @@ unsigned sd_cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *bytes, CUdevicept
     return ACU_CUDA_SUCCESS;
 }
 
-/* Hints about managed memory, of which there is none. */
+/* Pages lie where they lie: hints about them are checked, and have no effect. */
+static unsigned check_hint(CUdeviceptr address, size_t count, CUdevice device)
+{
+    sd_location at = sd_locate(address, count);
+    if (!count || !is_managed(&at))
+        return ACU_CUDA_ERROR_INVALID_VALUE;
+    return device == ACU_CU_DEVICE_CPU || sd_device_at(device) ? ACU_CUDA_SUCCESS
+                                                               : ACU_CUDA_ERROR_INVALID_DEVICE;
+}
+
 unsigned sd_cuMemAdvise(CUdeviceptr address, size_t count, unsigned advice, CUdevice device)
 {
     SD_CURRENT(context);
-    (void)address;
-    (void)count;
-    (void)advice;
-    (void)device;
-    return ACU_CUDA_ERROR_NOT_SUPPORTED;
+    (void)context;
+    if (advice < ACU_CU_MEM_ADVISE_SET_READ_MOSTLY || advice > ACU_CU_MEM_ADVISE_UNSET_ACCESSED_BY)
+        return ACU_CUDA_ERROR_INVALID_VALUE;
+    return check_hint(address, count, device);
 }
 
-unsigned sd_cuMemPrefetchAsync(CUdeviceptr address, size_t count, CUdevice to, CUstream stream)
+unsigned sd_cuMemPrefetchAsync(CUdeviceptr address, size_t count, CUdevice to, CUstream handle)
 {
     SD_CURRENT(context);
-    (void)address;
-    (void)count;
-    (void)to;
-    (void)stream;
-    return ACU_CUDA_ERROR_NOT_SUPPORTED;
+    sd_stream *stream;
+    unsigned result = sd_stream_find(context, handle, &stream);
+    if (result)
+        return result;
+    if (sd_capturing(stream))
+        result = sd_capture_refuse(stream, ACU_CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    sd_object_put(&stream->object);
+    return result ? result : check_hint(address, count, to);
 }
 
 /* ---- what a pointer is ---- */
@@ -139,13 +164,13 @@ typedef struct answer {
 
 static unsigned ask(const sd_location *at, uint64_t address, unsigned attribute, answer *a)
 {
-    bool device = at->place == SD_PLACE_DEVICE;
+    bool device = at->place == SD_PLACE_DEVICE, managed = is_managed(at);
     switch (attribute) {
     case ACU_CU_POINTER_ATTRIBUTE_CONTEXT:
         *a = (answer){(uint64_t)(uintptr_t)at->context, sizeof(void *)};
         return ACU_CUDA_SUCCESS;
     case ACU_CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-        *a = (answer){device ? ACU_CU_MEMORYTYPE_DEVICE : ACU_CU_MEMORYTYPE_HOST, 4};
+        *a = (answer){device || managed ? ACU_CU_MEMORYTYPE_DEVICE : ACU_CU_MEMORYTYPE_HOST, 4};
         return ACU_CUDA_SUCCESS;
     case ACU_CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
         *a = (answer){address, 8};
@@ -171,8 +196,10 @@ static unsigned ask(const sd_location *at, uint64_t address, unsigned attribute,
     case ACU_CU_POINTER_ATTRIBUTE_MAPPED:
         *a = (answer){1, 1};
         return ACU_CUDA_SUCCESS;
-    case ACU_CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
     case ACU_CU_POINTER_ATTRIBUTE_IS_MANAGED:
+        *a = (answer){managed, 1};
+        return ACU_CUDA_SUCCESS;
+    case ACU_CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
     case ACU_CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
     case ACU_CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
     case ACU_CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:

@@ -153,13 +153,14 @@ unsigned sd_cuStreamCopyAttributes(CUstream to, CUstream from)
     return sd_stream_find(context, from, &src); /* no attribute has an effect here */
 }
 
-/* There is no managed memory that could be attached. */
+/* Host and all devices may touch managed memory at any time: attaching it limits nothing. */
 unsigned sd_cuStreamAttachMemAsync(CUstream handle, CUdeviceptr address, size_t length,
                                    unsigned flags)
 {
     SD_STREAM(stream, handle);
-    (void)address;
-    (void)length;
-    (void)flags;
-    return ACU_CUDA_ERROR_NOT_SUPPORTED;
+    sd_location at = sd_locate(address, length);
+    bool managed = at.place == SD_PLACE_PINNED && at.flags & SD_MANAGED;
+    bool known = flags == ACU_CU_MEM_ATTACH_GLOBAL || flags == ACU_CU_MEM_ATTACH_HOST ||
+                 flags == ACU_CU_MEM_ATTACH_SINGLE;
+    return managed && known ? ACU_CUDA_SUCCESS : ACU_CUDA_ERROR_INVALID_VALUE;
 }

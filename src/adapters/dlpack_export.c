@@ -17,7 +17,7 @@ typedef struct exported {
 static bool on_host(const acu_tensor *tensor)
 {
     acu_memory_kind kind = tensor->buffer->kind;
-    return kind != ACU_MEMORY_DEVICE && kind != ACU_MEMORY_FOREIGN;
+    return kind != ACU_MEMORY_DEVICE && kind != ACU_MEMORY_FOREIGN && kind != ACU_MEMORY_MANAGED;
 }
 
 static acui_dl_device_type device_type(const acu_tensor *tensor)

@@ -21,7 +21,7 @@
 #define ACUI_STREAMS 4      /* where the program does not say */
 #define ACUI_PRIORITIES 16  /* that streams may have */
 #define ACUI_HOLDERS 16     /* counters of who is in the driver; threads share them */
-#define ACUI_MEMORIES 3     /* kinds of memory that a device has a pool of */
+#define ACUI_MEMORIES 4     /* kinds of memory that a device has a pool of */
 #define ACUI_FIRST_MARKS 16 /* room of a stream's timeline at first; a power of two */
 
 struct acu_pool;    /* memory layer */

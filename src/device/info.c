@@ -22,7 +22,7 @@ static acu_status read_facts(acu_device *device, const fact *facts, size_t count
 acu_status acui_device_read_info(acu_device *device)
 {
     acu_device_info *info = &device->info;
-    int threads = 0, block[3] = {0}, grid[3] = {0}, shared = 0, optin = 0, pools = 0;
+    int threads = 0, block[3] = {0}, grid[3] = {0}, shared = 0, optin = 0, pools = 0, managed = 0;
     const fact facts[] = {
         {ACU_CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, &info->compute_major},
         {ACU_CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, &info->compute_minor},
@@ -37,6 +37,7 @@ acu_status acui_device_read_info(acu_device *device)
         {ACU_CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, &shared},
         {ACU_CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, &optin},
         {ACU_CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, &pools},
+        {ACU_CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS, &managed},
     };
     ACUI_TRY(read_facts(device, facts, sizeof facts / sizeof *facts));
     for (int i = 0; i < 3; i++) {
@@ -48,6 +49,7 @@ acu_status acui_device_read_info(acu_device *device)
     info->max_shared_optin = (size_t)(optin > shared ? optin : shared);
     info->memory_pools = pools && acu_driver_has(ACU_CALL_MemPoolCreate) &&
                          acu_driver_has(ACU_CALL_MemAllocFromPoolAsync);
+    info->managed_memory = managed && acu_driver_has(ACU_CALL_MemAllocManaged);
     info->software = acu_driver_info_of()->software;
     ACUI_TRY(ACUI_DEV(device, DeviceGetName, info->name, (int)sizeof info->name, device->raw));
     return ACUI_DEV(device, DeviceTotalMem, &info->memory_bytes, device->raw);

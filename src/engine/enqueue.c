@@ -173,6 +173,8 @@ static acu_status enqueue_foreign(const acui_node *node, acu_stream *stream)
                                            node->u.call.count);
     issuing = false;
     acui_callback_leave();
+    if (op->class != &acui_class_FOREIGN)
+        return status; /* acuda's own */
     if (status != ACU_OK)
         return acui_fail(ACU_ERR_CALLBACK, "the function given to acu_foreign returned %s",
                          acu_status_name(status));

@@ -186,6 +186,8 @@ static acu_status check_options(acu_device *device, const acu_submit_options *gi
         ACUI_TRY(acui_object_check(options->queue, ACU_OBJECT_QUEUE, function));
     if (options->pool)
         ACUI_TRY(acui_object_check(options->pool, ACU_OBJECT_POOL, function));
+    if (options->pool && options->pool->kind == ACU_MEMORY_MANAGED)
+        return acui_fail(ACU_ERR_INVALID, "%s: no op allocates managed memory", function);
     if (options->policy && options->stream)
         return acui_fail(ACU_ERR_INVALID, "%s: a policy and a stream were given; choose one",
                          function);

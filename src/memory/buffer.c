@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Buffers: handles on storage. */
+#include <acuda/managed.h>
+
 #include "base/error.h"
 #include "memory/allocate.h"
 #include "memory/pages.h"
@@ -73,6 +75,13 @@ acu_status acu_buffer_create_pinned(acu_device *device, size_t bytes, acu_buffer
 {
     ACUI_TRY(check_request(device, bytes, buffer, __func__));
     return create(device, NULL, ACU_MEMORY_PINNED, bytes, buffer);
+}
+
+acu_status acu_buffer_create_managed(acu_device *device, size_t bytes, acu_buffer **buffer)
+{
+    ACUI_TRY(check_request(device, bytes, buffer, __func__));
+    ACUI_TRY(acui_check_managed(device));
+    return create(device, NULL, ACU_MEMORY_MANAGED, bytes, buffer);
 }
 
 acu_status acu_buffer_create_from(acu_pool *pool, size_t bytes, acu_buffer **buffer)
@@ -211,7 +220,11 @@ static bool is_there(const acu_buffer *buffer)
 
 void *acu_buffer_host(const acu_buffer *buffer)
 {
-    return is_there(buffer) ? buffer->host : NULL;
+    if (!is_there(buffer))
+        return NULL;
+    if (buffer->kind == ACU_MEMORY_MANAGED)
+        return (void *)(uintptr_t)acu_buffer_address(buffer);
+    return buffer->host;
 }
 
 CUdeviceptr acu_buffer_address(const acu_buffer *buffer)

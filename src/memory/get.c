@@ -38,7 +38,7 @@ static acu_status say_how_much(acu_pool *pool, size_t bytes)
     const acu_device *device = pool->device;
     char limit[64] = "", left_words[64] = "";
     size_t left = 0, total = 0;
-    bool known = pool->kind == ACU_MEMORY_DEVICE &&
+    bool known = pool->kind != ACU_MEMORY_PINNED &&
                  acu_device_memory(pool->device, &left, &total) == ACU_OK;
     if (known)
         snprintf(left_words, sizeof left_words, "; of its %zu bytes %zu are free", total, left);
@@ -64,7 +64,7 @@ bool acui_pool_never(acu_pool *pool, size_t bytes)
     pthread_mutex_lock(&pool->lock);
     bool never = acui_block_size(bytes) > pool->limit;
     pthread_mutex_unlock(&pool->lock);
-    return never || (pool->kind == ACU_MEMORY_DEVICE && bytes > pool->device->info.memory_bytes);
+    return never || (pool->kind != ACU_MEMORY_PINNED && bytes > pool->device->info.memory_bytes);
 }
 
 /* ---- knowing more ---- */

@@ -2,6 +2,8 @@
 /* Pools: making and ending them, those of a device's own, what they say about themselves. */
 #include "memory/pool.h"
 
+#include <acuda/managed.h>
+
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/options.h"
@@ -57,7 +59,7 @@ static acu_pool *pool_new(acu_device *device, const acu_pool_options *options, b
     pool->own = own;
     pool->kind = options->kind;
     pool->write_combined = options->write_combined;
-    pool->slow = options->kind == ACU_MEMORY_PINNED || !device->pool;
+    pool->slow = options->kind != ACU_MEMORY_DEVICE || !device->pool;
     pool->limit = options->limit ? options->limit : SIZE_MAX;
     pool->keep = options->keep ? options->keep : pool->slow ? ACUI_PINNED_KEEP : SIZE_MAX;
     pthread_mutex_init(&pool->lock, NULL);
@@ -109,7 +111,7 @@ static void idle(acu_device *device)
 
 static size_t place_of(acu_memory_kind kind, bool write_combined)
 {
-    return kind == ACU_MEMORY_DEVICE ? 0 : write_combined ? 2 : 1;
+    return kind == ACU_MEMORY_DEVICE ? 0 : kind == ACU_MEMORY_MANAGED ? 3 : write_combined ? 2 : 1;
 }
 
 static acu_pool *make_own(acu_device *device, acu_memory_kind kind, bool write_combined)
@@ -154,6 +156,23 @@ acu_pool *acu_device_pinned_pool(acu_device *device, bool write_combined)
     return acui_object_check(device, ACU_OBJECT_DEVICE, __func__) == ACU_OK
                ? acui_pool_of(device, ACU_MEMORY_PINNED, write_combined)
                : NULL;
+}
+
+acu_status acui_check_managed(const acu_device *device)
+{
+    if (device->info.managed_memory)
+        return ACU_OK;
+    return acui_fail(ACU_ERR_NOT_SUPPORTED,
+                     "device %d (%s) has no managed memory that the host may touch while it works",
+                     device->info.ordinal, device->info.name);
+}
+
+acu_pool *acu_device_managed_pool(acu_device *device)
+{
+    if (acui_object_check(device, ACU_OBJECT_DEVICE, __func__) != ACU_OK ||
+        acui_check_managed(device) != ACU_OK)
+        return NULL;
+    return acui_pool_of(device, ACU_MEMORY_MANAGED, false);
 }
 
 /* ---- those of the program ---- */
@@ -285,6 +304,14 @@ acu_memory_kind acu_pool_kind(const acu_pool *pool)
 }
 
 /* ---- tensors ---- */
+
+acu_status acu_tensor_alloc_managed(acu_device *device, acu_dtype dtype, acu_shape shape,
+                                    acu_tensor **tensor)
+{
+    ACUI_CHECK(device, DEVICE);
+    acu_pool *pool = acu_device_managed_pool(device);
+    return pool ? acu_tensor_alloc_from(pool, dtype, shape, tensor) : acui_error()->status;
+}
 
 acu_status acu_tensor_alloc_from(acu_pool *pool, acu_dtype dtype, acu_shape shape,
                                  acu_tensor **tensor)

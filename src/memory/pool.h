@@ -130,6 +130,7 @@ size_t acui_pools_trim(acu_device *device, acu_stream *stream);
 void acui_pool_drain(acu_pool *pool, acu_pool *heir);
 
 /* ---- pool.c ---- */
+acu_status acui_check_managed(const acu_device *device); /* NOT_SUPPORTED: it has no such memory */
 /* Its `keep` was set: so that somebody looks, and the driver's pool does not keep more. */
 void acui_pool_note_keep(acu_pool *pool);
 /* The device's own of a kind; NULL (record set): no memory. */

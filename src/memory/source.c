@@ -62,6 +62,17 @@ static acu_status device_get(acu_pool *pool, acui_block *block, acu_stream *stre
     return ACU_OK;
 }
 
+/* More than is free would be shifted to and fro. */
+static acu_status managed_get(acu_pool *pool, acui_block *block)
+{
+    size_t left = 0, total = 0;
+    ACUI_TRY(acu_device_memory(pool->device, &left, &total));
+    if (block->bytes > left)
+        return acui_fail(ACU_ERR_DEVICE_MEMORY, "it is more than the device has free");
+    return ACUI_DEV(pool->device, MemAllocManaged, &block->address, block->bytes,
+                    ACU_CU_MEM_ATTACH_GLOBAL);
+}
+
 /* ---- page-locked memory ---- */
 
 acu_status acui_pinned_get(acu_pool *pool, size_t bytes, void **host, CUdeviceptr *address)
@@ -89,8 +100,12 @@ static acu_status new_block(acu_pool *pool, size_t size, acu_stream *stream, acu
     acu_status st = ACU_ERR_NO_MEMORY;
     if (b) {
         b->bytes = size;
-        st = pool->kind == ACU_MEMORY_DEVICE ? device_get(pool, b, stream)
-                                             : acui_pinned_get(pool, size, &b->host, &b->address);
+        if (pool->kind == ACU_MEMORY_DEVICE)
+            st = device_get(pool, b, stream);
+        else if (pool->kind == ACU_MEMORY_MANAGED)
+            st = managed_get(pool, b);
+        else
+            st = acui_pinned_get(pool, size, &b->host, &b->address);
     } else {
         acui_fail(ACU_ERR_NO_MEMORY, "no memory for a block");
     }

@@ -2,6 +2,7 @@
 /* Calls of the program's own inside a plan: work it enqueues on a stream, and work on the host. */
 #include "base/error.h"
 #include "op/arg.h"
+#include "op/call.h"
 
 /* Where the call runs: with its data, else where the plan says. */
 static acu_device *call_device(const acu_val *values, size_t count, acu_device *place)
@@ -33,6 +34,12 @@ static acu_status add_call(acui_plan *plan, acu_op *op, acui_node_kind kind, acu
 
 /* ---- foreign ---- */
 
+acu_status acui_plan_foreign(acui_plan *plan, acu_op *op, acu_device *device,
+                             const acu_val *values)
+{
+    return add_call(plan, op, ACUI_NODE_FOREIGN, device, values);
+}
+
 static acu_status plan_foreign(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
 {
     size_t base = values->count;
@@ -40,7 +47,7 @@ static acu_status plan_foreign(acui_plan *plan, acu_op *op, acu_device *place, a
     acu_device *device = call_device(values->list + base, op->u.call.arg_count, place);
     if (!device)
         return ACU_ERR_INVALID;
-    return add_call(plan, op, ACUI_NODE_FOREIGN, device, values->list + base);
+    return acui_plan_foreign(plan, op, device, values->list + base);
 }
 
 const acui_op_class acui_class_FOREIGN = {
@@ -53,7 +60,7 @@ acu_status acui_check_host_values(const acu_val *values, size_t count)
     for (size_t i = 0; i < count; i++) {
         const acu_tensor *t = values[i].tensor;
         char words[96];
-        if (t && !t->buffer->host)
+        if (t && !t->buffer->host && t->buffer->kind != ACU_MEMORY_MANAGED)
             return acui_fail(ACU_ERR_INVALID, "argument %zu of acu_host (%s) is in device memory; "
                              "bring it to the host with acu_to_host first", i,
                              acui_tensor_words(t, words));

@@ -101,7 +101,8 @@ acu_status acui_check_fill(const acu_val *value, acu_arg scalar)
     if (scalar.dtype != t->dtype)
         return acui_fail(ACU_ERR_DTYPE, "%s can not be filled with a scalar of %s",
                          acui_tensor_words(t, words), acu_dtype_name(scalar.dtype));
-    if (t->buffer->kind != ACU_MEMORY_DEVICE && t->buffer->kind != ACU_MEMORY_FOREIGN)
+    if (t->buffer->kind != ACU_MEMORY_DEVICE && t->buffer->kind != ACU_MEMORY_FOREIGN &&
+        t->buffer->kind != ACU_MEMORY_MANAGED)
         return acui_fail(ACU_ERR_NOT_SUPPORTED, "%s is in host memory; fill works on the device",
                          acui_tensor_words(t, words));
     return ACU_OK;

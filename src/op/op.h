@@ -30,7 +30,8 @@
     X(TO_HOST, "to_host") X(TO_DEVICE, "to_device") X(LAUNCH, "launch") X(FOREIGN, "foreign")      \
     X(HOST, "host") X(REPLAY, "replay") X(CONTEXT, "context") X(OR_ELSE, "or_else")           \
     X(FINALLY, "finally") X(AFTER, "after") X(AFTER_FUTURE, "after_future") X(MAKE, "make")  \
-    X(CUSTOM, "custom") X(INTO, "into") X(WITH_POOL, "with_pool") X(META, "meta")
+    X(CUSTOM, "custom") X(INTO, "into") X(WITH_POOL, "with_pool") \
+    X(PREFETCH, "prefetch") X(ADVISE, "advise") X(META, "meta")
 
 /* What a kind of op does; `plan` runs once, on the submitting thread, with no lock held. */
 typedef struct acui_op_class {

@@ -55,6 +55,11 @@ acu_op *acu_op_with_pool(acu_pool *pool, acu_op *x, acu_site site)
         acu_op_release(x);
         return acui_op_failed(&acui_class_WITH_POOL, site);
     }
+    if (pool->kind == ACU_MEMORY_MANAGED) {
+        acui_fail(ACU_ERR_INVALID, "acu_with_pool: no op allocates managed memory");
+        acu_op_release(x);
+        return acui_op_failed(&acui_class_WITH_POOL, site);
+    }
     acu_op *op = acui_op_unary(&acui_class_WITH_POOL, x, site);
     if (!acui_op_is_oom(op))
         op->u.pool = acu_pool_retain(pool);
