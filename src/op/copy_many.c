@@ -12,7 +12,6 @@
 #include "op/launch.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 enum {
     FEWEST = 3,              /* copies that are worth a kernel */
@@ -44,18 +43,30 @@ typedef struct span {
     bool write;
 } span;
 
-static int compare(const void *a, const void *b)
+static bool comes_first(const span *a, const span *b)
 {
-    const span *x = a, *y = b;
-    if (x->buffer != y->buffer)
-        return (uintptr_t)x->buffer < (uintptr_t)y->buffer ? -1 : 1;
-    return x->begin < y->begin ? -1 : x->begin > y->begin;
+    return a->buffer != b->buffer ? (uintptr_t)a->buffer < (uintptr_t)b->buffer
+                                  : a->begin < b->begin;
+}
+
+/* In place, as the library's qsort takes memory from the heap; quick where there is some order already. */
+static void sort(span *spans, size_t count)
+{
+    static const size_t gaps[] = {132, 57, 23, 10, 4, 1};
+    for (size_t g = 0; g < sizeof gaps / sizeof *gaps; g++)
+        for (size_t i = gaps[g]; i < count; i++) {
+            span moving = spans[i];
+            size_t k = i;
+            for (; k >= gaps[g] && comes_first(&moving, &spans[k - gaps[g]]); k -= gaps[g])
+                spans[k] = spans[k - gaps[g]];
+            spans[k] = moving;
+        }
 }
 
 /* No byte that one writes is another's; by sorting all. */
 static bool are_apart(span *spans, size_t count)
 {
-    qsort(spans, count, sizeof *spans, compare);
+    sort(spans, count);
     const span *reach = NULL, *written = NULL; /* that reach furthest so far */
     for (size_t i = 0; i < count; i++) {
         const span *s = &spans[i];
