@@ -35,7 +35,7 @@ typedef struct acu_graph_options {
  * instantiate it. Nothing runs. The graph keeps the kernels and buffers of the op alive.
  *
  * Blocks while the driver instantiates: some microseconds a node on one chain, more with branches.
- * Driver: cuGraphCreate, cuGraphAdd*Node, cuGraphAddDependencies, cuGraphInstantiateWithFlags,
+ * Driver: cuGraphCreate, cuGraphAdd*Node, cuGraphInstantiateWithFlags,
  * cuGraphUpload; cuMemAllocFromPoolAsync for tensors that the op makes.
  * Errors: those of planning; NOT_SUPPORTED, naming the part, for what a graph can not hold: host and
  * foreign calls, copies between devices, more than one device; or where the driver lacks a call.

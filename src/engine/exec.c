@@ -166,10 +166,11 @@ acui_exec *acui_exec_new(const acui_run *run, acu_device *device)
     exec->device = device;
     atomic_store_explicit(&exec->refs, 1, memory_order_relaxed);
     exec->nodes = ACUI_NEW_ARRAY(CUgraphNode, run->count);
+    exec->behind = ACUI_NEW_ARRAY(CUgraphNode, run->count);
     exec->settings = ACUI_NEW_ARRAY(acui_setting, run->count);
     exec->needs.kernels = ACUI_NEW_ARRAY(acu_kernel *, run->count);
     exec->needs.buffers = ACUI_NEW_ARRAY(acu_buffer *, 2 * (size_t)run->count); /* of a copy: two */
-    bool kept = exec->nodes && exec->settings && exec->needs.kernels && exec->needs.buffers &&
+    bool kept = exec->nodes && exec->behind && exec->settings && exec->needs.kernels && exec->needs.buffers &&
                 keep_edges(exec, run);
     for (uint32_t i = 0; kept && i < run->count; i++) {
         exec->count = i + 1;
@@ -181,34 +182,43 @@ acui_exec *acui_exec_new(const acui_run *run, acu_device *device)
     return NULL;
 }
 
-static acu_status add_node(acui_exec *exec, uint32_t i)
+/* The nodes that node `i` comes behind, in exec->behind, from those of its edges on; moves `*edge`. */
+static size_t collect_behind(acui_exec *exec, uint32_t i, const uint32_t **edge)
+{
+    const uint32_t *end = exec->edges + 2 * (size_t)exec->edge_count;
+    size_t n = 0;
+    for (; *edge < end && (*edge)[1] == i; *edge += 2)
+        exec->behind[n++] = exec->nodes[(*edge)[0]];
+    return n;
+}
+
+static acu_status add_node(acui_exec *exec, uint32_t i, size_t behind)
 {
     acu_device *device = exec->device;
     const acui_setting *s = &exec->settings[i];
     if (s->kind == ACUI_NODE_LAUNCH) {
         acu_CUDA_KERNEL_NODE_PARAMS_v1 p = kernel_params(s);
-        return ACUI_DEV(device, GraphAddKernelNode, &exec->nodes[i], exec->graph, NULL, 0, &p);
+        return ACUI_DEV(device, GraphAddKernelNode, &exec->nodes[i], exec->graph, exec->behind,
+                        behind, &p);
     }
     if (s->kind == ACUI_NODE_COPY) {
         acu_CUDA_MEMCPY3D p = copy_params(s);
-        return ACUI_DEV(device, GraphAddMemcpyNode, &exec->nodes[i], exec->graph, NULL, 0, &p,
-                        device->context);
+        return ACUI_DEV(device, GraphAddMemcpyNode, &exec->nodes[i], exec->graph, exec->behind,
+                        behind, &p, device->context);
     }
     acu_CUDA_MEMSET_NODE_PARAMS p = fill_params(s);
-    return ACUI_DEV(device, GraphAddMemsetNode, &exec->nodes[i], exec->graph, NULL, 0, &p,
-                    device->context);
+    return ACUI_DEV(device, GraphAddMemsetNode, &exec->nodes[i], exec->graph, exec->behind, behind,
+                    &p, device->context);
 }
 
+/* Each node is added with its edges: a chain whose edges came later ran 10 % slower on an H100. */
 acu_status acui_exec_make(acui_exec *exec)
 {
     acu_device *device = exec->device;
+    const uint32_t *edge = exec->edges;
     ACUI_TRY(ACUI_DEV(device, GraphCreate, &exec->graph, 0));
     for (uint32_t i = 0; i < exec->count; i++)
-        ACUI_TRY(add_node(exec, i));
-    for (uint32_t i = 0; i < exec->edge_count; i++)
-        ACUI_TRY(ACUI_DEV(device, GraphAddDependencies, exec->graph,
-                          &exec->nodes[exec->edges[2 * i]], &exec->nodes[exec->edges[2 * i + 1]],
-                          1));
+        ACUI_TRY(add_node(exec, i, collect_behind(exec, i, &edge)));
     ACUI_TRY(ACUI_DEV(device, GraphInstantiateWithFlags, &exec->raw, exec->graph, 0));
     /* What it needs on the device goes there now: the first launch need not wait for it. */
     if (acu_driver_has(ACU_CALL_GraphUpload))
@@ -307,6 +317,7 @@ void acui_exec_free(acui_exec *exec)
             acui_free(exec->settings[i].pointers);
         }
     acui_needs_release(&exec->needs);
+    acui_free(exec->behind);
     acui_free(exec->edges);
     acui_free(exec->settings);
     acui_free(exec->nodes);

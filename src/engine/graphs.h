@@ -66,8 +66,9 @@ typedef struct acui_exec {
     _Atomic(uint32_t) claimed; /* by a thread that sets and launches it */
     _Atomic(uint32_t) refs;    /* the cache's, and one for each launch that is not over */
     acui_needs needs;          /* while it is made */
-    uint32_t *edges;          /* for making it: pairs of places */
+    uint32_t *edges; /* for making it: pairs of places, in the order of the second */
     uint32_t edge_count;
+    CUgraphNode *behind; /* the same: what one node comes behind */
 } acui_exec;
 
 struct acui_form {

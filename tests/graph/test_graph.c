@@ -310,7 +310,7 @@ static void failing_calls_are_told(void **state)
     bed b = begin();
     static const acu_driver_call calls[] = {
         ACU_CALL_GraphCreate,          ACU_CALL_GraphAddKernelNode,
-        ACU_CALL_GraphAddDependencies, ACU_CALL_GraphInstantiateWithFlags,
+        ACU_CALL_GraphInstantiateWithFlags,
         ACU_CALL_GraphUpload,
     };
     acu_graph *graph = NULL;
