@@ -11,7 +11,6 @@
 #define ACUDA_KERNELS_ELEMENTWISE_CUH
 
 #include "elements.cuh"
-#include "math_f64.cuh"
 
 /* y[k] = expression of a (b, c): operands with number k */
 #define ACUI_EACH(expression)                                                                      \
@@ -66,13 +65,13 @@ ACUI_DEVICE_OUTLINE acui_few<T, COUNT> acui_heavy(int op, acui_few<T, COUNT> v)
     case ACU_OP_RECIPROCAL: ACUI_EACH((T)1 / a);
     case ACU_OP_EXP: ACUI_EACH(exp(a));
     case ACU_OP_LOG: ACUI_EACH(log(a));
-    case ACU_OP_SIN: ACUI_EACH(acui_sine(a));
-    case ACU_OP_COS: ACUI_EACH(acui_cosine(a));
-    case ACU_OP_TANH: ACUI_EACH(acui_tanh(a));
+    case ACU_OP_SIN: ACUI_EACH(sin(a));
+    case ACU_OP_COS: ACUI_EACH(cos(a));
+    case ACU_OP_TANH: ACUI_EACH(tanh(a));
     case ACU_OP_SIGMOID: ACUI_EACH(acui_sigmoid(a));
     case ACU_OP_SILU: ACUI_EACH(a * acui_sigmoid(a));
-    case ACU_OP_GELU: ACUI_EACH((T)0.5 * a * ((T)1 + acui_erf(a * (T)0.70710678118654752)));
-    case ACU_OP_ERF: ACUI_EACH(acui_erf(a));
+    case ACU_OP_GELU: ACUI_EACH((T)0.5 * a * ((T)1 + erf(a * (T)0.70710678118654752)));
+    case ACU_OP_ERF: ACUI_EACH(erf(a));
     }
     return v;
 }
@@ -138,7 +137,7 @@ ACUI_DEVICE_OUTLINE acui_few<T, COUNT> acui_heavy2(int op, acui_few<T, COUNT> v,
 {
 #pragma unroll
     for (int k = 0; k < COUNT; k++)
-        v.x[k] = op == ACU_OP_POW ? acui_power(v.x[k], w.x[k]) : acui_mod(v.x[k], w.x[k]);
+        v.x[k] = op == ACU_OP_POW ? pow(v.x[k], w.x[k]) : acui_mod(v.x[k], w.x[k]);
     return v;
 }
 

@@ -14,7 +14,8 @@
  *     below 1           exp2f logf; double: exp log
  *     below 1.3         expf erff
  *     below 1.6         log2f log10f log1pf expm1f tanhf sinf cosf sincosf
- *     below 3.5         tanf
+ *     below 3.5         tanf; double: sin cos tanh (math_f64.cuh)
+ *     below 20          double: erf, and below 8 pow
  *
  * For what may be less exact and faster there are __expf, __logf, __sinf and the like in prelude.cuh.
  * Polynomials are minimax fits over the intervals that are named with them.
@@ -488,6 +489,8 @@ ACUI_DEVICE float round(float x) { return roundf(x); }
 ACUI_DEVICE float copysign(float x, float sign) { return copysignf(x, sign); }
 ACUI_DEVICE float exp(float x) { return expf(x); }
 ACUI_DEVICE float log(float x) { return logf(x); }
+
+#include "math_f64.cuh"
 
 #undef ACUI_INF
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Functions of double that math.cuh does not have, for built-in kernels; each has a form for float
- * too, which is math.cuh's. As there: exactly rounded operations only, each fma written out, and no
+ * Further functions of double, and C++ names for the float forms, which are math.cuh's; it includes
+ * this file. As there: exactly rounded operations only, each fma written out, and no
  * product goes into a sum but by its rounded value (__dmul_rn). Errors are
  * of a few units in the last place; of sine and cosine, beyond 2^20 radians, 2^-46 in absolute terms.
  */
@@ -28,8 +28,8 @@ ACUI_DEVICE double acui_expm1_small(double x)
     return fma(x * x, q, x);
 }
 
-ACUI_DEVICE float acui_tanh(float x) { return tanhf(x); }
-ACUI_DEVICE double acui_tanh(double x)
+ACUI_DEVICE float tanh(float x) { return tanhf(x); }
+ACUI_DEVICE double tanh(double x)
 {
     double a = fmin(fabs(x), 22.0); /* from there on it rounds to one */
     double t = a < 0.17 ? acui_expm1_small(-2.0 * a) : exp(-2.0 * a) - 1.0;
@@ -37,8 +37,8 @@ ACUI_DEVICE double acui_tanh(double x)
 }
 
 /* Sum of x^(2n+1) 2^n / (1 3 5 ... (2n+1)), times 2/sqrt(pi) e^(-x^2): all terms have one sign. */
-ACUI_DEVICE float acui_erf(float x) { return erff(x); }
-ACUI_DEVICE double acui_erf(double x)
+ACUI_DEVICE float erf(float x) { return erff(x); }
+ACUI_DEVICE double erf(double x)
 {
     if (!(fabs(x) < 6.0))
         return x != x ? x : copysign(1.0, x);
@@ -112,10 +112,10 @@ ACUI_DEVICE double acui_turned(double x, int ahead)
     double value = quadrant & 1 ? acui_cosine_core(r, low) : acui_sine_core(r, low);
     return quadrant & 2 ? -value : value;
 }
-ACUI_DEVICE float acui_sine(float x) { return sinf(x); }
-ACUI_DEVICE float acui_cosine(float x) { return cosf(x); }
-ACUI_DEVICE double acui_sine(double x) { return x == 0.0 ? x : acui_turned(x, 0); }
-ACUI_DEVICE double acui_cosine(double x) { return acui_turned(x, 1); }
+ACUI_DEVICE float sin(float x) { return sinf(x); }
+ACUI_DEVICE float cos(float x) { return cosf(x); }
+ACUI_DEVICE double sin(double x) { return x == 0.0 ? x : acui_turned(x, 0); }
+ACUI_DEVICE double cos(double x) { return acui_turned(x, 1); }
 
 /* The logarithm of finite x > 0 as high + low. */
 ACUI_DEVICE double acui_log_parts(double x, double *low)
@@ -137,8 +137,8 @@ ACUI_DEVICE double acui_log_parts(double x, double *low)
     *low = (a - sum) + rest;
     return sum;
 }
-ACUI_DEVICE float acui_power(float x, float y) { return powf(x, y); }
-ACUI_DEVICE double acui_power(double x, double y)
+ACUI_DEVICE float pow(float x, float y) { return powf(x, y); }
+ACUI_DEVICE double pow(double x, double y)
 {
     if (x == 1.0 || y == 0.0)
         return 1.0;

@@ -5,7 +5,6 @@
  * numbers of one counter.
  */
 #include "formats.cuh"
-#include "math_f64.cuh"
 
 ACUI_DEVICE uint4 acui_philox(unsigned long long counter, unsigned long long seed)
 {
@@ -40,8 +39,8 @@ ACUI_DEVICE void acui_normal(uint4 w, double *x)
 {
     double radius = sqrt(-2.0 * log(1.0 - acui_unit(w.y, w.x)));
     double angle = 6.283185307179586 * acui_unit(w.w, w.z);
-    x[0] = radius * acui_cosine(angle);
-    x[1] = radius * acui_sine(angle);
+    x[0] = radius * cos(angle);
+    x[1] = radius * sin(angle);
 }
 
 /* ---- the numbers of one counter ------------------------------------------------------------------- */

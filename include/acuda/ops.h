@@ -230,5 +230,47 @@ ACU_API acu_op *acu_op_softmax(acu_op *x, int dimension, bool log, acu_site site
 #define acu_matmul(a, b) acu_op_matmul(ACU_OPERAND(a), ACU_OPERAND(b), ACU_SITE)
 ACU_API acu_op *acu_op_matmul(acu_op *a, acu_op *b, acu_site site);
 
+/* ---- one kernel from an expression -------------------------------------------------------------- */
+
+/*
+ * An elementwise operation of the program's own, as text: "a * x + tanh(y)". Its kernel is compiled when it
+ * is first used with a dtype on a device (compile.h), beside what is submitted; the op waits for that on
+ * the host, and submitting does not. Reading each operand once, it is as fast as the memory.
+ *
+ * Operands are the names in it, in the order in which they first appear, at most 8; at least one is a
+ * tensor, all tensors are of the same of f32, f64, f16 and bf16, and the others are numbers. They broadcast,
+ * and may have any strides, as with all operations.
+ *   a ? b : c   || && == != < <= > >= + - * / - !   numbers   ( )
+ *   abs sign square sqrt rsqrt reciprocal exp log sin cos tanh sigmoid gelu silu relu erf floor ceil
+ *   trunc round min max pow fma where clamp, with arguments as the functions above have them
+ * A comparison is 1 or 0.
+ *
+ * The handle keeps its kernels, and through them the device, until it is released; ops in flight keep what they
+ * need. Errors: INVALID (with the column), NO_MEMORY. Does not block.
+ */
+typedef struct acu_expression acu_expression;
+ACU_API acu_status acu_expression_create(const char *text, acu_expression **expression);
+ACU_API acu_expression *acu_expression_retain(acu_expression *expression);
+ACU_API void acu_expression_release(acu_expression *expression);
+ACU_API size_t acu_expression_operands(const acu_expression *expression);
+ACU_API const char *acu_expression_operand(const acu_expression *expression, size_t i); /* its name */
+/* acu_fused(expression, a, x, y): one to eight terms. Errors of the op also: those of acu_compile. */
+#define acu_fused(expression, ...)                                                                 \
+    acu_op_fused((expression), ACUI_TERMS(ACUI_EACH_TERM(__VA_ARGS__)), ACU_SITE)
+ACU_API acu_op *acu_op_fused(acu_expression *expression, acu_op *const *operands, size_t count,
+                             acu_site site);
+#define ACUI_EACH_TERM(...)                                                                        \
+    ACUI_TERM_PICK(__VA_ARGS__, ACUI_TERM_8, ACUI_TERM_7, ACUI_TERM_6, ACUI_TERM_5, ACUI_TERM_4,   \
+                   ACUI_TERM_3, ACUI_TERM_2, ACUI_TERM_1, 0)(__VA_ARGS__)
+#define ACUI_TERM_PICK(a, b, c, d, e, f, g, h, name, ...) name
+#define ACUI_TERM_1(a) ACU_TERM(a)
+#define ACUI_TERM_2(a, ...) ACU_TERM(a), ACUI_TERM_1(__VA_ARGS__)
+#define ACUI_TERM_3(a, ...) ACU_TERM(a), ACUI_TERM_2(__VA_ARGS__)
+#define ACUI_TERM_4(a, ...) ACU_TERM(a), ACUI_TERM_3(__VA_ARGS__)
+#define ACUI_TERM_5(a, ...) ACU_TERM(a), ACUI_TERM_4(__VA_ARGS__)
+#define ACUI_TERM_6(a, ...) ACU_TERM(a), ACUI_TERM_5(__VA_ARGS__)
+#define ACUI_TERM_7(a, ...) ACU_TERM(a), ACUI_TERM_6(__VA_ARGS__)
+#define ACUI_TERM_8(a, ...) ACU_TERM(a), ACUI_TERM_7(__VA_ARGS__)
+
 ACU_END
 #endif

@@ -9,23 +9,37 @@
 
 #define ACUI_RANK 6
 #define ACUI_BLOCK 256      /* threads of a block, of all these kernels */
-#define ACUI_OPERANDS 4     /* the result and at most three */
+#define ACUI_OPERANDS 9     /* the result and at most eight */
 #define ACUI_UNROLL 4       /* vectors of at most 16 bytes that a thread loads before it uses one */
 
-/* How an index, row-major over `dim`, becomes one. dim[0] is the slowest. */
-typedef struct acui_index {
-    int rank;
-    int wide; /* elements do not fit into 31 bits */
-    long long dim[ACUI_RANK];
-    unsigned magic[ACUI_RANK], shift[ACUI_RANK];
-} acui_index;
-
-typedef struct acui_operand {
-    long long stride[ACUI_RANK];
-    unsigned long long scalar; /* where there is no memory: bits of a float, double, int or 64-bit int */
-    int dtype;
-    int is_scalar;
-} acui_operand;
+/*
+ * The first two as text too, which generated kernels begin with (fused.c).
+ *
+ * acui_index: how an index, row-major over `dim`, becomes one; dim[0] is the slowest; `wide`: elements do
+ * not fit into 31 bits. acui_operand: strides, or, where there is no memory (is_scalar), the bits of a
+ * float, double, int or 64-bit int.
+ */
+#define ACUI_LAYOUT_TYPES                                                                          \
+    typedef struct acui_index {                                                                    \
+        int rank;                                                                                  \
+        int wide;                                                                                  \
+        long long dim[ACUI_RANK];                                                                  \
+        unsigned magic[ACUI_RANK], shift[ACUI_RANK];                                               \
+    } acui_index;                                                                                  \
+    typedef struct acui_operand {                                                                  \
+        long long stride[ACUI_RANK];                                                               \
+        unsigned long long scalar;                                                                 \
+        int dtype;                                                                                 \
+        int is_scalar;                                                                             \
+    } acui_operand;                                                                                \
+    typedef struct acui_fused {                                                                    \
+        long long elements;                                                                        \
+        int linear;                                                                                \
+        acui_index index;                                                                          \
+        acui_operand at[1 + ACUI_FUSED_OPERANDS];                                                  \
+    } acui_fused;
+#define ACUI_FUSED_OPERANDS 8
+ACUI_LAYOUT_TYPES
 
 typedef struct acui_elementwise {
     long long elements;
@@ -34,7 +48,7 @@ typedef struct acui_elementwise {
     int stream; /* more than a cache holds: results need not stay there */
     int unsigned_order; /* of 32-bit or 64-bit integers, that fill their type */
     acui_index index;
-    acui_operand at[ACUI_OPERANDS]; /* 0: the result */
+    acui_operand at[4]; /* 0: the result */
 } acui_elementwise;
 
 /* Values that follow from where an element is. */

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The parser: recursive descent over a small part of C's expressions, writing what it reads. */
+#include "ops/expression.h"
+
+#include "base/error.h"
+#include "base/object.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#define DEEPEST 64
+
+static const struct {
+    const char *name;
+    int arguments;
+} functions[] = {
+    {"abs", 1},     {"sign", 1},  {"square", 1}, {"sqrt", 1}, {"rsqrt", 1}, {"reciprocal", 1},
+    {"exp", 1},     {"log", 1},   {"sin", 1},    {"cos", 1},  {"tanh", 1},  {"sigmoid", 1},
+    {"gelu", 1},    {"silu", 1},  {"relu", 1},   {"erf", 1},  {"floor", 1}, {"ceil", 1},
+    {"trunc", 1},   {"round", 1}, {"min", 2},    {"max", 2},  {"pow", 2},   {"fma", 3},
+    {"where", 3},   {"clamp", 3},
+};
+enum { FUNCTIONS = sizeof functions / sizeof *functions };
+
+typedef struct parser {
+    const char *text, *at;
+    acui_parsed *out;
+    size_t length; /* of the code */
+    int depth;
+} parser;
+
+static acu_status parse_choice(parser *p);
+
+static acu_status fail(const parser *p, const char *at, const char *what)
+{
+    return acui_fail(ACU_ERR_INVALID, "expression \"%.200s\", column %d: %s", p->text,
+                     (int)(at - p->text) + 1, what);
+}
+
+static acu_status emit(parser *p, const char *text, size_t bytes)
+{
+    if (p->length + bytes + 1 > sizeof p->out->code)
+        return fail(p, p->at, "it is too long");
+    memcpy(p->out->code + p->length, text, bytes);
+    p->length += bytes;
+    p->out->code[p->length] = '\0';
+    return ACU_OK;
+}
+
+static acu_status emit_text(parser *p, const char *text)
+{
+    return emit(p, text, strlen(text));
+}
+
+static void skip_space(parser *p)
+{
+    while (isspace((unsigned char)*p->at))
+        p->at++;
+}
+
+static bool accept(parser *p, const char *token)
+{
+    skip_space(p);
+    if (strncmp(p->at, token, strlen(token)) != 0)
+        return false;
+    p->at += strlen(token);
+    return true;
+}
+
+static acu_status expect(parser *p, const char *token)
+{
+    char what[64];
+    if (accept(p, token))
+        return ACU_OK;
+    if (*p->at)
+        snprintf(what, sizeof what, "'%s' is expected, not '%c'", token, *p->at);
+    else
+        snprintf(what, sizeof what, "'%s' is expected, but it ends", token);
+    return fail(p, p->at, what);
+}
+
+/* ---- numbers, names, calls ---- */
+
+static acu_status parse_number(parser *p)
+{
+    const char *start = p->at;
+    char number[64];
+    while (isdigit((unsigned char)*p->at) || *p->at == '.')
+        p->at++;
+    if (*p->at == 'e' || *p->at == 'E') {
+        p->at++;
+        if (*p->at == '+' || *p->at == '-')
+            p->at++;
+        if (!isdigit((unsigned char)*p->at))
+            return fail(p, p->at, "an exponent is expected");
+        while (isdigit((unsigned char)*p->at))
+            p->at++;
+    }
+    size_t length = (size_t)(p->at - start);
+    const char *point = memchr(start, '.', length);
+    if (point && memchr(point + 1, '.', (size_t)(start + length - point - 1)))
+        return fail(p, start, "a number with two points");
+    if (length == 1 && point)
+        return fail(p, start, "a number without digits");
+    if (length > 40 || isalpha((unsigned char)*p->at) || *p->at == '_')
+        return fail(p, start, length > 40 ? "the number is too long" : "a number runs into a name");
+    bool whole = !point && !memchr(start, 'e', length) && !memchr(start, 'E', length);
+    snprintf(number, sizeof number, "(T)%.*s%s", (int)length, start, whole ? ".0" : "");
+    return emit_text(p, number);
+}
+
+static acu_status parse_arguments(parser *p, const char *name, size_t length, const char *start)
+{
+    char what[128];
+    int known = 0, count = 0;
+    while (known < FUNCTIONS && (strlen(functions[known].name) != length ||
+                                 strncmp(functions[known].name, name, length) != 0))
+        known++;
+    if (known == FUNCTIONS) {
+        snprintf(what, sizeof what, "there is no function %.*s", (int)length, name);
+        return fail(p, start, what);
+    }
+    ACUI_TRY(emit_text(p, "fn_"));
+    ACUI_TRY(emit(p, name, length));
+    ACUI_TRY(emit_text(p, "("));
+    do {
+        if (count++ > 0)
+            ACUI_TRY(emit_text(p, ", "));
+        ACUI_TRY(parse_choice(p));
+    } while (accept(p, ","));
+    ACUI_TRY(expect(p, ")"));
+    if (count != functions[known].arguments) {
+        snprintf(what, sizeof what, "%.*s takes %d argument%s, and got %d", (int)length, name,
+                 functions[known].arguments, functions[known].arguments == 1 ? "" : "s", count);
+        return fail(p, start, what);
+    }
+    return emit_text(p, ")");
+}
+
+static acu_status parse_name(parser *p)
+{
+    const char *start = p->at;
+    while (isalnum((unsigned char)*p->at) || *p->at == '_')
+        p->at++;
+    size_t length = (size_t)(p->at - start), i = 0;
+    if (accept(p, "("))
+        return parse_arguments(p, start, length, start);
+    if (length >= ACUI_EXPRESSION_NAME)
+        return fail(p, start, "the name is too long");
+    acui_parsed *out = p->out;
+    while (i < out->operands &&
+           (strlen(out->names[i]) != length || strncmp(out->names[i], start, length) != 0))
+        i++;
+    if (i == ACUI_FUSED_OPERANDS)
+        return fail(p, start, "it has more than 8 operands");
+    if (i == out->operands) {
+        memcpy(out->names[i], start, length);
+        out->names[i][length] = '\0';
+        out->operands++;
+    }
+    char name[8];
+    snprintf(name, sizeof name, "v%zu", i);
+    return emit_text(p, name);
+}
+
+static acu_status parse_primary(parser *p)
+{
+    skip_space(p);
+    if (isdigit((unsigned char)*p->at) || *p->at == '.')
+        return parse_number(p);
+    if (isalpha((unsigned char)*p->at) || *p->at == '_')
+        return parse_name(p);
+    if (!accept(p, "("))
+        return fail(p, p->at, *p->at ? "a name, a number or '(' is expected"
+                                     : "a name, a number or '(' is expected, but it ends");
+    ACUI_TRY(emit_text(p, "("));
+    ACUI_TRY(parse_choice(p));
+    ACUI_TRY(expect(p, ")"));
+    return emit_text(p, ")");
+}
+
+/* ---- operators ---- */
+
+static acu_status parse_signed(parser *p)
+{
+    skip_space(p);
+    const char *sign = *p->at == '-' ? "-" : *p->at == '!' ? "!" : *p->at == '+' ? "+" : NULL;
+    if (!sign)
+        return parse_primary(p);
+    if (++p->depth > DEEPEST)
+        return fail(p, p->at, "it is nested too deeply");
+    p->at++;
+    ACUI_TRY(emit_text(p, sign[0] == '!' ? "(T)!(" : sign[0] == '-' ? "-(" : "+("));
+    ACUI_TRY(parse_signed(p));
+    p->depth--;
+    return emit_text(p, ")");
+}
+
+/* From the weakest to the strongest; of two that begin alike, the longer one first. */
+static const char *const levels[][5] = {
+    {"||"}, {"&&"}, {"==", "!="}, {"<=", ">=", "<", ">"}, {"+", "-"}, {"*", "/"}};
+enum { LEVELS = sizeof levels / sizeof *levels };
+
+static const char *operator_at(parser *p, int level)
+{
+    for (int i = 0; levels[level][i]; i++)
+        if (accept(p, levels[level][i]))
+            return levels[level][i];
+    return NULL;
+}
+
+static acu_status parse_level(parser *p, int level)
+{
+    if (level == LEVELS)
+        return parse_signed(p);
+    ACUI_TRY(emit_text(p, "(T)("));
+    ACUI_TRY(parse_level(p, level + 1));
+    const char *operator;
+    while ((operator = operator_at(p, level)) != NULL) {
+        ACUI_TRY(emit_text(p, operator));
+        ACUI_TRY(parse_level(p, level + 1));
+    }
+    return emit_text(p, ")");
+}
+
+static acu_status parse_choice(parser *p)
+{
+    if (++p->depth > DEEPEST)
+        return fail(p, p->at, "it is nested too deeply");
+    ACUI_TRY(parse_level(p, 0));
+    if (accept(p, "?")) {
+        ACUI_TRY(emit_text(p, " != 0 ? "));
+        ACUI_TRY(parse_choice(p));
+        ACUI_TRY(expect(p, ":"));
+        ACUI_TRY(emit_text(p, " : "));
+        ACUI_TRY(parse_choice(p));
+    }
+    p->depth--;
+    return ACU_OK;
+}
+
+acu_status acui_expression_parse(const char *text, acui_parsed *parsed)
+{
+    parser p = {.text = text, .at = text, .out = parsed};
+    if (strlen(text) > ACUI_EXPRESSION_TEXT)
+        return acui_fail(ACU_ERR_INVALID, "an expression of %zu bytes; at most %d are read",
+                         strlen(text), ACUI_EXPRESSION_TEXT);
+    parsed->operands = 0;
+    ACUI_TRY(parse_choice(&p));
+    skip_space(&p);
+    if (*p.at)
+        return fail(&p, p.at, "an operator is expected");
+    if (parsed->operands == 0)
+        return fail(&p, text, "it has no operands");
+    return ACU_OK;
+}

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Elementwise operations from expressions: the kernel's source, what was compiled, and the op. */
+#include "ops/expression.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/object.h"
+
+#include <acuda/future.h>
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#define KEPT 16
+#define SOURCE (ACUI_EXPRESSION_CODE + 16384)
+
+struct acu_expression {
+    acui_object object;
+    pthread_mutex_t lock; /* what follows */
+    struct {
+        acu_device *device; /* the kernel's, which holds it */
+        acu_dtype dtype;
+        acu_kernel *kernel; /* NULL: nothing here */
+    } kept[KEPT];
+    unsigned next; /* to make room */
+    acui_parsed parsed;
+};
+
+/* ---- source -------------------------------------------------------------------------------------- */
+
+#define TEXT_OF(...) #__VA_ARGS__
+#define TEXT(...) TEXT_OF(__VA_ARGS__)
+
+/* T is what is computed with, S what is stored; V of these in 16 bytes, or in 8. */
+static const char *const types_f32 = "typedef float T; typedef float S;\n"
+    "static __device__ T from(S s) { return s; }\nstatic __device__ S to(T v) { return v; }\n";
+static const char *const types_f64 = "typedef double T; typedef double S;\n"
+    "static __device__ T from(S s) { return s; }\nstatic __device__ S to(T v) { return v; }\n";
+static const char *const types_f16 = "typedef float T; typedef unsigned short S;\n"
+    "static __device__ T from(S s) { T v; asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(v) : \"h\"(s)); return v; }\n"
+    "static __device__ S to(T v) { S s; asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(s) : \"f\"(v)); return s; }\n";
+static const char *const types_bf16 = "typedef float T; typedef unsigned short S;\n"
+    "static __device__ T from(S s) { return __uint_as_float((unsigned)s << 16); }\n"
+    "static __device__ S to(T v) { unsigned b = __float_as_uint(v);\n"
+    "    return v != v ? 0x7fff : (S)((b + 0x7fffu + (b >> 16 & 1u)) >> 16); }\n";
+
+static const char functions[] =
+    "#define FN(name, value) static __device__ __forceinline__ T fn_##name(T a) { return value; }\n"
+    "FN(abs, fabs(a)) FN(sign, a != a ? a : (T)((a > 0) - (a < 0))) FN(square, a * a)\n"
+    "FN(sqrt, sqrt(a)) FN(rsqrt, (T)1 / sqrt(a)) FN(reciprocal, (T)1 / a) FN(exp, exp(a))\n"
+    "FN(log, log(a)) FN(sin, sin(a)) FN(cos, cos(a)) FN(tanh, tanh(a)) FN(erf, erf(a))\n"
+    "static __device__ __forceinline__ T fn_sigmoid(T a)\n"
+    "{ T e = exp(-fabs(a)), r = (T)1 / ((T)1 + e); return a < 0 ? e * r : r; }\n"
+    "FN(silu, a * fn_sigmoid(a)) FN(gelu, (T)0.5 * a * ((T)1 + erf(a * (T)0.70710678118654752)))\n"
+    "FN(relu, a < 0 ? (T)0 : a) FN(floor, floor(a)) FN(ceil, ceil(a)) FN(trunc, trunc(a))\n"
+    "FN(round, rint(a))\n"
+    "#define FN2(name, value) static __device__ __forceinline__ T fn_##name(T a, T b) { return value; }\n"
+    "FN2(min, a != a || a < b ? a : b) FN2(max, a != a || a > b ? a : b) FN2(pow, pow(a, b))\n"
+    "#define FN3(name, value) static __device__ __forceinline__ T fn_##name(T a, T b, T c) { return value; }\n"
+    "FN3(fma, fma(a, b, c)) FN3(where, a != 0 ? b : c) FN3(clamp, a != a ? a : a < b ? b : a > c ? c : a)\n";
+
+static const char loop[] =
+    "static __device__ __forceinline__ T number(const acui_operand &o)\n"
+    "{ return sizeof(T) == 8 ? (T)__longlong_as_double((long long)o.scalar)\n"
+    "                        : (T)__uint_as_float((unsigned)o.scalar); }\n"
+    "static __device__ long long place(const acui_fused &p, int k, long long i)\n"
+    "{\n"
+    "    long long offset = 0;\n"
+    "    for (int d = p.index.rank - 1; d >= 0; d--) {\n"
+    "        long long q = d == 0 ? 0 : p.index.wide ? i / p.index.dim[d]\n"
+    "            : (long long)((__umulhi((unsigned)i, p.index.magic[d]) + (unsigned)i) >> p.index.shift[d]);\n"
+    "        offset += (d == 0 ? i : i - q * p.index.dim[d]) * p.at[k].stride[d];\n"
+    "        i = q;\n"
+    "    }\n"
+    "    return offset;\n"
+    "}\n"
+    "enum { V = sizeof(S) == 8 ? 2 : 4, U = 2, STEP = 256 };\n"
+    "struct __align__(sizeof(S) * V) pack { S e[V]; };\n"
+    "extern \"C\" __global__ void __launch_bounds__(256) fused(S *out, ARGUMENTS, acui_fused p)\n"
+    "{\n"
+    "    const S *const in[N] = {NAMES};\n"
+    "    unsigned long long low = (unsigned long long)out;\n"
+    "    for (int k = 0; k < N; k++) low |= (unsigned long long)in[k];\n"
+    "    bool wide = p.linear && (low & (sizeof(pack) - 1)) == 0;\n"
+    "    const long long chunk = (long long)STEP * V * U;\n"
+    "    for (long long first = blockIdx.x * chunk; first < p.elements; first += gridDim.x * chunk) {\n"
+    "        if (wide && first + chunk <= p.elements) {\n"
+    "            pack x[N][U], y[U];\n"
+    "            const long long at = first / V + threadIdx.x;\n"
+    "#pragma unroll\n"
+    "            for (int k = 0; k < N; k++)\n"
+    "                if (!p.at[1 + k].is_scalar)\n"
+    "#pragma unroll\n"
+    "                    for (int u = 0; u < U; u++) x[k][u] = ((const pack *)in[k])[at + u * STEP];\n"
+    "#pragma unroll\n"
+    "            for (int u = 0; u < U; u++) {\n"
+    "#pragma unroll\n"
+    "                for (int i = 0; i < V; i++) {\n"
+    "                    T v[N];\n"
+    "#pragma unroll\n"
+    "                    for (int k = 0; k < N; k++)\n"
+    "                        v[k] = p.at[1 + k].is_scalar ? number(p.at[1 + k]) : from(x[k][u].e[i]);\n"
+    "                    y[u].e[i] = to(value(v));\n"
+    "                }\n"
+    "                ((pack *)out)[at + u * STEP] = y[u];\n"
+    "            }\n"
+    "            continue;\n"
+    "        }\n"
+    "        for (long long i = first + threadIdx.x; i < p.elements && i < first + chunk; i += STEP) {\n"
+    "            T v[N];\n"
+    "#pragma unroll\n"
+    "            for (int k = 0; k < N; k++)\n"
+    "                v[k] = p.at[1 + k].is_scalar ? number(p.at[1 + k]) : from(in[k][place(p, 1 + k, i)]);\n"
+    "            out[place(p, 0, i)] = to(value(v));\n"
+    "        }\n"
+    "    }\n"
+    "}\n";
+
+static const char *types_of(acu_dtype dtype)
+{
+    return dtype == ACU_F64 ? types_f64 : dtype == ACU_F16 ? types_f16
+           : dtype == ACU_BF16 ? types_bf16 : types_f32;
+}
+
+/* `text` has SOURCE bytes. */
+static void write_source(const acui_parsed *parsed, acu_dtype dtype, char *text)
+{
+    char arguments[256] = "", names[128] = "";
+    size_t a = 0, n = 0, length;
+    for (size_t i = 0; i < parsed->operands; i++) {
+        a += (size_t)snprintf(arguments + a, sizeof arguments - a, "%sconst S *a%zu", i ? ", " : "", i);
+        n += (size_t)snprintf(names + n, sizeof names - n, "%sa%zu", i ? ", " : "", i);
+    }
+    length = (size_t)snprintf(text, SOURCE,
+                              "%s\n#define N %zu\n#define ARGUMENTS %s\n#define NAMES %s\n%s%s"
+                              "static __device__ __forceinline__ T value(const T (&v)[N])\n{\n",
+                              TEXT(ACUI_LAYOUT_TYPES), parsed->operands, arguments, names,
+                              types_of(dtype), functions);
+    for (size_t i = 0; i < parsed->operands; i++)
+        length += (size_t)snprintf(text + length, SOURCE - length, "    const T v%zu = v[%zu];\n", i, i);
+    snprintf(text + length, SOURCE - length, "    return (T)(%s);\n}\n%s", parsed->code, loop);
+}
+
+/* ---- what was compiled ----------------------------------------------------------------------------- */
+
+/* Begins to compile; the kernel can be launched at once. */
+static acu_status begin(acu_expression *e, acu_device *device, acu_dtype dtype, acu_kernel **kernel)
+{
+    char *text = acui_alloc_raw(SOURCE);
+    if (!text)
+        return acui_fail(ACU_ERR_NO_MEMORY, "no memory for the source of a fused operation");
+    write_source(&e->parsed, dtype, text);
+    acu_compile_options options = {.size = sizeof options};
+    acu_module_source source = {.size = sizeof source, .cuda = text, .compile = &options};
+    acu_future *future = NULL;
+    acu_module *module = NULL;
+    acu_status status = acu_module_load_async(device, &source, &future);
+    acui_free(text);
+    if (status == ACU_OK)
+        status = acu_future_module(future, &module);
+    if (status == ACU_OK)
+        status = acu_kernel_get(module, "fused", kernel);
+    acu_module_release(module);
+    acu_future_release(future);
+    return status;
+}
+
+/* Where the kernel is kept, or is to be; one that failed is forgotten. The lock is held. */
+static unsigned place_of(acu_expression *e, acu_device *device, acu_dtype dtype, acu_kernel **failed)
+{
+    unsigned i = 0;
+    while (i < KEPT &&
+           !(e->kept[i].kernel && e->kept[i].device == device && e->kept[i].dtype == dtype))
+        i++;
+    if (i == KEPT) {
+        i = e->next;
+        e->next = (e->next + 1) % KEPT;
+        *failed = e->kept[i].kernel;
+        e->kept[i].kernel = NULL;
+        return i;
+    }
+    acu_status status = acu_kernel_poll(e->kept[i].kernel);
+    if (status != ACU_OK && status != ACU_NOT_READY) {
+        *failed = e->kept[i].kernel;
+        e->kept[i].kernel = NULL;
+    }
+    return i;
+}
+
+/* The kernel for the dtype on the device, with a reference for the caller. */
+static acu_status kernel_of(acu_expression *e, acu_device *device, acu_dtype dtype,
+                            acu_kernel **kernel)
+{
+    acu_kernel *old = NULL;
+    acu_status status = ACU_OK;
+    pthread_mutex_lock(&e->lock);
+    unsigned i = place_of(e, device, dtype, &old);
+    if (!e->kept[i].kernel)
+        status = begin(e, device, dtype, &e->kept[i].kernel);
+    e->kept[i].device = device;
+    e->kept[i].dtype = dtype;
+    *kernel = acu_kernel_retain(e->kept[i].kernel);
+    pthread_mutex_unlock(&e->lock);
+    acu_kernel_release(old);
+    return status;
+}
+
+/* ---- handles ----------------------------------------------------------------------------------------- */
+
+acu_status acu_expression_create(const char *text, acu_expression **expression)
+{
+    if (!text || !expression)
+        return acui_fail(ACU_ERR_INVALID, "acu_expression_create: %s",
+                         text ? "nowhere to put the expression" : "the text is NULL");
+    acu_expression *e = acui_object_new(ACU_OBJECT_EXPRESSION, sizeof *e);
+    if (!e)
+        return acui_fail(ACU_ERR_NO_MEMORY, "no memory for an expression");
+    pthread_mutex_init(&e->lock, NULL);
+    acu_status status = acui_expression_parse(text, &e->parsed);
+    if (status == ACU_OK)
+        *expression = e;
+    else
+        acu_expression_release(e);
+    return status;
+}
+
+acu_expression *acu_expression_retain(acu_expression *expression)
+{
+    if (acui_object_is(expression, ACU_OBJECT_EXPRESSION))
+        acui_object_retain(expression);
+    return expression;
+}
+
+void acu_expression_release(acu_expression *expression)
+{
+    if (!acui_object_is(expression, ACU_OBJECT_EXPRESSION) || !acui_object_drop(expression))
+        return;
+    for (int i = 0; i < KEPT; i++)
+        acu_kernel_release(expression->kept[i].kernel);
+    pthread_mutex_destroy(&expression->lock);
+    acui_object_free(expression);
+}
+
+size_t acu_expression_operands(const acu_expression *expression)
+{
+    return acui_object_is(expression, ACU_OBJECT_EXPRESSION) ? expression->parsed.operands : 0;
+}
+
+const char *acu_expression_operand(const acu_expression *expression, size_t i)
+{
+    return i < acu_expression_operands(expression) ? expression->parsed.names[i] : NULL;
+}
+
+/* ---- the op ------------------------------------------------------------------------------------------ */
+
+typedef struct plan {
+    acu_planning *p;
+    const acui_parsed *parsed;
+    acu_dtype dtype;
+    acu_shape shape;
+} plan;
+
+static acu_op *check_operand(plan *f, size_t i)
+{
+    const acu_val *value = &f->p->values[i];
+    char words[ACUI_OPS_WORDS];
+    acui_value_words(value, words);
+    if (value->kind == ACU_SCALAR)
+        return NULL;
+    if (value->kind != ACU_TENSOR)
+        return acu_op_fail(ACU_ERR_INVALID, "fused", f->p->site, "fused: %s is %s, and must be a tensor "
+                           "or a number", f->parsed->names[i], words);
+    acu_dtype dtype = acu_tensor_dtype(value->tensor);
+    char class = acui_class_of(dtype);
+    if ((class != 'f' && class != 'd') || (f->dtype && dtype != f->dtype))
+        return acu_op_fail(ACU_ERR_DTYPE, "fused", f->p->site, "fused: %s is %s; all tensors must be "
+                           "of the same of f32, f64, f16 and bf16", f->parsed->names[i], words);
+    if (!f->dtype)
+        f->shape = acu_tensor_shape(value->tensor);
+    else if (!acui_broadcast(&f->shape, acu_tensor_shape(value->tensor)))
+        return acu_op_fail(ACU_ERR_SHAPE, "fused", f->p->site, "fused: %s is %s, which does not "
+                           "broadcast with those before it", f->parsed->names[i], words);
+    f->dtype = dtype;
+    return NULL;
+}
+
+static acu_op *fill_params(plan *f, acui_fused *params)
+{
+    const acu_tensor *tensors[1 + ACUI_FUSED_OPERANDS] = {f->p->out.tensor};
+    char why[ACUI_OPS_WORDS];
+    params->elements = acu_shape_elements(f->shape);
+    for (size_t i = 0; i < f->p->count; i++) {
+        uint64_t bits = 0;
+        tensors[1 + i] = f->p->values[i].tensor;
+        if (tensors[1 + i])
+            continue;
+        if (!acui_scalar_bits(&f->p->values[i], f->dtype, &bits, why))
+            return acu_op_fail(ACU_ERR_DTYPE, "fused", f->p->site, "fused: %s: %s",
+                               f->parsed->names[i], why);
+        params->at[1 + i].is_scalar = 1;
+        params->at[1 + i].scalar = bits;
+    }
+    acui_layout(&params->index, params->at, f->shape, tensors, (int)f->p->count + 1);
+    params->linear = acui_is_linear(&params->index, params->at, (int)f->p->count + 1);
+    return NULL;
+}
+
+static acu_op *launch(plan *f, acu_kernel *kernel, const acui_fused *params, acu_op *out)
+{
+    acu_arg args[2 + ACUI_FUSED_OPERANDS];
+    size_t count = 0;
+    args[count++] = acu_arg_op(out, ACU_WRITE);
+    for (size_t i = 0; i < f->p->count; i++)
+        args[count++] = f->p->values[i].tensor
+                            ? acu_arg_op(acu_op_take(&f->p->values[i], f->p->site), ACU_READ)
+                            : acu_u64(0);
+    args[count++] = acu_arg_struct(params, sizeof *params);
+    int64_t blocks = acui_blocks(params->elements, 2 * ACUI_BLOCK * (f->dtype == ACU_F64 ? 2 : 4));
+    acu_op *op = acu_op_launch(kernel, ACU_GRID_BLOCK(blocks, 1, 1, ACUI_BLOCK, 1, 1), args, count,
+                               f->p->site);
+    return acu_op_nth(acu_op_named(op, "fused"), 0, f->p->site);
+}
+
+static acu_op *plan_fused(acu_planning *p)
+{
+    acu_expression *e = p->user;
+    plan f = {.p = p, .parsed = &e->parsed};
+    acu_op *failed = NULL;
+    for (size_t i = 0; i < p->count && !failed; i++)
+        failed = check_operand(&f, i);
+    if (!failed && !f.dtype)
+        failed = acu_op_fail(ACU_ERR_INVALID, "fused", p->site, "fused: one operand must be a tensor");
+    acui_fused params = {0};
+    if (!failed)
+        failed = fill_params(&f, &params);
+    acu_kernel *kernel = NULL;
+    if (!failed && kernel_of(e, p->device, f.dtype, &kernel) != ACU_OK)
+        failed = acu_op_fail(acu_last_error()->status, "fused", p->site, NULL);
+    if (failed)
+        return failed;
+    acu_op *out = acui_result(p, "fused", f.dtype, f.shape);
+    acu_op *op = acu_op_status(out, NULL) == ACU_OK ? launch(&f, kernel, &params, out) : out;
+    acu_kernel_release(kernel);
+    return op;
+}
+
+static void release(void *expression)
+{
+    acu_expression_release(expression);
+}
+
+acu_op *acu_op_fused(acu_expression *expression, acu_op *const *operands, size_t count,
+                     acu_site site)
+{
+    acu_op *failed = NULL;
+    if (acui_object_check(expression, ACU_OBJECT_EXPRESSION, "acu_fused") != ACU_OK)
+        failed = acu_op_fail(acu_last_error()->status, "fused", site, NULL);
+    else if (count != expression->parsed.operands)
+        failed = acu_op_fail(ACU_ERR_ARGUMENTS, "fused", site, "the expression has %zu operands, and "
+                             "got %zu", expression->parsed.operands, count);
+    for (size_t i = 0; failed && i < count; i++)
+        acu_op_release(operands[i]);
+    if (failed)
+        return failed;
+    acu_custom custom = {.name = "fused",
+                         .fn = plan_fused,
+                         .user = {acu_expression_retain(expression), release}};
+    return acu_op_custom(custom, operands, count, site);
+}
