@@ -27,14 +27,18 @@ static bool is_reachable(const acu_device *device, const acu_buffer *buffer)
     return buffer->host || buffer->device == device; /* the helpers' copies are other nodes */
 }
 
-/* One that is like what would be planned now, and not entered yet. */
+/* Like what would be planned now, and not entered yet: nothing refers to its place in the plan. */
+static bool is_plain(const acui_plan *plan, const acui_node *node)
+{
+    return !node->task && node->after == plan->after && node->part == plan->part &&
+           node->sharing == plan->sharing;
+}
+
 static bool is_small(const acui_plan *plan, const acui_node *node, const acu_device *device)
 {
-    return node->kind == ACUI_NODE_COPY && node->device == device && !node->task &&
-           !node->u.copy.box && node->u.copy.bytes <= SMALL && node->after == plan->after &&
-           node->part == plan->part && node->sharing == plan->sharing &&
-           node->context == plan->context && is_reachable(device, node->u.copy.dst) &&
-           is_reachable(device, node->u.copy.src);
+    return node->kind == ACUI_NODE_COPY && node->device == device && !node->u.copy.box &&
+           node->u.copy.bytes <= SMALL && node->context == plan->context &&
+           is_reachable(device, node->u.copy.dst) && is_reachable(device, node->u.copy.src);
 }
 
 typedef struct span {
@@ -191,8 +195,9 @@ acu_status acui_plan_join_copies(acui_plan *plan, const acu_op *op, acui_node *l
 {
     span spans[2 * ACUI_COPY_MOST];
     acui_node *node = last ? last->next : plan->first, *next;
-    if (!node || node->task)
-        return ACU_OK;
+    for (const acui_node *n = node; n; n = n->next)
+        if (!is_plain(plan, n))
+            return ACU_OK;
     acui_plan_cut(plan, last);
     while (node) {
         bool together;

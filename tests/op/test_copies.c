@@ -491,6 +491,43 @@ static void many_at_once(void **state)
     done();
 }
 
+static acu_op *fill_later(void *user, acu_val *values, size_t count)
+{
+    (void)user, (void)count;
+    return acu_fill(acu_take(&values[0]), acu_u8(77));
+}
+
+/* Among the zipped copies one whose source is made in order: all that is put in order stays so. */
+static void many_with_others_between(void **state)
+{
+    (void)state;
+    begin(1);
+    acu_tensor *x, *y, *parts[8], *others[8];
+    acu_op *ops[8];
+    unsigned char got[8 * 16];
+    assert_works(acu_tensor_alloc(devices[0], ACU_U8, ACU_SHAPE(8, 16), &x));
+    assert_works(acu_tensor_alloc(devices[0], ACU_U8, ACU_SHAPE(8, 16), &y));
+    assert_works(acu_submit(NULL, acu_zip(acu_fill(x, acu_u8(1)), acu_fill(y, acu_u8(2))), NULL, NULL));
+    for (int64_t i = 0; i < 8; i++) {
+        const int64_t start[] = {i, 0}, end[] = {i + 1, 16};
+        assert_works(acu_tensor_slice(x, start, end, &parts[i]));
+        assert_works(acu_tensor_slice(y, start, end, &others[i]));
+        ops[i] = i == 5 ? acu_copy(parts[i], acu_then(acu_fill(others[i], acu_u8(5)), fill_later, NULL))
+                        : acu_copy(parts[i], others[i]);
+    }
+    assert_works(acu_sync(NULL, acu_op_zip(ops, 8, ACU_SITE), NULL));
+    assert_works(acu_read_sync(x, got, sizeof got));
+    for (size_t i = 0; i < sizeof got; i++)
+        assert_int_equal(got[i], i / 16 == 5 ? 77 : 2);
+    for (int i = 0; i < 8; i++) {
+        acu_tensor_release(parts[i]);
+        acu_tensor_release(others[i]);
+    }
+    acu_tensor_release(x);
+    acu_tensor_release(y);
+    done();
+}
+
 /* Copies that need one another's results come one after the other. */
 static void many_in_a_row(void **state)
 {
@@ -567,6 +604,7 @@ int main(void)
         cmocka_unit_test(pitched_images),
         cmocka_unit_test(fills_of_any_layout),
         cmocka_unit_test(many_at_once),
+        cmocka_unit_test(many_with_others_between),
         cmocka_unit_test(many_in_a_row),
         cmocka_unit_test(large_copies),
     };
