@@ -65,7 +65,8 @@ ACU_API acu_pool *acu_device_pinned_pool(acu_device *device, bool write_combined
 ACU_API acu_device *acu_pool_device(const acu_pool *pool); /* borrowed */
 ACU_API acu_memory_kind acu_pool_kind(const acu_pool *pool);
 
-/* Other bounds from now on, as in acu_pool_options. Nothing is given back by this. */
+/* Other bounds from now on, as in acu_pool_options. Nothing is given back by this. The own pools of a device
+ * that acu_device_reset made have the usual ones. Driver: cuMemPoolSetAttribute. */
 ACU_API acu_status acu_pool_set_limits(acu_pool *pool, size_t limit, size_t keep);
 
 /* Memory of the pool, as by acu_buffer_create and acu_buffer_create_pinned. */

@@ -139,15 +139,25 @@ static acu_status get_waiting(acu_pool *pool, size_t size, acu_stream *stream, a
     return st;
 }
 
+/* Idle memory of the cache in other sizes: the pool's own, where its limit is reached; else all pools' of
+ * the device, down to the system. */
+static size_t make_room(acu_pool *pool, size_t size, acu_stream *stream)
+{
+    pthread_mutex_lock(&pool->lock);
+    bool limited = pool->held > pool->limit || size > pool->limit - pool->held;
+    pthread_mutex_unlock(&pool->lock);
+    if (limited || pool->kind != ACU_MEMORY_DEVICE)
+        return acui_pool_shrink(pool, 0, stream);
+    return acui_pools_trim(pool->device, stream);
+}
+
 /* What lacks may lie in the cache, in other sizes or in flight. */
 static acu_status get_short(acu_pool *pool, size_t bytes, acu_stream *stream, acui_block **block)
 {
-    size_t size = acui_block_size(bytes), freed;
+    size_t size = acui_block_size(bytes);
     count(pool, &pool->retries);
-    freed = pool->kind == ACU_MEMORY_DEVICE ? acui_pools_trim(pool->device, stream)
-                                            : acui_pool_trim(pool, 0, NULL);
     acu_status st = ACU_ERR_DEVICE_MEMORY;
-    if (freed)
+    if (make_room(pool, size, stream))
         st = acui_source_get(pool, size, stream, block);
     if (st != ACU_ERR_DEVICE_MEMORY)
         return st;

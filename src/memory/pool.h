@@ -117,6 +117,8 @@ bool acui_pool_never(acu_pool *pool, size_t bytes);
 /* ---- trim.c; the device is entered, or lost ---- */
 /* Give back what nothing uses until at most `keep` bytes are cached; how much that was. What the stream
  * gets next can have it; NULL: the device's stream for allocations. */
+size_t acui_pool_shrink(acu_pool *pool, size_t keep, acu_stream *stream);
+/* The same, and from the driver's pool to the system. */
 size_t acui_pool_trim(acu_pool *pool, size_t keep, acu_stream *stream);
 void acui_pool_trim_excess(acu_pool *pool); /* what is more than its `keep` */
 /* All of it, also such as is in use by work in flight, on the stream behind that. */

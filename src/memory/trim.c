@@ -83,9 +83,14 @@ static size_t free_taken(acu_pool *pool, taken out, acu_stream *stream)
     return freed;
 }
 
+size_t acui_pool_shrink(acu_pool *pool, size_t keep, acu_stream *stream)
+{
+    return free_taken(pool, take_out(pool, keep, false), stream);
+}
+
 size_t acui_pool_trim(acu_pool *pool, size_t keep, acu_stream *stream)
 {
-    size_t freed = free_taken(pool, take_out(pool, keep, false), stream);
+    size_t freed = acui_pool_shrink(pool, keep, stream);
     if (freed && pool->raw && !acui_device_lost(pool->device))
         pool->device->cu->MemPoolTrimTo(pool->raw, 0);
     return freed;

@@ -353,6 +353,34 @@ static void a_pool_of_another_device_is_refused(void **state)
     test_close(two[0]);
 }
 
+static void a_reset_ends_the_pools_of_before(void **state)
+{
+    (void)state;
+    acu_device *old = test_open(), *fresh = NULL;
+    acu_pool *pool = NULL;
+    acu_buffer *buffer = NULL, *more = NULL;
+    assert_works(acu_pool_create(old, NULL, &pool));
+    assert_works(acu_buffer_create_from(pool, MIB, &buffer));
+    acu_buffer_release(buffer);
+    assert_works(acu_buffer_create_from(pool, 2 * MIB, &buffer));
+    acu_reset_options options = {.size = sizeof options,
+                                 .nothing_else_in_this_process_uses_the_device = true};
+    assert_works(acu_device_reset(old, &options, &fresh));
+    assert_fails(acu_buffer_create_from(pool, MIB, &more), ACU_ERR_STALE, "was reset");
+    assert_fails(acu_pool_trim(pool, 0, NULL), ACU_ERR_STALE, "was reset");
+    assert_works(acu_sync(fresh, acu_zeros(ACU_U8, ACU_SHAPE(MIB)), NULL));
+    assert_fails(acu_submit(fresh, acu_with_pool(pool, acu_zeros(ACU_U8, ACU_SHAPE(8))), NULL, NULL),
+                 ACU_ERR_DEVICE, "pool of device 0");
+    acu_buffer_release(buffer);
+    acu_pool_release(pool);
+    test_close(old);
+    test_close(fresh);
+    /* What the driver had went with the context, and still counts: so this test is the last. */
+    char left[200];
+    assert_int_equal(acu_debug_live_report(left, sizeof left), 0);
+    assert_int_equal(acu_debug_live_blocks(), 0);
+}
+
 /* ---- page-locked memory ---- */
 
 static void small_pinned_blocks_share_an_allocation(void **state)
@@ -418,6 +446,7 @@ int main(void)
         TEST(small_pinned_blocks_share_an_allocation),
         TEST(pinned_memory_has_bounds_too),
         cmocka_unit_test(a_pool_of_another_device_is_refused),
+        cmocka_unit_test(a_reset_ends_the_pools_of_before),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
