@@ -187,6 +187,7 @@ static const struct { size_t bytes; const char *text; } sizes[] = {
 static void count_calls(subject *s, const char *what, bench_sample_fn sample)
 {
     sample(s);
+    bench_settle(s->b); /* acuda's threads sleep */
     acu_driver_count_calls(true);
     sample(s);
     double calls = (double)acu_driver_calls(ACU_CALL_ANY);

@@ -50,7 +50,8 @@ typedef struct acu_pool_options {
 /*
  * A pool of the program's own, with memory that nothing else uses: to bound what a part of the
  * program takes, or to tell what it uses. Peers of the device (acu_device_open_peer) have access.
- * It goes when it was released and all its buffers are gone. Driver: cuMemPoolCreate.
+ * It goes when it was released and all its buffers are gone; page-locked memory that it had then becomes the
+ * device's own pool's, as freeing it may wait. Driver: cuMemPoolCreate.
  * Errors: INVALID, NO_MEMORY, DRIVER.
  */
 ACU_API acu_status acu_pool_create(acu_device *device, const acu_pool_options *options,

@@ -126,8 +126,8 @@ size_t acui_pool_trim_after(acu_pool *pool, acu_stream *stream);
 /* The same for all pools of device memory of the device. */
 size_t acui_pools_trim(acu_device *device, acu_stream *stream);
 /*
- * The pool is about to end: nothing of it is in use. What work in flight still uses becomes the
- * `heir`'s; NULL: no work is in flight on the device.
+ * The pool is about to end: nothing of it is in use. What work in flight still uses, and what can only
+ * be freed by calls that may wait, becomes the `heir`'s; NULL: no work is in flight on the device.
  */
 void acui_pool_drain(acu_pool *pool, acu_pool *heir);
 

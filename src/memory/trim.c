@@ -164,7 +164,8 @@ static void link_all(acu_pool *heir, taken *out)
 
 void acui_pool_drain(acu_pool *pool, acu_pool *heir)
 {
-    free_taken(pool, take_out(pool, 0, heir == NULL), NULL);
+    if (!heir || !pool->slow) /* else freeing might wait for the device */
+        free_taken(pool, take_out(pool, 0, heir == NULL), NULL);
     taken rest = take_out(pool, 0, true);
     if (heir)
         link_all(heir, &rest);

@@ -5,6 +5,8 @@
 #include "memory/memory.h"
 #include "memory/pool.h"
 
+#include <sched.h>
+
 enum { KIB = 1024, MIB = 1024 * KIB };
 
 static acu_device *device;
@@ -195,7 +197,8 @@ static void what_is_not_to_be_kept_goes_when_idle(void **state)
     assert_works(acu_future_wait(future, ACU_FOREVER));
     acu_future_release(future);
     assert_works(acu_device_wait(device, ACU_FOREVER));
-    assert_int_equal(stats_of(pool).cached, 0);
+    while (stats_of(pool).cached) /* by who saw the end, maybe acuda's thread */
+        sched_yield();
     acu_pool_release(pool);
 }
 
