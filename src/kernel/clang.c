@@ -224,8 +224,11 @@ static acu_status make_command(command *c, const acui_request *r, const char *pa
     add(c, "+ptx%u", ptx);
     add(c, "--cuda-gpu-arch=sm_%u", arch);
     add(c, "-std=c++%u", o->cplusplus);
+    if (o->cplusplus < 17) /* acuda's own headers use some */
+        add(c, "-Wno-c++17-extensions");
     add(c, "-I%s/headers", folder->path);
     add(c, "-include"), add(c, "%s/headers/acuda-prelude/prelude.cuh", folder->path);
+    add(c, "-include"), add(c, "%s/headers/acuda-prelude/math_names.cuh", folder->path);
     add_options(c, o);
     add(c, "-o"), add(c, "%s/out.ptx", folder->path);
     add(c, "%s/source.cu", folder->path);

@@ -163,6 +163,20 @@ static bool names_files(const acu_compile_options *o)
 
 /* ---- choosing ---- */
 
+/* clang is not here, which the record says; and NVRTC was not taken. */
+static acu_status no_compiler(const acu_device *device, int version, const acu_error *nvrtc)
+{
+    char words[ACU_ERROR_MESSAGE];
+    memcpy(words, acui_error()->message, sizeof words);
+    if (device && device->info.software)
+        return acui_fail(ACU_ERR_NOT_FOUND, "%.300s (NVRTC is not chosen for the software device by "
+                         "itself)", words);
+    if (version)
+        return acui_fail(ACU_ERR_NOT_FOUND, "%.200s; and NVRTC %d.%d is newer than the driver, which "
+                         "could not load what it makes", words, version / 1000, version % 1000 / 10);
+    return acui_fail(ACU_ERR_NOT_FOUND, "%.180s; and %.180s", words, nvrtc->message);
+}
+
 static acu_status choose(acui_request *r, const acu_device *device)
 {
     int version = 0;
@@ -180,12 +194,8 @@ static acu_status choose(acui_request *r, const acu_device *device)
     }
     acu_error nvrtc = *acui_error();
     acu_status st = acui_clang_find(&r->key);
-    if (st == ACU_ERR_NOT_FOUND && wanted == ACU_COMPILER_AUTO && nvrtc.status == st && !version) {
-        char words[ACU_ERROR_MESSAGE];
-        memcpy(words, acui_error()->message, sizeof words);
-        return acui_fail(st, "%.180s; and %.180s", words, nvrtc.message);
-    }
-    return st;
+    return st == ACU_ERR_NOT_FOUND && wanted == ACU_COMPILER_AUTO ? no_compiler(device, version, &nvrtc)
+                                                                  : st;
 }
 
 static acu_status choose_arch(acui_request *r, const acu_device *device)

@@ -3,6 +3,7 @@
 #include "support/support.h"
 
 #include <dirent.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -201,6 +202,37 @@ static void options_count(void **state)
                                              acu_out(acu_partition(x, ACU_SHAPE(N)))), NULL));
     assert_works(acu_read_sync(x, got, sizeof got));
     assert_int_equal(got[N - 1], 307);
+    acu_tensor_release(x);
+    acu_kernel_release(kernel);
+    acu_module_release(module);
+}
+
+static void usual_mathematics(void **state)
+{
+    (void)state;
+    static const char source[] =
+        "extern \"C\" __global__ void f(double *x) { double v = x[threadIdx.x] + 1.0;\n"
+        "x[threadIdx.x] = sin(v) + pow(v, 1.5) + tanh(v) + cos(v) * exp(-v) + log(v) + erf(v);\n"
+        "float w = (float)v; x[threadIdx.x] += sin(w) - sinf(w) + pow(w, 2.0f) - powf(w, 2.0f); }\n";
+    skip_without(compiler);
+    acu_compile_options options = options_of(compiler);
+    acu_module *module = load(source, &options);
+    acu_kernel *kernel = NULL;
+    acu_tensor *x = NULL;
+    double values[N];
+    for (int i = 0; i < N; i++)
+        values[i] = i * 0.25;
+    assert_works(acu_kernel_get(module, "f", &kernel));
+    assert_works(acu_tensor_alloc(device, ACU_F64, ACU_SHAPE(N), &x));
+    assert_works(acu_write_sync(x, values, sizeof values));
+    assert_works(acu_sync(device, acu_launch(kernel, ACU_GRID_BLOCK(1, 1, 1, N, 1, 1), acu_inout(x)),
+                          NULL));
+    assert_works(acu_read_sync(x, values, sizeof values));
+    for (int i = 0; i < N; i++) {
+        double v = i * 0.25 + 1.0;
+        double want = sin(v) + pow(v, 1.5) + tanh(v) + cos(v) * exp(-v) + log(v) + erf(v);
+        assert_true(fabs(values[i] - want) < 1e-12 * (1 + fabs(want)));
+    }
     acu_tensor_release(x);
     acu_kernel_release(kernel);
     acu_module_release(module);
@@ -599,11 +631,13 @@ int main(int argc, char **argv)
         TEST(a_source_runs),
         TEST(names_of_templates),
         TEST(options_count),
+        TEST(usual_mathematics),
         TEST(errors_are_told),
         TEST(as_a_future),
         NVRTC(a_source_runs),
         NVRTC(names_of_templates),
         NVRTC(options_count),
+        NVRTC(usual_mathematics),
         NVRTC(errors_are_told),
         NVRTC(as_a_future),
         TEST(refusals),
