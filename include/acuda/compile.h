@@ -14,9 +14,9 @@
  * clang by `clang`, else ACUDA_CLANG, else as clang, clang-20 ... clang-14 in PATH.
  *
  * Included in every source, whatever the compiler: <acuda/device.cuh> and <acuda/tile.h> can be; for
- * NVRTC the toolkit's own headers too, where they stand beside it. For clang kernels/prelude.cuh and
- * kernels/math_names.cuh come first: threadIdx, __syncthreads, shuffles, atomics, and of mathematics
- * what these list (the usual functions of float, most of double).
+ * NVRTC the toolkit's own headers too, where they stand beside it. For clang kernels/prelude.cuh comes
+ * first: threadIdx, __syncthreads, shuffles, atomics, and of mathematics what math.cuh and math_f64.cuh
+ * list (the usual functions of float, most of double).
  *
  * Identical requests that come while one is being compiled wait for that one. What was compiled is
  * kept in memory until the last device is closed (bounded: least recently used goes first), and on

@@ -228,7 +228,6 @@ static acu_status make_command(command *c, const acui_request *r, const char *pa
         add(c, "-Wno-c++17-extensions");
     add(c, "-I%s/headers", folder->path);
     add(c, "-include"), add(c, "%s/headers/acuda-prelude/prelude.cuh", folder->path);
-    add(c, "-include"), add(c, "%s/headers/acuda-prelude/math_names.cuh", folder->path);
     add_options(c, o);
     add(c, "-o"), add(c, "%s/out.ptx", folder->path);
     add(c, "%s/source.cu", folder->path);
