@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "device/open.h"
 
 #include <acuda/future.h>
 
@@ -56,7 +57,7 @@ static void order_behind(const exported *e)
 static void delete_export(struct DLManagedTensorVersioned *managed)
 {
     exported *e = managed->context;
-    if (e->stream && !acui_forked())
+    if (e->stream && !acui_forked() && acui_is_open(e->stream->device))
         order_behind(e);
     acu_stream_release(e->stream);
     acu_tensor_release(e->tensor);

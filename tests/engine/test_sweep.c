@@ -12,6 +12,7 @@
  */
 #include "support/support.h"
 
+#include <acuda/adapters/dlpack.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -161,6 +162,30 @@ static void use_ops(acu_device *device, acu_kernel *kernel, acu_tensor *x)
     finish(c);
     finish(d);
     finish(e);
+}
+
+/* Views, described before they run, as a prefix of tiles; and the same memory over DLPack. */
+static void use_views(acu_device *device, acu_kernel *kernel, acu_tensor *x)
+{
+    acu_value_info infos[2];
+    size_t count;
+    acu_op *third = acu_slice_step(x, ACU_SHAPE(1), ACU_SHAPE(N), ACU_SHAPE(3));
+    acu_op *sum = acu_launch(kernel, ACU_GRID_BLOCK(2, 1, 1, 32, 1, 1),
+                             acu_inout(acu_partition_prefix(third, ACU_SHAPE(30))),
+                             acu_in(acu_ones(ACU_F32, ACU_SHAPE(N))));
+    good(acu_op_describe(device, sum, infos, 2, &count));
+    acu_future *a = submit(device, sum);
+    struct DLManagedTensorVersioned *managed = NULL;
+    acu_tensor *back = NULL;
+    if (good(acu_dlpack_export_wait(x, 1, 0, LIMIT, &managed))) {
+        if (good(acu_dlpack_import(device, managed, 1, &back))) {
+            finish(submit(device, acu_dup(acu_reshape(back, ACU_SHAPE(3, ACU_REST)))));
+            acu_tensor_release(back);
+        } else {
+            acu_dlpack_release(managed);
+        }
+    }
+    finish(a);
 }
 
 /* A form that comes again, until it is launched as a graph. */
@@ -488,6 +513,7 @@ static void use_all(acu_device *device)
     if (good(acu_module_load_ptx(device, NULL, test_sweep_ptx, &module))) {
         if (good(acu_kernel_get(module, "sweep", &kernel))) {
             use_ops(device, kernel, x);
+            use_views(device, kernel, x);
             use_graphs(device, kernel, x);
             acu_kernel_release(kernel);
         }
@@ -535,6 +561,7 @@ static void scenario(void)
     use_all(device);
     if (!kept)
         close_device(device);
+    acu_dlpack_drain();
 }
 
 /* ---- nothing is left ---- */
@@ -615,6 +642,7 @@ static void close_kept(void)
 /* A device's own streams, and policies of a priority, come when they are needed. */
 static bool handles_are_back(void)
 {
+    acu_dlpack_drain(); /* what was imported may be in use a little longer */
     for (int kind = 0; kind < ACU_OBJECT_KIND_COUNT; kind++)
         if (kind != ACU_OBJECT_STREAM && kind != ACU_OBJECT_POLICY &&
             acu_debug_live((acu_object_kind)kind) > handles_kept[kind])
