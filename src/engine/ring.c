@@ -15,9 +15,11 @@ struct acui_rings {
 
 static void free_memory(acu_device *device, acui_ring *ring)
 {
-    if (ring->memory && !acui_device_lost(device))
-        device->cu->MemFreeHost(ring->memory);
-    ring->memory = NULL;
+    for (int i = 0; i < ACUI_SLOTS; i++) {
+        if (ring->slots[i].host && !acui_device_lost(device))
+            device->cu->MemFreeHost(ring->slots[i].host);
+        ring->slots[i] = (acui_slot){.host = NULL};
+    }
 }
 
 /* The device is entered, or lost; no helper works for it. */
@@ -45,25 +47,17 @@ static acu_status need_rings(acu_device *device)
     return there ? ACU_OK : acui_fail(ACU_ERR_NO_MEMORY, "no memory for copies of pageable memory");
 }
 
-static acu_status make_slots(acu_device *device, acui_ring *ring, uint64_t bytes, uint32_t slots)
+static acu_status make_slot(acui_ring *ring, acui_slot *slot)
 {
     void *memory;
-    free_memory(device, ring);
-    ring->count = 0;
-    acu_status status = ACUI_DEV(device, MemHostAlloc, &memory, bytes * slots,
+    acu_status status = ACUI_DEV(ring->stream->device, MemHostAlloc, &memory, ring->slot_bytes,
                                  ACU_CU_MEMHOSTALLOC_PORTABLE);
-    if (status == ACU_ERR_DEVICE_MEMORY) /* page-locked memory is the host's */
-        return acui_fail(ACU_ERR_NO_MEMORY, "no page-locked memory (%u times %llu bytes) for copies "
-                         "of pageable memory", slots, (unsigned long long)bytes);
-    if (status != ACU_OK)
+    if (status == ACU_OK)
+        slot->host = memory;
+    if (status != ACU_ERR_DEVICE_MEMORY) /* page-locked memory is the host's */
         return status;
-    ring->memory = memory;
-    ring->slot_bytes = bytes;
-    ring->count = slots;
-    ring->first = ring->used = 0;
-    for (uint32_t i = 0; i < slots; i++)
-        ring->slots[i] = (acui_slot){.host = ring->memory + i * bytes};
-    return ACU_OK;
+    return acui_fail(ACU_ERR_NO_MEMORY, "no page-locked memory (%llu bytes) for copies of pageable "
+                     "memory", (unsigned long long)ring->slot_bytes);
 }
 
 acu_status acui_ring_get(acu_device *device, unsigned helper, uint64_t bytes, uint32_t slots,
@@ -73,8 +67,12 @@ acu_status acui_ring_get(acu_device *device, unsigned helper, uint64_t bytes, ui
     acui_ring *r = &device->rings->rings[helper];
     if (!r->stream)
         ACUI_TRY(acui_stream_open(device, 0, true, &r->stream));
-    if (r->count != slots || r->slot_bytes != bytes)
-        ACUI_TRY(make_slots(device, r, bytes, slots));
+    if (r->slot_bytes != bytes || r->count > slots)
+        free_memory(device, r);
+    r->slot_bytes = bytes;
+    if (r->count != slots)
+        r->first = 0; /* those that were made first are used first */
+    r->count = slots;
     *ring = r;
     return ACU_OK;
 }
@@ -106,13 +104,22 @@ acu_status acui_ring_drain(acui_ring *ring)
     return status;
 }
 
-acui_slot *acui_ring_take(acui_ring *ring)
+acu_status acui_ring_take(acui_ring *ring, acui_slot **taken)
 {
-    if (ring->used == ring->count)
-        return NULL;
-    acui_slot *slot = &ring->slots[(ring->first + ring->used++) % ring->count];
+    uint32_t place = (ring->first + ring->used) % ring->count;
+    acui_slot *slot = &ring->slots[place];
+    acu_status status = slot->host ? ACU_OK : make_slot(ring, slot);
+    *taken = NULL;
+    if (status != ACU_OK && ring->used > 0) { /* it will have to do with fewer: those before this one */
+        ring->count = place;
+        return ACU_OK;
+    }
+    if (status != ACU_OK)
+        return status;
+    ring->used++;
     slot->number = 0;
-    return slot;
+    *taken = slot;
+    return ACU_OK;
 }
 
 void acui_ring_free_oldest(acui_ring *ring)

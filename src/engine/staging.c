@@ -262,24 +262,31 @@ static acu_status relay_slot(acui_stage *stage, acui_ring *ring, acui_ring *onwa
     return status;
 }
 
+/* A free slot, waiting for the oldest where there is none. */
+static acu_status get_slot(acui_ring *ring, acui_slot **slot)
+{
+    *slot = NULL;
+    if (!acui_ring_is_full(ring))
+        ACUI_TRY(acui_ring_take(ring, slot));
+    if (*slot)
+        return ACU_OK;
+    ACUI_TRY(acui_slot_wait(acui_ring_oldest(ring)));
+    acui_ring_free_oldest(ring);
+    return acui_ring_take(ring, slot);
+}
+
 /* To a device: from the host, or with `onward` from the ring's device to another. */
 static acu_status upload(acui_stage *stage, acui_ring *ring, acui_ring *onward)
 {
-    acu_status status = ACU_OK;
-    for (int n = 0; status == ACU_OK; n++) {
-        uint64_t begin, end;
-        if (ring->used == ring->count) {
-            status = acui_slot_wait(acui_ring_oldest(ring));
-            acui_ring_free_oldest(ring);
-        }
-        if (status != ACU_OK || !take_chunk(stage, n, &begin, &end))
-            break;
-        acui_slot *slot = acui_ring_take(ring);
+    uint64_t begin, end;
+    for (int n = 0; take_chunk(stage, n, &begin, &end); n++) {
+        acui_slot *slot;
+        ACUI_TRY(get_slot(ring, &slot));
         slot->begin = begin;
         slot->end = end;
-        status = onward ? relay_slot(stage, ring, onward, slot) : upload_slot(stage, ring, slot);
+        ACUI_TRY(onward ? relay_slot(stage, ring, onward, slot) : upload_slot(stage, ring, slot));
     }
-    return status;
+    return ACU_OK;
 }
 
 static acu_status empty_oldest(acui_stage *stage, acui_ring *ring)
@@ -296,21 +303,22 @@ static acu_status empty_oldest(acui_stage *stage, acui_ring *ring)
 
 static acu_status download(acui_stage *stage, acui_ring *ring)
 {
-    acu_status status = ACU_OK;
-    bool more = true;
-    for (int n = 0; status == ACU_OK && (more || ring->used);) {
-        uint64_t begin, end;
-        if (more && ring->used < ring->count && (more = take_chunk(stage, n, &begin, &end))) {
-            acui_slot *slot = acui_ring_take(ring);
-            slot->begin = begin;
-            slot->end = end;
-            status = fetch(stage, ring, slot);
-            n++;
-        } else if (ring->used) {
-            status = empty_oldest(stage, ring);
+    uint64_t begin, end;
+    for (int n = 0; take_chunk(stage, n, &begin, &end); n++) {
+        acui_slot *slot = NULL;
+        if (!acui_ring_is_full(ring))
+            ACUI_TRY(acui_ring_take(ring, &slot));
+        if (!slot) {
+            ACUI_TRY(empty_oldest(stage, ring));
+            ACUI_TRY(acui_ring_take(ring, &slot));
         }
+        slot->begin = begin;
+        slot->end = end;
+        ACUI_TRY(fetch(stage, ring, slot));
     }
-    return status;
+    while (ring->used)
+        ACUI_TRY(empty_oldest(stage, ring));
+    return ACU_OK;
 }
 
 /* After an error something may be on the stream that has no mark: nothing of it may be left. */
