@@ -501,6 +501,22 @@ static void use_pools(acu_device *device)
     acu_pool_release(host);
 }
 
+static acu_op *copy_of(acu_planning *planning)
+{
+    return acu_dup(acu_take(&planning->values[0]));
+}
+
+/* Operations that are made of others, with kernels of acuda's own. */
+static void use_built_in(acu_device *device, acu_tensor *x)
+{
+    acu_custom custom = {.name = "copy of", .fn = copy_of, .user = {owe(), pay}};
+    acu_op *own = acu_op_custom(custom, (acu_op *[]){acu_value(x)}, 1, ACU_SITE);
+    acu_future *a = submit(device, acu_reshape(own, ACU_SHAPE(3, 100)));
+    acu_future *b = submit(device, acu_into(x, acu_rand(ACU_F32, ACU_SHAPE(N), 1, 0)));
+    finish(a);
+    finish(b);
+}
+
 static void use_all(acu_device *device)
 {
     acu_module *module;
@@ -529,6 +545,7 @@ static void use_all(acu_device *device)
     use_group(device, x);
     use_queue(device, x);
     use_pools(device);
+    use_built_in(device, x);
     use_by_hand(device, x);
     good(acu_read_sync(x, host, sizeof host));
     acu_tensor_release(x);

@@ -513,6 +513,27 @@ static void what_does_not_fit_is_refused(void **state)
     test_leaks_none();
 }
 
+/* Dtypes and shapes of what would come out, without any memory. */
+static void results_are_described(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_value_info info;
+    size_t count = 0;
+    acu_op *x = acu_mul(acu_meta(ACU_F16, ACU_SHAPE(30, 1, 7)), acu_meta(ACU_F16, ACU_SHAPE(5, 1)));
+    acu_op *op = acu_argmax(acu_softmax(acu_convert(x, ACU_F32), -1), ACU_KEEP(1));
+    assert_works(acu_op_describe(device, op, &info, 1, &count));
+    assert_int_equal(count, 1);
+    assert_int_equal(info.dtype, ACU_I64);
+    assert_true(acu_shape_equal(info.shape, ACU_SHAPE(30, 1, 7)));
+    acu_op_release(op);
+    op = acu_add(acu_meta(ACU_F16, ACU_SHAPE(3)), acu_meta(ACU_F16, ACU_SHAPE(4)));
+    assert_fails(acu_op_describe(device, op, &info, 1, &count), ACU_ERR_SHAPE, "add|f16 [4]|f16 [3]");
+    acu_op_release(op);
+    test_close(device);
+    test_leaks_none();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -521,6 +542,7 @@ int main(void)
         cmocka_unit_test(results_go_where_they_are_told),
         cmocka_unit_test(numbers_take_on_the_dtype),
         cmocka_unit_test(what_does_not_fit_is_refused),
+        cmocka_unit_test(results_are_described),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
