@@ -62,6 +62,14 @@ ACU_API acu_status acu_buffer_wrap_pageable(acu_device *device, void *memory, si
 ACU_API acu_status acu_buffer_wrap_device(acu_device *device, CUdeviceptr memory, size_t bytes,
                                           acu_user user, acu_buffer **buffer);
 
+/*
+ * Give the memory of a buffer to the program: the buffer is released, and its memory is the program's to free,
+ * by cuMemFree or cuMemFreeAsync. For memory of acuda's on the device that nothing else has: the only handle,
+ * no tensor, and no work in flight; else it stays as it is.
+ * Errors: INVALID (other memory), SHARED, BUSY (work in flight uses it), DEVICE_LOST, STALE.
+ */
+ACU_API acu_status acu_buffer_leak(acu_buffer *buffer, CUdeviceptr *address);
+
 ACU_API size_t acu_buffer_bytes(const acu_buffer *buffer);
 ACU_API acu_memory_kind acu_buffer_kind(const acu_buffer *buffer);
 ACU_API acu_device *acu_buffer_device(const acu_buffer *buffer); /* borrowed */

@@ -98,6 +98,7 @@ void acui_source_free(acu_pool *pool, acui_block *block, acu_stream *stream);
 acu_status acui_source_free_after(acu_pool *pool, acui_block *block, acu_stream *stream);
 bool acui_source_reserve(acu_pool *pool, size_t size); /* count as held, if the limit allows it */
 void acui_source_unreserve(acu_pool *pool, size_t size);
+void acui_source_leaked(acu_pool *pool, acui_block *block); /* the program has its memory now */
 void acui_source_freed(acu_pool *pool, size_t size); /* no more held */
 acu_status acui_slab_get(acu_pool *pool, size_t size, acui_block **block);
 void acui_slab_free(acu_pool *pool, acui_slab *slab); /* as acui_source_free */

@@ -152,3 +152,14 @@ acu_status acui_source_free_after(acu_pool *pool, acui_block *block, acu_stream 
     acui_free(block);
     return ACU_OK;
 }
+
+void acui_source_leaked(acu_pool *pool, acui_block *block)
+{
+    pthread_mutex_lock(&pool->lock);
+    pool->in_use -= block->bytes;
+    pool->blocks_in_use--;
+    pool->held -= block->bytes;
+    pthread_mutex_unlock(&pool->lock);
+    acui_fences_clear(&block->fences, pool->device);
+    acui_free(block);
+}

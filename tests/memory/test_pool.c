@@ -323,6 +323,55 @@ static void ops_take_the_pool_they_are_given(void **state)
     acu_pool_release(pinned);
 }
 
+static void memory_is_given_to_the_program(void **state)
+{
+    (void)state;
+    acu_pool *pool = acu_device_pool(device);
+    acu_tensor *x = NULL;
+    CUdeviceptr address = 0;
+    assert_works(acu_sync(device, acu_full(ACU_SHAPE(1000), acu_u8(9)), &x));
+    acu_buffer *buffer = acu_buffer_retain(acu_tensor_buffer(x)), *pinned = NULL;
+    assert_fails(acu_buffer_leak(buffer, &address), ACU_ERR_SHARED, "the buffer too");
+    acu_tensor_release(x);
+    CUdeviceptr was = acu_buffer_address(buffer);
+    assert_works(acu_buffer_leak(buffer, &address));
+    assert_int_equal(address, was);
+    assert_int_equal(stats_of(pool).held, 0);
+    unsigned char last = 0;
+    test_get(device, &last, address + 999, 1);
+    assert_int_equal(last, 9);
+    test_enter(device);
+    assert_int_equal(acu_driver()->MemFree(address), 0);
+    test_leave(device);
+    assert_works(acu_buffer_create_pinned(device, 100, &pinned));
+    assert_fails(acu_buffer_leak(pinned, &address), ACU_ERR_INVALID, "only device memory");
+    acu_buffer_release(pinned);
+    assert_fails(acu_buffer_leak(pinned, &address), ACU_ERR_BAD_HANDLE, "released");
+}
+
+static void what_is_in_flight_is_not_given(void **state)
+{
+    (void)state;
+    acu_stream *stream = NULL;
+    acu_buffer *buffer = buffer_from(acu_device_pool(device), 4096);
+    acu_tensor *x = NULL;
+    CUdeviceptr address = 0;
+    assert_works(acu_stream_create(device, 0, &stream));
+    assert_works(acu_tensor_create(buffer, 0, ACU_U8, ACU_SHAPE(4096), &x));
+    test_gate_close(device, acu_stream_raw(stream));
+    acu_submit_options options = {.size = sizeof options, .stream = stream};
+    assert_works(acu_submit(device, acu_fill(x, acu_u8(1)), &options, NULL));
+    acu_tensor_release(x);
+    assert_fails(acu_buffer_leak(buffer, &address), ACU_ERR_BUSY, "wait for it");
+    test_gate_open();
+    assert_works(acu_device_wait(device, ACU_FOREVER));
+    assert_works(acu_buffer_leak(buffer, &address));
+    test_enter(device);
+    assert_int_equal(acu_driver()->MemFree(address), 0);
+    test_leave(device);
+    acu_stream_release(stream);
+}
+
 static void wrong_pools_are_refused(void **state)
 {
     (void)state;
@@ -445,6 +494,8 @@ int main(void)
         TEST(a_pool_outlives_its_handle_not_its_memory),
         TEST(a_pool_ends_while_its_memory_is_in_flight),
         TEST(ops_take_the_pool_they_are_given),
+        TEST(memory_is_given_to_the_program),
+        TEST(what_is_in_flight_is_not_given),
         TEST(wrong_pools_are_refused),
         TEST(small_pinned_blocks_share_an_allocation),
         TEST(pinned_memory_has_bounds_too),
