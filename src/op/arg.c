@@ -237,7 +237,8 @@ static acu_status plan_arg(acui_plan *plan, acu_op *op, size_t place, size_t *in
         static const char *const names[] = {"argument 0", "argument 1", "argument 2", "argument 3",
                                             "argument 4", "argument 5", "argument 6", "argument 7"};
         const char *what = place < 8 ? names[place] : "an argument behind the eighth";
-        ACUI_TRY(acui_plan_one(plan, x, device, what, &planned));
+        if (!acui_partition_take(x, &planned))
+            ACUI_TRY(acui_plan_one(plan, x, device, what, &planned));
         ACUI_TRY(acui_values_push(values, planned));
     } else if (!(value = acui_values_add(values))) {
         return ACU_ERR_NO_MEMORY;

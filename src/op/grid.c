@@ -10,13 +10,21 @@
 
 #define BLOCKS 8 /* for each multiprocessor, where a mapped partition does not say how many */
 
+/* Rounded up. Most fit 32 bits, in which processors divide faster. */
+static int64_t tiles_of(int64_t extent, int64_t tile)
+{
+    if ((extent | tile) <= UINT32_MAX)
+        return ((uint32_t)extent - 1u) / (uint32_t)tile + 1u;
+    return (extent - 1) / tile + 1;
+}
+
 /* Tiles as a grid: x counts the last dimension. */
 static acu_status tile_grid(const acu_val *value, unsigned grid[3])
 {
     const acu_shape *shape = &value->tensor->shape;
     grid[0] = grid[1] = grid[2] = 1;
     for (int d = 0; d < shape->rank; d++) {
-        int64_t tiles = (shape->dim[d] - 1) / value->tile.dim[d] + 1;
+        int64_t tiles = tiles_of(shape->dim[d], value->tile.dim[d]);
         if (tiles > INT32_MAX)
             return acui_fail(ACU_ERR_LIMIT, "a partition into %lld tiles in one dimension",
                              (long long)tiles);
@@ -105,7 +113,7 @@ acu_tile_param acui_tile_param(const acu_val *value)
         p.shape[d] = used ? t->shape.dim[d] : 1;
         p.stride[d] = used ? t->strides[d] : 0;
         p.tile[d] = used ? value->tile.dim[d] : 1;
-        p.tiles[d] = (unsigned)((p.shape[d] - 1) / p.tile[d] + 1);
+        p.tiles[d] = used ? (unsigned)tiles_of(p.shape[d], p.tile[d]) : 1;
     }
     return p;
 }

@@ -66,6 +66,20 @@ static acu_status plan_partition(acui_plan *plan, acu_op *op, acu_device *place,
     return status;
 }
 
+bool acui_partition_take(acu_op *op, acu_val *value)
+{
+    if (op->class != &acui_class_PARTITION || op->input_count || acui_object_refs(op) > 1 ||
+        op->state != ACUI_OP_FRESH)
+        return false;
+    acu_val taken = op->u.value;
+    if (acui_partition_value(op, &taken) != ACU_OK)
+        return false;
+    op->u.value.tensor = NULL;
+    *value = taken;
+    acui_op_put(op);
+    return true;
+}
+
 static void destroy_partition(acu_op *op)
 {
     acu_tensor_release(op->u.value.tensor);

@@ -282,6 +282,30 @@ static void offsets_strides_and_single_numbers(void **state)
     assert_int_equal(o.deleted, 3);
 }
 
+/* Page-locked memory is an argument of kernels and copies, without staging. */
+static void pinned_host_memory_is_wrapped_as_such(void **state)
+{
+    (void)state;
+    float *data = aligned_alloc(4096, 4096), out[6];
+    assert_non_null(data);
+    for (int i = 0; i < 6; i++)
+        data[i] = (float)i;
+    other o = other_tensor(data);
+    o.managed.tensor.device.type = ACUI_DL_CUDA_HOST;
+    acu_tensor *t = NULL, *x = NULL;
+    assert_works(acu_dlpack_import(device, settle(&o), ACU_DLPACK_NO_STREAM, &t));
+    assert_int_equal(acu_buffer_kind(acu_tensor_buffer(t)), ACU_MEMORY_HOST);
+    assert_works(acu_sync(device, acu_to_device(device, t), &x));
+    assert_works(acu_read_sync(x, out, sizeof out));
+    assert_memory_equal(out, data, sizeof out);
+    acu_tensor_release(x);
+    acu_tensor_release(t);
+    assert_works(acu_device_wait(device, ACU_FOREVER));
+    acu_dlpack_drain();
+    assert_int_equal(o.deleted, 1);
+    free(data);
+}
+
 static void what_is_lent_for_reading_is_not_written(void **state)
 {
     (void)state;
@@ -434,6 +458,7 @@ int main(void)
         TEST(host_memory_is_exported_when_it_is_done_with),
         TEST(a_deleter_runs_where_the_program_says),
         TEST(offsets_strides_and_single_numbers),
+        TEST(pinned_host_memory_is_wrapped_as_such),
         TEST(what_is_lent_for_reading_is_not_written),
         TEST(every_element_type_goes_both_ways),
         TEST(the_older_struct_goes_both_ways),
