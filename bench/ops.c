@@ -19,6 +19,7 @@ typedef struct subject {
     acu_tensor *wide[2];         /* f64, of half as many */
     acu_tensor *whole[2];        /* i32 over the same memory */
     acu_shape square;            /* of as many elements, as a matrix */
+    acu_expression *expression;  /* NULL: nothing compiles here */
     size_t copied;               /* by the twin */
     acu_op *(*make)(struct subject *s);
 } subject;
@@ -69,6 +70,7 @@ static acu_op *sum_wide(subject *s) { return acu_sum(s->wide[1], ACU_ALL); }
 static acu_op *rand_f32(subject *s) { return acu_into(s->x[0], acu_rand(ACU_F32, ACU_SHAPE((int64_t)s->bytes / 4), 1, 0)); }
 static acu_op *randn_f32(subject *s) { return acu_into(s->x[0], acu_randn(ACU_F32, ACU_SHAPE((int64_t)s->bytes / 4), 1, 0)); }
 static acu_op *softmax(subject *s) { return acu_softmax(acu_reshape(s->x[1], s->square), 1); }
+static acu_op *fused(subject *s) { return acu_into(s->x[0], acu_fused(s->expression, s->x[1], s->x[2])); }
 static acu_op *most_at(subject *s) { return acu_argmax(s->x[1], ACU_ALL); }
 static acu_op *to_half(subject *s) { return acu_into(s->half, acu_convert(s->x[1], ACU_F16)); }
 static acu_op *from_half(subject *s) { return acu_into(s->x[0], acu_convert(s->half, ACU_F32)); }
@@ -107,6 +109,7 @@ static const struct {
     {"sum of all, f16", sum_half, 0.5},
     {"sum of all, f64", sum_wide, 1},
     {"argmax of all, f32", most_at, 1},
+    {"x + 2 * relu(y), fused, f32", fused, 3},
     {"rand, f32", rand_f32, 1},
     {"randn, f32", randn_f32, 1},
     {"softmax of rows, f32, square", softmax, 2},
@@ -133,8 +136,18 @@ static void open_subject(subject *s)
     MUST(acu_sync(s->b->device, acu_fill(s->half, acu_f16_bits(0x3C00)), NULL));
 }
 
+static void open_expression(subject *s)
+{
+    acu_code *code;
+    if (acu_compile(s->b->device, "", NULL, &code) != ACU_OK)
+        return;
+    acu_code_release(code);
+    MUST(acu_expression_create("x + 2 * relu(y)", &s->expression));
+}
+
 static void close_subject(subject *s)
 {
+    acu_expression_release(s->expression);
     for (int i = 0; i < OPERANDS; i++)
         acu_tensor_release(s->x[i]);
     for (int i = 0; i < 2; i++) {
@@ -157,9 +170,12 @@ int main(int argc, char **argv)
     bench_enter(&b);
     open_subject(&s);
     bench_leave(&b);
+    open_expression(&s);
     bench_title(&b, "Operations on tensors of 1 GiB (of f32), beside a copy of as many bytes, read plus written");
     for (size_t i = 0; i < sizeof works / sizeof *works; i++) {
         s.make = works[i].make;
+        if (s.make == fused && !s.expression)
+            continue;
         s.copied = (size_t)((double)s.bytes * works[i].sizes / 2) & ~(size_t)15;
         if (s.copied > s.bytes)
             s.copied = s.bytes;

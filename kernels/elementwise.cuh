@@ -50,15 +50,14 @@ template <typename T> ACUI_DEVICE T acui_sigmoid(T x)
     return x < 0 ? e * r : r;
 }
 
-/* What takes many instructions: out of line, so that there is one of each. V elements at once. */
 template <typename T, int COUNT> struct acui_few {
     T x[COUNT];
 };
+
+/* What takes many instructions: kernels of their own (function_*), which do few elements at once. */
 template <typename T, int COUNT>
-ACUI_DEVICE_OUTLINE acui_few<T, COUNT> acui_heavy(int op, acui_few<T, COUNT> v)
+ACUI_DEVICE void acui_function(int op, const T (&x)[1][COUNT], T (&y)[COUNT])
 {
-    T(&y)[COUNT] = v.x;
-    T(&x)[1][COUNT] = *(T(*)[1][COUNT])&v.x;
     switch (op) {
     case ACU_OP_SQRT: ACUI_EACH(sqrt(a));
     case ACU_OP_RSQRT: ACUI_EACH((T)1 / sqrt(a));
@@ -71,8 +70,18 @@ ACUI_DEVICE_OUTLINE acui_few<T, COUNT> acui_heavy(int op, acui_few<T, COUNT> v)
     case ACU_OP_SIGMOID: ACUI_EACH(acui_sigmoid(a));
     case ACU_OP_SILU: ACUI_EACH(a * acui_sigmoid(a));
     case ACU_OP_GELU: ACUI_EACH((T)0.5 * a * ((T)1 + erf(a * (T)0.70710678118654752)));
-    case ACU_OP_ERF: ACUI_EACH(erf(a));
+    default: ACUI_EACH(erf(a));
     }
+}
+/* Out of line, so that there is one of each. */
+template <typename T, int COUNT>
+ACUI_DEVICE_OUTLINE acui_few<T, COUNT> acui_function_of(int op, acui_few<T, COUNT> v)
+{
+    T x[1][COUNT];
+#pragma unroll
+    for (int k = 0; k < COUNT; k++)
+        x[0][k] = v.x[k];
+    acui_function(op, x, v.x);
     return v;
 }
 
@@ -92,21 +101,7 @@ ACUI_DEVICE void acui_apply_real(int op, const T (&x)[1][COUNT], T (&y)[COUNT])
     case ACU_OP_ROUND: ACUI_EACH(rint(a));
     case ACU_OP_NOT: ACUI_EACH(a == 0);
     case ACU_OP_IS_NAN: ACUI_EACH(a != a);
-    case ACU_OP_IS_FINITE: ACUI_EACH(isfinite(a));
-    default: {
-        constexpr int FEW = sizeof(T) == 4 ? 4 : 2;
-#pragma unroll
-        for (int k = 0; k < COUNT; k += FEW) {
-            acui_few<T, FEW> few;
-#pragma unroll
-            for (int i = 0; i < FEW; i++)
-                few.x[i] = x[0][k + i];
-            few = acui_heavy<T, FEW>(op, few);
-#pragma unroll
-            for (int i = 0; i < FEW; i++)
-                y[k + i] = few.x[i];
-        }
-    }
+    default: ACUI_EACH(isfinite(a));
     }
 }
 
@@ -327,6 +322,30 @@ struct acui_all {
             acui_apply_whole(op, x, y, u);
     }
 };
+/* In line where there are many vectors and time matters: of float; one vector at a time else. */
+struct acui_functions {
+    template <typename C, int N, int COUNT>
+    ACUI_DEVICE void apply(int op, const typename C::value (&x)[N][COUNT],
+                           typename C::value (&y)[COUNT], bool)
+    {
+        typedef typename C::value T;
+        if constexpr (sizeof(T) == 4 && COUNT > C::V) {
+            acui_function(op, x, y);
+        } else {
+#pragma unroll
+            for (int k = 0; k < COUNT; k += C::V) {
+                acui_few<T, C::V> few;
+#pragma unroll
+                for (int i = 0; i < C::V; i++)
+                    few.x[i] = x[0][k + i];
+                few = acui_function_of<T, C::V>(op, few);
+#pragma unroll
+                for (int i = 0; i < C::V; i++)
+                    y[k + i] = few.x[i];
+            }
+        }
+    }
+};
 /* Nothing but what reading and writing do. */
 struct acui_none {
     template <typename C, int N, int COUNT>
@@ -341,9 +360,10 @@ struct acui_none {
 
 /* ---- the loop ---------------------------------------------------------------------------------- */
 
-template <typename C, int N, typename A = acui_all> struct acui_elementwise_loop {
+template <typename C, int N, typename A = acui_all, int UNROLL = ACUI_UNROLL>
+struct acui_elementwise_loop {
     typedef typename C::value T;
-    static const int V = C::V, COUNT = V * ACUI_UNROLL, CHUNK = COUNT * ACUI_BLOCK;
+    static const int V = C::V, COUNT = V * UNROLL, CHUNK = COUNT * ACUI_BLOCK;
 
     /* Whether what is dense at `at` can be read a vector at a time. */
     ACUI_DEVICE bool aligned(const char *at, int dtype)
@@ -367,7 +387,7 @@ template <typename C, int N, typename A = acui_all> struct acui_elementwise_loop
             typedef decltype(format) F;
             const char *from = at + first * F::BYTES;
 #pragma unroll
-            for (int i = 0; i < ACUI_UNROLL; i++)
+            for (int i = 0; i < UNROLL; i++)
                 F::read(from + i * (ACUI_BLOCK * V * F::BYTES), &x[i * V]);
         });
     }
@@ -384,7 +404,7 @@ template <typename C, int N, typename A = acui_all> struct acui_elementwise_loop
             typedef decltype(format) F;
             char *to = out + first * F::BYTES;
 #pragma unroll
-            for (int i = 0; i < ACUI_UNROLL; i++)
+            for (int i = 0; i < UNROLL; i++)
                 F::write(to + i * (ACUI_BLOCK * V * F::BYTES), &y[i * V]);
         });
     }
@@ -405,7 +425,7 @@ template <typename C, int N, typename A = acui_all> struct acui_elementwise_loop
                                    long long chunk)
     {
 #pragma unroll 1
-        for (int i = 0; i < ACUI_UNROLL; i++) {
+        for (int i = 0; i < UNROLL; i++) {
             T x[N][V], y[V];
             long long place[V];
             long long first = chunk * CHUNK + i * (V * ACUI_BLOCK) + threadIdx.x;
@@ -452,6 +472,13 @@ template <typename C, int N, typename A = acui_all> struct acui_elementwise_loop
         unary_##class(char *out, const char *a, acui_elementwise p)                                \
     {                                                                                              \
         acui_elementwise_loop<acui_##class, 1>::run(p, out, a, a, a);                              \
+    }
+#define ACUI_ELEMENTWISE_FUNCTIONS(class)                                                          \
+    extern "C" __global__ void __launch_bounds__(ACUI_BLOCK)                                       \
+        function_##class(char *out, const char *a, acui_elementwise p)                             \
+    {                                                                                              \
+        acui_elementwise_loop<acui_##class, 1, acui_functions, ACUI_FUNCTION_UNROLL>::run(         \
+            p, out, a, a, a);                                                                      \
     }
 #define ACUI_ELEMENTWISE_2(class)                                                                  \
     extern "C" __global__ void __launch_bounds__(ACUI_BLOCK)                                       \

@@ -174,7 +174,9 @@ static acu_op *launch(plan *e, acu_op *out)
                                          : acui_class_of(e->dtype);
     char family[32], kernel[32];
     snprintf(family, sizeof family, "acuda.elementwise_%c", class);
-    snprintf(kernel, sizeof kernel, "%s_%c", arity[e->p->count], class);
+    /* sqrt to erf in the list */
+    bool function = e->kind >= ACU_OP_SQRT && e->kind <= ACU_OP_ERF;
+    snprintf(kernel, sizeof kernel, "%s_%c", function ? "function" : arity[e->p->count], class);
     acu_arg args[2 + 3];
     size_t count = 0;
     args[count++] = acu_arg_op(out, ACU_WRITE);
@@ -184,7 +186,8 @@ static acu_op *launch(plan *e, acu_op *out)
                             : acu_u64(0);
     args[count++] = acu_arg_struct(&e->params, sizeof e->params);
     int64_t vector = class == 'f' || class == 'i' ? 4 : 2;
-    int64_t blocks = acui_blocks(e->params.elements, vector * ACUI_UNROLL * ACUI_BLOCK);
+    int64_t unroll = function ? ACUI_FUNCTION_UNROLL : ACUI_UNROLL;
+    int64_t blocks = acui_blocks(e->params.elements, vector * unroll * ACUI_BLOCK);
     return acui_run(e->p, e->name, family, kernel, blocks, args, count);
 }
 

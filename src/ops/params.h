@@ -10,6 +10,7 @@
 #define ACUI_RANK 6
 #define ACUI_BLOCK 256      /* threads of a block, of all these kernels */
 #define ACUI_OPERANDS 9     /* the result and at most eight */
+#define ACUI_FUNCTION_UNROLL 2 /* the same where each element takes long */
 #define ACUI_UNROLL 4       /* vectors of at most 16 bytes that a thread loads before it uses one */
 
 /*
