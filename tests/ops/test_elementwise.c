@@ -513,6 +513,20 @@ static void what_does_not_fit_is_refused(void **state)
     test_leaks_none();
 }
 
+/* More chunks than blocks are launched: these take turns. */
+static void beyond_the_largest_grid(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_shape shape = ACU_SHAPE(16384 * 4096 + 4097);
+    acu_op *op = acu_sum(acu_add(acu_full(shape, acu_u8(1)), 2), ACU_ALL);
+    uint64_t *sum = result_of(device, op, ACU_U64, ACU_SHAPE(1));
+    assert_int_equal(*sum, 3 * (uint64_t)acu_shape_elements(shape));
+    free(sum);
+    test_close(device);
+    test_leaks_none();
+}
+
 /* Dtypes and shapes of what would come out, without any memory. */
 static void results_are_described(void **state)
 {
@@ -542,6 +556,7 @@ int main(void)
         cmocka_unit_test(results_go_where_they_are_told),
         cmocka_unit_test(numbers_take_on_the_dtype),
         cmocka_unit_test(what_does_not_fit_is_refused),
+        cmocka_unit_test(beyond_the_largest_grid),
         cmocka_unit_test(results_are_described),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
