@@ -497,6 +497,12 @@ static void use_pools(acu_device *device)
         finish(submit(device, acu_with_pool(host, acu_to_host(acu_zeros(ACU_U8, ACU_SHAPE(99))))));
         good(acu_pool_trim(host, 0, NULL));
     }
+    acu_tensor *shared = NULL;
+    if (acu_device_info_of(device)->managed_memory &&
+        good(acu_tensor_alloc_managed(device, ACU_F32, ACU_SHAPE(N), &shared))) {
+        finish(submit(device, acu_advise(acu_prefetch(shared, device), ACU_ADVICE_READ_MOSTLY, NULL)));
+        acu_tensor_release(shared);
+    }
     acu_pool_release(pool);
     acu_pool_release(host);
 }
