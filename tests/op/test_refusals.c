@@ -327,6 +327,12 @@ static acu_status compiled(acu_code **code)
     return status;
 }
 
+static acu_op *fused(acu_expression *expression, acu_tensor *x)
+{
+    acu_op *operands[] = {acu_value(x)};
+    return acu_op_fused(expression, operands, 1, ACU_SITE);
+}
+
 /* Makes a handle of the kind, releases it, uses it. The device goes last: it closes the bench. */
 static acu_status use_released(bench *b, acu_object_kind kind)
 {
@@ -366,11 +372,9 @@ static acu_status use_released(bench *b, acu_object_kind kind)
         RELEASED(op, (gone_ = acu_value(b->x), ACU_OK), acu_op_release,
                  acu_submit(device, gone_, NULL, NULL));
     case ACU_OBJECT_FUTURE:
-        RELEASED(future, (gone_ = completed(device), ACU_OK), acu_future_release,
-                 acu_future_poll(gone_));
+        RELEASED(future, (gone_ = completed(device), ACU_OK), acu_future_release, acu_future_poll(gone_));
     case ACU_OBJECT_GROUP:
-        RELEASED(group, acu_group_create(NULL, &gone_), acu_group_release,
-                 acu_group_wait(gone_, 0));
+        RELEASED(group, acu_group_create(NULL, &gone_), acu_group_release, acu_group_wait(gone_, 0));
     case ACU_OBJECT_USE:
         RELEASED(use, begin_use(b, &gone_), end_use, acu_use_end(gone_, ACU_OK, NULL));
     case ACU_OBJECT_QUEUE:
@@ -379,6 +383,9 @@ static acu_status use_released(bench *b, acu_object_kind kind)
     case ACU_OBJECT_POOL:
         RELEASED(pool, acu_pool_create(device, NULL, &gone_), acu_pool_release,
                  acu_submit(device, acu_with_pool(gone_, acu_value(b->x)), NULL, NULL));
+    case ACU_OBJECT_EXPRESSION:
+        RELEASED(expression, acu_expression_create("a + 1", &gone_), acu_expression_release,
+                 acu_submit(device, fused(gone_, b->x), NULL, NULL));
     case ACU_OBJECT_DEVICE:
         close_bench(b);
         return acu_device_wait(device, 0);
