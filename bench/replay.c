@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Replay: an explicit graph of 1, 100 and 1000 kernels in a chain, replayed and waited for, beside
- * cuGraphLaunch of the same graph made by hand and cuStreamSynchronize.
+ * cuGraphLaunch of the same graph made by hand and cuStreamSynchronize. Both work on the same tensor:
+ * where on the device one lies makes a difference of 10 % to a chain of short kernels.
  */
 #include "harness/mix.h"
 #include "harness/raw.h"
 
 #include <stdlib.h>
 
-enum { OURS, THEIRS, YS };
+enum { Y, TICKET = 0, YS };
 
 typedef struct subject {
     bench *b;
@@ -25,7 +26,7 @@ static double replay_acuda(void *user)
     double start = bench_now_us();
     MUST(acu_sync(s->b->device, acu_replay(s->graph), NULL));
     double us = bench_now_us() - start;
-    mix_expect(s->m, OURS, OURS, s->kernels);
+    mix_expect(s->m, Y, TICKET, s->kernels);
     return us;
 }
 
@@ -36,7 +37,7 @@ static double replay_raw(void *user)
     raw_exec_launch(s->m, &s->exec, s->stream);
     MUST_CU(s->b->cu->StreamSynchronize(s->stream));
     double us = bench_now_us() - start;
-    mix_expect(s->m, THEIRS, THEIRS, s->kernels);
+    mix_expect(s->m, Y, TICKET, s->kernels);
     return us;
 }
 
@@ -47,7 +48,7 @@ static acu_graph *load(const subject *s)
     if (!ops)
         bench_die("no memory");
     for (int i = 0; i < s->kernels; i++)
-        ops[i] = mix_launch(s->m, OURS, OURS, i);
+        ops[i] = mix_launch(s->m, Y, TICKET, i);
     MUST(acu_graph_load(s->b->device, acu_op_zip(ops, (size_t)s->kernels, ACU_SITE), NULL, &graph));
     free(ops);
     return graph;
@@ -59,7 +60,7 @@ static void row(subject *s, int kernels, const char *what)
     s->graph = load(s);
     bench_enter(s->b);
     s->exec = raw_exec_make(s->m, 1, kernels);
-    raw_exec_set(s->m, &s->exec, 0, THEIRS, THEIRS);
+    raw_exec_set(s->m, &s->exec, 0, Y, TICKET);
     bench_leave(s->b);
     bench_row r = {.what = what,
                    .samples = kernels > 100 ? 500 : 2000,

@@ -131,7 +131,7 @@ static bool is_worth_it(const acui_run *run)
  * A larger head needs fewer pieces; a smaller one lets the device start earlier.
  */
 enum { LONG = 8, LEAST = 3, SHARE = 20 };
-static const double GROWTH = 2.5;
+static const double GROWTH = 2;
 
 static acui_run *split(acui_arena *arena, acui_run *run, uint32_t count)
 {

@@ -276,10 +276,10 @@ acu_status acui_touch_args(acui_plan *plan, acui_node *node, const acu_op *op,
     for (size_t i = 0; i < op->u.call.arg_count; i++) {
         const acu_arg *arg = &op->u.call.args[i];
         acu_tensor *const *list;
-        for (size_t k = 0, n = acui_arg_list(arg, &list); k < n; k++)
-            ACUI_TRY(acui_node_touch(plan, node, list[k], arg->access));
         if (values[i].tensor)
             ACUI_TRY(acui_node_touch(plan, node, values[i].tensor, access_of(&values[i], arg)));
+        for (size_t k = 0, n = values[i].tensor ? 0 : acui_arg_list(arg, &list); k < n; k++)
+            ACUI_TRY(acui_node_touch(plan, node, list[k], arg->access));
     }
     return ACU_OK;
 }

@@ -84,9 +84,8 @@ static acu_status check_grid(const acu_op *op, size_t place, const acu_val *valu
 acu_status acui_launch_grid(const acu_op *op, const acu_val *values, acu_config *config)
 {
     unsigned *grid = config->grid;
-    ACUI_TRY(take_grid(op, values, ACU_WHOLE, grid));
-    ACUI_TRY(take_grid(op, values, ACU_PREFIX, grid));
-    ACUI_TRY(take_grid(op, values, ACU_MAPPED, grid));
+    for (int mode = 0; mode <= ACU_MAPPED && grid[0] == 0; mode++)
+        ACUI_TRY(take_grid(op, values, (acu_partition_mode)mode, grid));
     if (grid[0] == 0)
         return acui_fail(ACU_ERR_LIMIT,
                          "the launch of %s has no grid: give one (acu_for_num_elems, "

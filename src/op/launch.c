@@ -90,6 +90,8 @@ static uint32_t padded_bytes(const acu_op *op, acu_kernel *kernel, const acu_val
                              bool early)
 {
     const acu_arg *arg = &op->u.call.args[i];
+    if (values[i].kind == ACU_TENSOR || values[i].kind == ACU_SCALAR)
+        return 8;
     uint32_t bytes = acui_launch_bytes(&values[i], arg), room = 0;
     if (arg->kind == ACUI_ARG_LIST)
         room = early ? ACUI_STRUCT_MAX : acui_launch_room(kernel, i);
@@ -135,7 +137,7 @@ static acu_status add_launch(acui_plan *plan, acu_op *op, const acu_val *values,
     for (size_t i = 0; i < count; i++) {
         acu_tensor *const *list;
         bytes += padded_bytes(op, kernel, values, i, early);
-        tensors += (values[i].tensor != NULL) + acui_arg_list(&op->u.call.args[i], &list);
+        tensors += values[i].tensor ? 1 : acui_arg_list(&op->u.call.args[i], &list);
     }
     void *memory = NULL;
     acui_node *node = acui_plan_node_with(plan, ACUI_NODE_LAUNCH, op, kernel->module->device,

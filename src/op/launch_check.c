@@ -146,6 +146,16 @@ static acui_given given_of(const acu_val *value, const acu_arg *arg)
                         .value = value};
 }
 
+/* What most arguments are, without more ado. */
+static bool fits_plainly(const acui_param *param, const acu_val *value)
+{
+    if (param->want != ACUI_WANT_ANY || param->type == 'f')
+        return false;
+    return value->kind == ACU_TENSOR ? param->bytes == 8
+                                     : value->kind == ACU_SCALAR &&
+                                           param->bytes == acu_dtype_bytes(value->dtype);
+}
+
 /* ---- all of them ---- */
 
 static acu_status check_count(const acu_kernel *kernel, size_t wanted, size_t count)
@@ -165,14 +175,16 @@ static acu_status check_all(const acu_op *op, const acu_val *values, const acui_
     if (params)
         ACUI_TRY(check_count(kernel, wanted, count));
     for (size_t i = 0; i < count; i++) {
-        acui_given given = given_of(&values[i], &op->u.call.args[i]);
+        const acu_arg *arg = &op->u.call.args[i];
         acu_tensor *const *list;
-        for (size_t k = 0, n = acui_arg_list(&op->u.call.args[i], &list); k < n; k++)
-            ACUI_TRY(check_place(kernel, i, list[k]));
         if (values[i].tensor)
             ACUI_TRY(check_place(kernel, i, values[i].tensor));
-        if (params)
-            ACUI_TRY(check_param(kernel, i, &params[i], &given));
+        for (size_t k = 0, n = values[i].tensor ? 0 : acui_arg_list(arg, &list); k < n; k++)
+            ACUI_TRY(check_place(kernel, i, list[k]));
+        if (!params || fits_plainly(&params[i], &values[i]))
+            continue;
+        acui_given given = given_of(&values[i], arg);
+        ACUI_TRY(check_param(kernel, i, &params[i], &given));
     }
     return ACU_OK;
 }
