@@ -23,7 +23,6 @@ enum {
     CHUNK_LEAST = 256 << 10, /* smaller ones cost about as much to issue as to copy */
     SLOTS = 3,
     THREADS = 8, /* of the default, at most */
-    FEW = 2,     /* threads up to which each is held up by its own stores, not by memory */
     SLICE = 16,  /* chunks that a helper moves before it looks after other copies */
     BULK = 8 << 20 /* more than that leaves no cache with anything else in it */
 };
@@ -219,7 +218,7 @@ static acu_status upload_slot(acui_stage *stage, acui_ring *ring, acui_slot *slo
     acu_device *device = ring->stream->device;
     const char *from = (const char *)stage->src->host + stage->src_offset;
     acui_layout_copy(&stage->layout, slot->host - slot->begin, from, slot->begin, slot->end,
-                     stage->few && stage->layout.bytes >= BULK);
+                     false); /* the device reads it from the cache */
     acu_status status = ACUI_DEV(device, MemcpyHtoDAsync,
                                  device_address(stage->dst, stage->dst_offset) + slot->begin,
                                  slot->host, slot->end - slot->begin, ring->stream->raw);
@@ -508,7 +507,6 @@ static bool start(acui_stage *stage)
     stage->chunk = chunk_of(stage, &options);
     stage->slot_bytes = options.chunk_bytes;
     stage->slots = options.chunks;
-    stage->few = options.threads <= FEW;
     uint64_t chunks = (stage->layout.bytes + stage->chunk - 1) / stage->chunk;
     bool there = need_helpers(chunks, options.threads);
     if (there) {

@@ -13,7 +13,7 @@
 
 enum {
     ROW_HOST = 64,    /* bytes of rows from which on the copy engine beats a kernel over the bus, */
-    ROW_DEVICE = 4096 /* ... and inside of a device */
+    ROW_DEVICE = 128  /* ... and inside of a device */
 };
 
 /* ---- by the driver ---- */

@@ -109,7 +109,6 @@ typedef struct acui_stage {
     struct acui_fault *fault;
     uint64_t chunk, slot_bytes; /* fixed when it starts, as the next; chunks fit into slots */
     uint32_t slots;
-    bool few; /* helpers */
     _Atomic(uint64_t) taken;  /* bytes that some helper took; relaxed: a share of the work */
     _Atomic(bool) stopped;    /* what is not taken never will be; relaxed: a hint */
     _Atomic(bool) skipped;    /* because nobody wants it; relaxed */
