@@ -19,6 +19,8 @@ static CUdeviceptr address_of(const acu_buffer *buffer, size_t offset)
 static acui_setting setting_of(const acui_node *node)
 {
     acui_setting s = {.kind = node->kind};
+    if (node->kind != ACUI_NODE_LAUNCH)
+        s.returned = acui_memory_returned();
     if (node->kind == ACUI_NODE_LAUNCH) {
         s.config = node->u.launch.config;
         s.function = node->u.launch.kernel->raw;
@@ -59,7 +61,8 @@ static bool same_launch(const acui_setting *s, const acui_node *node)
 
 static bool same_memory(const acui_setting *a, const acui_setting *b)
 {
-    return a->dst == b->dst && a->src == b->src && a->length == b->length && a->value == b->value;
+    return a->dst == b->dst && a->src == b->src && a->length == b->length && a->value == b->value &&
+           a->returned == b->returned;
 }
 
 /* ---- the driver's structs ---- */

@@ -39,6 +39,7 @@ typedef struct acui_setting {
     bool dst_host, src_host;
     uint64_t length;      /* bytes; elements of a FILL */
     uint32_t element, value;
+    uint64_t returned;    /* acui_memory_returned: since then addresses are what they were */
 } acui_setting;
 
 /* What must not go while an exec is made: kernels, and memory that is copied or filled, which the

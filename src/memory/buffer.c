@@ -248,6 +248,8 @@ void acu_buffer_release(acu_buffer *buffer)
     acu_device *device = buffer->device;
     acu_user user = buffer->user;
     acu_pool *pool = buffer->pool;
+    if (buffer->kind == ACU_MEMORY_FOREIGN)
+        acui_memory_returns(); /* by its owner */
     acui_buffer_free_memory(buffer);
     acui_pages_unlock(buffer->pages);
     acui_object_free(buffer);

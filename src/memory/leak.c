@@ -45,6 +45,7 @@ acu_status acu_buffer_leak(acu_buffer *buffer, CUdeviceptr *address)
     acu_pool *pool = acui_buffer_pool(buffer);
     *address = block->address;
     buffer->block = NULL;
+    acui_memory_returns(); /* by the caller, some time */
     acui_source_leaked(pool, block);
     acu_buffer_release(buffer);
     return ACU_OK;

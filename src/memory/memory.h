@@ -16,6 +16,15 @@
 #include <acuda/memory.h>
 #include <acuda/tensor.h>
 
+/*
+ * The driver remembers which allocation the copies and fills of a graph work on, not only its address. Once
+ * memory has gone back to the driver, an equal address may be another allocation, of which such a graph
+ * does not know: then it must be set anew, or its launch crashes. So whoever gives memory back, or lets
+ * somebody else do so, says so before (acui_memory_returns), and graphs compare the count.
+ */
+void acui_memory_returns(void);
+uint64_t acui_memory_returned(void);
+
 struct acu_buffer {
     acui_object object;
     acu_device *device; /* retained */

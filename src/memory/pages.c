@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "memory/memory.h"
 
 #define LOCK_FLAGS (ACU_CU_MEMHOSTREGISTER_PORTABLE | ACU_CU_MEMHOSTREGISTER_DEVICEMAP)
 
@@ -102,6 +103,7 @@ void acui_pages_unlock(acui_pages *pages)
         *link = pages->next;
         /* Still under the lock: the range may be wrapped again at once. */
         acui_entered entered;
+        acui_memory_returns();
         if (acui_enter_to_free(device, &entered))
             device->cu->MemHostUnregister(pages->memory);
         acui_leave(&entered);

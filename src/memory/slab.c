@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "memory/memory.h"
 
 #define LARGEST ((size_t)64 << 10) /* block of a slab */
 #define BYTES ((size_t)512 << 10)  /* of a slab, */
@@ -65,6 +66,7 @@ acu_status acui_slab_get(acu_pool *pool, size_t size, acui_block **block)
 
 void acui_slab_free(acu_pool *pool, acui_slab *slab)
 {
+    acui_memory_returns();
     if (!acui_device_lost(pool->device))
         pool->device->cu->MemFreeHost(slab->host);
     for (uint32_t i = 0; i < slab->count; i++)

@@ -5,6 +5,21 @@
 #include "base/alloc.h"
 #include "base/error.h"
 
+/* ---- what graphs are to know ---- */
+
+static _Atomic(uint64_t) returned;
+
+void acui_memory_returns(void)
+{
+    /* Release and acquire: who gets the same address after that sees another count. */
+    atomic_fetch_add_explicit(&returned, 1, memory_order_acq_rel);
+}
+
+uint64_t acui_memory_returned(void)
+{
+    return atomic_load_explicit(&returned, memory_order_acquire);
+}
+
 /* ---- what the pool holds ---- */
 
 bool acui_source_reserve(acu_pool *pool, size_t size)
@@ -129,6 +144,7 @@ acu_status acui_source_get(acu_pool *pool, size_t size, acu_stream *stream, acui
 void acui_source_free(acu_pool *pool, acui_block *block, acu_stream *stream)
 {
     const acu_device *device = pool->device;
+    acui_memory_returns();
     if (!acui_device_lost(device)) {
         if (pool->kind == ACU_MEMORY_PINNED)
             device->cu->MemFreeHost(block->host);
@@ -146,6 +162,7 @@ acu_status acui_source_free_after(acu_pool *pool, acui_block *block, acu_stream 
 {
     acu_device *device = pool->device;
     ACUI_TRY(acui_fences_wait(&block->fences, device, stream));
+    acui_memory_returns();
     ACUI_TRY(ACUI_DEV(device, MemFreeAsync, block->address, stream->raw));
     acui_source_freed(pool, block->bytes);
     acui_fences_clear(&block->fences, device);

@@ -275,6 +275,45 @@ static void copies_and_fills_are_served(void **state)
 /* ---- branches ---- */
 
 /* Chains of their own, then one that reads both; as lanes first, as a graph later. */
+static acu_op *fill_and_fetch(acu_tensor *x, acu_tensor *host)
+{
+    return acu_copy(host, acu_fill(x, acu_u32(5)));
+}
+
+/* An address may be that of another allocation once memory went back to the driver; who launched a graph
+ * that was set before that crashed in the driver. */
+static void memory_that_went_back_is_set_anew(void **state)
+{
+    (void)state;
+    bed b = begin();
+    acu_tensor *host;
+    acu_pool *pool;
+    acu_buffer *other;
+    assert_works(acu_tensor_alloc_pinned(b.device, ACU_U32, ACU_SHAPE(N), &host));
+    for (int i = 0; i < 3; i++) {
+        assert_works(acu_sync(b.device, fill_and_fetch(b.x, host), NULL));
+        assert_works(acu_graphs_wait(b.device));
+    }
+    acu_graph_counts before = counts(b.device);
+    assert_works(acu_sync(b.device, fill_and_fetch(b.x, host), NULL));
+    acu_graph_counts same = counts(b.device);
+    assert_int_equal(same.hits - before.hits, 1);
+    assert_int_equal(same.skipped - before.skipped, 2);
+
+    acu_pool_options options = {.size = sizeof options, .kind = ACU_MEMORY_PINNED};
+    assert_works(acu_pool_create(b.device, &options, &pool));
+    assert_works(acu_buffer_create_from(pool, 4096, &other));
+    acu_buffer_release(other);
+    assert_works(acu_pool_trim(pool, 0, NULL));
+    assert_works(acu_sync(b.device, fill_and_fetch(b.x, host), NULL));
+    acu_graph_counts after = counts(b.device);
+    assert_int_equal(after.hits - same.hits, 1);
+    assert_int_equal(after.set - same.set, 2);
+    acu_pool_release(pool);
+    acu_tensor_release(host);
+    end(&b);
+}
+
 static void branches_join(void **state)
 {
     (void)state;
@@ -520,6 +559,7 @@ int main(void)
         cmocka_unit_test(arguments_are_no_part_of_the_form),
         cmocka_unit_test(new_memory_is_served),
         cmocka_unit_test(copies_and_fills_are_served),
+        cmocka_unit_test(memory_that_went_back_is_set_anew),
         cmocka_unit_test(branches_join),
         cmocka_unit_test(wide_ops_are_right),
         cmocka_unit_test(one_stream_means_one_behind_the_other),

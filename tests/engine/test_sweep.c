@@ -734,7 +734,9 @@ static void check_run(void)
 static uint64_t step(void)
 {
     bool every = inside == test_on_gpu();
-    return every ? (test_on_gpu() && handed ? 2 : 1) : (handed ? 32 : 16);
+    if (test_on_gpu())
+        return every ? (handed ? 12 : 5) : (handed ? 48 : 24);
+    return every ? 1 : (handed ? 32 : 16);
 }
 
 /* A query that can not be answered for good, and a mark that can not be made, lose the device. */
