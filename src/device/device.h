@@ -79,7 +79,8 @@ struct acu_device {
     struct acu_pool *pools; /* the lock */
     void (*drop_pools)(acu_device *device);
     acu_status (*grant_pools)(acu_device *device, acu_device *peer); /* this device's, to the peer */
-    _Atomic(bool) trims; /* some pool keeps only a part when the device is idle; relaxed */
+    _Atomic(bool) trims; /* some pool keeps only a part when the device is idle; release store,
+                           * acquire load */
     void (*idle)(acu_device *device); /* set before `trims`: gives the rest back */
 
     struct acui_rings *rings; /* engine: pinned memory for copies of pageable memory; the same */

@@ -51,7 +51,7 @@ acui_task *acui_task_over(acui_task *task)
     acu_device_retain(device);
     acui_submission_close(s);
     if (atomic_fetch_sub_explicit(&device->in_flight, 1, memory_order_release) == 1 &&
-        atomic_load_explicit(&device->trims, memory_order_relaxed))
+        atomic_load_explicit(&device->trims, memory_order_acquire))
         device->idle(device);
     if (going)
         freed = acui_join_tasks(freed, acui_memory_freed(device));

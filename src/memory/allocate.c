@@ -26,7 +26,8 @@ void acui_buffer_unreserve(acu_buffer *buffer)
 
 void acui_buffer_commit(acu_buffer *buffer)
 {
-    buffer->host = buffer->block->host;
+    if (buffer->block->host) /* of device memory others may ask already whether it has some */
+        buffer->host = buffer->block->host;
     /* Release: who reads the address may use the rest of the buffer. */
     atomic_store_explicit(&buffer->address, buffer->block->address, memory_order_release);
 }
@@ -114,7 +115,7 @@ static bool fence(acu_buffer *buffer)
 /* Nobody has looked whether the device is idle since; a program that releases its last buffer. */
 static void trim_idle(acu_device *device)
 {
-    if (atomic_load_explicit(&device->trims, memory_order_relaxed) &&
+    if (atomic_load_explicit(&device->trims, memory_order_acquire) &&
         atomic_load_explicit(&device->in_flight, memory_order_relaxed) == 0)
         device->idle(device);
 }

@@ -128,7 +128,8 @@ static acu_pool *make_own(acu_device *device, acu_memory_kind kind, bool write_c
                 pool->raw = device->pool;
             device->drop_pools = drop_pools;
             device->grant_pools = grant_pools;
-            device->idle = idle;
+            if (!device->idle) /* under `making`, before `trims`, which says that it is there */
+                device->idle = idle;
             add_to_device(pool);
             atomic_store_explicit(place, pool, memory_order_release);
         }
@@ -217,7 +218,7 @@ void acui_pool_note_keep(acu_pool *pool)
     if (pool->slow)
         return;
     if (keep != UINT64_MAX)
-        atomic_store_explicit(&pool->device->trims, true, memory_order_relaxed);
+        atomic_store_explicit(&pool->device->trims, true, memory_order_release);
     acui_entered entered;
     if (acui_enter_to_free(pool->device, &entered)) {
         pool->device->cu->MemPoolSetAttribute(pool->raw, ACU_CU_MEMPOOL_ATTR_RELEASE_THRESHOLD,
