@@ -111,11 +111,15 @@ static void a_load_that_failed_is_tried_again(void **state)
     acu_driver_fault fault = {.size = sizeof fault, .call = ACU_CALL_ModuleLoadDataEx,
                               .result = ACU_CUDA_ERROR_OUT_OF_MEMORY};
     assert_works(acu_driver_fail(&fault));
-    assert_works(acu_kernel_find(device, families[0].name, kernel_name(0), &bad));
-    assert_fails(acu_kernel_wait(bad, ACU_FOREVER), ACU_ERR_DEVICE_MEMORY, families[0].name);
+    acu_status found = acu_kernel_find(device, families[0].name, kernel_name(0), &bad);
+    if (found == ACU_OK) /* as a rule; else the load has failed already */
+        assert_fails(acu_kernel_wait(bad, ACU_FOREVER), ACU_ERR_DEVICE_MEMORY, families[0].name);
+    else
+        assert_int_equal(found, ACU_ERR_DEVICE_MEMORY);
     assert_works(acu_kernel_find(device, families[0].name, kernel_name(0), &good));
     assert_works(acu_kernel_wait(good, ACU_FOREVER));
-    assert_fails(acu_kernel_poll(bad), ACU_ERR_DEVICE_MEMORY, ""); /* what it is it stays */
+    if (bad)
+        assert_fails(acu_kernel_poll(bad), ACU_ERR_DEVICE_MEMORY, ""); /* what it is it stays */
     acu_kernel_release(bad);
     acu_kernel_release(good);
     test_close(device);
