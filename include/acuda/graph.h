@@ -37,8 +37,10 @@ typedef struct acu_graph_options {
  * Blocks while the driver instantiates: some microseconds a node on one chain, more with branches.
  * Driver: cuGraphCreate, cuGraphAdd*Node, cuGraphInstantiateWithFlags,
  * cuGraphUpload; cuMemAllocFromPoolAsync for tensors that the op makes.
- * Errors: those of planning; NOT_SUPPORTED, naming the part, for what a graph can not hold: host and
- * foreign calls, copies between devices, more than one device; or where the driver lacks a call.
+ * Holds kernels, fills, and copies on the device or between it and pinned memory, of any layout. Errors:
+ * those of planning; NOT_SUPPORTED, naming the part, for what a graph can not hold: host and foreign
+ * calls, copies of pageable memory or between devices, more than one device; or where the driver
+ * lacks a call.
  */
 ACU_API acu_status acu_graph_load(acu_device *device, acu_op *op, const acu_graph_options *options,
                                   acu_graph **graph);

@@ -34,6 +34,7 @@ static acui_setting setting_of(const acui_node *node)
         s.dst_host = node->u.copy.dst->host != NULL;
         s.src_host = node->u.copy.src->host != NULL;
         s.length = node->u.copy.bytes;
+        s.box = node->u.copy.box;
     } else {
         size_t bytes = node->u.fill.element_bytes;
         s.dst = address_of(node->u.fill.buffer, node->u.fill.offset);
@@ -80,9 +81,24 @@ static acu_CUDA_KERNEL_NODE_PARAMS_v1 kernel_params(const acui_setting *s)
                                             .kernelParams = s->pointers};
 }
 
+/* Of a copy by rows, or of one run. In one slice the heights say nothing, and must be enough. */
+static acu_CUDA_MEMCPY3D sizes_of(const acui_setting *s)
+{
+    const acui_box *box = s->box;
+    if (!box)
+        return (acu_CUDA_MEMCPY3D){.WidthInBytes = s->length, .Height = 1, .Depth = 1};
+    return (acu_CUDA_MEMCPY3D){.WidthInBytes = box->width,
+                               .Height = box->height,
+                               .Depth = box->depth,
+                               .srcPitch = box->src_pitch,
+                               .srcHeight = box->depth > 1 ? box->src_height : box->height,
+                               .dstPitch = box->dst_pitch,
+                               .dstHeight = box->depth > 1 ? box->dst_height : box->height};
+}
+
 static acu_CUDA_MEMCPY3D copy_params(const acui_setting *s)
 {
-    acu_CUDA_MEMCPY3D p = {.WidthInBytes = s->length, .Height = 1, .Depth = 1};
+    acu_CUDA_MEMCPY3D p = sizes_of(s);
     p.srcMemoryType = s->src_host ? ACU_CU_MEMORYTYPE_HOST : ACU_CU_MEMORYTYPE_DEVICE;
     p.dstMemoryType = s->dst_host ? ACU_CU_MEMORYTYPE_HOST : ACU_CU_MEMORYTYPE_DEVICE;
     if (s->src_host)

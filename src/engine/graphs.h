@@ -37,6 +37,7 @@ typedef struct acui_setting {
     uint32_t bytes, count;
     CUdeviceptr dst, src; /* COPY, FILL: addresses, or host memory's */
     bool dst_host, src_host;
+    const acui_box *box;  /* of a COPY by rows: the node's, which stays while the exec is made */
     uint64_t length;      /* bytes; elements of a FILL */
     uint32_t element, value;
     uint64_t returned;    /* acui_memory_returned: since then addresses are what they were */

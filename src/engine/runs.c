@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Runs: a task, cut where its nodes change between those that a CUDA graph can hold and those that
- * it can not. Each run of the first sort gets a key that says its form: what has to be equal for one
+ * Runs: a task, cut where its nodes change between those that a cached graph can hold and those
+ * that it can not. Each run of the first sort gets a key that says its form: what has to be equal for one
  * executable graph to serve both. All else (arguments, grids, addresses, lengths) can be set.
  *
  * A long chain for a device that has nothing to do is cut further, the first pieces being short: the
@@ -17,12 +17,15 @@ bool acui_fits_graph(const acui_node *node)
         return !acui_config_is_special(&node->u.launch.config);
     if (node->kind == ACUI_NODE_COPY) {
         const acu_buffer *dst = node->u.copy.dst, *src = node->u.copy.src;
-        return node->u.copy.bytes > 0 && !node->u.copy.box &&
-               (dst->host || src->host || dst->device == src->device);
+        return dst->host || src->host || dst->device == src->device;
     }
-    if (node->kind == ACUI_NODE_FILL)
-        return node->u.fill.elements > 0;
-    return false;
+    return node->kind == ACUI_NODE_FILL;
+}
+
+/* A copy by rows is what it was made as: the driver refuses to set another one's addresses. */
+static bool can_be_set(const acui_node *node)
+{
+    return node->kind != ACUI_NODE_COPY || !node->u.copy.box;
 }
 
 /* ---- keys ---- */
@@ -188,7 +191,7 @@ bool acui_cut_runs(acui_task *task)
         acui_node *node = task->nodes[i];
         if (acui_is_prologue(node))
             continue;
-        bool fits = acui_fits_graph(node);
+        bool fits = acui_fits_graph(node) && can_be_set(node);
         if (!run || run->graph != fits) {
             if (run && !finish(task, run, &last))
                 return false;

@@ -104,7 +104,7 @@ static acu_status check_node(acui_plan *plan, acui_node *node)
         return refuse_node(node, "a cooperative or programmatic launch, or one in clusters, is only "
                            "issued directly");
     if (!acui_fits_graph(node))
-        return refuse_node(node, "it copies between devices, or by rows");
+        return refuse_node(node, "it copies between devices");
     return ACU_OK;
 }
 

@@ -200,6 +200,20 @@ static void use_graphs(acu_device *device, acu_kernel *kernel, acu_tensor *x)
     }
 }
 
+/* An explicit one, with a copy by rows. */
+static void use_explicit_graph(acu_device *device, acu_kernel *kernel, acu_tensor *x)
+{
+    acu_graph *graph = NULL;
+    acu_op *rows = acu_slice(acu_reshape(x, ACU_SHAPE(3, 100)), ACU_SHAPE(0, 0), ACU_SHAPE(3, 64));
+    acu_op *sum = acu_launch(kernel, ACU_BLOCK(TILE), acu_inout(acu_partition(x, ACU_SHAPE(TILE))),
+                             acu_in(x));
+    acu_op *op = acu_zip(acu_copy(rows, acu_zeros(ACU_F32, ACU_SHAPE(3, 64))), sum);
+    if (!good(acu_graph_load(device, op, NULL, &graph)))
+        return;
+    finish(submit(device, acu_replay(graph)));
+    acu_graph_release(graph);
+}
+
 static void use_policy(acu_device *device, acu_tensor *x)
 {
     acu_policy *policy;
@@ -537,6 +551,7 @@ static void use_all(acu_device *device)
             use_ops(device, kernel, x);
             use_views(device, kernel, x);
             use_graphs(device, kernel, x);
+            use_explicit_graph(device, kernel, x);
             acu_kernel_release(kernel);
         }
         acu_module_release(module);

@@ -262,6 +262,189 @@ static void threads_replay_one_graph(void **state)
     end(&b);
 }
 
+/* ---- copies by rows, and of other layouts ---- */
+
+enum { DEPTH = 4, ROWS = 9, COLUMNS = 128, ALL = DEPTH * ROWS * COLUMNS };
+
+/* Which part of a tensor [DEPTH, ROWS, COLUMNS] is copied. */
+typedef struct part {
+    int64_t start[3], end[3];
+    bool turned; /* it is in the middle with the last two dimensions swapped */
+} part;
+
+static const part parts[] = {
+    {{1, 1, 16}, {4, 8, 112}, false},              /* slices of long rows: the driver */
+    {{2, 1, 16}, {3, 8, 112}, false},              /* rows */
+    {{0, 2, 5}, {DEPTH, ROWS, 8}, false},          /* too short for it: a kernel */
+    {{0, 0, 0}, {DEPTH, ROWS, COLUMNS}, true},     /* transposed: another one */
+    {{0, 0, 32}, {DEPTH, ROWS, COLUMNS}, false},   /* rows at one distance over all slices */
+};
+
+static acu_tensor *view_of(acu_tensor *whole, const part *p)
+{
+    acu_tensor *view;
+    assert_works(acu_tensor_slice(whole, p->start, p->end, &view));
+    return view;
+}
+
+/* From `in` to `out`, pinned, by way of two tensors on the device. */
+typedef struct way {
+    acu_tensor *in, *first, *turned, *second, *out;
+    acu_tensor *views[4];
+    acu_graph *graph;
+} way;
+
+static way make_way(acu_device *device, const part *p)
+{
+    way w = {0};
+    acu_shape shape = ACU_SHAPE(DEPTH, ROWS, COLUMNS);
+    assert_works(acu_tensor_alloc_pinned(device, ACU_U32, shape, &w.in));
+    assert_works(acu_tensor_alloc_pinned(device, ACU_U32, shape, &w.out));
+    assert_works(acu_sync(device, acu_full(shape, acu_u32(77)), &w.second));
+    if (p->turned)
+        shape = ACU_SHAPE(DEPTH, COLUMNS, ROWS);
+    assert_works(acu_sync(device, acu_full(shape, acu_u32(78)), &w.first));
+    if (p->turned)
+        assert_works(acu_tensor_transpose(w.first, 1, 2, &w.turned));
+    w.views[0] = view_of(w.in, p);
+    w.views[1] = view_of(p->turned ? w.turned : w.first, p);
+    w.views[2] = view_of(w.second, p);
+    w.views[3] = view_of(w.out, p);
+    acu_op *op = acu_zip(acu_copy(w.views[1], w.views[0]), acu_copy(w.views[2], w.views[1]),
+                         acu_copy(w.views[3], w.views[2]));
+    assert_works(acu_graph_load(device, op, NULL, &w.graph));
+    assert_int_equal(acu_graph_nodes(w.graph), 3);
+    return w;
+}
+
+static void free_way(way *w)
+{
+    acu_graph_release(w->graph);
+    for (int i = 0; i < 4; i++)
+        acu_tensor_release(w->views[i]);
+    acu_tensor_release(w->in);
+    acu_tensor_release(w->first);
+    acu_tensor_release(w->turned);
+    acu_tensor_release(w->second);
+    acu_tensor_release(w->out);
+}
+
+static bool is_inside(const part *p, int64_t i)
+{
+    int64_t at[3] = {i / (ROWS * COLUMNS), i / COLUMNS % ROWS, i % COLUMNS};
+    for (int d = 0; d < 3; d++)
+        if (at[d] < p->start[d] || at[d] >= p->end[d])
+            return false;
+    return true;
+}
+
+/* All of the part is as in `in`, and nothing else was written. */
+static void expect_part(const part *p, const uint32_t *got, const uint32_t *in, uint32_t outside)
+{
+    for (int64_t i = 0; i < ALL; i++)
+        assert_int_equal(got[i], is_inside(p, i) ? in[i] : outside);
+}
+
+static void copies_of_any_layout_are_replayed(void **state)
+{
+    (void)state;
+    static uint32_t middle[ALL];
+    bed b = begin();
+    for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
+        way w = make_way(b.device, &parts[k]);
+        uint32_t *in = acu_tensor_host(w.in), *out = acu_tensor_host(w.out);
+        for (uint32_t turn = 0; turn < 3; turn++) {
+            for (uint32_t i = 0; i < ALL; i++) {
+                in[i] = 1000000 * (turn + 1) + i;
+                out[i] = 5;
+            }
+            assert_works(acu_sync(b.device, acu_replay(w.graph), NULL));
+            expect_part(&parts[k], out, in, 5);
+            assert_works(acu_read_sync(w.second, middle, sizeof middle));
+            expect_part(&parts[k], middle, in, 77);
+        }
+        free_way(&w);
+    }
+    end(&b);
+}
+
+/* [4, 64] of which rows 1 and 2, columns 16 to 47, are packed into x, which a step then reads. */
+typedef struct window {
+    acu_tensor *matrix, *seen, *first, *x, *packed;
+    acu_graph *graph;
+} window;
+
+static window make_window(const bed *b)
+{
+    window w;
+    assert_works(acu_sync(b->device, acu_full(ACU_SHAPE(4, 64), acu_u32(900)), &w.matrix));
+    w.x = make(b->device, 0);
+    assert_works(acu_tensor_reshape(w.x, ACU_SHAPE(2, 32), &w.packed));
+    assert_works(acu_tensor_slice(w.matrix, (int64_t[]){1, 16}, (int64_t[]){3, 48}, &w.seen));
+    assert_works(acu_tensor_slice(w.matrix, (int64_t[]){1, 0}, (int64_t[]){2, 64}, &w.first));
+    acu_op *op = acu_zip(acu_copy(w.packed, w.seen), step(b, acu_value(b->z), w.x, 3));
+    assert_works(acu_graph_load(b->device, op, NULL, &w.graph));
+    return w;
+}
+
+static void free_window(window *w)
+{
+    acu_graph_release(w->graph);
+    acu_tensor_release(w->seen);
+    acu_tensor_release(w->first);
+    acu_tensor_release(w->packed);
+    acu_tensor_release(w->x);
+    acu_tensor_release(w->matrix);
+}
+
+/* Rows that the graph reads are written between replays, over all streams, and nobody waits. */
+static void rows_are_updated_by_ops(void **state)
+{
+    (void)state;
+    bed b = begin();
+    window w = make_window(&b);
+    uint32_t z[2] = {1, 1}, got[N];
+    for (uint32_t i = 0; i < 20; i++) {
+        assert_works(acu_submit(b.device, acu_fill(w.seen, acu_u32(i)), NULL, NULL));
+        assert_works(acu_submit(b.device, acu_fill(w.first, acu_u32(50 + i)), NULL, NULL));
+        assert_works(acu_submit(b.device, acu_replay(w.graph), NULL, NULL));
+        z[0] = 3 * z[0] + 50 + i + 3;
+        z[1] = 3 * z[1] + i + 3;
+    }
+    assert_works(acu_read_sync(b.z, got, sizeof got));
+    for (int i = 0; i < N; i++)
+        assert_int_equal(got[i], z[i / 32]);
+    free_window(&w);
+    end(&b);
+}
+
+static acu_status fail_foreign(void *user, CUstream stream, const acu_val *values, size_t count)
+{
+    (void)user, (void)stream, (void)values, (void)count;
+    return ACU_ERR_INVALID;
+}
+
+/* A graph that writes all of a tensor needs nothing of what was there, whichever part of it it reads. */
+static void what_a_graph_overwrites_is_no_input(void **state)
+{
+    (void)state;
+    bed b = begin();
+    window w = make_window(&b);
+    acu_graph *graph;
+    acu_op *op = acu_zip(acu_fill(w.matrix, acu_u32(8)), acu_copy(w.packed, w.seen));
+    assert_works(acu_graph_load(b.device, op, NULL, &graph));
+    assert_fails(acu_sync(b.device, acu_foreign(fail_foreign, NULL, acu_out(w.matrix)), NULL),
+                 ACU_ERR_CALLBACK, "INVALID");
+    assert_int_equal(acu_sync(b.device, acu_replay(w.graph), NULL), ACU_ERR_DEPENDENCY);
+    assert_works(acu_sync(b.device, acu_replay(graph), NULL));
+    expect(w.x, 8);
+    acu_graph_release(graph);
+    free_window(&w);
+    acu_tensor_release(b.z); /* the replay that failed was to write it */
+    b.z = make(b.device, 1);
+    end(&b);
+}
+
 /* ---- refusals ---- */
 
 static acu_status nothing_foreign(void *user, CUstream stream, const acu_val *values, size_t count)
@@ -349,6 +532,9 @@ int main(void)
         cmocka_unit_test(graphs_are_ops_among_others),
         cmocka_unit_test(graphs_keep_what_they_need),
         cmocka_unit_test(threads_replay_one_graph),
+        cmocka_unit_test(copies_of_any_layout_are_replayed),
+        cmocka_unit_test(rows_are_updated_by_ops),
+        cmocka_unit_test(what_a_graph_overwrites_is_no_input),
         cmocka_unit_test(what_does_not_fit_is_refused),
         cmocka_unit_test(failing_calls_are_told),
     };
