@@ -25,17 +25,6 @@ void *acui_object_new(acu_object_kind kind, size_t bytes)
     return object;
 }
 
-bool acui_object_try_retain(void *object)
-{
-    _Atomic(uint32_t) *refs = &((acui_object *)object)->refs;
-    uint32_t now = atomic_load_explicit(refs, memory_order_relaxed);
-    while (now > 0)
-        if (atomic_compare_exchange_weak_explicit(refs, &now, now + 1, memory_order_acquire,
-                                                  memory_order_relaxed))
-            return true;
-    return false;
-}
-
 void acui_object_end(void *object)
 {
     acui_object *o = object;

@@ -22,6 +22,9 @@ typedef struct acui_object {
 #define ACUI_LIVE 0xACDA0000u
 #define ACUI_DEAD 0xDEAD0000u
 
+/* In `refs`: a list that does not count as a holder may find the object (acui_object_try_retain). */
+#define ACUI_LISTED 0x80000000u
+
 /* A zeroed object of `bytes` with one reference, or NULL. */
 void *acui_object_new(acu_object_kind kind, size_t bytes);
 void acui_object_free(void *object);
@@ -39,14 +42,14 @@ static inline void *acui_object_retain(void *object)
 /* One less; true if it was the last. */
 static inline bool acui_refs_drop(_Atomic(uint32_t) *refs)
 {
-    /* The only holder, so nobody else counts: no need for the slower operation. Acquire: what the
-     * earlier holders wrote is visible to the one who cleans up. */
+    /* The only holder of what no list has, so nobody else counts: no need for the slower operation.
+     * Acquire: what the earlier holders wrote is visible to the one who cleans up. */
     if (atomic_load_explicit(refs, memory_order_acquire) == 1) {
         atomic_store_explicit(refs, 0, memory_order_relaxed);
         return true;
     }
     /* Release: what this holder wrote is visible to the one who cleans up; acquire: to us. */
-    return atomic_fetch_sub_explicit(refs, 1, memory_order_acq_rel) == 1;
+    return (atomic_fetch_sub_explicit(refs, 1, memory_order_acq_rel) & ~ACUI_LISTED) == 1;
 }
 
 /* True if this was the last reference: the caller then cleans up and calls acui_object_free. */
@@ -57,11 +60,31 @@ static inline bool acui_object_drop(void *object)
 
 static inline uint32_t acui_object_refs(const void *object)
 {
-    return atomic_load_explicit(&((const acui_object *)object)->refs, memory_order_acquire);
+    return atomic_load_explicit(&((const acui_object *)object)->refs, memory_order_acquire) &
+           ~ACUI_LISTED;
 }
 
-/* Takes a reference only if there still is one (for tables that do not count as holders). */
-bool acui_object_try_retain(void *object);
+/* A list that does not count as a holder is going to have the object: its references are counted
+ * the slower way from now on. By its only holder, before anybody can find it. */
+static inline void acui_object_list(void *object)
+{
+    _Atomic(uint32_t) *refs = &((acui_object *)object)->refs;
+    atomic_store_explicit(refs, atomic_load_explicit(refs, memory_order_relaxed) | ACUI_LISTED,
+                          memory_order_relaxed);
+}
+
+/* For such lists: takes a reference only if there still is one. Never of what was not announced by
+ * acui_object_list, for there the last holder would not notice. */
+static inline bool acui_object_try_retain(void *object)
+{
+    _Atomic(uint32_t) *refs = &((acui_object *)object)->refs;
+    uint32_t now = atomic_load_explicit(refs, memory_order_relaxed);
+    while (now > ACUI_LISTED)
+        if (atomic_compare_exchange_weak_explicit(refs, &now, now + 1, memory_order_acquire,
+                                                  memory_order_relaxed))
+            return true;
+    return false;
+}
 
 static inline bool acui_object_is(const void *object, acu_object_kind kind)
 {

@@ -104,6 +104,7 @@ acu_status acui_device_new(const acu_driver_table *cu, int ordinal, unsigned str
     acu_device *d = acui_object_new(ACU_OBJECT_DEVICE, sizeof *d);
     if (!d)
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a device");
+    acui_object_list(d); /* of those that are open */
     d->cu = cu;
     d->info.ordinal = ordinal;
     pthread_mutex_init(&d->lock, NULL);

@@ -24,6 +24,7 @@ static acu_status stream_new(acu_device *device, CUstream raw, acu_stream **stre
             acui_object_free(s);
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a stream");
     }
+    acui_object_list(s); /* of fences, behind which memory was released */
     s->mark_room = ACUI_FIRST_MARKS;
     s->gate.limit = ACUI_STREAM_ENTRIES;
     s->device = device;

@@ -142,6 +142,7 @@ static acu_status make(acu_module *module, const char *name, acu_buffer **buffer
     /* On failure `drop` has been called. */
     ACUI_TRY(acu_buffer_wrap_device(module->device, address, bytes,
                                     (acu_user){.data = g, .release = drop}, &g->buffer));
+    acui_object_list(g->buffer);
     enter(g, buffer);
     return ACU_OK;
 }

@@ -136,6 +136,7 @@ static bool wait_to_be_bound(acu_kernel *k)
     pthread_mutex_lock(&module->lock);
     k->waited = k->waits = acui_module_state(module) == ACUI_LOADING;
     if (k->waits) {
+        acui_object_list(k);
         k->next_waiting = module->waiting;
         module->waiting = k;
     }

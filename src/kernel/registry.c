@@ -35,6 +35,7 @@ acu_status acui_module_enter(acu_module *module)
     pthread_mutex_lock(&device->lock);
     acu_module *other = find_retained(device, module->name);
     if (!other) {
+        acui_object_list(module);
         module->next = device->modules;
         device->modules = module;
     }

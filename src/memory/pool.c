@@ -14,6 +14,7 @@
 static void add_to_device(acu_pool *pool)
 {
     acu_device *device = pool->device;
+    acui_object_list(pool);
     pthread_mutex_lock(&device->lock);
     pool->next = device->pools;
     device->pools = pool;
