@@ -14,20 +14,86 @@
 
 /* ---- classes: C reads and writes, A accumulates ----------------------------------------------------- */
 
+/* The formats that are reduced: bool is summed up as an integer. */
+struct acui_read_f {
+    typedef float value;
+    static const int V = 4;
+    template <typename F> ACUI_DEVICE void with(int dtype, F f)
+    {
+        switch (dtype) {
+        case ACU_F16: f(acui_half()); break;
+        case ACU_BF16: f(acui_brain()); break;
+        default: f(acui_plain<acui_f, float4>()); break;
+        }
+    }
+};
+struct acui_read_d {
+    typedef double value;
+    static const int V = 2;
+    template <typename F> ACUI_DEVICE void with(int, F f) { f(acui_plain<acui_d, double2>()); }
+};
+
+struct acui_read_l {
+    typedef long long value;
+    static const int V = 2;
+    template <typename F> ACUI_DEVICE void with(int dtype, F f)
+    {
+        typedef acui_any_l C;
+        switch (dtype) {
+            ACUI_CASE(ACU_BOOL, acui_code_bool);
+            ACUI_CASE(ACU_U8, acui_code_wrapped<unsigned char>);
+            ACUI_CASE(ACU_I8, acui_code_wrapped<signed char>);
+            ACUI_CASE(ACU_U16, acui_code_wrapped<unsigned short>);
+            ACUI_CASE(ACU_I16, acui_code_wrapped<short>);
+            ACUI_CASE(ACU_U32, acui_code_wrapped<unsigned>);
+            ACUI_CASE(ACU_I32, acui_code_wrapped<int>);
+        default: f(acui_coded<C, acui_code_wrapped<long long>>());
+        }
+    }
+};
+
 struct acui_sum_f {
-    typedef acui_f in;
+    typedef acui_read_f in;
     typedef acui_any_d out;
     typedef double type;
 };
 struct acui_sum_d {
-    typedef acui_d in;
+    typedef acui_read_d in;
     typedef acui_any_d out;
     typedef double type;
 };
 struct acui_sum_l {
-    typedef acui_any_l in;
+    typedef acui_read_l in;
     typedef acui_any_l out;
     typedef long long type;
+};
+
+/*
+ * 16 bytes of a format at once: LANES elements, and UNROLL of these before one is used. That many
+ * hide the memory's latency: 64 bytes of each of the some 1,000 threads that an SM of an H100 has room
+ * for are three times what it must have under way. Fewer where integers take eight bytes in registers.
+ */
+template <typename C, typename F> struct acui_wide {
+    typedef typename C::value T;
+    static const int LANES = 16 / F::BYTES, MOST = sizeof(T) == 4 ? 32 : LANES > 8 ? LANES : 8;
+    static const int UNROLL = LANES * ACUI_UNROLL > MOST ? MOST / LANES : ACUI_UNROLL;
+    static const int COUNT = LANES * UNROLL;
+
+    /* UNROLL vectors, `step` bytes apart. */
+    ACUI_DEVICE void read(const char *at, long long step, T *x)
+    {
+        uint4 words[UNROLL];
+#pragma unroll
+        for (int u = 0; u < UNROLL; u++) {
+            uint4 &w = words[u];
+            w = *(const uint4 *)(at + u * step);
+            /* no instruction: or the compiler takes it apart into the parts that are used */
+            __asm__("" : "+r"(w.x), "+r"(w.y), "+r"(w.z), "+r"(w.w));
+        }
+#pragma unroll
+        for (int i = 0; i < COUNT; i += C::V)
+            F::read((const char *)words + i * F::BYTES, &x[i]);
+    }
 };
 
 ACUI_DEVICE double acui_largest(double) { return __builtin_inf(); }
@@ -107,6 +173,24 @@ template <typename A> ACUI_DEVICE bool acui_better(A v, long long i, A best, lon
     return equal ? i < at : v != v;
 }
 
+/* What makes the largest the one that is looked for: bits that are turned over, as above. */
+ACUI_DEVICE float acui_masked(float v, long long mask)
+{
+    return __uint_as_float(__float_as_uint(v) ^ (unsigned)mask);
+}
+ACUI_DEVICE double acui_masked(double v, long long mask)
+{
+    return __longlong_as_double(__double_as_longlong(v) ^ mask);
+}
+ACUI_DEVICE long long acui_masked(long long v, long long mask) { return v ^ mask; }
+template <typename T> ACUI_DEVICE long long acui_mask_of(const acui_reduction &p)
+{
+    bool least = p.op == ACU_REDUCE_ARGMIN;
+    if ((T)0.5 != 0)
+        return !least ? 0 : sizeof(T) == 4 ? 0x80000000ll : acui_least(0ll);
+    return (least ? -1ll : 0ll) ^ (p.unsigned_order ? acui_least(0ll) : 0ll);
+}
+
 /* ---- the result of one kept element --------------------------------------------------------------- */
 
 template <typename S, bool ARG>
@@ -139,29 +223,40 @@ ACUI_DEVICE void acui_finish(const acui_reduction &p, char *out, char *partial, 
     });
 }
 
-/* The values of the group's threads, in a tree; all threads of the block take part. */
+template <typename A, bool ARG>
+ACUI_DEVICE void acui_join(int op, A other, long long place, A &value, long long &at)
+{
+    if (!ARG) {
+        value = acui_combine(op, value, other);
+    } else if (acui_better(other, place, value, at)) {
+        value = other;
+        at = place;
+    }
+}
+
+/* The values of the group's threads, in trees by warps, for its first thread; all threads of the block
+ * take part. */
 template <typename A, bool ARG>
 ACUI_DEVICE void acui_tree(int op, int group, A &value, long long &at)
 {
-    __shared__ A values[ACUI_BLOCK];
-    __shared__ long long places[ARG ? ACUI_BLOCK : 1];
-    int t = (int)threadIdx.x, lane = t & (group - 1);
-    __syncthreads(); /* of the turn before */
-    values[t] = value;
-    if (ARG)
-        places[t] = at;
-    for (int half = group >> 1; half > 0; half >>= 1) {
-        __syncthreads();
-        if (lane < half) {
-            A other = values[t + half];
-            if (!ARG)
-                values[t] = value = acui_combine(op, value, other);
-            else if (acui_better(other, places[t + half], value, at)) {
-                values[t] = value = other;
-                places[t] = at = places[t + half];
-            }
-        }
+    __shared__ A values[ACUI_BLOCK / 32];
+    __shared__ long long places[ARG ? ACUI_BLOCK / 32 : 1];
+    int t = (int)threadIdx.x;
+    for (int half = (group < 32 ? group : 32) >> 1; half > 0; half >>= 1) {
+        A other = __shfl_xor_sync(0xffffffffu, value, half);
+        acui_join<A, ARG>(op, other, ARG ? __shfl_xor_sync(0xffffffffu, at, half) : 0, value, at);
     }
+    if (group <= 32)
+        return;
+    __syncthreads(); /* of the turn before */
+    if ((t & 31) == 0) {
+        values[t >> 5] = value;
+        if (ARG)
+            places[t >> 5] = at;
+    }
+    __syncthreads();
+    for (int w = 1; (t & (group - 1)) == 0 && w < group >> 5; w++)
+        acui_join<A, ARG>(op, values[(t >> 5) + w], ARG ? places[(t >> 5) + w] : 0, value, at);
 }
 
 /* ---- rows --------------------------------------------------------------------------------------- */
@@ -170,58 +265,123 @@ template <typename S, bool ARG> struct acui_rows {
     typedef typename S::type A;
     typedef typename S::in C;
     typedef typename C::value T;
-    static const int V = C::V, COUNT = V * ACUI_UNROLL;
+    static const int V = C::V;
 
-    /* Neighbours in memory, from the first one on: whole vectors of all threads of the group, as far as
-     * they go; gives how many elements that was. */
+    /* Vectors of neighbours in memory, `count` elements from x on, which is aligned to 16 bytes: as far
+     * as all threads of the group have UNROLL of them. Gives how many elements that was. */
+    template <typename F>
     ACUI_DEVICE long long vectors(const acui_reduction &p, const char *x, long long count, int lane,
                                   A (&a)[V])
     {
-        long long done = 0, turn = (long long)p.group * COUNT;
+        typedef acui_wide<C, F> W;
+        const long long step = (long long)p.group * 16, turn = (long long)p.group * W::COUNT;
         const A flip = acui_flip_of<A>(p);
-        C::with(p.dtype, [&](auto format) ACUI_INLINE {
-            typedef decltype(format) F;
-            if ((unsigned long long)x & (F::BYTES * V - 1))
-                return;
-            const char *at = x + (long long)lane * V * F::BYTES;
-            long long step = (long long)p.group * V * F::BYTES;
-            for (; done + turn <= count; done += turn) {
-                T e[COUNT];
-#pragma unroll
-                for (int u = 0; u < ACUI_UNROLL; u++)
-                    F::read(at + u * step, &e[u * V]);
-                acui_accumulate<A, T, V, COUNT>(p.op, a, e, flip);
-                at += ACUI_UNROLL * step;
-            }
-        });
+        const char *from = x + lane * 16;
+        long long done = 0;
+#pragma unroll 1
+        for (; done + turn <= count; done += turn) {
+            T e[W::COUNT];
+            W::read(from, step, e);
+            acui_accumulate<A, T, V, W::COUNT>(p.op, a, e, flip);
+            from += W::UNROLL * step;
+        }
         return done;
     }
 
-    /* The rest, one by one. */
-    ACUI_DEVICE void singles(const acui_reduction &p, const char *x, long long from, long long end,
-                             A (&a)[V], A &value, long long &at)
+    /*
+     * The same for argmin and argmax. A thread keeps the largest value, and the turn that it came with,
+     * not its place: a turn costs two instructions an element and five more, some 10 for 16 bytes, where
+     * an H100 can issue 150 in the time that its memory takes for these. At the end the thread reads that
+     * turn once more, and looks where in it the value was. NaN is larger than all; the maximum of two,
+     * which leaves NaN out, is one instruction only because of that.
+     */
+    template <typename F>
+    ACUI_DEVICE long long pick(const acui_reduction &p, const char *x, long long count, int lane,
+                               A &value, long long &at)
+    {
+        typedef acui_wide<C, F> W;
+        const long long step = (long long)p.group * 16, turn = (long long)p.group * W::COUNT;
+        const long long mask = acui_mask_of<T>(p), turns = count / turn;
+        const char *from = x + lane * 16;
+        T best = (T)0, e[W::COUNT];
+        long long where = -1;
+#pragma unroll 1
+        for (long long i = 0; i < turns; i++) {
+            W::read(from + i * W::UNROLL * step, step, e);
+            T most = acui_masked(e[0], mask);
+            bool nan = most != most;
+#pragma unroll
+            for (int k = 1; k < W::COUNT; k++) {
+                T v = acui_masked(e[k], mask);
+                nan = nan | (v != v);
+                most = max(most, v);
+            }
+            bool better = (where < 0) | ((best == best) & (nan | (most > best)));
+            best = !better ? best : nan ? (T)__builtin_nan("") : most;
+            where = better ? i : where;
+        }
+        if (where >= 0) {
+            int found = 0;
+            W::read(from + where * W::UNROLL * step, step, e);
+#pragma unroll
+            for (int k = W::COUNT - 1; k >= 0; k--) {
+                T v = acui_masked(e[k], mask);
+                found = v == best || (v != v && best != best) ? k : found;
+            }
+            at = where * turn + (long long)(found / W::LANES * p.group + lane) * W::LANES +
+                 found % W::LANES;
+            value = (A)best;
+        }
+        return turns * turn;
+    }
+
+    ACUI_DEVICE void one(const acui_reduction &p, T e, long long i, A (&a)[V], A &value,
+                         long long &at)
     {
         const A flip = acui_flip_of<A>(p);
-        C::with(p.dtype, [&](auto format) ACUI_INLINE {
-            typedef decltype(format) F;
-            for (long long i = from; i < end; i += p.group) {
-                long long offset = i;
-                if (!p.contiguous)
-                    acui_offsets<1>(p.reduced, &p.along, i, &offset);
-                T e[1] = {F::template read_one<T>(x + offset * F::BYTES)};
-                if (!ARG) {
-                    A one[1] = {a[0]};
-                    acui_accumulate<A, T, 1, 1>(p.op, one, e, flip);
-                    a[0] = one[0];
-                    continue;
-                }
-                A v = acui_turn(acui_flip((A)e[0], flip), p.op == ACU_REDUCE_ARGMIN);
-                if (acui_better(v, i, value, at)) {
-                    value = v;
-                    at = i;
-                }
-            }
-        });
+        if (!ARG) {
+            A sum[1] = {a[0]};
+            const T x[1] = {e};
+            acui_accumulate<A, T, 1, 1>(p.op, sum, x, flip);
+            a[0] = sum[0];
+            return;
+        }
+        A v = acui_turn(acui_flip((A)e, flip), p.op == ACU_REDUCE_ARGMIN);
+        acui_join<A, true>(p.op, v, i, value, at);
+    }
+
+    /* `count` elements from number `begin` on. What is before the first whole vector and after the last
+     * one, and what has gaps, goes one by one. */
+    ACUI_DEVICE void some(const acui_reduction &p, const char *x, long long begin, long long count,
+                          int lane, A (&a)[V], A &value, long long &at)
+    {
+        const long long none = 0x7fffffffffffffffll;
+        long long head = 0, middle = 0, place = none;
+        if (p.contiguous)
+            C::with(p.dtype, [&](auto format) ACUI_INLINE {
+                typedef decltype(format) F;
+                const char *first = x + begin * F::BYTES;
+                head = (long long)((0ull - (unsigned long long)first) & 15) / F::BYTES;
+                head = head < count ? head : count;
+                first += head * F::BYTES;
+                if constexpr (ARG)
+                    middle = pick<F>(p, first, count - head, lane, value, place);
+                else
+                    middle = vectors<F>(p, first, count - head, lane, a);
+            });
+        at = place != none ? begin + head + place : none;
+#pragma unroll 1
+        for (long long i = lane; i < count - middle; i += p.group) {
+            long long element = begin + (i < head ? i : i + middle), offset = element;
+            T e = 0;
+            if (!p.contiguous)
+                acui_offsets<1>(p.reduced, &p.along, element, &offset);
+            C::with(p.dtype, [&](auto format) ACUI_INLINE {
+                typedef decltype(format) F;
+                e = F::template read_one<T>(x + offset * F::BYTES);
+            });
+            one(p, e, element, a, value, at);
+        }
     }
 
     ACUI_DEVICE void run(const acui_reduction &p, char *out, const char *x, char *partial)
@@ -242,11 +402,7 @@ template <typename S, bool ARG> struct acui_rows {
                 acui_offsets<1>(p.kept, &p.x, row, &offset);
                 int bytes = 0;
                 C::with(p.dtype, [&](auto format) ACUI_INLINE { bytes = decltype(format)::BYTES; });
-                const char *first = x + offset * bytes;
-                long long done = begin;
-                if (!ARG && p.contiguous)
-                    done += vectors(p, first + begin * bytes, end - begin, lane, a);
-                singles(p, first, done + lane, end, a, value, at);
+                some(p, x + offset * bytes, begin, end - begin, lane, a, value, at);
             }
             if (!ARG) {
 #pragma unroll
@@ -268,38 +424,51 @@ template <typename S> struct acui_columns {
     typedef typename C::value T;
     static const int V = C::V, WIDE = 32, DEEP = ACUI_BLOCK / WIDE;
 
-    /* Rows i, i + DEEP, ... of V columns, of which `count` are there; before `end`. */
-    template <typename F, int ROWS>
-    ACUI_DEVICE void some(const acui_reduction &p, const char *x, long long i, int count, A (&a)[V])
+    /* From row i on, as far as several at once go, `step` bytes from one of ours to the next; gives the
+     * first row that is left. */
+    template <typename F>
+    ACUI_DEVICE long long fast(const acui_reduction &p, const char *x, long long i, long long end,
+                               A (&a)[V])
     {
-        T e[ROWS * V];
+        const int ROWS = F::BYTES * V > 8 ? ACUI_UNROLL : 2 * ACUI_UNROLL;
+        const long long step = p.along.stride[0] * F::BYTES * DEEP;
+        const A flip = acui_flip_of<A>(p);
+        if (((unsigned long long)x | (unsigned long long)step / DEEP) & (F::BYTES * V - 1))
+            return i;
+        const char *at = x + i * p.along.stride[0] * F::BYTES;
+#pragma unroll 1
+        for (; i + (ROWS - 1) * DEEP < end; i += ROWS * DEEP) {
+            T e[ROWS * V];
 #pragma unroll
-        for (int r = 0; r < ROWS; r++) {
-            long long offset;
-            acui_offsets<1>(p.reduced, &p.along, i + r * DEEP, &offset);
-            const char *at = x + offset * F::BYTES;
-            if (count == V && ((unsigned long long)at & (F::BYTES * V - 1)) == 0) {
-                F::read(at, &e[r * V]);
-                continue;
-            }
-#pragma unroll
-            for (int k = 0; k < V; k++)
-                e[r * V + k] = F::template read_one<T>(at + (k < count ? k : 0) * F::BYTES);
+            for (int r = 0; r < ROWS; r++)
+                F::read(at + r * step, &e[r * V]);
+            acui_accumulate<A, T, V, ROWS * V>(p.op, a, e, flip);
+            at += ROWS * step;
         }
-        acui_accumulate<A, T, V, ROWS * V>(p.op, a, e, acui_flip_of<A>(p));
+        return i;
     }
 
-    ACUI_DEVICE void load(const acui_reduction &p, const char *x, long long begin, long long end,
+    /* V columns, of which `count` are there; rows i, i + DEEP, ... before `end`. */
+    ACUI_DEVICE void load(const acui_reduction &p, const char *x, long long i, long long end,
                           int count, A (&a)[V])
     {
-        C::with(p.dtype, [&](auto format) ACUI_INLINE {
-            typedef decltype(format) F;
-            long long i = begin;
-            for (; i + (ACUI_UNROLL - 1) * DEEP < end; i += ACUI_UNROLL * DEEP)
-                some<F, ACUI_UNROLL>(p, x, i, count, a);
-            for (; i < end; i += DEEP)
-                some<F, 1>(p, x, i, count, a);
-        });
+        if (p.reduced.rank == 1 && count == V)
+            C::with(p.dtype, [&](auto format) ACUI_INLINE {
+                i = fast<decltype(format)>(p, x, i, end, a);
+            });
+#pragma unroll 1
+        for (; i < end; i += DEEP) {
+            T e[V];
+            long long offset;
+            acui_offsets<1>(p.reduced, &p.along, i, &offset);
+            C::with(p.dtype, [&](auto format) ACUI_INLINE {
+                typedef decltype(format) F;
+#pragma unroll
+                for (int k = 0; k < V; k++)
+                    e[k] = F::template read_one<T>(x + (offset + (k < count ? k : 0)) * F::BYTES);
+            });
+            acui_accumulate<A, T, V, V>(p.op, a, e, acui_flip_of<A>(p));
+        }
     }
 
     ACUI_DEVICE void run(const acui_reduction &p, char *out, const char *x, char *partial)
@@ -345,6 +514,33 @@ template <typename S> struct acui_columns {
 
 /* ---- the end ------------------------------------------------------------------------------------ */
 
+#define ACUI_PARTS 8
+
+/* Partial results i, i + group, ... of a kept element, ACUI_PARTS of them under way at once: a launch
+ * of one block lasts about as long as the reads that wait for each other. */
+template <typename A, bool ARG>
+ACUI_DEVICE void acui_parts(const acui_reduction &p, const A *values, const long long *places,
+                            long long first, int i, A &value, long long &at)
+{
+    A v[ACUI_PARTS], sum[1] = {value};
+    long long place[ACUI_PARTS];
+#pragma unroll
+    for (int u = 0; u < ACUI_PARTS; u++) {
+        bool there = i + u * p.group < p.splits;
+        long long n = first + (there ? i + u * p.group : i);
+        v[u] = ARG || there ? values[n] : acui_start<A>(p.op);
+        place[u] = ARG ? places[n] : 0;
+    }
+    if (!ARG) { /* they are squares already */
+        acui_accumulate<A, A, 1, ACUI_PARTS>(p.op == ACU_REDUCE_NORM ? ACU_REDUCE_SUM : p.op, sum, v, (A)0);
+        value = sum[0];
+        return;
+    }
+#pragma unroll
+    for (int u = 0; u < ACUI_PARTS; u++)
+        acui_join<A, true>(p.op, v[u], place[u], value, at);
+}
+
 template <typename S, bool ARG>
 ACUI_DEVICE void acui_end(const acui_reduction &p, char *out, const char *partial)
 {
@@ -356,33 +552,29 @@ ACUI_DEVICE void acui_end(const acui_reduction &p, char *out, const char *partia
          base += (long long)gridDim.x * in_block) {
         long long row = base + (int)threadIdx.x / p.group, at = 0x7fffffffffffffffll;
         A value = acui_start<A>(p.op);
-        for (int i = lane; row < p.kept_count && i < p.splits; i += p.group) {
-            A other = values[row * p.splits + i];
-            if (!ARG)
-                value = acui_combine(p.op, value, other);
-            else if (acui_better(other, places[row * p.splits + i], value, at)) {
-                value = other;
-                at = places[row * p.splits + i];
-            }
-        }
+        for (int i = lane; row < p.kept_count && i < p.splits; i += ACUI_PARTS * p.group)
+            acui_parts<A, ARG>(p, values, places, row * p.splits, i, value, at);
         acui_tree<A, ARG>(p.op, p.group, value, at);
         if (lane == 0 && row < p.kept_count)
             acui_finish<S, ARG>(p, out, 0, row, 0, value, at);
     }
 }
 
+/* Blocks that are to fit into an SM at once, with 64 registers a thread: more loads under way. */
+#define ACUI_RESIDENT 4
+
 #define ACUI_REDUCE(class)                                                                         \
-    extern "C" __global__ void __launch_bounds__(ACUI_BLOCK)                                       \
+    extern "C" __global__ void __launch_bounds__(ACUI_BLOCK, ACUI_RESIDENT)                        \
         rows_##class(char *out, const char *x, char *partial, acui_reduction p)                    \
     {                                                                                              \
         acui_rows<acui_sum_##class, false>::run(p, out, x, partial);                               \
     }                                                                                              \
-    extern "C" __global__ void __launch_bounds__(ACUI_BLOCK)                                       \
+    extern "C" __global__ void __launch_bounds__(ACUI_BLOCK, ACUI_RESIDENT)                        \
         args_##class(char *out, const char *x, char *partial, acui_reduction p)                    \
     {                                                                                              \
         acui_rows<acui_sum_##class, true>::run(p, out, x, partial);                                \
     }                                                                                              \
-    extern "C" __global__ void __launch_bounds__(ACUI_BLOCK)                                       \
+    extern "C" __global__ void __launch_bounds__(ACUI_BLOCK, ACUI_RESIDENT)                        \
         columns_##class(char *out, const char *x, char *partial, acui_reduction p)                 \
     {                                                                                              \
         acui_columns<acui_sum_##class>::run(p, out, x, partial);                                   \

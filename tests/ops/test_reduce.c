@@ -204,6 +204,42 @@ static void nan_infinity_and_ties(void **state)
     test_leaks_none();
 }
 
+/* Rows that are read in vectors, by several blocks, and begin anywhere. */
+static void places_in_long_rows(void **state)
+{
+    (void)state;
+    enum { N = 40003, FIRST = 7777, SECOND = 39001, NAN_AT = 30030 };
+    acu_device *device = test_open();
+    static const acu_dtype reals[] = {ACU_F32, ACU_F16, ACU_BF16, ACU_F64};
+    for (int i = 0; i < 4 * 3 * 2; i++) {
+        acu_dtype dtype = reals[i / 6];
+        int what = i % 3;
+        bool least = i % 6 / 3 == 0;
+        double far = least ? INFINITY : -INFINITY;
+        char *memory = calloc(N + 1, acu_dtype_bytes(dtype));
+        for (size_t k = 0; k < N + 1; k++)
+            put_real(dtype, memory, k, far);
+        if (what > 0) {
+            put_real(dtype, memory, 1 + FIRST, least ? -5 : 5);
+            put_real(dtype, memory, 1 + SECOND, least ? -5 : 5);
+        }
+        if (what > 1) {
+            put_real(dtype, memory, 1 + NAN_AT, NAN);
+            put_real(dtype, memory, 1 + SECOND, NAN);
+        }
+        acu_tensor *t = tensor_with(device, dtype, ACU_SHAPE(N + 1), memory), *view = NULL;
+        assert_works(acu_tensor_slice(t, (const int64_t[]){1}, (const int64_t[]){N + 1}, &view));
+        int64_t *at = result_of(device, least ? acu_argmin(view, ACU_ALL) : acu_argmax(view, ACU_ALL), ACU_I64, ACU_SHAPE(1));
+        assert_int_equal(*at, what == 0 ? 0 : what == 1 ? FIRST : NAN_AT);
+        free(at);
+        free(memory);
+        acu_tensor_release(view);
+        acu_tensor_release(t);
+    }
+    test_close(device);
+    test_leaks_none();
+}
+
 /* 2^24 ones and then some: float would stop counting. */
 static void sums_are_accurate(void **state)
 {
@@ -240,6 +276,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kind),
         cmocka_unit_test(nan_infinity_and_ties),
+        cmocka_unit_test(places_in_long_rows),
         cmocka_unit_test(sums_are_accurate),
         cmocka_unit_test(refused),
     };
