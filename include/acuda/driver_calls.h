@@ -489,6 +489,12 @@
       (CUgraphNode node, const acu_CUDA_KERNEL_NODE_PARAMS_v1 *params), (node, params)) \
     X(GraphKernelNodeSetParams_v2, cuGraphKernelNodeSetParams_v2, 12000, NONE, NONE, \
       (CUgraphNode node, const acu_CUDA_KERNEL_NODE_PARAMS_v2 *params), (node, params)) \
+    X(GraphKernelNodeSetAttribute, cuGraphKernelNodeSetAttribute, 11000, NONE, NONE, \
+      (CUgraphNode node, unsigned attribute, const acu_CUlaunchAttributeValue *value), \
+      (node, attribute, value)) \
+    X(GraphKernelNodeGetAttribute, cuGraphKernelNodeGetAttribute, 11000, NONE, NONE, \
+      (CUgraphNode node, unsigned attribute, acu_CUlaunchAttributeValue *value), \
+      (node, attribute, value)) \
     X(GraphAddMemcpyNode, cuGraphAddMemcpyNode, 10000, NONE, NONE, \
       (CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies, \
        size_t num_dependencies, const acu_CUDA_MEMCPY3D *params, CUcontext ctx), \

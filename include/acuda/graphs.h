@@ -2,8 +2,9 @@
 /*
  * The cache of executable graphs.
  *
- * A submission, or each part of it that a CUDA graph can hold (launches, copies on one device or
- * from and to the host, fills), has a form: its kernels, kinds of copies and what comes before what.
+ * A submission, or each part of it that a CUDA graph can hold (launches but programmatic ones, copies
+ * of one run of bytes on one device or from and to the host, fills), has a form: its kernels with their
+ * launch attributes, kinds of copies and what comes before what.
  * A form that comes again is launched as one executable graph (cuGraphLaunch), after the parameters
  * that differ from the last time were set (cuGraphExecKernelNodeSetParams and the like): new
  * tensors, scalars, grids, blocks and lengths are no new form. On an H100 that takes less time than

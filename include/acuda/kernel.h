@@ -155,8 +155,8 @@ typedef struct acu_config {
      * capability 9 and newer; the software device runs them in turn. */
     bool programmatic;
 } acu_config;
-/* Launches with one of the last three are issued directly: executable graphs do not hold them, and
- * acu_graph_load refuses them. */
+/* Programmatic launches are issued directly: executable graphs do not hold them, and acu_graph_load refuses
+ * them. The others are parts of graphs like any launch. */
 #ifdef __cplusplus
 #define ACU_GRID_BLOCK(gx, gy, gz, bx, by, bz)                                                     \
     (acu_config{{(unsigned)(gx), (unsigned)(gy), (unsigned)(gz)},                                  \

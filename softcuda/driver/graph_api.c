@@ -268,6 +268,7 @@ unsigned sd_cuGraphKernelNodeSetParams_v2(CUgraphNode handle,
         return result;
     pthread_mutex_lock(&node->graph->lock);
     sd_step before = node->step;
+    sd_launch_keep_attributes(step.work, before.work);
     node->step = step;
     pthread_mutex_unlock(&node->graph->lock);
     sd_step_end(&before);
@@ -281,6 +282,30 @@ unsigned sd_cuGraphKernelNodeSetParams(CUgraphNode node,
         return ACU_CUDA_ERROR_INVALID_VALUE;
     acu_CUDA_KERNEL_NODE_PARAMS_v2 since = sd_kernel_params(params);
     return sd_cuGraphKernelNodeSetParams_v2(node, &since);
+}
+
+unsigned sd_cuGraphKernelNodeSetAttribute(CUgraphNode handle, unsigned attribute,
+                                          const acu_CUlaunchAttributeValue *value)
+{
+    SD_NODE(node, handle);
+    if (!value || node->step.type != ACU_CU_GRAPH_NODE_TYPE_KERNEL)
+        return ACU_CUDA_ERROR_INVALID_VALUE;
+    pthread_mutex_lock(&node->graph->lock);
+    unsigned result = sd_launch_set_attribute(node->step.work, attribute, value);
+    pthread_mutex_unlock(&node->graph->lock);
+    return result;
+}
+
+unsigned sd_cuGraphKernelNodeGetAttribute(CUgraphNode handle, unsigned attribute,
+                                          acu_CUlaunchAttributeValue *value)
+{
+    SD_NODE(node, handle);
+    if (!value || node->step.type != ACU_CU_GRAPH_NODE_TYPE_KERNEL)
+        return ACU_CUDA_ERROR_INVALID_VALUE;
+    pthread_mutex_lock(&node->graph->lock);
+    unsigned result = sd_launch_get_attribute(node->step.work, attribute, value);
+    pthread_mutex_unlock(&node->graph->lock);
+    return result;
 }
 
 unsigned sd_cuGraphNodeGetType(CUgraphNode handle, unsigned *type)

@@ -7,6 +7,7 @@
 #include "driver/graph_exec.h"
 
 #include "driver/event.h"
+#include "driver/launch.h"
 
 #include <stdlib.h>
 
@@ -80,7 +81,10 @@ static unsigned flatten_node(sd_exec *e, const sd_node *node, size_t entry, size
 {
     sd_step step = {.type = ACU_CU_GRAPH_NODE_TYPE_EMPTY};
     size_t at;
-    unsigned result = node->step.child ? ACU_CUDA_SUCCESS : sd_step_clone(&node->step, &step);
+    unsigned result = sd_launch_fits(node->step.work) ? ACU_CUDA_SUCCESS
+                                                      : ACU_CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
+    if (!result && !node->step.child)
+        result = sd_step_clone(&node->step, &step);
     if (!result)
         result = add_item(e, &step, node->step.child ? NULL : node->handle_was, &at);
     if (!result && !node->after_count && entry != SIZE_MAX)

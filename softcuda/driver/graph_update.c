@@ -5,6 +5,8 @@
  */
 #include "driver/graph_exec.h"
 
+#include "driver/launch.h"
+
 #include <string.h>
 
 /* Whether `with` can take the place of `step`. */
@@ -13,7 +15,8 @@ static bool fits(const sd_step *step, const sd_step *with)
     if (step->type != with->type || step->context != with->context)
         return false;
     const sd_work *work = step->work;
-    return !work || !work->kind->replaceable || work->kind->replaceable(work, with->work);
+    return sd_launch_fits(with->work) &&
+           (!work || !work->kind->replaceable || work->kind->replaceable(work, with->work));
 }
 
 /* Replace the step of the item that was made from the node, by one of its own kind and context. */
@@ -24,6 +27,8 @@ static unsigned replace(sd_exec *e, const void *node, sd_step *step)
     for (size_t i = 0; i < e->count && !found; i++)
         if (e->items[i].node == node)
             found = &e->items[i];
+    if (found) /* parameters are set, attributes stay */
+        sd_launch_keep_attributes(step->work, found->step.work);
     bool good = found && fits(&found->step, step);
     sd_step before = *step;
     if (good) {
@@ -113,6 +118,8 @@ static unsigned compare(const sd_exec *e, const sd_exec *with, size_t *where)
             return ACU_CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
         if (!fits(&a->step, &b->step))
             return ACU_CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
+        if (!sd_launch_is_alike(a->step.work, b->step.work))
+            return ACU_CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED;
     }
     return ACU_CU_GRAPH_EXEC_UPDATE_SUCCESS;
 }

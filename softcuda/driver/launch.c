@@ -14,6 +14,7 @@ typedef struct launch_work {
     unsigned grid[3], block[3];
     size_t dynamic;
     bool cooperative; /* its blocks may wait for each other */
+    int priority;     /* as a graph's node was told; there is none here */
     _Alignas(16) char params[]; /* as many bytes as the kernel's parameter block has */
 } launch_work;
 
@@ -90,6 +91,15 @@ const char *sd_launch_kernel(const sd_work *work)
 
 /* ---- checking ---- */
 
+/* Whether all blocks can be there at once. */
+static bool has_room(const sd_function *function, const unsigned *grid, unsigned threads,
+                     size_t dynamic)
+{
+    uint64_t blocks = (uint64_t)grid[0] * grid[1] * grid[2];
+    return blocks <= (uint64_t)sd_function_blocks(function, threads, dynamic) *
+                         function->object.context->device->sm_count;
+}
+
 static unsigned check_shape(const sd_function *function, const sd_request *r)
 {
     const sx_kernel_info *info = function->info;
@@ -108,12 +118,9 @@ static unsigned check_shape(const sd_function *function, const sd_request *r)
     int dynamic = atomic_load_explicit(&function->max_dynamic, memory_order_relaxed);
     if (r->dynamic > (size_t)dynamic)
         return ACU_CUDA_ERROR_INVALID_VALUE;
-    if (!r->cooperative)
-        return ACU_CUDA_SUCCESS;
-    uint64_t blocks = (uint64_t)r->grid[0] * r->grid[1] * r->grid[2];
-    uint64_t fit = (uint64_t)sd_function_blocks(function, threads, r->dynamic) *
-                   function->object.context->device->sm_count;
-    return blocks > fit ? ACU_CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE : ACU_CUDA_SUCCESS;
+    if (r->cooperative && !has_room(function, r->grid, threads, r->dynamic))
+        return ACU_CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
+    return ACU_CUDA_SUCCESS;
 }
 
 /* The packed buffer among the `extra` arguments, and its size. */
@@ -160,6 +167,82 @@ static unsigned copy_params(const sx_kernel_info *info, const sd_request *r, cha
         memcpy(to + info->params[i].offset, r->params[i], info->params[i].bytes);
     }
     return ACU_CUDA_SUCCESS;
+}
+
+/* ---- attributes of a graph's nodes ---- */
+
+/* Hints, which say nothing about results. */
+static bool is_hint(unsigned id)
+{
+    return id == ACU_CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW ||
+           id == ACU_CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE ||
+           id == ACU_CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP ||
+           id == ACU_CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN ||
+           id == ACU_CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
+}
+
+/* Blocks run alone here: a cluster is one block, or more than there is. */
+static bool is_one_block(const acu_CUlaunchAttributeValue *value)
+{
+    return value->clusterDim.x == 1 && value->clusterDim.y == 1 && value->clusterDim.z == 1;
+}
+
+unsigned sd_launch_set_attribute(sd_work *work, unsigned id, const acu_CUlaunchAttributeValue *value)
+{
+    launch_work *launch = (launch_work *)work;
+    bool known = is_hint(id);
+    if (id == ACU_CU_LAUNCH_ATTRIBUTE_COOPERATIVE) {
+        launch->cooperative = value->cooperative != 0;
+        known = true;
+    } else if (id == ACU_CU_LAUNCH_ATTRIBUTE_PRIORITY) {
+        launch->priority = value->priority;
+        known = true;
+    } else if (id == ACU_CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
+        known = is_one_block(value);
+    }
+    return known ? ACU_CUDA_SUCCESS : ACU_CUDA_ERROR_INVALID_VALUE;
+}
+
+unsigned sd_launch_get_attribute(const sd_work *work, unsigned id, acu_CUlaunchAttributeValue *value)
+{
+    const launch_work *launch = (const launch_work *)work;
+    memset(value, 0, sizeof *value);
+    if (id == ACU_CU_LAUNCH_ATTRIBUTE_COOPERATIVE)
+        value->cooperative = launch->cooperative;
+    else if (id == ACU_CU_LAUNCH_ATTRIBUTE_PRIORITY)
+        value->priority = launch->priority;
+    else if (id == ACU_CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
+        value->clusterDim.x = value->clusterDim.y = value->clusterDim.z = 1;
+    else
+        return is_hint(id) ? ACU_CUDA_ERROR_NOT_SUPPORTED : ACU_CUDA_ERROR_INVALID_VALUE;
+    return ACU_CUDA_SUCCESS;
+}
+
+static const launch_work *launch_of(const sd_work *work)
+{
+    return work && work->kind == &launch_kind ? (const launch_work *)work : NULL;
+}
+
+void sd_launch_keep_attributes(sd_work *work, const sd_work *from)
+{
+    launch_work *launch = (launch_work *)work;
+    if (launch_of(work) && launch_of(from)) {
+        launch->cooperative = launch_of(from)->cooperative;
+        launch->priority = launch_of(from)->priority;
+    }
+}
+
+bool sd_launch_is_alike(const sd_work *a, const sd_work *b)
+{
+    return !launch_of(a) || !launch_of(b) || launch_of(a)->cooperative == launch_of(b)->cooperative;
+}
+
+bool sd_launch_fits(const sd_work *work)
+{
+    const launch_work *launch = launch_of(work);
+    return !launch || !launch->cooperative ||
+           has_room(launch->function, launch->grid,
+                    launch->block[0] * launch->block[1] * launch->block[2], launch->dynamic);
 }
 
 /* ---- issuing ---- */

@@ -195,10 +195,8 @@ bool sd_is_form_of(const char *name, const char *base);
     X(cuGraphInstantiate) \
     X(cuGraphInstantiate_v2) \
     X(cuGraphKernelNodeCopyAttributes) \
-    X(cuGraphKernelNodeGetAttribute) \
     X(cuGraphKernelNodeGetParams) \
     X(cuGraphKernelNodeGetParams_v2) \
-    X(cuGraphKernelNodeSetAttribute) \
     X(cuGraphMemAllocNodeGetParams) \
     X(cuGraphMemFreeNodeGetParams) \
     X(cuGraphMemcpyNodeGetParams) \

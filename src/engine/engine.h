@@ -303,6 +303,7 @@ void acui_memory_return(acui_use *uses); /* without it */
 bool acui_find_edges(acui_task *task);
 bool acui_cut_runs(acui_task *task);
 void acui_runs_bind(acui_task *task); /* its kernels are bound: keys that wait for that */
+/* Whether a graph can hold the node; one whose parameters are set to it, more than that: runs.c. */
 bool acui_fits_graph(const acui_node *node);
 
 /* ---- lanes.c ---- */
@@ -315,6 +316,10 @@ bool acui_issue_lanes(const acui_run *run, acu_stream *stream, uint32_t *streams
 /* Put the task on its stream, or retire it; tasks that this frees. */
 acui_task *acui_issue(acui_task *task);
 acu_status acui_enqueue(acui_node *node, acu_stream *stream);
+/* What the configuration says beyond grid, block and shared memory, as the driver wants it; how much. */
+#define ACUI_LAUNCH_ATTRIBUTES 3
+unsigned acui_launch_attributes(const acu_config *config,
+                                acu_CUlaunchAttribute list[ACUI_LAUNCH_ATTRIBUTES]);
 /* Addresses that were not known when the node was planned. Fails where memory was never allocated. */
 acu_status acui_resolve_addresses(acui_node *node);
 /* A task that the program itself issues, in turn: what comes before is waited for on the stream (fails

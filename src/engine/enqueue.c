@@ -113,10 +113,11 @@ static acu_status enqueue_copy(const acui_node *node, acu_stream *stream)
     return copy_between(node, dst->device == device ? src->device : dst->device, stream);
 }
 
-/* Attributes, of which there are three at most; how many. */
-static unsigned attributes_of(const acu_config *c, acu_CUlaunchAttribute *list)
+unsigned acui_launch_attributes(const acu_config *c,
+                                acu_CUlaunchAttribute list[ACUI_LAUNCH_ATTRIBUTES])
 {
     unsigned n = 0;
+    memset(list, 0, ACUI_LAUNCH_ATTRIBUTES * sizeof *list);
     if (c->cooperative) {
         list[n].id = ACU_CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
         list[n++].value.cooperative = 1;
@@ -139,18 +140,17 @@ static acu_status launch_special(const acui_node *node, acu_stream *stream)
 {
     const acu_config *c = &node->u.launch.config;
     CUfunction function = node->u.launch.kernel->raw;
-    acu_CUlaunchAttribute list[3];
+    acu_CUlaunchAttribute list[ACUI_LAUNCH_ATTRIBUTES];
     if (c->cooperative && !c->programmatic && !c->cluster[0])
         return ACUI_DEV(node->device, LaunchCooperativeKernel, function, c->grid[0], c->grid[1],
                         c->grid[2], c->block[0], c->block[1], c->block[2], (unsigned)c->shared,
                         stream->raw, node->u.launch.pointers);
-    memset(list, 0, sizeof list);
     const acu_CUlaunchConfig config = {.gridDimX = c->grid[0], .gridDimY = c->grid[1],
                                        .gridDimZ = c->grid[2], .blockDimX = c->block[0],
                                        .blockDimY = c->block[1], .blockDimZ = c->block[2],
                                        .sharedMemBytes = (unsigned)c->shared,
                                        .hStream = stream->raw, .attrs = list,
-                                       .numAttrs = attributes_of(c, list)};
+                                       .numAttrs = acui_launch_attributes(c, list)};
     return ACUI_DEV(node->device, LaunchKernelEx, &config, function, node->u.launch.pointers, NULL);
 }
 

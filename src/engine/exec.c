@@ -211,15 +211,28 @@ static size_t collect_behind(acui_exec *exec, uint32_t i, const uint32_t **edge)
     return n;
 }
 
+/* A launch, with the attributes that stay when other parameters are set. */
+static acu_status add_launch(acui_exec *exec, uint32_t i, size_t behind)
+{
+    acu_device *device = exec->device;
+    const acui_setting *s = &exec->settings[i];
+    acu_CUDA_KERNEL_NODE_PARAMS_v1 p = kernel_params(s);
+    acu_CUlaunchAttribute list[ACUI_LAUNCH_ATTRIBUTES];
+    ACUI_TRY(ACUI_DEV(device, GraphAddKernelNode, &exec->nodes[i], exec->graph, exec->behind,
+                      behind, &p));
+    unsigned count = acui_launch_attributes(&s->config, list);
+    for (unsigned k = 0; k < count; k++)
+        ACUI_TRY(ACUI_DEV(device, GraphKernelNodeSetAttribute, exec->nodes[i], list[k].id,
+                          &list[k].value));
+    return ACU_OK;
+}
+
 static acu_status add_node(acui_exec *exec, uint32_t i, size_t behind)
 {
     acu_device *device = exec->device;
     const acui_setting *s = &exec->settings[i];
-    if (s->kind == ACUI_NODE_LAUNCH) {
-        acu_CUDA_KERNEL_NODE_PARAMS_v1 p = kernel_params(s);
-        return ACUI_DEV(device, GraphAddKernelNode, &exec->nodes[i], exec->graph, exec->behind,
-                        behind, &p);
-    }
+    if (s->kind == ACUI_NODE_LAUNCH)
+        return add_launch(exec, i, behind);
     if (s->kind == ACUI_NODE_COPY) {
         acu_CUDA_MEMCPY3D p = copy_params(s);
         return ACUI_DEV(device, GraphAddMemcpyNode, &exec->nodes[i], exec->graph, exec->behind,

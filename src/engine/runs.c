@@ -11,10 +11,18 @@
 
 /* ---- what a graph can hold ---- */
 
+/* Nodes have attributes like launches, but what stands for programmatic dependence: in a graph that is
+ * no attribute of a node, it is one of an edge. */
+static bool launch_fits(const acu_config *config)
+{
+    return !acui_config_is_special(config) ||
+           (!config->programmatic && acu_driver_has(ACU_CALL_GraphKernelNodeSetAttribute));
+}
+
 bool acui_fits_graph(const acui_node *node)
 {
     if (node->kind == ACUI_NODE_LAUNCH)
-        return !acui_config_is_special(&node->u.launch.config);
+        return launch_fits(&node->u.launch.config);
     if (node->kind == ACUI_NODE_COPY) {
         const acu_buffer *dst = node->u.copy.dst, *src = node->u.copy.src;
         return dst->host || src->host || dst->device == src->device;
@@ -37,9 +45,19 @@ static void put(acui_run *run, uint64_t word)
     run->hash = h ^ (h >> 32);
 }
 
+/* Attributes of a launch: cooperative, and 8 blocks at most in each dimension of a cluster. They can not be
+ * set once a graph is made. */
+static uint64_t attribute_bits(const acu_config *c)
+{
+    return (uint64_t)c->cooperative | (uint64_t)c->cluster[0] << 4 | (uint64_t)c->cluster[1] << 8 |
+           (uint64_t)c->cluster[2] << 12;
+}
+
 static uint64_t kind_word(const acui_node *node)
 {
     uint64_t word = node->kind;
+    if (node->kind == ACUI_NODE_LAUNCH)
+        word |= attribute_bits(&node->u.launch.config) << 8;
     if (node->kind == ACUI_NODE_COPY)
         word |= (uint64_t)(node->u.copy.dst->host != NULL) << 8 |
                 (uint64_t)(node->u.copy.src->host != NULL) << 9;

@@ -78,6 +78,7 @@ static int count_signatures(void)
     int count = 0;
 #define AS_CUDAS(S) typedef S acu_##S;
     ACU_ABI_STRUCTS(AS_CUDAS)
+    typedef CUkernelNodeAttrValue acu_CUlaunchAttributeValue; /* a larger one since 12.0 */
 #define SAME_SIGNATURE(name, symbol, since, effect, kind, params, args) \
     { \
         unsigned(*function) params = symbol; \

@@ -272,6 +272,125 @@ static void copies_and_fills_are_served(void **state)
     end(&b);
 }
 
+/* ---- launches with attributes ---- */
+
+/* Blocks that wait for each other, between launches that do not; other grids are no other form. */
+static void cooperative_launches_are_served(void **state)
+{
+    (void)state;
+    enum { TURNS = 8 };
+    bed b = begin();
+    acu_kernel *meet = test_kernel(b.device, test_graphs_ptx, "meet");
+    acu_tensor *left = make(b.device, 0), *arrived = make(b.device, 0);
+    uint32_t want[N], got[N], target = 0;
+    for (uint32_t i = 0; i < N; i++)
+        want[i] = 1;
+    for (uint32_t turn = 0; turn < TURNS; turn++) {
+        uint32_t blocks = 2 + turn;
+        acu_config config = ACU_GRID_BLOCK(blocks, 1, 1, 32, 1, 1);
+        config.cooperative = true;
+        target += blocks;
+        acu_op *op = acu_zip(one_step(b.step, b.z, b.x, turn),
+                             acu_launch(meet, config, acu_inout(b.z), acu_inout(left),
+                                        acu_inout(arrived), acu_u32(target), acu_u32(turn)),
+                             one_step(b.step, b.z, b.x, 5));
+        assert_works(acu_sync(b.device, op, NULL));
+        for (uint32_t i = 0; i < N; i++) {
+            want[i] = 3 * want[i] + 2 + turn;
+            if (i < blocks)
+                want[i] = 3 * want[i] + turn + (i + 1) % blocks + 1000;
+            want[i] = 3 * want[i] + 2 + 5;
+        }
+        assert_works(acu_read_sync(b.z, got, sizeof got));
+        assert_memory_equal(got, want, sizeof want);
+        assert_works(acu_graphs_wait(b.device));
+    }
+    if (acu_driver_has(ACU_CALL_GraphInstantiateWithFlags)) {
+        assert_int_equal(counts(b.device).hits, TURNS - 2); /* all in one part */
+        assert_int_equal(counts(b.device).misses, 2);
+        assert_int_equal(counts(b.device).execs, 1);
+    }
+    acu_tensor_release(left);
+    acu_tensor_release(arrived);
+    acu_kernel_release(meet);
+    end(&b);
+}
+
+static acu_op *cooperative_steps(const bed *b, bool first, bool second)
+{
+    acu_config config[2] = {acu_for_num_elems(N), acu_for_num_elems(N)};
+    config[0].cooperative = first;
+    config[1].cooperative = second;
+    acu_op *ops[2];
+    for (uint32_t i = 0; i < 2; i++)
+        ops[i] = acu_launch(b->step, config[i], acu_inout(b->z), acu_in(b->x), acu_u32(i),
+                            acu_u32(N));
+    return acu_op_zip(ops, 2, ACU_SITE);
+}
+
+static void attributes_are_part_of_the_form(void **state)
+{
+    (void)state;
+    bed b = begin();
+    for (unsigned which = 0; which < 4; which++) {
+        for (int again = 0; again < 3; again++) {
+            assert_works(acu_sync(b.device, cooperative_steps(&b, which & 1, which & 2), NULL));
+            assert_works(acu_graphs_wait(b.device));
+        }
+        if (acu_driver_has(ACU_CALL_GraphInstantiateWithFlags)) {
+            assert_int_equal(counts(b.device).forms, which + 1);
+            assert_int_equal(counts(b.device).hits, which + 1);
+        }
+    }
+    uint32_t z = 1;
+    for (int i = 0; i < 4 * 3; i++)
+        z = chain_on_host(z, 2, 0, 2);
+    expect(b.z, z);
+    end(&b);
+}
+
+/* Each block writes 100 c + the blocks of its cluster. For GPUs that have clusters. */
+static const char clusters_ptx[] =
+    ".version 7.8\n.target sm_90\n.address_size 64\n"
+    ".visible .entry size_of_cluster(.param .u64 out, .param .u32 c)\n{\n"
+    "    .reg .b32 %r<6>;\n    .reg .b64 %rd<5>;\n"
+    "    ld.param.u64 %rd1, [out];\n    cvta.to.global.u64 %rd2, %rd1;\n"
+    "    ld.param.u32 %r1, [c];\n    mov.u32 %r2, %cluster_nctaid.x;\n"
+    "    mad.lo.u32 %r4, %r1, 100, %r2;\n    mov.u32 %r3, %ctaid.x;\n"
+    "    mul.wide.u32 %rd3, %r3, 4;\n    add.s64 %rd4, %rd2, %rd3;\n"
+    "    st.global.u32 [%rd4], %r4;\n    ret;\n}\n";
+
+static void clusters_are_served(void **state)
+{
+    (void)state;
+    enum { TURNS = 12 };
+    bed b = begin();
+    if (!test_on_gpu() || acu_device_info_of(b.device)->compute_major < 9) {
+        end(&b);
+        skip();
+    }
+    acu_kernel *kernel = test_kernel(b.device, clusters_ptx, "size_of_cluster");
+    uint32_t want[N], got[N];
+    for (uint32_t i = 0; i < N; i++)
+        want[i] = 1;
+    for (uint32_t turn = 0; turn < TURNS; turn++) {
+        uint32_t size = turn % 2 ? 4 : 2, blocks = 4 * (turn + 1);
+        acu_config config = ACU_GRID_BLOCK(blocks, 1, 1, 32, 1, 1);
+        config.cluster[0] = size;
+        assert_works(acu_sync(b.device, acu_launch(kernel, config, acu_inout(b.z), acu_u32(turn)),
+                              NULL));
+        for (uint32_t i = 0; i < blocks; i++)
+            want[i] = 100 * turn + size;
+        assert_works(acu_read_sync(b.z, got, sizeof got));
+        assert_memory_equal(got, want, sizeof want);
+        assert_works(acu_graphs_wait(b.device));
+    }
+    assert_int_equal(counts(b.device).forms, 2);
+    assert_int_equal(counts(b.device).hits, TURNS - 4);
+    acu_kernel_release(kernel);
+    end(&b);
+}
+
 /* ---- branches ---- */
 
 /* Chains of their own, then one that reads both; as lanes first, as a graph later. */
@@ -532,6 +651,29 @@ static void survive(acu_driver_call call, bool from_then_on)
     end(&b);
 }
 
+/* The same for launches with attributes: none is served. */
+static void survive_attributes(void)
+{
+    bed b = begin();
+    uint32_t z = 1;
+    acu_driver_fault fault = {.size = sizeof fault,
+                              .call = ACU_CALL_GraphKernelNodeSetAttribute,
+                              .nth = 1,
+                              .from_then_on = true,
+                              .result = ACU_CUDA_ERROR_INVALID_VALUE};
+    assert_works(acu_driver_fail(&fault));
+    for (int i = 0; i < 4; i++) {
+        assert_works(acu_sync(b.device, cooperative_steps(&b, true, false), NULL));
+        z = chain_on_host(z, 2, 0, 2);
+        assert_works(acu_graphs_wait(b.device));
+    }
+    assert_true(acu_driver_fault_hits() > 0);
+    acu_driver_fail_clear();
+    assert_int_equal(counts(b.device).hits, 0);
+    expect(b.z, z);
+    end(&b);
+}
+
 static void what_the_driver_refuses_goes_directly(void **state)
 {
     (void)state;
@@ -548,6 +690,7 @@ static void what_the_driver_refuses_goes_directly(void **state)
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
         for (int on = 0; on < 2; on++)
             survive(calls[i], on);
+    survive_attributes();
 }
 
 int main(void)
@@ -560,6 +703,9 @@ int main(void)
         cmocka_unit_test(new_memory_is_served),
         cmocka_unit_test(copies_and_fills_are_served),
         cmocka_unit_test(memory_that_went_back_is_set_anew),
+        cmocka_unit_test(cooperative_launches_are_served),
+        cmocka_unit_test(attributes_are_part_of_the_form),
+        cmocka_unit_test(clusters_are_served),
         cmocka_unit_test(branches_join),
         cmocka_unit_test(wide_ops_are_right),
         cmocka_unit_test(one_stream_means_one_behind_the_other),

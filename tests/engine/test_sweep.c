@@ -193,7 +193,9 @@ static void use_graphs(acu_device *device, acu_kernel *kernel, acu_tensor *x)
 {
     for (int i = 0; i < 3; i++) {
         acu_op *tiles = acu_partition(acu_fill(x, acu_f32((float)i)), ACU_SHAPE(TILE));
-        acu_op *sum = acu_launch(kernel, ACU_BLOCK(TILE), acu_inout(tiles), acu_in(x));
+        acu_config config = ACU_BLOCK(TILE);
+        config.cooperative = true;
+        acu_op *sum = acu_launch(kernel, config, acu_inout(tiles), acu_in(x));
         acu_op *apart = acu_zip(acu_dup(x), sum, acu_dup(x), acu_zeros(ACU_F32, ACU_SHAPE(N)));
         finish(submit(device, apart));
         good(acu_graphs_wait(device));

@@ -143,6 +143,32 @@ static void tensors_of_the_op_are_made_once(void **state)
     end(&b);
 }
 
+/* A launch with attributes keeps them: blocks that wait for each other end. */
+static void cooperative_launches_are_replayed(void **state)
+{
+    (void)state;
+    enum { BLOCKS = 4, TURNS = 3 };
+    bed b = begin();
+    acu_kernel *gather = test_kernel(b.device, test_graph_ptx, "gather");
+    acu_config config = ACU_GRID_BLOCK(BLOCKS, 1, 1, 32, 1, 1);
+    acu_graph *graph;
+    config.cooperative = true;
+    acu_op *op = acu_zip(step(&b, acu_value(b.z), b.x, 1),
+                         acu_launch(gather, config, acu_inout(b.x)));
+    assert_works(acu_graph_load(b.device, op, NULL, &graph));
+    uint32_t z = 1;
+    for (uint32_t turn = 0; turn < TURNS; turn++) {
+        assert_works(acu_sync(b.device, acu_zip(acu_fill(b.x, acu_u32(turn)), acu_replay(graph)),
+                              NULL));
+        z = 3 * z + turn + 1;
+        expect(b.z, z);
+        expect(b.x, turn + BLOCKS);
+    }
+    acu_graph_release(graph);
+    acu_kernel_release(gather);
+    end(&b);
+}
+
 static void branches_stay_branches(void **state)
 {
     (void)state;
@@ -494,7 +520,7 @@ static void failing_calls_are_told(void **state)
     static const acu_driver_call calls[] = {
         ACU_CALL_GraphCreate,          ACU_CALL_GraphAddKernelNode,
         ACU_CALL_GraphInstantiateWithFlags,
-        ACU_CALL_GraphUpload,
+        ACU_CALL_GraphUpload,          ACU_CALL_GraphKernelNodeSetAttribute,
     };
     acu_graph *graph = NULL;
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
@@ -503,7 +529,10 @@ static void failing_calls_are_told(void **state)
                                   .nth = 1,
                                   .result = ACU_CUDA_ERROR_INVALID_VALUE};
         assert_works(acu_driver_fail(&fault));
-        assert_int_equal(acu_graph_load(b.device, two_steps(&b), NULL, &graph), ACU_ERR_DRIVER);
+        acu_config config = acu_for_num_elems(N);
+        config.cooperative = true;
+        acu_op *op = acu_launch(b.step, config, acu_inout(b.z), acu_in(b.x), acu_u32(1), acu_u32(N));
+        assert_int_equal(acu_graph_load(b.device, op, NULL, &graph), ACU_ERR_DRIVER);
         acu_driver_fail_clear();
         assert_null(graph);
     }
@@ -528,6 +557,7 @@ int main(void)
         cmocka_unit_test(replays_run_what_was_planned),
         cmocka_unit_test(inputs_are_updated_by_ops),
         cmocka_unit_test(tensors_of_the_op_are_made_once),
+        cmocka_unit_test(cooperative_launches_are_replayed),
         cmocka_unit_test(branches_stay_branches),
         cmocka_unit_test(graphs_are_ops_among_others),
         cmocka_unit_test(graphs_keep_what_they_need),

@@ -135,6 +135,19 @@ static inline void gate_open(gate *g)
 
 #define TEST_HEAD ".version 6.3\n.target sm_60\n.address_size 64\n"
 
+/* Each block adds 1 to the first word and waits until all have; then to the second, where it finds
+ * the grid's workspace, which CUDA's own grid barrier needs. */
+#define TEST_MEETING \
+    TEST_HEAD ".visible .entry meet(.param .u64 meet_p)\n{\n" \
+              "    .reg .pred %p<3>;\n    .reg .b32 %r<8>;\n    .reg .b64 %rd<3>;\n" \
+              "    ld.param.u64 %rd1, [meet_p];\n    cvta.to.global.u64 %rd2, %rd1;\n" \
+              "    mov.u32 %r1, %nctaid.x;\n    atom.global.add.u32 %r2, [%rd2], 1;\n" \
+              "AGAIN:\n    ld.volatile.global.u32 %r3, [%rd2];\n" \
+              "    setp.lt.u32 %p1, %r3, %r1;\n    @%p1 bra AGAIN;\n" \
+              "    mov.b32 %r4, %envreg1;\n    mov.b32 %r5, %envreg2;\n" \
+              "    or.b32 %r6, %r4, %r5;\n    setp.eq.u32 %p2, %r6, 0;\n    @%p2 bra DONE;\n" \
+              "    atom.global.add.u32 %r7, [%rd2+4], 1;\nDONE:\n    ret;\n}\n"
+
 /* i = the thread's number; %p1: not below n, which is the last parameter. */
 #define TEST_INDEX(n) \
     "    mov.u32 %r1, %ctaid.x;\n    mov.u32 %r2, %ntid.x;\n    mov.u32 %r3, %tid.x;\n" \

@@ -272,6 +272,98 @@ static void some_changes_are_refused(void **state)
     close_lab(&l);
 }
 
+/* ---- attributes of kernel nodes ---- */
+
+static void set_cooperative(const lab *l, CUgraphNode node, int yes)
+{
+    acu_CUlaunchAttributeValue value;
+    memset(&value, 0, sizeof value);
+    value.cooperative = yes;
+    OK(l->cu->GraphKernelNodeSetAttribute(node, ACU_CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &value));
+    memset(&value, 0xff, sizeof value);
+    OK(l->cu->GraphKernelNodeGetAttribute(node, ACU_CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &value));
+    assert_int_equal(value.cooperative, yes);
+}
+
+/* Blocks wait for each other, and each finds the grid's workspace; also after parameters were set. */
+static void cooperative_nodes_meet(void **state)
+{
+    (void)state;
+    enum { BLOCKS = 4 };
+    lab l = open_lab();
+    CUmodule module;
+    CUgraphNode node;
+    CUdeviceptr at = l.at;
+    void *params[] = {&at};
+    OK(l.cu->ModuleLoadData(&module, TEST_MEETING));
+    acu_CUDA_KERNEL_NODE_PARAMS_v1 p = kernel(test_kernel(l.cu, module, "meet"), params);
+    p.gridDimX = BLOCKS;
+    OK(l.cu->GraphAddKernelNode(&node, l.graph, NULL, 0, &p));
+    set_cooperative(&l, node, 1);
+    CUgraphExec exec = instantiate(&l);
+    run(&l, exec);
+    at = l.at + 8;
+    p.gridDimX = BLOCKS - 1;
+    OK(l.cu->GraphExecKernelNodeSetParams(exec, node, &p));
+    run(&l, exec);
+    OK(l.cu->GraphExecDestroy(exec));
+    at = l.at + 16;
+    OK(l.cu->GraphKernelNodeSetParams(node, &p));
+    exec = instantiate(&l);
+    run(&l, exec);
+    for (unsigned i = 0; i < 6; i++)
+        assert_int_equal(word_at(l.cu, l.at + 4 * i), i < 2 ? BLOCKS : BLOCKS - 1);
+    OK(l.cu->GraphExecDestroy(exec));
+    OK(l.cu->ModuleUnload(module));
+    close_lab(&l);
+}
+
+static void wrong_attributes_are_refused(void **state)
+{
+    (void)state;
+    software_only();
+    lab l = open_lab();
+    acu_CUlaunchAttributeValue value;
+    memset(&value, 0, sizeof value);
+    value.cooperative = 1;
+    CUgraphNode empty, store = add_store(&l, l.graph, NULL, l.at, 1);
+    CUdeviceptr at = l.at;
+    unsigned word = 3;
+    void *params[] = {&at, &word};
+    acu_CUDA_KERNEL_NODE_PARAMS_v1 p = kernel(l.store, params);
+    OK(l.cu->GraphAddEmptyNode(&empty, l.graph, NULL, 0));
+    IS(l.cu->GraphKernelNodeSetAttribute(empty, ACU_CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &value),
+       ERROR_INVALID_VALUE);
+    IS(l.cu->GraphKernelNodeSetAttribute(store, ACU_CU_LAUNCH_ATTRIBUTE_COOPERATIVE, NULL),
+       ERROR_INVALID_VALUE);
+    IS(l.cu->GraphKernelNodeSetAttribute(store, ACU_CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY,
+                                         &value), ERROR_INVALID_VALUE);
+    IS(l.cu->GraphKernelNodeGetAttribute(
+           store, ACU_CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION, &value),
+       ERROR_INVALID_VALUE);
+    value.clusterDim.x = value.clusterDim.y = value.clusterDim.z = 2;
+    IS(l.cu->GraphKernelNodeSetAttribute(store, ACU_CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &value),
+       ERROR_INVALID_VALUE);
+    /* One that is cooperative stays so, and no larger than the device. */
+    CUgraphExec plain = instantiate(&l), none = NULL;
+    set_cooperative(&l, store, 1);
+    CUgraphExec exec = instantiate(&l);
+    p.gridDimX = 1 << 20;
+    IS(l.cu->GraphExecKernelNodeSetParams(exec, store, &p), ERROR_INVALID_VALUE);
+    if (acu_driver_has(ACU_CALL_GraphExecUpdate_v2)) {
+        acu_CUgraphExecUpdateResultInfo info = {.result = 99};
+        IS(l.cu->GraphExecUpdate_v2(plain, l.graph, &info), ERROR_GRAPH_EXEC_UPDATE_FAILURE);
+        assert_int_equal(info.result, ACU_CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED);
+    }
+    OK(l.cu->GraphKernelNodeSetParams(store, &p));
+    IS(l.cu->GraphInstantiateWithFlags(&none, l.graph, 0), ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
+    run(&l, exec);
+    assert_int_equal(word_at(l.cu, l.at), 1);
+    OK(l.cu->GraphExecDestroy(plain));
+    OK(l.cu->GraphExecDestroy(exec));
+    close_lab(&l);
+}
+
 static void graphs_contain_graphs(void **state)
 {
     (void)state;
@@ -358,6 +450,8 @@ int main(void)
         cmocka_unit_test(other_nodes_run),
         cmocka_unit_test(arguments_are_changed),
         cmocka_unit_test(some_changes_are_refused),
+        cmocka_unit_test(cooperative_nodes_meet),
+        cmocka_unit_test(wrong_attributes_are_refused),
         cmocka_unit_test(graphs_contain_graphs),
         cmocka_unit_test(events_are_recorded_in_graphs),
         cmocka_unit_test(wrong_graphs_are_refused),

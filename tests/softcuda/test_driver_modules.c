@@ -229,19 +229,6 @@ static void launches_take_attributes(void **state)
     close_driver(cu);
 }
 
-/* Each block adds 1 to the first word and waits until all have; then to the second, where it finds
- * the grid's workspace, which CUDA's own grid barrier needs. */
-static const char meeting_ptx[] =
-    TEST_HEAD ".visible .entry meet(.param .u64 meet_p)\n{\n"
-              "    .reg .pred %p<3>;\n    .reg .b32 %r<8>;\n    .reg .b64 %rd<3>;\n"
-              "    ld.param.u64 %rd1, [meet_p];\n    cvta.to.global.u64 %rd2, %rd1;\n"
-              "    mov.u32 %r1, %nctaid.x;\n    atom.global.add.u32 %r2, [%rd2], 1;\n"
-              "AGAIN:\n    ld.volatile.global.u32 %r3, [%rd2];\n"
-              "    setp.lt.u32 %p1, %r3, %r1;\n    @%p1 bra AGAIN;\n"
-              "    mov.b32 %r4, %envreg1;\n    mov.b32 %r5, %envreg2;\n    or.b32 %r6, %r4, %r5;\n"
-              "    setp.eq.u32 %p2, %r6, 0;\n    @%p2 bra DONE;\n"
-              "    atom.global.add.u32 %r7, [%rd2+4], 1;\nDONE:\n    ret;\n}\n";
-
 static void cooperative_grids_meet(void **state)
 {
     (void)state;
@@ -249,7 +236,7 @@ static void cooperative_grids_meet(void **state)
     CUmodule module;
     CUdeviceptr at;
     int fit = 0, processors = 0;
-    OK(cu->ModuleLoadData(&module, meeting_ptx));
+    OK(cu->ModuleLoadData(&module, TEST_MEETING));
     CUfunction meet = test_kernel(cu, module, "meet");
     OK(cu->OccupancyMaxActiveBlocksPerMultiprocessor(&fit, meet, 32, 0));
     OK(cu->DeviceGetAttribute(&processors, ACU_CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0));
