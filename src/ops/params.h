@@ -46,7 +46,6 @@ typedef struct acui_elementwise {
     long long elements;
     int op;
     int linear; /* all with memory are dense, and in the same order */
-    int stream; /* more than a cache holds: results need not stay there */
     int unsigned_order; /* of 32-bit or 64-bit integers, that fill their type */
     acui_index index;
     acui_operand at[4]; /* 0: the result */
