@@ -46,7 +46,10 @@ bool acui_same_place(const acu_tensor *a, const acu_tensor *b);
  * yields them. */
 acu_op *acui_launch(acu_planning *p, const char *name, const char *family, const char *kernel,
                     int64_t blocks, const acu_arg *args, size_t count);
-/* The same; yields the first of them only. */
+/* The same with blocks of as many `threads`. */
+acu_op *acui_launch_of(acu_planning *p, const char *name, const char *family, const char *kernel,
+                       int64_t blocks, int threads, const acu_arg *args, size_t count);
+/* As acui_launch; yields the first of them only. */
 acu_op *acui_run(acu_planning *p, const char *name, const char *family, const char *kernel,
                  int64_t blocks, const acu_arg *args, size_t count);
 /* Blocks for `elements` where each takes `each` of them in a turn. */

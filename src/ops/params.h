@@ -103,6 +103,9 @@ typedef struct acui_matmul {
     acui_operand at[3]; /* out, a, b: strides along the batch */
 } acui_matmul;
 
+#define ACUI_SOFTMAX_BLOCK 512 /* threads of a block of softmax_rows */
+#define ACUI_SOFTMAX_HELD 128  /* bytes of a row, as it is computed with, that its threads hold each */
+
 /* Softmax of `count` elements for each of the kept ones. */
 typedef struct acui_softmax {
     long long kept_count, count;

@@ -40,8 +40,8 @@ static void drop(const acu_arg *args, size_t count, acu_planning *p)
     acu_op_release(acu_op_launch(NULL, ACU_AUTO, args, count, p->site));
 }
 
-acu_op *acui_launch(acu_planning *p, const char *name, const char *family, const char *kernel,
-                    int64_t blocks, const acu_arg *args, size_t count)
+acu_op *acui_launch_of(acu_planning *p, const char *name, const char *family, const char *kernel,
+                       int64_t blocks, int threads, const acu_arg *args, size_t count)
 {
     acu_kernel *found;
     if (acu_kernel_find(p->device, family, kernel, &found) != ACU_OK) {
@@ -49,10 +49,16 @@ acu_op *acui_launch(acu_planning *p, const char *name, const char *family, const
         drop(args, count, p);
         return failed;
     }
-    acu_op *launch = acu_op_launch(found, ACU_GRID_BLOCK(blocks, 1, 1, ACUI_BLOCK, 1, 1), args,
+    acu_op *launch = acu_op_launch(found, ACU_GRID_BLOCK(blocks, 1, 1, threads, 1, 1), args,
                                    count, p->site);
     acu_kernel_release(found);
     return acu_op_named(launch, name);
+}
+
+acu_op *acui_launch(acu_planning *p, const char *name, const char *family, const char *kernel,
+                    int64_t blocks, const acu_arg *args, size_t count)
+{
+    return acui_launch_of(p, name, family, kernel, blocks, ACUI_BLOCK, args, count);
 }
 
 acu_op *acui_run(acu_planning *p, const char *name, const char *family, const char *kernel,

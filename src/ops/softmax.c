@@ -36,10 +36,52 @@ static void lay_out(acui_softmax *p, const acu_tensor *x, const acu_tensor *out,
         p->kept_count *= shape.dim[d];
     }
     acui_index_make(&p->kept, rank, dims);
-    p->group = 1;
+}
+
+/* Threads of a group, each with four elements or more. */
+static void set_group(acui_softmax *p)
+{
     bool across = p->x_stride != 1 && p->kept_count >= 4096;
+    p->group = 1;
     while (!across && p->group < ACUI_BLOCK && (int64_t)p->group * 4 < p->count)
         p->group *= 2;
+}
+
+/* Whether rows are vectors, as far as their layout goes, and fit into registers. Sets the group: at
+ * least the threads that hold a row, and more where there are few rows. */
+static bool set_held(acui_softmax *p, char class)
+{
+    const int64_t bytes = class == 'd' ? 8 : 4, vector = 16 / bytes, held = ACUI_SOFTMAX_HELD / bytes;
+    const int64_t few = 1 << 17; /* threads */
+    if (p->x_stride != 1 || p->out_stride != 1 || p->count % vector != 0 ||
+        p->count > ACUI_SOFTMAX_BLOCK * held)
+        return false;
+    for (int d = 0; d < p->kept.rank; d++)
+        if (p->kept.dim[d] > 1 && (p->at[0].stride[d] % vector || p->at[1].stride[d] % vector))
+            return false;
+    p->group = 8;
+    while (p->group * held < p->count)
+        p->group *= 2;
+    while (p->group < ACUI_SOFTMAX_BLOCK && p->group * vector < p->count &&
+           p->kept_count * p->group < few)
+        p->group *= 2;
+    return true;
+}
+
+static acu_op *launch(acu_planning *p, const char *name, acui_softmax *params, char class, acu_op *out)
+{
+    bool held = set_held(params, class);
+    if (!held)
+        set_group(params);
+    const char *kernel = held ? class == 'd' ? "softmax_rows_d" : "softmax_rows_f"
+                              : class == 'd' ? "softmax_d" : "softmax_f";
+    const int threads = held ? ACUI_SOFTMAX_BLOCK : ACUI_BLOCK;
+    const acu_arg args[] = {acu_arg_op(out, ACU_WRITE),
+                            acu_arg_op(acu_op_take(&p->values[0], p->site), ACU_READ),
+                            acu_arg_struct(params, sizeof *params)};
+    acu_op *op = acui_launch_of(p, name, "acuda.softmax", kernel,
+                                acui_blocks(params->kept_count, threads / params->group), threads, args, 3);
+    return acu_op_nth(op, 0, p->site);
 }
 
 static acu_op *plan_softmax(acu_planning *p)
@@ -53,7 +95,7 @@ static acu_op *plan_softmax(acu_planning *p)
                            name_of(r), words);
     acu_dtype dtype = acu_tensor_dtype(x->tensor);
     acu_shape shape = acu_tensor_shape(x->tensor);
-    char class = acui_class_of(dtype), kernel[] = "softmax_?";
+    char class = acui_class_of(dtype);
     if (class != 'f' && class != 'd')
         return acu_op_fail(ACU_ERR_DTYPE, name_of(r), p->site, "%s takes floating point (f16, bf16, "
                            "f32, f64), not %s", name_of(r), words);
@@ -61,17 +103,12 @@ static acu_op *plan_softmax(acu_planning *p)
     if (dimension < 0 || dimension >= shape.rank)
         return acu_op_fail(ACU_ERR_SHAPE, name_of(r), p->site, "%s along dimension %d of %s: there is "
                            "none", name_of(r), r->dimension, words);
-    kernel[8] = class;
     acui_softmax params = {.dtype = (int)dtype, .log = r->log};
     lay_out(&params, x->tensor, p->out.tensor, dimension);
     acu_op *out = acui_result(p, name_of(r), dtype, shape);
     if (acu_op_status(out, NULL) != ACU_OK)
         return out;
-    const acu_arg args[] = {acu_arg_op(out, ACU_WRITE),
-                            acu_arg_op(acu_op_take(&p->values[0], p->site), ACU_READ),
-                            acu_arg_struct(&params, sizeof params)};
-    return acui_run(p, name_of(r), "acuda.softmax", kernel,
-                    acui_blocks(params.kept_count, ACUI_BLOCK / params.group), args, 3);
+    return launch(p, name_of(r), &params, class, out);
 }
 
 acu_op *acu_op_softmax(acu_op *x, int dimension, bool log, acu_site site)
