@@ -6,6 +6,18 @@
  */
 #include "elements.cuh"
 
+/* a b + c; of integers modulo 2^bits. */
+ACUI_DEVICE float acui_add_product(float a, float b, float c) { return fma(a, b, c); }
+ACUI_DEVICE double acui_add_product(double a, double b, double c) { return fma(a, b, c); }
+ACUI_DEVICE int acui_add_product(int a, int b, int c)
+{
+    return (int)((unsigned)a * (unsigned)b + (unsigned)c);
+}
+ACUI_DEVICE long long acui_add_product(long long a, long long b, long long c)
+{
+    return (long long)((unsigned long long)a * (unsigned long long)b + (unsigned long long)c);
+}
+
 /* Out of line: a thread has many of them. */
 template <typename C>
 ACUI_DEVICE_OUTLINE void acui_store(char *at, int dtype, typename C::value x)
@@ -87,7 +99,7 @@ template <typename C, int TILE, int DEPTH, int EACH> struct acui_product {
                 for (int i = 0; i < EACH; i++)
 #pragma unroll
                     for (int j = 0; j < EACH; j++)
-                        sum[i][j] = fma(u[i], v[j], sum[i][j]);
+                        sum[i][j] = acui_add_product(u[i], v[j], sum[i][j]);
             }
         }
         out += ((row + y * EACH) * p.out_row + (column + x) * p.out_column) * bytes;
@@ -124,3 +136,7 @@ ACUI_MATMUL(matmul_f, acui_f, 128, 8, 8)
 ACUI_MATMUL(matmul_small_f, acui_f, 32, 16, 2)
 ACUI_MATMUL(matmul_d, acui_d, 64, 8, 4)
 ACUI_MATMUL(matmul_small_d, acui_d, 32, 16, 2)
+ACUI_MATMUL(matmul_i, acui_i, 64, 8, 4)
+ACUI_MATMUL(matmul_small_i, acui_i, 32, 16, 2)
+ACUI_MATMUL(matmul_l, acui_l, 64, 8, 4)
+ACUI_MATMUL(matmul_small_l, acui_l, 32, 16, 2)

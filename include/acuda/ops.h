@@ -223,12 +223,48 @@ ACU_API acu_op *acu_op_softmax(acu_op *x, int dimension, bool log, acu_site site
 
 /*
  * [..., m, k] times [..., k, n] is [..., m, n]; dimensions in front broadcast. Any strides: a transposed view
- * (acu_transpose) costs nothing. Of f32, f64, f16 and bf16; added up in float (f64: double), each
- * element along k in order, rounded once. By acuda's own kernels, in tiles through shared memory: for the
- * tensor cores' speed call a library of your choice in acu_foreign.
+ * (acu_transpose) costs nothing. Of f32, tf32, f64, f16, bf16 and integers, which wrap around.
+ *
+ * By cuBLAS where it is found and can do it without a copy (each matrix is dense along its rows or its
+ * columns, the matrices of a batch lie at even distances), which has the speed of the tensor cores; else,
+ * and for integers, by acuda's own kernel, in tiles through shared memory. Added up in float (f64: double)
+ * and rounded once; f32 is multiplied in full, and operands of tf32 are rounded to that. By the kernel each
+ * element is added up along k in order; cuBLAS chooses its order by the shapes, and gives the same
+ * bits on the same GPU in every run.
+ *
+ * cuBLAS is looked for when the first product is submitted to a device: its version 11 to 13, not newer
+ * than the driver, as `path` of the settings says, else the environment variable ACUDA_CUBLAS, else as
+ * the system finds libcublas.so.13 (.12, .11), then in CUDA_HOME, CUDA_PATH, /usr/local/cuda*, /opt/cuda.
+ * ACUDA_CUBLAS=off switches it off. On the software device only one that the program names is used.
+ * Opening it takes some tenths of a second, on a thread of acuda's own: products that are submitted
+ * meanwhile wait for it on the host, and submitting does not. If there is none, or it can not be used
+ * (acu_cublas_load says why), the kernel does all; so it does what cuBLAS does not support, and what is
+ * in an acu_graph. Temporary memory, from the pool that results come from: at most 4 MiB, 32 from compute
+ * capability 9.0 on, for all products of a submission. Errors besides: DRIVER, DEVICE_MEMORY, with
+ * cuBLAS's name for the status. A submit may take long where cuBLAS loads a kernel of its own for the
+ * first time. Handles go with the device; of one that was lost, what they have in host memory stays.
  */
 #define acu_matmul(a, b) acu_op_matmul(ACU_OPERAND(a), ACU_OPERAND(b), ACU_SITE)
 ACU_API acu_op *acu_op_matmul(acu_op *a, acu_op *b, acu_site site);
+
+/* How all of the process uses cuBLAS; a call replaces the settings of the one before. They count for
+ * products that are submitted from then on; `path` for devices that had none yet. */
+typedef struct acu_cublas_settings {
+    size_t size;      /* sizeof(acu_cublas_settings) */
+    bool off;         /* acuda's own kernels do all */
+    const char *path; /* the library's file; NULL: looked for. BUSY once another one is open */
+} acu_cublas_settings;
+ACU_API acu_status acu_cublas_configure(const acu_cublas_settings *settings);
+
+/*
+ * Open cuBLAS for the device now, so that no product waits for that, or to learn why it is not used.
+ * Blocks: some tenths of a second, the first time. Driver: what cuBLAS calls. Errors: NOT_FOUND (switched
+ * off; or where it was looked for), DRIVER, DEVICE_MEMORY, NOT_SUPPORTED (it can not be used on this
+ * device: cuBLAS's status), NO_MEMORY.
+ */
+ACU_API acu_status acu_cublas_load(acu_device *device);
+/* Of the library that is open: 130002 for 13.0.2; 0: none is. */
+ACU_API int acu_cublas_version(void);
 
 /* ---- one kernel from an expression -------------------------------------------------------------- */
 

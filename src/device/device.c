@@ -69,6 +69,8 @@ static void destroy(acu_device *device)
             device->drop_rings(device);
         if (device->drop_pools)
             device->drop_pools(device);
+        if (device->drop_cublas)
+            device->drop_cublas(device);
         if (device->drop_families)
             device->drop_families(device);
         if (device->drop_graphs)

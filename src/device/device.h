@@ -71,6 +71,9 @@ struct acu_device {
     struct acu_module *modules; /* kernel layer: those found by name; not retained */
     struct acui_families *families; /* kernel layer: built-in ones, which the device holds */
     void (*drop_families)(acu_device *device); /* the device is entered, or lost */
+    /* ops: cuBLAS, made at first use; release store, acquire load. Dropped likewise. */
+    _Atomic(struct acui_cublas *) cublas;
+    void (*drop_cublas)(acu_device *device);
     _Atomic(uint64_t) peers; /* bit per ordinal whose memory this device may access; relaxed */
     _Atomic(uint64_t) not_peers; /* ... that was asked for, and can not be accessed; relaxed */
     /* Its own pools, made at first use: release store, acquire load; and all, user's included. The

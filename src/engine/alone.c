@@ -20,6 +20,7 @@ acu_status acui_alone_plan(acu_device *device, acu_op *op, const acu_submit_opti
         return ACU_ERR_NO_MEMORY;
     }
     s->plan.flush = refuse_flush;
+    s->plan.kept = true;
     acu_device *place = device;
     if (!place && s->policy)
         place = acu_policy_device(s->policy);

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "driver/nvtx.h"
 #include "engine/engine.h"
+#include "op/instead.h"
 
 #include <string.h>
 
@@ -157,6 +158,12 @@ static acu_status launch_special(const acui_node *node, acu_stream *stream)
 static acu_status enqueue_launch(acui_node *node, acu_stream *stream)
 {
     const acu_config *c = &node->u.launch.config;
+    if (node->u.launch.instead) {
+        bool done = false;
+        acu_status status = acui_instead_call(node, stream->raw, &done);
+        if (done || status != ACU_OK)
+            return status;
+    }
     if (acui_config_is_special(c))
         return launch_special(node, stream);
     return ACUI_DEV(node->device, LaunchKernel, node->u.launch.kernel->raw, c->grid[0], c->grid[1],

@@ -282,6 +282,10 @@ static bool enter_node(acui_task *task, const acui_node *node)
     for (uint32_t i = 0; i < node->touch_count; i++)
         if (!enter_touch(task, &node->touches[i]))
             return false;
+    if (node->kind != ACUI_NODE_LAUNCH)
+        return true;
+    if (node->u.launch.behind && !enter_point(task, node->u.launch.behind))
+        return false;
     return !acui_launch_is_late(node) || enter_point(task, node->u.launch.kernel->module->point);
 }
 

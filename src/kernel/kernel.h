@@ -137,6 +137,8 @@ acu_status acui_module_new(acu_device *device, const char *name, bool built_in,
                            acu_module **module);
 /* The load has ended, with the thread's record: kernels are bound, and who waits goes on. */
 void acui_module_end(acu_module *module, acu_status status);
+/* A load has ended, and what it was to bring is there, or never will be: who waits at its point goes on. */
+void acui_load_over(acui_point *point);
 /* Give the record of a load that failed; NULL: there was no memory for it. */
 acu_status acui_load_failure(const acui_fault *fault);
 /* Bind the handle to its function; to the failure of `failed`, if that is not NULL. */

@@ -106,11 +106,10 @@ static void bind_waiting(acu_module *module, acui_load_state state)
     pthread_mutex_unlock(&module->lock);
 }
 
-static void free_waiting(acu_module *module)
+void acui_load_over(acui_point *point)
 {
     struct acui_task *freed = NULL;
     acui_order_lock();
-    acui_point *point = module->point;
     point->state = ACUI_POINT_OVER;
     acui_load_hooks h = hooks;
     if (h.followers)
@@ -118,6 +117,7 @@ static void free_waiting(acu_module *module)
     acui_order_unlock();
     if (freed)
         h.run(freed);
+    acui_loader_changed();
 }
 
 void acui_module_end(acu_module *module, acu_status status)
@@ -128,8 +128,7 @@ void acui_module_end(acu_module *module, acu_status status)
         acui_module_leave(module); /* its name is free again */
     }
     bind_waiting(module, status == ACU_OK ? ACUI_LOADED : ACUI_LOAD_FAILED);
-    free_waiting(module);
-    acui_loader_changed();
+    acui_load_over(module->point);
     acui_error_restore(&record);
 }
 

@@ -5,7 +5,6 @@
 #include "driver/vendor.h"
 #include "kernel/request.h"
 
-#include <glob.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -105,52 +104,16 @@ static bool open_library(const char *name)
     return true;
 }
 
-/* The newest of those that the pattern names. */
-static bool open_matching(const char *pattern)
-{
-    glob_t found;
-    bool open = false;
-    if (glob(pattern, 0, NULL, &found) != 0)
-        return false;
-    for (size_t i = found.gl_pathc; i-- > 0 && !open;)
-        open = !strstr(found.gl_pathv[i], ".alt.") && open_library(found.gl_pathv[i]);
-    globfree(&found);
-    return open;
-}
-
-static bool open_in(const char *folder)
-{
-    static const char *const libs[] = {"lib64", "lib", "lib/x86_64-linux-gnu"};
-    char pattern[PATH_MAX];
-    for (size_t i = 0; folder && i < sizeof libs / sizeof *libs; i++) {
-        snprintf(pattern, sizeof pattern, "%s/%s/libnvrtc.so*", folder, libs[i]);
-        if (open_matching(pattern))
-            return true;
-    }
-    return false;
-}
-
 static bool open_somewhere(void)
 {
-    static const char *const names[] = {"libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12",
-                                        "libnvrtc.so.11.2"};
-    static const char *const folders[] = {"/usr/local/cuda", "/usr/local/cuda-*", "/opt/cuda"};
+    static const acui_vendor nvrtc = {
+        .words = "NVRTC",
+        .stem = "libnvrtc.so",
+        .names = {"libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2"},
+        .open = open_library,
+    };
     const char *asked = rtc.asked[0] ? rtc.asked : secure_getenv("ACUDA_NVRTC");
-    if (asked) {
-        snprintf(rtc.looked, sizeof rtc.looked, "%.100s (it is no NVRTC that can be opened)", asked);
-        return open_library(asked);
-    }
-    snprintf(rtc.looked, sizeof rtc.looked, "libnvrtc.so, in CUDA_HOME, CUDA_PATH, "
-             "/usr/local/cuda*, /opt/cuda");
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (open_library(names[i]))
-            return true;
-    if (open_in(secure_getenv("CUDA_HOME")) || open_in(secure_getenv("CUDA_PATH")))
-        return true;
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
-        if (open_in(folders[i]))
-            return true;
-    return false;
+    return acui_vendor_find(&nvrtc, asked, rtc.looked, sizeof rtc.looked);
 }
 
 acu_status acui_nvrtc_set(const char *path)

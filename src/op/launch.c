@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "op/arg.h"
 #include "op/grid.h"
+#include "op/instead.h"
 #include "op/launch.h"
 
 #include <string.h>
@@ -140,9 +141,13 @@ static acu_status add_launch(acui_plan *plan, acu_op *op, const acu_val *values,
         tensors += values[i].tensor ? 1 : acui_arg_list(&op->u.call.args[i], &list);
     }
     void *memory = NULL;
+    acu_buffer *scratch = NULL;
+    bool instead = op->u.call.instead && !plan->kept;
+    if (instead)
+        ACUI_TRY(acui_plan_scratch(plan, op, kernel->module->device, &scratch));
     acui_node *node = acui_plan_node_with(plan, ACUI_NODE_LAUNCH, op, kernel->module->device,
-                                          tensors + globals, count * sizeof(void *) + bytes,
-                                          &memory);
+                                          tensors + globals + instead,
+                                          count * sizeof(void *) + bytes + 8 * instead, &memory);
     if (!node)
         return ACU_ERR_NO_MEMORY;
     node->u.launch.kernel = kernel; /* the op's reference moves on: it is planned once */
@@ -157,6 +162,8 @@ static acu_status add_launch(acui_plan *plan, acu_op *op, const acu_val *values,
     ACUI_TRY(acui_touch_args(plan, node, op, values));
     if (globals)
         ACUI_TRY(touch_globals(plan, node, globals));
+    if (instead)
+        ACUI_TRY(acui_plan_instead(plan, node, op, scratch));
     if (early)
         ACUI_TRY(acui_launch_note(plan, node, op, values));
     return fill_params(plan, node, op, values, early);

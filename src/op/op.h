@@ -91,6 +91,8 @@ struct acu_op {
         struct {
             acu_kernel *kernel; /* retained */
             acu_config config;
+            const acui_instead *instead; /* of a LAUNCH; NULL: none */
+            size_t scratch;              /* bytes that this one wants */
             acu_foreign_fn foreign;
             acu_host_fn host;
             acu_arg *args; /* op arguments refer to inputs, in order; tensors are retained */

@@ -114,6 +114,9 @@ typedef struct acui_stage {
     _Atomic(bool) skipped;    /* because nobody wants it; relaxed */
 } acui_stage;
 
+/* A vendor library's call in the place of a launch (op/instead.h). */
+typedef struct acui_instead acui_instead;
+
 typedef struct acui_part acui_part; /* op/part.h */
 typedef struct acui_after acui_after; /* op/after.h */
 typedef struct acui_node acui_node;
@@ -163,6 +166,10 @@ struct acui_node {
             acui_late *late;
             const struct acui_given *given; /* its arguments, while they are to be checked against
                                              * the kernel, which is not loaded yet; NULL: checked */
+            const acui_instead *instead; /* who is asked first; NULL: nobody */
+            acui_point *behind;          /* its load, held by the device; NULL: not to wait for */
+            size_t scratch;              /* bytes of temporary memory for it, whose address stands
+                                          * behind the parameters (`bytes`) */
         } launch;
         struct { /* of the graph layer: what to do with its graph */
             struct acu_graph *graph; /* retained */
@@ -201,6 +208,8 @@ struct acui_plan {
     const acui_context *context;     /* of nodes appended now */
     acui_part *part;                 /* the same */
     acu_pool *pool, *pinned_pool;    /* of memory allocated now; NULL: the device's own */
+    struct acui_scratch *scratches;  /* temporary memory that calls of libraries take turns in */
+    bool kept;                       /* to be replayed: kernels only, no library's calls */
     acui_part *parts;                /* all */
     struct acui_borrowed *borrowed;  /* of ops planned elsewhere */
 

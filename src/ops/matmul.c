@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Products of matrices. */
+#include "ops/gemm.h"
 #include "ops/ops.h"
 
 #include <stdio.h>
@@ -25,9 +26,9 @@ static acu_op *check(plan *m)
     m->b = values[1].tensor;
     m->dtype = acu_tensor_dtype(m->a);
     char class = acui_class_of(m->dtype);
-    if (acu_tensor_dtype(m->b) != m->dtype || (class != 'f' && class != 'd'))
+    if (acu_tensor_dtype(m->b) != m->dtype || !class || m->dtype == ACU_BOOL)
         return acu_op_fail(ACU_ERR_DTYPE, "matmul", m->p->site, "matmul of %s and %s: both must be of "
-                           "the same of f32, f64, f16 and bf16", a_words, b_words);
+                           "the same of f32, tf32, f64, f16, bf16 and the integers", a_words, b_words);
     acu_shape a = acu_tensor_shape(m->a), b = acu_tensor_shape(m->b);
     if (a.rank < 2 || b.rank < 2 || a.dim[a.rank - 1] != b.dim[b.rank - 2])
         return acu_op_fail(ACU_ERR_SHAPE, "matmul", m->p->site, "matmul of %s and %s: the last "
@@ -82,6 +83,32 @@ static void lay_out(plan *m)
     acui_index_make(&p->batch, rank > 2 ? rank - 2 : 1, dims);
 }
 
+/* The tiles that the kernel of its name makes; how large they are. */
+static int64_t choose_kernel(const plan *m, char name[32])
+{
+    char class = acui_class_of(m->dtype);
+    int64_t large = class == 'f' ? 128 : 64;
+    bool small = (m->params.m <= large / 2 && m->params.n <= 4 * large) ||
+                 (m->params.n <= large / 2 && m->params.m <= 4 * large);
+    snprintf(name, 32, small ? "matmul_small_%c" : "matmul_%c", class);
+    return small ? 32 : large;
+}
+
+static acu_op *multiply(plan *m, acu_op *out)
+{
+    acu_planning *p = m->p;
+    char kernel[32];
+    int64_t tile = choose_kernel(m, kernel);
+    const acu_arg args[] = {acu_arg_op(out, ACU_WRITE),
+                            acu_arg_op(acu_op_take(&p->values[0], p->site), ACU_READ),
+                            acu_arg_op(acu_op_take(&p->values[1], p->site), ACU_READ),
+                            acu_arg_struct(&m->params, sizeof m->params)};
+    int64_t tiles = ((m->params.m + tile - 1) / tile) * ((m->params.n + tile - 1) / tile);
+    acu_op *launch = acui_launch(p, "matmul", "acuda.matmul", kernel,
+                                 acui_blocks(tiles * m->params.batches, 1), args, 4);
+    return acu_op_nth(acui_gemm_ask(p->device, &m->params, launch), 0, p->site);
+}
+
 static acu_op *plan_matmul(acu_planning *p)
 {
     plan m = {.p = p};
@@ -98,19 +125,7 @@ static acu_op *plan_matmul(acu_planning *p)
     acu_op *out = acui_result(p, "matmul", m.dtype, m.shape);
     if (acu_op_status(out, NULL) != ACU_OK)
         return out;
-    char class = acui_class_of(m.dtype), kernel[32];
-    int64_t large = class == 'f' ? 128 : 64;
-    bool small = (m.params.m <= large / 2 && m.params.n <= 4 * large) ||
-                 (m.params.n <= large / 2 && m.params.m <= 4 * large);
-    int64_t tile = small ? 32 : large;
-    snprintf(kernel, sizeof kernel, small ? "matmul_small_%c" : "matmul_%c", class);
-    const acu_arg args[] = {acu_arg_op(out, ACU_WRITE),
-                            acu_arg_op(acu_op_take(&p->values[0], p->site), ACU_READ),
-                            acu_arg_op(acu_op_take(&p->values[1], p->site), ACU_READ),
-                            acu_arg_struct(&m.params, sizeof m.params)};
-    int64_t tiles = ((m.params.m + tile - 1) / tile) * ((m.params.n + tile - 1) / tile);
-    return acui_run(p, "matmul", "acuda.matmul", kernel, acui_blocks(tiles * m.params.batches, 1),
-                    args, 4);
+    return multiply(&m, out);
 }
 
 acu_op *acu_op_matmul(acu_op *a, acu_op *b, acu_site site)

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Calls of vendor libraries in the place of a launch, and the memory that they take turns in. */
+#include "op/instead.h"
+
+#include "base/error.h"
+#include "op/launch.h"
+#include "op/make.h"
+
+#include <string.h>
+
+acu_op *acui_op_instead(acu_op *launch, const acui_instead *instead, size_t scratch)
+{
+    if (launch->class == &acui_class_LAUNCH) {
+        launch->u.call.instead = instead;
+        launch->u.call.scratch = scratch;
+    }
+    return launch;
+}
+
+/* ---- temporary memory ------------------------------------------------------------------------ */
+
+struct acui_scratch {
+    struct acui_scratch *next;
+    const acu_device *device;
+    const acu_pool *pool;
+    const acui_part *part; /* one that is passed over makes no memory for others */
+    const struct acui_sharing *sharing;
+    const acui_node *alloc;
+    acu_buffer *buffer; /* of the plan's uses */
+    size_t bytes;
+};
+
+/* What the plan has entered already may be over, and its memory gone. */
+static bool serves(const struct acui_scratch *s, const acui_plan *plan, const acu_device *device,
+                   size_t bytes)
+{
+    return s->device == device && s->pool == plan->pool && s->part == plan->part &&
+           s->sharing == plan->sharing && !s->alloc->task && s->bytes >= bytes;
+}
+
+acu_status acui_plan_scratch(acui_plan *plan, const acu_op *op, acu_device *device,
+                             acu_buffer **buffer)
+{
+    size_t bytes = op->u.call.scratch;
+    struct acui_scratch *s = plan->scratches;
+    while (s && !serves(s, plan, device, bytes))
+        s = s->next;
+    if (!s) {
+        acu_tensor *tensor;
+        ACUI_TRY(acui_plan_tensor(plan, op, device, ACU_U8, ACU_SHAPE((int64_t)bytes), &tensor));
+        s = ACUI_ARENA_NEW(&plan->arena, struct acui_scratch);
+        if (s)
+            *s = (struct acui_scratch){.next = plan->scratches,
+                                       .device = device,
+                                       .pool = plan->pool,
+                                       .part = plan->part,
+                                       .sharing = plan->sharing,
+                                       .alloc = plan->last,
+                                       .buffer = tensor->buffer,
+                                       .bytes = bytes};
+        acu_tensor_release(tensor);
+        if (!s)
+            return acui_fail(ACU_ERR_NO_MEMORY, "no memory to plan %s", acui_op_name(op));
+        plan->scratches = s;
+    }
+    *buffer = s->buffer;
+    return ACU_OK;
+}
+
+/* ---- the node -------------------------------------------------------------------------------- */
+
+acu_status acui_plan_instead(acui_plan *plan, acui_node *node, const acu_op *op, acu_buffer *scratch)
+{
+    const acui_instead *instead = op->u.call.instead;
+    size_t bytes = op->u.call.scratch;
+    ACUI_TRY(acui_node_touch_bytes(plan, node, scratch, acui_extent_range(0, bytes), ACU_WRITE));
+    node->u.launch.instead = instead;
+    node->u.launch.behind = instead->behind(node->device);
+    node->u.launch.scratch = bytes;
+    return acui_launch_address(plan, node, node->u.launch.bytes, scratch, 0);
+}
+
+acu_status acui_instead_call(const acui_node *node, CUstream stream, bool *done)
+{
+    CUdeviceptr scratch;
+    memcpy(&scratch, node->u.launch.data + node->u.launch.bytes, sizeof scratch);
+    return node->u.launch.instead->call(node, stream, scratch, done);
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * cuBLAS, opened at run time: the calls of it that are used, and the handles of a device. Making a
+ * handle takes long and blocks, so it is done by the threads that load modules; whoever issues a call
+ * takes one that is free.
+ */
+#ifndef ACUI_OPS_CUBLAS_H
+#define ACUI_OPS_CUBLAS_H
+
+#include "device/device.h"
+#include "memory/access.h"
+
+typedef struct acui_cublas_context *acui_cublas_handle;
+
+/* Values of cuBLAS's enumerations. */
+enum {
+    ACUI_CUBLAS_SUCCESS = 0,
+    ACUI_CUBLAS_ARCH_MISMATCH = 8,
+    ACUI_CUBLAS_NOT_SUPPORTED = 15,
+    ACUI_CUBLAS_OP_N = 0,
+    ACUI_CUBLAS_OP_T = 1,
+    ACUI_CUBLAS_POINTER_HOST = 0,
+    ACUI_CUBLAS_FULL_REDUCTION = 16, /* math mode: partial sums are not rounded to f16 or bf16 */
+    ACUI_CUBLAS_COMPUTE_32F = 68,
+    ACUI_CUBLAS_COMPUTE_64F = 70,
+    ACUI_CUBLAS_COMPUTE_TF32 = 77,
+    ACUI_CUBLAS_ALGORITHM = -1, /* the library chooses */
+    ACUI_CUDA_R_32F = 0,
+    ACUI_CUDA_R_64F = 1,
+    ACUI_CUDA_R_16F = 2,
+    ACUI_CUDA_R_16BF = 14
+};
+
+/* X(field, symbol, parameters) */
+#define ACUI_CUBLAS_CALLS(X)                                                                       \
+    X(property, "cublasGetProperty", (int which, int *value))                                      \
+    X(create, "cublasCreate_v2", (acui_cublas_handle *))                                           \
+    X(destroy, "cublasDestroy_v2", (acui_cublas_handle))                                           \
+    X(set_stream, "cublasSetStream_v2", (acui_cublas_handle, CUstream))                            \
+    X(set_workspace, "cublasSetWorkspace_v2", (acui_cublas_handle, void *memory, size_t bytes))    \
+    X(set_math_mode, "cublasSetMathMode", (acui_cublas_handle, int mode))                          \
+    X(set_pointer_mode, "cublasSetPointerMode_v2", (acui_cublas_handle, int mode))                 \
+    X(gemm, "cublasGemmEx",                                                                        \
+      (acui_cublas_handle, int op_a, int op_b, int m, int n, int k, const void *alpha,             \
+       const void *a, int a_type, int lda, const void *b, int b_type, int ldb, const void *beta,   \
+       void *c, int c_type, int ldc, int compute, int algorithm))                                  \
+    X(gemm_batched, "cublasGemmStridedBatchedEx",                                                  \
+      (acui_cublas_handle, int op_a, int op_b, int m, int n, int k, const void *alpha,             \
+       const void *a, int a_type, int lda, long long a_stride, const void *b, int b_type, int ldb, \
+       long long b_stride, const void *beta, void *c, int c_type, int ldc, long long c_stride,     \
+       int batches, int compute, int algorithm))
+
+typedef struct acui_cublas_calls {
+#define ACU_X(field, symbol, parameters) int(*field) parameters;
+    ACUI_CUBLAS_CALLS(ACU_X)
+#undef ACU_X
+} acui_cublas_calls;
+
+/* ---- cublas.c: the library ---- */
+/* Why products on the device are not to ask it, as far as the settings say; NULL: they are. */
+const char *acui_cublas_refusal(const acu_device *device);
+/* Open it, if it is not open. Errors: NOT_FOUND, with where it was looked for. Blocks. */
+acu_status acui_cublas_open(void);
+/* Once it is open. */
+const acui_cublas_calls *acui_cublas(void);
+/* A failure of the call, in cuBLAS's words. */
+acu_status acui_cublas_fail(const char *call, int status);
+
+/* ---- handles.c: what a device has of it ---- */
+/* The first time, have it made. Never blocks. Errors: NO_MEMORY, WOULD_BLOCK. */
+acu_status acui_cublas_begin(acu_device *device);
+/* Pending while the first handle is made; the device's. NULL: it is there, or will not be. */
+acui_point *acui_cublas_behind(acu_device *device);
+bool acui_cublas_is_missing(acu_device *device); /* it was begun, and there is none */
+/* A handle, for this thread alone; given back when the call is made. NULL: there is no cuBLAS here. May
+ * wait for another thread's call to be made. */
+acui_cublas_handle acui_cublas_take(acu_device *device);
+void acui_cublas_give(acu_device *device, acui_cublas_handle handle);
+
+#endif

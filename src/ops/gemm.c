@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Products of matrices in cuBLAS's words: leading dimensions, and one stride for a batch. */
+#include "ops/gemm.h"
+
+#include "base/error.h"
+#include "op/instead.h"
+#include "ops/cublas.h"
+
+#include <limits.h>
+
+/* ---- batches ------------------------------------------------------------------------------------ */
+
+/* What there is of a product, with one dimension of batches. */
+typedef struct product {
+    int64_t m, n, k, batches;
+    int64_t a_row, a_column, b_row, b_column, c_row, c_column;
+    int64_t stride[3]; /* along the batch: c, a, b */
+} product;
+
+/* One dimension of all those along the batch, if the strides allow it. */
+static bool merge_batches(const acui_matmul *from, product *p)
+{
+    p->batches = 1;
+    for (int d = from->batch.rank - 1; d >= 0; d--) {
+        int64_t extent = from->batch.dim[d];
+        if (extent == 1)
+            continue;
+        for (int i = 0; i < 3; i++) {
+            int64_t stride = from->at[i].stride[d];
+            if (p->batches == 1)
+                p->stride[i] = stride;
+            else if (stride != p->stride[i] * p->batches)
+                return false;
+        }
+        p->batches *= extent;
+    }
+    return true;
+}
+
+/* Where all share one operand, and what changes continues the matrices, it is one large product. */
+static void merge_rows(product *p)
+{
+    if (p->batches == 1)
+        return;
+    if (p->m == 1) {
+        p->c_row = p->stride[0];
+        p->a_row = p->stride[1];
+    }
+    if (p->stride[2] == 0 && p->stride[0] == p->m * p->c_row && p->stride[1] == p->m * p->a_row) {
+        p->m *= p->batches;
+        p->batches = 1;
+    }
+}
+
+/* ---- matrices ----------------------------------------------------------------------------------- */
+
+/* As cuBLAS reads an operand of these rows and columns: by columns, or, transposed, by rows. */
+static bool read_as(int64_t rows, int64_t columns, int64_t row, int64_t column, int *op, int *ld)
+{
+    if ((row == 1 || rows == 1) && (column >= rows || columns == 1)) {
+        *op = ACUI_CUBLAS_OP_N;
+        column = columns == 1 ? rows : column;
+    } else if ((column == 1 || columns == 1) && (row >= columns || rows == 1)) {
+        *op = ACUI_CUBLAS_OP_T;
+        column = rows == 1 ? columns : row;
+    } else {
+        return false;
+    }
+    *ld = (int)column;
+    return column <= INT_MAX;
+}
+
+static bool by_columns(const product *p, acui_gemm *g)
+{
+    int op;
+    g->m = (int)p->m;
+    g->n = (int)p->n;
+    g->k = (int)p->k;
+    g->batches = (int)p->batches;
+    g->c_stride = p->stride[0];
+    g->a_stride = p->stride[1];
+    g->b_stride = p->stride[2];
+    return read_as(p->m, p->n, p->c_row, p->c_column, &op, &g->ldc) && op == ACUI_CUBLAS_OP_N &&
+           read_as(p->m, p->k, p->a_row, p->a_column, &g->op_a, &g->lda) &&
+           read_as(p->k, p->n, p->b_row, p->b_column, &g->op_b, &g->ldb);
+}
+
+/* c transposed is b transposed times a transposed. */
+static product turned(const product *p)
+{
+    return (product){.m = p->n, .n = p->m, .k = p->k, .batches = p->batches,
+                     .a_row = p->b_column, .a_column = p->b_row,
+                     .b_row = p->a_column, .b_column = p->a_row,
+                     .c_row = p->c_column, .c_column = p->c_row,
+                     .stride = {p->stride[0], p->stride[2], p->stride[1]}};
+}
+
+bool acui_gemm_of(const acui_matmul *from, acui_gemm *gemm)
+{
+    product p = {.m = from->m, .n = from->n, .k = from->k,
+                 .a_row = from->a_row, .a_column = from->a_column,
+                 .b_row = from->b_row, .b_column = from->b_column,
+                 .c_row = from->out_row, .c_column = from->out_column};
+    if (!merge_batches(from, &p))
+        return false;
+    merge_rows(&p);
+    product q = turned(&p);
+    merge_rows(&q);
+    if (p.m > INT_MAX || p.n > INT_MAX || p.k > INT_MAX || q.m > INT_MAX || p.batches > INT_MAX)
+        return false;
+    gemm->turned = true; /* results by rows are the usual case */
+    if (by_columns(&q, gemm))
+        return true;
+    gemm->turned = false;
+    return by_columns(&p, gemm);
+}
+
+/* ---- calling ------------------------------------------------------------------------------------ */
+
+static const struct kind {
+    int type, compute;
+} kinds[] = {
+    [ACU_F16] = {ACUI_CUDA_R_16F, ACUI_CUBLAS_COMPUTE_32F},
+    [ACU_BF16] = {ACUI_CUDA_R_16BF, ACUI_CUBLAS_COMPUTE_32F},
+    [ACU_F32] = {ACUI_CUDA_R_32F, ACUI_CUBLAS_COMPUTE_32F},
+    [ACU_TF32] = {ACUI_CUDA_R_32F, ACUI_CUBLAS_COMPUTE_TF32},
+    [ACU_F64] = {ACUI_CUDA_R_64F, ACUI_CUBLAS_COMPUTE_64F},
+};
+
+static bool is_known(int dtype)
+{
+    return dtype >= 0 && dtype < (int)(sizeof kinds / sizeof *kinds) && kinds[dtype].compute;
+}
+
+typedef struct places {
+    void *c;
+    const void *a, *b;
+} places;
+
+/* cuBLAS has pointers where CUDA's driver has addresses. */
+static void *place(const acui_node *node, int parameter)
+{
+    return (void *)(uintptr_t)*(const CUdeviceptr *)node->u.launch.pointers[parameter];
+}
+
+static int multiply(acui_cublas_handle handle, const acui_gemm *g, struct kind kind, places at)
+{
+    static const float one = 1, zero = 0;
+    static const double one_d = 1, zero_d = 0;
+    bool wide = kind.compute == ACUI_CUBLAS_COMPUTE_64F;
+    const void *alpha = wide ? (const void *)&one_d : &one;
+    const void *beta = wide ? (const void *)&zero_d : &zero;
+    if (g->batches == 1)
+        return acui_cublas()->gemm(handle, g->op_a, g->op_b, g->m, g->n, g->k, alpha, at.a,
+                                   kind.type, g->lda, at.b, kind.type, g->ldb, beta, at.c, kind.type,
+                                   g->ldc, kind.compute, ACUI_CUBLAS_ALGORITHM);
+    return acui_cublas()->gemm_batched(handle, g->op_a, g->op_b, g->m, g->n, g->k, alpha, at.a,
+                                       kind.type, g->lda, g->a_stride, at.b, kind.type, g->ldb,
+                                       g->b_stride, beta, at.c, kind.type, g->ldc, g->c_stride,
+                                       g->batches, kind.compute, ACUI_CUBLAS_ALGORITHM);
+}
+
+/* The handle is this thread's: to the stream, with memory of the node's own, so that nothing of
+ * cuBLAS's is shared between streams. */
+static acu_status call_with(acui_cublas_handle handle, const acui_node *node, CUstream stream,
+                            CUdeviceptr scratch, bool *done)
+{
+    const acui_matmul *p = node->u.launch.pointers[3];
+    acui_gemm g;
+    int status = acui_cublas()->set_stream(handle, stream);
+    if (status != ACUI_CUBLAS_SUCCESS)
+        return acui_cublas_fail("cublasSetStream", status);
+    status = acui_cublas()->set_workspace(handle, (void *)(uintptr_t)scratch, node->u.launch.scratch);
+    if (status != ACUI_CUBLAS_SUCCESS)
+        return acui_cublas_fail("cublasSetWorkspace", status);
+    if (!acui_gemm_of(p, &g)) /* it was asked before */
+        return ACU_OK;
+    places at = {.c = place(node, 0), .a = place(node, g.turned ? 2 : 1),
+                 .b = place(node, g.turned ? 1 : 2)};
+    status = multiply(handle, &g, kinds[p->dtype], at);
+    if (status == ACUI_CUBLAS_NOT_SUPPORTED || status == ACUI_CUBLAS_ARCH_MISMATCH)
+        return ACU_OK; /* a dtype that is too new for the device, say */
+    *done = status == ACUI_CUBLAS_SUCCESS;
+    return *done ? ACU_OK : acui_cublas_fail(g.batches == 1 ? "cublasGemmEx" : "cublasGemmStridedBatchedEx", status);
+}
+
+static acu_status call(const acui_node *node, CUstream stream, CUdeviceptr scratch, bool *done)
+{
+    acui_cublas_handle handle = acui_cublas_take(node->device);
+    if (!handle)
+        return ACU_OK;
+    acu_status st = call_with(handle, node, stream, scratch, done);
+    acui_cublas_give(node->device, handle);
+    return st;
+}
+
+/* ---- asking ------------------------------------------------------------------------------------- */
+
+/* What cuBLAS's makers recommend, but not many times the memory that the product has itself; a power of
+ * two, so that products of a plan have the same. It follows from the product, as the results must. */
+static size_t scratch_for(const acu_device *device, const acui_matmul *p)
+{
+    size_t most = (size_t)(device->info.compute_major >= 9 ? 32 : 4) << 20, bytes = 64 << 10;
+    double elements = (double)p->m * (double)p->n + (double)p->k * ((double)p->m + (double)p->n);
+    double wanted = 8 * elements * (double)p->batches * (double)acu_dtype_bytes((acu_dtype)p->dtype);
+    while (bytes < most && (double)bytes < wanted)
+        bytes *= 2;
+    return bytes;
+}
+
+acu_op *acui_gemm_ask(acu_device *device, const acui_matmul *from, acu_op *launch)
+{
+    static const acui_instead cublas = {.behind = acui_cublas_behind, .call = call};
+    acui_gemm gemm;
+    if (!is_known(from->dtype) || acui_cublas_refusal(device) || !acui_gemm_of(from, &gemm))
+        return launch;
+    if (acui_cublas_begin(device) != ACU_OK) {
+        acu_op *failed =
+            acu_op_fail(acu_last_error()->status, "matmul", launch->site, NULL);
+        acu_op_release(launch);
+        return failed;
+    }
+    if (acui_cublas_is_missing(device))
+        return launch;
+    return acui_op_instead(launch, &cublas, scratch_for(device, from));
+}
