@@ -14,7 +14,8 @@ typedef struct launch_work {
     unsigned grid[3], block[3];
     size_t dynamic;
     bool cooperative; /* its blocks may wait for each other */
-    int priority;     /* as a graph's node was told; there is none here */
+    bool clustered;   /* as a graph's node was told: in clusters of one block */
+    int priority;     /* the same; there is none here */
     _Alignas(16) char params[]; /* as many bytes as the kernel's parameter block has */
 } launch_work;
 
@@ -199,6 +200,7 @@ unsigned sd_launch_set_attribute(sd_work *work, unsigned id, const acu_CUlaunchA
         known = true;
     } else if (id == ACU_CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
         known = is_one_block(value);
+        launch->clustered |= known;
     }
     return known ? ACU_CUDA_SUCCESS : ACU_CUDA_ERROR_INVALID_VALUE;
 }
@@ -212,7 +214,7 @@ unsigned sd_launch_get_attribute(const sd_work *work, unsigned id, acu_CUlaunchA
     else if (id == ACU_CU_LAUNCH_ATTRIBUTE_PRIORITY)
         value->priority = launch->priority;
     else if (id == ACU_CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
-        value->clusterDim.x = value->clusterDim.y = value->clusterDim.z = 1;
+        value->clusterDim.x = value->clusterDim.y = value->clusterDim.z = launch->clustered;
     else
         return is_hint(id) ? ACU_CUDA_ERROR_NOT_SUPPORTED : ACU_CUDA_ERROR_INVALID_VALUE;
     return ACU_CUDA_SUCCESS;
@@ -228,6 +230,7 @@ void sd_launch_keep_attributes(sd_work *work, const sd_work *from)
     launch_work *launch = (launch_work *)work;
     if (launch_of(work) && launch_of(from)) {
         launch->cooperative = launch_of(from)->cooperative;
+        launch->clustered = launch_of(from)->clustered;
         launch->priority = launch_of(from)->priority;
     }
 }

@@ -263,13 +263,15 @@ static void random_range(program *p, int64_t *begin, int64_t *end)
 static acu_op *step_op(program *p, int part, int place, int z, int a, uint32_t c)
 {
     int device = device_of(p, place);
+    acu_config config = acu_for_num_elems(N);
+    config.cooperative = c % 4 == 1; /* another form of graphs */
     reads(p, part, place, a, 0, N);
     updates(p, part, place, z);
     uint32_t *to = p->model[place][z];
     const uint32_t *from = p->model[place][a];
     for (int i = 0; i < N; i++)
         to[i] = 3 * to[i] + from[i] + c;
-    return acu_launch(p->m->steps[device], acu_for_num_elems(N), acu_inout(tensor_at(p, place, z)),
+    return acu_launch(p->m->steps[device], config, acu_inout(tensor_at(p, place, z)),
                       acu_in(tensor_at(p, place, a)), acu_u32(c), acu_u32(N));
 }
 

@@ -344,6 +344,12 @@ static void wrong_attributes_are_refused(void **state)
     value.clusterDim.x = value.clusterDim.y = value.clusterDim.z = 2;
     IS(l.cu->GraphKernelNodeSetAttribute(store, ACU_CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &value),
        ERROR_INVALID_VALUE);
+    OK(l.cu->GraphKernelNodeGetAttribute(store, ACU_CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &value));
+    assert_int_equal(value.clusterDim.x, 0); /* as it was: none */
+    value.clusterDim.x = value.clusterDim.y = value.clusterDim.z = 1;
+    OK(l.cu->GraphKernelNodeSetAttribute(store, ACU_CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &value));
+    OK(l.cu->GraphKernelNodeGetAttribute(store, ACU_CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &value));
+    assert_int_equal(value.clusterDim.y, 1);
     /* One that is cooperative stays so, and no larger than the device. */
     CUgraphExec plain = instantiate(&l), none = NULL;
     set_cooperative(&l, store, 1);
