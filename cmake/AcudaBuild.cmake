@@ -40,9 +40,9 @@ if(ACUDA_HAS_NO_INTERPOSITION)
     add_compile_options(-fno-semantic-interposition)
 endif()
 
-if(ACUDA_SANITIZE)
+if(ACUDA_SANITIZE) # -O1 builds in half the time of -O2, and what is found tells more
     add_compile_options(-fsanitize=${ACUDA_SANITIZE} -fno-omit-frame-pointer
-        -fno-sanitize-recover=all)
+        -fno-sanitize-recover=all -O1)
     add_link_options(-fsanitize=${ACUDA_SANITIZE})
 endif()
 

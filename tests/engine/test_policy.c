@@ -189,8 +189,7 @@ static acu_op *branches(acu_tensor *const *x)
                    acu_fill(x[2], acu_f32(3)));
 }
 
-/* Events recorded by a submission of three branches. */
-static uint64_t events_of(acu_device *device, acu_tensor *const *x, acu_policy *policy)
+static uint64_t events_of_one(acu_device *device, acu_tensor *const *x, acu_policy *policy)
 {
     acu_submit_options options = {.size = sizeof options, .policy = policy};
     acu_future *future;
@@ -201,6 +200,18 @@ static uint64_t events_of(acu_device *device, acu_tensor *const *x, acu_policy *
     assert_works(acu_future_wait(future, ACU_FOREVER));
     acu_future_release(future);
     return events;
+}
+
+/* Events recorded by a submission of three branches: the least of some, for the calls of all threads are
+ * counted, and what was before may be marked meanwhile. */
+static uint64_t events_of(acu_device *device, acu_tensor *const *x, acu_policy *policy)
+{
+    uint64_t least = UINT64_MAX;
+    for (int i = 0; i < 8; i++) {
+        uint64_t events = events_of_one(device, x, policy);
+        least = events < least ? events : least;
+    }
+    return least;
 }
 
 static void with_one_stream_branches_run_in_order(void **state)
@@ -214,9 +225,9 @@ static void with_one_stream_branches_run_in_order(void **state)
         .size = sizeof options, .choose = choose, .user = ACU_USER(&c), .streams = 1};
     assert_works(acu_policy_single(device, NULL, &single));
     assert_works(acu_policy_create(device, &options, &choosing));
+    assert_true(events_of_one(device, x, NULL) > 1); /* first: later it might be a graph */
     assert_int_equal(events_of(device, x, single), 1); /* only the mark: nothing to fork and join */
     assert_int_equal(events_of(device, x, choosing), 1);
-    assert_true(events_of(device, x, NULL) > 1);
     acu_policy_release(single);
     acu_policy_release(choosing);
     for (int i = 0; i < 3; i++)

@@ -12,13 +12,14 @@ program() # NAME TIMEOUT BODY
     echo "a.$1 $2 parallel @build@/$1" >>"$build/tests.list"
 }
 
-# expect LINE STATUS: the last line and the exit status of a run over the programs so far.
+# expect LINE STATUS [ARGUMENTS]: the last line and the exit status of a run over the programs so far.
 expect()
 {
-    local said status=0
-    said=$(tools/run-tests -j 2 "$build" | tail -n 1) || status=$?
-    if [ "$said" != "$1" ] || [ $status != "$2" ]; then
-        echo "expected '$1' and status $2, not '$said' and $status"
+    local said status=0 line=$1 right=$2
+    shift 2
+    said=$(tools/run-tests -j 2 "$@" "$build" | tail -n 1) || status=$?
+    if [ "$said" != "$line" ] || [ $status != "$right" ]; then
+        echo "expected '$line' and status $right, not '$said' and $status"
         exit 1
     fi
     : >"$build/tests.list"
@@ -52,3 +53,8 @@ expect "2 passed, 1 failed" 1
 program missing 9 ''
 rm "$build/missing"
 expect "0 passed, 1 failed" 1
+
+program fine 9 'exit 0'
+program second 9 'exit 0'
+program third 9 'exit 1'
+expect "2 passed, 0 failed" 0 -x 'b.*' -x 'a.th*'

@@ -6,6 +6,7 @@
  *   ACUDA_TEST_DEVICE   "software" (or unset): the software device, of which there are four.
  *                       "gpu": the GPU driver; tests that need more devices than there are, or a
  *                       software device, are skipped.
+ *   ACUDA_TEST_THIN     N: the sweep of failures tries one place of N that it would try.
  */
 #ifndef ACUDA_TESTS_SUPPORT_H
 #define ACUDA_TESTS_SUPPORT_H
