@@ -8,8 +8,6 @@
 #include "engine/done.h"
 #include "engine/flight.h"
 
-#define LATE ACU_US(80) /* what a blocked thread takes to wake up, about */
-
 typedef struct helper {
     pthread_t thread;
     pthread_cond_t wake;
@@ -28,8 +26,9 @@ static void wait_for(acu_stream *stream, uint64_t number)
     bool waited = acui_stream_block(stream, number);
     acui_flight_lock();
     stream->waited_for = 0;
-    if (waited) /* as if somebody had looked shortly before */
-        stream->looked_at = acui_now() - LATE;
+    uint64_t shortly_before = acui_now() - ACUI_LATE;
+    if (waited && stream->looked_at < shortly_before) /* as if somebody had looked then */
+        stream->looked_at = shortly_before;
     acui_flight_unlock();
     acui_harvest(stream);
     /* Who sleeps because of this thread looks for itself now. */

@@ -347,7 +347,7 @@ static void note_over(acu_stream *stream, const acui_task *first, uint64_t last,
 static void learn(acu_stream *stream, acui_task *task, uint64_t now)
 {
     uint64_t start = start_of(stream), since = stream->looked_at > start ? stream->looked_at : start;
-    if (now < start + ACUI_LONG || now < since)
+    if (now < start + ACUI_LEARNED || now < since)
         return;
     if (!task->form)
         task->form = acui_form_of(task);

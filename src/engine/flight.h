@@ -68,7 +68,11 @@ void acui_flight_full(void);        /* work waits for room: look soon */
 
 /* ---- lengths.c; flight lock held ---- */
 enum { ACUI_LENGTHS = 4 };
-#define ACUI_LONG ACU_US(150) /* shorter work is not worth a timer */
+#define ACUI_LONG ACU_US(150) /* shorter work is not worth the reactor's going to sleep */
+#define ACUI_LEARNED ACU_US(40) /* shorter work is looked at without pause, whatever its form */
+#define ACUI_LATE ACU_US(80)    /* what a thread that waits in the driver takes to wake up, about */
+#define ACUI_SPIN_LEAST ACU_US(6)
+#define ACUI_SPIN_MOST ACU_US(50)
 
 uint64_t acui_form_of(const acui_task *task); /* what its length depends on, as far as it shows */
 /* Lengths in ns that tasks of the form take, shortest first; 0: not known, or never the same. `*sure`:
@@ -76,6 +80,10 @@ uint64_t acui_form_of(const acui_task *task); /* what its length depends on, as 
 size_t acui_lengths_find(uint64_t form, uint64_t lengths[ACUI_LENGTHS], bool *sure);
 /* A task took `ns`, or up to `slack` less: nobody looked meanwhile. */
 void acui_lengths_learn(uint64_t form, uint64_t ns, uint64_t slack);
+/* How long to look without pause for work of unknown length, now that such work was waited for, and
+ * `spin` so far: less while that does not help. `blocked`: it ended with a sleep, until a thread in the
+ * driver woke up, so that the work took ACUI_LATE less. */
+uint64_t acui_spin_after(uint64_t spin, uint64_t waited, bool blocked);
 
 /* ---- blocked.c ---- */
 /* Have a thread wait for the stream's mark, look and wake all who sleep; false: none is free. Flight

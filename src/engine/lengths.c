@@ -8,7 +8,7 @@
  */
 #include "engine/flight.h"
 
-#define PLACES 256
+#define PLACES 512
 #define FEW 2      /* times that a length must have been seen to be foreseen */
 #define TOP 15     /* of a score */
 #define SURE 16    /* of a form's luck: up by one if a length was one of those known, else down by two */
@@ -134,4 +134,13 @@ void acui_lengths_learn(uint64_t form, uint64_t ns, uint64_t slack)
         *weakest(entry) = (known){.ns = guess, .score = 1};
         entry->luck = (uint8_t)(entry->luck > 2 ? entry->luck - 2 : 0);
     }
+}
+
+uint64_t acui_spin_after(uint64_t spin, uint64_t waited, bool blocked)
+{
+    if (!blocked) /* to look on was right, if only just begun */
+        return waited > ACUI_SPIN_LEAST ? ACUI_SPIN_MOST : spin;
+    if (waited < ACUI_SPIN_MOST + ACUI_LATE)
+        return ACUI_SPIN_MOST;
+    return spin / 2 < ACUI_SPIN_LEAST ? ACUI_SPIN_LEAST : spin / 2;
 }

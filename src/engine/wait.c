@@ -14,20 +14,18 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-#define SPIN_LEAST ACU_US(6)
-#define SPIN_MOST ACU_US(50)
 #define KNOWN ACU_US(3) /* waited so long, one asks whether it is known to take long */
 #define ASK ACU_US(20)  /* between two questions to the driver, where the device writes flags */
 #define PAUSE ACU_US(20) /* shorter sleeps are not worth it */
 #define NAP_MOST ACU_MS(1)
 
-/* How long to look without pause for work of unknown length: less while that does not help. */
-static _Atomic(uint64_t) spin = SPIN_MOST; /* relaxed: a guess */
+/* How long to look without pause for work of unknown length. */
+static _Atomic(uint64_t) spin = ACUI_SPIN_MOST; /* relaxed: a guess */
 
-static void note_spin(uint64_t waited)
+static void note_spin(uint64_t waited, bool blocked)
 {
     uint64_t now = atomic_load_explicit(&spin, memory_order_relaxed);
-    uint64_t then = waited < SPIN_MOST ? SPIN_MOST : now / 2 < SPIN_LEAST ? SPIN_LEAST : now / 2;
+    uint64_t then = acui_spin_after(now, waited, blocked);
     if (then != now)
         atomic_store_explicit(&spin, then, memory_order_relaxed);
 }
@@ -50,13 +48,13 @@ acu_status acui_wait_until(acui_look_fn look, acui_next_fn next, void *context, 
         return first;
     uint64_t start = acui_now(), deadline = acui_deadline(timeout);
     uint64_t most = atomic_load_explicit(&spin, memory_order_relaxed);
-    for (bool slept = false;;) {
+    for (bool slept = false, blocked = false;;) {
         uint64_t seen = acui_done_count();
         acu_status status = look(context);
         uint64_t now = acui_now(), waited = now - start;
         if (status != ACU_NOT_READY) {
-            if (slept || waited > SPIN_LEAST)
-                note_spin(slept ? waited : 0);
+            if (blocked || !slept) /* else its length was known */
+                note_spin(waited, blocked);
             return status;
         }
         if (now >= deadline)
@@ -67,6 +65,7 @@ acu_status acui_wait_until(acui_look_fn look, acui_next_fn next, void *context, 
         if (then < now + PAUSE)
             continue;
         slept = true;
+        blocked = then == ACU_FOREVER;
         sleep_until(seen, then < deadline ? then : deadline, then < deadline);
     }
 }
@@ -118,7 +117,7 @@ static uint64_t next_of_held(single *one, uint64_t now)
 {
     if (!one->since)
         one->since = now;
-    if (now - one->since < SPIN_MOST)
+    if (now - one->since < ACUI_SPIN_MOST)
         return now;
     one->nap = one->nap == 0 ? PAUSE : 2 * one->nap < NAP_MOST ? 2 * one->nap : NAP_MOST;
     return now + one->nap;

@@ -75,6 +75,19 @@ static void what_varies_is_not_foreseen(void **state)
     assert_int_equal(known(form(4), lengths), 0);
 }
 
+/* After long work, short work is looked at without pause again. */
+static void spinning_comes_back(void **state)
+{
+    (void)state;
+    uint64_t spin = ACUI_SPIN_MOST;
+    for (int i = 0; i < 10; i++)
+        spin = acui_spin_after(spin, ACU_MS(1), true);
+    assert_int_equal(spin, ACUI_SPIN_LEAST);
+    assert_int_equal(acui_spin_after(spin, ACU_US(3), false), spin); /* says nothing */
+    assert_int_equal(acui_spin_after(spin, ACU_US(12), false), ACUI_SPIN_MOST);
+    assert_int_equal(acui_spin_after(spin, ACU_US(20) + ACUI_LATE, true), ACUI_SPIN_MOST);
+}
+
 static void who_is_too_late_looks_sooner(void **state)
 {
     (void)state;
@@ -209,6 +222,7 @@ int main(void)
         cmocka_unit_test(one_length),
         cmocka_unit_test(two_in_turn),
         cmocka_unit_test(what_varies_is_not_foreseen),
+        cmocka_unit_test(spinning_comes_back),
         cmocka_unit_test(who_is_too_late_looks_sooner),
         cmocka_unit_test(a_new_length_replaces_old_ones),
         cmocka_unit_test(a_foreseen_end_is_not_slept_for),
