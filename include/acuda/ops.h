@@ -265,6 +265,7 @@ ACU_API acu_status acu_cublas_configure(const acu_cublas_settings *settings);
 ACU_API acu_status acu_cublas_load(acu_device *device);
 /* Of the library that is open: 130002 for 13.0.2; 0: none is. */
 ACU_API int acu_cublas_version(void);
+ACU_API const char *acu_cublas_path(void); /* its file, a static text; NULL: none is */
 
 /* ---- one kernel from an expression -------------------------------------------------------------- */
 

@@ -183,10 +183,21 @@ acu_status acu_cublas_configure(const acu_cublas_settings *settings)
     return st;
 }
 
-int acu_cublas_version(void)
+/* Once it is open, nothing of it changes. */
+static bool is_open(void)
 {
     pthread_mutex_lock(&cublas.lock);
-    int version = cublas.version;
+    bool open = cublas.library != NULL;
     pthread_mutex_unlock(&cublas.lock);
-    return version;
+    return open;
+}
+
+int acu_cublas_version(void)
+{
+    return is_open() ? cublas.version : 0;
+}
+
+const char *acu_cublas_path(void)
+{
+    return is_open() ? cublas.path : NULL;
 }

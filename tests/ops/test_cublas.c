@@ -318,6 +318,7 @@ static void says_what_it_means(void **state)
         assert_true(atomic_load(&fake->workspace_bytes) == 65536);
     }
     assert_int_equal(acu_cublas_version(), 120304);
+    assert_non_null(strstr(acu_cublas_path(), "libfake_cublas.so"));
     one_product(device, ACU_F32, &(products){4, 6, 11, 9, ROWS, SHARED, ROWS, true});
     assert_int_equal(atomic_load(&fake->batches), 1);
     one_product(device, ACU_F32, &(products){4, 6, 11, 9, SHARED, ROWS, ROWS, true});
@@ -666,6 +667,7 @@ static void case_missing(void **state)
     product_works(device);
     assert_fails(acu_cublas_load(device), ACU_ERR_NOT_FOUND, "/nowhere/libcublas.so");
     assert_int_equal(acu_cublas_version(), 0);
+    assert_null(acu_cublas_path());
     test_close(device);
     test_leaks_none();
 }
