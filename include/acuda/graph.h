@@ -35,12 +35,13 @@ typedef struct acu_graph_options {
  * instantiate it. Nothing runs. The graph keeps the kernels and buffers of the op alive.
  *
  * Blocks while the driver instantiates: some microseconds a node on one chain, more with branches.
- * Driver: cuGraphCreate, cuGraphAdd*Node, cuGraphInstantiateWithFlags,
- * cuGraphUpload; cuMemAllocFromPoolAsync for tensors that the op makes.
- * Holds kernels, fills, and copies on the device or between it and pinned memory, of any layout. Errors:
- * those of planning; NOT_SUPPORTED, naming the part, for what a graph can not hold: host and foreign
- * calls, copies of pageable memory or between devices, more than one device; or where the driver
- * lacks a call.
+ * Driver: cuGraphCreate, cuGraphAdd*Node, cuGraphKernelNodeSetAttribute for launches with attributes,
+ * cuGraphInstantiateWithFlags, cuGraphUpload; cuMemAllocFromPoolAsync for tensors that the op makes.
+ *
+ * It can hold launches, cooperative and in clusters too, fills, and copies of any layout on the device or
+ * between it and pinned memory. Errors: those of planning; NOT_SUPPORTED, naming the part, for what it
+ * can not hold: host and foreign calls, programmatic launches, copies of pageable memory or between
+ * devices, more than one device; or where the driver lacks a call.
  */
 ACU_API acu_status acu_graph_load(acu_device *device, acu_op *op, const acu_graph_options *options,
                                   acu_graph **graph);

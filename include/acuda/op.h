@@ -475,8 +475,14 @@ ACU_API acu_op *acu_op_copy_many(acu_tensor *const *dsts, acu_tensor *const *src
 /* A new tensor with the same contents, on the same device. Yields the new one only. */
 #define acu_dup(x) acu_op_dup(ACU_OPERAND(x), ACU_SITE)
 ACU_API acu_op *acu_op_dup(acu_op *x, acu_site site);
-/* A new tensor with the same contents in pinned host memory. Yields the new one only: a device
- * tensor that was given or made in the op is reclaimed, its memory freed once copied. */
+/*
+ * A new tensor with the same contents in pinned host memory. Yields the new one only: a device
+ * tensor that was given or made in the op is reclaimed, its memory freed once copied.
+ * Its memory is had when the op is planned. Driver: none where the pinned pool (pool.h) has some of the size
+ * in its cache; else cuMemHostAlloc, which is slow, milliseconds for many MiB. That is the first use of
+ * a size, mostly: to spare a submission that, make a tensor of the size before (acu_tensor_alloc_pinned)
+ * and release it, or open the device with a runtime thread, which then does it.
+ */
 #define acu_to_host(x) acu_op_to_host(ACU_OPERAND(x), ACU_SITE)
 ACU_API acu_op *acu_op_to_host(acu_op *x, acu_site site);
 /* A new tensor with the same contents on `device`; x is on the host or on any device. */
