@@ -198,6 +198,25 @@ struct acui_l {
     }
 };
 
+/* The same for what can only be floating point. */
+struct acui_real_f {
+    typedef float value;
+    static const int V = 4;
+    template <typename F> ACUI_DEVICE void with(int dtype, F f)
+    {
+        switch (dtype) {
+        case ACU_F16: f(acui_half()); break;
+        case ACU_BF16: f(acui_brain()); break;
+        default: f(acui_plain<acui_f, float4>()); break;
+        }
+    }
+};
+struct acui_real_d {
+    typedef double value;
+    static const int V = 2;
+    template <typename F> ACUI_DEVICE void with(int, F f) { f(acui_plain<acui_d, double2>()); }
+};
+
 /* ---- places ---------------------------------------------------------------------------------- */
 
 /* n / d of a dimension, for n below 2^31. */

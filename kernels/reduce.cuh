@@ -14,25 +14,7 @@
 
 /* ---- classes: C reads and writes, A accumulates ----------------------------------------------------- */
 
-/* The formats that are reduced: bool is summed up as an integer. */
-struct acui_read_f {
-    typedef float value;
-    static const int V = 4;
-    template <typename F> ACUI_DEVICE void with(int dtype, F f)
-    {
-        switch (dtype) {
-        case ACU_F16: f(acui_half()); break;
-        case ACU_BF16: f(acui_brain()); break;
-        default: f(acui_plain<acui_f, float4>()); break;
-        }
-    }
-};
-struct acui_read_d {
-    typedef double value;
-    static const int V = 2;
-    template <typename F> ACUI_DEVICE void with(int, F f) { f(acui_plain<acui_d, double2>()); }
-};
-
+/* The integers that are reduced, as they are. */
 struct acui_read_l {
     typedef long long value;
     static const int V = 2;
@@ -53,12 +35,12 @@ struct acui_read_l {
 };
 
 struct acui_sum_f {
-    typedef acui_read_f in;
+    typedef acui_real_f in;
     typedef acui_any_d out;
     typedef double type;
 };
 struct acui_sum_d {
-    typedef acui_read_d in;
+    typedef acui_real_d in;
     typedef acui_any_d out;
     typedef double type;
 };

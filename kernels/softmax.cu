@@ -7,7 +7,7 @@
  *
  * Nothing below asks for NaN: where there is one, it is in the sum, and so in every result.
  */
-#include "elementwise.cuh"
+#include "elements.cuh"
 
 /* The group's largest value, or its sum, for all of its threads. One barrier each is enough: between two
  * uses of an array there is that of the other. */
@@ -58,23 +58,6 @@ ACUI_DEVICE float acui_power(float x)
 }
 ACUI_DEVICE double acui_power(double x) { return exp(x); }
 
-/* ---- formats: what is reduced is floating point ------------------------------------------------------ */
-
-template <typename C> struct acui_real {
-    template <typename F> ACUI_DEVICE void with(int dtype, F f)
-    {
-        if constexpr (C::V == 2) {
-            f(acui_plain<acui_d, double2>());
-        } else {
-            switch (dtype) {
-            case ACU_F16: f(acui_half()); break;
-            case ACU_BF16: f(acui_brain()); break;
-            default: f(acui_plain<acui_f, float4>()); break;
-            }
-        }
-    }
-};
-
 /* ---- rows in registers -------------------------------------------------------------------------------- */
 
 /*
@@ -90,7 +73,7 @@ template <typename C> struct acui_held {
     ACUI_DEVICE void read(const acui_softmax &p, const char *x, long long offset, int lane, T (&e)[COUNT])
     {
         const int count = (int)p.count;
-        acui_real<C>::with(p.dtype, [&](auto format) ACUI_INLINE {
+        C::with(p.dtype, [&](auto format) ACUI_INLINE {
             typedef decltype(format) F;
             x += offset * F::BYTES;
 #pragma unroll
@@ -104,7 +87,7 @@ template <typename C> struct acui_held {
 
     ACUI_DEVICE void write(const acui_softmax &p, char *out, long long offset, int lane, const T (&e)[COUNT])
     {
-        acui_real<C>::with(p.dtype, [&](auto format) ACUI_INLINE {
+        C::with(p.dtype, [&](auto format) ACUI_INLINE {
             typedef decltype(format) F;
             out += offset * F::BYTES;
 #pragma unroll
@@ -168,7 +151,7 @@ template <typename C> struct acui_soften {
     /* Elements i, i + group, ...; what is not there is minus infinity. */
     ACUI_DEVICE void read(const acui_softmax &p, const char *x, long long offset, long long i, T (&e)[FEW])
     {
-        acui_real<C>::with(p.dtype, [&](auto format) ACUI_INLINE {
+        C::with(p.dtype, [&](auto format) ACUI_INLINE {
             typedef decltype(format) F;
 #pragma unroll
             for (int k = 0; k < FEW; k++) {
@@ -223,7 +206,7 @@ template <typename C> struct acui_soften {
                     T less = e[k] - most;
                     e[k] = p.log ? less - down : acui_power(less) * scale;
                 }
-                acui_real<C>::with(p.dtype, [&](auto format) ACUI_INLINE {
+                C::with(p.dtype, [&](auto format) ACUI_INLINE {
                     typedef decltype(format) F;
 #pragma unroll
                     for (int k = 0; k < FEW; k++)
@@ -236,7 +219,7 @@ template <typename C> struct acui_soften {
 };
 
 /* The host has seen to it that rows begin at vectors if both tensors do: 16 bytes, or 8 of short ones. */
-template <typename C> ACUI_DEVICE bool acui_in_vectors(const acui_softmax &p, const char *out, const char *x)
+ACUI_DEVICE bool acui_in_vectors(const acui_softmax &p, const char *out, const char *x)
 {
     unsigned bytes = p.dtype == ACU_F16 || p.dtype == ACU_BF16 ? 8 : 16;
     return (((unsigned long long)out | (unsigned long long)x) & (bytes - 1)) == 0;
@@ -246,15 +229,15 @@ template <typename C> ACUI_DEVICE bool acui_in_vectors(const acui_softmax &p, co
     extern "C" __global__ void __launch_bounds__(ACUI_BLOCK)                                       \
         softmax_##class(char *out, const char *x, acui_softmax p)                                  \
     {                                                                                              \
-        acui_soften<acui_##class>::run(p, out, x);                                                 \
+        acui_soften<acui_real_##class>::run(p, out, x);                                                 \
     }                                                                                              \
     extern "C" __global__ void __launch_bounds__(ACUI_SOFTMAX_BLOCK, 2)                            \
         softmax_rows_##class(char *out, const char *x, acui_softmax p)                             \
     {                                                                                              \
-        if (acui_in_vectors<acui_##class>(p, out, x))                                              \
-            acui_held<acui_##class>::run(p, out, x);                                               \
+        if (acui_in_vectors(p, out, x))                                              \
+            acui_held<acui_real_##class>::run(p, out, x);                                               \
         else                                                                                       \
-            acui_soften<acui_##class>::run(p, out, x);                                             \
+            acui_soften<acui_real_##class>::run(p, out, x);                                             \
     }
 ACUI_SOFTMAX(f)
 ACUI_SOFTMAX(d)
