@@ -6,25 +6,25 @@
  */
 #include "formats.cuh"
 
-/* High and low half of a product, which are one instruction. */
-ACUI_DEVICE void acui_product(unsigned a, unsigned b, unsigned *high, unsigned *low)
+/* High and low half of a product. As text: made of a product of 64 bits it is three instructions. */
+ACUI_DEVICE uint2 acui_product(unsigned a, unsigned b)
 {
-    unsigned long long product = (unsigned long long)a * b;
-    *high = (unsigned)(product >> 32);
-    *low = (unsigned)product;
+    unsigned long long product;
+    __asm__("mul.wide.u32 %0, %1, %2;" : "=l"(product) : "r"(a), "r"(b));
+    return make_uint2((unsigned)product, (unsigned)(product >> 32));
 }
 ACUI_DEVICE uint4 acui_philox(unsigned long long counter, unsigned long long seed)
 {
-    uint4 c = make_uint4((unsigned)counter, (unsigned)(counter >> 32), 0, 0);
     unsigned k0 = (unsigned)seed, k1 = (unsigned)(seed >> 32);
+    uint2 a = acui_product(0xD2511F53u, (unsigned)counter), b;
+    uint4 c = make_uint4((unsigned)(counter >> 32) ^ k0, 0, a.y ^ k1, a.x); /* the first round: half is 0 */
 #pragma unroll
-    for (int round = 0; round < 10; round++) {
-        unsigned h0, l0, h1, l1;
-        acui_product(0xD2511F53u, c.x, &h0, &l0);
-        acui_product(0xCD9E8D57u, c.z, &h1, &l1);
-        c = make_uint4(h1 ^ c.y ^ k0, l1, h0 ^ c.w ^ k1, l0);
+    for (int round = 1; round < 10; round++) {
         k0 += 0x9E3779B9u;
         k1 += 0xBB67AE85u;
+        a = acui_product(0xD2511F53u, c.x);
+        b = acui_product(0xCD9E8D57u, c.z);
+        c = make_uint4(b.y ^ c.y ^ k0, b.x, a.y ^ c.w ^ k1, a.x);
     }
     return c;
 }
