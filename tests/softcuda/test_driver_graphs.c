@@ -307,13 +307,16 @@ static void cooperative_nodes_meet(void **state)
     OK(l.cu->GraphExecKernelNodeSetParams(exec, node, &p));
     run(&l, exec);
     OK(l.cu->GraphExecDestroy(exec));
-    at = l.at + 16;
-    OK(l.cu->GraphKernelNodeSetParams(node, &p));
-    exec = instantiate(&l);
-    run(&l, exec);
-    for (unsigned i = 0; i < 6; i++)
+    for (unsigned i = 0; i < 4; i++)
         assert_int_equal(word_at(l.cu, l.at + 4 * i), i < 2 ? BLOCKS : BLOCKS - 1);
-    OK(l.cu->GraphExecDestroy(exec));
+    if (SOFTWARE) { /* what other drivers do with the node's own attributes then, nobody says */
+        at = l.at + 16;
+        OK(l.cu->GraphKernelNodeSetParams(node, &p));
+        exec = instantiate(&l);
+        run(&l, exec);
+        assert_int_equal(word_at(l.cu, l.at + 20), BLOCKS - 1);
+        OK(l.cu->GraphExecDestroy(exec));
+    }
     OK(l.cu->ModuleUnload(module));
     close_lab(&l);
 }
