@@ -30,6 +30,7 @@
 #include <acuda/device.h>
 #include <acuda/driver.h>
 #include <acuda/explain.h>
+#include <acuda/external.h>
 #include <acuda/future.h>
 #include <acuda/graph.h>
 #include <acuda/graphs.h>

@@ -16,7 +16,7 @@ ACU_BEGIN
     X(BUFFER, "buffer") X(TENSOR, "tensor") X(MODULE, "module") X(KERNEL, "kernel") X(OP, "op")    \
     X(FUTURE, "future") X(QUEUE, "queue") X(GRAPH, "graph") X(GROUP, "group") X(USE, "use")        \
     X(POOL, "pool") X(CODE, "compiled code")                                                      \
-    X(EXPRESSION, "expression")
+    X(EXPRESSION, "expression") X(EXTERNAL, "external memory")
 
 typedef enum acu_object_kind {
 #define ACU_X(id, word) ACU_OBJECT_##id,

@@ -32,6 +32,8 @@ typedef struct CUmemPoolHandle_st *CUmemoryPool;
 typedef struct CUgraph_st *CUgraph;
 typedef struct CUgraphNode_st *CUgraphNode;
 typedef struct CUgraphExec_st *CUgraphExec;
+typedef struct CUextMemory_st *CUexternalMemory;
+typedef unsigned long long CUmemGenericAllocationHandle;
 
 /* Called by the driver on a thread of its own, in stream order. It may not call CUDA. */
 typedef void (*CUhostFn)(void *user_data);
@@ -423,7 +425,18 @@ typedef size_t (*CUoccupancyB2DSize)(int block_size);
     X(CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 1) \
     X(CU_MEM_HANDLE_TYPE_FABRIC, 8)
 
-/* Access rights to a pool. */
+/* Which step of sizes and addresses is asked for. */
+#define ACU_ABI_GRANULARITIES(X) \
+    X(CU_MEM_ALLOC_GRANULARITY_MINIMUM, 0) \
+    X(CU_MEM_ALLOC_GRANULARITY_RECOMMENDED, 1)
+
+/* What memory of another API is handed over as, and whether it is of one resource alone. */
+#define ACU_ABI_EXTERNAL_MEMORY(X) \
+    X(CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD, 1) \
+    X(CU_EXTERNAL_MEMORY_HANDLE_TYPE_DMABUF_FD, 9) \
+    X(CUDA_EXTERNAL_MEMORY_DEDICATED, 1)
+
+/* Access rights to a pool, or to mapped memory. */
 #define ACU_ABI_ACCESS_FLAGS(X) \
     X(CU_MEM_ACCESS_FLAGS_PROT_NONE, 0) \
     X(CU_MEM_ACCESS_FLAGS_PROT_READ, 1) \
@@ -616,6 +629,8 @@ typedef size_t (*CUoccupancyB2DSize)(int block_size);
     ACU_ABI_ALLOCATION_TYPES(X) \
     ACU_ABI_LOCATION_TYPES(X) ACU_ABI_SOURCE_ORDERS(X) \
     ACU_ABI_HANDLE_TYPES(X) \
+    ACU_ABI_GRANULARITIES(X) \
+    ACU_ABI_EXTERNAL_MEMORY(X) \
     ACU_ABI_ACCESS_FLAGS(X) \
     ACU_ABI_FUNCTION_ATTRIBUTES(X) \
     ACU_ABI_CARVEOUTS(X) \
@@ -672,6 +687,45 @@ enum {
     F(S, size_t, maxSize) \
     F(S, unsigned short, usage) \
     F(S, unsigned char, reserved[54])
+
+/* What memory of an allocation without an address is used for; zero but for compression and the like. */
+typedef struct acu_CUmemAllocFlags {
+    unsigned char compressionType, gpuDirectRDMACapable;
+    unsigned short usage;
+    unsigned char reserved[4];
+} acu_CUmemAllocFlags;
+
+/* An allocation without an address (cuMemCreate). All that is not used must be zero. */
+#define ACU_ABI_CUmemAllocationProp(F, S) \
+    F(S, unsigned, type) \
+    F(S, unsigned, requestedHandleTypes) \
+    F(S, acu_CUmemLocation, location) \
+    F(S, void *, win32HandleMetaData) \
+    F(S, acu_CUmemAllocFlags, allocFlags)
+
+/* Memory of another API, of which `type` tells the member. */
+typedef union acu_CUexternalMemoryHandle {
+    int fd;
+    struct {
+        void *handle;
+        const void *name;
+    } win32;
+    const void *nvSciBufObject;
+} acu_CUexternalMemoryHandle;
+
+#define ACU_ABI_CUDA_EXTERNAL_MEMORY_HANDLE_DESC(F, S) \
+    F(S, unsigned, type) \
+    F(S, acu_CUexternalMemoryHandle, handle) \
+    F(S, unsigned long long, size) \
+    F(S, unsigned, flags) \
+    F(S, unsigned, reserved[16])
+
+/* The part of it that is to have an address. */
+#define ACU_ABI_CUDA_EXTERNAL_MEMORY_BUFFER_DESC(F, S) \
+    F(S, unsigned long long, offset) \
+    F(S, unsigned long long, size) \
+    F(S, unsigned, flags) \
+    F(S, unsigned, reserved[16])
 
 /* A copy of rows. Pitches and widths in bytes. */
 #define ACU_ABI_CUDA_MEMCPY2D(F, S) \
@@ -846,6 +900,9 @@ typedef union acu_CUlaunchAttributeValue {
     X(CUmemAccessDesc) \
     X(CUmemPoolProps) \
     X(CUmemcpyAttributes_v1) \
+    X(CUmemAllocationProp) \
+    X(CUDA_EXTERNAL_MEMORY_HANDLE_DESC) \
+    X(CUDA_EXTERNAL_MEMORY_BUFFER_DESC) \
     X(CUDA_MEMCPY2D) \
     X(CUDA_MEMCPY3D) \
     X(CUDA_MEMCPY3D_PEER) \

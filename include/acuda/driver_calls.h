@@ -30,6 +30,10 @@
     X(PINNED, "pinned host allocation") \
     X(REGISTRATION, "registered host range") \
     X(POOL, "memory pool") \
+    X(ALLOCATION, "allocation without an address") \
+    X(ADDRESSES, "reserved range of addresses") \
+    X(MAPPING, "mapped range of addresses") \
+    X(EXTERNAL, "memory of another API") \
     X(MODULE, "module") \
     X(LIBRARY, "library") \
     X(LINK, "link in progress") \
@@ -268,6 +272,52 @@
     X(MemPoolGetAccess, cuMemPoolGetAccess, 11020, NONE, NONE, \
       (unsigned *flags, CUmemoryPool pool, acu_CUmemLocation *location), \
       (flags, pool, location))
+
+/* Memory and addresses apart; memory of other processes. */
+#define ACU_DRIVER_CALLS_VIRTUAL(X) \
+    X(MemGetAllocationGranularity, cuMemGetAllocationGranularity, 10020, NONE, NONE, \
+      (size_t *granularity, const acu_CUmemAllocationProp *prop, unsigned option), \
+      (granularity, prop, option)) \
+    X(MemCreate, cuMemCreate, 10020, CREATE, ALLOCATION, \
+      (CUmemGenericAllocationHandle *handle, size_t bytes, const acu_CUmemAllocationProp *prop, \
+       unsigned long long flags), \
+      (handle, bytes, prop, flags)) \
+    X(MemRelease, cuMemRelease, 10020, DESTROY, ALLOCATION, \
+      (CUmemGenericAllocationHandle handle), (handle)) \
+    X(MemAddressReserve, cuMemAddressReserve, 10020, CREATE, ADDRESSES, \
+      (CUdeviceptr *ptr, size_t bytes, size_t alignment, CUdeviceptr wanted, \
+       unsigned long long flags), \
+      (ptr, bytes, alignment, wanted, flags)) \
+    X(MemAddressFree, cuMemAddressFree, 10020, DESTROY, ADDRESSES, \
+      (CUdeviceptr ptr, size_t bytes), (ptr, bytes)) \
+    X(MemMap, cuMemMap, 10020, CREATE, MAPPING, \
+      (CUdeviceptr ptr, size_t bytes, size_t offset, CUmemGenericAllocationHandle handle, \
+       unsigned long long flags), \
+      (ptr, bytes, offset, handle, flags)) \
+    X(MemUnmap, cuMemUnmap, 10020, DESTROY, MAPPING, \
+      (CUdeviceptr ptr, size_t bytes), (ptr, bytes)) \
+    X(MemSetAccess, cuMemSetAccess, 10020, NONE, NONE, \
+      (CUdeviceptr ptr, size_t bytes, const acu_CUmemAccessDesc *desc, size_t count), \
+      (ptr, bytes, desc, count)) \
+    X(MemExportToShareableHandle, cuMemExportToShareableHandle, 10020, NONE, NONE, \
+      (void *shareable, CUmemGenericAllocationHandle handle, unsigned type, \
+       unsigned long long flags), \
+      (shareable, handle, type, flags)) \
+    X(MemImportFromShareableHandle, cuMemImportFromShareableHandle, 10020, CREATE, ALLOCATION, \
+      (CUmemGenericAllocationHandle *handle, void *shareable, unsigned type), \
+      (handle, shareable, type))
+
+/* Memory of other APIs. */
+#define ACU_DRIVER_CALLS_EXTERNAL(X) \
+    X(ImportExternalMemory, cuImportExternalMemory, 10000, CREATE, EXTERNAL, \
+      (CUexternalMemory *memory, const acu_CUDA_EXTERNAL_MEMORY_HANDLE_DESC *desc), \
+      (memory, desc)) \
+    X(ExternalMemoryGetMappedBuffer, cuExternalMemoryGetMappedBuffer, 10000, CREATE, MEMORY, \
+      (CUdeviceptr *ptr, CUexternalMemory memory, \
+       const acu_CUDA_EXTERNAL_MEMORY_BUFFER_DESC *desc), \
+      (ptr, memory, desc)) \
+    X(DestroyExternalMemory, cuDestroyExternalMemory, 10000, DESTROY, EXTERNAL, \
+      (CUexternalMemory memory), (memory))
 
 /* Copies. */
 #define ACU_DRIVER_CALLS_COPY(X) \
@@ -582,6 +632,8 @@
     ACU_DRIVER_CALLS_EVENT(X) \
     ACU_DRIVER_CALLS_MEMORY(X) \
     ACU_DRIVER_CALLS_POOL(X) \
+    ACU_DRIVER_CALLS_VIRTUAL(X) \
+    ACU_DRIVER_CALLS_EXTERNAL(X) \
     ACU_DRIVER_CALLS_COPY(X) \
     ACU_DRIVER_CALLS_SET(X) \
     ACU_DRIVER_CALLS_MODULE(X) \

@@ -18,7 +18,7 @@ typedef enum acu_memory_kind {
     ACU_MEMORY_PINNED, /* page-locked host memory of acuda's */
     ACU_MEMORY_HOST,   /* the program's own host memory, wrapped and page-locked */
     ACU_MEMORY_PAGEABLE, /* the same, not page-locked: devices never touch it */
-    ACU_MEMORY_FOREIGN, /* device memory that belongs to somebody else, wrapped */
+    ACU_MEMORY_FOREIGN, /* device memory that belongs to somebody else, wrapped, or can (external.h) */
     ACU_MEMORY_MANAGED /* of the host and all devices: managed.h */
 } acu_memory_kind;
 

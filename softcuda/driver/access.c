@@ -93,7 +93,7 @@ static void fill_view(const view *v)
 {
     const sd_range *range = &v->device->range;
     for (const sd_block *b = v->device->heap.lowest; b; b = b->above) {
-        if (!b->used)
+        if (!b->used || b->reservation)
             continue;
         size_t from = (size_t)((b->address - range->base) >> SX_GRANULE_SHIFT);
         size_t bytes = (size_t)(b->span >> SX_GRANULE_SHIFT) * sizeof(uint16_t);

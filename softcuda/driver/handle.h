@@ -23,6 +23,8 @@ typedef enum sd_kind {
     SD_KIND_GRAPH,
     SD_KIND_NODE,
     SD_KIND_EXEC,
+    SD_KIND_ALLOCATION,
+    SD_KIND_EXTERNAL,
 } sd_kind;
 
 struct sd_context;

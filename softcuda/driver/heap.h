@@ -14,6 +14,7 @@
 
 struct sd_context;
 struct sd_pool;
+struct sd_reservation;
 struct sd_stream;
 
 typedef struct sd_block {
@@ -30,6 +31,7 @@ typedef struct sd_block {
     struct sd_context *context; /* who allocated it, borrowed; freed with that context */
     struct sd_pool *pool;       /* NULL: not stream-ordered */
     unsigned flags;
+    struct sd_reservation *reservation; /* addresses without memory of their own; virtual.h */
 
     /* A stream-ordered free that has not run yet. */
     struct sd_stream *freed_on; /* held; NULL while the allocation is live */

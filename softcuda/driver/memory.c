@@ -3,6 +3,7 @@
 #include "driver/memory.h"
 
 #include "driver/pool.h"
+#include "driver/virtual.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -101,12 +102,28 @@ static void *handle_of_context(const sd_context *context)
     return context ? context->object.handle : NULL;
 }
 
+/* Addresses that were reserved: what is mapped there. */
+static void locate_mapped(const sd_block *block, uint64_t address, uint64_t bytes,
+                          sd_location *found)
+{
+    const sd_mapping *m = sd_mapping_at(block, address);
+    if (!m || bytes > m->bytes - (address - m->address))
+        return;
+    found->place = SD_PLACE_DEVICE;
+    found->base = m->address;
+    found->size = m->bytes;
+    found->id = m->id;
+    found->context = handle_of_context(block->context);
+}
+
 static sd_location locate_on(sd_device *device, uint64_t address, uint64_t bytes)
 {
     sd_location found = {.place = SD_PLACE_NOWHERE, .device = device};
     pthread_mutex_lock(&device->lock);
     const sd_block *block = sd_heap_find(&device->heap, address);
-    if (block && inside(block, address, bytes)) {
+    if (block && block->reservation) {
+        locate_mapped(block, address, bytes, &found);
+    } else if (block && inside(block, address, bytes)) {
         found.place = SD_PLACE_DEVICE;
         found.base = block->address;
         found.size = block->size;
@@ -196,6 +213,8 @@ unsigned sd_memory_alloc(sd_context *context, uint64_t bytes, uint64_t *address)
 /* With device->lock. Returns the free block that it is part of now. */
 static sd_block *free_block(sd_device *device, sd_block *block)
 {
+    if (block->reservation)
+        return sd_unreserve(device, block);
     uint64_t address = block->address, size = block->size;
     sd_memory_withdraw(device, address, size);
     if (block->pool)
@@ -211,6 +230,10 @@ bool sd_memory_free(sd_device *device, uint64_t address)
     pthread_mutex_lock(&device->lock);
     sd_block *block = sd_heap_find(&device->heap, address);
     bool live = block && block->address == address && !block->freed_on;
+    if (block && block->reservation) {
+        const sd_mapping *m = sd_mapping_at(block, address);
+        live = block->reservation->external && m && m->address == address;
+    }
     if (live)
         free_block(device, block);
     pthread_mutex_unlock(&device->lock);

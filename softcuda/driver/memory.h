@@ -57,6 +57,9 @@ bool sd_memory_free(sd_device *device, uint64_t address);
 /* Free all that `context` has on its device and of pinned memory, and forget its registrations. */
 void sd_memory_free_all(sd_context *context);
 
+/* Sizes and addresses of memory that is mapped by hand come in these steps, as on a GPU. */
+#define SD_GRANULARITY ((uint64_t)2 << 20)
+
 /* ---- for pools; with device->lock ---- */
 
 /* Take `bytes` out of the device's memory, if necessary from what pools keep unused. */

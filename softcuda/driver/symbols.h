@@ -133,7 +133,6 @@ bool sd_is_form_of(const char *name, const char *base);
     X(cuCtxGetExecAffinity) \
     X(cuCtxRecordEvent) \
     X(cuCtxWaitEvent) \
-    X(cuDestroyExternalMemory) \
     X(cuDestroyExternalSemaphore) \
     X(cuDevResourceGenerateDesc) \
     X(cuDevSmResourceSplit) \
@@ -151,7 +150,6 @@ bool sd_is_form_of(const char *name, const char *base);
     X(cuDeviceSetGraphMemAttribute) \
     X(cuDeviceTotalMem) \
     X(cuDeviceUnregisterAsyncNotification) \
-    X(cuExternalMemoryGetMappedBuffer) \
     X(cuExternalMemoryGetMappedMipmappedArray) \
     X(cuFlushGPUDirectRDMAWrites) \
     X(cuFuncGetParamCount) \
@@ -236,7 +234,6 @@ bool sd_is_form_of(const char *name, const char *base);
     X(cuGreenCtxRecordEvent) \
     X(cuGreenCtxStreamCreate) \
     X(cuGreenCtxWaitEvent) \
-    X(cuImportExternalMemory) \
     X(cuImportExternalSemaphore) \
     X(cuIpcCloseMemHandle) \
     X(cuIpcGetEventHandle) \
@@ -259,32 +256,25 @@ bool sd_is_form_of(const char *name, const char *base);
     X(cuLogsDumpToMemory) \
     X(cuLogsRegisterCallback) \
     X(cuLogsUnregisterCallback) \
-    X(cuMemAddressFree) \
-    X(cuMemAddressReserve) \
     X(cuMemAdvise_v2) \
     X(cuMemAlloc) \
     X(cuMemAllocHost) \
     X(cuMemAllocPitch) \
     X(cuMemBatchDecompressAsync) \
     X(cuMemBatchDecompressAsync_ptsz) \
-    X(cuMemCreate) \
     X(cuMemDiscardAndPrefetchBatchAsync) \
     X(cuMemDiscardAndPrefetchBatchAsync_ptsz) \
     X(cuMemDiscardBatchAsync) \
     X(cuMemDiscardBatchAsync_ptsz) \
-    X(cuMemExportToShareableHandle) \
     X(cuMemFree) \
     X(cuMemGetAccess) \
     X(cuMemGetAddressRange) \
-    X(cuMemGetAllocationGranularity) \
     X(cuMemGetAllocationPropertiesFromHandle) \
     X(cuMemGetDefaultMemPool) \
     X(cuMemGetHandleForAddressRange) \
     X(cuMemGetInfo) \
     X(cuMemGetMemPool) \
     X(cuMemHostGetDevicePointer) \
-    X(cuMemImportFromShareableHandle) \
-    X(cuMemMap) \
     X(cuMemMapArrayAsync) \
     X(cuMemMapArrayAsync_ptsz) \
     X(cuMemPoolExportPointer) \
@@ -297,11 +287,8 @@ bool sd_is_form_of(const char *name, const char *base);
     X(cuMemPrefetchBatchAsync_ptsz) \
     X(cuMemRangeGetAttribute) \
     X(cuMemRangeGetAttributes) \
-    X(cuMemRelease) \
     X(cuMemRetainAllocationHandle) \
-    X(cuMemSetAccess) \
     X(cuMemSetMemPool) \
-    X(cuMemUnmap) \
     X(cuMemcpy2D) \
     X(cuMemcpy2DAsync) \
     X(cuMemcpy2DUnaligned) \

@@ -2,6 +2,7 @@
 /* Buffers: handles on storage. */
 #include <acuda/managed.h>
 
+#include "base/alloc.h"
 #include "base/error.h"
 #include "memory/allocate.h"
 #include "memory/pages.h"
@@ -252,8 +253,9 @@ void acu_buffer_release(acu_buffer *buffer)
         acui_memory_returns(); /* by its owner */
     acui_buffer_free_memory(buffer);
     acui_pages_unlock(buffer->pages);
-    acui_object_free(buffer);
+    acui_object_end(buffer);
     acu_pool_release(pool);
     release_user(user);
+    acui_free_late(buffer); /* not before: lists that its owner keeps may still have it */
     acu_device_release(device);
 }

@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 extern const char test_sweep_ptx[];
 
@@ -491,6 +492,30 @@ static void use_by_hand(acu_device *device, acu_tensor *x)
     acu_stream_release(stream);
 }
 
+/* Memory for others, and the same memory once more, as theirs. */
+static void use_external(acu_device *device)
+{
+    acu_buffer *mine = NULL, *theirs = NULL;
+    acu_external *external = NULL;
+    acu_tensor *x = NULL;
+    int fd = -1;
+    if (!good(acu_buffer_create_exportable(device, N * sizeof(float), &mine)))
+        return;
+    if (good(acu_buffer_export(mine, &fd))) {
+        acu_external_options from = {.size = sizeof from, .fd = fd, .bytes = N * sizeof(float)};
+        good(acu_external_import(device, &from, &external));
+        close(fd);
+    }
+    acu_buffer_release(mine);
+    if (external && good(acu_external_buffer(external, 0, 0, &theirs))) {
+        if (good(acu_tensor_create(theirs, 0, ACU_F32, ACU_SHAPE(N), &x)))
+            acu_future_release(submit(device, acu_fill(x, acu_f32(1)))); /* the last use */
+        acu_tensor_release(x);
+        acu_buffer_release(theirs);
+    }
+    acu_external_release(external);
+}
+
 /* Short of memory, too: the pool's limit makes the second submission wait, or fail. */
 static void use_pools(acu_device *device)
 {
@@ -569,6 +594,7 @@ static void use_all(acu_device *device)
     use_group(device, x);
     use_queue(device, x);
     use_pools(device);
+    use_external(device);
     use_built_in(device, x);
     use_by_hand(device, x);
     good(acu_read_sync(x, host, sizeof host));
