@@ -163,8 +163,7 @@ acu_status acui_external_take(acu_external *e, const acu_external_options *optio
 static void unmap_cuda(const acu_external *e)
 {
     const acu_driver_table *cu = e->device->cu;
-    /* Twice: addresses go only when nothing is mapped there. */
-    if (e->mapped && cu->MemUnmap(e->address, e->span) != ACU_CUDA_SUCCESS)
+    if (e->mapped)
         cu->MemUnmap(e->address, e->span);
     if (e->reserved)
         cu->MemAddressFree(e->address, e->span);

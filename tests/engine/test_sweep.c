@@ -646,6 +646,11 @@ static void remember(void)
     }
 }
 
+static int64_t spared_since(acu_driver_kind kind)
+{
+    return acu_driver_spared(kind) - spared_before[kind];
+}
+
 static void nothing_left(void)
 {
     char text[1024];
@@ -660,7 +665,9 @@ static void nothing_left(void)
                  (unsigned long long)place, from_then_on ? " and on" : "", atomic_load(&owed));
     for (int kind = 0; kind < ACU_DRIVER_KIND_NONE && !lost_context; kind++) {
         int64_t more = acu_driver_live((acu_driver_kind)kind) - live_before[kind];
-        int64_t spared = acu_driver_spared((acu_driver_kind)kind) - spared_before[kind];
+        int64_t spared = spared_since((acu_driver_kind)kind);
+        if (kind == ACU_DRIVER_KIND_ADDRESSES) /* they can not go while memory is mapped there */
+            spared += spared_since(ACU_DRIVER_KIND_MAPPING);
         if (more < 0 || more > spared) /* a second way may have worked */
             fail_msg("%s %llu%s: %lld driver objects of kind %d are left, %lld were spared", what,
                      (unsigned long long)place, from_then_on ? " and on" : "", (long long)more,
