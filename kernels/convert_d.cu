@@ -2,6 +2,7 @@
 /* Conversion between dtypes (formats.cuh says how) by way of double and of 64-bit integers. */
 #include "elementwise.cuh"
 #include "formats.cuh"
+#include "pairs.cuh"
 
 #define ACUI_CONVERT(class)                                                                        \
     extern "C" __global__ void __launch_bounds__(ACUI_BLOCK)                                       \
@@ -11,3 +12,4 @@
     }
 ACUI_CONVERT(d)
 ACUI_CONVERT(l)
+ACUI_PAIRS(d)

@@ -2,6 +2,7 @@
 /* Conversion between dtypes (formats.cuh says how): what float holds exactly, but to 64 bits. */
 #include "elementwise.cuh"
 #include "formats.cuh"
+#include "pairs.cuh"
 
 #define ACUI_CONVERT(class)                                                                        \
     extern "C" __global__ void __launch_bounds__(ACUI_BLOCK)                                       \
@@ -10,3 +11,4 @@
         acui_elementwise_loop<acui_any_##class, 1, acui_none>::run(p, out, a, a, a);               \
     }
 ACUI_CONVERT(f)
+ACUI_PAIRS(f)

@@ -6,6 +6,8 @@
  *   acui_any_d   double: all, 64-bit integers rounded to odd, so that the next rounding is the only one
  *   acui_any_l   long long: integers to integers, which wrap, and 64-bit ones to f64
  *
+ * f4e2m1fnx2, two numbers in an element, is read and written by pairs.cuh.
+ *
  * To floating point: to the nearest, ties to even; the f8 kinds saturate, and keep NaN; f8e8m0fnu takes
  * the magnitude, up to the next power of two. To integers: towards zero, saturated, NaN is 0. To bool:
  * whether it is not 0.
@@ -51,6 +53,19 @@ ACUI_DEVICE_OUTLINE unsigned acui_to_e8m0(float value)
     unsigned size = __float_as_uint(value) & 0x7fffffffu, e = size >> 23, rest = size & 0x7fffffu;
     unsigned up = e ? e + (rest != 0) : rest > 0x400000u;
     return size > 0x7f800000u ? 255 : up < 254 ? up : 254;
+}
+
+/* Four bits: a sign, and 0, 0.5, 1, 1.5, 2, 3, 4 or 6. NaN, which it has not, becomes 6. */
+ACUI_DEVICE float acui_from_e2m1(unsigned b)
+{
+    unsigned size = b & 7;
+    float value = size >= 2 ? __uint_as_float((size << 22) + (126u << 23)) : (float)size * 0.5f;
+    return b & 8 ? -value : value;
+}
+ACUI_DEVICE unsigned acui_to_e2m1(float value)
+{
+    unsigned result = acui_narrow(value, 1, 1, 7);
+    return value != value ? 7u : (result & 7u) | (result >> 4 & 8u);
 }
 
 /* A double as a float whose last bit says that there was more: rounding that once more is right. */

@@ -73,7 +73,11 @@ ACU_API acu_op *acu_op_eye(acu_dtype dtype, int64_t rows, int64_t columns, int64
  * is too large becomes infinite, but in f8e4m3fn and f8e5m2 the largest number (as hardware's conversion
  * for these does); f8e8m0fnu takes the magnitude, up to the next power of two, as scales need it. To
  * integers: from floating point towards zero, the nearest that fits, NaN becomes 0; from integers modulo
- * 2^bits. To bool: whether it is not 0. f4e2m1fnx2, two numbers in an element, is not converted.
+ * 2^bits. To bool: whether it is not 0.
+ *
+ * An element of f4e2m1fnx2 is two numbers, neighbours along the last dimension: [..., n] of it is converted to
+ * [..., 2 n] of another dtype, and [..., 2 n] to [..., n]; an odd last dimension is refused (SHAPE). The numbers
+ * are 0, 0.5, 1, 1.5, 2, 3, 4, 6 and their negatives; what is larger becomes 6, and so does NaN.
  */
 #define acu_convert(x, dtype) acu_op_convert(ACU_OPERAND(x), (dtype), ACU_SITE)
 ACU_API acu_op *acu_op_convert(acu_op *x, acu_dtype dtype, acu_site site);

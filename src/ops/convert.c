@@ -41,13 +41,79 @@ static acu_op *check(const acu_planning *p, acu_dtype to)
     if (x->kind != ACU_TENSOR)
         return acu_op_fail(ACU_ERR_INVALID, "convert", p->site, "convert takes a tensor, not %s",
                            acui_value_words(x, words));
-    acu_dtype from = acu_tensor_dtype(x->tensor);
-    if (from != to && (from == ACU_F4E2M1FNX2 || to == ACU_F4E2M1FNX2))
-        return acu_op_fail(ACU_ERR_DTYPE, "convert", p->site, "%s can not be converted to %s: "
-                           "elements of f4e2m1fnx2 are pairs of numbers",
-                           acui_value_words(x, words), acu_dtype_name(to));
+    acu_shape shape = acu_tensor_shape(x->tensor);
+    if (to == ACU_F4E2M1FNX2 && acu_tensor_dtype(x->tensor) != to && shape.dim[shape.rank - 1] % 2)
+        return acu_op_fail(ACU_ERR_SHAPE, "convert", p->site, "%s can not be converted to "
+                           "f4e2m1fnx2, whose elements are pairs of numbers along the last "
+                           "dimension: that must be even", acui_value_words(x, words));
     return NULL;
 }
+
+/* ---- pairs ------------------------------------------------------------------------------------- */
+
+static void launch_name(char class, char family[16], char kernel[16], const char *what)
+{
+    snprintf(family, 16, "acuda.convert_%c", class);
+    snprintf(kernel, 16, "%s_%c", what, class);
+}
+
+/* Strides from pair to pair, of the packed tensor and of the other one; NULL: dense. Dimensions are put
+ * together where both allow it. */
+static void lay_out_pairs(acui_pairs *params, acu_shape pairs, const acu_tensor *packed,
+                          const acu_tensor *wide, bool unpack)
+{
+    acui_operand *p = &params->at[unpack], *w = &params->at[!unpack];
+    int64_t dims[ACUI_RANK], packed_dense[ACUI_RANK], wide_dense[ACUI_RANK], p_next = 1, w_next = 1;
+    int rank = 0, last = pairs.rank - 1;
+    for (int d = last; d >= 0; d--) {
+        packed_dense[d] = p_next;
+        wide_dense[d] = w_next;
+        p_next *= pairs.dim[d];
+        w_next *= pairs.dim[d] * (d == last ? 2 : 1);
+    }
+    const int64_t *p_strides = packed ? acu_tensor_strides(packed) : packed_dense;
+    const int64_t *w_strides = wide ? acu_tensor_strides(wide) : wide_dense;
+    for (int d = 0; d <= last; d++) {
+        int64_t of_p = p_strides[d], of_w = w_strides[d] * (d == last ? 2 : 1), extent = pairs.dim[d];
+        bool joins = rank > 0 && p->stride[rank - 1] == of_p * extent &&
+                     w->stride[rank - 1] == of_w * extent;
+        if (!joins)
+            dims[rank++] = 1;
+        dims[rank - 1] *= extent;
+        p->stride[rank - 1] = of_p;
+        w->stride[rank - 1] = of_w;
+    }
+    params->pairs = p_next;
+    params->step = w_strides[last];
+    acui_index_make(&params->index, rank, dims);
+}
+
+/* One side is f4e2m1fnx2: its last dimension is half the other's. */
+static acu_op *plan_pairs(acu_planning *p, acu_dtype to)
+{
+    acu_tensor *x = p->values[0].tensor, *into = p->out.tensor;
+    bool unpack = to != ACU_F4E2M1FNX2;
+    acu_shape pairs = acu_tensor_shape(x), shape = pairs;
+    int last = shape.rank - 1, of_x, of_result;
+    if (unpack)
+        shape.dim[last] *= 2;
+    else
+        shape.dim[last] = pairs.dim[last] /= 2;
+    acui_pairs params = {.pairs = 0};
+    char class = route(acu_tensor_dtype(x), to, &of_x, &of_result), family[16], kernel[16];
+    params.dtype = unpack ? of_result : of_x;
+    acu_op *out = acui_result(p, "convert", to, shape); /* takes what acu_into named */
+    if (acu_op_status(out, NULL) != ACU_OK)
+        return out;
+    lay_out_pairs(&params, pairs, unpack ? x : into, unpack ? into : x, unpack);
+    const acu_arg args[] = {acu_arg_op(out, ACU_WRITE),
+                            acu_arg_op(acu_op_take(&p->values[0], p->site), ACU_READ),
+                            acu_arg_struct(&params, sizeof params)};
+    launch_name(class, family, kernel, unpack ? "unpack" : "pack");
+    return acui_run(p, "convert", family, kernel, acui_blocks(params.pairs, ACUI_BLOCK), args, 3);
+}
+
+/* ---- planning ---------------------------------------------------------------------------------- */
 
 static acu_op *plan_convert(acu_planning *p)
 {
@@ -56,9 +122,12 @@ static acu_op *plan_convert(acu_planning *p)
     if (failed)
         return failed;
     acu_tensor *x = p->values[0].tensor;
+    acu_dtype from = acu_tensor_dtype(x);
+    if (from != to && (from == ACU_F4E2M1FNX2 || to == ACU_F4E2M1FNX2))
+        return plan_pairs(p, to);
     acu_shape shape = acu_tensor_shape(x);
     acui_elementwise params = {.elements = acu_shape_elements(shape)};
-    char class = route(acu_tensor_dtype(x), to, &params.at[1].dtype, &params.at[0].dtype);
+    char class = route(from, to, &params.at[1].dtype, &params.at[0].dtype);
     acui_layout(&params.index, params.at, shape, (const acu_tensor *[]){p->out.tensor, x}, 2);
     params.linear = acui_is_linear(&params.index, params.at, 2);
     acu_op *out = acui_result(p, "convert", to, shape);
@@ -67,11 +136,11 @@ static acu_op *plan_convert(acu_planning *p)
     const acu_arg args[] = {acu_arg_op(out, ACU_WRITE),
                             acu_arg_op(acu_op_take(&p->values[0], p->site), ACU_READ),
                             acu_arg_struct(&params, sizeof params)};
-    char kernel[] = "convert_?";
-    kernel[8] = class;
     int64_t each = (class == 'f' ? 4 : 2) * ACUI_UNROLL * ACUI_BLOCK;
-    return acui_run(p, "convert", class == 'f' ? "acuda.convert_f" : "acuda.convert_d", kernel,
-                    acui_blocks(params.elements, each), args, 3);
+    char family[16], kernel[16];
+    launch_name(class == 'f' ? 'f' : 'd', family, kernel, "convert");
+    kernel[8] = class; /* what goes by 64-bit integers is in the family of double */
+    return acui_run(p, "convert", family, kernel, acui_blocks(params.elements, each), args, 3);
 }
 
 acu_op *acu_op_convert(acu_op *x, acu_dtype dtype, acu_site site)

@@ -51,6 +51,16 @@ typedef struct acui_elementwise {
     acui_operand at[4]; /* 0: the result */
 } acui_elementwise;
 
+/* Between f4e2m1fnx2, two numbers in a byte, and another dtype, where they are neighbours along the last
+ * dimension. */
+typedef struct acui_pairs {
+    long long pairs;
+    long long step;     /* elements of the other tensor from the first of a pair to the second */
+    int dtype;          /* the other */
+    acui_index index;
+    acui_operand at[2]; /* the result, the operand: strides from pair to pair */
+} acui_pairs;
+
 /* Values that follow from where an element is. */
 typedef struct acui_sequence {
     long long elements;

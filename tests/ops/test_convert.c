@@ -19,6 +19,9 @@ static long double narrow_value(acu_dtype dtype, unsigned bits)
         return e ? ldexpl(4 + m, e - 17) : ldexpl(m, -16);
     case ACU_F8E8M0FNU:
         return ldexpl(1, (int)bits - 127);
+    case ACU_F4E2M1FNX2: /* one of the two */
+        e = (int)bits >> 1, m = (int)bits & 1;
+        return e ? ldexpl(2 + m, e - 2) : ldexpl(m, -1);
     default:
         return (long double)small_value(dtype, (uint16_t)bits);
     }
@@ -30,6 +33,7 @@ static unsigned most_of(acu_dtype dtype)
     case ACU_F8E4M3FN: return 0x7e;
     case ACU_F8E5M2: return 0x7b;
     case ACU_F8E8M0FNU: return 0xfe;
+    case ACU_F4E2M1FNX2: return 7;
     case ACU_F16: return 0x7bff;
     default: return 0x7f7f;
     }
@@ -195,9 +199,146 @@ static void strided_and_refused(void **state)
     for (int i = 0; i < 6; i++)
         assert_int_equal(turned[i], 1 + i / 2 + 3 * (i % 2));
     free(turned);
-    assert_fails(acu_sync(device, acu_convert(tensor, ACU_F4E2M1FNX2), NULL), ACU_ERR_DTYPE,
-                 "f32 [2, 3]|f4e2m1fnx2|pairs");
+    assert_fails(acu_sync(device, acu_convert(tensor, ACU_F4E2M1FNX2), NULL), ACU_ERR_SHAPE,
+                 "f32 [2, 3]|f4e2m1fnx2|pairs|even");
     assert_fails(acu_sync(device, acu_convert(tensor, (acu_dtype)77), NULL), ACU_ERR_DTYPE, "77");
+    acu_tensor_release(tensor);
+    test_close(device);
+    test_leaks_none();
+}
+
+/* ---- pairs of four bits ------------------------------------------------------------------------ */
+
+/* As CUDA's __nv_fp4_e2m1 has it: saturated, and NaN becomes the largest. */
+static unsigned four_bits_of(long double value)
+{
+    if (value != value)
+        return 7;
+    return (unsigned)narrow_bits(ACU_F4E2M1FNX2, fabsl(value)) | (signbit(value) ? 8u : 0u);
+}
+
+static long double value_of_four_bits(unsigned bits)
+{
+    long double size = narrow_value(ACU_F4E2M1FNX2, bits & 7);
+    return bits & 8 ? -size : size;
+}
+
+static void to_pairs(acu_device *device, acu_dtype from, const void *memory, int64_t count)
+{
+    acu_tensor *tensor = tensor_with(device, from, ACU_SHAPE(count), memory);
+    uint8_t *have = result_of(device, acu_convert(tensor, ACU_F4E2M1FNX2), ACU_F4E2M1FNX2,
+                              ACU_SHAPE(count / 2));
+    for (int64_t i = 0; i < count; i++) {
+        long double value = value_at(from, memory, (size_t)i);
+        unsigned got = have[i / 2] >> (i % 2 ? 4 : 0) & 15u, want = four_bits_of(value);
+        if (got != want)
+            fail_msg("%Lg of %s is %x, not %x", value, acu_dtype_name(from), got, want);
+    }
+    free(have);
+    acu_tensor_release(tensor);
+}
+
+/* Every value to every dtype. */
+static void from_pairs(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    uint8_t all[256];
+    for (int i = 0; i < 256; i++)
+        all[i] = (uint8_t)i;
+    acu_tensor *tensor = tensor_with(device, ACU_F4E2M1FNX2, ACU_SHAPE(256), all);
+    for (int to = ACU_BOOL; to < ACU_F4E2M1FNX2; to++) {
+        size_t size = acu_dtype_bytes((acu_dtype)to);
+        char *have = result_of(device, acu_convert(tensor, (acu_dtype)to), (acu_dtype)to, ACU_SHAPE(512));
+        for (size_t i = 0; i < 512; i++) {
+            double value = (double)value_of_four_bits(i % 2 ? all[i / 2] >> 4 : all[i / 2] & 15u);
+            uint64_t want = 0, got = 0;
+            reference(ACU_F64, (acu_dtype)to, &value, 0, &want);
+            memcpy(&got, have + i * size, size);
+            if (got != want)
+                fail_msg("%g as %s is %llx, not %llx", value, acu_dtype_name((acu_dtype)to),
+                         (unsigned long long)got, (unsigned long long)want);
+        }
+        to_pairs(device, (acu_dtype)to, have, 512);
+        free(have);
+    }
+    uint8_t *same = result_of(device, acu_convert(tensor, ACU_F4E2M1FNX2), ACU_F4E2M1FNX2, ACU_SHAPE(256));
+    assert_memory_equal(same, all, sizeof all);
+    free(same);
+    acu_tensor_release(tensor);
+    test_close(device);
+    test_leaks_none();
+}
+
+/* Every value of 8 and 16 bits, any of the others, and what lies at and beside the middle of two. */
+static void into_pairs(void **state)
+{
+    (void)state;
+    enum { ALL = 65536, MIDDLES = 7 * 3 * 2 };
+    static uint16_t words[ALL];
+    static uint8_t bytes[256];
+    float f[MIDDLES];
+    double d[MIDDLES];
+    acu_device *device = test_open();
+    for (int i = 0; i < ALL; i++)
+        words[i] = (uint16_t)i;
+    for (int i = 0; i < 256; i++)
+        bytes[i] = (uint8_t)i;
+    for (int i = 0; i < MIDDLES; i++) {
+        unsigned below = (unsigned)i / 6;
+        double at = (double)(narrow_value(ACU_F4E2M1FNX2, below) + narrow_value(ACU_F4E2M1FNX2, below + 1)) / 2;
+        if (below == 6)
+            at = 6;
+        d[i] = i % 3 == 1 ? nextafter(at, 9) : i % 3 == 2 ? nextafter(at, 0) : at;
+        f[i] = i % 3 == 1 ? nextafterf((float)at, 9) : i % 3 == 2 ? nextafterf((float)at, 0) : (float)at;
+        if (i % 6 > 2) {
+            d[i] = -d[i];
+            f[i] = -f[i];
+        }
+    }
+    to_pairs(device, ACU_F16, words, ALL);
+    to_pairs(device, ACU_BF16, words, ALL);
+    to_pairs(device, ACU_F8E4M3FN, bytes, 256);
+    to_pairs(device, ACU_F8E5M2, bytes, 256);
+    to_pairs(device, ACU_F8E8M0FNU, bytes, 256);
+    to_pairs(device, ACU_F32, f, MIDDLES);
+    to_pairs(device, ACU_F64, d, MIDDLES);
+    for (int from = ACU_BOOL; from < ACU_F4E2M1FNX2; from++) {
+        void *memory = elements_of((acu_dtype)from);
+        to_pairs(device, (acu_dtype)from, memory, N - 1);
+        free(memory);
+    }
+    test_close(device);
+    test_leaks_none();
+}
+
+static void pairs_of_any_strides(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    float x[3][8];
+    uint8_t packed[4][3];
+    for (int i = 0; i < 24; i++)
+        x[i / 8][i % 8] = (float)value_of_four_bits((unsigned)(i * 7) % 16);
+    acu_tensor *tensor = tensor_with(device, ACU_F32, ACU_SHAPE(3, 4, 2), x), *into = NULL;
+    assert_works(acu_sync(device, acu_zeros(ACU_F4E2M1FNX2, ACU_SHAPE(4, 3)), &into));
+    /* Packed from a turned tensor into a turned one: [4, 3, 1] pairs. */
+    acu_op *out = acu_transpose(acu_reshape(into, ACU_SHAPE(1, 4, 3)), 0, 2);
+    assert_works(acu_sync(device, acu_into(acu_transpose(out, 0, 1), acu_convert(acu_transpose(tensor, 0, 1), ACU_F4E2M1FNX2)), NULL));
+    assert_works(acu_read_sync(into, packed, sizeof packed));
+    for (int i = 0; i < 12; i++)
+        assert_int_equal(packed[i / 3][i % 3], four_bits_of((long double)x[i % 3][i / 3 * 2]) |
+                                                   four_bits_of((long double)x[i % 3][i / 3 * 2 + 1]) << 4);
+    /* And back: [4, 3] bytes are [4, 6] numbers, the columns of a turned tensor. */
+    acu_tensor *back = NULL;
+    assert_works(acu_sync(device, acu_zeros(ACU_F32, ACU_SHAPE(6, 4)), &back));
+    assert_works(acu_sync(device, acu_into(acu_transpose(back, 0, 1), acu_convert(into, ACU_F32)), NULL));
+    float turned[6][4];
+    assert_works(acu_read_sync(back, turned, sizeof turned));
+    for (int i = 0; i < 24; i++)
+        assert_true(turned[i % 6][i / 6] == x[i % 6 / 2][i / 6 * 2 + i % 2]);
+    acu_tensor_release(back);
+    acu_tensor_release(into);
     acu_tensor_release(tensor);
     test_close(device);
     test_leaks_none();
@@ -268,8 +409,9 @@ static void eye(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_pair), cmocka_unit_test(strided_and_refused), cmocka_unit_test(arange),
-        cmocka_unit_test(linspace), cmocka_unit_test(eye),
+        cmocka_unit_test(every_pair), cmocka_unit_test(strided_and_refused),
+        cmocka_unit_test(from_pairs), cmocka_unit_test(into_pairs), cmocka_unit_test(pairs_of_any_strides),
+        cmocka_unit_test(arange), cmocka_unit_test(linspace), cmocka_unit_test(eye),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
