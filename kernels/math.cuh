@@ -146,21 +146,20 @@ ACUI_DEVICE float exp2f(float x)
     return acui_scalef(fmaf(q, r, 1.0f), (int)n);
 }
 
+/* Without branches: both ways are short, and neighbours seldom go the same. */
 ACUI_DEVICE float tanhf(float x)
 {
-    float a = fabsf(x);
-    if (a < 0.55f) {
-        float u = x * x;
-        float q = fmaf(-0.00623159949f, u, 0.0210436899f);
-        q = fmaf(q, u, -0.0538460948f);
-        q = fmaf(q, u, 0.133325338f);
-        q = fmaf(q, u, -0.333333164f);
-        return x == 0.0f ? x : fmaf(x * u, q, x); /* keeps -0 */
-    }
-    if (x != x)
-        return x;
-    float t = expf(2.0f * fminf(a, 10.0f));
-    return copysignf(1.0f - 2.0f / (t + 1.0f), x);
+    float a = fabsf(x), u = x * x;
+    float q = fmaf(-0.00623159949f, u, 0.0210436899f);
+    q = fmaf(q, u, -0.0538460948f);
+    q = fmaf(q, u, 0.133325338f);
+    q = fmaf(q, u, -0.333333164f);
+    float small = fmaf(x * u, q, x);
+    int n; /* e^(2a) = 2^n (1 + ...); from 10 on the result is one */
+    float r = acui_exp_reduce(2.0f * (a > 10.0f ? 10.0f : a), &n);
+    float t = (1.0f + acui_expm1_core(r)) * acui_pow2f(n);
+    float large = fmaf(-2.0f, 1.0f / (t + 1.0f), 1.0f); /* 1 / is shorter than 2 / */
+    return copysignf(a < 0.55f ? small : large, x); /* keeps -0 */
 }
 
 ACUI_DEVICE double exp(double x)
