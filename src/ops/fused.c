@@ -32,7 +32,7 @@ struct acu_expression {
 #define TEXT_OF(...) #__VA_ARGS__
 #define TEXT(...) TEXT_OF(__VA_ARGS__)
 
-/* T is what is computed with, S what is stored; V of these in 16 bytes, or in 8. */
+/* T is what is computed with, S what is stored. */
 static const char *const types_f32 = "typedef float T; typedef float S;\n"
     "static __device__ T from(S s) { return s; }\nstatic __device__ S to(T v) { return v; }\n";
 static const char *const types_f64 = "typedef double T; typedef double S;\n"
@@ -64,7 +64,7 @@ static const char loop[] =
     "static __device__ __forceinline__ T number(const acui_operand &o)\n"
     "{ return sizeof(T) == 8 ? (T)__longlong_as_double((long long)o.scalar)\n"
     "                        : (T)__uint_as_float((unsigned)o.scalar); }\n"
-    "static __device__ long long place(const acui_fused &p, int k, long long i)\n"
+    "static __device__ __forceinline__ long long place(const acui_fused &p, int k, long long i)\n"
     "{\n"
     "    long long offset = 0;\n"
     "    for (int d = p.index.rank - 1; d >= 0; d--) {\n"
@@ -75,7 +75,7 @@ static const char loop[] =
     "    }\n"
     "    return offset;\n"
     "}\n"
-    "enum { V = sizeof(S) == 8 ? 2 : 4, U = 2, STEP = 256 };\n"
+    "enum { V = 16 / sizeof(S), U = N <= 2 && sizeof(S) > 2 ? 4 : 2, STEP = 256 };\n"
     "struct __align__(sizeof(S) * V) pack { S e[V]; };\n"
     "extern \"C\" __global__ void __launch_bounds__(256) fused(S *out, ARGUMENTS, acui_fused p)\n"
     "{\n"
@@ -84,29 +84,30 @@ static const char loop[] =
     "    for (int k = 0; k < N; k++) low |= (unsigned long long)in[k];\n"
     "    bool wide = p.linear && (low & (sizeof(pack) - 1)) == 0;\n"
     "    const long long chunk = (long long)STEP * V * U;\n"
-    "    for (long long first = blockIdx.x * chunk; first < p.elements; first += gridDim.x * chunk) {\n"
-    "        if (wide && first + chunk <= p.elements) {\n"
-    "            pack x[N][U], y[U];\n"
-    "            const long long at = first / V + threadIdx.x;\n"
+    "    const long long turn = gridDim.x * chunk;\n"
+    "    long long first = blockIdx.x * chunk;\n"
+    "    for (; wide && first + chunk <= p.elements; first += turn) {\n"
+    "        pack x[N][U], y[U];\n"
+    "        const long long at = first / V + threadIdx.x;\n"
     "#pragma unroll\n"
-    "            for (int k = 0; k < N; k++)\n"
-    "                if (!p.at[1 + k].is_scalar)\n"
+    "        for (int k = 0; k < N; k++)\n"
+    "            if (!p.at[1 + k].is_scalar)\n"
     "#pragma unroll\n"
-    "                    for (int u = 0; u < U; u++) x[k][u] = ((const pack *)in[k])[at + u * STEP];\n"
+    "                for (int u = 0; u < U; u++) x[k][u] = ((const pack *)in[k])[at + u * STEP];\n"
     "#pragma unroll\n"
-    "            for (int u = 0; u < U; u++) {\n"
+    "        for (int u = 0; u < U; u++) {\n"
     "#pragma unroll\n"
-    "                for (int i = 0; i < V; i++) {\n"
-    "                    T v[N];\n"
+    "            for (int i = 0; i < V; i++) {\n"
+    "                T v[N];\n"
     "#pragma unroll\n"
-    "                    for (int k = 0; k < N; k++)\n"
-    "                        v[k] = p.at[1 + k].is_scalar ? number(p.at[1 + k]) : from(x[k][u].e[i]);\n"
-    "                    y[u].e[i] = to(value(v));\n"
-    "                }\n"
-    "                ((pack *)out)[at + u * STEP] = y[u];\n"
+    "                for (int k = 0; k < N; k++)\n"
+    "                    v[k] = p.at[1 + k].is_scalar ? number(p.at[1 + k]) : from(x[k][u].e[i]);\n"
+    "                y[u].e[i] = to(value(v));\n"
     "            }\n"
-    "            continue;\n"
+    "            ((pack *)out)[at + u * STEP] = y[u];\n"
     "        }\n"
+    "    }\n"
+    "    for (; first < p.elements; first += turn)\n"
     "        for (long long i = first + threadIdx.x; i < p.elements && i < first + chunk; i += STEP) {\n"
     "            T v[N];\n"
     "#pragma unroll\n"
@@ -114,7 +115,6 @@ static const char loop[] =
     "                v[k] = p.at[1 + k].is_scalar ? number(p.at[1 + k]) : from(in[k][place(p, 1 + k, i)]);\n"
     "            out[place(p, 0, i)] = to(value(v));\n"
     "        }\n"
-    "    }\n"
     "}\n";
 
 static const char *types_of(acu_dtype dtype)
@@ -316,7 +316,9 @@ static acu_op *launch(plan *f, acu_kernel *kernel, const acui_fused *params, acu
                             ? acu_arg_op(acu_op_take(&f->p->values[i], f->p->site), ACU_READ)
                             : acu_u64(0);
     args[count++] = acu_arg_struct(params, sizeof *params);
-    int64_t blocks = acui_blocks(params->elements, 2 * ACUI_BLOCK * (f->dtype == ACU_F64 ? 2 : 4));
+    const int64_t bytes = (int64_t)acu_dtype_bytes(f->dtype);
+    const int64_t vectors = f->p->count <= 2 && bytes > 2 ? 4 : 2; /* of 16 bytes, as the kernel has it */
+    int64_t blocks = acui_blocks(params->elements, vectors * ACUI_BLOCK * 16 / bytes);
     acu_op *op = acu_op_launch(kernel, ACU_GRID_BLOCK(blocks, 1, 1, ACUI_BLOCK, 1, 1), args, count,
                                f->p->site);
     return acu_op_nth(acu_op_named(op, "fused"), 0, f->p->site);

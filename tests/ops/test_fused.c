@@ -60,6 +60,29 @@ static void expressions_compute(void **state)
     test_leaks_none();
 }
 
+/* Two operands are read in larger pieces than more; a whole one, and a rest. */
+static void large_pieces(void **state)
+{
+    (void)state;
+    acu_device *device = open_with_compiler();
+    acu_expression *e = NULL;
+    assert_works(acu_expression_create("x + 2 * relu(y)", &e));
+    float *x = some_reals(ACU_F32, N, -1), *y = some_reals(ACU_F32, N, -0.5);
+    acu_tensor *tx = tensor_with(device, ACU_F32, ACU_SHAPE(N), x);
+    acu_tensor *ty = tensor_with(device, ACU_F32, ACU_SHAPE(N), y);
+    float *have = result_of(device, acu_fused(e, tx, ty), ACU_F32, ACU_SHAPE(N));
+    for (size_t i = 0; i < N; i++)
+        assert_true(have[i] == fmaf(2, y[i] < 0 ? 0 : y[i], x[i]));
+    free(have);
+    free(x);
+    free(y);
+    acu_tensor_release(tx);
+    acu_tensor_release(ty);
+    acu_expression_release(e);
+    test_close(device);
+    test_leaks_none();
+}
+
 /* Precedence, comparisons, choices, functions: against C's own. */
 static void what_is_written_is_meant(void **state)
 {
@@ -128,6 +151,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(expressions_compute),
+        cmocka_unit_test(large_pieces),
         cmocka_unit_test(what_is_written_is_meant),
         cmocka_unit_test(errors_name_the_column),
     };
