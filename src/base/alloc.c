@@ -45,10 +45,10 @@ void *acui_alloc(size_t bytes)
     return memory ? memset(memory, 0, bytes) : NULL;
 }
 
-void *acui_grow(void *memory, size_t old_bytes, size_t new_bytes)
+void *acui_grow_raw(void *memory, size_t old_bytes, size_t new_bytes)
 {
     if (!memory)
-        return acui_alloc(new_bytes);
+        return acui_alloc_raw(new_bytes);
     if (should_fail())
         return NULL;
     char *grown = memory;
@@ -59,7 +59,15 @@ void *acui_grow(void *memory, size_t old_bytes, size_t new_bytes)
         memcpy(grown, memory, old_bytes < new_bytes ? old_bytes : new_bytes);
         acui_cache_put(memory);
     }
-    if (new_bytes > old_bytes)
+    return grown;
+}
+
+void *acui_grow(void *memory, size_t old_bytes, size_t new_bytes)
+{
+    if (!memory)
+        old_bytes = 0;
+    char *grown = acui_grow_raw(memory, old_bytes, new_bytes);
+    if (grown && new_bytes > old_bytes)
         memset(grown + old_bytes, 0, new_bytes - old_bytes);
     return grown;
 }

@@ -13,10 +13,13 @@ void acui_val_drop(acu_val *value)
     *value = (acu_val){.kind = ACU_NONE};
 }
 
+/* One launch's, then many: rooms that fill the blocks that memory comes in (base/cache.c). */
+enum { FEW = 5, MANY = 21 };
+
 static bool grow_values(acui_values *values)
 {
-    size_t room = values->room ? 2 * values->room : 4;
-    acu_val *list = acui_grow(values->list, values->room * sizeof *list, room * sizeof *list);
+    size_t room = values->room == 0 ? FEW : values->room < MANY ? MANY : 2 * values->room;
+    acu_val *list = acui_grow_raw(values->list, values->count * sizeof *list, room * sizeof *list);
     if (!list) {
         acui_fail(ACU_ERR_NO_MEMORY, "no memory for the values of an op");
         return false;
