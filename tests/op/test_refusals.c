@@ -8,6 +8,7 @@
 #include "kernel/cubins.h"
 
 #include <pthread.h>
+#include <unistd.h>
 #include <stdio.h>
 
 extern const char test_refusals_ptx[];
@@ -333,6 +334,61 @@ static acu_op *fused(acu_expression *expression, acu_tensor *x)
     return acu_op_fused(expression, operands, 1, ACU_SITE);
 }
 
+/* A device's memory, handed to the device itself. */
+static acu_status imported(acu_device *device, acu_external **external)
+{
+    acu_external_options from = {.size = sizeof from, .bytes = 64};
+    acu_buffer *buffer = NULL;
+    acu_status status = acu_buffer_create_exportable(device, from.bytes, &buffer);
+    if (status == ACU_OK)
+        status = acu_buffer_export(buffer, &from.fd);
+    if (status == ACU_OK) {
+        status = acu_external_import(device, &from, external);
+        close(from.fd);
+    }
+    acu_buffer_release(buffer);
+    return status;
+}
+
+static void external_memory(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    acu_external *external = NULL, *none = NULL;
+    acu_buffer *buffer = NULL, *part = NULL;
+    int pipes[2], fd = -1;
+    assert_int_equal(pipe(pipes), 0);
+    acu_external_options from = {.size = sizeof from, .fd = -1};
+    row("X1");
+    assert_fails(acu_external_import(b.device, &from, &none), ACU_ERR_INVALID, "0 bytes");
+    from.bytes = 4096;
+    assert_fails(acu_external_import(b.device, &from, &none), ACU_ERR_INVALID, "-1 is not open");
+    row("X2"); /* with what, is the driver's choice */
+    from.fd = pipes[0];
+    assert_int_not_equal(acu_external_import(b.device, &from, &none), ACU_OK);
+    assert_non_null(strstr(acu_last_error()->message, "does not take descriptor"));
+    row("X3");
+    assert_works(imported(b.device, &external));
+    assert_fails(acu_external_buffer(external, 60, 5, &buffer), ACU_ERR_INVALID, "5 bytes from 60|64");
+    assert_works(acu_external_buffer(external, 16, 16, &part));
+    assert_fails(acu_external_buffer(external, 0, 17, &buffer), ACU_ERR_BUSY, "17 bytes from 0 on");
+    row("X4");
+    assert_works(acu_buffer_create(b.device, 64, &buffer));
+    assert_fails(acu_buffer_export(buffer, &fd), ACU_ERR_INVALID, "acu_buffer_create_exportable");
+    row("X5");
+    acu_driver_fault fault = {.size = sizeof fault, .call = ACU_CALL_DeviceGetAttribute,
+                              .from_then_on = true, .result = ACU_CUDA_ERROR_INVALID_VALUE};
+    assert_works(acu_driver_fail(&fault));
+    assert_fails(acu_external_import(b.device, &from, &none), ACU_ERR_NOT_SUPPORTED, "device 0");
+    acu_driver_fail_clear();
+    close(pipes[0]);
+    close(pipes[1]);
+    acu_buffer_release(buffer);
+    acu_buffer_release(part);
+    acu_external_release(external);
+    close_bench(&b);
+}
+
 /* Makes a handle of the kind, releases it, uses it. The device goes last: it closes the bench. */
 static acu_status use_released(bench *b, acu_object_kind kind)
 {
@@ -386,6 +442,9 @@ static acu_status use_released(bench *b, acu_object_kind kind)
     case ACU_OBJECT_EXPRESSION:
         RELEASED(expression, acu_expression_create("a + 1", &gone_), acu_expression_release,
                  acu_submit(device, fused(gone_, b->x), NULL, NULL));
+    case ACU_OBJECT_EXTERNAL:
+        RELEASED(external, imported(device, &gone_), acu_external_release,
+                 acu_external_buffer(gone_, 0, 0, &(acu_buffer *){NULL}));
     case ACU_OBJECT_DEVICE:
         close_bench(b);
         return acu_device_wait(device, 0);
@@ -800,6 +859,7 @@ int main(int count, char **arguments)
         cmocka_unit_test(launches), cmocka_unit_test(data),    cmocka_unit_test(ownership),
         cmocka_unit_test(algebra),
         cmocka_unit_test(groups),   cmocka_unit_test(policies), cmocka_unit_test(uses),
+        cmocka_unit_test(external_memory),
         cmocka_unit_test(released_handles),
         cmocka_unit_test(handles),  cmocka_unit_test(resetting), cmocka_unit_test(waiting), cmocka_unit_test(code),
         cmocka_unit_test(devices),  cmocka_unit_test(table),
