@@ -42,7 +42,7 @@ typedef struct acu_module_source {
  */
 ACU_API acu_status acu_module_load(acu_device *device, const acu_module_source *source,
                                    acu_module **module);
-/* The same for one source each. The software device refuses cubins. */
+/* The same for one source each. The software device refuses cubins, and takes the PTX of fat binaries. */
 ACU_API acu_status acu_module_load_ptx(acu_device *device, const char *name, const char *ptx,
                                        acu_module **module);
 ACU_API acu_status acu_module_load_file(acu_device *device, const char *name, const char *path,
@@ -50,7 +50,9 @@ ACU_API acu_status acu_module_load_file(acu_device *device, const char *name, co
 ACU_API acu_status acu_module_load_image(acu_device *device, const char *name, const void *image,
                                          size_t bytes, acu_module **module);
 /*
- * A module, or a library of the driver's, that somebody else loaded on the device: its kernels can be
+ * A module, or a library of the driver's (CUDA 12.0 and newer), that somebody else loaded on the device.
+ * acuda itself loads modules only: the driver makes a module of a library on each device as well, and where
+ * that is put off until the first launch it would be loaded under it. Its kernels can be
  * launched and its variables used like others. It stays theirs: it is not unloaded, and must live until
  * `user.release` is called, after the last use; on failure that has been called. Blocks while code
  * that the driver put off is loaded. Driver: cuLibraryGetModule, cuModuleEnumerateFunctions,

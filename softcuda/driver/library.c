@@ -90,15 +90,15 @@ static void end_kernels(library *lib)
 static unsigned fill(library *lib, const void *image, size_t length)
 {
     sx_allocator allocator = {lib, alloc_host, free_host, host_pointer};
-    unsigned result = sd_image_check(image, &length);
+    const char *text;
+    unsigned result = sd_image_text(image, length, &text, &length, &lib->text);
     if (result)
         return result;
     lib->length = length;
-    lib->text = malloc(length + 1);
+    if (!lib->text)
+        lib->text = strndup(text, length);
     if (!lib->text)
         return ACU_CUDA_ERROR_OUT_OF_MEMORY;
-    memcpy(lib->text, image, length);
-    lib->text[length] = '\0';
     result = sd_image_parse(lib->text, length, &allocator, &lib->code);
     if (result)
         return result;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Modules: PTX text, given to the executor; everything else is refused in words. */
+/* Modules: PTX text, also that of fat binaries, given to the executor; the rest is refused in words. */
 #include "driver/module.h"
 
 #include "driver/errors.h"
@@ -15,39 +15,53 @@
 #define MAGIC_FATBIN 0xba55ed50u
 #define MAGIC_WRAPPER 0x466243b1u /* what points to a fat binary in a program */
 
-unsigned sd_image_check(const void *image, size_t *length)
+static unsigned text_of_ptx(const char *text, size_t length, size_t *text_length)
 {
-    uint32_t magic = 0;
-    const char *text = image;
-    /* A text that ends early is not read past its end. */
-    for (unsigned i = 0; i < 4 && i < *length && (i == 0 || text[i - 1]); i++)
-        magic |= (uint32_t)(unsigned char)text[i] << 8 * i;
-    if (magic == MAGIC_ELF || magic == MAGIC_FATBIN || magic == MAGIC_WRAPPER) {
-        sd_error_say("the module is a %s, which holds machine code for a GPU: the software device "
-                     "executes PTX text only; compile to PTX",
-                     magic == MAGIC_ELF ? "cubin" : "fat binary");
-        return ACU_CUDA_ERROR_NO_BINARY_FOR_GPU;
-    }
-    if (*length == SIZE_MAX)
-        *length = strlen(text);
-    else
-        *length = strnlen(text, *length);
-    if (*length)
+    *text_length = length == SIZE_MAX ? strlen(text) : strnlen(text, length);
+    if (*text_length)
         return ACU_CUDA_SUCCESS;
     sd_error_say("the module is empty: PTX text was expected");
     return ACU_CUDA_ERROR_INVALID_IMAGE;
 }
 
+unsigned sd_image_text(const void *image, size_t length, const char **text, size_t *text_length,
+                       char **owned)
+{
+    uint32_t magic = 0;
+    *text = image;
+    *owned = NULL;
+    /* A text that ends early is not read past its end. */
+    for (unsigned i = 0; i < 4 && i < length && (i == 0 || (*text)[i - 1]); i++)
+        magic |= (uint32_t)(unsigned char)(*text)[i] << 8 * i;
+    if (magic == MAGIC_WRAPPER && length == SIZE_MAX) { /* of a compiled program: it never ends */
+        memcpy(&image, *text + 8, sizeof image);
+        memcpy(&magic, image, sizeof magic);
+    }
+    if (magic == MAGIC_FATBIN) {
+        unsigned result = sd_fatbin_text(image, length, owned, text_length);
+        *text = *owned;
+        return result;
+    }
+    if (magic != MAGIC_ELF && magic != MAGIC_WRAPPER)
+        return text_of_ptx(*text, length, text_length);
+    sd_error_say("the module is a cubin, which holds machine code for a GPU: the software device "
+                 "executes PTX text only; compile to PTX");
+    return ACU_CUDA_ERROR_NO_BINARY_FOR_GPU;
+}
+
 unsigned sd_image_parse(const void *image, size_t length, const sx_allocator *allocator,
                         sx_module **code)
 {
-    unsigned result = sd_image_check(image, &length);
+    const char *text;
+    char *owned;
+    unsigned result = sd_image_text(image, length, &text, &length, &owned);
     if (result)
         return result;
     sx_error error = {0};
-    result = sx_module_load(image, length, allocator, code, &error);
+    result = sx_module_load(text, length, allocator, code, &error);
     if (result)
         sd_error_say("%s", error.text);
+    free(owned);
     return result;
 }
 

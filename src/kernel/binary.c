@@ -18,10 +18,11 @@ enum {
     ELF_CUDA = 190, /* the machine */
     SECTION_ENTRY = 64,
     SECTION_WITHOUT_BYTES = 8,
-    FATBIN_HEADER = 16
+    FATBIN_HEADER = 16,
+    FATBIN_ENTRY = 64 /* of its header, at least */
 };
 
-static uint64_t read_at(const void *data, size_t offset, size_t bytes)
+static uint64_t read_at(const void *data, uint64_t offset, size_t bytes)
 {
     uint64_t value = 0;
     memcpy(&value, (const char *)data + offset, bytes);
@@ -62,6 +63,22 @@ static bool whole_elf(const void *elf, size_t bytes)
     return true;
 }
 
+/* The entries, each a header with its size and that of what follows. */
+static bool whole_fatbin(const void *fatbin, size_t bytes)
+{
+    uint64_t at = read_at(fatbin, 6, 2), size = read_at(fatbin, 8, 8);
+    if (at < FATBIN_HEADER || !fits(at, size, bytes))
+        return false;
+    uint64_t end = at + size;
+    while (end - at >= FATBIN_ENTRY) {
+        uint64_t header = read_at(fatbin, at + 4, 4), payload = read_at(fatbin, at + 8, 8);
+        if (header < FATBIN_ENTRY || !fits(header, payload, end - at))
+            return false;
+        at += header + payload;
+    }
+    return at == end;
+}
+
 acu_status acui_binary_check(const void *data, size_t bytes, const char *what)
 {
     bool elf = begins(data, bytes, ELF_MAGIC);
@@ -73,7 +90,7 @@ acu_status acui_binary_check(const void *data, size_t bytes, const char *what)
                              "not for a GPU", what);
         whole = whole_elf(data, bytes);
     } else if (!elf && bytes >= FATBIN_HEADER) {
-        whole = fits(read_at(data, 6, 2), read_at(data, 8, 8), bytes);
+        whole = whole_fatbin(data, bytes);
     }
     if (!whole)
         return acui_fail(ACU_ERR_PTX, "%s is a %s that was cut off, or is damaged", what, kind);

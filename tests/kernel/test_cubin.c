@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Machine code: loaded from memory and from files, launched, and refused where it is for another
- * device, cut off or something else. The software device executes PTX only, and says so.
+ * device, cut off or something else. The software device executes PTX only, and says so. Fat binaries,
+ * made here by hand and by the toolkit: of these it takes the PTX.
  */
 #include "support/support.h"
 
 #include "kernel/cubins.h"
+#include "kernel/fatbins.h"
 #include "kernel/kernels_ptx.h"
 
 #include <stdio.h>
@@ -217,12 +219,190 @@ static void linked_by_the_driver(void **state)
     test_leave(device);
 }
 
+/* ---- fat binaries ---- */
+
+enum { FAT_HEADER = 16, ENTRY = 64, PTX = 1, ELF = 2 };
+
+typedef struct fatbin {
+    unsigned char data[8192];
+    size_t bytes;
+} fatbin;
+
+static void put(unsigned char *at, uint64_t value, size_t bytes)
+{
+    memcpy(at, &value, bytes); /* little-endian, as the container */
+}
+
+static fatbin fat_start(void)
+{
+    fatbin fat = {.bytes = FAT_HEADER};
+    put(fat.data, 0xba55ed50u, 4);
+    put(fat.data + 4, 1, 2);
+    put(fat.data + 6, FAT_HEADER, 2);
+    return fat;
+}
+
+/* One more entry; `version` is of PTX, or of the format of machine code. */
+static void fat_add(fatbin *fat, unsigned kind, unsigned arch, unsigned major, unsigned minor,
+                    const void *payload, size_t bytes)
+{
+    enum { LINUX_64 = 0x11, OPTIONS = 16 }; /* flags; bytes of the compiler's options: none, here */
+    unsigned char *entry = fat->data + fat->bytes;
+    size_t header = ENTRY + (kind == PTX ? OPTIONS : 0), padded = (bytes + 7) / 8 * 8;
+    assert_true(fat->bytes + header + padded <= sizeof fat->data);
+    put(entry, kind, 2);
+    put(entry + 2, 0x0101, 2);
+    put(entry + 4, header, 4);
+    put(entry + 8, padded, 8);
+    put(entry + 20, kind == PTX ? ENTRY : 0, 4);
+    put(entry + 24, minor, 2);
+    put(entry + 26, major, 2);
+    put(entry + 28, arch, 4);
+    put(entry + 40, LINUX_64, 8);
+    if (kind == PTX)
+        put(entry + ENTRY, ENTRY + 8, 8);
+    memcpy(entry + header, payload, bytes);
+    fat->bytes += header + padded;
+    put(fat->data + 8, fat->bytes - FAT_HEADER, 8);
+}
+
+/* The text in the one that the toolkit made. */
+static const char *plain_text(void)
+{
+    return (const char *)set_plain + FAT_HEADER + ENTRY + 16;
+}
+
+static void fat_add_ptx(fatbin *fat)
+{
+    fat_add(fat, PTX, 75, 6, 3, plain_text(), strlen(plain_text()) + 1);
+}
+
+static void made_as_the_toolkit_does(void **state)
+{
+    (void)state;
+    fatbin fat = fat_start();
+    fat_add_ptx(&fat);
+    assert_int_equal(fat.bytes, sizeof set_plain);
+    assert_memory_equal(fat.data, set_plain, fat.bytes);
+}
+
+static void load_fat(const void *data, size_t bytes)
+{
+    acu_module *module = NULL;
+    unsigned char *exact = malloc(bytes);
+    memcpy(exact, data, bytes);
+    assert_works(acu_module_load_image(device, NULL, exact, bytes, &module));
+    free(exact);
+    launch_from(module);
+    acu_module_release(module);
+}
+
+static void fat_binaries_are_loaded(void **state)
+{
+    (void)state;
+    fatbin fat = fat_start();
+    load_fat(set_plain, sizeof set_plain);
+    load_fat(set_lz4, sizeof set_lz4);
+    fat_add(&fat, ELF, 80, 1, 7, set_sm_80, sizeof set_sm_80);
+    fat_add_ptx(&fat);
+    fat_add(&fat, ELF, 90, 1, 7, set_sm_90, sizeof set_sm_90);
+    load_fat(fat.data, fat.bytes);
+    char path[] = "/tmp/acuda-test-XXXXXX";
+    acu_module *module = NULL;
+    write_file(path, fat.data, fat.bytes);
+    assert_works(acu_module_load_file(device, "from a file", path, &module));
+    unlink(path);
+    launch_from(module);
+    acu_module_release(module);
+}
+
+/* By an older driver, too. */
+static void what_is_compressed_with_zstd(void **state)
+{
+    (void)state;
+    acu_module *module = NULL;
+    acu_status st = acu_module_load_image(device, "it", set_zstd, sizeof set_zstd, &module);
+    if (!test_on_gpu())
+        assert_fails(st, ACU_ERR_PTX, "it: |compressed with zstd|--compress=false");
+    else if (st != ACU_OK)
+        assert_int_equal(st, ACU_ERR_PTX);
+    else
+        launch_from(module);
+    acu_module_release(module);
+}
+
+static void machine_code_in_fat_binaries(void **state)
+{
+    (void)state;
+    fatbin fat = fat_start();
+    acu_module *module = NULL;
+    fat_add(&fat, ELF, 80, 1, 7, set_sm_80, sizeof set_sm_80);
+    fat_add(&fat, ELF, 90, 1, 7, set_sm_90, sizeof set_sm_90);
+    if (test_on_gpu() && fitting() >= 0)
+        load_fat(fat.data, fat.bytes);
+    else
+        assert_fails(acu_module_load_image(device, "it", fat.data, fat.bytes, &module), ACU_ERR_PTX,
+                     test_on_gpu() ? "it: |NO_BINARY_FOR_GPU" : "it: |(sm_80, sm_90)|no PTX");
+    assert_null(module);
+}
+
+static void damaged_fat_binaries(void **state)
+{
+    (void)state;
+    for (size_t cut = 4; cut < sizeof set_plain; cut++)
+        refused(set_plain, cut, "it is a fat binary that was cut off");
+    unsigned char copy[sizeof set_plain];
+    static const struct {
+        size_t at;
+        unsigned char value;
+    } faults[] = {{6, 8}, {8, 1}, {9, 1}, {FAT_HEADER + 4, 63}, {FAT_HEADER + 6, 1}, {FAT_HEADER + 8, 0},
+                  {FAT_HEADER + 15, 0xff}};
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        memcpy(copy, set_plain, sizeof copy);
+        copy[faults[i].at] = faults[i].value;
+        refused(copy, sizeof copy, "it is a fat binary that was cut off, or is damaged");
+    }
+    if (test_on_gpu())
+        return;
+    for (size_t at = FAT_HEADER + ENTRY + 16; at < sizeof set_lz4; at++) { /* never out of bounds */
+        acu_module *module = NULL;
+        unsigned char packed[sizeof set_lz4];
+        memcpy(packed, set_lz4, sizeof packed);
+        packed[at] ^= 0xff;
+        if (acu_module_load_image(device, NULL, packed, sizeof packed, &module) == ACU_OK)
+            acu_module_release(module);
+    }
+}
+
+/* A library of the driver's is wrapped as a module. */
+static void libraries_of_fat_binaries(void **state)
+{
+    (void)state;
+    const acu_driver_table *cu = acu_driver();
+    if (!acu_driver_has(ACU_CALL_LibraryLoadData))
+        skip();
+    CUlibrary library = NULL;
+    acu_module *module = NULL;
+    test_enter(device);
+    assert_int_equal(cu->LibraryLoadData(&library, set_plain, NULL, NULL, 0, NULL, NULL, 0), 0);
+    test_leave(device);
+    assert_works(acu_library_wrap_load(device, NULL, library, (acu_user){0}, &module));
+    launch_from(module);
+    acu_module_release(module);
+    test_enter(device);
+    assert_int_equal(cu->LibraryUnload(library), 0);
+    test_leave(device);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(the_source_runs), TEST(compiled_before),      TEST(for_another_device),
         TEST(damaged),         TEST(linked_by_the_driver),
+        TEST(made_as_the_toolkit_does), TEST(fat_binaries_are_loaded),
+        TEST(what_is_compressed_with_zstd), TEST(machine_code_in_fat_binaries),
+        TEST(damaged_fat_binaries), TEST(libraries_of_fat_binaries),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
