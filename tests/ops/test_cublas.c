@@ -608,6 +608,31 @@ static void without_memory(void **state)
     }
 }
 
+/* Each driver call fails once, while cuBLAS is loaded and used. */
+static void without_a_call(void **state)
+{
+    (void)state;
+    test_software_only();
+    for (uint64_t n = 1;; n++) {
+        acu_device *device = open_unloaded();
+        acu_tensor *x = NULL;
+        acu_driver_fault fault = {.size = sizeof fault, .call = ACU_CALL_ANY, .nth = n};
+        assert_works(acu_driver_fail(&fault));
+        acu_status status = acu_sync(device, acu_matmul(acu_matmul(square(1), square(2)), square(1)), &x);
+        acu_cublas_load(device);
+        bool through = acu_driver_fault_hits() == 0;
+        acu_driver_fail_clear();
+        if (status == ACU_OK)
+            assert_all(x, 512);
+        else if (acu_status_scope(status) != ACU_SCOPE_OPERATION && status != ACU_ERR_NOT_FOUND)
+            fail_msg("call %llu: %s: %s", (unsigned long long)n, acu_status_name(status), acu_last_error()->message);
+        acu_tensor_release(x);
+        close_all(device);
+        if (through)
+            break;
+    }
+}
+
 /* ---- settings ------------------------------------------------------------------------------------ */
 
 static void product_works(acu_device *device)
@@ -702,6 +727,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(failures_in_words),
         cmocka_unit_test(without_a_handle),
         cmocka_unit_test(without_memory),
+        cmocka_unit_test(without_a_call),
         cmocka_unit_test(switched_off),
         cmocka_unit_test(off_by_the_user),
         cmocka_unit_test(missing),
