@@ -126,9 +126,19 @@ static acui_node *enqueue_told(const acui_task *task, acui_run *run, acui_told_r
     return enqueue_in_turn(run->nodes, run->count, stream);
 }
 
+static bool asks_library(const acui_run *run)
+{
+    for (uint32_t i = 0; i < run->count; i++)
+        if (run->nodes[i]->kind == ACUI_NODE_LAUNCH && run->nodes[i]->u.launch.instead)
+            return true;
+    return false;
+}
+
 static acui_node *enqueue_run(const acui_task *task, acui_run *run)
 {
     acui_told_run told = {.hit = false};
+    if (asks_library(run))
+        told.why = "a library is called, which no graph holds";
     if (task->device->one_by_one)
         told.why = "the device issues one by one";
     acui_node *failed = enqueue_told(task, run, &told);

@@ -501,6 +501,22 @@ static void same_bits(void **state)
     close_all(device);
 }
 
+static void explained(void **state)
+{
+    (void)state;
+    acu_device *device = open_loaded();
+    acu_submit_options options = {.size = sizeof options, .explain = true};
+    acu_future *future = NULL;
+    char text[2048];
+    assert_works(acu_submit(device, acu_matmul(square(1), square(2)), &options, &future));
+    assert_works(acu_future_wait(future, ACU_FOREVER));
+    assert_works(acu_explain(future, ACU_EXPLAIN_TEXT, text, sizeof text, NULL));
+    assert_non_null(strstr(text, "launch matmul"));
+    assert_non_null(strstr(text, "directly; a library is called"));
+    acu_future_release(future);
+    close_all(device);
+}
+
 /* ---- loading and failing ------------------------------------------------------------------------- */
 
 static void waits_for_the_load(void **state)
@@ -721,6 +737,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(between_kernels),
         cmocka_unit_test(in_a_graph_by_the_kernel),
         cmocka_unit_test(described),
+        cmocka_unit_test(explained),
         cmocka_unit_test(by_many_threads),
         cmocka_unit_test(same_bits),
         cmocka_unit_test(waits_for_the_load),
