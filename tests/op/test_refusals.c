@@ -334,6 +334,18 @@ static acu_op *fused(acu_expression *expression, acu_tensor *x)
     return acu_op_fused(expression, operands, 1, ACU_SITE);
 }
 
+static acu_status launch_scale(bench *b, acu_kernel *scale)
+{
+    acu_op *op = acu_launch(scale, ONE(*b), acu_inout(b->x), acu_f32(2), acu_u32(16));
+    return acu_submit(b->device, op, NULL, NULL);
+}
+
+static acu_status part_of(acu_external *external)
+{
+    acu_buffer *none = NULL;
+    return acu_external_buffer(external, 0, 0, &none);
+}
+
 /* A device's memory, handed to the device itself. */
 static acu_status imported(acu_device *device, acu_external **external)
 {
@@ -415,9 +427,7 @@ static acu_status use_released(bench *b, acu_object_kind kind)
                  acu_module_release, acu_kernel_get(gone_, "scale", &(acu_kernel *){NULL}));
     case ACU_OBJECT_KERNEL:
         RELEASED(kernel, (gone_ = test_kernel(device, test_refusals_ptx, "scale"), ACU_OK),
-                 acu_kernel_release,
-                 acu_submit(device, acu_launch(gone_, ONE(*b), acu_inout(b->x), acu_f32(2),
-                                               acu_u32(16)), NULL, NULL));
+                 acu_kernel_release, launch_scale(b, gone_));
     case ACU_OBJECT_CODE:
         RELEASED(code, compiled(&gone_), acu_code_release,
                  acu_code_ptx(gone_) ? ACU_OK : acu_last_error()->status);
@@ -443,8 +453,7 @@ static acu_status use_released(bench *b, acu_object_kind kind)
         RELEASED(expression, acu_expression_create("a + 1", &gone_), acu_expression_release,
                  acu_submit(device, fused(gone_, b->x), NULL, NULL));
     case ACU_OBJECT_EXTERNAL:
-        RELEASED(external, imported(device, &gone_), acu_external_release,
-                 acu_external_buffer(gone_, 0, 0, &(acu_buffer *){NULL}));
+        RELEASED(external, imported(device, &gone_), acu_external_release, part_of(gone_));
     case ACU_OBJECT_DEVICE:
         close_bench(b);
         return acu_device_wait(device, 0);
