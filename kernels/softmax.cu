@@ -2,8 +2,12 @@
 /*
  * Softmax and its logarithm, a group of threads for each kept element:
  *
- *   softmax_rows   neighbours in memory that fit into the group's registers: read once, written once
+ *   softmax_rows   neighbours in memory, of float or shorter, that fit into the group's registers: read once,
+ *                  written once
  *   softmax        any number and strides: read twice, the sum corrected whenever the maximum grows
+ *   softmax_part, softmax_whole
+ *                  the same where there are few kept elements of very many: several groups for each, which
+ *                  leave their maxima and sums, and look at all of these before they write
  *
  * Nothing below asks for NaN: where there is one, it is in the sum, and so in every result.
  */
@@ -66,8 +70,9 @@ ACUI_DEVICE double acui_power(double x) { return exp(x); }
  * instructions, and an H100 can issue 75 in the time that its memory takes to read and to write four
  * bytes; two blocks to an SM, so that one reads while the other computes.
  */
-template <typename C> struct acui_held {
-    typedef typename C::value T;
+struct acui_held {
+    typedef acui_real_f C;
+    typedef float T;
     static const int V = C::V, COUNT = ACUI_SOFTMAX_HELD / (int)sizeof(T), VECTORS = COUNT / V;
 
     ACUI_DEVICE void read(const acui_softmax &p, const char *x, long long offset, int lane, T (&e)[COUNT])
@@ -148,31 +153,31 @@ template <typename C> struct acui_soften {
     typedef typename C::value T;
     static const int FEW = 4; /* under way at once */
 
-    /* Elements i, i + group, ...; what is not there is minus infinity. */
-    ACUI_DEVICE void read(const acui_softmax &p, const char *x, long long offset, long long i, T (&e)[FEW])
+    /* Elements i, i + group, ... before `end`; what is not there is minus infinity. */
+    ACUI_DEVICE void read(const acui_softmax &p, const char *x, long long i, long long end, T (&e)[FEW])
     {
         C::with(p.dtype, [&](auto format) ACUI_INLINE {
             typedef decltype(format) F;
 #pragma unroll
             for (int k = 0; k < FEW; k++) {
                 long long n = i + k * p.group;
-                e[k] = F::template read_one<T>(x + (offset + (n < p.count ? n : i) * p.x_stride) * F::BYTES);
+                e[k] = F::template read_one<T>(x + (n < end ? n : i) * p.x_stride * F::BYTES);
             }
         });
 #pragma unroll
         for (int k = 0; k < FEW; k++)
-            e[k] = i + k * p.group < p.count ? e[k] : -(T)__builtin_inf();
+            e[k] = i + k * p.group < end ? e[k] : -(T)__builtin_inf();
     }
 
     /* The largest, and the sum of the powers of what is less than it, for all threads of the group. While
      * the largest is minus infinity, nothing is taken off, and all powers are 0. */
-    ACUI_DEVICE double look(const acui_softmax &p, const char *x, long long offset, long long i, T *largest)
+    ACUI_DEVICE double look(const acui_softmax &p, const char *x, long long i, long long end, T *largest)
     {
         T most = -(T)__builtin_inf(), base = 0, e[FEW];
         double sum = 0;
 #pragma unroll 1
-        for (; i < p.count; i += FEW * p.group) {
-            read(p, x, offset, i, e);
+        for (; i < end; i += FEW * p.group) {
+            read(p, x, i, end, e);
             T now = max(max(e[0], e[1]), max(e[2], e[3]));
             if (now > most) {
                 sum *= exp((double)base - (double)now);
@@ -182,39 +187,90 @@ template <typename C> struct acui_soften {
             for (int k = 0; k < FEW; k++)
                 sum += (double)acui_power(e[k] - base);
         }
+        return together(p, most, sum, largest);
+    }
+
+    ACUI_DEVICE double together(const acui_softmax &p, T most, double sum, T *largest)
+    {
         *largest = acui_largest_of(most, p.group);
-        sum = sum == 0 ? 0 : sum * exp((double)base - (double)*largest);
+        sum = sum == 0 ? 0 : sum * exp((most == -(T)__builtin_inf() ? 0 : (double)most) - (double)*largest);
         return acui_sum_of(sum, p.group);
+    }
+
+    ACUI_DEVICE void write(const acui_softmax &p, char *out, const char *x, long long i, long long end,
+                           T most, double sum)
+    {
+        T scale = (T)(1.0 / sum), down = p.log ? (T)log(sum) : (T)0, e[FEW];
+#pragma unroll 1
+        for (; i < end; i += FEW * p.group) {
+            read(p, x, i, end, e);
+#pragma unroll
+            for (int k = 0; k < FEW; k++) {
+                T less = e[k] - most;
+                e[k] = p.log ? less - down : acui_power(less) * scale;
+            }
+            C::with(p.dtype, [&](auto format) ACUI_INLINE {
+                typedef decltype(format) F;
+#pragma unroll
+                for (int k = 0; k < FEW; k++)
+                    if (i + k * p.group < end)
+                        F::write_one(out + (i + k * p.group) * p.out_stride * F::BYTES, e[k]);
+            });
+        }
+    }
+
+    /* For one group after the other: f(row, its result, its elements, first of ours, end). `splits` groups
+     * share a row, and those beyond the last row have nothing to do, but must be there. */
+    template <typename Each>
+    ACUI_DEVICE void each(const acui_softmax &p, char *out, const char *x, int splits, Each f)
+    {
+        const int lane = (int)threadIdx.x & (p.group - 1), in_block = (int)blockDim.x / p.group;
+        int bytes = 0;
+        C::with(p.dtype, [&](auto format) ACUI_INLINE { bytes = decltype(format)::BYTES; });
+        for (long long base = (long long)blockIdx.x * in_block; base < p.kept_count * splits;
+             base += (long long)gridDim.x * in_block) {
+            long long unit = base + (int)threadIdx.x / p.group, offset[2];
+            bool there = unit < p.kept_count * splits;
+            long long row = (there ? unit : base) / splits, begin = unit % splits * p.chunk;
+            long long end = !there ? begin : begin + p.chunk < p.count ? begin + p.chunk : p.count;
+            acui_offsets<2>(p.kept, p.at, row, offset);
+            f(row, out + offset[0] * bytes, x + offset[1] * bytes, begin + lane, end);
+        }
     }
 
     ACUI_DEVICE void run(const acui_softmax &p, char *out, const char *x)
     {
-        int lane = (int)threadIdx.x & (p.group - 1), in_block = (int)blockDim.x / p.group;
-        for (long long base = (long long)blockIdx.x * in_block; base < p.kept_count;
-             base += (long long)gridDim.x * in_block) {
-            long long unit = base + (int)threadIdx.x / p.group, offset[2] = {0, 0};
-            long long first = unit < p.kept_count ? lane : p.count;
-            acui_offsets<2>(p.kept, p.at, unit < p.kept_count ? unit : base, offset);
-            T most, e[FEW];
-            double sum = look(p, x, offset[1], first, &most);
-            T scale = (T)(1.0 / sum), down = p.log ? (T)log(sum) : (T)0;
-#pragma unroll 1
-            for (long long i = first; i < p.count; i += FEW * p.group) {
-                read(p, x, offset[1], i, e);
-#pragma unroll
-                for (int k = 0; k < FEW; k++) {
-                    T less = e[k] - most;
-                    e[k] = p.log ? less - down : acui_power(less) * scale;
-                }
-                C::with(p.dtype, [&](auto format) ACUI_INLINE {
-                    typedef decltype(format) F;
-#pragma unroll
-                    for (int k = 0; k < FEW; k++)
-                        if (i + k * p.group < p.count)
-                            F::write_one(out + (offset[0] + (i + k * p.group) * p.out_stride) * F::BYTES, e[k]);
-                });
+        each(p, out, x, 1, [&](long long, char *to, const char *from, long long i, long long end) ACUI_INLINE {
+            T most;
+            double sum = look(p, from, i, end, &most);
+            write(p, to, from, i, end, most, sum);
+        });
+    }
+
+    /* A largest value and a sum of each split, of all rows. */
+    ACUI_DEVICE void part(const acui_softmax &p, double *partial, const char *x)
+    {
+        each(p, 0, x, p.splits, [&](long long row, char *, const char *from, long long i, long long end) ACUI_INLINE {
+            T most;
+            double sum = look(p, from, i, end, &most);
+            int lane = (int)threadIdx.x & (p.group - 1);
+            double *to = partial + (row * p.splits + (i - lane) / p.chunk) * 2;
+            if (lane == 0 && i < end) {
+                to[0] = (double)most;
+                to[1] = sum;
             }
-        }
+        });
+    }
+    ACUI_DEVICE void whole(const acui_softmax &p, char *out, const char *x, const double *partial)
+    {
+        each(p, out, x, p.splits, [&](long long row, char *to, const char *from, long long i, long long end) ACUI_INLINE {
+            int lane = (int)threadIdx.x & (p.group - 1); /* a thread takes one split: there are no more */
+            const double *of = partial + (row * p.splits + lane) * 2;
+            bool there = lane < p.splits;
+            T most = there ? (T)of[0] : -(T)__builtin_inf();
+            double sum = together(p, most, there ? of[1] : 0, &most);
+            write(p, to, from, i, end, most, sum);
+        });
     }
 };
 
@@ -229,15 +285,26 @@ ACUI_DEVICE bool acui_in_vectors(const acui_softmax &p, const char *out, const c
     extern "C" __global__ void __launch_bounds__(ACUI_BLOCK)                                       \
         softmax_##class(char *out, const char *x, acui_softmax p)                                  \
     {                                                                                              \
-        acui_soften<acui_real_##class>::run(p, out, x);                                                 \
+        acui_soften<acui_real_##class>::run(p, out, x);                                            \
     }                                                                                              \
-    extern "C" __global__ void __launch_bounds__(ACUI_SOFTMAX_BLOCK, 2)                            \
-        softmax_rows_##class(char *out, const char *x, acui_softmax p)                             \
+    extern "C" __global__ void __launch_bounds__(ACUI_BLOCK)                                       \
+        softmax_part_##class(double *partial, const char *x, acui_softmax p)                       \
     {                                                                                              \
-        if (acui_in_vectors(p, out, x))                                              \
-            acui_held<acui_real_##class>::run(p, out, x);                                               \
-        else                                                                                       \
-            acui_soften<acui_real_##class>::run(p, out, x);                                             \
+        acui_soften<acui_real_##class>::part(p, partial, x);                                       \
+    }                                                                                              \
+    extern "C" __global__ void __launch_bounds__(ACUI_BLOCK)                                       \
+        softmax_whole_##class(char *out, const char *x, const double *partial, acui_softmax p)     \
+    {                                                                                              \
+        acui_soften<acui_real_##class>::whole(p, out, x, partial);                                 \
     }
 ACUI_SOFTMAX(f)
 ACUI_SOFTMAX(d)
+
+extern "C" __global__ void __launch_bounds__(ACUI_SOFTMAX_BLOCK, 2)
+    softmax_rows_f(char *out, const char *x, acui_softmax p)
+{
+    if (acui_in_vectors(p, out, x))
+        acui_held::run(p, out, x);
+    else
+        acui_soften<acui_real_f>::run(p, out, x);
+}

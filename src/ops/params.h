@@ -116,11 +116,11 @@ typedef struct acui_matmul {
 #define ACUI_SOFTMAX_BLOCK 512 /* threads of a block of softmax_rows */
 #define ACUI_SOFTMAX_HELD 128  /* bytes of a row, as it is computed with, that its threads hold each */
 
-/* Softmax of `count` elements for each of the kept ones. */
+/* Softmax of `count` elements for each of the kept ones; in `splits` of `chunk` where these are few. */
 typedef struct acui_softmax {
-    long long kept_count, count;
+    long long kept_count, count, chunk;
     long long x_stride, out_stride; /* along what is summed up */
-    int dtype, log, group;
+    int dtype, log, group, splits;
     acui_index kept;
     acui_operand at[2]; /* out, x */
 } acui_softmax;

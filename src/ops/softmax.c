@@ -38,22 +38,31 @@ static void lay_out(acui_softmax *p, const acu_tensor *x, const acu_tensor *out,
     acui_index_make(&p->kept, rank, dims);
 }
 
-/* Threads of a group, each with four elements or more. */
+/* Threads of a group, each with four elements or more; and several groups for each kept element, where
+ * these alone would not fill a device. */
 static void set_group(acui_softmax *p)
 {
+    const int64_t enough = 1024, least = 8192; /* blocks; elements of a split */
     bool across = p->x_stride != 1 && p->kept_count >= 4096;
     p->group = 1;
     while (!across && p->group < ACUI_BLOCK && (int64_t)p->group * 4 < p->count)
         p->group *= 2;
+    int64_t splits = p->group < ACUI_BLOCK ? 1 : enough / p->kept_count;
+    if (splits > p->count / least)
+        splits = p->count / least;
+    if (splits > ACUI_BLOCK)
+        splits = ACUI_BLOCK;
+    p->chunk = splits > 1 ? (p->count + splits - 1) / splits : p->count;
+    p->splits = (int)((p->count + p->chunk - 1) / p->chunk);
 }
 
 /* Whether rows are vectors, as far as their layout goes, and fit into registers. Sets the group: at
  * least the threads that hold a row, and more where there are few rows. */
 static bool set_held(acui_softmax *p, char class)
 {
-    const int64_t bytes = class == 'd' ? 8 : 4, vector = 16 / bytes, held = ACUI_SOFTMAX_HELD / bytes;
+    const int64_t vector = 4, held = ACUI_SOFTMAX_HELD / (int64_t)sizeof(float);
     const int64_t few = 1 << 17; /* threads */
-    if (p->x_stride != 1 || p->out_stride != 1 || p->count % vector != 0 ||
+    if (class != 'f' || p->x_stride != 1 || p->out_stride != 1 || p->count % vector != 0 ||
         p->count > ACUI_SOFTMAX_BLOCK * held)
         return false;
     for (int d = 0; d < p->kept.rank; d++)
@@ -65,7 +74,28 @@ static bool set_held(acui_softmax *p, char class)
     while (p->group < ACUI_SOFTMAX_BLOCK && p->group * vector < p->count &&
            p->kept_count * p->group < few)
         p->group *= 2;
+    p->chunk = p->count;
+    p->splits = 1;
     return true;
+}
+
+/* Two launches: what the splits have, and with all of that the results. */
+static acu_op *launch_splits(acu_planning *p, const char *name, const acui_softmax *params, char class,
+                             acu_op *out)
+{
+    const int64_t units = params->kept_count * params->splits, blocks = acui_blocks(units, 1);
+    acu_op *x = acu_op_take(&p->values[0], p->site);
+    acu_op *partial = acu_op_empty(ACU_F64, ACU_SHAPE(2 * units), p->site);
+    const acu_arg look[] = {acu_arg_op(partial, ACU_WRITE), acu_arg_op(x, ACU_READ),
+                            acu_arg_struct(params, sizeof *params)};
+    acu_op *first = acui_launch(p, name, "acuda.softmax",
+                                class == 'd' ? "softmax_part_d" : "softmax_part_f", blocks, look, 3);
+    x = acu_op_nth(acu_op_retain(first), 1, p->site);
+    partial = acu_op_nth(first, 0, p->site);
+    const acu_arg args[] = {acu_arg_op(out, ACU_WRITE), acu_arg_op(x, ACU_READ),
+                            acu_arg_op(partial, ACU_READ), acu_arg_struct(params, sizeof *params)};
+    return acui_run(p, name, "acuda.softmax", class == 'd' ? "softmax_whole_d" : "softmax_whole_f",
+                    blocks, args, 4);
 }
 
 static acu_op *launch(acu_planning *p, const char *name, acui_softmax *params, char class, acu_op *out)
@@ -73,8 +103,9 @@ static acu_op *launch(acu_planning *p, const char *name, acui_softmax *params, c
     bool held = set_held(params, class);
     if (!held)
         set_group(params);
-    const char *kernel = held ? class == 'd' ? "softmax_rows_d" : "softmax_rows_f"
-                              : class == 'd' ? "softmax_d" : "softmax_f";
+    if (params->splits > 1)
+        return launch_splits(p, name, params, class, out);
+    const char *kernel = held ? "softmax_rows_f" : class == 'd' ? "softmax_d" : "softmax_f";
     const int threads = held ? ACUI_SOFTMAX_BLOCK : ACUI_BLOCK;
     const acu_arg args[] = {acu_arg_op(out, ACU_WRITE),
                             acu_arg_op(acu_op_take(&p->values[0], p->site), ACU_READ),

@@ -128,32 +128,35 @@ static void one_softmax(acu_device *device, acu_dtype dtype, acu_shape shape, in
     acu_tensor_release(t);
 }
 
-/* In vectors; from the second element on, so that they are not aligned; and with gaps. */
-static void softmax_of_special_values(acu_device *device)
+/* Four rows of n: with -inf, with NaN, with inf, all of -inf; from element `first` of the memory on, every
+ * `step`-th of it. */
+static void special_softmax(acu_device *device, int n, int first, int step)
 {
-    enum { N = 64 };
-    float x[4 * N + 1];
-    for (int i = 0; i < 4 * N + 1; i++)
+    const int ten = 10, twenty = n - 20; /* where the values are */
+    const int64_t count = (int64_t)4 * n * step;
+    float *x = malloc(((size_t)count + 1) * sizeof *x);
+    for (int64_t i = 0; i <= count; i++)
         x[i] = -INFINITY;
-    x[10] = x[N + 10] = x[2 * N + 10] = 3; /* a row with -inf, with NaN, with inf, of -inf */
-    x[N + 20] = NAN;
-    x[2 * N + 20] = INFINITY;
-    for (int first = 0; first < 2; first++)
-        for (int step = 1; step < 3; step++) {
-            acu_tensor *t = tensor_with(device, ACU_F32, ACU_SHAPE(4 * N + 1), x), *part = NULL, *rows = NULL;
-            assert_works(acu_tensor_slice(t, (const int64_t[]){first}, (const int64_t[]){first + 4 * N}, &part));
-            assert_works(acu_tensor_reshape(part, ACU_SHAPE(4, N / step, step), &rows));
-            float *y = result_of(device, acu_softmax(rows, 1), ACU_F32, ACU_SHAPE(4, N / step, step));
-            int column = (10 - first) % step; /* where the values are */
-            for (int i = column; i < N; i += step)
-                assert_true(y[i] == (i == 10 - first ? 1 : 0));
-            for (int i = N + column; i < 4 * N; i += step)
-                assert_true(isnan(y[i]));
-            free(y);
-            acu_tensor_release(rows);
-            acu_tensor_release(part);
-            acu_tensor_release(t);
-        }
+    for (int row = 0; row < 3; row++) {
+        x[first + (row * n + ten) * step] = 3;
+        x[first + (row * n + twenty) * step] = row == 0 ? -INFINITY : row == 1 ? NAN : INFINITY;
+    }
+    acu_tensor *t = tensor_with(device, ACU_F32, ACU_SHAPE(count + 1), x), *part = NULL, *rows = NULL;
+    assert_works(acu_tensor_slice(t, (const int64_t[]){first}, (const int64_t[]){first + count}, &part));
+    assert_works(acu_tensor_reshape(part, ACU_SHAPE(4, n, step), &rows));
+    float *y = result_of(device, acu_softmax(rows, 1), ACU_F32, ACU_SHAPE(4, n, step));
+    for (int i = 0; i < n; i++)
+        assert_true(y[i * step] == (i == ten ? 1 : 0));
+    for (int i = n; i < 4 * n; i++)
+        assert_true(isnan(y[i * step]));
+    assert_works(acu_sync(device, acu_into(rows, acu_softmax(rows, 1)), NULL)); /* in place */
+    assert_works(acu_read_sync(part, x, (size_t)count * sizeof *x));
+    assert_memory_equal(x, y, (size_t)count * sizeof *x);
+    free(x);
+    free(y);
+    acu_tensor_release(rows);
+    acu_tensor_release(part);
+    acu_tensor_release(t);
 }
 
 static void softmaxes(void **state)
@@ -164,15 +167,18 @@ static void softmaxes(void **state)
         for (int log = 0; log < 2; log++) {
             one_softmax(device, dtypes[d], ACU_SHAPE(5, 1000), -1, log);
             one_softmax(device, dtypes[d], ACU_SHAPE(5, 1001), -1, log); /* not in vectors */
-            one_softmax(device, dtypes[d], ACU_SHAPE(2, 8192), -1, log); /* the longest f64 */
+            one_softmax(device, dtypes[d], ACU_SHAPE(2, 4096), -1, log);
             one_softmax(device, dtypes[d], ACU_SHAPE(9), 0, log);
             one_softmax(device, dtypes[d], ACU_SHAPE(7, 6, 30), 1, log);
             one_softmax(device, dtypes[d], ACU_SHAPE(3, 4, 4200), 0, log);
         }
     one_softmax(device, ACU_F16, ACU_SHAPE(1, 16384), -1, false); /* the longest in registers */
-    one_softmax(device, ACU_F32, ACU_SHAPE(1, 16388), -1, false);
+    one_softmax(device, ACU_F32, ACU_SHAPE(1, 16388), -1, false); /* by two groups */
+    one_softmax(device, ACU_F64, ACU_SHAPE(2, 33001), -1, true);
+    one_softmax(device, ACU_BF16, ACU_SHAPE(30000, 2), 0, false);
     one_softmax(device, ACU_F32, ACU_SHAPE(3, 7, 8), -1, false);
-    softmax_of_special_values(device);
+    for (int i = 0; i < 8; i++) /* in vectors or not, one by one or not, by one group or several */
+        special_softmax(device, i & 4 ? 17000 : 64, i & 1, i & 2 ? 2 : 1);
     float x[6] = {0};
     acu_tensor *t = tensor_with(device, ACU_F32, ACU_SHAPE(2, 3), x);
     assert_works(acu_sync(device, acu_into(t, acu_softmax(t, 1)), NULL)); /* in place */
