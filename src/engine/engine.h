@@ -4,9 +4,10 @@
  *
  *   runtime.c   a submission may be handed over to a thread of its device, which does the rest
  *   submit.c    an op becomes a plan: a flat list of nodes
- *   order.c     the list is cut into tasks, and these are entered behind what touched their data
+ *   tasks.c     the list is cut into tasks
  *   edges.c     what comes before what inside a task
  *   runs.c      which pieces of a task a graph can hold, and of what form they are
+ *   order.c     tasks are entered behind what touched their data
  *   admit.c     too much at a time waits on the host
  *   memory.c    a task gets its memory, or waits for it on the host
  *   issue.c     a task whose predecessors are on the device goes there, behind and before one mark
@@ -246,11 +247,14 @@ void acui_flush_planning(void);
 acu_status acui_submit_public(acu_device *device, acu_op *op, const acu_submit_options *given,
                               bool unwanted, acu_future **future);
 
+/* ---- tasks.c ---- */
+/* The plan's new nodes as tasks, laid out, not yet of the submission. */
+acu_status acui_make_tasks(acui_submission *submission, acui_task **tasks);
+void acui_drop_tasks(acui_task *tasks); /* such a list */
+
 /* ---- order.c ---- */
 /* Make tasks of the plan's new nodes, enter them, and run those that are ready. */
 acu_status acui_enter_nodes(acui_plan *plan);
-/* The first half of that: the new nodes as tasks, laid out, not yet of the submission. */
-acu_status acui_make_tasks(acui_submission *submission, acui_task **tasks);
 /* The plan has one node, which the program issues itself: enter it, unless it would have to wait on the
  * host (NOT_READY), or reads what was not computed (DEPENDENCY). */
 acu_status acui_enter_ready(acui_submission *submission, acui_task **task);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Order: nodes become tasks, and tasks get their place behind what touched the same data.
+ * Order: tasks get their place behind what touched the same data.
  *
  * All accesses of what is entered at once are registered while the order lock is held: submissions
  * of other threads come wholly before or wholly after. A task then counts how many of its
@@ -19,146 +19,6 @@
 static acui_submission *submission_of(acui_plan *plan)
 {
     return (acui_submission *)plan; /* its first member */
-}
-
-/* ---- tasks ---- */
-
-/* A policy of one stream means that nothing of the submission runs side by side. */
-static acu_stream *pick(acui_submission *s, acu_policy *policy)
-{
-    s->serial |= policy->count == 1;
-    return acui_policy_pick(policy);
-}
-
-/* The stream that the submission uses on the device: chosen once. */
-static acu_status lane_stream(acui_submission *s, acu_device *device, acu_stream **stream)
-{
-    for (size_t i = 0; i < s->lane_count; i++)
-        if (s->lanes[i].device == device) {
-            *stream = s->lanes[i].stream;
-            return ACU_OK;
-        }
-    if (s->lane_count == ACUI_MAX_LANES)
-        return acui_fail(ACU_ERR_LIMIT, "one submission on more than %d devices", ACUI_MAX_LANES);
-    acu_stream *chosen;
-    acu_policy *own = device->policy;
-    if (s->priority)
-        ACUI_TRY(acui_policy_of_priority(device, s->priority, &own));
-    if (s->stream && s->stream->device == device)
-        chosen = s->stream;
-    else if (s->policy && s->policy->device == device)
-        chosen = pick(s, s->policy);
-    else
-        chosen = pick(s, own);
-    if (!chosen)
-        return acui_error()->status;
-    acui_lane *lane = &s->lanes[s->lane_count++];
-    lane->device = device;
-    lane->stream = acu_stream_retain(chosen);
-    *stream = chosen;
-    return ACU_OK;
-}
-
-/* What is tried on a device that was lost has failed; anything else can not be submitted. */
-static bool may_run(const acui_node *node)
-{
-    if (node->kind == ACUI_NODE_DECIDE || acui_device_check(node->device) == ACU_OK)
-        return true;
-    acui_part *part = node->part;
-    while (part && part->kind != ACUI_PART_TRY)
-        part = part->parent;
-    if (part)
-        acui_part_refuse(part);
-    return part != NULL;
-}
-
-static acui_task *new_task(acui_submission *s, acui_node *node)
-{
-    acui_task *task = ACUI_ARENA_NEW(&s->plan.arena, acui_task);
-    if (!task) {
-        acui_fail(ACU_ERR_NO_MEMORY, "no memory for a task");
-        return NULL;
-    }
-    if (!may_run(node))
-        return NULL;
-    if (!acui_is_on_host(node) && lane_stream(s, node->device, &task->stream) != ACU_OK)
-        return NULL;
-    task->point = acui_point_new();
-    if (!task->point) {
-        acui_fail(ACU_ERR_NO_MEMORY, "no memory for a task");
-        return NULL;
-    }
-    task->point->file = node->site.file;
-    task->point->line = node->site.line;
-    task->submission = s;
-    task->device = node->device;
-    task->sharing = acui_sharing_of(node);
-    task->part = node->part;
-    task->conditional = acui_part_is_conditional(node->part);
-    s->shares |= task->sharing != NULL;
-    task->first = node;
-    return task;
-}
-
-static bool continues(const acui_task *task, const acui_node *node)
-{
-    return task && task->stream && !acui_is_on_host(node) && task->device == node->device &&
-           task->part == node->part && task->sharing == acui_sharing_of(node);
-}
-
-static void drop_tasks(acui_task *task)
-{
-    for (; task; task = task->next)
-        acui_point_release(task->point);
-}
-
-/* Cut the nodes after `s->entered` into tasks; a list, not yet of the submission. */
-static acu_status cut_tasks(acui_submission *s, acui_task **tasks)
-{
-    acui_node *node = s->entered ? s->entered->next : s->plan.first;
-    acui_task *last = NULL, **end = tasks;
-    for (; node; node = node->next) {
-        if (!continues(last, node)) {
-            last = *end = new_task(s, node);
-            if (!last)
-                return acui_error()->status;
-            end = &last->next;
-        }
-        last->count++;
-        node->task = last;
-    }
-    return ACU_OK;
-}
-
-/* What the task is made of, and how that is ordered in itself. */
-static bool lay_out(acui_task *task)
-{
-    acui_arena *arena = &task->submission->plan.arena;
-    task->nodes = ACUI_ARENA_ARRAY(arena, acui_node *, task->count);
-    if (!task->nodes)
-        return false;
-    acui_node *node = task->first;
-    for (size_t i = 0; i < task->count; i++, node = node->next)
-        task->nodes[i] = node;
-    if (!task->stream || acui_part_is_refused(task->part)) /* half planned, and never to run */
-        return true;
-    for (size_t i = 0; i < task->count && !task->binds; i++)
-        task->binds = acui_launch_is_late(task->nodes[i]);
-    task->body = ACUI_ARENA_ARRAY(arena, acui_node *, task->count);
-    return task->body && acui_find_edges(task) && acui_cut_runs(task);
-}
-
-acu_status acui_make_tasks(acui_submission *s, acui_task **tasks)
-{
-    acu_status status = cut_tasks(s, tasks);
-    for (acui_task *task = *tasks; task && status == ACU_OK; task = task->next)
-        if (!lay_out(task))
-            status = acui_fail(ACU_ERR_NO_MEMORY, "no memory to order the work of a submission");
-    if (status != ACU_OK)
-        drop_tasks(*tasks);
-    else
-        acui_story_tasks(s, *tasks);
-    return status;
 }
 
 /* ---- entering: order lock held ---- */
@@ -417,7 +277,7 @@ acu_status acui_enter_nodes(acui_plan *plan)
     ACUI_TRY(acui_make_tasks(s, &tasks));
     if (s->shares && !prepare_shared(tasks)) {
         drop_shared(tasks);
-        drop_tasks(tasks);
+        acui_drop_tasks(tasks);
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory to order the work of a submission");
     }
     acui_task *ready = NULL;
@@ -585,7 +445,7 @@ acu_status acui_enter_ready(acui_submission *s, acui_task **out)
     acui_fault_release(fault); /* the thread has the record */
     acui_fault_release(found.cause);
     if (found.waits || found.bad) {
-        drop_tasks(task);
+        acui_drop_tasks(task);
         return found.waits ? ACU_NOT_READY : ACU_ERR_DEPENDENCY;
     }
     *out = task;
