@@ -6,6 +6,7 @@
 #include <spawn.h>
 #include <stdio.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 extern char **environ;
 
@@ -75,6 +76,41 @@ void test_software_only(void)
 {
     if (test_on_gpu())
         skip();
+}
+
+static bool share_raw(const acu_driver_table *cu, const acu_device *device)
+{
+    acu_CUmemAllocationProp prop = {
+        .type = ACU_CU_MEM_ALLOCATION_TYPE_PINNED,
+        .requestedHandleTypes = ACU_CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+        .location = {.type = ACU_CU_MEM_LOCATION_TYPE_DEVICE,
+                     .id = acu_device_info_of(device)->ordinal}};
+    CUmemGenericAllocationHandle memory = 0, again = 0;
+    size_t step = 0;
+    int fd = -1;
+    if (cu->MemGetAllocationGranularity(&step, &prop, 0) || cu->MemCreate(&memory, step, &prop, 0))
+        return false;
+    unsigned result = cu->MemExportToShareableHandle(
+        &fd, memory, ACU_CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
+    if (!result) {
+        result = cu->MemImportFromShareableHandle(&again, (void *)(intptr_t)fd,
+                                                  ACU_CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+        close(fd);
+    }
+    if (!result)
+        cu->MemRelease(again);
+    cu->MemRelease(memory);
+    return !result;
+}
+
+bool test_can_share(acu_device *device)
+{
+    test_enter(device);
+    bool can = acu_driver_has(ACU_CALL_MemCreate) && share_raw(acu_driver(), device);
+    test_leave(device);
+    if (!can)
+        print_message("memory can not be handed over as a descriptor on this machine\n");
+    return can;
 }
 
 /* ---- errors ------------------------------------------------------------------------------------ */

@@ -37,6 +37,10 @@ void test_leaks_none(void);
 /* Skips the test unless it runs on the software device. */
 void test_software_only(void);
 
+/* Whether memory can be handed over as a descriptor here, by raw calls: not on each machine (in some
+ * containers) that has a GPU. */
+bool test_can_share(acu_device *device);
+
 /* ---- errors ---- */
 
 /* `status` is `want`, and the thread's record says so, with all `words` (separated by '|') in it. */
