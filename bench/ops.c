@@ -72,6 +72,7 @@ static acu_op *randn_f32(subject *s) { return acu_into(s->x[0], acu_randn(ACU_F3
 static acu_op *softmax(subject *s) { return acu_softmax(acu_reshape(s->x[1], s->square), 1); }
 static acu_op *fused(subject *s) { return acu_into(s->x[0], acu_fused(s->expression, s->x[1], s->x[2])); }
 static acu_op *most_at(subject *s) { return acu_argmax(s->x[1], ACU_ALL); }
+static acu_op *columns_at(subject *s) { return acu_argmax(acu_reshape(s->x[1], s->square), ACU_DIMS(0)); }
 static acu_op *to_half(subject *s) { return acu_into(s->half, acu_convert(s->x[1], ACU_F16)); }
 static acu_op *from_half(subject *s) { return acu_into(s->x[0], acu_convert(s->half, ACU_F32)); }
 static acu_op *to_byte(subject *s) { return acu_into(s->byte, acu_convert(s->x[1], ACU_F8E4M3FN)); }
@@ -109,6 +110,7 @@ static const struct {
     {"sum of all, f16", sum_half, 0.5},
     {"sum of all, f64", sum_wide, 1},
     {"argmax of all, f32", most_at, 1},
+    {"argmax of columns, f32, square", columns_at, 1},
     {"x + 2 * relu(y), fused, f32", fused, 3},
     {"rand, f32", rand_f32, 1},
     {"randn, f32", randn_f32, 1},

@@ -4,6 +4,7 @@
  * added to what follows from the shape alone, so that the same input gives the same bits every time.
  *
  *   rows      a group of threads for each kept element (and split); any strides
+ *   args      the same for argmin and argmax; where neighbours in memory are kept, a group is one thread
  *   columns   neighbouring threads for neighbouring kept elements, where these are neighbours in memory
  *   end       puts the partial results of the splits together
  */
@@ -247,7 +248,7 @@ template <typename S, bool ARG> struct acui_rows {
     typedef typename S::type A;
     typedef typename S::in C;
     typedef typename C::value T;
-    static const int V = C::V;
+    static const int V = C::V, FEW = ARG ? 4 : 1; /* single elements under way at once */
 
     /* Vectors of neighbours in memory, `count` elements from x on, which is aligned to 16 bytes: as far
      * as all threads of the group have UNROLL of them. Gives how many elements that was. */
@@ -353,16 +354,26 @@ template <typename S, bool ARG> struct acui_rows {
             });
         at = place != none ? begin + head + place : none;
 #pragma unroll 1
-        for (long long i = lane; i < count - middle; i += p.group) {
-            long long element = begin + (i < head ? i : i + middle), offset = element;
-            T e = 0;
-            if (!p.contiguous)
-                acui_offsets<1>(p.reduced, &p.along, element, &offset);
+        for (long long i = lane; i < count - middle; i += FEW * p.group) {
+            long long element[FEW], offset[FEW];
+            T e[FEW];
+#pragma unroll
+            for (int k = 0; k < FEW; k++) {
+                long long n = i + k * p.group < count - middle ? i + k * p.group : i;
+                element[k] = begin + (n < head ? n : n + middle);
+                offset[k] = p.reduced.rank > 1 ? 0 : element[k] * p.along.stride[0];
+                if (p.reduced.rank > 1)
+                    acui_offsets<1>(p.reduced, &p.along, element[k], &offset[k]);
+            }
             C::with(p.dtype, [&](auto format) ACUI_INLINE {
                 typedef decltype(format) F;
-                e = F::template read_one<T>(x + offset * F::BYTES);
+#pragma unroll
+                for (int k = 0; k < FEW; k++)
+                    e[k] = F::template read_one<T>(x + offset[k] * F::BYTES);
             });
-            one(p, e, element, a, value, at);
+#pragma unroll
+            for (int k = 0; k < FEW; k++) /* the first again, if there are no more: that changes no place */
+                one(p, e[k], element[k], a, value, at);
         }
     }
 
@@ -373,7 +384,8 @@ template <typename S, bool ARG> struct acui_rows {
         for (long long base = (long long)blockIdx.x * in_block; base < units;
              base += (long long)gridDim.x * in_block) {
             long long unit = base + (int)threadIdx.x / p.group;
-            long long row = unit / p.splits, begin = (unit - row * p.splits) * p.chunk;
+            long long split = unit / p.kept_count, row = unit - split * p.kept_count;
+            long long begin = split * p.chunk; /* neighbours have neighbouring rows */
             long long end = begin + p.chunk < p.reduced_count ? begin + p.chunk : p.reduced_count;
             A a[V], value = acui_start<A>(p.op);
             long long at = 0x7fffffffffffffffll, offset = 0;
@@ -393,7 +405,7 @@ template <typename S, bool ARG> struct acui_rows {
             }
             acui_tree<A, ARG>(p.op, p.group, value, at);
             if (lane == 0 && unit < units)
-                acui_finish<S, ARG>(p, out, partial, row, (int)(unit - row * p.splits), value, at);
+                acui_finish<S, ARG>(p, out, partial, row, (int)split, value, at);
         }
     }
 };

@@ -146,16 +146,17 @@ static int power_above(int64_t n, int most)
     return power;
 }
 
-/* Splits give large reductions to few elements enough blocks; each has at least 16 Ki elements. */
-static void cut(plan *r, int64_t units)
+/* Splits give large reductions to few elements enough blocks; each has at least 16 Ki elements, `together`
+ * of one reduced place. */
+static void cut(plan *r, int64_t units, int64_t together)
 {
-    const int64_t least = 16384, most = 4096;
+    const int64_t least = 16384 / together, most = 4096;
     acui_reduction *p = &r->params;
     int64_t splits = (p->reduced_count + least - 1) / least;
     if (splits > most / units)
         splits = most / units > 0 ? most / units : 1;
     int64_t chunk = (p->reduced_count + splits - 1) / splits;
-    p->chunk = splits == 1 ? chunk : (chunk + 4095) / 4096 * 4096;
+    p->chunk = splits == 1 || together > 1 ? chunk : (chunk + 4095) / 4096 * 4096;
     p->splits = (int)((p->reduced_count + p->chunk - 1) / p->chunk);
     p->partial = p->splits > 1;
 }
@@ -174,19 +175,19 @@ static void lay_out(plan *r)
     p->contiguous = p->reduced.rank == 1 && p->along.stride[0] == 1;
     r->arg = kinds[r->what.kind].result == INDEX;
     int64_t across = p->kept.dim[p->kept.rank - 1];
-    r->columns = !r->arg && p->x.stride[p->kept.rank - 1] == 1 && across >= 32 && !p->contiguous;
+    bool neighbours = p->x.stride[p->kept.rank - 1] == 1 && across >= 32 && !p->contiguous;
+    r->columns = !r->arg && neighbours;
     p->group = power_above((p->reduced_count + 15) / 16, ACUI_BLOCK);
     int least = power_above(p->reduced_count, 8);
     p->group = p->group > least ? p->group : least;
-    int64_t tile = acui_class_of(acu_tensor_dtype(r->x)) == 'f' ? 128 : 64;
-    if (r->columns) { /* a block has eight rows at a time */
-        int64_t units = p->kept_count / across * ((across + tile - 1) / tile);
-        p->reduced_count *= 64; /* counts as elements of a block, for cutting */
-        cut(r, units);
-        p->reduced_count /= 64;
-        p->chunk = (p->reduced_count + p->splits - 1) / p->splits;
-    } else {
-        cut(r, (p->kept_count * p->group + ACUI_BLOCK - 1) / ACUI_BLOCK);
+    if (!neighbours) {
+        cut(r, (p->kept_count * p->group + ACUI_BLOCK - 1) / ACUI_BLOCK, 1);
+    } else if (r->arg) { /* a thread for each kept element */
+        p->group = 1;
+        cut(r, (p->kept_count + ACUI_BLOCK - 1) / ACUI_BLOCK, ACUI_BLOCK);
+    } else { /* a block has eight rows at a time */
+        int64_t tile = acui_class_of(acu_tensor_dtype(r->x)) == 'f' ? 128 : 64;
+        cut(r, p->kept_count / across * ((across + tile - 1) / tile), 64);
     }
 }
 
