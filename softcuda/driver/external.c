@@ -81,7 +81,7 @@ static unsigned map(sd_context *context, const external *memory, uint64_t offset
             sd_unreserve(device, block);
     }
     if (made) {
-        sd_table_set(device->range.valid, device->range.base, made->address, bytes);
+        sd_mapping_open(device, made, true);
         *address = made->address;
     }
     pthread_mutex_unlock(&device->lock);

@@ -102,13 +102,16 @@ static void *handle_of_context(const sd_context *context)
     return context ? context->object.handle : NULL;
 }
 
-/* Addresses that were reserved: what is mapped there. */
+/* Addresses that were reserved: what is mapped there, in one piece or in several without a gap. */
 static void locate_mapped(const sd_block *block, uint64_t address, uint64_t bytes,
                           sd_location *found)
 {
     const sd_mapping *m = sd_mapping_at(block, address);
-    if (!m || bytes > m->bytes - (address - m->address))
+    if (!m)
         return;
+    for (const sd_mapping *last = m; bytes > last->address + last->bytes - address;)
+        if (!(last = sd_mapping_at(block, last->address + last->bytes)))
+            return;
     found->place = SD_PLACE_DEVICE;
     found->base = m->address;
     found->size = m->bytes;

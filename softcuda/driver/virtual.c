@@ -25,10 +25,18 @@ sd_block *sd_reserve(sd_device *device, uint64_t bytes, uint64_t alignment, sd_c
     return block;
 }
 
+/* The table counts valid bytes of granules from their begin: what is in front in the first one is let go. */
+void sd_mapping_open(sd_device *device, const sd_mapping *m, bool open)
+{
+    uint64_t from = m->address & ~(uint64_t)(SX_GRANULE - 1);
+    (open ? sd_table_set : sd_table_clear)(device->range.valid, device->range.base, from,
+                                           m->address + m->bytes - from);
+}
+
 /* The device's own memory again, where a file was. */
 static void take_back(sd_device *device, const sd_mapping *m)
 {
-    sd_table_clear(device->range.valid, device->range.base, m->address, m->bytes);
+    sd_mapping_open(device, m, false);
     /* Fails only where the system has no room for another mapping: then the file's pages stay, which
      * nothing can reach before they are mapped over. */
     mmap(sd_device_pointer(device, m->pages), m->span, PROT_READ | PROT_WRITE,
@@ -273,8 +281,7 @@ unsigned sd_cuMemSetAccess(CUdeviceptr address, size_t bytes, const acu_CUmemAcc
         taken = m->next;
         m->next = range->mappings;
         range->mappings = m;
-        (open ? sd_table_set : sd_table_clear)(device->range.valid, device->range.base, m->address,
-                                               m->bytes);
+        sd_mapping_open(device, m, open);
     }
     return ACU_CUDA_SUCCESS;
 }

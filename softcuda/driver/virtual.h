@@ -43,6 +43,9 @@ sd_block *sd_unreserve(sd_device *device, sd_block *block);
 unsigned sd_map(sd_device *device, struct sd_reservation *range, uint64_t address, uint64_t bytes,
                 int fd, uint64_t offset, sd_mapping **made);
 
+/* Whether the device's kernels and copies may touch it. */
+void sd_mapping_open(sd_device *device, const sd_mapping *mapping, bool open);
+
 /* What is mapped at the address, or NULL. */
 const sd_mapping *sd_mapping_at(const sd_block *block, uint64_t address);
 

@@ -423,11 +423,44 @@ static void a_device_without_it(void **state)
     assert_null(none);
 }
 
+/* It goes with its last handle, and what is new does not know it. */
+static void after_a_reset(void **state)
+{
+    (void)state;
+    acu_buffer_release(exportable(1)); /* or skip */
+    test_in_process("reset");
+}
+
+static void reset(void **state)
+{
+    setup(state);
+    acu_device *fresh = NULL;
+    acu_buffer *buffer = exportable(BYTES);
+    acu_tensor *x = tensor_at(buffer, 0);
+    acu_reset_options options = {.size = sizeof options,
+                                 .nothing_else_in_this_process_uses_the_device = true};
+    int fd = -1;
+    assert_works(acu_device_reset(device, &options, &fresh));
+    assert_fails(acu_buffer_export(buffer, &fd), ACU_ERR_STALE, "was reset");
+    assert_int_equal(acu_buffer_address(buffer), 0);
+    acu_tensor_release(x);
+    acu_buffer_release(buffer);
+    test_close(device);
+    device = fresh;
+    buffer = exportable(BYTES);
+    x = tensor_at(buffer, 0);
+    fill(x, 2);
+    assert_holds(x, 2);
+    acu_tensor_release(x);
+    acu_buffer_release(buffer);
+    test_close(fresh);
+}
+
 int main(int argc, char **argv)
 {
-    static const test_case cases[] = {{"child", child}};
+    static const test_case cases[] = {{"child", child}, {"reset", reset}};
     if (argc > 1)
-        return test_run_case(cases, 1, argv[1]);
+        return test_run_case(cases, 2, argv[1]);
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(what_is_exported_is_imported_again),
@@ -440,6 +473,7 @@ int main(int argc, char **argv)
         TEST(too_large),
         TEST(other_buffers_are_not_exported),
         TEST(a_device_without_it),
+        TEST(after_a_reset),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
