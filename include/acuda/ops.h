@@ -246,7 +246,8 @@ ACU_API acu_op *acu_op_softmax(acu_op *x, int dimension, bool log, acu_site site
  * in an acu_graph. Temporary memory, from the pool that results come from: at most 4 MiB, 32 from compute
  * capability 9.0 on, for all products of a submission. Errors besides: DRIVER, DEVICE_MEMORY, with
  * cuBLAS's name for the status. A submit may take long where cuBLAS loads a kernel of its own for the
- * first time. Handles go with the device; of one that was lost, what they have in host memory stays.
+ * first time. Handles go with the device; of one that was lost, what they have in host memory stays, and after
+ * acu_device_reset the kernel does all: the library still knows the context that went.
  */
 #define acu_matmul(a, b) acu_op_matmul(ACU_OPERAND(a), ACU_OPERAND(b), ACU_SITE)
 ACU_API acu_op *acu_op_matmul(acu_op *a, acu_op *b, acu_site site);

@@ -74,6 +74,7 @@ struct acu_device {
     /* ops: cuBLAS, made at first use; release store, acquire load. Dropped likewise. */
     _Atomic(struct acui_cublas *) cublas;
     void (*drop_cublas)(acu_device *device);
+    bool cublas_stale; /* it was used before a reset, and knows that context; fixed */
     _Atomic(uint64_t) peers; /* bit per ordinal whose memory this device may access; relaxed */
     _Atomic(uint64_t) not_peers; /* ... that was asked for, and can not be accessed; relaxed */
     /* Its own pools, made at first use: release store, acquire load; and all, user's included. The

@@ -178,6 +178,8 @@ void acui_device_replace(acu_device *old, acu_device *fresh)
     fresh->gate.limit = old->gate.limit;
     fresh->one_by_one = old->one_by_one;
     fresh->runtime_thread = old->runtime_thread;
+    fresh->cublas_stale = old->cublas_stale ||
+                          atomic_load_explicit(&old->cublas, memory_order_acquire) != NULL;
     if (fresh->runtime_thread)
         atomic_fetch_add_explicit(&runtime_devices, 1, memory_order_relaxed);
     pthread_mutex_lock(&table.lock);

@@ -156,6 +156,9 @@ const char *acui_cublas_refusal(const acu_device *device)
         return "cuBLAS is switched off by acu_cublas_configure";
     if (user_off && !is_named)
         return "cuBLAS is switched off by ACUDA_CUBLAS=off";
+    if (device->cublas_stale)
+        return "the device was reset, and cuBLAS, which was in use before, still knows the context that "
+               "went";
     if (device->info.software && !is_named)
         return "cuBLAS is not looked for on the software device, where NVIDIA's can not run: name one "
                "that can with acu_cublas_configure";

@@ -4,7 +4,6 @@
 
 #include "base/error.h"
 #include "op/instead.h"
-#include "ops/cublas.h"
 
 #include <limits.h>
 
@@ -192,6 +191,42 @@ static acu_status call(const acui_node *node, CUstream stream, CUdeviceptr scrat
     acu_status st = call_with(handle, node, stream, scratch, done);
     acui_cublas_give(node->device, handle);
     return st;
+}
+
+/* ---- beforehand ---------------------------------------------------------------------------------- */
+
+enum { WARM = 64, WARM_BYTES = WARM * WARM * 4, WARM_SCRATCH = 1 << 20 };
+
+/* Without a word if it fails: then the first product takes longer, or says why it fails. */
+static void warm_up_on(acui_cublas_handle handle, CUstream stream, CUdeviceptr memory)
+{
+    static const acu_dtype dtypes[] = {ACU_F32, ACU_F16};
+    const acui_gemm g = {.m = WARM, .n = WARM, .k = WARM, .batches = 1, .lda = WARM, .ldb = WARM, .ldc = WARM};
+    char *at = (char *)(uintptr_t)memory;
+    places three = {.c = at + WARM_SCRATCH, .a = at + WARM_SCRATCH + WARM_BYTES,
+                    .b = at + WARM_SCRATCH + 2 * WARM_BYTES};
+    if (acui_cublas()->set_stream(handle, stream) != ACUI_CUBLAS_SUCCESS ||
+        acui_cublas()->set_workspace(handle, at, WARM_SCRATCH) != ACUI_CUBLAS_SUCCESS)
+        return;
+    for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++)
+        multiply(handle, &g, kinds[dtypes[i]], three);
+}
+
+void acui_gemm_warm_up(acu_device *device, acui_cublas_handle handle)
+{
+    const acu_driver_table *cu = device->cu;
+    const size_t bytes = WARM_SCRATCH + 3 * WARM_BYTES;
+    CUstream stream;
+    CUdeviceptr memory;
+    if (!device->pool || cu->StreamCreate(&stream, ACU_CU_STREAM_NON_BLOCKING) != ACU_CUDA_SUCCESS)
+        return;
+    if (cu->MemAllocFromPoolAsync(&memory, bytes, device->pool, stream) == ACU_CUDA_SUCCESS) {
+        if (cu->MemsetD8Async(memory, 0, bytes, stream) == ACU_CUDA_SUCCESS)
+            warm_up_on(handle, stream, memory);
+        cu->MemFreeAsync(memory, stream);
+    }
+    cu->StreamSynchronize(stream);
+    cu->StreamDestroy(stream);
 }
 
 /* ---- asking ------------------------------------------------------------------------------------- */

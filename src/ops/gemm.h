@@ -3,6 +3,7 @@
 #ifndef ACUI_OPS_GEMM_H
 #define ACUI_OPS_GEMM_H
 
+#include "ops/cublas.h"
 #include "ops/params.h"
 
 #include <acuda/op.h>
@@ -18,6 +19,10 @@ typedef struct acui_gemm {
 
 /* False: it has no words for it. */
 bool acui_gemm_of(const acui_matmul *product, acui_gemm *gemm);
+
+/* A product or two with a new handle, of memory of their own: what the library prepares for its first call
+ * of a kind in a process takes long, and is then there. The device is entered. Blocks. */
+void acui_gemm_warm_up(acu_device *device, acui_cublas_handle handle);
 
 /* The launch that does the product on the device, for which cuBLAS is asked first, if it can do it.
  * Begins to load cuBLAS the first time; a failed op where that fails. */

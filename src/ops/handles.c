@@ -4,7 +4,7 @@
  * when a product is first submitted, by a thread of the loader's; others when several threads issue
  * products at the same time. A device keeps them until it ends.
  */
-#include "ops/cublas.h"
+#include "ops/gemm.h"
 
 #include "base/alloc.h"
 #include "base/callback.h"
@@ -51,7 +51,7 @@ static acu_status set_up(acui_cublas_handle handle)
     return status == ACUI_CUBLAS_SUCCESS ? ACU_OK : acui_cublas_fail("cublasSetMathMode", status);
 }
 
-static acu_status make_handle(acu_device *device, acui_cublas_handle *made)
+static acu_status make_handle(acu_device *device, bool first, acui_cublas_handle *made)
 {
     acui_entered entered;
     acui_cublas_handle handle = NULL;
@@ -62,6 +62,8 @@ static acu_status make_handle(acu_device *device, acui_cublas_handle *made)
                                                   : acui_cublas_fail("cublasCreate", status);
     if (st != ACU_OK && handle)
         acui_cublas()->destroy(handle);
+    if (st == ACU_OK && first)
+        acui_gemm_warm_up(device, handle);
     acui_leave(&entered);
     *made = handle;
     return st;
@@ -74,10 +76,10 @@ static void put(struct acui_cublas *c, acui_cublas_handle handle)
     pthread_cond_signal(&c->given);
 }
 
-static acu_status add_handle(struct acui_cublas *c, acu_device *device)
+static acu_status add_handle(struct acui_cublas *c, acu_device *device, bool first)
 {
     acui_cublas_handle handle;
-    acu_status st = make_handle(device, &handle);
+    acu_status st = make_handle(device, first, &handle);
     pthread_mutex_lock(&c->lock);
     c->growing = false;
     if (st == ACU_OK) {
@@ -108,7 +110,7 @@ static void make_first(acui_job *job)
     struct acui_cublas *c = m->cublas;
     acu_status st = acui_cublas_open();
     if (st == ACU_OK)
-        st = add_handle(c, job->device);
+        st = add_handle(c, job->device, true);
     if (st != ACU_OK)
         c->fault = acui_fault_new(acui_error());
     atomic_store_explicit(&c->state, st == ACU_OK ? ACUI_LOADED : ACUI_LOAD_FAILED,
@@ -120,7 +122,7 @@ static void make_first(acui_job *job)
 static void make_another(acui_job *job)
 {
     making *m = (making *)job;
-    add_handle(m->cublas, job->device);
+    add_handle(m->cublas, job->device, false);
     making_free(m);
 }
 

@@ -17,12 +17,17 @@ enum { R_32F, R_64F, R_16F, R_16BF = 14, COMPUTE_32F = 68, COMPUTE_64F = 70, COM
 static fake_cublas fake = {.gate = PTHREAD_MUTEX_INITIALIZER};
 
 typedef struct context {
+    struct context *next;
     void *stream;
     uint64_t workspace;
     size_t workspace_bytes;
     int math, pointers;
     _Atomic(bool) busy;
 } context;
+
+/* Those that live: the ones of a device that was lost stay. */
+static context *all;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 fake_cublas *fake_cublas_of(void);
 fake_cublas *fake_cublas_of(void)
@@ -59,6 +64,10 @@ int cublasCreate_v2(context **handle)
     if (!c)
         return ALLOC_FAILED;
     c->pointers = -1;
+    pthread_mutex_lock(&lock);
+    c->next = all;
+    all = c;
+    pthread_mutex_unlock(&lock);
     atomic_fetch_add(&fake.created, 1);
     *handle = c;
     return OK;
@@ -66,6 +75,16 @@ int cublasCreate_v2(context **handle)
 
 int cublasDestroy_v2(context *c)
 {
+    pthread_mutex_lock(&lock);
+    context **link = &all;
+    while (*link && *link != c)
+        link = &(*link)->next;
+    bool known = *link != NULL;
+    if (known)
+        *link = c->next;
+    pthread_mutex_unlock(&lock);
+    if (!known)
+        return INVALID_VALUE;
     free(c);
     atomic_fetch_add(&fake.destroyed, 1);
     return OK;
@@ -174,6 +193,7 @@ static void put_number(int type, char *at, double wide)
 
 typedef struct operand {
     uint64_t address;
+    char *host; /* the same there */
     int op, rows, columns; /* as it lies in memory */
     int ld;
     long long stride;
@@ -186,16 +206,16 @@ typedef struct product {
     uint64_t workspace;
 } product;
 
-static uint64_t place(const operand *x, int type, int batch, int row, int column)
+static char *place(const operand *x, int type, int batch, int row, int column)
 {
     long long at = batch * x->stride + (x->op ? (long long)row * x->ld + column
                                               : (long long)column * x->ld + row);
-    return x->address + (uint64_t)at * size_of(type);
+    return x->host + at * (long long)size_of(type);
 }
 
 static double element(const operand *x, int type, int batch, int row, int column)
 {
-    return number_at(type, fake.host(place(x, type, batch, row, column)));
+    return number_at(type, place(x, type, batch, row, column));
 }
 
 static bool all_valid(const operand *x, int type, int batches)
@@ -208,15 +228,18 @@ static bool all_valid(const operand *x, int type, int batches)
     return true;
 }
 
-static void multiply(const product *p)
+static void multiply(product *p)
 {
+    p->a.host = fake.host(p->a.address);
+    p->b.host = fake.host(p->b.address);
+    p->c.host = fake.host(p->c.address);
     for (int b = 0; b < p->batches; b++)
         for (int column = 0; column < p->n; column++)
             for (int row = 0; row < p->m; row++) {
                 double sum = 0;
                 for (int k = 0; k < p->k; k++)
                     sum += element(&p->a, p->type, b, row, k) * element(&p->b, p->type, b, k, column);
-                put_number(p->type, fake.host(place(&p->c, p->type, b, row, column)), p->alpha * sum);
+                put_number(p->type, place(&p->c, p->type, b, row, column), p->alpha * sum);
             }
 }
 

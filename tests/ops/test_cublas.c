@@ -93,6 +93,8 @@ static void open_fake(acu_device **device)
     *device = open_loaded();
 }
 
+enum { WARM_UPS = 2 }; /* products that a load makes itself */
+
 static int library_calls(void)
 {
     return fake ? atomic_load(&fake->calls) + atomic_load(&fake->batched_calls) : 0;
@@ -539,7 +541,7 @@ static void waits_for_the_load(void **state)
     assert_works(acu_future_wait(second, ACU_FOREVER));
     assert_all(x, 32);
     assert_all(acu_future_tensor(second, 0), 512);
-    assert_int_equal(library_calls() - before, 2);
+    assert_int_equal(library_calls() - before, WARM_UPS + 2);
     acu_future_release(first);
     acu_future_release(second);
     /* Nobody waits for one that is dropped while it waits. */
@@ -624,31 +626,6 @@ static void without_memory(void **state)
     }
 }
 
-/* Each driver call fails once, while cuBLAS is loaded and used. */
-static void without_a_call(void **state)
-{
-    (void)state;
-    test_software_only();
-    for (uint64_t n = 1;; n++) {
-        acu_device *device = open_unloaded();
-        acu_tensor *x = NULL;
-        acu_driver_fault fault = {.size = sizeof fault, .call = ACU_CALL_ANY, .nth = n};
-        assert_works(acu_driver_fail(&fault));
-        acu_status status = acu_sync(device, acu_matmul(acu_matmul(square(1), square(2)), square(1)), &x);
-        acu_cublas_load(device);
-        bool through = acu_driver_fault_hits() == 0;
-        acu_driver_fail_clear();
-        if (status == ACU_OK)
-            assert_all(x, 512);
-        else if (acu_status_scope(status) != ACU_SCOPE_OPERATION && status != ACU_ERR_NOT_FOUND)
-            fail_msg("call %llu: %s: %s", (unsigned long long)n, acu_status_name(status), acu_last_error()->message);
-        acu_tensor_release(x);
-        close_all(device);
-        if (through)
-            break;
-    }
-}
-
 /* ---- settings ------------------------------------------------------------------------------------ */
 
 static void product_works(acu_device *device)
@@ -657,6 +634,46 @@ static void product_works(acu_device *device)
     assert_works(acu_sync(device, acu_matmul(square(1), square(2)), &x));
     assert_all(x, 32);
     acu_tensor_release(x);
+}
+
+/* The device that comes of a reset does without; the one before goes, and leaves its handle. */
+static void case_reset(void **state)
+{
+    (void)state;
+    acu_device *device = open_loaded(), *fresh = NULL;
+    product_works(device);
+    acu_reset_options promised = {.size = sizeof promised, .nothing_else_in_this_process_uses_the_device = true};
+    assert_works(acu_device_reset(device, &promised, &fresh));
+    int before = library_calls();
+    product_works(fresh);
+    assert_int_equal(library_calls(), before);
+    assert_fails(acu_cublas_load(fresh), ACU_ERR_NOT_FOUND, "reset");
+    test_close(device);
+    test_close(fresh);
+    if (fake)
+        assert_int_equal(atomic_load(&fake->destroyed), 0);
+}
+
+static void after_a_reset(void **state)
+{
+    (void)state;
+    test_software_only(); /* on a GPU nobody else is to be there */
+    test_in_process("reset");
+}
+
+static void on_two_devices(void **state)
+{
+    (void)state;
+    test_software_only();
+    acu_device *devices[2];
+    use_fake();
+    test_open_n(devices, 2);
+    int made = atomic_load(&fake->created);
+    for (int i = 0; i < 2; i++)
+        product_works(devices[i]);
+    assert_int_equal(atomic_load(&fake->created) - made, 2);
+    test_close(devices[0]);
+    close_all(devices[1]);
 }
 
 static void switched_off(void **state)
@@ -713,6 +730,40 @@ static void case_missing(void **state)
     test_leaks_none();
 }
 
+/* Each driver call fails once, while cuBLAS is loaded and used. */
+static void case_calls(void **state)
+{
+    (void)state;
+    for (uint64_t n = 1;; n++) {
+        acu_device *device = open_unloaded();
+        acu_tensor *x = NULL;
+        acu_driver_fault fault = {.size = sizeof fault, .call = ACU_CALL_ANY, .nth = n};
+        assert_works(acu_driver_fail(&fault));
+        acu_status status = acu_sync(device, acu_matmul(acu_matmul(square(1), square(2)), square(1)), &x);
+        acu_cublas_load(device);
+        bool through = acu_driver_fault_hits() == 0;
+        acu_driver_fail_clear();
+        if (status == ACU_OK)
+            assert_all(x, 512);
+        else if (acu_status_scope(status) != ACU_SCOPE_OPERATION && status != ACU_ERR_NOT_FOUND)
+            fail_msg("call %llu: %s: %s", (unsigned long long)n, acu_status_name(status), acu_last_error()->message);
+        acu_tensor_release(x);
+        test_close(device);
+        /* What could not be destroyed because that was made to fail stays, and nothing else. */
+        for (int kind = 0; kind < ACU_DRIVER_KIND_NONE; kind++)
+            assert_true(acu_driver_live((acu_driver_kind)kind) <= acu_driver_spared((acu_driver_kind)kind));
+        if (through)
+            break;
+    }
+}
+
+static void without_a_call(void **state)
+{
+    (void)state;
+    test_software_only();
+    test_in_process("calls");
+}
+
 static void off_by_the_user(void **state)
 {
     (void)state;
@@ -727,7 +778,8 @@ static void missing(void **state)
 
 int main(int argc, char **argv)
 {
-    static const test_case in_process[] = {{"off", case_off}, {"missing", case_missing}};
+    static const test_case in_process[] = {{"off", case_off}, {"missing", case_missing}, {"calls", case_calls},
+                                          {"reset", case_reset}};
     if (argc > 1)
         return test_run_case(in_process, sizeof in_process / sizeof *in_process, argv[1]);
     const struct CMUnitTest tests[] = {
@@ -745,6 +797,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(without_a_handle),
         cmocka_unit_test(without_memory),
         cmocka_unit_test(without_a_call),
+        cmocka_unit_test(after_a_reset),
+        cmocka_unit_test(on_two_devices),
         cmocka_unit_test(switched_off),
         cmocka_unit_test(off_by_the_user),
         cmocka_unit_test(missing),
