@@ -5,7 +5,8 @@
  * They are ops like others (op.h), made of public parts (acu_op_custom): constructors never fail, ops
  * are consumed, tensors borrowed; nothing here blocks. What an operation needs to know of its operands, it
  * learns when it is submitted, and refuses there, in words, what does not fit. Kernels are acuda's own, the
- * same on a GPU and on the software device; a device loads those of a kind when they are first used.
+ * same on a GPU and on the software device (but acu_matmul uses cuBLAS, if it is there); a device loads those
+ * of a kind when they are first used.
  *
  * Results are new dense tensors; acu_into(out, op) puts them into a tensor that is there, of any strides,
  * also into an operand: acu_into(x, acu_exp(x)). A result that lies over an operand in another way than

@@ -210,6 +210,7 @@ static void warm_up_on(acui_cublas_handle handle, CUstream stream, CUdeviceptr m
         return;
     for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++)
         multiply(handle, &g, kinds[dtypes[i]], three);
+    acui_cublas()->set_stream(handle, NULL); /* this one goes */
 }
 
 void acui_gemm_warm_up(acu_device *device, acui_cublas_handle handle)
