@@ -201,7 +201,7 @@ struct acui_l {
 /* The same for what can only be floating point. */
 struct acui_real_f {
     typedef float value;
-    static const int V = 4;
+    static const int V = 4, SHORTEST = 2; /* bytes */
     template <typename F> ACUI_DEVICE void with(int dtype, F f)
     {
         switch (dtype) {
@@ -213,7 +213,7 @@ struct acui_real_f {
 };
 struct acui_real_d {
     typedef double value;
-    static const int V = 2;
+    static const int V = 2, SHORTEST = 8;
     template <typename F> ACUI_DEVICE void with(int, F f) { f(acui_plain<acui_d, double2>()); }
 };
 

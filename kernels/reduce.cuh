@@ -18,7 +18,7 @@
 /* The integers that are reduced, as they are. */
 struct acui_read_l {
     typedef long long value;
-    static const int V = 2;
+    static const int V = 2, SHORTEST = 1;
     template <typename F> ACUI_DEVICE void with(int dtype, F f)
     {
         typedef acui_any_l C;
@@ -52,30 +52,34 @@ struct acui_sum_l {
 };
 
 /*
- * 16 bytes of a format at once: LANES elements, and UNROLL of these before one is used. That many
- * hide the memory's latency: 64 bytes of each of the some 1,000 threads that an SM of an H100 has room
- * for are three times what it must have under way. Fewer where integers take eight bytes in registers.
+ * What a thread reads before it uses any of it: COUNT elements, in vectors of 16 bytes. 64 or 128 bytes of
+ * each of the some 1,000 threads that an SM of an H100 has room for are three times and more what must be
+ * under way to hide the memory's latency. The format is asked for once in a turn, so that what is computed
+ * is there once for all of them; FEW elements are a vector of the shortest, or two.
  */
-template <typename C, typename F> struct acui_wide {
+template <typename C> struct acui_wide {
     typedef typename C::value T;
-    static const int LANES = 16 / F::BYTES, MOST = sizeof(T) == 4 ? 32 : LANES > 8 ? LANES : 8;
-    static const int UNROLL = LANES * ACUI_UNROLL > MOST ? MOST / LANES : ACUI_UNROLL;
-    static const int COUNT = LANES * UNROLL;
+    static const int COUNT = sizeof(T) == 4 ? 32 : 16, FEW = sizeof(T) == 4 ? 8 : C::SHORTEST == 8 ? 4 : 16;
 
-    /* UNROLL vectors, `step` bytes apart. */
-    ACUI_DEVICE void read(const char *at, long long step, T *x)
+    /* Vectors `step` bytes apart from element `first` on. */
+    template <int N>
+    ACUI_DEVICE void read(int dtype, const char *x, long long first, long long step, T (&e)[N])
     {
-        uint4 words[UNROLL];
+        C::with(dtype, [&](auto format) ACUI_INLINE {
+            typedef decltype(format) F;
+            uint4 words[N * F::BYTES / 16];
 #pragma unroll
-        for (int u = 0; u < UNROLL; u++) {
-            uint4 &w = words[u];
-            w = *(const uint4 *)(at + u * step);
-            /* no instruction: or the compiler takes it apart into the parts that are used */
-            __asm__("" : "+r"(w.x), "+r"(w.y), "+r"(w.z), "+r"(w.w));
-        }
+            for (int u = 0; u < N * F::BYTES / 16; u++) {
+                /* as text: or the compiler takes it apart into the parts that are used */
+                uint4 &w = words[u];
+                __asm__("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+                        : "=r"(w.x), "=r"(w.y), "=r"(w.z), "=r"(w.w)
+                        : "l"((unsigned long long)(x + first * F::BYTES + u * step)));
+            }
 #pragma unroll
-        for (int i = 0; i < COUNT; i += C::V)
-            F::read((const char *)words + i * F::BYTES, &x[i]);
+            for (int i = 0; i < N; i += C::V)
+                F::read((const char *)words + i * F::BYTES, &e[i]);
+        });
     }
 };
 
@@ -248,49 +252,48 @@ template <typename S, bool ARG> struct acui_rows {
     typedef typename S::type A;
     typedef typename S::in C;
     typedef typename C::value T;
+    typedef acui_wide<C> W;
     static const int V = C::V, FEW = ARG ? 4 : 1; /* single elements under way at once */
 
-    /* Vectors of neighbours in memory, `count` elements from x on, which is aligned to 16 bytes: as far
-     * as all threads of the group have UNROLL of them. Gives how many elements that was. */
-    template <typename F>
-    ACUI_DEVICE long long vectors(const acui_reduction &p, const char *x, long long count, int lane,
-                                  A (&a)[V])
+    /* Neighbours in memory, `count` elements from x on, which is aligned to 16 bytes: COUNT at once as far
+     * as all threads of the group have them, then FEW. Gives how many elements that was. */
+    ACUI_DEVICE long long vectors(const acui_reduction &p, const char *x, long long count, int lanes,
+                                  int lane, A (&a)[V])
     {
-        typedef acui_wide<C, F> W;
-        const long long step = (long long)p.group * 16, turn = (long long)p.group * W::COUNT;
+        const long long turn = (long long)p.group * W::COUNT;
         const A flip = acui_flip_of<A>(p);
-        const char *from = x + lane * 16;
         long long done = 0;
 #pragma unroll 1
         for (; done + turn <= count; done += turn) {
             T e[W::COUNT];
-            W::read(from, step, e);
+            W::read(p.dtype, x, done + lane * lanes, p.group * 16, e);
             acui_accumulate<A, T, V, W::COUNT>(p.op, a, e, flip);
-            from += W::UNROLL * step;
         }
-        return done;
+#pragma unroll 1
+        for (done += lane * W::FEW; done + W::FEW <= count; done += p.group * W::FEW) {
+            T e[W::FEW];
+            W::read(p.dtype, x, done, 16, e);
+            acui_accumulate<A, T, V, W::FEW>(p.op, a, e, flip);
+        }
+        return count / W::FEW * W::FEW;
     }
 
     /*
      * The same for argmin and argmax. A thread keeps the largest value, and the turn that it came with,
-     * not its place: a turn costs two instructions an element and five more, some 10 for 16 bytes, where
-     * an H100 can issue 150 in the time that its memory takes for these. At the end the thread reads that
-     * turn once more, and looks where in it the value was. NaN is larger than all; the maximum of two,
-     * which leaves NaN out, is one instruction only because of that.
+     * not its place: a turn costs two or three instructions an element and five more, some 12 for 16 bytes,
+     * where an H100 can issue 150 in the time that its memory takes for these. At the end the thread reads
+     * that turn once more, and looks where in it the value was. NaN is larger than all; the maximum of
+     * two, which leaves NaN out, is one instruction only because of that.
      */
-    template <typename F>
-    ACUI_DEVICE long long pick(const acui_reduction &p, const char *x, long long count, int lane,
+    ACUI_DEVICE long long pick(const acui_reduction &p, const char *x, long long count, int lanes, int lane,
                                A &value, long long &at)
     {
-        typedef acui_wide<C, F> W;
-        const long long step = (long long)p.group * 16, turn = (long long)p.group * W::COUNT;
-        const long long mask = acui_mask_of<T>(p), turns = count / turn;
-        const char *from = x + lane * 16;
+        const long long turn = (long long)p.group * W::COUNT, mask = acui_mask_of<T>(p), turns = count / turn;
         T best = (T)0, e[W::COUNT];
         long long where = -1;
 #pragma unroll 1
         for (long long i = 0; i < turns; i++) {
-            W::read(from + i * W::UNROLL * step, step, e);
+            W::read(p.dtype, x, i * turn + lane * lanes, p.group * 16, e);
             T most = acui_masked(e[0], mask);
             bool nan = most != most;
 #pragma unroll
@@ -305,14 +308,13 @@ template <typename S, bool ARG> struct acui_rows {
         }
         if (where >= 0) {
             int found = 0;
-            W::read(from + where * W::UNROLL * step, step, e);
+            W::read(p.dtype, x, where * turn + lane * lanes, p.group * 16, e);
 #pragma unroll
             for (int k = W::COUNT - 1; k >= 0; k--) {
                 T v = acui_masked(e[k], mask);
                 found = v == best || (v != v && best != best) ? k : found;
             }
-            at = where * turn + (long long)(found / W::LANES * p.group + lane) * W::LANES +
-                 found % W::LANES;
+            at = where * turn + (long long)(found / lanes * p.group + lane) * lanes + found % lanes;
             value = (A)best;
         }
         return turns * turn;
@@ -340,18 +342,18 @@ template <typename S, bool ARG> struct acui_rows {
     {
         const long long none = 0x7fffffffffffffffll;
         long long head = 0, middle = 0, place = none;
-        if (p.contiguous)
-            C::with(p.dtype, [&](auto format) ACUI_INLINE {
-                typedef decltype(format) F;
-                const char *first = x + begin * F::BYTES;
-                head = (long long)((0ull - (unsigned long long)first) & 15) / F::BYTES;
-                head = head < count ? head : count;
-                first += head * F::BYTES;
-                if constexpr (ARG)
-                    middle = pick<F>(p, first, count - head, lane, value, place);
-                else
-                    middle = vectors<F>(p, first, count - head, lane, a);
-            });
+        if (p.contiguous) {
+            int bytes = 0;
+            C::with(p.dtype, [&](auto format) ACUI_INLINE { bytes = decltype(format)::BYTES; });
+            const char *first = x + begin * bytes;
+            head = (long long)((0ull - (unsigned long long)first) & 15) / bytes;
+            head = head < count ? head : count;
+            first += head * bytes;
+            if constexpr (ARG)
+                middle = pick(p, first, count - head, 16 / bytes, lane, value, place);
+            else
+                middle = vectors(p, first, count - head, 16 / bytes, lane, a);
+        }
         at = place != none ? begin + head + place : none;
 #pragma unroll 1
         for (long long i = lane; i < count - middle; i += FEW * p.group) {
@@ -418,26 +420,26 @@ template <typename S> struct acui_columns {
     typedef typename C::value T;
     static const int V = C::V, WIDE = 32, DEEP = ACUI_BLOCK / WIDE;
 
-    /* From row i on, as far as several at once go, `step` bytes from one of ours to the next; gives the
-     * first row that is left. */
-    template <typename F>
+    /* From row i on, as far as ROWS of ours at once go; gives the first row that is left. */
     ACUI_DEVICE long long fast(const acui_reduction &p, const char *x, long long i, long long end,
                                A (&a)[V])
     {
-        const int ROWS = F::BYTES * V > 8 ? ACUI_UNROLL : 2 * ACUI_UNROLL;
-        const long long step = p.along.stride[0] * F::BYTES * DEEP;
+        const int ROWS = 8;
         const A flip = acui_flip_of<A>(p);
-        if (((unsigned long long)x | (unsigned long long)step / DEEP) & (F::BYTES * V - 1))
+        int bytes = 0;
+        C::with(p.dtype, [&](auto format) ACUI_INLINE { bytes = decltype(format)::BYTES; });
+        const long long step = p.along.stride[0] * bytes;
+        if (((unsigned long long)x | (unsigned long long)step) & (unsigned)(bytes * V - 1))
             return i;
-        const char *at = x + i * p.along.stride[0] * F::BYTES;
 #pragma unroll 1
         for (; i + (ROWS - 1) * DEEP < end; i += ROWS * DEEP) {
             T e[ROWS * V];
+            C::with(p.dtype, [&](auto format) ACUI_INLINE {
 #pragma unroll
-            for (int r = 0; r < ROWS; r++)
-                F::read(at + r * step, &e[r * V]);
+                for (int r = 0; r < ROWS; r++)
+                    decltype(format)::read(x + (i + r * DEEP) * step, &e[r * V]);
+            });
             acui_accumulate<A, T, V, ROWS * V>(p.op, a, e, flip);
-            at += ROWS * step;
         }
         return i;
     }
@@ -447,9 +449,7 @@ template <typename S> struct acui_columns {
                           int count, A (&a)[V])
     {
         if (p.reduced.rank == 1 && count == V)
-            C::with(p.dtype, [&](auto format) ACUI_INLINE {
-                i = fast<decltype(format)>(p, x, i, end, a);
-            });
+            i = fast(p, x, i, end, a);
 #pragma unroll 1
         for (; i < end; i += DEEP) {
             T e[V];
@@ -554,8 +554,10 @@ ACUI_DEVICE void acui_end(const acui_reduction &p, char *out, const char *partia
     }
 }
 
-/* Blocks that are to fit into an SM at once, with 64 registers a thread: more loads under way. */
+/* Blocks that are to fit into an SM at once, with 64 registers a thread, or, where eight rows have an address
+ * each, 80: more loads under way. */
 #define ACUI_RESIDENT 4
+#define ACUI_RESIDENT_COLUMNS 3
 
 #define ACUI_REDUCE(class)                                                                         \
     extern "C" __global__ void __launch_bounds__(ACUI_BLOCK, ACUI_RESIDENT)                        \
@@ -568,7 +570,7 @@ ACUI_DEVICE void acui_end(const acui_reduction &p, char *out, const char *partia
     {                                                                                              \
         acui_rows<acui_sum_##class, true>::run(p, out, x, partial);                                \
     }                                                                                              \
-    extern "C" __global__ void __launch_bounds__(ACUI_BLOCK, ACUI_RESIDENT)                        \
+    extern "C" __global__ void __launch_bounds__(ACUI_BLOCK, ACUI_RESIDENT_COLUMNS)                \
         columns_##class(char *out, const char *x, char *partial, acui_reduction p)                 \
     {                                                                                              \
         acui_columns<acui_sum_##class>::run(p, out, x, partial);                                   \

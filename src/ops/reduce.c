@@ -156,7 +156,8 @@ static void cut(plan *r, int64_t units, int64_t together)
     if (splits > most / units)
         splits = most / units > 0 ? most / units : 1;
     int64_t chunk = (p->reduced_count + splits - 1) / splits;
-    p->chunk = splits == 1 || together > 1 ? chunk : (chunk + 4095) / 4096 * 4096;
+    int64_t whole = together > 1 ? 64 : 8192; /* turns of a block, of whichever dtype */
+    p->chunk = splits == 1 ? chunk : (chunk + whole - 1) / whole * whole;
     p->splits = (int)((p->reduced_count + p->chunk - 1) / p->chunk);
     p->partial = p->splits > 1;
 }
