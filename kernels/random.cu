@@ -127,7 +127,7 @@ ACUI_DEVICE void acui_random_singles(char *out, const acui_random &p, long long 
 }
 
 /*
- * 16 bytes of float take some 75 instructions, or 180 where they are normal: an H100 can issue 150 in the time
+ * 16 bytes of float take some 80 instructions, or 200 where they are normal: an H100 can issue 150 in the time
  * that its memory takes for them.
  */
 template <typename R> ACUI_DEVICE void acui_randomize(char *out, const acui_random &p)

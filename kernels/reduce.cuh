@@ -280,7 +280,7 @@ template <typename S, bool ARG> struct acui_rows {
 
     /*
      * The same for argmin and argmax. A thread keeps the largest value, and the turn that it came with,
-     * not its place: a turn costs two or three instructions an element and five more, some 12 for 16 bytes,
+     * not its place: a turn costs two or three instructions an element and five more, some 14 for 16 bytes,
      * where an H100 can issue 150 in the time that its memory takes for these. At the end the thread reads
      * that turn once more, and looks where in it the value was. NaN is larger than all; the maximum of
      * two, which leaves NaN out, is one instruction only because of that.

@@ -66,7 +66,7 @@ ACUI_DEVICE double acui_power(double x) { return exp(x); }
 
 /*
  * ACUI_SOFTMAX_HELD bytes a thread, in vectors. All reads are under way before the first is used; those
- * beyond the row's end read its last vector again, and count as minus infinity. An element takes about 30
+ * beyond the row's end read its last vector again, and count as minus infinity. An element takes about 40
  * instructions, and an H100 can issue 75 in the time that its memory takes to read and to write four
  * bytes; two blocks to an SM, so that one reads while the other computes.
  */
