@@ -230,7 +230,7 @@ static void to_pairs(acu_device *device, acu_dtype from, const void *memory, int
                               ACU_SHAPE(count / 2));
     for (int64_t i = 0; i < count; i++) {
         long double value = value_at(from, memory, (size_t)i);
-        unsigned got = have[i / 2] >> (i % 2 ? 4 : 0) & 15u, want = four_bits_of(value);
+        unsigned got = (unsigned)have[i / 2] >> (i % 2 ? 4 : 0) & 15u, want = four_bits_of(value);
         if (got != want)
             fail_msg("%Lg of %s is %x, not %x", value, acu_dtype_name(from), got, want);
     }
