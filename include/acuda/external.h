@@ -92,10 +92,11 @@ ACU_API acu_status acu_buffer_create_exportable(acu_device *device, size_t bytes
                                                 acu_buffer **buffer);
 
 /*
- * A new descriptor of such a buffer's memory, or of all of the import of which it is a part, if that is
- * CUDA's own; yours to close. The memory lives on while anybody has it. Any number of times, any thread.
+ * A new descriptor of such a buffer's memory; yours to close. The memory lives on while anybody has it. Any
+ * number of times, any thread. What was imported is not exported again, which the driver refuses (CUDA
+ * 13.0): hand on a duplicate of the descriptor that it came by.
  * Driver: cuMemExportToShareableHandle.
- * Errors: INVALID (another buffer), DRIVER, DEVICE_LOST, STALE.
+ * Errors: INVALID (another buffer; one that was imported), DRIVER, DEVICE_LOST, STALE.
  */
 ACU_API acu_status acu_buffer_export(acu_buffer *buffer, int *fd);
 

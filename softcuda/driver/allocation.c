@@ -156,8 +156,8 @@ unsigned sd_cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle,
     if (!handle || type != ACU_CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
         return ACU_CUDA_ERROR_INVALID_VALUE;
     int given = (int)(intptr_t)shareable;
-    sd_allocation memory = {.device = context->device, .bytes = size_of_ours(given),
-                            .shareable = true};
+    /* Not shareable: drivers export what they made, not what they imported. */
+    sd_allocation memory = {.device = context->device, .bytes = size_of_ours(given)};
     if (!memory.bytes)
         return ACU_CUDA_ERROR_INVALID_VALUE;
     memory.fd = fcntl(given, F_DUPFD_CLOEXEC, 0); /* the program's stays its own */

@@ -44,6 +44,7 @@ static acu_status make(acu_device *device, const acu_external_options *options, 
     acu_status st = acui_enter(device, &entered);
     if (st == ACU_OK) {
         e->read_only = options && options->read_only;
+        e->imported = options != NULL;
         st = options ? acui_external_take(e, options) : acui_external_create(e);
         acui_leave(&entered);
     }
@@ -173,23 +174,25 @@ acu_status acu_buffer_create_exportable(acu_device *device, size_t bytes, acu_bu
     return st;
 }
 
-/* The memory that the buffer is of; NULL: none that can be shared. */
-static acu_external *shareable(const acu_buffer *buffer)
+/* The memory that the buffer is of; NULL: none that can be exported, with the reason in *why. */
+static acu_external *exportable(const acu_buffer *buffer, const char **why)
 {
+    *why = "the buffer was not made by acu_buffer_create_exportable";
     if (buffer->kind != ACU_MEMORY_FOREIGN || buffer->user.release != drop)
         return NULL;
     acu_external *e = ((acui_range *)buffer->user.data)->external;
-    return e->kind == ACU_EXTERNAL_CUDA ? e : NULL;
+    *why = "the buffer's memory was imported: hand on a duplicate of the descriptor that it came by";
+    return e->imported ? NULL : e;
 }
 
 acu_status acu_buffer_export(acu_buffer *buffer, int *fd)
 {
     ACUI_CHECK(buffer, BUFFER);
-    acu_external *e = shareable(buffer);
+    const char *why;
+    acu_external *e = exportable(buffer, &why);
     if (!fd || !e)
         return acui_fail(ACU_ERR_INVALID, "acu_buffer_export: %s",
-                         e ? "nowhere to put the descriptor"
-                           : "the buffer was not made by acu_buffer_create_exportable");
+                         e ? "nowhere to put the descriptor" : why);
     int made = -1;
     acui_entered entered;
     ACUI_TRY(acui_enter(e->device, &entered));

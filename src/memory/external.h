@@ -20,7 +20,7 @@ struct acu_external {
     acu_device *device; /* retained */
     acu_external_kind kind;
     size_t bytes; /* as asked for */
-    bool read_only;
+    bool read_only, imported;
     CUdeviceptr address;
     pthread_mutex_t lock; /* a leaf */
     acui_range *ranges;   /* the lock */

@@ -111,6 +111,24 @@ static void what_is_wrong_with_a_mapping(void **state)
     close_driver(cu);
 }
 
+/* As the driver of CUDA 13.0 has it. */
+static void what_was_imported_is_not_exported(void **state)
+{
+    (void)state;
+    const acu_driver_table *cu = open_driver();
+    unsigned type = ACU_CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+    CUmemGenericAllocationHandle a = make(cu, type), again = 0;
+    int fd = -1, none = -1;
+    if (cu->MemExportToShareableHandle(&fd, a, type, 0) == ACU_CUDA_SUCCESS) { /* else not here */
+        OK(cu->MemImportFromShareableHandle(&again, (void *)(intptr_t)fd, type));
+        IS(cu->MemExportToShareableHandle(&none, again, type, 0), ERROR_INVALID_VALUE);
+        OK(cu->MemRelease(again));
+        close(fd);
+    }
+    OK(cu->MemRelease(a));
+    close_driver(cu);
+}
+
 static void files_stand_for_memory_of_others(void **state)
 {
     (void)state;
@@ -159,6 +177,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_is_mapped),
         cmocka_unit_test(what_is_wrong_with_a_mapping),
+        cmocka_unit_test(what_was_imported_is_not_exported),
         cmocka_unit_test(files_stand_for_memory_of_others),
     };
     return RUN_TESTS(tests);

@@ -58,6 +58,7 @@ void test_open_n(acu_device **devices, int count)
 
 void test_close(acu_device *device)
 {
+    test_gate_open(); /* a test that failed may have left work behind it */
     assert_works(acu_close(device));
 }
 
