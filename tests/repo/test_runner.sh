@@ -58,3 +58,16 @@ program fine 9 'exit 0'
 program second 9 'exit 0'
 program third 9 'exit 1'
 expect "2 passed, 0 failed" 0 -x 'b.*' -x 'a.th*'
+
+# A run that is ended takes its programs along.
+mkfifo "$build/pid"
+program hang 60 'echo $$ >"${0%/*}/pid"; exec tail -f /dev/null'
+setsid tools/run-tests "$build" >"$build/said" &
+run=$!
+read -r pid <"$build/pid"
+kill -- -$run
+timeout 20 tail --pid="$pid" -f /dev/null || {
+    echo "a program was left running"
+    kill "$pid"
+    exit 1
+}
