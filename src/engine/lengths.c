@@ -136,11 +136,16 @@ void acui_lengths_learn(uint64_t form, uint64_t ns, uint64_t slack)
     }
 }
 
+/* What a thread in the driver takes to wake up differs: a wait of less may have been for short work. */
+#define DOUBTFUL ACU_US(400)
+
 uint64_t acui_spin_after(uint64_t spin, uint64_t waited, bool blocked)
 {
     if (!blocked) /* to look on was right, if only just begun */
         return waited > ACUI_SPIN_LEAST ? ACUI_SPIN_MOST : spin;
     if (waited < ACUI_SPIN_MOST + ACUI_LATE)
         return ACUI_SPIN_MOST;
+    if (spin <= ACUI_SPIN_LEAST) /* now and then it is tried again */
+        return waited < DOUBTFUL ? ACUI_SPIN_MOST : ACUI_SPIN_LEAST;
     return spin / 2 < ACUI_SPIN_LEAST ? ACUI_SPIN_LEAST : spin / 2;
 }
