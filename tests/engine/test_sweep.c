@@ -16,7 +16,6 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -781,17 +780,10 @@ static void check_run(void)
         nothing_left();
 }
 
-/* ACUDA_TEST_THIN asks for so many times fewer places. */
-static uint64_t thin(void)
-{
-    const char *text = getenv("ACUDA_TEST_THIN");
-    return text && atoi(text) > 1 ? (uint64_t)atoi(text) : 1;
-}
-
 /* Of how many places one is tried. */
 static uint64_t step(void)
 {
-    uint64_t times = thin();
+    uint64_t times = test_thin();
     bool every = inside == test_on_gpu();
     if (test_on_gpu())
         return times * (every ? (handed ? 12 : 5) : (handed ? 48 : 24));
@@ -802,10 +794,10 @@ static uint64_t step(void)
  * the last. Where it is to be very thin, the first and the last are those of some entry points only. */
 static bool is_tried(int call, uint64_t nth, uint64_t count)
 {
-    uint64_t apart = thin() < 10 ? 1 : 5;
+    uint64_t apart = test_thin() < 10 ? 1 : 5;
     if (nth == 1 || nth == count)
         return ((uint64_t)call + (nth == count)) % apart == 0;
-    uint64_t later = 7 * step(), most = thin() == 1 ? 40 : 8;
+    uint64_t later = 7 * step(), most = test_thin() == 1 ? 40 : 8;
     later = count / most > later ? count / most : later;
     return nth % (nth > 8 ? later : step()) == 0;
 }
@@ -926,7 +918,7 @@ static void waits_one_by_one(void **state)
     uint64_t count = acu_driver_calls(ACU_CALL_StreamSynchronize);
     acu_driver_count_calls(false);
     assert_true(count > 20);
-    for (uint64_t nth = 1; nth <= count; nth += thin() * (test_on_gpu() ? 8 : 1)) {
+    for (uint64_t nth = 1; nth <= count; nth += test_thin() * (test_on_gpu() ? 8 : 1)) {
         fail_call(ACU_CALL_StreamSynchronize, nth, false);
         fail_call(ACU_CALL_StreamSynchronize, nth, true);
     }

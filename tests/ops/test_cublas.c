@@ -607,7 +607,7 @@ static void without_memory(void **state)
 {
     (void)state;
     test_software_only();
-    for (uint64_t n = 1;; n++) {
+    for (uint64_t n = 1;; n += test_thin()) {
         acu_device *device = open_unloaded();
         acu_tensor *x = NULL;
         acu_debug_fail_alloc(n, false);
@@ -734,7 +734,7 @@ static void case_missing(void **state)
 static void case_calls(void **state)
 {
     (void)state;
-    for (uint64_t n = 1;; n++) {
+    for (uint64_t n = 1;; n += test_thin()) {
         acu_device *device = open_unloaded();
         acu_tensor *x = NULL;
         acu_driver_fault fault = {.size = sizeof fault, .call = ACU_CALL_ANY, .nth = n};

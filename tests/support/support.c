@@ -73,6 +73,12 @@ void test_leaks_none(void)
         fail_msg("%zu blocks of memory are left", acu_debug_live_blocks());
 }
 
+uint64_t test_thin(void)
+{
+    const char *text = getenv("ACUDA_TEST_THIN");
+    return text && atoi(text) > 1 ? (uint64_t)atoi(text) : 1;
+}
+
 void test_software_only(void)
 {
     if (test_on_gpu())

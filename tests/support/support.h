@@ -6,7 +6,8 @@
  *   ACUDA_TEST_DEVICE   "software" (or unset): the software device, of which there are four.
  *                       "gpu": the GPU driver; tests that need more devices than there are, or a
  *                       software device, are skipped.
- *   ACUDA_TEST_THIN     N: the sweep of failures tries one place of N that it would try.
+ *   ACUDA_TEST_THIN     N: tests that make every call fail in turn try one place of N that they would
+ *                       try (test_thin).
  */
 #ifndef ACUDA_TESTS_SUPPORT_H
 #define ACUDA_TESTS_SUPPORT_H
@@ -34,6 +35,7 @@ void test_open_n(acu_device **devices, int count);
 void test_close(acu_device *device);
 /* No handles, driver objects or blocks of memory are left. To be called after the last close. */
 void test_leaks_none(void);
+uint64_t test_thin(void); /* ACUDA_TEST_THIN, or 1 */
 /* Skips the test unless it runs on the software device. */
 void test_software_only(void);
 
