@@ -45,8 +45,8 @@ typedef struct acu_external_options {
 } acu_external_options;
 
 /*
- * Import the memory and give all of it an address on the device. Takes some 0.1 ms; does not wait for
- * work. On failure nothing is kept.
+ * Import the memory and give all of it an address on the device. Not for a hot path. On
+ * failure nothing is kept.
  * Driver: cuImportExternalMemory, cuExternalMemoryGetMappedBuffer; for CUDA's own memory
  * cuMemImportFromShareableHandle, cuMemGetAllocationGranularity, cuMemAddressReserve, cuMemMap,
  * cuMemSetAccess.
@@ -74,7 +74,7 @@ ACU_API acu_device *acu_external_device(const acu_external *external); /* borrow
 ACU_API acu_external *acu_external_retain(acu_external *external);
 /*
  * Whoever lets go last, this or a buffer's release, gives the memory back. Driver: cuMemUnmap,
- * cuMemAddressFree, cuMemRelease for CUDA's own, which do not wait; cuMemFree, cuDestroyExternalMemory for
+ * cuMemAddressFree, cuMemRelease for CUDA's own; cuMemFree, cuDestroyExternalMemory for
  * that of others: cuMemFree waits for the device to finish what it has, so hold on to the import where
  * that matters, and release it last, on a thread that may wait.
  */

@@ -234,14 +234,14 @@ ACU_API acu_op *acu_op_softmax(acu_op *x, int dimension, bool log, acu_site site
  * columns, the matrices of a batch lie at even distances), which has the speed of the tensor cores; else,
  * and for integers, by acuda's own kernel, in tiles through shared memory. Added up in float (f64: double)
  * and rounded once; f32 is multiplied in full, and operands of tf32 are rounded to that. By the kernel each
- * element is added up along k in order; cuBLAS chooses its order by the shapes, and gives the same
+ * element is added up along k in order; cuBLAS chooses its order by the shapes, and promises the same
  * bits on the same GPU in every run.
  *
  * cuBLAS is looked for when the first product is submitted to a device: its version 11 to 13, not newer
  * than the driver, as `path` of the settings says, else the environment variable ACUDA_CUBLAS, else as
  * the system finds libcublas.so.13 (.12, .11), then in CUDA_HOME, CUDA_PATH, /usr/local/cuda*, /opt/cuda.
  * ACUDA_CUBLAS=off switches it off. On the software device only one that the program names is used.
- * Opening it takes some tenths of a second, on a thread of acuda's own: products that are submitted
+ * It is opened on a thread of acuda's own, which takes a while: products that are submitted
  * meanwhile wait for it on the host, and submitting does not. If there is none, or it can not be used
  * (acu_cublas_load says why), the kernel does all; so it does what cuBLAS does not support, and what is
  * in an acu_graph. Temporary memory, from the pool that results come from: at most 4 MiB, 32 from compute
@@ -264,7 +264,7 @@ ACU_API acu_status acu_cublas_configure(const acu_cublas_settings *settings);
 
 /*
  * Open cuBLAS for the device now, so that no product waits for that, or to learn why it is not used.
- * Blocks: some tenths of a second, the first time. Driver: what cuBLAS calls. Errors: NOT_FOUND (switched
+ * Blocks while it is opened, the first time. Driver: what cuBLAS calls. Errors: NOT_FOUND (switched
  * off; or where it was looked for), DRIVER, DEVICE_MEMORY, NOT_SUPPORTED (it can not be used on this
  * device: cuBLAS's status), NO_MEMORY.
  */

@@ -137,7 +137,7 @@ static bool asks_library(const acui_run *run)
 static acui_node *enqueue_run(const acui_task *task, acui_run *run)
 {
     acui_told_run told = {.hit = false};
-    if (asks_library(run))
+    if (!run->graph && asks_library(run))
         told.why = "a library is called, which no graph holds";
     if (task->device->one_by_one)
         told.why = "the device issues one by one";

@@ -152,7 +152,7 @@ static bool is_ours(const char *name, bool *begun)
 {
     size_t length = strlen(name), suffix = sizeof SUFFIX - 1;
     *begun = strncmp(name, BEGUN, sizeof BEGUN - 1) == 0;
-    return length < sizeof((found *)0)->name && length > suffix && strcmp(name + length - suffix, SUFFIX) == 0;
+    return length < 64 && length > suffix && strcmp(name + length - suffix, SUFFIX) == 0;
 }
 
 /* All whole files; what a crash left behind is removed. */
@@ -175,7 +175,7 @@ static size_t list_files(DIR *dir, found **files, uint64_t *total)
             break;
         *files = grown;
         grown[count] = (found){.used = info.st_mtime, .bytes = (uint64_t)info.st_size};
-        strcpy(grown[count++].name, d->d_name); /* fits: it is_ours */
+        snprintf(grown[count++].name, sizeof grown->name, "%s", d->d_name);
         *total += (uint64_t)info.st_size;
     }
     return count;

@@ -79,10 +79,10 @@ acu_status acu_external_import(acu_device *device, const acu_external_options *o
 
 static void drop(void *given)
 {
-    acui_range *range = given;
+    acui_external_range *range = given;
     acu_external *e = range->external;
     pthread_mutex_lock(&e->lock);
-    for (acui_range **link = &e->ranges; *link; link = &(*link)->next)
+    for (acui_external_range **link = &e->ranges; *link; link = &(*link)->next)
         if (*link == range) {
             *link = range->next;
             break;
@@ -94,10 +94,10 @@ static void drop(void *given)
 
 /* Enter the range; or *other becomes the living buffer of the same bytes, retained, or NULL where one
  * has some of them (BUSY). The lock is held. */
-static acu_status enter(acui_range *range, acu_buffer **other)
+static acu_status enter(acui_external_range *range, acu_buffer **other)
 {
     acu_external *e = range->external;
-    for (const acui_range *r = e->ranges; r; r = r->next) {
+    for (const acui_external_range *r = e->ranges; r; r = r->next) {
         if (range->offset >= r->offset + r->bytes || r->offset >= range->offset + range->bytes ||
             !acui_object_try_retain(r->buffer))
             continue;
@@ -110,14 +110,14 @@ static acu_status enter(acui_range *range, acu_buffer **other)
 }
 
 /* A buffer for a new range, which takes the reference of the external memory. */
-static acu_status range_new(acu_external *e, size_t offset, size_t bytes, acui_range **range)
+static acu_status range_new(acu_external *e, size_t offset, size_t bytes, acui_external_range **range)
 {
-    acui_range *r = ACUI_NEW(acui_range);
+    acui_external_range *r = ACUI_NEW(acui_external_range);
     if (!r) {
         acu_external_release(e);
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a buffer of external memory");
     }
-    *r = (acui_range){.external = e, .offset = offset, .bytes = bytes};
+    *r = (acui_external_range){.external = e, .offset = offset, .bytes = bytes};
     /* On failure `drop` has been called. */
     ACUI_TRY(acu_buffer_wrap_device(e->device, e->address + offset, bytes,
                                     (acu_user){.data = r, .release = drop}, &r->buffer));
@@ -138,7 +138,7 @@ acu_status acu_external_buffer(acu_external *external, size_t offset, size_t byt
                          "acu_external_buffer: %zu bytes from %zu on are not within the %zu bytes of "
                          "the memory",
                          bytes, offset, external->bytes);
-    acui_range *range = NULL;
+    acui_external_range *range = NULL;
     acu_buffer *other = NULL;
     ACUI_TRY(range_new(acu_external_retain(external), offset,
                        bytes ? bytes : external->bytes - offset, &range));
@@ -180,7 +180,7 @@ static acu_external *exportable(const acu_buffer *buffer, const char **why)
     *why = "the buffer was not made by acu_buffer_create_exportable";
     if (buffer->kind != ACU_MEMORY_FOREIGN || buffer->user.release != drop)
         return NULL;
-    acu_external *e = ((acui_range *)buffer->user.data)->external;
+    acu_external *e = ((acui_external_range *)buffer->user.data)->external;
     *why = "the buffer's memory was imported: hand on a duplicate of the descriptor that it came by";
     return e->imported ? NULL : e;
 }

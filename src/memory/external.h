@@ -8,12 +8,12 @@
 #include <acuda/external.h>
 
 /* A buffer of it that lives; made and freed by external.c. */
-typedef struct acui_range {
-    struct acui_range *next;
+typedef struct acui_external_range {
+    struct acui_external_range *next;
     acu_external *external; /* retained */
     acu_buffer *buffer;     /* not retained */
     size_t offset, bytes;
-} acui_range;
+} acui_external_range;
 
 struct acu_external {
     acui_object object;
@@ -23,7 +23,7 @@ struct acu_external {
     bool read_only, imported;
     CUdeviceptr address;
     pthread_mutex_t lock; /* a leaf */
-    acui_range *ranges;   /* the lock */
+    acui_external_range *ranges;   /* the lock */
 
     /* CUDA's own memory; what of it there is. */
     CUmemGenericAllocationHandle handle;

@@ -629,17 +629,22 @@ static void a_module_takes_its_graphs_along(void **state)
 
 /* ---- a driver that refuses ---- */
 
-/* The call fails once while chains go on: their results are right all the same. */
-static void survive(acu_driver_call call, bool from_then_on)
+static void refuse(acu_driver_call call, bool from_then_on)
 {
-    bed b = begin();
-    uint32_t z = 1;
     acu_driver_fault fault = {.size = sizeof fault,
                               .call = call,
                               .nth = 1,
                               .from_then_on = from_then_on,
                               .result = ACU_CUDA_ERROR_INVALID_VALUE};
     assert_works(acu_driver_fail(&fault));
+}
+
+/* The call fails once while chains go on: their results are right all the same. */
+static void survive(acu_driver_call call, bool from_then_on)
+{
+    bed b = begin();
+    uint32_t z = 1;
+    refuse(call, from_then_on);
     for (uint32_t i = 0; i < 8; i++) {
         assert_works(acu_sync(b.device, chain(b.step, b.z, b.x, i, CHAIN), NULL));
         z = chain_on_host(z, 2, i, CHAIN);
@@ -656,12 +661,7 @@ static void survive_attributes(void)
 {
     bed b = begin();
     uint32_t z = 1;
-    acu_driver_fault fault = {.size = sizeof fault,
-                              .call = ACU_CALL_GraphKernelNodeSetAttribute,
-                              .nth = 1,
-                              .from_then_on = true,
-                              .result = ACU_CUDA_ERROR_INVALID_VALUE};
-    assert_works(acu_driver_fail(&fault));
+    refuse(ACU_CALL_GraphKernelNodeSetAttribute, true);
     for (int i = 0; i < 4; i++) {
         assert_works(acu_sync(b.device, cooperative_steps(&b, true, false), NULL));
         z = chain_on_host(z, 2, 0, 2);
