@@ -120,6 +120,9 @@ void sd_device_fault(sd_device *device, unsigned result)
 void sd_context_fault(sd_context *context, unsigned result)
 {
     set_first(&context->fault, result);
+    /* A kernel that this fault has stopped ends with an error of its own, maybe while another thread
+     * is still here with the fault: what both tell the devices is the context's first one. */
+    result = sd_context_state(context);
     /* As H100s and H200s do with driver 580: the other devices of the process are lost too. */
     for (int i = 0; !sd.heal && i < sd.device_count; i++)
         sd_device_fault(&sd.devices[i], result);

@@ -6,6 +6,7 @@
  */
 #include "softcuda/driver_test.h"
 
+#include "driver/context.h"
 #include "driver/softcuda.h"
 
 typedef struct lab {
@@ -157,6 +158,26 @@ static void a_fault_ends_what_runs(void **state)
     close_lab(&l, ACU_CUDA_ERROR_ILLEGAL_ADDRESS);
 }
 
+/*
+ * A kernel that another one's fault has stopped reports in between: after the fault is on their
+ * context, before it is on the device. All calls answer the first one.
+ */
+static void a_stopped_kernel_is_no_second_fault(void **state)
+{
+    (void)state;
+    software_only();
+    if (!in_own_process(__func__))
+        return;
+    lab l = open_lab();
+    sd_context *context = NULL;
+    OK(sd_enter_current(&context));
+    atomic_store(&context->fault, ACU_CUDA_ERROR_ILLEGAL_ADDRESS);
+    sd_context_fault(context, ACU_CUDA_ERROR_LAUNCH_FAILED);
+    sd_context_leave(&context);
+    is_lost(&l, ACU_CUDA_ERROR_ILLEGAL_ADDRESS);
+    close_lab(&l, ACU_CUDA_ERROR_ILLEGAL_ADDRESS);
+}
+
 static void count_up(void *argument)
 {
     ++*(int *)argument;
@@ -256,6 +277,7 @@ int main(void)
         cmocka_unit_test(one_past_the_end_is_found),
         cmocka_unit_test(pageable_memory_is_no_memory_of_kernels),
         cmocka_unit_test(a_fault_ends_what_runs),
+        cmocka_unit_test(a_stopped_kernel_is_no_second_fault),
         cmocka_unit_test(host_functions_behind_a_fault_do_not_run),
         cmocka_unit_test(contexts_of_a_device_fall_together),
         cmocka_unit_test(a_reset_does_not_heal),
