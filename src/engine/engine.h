@@ -2,8 +2,10 @@
 /*
  * Things in flight. Data flows one way, a file for each stage:
  *
- *   runtime.c   a submission may be handed over to a thread of its device, which does the rest
+ *   runtime.c, handover.c   a submission may be handed over to a thread of its device, which does
+ *               the rest
  *   submit.c    an op becomes a plan: a flat list of nodes
+ *   alone.c     ... that is kept instead of run, for a graph
  *   tasks.c     the list is cut into tasks
  *   edges.c     what comes before what inside a task
  *   runs.c      which pieces of a task a graph can hold, and of what form they are
@@ -24,9 +26,10 @@
  *   deadline.c  ... because it is too late
  *   suspect.c   the operation to blame for the loss of a device
  *   complete.c  what the device has finished: followers start, the submission ends
- *   future.c, wait.c, queue.c, group.c   how the program learns of it
+ *   future.c, wait.c, done.c, queue.c, group.c   how the program learns of it
  *   story.c, explain.c   what became of one, for people
- *   flight.c, lengths.c, blocked.c   when it pays to look: flight.h
+ *   counters.c  how many there were
+ *   flight.c, due.c, lengths.c, blocked.c   when it pays to look: flight.h
  *   reactor.c   the thread that looks while nobody else does
  *
  * Locks, in the order in which they may be taken: a stream's issue lock; then, each alone or as

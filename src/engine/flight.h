@@ -2,7 +2,8 @@
 /*
  * What is on the devices, and when it pays to look at it.
  *
- *   flight.c    streams with tasks; which of them somebody wants to be told of; the next look
+ *   flight.c    streams with tasks, and which of them somebody wants to be told of
+ *   due.c       when the next look at a stream pays, and how long the reactor may sleep
  *   lengths.c   how long tasks of a form take, learned from those that were
  *   blocked.c   threads that wait in the driver for work of unknown length
  *
@@ -19,6 +20,7 @@
 void acui_flight_lock(void); /* a leaf */
 void acui_flight_unlock(void);
 void acui_flight_wait(pthread_cond_t *changed); /* gives the lock up meanwhile */
+void acui_flight_wait_until(pthread_cond_t *changed, uint64_t time);
 
 /* The task is the last on its stream, and its mark is made; `armed`: the device will write that. */
 void acui_flight_add(acu_stream *stream, acui_task *task, bool armed);
@@ -33,8 +35,17 @@ void acui_flight_want_future(acu_future *future); /* with notices, or about to h
  * the flight lock being held. */
 void acui_flight_heads(const acu_device *device, void (*look)(const acui_task *, void *),
                        void *context);
-bool acui_flight_any(void); /* lock held */
+/* The stream on which the submission's end is the last that was put there, if it is on one only. */
+acu_stream *acui_flight_last_of(const acui_submission *submission);
+acu_stream *acui_flight_first(void); /* of those in flight, or NULL; lock held */
 
+/* For the reactor, lock held: up to `most` streams that are due, retained, with their devices, and
+ * in *next when the first of the others will be. */
+size_t acui_flight_due(acu_stream **streams, size_t most, uint64_t now, uint64_t *next);
+void acui_flight_let_go(acu_stream *const *streams, size_t count); /* lock not held */
+void acui_flight_drop_idle(void);                                  /* lock not held */
+
+/* ---- due.c ---- */
 /*
  * When to look at the stream's first task again: now or before, at some time, or ACU_FOREVER: it is
  * seen to that waiters are woken. Work of unknown length that has been running for less than `spin`
@@ -44,27 +55,33 @@ uint64_t acui_flight_next_look(acu_stream *stream, uint64_t now, uint64_t spin);
 /* The same for who waits: takes the lock; 0 if nothing is on the stream. */
 uint64_t acui_flight_wait_for(acu_stream *stream, uint64_t now, uint64_t spin);
 uint64_t acui_flight_wait_for_any(uint64_t now, uint64_t spin); /* of all streams, the first */
-/* The stream on which the submission's end is the last that was put there, if it is on one only. */
-acu_stream *acui_flight_last_of(const acui_submission *submission);
-
-/* For the reactor, lock held: up to `most` streams that are due, retained, with their devices, and
- * in *next when the first of the others will be. */
-size_t acui_flight_due(acu_stream **streams, size_t most, uint64_t now, uint64_t *next);
-void acui_flight_let_go(acu_stream *const *streams, size_t count); /* lock not held */
-void acui_flight_drop_idle(void); /* lock not held */
-/* The same for a process that has one core: looking without pause would keep the others from it. */
+/* The process has one core: looking without pause would keep the others from it. Lock held. */
 void acui_flight_one_core(bool alone);
 
-/* ---- the reactor's sleep; in flight.c, for what is put into flight ends it ---- */
-/* Until `time`, or something has changed that makes its next look sooner. Lock held, given up. */
+/* The reactor sleeps until `time`, or something changes that makes its next look sooner. Lock held,
+ * given up meanwhile. */
 void acui_flight_sleep(uint64_t time);
 void acui_flight_wake(void);   /* the reactor, if it sleeps; lock not held */
 void acui_flight_expect(void); /* something short is about to be submitted: it had better wake up */
+void acui_flight_full(void);   /* work waits for room: look soon */
 /* Until when short work is likely to follow, so that not to sleep is cheaper. Lock held. */
 uint64_t acui_flight_expected(void);
-uint64_t acui_flight_changes(void); /* a number that changes when streams come into flight */
+uint64_t acui_flight_changes(void); /* how often work came that somebody is to be told of */
 bool acui_flight_is_written(void);  /* by a device, since the last acui_flight_due; the reactor's */
-void acui_flight_full(void);        /* work waits for room: look soon */
+
+/* What flight.c tells it and asks it; lock held. */
+#define ACUI_IDLE ACU_MS(20) /* after that a stream with nothing on it is let go */
+/* When the reactor is to look at the stream; it leaves those alone that others look at. */
+uint64_t acui_due_at(acu_stream *stream, uint64_t now);
+void acui_due_wake(uint64_t time);       /* the reactor, if it sleeps for longer */
+void acui_due_begin(void);               /* the reactor goes through all streams now, ... */
+void acui_due_watch(acu_stream *stream); /* ... and until the next time watches this one's flag */
+void acui_due_added(uint64_t now);       /* a task that somebody is to be told of */
+/* Tasks are over, from the stream's first to the one with the number `last`. */
+void acui_due_over(acu_stream *stream, const acui_task *first, uint64_t last, uint64_t now);
+/* The stream's first task alone is over: how long it took is known as well as the time of the last
+ * look. */
+void acui_due_learn(acu_stream *stream, acui_task *task, uint64_t now);
 
 /* ---- lengths.c; flight lock held ---- */
 enum { ACUI_LENGTHS = 4 };
@@ -75,14 +92,14 @@ enum { ACUI_LENGTHS = 4 };
 #define ACUI_SPIN_MOST ACU_US(50)
 
 uint64_t acui_form_of(const acui_task *task); /* what its length depends on, as far as it shows */
-/* Lengths in ns that tasks of the form take, shortest first; 0: not known, or never the same. `*sure`:
- * it was one of them each time of late. */
+/* Lengths in ns that tasks of the form take, shortest first; 0: not known, or never the same.
+ * `*sure`: it was one of them each time of late. */
 size_t acui_lengths_find(uint64_t form, uint64_t lengths[ACUI_LENGTHS], bool *sure);
 /* A task took `ns`, or up to `slack` less: nobody looked meanwhile. */
 void acui_lengths_learn(uint64_t form, uint64_t ns, uint64_t slack);
 /* How long to look without pause for work of unknown length, now that such work was waited for, and
- * `spin` so far: less while that does not help. `blocked`: it ended with a sleep, until a thread in the
- * driver woke up, so that the work took ACUI_LATE less. */
+ * `spin` so far: less while that does not help. `blocked`: it ended with a sleep, until a thread in
+ * the driver woke up, so that the work took ACUI_LATE less. */
 uint64_t acui_spin_after(uint64_t spin, uint64_t waited, bool blocked);
 
 /* ---- blocked.c ---- */

@@ -4,7 +4,7 @@
  * followers start, memory goes back and completion callbacks run. Those who wait look for
  * themselves and do not depend on it.
  *
- * It never blocks in the driver. It looks at a stream when flight.c says that it pays, soon if
+ * It never blocks in the driver. It looks at a stream when due.c says that it pays, soon if
  * somebody wants to be told and now and then if not, and sleeps until the next one is due. When
  * nothing has been in flight for a while it sleeps until woken.
  */
@@ -170,7 +170,7 @@ static void end_threads(void)
 static bool is_busy(void)
 {
     acui_flight_lock();
-    bool busy = acui_flight_any() || reactor.notices;
+    bool busy = acui_flight_first() || reactor.notices;
     acui_flight_unlock();
     return busy || acui_runtime_busy() || acui_loader_busy();
 }

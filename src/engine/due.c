@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* When it pays to look at each stream, and how long the reactor may sleep. */
+#include "base/clock.h"
+#include "engine/flight.h"
+
+#define LOOK_GAP ACU_US(20)  /* between two questions of the reactor's to the driver: they slow down
+                              * those who submit */
+#define ARMED 16             /* streams whose flags the reactor watches */
+#define SPIN ACU_US(100)     /* the reactor's, for work of unknown length */
+#define NAP_LEAST ACU_US(20)
+#define NAP_MOST ACU_MS(1)
+#define LAZY ACU_MS(5)       /* between looks that nobody waits for */
+#define FAULT ACU_MS(50)     /* between looks at what is foreseen: a fault may end it any time */
+#define SHORT_GAP ACU_US(50) /* until more short work comes: it pays to stay awake */
+
+static struct { /* under the flight lock */
+    pthread_cond_t wake; /* the reactor */
+    bool prepared;
+    bool alone;          /* on one core */
+    bool sleeping;       /* the reactor is, ... */
+    uint64_t until;      /* ... so long */
+    uint64_t called;     /* it was to look at this time, but was awake: since acui_due_begin */
+    uint64_t over_at;    /* when the last was over that somebody wanted to be told of */
+    uint64_t gap;        /* between that and the next one, on average; never over 2 SHORT_GAP */
+    uint64_t length;     /* of these, on average; never over 2 ACUI_LONG */
+    uint64_t expected;   /* until then something short may come any moment */
+} due = {.called = ACU_FOREVER, .gap = SHORT_GAP};
+
+/* What the reactor watches without the lock; it alone lets go of streams. */
+static struct {
+    acu_stream *list[ARMED];
+    size_t count;
+} armed;
+
+/* How often work came that somebody is to be told of. Relaxed: a hint to stop pausing. */
+static _Atomic(uint64_t) changes;
+
+void acui_flight_one_core(bool alone)
+{
+    due.alone = alone;
+}
+
+/* ---- the reactor's sleep ---- */
+
+void acui_flight_sleep(uint64_t time)
+{
+    if (due.called < time) /* between acui_flight_due, which said so long, and now */
+        time = due.called;
+    if (!due.prepared) {
+        acui_cond_init(&due.wake);
+        due.prepared = true;
+    }
+    due.sleeping = true;
+    due.until = time;
+    acui_flight_wait_until(&due.wake, time);
+    due.sleeping = false;
+}
+
+void acui_due_wake(uint64_t time)
+{
+    if (!due.sleeping) {
+        due.called = time < due.called ? time : due.called;
+        return;
+    }
+    if (due.until <= time)
+        return;
+    due.sleeping = false; /* once is enough */
+    pthread_cond_signal(&due.wake);
+}
+
+void acui_flight_wake(void)
+{
+    acui_flight_lock();
+    acui_due_wake(0);
+    acui_flight_unlock();
+}
+
+void acui_flight_full(void)
+{
+    acui_flight_lock();
+    acui_due_wake(acui_now() + LOOK_GAP);
+    acui_flight_unlock();
+}
+
+void acui_flight_expect(void)
+{
+    acui_flight_lock();
+    if (due.length < ACUI_LONG) {
+        due.expected = acui_now() + SHORT_GAP;
+        acui_due_wake(0);
+    }
+    acui_flight_unlock();
+}
+
+uint64_t acui_flight_expected(void)
+{
+    return due.alone ? 0 : due.expected;
+}
+
+uint64_t acui_flight_changes(void)
+{
+    return atomic_load_explicit(&changes, memory_order_relaxed);
+}
+
+bool acui_flight_is_written(void)
+{
+    for (size_t i = 0; i < armed.count; i++)
+        if (acui_stream_flag_passed(armed.list[i]))
+            return true;
+    return false;
+}
+
+/* ---- when to look; lock held ---- */
+
+/* Relaxed: the number is looked at again and again. */
+static bool is_full(const acui_gate *gate)
+{
+    return atomic_load_explicit(&gate->waiting, memory_order_relaxed) > 0;
+}
+
+static bool is_wanted(const acu_stream *stream)
+{
+    return stream->first_task && (stream->first_task->number <= stream->wanted ||
+                                  is_full(&stream->gate) || is_full(&stream->device->gate) ||
+                                  acui_memory_is_short());
+}
+
+static bool is_armed(const acu_stream *stream)
+{
+    return stream->first_task && stream->first_task->number <= stream->armed;
+}
+
+static uint64_t start_of(const acu_stream *stream)
+{
+    uint64_t issued = stream->first_task->issued_at;
+    return issued > stream->over_at ? issued : stream->over_at;
+}
+
+/* The time of the first known end that is not passed, or a time before `now` if it is about now; 0:
+ * none is known. */
+static uint64_t next_end(acui_task *task, uint64_t start, uint64_t now, bool *sure)
+{
+    uint64_t lengths[ACUI_LENGTHS], age = now > start ? now - start : 0;
+    if (!task->form)
+        task->form = acui_form_of(task);
+    size_t n = acui_lengths_find(task->form, lengths, sure);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t margin = ACU_US(20) + lengths[i] / 128; /* a timer's sleep, and a length, vary */
+        if (age <= lengths[i] + margin)
+            return lengths[i] > margin ? start + lengths[i] - margin : start;
+    }
+    return 0;
+}
+
+uint64_t acui_flight_next_look(acu_stream *stream, uint64_t now, uint64_t spin)
+{
+    acui_task *task = stream->first_task;
+    if (!task)
+        return ACU_FOREVER;
+    bool sure = false;
+    uint64_t start = start_of(stream), end = next_end(task, start, now, &sure);
+    uint64_t age = now > start ? now - start : 0;
+    if (end && (sure || end <= now))
+        return end < now + FAULT ? end : now + FAULT;
+    if (!end && age < spin)
+        return now;
+    /* It may also end sooner than the first of its lengths, if that is not sure. */
+    if (stream->waited_for >= task->number || acui_blocked_ask(stream, task->number))
+        return end ? end : ACU_FOREVER;
+    uint64_t nap = age / 8;
+    return now + (nap < NAP_LEAST ? NAP_LEAST : nap > NAP_MOST ? NAP_MOST : nap);
+}
+
+uint64_t acui_flight_wait_for(acu_stream *stream, uint64_t now, uint64_t spin)
+{
+    acui_flight_lock();
+    uint64_t next = stream->first_task ? acui_flight_next_look(stream, now, spin) : 0;
+    if (next != ACU_FOREVER && next > stream->tended)
+        stream->tended = next; /* by who waits: until then the reactor need not */
+    acui_flight_unlock();
+    return next;
+}
+
+uint64_t acui_flight_wait_for_any(uint64_t now, uint64_t spin)
+{
+    uint64_t first = 0;
+    acui_flight_lock();
+    for (acu_stream *stream = acui_flight_first(); stream; stream = stream->next_active) {
+        uint64_t next = stream->first_task ? acui_flight_next_look(stream, now, spin) : 0;
+        first = first == 0 || (next && next < first) ? next : first;
+    }
+    acui_flight_unlock();
+    return first;
+}
+
+uint64_t acui_due_at(acu_stream *stream, uint64_t now)
+{
+    if (!stream->first_task)
+        return stream->looked_at + ACUI_IDLE;
+    if (!is_wanted(stream)) {
+        if (stream->waited_for >= stream->first_task->number)
+            return ACU_FOREVER; /* the blocked thread wakes the reactor */
+        uint64_t last = stream->tended > stream->looked_at ? stream->tended : stream->looked_at;
+        return last + LAZY;
+    }
+    if (is_armed(stream) && acui_stream_flag_passed(stream))
+        return now;
+    uint64_t next = acui_flight_next_look(stream, now, SPIN);
+    uint64_t gap = stream->looked_at + (due.alone ? NAP_LEAST : LOOK_GAP);
+    return next > gap ? next : gap;
+}
+
+void acui_due_begin(void)
+{
+    due.called = ACU_FOREVER;
+    armed.count = 0;
+}
+
+void acui_due_watch(acu_stream *stream)
+{
+    if (is_armed(stream) && armed.count < ARMED)
+        armed.list[armed.count++] = stream;
+}
+
+/* ---- what came, and what is over; lock held ---- */
+
+static uint64_t average(uint64_t old, uint64_t new, uint64_t most)
+{
+    return (3 * old + (new < most ? new : most)) / 4;
+}
+
+void acui_due_added(uint64_t now)
+{
+    if (due.over_at)
+        due.gap = average(due.gap, now - due.over_at, 2 * SHORT_GAP);
+    due.over_at = 0;
+    atomic_fetch_add_explicit(&changes, 1, memory_order_relaxed);
+}
+
+void acui_due_over(acu_stream *stream, const acui_task *first, uint64_t last, uint64_t now)
+{
+    bool told = first->number <= stream->wanted;
+    if (told) {
+        uint64_t start = start_of(stream);
+        due.length = average(due.length, now > start ? now - start : 0, 2 * ACUI_LONG);
+    }
+    if (!told || last < stream->wanted)
+        return; /* more of them are to come */
+    due.over_at = now;
+    if (due.gap < SHORT_GAP && due.length < ACUI_LONG)
+        due.expected = now + SHORT_GAP;
+}
+
+void acui_due_learn(acu_stream *stream, acui_task *task, uint64_t now)
+{
+    uint64_t start = start_of(stream);
+    uint64_t since = stream->looked_at > start ? stream->looked_at : start;
+    if (now < start + ACUI_LEARNED || now < since)
+        return;
+    if (!task->form)
+        task->form = acui_form_of(task);
+    acui_lengths_learn(task->form, now - start, now - since);
+}
