@@ -20,11 +20,11 @@ function(acuda_embed_text target file symbol)
     target_sources(${target} PRIVATE "${text}")
 endfunction()
 
-# acuda_add_ptx(TARGET FILE.cu [NAME SYMBOL] [DEFINES D=1 ...])
+# acuda_add_ptx(TARGET FILE.cu [NAME SYMBOL] [OPTIONS -DD=1 ...])
 # Compiles FILE to <build>/ptx/<stem>.ptx and links it into TARGET as the NUL-terminated
-# `const char SYMBOL[]`, by default <stem>_ptx.
+# `const char SYMBOL[]`, by default <stem>_ptx. Of a file with two users the first one's options count.
 function(acuda_add_ptx target source)
-    cmake_parse_arguments(PARSE_ARGV 2 arg "" "NAME" "DEFINES")
+    cmake_parse_arguments(PARSE_ARGV 2 arg "" "NAME" "OPTIONS")
     if(NOT ACUDA_CLANG)
         message(FATAL_ERROR "clang is needed to build kernels (${source}): install it "
             "(Debian: apt-get install clang) or name it with -DACUDA_CLANG=<path>")
@@ -48,9 +48,7 @@ function(acuda_add_ptx target source)
     if(EXISTS "${prelude}")
         list(APPEND flags -include "${prelude}")
     endif()
-    foreach(define IN LISTS arg_DEFINES)
-        list(APPEND flags "-D${define}")
-    endforeach()
+    list(APPEND flags ${arg_OPTIONS})
 
     # A kernel file with two users is compiled once.
     get_property(known GLOBAL PROPERTY "acuda_ptx_${ptx}")

@@ -43,6 +43,19 @@ static int teardown(void **state)
     return 0;
 }
 
+/* A product or sum that does not say how it is rounded may become part of an fma on a GPU, and its last
+ * bit another one. */
+static void arithmetic_is_rounded_as_written(void **state)
+{
+    (void)state;
+    static const char *const free[] = {"mul.f32", "mul.f64", "add.f32", "add.f64", "sub.f32", "sub.f64"};
+    for (int i = 0; i < COUNT; i++)
+        for (size_t k = 0; k < sizeof free / sizeof *free; k++)
+            for (const char *at = families[i].ptx; (at = strstr(at, free[k])); at++)
+                if (strchr("\t ", at[-1]))
+                    fail_msg("%s: %.40s", families[i].name, at);
+}
+
 static void unknown_ones_are_refused(void **state)
 {
     (void)state;
@@ -167,6 +180,7 @@ static void closing_at_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(arithmetic_is_rounded_as_written),
         cmocka_unit_test_teardown(unknown_ones_are_refused, teardown),
         cmocka_unit_test_teardown(their_names_are_taken, teardown),
         cmocka_unit_test_teardown(all_load, teardown),
