@@ -87,6 +87,7 @@ static unsigned alloc_pinned(sd_context *context, uint64_t bytes, unsigned flags
         block->context = context;
         block->flags = flags;
         block->id = atomic_fetch_add_explicit(&sd.next_id, 1, memory_order_relaxed);
+        sd_memory_spoil((char *)(uintptr_t)block->address, bytes);
         sd_table_set(sd_host.range.valid, sd_host.range.base, block->address, bytes);
         *pointer = (void *)(uintptr_t)block->address;
         result = ACU_CUDA_SUCCESS;

@@ -11,6 +11,18 @@
 /* Freed blocks at least this large give their pages back at once. */
 #define DISCARD_BYTES ((uint64_t)256 << 10)
 
+/* Of what is large only the two ends are spoilt: its pages come as they are used. */
+#define SPOILT_WHOLE ((uint64_t)1 << 20)
+#define SPOILT_END ((uint64_t)64 << 10)
+
+void sd_memory_spoil(char *host, uint64_t bytes)
+{
+    uint64_t first = bytes <= SPOILT_WHOLE ? bytes : SPOILT_END;
+    memset(host, SX_UNWRITTEN, first);
+    if (first < bytes)
+        memset(host + bytes - SPOILT_END, SX_UNWRITTEN, SPOILT_END);
+}
+
 /* ---- ranges ---- */
 
 bool sd_range_map(sd_range *range, uint64_t bytes, bool hidden)
@@ -164,6 +176,7 @@ bool sd_memory_commit(sd_device *device, uint64_t bytes)
 
 void sd_memory_publish(sd_device *device, uint64_t address, uint64_t bytes, const sd_pool *pool)
 {
+    sd_memory_spoil(sd_device_pointer(device, address), bytes);
     sd_table_set(device->range.valid, device->range.base, address, bytes);
     sd_access_publish(device, address, bytes, pool);
 }

@@ -73,6 +73,9 @@ void sd_memory_publish(sd_device *device, uint64_t address, uint64_t bytes,
                        const struct sd_pool *pool);
 void sd_memory_withdraw(sd_device *device, uint64_t address, uint64_t bytes);
 
+/* Memory that begins to be somebody's holds nothing: see SX_UNWRITTEN. */
+void sd_memory_spoil(char *host, uint64_t bytes);
+
 /* Give pages of unused memory back to the system. */
 void sd_memory_discard(sd_device *device, uint64_t address, uint64_t bytes);
 

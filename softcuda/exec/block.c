@@ -136,6 +136,7 @@ void sx_block_start(sx_block *b, uint64_t number)
     if (b->barriers_used)
         memset(b->barriers, 0, sizeof b->barriers);
     b->barriers_used = 0;
+    memset(b->shared, SX_UNWRITTEN, b->shared_bytes);
     for (uint32_t n = 0; n < b->warp_count; n++)
         start_warp(b, n);
 }

@@ -146,6 +146,46 @@ static void device_memory_is_out_of_reach(void **state)
     close_driver(cu);
 }
 
+static void assert_unwritten(const acu_driver_table *cu, CUdeviceptr at, size_t bytes)
+{
+    unsigned char *got = malloc(bytes);
+    OK(cu->MemcpyDtoH(got, at, bytes));
+    for (size_t i = 0; i < bytes; i++)
+        assert_int_equal(got[i], 0xff);
+    free(got);
+}
+
+/* Nothing that was not written looks as if it were: not 0, nor what was there before. */
+static void fresh_memory_holds_nothing(void **state)
+{
+    (void)state;
+    const acu_driver_table *cu = open_driver();
+    if (!SOFTWARE) {
+        close_driver(cu);
+        skip();
+    }
+    enum { LARGE = 3 << 20, END = 64 << 10 };
+    CUdeviceptr at;
+    unsigned char *pinned;
+    for (int again = 0; again < 2; again++) {
+        OK(cu->MemAlloc(&at, 1000));
+        assert_unwritten(cu, at, 1000);
+        OK(cu->MemsetD8(at, 0, 1000));
+        OK(cu->MemFree(at));
+        OK(cu->MemAllocAsync(&at, LARGE, NULL));
+        assert_unwritten(cu, at, END);
+        assert_unwritten(cu, at + LARGE - END, END);
+        OK(cu->MemsetD8(at, 0, LARGE));
+        OK(cu->MemFreeAsync(at, NULL));
+        OK(cu->MemHostAlloc((void **)&pinned, 100, 0));
+        for (int i = 0; i < 100; i++)
+            assert_int_equal(pinned[i], 0xff);
+        memset(pinned, 0, 100);
+        OK(cu->MemFreeHost(pinned));
+    }
+    close_driver(cu);
+}
+
 /* A small pageable source may be changed as soon as the call is back; a pinned one may not. */
 static void sources_are_taken_when_they_should_be(void **state)
 {
@@ -387,6 +427,7 @@ int main(void)
         cmocka_unit_test(pointers_are_known),
         cmocka_unit_test(kernels_reach_pinned_and_registered_memory),
         cmocka_unit_test(device_memory_is_out_of_reach),
+        cmocka_unit_test(fresh_memory_holds_nothing),
         cmocka_unit_test(sources_are_taken_when_they_should_be),
         cmocka_unit_test(large_copies_arrive),
         cmocka_unit_test(bad_copies_are_refused),
