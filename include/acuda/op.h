@@ -507,7 +507,7 @@ ACU_API acu_op *acu_op_launch(acu_kernel *kernel, acu_config config, const acu_a
 /*
  * Any call that enqueues work on a CUDA stream: a vendor library's, another runtime's. `fn` runs
  * when the op is issued, with the device's context current, and must enqueue on `stream` only,
- * neither wait nor submit (both fail with WOULD_WAIT). The arguments say which data the call touches; they order it and keep the data alive.
+ * neither wait nor submit, nor start what was scheduled (all fail with WOULD_WAIT). The arguments say which data the call touches; they order it and keep the data alive.
  * Anything but ACU_OK fails the submission with CALLBACK. Yields its arguments.
  */
 typedef acu_status (*acu_foreign_fn)(void *user, CUstream stream, const acu_val *values, size_t count);

@@ -335,6 +335,7 @@ acu_status acui_issue_waits(acui_task *task);
 acu_status acui_issue_may_end(acui_task *task); /* CAPTURE: not now */
 acui_task *acui_issue_end(acui_task *task);
 bool acui_issuing(void); /* this thread is in a foreign call, under a stream's issue lock */
+void acui_issue_later(acui_task *ready); /* by this thread, once that has returned */
 const acui_task *acui_task_issuing(void); /* what this thread is putting on a stream; NULL: nothing */
 
 /* ---- worker.c ---- */
@@ -397,7 +398,8 @@ void acui_deadlines_end(void);
 /* ---- reactor.c ---- */
 acu_status acui_reactor_start(void); /* if it is not running */
 void acui_reactor_notify(acui_notice *notices); /* call them, on its thread */
-/* To be delivered when the future is complete, or now if it is; the notice is taken. */
+/* To be delivered when the future is complete, or now if it is; the notice is taken. The future may be
+ * started here. */
 void acui_future_add(acu_future *future, acui_notice *notice);
 void acui_look_everywhere(void); /* harvest all streams with tasks, on this thread: flight.c */
 /* The same, one after the other, until *found, or for some microseconds: first those not looked at for
@@ -414,6 +416,7 @@ void acui_future_give_module(acu_future *future, acu_module *module);
 /* The started future's status, or NOT_READY, as far as it is known; it fails if it is too late. */
 acu_status acui_future_outcome(acu_future *future);
 acu_status acui_future_begin(acu_future *future); /* start it, if it was only scheduled */
+acu_status acui_future_may_begin(const acu_future *future); /* WOULD_WAIT: not here */
 
 /* ---- wait.c ---- */
 /* Look until `look` says something else than NOT_READY, or the timeout is over (TIMEOUT). */

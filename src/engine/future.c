@@ -199,9 +199,19 @@ acu_status acu_schedule(acu_policy *policy, acu_op *op, acu_future **future)
     return ACU_OK;
 }
 
+/* Starting is submitting; where that is refused the future stays as it is. */
+acu_status acui_future_may_begin(const acu_future *future)
+{
+    if (state_of(future) != ACUI_FUTURE_SCHEDULED || !(acui_issuing() || acui_policy_asking()))
+        return ACU_OK;
+    return acui_fail(ACU_ERR_WOULD_WAIT, "a future that was only scheduled can not be started in a "
+                     "foreign call or a policy's function, which may not submit");
+}
+
 acu_status acui_future_begin(acu_future *future)
 {
     int scheduled = ACUI_FUTURE_SCHEDULED;
+    ACUI_TRY(acui_future_may_begin(future));
     if (state_of(future) != ACUI_FUTURE_SCHEDULED ||
         !atomic_compare_exchange_strong_explicit(&future->state, &scheduled, ACUI_FUTURE_STARTING,
                                                  memory_order_acq_rel, memory_order_acquire))
@@ -277,6 +287,8 @@ acu_status acu_future_on_complete(acu_future *future, acu_future_fn fn, acu_user
     if (status == ACU_OK && !fn)
         status = acui_fail(ACU_ERR_INVALID, "acu_future_on_complete got no function");
     acui_notice *notice = NULL;
+    if (status == ACU_OK)
+        status = acui_future_may_begin(future);
     if (status == ACU_OK) {
         status = acui_reactor_start();
         notice = status == ACU_OK ? ACUI_NEW(acui_notice) : NULL;

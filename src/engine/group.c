@@ -280,6 +280,7 @@ acu_status acu_group_add(acu_group *group, acu_future *future)
     member *m = NULL;
     ACUI_CHECK(group, GROUP);
     ACUI_CHECK(future, FUTURE);
+    ACUI_TRY(acui_future_may_begin(future));
     ACUI_TRY(acui_reactor_start());
     ACUI_TRY(reserve(group, __func__, &m));
     begin(group, m, acu_future_retain(future));

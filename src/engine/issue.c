@@ -244,6 +244,13 @@ static acui_task *issue_on(acu_stream *stream, acui_task *task)
     return begun ? freed : give_up(task);
 }
 
+static _Thread_local acui_task *later; /* what became ready while this thread was in a foreign call */
+
+void acui_issue_later(acui_task *ready)
+{
+    later = acui_join_tasks(later, ready);
+}
+
 acui_task *acui_issue(acui_task *task)
 {
     /* Once the task is on its stream, others may see its end, and release all that it held, the
@@ -251,6 +258,10 @@ acui_task *acui_issue(acui_task *task)
     acu_stream *stream = acu_stream_retain(task->stream);
     acui_task *freed = issue_on(stream, task);
     acu_stream_release(stream);
+    if (later) {
+        freed = acui_join_tasks(freed, later);
+        later = NULL;
+    }
     return freed;
 }
 

@@ -524,6 +524,10 @@ static acui_task *run_task(acui_task *task)
 
 void acui_run_tasks(acui_task *ready)
 {
+    if (acui_issuing()) { /* a foreign call looked at something: its stream is taken until it returns */
+        acui_issue_later(ready);
+        return;
+    }
     while (ready) {
         acui_task *task = ready;
         ready = task->next_ready;

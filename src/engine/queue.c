@@ -135,6 +135,7 @@ static acu_status new_notice(acu_future *future, acu_queue *queue, const char *f
 {
     ACUI_TRY(acui_object_check(future, ACU_OBJECT_FUTURE, function));
     ACUI_TRY(acui_object_check(queue, ACU_OBJECT_QUEUE, function));
+    ACUI_TRY(acui_future_may_begin(future));
     ACUI_TRY(acui_reactor_start());
     acui_notice *n = ACUI_NEW(acui_notice);
     if (!n)
