@@ -252,6 +252,7 @@ static void call(acui_notice *notice)
 static bool take(acu_queue *queue, bool looked, acu_completion *list, size_t room, size_t *count)
 {
     acui_notice *batch[BATCH];
+    acu_queue *kept = NULL; /* a callback may release the last reference of the program's */
     size_t n, most, taken = 0;
     do {
         most = room - taken < BATCH ? room - taken : BATCH;
@@ -259,6 +260,7 @@ static bool take(acu_queue *queue, bool looked, acu_completion *list, size_t roo
         for (size_t i = 0; i < n; i++) {
             acui_notice *notice = batch[i];
             if (notice->fn) {
+                kept = kept ? kept : acu_queue_retain(queue);
                 call(notice);
                 continue;
             }
@@ -270,6 +272,7 @@ static bool take(acu_queue *queue, bool looked, acu_completion *list, size_t roo
         }
         taken += n;
     } while (n == most && taken < room);
+    acu_queue_release(kept);
     return taken > 0;
 }
 
