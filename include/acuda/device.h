@@ -76,7 +76,8 @@ typedef struct acu_open_options {
  *
  * Blocks: while the driver starts (a fifth of a second on a GPU) and retains the primary context.
  * Driver: cuInit, cuDeviceGet*, cuDevicePrimaryCtxRetain, cuMemPoolCreate, cuStreamCreate.
- * Errors: NO_DRIVER (with what was looked for), NOT_FOUND (no such ordinal), DRIVER, NO_MEMORY.
+ * Errors: NO_DRIVER (with what was looked for), NOT_FOUND (no such ordinal), DRIVER, NO_MEMORY; WOULD_WAIT in
+ * a callback, while another thread opens, closes or resets a device.
  */
 ACU_API acu_status acu_open(const acu_open_options *options, acu_device **device);
 

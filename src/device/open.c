@@ -262,6 +262,16 @@ static acu_status open_locked(const acu_open_options *options, acu_device **devi
     return st;
 }
 
+/* Who has the lock may wait for a callback to return: the last close does, and a reset. */
+static acu_status lock_opening(const char *function)
+{
+    if (!acui_in_callback()) {
+        pthread_mutex_lock(&opening);
+        return ACU_OK;
+    }
+    return pthread_mutex_trylock(&opening) == 0 ? ACU_OK : acui_refuse_wait(function);
+}
+
 acu_status acu_open(const acu_open_options *options, acu_device **device)
 {
     ACUI_REFUSE_FORK();
@@ -272,7 +282,7 @@ acu_status acu_open(const acu_open_options *options, acu_device **device)
     if (known.streams > ACUI_MAX_STREAMS)
         return acui_fail(ACU_ERR_INVALID, "acu_open: a pool of %u streams; at most %d",
                          known.streams, ACUI_MAX_STREAMS);
-    pthread_mutex_lock(&opening);
+    ACUI_TRY(lock_opening(__func__));
     acu_status st = open_locked(&known, device);
     pthread_mutex_unlock(&opening);
     return st;
