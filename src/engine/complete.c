@@ -72,7 +72,8 @@ void acui_submission_close(acui_submission *s)
     if (s->counted) /* else planning failed */
         acui_count_done(s->failed);
     if (future) {
-        acui_resolve(future, s->failed ? s->status : ACU_OK, s->fault);
+        if (!s->abandoned)
+            acui_resolve(future, s->failed ? s->status : ACU_OK, s->fault);
         acui_future_put(future);
     }
     acui_submission_put(s);

@@ -167,6 +167,7 @@ struct acui_submission {
     bool warm;    /* graphs are made at once for forms that it has */
     bool planned; /* wholly: the next nodes to be entered are the last */
     bool counted; /* as submitted */
+    bool abandoned; /* its planning failed: the future's outcome is not this one's */
     bool shares;  /* some task has a `sharing` */
     bool serial;  /* its policy has one stream: branches run in order too */
     bool sealed;  /* no more tasks will be entered; this and the next two: order lock */

@@ -100,10 +100,9 @@ static void abandon(acui_submission *s, acui_values *values)
     acui_plan_settle(&s->plan, fault);
     acui_fault_release(fault);
     acui_values_clear(values);
-    if (s->future) {
+    if (s->future) { /* which stays, for what is on its way may be looking at it */
         s->future->submission = NULL;
-        acui_future_put(s->future);
-        s->future = NULL;
+        s->abandoned = true;
         acui_submission_put(s);
     }
 }
