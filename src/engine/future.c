@@ -381,6 +381,8 @@ acu_tensor *acu_future_tensor(acu_future *future, size_t index)
 acu_status acu_future_take(acu_future *future, size_t index, acu_tensor **tensor)
 {
     ACUI_CHECK(future, FUTURE);
+    if (!tensor)
+        return acui_fail(ACU_ERR_INVALID, "acu_future_take: nowhere to put the tensor");
     ACUI_TRY(know_values(future));
     acu_status status = ACU_OK;
     pthread_mutex_lock(&future->lock);
@@ -400,6 +402,8 @@ acu_status acu_future_take(acu_future *future, size_t index, acu_tensor **tensor
 acu_status acu_future_scalar(acu_future *future, size_t index, acu_dtype *dtype, uint64_t *bits)
 {
     ACUI_CHECK(future, FUTURE);
+    if (!dtype || !bits)
+        return acui_fail(ACU_ERR_INVALID, "acu_future_scalar: nowhere to put the scalar");
     ACUI_TRY(know_values(future));
     acu_status status = ACU_OK;
     pthread_mutex_lock(&future->lock);

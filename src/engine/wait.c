@@ -157,7 +157,7 @@ acu_status acu_future_wait(acu_future *future, uint64_t timeout)
 typedef struct several {
     acu_future *const *list;
     size_t count, found; /* for all: those before are over */
-    acu_status first;    /* that failed */
+    acu_future *failed;  /* the first that did; NULL: none */
 } several;
 
 static acu_status check_several(const several *futures, const char *function)
@@ -180,10 +180,10 @@ static acu_status look_all(void *context)
         acu_status status = acui_future_outcome(all->list[all->found]);
         if (status == ACU_NOT_READY)
             return status;
-        if (all->first == ACU_OK && status < 0)
-            all->first = status;
+        if (!all->failed && status != ACU_OK)
+            all->failed = all->list[all->found];
     }
-    return all->first;
+    return all->failed ? acui_future_outcome(all->failed) : ACU_OK; /* with its record */
 }
 
 acu_status acu_wait_all(acu_future *const *futures, size_t count, uint64_t timeout)

@@ -122,6 +122,32 @@ static void any_and_all(void **state)
     close_bench(&b);
 }
 
+static acu_status fail_host(void *user, const acu_val *values, size_t count)
+{
+    (void)user, (void)values, (void)count;
+    return ACU_ERR_IO;
+}
+
+/* The record is that of the failure whose status it gives, though others are looked at after it. */
+static void all_tell_of_the_first_failure(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    acu_tensor *x;
+    assert_works(acu_sync(b.device, constant(1), &x));
+    acu_future *futures[4];
+    for (int i = 0; i < 4; i++) {
+        acu_op *op = i % 2 ? acu_host(fail_host, NULL, acu_u8(0)) : acu_dup(x);
+        futures[i] = submit(&b, acu_op_named(op, i == 1 ? "early" : "late"));
+    }
+    assert_int_equal(acu_wait_all(futures, 4, ACU_FOREVER), ACU_ERR_CALLBACK);
+    assert_string_equal(acu_last_error()->op, "early");
+    for (int i = 0; i < 4; i++)
+        acu_future_release(futures[i]);
+    acu_tensor_release(x);
+    close_bench(&b);
+}
+
 /* ---- values ---- */
 
 static void values_before_completion(void **state)
@@ -138,6 +164,9 @@ static void values_before_completion(void **state)
     uint64_t bits;
     assert_works(acu_future_scalar(first, 1, &dtype, &bits));
     assert_int_equal(bits, 200);
+    assert_fails(acu_future_scalar(first, 1, NULL, &bits), ACU_ERR_INVALID, "nowhere");
+    assert_fails(acu_future_scalar(first, 1, &dtype, NULL), ACU_ERR_INVALID, "nowhere");
+    assert_fails(acu_future_take(first, 0, NULL), ACU_ERR_INVALID, "nowhere");
     acu_future *second = submit(&b, acu_dup(x)); /* ordered behind, on another stream */
     assert_int_equal(acu_future_poll(second), ACU_NOT_READY);
     acu_tensor *mine, *none;
@@ -375,12 +404,6 @@ static void scheduled_runs_when_it_is_started(void **state)
 
 /* ---- failures ---- */
 
-static acu_status fail_host(void *user, const acu_val *values, size_t count)
-{
-    (void)user, (void)values, (void)count;
-    return ACU_ERR_IO;
-}
-
 static acu_status fail_foreign(void *user, CUstream stream, const acu_val *values, size_t count)
 {
     (void)user, (void)stream, (void)values, (void)count;
@@ -584,6 +607,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(poll_and_wait),
         cmocka_unit_test(any_and_all),
+        cmocka_unit_test(all_tell_of_the_first_failure),
         cmocka_unit_test(values_before_completion),
         cmocka_unit_test(a_dropped_future_shares_nothing),
         cmocka_unit_test(callbacks_come_once_in_order),
