@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * The library, called by functions of the program's that it calls itself: foreign calls that look at
+ * futures, callbacks that release the queue they are on or open a device, a `then` that is refused
+ * after it submitted.
+ */
+#include "support/support.h"
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+enum { N = 64, TURNS = 20, LOOKS = 2000 };
+#define VECTOR ACU_SHAPE(N)
+
+static acu_future *submit(acu_device *device, acu_op *op, acu_stream *stream)
+{
+    acu_submit_options options = {.size = sizeof options, .stream = stream};
+    acu_future *future = NULL;
+    assert_works(acu_submit(device, op, &options, &future));
+    return future;
+}
+
+static acu_tensor *vector(acu_device *device)
+{
+    acu_tensor *x;
+    assert_works(acu_sync(device, acu_full(VECTOR, acu_i32(0)), &x));
+    return x;
+}
+
+static void ends_well(acu_future *future)
+{
+    assert_works(acu_future_wait(future, ACU_FOREVER));
+    acu_future_release(future);
+}
+
+/* ---- foreign calls ---- */
+
+static acu_status fail_foreign(void *user, CUstream stream, const acu_val *values, size_t count)
+{
+    (void)user, (void)stream, (void)values, (void)count;
+    return ACU_ERR_IO;
+}
+
+/* Sees the end of what was tried on its own stream, so that the alternative is to go there. */
+static acu_status look_often(void *user, CUstream stream, const acu_val *values, size_t count)
+{
+    (void)stream, (void)values, (void)count;
+    acu_status status = ACU_NOT_READY;
+    test_gate_open();
+    for (int i = 0; i < LOOKS && status == ACU_NOT_READY; i++)
+        status = acu_future_poll(user);
+    return ACU_OK;
+}
+
+static void looking_in_a_foreign_call(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_stream *stream;
+    acu_tensor *x = vector(device), *y = vector(device);
+    assert_works(acu_stream_create(device, 0, &stream));
+    for (int i = 0; i < TURNS; i++) {
+        test_gate_close(device, acu_stream_raw(stream));
+        acu_op *tried = acu_or_else(acu_foreign(fail_foreign, NULL, acu_inout(x)),
+                                    acu_fill(x, acu_i32(i)));
+        acu_future *seen = submit(device, tried, stream);
+        ends_well(submit(device, acu_foreign(look_often, seen, acu_inout(y)), stream));
+        ends_well(seen);
+        int32_t back[N];
+        assert_works(acu_read_sync(x, back, sizeof back));
+        assert_int_equal(back[N - 1], i);
+    }
+    acu_tensor_release(x);
+    acu_tensor_release(y);
+    acu_stream_release(stream);
+    test_close(device);
+    test_leaks_none();
+}
+
+/* What was only scheduled, and what starting it answers where nothing may be submitted. */
+typedef struct scheduled {
+    acu_future *future;
+    acu_queue *queue;
+    acu_status poll, start, notify, call;
+    int released;
+} scheduled;
+
+static void never(void *user, acu_future *future, acu_status status)
+{
+    (void)user, (void)future, (void)status;
+    fail();
+}
+
+static void count_release(void *user)
+{
+    ((scheduled *)user)->released++;
+}
+
+static void start_it(scheduled *s)
+{
+    s->poll = acu_future_poll(s->future);
+    s->start = acu_future_start(s->future);
+    s->notify = acu_future_notify(s->future, s->queue, 1);
+    s->call = acu_future_on_complete(s->future, never, ACU_USER(s, count_release));
+}
+
+static acu_status start_in_foreign(void *user, CUstream stream, const acu_val *values, size_t count)
+{
+    (void)stream, (void)values, (void)count;
+    start_it(user);
+    return ACU_OK;
+}
+
+static size_t start_in_policy(void *user, const acu_policy_stream *streams, size_t count)
+{
+    (void)streams, (void)count;
+    start_it(user);
+    return 0;
+}
+
+static void was_left_alone(const scheduled *s)
+{
+    assert_int_equal(s->poll, ACU_ERR_WOULD_WAIT);
+    assert_int_equal(s->start, ACU_ERR_WOULD_WAIT);
+    assert_int_equal(s->notify, ACU_ERR_WOULD_WAIT);
+    assert_int_equal(s->call, ACU_ERR_WOULD_WAIT);
+    assert_int_equal(s->released, 1);
+    assert_int_equal(acu_queue_pending(s->queue), 0);
+}
+
+static void nothing_is_started_where_nothing_is_submitted(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_policy *usual, *asks;
+    scheduled s = {.released = 0};
+    acu_tensor *x = vector(device);
+    assert_works(acu_queue_create(NULL, &s.queue));
+    assert_works(acu_policy_round_robin(device, 1, &usual));
+    acu_policy_options options = {.size = sizeof options,
+                                  .choose = start_in_policy,
+                                  .user = ACU_USER(&s)};
+    assert_works(acu_policy_create(device, &options, &asks));
+    for (int way = 0; way < 2; way++) {
+        s.released = 0;
+        assert_works(acu_schedule(usual, acu_fill(x, acu_i32(way)), &s.future));
+        acu_submit_options submit_options = {.size = sizeof submit_options,
+                                             .policy = way ? asks : usual};
+        acu_op *op = way ? acu_zeros(ACU_F32, VECTOR)
+                         : acu_foreign(start_in_foreign, &s, acu_out(acu_empty(ACU_F32, VECTOR)));
+        acu_future *future;
+        assert_works(acu_submit(device, op, &submit_options, &future));
+        ends_well(future);
+        was_left_alone(&s);
+        ends_well(s.future); /* it can be started all the same */
+    }
+    acu_policy_release(usual);
+    acu_policy_release(asks);
+    acu_queue_release(s.queue);
+    acu_tensor_release(x);
+    test_close(device);
+    test_leaks_none();
+}
+
+/* ---- callbacks ---- */
+
+enum { CALLS = 80 }; /* more than are taken at a time */
+
+typedef struct calls {
+    acu_queue *queue;
+    int called, released;
+    int other; /* a descriptor that may get the number of the queue's */
+} calls;
+
+static void release_queue(void *user, acu_future *future, acu_status status)
+{
+    calls *c = user;
+    (void)future, (void)status;
+    if (c->called++)
+        return;
+    acu_queue_release(c->queue);
+    c->other = eventfd(7, EFD_NONBLOCK);
+}
+
+static void count_call_release(void *user)
+{
+    ((calls *)user)->released++;
+}
+
+static void a_callback_may_release_its_queue(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    calls c = {.called = 0};
+    acu_completion list[CALLS];
+    size_t count;
+    uint64_t value = 0;
+    assert_works(acu_queue_create(NULL, &c.queue));
+    acu_future *future = submit(device, acu_zeros(ACU_F32, VECTOR), NULL);
+    assert_works(acu_future_wait(future, ACU_FOREVER));
+    for (int i = 0; i < CALLS; i++)
+        assert_works(acu_future_call(future, c.queue, release_queue,
+                                     ACU_USER(&c, count_call_release)));
+    assert_works(acu_queue_take(c.queue, list, CALLS, &count));
+    assert_int_equal(count, 0);
+    assert_int_equal(c.called, CALLS);
+    assert_int_equal(c.released, CALLS);
+    assert_int_equal(read(c.other, &value, sizeof value), sizeof value); /* nobody else did */
+    assert_int_equal(value, 7);
+    close(c.other);
+    acu_future_release(future);
+    test_close(device);
+    test_leaks_none();
+}
+
+typedef struct opening {
+    _Atomic(bool) over;
+    acu_status status;
+} opening;
+
+/* Once the last close is about to end the thread that this runs on. */
+static void open_late(void *user, acu_future *future, acu_status status)
+{
+    opening *o = user;
+    (void)future, (void)status;
+    while (acu_device_default())
+        sched_yield();
+    acu_open_options options = test_options(0);
+    acu_device *device = NULL;
+    o->status = acu_open(&options, &device);
+    acu_device_release(device);
+    atomic_store(&o->over, true);
+}
+
+static void a_callback_may_open_during_the_last_close(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    opening o = {.status = ACU_OK};
+    acu_future *future = submit(device, acu_zeros(ACU_F32, VECTOR), NULL);
+    assert_works(acu_future_on_complete(future, open_late, ACU_USER(&o)));
+    acu_future_release(future);
+    assert_works(acu_close(device));
+    assert_true(atomic_load(&o.over));
+    assert_int_equal(o.status, ACU_ERR_WOULD_WAIT);
+    test_leaks_none();
+}
+
+/* ---- a submission that is refused when a part of it is on its way ---- */
+
+typedef struct refusal {
+    acu_device *device;
+    _Atomic(bool) gate;
+} refusal;
+
+static acu_status pass_gate(void *user, const acu_val *values, size_t count)
+{
+    (void)values, (void)count;
+    while (!atomic_load((_Atomic(bool) *)user))
+        sched_yield();
+    return ACU_OK;
+}
+
+/* What is planned so far goes before this one, and is issued by the worker once the gate is open. */
+static acu_op *submit_and_fail(void *user, acu_val *values, size_t count)
+{
+    refusal *r = user;
+    (void)values, (void)count;
+    assert_works(acu_submit(r->device, acu_zeros(ACU_F32, VECTOR), NULL, NULL));
+    atomic_store(&r->gate, true);
+    return NULL;
+}
+
+static void refused_while_it_is_issued(void **state)
+{
+    (void)state;
+    refusal r = {.device = test_open()};
+    acu_tensor *x = vector(r.device), *pinned;
+    acu_queue *queue;
+    assert_works(acu_queue_create(NULL, &queue));
+    assert_works(acu_tensor_alloc_pinned(r.device, ACU_I32, VECTOR, &pinned));
+    for (int i = 0; i < TURNS; i++) {
+        acu_submit_options options = {.size = sizeof options, .queue = queue};
+        acu_future *future = NULL;
+        atomic_store(&r.gate, false);
+        acu_op *held = acu_host(pass_gate, (void *)&r.gate, acu_inout(pinned));
+        assert_works(acu_submit(r.device, held, NULL, NULL));
+        acu_op *op = acu_then(acu_copy(x, pinned), submit_and_fail, &r);
+        assert_fails(acu_submit(r.device, op, &options, &future), ACU_ERR_CALLBACK, "no op");
+        assert_int_equal(acu_queue_pending(queue), 0);
+    }
+    acu_tensor_release(pinned);
+    acu_tensor_release(x);
+    acu_queue_release(queue);
+    test_close(r.device);
+    test_leaks_none();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(looking_in_a_foreign_call),
+        cmocka_unit_test(nothing_is_started_where_nothing_is_submitted),
+        cmocka_unit_test(a_callback_may_release_its_queue),
+        cmocka_unit_test(a_callback_may_open_during_the_last_close),
+        cmocka_unit_test(refused_while_it_is_issued),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
