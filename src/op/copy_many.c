@@ -199,18 +199,19 @@ acu_status acui_plan_join_copies(acui_plan *plan, const acu_op *op, acui_node *l
         if (!is_plain(plan, n))
             return ACU_OK;
     acui_plan_cut(plan, last);
-    while (node) {
-        bool together;
-        size_t n = count_small(plan, node, spans, &together);
+    acu_status status = ACU_OK;
+    while (node) { /* all of them, also after a failure: the plan is to release what they hold */
+        bool together = false;
+        size_t n = status == ACU_OK ? count_small(plan, node, spans, &together) : 0;
         if (together)
-            ACUI_TRY(plan_together(plan, op, node, n, spans));
+            status = plan_together(plan, op, node, n, spans);
         for (n = n ? n : 1; n > 0; n--, node = next) {
             next = node->next;
             if (!together)
                 acui_plan_put(plan, node);
         }
     }
-    return ACU_OK;
+    return status;
 }
 
 /* ---- the op ---- */

@@ -528,6 +528,41 @@ static void many_with_others_between(void **state)
     done();
 }
 
+/* What was planned between goes too, where there is no memory to put the others together. */
+static void many_without_memory(void **state)
+{
+    enum { FEW = 3, ALL = 2 * FEW + 1, SIDE = 64 };
+    acu_tensor *x[2], *views[2][ALL];
+    bool tried = true;
+    (void)state;
+    begin(1);
+    for (int k = 0; k < 2; k++) {
+        assert_works(acu_tensor_alloc(devices[0], ACU_I32, ACU_SHAPE(ALL, SIDE), &x[k]));
+        for (int i = 0; i < ALL; i++) {
+            const int64_t start[] = {i, 0}, end[] = {i + 1, SIDE}, step[] = {1, i == FEW ? 2 + k : 1};
+            const int64_t last[] = {i + 1, i == FEW ? 20 * (2 + k) : SIDE};
+            assert_works(acu_tensor_slice_step(x[k], start, i == FEW ? last : end, step,
+                                               &views[k][i]));
+        }
+    }
+    assert_works(acu_sync(devices[0], acu_copy_many(views[0], views[1], ALL), NULL));
+    for (uint64_t k = 1; tried; k++) {
+        acu_op *op = acu_copy_many(views[0], views[1], ALL);
+        acu_debug_fail_alloc(k, false);
+        acu_status status = acu_submit(devices[0], op, NULL, NULL);
+        tried = acu_debug_alloc_count() >= k;
+        acu_debug_fail_alloc(0, false);
+        assert_true(status == ACU_OK || status == ACU_ERR_NO_MEMORY);
+        assert_works(acu_device_wait(devices[0], ACU_FOREVER));
+    }
+    for (int k = 0; k < 2; k++) {
+        for (int i = 0; i < ALL; i++)
+            acu_tensor_release(views[k][i]);
+        acu_tensor_release(x[k]);
+    }
+    done();
+}
+
 /* Copies that need one another's results come one after the other. */
 static void many_in_a_row(void **state)
 {
@@ -605,6 +640,7 @@ int main(void)
         cmocka_unit_test(fills_of_any_layout),
         cmocka_unit_test(many_at_once),
         cmocka_unit_test(many_with_others_between),
+        cmocka_unit_test(many_without_memory),
         cmocka_unit_test(many_in_a_row),
         cmocka_unit_test(large_copies),
     };
