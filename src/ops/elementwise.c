@@ -196,11 +196,14 @@ static acu_op *plan_elementwise(acu_planning *p)
     acu_elementwise kind = *(const acu_elementwise *)p->data;
     plan e = {.p = p, .kind = kind, .name = kinds[kind].name};
     acu_op *failed = check(&e);
+    acu_dtype result = kinds[kind].result == BOOL ? ACU_BOOL : e.dtype;
+    if (!failed && acu_shape_elements(e.shape) < 0)
+        return acui_result(p, e.name, result, e.shape); /* which says that these are too many */
     if (!failed)
         failed = fill_params(&e);
     if (failed)
         return failed;
-    acu_op *out = acui_result(p, e.name, kinds[kind].result == BOOL ? ACU_BOOL : e.dtype, e.shape);
+    acu_op *out = acui_result(p, e.name, result, e.shape);
     if (acu_op_status(out, NULL) != ACU_OK)
         return out;
     return launch(&e, out);

@@ -334,6 +334,8 @@ static acu_op *plan_fused(acu_planning *p)
     if (!failed && !f.dtype)
         failed = acu_op_fail(ACU_ERR_INVALID, "fused", p->site, "fused: one operand must be a tensor");
     acui_fused params = {0};
+    if (!failed && acu_shape_elements(f.shape) < 0)
+        return acui_result(p, "fused", f.dtype, f.shape); /* which says that these are too many */
     if (!failed)
         failed = fill_params(&f, &params);
     acu_kernel *kernel = NULL;

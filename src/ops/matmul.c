@@ -115,6 +115,8 @@ static acu_op *plan_matmul(acu_planning *p)
     acu_op *failed = check(&m);
     if (failed)
         return failed;
+    if (acu_shape_elements(m.shape) < 0)
+        return acui_result(p, "matmul", m.dtype, m.shape); /* which says that these are too many */
     lay_out(&m);
     if (p->out.tensor)
         for (int i = 0; i < 2; i++)

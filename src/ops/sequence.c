@@ -18,6 +18,8 @@ static acu_op *plan_sequence(acu_planning *p)
 {
     sequence s = *(const sequence *)p->data;
     s.params.elements = acu_shape_elements(s.shape);
+    if (s.params.elements < 0)
+        return acui_result(p, s.name, s.dtype, s.shape); /* which says that these are too many */
     s.params.out.dtype = (int)s.dtype;
     acui_layout(&s.params.index, &s.params.out, s.shape, (const acu_tensor *[]){p->out.tensor}, 1);
     s.params.linear = acui_is_linear(&s.params.index, &s.params.out, 1);

@@ -479,6 +479,30 @@ static void numbers_take_on_the_dtype(void **state)
     test_leaks_none();
 }
 
+/* Views that take no memory broadcast to more elements than can be counted. */
+static void too_many_elements_are_refused(void **state)
+{
+    const int64_t many = INT64_C(1) << 32;
+    (void)state;
+    acu_device *d = test_open();
+    acu_tensor *one, *tall, *wide;
+    acu_expression *sum;
+    assert_works(acu_sync(d, acu_ones(ACU_F32, ACU_SHAPE(1, 1)), &one));
+    assert_works(acu_tensor_broadcast_to(one, ACU_SHAPE(many, 1), &tall));
+    assert_works(acu_tensor_broadcast_to(one, ACU_SHAPE(1, many), &wide));
+    assert_works(acu_expression_create("a + b", &sum));
+    assert_fails(acu_sync(d, acu_add(tall, wide), NULL), ACU_ERR_SHAPE, "[4294967296, 4294967296]|64 bits");
+    assert_fails(acu_sync(d, acu_fused(sum, tall, wide), NULL), ACU_ERR_SHAPE, "[4294967296, 4294967296]");
+    assert_fails(acu_sync(d, acu_matmul(tall, wide), NULL), ACU_ERR_SHAPE, "[4294967296, 4294967296]");
+    assert_fails(acu_sync(d, acu_eye(ACU_F32, many), NULL), ACU_ERR_SHAPE, "[4294967296, 4294967296]");
+    acu_expression_release(sum);
+    acu_tensor_release(one);
+    acu_tensor_release(tall);
+    acu_tensor_release(wide);
+    test_close(d);
+    test_leaks_none();
+}
+
 static void what_does_not_fit_is_refused(void **state)
 {
     (void)state;
@@ -555,6 +579,7 @@ int main(void)
         cmocka_unit_test(operands_may_lie_anyhow),
         cmocka_unit_test(results_go_where_they_are_told),
         cmocka_unit_test(numbers_take_on_the_dtype),
+        cmocka_unit_test(too_many_elements_are_refused),
         cmocka_unit_test(what_does_not_fit_is_refused),
         cmocka_unit_test(beyond_the_largest_grid),
         cmocka_unit_test(results_are_described),
