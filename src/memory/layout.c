@@ -13,8 +13,6 @@
 static void push(acui_layout *l, uint64_t dim, int64_t dst, int64_t src)
 {
     int last = l->rank - 1;
-    if (dim == 1)
-        return;
     if (last >= 0 && l->dst[last] == dst * (int64_t)dim && l->src[last] == src * (int64_t)dim) {
         l->dim[last] *= dim;
         l->dst[last] = dst;
@@ -43,7 +41,8 @@ static acui_layout make(acu_shape shape, size_t element, const int64_t *dst, con
     int64_t elements = acu_shape_elements(shape);
     l.bytes = elements > 0 ? (uint64_t)elements * element : 0;
     for (int d = 0; d < shape.rank && l.bytes; d++)
-        push(&l, (uint64_t)shape.dim[d], dst[d] * (int64_t)element, src[d] * (int64_t)element);
+        if (shape.dim[d] != 1) /* else its strides are never used, and may be anything */
+            push(&l, (uint64_t)shape.dim[d], dst[d] * (int64_t)element, src[d] * (int64_t)element);
     extend_run(&l);
     return l;
 }

@@ -329,6 +329,14 @@ static void new_tensors_of_views(void **state)
     assert_works(acu_read_sync(alternate, got, 24));
     assert_memory_equal(got, numbers, 24);
     acu_tensor_release(alternate);
+    /* A stride of one element is never used. */
+    assert_works(acu_tensor_create_strided(acu_tensor_buffer(x), 0, ACU_I32, ACU_SHAPE(1, 3),
+                                           (int64_t[]){INT64_MAX, 4}, &alternate));
+    acu_tensor_release(twin);
+    assert_works(acu_sync(NULL, acu_dup(alternate), &twin));
+    assert_works(acu_read_sync(twin, got, 12));
+    assert_int_equal(got[2], 8);
+    acu_tensor_release(alternate);
     acu_tensor_release(x);
     acu_tensor_release(column);
     acu_tensor_release(twin);
