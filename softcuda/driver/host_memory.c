@@ -3,6 +3,7 @@
 #include "driver/capture.h"
 #include "driver/memory.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -167,13 +168,24 @@ unsigned sd_host_free(sd_context *context, uint64_t address, bool managed)
 
 /* ---- registered memory ---- */
 
+/* All of it is memory of the process, page by page. */
+static bool is_mapped(uint64_t base, uint64_t bytes)
+{
+    uint64_t from = base & ~(PAGE - 1), to = (base + bytes + PAGE - 1) & ~(PAGE - 1);
+    int kept = errno;
+    bool mapped = to > from && msync((void *)(uintptr_t)from, to - from, MS_ASYNC) == 0;
+    errno = kept;
+    return mapped;
+}
+
 unsigned sd_cuMemHostRegister_v2(void *pointer, size_t bytes, unsigned flags)
 {
     SD_CURRENT(context);
     unsigned known = ACU_CU_MEMHOSTREGISTER_PORTABLE | ACU_CU_MEMHOSTREGISTER_DEVICEMAP |
                      ACU_CU_MEMHOSTREGISTER_READ_ONLY;
     uint64_t base = (uint64_t)(uintptr_t)pointer;
-    if (!pointer || !bytes || base + bytes < base || flags & ~known || sd_device_of(base))
+    if (!pointer || !bytes || base + bytes < base || flags & ~known || sd_device_of(base) ||
+        !is_mapped(base, bytes))
         return ACU_CUDA_ERROR_INVALID_VALUE;
     sd_location location = {0};
     sd_registration *made = malloc(sizeof *made);

@@ -121,7 +121,11 @@ static void kernels_reach_pinned_and_registered_memory(void **state)
     assert_int_equal(mapped[2047], 1);
     OK(cu->MemHostUnregister(mapped));
     IS(cu->MemHostUnregister(mapped), ERROR_HOST_MEMORY_NOT_REGISTERED);
-    munmap(mapped, 8192);
+    munmap((char *)mapped + 4096, 4096);
+    IS(cu->MemHostRegister(mapped, 8192, 0), ERROR_INVALID_VALUE); /* not all of it is there */
+    OK(cu->MemHostRegister(mapped, 4096, 0));
+    OK(cu->MemHostUnregister(mapped));
+    munmap(mapped, 4096);
     OK(cu->ModuleUnload(module));
     close_driver(cu);
 }
