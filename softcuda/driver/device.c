@@ -77,6 +77,7 @@ static unsigned start(void)
     if (result)
         return result;
     int count = (int)from_environment("SOFTCUDA_DEVICES", 1, 1, SD_MAX_DEVICES);
+    sd.races = from_environment("SOFTCUDA_RACES", 0, 0, 1) != 0;
     for (int i = 0; i < count; i++)
         if (!init_device(&sd.devices[i], i))
             return ACU_CUDA_ERROR_OUT_OF_MEMORY;

@@ -60,6 +60,7 @@ typedef struct sd_device {
 
 typedef struct sd_driver {
     _Atomic bool ready;  /* cuInit was called */
+    bool races;          /* SOFTCUDA_RACES */
     _Atomic bool forked; /* this process is a child that inherited the driver without its threads */
     bool heal;           /* SOFTCUDA_HEAL: a fault ends with its context */
     int device_count;

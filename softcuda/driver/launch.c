@@ -37,7 +37,8 @@ static unsigned run_launch(sd_stream *stream, sd_work *work)
                      .space = {space->regions, space->count},
                      .sm_count = context->device->sm_count,
                      .stop = &context->fault,
-                     .cooperative = launch->cooperative};
+                     .cooperative = launch->cooperative,
+                     .races = sd.races};
     memcpy(run.grid, launch->grid, sizeof run.grid);
     memcpy(run.block, launch->block, sizeof run.block);
     sx_error error = {0};

@@ -70,6 +70,7 @@ static void release(sx_block *b, unsigned id)
         }
     }
     *barrier = (sx_barrier){0};
+    sx_races_next_epoch(b);
     b->barriers_used &= ~(UINT32_C(1) << id);
 }
 

@@ -86,6 +86,8 @@ bool sx_block_fit(sx_block *b, sx_work *work)
     b->work = work;
     b->launch = work->launch;
     b->shared_bytes = work->shared_bytes;
+    if (!sx_races_fit(b, work->launch->races))
+        return false;
     b->local_bytes = work->local_bytes;
     b->warp_count = work->warps;
     fill_tids(b, work->launch->block);
@@ -137,6 +139,7 @@ void sx_block_start(sx_block *b, uint64_t number)
         memset(b->barriers, 0, sizeof b->barriers);
     b->barriers_used = 0;
     memset(b->shared, SX_UNWRITTEN, b->shared_bytes);
+    sx_races_next_epoch(b);
     for (uint32_t n = 0; n < b->warp_count; n++)
         start_warp(b, n);
 }
@@ -198,5 +201,6 @@ void sx_block_free(sx_block *b)
     free(b->tids);
     free(b->regs);
     free(b->shared);
+    free(b->marks_store);
     free(b);
 }

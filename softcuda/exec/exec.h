@@ -71,6 +71,7 @@ typedef struct sx_launch {
     unsigned sm_count;
     const _Atomic(int) *stop; /* optional: non-zero makes running blocks give up soon (719) */
     bool cooperative; /* blocks may wait for the whole grid: they get CUDA's grid workspace */
+    bool races;       /* look for races in shared memory (719) */
 } sx_launch;
 
 /*

@@ -96,8 +96,10 @@ SX_INLINE bool resolve_affine(sx_warp *w, const sx_insn *i, uint32_t operand, un
 SX_INLINE bool resolve(sx_warp *w, const sx_insn *i, uint32_t operand, unsigned bytes,
                        unsigned kind, sx_access *access)
 {
-    if ((i->aux & SX_WHERE_MASK) < SX_WHERE_LOCAL) {
-        if (w->mask == SX_ALL_LANES) {
+    const unsigned where = i->aux & SX_WHERE_MASK;
+    const bool marked = where < SX_WHERE_LOCAL && where != SX_WHERE_GLOBAL && w->block->marks;
+    if (where < SX_WHERE_LOCAL) {
+        if (w->mask == SX_ALL_LANES && !marked) {
             access->affine = resolve_affine(w, i, operand, bytes, access);
             if (access->affine)
                 return true;
@@ -106,7 +108,8 @@ SX_INLINE bool resolve(sx_warp *w, const sx_insn *i, uint32_t operand, unsigned 
         }
     }
     access->affine = false;
-    return sx_resolve_lanes(w, i, operand, bytes, kind);
+    return sx_resolve_lanes(w, i, operand, bytes, kind) &&
+           (!marked || sx_races_none(w, i, bytes, kind));
 }
 
 /* Loads of V elements M into V registers of lanes R. */
@@ -203,6 +206,7 @@ SX_INLINE bool resolve(sx_warp *w, const sx_insn *i, uint32_t operand, unsigned 
     { \
         if (!sx_resolve_lanes(w, i, i->o[0], (unsigned)sizeof(M) * V, SX_WRITE)) \
             return NULL; \
+        sx_races_next_epoch(w->block); \
         SX_EACH_ACTIVE \
         { \
             for (unsigned v = 0; v < V; v++) \

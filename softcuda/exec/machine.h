@@ -189,6 +189,8 @@ struct sx_block {
     uint32_t ctaid[3];
     uint64_t linear; /* block number in the grid */
     uint32_t live_threads;
+    uint32_t epoch;        /* of marks: see races.c */
+    struct sx_mark *marks; /* one for each byte of `shared`; NULL: races are not looked for */
     uint32_t barriers_used;
     sx_barrier barriers[SX_BARRIERS];
     sx_warp *warps;
@@ -198,7 +200,8 @@ struct sx_block {
     char *regs;
     char *tids; /* per warp: tid.x, tid.y, tid.z, each 32 lanes */
     char *local;
-    size_t warps_room, regs_room, shared_room, local_room, tids_room;
+    struct sx_mark *marks_store;
+    size_t warps_room, regs_room, shared_room, local_room, tids_room, marks_room;
     uint32_t tid_block[3]; /* block shape that `tids` holds */
 };
 
@@ -308,6 +311,11 @@ void sx_fault_block(sx_block *b, unsigned code, const char *format, ...)
 /* memory.c */
 char *sx_generic_at(sx_warp *w, unsigned lane, uint64_t address, uint64_t bytes, bool write);
 char *sx_global_slow(sx_warp *w, uint64_t address, uint64_t bytes);
+
+/* races.c: fit where a block is; none: where w->pointers has been set, and block->marks is */
+bool sx_races_fit(sx_block *b, bool wanted);
+void sx_races_next_epoch(sx_block *b);
+bool sx_races_none(sx_warp *w, const sx_insn *i, unsigned bytes, unsigned kind);
 
 /* heap.c */
 sx_heap *sx_heap_create(const sx_allocator *allocator);

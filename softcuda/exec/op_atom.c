@@ -33,7 +33,8 @@ static SX_NO_TSAN bool is_uniform(const sx_warp *w)
     } \
     SX_EXTERN_HANDLER(name) \
     { \
-        if (!sx_resolve_lanes(w, i, i->o[1], sizeof(U), SX_ATOMIC)) \
+        if (!sx_resolve_lanes(w, i, i->o[1], sizeof(U), SX_ATOMIC) || \
+            (w->block->marks && !sx_races_none(w, i, sizeof(U), SX_ATOMIC))) \
             return NULL; \
         const U *b = SX_REG(U, 2); \
         const U *c = i->o[3] != SX_NO_OPERAND ? SX_REG(U, 3) : b; \

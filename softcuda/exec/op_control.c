@@ -233,7 +233,7 @@ SX_EXTERN_HANDLER(ret)
 
 SX_EXTERN_HANDLER(fence)
 {
-    (void)w;
+    sx_races_next_epoch(w->block);
     atomic_thread_fence(memory_order_seq_cst);
     return i + 1;
 }

@@ -29,6 +29,7 @@ static struct {
     size_t used, live; /* live: allocations not freed */
     sx_region region;
     sx_space space;
+    bool races; /* launches look for them */
 } memory;
 
 static inline int memory_setup(void **state)
@@ -125,7 +126,8 @@ static inline unsigned try_launch(const sx_module *module, const char *name, lau
                         .dynamic_shared = shape.shared,
                         .params = params,
                         .space = memory.space,
-                        .sm_count = 4};
+                        .sm_count = 4,
+                        .races = memory.races};
     memcpy(launch.grid, shape.grid, sizeof launch.grid);
     memcpy(launch.block, shape.block, sizeof launch.block);
     return sx_run(&launch, error);

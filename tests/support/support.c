@@ -27,8 +27,10 @@ acu_open_options test_options(int ordinal)
 {
     if (!ACUDA_WITH_SOFTCUDA && !test_on_gpu())
         exit(77); /* the rest is skipped: this build is for GPUs only */
-    if (!test_on_gpu())
+    if (!test_on_gpu()) {
         setenv("SOFTCUDA_DEVICES", "4", 0);
+        setenv("SOFTCUDA_RACES", "1", 0);
+    }
     return (acu_open_options){.size = sizeof(acu_open_options),
                               .ordinal = ordinal,
                               .driver = {.size = sizeof(acu_driver_options),
