@@ -44,8 +44,7 @@ typedef struct acu_submit_options {
  * With a `deadline`, a submission that is not complete by then is given up, as acu_future_cancel does
  * it, but with DEADLINE: the device finishes what it has, behind the program's back.
  * Driver: what the op's parts enqueue (cuLaunchKernel, cuMemcpy*Async, cuMemset*Async),
- * cuMemAllocFromPoolAsync where the pool has no memory (pool.h), and cuMemHostAlloc for acu_to_host where
- * the pinned one has none; cuStreamWaitEvent for data of other streams, one cuEventRecord; and one
+ * cuMemAllocFromPoolAsync where the pool has no memory (pool.h); cuStreamWaitEvent for data of other streams, one cuEventRecord; and one
  * cuStreamWriteValue64 where nothing else is on the stream and a queue or a callback is to be told.
  */
 ACU_API acu_status acu_submit(acu_device *device, acu_op *op, const acu_submit_options *options,

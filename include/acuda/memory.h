@@ -75,7 +75,8 @@ ACU_API acu_memory_kind acu_buffer_kind(const acu_buffer *buffer);
 ACU_API acu_device *acu_buffer_device(const acu_buffer *buffer); /* borrowed */
 /* The host's address of pinned or wrapped host memory, NULL for device memory. */
 ACU_API void *acu_buffer_host(const acu_buffer *buffer);
-/* The device's address; 0 while an op that will allocate it has not been issued. */
+/* The device's address; 0 while an op that will allocate it has not been issued, or the memory that
+ * acu_to_host gave it is not page-locked yet. */
 ACU_API CUdeviceptr acu_buffer_address(const acu_buffer *buffer);
 ACU_API acu_buffer *acu_buffer_retain(acu_buffer *buffer);
 /* Never blocks, makes no driver call. The memory is free for what comes behind the work in flight that

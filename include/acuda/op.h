@@ -478,10 +478,12 @@ ACU_API acu_op *acu_op_dup(acu_op *x, acu_site site);
 /*
  * A new tensor with the same contents in pinned host memory. Yields the new one only: a device
  * tensor that was given or made in the op is reclaimed, its memory freed once copied.
- * Its memory is had when the op is planned. Driver: none where the pinned pool (pool.h) has some of the size
- * in its cache; else cuMemHostAlloc, which is slow, milliseconds for many MiB. That is the first use of
- * a size, mostly: to spare a submission that, make a tensor of the size before (acu_tensor_alloc_pinned)
- * and release it, or open the device with a runtime thread, which then does it.
+ * Its memory, and so its address on the host, is had when the op is planned. Driver: none for that where
+ * the pinned pool (pool.h) has some of the size in its cache. Else, which is the first use of a size,
+ * mostly, it is page-locked by a thread of acuda's (cuMemHostRegister; milliseconds for many MiB), and
+ * the copy, and all that touches the tensor, waits for that as for other work; its address on the device is
+ * 0 until then, and if that fails, so do these. Never blocks. To spare a submission the wait, make a tensor
+ * of the size before (acu_tensor_alloc_pinned) and release it.
  */
 #define acu_to_host(x) acu_op_to_host(ACU_OPERAND(x), ACU_SITE)
 ACU_API acu_op *acu_op_to_host(acu_op *x, acu_site site);

@@ -119,7 +119,7 @@ ACU_API size_t acu_tensor_offset(const acu_tensor *tensor); /* of the first elem
 ACU_API acu_device *acu_tensor_device(const acu_tensor *tensor); /* borrowed */
 /* First element on the host; NULL for device memory. Wait for work in flight before touching it. */
 ACU_API void *acu_tensor_host(const acu_tensor *tensor);
-/* First element on the device; 0 while an op that will allocate it has not been issued. */
+/* First element on the device; 0 while its buffer has no address there (acu_buffer_address). */
 ACU_API CUdeviceptr acu_tensor_address(const acu_tensor *tensor);
 ACU_API acu_tensor *acu_tensor_retain(acu_tensor *tensor);
 ACU_API void acu_tensor_release(acu_tensor *tensor); /* never blocks; NULL is fine */

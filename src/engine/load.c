@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Modules as futures: the loader (kernel/loader.h) says when the load has ended. */
+/* Modules as futures: the loader (device/loader.h) says when the load has ended. */
 #include "base/error.h"
 #include "engine/engine.h"
 #include "kernel/source.h"

@@ -51,7 +51,7 @@ static void add_before(void *context, acui_point *point, bool data)
         before->point = acui_point_retain(point);
         before->task = task;
     }
-    before->data |= data && access->reads;
+    before->data |= data && (access->reads || point->growth);
     before->wished |= access->wished;
     before->through |= data && access->through;
 }
@@ -183,13 +183,19 @@ static void link_before(acui_task *task, bool over)
     }
 }
 
-/* Whether what it reads was not computed. Order lock held. */
+/* Whether what it reads was not computed, or memory that it needs is not there. Order lock held. */
 static const acui_point *behind_failure(const acui_task *task)
 {
-    for (size_t i = 0; i < task->before_count; i++)
-        if (task->before[i].data && task->before[i].point->failed)
-            return task->before[i].point;
-    return NULL;
+    const acui_point *memory = NULL;
+    for (size_t i = 0; i < task->before_count; i++) {
+        const acui_point *point = task->before[i].point;
+        if (!task->before[i].data || !point->failed)
+            continue;
+        if (!point->growth)
+            return point;
+        memory = point;
+    }
+    return memory;
 }
 
 /* ---- points of shared ops, for those who come behind them without sharing data ---- */
@@ -354,6 +360,21 @@ static acui_fault *dependency_fault(const acui_task *task, const acui_fault *cau
     return acui_fault_new(acui_error());
 }
 
+/* Memory that the task needs is not there, for this reason: its own failure. */
+static acui_fault *memory_fault(const acui_task *task, const acui_fault *cause)
+{
+    const acui_node *node = task->first;
+    for (size_t i = task->count; i-- > 0;)
+        for (uint32_t k = 0; k < task->nodes[i]->touch_count; k++)
+            if (acui_buffer_is_bare(task->nodes[i]->touches[k].use->buffer))
+                node = task->nodes[i];
+    if (cause)
+        acui_error_restore(&cause->error);
+    else
+        acui_fail(ACU_ERR_NO_MEMORY, "out of host memory, also for saying more");
+    return acui_fault_of_node(node);
+}
+
 /* Whether the task must fail before it starts, because of its data or its submission. */
 static bool fails_already(acui_task *task)
 {
@@ -364,12 +385,13 @@ static bool fails_already(acui_task *task)
     bool failed = task->failed || acui_part_is_refused(task->part);
     failed |= acui_parts_stopped(task, &why) && !acui_task_wanted(task);
     const acui_point *bad = behind_failure(task);
+    bool memory = bad && bad->growth;
     acui_fault *cause = bad ? acui_fault_retain(bad->fault) : NULL;
     acui_fault *own = acui_fault_retain(why);
     acui_order_unlock();
     if (bad && !failed) {
         acui_fault_release(own);
-        own = dependency_fault(task, cause);
+        own = memory ? memory_fault(task, cause) : dependency_fault(task, cause);
     }
     acui_fault_release(cause);
     if (failed || bad)

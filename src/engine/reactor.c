@@ -19,7 +19,7 @@
 #include "engine/graphs.h"
 #include "engine/queue.h"
 #include "engine/runtime.h"
-#include "kernel/loader.h"
+#include "device/loader.h"
 
 #include <sched.h>
 #include <sys/prctl.h>

@@ -132,7 +132,7 @@ void acui_story_waits(acui_task *tasks)
                                      .line = point->line,
                                      .data = before->data,
                                      .wished = before->wished,
-                                     .memory = point->allocation,
+                                     .memory = point->allocation || point->growth,
                                      .load = point->load,
                                      .how = task->stream ? ACUI_HOW_OPEN : ACUI_HOW_HOST};
             if (point->load)

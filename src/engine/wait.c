@@ -9,7 +9,7 @@
 #include "engine/done.h"
 #include "engine/flight.h"
 #include "engine/runtime.h"
-#include "kernel/loader.h"
+#include "device/loader.h"
 
 #include <string.h>
 #include <sys/prctl.h>

@@ -13,6 +13,7 @@
 #include "engine/alone.h"
 #include "engine/graphs.h"
 #include "memory/allocate.h"
+#include "memory/pool.h"
 #include "op/after.h"
 #include "op/op.h"
 #include "op/part.h"
@@ -168,6 +169,8 @@ static acu_status allocate(acui_task *task)
     for (size_t i = 0; i < task->count; i++)
         if (task->nodes[i]->kind == ACUI_NODE_ALLOC)
             ACUI_TRY(acui_buffer_allocate_now(task->nodes[i]->u.alloc.buffer));
+    for (acui_use *use = task->submission->plan.uses; use; use = use->next)
+        ACUI_TRY(acui_growth_await(use->buffer));
     for (uint32_t i = 0; i < task->body_count; i++)
         ACUI_TRY(acui_resolve_addresses(task->body[i]));
     return ACU_OK;

@@ -4,7 +4,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "kernel/kernel.h"
-#include "kernel/loader.h"
+#include "device/loader.h"
 #include "kernel/request.h"
 
 #include <string.h>
@@ -201,7 +201,7 @@ acu_status acui_compile(const acui_request *r, acu_code **code)
     *code = NULL;
     if (!r->keep)
         return make(r, code);
-    acui_loader_prepare(); /* what is kept goes with the last device */
+    acui_loader_at_end(acu_compile_forget); /* what is kept goes with the last device */
     pthread_mutex_lock(&memory.lock);
     entry *e = find(r);
     if (e)

@@ -137,8 +137,6 @@ acu_status acui_module_new(acu_device *device, const char *name, bool built_in,
                            acu_module **module);
 /* The load has ended, with the thread's record: kernels are bound, and who waits goes on. */
 void acui_module_end(acu_module *module, acu_status status);
-/* A load has ended, and what it was to bring is there, or never will be: who waits at its point goes on. */
-void acui_load_over(acui_point *point);
 /* Give the record of a load that failed; NULL: there was no memory for it. */
 acu_status acui_load_failure(const acui_fault *fault);
 /* Bind the handle to its function; to the failure of `failed`, if that is not NULL. */
@@ -157,13 +155,6 @@ static inline size_t acui_globals_count(const acu_module *module)
 }
 /* Note the constants of PTX text; false for lack of memory. */
 bool acui_globals_read(acu_module *module, const char *ptx);
-
-/* The engine's: tasks that wait at a point which is over (order lock held), and running them. */
-typedef struct acui_load_hooks {
-    struct acui_task *(*followers)(acui_point *point);
-    void (*run)(struct acui_task *tasks);
-} acui_load_hooks;
-void acui_set_load_hooks(const acui_load_hooks *hooks);
 
 /* The names of modules (registry.c). Taking one fails with BUSY; the module is not retained. */
 acu_status acui_module_enter(acu_module *module);

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "kernel/kernel.h"
-#include "kernel/loader.h"
+#include "device/loader.h"
 
 #include <string.h>
 
@@ -75,15 +75,6 @@ acu_status acui_module_new(acu_device *device, const char *name, bool built_in,
 
 /* ---- the end of a load ----------------------------------------------------------------------- */
 
-static acui_load_hooks hooks; /* the order lock */
-
-void acui_set_load_hooks(const acui_load_hooks *set)
-{
-    acui_order_lock();
-    hooks = *set;
-    acui_order_unlock();
-}
-
 /* Handles that were made meanwhile, one by one; those that are on their way out leave by
  * themselves. Then the module changes its state: who comes later finds that. */
 static void bind_waiting(acu_module *module, acui_load_state state)
@@ -104,20 +95,6 @@ static void bind_waiting(acu_module *module, acui_load_state state)
     /* Release: what was loaded is there for who sees it. */
     atomic_store_explicit(&module->state, state, memory_order_release);
     pthread_mutex_unlock(&module->lock);
-}
-
-void acui_load_over(acui_point *point)
-{
-    struct acui_task *freed = NULL;
-    acui_order_lock();
-    point->state = ACUI_POINT_OVER;
-    acui_load_hooks h = hooks;
-    if (h.followers)
-        freed = h.followers(point);
-    acui_order_unlock();
-    if (freed)
-        h.run(freed);
-    acui_loader_changed();
 }
 
 void acui_module_end(acu_module *module, acu_status status)

@@ -7,7 +7,7 @@
 #include "base/options.h"
 #include "kernel/file.h"
 #include "kernel/image.h"
-#include "kernel/loader.h"
+#include "device/loader.h"
 #include "kernel/request.h"
 
 #include <stdio.h>

@@ -120,7 +120,7 @@ static void add(acui_accesses *accesses, acui_point *point, acui_extent extent, 
 static void cut(acui_accesses *accesses, size_t i, const acui_extent *by)
 {
     acui_access *old = &accesses->list[i];
-    if (old->point->allocation)
+    if (old->point->allocation || old->point->growth)
         return;
     if (acui_extent_covers(by, &old->extent)) {
         remove_entry(accesses, i);
@@ -154,11 +154,11 @@ static bool contained(const acui_accesses *accesses, const acui_point *point,
     return false;
 }
 
-/* Whether an access comes behind the entry; `data`: it reads what that wrote. */
+/* Whether an access comes behind the entry; `data`: it reads what that wrote. All of them need the memory. */
 static bool comes_behind(const acui_access *old, const acui_extent *extent, acu_access access,
                          bool *data)
 {
-    *data = access != ACU_WRITE && old->write;
+    *data = (access != ACU_WRITE && old->write) || old->point->growth;
     return acui_extents_overlap(&old->extent, extent) && (access != ACU_READ || old->write) &&
            (*data || old->point->state != ACUI_POINT_OVER);
 }

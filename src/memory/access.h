@@ -38,7 +38,9 @@ typedef struct acui_point {
     uint64_t number;
     bool allocation;        /* ISSUED, not by the engine: the memory was just made, which nobody needs
                              * to wait for on the host, and nobody says when it is over */
-    bool load;              /* of a module, whose kernels are about to be there */
+    bool load;              /* PENDING until a thread of the loader's is done: with a module, whose
+                             * kernels are about to be there, */
+    bool growth;            /* ... or with memory: who touches that needs the outcome */
     const char *file;       /* where the program wrote the first operation of it; may be NULL */
     int line;
     bool failed;            /* what it was to write is not valid */
@@ -58,6 +60,15 @@ void acui_point_release(acui_point *point);
  * no other lock under it, but that of the record of a submission that is to be explained. */
 void acui_order_lock(void);
 void acui_order_unlock(void);
+
+/* A load has ended, and what it was to bring is there, or never will be: who waits at its point goes on. */
+void acui_load_over(acui_point *point);
+/* The engine's: tasks that wait at a point which is over (order lock held), and running them. */
+typedef struct acui_load_hooks {
+    struct acui_task *(*followers)(acui_point *point);
+    void (*run)(struct acui_task *tasks);
+} acui_load_hooks;
+void acui_set_load_hooks(const acui_load_hooks *hooks);
 
 typedef struct acui_access {
     acui_point *point;  /* retained */

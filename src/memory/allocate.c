@@ -78,18 +78,31 @@ static acu_status allocate_slowly(acu_buffer *buffer)
     return st;
 }
 
+/* Whether the cache has some. */
+static bool allocate_cached(acu_buffer *buffer, acu_pool *pool)
+{
+    buffer->block = acui_pool_take(pool, buffer->bytes, NULL);
+    if (!buffer->block)
+        buffer->block = acui_pool_take_complete(pool, buffer->bytes, NULL);
+    if (buffer->block)
+        acui_buffer_commit(buffer);
+    return buffer->block != NULL;
+}
+
 acu_status acui_buffer_allocate_now(acu_buffer *buffer)
 {
     acu_pool *pool = acui_buffer_pool(buffer);
     if (!pool)
         return ACU_ERR_NO_MEMORY;
-    buffer->block = acui_pool_take(pool, buffer->bytes, NULL);
-    if (!buffer->block)
-        buffer->block = acui_pool_take_complete(pool, buffer->bytes, NULL);
-    if (!buffer->block)
-        return allocate_slowly(buffer);
-    acui_buffer_commit(buffer);
-    return ACU_OK;
+    return allocate_cached(buffer, pool) ? ACU_OK : allocate_slowly(buffer);
+}
+
+acu_status acui_buffer_allocate_soon(acu_buffer *buffer)
+{
+    acu_pool *pool = acui_buffer_pool(buffer);
+    if (!pool)
+        return ACU_ERR_NO_MEMORY;
+    return allocate_cached(buffer, pool) ? ACU_OK : acui_growth_begin(pool, buffer);
 }
 
 /* ---- giving back ---- */
@@ -132,7 +145,9 @@ void acui_buffer_free_memory(acu_buffer *buffer)
     }
     if (!buffer->block)
         return;
-    if (known)
+    if (atomic_load_explicit(&buffer->address, memory_order_relaxed) == 0) /* nothing ever could */
+        acui_growth_drop_block(acui_buffer_pool(buffer), buffer->block);
+    else if (known)
         acui_pool_put(acui_buffer_pool(buffer), buffer->block);
     else
         acui_pool_put_stuck(acui_buffer_pool(buffer), buffer->block);

@@ -66,6 +66,14 @@ static acu_status create(acu_device *device, acu_pool *pool, acu_memory_kind kin
     return finish(b, acui_buffer_allocate_now(b), buffer);
 }
 
+acu_status acui_buffer_soon(acu_pool *pool, size_t bytes, acu_buffer **buffer)
+{
+    acu_buffer *b = NULL;
+    ACUI_TRY(buffer_new(pool->device, bytes, pool->kind, &b));
+    b->pool = acu_pool_retain(pool);
+    return finish(b, acui_buffer_allocate_soon(b), buffer);
+}
+
 acu_status acu_buffer_create(acu_device *device, size_t bytes, acu_buffer **buffer)
 {
     ACUI_TRY(check_request(device, bytes, buffer, __func__));

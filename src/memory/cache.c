@@ -37,7 +37,7 @@ void acui_pool_unlink(acu_pool *pool, acui_block *block)
         block->slab->cached--;
 }
 
-static void count_out(acu_pool *pool, const acui_block *block)
+void acui_pool_count_out(acu_pool *pool, const acui_block *block)
 {
     pool->in_use += block->bytes;
     pool->blocks_in_use++;
@@ -45,7 +45,7 @@ static void count_out(acu_pool *pool, const acui_block *block)
         pool->in_use_high = pool->in_use;
 }
 
-static void count_in(acu_pool *pool, const acui_block *block)
+void acui_pool_count_in(acu_pool *pool, const acui_block *block)
 {
     pool->in_use -= block->bytes;
     pool->blocks_in_use--;
@@ -72,7 +72,7 @@ static acui_block *find_any(acu_pool *pool, size_t size, acu_stream *stream, boo
         block = find(pool, bin + 1, size, stream, busy);
     if (block) {
         acui_pool_unlink(pool, block);
-        count_out(pool, block);
+        acui_pool_count_out(pool, block);
     }
     return block;
 }
@@ -102,7 +102,7 @@ acui_block *acui_pool_take_busy(acu_pool *pool, size_t bytes)
 void acui_pool_put(acu_pool *pool, acui_block *block)
 {
     pthread_mutex_lock(&pool->lock);
-    count_in(pool, block);
+    acui_pool_count_in(pool, block);
     acui_pool_link(pool, block);
     pthread_mutex_unlock(&pool->lock);
 }

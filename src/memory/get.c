@@ -32,7 +32,7 @@ static acu_status say_how_much_pinned(acu_pool *pool, size_t bytes, acu_error *e
 }
 
 /* The driver's call and code stay in the record. */
-static acu_status say_how_much(acu_pool *pool, size_t bytes)
+acu_status acui_pool_say_short(acu_pool *pool, size_t bytes)
 {
     acu_error error = *acui_error();
     const acu_device *device = pool->device;
@@ -182,5 +182,5 @@ acu_status acui_pool_get(acu_pool *pool, size_t bytes, acu_stream *stream, acui_
     acu_status st = acui_source_get(pool, acui_block_size(bytes), stream, block);
     if (st == ACU_ERR_DEVICE_MEMORY && !acui_pool_never(pool, bytes))
         st = get_short(pool, bytes, stream, block);
-    return st == ACU_ERR_DEVICE_MEMORY ? say_how_much(pool, bytes) : st;
+    return st == ACU_ERR_DEVICE_MEMORY ? acui_pool_say_short(pool, bytes) : st;
 }

@@ -58,6 +58,9 @@ struct acu_tensor {
 
 /* A buffer whose memory is allocated later, by acui_buffer_allocate. */
 acu_status acui_buffer_planned(acu_device *device, size_t bytes, acu_buffer **buffer);
+/* Of a pool of page-locked memory, with a host address; its memory, and with that the device's address, may
+ * come soon: what touches it comes behind that. Never blocks. */
+acu_status acui_buffer_soon(struct acu_pool *pool, size_t bytes, acu_buffer **buffer);
 /* From this pool, of the same device and kind. Before it has memory. */
 void acui_buffer_set_pool(acu_buffer *buffer, struct acu_pool *pool);
 /*
@@ -69,6 +72,13 @@ acu_status acui_buffer_allocate(acu_buffer *buffer, acu_stream *stream);
 acu_status acui_buffer_reserve(acu_buffer *buffer, acu_stream *stream);
 void acui_buffer_unreserve(acu_buffer *buffer);
 void acui_buffer_commit(acu_buffer *buffer);
+
+/* Page-locked memory that is not there (yet): devices can not use it. */
+static inline bool acui_buffer_is_bare(const acu_buffer *buffer)
+{
+    return buffer->kind == ACU_MEMORY_PINNED &&
+           atomic_load_explicit(&buffer->address, memory_order_acquire) == 0;
+}
 
 struct acu_pool *acui_buffer_pool(acu_buffer *buffer); /* borrowed; NULL (record set): no memory */
 

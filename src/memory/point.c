@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Points, faults, and the order lock. */
 #include "base/alloc.h"
+#include "device/loader.h"
 #include "memory/order.h"
 
 /* ---- faults ------------------------------------------------------------------------------------ */
@@ -94,4 +95,29 @@ void acui_point_release(acui_point *point)
     }
     point->next_dead = dead;
     dead = point;
+}
+
+/* ---- points of loads --------------------------------------------------------------------------- */
+
+static acui_load_hooks hooks; /* the order lock */
+
+void acui_set_load_hooks(const acui_load_hooks *set)
+{
+    acui_order_lock();
+    hooks = *set;
+    acui_order_unlock();
+}
+
+void acui_load_over(acui_point *point)
+{
+    struct acui_task *freed = NULL;
+    acui_order_lock();
+    point->state = ACUI_POINT_OVER;
+    acui_load_hooks h = hooks;
+    if (h.followers)
+        freed = h.followers(point);
+    acui_order_unlock();
+    if (freed)
+        h.run(freed);
+    acui_loader_changed();
 }

@@ -5,7 +5,8 @@
  *   size.c     sizes of blocks, and the bins that they are kept in
  *   cache.c    taking and putting: no driver call, a short lock
  *   source.c   where blocks come from and go to: the driver
- *   slab.c     small blocks of page-locked memory, many from one allocation
+ *   slab.c     page-locked memory: small blocks are cut, many from one allocation
+ *   growth.c   ... had by a thread of the loader's, for submissions, which must not wait
  *   get.c      a block for a request, whatever that takes
  *   trim.c     giving back
  *   pool.c     making pools, the device's own, the public interface
@@ -32,7 +33,7 @@ typedef struct acui_block {
     size_t bytes; /* at least what was asked for */
     CUdeviceptr address;
     void *host; /* of page-locked memory */
-    acui_slab *slab; /* that it is a part of; NULL: an allocation of its own */
+    acui_slab *slab; /* that it is a part of: all page-locked memory; NULL: an allocation of its own */
     acui_fences fences; /* while it is in use: those that it was given out with */
     struct acui_block *next, *previous; /* in its bin */
 } acui_block;
@@ -41,8 +42,11 @@ struct acui_slab {
     acui_slab *next; /* while it is given back */
     void *host;
     CUdeviceptr address;
-    size_t bytes;
-    uint32_t count, cached; /* of its blocks; pool->lock */
+    size_t bytes;           /* of its blocks */
+    bool registered;        /* mapped here and registered, not made by the driver */
+    struct acui_growth *growth; /* not NULL: it is not page-locked yet; this and the rest: pool->lock */
+    bool dead;              /* nor ever will be: its blocks are those that were given out */
+    uint32_t count, cached; /* of its blocks */
     acui_block blocks[];
 };
 
@@ -62,6 +66,7 @@ struct acu_pool {
     size_t blocks_in_use, blocks_cached;
     uint64_t hits, misses, waits, retries, put_off, failures, trimmed;
     acui_block *stuck;    /* given up: whether they are free can not be told; freed at the end */
+    struct acui_growth *growing;
     acui_block *bins[ACUI_BINS];
 };
 
@@ -82,11 +87,13 @@ void acui_pool_put(acu_pool *pool, acui_block *block);
 /* Whether the block may be used again can not be told: it goes when the pool does. */
 void acui_pool_put_stuck(acu_pool *pool, acui_block *block);
 void acui_pool_count_put_off(acu_pool *pool);
-/* With pool->lock: out of its bin; and all of a new slab into theirs, but the first. */
+/* With pool->lock: the block is given out, or comes back; out of its bin, and into it. */
+void acui_pool_count_out(acu_pool *pool, const acui_block *block);
+void acui_pool_count_in(acu_pool *pool, const acui_block *block);
 void acui_pool_unlink(acu_pool *pool, acui_block *block);
 void acui_pool_link(acu_pool *pool, acui_block *block);
 
-/* ---- source.c, slab.c; the device is entered; the driver's errors ---- */
+/* ---- source.c; the device is entered; the driver's errors ---- */
 /* A new block of exactly `size` bytes, in the order of the stream (its issue lock is held; NULL for
  * page-locked memory). Counted as held before: LIMIT is DEVICE_MEMORY without a driver's call. */
 acu_status acui_source_get(acu_pool *pool, size_t size, acu_stream *stream, acui_block **block);
@@ -100,12 +107,41 @@ bool acui_source_reserve(acu_pool *pool, size_t size); /* count as held, if the 
 void acui_source_unreserve(acu_pool *pool, size_t size);
 void acui_source_leaked(acu_pool *pool, acui_block *block); /* the program has its memory now */
 void acui_source_freed(acu_pool *pool, size_t size); /* no more held */
+void acui_source_count_new(acu_pool *pool, const acui_block *block); /* it is given out */
+
+/* ---- slab.c ---- */
+/* How many blocks of the size are cut from one allocation. */
+uint32_t acui_slab_count(size_t size);
+/* With no memory yet; NULL (record set): no memory for the list of its blocks. */
+acui_slab *acui_slab_new(size_t size, uint32_t count);
+/* Its memory is there: blocks from `used` on into the cache, the others are given out. pool->lock. */
+void acui_slab_cut(acu_pool *pool, acui_slab *slab, uint32_t used);
+/* As acui_source_get. Blocks: page-locks. */
 acu_status acui_slab_get(acu_pool *pool, size_t size, acui_block **block);
-void acui_slab_free(acu_pool *pool, acui_slab *slab); /* as acui_source_free */
-bool acui_slab_is_for(const acu_pool *pool, size_t size);
-acu_status acui_pinned_get(acu_pool *pool, size_t bytes, void **host, CUdeviceptr *address);
+/* Address space for a slab, and page-locking that. The latter blocks, the device is entered. */
+acu_status acui_slab_map(acui_slab *slab);
+acu_status acui_slab_register(acu_pool *pool, acui_slab *slab);
+/* What acui_slab_map gave, and the slab itself. */
+void acui_slab_unmap(acui_slab *slab);
+/* As acui_source_free, of slabs in a list by `next`, which are no more counted as held; may wait for the
+ * device. How much it was. */
+size_t acui_slabs_free(acu_pool *pool, acui_slab *slabs);
+
+/* ---- growth.c ---- */
+/*
+ * Memory for a buffer of page-locked memory for which the cache has none: it has its place and its host
+ * address at once, and its memory is page-locked by a thread of the loader's. Then it gets the device's
+ * address; what touches it comes behind that, by a point in the list of its accesses. Never blocks.
+ */
+acu_status acui_growth_begin(acu_pool *pool, acu_buffer *buffer);
+/* Until that is over, however it ends; the driver's error. Blocks. */
+acu_status acui_growth_await(acu_buffer *buffer);
+/* The buffer's growth failed, and it goes. */
+void acui_growth_drop_block(acu_pool *pool, acui_block *block);
 
 /* ---- get.c ---- */
+/* The request failed with the thread's record, for lack of memory: that, in numbers. */
+acu_status acui_pool_say_short(acu_pool *pool, size_t bytes);
 /* As acui_pool_take, where something may be complete that nobody has asked the driver about. */
 acui_block *acui_pool_take_complete(acu_pool *pool, size_t bytes, acu_stream *stream);
 /* A block for `bytes` that `stream` may use; NULL, for page-locked memory: the host. The device is
@@ -116,6 +152,10 @@ acu_status acui_pool_get(acu_pool *pool, size_t bytes, acu_stream *stream, acui_
 bool acui_pool_never(acu_pool *pool, size_t bytes);
 
 /* ---- trim.c; the device is entered, or lost ---- */
+/* Take slabs out that nothing uses, until at most `keep` bytes are cached: no more counted as held. The
+ * device need not be entered. */
+acui_slab *acui_pool_take_slabs(acu_pool *pool, size_t keep);
+void acui_pool_put_slabs(acu_pool *pool, acui_slab *slabs); /* undoes that */
 /* Give back what nothing uses until at most `keep` bytes are cached; how much that was. What the stream
  * gets next can have it; NULL: the device's stream for allocations. */
 size_t acui_pool_shrink(acu_pool *pool, size_t keep, acu_stream *stream);

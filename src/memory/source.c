@@ -39,14 +39,11 @@ void acui_source_unreserve(acu_pool *pool, size_t size)
     pthread_mutex_unlock(&pool->lock);
 }
 
-static void count_new(acu_pool *pool, size_t size)
+void acui_source_count_new(acu_pool *pool, const acui_block *block)
 {
     pthread_mutex_lock(&pool->lock);
     pool->misses++;
-    pool->in_use += size;
-    pool->blocks_in_use++;
-    if (pool->in_use > pool->in_use_high)
-        pool->in_use_high = pool->in_use;
+    acui_pool_count_out(pool, block);
     if (pool->held > pool->held_high)
         pool->held_high = pool->held;
     pthread_mutex_unlock(&pool->lock);
@@ -88,26 +85,11 @@ static acu_status managed_get(acu_pool *pool, acui_block *block)
                     ACU_CU_MEM_ATTACH_GLOBAL);
 }
 
-/* ---- page-locked memory ---- */
-
-acu_status acui_pinned_get(acu_pool *pool, size_t bytes, void **host, CUdeviceptr *address)
-{
-    acu_device *device = pool->device;
-    unsigned flags = ACU_CU_MEMHOSTALLOC_PORTABLE | ACU_CU_MEMHOSTALLOC_DEVICEMAP;
-    if (pool->write_combined)
-        flags |= ACU_CU_MEMHOSTALLOC_WRITECOMBINED;
-    ACUI_TRY(ACUI_DEV(device, MemHostAlloc, host, bytes, flags));
-    acu_status st = ACUI_DEV(device, MemHostGetDevicePointer, address, *host, 0);
-    if (st != ACU_OK && !acui_device_lost(device))
-        device->cu->MemFreeHost(*host);
-    return st;
-}
-
 /* ---- either ---- */
 
 static acu_status new_block(acu_pool *pool, size_t size, acu_stream *stream, acui_block **block)
 {
-    if (acui_slab_is_for(pool, size))
+    if (pool->kind == ACU_MEMORY_PINNED)
         return acui_slab_get(pool, size, block);
     if (!acui_source_reserve(pool, size))
         return acui_fail(ACU_ERR_DEVICE_MEMORY, "the pool's limit is reached");
@@ -117,10 +99,8 @@ static acu_status new_block(acu_pool *pool, size_t size, acu_stream *stream, acu
         b->bytes = size;
         if (pool->kind == ACU_MEMORY_DEVICE)
             st = device_get(pool, b, stream);
-        else if (pool->kind == ACU_MEMORY_MANAGED)
-            st = managed_get(pool, b);
         else
-            st = acui_pinned_get(pool, size, &b->host, &b->address);
+            st = managed_get(pool, b);
     } else {
         acui_fail(ACU_ERR_NO_MEMORY, "no memory for a block");
     }
@@ -137,7 +117,7 @@ acu_status acui_source_get(acu_pool *pool, size_t size, acu_stream *stream, acui
 {
     acu_status st = new_block(pool, size, stream, block);
     if (st == ACU_OK)
-        count_new(pool, size);
+        acui_source_count_new(pool, *block);
     return st;
 }
 
@@ -146,9 +126,7 @@ void acui_source_free(acu_pool *pool, acui_block *block, acu_stream *stream)
     const acu_device *device = pool->device;
     acui_memory_returns();
     if (!acui_device_lost(device)) {
-        if (pool->kind == ACU_MEMORY_PINNED)
-            device->cu->MemFreeHost(block->host);
-        else if (pool->raw) /* cuMemFree would do, too, but may wait */
+        if (pool->raw) /* cuMemFree would do, too, but may wait */
             device->cu->MemFreeAsync(block->address, stream->raw);
         else
             device->cu->MemFree(block->address);

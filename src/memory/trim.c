@@ -31,6 +31,8 @@ static bool take_slab(acu_pool *pool, acui_slab *slab, bool all, taken *out)
         return false;
     for (uint32_t i = 0; i < slab->count; i++)
         acui_pool_unlink(pool, &slab->blocks[i]);
+    pool->held -= slab->bytes;
+    pool->trimmed += slab->bytes;
     slab->next = out->slabs;
     out->slabs = slab;
     return true;
@@ -74,13 +76,26 @@ static size_t free_taken(acu_pool *pool, taken out, acu_stream *stream)
         freed += block->bytes;
         acui_source_free(pool, block, stream);
     }
-    while (out.slabs) {
-        acui_slab *slab = out.slabs;
-        out.slabs = slab->next;
-        freed += slab->bytes;
-        acui_slab_free(pool, slab);
+    return freed + acui_slabs_free(pool, out.slabs);
+}
+
+acui_slab *acui_pool_take_slabs(acu_pool *pool, size_t keep)
+{
+    return take_out(pool, keep, false).slabs;
+}
+
+void acui_pool_put_slabs(acu_pool *pool, acui_slab *slabs)
+{
+    pthread_mutex_lock(&pool->lock);
+    while (slabs) {
+        acui_slab *slab = slabs;
+        slabs = slab->next;
+        pool->held += slab->bytes;
+        pool->trimmed -= slab->bytes;
+        for (uint32_t i = 0; i < slab->count; i++)
+            acui_pool_link(pool, &slab->blocks[i]);
     }
-    return freed;
+    pthread_mutex_unlock(&pool->lock);
 }
 
 size_t acui_pool_shrink(acu_pool *pool, size_t keep, acu_stream *stream)
@@ -141,21 +156,24 @@ size_t acui_pool_trim_after(acu_pool *pool, acu_stream *stream)
 
 /* ---- the end of a pool; nobody else has it ---- */
 
-static void link_all(acu_pool *heir, taken *out)
+/* All that is left, slabs of which a part is stuck as well. */
+static void give_all(acu_pool *pool, acui_block *stuck, acu_pool *heir)
 {
     pthread_mutex_lock(&heir->lock);
-    while (out->blocks) {
-        acui_block *block = out->blocks;
-        out->blocks = block->next;
+    for (size_t bin = 0; bin < ACUI_BINS; bin++)
+        while (pool->bins[bin]) {
+            acui_block *block = pool->bins[bin];
+            acui_pool_unlink(pool, block);
+            heir->held += block->bytes;
+            acui_pool_link(heir, block);
+        }
+    while (stuck) {
+        acui_block *block = stuck;
+        stuck = block->next;
         heir->held += block->bytes;
-        acui_pool_link(heir, block);
-    }
-    while (out->slabs) {
-        acui_slab *slab = out->slabs;
-        out->slabs = slab->next;
-        heir->held += slab->bytes;
-        for (uint32_t i = 0; i < slab->count; i++)
-            acui_pool_link(heir, &slab->blocks[i]);
+        acui_pool_count_out(heir, block);
+        block->next = heir->stuck;
+        heir->stuck = block;
     }
     if (heir->held > heir->held_high)
         heir->held_high = heir->held;
@@ -164,22 +182,18 @@ static void link_all(acu_pool *heir, taken *out)
 
 void acui_pool_drain(acu_pool *pool, acu_pool *heir)
 {
-    if (!heir || !pool->slow) /* else freeing might wait for the device */
-        free_taken(pool, take_out(pool, 0, heir == NULL), NULL);
-    taken rest = take_out(pool, 0, true);
-    if (heir)
-        link_all(heir, &rest);
     /* What is stuck can be told to be free where no work is in flight; else it is the heir's too. */
     pthread_mutex_lock(&pool->lock);
-    rest = (taken){.blocks = pool->stuck};
+    acui_block *stuck = pool->stuck;
     pool->stuck = NULL;
-    pthread_mutex_unlock(&pool->lock);
-    while (rest.blocks) {
-        acui_block *block = rest.blocks;
-        rest.blocks = block->next;
-        if (heir)
-            acui_pool_put_stuck(heir, block);
-        else if (!block->slab)
-            acui_source_free(pool, block, pool->device->alloc);
+    while (stuck && !heir) {
+        acui_block *block = stuck;
+        stuck = block->next;
+        acui_pool_link(pool, block);
     }
+    pthread_mutex_unlock(&pool->lock);
+    if (!heir || !pool->slow) /* else freeing might wait for the device */
+        free_taken(pool, take_out(pool, 0, heir == NULL), NULL);
+    if (heir)
+        give_all(pool, stuck, heir);
 }

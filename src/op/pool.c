@@ -21,10 +21,19 @@ acu_status acui_plan_pool(acu_pool *pool, acu_device *device, acu_buffer *buffer
 acu_status acui_plan_host_tensor(const acui_plan *plan, acu_device *device, acu_dtype dtype,
                                  acu_shape shape, acu_tensor **tensor)
 {
-    if (!plan->pinned_pool)
-        return acu_tensor_alloc_pinned(device, dtype, shape, tensor);
-    ACUI_TRY(acui_plan_pool(plan->pinned_pool, device, NULL));
-    return acu_tensor_alloc_from(plan->pinned_pool, dtype, shape, tensor);
+    size_t bytes = 0;
+    acu_buffer *buffer = NULL;
+    acu_pool *pool = plan->pinned_pool;
+    ACUI_TRY(acui_plan_pool(pool, device, NULL));
+    if (!pool)
+        pool = acui_pool_of(device, ACU_MEMORY_PINNED, false);
+    if (!pool)
+        return ACU_ERR_NO_MEMORY;
+    ACUI_TRY(acui_shape_check(shape, dtype, &bytes));
+    ACUI_TRY(acui_buffer_soon(pool, bytes, &buffer));
+    acu_status status = acu_tensor_create(buffer, 0, dtype, shape, tensor);
+    acu_buffer_release(buffer);
+    return status;
 }
 
 static acu_status plan_with_pool(acui_plan *plan, acu_op *op, acu_device *place,

@@ -10,7 +10,7 @@
 #include "base/callback.h"
 #include "base/error.h"
 #include "kernel/kernel.h"
-#include "kernel/loader.h"
+#include "device/loader.h"
 
 #include <acuda/ops.h>
 

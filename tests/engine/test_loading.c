@@ -2,7 +2,7 @@
 /* Kernels that are launched before their module is loaded. */
 #include "support/support.h"
 
-#include "kernel/loader.h"
+#include "device/loader.h"
 
 #include <pthread.h>
 #include <semaphore.h>

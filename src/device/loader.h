@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Threads for what takes long and blocks: loading modules, compiling. As many as there is work for,
- * up to a few; they are started when first needed, and ended by the last close.
+ * Threads for what takes long and blocks: loading modules, compiling, page-locking memory. As many as
+ * there is work for, up to a few; they are started when first needed, and ended by the last close.
  */
-#ifndef ACUI_KERNEL_LOADER_H
-#define ACUI_KERNEL_LOADER_H
+#ifndef ACUI_DEVICE_LOADER_H
+#define ACUI_DEVICE_LOADER_H
 
 #include "device/device.h"
 
@@ -23,7 +23,8 @@ bool acui_loader_await(const acu_device *device, uint64_t deadline);
 bool acui_loader_wait_until(bool (*over)(void *context), void *context, uint64_t deadline);
 void acui_loader_changed(void);
 
-void acui_loader_prepare(void); /* the last close will call acui_loader_stop */
+/* The last close will call `fn`, once no thread is left; one function in all. */
+void acui_loader_at_end(void (*fn)(void));
 bool acui_loader_busy(void); /* a thread runs, or a job waits */
 void acui_loader_stop(void); /* finishes what there is; blocks until the threads are gone */
 

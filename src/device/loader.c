@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The loader's threads, and what they have to do. */
-#include "kernel/loader.h"
+#include "device/loader.h"
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/threads.h"
-
-#include <acuda/compile.h>
 
 enum { THREADS = 4, WAITING = 1024 };
 
@@ -24,6 +22,8 @@ static struct {
 } loader = {.lock = PTHREAD_MUTEX_INITIALIZER, .end = &loader.first};
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
+typedef void (*end_fn)(void);
+static _Atomic(end_fn) at_end; /* relaxed: always the same */
 
 static acu_status drain(acu_device *device)
 {
@@ -36,16 +36,23 @@ static acu_status wait(acu_device *device, uint64_t timeout)
     return acui_loader_await(device, acui_deadline(timeout)) ? ACU_OK : ACU_TIMEOUT;
 }
 
-static void prepare(void)
+static void set_up(void)
 {
     static const acui_close_hooks hooks = {.drain = drain, .stop = acui_loader_stop, .wait = wait};
     acui_cond_init(&loader.changed);
     acui_set_first_close_hooks(&hooks);
 }
 
-void acui_loader_prepare(void)
+/* The last close will call acui_loader_stop. */
+static void prepare(void)
 {
-    pthread_once(&once, prepare);
+    pthread_once(&once, set_up);
+}
+
+void acui_loader_at_end(void (*fn)(void))
+{
+    prepare();
+    atomic_store_explicit(&at_end, fn, memory_order_relaxed);
 }
 
 /* ---- the threads; the lock is held but while a job runs ---- */
@@ -106,13 +113,13 @@ static bool have_thread(void)
 
 acu_status acui_loader_give(acui_job *job)
 {
-    acui_loader_prepare();
+    prepare();
     acu_status st = ACU_OK;
     pthread_mutex_lock(&loader.lock);
     if (loader.waiting == WAITING)
-        st = acui_fail(ACU_ERR_WOULD_BLOCK, "%d modules are waiting to be loaded", WAITING);
+        st = acui_fail(ACU_ERR_WOULD_BLOCK, "%d modules and the like are waiting to be loaded", WAITING);
     else if (!have_thread())
-        st = acui_fail(ACU_ERR_NO_MEMORY, "no thread could be started to load modules");
+        st = acui_fail(ACU_ERR_NO_MEMORY, "no thread could be started for what takes long");
     if (st == ACU_OK) {
         job->next = NULL;
         *loader.end = job;
@@ -128,7 +135,7 @@ acu_status acui_loader_give(acui_job *job)
 
 bool acui_loader_wait_until(bool (*over)(void *context), void *context, uint64_t deadline)
 {
-    acui_loader_prepare();
+    prepare();
     bool is_over, in_time = true;
     pthread_mutex_lock(&loader.lock);
     while (!(is_over = over(context)) && in_time)
@@ -139,7 +146,7 @@ bool acui_loader_wait_until(bool (*over)(void *context), void *context, uint64_t
 
 void acui_loader_changed(void)
 {
-    acui_loader_prepare();
+    prepare();
     pthread_mutex_lock(&loader.lock);
     pthread_cond_broadcast(&loader.changed);
     pthread_mutex_unlock(&loader.lock);
@@ -203,8 +210,10 @@ static bool finish(void)
 
 void acui_loader_stop(void)
 {
-    acui_loader_prepare();
+    prepare();
     while (finish()) {
     }
-    acu_compile_forget(); /* the last device goes, and with it all that acuda keeps */
+    end_fn end = atomic_load_explicit(&at_end, memory_order_relaxed);
+    if (end)
+        end();
 }

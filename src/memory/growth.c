@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Page-locked memory for submissions: address space at once, which costs a system call, and the rest on a
+ * thread of the loader's, which takes milliseconds for many MiB. So is giving back what makes room for it,
+ * as that may wait for the device.
+ *
+ * More buffers may get blocks of a slab meanwhile. Each stands in the list of what touches it with
+ * the growth's point, which stays there if that fails: no work ever uses such memory.
+ */
+#include "base/alloc.h"
+#include "base/error.h"
+#include "device/loader.h"
+#include "memory/memory.h"
+#include "memory/pool.h"
+
+typedef struct acui_growth {
+    acui_job job;   /* its first member */
+    acu_pool *pool; /* retained */
+    struct acui_growth *next; /* of pool->growing; this and the rest: pool->lock */
+    acui_slab *slab;
+    acui_point *point;
+    acui_slab *excess; /* to be given back, */
+    bool before;       /* ... before there is room, not after */
+    uint32_t used;     /* blocks that are given out, */
+    acu_buffer *buffers[]; /* ... to these; retained */
+} acui_growth;
+
+/* ---- who gets the memory ---- */
+
+/* pool->lock. */
+static void give(acui_growth *g, acu_buffer *buffer)
+{
+    acui_block *block = &g->slab->blocks[g->used];
+    buffer->block = block;
+    buffer->host = (char *)g->slab->host + g->used * block->bytes;
+    g->buffers[g->used++] = acu_buffer_retain(buffer);
+}
+
+/* Until then nothing else has touched it. */
+static void enter(acu_buffer *buffer, acui_point *point)
+{
+    acui_order_lock();
+    if (acui_accesses_reserve(&buffer->accesses, 1)) /* it is empty: fits without memory */
+        acui_accesses_enter(&buffer->accesses, buffer->bytes, point,
+                            acui_extent_range(0, buffer->bytes), ACU_WRITE, NULL, NULL);
+    acui_order_unlock();
+}
+
+/* A block of what is growing already. */
+static bool join(acu_pool *pool, acu_buffer *buffer)
+{
+    size_t size = acui_block_size(buffer->bytes);
+    acui_point *point = NULL;
+    pthread_mutex_lock(&pool->lock);
+    acui_growth *g = pool->growing;
+    while (g && (g->used == g->slab->count || g->slab->blocks[0].bytes != size))
+        g = g->next;
+    if (g) {
+        give(g, buffer);
+        acui_pool_count_out(pool, buffer->block);
+        pool->hits++;
+        point = acui_point_retain(g->point);
+    }
+    pthread_mutex_unlock(&pool->lock);
+    if (point)
+        enter(buffer, point);
+    acui_point_release(point);
+    return point != NULL;
+}
+
+/* ---- the end, on a thread of the loader's ---- */
+
+static void growth_free(acui_growth *g)
+{
+    acu_device *device = g->job.device;
+    acui_point_release(g->point);
+    acu_pool_release(g->pool);
+    acui_free(g);
+    acu_device_release(device);
+}
+
+static void free_excess(acui_growth *g)
+{
+    acui_entered entered;
+    acui_enter_to_free(g->job.device, &entered);
+    acui_slabs_free(g->pool, g->excess);
+    acui_leave(&entered);
+    g->excess = NULL;
+}
+
+/* From here on the slab is like any other, or dead; nobody joins any more. */
+static void settle(acui_growth *g, bool works)
+{
+    acu_pool *pool = g->pool;
+    acui_slab *slab = g->slab;
+    pthread_mutex_lock(&pool->lock);
+    acui_growth **link = &pool->growing;
+    while (*link != g)
+        link = &(*link)->next;
+    *link = g->next;
+    slab->growth = NULL;
+    if (works) {
+        acui_slab_cut(pool, slab, g->used);
+    } else {
+        pool->held -= slab->bytes;
+        slab->dead = true;
+        slab->count = g->used;
+    }
+    pthread_mutex_unlock(&pool->lock);
+}
+
+/* With the thread's record. */
+static void end(acui_growth *g, acu_status status)
+{
+    acui_fault *fault = NULL;
+    if (status == ACU_ERR_DEVICE_MEMORY)
+        status = acui_pool_say_short(g->pool, g->buffers[0]->bytes);
+    if (status != ACU_OK)
+        fault = acui_fault_new(acui_error());
+    settle(g, status == ACU_OK);
+    for (uint32_t i = 0; i < g->used && status == ACU_OK; i++)
+        /* Release: who reads the address may use the memory. */
+        atomic_store_explicit(&g->buffers[i]->address, g->buffers[i]->block->address,
+                              memory_order_release);
+    acui_order_lock();
+    g->point->failed = status != ACU_OK;
+    g->point->fault = fault;
+    acui_order_unlock();
+    acui_load_over(g->point);
+    for (uint32_t i = 0; i < g->used; i++)
+        acu_buffer_release(g->buffers[i]);
+}
+
+static void run(acui_job *job)
+{
+    acui_growth *g = (acui_growth *)job; /* its first member */
+    if (g->before)
+        free_excess(g);
+    acui_entered entered;
+    acu_status status = acui_enter(job->device, &entered);
+    if (status == ACU_OK) {
+        status = acui_slab_register(g->pool, g->slab);
+        acui_leave(&entered);
+    }
+    end(g, status);
+    free_excess(g);
+    growth_free(g);
+}
+
+/* ---- the beginning ---- */
+
+/* How many blocks of the size the pool has room for, at least one, counted as held; 0: none. What must go
+ * for it, or is too much anyway, is taken out. */
+static uint32_t reserve(acui_growth *g, size_t size)
+{
+    acu_pool *pool = g->pool;
+    uint32_t count = acui_slab_count(size);
+    pthread_mutex_lock(&pool->lock);
+    size_t keep = pool->keep;
+    pthread_mutex_unlock(&pool->lock);
+    acui_slab *excess = acui_pool_take_slabs(pool, keep);
+    bool room = acui_source_reserve(pool, count * size);
+    if (!room) {
+        pthread_mutex_lock(&pool->lock);
+        pool->retries++;
+        pthread_mutex_unlock(&pool->lock);
+        acui_pool_put_slabs(pool, excess);
+        excess = acui_pool_take_slabs(pool, 0);
+        g->before = true;
+        room = acui_source_reserve(pool, count * size);
+    }
+    while (!room && (count /= 2) > 0)
+        room = acui_source_reserve(pool, count * size);
+    if (room)
+        g->excess = excess;
+    else
+        acui_pool_put_slabs(pool, excess);
+    return count;
+}
+
+static acu_status make_slab(acui_growth *g, size_t size)
+{
+    uint32_t count = reserve(g, size);
+    if (count == 0)
+        return acui_fail(ACU_ERR_DEVICE_MEMORY, "the pool's limit is reached");
+    g->slab = acui_slab_new(size, count);
+    acu_status st = g->slab ? acui_slab_map(g->slab) : ACU_ERR_NO_MEMORY;
+    if (st == ACU_OK) {
+        g->slab->growth = g;
+        return ACU_OK;
+    }
+    acui_free(g->slab);
+    acui_source_unreserve(g->pool, count * size);
+    acui_pool_put_slabs(g->pool, g->excess);
+    return st;
+}
+
+static acu_status growth_new(acu_pool *pool, size_t size, acui_growth **growth)
+{
+    acui_growth *g = acui_alloc(sizeof *g + acui_slab_count(size) * sizeof(acu_buffer *));
+    if (!g)
+        return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a list of buffers");
+    g->job = (acui_job){.device = acu_device_retain(pool->device), .run = run};
+    g->pool = acu_pool_retain(pool);
+    g->point = acui_point_new();
+    acu_status st = g->point ? make_slab(g, size)
+                             : acui_fail(ACU_ERR_NO_MEMORY, "no memory for a list of buffers");
+    if (st != ACU_OK) {
+        growth_free(g);
+        return st;
+    }
+    g->point->load = g->point->growth = true;
+    *growth = g;
+    return ACU_OK;
+}
+
+acu_status acui_growth_begin(acu_pool *pool, acu_buffer *buffer)
+{
+    ACUI_TRY(acui_device_check(pool->device));
+    if (join(pool, buffer))
+        return ACU_OK;
+    acui_growth *g = NULL;
+    acu_status st = growth_new(pool, acui_block_size(buffer->bytes), &g);
+    if (st != ACU_OK)
+        return st == ACU_ERR_DEVICE_MEMORY ? acui_pool_say_short(pool, buffer->bytes) : st;
+    pthread_mutex_lock(&pool->lock);
+    give(g, buffer);
+    g->next = pool->growing;
+    pool->growing = g;
+    pthread_mutex_unlock(&pool->lock);
+    acui_source_count_new(pool, buffer->block);
+    enter(buffer, g->point);
+    st = acui_loader_give(&g->job); /* whose it is from here on */
+    if (st == ACU_OK)
+        return ACU_OK;
+    acu_error record = *acui_error();
+    acui_pool_put_slabs(pool, g->excess);
+    end(g, st);
+    growth_free(g);
+    return acui_error_restore(&record);
+}
+
+/* ---- after it ---- */
+
+static bool is_over(void *context)
+{
+    acu_buffer *buffer = context;
+    acu_pool *pool = acui_buffer_pool(buffer);
+    pthread_mutex_lock(&pool->lock);
+    bool over = buffer->block->slab->growth == NULL;
+    pthread_mutex_unlock(&pool->lock);
+    return over;
+}
+
+static acu_status failure_of(const acu_buffer *buffer)
+{
+    acu_status st = acui_fail(ACU_ERR_NO_MEMORY, "out of host memory, also for saying more");
+    acui_order_lock();
+    for (size_t i = 0; i < buffer->accesses.count; i++) {
+        const acui_point *point = buffer->accesses.list[i].point;
+        if (point->growth && point->fault)
+            st = acui_error_restore(&point->fault->error);
+    }
+    acui_order_unlock();
+    return st;
+}
+
+acu_status acui_growth_await(acu_buffer *buffer)
+{
+    if (!buffer->block || !buffer->block->slab)
+        return ACU_OK;
+    acui_loader_wait_until(is_over, buffer, ACU_FOREVER);
+    return atomic_load_explicit(&buffer->address, memory_order_acquire) ? ACU_OK
+                                                                        : failure_of(buffer);
+}
+
+void acui_growth_drop_block(acu_pool *pool, acui_block *block)
+{
+    acui_slab *slab = block->slab;
+    pthread_mutex_lock(&pool->lock);
+    acui_pool_count_in(pool, block);
+    bool last = ++slab->cached == slab->count;
+    pthread_mutex_unlock(&pool->lock);
+    if (last)
+        acui_slab_unmap(slab);
+}
