@@ -100,32 +100,42 @@ void sd_context_drain(sd_context *context)
     }
 }
 
-static void set_first(_Atomic int *fault, unsigned result)
+/* ---- faults ---- */
+
+/* What runs in the contexts of the device gives up soon. With contexts_lock. */
+static void stop_kernels(sd_device *device, unsigned result)
 {
-    int well = 0;
-    atomic_compare_exchange_strong_explicit(fault, &well, (int)result, memory_order_acq_rel,
-                                            memory_order_acquire);
+    for (sd_context *c = device->contexts; c; c = c->device_next)
+        if (!atomic_load_explicit(&c->fault, memory_order_relaxed))
+            atomic_store_explicit(&c->fault, (int)result, memory_order_release);
+}
+
+/* One lock for all: of two faults the first one is told to everybody before the second is looked at,
+ * which is none then. A kernel that the first has stopped ends with an error of its own. */
+void sd_context_fault(sd_context *context, unsigned result)
+{
+    pthread_mutex_lock(&sd.contexts_lock);
+    bool first = !sd_context_state(context);
+    if (first && sd.heal) {
+        atomic_store_explicit(&context->fault, (int)result, memory_order_release);
+    } else if (first) {
+        /* As H100s and H200s do with driver 580: the other devices of the process are lost too; all at
+         * once, whichever of them is asked. */
+        atomic_store_explicit(&sd.fault, (int)result, memory_order_release);
+        for (int i = 0; i < sd.device_count; i++)
+            stop_kernels(&sd.devices[i], result);
+    }
+    pthread_mutex_unlock(&sd.contexts_lock);
 }
 
 void sd_device_fault(sd_device *device, unsigned result)
 {
-    set_first(&device->fault, result);
-    /* The same lock lists a new context, which looks at the device after that: none is missed. */
     pthread_mutex_lock(&sd.contexts_lock);
-    for (sd_context *c = device->contexts; c; c = c->device_next)
-        set_first(&c->fault, result);
+    if (!sd_device_state(device)) {
+        atomic_store_explicit(&device->fault, (int)result, memory_order_release);
+        stop_kernels(device, result);
+    }
     pthread_mutex_unlock(&sd.contexts_lock);
-}
-
-void sd_context_fault(sd_context *context, unsigned result)
-{
-    set_first(&context->fault, result);
-    /* A kernel that this fault has stopped ends with an error of its own, maybe while another thread
-     * is still here with the fault: what both tell the devices is the context's first one. */
-    result = sd_context_state(context);
-    /* As H100s and H200s do with driver 580: the other devices of the process are lost too. */
-    for (int i = 0; !sd.heal && i < sd.device_count; i++)
-        sd_device_fault(&sd.devices[i], result);
 }
 
 /* ---- life ---- */
@@ -197,7 +207,7 @@ unsigned sd_context_create(sd_device *device, unsigned flags, bool primary, sd_c
     result = sd_stream_create_legacy(context);
     if (!result) {
         list_on_device(context);
-        result = (unsigned)atomic_load_explicit(&device->fault, memory_order_acquire);
+        result = sd_device_state(device); /* after that: what was not told to the list is seen here */
         /* Pools of other devices may be open to this one. */
         for (int i = 0; i < sd.device_count && !result; i++)
             result = sd_access_refresh(context, &sd.devices[i]);

@@ -27,11 +27,8 @@ typedef struct sd_context {
     unsigned api_version;
     uint64_t id;
 
-    /*
-     * The CUresult that this context answers from now on, 0 while it and all contexts of its device
-     * are well. Running kernels look at it as well and stop.
-     */
-    _Atomic int fault;
+    /* Not 0: its kernels look at it and stop. What it answers is sd_context_state. */
+    _Atomic int fault; /* written under sd.contexts_lock */
 
     pthread_mutex_t lock;      /* what follows; taken before any stream's lock */
     sd_object *children;       /* objects with live handles */
@@ -94,13 +91,22 @@ void sd_context_destroy(sd_context *context);
 /* Wait until everything issued so far is done. */
 void sd_context_drain(sd_context *context);
 
-/* A kernel faulted: all contexts of the process are lost. The first fault wins; what runs stops. */
+/* A kernel faulted: all contexts of the process are lost, at once. The first fault wins; what runs
+ * stops. Nothing, if the context is lost already. */
 void sd_context_fault(sd_context *context, unsigned result);
-/* The device is lost, and with it its contexts, whatever SOFTCUDA_HEAL says. */
+/* The device is lost, and with it its contexts, whatever SOFTCUDA_HEAL says; the others are not. */
 void sd_device_fault(sd_device *device, unsigned result);
+
+/* The CUresult that each call answers: 0 while all is well, then always the same. */
+static inline unsigned sd_device_state(sd_device *device)
+{
+    int own = atomic_load_explicit(&device->fault, memory_order_acquire);
+    return (unsigned)(own ? own : atomic_load_explicit(&sd.fault, memory_order_acquire));
+}
 static inline unsigned sd_context_state(sd_context *context)
 {
-    return (unsigned)atomic_load_explicit(&context->fault, memory_order_acquire);
+    int own = atomic_load_explicit(&context->fault, memory_order_acquire);
+    return own ? (unsigned)own : sd_device_state(context->device);
 }
 
 /* Make `object` a child: it holds the context, and its handle dies with it. */

@@ -43,10 +43,8 @@ typedef struct sd_device {
     struct sd_pool *default_pool;
     struct sd_pool *current_pool; /* held by its handle's reference, or by this pointer */
 
-    /*
-     * The CUresult of the first kernel that faulted. As on an H100 it outlives its context: the
-     * device is lost to the process, and new contexts are refused.
-     */
+    /* The CUresult with which it was lost alone; 0: it was not. Outlives its contexts: new ones are
+     * refused. Written under sd.contexts_lock. */
     _Atomic int fault;
 
     /* Contexts, under sd.contexts_lock. */
@@ -66,6 +64,9 @@ typedef struct sd_driver {
     int device_count;
     sd_device devices[SD_MAX_DEVICES];
     pthread_mutex_t contexts_lock; /* taken before any device's lock */
+    /* The CUresult of the first kernel that faulted. As on an H100 it outlives its context: all devices
+     * are lost to the process. Written under contexts_lock. */
+    _Atomic int fault;
     _Atomic uint64_t next_id;      /* of contexts, streams and allocations */
     /* Grows whenever the ranges that some context can see may have changed. */
     _Atomic uint64_t space_version;

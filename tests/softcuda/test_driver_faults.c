@@ -9,6 +9,8 @@
 #include "driver/context.h"
 #include "driver/softcuda.h"
 
+#include <sched.h>
+
 typedef struct lab {
     const acu_driver_table *cu;
     CUcontext context;
@@ -158,10 +160,7 @@ static void a_fault_ends_what_runs(void **state)
     close_lab(&l, ACU_CUDA_ERROR_ILLEGAL_ADDRESS);
 }
 
-/*
- * A kernel that another one's fault has stopped reports in between: after the fault is on their
- * context, before it is on the device. All calls answer the first one.
- */
+/* A kernel that another one's fault has stopped ends with an error, too. All calls answer the first. */
 static void a_stopped_kernel_is_no_second_fault(void **state)
 {
     (void)state;
@@ -171,11 +170,43 @@ static void a_stopped_kernel_is_no_second_fault(void **state)
     lab l = open_lab();
     sd_context *context = NULL;
     OK(sd_enter_current(&context));
-    atomic_store(&context->fault, ACU_CUDA_ERROR_ILLEGAL_ADDRESS);
+    sd_context_fault(context, ACU_CUDA_ERROR_ILLEGAL_ADDRESS);
     sd_context_fault(context, ACU_CUDA_ERROR_LAUNCH_FAILED);
     sd_context_leave(&context);
     is_lost(&l, ACU_CUDA_ERROR_ILLEGAL_ADDRESS);
     close_lab(&l, ACU_CUDA_ERROR_ILLEGAL_ADDRESS);
+}
+
+/* Held up where it tells them one by one, a fault is known to all contexts or to none: a program that
+ * learns of it in one does not find another one well. */
+static void a_fault_is_everybodys_at_once(void **state)
+{
+    (void)state;
+    software_only();
+    if (!in_own_process(__func__))
+        return;
+    lab l = open_lab();
+    const acu_driver_table *cu = l.cu;
+    CUcontext other;
+    CUdeviceptr at;
+    OK(cu->CtxCreate(&other, 0, 0));
+    OK(cu->CtxSetCurrent(l.context));
+    pthread_mutex_lock(&sd.contexts_lock);
+    OK(launch_store(cu, l.module, l.stream, 0x1000, 1));
+    for (int i = 0; i < 10000 && cu->StreamQuery(l.stream) != ACU_CUDA_ERROR_ILLEGAL_ADDRESS; i++)
+        sched_yield();
+    unsigned one = cu->StreamQuery(l.stream);
+    OK(cu->CtxSetCurrent(other));
+    unsigned two = cu->StreamQuery(NULL);
+    pthread_mutex_unlock(&sd.contexts_lock);
+    assert_true(one != ACU_CUDA_ERROR_ILLEGAL_ADDRESS || two == one);
+    OK(cu->CtxSetCurrent(l.context));
+    IS(cu->StreamSynchronize(l.stream), ERROR_ILLEGAL_ADDRESS);
+    OK(cu->CtxSetCurrent(other));
+    IS(cu->MemAlloc(&at, 4), ERROR_ILLEGAL_ADDRESS);
+    OK(cu->CtxDestroy(other));
+    OK(cu->CtxDestroy(l.context));
+    (void)cu->DevicePrimaryCtxRelease(0);
 }
 
 static void count_up(void *argument)
@@ -278,6 +309,7 @@ int main(void)
         cmocka_unit_test(pageable_memory_is_no_memory_of_kernels),
         cmocka_unit_test(a_fault_ends_what_runs),
         cmocka_unit_test(a_stopped_kernel_is_no_second_fault),
+        cmocka_unit_test(a_fault_is_everybodys_at_once),
         cmocka_unit_test(host_functions_behind_a_fault_do_not_run),
         cmocka_unit_test(contexts_of_a_device_fall_together),
         cmocka_unit_test(a_reset_does_not_heal),

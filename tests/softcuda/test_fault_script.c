@@ -11,6 +11,8 @@
 
 #include <acuda/acuda.h>
 
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
 #define SCRIPTED(name, script) \
@@ -152,9 +154,49 @@ static void program_with_two_devices(void **state)
     close_driver(cu);
 }
 
+/* Says 1 at p, and goes on until something is at p + 4. */
+#define SAYS_AND_SPINS \
+    TEST_HEAD ".visible .entry says_and_spins(.param .u64 p)\n{\n" \
+              "    .reg .pred %p<2>;\n    .reg .b32 %r<3>;\n    .reg .b64 %rd<3>;\n" \
+              "    ld.param.u64 %rd1, [p];\n    cvta.to.global.u64 %rd2, %rd1;\n" \
+              "    mov.b32 %r1, 1;\n    st.volatile.global.u32 [%rd2], %r1;\n" \
+              "AGAIN:\n    ld.volatile.global.u32 %r2, [%rd2+4];\n" \
+              "    setp.eq.u32 %p1, %r2, 0;\n    @%p1 bra AGAIN;\n    ret;\n}\n"
+
+/* What runs on the device ends with it, which is no fault of a kernel's: that would be all devices'. */
+static void program_with_a_kernel_that_runs(void **state)
+{
+    PROGRAM(state);
+    const acu_driver_table *cu = open_driver();
+    CUcontext second;
+    CUmodule module;
+    CUstream stream;
+    CUdeviceptr at;
+    _Atomic unsigned *word;
+    OK(cu->CtxCreate(&second, 0, 1));
+    OK(cu->ModuleLoadData(&module, SAYS_AND_SPINS));
+    OK(cu->StreamCreate(&stream, ACU_CU_STREAM_NON_BLOCKING));
+    OK(cu->MemAlloc(&at, 16));
+    OK(cu->MemHostAlloc((void **)(uintptr_t)&word, 8, 0));
+    memset((void *)(uintptr_t)word, 0, 8);
+    CUdeviceptr p = (CUdeviceptr)(uintptr_t)word;
+    void *params[] = {&p};
+    OK(cu->LaunchKernel(test_kernel(cu, module, "says_and_spins"), 1, 1, 1, 1, 1, 1, 0, stream,
+                        params, NULL));
+    while (!atomic_load(word))
+        sched_yield();
+    OK(cu->MemsetD8Async(at, 0, 16, NULL));
+    IS(cu->StreamSynchronize(NULL), ERROR_UNKNOWN);
+    OK(cu->CtxDestroy(second)); /* waits for the kernel */
+    OK(cu->MemAlloc(&at, 16));
+    OK(cu->MemFree(at));
+    close_driver(cu);
+}
+
 static void a_device_is_lost_alone(void **state)
 {
     TEST(state);
+    SCRIPTED("program_with_a_kernel_that_runs", "device:1#2=lost");
     const char *settings[] = {"SOFTCUDA_DEVICES=2", "SOFTCUDA_FAULTS=device:1=lost",
                               "SOFTCUDA_HEAL=1"};
     assert_true(passes("program_with_two_devices", settings, 2));
@@ -262,6 +304,7 @@ int main(void)
         cmocka_unit_test(program_launches),
         cmocka_unit_test(program_of_other_works),
         cmocka_unit_test(program_with_two_devices),
+        cmocka_unit_test(program_with_a_kernel_that_runs),
         cmocka_unit_test(program_of_acuda),
         cmocka_unit_test(program_with_a_bad_script),
         cmocka_unit_test(calls_fail_where_it_says),
