@@ -21,16 +21,21 @@ static struct { /* under the flight lock */
     bool prepared, stop;
 } all;
 
+/* Nobody asks for another such thread before this one has looked: not even who looked too early, and
+ * finds the work still there when this thread has already come back. */
 static void wait_for(acu_stream *stream, uint64_t number)
 {
     bool waited = acui_stream_block(stream, number);
     acui_flight_lock();
-    stream->waited_for = 0;
     uint64_t shortly_before = acui_now() - ACUI_LATE;
     if (waited && stream->looked_at < shortly_before) /* as if somebody had looked then */
         stream->looked_at = shortly_before;
     acui_flight_unlock();
     acui_harvest(stream);
+    acui_flight_lock();
+    if (stream->waited_for == number) /* else another thread waits for what came behind */
+        stream->waited_for = 0;
+    acui_flight_unlock();
     /* Who sleeps because of this thread looks for itself now. */
     acui_done_announce();
     acui_flight_wake();
