@@ -222,38 +222,36 @@ acu_kernel *test_kernel(acu_device *device, const char *ptx, const char *name)
 
 /* ---- the gate ---------------------------------------------------------------------------------- */
 
+/* Gates that were closed, and how many of them, the first ones, are open: who stands at one that was
+ * opened gets through also if the next one is closed before he has woken up. */
 static pthread_mutex_t gate_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t gate_changed = PTHREAD_COND_INITIALIZER;
-static bool gate_is_open;
+static uintptr_t gates_closed, gates_open;
 
-static void wait_at_gate(void *user)
+static void wait_at_gate(void *gate)
 {
-    (void)user;
     pthread_mutex_lock(&gate_lock);
-    while (!gate_is_open)
+    while (gates_open < (uintptr_t)gate)
         pthread_cond_wait(&gate_changed, &gate_lock);
-    pthread_mutex_unlock(&gate_lock);
-}
-
-static void set_gate(bool open)
-{
-    pthread_mutex_lock(&gate_lock);
-    gate_is_open = open;
-    pthread_cond_broadcast(&gate_changed);
     pthread_mutex_unlock(&gate_lock);
 }
 
 void test_gate_close(acu_device *device, CUstream stream)
 {
-    set_gate(false);
+    pthread_mutex_lock(&gate_lock);
+    void *gate = (void *)++gates_closed; /* NOLINT: a number */
+    pthread_mutex_unlock(&gate_lock);
     test_enter(device);
-    check(acu_driver()->LaunchHostFunc(stream, wait_at_gate, NULL), "cuLaunchHostFunc");
+    check(acu_driver()->LaunchHostFunc(stream, wait_at_gate, gate), "cuLaunchHostFunc");
     test_leave(device);
 }
 
 void test_gate_open(void)
 {
-    set_gate(true);
+    pthread_mutex_lock(&gate_lock);
+    gates_open = gates_closed;
+    pthread_cond_broadcast(&gate_changed);
+    pthread_mutex_unlock(&gate_lock);
 }
 
 /* ---- processes -------------------------------------------------------------------------------- */
