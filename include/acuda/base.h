@@ -54,7 +54,7 @@ ACU_END
 /*
  * What a callback gets back. `release`, where set, is called exactly once with `data`, after the
  * last use: when the callback has run and can not run again, or when it never will. It runs on the
- * thread that drops the last reference, with no lock of acuda held, and must not wait.
+ * thread that drops the last reference, with no lock of acuda held, and must not wait (WOULD_WAIT).
  */
 typedef struct acu_user {
     void *data;

@@ -21,13 +21,22 @@ bool acui_in_callback(void)
     return depth > 0;
 }
 
+void acui_user_release(acu_user user)
+{
+    if (!user.release)
+        return;
+    acui_callback_enter();
+    user.release(user.data);
+    acui_callback_leave();
+}
+
 acu_status acui_refuse_wait(const char *function)
 {
     if (depth == 0)
         return ACU_OK;
     return acui_fail(ACU_ERR_WOULD_WAIT,
                      "%s waits, and is called inside a function that acuda runs (then, map, a "
-                     "completion callback, host work): what it waits for may need this thread. "
+                     "completion callback, host work, the release of user data): what it waits for may need this thread. "
                      "Submit here, and wait elsewhere",
                      function);
 }

@@ -25,8 +25,7 @@ void acui_policy_destroy(acu_policy *policy)
         else
             acu_stream_release(policy->streams[i]);
     }
-    if (policy->user.release)
-        policy->user.release(policy->user.data);
+    acui_user_release(policy->user);
     acui_object_free(policy);
 }
 
@@ -153,8 +152,8 @@ acu_status acu_policy_create(acu_device *device, const acu_policy_options *optio
     acu_policy_options known;
     ACUI_TRY(acui_options_read(&known, sizeof known, options, __func__));
     acu_status status = make(device, &known, __func__, policy);
-    if (status != ACU_OK && known.user.release)
-        known.user.release(known.user.data);
+    if (status != ACU_OK)
+        acui_user_release(known.user);
     return status;
 }
 

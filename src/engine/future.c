@@ -296,8 +296,7 @@ acu_status acu_future_on_complete(acu_future *future, acu_future_fn fn, acu_user
             status = acui_fail(ACU_ERR_NO_MEMORY, "no memory for a completion callback");
     }
     if (status != ACU_OK) {
-        if (user.release)
-            user.release(user.data);
+        acui_user_release(user);
         return status;
     }
     *notice = (acui_notice){.fn = fn, .user = user, .future = acu_future_retain(future)};

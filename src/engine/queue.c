@@ -77,8 +77,7 @@ acu_queue *acu_queue_retain(acu_queue *queue)
 
 void acui_notice_free(acui_notice *notice)
 {
-    if (notice->user.release)
-        notice->user.release(notice->user.data);
+    acui_user_release(notice->user);
     if (notice->future)
         acu_future_release(notice->future);
     acui_free(notice);
@@ -190,8 +189,7 @@ acu_status acu_future_call(acu_future *future, acu_queue *queue, acu_future_fn f
     if (status == ACU_OK)
         status = new_notice(future, queue, __func__, &notice);
     if (status != ACU_OK) {
-        if (user.release)
-            user.release(user.data);
+        acui_user_release(user);
         return status;
     }
     notice->fn = fn;

@@ -173,8 +173,7 @@ void acu_module_release(acu_module *module)
         acui_leave(&entered);
     }
     module_free(module);
-    if (user.release)
-        user.release(user.data);
+    acui_user_release(user);
     if (!built_in)
         acu_device_release(device);
 }

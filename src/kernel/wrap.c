@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Modules and libraries that somebody else loaded. */
+#include "base/callback.h"
 #include "base/error.h"
 #include "kernel/kernel.h"
 
@@ -49,8 +50,8 @@ static acu_status finish(acu_status st, acu_user user, acu_module *const *module
 {
     if (st == ACU_OK)
         (*module)->user = user;
-    else if (user.release)
-        user.release(user.data);
+    else
+        acui_user_release(user);
     return st;
 }
 

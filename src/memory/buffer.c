@@ -3,6 +3,7 @@
 #include <acuda/managed.h>
 
 #include "base/alloc.h"
+#include "base/callback.h"
 #include "base/error.h"
 #include "memory/allocate.h"
 #include "memory/pages.h"
@@ -102,12 +103,6 @@ acu_status acu_buffer_create_from(acu_pool *pool, size_t bytes, acu_buffer **buf
 
 /* ---- wrapping --------------------------------------------------------------------------------- */
 
-static void release_user(acu_user user)
-{
-    if (user.release)
-        user.release(user.data);
-}
-
 /* Page-lock and find the device's view of it. */
 static acu_status lock_memory(acu_buffer *b, void *memory)
 {
@@ -163,7 +158,7 @@ acu_status acu_buffer_wrap_pageable(acu_device *device, void *memory, size_t byt
     if (st == ACU_OK)
         (*buffer)->user = user;
     else
-        release_user(user);
+        acui_user_release(user);
     return st;
 }
 
@@ -174,7 +169,7 @@ acu_status acu_buffer_wrap_host(acu_device *device, void *memory, size_t bytes, 
     if (st == ACU_OK)
         (*buffer)->user = user;
     else
-        release_user(user);
+        acui_user_release(user);
     return st;
 }
 
@@ -198,7 +193,7 @@ acu_status acu_buffer_wrap_device(acu_device *device, CUdeviceptr memory, size_t
     if (st == ACU_OK)
         (*buffer)->user = user;
     else
-        release_user(user);
+        acui_user_release(user);
     return st;
 }
 
@@ -263,7 +258,7 @@ void acu_buffer_release(acu_buffer *buffer)
     acui_pages_unlock(buffer->pages);
     acui_object_end(buffer);
     acu_pool_release(pool);
-    release_user(user);
+    acui_user_release(user);
     acui_free_late(buffer); /* not before: lists that its owner keeps may still have it */
     acu_device_release(device);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Calls of the program's own inside a plan: work it enqueues on a stream, and work on the host. */
+#include "base/callback.h"
 #include "base/error.h"
 #include "op/arg.h"
 #include "op/call.h"
@@ -98,8 +99,7 @@ static acu_op *call_op(const acui_op_class *class, bool has_function, acu_user u
         acui_op_put(op);
         op = acui_op_failed(class, site);
     }
-    if (user.release)
-        user.release(user.data);
+    acui_user_release(user);
     return op;
 }
 

@@ -12,15 +12,14 @@ static acu_op *callback_op(const acui_op_class *class, acu_op *x, bool has_funct
     if (!has_function) {
         acui_fail(ACU_ERR_INVALID, "%s got NULL where a function should be", class->name);
         acu_op_release(x);
-        if (user.release)
-            user.release(user.data);
+        acui_user_release(user);
         return acui_op_failed(class, site);
     }
     acu_op *op = acui_op_unary(class, x, site);
     if (!acui_op_is_oom(op))
         op->user = user;
-    else if (user.release)
-        user.release(user.data);
+    else
+        acui_user_release(user);
     return op;
 }
 
@@ -107,8 +106,8 @@ acu_op *acu_op_make(acu_make_fn fn, acu_user user, acu_site site)
     if (op->class == &acui_class_MAKE) {
         op->u.made.fn = fn;
         op->user = user;
-    } else if (user.release) {
-        user.release(user.data);
+    } else {
+        acui_user_release(user);
     }
     return op;
 }

@@ -111,8 +111,8 @@ acu_op *acu_op_custom(acu_custom custom, acu_op *const *operands, size_t count, 
         else
             acu_op_release(operands[i]);
     }
-    if (!made && custom.user.release)
-        custom.user.release(custom.user.data);
+    if (!made)
+        acui_user_release(custom.user);
     return op;
 }
 

@@ -3,6 +3,7 @@
 #include "op/sharing.h"
 
 #include "base/alloc.h"
+#include "base/callback.h"
 #include "base/error.h"
 
 #include <stdio.h>
@@ -130,8 +131,7 @@ static void destroy_all(acu_op *dead)
         }
         if (op->class->destroy)
             op->class->destroy(op);
-        if (op->user.release)
-            op->user.release(op->user.data);
+        acui_user_release(op->user);
         acui_values_clear(&op->values);
         acui_sharing_release(op->sharing);
         acui_fault_release(op->fault);

@@ -212,8 +212,8 @@ acu_op *acu_op_or_else(acu_op *x, acu_op *other, acu_or_else_fn fn, acu_user use
     if (!acui_op_is_oom(op)) {
         op->u.rescue.fn = fn;
         op->user = user;
-    } else if (user.release) {
-        user.release(user.data);
+    } else {
+        acui_user_release(user);
     }
     return op;
 }

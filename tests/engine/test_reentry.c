@@ -215,6 +215,48 @@ static void a_callback_may_release_its_queue(void **state)
     test_leaks_none();
 }
 
+typedef struct ending {
+    acu_device *device;
+    _Atomic(int) seen;
+    acu_status wait, sync;
+} ending;
+
+/* Of what the device still counts as work in flight: to wait for that would be for ever. */
+static void wait_in_release(void *user)
+{
+    ending *e = user;
+    e->wait = acu_device_wait(e->device, ACU_MS(1));
+    e->sync = acu_sync(e->device, acu_zeros(ACU_F32, VECTOR), NULL);
+    atomic_fetch_add(&e->seen, 1);
+}
+
+static acu_status nothing(void *user, const acu_val *values, size_t count)
+{
+    (void)user, (void)values, (void)count;
+    return ACU_OK;
+}
+
+static void a_release_may_not_wait(void **state)
+{
+    (void)state;
+    static char memory[256];
+    ending e = {.device = test_open()};
+    acu_buffer *buffer;
+    acu_op *op = acu_op_host(nothing, ACU_USER(&e, wait_in_release), ACU_ARGS(acu_u8(0)), ACU_SITE);
+    assert_works(acu_sync(e.device, op, NULL));
+    assert_int_equal(e.wait, ACU_ERR_WOULD_WAIT);
+    assert_int_equal(e.sync, ACU_ERR_WOULD_WAIT);
+    assert_works(acu_buffer_wrap_pageable(e.device, memory, sizeof memory,
+                                          ACU_USER(&e, wait_in_release), &buffer));
+    e.wait = e.sync = ACU_OK;
+    acu_buffer_release(buffer);
+    assert_int_equal(e.wait, ACU_ERR_WOULD_WAIT);
+    assert_int_equal(e.sync, ACU_ERR_WOULD_WAIT);
+    assert_int_equal(atomic_load(&e.seen), 2);
+    test_close(e.device);
+    test_leaks_none();
+}
+
 typedef struct opening {
     _Atomic(bool) over;
     acu_status status;
@@ -304,6 +346,7 @@ int main(void)
         cmocka_unit_test(looking_in_a_foreign_call),
         cmocka_unit_test(nothing_is_started_where_nothing_is_submitted),
         cmocka_unit_test(a_callback_may_release_its_queue),
+        cmocka_unit_test(a_release_may_not_wait),
         cmocka_unit_test(a_callback_may_open_during_the_last_close),
         cmocka_unit_test(refused_while_it_is_issued),
     };
