@@ -105,7 +105,8 @@ ACU_API acu_status acu_future_on_complete(acu_future *future, acu_future_fn fn, 
  * ops at once, which are ordered behind. Its contents are there when the future is complete.
  * On a device with a runtime thread, values are known when that thread has planned the submission:
  * these functions wait for that, without entering the driver, for as long as the thread takes for
- * what is ahead (mostly some microseconds), and are refused in callbacks until then (WOULD_WAIT).
+ * what is ahead (mostly some microseconds), and are refused in callbacks until then (WOULD_WAIT). So do
+ * they while another thread starts a submission that was scheduled.
  * acu_future_planned never waits: ACU_OK if the values are known, ACU_NOT_READY if not yet. If
  * planning failed there are none, and asking for one gives that error.
  * acu_future_tensor lends value `index` (valid as long as the future); NULL if there is none.

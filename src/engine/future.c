@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/callback.h"
 #include "base/error.h"
+#include "base/nap.h"
 #include "engine/flight.h"
 #include "engine/runtime.h"
 #include "engine/done.h"
@@ -324,11 +325,23 @@ void acui_future_add(acu_future *future, acui_notice *notice)
 
 /* ---- values ---- */
 
+/* Another thread starts one that was scheduled, and is planning it. */
+static acu_status await_start(const acu_future *future)
+{
+    acui_nap nap = acui_nap_start(ACU_FOREVER);
+    while (future->stream && state_of(future) == ACUI_FUTURE_STARTING) {
+        ACUI_TRY(acui_refuse_wait("Asking for a value of a submission that another thread is starting"));
+        acui_nap_again(&nap);
+    }
+    return ACU_OK;
+}
+
 /* Started, and planned: what it yields is known. */
 static acu_status know_values(acu_future *future)
 {
     ACUI_TRY(acui_future_begin(future));
-    return acui_runtime_planned(future);
+    return atomic_load_explicit(&future->runtime, memory_order_acquire) ? acui_runtime_planned(future)
+                                                                        : await_start(future);
 }
 
 acu_status acu_future_planned(acu_future *future)

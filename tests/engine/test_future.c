@@ -574,6 +574,56 @@ static void memory_outlives_its_handles(void **state)
     close_bench(&b);
 }
 
+/* ---- starting ---- */
+
+typedef struct start {
+    acu_future *future;
+    _Atomic(bool) planning, asked;
+} start;
+
+static acu_op *plan_slowly(void *user, acu_val *values, size_t count)
+{
+    start *s = user;
+    (void)count;
+    atomic_store(&s->planning, true);
+    while (!atomic_load(&s->asked))
+        sched_yield();
+    for (int i = 0; i < 1000; i++) /* while the other thread asks */
+        sched_yield();
+    return acu_take(&values[0]);
+}
+
+static void *start_it(void *user)
+{
+    acu_future_start(((start *)user)->future);
+    return NULL;
+}
+
+/* Who asks for the values of what another thread is starting waits until they are known. */
+static void values_while_another_thread_starts(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    acu_policy *policy;
+    start s = {.planning = false};
+    pthread_t thread;
+    acu_tensor *x = NULL;
+    assert_works(acu_policy_round_robin(b.device, 1, &policy));
+    assert_works(acu_schedule(policy, acu_then(constant(3), plan_slowly, &s), &s.future));
+    assert_int_equal(pthread_create(&thread, NULL, start_it, &s), 0);
+    while (!atomic_load(&s.planning))
+        sched_yield();
+    assert_int_equal(acu_future_planned(s.future), ACU_NOT_READY);
+    atomic_store(&s.asked, true);
+    assert_works(acu_future_take(s.future, 0, &x));
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    holds(x, 3);
+    acu_tensor_release(x);
+    acu_future_release(s.future);
+    acu_policy_release(policy);
+    close_bench(&b);
+}
+
 /* ---- counters ---- */
 
 static void counters(void **state)
@@ -618,6 +668,7 @@ int main(void)
         cmocka_unit_test(dropped_at_any_time),
         cmocka_unit_test(memory_outlives_its_handles),
         cmocka_unit_test(closing_with_work_in_flight),
+        cmocka_unit_test(values_while_another_thread_starts),
         cmocka_unit_test(counters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
