@@ -74,6 +74,7 @@ acu_status acu_staging_set(const acu_staging_options *options)
                          all.chunks, ACUI_SLOTS);
     pthread_mutex_lock(&staging.lock);
     staging.options = set;
+    pthread_cond_broadcast(&staging.work); /* who was woken for a copy may not work on it any more */
     pthread_mutex_unlock(&staging.lock);
     return ACU_OK;
 }
