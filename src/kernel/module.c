@@ -58,6 +58,8 @@ acu_status acui_module_new(acu_device *device, const char *name, bool built_in,
     m->built_in = built_in;
     m->point = acui_point_new();
     acu_status st = ACU_OK;
+    if (m->point)
+        m->point->load = true; /* before anybody finds the module */
     if (!m->point || !keep_name(m, name))
         st = acui_fail(ACU_ERR_NO_MEMORY, "no memory for a module");
     else if (!built_in)
@@ -66,7 +68,6 @@ acu_status acui_module_new(acu_device *device, const char *name, bool built_in,
         module_free(m);
         return st;
     }
-    m->point->load = true;
     if (!built_in)
         acu_device_retain(device);
     *module = m;
