@@ -46,14 +46,14 @@ static acu_status find_points(acui_plan *plan, acu_future *future)
 static acu_status plan_after_future(acui_plan *plan, acu_op *op, acu_device *place,
                                     acui_values *values)
 {
-    const acui_after *before = plan->after;
+    const acui_after *before = plan->now.after;
     acu_op *x = op->inputs[0];
     acu_status status = find_points(plan, op->u.future);
     if (status == ACU_OK) {
         op->inputs[0] = NULL;
         status = acui_plan_op(plan, x, place, values);
     }
-    plan->after = before;
+    plan->now.after = before;
     return status;
 }
 

@@ -28,7 +28,6 @@ acu_status acui_alone_plan(acu_device *device, acu_op *op, const acu_submit_opti
     acui_fault *fault = status == ACU_OK ? NULL : acui_fault_new(acui_error());
     acui_plan_settle(&s->plan, fault);
     acui_fault_release(fault);
-    acui_values_clear(&s->plan.scratch);
     *submission = s;
     return status;
 }

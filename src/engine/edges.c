@@ -11,41 +11,72 @@
 
 #include <string.h>
 
+/* What is noted of a node while edges are looked for. */
+typedef struct mark {
+    const acui_node *by;       /* the node that is looked at comes behind it: an edge is there */
+    const acui_node *follower; /* the first that comes behind it */
+} mark;
+
+typedef struct finding {
+    const acui_task *task;
+    acui_arena *kept, *drafts;
+    mark *marks; /* of all nodes of the task, in order */
+} finding;
+
+static mark *mark_of(const finding *f, const acui_node *node)
+{
+    return &f->marks[node->index - f->task->first->index];
+}
+
 /* ---- one edge ---- */
 
-static bool add_edge(acui_arena *arena, acui_node *node, acui_node *before)
+/* Room for one more; the first has its place in the node. */
+static bool grow_edges(const finding *f, acui_node *node)
 {
-    if (before == node || before->marked == node)
-        return true;
     uint32_t n = node->before_count;
-    if ((n & (n - 1)) == 0) { /* full: 0, 1, 2, 4, ... */
-        acui_node **grown = ACUI_ARENA_ARRAY(arena, acui_node *, n ? 2 * (size_t)n : 1);
-        if (!grown)
-            return false;
-        if (n)
-            memcpy(grown, node->before, n * sizeof *grown);
-        node->before = grown;
+    if (n == 0) {
+        node->before = &node->only_before;
+        return true;
     }
-    before->marked = node;
+    if ((n & (n - 1)) != 0) /* full: 1, 2, 4, ... */
+        return true;
+    acui_node **grown = ACUI_ARENA_ARRAY(f->kept, acui_node *, 2 * (size_t)n);
+    if (!grown)
+        return false;
+    memcpy(grown, node->before, n * sizeof *grown);
+    node->before = grown;
+    return true;
+}
+
+static bool add_edge(const finding *f, acui_node *node, acui_node *before)
+{
+    mark *m = mark_of(f, before);
+    if (before == node || m->by == node)
+        return true;
+    if (!grow_edges(f, node))
+        return false;
+    m->by = node;
     node->before[node->before_count++] = before;
-    if (!before->follower)
-        before->follower = node;
+    if (!m->follower)
+        m->follower = node;
     return true;
 }
 
 /* Drops edges that a longer way implies, where that is seen at once: what comes right before
  * something that comes right before the node. */
-static void drop_implied(acui_node *node)
+static void drop_implied(const finding *f, acui_node *node)
 {
     if (node->before_count < 2)
         return;
     for (uint32_t i = 0; i < node->before_count; i++)
-        for (uint32_t k = 0; k < node->before[i]->before_count; k++)
-            if (node->before[i]->before[k]->marked == node)
-                node->before[i]->before[k]->marked = NULL;
+        for (uint32_t k = 0; k < node->before[i]->before_count; k++) {
+            mark *m = mark_of(f, node->before[i]->before[k]);
+            if (m->by == node)
+                m->by = NULL;
+        }
     uint32_t kept = 0;
     for (uint32_t i = 0; i < node->before_count; i++)
-        if (node->before[i]->marked == node)
+        if (mark_of(f, node->before[i])->by == node)
             node->before[kept++] = node->before[i];
     node->before_count = kept;
 }
@@ -69,12 +100,12 @@ static bool push(acui_arena *arena, acui_range **list, uint32_t *count, uint32_t
     return true;
 }
 
-static bool behind(acui_arena *arena, acui_node *node, const acui_range *list, uint32_t count,
+static bool behind(const finding *f, acui_node *node, const acui_range *list, uint32_t count,
                    const acui_touch *touch)
 {
     for (uint32_t i = 0; i < count; i++)
         if (acui_extents_overlap(&list[i].extent, &touch->extent) &&
-            !add_edge(arena, node, list[i].node))
+            !add_edge(f, node, list[i].node))
             return false;
     return true;
 }
@@ -89,49 +120,48 @@ static uint32_t without(acui_range *list, uint32_t count, const acui_touch *touc
     return kept;
 }
 
-static bool find_before(acui_arena *arena, acui_node *node, const acui_touch *touch)
+static bool find_before(const finding *f, acui_node *node, const acui_touch *touch)
 {
-    acui_use *use = touch->use;
-    if (use->task != node->task) {
-        use->task = node->task;
-        use->write_count = use->read_count = 0;
+    acui_history *h = touch->use->history;
+    if (h->task != f->task) {
+        h->task = f->task;
+        h->write_count = h->read_count = 0;
     }
-    return behind(arena, node, use->writes, use->write_count, touch) &&
-           (touch->access == ACU_READ ||
-            behind(arena, node, use->reads, use->read_count, touch));
+    return behind(f, node, h->writes, h->write_count, touch) &&
+           (touch->access == ACU_READ || behind(f, node, h->reads, h->read_count, touch));
 }
 
 /* A reader that comes behind the last one anyway stands for it, if it reads as much. */
-static bool add_read(acui_arena *arena, acui_use *use, acui_range range)
+static bool add_read(const finding *f, acui_history *h, acui_range range)
 {
-    acui_range *last = use->read_count ? &use->reads[use->read_count - 1] : NULL;
+    acui_range *last = h->read_count ? &h->reads[h->read_count - 1] : NULL;
     if (last && acui_extent_covers(&range.extent, &last->extent) &&
-        (last->node == range.node || last->node->marked == range.node)) {
+        (last->node == range.node || mark_of(f, last->node)->by == range.node)) {
         *last = range;
         return true;
     }
-    return push(arena, &use->reads, &use->read_count, &use->read_room, range);
+    return push(f->drafts, &h->reads, &h->read_count, &h->read_room, range);
 }
 
 /* All edges of the node are known. */
-static bool add_touch(acui_arena *arena, acui_node *node, const acui_touch *touch)
+static bool add_touch(const finding *f, acui_node *node, const acui_touch *touch)
 {
-    acui_use *use = touch->use;
+    acui_history *h = touch->use->history;
     acui_range range = {.extent = touch->extent, .node = node};
     if (touch->access == ACU_READ)
-        return add_read(arena, use, range);
-    use->write_count = without(use->writes, use->write_count, touch);
-    use->read_count = without(use->reads, use->read_count, touch);
-    return push(arena, &use->writes, &use->write_count, &use->write_room, range);
+        return add_read(f, h, range);
+    h->write_count = without(h->writes, h->write_count, touch);
+    h->read_count = without(h->reads, h->read_count, touch);
+    return push(f->drafts, &h->writes, &h->write_count, &h->write_room, range);
 }
 
-static bool add_data(acui_arena *arena, acui_node *node)
+static bool add_data(const finding *f, acui_node *node)
 {
     for (uint32_t k = 0; k < node->touch_count; k++)
-        if (!find_before(arena, node, &node->touches[k]))
+        if (!find_before(f, node, &node->touches[k]))
             return false;
     for (uint32_t k = 0; k < node->touch_count; k++)
-        if (!add_touch(arena, node, &node->touches[k]))
+        if (!add_touch(f, node, &node->touches[k]))
             return false;
     return true;
 }
@@ -139,24 +169,24 @@ static bool add_data(acui_arena *arena, acui_node *node)
 /* ---- explicit order ---- */
 
 /* Behind all nodes of the task in [begin, end): those of them that no other of them follows. */
-static bool add_range(acui_arena *arena, const acui_task *task, acui_node *node, uint32_t begin,
-                      uint32_t end)
+static bool add_range(const finding *f, acui_node *node, uint32_t begin, uint32_t end)
 {
-    uint32_t first = task->first->index;
+    uint32_t first = f->task->first->index;
     for (uint32_t i = begin < first ? first : begin; i < end; i++) {
-        acui_node *before = task->nodes[i - first];
-        if (acui_is_prologue(before) || (before->follower && before->follower->index < end))
+        acui_node *before = f->task->nodes[i - first];
+        const acui_node *follower = f->marks[i - first].follower;
+        if (acui_is_prologue(before) || (follower && follower->index < end))
             continue;
-        if (!add_edge(arena, node, before))
+        if (!add_edge(f, node, before))
             return false;
     }
     return true;
 }
 
-static bool add_explicit(acui_arena *arena, const acui_task *task, acui_node *node)
+static bool add_explicit(const finding *f, acui_node *node)
 {
-    for (const acui_after *after = node->after; after; after = after->outer)
-        if (!add_range(arena, task, node, after->begin, after->end))
+    for (const acui_after *after = node->frame->after; after; after = after->outer)
+        if (!add_range(f, node, after->begin, after->end))
             return false;
     return true;
 }
@@ -164,31 +194,35 @@ static bool add_explicit(acui_arena *arena, const acui_task *task, acui_node *no
 /* ---- all ---- */
 
 /* Side by side is not wanted: each behind the one before. */
-static bool add_serial(acui_arena *arena, const acui_task *task, acui_node *node, uint32_t i)
+static bool add_serial(const finding *f, acui_node *node, uint32_t i)
 {
     while (i-- > 0)
-        if (!acui_is_prologue(task->nodes[i]))
-            return add_edge(arena, node, task->nodes[i]);
+        if (!acui_is_prologue(f->task->nodes[i]))
+            return add_edge(f, node, f->task->nodes[i]);
     return true;
 }
 
 bool acui_find_edges(acui_task *task)
 {
-    acui_arena *arena = &task->submission->plan.arena;
+    acui_plan *plan = &task->submission->plan;
+    finding f = {.task = task, .kept = &plan->arena, .drafts = &plan->drafts};
+    f.marks = ACUI_ARENA_ARRAY(f.drafts, mark, task->count);
+    if (!f.marks)
+        return false;
     for (uint32_t i = 0; i < task->count; i++) {
         acui_node *node = task->nodes[i];
         if (acui_is_prologue(node))
             continue;
         if (task->submission->serial) {
-            if (!add_serial(arena, task, node, i))
+            if (!add_serial(&f, node, i))
                 return false;
             continue;
         }
-        if (!add_data(arena, node))
+        if (!add_data(&f, node))
             return false;
-        if (!add_explicit(arena, task, node))
+        if (!add_explicit(&f, node))
             return false;
-        drop_implied(node);
+        drop_implied(&f, node);
     }
     return true;
 }

@@ -93,7 +93,7 @@ struct acui_task {
     acui_node *first;
     size_t count;
     acui_node **nodes;   /* all, in order */
-    acui_node **body;    /* without the prologue; its pieces are: */
+    acui_node **body;    /* without the prologue (the same array, if there is none); its pieces are: */
     uint32_t body_count;
     acui_run *runs;
 
@@ -155,11 +155,12 @@ struct acui_submission {
     acu_policy *policy;          /* retained; may be NULL */
     acu_stream *stream;          /* asked for; retained; may be NULL */
     int priority;                /* of streams that neither of these says; 0: the device's own */
-    char name[ACUI_OP_NAME];
+    const char *name;            /* in the same block of memory; "": none */
     acui_submission *outer;      /* being planned by this thread while a `then` of it submits */
 
-    acui_lane lanes[ACUI_MAX_LANES]; /* fixed once the future is given out */
+    acui_lane *lanes;            /* fixed once the future is given out, as is their number: */
     size_t lane_count;
+    acui_lane first_lane;        /* room for the usual one */
     acui_node *entered;            /* last node that belongs to a task */
     acui_task *first_task, *last_task;
 
@@ -206,6 +207,21 @@ typedef struct acui_notice { /* a completion callback, a place on a queue, or in
     struct acu_group *group; /* retained; NULL: of none. Its notice is not called, but told at once */
 } acui_notice;
 
+/* What a future keeps of a value: a tensor or a partition's (retained), or a scalar. */
+typedef struct acui_result {
+    union {
+        acu_tensor *tensor;
+        uint64_t bits;
+    } u;
+    acu_value_kind kind; /* ACU_NONE: taken */
+    acu_dtype dtype;     /* of a scalar */
+} acui_result;
+
+typedef struct acui_results {
+    acui_result *list;
+    size_t count;
+} acui_results;
+
 struct acu_future {
     acui_object object;
     _Atomic(uint32_t) handles; /* of the program, and for its callbacks: who may ask for results */
@@ -218,8 +234,8 @@ struct acu_future {
     acu_status status;
     acui_fault *fault;
     acui_submission *submission; /* retained; set before RUNNING */
-    pthread_mutex_t lock;        /* values, notices, op */
-    acui_values values;
+    pthread_mutex_t lock;        /* results, notices, op */
+    acui_results results;
     acui_notice *notices;
     acu_op *op;          /* SCHEDULED: taken; its stream is in `stream` */
     bool serial;         /* which is its policy's only one */
@@ -411,8 +427,11 @@ void acui_look_for(const _Atomic(bool) *found);
 acu_status acui_future_new(acu_future **future); /* with one handle */
 acu_future *acui_future_keep(acu_future *future); /* for the engine: no handle */
 void acui_future_put(acu_future *future);         /* may be NULL */
-/* What the submission yields, or the load; taken. With values the future is RUNNING. */
-void acui_future_give_values(acu_future *future, acui_values *values);
+/* The values, which are taken, as a future keeps them. NO_MEMORY: they are as they were. */
+acu_status acui_results_make(acui_values *values, acui_results *results);
+void acui_results_clear(acui_results *results);
+/* What the submission yields, or the load; taken. With results the future is RUNNING. */
+void acui_future_give_results(acu_future *future, acui_results *results);
 void acui_future_give_module(acu_future *future, acu_module *module);
 /* The started future's status, or NOT_READY, as far as it is known; it fails if it is too late. */
 acu_status acui_future_outcome(acu_future *future);

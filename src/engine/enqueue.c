@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* One node, one driver call or a few. The device is entered, the stream's issue lock held. */
+#include "base/alloc.h"
 #include "base/callback.h"
 #include "base/error.h"
 #include "driver/nvtx.h"
 #include "engine/engine.h"
 #include "op/instead.h"
+#include "op/launch.h"
 
 #include <string.h>
 
@@ -137,7 +139,7 @@ unsigned acui_launch_attributes(const acu_config *c,
 }
 
 /* Launches that say more than cuLaunchKernel takes. */
-static acu_status launch_special(const acui_node *node, acu_stream *stream)
+static acu_status launch_special(const acui_node *node, void **params, acu_stream *stream)
 {
     const acu_config *c = &node->u.launch.config;
     CUfunction function = node->u.launch.kernel->raw;
@@ -145,30 +147,44 @@ static acu_status launch_special(const acui_node *node, acu_stream *stream)
     if (c->cooperative && !c->programmatic && !c->cluster[0])
         return ACUI_DEV(node->device, LaunchCooperativeKernel, function, c->grid[0], c->grid[1],
                         c->grid[2], c->block[0], c->block[1], c->block[2], (unsigned)c->shared,
-                        stream->raw, node->u.launch.pointers);
+                        stream->raw, params);
     const acu_CUlaunchConfig config = {.gridDimX = c->grid[0], .gridDimY = c->grid[1],
                                        .gridDimZ = c->grid[2], .blockDimX = c->block[0],
                                        .blockDimY = c->block[1], .blockDimZ = c->block[2],
                                        .sharedMemBytes = (unsigned)c->shared,
                                        .hStream = stream->raw, .attrs = list,
                                        .numAttrs = acui_launch_attributes(c, list)};
-    return ACUI_DEV(node->device, LaunchKernelEx, &config, function, node->u.launch.pointers, NULL);
+    return ACUI_DEV(node->device, LaunchKernelEx, &config, function, params, NULL);
+}
+
+static acu_status launch(const acui_node *node, void **params, acu_stream *stream)
+{
+    const acu_config *c = &node->u.launch.config;
+    for (uint32_t i = 0; i < node->u.launch.count; i++)
+        params[i] = acui_launch_param(node, i);
+    if (acui_config_is_special(c))
+        return launch_special(node, params, stream);
+    return ACUI_DEV(node->device, LaunchKernel, node->u.launch.kernel->raw, c->grid[0], c->grid[1],
+                    c->grid[2], c->block[0], c->block[1], c->block[2], (unsigned)c->shared,
+                    stream->raw, params, NULL);
 }
 
 static acu_status enqueue_launch(acui_node *node, acu_stream *stream)
 {
-    const acu_config *c = &node->u.launch.config;
-    if (node->u.launch.instead) {
+    enum { FEW = 64 };
+    void *few[FEW], **params = few;
+    if (acui_launch_instead(node)) {
         bool done = false;
         acu_status status = acui_instead_call(node, stream->raw, &done);
         if (done || status != ACU_OK)
             return status;
     }
-    if (acui_config_is_special(c))
-        return launch_special(node, stream);
-    return ACUI_DEV(node->device, LaunchKernel, node->u.launch.kernel->raw, c->grid[0], c->grid[1],
-                    c->grid[2], c->block[0], c->block[1], c->block[2], (unsigned)c->shared,
-                    stream->raw, node->u.launch.pointers, NULL);
+    if (node->u.launch.count > FEW && !(params = ACUI_NEW_ARRAY(void *, node->u.launch.count)))
+        return acui_fail(ACU_ERR_NO_MEMORY, "no memory for the parameters of %s", node->name);
+    acu_status status = launch(node, params, stream);
+    if (params != few)
+        acui_free(params);
+    return status;
 }
 
 static acu_status enqueue_foreign(const acui_node *node, acu_stream *stream)

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "driver/nvtx.h"
 #include "engine/graphs.h"
+#include "op/launch.h"
 
 #include <string.h>
 
@@ -25,7 +26,6 @@ static acui_setting setting_of(const acui_node *node)
         s.config = node->u.launch.config;
         s.function = node->u.launch.kernel->raw;
         s.data = node->u.launch.data;
-        s.pointers = node->u.launch.pointers;
         s.bytes = node->u.launch.bytes;
         s.count = node->u.launch.count;
     } else if (node->kind == ACUI_NODE_COPY) {
@@ -169,7 +169,7 @@ static bool keep_setting(acui_exec *exec, uint32_t i, const acui_node *node)
     if (data && pointers) {
         memcpy(data, s->data, s->bytes);
         for (uint32_t k = 0; k < s->count; k++)
-            pointers[k] = data + ((char *)s->pointers[k] - s->data);
+            pointers[k] = data + ((char *)acui_launch_param(node, k) - s->data);
     }
     s->data = data;
     s->pointers = pointers;

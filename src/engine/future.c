@@ -60,14 +60,14 @@ static void drop_results(acu_future *future)
 {
     if (future->early)
         pthread_mutex_lock(&future->lock);
-    acui_values values = future->values;
+    acui_results results = future->results;
     acu_module *module = future->module;
-    future->values = (acui_values){0};
+    future->results = (acui_results){0};
     future->module = NULL;
     future->dropped = true;
     if (future->early)
         pthread_mutex_unlock(&future->lock);
-    acui_values_clear(&values);
+    acui_results_clear(&results);
     acu_module_release(module);
 }
 
@@ -80,17 +80,47 @@ void acu_future_release(acu_future *future)
     acui_future_put(future);
 }
 
-void acui_future_give_values(acu_future *future, acui_values *values)
+acu_status acui_results_make(acui_values *values, acui_results *results)
+{
+    if (values->count == 0)
+        return ACU_OK;
+    acui_result *list = acui_alloc_raw(values->count * sizeof *list);
+    if (!list)
+        return acui_fail(ACU_ERR_NO_MEMORY, "no memory for the values of a submission");
+    for (size_t i = 0; i < values->count; i++) {
+        const acu_val *value = &values->list[i];
+        list[i].kind = value->kind;
+        list[i].dtype = value->dtype;
+        if (value->kind == ACU_SCALAR)
+            list[i].u.bits = value->bits;
+        else
+            list[i].u.tensor = value->tensor; /* the reference moves on */
+    }
+    *results = (acui_results){list, values->count};
+    values->count = 0;
+    return ACU_OK;
+}
+
+void acui_results_clear(acui_results *results)
+{
+    for (size_t i = 0; i < results->count; i++)
+        if (results->list[i].kind != ACU_SCALAR && results->list[i].kind != ACU_NONE)
+            acu_tensor_release(results->list[i].u.tensor);
+    acui_free(results->list);
+    *results = (acui_results){0};
+}
+
+void acui_future_give_results(acu_future *future, acui_results *results)
 {
     if (future->early)
         pthread_mutex_lock(&future->lock);
-    bool dropped = future->dropped || values->unwanted;
+    bool dropped = future->dropped;
     if (!dropped)
-        future->values = *values;
+        future->results = *results;
     if (future->early)
         pthread_mutex_unlock(&future->lock);
     if (dropped)
-        acui_values_clear(values);
+        acui_results_clear(results);
     acui_submission_started(future->submission, future);
 }
 
@@ -358,23 +388,23 @@ size_t acu_future_values(acu_future *future)
     if (know_values(future) != ACU_OK)
         return 0;
     pthread_mutex_lock(&future->lock);
-    size_t n = future->values.count;
+    size_t n = future->results.count;
     pthread_mutex_unlock(&future->lock);
     return n;
 }
 
 /* The value, with future->lock held; NULL (record set) where there is none. */
-static acu_val *value_at(acu_future *future, size_t index)
+static acui_result *result_at(acu_future *future, size_t index)
 {
-    if (index < future->values.count && future->values.list[index].kind != ACU_NONE)
-        return &future->values.list[index];
-    if (index < future->values.count)
+    size_t count = future->results.count;
+    if (index < count && future->results.list[index].kind != ACU_NONE)
+        return &future->results.list[index];
+    if (index < count)
         acui_fail(ACU_ERR_NOT_FOUND, "value %zu was taken before", index);
-    else if (future->values.count == 0 && state_of(future) == ACUI_FUTURE_DONE && future->fault)
+    else if (count == 0 && state_of(future) == ACUI_FUTURE_DONE && future->fault)
         acui_error_restore(&future->fault->error); /* perhaps it could not be planned */
     else
-        acui_fail(ACU_ERR_NOT_FOUND, "value %zu of a submission that yields %zu", index,
-                  future->values.count);
+        acui_fail(ACU_ERR_NOT_FOUND, "value %zu of a submission that yields %zu", index, count);
     return NULL;
 }
 
@@ -384,8 +414,8 @@ acu_tensor *acu_future_tensor(acu_future *future, size_t index)
         know_values(future) != ACU_OK)
         return NULL;
     pthread_mutex_lock(&future->lock);
-    acu_val *value = value_at(future, index);
-    acu_tensor *tensor = value ? value->tensor : NULL;
+    const acui_result *value = result_at(future, index);
+    acu_tensor *tensor = value && value->kind != ACU_SCALAR ? value->u.tensor : NULL;
     pthread_mutex_unlock(&future->lock);
     return tensor;
 }
@@ -398,14 +428,14 @@ acu_status acu_future_take(acu_future *future, size_t index, acu_tensor **tensor
     ACUI_TRY(know_values(future));
     acu_status status = ACU_OK;
     pthread_mutex_lock(&future->lock);
-    acu_val *value = value_at(future, index);
-    if (!value)
+    acui_result *value = result_at(future, index);
+    if (!value) {
         status = acui_error()->status;
-    else if (!value->tensor)
+    } else if (value->kind == ACU_SCALAR) {
         status = acui_fail(ACU_ERR_INVALID, "value %zu is a scalar, not a tensor", index);
-    else {
-        *tensor = value->tensor;
-        *value = (acu_val){.kind = ACU_NONE};
+    } else {
+        *tensor = value->u.tensor;
+        value->kind = ACU_NONE;
     }
     pthread_mutex_unlock(&future->lock);
     return status;
@@ -419,14 +449,14 @@ acu_status acu_future_scalar(acu_future *future, size_t index, acu_dtype *dtype,
     ACUI_TRY(know_values(future));
     acu_status status = ACU_OK;
     pthread_mutex_lock(&future->lock);
-    acu_val *value = value_at(future, index);
-    if (!value)
+    const acui_result *value = result_at(future, index);
+    if (!value) {
         status = acui_error()->status;
-    else if (value->kind != ACU_SCALAR)
+    } else if (value->kind != ACU_SCALAR) {
         status = acui_fail(ACU_ERR_INVALID, "value %zu is a tensor, not a scalar", index);
-    else {
+    } else {
         *dtype = value->dtype;
-        *bits = value->bits;
+        *bits = value->u.bits;
     }
     pthread_mutex_unlock(&future->lock);
     return status;

@@ -129,7 +129,7 @@ static acui_node *enqueue_told(const acui_task *task, acui_run *run, acui_told_r
 static bool asks_library(const acui_run *run)
 {
     for (uint32_t i = 0; i < run->count; i++)
-        if (run->nodes[i]->kind == ACUI_NODE_LAUNCH && run->nodes[i]->u.launch.instead)
+        if (run->nodes[i]->kind == ACUI_NODE_LAUNCH && acui_launch_instead(run->nodes[i]))
             return true;
     return false;
 }

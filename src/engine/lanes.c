@@ -4,13 +4,23 @@
  * begin behind the task's own stream and end before what comes next on it. A node goes where what it
  * comes behind went last, if it can; events only where an edge leads to another stream.
  */
+#include "base/alloc.h"
 #include "base/error.h"
 #include "engine/engine.h"
 
 enum { MOST = 8 }; /* lanes; more cost more to fork and join than they give */
 
+/* A node of the run, while it is issued. */
+typedef struct place {
+    CUevent event; /* behind it; NULL: none */
+    uint8_t lane;
+    bool awaited;  /* on another lane */
+} place;
+
 typedef struct lanes {
     acu_device *device;
+    const acui_run *run;
+    place *places;
     acu_stream *streams[MOST]; /* the first is the task's own */
     const acui_node *last[MOST];
     uint32_t nodes[MOST];
@@ -18,6 +28,13 @@ typedef struct lanes {
     size_t count;
     CUevent fork; /* behind what was on the task's stream before */
 } lanes;
+
+/* What comes before a node may be of an earlier run: NULL. */
+static place *place_of(const lanes *l, const acui_node *node)
+{
+    uint32_t first = l->run->nodes[0]->place;
+    return node->place >= first ? &l->places[node->place - first] : NULL;
+}
 
 /* ---- which lane ---- */
 
@@ -33,24 +50,27 @@ static size_t emptiest(const lanes *l)
 /* Behind the last node of a lane that it comes behind anyway; else where there is least. */
 static size_t choose(const lanes *l, const acui_node *node)
 {
-    for (uint32_t i = node->before_count; i-- > 0;)
-        if (l->last[node->before[i]->lane] == node->before[i])
-            return node->before[i]->lane;
+    for (uint32_t i = node->before_count; i-- > 0;) {
+        const place *before = place_of(l, node->before[i]);
+        if (before && l->last[before->lane] == node->before[i])
+            return before->lane;
+    }
     return emptiest(l);
 }
 
 /* Lanes of all nodes, and which of them need an event because another lane comes behind. */
-static void assign(lanes *l, const acui_run *run)
+static void assign(lanes *l)
 {
-    for (uint32_t i = 0; i < run->count; i++) {
-        acui_node *node = run->nodes[i];
-        node->lane = (uint8_t)choose(l, node);
-        l->last[node->lane] = node;
-        l->nodes[node->lane]++;
-        for (uint32_t k = 0; k < node->before_count; k++)
-            if (node->before[k]->place >= run->nodes[0]->place &&
-                node->before[k]->lane != node->lane)
-                node->before[k]->awaited = true;
+    for (uint32_t i = 0; i < l->run->count; i++) {
+        const acui_node *node = l->run->nodes[i];
+        uint8_t lane = l->places[i].lane = (uint8_t)choose(l, node);
+        l->last[lane] = node;
+        l->nodes[lane]++;
+        for (uint32_t k = 0; k < node->before_count; k++) {
+            place *before = place_of(l, node->before[k]);
+            if (before && before->lane != lane)
+                before->awaited = true;
+        }
     }
 }
 
@@ -97,16 +117,18 @@ static acu_status begin_lane(lanes *l, size_t lane)
 
 /* ---- issuing ---- */
 
-static acu_status issue_node(lanes *l, const acui_run *run, acui_node *node)
+static acu_status issue_node(lanes *l, uint32_t i)
 {
-    ACUI_TRY(begin_lane(l, node->lane));
+    acui_node *node = l->run->nodes[i];
+    place *own = &l->places[i];
+    ACUI_TRY(begin_lane(l, own->lane));
     for (uint32_t k = 0; k < node->before_count; k++) {
-        const acui_node *before = node->before[k];
-        if (before->place >= run->nodes[0]->place && before->lane != node->lane)
-            ACUI_TRY(wait_for(l, node->lane, before->event));
+        const place *before = place_of(l, node->before[k]);
+        if (before && before->lane != own->lane)
+            ACUI_TRY(wait_for(l, own->lane, before->event));
     }
-    ACUI_TRY(acui_enqueue(node, l->streams[node->lane]));
-    return node->awaited ? mark(l, node->lane, &node->event) : ACU_OK;
+    ACUI_TRY(acui_enqueue(node, l->streams[own->lane]));
+    return own->awaited ? mark(l, own->lane, &own->event) : ACU_OK;
 }
 
 /* What comes next on the task's stream comes behind all lanes, whatever failed. False: a lane could
@@ -128,14 +150,12 @@ static bool join(lanes *l)
     return all;
 }
 
-static void put_events(lanes *l, const acui_run *run)
+static void put_events(lanes *l)
 {
     acui_event_put(l->device, l->fork);
-    for (uint32_t i = 0; i < run->count; i++)
-        if (run->nodes[i]->event) {
-            acui_event_put(l->device, run->nodes[i]->event);
-            run->nodes[i]->event = NULL;
-        }
+    for (uint32_t i = 0; i < l->run->count; i++)
+        if (l->places[i].event)
+            acui_event_put(l->device, l->places[i].event);
 }
 
 /* Where a lane is left behind, only waiting for it keeps the promise that the task's mark covers all
@@ -150,24 +170,27 @@ static void join_by_waiting(lanes *l)
 bool acui_issue_lanes(const acui_run *run, acu_stream *stream, uint32_t *streams,
                       acui_node **failed)
 {
-    lanes l = {.device = stream->device, .streams = {stream}, .count = 1};
+    lanes l = {.device = stream->device, .run = run, .streams = {stream}, .count = 1};
     size_t roots = count_roots(run), side = roots < MOST ? roots : MOST;
     l.count += side > 1 ? acui_side_take(l.device, &l.streams[1], side - 1) : 0;
-    if (l.count == 1 || mark(&l, 0, &l.fork) != ACU_OK) {
+    l.places = l.count > 1 ? ACUI_NEW_ARRAY(place, run->count) : NULL;
+    if (!l.places || mark(&l, 0, &l.fork) != ACU_OK) {
         acui_side_give(l.device, &l.streams[1], l.count - 1);
+        acui_free(l.places);
         return false;
     }
     *streams = (uint32_t)l.count;
-    assign(&l, run);
+    assign(&l);
     for (uint32_t i = 0; i < run->count && !*failed; i++)
-        if (issue_node(&l, run, run->nodes[i]) != ACU_OK)
+        if (issue_node(&l, i) != ACU_OK)
             *failed = run->nodes[i];
     acu_error record = *acui_error();
     if (!join(&l))
         join_by_waiting(&l);
     if (*failed)
         acui_error_restore(&record);
-    put_events(&l, run);
+    put_events(&l);
+    acui_free(l.places);
     acui_side_give(l.device, &l.streams[1], l.count - 1);
     return true;
 }

@@ -60,7 +60,7 @@ static bool room_before(acui_task *task, size_t more)
 {
     if (task->before_count + more <= task->before_room)
         return true;
-    size_t room = 2 * (task->before_count + more);
+    size_t room = task->before_count + more + task->before_room / 2;
     acui_before *grown = ACUI_ARENA_ARRAY(&task->submission->plan.arena, acui_before, room);
     if (!grown)
         return false;
@@ -110,9 +110,9 @@ static bool enter_explicit(acui_task *task, const acui_after *after)
  * before or written by the task itself. */
 static bool is_entered(const acui_task *task, const acui_touch *touch)
 {
-    const acui_use *use = touch->use;
-    return use->entered == task && acui_extent_covers(&use->extent, &touch->extent) &&
-           (use->access != ACU_READ || touch->access == ACU_READ);
+    const acui_history *history = touch->use->history;
+    return history->entered == task && acui_extent_covers(&history->extent, &touch->extent) &&
+           (history->access != ACU_READ || touch->access == ACU_READ);
 }
 
 static bool enter_touch(acui_task *task, const acui_touch *touch)
@@ -131,9 +131,9 @@ static bool enter_touch(acui_task *task, const acui_touch *touch)
                        .through = task->conditional && touch->access != ACU_READ};
     acui_accesses_enter(accesses, use->buffer->bytes, task->point, touch->extent,
                         access.through ? ACU_UPDATE : touch->access, add_before, &access);
-    use->entered = task;
-    use->extent = touch->extent;
-    use->access = touch->access;
+    use->history->entered = task;
+    use->history->extent = touch->extent;
+    use->history->access = touch->access;
     return true;
 }
 
@@ -144,7 +144,8 @@ static bool enter_node(acui_task *task, const acui_node *node)
             return false;
     if (node->kind != ACUI_NODE_LAUNCH)
         return true;
-    if (node->u.launch.behind && !enter_point(task, node->u.launch.behind))
+    const acui_launch_more *more = node->u.launch.more;
+    if (more && more->behind && !enter_point(task, more->behind))
         return false;
     return !acui_launch_is_late(node) || enter_point(task, node->u.launch.kernel->module->point);
 }
@@ -158,8 +159,8 @@ static bool enter_task(acui_task *task)
         const acui_node *node = task->nodes[i];
         if (touches && !enter_node(task, node))
             return false;
-        if (node->after != entered) {
-            entered = node->after;
+        if (node->frame->after != entered) {
+            entered = node->frame->after;
             if (!enter_explicit(task, entered))
                 return false;
         }
@@ -312,7 +313,7 @@ acu_status acui_enter_nodes(acui_plan *plan)
 void acui_add_context(acu_error *error, const acui_node *node)
 {
     error->context[0] = '\0';
-    for (const acui_context *c = node->context; c; c = c->outer)
+    for (const acui_context *c = node->frame->context; c; c = c->outer)
         acui_error_prefix(error, c->text);
 }
 

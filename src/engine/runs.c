@@ -22,7 +22,7 @@ static bool launch_fits(const acu_config *config)
 bool acui_fits_graph(const acui_node *node)
 {
     if (node->kind == ACUI_NODE_LAUNCH)
-        return launch_fits(&node->u.launch.config) && !node->u.launch.instead;
+        return launch_fits(&node->u.launch.config) && !acui_launch_instead(node);
     if (node->kind == ACUI_NODE_COPY) {
         const acu_buffer *dst = node->u.copy.dst, *src = node->u.copy.src;
         return dst->host || src->host || dst->device == src->device;

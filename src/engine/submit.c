@@ -26,6 +26,8 @@ void acui_submission_put(acui_submission *submission)
         return;
     for (size_t i = 0; i < submission->lane_count; i++)
         acu_stream_release(submission->lanes[i].stream);
+    if (submission->lanes != &submission->first_lane)
+        acui_free(submission->lanes);
     acu_policy_release(submission->policy);
     acu_stream_release(submission->stream);
     acui_fault_release(submission->fault);
@@ -47,7 +49,14 @@ acui_submission *acui_submission_new(const acu_submit_options *options, acu_stre
         acui_free(s);
         return NULL;
     }
-    acui_arena_begin(&s->plan.arena, s + 1, SMALL);
+    char *behind = (char *)(s + 1);
+    s->name = "";
+    if (options->name) {
+        s->name = behind;
+        snprintf(behind, ACUI_OP_NAME, "%s", options->name);
+    }
+    acui_arena_begin(&s->plan.arena, options->name ? behind + ACUI_OP_NAME : behind,
+                     options->name ? SMALL - ACUI_OP_NAME : SMALL);
     atomic_store_explicit(&s->refs, 1, memory_order_relaxed);
     atomic_store_explicit(&s->open, 1, memory_order_relaxed);
     s->plan.flush = acui_enter_nodes;
@@ -59,8 +68,6 @@ acui_submission *acui_submission_new(const acu_submit_options *options, acu_stre
     if (options->pool)
         *(options->pool->kind == ACU_MEMORY_DEVICE ? &s->plan.pool : &s->plan.pinned_pool) =
             options->pool;
-    if (options->name)
-        snprintf(s->name, sizeof s->name, "%s", options->name);
     if (future) {
         atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
         future->submission = s;
@@ -94,12 +101,13 @@ static void end_planning(acui_submission *s)
 }
 
 /* Nothing of the plan that is not on its way already will be. */
-static void abandon(acui_submission *s, acui_values *values)
+static void abandon(acui_submission *s, acui_values *values, acui_results *results)
 {
     acui_fault *fault = acui_fault_new(acui_error());
     acui_plan_settle(&s->plan, fault);
     acui_fault_release(fault);
     acui_values_clear(values);
+    acui_results_clear(results);
     if (s->future) { /* which stays, for what is on its way may be looking at it */
         s->future->submission = NULL;
         s->abandoned = true;
@@ -129,25 +137,27 @@ acu_status acui_submit_here(acu_device *device, acu_op *op, const acu_submit_opt
     if (!place && s->stream)
         place = acu_stream_device(s->stream);
     acui_values values = {.unwanted = !future || future->unwanted};
+    acui_results results = {0};
     begin_planning(s);
     status = acui_plan_op(&s->plan, op, place, &values);
     s->planned = true;
     if (status == ACU_OK && options->refuse_when_full)
         status = check_room(s);
+    if (status == ACU_OK && !values.unwanted)
+        status = acui_results_make(&values, &results);
     if (status == ACU_OK)
         status = acui_enter_nodes(&s->plan);
     end_planning(s);
-    acui_values_clear(&s->plan.scratch);
+    acui_plan_drop_drafts(&s->plan);
     if (status == ACU_OK) {
         acui_count_submitted();
         s->counted = true;
+        acui_values_clear(&values);
         if (future)
-            acui_future_give_values(future, &values);
-        else
-            acui_values_clear(&values);
+            acui_future_give_results(future, &results);
     } else {
         acu_error record = *acui_error(); /* releasing must not change what the caller sees */
-        abandon(s, &values);
+        abandon(s, &values, &results);
         acui_submission_close(s);
         return acui_error_restore(&record);
     }

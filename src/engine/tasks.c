@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Tasks: the nodes of a plan cut into pieces that are ordered, and issued, as one. */
+#include "base/alloc.h"
 #include "base/error.h"
 #include "engine/engine.h"
 #include "engine/story.h"
@@ -11,6 +12,24 @@ static acu_stream *pick(acui_submission *s, acu_policy *policy)
     return acui_policy_pick(policy);
 }
 
+/* Room for one more. */
+static acu_status grow_lanes(acui_submission *s)
+{
+    if (s->lane_count == ACUI_MAX_LANES)
+        return acui_fail(ACU_ERR_LIMIT, "one submission on more than %d devices", ACUI_MAX_LANES);
+    if (s->lane_count == 0)
+        s->lanes = &s->first_lane;
+    if (s->lane_count != 1)
+        return ACU_OK;
+    s->lanes = ACUI_NEW_ARRAY(acui_lane, ACUI_MAX_LANES);
+    if (!s->lanes) {
+        s->lanes = &s->first_lane;
+        return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a submission on several devices");
+    }
+    s->lanes[0] = s->first_lane;
+    return ACU_OK;
+}
+
 /* The stream that the submission uses on the device: chosen once. */
 static acu_status lane_stream(acui_submission *s, acu_device *device, acu_stream **stream)
 {
@@ -19,8 +38,7 @@ static acu_status lane_stream(acui_submission *s, acu_device *device, acu_stream
             *stream = s->lanes[i].stream;
             return ACU_OK;
         }
-    if (s->lane_count == ACUI_MAX_LANES)
-        return acui_fail(ACU_ERR_LIMIT, "one submission on more than %d devices", ACUI_MAX_LANES);
+    ACUI_TRY(grow_lanes(s));
     acu_stream *chosen;
     acu_policy *own = device->policy;
     if (s->priority)
@@ -45,7 +63,7 @@ static bool may_run(const acui_node *node)
 {
     if (node->kind == ACUI_NODE_DECIDE || acui_device_check(node->device) == ACU_OK)
         return true;
-    acui_part *part = node->part;
+    acui_part *part = node->frame->part;
     while (part && part->kind != ACUI_PART_TRY)
         part = part->parent;
     if (part)
@@ -74,8 +92,8 @@ static acui_task *new_task(acui_submission *s, acui_node *node)
     task->submission = s;
     task->device = node->device;
     task->sharing = acui_sharing_of(node);
-    task->part = node->part;
-    task->conditional = acui_part_is_conditional(node->part);
+    task->part = node->frame->part;
+    task->conditional = acui_part_is_conditional(node->frame->part);
     s->shares |= task->sharing != NULL;
     task->first = node;
     return task;
@@ -84,7 +102,7 @@ static acui_task *new_task(acui_submission *s, acui_node *node)
 static bool continues(const acui_task *task, const acui_node *node)
 {
     return task && task->stream && !acui_is_on_host(node) && task->device == node->device &&
-           task->part == node->part && task->sharing == acui_sharing_of(node);
+           task->part == node->frame->part && task->sharing == acui_sharing_of(node);
 }
 
 void acui_drop_tasks(acui_task *task)
@@ -106,7 +124,7 @@ static acu_status cut_tasks(acui_submission *s, acui_task **tasks)
             end = &last->next;
         }
         last->count++;
-        node->task = last;
+        node->entered = true;
     }
     return ACU_OK;
 }
@@ -115,17 +133,21 @@ static acu_status cut_tasks(acui_submission *s, acui_task **tasks)
 static bool lay_out(acui_task *task)
 {
     acui_arena *arena = &task->submission->plan.arena;
-    task->nodes = ACUI_ARENA_ARRAY(arena, acui_node *, task->count);
+    task->nodes = task->body = ACUI_ARENA_ARRAY(arena, acui_node *, task->count);
     if (!task->nodes)
         return false;
+    bool prologue = false;
     acui_node *node = task->first;
-    for (size_t i = 0; i < task->count; i++, node = node->next)
+    for (size_t i = 0; i < task->count; i++, node = node->next) {
         task->nodes[i] = node;
+        prologue |= acui_is_prologue(node);
+    }
     if (!task->stream || acui_part_is_refused(task->part)) /* half planned, and never to run */
         return true;
     for (size_t i = 0; i < task->count && !task->binds; i++)
         task->binds = acui_launch_is_late(task->nodes[i]);
-    task->body = ACUI_ARENA_ARRAY(arena, acui_node *, task->count);
+    if (prologue)
+        task->body = ACUI_ARENA_ARRAY(arena, acui_node *, task->count);
     return task->body && acui_find_edges(task) && acui_cut_runs(task);
 }
 

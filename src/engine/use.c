@@ -84,6 +84,7 @@ static acu_status begin(acui_submission *s, acu_device *device, const acu_arg *a
         return ACU_NOT_READY;
     ACUI_TRY(plan(s, device, args, count, site));
     ACUI_TRY(acui_enter_ready(s, task));
+    acui_plan_drop_drafts(&s->plan);
     acui_count_submitted();
     s->counted = true;
     return put_waits(*task);

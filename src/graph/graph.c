@@ -79,7 +79,7 @@ static acu_status refuse_node(const acui_node *node, const char *why)
 
 static bool comes_after_others(const acui_node *node)
 {
-    for (const acui_after *after = node->after; after; after = after->outer)
+    for (const acui_after *after = node->frame->after; after; after = after->outer)
         if (after->sharing || after->point_count)
             return true;
     return false;
@@ -87,7 +87,7 @@ static bool comes_after_others(const acui_node *node)
 
 static acu_status check_node(acui_plan *plan, acui_node *node)
 {
-    if (node->part)
+    if (node->frame->part)
         return refuse_node(node, "a graph has no alternatives (acu_or_else, acu_finally)");
     if (comes_after_others(node))
         return refuse_node(node, "a replay comes after nothing but what touches its data; put "
@@ -218,6 +218,7 @@ static acu_status make(acu_graph *graph, acu_device *device, acu_op *op,
     ACUI_TRY(bind_kernels(graph->task));
     ACUI_TRY(allocate(graph->task));
     ACUI_TRY(add_touches(graph));
+    acui_plan_drop_drafts(&graph->plan->plan);
     return make_exec(graph);
 }
 

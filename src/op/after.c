@@ -17,7 +17,7 @@ static acu_status no_memory(void)
 
 acui_front acui_front_start(acui_plan *plan)
 {
-    acui_front front = {.before = plan->after, .met = plan->met, .first = plan->count};
+    acui_front front = {.before = plan->now.after, .met = plan->met, .first = plan->count};
     plan->meeting++;
     return front;
 }
@@ -41,8 +41,8 @@ static bool push(acui_plan *plan, acui_after entry)
     if (!after)
         return false;
     *after = entry;
-    after->outer = plan->after;
-    plan->after = after;
+    after->outer = plan->now.after;
+    plan->now.after = after;
     return true;
 }
 
@@ -59,7 +59,7 @@ acu_status acui_front_done(acui_plan *plan, const acui_front *front)
 {
     bool memory = true;
     if (plan->count > front->first) { /* what came before so far is implied by these */
-        plan->after = NULL;
+        plan->now.after = NULL;
         memory = push(plan, (acui_after){.begin = front->first, .end = plan->count});
     }
     for (const struct acui_met *m = plan->met; m != front->met && memory; m = m->next)
@@ -70,7 +70,7 @@ acu_status acui_front_done(acui_plan *plan, const acui_front *front)
 
 void acui_front_restore(acui_plan *plan, const acui_front *front)
 {
-    plan->after = front->before;
+    plan->now.after = front->before;
 }
 
 acui_point **acui_front_points(acui_plan *plan, size_t count)
@@ -83,9 +83,9 @@ acui_point **acui_front_points(acui_plan *plan, size_t count)
     }
     after->points = points;
     after->point_count = count;
-    after->outer = plan->after;
+    after->outer = plan->now.after;
     after->next_points = plan->points;
-    plan->after = plan->points = after;
+    plan->now.after = plan->points = after;
     return points;
 }
 
@@ -95,7 +95,7 @@ void acui_front_clear(acui_plan *plan)
         for (size_t i = 0; i < after->point_count; i++)
             acui_point_release(after->points[i]);
     plan->points = NULL;
-    plan->after = NULL;
+    plan->now.after = NULL;
 }
 
 /* ---- after ---- */

@@ -15,8 +15,8 @@ static acui_context *enter(acui_plan *plan, const char *text)
         return NULL;
     }
     memcpy(context->text, text, length);
-    context->outer = plan->context;
-    plan->context = context;
+    context->outer = plan->now.context;
+    plan->now.context = context;
     return context;
 }
 
@@ -28,7 +28,7 @@ static acu_status plan_context(acui_plan *plan, acu_op *op, acu_device *place, a
         return ACU_ERR_NO_MEMORY;
     op->inputs[0] = NULL;
     acu_status status = acui_plan_op(plan, x, place, values);
-    plan->context = context->outer;
+    plan->now.context = context->outer;
     if (status != ACU_OK)
         acui_error_prefix(acui_error(), op->u.text);
     return status;

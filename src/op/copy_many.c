@@ -30,14 +30,14 @@ static bool is_reachable(const acu_device *device, const acu_buffer *buffer)
 /* Like what would be planned now, and not entered yet: nothing refers to its place in the plan. */
 static bool is_plain(const acui_plan *plan, const acui_node *node)
 {
-    return !node->task && node->after == plan->after && node->part == plan->part &&
-           node->sharing == plan->sharing;
+    return !node->entered && node->frame->after == plan->now.after &&
+           node->frame->part == plan->now.part && node->frame->sharing == plan->now.sharing;
 }
 
 static bool is_small(const acui_plan *plan, const acui_node *node, const acu_device *device)
 {
     return node->kind == ACUI_NODE_COPY && node->device == device && !node->u.copy.box &&
-           node->u.copy.bytes <= SMALL && node->context == plan->context &&
+           node->u.copy.bytes <= SMALL && node->frame->context == plan->now.context &&
            is_reachable(device, node->u.copy.dst) && is_reachable(device, node->u.copy.src);
 }
 

@@ -34,8 +34,8 @@ struct acui_scratch {
 static bool serves(const struct acui_scratch *s, const acui_plan *plan, const acu_device *device,
                    size_t bytes)
 {
-    return s->device == device && s->pool == plan->pool && s->part == plan->part &&
-           s->sharing == plan->sharing && !s->alloc->task && s->bytes >= bytes;
+    return s->device == device && s->pool == plan->pool && s->part == plan->now.part &&
+           s->sharing == plan->now.sharing && !s->alloc->entered && s->bytes >= bytes;
 }
 
 acu_status acui_plan_scratch(acui_plan *plan, const acu_op *op, acu_device *device,
@@ -53,8 +53,8 @@ acu_status acui_plan_scratch(acui_plan *plan, const acu_op *op, acu_device *devi
             *s = (struct acui_scratch){.next = plan->scratches,
                                        .device = device,
                                        .pool = plan->pool,
-                                       .part = plan->part,
-                                       .sharing = plan->sharing,
+                                       .part = plan->now.part,
+                                       .sharing = plan->now.sharing,
                                        .alloc = plan->last,
                                        .buffer = tensor->buffer,
                                        .bytes = bytes};
@@ -73,10 +73,13 @@ acu_status acui_plan_instead(acui_plan *plan, acui_node *node, const acu_op *op,
 {
     const acui_instead *instead = op->u.call.instead;
     size_t bytes = op->u.call.scratch;
+    acui_launch_more *more = acui_launch_more_of(plan, node);
+    if (!more)
+        return ACU_ERR_NO_MEMORY;
     ACUI_TRY(acui_node_touch_bytes(plan, node, scratch, acui_extent_range(0, bytes), ACU_WRITE));
-    node->u.launch.instead = instead;
-    node->u.launch.behind = instead->behind(node->device);
-    node->u.launch.scratch = bytes;
+    more->instead = instead;
+    more->behind = instead->behind(node->device);
+    more->scratch = bytes;
     return acui_launch_address(plan, node, node->u.launch.bytes, scratch, 0);
 }
 
@@ -84,5 +87,5 @@ acu_status acui_instead_call(const acui_node *node, CUstream stream, bool *done)
 {
     CUdeviceptr scratch;
     memcpy(&scratch, node->u.launch.data + node->u.launch.bytes, sizeof scratch);
-    return node->u.launch.instead->call(node, stream, scratch, done);
+    return acui_launch_instead(node)->call(node, stream, scratch, done);
 }

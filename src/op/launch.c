@@ -29,21 +29,28 @@ acu_status acui_launch_address(acui_plan *plan, acui_node *node, size_t at, acu_
     return ACU_OK;
 }
 
+acui_launch_more *acui_launch_more_of(acui_plan *plan, acui_node *node)
+{
+    if (!node->u.launch.more)
+        node->u.launch.more = ACUI_ARENA_NEW(&plan->arena, acui_launch_more);
+    if (!node->u.launch.more)
+        acui_fail(ACU_ERR_NO_MEMORY, "no memory for the parameters of a launch");
+    return node->u.launch.more;
+}
+
 acui_node *acui_plan_launch(acui_plan *plan, const acu_op *op, acu_kernel *kernel,
                             acu_config config, size_t touches, uint32_t bytes)
 {
     void *memory = NULL;
     acui_node *node = acui_plan_node_with(plan, ACUI_NODE_LAUNCH, op, kernel->module->device,
-                                          touches, sizeof(void *) + bytes, &memory);
+                                          touches, bytes, &memory);
     if (!node) {
         acu_kernel_release(kernel);
         return NULL;
     }
     node->u.launch.kernel = kernel;
     node->u.launch.config = config;
-    node->u.launch.pointers = memory;
-    node->u.launch.data = (char *)(node->u.launch.pointers + 1);
-    node->u.launch.pointers[0] = node->u.launch.data;
+    node->u.launch.data = memory;
     node->u.launch.count = 1;
     node->u.launch.bytes = bytes;
     if (acui_kernel_state(kernel) != ACUI_LOADED &&
@@ -104,7 +111,8 @@ static acu_status fill_params(acui_plan *plan, acui_node *node, const acu_op *op
 {
     size_t at = 0;
     for (size_t i = 0; i < op->u.call.arg_count; i++) {
-        node->u.launch.pointers[i] = node->u.launch.data + at;
+        if (node->u.launch.places)
+            node->u.launch.places[i] = (uint32_t)at;
         ACUI_TRY(fill_param(plan, node, at, &values[i], &op->u.call.args[i]));
         at += padded_bytes(op, node->u.launch.kernel, values, i, early);
     }
@@ -145,16 +153,18 @@ static acu_status add_launch(acui_plan *plan, acu_op *op, const acu_val *values,
     bool instead = op->u.call.instead && !plan->kept;
     if (instead)
         ACUI_TRY(acui_plan_scratch(plan, op, kernel->module->device, &scratch));
+    size_t places = bytes == 8 * count ? 0 : count * sizeof(uint32_t);
     acui_node *node = acui_plan_node_with(plan, ACUI_NODE_LAUNCH, op, kernel->module->device,
                                           tensors + globals + instead,
-                                          count * sizeof(void *) + bytes + 8 * instead, &memory);
+                                          bytes + 8 * instead + places, &memory);
     if (!node)
         return ACU_ERR_NO_MEMORY;
     node->u.launch.kernel = kernel; /* the op's reference moves on: it is planned once */
     op->u.call.kernel = NULL;
     node->u.launch.config = config;
-    node->u.launch.pointers = memory;
-    node->u.launch.data = (char *)(node->u.launch.pointers + count);
+    node->u.launch.data = memory;
+    if (places)
+        node->u.launch.places = (uint32_t *)(void *)(node->u.launch.data + bytes + 8 * instead);
     node->u.launch.count = (uint32_t)count;
     node->u.launch.bytes = bytes;
     if (!op->name[0]) /* messages say which kernel */

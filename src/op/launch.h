@@ -41,6 +41,16 @@ acu_status acui_launch_note_struct(acui_plan *plan, acui_node *node);
 acui_node *acui_plan_launch(acui_plan *plan, const acu_op *op, acu_kernel *kernel,
                             acu_config config, size_t touches, uint32_t bytes);
 
+/* What the launch seldom has besides, empty at first. NULL: no memory (record set). */
+acui_launch_more *acui_launch_more_of(acui_plan *plan, acui_node *node);
+
+/* The parameter at `place`. */
+static inline void *acui_launch_param(const acui_node *node, uint32_t place)
+{
+    const uint32_t *places = node->u.launch.places;
+    return node->u.launch.data + (places ? places[place] : 8 * place);
+}
+
 /* The address of a byte of the buffer, now or as soon as its memory is there, at `at` of the
  * parameters. */
 acu_status acui_launch_address(acui_plan *plan, acui_node *node, size_t at, acu_buffer *buffer,

@@ -221,6 +221,15 @@ acu_status acui_launch_check_early(const acu_op *op, const acu_val *values)
     return check_all(op, values, early ? early->params : NULL, early ? early->count : 0);
 }
 
+static acu_status note(acui_plan *plan, acui_node *node, const acui_given *given)
+{
+    acui_launch_more *more = acui_launch_more_of(plan, node);
+    if (!more)
+        return ACU_ERR_NO_MEMORY;
+    more->given = given;
+    return ACU_OK;
+}
+
 acu_status acui_launch_note(acui_plan *plan, acui_node *node, const acu_op *op,
                             const acu_val *values)
 {
@@ -236,8 +245,7 @@ acu_status acui_launch_note(acui_plan *plan, acui_node *node, const acu_op *op,
     }
     if (!given)
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory for the arguments of a launch");
-    node->u.launch.given = given;
-    return ACU_OK;
+    return note(plan, node, given);
 }
 
 acu_status acui_launch_note_struct(acui_plan *plan, acui_node *node)
@@ -246,14 +254,13 @@ acu_status acui_launch_note_struct(acui_plan *plan, acui_node *node)
     if (!given)
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory for the arguments of a launch");
     *given = (acui_given){.kind = ACU_NONE, .bytes = node->u.launch.bytes, .words = "a struct"};
-    node->u.launch.given = given;
-    return ACU_OK;
+    return note(plan, node, given);
 }
 
 acu_status acui_launch_bind(acui_node *node)
 {
     acu_kernel *kernel = node->u.launch.kernel;
-    const acui_given *given = node->u.launch.given;
+    const acui_given *given = node->u.launch.more->given;
     ACUI_TRY(acu_kernel_poll(kernel));
     const acui_param *params = params_of(kernel);
     if (params)
@@ -261,6 +268,6 @@ acu_status acui_launch_bind(acui_node *node)
     for (uint32_t i = 0; params && i < node->u.launch.count; i++)
         ACUI_TRY(check_param(kernel, i, &params[i], &given[i]));
     ACUI_TRY(acui_kernel_config(kernel, &node->u.launch.config));
-    node->u.launch.given = NULL;
+    node->u.launch.more->given = NULL;
     return ACU_OK;
 }

@@ -12,15 +12,15 @@ acui_part *acui_part_begin(acui_plan *plan, acui_part_kind kind)
         return NULL;
     }
     part->kind = kind;
-    part->parent = plan->part;
+    part->parent = plan->now.part;
     part->next = plan->parts;
-    plan->parts = plan->part = part;
+    plan->parts = plan->now.part = part;
     return part;
 }
 
 void acui_part_end(acui_plan *plan, const acui_part *part)
 {
-    plan->part = part->parent;
+    plan->now.part = part->parent;
 }
 
 /* Some of it may be on its way already, where a `then` submitted by itself. */
@@ -41,7 +41,7 @@ void acui_parts_clear(acui_plan *plan)
 {
     for (acui_part *part = plan->parts; part; part = part->next)
         acui_fault_release(part->fault);
-    plan->parts = plan->part = NULL;
+    plan->parts = plan->now.part = NULL;
 }
 
 bool acui_part_is_refused(const acui_part *part)

@@ -84,29 +84,46 @@ static const char *keep_name(acui_plan *plan, const acu_op *op)
     return copy ? memcpy(copy, op->name, ACUI_OP_NAME) : NULL;
 }
 
+/* The frame of nodes appended now; NULL: no memory. */
+static const acui_frame *frame_of(acui_plan *plan)
+{
+    static const acui_frame outermost;
+    const acui_frame *now = &plan->now, *last = plan->frame ? plan->frame : &outermost;
+    if (last->after == now->after && last->sharing == now->sharing &&
+        last->context == now->context && last->part == now->part)
+        return last;
+    acui_frame *frame = ACUI_ARENA_NEW(&plan->arena, acui_frame);
+    if (frame)
+        *frame = plan->now;
+    return plan->frame = frame;
+}
+
+/* What a launch touches is looked at only while it is entered; of other nodes, when they are issued. */
+static acui_arena *arena_of_touches(acui_plan *plan, acui_node_kind kind)
+{
+    return kind == ACUI_NODE_LAUNCH ? &plan->drafts : &plan->arena;
+}
+
 acui_node *acui_plan_node_with(acui_plan *plan, acui_node_kind kind, const acu_op *op,
                                acu_device *device, size_t touches, size_t bytes, void **memory)
 {
-    size_t own = sizeof(acui_node) + touches * sizeof(acui_touch);
-    _Static_assert(sizeof(acui_node) % 8 == 0 && sizeof(acui_touch) % 8 == 0, "aligned");
-    acui_node *node = acui_arena_get(&plan->arena, own + bytes);
+    _Static_assert(sizeof(acui_node) % 8 == 0, "what follows it is aligned");
+    acui_node *node = acui_arena_get(&plan->arena, sizeof *node + bytes);
     const char *name = node ? keep_name(plan, op) : NULL;
-    if (!name || !hold_device(plan, device)) {
+    if (name && touches)
+        node->touches = ACUI_ARENA_ARRAY(arena_of_touches(plan, kind), acui_touch, touches);
+    if (!name || (touches && !node->touches) || !hold_device(plan, device) ||
+        !(node->frame = frame_of(plan))) {
         acui_fail(ACU_ERR_NO_MEMORY, "no memory to plan %s", acui_op_name(op));
         return NULL;
     }
-    node->touches = (acui_touch *)(node + 1);
     node->kind = kind;
     node->index = plan->count++;
-    node->after = plan->after;
     node->name = name;
     node->site = op->site;
-    node->context = plan->context;
-    node->part = plan->part;
     node->device = device;
-    node->sharing = plan->sharing;
     if (bytes)
-        *memory = (char *)node + own;
+        *memory = node + 1;
     append(plan, node);
     return node;
 }
@@ -131,7 +148,7 @@ static uint32_t slot_of(const acui_plan *plan, const acu_buffer *buffer)
 static bool grow_uses(acui_plan *plan)
 {
     uint32_t room = plan->use_room ? 4 * plan->use_room : 8;
-    acui_use **table = ACUI_ARENA_ARRAY(&plan->arena, acui_use *, room);
+    acui_use **table = ACUI_ARENA_ARRAY(&plan->drafts, acui_use *, room);
     if (!table)
         return false;
     plan->use_table = table;
@@ -152,7 +169,9 @@ static acui_use *use_of(acui_plan *plan, acu_buffer *buffer)
         return NULL;
     if (room)
         use = ACUI_ARENA_NEW(&plan->arena, acui_use);
-    if (!use) {
+    if (use)
+        use->history = ACUI_ARENA_NEW(&plan->drafts, acui_history);
+    if (!use || !use->history) {
         acui_fail(ACU_ERR_NO_MEMORY, "no memory to plan");
         return NULL;
     }
@@ -204,6 +223,14 @@ static void clear_node(acui_node *node)
     }
 }
 
+void acui_plan_drop_drafts(acui_plan *plan)
+{
+    acui_values_clear(&plan->scratch);
+    acui_arena_clear(&plan->drafts);
+    plan->use_table = NULL;
+    plan->use_room = 0;
+}
+
 void acui_plan_clear(acui_plan *plan)
 {
     for (acui_node *node = plan->first; node; node = node->next)
@@ -215,8 +242,9 @@ void acui_plan_clear(acui_plan *plan)
     plan->first = plan->last = NULL;
     plan->uses = NULL;
     plan->devices = NULL;
-    plan->count = plan->use_count = plan->use_room = 0;
-    acui_values_clear(&plan->scratch);
+    plan->frame = NULL;
+    plan->count = plan->use_count = 0;
+    acui_plan_drop_drafts(plan);
     acui_sharing_clear(plan);
     acui_parts_clear(plan);
     acui_front_clear(plan);
@@ -305,7 +333,7 @@ static acu_status plan_shared(acui_plan *plan, acu_op *op, acu_device *place, ac
     ACUI_TRY(acui_sharing_begin(plan, op));
     acui_part *part = NULL;
     acu_status status = ACU_OK;
-    if (plan->part && !(part = acui_part_begin(plan, ACUI_PART_SHARED)))
+    if (plan->now.part && !(part = acui_part_begin(plan, ACUI_PART_SHARED)))
         status = ACU_ERR_NO_MEMORY;
     if (status == ACU_OK)
         status = plan_fresh(plan, op, place, values);

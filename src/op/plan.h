@@ -54,19 +54,23 @@ typedef struct acui_range {
     struct acui_node *node;
 } acui_range;
 
+/* What was done with one buffer so far; the engine's, while it cuts the plan into tasks. A draft. */
+typedef struct acui_history {
+    const struct acui_task *task; /* that the rest is about */
+    acui_range *writes, *reads; /* drafts; what a later access must come behind */
+    uint32_t write_count, write_room, read_count, read_room;
+    struct acui_task *entered;  /* has an access to `extent` in the buffer's list */
+    acui_extent extent;
+    acu_access access;
+} acui_history;
+
 /* What a plan has to do with one buffer. */
 typedef struct acui_use {
     acu_buffer *buffer; /* retained: until the work is over, or, with memory of a pool, issued */
     struct acui_use *next;
     struct acui_use *next_returned; /* once it is: the engine's list */
+    acui_history *history;
     bool returned;
-    /* The engine's, while it cuts the plan into tasks: */
-    struct acui_task *task;         /* that the rest is about */
-    acui_range *writes, *reads;     /* in the arena; what a later access must come behind */
-    uint32_t write_count, write_room, read_count, read_room;
-    struct acui_task *entered;      /* has an access to `extent` in the buffer's list */
-    acui_extent extent;
-    acu_access access;
 } acui_use;
 
 /* Bytes of a buffer that a node touches. */
@@ -119,30 +123,41 @@ typedef struct acui_instead acui_instead;
 
 typedef struct acui_part acui_part; /* op/part.h */
 typedef struct acui_after acui_after; /* op/after.h */
+/* Where in the composition nodes stand: many share one. */
+typedef struct acui_frame {
+    const acui_after *after;      /* comes before, data or not */
+    struct acui_sharing *sharing; /* of the innermost op with several users that they are a part of */
+    const acui_context *context;
+    acui_part *part; /* NULL: of none */
+} acui_frame;
+
+/* What a launch seldom has besides. */
+typedef struct acui_launch_more {
+    const struct acui_given *given; /* its arguments, while they are to be checked against the kernel,
+                                     * which is not loaded yet; NULL: checked */
+    const acui_instead *instead; /* who is asked first; NULL: nobody */
+    acui_point *behind;          /* its load, held by the device; NULL: not to wait for */
+    size_t scratch;              /* bytes of temporary memory for it, whose address stands behind
+                                  * the parameters */
+} acui_launch_more;
+
 typedef struct acui_node acui_node;
 struct acui_node {
     acui_node *next;
     acui_node_kind kind;
     uint32_t index;       /* place in the plan */
     uint32_t touch_count;
-    const acui_after *after; /* comes before, data or not */
-    /* The engine's: the piece of the submission that the node became part of; nodes of the same
-     * piece that come before it; scratch. */
-    struct acui_task *task;
-    struct acui_node **before;
+    /* The engine's: nodes of the same task that come before it; its place among those that are not of
+     * the prologue; whether it is part of a task. */
     uint32_t before_count, place;
-    struct acui_node *follower; /* the first that comes behind it */
-    struct acui_node *marked;
-    CUevent event;   /* while it is issued: behind it */
-    uint8_t lane;
-    bool awaited;    /* on another lane */
-    struct acui_sharing *sharing; /* of the innermost op with several users that it is a part of */
-    const char *name;   /* of the op; in the plan's arena or static */
+    bool entered;
+    acui_node **before;
+    acui_node *only_before; /* room for one */
+    const acui_frame *frame;
+    const char *name;    /* of the op; in the plan's arena or static */
     acu_site site;
-    const acui_context *context;
-    acui_part *part;    /* NULL: of none */
-    acu_device *device; /* where it runs; for HOST the device of its data; held by the plan */
-    acui_touch *touches;
+    acu_device *device;  /* where it runs; for HOST the device of its data; held by the plan */
+    acui_touch *touches; /* of a launch: a draft */
     union {
         struct { acu_buffer *buffer; } alloc;
         struct { acu_buffer *buffer; size_t offset, bytes; const void *data; } upload;
@@ -161,15 +176,10 @@ struct acui_node {
             acu_kernel *kernel; /* retained */
             acu_config config;
             char *data;         /* all parameters, each at a multiple of 8 */
-            void **pointers;    /* to each in it, as cuLaunchKernel wants them */
+            uint32_t *places;   /* of each in it; NULL: of 8 bytes each, one after the other */
             uint32_t count, bytes;
             acui_late *late;
-            const struct acui_given *given; /* its arguments, while they are to be checked against
-                                             * the kernel, which is not loaded yet; NULL: checked */
-            const acui_instead *instead; /* who is asked first; NULL: nobody */
-            acui_point *behind;          /* its load, held by the device; NULL: not to wait for */
-            size_t scratch;              /* bytes of temporary memory for it, whose address stands
-                                          * behind the parameters (`bytes`) */
+            acui_launch_more *more; /* NULL: nothing */
         } launch;
         struct { /* of the graph layer: what to do with its graph */
             struct acu_graph *graph; /* retained */
@@ -188,9 +198,11 @@ struct acui_node {
 typedef struct acui_plan acui_plan;
 struct acui_plan {
     acui_arena arena;
+    acui_arena drafts; /* what nobody needs once all nodes are entered: acui_plan_drop_drafts */
     acui_node *first, *last;
     uint32_t count;
-    const acui_after *after;         /* of nodes appended now */
+    acui_frame now;                  /* of nodes appended now */
+    const acui_frame *frame;         /* of the last one; NULL: none */
     acui_after *points;              /* entries of such lists that hold points */
     const struct acui_met *met;      /* ops with several users that it got values of, while: */
     unsigned meeting;                /* ... somebody wants to know */
@@ -204,9 +216,6 @@ struct acui_plan {
     pthread_t thread;              /* that plans */
     acu_op *unsettled;             /* ops planned here whose values others may use once flushed */
     struct acui_sharing *sharings;   /* of ops planned here that had several users; retained */
-    struct acui_sharing *sharing;    /* of the one that is being planned */
-    const acui_context *context;     /* of nodes appended now */
-    acui_part *part;                 /* the same */
     acu_pool *pool, *pinned_pool;    /* of memory allocated now; NULL: the device's own */
     struct acui_scratch *scratches;  /* temporary memory that calls of libraries take turns in */
     bool kept;                       /* to be replayed: kernels only, no library's calls */
@@ -258,6 +267,8 @@ acu_status acui_node_touch(acui_plan *plan, acui_node *node, const acu_tensor *t
 /* The same for bytes of a buffer. */
 acu_status acui_node_touch_bytes(acui_plan *plan, acui_node *node, acu_buffer *buffer,
                                  acui_extent extent, acu_access access);
+/* All nodes are entered, or never will be: drop what was only needed for that. */
+void acui_plan_drop_drafts(acui_plan *plan);
 /* Release what the nodes hold, then the nodes. */
 void acui_plan_clear(acui_plan *plan);
 
@@ -266,9 +277,15 @@ void acui_plan_clear(acui_plan *plan);
  * launch_check.c). Fails with why not. Enters the device, perhaps. */
 static inline bool acui_launch_is_late(const acui_node *node)
 {
-    return node->kind == ACUI_NODE_LAUNCH && node->u.launch.given;
+    return node->kind == ACUI_NODE_LAUNCH && node->u.launch.more && node->u.launch.more->given;
 }
 acu_status acui_launch_bind(acui_node *node);
+
+/* Who is asked in the place of the node, which is a launch; NULL: nobody. */
+static inline const acui_instead *acui_launch_instead(const acui_node *node)
+{
+    return node->u.launch.more ? node->u.launch.more->instead : NULL;
+}
 
 /* `place`, else the process's default device; NULL (record set) if there is none. */
 acu_device *acui_plan_place(acu_device *place);

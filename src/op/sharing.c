@@ -23,15 +23,15 @@ acu_status acui_sharing_begin(acui_plan *plan, acu_op *op)
     atomic_store_explicit(&sharing->refs, 2, memory_order_relaxed); /* the plan and the op */
     atomic_store_explicit(&sharing->plan, plan, memory_order_relaxed);
     sharing->begin = plan->count;
-    sharing->parent = plan->sharing;
+    sharing->parent = plan->now.sharing;
     sharing->next = plan->sharings;
-    plan->sharings = plan->sharing = op->sharing = sharing;
+    plan->sharings = plan->now.sharing = op->sharing = sharing;
     return ACU_OK;
 }
 
 void acui_sharing_end(acui_plan *plan, const acu_op *op)
 {
-    plan->sharing = op->sharing->parent;
+    plan->now.sharing = op->sharing->parent;
     op->sharing->end = plan->count;
 }
 
@@ -74,7 +74,7 @@ void acui_sharing_look(acui_plan *plan)
 
 acui_sharing *acui_sharing_of(const acui_node *node)
 {
-    acui_sharing *sharing = node->sharing;
+    acui_sharing *sharing = node->frame->sharing;
     while (sharing && sharing->alone)
         sharing = sharing->parent;
     return sharing;

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "op/instead.h"
+#include "op/launch.h"
 
 #include <limits.h>
 
@@ -139,7 +140,7 @@ typedef struct places {
 /* cuBLAS has pointers where CUDA's driver has addresses. */
 static void *place(const acui_node *node, int parameter)
 {
-    return (void *)(uintptr_t)*(const CUdeviceptr *)node->u.launch.pointers[parameter];
+    return (void *)(uintptr_t)*(const CUdeviceptr *)acui_launch_param(node, (uint32_t)parameter);
 }
 
 static int multiply(acui_cublas_handle handle, const acui_gemm *g, struct kind kind, places at)
@@ -164,12 +165,12 @@ static int multiply(acui_cublas_handle handle, const acui_gemm *g, struct kind k
 static acu_status call_with(acui_cublas_handle handle, const acui_node *node, CUstream stream,
                             CUdeviceptr scratch, bool *done)
 {
-    const acui_matmul *p = node->u.launch.pointers[3];
+    const acui_matmul *p = acui_launch_param(node, 3);
     acui_gemm g;
     int status = acui_cublas()->set_stream(handle, stream);
     if (status != ACUI_CUBLAS_SUCCESS)
         return acui_cublas_fail("cublasSetStream", status);
-    status = acui_cublas()->set_workspace(handle, (void *)(uintptr_t)scratch, node->u.launch.scratch);
+    status = acui_cublas()->set_workspace(handle, (void *)(uintptr_t)scratch, node->u.launch.more->scratch);
     if (status != ACUI_CUBLAS_SUCCESS)
         return acui_cublas_fail("cublasSetWorkspace", status);
     if (!acui_gemm_of(p, &g)) /* it was asked before */
