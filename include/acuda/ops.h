@@ -233,7 +233,7 @@ ACU_API acu_op *acu_op_softmax(acu_op *x, int dimension, bool log, acu_site site
  * By cuBLAS where it is found and can do it without a copy (each matrix is dense along its rows or its
  * columns, the matrices of a batch lie at even distances), which has the speed of the tensor cores; else,
  * and for integers, by acuda's own kernel, in tiles through shared memory. Added up in float (f64: double)
- * and rounded once; f32 is multiplied in full, and operands of tf32 are rounded to that. By the kernel each
+ * and rounded once; f32 is multiplied in full, and operands of tf32 rounded or cut off to that. By the kernel each
  * element is added up along k in order; cuBLAS chooses its order by the shapes, and promises the same
  * bits on the same GPU in every run.
  *

@@ -634,6 +634,31 @@ static void large_copies(void **state)
     done();
 }
 
+/* Blocks that turn several tiles use their shared memory again. */
+static void more_tiles_than_blocks(void **state)
+{
+    (void)state;
+    enum { EDGE = 91 * 32 - 5 }; /* 8281 tiles */
+    begin(1);
+    static uint8_t bytes[EDGE * EDGE], turned[EDGE * EDGE];
+    for (int i = 0; i < EDGE * EDGE; i++)
+        bytes[i] = (uint8_t)(i % 253);
+    acu_tensor *x, *y, *across;
+    assert_works(acu_tensor_alloc(devices[0], ACU_U8, ACU_SHAPE(EDGE, EDGE), &x));
+    assert_works(acu_tensor_alloc(devices[0], ACU_U8, ACU_SHAPE(EDGE, EDGE), &y));
+    assert_works(acu_write_sync(x, bytes, sizeof bytes));
+    assert_works(acu_tensor_transpose(x, 0, 1, &across));
+    assert_works(acu_sync(NULL, acu_copy(y, across), NULL));
+    assert_works(acu_read_sync(y, turned, sizeof turned));
+    for (int i = 0; i < EDGE * EDGE; i++)
+        if (turned[i] != bytes[i % EDGE * EDGE + i / EDGE])
+            fail_msg("element %d is %d, not %d", i, turned[i], bytes[i % EDGE * EDGE + i / EDGE]);
+    acu_tensor_release(x);
+    acu_tensor_release(y);
+    acu_tensor_release(across);
+    done();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -642,6 +667,7 @@ int main(void)
         cmocka_unit_test(random_layouts_on_two_strangers),
         cmocka_unit_test(random_layouts_on_two_peers),
         cmocka_unit_test(transposes_of_every_size_of_element),
+        cmocka_unit_test(more_tiles_than_blocks),
         cmocka_unit_test(new_tensors_of_views),
         cmocka_unit_test(what_shares_bytes_is_refused),
         cmocka_unit_test(pitched_images),
