@@ -37,7 +37,7 @@ static void make(acui_exec *exec)
         acui_leave(&entered);
     }
     acui_needs needs = acui_exec_take_needs(exec);
-    acui_graphs_built(exec, made);
+    acui_graphs_built(exec, made ? ACUI_BUILT : ACUI_BUILD_REFUSED);
     /* Maybe the last references, so that a module goes, and with it what was just made. */
     acui_needs_release(&needs);
     acu_device_release(device);
@@ -116,7 +116,7 @@ static void refuse(acui_exec *list)
         acui_exec *exec = list;
         list = exec->ordered;
         acu_device *device = exec->device;
-        acui_graphs_built(exec, false);
+        acui_graphs_built(exec, ACUI_NOT_BUILT);
         acu_device_release(device);
     }
 }

@@ -254,11 +254,11 @@ static void order_exec(acui_graphs *graphs, acui_form *form, const acui_run *run
     pthread_mutex_unlock(&graphs->lock);
     free_list(device, old);
     if (exec && !acui_build_order(exec))
-        acui_graphs_built(exec, false);
+        acui_graphs_built(exec, ACUI_NOT_BUILT);
     pthread_mutex_lock(&graphs->lock);
 }
 
-void acui_graphs_built(acui_exec *exec, bool made)
+void acui_graphs_built(acui_exec *exec, acui_built how)
 {
     acu_device *device = exec->device;
     acui_graphs *graphs = acui_graphs_of(device);
@@ -266,9 +266,9 @@ void acui_graphs_built(acui_exec *exec, bool made)
     acui_form *form = exec->form;
     if (form) {
         form->waiting--;
-        form->refused |= !made;
+        form->refused |= how == ACUI_BUILD_REFUSED;
     }
-    if (form && made) {
+    if (form && how == ACUI_BUILT) {
         exec->ready = true;
         exec->used = graphs->claims;
         graphs->counts.built++;

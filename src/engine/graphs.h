@@ -109,8 +109,10 @@ acu_status acui_graphs_make(acui_run *run, acu_device *device);
 /* The claim is over. `launched`: it runs until acui_graphs_over; of its nodes `set` were set. */
 void acui_graphs_unclaim(acui_exec *exec, bool launched, uint32_t set);
 void acui_graphs_over(acui_exec *exec);
-/* The thread is done with it; `made`: it is ready. */
-void acui_graphs_built(acui_exec *exec, bool made);
+/* What became of one that was ordered: it is ready; the driver refused it, so that the form is not tried
+ * again; or nobody tried. */
+typedef enum acui_built { ACUI_BUILT, ACUI_BUILD_REFUSED, ACUI_NOT_BUILT } acui_built;
+void acui_graphs_built(acui_exec *exec, acui_built how);
 
 /* ---- exec.c ---- */
 /* The settings of a run, for an exec that is still to be made; holds the run's kernels. */
