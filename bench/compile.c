@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Run-time compilation: what is compiled already, from memory and from disk, for 10 KiB of source;
- * beside it NVRTC and cuModuleLoadData by hand. ACUDA_NVRTC names the library where it is not found.
+ * beside it NVRTC and cuModuleLoadData by hand. ACUDA_NVRTC names the
+ * library where it is not found.
  *
  * In quick runs without NVRTC clang compiles; without that too nothing is shown.
  */
@@ -28,10 +29,11 @@ static void write_source(void)
 {
     size_t n = 0;
     int functions = 0;
-    while (n < SOURCE - 256)
+    for (; n < SOURCE - 256; functions++)
         n += (size_t)snprintf(source + n, sizeof source - n,
-                              "__device__ float f%d(float x) { return x * %d.0f + sqrtf(x + %d.0f); }\n",
-                              functions, functions % 7, functions), functions++;
+                              "__device__ float f%d(float x)\n"
+                              "{ return x * %d.0f + sqrtf(x + %d.0f); }\n",
+                              functions, functions % 7, functions);
     n += (size_t)snprintf(source + n, sizeof source - n,
                           "extern \"C\" __global__ void go(float *x) { float v = x[threadIdx.x];\n"
                           "v = f0(v) + f1(v) + f%d(v); x[threadIdx.x] = v; }\n", functions - 1);
@@ -124,7 +126,8 @@ static char *compile_by_hand(void)
     const char *args[] = {arch, "--std=c++17"};
     program p = NULL;
     size_t bytes = 0;
-    if (create(&p, source, "source.cu", 0, NULL, NULL) || compile(p, 2, args) || ptx_size(p, &bytes))
+    if (create(&p, source, "source.cu", 0, NULL, NULL) || compile(p, 2, args) ||
+        ptx_size(p, &bytes))
         bench_wrong("NVRTC by hand");
     char *text = malloc(bytes);
     if (!text || get_ptx(p, text))
@@ -216,11 +219,12 @@ int main(int argc, char **argv)
     keep_ptx();
     hits(&b, "10 KiB of source, compiled before: in memory", false, 5);
     hits(&b, "the same, on disk", true, 1000);
-    bench_compare(&b, &(bench_row){.what = "a module of what is in memory",
-                                   .samples = bench_count(&b, 60, 3),
-                                   .warm = 2,
-                                   .sides = {{.name = "acu_module_load", .sample = sample_load},
-                                             {.name = "cuModuleLoadData", .sample = sample_load_by_hand}}});
+    bench_compare(&b, &(bench_row){
+                          .what = "a module of what is in memory",
+                          .samples = bench_count(&b, 60, 3),
+                          .warm = 2,
+                          .sides = {{.name = "acu_module_load", .sample = sample_load},
+                                    {.name = "cuModuleLoadData", .sample = sample_load_by_hand}}});
     configure(false, false);
     if (open_nvrtc() && !acu_device_info_of(device)->software)
         bench_compare(&b, &(bench_row){.what = "compiling, nothing kept",

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Copies: of pageable memory, with one helper thread, eight and the default number of them, beside the
- * driver's copy of pageable memory, which blocks, and its copy of pinned memory; many small ones at
- * once beside single calls and the driver's batch call; rows beside cuMemcpy2DAsync, transposes and fills
- * beside plain copies and fills; and between devices.
+ * Copies: of pageable memory, with one helper thread, eight and the default number of them, beside
+ * the driver's copy of pageable memory, which blocks, and its copy of pinned memory; many small
+ * ones at once beside single calls and the driver's batch call; rows beside cuMemcpy2DAsync,
+ * transposes and fills beside plain copies and fills; and between devices.
  */
 #include "harness/harness.h"
 
@@ -297,7 +297,8 @@ typedef struct rows {
     bench *b;
     CUstream stream;
     acu_tensor *to, *from;   /* NULL: a fill of `to` */
-    acu_CUDA_MEMCPY2D raw;   /* the same by the driver; its width 0: a plain copy of as many bytes */
+    acu_CUDA_MEMCPY2D raw;   /* the same by the driver; its width 0: a
+                              * plain copy of as many bytes */
     CUdeviceptr plain_to, plain_from;
     size_t bytes;
 } rows;
@@ -510,7 +511,8 @@ static void pair_rows(subject *s, acu_device *other, const char *state)
 
 static void between_devices(subject *s)
 {
-    acu_open_options options = {.size = sizeof options, .ordinal = 1, .allow_software = s->b->quick};
+    acu_open_options options = {
+        .size = sizeof options, .ordinal = 1, .allow_software = s->b->quick};
     acu_device *other;
     int count = 0;
     MUST(acu_device_count_load(&options, &count));

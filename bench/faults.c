@@ -2,8 +2,8 @@
 /*
  * What a fault of a kernel leaves behind, by the driver's own calls: does it spread to the other
  * contexts of the process, and is it healed by destroying the context, by resetting the primary
- * context, or by giving it back? Each experiment is a process of its own. Prints a table of what each
- * step answered, and writes JSON to the file named by the first argument.
+ * context, or by giving it back? Each experiment is a process of its own. Prints a table of what
+ * each step answered, and writes JSON to the file named by the first argument.
  *
  *   bench/faults [--quick] [result.json]
  *
@@ -37,7 +37,7 @@ typedef struct outcome {
     int wait_status;
 } outcome;
 
-/* ---- in the child ------------------------------------------------------------------------------ */
+/* ---- in the child ---------------------------------------------------------------------------- */
 
 static const acu_driver_table *cu;
 static int out; /* the pipe */
@@ -290,10 +290,11 @@ static const experiment experiments[] = {
 };
 enum { EXPERIMENTS = sizeof experiments / sizeof *experiments };
 
-static const char *const faults[] = {"address", "misaligned", "trap", "assertion", "shared", "local"};
+static const char *const faults[] = {"address",   "misaligned", "trap",
+                                     "assertion", "shared",     "local"};
 enum { FAULTS = sizeof faults / sizeof *faults };
 
-/* ---- in the parent, which never opens a driver -------------------------------------------------- */
+/* ---- in the parent, which never opens a driver ----------------------------------------------- */
 
 static bool quick;
 
@@ -381,7 +382,8 @@ static void show(const experiment *e, const char *kernel, const outcome *o, FILE
     printf("\n");
     if (!json)
         return;
-    fprintf(json, "%s\n  {\"fault\": \"%s\", \"experiment\": \"%s\", \"verdict\": \"%s\", \"steps\": [",
+    fprintf(json,
+            "%s\n  {\"fault\": \"%s\", \"experiment\": \"%s\", \"verdict\": \"%s\", \"steps\": [",
             first ? "" : ",", e->faults ? kernel : "", e->name, verdict(o));
     for (int i = 0; i < o->count; i++)
         fprintf(json, "%s{\"step\": \"%s\", \"result\": %u, \"ms\": %.2f}", i ? ", " : "",
@@ -396,7 +398,8 @@ static bool went_as_meant(const experiment *e, const outcome *o)
     for (int i = 0; i < o->count; i++)
         faulted |= strcmp(o->steps[i].name, "fault") == 0 && o->steps[i].result != 0;
     /* Without a fault it is about handles of a context that is gone: a process may die of these. */
-    return faulted && (!e->faults || (WIFEXITED(o->wait_status) && WEXITSTATUS(o->wait_status) == 0));
+    return faulted &&
+           (!e->faults || (WIFEXITED(o->wait_status) && WEXITSTATUS(o->wait_status) == 0));
 }
 
 int main(int argc, char **argv)

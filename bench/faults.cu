@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A kernel for each kind of fault, and one without. All take (inout x: i32 [1], n: i32), n being 1. */
+/* A kernel for each kind of fault, and one without. All take (inout x: i32
+ * [1], n: i32), n being 1. */
 
 extern "C" __global__ void well(int *x, int n)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Flight: many submissions at once. How many a second, with 64 in flight on 64 tensors, each its own
- * submission and completion, from one thread and from four; whether a completion costs the same
- * with 100,000 others pending; what a look at 64 busy streams costs; and what a submission takes from
- * the heap.
+ * Flight: many submissions at once. How many a second, with 64 in flight on 64 tensors, each its
+ * own submission and completion, from one thread and from four; whether a completion costs the same
+ * with 100,000 others pending; what a look at 64 busy streams costs; and what a submission takes
+ * from the heap.
  */
 #include "harness/crew.h"
 #include "harness/heap.h"
@@ -80,7 +80,8 @@ static void fly_acuda(void *user, int thread)
 static void submit_queued(const subject *s, const lane *l, int op, int y)
 {
     acu_submit_options options = {.size = sizeof options, .queue = s->queue, .tag = (uint64_t)y};
-    MUST(acu_submit(s->b->device, mix_launch(s->m, y, l->ticket + (uint32_t)op, 0), &options, NULL));
+    MUST(acu_submit(s->b->device, mix_launch(s->m, y, l->ticket + (uint32_t)op, 0), &options,
+                    NULL));
 }
 
 /* Whatever comes from the queue makes room for another operation on the same tensor. */
@@ -401,9 +402,11 @@ static void queue_rows(subject *s, gate *g, int few, int most, int turns)
     for (int i = 0; i < 3; i++)
         of_most[i] = drain_queue(s, g, queue, most);
     acu_queue_release(queue);
-    double each_few = bench_percentile(of_few, turns, 50), each_most = bench_percentile(of_most, 3, 50);
+    double each_few = bench_percentile(of_few, turns, 50),
+           each_most = bench_percentile(of_most, 3, 50);
     number(s, "%d pending on a queue, issued, completed and taken, each", few, "us", each_few, NAN);
-    number(s, "%d pending on a queue, issued, completed and taken, each", most, "us", each_most, NAN);
+    number(s, "%d pending on a queue, issued, completed and taken, each", most, "us", each_most,
+           NAN);
     number(s, "  over that of %d on a queue", few, "", each_most / each_few, 1.2);
 }
 
@@ -435,7 +438,8 @@ static void pending_rows(subject *s)
         of_few[i] = drain(s, &g, futures, few);
     for (int i = 0; i < 3; i++)
         of_most[i] = drain(s, &g, futures, most);
-    double each_few = bench_percentile(of_few, turns, 50), each_most = bench_percentile(of_most, 3, 50);
+    double each_few = bench_percentile(of_few, turns, 50),
+           each_most = bench_percentile(of_most, 3, 50);
     queue_rows(s, &g, few, most, turns);
     double ride = free_ride(s);
     close_gate(s, &g);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Works for x[0] turns, and stops its context where x[1] says so. That stands in memory, where nobody
- * on the host sees it. */
+/* Works for x[0] turns, and stops its context where x[1] says so. That stands in memory, where
+ * nobody on the host sees it. */
 extern "C" __global__ void late(int *x)
 {
     unsigned value = 1;

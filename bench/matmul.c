@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Products of matrices: acu_matmul beside cuBLAS called by hand on a stream, from the same library with
- * the same settings, and beside acuda's own kernel. Without cuBLAS the kernel only.
+ * Products of matrices: acu_matmul beside cuBLAS called by hand on a stream, from the same library
+ * with the same settings, and beside acuda's own kernel. Without cuBLAS the kernel only.
  */
 #include "harness/harness.h"
 
@@ -9,7 +9,8 @@
 #include <string.h>
 
 /* Values of cuBLAS's enumerations. */
-enum { OP_N = 0, FULL_REDUCTION = 16, R_32F = 0, R_16F = 2, R_16BF = 14, COMPUTE_32F = 68, COMPUTE_TF32 = 77 };
+enum { OP_N = 0, FULL_REDUCTION = 16, R_32F = 0, R_16F = 2, R_16BF = 14 };
+enum { COMPUTE_32F = 68, COMPUTE_TF32 = 77 };
 
 enum { MOST_TIMES = 20 };
 
@@ -44,7 +45,7 @@ typedef struct subject {
     acu_tensor *a, *x, *c;
 } subject;
 
-/* ---- cuBLAS ------------------------------------------------------------------------------------- */
+/* ---- cuBLAS ---------------------------------------------------------------------------------- */
 
 static void must_blas(int status, const char *what)
 {
@@ -110,12 +111,13 @@ static void multiply_by_hand(const subject *s)
                               address_of(s->a), w->type, n, &zero, address_of(s->c), w->type, n,
                               w->compute, -1), "cublasGemmEx");
     else
-        must_blas(h->gemm(h->handle, OP_N, OP_N, n, n, n, &one, address_of(s->x), w->type, n, stride,
-                          address_of(s->a), w->type, n, stride, &zero, address_of(s->c), w->type, n,
-                          stride, w->batches, w->compute, -1), "cublasGemmStridedBatchedEx");
+        must_blas(h->gemm(h->handle, OP_N, OP_N, n, n, n, &one, address_of(s->x), w->type, n,
+                          stride, address_of(s->a), w->type, n, stride, &zero, address_of(s->c),
+                          w->type, n, stride, w->batches, w->compute, -1),
+                  "cublasGemmStridedBatchedEx");
 }
 
-/* ---- samples ------------------------------------------------------------------------------------ */
+/* ---- samples --------------------------------------------------------------------------------- */
 
 static acu_op *product(const subject *s)
 {
@@ -155,7 +157,7 @@ static double sample_kernel(void *user)
     return took;
 }
 
-/* ---- what is multiplied --------------------------------------------------------------------------- */
+/* ---- what is multiplied ---------------------------------------------------------------------- */
 
 static const work works[] = {
     {"f32, 1024 x 1024", ACU_F32, R_32F, COMPUTE_32F, 1024, 1, 1, 400},

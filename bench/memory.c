@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Memory: allocating and freeing, warm, beside cuMemAllocAsync and cuMemFreeAsync with a raised release
- * threshold; freeing what work in flight on another stream uses; page-locked memory; and what queued
- * submissions with temporaries take of the device's memory.
+ * Memory: allocating and freeing, warm, beside cuMemAllocAsync and cuMemFreeAsync with a raised
+ * release threshold; freeing what work in flight on another stream uses; page-locked memory; and
+ * what queued submissions with temporaries take of the device's memory.
  */
 #include "harness/harness.h"
 #include "harness/raw.h"
@@ -223,12 +223,13 @@ static void device_rows(subject *s)
         s->bytes = sizes[i].bytes;
         s->burst = bench_count(s->b, MOST_BURST / 2, 2);
         snprintf(what, sizeof what, "allocate and free %s", sizes[i].text);
-        bench_compare(s->b, &(bench_row){.what = what,
-                                         .samples = 200,
-                                         .warm = 10,
-                                         .sides = {{"acuda", other_acuda, s, 0, 0},
-                                                   {"cuMemAllocAsync", other_raw, s, 0.50, 0},
-                                                   {"with the event", other_raw_ordered, s, 0, 0}}});
+        bench_compare(s->b,
+                      &(bench_row){.what = what,
+                                   .samples = 200,
+                                   .warm = 10,
+                                   .sides = {{"acuda", other_acuda, s, 0, 0},
+                                             {"cuMemAllocAsync", other_raw, s, 0.50, 0},
+                                             {"with the event", other_raw_ordered, s, 0, 0}}});
     }
 }
 
@@ -257,7 +258,8 @@ static void pinned_rows(subject *s)
                                                {"cuMemHostAlloc", pinned_raw, s, 0.30, 0}}});
 }
 
-/* Submissions on the device's streams, each with two temporaries, as many as are queued at a time. */
+/* Submissions on the device's streams, each with two temporaries, as many
+ * as are queued at a time. */
 static void queued_row(subject *s)
 {
     acu_pool *pool;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Built-in operations on large tensors, beside the driver's copy within the device of as many bytes,
- * read plus written: how much of the memory's bandwidth they use.
+ * Built-in operations on large tensors, beside the driver's copy within the device of as many
+ * bytes, read plus written: how much of the memory's bandwidth they use.
  */
 #include "harness/harness.h"
 
@@ -42,7 +42,7 @@ static double sample_copy(void *user)
     return bench_now_us() - start;
 }
 
-/* ---- what is done; each with the bytes that it reads and writes, in sizes of an f32 tensor ---- */
+/* ---- what is done; each with the bytes that it reads and writes, in sizes of an f32 tensor --- */
 
 static acu_op *fill(subject *s) { return acu_fill(s->x[0], acu_f32(1.5f)); }
 static acu_op *neg(subject *s) { return acu_into(s->x[0], acu_neg(s->x[1])); }
@@ -67,17 +67,32 @@ static acu_op *rows(subject *s) { return acu_sum(acu_reshape(s->x[1], s->square)
 static acu_op *columns(subject *s) { return acu_sum(acu_reshape(s->x[1], s->square), ACU_DIMS(0)); }
 static acu_op *sum_half(subject *s) { return acu_sum(s->half, ACU_ALL); }
 static acu_op *sum_wide(subject *s) { return acu_sum(s->wide[1], ACU_ALL); }
-static acu_op *rand_f32(subject *s) { return acu_into(s->x[0], acu_rand(ACU_F32, ACU_SHAPE((int64_t)s->bytes / 4), 1, 0)); }
-static acu_op *randn_f32(subject *s) { return acu_into(s->x[0], acu_randn(ACU_F32, ACU_SHAPE((int64_t)s->bytes / 4), 1, 0)); }
+static acu_op *rand_f32(subject *s)
+{
+    return acu_into(s->x[0], acu_rand(ACU_F32, ACU_SHAPE((int64_t)s->bytes / 4), 1, 0));
+}
+static acu_op *randn_f32(subject *s)
+{
+    return acu_into(s->x[0], acu_randn(ACU_F32, ACU_SHAPE((int64_t)s->bytes / 4), 1, 0));
+}
 static acu_op *softmax(subject *s) { return acu_softmax(acu_reshape(s->x[1], s->square), 1); }
-static acu_op *fused(subject *s) { return acu_into(s->x[0], acu_fused(s->expression, s->x[1], s->x[2])); }
+static acu_op *fused(subject *s)
+{
+    return acu_into(s->x[0], acu_fused(s->expression, s->x[1], s->x[2]));
+}
 static acu_op *most_at(subject *s) { return acu_argmax(s->x[1], ACU_ALL); }
-static acu_op *columns_at(subject *s) { return acu_argmax(acu_reshape(s->x[1], s->square), ACU_DIMS(0)); }
+static acu_op *columns_at(subject *s)
+{
+    return acu_argmax(acu_reshape(s->x[1], s->square), ACU_DIMS(0));
+}
 static acu_op *to_half(subject *s) { return acu_into(s->half, acu_convert(s->x[1], ACU_F16)); }
 static acu_op *from_half(subject *s) { return acu_into(s->x[0], acu_convert(s->half, ACU_F32)); }
 static acu_op *to_byte(subject *s) { return acu_into(s->byte, acu_convert(s->x[1], ACU_F8E4M3FN)); }
 static acu_op *to_wide(subject *s) { return acu_into(s->wide[0], acu_convert(s->part, ACU_F64)); }
-static acu_op *arange(subject *s) { return acu_into(s->x[0], acu_arange(ACU_F32, 0, (double)(s->bytes / 4), 1)); }
+static acu_op *arange(subject *s)
+{
+    return acu_into(s->x[0], acu_arange(ACU_F32, 0, (double)(s->bytes / 4), 1));
+}
 
 static const struct {
     const char *what;
@@ -127,7 +142,8 @@ static void open_subject(subject *s)
         MUST(acu_tensor_alloc(s->b->device, ACU_F32, ACU_SHAPE(n), &s->x[i]));
     MUST(acu_tensor_alloc(s->b->device, ACU_F16, ACU_SHAPE(n), &s->half));
     MUST(acu_tensor_alloc(s->b->device, ACU_BOOL, ACU_SHAPE(n), &s->bytes_of));
-    MUST(acu_tensor_create(acu_tensor_buffer(s->bytes_of), 0, ACU_F8E4M3FN, ACU_SHAPE(n), &s->byte));
+    MUST(acu_tensor_create(acu_tensor_buffer(s->bytes_of), 0, ACU_F8E4M3FN, ACU_SHAPE(n),
+                           &s->byte));
     MUST(acu_tensor_create(acu_tensor_buffer(s->x[1]), 0, ACU_F32, ACU_SHAPE(n / 2), &s->part));
     for (int i = 0; i < 2; i++) {
         acu_buffer *buffer = acu_tensor_buffer(s->x[i]);
@@ -173,7 +189,8 @@ int main(int argc, char **argv)
     open_subject(&s);
     bench_leave(&b);
     open_expression(&s);
-    bench_title(&b, "Operations on tensors of 1 GiB (of f32), beside a copy of as many bytes, read plus written");
+    bench_title(&b, "Operations on tensors of 1 GiB (of f32), beside a copy of as many bytes, read "
+                    "plus written");
     for (size_t i = 0; i < sizeof works / sizeof *works; i++) {
         s.make = works[i].make;
         if (s.make == fused && !s.expression)

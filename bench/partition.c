@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What partitions cost the host: launches of a kernel that takes two of them, checked against each other
- * and the grid and made into parameters, beside launches of one that takes two tensors and a grid
- * that the program worked out; built and submitted, bursts of both in turn. And both kernels by
- * cuLaunchKernel, with parameters that are ready.
+ * What partitions cost the host: launches of a kernel that takes two of them, checked against each
+ * other and the grid and made into parameters, beside launches of one that takes two tensors and a
+ * grid that the program worked out; built and submitted, bursts of both in turn. And both kernels
+ * by cuLaunchKernel, with parameters that are ready.
  */
 #include "harness/harness.h"
 
@@ -30,7 +30,7 @@ typedef enum side { PARTITIONS, TENSORS, RAW_PARTITIONS, RAW_TENSORS, SIDES } si
 
 static double samples[SIDES][MOST];
 
-/* ---- one burst of each -------------------------------------------------------------------------- */
+/* ---- one burst of each ----------------------------------------------------------------------- */
 
 static acu_op *build(const subject *s, side which)
 {
@@ -88,7 +88,7 @@ static void run(subject *s, int rounds)
         }
 }
 
-/* ---- what it works on --------------------------------------------------------------------------- */
+/* ---- what it works on ------------------------------------------------------------------------ */
 
 static acu_tile_param tile_of(const acu_tensor *t)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Scale: the training step of a perceptron of two layers on 1, 2 and 4 devices, as examples/mlp does
- * it but large enough to fill a GPU. Each device has a replica and a batch of the same size however
- * many there are; all gradients reach all replicas by copies. Ideally a step takes as long on
- * four devices as on one.
+ * Scale: the training step of a perceptron of two layers on 1, 2 and 4 devices, as examples/mlp
+ * does it but large enough to fill a GPU. Each device has a replica and a batch of the same size
+ * however many there are; all gradients reach all replicas by copies. Ideally a step takes as long
+ * on four devices as on one.
  *
  * All devices get the same batches, so the mean of their gradients is what one alone computes: the
  * replicas are compared with each other, bit by bit, and with one device's result; in quick runs,
@@ -148,9 +148,9 @@ enum { PLAIN, POSITIVE, MASKED };
 static acu_op *multiply(const replica *r, acu_tensor *c, acu_tensor *a, acu_tensor *b,
                         acu_tensor *mask, unsigned m, scale_shape shape, unsigned mode)
 {
-    return acu_launch(r->product, ACU_GRID_BLOCK(shape.n / TILE, m / TILE, 1, 256, 1, 1), acu_out(c),
-                      acu_in(a), acu_in(b), acu_in(mask), acu_arg_struct(&shape, sizeof shape),
-                      acu_u32(mode));
+    return acu_launch(r->product, ACU_GRID_BLOCK(shape.n / TILE, m / TILE, 1, 256, 1, 1),
+                      acu_out(c), acu_in(a), acu_in(b), acu_in(mask),
+                      acu_arg_struct(&shape, sizeof shape), acu_u32(mode));
 }
 
 static acu_config vector_config(unsigned count)

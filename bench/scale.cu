@@ -3,12 +3,14 @@
  * The step of a perceptron of two layers that is large enough to fill a GPU. All extents are
  * multiples of 64.
  *
- *     product(out c [m, n], in a, in b, in mask [m, n], shape, mode)      c = a b, f32, grid (n, m) / 64, block 256
+ *     product(out c [m, n], in a, in b, in mask [m, n], shape, mode)      c = a b, f32,
+ *     grid (n, m) / 64, block 256
  *         element (i, k) of a lies at a[i * a_row + k * a_column], b likewise
  *         mode 0: c; 1: c where positive, else 0; 2: c where mask is positive, else 0
- *     error(out e, in p, in want, inout loss [1], count, scale)   e = (p - want) scale; loss += (p - want)^2 scale
- *     add(inout sum, in g, count)
- *     update(inout w, inout v, in sum, count, scale, rate)        v = 0.9 v + scale sum; w -= rate v
+ *     error(out e, in p, in want, inout loss [1], count, scale)   e = (p - want) scale; loss += (p
+ *     - want)^2 scale add(inout sum, in g, count)
+ *     update(inout w, inout v, in sum, count, scale, rate)        v = 0.9
+ *     v + scale sum; w -= rate v
  */
 #include <acuda/device.cuh>
 
@@ -28,7 +30,8 @@ static __device__ void load_tile(float (*tile)[TILE + PAD], const float *from, u
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-    product(float *c, const float *a, const float *b, const float *mask, scale_shape s, unsigned mode)
+    product(float *c, const float *a, const float *b, const float *mask, scale_shape s,
+            unsigned mode)
 {
     __shared__ float tile_a[DEPTH][TILE + PAD], tile_b[DEPTH][TILE + PAD];
     unsigned x = threadIdx.x % SIDE, y = threadIdx.x / SIDE;
@@ -58,7 +61,8 @@ extern "C" __global__ void error(float *e, const float *p, const float *want, fl
                                  unsigned count, float scale)
 {
     float sum = 0.0f;
-    for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x) {
+    for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < count;
+         i += gridDim.x * blockDim.x) {
         float d = p[i] - want[i];
         e[i] = d * scale;
         sum += d * d * scale;
@@ -78,7 +82,8 @@ extern "C" __global__ void add(float *sum, const float *g, unsigned count)
 extern "C" __global__ void update(float *w, float *v, const float *sum, unsigned count, float scale,
                                   float rate)
 {
-    for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x) {
+    for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < count;
+         i += gridDim.x * blockDim.x) {
         float now = 0.9f * v[i] + scale * sum[i];
         v[i] = now;
         w[i] -= rate * now;

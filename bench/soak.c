@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * A soak: threads submit random compositions for a long time, cancel some, give some a deadline that
- * passes, make some fail, and wait for them in every way; what was computed is checked against a model.
- * Memory, descriptors and threads must stay flat, and nothing may be left at the end.
+ * A soak: threads submit random compositions for a long time, cancel some, give some a deadline
+ * that passes, make some fail, and wait for them in every way; what was computed is checked against
+ * a model. Memory, descriptors and threads must stay flat, and nothing may be left at the end.
  *
  *   bench/soak [--quick] [--seconds N] [--threads N] [--seed N] [result.json]
  *
- * Ten seconds where nothing is said: by hand, --seconds 600. Ends with status 3 if a result was wrong,
- * something was left, or (but with --quick) something grew.
+ * Ten seconds where nothing is said: by hand, --seconds 600. Ends with status 3 if a result was
+ * wrong, something was left, or (but with --quick) something grew.
  */
 #include "harness/harness.h"
 
@@ -169,8 +169,8 @@ static void land_all(worker *w)
 
 /* ---- submitting ---- */
 
-/* Of the op, which writes what the mask says, and has been applied to the model. What else it is given
- * is random. */
+/* Of the op, which writes what the mask says, and has been applied to the model. What else it is
+ * given is random. */
 static void submit(worker *w, acu_op *op, unsigned writes)
 {
     unsigned slot = below(w, WINDOW);
@@ -382,7 +382,8 @@ static void host_memory(worker *w)
 
 static void reopen(worker *w)
 {
-    acu_open_options options = {.size = sizeof options, .ordinal = (int)below(w, (unsigned)place_count)};
+    acu_open_options options = {.size = sizeof options,
+                                .ordinal = (int)below(w, (unsigned)place_count)};
     acu_device *device;
     MUST(acu_open(&options, &device));
     acu_device_release(acu_device_retain(device));
@@ -628,7 +629,8 @@ static void write_json(const settings *s, const levels *high, bool wrong)
             (unsigned long long)atomic_load(&done_badly), (unsigned long long)atomic_load(&checked),
             wrong ? "false" : "true");
     for (int i = 0; i < INTERVALS; i++)
-        fprintf(file, "%s\n  {\"rss_kib\": %.0f, \"device_mib\": %.1f, \"fds\": %d, \"threads\": %d}",
+        fprintf(file,
+                "%s\n  {\"rss_kib\": %.0f, \"device_mib\": %.1f, \"fds\": %d, \"threads\": %d}",
                 i ? "," : "", high[i].rss_kib, high[i].device_mib, high[i].descriptors,
                 high[i].threads);
     fprintf(file, "]}\n");

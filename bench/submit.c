@@ -251,7 +251,12 @@ static void with_kernels(subject *s, int kernels)
 
 static void waited_rows(subject *s)
 {
-    static const struct { int kernels, samples; double goal; compose_fn compose; const char *what; } rows[] = {
+    static const struct {
+        int kernels, samples;
+        double goal;
+        compose_fn compose;
+        const char *what;
+    } rows[] = {
         {1, 4000, 0.85, mix_chain, "1 kernel, submit to waited"},
         {10, 2000, 0.55, mix_chain, "10 kernels, zipped, submit to waited"},
         {10, 2000, 0.55, mix_nested, "10 kernels, each on the result before, submit to waited"},
@@ -292,7 +297,12 @@ static void host_rows(subject *s)
 
 static void queued_rows(subject *s)
 {
-    static const struct { int kernels, samples; bool futures; double goal; const char *what; } rows[] = {
+    static const struct {
+        int kernels, samples;
+        bool futures;
+        double goal;
+        const char *what;
+    } rows[] = {
         {10, 200, true, 0.38, "10 kernels, 200 queued, each with its future, per submission"},
         {10, 200, false, 0.38, "10 kernels, 200 queued, no futures, per submission"},
         {100, 40, true, 0.32, "100 kernels, 200 queued, each with its future, per submission"},

@@ -3,10 +3,10 @@
  * Wait: how soon a thread runs again that sleeps until a kernel is done, and what that costs.
  *
  * Short kernels, the thread in epoll_wait on a queue's descriptor: beside a host function of the
- * driver's that writes an eventfd. Long ones, the thread in acu_future_wait: how late it is, and how
- * much processor time the whole process used meanwhile, beside an event that blocks. A wait is late
- * by what it takes longer than the same launches with a thread that spins in cuStreamSynchronize, in
- * the same run. And a process that does nothing: who wakes up.
+ * driver's that writes an eventfd. Long ones, the thread in acu_future_wait: how late it is, and
+ * how much processor time the whole process used meanwhile, beside an event that blocks. A wait is
+ * late by what it takes longer than the same launches with a thread that spins in
+ * cuStreamSynchronize, in the same run. And a process that does nothing: who wakes up.
  */
 #include "harness/mix.h"
 #include "harness/raw.h"
@@ -228,13 +228,15 @@ static int with_forms(const subject *s, const long_row *row, acu_kernel **kernel
     return 3;
 }
 
-static acu_op *long_op(const subject *s, const mix_args *args, int y, acu_kernel **kernels, int count)
+static acu_op *long_op(const subject *s, const mix_args *args, int y, acu_kernel **kernels,
+                       int count)
 {
     acu_op *ops[3];
     for (int i = 0; i < count; i++) {
         acu_arg list[] = {acu_inout(s->m->y[y]), acu_in(s->m->x[args[i].x_index]),
                           acu_u32(args[i].a), acu_u32(args[i].n), acu_u32(args[i].ticks)};
-        ops[i] = acu_op_launch(kernels[i], acu_for_num_elems(MIX_N), list, i == 0 ? 5 : 4, ACU_SITE);
+        ops[i] = acu_op_launch(kernels[i], acu_for_num_elems(MIX_N), list, i == 0 ? 5 : 4,
+                               ACU_SITE);
     }
     return acu_op_zip(ops, (size_t)count, ACU_SITE);
 }
@@ -344,7 +346,8 @@ static void report_long(subject *s, const long_row *row, waits w[WAYS])
     number(s, row->what, "a blocking event's of one core", "%", share[BLOCKING_EVENT], NAN);
     if (!row->first_time)
         return;
-    number(s, row->what, "late over a blocking event's", "", late[ACUDA] / late[BLOCKING_EVENT], 1.1);
+    number(s, row->what, "late over a blocking event's", "", late[ACUDA] / late[BLOCKING_EVENT],
+           1.1);
     number(s, row->what, "processor time over its", "",
            w[ACUDA].cpu / w[BLOCKING_EVENT].cpu, 1.1);
 }
@@ -414,7 +417,8 @@ static long count_sleeps(bool acuda)
         if (task->d_name[0] == '.' || strtol(task->d_name, NULL, 10) == own)
             continue;
         snprintf(path, sizeof path, "/proc/self/task/%s/status", task->d_name);
-        if (!read_line(path, "Name:", line, sizeof line) || (strstr(line, "acuda") != NULL) != acuda)
+        if (!read_line(path, "Name:", line, sizeof line) ||
+            (strstr(line, "acuda") != NULL) != acuda)
             continue;
         if (read_line(path, "voluntary_ctxt_switches:", line, sizeof line))
             sum += strtol(strchr(line, ':') + 1, NULL, 10);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * A convolution through a partition: the result is cut into tiles of 16 by 32 of one filter each; the
- * tiles are the grid, at the edges they are smaller, and the kernel asks its tile where it is. Before
- * anything runs, the shapes are asked for and a wrong tile is refused. The result is checked on the host.
+ * A convolution through a partition: the result is cut into tiles of 16 by 32 of one filter each;
+ * the tiles are the grid, at the edges they are smaller, and the kernel asks its tile where it is.
+ * Before anything runs, the shapes are asked for and a wrong tile is refused. The result is checked
+ * on the host.
  */
 #include "example.h"
 
@@ -40,15 +41,16 @@ static double worst_error(void)
     for (int k = 0; k < FILTERS; k++)
         for (int row = 0; row < ROWS; row++)
             for (int column = 0; column < COLUMNS; column++)
-                worst = fmax(worst, fabs((double)result[k][row][column] - expected(k, row, column)));
+                worst = fmax(worst,
+                             fabs((double)result[k][row][column] - expected(k, row, column)));
     return worst;
 }
 
 static acu_op *convolution(acu_kernel *kernel, acu_tensor *x, acu_tensor *w, acu_shape tile)
 {
     acu_op *y = acu_empty(ACU_F32, ACU_SHAPE(FILTERS, ROWS, COLUMNS));
-    return acu_launch(kernel, ACU_BLOCK(32, 16), acu_out(acu_partition(y, tile)), acu_in(x), acu_in(w),
-                      acu_i32(CHANNELS));
+    return acu_launch(kernel, ACU_BLOCK(32, 16), acu_out(acu_partition(y, tile)), acu_in(x),
+                      acu_in(w), acu_i32(CHANNELS));
 }
 
 int main(void)
@@ -71,8 +73,8 @@ int main(void)
 
     acu_op *op = convolution(kernel, x, w, ACU_SHAPE(1, 16, 32));
     check(acu_op_describe(device, op, info, 4, &count));
-    printf("the launch will yield %zu values, the first a partition of %s [%lld, %lld, %lld]\n", count,
-           acu_dtype_name(info[0].dtype), (long long)info[0].shape.dim[0],
+    printf("the launch will yield %zu values, the first a partition of %s [%lld, %lld, %lld]\n",
+           count, acu_dtype_name(info[0].dtype), (long long)info[0].shape.dim[0],
            (long long)info[0].shape.dim[1], (long long)info[0].shape.dim[2]);
     check(acu_sync(device, acu_unpartition(acu_first(op)), &y));
     check(acu_read_sync(y, result, sizeof result));

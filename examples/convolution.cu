@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * y[k] = the sum over channels c of x[c] convolved with w[k][c], 3 by 3, with zeros around the image. A
- * block has a tile of one result k, and the part of the image under it in shared memory.
+ * y[k] = the sum over channels c of x[c] convolved with w[k][c], 3 by 3, with zeros around the
+ * image. A block has a tile of one result k, and the part of the image under it in shared memory.
  */
 #include <acuda/device.cuh>
 
@@ -20,7 +20,8 @@ static __device__ void load(float (*patch)[Width + 2 * Around], const float *x, 
         }
 }
 
-extern "C" __global__ void convolve(acu_tile<float, 3> y, const float *x, const float *w, int channels)
+extern "C" __global__ void convolve(acu_tile<float, 3> y, const float *x, const float *w,
+                                    int channels)
 {
     __shared__ float patch[Height + 2 * Around][Width + 2 * Around];
     long long k = y.origin(0), rows = y.shape(1), columns = y.shape(2);

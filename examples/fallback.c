@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * When something fails: `or_else` runs another op, `finally` runs whatever happened, `with_context` says
- * in errors what was going on, and a group is waited for as a whole. Eight requests for square roots;
- * two of them have negative numbers in them, and get zeros instead.
+ * When something fails: `or_else` runs another op, `finally` runs whatever happened, `with_context`
+ * says in errors what was going on, and a group is waited for as a whole. Eight requests for square
+ * roots; two of them have negative numbers in them, and get zeros instead.
  */
 #include "example.h"
 

@@ -2,10 +2,11 @@
 /*
  * The demo: a perceptron of two layers learns to read handwritten digits, on all devices there are.
  * Every device holds a replica of the model (two where it is alone); each step takes another batch.
- * A replica's step is one composed operation: bring in the gradients of all replicas by copies, update
- * the weights by their mean, bring in the batch, forward, backward. It reads what the others wrote in
- * the step before, so each keeps two gradients and writes them in turn. The host only prepares
- * batches meanwhile: order comes from the data, and only the batch before the last is waited for.
+ * A replica's step is one composed operation: bring in the gradients of all replicas by copies,
+ * update the weights by their mean, bring in the batch, forward, backward. It reads what the others
+ * wrote in the step before, so each keeps two gradients and writes them in turn. The host only
+ * prepares batches meanwhile: order comes from the data, and only the batch before the last is
+ * waited for.
  */
 #include "example.h"
 #include "mlp_data.h"

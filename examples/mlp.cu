@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * A perceptron of two layers, 64-64-10: rectifier, softmax, cross entropy, trained by gradient descent
- * with momentum. Everything that is learnt lies in one vector, so that copying the model, its
- * gradient, or its momentum is one copy:
+ * A perceptron of two layers, 64-64-10: rectifier, softmax, cross entropy, trained by gradient
+ * descent with momentum. Everything that is learnt lies in one vector, so that copying the model,
+ * its gradient, or its momentum is one copy:
  *
  *     params, velocity, gradient: f32 [MLP_PARAMS = 4810]
  *         W1 [64 inputs][64 hidden], b1 [64], W2 [64 hidden][10 classes], b2 [10]
@@ -11,20 +11,20 @@
  *         hidden [64], probability [10], error of hidden [64], error of class [10]
  *     stats: f32 [2]         sum of the losses, number of right answers, both added to
  *
- * Kernels, in the order of a training step. "for each parameter" kernels get partitions, with any tile
- * and any block: tiles and blocks of 128 suit them.
+ * Kernels, in the order of a training step. "for each parameter" kernels get partitions, with any
+ * tile and any block: tiles and blocks of 128 suit them.
  *
- *     mlp_init(out params: partition, seed: u32)                  once; the same seed, the same model
- *     mlp_forward(in params, in x, in labels, inout work, inout stats)   grid: batch; block: 64
- *     mlp_errors(in params, in labels, inout work, batch: u32)           grid: batch; block: 64
+ *     mlp_init(out params: partition, seed: u32)                  once; the same seed, the same
+ *     model mlp_forward(in params, in x, in labels, inout work, inout stats)   grid: batch; block:
+ *     64 mlp_errors(in params, in labels, inout work, batch: u32)           grid: batch; block: 64
  *     mlp_gradients(out gradient: partition, in x, in work, batch: u32)      for each parameter
  *     mlp_add(inout sum: partition, in gradient)                             for each parameter
  *     mlp_update(inout params: partition, inout velocity: partition, in gradient, scale: f32,
  *                rate: f32, momentum: f32)                                   for each parameter
  *
- * Replicas: each sums the gradients of all of them with mlp_add, in the same order, and updates with
- * scale = 1 / replicas. All replicas then stay equal to the bit. With one, mlp_add is not needed.
- * Evaluating is mlp_forward alone.
+ * Replicas: each sums the gradients of all of them with mlp_add, in the same order, and updates
+ * with scale = 1 / replicas. All replicas then stay equal to the bit. With one, mlp_add is not
+ * needed. Evaluating is mlp_forward alone.
  */
 #include <acuda/device.cuh>
 
@@ -157,8 +157,8 @@ static __device__ float total(const float *a, unsigned step, unsigned batch)
     return sum;
 }
 
-/* The derivative of the batch's mean loss by each parameter: a weight's is its input times the error
- * of its output, a bias's the error alone, summed over the batch. */
+/* The derivative of the batch's mean loss by each parameter: a weight's is its input times the
+ * error of its output, a bias's the error alone, summed over the batch. */
 extern "C" __global__ void mlp_gradients(acu_tile<float, 1> gradient, const float *x,
                                          const float *work, unsigned batch)
 {

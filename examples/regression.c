@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Built-in operations, and no kernel of one's own: softmax regression on points whose classes a hidden
- * matrix decides. A step of training is one composed operation that ends in the weights; a hundred
- * of them are submitted without waiting, and order follows from the weights.
+ * Built-in operations, and no kernel of one's own: softmax regression on points whose classes a
+ * hidden matrix decides. A step of training is one composed operation that ends in the weights; a
+ * hundred of them are submitted without waiting, and order follows from the weights.
  */
 #include "example.h"
 

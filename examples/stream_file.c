@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * A file that is larger than device memory, streamed through the GPU: read, upload, kernel, download and
- * write are one submission for each chunk. A few slots take turns, so memory is bounded, and while one
- * chunk is written another is computed and a third is read: what is in a slot is ordered by its data, and
- * the slots share nothing.
+ * A file that is larger than device memory, streamed through the GPU: read, upload, kernel,
+ * download and write are one submission for each chunk. A few slots take turns, so memory is
+ * bounded, and while one chunk is written another is computed and a third is read: what is in a
+ * slot is ordered by its data, and the slots share nothing.
  *
  *     stream_file IN OUT [CHUNK-KIB]    writes the inverted bytes of IN to OUT
  *     stream_file                       does it with a temporary file, and checks the result

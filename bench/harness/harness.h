@@ -5,13 +5,13 @@
  *
  *   bench/<name> [--quick] [result.json]
  *
- * --quick runs everything a few times, without claims about time: for tests, and the only way on the
- * software device. Wrong results end the program with status 3, failed calls with 2. A goal that is
- * missed is marked in the table and in the JSON, and is no failure.
+ * --quick runs everything a few times, without claims about time: for tests, and the only way on
+ * the software device. Wrong results end the program with status 3, failed calls with 2. A goal
+ * that is missed is marked in the table and in the JSON, and is no failure.
  *
- * Figures are ratios. Each row times acuda and one or more twins, the same work by raw driver calls,
- * in one run: blocks of samples of each in turn, acuda idle while a twin runs, and no context
- * current on the thread while acuda runs, as in a program that uses acuda alone.
+ * Figures are ratios. Each row times acuda and one or more twins, the same work by raw driver
+ * calls, in one run: blocks of samples of each in turn, acuda idle while a twin runs, and no
+ * context current on the thread while acuda runs, as in a program that uses acuda alone.
  */
 #ifndef BENCH_HARNESS_H
 #define BENCH_HARNESS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The kernel that is launched: little work, results that depend on every argument of every launch and
- * on their order.
+ * The kernel that is launched: little work, results that depend on every argument of every launch
+ * and on their order.
  *
  *     mix(inout y: u32 [n], in x: u32 [n], a: u32, n: u32)
  *     mix_slow(..., ticks: u32)        the same, for so many ticks of the multiprocessor's clock

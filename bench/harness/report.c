@@ -66,7 +66,8 @@ void bench_report(bench *b, bench_record *record)
         print_number(b, record);
     } else {
         if (!b->in_table)
-            printf("  %-26s %10s %10s      acuda's over it: %-19s %s\n", "", "p50", "p99", "p50", "p99");
+            printf("  %-26s %10s %10s      acuda's over it: %-19s %s\n", "", "p50", "p99", "p50",
+                   "p99");
         b->in_table = true;
         printf("%s\n", record->what);
         for (int i = 0; i < record->sides; i++)
@@ -97,8 +98,8 @@ static void json_sides(FILE *file, const bench_record *record)
     fprintf(file, ", \"samples\": %d, \"sides\": [", record->samples);
     for (int i = 0; i < record->sides; i++) {
         const bench_figures *f = &record->side[i];
-        fprintf(file, "%s\n    {\"name\": \"%s\", \"p50\": %.4f, \"p99\": %.4f", i ? "," : "", f->name,
-                f->p50, f->p99);
+        fprintf(file, "%s\n    {\"name\": \"%s\", \"p50\": %.4f, \"p99\": %.4f", i ? "," : "",
+                f->name, f->p50, f->p99);
         if (i > 0) {
             json_goal(file, record, "p50", f->p50_ratio, f->p50_goal);
             json_goal(file, record, "p99", f->p99_ratio, f->p99_goal);
@@ -121,7 +122,8 @@ void bench_write_json(const bench *b)
     FILE *file = fopen(b->json, "w");
     if (!file)
         bench_die("%s can not be written", b->json);
-    fprintf(file, "{\"bench\": \"%s\", \"device\": \"%s\", \"driver\": %d, \"quick\": %s,\n \"rows\": [",
+    fprintf(file,
+            "{\"bench\": \"%s\", \"device\": \"%s\", \"driver\": %d, \"quick\": %s,\n \"rows\": [",
             b->name, acu_device_info_of(b->device)->name, acu_driver_info_of()->version,
             b->quick ? "true" : "false");
     for (const bench_record *r = b->records; r; r = r->next) {

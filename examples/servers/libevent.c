@@ -133,7 +133,8 @@ static bool open_all(server *s, const net_options *options)
                              .user = ACU_USER(s->service),
                              .busy_poll = options->busy_poll};
     s->base = event_base_new();
-    if (!s->base || acu_libevent_start(s->base, service_queue(s->service), &loop, &s->gpu) != ACU_OK)
+    if (!s->base ||
+        acu_libevent_start(s->base, service_queue(s->service), &loop, &s->gpu) != ACU_OK)
         return false;
     for (int i = 0; i < 2; i++) {
         s->signals[i] = evsignal_new(s->base, numbers[i], drain, s);

@@ -2,16 +2,17 @@
 /*
  * What all example servers serve; only how bytes come and go is different in each.
  *
- * A client sends lines, each a request: how many rounds, and the numbers that are to be mixed so often
+ * A client sends lines, each a request: how many rounds, and the numbers
+ * that are to be mixed so often
  *
  *     1000 17 4 2026
  *
  * and gets a line for each, in the same order: the mixed numbers, or "error" and why. It may send
- * many before it reads. When it ends its side of the connection, what it asked for is still answered;
- * when it is gone, its work is cancelled.
+ * many before it reads. When it ends its side of the connection, what it asked for is still
+ * answered; when it is gone, its work is cancelled.
  *
- * Every request is one submission. Its completion comes through a queue, which the server attaches to
- * its loop with an adapter. Nothing here blocks, and all of it runs in the loop's thread.
+ * Every request is one submission. Its completion comes through a queue, which the server attaches
+ * to its loop with an adapter. Nothing here blocks, and all of it runs in the loop's thread.
  */
 #ifndef SERVICE_H
 #define SERVICE_H
@@ -34,15 +35,15 @@ service *service_open(service_events events);
 acu_queue *service_queue(service *s);
 /* For the adapter: an acu_loop_fn, with the service as its user data. */
 void service_completed(void *user, const acu_completion *done, size_t count);
-/* No more requests: sessions are over when they have their answers. The second time they are over at
- * once. */
+/* No more requests: sessions are over when they have their answers. The second time they are over
+ * at once. */
 void service_drain(service *s);
 /* 0, or 1 if something is left that should not be; says what. */
 int service_close(service *s);
 
 session *session_open(service *s, void *connection);
-/* Where the next bytes from the client go, and how many fit: none while much is pending. They may come
- * at any time until session_received, or the session's end. */
+/* Where the next bytes from the client go, and how many fit: none while much is pending. They may
+ * come at any time until session_received, or the session's end. */
 char *session_input(session *s, size_t *room);
 void session_received(session *s, size_t count);
 void session_end_input(session *s);

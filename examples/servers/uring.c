@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The service in an io_uring loop of the program's own. The kernel reads and writes a session's memory
- * while an operation is under way: a connection ends only when none is.
+ * The service in an io_uring loop of the program's own. The kernel reads and writes a session's
+ * memory while an operation is under way: a connection ends only when none is.
  */
 #include "net.h"
 

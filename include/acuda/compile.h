@@ -10,21 +10,22 @@
  * End User License Agreement. What you load on the software device is your choice.)
  *
  * NVRTC is looked for as `nvrtc` of the settings says, else the environment variable ACUDA_NVRTC,
- * else where the system finds libnvrtc.so, then in CUDA_HOME, CUDA_PATH, /usr/local/cuda*, /opt/cuda;
- * clang by `clang`, else ACUDA_CLANG, else as clang, clang-20 ... clang-14 in PATH.
+ * else where the system finds libnvrtc.so, then in CUDA_HOME, CUDA_PATH, /usr/local/cuda*,
+ * /opt/cuda; clang by `clang`, else ACUDA_CLANG, else as clang, clang-20 ... clang-14 in PATH.
  *
- * Included in every source, whatever the compiler: <acuda/device.cuh> and <acuda/tile.h> can be; for
- * NVRTC the toolkit's own headers too, where they stand beside it. For clang kernels/prelude.cuh comes
- * first: threadIdx, __syncthreads, shuffles, atomics, and of mathematics what math.cuh and math_f64.cuh
- * list (the usual functions of float, most of double).
+ * Included in every source, whatever the compiler: <acuda/device.cuh> and <acuda/tile.h> can be;
+ * for NVRTC the toolkit's own headers too, where they stand beside it. For clang
+ * kernels/prelude.cuh comes first: threadIdx, __syncthreads, shuffles, atomics, and of mathematics
+ * what math.cuh and math_f64.cuh list (the usual functions of float, most of double).
  *
  * Identical requests that come while one is being compiled wait for that one. What was compiled is
  * kept in memory until the last device is closed (bounded: least recently used goes first), and on
- * disk in the folder that the program or ACUDA_CACHE_DIR names: nobody else's files, and none unless
- * somebody said so. A request is the same if its source, options, headers (also those that its include
- * folders hold), compiler and architecture are. Files on disk carry their whole request and a
- * checksum: one that is torn, or of something else, is removed, and the source compiled anew. Processes
- * share the folder: files appear whole, by renaming. What goes wrong with the disk costs time only.
+ * disk in the folder that the program or ACUDA_CACHE_DIR names: nobody else's files, and none
+ * unless somebody said so. A request is the same if its source, options, headers (also those that
+ * its include folders hold), compiler and architecture are. Files on disk carry their whole request
+ * and a checksum: one that is torn, or of something else, is removed, and the source compiled anew.
+ * Processes share the folder: files appear whole, by renaming. What goes wrong with the disk costs
+ * time only.
  */
 #ifndef ACUDA_COMPILE_H
 #define ACUDA_COMPILE_H
@@ -33,20 +34,24 @@
 
 ACU_BEGIN
 
-typedef enum acu_compiler { ACU_COMPILER_AUTO, ACU_COMPILER_NVRTC, ACU_COMPILER_CLANG } acu_compiler;
+typedef enum acu_compiler {
+    ACU_COMPILER_AUTO,
+    ACU_COMPILER_NVRTC,
+    ACU_COMPILER_CLANG
+} acu_compiler;
 
 typedef struct acu_header {
     const char *name; /* as in #include; a relative path without ".." */
     const char *text;
 } acu_header;
 
-/* Zero-initialise, set `size`, change what you need. All is copied where a call returns before it is
- * done. */
+/* Zero-initialise, set `size`, change what you need. All is copied where a call returns before it
+ * is done. */
 typedef struct acu_compile_options {
     size_t size; /* sizeof(acu_compile_options) */
     acu_compiler compiler;
-    unsigned arch;      /* 90: compute_90; 0: the device's, or the newest before it that the compiler
-                         * knows (clang on the software device: 75) */
+    unsigned arch;      /* 90: compute_90; 0: the device's, or the newest before it that the
+                         * compiler knows (clang on the software device: 75) */
     unsigned cplusplus; /* 11, 14, 17 or 20; 0: 17 */
     bool fast_math;     /* denormals are zero, division and roots are approximate, fma */
     bool no_fma;        /* multiplications and additions are not contracted */
@@ -58,11 +63,11 @@ typedef struct acu_compile_options {
     size_t include_dir_count;
     const acu_header *headers; /* in memory; found first */
     size_t header_count;
-    const char *const *arguments; /* for the compiler, as they are. Such as name files (-I, -include)
-                                   * keep the result out of the caches */
+    const char *const *arguments; /* for the compiler, as they are. Such as name files (-I,
+                                   * -include) keep the result out of the caches */
     size_t argument_count;
-    /* Kernels by C++ names, also of templates: "scale<float>", "mine::add". acu_kernel_get takes them
-     * as they are written here. */
+    /* Kernels by C++ names, also of templates: "scale<float>", "mine::add". acu_kernel_get takes
+     * them as they are written here. */
     const char *const *expressions;
     size_t expression_count;
     /* Where what the compiler says goes, warnings and errors, cut to so many bytes; for calls that
@@ -78,13 +83,14 @@ typedef struct acu_code acu_code;
  *
  * Blocks: tens of milliseconds and more; some microseconds if it is in memory. Driver: none.
  * Errors: COMPILE (the first error that the compiler names), NOT_FOUND (no compiler; says where was
- * looked), NOT_SUPPORTED (it is too old, or does not know the architecture), INVALID, IO, NO_MEMORY.
+ * looked), NOT_SUPPORTED (it is too old, or does not know the architecture), INVALID, IO,
+ * NO_MEMORY.
  */
 ACU_API acu_status acu_compile(acu_device *device, const char *source,
                                const acu_compile_options *options, acu_code **code);
 /* All strings live as long as the code; NULL, with the thread's record, for what is no code. */
 ACU_API const char *acu_code_ptx(const acu_code *code);
-ACU_API const char *acu_code_log(const acu_code *code);      /* what the compiler said; "" if nothing */
+ACU_API const char *acu_code_log(const acu_code *code);      /* the compiler's words; may be "" */
 ACU_API const char *acu_code_compiler(const acu_code *code); /* "NVRTC 13.0", "clang 14" */
 /* The name in PTX of one of the expressions; NULL: it was none. */
 ACU_API const char *acu_code_name(const acu_code *code, const char *expression);

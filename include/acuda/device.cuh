@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * For kernels: a block's own tile of a partitioned tensor. CUDA C++11 and later, with clang, nvcc or
- * NVRTC; it includes nothing but <acuda/tile.h>.
+ * For kernels: a block's own tile of a partitioned tensor. CUDA C++11 and later, with clang, nvcc
+ * or NVRTC; it includes nothing but <acuda/tile.h>.
  *
  * A kernel takes an acu_tile<T> where the host passes a partition of a tensor of T:
  *
@@ -24,8 +24,8 @@
  * Indices count from the tile's own first element, unless their name says `global` or `linear`.
  * Dimension 0 is the slowest. blockIdx.x and threadIdx.x go with the last dimension.
  *
- * Of a mapped partition a block has several tiles. Its kernel takes an acu_tiles<T>, which is right for
- * every other partition too, and goes through them:
+ * Of a mapped partition a block has several tiles. Its kernel takes an acu_tiles<T>, which is right
+ * for every other partition too, and goes through them:
  *
  *     for (long long n = tiles.begin(); n < tiles.end(); n += tiles.step()) {
  *         auto y = tiles[n];                      // an acu_tile in all but its type
@@ -33,14 +33,14 @@
  *             y.at(i) = ...;
  *     }
  *
- * acu_list<T, Max> is what a kernel takes where the host passes a list of tensors (acu_in_list): as many
- * pointers as list.count, Max at most.
+ * acu_list<T, Max> is what a kernel takes where the host passes a list of tensors (acu_in_list): as
+ * many pointers as list.count, Max at most.
  *
  * acu_tile<T> takes a partition of any rank, and asks for the rank at run time where it matters;
- * acu_tile<T, 2> is for rank 2 only, knows it when it is compiled, and refuses, also then, an access
- * with another number of indices. Both are the 112 bytes of acu_tile_param. Compiled with
- * -DACU_TILE_CHECK, an access outside the tile, or with the wrong number of indices, stops the kernel
- * with a message.
+ * acu_tile<T, 2> is for rank 2 only, knows it when it is compiled, and refuses, also then, an
+ * access with another number of indices. Both are the 112 bytes of acu_tile_param. Compiled with
+ * -DACU_TILE_CHECK, an access outside the tile, or with the wrong number of indices, stops the
+ * kernel with a message.
  */
 #ifndef ACUDA_DEVICE_CUH
 #define ACUDA_DEVICE_CUH
@@ -317,9 +317,10 @@ template <typename T, int Rank = 0, typename Place = acu_place_of_block> struct 
         if (indices != (int)param.rank || !is_inside || is_missed()) {
             printf("acu_tile: block (%u, %u, %u), thread (%u, %u, %u): %s\n", blockIdx.x,
                    blockIdx.y, blockIdx.z, threadIdx.x, threadIdx.y, threadIdx.z,
-                   is_missed()   ? "a mapped partition, whose kernel must take an acu_tiles"
-                   : is_inside ? "an access with the wrong number of indices for the partition's rank"
-                               : "an access outside the block's tile");
+                   is_missed()  ? "a mapped partition, whose kernel must take an acu_tiles"
+                   : !is_inside ? "an access outside the block's tile"
+                                : "an access with the wrong number of indices for the "
+                                  "partition's rank");
             __trap();
         }
 #else
@@ -340,11 +341,12 @@ template <typename T, int Rank = 0> struct acu_tiles {
     {
         return Rank ? Rank : (int)param.rank;
     }
-    /* This block's: for (n = begin(); n < end(); n += step()), with [n]. Those of a prefix are where the
-     * grid is, and not so many in a row as there are tiles. */
+    /* This block's: for (n = begin(); n < end(); n += step()), with [n]. Those of a prefix are
+     * where the grid is, and not so many in a row as there are tiles. */
     __device__ index_type begin() const
     {
-        return blockIdx.x + (index_type)gridDim.x * (blockIdx.y + (index_type)gridDim.y * blockIdx.z);
+        return blockIdx.x +
+               (index_type)gridDim.x * (blockIdx.y + (index_type)gridDim.y * blockIdx.z);
     }
     __device__ index_type end() const
     {

@@ -671,7 +671,8 @@ enum {
     F(S, acu_CUmemLocation, location) \
     F(S, unsigned, flags)
 
-/* How copies of a batch are done: ACU_CU_MEMCPY_SRC_ACCESS_ORDER_x; places count for managed memory only. */
+/* How copies of a batch are done: ACU_CU_MEMCPY_SRC_ACCESS_ORDER_x; places count
+ * for managed memory only. */
 #define ACU_ABI_CUmemcpyAttributes_v1(F, S) \
     F(S, unsigned, srcAccessOrder) \
     F(S, acu_CUmemLocation, srcLocHint) \
@@ -688,7 +689,8 @@ enum {
     F(S, unsigned short, usage) \
     F(S, unsigned char, reserved[54])
 
-/* What memory of an allocation without an address is used for; zero but for compression and the like. */
+/* What memory of an allocation without an address is used for; zero but for
+ * compression and the like. */
 typedef struct acu_CUmemAllocFlags {
     unsigned char compressionType, gpuDirectRDMACapable;
     unsigned short usage;

@@ -4,11 +4,11 @@
 #define ACUDA_DTYPE_H
 
 /*
- * Element types: name, bytes of an element, kind. Names are those of the field: f16 and bf16 are the two
- * half precisions; tf32 is stored in 4 bytes as f32 is, of which hardware reads 19 bits; of the 8-bit kinds
- * e and m count the bits of exponent and mantissa, fn means no infinities, u no sign (f8e8m0fnu is a power
- * of two, and has no zero). An element of f4e2m1fnx2 is a byte with two of them, the first in the low
- * half: shapes and strides count such pairs.
+ * Element types: name, bytes of an element, kind. Names are those of the field: f16 and bf16 are
+ * the two half precisions; tf32 is stored in 4 bytes as f32 is, of which hardware reads 19 bits; of
+ * the 8-bit kinds e and m count the bits of exponent and mantissa, fn means no infinities, u no
+ * sign (f8e8m0fnu is a power of two, and has no zero). An element of f4e2m1fnx2 is a byte with two
+ * of them, the first in the low half: shapes and strides count such pairs.
  */
 #define ACU_DTYPES(X)                                                                              \
     X(BOOL, "bool", 1, BOOL)                                                                       \

@@ -24,18 +24,18 @@ typedef enum acu_explain_form {
 } acu_explain_form;
 
 /*
- * Write what is known of the submission so far into `text`, at most `bytes` with the 0 at the end; what
- * does not fit is cut off. *needed (may be NULL) is what all of it takes; `text` may be NULL if `bytes`
- * is 0. Any thread, at any time, also after completion: parts that were not issued yet say so. Does
- * not block, no driver calls. Errors: INVALID (it was submitted without `explain`), NOT_READY (a
- * runtime thread has not planned it yet, or it is only scheduled).
+ * Write what is known of the submission so far into `text`, at most `bytes` with the 0 at the end;
+ * what does not fit is cut off. *needed (may be NULL) is what all of it takes; `text` may be NULL
+ * if `bytes` is 0. Any thread, at any time, also after completion: parts that were not issued yet
+ * say so. Does not block, no driver calls. Errors: INVALID (it was submitted without `explain`),
+ * NOT_READY (a runtime thread has not planned it yet, or it is only scheduled).
  */
 ACU_API acu_status acu_explain(acu_future *future, acu_explain_form form, char *text, size_t bytes,
                                size_t *needed);
 
 /*
- * The same for an op that was not submitted yet: what it is composed of, as the program wrote it. The
- * op is not consumed. Not while another thread submits it, or hands it to a function that does.
+ * The same for an op that was not submitted yet: what it is composed of, as the program wrote it.
+ * The op is not consumed. Not while another thread submits it, or hands it to a function that does.
  */
 ACU_API acu_status acu_explain_op(acu_op *op, acu_explain_form form, char *text, size_t bytes,
                                   size_t *needed);

@@ -26,9 +26,11 @@ typedef struct acu_submit_options {
     acu_queue *queue;   /* where its completion goes (queue.h), and with which number; NULL: none */
     uint64_t tag;
     bool explain;       /* keep a record for acu_explain (explain.h) */
-    bool warm;          /* make executable graphs for it without waiting until it comes again (graphs.h) */
+    bool warm;          /* make executable graphs for it without waiting until
+                         * it comes again (graphs.h) */
     bool refuse_when_full; /* WOULD_BLOCK while max_in_flight (acu_open_options) is reached */
-    acu_pool *pool; /* where its new tensors come from, as by acu_with_pool; NULL: the device's own */
+    acu_pool *pool; /* where its new tensors come from, as by
+                     * acu_with_pool; NULL: the device's own */
 } acu_submit_options;
 
 /*
@@ -41,11 +43,12 @@ typedef struct acu_submit_options {
  * by itself. What goes wrong later completes the future with an error. For a device that was opened
  * with a runtime thread, device.h says what is different.
  *
- * With a `deadline`, a submission that is not complete by then is given up, as acu_future_cancel does
- * it, but with DEADLINE: the device finishes what it has, behind the program's back.
+ * With a `deadline`, a submission that is not complete by then is given up, as acu_future_cancel
+ * does it, but with DEADLINE: the device finishes what it has, behind the program's back.
  * Driver: what the op's parts enqueue (cuLaunchKernel, cuMemcpy*Async, cuMemset*Async),
- * cuMemAllocFromPoolAsync where the pool has no memory (pool.h); cuStreamWaitEvent for data of other streams, one cuEventRecord; and one
- * cuStreamWriteValue64 where nothing else is on the stream and a queue or a callback is to be told.
+ * cuMemAllocFromPoolAsync where the pool has no memory (pool.h); cuStreamWaitEvent for data of
+ * other streams, one cuEventRecord; and one cuStreamWriteValue64 where nothing else is on the
+ * stream and a queue or a callback is to be told.
  */
 ACU_API acu_status acu_submit(acu_device *device, acu_op *op, const acu_submit_options *options,
                               acu_future **future);
@@ -57,10 +60,10 @@ ACU_API acu_status acu_sync(acu_device *device, acu_op *op, acu_tensor **tensor)
 ACU_API acu_status acu_sync_on(acu_stream *stream, acu_op *op, acu_tensor **tensor);
 
 /*
- * An op that is `x`, behind all work of the future's submission, whether they share data or not. The
- * future may be complete, given up or fail: what it has begun comes before, and that is all. One that was
- * only scheduled is started when the op is submitted. Errors, of the submit: BUSY (the submission is
- * being planned by another thread at that moment; the future is of a module's load).
+ * An op that is `x`, behind all work of the future's submission, whether they share data or not.
+ * The future may be complete, given up or fail: what it has begun comes before, and that is all.
+ * One that was only scheduled is started when the op is submitted. Errors, of the submit: BUSY (the
+ * submission is being planned by another thread at that moment; the future is of a module's load).
  */
 #define acu_after_future(x, future) acu_op_after_future(ACU_OPERAND(x), (future), ACU_SITE)
 ACU_API acu_op *acu_op_after_future(acu_op *x, acu_future *future, acu_site site);
@@ -79,10 +82,10 @@ ACU_API acu_status acu_future_poll(acu_future *future);
 /*
  * Block until complete, at most `timeout` nanoseconds (ACU_FOREVER). ACU_OK, ACU_TIMEOUT (it goes
  * on, and can be waited for again), the submission's error, or WOULD_WAIT inside a callback of
- * acuda's. Spins for some tens of microseconds, then sleeps: until just before the end where the length
- * of such work is known from before. Driver: cuEventQuery; perhaps one cuStreamWriteValue64 behind the
- * work; for long work of unknown length a thread of acuda's blocks in cuEventSynchronize, on a stream
- * of its own.
+ * acuda's. Spins for some tens of microseconds, then sleeps: until just before the end where the
+ * length of such work is known from before. Driver: cuEventQuery; perhaps one cuStreamWriteValue64
+ * behind the work; for long work of unknown length a thread of acuda's blocks in
+ * cuEventSynchronize, on a stream of its own.
  */
 ACU_API acu_status acu_future_wait(acu_future *future, uint64_t timeout);
 /* Until all are complete. The first failed one's status in list order; all are waited for. */
@@ -105,8 +108,8 @@ ACU_API acu_status acu_future_on_complete(acu_future *future, acu_future_fn fn, 
  * ops at once, which are ordered behind. Its contents are there when the future is complete.
  * On a device with a runtime thread, values are known when that thread has planned the submission:
  * these functions wait for that, without entering the driver, for as long as the thread takes for
- * what is ahead (mostly some microseconds), and are refused in callbacks until then (WOULD_WAIT). So do
- * they while another thread starts a submission that was scheduled.
+ * what is ahead (mostly some microseconds), and are refused in callbacks until then (WOULD_WAIT).
+ * So do they while another thread starts a submission that was scheduled.
  * acu_future_planned never waits: ACU_OK if the values are known, ACU_NOT_READY if not yet. If
  * planning failed there are none, and asking for one gives that error.
  * acu_future_tensor lends value `index` (valid as long as the future); NULL if there is none.
@@ -125,14 +128,15 @@ ACU_API acu_status acu_future_scalar(acu_future *future, size_t index, acu_dtype
  * acu_module_load would have returned, and is looked at, waited for and called back like any other;
  * it yields no values. What `source` points to is copied. A module that nobody takes goes with the
  * future. One that is cancelled before its turn fails with CANCELLED. acu_device_wait and acu_close
- * wait for loads too. Errors: INVALID (not one source), BUSY (the name), NO_MEMORY, WOULD_BLOCK (1024
- * loads are waiting).
+ * wait for loads too. Errors: INVALID (not one source), BUSY (the name), NO_MEMORY, WOULD_BLOCK
+ * (1024 loads are waiting).
  */
 ACU_API acu_status acu_module_load_async(acu_device *device, const acu_module_source *source,
                                          acu_future **future);
 /*
  * The module, also before it is loaded (kernel.h says what can be done with it then); it is the
- * caller's from then on. Never blocks. Errors: the load's own, NOT_FOUND (no load, or taken before).
+ * caller's from then on. Never blocks. Errors: the load's own, NOT_FOUND
+ * (no load, or taken before).
  */
 ACU_API acu_status acu_future_module(acu_future *future, acu_module **module);
 
@@ -141,30 +145,31 @@ ACU_API acu_status acu_future_module(acu_future *future, acu_module **module);
 ACU_API acu_status acu_future_error(acu_future *future, acu_error *error);
 
 /*
- * Give the submission up. The future completes at once with CANCELLED, unless it was complete before;
- * callbacks, queues and waiting threads are told as ever. What has not gone to the device yet never
- * will, nor will host work that has not begun; a submission that was only scheduled, or handed over
- * and not planned, is not planned either. What is on the device runs to its end, unseen; memory,
- * kernels and user data stay owned until then.
+ * Give the submission up. The future completes at once with CANCELLED, unless it was complete
+ * before; callbacks, queues and waiting threads are told as ever. What has not gone to the device
+ * yet never will, nor will host work that has not begun; a submission that was only scheduled, or
+ * handed over and not planned, is not planned either. What is on the device runs to its end,
+ * unseen; memory, kernels and user data stay owned until then.
  *
- * Who reads what was not computed fails with DEPENDENCY, until it is overwritten. Work of an op that
- * others use as well, in another submission or because they hold the op, is done all the same.
+ * Who reads what was not computed fails with DEPENDENCY, until it is overwritten. Work of an op
+ * that others use as well, in another submission or because they hold the op, is done all the same.
  *
- * Any thread, also in callbacks; never blocks; no driver call. Errors: a bad handle; cancelling what
- * is complete, or twice, is ACU_OK.
+ * Any thread, also in callbacks; never blocks; no driver call. Errors: a bad handle; cancelling
+ * what is complete, or twice, is ACU_OK.
  */
 ACU_API acu_status acu_future_cancel(acu_future *future);
 
 ACU_API acu_future *acu_future_retain(acu_future *future);
 /* Drop it at any time: what was submitted runs on, and owns what it needs. Values that nobody took
- * go with the last handle, also while it runs (a callback that was added still finds them). One that
- * was scheduled and never started never runs. Never blocks; NULL is fine. */
+ * go with the last handle, also while it runs (a callback that was added still finds them). One
+ * that was scheduled and never started never runs. Never blocks; NULL is fine. */
 ACU_API void acu_future_release(acu_future *future);
 
 /*
  * Waiting copies between a tensor and plain host memory, ordered behind what was submitted on the
- * tensor, which may have any layout; in `memory` its elements lie one after the other, and take `bytes`.
- * Blocks; the host memory is free to use on return, also after an error. acu_read_sync copies out of the tensor.
+ * tensor, which may have any layout; in `memory` its elements lie one after the other, and take
+ * `bytes`. Blocks; the host memory is free to use on return, also after an error. acu_read_sync
+ * copies out of the tensor.
  */
 ACU_API acu_status acu_read_sync(acu_tensor *tensor, void *memory, size_t bytes);
 ACU_API acu_status acu_write_sync(acu_tensor *tensor, const void *memory, size_t bytes);

@@ -10,10 +10,10 @@
  * new arguments each time. An explicit graph is fixed, and so there is nothing left to look at: a
  * replay is one cuGraphLaunch, of any number of nodes.
  *
- * What the op reads and writes is fixed with it. To give a replay other inputs, write the tensors that
- * it reads by any op: acu_zip(acu_copy(x, fresh), acu_replay(step)) copies, then replays, because
- * both touch x. Tensors that the op makes itself (acu_zeros, acu_const, ...) exist once, with the
- * graph; each replay fills them anew.
+ * What the op reads and writes is fixed with it. To give a replay other inputs, write the tensors
+ * that it reads by any op: acu_zip(acu_copy(x, fresh), acu_replay(step)) copies, then replays,
+ * because both touch x. Tensors that the op makes itself (acu_zeros, acu_const, ...) exist once,
+ * with the graph; each replay fills them anew.
  */
 #ifndef ACUDA_GRAPH_H
 #define ACUDA_GRAPH_H
@@ -35,25 +35,26 @@ typedef struct acu_graph_options {
  * instantiate it. Nothing runs. The graph keeps the kernels and buffers of the op alive.
  *
  * Blocks while the driver instantiates: some microseconds a node on one chain, more with branches.
- * Driver: cuGraphCreate, cuGraphAdd*Node, cuGraphKernelNodeSetAttribute for launches with attributes,
- * cuGraphInstantiateWithFlags, cuGraphUpload; cuMemAllocFromPoolAsync for tensors that the op makes.
+ * Driver: cuGraphCreate, cuGraphAdd*Node, cuGraphKernelNodeSetAttribute for launches with
+ * attributes, cuGraphInstantiateWithFlags, cuGraphUpload; cuMemAllocFromPoolAsync for tensors that
+ * the op makes.
  *
- * It can hold launches, cooperative and in clusters too, fills, and copies of any layout on the device or
- * between it and pinned memory. Errors: those of planning; NOT_SUPPORTED, naming the part, for what it
- * can not hold: host and foreign calls, programmatic launches, copies of pageable memory or between
- * devices, more than one device; or where the driver lacks a call.
+ * It can hold launches, cooperative and in clusters too, fills, and copies of any layout on the
+ * device or between it and pinned memory. Errors: those of planning; NOT_SUPPORTED, naming the
+ * part, for what it can not hold: host and foreign calls, programmatic launches, copies of pageable
+ * memory or between devices, more than one device; or where the driver lacks a call.
  */
 ACU_API acu_status acu_graph_load(acu_device *device, acu_op *op, const acu_graph_options *options,
                                   acu_graph **graph);
 
 /* An op that runs the graph once, in order with everything that touches the same data; replays of
- * one graph run one after the other. Yields what the graph's op yields, borrowed. A graph of a device
- * that was lost fails with DEVICE_LOST. Driver: cuGraphLaunch. */
+ * one graph run one after the other. Yields what the graph's op yields, borrowed. A graph of a
+ * device that was lost fails with DEVICE_LOST. Driver: cuGraphLaunch. */
 #define acu_replay(graph) acu_op_replay((graph), ACU_SITE)
 ACU_API acu_op *acu_op_replay(acu_graph *graph, acu_site site);
 
-/* What the op yields: valid contents after a replay. acu_graph_tensor lends value `index` as long as
- * the graph lives, NULL if it is none or no tensor; acu_graph_values says how many there are. */
+/* What the op yields: valid contents after a replay. acu_graph_tensor lends value `index` as long
+ * as the graph lives, NULL if it is none or no tensor; acu_graph_values says how many there are. */
 ACU_API size_t acu_graph_values(const acu_graph *graph);
 ACU_API acu_tensor *acu_graph_tensor(const acu_graph *graph, size_t index);
 /* How many nodes it has. */

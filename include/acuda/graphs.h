@@ -2,9 +2,9 @@
 /*
  * The cache of executable graphs.
  *
- * A submission, or each part of it that a CUDA graph can hold (launches but programmatic ones, copies
- * of one run of bytes on one device or from and to the host, fills), has a form: its kernels with their
- * launch attributes, kinds of copies and what comes before what.
+ * A submission, or each part of it that a CUDA graph can hold (launches but programmatic ones,
+ * copies of one run of bytes on one device or from and to the host, fills), has a form: its kernels
+ * with their launch attributes, kinds of copies and what comes before what.
  * A form that comes again is launched as one executable graph (cuGraphLaunch), after the parameters
  * that differ from the last time were set (cuGraphExecKernelNodeSetParams and the like): new
  * tensors, scalars, grids, blocks and lengths are no new form. On an H100 that takes less time than
@@ -51,9 +51,10 @@ ACU_API acu_status acu_graphs_counts(acu_device *device, acu_graph_counts *count
 ACU_API acu_status acu_graphs_limit(acu_device *device, uint32_t execs);
 
 /*
- * Until every executable graph that was found worth making is made. Blocks for that long; WOULD_WAIT
- * in a callback. To warm the cache up, submit what is to come with `warm` in the options, which has
- * graphs made at the first sight of a form, then wait here: the next submissions are served.
+ * Until every executable graph that was found worth making is made. Blocks for that long;
+ * WOULD_WAIT in a callback. To warm the cache up, submit what is to come with `warm` in the
+ * options, which has graphs made at the first sight of a form, then wait here: the next submissions
+ * are served.
  */
 ACU_API acu_status acu_graphs_wait(acu_device *device);
 

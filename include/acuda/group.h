@@ -9,13 +9,13 @@
  *   acu_status st = acu_group_wait(group, ACU_FOREVER);      ACU_OK, or the first failure
  *   acu_group_release(group);
  *
- * The first member that fails makes the group fail: members that are not wholly on the device yet are
- * given up (acu_future_cancel), what is there finishes with its own outcome, and the group takes no
- * more. Members that the program itself cancels are no failures. A group holds nothing of members that
- * are over, unless it collects them, so its memory is bounded by what is in flight.
+ * The first member that fails makes the group fail: members that are not wholly on the device yet
+ * are given up (acu_future_cancel), what is there finishes with its own outcome, and the group
+ * takes no more. Members that the program itself cancels are no failures. A group holds nothing of
+ * members that are over, unless it collects them, so its memory is bounded by what is in flight.
  *
- * All functions may be called by several threads at the same time, and none but those named wait and
- * drain blocks.
+ * All functions may be called by several threads at the same time, and none but those named wait
+ * and drain blocks.
  */
 #ifndef ACUDA_GROUP_H
 #define ACUDA_GROUP_H
@@ -28,8 +28,8 @@ typedef struct acu_group acu_group;
 
 typedef struct acu_group_options {
     size_t size;     /* sizeof(acu_group_options) */
-    size_t limit;    /* members at a time: those in flight, and those collected and not taken; one more
-                      * is refused (WOULD_BLOCK). 0: no bound */
+    size_t limit;    /* members at a time: those in flight, and those collected and not taken; one
+                      * more is refused (WOULD_BLOCK). 0: no bound */
     bool collect;    /* keep members that are over, for acu_group_take and acu_group_wait_any */
     bool keep_going; /* a failure is noted, but nothing is given up or refused for it */
 } acu_group_options;
@@ -41,15 +41,16 @@ ACU_API acu_group *acu_group_retain(acu_group *group);
 ACU_API void acu_group_release(acu_group *group);
 
 /*
- * acu_submit as a member: `op` is consumed, the options (a queue, a deadline, ...) and `future` (may be
- * NULL) mean the same. What acu_submit would refuse is refused, and no failure of the group.
- * Errors: acu_submit's; WOULD_BLOCK (the group's limit); CANCELLED (the group failed, was cancelled, or
- * takes no more), then nothing was planned.
+ * acu_submit as a member: `op` is consumed, the options (a queue, a deadline, ...) and `future`
+ * (may be NULL) mean the same. What acu_submit would refuse is refused,
+ * and no failure of the group.
+ * Errors: acu_submit's; WOULD_BLOCK (the group's limit); CANCELLED (the group failed, was
+ * cancelled, or takes no more), then nothing was planned.
  */
 ACU_API acu_status acu_group_submit(acu_group *group, acu_device *device, acu_op *op,
                                     const acu_submit_options *options, acu_future **future);
-/* A future that is there already, of any kind, becomes a member; one that was only scheduled starts.
- * The program keeps its handle. Errors: as above. */
+/* A future that is there already, of any kind, becomes a member; one that was only scheduled
+ * starts. The program keeps its handle. Errors: as above. */
 ACU_API acu_status acu_group_add(acu_group *group, acu_future *future);
 
 /* Members that are not over. */
@@ -64,9 +65,10 @@ ACU_API acu_status acu_group_error(acu_group *group, acu_error *error);
 ACU_API acu_status acu_group_wait(acu_group *group, uint64_t timeout);
 
 /*
- * The member that was over first, of those not taken yet; its handle is the caller's. Only of a group
- * that collects (else INVALID). ACU_OK (the member's own outcome is on its future), ACU_NOT_READY or
- * ACU_TIMEOUT (there are members, but none is over), NOT_FOUND (there are none). _take never blocks.
+ * The member that was over first, of those not taken yet; its handle is the caller's. Only of a
+ * group that collects (else INVALID). ACU_OK (the member's own outcome is on its future),
+ * ACU_NOT_READY or ACU_TIMEOUT (there are members, but none is over), NOT_FOUND (there are none).
+ * _take never blocks.
  */
 ACU_API acu_status acu_group_take(acu_group *group, acu_future **future);
 ACU_API acu_status acu_group_wait_any(acu_group *group, uint64_t timeout, acu_future **future);
@@ -75,16 +77,17 @@ ACU_API acu_status acu_group_wait_any(acu_group *group, uint64_t timeout, acu_fu
 ACU_API acu_status acu_group_cancel(acu_group *group);
 
 /*
- * Take no more members, wait until those there are over, at most `timeout` nanoseconds, and give up what
- * is left then: no member is in flight on return. The first failure, else ACU_TIMEOUT where some had to
- * be given up, else ACU_OK; or WOULD_WAIT, and nothing was done. What the device has begun
- * finishes behind the program's back, and owns what it needs.
+ * Take no more members, wait until those there are over, at most `timeout` nanoseconds, and give up
+ * what is left then: no member is in flight on return. The first failure, else ACU_TIMEOUT where
+ * some had to be given up, else ACU_OK; or WOULD_WAIT, and nothing was done. What the device has
+ * begun finishes behind the program's back, and owns what it needs.
  */
 ACU_API acu_status acu_group_drain(acu_group *group, uint64_t timeout);
 
 /*
- * Take no more members, and give a future that is complete when all are over, with the first failure or
- * ACU_OK: for queues, callbacks and loops. It yields no values; cancelling it cancels no member.
+ * Take no more members, and give a future that is complete when all are over, with the first
+ * failure or ACU_OK: for queues, callbacks and loops. It yields no values;
+ * cancelling it cancels no member.
  * Errors: NO_MEMORY.
  */
 ACU_API acu_status acu_group_finish(acu_group *group, acu_future **future);

@@ -16,9 +16,9 @@ typedef struct acu_module acu_module;
 typedef struct acu_kernel acu_kernel;
 
 /*
- * Where the code of a module comes from: one of `ptx`, `image`, `path` and `cuda`. With a `name` the module
- * can be found again by acu_kernel_find; NULL: not. A name that a living module of the device has is
- * refused (BUSY), and one that begins with "acuda." too (INVALID).
+ * Where the code of a module comes from: one of `ptx`, `image`, `path` and `cuda`. With a `name`
+ * the module can be found again by acu_kernel_find; NULL: not. A name that a living module of the
+ * device has is refused (BUSY), and one that begins with "acuda." too (INVALID).
  */
 typedef struct acu_module_source {
     size_t size;       /* sizeof(acu_module_source) */
@@ -42,7 +42,8 @@ typedef struct acu_module_source {
  */
 ACU_API acu_status acu_module_load(acu_device *device, const acu_module_source *source,
                                    acu_module **module);
-/* The same for one source each. The software device refuses cubins, and takes the PTX of fat binaries. */
+/* The same for one source each. The software device refuses cubins, and takes
+ * the PTX of fat binaries. */
 ACU_API acu_status acu_module_load_ptx(acu_device *device, const char *name, const char *ptx,
                                        acu_module **module);
 ACU_API acu_status acu_module_load_file(acu_device *device, const char *name, const char *path,
@@ -50,14 +51,14 @@ ACU_API acu_status acu_module_load_file(acu_device *device, const char *name, co
 ACU_API acu_status acu_module_load_image(acu_device *device, const char *name, const void *image,
                                          size_t bytes, acu_module **module);
 /*
- * A module, or a library of the driver's (CUDA 12.0 and newer), that somebody else loaded on the device.
- * acuda itself loads modules only: the driver makes a module of a library on each device as well, and where
- * that is put off until the first launch it would be loaded under it. Its kernels can be
- * launched and its variables used like others. It stays theirs: it is not unloaded, and must live until
- * `user.release` is called, after the last use; on failure that has been called. Blocks while code
- * that the driver put off is loaded. Driver: cuLibraryGetModule, cuModuleEnumerateFunctions,
- * cuFuncGetAttribute, cuFuncGetParamInfo. Errors: INVALID, BUSY, NOT_SUPPORTED (libraries, before CUDA
- * 12.0), DRIVER.
+ * A module, or a library of the driver's (CUDA 12.0 and newer), that somebody else loaded on the
+ * device. acuda itself loads modules only: the driver makes a module of a library on each device as
+ * well, and where that is put off until the first launch it would be loaded under it. Its kernels
+ * can be launched and its variables used like others. It stays theirs: it is not unloaded, and must
+ * live until `user.release` is called, after the last use; on failure that has been called. Blocks
+ * while code that the driver put off is loaded. Driver: cuLibraryGetModule,
+ * cuModuleEnumerateFunctions, cuFuncGetAttribute, cuFuncGetParamInfo. Errors: INVALID, BUSY,
+ * NOT_SUPPORTED (libraries, before CUDA 12.0), DRIVER.
  */
 ACU_API acu_status acu_module_wrap_load(acu_device *device, const char *name, CUmodule raw,
                                         acu_user user, acu_module **module);
@@ -69,10 +70,10 @@ ACU_API void acu_module_release(acu_module *module); /* its kernels keep it as l
 /*
  * A module exists before it is loaded: acu_future_module gives it at once, and so does
  * acu_kernel_find of built-in kernels. Meanwhile its kernels can be had, declared and launched;
- * submitting never waits. Launches wait on the host, as behind other work, until the load has ended.
- * What can be checked against the device and a declared signature is checked when they are submitted,
- * the rest before they are issued, in the same words; then the submission fails, or with the load's
- * own error (what the compiler said included) if that failed.
+ * submitting never waits. Launches wait on the host, as behind other work, until the load has
+ * ended. What can be checked against the device and a declared signature is checked when they are
+ * submitted, the rest before they are issued, in the same words; then the submission fails, or with
+ * the load's own error (what the compiler said included) if that failed.
  *
  * acu_module_poll, acu_kernel_poll: ACU_OK, NOT_READY while it is being loaded, else why it failed
  * (of a kernel also: NOT_FOUND, ARGUMENTS where it was declared wrongly). Never block.
@@ -80,12 +81,13 @@ ACU_API void acu_module_release(acu_module *module); /* its kernels keep it as l
  */
 ACU_API acu_status acu_module_poll(acu_module *module);
 ACU_API acu_status acu_module_wait(acu_module *module, uint64_t timeout);
-/* What the compiler said of a module's CUDA C++: warnings, and errors where it failed. NULL while it
- * is being loaded, "" if nothing. Lives as long as the module. */
+/* What the compiler said of a module's CUDA C++: warnings, and errors where it failed. NULL while
+ * it is being loaded, "" if nothing. Lives as long as the module. */
 ACU_API const char *acu_module_log(acu_module *module);
 
-/* A kernel of the module. Never blocks, but on an old driver (before CUDA 12.4) for a cubin. Errors:
- * NOT_FOUND (with the names that the module has, where known), that of a load that failed. */
+/* A kernel of the module. Never blocks, but on an old driver (before CUDA 12.4) for a cubin.
+ * Errors: NOT_FOUND (with the names that the module has, where known),
+ * that of a load that failed. */
 ACU_API acu_status acu_kernel_get(acu_module *module, const char *name, acu_kernel **kernel);
 /*
  * A kernel of a module that was loaded under a name on `device`. Modules named "acuda.<family>" are
@@ -125,14 +127,15 @@ ACU_API CUfunction acu_kernel_raw(const acu_kernel *kernel);
 
 /*
  * One more fact of a kernel, or a wish: the driver's attributes, by their values in driver_abi.h
- * (ACU_CU_FUNC_ATTRIBUTE_...). Setting one counts for all handles of this kernel, from the next launch
- * that is issued directly on; set them before launching. Never block; driver: cuFuncGetAttribute,
- * cuFuncSetAttribute. Errors: NOT_READY (it is being loaded), INVALID, NOT_SUPPORTED.
+ * (ACU_CU_FUNC_ATTRIBUTE_...). Setting one counts for all handles of this kernel, from the next
+ * launch that is issued directly on; set them before launching. Never block; driver:
+ * cuFuncGetAttribute, cuFuncSetAttribute. Errors: NOT_READY (it is being loaded), INVALID,
+ * NOT_SUPPORTED.
  */
 ACU_API acu_status acu_kernel_attribute(acu_kernel *kernel, unsigned attribute, int *value);
 ACU_API acu_status acu_kernel_set_attribute(acu_kernel *kernel, unsigned attribute, int value);
-/* How much of what L1 and shared memory have in common is to be shared memory, in percent; -1: as the
- * driver likes. */
+/* How much of what L1 and shared memory have in common is to be shared memory, in percent; -1: as
+ * the driver likes. */
 ACU_API acu_status acu_kernel_prefer_shared(acu_kernel *kernel, int percent);
 
 ACU_API acu_kernel *acu_kernel_retain(acu_kernel *kernel);
@@ -146,19 +149,20 @@ ACU_API void acu_kernel_release(acu_kernel *kernel);
 typedef struct acu_config {
     unsigned grid[3], block[3];
     size_t shared; /* dynamic shared memory, bytes; more than 48 KiB is opted into by itself */
-    /* Blocks that run side by side on one cluster of multiprocessors, 8 at most in all; x zero: none.
-     * The grid is a multiple. Compute capability 9 and newer; the software device has none. */
+    /* Blocks that run side by side on one cluster of multiprocessors, 8 at most in all; x zero:
+     * none. The grid is a multiple. Compute capability 9 and newer; the
+     * software device has none. */
     unsigned cluster[3];
-    /* All blocks run at the same time and may wait for each other (grid synchronization): the grid is
-     * checked against what the device holds. */
+    /* All blocks run at the same time and may wait for each other (grid synchronization): the grid
+     * is checked against what the device holds. */
     bool cooperative;
     /* It may begin before the kernel before it on the same stream has ended (programmatic dependent
      * launch): what it reads of that one it may touch after `griddepcontrol.wait` only. Compute
      * capability 9 and newer; the software device runs them in turn. */
     bool programmatic;
 } acu_config;
-/* Programmatic launches are issued directly: executable graphs do not hold them, and acu_graph_load refuses
- * them. The others are parts of graphs like any launch. */
+/* Programmatic launches are issued directly: executable graphs do not hold them, and acu_graph_load
+ * refuses them. The others are parts of graphs like any launch. */
 #ifdef __cplusplus
 #define ACU_GRID_BLOCK(gx, gy, gz, bx, by, bz)                                                     \
     (acu_config{{(unsigned)(gx), (unsigned)(gy), (unsigned)(gz)},                                  \
@@ -176,10 +180,11 @@ typedef struct acu_config {
 
 /*
  * Occupancy: blocks that a multiprocessor holds at a time, of so many threads with so much dynamic
- * shared memory; the block that fills it best, and the fewest of these that fill the device; clusters
- * that the device holds at a time, and the most blocks that one may have, for the config's block,
- * shared memory and (for the first) cluster. Never block. Driver: cuOccupancy...
- * Errors: NOT_READY (it is being loaded), LIMIT (what can not be launched), NOT_SUPPORTED (clusters).
+ * shared memory; the block that fills it best, and the fewest of these that fill the device;
+ * clusters that the device holds at a time, and the most blocks that one may have, for the config's
+ * block, shared memory and (for the first) cluster. Never block. Driver: cuOccupancy...
+ * Errors: NOT_READY (it is being loaded), LIMIT (what can not be launched), NOT_SUPPORTED
+ * (clusters).
  */
 ACU_API acu_status acu_kernel_max_blocks(acu_kernel *kernel, unsigned threads, size_t shared,
                                          unsigned *blocks);
@@ -191,12 +196,12 @@ ACU_API acu_status acu_kernel_max_cluster(acu_kernel *kernel, const acu_config *
                                           unsigned *blocks);
 
 /*
- * A variable of the module (__device__ or __constant__), by its name in PTX (extern "C", or mangled),
- * as a buffer on the module's device: tensors can be made over it, and copied like any other. It
- * keeps the module alive. While it lives, launches of the module's kernels count as users of it: they
- * update a variable, and read a constant (of a cubin: update it too), in order with copies of it. The
- * same variable is the same buffer. Never blocks. Driver: cuModuleGetGlobal. Errors: NOT_READY,
- * NOT_FOUND, NO_MEMORY.
+ * A variable of the module (__device__ or __constant__), by its name in PTX (extern "C", or
+ * mangled), as a buffer on the module's device: tensors can be made over it, and copied like any
+ * other. It keeps the module alive. While it lives, launches of the module's kernels count as users
+ * of it: they update a variable, and read a constant (of a cubin: update it too), in order with
+ * copies of it. The same variable is the same buffer. Never blocks. Driver: cuModuleGetGlobal.
+ * Errors: NOT_READY, NOT_FOUND, NO_MEMORY.
  */
 ACU_API acu_status acu_module_global(acu_module *module, const char *name, acu_buffer **buffer);
 

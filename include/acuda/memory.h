@@ -18,25 +18,28 @@ typedef enum acu_memory_kind {
     ACU_MEMORY_PINNED, /* page-locked host memory of acuda's */
     ACU_MEMORY_HOST,   /* the program's own host memory, wrapped and page-locked */
     ACU_MEMORY_PAGEABLE, /* the same, not page-locked: devices never touch it */
-    ACU_MEMORY_FOREIGN, /* device memory that belongs to somebody else, wrapped, or can (external.h) */
+    ACU_MEMORY_FOREIGN, /* device memory that belongs to somebody else,
+                         * wrapped, or can (external.h) */
     ACU_MEMORY_MANAGED /* of the host and all devices: managed.h */
 } acu_memory_kind;
 
 /*
  * Device memory of the device's pool (pool.h), now. Contents are undefined. What is in the pool's
- * cache is had without a driver call. Ops such as acu_zeros allocate in stream order, may use what work
- * in flight still does, and are the better choice for short-lived data.
- * Driver, if the cache has none: cuMemAllocFromPoolAsync and cuEventRecord on a stream of the device,
- * or cuMemAlloc where it has no pools. Never waits for memory.
- * Errors: DEVICE_MEMORY (with what was asked, is in use, cached and free), NO_MEMORY, INVALID (0 bytes).
+ * cache is had without a driver call. Ops such as acu_zeros allocate in stream order, may use what
+ * work in flight still does, and are the better choice for short-lived data.
+ * Driver, if the cache has none: cuMemAllocFromPoolAsync and cuEventRecord on a stream of the
+ * device, or cuMemAlloc where it has no pools. Never waits for memory.
+ * Errors: DEVICE_MEMORY (with what was asked, is in use, cached and free),
+ * NO_MEMORY, INVALID (0 bytes).
  */
 ACU_API acu_status acu_buffer_create(acu_device *device, size_t bytes, acu_buffer **buffer);
 
 /*
- * Page-locked host memory, readable by the host and copied to and from asynchronously, by all devices
- * of the process. From the device's pinned pool (pool.h), which keeps up to 256 MiB of what was released: then
- * there is no driver call, else it is slow (milliseconds for many MiB). Driver: cuMemHostAlloc.
- * The host may touch it only while no work in flight does: wait for the future first.
+ * Page-locked host memory, readable by the host and copied to and from asynchronously, by all
+ * devices of the process. From the device's pinned pool (pool.h), which keeps up to 256 MiB of what
+ * was released: then there is no driver call, else it is slow (milliseconds for many MiB). Driver:
+ * cuMemHostAlloc. The host may touch it only while no work in flight does:
+ * wait for the future first.
  */
 ACU_API acu_status acu_buffer_create_pinned(acu_device *device, size_t bytes, acu_buffer **buffer);
 
@@ -50,10 +53,11 @@ ACU_API acu_status acu_buffer_wrap_host(acu_device *device, void *memory, size_t
                                         acu_user user, acu_buffer **buffer);
 
 /*
- * The same without page-locking, which costs more than many copies: for memory that is copied seldom, or
- * is not worth locking. No driver call. Devices never see it: copies from and to it go through pinned
- * memory of acuda's, filled and emptied by helper threads (staging.h), so they are asynchronous too. It
- * can not be an argument of a kernel. The device is the one whose operations will use it.
+ * The same without page-locking, which costs more than many copies: for memory that is copied
+ * seldom, or is not worth locking. No driver call. Devices never see it: copies from and to it go
+ * through pinned memory of acuda's, filled and emptied by helper threads (staging.h), so they are
+ * asynchronous too. It can not be an argument of a kernel. The device is the one whose operations
+ * will use it.
  */
 ACU_API acu_status acu_buffer_wrap_pageable(acu_device *device, void *memory, size_t bytes,
                                             acu_user user, acu_buffer **buffer);
@@ -63,9 +67,9 @@ ACU_API acu_status acu_buffer_wrap_device(acu_device *device, CUdeviceptr memory
                                           acu_user user, acu_buffer **buffer);
 
 /*
- * Give the memory of a buffer to the program: the buffer is released, and its memory is the program's to free,
- * by cuMemFree or cuMemFreeAsync. For memory of acuda's on the device that nothing else has: the only handle,
- * no tensor, and no work in flight; else it stays as it is.
+ * Give the memory of a buffer to the program: the buffer is released, and its memory is the
+ * program's to free, by cuMemFree or cuMemFreeAsync. For memory of acuda's on the device that
+ * nothing else has: the only handle, no tensor, and no work in flight; else it stays as it is.
  * Errors: INVALID (other memory), SHARED, BUSY (work in flight uses it), DEVICE_LOST, STALE.
  */
 ACU_API acu_status acu_buffer_leak(acu_buffer *buffer, CUdeviceptr *address);
@@ -79,8 +83,8 @@ ACU_API void *acu_buffer_host(const acu_buffer *buffer);
  * acu_to_host gave it is not page-locked yet. */
 ACU_API CUdeviceptr acu_buffer_address(const acu_buffer *buffer);
 ACU_API acu_buffer *acu_buffer_retain(acu_buffer *buffer);
-/* Never blocks, makes no driver call. The memory is free for what comes behind the work in flight that
- * uses it; wrapped memory is released once that is over. */
+/* Never blocks, makes no driver call. The memory is free for what comes behind the work in flight
+ * that uses it; wrapped memory is released once that is over. */
 ACU_API void acu_buffer_release(acu_buffer *buffer);
 
 ACU_END

@@ -17,7 +17,8 @@
  * An op yields a flat list of values: tensors, partitions or scalars. A value has a form:
  *   owned     the op holds the only handle: made by it, or given to it with acu_give
  *   borrowed  the program keeps its handle and may use it at once; later operations on the tensor
- *             are ordered behind this one (acu_value, and every tensor passed where an op may stand)
+ *             are ordered behind this one (acu_value, and every tensor
+ *             passed where an op may stand)
  *   shared    several readers, for reading only (acu_share, or an op used more than once)
  * What goes in comes back in the same form: the values of a launch are its arguments, in order.
  *
@@ -72,8 +73,9 @@ ACU_API acu_arg acu_arg_scalar(acu_dtype dtype, uint64_t bits);
 /* A struct by value, copied when the launch op is made; at most 4096 bytes. */
 ACU_API acu_arg acu_arg_struct(const void *memory, size_t bytes);
 
-/* Several tensors, borrowed, as one argument of a launch, copied when the op is made: for a kernel that
- * takes an acu_list (device.cuh), with room for as many; at most 511. Yields ACU_NONE, as a struct does. */
+/* Several tensors, borrowed, as one argument of a launch, copied when the op is made: for a kernel
+ * that takes an acu_list (device.cuh), with room for as many; at most 511. Yields
+ * ACU_NONE, as a struct does. */
 ACU_API acu_arg acu_arg_list(acu_tensor *const *tensors, size_t count, acu_access access);
 #define acu_in_list(tensors, count) acu_arg_list((tensors), (count), ACU_READ)
 #define acu_out_list(tensors, count) acu_arg_list((tensors), (count), ACU_WRITE)
@@ -94,8 +96,14 @@ static inline acu_arg acu_bf16_bits(uint16_t bits) { return acu_arg_scalar(ACU_B
 static inline acu_arg acu_tf32_bits(uint32_t bits) { return acu_arg_scalar(ACU_TF32, bits); }
 static inline acu_arg acu_f8e4m3fn_bits(uint8_t bits) { return acu_arg_scalar(ACU_F8E4M3FN, bits); }
 static inline acu_arg acu_f8e5m2_bits(uint8_t bits) { return acu_arg_scalar(ACU_F8E5M2, bits); }
-static inline acu_arg acu_f8e8m0fnu_bits(uint8_t bits) { return acu_arg_scalar(ACU_F8E8M0FNU, bits); }
-static inline acu_arg acu_f4e2m1fnx2_bits(uint8_t bits) { return acu_arg_scalar(ACU_F4E2M1FNX2, bits); }
+static inline acu_arg acu_f8e8m0fnu_bits(uint8_t bits)
+{
+    return acu_arg_scalar(ACU_F8E8M0FNU, bits);
+}
+static inline acu_arg acu_f4e2m1fnx2_bits(uint8_t bits)
+{
+    return acu_arg_scalar(ACU_F4E2M1FNX2, bits);
+}
 ACU_API acu_arg acu_f32(float v);
 ACU_API acu_arg acu_f64(double v);
 
@@ -108,9 +116,15 @@ static inline acu_op *acui_operand_op(acu_op *op, acu_site site)
 } /* overloads can not have C's linkage */
 extern "C" ACU_API acu_op *acui_operand_tensor(acu_tensor *tensor, acu_site site);
 static inline acu_op *acui_operand(acu_op *x, acu_site) { return x; }
-static inline acu_op *acui_operand(acu_tensor *x, acu_site site) { return acui_operand_tensor(x, site); }
+static inline acu_op *acui_operand(acu_tensor *x, acu_site site)
+{
+    return acui_operand_tensor(x, site);
+}
 static inline acu_arg acui_arg(acu_op *x, acu_access access) { return acu_arg_op(x, access); }
-static inline acu_arg acui_arg(acu_tensor *x, acu_access access) { return acu_arg_tensor(x, access); }
+static inline acu_arg acui_arg(acu_tensor *x, acu_access access)
+{
+    return acu_arg_tensor(x, access);
+}
 extern "C" {
 #define ACU_OPERAND(x) acui_operand((x), ACU_SITE)
 #else
@@ -172,22 +186,22 @@ ACU_API acu_op *acu_op_then(acu_op *x, acu_then_fn fn, acu_user user, acu_site s
 
 /*
  * `fn` returns the op to run, when it is known on which device: the one that the submission, or an
- * acu_on around it, says, else the default one (lent for the call). For parts that are made for their
- * device, a kernel of its module for instance. Same thread and rules as `then`.
+ * acu_on around it, says, else the default one (lent for the call). For parts that are made for
+ * their device, a kernel of its module for instance. Same thread and rules as `then`.
  */
 typedef acu_op *(*acu_make_fn)(void *user, acu_device *device);
 #define acu_make(fn, ...) acu_op_make((fn), ACU_USER(__VA_ARGS__), ACU_SITE)
 ACU_API acu_op *acu_op_make(acu_make_fn fn, acu_user user, acu_site site);
 
 /*
- * An op of a kind of the program's own, made of others once its operands are known: how the built-in
- * operations (ops.h) are made. `fn` sees their values, which is to say dtypes and shapes, and the
- * device, and returns the op that does the work, of launches for instance; its values are those of
- * the whole. Order follows from data only. Same thread and rules as `then`.
+ * An op of a kind of the program's own, made of others once its operands are known: how the
+ * built-in operations (ops.h) are made. `fn` sees their values, which is to say dtypes and shapes,
+ * and the device, and returns the op that does the work, of launches for instance; its values are
+ * those of the whole. Order follows from data only. Same thread and rules as `then`.
  *
- * Each operand yields one value. `data` is copied (at most 4096 bytes) and lent to `fn`; the user data
- * is released with the op. acu_op_describe calls `fn` too, perhaps more than once: it has no effect but
- * the op that it returns.
+ * Each operand yields one value. `data` is copied (at most 4096 bytes) and lent to `fn`; the user
+ * data is released with the op. acu_op_describe calls `fn` too, perhaps more than once: it has no
+ * effect but the op that it returns.
  */
 typedef struct acu_planning {
     acu_device *device; /* of the first operand in device memory, else as for acu_make; lent */
@@ -209,15 +223,15 @@ typedef struct acu_custom {
 ACU_API acu_op *acu_op_custom(acu_custom custom, acu_op *const *operands, size_t count,
                               acu_site site);
 /*
- * An op that reports an error when it is submitted, which is what a constructor returns, or `fn` above.
- * Without a text (NULL) the error is the thread's last one, of a call that just failed.
+ * An op that reports an error when it is submitted, which is what a constructor returns, or `fn`
+ * above. Without a text (NULL) the error is the thread's last one, of a call that just failed.
  */
 ACU_API acu_op *acu_op_fail(acu_status status, const char *name, acu_site site, const char *format,
                             ...) ACU_PRINTF(4, 5);
 
 /*
- * The result of `x`, a built-in operation or another custom op, goes to `out`, a tensor of its dtype
- * and shape, instead of a new one: acu_into(y, acu_add(y, z)). Yields out.
+ * The result of `x`, a built-in operation or another custom op, goes to `out`, a tensor of its
+ * dtype and shape, instead of a new one: acu_into(y, acu_add(y, z)). Yields out.
  * Errors: NOT_SUPPORTED (x is of another kind, or makes no single tensor), DTYPE, SHAPE, SHARED.
  */
 #define acu_into(out, x) acu_op_into(ACU_OPERAND(out), ACU_OPERAND(x), ACU_SITE)
@@ -247,7 +261,8 @@ typedef acu_op *(*acu_apply_fn)(acu_op *x, void *user);
 /* The values of all, one after another. They run in no certain order, but where they touch the same
  * data, in the order of the list. Where all are small copies, they become one (acu_copy_many). */
 #define acu_zip(...)                                                                               \
-    acu_op_zip((acu_op *const[]){__VA_ARGS__}, sizeof((acu_op *const[]){__VA_ARGS__}) / sizeof(acu_op *), ACU_SITE)
+    acu_op_zip((acu_op *const[]){__VA_ARGS__},                                                     \
+               sizeof((acu_op *const[]){__VA_ARGS__}) / sizeof(acu_op *), ACU_SITE)
 ACU_API acu_op *acu_op_zip(acu_op *const *ops, size_t count, acu_site site);
 
 /* Split an op that yields `count` values into `count` ops of one value each; `x` runs once. Fills
@@ -275,8 +290,8 @@ ACU_API acu_op *acu_op_on(acu_device *device, acu_op *x, acu_site site);
 
 /*
  * `x` behind `before`, which runs as a part of it, or ran as a part of something else, whether they
- * share data or not. Yields x's values; those of `before` are dropped. Order only: a failure of `before`
- * fails the submission that it is a part of, and nobody else who comes after it.
+ * share data or not. Yields x's values; those of `before` are dropped. Order only: a failure of
+ * `before` fails the submission that it is a part of, and nobody else who comes after it.
  * acu_after_future (future.h) does the same with a submission.
  */
 #define acu_after(x, before) acu_op_after(ACU_OPERAND(x), ACU_OPERAND(before), ACU_SITE)
@@ -284,21 +299,23 @@ ACU_API acu_op *acu_op_after(acu_op *x, acu_op *before, acu_site site);
 
 /*
  * `other` runs if `x` fails, and its values take the place of x's. Both are planned with the
- * submission, in this order, each with what else it contains, so the place of `other` in the order of
- * things is fixed; whether it runs is decided when all of `x` is over: what reads the values waits for
- * that. Failures that count are of all kinds, found when `x` is submitted (a launch that the device
- * can not do, no memory), issued or complete (host work, a device that is lost while `other` is on
- * another one), but not that the submission is given up. If `other` runs, its outcome is that of the
- * whole; if not, nothing of it does, but ops that others use as well (acu_op_retain).
+ * submission, in this order, each with what else it contains, so the place of `other` in the order
+ * of things is fixed; whether it runs is decided when all of `x` is over: what reads the values
+ * waits for that. Failures that count are of all kinds, found when `x` is submitted (a launch that
+ * the device can not do, no memory), issued or complete (host work, a device that is lost while
+ * `other` is on another one), but not that the submission is given up. If `other` runs, its outcome
+ * is that of the whole; if not, nothing of it does, but ops that others use as well
+ * (acu_op_retain).
  *
- * `fn`, where given, gets the error, once, and says whether `other` is to run; if not (false), the error
- * stands. It runs on a thread of acuda's own, or while the op is submitted, and may submit, not wait.
+ * `fn`, where given, gets the error, once, and says whether `other` is to run; if not (false), the
+ * error stands. It runs on a thread of acuda's own, or while the op is submitted, and may submit,
+ * not wait.
  *
- * Both yield as many values of the same kinds, dtypes and shapes, and equal scalars. The best `other`
- * writes the same tensors as `x` does, passed to both by the program; what it yields in other
- * tensors is copied to x's, after it ran. What `x` was to write and `other` does not
- * overwrite can not be read, as ever. Values that `x` did not come to make are not there for `other` to
- * read either. If `x` is refused, the values are other's.
+ * Both yield as many values of the same kinds, dtypes and shapes, and equal scalars. The best
+ * `other` writes the same tensors as `x` does, passed to both by the program; what it yields in
+ * other tensors is copied to x's, after it ran. What `x` was to write and `other` does not
+ * overwrite can not be read, as ever. Values that `x` did not come to make are not there for
+ * `other` to read either. If `x` is refused, the values are other's.
  * Errors: ARGUMENTS, DTYPE, SHAPE (values differ), NOT_SUPPORTED (scalars differ).
  */
 #define acu_or_else(x, other)                                                                      \
@@ -311,19 +328,20 @@ ACU_API acu_op *acu_op_or_else(acu_op *x, acu_op *other, acu_or_else_fn fn, acu_
 
 /*
  * `last` runs after all of `x`, whatever becomes of it: success, failure, or that the submission is
- * given up (then its future is complete before, and nobody waits). Yields x's values; those of `last`
- * are dropped. If `last` fails, so does the whole, with the first failure. What reads x's values does
- * not wait for `last` unless data says so. An op that is refused, or given up before it was planned
- * (scheduled and not started, or handed over), never began: then `last` does not run either, but
- * the user data of both is released, as always.
+ * given up (then its future is complete before, and nobody waits). Yields x's values; those of
+ * `last` are dropped. If `last` fails, so does the whole, with the first failure. What reads x's
+ * values does not wait for `last` unless data says so. An op that is refused, or given up before it
+ * was planned (scheduled and not started, or handed over), never began: then `last` does not run
+ * either, but the user data of both is released, as always.
  */
 #define acu_finally(x, last) acu_op_finally(ACU_OPERAND(x), ACU_OPERAND(last), ACU_SITE)
 ACU_API acu_op *acu_op_finally(acu_op *x, acu_op *last, acu_site site);
 
 /*
- * Errors that come from inside `x`, when it is submitted or later, say `text` too (acu_error.context):
- * "frame 17: denoise" where one is around another. The text is copied; 159 bytes are kept of all that
- * is around an error, the outermost first. Where nothing fails it costs nothing.
+ * Errors that come from inside `x`, when it is submitted or later, say `text` too
+ * (acu_error.context): "frame 17: denoise" where one is around another. The text is copied; 159
+ * bytes are kept of all that is around an error, the outermost first. Where
+ * nothing fails it costs nothing.
  */
 #define acu_with_context(x, text) acu_op_with_context(ACU_OPERAND(x), (text), ACU_SITE)
 ACU_API acu_op *acu_op_with_context(acu_op *x, const char *text, acu_site site);
@@ -335,12 +353,12 @@ ACU_API acu_op *acu_op_with_context(acu_op *x, const char *text, acu_site site);
  * clipped. A launch whose own grid, or another partition's, differs is refused (SHAPE).
  *
  * Two more ways for blocks to meet tiles:
- *   prefix   the launch's grid, or another partition's, may have fewer blocks than there are tiles, in each
- *            dimension; the tiles beyond stay as they are (so acu_out counts as acu_inout). Without
- *            another grid all tiles have a block.
+ *   prefix   the launch's grid, or another partition's, may have fewer blocks than there are tiles,
+ *            in each dimension; the tiles beyond stay as they are (so acu_out counts as acu_inout).
+ *            Without another grid all tiles have a block.
  *   mapped   the launch has `blocks` blocks, but no more than there are tiles (0: eight for each
- *            multiprocessor; a grid that the launch gives is taken as it is), and each loops over its tiles: the
- *            kernel takes an `acu_tiles` (device.cuh).
+ *            multiprocessor; a grid that the launch gives is taken as it is), and each loops over
+ *            its tiles: the kernel takes an `acu_tiles` (device.cuh).
  *
  * Owned values must be the only handle on their storage (SHARED otherwise); shared values
  * are refused; borrowed ones may be partitioned at any time.
@@ -359,9 +377,9 @@ ACU_API acu_op *acu_op_unpartition(acu_op *x, acu_site site);
 
 /*
  * Other tensors over the same storage: each yields the view that the function of its name makes
- * (acu_tensor_*, tensor.h, where they are described), in the form of what it gets; of an owned tensor the
- * view is the only handle then. Nothing is copied or enqueued. Lists of numbers, one for each dimension,
- * are written as shapes are: acu_slice(x, ACU_SHAPE(0, 8), ACU_SHAPE(4, 16)).
+ * (acu_tensor_*, tensor.h, where they are described), in the form of what it gets; of an owned
+ * tensor the view is the only handle then. Nothing is copied or enqueued. Lists of numbers, one for
+ * each dimension, are written as shapes are: acu_slice(x, ACU_SHAPE(0, 8), ACU_SHAPE(4, 16)).
  * Errors, of the submit: SHAPE, DTYPE, INVALID.
  */
 #define acu_reshape(x, shape) acu_op_reshape(ACU_OPERAND(x), (shape), ACU_SITE)
@@ -410,19 +428,20 @@ typedef struct acu_value_info {
 } acu_value_info;
 
 /*
- * What `op` would yield if it were submitted to `device` (as for acu_submit; may be NULL): at most `room`
- * values in `infos`, their number in *count. The op is not consumed, nothing of it runs, and it can be
- * submitted after that, or described again. Its errors are those that the submit would return for what is
- * wrong with shapes, dtypes, forms, arguments and grids. Not while another thread uses the op. Never blocks; no
- * driver call. Of the program's functions only those of custom ops are called.
- * Errors besides: NOT_SUPPORTED (something in it is known only once it is submitted: then, map, make,
- * replay, after_future, into, copies), INVALID (a part of it was submitted before).
+ * What `op` would yield if it were submitted to `device` (as for acu_submit; may be NULL): at most
+ * `room` values in `infos`, their number in *count. The op is not consumed, nothing of it runs, and
+ * it can be submitted after that, or described again. Its errors are those that the submit would
+ * return for what is wrong with shapes, dtypes, forms, arguments and grids. Not while another
+ * thread uses the op. Never blocks; no driver call. Of the program's functions only those of custom
+ * ops are called.
+ * Errors besides: NOT_SUPPORTED (something in it is known only once it is submitted: then, map,
+ * make, replay, after_future, into, copies), INVALID (a part of it was submitted before).
  */
 ACU_API acu_status acu_op_describe(acu_device *device, acu_op *op, acu_value_info *infos,
                                    size_t room, size_t *count);
 
-/* A tensor without memory, in the place of one that is not there yet: for describing what would come of
- * it. It can not be submitted (INVALID). */
+/* A tensor without memory, in the place of one that is not there yet: for describing what would
+ * come of it. It can not be submitted (INVALID). */
 #define acu_meta(dtype, shape) acu_op_meta((dtype), (shape), ACU_SITE)
 ACU_API acu_op *acu_op_meta(acu_dtype dtype, acu_shape shape, acu_site site);
 
@@ -432,7 +451,8 @@ ACU_API acu_op *acu_op_meta(acu_dtype dtype, acu_shape shape, acu_site site);
 #define acu_empty(dtype, shape) acu_op_empty((dtype), (shape), ACU_SITE) /* contents undefined */
 #define acu_zeros(dtype, shape) acu_op_zeros((dtype), (shape), ACU_SITE)
 #define acu_ones(dtype, shape) acu_op_ones((dtype), (shape), ACU_SITE)
-#define acu_full(shape, scalar) acu_op_full((shape), (scalar), ACU_SITE) /* acu_full(s, acu_f32(2)) */
+/* acu_full(shape, acu_f32(2)) */
+#define acu_full(shape, scalar) acu_op_full((shape), (scalar), ACU_SITE)
 /* A small tensor from host memory, which is copied now: at most ACU_CONST_MAX bytes. */
 #define acu_const(dtype, shape, memory) acu_op_const((dtype), (shape), (memory), ACU_SITE)
 #define ACU_CONST_MAX 65536
@@ -442,32 +462,33 @@ ACU_API acu_op *acu_op_ones(acu_dtype dtype, acu_shape shape, acu_site site);
 ACU_API acu_op *acu_op_full(acu_shape shape, acu_arg scalar, acu_site site);
 ACU_API acu_op *acu_op_const(acu_dtype dtype, acu_shape shape, const void *memory, acu_site site);
 
-/* Overwrite every element of `x`, a device tensor of any layout; yields x. The scalar has x's dtype. Driver:
- * cuMemsetD8Async, D16 or D32 for a dense tensor, a kernel for gaps and 8-byte elements. */
+/* Overwrite every element of `x`, a device tensor of any layout; yields x. The scalar has x's
+ * dtype. Driver: cuMemsetD8Async, D16 or D32 for a dense tensor, a kernel for
+ * gaps and 8-byte elements. */
 #define acu_fill(x, scalar) acu_op_fill(ACU_OPERAND(x), (scalar), ACU_SITE)
 ACU_API acu_op *acu_op_fill(acu_op *x, acu_arg scalar, acu_site site);
 
 /* ---- copying -------------------------------------------------------------------------------- */
 
 /*
- * Copy all elements between two tensors of equal dtype and shape, wherever they live and however they
- * lie: host and device in any direction, one device or two, host and host, dense, pitched, strided or
- * permuted, of any size. Asynchronous in all cases. Source and destination share no bytes (INVALID; to copy
- * a tensor onto itself is nothing). Yields dst, src.
+ * Copy all elements between two tensors of equal dtype and shape, wherever they live and however
+ * they lie: host and device in any direction, one device or two, host and host, dense, pitched,
+ * strided or permuted, of any size. Asynchronous in all cases. Source and destination share no
+ * bytes (INVALID; to copy a tensor onto itself is nothing). Yields dst, src.
  *
  * How: what is one run of bytes on both sides, or rows or slices of enough of them, by the driver
- * (cuMemcpyHtoDAsync, DtoH, DtoD, cuMemcpy2DAsync, cuMemcpy3DAsync); other layouts by a kernel, which reads
- * and writes pinned memory over the bus directly; pageable memory, and what is on the host on both
- * sides, by helper threads (staging.h); between devices by cuMemcpyPeerAsync, views being packed into
- * dense memory and unpacked by kernels.
+ * (cuMemcpyHtoDAsync, DtoH, DtoD, cuMemcpy2DAsync, cuMemcpy3DAsync); other layouts by a kernel,
+ * which reads and writes pinned memory over the bus directly; pageable memory, and what is on the
+ * host on both sides, by helper threads (staging.h); between devices by cuMemcpyPeerAsync, views
+ * being packed into dense memory and unpacked by kernels.
  */
 #define acu_copy(dst, src) acu_op_copy(ACU_OPERAND(dst), ACU_OPERAND(src), ACU_SITE)
 ACU_API acu_op *acu_op_copy(acu_op *dst, acu_op *src, acu_site site);
 /*
- * `count` copies, from srcs[i] to dsts[i], as if one came after the other; the tensors are borrowed. Many
- * small ones of dense tensors between a device and itself or pinned memory that do not touch one another's
- * data cost little more than one: they are done by a single kernel, which reads and writes host memory
- * directly. Yields dsts[0], srcs[0], dsts[1], ...
+ * `count` copies, from srcs[i] to dsts[i], as if one came after the other; the tensors are
+ * borrowed. Many small ones of dense tensors between a device and itself or pinned memory that do
+ * not touch one another's data cost little more than one: they are done by a single kernel, which
+ * reads and writes host memory directly. Yields dsts[0], srcs[0], dsts[1], ...
  */
 #define acu_copy_many(dsts, srcs, count) acu_op_copy_many((dsts), (srcs), (count), ACU_SITE)
 ACU_API acu_op *acu_op_copy_many(acu_tensor *const *dsts, acu_tensor *const *srcs, size_t count,
@@ -478,12 +499,12 @@ ACU_API acu_op *acu_op_dup(acu_op *x, acu_site site);
 /*
  * A new tensor with the same contents in pinned host memory. Yields the new one only: a device
  * tensor that was given or made in the op is reclaimed, its memory freed once copied.
- * Its memory, and so its address on the host, is had when the op is planned. Driver: none for that where
- * the pinned pool (pool.h) has some of the size in its cache. Else, which is the first use of a size,
- * mostly, it is page-locked by a thread of acuda's (cuMemHostRegister; milliseconds for many MiB), and
- * the copy, and all that touches the tensor, waits for that as for other work; its address on the device is
- * 0 until then, and if that fails, so do these. Never blocks. To spare a submission the wait, make a tensor
- * of the size before (acu_tensor_alloc_pinned) and release it.
+ * Its memory, and so its address on the host, is had when the op is planned. Driver: none for that
+ * where the pinned pool (pool.h) has some of the size in its cache. Else, which is the first use of
+ * a size, mostly, it is page-locked by a thread of acuda's (cuMemHostRegister; milliseconds for
+ * many MiB), and the copy, and all that touches the tensor, waits for that as for other work; its
+ * address on the device is 0 until then, and if that fails, so do these. Never blocks. To spare a
+ * submission the wait, make a tensor of the size before (acu_tensor_alloc_pinned) and release it.
  */
 #define acu_to_host(x) acu_op_to_host(ACU_OPERAND(x), ACU_SITE)
 ACU_API acu_op *acu_op_to_host(acu_op *x, acu_site site);
@@ -509,10 +530,12 @@ ACU_API acu_op *acu_op_launch(acu_kernel *kernel, acu_config config, const acu_a
 /*
  * Any call that enqueues work on a CUDA stream: a vendor library's, another runtime's. `fn` runs
  * when the op is issued, with the device's context current, and must enqueue on `stream` only,
- * neither wait nor submit, nor start what was scheduled (all fail with WOULD_WAIT). The arguments say which data the call touches; they order it and keep the data alive.
- * Anything but ACU_OK fails the submission with CALLBACK. Yields its arguments.
+ * neither wait nor submit, nor start what was scheduled (all fail with WOULD_WAIT). The arguments
+ * say which data the call touches; they order it and keep the data alive. Anything but ACU_OK fails
+ * the submission with CALLBACK. Yields its arguments.
  */
-typedef acu_status (*acu_foreign_fn)(void *user, CUstream stream, const acu_val *values, size_t count);
+typedef acu_status (*acu_foreign_fn)(void *user, CUstream stream, const acu_val *values,
+                                     size_t count);
 #define acu_foreign(fn, user, ...)                                                                 \
     acu_op_foreign((fn), ACU_USER(user), ACU_ARGS(__VA_ARGS__), ACU_SITE)
 ACU_API acu_op *acu_op_foreign(acu_foreign_fn fn, acu_user user, const acu_arg *args, size_t count,

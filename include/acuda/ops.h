@@ -2,27 +2,29 @@
 /*
  * Built-in operations: making, converting and computing with tensors on the device.
  *
- * They are ops like others (op.h), made of public parts (acu_op_custom): constructors never fail, ops
- * are consumed, tensors borrowed; nothing here blocks. What an operation needs to know of its operands, it
- * learns when it is submitted, and refuses there, in words, what does not fit. Kernels are acuda's own, the
- * same on a GPU and on the software device (but acu_matmul uses cuBLAS, if it is there); a device loads those
- * of a kind when they are first used.
+ * They are ops like others (op.h), made of public parts (acu_op_custom): constructors never fail,
+ * ops are consumed, tensors borrowed; nothing here blocks. What an operation needs to know of its
+ * operands, it learns when it is submitted, and refuses there, in words, what does not fit. Kernels
+ * are acuda's own, the same on a GPU and on the software device (but acu_matmul uses cuBLAS, if it
+ * is there); a device loads those of a kind when they are first used.
  *
- * Results are new dense tensors; acu_into(out, op) puts them into a tensor that is there, of any strides,
- * also into an operand: acu_into(x, acu_exp(x)). A result that lies over an operand in another way than
- * element on element is refused.
+ * Results are new dense tensors; acu_into(out, op) puts them into a tensor that is there, of any
+ * strides, also into an operand: acu_into(x, acu_exp(x)). A result that lies over an operand in
+ * another way than element on element is refused.
  *
  * Operands are tensors, ops that yield one, or numbers: ACU_TERM takes an acu_op (consumed), an
- * acu_tensor (borrowed), a number of C, or a scalar (acu_f32(2)). A number takes on the dtype of the
- * tensors beside it; one that this can not hold (a fraction for integers, 300 for u8) is refused. Tensors
- * of different dtypes are not mixed: acu_convert says where precision goes.
+ * acu_tensor (borrowed), a number of C, or a scalar (acu_f32(2)). A number takes on the dtype of
+ * the tensors beside it; one that this can not hold (a fraction for integers, 300 for u8) is
+ * refused. Tensors of different dtypes are not mixed: acu_convert says where precision goes.
  *
- * Tensors may have any strides. Shapes broadcast as in NumPy: aligned at the last dimension, extents are
- * equal, or one of them is 1, or missing.
+ * Tensors may have any strides. Shapes broadcast as in NumPy: aligned at the last dimension,
+ * extents are equal, or one of them is 1, or missing.
  *
- * f16 and bf16 are computed in float and rounded once, to the nearest, ties to even. tf32 counts as f32.
+ * f16 and bf16 are computed in float and rounded once, to the nearest, ties
+ * to even. tf32 counts as f32.
  *
- * Errors, on the future or of submit: DTYPE, SHAPE, SHARED (overlap), INVALID, LIMIT, and those of launches.
+ * Errors, on the future or of submit: DTYPE, SHAPE, SHARED (overlap), INVALID,
+ * LIMIT, and those of launches.
  */
 #ifndef ACUDA_OPS_H
 #define ACUDA_OPS_H
@@ -48,8 +50,8 @@ ACU_API acu_op *acui_term_u64(unsigned long long number, acu_site site);
 /* ---- making and converting ------------------------------------------------------------------ */
 
 /*
- * Beside acu_zeros, acu_ones, acu_full and acu_fill (op.h). Of all dtypes but f4e2m1fnx2; computed in
- * double, or in 64-bit integers, and rounded once.
+ * Beside acu_zeros, acu_ones, acu_full and acu_fill (op.h). Of all dtypes but f4e2m1fnx2; computed
+ * in double, or in 64-bit integers, and rounded once.
  *
  * acu_arange: start, start + step, ... as long as it is before `end`: ceil((end - start) / step)
  * elements, at least one. Of integer dtypes all three must be integers.
@@ -63,22 +65,24 @@ ACU_API acu_op *acui_term_u64(unsigned long long number, acu_site site);
 #define acu_eye(dtype, n) acu_op_eye((dtype), (n), (n), 0, ACU_SITE)
 #define acu_eye_rect(dtype, rows, columns, diagonal)                                               \
     acu_op_eye((dtype), (rows), (columns), (diagonal), ACU_SITE)
-ACU_API acu_op *acu_op_arange(acu_dtype dtype, double start, double end, double step, acu_site site);
+ACU_API acu_op *acu_op_arange(acu_dtype dtype, double start, double end, double step,
+                              acu_site site);
 ACU_API acu_op *acu_op_linspace(acu_dtype dtype, double start, double end, int64_t count,
                                 acu_site site);
 ACU_API acu_op *acu_op_eye(acu_dtype dtype, int64_t rows, int64_t columns, int64_t diagonal,
                            acu_site site);
 
 /*
- * The same numbers in another dtype, rounded once. To floating point: to the nearest, ties to even; what
- * is too large becomes infinite, but in f8e4m3fn and f8e5m2 the largest number (as hardware's conversion
- * for these does); f8e8m0fnu takes the magnitude, up to the next power of two, as scales need it. To
- * integers: from floating point towards zero, the nearest that fits, NaN becomes 0; from integers modulo
- * 2^bits. To bool: whether it is not 0.
+ * The same numbers in another dtype, rounded once. To floating point: to the nearest, ties to even;
+ * what is too large becomes infinite, but in f8e4m3fn and f8e5m2 the largest number (as hardware's
+ * conversion for these does); f8e8m0fnu takes the magnitude, up to the next power of two, as scales
+ * need it. To integers: from floating point towards zero, the nearest that fits, NaN becomes 0;
+ * from integers modulo 2^bits. To bool: whether it is not 0.
  *
- * An element of f4e2m1fnx2 is two numbers, neighbours along the last dimension: [..., n] of it is converted to
- * [..., 2 n] of another dtype, and [..., 2 n] to [..., n]; an odd last dimension is refused (SHAPE). The numbers
- * are 0, 0.5, 1, 1.5, 2, 3, 4, 6 and their negatives; what is larger becomes 6, and so does NaN.
+ * An element of f4e2m1fnx2 is two numbers, neighbours along the last dimension: [..., n] of it is
+ * converted to [..., 2 n] of another dtype, and [..., 2 n] to [..., n]; an odd last dimension is
+ * refused (SHAPE). The numbers are 0, 0.5, 1, 1.5, 2, 3, 4, 6 and their negatives; what is larger
+ * becomes 6, and so does NaN.
  */
 #define acu_convert(x, dtype) acu_op_convert(ACU_OPERAND(x), (dtype), ACU_SITE)
 ACU_API acu_op *acu_op_convert(acu_op *x, acu_dtype dtype, acu_site site);
@@ -86,15 +90,15 @@ ACU_API acu_op *acu_op_convert(acu_op *x, acu_dtype dtype, acu_site site);
 /* ---- random numbers ------------------------------------------------------------------------- */
 
 /*
- * Philox 4x32-10, a generator without a state: element i, in row-major order, is number offset + i of
- * the sequence of `seed`, the same on every device. So parts of a sequence can be made apart, and
- * the next numbers of it follow at offset + elements. (Key: the seed. Counter: 64 bits, number / 4, or / 2
- * for f64 and integers; the upper 64 are 0.)
+ * Philox 4x32-10, a generator without a state: element i, in row-major order, is number offset + i
+ * of the sequence of `seed`, the same on every device. So parts of a sequence can be made apart,
+ * and the next numbers of it follow at offset + elements. (Key: the seed. Counter: 64 bits, number
+ * / 4, or / 2 for f64 and integers; the upper 64 are 0.)
  *
  * acu_rand: uniform in [0, 1), multiples of 2^-24, of 2^-53 (f64), 2^-11 (f16) or 2^-8 (bf16).
  * acu_randn: normal, mean 0, deviation 1, by Box and Muller's method, of f32, f64, f16 and bf16.
- * acu_randint: integers (or bool) from low to high - 1, whose chances differ by less than 2^-32 of them
- * where there are at most 2^32 of them.
+ * acu_randint: integers (or bool) from low to high - 1, whose chances differ by less than 2^-32 of
+ * them where there are at most 2^32 of them.
  */
 #define acu_rand(dtype, shape, seed, offset)                                                       \
     acu_op_rand((dtype), (shape), (seed), (offset), ACU_SITE)
@@ -133,9 +137,9 @@ ACU_API const char *acu_elementwise_name(acu_elementwise kind); /* "add"; "?" if
 #define acu_ceil(x) ACUI_UNARY(CEIL, x)
 #define acu_trunc(x) ACUI_UNARY(TRUNC, x)
 #define acu_round(x) ACUI_UNARY(ROUND, x) /* halves to even */
-/* Errors of the following in units in the last place of float and double: sqrt and reciprocal exact,
- * exp 1.3, log 1, tanh 1.6 (3), sin and cos 1.6 (3, and 2^-46 beyond 2^20), erf 1.3 (20), pow 0.6 (8);
- * of gelu: of erf, relative to |x|. */
+/* Errors of the following in units in the last place of float and double: sqrt and reciprocal
+ * exact, exp 1.3, log 1, tanh 1.6 (3), sin and cos 1.6 (3, and 2^-46 beyond 2^20), erf 1.3 (20),
+ * pow 0.6 (8); of gelu: of erf, relative to |x|. */
 #define acu_sqrt(x) ACUI_UNARY(SQRT, x)
 #define acu_rsqrt(x) ACUI_UNARY(RSQRT, x)           /* 1 / sqrt(x) */
 #define acu_reciprocal(x) ACUI_UNARY(RECIPROCAL, x) /* 1 / x */
@@ -194,14 +198,17 @@ typedef struct acu_dims {
 #define ACU_DIMS(...)                                                                              \
     ((acu_dims){.count = (int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int)), .dim = {__VA_ARGS__}})
 #define ACU_KEEP(...)                                                                              \
-    ((acu_dims){.count = (int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int)), .dim = {__VA_ARGS__}, .keep = true})
+    ((acu_dims){.count = (int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int)),                        \
+                .dim = {__VA_ARGS__},                                                              \
+                .keep = true})
 #endif
 
 /*
- * One value of all elements along some dimensions: acu_sum(x, ACU_ALL), acu_mean(x, ACU_DIMS(-1)). What
- * remains of no dimension is a tensor of one element. Sums, products, means and norms are accumulated in
- * double, of integers in 64 bits, in an order that follows from the shape: the same bits in every run,
- * and rounded once. op_kinds.h lists dtypes; sums and products of integers and bool are of i64 or u64.
+ * One value of all elements along some dimensions: acu_sum(x, ACU_ALL), acu_mean(x, ACU_DIMS(-1)).
+ * What remains of no dimension is a tensor of one element. Sums, products, means and norms are
+ * accumulated in double, of integers in 64 bits, in an order that follows from the shape: the same
+ * bits in every run, and rounded once. op_kinds.h lists dtypes; sums and products of integers and
+ * bool are of i64 or u64.
  */
 ACU_API acu_op *acu_op_reduce(acu_reduction kind, acu_op *x, acu_dims dims, acu_site site);
 ACU_API const char *acu_reduction_name(acu_reduction kind);
@@ -218,43 +225,45 @@ ACU_API const char *acu_reduction_name(acu_reduction kind);
 #define acu_argmin(x, dims) ACUI_REDUCE_BY(ARGMIN, x, dims)
 #define acu_argmax(x, dims) ACUI_REDUCE_BY(ARGMAX, x, dims)
 
-/* ---- softmax and products of matrices ---------------------------------------------------------- */
+/* ---- softmax and products of matrices -------------------------------------------------------- */
 
-/* exp(x - max) / sum along one dimension (negative: from the last), and the logarithm of it. Summed up in
- * double; of f32, f64, f16 and bf16. */
+/* exp(x - max) / sum along one dimension (negative: from the last), and the logarithm of it. Summed
+ * up in double; of f32, f64, f16 and bf16. */
 #define acu_softmax(x, dimension) acu_op_softmax(ACU_OPERAND(x), (dimension), false, ACU_SITE)
 #define acu_log_softmax(x, dimension) acu_op_softmax(ACU_OPERAND(x), (dimension), true, ACU_SITE)
 ACU_API acu_op *acu_op_softmax(acu_op *x, int dimension, bool log, acu_site site);
 
 /*
- * [..., m, k] times [..., k, n] is [..., m, n]; dimensions in front broadcast. Any strides: a transposed view
- * (acu_transpose) costs nothing. Of f32, tf32, f64, f16, bf16 and integers, which wrap around.
+ * [..., m, k] times [..., k, n] is [..., m, n]; dimensions in front broadcast. Any strides: a
+ * transposed view (acu_transpose) costs nothing. Of f32, tf32, f64, f16, bf16 and integers, which
+ * wrap around.
  *
- * By cuBLAS where it is found and can do it without a copy (each matrix is dense along its rows or its
- * columns, the matrices of a batch lie at even distances), which has the speed of the tensor cores; else,
- * and for integers, by acuda's own kernel, in tiles through shared memory. Added up in float (f64: double)
- * and rounded once; f32 is multiplied in full, and operands of tf32 rounded or cut off to that. By the kernel each
- * element is added up along k in order; cuBLAS chooses its order by the shapes, and promises the same
- * bits on the same GPU in every run.
+ * By cuBLAS where it is found and can do it without a copy (each matrix is dense along its rows or
+ * its columns, the matrices of a batch lie at even distances), which has the speed of the tensor
+ * cores; else, and for integers, by acuda's own kernel, in tiles through shared memory. Added up in
+ * float (f64: double) and rounded once; f32 is multiplied in full, and operands of tf32 rounded or
+ * cut off to that. By the kernel each element is added up along k in order; cuBLAS chooses its
+ * order by the shapes, and promises the same bits on the same GPU in every run.
  *
- * cuBLAS is looked for when the first product is submitted to a device: its version 11 to 13, not newer
- * than the driver, as `path` of the settings says, else the environment variable ACUDA_CUBLAS, else as
- * the system finds libcublas.so.13 (.12, .11), then in CUDA_HOME, CUDA_PATH, /usr/local/cuda*, /opt/cuda.
- * ACUDA_CUBLAS=off switches it off. On the software device only one that the program names is used.
- * It is opened on a thread of acuda's own, which takes a while: products that are submitted
- * meanwhile wait for it on the host, and submitting does not. If there is none, or it can not be used
- * (acu_cublas_load says why), the kernel does all; so it does what cuBLAS does not support, and what is
- * in an acu_graph. Temporary memory, from the pool that results come from: at most 4 MiB, 32 from compute
- * capability 9.0 on, for all products of a submission. Errors besides: DRIVER, DEVICE_MEMORY, with
- * cuBLAS's name for the status. A submit may take long where cuBLAS loads a kernel of its own for the
- * first time. Handles go with the device; of one that was lost, what they have in host memory stays, and after
- * acu_device_reset the kernel does all: the library still knows the context that went.
+ * cuBLAS is looked for when the first product is submitted to a device: its version 11 to 13, not
+ * newer than the driver, as `path` of the settings says, else the environment variable
+ * ACUDA_CUBLAS, else as the system finds libcublas.so.13 (.12, .11), then in CUDA_HOME, CUDA_PATH,
+ * /usr/local/cuda*, /opt/cuda. ACUDA_CUBLAS=off switches it off. On the software device only one
+ * that the program names is used. It is opened on a thread of acuda's own, which takes a while:
+ * products that are submitted meanwhile wait for it on the host, and submitting does not. If there
+ * is none, or it can not be used (acu_cublas_load says why), the kernel does all; so it does what
+ * cuBLAS does not support, and what is in an acu_graph. Temporary memory, from the pool that
+ * results come from: at most 4 MiB, 32 from compute capability 9.0 on, for all products of a
+ * submission. Errors besides: DRIVER, DEVICE_MEMORY, with cuBLAS's name for the status. A submit
+ * may take long where cuBLAS loads a kernel of its own for the first time. Handles go with the
+ * device; of one that was lost, what they have in host memory stays, and after acu_device_reset the
+ * kernel does all: the library still knows the context that went.
  */
 #define acu_matmul(a, b) acu_op_matmul(ACU_OPERAND(a), ACU_OPERAND(b), ACU_SITE)
 ACU_API acu_op *acu_op_matmul(acu_op *a, acu_op *b, acu_site site);
 
-/* How all of the process uses cuBLAS; a call replaces the settings of the one before. They count for
- * products that are submitted from then on; `path` for devices that had none yet. */
+/* How all of the process uses cuBLAS; a call replaces the settings of the one before. They count
+ * for products that are submitted from then on; `path` for devices that had none yet. */
 typedef struct acu_cublas_settings {
     size_t size;      /* sizeof(acu_cublas_settings) */
     bool off;         /* acuda's own kernels do all */
@@ -263,41 +272,44 @@ typedef struct acu_cublas_settings {
 ACU_API acu_status acu_cublas_configure(const acu_cublas_settings *settings);
 
 /*
- * Open cuBLAS for the device now, so that no product waits for that, or to learn why it is not used.
- * Blocks while it is opened, the first time. Driver: what cuBLAS calls. Errors: NOT_FOUND (switched
- * off; or where it was looked for), DRIVER, DEVICE_MEMORY, NOT_SUPPORTED (it can not be used on this
- * device: cuBLAS's status), NO_MEMORY.
+ * Open cuBLAS for the device now, so that no product waits for that, or to learn why it is not
+ * used. Blocks while it is opened, the first time. Driver: what cuBLAS calls. Errors: NOT_FOUND
+ * (switched off; or where it was looked for), DRIVER, DEVICE_MEMORY, NOT_SUPPORTED (it can not be
+ * used on this device: cuBLAS's status), NO_MEMORY.
  */
 ACU_API acu_status acu_cublas_load(acu_device *device);
 /* Of the library that is open: 130002 for 13.0.2; 0: none is. */
 ACU_API int acu_cublas_version(void);
 ACU_API const char *acu_cublas_path(void); /* its file, a static text; NULL: none is */
 
-/* ---- one kernel from an expression -------------------------------------------------------------- */
+/* ---- one kernel from an expression ----------------------------------------------------------- */
 
 /*
- * An elementwise operation of the program's own, as text: "a * x + tanh(y)". Its kernel is compiled when it
- * is first used with a dtype on a device (compile.h), beside what is submitted; the op waits for that on
- * the host, and submitting does not. Reading each operand once, it is as fast as the memory.
+ * An elementwise operation of the program's own, as text: "a * x + tanh(y)". Its kernel is compiled
+ * when it is first used with a dtype on a device (compile.h), beside what is submitted; the op
+ * waits for that on the host, and submitting does not. Reading each operand once, it is as fast as
+ * the memory.
  *
- * Operands are the names in it, in the order in which they first appear, at most 8; at least one is a
- * tensor, all tensors are of the same of f32, f64, f16 and bf16, and the others are numbers. They broadcast,
- * and may have any strides, as with all operations.
+ * Operands are the names in it, in the order in which they first appear, at most 8; at least one is
+ * a tensor, all tensors are of the same of f32, f64, f16 and bf16, and the others are numbers. They
+ * broadcast, and may have any strides, as with all operations.
  *   a ? b : c   || && == != < <= > >= + - * / - !   numbers   ( )
- *   abs sign square sqrt rsqrt reciprocal exp log sin cos tanh sigmoid gelu silu relu erf floor ceil
- *   trunc round min max pow fma where clamp, with arguments as the functions above have them
+ *   abs sign square sqrt rsqrt reciprocal exp log sin cos tanh sigmoid gelu silu relu erf floor
+ *   ceil trunc round min max pow fma where clamp, with arguments as the functions above have them
  * A comparison is 1 or 0.
  *
- * The handle keeps its kernels, and through them the device, until it is released; ops in flight keep what they
- * need. Errors: INVALID (with the column), NO_MEMORY. Does not block.
+ * The handle keeps its kernels, and through them the device, until it is released; ops in flight
+ * keep what they need. Errors: INVALID (with the column), NO_MEMORY. Does not block.
  */
 typedef struct acu_expression acu_expression;
 ACU_API acu_status acu_expression_create(const char *text, acu_expression **expression);
 ACU_API acu_expression *acu_expression_retain(acu_expression *expression);
 ACU_API void acu_expression_release(acu_expression *expression);
 ACU_API size_t acu_expression_operands(const acu_expression *expression);
-ACU_API const char *acu_expression_operand(const acu_expression *expression, size_t i); /* its name */
-/* acu_fused(expression, a, x, y): one to eight terms. Errors of the op also: those of acu_compile. */
+/* The operand's name. */
+ACU_API const char *acu_expression_operand(const acu_expression *expression, size_t i);
+/* acu_fused(expression, a, x, y): one to eight terms. Errors of the op
+ * also: those of acu_compile. */
 #define acu_fused(expression, ...)                                                                 \
     acu_op_fused((expression), ACUI_TERMS(ACUI_EACH_TERM(__VA_ARGS__)), ACU_SITE)
 ACU_API acu_op *acu_op_fused(acu_expression *expression, acu_op *const *operands, size_t count,

@@ -5,8 +5,8 @@
  * Each device has a pool of device memory and two of page-locked host memory, which are used where
  * nothing else is said. A pool keeps what was released and hands it out again without entering the
  * driver, at once, also while work that used it is still in flight: to work that comes behind that
- * work in any case (on the same stream), else once that is over. So a thousand queued submissions with
- * temporaries need the memory of a few.
+ * work in any case (on the same stream), else once that is over. So a thousand queued submissions
+ * with temporaries need the memory of a few.
  *
  * A block is at most an eighth larger than what was asked for, or 511 bytes, and is never cut up:
  * what the cache holds in sizes that nobody asks for goes back to the driver when memory is short,
@@ -15,9 +15,9 @@
  * Memory is short where the driver has none, or the pool's limit is reached. Then, in this order:
  *   - what is cached in other sizes goes back to the driver;
  *   - the work gets memory that other streams still use, and waits for those, on the device;
- *   - a submission is put off, while anything is in flight on the device whose end may free some, and
- *     is tried again whenever something completes; who submits never waits. (acu_buffer_create and
- *     its like do not wait either, and fail instead.)
+ *   - a submission is put off, while anything is in flight on the device whose end may free some,
+ *     and is tried again whenever something completes; who submits never waits. (acu_buffer_create
+ *     and its like do not wait either, and fail instead.)
  *   - It fails with DEVICE_MEMORY, in numbers.
  */
 #ifndef ACUDA_POOL_H
@@ -33,26 +33,26 @@ ACU_BEGIN
 typedef struct acu_pool_options {
     size_t size;          /* sizeof(acu_pool_options) */
     acu_memory_kind kind; /* ACU_MEMORY_DEVICE or ACU_MEMORY_PINNED */
-    bool write_combined;  /* pinned: faster for the device to read, very slow for the host to read; not
-                           * what acu_to_host had to add */
+    bool write_combined;  /* pinned: faster for the device to read, very slow for the host to read;
+                           * not what acu_to_host had to add */
     size_t limit;         /* bytes that it may hold, in use and cached; 0: no limit */
     size_t keep;          /* bytes that it may cache while the device is idle; 0: the usual */
 } acu_pool_options;
 
 /*
  * `keep`: device memory that is cached beyond goes back to the driver when nothing is in flight on
- * the device; the usual is all. ACU_KEEP_NONE keeps nothing, which lets the software device see each
- * use after a release. Page-locked memory, and device memory where the driver has no pools, can only
- * be given back by calls that may wait for the device: there it is done by the next allocation that
- * has to ask the driver, which is slow anyway; the usual is 256 MiB.
+ * the device; the usual is all. ACU_KEEP_NONE keeps nothing, which lets the software device see
+ * each use after a release. Page-locked memory, and device memory where the driver has no pools,
+ * can only be given back by calls that may wait for the device: there it is done by the next
+ * allocation that has to ask the driver, which is slow anyway; the usual is 256 MiB.
  */
 #define ACU_KEEP_NONE ((size_t)1)
 
 /*
  * A pool of the program's own, with memory that nothing else uses: to bound what a part of the
  * program takes, or to tell what it uses. Peers of the device (acu_device_open_peer) have access.
- * It goes when it was released and all its buffers are gone; page-locked memory that it had then becomes the
- * device's own pool's, as freeing it may wait. Driver: cuMemPoolCreate.
+ * It goes when it was released and all its buffers are gone; page-locked memory that it had then
+ * becomes the device's own pool's, as freeing it may wait. Driver: cuMemPoolCreate.
  * Errors: INVALID, NO_MEMORY, DRIVER.
  */
 ACU_API acu_status acu_pool_create(acu_device *device, const acu_pool_options *options,
@@ -60,15 +60,16 @@ ACU_API acu_status acu_pool_create(acu_device *device, const acu_pool_options *o
 ACU_API acu_pool *acu_pool_retain(acu_pool *pool);
 ACU_API void acu_pool_release(acu_pool *pool); /* never blocks */
 
-/* The device's own, borrowed: valid as long as the device. NULL (with the record) for lack of memory. */
+/* The device's own, borrowed: valid as long as the device. NULL (with the
+ * record) for lack of memory. */
 ACU_API acu_pool *acu_device_pool(acu_device *device);
 ACU_API acu_pool *acu_device_pinned_pool(acu_device *device, bool write_combined);
 
 ACU_API acu_device *acu_pool_device(const acu_pool *pool); /* borrowed */
 ACU_API acu_memory_kind acu_pool_kind(const acu_pool *pool);
 
-/* Other bounds from now on, as in acu_pool_options. Nothing is given back by this. The own pools of a device
- * that acu_device_reset made have the usual ones. Driver: cuMemPoolSetAttribute. */
+/* Other bounds from now on, as in acu_pool_options. Nothing is given back by this. The own pools of
+ * a device that acu_device_reset made have the usual ones. Driver: cuMemPoolSetAttribute. */
 ACU_API acu_status acu_pool_set_limits(acu_pool *pool, size_t limit, size_t keep);
 
 /* Memory of the pool, as by acu_buffer_create and acu_buffer_create_pinned. */
@@ -85,15 +86,17 @@ ACU_API acu_status acu_tensor_alloc_from(acu_pool *pool, acu_dtype dtype, acu_sh
 ACU_API acu_op *acu_op_with_pool(acu_pool *pool, acu_op *x, acu_site site);
 
 /*
- * Give cached memory back until at most `keep` bytes are cached, as far as no work in flight uses it;
- * to the driver, and from there to the system (what the driver has not done with at once, by the next
- * call). Never waits for work, but may take the driver some milliseconds; for page-locked memory, and
- * without pools of the driver's, its calls (cuMemFreeHost, cuMemFree) wait until the device is idle.
- * `*freed` (may be NULL): how many bytes. Driver: cuMemFreeAsync, cuMemPoolTrimTo, cuMemFreeHost.
+ * Give cached memory back until at most `keep` bytes are cached, as far as no work in flight uses
+ * it; to the driver, and from there to the system (what the driver has not done with at once, by
+ * the next call). Never waits for work, but may take the driver some milliseconds; for page-locked
+ * memory, and without pools of the driver's, its calls (cuMemFreeHost, cuMemFree) wait until the
+ * device is idle. `*freed` (may be NULL): how many bytes. Driver: cuMemFreeAsync, cuMemPoolTrimTo,
+ * cuMemFreeHost.
  */
 ACU_API acu_status acu_pool_trim(acu_pool *pool, size_t keep, size_t *freed);
 
-/* Bytes count whole blocks. High-water marks are since the pool was made, or since the last reset. */
+/* Bytes count whole blocks. High-water marks are since the pool was made,
+ * or since the last reset. */
 typedef struct acu_pool_stats {
     size_t size;          /* sizeof(acu_pool_stats), set by the caller */
     size_t limit, keep;   /* as set; SIZE_MAX where there is none */

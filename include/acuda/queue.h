@@ -12,9 +12,9 @@
  *   size_t count;
  *   acu_queue_take(queue, done, 64, &count);      done[0].tag is 7
  *
- * A future may be on any number of queues, and have callbacks besides. Each place on a queue gives one
- * completion, exactly once, also if the submission fails, is cancelled or its device is lost. Any
- * number of threads may submit to a queue and take from it.
+ * A future may be on any number of queues, and have callbacks besides. Each place on a queue gives
+ * one completion, exactly once, also if the submission fails, is cancelled or its device is lost.
+ * Any number of threads may submit to a queue and take from it.
  */
 #ifndef ACUDA_QUEUE_H
 #define ACUDA_QUEUE_H
@@ -45,25 +45,25 @@ ACU_API void acu_queue_release(acu_queue *queue);
 
 /*
  * Put the future on the queue: when it is complete, or at once if it is. The same as `queue` and
- * `tag` in the options of a submission, for a future that is there already; starts one that was only
- * scheduled. Never blocks. Errors: NO_MEMORY.
+ * `tag` in the options of a submission, for a future that is there already; starts one that was
+ * only scheduled. Never blocks. Errors: NO_MEMORY.
  */
 ACU_API acu_status acu_future_notify(acu_future *future, acu_queue *queue, uint64_t tag);
 /*
  * A callback that runs in acu_queue_take or acu_queue_wait of this queue, on the thread that calls
  * it: for programs whose callbacks must run in their own loop (acuda/adapters/ has what attaches a
- * queue to one). It may submit, not wait, and may take from the queue. `user.release` is called after
- * it, or when the queue goes before. Errors: NO_MEMORY (then the release has been called).
+ * queue to one). It may submit, not wait, and may take from the queue. `user.release` is called
+ * after it, or when the queue goes before. Errors: NO_MEMORY (then the release has been called).
  */
 ACU_API acu_status acu_future_call(acu_future *future, acu_queue *queue, acu_future_fn fn,
                                    acu_user user);
 
 /*
  * Take completions, oldest first, and call callbacks: at most `room` of both together; *count are
- * completions. Looks at what the device has finished by itself, so a program that calls it in a loop
- * of its own needs no descriptor: at one busy stream after the other, until something is there or some
- * 4 us are over; the next take goes on with the others. Never blocks. Driver: cuEventQuery, one or two
- * per stream that it looks at. ACU_OK also where there are none (*count is 0).
+ * completions. Looks at what the device has finished by itself, so a program that calls it in a
+ * loop of its own needs no descriptor: at one busy stream after the other, until something is there
+ * or some 4 us are over; the next take goes on with the others. Never blocks. Driver: cuEventQuery,
+ * one or two per stream that it looks at. ACU_OK also where there are none (*count is 0).
  */
 ACU_API acu_status acu_queue_take(acu_queue *queue, acu_completion *list, size_t room,
                                   size_t *count);
@@ -75,9 +75,10 @@ ACU_API acu_status acu_queue_wait(acu_queue *queue, acu_completion *list, size_t
 
 /*
  * A descriptor that can be read while there is something to take, for poll, epoll, io_uring and the
- * like: level-triggered. It is the queue's: do not read it, nor close it. It is written once for all
- * that comes before the program has taken the last: a loop pays one wake-up for a batch. A program
- * that waits so need not call anything else: a thread of acuda's looks at the device meanwhile.
+ * like: level-triggered. It is the queue's: do not read it, nor close it. It is written once for
+ * all that comes before the program has taken the last: a loop pays one wake-up for a batch. A
+ * program that waits so need not call anything else: a thread of acuda's looks at the device
+ * meanwhile.
  */
 ACU_API int acu_queue_fd(const acu_queue *queue);
 

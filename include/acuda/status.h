@@ -89,7 +89,8 @@ typedef struct acu_error {
     char op[ACU_ERROR_OP];     /* the operation's name or kind */
     const char *file;          /* where the program made the operation */
     int line;
-    char context[ACU_ERROR_CONTEXT]; /* what acu_with_context said around it: "outermost: ...: innermost" */
+    char context[ACU_ERROR_CONTEXT]; /* what acu_with_context said around it:
+                                      * "outermost: ...: innermost" */
     char message[ACU_ERROR_MESSAGE]; /* what was wrong, for the program's author to act on */
 } acu_error;
 
@@ -102,8 +103,8 @@ typedef struct acu_error {
 ACU_API const acu_error *acu_last_error(void);
 
 /*
- * The record in one line, the context first, as snprintf would write it: cut to `size` bytes, always terminated where
- * size > 0; returns the length of the whole. For example:
+ * The record in one line, the context first, as snprintf would write it: cut to `size` bytes,
+ * always terminated where size > 0; returns the length of the whole. For example:
  *   saxpy.c:20: launch of saxpy on device 0: cuLaunchKernel: CUDA_ERROR_ILLEGAL_ADDRESS (700):
  *   the device was lost to a fault: ...
  */

@@ -46,11 +46,14 @@ ACU_API acu_stream *acu_stream_retain(acu_stream *stream);
 /* Never blocks; work in flight on the stream is finished first, and the stream destroyed then. */
 ACU_API void acu_stream_release(acu_stream *stream);
 
-/* An event; `timing` makes it usable for acu_event_elapsed_ms, and recording it six times dearer. */
+/* An event; `timing` makes it usable for acu_event_elapsed_ms, and
+ * recording it six times dearer. */
 ACU_API acu_status acu_event_create(acu_device *device, bool timing, acu_event **event);
-/* Mark the end of what `stream` holds now. Device of both must be the same. Driver: cuEventRecord. */
+/* Mark the end of what `stream` holds now. Device of both must be the
+ * same. Driver: cuEventRecord. */
 ACU_API acu_status acu_event_record(acu_event *event, acu_stream *stream);
-/* ACU_OK if what the last record marked is complete (or nothing was recorded), else ACU_NOT_READY. */
+/* ACU_OK if what the last record marked is complete (or nothing was
+ * recorded), else ACU_NOT_READY. */
 ACU_API acu_status acu_event_poll(acu_event *event);
 /* Block until then, at most `timeout` nanoseconds. */
 ACU_API acu_status acu_event_wait(acu_event *event, uint64_t timeout);
@@ -69,15 +72,17 @@ ACU_API void acu_event_release(acu_event *event);
  * its pool (four streams unless acu_open said otherwise). Order between submissions follows from
  * the data they touch, whatever streams a policy picks.
  */
-ACU_API acu_status acu_policy_round_robin(acu_device *device, unsigned streams, acu_policy **policy);
+ACU_API acu_status acu_policy_round_robin(acu_device *device, unsigned streams,
+                                          acu_policy **policy);
 /* Everything on one stream: submissions run one after the other. NULL stream: a new one. */
 ACU_API acu_status acu_policy_single(acu_device *device, acu_stream *stream, acu_policy **policy);
 
 /* A stream that a policy may choose. */
 typedef struct acu_policy_stream {
     acu_stream *stream; /* borrowed */
-    uint32_t load;      /* work on it, and waiting for room there: roughly, driver calls in flight, as
-                         * far as acuda has looked. 0: idle, but for what was placed there by hand */
+    uint32_t load;      /* work on it, and waiting for room there: roughly, driver calls in flight,
+                         * as far as acuda has looked. 0: idle, but for what
+                         * was placed there by hand */
 } acu_policy_stream;
 
 /*
@@ -105,11 +110,12 @@ typedef struct acu_policy_options {
 } acu_policy_options;
 
 /*
- * A policy over streams of one device: a submission's work for other devices goes where those choose
- * themselves. NULL options: as acu_policy_round_robin. One of one stream also keeps the branches of
- * each submission from running side by side; any other choice changes speed, never results.
- * Driver: cuStreamCreateWithPriority. Errors: INVALID (number, priority), DEVICE (a given stream is of
- * another device), DRIVER, NO_MEMORY; user.release has been called then.
+ * A policy over streams of one device: a submission's work for other devices goes where those
+ * choose themselves. NULL options: as acu_policy_round_robin. One of one stream also keeps the
+ * branches of each submission from running side by side; any other choice
+ * changes speed, never results.
+ * Driver: cuStreamCreateWithPriority. Errors: INVALID (number, priority), DEVICE (a given stream is
+ * of another device), DRIVER, NO_MEMORY; user.release has been called then.
  */
 ACU_API acu_status acu_policy_create(acu_device *device, const acu_policy_options *options,
                                      acu_policy **policy);

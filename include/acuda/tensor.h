@@ -22,7 +22,8 @@ ACU_API const char *acu_dtype_name(acu_dtype dtype); /* "f32"; "?" for no dtype 
 ACU_API size_t acu_dtype_bytes(acu_dtype dtype);     /* 0 for no dtype */
 ACU_API acu_dtype_kind acu_dtype_kind_of(acu_dtype dtype);
 
-/* One to six dimensions of at least one element, the last one contiguous in a dense tensor (row-major). */
+/* One to six dimensions of at least one element, the last one contiguous in a
+ * dense tensor (row-major). */
 #define ACU_MAX_RANK 6
 typedef struct acu_shape {
     int rank;
@@ -44,8 +45,8 @@ typedef struct acu_tensor acu_tensor;
  */
 ACU_API acu_status acu_tensor_create(acu_buffer *buffer, size_t offset, acu_dtype dtype,
                                      acu_shape shape, acu_tensor **tensor);
-/* The same with strides, in elements, not negative. Elements may share memory (a stride of 0 repeats):
- * then the tensor is for reading, and whatever writes refuses it (SHARED). */
+/* The same with strides, in elements, not negative. Elements may share memory (a stride of 0
+ * repeats): then the tensor is for reading, and whatever writes refuses it (SHARED). */
 ACU_API acu_status acu_tensor_create_strided(acu_buffer *buffer, size_t offset, acu_dtype dtype,
                                              acu_shape shape, const int64_t *strides,
                                              acu_tensor **tensor);
@@ -57,27 +58,29 @@ ACU_API acu_status acu_tensor_alloc_pinned(acu_device *device, acu_dtype dtype, 
                                            acu_tensor **tensor);
 
 /*
- * Device memory for an image: rows that begin at multiples of a pitch, which image libraries read and write
- * fastest. `shape` is [height, width], or [height, width, channels] with the channels of a pixel side by
- * side (HWC). A tensor with gaps, if rows do not fill the pitch. Errors: SHAPE, and acu_buffer_create's.
+ * Device memory for an image: rows that begin at multiples of a pitch, which image libraries read
+ * and write fastest. `shape` is [height, width], or [height, width, channels] with the channels of
+ * a pixel side by side (HWC). A tensor with gaps, if rows do not fill the pitch. Errors: SHAPE, and
+ * acu_buffer_create's.
  */
 ACU_API acu_status acu_tensor_alloc_pitched(acu_device *device, acu_dtype dtype, acu_shape shape,
                                             acu_tensor **tensor);
-/* Bytes from one row to the next: of a tensor of two or three dimensions whose other dimensions have no
- * gaps (pitched, or a window in such a one, or dense). 0: it is none. */
+/* Bytes from one row to the next: of a tensor of two or three dimensions whose other dimensions
+ * have no gaps (pitched, or a window in such a one, or dense). 0: it is none. */
 ACU_API size_t acu_tensor_pitch(const acu_tensor *tensor);
 
 /*
  * Views: tensors over the same storage, which they keep. No driver call, no copy; what is written
- * through one is seen through all. Dimensions may be counted from the end: -1 is the last. Errors: SHAPE,
- * in words and numbers. The same as operations: op.h.
+ * through one is seen through all. Dimensions may be counted from the end: -1 is the last. Errors:
+ * SHAPE, in words and numbers. The same as operations: op.h.
  */
-/* Elements start[d] .. end[d]-1 of each dimension; with steps, every step[d]-th of these, from the first
- * on. Steps are positive: strides are, in acuda. */
+/* Elements start[d] .. end[d]-1 of each dimension; with steps, every step[d]-th of these, from the
+ * first on. Steps are positive: strides are, in acuda. */
 ACU_API acu_status acu_tensor_slice(acu_tensor *tensor, const int64_t *start, const int64_t *end,
                                     acu_tensor **view);
-ACU_API acu_status acu_tensor_slice_step(acu_tensor *tensor, const int64_t *start, const int64_t *end,
-                                         const int64_t *step, acu_tensor **view);
+ACU_API acu_status acu_tensor_slice_step(acu_tensor *tensor, const int64_t *start,
+                                         const int64_t *end, const int64_t *step,
+                                         acu_tensor **view);
 /* One index of a dimension, which is gone then: row 3 is acu_tensor_select(t, 0, 3, &row). */
 ACU_API acu_status acu_tensor_select(acu_tensor *tensor, int dimension, int64_t index,
                                      acu_tensor **view);
@@ -88,21 +91,24 @@ ACU_API acu_status acu_tensor_unsqueeze(acu_tensor *tensor, int dimension, acu_t
 ACU_API acu_status acu_tensor_permute(acu_tensor *tensor, const int *order, acu_tensor **view);
 ACU_API acu_status acu_tensor_transpose(acu_tensor *tensor, int a, int b, acu_tensor **view);
 /*
- * Repeated without being copied: dimensions of one element, and new ones in front, get as many as `shape`
- * says, with a stride of 0. Such a tensor is for reading: whatever writes refuses it (SHARED).
+ * Repeated without being copied: dimensions of one element, and new ones in front, get as many as
+ * `shape` says, with a stride of 0. Such a tensor is for reading: whatever writes refuses it
+ * (SHARED).
  */
 ACU_API acu_status acu_tensor_broadcast_to(acu_tensor *tensor, acu_shape shape, acu_tensor **view);
 /*
- * Another shape of as many elements, in the same order; one extent may be ACU_REST. Works where the view
- * needs strides only: always for dense tensors, and for others as long as what becomes one dimension lies
- * in memory like one. SHAPE otherwise: then it takes a copy (acu_dup). Flat is one dimension.
+ * Another shape of as many elements, in the same order; one extent may be ACU_REST. Works where the
+ * view needs strides only: always for dense tensors, and for others as long as what becomes one
+ * dimension lies in memory like one. SHAPE otherwise: then it takes a copy (acu_dup). Flat is one
+ * dimension.
  */
 #define ACU_REST (-1)
 ACU_API acu_status acu_tensor_reshape(acu_tensor *tensor, acu_shape shape, acu_tensor **view);
 ACU_API acu_status acu_tensor_flatten(acu_tensor *tensor, acu_tensor **view);
 /*
- * The same bytes as elements of another type. Of another size, they become more or fewer along the last
- * dimension, which is contiguous then. Errors: DTYPE (none), SHAPE, INVALID (not aligned to its size).
+ * The same bytes as elements of another type. Of another size, they become more or fewer along the
+ * last dimension, which is contiguous then. Errors: DTYPE (none), SHAPE, INVALID (not aligned to
+ * its size).
  */
 ACU_API acu_status acu_tensor_reinterpret(acu_tensor *tensor, acu_dtype dtype, acu_tensor **view);
 
@@ -115,7 +121,7 @@ ACU_API bool acu_tensor_dense(const acu_tensor *tensor);   /* row-major without 
 /* False where elements may share memory (broadcast), or the memory was lent for reading. */
 ACU_API bool acu_tensor_writable(const acu_tensor *tensor);
 ACU_API acu_buffer *acu_tensor_buffer(const acu_tensor *tensor); /* borrowed */
-ACU_API size_t acu_tensor_offset(const acu_tensor *tensor); /* of the first element there, in bytes */
+ACU_API size_t acu_tensor_offset(const acu_tensor *tensor); /* bytes before the first element */
 ACU_API acu_device *acu_tensor_device(const acu_tensor *tensor); /* borrowed */
 /* First element on the host; NULL for device memory. Wait for work in flight before touching it. */
 ACU_API void *acu_tensor_host(const acu_tensor *tensor);

@@ -3,19 +3,20 @@
  * How a kernel sees a partition: one parameter of this type, passed by value.
  *
  * This is an ABI between the library, which fills the parameter in at launch, and kernels that were
- * compiled earlier, by clang, nvcc or NVRTC, perhaps by somebody else. Nothing in it moves or changes
- * its meaning; what is new takes the place of `reserved`. Kernels use it through acu_tile in
- * <acuda/device.cuh>; code in other languages lays it out from this page.
+ * compiled earlier, by clang, nvcc or NVRTC, perhaps by somebody else. Nothing in it moves or
+ * changes its meaning; what is new takes the place of `reserved`. Kernels use it through acu_tile
+ * in <acuda/device.cuh>; code in other languages lays it out from this page.
  *
- * A partition divides a tensor into tiles of one shape, with smaller ones at the far edges where the
- * tile's shape does not divide the tensor's. The number of tiles is the launch grid: each block owns
- * one tile, and no two blocks share an element. `flags` say where it is otherwise: of a prefix the grid
- * may have fewer blocks than there are tiles, in each dimension; where tiles are mapped, block b of n (x
- * counted first) owns tiles b, b + n, b + 2n ... of all of them, counted row by row.
+ * A partition divides a tensor into tiles of one shape, with smaller ones at the far edges where
+ * the tile's shape does not divide the tensor's. The number of tiles is the launch grid: each block
+ * owns one tile, and no two blocks share an element. `flags` say where it is otherwise: of a prefix
+ * the grid may have fewer blocks than there are tiles, in each dimension; where tiles are mapped,
+ * block b of n (x counted first) owns tiles b, b + n, b + 2n ... of all
+ * of them, counted row by row.
  *
- * Dimension 0 is the slowest one (rows before columns, as in C). The grid counts from the other end,
- * so that neighbouring blocks lie side by side in memory: blockIdx.x runs over the last dimension,
- * blockIdx.y over the one before, blockIdx.z over the one before that.
+ * Dimension 0 is the slowest one (rows before columns, as in C). The grid counts from the other
+ * end, so that neighbouring blocks lie side by side in memory: blockIdx.x runs over the last
+ * dimension, blockIdx.y over the one before, blockIdx.z over the one before that.
  *
  * Plain C and C++, and no includes: NVRTC has no system headers. `long long` has 64 bits, and
  * pointers of the device have 64 bits, wherever CUDA runs.

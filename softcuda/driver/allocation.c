@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Allocations that have no address by themselves: files in memory, made, handed over and imported. */
+/* Allocations that have no address by themselves: files in memory, made,
+ * handed over and imported. */
 #include "driver/virtual.h"
 
 #include <fcntl.h>

@@ -110,8 +110,8 @@ static void stop_kernels(sd_device *device, unsigned result)
             atomic_store_explicit(&c->fault, (int)result, memory_order_release);
 }
 
-/* One lock for all: of two faults the first one is told to everybody before the second is looked at,
- * which is none then. A kernel that the first has stopped ends with an error of its own. */
+/* One lock for all: of two faults the first one is told to everybody before the second is looked
+ * at, which is none then. A kernel that the first has stopped ends with an error of its own. */
 void sd_context_fault(sd_context *context, unsigned result)
 {
     pthread_mutex_lock(&sd.contexts_lock);
@@ -119,8 +119,8 @@ void sd_context_fault(sd_context *context, unsigned result)
     if (first && sd.heal) {
         atomic_store_explicit(&context->fault, (int)result, memory_order_release);
     } else if (first) {
-        /* As H100s and H200s do with driver 580: the other devices of the process are lost too; all at
-         * once, whichever of them is asked. */
+        /* As H100s and H200s do with driver 580: the other devices of the process are lost too; all
+         * at once, whichever of them is asked. */
         atomic_store_explicit(&sd.fault, (int)result, memory_order_release);
         for (int i = 0; i < sd.device_count; i++)
             stop_kernels(&sd.devices[i], result);
@@ -207,7 +207,8 @@ unsigned sd_context_create(sd_device *device, unsigned flags, bool primary, sd_c
     result = sd_stream_create_legacy(context);
     if (!result) {
         list_on_device(context);
-        result = sd_device_state(device); /* after that: what was not told to the list is seen here */
+        result = sd_device_state(device); /* after that: what was not told to the list is seen
+                                           * here */
         /* Pools of other devices may be open to this one. */
         for (int i = 0; i < sd.device_count && !result; i++)
             result = sd_access_refresh(context, &sd.devices[i]);

@@ -64,8 +64,8 @@ typedef struct sd_driver {
     int device_count;
     sd_device devices[SD_MAX_DEVICES];
     pthread_mutex_t contexts_lock; /* taken before any device's lock */
-    /* The CUresult of the first kernel that faulted. As on an H100 it outlives its context: all devices
-     * are lost to the process. Written under contexts_lock. */
+    /* The CUresult of the first kernel that faulted. As on an H100 it outlives its context: all
+     * devices are lost to the process. Written under contexts_lock. */
     _Atomic int fault;
     _Atomic uint64_t next_id;      /* of contexts, streams and allocations */
     /* Grows whenever the ranges that some context can see may have changed. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Fat binaries: containers of the same code for several architectures, as machine code and as PTX, of
- * which the latter is taken out. A header of 16 bytes tells the size of what follows: entries, each with
- * a header that tells its own size and that of its payload. Everything is little-endian.
+ * Fat binaries: containers of the same code for several architectures, as machine code and as PTX,
+ * of which the latter is taken out. A header of 16 bytes tells the size of what follows: entries,
+ * each with a header that tells its own size and that of its payload. Everything is little-endian.
  */
 #include "driver/errors.h"
 #include "driver/module.h"
@@ -136,8 +136,9 @@ static unsigned take_text(const entry *e, char **text, size_t *length)
     bool packed = (e->flags & COMPRESSED_LZ4) != 0;
     uint64_t bytes = packed ? e->text : strnlen(e->payload, e->bytes);
     if (e->flags & COMPRESSED_ZSTD) {
-        sd_error_say("the PTX in the fat binary is compressed with zstd, which the software device "
-                     "does not read: compile with -Xfatbin --compress=false, or --compress-mode=speed");
+        sd_error_say(
+            "the PTX in the fat binary is compressed with zstd, which the software device "
+            "does not read: compile with -Xfatbin --compress=false, or --compress-mode=speed");
         return ACU_CUDA_ERROR_NO_BINARY_FOR_GPU;
     }
     if (bytes > LARGEST_TEXT || e->compressed > e->bytes)
@@ -159,9 +160,10 @@ static unsigned take_text(const entry *e, char **text, size_t *length)
 
 static unsigned no_ptx(const char *archs)
 {
-    sd_error_say("the fat binary holds machine code for GPUs only (%s), and no PTX, which the software "
-                 "device executes: compile with PTX in it as well",
-                 archs[0] ? archs + 2 : "none at all");
+    sd_error_say(
+        "the fat binary holds machine code for GPUs only (%s), and no PTX, which the software "
+        "device executes: compile with PTX in it as well",
+        archs[0] ? archs + 2 : "none at all");
     return ACU_CUDA_ERROR_NO_BINARY_FOR_GPU;
 }
 

@@ -45,7 +45,8 @@ bool sd_object_publish(sd_object *object, sd_kind kind, void (*destroy)(sd_objec
 void *sd_object_get(sd_kind kind, const void *handle);
 
 void sd_object_hold(sd_object *object); /* the caller has a reference already */
-/* The same for an object found in a list that does not count: false when it is about to be freed. */
+/* The same for an object found in a list that does not count: false when
+ * it is about to be freed. */
 bool sd_object_try_hold(sd_object *object);
 void sd_object_put(sd_object *object);
 

@@ -189,7 +189,8 @@ static bool is_one_block(const acu_CUlaunchAttributeValue *value)
     return value->clusterDim.x == 1 && value->clusterDim.y == 1 && value->clusterDim.z == 1;
 }
 
-unsigned sd_launch_set_attribute(sd_work *work, unsigned id, const acu_CUlaunchAttributeValue *value)
+unsigned sd_launch_set_attribute(sd_work *work, unsigned id,
+                                 const acu_CUlaunchAttributeValue *value)
 {
     launch_work *launch = (launch_work *)work;
     bool known = is_hint(id);
@@ -206,7 +207,8 @@ unsigned sd_launch_set_attribute(sd_work *work, unsigned id, const acu_CUlaunchA
     return known ? ACU_CUDA_SUCCESS : ACU_CUDA_ERROR_INVALID_VALUE;
 }
 
-unsigned sd_launch_get_attribute(const sd_work *work, unsigned id, acu_CUlaunchAttributeValue *value)
+unsigned sd_launch_get_attribute(const sd_work *work, unsigned id,
+                                 acu_CUlaunchAttributeValue *value)
 {
     const launch_work *launch = (const launch_work *)work;
     memset(value, 0, sizeof *value);

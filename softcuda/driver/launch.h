@@ -17,10 +17,12 @@ typedef struct sd_request {
 /* Check the launch and make its work, with a copy of the parameters. A CUresult. */
 unsigned sd_launch_make(sd_function *function, const sd_request *request, sd_work **work);
 
-/* Attributes of a launch that is a node of a graph: those that launches have no meaning for here are
- * passed over. A CUresult. */
-unsigned sd_launch_set_attribute(sd_work *work, unsigned id, const acu_CUlaunchAttributeValue *value);
-unsigned sd_launch_get_attribute(const sd_work *work, unsigned id, acu_CUlaunchAttributeValue *value);
+/* Attributes of a launch that is a node of a graph: those that launches have no meaning for here
+ * are passed over. A CUresult. */
+unsigned sd_launch_set_attribute(sd_work *work, unsigned id,
+                                 const acu_CUlaunchAttributeValue *value);
+unsigned sd_launch_get_attribute(const sd_work *work, unsigned id,
+                                 acu_CUlaunchAttributeValue *value);
 /* The attributes of another launch, in whose place this one goes. */
 void sd_launch_keep_attributes(sd_work *work, const sd_work *from);
 /* Both are cooperative, or none; works that are no launches are alike. */

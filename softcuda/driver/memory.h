@@ -113,7 +113,8 @@ typedef struct sd_host_memory {
 
 extern sd_host_memory sd_host;
 
-/* Managed memory is page-locked host memory here, which every device reaches; the mark is in its flags. */
+/* Managed memory is page-locked host memory here, which every device reaches;
+ * the mark is in its flags. */
 #define SD_MANAGED (1u << 31)
 unsigned sd_host_alloc_managed(sd_context *context, uint64_t bytes, uint64_t *address);
 unsigned sd_host_free(sd_context *context, uint64_t address, bool managed);

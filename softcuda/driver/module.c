@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Modules: PTX text, also that of fat binaries, given to the executor; the rest is refused in words. */
+/* Modules: PTX text, also that of fat binaries, given to the executor; the
+ * rest is refused in words. */
 #include "driver/module.h"
 
 #include "driver/errors.h"

@@ -33,7 +33,8 @@ unsigned sd_file_read(const char *path, char **text, size_t *length);
 /* The image's PTX: 0, or why it cannot be loaded. *owned is the caller's to free, also if NULL. */
 unsigned sd_image_text(const void *image, size_t length, const char **text, size_t *text_length,
                        char **owned);
-/* The same of a fat binary, `length` SIZE_MAX: its own word counts; *text is the caller's to free. */
+/* The same of a fat binary, `length` SIZE_MAX: its own word counts; *text
+ * is the caller's to free. */
 unsigned sd_fatbin_text(const void *image, size_t length, char **text, size_t *text_length);
 /* Parse for this driver's device; keeps the sentence about what was wrong. */
 unsigned sd_image_parse(const void *image, size_t length, const sx_allocator *allocator,

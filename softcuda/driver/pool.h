@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Stream-ordered memory. A pool is a share of its device's memory: `reserved` bytes of it are taken,
- * of which `busy` hold allocations, live or with a free that has not run yet.
+ * Stream-ordered memory. A pool is a share of its device's memory: `reserved` bytes of it are
+ * taken, of which `busy` hold allocations, live or with a free that has not run yet.
  *
  * An allocation gets its address when it is issued and its valid bytes in stream order. A free that
  * has been issued lets a later allocation have the block at once, which waits for that free in
@@ -44,7 +44,8 @@ void sd_pool_shrink(sd_pool *pool, uint64_t keep);
 /* The same for every pool of the device, as far as it goes. */
 void sd_pools_shrink(sd_device *device);
 
-/* Wait for one issued free to run, if that can ever make room. False: there is no use in waiting. */
+/* Wait for one issued free to run, if that can ever make room. False:
+ * there is no use in waiting. */
 bool sd_pools_wait(sd_device *device, uint64_t bytes);
 
 /* ---- without ---- */

@@ -25,7 +25,8 @@ sd_block *sd_reserve(sd_device *device, uint64_t bytes, uint64_t alignment, sd_c
     return block;
 }
 
-/* The table counts valid bytes of granules from their begin: what is in front in the first one is let go. */
+/* The table counts valid bytes of granules from their begin: what is in front in
+ * the first one is let go. */
 void sd_mapping_open(sd_device *device, const sd_mapping *m, bool open)
 {
     uint64_t from = m->address & ~(uint64_t)(SX_GRANULE - 1);
@@ -37,8 +38,8 @@ void sd_mapping_open(sd_device *device, const sd_mapping *m, bool open)
 static void take_back(sd_device *device, const sd_mapping *m)
 {
     sd_mapping_open(device, m, false);
-    /* Fails only where the system has no room for another mapping: then the file's pages stay, which
-     * nothing can reach before they are mapped over. */
+    /* Fails only where the system has no room for another mapping: then the file's pages stay,
+     * which nothing can reach before they are mapped over. */
     mmap(sd_device_pointer(device, m->pages), m->span, PROT_READ | PROT_WRITE,
          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
@@ -112,7 +113,8 @@ unsigned sd_map(sd_device *device, struct sd_reservation *range, uint64_t addres
     return ACU_CUDA_SUCCESS;
 }
 
-/* Take out the mappings that [address, address + bytes) is made of exactly; NULL where it is not. */
+/* Take out the mappings that [address, address + bytes) is made of
+ * exactly; NULL where it is not. */
 static sd_mapping *take_mappings(struct sd_reservation *range, uint64_t address, uint64_t bytes)
 {
     uint64_t covered = 0;

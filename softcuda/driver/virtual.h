@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Memory that has no address by itself, and addresses that have no memory: allocations of cuMemCreate
- * and imported ones, which are files in memory, mapped into reserved ranges of a device's addresses. So
- * they can be handed to other processes as descriptors.
+ * Memory that has no address by itself, and addresses that have no memory: allocations of
+ * cuMemCreate and imported ones, which are files in memory, mapped into reserved ranges of a
+ * device's addresses. So they can be handed to other processes as descriptors.
  */
 #ifndef SOFTCUDA_DRIVER_VIRTUAL_H
 #define SOFTCUDA_DRIVER_VIRTUAL_H

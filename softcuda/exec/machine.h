@@ -219,7 +219,8 @@ struct sx_work {
     _Atomic uint64_t claimed; /* blocks handed out; only this is contended */
     _Atomic bool failed;      /* the first error has been written: everybody gives up */
     unsigned helpers;         /* workers inside; under the pool's lock */
-    /* What CUDA's headers expect at %envreg1:%envreg2 in a cooperative launch: a size and the grid's
+    /* What CUDA's headers expect at %envreg1:%envreg2 in a cooperative
+     * launch: a size and the grid's
        barrier, which kernels work on with atomics. */
     _Alignas(16) uint32_t workspace[4];
     _Atomic bool reported; /* somebody writes `error`: the first, and nobody else */

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Races in shared memory: two warps touch the same byte, one of them writing, and nothing is between that
- * puts one before the other. Warps take turns here in an order that hides that; on a GPU they do not.
+ * Races in shared memory: two warps touch the same byte, one of them writing, and nothing is
+ * between that puts one before the other. Warps take turns here in an order that hides that; on a
+ * GPU they do not.
  *
- * Each byte of a block has a mark of who wrote it last and who read it, and when: in which epoch. An epoch
- * ends with every barrier, fence and access with an order; of barriers for a part of the threads that is more
- * than they promise, so that some races are missed, but none is found where there is none. Lanes of one
- * warp are not told apart: they run in step here.
+ * Each byte of a block has a mark of who wrote it last and who read it, and when: in which epoch.
+ * An epoch ends with every barrier, fence and access with an order; of barriers for a part of the
+ * threads that is more than they promise, so that some races are missed, but none is found where
+ * there is none. Lanes of one warp are not told apart: they run in step here.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -82,7 +83,8 @@ static void leave_mark(const sx_block *b, struct sx_mark *m, uint32_t me, unsign
         *mark &= ~ATOMIC;
 }
 
-static bool lane_is_alone(sx_warp *w, const sx_insn *i, unsigned lane, unsigned bytes, unsigned kind)
+static bool lane_is_alone(sx_warp *w, const sx_insn *i, unsigned lane, unsigned bytes,
+                          unsigned kind)
 {
     static const char *const words[] = {"read", "write", "atomic access"};
     sx_block *b = w->block;
@@ -93,8 +95,9 @@ static bool lane_is_alone(sx_warp *w, const sx_insn *i, unsigned lane, unsigned 
         const uint32_t other = conflict(b, m, me, kind);
         if (other) {
             sx_fault(w, i, lane, 719,
-                     "race: %s of %u bytes of shared memory at 0x%zx, which warp %u %s%s, with no barrier "
-                     "in between", words[kind], bytes, at, (other & WARP) - 1,
+                     "race: %s of %u bytes of shared memory at 0x%zx, which warp %u %s%s, with no "
+                     "barrier in between",
+                     words[kind], bytes, at, (other & WARP) - 1,
                      other == m->written ? "has written" : "has read",
                      other & SEVERAL ? ", and others" : "");
             return false;

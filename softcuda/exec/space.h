@@ -20,8 +20,8 @@
 #define SX_GRANULE_SHIFT 8
 #define SX_GRANULE ((uint64_t)1 << SX_GRANULE_SHIFT)
 
-/* What memory holds that nobody has written since it was allocated, or since a block began: bytes that are NaN
- * in every format of floating point, so that who reads them sees it. */
+/* What memory holds that nobody has written since it was allocated, or since a block began: bytes
+ * that are NaN in every format of floating point, so that who reads them sees it. */
 #define SX_UNWRITTEN 0xff
 
 /* One contiguous range of addresses. Regions of one space do not overlap. */

@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 
-/* ---- element types ----------------------------------------------------------------------------- */
+/* ---- element types --------------------------------------------------------------------------- */
 
 /* tf32 is f32 to everybody else. */
 static const acui_dl_type types[ACU_DTYPE_COUNT] = {
@@ -46,7 +46,7 @@ acu_dtype acui_dl_dtype(const acui_dl_tensor *tensor, uint64_t flags)
     return ACU_NO_DTYPE;
 }
 
-/* ---- streams ----------------------------------------------------------------------------------- */
+/* ---- streams --------------------------------------------------------------------------------- */
 
 acu_status acui_dl_stream(acu_device *device, intptr_t number, acu_stream **stream)
 {
@@ -54,13 +54,15 @@ acu_status acui_dl_stream(acu_device *device, intptr_t number, acu_stream **stre
     if (number == ACU_DLPACK_NO_STREAM)
         return ACU_OK;
     if (number <= 0)
-        return acui_fail(ACU_ERR_INVALID, "%lld is no stream for DLPack: 1 is the legacy default one, 2 "
-                                          "the thread's, -1 none, others are handles",
+        return acui_fail(ACU_ERR_INVALID,
+                         "%lld is no stream for DLPack: 1 is the legacy default one, 2 "
+                         "the thread's, -1 none, others are handles",
                          (long long)number);
-    return acu_stream_wrap(device, (CUstream)number, stream); /* 1 and 2 are the driver's own handles */
+    return acu_stream_wrap(device, (CUstream)number, stream); /* 1 and 2 are the driver's own
+                                                               * handles */
 }
 
-/* ---- one struct as the other ------------------------------------------------------------------- */
+/* ---- one struct as the other ----------------------------------------------------------------- */
 
 static void delete_versioned(struct DLManagedTensorVersioned *self)
 {
@@ -80,8 +82,9 @@ acu_status acu_dlpack_to_old(struct DLManagedTensorVersioned *managed, struct DL
         return acui_fail(ACU_ERR_INVALID, "acu_dlpack_to_old: %s is NULL",
                          managed ? "the place for the result" : "the tensor");
     if (managed->flags & ACUI_DL_READ_ONLY)
-        return acui_fail(ACU_ERR_SHARED, "a read-only tensor has no older DLPack struct, which can not "
-                                         "say so");
+        return acui_fail(ACU_ERR_SHARED,
+                         "a read-only tensor has no older DLPack struct, which can not "
+                         "say so");
     struct DLManagedTensor *result = ACUI_NEW(struct DLManagedTensor);
     if (!result)
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a DLPack tensor");
@@ -91,7 +94,8 @@ acu_status acu_dlpack_to_old(struct DLManagedTensorVersioned *managed, struct DL
     return ACU_OK;
 }
 
-acu_status acu_dlpack_from_old(struct DLManagedTensor *old, struct DLManagedTensorVersioned **managed)
+acu_status acu_dlpack_from_old(struct DLManagedTensor *old,
+                               struct DLManagedTensorVersioned **managed)
 {
     if (!managed || !old)
         return acui_fail(ACU_ERR_INVALID, "acu_dlpack_from_old: %s is NULL",

@@ -17,6 +17,7 @@ typedef struct acui_dl_type {
     uint8_t code, bits, lanes;
 } acui_dl_type;
 acui_dl_type acui_dl_type_of(acu_dtype dtype);
-acu_dtype acui_dl_dtype(const acui_dl_tensor *tensor, uint64_t flags); /* ACU_NO_DTYPE: none of acuda's */
+/* ACU_NO_DTYPE: none of acuda's. */
+acu_dtype acui_dl_dtype(const acui_dl_tensor *tensor, uint64_t flags);
 
 #endif

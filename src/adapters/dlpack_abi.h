@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * DLPack's structs and numbers, as of its version 1.1 (github.com/dmlc/dlpack), as far as acuda knows
- * them. They are an ABI: programs have them from <dlpack/dlpack.h>, with the same tags.
+ * DLPack's structs and numbers, as of its version 1.1 (github.com/dmlc/dlpack), as far as acuda
+ * knows them. They are an ABI: programs have them from <dlpack/dlpack.h>, with the same tags.
  */
 #ifndef ACUI_ADAPTERS_DLPACK_ABI_H
 #define ACUI_ADAPTERS_DLPACK_ABI_H

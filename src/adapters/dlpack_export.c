@@ -39,10 +39,11 @@ acu_status acu_dlpack_device(const acu_tensor *tensor, int *type, int *id)
     return ACU_OK;
 }
 
-/* ---- the struct -------------------------------------------------------------------------------- */
+/* ---- the struct ------------------------------------------------------------------------------ */
 
 /* The other side's work so far comes before what acuda does with the memory next. That fails where
- * something older is not on the device yet, which then comes behind this work on the host's word only. */
+ * something older is not on the device yet, which then comes behind this work
+ * on the host's word only. */
 static void order_behind(const exported *e)
 {
     bool read_only = e->managed.flags & ACUI_DL_READ_ONLY;
@@ -95,7 +96,7 @@ static void make_struct(exported *e, acu_tensor *tensor, bool read_only)
     }
 }
 
-/* ---- order ------------------------------------------------------------------------------------- */
+/* ---- order ----------------------------------------------------------------------------------- */
 
 typedef struct request {
     acu_tensor *tensor;
@@ -123,7 +124,8 @@ static acu_status order_stream(const request *r, intptr_t number, acu_stream **k
     return status;
 }
 
-/* A number is needed, though the other side wants no order: memory that is not there yet is waited for. */
+/* A number is needed, though the other side wants no order: memory that is not
+ * there yet is waited for. */
 static acu_status order_device(const request *r, acu_stream **kept)
 {
     if (r->stream != ACU_DLPACK_NO_STREAM)
@@ -153,7 +155,8 @@ static acu_status look_at_host(const request *r)
     acui_order_unlock();
     if (found.busy)
         return ACU_NOT_READY;
-    return found.bad ? acui_fail(ACU_ERR_DEPENDENCY, "the tensor's contents were not computed") : ACU_OK;
+    return found.bad ? acui_fail(ACU_ERR_DEPENDENCY, "the tensor's contents were not computed")
+                     : ACU_OK;
 }
 
 static acu_status nothing(void *user, const acu_val *values, size_t count)
@@ -167,7 +170,8 @@ static acu_status wait_for_host(const request *r)
     acu_arg arg = acu_arg_tensor(r->tensor, r->read_only ? ACU_READ : ACU_UPDATE);
     acu_op *op = acu_op_host(nothing, (acu_user){.data = NULL}, &arg, 1, ACU_SITE);
     acu_future *future = NULL;
-    ACUI_TRY(acu_submit(r->tensor->buffer->device, acu_op_named(op, "dlpack_export"), NULL, &future));
+    ACUI_TRY(acu_submit(r->tensor->buffer->device, acu_op_named(op, "dlpack_export"), NULL,
+                        &future));
     acu_status status = acu_future_wait(future, r->timeout);
     acu_future_release(future);
     return status;
@@ -187,8 +191,9 @@ static acu_status export(request r, unsigned flags, struct DLManagedTensorVersio
     acu_dlpack_drain();
     ACUI_TRY(acui_object_check(r.tensor, ACU_OBJECT_TENSOR, function));
     if (!managed || (flags & ~known))
-        return acui_fail(ACU_ERR_INVALID, managed ? "%s: flags 0x%x" : "%s: nowhere to put the result",
-                         function, flags);
+        return acui_fail(ACU_ERR_INVALID,
+                         managed ? "%s: flags 0x%x" : "%s: nowhere to put the result", function,
+                         flags);
     exported *e = ACUI_NEW(exported);
     if (!e)
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a DLPack tensor");

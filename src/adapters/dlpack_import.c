@@ -2,9 +2,9 @@
 /*
  * DLPack: others' tensors as acuda's.
  *
- * The last use of one may end anywhere, also on a thread of acuda's own, where a deleter that wants an
- * interpreter's lock would hold up everybody. So the end of a use only puts the struct on a list, which
- * a thread of the program's takes.
+ * The last use of one may end anywhere, also on a thread of acuda's own, where a deleter that wants
+ * an interpreter's lock would hold up everybody. So the end of a use only puts the struct on a
+ * list, which a thread of the program's takes.
  */
 #include "adapters/dlpack.h"
 
@@ -16,7 +16,7 @@ typedef struct imported {
     struct imported *next;
 } imported;
 
-/* ---- deleters ---------------------------------------------------------------------------------- */
+/* ---- deleters -------------------------------------------------------------------------------- */
 
 static _Atomic(imported *) over; /* a stack: pushed by anybody, taken whole */
 
@@ -46,7 +46,7 @@ size_t acu_dlpack_drain(void)
     return count;
 }
 
-/* ---- the tensor -------------------------------------------------------------------------------- */
+/* ---- the tensor ------------------------------------------------------------------------------ */
 
 static acu_status check_shape(const acui_dl_tensor *from, acu_dtype dtype, acu_shape *shape,
                               int64_t *strides)
@@ -63,8 +63,9 @@ static acu_status check_shape(const acui_dl_tensor *from, acu_dtype dtype, acu_s
     for (int d = shape->rank - 1; d >= 0; d--) {
         strides[d] = from->strides && from->rank ? from->strides[d] : dense;
         if (strides[d] < 0 && shape->dim[d] > 1)
-            return acui_fail(ACU_ERR_SHAPE, "dimension %d of a DLPack tensor has a stride of %lld: strides "
-                                            "are not negative; copy it on the other side first",
+            return acui_fail(ACU_ERR_SHAPE,
+                             "dimension %d of a DLPack tensor has a stride of %lld: strides "
+                             "are not negative; copy it on the other side first",
                              d, (long long)strides[d]);
         strides[d] = shape->dim[d] > 1 ? strides[d] : dense;
         dense *= shape->dim[d];
@@ -73,13 +74,15 @@ static acu_status check_shape(const acui_dl_tensor *from, acu_dtype dtype, acu_s
 }
 
 /* From the first element's first byte to the last one's last. */
-static acu_status count_bytes(acu_shape shape, const int64_t *strides, acu_dtype dtype, size_t *bytes)
+static acu_status count_bytes(acu_shape shape, const int64_t *strides, acu_dtype dtype,
+                              size_t *bytes)
 {
     int64_t last = 0, reach, all;
     for (int d = 0; d < shape.rank; d++)
         if (__builtin_mul_overflow(shape.dim[d] - 1, strides[d], &reach) ||
             __builtin_add_overflow(last, reach, &last))
-            return acui_fail(ACU_ERR_SHAPE, "a DLPack tensor that reaches further than 64 bits count");
+            return acui_fail(ACU_ERR_SHAPE,
+                             "a DLPack tensor that reaches further than 64 bits count");
     if (__builtin_add_overflow(last, 1, &last) ||
         __builtin_mul_overflow(last, (int64_t)acu_dtype_bytes(dtype), &all))
         return acui_fail(ACU_ERR_SHAPE, "a DLPack tensor that reaches further than 64 bits count");
@@ -89,14 +92,16 @@ static acu_status count_bytes(acu_shape shape, const int64_t *strides, acu_dtype
 
 static acu_status refuse_device(const acu_device *device, const acui_dl_tensor *from)
 {
-    return acui_fail(ACU_ERR_DEVICE,
-                     "the DLPack tensor is in memory of device type %d, number %d; acuda's device is %s %d",
-                     from->device.type, from->device.id,
-                     device->info.software ? "a software device, number" : "CUDA's number",
-                     device->info.ordinal);
+    return acui_fail(
+        ACU_ERR_DEVICE,
+        "the DLPack tensor is in memory of device type %d, number %d; acuda's device is %s %d",
+        from->device.type, from->device.id,
+        device->info.software ? "a software device, number" : "CUDA's number",
+        device->info.ordinal);
 }
 
-static acu_status wrap(acu_device *device, const acui_dl_tensor *from, size_t bytes, acu_buffer **buffer)
+static acu_status wrap(acu_device *device, const acui_dl_tensor *from, size_t bytes,
+                       acu_buffer **buffer)
 {
     char *data = (char *)from->data + from->byte_offset;
     acu_user none = {.data = NULL};
@@ -116,10 +121,11 @@ static acu_status wrap(acu_device *device, const acui_dl_tensor *from, size_t by
             return refuse_device(device, from);
         return acu_buffer_wrap_device(device, (CUdeviceptr)data, bytes, none, buffer);
     default:
-        return acui_fail(ACU_ERR_NOT_SUPPORTED,
-                         "a DLPack tensor in memory of device type %d, number %d: of host (1, 3), CUDA (2) "
-                         "and managed memory (13) acuda knows",
-                         from->device.type, from->device.id);
+        return acui_fail(
+            ACU_ERR_NOT_SUPPORTED,
+            "a DLPack tensor in memory of device type %d, number %d: of host (1, 3), CUDA (2) "
+            "and managed memory (13) acuda knows",
+            from->device.type, from->device.id);
     }
 }
 
@@ -143,13 +149,14 @@ static acu_status order(acu_device *device, acu_buffer *buffer, size_t bytes, in
     return status;
 }
 
-static acu_status import(acu_device *device, struct DLManagedTensorVersioned *managed, intptr_t stream,
-                         imported *i, acu_tensor **tensor)
+static acu_status import(acu_device *device, struct DLManagedTensorVersioned *managed,
+                         intptr_t stream, imported *i, acu_tensor **tensor)
 {
     const acui_dl_tensor *from = &managed->tensor;
     acu_dtype dtype = acui_dl_dtype(from, managed->flags);
     if (dtype == ACU_NO_DTYPE)
-        return acui_fail(ACU_ERR_DTYPE, "DLPack's element type %u of %u bits in %u lanes%s is none of acuda's",
+        return acui_fail(ACU_ERR_DTYPE,
+                         "DLPack's element type %u of %u bits in %u lanes%s is none of acuda's",
                          from->dtype.code, from->dtype.bits, from->dtype.lanes,
                          managed->flags & ACUI_DL_PADDED ? ", padded to bytes," : "");
     acu_shape shape;
@@ -160,7 +167,8 @@ static acu_status import(acu_device *device, struct DLManagedTensorVersioned *ma
     ACUI_TRY(count_bytes(shape, strides, dtype, &bytes));
     ACUI_TRY(wrap(device, from, bytes, &buffer));
     acu_status status = acu_tensor_create_strided(buffer, 0, dtype, shape, strides, tensor);
-    if (status == ACU_OK && from->device.type != ACUI_DL_CPU && from->device.type != ACUI_DL_CUDA_HOST)
+    if (status == ACU_OK && from->device.type != ACUI_DL_CPU &&
+        from->device.type != ACUI_DL_CUDA_HOST)
         status = order(device, buffer, bytes, stream);
     if (status == ACU_OK) { /* nobody else has the buffer yet */
         buffer->read_only = managed->flags & ACUI_DL_READ_ONLY;

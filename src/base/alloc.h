@@ -14,7 +14,8 @@
 void *acui_alloc(size_t bytes);
 void *acui_alloc_raw(size_t bytes); /* not zeroed: for what is written at once */
 void *acui_grow(void *memory, size_t old_bytes, size_t new_bytes);
-void *acui_grow_raw(void *memory, size_t old_bytes, size_t new_bytes); /* what is new is not zeroed */
+/* What is new is not zeroed. */
+void *acui_grow_raw(void *memory, size_t old_bytes, size_t new_bytes);
 void acui_free(void *memory); /* NULL is fine */
 
 /* The same for memory that keeps its contents until some hundred others were freed: what a released

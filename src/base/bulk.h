@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* memcpy. `past_cache`: what is written will not be read by this core soon, so it goes to memory without
- * being fetched into the cache first, which halves the traffic of writing. */
+/* memcpy. `past_cache`: what is written will not be read by this core soon, so it goes to memory
+ * without being fetched into the cache first, which halves the traffic of writing. */
 void acui_bulk_copy(void *dst, const void *src, size_t bytes, bool past_cache);
 
 #endif

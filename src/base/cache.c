@@ -31,7 +31,8 @@ enum {
     SMALL = 4080,       /* up to here sizes are looked up, in steps of: */
     STEP = 16,
     LARGE = CLASSES,    /* class of what is not kept */
-    KEPT = 32 * 1024,   /* bytes of a class that a thread keeps, at most; half of it moves at once */
+    KEPT = 32 * 1024,   /* bytes of a class that a thread keeps, at most;
+                         * half of it moves at once */
     SHARED = 4 << 20,   /* bytes of a class that are kept for all, at most */
     LATE = 256          /* blocks of a thread that are not reused yet */
 };

@@ -36,7 +36,7 @@ acu_status acui_refuse_wait(const char *function)
         return ACU_OK;
     return acui_fail(ACU_ERR_WOULD_WAIT,
                      "%s waits, and is called inside a function that acuda runs (then, map, a "
-                     "completion callback, host work, the release of user data): what it waits for may need this thread. "
-                     "Submit here, and wait elsewhere",
+                     "completion callback, host work, the release of user data): what it waits for "
+                     "may need this thread. Submit here, and wait elsewhere",
                      function);
 }

@@ -15,7 +15,8 @@
 ACU_PRINTF(2, 3) acu_status acui_fail(acu_status status, const char *format, ...);
 ACU_PRINTF(2, 0) acu_status acui_fail_v(acu_status status, const char *format, va_list args);
 
-/* The same with a place in the program, an operation's name (NULL: none) and a device (-1: none). */
+/* The same with a place in the program, an operation's name (NULL: none)
+ * and a device (-1: none). */
 ACU_PRINTF(5, 6)
 acu_status acui_fail_at(acu_status status, acu_site site, const char *op, int device,
                         const char *format, ...);

@@ -22,7 +22,8 @@ typedef struct acui_object {
 #define ACUI_LIVE 0xACDA0000u
 #define ACUI_DEAD 0xDEAD0000u
 
-/* In `refs`: a list that does not count as a holder may find the object (acui_object_try_retain). */
+/* In `refs`: a list that does not count as a holder may find the object
+ * (acui_object_try_retain). */
 #define ACUI_LISTED 0x80000000u
 
 /* A zeroed object of `bytes` with one reference, or NULL. */

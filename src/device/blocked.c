@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Waiting in the driver until a mark is complete: for who has nothing else to do. A stream of its own
- * comes behind the mark, and an event on that is waited for which blocks; so the marks themselves can
- * be events of the cheap sort, which do not raise an interrupt each.
+ * Waiting in the driver until a mark is complete: for who has nothing else to do. A stream of its
+ * own comes behind the mark, and an event on that is waited for which blocks; so the marks
+ * themselves can be events of the cheap sort, which do not raise an interrupt each.
  */
 #include "device/device.h"
 

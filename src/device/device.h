@@ -32,9 +32,9 @@ struct acu_module;
 #define ACUI_SIDE_STREAMS 16
 
 /*
- * A bound on work in flight, which the engine keeps: at most `limit` places are taken (0: no bound),
- * and tasks that find none wait in a list. A stream's counts what lies in the driver's queue for it;
- * that holds a thousand entries or so, and enqueuing blocks when it is full.
+ * A bound on work in flight, which the engine keeps: at most `limit` places are taken (0: no
+ * bound), and tasks that find none wait in a list. A stream's counts what lies in the driver's
+ * queue for it; that holds a thousand entries or so, and enqueuing blocks when it is full.
  */
 typedef struct acui_gate {
     uint32_t limit;
@@ -59,8 +59,8 @@ struct acu_device {
     acu_device_info info;
     CUmemoryPool pool; /* the driver's, behind the device's own pool; NULL: it has none */
     acu_policy *policy; /* round robin over the pool of streams, of priority 0 */
-    /* The same for other priorities, from the greatest on; made when first asked for. Release store,
-     * acquire load. */
+    /* The same for other priorities, from the greatest on; made when first asked for. Release
+     * store, acquire load. */
     _Atomic(acu_policy *) urgent[ACUI_PRIORITIES];
     acu_stream *alloc;  /* for allocations that belong to no submission: never has other work */
     size_t opens;       /* acu_open minus acu_close; the lock of the table of devices */
@@ -82,7 +82,8 @@ struct acu_device {
     _Atomic(struct acu_pool *) memory[ACUI_MEMORIES];
     struct acu_pool *pools; /* the lock */
     void (*drop_pools)(acu_device *device);
-    acu_status (*grant_pools)(acu_device *device, acu_device *peer); /* this device's, to the peer */
+    /* This device's, to the peer. */
+    acu_status (*grant_pools)(acu_device *device, acu_device *peer);
     _Atomic(bool) trims; /* some pool keeps only a part when the device is idle; release store,
                            * acquire load */
     void (*idle)(acu_device *device); /* set before `trims`: gives the rest back */
@@ -90,8 +91,8 @@ struct acu_device {
     struct acui_rings *rings; /* engine: pinned memory for copies of pageable memory; the same */
     void (*drop_rings)(acu_device *device);
 
-    /* Made at first use, and freed with the device by `drop_graphs`. A module that goes is forgotten
-     * there first. */
+    /* Made at first use, and freed with the device by `drop_graphs`. A module that goes is
+     * forgotten there first. */
     _Atomic(struct acui_graphs *) graphs;
     void (*drop_graphs)(acu_device *device);
     void (*forget_module)(acu_device *device, const struct acu_module *module);
@@ -115,8 +116,8 @@ struct acu_device {
 
     _Atomic(bool) lost;
     acu_error lost_error; /* written once, under lock, before `lost` is set */
-    /* Reset (reset.c): refuses what is not issued yet; its context is gone, and another device has its
-     * place; acuda's own retain of the primary context was given back. */
+    /* Reset (reset.c): refuses what is not issued yet; its context is gone, and another device has
+     * its place; acuda's own retain of the primary context was given back. */
     _Atomic(bool) refusing, stale;
     bool given_back;
     struct acui_holder { /* threads between acui_hold and acui_unhold; a line of the cache each */
@@ -269,7 +270,8 @@ bool acui_any_runtime_thread(void);
 /* What was handed over to the device's runtime thread so far is issued; at once if it has none. */
 acu_status acui_device_settle(acu_device *device, uint64_t timeout);
 
-/* A pool of the driver's, which keeps what is freed, and shares it with nobody. The device is entered. */
+/* A pool of the driver's, which keeps what is freed, and shares it with
+ * nobody. The device is entered. */
 acu_status acui_driver_pool(acu_device *device, CUmemoryPool *pool);
 /* Let `device` use memory of the pool, which is the peer's. The peer is entered. */
 acu_status acui_grant_pool(acu_device *device, acu_device *peer, CUmemoryPool pool);
@@ -285,15 +287,15 @@ acu_status acui_stream_open(acu_device *device, int priority, bool pooled, acu_s
 /* Frees a stream that nothing refers to any more; pooled ones at the end of their device. */
 void acui_stream_destroy(acu_stream *stream);
 /*
- * For who must know whether a mark is complete, and must not keep the stream alive: its memory stays,
- * with a tag that says whether it lives, and all its marks are complete once it does not.
+ * For who must know whether a mark is complete, and must not keep the stream alive: its memory
+ * stays, with a tag that says whether it lives, and all its marks are complete once it does not.
  */
 void acui_stream_watch(acu_stream *stream);
 void acui_stream_unwatch(acu_stream *stream);
 /*
- * Streams besides the one that work is issued on, for branches of it: up to `wanted` of the device's
- * own, which nobody else issues on until they are given back. They may still be busy with what was
- * issued there before. Gives how many there are. The device is entered.
+ * Streams besides the one that work is issued on, for branches of it: up to `wanted` of the
+ * device's own, which nobody else issues on until they are given back. They may still be busy with
+ * what was issued there before. Gives how many there are. The device is entered.
  */
 size_t acui_side_take(acu_device *device, acu_stream **streams, size_t wanted);
 void acui_side_give(acu_device *device, acu_stream *const *streams, size_t count);
@@ -334,9 +336,9 @@ bool acui_stream_implied(acu_stream *stream, const acu_stream *other, uint64_t n
 acu_status acui_stream_harvest(acu_stream *stream, size_t *left);
 /*
  * Somebody is going to look for the stream's last mark without pause: let the device write it into
- * host memory. True if it will: then acui_stream_flag_passed tells, without the driver, when there is
- * something to harvest. One more piece of work on the stream, behind the mark (cuStreamWriteValue64).
- * Any thread, any context.
+ * host memory. True if it will: then acui_stream_flag_passed tells, without the driver, when there
+ * is something to harvest. One more piece of work on the stream, behind the mark
+ * (cuStreamWriteValue64). Any thread, any context.
  */
 bool acui_stream_prompt(acu_stream *stream);
 bool acui_stream_prompt_alone(acu_stream *stream); /* only if it has no other mark */
@@ -347,7 +349,8 @@ bool acui_stream_prompt_alone(acu_stream *stream); /* only if it has no other ma
 bool acui_stream_block(acu_stream *stream, uint64_t number);
 void acui_posts_free(acu_device *device, bool works);
 
-/* The device has written a mark that is not harvested yet. Only after acui_stream_prompt said true. */
+/* The device has written a mark that is not harvested yet. Only after
+ * acui_stream_prompt said true. */
 static inline bool acui_stream_flag_passed(const acu_stream *stream)
 {
     /* Acquire: what the work wrote to host memory before is visible. */
@@ -379,8 +382,8 @@ acu_status acui_policy_open(acu_device *device, unsigned streams, int priority, 
 /* The device's own one of another priority. INVALID where there is no such. */
 acu_status acui_policy_of_priority(acu_device *device, int priority, acu_policy **policy);
 void acui_policy_destroy(acu_policy *policy);
-/* The next stream, borrowed from the policy. No lock is held: it may be the program that chooses. NULL
- * (CALLBACK, with the record) if that chose none. */
+/* The next stream, borrowed from the policy. No lock is held: it may be the program that chooses.
+ * NULL (CALLBACK, with the record) if that chose none. */
 acu_stream *acui_policy_pick(acu_policy *policy);
 bool acui_policy_asking(void); /* this thread is in a policy's function: a plan is half cut */
 

@@ -6,7 +6,7 @@
 #include "base/nap.h"
 #include "device/device.h"
 
-/* ---- the device's stock ----------------------------------------------------------------------- */
+/* ---- the device's stock ---------------------------------------------------------------------- */
 
 /* Takes a free event; or else counts one that is about to be made, with room to put it back. */
 static bool take_or_count(acu_device *device, CUevent *event, acu_status *st)
@@ -59,7 +59,7 @@ void acui_event_put(acu_device *device, CUevent event)
     pthread_mutex_unlock(&device->lock);
 }
 
-/* ---- events of the program -------------------------------------------------------------------- */
+/* ---- events of the program ------------------------------------------------------------------- */
 
 acu_status acu_event_create(acu_device *device, bool timing, acu_event **event)
 {
@@ -145,9 +145,10 @@ acu_status acu_stream_order_after_event(acu_stream *stream, acu_event *event)
     ACUI_CHECK(stream, STREAM);
     ACUI_CHECK(event, EVENT);
     if (!was_recorded(event))
-        return acui_fail(ACU_ERR_INVALID,
-                         "acu_stream_order_after_event: nothing was recorded in the event, so there "
-                         "is nothing to wait for; call acu_event_record first");
+        return acui_fail(
+            ACU_ERR_INVALID,
+            "acu_stream_order_after_event: nothing was recorded in the event, so there "
+            "is nothing to wait for; call acu_event_record first");
     ACUI_TRY(acui_device_check(event->device));
     acui_entered entered;
     ACUI_TRY(acui_enter(stream->device, &entered));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Threads for what takes long and blocks: loading modules, compiling, page-locking memory. As many as
- * there is work for, up to a few; they are started when first needed, and ended by the last close.
+ * Threads for what takes long and blocks: loading modules, compiling, page-locking memory. As many
+ * as there is work for, up to a few; they are started when first needed,
+ * and ended by the last close.
  */
 #ifndef ACUI_DEVICE_LOADER_H
 #define ACUI_DEVICE_LOADER_H

@@ -152,7 +152,7 @@ static acu_device *find_living(int ordinal)
     return device;
 }
 
-/* ---- a device takes another's place (reset.c) --------------------------------------------------- */
+/* ---- a device takes another's place (reset.c) ------------------------------------------------ */
 
 void acui_open_lock(void)
 {
@@ -192,7 +192,7 @@ void acui_device_replace(acu_device *old, acu_device *fresh)
     pthread_mutex_unlock(&table.lock);
 }
 
-/* ---- opening ---------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static acu_status choose_driver(const acu_open_options *options, const acu_driver_table **cu)
 {
@@ -300,7 +300,7 @@ acu_status acu_device_count_load(const acu_open_options *options, int *count)
     return ACU_OK;
 }
 
-/* ---- waiting and closing ---------------------------------------------------------------------- */
+/* ---- waiting and closing --------------------------------------------------------------------- */
 
 acu_status acu_device_wait(acu_device *device, uint64_t timeout)
 {

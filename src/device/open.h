@@ -14,7 +14,8 @@ void acui_open_lock(void);
 void acui_open_unlock(void);
 bool acui_is_open(acu_device *device);
 acui_close_hooks acui_close_hooks_set(void);
-/* A new device takes the place of `old`, opened once, with its modes; default device if that was it. */
+/* A new device takes the place of `old`, opened once, with its modes;
+ * default device if that was it. */
 void acui_device_replace(acu_device *old, acu_device *fresh);
 
 /* The device is about to go: it can not be found any more. */

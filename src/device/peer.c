@@ -42,8 +42,8 @@ static acu_status make_words(acu_device *device, const uint32_t *words, CUdevice
 }
 
 /* Over what `device` has: the peer's words. */
-static acu_status copy_over(acu_device *device, CUdeviceptr own, acu_device *peer, CUdeviceptr theirs,
-                            uint32_t *words)
+static acu_status copy_over(acu_device *device, CUdeviceptr own, acu_device *peer,
+                            CUdeviceptr theirs, uint32_t *words)
 {
     size_t bytes = TEST_WORDS * sizeof *words;
     ACUI_TRY(ACUI_DEV(device, MemcpyPeerAsync, own, device->context, theirs, peer->context, bytes,
@@ -95,12 +95,13 @@ static acu_status try_peer(acu_device *device, acu_device *peer)
     acui_free(words);
     if (st != ACU_OK || wrong == 0)
         return st;
-    return acui_fail(ACU_ERR_NOT_SUPPORTED,
-                     "a copy from device %d (%s) to device %d (%s) arrived with %u of %d words wrong: "
-                     "this machine's buses do not let them talk directly; copies between them work "
-                     "all the same",
-                     peer->info.ordinal, peer->info.name, device->info.ordinal, device->info.name,
-                     wrong, TEST_WORDS);
+    return acui_fail(
+        ACU_ERR_NOT_SUPPORTED,
+        "a copy from device %d (%s) to device %d (%s) arrived with %u of %d words wrong: "
+        "this machine's buses do not let them talk directly; copies between them work "
+        "all the same",
+        peer->info.ordinal, peer->info.name, device->info.ordinal, device->info.name, wrong,
+        TEST_WORDS);
 }
 
 static bool is_open(const acu_device *device, const acu_device *peer)

@@ -22,14 +22,14 @@ static acu_status may_reset(acu_device *device)
     return ACU_OK;
 }
 
-/* What the device has is over, and nothing will be issued there any more. Callbacks may run meanwhile
- * and open devices: the lock is not held. */
+/* What the device has is over, and nothing will be issued there any more. Callbacks may run
+ * meanwhile and open devices: the lock is not held. */
 static void finish_work(acu_device *device)
 {
     acui_close_hooks h = acui_close_hooks_set();
     atomic_store_explicit(&device->refusing, true, memory_order_relaxed);
-    /* Both sides change `in_flight`: who enters a task after this sees `refusing`, and whose task was
-     * entered before is waited for. */
+    /* Both sides change `in_flight`: who enters a task after this sees `refusing`, and whose task
+     * was entered before is waited for. */
     atomic_fetch_add_explicit(&device->in_flight, 0, memory_order_acq_rel);
     if (h.drain)
         h.drain(device);
@@ -116,7 +116,8 @@ static acu_status make_anew(acu_device *old, acu_device **fresh)
         }
     }
     if (st == ACU_ERR_NO_MEMORY)
-        return st; /* of the host: nothing is said about the device, and a reset can be tried again */
+        return st; /* of the host: nothing is said about the device, and a
+                    * reset can be tried again */
     if (st != ACU_OK)
         return not_healed(old);
     *fresh = device;

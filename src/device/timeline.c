@@ -12,7 +12,7 @@ static acui_mark *mark_at(acu_stream *stream, size_t i)
     return &stream->marks[(stream->mark_first + i) & (stream->mark_room - 1)];
 }
 
-/* ---- events; all under stream->lock ------------------------------------------------------------ */
+/* ---- events; all under stream->lock ---------------------------------------------------------- */
 
 enum { SPARE = sizeof((acu_stream *)0)->spare / sizeof(CUevent) };
 
@@ -216,7 +216,7 @@ acu_status acui_stream_mark(acu_stream *stream, uint64_t *number)
     return st;
 }
 
-/* ---- ordering behind -------------------------------------------------------------------------- */
+/* ---- ordering behind ------------------------------------------------------------------------- */
 
 /* The first mark that implies `number`: its own, or a later one that took its place. NULL: it is
  * complete. Marks stand in the order of their numbers. */

@@ -5,8 +5,8 @@
  * A profiler that wants them sets NVTX_INJECTION64_PATH to a library of its own; acuda loads it at
  * the first open, as every user of NVTX 3 does, and tells it then: ranges around the issue of
  * operations, on the thread that issues them, and the names of streams. ACUDA_NVTX=0 keeps it from
- * that; =1 also takes the older libnvToolsExt.so.1 where there is no such library, and another value
- * is the path of one.
+ * that; =1 also takes the older libnvToolsExt.so.1 where there is no such library, and another
+ * value is the path of one.
  */
 #ifndef ACUI_DRIVER_NVTX_H
 #define ACUI_DRIVER_NVTX_H

@@ -34,11 +34,12 @@ void acui_vendor_path(void *library, char *path, size_t bytes)
 bool acui_vendor_symbol(void *library, const char *symbol, void *field)
 {
     void *address = dlsym(library, symbol);
-    memcpy(field, &address, sizeof address); /* C has no cast from an object's address to a function's */
+    memcpy(field, &address, sizeof address); /* C has no cast from an object's address to a
+                                              * function's */
     return address != NULL;
 }
 
-/* ---- finding ---------------------------------------------------------------------------------- */
+/* ---- finding --------------------------------------------------------------------------------- */
 
 /* The newest of those that the pattern names. */
 static bool open_matching(const acui_vendor *vendor, const char *pattern)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Libraries of the toolkit, which are neither needed to build nor linked: opened when they are first
- * wanted, never closed once they are right. */
+/* Libraries of the toolkit, which are neither needed to build nor linked: opened when they are
+ * first wanted, never closed once they are right. */
 #ifndef ACUI_DRIVER_VENDOR_H
 #define ACUI_DRIVER_VENDOR_H
 
@@ -16,7 +16,8 @@ typedef struct acui_vendor {
 
 /*
  * `asked`, if that is not NULL, and no other; else where the system finds one of the names, then in
- * CUDA_HOME, CUDA_PATH, /usr/local/cuda*, /opt/cuda, the newest first. Says in `looked` where. Blocks.
+ * CUDA_HOME, CUDA_PATH, /usr/local/cuda*, /opt/cuda, the newest first. Says
+ * in `looked` where. Blocks.
  */
 bool acui_vendor_find(const acui_vendor *vendor, const char *asked, char *looked, size_t bytes);
 

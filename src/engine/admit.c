@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Bounded work in flight: a task that is ready to be issued first passes two gates, its stream's and
- * its device's, or waits on the host until somebody leaves.
+ * Bounded work in flight: a task that is ready to be issued first passes two gates, its stream's
+ * and its device's, or waits on the host until somebody leaves.
  *
- * The stream's gate keeps the driver's queue for the stream from filling up, because enqueuing blocks
- * then, with the driver's locks held. The device's is the program's own bound (max_in_flight).
+ * The stream's gate keeps the driver's queue for the stream from filling up, because enqueuing
+ * blocks then, with the driver's locks held. The device's is the program's own bound
+ * (max_in_flight).
  *
  * Only tasks wait whose predecessors are all on the device, and what is inside a gate is there only
  * for as long as the device works on it; so somebody always leaves, and waiting ends.

@@ -7,7 +7,8 @@
 static acu_status refuse_flush(acui_plan *plan)
 {
     (void)plan;
-    return acui_fail(ACU_ERR_NOT_SUPPORTED, "an op that another thread is submitting is part of what "
+    return acui_fail(ACU_ERR_NOT_SUPPORTED,
+                     "an op that another thread is submitting is part of what "
                      "is only planned; wait until it is submitted");
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Threads that wait in the driver, one stream each: for work that takes long, nobody knows how long.
- * Started when first needed, a few at most; where all are taken, who waits naps instead.
+ * Threads that wait in the driver, one stream each: for work that takes long, nobody knows how
+ * long. Started when first needed, a few at most; where all are taken, who waits naps instead.
  */
 #include "base/clock.h"
 #include "base/threads.h"
@@ -21,8 +21,8 @@ static struct { /* under the flight lock */
     bool prepared, stop;
 } all;
 
-/* Nobody asks for another such thread before this one has looked: not even who looked too early, and
- * finds the work still there when this thread has already come back. */
+/* Nobody asks for another such thread before this one has looked: not even who looked too early,
+ * and finds the work still there when this thread has already come back. */
 static void wait_for(acu_stream *stream, uint64_t number)
 {
     bool waited = acui_stream_block(stream, number);

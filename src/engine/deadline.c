@@ -3,8 +3,8 @@
  * Deadlines of submissions: a heap of the futures that have one, the next to end first. The reactor
  * sleeps no longer than until that, and gives up those that are too late; so does who polls one.
  *
- * The lock is a leaf. A future is in the heap, and retained by it, from before it is submitted until
- * it is done.
+ * The lock is a leaf. A future is in the heap, and retained by it, from before it is submitted
+ * until it is done.
  */
 #include "base/alloc.h"
 #include "base/clock.h"

@@ -61,7 +61,8 @@ typedef struct acui_before {
     struct acui_before *next; /* of point->followers; order lock */
 } acui_before;
 
-/* A piece of a task that is issued in one way: nodes that a graph can hold, or such as it can not. */
+/* A piece of a task that is issued in one way: nodes that a graph can
+ * hold, or such as it can not. */
 typedef struct acui_run {
     struct acui_run *next;
     acui_node **nodes; /* of the task's body */
@@ -93,7 +94,8 @@ struct acui_task {
     acui_node *first;
     size_t count;
     acui_node **nodes;   /* all, in order */
-    acui_node **body;    /* without the prologue (the same array, if there is none); its pieces are: */
+    acui_node **body;    /* without the prologue (the same array, if there
+                          * is none); its pieces are: */
     uint32_t body_count;
     acui_run *runs;
 
@@ -204,7 +206,8 @@ typedef struct acui_notice { /* a completion callback, a place on a queue, or in
     acu_future *future; /* retained */
     acu_queue *queue;   /* retained; NULL: the callback runs on the reactor */
     uint64_t tag;
-    struct acu_group *group; /* retained; NULL: of none. Its notice is not called, but told at once */
+    struct acu_group *group; /* retained; NULL: of none. Its notice is not
+                              * called, but told at once */
 } acui_notice;
 
 /* What a future keeps of a value: a tensor or a partition's (retained), or a scalar. */
@@ -228,7 +231,8 @@ struct acu_future {
     _Atomic(bool) told;        /* somebody is to be told of its end */
     bool early;                /* it was given out before its results were known */
     bool dropped;              /* nobody asks for results any more; lock, if it is early */
-    _Atomic(bool) planned;     /* store release, load acquire: its submission is there, and entered */
+    _Atomic(bool) planned;     /* store release, load acquire: its
+                                * submission is there, and entered */
     _Atomic(int) state; /* store release, load acquire: DONE publishes status and fault, which are
                          * written once, under the lock */
     acu_status status;
@@ -261,7 +265,8 @@ acu_status acui_submit(acu_device *device, acu_op *op, const acu_submit_options 
 acui_submission *acui_submission_new(const acu_submit_options *options, acu_stream *stream,
                                      acu_future *future);
 void acui_submission_put(acui_submission *submission);
-/* What this thread has planned of a submission so far comes before what it does now in a callback. */
+/* What this thread has planned of a submission so far comes before what it
+ * does now in a callback. */
 void acui_flush_planning(void);
 /* acu_submit; `unwanted`: nobody will ask the future for values. */
 acu_status acui_submit_public(acu_device *device, acu_op *op, const acu_submit_options *given,
@@ -275,8 +280,8 @@ void acui_drop_tasks(acui_task *tasks); /* such a list */
 /* ---- order.c ---- */
 /* Make tasks of the plan's new nodes, enter them, and run those that are ready. */
 acu_status acui_enter_nodes(acui_plan *plan);
-/* The plan has one node, which the program issues itself: enter it, unless it would have to wait on the
- * host (NOT_READY), or reads what was not computed (DEPENDENCY). */
+/* The plan has one node, which the program issues itself: enter it, unless it would have to wait on
+ * the host (NOT_READY), or reads what was not computed (DEPENDENCY). */
 acu_status acui_enter_ready(acui_submission *submission, acui_task **task);
 /* The point has changed its state (order lock held): its followers that this frees, as a list. */
 acui_task *acui_free_followers(acui_point *point, bool over);
@@ -287,13 +292,14 @@ acui_task *acui_retire(acui_task *task);
 /* Note the submission's first failure, from the thread's record; the fault for the task. */
 void acui_task_fail(acui_task *task, acui_fault *fault);
 acui_fault *acui_fault_of_node(const acui_node *node);
-void acui_add_context(acu_error *error, const acui_node *node); /* what the program says around it */
+/* What the program says around it. */
+void acui_add_context(acu_error *error, const acui_node *node);
 
 /* ---- parts.c; order lock held ---- */
 /* Something in the part failed (`fault` may be NULL for lack of memory): who else has, with it. */
 void acui_parts_note(acui_submission *submission, acui_part *part, acui_fault *fault);
-/* Whether a failure elsewhere, or that the submission was given up, keeps the task from starting; why
- * (borrowed; NULL also for lack of memory). */
+/* Whether a failure elsewhere, or that the submission was given up, keeps the task from starting;
+ * why (borrowed; NULL also for lack of memory). */
 bool acui_parts_stopped(const acui_task *task, acui_fault **why);
 
 /* ---- admit.c ---- */
@@ -306,8 +312,8 @@ acui_task *acui_leave_gates(acui_task *task); /* it is over; tasks that this fre
 acu_status acui_check_room(acu_device *device, uint64_t more);
 
 /* ---- memory.c ---- */
-/* Memory for all that the task allocates; or none, then the node that got none, with the record. The
- * stream's issue lock is held, the device entered. */
+/* Memory for all that the task allocates; or none, then the node that got none, with the record.
+ * The stream's issue lock is held, the device entered. */
 acui_node *acui_memory_get(acui_task *task);
 /* Whether it is worth waiting for the memory that the node did not get. */
 bool acui_memory_may_wait(acui_task *task, const acui_node *node);
@@ -318,8 +324,8 @@ acui_task *acui_memory_next(acui_task *task);
 void acui_memory_going(acui_task *task); /* it is issued, or begins on the host */
 acui_task *acui_memory_freed(acu_device *device); /* such a task is over; who may go on */
 bool acui_memory_is_short(void); /* somebody waits */
-/* The task is issued: the uses of buffers with memory of pools that the submission does not need any
- * more, as a list. Order lock held. */
+/* The task is issued: the uses of buffers with memory of pools that the submission does not need
+ * any more, as a list. Order lock held. */
 acui_use *acui_memory_issued(acui_task *task);
 void acui_memory_return(acui_use *uses); /* without it */
 
@@ -331,8 +337,8 @@ void acui_runs_bind(acui_task *task); /* its kernels are bound: keys that wait f
 bool acui_fits_graph(const acui_node *node);
 
 /* ---- lanes.c ---- */
-/* Issue the run over several streams; false: there are none, nothing was done. On failure *failed is
- * the node, with the thread's record. The device is entered, the stream's issue lock held. */
+/* Issue the run over several streams; false: there are none, nothing was done. On failure *failed
+ * is the node, with the thread's record. The device is entered, the stream's issue lock held. */
 bool acui_issue_lanes(const acui_run *run, acu_stream *stream, uint32_t *streams,
                       acui_node **failed); /* `streams`: how many, for the record */
 
@@ -340,20 +346,22 @@ bool acui_issue_lanes(const acui_run *run, acu_stream *stream, uint32_t *streams
 /* Put the task on its stream, or retire it; tasks that this frees. */
 acui_task *acui_issue(acui_task *task);
 acu_status acui_enqueue(acui_node *node, acu_stream *stream);
-/* What the configuration says beyond grid, block and shared memory, as the driver wants it; how much. */
+/* What the configuration says beyond grid, block and shared memory, as the
+ * driver wants it; how much. */
 #define ACUI_LAUNCH_ATTRIBUTES 3
 unsigned acui_launch_attributes(const acu_config *config,
                                 acu_CUlaunchAttribute list[ACUI_LAUNCH_ATTRIBUTES]);
-/* Addresses that were not known when the node was planned. Fails where memory was never allocated. */
+/* Addresses that were not known when the node was planned. Fails where
+ * memory was never allocated. */
 acu_status acui_resolve_addresses(acui_node *node);
-/* A task that the program itself issues, in turn: what comes before is waited for on the stream (fails
- * as acui_stream_after does, or CAPTURE), and it ends there; tasks that this frees. */
+/* A task that the program itself issues, in turn: what comes before is waited for on the stream
+ * (fails as acui_stream_after does, or CAPTURE), and it ends there; tasks that this frees. */
 acu_status acui_issue_waits(acui_task *task);
 acu_status acui_issue_may_end(acui_task *task); /* CAPTURE: not now */
 acui_task *acui_issue_end(acui_task *task);
 bool acui_issuing(void); /* this thread is in a foreign call, under a stream's issue lock */
 void acui_issue_later(acui_task *ready); /* by this thread, once that has returned */
-const acui_task *acui_task_issuing(void); /* what this thread is putting on a stream; NULL: nothing */
+const acui_task *acui_task_issuing(void); /* what this thread is putting on a stream, or NULL */
 
 /* ---- worker.c ---- */
 acui_task *acui_host_run(acui_task *task); /* hand over to the worker */
@@ -415,12 +423,12 @@ void acui_deadlines_end(void);
 /* ---- reactor.c ---- */
 acu_status acui_reactor_start(void); /* if it is not running */
 void acui_reactor_notify(acui_notice *notices); /* call them, on its thread */
-/* To be delivered when the future is complete, or now if it is; the notice is taken. The future may be
- * started here. */
+/* To be delivered when the future is complete, or now if it is; the notice is taken. The future may
+ * be started here. */
 void acui_future_add(acu_future *future, acui_notice *notice);
 void acui_look_everywhere(void); /* harvest all streams with tasks, on this thread: flight.c */
-/* The same, one after the other, until *found, or for some microseconds: first those not looked at for
- * longest. */
+/* The same, one after the other, until *found, or for some microseconds: first those not looked at
+ * for longest. */
 void acui_look_for(const _Atomic(bool) *found);
 
 /* ---- future.c ---- */
@@ -441,9 +449,9 @@ acu_status acui_future_may_begin(const acu_future *future); /* WOULD_WAIT: not h
 /* ---- wait.c ---- */
 /* Look until `look` says something else than NOT_READY, or the timeout is over (TIMEOUT). */
 typedef acu_status (*acui_look_fn)(void *context);
-/* When to look again: now or before, or at some time, ACU_FOREVER if something completes then; what is
- * of unknown length is worth looking at now if it has been running for less than `spin`. *start, when
- * the wait began, is set to now while the device does not have it yet. */
+/* When to look again: now or before, or at some time, ACU_FOREVER if something completes then; what
+ * is of unknown length is worth looking at now if it has been running for less than `spin`. *start,
+ * when the wait began, is set to now while the device does not have it yet. */
 typedef uint64_t (*acui_next_fn)(void *context, uint64_t now, uint64_t spin, uint64_t *start);
 acu_status acui_wait_until(acui_look_fn look, acui_next_fn next, void *context, uint64_t timeout);
 /* All that is in flight. */

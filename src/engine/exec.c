@@ -189,8 +189,8 @@ acui_exec *acui_exec_new(const acui_run *run, acu_device *device)
     exec->settings = ACUI_NEW_ARRAY(acui_setting, run->count);
     exec->needs.kernels = ACUI_NEW_ARRAY(acu_kernel *, run->count);
     exec->needs.buffers = ACUI_NEW_ARRAY(acu_buffer *, 2 * (size_t)run->count); /* of a copy: two */
-    bool kept = exec->nodes && exec->behind && exec->settings && exec->needs.kernels && exec->needs.buffers &&
-                keep_edges(exec, run);
+    bool kept = exec->nodes && exec->behind && exec->settings && exec->needs.kernels &&
+                exec->needs.buffers && keep_edges(exec, run);
     for (uint32_t i = 0; kept && i < run->count; i++) {
         exec->count = i + 1;
         kept = keep_setting(exec, i, run->nodes[i]);
@@ -201,7 +201,8 @@ acui_exec *acui_exec_new(const acui_run *run, acu_device *device)
     return NULL;
 }
 
-/* The nodes that node `i` comes behind, in exec->behind, from those of its edges on; moves `*edge`. */
+/* The nodes that node `i` comes behind, in exec->behind, from those of its
+ * edges on; moves `*edge`. */
 static size_t collect_behind(acui_exec *exec, uint32_t i, const uint32_t **edge)
 {
     const uint32_t *end = exec->edges + 2 * (size_t)exec->edge_count;

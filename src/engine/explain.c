@@ -228,7 +228,8 @@ static acu_status check_text(acu_explain_form form, const char *text, size_t byt
     if (!text && bytes)
         return acui_fail(ACU_ERR_INVALID, "%s: %zu bytes of NULL to write to", function, bytes);
     if (form != ACU_EXPLAIN_TEXT && form != ACU_EXPLAIN_DOT)
-        return acui_fail(ACU_ERR_INVALID, "%s: form %d is neither text nor DOT", function, (int)form);
+        return acui_fail(ACU_ERR_INVALID, "%s: form %d is neither text nor DOT", function,
+                         (int)form);
     return ACU_OK;
 }
 

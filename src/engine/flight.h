@@ -103,8 +103,8 @@ void acui_lengths_learn(uint64_t form, uint64_t ns, uint64_t slack);
 uint64_t acui_spin_after(uint64_t spin, uint64_t waited, bool blocked);
 
 /* ---- blocked.c ---- */
-/* Have a thread wait for the stream's mark, look and wake all who sleep; false: none is free. Flight
- * lock held; a stream is waited for by one at a time. */
+/* Have a thread wait for the stream's mark, look and wake all who sleep; false: none is free.
+ * Flight lock held; a stream is waited for by one at a time. */
 bool acui_blocked_ask(acu_stream *stream, uint64_t number);
 void acui_blocked_stop(void); /* joins them */
 

@@ -54,8 +54,8 @@ acu_future *acu_future_retain(acu_future *future)
     return acui_future_keep(future);
 }
 
-/* Nobody can ask for them any more. What is in flight keeps the memory by itself, and another handle
- * here would keep the program from owning a tensor alone until it is over. */
+/* Nobody can ask for them any more. What is in flight keeps the memory by itself, and another
+ * handle here would keep the program from owning a tensor alone until it is over. */
 static void drop_results(acu_future *future)
 {
     if (future->early)
@@ -157,8 +157,8 @@ static void deliver(acui_notice *notices)
     acui_reactor_notify(here);
 }
 
-/* DONE; who starts the future meanwhile finds out by its own exchange. Before anybody can see that it
- * is done, what is not issued is given up, if that is why. Lock held. */
+/* DONE; who starts the future meanwhile finds out by its own exchange. Before anybody can see that
+ * it is done, what is not issued is given up, if that is why. Lock held. */
 static acui_future_state set_done(acu_future *future, acui_fault *fault, bool give_up)
 {
     int was = atomic_load_explicit(&future->state, memory_order_acquire);
@@ -210,7 +210,8 @@ acu_status acu_schedule(acu_policy *policy, acu_op *op, acu_future **future)
     acu_op *taken = acui_op_take(op, &taker, (acu_site){0});
     acu_status status = acui_object_check(policy, ACU_OBJECT_POLICY, __func__);
     if (status == ACU_OK && !future)
-        status = acui_fail(ACU_ERR_INVALID, "acu_schedule: nothing could start it without a future");
+        status = acui_fail(ACU_ERR_INVALID,
+                           "acu_schedule: nothing could start it without a future");
     acu_stream *stream = status == ACU_OK ? acui_policy_pick(policy) : NULL;
     if (status == ACU_OK && !stream)
         status = acui_error()->status;
@@ -360,7 +361,8 @@ static acu_status await_start(const acu_future *future)
 {
     acui_nap nap = acui_nap_start(ACU_FOREVER);
     while (future->stream && state_of(future) == ACUI_FUTURE_STARTING) {
-        ACUI_TRY(acui_refuse_wait("Asking for a value of a submission that another thread is starting"));
+        ACUI_TRY(
+            acui_refuse_wait("Asking for a value of a submission that another thread is starting"));
         acui_nap_again(&nap);
     }
     return ACU_OK;
@@ -370,8 +372,9 @@ static acu_status await_start(const acu_future *future)
 static acu_status know_values(acu_future *future)
 {
     ACUI_TRY(acui_future_begin(future));
-    return atomic_load_explicit(&future->runtime, memory_order_acquire) ? acui_runtime_planned(future)
-                                                                        : await_start(future);
+    return atomic_load_explicit(&future->runtime, memory_order_acquire)
+               ? acui_runtime_planned(future)
+               : await_start(future);
 }
 
 acu_status acu_future_planned(acu_future *future)

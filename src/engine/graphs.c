@@ -335,8 +335,10 @@ acu_status acui_graphs_make(acui_run *run, acu_device *device)
 {
     acui_graphs *graphs = acui_graphs_of(device);
     if (!graphs)
-        return acui_fail(ACU_ERR_NOT_SUPPORTED, "graphs are switched off on device %d, or its driver "
-                         "lacks calls for them", device->info.ordinal);
+        return acui_fail(ACU_ERR_NOT_SUPPORTED,
+                         "graphs are switched off on device %d, or its driver "
+                         "lacks calls for them",
+                         device->info.ordinal);
     pthread_mutex_lock(&graphs->lock);
     acui_form *form = find_form(graphs, run);
     if (!form)

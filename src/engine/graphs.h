@@ -100,8 +100,8 @@ struct acui_graphs {
 acui_graphs *acui_graphs_of(acu_device *device);
 
 /*
- * An exec for the run on the stream, claimed; NULL: issue directly, *why says why. Caller holds the stream's issue
- * lock, and all addresses of the run are known.
+ * An exec for the run on the stream, claimed; NULL: issue directly, *why says why. Caller holds the
+ * stream's issue lock, and all addresses of the run are known.
  */
 acui_exec *acui_graphs_claim(acui_run *run, acu_stream *stream, const char **why);
 /* Make one now, whatever was seen before. */
@@ -109,8 +109,8 @@ acu_status acui_graphs_make(acui_run *run, acu_device *device);
 /* The claim is over. `launched`: it runs until acui_graphs_over; of its nodes `set` were set. */
 void acui_graphs_unclaim(acui_exec *exec, bool launched, uint32_t set);
 void acui_graphs_over(acui_exec *exec);
-/* What became of one that was ordered: it is ready; the driver refused it, so that the form is not tried
- * again; or nobody tried. */
+/* What became of one that was ordered: it is ready; the driver refused it, so that the form is not
+ * tried again; or nobody tried. */
 typedef enum acui_built { ACUI_BUILT, ACUI_BUILD_REFUSED, ACUI_NOT_BUILT } acui_built;
 void acui_graphs_built(acui_exec *exec, acui_built how);
 

@@ -3,8 +3,8 @@
  * Groups. A member is a notice on its future, which whoever completes that one delivers at once: so
  * a failure gives up the others without waiting for a thread of acuda's.
  *
- * The group's lock is a leaf: futures are looked at, cancelled and resolved without it. A member that
- * is not over holds the group.
+ * The group's lock is a leaf: futures are looked at, cancelled and resolved without it. A member
+ * that is not over holds the group.
  */
 #include "engine/group.h"
 

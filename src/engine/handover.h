@@ -57,7 +57,8 @@ typedef struct acui_handover {
 uint64_t acui_handover_place(acui_handover *queue);
 /* Fill the place and open it; wakes the taker if it sleeps. */
 void acui_handover_open(acui_handover *queue, uint64_t place, const acui_handed *what);
-/* The last place that is taken; who has given before this call, or knows of one who has, sees it. */
+/* The last place that is taken; who has given before this call, or knows
+ * of one who has, sees it. */
 static inline uint64_t acui_handover_given(acui_handover *queue)
 {
     return atomic_load_explicit(&queue->given, memory_order_acquire);

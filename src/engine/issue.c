@@ -231,7 +231,8 @@ static acui_task *issue_on(acu_stream *stream, acui_task *task)
         acui_story_issued(task);
         acui_memory_going(task);
         freed = acui_join_tasks(acui_memory_next(task), publish(task));
-        /* Asking the driver disturbs the thread that submits; so the device itself tells the reactor. */
+        /* Asking the driver disturbs the thread that submits; so the device
+         * itself tells the reactor. */
         bool armed = acui_flight_is_told(task) && acui_stream_prompt_alone(stream);
         acui_flight_add(stream, task, armed);
         if (stream->device->one_by_one)
@@ -244,7 +245,8 @@ static acui_task *issue_on(acu_stream *stream, acui_task *task)
     return begun ? freed : give_up(task);
 }
 
-static _Thread_local acui_task *later; /* what became ready while this thread was in a foreign call */
+static _Thread_local acui_task *later; /* what became ready while this thread was in a foreign
+                                        * call */
 
 void acui_issue_later(acui_task *ready)
 {

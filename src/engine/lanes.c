@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * A run with branches, issued directly: over as many streams as it has branches, up to a few, that
- * begin behind the task's own stream and end before what comes next on it. A node goes where what it
- * comes behind went last, if it can; events only where an edge leads to another stream.
+ * begin behind the task's own stream and end before what comes next on it. A node goes where what
+ * it comes behind went last, if it can; events only where an edge leads to another stream.
  */
 #include "base/alloc.h"
 #include "base/error.h"
@@ -158,8 +158,9 @@ static void put_events(lanes *l)
             acui_event_put(l->device, l->places[i].event);
 }
 
-/* Where a lane is left behind, only waiting for it keeps the promise that the task's mark covers all
- * of it. The driver refuses to order events, which is no working state: blocking is the lesser evil. */
+/* Where a lane is left behind, only waiting for it keeps the promise that the task's mark covers
+ * all of it. The driver refuses to order events, which is no working state:
+ * blocking is the lesser evil. */
 static void join_by_waiting(lanes *l)
 {
     for (size_t lane = 1; lane < l->count; lane++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * How long work takes. For each form the few lengths that were seen most: a form whose length depends
- * on its data may have two, which come in any order. A form that fits none of its lengths half of the
- * time is not foreseen at all.
+ * How long work takes. For each form the few lengths that were seen most: a form whose length
+ * depends on its data may have two, which come in any order. A form that fits none of its lengths
+ * half of the time is not foreseen at all.
  *
  * A table of fixed size, each form in the one place that its hash says; the newer form wins.
  */
@@ -11,7 +11,8 @@
 #define PLACES 512
 #define FEW 2      /* times that a length must have been seen to be foreseen */
 #define TOP 15     /* of a score */
-#define SURE 16    /* of a form's luck: up by one if a length was one of those known, else down by two */
+#define SURE 16    /* of a form's luck: up by one if a length was one of those
+                    * known, else down by two */
 #define LUCKY (SURE / 2)
 
 typedef struct known {
@@ -136,7 +137,8 @@ void acui_lengths_learn(uint64_t form, uint64_t ns, uint64_t slack)
     }
 }
 
-/* What a thread in the driver takes to wake up differs: a wait of less may have been for short work. */
+/* What a thread in the driver takes to wake up differs: a wait of less may
+ * have been for short work. */
 #define DOUBTFUL ACU_US(400)
 
 uint64_t acui_spin_after(uint64_t spin, uint64_t waited, bool blocked)

@@ -3,10 +3,10 @@
  * Memory of a task: had before anything of it goes to the device, all or none, and given back in
  * stream order as soon as all is issued that uses it.
  *
- * A task that finds none is put off, in a list for each pool, and tried again when something completes;
- * first come, first served, so that large requests are not starved by small ones. It fails once
- * nothing is going on its device whose end could free memory. It holds no memory meanwhile: two such tasks can not
- * wait for one another.
+ * A task that finds none is put off, in a list for each pool, and tried again when something
+ * completes; first come, first served, so that large requests are not starved by small ones. It
+ * fails once nothing is going on its device whose end could free memory. It holds no memory
+ * meanwhile: two such tasks can not wait for one another.
  */
 #include "base/error.h"
 #include "engine/flight.h"
@@ -116,8 +116,8 @@ void acui_memory_return(acui_use *uses)
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the list; a leaf */
 static acui_task *first, **last = &first;                /* by next_ready; in order */
-/* How many. seq_cst, with device->going: who finds nothing going after having put itself off goes on,
- * or is seen by who was going. */
+/* How many. seq_cst, with device->going: who finds nothing going after having put itself off goes
+ * on, or is seen by who was going. */
 static _Atomic(uint32_t) waiting;
 
 void acui_memory_going(acui_task *task)

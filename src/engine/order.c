@@ -259,7 +259,8 @@ static acui_task *enter_tasks(acui_submission *s, acui_task *tasks)
         enter_shared(task);
         link_before(task, !task->stream || task->conditional);
         if (task->pending == 0) {
-            task->sound = !task->part && !task->failed && !s->failed && !acui_gave_up(s) && !behind_failure(task);
+            task->sound = !task->part && !task->failed && !s->failed && !acui_gave_up(s) &&
+                          !behind_failure(task);
             *tail = task;
             tail = &task->next_ready;
         }
@@ -547,7 +548,8 @@ static acui_task *run_task(acui_task *task)
 
 void acui_run_tasks(acui_task *ready)
 {
-    if (acui_issuing()) { /* a foreign call looked at something: its stream is taken until it returns */
+    if (acui_issuing()) { /* a foreign call looked at something: its stream
+                           * is taken until it returns */
         acui_issue_later(ready);
         return;
     }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Completion queues. Whoever finds a submission complete puts its notice here and, if the descriptor
- * can not be read yet, writes it; who takes the last notice reads it. Both under the queue's lock,
- * so that "can be read" and "there is something" never part. But while somebody looks at the device in
- * order to take what he finds, the descriptor is left alone: he does not pay for a wake-up of his own.
+ * Completion queues. Whoever finds a submission complete puts its notice here and, if the
+ * descriptor can not be read yet, writes it; who takes the last notice reads it. Both under the
+ * queue's lock, so that "can be read" and "there is something" never part. But while somebody looks
+ * at the device in order to take what he finds, the descriptor is left alone: he does not pay for a
+ * wake-up of his own.
  */
 #include "engine/queue.h"
 
@@ -20,7 +21,8 @@
 #include <unistd.h>
 
 #define BATCH 32 /* notices taken under one holding of the lock */
-#define SPIN ACU_US(50) /* who waits looks so long without pause, unless the work is known as long */
+#define SPIN ACU_US(50) /* who waits looks so long without pause, unless
+                         * the work is known as long */
 
 struct acu_queue {
     acui_object object;
@@ -245,8 +247,8 @@ static void call(acui_notice *notice)
 }
 
 /* Completions into the list, callbacks called: `room` of both together, so that callbacks that make
- * others, over and over, end too. False if there was neither. Ends when the queue was empty once, and
- * does not look again: what came since pays for its own wake-up, as it should. */
+ * others, over and over, end too. False if there was neither. Ends when the queue was empty once,
+ * and does not look again: what came since pays for its own wake-up, as it should. */
 static bool take(acu_queue *queue, bool looked, acu_completion *list, size_t room, size_t *count)
 {
     acui_notice *batch[BATCH];

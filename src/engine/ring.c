@@ -86,7 +86,8 @@ static void nap(unsigned turn)
 
 acu_status acui_slot_wait(const acui_slot *slot)
 {
-    for (unsigned turn = 0; slot->number && !acui_stream_passed(slot->stream, slot->number); turn++) {
+    for (unsigned turn = 0; slot->number && !acui_stream_passed(slot->stream, slot->number);
+         turn++) {
         if (turn)
             nap(turn);
         ACUI_TRY(acui_stream_harvest(slot->stream, NULL));
@@ -110,7 +111,8 @@ acu_status acui_ring_take(acui_ring *ring, acui_slot **taken)
     acui_slot *slot = &ring->slots[place];
     acu_status status = slot->host ? ACU_OK : make_slot(ring, slot);
     *taken = NULL;
-    if (status != ACU_OK && ring->used > 0) { /* it will have to do with fewer: those before this one */
+    if (status != ACU_OK && ring->used > 0) { /* it will have to do with fewer: those before this
+                                               * one */
         ring->count = place;
         return ACU_OK;
     }

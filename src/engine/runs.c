@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Runs: a task, cut where its nodes change between those that a cached graph can hold and those
- * that it can not. Each run of the first sort gets a key that says its form: what has to be equal for one
- * executable graph to serve both. All else (arguments, grids, addresses, lengths) can be set.
+ * that it can not. Each run of the first sort gets a key that says its form: what has to be equal
+ * for one executable graph to serve both. All else (arguments, grids,
+ * addresses, lengths) can be set.
  *
- * A long chain for a device that has nothing to do is cut further, the first pieces being short: the
- * device starts with these while the host still sets the arguments of the rest.
+ * A long chain for a device that has nothing to do is cut further, the first pieces being short:
+ * the device starts with these while the host still sets the arguments of the rest.
  */
 #include "engine/engine.h"
 
 /* ---- what a graph can hold ---- */
 
-/* Nodes have attributes like launches, but what stands for programmatic dependence: in a graph that is
- * no attribute of a node, it is one of an edge. */
+/* Nodes have attributes like launches, but what stands for programmatic dependence: in a graph that
+ * is no attribute of a node, it is one of an edge. */
 static bool launch_fits(const acu_config *config)
 {
     return !acui_config_is_special(config) ||
@@ -45,8 +46,8 @@ static void put(acui_run *run, uint64_t word)
     run->hash = h ^ (h >> 32);
 }
 
-/* Attributes of a launch: cooperative, and 8 blocks at most in each dimension of a cluster. They can not be
- * set once a graph is made. */
+/* Attributes of a launch: cooperative, and 8 blocks at most in each dimension of a cluster. They
+ * can not be set once a graph is made. */
 static uint64_t attribute_bits(const acu_config *c)
 {
     return (uint64_t)c->cooperative | (uint64_t)c->cluster[0] << 4 | (uint64_t)c->cluster[1] << 8 |
@@ -147,9 +148,9 @@ static bool is_worth_it(const acui_run *run)
 /* ---- cutting ---- */
 
 /*
- * On an H100 a node takes the host 0.4 us to set and the device 1.1 us to run, and a launch takes the
- * host 1.3 us: a piece keeps the device busy while the next one is set, which may be larger by GROWTH.
- * A larger head needs fewer pieces; a smaller one lets the device start earlier.
+ * On an H100 a node takes the host 0.4 us to set and the device 1.1 us to run, and a launch takes
+ * the host 1.3 us: a piece keeps the device busy while the next one is set, which may be larger by
+ * GROWTH. A larger head needs fewer pieces; a smaller one lets the device start earlier.
  */
 enum { LONG = 8, LEAST = 3, SHARE = 20 };
 static const double GROWTH = 2;

@@ -30,8 +30,8 @@ void acui_runtime_entered(void);
 /* Until the future's submission is planned: at once where it was not handed over. Fails with
  * WOULD_WAIT in a callback. */
 acu_status acui_runtime_planned(acu_future *future);
-/* Whether something that was handed over has not been entered yet, but for what this thread itself is
- * about to plan. Never waits. */
+/* Whether something that was handed over has not been entered yet, but for what this thread itself
+ * is about to plan. Never waits. */
 bool acui_runtime_any_behind(void);
 /* Whether the submission was handed over, planned and entered (or refused). Never waits. */
 bool acui_runtime_has_entered(acu_future *future);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Copies of pageable memory, and between devices that have no access to one another: a pool of helper threads takes chunks of those that are ready, all of
- * them from one copy where there is only one, in turn where there are several. Each helper moves its
- * chunks through its own ring of pinned memory (ring.h); the copy is over when no chunk is left and
- * no helper works on it.
+ * Copies of pageable memory, and between devices that have no access to one another: a pool of
+ * helper threads takes chunks of those that are ready, all of them from one copy where there is
+ * only one, in turn where there are several. Each helper moves its chunks through its own ring of
+ * pinned memory (ring.h); the copy is over when no chunk is left and no helper works on it.
  */
 #include <acuda/staging.h>
 
@@ -19,7 +19,8 @@
 #include <sched.h>
 
 enum {
-    CHUNK = 2 << 20, /* calls of the driver cost more the more threads make them: larger is better */
+    CHUNK = 2 << 20, /* calls of the driver cost more the more threads
+                      * make them: larger is better */
     CHUNK_LEAST = 256 << 10, /* smaller ones cost about as much to issue as to copy */
     SLOTS = 3,
     THREADS = 8, /* of the default, at most */
@@ -67,14 +68,17 @@ acu_status acu_staging_set(const acu_staging_options *options)
         return acui_fail(ACU_ERR_INVALID, "acu_staging_set: %u threads; at most %d", all.threads,
                          ACUI_HELPERS);
     if (all.chunk_bytes < 4096 || all.chunk_bytes > 64 << 20 || all.chunk_bytes % 4096)
-        return acui_fail(ACU_ERR_INVALID, "acu_staging_set: chunks of %zu bytes; 4 KiB to 64 MiB, in "
-                         "whole pages of 4096", all.chunk_bytes);
+        return acui_fail(ACU_ERR_INVALID,
+                         "acu_staging_set: chunks of %zu bytes; 4 KiB to 64 MiB, in "
+                         "whole pages of 4096",
+                         all.chunk_bytes);
     if (all.chunks < 2 || all.chunks > ACUI_SLOTS)
         return acui_fail(ACU_ERR_INVALID, "acu_staging_set: %u chunks for each helper; 2 to %d",
                          all.chunks, ACUI_SLOTS);
     pthread_mutex_lock(&staging.lock);
     staging.options = set;
-    pthread_cond_broadcast(&staging.work); /* who was woken for a copy may not work on it any more */
+    pthread_cond_broadcast(&staging.work); /* who was woken for a copy may not work on it any
+                                            * more */
     pthread_mutex_unlock(&staging.lock);
     return ACU_OK;
 }
@@ -248,7 +252,8 @@ static acu_status send_slot(const acui_stage *stage, acui_ring *ring, const acui
     return status == ACU_OK ? mark(ring, slot) : status;
 }
 
-/* From one device's memory, whose ring it is, to another's: the second waits for the first by itself. */
+/* From one device's memory, whose ring it is, to another's: the second waits
+ * for the first by itself. */
 static acu_status relay_slot(acui_stage *stage, acui_ring *ring, acui_ring *onward, acui_slot *slot)
 {
     acui_entered entered;
@@ -421,7 +426,8 @@ static void append(acui_stage *stage)
     staging.last = stage;
 }
 
-/* The next copy that this helper may work on; goes to the end of the list, so that all get their turn. */
+/* The next copy that this helper may work on; goes to the end of the list, so
+ * that all get their turn. */
 static acui_stage *choose(unsigned helper)
 {
     if (helper >= known(staging.options).threads)
@@ -492,7 +498,8 @@ static bool need_helpers(uint64_t chunks, unsigned threads)
     return staging.started > 0;
 }
 
-/* Big enough to be worth a call of the driver, small enough that all helpers get something to do. */
+/* Big enough to be worth a call of the driver, small enough that all
+ * helpers get something to do. */
 static uint64_t chunk_of(const acui_stage *stage, const acu_staging_options *options)
 {
     uint64_t chunk = options->chunk_bytes, share = stage->layout.bytes / (2 * options->threads);

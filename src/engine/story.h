@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The record of a submission that is to be explained: its parts, what they came behind, and how they
- * went to the device. It outlives the plan, so it has copies of all. Without memory for a piece the
- * record lacks it, and nothing else happens.
+ * The record of a submission that is to be explained: its parts, what they came behind, and how
+ * they went to the device. It outlives the plan, so it has copies of all. Without memory for a
+ * piece the record lacks it, and nothing else happens.
  */
 #ifndef ACUI_ENGINE_STORY_H
 #define ACUI_ENGINE_STORY_H

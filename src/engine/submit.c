@@ -171,7 +171,8 @@ acu_status acui_submit(acu_device *device, acu_op *op, const acu_submit_options 
     acu_status status;
     if (acui_policy_asking()) {
         acui_op_put(op);
-        return acui_fail(ACU_ERR_WOULD_WAIT, "a policy's function may not submit: it is asked while "
+        return acui_fail(ACU_ERR_WOULD_WAIT,
+                         "a policy's function may not submit: it is asked while "
                          "a submission is planned");
     }
     if (!planning && acui_runtime_submit(device, op, options, stream, future, &status))

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Who did it: CUDA says that a context is lost, not to which kernel. What each stream had finished is
- * known up to the last look, so one of the operations behind that is to blame; of these the oldest is
- * named. It is the right one if only one stream had anything to do, or if the device was opened to
- * issue one by one.
+ * Who did it: CUDA says that a context is lost, not to which kernel. What each stream had finished
+ * is known up to the last look, so one of the operations behind that is to blame; of these the
+ * oldest is named. It is the right one if only one stream had anything to do, or if the device was
+ * opened to issue one by one.
  */
 #include "base/error.h"
 #include "engine/flight.h"
@@ -55,11 +55,12 @@ static void accuse(const acui_task *task, const char *why, unsigned streams)
     snprintf(error->op, sizeof error->op, "%s", node->name);
     error->file = node->site.file;
     error->line = node->site.line;
-    snprintf(error->message + used, sizeof error->message - used,
-             "%ssuspected as %s (first of %zu operation%s of the submission%s%s; %u stream%s had work)",
-             used ? "; " : "", why, harmful, harmful == 1 ? "" : "s",
-             task->submission->name[0] ? " " : "", task->submission->name, streams,
-             streams == 1 ? "" : "s");
+    snprintf(
+        error->message + used, sizeof error->message - used,
+        "%ssuspected as %s (first of %zu operation%s of the submission%s%s; %u stream%s had work)",
+        used ? "; " : "", why, harmful, harmful == 1 ? "" : "s",
+        task->submission->name[0] ? " " : "", task->submission->name, streams,
+        streams == 1 ? "" : "s");
 }
 
 static void accuse_oldest(const acui_task *task, void *context)

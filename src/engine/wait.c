@@ -111,8 +111,8 @@ static acu_status look_one(void *context)
     return status;
 }
 
-/* It is not on a stream yet. Somebody else sees to that, as a rule at once, but does not say when it
- * has happened. */
+/* It is not on a stream yet. Somebody else sees to that, as a rule at once, but does not say when
+ * it has happened. */
 static uint64_t next_of_held(single *one, uint64_t now)
 {
     if (!one->since)
@@ -123,7 +123,8 @@ static uint64_t next_of_held(single *one, uint64_t now)
     return now + one->nap;
 }
 
-/* Whatever ends first on one of its streams. How long the device takes counts from when it has it. */
+/* Whatever ends first on one of its streams. How long the device takes
+ * counts from when it has it. */
 static uint64_t next_one(void *context, uint64_t now, uint64_t spin_for, uint64_t *start)
 {
     single *one = context;
@@ -271,7 +272,7 @@ acu_status acu_sync_on(acu_stream *stream, acu_op *op, acu_tensor **tensor)
     return sync_with(NULL, op, &options, tensor, __func__);
 }
 
-/* ---- waiting copies: through pinned memory, so that no lock is held while the driver waits ---- */
+/* ---- waiting copies: through pinned memory, so that no lock is held while the driver waits --- */
 
 static acu_status check_host_copy(acu_tensor *tensor, const void *memory, size_t bytes,
                                   const char *function)
@@ -303,7 +304,8 @@ static acu_status wait_turn(acu_tensor *tensor, acu_access access)
     return acu_sync(NULL, acu_op_host(do_nothing, (acu_user){.data = NULL}, &arg, 1, here), NULL);
 }
 
-/* Copy from the tensor's host memory, or into it; a reset takes pinned memory along, so not meanwhile. */
+/* Copy from the tensor's host memory, or into it; a reset takes pinned memory
+ * along, so not meanwhile. */
 static acu_status copy_host(acu_tensor *tensor, void *to, const void *from)
 {
     acu_device *device = tensor->buffer->device;
@@ -341,7 +343,8 @@ acu_status acu_write_sync(acu_tensor *tensor, const void *memory, size_t bytes)
         return copy_host(tensor, NULL, memory);
     }
     acu_tensor *staged;
-    ACUI_TRY(acu_tensor_alloc_pinned(tensor->buffer->device, tensor->dtype, tensor->shape, &staged));
+    ACUI_TRY(acu_tensor_alloc_pinned(tensor->buffer->device, tensor->dtype, tensor->shape,
+                                     &staged));
     acu_status status = copy_host(staged, NULL, memory);
     if (status != ACU_OK) {
         acu_tensor_release(staged);

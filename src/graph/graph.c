@@ -195,8 +195,10 @@ static acu_status make_exec(acu_graph *graph)
     if (all.count == 0)
         return acui_fail(ACU_ERR_INVALID, "acu_graph_load: the op only makes memory");
     if (!acui_graphs_of(graph->device))
-        return acui_fail(ACU_ERR_NOT_SUPPORTED, "acu_graph_load: the driver of device %d lacks calls "
-                         "for graphs", graph->device->info.ordinal);
+        return acui_fail(ACU_ERR_NOT_SUPPORTED,
+                         "acu_graph_load: the driver of device %d lacks calls "
+                         "for graphs",
+                         graph->device->info.ordinal);
     graph->exec = acui_exec_new(&all, graph->device);
     if (!graph->exec)
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a graph");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Bytes that grow, and pieces with their lengths before them: what requests and files are made of. */
+/* Bytes that grow, and pieces with their lengths before them: what
+ * requests and files are made of. */
 #ifndef ACUI_KERNEL_BYTES_H
 #define ACUI_KERNEL_BYTES_H
 

@@ -102,7 +102,8 @@ acu_status acui_clang_find(acui_bytes *key)
         acui_bytes_put(key, facts, sizeof facts);
     }
     char asked[128];
-    snprintf(asked, sizeof asked, "%.120s", clang.asked[0] ? clang.asked : "clang in PATH, ACUDA_CLANG");
+    snprintf(asked, sizeof asked, "%.120s",
+             clang.asked[0] ? clang.asked : "clang in PATH, ACUDA_CLANG");
     pthread_mutex_unlock(&clang.lock);
     return found ? ACU_OK
                  : acui_fail(ACU_ERR_NOT_FOUND, "clang is not here: looked for %s", asked);
@@ -251,7 +252,8 @@ static acu_status write_source(const acui_request *r, acui_folder *folder)
     for (size_t i = 0; i < o->expression_count; i++) {
         n = snprintf(line, sizeof line, "\n#line %zu \"the expressions\"\n", i + 1);
         acui_bytes_put(&text, line, (size_t)n);
-        n = snprintf(line, sizeof line, "__attribute__((used)) static __device__ const void *const ");
+        n = snprintf(line, sizeof line,
+                     "__attribute__((used)) static __device__ const void *const ");
         acui_bytes_put(&text, line, (size_t)n);
         n = snprintf(line, sizeof line, NAME "%zu = (const void *)(&", i);
         acui_bytes_put(&text, line, (size_t)n);

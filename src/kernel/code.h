@@ -18,8 +18,8 @@ struct acu_code {
     size_t names; /* where they begin in it */
 };
 
-/* Takes the bytes, also on failure. NULL: they are not what they should be (no record), or no memory
- * (NO_MEMORY in *status, which is else left as it is). */
+/* Takes the bytes, also on failure. NULL: they are not what they should be (no record), or no
+ * memory (NO_MEMORY in *status, which is else left as it is). */
 acu_code *acui_code_new(acui_bytes *bytes, acu_status *status);
 /* The first line of the log that says what is wrong, with what follows; never empty where that is
  * not. */

@@ -15,7 +15,8 @@ typedef struct acui_declared {
 } acui_declared;
 
 void acui_declared_free(acu_kernel *kernel);
-/* The kernel's facts are there now: see whether they are what was declared before. Its lock is held.
+/* The kernel's facts are there now: see whether they are what was
+ * declared before. Its lock is held.
  * Errors: those of acu_kernel_declare. */
 acu_status acui_declared_check(acu_kernel *kernel);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Compiled code on disk: one file for each request, named by its hash, with the request itself and a
- * checksum in it. Files come into being by renaming, so that other processes see whole ones only; what
- * a crash leaves behind has another name, and goes when it is old. Nothing here fails: without the
- * disk the source is compiled.
+ * Compiled code on disk: one file for each request, named by its hash, with the request itself and
+ * a checksum in it. Files come into being by renaming, so that other processes see whole ones only;
+ * what a crash leaves behind has another name, and goes when it is old. Nothing here fails: without
+ * the disk the source is compiled.
  */
 #include "base/alloc.h"
 #include "base/error.h"
@@ -43,7 +43,8 @@ static struct {
 acu_status acui_disk_set(const char *folder, uint64_t limit)
 {
     if (folder && strlen(folder) >= sizeof disk.folder - 64)
-        return acui_fail(ACU_ERR_INVALID, "acu_compile_configure: the path of the cache is too long");
+        return acui_fail(ACU_ERR_INVALID,
+                         "acu_compile_configure: the path of the cache is too long");
     pthread_mutex_lock(&disk.lock);
     disk.chosen = true;
     disk.limit = limit;

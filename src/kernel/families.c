@@ -28,7 +28,8 @@ static const struct {
 enum { COUNT = sizeof families / sizeof *families - 1 };
 
 struct acui_families {
-    acu_module *modules[COUNT + 1]; /* each with a reference of the device's; NULL: not wanted yet */
+    acu_module *modules[COUNT + 1]; /* each with a reference of the device's; NULL: not wanted
+                                     * yet */
 };
 
 static pthread_mutex_t beginning = PTHREAD_MUTEX_INITIALIZER; /* the families of all devices */

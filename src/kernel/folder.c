@@ -117,7 +117,8 @@ static int start(pid_t *child, const char *const *args, const char *output)
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     int error = posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
     if (!error)
-        error = posix_spawn_file_actions_addopen(&files, 1, output, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+        error = posix_spawn_file_actions_addopen(&files, 1, output, O_WRONLY | O_CREAT | O_TRUNC,
+                                                 0600);
     if (!error)
         error = posix_spawn_file_actions_adddup2(&files, 1, 2);
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)

@@ -10,7 +10,7 @@
 
 #define MOST_PARAMS 4096 /* as many as there are bytes of parameters */
 
-/* ---- facts of one function ---------------------------------------------------------------------- */
+/* ---- facts of one function ------------------------------------------------------------------- */
 
 static acu_status read_attributes(acu_device *device, acui_function *function)
 {
@@ -87,7 +87,7 @@ acu_status acui_function_read(acu_device *device, acui_function *function)
                                        : read_params(device, function);
 }
 
-/* ---- all functions of a module ------------------------------------------------------------------ */
+/* ---- all functions of a module --------------------------------------------------------------- */
 
 static acui_function *add_function(acu_module *module, const char *name, size_t length)
 {

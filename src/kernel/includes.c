@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Files of include folders that a source includes, directly or not, as a part of its key. Text is
- * looked through for #include lines, whatever conditions are around them: too much is found that way,
- * but never too little, unless a line is computed: then nothing is said about the source.
+ * looked through for #include lines, whatever conditions are around them: too much is found that
+ * way, but never too little, unless a line is computed: then nothing is said about the source.
  */
 #include "base/alloc.h"
 #include "base/error.h"

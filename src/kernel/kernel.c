@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* ---- finding the function ----------------------------------------------------------------------- */
+/* ---- finding the function -------------------------------------------------------------------- */
 
 static acui_function *find_function(acu_module *module, const char *name)
 {
@@ -46,7 +46,7 @@ static acu_status resolve(acu_module *module, const char *name, acui_function *f
     return st;
 }
 
-/* ---- handles ----------------------------------------------------------------------------------- */
+/* ---- handles --------------------------------------------------------------------------------- */
 
 static void leave_waiting(acu_kernel *kernel)
 {
@@ -54,7 +54,8 @@ static void leave_waiting(acu_kernel *kernel)
     if (!kernel->waited)
         return;
     pthread_mutex_lock(&module->lock);
-    for (acu_kernel **link = &module->waiting; kernel->waits && *link; link = &(*link)->next_waiting)
+    for (acu_kernel **link = &module->waiting; kernel->waits && *link;
+         link = &(*link)->next_waiting)
         if (*link == kernel) {
             *link = kernel->next_waiting;
             break;
@@ -202,7 +203,7 @@ void acu_kernel_release(acu_kernel *kernel)
         kernel_free(kernel);
 }
 
-/* ---- facts ------------------------------------------------------------------------------------- */
+/* ---- facts ----------------------------------------------------------------------------------- */
 
 /* Its facts are known. */
 static bool is_bound(const acu_kernel *kernel)

@@ -13,7 +13,12 @@ typedef struct acui_param {
     uint32_t bytes; /* 0: not known (only where declared, of a kernel that nobody tells about) */
     char type; /* from PTX: 'f' float, 'i' integer or bits (pointers too), 's' struct, 0 unknown */
     enum acui_want { /* from acu_kernel_declare */
-        ACUI_WANT_ANY, ACUI_WANT_SCALAR, ACUI_WANT_IN, ACUI_WANT_OUT, ACUI_WANT_INOUT, ACUI_WANT_TILE
+        ACUI_WANT_ANY,
+        ACUI_WANT_SCALAR,
+        ACUI_WANT_IN,
+        ACUI_WANT_OUT,
+        ACUI_WANT_INOUT,
+        ACUI_WANT_TILE
     } want;
     acu_dtype dtype; /* declared; ACU_NO_DTYPE: any */
 } acui_param;
@@ -97,7 +102,8 @@ typedef struct acui_ptx_entry {
  * The next .entry from *at on, which moves behind it; false at the end of the text. Understands
  * comments, strings, alignment, arrays and .ptr attributes. *st: ACU_OK or NO_MEMORY.
  */
-bool acui_ptx_next(const char *ptx, size_t bytes, size_t *at, acui_ptx_entry *entry, acu_status *st);
+bool acui_ptx_next(const char *ptx, size_t bytes, size_t *at, acui_ptx_entry *entry,
+                   acu_status *st);
 
 /* Parameters of `.entry name` in PTX text; ACU_OK, NOT_FOUND, or NO_MEMORY. *params is the
  * caller's, from acui_alloc; NULL with a count of 0. */
@@ -105,7 +111,8 @@ acu_status acui_ptx_params(const char *ptx, size_t bytes, const char *name, acui
                            size_t *count);
 
 /* Fill in the facts of a function whose `name` and `raw` are set; parameters from the driver where
- * it tells and `params` is NULL, their sizes also where PTX told the rest. The device is entered. */
+ * it tells and `params` is NULL, their sizes also where PTX told the
+ * rest. The device is entered. */
 acu_status acui_function_read(acu_device *device, acui_function *function);
 
 /* The module's code is there: find its functions. `ptx`: its text, NULL for a cubin. The device is

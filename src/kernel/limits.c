@@ -12,10 +12,11 @@ static acu_status check_grid(const acu_kernel *kernel, acu_config *config)
 {
     const acu_device_info *device = &kernel->module->device->info;
     if (config->grid[0] == 0)
-        return acui_fail(ACU_ERR_LIMIT,
-                         "%s: the grid is empty: no grid was given and there is no partition to take "
-                         "it from, or there are no elements",
-                         kernel->name);
+        return acui_fail(
+            ACU_ERR_LIMIT,
+            "%s: the grid is empty: no grid was given and there is no partition to take "
+            "it from, or there are no elements",
+            kernel->name);
     for (int i = 1; i < 3; i++)
         if (config->grid[i] == 0)
             config->grid[i] = 1;
@@ -46,8 +47,8 @@ static acu_status check_block(const acu_kernel *kernel, const unsigned *block)
 {
     const acu_device_info *device = &kernel->module->device->info;
     if (block[0] == 0)
-        return acui_fail(ACU_ERR_LIMIT, "%s: a block of 0 x %u x %u threads", kernel->name, block[1],
-                         block[2]);
+        return acui_fail(ACU_ERR_LIMIT, "%s: a block of 0 x %u x %u threads", kernel->name,
+                         block[1], block[2]);
     for (int i = 0; i < 3; i++)
         if (block[i] > device->max_block[i])
             return acui_fail(ACU_ERR_LIMIT, "%s: a block of %u threads in %c; device %d allows %u",
@@ -142,8 +143,10 @@ static acu_status check_cluster(const acu_kernel *kernel, acu_config *config)
                          (unsigned long long)blocks, CLUSTER);
     for (int i = 0; i < 3; i++)
         if (config->grid[i] % cluster[i])
-            return acui_fail(ACU_ERR_LIMIT, "%s: a grid of %u blocks in %c is no multiple of %u, that "
-                             "of a cluster", kernel->name, config->grid[i], axes[i], cluster[i]);
+            return acui_fail(ACU_ERR_LIMIT,
+                             "%s: a grid of %u blocks in %c is no multiple of %u, that "
+                             "of a cluster",
+                             kernel->name, config->grid[i], axes[i], cluster[i]);
     return ACU_OK;
 }
 
@@ -176,10 +179,11 @@ static acu_status check_cooperative(acu_kernel *kernel, const acu_config *config
     uint64_t grid = threads_of(config->grid);
     if (grid <= room)
         return ACU_OK;
-    return acui_fail(ACU_ERR_LIMIT, "%s: a cooperative grid of %llu blocks; device %d holds %llu of "
-                     "these at a time (%u on each of %d multiprocessors)", kernel->name,
-                     (unsigned long long)grid, device->ordinal, (unsigned long long)room, blocks,
-                     device->multiprocessors);
+    return acui_fail(ACU_ERR_LIMIT,
+                     "%s: a cooperative grid of %llu blocks; device %d holds %llu of "
+                     "these at a time (%u on each of %d multiprocessors)",
+                     kernel->name, (unsigned long long)grid, device->ordinal,
+                     (unsigned long long)room, blocks, device->multiprocessors);
 }
 
 static acu_status check_early(const acu_kernel *kernel, acu_config *config)

@@ -43,8 +43,8 @@ acu_status acu_kernel_set_attribute(acu_kernel *kernel, unsigned attribute, int 
 acu_status acu_kernel_prefer_shared(acu_kernel *kernel, int percent)
 {
     if (percent < -1 || percent > 100)
-        return acui_fail(ACU_ERR_INVALID, "acu_kernel_prefer_shared: %d percent; from 0 to 100, or -1",
-                         percent);
+        return acui_fail(ACU_ERR_INVALID,
+                         "acu_kernel_prefer_shared: %d percent; from 0 to 100, or -1", percent);
     return acu_kernel_set_attribute(
         kernel, ACU_CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, percent);
 }
@@ -116,9 +116,9 @@ static acu_status ask_clusters(acu_kernel *kernel, const acu_config *given, bool
                                        .sharedMemBytes = (unsigned)c.shared, .attrs = &attribute,
                                        .numAttrs = c.cluster[0] ? 1 : 0};
     ACUI_TRY(acui_enter(device, &entered));
-    acu_status st = size ? ACUI_DEV(device, OccupancyMaxPotentialClusterSize, &found, kernel->raw,
-                                    &config)
-                         : ACUI_DEV(device, OccupancyMaxActiveClusters, &found, kernel->raw, &config);
+    acu_status st =
+        size ? ACUI_DEV(device, OccupancyMaxPotentialClusterSize, &found, kernel->raw, &config)
+             : ACUI_DEV(device, OccupancyMaxActiveClusters, &found, kernel->raw, &config);
     acui_leave(&entered);
     if (st == ACU_OK)
         *answer = (unsigned)found;

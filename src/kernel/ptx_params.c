@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* ---- words of PTX ------------------------------------------------------------------------------ */
+/* ---- words of PTX ---------------------------------------------------------------------------- */
 
 typedef struct reader {
     const char *text;
@@ -104,7 +104,7 @@ static bool word_number(word w, uint32_t *number)
     return w.length > 0 && n <= UINT32_MAX;
 }
 
-/* ---- one parameter ------------------------------------------------------------------------------ */
+/* ---- one parameter --------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;
@@ -167,7 +167,7 @@ static word read_param(reader *r, acui_param *param, bool *good)
     }
 }
 
-/* ---- one entry ---------------------------------------------------------------------------------- */
+/* ---- one entry ------------------------------------------------------------------------------- */
 
 static acu_status add_param(acui_ptx_entry *entry, size_t *room, const acui_param *param)
 {

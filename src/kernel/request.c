@@ -42,9 +42,10 @@ static acu_status check_headers(const acu_compile_options *o, const char *functi
         if (!o->headers || !o->headers[i].text)
             return acui_fail(ACU_ERR_INVALID, "%s: header %zu has no text", function, i);
         if (!is_inside(o->headers[i].name))
-            return acui_fail(ACU_ERR_INVALID, "%s: header %zu is named \"%s\": give a relative path "
-                             "without \"..\"", function, i,
-                             o->headers[i].name ? o->headers[i].name : "");
+            return acui_fail(ACU_ERR_INVALID,
+                             "%s: header %zu is named \"%s\": give a relative path "
+                             "without \"..\"",
+                             function, i, o->headers[i].name ? o->headers[i].name : "");
     }
     return ACU_OK;
 }
@@ -54,10 +55,12 @@ acu_status acui_compile_options_read(acu_compile_options *o, const acu_compile_o
 {
     ACUI_TRY(acui_options_read(o, sizeof *o, given, function));
     if (o->compiler > ACU_COMPILER_CLANG)
-        return acui_fail(ACU_ERR_INVALID, "%s: there is no compiler %d", function, (int)o->compiler);
+        return acui_fail(ACU_ERR_INVALID, "%s: there is no compiler %d", function,
+                         (int)o->compiler);
     if (o->cplusplus && o->cplusplus != 11 && o->cplusplus != 14 && o->cplusplus != 17 &&
         o->cplusplus != 20)
-        return acui_fail(ACU_ERR_INVALID, "%s: C++%u: say 11, 14, 17 or 20", function, o->cplusplus);
+        return acui_fail(ACU_ERR_INVALID, "%s: C++%u: say 11, 14, 17 or 20", function,
+                         o->cplusplus);
     if (o->arch && (o->arch < 50 || o->arch > 999))
         return acui_fail(ACU_ERR_INVALID, "%s: arch %u: say 90 for compute_90", function, o->arch);
     if (!waits && o->log)
@@ -169,11 +172,15 @@ static acu_status no_compiler(const acu_device *device, int version, const acu_e
     char words[ACU_ERROR_MESSAGE];
     memcpy(words, acui_error()->message, sizeof words);
     if (device && device->info.software)
-        return acui_fail(ACU_ERR_NOT_FOUND, "%.300s (NVRTC is not chosen for the software device by "
-                         "itself)", words);
+        return acui_fail(ACU_ERR_NOT_FOUND,
+                         "%.300s (NVRTC is not chosen for the software device by "
+                         "itself)",
+                         words);
     if (version)
-        return acui_fail(ACU_ERR_NOT_FOUND, "%.200s; and NVRTC %d.%d is newer than the driver, which "
-                         "could not load what it makes", words, version / 1000, version % 1000 / 10);
+        return acui_fail(ACU_ERR_NOT_FOUND,
+                         "%.200s; and NVRTC %d.%d is newer than the driver, which "
+                         "could not load what it makes",
+                         words, version / 1000, version % 1000 / 10);
     return acui_fail(ACU_ERR_NOT_FOUND, "%.180s; and %.180s", words, nvrtc->message);
 }
 
@@ -194,8 +201,9 @@ static acu_status choose(acui_request *r, const acu_device *device)
     }
     acu_error nvrtc = *acui_error();
     acu_status st = acui_clang_find(&r->key);
-    return st == ACU_ERR_NOT_FOUND && wanted == ACU_COMPILER_AUTO ? no_compiler(device, version, &nvrtc)
-                                                                  : st;
+    return st == ACU_ERR_NOT_FOUND && wanted == ACU_COMPILER_AUTO
+               ? no_compiler(device, version, &nvrtc)
+               : st;
 }
 
 static acu_status choose_arch(acui_request *r, const acu_device *device)

@@ -59,8 +59,8 @@ void acui_disk_write(const acui_request *request, const acu_code *code);
 /* What `acu_compile_configure` says; NULL: nothing. BUSY, NO_MEMORY. */
 acu_status acui_nvrtc_set(const char *path);
 acu_status acui_clang_set(const char *path);
-/* Whether it is there; puts its identity into the key, if that is not NULL. If not: where it was looked
- * for, into the thread's record (NOT_FOUND). */
+/* Whether it is there; puts its identity into the key, if that is not NULL. If not: where it was
+ * looked for, into the thread's record (NOT_FOUND). */
 acu_status acui_nvrtc_find(acui_bytes *key, int *version);
 acu_status acui_clang_find(acui_bytes *key);
 /* Compile; *bytes get what code.h says, the log also on failure. Block. */

@@ -7,7 +7,7 @@
 #include <acuda/tile.h>
 #include <string.h>
 
-/* ---- words ------------------------------------------------------------------------------------- */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 static bool is_blank(char c)
 {
@@ -84,13 +84,14 @@ static acu_status read_part(part p, size_t index, acui_param *param)
     param->dtype = find_dtype(rest);
     if (param->dtype != ACU_NO_DTYPE)
         return ACU_OK;
-    return acui_fail(ACU_ERR_INVALID,
-                     "parameter %zu is declared as \"%.*s\": say an element type (f32, i32, ...) for "
-                     "a scalar, in, out, inout or tile before it for a tensor, or any",
-                     index, p.length, p.text);
+    return acui_fail(
+        ACU_ERR_INVALID,
+        "parameter %zu is declared as \"%.*s\": say an element type (f32, i32, ...) for "
+        "a scalar, in, out, inout or tile before it for a tensor, or any",
+        index, p.length, p.text);
 }
 
-/* ---- against the kernel ------------------------------------------------------------------------ */
+/* ---- against the kernel ---------------------------------------------------------------------- */
 
 /* 0: any. */
 static uint32_t wanted_bytes(const acui_param *param)
@@ -146,7 +147,7 @@ static acu_status read_signature(acu_kernel *kernel, const char *signature, size
     return ACU_OK;
 }
 
-/* ---- declaring; the kernel's lock is held ------------------------------------------------------- */
+/* ---- declaring; the kernel's lock is held ---------------------------------------------------- */
 
 static void keep(acu_kernel *kernel, acui_declared *declared)
 {

@@ -39,7 +39,7 @@ static const char *words_of(const acu_module_source *source)
     return source->ptx ? "PTX" : source->cuda ? "source.cu" : "the image";
 }
 
-/* ---- getting the code, and loading it --------------------------------------------------------- */
+/* ---- getting the code, and loading it -------------------------------------------------------- */
 
 static acu_status load_file(acu_module *module, const acu_module_source *source)
 {
@@ -89,7 +89,7 @@ static acu_status load_source(acu_module *module, const acu_module_source *sourc
     return acui_image_load(module, &code);
 }
 
-/* ---- here ------------------------------------------------------------------------------------- */
+/* ---- here ------------------------------------------------------------------------------------ */
 
 static acu_status load_here(acu_device *device, const acu_module_source *source,
                             acu_module **module)
@@ -151,7 +151,7 @@ acu_status acu_module_load_file(acu_device *device, const char *name, const char
     return load_here(device, &(acu_module_source){.name = name, .path = path}, module);
 }
 
-/* ---- on another thread ------------------------------------------------------------------------ */
+/* ---- on another thread ----------------------------------------------------------------------- */
 
 typedef struct load {
     acui_job job;

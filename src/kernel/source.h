@@ -20,7 +20,8 @@ typedef struct acui_load_watch {
  */
 acu_status acui_load_begin(acu_device *device, const acu_module_source *source, bool built_in,
                            const acui_load_watch *watch, acu_module **module);
-/* What a program gives, checked; options to compile go into *compile. `waits`: for a call that does. */
+/* What a program gives, checked; options to compile go into *compile.
+ * `waits`: for a call that does. */
 acu_status acui_source_read(acu_module_source *source, acu_compile_options *compile,
                             acu_device *device, const acu_module_source *given, bool waits,
                             const char *function);

@@ -69,7 +69,8 @@ acu_status acu_library_wrap_load(acu_device *device, const char *name, CUlibrary
 {
     acu_status st = check(device, library, module, __func__);
     if (st == ACU_OK && !acu_driver_has(ACU_CALL_LibraryGetModule))
-        st = acui_fail(ACU_ERR_NOT_SUPPORTED, "acu_library_wrap_load: the driver is older than CUDA "
+        st = acui_fail(ACU_ERR_NOT_SUPPORTED,
+                       "acu_library_wrap_load: the driver is older than CUDA "
                        "12.0, and has no libraries");
     if (st == ACU_OK)
         st = wrap(device, name, NULL, library, module);

@@ -18,7 +18,7 @@ static bool forgettable(const acui_access *access)
 
 #define NEWEST 16 /* reads that are compared with a read */
 
-/* ---- room ------------------------------------------------------------------------------------- */
+/* ---- room ------------------------------------------------------------------------------------ */
 
 /* Of those behind it, only ones at the end of the writes and at the end move. */
 static void remove_entry(acui_accesses *accesses, size_t i)
@@ -98,7 +98,7 @@ bool acui_accesses_reserve(acui_accesses *accesses, size_t more)
     return true;
 }
 
-/* ---- entering --------------------------------------------------------------------------------- */
+/* ---- entering -------------------------------------------------------------------------------- */
 
 static void add(acui_accesses *accesses, acui_point *point, acui_extent extent, bool write)
 {
@@ -112,10 +112,11 @@ static void add(acui_accesses *accesses, acui_point *point, acui_extent extent, 
 }
 
 /*
- * Cut what is overwritten out of entry i, which it overlaps. The making of the memory stays: a write
- * that fails before it is issued does not wait for it, and who comes later must. An entry in two pieces needs one more
- * entry; without memory for it the entry stays whole, which orders more than is needed and may pass
- * on a failure that was overwritten, but loses none. So do entries of which windows would be left.
+ * Cut what is overwritten out of entry i, which it overlaps. The making of the memory stays: a
+ * write that fails before it is issued does not wait for it, and who comes later must. An entry in
+ * two pieces needs one more entry; without memory for it the entry stays whole, which orders more
+ * than is needed and may pass on a failure that was overwritten, but loses none. So do entries of
+ * which windows would be left.
  */
 static void cut(acui_accesses *accesses, size_t i, const acui_extent *by)
 {
@@ -146,15 +147,18 @@ static bool contained(const acui_accesses *accesses, const acui_point *point,
 {
     size_t count = accesses->count, writes = accesses->writes;
     for (size_t i = count - writes > NEWEST ? count - NEWEST : writes; i < count; i++)
-        if (accesses->list[i].point == point && acui_extent_covers(&accesses->list[i].extent, extent))
+        if (accesses->list[i].point == point &&
+            acui_extent_covers(&accesses->list[i].extent, extent))
             return true;
     for (size_t i = 0; i < writes; i++)
-        if (accesses->list[i].point == point && acui_extent_covers(&accesses->list[i].extent, extent))
+        if (accesses->list[i].point == point &&
+            acui_extent_covers(&accesses->list[i].extent, extent))
             return true;
     return false;
 }
 
-/* Whether an access comes behind the entry; `data`: it reads what that wrote. All of them need the memory. */
+/* Whether an access comes behind the entry; `data`: it reads what that wrote. All
+ * of them need the memory. */
 static bool comes_behind(const acui_access *old, const acui_extent *extent, acu_access access,
                          bool *data)
 {

@@ -27,7 +27,8 @@ typedef struct acui_fault {
     _Atomic(uint32_t) refs;
     acu_error error;
 } acui_fault;
-acui_fault *acui_fault_new(const acu_error *error); /* NULL: no memory; see acui_fault_retain(NULL) */
+acui_fault *acui_fault_new(const acu_error *error); /* NULL: no memory; see
+                                                     * acui_fault_retain(NULL) */
 acui_fault *acui_fault_retain(acui_fault *fault);
 void acui_fault_release(acui_fault *fault);
 
@@ -36,8 +37,8 @@ typedef struct acui_point {
     acui_point_state state; /* this and the following: the order lock */
     acu_stream *stream;     /* ISSUED: retained */
     uint64_t number;
-    bool allocation;        /* ISSUED, not by the engine: the memory was just made, which nobody needs
-                             * to wait for on the host, and nobody says when it is over */
+    bool allocation;        /* ISSUED, not by the engine: the memory was just made, which nobody
+                             * needs to wait for on the host, and nobody says when it is over */
     bool load;              /* PENDING until a thread of the loader's is done: with a module, whose
                              * kernels are about to be there, */
     bool growth;            /* ... or with memory: who touches that needs the outcome */
@@ -61,7 +62,8 @@ void acui_point_release(acui_point *point);
 void acui_order_lock(void);
 void acui_order_unlock(void);
 
-/* A load has ended, and what it was to bring is there, or never will be: who waits at its point goes on. */
+/* A load has ended, and what it was to bring is there, or never will be: who
+ * waits at its point goes on. */
 void acui_load_over(acui_point *point);
 /* The engine's: tasks that wait at a point which is over (order lock held), and running them. */
 typedef struct acui_load_hooks {
@@ -78,10 +80,11 @@ typedef struct acui_access {
 
 /*
  * What a newer write overlaps is cut out of older entries: each byte is in one write at most, and
- * in the reads since; and in the allocation, while that is not complete. Where one of the two has windows
- * (extent.h), only entries go that it covers: others stay whole, so that more may be ordered behind
- * them than needs to be, but nothing less. A point that is entered here must not be OVER before all is that it came
- * behind, also if it fails without having run: who comes later knows of those through it only.
+ * in the reads since; and in the allocation, while that is not complete. Where one of the two has
+ * windows (extent.h), only entries go that it covers: others stay whole, so that more may be
+ * ordered behind them than needs to be, but nothing less. A point that is entered here must not be
+ * OVER before all is that it came behind, also if it fails without having run: who comes later
+ * knows of those through it only.
  *
  * What is over and went well is forgotten. A write that failed stays, so that readers of these
  * bytes learn of it, until an ACU_WRITE overwrites them.

@@ -60,7 +60,8 @@ static acu_status enter_allocation(acu_buffer *buffer, acu_stream *stream)
     return st;
 }
 
-/* Not from the cache. What the stream for allocations is behind, whoever uses the memory comes behind. */
+/* Not from the cache. What the stream for allocations is behind, whoever uses
+ * the memory comes behind. */
 static acu_status allocate_slowly(acu_buffer *buffer)
 {
     acu_device *device = buffer->device;
@@ -107,8 +108,8 @@ acu_status acui_buffer_allocate_soon(acu_buffer *buffer)
 
 /* ---- giving back ---- */
 
-/* What is in flight and uses the memory: the marks behind which it is free. False if that can not be
- * told. The accesses are nobody else's any more, but the points are: order lock. */
+/* What is in flight and uses the memory: the marks behind which it is free. False if that can not
+ * be told. The accesses are nobody else's any more, but the points are: order lock. */
 static bool fence(acu_buffer *buffer)
 {
     const acui_accesses *accesses = &buffer->accesses;

@@ -5,7 +5,8 @@
 
 #include "memory/memory.h"
 
-/* Memory for a buffer outside of any submission. Page-locked memory that the cache lacks: blocks. */
+/* Memory for a buffer outside of any submission. Page-locked memory that
+ * the cache lacks: blocks. */
 acu_status acui_buffer_allocate_now(acu_buffer *buffer);
 /* Page-locked memory, which may be there only soon (growth.c): never blocks. */
 acu_status acui_buffer_allocate_soon(acu_buffer *buffer);

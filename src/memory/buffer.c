@@ -9,7 +9,7 @@
 #include "memory/pages.h"
 #include "memory/pool.h"
 
-/* ---- making ----------------------------------------------------------------------------------- */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 static acu_status check_request(acu_device *device, size_t bytes, acu_buffer **buffer,
                                 const char *function)
@@ -101,7 +101,7 @@ acu_status acu_buffer_create_from(acu_pool *pool, size_t bytes, acu_buffer **buf
     return create(pool->device, pool, pool->kind, bytes, buffer);
 }
 
-/* ---- wrapping --------------------------------------------------------------------------------- */
+/* ---- wrapping -------------------------------------------------------------------------------- */
 
 /* Page-lock and find the device's view of it. */
 static acu_status lock_memory(acu_buffer *b, void *memory)
@@ -197,7 +197,7 @@ acu_status acu_buffer_wrap_device(acu_device *device, CUdeviceptr memory, size_t
     return st;
 }
 
-/* ---- facts ------------------------------------------------------------------------------------ */
+/* ---- facts ----------------------------------------------------------------------------------- */
 
 size_t acu_buffer_bytes(const acu_buffer *buffer)
 {

@@ -2,8 +2,8 @@
 /* Taking blocks from a pool's cache and putting them back: list work under a short lock. */
 #include "memory/pool.h"
 
-/* Blocks of one bin that are looked at. More than so many in flight are rare, and the driver is asked
- * instead. */
+/* Blocks of one bin that are looked at. More than so many in flight are rare, and the driver is
+ * asked instead. */
 #define LOOK 256
 
 /* ---- bins; pool->lock ---- */
@@ -51,8 +51,8 @@ void acui_pool_count_in(acu_pool *pool, const acui_block *block)
     pool->blocks_in_use--;
 }
 
-/* The newest that is allowed: what was used last is likeliest to be in caches, and of the stream. Of
- * busy ones the oldest, which will be free first. */
+/* The newest that is allowed: what was used last is likeliest to be in caches, and of the stream.
+ * Of busy ones the oldest, which will be free first. */
 static acui_block *find(acu_pool *pool, size_t bin, size_t size, acu_stream *stream, bool busy)
 {
     acui_block *found = NULL;

@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Bytes [begin, end); where `pitch` is not 0, of these only [begin + k pitch, begin + k pitch + width)
- * for all k, and `end` is the end of the last window. width < pitch. */
+/* Bytes [begin, end); where `pitch` is not 0, of these only [begin + k pitch, begin + k pitch +
+ * width) for all k, and `end` is the end of the last window. width < pitch. */
 typedef struct acui_extent {
     uint64_t begin, end;
     uint32_t pitch, width;
@@ -24,7 +24,8 @@ static inline acui_extent acui_extent_range(uint64_t begin, uint64_t end)
 
 /* Of two ranges that overlap, at least one with windows: no for certain, or perhaps. */
 bool acui_extents_meet(const acui_extent *a, const acui_extent *b);
-/* Each byte of `b`, which lies in the range of `a`, is in a window of `a`: for certain, or perhaps not. */
+/* Each byte of `b`, which lies in the range of `a`, is in a window of `a`: for
+ * certain, or perhaps not. */
 bool acui_extent_windows_cover(const acui_extent *a, const acui_extent *b);
 
 /* False: they share no byte. */

@@ -64,10 +64,12 @@ acu_status acu_external_import(acu_device *device, const acu_external_options *o
     acu_external_options known;
     ACUI_TRY(acui_options_read(&known, sizeof known, options, __func__));
     if (!external)
-        return acui_fail(ACU_ERR_INVALID, "acu_external_import: nowhere to put the external memory");
+        return acui_fail(ACU_ERR_INVALID,
+                         "acu_external_import: nowhere to put the external memory");
     if (!options || known.bytes == 0)
-        return acui_fail(ACU_ERR_INVALID, "acu_external_import: memory of 0 bytes: the options must "
-                                          "say how many there are");
+        return acui_fail(ACU_ERR_INVALID,
+                         "acu_external_import: memory of 0 bytes: the options must "
+                         "say how many there are");
     if ((unsigned)known.kind > ACU_EXTERNAL_DMA_BUF)
         return acui_fail(ACU_ERR_INVALID, "acu_external_import: there is no kind %d",
                          (int)known.kind);
@@ -92,8 +94,8 @@ static void drop(void *given)
     acu_external_release(e);
 }
 
-/* Enter the range; or *other becomes the living buffer of the same bytes, retained, or NULL where one
- * has some of them (BUSY). The lock is held. */
+/* Enter the range; or *other becomes the living buffer of the same bytes, retained, or NULL where
+ * one has some of them (BUSY). The lock is held. */
 static acu_status enter(acui_external_range *range, acu_buffer **other)
 {
     acu_external *e = range->external;
@@ -110,7 +112,8 @@ static acu_status enter(acui_external_range *range, acu_buffer **other)
 }
 
 /* A buffer for a new range, which takes the reference of the external memory. */
-static acu_status range_new(acu_external *e, size_t offset, size_t bytes, acui_external_range **range)
+static acu_status range_new(acu_external *e, size_t offset, size_t bytes,
+                            acui_external_range **range)
 {
     acui_external_range *r = ACUI_NEW(acui_external_range);
     if (!r) {
@@ -134,10 +137,11 @@ acu_status acu_external_buffer(acu_external *external, size_t offset, size_t byt
     if (!buffer)
         return acui_fail(ACU_ERR_INVALID, "acu_external_buffer: nowhere to put the buffer");
     if (offset >= external->bytes || bytes > external->bytes - offset)
-        return acui_fail(ACU_ERR_INVALID,
-                         "acu_external_buffer: %zu bytes from %zu on are not within the %zu bytes of "
-                         "the memory",
-                         bytes, offset, external->bytes);
+        return acui_fail(
+            ACU_ERR_INVALID,
+            "acu_external_buffer: %zu bytes from %zu on are not within the %zu bytes of "
+            "the memory",
+            bytes, offset, external->bytes);
     acui_external_range *range = NULL;
     acu_buffer *other = NULL;
     ACUI_TRY(range_new(acu_external_retain(external), offset,
@@ -147,8 +151,10 @@ acu_status acu_external_buffer(acu_external *external, size_t offset, size_t byt
     pthread_mutex_unlock(&external->lock);
     acu_buffer *made = range->buffer;
     if (st == ACU_ERR_BUSY)
-        acui_fail(ACU_ERR_BUSY, "acu_external_buffer: %zu bytes from %zu on overlap another buffer of "
-                  "this memory: make tensors, and views, over one that has both", range->bytes, offset);
+        acui_fail(ACU_ERR_BUSY,
+                  "acu_external_buffer: %zu bytes from %zu on overlap another buffer of "
+                  "this memory: make tensors, and views, over one that has both",
+                  range->bytes, offset);
     if (other)
         acu_buffer_release(made);
     if (st == ACU_OK)
@@ -181,7 +187,8 @@ static acu_external *exportable(const acu_buffer *buffer, const char **why)
     if (buffer->kind != ACU_MEMORY_FOREIGN || buffer->user.release != drop)
         return NULL;
     acu_external *e = ((acui_external_range *)buffer->user.data)->external;
-    *why = "the buffer's memory was imported: hand on a duplicate of the descriptor that it came by";
+    *why =
+        "the buffer's memory was imported: hand on a duplicate of the descriptor that it came by";
     return e->imported ? NULL : e;
 }
 

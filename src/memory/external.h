@@ -36,7 +36,8 @@ struct acu_external {
 /* What the device and the driver have: NOT_SUPPORTED in words. */
 acu_status acui_external_supported(acu_device *device, acu_external_kind kind);
 
-/* Make, or import, and map: the device is entered. On failure acui_external_unmap is due all the same. */
+/* Make, or import, and map: the device is entered. On failure
+ * acui_external_unmap is due all the same. */
 acu_status acui_external_create(acu_external *external);
 acu_status acui_external_take(acu_external *external, const acu_external_options *options);
 /* Enters the device. */

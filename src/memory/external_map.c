@@ -146,8 +146,10 @@ acu_status acui_external_take(acu_external *e, const acu_external_options *optio
     int fd = fcntl(options->fd, F_DUPFD_CLOEXEC, 0);
     acu_status st;
     if (fd < 0)
-        st = acui_fail(ACU_ERR_INVALID, "acu_external_import: descriptor %d is not open, or there are too "
-                       "many", options->fd);
+        st = acui_fail(ACU_ERR_INVALID,
+                       "acu_external_import: descriptor %d is not open, or there are too "
+                       "many",
+                       options->fd);
     else if (e->kind == ACU_EXTERNAL_CUDA) {
         st = take_cuda(e, options->fd);
         close(fd);

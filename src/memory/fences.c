@@ -88,7 +88,8 @@ acu_stream *acui_fence_stream(const acui_fence *fence, const acu_device *device)
     acu_stream *stream = fence->stream;
     if (is_own(device, stream))
         return acu_stream_retain(stream);
-    /* Watched, so it can be asked whether it lives. Another device's own has no count of its own. */
+    /* Watched, so it can be asked whether it lives. Another device's own
+     * has no count of its own. */
     return !stream->pooled && acui_object_try_retain(stream) ? stream : NULL;
 }
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Fences: what must be over before memory may be used for something else. Each is a mark on a stream;
- * what comes behind it on that stream, or after it is complete, may use the memory.
+ * Fences: what must be over before memory may be used for something else. Each is a mark on a
+ * stream; what comes behind it on that stream, or after it is complete, may use the memory.
  *
- * A fence does not retain its stream, which would keep a device alive by its own memory: streams that
- * may end before the fence are watched (acui_stream_watch), and one that has ended counts as passed.
+ * A fence does not retain its stream, which would keep a device alive by its own memory: streams
+ * that may end before the fence are watched (acui_stream_watch), and one that
+ * has ended counts as passed.
  */
 #ifndef ACUI_MEMORY_FENCES_H
 #define ACUI_MEMORY_FENCES_H
@@ -29,11 +30,12 @@ typedef struct acui_fences {
 /* The latest mark of each stream counts. False for lack of memory. */
 bool acui_fences_add(acui_fences *fences, const acu_device *device, acu_stream *stream,
                      uint64_t number);
-/* Whether what `stream` gets from now on may use the memory at once; drops what has passed. The caller
- * holds the stream's issue lock. NULL: all must have passed. */
+/* Whether what `stream` gets from now on may use the memory at once; drops what has passed. The
+ * caller holds the stream's issue lock. NULL: all must have passed. */
 bool acui_fences_allow(acui_fences *fences, const acu_device *device, acu_stream *stream);
-/* Let the stream wait for all, on the device (cuStreamWaitEvent). NOT_READY: that can not be done, as
- * one is of a mark to come or of another device. The stream's issue lock; the device is entered. */
+/* Let the stream wait for all, on the device (cuStreamWaitEvent). NOT_READY: that can not be done,
+ * as one is of a mark to come or of another device. The stream's issue
+ * lock; the device is entered. */
 acu_status acui_fences_wait(const acui_fences *fences, const acu_device *device,
                             acu_stream *stream);
 /* The fence's stream, retained, if it can be; else NULL. */

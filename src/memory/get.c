@@ -22,12 +22,13 @@ static void count(acu_pool *pool, uint64_t *what)
 static acu_status say_how_much_pinned(acu_pool *pool, size_t bytes, acu_error *error)
 {
     error->status = ACU_ERR_NO_MEMORY;
-    snprintf(error->message, sizeof error->message,
-             "asked for %zu bytes of page-locked host memory; its pool has %zu in use and %zu cached%s",
-             bytes, pool->in_use, pool->cached,
-             bytes > pool->limit - (pool->held < pool->limit ? pool->held : pool->limit)
-                 ? ", and its limit is reached"
-                 : "");
+    snprintf(
+        error->message, sizeof error->message,
+        "asked for %zu bytes of page-locked host memory; its pool has %zu in use and %zu cached%s",
+        bytes, pool->in_use, pool->cached,
+        bytes > pool->limit - (pool->held < pool->limit ? pool->held : pool->limit)
+            ? ", and its limit is reached"
+            : "");
     return acui_error_restore(error);
 }
 
@@ -139,8 +140,8 @@ static acu_status get_waiting(acu_pool *pool, size_t size, acu_stream *stream, a
     return st;
 }
 
-/* Idle memory of the cache in other sizes: the pool's own, where its limit is reached; else all pools' of
- * the device, down to the system. */
+/* Idle memory of the cache in other sizes: the pool's own, where its limit is reached; else all
+ * pools' of the device, down to the system. */
 static size_t make_room(acu_pool *pool, size_t size, acu_stream *stream)
 {
     pthread_mutex_lock(&pool->lock);

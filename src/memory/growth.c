@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Page-locked memory for submissions: address space at once, which costs a system call, and the rest on a
- * thread of the loader's, which takes milliseconds for many MiB. So is giving back what makes room for it,
- * as that may wait for the device.
+ * Page-locked memory for submissions: address space at once, which costs a system call, and the
+ * rest on a thread of the loader's, which takes milliseconds for many MiB. So is giving back what
+ * makes room for it, as that may wait for the device.
  *
  * More buffers may get blocks of a slab meanwhile. Each stands in the list of what touches it with
  * the growth's point, which stays there if that fails: no work ever uses such memory.
@@ -149,8 +149,8 @@ static void run(acui_job *job)
 
 /* ---- the beginning ---- */
 
-/* How many blocks of the size the pool has room for, at least one, counted as held; 0: none. What must go
- * for it, or is too much anyway, is taken out. */
+/* How many blocks of the size the pool has room for, at least one, counted as held; 0: none. What
+ * must go for it, or is too much anyway, is taken out. */
 static uint32_t reserve(acui_growth *g, size_t size)
 {
     acu_pool *pool = g->pool;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Layouts: fewer dimensions with the same meaning, what they overlap, and walks over host memory. */
+/* Layouts: fewer dimensions with the same meaning, what they overlap, and
+ * walks over host memory. */
 #include "memory/layout.h"
 
 #include "base/bulk.h"
@@ -207,7 +208,8 @@ static void step(walk *w, uint64_t n)
     for (uint64_t i = 0; i < n; i++, dst += to, src += from)                                       \
         memcpy(dst, src, bytes)
 
-static void copy_runs(char *dst, const char *src, int64_t to, int64_t from, uint64_t n, uint64_t run)
+static void copy_runs(char *dst, const char *src, int64_t to, int64_t from, uint64_t n,
+                      uint64_t run)
 {
     switch (run) {
     case 1: ACUI_RUNS(1); break;

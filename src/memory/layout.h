@@ -29,8 +29,8 @@ void acui_layout_sort(acui_layout *layout);
  * find out. Both in one buffer, starting at these bytes of it. */
 bool acui_layout_overlaps(const acui_layout *layout, uint64_t dst, uint64_t src);
 
-/* Copy bytes [begin, end) of the walk between host memory; the addresses are those of the first element.
- * `past_cache`: what is written is not read again soon. */
+/* Copy bytes [begin, end) of the walk between host memory; the addresses are those of the first
+ * element. `past_cache`: what is written is not read again soon. */
 void acui_layout_copy(const acui_layout *layout, char *dst, const char *src, uint64_t begin,
                       uint64_t end, bool past_cache);
 

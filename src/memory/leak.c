@@ -37,7 +37,8 @@ acu_status acu_buffer_leak(acu_buffer *buffer, CUdeviceptr *address)
     if (!address)
         return acui_fail(ACU_ERR_INVALID, "acu_buffer_leak: nowhere to put the address");
     ACUI_TRY(check_sole(buffer));
-    acui_stream_harvest(buffer->device->alloc, NULL); /* that it was made may be over, and not known */
+    acui_stream_harvest(buffer->device->alloc, NULL); /* that it was made may be over, and not
+                                                       * known */
     if (is_busy(buffer))
         return acui_fail(ACU_ERR_BUSY,
                          "acu_buffer_leak: work in flight uses the memory: wait for it first");

@@ -3,9 +3,9 @@
  * Inside of buffers and tensors.
  *
  * A buffer that an op will allocate exists before its memory: handles and plans refer to it, and
- * the engine allocates it for the stream that first writes it. What is not issued yet holds buffers.
- * What is, does so only for memory that is not of a pool: the last accesses in the buffer's list are
- * what the pool needs to know to reuse the memory, in the order of streams.
+ * the engine allocates it for the stream that first writes it. What is not issued yet holds
+ * buffers. What is, does so only for memory that is not of a pool: the last accesses in the
+ * buffer's list are what the pool needs to know to reuse the memory, in the order of streams.
  */
 #ifndef ACUI_MEMORY_MEMORY_H
 #define ACUI_MEMORY_MEMORY_H
@@ -17,10 +17,11 @@
 #include <acuda/tensor.h>
 
 /*
- * The driver remembers which allocation the copies and fills of a graph work on, not only its address. Once
- * memory has gone back to the driver, an equal address may be another allocation, of which such a graph
- * does not know: then it must be set anew, or its launch crashes. So whoever gives memory back, or lets
- * somebody else do so, says so before (acui_memory_returns), and graphs compare the count.
+ * The driver remembers which allocation the copies and fills of a graph work on, not only its
+ * address. Once memory has gone back to the driver, an equal address may be another allocation, of
+ * which such a graph does not know: then it must be set anew, or its launch crashes. So whoever
+ * gives memory back, or lets somebody else do so, says so before (acui_memory_returns), and graphs
+ * compare the count.
  */
 void acui_memory_returns(void);
 uint64_t acui_memory_returned(void);
@@ -30,7 +31,8 @@ struct acu_buffer {
     acu_device *device; /* retained */
     acu_memory_kind kind;
     size_t bytes;
-    _Atomic(CUdeviceptr) address; /* 0: not allocated yet; for host memory the device's view of it */
+    _Atomic(CUdeviceptr) address; /* 0: not allocated yet; for host memory
+                                   * the device's view of it */
     void *host;                   /* pinned and wrapped host memory; pageable too */
     struct acu_pool *pool;    /* retained; NULL: the device's own */
     struct acui_block *block; /* acuda's own memory, of the pool */
@@ -50,7 +52,8 @@ struct acu_tensor {
     acu_shape shape;
     int64_t strides[ACU_MAX_RANK]; /* elements */
     uint64_t span;      /* bytes from the first element's first to the last one's last */
-    uint32_t pitch, width; /* of windows that have all elements; 0: no gaps, or none that are known */
+    uint32_t pitch, width; /* of windows that have all elements; 0: no
+                            * gaps, or none that are known */
     bool exact;         /* ... and nothing else */
     bool dense;
     bool repeats;       /* elements may share memory: not to be written */
@@ -58,15 +61,15 @@ struct acu_tensor {
 
 /* A buffer whose memory is allocated later, by acui_buffer_allocate. */
 acu_status acui_buffer_planned(acu_device *device, size_t bytes, acu_buffer **buffer);
-/* Of a pool of page-locked memory, with a host address; its memory, and with that the device's address, may
- * come soon: what touches it comes behind that. Never blocks. */
+/* Of a pool of page-locked memory, with a host address; its memory, and with that the device's
+ * address, may come soon: what touches it comes behind that. Never blocks. */
 acu_status acui_buffer_soon(struct acu_pool *pool, size_t bytes, acu_buffer **buffer);
 /* From this pool, of the same device and kind. Before it has memory. */
 void acui_buffer_set_pool(acu_buffer *buffer, struct acu_pool *pool);
 /*
- * Memory for a planned buffer, in the order of `stream`: the caller has entered the device and holds
- * the stream's issue lock. Out of memory: DEVICE_MEMORY in numbers. In two steps: what was reserved
- * may be given back (unreserve) until it is committed, when the buffer gets its address.
+ * Memory for a planned buffer, in the order of `stream`: the caller has entered the device and
+ * holds the stream's issue lock. Out of memory: DEVICE_MEMORY in numbers. In two steps: what was
+ * reserved may be given back (unreserve) until it is committed, when the buffer gets its address.
  */
 acu_status acui_buffer_allocate(acu_buffer *buffer, acu_stream *stream);
 acu_status acui_buffer_reserve(acu_buffer *buffer, acu_stream *stream);
@@ -112,8 +115,8 @@ acu_status acui_tensor_planned(acu_device *device, acu_dtype dtype, acu_shape sh
 /* "f32 [16, 4]" for messages, into text (at least 96 bytes); returns it. */
 const char *acui_tensor_words(const acu_tensor *tensor, char *text);
 const char *acui_shape_words(acu_shape shape, char *text); /* "[16, 4]" */
-/* ACU_OK if `shape` is valid: rank 1..ACU_MAX_RANK, extents >= 1, bytes fit; else fails with SHAPE or DTYPE.
- * *bytes may be NULL. */
+/* ACU_OK if `shape` is valid: rank 1..ACU_MAX_RANK, extents >= 1, bytes fit; else fails with SHAPE
+ * or DTYPE. *bytes may be NULL. */
 acu_status acui_shape_check(acu_shape shape, acu_dtype dtype, size_t *bytes);
 
 #endif

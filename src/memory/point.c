@@ -4,7 +4,7 @@
 #include "device/loader.h"
 #include "memory/order.h"
 
-/* ---- faults ------------------------------------------------------------------------------------ */
+/* ---- faults ---------------------------------------------------------------------------------- */
 
 acui_fault *acui_fault_new(const acu_error *error)
 {
@@ -30,7 +30,7 @@ void acui_fault_release(acui_fault *fault)
         acui_free(fault);
 }
 
-/* ---- the order lock ---------------------------------------------------------------------------- */
+/* ---- the order lock -------------------------------------------------------------------------- */
 
 static pthread_mutex_t order = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t turn; /* how often it was taken; the lock */
@@ -68,7 +68,7 @@ uint64_t acui_order_turn(void)
     return turn;
 }
 
-/* ---- points ------------------------------------------------------------------------------------ */
+/* ---- points ---------------------------------------------------------------------------------- */
 
 acui_point *acui_point_new(void)
 {
@@ -97,7 +97,7 @@ void acui_point_release(acui_point *point)
     dead = point;
 }
 
-/* ---- points of loads --------------------------------------------------------------------------- */
+/* ---- points of loads ------------------------------------------------------------------------- */
 
 static acui_load_hooks hooks; /* the order lock */
 

@@ -179,7 +179,8 @@ acu_pool *acu_device_managed_pool(acu_device *device)
 
 /* ---- those of the program ---- */
 
-/* Devices that were granted access to this one's memory use the pool's as well. The device is entered. */
+/* Devices that were granted access to this one's memory use the pool's as
+ * well. The device is entered. */
 static acu_status grant_peers(acu_pool *pool)
 {
     for (int i = 0; i < ACUI_MAX_DEVICES; i++) {
@@ -236,8 +237,10 @@ acu_status acu_pool_create(acu_device *device, const acu_pool_options *options, 
     if (!pool)
         return acui_fail(ACU_ERR_INVALID, "acu_pool_create: nowhere to put the pool");
     if (known.kind != ACU_MEMORY_DEVICE && known.kind != ACU_MEMORY_PINNED)
-        return acui_fail(ACU_ERR_INVALID, "acu_pool_create: a pool is of device memory or of pinned "
-                                          "memory, not of kind %d", (int)known.kind);
+        return acui_fail(ACU_ERR_INVALID,
+                         "acu_pool_create: a pool is of device memory or of pinned "
+                         "memory, not of kind %d",
+                         (int)known.kind);
     if (known.write_combined && known.kind != ACU_MEMORY_PINNED)
         return acui_fail(ACU_ERR_INVALID,
                          "acu_pool_create: only pinned memory can be write-combined");

@@ -12,8 +12,9 @@
  *   pool.c     making pools, the device's own, the public interface
  *
  * A block that is put back carries fences, the marks behind which it may be reused, and is handed
- * out to who comes behind them. Nobody waits for a block while the driver has memory: that would order
- * submissions that share nothing. Where it has none, waiting on the device is better than failing.
+ * out to who comes behind them. Nobody waits for a block while the driver has memory: that would
+ * order submissions that share nothing. Where it has none, waiting on the
+ * device is better than failing.
  */
 #ifndef ACUI_MEMORY_POOL_H
 #define ACUI_MEMORY_POOL_H
@@ -33,7 +34,8 @@ typedef struct acui_block {
     size_t bytes; /* at least what was asked for */
     CUdeviceptr address;
     void *host; /* of page-locked memory */
-    acui_slab *slab; /* that it is a part of: all page-locked memory; NULL: an allocation of its own */
+    acui_slab *slab; /* that it is a part of: all page-locked memory; NULL:
+                      * an allocation of its own */
     acui_fences fences; /* while it is in use: those that it was given out with */
     struct acui_block *next, *previous; /* in its bin */
 } acui_block;
@@ -44,7 +46,8 @@ struct acui_slab {
     CUdeviceptr address;
     size_t bytes;           /* of its blocks */
     bool registered;        /* mapped here and registered, not made by the driver */
-    struct acui_growth *growth; /* not NULL: it is not page-locked yet; this and the rest: pool->lock */
+    struct acui_growth *growth; /* not NULL: it is not page-locked yet; this
+                                 * and the rest: pool->lock */
     bool dead;              /* nor ever will be: its blocks are those that were given out */
     uint32_t count, cached; /* of its blocks */
     acui_block blocks[];
@@ -97,11 +100,12 @@ void acui_pool_link(acu_pool *pool, acui_block *block);
 /* A new block of exactly `size` bytes, in the order of the stream (its issue lock is held; NULL for
  * page-locked memory). Counted as held before: LIMIT is DEVICE_MEMORY without a driver's call. */
 acu_status acui_source_get(acu_pool *pool, size_t size, acu_stream *stream, acui_block **block);
-/* Give memory back that nothing uses any more, and the block with it; in the order of the stream, where
- * that counts. A lost device takes its memory along. Without pool->lock; the block is in none of its
- * lists, and no more counted as cached. */
+/* Give memory back that nothing uses any more, and the block with it; in the order of the stream,
+ * where that counts. A lost device takes its memory along. Without pool->lock; the block is in none
+ * of its lists, and no more counted as cached. */
 void acui_source_free(acu_pool *pool, acui_block *block, acu_stream *stream);
-/* The same in the order of the stream, behind the block's fences. NOT_READY: that can not be done. */
+/* The same in the order of the stream, behind the block's fences.
+ * NOT_READY: that can not be done. */
 acu_status acui_source_free_after(acu_pool *pool, acui_block *block, acu_stream *stream);
 bool acui_source_reserve(acu_pool *pool, size_t size); /* count as held, if the limit allows it */
 void acui_source_unreserve(acu_pool *pool, size_t size);
@@ -114,7 +118,8 @@ void acui_source_count_new(acu_pool *pool, const acui_block *block); /* it is gi
 uint32_t acui_slab_count(size_t size);
 /* With no memory yet; NULL (record set): no memory for the list of its blocks. */
 acui_slab *acui_slab_new(size_t size, uint32_t count);
-/* Its memory is there: blocks from `used` on into the cache, the others are given out. pool->lock. */
+/* Its memory is there: blocks from `used` on into the cache, the others
+ * are given out. pool->lock. */
 void acui_slab_cut(acu_pool *pool, acui_slab *slab, uint32_t used);
 /* As acui_source_get. Blocks: page-locks. */
 acu_status acui_slab_get(acu_pool *pool, size_t size, acui_block **block);
@@ -123,15 +128,16 @@ acu_status acui_slab_map(acui_slab *slab);
 acu_status acui_slab_register(acu_pool *pool, acui_slab *slab);
 /* What acui_slab_map gave, and the slab itself. */
 void acui_slab_unmap(acui_slab *slab);
-/* As acui_source_free, of slabs in a list by `next`, which are no more counted as held; may wait for the
- * device. How much it was. */
+/* As acui_source_free, of slabs in a list by `next`, which are no more counted as held; may wait
+ * for the device. How much it was. */
 size_t acui_slabs_free(acu_pool *pool, acui_slab *slabs);
 
 /* ---- growth.c ---- */
 /*
- * Memory for a buffer of page-locked memory for which the cache has none: it has its place and its host
- * address at once, and its memory is page-locked by a thread of the loader's. Then it gets the device's
- * address; what touches it comes behind that, by a point in the list of its accesses. Never blocks.
+ * Memory for a buffer of page-locked memory for which the cache has none: it has its place and its
+ * host address at once, and its memory is page-locked by a thread of the loader's. Then it gets the
+ * device's address; what touches it comes behind that, by a point in the list of its accesses.
+ * Never blocks.
  */
 acu_status acui_growth_begin(acu_pool *pool, acu_buffer *buffer);
 /* Until that is over, however it ends; the driver's error. Blocks. */
@@ -152,12 +158,12 @@ acu_status acui_pool_get(acu_pool *pool, size_t bytes, acu_stream *stream, acui_
 bool acui_pool_never(acu_pool *pool, size_t bytes);
 
 /* ---- trim.c; the device is entered, or lost ---- */
-/* Take slabs out that nothing uses, until at most `keep` bytes are cached: no more counted as held. The
- * device need not be entered. */
+/* Take slabs out that nothing uses, until at most `keep` bytes are cached: no more counted as held.
+ * The device need not be entered. */
 acui_slab *acui_pool_take_slabs(acu_pool *pool, size_t keep);
 void acui_pool_put_slabs(acu_pool *pool, acui_slab *slabs); /* undoes that */
-/* Give back what nothing uses until at most `keep` bytes are cached; how much that was. What the stream
- * gets next can have it; NULL: the device's stream for allocations. */
+/* Give back what nothing uses until at most `keep` bytes are cached; how much that was. What the
+ * stream gets next can have it; NULL: the device's stream for allocations. */
 size_t acui_pool_shrink(acu_pool *pool, size_t keep, acu_stream *stream);
 /* The same, and from the driver's pool to the system. */
 size_t acui_pool_trim(acu_pool *pool, size_t keep, acu_stream *stream);
@@ -167,8 +173,9 @@ size_t acui_pool_trim_after(acu_pool *pool, acu_stream *stream);
 /* The same for all pools of device memory of the device. */
 size_t acui_pools_trim(acu_device *device, acu_stream *stream);
 /*
- * The pool is about to end: nothing of it is in use. What work in flight still uses, and what can only
- * be freed by calls that may wait, becomes the `heir`'s; NULL: no work is in flight on the device.
+ * The pool is about to end: nothing of it is in use. What work in flight still uses, and what can
+ * only be freed by calls that may wait, becomes the `heir`'s; NULL: no work
+ * is in flight on the device.
  */
 void acui_pool_drain(acu_pool *pool, acu_pool *heir);
 

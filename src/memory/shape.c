@@ -6,7 +6,8 @@
 
 #include <inttypes.h>
 
-#define SHAPE_WORDS 96 /* what callers give: a shape whose bytes fit has extents of 19 digits and some in all */
+#define SHAPE_WORDS 96 /* what callers give: a shape whose bytes fit has extents of
+                        * 19 digits and some in all */
 
 /* Product of the extents, if they are valid and it fits. */
 static bool count_elements(acu_shape shape, int64_t *elements)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Page-locked memory, which the driver gives by pages and slowly. Many small blocks of one size are cut
- * from one allocation; a large one is cut into one. A slab goes when all of its blocks are free.
+ * Page-locked memory, which the driver gives by pages and slowly. Many small blocks of one size are
+ * cut from one allocation; a large one is cut into one. A slab goes when
+ * all of its blocks are free.
  *
- * Calls that may block let the driver make it. For submissions it is address space that is taken here and
- * registered later (growth.c), because its address is wanted at once; such memory is never
+ * Calls that may block let the driver make it. For submissions it is address space that is taken
+ * here and registered later (growth.c), because its address is wanted at once; such memory is never
  * write-combined.
  */
 #include "memory/pool.h"

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-/* ---- layout ------------------------------------------------------------------------------------ */
+/* ---- layout ---------------------------------------------------------------------------------- */
 
 void acui_dense_strides(acu_shape shape, int64_t *strides)
 {
@@ -66,8 +66,9 @@ static int64_t reach(const acu_tensor *t, int d)
 }
 
 /*
- * Whether two elements may share memory. They do not where, from the smallest stride on, each one steps over
- * all that the smaller ones reach; that is all that slicing, permuting and reshaping make of a dense tensor.
+ * Whether two elements may share memory. They do not where, from the smallest stride on, each one
+ * steps over all that the smaller ones reach; that is all that slicing, permuting and reshaping
+ * make of a dense tensor.
  */
 static bool may_repeat(const acu_tensor *t, const int *order, int count)
 {
@@ -93,8 +94,9 @@ static int64_t common_stride(const acu_tensor *t, const int *order, int count)
 }
 
 /*
- * Windows that have all elements (extent.h): what the smallest strides reach without gaps is the width,
- * what the others have in common the distance. Strides that do not fit that widen the window.
+ * Windows that have all elements (extent.h): what the smallest strides reach without gaps is the
+ * width, what the others have in common the distance. Strides that do not
+ * fit that widen the window.
  */
 static void find_windows(acu_tensor *t, const int *order, int count)
 {
@@ -131,7 +133,7 @@ static void find_gaps(acu_tensor *t)
     find_windows(t, order, count);
 }
 
-/* ---- making ------------------------------------------------------------------------------------ */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 acu_status acui_tensor_new(acu_buffer *buffer, size_t offset, acu_dtype dtype, acu_shape shape,
                            const int64_t *strides, acu_tensor **tensor)
@@ -171,18 +173,19 @@ static acu_status check_place(const acu_buffer *buffer, size_t offset, acu_dtype
                              d, (long long)strides[d]);
     uint64_t address = acui_buffer_base(buffer);
     if ((address + offset) % acu_dtype_bytes(dtype))
-        return acui_fail(ACU_ERR_INVALID,
-                         "a tensor of %s can not start at byte %zu of a buffer at 0x%llx: elements of "
-                         "%zu bytes are aligned to their size",
-                         acu_dtype_name(dtype), offset, (unsigned long long)address,
-                         acu_dtype_bytes(dtype));
+        return acui_fail(
+            ACU_ERR_INVALID,
+            "a tensor of %s can not start at byte %zu of a buffer at 0x%llx: elements of "
+            "%zu bytes are aligned to their size",
+            acu_dtype_name(dtype), offset, (unsigned long long)address, acu_dtype_bytes(dtype));
     uint64_t bytes = span(dtype, shape, strides);
     if (bytes == 0 || offset > buffer->bytes || bytes > buffer->bytes - offset)
-        return acui_fail(ACU_ERR_LIMIT,
-                         "a tensor of %s %s, %llu bytes from byte %zu on, does not fit into a buffer "
-                         "of %zu bytes",
-                         acu_dtype_name(dtype), acui_shape_words(shape, words),
-                         (unsigned long long)bytes, offset, buffer->bytes);
+        return acui_fail(
+            ACU_ERR_LIMIT,
+            "a tensor of %s %s, %llu bytes from byte %zu on, does not fit into a buffer "
+            "of %zu bytes",
+            acu_dtype_name(dtype), acui_shape_words(shape, words), (unsigned long long)bytes,
+            offset, buffer->bytes);
     return ACU_OK;
 }
 
@@ -251,7 +254,7 @@ acu_status acu_tensor_alloc_pinned(acu_device *device, acu_dtype dtype, acu_shap
     return tensor_over(acu_buffer_create_pinned, device, dtype, shape, tensor);
 }
 
-/* ---- ownership --------------------------------------------------------------------------------- */
+/* ---- ownership ------------------------------------------------------------------------------- */
 
 bool acui_tensor_sole(const acu_tensor *tensor)
 {
@@ -279,7 +282,7 @@ void acu_tensor_release(acu_tensor *tensor)
     acu_buffer_release(buffer);
 }
 
-/* ---- facts ------------------------------------------------------------------------------------- */
+/* ---- facts ----------------------------------------------------------------------------------- */
 
 static bool is_tensor(const acu_tensor *tensor)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Giving cached memory back. Blocks are taken out under the lock, the driver is called without it. */
+/* Giving cached memory back. Blocks are taken out under the lock, the
+ * driver is called without it. */
 #include "memory/pool.h"
 
 /* What was taken out: blocks of their own, and whole slabs; through their `next`. */
@@ -182,7 +183,8 @@ static void give_all(acu_pool *pool, acui_block *stuck, acu_pool *heir)
 
 void acui_pool_drain(acu_pool *pool, acu_pool *heir)
 {
-    /* What is stuck can be told to be free where no work is in flight; else it is the heir's too. */
+    /* What is stuck can be told to be free where no work is in flight;
+     * else it is the heir's too. */
     pthread_mutex_lock(&pool->lock);
     acui_block *stuck = pool->stuck;
     pool->stuck = NULL;

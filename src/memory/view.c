@@ -29,7 +29,8 @@ static acu_status make(acu_tensor *tensor, const layout *v, acu_tensor **view)
 static acu_status check(const acu_tensor *tensor, acu_tensor **view, const char *function)
 {
     ACUI_TRY(acui_object_check(tensor, ACU_OBJECT_TENSOR, function));
-    return view ? ACU_OK : acui_fail(ACU_ERR_INVALID, "%s: the place for the view is NULL", function);
+    return view ? ACU_OK
+                : acui_fail(ACU_ERR_INVALID, "%s: the place for the view is NULL", function);
 }
 
 /* From the end where it is negative. `more`: places beyond the last dimension that are fine. */
@@ -54,7 +55,7 @@ static void remove_dimension(layout *v, int dimension)
     }
 }
 
-/* ---- parts ------------------------------------------------------------------------------------- */
+/* ---- parts ----------------------------------------------------------------------------------- */
 
 static acu_status slice_dimension(layout *v, int d, int64_t start, int64_t end, int64_t step)
 {
@@ -64,8 +65,8 @@ static acu_status slice_dimension(layout *v, int d, int64_t start, int64_t end, 
                          step);
     if (start < 0 || start >= end || end > v->shape.dim[d])
         return acui_fail(ACU_ERR_SHAPE,
-                         "a slice from %" PRId64 " to %" PRId64 " of dimension %d, which has %" PRId64
-                         " elements",
+                         "a slice from %" PRId64 " to %" PRId64
+                         " of dimension %d, which has %" PRId64 " elements",
                          start, end, d, v->shape.dim[d]);
     v->offset += (size_t)(start * v->strides[d]) * acu_dtype_bytes(v->dtype);
     v->shape.dim[d] = (end - start - 1) / step + 1;
@@ -119,7 +120,7 @@ acu_status acu_tensor_select(acu_tensor *tensor, int dimension, int64_t index, a
     return make(tensor, &v, view);
 }
 
-/* ---- dimensions -------------------------------------------------------------------------------- */
+/* ---- dimensions ------------------------------------------------------------------------------ */
 
 acu_status acu_tensor_squeeze(acu_tensor *tensor, int dimension, acu_tensor **view)
 {
@@ -170,7 +171,8 @@ acu_status acu_tensor_permute(acu_tensor *tensor, const int *order, acu_tensor *
         int source;
         ACUI_TRY(check_dimension(tensor, order[d], 0, &source));
         if (seen >> source & 1u)
-            return acui_fail(ACU_ERR_SHAPE, "an order of the dimensions of %s in which %d comes twice",
+            return acui_fail(ACU_ERR_SHAPE,
+                             "an order of the dimensions of %s in which %d comes twice",
                              acui_tensor_words(tensor, words), source);
         seen |= 1u << source;
         v.shape.dim[d] = from.shape.dim[source];
@@ -204,14 +206,15 @@ acu_status acu_tensor_broadcast_to(acu_tensor *tensor, acu_shape shape, acu_tens
         v.strides[d] = repeated || !fits ? 0 : tensor->strides[d - more];
     }
     if (!fits)
-        return acui_fail(ACU_ERR_SHAPE, "%s can not be broadcast to %s: from the last dimension on, "
-                                        "each is as long or has one element",
+        return acui_fail(ACU_ERR_SHAPE,
+                         "%s can not be broadcast to %s: from the last dimension on, "
+                         "each is as long or has one element",
                          acui_tensor_words(tensor, words), acui_shape_words(shape, to));
     v.shape = shape;
     return make(tensor, &v, view);
 }
 
-/* ---- shape ------------------------------------------------------------------------------------- */
+/* ---- shape ----------------------------------------------------------------------------------- */
 
 /* Puts what is left of `elements` in the place of the one extent that is -1. */
 static acu_status infer_extent(const acu_tensor *tensor, acu_shape *shape)
@@ -234,9 +237,9 @@ static acu_status infer_extent(const acu_tensor *tensor, acu_shape *shape)
 }
 
 /*
- * Strides under which `shape`, of as many elements, visits those of `from` in the same order. Both are
- * walked side by side, in the smallest groups of dimensions that have as many elements; a group of the
- * old ones must lie in memory as one dimension would. False where one does not.
+ * Strides under which `shape`, of as many elements, visits those of `from` in the same order. Both
+ * are walked side by side, in the smallest groups of dimensions that have as many elements; a group
+ * of the old ones must lie in memory as one dimension would. False where one does not.
  */
 static bool regroup(const layout *from, layout *to)
 {
@@ -292,13 +295,14 @@ acu_status acu_tensor_flatten(acu_tensor *tensor, acu_tensor **view)
     return acu_tensor_reshape(tensor, ACU_SHAPE(acu_shape_elements(tensor->shape)), view);
 }
 
-/* ---- element type ------------------------------------------------------------------------------ */
+/* ---- element type ---------------------------------------------------------------------------- */
 
 /* Elements of another size: the last dimension gets more or fewer of them. */
 static bool resize(layout *v, size_t from, size_t to)
 {
     int last = v->shape.rank - 1;
-    int64_t more = from > to ? (int64_t)(from / to) : 1, fewer = to > from ? (int64_t)(to / from) : 1;
+    int64_t more = from > to ? (int64_t)(from / to) : 1,
+            fewer = to > from ? (int64_t)(to / from) : 1;
     if (v->shape.dim[last] != 1 && v->strides[last] != 1)
         return false;
     if (v->shape.dim[last] % fewer)
@@ -325,15 +329,17 @@ acu_status acu_tensor_reinterpret(acu_tensor *tensor, acu_dtype dtype, acu_tenso
     layout v = layout_of(tensor);
     v.dtype = dtype;
     if (from != to && !resize(&v, from, to))
-        return acui_fail(ACU_ERR_SHAPE,
-                         "%s can not be seen as %s: elements of %zu bytes become ones of %zu in the "
-                         "last dimension, which has to be contiguous and of as many bytes",
-                         acui_tensor_words(tensor, words), acu_dtype_name(dtype), from, to);
+        return acui_fail(
+            ACU_ERR_SHAPE,
+            "%s can not be seen as %s: elements of %zu bytes become ones of %zu in the "
+            "last dimension, which has to be contiguous and of as many bytes",
+            acui_tensor_words(tensor, words), acu_dtype_name(dtype), from, to);
     uint64_t start = acui_buffer_base(tensor->buffer) + v.offset;
     if (start % to)
-        return acui_fail(ACU_ERR_INVALID, "%s can not be seen as %s: it starts %zu bytes behind a "
-                                          "multiple of %zu",
-                         acui_tensor_words(tensor, words), acu_dtype_name(dtype), (size_t)(start % to),
-                         to);
+        return acui_fail(ACU_ERR_INVALID,
+                         "%s can not be seen as %s: it starts %zu bytes behind a "
+                         "multiple of %zu",
+                         acui_tensor_words(tensor, words), acu_dtype_name(dtype),
+                         (size_t)(start % to), to);
     return make(tensor, &v, view);
 }

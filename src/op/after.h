@@ -23,8 +23,8 @@ struct acui_after {
 
 /*
  * To put something in front: between start and done it is planned, and it is noted which shared ops
- * the plan gets values of that were planned before. From done to restore, all that comes before what
- * is planned.
+ * the plan gets values of that were planned before. From done to restore, all that comes before
+ * what is planned.
  */
 typedef struct acui_front {
     const acui_after *before; /* the plan's list at start */

@@ -91,7 +91,8 @@ static acu_status keep_list(const acu_op *op, acu_arg *arg, size_t place)
     uint32_t count = arg->bytes;
     arg->kind = ACUI_ARG_NONE; /* nothing of ours, unless it goes well */
     if (op->class != &acui_class_LAUNCH)
-        return acui_fail(ACU_ERR_ARGUMENTS, "argument %zu: a list of tensors is for launches", place);
+        return acui_fail(ACU_ERR_ARGUMENTS, "argument %zu: a list of tensors is for launches",
+                         place);
     if (!from || count == 0 || count > ACUI_LIST_MAX)
         return acui_fail(ACU_ERR_ARGUMENTS,
                          "argument %zu: a list must have 1 to %d tensors, not %u, and an address",
@@ -194,9 +195,11 @@ static acu_status check_list_writes(const acu_arg *arg, size_t place)
     for (size_t i = 1; i < count && arg->access & ACU_WRITE; i++)
         for (size_t k = 0; k < i; k++)
             if (same_memory(list[i], list[k]))
-                return acui_fail(ACU_ERR_SHARED,
-                                 "tensors %zu and %zu of argument %zu, a list to be written, are in "
-                                 "the same memory", k, i, place);
+                return acui_fail(
+                    ACU_ERR_SHARED,
+                    "tensors %zu and %zu of argument %zu, a list to be written, are in "
+                    "the same memory",
+                    k, i, place);
     return ACU_OK;
 }
 

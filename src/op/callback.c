@@ -102,7 +102,8 @@ acu_op *acu_op_make(acu_make_fn fn, acu_user user, acu_site site)
 {
     if (!fn)
         acui_fail(ACU_ERR_INVALID, "make got NULL where a function should be");
-    acu_op *op = fn ? acui_op_new(&acui_class_MAKE, 0, site) : acui_op_failed(&acui_class_MAKE, site);
+    acu_op *op = fn ? acui_op_new(&acui_class_MAKE, 0, site)
+                    : acui_op_failed(&acui_class_MAKE, site);
     if (op->class == &acui_class_MAKE) {
         op->u.made.fn = fn;
         op->user = user;

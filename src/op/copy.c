@@ -40,12 +40,12 @@ static acu_status check_overlap(const acu_tensor *dst, const acu_tensor *src)
     if (!acui_layout_overlaps(&layout, to.begin, from.begin))
         return ACU_OK;
     char a[96], b[96];
-    return acui_fail(ACU_ERR_INVALID, "source (%s, bytes %llu to %llu of its buffer) and "
-                     "destination (%s, bytes %llu to %llu) share bytes: copy through another tensor",
-                     acui_tensor_words(src, b), (unsigned long long)from.begin,
-                     (unsigned long long)from.end,
-                     acui_tensor_words(dst, a), (unsigned long long)to.begin,
-                     (unsigned long long)to.end);
+    return acui_fail(
+        ACU_ERR_INVALID,
+        "source (%s, bytes %llu to %llu of its buffer) and "
+        "destination (%s, bytes %llu to %llu) share bytes: copy through another tensor",
+        acui_tensor_words(src, b), (unsigned long long)from.begin, (unsigned long long)from.end,
+        acui_tensor_words(dst, a), (unsigned long long)to.begin, (unsigned long long)to.end);
 }
 
 static acu_status refuse(acu_status status, const acu_val *dst, const acu_val *src, const char *why)
@@ -117,7 +117,8 @@ static acu_status plan_on_device(acui_plan *plan, acu_op *op, acu_device *place,
     ACUI_TRY(plan_operand(plan, op, 0, place, "the operand", &from));
     acu_device *device = target ? target : from.tensor->buffer->device;
     acu_tensor *made = NULL;
-    acu_status status = acui_plan_tensor(plan, op, device, from.tensor->dtype, from.tensor->shape, &made);
+    acu_status status = acui_plan_tensor(plan, op, device, from.tensor->dtype, from.tensor->shape,
+                                         &made);
     if (status == ACU_OK)
         return copy_into(plan, op, &from, made, values);
     acui_val_drop(&from);

@@ -8,7 +8,8 @@ typedef struct acui_copy_piece {
     unsigned long long dst, src, bytes;
 } acui_copy_piece;
 
-/* Kernels copy_many_N take up to N of them. All fits into the 4096 bytes that parameters may have. */
+/* Kernels copy_many_N take up to N of them. All fits into the 4096 bytes
+ * that parameters may have. */
 #define ACUI_COPY_MANY(X) X(16) X(64) X(168)
 #define ACUI_COPY_MOST 168
 
@@ -23,8 +24,8 @@ ACUI_COPY_MANY(ACUI_X)
 #define ACUI_WALK_RANK 7 /* those of a tensor, and units of a run */
 
 /*
- * A walk over units of 1, 2, 4, 8 or 16 bytes, the fastest dimension first. A place in it is found by
- * dividing: below 2^31 units by multiplying with `magic` and shifting.
+ * A walk over units of 1, 2, 4, 8 or 16 bytes, the fastest dimension first. A place in it is found
+ * by dividing: below 2^31 units by multiplying with `magic` and shifting.
  */
 typedef struct acui_walk {
     unsigned long long dst, src, units;
@@ -36,8 +37,8 @@ typedef struct acui_walk {
 } acui_walk;
 
 /*
- * A copy whose sides are contiguous in different dimensions: tiles of 32 by 32 units go through shared
- * memory. `across` is contiguous at the destination, `down` at the source.
+ * A copy whose sides are contiguous in different dimensions: tiles of 32 by 32 units go through
+ * shared memory. `across` is contiguous at the destination, `down` at the source.
  */
 typedef struct acui_turn {
     unsigned long long dst, src;

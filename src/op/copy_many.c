@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Many copies: small ones that do not touch one another's data go as one launch of a kernel that gets
- * a table of them. A launch costs as much as two copies by the driver, and what moves through it
- * moves at once.
+ * Many copies: small ones that do not touch one another's data go as one launch of a kernel that
+ * gets a table of them. A launch costs as much as two copies by the driver, and what moves through
+ * it moves at once.
  */
 #include "base/alloc.h"
 #include "base/error.h"
@@ -53,7 +53,8 @@ static bool comes_first(const span *a, const span *b)
                                   : a->begin < b->begin;
 }
 
-/* In place, as the library's qsort takes memory from the heap; quick where there is some order already. */
+/* In place, as the library's qsort takes memory from the heap; quick where
+ * there is some order already. */
 static void sort(span *spans, size_t count)
 {
     static const size_t gaps[] = {132, 57, 23, 10, 4, 1};
@@ -86,8 +87,8 @@ static bool are_apart(span *spans, size_t count)
     return true;
 }
 
-/* How many copies from the first node on are small, at most as many as a kernel takes; whether they may go
- * together: then `spans` is what they touch, in order. */
+/* How many copies from the first node on are small, at most as many as a kernel takes; whether they
+ * may go together: then `spans` is what they touch, in order. */
 static size_t count_small(const acui_plan *plan, const acui_node *node, span *spans, bool *together)
 {
     const acu_device *device = node->device;
@@ -216,7 +217,8 @@ acu_status acui_plan_join_copies(acui_plan *plan, const acu_op *op, acui_node *l
 
 /* ---- the op ---- */
 
-static acu_status plan_copy_many(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+static acu_status plan_copy_many(acui_plan *plan, acu_op *op, acu_device *place,
+                                 acui_values *values)
 {
     size_t base = values->count, count = op->u.call.arg_count;
     acui_node *last = plan->last;
@@ -266,7 +268,8 @@ acu_op *acu_op_copy_many(acu_tensor *const *dsts, acu_tensor *const *srcs, size_
     op->input_count = 0;
     for (size_t i = 0; i < 2 * count; i++) {
         acu_tensor *tensor = i % 2 ? srcs[i / 2] : dsts[i / 2];
-        op->u.call.args[i] = acu_arg_tensor(acu_tensor_retain(tensor), i % 2 ? ACU_READ : ACU_WRITE);
+        op->u.call.args[i] = acu_arg_tensor(acu_tensor_retain(tensor),
+                                            i % 2 ? ACU_READ : ACU_WRITE);
     }
     op->u.call.arg_count = 2 * count;
     return op;

@@ -4,8 +4,9 @@
  *   one run of bytes, or rows and slices that are long enough   the driver's copies
  *   other layouts, on one device or from and to pinned memory   kernels (copy_walk.c)
  *   pageable memory, or both sides on the host                  helper threads
- *   between devices                                             packed where need be, then the driver; or
- *                                                               helper threads, if access was refused
+ *   between devices                                             packed where need be, then the
+ *                                                               driver; or helper threads, if
+ *                                                               access was refused
  */
 #include "base/error.h"
 #include "op/copy.h"
@@ -49,8 +50,8 @@ static bool side_fits(const acui_layout *l, const int64_t *stride)
     if (l->rank == 1)
         return true;
     int64_t slice = stride[0];
-    return slice % pitch == 0 && slice / pitch >= (int64_t)l->dim[1] && slice / pitch <= INT32_MAX &&
-           l->dim[0] <= INT32_MAX;
+    return slice % pitch == 0 && slice / pitch >= (int64_t)l->dim[1] &&
+           slice / pitch <= INT32_MAX && l->dim[0] <= INT32_MAX;
 }
 
 static bool is_box(const acui_layout *l, uint64_t least)
@@ -156,8 +157,8 @@ static bool has(const _Atomic(uint64_t) *bits, const acu_device *peer)
     return atomic_load_explicit(bits, memory_order_relaxed) >> peer->info.ordinal & 1u;
 }
 
-/* Between dense tensors: by whoever has access to the other. Where that was asked for and is not to be
- * had, through host memory; where nobody asked, the driver sees to it. */
+/* Between dense tensors: by whoever has access to the other. Where that was asked for and is not to
+ * be had, through host memory; where nobody asked, the driver sees to it. */
 static acu_status plan_transfer(acui_plan *plan, const acu_op *op, acu_tensor *to, acu_tensor *from)
 {
     acu_device *here = to->buffer->device, *there = from->buffer->device;

@@ -31,7 +31,7 @@ struct acui_infer {
     unsigned depth;
 };
 
-/* ---- stand-ins --------------------------------------------------------------------------------- */
+/* ---- stand-ins ------------------------------------------------------------------------------- */
 
 static acu_status stand_in_for(acui_infer *infer, const acu_buffer *real, acu_buffer **buffer)
 {
@@ -80,7 +80,7 @@ acu_status acui_infer_stand_in(acui_infer *infer, const acu_val *value, acui_val
     return acui_values_push(values, made);
 }
 
-/* ---- the walk ---------------------------------------------------------------------------------- */
+/* ---- the walk -------------------------------------------------------------------------------- */
 
 static acu_status infer_fresh(acui_infer *infer, acu_op *op, acu_device *place, acui_values *values)
 {
@@ -183,7 +183,7 @@ acu_status acui_infer_one(acui_infer *infer, acu_op *op, acu_device *place, cons
     return status;
 }
 
-/* ---- asking ------------------------------------------------------------------------------------ */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 static void end(acui_infer *infer)
 {

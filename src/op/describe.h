@@ -7,8 +7,8 @@
 
 typedef struct acui_infer acui_infer;
 
-/* What `op`, which stays as it is, would yield on `place`; values go behind those that are there. Tensors
- * among them are stand-ins, over buffers that never get memory. */
+/* What `op`, which stays as it is, would yield on `place`; values go behind those that are there.
+ * Tensors among them are stand-ins, over buffers that never get memory. */
 acu_status acui_infer_op(acui_infer *infer, acu_op *op, acu_device *place, acui_values *values);
 /* The same for an op that must yield one value. */
 acu_status acui_infer_one(acui_infer *infer, acu_op *op, acu_device *place, const char *what,

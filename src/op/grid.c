@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The grid of a launch, from its partitions: as many blocks as tiles where one is whole; as the launch
- * says, or as many, where they are prefixes; as many as they ask for where all are mapped.
+ * The grid of a launch, from its partitions: as many blocks as tiles where one is whole; as the
+ * launch says, or as many, where they are prefixes; as many as they ask for where all are mapped.
  */
 #include "base/error.h"
 #include "op/grid.h"
@@ -34,7 +34,8 @@ static acu_status tile_grid(const acu_val *value, unsigned grid[3])
 }
 
 /* Blocks of a mapped partition: no more than it has tiles. */
-static unsigned mapped_blocks(const acu_kernel *kernel, const acu_val *value, const unsigned tiles[3])
+static unsigned mapped_blocks(const acu_kernel *kernel, const acu_val *value,
+                              const unsigned tiles[3])
 {
     uint64_t all = (uint64_t)tiles[0] * tiles[1], most = value->blocks;
     if (most == 0)
@@ -43,7 +44,8 @@ static unsigned mapped_blocks(const acu_kernel *kernel, const acu_val *value, co
     return (unsigned)(all < most ? all : most);
 }
 
-/* The first partition of a mode gives the grid, where there is none yet; of mapped ones the largest. */
+/* The first partition of a mode gives the grid, where there is none yet; of
+ * mapped ones the largest. */
 static acu_status take_grid(const acu_op *op, const acu_val *values, acu_partition_mode mode,
                             unsigned grid[3])
 {
@@ -74,11 +76,12 @@ static acu_status check_grid(const acu_op *op, size_t place, const acu_val *valu
         fits &= value->mode == ACU_MAPPED || grid[i] == tiles[i] || (prefix && grid[i] < tiles[i]);
     if (fits)
         return ACU_OK;
-    return acui_fail(ACU_ERR_SHAPE,
-                     "argument %zu of %s is a partition of %ux%ux%u tiles%s, but the grid is %ux%ux%u "
-                     "by the launch or an earlier partition",
-                     place, name, tiles[0], tiles[1], tiles[2],
-                     prefix ? ", of which a prefix may be launched" : "", grid[0], grid[1], grid[2]);
+    return acui_fail(
+        ACU_ERR_SHAPE,
+        "argument %zu of %s is a partition of %ux%ux%u tiles%s, but the grid is %ux%ux%u "
+        "by the launch or an earlier partition",
+        place, name, tiles[0], tiles[1], tiles[2],
+        prefix ? ", of which a prefix may be launched" : "", grid[0], grid[1], grid[2]);
 }
 
 acu_status acui_launch_grid(const acu_op *op, const acu_val *values, acu_config *config)

@@ -8,7 +8,8 @@
 #include <acuda/tile.h>
 
 /* Complete the grid of `config` from the partitions among the values, one for each argument of the
- * launch. Errors: SHAPE (they do not agree with it, or each other), LIMIT (no grid, too many tiles). */
+ * launch. Errors: SHAPE (they do not agree with it, or each other), LIMIT
+ * (no grid, too many tiles). */
 acu_status acui_launch_grid(const acu_op *op, const acu_val *values, acu_config *config);
 
 /* The parameter for a partition; its address is left 0. */

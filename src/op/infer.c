@@ -9,9 +9,10 @@
 
 #include <stdio.h>
 
-/* ---- as it is, or nearly ----------------------------------------------------------------------- */
+/* ---- as it is, or nearly --------------------------------------------------------------------- */
 
-static acu_status infer_failed(acui_infer *infer, acu_op *op, acu_device *place, acui_values *values)
+static acu_status infer_failed(acui_infer *infer, acu_op *op, acu_device *place,
+                               acui_values *values)
 {
     (void)infer, (void)place, (void)values;
     return acui_error_restore(&op->fault->error);
@@ -83,7 +84,7 @@ static acu_status infer_own(acui_infer *infer, acu_op *op, acu_device *place, ac
     return acui_own_values(values->list + base, values->count - base);
 }
 
-/* ---- partitions and views ---------------------------------------------------------------------- */
+/* ---- partitions and views -------------------------------------------------------------------- */
 
 static acu_status infer_partition(acui_infer *infer, acu_op *op, acu_device *place,
                                   acui_values *values)
@@ -122,10 +123,10 @@ static acu_status infer_view(acui_infer *infer, acu_op *op, acu_device *place, a
     return status;
 }
 
-/* ---- new tensors, fills and copies ------------------------------------------------------------- */
+/* ---- new tensors, fills and copies ----------------------------------------------------------- */
 
-static acu_status push_new(acu_device *device, acu_memory_kind kind, acu_dtype dtype, acu_shape shape,
-                           acui_values *values)
+static acu_status push_new(acu_device *device, acu_memory_kind kind, acu_dtype dtype,
+                           acu_shape shape, acui_values *values)
 {
     acu_tensor *made = NULL;
     if (!device)
@@ -141,7 +142,8 @@ static acu_status push_new(acu_device *device, acu_memory_kind kind, acu_dtype d
 static acu_status infer_new(acui_infer *infer, acu_op *op, acu_device *place, acui_values *values)
 {
     (void)infer;
-    return push_new(acui_plan_place(place), ACU_MEMORY_DEVICE, op->u.make.dtype, op->u.make.shape, values);
+    return push_new(acui_plan_place(place), ACU_MEMORY_DEVICE, op->u.make.dtype, op->u.make.shape,
+                    values);
 }
 
 static acu_status infer_fill(acui_infer *infer, acu_op *op, acu_device *place, acui_values *values)
@@ -188,7 +190,7 @@ static acu_status infer_dup(acui_infer *infer, acu_op *op, acu_device *place, ac
     return pick(values, base, 1);
 }
 
-/* ---- launches and calls ------------------------------------------------------------------------ */
+/* ---- launches and calls ---------------------------------------------------------------------- */
 
 static acu_status infer_arg(acui_infer *infer, acu_op *op, size_t place, size_t *input,
                             acu_device *device, acui_values *values)
@@ -226,7 +228,8 @@ static acu_status infer_args(acui_infer *infer, acu_op *op, acu_device *place, a
     return ACU_OK;
 }
 
-static acu_status infer_launch(acui_infer *infer, acu_op *op, acu_device *place, acui_values *values)
+static acu_status infer_launch(acui_infer *infer, acu_op *op, acu_device *place,
+                               acui_values *values)
 {
     (void)place;
     acu_kernel *kernel = op->u.call.kernel;
@@ -251,9 +254,10 @@ static acu_status infer_host(acui_infer *infer, acu_op *op, acu_device *place, a
     return acui_check_host_values(values->list + base, op->u.call.arg_count);
 }
 
-/* ---- custom ------------------------------------------------------------------------------------ */
+/* ---- custom ---------------------------------------------------------------------------------- */
 
-static acu_status infer_custom(acui_infer *infer, acu_op *op, acu_device *place, acui_values *values)
+static acu_status infer_custom(acui_infer *infer, acu_op *op, acu_device *place,
+                               acui_values *values)
 {
     acui_values operands = {0};
     acu_val out = {.kind = ACU_NONE};
@@ -277,10 +281,10 @@ static acu_status infer_custom(acui_infer *infer, acu_op *op, acu_device *place,
     return status;
 }
 
-/* ---- by kind ----------------------------------------------------------------------------------- */
+/* ---- by kind --------------------------------------------------------------------------------- */
 
-/* Not here, because the program's own functions decide, or something that ran before: then, map, make,
- * replay, after_future, copies, into. */
+/* Not here, because the program's own functions decide, or something that ran before: then, map,
+ * make, replay, after_future, copies, into. */
 static const struct {
     const acui_op_class *class;
     acui_infer_fn fn;

@@ -69,7 +69,8 @@ acu_status acui_plan_scratch(acui_plan *plan, const acu_op *op, acu_device *devi
 
 /* ---- the node -------------------------------------------------------------------------------- */
 
-acu_status acui_plan_instead(acui_plan *plan, acui_node *node, const acu_op *op, acu_buffer *scratch)
+acu_status acui_plan_instead(acui_plan *plan, acui_node *node, const acu_op *op,
+                             acu_buffer *scratch)
 {
     const acui_instead *instead = op->u.call.instead;
     size_t bytes = op->u.call.scratch;

@@ -92,8 +92,8 @@ static acu_status fill_param(acui_plan *plan, acui_node *node, size_t at, const 
     return acui_launch_address(plan, node, at, value->tensor->buffer, value->tensor->offset);
 }
 
-/* Of argument i in the parameters. A list may have fewer tensors than its parameter has room for; how
- * much that is, is not known while the kernel is being loaded. */
+/* Of argument i in the parameters. A list may have fewer tensors than its parameter has room for;
+ * how much that is, is not known while the kernel is being loaded. */
 static uint32_t padded_bytes(const acu_op *op, acu_kernel *kernel, const acu_val *values, size_t i,
                              bool early)
 {
@@ -119,7 +119,8 @@ static acu_status fill_params(acui_plan *plan, acui_node *node, const acu_op *op
     return ACU_OK;
 }
 
-/* Which of its module's variables a kernel uses nobody knows: all that the program has as buffers. */
+/* Which of its module's variables a kernel uses nobody knows: all that the
+ * program has as buffers. */
 static acu_status touch_globals(acui_plan *plan, acui_node *node, size_t room)
 {
     acui_global_use *uses = ACUI_ARENA_ARRAY(&plan->arena, acui_global_use, room);

@@ -129,10 +129,11 @@ static acu_status check_place(const acu_kernel *kernel, size_t place,
         return ACU_OK;
     ACUI_TRY(acui_device_check(tensor->buffer->device)); /* two of one ordinal, after a reset */
     ACUI_TRY(acui_device_check(kernel->module->device));
-    return acui_fail(ACU_ERR_DEVICE, "argument %zu of %s (%s) is on device %d, the kernel on device "
+    return acui_fail(ACU_ERR_DEVICE,
+                     "argument %zu of %s (%s) is on device %d, the kernel on device "
                      "%d; copy it there with acu_to_device, or allow direct access with "
-                     "acu_device_open_peer", place, kernel->name,
-                     acui_tensor_words(tensor, words), device->info.ordinal,
+                     "acu_device_open_peer",
+                     place, kernel->name, acui_tensor_words(tensor, words), device->info.ordinal,
                      own->info.ordinal);
 }
 

@@ -15,7 +15,8 @@ acu_status acui_plan_tensor(acui_plan *plan, const acu_op *op, acu_device *devic
     acu_tensor *made;
     ACUI_TRY(acui_tensor_planned(device, dtype, shape, &made));
     acu_status pooled = acui_plan_pool(plan->pool, device, made->buffer);
-    acui_node *node = pooled == ACU_OK ? acui_plan_node(plan, ACUI_NODE_ALLOC, op, device, 1) : NULL;
+    acui_node *node = pooled == ACU_OK ? acui_plan_node(plan, ACUI_NODE_ALLOC, op, device, 1)
+                                       : NULL;
     if (!node) {
         acu_tensor_release(made);
         return pooled == ACU_OK ? ACU_ERR_NO_MEMORY : pooled;

@@ -26,11 +26,12 @@
     X(SLICE, "slice") X(SELECT, "select") X(SQUEEZE, "squeeze") X(UNSQUEEZE, "unsqueeze")          \
     X(PERMUTE, "permute") X(TRANSPOSE, "transpose") X(BROADCAST, "broadcast_to")                   \
     X(FLATTEN, "flatten") X(REINTERPRET, "reinterpret")                                            \
-    X(EMPTY, "empty") X(CONST, "const") X(FILL, "fill") X(COPY, "copy") X(COPY_MANY, "copies") X(DUP, "dup")              \
+    X(EMPTY, "empty") X(CONST, "const") X(FILL, "fill") X(COPY, "copy")                            \
+    X(COPY_MANY, "copies") X(DUP, "dup")                                                           \
     X(TO_HOST, "to_host") X(TO_DEVICE, "to_device") X(LAUNCH, "launch") X(FOREIGN, "foreign")      \
-    X(HOST, "host") X(REPLAY, "replay") X(CONTEXT, "context") X(OR_ELSE, "or_else")           \
-    X(FINALLY, "finally") X(AFTER, "after") X(AFTER_FUTURE, "after_future") X(MAKE, "make")  \
-    X(CUSTOM, "custom") X(INTO, "into") X(WITH_POOL, "with_pool") \
+    X(HOST, "host") X(REPLAY, "replay") X(CONTEXT, "context") X(OR_ELSE, "or_else")                \
+    X(FINALLY, "finally") X(AFTER, "after") X(AFTER_FUTURE, "after_future") X(MAKE, "make")        \
+    X(CUSTOM, "custom") X(INTO, "into") X(WITH_POOL, "with_pool")                                  \
     X(PREFETCH, "prefetch") X(ADVISE, "advise") X(META, "meta")
 
 /* What a kind of op does; `plan` runs once, on the submitting thread, with no lock held. */
@@ -51,7 +52,8 @@ typedef enum acui_op_state { ACUI_OP_FRESH, ACUI_OP_PLANNING, ACUI_OP_DONE } acu
 typedef struct acui_view acui_view;
 
 /* References come in two sorts. `object.refs` counts all; `handles` those of the program's own.
- * Taking an op moves one from the program to the taker: without a handle left it was taken before. */
+ * Taking an op moves one from the program to the taker: without a handle
+ * left it was taken before. */
 struct acu_op {
     acui_object object;
     _Atomic(uint32_t) handles;
@@ -112,7 +114,8 @@ acu_op *acui_op_new(const acui_op_class *class, size_t inputs, acu_site site);
 /* The same with room for `args` in u.call.args, zeroed; arg_count stays 0. */
 acu_op *acui_op_new_call(const acui_op_class *class, size_t args, acu_site site);
 bool acui_op_is_oom(const acu_op *op);
-/* An op that carries the thread's record, with `site` and the class's name put in; releases `op`. */
+/* An op that carries the thread's record, with `site` and the class's
+ * name put in; releases `op`. */
 acu_op *acui_op_failed(const acui_op_class *class, acu_site site);
 
 /*
@@ -132,18 +135,19 @@ acu_op *acui_op_unary(const acui_op_class *class, acu_op *x, acu_site site);
 acu_op *acui_op_binary(const acui_op_class *class, acu_op *x, acu_op *y, acu_site site);
 /* Take back what acui_op_new gave after a failure, and give the failed op instead. */
 acu_op *acui_op_abandon(acu_op *op);
-/* What partitions, views and own make of a value in place, with the checks of these: describe.h needs
- * them too. On failure the value is as it was. */
+/* What partitions, views and own make of a value in place, with the checks of these: describe.h
+ * needs them too. On failure the value is as it was. */
 acu_status acui_partition_value(const acu_op *op, acu_val *value);
 acu_status acui_view_value(const acu_op *op, acu_val *value);
 acu_status acui_own_values(acu_val *values, size_t count);
-/* The value of a partition of a tensor that nobody else has, without a walk; the op is consumed. False:
- * it takes planning, or that will say what is wrong with it. */
+/* The value of a partition of a tensor that nobody else has, without a walk; the op is consumed.
+ * False: it takes planning, or that will say what is wrong with it. */
 bool acui_partition_take(acu_op *op, acu_val *value);
 /* More checks of planning. */
 acu_status acui_check_fill(const acu_val *value, acu_arg scalar);
 acu_status acui_check_host_values(const acu_val *values, size_t count);
-/* The op that a custom one's function returns, taken. `device`: `place` in, what it was told out. */
+/* The op that a custom one's function returns, taken. `device`: `place`
+ * in, what it was told out. */
 acu_status acui_call_custom(acu_op *op, acu_val *values, acu_val *out, acu_device **device,
                             acu_op **next);
 

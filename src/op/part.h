@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Parts of a plan whose failure has other consequences than that of the rest: what or_else tries, its
- * alternative, what finally runs in any case, and ops with several users inside of these, which are
- * everybody's. What is in no part fails its submission.
+ * Parts of a plan whose failure has other consequences than that of the rest: what or_else tries,
+ * its alternative, what finally runs in any case, and ops with several users inside of these, which
+ * are everybody's. What is in no part fails its submission.
  *
  * Nodes of different parts are never in one task.
  */
@@ -35,7 +35,8 @@ void acui_part_end(acui_plan *plan, const acui_part *part);
 void acui_part_refuse(acui_part *part);
 void acui_parts_clear(acui_plan *plan); /* the plan goes */
 
-/* Whether the part, or one that it is in, could not be planned. Order lock, or the planning thread. */
+/* Whether the part, or one that it is in, could not be planned. Order lock,
+ * or the planning thread. */
 bool acui_part_is_refused(const acui_part *part);
 /* Whether what is in the part runs only if something failed. */
 bool acui_part_is_conditional(const acui_part *part);

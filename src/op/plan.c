@@ -98,7 +98,8 @@ static const acui_frame *frame_of(acui_plan *plan)
     return plan->frame = frame;
 }
 
-/* What a launch touches is looked at only while it is entered; of other nodes, when they are issued. */
+/* What a launch touches is looked at only while it is entered; of other
+ * nodes, when they are issued. */
 static acui_arena *arena_of_touches(acui_plan *plan, acui_node_kind kind)
 {
     return kind == ACUI_NODE_LAUNCH ? &plan->drafts : &plan->arena;

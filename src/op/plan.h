@@ -54,7 +54,8 @@ typedef struct acui_range {
     struct acui_node *node;
 } acui_range;
 
-/* What was done with one buffer so far; the engine's, while it cuts the plan into tasks. A draft. */
+/* What was done with one buffer so far; the engine's, while it cuts the
+ * plan into tasks. A draft. */
 typedef struct acui_history {
     const struct acui_task *task; /* that the rest is about */
     acui_range *writes, *reads; /* drafts; what a later access must come behind */
@@ -89,17 +90,17 @@ typedef struct acui_late {
     size_t at;
 } acui_late;
 
-/* `height` rows of `width` bytes in each of `depth` slices; pitches from row to row in bytes, heights from
- * slice to slice in rows. */
+/* `height` rows of `width` bytes in each of `depth` slices; pitches from row to row in bytes,
+ * heights from slice to slice in rows. */
 typedef struct acui_box {
     uint64_t width, height, depth;
     uint64_t dst_pitch, dst_height, src_pitch, src_height;
 } acui_box;
 
 /*
- * A copy from or to host memory that the device must not touch, or between devices that can not reach one
- * another's, through memory that they may. On a device the elements lie one after the other. Both on the
- * host: just a copy.
+ * A copy from or to host memory that the device must not touch, or between devices that can not
+ * reach one another's, through memory that they may. On a device the elements lie one after the
+ * other. Both on the host: just a copy.
  */
 typedef struct acui_stage {
     acu_buffer *dst, *src;
@@ -126,15 +127,16 @@ typedef struct acui_after acui_after; /* op/after.h */
 /* Where in the composition nodes stand: many share one. */
 typedef struct acui_frame {
     const acui_after *after;      /* comes before, data or not */
-    struct acui_sharing *sharing; /* of the innermost op with several users that they are a part of */
+    struct acui_sharing *sharing; /* of the innermost op with several users
+                                   * that they are a part of */
     const acui_context *context;
     acui_part *part; /* NULL: of none */
 } acui_frame;
 
 /* What a launch seldom has besides. */
 typedef struct acui_launch_more {
-    const struct acui_given *given; /* its arguments, while they are to be checked against the kernel,
-                                     * which is not loaded yet; NULL: checked */
+    const struct acui_given *given; /* its arguments, while they are to be checked against the
+                                     * kernel, which is not loaded yet; NULL: checked */
     const acui_instead *instead; /* who is asked first; NULL: nobody */
     acui_point *behind;          /* its load, held by the device; NULL: not to wait for */
     size_t scratch;              /* bytes of temporary memory for it, whose address stands behind
@@ -147,8 +149,8 @@ struct acui_node {
     acui_node_kind kind;
     uint32_t index;       /* place in the plan */
     uint32_t touch_count;
-    /* The engine's: nodes of the same task that come before it; its place among those that are not of
-     * the prologue; whether it is part of a task. */
+    /* The engine's: nodes of the same task that come before it; its place among those that are not
+     * of the prologue; whether it is part of a task. */
     uint32_t before_count, place;
     bool entered;
     acui_node **before;
@@ -211,7 +213,8 @@ struct acui_plan {
     uint32_t use_count, use_room;
     struct acui_held { struct acui_held *next; acu_device *device; } *devices; /* each retained */
     acui_values scratch;             /* a stack: operands on their way */
-    acu_val *into;                 /* where the op planned next is to put its result; NULL: anywhere */
+    acu_val *into;                 /* where the op planned next is to put
+                                    * its result; NULL: anywhere */
     unsigned depth;                /* of the walk */
     pthread_t thread;              /* that plans */
     acu_op *unsettled;             /* ops planned here whose values others may use once flushed */
@@ -229,8 +232,8 @@ struct acui_plan {
 /* The deepest composition; each level costs some 300 bytes of stack while it is planned. */
 #define ACUI_MAX_DEPTH 4096
 
-/* Plan `op`, whose reference is consumed; its values go behind what `values` has. On failure some of
- * them may be there already. The root of every plan, and of every input of an op. */
+/* Plan `op`, whose reference is consumed; its values go behind what `values` has. On failure some
+ * of them may be there already. The root of every plan, and of every input of an op. */
 acu_status acui_plan_op(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values);
 /* The same where all values are to be there, because they are looked at, wanted or not. */
 acu_status acui_plan_looked_at(acui_plan *plan, acu_op *op, acu_device *place,
@@ -257,11 +260,12 @@ acui_node *acui_plan_node(acui_plan *plan, acui_node_kind kind, const acu_op *op
 /* The same with `bytes` of memory of its own in *memory, zeroed, aligned for any type. */
 acui_node *acui_plan_node_with(acui_plan *plan, acui_node_kind kind, const acu_op *op,
                                acu_device *device, size_t touches, size_t bytes, void **memory);
-/* Take out the nodes behind `last` (NULL: all), which are not entered; and put one back, at the end. */
+/* Take out the nodes behind `last` (NULL: all), which are not entered; and
+ * put one back, at the end. */
 void acui_plan_cut(acui_plan *plan, acui_node *last);
 void acui_plan_put(acui_plan *plan, acui_node *node);
-/* The node touches the tensor's elements; the plan keeps its buffer. NO_MEMORY, SHARED (a write where
- * elements share memory, or that is for reading). */
+/* The node touches the tensor's elements; the plan keeps its buffer. NO_MEMORY, SHARED (a write
+ * where elements share memory, or that is for reading). */
 acu_status acui_node_touch(acui_plan *plan, acui_node *node, const acu_tensor *tensor,
                            acu_access access);
 /* The same for bytes of a buffer. */

@@ -83,7 +83,8 @@ static void label(acui_out *out, const acu_op *op)
     if (op->class == &acui_class_VALUE && op->u.value.tensor)
         acui_print(out, " %s", acui_tensor_words(op->u.value.tensor, words));
     else if (op->class == &acui_class_VALUE)
-        acui_print(out, " %s", scalar_words(op->u.value.bits, op->u.value.dtype, words, sizeof words));
+        acui_print(out, " %s",
+                   scalar_words(op->u.value.bits, op->u.value.dtype, words, sizeof words));
     else if (op->class == &acui_class_PARTITION)
         acui_print(out, " %s", acui_shape_words(op->u.value.tile, words));
     else if (op->class == &acui_class_EMPTY || op->class == &acui_class_CONST)

@@ -54,8 +54,10 @@ static acu_status check_value(const acu_val *first, const acu_val *other, size_t
         return check_tensors(first, other, place);
     if (first->kind == ACU_SCALAR &&
         (first->dtype != other->dtype || first->bits != other->bits))
-        return acui_fail(ACU_ERR_NOT_SUPPORTED, "value %zu of the alternative is another scalar than "
-                         "that of the first op: scalars are known before either runs", place);
+        return acui_fail(ACU_ERR_NOT_SUPPORTED,
+                         "value %zu of the alternative is another scalar than "
+                         "that of the first op: scalars are known before either runs",
+                         place);
     return ACU_OK;
 }
 

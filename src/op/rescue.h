@@ -5,8 +5,8 @@
 
 #include "op/op.h"
 
-/* Whether the program wants the alternative of this op, `fault` having happened. Calls the program's
- * function. */
+/* Whether the program wants the alternative of this op, `fault` having happened. Calls the
+ * program's function. */
 bool acui_rescue_wanted(const acu_op *op, const acui_fault *fault);
 
 #endif

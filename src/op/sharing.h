@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Ops that several use are planned once, as a part of one submission. If that one is given up, the
- * others must get their values all the same: so it is kept which nodes are such an op's, and whether
- * somebody else uses it, or still may.
+ * others must get their values all the same: so it is kept which nodes are such an op's, and
+ * whether somebody else uses it, or still may.
  *
- * Counted are: the op itself, as long as anybody holds it; the plan that its nodes are in; and plans
- * that got its values and are not entered into the order of things yet. Those that are entered
- * show as followers of its nodes' tasks.
+ * Counted are: the op itself, as long as anybody holds it; the plan that its nodes are in; and
+ * plans that got its values and are not entered into the order of things yet. Those that are
+ * entered show as followers of its nodes' tasks.
  */
 #ifndef ACUI_OP_SHARING_H
 #define ACUI_OP_SHARING_H

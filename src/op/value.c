@@ -78,7 +78,8 @@ static void destroy_value(acu_op *op)
     acui_val_drop(&op->u.value);
 }
 
-const acui_op_class acui_class_VALUE = {.name = "value", .plan = plan_value, .destroy = destroy_value};
+const acui_op_class acui_class_VALUE = {
+    .name = "value", .plan = plan_value, .destroy = destroy_value};
 
 /* Takes the value, on failure too. */
 static acu_op *value_op(acu_val value, acu_site site)

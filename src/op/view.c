@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Views as operations: each yields another tensor over the storage of the one it gets, in its form. */
+/* Views as operations: each yields another tensor over the storage of the
+ * one it gets, in its form. */
 #include "base/alloc.h"
 #include "base/error.h"
 #include "op/op.h"
@@ -22,7 +23,8 @@ acu_status acui_view_value(const acu_op *op, acu_val *value)
     acu_tensor *view = NULL;
     if (value->kind != ACU_TENSOR)
         return acui_fail(ACU_ERR_INVALID, "%s wants a tensor, and got a %s", op->class->name,
-                         value->kind == ACU_PARTITION ? "partition; acu_unpartition first" : "scalar");
+                         value->kind == ACU_PARTITION ? "partition; acu_unpartition first"
+                                                      : "scalar");
     ACUI_TRY(op->u.view->make(value->tensor, op->u.view, &view));
     acu_tensor_release(value->tensor); /* an owned tensor's sole handle is the view now */
     value->tensor = view;
@@ -63,8 +65,8 @@ static acu_status check_count(const acu_tensor *from, const char *what, int coun
     char words[96];
     if (count == from->shape.rank)
         return ACU_OK;
-    return acui_fail(ACU_ERR_SHAPE, "%s has %d numbers for %s: one for each dimension is needed", what,
-                     count, acui_tensor_words(from, words));
+    return acui_fail(ACU_ERR_SHAPE, "%s has %d numbers for %s: one for each dimension is needed",
+                     what, count, acui_tensor_words(from, words));
 }
 
 /* ---- the views ---- */
@@ -91,7 +93,8 @@ static acu_status make_reshape(acu_tensor *from, const acui_view *view, acu_tens
 
 acu_op *acu_op_reshape(acu_op *x, acu_shape shape, acu_site site)
 {
-    return view_op(&acui_class_RESHAPE, x, &(acui_view){.make = make_reshape, .shape = shape}, site);
+    return view_op(&acui_class_RESHAPE, x, &(acui_view){.make = make_reshape, .shape = shape},
+                   site);
 }
 
 static acu_status make_slice(acu_tensor *from, const acui_view *view, acu_tensor **to)
@@ -128,7 +131,8 @@ static acu_status make_squeeze(acu_tensor *from, const acui_view *view, acu_tens
 
 acu_op *acu_op_squeeze(acu_op *x, int dimension, acu_site site)
 {
-    return view_op(&acui_class_SQUEEZE, x, &(acui_view){.make = make_squeeze, .a = dimension}, site);
+    return view_op(&acui_class_SQUEEZE, x, &(acui_view){.make = make_squeeze, .a = dimension},
+                   site);
 }
 
 static acu_status make_unsqueeze(acu_tensor *from, const acui_view *view, acu_tensor **to)

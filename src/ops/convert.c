@@ -49,7 +49,7 @@ static acu_op *check(const acu_planning *p, acu_dtype to)
     return NULL;
 }
 
-/* ---- pairs ------------------------------------------------------------------------------------- */
+/* ---- pairs ----------------------------------------------------------------------------------- */
 
 static void launch_name(char class, char family[16], char kernel[16], const char *what)
 {
@@ -57,8 +57,8 @@ static void launch_name(char class, char family[16], char kernel[16], const char
     snprintf(kernel, 16, "%s_%c", what, class);
 }
 
-/* Strides from pair to pair, of the packed tensor and of the other one; NULL: dense. Dimensions are put
- * together where both allow it. */
+/* Strides from pair to pair, of the packed tensor and of the other one; NULL: dense. Dimensions are
+ * put together where both allow it. */
 static void lay_out_pairs(acui_pairs *params, acu_shape pairs, const acu_tensor *packed,
                           const acu_tensor *wide, bool unpack)
 {
@@ -74,7 +74,8 @@ static void lay_out_pairs(acui_pairs *params, acu_shape pairs, const acu_tensor 
     const int64_t *p_strides = packed ? acu_tensor_strides(packed) : packed_dense;
     const int64_t *w_strides = wide ? acu_tensor_strides(wide) : wide_dense;
     for (int d = 0; d <= last; d++) {
-        int64_t of_p = p_strides[d], of_w = w_strides[d] * (d == last ? 2 : 1), extent = pairs.dim[d];
+        int64_t of_p = p_strides[d], of_w = w_strides[d] * (d == last ? 2 : 1),
+                extent = pairs.dim[d];
         bool joins = rank > 0 && p->stride[rank - 1] == of_p * extent &&
                      w->stride[rank - 1] == of_w * extent;
         if (!joins)
@@ -113,7 +114,7 @@ static acu_op *plan_pairs(acu_planning *p, acu_dtype to)
     return acui_run(p, "convert", family, kernel, acui_blocks(params.pairs, ACUI_BLOCK), args, 3);
 }
 
-/* ---- planning ---------------------------------------------------------------------------------- */
+/* ---- planning -------------------------------------------------------------------------------- */
 
 static acu_op *plan_convert(acu_planning *p)
 {

@@ -135,8 +135,9 @@ acu_status acui_cublas_open(void)
     if (!cublas.library && !cublas.missing)
         cublas.missing = !open_somewhere();
     bool open = cublas.library != NULL;
-    acu_status st = open ? ACU_OK : acui_fail(ACU_ERR_NOT_FOUND, "cuBLAS is not here: looked for %s",
-                                              cublas.looked);
+    acu_status st = open ? ACU_OK
+                         : acui_fail(ACU_ERR_NOT_FOUND, "cuBLAS is not here: looked for %s",
+                                     cublas.looked);
     pthread_mutex_unlock(&cublas.lock);
     return st;
 }
@@ -146,7 +147,7 @@ const acui_cublas_calls *acui_cublas(void)
     return &cublas.calls;
 }
 
-/* ---- settings --------------------------------------------------------------------------------- */
+/* ---- settings -------------------------------------------------------------------------------- */
 
 const char *acui_cublas_refusal(const acu_device *device)
 {
@@ -157,11 +158,11 @@ const char *acui_cublas_refusal(const acu_device *device)
     if (user_off && !is_named)
         return "cuBLAS is switched off by ACUDA_CUBLAS=off";
     if (device->cublas_stale)
-        return "the device was reset, and cuBLAS, which was in use before, still knows the context that "
-               "went";
+        return "the device was reset, and cuBLAS, which was in use before, still knows the context "
+               "that went";
     if (device->info.software && !is_named)
-        return "cuBLAS is not looked for on the software device, where NVIDIA's can not run: name one "
-               "that can with acu_cublas_configure";
+        return "cuBLAS is not looked for on the software device, where NVIDIA's can not run: name "
+               "one that can with acu_cublas_configure";
     return NULL;
 }
 

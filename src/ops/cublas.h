@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * cuBLAS, opened at run time: the calls of it that are used, and the handles of a device. Making a
- * handle takes long and blocks, so it is done by the threads that load modules; whoever issues a call
- * takes one that is free.
+ * handle takes long and blocks, so it is done by the threads that load modules; whoever issues a
+ * call takes one that is free.
  */
 #ifndef ACUI_OPS_CUBLAS_H
 #define ACUI_OPS_CUBLAS_H
@@ -72,8 +72,8 @@ acu_status acui_cublas_begin(acu_device *device);
 /* Pending while the first handle is made; the device's. NULL: it is there, or will not be. */
 acui_point *acui_cublas_behind(acu_device *device);
 bool acui_cublas_is_missing(acu_device *device); /* it was begun, and there is none */
-/* A handle, for this thread alone; given back when the call is made. NULL: there is no cuBLAS here. May
- * wait for another thread's call to be made. */
+/* A handle, for this thread alone; given back when the call is made. NULL: there is no cuBLAS here.
+ * May wait for another thread's call to be made. */
 acui_cublas_handle acui_cublas_take(acu_device *device);
 void acui_cublas_give(acu_device *device, acui_cublas_handle handle);
 

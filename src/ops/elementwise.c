@@ -23,7 +23,7 @@ const char *acu_elementwise_name(acu_elementwise kind)
     return (unsigned)kind < ACU_ELEMENTWISE_COUNT ? kinds[kind].name : "?";
 }
 
-/* ---- what fits --------------------------------------------------------------------------------- */
+/* ---- what fits ------------------------------------------------------------------------------- */
 
 /* Everything that is found out about one operation. */
 typedef struct plan {
@@ -118,7 +118,7 @@ static acu_op *check(plan *e)
     return NULL;
 }
 
-/* ---- the launch -------------------------------------------------------------------------------- */
+/* ---- the launch ------------------------------------------------------------------------------ */
 
 /* `where` moves bits: the dtype of integers as large. */
 static int stored_as(const plan *e, acu_dtype dtype)
@@ -214,8 +214,10 @@ static acu_op *refuse(acu_elementwise kind, acu_op *const *operands, size_t coun
     for (size_t i = 0; i < count; i++)
         acu_op_release(operands[i]);
     if ((unsigned)kind >= ACU_ELEMENTWISE_COUNT)
-        return acu_op_fail(ACU_ERR_INVALID, "elementwise", site, "there is no elementwise operation "
-                           "%d", (int)kind);
+        return acu_op_fail(ACU_ERR_INVALID, "elementwise", site,
+                           "there is no elementwise operation "
+                           "%d",
+                           (int)kind);
     return acu_op_fail(ACU_ERR_ARGUMENTS, kinds[kind].name, site, "%s takes %zu operands, and got "
                        "%zu", kinds[kind].name, kinds[kind].operands, count);
 }

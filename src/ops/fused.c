@@ -27,7 +27,7 @@ struct acu_expression {
     acui_parsed parsed;
 };
 
-/* ---- source -------------------------------------------------------------------------------------- */
+/* ---- source ---------------------------------------------------------------------------------- */
 
 #define TEXT_OF(...) #__VA_ARGS__
 #define TEXT(...) TEXT_OF(__VA_ARGS__)
@@ -38,27 +38,31 @@ static const char *const types_f32 = "typedef float T; typedef float S;\n"
 static const char *const types_f64 = "typedef double T; typedef double S;\n"
     "static __device__ T from(S s) { return s; }\nstatic __device__ S to(T v) { return v; }\n";
 static const char *const types_f16 = "typedef float T; typedef unsigned short S;\n"
-    "static __device__ T from(S s) { T v; asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(v) : \"h\"(s)); return v; }\n"
-    "static __device__ S to(T v) { S s; asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(s) : \"f\"(v)); return s; }\n";
+    "static __device__ T from(S s)\n"
+    "{ T v; asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(v) : \"h\"(s)); return v; }\n"
+    "static __device__ S to(T v)\n"
+    "{ S s; asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(s) : \"f\"(v)); return s; }\n";
 static const char *const types_bf16 = "typedef float T; typedef unsigned short S;\n"
     "static __device__ T from(S s) { return __uint_as_float((unsigned)s << 16); }\n"
     "static __device__ S to(T v) { unsigned b = __float_as_uint(v);\n"
     "    return v != v ? 0x7fff : (S)((b + 0x7fffu + (b >> 16 & 1u)) >> 16); }\n";
 
 static const char functions[] =
-    "#define FN(name, value) static __device__ __forceinline__ T fn_##name(T a) { return value; }\n"
+    "#define INLINE static __device__ __forceinline__\n"
+    "#define FN(name, value) INLINE T fn_##name(T a) { return value; }\n"
     "FN(abs, fabs(a)) FN(sign, a != a ? a : (T)((a > 0) - (a < 0))) FN(square, a * a)\n"
     "FN(sqrt, sqrt(a)) FN(rsqrt, (T)1 / sqrt(a)) FN(reciprocal, (T)1 / a) FN(exp, exp(a))\n"
     "FN(log, log(a)) FN(sin, sin(a)) FN(cos, cos(a)) FN(tanh, tanh(a)) FN(erf, erf(a))\n"
-    "static __device__ __forceinline__ T fn_sigmoid(T a)\n"
+    "INLINE T fn_sigmoid(T a)\n"
     "{ T e = exp(-fabs(a)), r = (T)1 / ((T)1 + e); return a < 0 ? e * r : r; }\n"
     "FN(silu, a * fn_sigmoid(a)) FN(gelu, (T)0.5 * a * ((T)1 + erf(a * (T)0.70710678118654752)))\n"
     "FN(relu, a < 0 ? (T)0 : a) FN(floor, floor(a)) FN(ceil, ceil(a)) FN(trunc, trunc(a))\n"
     "FN(round, rint(a))\n"
-    "#define FN2(name, value) static __device__ __forceinline__ T fn_##name(T a, T b) { return value; }\n"
+    "#define FN2(name, value) INLINE T fn_##name(T a, T b) { return value; }\n"
     "FN2(min, a != a || a < b ? a : b) FN2(max, a != a || a > b ? a : b) FN2(pow, pow(a, b))\n"
-    "#define FN3(name, value) static __device__ __forceinline__ T fn_##name(T a, T b, T c) { return value; }\n"
-    "FN3(fma, fma(a, b, c)) FN3(where, a != 0 ? b : c) FN3(clamp, a != a ? a : a < b ? b : a > c ? c : a)\n";
+    "#define FN3(name, value) INLINE T fn_##name(T a, T b, T c) { return value; }\n"
+    "FN3(fma, fma(a, b, c)) FN3(where, a != 0 ? b : c)\n"
+    "FN3(clamp, a != a ? a : a < b ? b : a > c ? c : a)\n";
 
 static const char loop[] =
     "static __device__ __forceinline__ T number(const acui_operand &o)\n"
@@ -69,7 +73,8 @@ static const char loop[] =
     "    long long offset = 0;\n"
     "    for (int d = p.index.rank - 1; d >= 0; d--) {\n"
     "        long long q = d == 0 ? 0 : p.index.wide ? i / p.index.dim[d]\n"
-    "            : (long long)((__umulhi((unsigned)i, p.index.magic[d]) + (unsigned)i) >> p.index.shift[d]);\n"
+    "            : (long long)((__umulhi((unsigned)i, p.index.magic[d]) + (unsigned)i)\n"
+    "                          >> p.index.shift[d]);\n"
     "        offset += (d == 0 ? i : i - q * p.index.dim[d]) * p.at[k].stride[d];\n"
     "        i = q;\n"
     "    }\n"
@@ -108,11 +113,13 @@ static const char loop[] =
     "        }\n"
     "    }\n"
     "    for (; first < p.elements; first += turn)\n"
-    "        for (long long i = first + threadIdx.x; i < p.elements && i < first + chunk; i += STEP) {\n"
+    "        for (long long i = first + threadIdx.x; i < p.elements && i < first + chunk;\n"
+    "             i += STEP) {\n"
     "            T v[N];\n"
     "#pragma unroll\n"
     "            for (int k = 0; k < N; k++)\n"
-    "                v[k] = p.at[1 + k].is_scalar ? number(p.at[1 + k]) : from(in[k][place(p, 1 + k, i)]);\n"
+    "                v[k] = p.at[1 + k].is_scalar ? number(p.at[1 + k])\n"
+    "                                             : from(in[k][place(p, 1 + k, i)]);\n"
     "            out[place(p, 0, i)] = to(value(v));\n"
     "        }\n"
     "}\n";
@@ -129,7 +136,8 @@ static void write_source(const acui_parsed *parsed, acu_dtype dtype, char *text)
     char arguments[256] = "", names[128] = "";
     size_t a = 0, n = 0, length;
     for (size_t i = 0; i < parsed->operands; i++) {
-        a += (size_t)snprintf(arguments + a, sizeof arguments - a, "%sconst S *a%zu", i ? ", " : "", i);
+        a += (size_t)snprintf(arguments + a, sizeof arguments - a, "%sconst S *a%zu",
+                              i ? ", " : "", i);
         n += (size_t)snprintf(names + n, sizeof names - n, "%sa%zu", i ? ", " : "", i);
     }
     length = (size_t)snprintf(text, SOURCE,
@@ -138,11 +146,12 @@ static void write_source(const acui_parsed *parsed, acu_dtype dtype, char *text)
                               TEXT(ACUI_LAYOUT_TYPES), parsed->operands, arguments, names,
                               types_of(dtype), functions);
     for (size_t i = 0; i < parsed->operands; i++)
-        length += (size_t)snprintf(text + length, SOURCE - length, "    const T v%zu = v[%zu];\n", i, i);
+        length += (size_t)snprintf(text + length, SOURCE - length, "    const T v%zu = v[%zu];\n",
+                                   i, i);
     snprintf(text + length, SOURCE - length, "    return (T)(%s);\n}\n%s", parsed->code, loop);
 }
 
-/* ---- what was compiled ----------------------------------------------------------------------------- */
+/* ---- what was compiled ----------------------------------------------------------------------- */
 
 /* Begins to compile; the kernel can be launched at once. */
 static acu_status begin(acu_expression *e, acu_device *device, acu_dtype dtype, acu_kernel **kernel)
@@ -167,7 +176,8 @@ static acu_status begin(acu_expression *e, acu_device *device, acu_dtype dtype, 
 }
 
 /* Where the kernel is kept, or is to be; one that failed is forgotten. The lock is held. */
-static unsigned place_of(acu_expression *e, acu_device *device, acu_dtype dtype, acu_kernel **failed)
+static unsigned place_of(acu_expression *e, acu_device *device, acu_dtype dtype,
+                         acu_kernel **failed)
 {
     unsigned i = 0;
     while (i < KEPT &&
@@ -206,7 +216,7 @@ static acu_status kernel_of(acu_expression *e, acu_device *device, acu_dtype dty
     return status;
 }
 
-/* ---- handles ----------------------------------------------------------------------------------------- */
+/* ---- handles --------------------------------------------------------------------------------- */
 
 acu_status acu_expression_create(const char *text, acu_expression **expression)
 {
@@ -252,7 +262,7 @@ const char *acu_expression_operand(const acu_expression *expression, size_t i)
     return i < acu_expression_operands(expression) ? expression->parsed.names[i] : NULL;
 }
 
-/* ---- the op ------------------------------------------------------------------------------------------ */
+/* ---- the op ---------------------------------------------------------------------------------- */
 
 typedef struct plan {
     acu_planning *p;
@@ -269,13 +279,16 @@ static acu_op *check_operand(plan *f, size_t i)
     if (value->kind == ACU_SCALAR)
         return NULL;
     if (value->kind != ACU_TENSOR)
-        return acu_op_fail(ACU_ERR_INVALID, "fused", f->p->site, "fused: %s is %s, and must be a tensor "
-                           "or a number", f->parsed->names[i], words);
+        return acu_op_fail(ACU_ERR_INVALID, "fused", f->p->site,
+                           "fused: %s is %s, and must be a tensor or a number",
+                           f->parsed->names[i], words);
     acu_dtype dtype = acu_tensor_dtype(value->tensor);
     char class = acui_class_of(dtype);
     if ((class != 'f' && class != 'd') || (f->dtype && dtype != f->dtype))
-        return acu_op_fail(ACU_ERR_DTYPE, "fused", f->p->site, "fused: %s is %s; all tensors must be "
-                           "of the same of f32, f64, f16 and bf16", f->parsed->names[i], words);
+        return acu_op_fail(ACU_ERR_DTYPE, "fused", f->p->site,
+                           "fused: %s is %s; all tensors must be of the same of f32, f64, f16 and "
+                           "bf16",
+                           f->parsed->names[i], words);
     if (!f->dtype)
         f->shape = acu_tensor_shape(value->tensor);
     else if (!acui_broadcast(&f->shape, acu_tensor_shape(value->tensor)))
@@ -317,7 +330,8 @@ static acu_op *launch(plan *f, acu_kernel *kernel, const acui_fused *params, acu
                             : acu_u64(0);
     args[count++] = acu_arg_struct(params, sizeof *params);
     const int64_t bytes = (int64_t)acu_dtype_bytes(f->dtype);
-    const int64_t vectors = f->p->count <= 2 && bytes > 2 ? 4 : 2; /* of 16 bytes, as the kernel has it */
+    /* Of 16 bytes, as the kernel has it. */
+    const int64_t vectors = f->p->count <= 2 && bytes > 2 ? 4 : 2;
     int64_t blocks = acui_blocks(params->elements, vectors * ACUI_BLOCK * 16 / bytes);
     acu_op *op = acu_op_launch(kernel, ACU_GRID_BLOCK(blocks, 1, 1, ACUI_BLOCK, 1, 1), args, count,
                                f->p->site);
@@ -332,7 +346,8 @@ static acu_op *plan_fused(acu_planning *p)
     for (size_t i = 0; i < p->count && !failed; i++)
         failed = check_operand(&f, i);
     if (!failed && !f.dtype)
-        failed = acu_op_fail(ACU_ERR_INVALID, "fused", p->site, "fused: one operand must be a tensor");
+        failed = acu_op_fail(ACU_ERR_INVALID, "fused", p->site,
+                             "fused: one operand must be a tensor");
     acui_fused params = {0};
     if (!failed && acu_shape_elements(f.shape) < 0)
         return acui_result(p, "fused", f.dtype, f.shape); /* which says that these are too many */
@@ -361,8 +376,9 @@ acu_op *acu_op_fused(acu_expression *expression, acu_op *const *operands, size_t
     if (acui_object_check(expression, ACU_OBJECT_EXPRESSION, "acu_fused") != ACU_OK)
         failed = acu_op_fail(acu_last_error()->status, "fused", site, NULL);
     else if (count != expression->parsed.operands)
-        failed = acu_op_fail(ACU_ERR_ARGUMENTS, "fused", site, "the expression has %zu operands, and "
-                             "got %zu", expression->parsed.operands, count);
+        failed = acu_op_fail(ACU_ERR_ARGUMENTS, "fused", site,
+                             "the expression has %zu operands, and got %zu",
+                             expression->parsed.operands, count);
     for (size_t i = 0; failed && i < count; i++)
         acu_op_release(operands[i]);
     if (failed)

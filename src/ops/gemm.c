@@ -8,7 +8,7 @@
 
 #include <limits.h>
 
-/* ---- batches ------------------------------------------------------------------------------------ */
+/* ---- batches --------------------------------------------------------------------------------- */
 
 /* What there is of a product, with one dimension of batches. */
 typedef struct product {
@@ -52,7 +52,7 @@ static void merge_rows(product *p)
     }
 }
 
-/* ---- matrices ----------------------------------------------------------------------------------- */
+/* ---- matrices -------------------------------------------------------------------------------- */
 
 /* As cuBLAS reads an operand of these rows and columns: by columns, or, transposed, by rows. */
 static bool read_as(int64_t rows, int64_t columns, int64_t row, int64_t column, int *op, int *ld)
@@ -115,7 +115,7 @@ bool acui_gemm_of(const acui_matmul *from, acui_gemm *gemm)
     return by_columns(&p, gemm);
 }
 
-/* ---- calling ------------------------------------------------------------------------------------ */
+/* ---- calling --------------------------------------------------------------------------------- */
 
 static const struct kind {
     int type, compute;
@@ -152,8 +152,8 @@ static int multiply(acui_cublas_handle handle, const acui_gemm *g, struct kind k
     const void *beta = wide ? (const void *)&zero_d : &zero;
     if (g->batches == 1)
         return acui_cublas()->gemm(handle, g->op_a, g->op_b, g->m, g->n, g->k, alpha, at.a,
-                                   kind.type, g->lda, at.b, kind.type, g->ldb, beta, at.c, kind.type,
-                                   g->ldc, kind.compute, ACUI_CUBLAS_ALGORITHM);
+                                   kind.type, g->lda, at.b, kind.type, g->ldb, beta, at.c,
+                                   kind.type, g->ldc, kind.compute, ACUI_CUBLAS_ALGORITHM);
     return acui_cublas()->gemm_batched(handle, g->op_a, g->op_b, g->m, g->n, g->k, alpha, at.a,
                                        kind.type, g->lda, g->a_stride, at.b, kind.type, g->ldb,
                                        g->b_stride, beta, at.c, kind.type, g->ldc, g->c_stride,
@@ -170,7 +170,8 @@ static acu_status call_with(acui_cublas_handle handle, const acui_node *node, CU
     int status = acui_cublas()->set_stream(handle, stream);
     if (status != ACUI_CUBLAS_SUCCESS)
         return acui_cublas_fail("cublasSetStream", status);
-    status = acui_cublas()->set_workspace(handle, (void *)(uintptr_t)scratch, node->u.launch.more->scratch);
+    status = acui_cublas()->set_workspace(handle, (void *)(uintptr_t)scratch,
+                                          node->u.launch.more->scratch);
     if (status != ACUI_CUBLAS_SUCCESS)
         return acui_cublas_fail("cublasSetWorkspace", status);
     if (!acui_gemm_of(p, &g)) /* it was asked before */
@@ -181,7 +182,9 @@ static acu_status call_with(acui_cublas_handle handle, const acui_node *node, CU
     if (status == ACUI_CUBLAS_NOT_SUPPORTED || status == ACUI_CUBLAS_ARCH_MISMATCH)
         return ACU_OK; /* a dtype that is too new for the device, say */
     *done = status == ACUI_CUBLAS_SUCCESS;
-    return *done ? ACU_OK : acui_cublas_fail(g.batches == 1 ? "cublasGemmEx" : "cublasGemmStridedBatchedEx", status);
+    return *done ? ACU_OK
+                 : acui_cublas_fail(g.batches == 1 ? "cublasGemmEx" : "cublasGemmStridedBatchedEx",
+                                    status);
 }
 
 static acu_status call(const acui_node *node, CUstream stream, CUdeviceptr scratch, bool *done)
@@ -194,7 +197,7 @@ static acu_status call(const acui_node *node, CUstream stream, CUdeviceptr scrat
     return st;
 }
 
-/* ---- beforehand ---------------------------------------------------------------------------------- */
+/* ---- beforehand ------------------------------------------------------------------------------ */
 
 enum { WARM = 64, WARM_BYTES = WARM * WARM * 4, WARM_SCRATCH = 1 << 20 };
 
@@ -202,7 +205,8 @@ enum { WARM = 64, WARM_BYTES = WARM * WARM * 4, WARM_SCRATCH = 1 << 20 };
 static void warm_up_on(acui_cublas_handle handle, CUstream stream, CUdeviceptr memory)
 {
     static const acu_dtype dtypes[] = {ACU_F32, ACU_F16};
-    const acui_gemm g = {.m = WARM, .n = WARM, .k = WARM, .batches = 1, .lda = WARM, .ldb = WARM, .ldc = WARM};
+    const acui_gemm g = {
+        .m = WARM, .n = WARM, .k = WARM, .batches = 1, .lda = WARM, .ldb = WARM, .ldc = WARM};
     char *at = (char *)(uintptr_t)memory;
     places three = {.c = at + WARM_SCRATCH, .a = at + WARM_SCRATCH + WARM_BYTES,
                     .b = at + WARM_SCRATCH + 2 * WARM_BYTES};
@@ -231,15 +235,17 @@ void acui_gemm_warm_up(acu_device *device, acui_cublas_handle handle)
     cu->StreamDestroy(stream);
 }
 
-/* ---- asking ------------------------------------------------------------------------------------- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
-/* What cuBLAS's makers recommend, but not many times the memory that the product has itself; a power of
- * two, so that products of a plan have the same. It follows from the product, as the results must. */
+/* What cuBLAS's makers recommend, but not many times the memory that the product has itself; a
+ * power of two, so that products of a plan have the same. It follows from the
+ * product, as the results must. */
 static size_t scratch_for(const acu_device *device, const acui_matmul *p)
 {
     size_t most = (size_t)(device->info.compute_major >= 9 ? 32 : 4) << 20, bytes = 64 << 10;
     double elements = (double)p->m * (double)p->n + (double)p->k * ((double)p->m + (double)p->n);
-    double wanted = 8 * elements * (double)p->batches * (double)acu_dtype_bytes((acu_dtype)p->dtype);
+    double wanted = 8 * elements * (double)p->batches *
+                    (double)acu_dtype_bytes((acu_dtype)p->dtype);
     while (bytes < most && (double)bytes < wanted)
         bytes *= 2;
     return bytes;

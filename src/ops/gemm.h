@@ -8,7 +8,8 @@
 
 #include <acuda/op.h>
 
-/* The product as cuBLAS has it, all matrices by columns: c, of m rows and n columns, is a times b. */
+/* The product as cuBLAS has it, all matrices by columns: c, of m rows and
+ * n columns, is a times b. */
 typedef struct acui_gemm {
     bool turned; /* its a is the product's b */
     int m, n, k, batches;
@@ -20,8 +21,9 @@ typedef struct acui_gemm {
 /* False: it has no words for it. */
 bool acui_gemm_of(const acui_matmul *product, acui_gemm *gemm);
 
-/* A product or two with a new handle, of memory of their own: what the library prepares for its first call
- * of a kind in a process takes long, and is then there. The device is entered. Blocks. */
+/* A product or two with a new handle, of memory of their own: what the library prepares for its
+ * first call of a kind in a process takes long, and is then there. The
+ * device is entered. Blocks. */
 void acui_gemm_warm_up(acu_device *device, acui_cublas_handle handle);
 
 /* The launch that does the product on the device, for which cuBLAS is asked first, if it can do it.

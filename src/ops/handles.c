@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Handles of cuBLAS: tied to the device's context, and for one thread at a time. The first one is made
- * when a product is first submitted, by a thread of the loader's; others when several threads issue
- * products at the same time. A device keeps them until it ends.
+ * Handles of cuBLAS: tied to the device's context, and for one thread at a time. The first one is
+ * made when a product is first submitted, by a thread of the loader's; others when several threads
+ * issue products at the same time. A device keeps them until it ends.
  */
 #include "ops/gemm.h"
 
@@ -40,7 +40,7 @@ static acui_load_state state_of(const struct acui_cublas *c)
     return (acui_load_state)atomic_load_explicit(&c->state, memory_order_acquire);
 }
 
-/* ---- making ----------------------------------------------------------------------------------- */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 static acu_status set_up(acui_cublas_handle handle)
 {
@@ -90,7 +90,7 @@ static acu_status add_handle(struct acui_cublas *c, acu_device *device, bool fir
     return st;
 }
 
-/* ---- on the loader's threads -------------------------------------------------------------------- */
+/* ---- on the loader's threads ----------------------------------------------------------------- */
 
 typedef struct making {
     acui_job job;
@@ -140,7 +140,7 @@ static acu_status have_made(acu_device *device, struct acui_cublas *c, void (*ru
     return st;
 }
 
-/* ---- beginning and ending ------------------------------------------------------------------------ */
+/* ---- beginning and ending -------------------------------------------------------------------- */
 
 static void cublas_free(struct acui_cublas *c)
 {
@@ -207,7 +207,7 @@ bool acui_cublas_is_missing(acu_device *device)
     return state_of(of(device)) == ACUI_LOAD_FAILED;
 }
 
-/* ---- taking turns ------------------------------------------------------------------------------- */
+/* ---- taking turns ---------------------------------------------------------------------------- */
 
 acui_cublas_handle acui_cublas_take(acu_device *device)
 {
@@ -233,7 +233,7 @@ void acui_cublas_give(acu_device *device, acui_cublas_handle handle)
     pthread_mutex_unlock(&c->lock);
 }
 
-/* ---- waiting for it ------------------------------------------------------------------------------ */
+/* ---- waiting for it -------------------------------------------------------------------------- */
 
 static bool is_over(void *cublas)
 {

@@ -97,7 +97,7 @@ bool acui_is_linear(const acui_index *index, const acui_operand *at, int count)
     return linear;
 }
 
-/* ---- overlap ----------------------------------------------------------------------------------- */
+/* ---- overlap --------------------------------------------------------------------------------- */
 
 static void range_of(const acu_tensor *tensor, uint64_t *begin, uint64_t *end)
 {

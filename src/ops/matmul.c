@@ -20,15 +20,19 @@ static acu_op *check(plan *m)
     acui_value_words(&values[0], a_words);
     acui_value_words(&values[1], b_words);
     if (values[0].kind != ACU_TENSOR || values[1].kind != ACU_TENSOR)
-        return acu_op_fail(ACU_ERR_INVALID, "matmul", m->p->site, "matmul takes two tensors, not %s "
-                           "and %s", a_words, b_words);
+        return acu_op_fail(ACU_ERR_INVALID, "matmul", m->p->site,
+                           "matmul takes two tensors, not %s "
+                           "and %s",
+                           a_words, b_words);
     m->a = values[0].tensor;
     m->b = values[1].tensor;
     m->dtype = acu_tensor_dtype(m->a);
     char class = acui_class_of(m->dtype);
     if (acu_tensor_dtype(m->b) != m->dtype || !class || m->dtype == ACU_BOOL)
-        return acu_op_fail(ACU_ERR_DTYPE, "matmul", m->p->site, "matmul of %s and %s: both must be of "
-                           "the same of f32, tf32, f64, f16, bf16 and the integers", a_words, b_words);
+        return acu_op_fail(ACU_ERR_DTYPE, "matmul", m->p->site,
+                           "matmul of %s and %s: both must be of "
+                           "the same of f32, tf32, f64, f16, bf16 and the integers",
+                           a_words, b_words);
     acu_shape a = acu_tensor_shape(m->a), b = acu_tensor_shape(m->b);
     if (a.rank < 2 || b.rank < 2 || a.dim[a.rank - 1] != b.dim[b.rank - 2])
         return acu_op_fail(ACU_ERR_SHAPE, "matmul", m->p->site, "matmul of %s and %s: the last "
@@ -38,8 +42,10 @@ static acu_op *check(plan *m)
     batch.dim[a.rank - 2] = batch.dim[a.rank - 1] = 1;
     other.dim[b.rank - 2] = other.dim[b.rank - 1] = 1;
     if (!acui_broadcast(&batch, other))
-        return acu_op_fail(ACU_ERR_SHAPE, "matmul", m->p->site, "matmul of %s and %s: dimensions in "
-                           "front of the matrices do not broadcast", a_words, b_words);
+        return acu_op_fail(ACU_ERR_SHAPE, "matmul", m->p->site,
+                           "matmul of %s and %s: dimensions in "
+                           "front of the matrices do not broadcast",
+                           a_words, b_words);
     m->shape = batch;
     m->shape.dim[batch.rank - 2] = a.dim[a.rank - 2];
     m->shape.dim[batch.rank - 1] = b.dim[b.rank - 1];
@@ -122,8 +128,10 @@ static acu_op *plan_matmul(acu_planning *p)
         for (int i = 0; i < 2; i++)
             if (acui_same_place(p->out.tensor, p->values[i].tensor) &&
                 acu_tensor_buffer(p->out.tensor) == acu_tensor_buffer(p->values[i].tensor))
-                return acu_op_fail(ACU_ERR_SHARED, "matmul", p->site, "matmul can not overwrite its "
-                                   "operand %d, which it reads several times", i);
+                return acu_op_fail(ACU_ERR_SHARED, "matmul", p->site,
+                                   "matmul can not overwrite its "
+                                   "operand %d, which it reads several times",
+                                   i);
     acu_op *out = acui_result(p, "matmul", m.dtype, m.shape);
     if (acu_op_status(out, NULL) != ACU_OK)
         return out;

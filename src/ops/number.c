@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Numbers as operands: of C, or scalars of any dtype, which take on that of the tensors beside them. */
+/* Numbers as operands: of C, or scalars of any dtype, which take on that of
+ * the tensors beside them. */
 #include "ops/ops.h"
 
 #include <math.h>

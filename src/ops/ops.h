@@ -27,8 +27,8 @@ double acui_scalar_number(const acu_val *scalar);
 /* NumPy's rule: *shape becomes what it and `with` broadcast to; false if they do not. */
 bool acui_broadcast(acu_shape *shape, acu_shape with);
 
-/* Strides of each operand over `shape` (0: broadcast), with dimensions put together where all of them
- * allow it. tensors[0] is the result's; NULL: dense (where it is the first), or a scalar. */
+/* Strides of each operand over `shape` (0: broadcast), with dimensions put together where all of
+ * them allow it. tensors[0] is the result's; NULL: dense (where it is the first), or a scalar. */
 void acui_layout(acui_index *index, acui_operand *at, acu_shape shape,
                  const acu_tensor *const *tensors, int count);
 /* All have but one dimension, without gaps. */
@@ -42,8 +42,8 @@ acu_op *acui_result(acu_planning *p, const char *name, acu_dtype dtype, acu_shap
 bool acui_overlaps(const acu_tensor *out, const acu_tensor *in);
 bool acui_same_place(const acu_tensor *a, const acu_tensor *b);
 
-/* Launch `kernel` of a family; blocks of ACUI_BLOCK threads. Consumes the ops among the arguments, and
- * yields them. */
+/* Launch `kernel` of a family; blocks of ACUI_BLOCK threads. Consumes the ops among the arguments,
+ * and yields them. */
 acu_op *acui_launch(acu_planning *p, const char *name, const char *family, const char *kernel,
                     int64_t blocks, const acu_arg *args, size_t count);
 /* The same with blocks of as many `threads`. */

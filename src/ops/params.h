@@ -16,9 +16,9 @@
 /*
  * The first two as text too, which generated kernels begin with (fused.c).
  *
- * acui_index: how an index, row-major over `dim`, becomes one; dim[0] is the slowest; `wide`: elements do
- * not fit into 31 bits. acui_operand: strides, or, where there is no memory (is_scalar), the bits of a
- * float, double, int or 64-bit int.
+ * acui_index: how an index, row-major over `dim`, becomes one; dim[0] is the slowest; `wide`:
+ * elements do not fit into 31 bits. acui_operand: strides, or, where there is no memory
+ * (is_scalar), the bits of a float, double, int or 64-bit int.
  */
 #define ACUI_LAYOUT_TYPES                                                                          \
     typedef struct acui_index {                                                                    \
@@ -51,8 +51,8 @@ typedef struct acui_elementwise {
     acui_operand at[4]; /* 0: the result */
 } acui_elementwise;
 
-/* Between f4e2m1fnx2, two numbers in a byte, and another dtype, where they are neighbours along the last
- * dimension. */
+/* Between f4e2m1fnx2, two numbers in a byte, and another dtype, where they are neighbours along the
+ * last dimension. */
 typedef struct acui_pairs {
     long long pairs;
     long long step;     /* elements of the other tensor from the first of a pair to the second */
@@ -77,7 +77,8 @@ enum acui_sequence_kind { ACUI_ARANGE, ACUI_LINSPACE, ACUI_EYE };
 
 /*
  * A reduction: of each of the kept elements, `reduced` elements of x. They are cut into `splits` of
- * `chunk`; where there are several, each leaves a partial result, and another launch puts them together.
+ * `chunk`; where there are several, each leaves a partial result, and another launch puts them
+ * together.
  */
 typedef struct acui_reduction {
     long long kept_count, reduced_count, chunk;
@@ -94,7 +95,8 @@ typedef struct acui_reduction {
     acui_operand along;  /* strides of x along the reduced dimensions */
 } acui_reduction;
 
-/* Random numbers: element i is the one with number offset + i of the sequence that the seed names. */
+/* Random numbers: element i is the one with number offset + i of the
+ * sequence that the seed names. */
 typedef struct acui_random {
     long long elements, offset;
     unsigned long long seed, range; /* integers: low .. low + range - 1 */
@@ -114,9 +116,11 @@ typedef struct acui_matmul {
 } acui_matmul;
 
 #define ACUI_SOFTMAX_BLOCK 512 /* threads of a block of softmax_rows */
-#define ACUI_SOFTMAX_HELD 128  /* bytes of a row, as it is computed with, that its threads hold each */
+#define ACUI_SOFTMAX_HELD 128  /* bytes of a row, as it is computed with,
+                                * that its threads hold each */
 
-/* Softmax of `count` elements for each of the kept ones; in `splits` of `chunk` where these are few. */
+/* Softmax of `count` elements for each of the kept ones; in `splits` of
+ * `chunk` where these are few. */
 typedef struct acui_softmax {
     long long kept_count, count, chunk;
     long long x_stride, out_stride; /* along what is summed up */

@@ -43,8 +43,9 @@ static acu_op *real(const char *name, acu_dtype dtype, acu_shape shape, bool nor
                     int64_t offset, acu_site site)
 {
     if (acui_class_of(dtype) != 'f' && acui_class_of(dtype) != 'd')
-        return acu_op_fail(ACU_ERR_DTYPE, name, site, "%s of %s: f32, f64, f16 and bf16 can be made",
-                           name, acu_dtype_name(dtype));
+        return acu_op_fail(ACU_ERR_DTYPE, name, site,
+                           "%s of %s: f32, f64, f16 and bf16 can be made", name,
+                           acu_dtype_name(dtype));
     request r = {.name = name,
                  .dtype = dtype,
                  .shape = shape,
@@ -69,8 +70,10 @@ acu_op *acu_op_randint(acu_dtype dtype, acu_shape shape, int64_t low, int64_t hi
         return acu_op_fail(ACU_ERR_DTYPE, "randint", site, "randint of %s: integers can be made",
                            acu_dtype_name(dtype));
     if (low >= high)
-        return acu_op_fail(ACU_ERR_INVALID, "randint", site, "randint from %lld to before %lld: there "
-                           "is no such number", (long long)low, (long long)high);
+        return acu_op_fail(ACU_ERR_INVALID, "randint", site,
+                           "randint from %lld to before %lld: there "
+                           "is no such number",
+                           (long long)low, (long long)high);
     request r = {.name = "randint",
                  .dtype = dtype,
                  .shape = shape,

@@ -44,7 +44,7 @@ typedef struct plan {
     bool columns, arg;
 } plan;
 
-/* ---- what it is of ------------------------------------------------------------------------------ */
+/* ---- what it is of --------------------------------------------------------------------------- */
 
 static acu_op *read_dims(plan *r)
 {
@@ -93,7 +93,7 @@ static acu_op *check(plan *r)
     return read_dims(r);
 }
 
-/* ---- layouts ------------------------------------------------------------------------------------ */
+/* ---- layouts --------------------------------------------------------------------------------- */
 
 /* The dimensions that are (not) reduced, put together where strides of x and of `with` allow it. */
 static void fold(const plan *r, bool reduced, acui_index *index, acui_operand *at,
@@ -146,8 +146,8 @@ static int power_above(int64_t n, int most)
     return power;
 }
 
-/* Splits give large reductions to few elements enough blocks; each has at least 16 Ki elements, `together`
- * of one reduced place. */
+/* Splits give large reductions to few elements enough blocks; each has at least 16 Ki elements,
+ * `together` of one reduced place. */
 static void cut(plan *r, int64_t units, int64_t together)
 {
     const int64_t least = 16384 / together, most = 4096;
@@ -192,7 +192,7 @@ static void lay_out(plan *r)
     }
 }
 
-/* ---- launches ----------------------------------------------------------------------------------- */
+/* ---- launches -------------------------------------------------------------------------------- */
 
 static int64_t blocks_of(const plan *r)
 {
@@ -230,9 +230,10 @@ static acu_op *launch(plan *r, acu_op *out)
         return acui_run(r->p, r->name, family, kernel, blocks, args, 4);
     }
     int64_t values = r->params.kept_count * r->params.splits * (r->arg ? 2 : 1);
-    const acu_arg args[] = {acu_u64(0), acu_arg_op(x, ACU_READ),
-                            acu_arg_op(acu_op_empty(ACU_F64, ACU_SHAPE(values), r->p->site), ACU_WRITE),
-                            acu_arg_struct(&r->params, sizeof r->params)};
+    const acu_arg args[] = {
+        acu_u64(0), acu_arg_op(x, ACU_READ),
+        acu_arg_op(acu_op_empty(ACU_F64, ACU_SHAPE(values), r->p->site), ACU_WRITE),
+        acu_arg_struct(&r->params, sizeof r->params)};
     acu_op *first = acui_launch(r->p, r->name, family, kernel, blocks, args, 4);
     return finish(r, out, acu_op_nth(first, 2, r->p->site), family, class);
 }

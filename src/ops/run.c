@@ -8,15 +8,18 @@ acu_op *acui_result(acu_planning *p, const char *name, acu_dtype dtype, acu_shap
         return acu_op_empty(dtype, shape, p->site);
     char have[ACUI_OPS_WORDS], want[ACUI_OPS_WORDS];
     if (acu_tensor_dtype(p->out.tensor) != dtype)
-        return acu_op_fail(ACU_ERR_DTYPE, name, p->site, "the result of %s is %s, and can not go to "
-                           "%s", name, acui_words(dtype, shape, want),
-                           acui_value_words(&p->out, have));
+        return acu_op_fail(ACU_ERR_DTYPE, name, p->site,
+                           "the result of %s is %s, and can not go to "
+                           "%s",
+                           name, acui_words(dtype, shape, want), acui_value_words(&p->out, have));
     if (!acu_shape_equal(acu_tensor_shape(p->out.tensor), shape))
-        return acu_op_fail(ACU_ERR_SHAPE, name, p->site, "the result of %s is %s, and can not go to "
-                           "%s", name, acui_words(dtype, shape, want),
-                           acui_value_words(&p->out, have));
+        return acu_op_fail(ACU_ERR_SHAPE, name, p->site,
+                           "the result of %s is %s, and can not go to "
+                           "%s",
+                           name, acui_words(dtype, shape, want), acui_value_words(&p->out, have));
     if (!acu_tensor_writable(p->out.tensor))
-        return acu_op_fail(ACU_ERR_SHARED, name, p->site, "%s has elements that share memory, or is "
+        return acu_op_fail(ACU_ERR_SHARED, name, p->site,
+                           "%s has elements that share memory, or is "
                            "for reading only: no result can go there",
                            acui_value_words(&p->out, have));
     for (size_t i = 0; i < p->count; i++)

@@ -92,8 +92,10 @@ acu_op *acu_op_linspace(acu_dtype dtype, double start, double end, int64_t count
 acu_op *acu_op_eye(acu_dtype dtype, int64_t rows, int64_t columns, int64_t diagonal, acu_site site)
 {
     if (rows < 1 || columns < 1)
-        return acu_op_fail(ACU_ERR_SHAPE, "eye", site, "eye of %lld rows and %lld columns, and needs "
-                           "at least one of each", (long long)rows, (long long)columns);
+        return acu_op_fail(ACU_ERR_SHAPE, "eye", site,
+                           "eye of %lld rows and %lld columns, and needs "
+                           "at least one of each",
+                           (long long)rows, (long long)columns);
     sequence s = {.name = "eye",
                   .dtype = dtype,
                   .shape = ACU_SHAPE(rows, columns),

@@ -38,8 +38,8 @@ static void lay_out(acui_softmax *p, const acu_tensor *x, const acu_tensor *out,
     acui_index_make(&p->kept, rank, dims);
 }
 
-/* Threads of a group, each with four elements or more; and several groups for each kept element, where
- * these alone would not fill a device. */
+/* Threads of a group, each with four elements or more; and several groups for each kept element,
+ * where these alone would not fill a device. */
 static void set_group(acui_softmax *p)
 {
     const int64_t enough = 1024, least = 8192; /* blocks; elements of a split */
@@ -80,8 +80,8 @@ static bool set_held(acui_softmax *p, char class)
 }
 
 /* Two launches: what the splits have, and with all of that the results. */
-static acu_op *launch_splits(acu_planning *p, const char *name, const acui_softmax *params, char class,
-                             acu_op *out)
+static acu_op *launch_splits(acu_planning *p, const char *name, const acui_softmax *params,
+                             char class, acu_op *out)
 {
     const int64_t units = params->kept_count * params->splits, blocks = acui_blocks(units, 1);
     acu_op *x = acu_op_take(&p->values[0], p->site);
@@ -89,7 +89,8 @@ static acu_op *launch_splits(acu_planning *p, const char *name, const acui_softm
     const acu_arg look[] = {acu_arg_op(partial, ACU_WRITE), acu_arg_op(x, ACU_READ),
                             acu_arg_struct(params, sizeof *params)};
     acu_op *first = acui_launch(p, name, "acuda.softmax",
-                                class == 'd' ? "softmax_part_d" : "softmax_part_f", blocks, look, 3);
+                                class == 'd' ? "softmax_part_d" : "softmax_part_f", blocks, look,
+                                3);
     x = acu_op_nth(acu_op_retain(first), 1, p->site);
     partial = acu_op_nth(first, 0, p->site);
     const acu_arg args[] = {acu_arg_op(out, ACU_WRITE), acu_arg_op(x, ACU_READ),
@@ -98,7 +99,8 @@ static acu_op *launch_splits(acu_planning *p, const char *name, const acui_softm
                     blocks, args, 4);
 }
 
-static acu_op *launch(acu_planning *p, const char *name, acui_softmax *params, char class, acu_op *out)
+static acu_op *launch(acu_planning *p, const char *name, acui_softmax *params, char class,
+                      acu_op *out)
 {
     bool held = set_held(params, class);
     if (!held)
@@ -111,7 +113,8 @@ static acu_op *launch(acu_planning *p, const char *name, acui_softmax *params, c
                             acu_arg_op(acu_op_take(&p->values[0], p->site), ACU_READ),
                             acu_arg_struct(params, sizeof *params)};
     acu_op *op = acui_launch_of(p, name, "acuda.softmax", kernel,
-                                acui_blocks(params->kept_count, threads / params->group), threads, args, 3);
+                                acui_blocks(params->kept_count, threads / params->group), threads,
+                                args, 3);
     return acu_op_nth(op, 0, p->site);
 }
 
@@ -128,12 +131,16 @@ static acu_op *plan_softmax(acu_planning *p)
     acu_shape shape = acu_tensor_shape(x->tensor);
     char class = acui_class_of(dtype);
     if (class != 'f' && class != 'd')
-        return acu_op_fail(ACU_ERR_DTYPE, name_of(r), p->site, "%s takes floating point (f16, bf16, "
-                           "f32, f64), not %s", name_of(r), words);
+        return acu_op_fail(ACU_ERR_DTYPE, name_of(r), p->site,
+                           "%s takes floating point (f16, bf16, "
+                           "f32, f64), not %s",
+                           name_of(r), words);
     int dimension = r->dimension < 0 ? r->dimension + shape.rank : r->dimension;
     if (dimension < 0 || dimension >= shape.rank)
-        return acu_op_fail(ACU_ERR_SHAPE, name_of(r), p->site, "%s along dimension %d of %s: there is "
-                           "none", name_of(r), r->dimension, words);
+        return acu_op_fail(ACU_ERR_SHAPE, name_of(r), p->site,
+                           "%s along dimension %d of %s: there is "
+                           "none",
+                           name_of(r), r->dimension, words);
     acui_softmax params = {.dtype = (int)dtype, .log = r->log};
     lay_out(&params, x->tensor, p->out.tensor, dimension);
     acu_op *out = acui_result(p, name_of(r), dtype, shape);

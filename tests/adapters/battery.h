@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What every adapter for an event loop must do, tested once for all: loop_<name>.c says how its loop
- * is driven, by the real library.
+ * What every adapter for an event loop must do, tested once for all: loop_<name>.c says how its
+ * loop is driven, by the real library.
  */
 #ifndef ACUDA_TESTS_ADAPTERS_BATTERY_H
 #define ACUDA_TESTS_ADAPTERS_BATTERY_H

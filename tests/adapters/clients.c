@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The example servers, seen by their clients: each is started as a program, on the device under test,
- * used by several clients, also such as misbehave, and ended; it must answer right, and end well. It
- * looks for itself whether it has let go of everything; descriptors are counted here.
+ * The example servers, seen by their clients: each is started as a program, on the device under
+ * test, used by several clients, also such as misbehave, and ended; it must answer right, and end
+ * well. It looks for itself whether it has let go of everything; descriptors are counted here.
  *
  * usage: clients SERVER-PROGRAM
  */
@@ -384,7 +384,8 @@ static void half_closed_clients_get_their_answers(void **state)
     end_server();
 }
 
-/* Asks until it could not say more, and listens only then: the server must not buffer without end. */
+/* Asks until it could not say more, and listens only then: the server must
+ * not buffer without end. */
 static void clients_may_listen_late(void **state)
 {
     (void)state;

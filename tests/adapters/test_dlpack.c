@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* DLPack against the ABI, with another side that is made up here: structs, flags, streams, deleters. */
+/* DLPack against the ABI, with another side that is made up here: structs,
+ * flags, streams, deleters. */
 #include "support/support.h"
 
 #include "adapters/dlpack_abi.h"
@@ -40,7 +41,7 @@ static intptr_t number(void)
     return (intptr_t)acu_stream_raw(stream);
 }
 
-/* ---- export ------------------------------------------------------------------------------------- */
+/* ---- export ---------------------------------------------------------------------------------- */
 
 static void an_export_says_what_the_tensor_is(void **state)
 {
@@ -49,7 +50,8 @@ static void an_export_says_what_the_tensor_is(void **state)
     versioned *m = NULL;
     int type, id;
     assert_works(acu_sync(device, acu_zeros(ACU_BF16, ACU_SHAPE(4, 6)), &x));
-    assert_works(acu_tensor_slice_step(x, (int64_t[]){1, 2}, (int64_t[]){4, 6}, (int64_t[]){2, 3}, &view));
+    assert_works(acu_tensor_slice_step(x, (int64_t[]){1, 2}, (int64_t[]){4, 6}, (int64_t[]){2, 3},
+                                       &view));
     assert_works(acu_dlpack_export(view, number(), 0, &m));
     assert_int_equal(m->version.major, 1);
     assert_int_equal(m->flags, 0);
@@ -96,7 +98,8 @@ static void what_must_not_be_written_is_exported_so(void **state)
     acu_tensor_release(x);
 }
 
-/* Work on the other side's stream comes behind acuda's, which nobody waited for; and acuda's behind that. */
+/* Work on the other side's stream comes behind acuda's, which nobody waited for;
+ * and acuda's behind that. */
 static void streams_put_both_sides_in_order(void **state)
 {
     (void)state;
@@ -185,7 +188,7 @@ static void host_memory_is_exported_when_it_is_done_with(void **state)
     acu_tensor_release(x);
 }
 
-/* ---- import ------------------------------------------------------------------------------------- */
+/* ---- import ---------------------------------------------------------------------------------- */
 
 /* The other side. */
 typedef struct other {
@@ -316,8 +319,8 @@ static void what_is_lent_for_reading_is_not_written(void **state)
     assert_works(acu_dlpack_import(device, settle(&o), ACU_DLPACK_NO_STREAM, &t));
     assert_false(acu_tensor_writable(t));
     assert_works(acu_tensor_flatten(t, &view));
-    assert_fails(acu_sync(device, acu_copy(view, acu_zeros(ACU_F32, ACU_SHAPE(6))), NULL), ACU_ERR_SHARED,
-                 "f32 [6] is in memory that was lent for reading only");
+    assert_fails(acu_sync(device, acu_copy(view, acu_zeros(ACU_F32, ACU_SHAPE(6))), NULL),
+                 ACU_ERR_SHARED, "f32 [6] is in memory that was lent for reading only");
     acu_tensor_release(view);
     acu_tensor_release(t);
     acu_dlpack_drain();
@@ -331,7 +334,8 @@ static void every_element_type_goes_both_ways(void **state)
         versioned *m = NULL;
         assert_works(acu_sync(device, acu_empty((acu_dtype)d, ACU_SHAPE(4)), &x));
         assert_works(acu_dlpack_export_wait(x, number(), 0, ACU_FOREVER, &m));
-        assert_int_equal(m->tensor.dtype.bits * m->tensor.dtype.lanes, 8 * acu_dtype_bytes((acu_dtype)d));
+        assert_int_equal(m->tensor.dtype.bits * m->tensor.dtype.lanes,
+                         8 * acu_dtype_bytes((acu_dtype)d));
         assert_works(acu_dlpack_import(device, m, number(), &y));
         assert_int_equal(acu_tensor_dtype(y), d == ACU_TF32 ? ACU_F32 : d);
         assert_int_equal(acu_tensor_address(y), acu_tensor_address(x));
@@ -418,9 +422,11 @@ static void wrong_tensors_are_refused_in_words(void **state)
     o.managed.tensor.device.id = 63;
     refused(&o, ACU_ERR_DEVICE, "number 63");
     acu_tensor *t = NULL;
-    assert_fails(acu_dlpack_import(device, NULL, 1, &t), ACU_ERR_INVALID, "the DLPack tensor is NULL");
+    assert_fails(acu_dlpack_import(device, NULL, 1, &t), ACU_ERR_INVALID,
+                 "the DLPack tensor is NULL");
     o = good;
-    assert_fails(acu_dlpack_import(device, settle(&o), 1, NULL), ACU_ERR_INVALID, "place for the tensor");
+    assert_fails(acu_dlpack_import(device, settle(&o), 1, NULL), ACU_ERR_INVALID,
+                 "place for the tensor");
 }
 
 /* Each allocation fails in turn; what fails leaves the tensor with the other side. */
@@ -434,7 +440,8 @@ static void lack_of_memory_is_survived(void **state)
         versioned *m = NULL;
         acu_debug_fail_alloc(n, false);
         acu_status status = acu_dlpack_import(device, settle(&o), ACU_DLPACK_NO_STREAM, &t);
-        acu_status again = status == ACU_OK ? acu_dlpack_export(t, ACU_DLPACK_NO_STREAM, 0, &m) : status;
+        acu_status again = status == ACU_OK ? acu_dlpack_export(t, ACU_DLPACK_NO_STREAM, 0, &m)
+                                            : status;
         acu_debug_fail_alloc(0, false);
         assert_true(again == ACU_OK || again == ACU_ERR_NO_MEMORY);
         if (again == ACU_OK)

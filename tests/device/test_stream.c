@@ -188,7 +188,8 @@ static void events_mark_the_end_of_what_was_there(void **state)
     acu_stream *stream = new_stream(), *other = new_stream();
     acu_event *event = new_event(false);
     assert_int_equal(acu_event_poll(event), ACU_OK); /* nothing recorded */
-    assert_fails(acu_stream_order_after_event(other, event), ACU_ERR_INVALID, "nothing was recorded");
+    assert_fails(acu_stream_order_after_event(other, event), ACU_ERR_INVALID,
+                 "nothing was recorded");
     test_gate_close(device, acu_stream_raw(stream));
     assert_works(acu_event_record(event, stream));
     assert_works(acu_stream_order_after_event(other, event));

@@ -144,7 +144,7 @@ static void harvesting_many_takes_few_queries(void **state)
     acu_driver_count_calls(false);
 }
 
-/* ---- without the driver's or the host's help --------------------------------------------------- */
+/* ---- without the driver's or the host's help ------------------------------------------------- */
 
 static void a_mark_without_an_event_completes_too(void **state)
 {
@@ -221,7 +221,7 @@ static void a_wait_that_fails_is_reported(void **state)
     assert_works(acu_stream_wait(other, ACU_SECONDS(30)));
 }
 
-/* ---- several threads ---------------------------------------------------------------------------- */
+/* ---- several threads ------------------------------------------------------------------------- */
 
 static void *harvest_all(void *user)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * One composition over several devices, and submissions behind work that has not been issued yet: what
- * depends on each other is in order, the rest is not held up, failures go along, nobody blocks.
+ * One composition over several devices, and submissions behind work that has not been issued yet:
+ * what depends on each other is in order, the rest is not held up,
+ * failures go along, nobody blocks.
  */
 #include "support/support.h"
 
@@ -125,7 +126,8 @@ static void one_composition_over_two_devices(void **state)
     acu_op *x = acu_op_retain(constant(3));
     acu_op *here = acu_dup(x), *there = acu_on(devices[1], acu_dup(acu_to_device(devices[1], x)));
     acu_op *back = acu_to_device(devices[0], there);
-    acu_future *future = submit(devices[0], acu_zip(acu_copy(here, back), acu_zeros(ACU_F32, VECTOR)));
+    acu_future *future = submit(devices[0],
+                                acu_zip(acu_copy(here, back), acu_zeros(ACU_F32, VECTOR)));
     holds(acu_future_tensor(future, 0), 3);
     holds(acu_future_tensor(future, 2), 0);
     ends(future, ACU_OK);
@@ -140,8 +142,8 @@ static void one_composition_over_two_devices(void **state)
     close_two(devices);
 }
 
-/* All of it is enqueued at submit, behind a stream that is held up: the devices wait for each other,
- * no thread does. */
+/* All of it is enqueued at submit, behind a stream that is held up: the devices wait for each
+ * other, no thread does. */
 static void order_between_devices_is_the_devices_own(void **state)
 {
     (void)state;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Programs that end as they please: with devices open, work and callbacks in flight, from any thread,
- * after a fault. Each is a process of its own, which must end with its status, at once, and without a
- * word.
+ * Programs that end as they please: with devices open, work and callbacks in flight, from any
+ * thread, after a fault. Each is a process of its own, which must end with its status, at once, and
+ * without a word.
  */
 #include "support/support.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The child of a fork gets errors from everything, and neither hangs nor crashes, whatever the threads
- * of its parent were doing; the parent goes on. A child that was made before the first open has its own.
+ * The child of a fork gets errors from everything, and neither hangs nor crashes, whatever the
+ * threads of its parent were doing; the parent goes on. A child that was made before the first open
+ * has its own.
  */
 #include "support/support.h"
 
@@ -21,8 +22,8 @@ extern const char test_fork_ptx[];
 #define LIMIT ACU_SECONDS(60) /* what takes longer hangs */
 enum { HANGS_S = 60, FORKS = 20, THREADS = 3 };
 
-/* The sanitizers' heaps have locks that are held for good in a child of a process whose threads allocate,
- * unlike the C library's: under them, every thread is at rest when a child is made. */
+/* The sanitizers' heaps have locks that are held for good in a child of a process whose threads
+ * allocate, unlike the C library's: under them, every thread is at rest when a child is made. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define HEAP_FORKS false
 #elif defined(__has_feature)

@@ -127,8 +127,8 @@ static uint64_t asked(acu_device *device)
     return c.hits + c.misses;
 }
 
-/* The device starts with the first nodes of a long chain while the rest is set, but not where it has
- * something to do already. */
+/* The device starts with the first nodes of a long chain while the rest is set, but not where it
+ * has something to do already. */
 static void a_long_chain_gives_an_idle_device_a_head_start(void **state)
 {
     (void)state;
@@ -136,7 +136,8 @@ static void a_long_chain_gives_an_idle_device_a_head_start(void **state)
     bed b = begin();
     uint32_t z = 1;
     for (uint32_t i = 0; i < TIMES; i++) {
-        assert_works(acu_device_wait(b.device, ACU_FOREVER)); /* a future may be done a bit earlier */
+        assert_works(acu_device_wait(b.device, ACU_FOREVER)); /* a future may be done a bit
+                                                               * earlier */
         uint64_t before = asked(b.device);
         assert_works(acu_sync(b.device, chain(b.step, b.z, b.x, i, LONG), NULL));
         assert_int_equal(asked(b.device) - before, PIECES);
@@ -250,7 +251,8 @@ static void copies_and_fills_are_served(void **state)
             in[i] = 100 * turn + i;
             out[i] = 0;
         }
-        acu_op *op = acu_zip(acu_fill(b.z, acu_u32(9)), acu_fill(bytes, acu_u8((uint8_t)(200 + turn))),
+        acu_op *op = acu_zip(acu_fill(b.z, acu_u32(9)),
+                             acu_fill(bytes, acu_u8((uint8_t)(200 + turn))),
                              acu_copy(part, host_part), one_step(b.step, b.z, b.x, turn),
                              acu_copy(back_part, part));
         assert_works(acu_sync(b.device, op, NULL));
@@ -399,8 +401,8 @@ static acu_op *fill_and_fetch(acu_tensor *x, acu_tensor *host)
     return acu_copy(host, acu_fill(x, acu_u32(5)));
 }
 
-/* An address may be that of another allocation once memory went back to the driver; who launched a graph
- * that was set before that crashed in the driver. */
+/* An address may be that of another allocation once memory went back to the driver; who launched a
+ * graph that was set before that crashed in the driver. */
 static void memory_that_went_back_is_set_anew(void **state)
 {
     (void)state;
@@ -485,7 +487,8 @@ static void wide_ops_are_right(void **state)
     end(&b);
 }
 
-/* With one stream nothing runs side by side, in a graph neither: another form than with branches. */
+/* With one stream nothing runs side by side, in a graph neither: another
+ * form than with branches. */
 static void one_stream_means_one_behind_the_other(void **state)
 {
     (void)state;

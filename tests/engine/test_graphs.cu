@@ -11,8 +11,8 @@ extern "C" __global__ void step(unsigned *z, const unsigned *x, unsigned c, unsi
 
 /*
  * z[b] = 3 z[b] + what the next block has left, for each block b; blocks wait until all so far, of
- * earlier launches too, are `target`. And 1000 more where there is the workspace that cooperative grids
- * have.
+ * earlier launches too, are `target`. And 1000 more where there is the workspace that cooperative
+ * grids have.
  */
 extern "C" __global__ void meet(unsigned *z, unsigned *left, unsigned *arrived, unsigned target,
                                 unsigned c)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Groups: waiting for all and for any, the first failure gives up what is not on the device, bounds,
- * draining, queues; dropped at any time.
+ * Groups: waiting for all and for any, the first failure gives up what is not on the device,
+ * bounds, draining, queues; dropped at any time.
  */
 #include "support/support.h"
 

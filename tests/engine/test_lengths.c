@@ -86,7 +86,8 @@ static void spinning_comes_back(void **state)
     assert_int_equal(acui_spin_after(spin, ACU_US(3), false), spin); /* says nothing */
     assert_int_equal(acui_spin_after(spin, ACU_US(12), false), ACUI_SPIN_MOST);
     assert_int_equal(acui_spin_after(spin, ACU_US(20) + ACUI_LATE, true), ACUI_SPIN_MOST);
-    /* Where threads wake up late, what was waited for may have been short: that is tried now and then. */
+    /* Where threads wake up late, what was waited for may have been short:
+     * that is tried now and then. */
     assert_int_equal(acui_spin_after(spin, ACU_US(200), true), ACUI_SPIN_MOST);
     assert_int_equal(acui_spin_after(ACUI_SPIN_MOST, ACU_US(200), true), ACUI_SPIN_MOST / 2);
 }
@@ -158,7 +159,8 @@ static void *wait_for(void *future)
     return acu_future_wait(future, ACU_FOREVER) == ACU_OK ? NULL : future;
 }
 
-/* The gate opens once somebody blocks in the driver: nobody would, if all looked again and again. */
+/* The gate opens once somebody blocks in the driver: nobody would, if all
+ * looked again and again. */
 static void unknown_work_is_waited_for_in_the_driver(void **state)
 {
     (void)state;

@@ -137,7 +137,8 @@ static void a_launch_waits_for_its_module(void **state)
     assert_null(acu_kernel_info_of(set));
     assert_null(acu_kernel_raw(set));
     assert_int_equal(acu_kernel_param_bytes(set, 0), 0);
-    acu_future *first = submit(set_op(set, 7)), *copy = submit(acu_dup(acu_future_tensor(first, 0)));
+    acu_future *first = submit(set_op(set, 7)),
+               *copy = submit(acu_dup(acu_future_tensor(first, 0)));
     assert_int_equal(acu_future_poll(first), ACU_NOT_READY);
     assert_int_equal(acu_future_wait(copy, ACU_MS(1)), ACU_TIMEOUT);
     let_load();
@@ -174,7 +175,8 @@ static void found_by_name_meanwhile(void **state)
     acu_module_source again = {.size = sizeof again, .name = "mine", .ptx = test_loading_ptx};
     acu_kernel *set = NULL;
     assert_fails(acu_module_load_async(device, &again, &future), ACU_ERR_BUSY, "mine");
-    assert_fails(acu_module_load_ptx(device, "mine", test_loading_ptx, &other), ACU_ERR_BUSY, "mine");
+    assert_fails(acu_module_load_ptx(device, "mine", test_loading_ptx, &other), ACU_ERR_BUSY,
+                 "mine");
     assert_works(acu_kernel_find(device, "mine", "set", &set));
     acu_module_release(module);
     future = submit(set_op(set, 3));
@@ -197,7 +199,8 @@ static void graphs_are_made_of_them(void **state)
     assert_works(acu_tensor_alloc(device, ACU_I32, ACU_SHAPE(N), &t));
     for (int i = 0; i < 8; i++) {
         acu_op *op = acu_launch(set, acu_for_num_elems(N), acu_out(t), acu_i32(i), acu_u32(N));
-        op = acu_launch(set, acu_for_num_elems(N), acu_out(acu_first(op)), acu_i32(i + 1), acu_u32(N));
+        op = acu_launch(set, acu_for_num_elems(N), acu_out(acu_first(op)), acu_i32(i + 1),
+                        acu_u32(N));
         assert_works(acu_submit(device, op, &warm, &future));
         if (i == 0)
             let_load();
@@ -320,7 +323,8 @@ static void late_checks(void **state)
     assert_fails(acu_future_wait(f[1], ACU_FOREVER), ACU_ERR_LIMIT, "narrow|65 threads|allows 64");
     assert_fails(acu_future_wait(f[2], ACU_FOREVER), ACU_ERR_ARGUMENTS,
                  "argument 1 of set|scalar of f64|8 bytes|has 4");
-    assert_works(acu_future_wait(f[3], ACU_FOREVER)); /* its block is as large as the kernel allows */
+    assert_works(acu_future_wait(f[3], ACU_FOREVER)); /* its block is as large as the kernel
+                                                       * allows */
     acu_error error;
     assert_int_equal(acu_future_error(f[0], &error), ACU_ERR_ARGUMENTS);
     assert_non_null(strstr(error.file, "test_loading.c"));
@@ -357,7 +361,8 @@ static void early_checks(void **state)
 static void declared_wrongly(void **state)
 {
     (void)state;
-    acu_kernel *few = kernel_of(test_loading_ptx, "set"), *size = kernel_of(test_loading_ptx, "set");
+    acu_kernel *few = kernel_of(test_loading_ptx, "set"),
+               *size = kernel_of(test_loading_ptx, "set");
     assert_works(acu_kernel_declare(few, "out i32"));
     assert_works(acu_kernel_declare(size, "out i32, f64, u32"));
     acu_future *future = submit(acu_launch(few, acu_for_num_elems(N),
@@ -374,7 +379,8 @@ static void declared_wrongly(void **state)
 static void an_alternative_stands_in(void **state)
 {
     (void)state;
-    acu_kernel *bad = kernel_of(test_loading_ptx, "sit"), *good = kernel_of(test_loading_ptx, "set");
+    acu_kernel *bad = kernel_of(test_loading_ptx, "sit"),
+               *good = kernel_of(test_loading_ptx, "set");
     acu_tensor *t = NULL;
     int32_t got[N];
     assert_works(acu_tensor_alloc(device, ACU_I32, ACU_SHAPE(N), &t));
@@ -403,7 +409,8 @@ static void given_up_meanwhile(void **state)
     assert_works(acu_submit(device, set_op(set, 1), &soon, &late));
     assert_works(acu_future_cancel(cancelled));
     assert_fails(acu_future_poll(cancelled), ACU_ERR_CANCELLED, "");
-    assert_fails(acu_future_wait(late, ACU_FOREVER), ACU_ERR_DEADLINE, ""); /* it is not loaded yet */
+    /* It is not loaded yet. */
+    assert_fails(acu_future_wait(late, ACU_FOREVER), ACU_ERR_DEADLINE, "");
     assert_int_equal(acu_future_poll(reader), ACU_NOT_READY);
     let_load();
     assert_works(acu_future_wait(well, ACU_FOREVER));
@@ -426,7 +433,8 @@ static void a_load_is_given_up(void **state)
     acu_future *future = submit(set_op(set, 1));
     assert_works(acu_future_cancel(load));
     let_load();
-    assert_fails(acu_future_wait(future, ACU_FOREVER), ACU_ERR_CANCELLED, "given up before it began");
+    assert_fails(acu_future_wait(future, ACU_FOREVER), ACU_ERR_CANCELLED,
+                 "given up before it began");
     assert_fails(acu_module_poll(module), ACU_ERR_CANCELLED, "");
     acu_future_release(future);
     acu_future_release(load);
@@ -567,7 +575,8 @@ static void on_a_runtime_thread(void **state)
     options.runtime_thread = true;
     assert_works(acu_open(&options, &device));
     hold_loads();
-    acu_kernel *set = kernel_of(test_loading_ptx, "set"), *none = kernel_of(test_loading_ptx, "sit");
+    acu_kernel *set = kernel_of(test_loading_ptx, "set"),
+               *none = kernel_of(test_loading_ptx, "sit");
     acu_future *future = submit(set_op(set, 5)), *bad = submit(set_op(none, 5));
     acu_future *copy = submit(acu_dup(acu_future_tensor(future, 0)));
     let_load();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Memory of submissions: temporaries of what is queued share it, what is in use is never handed out,
- * and where there is none a submission waits for it without anybody's waiting.
+ * Memory of submissions: temporaries of what is queued share it, what is in use is never handed
+ * out, and where there is none a submission waits for it without anybody's waiting.
  */
 #include "support/support.h"
 
@@ -131,8 +131,8 @@ static acu_status nothing(void *user, CUstream stream, const acu_val *values, si
     return ACU_OK;
 }
 
-/* A submission on a stream that is held up, which keeps memory until it is over: somebody else has it
- * too, who lets go then. */
+/* A submission on a stream that is held up, which keeps memory until it is over: somebody else has
+ * it too, who lets go then. */
 static acu_future *hold(acu_pool *pool, acu_stream *stream, size_t bytes, acu_tensor **held)
 {
     test_gate_close(device, acu_stream_raw(stream));
@@ -158,7 +158,8 @@ static void a_submission_waits_for_memory(void **state)
     acu_tensor *held = NULL;
     acu_future *first = hold(pool, busy, 800 * KIB, &held), *next[WAITING];
     for (int i = 0; i < WAITING; i++)
-        next[i] = submit(acu_full(ACU_SHAPE((600 + 50 * i) * KIB), acu_u8((uint8_t)i)), other, pool);
+        next[i] = submit(acu_full(ACU_SHAPE((600 + 50 * i) * KIB), acu_u8((uint8_t)i)), other,
+                         pool);
     assert_true(stats_of(pool).put_off >= WAITING);
     for (int i = 0; i < WAITING; i++)
         assert_int_equal(acu_future_poll(next[i]), ACU_NOT_READY);
@@ -352,7 +353,8 @@ static void run_users(acu_pool *pool, uint64_t seed)
 {
     static user users[THREADS];
     for (int i = 0; i < THREADS; i++) {
-        users[i] = (user){.random = {seed * 100 + (uint64_t)i}, .pool = pool, .stream = new_stream()};
+        users[i] = (user){
+            .random = {seed * 100 + (uint64_t)i}, .pool = pool, .stream = new_stream()};
         assert_int_equal(pthread_create(&users[i].thread, NULL, run_user, &users[i]), 0);
     }
     int lacking = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * A process that is pinned to one core: who waits without pause there keeps from working what it waits
- * for. Every way of learning that work is done ends all the same, also with busy-poll, and also when
- * several threads wait at once. (On a machine with one core all tests show that.)
+ * A process that is pinned to one core: who waits without pause there keeps from working what it
+ * waits for. Every way of learning that work is done ends all the same, also with busy-poll, and
+ * also when several threads wait at once. (On a machine with one core all tests show that.)
  */
 #include "support/support.h"
 

@@ -202,8 +202,8 @@ static uint64_t events_of_one(acu_device *device, acu_tensor *const *x, acu_poli
     return events;
 }
 
-/* Events recorded by a submission of three branches: the least of some, for the calls of all threads are
- * counted, and what was before may be marked meanwhile. */
+/* Events recorded by a submission of three branches: the least of some, for the calls of all
+ * threads are counted, and what was before may be marked meanwhile. */
 static uint64_t events_of(acu_device *device, acu_tensor *const *x, acu_policy *policy)
 {
     uint64_t least = UINT64_MAX;

@@ -144,7 +144,8 @@ static void the_urgent_go_first(void **state)
     acu_submit_options urgent = {.size = sizeof urgent, .priority = info->greatest_priority};
     atomic_store(&issues, 0);
     acu_future *f[] = {occupy(device, stream), submit(device, noted(1)), submit(device, noted(2)),
-                       submit_with(device, noted(3), urgent), submit_with(device, noted(4), urgent)};
+                       submit_with(device, noted(3), urgent),
+                       submit_with(device, noted(4), urgent)};
     test_gate_open();
     for (int i = 0; i < 5; i++)
         wait_and_drop(f[i]);

@@ -153,7 +153,8 @@ static void futures_join_queues_late_and_often(void **state)
     acu_future *future;
     assert_works(acu_submit(device, work(), NULL, &future));
     assert_works(acu_future_notify(future, a, 1));
-    /* Who waits for a future may see its end before a queue is told; a device is not idle before that. */
+    /* Who waits for a future may see its end before a queue is told; a device
+     * is not idle before that. */
     assert_works(acu_device_wait(device, ACU_FOREVER));
     assert_works(acu_future_notify(future, a, 2)); /* complete already */
     assert_works(acu_future_notify(future, b, 3));
@@ -227,8 +228,8 @@ static void note_batch(const acu_completion *done, size_t count, bool *seen)
     }
 }
 
-/* All are held up by the first, and complete when it does; each comes once, and the descriptor says so
- * until the last has come. */
+/* All are held up by the first, and complete when it does; each comes once, and the descriptor says
+ * so until the last has come. */
 static void very_many_are_pending(void **state)
 {
     (void)state;

@@ -12,8 +12,8 @@
  *   ACUDA_RANDOM_SEED   the first program (1)
  *   ACUDA_RANDOM_SEEDS  how many (6); millions of operations are a matter of hours
  *   SOFTCUDA_SEED       how streams of the software device interleave meanwhile
- *   SOFTCUDA_FAULTS     what fails meanwhile, or which device is lost: then each operation may fail,
- *                       but all come to an end, and what can be read is right
+ *   SOFTCUDA_FAULTS     what fails meanwhile, or which device is lost: then each operation may
+ *                       fail, but all come to an end, and what can be read is right
  */
 #include "support/support.h"
 
@@ -782,9 +782,16 @@ static void they_end_where_calls_fail_and_devices_are_lost(void **state)
 {
     (void)state;
     static const char *const faults[] = {
-        "work#300=trap",  "device:1#90=ecc",    "kernel:step#40=lost", "kernel:tiles#2=timeout",
-        "copy#25=assert", "EventRecord#50=ecc", "GraphLaunch=trap",   "fill#8+=illegal-address",
-        "StreamWaitEvent#9=invalid-value; EventRecord#70=invalid-value; EventRecord#110=invalid-value",
+        "work#300=trap",
+        "device:1#90=ecc",
+        "kernel:step#40=lost",
+        "kernel:tiles#2=timeout",
+        "copy#25=assert",
+        "EventRecord#50=ecc",
+        "GraphLaunch=trap",
+        "fill#8+=illegal-address",
+        "StreamWaitEvent#9=invalid-value; EventRecord#70=invalid-value; "
+        "EventRecord#110=invalid-value",
         "MemAllocFromPoolAsync#40+=invalid-value",
     };
     if (!is_plain())

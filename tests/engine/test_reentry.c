@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The library, called by functions of the program's that it calls itself: foreign calls that look at
- * futures, callbacks that release the queue they are on or open a device, a `then` that is refused
- * after it submitted.
+ * The library, called by functions of the program's that it calls itself: foreign calls that look
+ * at futures, callbacks that release the queue they are on or open a device, a `then` that is
+ * refused after it submitted.
  */
 #include "support/support.h"
 
@@ -305,7 +305,8 @@ static acu_status pass_gate(void *user, const acu_val *values, size_t count)
     return ACU_OK;
 }
 
-/* What is planned so far goes before this one, and is issued by the worker once the gate is open. */
+/* What is planned so far goes before this one, and is issued by the
+ * worker once the gate is open. */
 static acu_op *submit_and_fail(void *user, acu_val *values, size_t count)
 {
     refusal *r = user;

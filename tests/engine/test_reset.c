@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Resetting a device: refused without a promise; what was made before is refused from then on, never
- * reaches the driver, and can be released; what works does so with the new handle; and what the driver
- * does not heal is said. What loses the device for good is a process of its own.
+ * Resetting a device: refused without a promise; what was made before is refused from then on,
+ * never reaches the driver, and can be released; what works does so with the new handle; and what
+ * the driver does not heal is said. What loses the device for good is a process of its own.
  */
 #include "support/support.h"
 
@@ -78,7 +78,8 @@ static void only_with_the_promise(void **state)
     (void)state;
     acu_device *device = test_open(), *fresh = NULL;
     acu_reset_options not_promised = {.size = sizeof not_promised};
-    assert_fails(acu_device_reset(device, NULL, &fresh), ACU_ERR_SHARED, "device 0|other libraries");
+    assert_fails(acu_device_reset(device, NULL, &fresh), ACU_ERR_SHARED,
+                 "device 0|other libraries");
     assert_fails(acu_device_reset(device, &not_promised, &fresh), ACU_ERR_SHARED,
                  "nothing_else_in_this_process_uses_the_device");
     assert_fails(acu_device_reset(NULL, &promised, &fresh), ACU_ERR_INVALID, "device is NULL");
@@ -533,8 +534,8 @@ static void what_the_driver_heals_works_again(void **state)
     leaves_nothing();
 }
 
-/* Each driver call of a reset fails: it says that the device is not healed, or works all the same; the
- * device stays lost; and it can be tried again. */
+/* Each driver call of a reset fails: it says that the device is not healed, or works all the same;
+ * the device stays lost; and it can be tried again. */
 static void what_does_not_heal_is_said(void **state)
 {
     (void)state;

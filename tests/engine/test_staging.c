@@ -395,7 +395,8 @@ static void wrong_use_is_refused(void **state)
     acu_user user = ACU_USER(&releases, count_release);
     assert_fails(acu_buffer_wrap_pageable(device, NULL, 5, user, &buffer), ACU_ERR_INVALID,
                  "acu_buffer_wrap_pageable|NULL");
-    assert_fails(acu_buffer_wrap_pageable(device, to, 0, user, &buffer), ACU_ERR_INVALID, "0 bytes");
+    assert_fails(acu_buffer_wrap_pageable(device, to, 0, user, &buffer), ACU_ERR_INVALID,
+                 "0 bytes");
     assert_int_equal(atomic_load(&releases), 2); /* also where it fails */
     acu_tensor *x = pageable(device, to, 100);
     acu_op *same = acu_copy(x, x);

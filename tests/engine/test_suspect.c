@@ -94,7 +94,8 @@ static trouble make_trouble(bed *b, acu_queue *queue)
 {
     trouble t;
     assert_works(acu_stream_create(b->device, 0, &t.stream));
-    acu_submit_options on_stream = {.size = sizeof on_stream, .stream = t.stream, .name = "bad day"};
+    acu_submit_options on_stream = {
+        .size = sizeof on_stream, .stream = t.stream, .name = "bad day"};
     acu_submit_options queued = {.size = sizeof queued, .queue = queue, .tag = 5};
     test_gate_close(b->device, acu_stream_raw(t.stream));
     t.line = __LINE__ + 1;

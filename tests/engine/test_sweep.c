@@ -251,12 +251,14 @@ static void use_copies(acu_device *device, acu_tensor *x)
     static float memory[N], back[N];
     acu_buffer *buffer;
     acu_tensor *host = NULL, *rows = NULL, *part = NULL, *pinned = NULL;
-    if (good(acu_buffer_wrap_pageable(device, memory, sizeof memory, ACU_USER(owe(), pay), &buffer))) {
+    if (good(acu_buffer_wrap_pageable(device, memory, sizeof memory, ACU_USER(owe(), pay),
+                                      &buffer))) {
         good(acu_tensor_create(buffer, 0, ACU_F32, ACU_SHAPE(N), &host));
         acu_buffer_release(buffer);
     }
     if (host) {
-        acu_future *up = submit(device, acu_copy(x, host)), *down = submit(device, acu_copy(host, x));
+        acu_future *up = submit(device, acu_copy(x, host)),
+                   *down = submit(device, acu_copy(host, x));
         finish(up);
         acu_tensor_release(host);
         acu_future_release(down);
@@ -325,8 +327,9 @@ static void use_load(acu_device *device, acu_tensor *x)
         acu_op *ones = acu_ones(ACU_F32, ACU_SHAPE(N));
         acu_config config = ACU_BLOCK(TILE);
         config.cooperative = true;
-        finish(submit(device, acu_launch(kernel, config, acu_inout(acu_partition(x, ACU_SHAPE(TILE))),
-                                         acu_in(ones))));
+        finish(submit(device,
+                      acu_launch(kernel, config, acu_inout(acu_partition(x, ACU_SHAPE(TILE))),
+                                 acu_in(ones))));
         use_variable(device, module, kernel, x);
         acu_kernel_release(kernel);
     }
@@ -541,7 +544,8 @@ static void use_pools(acu_device *device)
     acu_tensor *shared = NULL;
     if (acu_device_info_of(device)->managed_memory &&
         good(acu_tensor_alloc_managed(device, ACU_F32, ACU_SHAPE(N), &shared))) {
-        finish(submit(device, acu_advise(acu_prefetch(shared, device), ACU_ADVICE_READ_MOSTLY, NULL)));
+        finish(submit(device,
+                      acu_advise(acu_prefetch(shared, device), ACU_ADVICE_READ_MOSTLY, NULL)));
         acu_tensor_release(shared);
     }
     acu_pool_release(pool);
@@ -613,7 +617,8 @@ static void close_device(acu_device *device)
 {
     acu_status closed = acu_close(device);
     if (closed != ACU_OK && closed != ACU_ERR_DEVICE_LOST)
-        fail_msg("%s %llu: acu_close: %s", what, (unsigned long long)place, acu_status_name(closed));
+        fail_msg("%s %llu: acu_close: %s", what, (unsigned long long)place,
+                 acu_status_name(closed));
 }
 
 /* Devices that stay open from run to run; NULL: each run opens its own. */
@@ -790,8 +795,9 @@ static uint64_t step(void)
     return times * (every ? 1 : (handed ? 32 : 16));
 }
 
-/* Of each entry point the first few places, one of many later ones (a waiter may ask a thousand times), and
- * the last. Where it is to be very thin, the first and the last are those of some entry points only. */
+/* Of each entry point the first few places, one of many later ones (a waiter may ask a thousand
+ * times), and the last. Where it is to be very thin, the first and the last are those of
+ * some entry points only. */
 static bool is_tried(int call, uint64_t nth, uint64_t count)
 {
     uint64_t apart = test_thin() < 10 ? 1 : 5;
@@ -869,7 +875,8 @@ static void allocations(void)
             runs++;
             check_run();
         }
-    print_message("%llu allocations were made to fail, %u times\n", (unsigned long long)count, runs);
+    print_message("%llu allocations were made to fail, %u times\n", (unsigned long long)count,
+                  runs);
     end();
 }
 

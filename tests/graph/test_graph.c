@@ -133,7 +133,8 @@ static void tensors_of_the_op_are_made_once(void **state)
     memset(table, 0, sizeof table); /* it was copied */
     CUdeviceptr at = acu_tensor_address(acu_graph_tensor(graph, 0));
     for (uint32_t i = 0; i < 3; i++) {
-        assert_works(acu_sync(b.device, acu_zip(acu_fill(b.x, acu_u32(i)), acu_replay(graph)), NULL));
+        assert_works(acu_sync(b.device, acu_zip(acu_fill(b.x, acu_u32(i)), acu_replay(graph)),
+                              NULL));
         expect(acu_graph_tensor(graph, 0), 3 * 5 + i + 1);
         expect(acu_graph_tensor(graph, 1), 3 * 6 + i + 1);
         expect(acu_graph_tensor(graph, 2), i);
@@ -200,7 +201,8 @@ static void branches_stay_branches(void **state)
     end(&b);
 }
 
-/* Two graphs that share nothing, side by side in one op; and one that reads what the other writes. */
+/* Two graphs that share nothing, side by side in one op; and one that
+ * reads what the other writes. */
 static void graphs_are_ops_among_others(void **state)
 {
     (void)state;
@@ -450,7 +452,8 @@ static acu_status fail_foreign(void *user, CUstream stream, const acu_val *value
     return ACU_ERR_INVALID;
 }
 
-/* A graph that writes all of a tensor needs nothing of what was there, whichever part of it it reads. */
+/* A graph that writes all of a tensor needs nothing of what was there,
+ * whichever part of it it reads. */
 static void what_a_graph_overwrites_is_no_input(void **state)
 {
     (void)state;
@@ -531,7 +534,8 @@ static void failing_calls_are_told(void **state)
         assert_works(acu_driver_fail(&fault));
         acu_config config = acu_for_num_elems(N);
         config.cooperative = true;
-        acu_op *op = acu_launch(b.step, config, acu_inout(b.z), acu_in(b.x), acu_u32(1), acu_u32(N));
+        acu_op *op = acu_launch(b.step, config, acu_inout(b.z), acu_in(b.x), acu_u32(1),
+                                acu_u32(N));
         assert_int_equal(acu_graph_load(b.device, op, NULL, &graph), ACU_ERR_DRIVER);
         acu_driver_fail_clear();
         assert_null(graph);

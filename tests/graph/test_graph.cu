@@ -9,8 +9,8 @@ extern "C" __global__ void step(unsigned *z, const unsigned *x, unsigned c, unsi
         z[i] = 3 * z[i] + x[i] + c;
 }
 
-/* x, 64 times one value, grows by the number of blocks: each adds 1 in the first place, waits until all
- * have, and writes its share of the rest. */
+/* x, 64 times one value, grows by the number of blocks: each adds 1 in the first place, waits until
+ * all have, and writes its share of the rest. */
 extern "C" __global__ void gather(unsigned *x)
 {
     if (threadIdx.x != 0)

@@ -4,7 +4,8 @@
  *
  *     fatbinary -64 --compress=false --create plain.fatbin --image3=kind=ptx,sm=75,file=set.ptx
  *     fatbinary -64 --compress-all --compress-mode=speed ...     (LZ4, as toolkits before 12.8 do)
- *     fatbinary -64 ...                                          (zstd, which older drivers do not know)
+ *     fatbinary -64 ...                                          (zstd, which
+ *     older drivers do not know)
  *
  * then one number for each byte.
  */

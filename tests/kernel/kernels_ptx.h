@@ -5,7 +5,8 @@
 
 #define PTX_HEAD ".version 6.3\n.target sm_75\n.address_size 64\n"
 
-/* out[i] = a; bounded to 128 threads a block; 16 bytes of shared memory; a struct; no parameters. */
+/* out[i] = a; bounded to 128 threads a block; 16 bytes of shared memory;
+ * a struct; no parameters. */
 static const char kernels_ptx[] = PTX_HEAD
     ".visible .entry set(.param .u64 set_out, .param .f32 set_a)\n"
     "{\n"

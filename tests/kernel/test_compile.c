@@ -161,7 +161,8 @@ static void names_of_templates(void **state)
     run(module, "mine::set<7>", false, 0, got);
     assert_int_equal(got[5], 7);
     acu_kernel *none = NULL;
-    assert_fails(acu_kernel_get(module, "scale<double>", &none), ACU_ERR_NOT_FOUND, "scale<double>");
+    assert_fails(acu_kernel_get(module, "scale<double>", &none), ACU_ERR_NOT_FOUND,
+                 "scale<double>");
     acu_module_release(module);
     options.expressions = (const char *const[]){"scale<int>", "missing<int>"};
     options.expression_count = 2;
@@ -182,8 +183,9 @@ static void options_count(void **state)
     static const char source[] =
         "#include <shift.h>\n#include \"deep/more.h\"\n#include <acuda/device.cuh>\n"
         "extern \"C\" __global__ void f(acu_tile<int> x) { x.at(threadIdx.x) = SHIFT + MORE + GIVEN; }\n";
-    const acu_header headers[] = {{"shift.h", "#define SHIFT 100\n"},
-                                  {"deep/more.h", "#include \"shift.h\"\n#define MORE (SHIFT * 2)\n"}};
+    const acu_header headers[] = {
+        {"shift.h", "#define SHIFT 100\n"},
+        {"deep/more.h", "#include \"shift.h\"\n#define MORE (SHIFT * 2)\n"}};
     skip_without(compiler);
     acu_compile_options options = options_of(compiler);
     options.headers = headers;
@@ -225,8 +227,8 @@ static void usual_mathematics(void **state)
     assert_works(acu_kernel_get(module, "f", &kernel));
     assert_works(acu_tensor_alloc(device, ACU_F64, ACU_SHAPE(N), &x));
     assert_works(acu_write_sync(x, values, sizeof values));
-    assert_works(acu_sync(device, acu_launch(kernel, ACU_GRID_BLOCK(1, 1, 1, N, 1, 1), acu_inout(x)),
-                          NULL));
+    assert_works(
+        acu_sync(device, acu_launch(kernel, ACU_GRID_BLOCK(1, 1, 1, N, 1, 1), acu_inout(x)), NULL));
     assert_works(acu_read_sync(x, values, sizeof values));
     for (int i = 0; i < N; i++) {
         double v = i * 0.25 + 1.0;
@@ -251,11 +253,13 @@ static void errors_are_told(void **state)
     acu_module_source source = {.size = sizeof source, .name = "bad.cu", .cuda = bad,
                                 .compile = &options};
     acu_module *module = NULL;
-    assert_fails(acu_module_load(device, &source, &module), ACU_ERR_COMPILE, "bad.cu|nowhere|error");
+    assert_fails(acu_module_load(device, &source, &module), ACU_ERR_COMPILE,
+                 "bad.cu|nowhere|error");
     assert_non_null(strstr(log, "nowhere"));
     assert_non_null(strstr(log, "3")); /* the line */
     acu_future *future = NULL;
-    assert_fails(acu_module_load_async(device, &source, &future), ACU_ERR_INVALID, "acu_module_log");
+    assert_fails(acu_module_load_async(device, &source, &future), ACU_ERR_INVALID,
+                 "acu_module_log");
     options.log = NULL;
     assert_works(acu_module_load_async(device, &source, &future));
     assert_works(acu_future_module(future, &module));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Machine code: loaded from memory and from files, launched, and refused where it is for another
- * device, cut off or something else. The software device executes PTX only, and says so. Fat binaries,
- * made here by hand and by the toolkit: of these it takes the PTX.
+ * device, cut off or something else. The software device executes PTX only, and says so. Fat
+ * binaries, made here by hand and by the toolkit: of these it takes the PTX.
  */
 #include "support/support.h"
 
@@ -355,7 +355,12 @@ static void damaged_fat_binaries(void **state)
     static const struct {
         size_t at;
         unsigned char value;
-    } faults[] = {{6, 8}, {8, 1}, {9, 1}, {FAT_HEADER + 4, 63}, {FAT_HEADER + 6, 1}, {FAT_HEADER + 8, 0},
+    } faults[] = {{6, 8},
+                  {8, 1},
+                  {9, 1},
+                  {FAT_HEADER + 4, 63},
+                  {FAT_HEADER + 6, 1},
+                  {FAT_HEADER + 8, 0},
                   {FAT_HEADER + 15, 0xff}};
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
         memcpy(copy, set_plain, sizeof copy);

@@ -35,7 +35,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* ---- declaring ---------------------------------------------------------------------------------- */
+/* ---- declaring ------------------------------------------------------------------------------- */
 
 static void signatures_are_read(void **state)
 {
@@ -65,7 +65,8 @@ static void wrong_signatures_are_refused_with_the_word(void **state)
 {
     (void)state;
     assert_fails(acu_kernel_declare(set, "out f32, f23"), ACU_ERR_INVALID, "parameter 1|\"f23\"");
-    assert_fails(acu_kernel_declare(set, "into f32, f32"), ACU_ERR_INVALID, "parameter 0|\"into f32\"");
+    assert_fails(acu_kernel_declare(set, "into f32, f32"), ACU_ERR_INVALID,
+                 "parameter 0|\"into f32\"");
     assert_fails(acu_kernel_declare(set, "in , f32"), ACU_ERR_INVALID, "parameter 0|\"in\"");
     assert_fails(acu_kernel_declare(set, ", f32"), ACU_ERR_INVALID, "parameter 0|\"\"");
     assert_fails(acu_kernel_declare(set, "out f32"), ACU_ERR_ARGUMENTS, "set has 2|declares 1");
@@ -87,7 +88,7 @@ static void handles_are_declared_one_by_one(void **state)
     acu_kernel_release(other);
 }
 
-/* ---- configurations ----------------------------------------------------------------------------- */
+/* ---- configurations -------------------------------------------------------------------------- */
 
 static acu_status configure(acu_kernel *kernel, acu_config *config)
 {

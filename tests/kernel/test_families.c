@@ -43,8 +43,8 @@ static int teardown(void **state)
     return 0;
 }
 
-/* A product or sum that does not say how it is rounded may become part of an fma on a GPU, and its last
- * bit another one. */
+/* A product or sum that does not say how it is rounded may become part of an fma on a GPU, and its
+ * last bit another one. */
 static void arithmetic_is_rounded_as_written(void **state)
 {
     (void)state;
@@ -142,7 +142,8 @@ static void *find(void *device)
 {
     for (int i = 0; i < 50; i++) {
         acu_kernel *kernel = NULL;
-        assert_works(acu_kernel_find(device, families[i % COUNT].name, kernel_name(i % COUNT), &kernel));
+        assert_works(acu_kernel_find(device, families[i % COUNT].name, kernel_name(i % COUNT),
+                                     &kernel));
         if (i % 3 == 0)
             assert_works(acu_kernel_wait(kernel, ACU_FOREVER));
         acu_kernel_release(kernel);

@@ -136,7 +136,7 @@ static void scenario(void)
     assert_int_equal(acu_close(device), ACU_OK);
 }
 
-/* ---- driver calls ------------------------------------------------------------------------------- */
+/* ---- driver calls ---------------------------------------------------------------------------- */
 
 static int64_t live[ACU_DRIVER_KIND_NONE], spared[ACU_DRIVER_KIND_NONE];
 

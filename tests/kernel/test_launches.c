@@ -52,12 +52,14 @@ static void variables_are_ordered_with_launches(void **state)
     int32_t value = 0;
     assert_works(acu_read_sync(counter, &value, sizeof value));
     assert_int_equal(value, 5);
-    /* Copies between launches, on whatever streams: each sees the launches before it, and no other. */
+    /* Copies between launches, on whatever streams: each sees the launches
+     * before it, and no other. */
     acu_future *copies[20];
     for (int i = 0; i < 20; i++) {
         acu_future *launch = NULL;
-        assert_works(acu_submit(device, acu_launch(add, ACU_GRID_BLOCK(1, 1, 1, 1, 1, 1), acu_i32(1)),
-                                NULL, &launch));
+        assert_works(acu_submit(device,
+                                acu_launch(add, ACU_GRID_BLOCK(1, 1, 1, 1, 1, 1), acu_i32(1)), NULL,
+                                &launch));
         acu_future_release(launch);
         assert_works(acu_submit(device, acu_dup(counter), NULL, &copies[i]));
     }
@@ -69,7 +71,8 @@ static void variables_are_ordered_with_launches(void **state)
     }
     value = 100;
     assert_works(acu_write_sync(counter, &value, sizeof value));
-    assert_works(acu_sync(device, acu_launch(add, ACU_GRID_BLOCK(1, 1, 1, 1, 1, 1), acu_i32(1)), NULL));
+    assert_works(acu_sync(device, acu_launch(add, ACU_GRID_BLOCK(1, 1, 1, 1, 1, 1), acu_i32(1)),
+                          NULL));
     assert_works(acu_read_sync(counter, &value, sizeof value));
     assert_int_equal(value, 101);
     acu_tensor_release(counter);
@@ -84,7 +87,8 @@ static void constants_too(void **state)
     int32_t values[4] = {10, 20, 30, 40}, got[4];
     assert_works(acu_tensor_alloc(device, ACU_I32, ACU_SHAPE(4), &out));
     assert_works(acu_write_sync(table, values, sizeof values));
-    assert_works(acu_sync(device, acu_launch(look_up, ACU_GRID_BLOCK(1, 1, 1, 4, 1, 1), acu_out(out)),
+    assert_works(acu_sync(device,
+                          acu_launch(look_up, ACU_GRID_BLOCK(1, 1, 1, 4, 1, 1), acu_out(out)),
                           NULL));
     assert_works(acu_read_sync(out, got, sizeof got));
     assert_memory_equal(got, values, sizeof got);
@@ -146,7 +150,8 @@ static void occupancy(void **state)
     assert_true(fewer < blocks);
     assert_works(acu_kernel_best_block(fill, 0, &threads, &grid));
     assert_true(threads >= 32 && threads <= 128 && grid >= 1);
-    assert_fails(acu_kernel_max_blocks(fill, 129, 0, &blocks), ACU_ERR_LIMIT, "129 threads|allows 128");
+    assert_fails(acu_kernel_max_blocks(fill, 129, 0, &blocks), ACU_ERR_LIMIT,
+                 "129 threads|allows 128");
     acu_kernel_release(fill);
 }
 
@@ -194,7 +199,8 @@ static void clusters(void **state)
     acu_op *op = acu_launch(fill, config, acu_out(acu_empty(ACU_I32, ACU_SHAPE(128))), acu_i32(3));
     if (!test_on_gpu() || !has_nine()) {
         assert_fails(acu_submit(device, op, NULL, &none), ACU_ERR_NOT_SUPPORTED, "fill|clusters");
-        assert_fails(acu_kernel_max_clusters(fill, &config, &count), ACU_ERR_NOT_SUPPORTED, "clusters");
+        assert_fails(acu_kernel_max_clusters(fill, &config, &count), ACU_ERR_NOT_SUPPORTED,
+                     "clusters");
     } else {
         assert_works(acu_sync(device, op, NULL));
         assert_works(acu_kernel_max_clusters(fill, &config, &count));
@@ -203,7 +209,8 @@ static void clusters(void **state)
         assert_true(count >= 8);
         bad.cluster[0] = 3;
         op = acu_launch(fill, bad, acu_out(acu_empty(ACU_I32, ACU_SHAPE(128))), acu_i32(3));
-        assert_fails(acu_submit(device, op, NULL, &none), ACU_ERR_LIMIT, "4 blocks in x|multiple of 3");
+        assert_fails(acu_submit(device, op, NULL, &none), ACU_ERR_LIMIT,
+                     "4 blocks in x|multiple of 3");
         bad.cluster[0] = 16;
         op = acu_launch(fill, bad, acu_out(acu_empty(ACU_I32, ACU_SHAPE(128))), acu_i32(3));
         assert_fails(acu_submit(device, op, NULL, &none), ACU_ERR_LIMIT, "16 blocks|8 at most");
@@ -225,13 +232,15 @@ static void programmatic_launches(void **state)
     if (!acu_driver_has(ACU_CALL_LaunchKernelEx)) {
         assert_fails(acu_sync(device, op, NULL), ACU_ERR_NOT_SUPPORTED, "programmatic|driver");
     } else if (test_on_gpu() && !has_nine()) {
-        assert_fails(acu_sync(device, op, NULL), ACU_ERR_NOT_SUPPORTED, "programmatic|capability 9");
+        assert_fails(acu_sync(device, op, NULL), ACU_ERR_NOT_SUPPORTED,
+                     "programmatic|capability 9");
     } else {
         assert_works(acu_sync(device, acu_first(op), &x));
         assert_works(acu_read_sync(x, got, sizeof got));
         assert_int_equal(got[63], 9);
         op = acu_launch(fill, config, acu_out(x), acu_i32(1));
-        assert_fails(acu_graph_load(device, op, NULL, &graph), ACU_ERR_NOT_SUPPORTED, "only issued directly");
+        assert_fails(acu_graph_load(device, op, NULL, &graph), ACU_ERR_NOT_SUPPORTED,
+                     "only issued directly");
         acu_tensor_release(x);
     }
     acu_kernel_release(fill);
@@ -273,7 +282,8 @@ static void modules_of_others(void **state)
     test_enter(device);
     assert_int_equal(cu->ModuleLoadData(&raw, test_launches_ptx), 0);
     test_leave(device);
-    assert_works(acu_module_wrap_load(device, "theirs", raw, ACU_USER(NULL, count_release), &wrapped));
+    assert_works(acu_module_wrap_load(device, "theirs", raw, ACU_USER(NULL, count_release),
+                                      &wrapped));
     fill_by(wrapped);
     acu_module_release(wrapped);
     assert_int_equal(released, 1);
@@ -286,9 +296,11 @@ static void modules_of_others(void **state)
     if (!acu_driver_has(ACU_CALL_LibraryLoadData) || !acu_driver_has(ACU_CALL_LibraryGetModule))
         return;
     test_enter(device);
-    assert_int_equal(cu->LibraryLoadData(&library, test_launches_ptx, NULL, NULL, 0, NULL, NULL, 0), 0);
+    assert_int_equal(cu->LibraryLoadData(&library, test_launches_ptx, NULL, NULL, 0, NULL, NULL, 0),
+                     0);
     test_leave(device);
-    assert_works(acu_library_wrap_load(device, NULL, library, ACU_USER(NULL, count_release), &wrapped));
+    assert_works(acu_library_wrap_load(device, NULL, library, ACU_USER(NULL, count_release),
+                                       &wrapped));
     fill_by(wrapped);
     acu_module_release(wrapped);
     assert_int_equal(released, 3);

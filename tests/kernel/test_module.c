@@ -193,7 +193,8 @@ static void files_are_loaded(void **state)
     assert_fails(acu_module_load_file(device, NULL, path, &module), ACU_ERR_IO,
                  "opening /tmp/acuda-test-|No such file");
     assert_int_equal(errno, 7);
-    assert_fails(acu_module_load_file(device, NULL, "/tmp", &module), ACU_ERR_IO, "/tmp is no file");
+    assert_fails(acu_module_load_file(device, NULL, "/tmp", &module), ACU_ERR_IO,
+                 "/tmp is no file");
     assert_fails(acu_module_load_file(device, NULL, NULL, &module), ACU_ERR_INVALID, "NULL");
     assert_null(module);
 }

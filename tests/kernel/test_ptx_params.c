@@ -105,8 +105,9 @@ static void functions_and_prefixes_are_not_taken_for_it(void **state)
 static void entries_are_listed_in_order(void **state)
 {
     (void)state;
-    static const char ptx[] = ".entry a()\n{}\n.entry b(.param .u8 x)\n{}\n.entry c(.param what x)\n{}"
-                              ".entry d(.param .u16 x)\n{}";
+    static const char ptx[] =
+        ".entry a()\n{}\n.entry b(.param .u8 x)\n{}\n.entry c(.param what x)\n{}"
+        ".entry d(.param .u16 x)\n{}";
     acui_ptx_entry entry;
     acu_status st = ACU_OK;
     size_t at = 0;
@@ -125,8 +126,9 @@ static void entries_are_listed_in_order(void **state)
 static void text_that_ends_anywhere_is_survived(void **state)
 {
     (void)state;
-    static const char ptx[] = "/* c */ .entry k(.param .align 8 .b8 a[16], .param .u64 .ptr .align 4 "
-                              "p) // end\n{ \"s\\\" }";
+    static const char ptx[] =
+        "/* c */ .entry k(.param .align 8 .b8 a[16], .param .u64 .ptr .align 4 "
+        "p) // end\n{ \"s\\\" }";
     for (size_t bytes = 0; bytes < sizeof ptx; bytes++) {
         char *copy = malloc(bytes ? bytes : 1); /* so that reading on is seen */
         memcpy(copy, ptx, bytes);

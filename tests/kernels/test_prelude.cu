@@ -158,7 +158,7 @@ extern "C" __global__ void run_block(unsigned *out)
     out[2 * t + 1] = (unsigned)(count * 8 + every * 4 + (some ? 2 : 0) + none);
 }
 
-/* ---- atomics: each thread of the grid once; integers[16], wide[8], real[2], doubles[1] -------- */
+/* ---- atomics: each thread of the grid once; integers[16], wide[8], real[2], doubles[1] ------- */
 
 extern "C" __global__ void run_atomics(unsigned *integers, unsigned long long *wide, float *real,
                                        double *doubles)
@@ -198,7 +198,7 @@ extern "C" __global__ void run_atomics(unsigned *integers, unsigned long long *w
     __threadfence();
 }
 
-/* ---- types and variables ---------------------------------------------------------------------- */
+/* ---- types and variables --------------------------------------------------------------------- */
 
 static_assert(sizeof(float4) == 16 && alignof(float4) == 16 && alignof(float2) == 8, "float4");
 static_assert(sizeof(float3) == 12 && alignof(float3) == 4, "float3");

@@ -57,7 +57,7 @@ extern "C" __global__ void threads_3(acu_tile<long long> t)
                  t.global_index(2, k));
 }
 
-/* ---- any rank, by a flat index; from a tile that is for reading ------------------------------- */
+/* ---- any rank, by a flat index; from a tile that is for reading ------------------------------ */
 
 extern "C" __global__ void flat_any(acu_tile<long long> to, acu_tile<const long long> from)
 {
@@ -65,7 +65,7 @@ extern "C" __global__ void flat_any(acu_tile<long long> to, acu_tile<const long 
         to.flat(i) += from.flat(i);
 }
 
-/* ---- what a block knows of its tile: 20 numbers a block ---------------------------------------- */
+/* ---- what a block knows of its tile: 20 numbers a block -------------------------------------- */
 
 extern "C" __global__ void facts(acu_tile<long long> t, long long *out)
 {

@@ -260,7 +260,8 @@ static void faults_are_counted(void **state)
 /* Column `from` to `to` of a matrix with ten rows of ten bytes. */
 static acui_extent columns(uint64_t from, uint64_t to)
 {
-    return (acui_extent){.begin = from, .end = 90 + to, .pitch = 10, .width = (uint32_t)(to - from)};
+    return (acui_extent){
+        .begin = from, .end = 90 + to, .pitch = 10, .width = (uint32_t)(to - from)};
 }
 
 static void columns_do_not_wait_for_one_another(void **state)

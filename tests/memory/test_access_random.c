@@ -72,7 +72,7 @@ static void tell(void *context, acui_point *before, bool data)
         set_add(&t->data, i);
 }
 
-/* ---- points ------------------------------------------------------------------------------------ */
+/* ---- points ---------------------------------------------------------------------------------- */
 
 /* Never at its last reference: it is no stream of a device. */
 static acu_stream *fake_stream(void)
@@ -131,7 +131,7 @@ static void move_point(world *w, int i)
     }
 }
 
-/* ---- one access -------------------------------------------------------------------------------- */
+/* ---- one access ------------------------------------------------------------------------------ */
 
 /* `i` implies `k`: it comes behind it, or both are on one stream in that order. */
 static void imply(const world *w, set *implied, int i)
@@ -217,7 +217,7 @@ static void enter(world *w, int i, acui_extent extent, acu_access access)
     }
 }
 
-/* ---- a history --------------------------------------------------------------------------------- */
+/* ---- a history ------------------------------------------------------------------------------- */
 
 /* Of a matrix with rows of 4, 6 or 8: some columns, in some rows. */
 static acui_extent random_windows(world *w)
@@ -274,7 +274,8 @@ static void play(uint64_t seed, bool tight, bool windows)
             move_point(w, (int)test_below(&w->random, (uint64_t)w->count));
         acui_order_unlock();
         if (w->wrong[0])
-            fail_msg("seed %llu, after %d points: %s", (unsigned long long)seed, w->count, w->wrong);
+            fail_msg("seed %llu, after %d points: %s", (unsigned long long)seed, w->count,
+                     w->wrong);
     }
     acui_order_lock();
     acui_accesses_clear(&w->accesses);

@@ -179,7 +179,8 @@ static void wrong_requests_are_refused(void **state)
     acu_user user = {&released, count_release};
     assert_fails(acu_buffer_wrap_host(device, NULL, 16, user, &buffer), ACU_ERR_INVALID, "NULL");
     assert_int_equal(released, 1);
-    assert_fails(acu_buffer_wrap_host(device, memory, 0, user, &buffer), ACU_ERR_INVALID, "0 bytes");
+    assert_fails(acu_buffer_wrap_host(device, memory, 0, user, &buffer), ACU_ERR_INVALID,
+                 "0 bytes");
     assert_int_equal(released, 2);
     assert_fails(acu_buffer_wrap_host(NULL, memory, 16, user, &buffer), ACU_ERR_INVALID, "device");
     assert_int_equal(released, 3);
@@ -207,7 +208,7 @@ static void released_buffers_are_told(void **state)
     acu_buffer_release(NULL);
 }
 
-/* ---- pinned memory ------------------------------------------------------------------------------ */
+/* ---- pinned memory --------------------------------------------------------------------------- */
 
 static void pinned_memory_is_the_hosts_and_the_devices(void **state)
 {
@@ -279,7 +280,7 @@ static void blocks_have_few_sizes(void **state)
     assert_int_equal(acui_block_bin(SIZE_MAX), ACUI_BINS - 1);
 }
 
-/* ---- wrapped memory ----------------------------------------------------------------------------- */
+/* ---- wrapped memory -------------------------------------------------------------------------- */
 
 static void wrapped_memory_is_released_once_after_its_last_use(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Memory of others and for others: CUDA's own within a process and between two, another API's where a
- * file in memory stands for it (the software device). A GPU takes no such file, and is asked for a
- * refusal in words there: memory of a real Vulkan is not to be had in a test.
+ * Memory of others and for others: CUDA's own within a process and between two, another API's where
+ * a file in memory stands for it (the software device). A GPU takes no such file, and is asked for
+ * a refusal in words there: memory of a real Vulkan is not to be had in a test.
  */
 #include "support/support.h"
 
@@ -123,7 +123,8 @@ static void one_import_is_many_buffers(void **state)
     again = NULL;
     assert_fails(acu_external_buffer(external, PART - 1, 2, &again), ACU_ERR_BUSY,
                  "2 bytes from 12287 on|overlap another buffer");
-    assert_fails(acu_external_buffer(external, 0, 0, &again), ACU_ERR_BUSY, "49152 bytes from 0 on");
+    assert_fails(acu_external_buffer(external, 0, 0, &again), ACU_ERR_BUSY,
+                 "49152 bytes from 0 on");
     assert_fails(acu_external_buffer(external, 4 * PART, 0, &again), ACU_ERR_INVALID,
                  "from 49152 on|within the 49152");
     assert_fails(acu_external_buffer(external, 1, SIZE_MAX, &again), ACU_ERR_INVALID, "within");
@@ -288,8 +289,8 @@ static void a_file_stands_for_another_api(void **state)
     int file = memfd_create("frame", MFD_CLOEXEC);
     assert_int_equal(ftruncate(file, ALL), 0);
     if (test_on_gpu()) {
-        acu_external_options from = {.size = sizeof from, .kind = ACU_EXTERNAL_OPAQUE_FD, .fd = file,
-                                     .bytes = ALL};
+        acu_external_options from = {
+            .size = sizeof from, .kind = ACU_EXTERNAL_OPAQUE_FD, .fd = file, .bytes = ALL};
         acu_external *none = NULL;
         acu_status st = acu_external_import(device, &from, &none);
         assert_int_not_equal(st, ACU_OK);
@@ -352,7 +353,8 @@ static void wrong_descriptors(void **state)
     assert_int_equal(pipe(pipes), 0);
     errno = 7;
     for (int kind = ACU_EXTERNAL_CUDA; kind <= ACU_EXTERNAL_DMA_BUF; kind++)
-        driver_refuses((acu_external_kind)kind, pipes[0], 4096, "the driver does not take descriptor");
+        driver_refuses((acu_external_kind)kind, pipes[0], 4096,
+                       "the driver does not take descriptor");
     assert_int_equal(errno, 7);
     close(pipes[0]);
     close(pipes[1]);

@@ -88,8 +88,8 @@ static void wrong_hints_are_refused(void **state)
     assert_fails(acu_submit(device, acu_prefetch(acu_zeros(ACU_F32, ACU_SHAPE(4)), NULL), NULL,
                             NULL),
                  ACU_ERR_INVALID, "prefetch wants managed memory, not f32 [4]");
-    assert_fails(acu_submit(device, acu_advise(x, (acu_advice)9, NULL), NULL, NULL), ACU_ERR_INVALID,
-                 "9 is no advice");
+    assert_fails(acu_submit(device, acu_advise(x, (acu_advice)9, NULL), NULL, NULL),
+                 ACU_ERR_INVALID, "9 is no advice");
     assert_fails(acu_submit(device, acu_with_pool(acu_device_managed_pool(device), acu_value(x)),
                             NULL, NULL),
                  ACU_ERR_INVALID, "no op allocates managed memory");

@@ -156,8 +156,9 @@ static void a_limit_is_kept_and_told_in_numbers(void **state)
     (void)state;
     acu_pool *pool = pool_with((acu_pool_options){.limit = MIB});
     acu_buffer *small = buffer_from(pool, 640 * KIB), *more = NULL;
-    assert_fails(acu_buffer_create_from(pool, 640 * KIB, &more), ACU_ERR_DEVICE_MEMORY,
-                 "asked for 655360 bytes on device 0|655360 in use|0 cached|at most 1048576|are free");
+    assert_fails(
+        acu_buffer_create_from(pool, 640 * KIB, &more), ACU_ERR_DEVICE_MEMORY,
+        "asked for 655360 bytes on device 0|655360 in use|0 cached|at most 1048576|are free");
     assert_fails(acu_buffer_create_from(pool, 2 * MIB, &more), ACU_ERR_DEVICE_MEMORY, "2097152");
     acu_buffer_release(small);
     /* What is cached makes room, whatever its size. */
@@ -421,7 +422,8 @@ static void a_reset_ends_the_pools_of_before(void **state)
     assert_fails(acu_buffer_create_from(pool, MIB, &more), ACU_ERR_STALE, "was reset");
     assert_fails(acu_pool_trim(pool, 0, NULL), ACU_ERR_STALE, "was reset");
     assert_works(acu_sync(fresh, acu_zeros(ACU_U8, ACU_SHAPE(MIB)), NULL));
-    assert_fails(acu_submit(fresh, acu_with_pool(pool, acu_zeros(ACU_U8, ACU_SHAPE(8))), NULL, NULL),
+    assert_fails(acu_submit(fresh, acu_with_pool(pool, acu_zeros(ACU_U8, ACU_SHAPE(8))), NULL,
+                            NULL),
                  ACU_ERR_DEVICE, "pool of device 0");
     acu_buffer_release(buffer);
     acu_pool_release(pool);

@@ -61,7 +61,8 @@ static void slices_may_step(void **state)
     const int64_t back[] = {1, -1, 1};
     assert_fails(acu_tensor_slice_step(t, start, end, back, &view), ACU_ERR_SHAPE,
                  "dimension 1 in steps of -1|1 or more");
-    assert_fails(acu_tensor_slice_step(t, start, end, NULL, &view), ACU_ERR_INVALID, "step is NULL");
+    assert_fails(acu_tensor_slice_step(t, start, end, NULL, &view), ACU_ERR_INVALID,
+                 "step is NULL");
 }
 
 static void one_index_is_selected(void **state)
@@ -110,8 +111,10 @@ static void dimensions_change_places(void **state)
     check_view(ACU_U16, 0, ACU_SHAPE(10, 4, 6), 1, 60, 10);
     assert_works(acu_tensor_transpose(t, 0, -1, &view));
     check_view(ACU_U16, 0, ACU_SHAPE(10, 6, 4), 1, 10, 60);
-    assert_fails(acu_tensor_permute(t, (const int[]){2, 0, 2}, &view), ACU_ERR_SHAPE, "2 comes twice");
-    assert_fails(acu_tensor_permute(t, (const int[]){2, 0, 3}, &view), ACU_ERR_SHAPE, "dimension 3");
+    assert_fails(acu_tensor_permute(t, (const int[]){2, 0, 2}, &view), ACU_ERR_SHAPE,
+                 "2 comes twice");
+    assert_fails(acu_tensor_permute(t, (const int[]){2, 0, 3}, &view), ACU_ERR_SHAPE,
+                 "dimension 3");
     assert_fails(acu_tensor_permute(t, NULL, &view), ACU_ERR_INVALID, "order is NULL");
     assert_fails(acu_tensor_transpose(t, 0, -4, &view), ACU_ERR_SHAPE, "dimension -4");
     assert_null(view);
@@ -194,11 +197,12 @@ static void a_view_needs_a_tensor_and_a_place(void **state)
     assert_fails(acu_tensor_flatten(t, NULL), ACU_ERR_INVALID, "place for the view is NULL");
     assert_fails(acu_tensor_transpose((acu_tensor *)buffer, 0, 1, &view), ACU_ERR_INVALID,
                  "acu_tensor_transpose: wants a tensor, got a buffer");
-    assert_fails(acu_tensor_reinterpret(NULL, ACU_U8, &view), ACU_ERR_INVALID, "acu_tensor_reinterpret");
+    assert_fails(acu_tensor_reinterpret(NULL, ACU_U8, &view), ACU_ERR_INVALID,
+                 "acu_tensor_reinterpret");
     assert_null(view);
 }
 
-/* ---- chains of random views against the model -------------------------------------------------- */
+/* ---- chains of random views against the model ------------------------------------------------ */
 
 #define MOST 2048 /* elements of a view */
 
@@ -473,9 +477,11 @@ static void compare(const acu_tensor *tensor, const model *m)
 static void chains_of_views_are_what_the_model_says(void **state)
 {
     (void)state;
-    typedef acu_status (*random_fn)(test_random *, acu_tensor *, const model *, model *, acu_tensor **);
-    static const random_fn views[] = {random_slice,   random_permute, random_broadcast, random_select,
-                                      random_reshape, random_reshape, random_reinterpret};
+    typedef acu_status (*random_fn)(test_random *, acu_tensor *, const model *, model *,
+                                    acu_tensor **);
+    static const random_fn views[] = {random_slice,      random_permute, random_broadcast,
+                                      random_select,     random_reshape, random_reshape,
+                                      random_reinterpret};
     static model was, is;
     for (uint64_t seed = 1; seed <= 400; seed++) {
         test_random r = {.state = seed};

@@ -8,9 +8,9 @@
  * depth first, in which a thread is interrupted where it could go on at most `interruptions` times.
  *
  * Stores that are not sequentially consistent may be late, as on x86: at most `delays` of them in a
- * run stay in their thread's store buffer, unseen by others, until that thread's next operation that
- * empties it, or until the explorer says so. What needs weaker memory than that is not found here;
- * thread sanitizer looks for it in the stress tests.
+ * run stay in their thread's store buffer, unseen by others, until that thread's next operation
+ * that empties it, or until the explorer says so. What needs weaker memory than that is not found
+ * here; thread sanitizer looks for it in the stress tests.
  *
  * Mutexes and condition variables of the file are the explorer's too. A wait for a time never ends
  * by itself.

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Completion queues, src/engine/queue.c itself: completions come from two threads, and are taken by a
- * loop that sleeps until the descriptor can be read, as epoll would have it, or by acu_queue_wait.
- * Each comes once; nobody sleeps while there is one; the descriptor is written once for a batch.
+ * Completion queues, src/engine/queue.c itself: completions come from two threads, and are taken by
+ * a loop that sleeps until the descriptor can be read, as epoll would have it, or by
+ * acu_queue_wait. Each comes once; nobody sleeps while there is one; the descriptor is written once
+ * for a batch.
  */
 #include "explore.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Order without shared data: acu_after and acu_after_future put an op behind another one, or behind a
- * submission, wherever that runs. What comes first is held up, and the order of two calls is noted.
+ * Order without shared data: acu_after and acu_after_future put an op behind another one, or behind
+ * a submission, wherever that runs. What comes first is held up, and the
+ * order of two calls is noted.
  */
 #include "support/support.h"
 
@@ -106,14 +107,16 @@ static void behind_an_op(void **state)
     ends(future);
     assert_true(first == 1 && then == 2);
     /* Chains, and several. */
-    future = submit(device, acu_after(acu_after(on_device(&last), on_device(&then)), at_gate(&first)));
+    future = submit(device,
+                    acu_after(acu_after(on_device(&last), on_device(&then)), at_gate(&first)));
     set_gate(true);
     ends(future);
     assert_true(first == 3 && then == 4 && last == 5);
     /* Its values. */
     acu_tensor *x;
     acu_op *ones = acu_full(VECTOR, acu_f32(1));
-    assert_works(acu_sync(device, acu_after(ones, acu_zip(acu_zeros(ACU_I32, VECTOR), on_host(&first))),
+    assert_works(acu_sync(device,
+                          acu_after(ones, acu_zip(acu_zeros(ACU_I32, VECTOR), on_host(&first))),
                           &x));
     assert_int_equal(acu_tensor_dtype(x), ACU_F32);
     acu_tensor_release(x);

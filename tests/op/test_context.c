@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * with_context: errors say what the program was doing, the outermost first, wherever they are found:
- * when the op is made, planned, issued or complete.
+ * with_context: errors say what the program was doing, the outermost first, wherever they are
+ * found: when the op is made, planned, issued or complete.
  */
 #include "support/support.h"
 

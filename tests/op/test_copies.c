@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Copies between tensors of any layout in all kinds of memory, against a copy of the same on the host:
- * drawn at random, and what could go wrong by itself (transposes, many at once, overlap, more than 4 GiB).
+ * Copies between tensors of any layout in all kinds of memory, against a copy of the same on the
+ * host: drawn at random, and what could go wrong by itself (transposes, many at once, overlap, more
+ * than 4 GiB).
  */
 #include "support/support.h"
 
@@ -421,7 +422,8 @@ static void fill_once(test_random *random, side *s)
     uint64_t bits = test_next(random);
     if (test_below(random, 3) == 0)
         bits = (uint32_t)bits * UINT64_C(0x100000001);
-    assert_works(acu_tensor_create_strided(s->buffer, v.offset, dtype, shape, v.strides, &v.tensor));
+    assert_works(acu_tensor_create_strided(s->buffer, v.offset, dtype, shape, v.strides,
+                                           &v.tensor));
     assert_works(acu_submit(NULL, acu_fill(v.tensor, acu_arg_scalar(dtype, bits)), NULL, NULL));
     side *scalar = calloc(1, sizeof *scalar);
     memcpy(scalar->want, &bits, 8);
@@ -515,12 +517,14 @@ static void many_with_others_between(void **state)
     unsigned char got[8 * 16];
     assert_works(acu_tensor_alloc(devices[0], ACU_U8, ACU_SHAPE(8, 16), &x));
     assert_works(acu_tensor_alloc(devices[0], ACU_U8, ACU_SHAPE(8, 16), &y));
-    assert_works(acu_submit(NULL, acu_zip(acu_fill(x, acu_u8(1)), acu_fill(y, acu_u8(2))), NULL, NULL));
+    assert_works(acu_submit(NULL, acu_zip(acu_fill(x, acu_u8(1)), acu_fill(y, acu_u8(2))), NULL,
+                            NULL));
     for (int64_t i = 0; i < 8; i++) {
         const int64_t start[] = {i, 0}, end[] = {i + 1, 16};
         assert_works(acu_tensor_slice(x, start, end, &parts[i]));
         assert_works(acu_tensor_slice(y, start, end, &others[i]));
-        ops[i] = i == 5 ? acu_copy(parts[i], acu_then(acu_fill(others[i], acu_u8(5)), fill_later, NULL))
+        ops[i] = i == 5 ? acu_copy(parts[i],
+                                   acu_then(acu_fill(others[i], acu_u8(5)), fill_later, NULL))
                         : acu_copy(parts[i], others[i]);
     }
     assert_works(acu_sync(NULL, acu_op_zip(ops, 8, ACU_SITE), NULL));
@@ -547,7 +551,8 @@ static void many_without_memory(void **state)
     for (int k = 0; k < 2; k++) {
         assert_works(acu_tensor_alloc(devices[0], ACU_I32, ACU_SHAPE(ALL, SIDE), &x[k]));
         for (int i = 0; i < ALL; i++) {
-            const int64_t start[] = {i, 0}, end[] = {i + 1, SIDE}, step[] = {1, i == FEW ? 2 + k : 1};
+            const int64_t start[] = {i, 0}, end[] = {i + 1, SIDE},
+                          step[] = {1, i == FEW ? 2 + k : 1};
             const int64_t last[] = {i + 1, i == FEW ? 20 * (2 + k) : SIDE};
             assert_works(acu_tensor_slice_step(x[k], start, i == FEW ? last : end, step,
                                                &views[k][i]));

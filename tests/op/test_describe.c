@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What ops would yield, found without submitting them: what is said is what a submission then gives,
- * and what is refused is refused in the same words.
+ * What ops would yield, found without submitting them: what is said is what a submission then
+ * gives, and what is refused is refused in the same words.
  */
 #include "support/support.h"
 
@@ -104,7 +104,8 @@ static void what_is_said_is_what_comes(void **state)
     said_is_done(acu_share(numbers(5)));
     said_is_done(acu_own(acu_share(numbers(5))));
     said_is_done(acu_transpose(acu_slice(t, ACU_SHAPE(1, 0), ACU_SHAPE(3, 6)), 0, 1));
-    said_is_done(acu_reinterpret(acu_flatten(acu_broadcast_to(acu_select(t, 0, 1), ACU_SHAPE(1, 6))), ACU_U8));
+    said_is_done(acu_reinterpret(
+        acu_flatten(acu_broadcast_to(acu_select(t, 0, 1), ACU_SHAPE(1, 6))), ACU_U8));
     said_is_done(acu_squeeze(acu_unsqueeze(acu_permute(t, 1, 0), 0), 0));
     said_is_done(acu_partition(t, ACU_SHAPE(2, 4)));
     said_is_done(acu_unpartition(acu_partition_mapped(acu_flatten(numbers(5)), ACU_SHAPE(2), 1)));
@@ -122,14 +123,16 @@ static void what_is_said_is_what_comes(void **state)
 static void launches_are_checked(void **state)
 {
     (void)state;
-    said_is_done(acu_launch(both, ACU_AUTO, acu_inout(acu_partition_prefix(numbers(10), ACU_SHAPE(2))),
+    said_is_done(acu_launch(both, ACU_AUTO,
+                            acu_inout(acu_partition_prefix(numbers(10), ACU_SHAPE(2))),
                             acu_inout(acu_partition(numbers(9), ACU_SHAPE(3)))));
     acu_op *x = numbers(10);
     acu_op_retain(x); /* used by two: shared, so not to be partitioned */
     acu_op *op = acu_launch(both, ACU_AUTO, acu_inout(acu_partition(x, ACU_SHAPE(2))),
                             acu_inout(acu_partition(x, ACU_SHAPE(2))));
     size_t count;
-    assert_fails(acu_op_describe(device, op, NULL, 0, &count), ACU_ERR_SHARED, "shared, for reading");
+    assert_fails(acu_op_describe(device, op, NULL, 0, &count), ACU_ERR_SHARED,
+                 "shared, for reading");
     acu_op_release(op);
 }
 
@@ -141,7 +144,8 @@ static void ownership_is_judged_alike(void **state)
     size_t count;
     assert_works(acu_sync(device, numbers(6), &t));
     acu_op *op = acu_partition(acu_flatten(acu_give(acu_tensor_retain(t))), ACU_SHAPE(2));
-    assert_fails(acu_op_describe(device, op, NULL, 0, &count), ACU_ERR_SHARED, "another handle or view");
+    assert_fails(acu_op_describe(device, op, NULL, 0, &count), ACU_ERR_SHARED,
+                 "another handle or view");
     assert_fails(acu_sync(device, op, NULL), ACU_ERR_SHARED, "another handle or view");
     assert_works(acu_tensor_flatten(t, &view));
     op = acu_own(acu_give(view));
@@ -175,7 +179,8 @@ static void errors_are_those_of_a_submit(void **state)
         REFUSED(acu_partition(numbers(6), ACU_SHAPE(2, 2)), ACU_ERR_SHAPE, "tiles of [2, 2]");
         REFUSED(acu_launch(both, ACU_AUTO, acu_inout(acu_partition(numbers(6), ACU_SHAPE(2)))),
                 ACU_ERR_ARGUMENTS, "both takes 2 arguments, and got 1");
-        REFUSED(acu_launch(both, ACU_BLOCK(4096), acu_inout(acu_partition(numbers(6), ACU_SHAPE(2))),
+        REFUSED(acu_launch(both, ACU_BLOCK(4096),
+                           acu_inout(acu_partition(numbers(6), ACU_SHAPE(2))),
                            acu_inout(acu_partition(numbers(6), ACU_SHAPE(2)))),
                 ACU_ERR_LIMIT, "4096 threads");
         REFUSED(acu_launch(both, ACU_AUTO, acu_inout(acu_partition(numbers(6), ACU_SHAPE(2))),
@@ -183,7 +188,8 @@ static void errors_are_those_of_a_submit(void **state)
                 ACU_ERR_SHAPE, "2x1x1 tiles|grid is 3x1x1");
         REFUSED(acu_dup(acu_zip(numbers(1), numbers(2))), ACU_ERR_ARGUMENTS, "yields 2");
         REFUSED(acu_nth(numbers(1), 3), ACU_ERR_ARGUMENTS, "value 3 of an op that yields 1");
-        REFUSED(acu_to_host(acu_to_host(numbers(1))), ACU_ERR_NOT_SUPPORTED, "in host memory already");
+        REFUSED(acu_to_host(acu_to_host(numbers(1))), ACU_ERR_NOT_SUPPORTED,
+                "in host memory already");
     }
     assert_int_equal(count, 77);
 }
@@ -224,13 +230,15 @@ static void meta_tensors_are_described_and_not_run(void **state)
     acu_value_info info;
     size_t count;
     acu_op *op = acu_transpose(acu_meta(ACU_BF16, ACU_SHAPE(1 << 20, 1 << 20)), 0, 1);
-    op = acu_reshape(acu_slice(op, ACU_SHAPE(0, 0), ACU_SHAPE(3, 1 << 20)), ACU_SHAPE(3, 1 << 10, 1 << 10));
+    op = acu_reshape(acu_slice(op, ACU_SHAPE(0, 0), ACU_SHAPE(3, 1 << 20)),
+                     ACU_SHAPE(3, 1 << 10, 1 << 10));
     assert_works(acu_op_describe(device, op, &info, 1, &count));
     assert_int_equal(count, 1);
     assert_int_equal(info.dtype, ACU_BF16);
     assert_true(acu_shape_equal(info.shape, ACU_SHAPE(3, 1 << 10, 1 << 10)));
     assert_int_equal(info.form, ACU_OWNED);
-    assert_fails(acu_sync(device, op, NULL), ACU_ERR_INVALID, "a meta tensor (bf16 [1048576, 1048576]) has no memory");
+    assert_fails(acu_sync(device, op, NULL), ACU_ERR_INVALID,
+                 "a meta tensor (bf16 [1048576, 1048576]) has no memory");
     op = acu_meta(ACU_F32, ACU_SHAPE(-1));
     assert_fails(acu_op_describe(device, op, &info, 1, &count), ACU_ERR_SHAPE, "dimension 0");
     acu_op_release(op);
@@ -242,11 +250,15 @@ static void bad_questions_are_refused(void **state)
     acu_value_info info;
     size_t count;
     acu_op *x = numbers(3), *y = acu_op_retain(x);
-    assert_fails(acu_op_describe(device, NULL, &info, 1, &count), ACU_ERR_INVALID, "acu_op_describe");
-    assert_fails(acu_op_describe(device, x, &info, 1, NULL), ACU_ERR_INVALID, "their number is NULL");
-    assert_fails(acu_op_describe(device, x, NULL, 1, &count), ACU_ERR_INVALID, "place for the values");
+    assert_fails(acu_op_describe(device, NULL, &info, 1, &count), ACU_ERR_INVALID,
+                 "acu_op_describe");
+    assert_fails(acu_op_describe(device, x, &info, 1, NULL), ACU_ERR_INVALID,
+                 "their number is NULL");
+    assert_fails(acu_op_describe(device, x, NULL, 1, &count), ACU_ERR_INVALID,
+                 "place for the values");
     assert_works(acu_sync(device, x, NULL));
-    assert_fails(acu_op_describe(device, y, &info, 1, &count), ACU_ERR_INVALID, "was submitted before");
+    assert_fails(acu_op_describe(device, y, &info, 1, &count), ACU_ERR_INVALID,
+                 "was submitted before");
     acu_op_release(y);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Partitions of every mode against a model: random tensors with gaps and turned dimensions, random tiles,
- * prefixes and numbers of blocks. And lists of tensors as one argument.
+ * Partitions of every mode against a model: random tensors with gaps and turned dimensions, random
+ * tiles, prefixes and numbers of blocks. And lists of tensors as one argument.
  */
 #include "support/support.h"
 
@@ -44,7 +44,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* ---- the model ---------------------------------------------------------------------------------- */
+/* ---- the model ------------------------------------------------------------------------------- */
 
 #define MOST 4096 /* elements of storage */
 
@@ -169,16 +169,18 @@ static void launch_random(test_random *r, storage *s, acu_tensor *view)
     acu_partition_mode mode = (acu_partition_mode)test_below(r, 3);
     acu_kernel *kernel = mode == ACU_MAPPED || test_below(r, 2) ? all[shape.rank - 1] : one;
     bool given = test_below(r, 2);
-    acu_op *op = mode == ACU_WHOLE    ? acu_partition(view, tile)
-                 : mode == ACU_PREFIX ? acu_partition_prefix(view, tile)
-                                      : acu_partition_mapped(view, tile, (unsigned)test_below(r, 9));
+    acu_op *op = mode == ACU_WHOLE ? acu_partition(view, tile)
+                 : mode == ACU_PREFIX
+                     ? acu_partition_prefix(view, tile)
+                     : acu_partition_mapped(view, tile, (unsigned)test_below(r, 9));
     if (given && mode == ACU_MAPPED) {
         for (int i = 0; i < 3; i++)
             config.grid[i] = 1 + (unsigned)test_below(r, 4);
     } else if (given) {
         for (int d = 0; d < shape.rank; d++) {
             unsigned n = tiles_in(shape, tile, d);
-            config.grid[shape.rank - 1 - d] = mode == ACU_PREFIX ? 1 + (unsigned)test_below(r, n) : n;
+            config.grid[shape.rank - 1 - d] = mode == ACU_PREFIX ? 1 + (unsigned)test_below(r, n)
+                                                                 : n;
         }
     }
     expect(s, view, tile, given && mode == ACU_PREFIX ? config.grid : NULL);
@@ -201,7 +203,7 @@ static void random_partitions_visit_each_element_once(void **state)
     }
 }
 
-/* ---- one by one --------------------------------------------------------------------------------- */
+/* ---- one by one ------------------------------------------------------------------------------ */
 
 static acu_op *zeros(int64_t n)
 {
@@ -214,7 +216,8 @@ static void a_prefix_goes_with_a_smaller_grid(void **state)
     int64_t out[10];
     acu_tensor *t = NULL;
     /* the grid of the whole partition, which comes second */
-    acu_op *y = acu_partition_prefix(zeros(10), ACU_SHAPE(2)), *z = acu_partition(zeros(9), ACU_SHAPE(3));
+    acu_op *y = acu_partition_prefix(zeros(10), ACU_SHAPE(2)),
+           *z = acu_partition(zeros(9), ACU_SHAPE(3));
     acu_op *op = acu_launch(both, ACU_AUTO, acu_inout(y), acu_inout(z));
     assert_works(acu_sync(device, acu_first(acu_unpartition(op)), &t));
     assert_works(acu_read_sync(t, out, sizeof out));
@@ -274,10 +277,10 @@ static void a_grid_that_differs_is_refused(void **state)
 {
     (void)state;
     acu_config config = {.grid = {4}};
-    assert_fails(acu_sync(device,
-                          acu_launch(one, config, acu_inout(acu_partition(zeros(10), ACU_SHAPE(2)))),
-                          NULL),
-                 ACU_ERR_SHAPE, "argument 0 of one is a partition of 5x1x1 tiles|grid is 4x1x1");
+    assert_fails(
+        acu_sync(device, acu_launch(one, config, acu_inout(acu_partition(zeros(10), ACU_SHAPE(2)))),
+                 NULL),
+        ACU_ERR_SHAPE, "argument 0 of one is a partition of 5x1x1 tiles|grid is 4x1x1");
     assert_fails(acu_sync(device,
                           acu_launch(both, ACU_AUTO,
                                      acu_inout(acu_partition(zeros(10), ACU_SHAPE(2))),
@@ -286,7 +289,7 @@ static void a_grid_that_differs_is_refused(void **state)
                  ACU_ERR_SHAPE, "argument 1 of both|4x1x1 tiles|grid is 5x1x1");
 }
 
-/* ---- lists -------------------------------------------------------------------------------------- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 static void a_list_of_tensors_is_one_argument(void **state)
 {
@@ -297,8 +300,10 @@ static void a_list_of_tensors_is_one_argument(void **state)
     for (int i = 0; i < 3; i++)
         assert_works(acu_sync(device, acu_empty(ACU_I32, ACU_SHAPE(4)), &parts[i]));
     acu_config config = {.grid = {1}, .block = {4}};
-    assert_works(acu_submit(device, acu_launch(number, config, acu_out_list(parts, 3)), NULL, NULL));
-    acu_op *op = acu_launch(sum, config, acu_in_list(parts, 3), acu_out(acu_empty(ACU_I32, ACU_SHAPE(4))));
+    assert_works(acu_submit(device, acu_launch(number, config, acu_out_list(parts, 3)), NULL,
+                            NULL));
+    acu_op *op = acu_launch(sum, config, acu_in_list(parts, 3),
+                            acu_out(acu_empty(ACU_I32, ACU_SHAPE(4))));
     for (int i = 0; i < 3; i++)
         acu_tensor_release(parts[i]); /* the op keeps them */
     assert_works(acu_sync(device, acu_nth(op, 1), &out));
@@ -322,7 +327,8 @@ static void a_list_may_have_what_is_still_to_be_allocated(void **state)
     assert_works(acu_future_take(future, 0, &x));
     acu_tensor *twice[] = {x, x};
     acu_config config = {.grid = {1}, .block = {4}};
-    acu_op *op = acu_launch(sum, config, acu_in_list(twice, 2), acu_out(acu_empty(ACU_I32, ACU_SHAPE(4))));
+    acu_op *op = acu_launch(sum, config, acu_in_list(twice, 2),
+                            acu_out(acu_empty(ACU_I32, ACU_SHAPE(4))));
     assert_works(acu_sync(device, acu_nth(op, 1), &out));
     assert_works(acu_read_sync(out, got, sizeof got));
     for (int t = 0; t < 4; t++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Each element gets a number that says which tile it is in and where; it is added, so that a second visit
- * shows. For test_partitions.c. */
+/* Each element gets a number that says which tile it is in and where; it is added, so that a second
+ * visit shows. For test_partitions.c. */
 #include <acuda/device.cuh>
 
 template <typename Tile> static __device__ void mark(const Tile &y)

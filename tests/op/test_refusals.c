@@ -236,13 +236,11 @@ static void ownership(void **state)
     close_bench(&b);
 }
 
-static acu_future *completed(acu_device *device)
+static acu_status completed(acu_device *device, acu_future **future)
 {
-    acu_future *future;
-    assert_works(acu_submit(device, acu_zeros(ACU_F32, ACU_SHAPE(1)), NULL, &future));
-    assert_works(acu_future_wait(future, ACU_FOREVER));
-    assert_works(acu_device_wait(device, ACU_FOREVER)); /* nobody else holds it either */
-    return future;
+    assert_works(acu_submit(device, acu_zeros(ACU_F32, ACU_SHAPE(1)), NULL, future));
+    assert_works(acu_future_wait(*future, ACU_FOREVER));
+    return acu_device_wait(device, ACU_FOREVER); /* nobody else holds it either */
 }
 
 static acu_op *ones(void)
@@ -322,7 +320,8 @@ static void end_use(acu_use *use)
 /* NOT_FOUND where there is no compiler. */
 static acu_status compiled(acu_code **code)
 {
-    acu_compile_options options = {.size = sizeof options, .compiler = ACU_COMPILER_CLANG, .arch = 75};
+    acu_compile_options options = {
+        .size = sizeof options, .compiler = ACU_COMPILER_CLANG, .arch = 75};
     acu_status status = acu_compile(NULL, "", &options, code);
     acu_compile_forget();
     return status;
@@ -409,7 +408,6 @@ static void external_memory(void **state)
 static acu_status use_released(bench *b, acu_object_kind kind)
 {
     acu_device *device = b->device;
-    acu_tensor *x = NULL;
     switch (kind) {
     case ACU_OBJECT_STREAM:
         RELEASED(stream, acu_stream_create(device, 0, &gone_), acu_stream_release,
@@ -422,7 +420,7 @@ static acu_status use_released(bench *b, acu_object_kind kind)
                  acu_schedule(gone_, acu_value(b->x), &(acu_future *){NULL}));
     case ACU_OBJECT_BUFFER:
         RELEASED(buffer, acu_buffer_create(device, 64, &gone_), acu_buffer_release,
-                 acu_tensor_create(gone_, 0, ACU_F32, ACU_SHAPE(16), &x));
+                 acu_tensor_create(gone_, 0, ACU_F32, ACU_SHAPE(16), &(acu_tensor *){NULL}));
     case ACU_OBJECT_TENSOR:
         RELEASED(tensor, acu_tensor_alloc(device, ACU_F32, ACU_SHAPE(4), &gone_),
                  acu_tensor_release, acu_submit(device, acu_dup(gone_), NULL, NULL));
@@ -442,9 +440,10 @@ static acu_status use_released(bench *b, acu_object_kind kind)
         RELEASED(op, (gone_ = acu_value(b->x), ACU_OK), acu_op_release,
                  acu_submit(device, gone_, NULL, NULL));
     case ACU_OBJECT_FUTURE:
-        RELEASED(future, (gone_ = completed(device), ACU_OK), acu_future_release, acu_future_poll(gone_));
+        RELEASED(future, completed(device, &gone_), acu_future_release, acu_future_poll(gone_));
     case ACU_OBJECT_GROUP:
-        RELEASED(group, acu_group_create(NULL, &gone_), acu_group_release, acu_group_wait(gone_, 0));
+        RELEASED(group, acu_group_create(NULL, &gone_), acu_group_release,
+                 acu_group_wait(gone_, 0));
     case ACU_OBJECT_USE:
         RELEASED(use, begin_use(b, &gone_), end_use, acu_use_end(gone_, ACU_OK, NULL));
     case ACU_OBJECT_QUEUE:
@@ -500,14 +499,16 @@ static void algebra(void **state)
     bench b = open_bench();
     acu_graph *graph;
     row("A1");
-    REFUSED(b, acu_or_else(ones(), acu_zip(ones(), ones())), ACU_ERR_ARGUMENTS, "2 values|yields 1");
+    REFUSED(b, acu_or_else(ones(), acu_zip(ones(), ones())), ACU_ERR_ARGUMENTS,
+            "2 values|yields 1");
     REFUSED(b, acu_or_else(ones(), acu_scalar(acu_f32(1))), ACU_ERR_ARGUMENTS, "value 0|kind");
     row("A2");
     REFUSED(b, acu_or_else(ones(), acu_ones(ACU_I32, ACU_SHAPE(4))), ACU_ERR_DTYPE,
             "value 0|i32 [4]|f32 [4]");
     row("A3");
     REFUSED(b, acu_or_else(ones(), b.x), ACU_ERR_SHAPE, "value 0|f32 [4, 4]|f32 [4]");
-    REFUSED(b, acu_or_else(acu_partition(ones(), ACU_SHAPE(2)), acu_partition(ones(), ACU_SHAPE(4))),
+    REFUSED(b,
+            acu_or_else(acu_partition(ones(), ACU_SHAPE(2)), acu_partition(ones(), ACU_SHAPE(4))),
             ACU_ERR_SHAPE, "value 0|tiles");
     row("A4");
     REFUSED(b, acu_or_else(acu_scalar(acu_f32(1)), acu_scalar(acu_f32(2))), ACU_ERR_NOT_SUPPORTED,
@@ -870,13 +871,21 @@ int main(int count, char **arguments)
     if (count > 1)
         return test_run_case(cases, 1, arguments[1]);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(launches), cmocka_unit_test(data),    cmocka_unit_test(ownership),
+        cmocka_unit_test(launches),
+        cmocka_unit_test(data),
+        cmocka_unit_test(ownership),
         cmocka_unit_test(algebra),
-        cmocka_unit_test(groups),   cmocka_unit_test(policies), cmocka_unit_test(uses),
+        cmocka_unit_test(groups),
+        cmocka_unit_test(policies),
+        cmocka_unit_test(uses),
         cmocka_unit_test(external_memory),
         cmocka_unit_test(released_handles),
-        cmocka_unit_test(handles),  cmocka_unit_test(resetting), cmocka_unit_test(waiting), cmocka_unit_test(code),
-        cmocka_unit_test(devices),  cmocka_unit_test(table),
+        cmocka_unit_test(handles),
+        cmocka_unit_test(resetting),
+        cmocka_unit_test(waiting),
+        cmocka_unit_test(code),
+        cmocka_unit_test(devices),
+        cmocka_unit_test(table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

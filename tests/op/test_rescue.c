@@ -162,8 +162,8 @@ static void found_at_completion(void **state)
     acu_op *either = acu_or_else(broken(1), acu_to_host(constant(4)));
     yields(device, acu_to_device(device, either), 4);
     /* On the host alone. */
-    yields(device, acu_or_else(broken(1), host_work(count_run, acu_inout(acu_to_host(constant(5))))),
-           5);
+    yields(device,
+           acu_or_else(broken(1), host_work(count_run, acu_inout(acu_to_host(constant(5))))), 5);
     finish(device);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Views as operations: they keep the form of what they get, enqueue nothing, and say what is wrong. */
+/* Views as operations: they keep the form of what they get, enqueue
+ * nothing, and say what is wrong. */
 #include "support/support.h"
 
 static acu_device *device;
@@ -40,7 +41,8 @@ static void look(void *user, const acu_val *values, size_t count)
     assert_int_equal(count, 1);
     s->form = values[0].form;
     s->shape = acu_tensor_shape(values[0].tensor);
-    memcpy(s->strides, acu_tensor_strides(values[0].tensor), sizeof(int64_t) * (size_t)s->shape.rank);
+    memcpy(s->strides, acu_tensor_strides(values[0].tensor),
+           sizeof(int64_t) * (size_t)s->shape.rank);
 }
 
 static void check(acu_op *op, acu_form form, acu_shape shape, const int64_t *strides)
@@ -102,20 +104,22 @@ static void wrong_views_are_refused_with_their_line(void **state)
     (void)state;
     acu_op *op = acu_slice(counted(), ACU_SHAPE(0, 0), ACU_SHAPE(4, 7));
     int line = __LINE__ - 1;
-    assert_fails(acu_sync(device, op, NULL), ACU_ERR_SHAPE, "from 0 to 7 of dimension 1, which has 6");
+    assert_fails(acu_sync(device, op, NULL), ACU_ERR_SHAPE,
+                 "from 0 to 7 of dimension 1, which has 6");
     assert_int_equal(acu_last_error()->line, line);
     assert_string_equal(acu_last_error()->op, "slice");
     assert_fails(acu_sync(device, acu_slice(counted(), ACU_SHAPE(0), ACU_SHAPE(4, 6)), NULL),
                  ACU_ERR_SHAPE, "the start of a slice has 1 numbers for u32 [4, 6]");
     assert_fails(acu_sync(device, acu_permute(counted(), 0, 1, 2), NULL), ACU_ERR_SHAPE,
                  "the order has 3 numbers");
-    assert_fails(acu_sync(device, acu_permute(counted(), 0, 1, 2, 3, 4, 5, 6, 7), NULL), ACU_ERR_SHAPE,
-                 "the order has 7 numbers");
+    assert_fails(acu_sync(device, acu_permute(counted(), 0, 1, 2, 3, 4, 5, 6, 7), NULL),
+                 ACU_ERR_SHAPE, "the order has 7 numbers");
     assert_fails(acu_sync(device, acu_flatten(acu_scalar(acu_f32(1))), NULL), ACU_ERR_INVALID,
                  "flatten wants a tensor, and got a scalar");
     assert_fails(acu_sync(device, acu_flatten(acu_partition(counted(), ACU_SHAPE(1, 1))), NULL),
                  ACU_ERR_INVALID, "a partition; acu_unpartition first");
-    assert_fails(acu_sync(device, acu_fill(acu_broadcast_to(counted(), ACU_SHAPE(9, 4, 6)), acu_u32(1)),
+    assert_fails(acu_sync(device,
+                          acu_fill(acu_broadcast_to(counted(), ACU_SHAPE(9, 4, 6)), acu_u32(1)),
                           NULL),
                  ACU_ERR_SHARED, "may share memory");
     acu_op_release(acu_select(counted(), 0, 0)); /* never submitted */

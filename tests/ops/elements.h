@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Elements of every dtype on the host, as doubles or as 64-bit integers, for tests of operations. */
+/* Elements of every dtype on the host, as doubles or as 64-bit integers,
+ * for tests of operations. */
 #ifndef ACUDA_TESTS_OPS_ELEMENTS_H
 #define ACUDA_TESTS_OPS_ELEMENTS_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * A library that poses as cuBLAS for the software device: products are computed on the host, in turn on
- * the stream, in double. It is stricter than the real one: it notes handles and workspaces that are
- * used twice at a time, and memory that is not allocated when a product runs.
+ * A library that poses as cuBLAS for the software device: products are computed on the host, in
+ * turn on the stream, in double. It is stricter than the real one: it notes handles and workspaces
+ * that are used twice at a time, and memory that is not allocated when a product runs.
  */
 #include "fake_cublas.h"
 
@@ -35,7 +35,7 @@ fake_cublas *fake_cublas_of(void)
     return &fake;
 }
 
-/* ---- handles ------------------------------------------------------------------------------------ */
+/* ---- handles --------------------------------------------------------------------------------- */
 
 int cublasGetProperty(int which, int *value);
 int cublasCreate_v2(context **handle);
@@ -133,7 +133,7 @@ int cublasSetPointerMode_v2(context *c, int mode)
     return OK;
 }
 
-/* ---- numbers ------------------------------------------------------------------------------------ */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 static size_t size_of(int type)
 {
@@ -189,7 +189,7 @@ static void put_number(int type, char *at, double wide)
         memcpy(at, &bits, sizeof bits);
 }
 
-/* ---- products ----------------------------------------------------------------------------------- */
+/* ---- products -------------------------------------------------------------------------------- */
 
 typedef struct operand {
     uint64_t address;
@@ -222,7 +222,8 @@ static bool all_valid(const operand *x, int type, int batches)
 {
     for (int b = 0; b < batches; b++)
         for (int c = 0; c < x->columns; c++)
-            if (!fake.valid(x->address + (uint64_t)(b * x->stride + (long long)c * x->ld) * size_of(type),
+            if (!fake.valid(x->address +
+                                (uint64_t)(b * x->stride + (long long)c * x->ld) * size_of(type),
                             (uint64_t)x->rows * size_of(type)))
                 return false;
     return true;
@@ -238,7 +239,8 @@ static void multiply(product *p)
             for (int row = 0; row < p->m; row++) {
                 double sum = 0;
                 for (int k = 0; k < p->k; k++)
-                    sum += element(&p->a, p->type, b, row, k) * element(&p->b, p->type, b, k, column);
+                    sum += element(&p->a, p->type, b, row, k) *
+                           element(&p->b, p->type, b, k, column);
                 put_number(p->type, place(&p->c, p->type, b, row, column), p->alpha * sum);
             }
 }
@@ -303,7 +305,8 @@ static int submit(context *c, product *p, int compute, int algorithm)
     return status;
 }
 
-static operand operand_of(const void *memory, int op, int rows, int columns, int ld, long long stride)
+static operand operand_of(const void *memory, int op, int rows, int columns, int ld,
+                          long long stride)
 {
     return (operand){.address = (uintptr_t)memory, .op = op, .rows = op ? columns : rows,
                      .columns = op ? rows : columns, .ld = ld, .stride = stride};
@@ -344,6 +347,7 @@ int cublasGemmEx(context *handle, int op_a, int op_b, int m, int n, int k, const
                  const void *a, int a_type, int lda, const void *b, int b_type, int ldb,
                  const void *beta, void *c, int c_type, int ldc, int compute, int algorithm)
 {
-    return cublasGemmStridedBatchedEx(handle, op_a, op_b, m, n, k, alpha, a, a_type, lda, 0, b, b_type,
-                                      ldb, 0, beta, c, c_type, ldc, 0, 1, compute, algorithm);
+    return cublasGemmStridedBatchedEx(handle, op_a, op_b, m, n, k, alpha, a, a_type, lda, 0, b,
+                                      b_type, ldb, 0, beta, c, c_type, ldc, 0, 1, compute,
+                                      algorithm);
 }

@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 typedef struct fake_cublas {
-    /* Set by the test: the driver's way to run something on a stream, where an address is on the host,
-     * and whether it may be touched. */
+    /* Set by the test: the driver's way to run something on a stream, where an address is on the
+     * host, and whether it may be touched. */
     unsigned (*launch)(void *stream, void (*fn)(void *), void *user);
     char *(*host)(uint64_t address);
     bool (*valid)(uint64_t address, uint64_t bytes);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Conversion between all dtypes, against rounding by search in long double; arange, linspace, eye. */
+/* Conversion between all dtypes, against rounding by search in long
+ * double; arange, linspace, eye. */
 #include "ops/elements.h"
 
 enum { N = 4999 };
 
-/* ---- reference --------------------------------------------------------------------------------- */
+/* ---- reference ------------------------------------------------------------------------------- */
 
 /* Non-negative values of a narrow format by their bits; the largest finite one's are `most`. */
 static long double narrow_value(acu_dtype dtype, unsigned bits)
@@ -122,14 +123,16 @@ static void reference(acu_dtype from, acu_dtype to, const void *memory, size_t i
     else if (!is_real(to))
         bits = saturated(to, value);
     else if (is_narrow(to))
-        bits = value != value ? (acu_dtype_bytes(to) == 2 ? 0x7fff : to == ACU_F8E8M0FNU ? 0xff : 0x7f)
+        bits = value != value ? (acu_dtype_bytes(to) == 2 ? 0x7fff
+                                 : to == ACU_F8E8M0FNU    ? 0xff
+                                                          : 0x7f)
                               : narrow_bits(to, value);
     else
         memcpy(&bits, to == ACU_F64 ? (void *)&d : (void *)&f, acu_dtype_bytes(to));
     memcpy(result, &bits, acu_dtype_bytes(to));
 }
 
-/* ---- conversions ------------------------------------------------------------------------------- */
+/* ---- conversions ----------------------------------------------------------------------------- */
 
 static test_random numbers = {.state = 99};
 
@@ -207,7 +210,7 @@ static void strided_and_refused(void **state)
     test_leaks_none();
 }
 
-/* ---- pairs of four bits ------------------------------------------------------------------------ */
+/* ---- pairs of four bits ---------------------------------------------------------------------- */
 
 /* As CUDA's __nv_fp4_e2m1 has it: saturated, and NaN becomes the largest. */
 static unsigned four_bits_of(long double value)
@@ -249,7 +252,8 @@ static void from_pairs(void **state)
     acu_tensor *tensor = tensor_with(device, ACU_F4E2M1FNX2, ACU_SHAPE(256), all);
     for (int to = ACU_BOOL; to < ACU_F4E2M1FNX2; to++) {
         size_t size = acu_dtype_bytes((acu_dtype)to);
-        char *have = result_of(device, acu_convert(tensor, (acu_dtype)to), (acu_dtype)to, ACU_SHAPE(512));
+        char *have = result_of(device, acu_convert(tensor, (acu_dtype)to), (acu_dtype)to,
+                               ACU_SHAPE(512));
         for (size_t i = 0; i < 512; i++) {
             double value = (double)value_of_four_bits(i % 2 ? all[i / 2] >> 4 : all[i / 2] & 15u);
             uint64_t want = 0, got = 0;
@@ -262,7 +266,8 @@ static void from_pairs(void **state)
         to_pairs(device, (acu_dtype)to, have, 512);
         free(have);
     }
-    uint8_t *same = result_of(device, acu_convert(tensor, ACU_F4E2M1FNX2), ACU_F4E2M1FNX2, ACU_SHAPE(256));
+    uint8_t *same = result_of(device, acu_convert(tensor, ACU_F4E2M1FNX2), ACU_F4E2M1FNX2,
+                              ACU_SHAPE(256));
     assert_memory_equal(same, all, sizeof all);
     free(same);
     acu_tensor_release(tensor);
@@ -270,7 +275,8 @@ static void from_pairs(void **state)
     test_leaks_none();
 }
 
-/* Every value of 8 and 16 bits, any of the others, and what lies at and beside the middle of two. */
+/* Every value of 8 and 16 bits, any of the others, and what lies at and
+ * beside the middle of two. */
 static void into_pairs(void **state)
 {
     (void)state;
@@ -286,11 +292,15 @@ static void into_pairs(void **state)
         bytes[i] = (uint8_t)i;
     for (int i = 0; i < MIDDLES; i++) {
         unsigned below = (unsigned)i / 6;
-        double at = (double)(narrow_value(ACU_F4E2M1FNX2, below) + narrow_value(ACU_F4E2M1FNX2, below + 1)) / 2;
+        double at = (double)(narrow_value(ACU_F4E2M1FNX2, below) +
+                             narrow_value(ACU_F4E2M1FNX2, below + 1)) /
+                    2;
         if (below == 6)
             at = 6;
         d[i] = i % 3 == 1 ? nextafter(at, 9) : i % 3 == 2 ? nextafter(at, 0) : at;
-        f[i] = i % 3 == 1 ? nextafterf((float)at, 9) : i % 3 == 2 ? nextafterf((float)at, 0) : (float)at;
+        f[i] = i % 3 == 1   ? nextafterf((float)at, 9)
+               : i % 3 == 2 ? nextafterf((float)at, 0)
+                            : (float)at;
         if (i % 6 > 2) {
             d[i] = -d[i];
             f[i] = -f[i];
@@ -324,15 +334,20 @@ static void pairs_of_any_strides(void **state)
     assert_works(acu_sync(device, acu_zeros(ACU_F4E2M1FNX2, ACU_SHAPE(4, 3)), &into));
     /* Packed from a turned tensor into a turned one: [4, 3, 1] pairs. */
     acu_op *out = acu_transpose(acu_reshape(into, ACU_SHAPE(1, 4, 3)), 0, 2);
-    assert_works(acu_sync(device, acu_into(acu_transpose(out, 0, 1), acu_convert(acu_transpose(tensor, 0, 1), ACU_F4E2M1FNX2)), NULL));
+    assert_works(acu_sync(device,
+                          acu_into(acu_transpose(out, 0, 1),
+                                   acu_convert(acu_transpose(tensor, 0, 1), ACU_F4E2M1FNX2)),
+                          NULL));
     assert_works(acu_read_sync(into, packed, sizeof packed));
     for (int i = 0; i < 12; i++)
-        assert_int_equal(packed[i / 3][i % 3], four_bits_of((long double)x[i % 3][i / 3 * 2]) |
-                                                   four_bits_of((long double)x[i % 3][i / 3 * 2 + 1]) << 4);
+        assert_int_equal(packed[i / 3][i % 3],
+                         four_bits_of((long double)x[i % 3][i / 3 * 2]) |
+                             four_bits_of((long double)x[i % 3][i / 3 * 2 + 1]) << 4);
     /* And back: [4, 3] bytes are [4, 6] numbers, the columns of a turned tensor. */
     acu_tensor *back = NULL;
     assert_works(acu_sync(device, acu_zeros(ACU_F32, ACU_SHAPE(6, 4)), &back));
-    assert_works(acu_sync(device, acu_into(acu_transpose(back, 0, 1), acu_convert(into, ACU_F32)), NULL));
+    assert_works(acu_sync(device, acu_into(acu_transpose(back, 0, 1), acu_convert(into, ACU_F32)),
+                          NULL));
     float turned[6][4];
     assert_works(acu_read_sync(back, turned, sizeof turned));
     for (int i = 0; i < 24; i++)
@@ -344,7 +359,7 @@ static void pairs_of_any_strides(void **state)
     test_leaks_none();
 }
 
-/* ---- made -------------------------------------------------------------------------------------- */
+/* ---- made ------------------------------------------------------------------------------------ */
 
 static void arange(void **state)
 {
@@ -366,8 +381,10 @@ static void arange(void **state)
         }
         free(have);
     }
-    assert_fails(acu_sync(device, acu_arange(ACU_I32, 0, 1, 0.5), NULL), ACU_ERR_DTYPE, "i32|integers");
-    assert_fails(acu_sync(device, acu_arange(ACU_F32, 0, -1, 1), NULL), ACU_ERR_SHAPE, "from 0 to -1");
+    assert_fails(acu_sync(device, acu_arange(ACU_I32, 0, 1, 0.5), NULL), ACU_ERR_DTYPE,
+                 "i32|integers");
+    assert_fails(acu_sync(device, acu_arange(ACU_F32, 0, -1, 1), NULL), ACU_ERR_SHAPE,
+                 "from 0 to -1");
     test_close(device);
     test_leaks_none();
 }
@@ -376,7 +393,8 @@ static void linspace(void **state)
 {
     (void)state;
     acu_device *device = test_open();
-    double *have = result_of(device, acu_linspace(ACU_F64, 0.1, 0.7, 1000), ACU_F64, ACU_SHAPE(1000));
+    double *have = result_of(device, acu_linspace(ACU_F64, 0.1, 0.7, 1000), ACU_F64,
+                             ACU_SHAPE(1000));
     for (int i = 0; i < 1000; i++)
         assert_true(fabs(have[i] - (0.1 + 0.6 * i / 999)) < 1e-15);
     assert_true(have[0] == 0.1 && have[999] == 0.7);
@@ -409,9 +427,14 @@ static void eye(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_pair), cmocka_unit_test(strided_and_refused),
-        cmocka_unit_test(from_pairs), cmocka_unit_test(into_pairs), cmocka_unit_test(pairs_of_any_strides),
-        cmocka_unit_test(arange), cmocka_unit_test(linspace), cmocka_unit_test(eye),
+        cmocka_unit_test(every_pair),
+        cmocka_unit_test(strided_and_refused),
+        cmocka_unit_test(from_pairs),
+        cmocka_unit_test(into_pairs),
+        cmocka_unit_test(pairs_of_any_strides),
+        cmocka_unit_test(arange),
+        cmocka_unit_test(linspace),
+        cmocka_unit_test(eye),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,7 +22,7 @@
 static test_random numbers = {.state = 41};
 static fake_cublas *fake; /* NULL on a GPU */
 
-/* ---- which cuBLAS ------------------------------------------------------------------------------- */
+/* ---- which cuBLAS ---------------------------------------------------------------------------- */
 
 static void fake_path(char path[PATH_MAX])
 {
@@ -112,7 +112,7 @@ static void close_all(acu_device *device)
     test_leaks_none();
 }
 
-/* ---- matrices ----------------------------------------------------------------------------------- */
+/* ---- matrices -------------------------------------------------------------------------------- */
 
 typedef enum layout {
     ROWS,         /* dense, row after row */
@@ -195,7 +195,7 @@ static void drop(matrix *x)
     free(x->memory);
 }
 
-/* ---- one product -------------------------------------------------------------------------------- */
+/* ---- one product ----------------------------------------------------------------------------- */
 
 /* What a sum of this size may be off. */
 static double tolerance(acu_dtype dtype, double size, double want)
@@ -222,11 +222,12 @@ static void check(const matrix *a, const matrix *b, const matrix *c, int64_t bat
                 }
                 double got = real_at(a->dtype, c->memory, index_of(c, i, row, column));
                 if (!(fabs(got - want) <= tolerance(a->dtype, size, want)))
-                    fail_msg("%s %lldx%lldx%lld, layouts %d %d %d: (%lld, %lld, %lld) is %.17g, not "
-                             "%.17g", acu_dtype_name(a->dtype), (long long)c->rows,
-                             (long long)a->columns, (long long)c->columns, (int)a->layout,
-                             (int)b->layout, (int)c->layout, (long long)i, (long long)row,
-                             (long long)column, got, want);
+                    fail_msg(
+                        "%s %lldx%lldx%lld, layouts %d %d %d: (%lld, %lld, %lld) is %.17g, not "
+                        "%.17g",
+                        acu_dtype_name(a->dtype), (long long)c->rows, (long long)a->columns,
+                        (long long)c->columns, (int)a->layout, (int)b->layout, (int)c->layout,
+                        (long long)i, (long long)row, (long long)column, got, want);
             }
 }
 
@@ -311,7 +312,11 @@ static void says_what_it_means(void **state)
     static const struct {
         acu_dtype dtype;
         int type, compute;
-    } kinds[] = {{ACU_F32, 0, 68}, {ACU_TF32, 0, 77}, {ACU_F64, 1, 70}, {ACU_F16, 2, 68}, {ACU_BF16, 14, 68}};
+    } kinds[] = {{ACU_F32, 0, 68},
+                 {ACU_TF32, 0, 77},
+                 {ACU_F64, 1, 70},
+                 {ACU_F16, 2, 68},
+                 {ACU_BF16, 14, 68}};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         one_product(device, kinds[i].dtype, &cases[1]);
         assert_int_equal(atomic_load(&fake->type), kinds[i].type);
@@ -331,19 +336,23 @@ static void says_what_it_means(void **state)
 static void integers_by_the_kernel(void **state)
 {
     (void)state;
-    static const acu_dtype dtypes[] = {ACU_I8, ACU_U8, ACU_I16, ACU_U16, ACU_I32, ACU_U32, ACU_I64, ACU_U64};
+    static const acu_dtype dtypes[] = {ACU_I8,  ACU_U8,  ACU_I16, ACU_U16,
+                                       ACU_I32, ACU_U32, ACU_I64, ACU_U64};
     acu_device *device = open_unloaded();
     int before = library_calls();
     for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++)
         for (int64_t n = 5; n < 90; n += 75) {
-            matrix a = matrix_of(COLUMNS, dtypes[d], 1, n, 7), b = matrix_of(ROWS, dtypes[d], 1, 7, n + 1);
+            matrix a = matrix_of(COLUMNS, dtypes[d], 1, n, 7),
+                   b = matrix_of(ROWS, dtypes[d], 1, 7, n + 1);
             fill(&a, device);
             fill(&b, device);
-            int64_t *have = result_of(device, acu_matmul(view(&a), view(&b)), dtypes[d], ACU_SHAPE(1, n, n + 1));
+            int64_t *have = result_of(device, acu_matmul(view(&a), view(&b)), dtypes[d],
+                                      ACU_SHAPE(1, n, n + 1));
             for (int64_t i = 0; i < n * (n + 1); i++) {
                 uint64_t sum = 0, want = 0;
                 for (int64_t k = 0; k < 7; k++)
-                    sum += (uint64_t)whole_at(dtypes[d], a.memory, index_of(&a, 0, i / (n + 1), k)) *
+                    sum += (uint64_t)whole_at(dtypes[d], a.memory,
+                                              index_of(&a, 0, i / (n + 1), k)) *
                            (uint64_t)whole_at(dtypes[d], b.memory, index_of(&b, 0, k, i % (n + 1)));
                 put_whole(dtypes[d], &want, 0, (int64_t)sum);
                 assert_true(whole_at(dtypes[d], have, (size_t)i) == whole_at(dtypes[d], &want, 0));
@@ -356,7 +365,7 @@ static void integers_by_the_kernel(void **state)
     close_all(device);
 }
 
-/* ---- in order, together, in graphs ---------------------------------------------------------------- */
+/* ---- in order, together, in graphs ----------------------------------------------------------- */
 
 /* Each element of the product of n x n matrices of these numbers is n x y. */
 static void assert_all(acu_tensor *tensor, float want)
@@ -382,13 +391,16 @@ static void between_kernels(void **state)
     acu_tensor *x = NULL;
     int before = library_calls();
     for (int turn = 0; turn < 5; turn++) {
-        acu_op *product = acu_matmul(acu_add(square(1), 1.0), acu_mul(square(1), 3.0));     /* 96 */
-        acu_op *sum = acu_add(acu_matmul(product, acu_matmul(square(1), square(0.5f))), -1.0); /* 16 * 96 * 8 - 1 */
+        /* 96, then 16 * 96 * 8 - 1 */
+        acu_op *product = acu_matmul(acu_add(square(1), 1.0), acu_mul(square(1), 3.0));
+        acu_op *sum = acu_add(acu_matmul(product, acu_matmul(square(1), square(0.5f))), -1.0);
         assert_works(acu_sync(device, sum, &x));
         assert_all(x, 12287);
         /* Independent ones of one submission. */
         acu_future *both = NULL;
-        assert_works(acu_submit(device, acu_zip(acu_matmul(x, square(1)), acu_matmul(square(2), square(2))), NULL, &both));
+        assert_works(acu_submit(device,
+                                acu_zip(acu_matmul(x, square(1)), acu_matmul(square(2), square(2))),
+                                NULL, &both));
         assert_works(acu_future_wait(both, ACU_FOREVER));
         assert_all(acu_future_tensor(both, 0), 196592);
         assert_all(acu_future_tensor(both, 1), 64);
@@ -428,7 +440,8 @@ static void described(void **state)
     acu_device *device = open_loaded();
     acu_value_info info;
     size_t count = 0;
-    acu_op *op = acu_matmul(acu_meta(ACU_F16, ACU_SHAPE(3, 8, 4)), acu_meta(ACU_F16, ACU_SHAPE(4, 5)));
+    acu_op *op = acu_matmul(acu_meta(ACU_F16, ACU_SHAPE(3, 8, 4)),
+                            acu_meta(ACU_F16, ACU_SHAPE(4, 5)));
     assert_works(acu_op_describe(device, op, &info, 1, &count));
     acu_op_release(op);
     assert_int_equal(count, 1);
@@ -453,7 +466,8 @@ static void *work(void *user)
         float have[256];
         acu_op *op = acu_matmul(acu_matmul(square(w->value), square(1)), square(0.25f));
         w->failed += acu_sync(w->device, op, &x) != ACU_OK;
-        w->failed += x && (acu_read_sync(x, have, sizeof have) != ACU_OK || have[i] != 64 * w->value);
+        w->failed += x &&
+                     (acu_read_sync(x, have, sizeof have) != ACU_OK || have[i] != 64 * w->value);
         acu_tensor_release(x);
     }
     return NULL;
@@ -519,7 +533,7 @@ static void explained(void **state)
     close_all(device);
 }
 
-/* ---- loading and failing ------------------------------------------------------------------------- */
+/* ---- loading and failing --------------------------------------------------------------------- */
 
 static void waits_for_the_load(void **state)
 {
@@ -563,10 +577,12 @@ static void failures_in_words(void **state)
     assert_fails(acu_sync(device, acu_matmul(square(1), square(1)), NULL), ACU_ERR_DRIVER,
                  "cublasGemmEx|CUBLAS_STATUS_EXECUTION_FAILED");
     assert_string_equal(acu_last_error()->op, "matmul");
-    acu_op *batched = acu_matmul(acu_full(ACU_SHAPE(2, 4, 4), acu_f32(1)), acu_full(ACU_SHAPE(2, 4, 4), acu_f32(1)));
+    acu_op *batched = acu_matmul(acu_full(ACU_SHAPE(2, 4, 4), acu_f32(1)),
+                                 acu_full(ACU_SHAPE(2, 4, 4), acu_f32(1)));
     assert_works(acu_submit(device, batched, NULL, &future));
     acu_tensor *lost = acu_future_tensor(future, 0);
-    assert_fails(acu_sync(device, acu_neg(lost), NULL), ACU_ERR_DEPENDENCY, "cublasGemmStridedBatchedEx");
+    assert_fails(acu_sync(device, acu_neg(lost), NULL), ACU_ERR_DEPENDENCY,
+                 "cublasGemmStridedBatchedEx");
     acu_future_release(future);
     atomic_store(&fake->fail_gemm, 3);
     assert_fails(acu_sync(device, acu_matmul(square(1), square(1)), NULL), ACU_ERR_DEVICE_MEMORY,
@@ -597,7 +613,8 @@ static void without_a_handle(void **state)
         assert_all(x, 32);
         acu_tensor_release(x);
     }
-    assert_fails(acu_cublas_load(device), ACU_ERR_DRIVER, "cublasCreate|CUBLAS_STATUS_NOT_INITIALIZED");
+    assert_fails(acu_cublas_load(device), ACU_ERR_DRIVER,
+                 "cublasCreate|CUBLAS_STATUS_NOT_INITIALIZED");
     assert_int_equal(library_calls(), before);
     atomic_store(&fake->fail_create, 0);
     close_all(device);
@@ -626,7 +643,7 @@ static void without_memory(void **state)
     }
 }
 
-/* ---- settings ------------------------------------------------------------------------------------ */
+/* ---- settings -------------------------------------------------------------------------------- */
 
 static void product_works(acu_device *device)
 {
@@ -642,7 +659,8 @@ static void case_reset(void **state)
     (void)state;
     acu_device *device = open_loaded(), *fresh = NULL;
     product_works(device);
-    acu_reset_options promised = {.size = sizeof promised, .nothing_else_in_this_process_uses_the_device = true};
+    acu_reset_options promised = {.size = sizeof promised,
+                                  .nothing_else_in_this_process_uses_the_device = true};
     assert_works(acu_device_reset(device, &promised, &fresh));
     int before = library_calls();
     product_works(fresh);
@@ -739,19 +757,22 @@ static void case_calls(void **state)
         acu_tensor *x = NULL;
         acu_driver_fault fault = {.size = sizeof fault, .call = ACU_CALL_ANY, .nth = n};
         assert_works(acu_driver_fail(&fault));
-        acu_status status = acu_sync(device, acu_matmul(acu_matmul(square(1), square(2)), square(1)), &x);
+        acu_status status = acu_sync(device,
+                                     acu_matmul(acu_matmul(square(1), square(2)), square(1)), &x);
         acu_cublas_load(device);
         bool through = acu_driver_fault_hits() == 0;
         acu_driver_fail_clear();
         if (status == ACU_OK)
             assert_all(x, 512);
         else if (acu_status_scope(status) != ACU_SCOPE_OPERATION && status != ACU_ERR_NOT_FOUND)
-            fail_msg("call %llu: %s: %s", (unsigned long long)n, acu_status_name(status), acu_last_error()->message);
+            fail_msg("call %llu: %s: %s", (unsigned long long)n, acu_status_name(status),
+                     acu_last_error()->message);
         acu_tensor_release(x);
         test_close(device);
         /* What could not be destroyed because that was made to fail stays, and nothing else. */
         for (int kind = 0; kind < ACU_DRIVER_KIND_NONE; kind++)
-            assert_true(acu_driver_live((acu_driver_kind)kind) <= acu_driver_spared((acu_driver_kind)kind));
+            assert_true(acu_driver_live((acu_driver_kind)kind) <=
+                        acu_driver_spared((acu_driver_kind)kind));
         if (through)
             break;
     }
@@ -778,8 +799,8 @@ static void missing(void **state)
 
 int main(int argc, char **argv)
 {
-    static const test_case in_process[] = {{"off", case_off}, {"missing", case_missing}, {"calls", case_calls},
-                                          {"reset", case_reset}};
+    static const test_case in_process[] = {
+        {"off", case_off}, {"missing", case_missing}, {"calls", case_calls}, {"reset", case_reset}};
     if (argc > 1)
         return test_run_case(in_process, sizeof in_process / sizeof *in_process, argv[1]);
     const struct CMUnitTest tests[] = {

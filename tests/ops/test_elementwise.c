@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Elementwise operations: each on each of its dtypes against a reference in long double or in 64-bit
- * integers; and on operands that are strided, broadcast, numbers, not aligned, or the result itself.
+ * Elementwise operations: each on each of its dtypes against a reference in long double or in
+ * 64-bit integers; and on operands that are strided, broadcast, numbers, not
+ * aligned, or the result itself.
  */
 #include "ops/elements.h"
 
@@ -32,10 +33,12 @@ enum { DTYPES = sizeof dtypes / sizeof *dtypes };
 static bool takes(acu_elementwise kind, acu_dtype dtype)
 {
     char of = kinds[kind].of;
-    return is_real(dtype) ? of != 'b' && of != 'i' : dtype == ACU_BOOL ? of == 'b' || of == 'a' : of != 'f';
+    return is_real(dtype)      ? of != 'b' && of != 'i'
+           : dtype == ACU_BOOL ? of == 'b' || of == 'a'
+                               : of != 'f';
 }
 
-/* ---- references -------------------------------------------------------------------------------- */
+/* ---- references ------------------------------------------------------------------------------ */
 
 static long double floor_mod(long double a, long double b)
 {
@@ -72,7 +75,8 @@ static long double unary(acu_elementwise kind, long double a)
     case ACU_OP_TANH: return tanhl(a);
     case ACU_OP_SIGMOID: return sigmoid(a);
     case ACU_OP_SILU: return isinf(a) && a < 0 ? (long double)NAN : a * sigmoid(a);
-    case ACU_OP_GELU: return isinf(a) && a < 0 ? (long double)NAN : a * (1 + erfl(a * sqrtl(0.5L))) / 2;
+    case ACU_OP_GELU:
+        return isinf(a) && a < 0 ? (long double)NAN : a * (1 + erfl(a * sqrtl(0.5L))) / 2;
     case ACU_OP_ERF: return erfl(a);
     case ACU_OP_NOT: return a == 0;
     case ACU_OP_IS_NAN: return a != a;
@@ -191,7 +195,7 @@ static int64_t whole(acu_elementwise kind, int64_t a, int64_t b, int64_t c, acu_
     }
 }
 
-/* ---- data -------------------------------------------------------------------------------------- */
+/* ---- data ------------------------------------------------------------------------------------ */
 
 static test_random numbers = {.state = 17};
 
@@ -223,7 +227,7 @@ static void *random_elements(acu_dtype dtype, size_t count)
     return memory;
 }
 
-/* ---- comparing --------------------------------------------------------------------------------- */
+/* ---- comparing ------------------------------------------------------------------------------- */
 
 /* Units in the last place that the result may be off, as ops.h says; rounding adds a half. */
 static double allowed(acu_elementwise kind, acu_dtype dtype)
@@ -263,9 +267,12 @@ static void compare_real(acu_elementwise kind, acu_dtype dtype, const long doubl
         small = small_bits_of(dtype, (double)want);
         rounded = small_value(dtype, small);
     }
-    if (isinf(rounded) ? have != rounded && !(isfinite(have) && isfinite(want) && error <= allowed(kind, dtype)) : !(error <= allowed(kind, dtype)))
-        fail_msg("%s of %s (%.17Lg, %.17Lg, %.17Lg) is %.17g, not %.17g: %g units", kinds[kind].name,
-                 acu_dtype_name(dtype), x[0], x[1], x[2], have, (double)want, error);
+    if (isinf(rounded) ? have != rounded &&
+                             !(isfinite(have) && isfinite(want) && error <= allowed(kind, dtype))
+                       : !(error <= allowed(kind, dtype)))
+        fail_msg("%s of %s (%.17Lg, %.17Lg, %.17Lg) is %.17g, not %.17g: %g units",
+                 kinds[kind].name, acu_dtype_name(dtype), x[0], x[1], x[2], have, (double)want,
+                 error);
 }
 
 static void compare(acu_elementwise kind, acu_dtype dtype, const void *const *x, const size_t *at,
@@ -297,7 +304,7 @@ static void compare(acu_elementwise kind, acu_dtype dtype, const void *const *x,
                  (long long)whole_at(to, result, place), (long long)whole_at(to, &want, 0));
 }
 
-/* ---- tests ------------------------------------------------------------------------------------- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 static acu_dtype operand_dtype(acu_elementwise kind, size_t j, acu_dtype dtype)
 {
@@ -316,7 +323,8 @@ static void one_kind(acu_device *device, acu_elementwise kind, acu_dtype dtype)
         operands[j] = acu_value(tensors[j]);
     }
     acu_op *op = acu_op_elementwise(kind, operands, count, ACU_SITE);
-    void *result = result_of(device, op, kinds[kind].result == 'b' ? ACU_BOOL : dtype, ACU_SHAPE(N));
+    void *result = result_of(device, op, kinds[kind].result == 'b' ? ACU_BOOL : dtype,
+                             ACU_SHAPE(N));
     for (size_t i = 0; i < N; i++)
         compare(kind, dtype, (const void *const *)x, (size_t[]){i, i, i}, result, i);
     free(result);
@@ -338,7 +346,7 @@ static void each_kind_on_each_dtype(void **state)
     test_leaks_none();
 }
 
-/* ---- layouts ----------------------------------------------------------------------------------- */
+/* ---- layouts --------------------------------------------------------------------------------- */
 
 /* A tensor of f32, however it lies. */
 typedef struct laid {
@@ -511,23 +519,29 @@ static void what_does_not_fit_is_refused(void **state)
     acu_tensor *f = tensor_with(d, ACU_F32, ACU_SHAPE(3, 4), zeros), *tail = NULL, *wide = NULL;
     acu_tensor *i = tensor_with(d, ACU_I32, ACU_SHAPE(3, 4), zeros);
     acu_tensor *u = tensor_with(d, ACU_U8, ACU_SHAPE(5), zeros);
-    assert_fails(acu_sync(d, acu_add(f, i), NULL), ACU_ERR_DTYPE, "add|operand 1|i32 [3, 4]|f32|acu_convert");
-    assert_fails(acu_sync(d, acu_add(u, i), NULL), ACU_ERR_SHAPE, "operand 1|i32 [3, 4]|broadcast|u8 [5]");
-    assert_fails(acu_sync(d, acu_exp(i), NULL), ACU_ERR_DTYPE, "exp takes floating point|i32 [3, 4]");
+    assert_fails(acu_sync(d, acu_add(f, i), NULL), ACU_ERR_DTYPE,
+                 "add|operand 1|i32 [3, 4]|f32|acu_convert");
+    assert_fails(acu_sync(d, acu_add(u, i), NULL), ACU_ERR_SHAPE,
+                 "operand 1|i32 [3, 4]|broadcast|u8 [5]");
+    assert_fails(acu_sync(d, acu_exp(i), NULL), ACU_ERR_DTYPE,
+                 "exp takes floating point|i32 [3, 4]");
     assert_fails(acu_sync(d, acu_bit_and(f, f), NULL), ACU_ERR_DTYPE, "bit_and takes integers");
     assert_fails(acu_sync(d, acu_add(u, 300), NULL), ACU_ERR_DTYPE, "operand 1|300|fit u8");
     assert_fails(acu_sync(d, acu_add(i, 0.5), NULL), ACU_ERR_DTYPE, "0.5|i32");
     assert_fails(acu_sync(d, acu_where(f, f, f), NULL), ACU_ERR_DTYPE, "condition|f32 [3, 4]|bool");
-    assert_fails(acu_sync(d, acu_into(i, acu_neg(f)), NULL), ACU_ERR_DTYPE, "neg|f32 [3, 4]|i32 [3, 4]");
+    assert_fails(acu_sync(d, acu_into(i, acu_neg(f)), NULL), ACU_ERR_DTYPE,
+                 "neg|f32 [3, 4]|i32 [3, 4]");
     assert_fails(acu_sync(d, acu_into(u, acu_neg(acu_zeros(ACU_U8, ACU_SHAPE(6)))), NULL),
                  ACU_ERR_SHAPE, "u8 [6]|u8 [5]");
     assert_fails(acu_sync(d, acu_into(f, acu_zeros(ACU_F32, ACU_SHAPE(6))), NULL),
                  ACU_ERR_NOT_SUPPORTED, "zeros|acu_into");
     assert_works(acu_tensor_slice(f, STRIDES(1, 0), STRIDES(3, 4), &tail));
     assert_works(acu_tensor_slice(f, STRIDES(0, 0), STRIDES(2, 4), &wide));
-    assert_fails(acu_sync(d, acu_into(tail, acu_neg(wide)), NULL), ACU_ERR_SHARED, "neg|operand 0|overlap");
-    assert_fails(acu_sync(d, acu_op_elementwise(ACU_OP_ADD, (acu_op *[]){acu_value(f)}, 1, ACU_SITE), NULL),
-                 ACU_ERR_ARGUMENTS, "add takes 2|got 1");
+    assert_fails(acu_sync(d, acu_into(tail, acu_neg(wide)), NULL), ACU_ERR_SHARED,
+                 "neg|operand 0|overlap");
+    assert_fails(
+        acu_sync(d, acu_op_elementwise(ACU_OP_ADD, (acu_op *[]){acu_value(f)}, 1, ACU_SITE), NULL),
+        ACU_ERR_ARGUMENTS, "add takes 2|got 1");
     assert_fails(acu_sync(d, acu_op_elementwise((acu_elementwise)999, NULL, 0, ACU_SITE), NULL),
                  ACU_ERR_INVALID, "999");
     acu_tensor *all[] = {f, i, u, tail, wide};
@@ -566,7 +580,8 @@ static void results_are_described(void **state)
     assert_true(acu_shape_equal(info.shape, ACU_SHAPE(30, 1, 7)));
     acu_op_release(op);
     op = acu_add(acu_meta(ACU_F16, ACU_SHAPE(3)), acu_meta(ACU_F16, ACU_SHAPE(4)));
-    assert_fails(acu_op_describe(device, op, &info, 1, &count), ACU_ERR_SHAPE, "add|f16 [4]|f16 [3]");
+    assert_fails(acu_op_describe(device, op, &info, 1, &count), ACU_ERR_SHAPE,
+                 "add|f16 [4]|f16 [3]");
     acu_op_release(op);
     test_close(device);
     test_leaks_none();

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Expressions: what they compute, in each dtype, on any layout; that they are compiled once; errors. */
+/* Expressions: what they compute, in each dtype, on any layout; that they
+ * are compiled once; errors. */
 #include "ops/elements.h"
 
 enum { N = 5000 };
@@ -45,7 +46,8 @@ static void expressions_compute(void **state)
             void *have = result_of(device, acu_fused(e, 1.5, tx, ty), dtypes[d], ACU_SHAPE(N));
             for (size_t i = 0; i < N; i++) {
                 double want = 1.5 * real_at(dtypes[d], x, i) + tanh(real_at(dtypes[d], y, i)) / 2;
-                double near = 0.51 * unit_at(dtypes[d], want) + (dtypes[d] == ACU_F64 ? 1e-15 : 4e-7);
+                double near = 0.51 * unit_at(dtypes[d], want) +
+                              (dtypes[d] == ACU_F64 ? 1e-15 : 4e-7);
                 assert_true(fabs(real_at(dtypes[d], have, i) - want) <= near);
             }
             free(have);
@@ -90,7 +92,8 @@ static void what_is_written_is_meant(void **state)
     acu_device *device = open_with_compiler();
     acu_expression *e = NULL;
     assert_works(acu_expression_create(
-        "x > 1 && !(y <= .5) ? max(x, y) - -2e0 * 3 / 4 : where(x != y, clamp(x, -0.5, y), 7) + sqrt(abs(x)) * (x < y)", &e));
+        "x > 1 && !(y <= .5) ? max(x, y) - -2e0 * 3 / 4 : where(x != y, clamp(x, -0.5, y), 7) + sqrt(abs(x)) * (x < y)",
+        &e));
     float *x = some_reals(ACU_F32, N, -1), *y = some_reals(ACU_F32, 50, 0);
     acu_tensor *tx = tensor_with(device, ACU_F32, ACU_SHAPE(100, 50), x);
     acu_tensor *ty = tensor_with(device, ACU_F32, ACU_SHAPE(50), y); /* broadcast */
@@ -98,7 +101,11 @@ static void what_is_written_is_meant(void **state)
     for (size_t i = 0; i < N; i++) {
         float a = x[i], b = y[i % 50];
         float want = a > 1 && !(b <= .5f) ? fmaxf(a, b) - -2.0f * 3 / 4
-                                         : (a != b ? (a < -0.5f ? -0.5f : a > b ? b : a) : 7) + sqrtf(fabsf(a)) * (float)(a < b);
+                                          : (a != b ? (a < -0.5f ? -0.5f
+                                                       : a > b   ? b
+                                                                 : a)
+                                                    : 7) +
+                                                sqrtf(fabsf(a)) * (float)(a < b);
         if (fabsf(have[i] - want) > 1e-6f * (1 + fabsf(want)))
             fail_msg("(%g, %g): %g, not %g", (double)a, (double)b, (double)have[i], (double)want);
     }
@@ -119,13 +126,16 @@ static void errors_name_the_column(void **state)
     (void)state;
     acu_expression *e = NULL;
     assert_fails(acu_expression_create("a * (x + 1", &e), ACU_ERR_INVALID, "column 11|')'|ends");
-    assert_fails(acu_expression_create("a * * b", &e), ACU_ERR_INVALID, "column 5|a name, a number or '('");
+    assert_fails(acu_expression_create("a * * b", &e), ACU_ERR_INVALID,
+                 "column 5|a name, a number or '('");
     assert_fails(acu_expression_create("a b", &e), ACU_ERR_INVALID, "column 3|operator");
     assert_fails(acu_expression_create("foo(a)", &e), ACU_ERR_INVALID, "column 1|no function foo");
-    assert_fails(acu_expression_create("1 + max(a)", &e), ACU_ERR_INVALID, "column 5|max takes 2 arguments|got 1");
+    assert_fails(acu_expression_create("1 + max(a)", &e), ACU_ERR_INVALID,
+                 "column 5|max takes 2 arguments|got 1");
     assert_fails(acu_expression_create("1.2.3 * a", &e), ACU_ERR_INVALID, "column 1|two points");
     assert_fails(acu_expression_create("2 * 3", &e), ACU_ERR_INVALID, "no operands");
-    assert_fails(acu_expression_create("a+b+c+d+e+f+g+h+i", &e), ACU_ERR_INVALID, "column 17|more than 8");
+    assert_fails(acu_expression_create("a+b+c+d+e+f+g+h+i", &e), ACU_ERR_INVALID,
+                 "column 17|more than 8");
     assert_fails(acu_expression_create("", &e), ACU_ERR_INVALID, "column 1|it ends");
     char deep[300] = "";
     for (int i = 0; i < 100; i++)
@@ -134,11 +144,13 @@ static void errors_name_the_column(void **state)
     assert_fails(acu_expression_create(NULL, &e), ACU_ERR_INVALID, "NULL");
     acu_device *device = test_open();
     float zeros[4] = {0};
-    acu_tensor *f = tensor_with(device, ACU_F32, ACU_SHAPE(4), zeros), *i = tensor_with(device, ACU_I32, ACU_SHAPE(4), zeros);
+    acu_tensor *f = tensor_with(device, ACU_F32, ACU_SHAPE(4), zeros),
+               *i = tensor_with(device, ACU_I32, ACU_SHAPE(4), zeros);
     assert_works(acu_expression_create("p + q", &e));
     assert_fails(acu_sync(device, acu_fused(e, f), NULL), ACU_ERR_ARGUMENTS, "2 operands|got 1");
     assert_fails(acu_sync(device, acu_fused(e, f, i), NULL), ACU_ERR_DTYPE, "q is i32 [4]");
-    assert_fails(acu_sync(device, acu_fused(e, f, acu_zeros(ACU_F32, ACU_SHAPE(3))), NULL), ACU_ERR_SHAPE, "q is f32 [3]");
+    assert_fails(acu_sync(device, acu_fused(e, f, acu_zeros(ACU_F32, ACU_SHAPE(3))), NULL),
+                 ACU_ERR_SHAPE, "q is f32 [3]");
     assert_fails(acu_sync(device, acu_fused(e, 1, 2), NULL), ACU_ERR_INVALID, "must be a tensor");
     acu_expression_release(e);
     acu_tensor_release(f);

@@ -13,7 +13,7 @@ static void *random_reals(acu_dtype dtype, size_t count, double scale)
     return memory;
 }
 
-/* ---- matmul ------------------------------------------------------------------------------------ */
+/* ---- matmul ---------------------------------------------------------------------------------- */
 
 typedef struct matrices {
     int64_t batch, a_batch, m, k, n; /* a_batch: 1 or batch */
@@ -25,9 +25,12 @@ static void one_product(acu_device *device, acu_dtype dtype, const matrices *x)
     size_t a_size = (size_t)(x->m * x->k), b_size = (size_t)(x->k * x->n);
     void *a = random_reals(dtype, (size_t)x->a_batch * a_size, 2);
     void *b = random_reals(dtype, (size_t)x->batch * b_size, 2);
-    acu_shape a_shape = x->a_turned ? ACU_SHAPE(x->a_batch, x->k, x->m) : ACU_SHAPE(x->a_batch, x->m, x->k);
-    acu_shape b_shape = x->b_turned ? ACU_SHAPE(x->batch, x->n, x->k) : ACU_SHAPE(x->batch, x->k, x->n);
-    acu_tensor *ta = tensor_with(device, dtype, a_shape, a), *tb = tensor_with(device, dtype, b_shape, b);
+    acu_shape a_shape = x->a_turned ? ACU_SHAPE(x->a_batch, x->k, x->m)
+                                    : ACU_SHAPE(x->a_batch, x->m, x->k);
+    acu_shape b_shape = x->b_turned ? ACU_SHAPE(x->batch, x->n, x->k)
+                                    : ACU_SHAPE(x->batch, x->k, x->n);
+    acu_tensor *ta = tensor_with(device, dtype, a_shape, a),
+               *tb = tensor_with(device, dtype, b_shape, b);
     acu_op *left = x->a_turned ? acu_transpose(ta, 1, 2) : acu_value(ta);
     acu_op *right = x->b_turned ? acu_transpose(tb, 1, 2) : acu_value(tb);
     acu_shape shape = ACU_SHAPE(x->batch, x->m, x->n);
@@ -37,8 +40,10 @@ static void one_product(acu_device *device, acu_dtype dtype, const matrices *x)
             for (int64_t c = 0; c < x->n; c++) {
                 double want = 0, size = 0;
                 for (int64_t k = 0; k < x->k; k++) {
-                    size_t ai = (size_t)(x->a_batch > 1 ? i : 0) * a_size + (size_t)(x->a_turned ? k * x->m + r : r * x->k + k);
-                    size_t bi = (size_t)i * b_size + (size_t)(x->b_turned ? c * x->k + k : k * x->n + c);
+                    size_t ai = (size_t)(x->a_batch > 1 ? i : 0) * a_size +
+                                (size_t)(x->a_turned ? k * x->m + r : r * x->k + k);
+                    size_t bi = (size_t)i * b_size +
+                                (size_t)(x->b_turned ? c * x->k + k : k * x->n + c);
                     double term = real_at(dtype, a, ai) * real_at(dtype, b, bi);
                     want += term;
                     size += fabs(term);
@@ -49,8 +54,8 @@ static void one_product(acu_device *device, acu_dtype dtype, const matrices *x)
                     near += 0.51 * unit_at(dtype, want);
                 if (!(fabs(got - want) <= near))
                     fail_msg("%s %lldx%lldx%lld: (%lld, %lld, %lld) is %.17g, not %.17g",
-                             acu_dtype_name(dtype), (long long)x->m, (long long)x->k, (long long)x->n,
-                             (long long)i, (long long)r, (long long)c, got, want);
+                             acu_dtype_name(dtype), (long long)x->m, (long long)x->k,
+                             (long long)x->n, (long long)i, (long long)r, (long long)c, got, want);
             }
     free(have);
     free(a);
@@ -80,12 +85,15 @@ static void products_refused(void **state)
     (void)state;
     acu_device *d = test_open();
     float zeros[12] = {0};
-    acu_tensor *a = tensor_with(d, ACU_F32, ACU_SHAPE(3, 4), zeros), *b = tensor_with(d, ACU_F32, ACU_SHAPE(4, 3), zeros);
-    acu_tensor *c = tensor_with(d, ACU_I32, ACU_SHAPE(4, 3), zeros), *s = tensor_with(d, ACU_F32, ACU_SHAPE(3, 3), zeros);
+    acu_tensor *a = tensor_with(d, ACU_F32, ACU_SHAPE(3, 4), zeros),
+               *b = tensor_with(d, ACU_F32, ACU_SHAPE(4, 3), zeros);
+    acu_tensor *c = tensor_with(d, ACU_I32, ACU_SHAPE(4, 3), zeros),
+               *s = tensor_with(d, ACU_F32, ACU_SHAPE(3, 3), zeros);
     assert_fails(acu_sync(d, acu_matmul(a, a), NULL), ACU_ERR_SHAPE, "matmul|f32 [3, 4]");
     assert_fails(acu_sync(d, acu_matmul(a, c), NULL), ACU_ERR_DTYPE, "f32 [3, 4]|i32 [4, 3]");
     assert_fails(acu_sync(d, acu_into(s, acu_matmul(s, s)), NULL), ACU_ERR_SHARED, "operand 0");
-    assert_fails(acu_sync(d, acu_matmul(acu_value(a), acu_scalar(acu_f32(1))), NULL), ACU_ERR_INVALID, "scalar");
+    assert_fails(acu_sync(d, acu_matmul(acu_value(a), acu_scalar(acu_f32(1))), NULL),
+                 ACU_ERR_INVALID, "scalar");
     assert_works(acu_sync(d, acu_into(s, acu_matmul(a, b)), NULL));
     acu_tensor_release(a);
     acu_tensor_release(b);
@@ -95,14 +103,16 @@ static void products_refused(void **state)
     test_leaks_none();
 }
 
-/* ---- softmax ----------------------------------------------------------------------------------- */
+/* ---- softmax --------------------------------------------------------------------------------- */
 
-static void one_softmax(acu_device *device, acu_dtype dtype, acu_shape shape, int dimension, bool log)
+static void one_softmax(acu_device *device, acu_dtype dtype, acu_shape shape, int dimension,
+                        bool log)
 {
     size_t count = (size_t)acu_shape_elements(shape);
     void *x = random_reals(dtype, count, 60);
     acu_tensor *t = tensor_with(device, dtype, shape, x);
-    void *have = result_of(device, acu_op_softmax(acu_value(t), dimension, log, ACU_SITE), dtype, shape);
+    void *have = result_of(device, acu_op_softmax(acu_value(t), dimension, log, ACU_SITE), dtype,
+                           shape);
     int d = dimension < 0 ? dimension + shape.rank : dimension;
     size_t inner = 1, n = (size_t)shape.dim[d];
     for (int i = d + 1; i < shape.rank; i++)
@@ -115,9 +125,11 @@ static void one_softmax(acu_device *device, acu_dtype dtype, acu_shape shape, in
         for (size_t i = 0; i < n; i++)
             sum += exp(real_at(dtype, x, first + i * inner) - most);
         for (size_t i = 0; i < n; i++) {
-            double v = real_at(dtype, x, first + i * inner) - most, want = log ? v - log1p(sum - 1) : exp(v) / sum;
+            double v = real_at(dtype, x, first + i * inner) - most,
+                   want = log ? v - log1p(sum - 1) : exp(v) / sum;
             double got = real_at(dtype, have, first + i * inner);
-            double near = dtype == ACU_F64 ? 1e-14 : 4e-7 + fabs(v) * 0x1p-24; /* x - max is rounded */
+            double near = dtype == ACU_F64 ? 1e-14
+                                           : 4e-7 + fabs(v) * 0x1p-24; /* x - max is rounded */
             near = near * fmax(fabs(want), log ? 1 : 0) + 0.51 * unit_at(dtype, want);
             if (!(fabs(got - want) <= near))
                 fail_msg("softmax of %s: %.17g, not %.17g", acu_dtype_name(dtype), got, want);
@@ -128,8 +140,8 @@ static void one_softmax(acu_device *device, acu_dtype dtype, acu_shape shape, in
     acu_tensor_release(t);
 }
 
-/* Four rows of n: with -inf, with NaN, with inf, all of -inf; from element `first` of the memory on, every
- * `step`-th of it. */
+/* Four rows of n: with -inf, with NaN, with inf, all of -inf; from element `first` of the memory
+ * on, every `step`-th of it. */
 static void special_softmax(acu_device *device, int n, int first, int step)
 {
     const int ten = 10, twenty = n - 20; /* where the values are */
@@ -141,8 +153,10 @@ static void special_softmax(acu_device *device, int n, int first, int step)
         x[first + (row * n + ten) * step] = 3;
         x[first + (row * n + twenty) * step] = row == 0 ? -INFINITY : row == 1 ? NAN : INFINITY;
     }
-    acu_tensor *t = tensor_with(device, ACU_F32, ACU_SHAPE(count + 1), x), *part = NULL, *rows = NULL;
-    assert_works(acu_tensor_slice(t, (const int64_t[]){first}, (const int64_t[]){first + count}, &part));
+    acu_tensor *t = tensor_with(device, ACU_F32, ACU_SHAPE(count + 1), x), *part = NULL,
+               *rows = NULL;
+    assert_works(acu_tensor_slice(t, (const int64_t[]){first}, (const int64_t[]){first + count},
+                                  &part));
     assert_works(acu_tensor_reshape(part, ACU_SHAPE(4, n, step), &rows));
     float *y = result_of(device, acu_softmax(rows, 1), ACU_F32, ACU_SHAPE(4, n, step));
     for (int i = 0; i < n; i++)
@@ -184,7 +198,8 @@ static void softmaxes(void **state)
     assert_works(acu_sync(device, acu_into(t, acu_softmax(t, 1)), NULL)); /* in place */
     assert_works(acu_read_sync(t, x, sizeof x));
     assert_true(x[0] == 1.0f / 3);
-    assert_fails(acu_sync(device, acu_softmax(t, 2), NULL), ACU_ERR_SHAPE, "dimension 2|f32 [2, 3]");
+    assert_fails(acu_sync(device, acu_softmax(t, 2), NULL), ACU_ERR_SHAPE,
+                 "dimension 2|f32 [2, 3]");
     acu_tensor_release(t);
     test_close(device);
     test_leaks_none();

@@ -2,7 +2,7 @@
 /* Random numbers: Philox as published, element by element, wherever a sequence is cut; moments. */
 #include "ops/elements.h"
 
-/* ---- reference --------------------------------------------------------------------------------- */
+/* ---- reference ------------------------------------------------------------------------------- */
 
 static void philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4])
 {
@@ -52,11 +52,18 @@ static void every_number(void **state)
     acu_shape shape = ACU_SHAPE(N);
     for (int s = 0; s < 4; s++)
         for (int o = 0; o < 6; o++) {
-            uint32_t *ints = result_of(device, acu_randint(ACU_U32, shape, 0, (int64_t)1 << 32, seeds[s], offsets[o]), ACU_U32, shape);
-            float *f32 = result_of(device, acu_rand(ACU_F32, shape, seeds[s], offsets[o]), ACU_F32, shape);
-            double *f64 = result_of(device, acu_rand(ACU_F64, shape, seeds[s], offsets[o]), ACU_F64, shape);
-            uint16_t *f16 = result_of(device, acu_rand(ACU_F16, shape, seeds[s], offsets[o]), ACU_F16, shape);
-            uint16_t *bf16 = result_of(device, acu_rand(ACU_BF16, shape, seeds[s], offsets[o]), ACU_BF16, shape);
+            uint32_t *ints = result_of(device,
+                                       acu_randint(ACU_U32, shape, 0, (int64_t)1 << 32, seeds[s],
+                                                   offsets[o]),
+                                       ACU_U32, shape);
+            float *f32 = result_of(device, acu_rand(ACU_F32, shape, seeds[s], offsets[o]), ACU_F32,
+                                   shape);
+            double *f64 = result_of(device, acu_rand(ACU_F64, shape, seeds[s], offsets[o]), ACU_F64,
+                                    shape);
+            uint16_t *f16 = result_of(device, acu_rand(ACU_F16, shape, seeds[s], offsets[o]),
+                                      ACU_F16, shape);
+            uint16_t *bf16 = result_of(device, acu_rand(ACU_BF16, shape, seeds[s], offsets[o]),
+                                       ACU_BF16, shape);
             for (uint64_t i = 0; i < N; i++) {
                 uint64_t g = (uint64_t)offsets[o] + i;
                 uint32_t four[4], two[4];
@@ -107,9 +114,11 @@ static void normal_numbers(void **state)
         double sum = 0, squares = 0, cubes = 0, fourth = 0;
         const double n = 7 * N;
         for (uint64_t i = 0; i < 7 * N; i++) {
-            double have = real_at(dtypes[d], x, i), want = normal_of(dtypes[d] == ACU_F64, i + 3, 42);
+            double have = real_at(dtypes[d], x, i),
+                   want = normal_of(dtypes[d] == ACU_F64, i + 3, 42);
             double near = dtypes[d] == ACU_F64 ? 1e-14 : dtypes[d] == ACU_F32 ? 4e-6 : 0;
-            assert_true(fabs(have - want) <= near + (near > 0 ? 0 : 0.51 * unit_at(dtypes[d], want) + 4e-6));
+            assert_true(fabs(have - want) <=
+                        near + (near > 0 ? 0 : 0.51 * unit_at(dtypes[d], want) + 4e-6));
             sum += have;
             squares += have * have;
             cubes += have * have * have;
@@ -132,8 +141,10 @@ static void parts_of_a_sequence(void **state)
     assert_works(acu_tensor_alloc(device, ACU_F32, ACU_SHAPE(10, 8), &all));
     assert_works(acu_sync(device, acu_fill(all, acu_f32(-1)), NULL));
     assert_works(acu_tensor_slice(all, (const int64_t[]){1, 2}, (const int64_t[]){9, 7}, &part));
-    assert_works(acu_sync(device, acu_into(part, acu_randn(ACU_F32, ACU_SHAPE(8, 5), 9, 100)), NULL));
-    float *whole = result_of(device, acu_randn(ACU_F32, ACU_SHAPE(200), 9, 0), ACU_F32, ACU_SHAPE(200));
+    assert_works(acu_sync(device, acu_into(part, acu_randn(ACU_F32, ACU_SHAPE(8, 5), 9, 100)),
+                          NULL));
+    float *whole = result_of(device, acu_randn(ACU_F32, ACU_SHAPE(200), 9, 0), ACU_F32,
+                             ACU_SHAPE(200));
     float have[80];
     assert_works(acu_read_sync(all, have, sizeof have));
     for (int i = 0; i < 80; i++) {
@@ -152,7 +163,8 @@ static void integers_and_refusals(void **state)
 {
     (void)state;
     acu_device *device = test_open();
-    int8_t *dice = result_of(device, acu_randint(ACU_I8, ACU_SHAPE(6000), -2, 4, 1, 0), ACU_I8, ACU_SHAPE(6000));
+    int8_t *dice = result_of(device, acu_randint(ACU_I8, ACU_SHAPE(6000), -2, 4, 1, 0), ACU_I8,
+                             ACU_SHAPE(6000));
     int seen[6] = {0};
     for (int i = 0; i < 6000; i++) {
         assert_in_range(dice[i] + 2, 0, 5);
@@ -161,10 +173,14 @@ static void integers_and_refusals(void **state)
     for (int i = 0; i < 6; i++)
         assert_in_range(seen[i], 880, 1120);
     free(dice);
-    assert_fails(acu_sync(device, acu_rand(ACU_I32, ACU_SHAPE(3), 0, 0), NULL), ACU_ERR_DTYPE, "rand of i32");
-    assert_fails(acu_sync(device, acu_randint(ACU_F32, ACU_SHAPE(3), 0, 1, 0, 0), NULL), ACU_ERR_DTYPE, "f32");
-    assert_fails(acu_sync(device, acu_randint(ACU_I32, ACU_SHAPE(3), 5, 5, 0, 0), NULL), ACU_ERR_INVALID, "from 5 to before 5");
-    assert_fails(acu_sync(device, acu_randn(ACU_F32, ACU_SHAPE(3), 0, -1), NULL), ACU_ERR_INVALID, "number -1");
+    assert_fails(acu_sync(device, acu_rand(ACU_I32, ACU_SHAPE(3), 0, 0), NULL), ACU_ERR_DTYPE,
+                 "rand of i32");
+    assert_fails(acu_sync(device, acu_randint(ACU_F32, ACU_SHAPE(3), 0, 1, 0, 0), NULL),
+                 ACU_ERR_DTYPE, "f32");
+    assert_fails(acu_sync(device, acu_randint(ACU_I32, ACU_SHAPE(3), 5, 5, 0, 0), NULL),
+                 ACU_ERR_INVALID, "from 5 to before 5");
+    assert_fails(acu_sync(device, acu_randn(ACU_F32, ACU_SHAPE(3), 0, -1), NULL), ACU_ERR_INVALID,
+                 "number -1");
     test_close(device);
     test_leaks_none();
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Reductions against long double and 64-bit integers: all kinds, dtypes, and ways of cutting them. */
+/* Reductions against long double and 64-bit integers: all kinds, dtypes,
+ * and ways of cutting them. */
 #include "ops/elements.h"
 
 static test_random numbers = {.state = 5};
@@ -7,7 +8,7 @@ static test_random numbers = {.state = 5};
 static const acu_dtype dtypes[] = {ACU_BOOL, ACU_U8,  ACU_I16, ACU_U32,  ACU_U64, ACU_I64,
                                    ACU_F16,  ACU_BF16, ACU_F32, ACU_F64};
 
-/* ---- reference --------------------------------------------------------------------------------- */
+/* ---- reference ------------------------------------------------------------------------------- */
 
 typedef struct total {
     long double real;
@@ -78,12 +79,13 @@ static void compare(const total *t, acu_reduction kind, acu_dtype dtype, const v
     double got = real_at(to, have, i);
     double units = to == ACU_F64 ? 64 : 0.51; /* sums of many in double; rounded once */
     if (want != want ? got == got
-                     : !(got == (double)want || fabs(got - (double)want) <= units * unit_at(to, (double)want)))
+                     : !(got == (double)want ||
+                         fabs(got - (double)want) <= units * unit_at(to, (double)want)))
         fail_msg("%s of %s, element %zu: %.17g, not %.17Lg", acu_reduction_name(kind),
                  acu_dtype_name(dtype), i, got, want);
 }
 
-/* ---- cases ------------------------------------------------------------------------------------- */
+/* ---- cases ----------------------------------------------------------------------------------- */
 
 typedef struct layout {
     acu_shape shape; /* of the memory */
@@ -229,7 +231,9 @@ static void places_in_long_rows(void **state)
         }
         acu_tensor *t = tensor_with(device, dtype, ACU_SHAPE(N + 1), memory), *view = NULL;
         assert_works(acu_tensor_slice(t, (const int64_t[]){1}, (const int64_t[]){N + 1}, &view));
-        int64_t *at = result_of(device, least ? acu_argmin(view, ACU_ALL) : acu_argmax(view, ACU_ALL), ACU_I64, ACU_SHAPE(1));
+        int64_t *at = result_of(device,
+                                least ? acu_argmin(view, ACU_ALL) : acu_argmax(view, ACU_ALL),
+                                ACU_I64, ACU_SHAPE(1));
         assert_int_equal(*at, what == 0 ? 0 : what == 1 ? FIRST : NAN_AT);
         free(at);
         free(memory);
@@ -257,7 +261,8 @@ static void more_results_than_blocks(void **state)
     free(sums);
     free(places);
     const int64_t strides[] = {2 * WIDE, WIDE, 1};
-    assert_works(acu_tensor_create_strided(acu_tensor_buffer(t), 0, ACU_U8, ACU_SHAPE(OUTER, 2, WIDE), strides, &part));
+    assert_works(acu_tensor_create_strided(acu_tensor_buffer(t), 0, ACU_U8,
+                                           ACU_SHAPE(OUTER, 2, WIDE), strides, &part));
     sums = result_of(device, acu_sum(part, ACU_DIMS(1)), ACU_U64, ACU_SHAPE(OUTER, WIDE));
     for (size_t i = 0; i < (size_t)OUTER * WIDE; i++) {
         size_t at = i / WIDE * 2 * WIDE + i % WIDE;
@@ -291,12 +296,17 @@ static void refused(void **state)
     acu_device *d = test_open();
     int zeros[6] = {0};
     acu_tensor *t = tensor_with(d, ACU_I32, ACU_SHAPE(2, 3), zeros);
-    assert_fails(acu_sync(d, acu_sum(t, ACU_DIMS(2)), NULL), ACU_ERR_SHAPE, "dimension 2|i32 [2, 3]|none");
-    assert_fails(acu_sync(d, acu_sum(t, ACU_DIMS(1, -1)), NULL), ACU_ERR_SHAPE, "dimension -1|twice");
-    assert_fails(acu_sync(d, acu_mean(t, ACU_ALL), NULL), ACU_ERR_DTYPE, "mean|floating point|i32 [2, 3]");
-    assert_fails(acu_sync(d, acu_op_reduce((acu_reduction)99, acu_value(t), ACU_ALL, ACU_SITE), NULL),
+    assert_fails(acu_sync(d, acu_sum(t, ACU_DIMS(2)), NULL), ACU_ERR_SHAPE,
+                 "dimension 2|i32 [2, 3]|none");
+    assert_fails(acu_sync(d, acu_sum(t, ACU_DIMS(1, -1)), NULL), ACU_ERR_SHAPE,
+                 "dimension -1|twice");
+    assert_fails(acu_sync(d, acu_mean(t, ACU_ALL), NULL), ACU_ERR_DTYPE,
+                 "mean|floating point|i32 [2, 3]");
+    assert_fails(acu_sync(d, acu_op_reduce((acu_reduction)99, acu_value(t), ACU_ALL, ACU_SITE),
+                          NULL),
                  ACU_ERR_INVALID, "99");
-    assert_fails(acu_sync(d, acu_into(t, acu_sum(t, ACU_ALL)), NULL), ACU_ERR_DTYPE, "sum|i64 [1]|i32 [2, 3]");
+    assert_fails(acu_sync(d, acu_into(t, acu_sum(t, ACU_ALL)), NULL), ACU_ERR_DTYPE,
+                 "sum|i64 [1]|i32 [2, 3]");
     acu_tensor_release(t);
     test_close(d);
     test_leaks_none();

@@ -15,7 +15,7 @@ breach()
     local expected=$1 file=$2 output
     shift 2
     rm -rf "${tree:?}"/*
-    mkdir -p "$tree"/src/{base,driver,device,engine} "$tree"/softcuda/{exec,driver} "$tree/tools"
+    mkdir -p "$tree"/src/{base,driver,device,engine} "$tree"/softcuda/{exec,driver} "$tree"/{tools,tests/device}
     touch "$tree"/src/base/status.h "$tree"/src/engine/plan.h "$tree"/softcuda/exec/exec.h \
         "$tree"/softcuda/driver/softcuda.h
     find "$tree" -name '*.h' -exec sh -c 'echo "$1" >"$2"' _ "$licence" {} \;
@@ -43,3 +43,6 @@ breach "does not print" src/device/a.c "$licence" 'void f(void) { printf("x"); }
 breach "not the licence" src/device/a.c 'int a;'
 breach "too long a function" src/device/a.c "$licence" 'void f(void)' '{' \
     "$(printf '    g();\n%.0s' {1..60})" '}'
+breach "too wide a line" src/device/a.c "$licence" "int $(printf 'a%.0s' {1..96});"
+breach "too wide a line" tests/device/a.c "$licence" "char a[] = \"\"; /* $(printf 'a%.0s' {1..96}) */"
+breach ok tests/device/a.c "$licence" "char a[] = \"$(printf 'a%.0s' {1..96})\";"

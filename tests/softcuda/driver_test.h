@@ -162,28 +162,30 @@ static const char test_ptx[] = TEST_HEAD
     "    cvta.to.global.u64 %rd2, %rd1;\n    st.global.u32 [%rd2], %r1;\n    ret;\n}\n"
     /* Adds 1 to n words. */
     ".visible .entry add_one(.param .u64 add_one_p, .param .u32 add_one_n)\n{\n"
-    "    .reg .pred %p<2>;\n    .reg .b32 %r<8>;\n    .reg .b64 %rd<5>;\n" TEST_INDEX(
-        "add_one_n") "    ld.param.u64 %rd1, [add_one_p];\n    cvta.to.global.u64 %rd2, %rd1;\n"
-                     "    mul.wide.u32 %rd3, %r4, 4;\n    add.s64 %rd4, %rd2, %rd3;\n"
-                     "    ld.global.u32 %r6, [%rd4];\n    add.s32 %r7, %r6, 1;\n    st.global.u32 [%rd4], %r7;\n"
-                     "DONE:\n    ret;\n}\n"
-                     /* Copies n words. */
-                     ".visible .entry copy_words(.param .u64 copy_d, .param .u64 copy_s, .param .u32 copy_n)\n{\n"
-                     "    .reg .pred %p<2>;\n    .reg .b32 %r<7>;\n    .reg .b64 %rd<8>;\n" TEST_INDEX(
-                         "copy_n") "    ld.param.u64 %rd1, [copy_d];\n    ld.param.u64 %rd2, [copy_s];\n"
-                                   "    cvta.to.global.u64 %rd3, %rd1;\n    cvta.to.global.u64 %rd4, %rd2;\n"
-                                   "    mul.wide.u32 %rd5, %r4, 4;\n    add.s64 %rd6, %rd3, %rd5;\n    add.s64 %rd7, %rd4, %rd5;\n"
-                                   "    ld.global.u32 %r6, [%rd7];\n    st.global.u32 [%rd6], %r6;\n"
-                                   "DONE:\n    ret;\n}\n"
-                                   /* Waits until a word is not 0. */
-                                   ".visible .entry spin_until(.param .u64 spin_p)\n{\n"
-                                   "    .reg .pred %p<2>;\n    .reg .b32 %r<2>;\n    .reg .b64 %rd<3>;\n"
-                                   "    ld.param.u64 %rd1, [spin_p];\n    cvta.to.global.u64 %rd2, %rd1;\n"
-                                   "AGAIN:\n    ld.volatile.global.u32 %r1, [%rd2];\n    setp.eq.u32 %p1, %r1, 0;\n"
-                                   "    @%p1 bra AGAIN;\n    ret;\n}\n"
-                                   ".visible .entry trap_now()\n{\n    trap;\n    ret;\n}\n"
-                                   ".visible .entry bounded(.param .u64 bounded_p)\n.maxntid 64, 1, 1\n{\n    ret;\n}\n"
-                                   ".visible .global .align 4 .u32 counter = 5;\n";
+    "    .reg .pred %p<2>;\n    .reg .b32 %r<8>;\n    .reg .b64 %rd<5>;\n"
+    TEST_INDEX("add_one_n")
+    "    ld.param.u64 %rd1, [add_one_p];\n    cvta.to.global.u64 %rd2, %rd1;\n"
+    "    mul.wide.u32 %rd3, %r4, 4;\n    add.s64 %rd4, %rd2, %rd3;\n"
+    "    ld.global.u32 %r6, [%rd4];\n    add.s32 %r7, %r6, 1;\n    st.global.u32 [%rd4], %r7;\n"
+    "DONE:\n    ret;\n}\n"
+    /* Copies n words. */
+    ".visible .entry copy_words(.param .u64 copy_d, .param .u64 copy_s, .param .u32 copy_n)\n{\n"
+    "    .reg .pred %p<2>;\n    .reg .b32 %r<7>;\n    .reg .b64 %rd<8>;\n"
+    TEST_INDEX("copy_n")
+    "    ld.param.u64 %rd1, [copy_d];\n    ld.param.u64 %rd2, [copy_s];\n"
+    "    cvta.to.global.u64 %rd3, %rd1;\n    cvta.to.global.u64 %rd4, %rd2;\n"
+    "    mul.wide.u32 %rd5, %r4, 4;\n    add.s64 %rd6, %rd3, %rd5;\n    add.s64 %rd7, %rd4, %rd5;\n"
+    "    ld.global.u32 %r6, [%rd7];\n    st.global.u32 [%rd6], %r6;\n"
+    "DONE:\n    ret;\n}\n"
+    /* Waits until a word is not 0. */
+    ".visible .entry spin_until(.param .u64 spin_p)\n{\n"
+    "    .reg .pred %p<2>;\n    .reg .b32 %r<2>;\n    .reg .b64 %rd<3>;\n"
+    "    ld.param.u64 %rd1, [spin_p];\n    cvta.to.global.u64 %rd2, %rd1;\n"
+    "AGAIN:\n    ld.volatile.global.u32 %r1, [%rd2];\n    setp.eq.u32 %p1, %r1, 0;\n"
+    "    @%p1 bra AGAIN;\n    ret;\n}\n"
+    ".visible .entry trap_now()\n{\n    trap;\n    ret;\n}\n"
+    ".visible .entry bounded(.param .u64 bounded_p)\n.maxntid 64, 1, 1\n{\n    ret;\n}\n"
+    ".visible .global .align 4 .u32 counter = 5;\n";
 
 static inline CUfunction test_kernel(const acu_driver_table *cu, CUmodule module, const char *name)
 {
@@ -194,8 +196,8 @@ static inline CUfunction test_kernel(const acu_driver_table *cu, CUmodule module
 
 static inline CUmodule test_module(const acu_driver_table *cu)
 {
-    /* A GPU's driver may load a kernel when it is first launched, and wait for the context then: for
-     * ever, if a stream of it is held up by the test. So all are loaded here. */
+    /* A GPU's driver may load a kernel when it is first launched, and wait for the context then:
+     * for ever, if a stream of it is held up by the test. So all are loaded here. */
     static const char *const names[] = {"store",      "add_one",  "copy_words",
                                         "spin_until", "trap_now", "bounded"};
     CUmodule module = NULL;

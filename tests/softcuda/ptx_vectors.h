@@ -14,8 +14,8 @@
  *     f64      %gx %gy %gz      %gw      'g'   (the same bits as %a %b %c)
  *     .pred                     %p       'p'   (also %q %r %s to work with)
  *
- * %t0..%t7 (.b32), %u0..%u7 (.b64), %h0..%h7 (.b16) and %f0..%f7 (.f32) are scratch. Results of kinds 'f' and
- * 'g' match where both are NaN, whatever their payloads.
+ * %t0..%t7 (.b32), %u0..%u7 (.b64), %h0..%h7 (.b16) and %f0..%f7 (.f32) are scratch. Results of
+ * kinds 'f' and 'g' match where both are NaN, whatever their payloads.
  */
 #ifndef TESTS_SOFTCUDA_PTX_VECTORS_H
 #define TESTS_SOFTCUDA_PTX_VECTORS_H
@@ -121,7 +121,8 @@ static inline void vec_launch(CUmodule module, const char *name, const unsigned 
 
 /*
  * The start of `.entry k(in, out)`: %rd1 is the address of in, %rd2 of out, %r1 the linear thread
- * index in the block, %rd3 the address of this thread's 32-bit slot of out (one block), %r2 the lane.
+ * index in the block, %rd3 the address of this thread's 32-bit slot of out
+ * (one block), %r2 the lane.
  */
 #define VEC_ENTRY \
     ".visible .entry k(.param .u64 in, .param .u64 out)\n{\n" \

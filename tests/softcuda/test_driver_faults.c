@@ -160,7 +160,8 @@ static void a_fault_ends_what_runs(void **state)
     close_lab(&l, ACU_CUDA_ERROR_ILLEGAL_ADDRESS);
 }
 
-/* A kernel that another one's fault has stopped ends with an error, too. All calls answer the first. */
+/* A kernel that another one's fault has stopped ends with an error, too. All
+ * calls answer the first. */
 static void a_stopped_kernel_is_no_second_fault(void **state)
 {
     (void)state;
@@ -177,8 +178,8 @@ static void a_stopped_kernel_is_no_second_fault(void **state)
     close_lab(&l, ACU_CUDA_ERROR_ILLEGAL_ADDRESS);
 }
 
-/* Held up where it tells them one by one, a fault is known to all contexts or to none: a program that
- * learns of it in one does not find another one well. */
+/* Held up where it tells them one by one, a fault is known to all contexts or to none: a program
+ * that learns of it in one does not find another one well. */
 static void a_fault_is_everybodys_at_once(void **state)
 {
     (void)state;

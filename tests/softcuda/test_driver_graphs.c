@@ -111,7 +111,8 @@ static void branches_run_side_by_side(void **state)
     CUdeviceptr flags[2] = {l.at, l.at + 4};
     CUfunction spin_until = test_kernel(l.cu, l.module, "spin_until");
     for (int i = 0; i < 2; i++) {
-        /* Branch 0: wait for flag 0, then set flag 1. Branch 1: set flag 0, then wait for flag 1. */
+        /* Branch 0: wait for flag 0, then set flag 1. Branch 1: set flag
+         * 0, then wait for flag 1. */
         void *params[] = {&flags[i]};
         acu_CUDA_KERNEL_NODE_PARAMS_v1 p = kernel(spin_until, params);
         if (i == 0) {
@@ -285,7 +286,8 @@ static void set_cooperative(const lab *l, CUgraphNode node, int yes)
     assert_int_equal(value.cooperative, yes);
 }
 
-/* Blocks wait for each other, and each finds the grid's workspace; also after parameters were set. */
+/* Blocks wait for each other, and each finds the grid's workspace; also
+ * after parameters were set. */
 static void cooperative_nodes_meet(void **state)
 {
     (void)state;

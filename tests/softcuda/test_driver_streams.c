@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Streams and events: what runs side by side, what waits for what, and what has to answer at once. */
+/* Streams and events: what runs side by side, what waits for what, and
+ * what has to answer at once. */
 #include "softcuda/driver_test.h"
 
 #include <pthread.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Addresses and memory apart: reserving, making, mapping, opening and undoing it, and memory of others. */
+/* Addresses and memory apart: reserving, making, mapping, opening and undoing
+ * it, and memory of others. */
 #include "softcuda/driver_test.h"
 
 #include <sys/mman.h>

@@ -4,8 +4,8 @@
 
 #define HEAD ".version 7.0\n.target sm_75\n.address_size 64\n"
 
-/* One text of 64 threads: `s` has a word of each, %r2 is the address of one's own, %r3 that of the thread 32
- * further on. */
+/* One text of 64 threads: `s` has a word of each, %r2 is the address of one's own, %r3 that of the
+ * thread 32 further on. */
 #define KERNEL(name, body) \
     ".entry " name "(.param .u64 p) {\n" \
     "  .reg .pred %p<4>; .reg .b32 %r<12>; .reg .b64 %rd<4>;\n" \

@@ -163,7 +163,8 @@ static void program_with_two_devices(void **state)
               "AGAIN:\n    ld.volatile.global.u32 %r2, [%rd2+4];\n" \
               "    setp.eq.u32 %p1, %r2, 0;\n    @%p1 bra AGAIN;\n    ret;\n}\n"
 
-/* What runs on the device ends with it, which is no fault of a kernel's: that would be all devices'. */
+/* What runs on the device ends with it, which is no fault of a kernel's:
+ * that would be all devices'. */
 static void program_with_a_kernel_that_runs(void **state)
 {
     PROGRAM(state);

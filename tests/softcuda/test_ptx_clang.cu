@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What compilers make that hand-written PTX does not show: for test_ptx_clang.c to parse and run. */
+/* What compilers make that hand-written PTX does not show: for
+ * test_ptx_clang.c to parse and run. */
 
 __constant__ float weights[4] = {1.0f, 2.5f, -3.0f, 1e-20f};
 __device__ int matrix[2][3] = {{1, 2, 3}, {4, 5, 6}};

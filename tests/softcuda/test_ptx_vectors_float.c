@@ -198,10 +198,12 @@ static bool small_is_nan(uint64_t bits, int fraction)
 
 #define COMPARISONS32(X) \
     COMPARE(X, eq) COMPARE(X, ne) COMPARE(X, lt) COMPARE(X, le) COMPARE(X, gt) COMPARE(X, ge) \
-    COMPARE(X, equ) COMPARE(X, neu) COMPARE(X, ltu) COMPARE(X, leu) COMPARE(X, gtu) COMPARE(X, geu) \
-    COMPARE(X, num) COMPARE(X, nan) \
-    TESTP(X, finite) TESTP(X, infinite) TESTP(X, number) TESTP(X, notanumber) TESTP(X, normal) TESTP(X, subnormal) \
-    X(set_u32_f32, 'w', 0, "set.gtu.u32.f32 %w, %fx, %fy;", 1, compare("gtu", (double)f, (double)g) ? UINT32_MAX : 0) \
+    COMPARE(X, equ) COMPARE(X, neu) COMPARE(X, ltu) COMPARE(X, leu) \
+    COMPARE(X, gtu) COMPARE(X, geu) COMPARE(X, num) COMPARE(X, nan) \
+    TESTP(X, finite) TESTP(X, infinite) TESTP(X, number) TESTP(X, notanumber) \
+    TESTP(X, normal) TESTP(X, subnormal) \
+    X(set_u32_f32, 'w', 0, "set.gtu.u32.f32 %w, %fx, %fy;", 1, \
+      compare("gtu", (double)f, (double)g) ? UINT32_MAX : 0) \
     X(set_f32_f32, 'f', 0, "set.le.f32.f32 %fw, %fx, %fy;", 1, f <= g ? 0x3F800000 : 0) \
     X(setp_pair_f32, 'w', 0, "setp.lt.f32 %p|%q, %fx, %fy; selp.u32 %t1, 1, 0, %p; selp.u32 %t2, 2, 0, %q; " \
       "or.b32 %w, %t1, %t2;", 1, f < g ? 1 : 2) \
@@ -210,15 +212,17 @@ static bool small_is_nan(uint64_t bits, int fraction)
       compare("geu", (double)f, (double)g) ? x : z)
 
 #define COMPARISONS64(X) \
-    COMPARE64(X, eq) COMPARE64(X, ne) COMPARE64(X, lt) COMPARE64(X, le) COMPARE64(X, gt) COMPARE64(X, ge) \
-    COMPARE64(X, equ) COMPARE64(X, neu) COMPARE64(X, ltu) COMPARE64(X, leu) COMPARE64(X, gtu) COMPARE64(X, geu) \
-    COMPARE64(X, num) COMPARE64(X, nan) \
-    TESTP64(X, finite) TESTP64(X, infinite) TESTP64(X, number) TESTP64(X, notanumber) TESTP64(X, normal) \
-    TESTP64(X, subnormal)
+    COMPARE64(X, eq) COMPARE64(X, ne) COMPARE64(X, lt) COMPARE64(X, le) \
+    COMPARE64(X, gt) COMPARE64(X, ge) \
+    COMPARE64(X, equ) COMPARE64(X, neu) COMPARE64(X, ltu) COMPARE64(X, leu) \
+    COMPARE64(X, gtu) COMPARE64(X, geu) COMPARE64(X, num) COMPARE64(X, nan) \
+    TESTP64(X, finite) TESTP64(X, infinite) TESTP64(X, number) TESTP64(X, notanumber) \
+    TESTP64(X, normal) TESTP64(X, subnormal)
 
 /* Of a pair: both lanes of a 16-bit result, where neither is NaN. */
 #define PAIR(function, format) \
-    (function((uint16_t)a, (uint16_t)b, format) | function((uint16_t)(a >> 16), (uint16_t)(b >> 16), format) << 16)
+    (function((uint16_t)a, (uint16_t)b, format) | \
+     function((uint16_t)(a >> 16), (uint16_t)(b >> 16), format) << 16)
 #define NUMBERS(bits, format) (!small_is_nan((bits), format) && !small_is_nan((bits) >> 16, format))
 #define FMA_PAIR(format) \
     (small_fma((uint16_t)a, (uint16_t)b, (uint16_t)c, format) | \

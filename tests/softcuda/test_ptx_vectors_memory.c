@@ -222,7 +222,8 @@ static void test_shared_memory(void **state)
 
 enum { THREADS = 96, BLOCKS = 3 };
 
-/* One atom or red by each of BLOCKS * THREADS threads on one word; value: linear thread index + 1. */
+/* One atom or red by each of BLOCKS * THREADS threads on one word; value:
+ * linear thread index + 1. */
 typedef struct atomic_case {
     const char *op;      /* behind atom.<space>. and red.<space>. */
     bool wide;           /* 64 bits */

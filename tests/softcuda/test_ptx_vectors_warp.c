@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What the threads of a warp and of a block do together: shuffles, votes, matches, reductions over a
-   warp, barriers. */
+/* What the threads of a warp and of a block do together: shuffles, votes, matches, reductions
+ * over a warp, barriers. */
 #include "softcuda/ptx_vectors.h"
 
 /* ---- shuffles ------------------------------------------------------------------------------- */
@@ -318,7 +318,8 @@ static void test_barrier_reductions(void **state)
     }
 }
 
-/* Blocks count themselves in with an atomic; the last one sees what all wrote before their fences. */
+/* Blocks count themselves in with an atomic; the last one sees what all
+ * wrote before their fences. */
 static void test_fence_and_last_block(void **state)
 {
     (void)state;

@@ -10,7 +10,7 @@
 
 extern char **environ;
 
-/* ---- devices ----------------------------------------------------------------------------------- */
+/* ---- devices --------------------------------------------------------------------------------- */
 
 bool test_on_gpu(void)
 {
@@ -122,7 +122,7 @@ bool test_can_share(acu_device *device)
     return can;
 }
 
-/* ---- errors ------------------------------------------------------------------------------------ */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
 static void describe(char *text, size_t bytes)
 {
@@ -163,7 +163,7 @@ void test_works(acu_status status, const char *what, const char *file, int line)
     _fail(file, line);
 }
 
-/* ---- raw access -------------------------------------------------------------------------------- */
+/* ---- raw access ------------------------------------------------------------------------------ */
 
 static void check(unsigned result, const char *what)
 {
@@ -220,10 +220,10 @@ acu_kernel *test_kernel(acu_device *device, const char *ptx, const char *name)
     return kernel;
 }
 
-/* ---- the gate ---------------------------------------------------------------------------------- */
+/* ---- the gate -------------------------------------------------------------------------------- */
 
-/* Gates that were closed, and how many of them, the first ones, are open: who stands at one that was
- * opened gets through also if the next one is closed before he has woken up. */
+/* Gates that were closed, and how many of them, the first ones, are open: who stands at one that
+ * was opened gets through also if the next one is closed before he has woken up. */
 static pthread_mutex_t gate_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t gate_changed = PTHREAD_COND_INITIALIZER;
 static uintptr_t gates_closed, gates_open;
@@ -254,7 +254,7 @@ void test_gate_open(void)
     pthread_mutex_unlock(&gate_lock);
 }
 
-/* ---- processes -------------------------------------------------------------------------------- */
+/* ---- processes ------------------------------------------------------------------------------- */
 
 void test_in_process(const char *name)
 {
@@ -280,7 +280,7 @@ int test_run_case(const test_case *cases, size_t count, const char *name)
     return 2;
 }
 
-/* ---- numbers ----------------------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 uint64_t test_next(test_random *random)
 {

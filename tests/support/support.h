@@ -6,8 +6,8 @@
  *   ACUDA_TEST_DEVICE   "software" (or unset): the software device, of which there are four.
  *                       "gpu": the GPU driver; tests that need more devices than there are, or a
  *                       software device, are skipped.
- *   ACUDA_TEST_THIN     N: tests that make every call fail in turn try one place of N that they would
- *                       try (test_thin).
+ *   ACUDA_TEST_THIN     N: tests that make every call fail in turn try one place of N that they
+ *                       would try (test_thin).
  */
 #ifndef ACUDA_TESTS_SUPPORT_H
 #define ACUDA_TESTS_SUPPORT_H
@@ -39,13 +39,14 @@ uint64_t test_thin(void); /* ACUDA_TEST_THIN, or 1 */
 /* Skips the test unless it runs on the software device. */
 void test_software_only(void);
 
-/* Whether memory can be handed over as a descriptor here, by raw calls: not on each machine (in some
- * containers) that has a GPU. */
+/* Whether memory can be handed over as a descriptor here, by raw calls: not on each machine (in
+ * some containers) that has a GPU. */
 bool test_can_share(acu_device *device);
 
 /* ---- errors ---- */
 
-/* `status` is `want`, and the thread's record says so, with all `words` (separated by '|') in it. */
+/* `status` is `want`, and the thread's record says so, with all `words`
+ * (separated by '|') in it. */
 void test_fails(acu_status status, acu_status want, const char *words, const char *file, int line);
 #define assert_fails(call, want, words) test_fails((call), (want), (words), __FILE__, __LINE__)
 /* The call succeeds; prints the record if not. */

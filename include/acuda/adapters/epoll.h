@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * A completion queue in an epoll loop of the program's own. loop.h says what holds for all adapters.
+ * A completion queue in an epoll loop of the program's own. loop.h says
+ * what holds for all adapters.
  *
  *   acu_epoll *gpu;
  *   acu_loop_options options = {.size = sizeof options, .fn = completed, .user = ACU_USER(server)};
@@ -34,8 +35,8 @@ typedef struct acu_epoll {
 } acu_epoll;
 
 /*
- * Adds the queue's descriptor to the epoll instance, for reading, level-triggered. `data` is what the
- * program knows the event by; no other event may have the same.
+ * Adds the queue's descriptor to the epoll instance, for reading, level-triggered. `data` is what
+ * the program knows the event by; no other event may have the same.
  */
 static inline acu_status acu_epoll_start(int epoll, epoll_data_t data, acu_queue *queue,
                                          const acu_loop_options *options, acu_epoll **adapter)
@@ -62,7 +63,8 @@ static inline acu_status acu_epoll_start(int epoll, epoll_data_t data, acu_queue
     return ACU_OK;
 }
 
-/* An event with the adapter's data may still be in a list that epoll_wait filled before: pass it by. */
+/* An event with the adapter's data may still be in a list that epoll_wait
+ * filled before: pass it by. */
 static inline void acu_epoll_stop(acu_epoll *a)
 {
     if (!a || a->loop.stopped)

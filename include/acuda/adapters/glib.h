@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * A completion queue in a GLib main context (2.36 or newer). loop.h says what holds for all adapters.
+ * A completion queue in a GLib main context (2.36 or newer). loop.h says
+ * what holds for all adapters.
  *
  *   acu_glib *gpu;
  *   acu_loop_options options = {.size = sizeof options, .fn = completed, .user = ACU_USER(server)};
@@ -9,8 +10,8 @@
  *
  *   acu_glib_stop(gpu);                                   in a callback, say
  *
- * The adapter is a GSource (acu_glib_source), of default priority. The loop's thread is the one that
- * runs the context.
+ * The adapter is a GSource (acu_glib_source), of default priority. The loop's thread is the one
+ * that runs the context.
  */
 #ifndef ACUDA_ADAPTERS_GLIB_H
 #define ACUDA_ADAPTERS_GLIB_H
@@ -34,7 +35,8 @@ static inline gboolean acui_glib_prepare(GSource *source, gint *timeout)
     return FALSE;
 }
 
-/* While it looks without pause, each turn of the loop delivers, whether the descriptor says so or not. */
+/* While it looks without pause, each turn of the loop delivers, whether the
+ * descriptor says so or not. */
 static inline gboolean acui_glib_check(GSource *source)
 {
     acu_glib *a = (acu_glib *)source;

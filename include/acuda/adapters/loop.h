@@ -25,12 +25,12 @@
  * and where the loop's own functions do not do it all, acu_X_wait and acu_X_deliver.
  *
  * What is delivered, and to whom:
- *   - what was put on the queue with a tag (acu_submit_options.queue, acu_future_notify): to `fn` of
- *     the options, many at a time;
+ *   - what was put on the queue with a tag (acu_submit_options.queue, acu_future_notify): to `fn`
+ *     of the options, many at a time;
  *   - callbacks that were put on it (acu_future_call): they are called.
- * One wake-up of the loop delivers up to ACU_LOOP_BATCH of both; if there are more, the loop has its
- * turn in between. `fn` and callbacks may submit, cancel, stop the adapter, and do what the loop
- * allows; they should not wait, because everything else in the loop waits behind them.
+ * One wake-up of the loop delivers up to ACU_LOOP_BATCH of both; if there are more, the loop has
+ * its turn in between. `fn` and callbacks may submit, cancel, stop the adapter, and do what the
+ * loop allows; they should not wait, because everything else in the loop waits behind them.
  *
  * Threads: start, stop, wait and deliver belong to the loop's thread. Submitting to the queue is
  * allowed in all. The queue is retained until the adapter has stopped. Others may take from it too:
@@ -48,8 +48,8 @@ ACU_BEGIN
 #define ACU_LOOP_BATCH 64
 
 /*
- * A batch of completions, oldest first; `count` is 1 to ACU_LOOP_BATCH. Their futures are lent: they
- * are released when `fn` returns, and acu_future_retain keeps one.
+ * A batch of completions, oldest first; `count` is 1 to ACU_LOOP_BATCH. Their futures are lent:
+ * they are released when `fn` returns, and acu_future_retain keeps one.
  */
 typedef void (*acu_loop_fn)(void *user, const acu_completion *done, size_t count);
 

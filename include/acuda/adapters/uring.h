@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * A completion queue in an io_uring loop of the program's own, by liburing 2.3 or newer. loop.h says
- * what holds for all adapters.
+ * A completion queue in an io_uring loop of the program's own, by liburing 2.3 or newer. loop.h
+ * says what holds for all adapters.
  *
  *   acu_uring *gpu;
  *   acu_loop_options options = {.size = sizeof options, .fn = completed, .user = ACU_USER(server)};
@@ -50,8 +50,8 @@ static inline struct io_uring_sqe *acui_uring_sqe(struct io_uring *ring)
     return sqe;
 }
 
-/* One poll after the other, not one for many events: it looks at the descriptor when it is set up, so
- * that what was left in the queue is not forgotten. */
+/* One poll after the other, not one for many events: it looks at the descriptor when it is set up,
+ * so that what was left in the queue is not forgotten. */
 static inline bool acui_uring_arm(acu_uring *a)
 {
     if (a->armed || a->loop.stopped)
