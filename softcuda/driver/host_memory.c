@@ -230,6 +230,10 @@ unsigned sd_cuMemHostUnregister(void *pointer)
             result = ACU_CUDA_SUCCESS;
             break;
         }
+    /* Within a registration, or memory that is page-locked otherwise. */
+    sd_location location = {0};
+    if (result && (find_registration(base) || locate_pinned(base, 0, &location)))
+        result = ACU_CUDA_ERROR_INVALID_VALUE;
     pthread_mutex_unlock(&sd_host.lock);
     return result ? result : sd_context_state(context);
 }
