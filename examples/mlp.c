@@ -5,8 +5,7 @@
  * A replica's step is one composed operation: bring in the gradients of all replicas by copies,
  * update the weights by their mean, bring in the batch, forward, backward. It reads what the others
  * wrote in the step before, so each keeps two gradients and writes them in turn. The host only
- * prepares batches meanwhile: order comes from the data, and only the batch before the last is
- * waited for.
+ * prepares batches meanwhile: order comes from the data, and it waits for the last but one.
  */
 #include "example.h"
 #include "mlp_data.h"
