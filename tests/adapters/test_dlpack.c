@@ -1,22 +1,19 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* DLPack against the ABI, with another side that is made up here: structs,
  * flags, streams, deleters. */
-#include "support/support.h"
-
 #include "adapters/dlpack_abi.h"
+#include "support/one_device.h"
 
 #include <acuda/adapters/dlpack.h>
 #include <pthread.h>
 
 typedef struct DLManagedTensorVersioned versioned;
 
-static acu_device *device;
 static acu_stream *stream;
 
 static int setup(void **state)
 {
-    (void)state;
-    device = test_open();
+    device_setup(state);
     assert_works(acu_stream_create(device, 0, &stream));
     return 0;
 }

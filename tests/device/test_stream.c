@@ -1,29 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Streams, events and policies, as the program uses them. */
-#include "support/support.h"
-
 #include <stdatomic.h>
 
 #include "base/callback.h"
 #include "device/device.h"
-
-static acu_device *device;
-
-static int setup(void **state)
-{
-    (void)state;
-    device = test_open();
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    test_gate_open();
-    test_close(device);
-    test_leaks_none();
-    return 0;
-}
+#include "support/one_device.h"
 
 static acu_stream *new_stream(void)
 {
@@ -444,27 +425,26 @@ static void a_stream_released_while_busy_finishes(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(a_stream_is_busy_until_its_work_is_done),
-        TEST(priorities_are_the_devices),
-        TEST(a_forked_stream_starts_behind),
-        TEST(order_goes_across_devices),
-        TEST(a_wrapped_stream_is_never_destroyed),
-        TEST(a_stream_of_another_context_is_not_wrapped),
-        TEST(a_captured_stream_is_left_alone),
-        TEST(events_mark_the_end_of_what_was_there),
-        TEST(elapsed_time_needs_timing_and_two_records),
-        TEST(an_event_belongs_to_its_device),
-        TEST(policies_choose_in_turn_or_always_one),
-        TEST(policies_of_all_kinds),
-        TEST(the_programs_own_policy),
-        TEST(wrong_policies_are_told),
-        TEST(a_policy_keeps_to_its_device),
-        TEST(own_streams_and_policies_hold_the_device),
-        TEST(waiting_is_refused_in_callbacks),
-        TEST(wrong_handles_are_told),
-        TEST(a_stream_released_while_busy_finishes),
+        DEVICE_TEST(a_stream_is_busy_until_its_work_is_done),
+        DEVICE_TEST(priorities_are_the_devices),
+        DEVICE_TEST(a_forked_stream_starts_behind),
+        DEVICE_TEST(order_goes_across_devices),
+        DEVICE_TEST(a_wrapped_stream_is_never_destroyed),
+        DEVICE_TEST(a_stream_of_another_context_is_not_wrapped),
+        DEVICE_TEST(a_captured_stream_is_left_alone),
+        DEVICE_TEST(events_mark_the_end_of_what_was_there),
+        DEVICE_TEST(elapsed_time_needs_timing_and_two_records),
+        DEVICE_TEST(an_event_belongs_to_its_device),
+        DEVICE_TEST(policies_choose_in_turn_or_always_one),
+        DEVICE_TEST(policies_of_all_kinds),
+        DEVICE_TEST(the_programs_own_policy),
+        DEVICE_TEST(wrong_policies_are_told),
+        DEVICE_TEST(a_policy_keeps_to_its_device),
+        DEVICE_TEST(own_streams_and_policies_hold_the_device),
+        DEVICE_TEST(waiting_is_refused_in_callbacks),
+        DEVICE_TEST(wrong_handles_are_told),
+        DEVICE_TEST(a_stream_released_while_busy_finishes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Marks on streams: made, complete in order, waited for by other streams, also when the driver
  * fails. */
-#include "support/support.h"
-
 #include "device/device.h"
+#include "support/one_device.h"
 
 #include <pthread.h>
 
-static acu_device *device;
 static acu_stream *stream, *other;
 
 static int setup(void **state)
 {
-    (void)state;
-    device = test_open();
+    device_setup(state);
     assert_works(acu_stream_create(device, 0, &stream));
     assert_works(acu_stream_create(device, 0, &other));
     return 0;
@@ -21,15 +18,10 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    (void)state;
-    acu_driver_fail_clear();
-    acu_debug_fail_alloc(0, false);
     test_gate_open();
     acu_stream_release(stream);
     acu_stream_release(other);
-    test_close(device);
-    test_leaks_none();
-    return 0;
+    return device_teardown(state);
 }
 
 static uint64_t mark(void)

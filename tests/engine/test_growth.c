@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Page-locked memory for results, where the cache has none: nobody who submits waits for it. */
-#include "support/support.h"
-
 #include "driver/table.h"
+#include "support/one_device.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 
 enum { KIB = 1024, MIB = 1024 * KIB };
-
-static acu_device *device;
 
 /* ---- between the library and the driver: who makes slow calls, and holding them up ---- */
 
@@ -77,8 +74,7 @@ static void let_grow(void)
 
 static int setup(void **state)
 {
-    (void)state;
-    device = test_open();
+    device_setup(state);
     calls.real = acui_raw;
     calls.submitter = pthread_self();
     acui_raw.MemHostAlloc = host_alloc;

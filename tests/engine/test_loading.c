@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Kernels that are launched before their module is loaded. */
-#include "support/support.h"
-
 #include "device/loader.h"
+#include "support/one_device.h"
 
 #include <pthread.h>
 #include <semaphore.h>
@@ -12,8 +11,6 @@
 extern const char test_loading_ptx[];
 
 enum { N = 100, THREADS = 4 };
-
-static acu_device *device;
 
 /* ---- holding loads up: jobs before them that wait ---- */
 
@@ -57,20 +54,15 @@ static void let_load(void)
 
 static int setup(void **state)
 {
-    (void)state;
-    device = test_open();
+    device_setup(state);
     hold_loads();
     return 0;
 }
 
 static int teardown(void **state)
 {
-    (void)state;
     let_load();
-    acu_driver_fail_clear();
-    test_close(device);
-    test_leaks_none();
-    return 0;
+    return device_teardown(state);
 }
 
 static acu_module *begin(const char *name, const char *ptx, acu_future **future)

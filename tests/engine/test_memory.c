@@ -3,31 +3,13 @@
  * Memory of submissions: temporaries of what is queued share it, what is in use is never handed
  * out, and where there is none a submission waits for it without anybody's waiting.
  */
-#include "support/support.h"
+#include "support/one_device.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 
 enum { KIB = 1024, MIB = 1024 * KIB };
-
-static acu_device *device;
-
-static int setup(void **state)
-{
-    (void)state;
-    device = test_open();
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    test_gate_open();
-    test_close(device);
-    test_leaks_none();
-    return 0;
-}
 
 static acu_pool_stats stats_of(acu_pool *pool)
 {
@@ -398,16 +380,15 @@ static void nor_where_it_is_short(void **state)
 
 int main(void)
 {
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(queued_submissions_share_their_temporaries),
-        TEST(on_all_streams),
-        TEST(a_submission_waits_for_memory),
-        TEST(it_fails_in_numbers_when_nothing_can_free_any),
-        TEST(who_waits_may_be_cancelled),
-        TEST(a_stream_waits_for_memory_of_another),
-        TEST(memory_in_use_is_never_handed_out),
-        TEST(nor_where_it_is_short),
+        DEVICE_TEST(queued_submissions_share_their_temporaries),
+        DEVICE_TEST(on_all_streams),
+        DEVICE_TEST(a_submission_waits_for_memory),
+        DEVICE_TEST(it_fails_in_numbers_when_nothing_can_free_any),
+        DEVICE_TEST(who_waits_may_be_cancelled),
+        DEVICE_TEST(a_stream_waits_for_memory_of_another),
+        DEVICE_TEST(memory_in_use_is_never_handed_out),
+        DEVICE_TEST(nor_where_it_is_short),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* CUDA C++ compiled at run time, and what is kept of it. */
-#include "support/support.h"
+#include "support/one_device.h"
 
 #include <dirent.h>
 #include <math.h>
@@ -29,7 +29,6 @@ static const char templates[] =
 
 enum { N = 32 };
 
-static acu_device *device;
 static char folder[128];
 static acu_compiler compiler; /* of the tests that run with each */
 
@@ -70,7 +69,7 @@ static void skip_without(acu_compiler which)
 static int setup(void **state)
 {
     compiler = *state ? ACU_COMPILER_NVRTC : ACU_COMPILER_CLANG;
-    device = test_open();
+    device_setup(state);
     use_disk(NULL);
     acu_compile_forget();
     snprintf(folder, sizeof folder, "/tmp/acuda-test-XXXXXX");
@@ -94,13 +93,9 @@ static void remove_folder(void)
 
 static int teardown(void **state)
 {
-    (void)state;
     use_disk(NULL);
     remove_folder();
-    acu_debug_fail_alloc(0, false);
-    test_close(device);
-    test_leaks_none();
-    return 0;
+    return device_teardown(state);
 }
 
 static acu_module *load(const char *source, const acu_compile_options *options)

@@ -4,31 +4,13 @@
  * device, cut off or something else. The software device executes PTX only, and says so. Fat
  * binaries, made here by hand and by the toolkit: of these it takes the PTX.
  */
-#include "support/support.h"
-
 #include "kernel/cubins.h"
 #include "kernel/fatbins.h"
 #include "kernel/kernels_ptx.h"
+#include "support/one_device.h"
 
 #include <stdio.h>
 #include <unistd.h>
-
-static acu_device *device;
-
-static int setup(void **state)
-{
-    (void)state;
-    device = test_open();
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    test_close(device);
-    test_leaks_none();
-    return 0;
-}
 
 typedef struct cubin {
     const void *data;
@@ -401,13 +383,18 @@ static void libraries_of_fat_binaries(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(the_source_runs), TEST(compiled_before),      TEST(for_another_device),
-        TEST(damaged),         TEST(linked_by_the_driver),
-        TEST(made_as_the_toolkit_does), TEST(fat_binaries_are_loaded),
-        TEST(what_is_compressed_with_zstd), TEST(machine_code_in_fat_binaries),
-        TEST(damaged_fat_binaries), TEST(libraries_of_fat_binaries),
+        DEVICE_TEST(the_source_runs),
+        DEVICE_TEST(compiled_before),
+        DEVICE_TEST(for_another_device),
+        DEVICE_TEST(damaged),
+        DEVICE_TEST(linked_by_the_driver),
+        DEVICE_TEST(made_as_the_toolkit_does),
+        DEVICE_TEST(fat_binaries_are_loaded),
+        DEVICE_TEST(what_is_compressed_with_zstd),
+        DEVICE_TEST(machine_code_in_fat_binaries),
+        DEVICE_TEST(damaged_fat_binaries),
+        DEVICE_TEST(libraries_of_fat_binaries),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Declaring parameters, and launch configurations against limits. */
-#include "support/support.h"
-
 #include "kernel/kernel.h"
 #include "kernel/kernels_ptx.h"
+#include "support/one_device.h"
 
-static acu_device *device;
 static acu_kernel *set, *bounded, *shared, *tiled, *empty;
 
 static int setup(void **state)
 {
-    (void)state;
-    device = test_open();
+    device_setup(state);
     acu_module *module = test_load_ptx(device, NULL, kernels_ptx);
     assert_works(acu_kernel_get(module, "set", &set));
     assert_works(acu_kernel_get(module, "bounded", &bounded));
@@ -24,15 +21,12 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    (void)state;
     acu_kernel_release(set);
     acu_kernel_release(bounded);
     acu_kernel_release(shared);
     acu_kernel_release(tiled);
     acu_kernel_release(empty);
-    test_close(device);
-    test_leaks_none();
-    return 0;
+    return device_teardown(state);
 }
 
 /* ---- declaring ------------------------------------------------------------------------------- */

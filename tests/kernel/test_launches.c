@@ -1,27 +1,22 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Variables of modules, attributes and occupancy of kernels, and launches with attributes. */
-#include "support/support.h"
+#include "support/one_device.h"
 
 extern const char test_launches_ptx[];
 
-static acu_device *device;
 static acu_module *module;
 
 static int setup(void **state)
 {
-    (void)state;
-    device = test_open();
+    device_setup(state);
     module = test_load_ptx(device, NULL, test_launches_ptx);
     return 0;
 }
 
 static int teardown(void **state)
 {
-    (void)state;
     acu_module_release(module);
-    test_close(device);
-    test_leaks_none();
-    return 0;
+    return device_teardown(state);
 }
 
 static acu_kernel *kernel_of(const char *name)

@@ -1,31 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Modules: loading, refusing, names; and the kernels in them. */
-#include "support/support.h"
-
 #include "kernel/kernels_ptx.h"
+#include "support/one_device.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <unistd.h>
-
-static acu_device *device;
-
-static int setup(void **state)
-{
-    (void)state;
-    device = test_open();
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    acu_driver_fail_clear();
-    test_close(device);
-    test_leaks_none();
-    return 0;
-}
 
 static void a_kernel_runs(void **state)
 {
@@ -249,18 +230,17 @@ static void threads_load_and_find(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(a_kernel_runs),
-        TEST(kernels_know_themselves),
-        TEST(a_missing_kernel_is_named_with_those_there_are),
-        TEST(modules_are_found_by_name),
-        TEST(names_belong_to_devices),
-        TEST(wrong_code_is_refused_with_the_line),
-        TEST(images_are_told_apart),
-        TEST(files_are_loaded),
-        TEST(released_handles_are_told),
-        TEST(threads_load_and_find),
+        DEVICE_TEST(a_kernel_runs),
+        DEVICE_TEST(kernels_know_themselves),
+        DEVICE_TEST(a_missing_kernel_is_named_with_those_there_are),
+        DEVICE_TEST(modules_are_found_by_name),
+        DEVICE_TEST(names_belong_to_devices),
+        DEVICE_TEST(wrong_code_is_refused_with_the_line),
+        DEVICE_TEST(images_are_told_apart),
+        DEVICE_TEST(files_are_loaded),
+        DEVICE_TEST(released_handles_are_told),
+        DEVICE_TEST(threads_load_and_find),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,30 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Buffers: making, wrapping, releasing; where their memory comes from and goes. */
-#include "support/support.h"
-
 #include "memory/pool.h"
 #include "memory/memory.h"
+#include "support/one_device.h"
 
 #include <pthread.h>
-
-static acu_device *device;
-
-static int setup(void **state)
-{
-    (void)state;
-    device = test_open();
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    acu_driver_fail_clear();
-    acu_debug_fail_alloc(0, false);
-    test_close(device);
-    test_leaks_none();
-    return 0;
-}
 
 static void count_release(void *user)
 {
@@ -396,26 +376,25 @@ static void threads_make_and_release(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(device_memory_is_made_and_given_back),
-        TEST(the_first_use_comes_behind_the_allocation),
-        TEST(a_planned_buffer_has_an_address_when_allocated),
-        TEST(memory_of_a_foreign_stream_outlives_it),
-        TEST(too_much_is_refused_in_numbers),
-        TEST(an_allocation_may_wait_for_memory_where_there_is_none),
-        TEST(without_pools_blocks_are_reused),
-        TEST(wrong_requests_are_refused),
-        TEST(released_buffers_are_told),
-        TEST(pinned_memory_is_the_hosts_and_the_devices),
-        TEST(pinned_memory_is_reused),
-        TEST(too_much_kept_pinned_memory_is_given_back),
-        TEST(blocks_have_few_sizes),
-        TEST(wrapped_memory_is_released_once_after_its_last_use),
-        TEST(memory_is_wrapped_twice_but_not_across),
-        TEST(what_the_program_locked_stays_locked),
-        TEST(device_memory_of_others_is_wrapped),
-        TEST(threads_make_and_release),
+        DEVICE_TEST(device_memory_is_made_and_given_back),
+        DEVICE_TEST(the_first_use_comes_behind_the_allocation),
+        DEVICE_TEST(a_planned_buffer_has_an_address_when_allocated),
+        DEVICE_TEST(memory_of_a_foreign_stream_outlives_it),
+        DEVICE_TEST(too_much_is_refused_in_numbers),
+        DEVICE_TEST(an_allocation_may_wait_for_memory_where_there_is_none),
+        DEVICE_TEST(without_pools_blocks_are_reused),
+        DEVICE_TEST(wrong_requests_are_refused),
+        DEVICE_TEST(released_buffers_are_told),
+        DEVICE_TEST(pinned_memory_is_the_hosts_and_the_devices),
+        DEVICE_TEST(pinned_memory_is_reused),
+        DEVICE_TEST(too_much_kept_pinned_memory_is_given_back),
+        DEVICE_TEST(blocks_have_few_sizes),
+        DEVICE_TEST(wrapped_memory_is_released_once_after_its_last_use),
+        DEVICE_TEST(memory_is_wrapped_twice_but_not_across),
+        DEVICE_TEST(what_the_program_locked_stays_locked),
+        DEVICE_TEST(device_memory_of_others_is_wrapped),
+        DEVICE_TEST(threads_make_and_release),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
  * a file in memory stands for it (the software device). A GPU takes no such file, and is asked for
  * a refusal in words there: memory of a real Vulkan is not to be had in a test.
  */
-#include "support/support.h"
+#include "support/one_device.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -14,24 +14,6 @@
 
 enum { N = 1000, BYTES = N * sizeof(float) };
 #define SOCKET_NAME "ACUDA_TEST_SOCKET"
-
-static acu_device *device;
-
-static int setup(void **state)
-{
-    (void)state;
-    device = test_open();
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    acu_driver_fail_clear();
-    test_close(device);
-    test_leaks_none();
-    return 0;
-}
 
 /* Memory for others; skips where there is none. */
 static acu_buffer *exportable(size_t bytes)
@@ -261,7 +243,7 @@ static void another_process_has_it_too(void **state)
 /* The other process: y = 2 x, over the same memory. */
 static void child(void **state)
 {
-    setup(state);
+    device_setup(state);
     const char *number = getenv(SOCKET_NAME);
     assert_non_null(number);
     int fd = receive_fd(atoi(number));
@@ -277,7 +259,7 @@ static void child(void **state)
     acu_tensor_release(y);
     acu_buffer_release(buffer);
     acu_external_release(external);
-    teardown(state);
+    device_teardown(state);
 }
 
 /* ---- of another API ---- */
@@ -434,7 +416,7 @@ static void after_a_reset(void **state)
 
 static void reset(void **state)
 {
-    setup(state);
+    device_setup(state);
     acu_device *fresh = NULL;
     acu_buffer *buffer = exportable(BYTES);
     acu_tensor *x = tensor_at(buffer, 0);
@@ -462,19 +444,18 @@ int main(int argc, char **argv)
     static const test_case cases[] = {{"child", child}, {"reset", reset}};
     if (argc > 1)
         return test_run_case(cases, 2, argv[1]);
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(what_is_exported_is_imported_again),
-        TEST(one_import_is_many_buffers),
-        TEST(the_last_use_gives_it_back),
-        TEST(read_only_is_not_written),
-        TEST(another_process_has_it_too),
-        TEST(a_file_stands_for_another_api),
-        TEST(wrong_descriptors),
-        TEST(too_large),
-        TEST(other_buffers_are_not_exported),
-        TEST(a_device_without_it),
-        TEST(after_a_reset),
+        DEVICE_TEST(what_is_exported_is_imported_again),
+        DEVICE_TEST(one_import_is_many_buffers),
+        DEVICE_TEST(the_last_use_gives_it_back),
+        DEVICE_TEST(read_only_is_not_written),
+        DEVICE_TEST(another_process_has_it_too),
+        DEVICE_TEST(a_file_stands_for_another_api),
+        DEVICE_TEST(wrong_descriptors),
+        DEVICE_TEST(too_large),
+        DEVICE_TEST(other_buffers_are_not_exported),
+        DEVICE_TEST(a_device_without_it),
+        DEVICE_TEST(after_a_reset),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

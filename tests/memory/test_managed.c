@@ -1,28 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Managed memory: shared by host and device, with hints about where it is to be. */
-#include "support/support.h"
+#include "support/one_device.h"
 
 #include <acuda/managed.h>
 
 enum { N = 5000 };
-
-static acu_device *device;
-
-static int setup(void **state)
-{
-    (void)state;
-    device = test_open();
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    acu_driver_fail_clear();
-    test_close(device);
-    test_leaks_none();
-    return 0;
-}
 
 static acu_tensor *managed(void)
 {
@@ -131,11 +113,12 @@ static void it_is_kept_and_given_back(void **state)
 
 int main(void)
 {
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(host_and_device_share_it),  TEST(hints_keep_their_turn),
-        TEST(wrong_hints_are_refused),   TEST(more_than_is_free_is_refused),
-        TEST(it_is_kept_and_given_back),
+        DEVICE_TEST(host_and_device_share_it),
+        DEVICE_TEST(hints_keep_their_turn),
+        DEVICE_TEST(wrong_hints_are_refused),
+        DEVICE_TEST(more_than_is_free_is_refused),
+        DEVICE_TEST(it_is_kept_and_given_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

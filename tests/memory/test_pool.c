@@ -1,33 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Pools: what is kept, what is given back, bounds and figures, pools of the program's own. */
-#include "support/support.h"
-
 #include "memory/memory.h"
 #include "memory/pool.h"
+#include "support/one_device.h"
 
 #include <sched.h>
 
 enum { KIB = 1024, MIB = 1024 * KIB };
-
-static acu_device *device;
-
-static int setup(void **state)
-{
-    (void)state;
-    device = test_open();
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    acu_driver_count_calls(false);
-    acu_driver_fail_clear();
-    test_gate_open();
-    test_close(device);
-    test_leaks_none();
-    return 0;
-}
 
 static acu_pool_stats stats_of(acu_pool *pool)
 {
@@ -484,23 +463,22 @@ static void pinned_memory_has_bounds_too(void **state)
 
 int main(void)
 {
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(what_is_kept_comes_without_the_driver),
-        TEST(large_blocks_serve_what_is_little_smaller),
-        TEST(what_work_in_flight_uses_is_not_handed_out),
-        TEST(a_limit_is_kept_and_told_in_numbers),
-        TEST(what_is_not_to_be_kept_goes_when_idle),
-        TEST(trimming_gives_back_what_is_idle),
-        TEST(the_cache_is_given_back_where_the_driver_has_none),
-        TEST(a_pool_outlives_its_handle_not_its_memory),
-        TEST(a_pool_ends_while_its_memory_is_in_flight),
-        TEST(ops_take_the_pool_they_are_given),
-        TEST(memory_is_given_to_the_program),
-        TEST(what_is_in_flight_is_not_given),
-        TEST(wrong_pools_are_refused),
-        TEST(small_pinned_blocks_share_an_allocation),
-        TEST(pinned_memory_has_bounds_too),
+        DEVICE_TEST(what_is_kept_comes_without_the_driver),
+        DEVICE_TEST(large_blocks_serve_what_is_little_smaller),
+        DEVICE_TEST(what_work_in_flight_uses_is_not_handed_out),
+        DEVICE_TEST(a_limit_is_kept_and_told_in_numbers),
+        DEVICE_TEST(what_is_not_to_be_kept_goes_when_idle),
+        DEVICE_TEST(trimming_gives_back_what_is_idle),
+        DEVICE_TEST(the_cache_is_given_back_where_the_driver_has_none),
+        DEVICE_TEST(a_pool_outlives_its_handle_not_its_memory),
+        DEVICE_TEST(a_pool_ends_while_its_memory_is_in_flight),
+        DEVICE_TEST(ops_take_the_pool_they_are_given),
+        DEVICE_TEST(memory_is_given_to_the_program),
+        DEVICE_TEST(what_is_in_flight_is_not_given),
+        DEVICE_TEST(wrong_pools_are_refused),
+        DEVICE_TEST(small_pinned_blocks_share_an_allocation),
+        DEVICE_TEST(pinned_memory_has_bounds_too),
         cmocka_unit_test(a_pool_of_another_device_is_refused),
         cmocka_unit_test(a_reset_ends_the_pools_of_before),
     };

@@ -1,27 +1,21 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Tensors, shapes, element types and views. */
-#include "support/support.h"
-
 #include "memory/memory.h"
+#include "support/one_device.h"
 
-static acu_device *device;
 static acu_buffer *buffer;
 
 static int setup(void **state)
 {
-    (void)state;
-    device = test_open();
+    device_setup(state);
     assert_works(acu_buffer_create(device, 1024, &buffer));
     return 0;
 }
 
 static int teardown(void **state)
 {
-    (void)state;
     acu_buffer_release(buffer);
-    test_close(device);
-    test_leaks_none();
-    return 0;
+    return device_teardown(state);
 }
 
 static void element_types_have_names_and_sizes(void **state)

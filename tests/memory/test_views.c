@@ -3,20 +3,17 @@
  * Views: what each says and refuses, and long chains of random ones against a model that keeps, for
  * each element of a view, the byte where it is.
  */
-#include "support/support.h"
-
 #include "memory/memory.h"
+#include "support/one_device.h"
 
 #define BYTES 4096
 
-static acu_device *device;
 static acu_buffer *buffer;
 static acu_tensor *t, *view;
 
 static int setup(void **state)
 {
-    (void)state;
-    device = test_open();
+    device_setup(state);
     assert_works(acu_buffer_create(device, BYTES, &buffer));
     assert_works(acu_tensor_create(buffer, 0, ACU_U16, ACU_SHAPE(4, 6, 10), &t));
     view = NULL;
@@ -25,13 +22,10 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    (void)state;
     acu_tensor_release(view);
     acu_tensor_release(t);
     acu_buffer_release(buffer);
-    test_close(device);
-    test_leaks_none();
-    return 0;
+    return device_teardown(state);
 }
 
 /* Where the view begins, in bytes behind the buffer's start; its shape and strides. Releases it. */

@@ -3,30 +3,25 @@
  * What ops would yield, found without submitting them: what is said is what a submission then
  * gives, and what is refused is refused in the same words.
  */
-#include "support/support.h"
+#include "support/one_device.h"
 
 #include <stdio.h>
 
 extern const char test_describe_ptx[];
 
-static acu_device *device;
 static acu_kernel *both;
 
 static int setup(void **state)
 {
-    (void)state;
-    device = test_open();
+    device_setup(state);
     both = test_kernel(device, test_describe_ptx, "both");
     return 0;
 }
 
 static int teardown(void **state)
 {
-    (void)state;
     acu_kernel_release(both);
-    test_close(device);
-    test_leaks_none();
-    return 0;
+    return device_teardown(state);
 }
 
 enum { MOST = 8 };

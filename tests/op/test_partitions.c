@@ -3,11 +3,10 @@
  * Partitions of every mode against a model: random tensors with gaps and turned dimensions, random
  * tiles, prefixes and numbers of blocks. And lists of tensors as one argument.
  */
-#include "support/support.h"
+#include "support/one_device.h"
 
 extern const char test_partitions_ptx[];
 
-static acu_device *device;
 static acu_module *module;
 static acu_kernel *one, *all[3], *both;
 
@@ -20,8 +19,7 @@ static acu_kernel *get(const char *name)
 
 static int setup(void **state)
 {
-    (void)state;
-    device = test_open();
+    device_setup(state);
     module = test_load_ptx(device, NULL, test_partitions_ptx);
     one = get("one");
     all[0] = get("all_1");
@@ -33,15 +31,12 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    (void)state;
     acu_kernel_release(one);
     for (int i = 0; i < 3; i++)
         acu_kernel_release(all[i]);
     acu_kernel_release(both);
     acu_module_release(module);
-    test_close(device);
-    test_leaks_none();
-    return 0;
+    return device_teardown(state);
 }
 
 /* ---- the model ------------------------------------------------------------------------------- */

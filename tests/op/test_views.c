@@ -1,24 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Views as operations: they keep the form of what they get, enqueue
  * nothing, and say what is wrong. */
-#include "support/support.h"
-
-static acu_device *device;
-
-static int setup(void **state)
-{
-    (void)state;
-    device = test_open();
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    test_close(device);
-    test_leaks_none();
-    return 0;
-}
+#include "support/one_device.h"
 
 /* 0, 1, 2, ... as u32 [4, 6] */
 static acu_op *counted(void)
@@ -127,12 +110,11 @@ static void wrong_views_are_refused_with_their_line(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(every_view_is_what_its_function_makes),
-        TEST(a_view_has_the_form_of_what_it_is_of),
-        TEST(a_view_of_a_view_has_the_data),
-        TEST(wrong_views_are_refused_with_their_line),
+        DEVICE_TEST(every_view_is_what_its_function_makes),
+        DEVICE_TEST(a_view_has_the_form_of_what_it_is_of),
+        DEVICE_TEST(a_view_of_a_view_has_the_data),
+        DEVICE_TEST(wrong_views_are_refused_with_their_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
