@@ -70,6 +70,8 @@ size_t acu_debug_live(acu_object_kind kind)
 size_t acu_debug_live_report(char *text, size_t bytes)
 {
     size_t used = 0, total = 0;
+    if (!text)
+        bytes = 0;
     if (bytes)
         text[0] = 0;
     for (int kind = 0; kind < ACU_OBJECT_KIND_COUNT; kind++) {

@@ -43,6 +43,8 @@ acu_scope acu_status_scope(acu_status status)
 size_t acu_error_describe(const acu_error *error, char *buffer, size_t size)
 {
     acui_text text = acui_text_start(buffer, size);
+    if (!error)
+        return 0;
     if (error->context[0])
         acui_text_add(&text, "%s: ", error->context);
     size_t begin = text.length;

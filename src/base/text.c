@@ -7,6 +7,8 @@
 
 acui_text acui_text_start(char *buffer, size_t size)
 {
+    if (!buffer)
+        size = 0;
     if (size)
         buffer[0] = '\0';
     return (acui_text){.buffer = buffer, .size = size};

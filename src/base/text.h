@@ -6,7 +6,7 @@
 #include <acuda/base.h>
 
 typedef struct acui_text {
-    char *buffer; /* the caller's; NULL with size 0 only measures */
+    char *buffer; /* the caller's; NULL only measures */
     size_t size;
     size_t length; /* of the whole, including what did not fit */
 } acui_text;

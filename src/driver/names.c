@@ -35,7 +35,7 @@ int acu_driver_call_since(acu_driver_call call)
 
 acu_driver_call acu_driver_call_find(const char *name)
 {
-    for (int i = 0; i < ACU_CALL_COUNT; i++)
+    for (int i = 0; name && i < ACU_CALL_COUNT; i++)
         if (strcmp(name, acui_calls[i].symbol) == 0 || strcmp(name, acui_calls[i].name) == 0)
             return (acu_driver_call)i;
     return ACU_CALL_ANY;

@@ -35,6 +35,8 @@ static uint64_t sum(unsigned count)
 
 void acu_counters_read(acu_counters *counters)
 {
+    if (!counters)
+        return;
     *counters = (acu_counters){.submissions = sum(ACUI_COUNT_SUBMISSIONS),
                                .submissions_done = sum(ACUI_COUNT_DONE),
                                .submissions_failed = sum(ACUI_COUNT_FAILED),

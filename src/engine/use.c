@@ -24,6 +24,8 @@ static const acui_op_class use_class = {.name = "use"};
 
 static acu_status check_args(const acu_arg *args, size_t count, const char *function)
 {
+    if (count && !args)
+        return acui_fail(ACU_ERR_INVALID, "%s: the list of %zu tensors is NULL", function, count);
     acu_status status = count ? ACU_OK
                               : acui_fail(ACU_ERR_INVALID, "%s: nothing to use", function);
     for (size_t i = 0; i < count; i++) {

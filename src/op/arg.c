@@ -142,6 +142,11 @@ static void drop_args(const acu_arg *args, size_t from, size_t count)
 acu_op *acui_op_with_args(const acui_op_class *class, const acu_arg *args, size_t count,
                           acu_site site)
 {
+    if (count && !args) {
+        acui_fail(ACU_ERR_INVALID, "%s got NULL where a list of %zu arguments should be",
+                  class->name, count);
+        return acui_op_failed(class, site);
+    }
     acu_op *op = acui_op_new_call(class, count, site);
     if (acui_op_is_oom(op)) {
         drop_args(args, 0, count);

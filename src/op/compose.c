@@ -34,6 +34,10 @@ const acui_op_class acui_class_ZIP = {.name = "zip", .plan = plan_zip};
 
 acu_op *acu_op_zip(acu_op *const *ops, size_t count, acu_site site)
 {
+    if (count && !ops) {
+        acui_fail(ACU_ERR_INVALID, "zip got NULL where a list of %zu ops should be", count);
+        return acui_op_failed(&acui_class_ZIP, site);
+    }
     acu_op *op = acui_op_new(&acui_class_ZIP, count, site);
     for (size_t i = 0; i < count; i++) {
         acu_op *input = acui_op_take(ops[i], &acui_class_ZIP, site);
@@ -81,7 +85,7 @@ void acu_op_unzip(acu_op *x, acu_op **parts, size_t count, acu_site site)
                             acui_object_refs(whole) > 1;
         whole->part_count = count;
     }
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; parts && i < count; i++) {
         parts[i] = acui_op_new(&acui_class_PART, 1, site);
         if (oom || acui_op_is_oom(parts[i]))
             continue;
@@ -89,7 +93,7 @@ void acu_op_unzip(acu_op *x, acu_op **parts, size_t count, acu_site site)
         parts[i]->u.index = i;
     }
     if (oom)
-        for (size_t i = 0; i < count; i++) {
+        for (size_t i = 0; parts && i < count; i++) {
             acu_op_release(parts[i]);
             parts[i] = whole;
         }

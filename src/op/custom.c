@@ -103,6 +103,12 @@ static acu_op *new_custom(const acu_custom *custom, size_t count, acu_site site)
 
 acu_op *acu_op_custom(acu_custom custom, acu_op *const *operands, size_t count, acu_site site)
 {
+    if (count && !operands) {
+        acui_user_release(custom.user);
+        acui_fail(ACU_ERR_INVALID, "%s got NULL where a list of %zu operands should be",
+                  custom.name ? custom.name : acui_class_CUSTOM.name, count);
+        return acui_op_failed(&acui_class_CUSTOM, site);
+    }
     acu_op *op = new_custom(&custom, count, site);
     bool made = op->class == &acui_class_CUSTOM;
     for (size_t i = 0; i < count; i++) {

@@ -121,15 +121,17 @@ acu_op *acu_op_take(acu_val *value, acu_site site)
 
 void acu_val_set_tensor(acu_val *value, acu_tensor *tensor)
 {
-    acui_val_drop(value);
-    if (acui_object_is(tensor, ACU_OBJECT_TENSOR))
+    if (value)
+        acui_val_drop(value);
+    if (value && acui_object_is(tensor, ACU_OBJECT_TENSOR))
         *value = (acu_val){.kind = ACU_TENSOR, .form = ACU_OWNED, .tensor = tensor};
 }
 
 void acu_val_set_scalar(acu_val *value, acu_arg scalar)
 {
-    acui_val_drop(value);
-    if (scalar.kind == ACUI_ARG_SCALAR)
+    if (value)
+        acui_val_drop(value);
+    if (value && scalar.kind == ACUI_ARG_SCALAR)
         *value = (acu_val){.kind = ACU_SCALAR, .dtype = scalar.dtype, .bits = scalar.u.bits};
 }
 

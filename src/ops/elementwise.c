@@ -211,7 +211,7 @@ static acu_op *plan_elementwise(acu_planning *p)
 
 static acu_op *refuse(acu_elementwise kind, acu_op *const *operands, size_t count, acu_site site)
 {
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; operands && i < count; i++)
         acu_op_release(operands[i]);
     if ((unsigned)kind >= ACU_ELEMENTWISE_COUNT)
         return acu_op_fail(ACU_ERR_INVALID, "elementwise", site,

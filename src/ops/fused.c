@@ -379,7 +379,7 @@ acu_op *acu_op_fused(acu_expression *expression, acu_op *const *operands, size_t
         failed = acu_op_fail(ACU_ERR_ARGUMENTS, "fused", site,
                              "the expression has %zu operands, and got %zu",
                              expression->parsed.operands, count);
-    for (size_t i = 0; failed && i < count; i++)
+    for (size_t i = 0; failed && operands && i < count; i++)
         acu_op_release(operands[i]);
     if (failed)
         return failed;

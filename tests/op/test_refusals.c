@@ -865,12 +865,43 @@ static void table(void **state)
     assert_true(rows >= seen_count);
 }
 
+/* Constructors never fail, also where the list of what they take is NULL. */
+static void lists_that_are_not_there(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    acu_user none = ACU_USER(NULL);
+    acu_stream *stream;
+    acu_use *use;
+    acu_val value = {.kind = ACU_NONE};
+    REFUSED(b, acu_op_zip(NULL, 2, ACU_SITE), ACU_ERR_INVALID, "zip|NULL|2 ops");
+    REFUSED(b, acu_op_launch(b.scale, ONE(b), NULL, 3, ACU_SITE), ACU_ERR_INVALID, "launch|NULL|3 arguments");
+    REFUSED(b, acu_op_foreign(no_call, none, NULL, 1, ACU_SITE), ACU_ERR_INVALID, "foreign|NULL|1 arguments");
+    REFUSED(b, acu_op_host(no_host_call, none, NULL, 1, ACU_SITE), ACU_ERR_INVALID, "host|NULL");
+    REFUSED(b, acu_op_elementwise(ACU_OP_ADD, NULL, 2, ACU_SITE), ACU_ERR_INVALID, "add|NULL|2 operands");
+    REFUSED(b, acu_op_elementwise(ACU_OP_ADD, NULL, 3, ACU_SITE), ACU_ERR_ARGUMENTS, "takes 2");
+    acu_op_unzip(acu_value(b.x), NULL, 1, ACU_SITE);
+    acu_val_set_tensor(NULL, NULL);
+    acu_val_set_scalar(NULL, acu_f32(1));
+    acu_val_set_tensor(&value, NULL);
+    assert_works(acu_stream_create(b.device, 0, &stream));
+    assert_fails(acu_stream_use(stream, NULL, 1, ACU_SITE, &use), ACU_ERR_INVALID, "1 tensors is NULL");
+    acu_stream_release(stream);
+    acu_counters_read(NULL);
+    assert_int_equal(acu_driver_call_find(NULL), ACU_CALL_ANY);
+    assert_int_equal(acu_error_describe(NULL, NULL, 8), 0);
+    assert_true(acu_driver_describe(NULL, 8) > 0);
+    assert_true(acu_debug_live_report(NULL, 8) > 0);
+    close_bench(&b);
+}
+
 int main(int count, char **arguments)
 {
     static const test_case cases[] = {{"reset", case_reset}};
     if (count > 1)
         return test_run_case(cases, 1, arguments[1]);
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lists_that_are_not_there),
         cmocka_unit_test(launches),
         cmocka_unit_test(data),
         cmocka_unit_test(ownership),
