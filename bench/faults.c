@@ -10,7 +10,7 @@
  * --quick: also on the software device where there is no GPU; for tests. Experiments with a second
  * device are left out where there is one.
  */
-#include <acuda/acuda.h>
+#include "harness/harness.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -18,7 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 extern const char faults_ptx[];
@@ -41,24 +40,17 @@ typedef struct outcome {
 
 static const acu_driver_table *cu;
 static int out; /* the pipe */
-static double started;
+static double started; /* microseconds */
 static const char *fault_kernel;
-
-static double now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
 
 /* What the step answered, and how long it took since the one before. */
 static void say(unsigned result, const char *name)
 {
-    step s = {.result = result, .ms = now_ms() - started};
+    step s = {.result = result, .ms = (bench_now_us() - started) * 1e-3};
     snprintf(s.name, sizeof s.name, "%s", name);
     if (write(out, &s, sizeof s) != sizeof s)
         _exit(9);
-    started = now_ms();
+    started = bench_now_us();
 }
 
 static void need(unsigned result, const char *name)
@@ -338,7 +330,7 @@ static void run_child(const experiment *e, const char *kernel, int pipe_end)
     dup2(nothing, 2);
     out = pipe_end;
     fault_kernel = kernel;
-    started = now_ms();
+    started = bench_now_us();
     e->run();
     _exit(0);
 }

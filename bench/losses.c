@@ -4,6 +4,7 @@
  * that stops its context at once, on an idle device; and of one that was always seen to take 150 ms
  * before. The driver's own time for it is shown beside. Each measurement is a process of its own.
  */
+#include "harness/child.h"
 #include "harness/harness.h"
 
 #include <acuda/queue.h>
@@ -11,15 +12,12 @@
 #include <math.h>
 #include <poll.h>
 #include <pthread.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 extern const char losses_ptx[];
-extern char **environ;
 
 #define LIMIT ACU_SECONDS(60)
 #define LONG_US 150e3
@@ -193,25 +191,11 @@ static int be_a_child(char **arguments)
 
 static double measure(const bench *b, const char *way, const char *kind)
 {
-    int ends[2], status;
-    pid_t child;
-    double us = -1;
-    char *arguments[] = {"losses", "--child", (char *)(uintptr_t)way, (char *)(uintptr_t)kind,
-                         b->quick ? "quick" : "timed", NULL};
-    posix_spawn_file_actions_t actions;
-    if (pipe(ends) != 0)
-        bench_die("no pipe");
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
-    posix_spawn_file_actions_addclose(&actions, ends[0]);
-    if (posix_spawn(&child, "/proc/self/exe", &actions, NULL, arguments, environ) != 0)
-        bench_die("no process");
-    posix_spawn_file_actions_destroy(&actions);
-    close(ends[1]);
-    FILE *out = fdopen(ends[0], "r");
-    if (!out || fscanf(out, "%lf", &us) != 1 || waitpid(child, &status, 0) != child || status != 0)
+    const char *arguments[] = {"losses", "--child", way, kind, b->quick ? "quick" : "timed", NULL};
+    char line[64];
+    double us;
+    if (!bench_child(arguments, line, sizeof line) || sscanf(line, "%lf", &us) != 1)
         bench_wrong("%s, %s: the process failed", way, kind);
-    fclose(out);
     return us * 1e-3;
 }
 

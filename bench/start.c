@@ -11,19 +11,18 @@
  *
  *   ACUDA_DRIVER=software ACUDA_BENCH_LIBCUDA=<build>/lib/softcuda/libcuda.so.1 bench/start
  */
+#include "harness/child.h"
+
 #include <acuda/acuda.h>
 
 #include <dlfcn.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 extern const char start_ptx[];
-extern char **environ;
 
 enum { N = 1024, MOST_RUNS = 101 };
 
@@ -187,27 +186,12 @@ static int run_raw(void)
     return 0;
 }
 
-static result measure(const char *self, const char *kind)
+static result measure(const char *kind)
 {
-    int pipes[2], status;
-    pid_t child;
     result r = {0};
-    char *args[] = {(char *)(uintptr_t)self, (char *)(uintptr_t)kind, NULL};
-    posix_spawn_file_actions_t actions;
-    if (pipe(pipes) != 0)
-        exit(2);
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, pipes[1], 1);
-    posix_spawn_file_actions_addclose(&actions, pipes[0]);
-    if (posix_spawn(&child, self, &actions, NULL, args, environ) != 0)
-        exit(2);
-    posix_spawn_file_actions_destroy(&actions);
-    close(pipes[1]);
-    FILE *out = fdopen(pipes[0], "r");
-    int fields = fscanf(out, "%lf %lf %ld %ld", &r.ms, &r.open_ms, &r.rss_kib, &r.threads);
-    fclose(out);
-    waitpid(child, &status, 0);
-    if (fields != 4 || status != 0) {
+    char line[128];
+    if (!bench_child((const char *[]){"start", kind, NULL}, line, sizeof line) ||
+        sscanf(line, "%lf %lf %ld %ld", &r.ms, &r.open_ms, &r.rss_kib, &r.threads) != 4) {
         fprintf(stderr, "a process of kind %s failed\n", kind);
         exit(2);
     }
@@ -250,11 +234,11 @@ int main(int argc, char **argv)
         argv++;
     }
     runs = runs < 1 ? 1 : runs > MOST_RUNS ? MOST_RUNS : runs;
-    measure("/proc/self/exe", "raw"); /* warm the file cache */
-    measure("/proc/self/exe", "acuda");
+    measure("raw"); /* warm the file cache */
+    measure("acuda");
     for (int i = 0; i < runs; i++) {
-        raw[i] = measure("/proc/self/exe", "raw");
-        acuda[i] = measure("/proc/self/exe", "acuda");
+        raw[i] = measure("raw");
+        acuda[i] = measure("acuda");
     }
     double ms[2] = {median(acuda, runs, field_ms), median(raw, runs, field_ms)};
     double opened[2] = {median(acuda, runs, field_open), median(raw, runs, field_open)};

@@ -33,6 +33,37 @@ static int y_of(uint32_t ticket)
     return (int)(ticket % YS);
 }
 
+/* ---- the twins: the same kernels by hand; inlined, so that nothing comes on top ---- */
+
+typedef void put_fn(const subject *s, int y, uint32_t ticket);
+
+static inline void put_launches(const subject *s, int y, uint32_t ticket)
+{
+    raw_chain(s->m, s->stream, y, ticket, s->kernels);
+}
+
+static inline void put_exec(const subject *s, int y, uint32_t ticket)
+{
+    raw_exec_set(s->m, &s->exec, 0, y, ticket);
+    raw_exec_launch(s->m, &s->exec, s->stream);
+}
+
+/* Until all is waited for, or until the host has put it. */
+static inline double by_hand(subject *s, put_fn *put, bool waited)
+{
+    uint32_t ticket = s->ticket++;
+    int y = y_of(ticket);
+    double start = bench_now_us(), us = 0;
+    put(s, y, ticket);
+    if (!waited)
+        us = bench_now_us() - start;
+    MUST_CU(s->b->cu->StreamSynchronize(s->stream));
+    if (waited)
+        us = bench_now_us() - start;
+    mix_expect(s->m, y, ticket, s->kernels);
+    return us;
+}
+
 /* ---- submit to waited ---- */
 
 static double waited_acuda(void *user)
@@ -49,29 +80,12 @@ static double waited_acuda(void *user)
 
 static double waited_launches(void *user)
 {
-    subject *s = user;
-    uint32_t ticket = s->ticket++;
-    int y = y_of(ticket);
-    double start = bench_now_us();
-    raw_chain(s->m, s->stream, y, ticket, s->kernels);
-    MUST_CU(s->b->cu->StreamSynchronize(s->stream));
-    double us = bench_now_us() - start;
-    mix_expect(s->m, y, ticket, s->kernels);
-    return us;
+    return by_hand(user, put_launches, true);
 }
 
 static double waited_exec(void *user)
 {
-    subject *s = user;
-    uint32_t ticket = s->ticket++;
-    int y = y_of(ticket);
-    double start = bench_now_us();
-    raw_exec_set(s->m, &s->exec, 0, y, ticket);
-    raw_exec_launch(s->m, &s->exec, s->stream);
-    MUST_CU(s->b->cu->StreamSynchronize(s->stream));
-    double us = bench_now_us() - start;
-    mix_expect(s->m, y, ticket, s->kernels);
-    return us;
+    return by_hand(user, put_exec, true);
 }
 
 /* ---- the host's share, for each kernel ---- */
@@ -94,28 +108,13 @@ static double host_acuda(void *user)
 static double host_launches(void *user)
 {
     subject *s = user;
-    uint32_t ticket = s->ticket++;
-    int y = y_of(ticket);
-    double start = bench_now_us();
-    raw_chain(s->m, s->stream, y, ticket, s->kernels);
-    double us = bench_now_us() - start;
-    MUST_CU(s->b->cu->StreamSynchronize(s->stream));
-    mix_expect(s->m, y, ticket, s->kernels);
-    return us / s->kernels;
+    return by_hand(s, put_launches, false) / s->kernels;
 }
 
 static double host_exec(void *user)
 {
     subject *s = user;
-    uint32_t ticket = s->ticket++;
-    int y = y_of(ticket);
-    double start = bench_now_us();
-    raw_exec_set(s->m, &s->exec, 0, y, ticket);
-    raw_exec_launch(s->m, &s->exec, s->stream);
-    double us = bench_now_us() - start;
-    MUST_CU(s->b->cu->StreamSynchronize(s->stream));
-    mix_expect(s->m, y, ticket, s->kernels);
-    return us / s->kernels;
+    return by_hand(s, put_exec, false) / s->kernels;
 }
 
 /* ---- queued back to back, for each submission ---- */
@@ -147,30 +146,25 @@ static double queued_acuda(void *user)
     return us / s->queued;
 }
 
-static double queued_launches(void *user)
+static inline double queued_by_hand(subject *s, put_fn *put)
 {
-    subject *s = user;
     double start = bench_now_us();
     for (uint32_t i = 0; i < (uint32_t)s->queued; i++)
-        raw_chain(s->m, s->stream, y_of(s->ticket + i), s->ticket + i, s->kernels);
+        put(s, y_of(s->ticket + i), s->ticket + i);
     MUST_CU(s->b->cu->StreamSynchronize(s->stream));
     double us = bench_now_us() - start;
     expect_queued(s);
     return us / s->queued;
 }
 
+static double queued_launches(void *user)
+{
+    return queued_by_hand(user, put_launches);
+}
+
 static double queued_exec(void *user)
 {
-    subject *s = user;
-    double start = bench_now_us();
-    for (uint32_t i = 0; i < (uint32_t)s->queued; i++) {
-        raw_exec_set(s->m, &s->exec, 0, y_of(s->ticket + i), s->ticket + i);
-        raw_exec_launch(s->m, &s->exec, s->stream);
-    }
-    MUST_CU(s->b->cu->StreamSynchronize(s->stream));
-    double us = bench_now_us() - start;
-    expect_queued(s);
-    return us / s->queued;
+    return queued_by_hand(user, put_exec);
 }
 
 /* ---- forms that were never seen: other kernels in another order each time ---- */
@@ -238,6 +232,15 @@ static void touch_forms(subject *s)
 
 /* ---- rows ---- */
 
+/* A row of all three; `goal` is acuda's over the launches. */
+static void compare(subject *s, bench_row row, const bench_sample_fn samples[3], double goal)
+{
+    row.sides[0] = (bench_side){"acuda", samples[0], s, 0, 0};
+    row.sides[1] = (bench_side){"launches", samples[1], s, goal, 1.25};
+    row.sides[2] = (bench_side){"hand-set exec", samples[2], s, 1.15, 1.25};
+    bench_compare(s->b, &row);
+}
+
 static void with_kernels(subject *s, int kernels)
 {
     bench_enter(s->b);
@@ -263,16 +266,13 @@ static void waited_rows(subject *s)
         {100, 1000, 0.45, mix_chain, "100 kernels, zipped, submit to waited"},
         {100, 1000, 0.45, mix_nested, "100 kernels, each on the result before, submit to waited"},
     };
+    static const bench_sample_fn sides[] = {waited_acuda, waited_launches, waited_exec};
     bench_title(s->b, "one submission at a time, new arguments each time");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         with_kernels(s, rows[i].kernels);
         s->compose = rows[i].compose;
-        bench_row row = {.what = rows[i].what,
-                         .samples = rows[i].samples,
-                         .sides = {{"acuda", waited_acuda, s, 0, 0},
-                                   {"launches", waited_launches, s, rows[i].goal, 1.25},
-                                   {"hand-set exec", waited_exec, s, 1.15, 1.25}}};
-        bench_compare(s->b, &row);
+        bench_row row = {.what = rows[i].what, .samples = rows[i].samples};
+        compare(s, row, sides, rows[i].goal);
     }
 }
 
@@ -282,16 +282,13 @@ static void host_rows(subject *s)
         {10, "chain of 10, host time to build and submit, per kernel"},
         {100, "chain of 100, host time to build and submit, per kernel"},
     };
+    static const bench_sample_fn sides[] = {host_acuda, host_launches, host_exec};
     bench_title(s->b, "the host's share, per kernel");
     s->compose = mix_chain;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         with_kernels(s, rows[i].kernels);
-        bench_row row = {.what = rows[i].what,
-                         .samples = 1000,
-                         .sides = {{"acuda", host_acuda, s, 0, 0},
-                                   {"launches", host_launches, s, 0.30, 1.25},
-                                   {"hand-set exec", host_exec, s, 1.15, 1.25}}};
-        bench_compare(s->b, &row);
+        bench_row row = {.what = rows[i].what, .samples = 1000};
+        compare(s, row, sides, 0.30);
     }
 }
 
@@ -308,18 +305,14 @@ static void queued_rows(subject *s)
         {100, 40, true, 0.32, "100 kernels, 200 queued, each with its future, per submission"},
         {100, 40, false, 0.32, "100 kernels, 200 queued, no futures, per submission"},
     };
+    static const bench_sample_fn sides[] = {queued_acuda, queued_launches, queued_exec};
     bench_title(s->b, "200 submissions back to back, new arguments each time");
     s->compose = mix_chain;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         with_kernels(s, rows[i].kernels);
         s->futures = rows[i].futures;
-        bench_row row = {.what = rows[i].what,
-                         .samples = rows[i].samples,
-                         .warm = 10,
-                         .sides = {{"acuda", queued_acuda, s, 0, 0},
-                                   {"launches", queued_launches, s, rows[i].goal, 1.25},
-                                   {"hand-set exec", queued_exec, s, 1.15, 1.25}}};
-        bench_compare(s->b, &row);
+        bench_row row = {.what = rows[i].what, .samples = rows[i].samples, .warm = 10};
+        compare(s, row, sides, rows[i].goal);
     }
 }
 
