@@ -31,7 +31,9 @@ static acu_op *plan_random(acu_planning *p)
 static acu_op *make(const request *r, acu_site site)
 {
     int64_t elements = acu_shape_elements(r->shape);
-    if (r->params.offset < 0 || elements < 1 || r->params.offset > INT64_MAX - elements)
+    if (elements < 1)
+        return acu_op_empty(r->dtype, r->shape, site); /* which says what is wrong with the shape */
+    if (r->params.offset < 0 || r->params.offset > INT64_MAX - elements)
         return acu_op_fail(ACU_ERR_INVALID, r->name, site, "%s: %lld elements from number %lld on; "
                            "numbers are not negative", r->name, (long long)elements,
                            (long long)r->params.offset);

@@ -179,6 +179,8 @@ static void integers_and_refusals(void **state)
                  ACU_ERR_DTYPE, "f32");
     assert_fails(acu_sync(device, acu_randint(ACU_I32, ACU_SHAPE(3), 5, 5, 0, 0), NULL),
                  ACU_ERR_INVALID, "from 5 to before 5");
+    assert_fails(acu_sync(device, acu_rand(ACU_F32, ACU_SHAPE(3, 0), 0, 0), NULL), ACU_ERR_SHAPE,
+                 "[3, 0]");
     assert_fails(acu_sync(device, acu_randn(ACU_F32, ACU_SHAPE(3), 0, -1), NULL), ACU_ERR_INVALID,
                  "number -1");
     test_close(device);
