@@ -25,9 +25,11 @@ void acui_user_release(acu_user user)
 {
     if (!user.release)
         return;
+    bool was = acui_error_aside(); /* it may be released because something failed */
     acui_callback_enter();
     user.release(user.data);
     acui_callback_leave();
+    acui_error_back(was);
 }
 
 acu_status acui_refuse_wait(const char *function)

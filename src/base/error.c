@@ -8,16 +8,29 @@
 #include <string.h>
 
 /* Owned by its thread alone: no locks, no atomics. */
-static _Thread_local acu_error record = {.device = -1};
-
-const acu_error *acu_last_error(void)
-{
-    return &record;
-}
+static _Thread_local acu_error own = {.device = -1}, others = {.device = -1};
+static _Thread_local bool aside; /* what fails now goes to the second */
 
 acu_error *acui_error(void)
 {
-    return &record;
+    return aside ? &others : &own;
+}
+
+const acu_error *acu_last_error(void)
+{
+    return acui_error();
+}
+
+bool acui_error_aside(void)
+{
+    bool was = aside;
+    aside = true;
+    return was;
+}
+
+void acui_error_back(bool was)
+{
+    aside = was;
 }
 
 void acui_error_prefix(acu_error *error, const char *context)
@@ -31,8 +44,9 @@ void acui_error_prefix(acu_error *error, const char *context)
 
 acu_status acui_error_restore(const acu_error *error)
 {
-    if (error != &record)
-        record = *error;
+    acu_error *record = acui_error();
+    if (error != record)
+        *record = *error;
     return error->status;
 }
 
@@ -44,8 +58,9 @@ acu_status acui_fail_v(acu_status status, const char *format, va_list args)
     char message[ACU_ERROR_MESSAGE];
     if (vsnprintf(message, sizeof message, format, args) < 0)
         message[0] = '\0';
-    record = (acu_error){.status = status, .device = -1};
-    memcpy(record.message, message, sizeof message);
+    acu_error *record = acui_error();
+    *record = (acu_error){.status = status, .device = -1};
+    memcpy(record->message, message, sizeof message);
     return status;
 }
 
@@ -69,9 +84,10 @@ acu_status acui_fail_at(acu_status status, acu_site site, const char *op, int de
     va_end(args);
     if (acu_status_scope(status) == ACU_SCOPE_NONE)
         return status;
-    memcpy(record.op, name, sizeof name);
-    record.file = site.file;
-    record.line = site.line;
-    record.device = device;
+    acu_error *record = acui_error();
+    memcpy(record->op, name, sizeof name);
+    record->file = site.file;
+    record->line = site.line;
+    record->device = device;
     return status;
 }

@@ -9,6 +9,7 @@
 #include <acuda/status.h>
 
 #include <stdarg.h>
+#include <stdbool.h>
 
 /* Start the thread's record anew for `status`, with a message; returns `status`. ACU_OK and the
  * states (ACU_NOT_READY, ACU_TIMEOUT) are no failures: they leave the record as it is. */
@@ -26,6 +27,15 @@ void acui_error_prefix(acu_error *error, const char *context);
 
 /* The thread's record, to add to it after acui_fail. */
 acu_error *acui_error(void);
+
+/*
+ * What fails between these two is no failure of the call that the program made, but of others' work
+ * that became ready meanwhile, or of what the program does in a function that acuda calls. It leaves
+ * the record as it is, and has one of its own, of no interest later. They nest: `was` is what the
+ * first gave.
+ */
+bool acui_error_aside(void);
+void acui_error_back(bool was);
 
 /* Make a kept record the thread's own (that of a failed op, a future, a device); its status. */
 acu_status acui_error_restore(const acu_error *error);

@@ -91,6 +91,7 @@ static void fail_lost(acui_task *task)
 
 void acui_harvest(acu_stream *stream)
 {
+    bool was = acui_error_aside();
     bool lost = acui_stream_harvest(stream, NULL) != ACU_OK;
     acui_task *task = acui_flight_passed(stream, lost);
     while (task) {
@@ -101,4 +102,5 @@ void acui_harvest(acu_stream *stream)
         acui_run_tasks(acui_task_over(task));
         task = next;
     }
+    acui_error_back(was);
 }

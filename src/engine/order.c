@@ -553,6 +553,7 @@ void acui_run_tasks(acui_task *ready)
         acui_issue_later(ready);
         return;
     }
+    bool was = acui_error_aside();
     while (ready) {
         acui_task *task = ready;
         ready = task->next_ready;
@@ -566,4 +567,5 @@ void acui_run_tasks(acui_task *ready)
         last->next_ready = ready;
         ready = freed;
     }
+    acui_error_back(was);
 }

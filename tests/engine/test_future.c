@@ -148,6 +148,32 @@ static void all_tell_of_the_first_failure(void **state)
     close_bench(&b);
 }
 
+static acu_status fail_foreign(void *user, CUstream stream, const acu_val *values, size_t count)
+{
+    (void)user, (void)stream, (void)values, (void)count;
+    return ACU_ERR_IO;
+}
+
+/* A call that succeeds leaves the record as it is, though it meets failures of others. */
+static void success_leaves_the_record(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    acu_tensor *x;
+    assert_works(acu_sync(b.device, constant(1), &x));
+    acu_future *failed = submit(&b, acu_foreign(fail_foreign, NULL, acu_out(x))), *reader = NULL;
+    assert_int_equal(acu_future_wait(failed, ACU_FOREVER), ACU_ERR_CALLBACK);
+    assert_fails(acu_wait_all(NULL, 0, 0), ACU_ERR_INVALID, "no futures");
+    assert_works(acu_submit(b.device, acu_dup(x), NULL, &reader)); /* fails on its way */
+    assert_int_equal(acu_last_error()->status, ACU_ERR_INVALID);
+    assert_int_equal(acu_future_wait(reader, ACU_FOREVER), ACU_ERR_DEPENDENCY);
+    assert_int_equal(acu_last_error()->status, ACU_ERR_DEPENDENCY);
+    acu_future_release(failed);
+    acu_future_release(reader);
+    acu_tensor_release(x);
+    close_bench(&b);
+}
+
 /* ---- values ---- */
 
 static void values_before_completion(void **state)
@@ -404,12 +430,6 @@ static void scheduled_runs_when_it_is_started(void **state)
 
 /* ---- failures ---- */
 
-static acu_status fail_foreign(void *user, CUstream stream, const acu_val *values, size_t count)
-{
-    (void)user, (void)stream, (void)values, (void)count;
-    return ACU_ERR_IO;
-}
-
 static acu_status count_host(void *user, const acu_val *values, size_t count)
 {
     (void)values, (void)count;
@@ -658,6 +678,7 @@ int main(void)
         cmocka_unit_test(poll_and_wait),
         cmocka_unit_test(any_and_all),
         cmocka_unit_test(all_tell_of_the_first_failure),
+        cmocka_unit_test(success_leaves_the_record),
         cmocka_unit_test(values_before_completion),
         cmocka_unit_test(a_dropped_future_shares_nothing),
         cmocka_unit_test(callbacks_come_once_in_order),

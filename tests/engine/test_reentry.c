@@ -236,6 +236,21 @@ static acu_status nothing(void *user, const acu_val *values, size_t count)
     return ACU_OK;
 }
 
+/* What fails in a release is nobody's failure but its own. */
+static void a_release_leaves_the_record(void **state)
+{
+    (void)state;
+    ending e = {.device = test_open()};
+    acu_op *x = acu_op_host(nothing, ACU_USER(&e, wait_in_release), ACU_ARGS(acu_u8(0)), ACU_SITE);
+    acu_op *op = acu_op_then(x, NULL, ACU_USER(&e, wait_in_release), ACU_SITE);
+    assert_int_equal(atomic_load(&e.seen), 2);
+    assert_fails(acu_sync(e.device, op, NULL), ACU_ERR_INVALID, "NULL where a function should be");
+    assert_fails(acu_future_on_complete(NULL, never, ACU_USER(&e, wait_in_release)),
+                 ACU_ERR_INVALID, "the future is NULL");
+    test_close(e.device);
+    test_leaks_none();
+}
+
 static void a_release_may_not_wait(void **state)
 {
     (void)state;
@@ -348,6 +363,7 @@ int main(void)
         cmocka_unit_test(nothing_is_started_where_nothing_is_submitted),
         cmocka_unit_test(a_callback_may_release_its_queue),
         cmocka_unit_test(a_release_may_not_wait),
+        cmocka_unit_test(a_release_leaves_the_record),
         cmocka_unit_test(a_callback_may_open_during_the_last_close),
         cmocka_unit_test(refused_while_it_is_issued),
     };
