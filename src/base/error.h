@@ -29,10 +29,10 @@ void acui_error_prefix(acu_error *error, const char *context);
 acu_error *acui_error(void);
 
 /*
- * What fails between these two is no failure of the call that the program made, but of others' work
- * that became ready meanwhile, or of what the program does in a function that acuda calls. It leaves
- * the record as it is, and has one of its own, of no interest later. They nest: `was` is what the
- * first gave.
+ * What fails between these two is no failure of the call that the program made, but of others'
+ * work that became ready meanwhile, or of what the program does in a function that acuda calls.
+ * It leaves the record as it is, and has one of its own, of no interest later. They nest: `was`
+ * is what the first gave.
  */
 bool acui_error_aside(void);
 void acui_error_back(bool was);
