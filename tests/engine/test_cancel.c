@@ -13,32 +13,6 @@ enum { N = 16 };
 
 /* ---- helpers ---- */
 
-/* Host work that waits for the test to go on: what comes behind it is not issued until then. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-static bool gate_open;
-static bool gate_reached;
-
-static acu_status pass_gate(void *user, const acu_val *values, size_t count)
-{
-    (void)user, (void)values, (void)count;
-    pthread_mutex_lock(&lock);
-    gate_reached = true;
-    pthread_cond_broadcast(&changed);
-    while (!gate_open)
-        pthread_cond_wait(&changed, &lock);
-    pthread_mutex_unlock(&lock);
-    return ACU_OK;
-}
-
-static void set_gate(bool open)
-{
-    pthread_mutex_lock(&lock);
-    gate_open = open;
-    pthread_cond_broadcast(&changed);
-    pthread_mutex_unlock(&lock);
-}
-
 static acu_future *submit(acu_device *device, acu_op *op)
 {
     acu_future *future = NULL;
@@ -46,22 +20,19 @@ static acu_future *submit(acu_device *device, acu_op *op)
     return future;
 }
 
-/* Closes the gate and submits work that waits there, writing `host`; returns when it does. */
+/* Closes the gate and submits work that waits there, writing `host`; returns when it does. What
+ * comes behind it is not issued until the gate is open. */
 static acu_future *close_gate(acu_device *device, acu_tensor *host)
 {
-    set_gate(false);
-    gate_reached = false;
-    acu_future *future = submit(device, acu_host(pass_gate, NULL, acu_inout(host)));
-    pthread_mutex_lock(&lock);
-    while (!gate_reached)
-        pthread_cond_wait(&changed, &lock);
-    pthread_mutex_unlock(&lock);
+    test_host_gate_close();
+    acu_future *future = submit(device, acu_host(test_pass_host_gate, NULL, acu_inout(host)));
+    test_host_gate_await();
     return future;
 }
 
 static void open_gate(acu_future *gate)
 {
-    set_gate(true);
+    test_host_gate_open();
     assert_works(acu_future_wait(gate, ACU_FOREVER));
     acu_future_release(gate);
 }
@@ -473,17 +444,9 @@ static void parts_of_one_op(void **state)
 
 /* ---- devices with a runtime thread ---- */
 
-static bool thread_held, thread_go;
-
 static acu_op *hold_thread(void *user, acu_val *values, size_t count)
 {
-    (void)user, (void)count;
-    pthread_mutex_lock(&lock);
-    thread_held = true;
-    pthread_cond_broadcast(&changed);
-    while (!thread_go)
-        pthread_cond_wait(&changed, &lock);
-    pthread_mutex_unlock(&lock);
+    test_pass_host_gate(user, values, count);
     return acu_take(&values[0]);
 }
 
@@ -494,19 +457,14 @@ static void handed_over_and_not_planned(void **state)
     options.runtime_thread = true;
     acu_device *device;
     assert_works(acu_open(&options, &device));
+    test_host_gate_close();
     acu_future *first = submit(device, acu_then(acu_full(VECTOR, acu_i32(0)), hold_thread, NULL));
-    pthread_mutex_lock(&lock);
-    while (!thread_held)
-        pthread_cond_wait(&changed, &lock);
-    pthread_mutex_unlock(&lock);
+    test_host_gate_await();
     acu_op *op = acu_then(acu_full(VECTOR, acu_i32(0)), count_then, NULL, count_release);
     acu_future *second = submit(device, op);
     cancel(second);
     cancel(first); /* while it is planned */
-    pthread_mutex_lock(&lock);
-    thread_go = true;
-    pthread_cond_broadcast(&changed);
-    pthread_mutex_unlock(&lock);
+    test_host_gate_open();
     assert_works(acu_device_wait(device, ACU_FOREVER));
     assert_int_equal(acu_future_values(second), 0);
     is_cancelled(first);

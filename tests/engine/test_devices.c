@@ -6,7 +6,6 @@
  */
 #include "support/support.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 
 enum { N = 256 };
@@ -35,29 +34,13 @@ static acu_op *noting(int *place, acu_arg x)
     return acu_op_foreign(note_enqueued, ACU_USER(place), ACU_ARGS(x), ACU_SITE);
 }
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-static bool gate_open;
-
 static acu_status pass_gate(void *user, const acu_val *values, size_t count)
 {
-    (void)user;
-    pthread_mutex_lock(&lock);
-    while (!gate_open)
-        pthread_cond_wait(&changed, &lock);
-    pthread_mutex_unlock(&lock);
+    test_pass_host_gate(user, values, count);
     float *x = acu_tensor_host(values[0].tensor);
     for (int i = 0; i < N && count == 1; i++)
         x[i] += 1;
     return ACU_OK;
-}
-
-static void set_gate(bool open)
-{
-    pthread_mutex_lock(&lock);
-    gate_open = open;
-    pthread_cond_broadcast(&changed);
-    pthread_mutex_unlock(&lock);
 }
 
 static acu_op *constant(float value)
@@ -75,7 +58,7 @@ static acu_tensor *make(acu_device *device, float value)
 /* x plus one, on the host, once the gate is open: until then nothing behind it is issued. */
 static acu_op *later(acu_op *x)
 {
-    set_gate(false);
+    test_host_gate_close();
     return acu_host(pass_gate, NULL, acu_inout(acu_to_host(x)));
 }
 
@@ -232,7 +215,7 @@ static void a_chain_behind_what_is_not_issued(void **state)
     futures[4] = submit(device, noting(&beside, acu_u32(0)));
     assert_true(first == 0 && then == 0 && beside == 1);
     assert_int_equal(acu_future_poll(futures[3]), ACU_NOT_READY);
-    set_gate(true);
+    test_host_gate_open();
     for (int i = 0; i < 5; i++)
         ends(futures[i], ACU_OK);
     assert_true(first == 2 && then == 3);
@@ -257,7 +240,7 @@ static void also_on_another_device(void **state)
     acu_future *b = submit(devices[1], acu_first(acu_copy(y, acu_value(x))));
     acu_future *c = submit(devices[1], noting(&there, acu_in(y)));
     assert_int_equal(there, 0);
-    set_gate(true);
+    test_host_gate_open();
     ends(c, ACU_OK);
     ends(b, ACU_OK);
     ends(a, ACU_OK);
@@ -275,13 +258,13 @@ static void behind_what_never_is(void **state)
     acu_tensor *x = make(device, 1), *y = make(device, 0), *host;
     assert_works(acu_tensor_alloc_pinned(device, ACU_F32, VECTOR, &host));
     memset(acu_tensor_host(host), 0, N * sizeof(float));
-    set_gate(false);
+    test_host_gate_close();
     acu_future *gate = submit(device, acu_host(pass_gate, NULL, acu_inout(host)));
     acu_future *never = submit(device, acu_copy(x, host));
     acu_future *reader = submit(device, acu_copy(y, x));
     acu_future *writer = submit(device, acu_fill(x, acu_f32(4)));
     assert_works(acu_future_cancel(never));
-    set_gate(true);
+    test_host_gate_open();
     ends(never, ACU_ERR_CANCELLED);
     ends(reader, ACU_ERR_DEPENDENCY);
     ends(writer, ACU_OK);

@@ -13,43 +13,11 @@ enum { N = 16 };
 
 /* ---- helpers ---- */
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-static bool gate_open, gate_reached;
-
-static acu_status pass_gate(void *user, const acu_val *values, size_t count)
-{
-    (void)user, (void)values, (void)count;
-    pthread_mutex_lock(&lock);
-    gate_reached = true;
-    pthread_cond_broadcast(&changed);
-    while (!gate_open)
-        pthread_cond_wait(&changed, &lock);
-    pthread_mutex_unlock(&lock);
-    return ACU_OK;
-}
-
-static void await_gate(void)
-{
-    pthread_mutex_lock(&lock);
-    while (!gate_reached)
-        pthread_cond_wait(&changed, &lock);
-    pthread_mutex_unlock(&lock);
-}
-
-static void open_gate(void)
-{
-    pthread_mutex_lock(&lock);
-    gate_open = true;
-    pthread_cond_broadcast(&changed);
-    pthread_mutex_unlock(&lock);
-}
-
 /* Host work on x that stops at the gate. */
 static acu_op *at_gate(acu_tensor *x)
 {
-    gate_open = gate_reached = false;
-    return acu_host(pass_gate, NULL, acu_inout(x));
+    test_host_gate_close();
+    return acu_host(test_pass_host_gate, NULL, acu_inout(x));
 }
 
 static acu_op *constant(float value)
@@ -122,7 +90,7 @@ static void all_of_them(void **state)
     acu_future *future = submit(group, device, at_gate(x));
     assert_int_equal(acu_group_wait(group, 0), ACU_TIMEOUT);
     assert_int_equal(acu_group_pending(group), 1);
-    open_gate();
+    test_host_gate_open();
     assert_works(acu_group_wait(group, ACU_FOREVER));
     ends(future, ACU_OK);
     acu_tensor_release(x);
@@ -139,7 +107,7 @@ static void any_of_them(void **state)
     acu_future *next;
     assert_fails(acu_group_take(group, &next), ACU_ERR_NOT_FOUND, "acu_group_take|no members");
     acu_future *slow = submit(group, device, at_gate(x));
-    await_gate();
+    test_host_gate_await();
     assert_int_equal(acu_group_take(group, &next), ACU_NOT_READY);
     assert_int_equal(acu_group_wait_any(group, 0, &next), ACU_TIMEOUT);
     acu_future *fast = submit(group, device, constant(2));
@@ -150,7 +118,7 @@ static void any_of_them(void **state)
     acu_tensor_release(tensor);
     acu_future_release(next);
     acu_future_release(fast);
-    open_gate();
+    test_host_gate_open();
     assert_works(acu_group_wait_any(group, ACU_FOREVER, &next));
     assert_ptr_equal(next, slow);
     acu_future_release(next);
@@ -179,7 +147,7 @@ static void the_first_failure_gives_up_what_is_held_up(void **state)
     test_gate_close(device, acu_stream_raw(stream));
     assert_works(acu_group_submit(group, device, acu_fill(y, acu_f32(1)), &on_stream, &issued));
     begun = submit(group, device, at_gate(x));
-    await_gate();
+    test_host_gate_await();
     behind = submit(group, device, acu_to_device(device, x));
     assert_int_equal(acu_group_pending(group), 3);
     submit_failing(group, device);
@@ -189,7 +157,7 @@ static void the_first_failure_gives_up_what_is_held_up(void **state)
     assert_fails(acu_group_submit(group, device, constant(2), NULL, NULL), ACU_ERR_CANCELLED,
                  "acu_group_submit|the group failed");
     assert_fails(acu_group_add(group, issued), ACU_ERR_CANCELLED, "acu_group_add");
-    open_gate();
+    test_host_gate_open();
     test_gate_open();
     assert_fails(acu_group_wait(group, ACU_FOREVER), ACU_ERR_DRIVER, "");
     acu_error error = {0};
@@ -214,7 +182,7 @@ static void it_may_go_on(void **state)
     acu_future *behind = submit(group, device, acu_to_device(device, x));
     submit_failing(group, device);
     acu_future *after = submit(group, device, constant(2));
-    open_gate();
+    test_host_gate_open();
     assert_fails(acu_group_wait(group, ACU_FOREVER), ACU_ERR_DRIVER, "");
     ends(begun, ACU_OK);
     ends(behind, ACU_OK);
@@ -237,7 +205,7 @@ static void no_failures(void **state)
     assert_int_equal(acu_group_pending(group), 1);
     assert_fails(acu_group_submit(group, device, acu_nth(constant(1), 2), NULL, NULL),
                  ACU_ERR_ARGUMENTS, "value 2");
-    open_gate();
+    test_host_gate_open();
     assert_works(acu_group_wait(group, ACU_FOREVER));
     ends(begun, ACU_OK);
     ends(behind, ACU_ERR_CANCELLED);
@@ -259,7 +227,7 @@ static void a_bound_on_members(void **state)
     acu_future_release(submit(group, device, acu_to_device(device, x)));
     assert_fails(acu_group_submit(group, device, constant(1), NULL, NULL), ACU_ERR_WOULD_BLOCK,
                  "2 members");
-    open_gate();
+    test_host_gate_open();
     assert_works(acu_group_wait(group, ACU_FOREVER));
     assert_fails(acu_group_submit(group, device, constant(1), NULL, NULL), ACU_ERR_WOULD_BLOCK,
                  "2 members"); /* until they are taken */
@@ -289,12 +257,12 @@ static void draining(void **state)
     group = make(0, false, false);
     acu_future *begun = submit(group, device, at_gate(x));
     acu_future *behind = submit(group, device, acu_to_device(device, x));
-    await_gate();
+    test_host_gate_await();
     assert_int_equal(acu_group_drain(group, ACU_MS(2)), ACU_TIMEOUT);
     assert_int_equal(acu_group_pending(group), 0);
     ends(begun, ACU_ERR_CANCELLED);
     ends(behind, ACU_ERR_CANCELLED);
-    open_gate();
+    test_host_gate_open();
     acu_group_release(group);
     acu_tensor_release(x);
     finish(device);
@@ -313,13 +281,13 @@ static void cancelling(void **state)
     acu_policy_release(policy);
     acu_future *begun = submit(group, device, at_gate(x));
     assert_works(acu_group_add(group, scheduled)); /* starts it */
-    await_gate();
+    test_host_gate_await();
     assert_works(acu_group_cancel(group));
     assert_int_equal(acu_group_pending(group), 0);
     assert_int_equal(acu_group_wait(group, 0), ACU_OK); /* the program's own wish */
     ends(begun, ACU_ERR_CANCELLED);
     ends(scheduled, ACU_ERR_CANCELLED);
-    open_gate();
+    test_host_gate_open();
     acu_group_release(group);
     acu_tensor_release(x);
     finish(device);
@@ -334,10 +302,10 @@ static void dropped_in_flight(void **state)
         acu_group *group = make(0, collect, false);
         acu_future *begun = submit(group, device, at_gate(x));
         assert_works(acu_group_submit(group, device, acu_to_device(device, x), NULL, NULL));
-        await_gate();
+        test_host_gate_await();
         acu_group_release(acu_group_retain(group));
         acu_group_release(group);
-        open_gate();
+        test_host_gate_open();
         ends(begun, ACU_OK);
     }
     acu_tensor_release(x);
@@ -381,12 +349,12 @@ static void with_a_queue(void **state)
     group = make(0, false, false);
     acu_tensor *x = pinned(device);
     acu_future *begun = submit(group, device, at_gate(x));
-    await_gate();
+    test_host_gate_await();
     submit_failing(group, device);
     assert_works(acu_group_finish(group, &all));
     assert_int_equal(acu_future_poll(all), ACU_NOT_READY);
     assert_int_equal(acu_future_values(all), 0);
-    open_gate();
+    test_host_gate_open();
     ends(all, ACU_ERR_DRIVER);
     ends(begun, ACU_OK);
     acu_group_release(group);
@@ -396,7 +364,7 @@ static void with_a_queue(void **state)
     assert_works(acu_future_cancel(all));
     ends(all, ACU_ERR_CANCELLED);
     assert_int_equal(acu_group_pending(group), 1);
-    open_gate();
+    test_host_gate_open();
     ends(begun, ACU_OK);
     acu_group_release(group);
     acu_tensor_release(x);

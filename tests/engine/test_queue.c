@@ -38,36 +38,9 @@ static bool readable(const acu_queue *queue, int timeout)
     return poll(&fd, 1, timeout) == 1;
 }
 
-/* Held up until the test goes on. */
-typedef struct gate {
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    bool open;
-} gate;
-
-static gate the_gate = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false};
-
-static acu_status pass_gate(void *user, const acu_val *values, size_t count)
-{
-    (void)user, (void)values, (void)count;
-    pthread_mutex_lock(&the_gate.lock);
-    while (!the_gate.open)
-        pthread_cond_wait(&the_gate.changed, &the_gate.lock);
-    pthread_mutex_unlock(&the_gate.lock);
-    return ACU_OK;
-}
-
-static void set_gate(bool open)
-{
-    pthread_mutex_lock(&the_gate.lock);
-    the_gate.open = open;
-    pthread_cond_broadcast(&the_gate.changed);
-    pthread_mutex_unlock(&the_gate.lock);
-}
-
 static acu_op *gated(acu_tensor *host)
 {
-    return acu_host(pass_gate, NULL, acu_out(host));
+    return acu_host(test_pass_host_gate, NULL, acu_out(host));
 }
 
 static acu_status refuse(void *user, const acu_val *values, size_t count)
@@ -127,7 +100,7 @@ static void failures_complete_too(void **state)
     assert_int_equal(acu_submit(device, NULL, &options, NULL), ACU_ERR_INVALID);
     assert_int_equal(acu_queue_pending(queue), 0);
     /* One that is given up. */
-    set_gate(false);
+    test_host_gate_close();
     acu_future *future;
     options.tag = 3;
     assert_works(acu_submit(device, gated(host), &options, &future));
@@ -138,7 +111,7 @@ static void failures_complete_too(void **state)
     assert_int_equal(done.status, ACU_ERR_CANCELLED);
     acu_future_release(done.future);
     acu_future_release(future);
-    set_gate(true);
+    test_host_gate_open();
     acu_tensor_release(host);
     acu_queue_release(queue);
     test_close(device);
@@ -240,14 +213,14 @@ static void very_many_are_pending(void **state)
     assert_non_null(seen);
     assert_works(acu_tensor_alloc_pinned(device, ACU_F32, ACU_SHAPE(N), &host));
     assert_works(acu_tensor_alloc(device, ACU_F32, ACU_SHAPE(N), &target));
-    set_gate(false);
+    test_host_gate_close();
     assert_works(acu_submit(device, gated(host), NULL, NULL));
     assert_works(acu_submit(device, acu_copy(target, host), NULL, NULL));
     for (uint64_t i = 0; i < VERY_MANY; i++)
         submit_to(device, acu_fill(target, acu_f32((float)(i % 1000))), queue, i);
     assert_int_equal(acu_queue_pending(queue), VERY_MANY);
     assert_false(readable(queue, 0));
-    set_gate(true);
+    test_host_gate_open();
     for (size_t taken = 0; taken < VERY_MANY;) {
         acu_completion done[64];
         size_t count;
@@ -401,10 +374,10 @@ static void queues_go_before_what_they_wait_for(void **state)
     acu_queue *queue = make_queue();
     acu_tensor *host;
     assert_works(acu_tensor_alloc_pinned(device, ACU_F32, ACU_SHAPE(N), &host));
-    set_gate(false);
+    test_host_gate_close();
     submit_to(device, gated(host), queue, 5);
     acu_queue_release(queue);
-    set_gate(true);
+    test_host_gate_open();
     acu_tensor_release(host);
     test_close(device);
     test_leaks_none();

@@ -89,33 +89,12 @@ static void ends(acu_future *future, acu_status status)
     acu_future_release(future);
 }
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-static bool gate_open;
-
-static acu_status pass_gate(void *user, const acu_val *values, size_t count)
-{
-    (void)user, (void)values, (void)count;
-    pthread_mutex_lock(&lock);
-    while (!gate_open)
-        pthread_cond_wait(&changed, &lock);
-    pthread_mutex_unlock(&lock);
-    return ACU_OK;
-}
-
-static void set_gate(bool open)
-{
-    pthread_mutex_lock(&lock);
-    gate_open = open;
-    pthread_cond_broadcast(&changed);
-    pthread_mutex_unlock(&lock);
-}
-
 /* x is written once the gate is open; until then nothing of that is on the device. */
 static acu_future *write_x_later(const bench *b)
 {
-    set_gate(false);
-    acu_op *host = acu_host(pass_gate, NULL, acu_inout(acu_to_host(acu_full(VECTOR, acu_f32(9)))));
+    test_host_gate_close();
+    acu_op *host = acu_host(test_pass_host_gate, NULL,
+                            acu_inout(acu_to_host(acu_full(VECTOR, acu_f32(9)))));
     acu_future *future;
     assert_works(acu_submit(b->device, acu_copy(b->x, host), NULL, &future));
     return future;
@@ -203,7 +182,7 @@ static void uses_that_share_nothing_are_not_ordered(void **state)
 static void *open_soon(void *stream)
 {
     (void)stream;
-    set_gate(true);
+    test_host_gate_open();
     return NULL;
 }
 

@@ -6,7 +6,6 @@
  */
 #include "support/support.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 
 enum { N = 16 };
@@ -41,30 +40,15 @@ static acu_op *on_device(int *place)
     return acu_foreign(note_enqueued, place, acu_u32(0));
 }
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-static bool gate_open;
-
 static acu_status pass_gate(void *user, const acu_val *values, size_t count)
 {
-    pthread_mutex_lock(&lock);
-    while (!gate_open)
-        pthread_cond_wait(&changed, &lock);
-    pthread_mutex_unlock(&lock);
+    test_pass_host_gate(user, values, count);
     return note(user, values, count);
-}
-
-static void set_gate(bool open)
-{
-    pthread_mutex_lock(&lock);
-    gate_open = open;
-    pthread_cond_broadcast(&changed);
-    pthread_mutex_unlock(&lock);
 }
 
 static acu_op *at_gate(int *place)
 {
-    set_gate(false);
+    test_host_gate_close();
     return acu_host(pass_gate, place, acu_u32(0));
 }
 
@@ -103,13 +87,13 @@ static void behind_an_op(void **state)
     int first = 0, then = 0, last = 0;
     acu_future *future = submit(device, acu_after(on_device(&then), at_gate(&first)));
     assert_int_equal(then, 0); /* it would have been enqueued by now */
-    set_gate(true);
+    test_host_gate_open();
     ends(future);
     assert_true(first == 1 && then == 2);
     /* Chains, and several. */
     future = submit(device,
                     acu_after(acu_after(on_device(&last), on_device(&then)), at_gate(&first)));
-    set_gate(true);
+    test_host_gate_open();
     ends(future);
     assert_true(first == 3 && then == 4 && last == 5);
     /* Its values. */
@@ -161,7 +145,7 @@ static void behind_an_op_that_others_use(void **state)
     acu_op *shared = acu_op_retain(at_gate(&first));
     acu_future *a = submit(device, acu_zip(shared, acu_after(on_device(&then), shared)));
     assert_int_equal(then, 0);
-    set_gate(true);
+    test_host_gate_open();
     ends(a);
     assert_true(first == 1 && then == 2);
 
@@ -170,7 +154,7 @@ static void behind_an_op_that_others_use(void **state)
     acu_op *whole = acu_zip(acu_zeros(ACU_F32, VECTOR), shared); /* nothing of it is new */
     acu_future *b = submit(device, acu_after(on_device(&then), acu_nth(whole, 0)));
     assert_int_equal(then, 2);
-    set_gate(true);
+    test_host_gate_open();
     ends(b);
     ends(a);
     assert_true(first == 3 && then == 4);
@@ -194,7 +178,7 @@ static void then_behind_an_op_that_others_use(void **state)
     acu_future *a = submit(device, shared);
     acu_future *b = submit(device, acu_then(shared, next_op, &then));
     assert_int_equal(then, 0);
-    set_gate(true);
+    test_host_gate_open();
     ends(b);
     ends(a);
     assert_true(first == 1 && then == 2);
@@ -239,7 +223,7 @@ static void behind_a_submission(void **state)
     acu_future *a = submit(device, at_gate(&first));
     acu_future *b = submit(device, acu_after_future(on_device(&then), a));
     assert_int_equal(then, 0);
-    set_gate(true);
+    test_host_gate_open();
     ends(b);
     assert_true(first == 1 && then == 2);
     assert_int_equal(acu_future_wait(a, ACU_FOREVER), ACU_OK);
@@ -299,7 +283,7 @@ static void behind_what_was_given_up(void **state)
     assert_works(acu_future_cancel(a));
     acu_future *b = submit(device, acu_after_future(on_device(&then), a));
     acu_future_release(a);
-    set_gate(true);
+    test_host_gate_open();
     ends(b);
     assert_true(then == (first ? 3 : 2)); /* the host work may not have begun */
     finish(device);
@@ -359,7 +343,7 @@ static void no_submission(void **state)
                  ACU_ERR_BUSY, "acu_after_future|no submission");
     assert_fails(acu_submit(device, acu_after_future(on_device(&place), NULL), NULL, NULL),
                  ACU_ERR_INVALID, "acu_after_future|future is NULL");
-    set_gate(true);
+    test_host_gate_open();
     ends(held);
     ends(all);
     acu_group_release(group);
@@ -382,7 +366,7 @@ static void in_graphs(void **state)
     acu_future *a = submit(device, at_gate(&first));
     op = acu_after_future(acu_fill(x, acu_f32(1)), a);
     assert_fails(acu_graph_load(device, op, NULL, &graph), ACU_ERR_NOT_SUPPORTED, "acu_after");
-    set_gate(true);
+    test_host_gate_open();
     ends(a);
     acu_tensor_release(x);
     acu_tensor_release(y);

@@ -5,7 +5,6 @@
  */
 #include "support/support.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 
@@ -345,39 +344,18 @@ static void values_must_match(void **state)
 
 /* ---- cancelling ---- */
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-static bool gate_open, gate_reached;
-
 static acu_status pass_gate(void *user, const acu_val *values, size_t count)
 {
-    (void)values, (void)count;
-    pthread_mutex_lock(&lock);
-    gate_reached = true;
-    pthread_cond_broadcast(&changed);
-    while (!gate_open)
-        pthread_cond_wait(&changed, &lock);
-    pthread_mutex_unlock(&lock);
+    test_pass_host_gate(user, values, count);
     return user ? ACU_ERR_INVALID : ACU_OK;
-}
-
-static void open_gate(void)
-{
-    pthread_mutex_lock(&lock);
-    gate_open = true;
-    pthread_cond_broadcast(&changed);
-    pthread_mutex_unlock(&lock);
 }
 
 /* Host work that is at the gate when this returns. */
 static acu_future *submit_to_gate(acu_device *device, acu_op *op)
 {
-    gate_open = gate_reached = false;
+    test_host_gate_close();
     acu_future *future = submit(device, op);
-    pthread_mutex_lock(&lock);
-    while (!gate_reached)
-        pthread_cond_wait(&changed, &lock);
-    pthread_mutex_unlock(&lock);
+    test_host_gate_await();
     return future;
 }
 
@@ -390,7 +368,7 @@ static void giving_up_is_not_for_the_alternative(void **state)
     acu_future *future = submit_to_gate(device, acu_or_else(first, bare(count_run)));
     assert_works(acu_future_cancel(future));
     assert_int_equal(acu_future_wait(future, ACU_FOREVER), ACU_ERR_CANCELLED);
-    open_gate();
+    test_host_gate_open();
     acu_future_release(future);
     test_close(device);
     test_leaks_none();
@@ -478,7 +456,7 @@ static void it_runs_when_given_up(void **state)
     assert_int_equal(acu_future_poll(future), ACU_ERR_CANCELLED);
     assert_int_equal(runs, 0);
     acu_future_release(future);
-    open_gate();
+    test_host_gate_open();
     assert_works(acu_future_wait(gate, ACU_FOREVER));
     acu_future_release(gate);
     acu_tensor_release(host);

@@ -60,7 +60,9 @@ void test_open_n(acu_device **devices, int count)
 
 void test_close(acu_device *device)
 {
-    test_gate_open(); /* a test that failed may have left work behind it */
+    /* A test that failed may have left work behind them. */
+    test_gate_open();
+    test_host_gate_open();
     assert_works(acu_close(device));
 }
 
@@ -250,6 +252,49 @@ void test_gate_open(void)
 {
     pthread_mutex_lock(&gate_lock);
     gates_open = gates_closed;
+    pthread_cond_broadcast(&gate_changed);
+    pthread_mutex_unlock(&gate_lock);
+}
+
+/* Numbered likewise. */
+static struct {
+    uintptr_t closed, open;
+    bool reached;
+} host_gates;
+
+acu_status test_pass_host_gate(void *user, const acu_val *values, size_t count)
+{
+    (void)user, (void)values, (void)count;
+    pthread_mutex_lock(&gate_lock);
+    uintptr_t gate = host_gates.closed;
+    host_gates.reached = true;
+    pthread_cond_broadcast(&gate_changed);
+    while (host_gates.open < gate)
+        pthread_cond_wait(&gate_changed, &gate_lock);
+    pthread_mutex_unlock(&gate_lock);
+    return ACU_OK;
+}
+
+void test_host_gate_close(void)
+{
+    pthread_mutex_lock(&gate_lock);
+    host_gates.closed++;
+    host_gates.reached = false;
+    pthread_mutex_unlock(&gate_lock);
+}
+
+void test_host_gate_await(void)
+{
+    pthread_mutex_lock(&gate_lock);
+    while (!host_gates.reached)
+        pthread_cond_wait(&gate_changed, &gate_lock);
+    pthread_mutex_unlock(&gate_lock);
+}
+
+void test_host_gate_open(void)
+{
+    pthread_mutex_lock(&gate_lock);
+    host_gates.open = host_gates.closed;
     pthread_cond_broadcast(&gate_changed);
     pthread_mutex_unlock(&gate_lock);
 }
