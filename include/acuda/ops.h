@@ -98,7 +98,7 @@ ACU_API acu_op *acu_op_convert(acu_op *x, acu_dtype dtype, acu_site site);
  * acu_rand: uniform in [0, 1), multiples of 2^-24, of 2^-53 (f64), 2^-11 (f16) or 2^-8 (bf16).
  * acu_randn: normal, mean 0, deviation 1, by Box and Muller's method, of f32, f64, f16 and bf16.
  * acu_randint: integers (or bool) from low to high - 1, whose chances differ by less than 2^-32 of
- * them where there are at most 2^32 of them.
+ * them where there are at most 2^32 of them; refused if the type does not have all of them.
  */
 #define acu_rand(dtype, shape, seed, offset)                                                       \
     acu_op_rand((dtype), (shape), (seed), (offset), ACU_SITE)

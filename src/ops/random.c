@@ -65,6 +65,18 @@ acu_op *acu_op_randn(acu_dtype dtype, acu_shape shape, uint64_t seed, int64_t of
     return real("randn", dtype, shape, true, seed, offset, site);
 }
 
+/* Whether all numbers from low to high - 1 are ones of dtype, which is an integer or bool. */
+static bool holds(acu_dtype dtype, int64_t low, int64_t high)
+{
+    int bits = dtype == ACU_BOOL ? 1 : (int)acu_dtype_bytes(dtype) * 8;
+    bool sign = acu_dtype_kind_of(dtype) == ACU_KIND_SIGNED;
+    int value_bits = sign ? bits - 1 : bits;
+    if (value_bits >= 63)
+        return sign || low >= 0;
+    int64_t end = (int64_t)1 << value_bits;
+    return low >= (sign ? -end : 0) && high <= end;
+}
+
 acu_op *acu_op_randint(acu_dtype dtype, acu_shape shape, int64_t low, int64_t high, uint64_t seed,
                        int64_t offset, acu_site site)
 {
@@ -76,6 +88,10 @@ acu_op *acu_op_randint(acu_dtype dtype, acu_shape shape, int64_t low, int64_t hi
                            "randint from %lld to before %lld: there "
                            "is no such number",
                            (long long)low, (long long)high);
+    if (!holds(dtype, low, high))
+        return acu_op_fail(ACU_ERR_INVALID, "randint", site,
+                           "randint from %lld to before %lld: %s does not have all these numbers",
+                           (long long)low, (long long)high, acu_dtype_name(dtype));
     request r = {.name = "randint",
                  .dtype = dtype,
                  .shape = shape,

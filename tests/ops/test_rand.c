@@ -179,6 +179,26 @@ static void integers_and_refusals(void **state)
                  ACU_ERR_DTYPE, "f32");
     assert_fails(acu_sync(device, acu_randint(ACU_I32, ACU_SHAPE(3), 5, 5, 0, 0), NULL),
                  ACU_ERR_INVALID, "from 5 to before 5");
+    /* Numbers that the type does not have would come out as others, unevenly. */
+    const struct {
+        acu_dtype dtype;
+        int64_t low, high;
+        bool fits;
+    } ranges[] = {
+        {ACU_U8, 0, 256, true},   {ACU_U8, 0, 257, false},         {ACU_U8, -1, 2, false},
+        {ACU_I8, -128, 128, true}, {ACU_I8, -129, 0, false},       {ACU_I8, 0, 129, false},
+        {ACU_BOOL, 0, 2, true},   {ACU_BOOL, 0, 3, false},         {ACU_U64, -1, 2, false},
+        {ACU_U64, 0, INT64_MAX, true}, {ACU_I64, INT64_MIN, INT64_MAX, true},
+    };
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
+        acu_op *op = acu_randint(ranges[i].dtype, ACU_SHAPE(3), ranges[i].low, ranges[i].high, 0,
+                                 0);
+        if (ranges[i].fits)
+            assert_int_equal(acu_sync(device, op, NULL), ACU_OK);
+        else
+            assert_fails(acu_sync(device, op, NULL), ACU_ERR_INVALID,
+                         acu_dtype_name(ranges[i].dtype));
+    }
     assert_fails(acu_sync(device, acu_rand(ACU_F32, ACU_SHAPE(3, 0), 0, 0), NULL), ACU_ERR_SHAPE,
                  "[3, 0]");
     assert_fails(acu_sync(device, acu_randn(ACU_F32, ACU_SHAPE(3), 0, -1), NULL), ACU_ERR_INVALID,
