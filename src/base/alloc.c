@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 
 #include "base/cache.h"
+#include "base/rare.h"
 
 #include <acuda/debug.h>
 #include <stdatomic.h>
@@ -16,14 +17,14 @@ static _Atomic(uint64_t) fail_at; /* 0: never */
 static _Atomic(bool) fail_on;     /* from fail_at on */
 static _Atomic(int64_t) calls_before; /* when the last acu_debug_fail_alloc was */
 
-static bool fails_now(void)
+ACUI_RARE static bool fails_now(void)
 {
     uint64_t at = atomic_load_explicit(&fail_at, memory_order_relaxed);
     uint64_t n = atomic_fetch_add_explicit(&watched_calls, 1, memory_order_relaxed) + 1;
     return n == at || (n > at && atomic_load_explicit(&fail_on, memory_order_relaxed));
 }
 
-static bool should_fail(void)
+static inline bool should_fail(void)
 {
     acui_count_add(ACUI_COUNT_ALLOCATIONS, 1);
     return atomic_load_explicit(&watched, memory_order_relaxed) && fails_now();

@@ -3,6 +3,7 @@
 #include "base/cache.h"
 
 #include "base/fork.h"
+#include "base/rare.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -147,7 +148,7 @@ static void prepare(void)
 }
 
 /* This thread's own; NULL if there is no memory for one: then the heap serves it. */
-static local *begin_thread(void)
+ACUI_RARE static local *begin_thread(void)
 {
     if (acui_forked())
         return NULL;
@@ -177,7 +178,7 @@ static inline local *of_thread(void)
 
 /* ---- blocks ---- */
 
-static block *refill(local *l, uint32_t class)
+ACUI_RARE static block *refill(local *l, uint32_t class)
 {
     if (acui_forked())
         return NULL;
@@ -213,26 +214,27 @@ static block *take_kept(local *l, uint32_t class)
     return b;
 }
 
+ACUI_RARE static void *get_new(size_t bytes, uint32_t class)
+{
+    size_t room = class == LARGE ? bytes : sizes[class];
+    if (room > SIZE_MAX - sizeof(block))
+        return NULL;
+    block *b = malloc(sizeof *b + room);
+    if (!b)
+        return NULL;
+    b->class = class;
+    b->bytes = room;
+    return b + 1;
+}
+
 void *acui_cache_get(size_t bytes)
 {
     local *l = of_thread();
-    uint32_t class = LARGE;
-    block *b = NULL;
-    if (l && KEEP_BLOCKS && bytes <= LARGEST) {
-        class = class_of(bytes);
-        b = take_kept(l, class);
-    }
-    if (!b) {
-        size_t room = class == LARGE ? bytes : sizes[class];
-        if (room > SIZE_MAX - sizeof *b)
-            return NULL;
-        b = malloc(sizeof *b + room);
-        if (!b)
-            return NULL;
-        b->class = class;
-        b->bytes = room;
-    }
-    return b + 1;
+    if (!l || !KEEP_BLOCKS || bytes > LARGEST)
+        return get_new(bytes, LARGE);
+    uint32_t class = class_of(bytes);
+    block *b = take_kept(l, class);
+    return b ? b + 1 : get_new(bytes, class);
 }
 
 size_t acui_cache_room(const void *memory)
@@ -241,7 +243,7 @@ size_t acui_cache_room(const void *memory)
 }
 
 /* Half of what the thread keeps of the class goes to all. */
-static void give_half(local *l, uint32_t class)
+ACUI_RARE static void give_half(local *l, uint32_t class)
 {
     uint32_t half = l->count[class] / 2;
     block *first = l->free[class], *last = first;

@@ -7,6 +7,7 @@
 #include "base/error.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static const char *const words[] = {
 #define ACU_X(id, word) word,
@@ -16,7 +17,15 @@ static const char *const words[] = {
 
 void *acui_object_new(acu_object_kind kind, size_t bytes)
 {
-    acui_object *object = acui_alloc(bytes);
+    acui_object *object = acui_object_new_raw(kind, bytes);
+    if (object)
+        memset(object + 1, 0, bytes - sizeof *object);
+    return object;
+}
+
+void *acui_object_new_raw(acu_object_kind kind, size_t bytes)
+{
+    acui_object *object = acui_alloc_raw(bytes);
     if (!object)
         return NULL;
     atomic_store_explicit(&object->tag, ACUI_LIVE | (uint32_t)kind, memory_order_relaxed);

@@ -2,6 +2,7 @@
 /* Making a device: context, pool, streams; and giving it all back with the last reference. */
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/rare.h"
 #include "device/info.h"
 #include "device/open.h"
 
@@ -59,7 +60,7 @@ static acu_status make_context(acu_device *device, unsigned streams)
 
 /* Also for a device that is half made. Of a lost one only the context itself can be given back,
  * which takes along what was in it. */
-static void destroy(acu_device *device)
+ACUI_RARE static void destroy(acu_device *device)
 {
     const acu_driver_table *cu = device->cu;
     if (device->context) {

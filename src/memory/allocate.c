@@ -3,14 +3,10 @@
 #include "memory/allocate.h"
 
 #include "base/error.h"
+#include "base/rare.h"
 #include "memory/pool.h"
 
 /* ---- getting ---- */
-
-acu_pool *acui_buffer_pool(acu_buffer *buffer)
-{
-    return buffer->pool ? buffer->pool : acui_pool_of(buffer->device, buffer->kind, false);
-}
 
 acu_status acui_buffer_reserve(acu_buffer *buffer, acu_stream *stream)
 {
@@ -62,7 +58,7 @@ static acu_status enter_allocation(acu_buffer *buffer, acu_stream *stream)
 
 /* Not from the cache. What the stream for allocations is behind, whoever uses
  * the memory comes behind. */
-static acu_status allocate_slowly(acu_buffer *buffer)
+ACUI_RARE static acu_status allocate_slowly(acu_buffer *buffer)
 {
     acu_device *device = buffer->device;
     acu_stream *stream = buffer->kind == ACU_MEMORY_DEVICE ? device->alloc : NULL;
@@ -80,14 +76,15 @@ static acu_status allocate_slowly(acu_buffer *buffer)
 }
 
 /* Whether the cache has some. */
-static bool allocate_cached(acu_buffer *buffer, acu_pool *pool)
+static inline bool allocate_cached(acu_buffer *buffer, acu_pool *pool)
 {
     buffer->block = acui_pool_take(pool, buffer->bytes, NULL);
     if (!buffer->block)
         buffer->block = acui_pool_take_complete(pool, buffer->bytes, NULL);
-    if (buffer->block)
-        acui_buffer_commit(buffer);
-    return buffer->block != NULL;
+    if (!buffer->block)
+        return false;
+    acui_buffer_commit(buffer);
+    return true;
 }
 
 acu_status acui_buffer_allocate_now(acu_buffer *buffer)
@@ -127,10 +124,9 @@ static bool fence(acu_buffer *buffer)
 }
 
 /* Nobody has looked whether the device is idle since; a program that releases its last buffer. */
-static void trim_idle(acu_device *device)
+ACUI_RARE static void trim_idle(acu_device *device)
 {
-    if (atomic_load_explicit(&device->trims, memory_order_acquire) &&
-        atomic_load_explicit(&device->in_flight, memory_order_relaxed) == 0)
+    if (atomic_load_explicit(&device->in_flight, memory_order_relaxed) == 0)
         device->idle(device);
 }
 
@@ -146,11 +142,13 @@ void acui_buffer_free_memory(acu_buffer *buffer)
     }
     if (!buffer->block)
         return;
+    acu_pool *pool = acui_buffer_pool(buffer);
     if (atomic_load_explicit(&buffer->address, memory_order_relaxed) == 0) /* nothing ever could */
-        acui_growth_drop_block(acui_buffer_pool(buffer), buffer->block);
+        acui_growth_drop_block(pool, buffer->block);
     else if (known)
-        acui_pool_put(acui_buffer_pool(buffer), buffer->block);
+        acui_pool_put(pool, buffer->block);
     else
-        acui_pool_put_stuck(acui_buffer_pool(buffer), buffer->block);
-    trim_idle(buffer->device);
+        acui_pool_put_stuck(pool, buffer->block);
+    if (atomic_load_explicit(&buffer->device->trims, memory_order_acquire))
+        trim_idle(buffer->device);
 }

@@ -5,14 +5,17 @@
 #include "base/alloc.h"
 #include "base/callback.h"
 #include "base/error.h"
+#include "base/rare.h"
 #include "memory/allocate.h"
 #include "memory/pages.h"
 #include "memory/pool.h"
 
+#include <string.h>
+
 /* ---- making ---------------------------------------------------------------------------------- */
 
-static acu_status check_request(acu_device *device, size_t bytes, acu_buffer **buffer,
-                                const char *function)
+ACUI_RARE static acu_status refuse_request(acu_device *device, size_t bytes, acu_buffer **buffer,
+                                           const char *function)
 {
     acu_status st = acui_object_check(device, ACU_OBJECT_DEVICE, function);
     if (st != ACU_OK)
@@ -24,12 +27,23 @@ static acu_status check_request(acu_device *device, size_t bytes, acu_buffer **b
     return acui_device_check(device);
 }
 
+static inline acu_status check_request(acu_device *device, size_t bytes, acu_buffer **buffer,
+                                       const char *function)
+{
+    if (acui_object_is(device, ACU_OBJECT_DEVICE) && buffer && bytes && !acui_device_lost(device))
+        return ACU_OK;
+    return refuse_request(device, bytes, buffer, function);
+}
+
 static acu_status buffer_new(acu_device *device, size_t bytes, acu_memory_kind kind,
                              acu_buffer **buffer)
 {
-    acu_buffer *b = acui_object_new(ACU_OBJECT_BUFFER, sizeof *b);
+    /* All but the room for accesses, which most buffers that come and go never use. */
+    enum { HEAD = sizeof(acui_object), ZEROED = offsetof(acu_buffer, accesses.few) };
+    acu_buffer *b = acui_object_new_raw(ACU_OBJECT_BUFFER, sizeof *b);
     if (!b)
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a buffer");
+    memset((char *)b + HEAD, 0, ZEROED - HEAD);
     b->device = acu_device_retain(device);
     b->bytes = bytes;
     b->kind = kind;
@@ -255,9 +269,11 @@ void acu_buffer_release(acu_buffer *buffer)
     if (buffer->kind == ACU_MEMORY_FOREIGN)
         acui_memory_returns(); /* by its owner */
     acui_buffer_free_memory(buffer);
-    acui_pages_unlock(buffer->pages);
+    if (buffer->pages)
+        acui_pages_unlock(buffer->pages);
     acui_object_end(buffer);
-    acu_pool_release(pool);
+    if (pool)
+        acu_pool_release(pool);
     acui_user_release(user);
     acui_free_late(buffer); /* not before: lists that its owner keeps may still have it */
     acu_device_release(device);

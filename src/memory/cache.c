@@ -10,12 +10,13 @@
 
 void acui_pool_link(acu_pool *pool, acui_block *block)
 {
-    acui_block **bin = &pool->bins[acui_block_bin(block->bytes)];
-    block->previous = NULL;
-    block->next = *bin;
-    if (*bin)
-        (*bin)->previous = block;
+    acui_block **bin = &pool->bins[block->bin], *newest = *bin;
+    block->previous = newest ? newest->previous : block;
+    block->next = newest;
+    if (newest)
+        newest->previous = block;
     *bin = block;
+    block->put_at = pool->hits + pool->misses;
     pool->cached += block->bytes;
     pool->blocks_cached++;
     if (block->slab)
@@ -24,13 +25,13 @@ void acui_pool_link(acu_pool *pool, acui_block *block)
 
 void acui_pool_unlink(acu_pool *pool, acui_block *block)
 {
-    if (block->previous)
-        block->previous->next = block->next;
+    acui_block **bin = &pool->bins[block->bin], *next = block->next;
+    if (*bin == block)
+        *bin = next;
     else
-        pool->bins[acui_block_bin(block->bytes)] = block->next;
-    if (block->next)
-        block->next->previous = block->previous;
-    block->next = block->previous = NULL;
+        block->previous->next = next;
+    if (*bin) /* the oldest is before the newest */
+        (next ? next : *bin)->previous = block->previous;
     pool->cached -= block->bytes;
     pool->blocks_cached--;
     if (block->slab)
@@ -51,6 +52,12 @@ void acui_pool_count_in(acu_pool *pool, const acui_block *block)
     pool->blocks_in_use--;
 }
 
+static bool suits(acu_pool *pool, acui_block *block, size_t size, acu_stream *stream)
+{
+    return acui_block_fits(block->bytes, size) &&
+           acui_fences_allow(&block->fences, pool->device, stream);
+}
+
 /* The newest that is allowed: what was used last is likeliest to be in caches, and of the stream.
  * Of busy ones the oldest, which will be free first. */
 static acui_block *find(acu_pool *pool, size_t bin, size_t size, acu_stream *stream, bool busy)
@@ -59,7 +66,8 @@ static acui_block *find(acu_pool *pool, size_t bin, size_t size, acu_stream *str
     int looked = 0;
     for (acui_block *b = pool->bins[bin]; b && looked < LOOK && (busy || !found);
          b = b->next, looked++)
-        if (acui_block_fits(b, size) && acui_fences_allow(&b->fences, pool->device, stream) != busy)
+        if (acui_block_fits(b->bytes, size) &&
+            acui_fences_allow(&b->fences, pool->device, stream) != busy)
             found = b;
     return found;
 }
@@ -70,22 +78,28 @@ static acui_block *find_any(acu_pool *pool, size_t size, acu_stream *stream, boo
     acui_block *block = find(pool, bin, size, stream, busy);
     if (!block && size > ACUI_EXACT && bin + 1 < ACUI_BINS)
         block = find(pool, bin + 1, size, stream, busy);
-    if (block) {
-        acui_pool_unlink(pool, block);
-        acui_pool_count_out(pool, block);
-    }
     return block;
 }
 
 /* ---- taking and putting ---- */
 
+static void take_out(acu_pool *pool, acui_block *block)
+{
+    acui_pool_unlink(pool, block);
+    acui_pool_count_out(pool, block);
+}
+
 acui_block *acui_pool_take(acu_pool *pool, size_t bytes, acu_stream *stream)
 {
     size_t size = acui_block_size(bytes);
     pthread_mutex_lock(&pool->lock);
-    acui_block *block = find_any(pool, size, stream, false);
-    if (block)
+    acui_block *block = pool->bins[acui_block_bin(size)];
+    if (!block || !suits(pool, block, size, stream)) /* mostly it is the first */
+        block = find_any(pool, size, stream, false);
+    if (block) {
+        take_out(pool, block);
         pool->hits++;
+    }
     pthread_mutex_unlock(&pool->lock);
     return block;
 }
@@ -95,6 +109,8 @@ acui_block *acui_pool_take_busy(acu_pool *pool, size_t bytes)
     size_t size = acui_block_size(bytes);
     pthread_mutex_lock(&pool->lock);
     acui_block *block = find_any(pool, size, NULL, true);
+    if (block)
+        take_out(pool, block);
     pthread_mutex_unlock(&pool->lock);
     return block;
 }

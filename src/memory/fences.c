@@ -71,10 +71,9 @@ bool acui_fences_add(acui_fences *fences, const acu_device *device, acu_stream *
     return true;
 }
 
-bool acui_fences_allow(acui_fences *fences, const acu_device *device, acu_stream *stream)
+bool acui_fences_allow_some(acui_fences *fences, const acu_device *device, acu_stream *stream)
 {
-    if (fences->count)
-        prune(fences, device);
+    prune(fences, device);
     const acui_fence *list = list_of(fences);
     for (uint32_t i = 0; i < fences->count; i++)
         if (list[i].stream != stream &&

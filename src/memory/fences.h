@@ -32,7 +32,12 @@ bool acui_fences_add(acui_fences *fences, const acu_device *device, acu_stream *
                      uint64_t number);
 /* Whether what `stream` gets from now on may use the memory at once; drops what has passed. The
  * caller holds the stream's issue lock. NULL: all must have passed. */
-bool acui_fences_allow(acui_fences *fences, const acu_device *device, acu_stream *stream);
+bool acui_fences_allow_some(acui_fences *fences, const acu_device *device, acu_stream *stream);
+static inline bool acui_fences_allow(acui_fences *fences, const acu_device *device,
+                                     acu_stream *stream)
+{
+    return fences->count == 0 || acui_fences_allow_some(fences, device, stream);
+}
 /* Let the stream wait for all, on the device (cuStreamWaitEvent). NOT_READY: that can not be done,
  * as one is of a mark to come or of another device. The stream's issue
  * lock; the device is entered. */

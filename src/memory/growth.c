@@ -9,8 +9,6 @@
  */
 #include "base/alloc.h"
 #include "base/error.h"
-#include "device/loader.h"
-#include "memory/memory.h"
 #include "memory/pool.h"
 
 typedef struct acui_growth {

@@ -83,8 +83,6 @@ static inline bool acui_buffer_is_bare(const acu_buffer *buffer)
            atomic_load_explicit(&buffer->address, memory_order_acquire) == 0;
 }
 
-struct acu_pool *acui_buffer_pool(acu_buffer *buffer); /* borrowed; NULL (record set): no memory */
-
 /* Where the buffer begins, as far as alignment goes: 0 while it has no memory. */
 static inline uint64_t acui_buffer_base(const acu_buffer *buffer)
 {

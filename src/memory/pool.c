@@ -110,15 +110,10 @@ static void idle(acu_device *device)
     acui_leave(&entered);
 }
 
-static size_t place_of(acu_memory_kind kind, bool write_combined)
-{
-    return kind == ACU_MEMORY_DEVICE ? 0 : kind == ACU_MEMORY_MANAGED ? 3 : write_combined ? 2 : 1;
-}
-
-static acu_pool *make_own(acu_device *device, acu_memory_kind kind, bool write_combined)
+acu_pool *acui_pool_make_own(acu_device *device, acu_memory_kind kind, bool write_combined)
 {
     static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
-    _Atomic(acu_pool *) *place = &device->memory[place_of(kind, write_combined)];
+    _Atomic(acu_pool *) *place = &device->memory[acui_pool_place(kind, write_combined)];
     pthread_mutex_lock(&making);
     acu_pool *pool = atomic_load_explicit(place, memory_order_relaxed);
     if (!pool) {
@@ -137,13 +132,6 @@ static acu_pool *make_own(acu_device *device, acu_memory_kind kind, bool write_c
     }
     pthread_mutex_unlock(&making);
     return pool;
-}
-
-acu_pool *acui_pool_of(acu_device *device, acu_memory_kind kind, bool write_combined)
-{
-    acu_pool *pool = atomic_load_explicit(&device->memory[place_of(kind, write_combined)],
-                                          memory_order_acquire);
-    return pool ? pool : make_own(device, kind, write_combined);
 }
 
 acu_pool *acu_device_pool(acu_device *device)

@@ -2,7 +2,7 @@
 /*
  * Inside of pools: blocks of memory, kept for reuse.
  *
- *   size.c     sizes of blocks, and the bins that they are kept in
+ *   size.h     sizes of blocks, and the bins that they are kept in
  *   cache.c    taking and putting: no driver call, a short lock
  *   source.c   where blocks come from and go to: the driver
  *   slab.c     page-locked memory: small blocks are cut, many from one allocation
@@ -19,13 +19,13 @@
 #ifndef ACUI_MEMORY_POOL_H
 #define ACUI_MEMORY_POOL_H
 
+#include "device/loader.h"
 #include "memory/fences.h"
+#include "memory/memory.h"
+#include "memory/size.h"
 
 #include <acuda/pool.h>
 
-#define ACUI_LEAST_BLOCK ((size_t)512)
-#define ACUI_EXACT ((size_t)16 << 20) /* blocks up to here have one of a few sizes */
-#define ACUI_BINS 312                 /* eight for each doubling from the least block to 2^48 */
 #define ACUI_PINNED_KEEP ((size_t)256 << 20) /* of what is given back by slow calls */
 
 typedef struct acui_slab acui_slab;
@@ -36,8 +36,10 @@ typedef struct acui_block {
     void *host; /* of page-locked memory */
     acui_slab *slab; /* that it is a part of: all page-locked memory; NULL:
                       * an allocation of its own */
+    struct acui_block *next, *previous; /* in its bin: a ring but for the last one's `next` */
+    uint64_t put_at; /* the count of requests then */
+    size_t bin;
     acui_fences fences; /* while it is in use: those that it was given out with */
-    struct acui_block *next, *previous; /* in its bin */
 } acui_block;
 
 struct acui_slab {
@@ -72,12 +74,6 @@ struct acu_pool {
     struct acui_growth *growing;
     acui_block *bins[ACUI_BINS];
 };
-
-/* ---- size.c ---- */
-/* The size of a block for `bytes`: at most an eighth more, or the least; near SIZE_MAX, `bytes`. */
-size_t acui_block_size(size_t bytes);
-size_t acui_block_bin(size_t size);
-bool acui_block_fits(const acui_block *block, size_t size); /* and wastes little */
 
 /* ---- cache.c ---- */
 /* A cached block that `stream` may use at once (its issue lock is held), or anybody (NULL); NULL if
@@ -184,7 +180,22 @@ acu_status acui_check_managed(const acu_device *device); /* NOT_SUPPORTED: it ha
 /* Its `keep` was set: so that somebody looks, and the driver's pool does not keep more. */
 void acui_pool_note_keep(acu_pool *pool);
 /* The device's own of a kind; NULL (record set): no memory. */
-acu_pool *acui_pool_of(acu_device *device, acu_memory_kind kind, bool write_combined);
+acu_pool *acui_pool_make_own(acu_device *device, acu_memory_kind kind, bool write_combined);
+static inline size_t acui_pool_place(acu_memory_kind kind, bool write_combined)
+{
+    return kind == ACU_MEMORY_DEVICE ? 0 : kind == ACU_MEMORY_MANAGED ? 3 : write_combined ? 2 : 1;
+}
+static inline acu_pool *acui_pool_of(acu_device *device, acu_memory_kind kind, bool write_combined)
+{
+    acu_pool *pool = atomic_load_explicit(&device->memory[acui_pool_place(kind, write_combined)],
+                                          memory_order_acquire);
+    return pool ? pool : acui_pool_make_own(device, kind, write_combined);
+}
+/* Where the buffer's memory comes from, borrowed; NULL (record set): no memory. */
+static inline acu_pool *acui_buffer_pool(const acu_buffer *buffer)
+{
+    return buffer->pool ? buffer->pool : acui_pool_of(buffer->device, buffer->kind, false);
+}
 /* The `i`-th of the device's pools, retained; NULL: there is none. */
 acu_pool *acui_pool_at(acu_device *device, size_t i);
 

@@ -12,7 +12,6 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "memory/memory.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -41,6 +40,7 @@ acui_slab *acui_slab_new(size_t size, uint32_t count)
     slab->bytes = count * size;
     for (uint32_t i = 0; i < count; i++) {
         slab->blocks[i].bytes = size;
+        slab->blocks[i].bin = acui_block_bin(size);
         slab->blocks[i].slab = slab;
     }
     return slab;

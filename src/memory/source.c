@@ -97,6 +97,7 @@ static acu_status new_block(acu_pool *pool, size_t size, acu_stream *stream, acu
     acu_status st = ACU_ERR_NO_MEMORY;
     if (b) {
         b->bytes = size;
+        b->bin = acui_block_bin(size);
         if (pool->kind == ACU_MEMORY_DEVICE)
             st = device_get(pool, b, stream);
         else
