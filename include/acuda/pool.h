@@ -44,9 +44,18 @@ typedef struct acu_pool_options {
  * the device; the usual is all. ACU_KEEP_NONE keeps nothing, which lets the software device see
  * each use after a release. Page-locked memory, and device memory where the driver has no pools,
  * can only be given back by calls that may wait for the device: there it is done by the next
- * allocation that has to ask the driver, which is slow anyway; the usual is 256 MiB.
+ * allocation that has to ask the driver, which is slow anyway, or after it by a thread of acuda's
+ * where that must not wait (acu_to_host); the usual is 256 MiB.
+ *
+ * While the device works, a pool of device memory holds at most twice what was in use at one time
+ * lately (in the last 4096 to 8192 requests, or since the cache has served all), and 256 MiB: so a
+ * program of ever new sizes does not collect a block of each. A request that goes beyond, for which
+ * the cache had nothing, has a thread of acuda's give back to the driver what was not used for
+ * longest, soon after it; no submission does that or waits for it. A program whose sizes repeat has
+ * all from the cache, and keeps it. ACU_KEEP_ALL: no such bound.
  */
 #define ACU_KEEP_NONE ((size_t)1)
+#define ACU_KEEP_ALL SIZE_MAX
 
 /*
  * A pool of the program's own, with memory that nothing else uses: to bound what a part of the
@@ -116,6 +125,8 @@ typedef struct acu_pool_stats {
     uint64_t failures;    /* requests that failed for lack of memory */
     uint64_t trimmed;     /* bytes given back to the driver */
     size_t reserved, reserved_high; /* what the driver's pool has taken; 0 where it has none */
+    size_t bound;         /* what it holds at most while the device works, soon after it was more
+                           * (see `keep` above); SIZE_MAX where there is none */
 } acu_pool_stats;
 
 /* Driver: cuMemPoolGetAttribute, for the last two. */

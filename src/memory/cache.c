@@ -42,8 +42,8 @@ void acui_pool_count_out(acu_pool *pool, const acui_block *block)
 {
     pool->in_use += block->bytes;
     pool->blocks_in_use++;
-    if (pool->in_use > pool->in_use_high)
-        pool->in_use_high = pool->in_use;
+    if (pool->in_use > pool->lately)
+        pool->lately = pool->in_use;
 }
 
 void acui_pool_count_in(acu_pool *pool, const acui_block *block)

@@ -62,9 +62,15 @@ static acu_pool *pool_new(acu_device *device, const acu_pool_options *options, b
     pool->write_combined = options->write_combined;
     pool->slow = options->kind != ACU_MEMORY_DEVICE || !device->pool;
     pool->limit = options->limit ? options->limit : SIZE_MAX;
-    pool->keep = options->keep ? options->keep : pool->slow ? ACUI_PINNED_KEEP : SIZE_MAX;
+    acui_pool_set_keep(pool, options->keep);
     pthread_mutex_init(&pool->lock, NULL);
     return pool;
+}
+
+void acui_pool_set_keep(acu_pool *pool, size_t keep)
+{
+    pool->keep = keep ? keep : pool->slow ? ACUI_PINNED_KEEP : SIZE_MAX;
+    pool->bounded = !pool->slow && keep != ACU_KEEP_ALL;
 }
 
 static void pool_free(acu_pool *pool)

@@ -9,6 +9,7 @@
  *   growth.c   ... had by a thread of the loader's, for submissions, which must not wait
  *   get.c      a block for a request, whatever that takes
  *   trim.c     giving back
+ *   bound.c    ... what is cached beyond what a pool holds at most, while it works
  *   pool.c     making pools, the device's own, the public interface
  *
  * A block that is put back carries fences, the marks behind which it may be reused, and is handed
@@ -67,7 +68,12 @@ struct acu_pool {
 
     pthread_mutex_t lock; /* a leaf; all that follows */
     size_t limit, keep;   /* SIZE_MAX: none */
-    size_t in_use, cached, held, in_use_high, held_high;
+    size_t in_use, cached, held, in_use_high, held_high; /* in_use_high: acui_pool_note_high */
+    size_t lately, before; /* the most in use in this window of requests, and in the one before */
+    uint64_t window;       /* when it began: of all requests */
+    bool bounded;          /* what it holds while the device works (bound.c) */
+    bool trimming;         /* `trim` is on its way */
+    acui_job trim;
     size_t blocks_in_use, blocks_cached;
     uint64_t hits, misses, waits, retries, put_off, failures, trimmed;
     acui_block *stuck;    /* given up: whether they are free can not be told; freed at the end */
@@ -153,6 +159,15 @@ acu_status acui_pool_get(acu_pool *pool, size_t bytes, acu_stream *stream, acui_
 /* No release of memory could ever make room for so much. */
 bool acui_pool_never(acu_pool *pool, size_t bytes);
 
+/* ---- bound.c ---- */
+/* With pool->lock: what it is to hold at most; SIZE_MAX: no bound. */
+size_t acui_pool_bound(const acu_pool *pool);
+void acui_pool_note_high(acu_pool *pool); /* in_use_high is right then */
+/* The driver gave something: whether that is too much now, and acui_pool_trim_soon is due. */
+bool acui_pool_exceeds(acu_pool *pool);
+/* Without it. Gives back on a thread of the loader's; never blocks, never fails. */
+void acui_pool_trim_soon(acu_pool *pool);
+
 /* ---- trim.c; the device is entered, or lost ---- */
 /* Take slabs out that nothing uses, until at most `keep` bytes are cached: no more counted as held.
  * The device need not be entered. */
@@ -177,6 +192,7 @@ void acui_pool_drain(acu_pool *pool, acu_pool *heir);
 
 /* ---- pool.c ---- */
 acu_status acui_check_managed(const acu_device *device); /* NOT_SUPPORTED: it has no such memory */
+void acui_pool_set_keep(acu_pool *pool, size_t keep); /* as in acu_pool_options; pool->lock */
 /* Its `keep` was set: so that somebody looks, and the driver's pool does not keep more. */
 void acui_pool_note_keep(acu_pool *pool);
 /* The device's own of a kind; NULL (record set): no memory. */

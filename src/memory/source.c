@@ -46,7 +46,10 @@ void acui_source_count_new(acu_pool *pool, const acui_block *block)
     acui_pool_count_out(pool, block);
     if (pool->held > pool->held_high)
         pool->held_high = pool->held;
+    bool exceeds = acui_pool_exceeds(pool);
     pthread_mutex_unlock(&pool->lock);
+    if (exceeds)
+        acui_pool_trim_soon(pool);
 }
 
 void acui_source_freed(acu_pool *pool, size_t size)

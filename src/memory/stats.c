@@ -23,6 +23,7 @@ static void look_at_cache(acu_pool *pool, acu_pool_stats *stats)
 static acu_pool_stats read_stats(acu_pool *pool)
 {
     pthread_mutex_lock(&pool->lock);
+    acui_pool_note_high(pool);
     acu_pool_stats stats = {.limit = pool->limit,
                             .keep = pool->keep,
                             .in_use = pool->in_use,
@@ -38,7 +39,8 @@ static acu_pool_stats read_stats(acu_pool *pool)
                             .retries = pool->retries,
                             .put_off = pool->put_off,
                             .failures = pool->failures,
-                            .trimmed = pool->trimmed};
+                            .trimmed = pool->trimmed,
+                            .bound = acui_pool_bound(pool)};
     look_at_cache(pool, &stats);
     pthread_mutex_unlock(&pool->lock);
     return stats;
@@ -74,7 +76,8 @@ acu_status acu_pool_reset_high(acu_pool *pool)
 {
     ACUI_CHECK(pool, POOL);
     pthread_mutex_lock(&pool->lock);
-    pool->in_use_high = pool->in_use;
+    pool->before = pool->lately > pool->before ? pool->lately : pool->before;
+    pool->in_use_high = pool->lately = pool->in_use;
     pool->held_high = pool->held;
     pthread_mutex_unlock(&pool->lock);
     acui_entered entered;
@@ -92,7 +95,7 @@ acu_status acu_pool_set_limits(acu_pool *pool, size_t limit, size_t keep)
     ACUI_CHECK(pool, POOL);
     pthread_mutex_lock(&pool->lock);
     pool->limit = limit ? limit : SIZE_MAX;
-    pool->keep = keep ? keep : pool->slow ? ACUI_PINNED_KEEP : SIZE_MAX;
+    acui_pool_set_keep(pool, keep);
     pthread_mutex_unlock(&pool->lock);
     acui_pool_note_keep(pool);
     return ACU_OK;

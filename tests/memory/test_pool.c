@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Pools: what is kept, what is given back, bounds and figures, pools of the program's own. */
+#include "driver/table.h"
 #include "memory/memory.h"
 #include "memory/pool.h"
 #include "support/one_device.h"
 
 #include <sched.h>
+#include <stdatomic.h>
 
 enum { KIB = 1024, MIB = 1024 * KIB };
 
@@ -414,6 +416,96 @@ static void a_reset_ends_the_pools_of_before(void **state)
     assert_int_equal(acu_debug_live_blocks(), 0);
 }
 
+/* ---- what it holds while it works ---- */
+
+static struct {
+    acu_driver_table real;
+    pthread_t here;
+    _Atomic(int) freed_here;
+} calls;
+
+static unsigned free_async(CUdeviceptr address, CUstream stream)
+{
+    if (pthread_equal(pthread_self(), calls.here))
+        atomic_fetch_add(&calls.freed_here, 1);
+    return calls.real.MemFreeAsync(address, stream);
+}
+
+static void watch_frees(bool on)
+{
+    if (!on) {
+        acui_raw = calls.real;
+        return;
+    }
+    calls.real = acui_raw;
+    calls.here = pthread_self();
+    atomic_store(&calls.freed_here, 0);
+    acui_raw.MemFreeAsync = free_async;
+}
+
+/* One at a time, of any size. */
+static void use_random_sizes(acu_pool *pool, int times)
+{
+    static test_random random = {5};
+    for (int i = 0; i < times; i++) {
+        size_t doubling = (size_t)MIB << test_below(&random, 6);
+        acu_buffer_release(buffer_from(pool, doubling + test_below(&random, doubling)));
+        if (i % 50 == 0) {
+            assert_works(acu_device_wait(device, ACU_FOREVER)); /* for acuda's threads too */
+            acu_pool_stats stats = stats_of(pool);
+            assert_true(stats.held <= stats.bound);
+        }
+    }
+    assert_works(acu_device_wait(device, ACU_FOREVER));
+}
+
+static void random_sizes_do_not_pile_up(void **state)
+{
+    (void)state;
+    acu_pool *pool = pool_with((acu_pool_options){.limit = 0});
+    watch_frees(true);
+    use_random_sizes(pool, 500);
+    acu_pool_stats stats = stats_of(pool);
+    assert_true(stats.in_use_high < 65 * MIB + 4 * MIB);
+    assert_int_equal(stats.bound, 2 * stats.in_use_high + 256 * MIB);
+    assert_true(stats.held <= stats.bound && stats.trimmed > 0 && stats.hits > 100);
+    assert_int_equal(atomic_load(&calls.freed_here), 0);
+    /* A peak long ago does not count any more. */
+    acu_buffer_release(buffer_from(pool, 200 * MIB));
+    assert_true(stats_of(pool).bound > 600 * MIB);
+    for (int i = 0; i < 2 * 4096; i++)
+        acu_buffer_release(buffer_from(pool, 4096));
+    use_random_sizes(pool, 200);
+    for (int i = 0; i < 2 * 4096; i++)
+        acu_buffer_release(buffer_from(pool, 4096));
+    use_random_sizes(pool, 200);
+    assert_true(stats_of(pool).bound < 400 * MIB);
+    assert_works(acu_pool_set_limits(pool, 0, ACU_KEEP_ALL));
+    size_t trimmed = stats_of(pool).trimmed;
+    use_random_sizes(pool, 200);
+    assert_int_equal(stats_of(pool).bound, SIZE_MAX);
+    assert_int_equal(stats_of(pool).trimmed, trimmed);
+    watch_frees(false);
+    acu_pool_release(pool);
+}
+
+/* Much more is cached than is in use at one time, and all of it again and again. */
+static void sizes_that_repeat_are_kept(void **state)
+{
+    (void)state;
+    enum { SIZES = 24, ROUNDS = 50 };
+    acu_pool *pool = pool_with((acu_pool_options){.limit = 0});
+    for (int round = 0; round < ROUNDS; round++)
+        for (size_t i = 0; i < SIZES; i++)
+            acu_buffer_release(buffer_from(pool, (8 + i) * MIB / 2));
+    assert_works(acu_device_wait(device, ACU_FOREVER));
+    acu_pool_stats stats = stats_of(pool);
+    assert_true(stats.held > 3 * stats.in_use_high);
+    assert_true(stats.misses < 2 * SIZES); /* the first ones' making may not be over at once */
+    assert_int_equal(stats.trimmed, 0);
+    acu_pool_release(pool);
+}
+
 /* ---- page-locked memory ---- */
 
 static void small_pinned_blocks_share_an_allocation(void **state)
@@ -477,6 +569,8 @@ int main(void)
         DEVICE_TEST(memory_is_given_to_the_program),
         DEVICE_TEST(what_is_in_flight_is_not_given),
         DEVICE_TEST(wrong_pools_are_refused),
+        DEVICE_TEST(random_sizes_do_not_pile_up),
+        DEVICE_TEST(sizes_that_repeat_are_kept),
         DEVICE_TEST(small_pinned_blocks_share_an_allocation),
         DEVICE_TEST(pinned_memory_has_bounds_too),
         cmocka_unit_test(a_pool_of_another_device_is_refused),
