@@ -237,6 +237,18 @@ static acu_status make_command(command *c, const acui_request *r, const char *pa
 
 /* ---- the folder's files ---- */
 
+/* A line that names the source: callers' names may have quotes in them, and more lines. */
+static void put_first_line(acui_bytes *text, const char *name)
+{
+    acui_bytes_put(text, "#line 1 \"", 9);
+    for (const char *c = name; *c; c++) {
+        if (*c == '"' || *c == '\\')
+            acui_bytes_put(text, "\\", 1);
+        acui_bytes_put(text, (unsigned char)*c < ' ' ? " " : c, 1);
+    }
+    acui_bytes_put(text, "\"\n", 2);
+}
+
 /* The source under its name; behind it a constant for each expression, with the address of what it
  * names: it makes an instance of a template, and tells its name. */
 static acu_status write_source(const acui_request *r, acui_folder *folder)
@@ -244,13 +256,10 @@ static acu_status write_source(const acui_request *r, acui_folder *folder)
     const acu_compile_options *o = &r->options;
     acui_bytes text = {0};
     char line[64];
-    int n = snprintf(line, sizeof line, "#line 1 \"");
-    acui_bytes_put(&text, line, (size_t)n);
-    acui_bytes_put(&text, r->what, strlen(r->what));
-    acui_bytes_put(&text, "\"\n", 2);
+    put_first_line(&text, r->what);
     acui_bytes_put(&text, r->source, strlen(r->source));
     for (size_t i = 0; i < o->expression_count; i++) {
-        n = snprintf(line, sizeof line, "\n#line %zu \"the expressions\"\n", i + 1);
+        int n = snprintf(line, sizeof line, "\n#line %zu \"the expressions\"\n", i + 1);
         acui_bytes_put(&text, line, (size_t)n);
         n = snprintf(line, sizeof line,
                      "__attribute__((used)) static __device__ const void *const ");

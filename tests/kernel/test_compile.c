@@ -141,6 +141,23 @@ static void a_source_runs(void **state)
     acu_module_release(module);
 }
 
+/* A module's name is in front of what compilers say, and is not read as source. */
+static void names_are_not_source(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"a \"quoted\" one", "two\nlines", "C:\\new", "end\\"};
+    skip_without(compiler);
+    acu_compile_options options = options_of(compiler);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        acu_module_source from = {.size = sizeof from, .name = names[i], .cuda = add_source,
+                                  .compile = &options};
+        acu_module *module = NULL;
+        assert_works(acu_module_load(device, &from, &module));
+        assert_string_equal(acu_module_log(module), "");
+        acu_module_release(module);
+    }
+}
+
 static void names_of_templates(void **state)
 {
     (void)state;
@@ -628,12 +645,14 @@ int main(int argc, char **argv)
         return test_run_case(cases, 1, argv[1]);
     const struct CMUnitTest tests[] = {
         TEST(a_source_runs),
+        TEST(names_are_not_source),
         TEST(names_of_templates),
         TEST(options_count),
         TEST(usual_mathematics),
         TEST(errors_are_told),
         TEST(as_a_future),
         NVRTC(a_source_runs),
+        NVRTC(names_are_not_source),
         NVRTC(names_of_templates),
         NVRTC(options_count),
         NVRTC(usual_mathematics),
