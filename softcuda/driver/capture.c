@@ -348,22 +348,6 @@ static unsigned end(sd_stream *stream, CUgraph *graph)
 
 /* ---- entry points ---- */
 
-static void leave(sd_stream **stream)
-{
-    if (*stream)
-        sd_object_put(&(*stream)->object);
-}
-
-/* Declare `context`, the current one, and `name`, the stream that `handle` means. */
-#define SD_STREAM(name, handle) \
-    SD_CURRENT(context); \
-    __attribute__((cleanup(leave))) sd_stream *name = NULL; \
-    do { \
-        unsigned found_ = sd_stream_find(context, handle, &name); \
-        if (found_) \
-            return found_; \
-    } while (0)
-
 unsigned sd_cuStreamBeginCapture_v2(CUstream handle, unsigned mode)
 {
     SD_STREAM(stream, handle);

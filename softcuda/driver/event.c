@@ -24,13 +24,6 @@ static void leave(sd_event **event)
 }
 #define AUTO_EVENT __attribute__((cleanup(leave))) sd_event *
 
-static void leave_stream(sd_stream **stream)
-{
-    if (*stream)
-        sd_object_put(&(*stream)->object);
-}
-#define AUTO_STREAM __attribute__((cleanup(leave_stream))) sd_stream *
-
 /* The event of a handle, with a reference; refused when its context has faulted. */
 static unsigned find(CUevent handle, sd_event **event)
 {
@@ -146,7 +139,7 @@ unsigned sd_cuEventRecordWithFlags(CUevent handle, CUstream on, unsigned flags)
 {
     SD_CURRENT(context);
     AUTO_EVENT event = NULL;
-    AUTO_STREAM stream = NULL;
+    SD_STREAM_HELD stream = NULL;
     if (flags & ~(unsigned)ACU_CU_EVENT_RECORD_EXTERNAL)
         return ACU_CUDA_ERROR_INVALID_VALUE;
     unsigned result = find(handle, &event);
@@ -198,7 +191,7 @@ unsigned sd_cuStreamWaitEvent(CUstream on, CUevent handle, unsigned flags)
 {
     SD_CURRENT(context);
     AUTO_EVENT event = NULL;
-    AUTO_STREAM stream = NULL;
+    SD_STREAM_HELD stream = NULL;
     if (flags & ~(unsigned)ACU_CU_EVENT_WAIT_EXTERNAL)
         return ACU_CUDA_ERROR_INVALID_VALUE;
     unsigned result = sd_stream_find(context, on, &stream);

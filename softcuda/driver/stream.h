@@ -104,6 +104,24 @@ void sd_stream_retire(sd_stream *stream);
  */
 unsigned sd_stream_find(sd_context *context, CUstream handle, sd_stream **stream);
 
+static inline void sd_stream_leave(sd_stream **stream)
+{
+    if (*stream)
+        sd_object_put(&(*stream)->object);
+}
+/* A reference to a stream, or NULL, that ends with the block. */
+#define SD_STREAM_HELD __attribute__((cleanup(sd_stream_leave))) sd_stream *
+
+/* Declare `context`, the current one, and `name`, the stream that `handle` means. */
+#define SD_STREAM(name, handle) \
+    SD_CURRENT(context); \
+    SD_STREAM_HELD name = NULL; \
+    do { \
+        unsigned found_ = sd_stream_find(context, handle, &name); \
+        if (found_) \
+            return found_; \
+    } while (0)
+
 /*
  * Append work (made with malloc), which belongs to the stream from now on, also on failure. Orders
  * it behind the legacy stream, or, on the legacy stream, behind all blocking ones. A CUresult.

@@ -3,22 +3,6 @@
 #include "driver/capture.h"
 #include "driver/pool.h"
 
-static void leave(sd_stream **stream)
-{
-    if (*stream)
-        sd_object_put(&(*stream)->object);
-}
-
-/* Declare `context`, the current one, and `name`, the stream that `handle` means. */
-#define SD_STREAM(name, handle) \
-    SD_CURRENT(context); \
-    __attribute__((cleanup(leave))) sd_stream *name = NULL; \
-    do { \
-        unsigned found_ = sd_stream_find(context, handle, &name); \
-        if (found_) \
-            return found_; \
-    } while (0)
-
 unsigned sd_cuStreamCreateWithPriority(CUstream *handle, unsigned flags, int priority)
 {
     SD_CURRENT(context);
@@ -41,7 +25,7 @@ unsigned sd_cuStreamDestroy_v2(CUstream handle)
     SD_CURRENT(context);
     if (!handle || handle == ACU_CU_STREAM_LEGACY || handle == ACU_CU_STREAM_PER_THREAD)
         return ACU_CUDA_ERROR_INVALID_HANDLE;
-    __attribute__((cleanup(leave))) sd_stream *stream = NULL;
+    SD_STREAM_HELD stream = NULL;
     unsigned result = sd_stream_find(context, handle, &stream);
     if (result)
         return result;
@@ -149,7 +133,7 @@ unsigned sd_cuStreamGetId(CUstream handle, unsigned long long *id)
 unsigned sd_cuStreamCopyAttributes(CUstream to, CUstream from)
 {
     SD_STREAM(dst, to);
-    __attribute__((cleanup(leave))) sd_stream *src = NULL;
+    SD_STREAM_HELD src = NULL;
     return sd_stream_find(context, from, &src); /* no attribute has an effect here */
 }
 

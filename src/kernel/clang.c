@@ -6,13 +6,13 @@
  */
 #include "base/alloc.h"
 #include "base/error.h"
+#include "kernel/arguments.h"
 #include "kernel/file.h"
 #include "kernel/folder.h"
 #include "kernel/request.h"
 
 #include <limits.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -168,70 +168,48 @@ static acu_status choose_arch(const acui_request *r, unsigned major, unsigned *a
 
 /* ---- its command ---- */
 
-typedef struct command {
-    acui_arena arena;
-    const char **list;
-    size_t count;
-    bool failed;
-} command;
-
-ACU_PRINTF(2, 3) static void add(command *c, const char *format, ...)
-{
-    va_list args, again;
-    va_start(args, format);
-    va_copy(again, args);
-    int length = vsnprintf(NULL, 0, format, args);
-    char *text = length < 0 ? NULL : acui_arena_get(&c->arena, (size_t)length + 1);
-    if (text)
-        vsnprintf(text, (size_t)length + 1, format, again);
-    va_end(again);
-    va_end(args);
-    c->failed |= !text;
-    c->list[c->count++] = text;
-}
-
-static void add_options(command *c, const acu_compile_options *o)
+static void add_options(acui_arguments *c, const acu_compile_options *o)
 {
     if (o->fast_math)
-        add(c, "-ffast-math"), add(c, "-fcuda-flush-denormals-to-zero");
-    add(c, o->no_fma ? "-ffp-contract=off" : "-ffp-contract=fast");
+        acui_argument(c, "-ffast-math"), acui_argument(c, "-fcuda-flush-denormals-to-zero");
+    acui_argument(c, o->no_fma ? "-ffp-contract=off" : "-ffp-contract=fast");
     if (o->line_info)
-        add(c, "-gline-tables-only");
+        acui_argument(c, "-gline-tables-only");
     for (size_t i = 0; i < o->define_count; i++)
-        add(c, "-D%s", o->defines[i]);
+        acui_argument(c, "-D%s", o->defines[i]);
     for (size_t i = 0; i < o->include_dir_count; i++)
-        add(c, "-I%s", o->include_dirs[i]);
+        acui_argument(c, "-I%s", o->include_dirs[i]);
     for (size_t i = 0; i < o->argument_count; i++)
-        add(c, "%s", o->arguments[i]);
+        acui_argument(c, "%s", o->arguments[i]);
 }
 
-static acu_status make_command(command *c, const acui_request *r, const char *path, unsigned major,
-                               const acui_folder *folder)
+static acu_status make_command(acui_arguments *c, const acui_request *r, const char *path,
+                               unsigned major, const acui_folder *folder)
 {
     const acu_compile_options *o = &r->options;
     unsigned arch, ptx = 0;
     ACUI_TRY(choose_arch(r, major, &arch, &ptx));
     size_t room = 40 + o->define_count + o->include_dir_count + o->argument_count;
-    c->list = ACUI_ARENA_ARRAY(&c->arena, const char *, room);
-    if (!c->list)
-        return acui_fail(ACU_ERR_NO_MEMORY, "no memory to compile %s", r->what);
-    add(c, "%s", path);
+    acui_arguments_begin(c, room);
+    acui_argument(c, "%s", path);
     static const char *const fixed[] = {
         "--cuda-path=/nonexistent", "-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib",
         "-Wno-unknown-cuda-version", "-fno-color-diagnostics", "-O3", "-S", "-Xclang",
         "-target-feature", "-Xclang"};
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
-        add(c, "%s", fixed[i]);
-    add(c, "+ptx%u", ptx);
-    add(c, "--cuda-gpu-arch=sm_%u", arch);
-    add(c, "-std=c++%u", o->cplusplus);
+        acui_argument(c, "%s", fixed[i]);
+    acui_argument(c, "+ptx%u", ptx);
+    acui_argument(c, "--cuda-gpu-arch=sm_%u", arch);
+    acui_argument(c, "-std=c++%u", o->cplusplus);
     if (o->cplusplus < 17) /* acuda's own headers use some */
-        add(c, "-Wno-c++17-extensions");
-    add(c, "-I%s/headers", folder->path);
-    add(c, "-include"), add(c, "%s/headers/acuda-prelude/prelude.cuh", folder->path);
+        acui_argument(c, "-Wno-c++17-extensions");
+    acui_argument(c, "-I%s/headers", folder->path);
+    acui_argument(c, "-include");
+    acui_argument(c, "%s/headers/acuda-prelude/prelude.cuh", folder->path);
     add_options(c, o);
-    add(c, "-o"), add(c, "%s/out.ptx", folder->path);
-    add(c, "%s/source.cu", folder->path);
+    acui_argument(c, "-o");
+    acui_argument(c, "%s/out.ptx", folder->path);
+    acui_argument(c, "%s/source.cu", folder->path);
     return c->failed ? acui_fail(ACU_ERR_NO_MEMORY, "no memory to compile %s", r->what) : ACU_OK;
 }
 
@@ -389,17 +367,16 @@ static acu_status compile_in(const acui_request *r, acui_folder *folder, acui_by
 {
     char path[PATH_MAX];
     unsigned major;
-    command c = {.count = 0};
+    acui_arguments c = {.count = 0};
     ACUI_TRY(get_version(folder, path, &major));
     ACUI_TRY(write_files(r, folder));
-    acui_arena_begin(&c.arena, NULL, 0);
     acu_status st = make_command(&c, r, path, major, folder);
     if (st == ACU_OK) {
         st = acui_folder_run(folder, c.list, "log");
         if (st == ACU_OK || st == ACU_ERR_COMPILE)
             st = collect(r, folder, major, st == ACU_OK, bytes);
     }
-    acui_arena_clear(&c.arena);
+    acui_arguments_end(&c);
     return st;
 }
 

@@ -144,6 +144,8 @@ acu_status acui_module_new(acu_device *device, const char *name, bool built_in,
                            acu_module **module);
 /* The load has ended, with the thread's record: kernels are bound, and who waits goes on. */
 void acui_module_end(acu_module *module, acu_status status);
+/* The same for who loaded it here: after success it is *result, else it is released. The status. */
+acu_status acui_module_finish(acu_module *module, acu_status status, acu_module **result);
 /* Give the record of a load that failed; NULL: there was no memory for it. */
 acu_status acui_load_failure(const acui_fault *fault);
 /* Bind the handle to its function; to the failure of `failed`, if that is not NULL. */

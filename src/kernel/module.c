@@ -110,6 +110,18 @@ void acui_module_end(acu_module *module, acu_status status)
     acui_error_restore(&record);
 }
 
+acu_status acui_module_finish(acu_module *module, acu_status status, acu_module **result)
+{
+    acui_module_end(module, status);
+    if (status == ACU_OK) {
+        *result = module;
+        return ACU_OK;
+    }
+    acu_error record = *acui_error();
+    acu_module_release(module);
+    return acui_error_restore(&record);
+}
+
 /* ---- asking and waiting ---------------------------------------------------------------------- */
 
 acu_status acu_module_poll(acu_module *module)

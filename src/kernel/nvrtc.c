@@ -3,11 +3,11 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "driver/vendor.h"
+#include "kernel/arguments.h"
 #include "kernel/request.h"
 
 #include <limits.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -153,28 +153,6 @@ acu_status acui_nvrtc_find(acui_bytes *key, int *version)
 
 /* ---- options ---- */
 
-typedef struct words {
-    acui_arena arena;
-    const char **list;
-    size_t count;
-    bool failed;
-} words;
-
-ACU_PRINTF(2, 3) static void add(words *w, const char *format, ...)
-{
-    va_list args, again;
-    va_start(args, format);
-    va_copy(again, args);
-    int length = vsnprintf(NULL, 0, format, args);
-    char *text = length < 0 ? NULL : acui_arena_get(&w->arena, (size_t)length + 1);
-    if (text)
-        vsnprintf(text, (size_t)length + 1, format, again);
-    va_end(again);
-    va_end(args);
-    w->failed |= !text;
-    w->list[w->count++] = text;
-}
-
 /* The newest architecture that is known and not above the wanted one. */
 static acu_status choose_arch(const acui_request *r, unsigned *arch)
 {
@@ -192,41 +170,37 @@ static acu_status choose_arch(const acui_request *r, unsigned *arch)
     return ACU_OK;
 }
 
-static acu_status make_options(const acui_request *r, words *w)
+static acu_status make_options(const acui_request *r, acui_arguments *w)
 {
     const acu_compile_options *o = &r->options;
     unsigned arch;
     ACUI_TRY(choose_arch(r, &arch));
-    acui_arena_begin(&w->arena, NULL, 0);
-    w->list = ACUI_ARENA_ARRAY(&w->arena, const char *,
-                               16 + o->define_count + o->include_dir_count + o->argument_count);
-    if (!w->list)
-        return acui_fail(ACU_ERR_NO_MEMORY, "no memory to compile %s", r->what);
-    add(w, "--gpu-architecture=compute_%u", arch);
-    add(w, "--std=c++%u", o->cplusplus);
+    acui_arguments_begin(w, 16 + o->define_count + o->include_dir_count + o->argument_count);
+    acui_argument(w, "--gpu-architecture=compute_%u", arch);
+    acui_argument(w, "--std=c++%u", o->cplusplus);
     if (o->fast_math)
-        add(w, "--use_fast_math");
+        acui_argument(w, "--use_fast_math");
     if (o->no_fma)
-        add(w, "--fmad=false");
+        acui_argument(w, "--fmad=false");
     if (o->line_info)
-        add(w, "--generate-line-info");
+        acui_argument(w, "--generate-line-info");
     if (o->max_registers)
-        add(w, "--maxrregcount=%u", o->max_registers);
+        acui_argument(w, "--maxrregcount=%u", o->max_registers);
     for (size_t i = 0; i < o->define_count; i++)
-        add(w, "--define-macro=%s", o->defines[i]);
+        acui_argument(w, "--define-macro=%s", o->defines[i]);
     for (size_t i = 0; i < o->include_dir_count; i++)
-        add(w, "--include-path=%s", o->include_dirs[i]);
+        acui_argument(w, "--include-path=%s", o->include_dirs[i]);
     if (rtc.include[0])
-        add(w, "--include-path=%s", rtc.include);
+        acui_argument(w, "--include-path=%s", rtc.include);
     for (size_t i = 0; i < o->argument_count; i++)
-        add(w, "%s", o->arguments[i]);
+        acui_argument(w, "%s", o->arguments[i]);
     return w->failed ? acui_fail(ACU_ERR_NO_MEMORY, "no memory to compile %s", r->what) : ACU_OK;
 }
 
 /* ---- compiling ---- */
 
 /* The program's headers, and the library's own behind them. */
-static acu_status create(const acui_request *r, words *w, program *p)
+static acu_status create(const acui_request *r, acui_arguments *w, program *p)
 {
     const acu_compile_options *o = &r->options;
     const char **names = ACUI_ARENA_ARRAY(&w->arena, const char *, o->header_count + 8);
@@ -309,7 +283,7 @@ static acu_status finish(const acui_request *r, program p, int result, acui_byte
 
 acu_status acui_nvrtc_compile(const acui_request *r, acui_bytes *bytes)
 {
-    words w = {.count = 0};
+    acui_arguments w = {.count = 0};
     program p = NULL;
     acu_status st = make_options(r, &w);
     if (st == ACU_OK) {
@@ -321,6 +295,6 @@ acu_status acui_nvrtc_compile(const acui_request *r, acui_bytes *bytes)
             rtc.destroy(&p);
         pthread_mutex_unlock(&rtc.compiling);
     }
-    acui_arena_clear(&w.arena);
+    acui_arguments_end(&w);
     return st;
 }

@@ -96,15 +96,7 @@ static acu_status load_here(acu_device *device, const acu_module_source *source,
 {
     acu_module *m = NULL;
     ACUI_TRY(acui_module_new(device, source->name, false, &m));
-    acu_status st = load_source(m, source, false);
-    acui_module_end(m, st);
-    if (st != ACU_OK) {
-        acu_error record = *acui_error();
-        acu_module_release(m);
-        return acui_error_restore(&record);
-    }
-    *module = m;
-    return ACU_OK;
+    return acui_module_finish(m, load_source(m, source, false), module);
 }
 
 acu_status acu_module_load(acu_device *device, const acu_module_source *given, acu_module **module)

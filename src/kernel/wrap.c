@@ -35,14 +35,7 @@ static acu_status wrap(acu_device *device, const char *name, CUmodule raw, CUlib
         st = take(m, raw, library);
         acui_leave(&entered);
     }
-    acui_module_end(m, st);
-    if (st != ACU_OK) {
-        acu_error record = *acui_error();
-        acu_module_release(m);
-        return acui_error_restore(&record);
-    }
-    *module = m;
-    return ACU_OK;
+    return acui_module_finish(m, st, module);
 }
 
 /* The module takes the user data, or it is released. */

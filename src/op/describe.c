@@ -98,13 +98,7 @@ static acu_status infer_fresh(acui_infer *infer, acu_op *op, acu_device *place, 
         status = fn(infer, op, place, values);
         infer->depth--;
     }
-    acu_error *error = acui_error();
-    if (status != ACU_OK && !error->file) {
-        error->file = op->site.file;
-        error->line = op->site.line;
-        snprintf(error->op, sizeof error->op, "%s", acui_op_name(op));
-    }
-    return status;
+    return acui_op_sign(op, status);
 }
 
 /* What an op with several users yields: once for all of them. */

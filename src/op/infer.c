@@ -237,12 +237,8 @@ static acu_status infer_launch(acui_infer *infer, acu_op *op, acu_device *place,
     size_t base = values->count;
     ACUI_TRY(infer_args(infer, op, kernel->module->device, values));
     const acu_val *list = values->list + base;
-    acui_load_state state = acui_kernel_state(kernel);
-    bool early = state == ACUI_LOADING;
-    if (state == ACUI_LOAD_FAILED)
-        return acu_kernel_poll(kernel);
-    ACUI_TRY(early ? acui_launch_check_early(op, list) : acui_launch_check(op, list));
-    ACUI_TRY(acui_launch_grid(op, list, &config));
+    bool early;
+    ACUI_TRY(acui_launch_check(op, list, &config, &early));
     return early ? acui_kernel_config_early(kernel, &config)
                  : acui_kernel_config_check(kernel, &config);
 }

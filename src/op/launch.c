@@ -188,12 +188,8 @@ static acu_status plan_launch(acui_plan *plan, acu_op *op, acu_device *place, ac
     size_t base = values->count;
     ACUI_TRY(acui_plan_args(plan, op, kernel->module->device, values));
     const acu_val *list = values->list + base;
-    acui_load_state state = acui_kernel_state(kernel);
-    bool early = state == ACUI_LOADING;
-    if (state == ACUI_LOAD_FAILED)
-        return acu_kernel_poll(kernel);
-    ACUI_TRY(early ? acui_launch_check_early(op, list) : acui_launch_check(op, list));
-    ACUI_TRY(acui_launch_grid(op, list, &config));
+    bool early;
+    ACUI_TRY(acui_launch_check(op, list, &config, &early));
     ACUI_TRY(early ? acui_kernel_config_early(kernel, &config)
                    : acui_kernel_config(kernel, &config));
     return add_launch(plan, op, list, config, early);

@@ -27,10 +27,11 @@ static inline uint32_t acui_launch_bytes(const acu_val *value, const acu_arg *ar
 /* What the kernel's parameter at `place` has; 0 where that is not known. */
 uint32_t acui_launch_room(acu_kernel *kernel, size_t place);
 
-/* The values that were planned for the op's arguments. Errors: ARGUMENTS, DTYPE, DEVICE. */
-acu_status acui_launch_check(const acu_op *op, const acu_val *values);
-/* As much of it as is known while the kernel is being loaded; and a note for acui_launch_bind. */
-acu_status acui_launch_check_early(const acu_op *op, const acu_val *values);
+/* The values that were planned for the op's arguments, and the grid that follows. `*early`: the
+ * kernel is being loaded, and what is not known yet was not looked at: it takes a note, for
+ * acui_launch_bind. Errors: ARGUMENTS, DTYPE, DEVICE, SHAPE; those of the load, if that failed. */
+acu_status acui_launch_check(const acu_op *op, const acu_val *values, acu_config *config,
+                             bool *early);
 acu_status acui_launch_note(acui_plan *plan, acui_node *node, const acu_op *op,
                             const acu_val *values);
 /* The same for a launch whose only parameter is a struct of the node's bytes. */

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "kernel/declared.h"
+#include "op/grid.h"
 
 #include <stdio.h>
 
@@ -206,7 +207,7 @@ uint32_t acui_launch_room(acu_kernel *kernel, size_t place)
     return params && place < kernel->info.param_count ? params[place].bytes : 0;
 }
 
-acu_status acui_launch_check(const acu_op *op, const acu_val *values)
+static acu_status check_loaded(const acu_op *op, const acu_val *values)
 {
     acu_kernel *kernel = op->u.call.kernel;
     return check_all(op, values, params_of(kernel), kernel->info.param_count);
@@ -214,12 +215,23 @@ acu_status acui_launch_check(const acu_op *op, const acu_val *values)
 
 /* ---- of a kernel that is being loaded ---- */
 
-acu_status acui_launch_check_early(const acu_op *op, const acu_val *values)
+static acu_status check_early(const acu_op *op, const acu_val *values)
 {
     /* Acquire: what was declared is there. */
     const acui_declared *early =
         atomic_load_explicit(&op->u.call.kernel->early, memory_order_acquire);
     return check_all(op, values, early ? early->params : NULL, early ? early->count : 0);
+}
+
+acu_status acui_launch_check(const acu_op *op, const acu_val *values, acu_config *config,
+                             bool *early)
+{
+    acui_load_state state = acui_kernel_state(op->u.call.kernel);
+    *early = state == ACUI_LOADING;
+    if (state == ACUI_LOAD_FAILED)
+        return acu_kernel_poll(op->u.call.kernel);
+    ACUI_TRY(*early ? check_early(op, values) : check_loaded(op, values));
+    return acui_launch_grid(op, values, config);
 }
 
 static acu_status note(acui_plan *plan, acui_node *node, const acui_given *given)

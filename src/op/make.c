@@ -48,18 +48,23 @@ static acu_status plan_empty(acui_plan *plan, acu_op *op, acu_device *place, acu
     return push_owned(values, tensor);
 }
 
-const acui_op_class acui_class_EMPTY = {.name = "empty", .plan = plan_empty};
-
-acu_op *acu_op_empty(acu_dtype dtype, acu_shape shape, acu_site site)
+static acu_op *make_op(const acui_op_class *class, acu_dtype dtype, acu_shape shape, acu_site site)
 {
     if (acui_shape_check(shape, dtype, NULL) != ACU_OK)
-        return acui_op_failed(&acui_class_EMPTY, site);
-    acu_op *op = acui_op_new(&acui_class_EMPTY, 0, site);
+        return acui_op_failed(class, site);
+    acu_op *op = acui_op_new(class, 0, site);
     if (!acui_op_is_oom(op)) {
         op->u.make.dtype = dtype;
         op->u.make.shape = shape;
     }
     return op;
+}
+
+const acui_op_class acui_class_EMPTY = {.name = "empty", .plan = plan_empty};
+
+acu_op *acu_op_empty(acu_dtype dtype, acu_shape shape, acu_site site)
+{
+    return make_op(&acui_class_EMPTY, dtype, shape, site);
 }
 
 /* ---- meta ---- */
@@ -77,14 +82,7 @@ const acui_op_class acui_class_META = {.name = "meta", .plan = plan_meta};
 
 acu_op *acu_op_meta(acu_dtype dtype, acu_shape shape, acu_site site)
 {
-    if (acui_shape_check(shape, dtype, NULL) != ACU_OK)
-        return acui_op_failed(&acui_class_META, site);
-    acu_op *op = acui_op_new(&acui_class_META, 0, site);
-    if (!acui_op_is_oom(op)) {
-        op->u.make.dtype = dtype;
-        op->u.make.shape = shape;
-    }
-    return op;
+    return make_op(&acui_class_META, dtype, shape, site);
 }
 
 /* ---- fill, and what is made of it ---- */

@@ -34,6 +34,17 @@ const char *acui_op_name(const acu_op *op)
     return op->name[0] ? op->name : op->class->name;
 }
 
+acu_status acui_op_sign(const acu_op *op, acu_status status)
+{
+    acu_error *error = acui_error();
+    if (status != ACU_OK && !error->file) {
+        error->file = op->site.file;
+        error->line = op->site.line;
+        snprintf(error->op, sizeof error->op, "%s", acui_op_name(op));
+    }
+    return status;
+}
+
 static acu_op *op_new(const acui_op_class *class, size_t inputs, size_t args, acu_site site)
 {
     acu_op *op = acui_object_new(

@@ -108,6 +108,9 @@ struct acu_op {
 
 /* The name for messages. */
 const char *acui_op_name(const acu_op *op);
+/* Put the op's name and line into the thread's record of a failure, unless
+ * it has a line. `status`. */
+acu_status acui_op_sign(const acu_op *op, acu_status status);
 
 /* A fresh op with room for `inputs` (all NULL), or the static op that says "out of memory". */
 acu_op *acui_op_new(const acui_op_class *class, size_t inputs, acu_site site);

@@ -303,13 +303,7 @@ static acu_status plan_fresh(acui_plan *plan, acu_op *op, acu_device *place, acu
         acui_op_put(op->inputs[i]);
         op->inputs[i] = NULL;
     }
-    acu_error *error = acui_error();
-    if (status != ACU_OK && !error->file) {
-        error->file = op->site.file;
-        error->line = op->site.line;
-        snprintf(error->op, sizeof error->op, "%s", acui_op_name(op));
-    }
-    return status;
+    return acui_op_sign(op, status);
 }
 
 /* Keep what the op yields, or how it failed, for its other users. Share lock held. */
