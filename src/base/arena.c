@@ -7,7 +7,7 @@
 #include <stdalign.h>
 #include <string.h>
 
-#define CHUNK 2000 /* with its header a block that is kept for reuse */
+#define CHUNK 1616 /* with its header a block that is kept for reuse */
 
 struct acui_chunk {
     struct acui_chunk *next;

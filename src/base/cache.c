@@ -24,7 +24,7 @@
 
 /* Sizes of blocks, without the header. */
 static const uint32_t sizes[] = {48,   112,  176,  240,  368,  496,   752,   1008,
-                                 1520, 2032, 3056, 4080, 8176, 16368, 32752, 65520};
+                                 1632, 2032, 3056, 4080, 8176, 16368, 32752, 65520};
 
 enum {
     CLASSES = sizeof sizes / sizeof *sizes,
@@ -38,14 +38,25 @@ enum {
     LATE = 256          /* blocks of a thread that are not reused yet */
 };
 
+/* In front of the memory. */
 typedef struct block {
-    struct block *next; /* of a list of free blocks */
     uint32_t class;
-    uint32_t count;     /* of the first block of a batch: how many there are */
-    struct block *batch; /* of the first block of a batch: the next batch */
-    size_t bytes;       /* of class LARGE */
+    size_t bytes; /* that follow */
 } block;
 _Static_assert(sizeof(block) % 16 == 0, "what follows the header is aligned for any type");
+
+/* In the memory of a free block, behind what tells a released object. */
+typedef struct spare {
+    char object[16];
+    block *next;    /* of a list */
+    block *batch;   /* of the first block of a batch: the next batch */
+    uint32_t count; /* the same: how many there are */
+} spare;
+
+static inline spare *spare_of(block *b)
+{
+    return (spare *)(void *)(b + 1);
+}
 
 typedef struct local {
     struct local *next, **link; /* of all threads that have one; registry lock */
@@ -79,14 +90,14 @@ static void give_batch(block *first, uint32_t count)
     uint32_t class = first->class;
     if (shared.bytes[class] + (size_t)count * sizes[class] > SHARED) {
         while (first) {
-            block *next = first->next;
+            block *next = spare_of(first)->next;
             free(first);
             first = next;
         }
         return;
     }
-    first->count = count;
-    first->batch = shared.batches[class];
+    spare_of(first)->count = count;
+    spare_of(first)->batch = shared.batches[class];
     shared.batches[class] = first;
     shared.bytes[class] += (size_t)count * sizes[class];
 }
@@ -95,8 +106,8 @@ static block *take_batch(uint32_t class)
 {
     block *first = shared.batches[class];
     if (first) {
-        shared.batches[class] = first->batch;
-        shared.bytes[class] -= (size_t)first->count * sizes[class];
+        shared.batches[class] = spare_of(first)->batch;
+        shared.bytes[class] -= (size_t)spare_of(first)->count * sizes[class];
     }
     return first;
 }
@@ -186,7 +197,7 @@ ACUI_RARE static block *refill(local *l, uint32_t class)
     block *first = take_batch(class);
     pthread_mutex_unlock(&shared.lock);
     if (first) {
-        l->count[class] = first->count;
+        l->count[class] = spare_of(first)->count;
         l->free[class] = first;
     }
     return first;
@@ -208,7 +219,7 @@ static block *take_kept(local *l, uint32_t class)
     if (!b)
         b = refill(l, class);
     if (b) {
-        l->free[class] = b->next;
+        l->free[class] = spare_of(b)->next;
         l->count[class]--;
     }
     return b;
@@ -248,9 +259,9 @@ ACUI_RARE static void give_half(local *l, uint32_t class)
     uint32_t half = l->count[class] / 2;
     block *first = l->free[class], *last = first;
     for (uint32_t i = 1; i < half; i++)
-        last = last->next;
-    l->free[class] = last->next;
-    last->next = NULL;
+        last = spare_of(last)->next;
+    l->free[class] = spare_of(last)->next;
+    spare_of(last)->next = NULL;
     l->count[class] -= half;
     pthread_mutex_lock(&shared.lock);
     give_batch(first, half);
@@ -265,7 +276,7 @@ static void put_block(block *b)
         free(b);
         return;
     }
-    b->next = l->free[class];
+    spare_of(b)->next = l->free[class];
     l->free[class] = b;
     l->count[class]++;
     if (l->count[class] > 4 && l->count[class] * sizes[class] > KEPT && !acui_forked())
@@ -301,7 +312,7 @@ void acui_cache_flush(void)
         block *first;
         while ((first = take_batch(class)))
             while (first) {
-                block *next = first->next;
+                block *next = spare_of(first)->next;
                 free(first);
                 first = next;
             }

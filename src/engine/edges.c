@@ -30,21 +30,24 @@ static mark *mark_of(const finding *f, const acui_node *node)
 
 /* ---- one edge ---- */
 
-/* Room for one more; the first has its place in the node. */
-static bool grow_edges(const finding *f, acui_node *node)
+/* One more, where the first stands in the node itself. */
+static bool put_edge(const finding *f, acui_node *node, acui_node *before)
 {
     uint32_t n = node->before_count;
     if (n == 0) {
-        node->before = &node->only_before;
+        node->before.one = before;
+        node->before_count = 1;
         return true;
     }
-    if ((n & (n - 1)) != 0) /* full: 1, 2, 4, ... */
-        return true;
-    acui_node **grown = ACUI_ARENA_ARRAY(f->kept, acui_node *, 2 * (size_t)n);
-    if (!grown)
-        return false;
-    memcpy(grown, node->before, n * sizeof *grown);
-    node->before = grown;
+    if ((n & (n - 1)) == 0) { /* full: 1, 2, 4, ... */
+        acui_node **grown = ACUI_ARENA_ARRAY(f->kept, acui_node *, 2 * (size_t)n);
+        if (!grown)
+            return false;
+        memcpy(grown, acui_node_before(node), n * sizeof *grown);
+        node->before.more = grown;
+    }
+    node->before.more[n] = before;
+    node->before_count++;
     return true;
 }
 
@@ -53,10 +56,9 @@ static bool add_edge(const finding *f, acui_node *node, acui_node *before)
     mark *m = mark_of(f, before);
     if (before == node || m->by == node)
         return true;
-    if (!grow_edges(f, node))
+    if (!put_edge(f, node, before))
         return false;
     m->by = node;
-    node->before[node->before_count++] = before;
     if (!m->follower)
         m->follower = node;
     return true;
@@ -68,17 +70,20 @@ static void drop_implied(const finding *f, acui_node *node)
 {
     if (node->before_count < 2)
         return;
+    acui_node **list = node->before.more;
+    uint32_t kept = 0;
     for (uint32_t i = 0; i < node->before_count; i++)
-        for (uint32_t k = 0; k < node->before[i]->before_count; k++) {
-            mark *m = mark_of(f, node->before[i]->before[k]);
+        for (uint32_t k = 0; k < list[i]->before_count; k++) {
+            mark *m = mark_of(f, acui_node_before(list[i])[k]);
             if (m->by == node)
                 m->by = NULL;
         }
-    uint32_t kept = 0;
     for (uint32_t i = 0; i < node->before_count; i++)
-        if (mark_of(f, node->before[i])->by == node)
-            node->before[kept++] = node->before[i];
+        if (mark_of(f, list[i])->by == node)
+            list[kept++] = list[i];
     node->before_count = kept;
+    if (kept == 1)
+        node->before.one = list[0];
 }
 
 /* ---- data ---- */

@@ -68,10 +68,7 @@ typedef struct acui_run {
     acui_node **nodes; /* of the task's body */
     uint32_t count;
     bool graph; /* all fit into a graph, and it is worth one */
-    bool late;  /* its key is still to be made: acui_runs_bind */
     bool wide;  /* it has branches */
-    uint32_t key_words;
-    uint64_t hash, *key;     /* its form */
     struct acui_exec *exec;  /* that runs it; until the task is over */
 } acui_run;
 
@@ -210,18 +207,15 @@ typedef struct acui_notice { /* a completion callback, a place on a queue, or in
                               * called, but told at once */
 } acui_notice;
 
-/* What a future keeps of a value: a tensor or a partition's (retained), or a scalar. */
-typedef struct acui_result {
-    union {
+enum { ACUI_RESULT_NONE, ACUI_RESULT_TENSOR, ACUI_RESULT_SCALAR };
+
+/* What a future keeps of its values: tensors, also those of partitions (retained), and scalars. */
+typedef struct acui_results {
+    union acui_result {
         acu_tensor *tensor;
         uint64_t bits;
-    } u;
-    acu_value_kind kind; /* ACU_NONE: taken */
-    acu_dtype dtype;     /* of a scalar */
-} acui_result;
-
-typedef struct acui_results {
-    acui_result *list;
+    } *list;
+    uint8_t *kinds; /* in the same block of memory, one each: NONE, TENSOR, or SCALAR plus its dtype */
     size_t count;
 } acui_results;
 
@@ -332,7 +326,6 @@ void acui_memory_return(acui_use *uses); /* without it */
 /* ---- edges.c, runs.c: false for lack of memory ---- */
 bool acui_find_edges(acui_task *task);
 bool acui_cut_runs(acui_task *task);
-void acui_runs_bind(acui_task *task); /* its kernels are bound: keys that wait for that */
 /* Whether a graph can hold the node; one whose parameters are set to it, more than that: runs.c. */
 bool acui_fits_graph(const acui_node *node);
 

@@ -141,32 +141,32 @@ unsigned acui_launch_attributes(const acu_config *c,
 /* Launches that say more than cuLaunchKernel takes. */
 static acu_status launch_special(const acui_node *node, void **params, acu_stream *stream)
 {
-    const acu_config *c = &node->u.launch.config;
+    const acu_config config = acui_launch_config(node), *c = &config;
     CUfunction function = node->u.launch.kernel->raw;
     acu_CUlaunchAttribute list[ACUI_LAUNCH_ATTRIBUTES];
     if (c->cooperative && !c->programmatic && !c->cluster[0])
         return ACUI_DEV(node->device, LaunchCooperativeKernel, function, c->grid[0], c->grid[1],
                         c->grid[2], c->block[0], c->block[1], c->block[2], (unsigned)c->shared,
                         stream->raw, params);
-    const acu_CUlaunchConfig config = {.gridDimX = c->grid[0], .gridDimY = c->grid[1],
+    const acu_CUlaunchConfig how = {.gridDimX = c->grid[0], .gridDimY = c->grid[1],
                                        .gridDimZ = c->grid[2], .blockDimX = c->block[0],
                                        .blockDimY = c->block[1], .blockDimZ = c->block[2],
                                        .sharedMemBytes = (unsigned)c->shared,
                                        .hStream = stream->raw, .attrs = list,
                                        .numAttrs = acui_launch_attributes(c, list)};
-    return ACUI_DEV(node->device, LaunchKernelEx, &config, function, params, NULL);
+    return ACUI_DEV(node->device, LaunchKernelEx, &how, function, params, NULL);
 }
 
 static acu_status launch(const acui_node *node, void **params, acu_stream *stream)
 {
-    const acu_config *c = &node->u.launch.config;
+    const acui_dims *d = &node->u.launch.dims;
     for (uint32_t i = 0; i < node->u.launch.count; i++)
         params[i] = acui_launch_param(node, i);
-    if (acui_config_is_special(c))
+    if (acui_launch_is_special(node))
         return launch_special(node, params, stream);
-    return ACUI_DEV(node->device, LaunchKernel, node->u.launch.kernel->raw, c->grid[0], c->grid[1],
-                    c->grid[2], c->block[0], c->block[1], c->block[2], (unsigned)c->shared,
-                    stream->raw, params, NULL);
+    return ACUI_DEV(node->device, LaunchKernel, node->u.launch.kernel->raw, d->grid[0], d->grid[1],
+                    d->grid[2], d->block[0], d->block[1], d->block[2], d->shared, stream->raw, params,
+                    NULL);
 }
 
 static acu_status enqueue_launch(acui_node *node, acu_stream *stream)
@@ -220,7 +220,7 @@ acu_status acui_resolve_addresses(acui_node *node)
             if (address == 0)
                 return never_allocated(node);
             address += late->offset;
-            memcpy(node->u.launch.data + late->at, &address, sizeof address);
+            memcpy(acui_launch_data(node) + late->at, &address, sizeof address);
         }
         return ACU_OK;
     }

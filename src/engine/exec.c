@@ -23,9 +23,9 @@ static acui_setting setting_of(const acui_node *node)
     if (node->kind != ACUI_NODE_LAUNCH)
         s.returned = acui_memory_returned();
     if (node->kind == ACUI_NODE_LAUNCH) {
-        s.config = node->u.launch.config;
+        s.config = acui_launch_config(node);
         s.function = node->u.launch.kernel->raw;
-        s.data = node->u.launch.data;
+        s.data = acui_launch_data(node);
         s.bytes = node->u.launch.bytes;
         s.count = node->u.launch.count;
     } else if (node->kind == ACUI_NODE_COPY) {
@@ -47,7 +47,7 @@ static acui_setting setting_of(const acui_node *node)
     return s;
 }
 
-static bool same_config(const acu_config *a, const acu_config *b)
+static bool same_dims(const acu_config *a, const acui_dims *b)
 {
     return memcmp(a->grid, b->grid, sizeof a->grid) == 0 &&
            memcmp(a->block, b->block, sizeof a->block) == 0 && a->shared == b->shared;
@@ -56,8 +56,8 @@ static bool same_config(const acu_config *a, const acu_config *b)
 static bool same_launch(const acui_setting *s, const acui_node *node)
 {
     return s->bytes == node->u.launch.bytes &&
-           memcmp(s->data, node->u.launch.data, s->bytes) == 0 &&
-           same_config(&s->config, &node->u.launch.config);
+           memcmp(s->data, acui_launch_data(node), s->bytes) == 0 &&
+           same_dims(&s->config, &node->u.launch.dims);
 }
 
 static bool same_memory(const acui_setting *a, const acui_setting *b)
@@ -129,7 +129,7 @@ static size_t count_edges(const acui_run *run)
     size_t n = 0;
     for (uint32_t i = 0; i < run->count; i++)
         for (uint32_t k = 0; k < run->nodes[i]->before_count; k++)
-            n += run->nodes[i]->before[k]->place >= first;
+            n += acui_node_before(run->nodes[i])[k]->place >= first;
     return n;
 }
 
@@ -143,8 +143,8 @@ static bool keep_edges(acui_exec *exec, const acui_run *run)
         return false;
     for (uint32_t i = 0; i < run->count; i++)
         for (uint32_t k = 0; k < run->nodes[i]->before_count; k++)
-            if (run->nodes[i]->before[k]->place >= first) {
-                *edge++ = run->nodes[i]->before[k]->place - first;
+            if (acui_node_before(run->nodes[i])[k]->place >= first) {
+                *edge++ = acui_node_before(run->nodes[i])[k]->place - first;
                 *edge++ = i;
             }
     return true;
@@ -264,8 +264,8 @@ acu_status acui_exec_make(acui_exec *exec)
 static acu_status set_launch(acui_exec *exec, uint32_t i, const acui_node *node)
 {
     acui_setting *s = &exec->settings[i];
-    s->config = node->u.launch.config;
-    memcpy(s->data, node->u.launch.data, s->bytes);
+    s->config = acui_launch_config(node);
+    memcpy(s->data, acui_launch_data(node), s->bytes);
     acu_CUDA_KERNEL_NODE_PARAMS_v1 p = kernel_params(s);
     return ACUI_DEV(exec->device, GraphExecKernelNodeSetParams, exec->raw, exec->nodes[i], &p);
 }

@@ -84,19 +84,22 @@ acu_status acui_results_make(acui_values *values, acui_results *results)
 {
     if (values->count == 0)
         return ACU_OK;
-    acui_result *list = acui_alloc_raw(values->count * sizeof *list);
-    if (!list)
+    acui_results r = {.count = values->count};
+    r.list = acui_alloc_raw(r.count * (sizeof *r.list + 1));
+    if (!r.list)
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory for the values of a submission");
-    for (size_t i = 0; i < values->count; i++) {
+    r.kinds = (uint8_t *)(r.list + r.count);
+    for (size_t i = 0; i < r.count; i++) {
         const acu_val *value = &values->list[i];
-        list[i].kind = value->kind;
-        list[i].dtype = value->dtype;
-        if (value->kind == ACU_SCALAR)
-            list[i].u.bits = value->bits;
-        else
-            list[i].u.tensor = value->tensor; /* the reference moves on */
+        if (value->kind == ACU_SCALAR) {
+            r.kinds[i] = (uint8_t)(ACUI_RESULT_SCALAR + (unsigned)value->dtype);
+            r.list[i].bits = value->bits;
+        } else {
+            r.kinds[i] = value->tensor ? ACUI_RESULT_TENSOR : ACUI_RESULT_NONE;
+            r.list[i].tensor = value->tensor; /* the reference moves on */
+        }
     }
-    *results = (acui_results){list, values->count};
+    *results = r;
     values->count = 0;
     return ACU_OK;
 }
@@ -104,8 +107,8 @@ acu_status acui_results_make(acui_values *values, acui_results *results)
 void acui_results_clear(acui_results *results)
 {
     for (size_t i = 0; i < results->count; i++)
-        if (results->list[i].kind != ACU_SCALAR && results->list[i].kind != ACU_NONE)
-            acu_tensor_release(results->list[i].u.tensor);
+        if (results->kinds[i] == ACUI_RESULT_TENSOR)
+            acu_tensor_release(results->list[i].tensor);
     acui_free(results->list);
     *results = (acui_results){0};
 }
@@ -396,12 +399,12 @@ size_t acu_future_values(acu_future *future)
     return n;
 }
 
-/* The value, with future->lock held; NULL (record set) where there is none. */
-static acui_result *result_at(acu_future *future, size_t index)
+/* The kind of the value, with future->lock held; NULL (record set) where there is none. */
+static uint8_t *kind_at(acu_future *future, size_t index)
 {
     size_t count = future->results.count;
-    if (index < count && future->results.list[index].kind != ACU_NONE)
-        return &future->results.list[index];
+    if (index < count && future->results.kinds[index] != ACUI_RESULT_NONE)
+        return &future->results.kinds[index];
     if (index < count)
         acui_fail(ACU_ERR_NOT_FOUND, "value %zu was taken before", index);
     else if (count == 0 && state_of(future) == ACUI_FUTURE_DONE && future->fault)
@@ -417,8 +420,9 @@ acu_tensor *acu_future_tensor(acu_future *future, size_t index)
         know_values(future) != ACU_OK)
         return NULL;
     pthread_mutex_lock(&future->lock);
-    const acui_result *value = result_at(future, index);
-    acu_tensor *tensor = value && value->kind != ACU_SCALAR ? value->u.tensor : NULL;
+    const uint8_t *kind = kind_at(future, index);
+    acu_tensor *tensor =
+        kind && *kind == ACUI_RESULT_TENSOR ? future->results.list[index].tensor : NULL;
     pthread_mutex_unlock(&future->lock);
     return tensor;
 }
@@ -431,14 +435,14 @@ acu_status acu_future_take(acu_future *future, size_t index, acu_tensor **tensor
     ACUI_TRY(know_values(future));
     acu_status status = ACU_OK;
     pthread_mutex_lock(&future->lock);
-    acui_result *value = result_at(future, index);
-    if (!value) {
+    uint8_t *kind = kind_at(future, index);
+    if (!kind) {
         status = acui_error()->status;
-    } else if (value->kind == ACU_SCALAR) {
+    } else if (*kind != ACUI_RESULT_TENSOR) {
         status = acui_fail(ACU_ERR_INVALID, "value %zu is a scalar, not a tensor", index);
     } else {
-        *tensor = value->u.tensor;
-        value->kind = ACU_NONE;
+        *tensor = future->results.list[index].tensor;
+        *kind = ACUI_RESULT_NONE;
     }
     pthread_mutex_unlock(&future->lock);
     return status;
@@ -452,14 +456,14 @@ acu_status acu_future_scalar(acu_future *future, size_t index, acu_dtype *dtype,
     ACUI_TRY(know_values(future));
     acu_status status = ACU_OK;
     pthread_mutex_lock(&future->lock);
-    const acui_result *value = result_at(future, index);
-    if (!value) {
+    const uint8_t *kind = kind_at(future, index);
+    if (!kind) {
         status = acui_error()->status;
-    } else if (value->kind != ACU_SCALAR) {
+    } else if (*kind < ACUI_RESULT_SCALAR) {
         status = acui_fail(ACU_ERR_INVALID, "value %zu is a tensor, not a scalar", index);
     } else {
-        *dtype = value->dtype;
-        *bits = value->u.bits;
+        *dtype = (acu_dtype)(*kind - ACUI_RESULT_SCALAR);
+        *bits = future->results.list[index].bits;
     }
     pthread_mutex_unlock(&future->lock);
     return status;

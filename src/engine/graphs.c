@@ -116,11 +116,11 @@ acui_graphs *acui_graphs_of(acu_device *device)
 
 /* ---- forms: lock held ---- */
 
-static acui_form *find_form(acui_graphs *graphs, const acui_run *run)
+static acui_form *find_form(acui_graphs *graphs, const acui_key *key)
 {
-    acui_form *form = graphs->forms[run->hash % ACUI_FORM_SLOTS];
-    while (form && (form->hash != run->hash || form->key_words != run->key_words ||
-                    memcmp(form->key, run->key, run->key_words * sizeof *form->key) != 0))
+    acui_form *form = graphs->forms[key->hash % ACUI_FORM_SLOTS];
+    while (form && (form->hash != key->hash || form->words != key->count ||
+                    memcmp(form->key, key->words, key->count * sizeof *form->key) != 0))
         form = form->next;
     return form;
 }
@@ -135,9 +135,9 @@ static bool add_modules(acui_form *form, const acui_run *run)
     return form->modules != NULL;
 }
 
-static acui_form *add_form(acui_graphs *graphs, const acui_run *run)
+static acui_form *add_form(acui_graphs *graphs, const acui_key *key, const acui_run *run)
 {
-    size_t bytes = run->key_words * sizeof(uint64_t);
+    size_t bytes = key->count * sizeof(uint64_t);
     acui_form *form = acui_alloc(sizeof *form + bytes);
     if (!form)
         return NULL;
@@ -145,10 +145,10 @@ static acui_form *add_form(acui_graphs *graphs, const acui_run *run)
         acui_free(form);
         return NULL;
     }
-    form->hash = run->hash;
-    form->key_words = run->key_words;
-    memcpy(form->key, run->key, bytes);
-    acui_form **slot = &graphs->forms[run->hash % ACUI_FORM_SLOTS];
+    form->hash = key->hash;
+    form->words = key->count;
+    memcpy(form->key, key->words, bytes);
+    acui_form **slot = &graphs->forms[key->hash % ACUI_FORM_SLOTS];
     form->next = *slot;
     *slot = form;
     graphs->counts.forms++;
@@ -239,15 +239,15 @@ static void unlink_exec(acui_graphs *graphs, acui_exec *exec)
 /* ---- ordering one ---- */
 
 /* The form could use one more exec; the thread is to make it. Lock held, given up meanwhile. */
-static void order_exec(acui_graphs *graphs, acui_form *form, const acui_run *run,
-                       acu_device *device)
+static void order_exec(acui_graphs *graphs, acui_form *form, const acui_key *key,
+                       const acui_run *run, acu_device *device)
 {
     acui_exec *old = NULL;
     if (form->refused || form->waiting > 0 || graphs->limit == 0)
         return;
     if (graphs->counts.execs >= graphs->limit && !(old = evict(graphs)))
         return;
-    acui_form *kept = find_form(graphs, run); /* else it left with its last exec */
+    acui_form *kept = find_form(graphs, key); /* else it left with its last exec */
     acui_exec *exec = kept ? acui_exec_new(run, device) : NULL;
     if (exec)
         link_exec(graphs, kept, exec);
@@ -311,23 +311,26 @@ acui_exec *acui_graphs_claim(acui_run *run, acu_stream *stream, const char **why
 {
     acu_device *device = stream->device;
     acui_graphs *graphs = acui_graphs_of(device);
-    if (!graphs) {
-        *why = "the driver lacks calls for graphs";
+    acui_key key;
+    if (!graphs || !acui_key_make(&key, run)) {
+        *why = graphs ? "there was no memory to look for its graph"
+                      : "the driver lacks calls for graphs";
         return NULL;
     }
     pthread_mutex_lock(&graphs->lock);
-    acui_form *form = graphs->limit ? find_form(graphs, run) : NULL;
+    acui_form *form = graphs->limit ? find_form(graphs, &key) : NULL;
     acui_exec *exec = form ? claim_of(graphs, form, stream) : NULL;
     if (!exec)
         *why = why_none(graphs, form);
     if (!exec && graphs->limit) {
         graphs->counts.misses++;
-        if (!form && seen_before(graphs, run->hash))
-            form = add_form(graphs, run);
+        if (!form && seen_before(graphs, key.hash))
+            form = add_form(graphs, &key, run);
         if (form)
-            order_exec(graphs, form, run, device);
+            order_exec(graphs, form, &key, run, device);
     }
     pthread_mutex_unlock(&graphs->lock);
+    acui_key_drop(&key);
     return exec;
 }
 
@@ -335,17 +338,19 @@ acu_status acui_graphs_make(acui_run *run, acu_device *device)
 {
     acui_graphs *graphs = acui_graphs_of(device);
     if (!graphs)
-        return acui_fail(ACU_ERR_NOT_SUPPORTED,
-                         "graphs are switched off on device %d, or its driver "
-                         "lacks calls for them",
-                         device->info.ordinal);
+        return acui_fail(ACU_ERR_NOT_SUPPORTED, "graphs are switched off on device %d, or its driver "
+                         "lacks calls for them", device->info.ordinal);
+    acui_key key;
+    if (!acui_key_make(&key, run))
+        return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a form of graphs");
     pthread_mutex_lock(&graphs->lock);
-    acui_form *form = find_form(graphs, run);
+    acui_form *form = find_form(graphs, &key);
     if (!form)
-        form = add_form(graphs, run);
+        form = add_form(graphs, &key, run);
     if (form)
-        order_exec(graphs, form, run, device);
+        order_exec(graphs, form, &key, run, device);
     pthread_mutex_unlock(&graphs->lock);
+    acui_key_drop(&key);
     return form ? ACU_OK : acui_fail(ACU_ERR_NO_MEMORY, "no memory for a form of graphs");
 }
 

@@ -21,11 +21,20 @@
 
 #include <acuda/graphs.h>
 
+#define ACUI_KEY_FEW 96 /* words; longer keys take memory */
 #define ACUI_FORM_SLOTS 256
 #define ACUI_SEEN_SLOTS 1024
 
 typedef struct acui_form acui_form;
 typedef struct acui_graphs acui_graphs;
+
+/* The form of a run, in words. */
+typedef struct acui_key {
+    uint64_t hash;
+    uint64_t *words;
+    uint32_t count;
+    uint64_t few[ACUI_KEY_FEW];
+} acui_key;
 
 /* What a node of an executable graph is set to. */
 typedef struct acui_setting {
@@ -76,7 +85,7 @@ typedef struct acui_exec {
 struct acui_form {
     acui_form *next; /* of the slot */
     uint64_t hash;
-    uint32_t key_words;
+    uint32_t words;
     bool refused;         /* the driver could not make it: do not try again */
     acui_exec *execs;
     uint32_t exec_count;
@@ -96,6 +105,12 @@ struct acui_graphs {
     _Atomic(uint64_t) set, skipped;
 };
 
+/* ---- runs.c ---- */
+/* Of a run whose kernels are all loaded. False: no memory. */
+bool acui_key_make(acui_key *key, const acui_run *run);
+void acui_key_drop(acui_key *key);
+
+/* ---- graphs.c ---- */
 /* The device's cache; NULL if there is none: switched off, not supported, or no memory. */
 acui_graphs *acui_graphs_of(acu_device *device);
 

@@ -51,8 +51,8 @@ static size_t emptiest(const lanes *l)
 static size_t choose(const lanes *l, const acui_node *node)
 {
     for (uint32_t i = node->before_count; i-- > 0;) {
-        const place *before = place_of(l, node->before[i]);
-        if (before && l->last[before->lane] == node->before[i])
+        const place *before = place_of(l, acui_node_before(node)[i]);
+        if (before && l->last[before->lane] == acui_node_before(node)[i])
             return before->lane;
     }
     return emptiest(l);
@@ -67,7 +67,7 @@ static void assign(lanes *l)
         l->last[lane] = node;
         l->nodes[lane]++;
         for (uint32_t k = 0; k < node->before_count; k++) {
-            place *before = place_of(l, node->before[k]);
+            place *before = place_of(l, acui_node_before(node)[k]);
             if (before && before->lane != lane)
                 before->awaited = true;
         }
@@ -82,7 +82,7 @@ static size_t count_roots(const acui_run *run)
         const acui_node *node = run->nodes[i];
         bool root = true;
         for (uint32_t k = 0; k < node->before_count; k++)
-            root &= node->before[k]->place < run->nodes[0]->place;
+            root &= acui_node_before(node)[k]->place < run->nodes[0]->place;
         roots += root;
     }
     return roots;
@@ -123,7 +123,7 @@ static acu_status issue_node(lanes *l, uint32_t i)
     place *own = &l->places[i];
     ACUI_TRY(begin_lane(l, own->lane));
     for (uint32_t k = 0; k < node->before_count; k++) {
-        const place *before = place_of(l, node->before[k]);
+        const place *before = place_of(l, acui_node_before(node)[k]);
         if (before && before->lane != own->lane)
             ACUI_TRY(wait_for(l, own->lane, before->event));
     }

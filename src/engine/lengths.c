@@ -39,14 +39,14 @@ static uint64_t mix(uint64_t hash, uint64_t word)
 
 static uint64_t node_hash(uint64_t h, const acui_node *node)
 {
-    const acu_config *config;
+    const acui_dims *dims;
     h = mix(h, node->kind);
     switch (node->kind) {
     case ACUI_NODE_LAUNCH:
-        config = &node->u.launch.config;
+        dims = &node->u.launch.dims;
         h = mix(h, (uint64_t)(uintptr_t)node->u.launch.kernel->raw);
-        h = mix(h, (uint64_t)config->grid[0] | (uint64_t)config->grid[1] << 32);
-        return mix(h, (uint64_t)config->grid[2] | (uint64_t)config->block[0] << 32);
+        h = mix(h, (uint64_t)dims->grid[0] | (uint64_t)dims->grid[1] << 32);
+        return mix(h, (uint64_t)dims->grid[2] | (uint64_t)dims->block[0] << 32);
     case ACUI_NODE_COPY:
         return mix(h, node->u.copy.bytes);
     case ACUI_NODE_FILL:

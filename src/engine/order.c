@@ -523,7 +523,6 @@ static bool bind(acui_task *task)
         acui_task_fail(task, acui_fault_of_node(task->nodes[i]));
         return false;
     }
-    acui_runs_bind(task);
     task->binds = false;
     return true;
 }

@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Runs: a task, cut where its nodes change between those that a cached graph can hold and those
- * that it can not. Each run of the first sort gets a key that says its form: what has to be equal
- * for one executable graph to serve both. All else (arguments, grids,
- * addresses, lengths) can be set.
+ * that it can not. A key says the form of a run of the first sort: what has to be equal for one
+ * executable graph to serve both. All else (arguments, grids, addresses, lengths) can be set.
  *
  * A long chain for a device that has nothing to do is cut further, the first pieces being short:
  * the device starts with these while the host still sets the arguments of the rest.
  */
-#include "engine/engine.h"
+#include "base/alloc.h"
+#include "engine/graphs.h"
 
 /* ---- what a graph can hold ---- */
 
-/* Nodes have attributes like launches, but what stands for programmatic dependence: in a graph that
- * is no attribute of a node, it is one of an edge. */
-static bool launch_fits(const acu_config *config)
+/* Nodes have attributes like launches, but what stands for programmatic dependence: in a graph that is
+ * no attribute of a node, it is one of an edge. */
+static bool launch_fits(const acui_node *node)
 {
-    return !acui_config_is_special(config) ||
-           (!config->programmatic && acu_driver_has(ACU_CALL_GraphKernelNodeSetAttribute));
+    return !acui_launch_is_special(node) ||
+           (!node->u.launch.more->config.programmatic && acu_driver_has(ACU_CALL_GraphKernelNodeSetAttribute));
 }
 
 bool acui_fits_graph(const acui_node *node)
 {
     if (node->kind == ACUI_NODE_LAUNCH)
-        return launch_fits(&node->u.launch.config) && !acui_launch_instead(node);
+        return launch_fits(node) && !acui_launch_instead(node);
     if (node->kind == ACUI_NODE_COPY) {
         const acu_buffer *dst = node->u.copy.dst, *src = node->u.copy.src;
         return dst->host || src->host || dst->device == src->device;
@@ -39,11 +39,11 @@ static bool can_be_set(const acui_node *node)
 
 /* ---- keys ---- */
 
-static void put(acui_run *run, uint64_t word)
+static void put(acui_key *key, uint64_t word)
 {
-    run->key[run->key_words++] = word;
-    uint64_t h = (run->hash ^ word) * UINT64_C(0x9FB21C651E98DF25);
-    run->hash = h ^ (h >> 32);
+    key->words[key->count++] = word;
+    uint64_t h = (key->hash ^ word) * UINT64_C(0x9FB21C651E98DF25);
+    key->hash = h ^ (h >> 32);
 }
 
 /* Attributes of a launch: cooperative, and 8 blocks at most in each dimension of a cluster. They
@@ -57,8 +57,8 @@ static uint64_t attribute_bits(const acu_config *c)
 static uint64_t kind_word(const acui_node *node)
 {
     uint64_t word = node->kind;
-    if (node->kind == ACUI_NODE_LAUNCH)
-        word |= attribute_bits(&node->u.launch.config) << 8;
+    if (node->kind == ACUI_NODE_LAUNCH && acui_launch_is_special(node))
+        word |= attribute_bits(&node->u.launch.more->config) << 8;
     if (node->kind == ACUI_NODE_COPY)
         word |= (uint64_t)(node->u.copy.dst->host != NULL) << 8 |
                 (uint64_t)(node->u.copy.src->host != NULL) << 9;
@@ -67,57 +67,38 @@ static uint64_t kind_word(const acui_node *node)
     return word;
 }
 
-static void put_node(acui_run *run, const acui_node *node)
+static void put_node(acui_key *key, const acui_run *run, const acui_node *node)
 {
     uint32_t first = run->nodes[0]->place, inside = 0;
     for (uint32_t i = 0; i < node->before_count; i++)
-        inside += node->before[i]->place >= first;
-    put(run, kind_word(node) | (uint64_t)inside << 32);
+        inside += acui_node_before(node)[i]->place >= first;
+    put(key, kind_word(node) | (uint64_t)inside << 32);
     if (node->kind == ACUI_NODE_LAUNCH)
-        put(run, (uint64_t)(uintptr_t)node->u.launch.kernel->raw);
+        put(key, (uint64_t)(uintptr_t)node->u.launch.kernel->raw);
     for (uint32_t i = 0; i < node->before_count; i++)
-        if (node->before[i]->place >= first)
-            put(run, node->before[i]->place - first);
+        if (acui_node_before(node)[i]->place >= first)
+            put(key, acui_node_before(node)[i]->place - first);
 }
 
-static void fill_key(acui_run *run)
+bool acui_key_make(acui_key *key, const acui_run *run)
 {
-    run->hash = run->count;
-    run->key_words = 0;
+    size_t most = 0;
     for (uint32_t i = 0; i < run->count; i++)
-        put_node(run, run->nodes[i]);
-}
-
-static bool waits_for_kernel(const acui_run *run)
-{
-    for (uint32_t i = 0; i < run->count; i++)
-        if (acui_launch_is_late(run->nodes[i]))
-            return true;
-    return false;
-}
-
-/* Room for it; what is in it, once all kernels are known. */
-static bool make_key(acui_arena *arena, acui_run *run)
-{
-    size_t words = 0;
-    for (uint32_t i = 0; i < run->count; i++)
-        words += 2 + run->nodes[i]->before_count;
-    run->key = ACUI_ARENA_ARRAY(arena, uint64_t, words);
-    if (!run->key)
+        most += 2 + run->nodes[i]->before_count;
+    key->words = most <= ACUI_KEY_FEW ? key->few : ACUI_NEW_ARRAY(uint64_t, most);
+    if (!key->words)
         return false;
-    run->late = waits_for_kernel(run);
-    if (!run->late)
-        fill_key(run);
+    key->hash = run->count;
+    key->count = 0;
+    for (uint32_t i = 0; i < run->count; i++)
+        put_node(key, run, run->nodes[i]);
     return true;
 }
 
-void acui_runs_bind(acui_task *task)
+void acui_key_drop(acui_key *key)
 {
-    for (acui_run *run = task->runs; run; run = run->next) {
-        if (run->late)
-            fill_key(run);
-        run->late = false;
-    }
+    if (key->words != key->few)
+        acui_free(key->words);
 }
 
 /* ---- shape ---- */
@@ -125,7 +106,7 @@ void acui_runs_bind(acui_task *task)
 static bool comes_behind(const acui_node *node, const acui_node *before)
 {
     for (uint32_t i = 0; i < node->before_count; i++)
-        if (node->before[i] == before)
+        if (acui_node_before(node)[i] == before)
             return true;
     return false;
 }
@@ -175,7 +156,7 @@ static bool cut_head(acui_arena *arena, acui_run **run)
     double size = LEAST + (*run)->count / SHARE;
     for (; (*run)->count >= LONG && (*run)->count > 1.5 * size; size *= GROWTH) {
         acui_run *rest = split(arena, *run, (uint32_t)size);
-        if (!rest || !make_key(arena, *run))
+        if (!rest)
             return false;
         *run = rest;
     }
@@ -197,9 +178,7 @@ static bool finish(acui_task *task, acui_run *run, acui_run **last)
     if (!run->graph)
         return true;
     run->graph = is_worth_it(run);
-    if (run->graph && !run->wide && is_idle(task) && !cut_head(arena, last))
-        return false;
-    return !run->graph || make_key(arena, *last);
+    return !run->graph || run->wide || !is_idle(task) || cut_head(arena, last);
 }
 
 bool acui_cut_runs(acui_task *task)

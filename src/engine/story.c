@@ -42,7 +42,7 @@ static void tell_edges(acui_arena *arena, acui_told_node *told, const acui_node 
 {
     told->before = ACUI_ARENA_ARRAY(arena, uint32_t, node->before_count);
     for (uint32_t i = 0; told->before && i < node->before_count; i++)
-        told->before[told->before_count++] = node->before[i]->place;
+        told->before[told->before_count++] = acui_node_before(node)[i]->place;
 }
 
 static void tell_node(acui_arena *arena, acui_told_part *part, const acui_node *node)

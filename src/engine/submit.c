@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SMALL 1024 /* bytes of a submission's arena that come with it: enough for a launch or two */
+#define SMALL 1168 /* bytes of a submission's arena that come with it: enough for a launch or two */
 
 /* The submission that this thread is planning: a `then` of it may submit another one. */
 static _Thread_local acui_submission *planning;

@@ -102,7 +102,7 @@ static acu_status check_node(acui_plan *plan, acui_node *node)
         node->kind == ACUI_NODE_STAGE || node->kind == ACUI_NODE_REPLAY)
         return refuse_node(node, "only kernels, copies and fills can be replayed");
     if (node->kind == ACUI_NODE_LAUNCH && !acui_fits_graph(node))
-        return refuse_node(node, node->u.launch.config.programmatic
+        return refuse_node(node, acui_launch_config(node).programmatic
                                      ? "a programmatic launch is only issued directly"
                                      : "a cooperative launch, or one in clusters, is only issued "
                                        "directly by this driver");

@@ -128,7 +128,7 @@ static const size *choose(size_t count)
 static acu_status fill_piece(acui_plan *plan, acui_node *many, size_t place, const acui_node *copy)
 {
     size_t at = sizeof(unsigned long long) + place * sizeof(acui_copy_piece);
-    acui_copy_piece *piece = (acui_copy_piece *)(void *)(many->u.launch.data + at);
+    acui_copy_piece *piece = (acui_copy_piece *)(void *)(acui_launch_data(many) + at);
     piece->bytes = copy->u.copy.bytes;
     ACUI_TRY(acui_launch_address(plan, many, at + offsetof(acui_copy_piece, dst),
                                  copy->u.copy.dst, copy->u.copy.dst_offset));
@@ -185,7 +185,7 @@ static acu_status plan_together(acui_plan *plan, const acu_op *op, const acui_no
         return ACU_ERR_NO_MEMORY;
     many->name = copies->name; /* messages name the first of them */
     many->site = copies->site;
-    ((acui_copy_many_16 *)(void *)many->u.launch.data)->count = count;
+    ((acui_copy_many_16 *)(void *)acui_launch_data(many))->count = count;
     copy = copies;
     for (size_t i = 0; i < count; i++, copy = copy->next)
         ACUI_TRY(fill_piece(plan, many, i, copy));

@@ -85,7 +85,7 @@ static acui_node *add_kernel(acui_plan *plan, const acu_op *op, acu_device *devi
         return NULL;
     acui_node *node = acui_plan_launch(plan, op, kernel, config, 2, bytes);
     if (node)
-        memcpy(node->u.launch.data, params, bytes);
+        memcpy(acui_launch_data(node), params, bytes);
     return node;
 }
 

@@ -87,6 +87,6 @@ acu_status acui_plan_instead(acui_plan *plan, acui_node *node, const acu_op *op,
 acu_status acui_instead_call(const acui_node *node, CUstream stream, bool *done)
 {
     CUdeviceptr scratch;
-    memcpy(&scratch, node->u.launch.data + node->u.launch.bytes, sizeof scratch);
+    memcpy(&scratch, acui_launch_data(node) + node->u.launch.bytes, sizeof scratch);
     return acui_launch_instead(node)->call(node, stream, scratch, done);
 }

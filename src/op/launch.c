@@ -17,7 +17,7 @@ acu_status acui_launch_address(acui_plan *plan, acui_node *node, size_t at, acu_
     CUdeviceptr address = atomic_load_explicit(&buffer->address, memory_order_acquire);
     if (address) {
         address += offset;
-        memcpy(node->u.launch.data + at, &address, sizeof address);
+        memcpy(acui_launch_data(node) + at, &address, sizeof address);
         return ACU_OK;
     }
     acui_late *late = ACUI_ARENA_NEW(&plan->arena, acui_late);
@@ -38,24 +38,38 @@ acui_launch_more *acui_launch_more_of(acui_plan *plan, acui_node *node)
     return node->u.launch.more;
 }
 
+acu_status acui_launch_set_config(acui_plan *plan, acui_node *node, const acu_config *config)
+{
+    acui_dims *d = &node->u.launch.dims;
+    d->shared = (unsigned)config->shared; /* checked against what there is */
+    memcpy(d->grid, config->grid, sizeof d->grid);
+    memcpy(d->block, config->block, sizeof d->block);
+    if (!acui_config_is_special(config))
+        return ACU_OK;
+    acui_launch_more *more = acui_launch_more_of(plan, node);
+    if (!more)
+        return ACU_ERR_NO_MEMORY;
+    more->config = *config;
+    return ACU_OK;
+}
+
 acui_node *acui_plan_launch(acui_plan *plan, const acu_op *op, acu_kernel *kernel,
                             acu_config config, size_t touches, uint32_t bytes)
 {
-    void *memory = NULL;
     acui_node *node = acui_plan_node_with(plan, ACUI_NODE_LAUNCH, op, kernel->module->device,
-                                          touches, bytes, &memory);
+                                          touches, bytes, NULL);
     if (!node) {
         acu_kernel_release(kernel);
         return NULL;
     }
     node->u.launch.kernel = kernel;
-    node->u.launch.config = config;
-    node->u.launch.data = memory;
     node->u.launch.count = 1;
     node->u.launch.bytes = bytes;
+    if (acui_launch_set_config(plan, node, &config) != ACU_OK)
+        return NULL; /* the plan has the kernel, */
     if (acui_kernel_state(kernel) != ACUI_LOADED &&
         acui_launch_note_struct(plan, node) != ACU_OK)
-        return NULL; /* the plan has the kernel */
+        return NULL; /* ... here too */
     return node;
 }
 
@@ -64,7 +78,7 @@ static acu_status fill_list(acui_plan *plan, acui_node *node, size_t at, const a
 {
     acu_tensor *const *list;
     uint64_t count = acui_arg_list(arg, &list);
-    memcpy(node->u.launch.data + at, &count, sizeof count);
+    memcpy(acui_launch_data(node) + at, &count, sizeof count);
     for (size_t i = 0; i < count; i++)
         ACUI_TRY(acui_launch_address(plan, node, at + 8 + 8 * i, list[i]->buffer,
                                      list[i]->offset));
@@ -74,7 +88,7 @@ static acu_status fill_list(acui_plan *plan, acui_node *node, size_t at, const a
 static acu_status fill_param(acui_plan *plan, acui_node *node, size_t at, const acu_val *value,
                              const acu_arg *arg)
 {
-    char *data = node->u.launch.data + at;
+    char *data = acui_launch_data(node) + at;
     if (value->kind == ACU_SCALAR) {
         memcpy(data, &value->bits, sizeof value->bits); /* little-endian hosts, as CUDA's are */
         return ACU_OK;
@@ -111,8 +125,8 @@ static acu_status fill_params(acui_plan *plan, acui_node *node, const acu_op *op
 {
     size_t at = 0;
     for (size_t i = 0; i < op->u.call.arg_count; i++) {
-        if (node->u.launch.places)
-            node->u.launch.places[i] = (uint32_t)at;
+        if (node->u.launch.placed)
+            acui_launch_places(node)[i] = (uint32_t)at;
         ACUI_TRY(fill_param(plan, node, at, &values[i], &op->u.call.args[i]));
         at += padded_bytes(op, node->u.launch.kernel, values, i, early);
     }
@@ -149,25 +163,23 @@ static acu_status add_launch(acui_plan *plan, acu_op *op, const acu_val *values,
         bytes += padded_bytes(op, kernel, values, i, early);
         tensors += values[i].tensor ? 1 : acui_arg_list(&op->u.call.args[i], &list);
     }
-    void *memory = NULL;
     acu_buffer *scratch = NULL;
     bool instead = op->u.call.instead && !plan->kept;
     if (instead)
         ACUI_TRY(acui_plan_scratch(plan, op, kernel->module->device, &scratch));
-    size_t places = bytes == 8 * count ? 0 : count * sizeof(uint32_t);
+    bool placed = bytes != 8 * count;
+    size_t places = placed ? (count * sizeof(uint32_t) + 7) & ~(size_t)7 : 0;
     acui_node *node = acui_plan_node_with(plan, ACUI_NODE_LAUNCH, op, kernel->module->device,
                                           tensors + globals + instead,
-                                          bytes + 8 * instead + places, &memory);
+                                          bytes + 8 * instead + places, NULL);
     if (!node)
         return ACU_ERR_NO_MEMORY;
     node->u.launch.kernel = kernel; /* the op's reference moves on: it is planned once */
     op->u.call.kernel = NULL;
-    node->u.launch.config = config;
-    node->u.launch.data = memory;
-    if (places)
-        node->u.launch.places = (uint32_t *)(void *)(node->u.launch.data + bytes + 8 * instead);
+    node->u.launch.placed = placed;
     node->u.launch.count = (uint32_t)count;
     node->u.launch.bytes = bytes;
+    ACUI_TRY(acui_launch_set_config(plan, node, &config));
     if (!op->name[0]) /* messages say which kernel */
         node->name = kernel->name;
     ACUI_TRY(acui_touch_args(plan, node, op, values));

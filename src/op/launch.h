@@ -37,19 +37,36 @@ acu_status acui_launch_note(acui_plan *plan, acui_node *node, const acu_op *op,
 /* The same for a launch whose only parameter is a struct of the node's bytes. */
 acu_status acui_launch_note_struct(acui_plan *plan, acui_node *node);
 
-/* A launch with one parameter, a struct of `bytes` (a multiple of 8), to be filled in
- * u.launch.data. Takes the kernel, on failure too. NULL: no memory (record set). */
+/* A launch with one parameter, a struct of `bytes` (a multiple of 8), to be filled in acui_launch_data. Takes
+ * the kernel, on failure too. NULL: no memory (record set). */
 acui_node *acui_plan_launch(acui_plan *plan, const acu_op *op, acu_kernel *kernel,
                             acu_config config, size_t touches, uint32_t bytes);
 
 /* What the launch seldom has besides, empty at first. NULL: no memory (record set). */
 acui_launch_more *acui_launch_more_of(acui_plan *plan, acui_node *node);
 
+/* How it is launched; `config` is complete. NO_MEMORY. */
+acu_status acui_launch_set_config(acui_plan *plan, acui_node *node, const acu_config *config);
+
+/* Where its parameters are in its data, if they are `placed`. */
+static inline uint32_t *acui_launch_places(const acui_node *node)
+{
+    return (uint32_t *)(uintptr_t)(node + 1);
+}
+
+/* All parameters, each at a multiple of 8. */
+static inline char *acui_launch_data(const acui_node *node)
+{
+    char *behind = (char *)(uintptr_t)(node + 1);
+    return node->u.launch.placed ? behind + ((node->u.launch.count * sizeof(uint32_t) + 7) & ~7u)
+                                 : behind;
+}
+
 /* The parameter at `place`. */
 static inline void *acui_launch_param(const acui_node *node, uint32_t place)
 {
-    const uint32_t *places = node->u.launch.places;
-    return node->u.launch.data + (places ? places[place] : 8 * place);
+    uint32_t at = node->u.launch.placed ? acui_launch_places(node)[place] : 8 * place;
+    return acui_launch_data(node) + at;
 }
 
 /* The address of a byte of the buffer, now or as soon as its memory is there, at `at` of the

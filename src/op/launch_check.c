@@ -280,7 +280,9 @@ acu_status acui_launch_bind(acui_node *node)
         ACUI_TRY(check_count(kernel, kernel->info.param_count, node->u.launch.count));
     for (uint32_t i = 0; params && i < node->u.launch.count; i++)
         ACUI_TRY(check_param(kernel, i, &params[i], &given[i]));
-    ACUI_TRY(acui_kernel_config(kernel, &node->u.launch.config));
+    acu_config config = acui_launch_config(node);
+    ACUI_TRY(acui_kernel_config(kernel, &config));
+    ACUI_TRY(acui_launch_set_config(NULL, node, &config)); /* what is special stays */
     node->u.launch.more->given = NULL;
     return ACU_OK;
 }

@@ -123,7 +123,7 @@ acui_node *acui_plan_node_with(acui_plan *plan, acui_node_kind kind, const acu_o
     node->name = name;
     node->site = op->site;
     node->device = device;
-    if (bytes)
+    if (memory)
         *memory = node + 1;
     append(plan, node);
     return node;

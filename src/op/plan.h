@@ -133,10 +133,15 @@ typedef struct acui_frame {
     acui_part *part; /* NULL: of none */
 } acui_frame;
 
+typedef struct acui_dims {
+    unsigned grid[3], block[3], shared;
+} acui_dims;
+
 /* What a launch seldom has besides. */
 typedef struct acui_launch_more {
-    const struct acui_given *given; /* its arguments, while they are to be checked against the
-                                     * kernel, which is not loaded yet; NULL: checked */
+    acu_config config;           /* for what it says beyond grid, block and shared memory */
+    const struct acui_given *given; /* its arguments, while they are to be checked against the kernel,
+                                     * which is not loaded yet; NULL: checked */
     const acui_instead *instead; /* who is asked first; NULL: nobody */
     acui_point *behind;          /* its load, held by the device; NULL: not to wait for */
     size_t scratch;              /* bytes of temporary memory for it, whose address stands behind
@@ -153,8 +158,10 @@ struct acui_node {
      * of the prologue; whether it is part of a task. */
     uint32_t before_count, place;
     bool entered;
-    acui_node **before;
-    acui_node *only_before; /* room for one */
+    union {
+        acui_node *one;
+        acui_node **more;
+    } before; /* acui_node_before */
     const acui_frame *frame;
     const char *name;    /* of the op; in the plan's arena or static */
     acu_site site;
@@ -175,13 +182,12 @@ struct acui_node {
         } copy;
         acui_stage *stage;
         struct {
-            acu_kernel *kernel; /* retained */
-            acu_config config;
-            char *data;         /* all parameters, each at a multiple of 8 */
-            uint32_t *places;   /* of each in it; NULL: of 8 bytes each, one after the other */
-            uint32_t count, bytes;
+            acu_kernel *kernel;     /* retained */
             acui_late *late;
             acui_launch_more *more; /* NULL: nothing */
+            acui_dims dims;
+            uint32_t count, bytes;  /* of the parameters, which stand behind the node (op/launch.h) */
+            bool placed;            /* their places come first; else each has 8 bytes */
         } launch;
         struct { /* of the graph layer: what to do with its graph */
             struct acu_graph *graph; /* retained */
@@ -284,6 +290,30 @@ static inline bool acui_launch_is_late(const acui_node *node)
     return node->kind == ACUI_NODE_LAUNCH && node->u.launch.more && node->u.launch.more->given;
 }
 acu_status acui_launch_bind(acui_node *node);
+
+/* The nodes of its task that come right before it, `before_count`. */
+static inline acui_node *const *acui_node_before(const acui_node *node)
+{
+    return node->before_count == 1 ? &node->before.one : node->before.more;
+}
+
+/* How the node, which is a launch, is launched. */
+static inline acu_config acui_launch_config(const acui_node *node)
+{
+    const acui_dims *d = &node->u.launch.dims;
+    acu_config config = node->u.launch.more ? node->u.launch.more->config : (acu_config){.shared = 0};
+    config.shared = d->shared;
+    for (int i = 0; i < 3; i++) {
+        config.grid[i] = d->grid[i];
+        config.block[i] = d->block[i];
+    }
+    return config;
+}
+
+static inline bool acui_launch_is_special(const acui_node *node)
+{
+    return node->u.launch.more && acui_config_is_special(&node->u.launch.more->config);
+}
 
 /* Who is asked in the place of the node, which is a launch; NULL: nobody. */
 static inline const acui_instead *acui_launch_instead(const acui_node *node)
