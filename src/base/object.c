@@ -17,17 +17,15 @@ static const char *const words[] = {
 
 void *acui_object_new(acu_object_kind kind, size_t bytes)
 {
-    acui_object *object = acui_object_new_raw(kind, bytes);
-    if (object)
-        memset(object + 1, 0, bytes - sizeof *object);
-    return object;
+    return acui_object_new_part(kind, bytes, bytes);
 }
 
-void *acui_object_new_raw(acu_object_kind kind, size_t bytes)
+void *acui_object_new_part(acu_object_kind kind, size_t bytes, size_t zeroed)
 {
     acui_object *object = acui_alloc_raw(bytes);
     if (!object)
         return NULL;
+    memset(object, 0, zeroed);
     atomic_store_explicit(&object->tag, ACUI_LIVE | (uint32_t)kind, memory_order_relaxed);
     atomic_store_explicit(&object->refs, 1, memory_order_relaxed);
     acui_count_add(ACUI_COUNT_OBJECTS + kind, 1);

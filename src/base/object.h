@@ -28,8 +28,8 @@ typedef struct acui_object {
 
 /* A zeroed object of `bytes` with one reference, or NULL. */
 void *acui_object_new(acu_object_kind kind, size_t bytes);
-/* The same, with nothing zeroed behind the acui_object: for what its maker fills in at once. */
-void *acui_object_new_raw(acu_object_kind kind, size_t bytes);
+/* The same, with only its first bytes zeroed: the rest is not read before it is written. */
+void *acui_object_new_part(acu_object_kind kind, size_t bytes, size_t zeroed);
 void acui_object_free(void *object);
 /* The first half of that: it counts as released, and its memory stays; acui_free_late is due. */
 void acui_object_end(void *object);

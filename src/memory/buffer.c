@@ -10,8 +10,6 @@
 #include "memory/pages.h"
 #include "memory/pool.h"
 
-#include <string.h>
-
 /* ---- making ---------------------------------------------------------------------------------- */
 
 ACUI_RARE static acu_status refuse_request(acu_device *device, size_t bytes, acu_buffer **buffer,
@@ -39,12 +37,11 @@ static acu_status buffer_new(acu_device *device, size_t bytes, acu_memory_kind k
                              acu_buffer **buffer)
 {
     /* All but the room for accesses, which most buffers that come and go never use. */
-    enum { HEAD = sizeof(acui_object), ZEROED = offsetof(acu_buffer, accesses.few) };
-    acu_buffer *b = acui_object_new_raw(ACU_OBJECT_BUFFER, sizeof *b);
+    acu_buffer *b = acui_object_new_part(ACU_OBJECT_BUFFER, sizeof *b,
+                                         offsetof(acu_buffer, accesses.few));
     if (!b)
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a buffer");
-    memset((char *)b + HEAD, 0, ZEROED - HEAD);
-    b->device = acu_device_retain(device);
+    b->device = acui_object_retain(device);
     b->bytes = bytes;
     b->kind = kind;
     *buffer = b;
