@@ -8,7 +8,8 @@
  *
  * Rules that hold everywhere, said once:
  *
- * Blocking    Nothing blocks but functions whose name says so: wait, sync, open, close, load.
+ * Blocking    Nothing blocks but functions whose name says so: wait, sync, open, close, load,
+ *             compile; and acu_device_reset.
  * Ownership   create/open/submit give the caller one reference; `release` gives it back, from any
  *             thread, at any time, never blocking; `retain` makes another. Devices, streams,
  *             buffers, tensors, modules and kernels are borrowed by a call, and retained inside
@@ -21,6 +22,22 @@
  *             No device is ever "current": each call leaves the thread's CUDA context as it was.
  * Units       Bytes, elements and nanoseconds; names say which where it is not obvious.
  * Options     Structs begin with their size; zero means default; NULL means all defaults.
+ *
+ * Each header is the manual of its part. In an order to read them in:
+ *
+ * status.h, device.h          what calls return; devices, and what becomes of them after a fault
+ * tensor.h, memory.h          dtypes, shapes and views; buffers: where host memory comes in
+ * kernel.h, compile.h         modules and kernels; CUDA C++ compiled at run time
+ * op.h, ops.h                 operations and how they are composed; the built-in ones
+ * future.h, queue.h, group.h  submitting, and learning of the end: of one, of many, of all together
+ * pool.h, staging.h,          where memory comes from; copies of pageable memory; memory that host
+ * managed.h, external.h       and device share; memory of other APIs and processes
+ * stream.h, use.h             streams, events and policies; work that is placed by hand
+ * graphs.h, graph.h           the cache of executable graphs; an op as a graph to replay
+ * explain.h                   what became of a submission, and why
+ * driver.h, debug.h           the driver's own calls; failures on request, for tests
+ *
+ * Not included here: device.cuh and tile.h, for kernels, and adapters/: event loops, and DLPack.
  */
 #ifndef ACUDA_ACUDA_H
 #define ACUDA_ACUDA_H

@@ -12,8 +12,8 @@
 
 /* ---- what a graph can hold ---- */
 
-/* Nodes have attributes like launches, but what stands for programmatic dependence: in a graph that is
- * no attribute of a node, it is one of an edge. */
+/* Nodes have attributes like launches, but what stands for programmatic dependence: in a graph that
+ * is no attribute of a node, it is one of an edge. */
 static bool launch_fits(const acui_node *node)
 {
     return !acui_launch_is_special(node) ||

@@ -140,8 +140,8 @@ typedef struct acui_dims {
 /* What a launch seldom has besides. */
 typedef struct acui_launch_more {
     acu_config config;           /* for what it says beyond grid, block and shared memory */
-    const struct acui_given *given; /* its arguments, while they are to be checked against the kernel,
-                                     * which is not loaded yet; NULL: checked */
+    const struct acui_given *given; /* its arguments, while they are to be checked against the
+                                     * kernel, which is not loaded yet; NULL: checked */
     const acui_instead *instead; /* who is asked first; NULL: nobody */
     acui_point *behind;          /* its load, held by the device; NULL: not to wait for */
     size_t scratch;              /* bytes of temporary memory for it, whose address stands behind
@@ -186,7 +186,8 @@ struct acui_node {
             acui_late *late;
             acui_launch_more *more; /* NULL: nothing */
             acui_dims dims;
-            uint32_t count, bytes;  /* of the parameters, which stand behind the node (op/launch.h) */
+            uint32_t count, bytes;  /* of the parameters, which stand behind the node
+                                     * (op/launch.h) */
             bool placed;            /* their places come first; else each has 8 bytes */
         } launch;
         struct { /* of the graph layer: what to do with its graph */

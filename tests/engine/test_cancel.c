@@ -13,19 +13,12 @@ enum { N = 16 };
 
 /* ---- helpers ---- */
 
-static acu_future *submit(acu_device *device, acu_op *op)
-{
-    acu_future *future = NULL;
-    assert_works(acu_submit(device, op, NULL, &future));
-    return future;
-}
-
 /* Closes the gate and submits work that waits there, writing `host`; returns when it does. What
  * comes behind it is not issued until the gate is open. */
 static acu_future *close_gate(acu_device *device, acu_tensor *host)
 {
     test_host_gate_close();
-    acu_future *future = submit(device, acu_host(test_pass_host_gate, NULL, acu_inout(host)));
+    acu_future *future = test_submit(device, acu_host(test_pass_host_gate, NULL, acu_inout(host)));
     test_host_gate_await();
     return future;
 }
@@ -122,8 +115,8 @@ static void what_is_not_issued_never_runs(void **state)
     acu_device *device = test_open();
     acu_tensor *host = pinned(device), *x = device_tensor(device, 1);
     acu_future *gate = close_gate(device, host);
-    acu_future *copied = submit(device, acu_zip(acu_copy(x, host), counting(acu_in(host))));
-    acu_future *behind = submit(device, counting(acu_in(x)));
+    acu_future *copied = test_submit(device, acu_zip(acu_copy(x, host), counting(acu_in(host))));
+    acu_future *behind = test_submit(device, counting(acu_in(x)));
     cancel(copied);
     assert_int_equal(acu_future_poll(behind), ACU_NOT_READY);
     open_gate(gate);
@@ -158,7 +151,7 @@ static void what_is_issued_runs_unseen(void **state)
     acu_future *future;
     assert_works(acu_submit(device, acu_fill(x, acu_i32(2)), &options, &future));
     cancel(future);
-    acu_future *reader = submit(device, acu_dup(x));
+    acu_future *reader = test_submit(device, acu_dup(x));
     assert_int_equal(acu_future_poll(reader), ACU_NOT_READY);
     test_gate_open();
     assert_works(acu_future_wait(reader, ACU_FOREVER));
@@ -177,7 +170,7 @@ static void host_work_that_has_not_begun_never_does(void **state)
     acu_device *device = test_open();
     acu_tensor *host = pinned(device), *other = pinned(device);
     acu_future *gate = close_gate(device, host); /* one worker: the next one is in its queue */
-    acu_future *future = submit(device, acu_op_host(count_host, ACU_USER(NULL, count_release),
+    acu_future *future = test_submit(device, acu_op_host(count_host, ACU_USER(NULL, count_release),
                                                     ACU_ARGS(acu_inout(other)), ACU_SITE));
     cancel(future);
     open_gate(gate);
@@ -194,7 +187,7 @@ static void completed_ones_stay_as_they_are(void **state)
 {
     (void)state;
     acu_device *device = test_open();
-    acu_future *future = submit(device, acu_full(VECTOR, acu_i32(3)));
+    acu_future *future = test_submit(device, acu_full(VECTOR, acu_i32(3)));
     assert_works(acu_future_wait(future, ACU_FOREVER));
     assert_works(acu_future_cancel(future));
     assert_works(acu_future_poll(future));
@@ -240,9 +233,9 @@ static void values_are_there_and_not_valid(void **state)
     acu_device *device = test_open();
     acu_tensor *host = pinned(device);
     acu_future *gate = close_gate(device, host);
-    acu_future *future = submit(device, acu_first(acu_copy(acu_empty(ACU_I32, VECTOR), host)));
+    acu_future *future = test_submit(device, acu_first(acu_copy(acu_empty(ACU_I32, VECTOR), host)));
     cancel(future);
-    acu_future *use = submit(device, acu_dup(acu_future_tensor(future, 0)));
+    acu_future *use = test_submit(device, acu_dup(acu_future_tensor(future, 0)));
     acu_tensor *x;
     assert_works(acu_future_take(future, 0, &x));
     open_gate(gate);
@@ -276,7 +269,7 @@ static void everybody_is_told_once(void **state)
     acu_device *device = test_open();
     acu_tensor *host = pinned(device);
     acu_future *gate = close_gate(device, host);
-    acu_future *future = submit(device, counting(acu_in(host)));
+    acu_future *future = test_submit(device, counting(acu_in(host)));
     pthread_t waiter;
     void *status;
     assert_int_equal(pthread_create(&waiter, NULL, wait_for, future), 0);
@@ -310,8 +303,8 @@ static void callbacks_may_cancel(void **state)
     acu_device *device = test_open();
     acu_tensor *host = pinned(device);
     acu_future *gate = close_gate(device, host);
-    acu_future *held = submit(device, counting(acu_in(host)));
-    acu_future *first = submit(device, acu_full(VECTOR, acu_i32(1)));
+    acu_future *held = test_submit(device, counting(acu_in(host)));
+    acu_future *first = test_submit(device, acu_full(VECTOR, acu_i32(1)));
     assert_works(acu_future_on_complete(first, cancel_other, ACU_USER(held)));
     assert_int_equal(acu_future_wait(held, ACU_FOREVER), ACU_ERR_CANCELLED);
     open_gate(gate);
@@ -340,8 +333,8 @@ static void others_that_use_an_op_go_on(void **state)
     acu_future *gate = close_gate(device, host);
     acu_op *op = acu_op_retain(acu_first(shared_work(host)));
     acu_op *mine = acu_zip(op, counting(acu_inout(acu_first(acu_copy(x, host)))));
-    acu_future *a = submit(device, mine);
-    acu_future *b = submit(device, acu_dup(op));
+    acu_future *a = test_submit(device, mine);
+    acu_future *b = test_submit(device, acu_dup(op));
     cancel(a);
     open_gate(gate);
     assert_works(acu_future_wait(b, ACU_FOREVER));
@@ -365,7 +358,7 @@ static void a_held_op_stays_usable(void **state)
     acu_tensor *host = pinned(device);
     acu_future *gate = close_gate(device, host);
     acu_op *op = acu_op_retain(acu_first(shared_work(host)));
-    acu_future *a = submit(device, acu_dup(op));
+    acu_future *a = test_submit(device, acu_dup(op));
     cancel(a);
     open_gate(gate);
     assert_works(acu_device_wait(device, ACU_FOREVER));
@@ -386,8 +379,8 @@ static void all_users_cancelled(void **state)
     acu_tensor *host = pinned(device);
     acu_future *gate = close_gate(device, host);
     acu_op *op = acu_op_retain(acu_first(shared_work(host)));
-    acu_future *a = submit(device, acu_dup(op));
-    acu_future *b = submit(device, acu_dup(op));
+    acu_future *a = test_submit(device, acu_dup(op));
+    acu_future *b = test_submit(device, acu_dup(op));
     cancel(a);
     cancel(b);
     open_gate(gate);
@@ -409,8 +402,8 @@ static void ops_inside_shared_ops(void **state)
     acu_op *inner = acu_op_retain(acu_first(shared_work(host)));
     acu_op *mine = counting(acu_inout(acu_dup(inner))); /* planned first, with `inner` in it */
     acu_op *outer = acu_op_retain(acu_first(counting(acu_inout(acu_dup(inner)))));
-    acu_future *a = submit(device, acu_zip(mine, outer));
-    acu_future *b = submit(device, acu_dup(outer));
+    acu_future *a = test_submit(device, acu_zip(mine, outer));
+    acu_future *b = test_submit(device, acu_dup(outer));
     cancel(a);
     open_gate(gate);
     assert_works(acu_future_wait(b, ACU_FOREVER));
@@ -430,8 +423,8 @@ static void parts_of_one_op(void **state)
     acu_future *gate = close_gate(device, host);
     acu_op *parts[2];
     acu_unzip(acu_copy(acu_empty(ACU_I32, VECTOR), host), parts, 2);
-    acu_future *a = submit(device, counting(acu_in(parts[1])));
-    acu_future *b = submit(device, acu_dup(parts[0]));
+    acu_future *a = test_submit(device, counting(acu_in(parts[1])));
+    acu_future *b = test_submit(device, acu_dup(parts[0]));
     cancel(a);
     open_gate(gate);
     assert_works(acu_future_wait(b, ACU_FOREVER));
@@ -458,10 +451,11 @@ static void handed_over_and_not_planned(void **state)
     acu_device *device;
     assert_works(acu_open(&options, &device));
     test_host_gate_close();
-    acu_future *first = submit(device, acu_then(acu_full(VECTOR, acu_i32(0)), hold_thread, NULL));
+    acu_future *first = test_submit(device,
+                                    acu_then(acu_full(VECTOR, acu_i32(0)), hold_thread, NULL));
     test_host_gate_await();
     acu_op *op = acu_then(acu_full(VECTOR, acu_i32(0)), count_then, NULL, count_release);
-    acu_future *second = submit(device, op);
+    acu_future *second = test_submit(device, op);
     cancel(second);
     cancel(first); /* while it is planned */
     test_host_gate_open();

@@ -71,13 +71,6 @@ static void holds(acu_tensor *tensor, float want)
             fail_msg("element %d is %g, not %g", i, (double)x[i], (double)want);
 }
 
-static acu_future *submit(acu_device *device, acu_op *op)
-{
-    acu_future *future = NULL;
-    assert_works(acu_submit(device, op, NULL, &future));
-    return future;
-}
-
 static void ends(acu_future *future, acu_status status)
 {
     assert_int_equal(acu_future_wait(future, ACU_FOREVER), status);
@@ -109,7 +102,7 @@ static void one_composition_over_two_devices(void **state)
     acu_op *x = acu_op_retain(constant(3));
     acu_op *here = acu_dup(x), *there = acu_on(devices[1], acu_dup(acu_to_device(devices[1], x)));
     acu_op *back = acu_to_device(devices[0], there);
-    acu_future *future = submit(devices[0],
+    acu_future *future = test_submit(devices[0],
                                 acu_zip(acu_copy(here, back), acu_zeros(ACU_F32, VECTOR)));
     holds(acu_future_tensor(future, 0), 3);
     holds(acu_future_tensor(future, 2), 0);
@@ -188,10 +181,11 @@ static void failures_cross_devices(void **state)
     acu_tensor *y = make(devices[1], 2);
     acu_driver_fault fault = {.size = sizeof fault, .call = ACU_CALL_MemsetD32Async, .nth = 1};
     assert_works(acu_driver_fail(&fault));
-    acu_future *bad = submit(devices[0], constant(3));
-    ends(submit(devices[1], acu_copy(y, acu_value(acu_future_tensor(bad, 0)))), ACU_ERR_DEPENDENCY);
-    ends(submit(devices[1], acu_dup(y)), ACU_ERR_DEPENDENCY);
-    ends(submit(devices[1], acu_fill(y, acu_f32(5))), ACU_OK);
+    acu_future *bad = test_submit(devices[0], constant(3));
+    ends(test_submit(devices[1], acu_copy(y, acu_value(acu_future_tensor(bad, 0)))),
+         ACU_ERR_DEPENDENCY);
+    ends(test_submit(devices[1], acu_dup(y)), ACU_ERR_DEPENDENCY);
+    ends(test_submit(devices[1], acu_fill(y, acu_f32(5))), ACU_OK);
     holds(y, 5);
     ends(bad, ACU_ERR_DRIVER);
     acu_tensor_release(y);
@@ -208,11 +202,11 @@ static void a_chain_behind_what_is_not_issued(void **state)
     acu_tensor *x = make(device, 1), *y = make(device, 0), *z = make(device, 0);
     int first = 0, then = 0, beside = 0;
     acu_future *futures[5];
-    futures[0] = submit(device, acu_copy(x, later(acu_value(x))));
-    futures[1] = submit(device, acu_zip(noting(&first, acu_in(x)), acu_copy(y, acu_value(x))));
-    futures[2] = submit(device, acu_zip(noting(&then, acu_in(y)), acu_copy(z, acu_value(y))));
-    futures[3] = submit(device, acu_fill(x, acu_f32(9))); /* writes what is still to be read */
-    futures[4] = submit(device, noting(&beside, acu_u32(0)));
+    futures[0] = test_submit(device, acu_copy(x, later(acu_value(x))));
+    futures[1] = test_submit(device, acu_zip(noting(&first, acu_in(x)), acu_copy(y, acu_value(x))));
+    futures[2] = test_submit(device, acu_zip(noting(&then, acu_in(y)), acu_copy(z, acu_value(y))));
+    futures[3] = test_submit(device, acu_fill(x, acu_f32(9))); /* writes what is still to be read */
+    futures[4] = test_submit(device, noting(&beside, acu_u32(0)));
     assert_true(first == 0 && then == 0 && beside == 1);
     assert_int_equal(acu_future_poll(futures[3]), ACU_NOT_READY);
     test_host_gate_open();
@@ -236,9 +230,9 @@ static void also_on_another_device(void **state)
     open_two(devices);
     acu_tensor *x = make(devices[0], 1), *y = make(devices[1], 0);
     int there = 0;
-    acu_future *a = submit(devices[0], acu_copy(x, later(acu_value(x))));
-    acu_future *b = submit(devices[1], acu_first(acu_copy(y, acu_value(x))));
-    acu_future *c = submit(devices[1], noting(&there, acu_in(y)));
+    acu_future *a = test_submit(devices[0], acu_copy(x, later(acu_value(x))));
+    acu_future *b = test_submit(devices[1], acu_first(acu_copy(y, acu_value(x))));
+    acu_future *c = test_submit(devices[1], noting(&there, acu_in(y)));
     assert_int_equal(there, 0);
     test_host_gate_open();
     ends(c, ACU_OK);
@@ -259,10 +253,10 @@ static void behind_what_never_is(void **state)
     assert_works(acu_tensor_alloc_pinned(device, ACU_F32, VECTOR, &host));
     memset(acu_tensor_host(host), 0, N * sizeof(float));
     test_host_gate_close();
-    acu_future *gate = submit(device, acu_host(pass_gate, NULL, acu_inout(host)));
-    acu_future *never = submit(device, acu_copy(x, host));
-    acu_future *reader = submit(device, acu_copy(y, x));
-    acu_future *writer = submit(device, acu_fill(x, acu_f32(4)));
+    acu_future *gate = test_submit(device, acu_host(pass_gate, NULL, acu_inout(host)));
+    acu_future *never = test_submit(device, acu_copy(x, host));
+    acu_future *reader = test_submit(device, acu_copy(y, x));
+    acu_future *writer = test_submit(device, acu_fill(x, acu_f32(4)));
     assert_works(acu_future_cancel(never));
     test_host_gate_open();
     ends(never, ACU_ERR_CANCELLED);

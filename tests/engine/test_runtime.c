@@ -46,13 +46,6 @@ static acu_op *constant(int32_t value)
     return acu_full(VECTOR, acu_i32(value));
 }
 
-static acu_future *submit(acu_device *device, acu_op *op)
-{
-    acu_future *future = NULL;
-    assert_works(acu_submit(device, op, NULL, &future));
-    return future;
-}
-
 static void holds(acu_tensor *tensor, int32_t want)
 {
     int32_t x[N];
@@ -110,7 +103,7 @@ static void submits_and_waits(void **state)
 {
     (void)state;
     acu_device *device = open_runtime();
-    acu_future *future = submit(device, acu_zip(constant(3), acu_scalar(acu_u8(200))));
+    acu_future *future = test_submit(device, acu_zip(constant(3), acu_scalar(acu_u8(200))));
     assert_int_equal(acu_future_values(future), 2); /* waits until it is planned */
     assert_works(acu_future_planned(future));
     acu_tensor *x = acu_future_tensor(future, 0);
@@ -184,7 +177,7 @@ static void full_ring(void **state)
     assert_null(none);
     let_thread_go();
     assert_works(acu_device_wait(device, ACU_FOREVER));
-    wait_and_drop(submit(device, acu_dup(x))); /* there is room again */
+    wait_and_drop(test_submit(device, acu_dup(x))); /* there is room again */
     holds(x, RING - 1);
     acu_tensor_release(x);
     finish(device);
@@ -212,7 +205,7 @@ static void planning_errors_arrive(void **state)
     acu_device *device = open_runtime();
     atomic_store(&released, 0);
     acu_op *op = acu_op_map(constant(1), refuse, ACU_USER(NULL, count_release), ACU_SITE);
-    acu_future *future = submit(device, op);
+    acu_future *future = test_submit(device, op);
     acu_tensor *x = NULL;
     assert_fails(acu_future_wait(future, ACU_FOREVER), ACU_ERR_CALLBACK, "acu_map|ACU_ERR_INVALID");
     assert_int_equal(acu_future_values(future), 0);
@@ -234,8 +227,8 @@ static void dropped_at_once(void **state)
     atomic_store(&released, 0);
     for (int i = 0; i < 100; i++) {
         acu_op *op = acu_op_map(constant(i), refuse, ACU_USER(NULL, count_release), ACU_SITE);
-        acu_future_release(submit(device, acu_zip(op, constant(1))));
-        acu_future_release(submit(device, acu_zip(constant(2), constant(1))));
+        acu_future_release(test_submit(device, acu_zip(op, constant(1))));
+        acu_future_release(test_submit(device, acu_zip(constant(2), constant(1))));
     }
     finish(device); /* which waits for all of it */
     assert_int_equal(atomic_load(&released), 100);
@@ -257,7 +250,7 @@ static void dropped_before_it_is_planned(void **state)
     assert_works(acu_submit(device, acu_fill(x, acu_i32(2)), &on_stream, &dropped));
     acu_future_release(dropped);
     let_thread_go();
-    acu_future *owned = submit(device, acu_own(acu_give(x)));
+    acu_future *owned = test_submit(device, acu_own(acu_give(x)));
     assert_int_equal(acu_future_values(owned), 1);
     test_gate_open();
     holds(acu_future_tensor(owned, 0), 2);
@@ -290,8 +283,8 @@ static void values_refused_in_then(void **state)
     acu_device *device = open_runtime();
     static later l;
     held = let_go = false;
-    acu_future *first = submit(device, acu_then(constant(1), ask_later, &l));
-    l.future = submit(device, constant(2));
+    acu_future *first = test_submit(device, acu_then(constant(1), ask_later, &l));
+    l.future = test_submit(device, constant(2));
     let_thread_go();
     wait_and_drop(first);
     assert_int_equal(l.status, ACU_ERR_WOULD_WAIT);
@@ -318,8 +311,8 @@ static void then_submits(void **state)
     acu_device *device = open_runtime();
     nested n = {.device = device};
     assert_works(acu_sync(device, constant(1), &n.x));
-    acu_future *outer = submit(device, acu_then(constant(2), submit_inside, &n));
-    acu_future *behind = submit(device, acu_fill(n.x, acu_i32(6)));
+    acu_future *outer = test_submit(device, acu_then(constant(2), submit_inside, &n));
+    acu_future *behind = test_submit(device, acu_fill(n.x, acu_i32(6)));
     acu_tensor *seen = NULL;
     assert_works(acu_future_take(outer, 0, &seen));
     holds(seen, 5);
@@ -342,7 +335,7 @@ static void go_on(void *user, acu_future *future, acu_status status)
     assert_non_null(acu_future_tensor(future, 0)); /* it is complete */
     if (atomic_fetch_add(&links, 1) + 1 == CHAIN)
         return;
-    acu_future *next = submit(chain_device, constant(1));
+    acu_future *next = test_submit(chain_device, constant(1));
     assert_works(acu_future_on_complete(next, go_on, ACU_USER(NULL)));
     acu_future_release(next);
 }
@@ -353,7 +346,7 @@ static void chain_of_callbacks(void **state)
     (void)state;
     chain_device = open_runtime();
     atomic_store(&links, 0);
-    acu_future *future = submit(chain_device, constant(1));
+    acu_future *future = test_submit(chain_device, constant(1));
     assert_works(acu_future_on_complete(future, go_on, ACU_USER(NULL)));
     acu_future_release(future);
     finish(chain_device);
@@ -372,7 +365,7 @@ static void order_of_one_thread(void **state)
         acu_future *seen[16];
         for (int i = 0; i < 16; i++) {
             assert_works(acu_submit(device, acu_fill(x, acu_i32(i)), NULL, NULL));
-            seen[i] = submit(NULL, acu_dup(x)); /* the default device is this one */
+            seen[i] = test_submit(NULL, acu_dup(x)); /* the default device is this one */
         }
         for (int i = 0; i < 16; i++) {
             holds(acu_future_tensor(seen[i], 0), i);
@@ -409,12 +402,12 @@ static void direct_behind_handed(void **state)
     assert_works(acu_sync(a, constant(1), &x));
     hold_thread(a);
     assert_works(acu_submit(a, acu_fill(x, acu_i32(2)), NULL, NULL));
-    acu_future *copy = submit(b, acu_to_device(b, x));
+    acu_future *copy = test_submit(b, acu_to_device(b, x));
     assert_int_equal(acu_future_planned(copy), ACU_NOT_READY);
     let_thread_go();
     holds(acu_future_tensor(copy, 0), 2);
     wait_and_drop(copy);
-    wait_and_drop(submit(b, constant(4))); /* nothing is in the way: direct */
+    wait_and_drop(test_submit(b, constant(4))); /* nothing is in the way: direct */
     acu_tensor_release(x);
     assert_works(acu_close(b));
     finish(a);
@@ -441,7 +434,7 @@ static void order_across_devices(void **state)
     /* The other device's thread stands: what comes behind waits, also where it is not concerned. */
     hold_thread(devices[0]);
     assert_works(acu_submit(devices[0], acu_fill(x[1], acu_i32(7)), NULL, NULL));
-    acu_future *behind = submit(devices[1], acu_dup(x[1]));
+    acu_future *behind = test_submit(devices[1], acu_dup(x[1]));
     assert_int_equal(acu_future_planned(behind), ACU_NOT_READY);
     let_thread_go();
     holds(acu_future_tensor(behind, 0), 7);
@@ -468,8 +461,8 @@ static void *submit_many(void *context)
     for (int i = 1; i <= ROUNDS; i++) {
         acu_device *device = w->device[i % 3 == 0];
         acu_op *both = acu_zip(acu_fill(own, acu_i32(i)), acu_fill(w->shared, acu_i32(i)));
-        acu_future_release(submit(w->device[0], both));
-        acu_future *seen = submit(device, acu_zip(acu_to_host(own), acu_to_host(w->shared)));
+        acu_future_release(test_submit(w->device[0], both));
+        acu_future *seen = test_submit(device, acu_zip(acu_to_host(own), acu_to_host(w->shared)));
         assert_works(acu_future_wait(seen, ACU_FOREVER));
         const int32_t *x = acu_tensor_host(acu_future_tensor(seen, 0));
         const int32_t *y = acu_tensor_host(acu_future_tensor(seen, 1));
@@ -597,7 +590,7 @@ static void mode_is_fixed_at_open(void **state)
     again = open_one(0, false); /* does not say that it may have none */
     assert_ptr_equal(again, device);
     test_close(again);
-    wait_and_drop(submit(device, constant(1)));
+    wait_and_drop(test_submit(device, constant(1)));
     finish(device);
 }
 

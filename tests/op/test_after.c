@@ -52,13 +52,6 @@ static acu_op *at_gate(int *place)
     return acu_host(pass_gate, place, acu_u32(0));
 }
 
-static acu_future *submit(acu_device *device, acu_op *op)
-{
-    acu_future *future = NULL;
-    assert_works(acu_submit(device, op, NULL, &future));
-    return future;
-}
-
 static void ends(acu_future *future)
 {
     assert_works(acu_future_wait(future, ACU_FOREVER));
@@ -85,13 +78,13 @@ static void behind_an_op(void **state)
     (void)state;
     acu_device *device = begin();
     int first = 0, then = 0, last = 0;
-    acu_future *future = submit(device, acu_after(on_device(&then), at_gate(&first)));
+    acu_future *future = test_submit(device, acu_after(on_device(&then), at_gate(&first)));
     assert_int_equal(then, 0); /* it would have been enqueued by now */
     test_host_gate_open();
     ends(future);
     assert_true(first == 1 && then == 2);
     /* Chains, and several. */
-    future = submit(device,
+    future = test_submit(device,
                     acu_after(acu_after(on_device(&last), on_device(&then)), at_gate(&first)));
     test_host_gate_open();
     ends(future);
@@ -118,11 +111,12 @@ static void branches_in_order(void **state)
     assert_works(acu_sync(device, acu_zeros(ACU_F32, VECTOR), &y));
     assert_works(acu_sync(device, acu_zeros(ACU_F32, VECTOR), &z));
     acu_driver_count_calls(true);
-    acu_future *future = submit(device, acu_zip(acu_fill(x, acu_f32(1)), acu_fill(y, acu_f32(2))));
+    acu_future *future = test_submit(device,
+                                     acu_zip(acu_fill(x, acu_f32(1)), acu_fill(y, acu_f32(2))));
     uint64_t wide = acu_driver_calls(ACU_CALL_EventRecord);
     ends(future);
     acu_driver_count_calls(true);
-    future = submit(device, acu_after(acu_fill(x, acu_f32(3)), acu_fill(y, acu_f32(4))));
+    future = test_submit(device, acu_after(acu_fill(x, acu_f32(3)), acu_fill(y, acu_f32(4))));
     uint64_t narrow = acu_driver_calls(ACU_CALL_EventRecord);
     acu_driver_count_calls(false);
     ends(future);
@@ -143,16 +137,16 @@ static void behind_an_op_that_others_use(void **state)
     acu_device *device = begin();
     int first = 0, then = 0;
     acu_op *shared = acu_op_retain(at_gate(&first));
-    acu_future *a = submit(device, acu_zip(shared, acu_after(on_device(&then), shared)));
+    acu_future *a = test_submit(device, acu_zip(shared, acu_after(on_device(&then), shared)));
     assert_int_equal(then, 0);
     test_host_gate_open();
     ends(a);
     assert_true(first == 1 && then == 2);
 
     shared = acu_op_retain(acu_op_retain(at_gate(&first)));
-    a = submit(device, shared);
+    a = test_submit(device, shared);
     acu_op *whole = acu_zip(acu_zeros(ACU_F32, VECTOR), shared); /* nothing of it is new */
-    acu_future *b = submit(device, acu_after(on_device(&then), acu_nth(whole, 0)));
+    acu_future *b = test_submit(device, acu_after(on_device(&then), acu_nth(whole, 0)));
     assert_int_equal(then, 2);
     test_host_gate_open();
     ends(b);
@@ -175,8 +169,8 @@ static void then_behind_an_op_that_others_use(void **state)
     acu_device *device = begin();
     int first = 0, then = 0;
     acu_op *shared = acu_op_retain(at_gate(&first));
-    acu_future *a = submit(device, shared);
-    acu_future *b = submit(device, acu_then(shared, next_op, &then));
+    acu_future *a = test_submit(device, shared);
+    acu_future *b = test_submit(device, acu_then(shared, next_op, &then));
     assert_int_equal(then, 0);
     test_host_gate_open();
     ends(b);
@@ -198,13 +192,13 @@ static void failures_do_not_pass(void **state)
     acu_device *device = begin();
     int first = 0, then = 0;
     acu_op *shared = acu_op_retain(acu_host(fail_host, &first, acu_u32(0)));
-    acu_future *a = submit(device, shared);
-    ends(submit(device, acu_after(on_device(&then), shared)));
+    acu_future *a = test_submit(device, shared);
+    ends(test_submit(device, acu_after(on_device(&then), shared)));
     assert_int_equal(acu_future_wait(a, ACU_FOREVER), ACU_ERR_CALLBACK);
     assert_true(first == 1 && then == 2);
     acu_future_release(a);
     /* In one submission it is that one's failure. */
-    a = submit(device, acu_after(on_device(&then), acu_host(fail_host, &first, acu_u32(0))));
+    a = test_submit(device, acu_after(on_device(&then), acu_host(fail_host, &first, acu_u32(0))));
     assert_int_equal(acu_future_wait(a, ACU_FOREVER), ACU_ERR_CALLBACK);
     acu_future_release(a);
     assert_true(first == 3 && then == 2);
@@ -220,14 +214,14 @@ static void behind_a_submission(void **state)
     (void)state;
     acu_device *device = begin();
     int first = 0, then = 0;
-    acu_future *a = submit(device, at_gate(&first));
-    acu_future *b = submit(device, acu_after_future(on_device(&then), a));
+    acu_future *a = test_submit(device, at_gate(&first));
+    acu_future *b = test_submit(device, acu_after_future(on_device(&then), a));
     assert_int_equal(then, 0);
     test_host_gate_open();
     ends(b);
     assert_true(first == 1 && then == 2);
     assert_int_equal(acu_future_wait(a, ACU_FOREVER), ACU_OK);
-    ends(submit(device, acu_after_future(on_device(&then), a))); /* complete already */
+    ends(test_submit(device, acu_after_future(on_device(&then), a))); /* complete already */
     assert_int_equal(then, 3);
     acu_future_release(a);
     finish(device);
@@ -270,18 +264,18 @@ static void behind_what_was_given_up(void **state)
     (void)state;
     acu_device *device = begin();
     int first = 0, then = 0;
-    acu_future *a = submit(device, at_gate(&first));
+    acu_future *a = test_submit(device, at_gate(&first));
     acu_policy *policy;
     acu_future *scheduled;
     assert_works(acu_policy_single(device, NULL, &policy));
     assert_works(acu_schedule(policy, on_device(&then), &scheduled));
     acu_policy_release(policy);
     assert_works(acu_future_cancel(scheduled));
-    ends(submit(device, acu_after_future(on_device(&then), scheduled)));
+    ends(test_submit(device, acu_after_future(on_device(&then), scheduled)));
     assert_int_equal(then, 1);
     acu_future_release(scheduled);
     assert_works(acu_future_cancel(a));
-    acu_future *b = submit(device, acu_after_future(on_device(&then), a));
+    acu_future *b = test_submit(device, acu_after_future(on_device(&then), a));
     acu_future_release(a);
     test_host_gate_open();
     ends(b);
@@ -299,7 +293,7 @@ static void a_scheduled_one_is_started(void **state)
     assert_works(acu_policy_single(device, NULL, &policy));
     assert_works(acu_schedule(policy, on_host(&first), &scheduled));
     acu_policy_release(policy);
-    ends(submit(device, acu_after_future(on_device(&then), scheduled)));
+    ends(test_submit(device, acu_after_future(on_device(&then), scheduled)));
     assert_true(first == 1 && then == 2);
     acu_future_release(scheduled);
     finish(device);
@@ -316,9 +310,9 @@ static void behind_what_was_handed_over(void **state)
     assert_works(acu_open(&options, &device));
     acu_future *last = NULL;
     for (int i = 0; i < 20; i++) {
-        acu_future *a = submit(device, on_host(&first[i]));
+        acu_future *a = test_submit(device, on_host(&first[i]));
         acu_future_release(last);
-        last = submit(device, acu_after_future(on_device(&then[i]), a));
+        last = test_submit(device, acu_after_future(on_device(&then[i]), a));
         acu_future_release(a);
     }
     ends(last);
@@ -336,7 +330,7 @@ static void no_submission(void **state)
     acu_future *all;
     acu_group *group;
     assert_works(acu_group_create(NULL, &group));
-    acu_future *held = submit(device, at_gate(&place));
+    acu_future *held = test_submit(device, at_gate(&place));
     assert_works(acu_group_add(group, held));
     assert_works(acu_group_finish(group, &all));
     assert_fails(acu_submit(device, acu_after_future(on_device(&place), all), NULL, NULL),
@@ -361,9 +355,9 @@ static void in_graphs(void **state)
     assert_works(acu_sync(device, acu_zeros(ACU_F32, VECTOR), &y));
     acu_op *op = acu_after(acu_fill(x, acu_f32(1)), acu_fill(y, acu_f32(2)));
     assert_works(acu_graph_load(device, op, NULL, &graph));
-    ends(submit(device, acu_replay(graph)));
+    ends(test_submit(device, acu_replay(graph)));
     acu_graph_release(graph);
-    acu_future *a = submit(device, at_gate(&first));
+    acu_future *a = test_submit(device, at_gate(&first));
     op = acu_after_future(acu_fill(x, acu_f32(1)), a);
     assert_fails(acu_graph_load(device, op, NULL, &graph), ACU_ERR_NOT_SUPPORTED, "acu_after");
     test_host_gate_open();

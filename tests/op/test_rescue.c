@@ -91,17 +91,10 @@ static void yields(acu_device *device, acu_op *op, float want)
     acu_tensor_release(tensor);
 }
 
-static acu_future *submit(acu_device *device, acu_op *op)
-{
-    acu_future *future = NULL;
-    assert_works(acu_submit(device, op, NULL, &future));
-    return future;
-}
-
 /* The op fails in flight. */
 static void ends(acu_device *device, acu_op *op, acu_status status)
 {
-    acu_future *future = submit(device, op);
+    acu_future *future = test_submit(device, op);
     assert_int_equal(acu_future_wait(future, ACU_FOREVER), status);
     acu_future_release(future);
 }
@@ -153,7 +146,7 @@ static void found_at_completion(void **state)
     yields(device, acu_or_else(broken(1), acu_to_host(constant(2))), 2);
     assert_int_equal(runs, 1);
     /* What comes behind, in the same submission and in others, reads the alternative's. */
-    acu_future *future = submit(device, acu_or_else(broken(1), acu_to_host(constant(3))));
+    acu_future *future = test_submit(device, acu_or_else(broken(1), acu_to_host(constant(3))));
     acu_tensor *tensor = acu_future_tensor(future, 0);
     yields(device, acu_to_device(device, tensor), 3);
     assert_works(acu_future_wait(future, ACU_FOREVER));
@@ -216,8 +209,8 @@ static void the_program_decides(void **state)
     assert_int_equal(asked, 1);
     assert_int_equal(last_asked, ACU_ERR_CALLBACK);
     answer = false;
-    acu_future *future = submit(device, acu_or_else_if(broken(1), acu_to_host(constant(2)), ask,
-                                                       NULL, count_release));
+    acu_future *future = test_submit(device, acu_or_else_if(broken(1), acu_to_host(constant(2)),
+                                                            ask, NULL, count_release));
     acu_error error;
     assert_int_equal(acu_future_wait(future, ACU_FOREVER), ACU_ERR_CALLBACK);
     assert_int_equal(acu_future_error(future, &error), ACU_ERR_CALLBACK);
@@ -235,7 +228,7 @@ static void an_alternative_may_fail_too(void **state)
 {
     (void)state;
     acu_device *device = begin();
-    acu_future *future = submit(device, acu_or_else(broken(1), broken(2)));
+    acu_future *future = test_submit(device, acu_or_else(broken(1), broken(2)));
     assert_int_equal(acu_future_wait(future, ACU_FOREVER), ACU_ERR_CALLBACK);
     ends(device, acu_to_device(device, acu_future_tensor(future, 0)), ACU_ERR_DEPENDENCY);
     acu_future_release(future);
@@ -255,7 +248,7 @@ static void others_are_not_touched(void **state)
     (void)state;
     acu_device *device = begin();
     acu_op *both = acu_zip(acu_or_else(broken(1), acu_to_host(constant(2))), constant(3));
-    acu_future *future = submit(device, both);
+    acu_future *future = test_submit(device, both);
     assert_works(acu_future_wait(future, ACU_FOREVER));
     holds(acu_future_tensor(future, 0), 2);
     holds(acu_future_tensor(future, 1), 3);
@@ -284,7 +277,7 @@ static void what_several_use_is_everybodys(void **state)
     assert_int_equal(runs, 1);
     /* One or_else with two users. */
     either = acu_op_retain(acu_or_else(broken(1), acu_to_host(constant(9))));
-    acu_future *a = submit(device, acu_to_device(device, either));
+    acu_future *a = test_submit(device, acu_to_device(device, either));
     yields(device, acu_to_device(device, either), 9);
     assert_works(acu_future_wait(a, ACU_FOREVER));
     acu_future_release(a);
@@ -303,7 +296,7 @@ static void what_is_spared_heals_nothing(void **state)
     ends(device, acu_fill(y, acu_f32(2)), ACU_ERR_DRIVER);
     acu_op *other = acu_zip(acu_fill(z, acu_f32(4)), acu_fill(y, acu_f32(4)));
     acu_op *either = acu_or_else(acu_fill(z, acu_f32(3)), acu_first(other));
-    acu_future *future = submit(device, either);
+    acu_future *future = test_submit(device, either);
     assert_works(acu_future_wait(future, ACU_FOREVER));
     acu_future_release(future);
     ends(device, acu_dup(y), ACU_ERR_DEPENDENCY);
@@ -354,7 +347,7 @@ static acu_status pass_gate(void *user, const acu_val *values, size_t count)
 static acu_future *submit_to_gate(acu_device *device, acu_op *op)
 {
     test_host_gate_close();
-    acu_future *future = submit(device, op);
+    acu_future *future = test_submit(device, op);
     test_host_gate_await();
     return future;
 }
@@ -451,7 +444,7 @@ static void it_runs_when_given_up(void **state)
     acu_op *op = host_work(count_run, acu_in(acu_to_device(device, host)));
     acu_op_release(op);
     op = acu_zip(acu_to_device(device, host), host_work(count_run, acu_in(host)));
-    acu_future *future = submit(device, acu_finally(op, bare(count_run)));
+    acu_future *future = test_submit(device, acu_finally(op, bare(count_run)));
     assert_works(acu_future_cancel(future));
     assert_int_equal(acu_future_poll(future), ACU_ERR_CANCELLED);
     assert_int_equal(runs, 0);

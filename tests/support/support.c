@@ -124,6 +124,13 @@ bool test_can_share(acu_device *device)
     return can;
 }
 
+acu_future *test_submit(acu_device *device, acu_op *op)
+{
+    acu_future *future = NULL;
+    assert_works(acu_submit(device, op, NULL, &future));
+    return future;
+}
+
 /* ---- errors ---------------------------------------------------------------------------------- */
 
 static void describe(char *text, size_t bytes)

@@ -43,6 +43,9 @@ void test_software_only(void);
  * some containers) that has a GPU. */
 bool test_can_share(acu_device *device);
 
+/* Submitted with the options' defaults; must work. */
+acu_future *test_submit(acu_device *device, acu_op *op);
+
 /* ---- errors ---- */
 
 /* `status` is `want`, and the thread's record says so, with all `words`
