@@ -165,8 +165,8 @@ static acu_status launch(const acui_node *node, void **params, acu_stream *strea
     if (acui_launch_is_special(node))
         return launch_special(node, params, stream);
     return ACUI_DEV(node->device, LaunchKernel, node->u.launch.kernel->raw, d->grid[0], d->grid[1],
-                    d->grid[2], d->block[0], d->block[1], d->block[2], d->shared, stream->raw, params,
-                    NULL);
+                    d->grid[2], d->block[0], d->block[1], d->block[2], d->shared, stream->raw,
+                    params, NULL);
 }
 
 static acu_status enqueue_launch(acui_node *node, acu_stream *stream)

@@ -302,7 +302,8 @@ static inline acui_node *const *acui_node_before(const acui_node *node)
 static inline acu_config acui_launch_config(const acui_node *node)
 {
     const acui_dims *d = &node->u.launch.dims;
-    acu_config config = node->u.launch.more ? node->u.launch.more->config : (acu_config){.shared = 0};
+    acu_config config = node->u.launch.more ? node->u.launch.more->config
+                                            : (acu_config){.shared = 0};
     config.shared = d->shared;
     for (int i = 0; i < 3; i++) {
         config.grid[i] = d->grid[i];
