@@ -16,20 +16,6 @@ static bool is_half(ptx_type t)
     return t == PTX_F16 || t == PTX_BF16 || t == PTX_F16X2 || t == PTX_BF16X2;
 }
 
-static const char *half_name(ptx_type t)
-{
-    switch (t) {
-    case PTX_F16:
-        return "f16";
-    case PTX_F16X2:
-        return "f16x2";
-    case PTX_BF16:
-        return "bf16";
-    default:
-        return "bf16x2";
-    }
-}
-
 static void sources(sx_decoder *d, unsigned count, ptx_type t, uint32_t s[3])
 {
     s[1] = s[2] = SX_NO_OPERAND;
@@ -41,7 +27,7 @@ static void half(sx_decoder *d, const shape *op, ptx_type t)
 {
     char name[SX_NAME], flush[SX_NAME];
     uint32_t s[3];
-    const char *type = half_name(t);
+    const char *type = ptx_type_name(t);
     const bool ftz = sx_has(d, PTX_MOD_FTZ);
     sx_join_name(flush, "ftz_", type, "");
     sources(d, op->sources, t, s);

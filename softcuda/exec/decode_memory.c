@@ -271,17 +271,12 @@ static const char *atom_type(ptx_type t, ptx_mod op)
 {
     switch (t) {
     case PTX_F32:
-        return "f32";
     case PTX_F64:
-        return "f64";
     case PTX_F16:
-        return "f16";
     case PTX_F16X2:
-        return "f16x2";
     case PTX_BF16:
-        return "bf16";
     case PTX_BF16X2:
-        return "bf16x2";
+        return ptx_type_name(t);
     default:
         break;
     }
