@@ -4,9 +4,6 @@
 
 #include "base/alloc.h"
 
-#include <stdalign.h>
-#include <string.h>
-
 #define CHUNK 1616 /* with its header a block that is kept for reuse */
 
 struct acui_chunk {
@@ -21,23 +18,17 @@ void acui_arena_begin(acui_arena *arena, void *memory, size_t bytes)
     arena->room = bytes;
 }
 
-void *acui_arena_get(acui_arena *arena, size_t bytes)
+bool acui_arena_grow(acui_arena *arena, size_t bytes)
 {
-    bytes = (bytes + alignof(max_align_t) - 1) & ~(alignof(max_align_t) - 1);
-    if (bytes > arena->room) {
-        size_t room = bytes > CHUNK ? bytes : CHUNK;
-        struct acui_chunk *chunk = acui_alloc_raw(sizeof *chunk + room);
-        if (!chunk)
-            return NULL;
-        chunk->next = arena->chunks;
-        arena->chunks = chunk;
-        arena->free = chunk->data;
-        arena->room = room;
-    }
-    void *memory = arena->free;
-    arena->free += bytes;
-    arena->room -= bytes;
-    return memset(memory, 0, bytes);
+    size_t room = bytes > CHUNK ? bytes : CHUNK;
+    struct acui_chunk *chunk = acui_alloc_raw(sizeof *chunk + room);
+    if (!chunk)
+        return false;
+    chunk->next = arena->chunks;
+    arena->chunks = chunk;
+    arena->free = chunk->data;
+    arena->room = room;
+    return true;
 }
 
 void acui_arena_clear(acui_arena *arena)

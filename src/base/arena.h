@@ -3,7 +3,10 @@
 #ifndef ACUI_BASE_ARENA_H
 #define ACUI_BASE_ARENA_H
 
+#include <stdalign.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 typedef struct acui_arena {
     struct acui_chunk *chunks; /* newest first */
@@ -13,8 +16,19 @@ typedef struct acui_arena {
 
 /* Begin in memory of the caller's, aligned for any type, which is not the arena's to free. */
 void acui_arena_begin(acui_arena *arena, void *memory, size_t bytes);
+bool acui_arena_grow(acui_arena *arena, size_t bytes); /* room for so many; false: no memory */
 /* Zeroed, aligned for any type; NULL when memory is out. Freed by acui_arena_clear. */
-void *acui_arena_get(acui_arena *arena, size_t bytes);
+static inline void *acui_arena_get(acui_arena *arena, size_t bytes)
+{
+    const size_t unit = alignof(max_align_t);
+    bytes = (bytes + unit - 1) & ~(unit - 1);
+    if (bytes > arena->room && !acui_arena_grow(arena, bytes))
+        return NULL;
+    void *memory = arena->free;
+    arena->free += bytes;
+    arena->room -= bytes;
+    return memset(memory, 0, bytes);
+}
 void acui_arena_clear(acui_arena *arena);
 
 #define ACUI_ARENA_NEW(arena, type) ((type *)acui_arena_get((arena), sizeof(type)))

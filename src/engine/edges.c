@@ -88,25 +88,24 @@ static void drop_implied(const finding *f, acui_node *node)
 
 /* ---- data ---- */
 
-static bool push(acui_arena *arena, acui_range **list, uint32_t *count, uint32_t *room,
-                 acui_range range)
+/* Room for one more range, to be filled in; NULL: no memory. */
+static acui_range *push(acui_arena *arena, acui_range **list, uint32_t *count, uint32_t *room)
 {
     if (*count == *room) {
         uint32_t more = *room ? 2 * *room : 2;
         acui_range *grown = ACUI_ARENA_ARRAY(arena, acui_range, more);
         if (!grown)
-            return false;
+            return NULL;
         if (*count)
             memcpy(grown, *list, *count * sizeof *grown);
         *list = grown;
         *room = more;
     }
-    (*list)[(*count)++] = range;
-    return true;
+    return &(*list)[(*count)++];
 }
 
-static bool behind(const finding *f, acui_node *node, const acui_range *list, uint32_t count,
-                   const acui_touch *touch)
+static inline bool behind(const finding *f, acui_node *node, const acui_range *list, uint32_t count,
+                          const acui_touch *touch)
 {
     for (uint32_t i = 0; i < count; i++)
         if (acui_extents_overlap(&list[i].extent, &touch->extent) &&
@@ -116,16 +115,20 @@ static bool behind(const finding *f, acui_node *node, const acui_range *list, ui
 }
 
 /* What the write covers is forgotten: who comes later comes behind the write. */
-static uint32_t without(acui_range *list, uint32_t count, const acui_touch *touch)
+static inline uint32_t without(acui_range *list, uint32_t count, const acui_touch *touch)
 {
     uint32_t kept = 0;
-    for (uint32_t i = 0; i < count; i++)
-        if (!acui_extent_covers(&touch->extent, &list[i].extent))
-            list[kept++] = list[i];
+    for (uint32_t i = 0; i < count; i++) {
+        if (acui_extent_covers(&touch->extent, &list[i].extent))
+            continue;
+        if (kept != i)
+            list[kept] = list[i];
+        kept++;
+    }
     return kept;
 }
 
-static bool find_before(const finding *f, acui_node *node, const acui_touch *touch)
+static inline bool find_before(const finding *f, acui_node *node, const acui_touch *touch)
 {
     acui_history *h = touch->use->history;
     if (h->task != f->task) {
@@ -137,27 +140,35 @@ static bool find_before(const finding *f, acui_node *node, const acui_touch *tou
 }
 
 /* A reader that comes behind the last one anyway stands for it, if it reads as much. */
-static bool add_read(const finding *f, acui_history *h, acui_range range)
+static acui_range *stands_for(const finding *f, const acui_history *h, const acui_node *node,
+                              const acui_extent *extent)
 {
     acui_range *last = h->read_count ? &h->reads[h->read_count - 1] : NULL;
-    if (last && acui_extent_covers(&range.extent, &last->extent) &&
-        (last->node == range.node || mark_of(f, last->node)->by == range.node)) {
-        *last = range;
-        return true;
-    }
-    return push(f->drafts, &h->reads, &h->read_count, &h->read_room, range);
+    return last && acui_extent_covers(extent, &last->extent) &&
+                   (last->node == node || mark_of(f, last->node)->by == node)
+               ? last
+               : NULL;
 }
 
 /* All edges of the node are known. */
 static bool add_touch(const finding *f, acui_node *node, const acui_touch *touch)
 {
     acui_history *h = touch->use->history;
-    acui_range range = {.extent = touch->extent, .node = node};
-    if (touch->access == ACU_READ)
-        return add_read(f, h, range);
-    h->write_count = without(h->writes, h->write_count, touch);
-    h->read_count = without(h->reads, h->read_count, touch);
-    return push(f->drafts, &h->writes, &h->write_count, &h->write_room, range);
+    acui_range *range;
+    if (touch->access == ACU_READ) {
+        range = stands_for(f, h, node, &touch->extent);
+        if (!range)
+            range = push(f->drafts, &h->reads, &h->read_count, &h->read_room);
+    } else {
+        h->write_count = without(h->writes, h->write_count, touch);
+        h->read_count = without(h->reads, h->read_count, touch);
+        range = push(f->drafts, &h->writes, &h->write_count, &h->write_room);
+    }
+    if (!range)
+        return false;
+    range->extent = touch->extent;
+    range->node = node;
+    return true;
 }
 
 static bool add_data(const finding *f, acui_node *node)

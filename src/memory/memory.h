@@ -98,8 +98,12 @@ static inline acui_extent acui_tensor_extent(const acu_tensor *tensor)
                          .pitch = tensor->pitch,
                          .width = tensor->width};
 }
+acu_status acui_tensor_refuse_write(const acu_tensor *tensor); /* says why */
 /* ACU_OK, or why the tensor can not be written: SHARED. */
-acu_status acui_tensor_check_write(const acu_tensor *tensor);
+static inline acu_status acui_tensor_check_write(const acu_tensor *tensor)
+{
+    return tensor->repeats || tensor->buffer->read_only ? acui_tensor_refuse_write(tensor) : ACU_OK;
+}
 /* Only this handle, and no other view of the buffer but lent ones, exists. */
 bool acui_tensor_sole(const acu_tensor *tensor);
 /* A tensor whose elements are known to lie in the buffer. */

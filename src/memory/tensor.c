@@ -326,7 +326,7 @@ bool acu_tensor_writable(const acu_tensor *tensor)
     return is_tensor(tensor) && !tensor->repeats && !tensor->buffer->read_only;
 }
 
-acu_status acui_tensor_check_write(const acu_tensor *tensor)
+acu_status acui_tensor_refuse_write(const acu_tensor *tensor)
 {
     char words[96];
     if (tensor->repeats)
@@ -334,10 +334,8 @@ acu_status acui_tensor_check_write(const acu_tensor *tensor)
                          "%s has elements that may share memory (its strides repeat some, as "
                          "acu_broadcast_to does), and can not be written",
                          acui_tensor_words(tensor, words));
-    if (tensor->buffer->read_only)
-        return acui_fail(ACU_ERR_SHARED, "%s is in memory that was lent for reading only",
-                         acui_tensor_words(tensor, words));
-    return ACU_OK;
+    return acui_fail(ACU_ERR_SHARED, "%s is in memory that was lent for reading only",
+                     acui_tensor_words(tensor, words));
 }
 
 acu_buffer *acu_tensor_buffer(const acu_tensor *tensor)

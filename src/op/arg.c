@@ -168,17 +168,22 @@ acu_op *acui_op_with_args(const acui_op_class *class, const acu_arg *args, size_
     return failed;
 }
 
+static void drop_memory(const acu_arg *arg)
+{
+    acu_tensor *const *list;
+    for (size_t k = 0, n = acui_arg_list(arg, &list); k < n; k++)
+        acu_tensor_release(list[k]);
+    acui_free((void *)(uintptr_t)arg->u.memory);
+}
+
 void acui_args_destroy(acu_op *op)
 {
     for (size_t i = 0; i < op->u.call.arg_count; i++) {
         const acu_arg *arg = &op->u.call.args[i];
-        acu_tensor *const *list;
-        for (size_t k = 0, n = acui_arg_list(arg, &list); k < n; k++)
-            acu_tensor_release(list[k]);
-        if (arg->kind == ACUI_ARG_STRUCT || arg->kind == ACUI_ARG_LIST)
-            acui_free((void *)(uintptr_t)arg->u.memory);
-        else if (arg->kind == ACUI_ARG_TENSOR && arg->u.tensor)
+        if (arg->kind == ACUI_ARG_TENSOR && arg->u.tensor)
             acu_tensor_release(arg->u.tensor);
+        else if (arg->kind == ACUI_ARG_STRUCT || arg->kind == ACUI_ARG_LIST)
+            drop_memory(arg);
     }
 }
 
@@ -260,7 +265,8 @@ static acu_status plan_arg(acui_plan *plan, acu_op *op, size_t place, size_t *in
         value->tensor = arg->u.tensor;
         arg->u.tensor = NULL;
     }
-    return acui_check_writes(op, values->list + base, place);
+    /* Most are only read. */
+    return arg->access & ACU_WRITE ? acui_check_writes(op, values->list + base, place) : ACU_OK;
 }
 
 acu_status acui_plan_args(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
@@ -284,6 +290,8 @@ acu_status acui_touch_args(acui_plan *plan, acui_node *node, const acu_op *op,
     for (size_t i = 0; i < op->u.call.arg_count; i++) {
         const acu_arg *arg = &op->u.call.args[i];
         acu_tensor *const *list;
+        if (values[i].kind == ACU_SCALAR)
+            continue;
         if (values[i].tensor)
             ACUI_TRY(acui_node_touch(plan, node, values[i].tensor, access_of(&values[i], arg)));
         for (size_t k = 0, n = values[i].tensor ? 0 : acui_arg_list(arg, &list); k < n; k++)

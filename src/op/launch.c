@@ -90,7 +90,7 @@ static acu_status fill_param(acui_plan *plan, acui_node *node, size_t at, const 
 {
     char *data = acui_launch_data(node) + at;
     if (value->kind == ACU_SCALAR) {
-        memcpy(data, &value->bits, sizeof value->bits); /* little-endian hosts, as CUDA's are */
+        memcpy(data, &value->bits, sizeof value->bits);
         return ACU_OK;
     }
     if (arg->kind == ACUI_ARG_LIST)
@@ -118,6 +118,21 @@ static uint32_t padded_bytes(const acu_op *op, acu_kernel *kernel, const acu_val
     if (arg->kind == ACUI_ARG_LIST)
         room = early ? ACUI_STRUCT_MAX : acui_launch_room(kernel, i);
     return ((room > bytes ? room : bytes) + 7u) & ~7u;
+}
+
+/* What most launches have: tensors and scalars, of 8 bytes each. */
+static acu_status fill_plain(acui_plan *plan, acui_node *node, const acu_val *values)
+{
+    char *data = acui_launch_data(node);
+    for (size_t i = 0; i < node->u.launch.count; i++) {
+        const acu_val *value = &values[i];
+        if (value->kind == ACU_SCALAR)
+            memcpy(data + 8 * i, &value->bits, sizeof value->bits); /* little-endian, as CUDA's hosts */
+        else
+            ACUI_TRY(acui_launch_address(plan, node, 8 * i, value->tensor->buffer,
+                                         value->tensor->offset));
+    }
+    return ACU_OK;
 }
 
 static acu_status fill_params(acui_plan *plan, acui_node *node, const acu_op *op,
@@ -152,34 +167,52 @@ static acu_status touch_globals(acui_plan *plan, acui_node *node, size_t room)
     return st;
 }
 
-static acu_status add_launch(acui_plan *plan, acu_op *op, const acu_val *values, acu_config config,
-                             bool early)
+typedef struct measured {
+    size_t tensors;
+    uint32_t bytes; /* of the parameters */
+    bool plain;     /* tensors and scalars only */
+} measured;
+
+static measured measure(const acu_op *op, const acu_val *values, bool early)
+{
+    measured m = {.plain = true};
+    for (size_t i = 0; i < op->u.call.arg_count; i++) {
+        acu_tensor *const *list;
+        if (values[i].kind == ACU_SCALAR || values[i].kind == ACU_TENSOR) {
+            m.bytes += 8;
+            m.tensors += values[i].kind == ACU_TENSOR;
+            continue;
+        }
+        m.plain = false;
+        m.bytes += padded_bytes(op, op->u.call.kernel, values, i, early);
+        m.tensors += values[i].tensor ? 1 : acui_arg_list(&op->u.call.args[i], &list);
+    }
+    return m;
+}
+
+static acu_status add_launch(acui_plan *plan, acu_op *op, const acu_val *values,
+                             const acu_config *config, bool early)
 {
     acu_kernel *kernel = op->u.call.kernel;
-    size_t count = op->u.call.arg_count, tensors = 0, globals = acui_globals_count(kernel->module);
-    uint32_t bytes = 0;
-    for (size_t i = 0; i < count; i++) {
-        acu_tensor *const *list;
-        bytes += padded_bytes(op, kernel, values, i, early);
-        tensors += values[i].tensor ? 1 : acui_arg_list(&op->u.call.args[i], &list);
-    }
+    size_t count = op->u.call.arg_count, globals = acui_globals_count(kernel->module);
+    measured m = measure(op, values, early);
     acu_buffer *scratch = NULL;
     bool instead = op->u.call.instead && !plan->kept;
     if (instead)
         ACUI_TRY(acui_plan_scratch(plan, op, kernel->module->device, &scratch));
-    bool placed = bytes != 8 * count;
+    bool placed = m.bytes != 8 * count;
     size_t places = placed ? (count * sizeof(uint32_t) + 7) & ~(size_t)7 : 0;
     acui_node *node = acui_plan_node_with(plan, ACUI_NODE_LAUNCH, op, kernel->module->device,
-                                          tensors + globals + instead,
-                                          bytes + 8 * instead + places, NULL);
+                                          m.tensors + globals + instead,
+                                          m.bytes + 8 * instead + places, NULL);
     if (!node)
         return ACU_ERR_NO_MEMORY;
     node->u.launch.kernel = kernel; /* the op's reference moves on: it is planned once */
     op->u.call.kernel = NULL;
     node->u.launch.placed = placed;
     node->u.launch.count = (uint32_t)count;
-    node->u.launch.bytes = bytes;
-    ACUI_TRY(acui_launch_set_config(plan, node, &config));
+    node->u.launch.bytes = m.bytes;
+    ACUI_TRY(acui_launch_set_config(plan, node, config));
     if (!op->name[0]) /* messages say which kernel */
         node->name = kernel->name;
     ACUI_TRY(acui_touch_args(plan, node, op, values));
@@ -189,7 +222,7 @@ static acu_status add_launch(acui_plan *plan, acu_op *op, const acu_val *values,
         ACUI_TRY(acui_plan_instead(plan, node, op, scratch));
     if (early)
         ACUI_TRY(acui_launch_note(plan, node, op, values));
-    return fill_params(plan, node, op, values, early);
+    return m.plain ? fill_plain(plan, node, values) : fill_params(plan, node, op, values, early);
 }
 
 static acu_status plan_launch(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
@@ -204,7 +237,7 @@ static acu_status plan_launch(acui_plan *plan, acu_op *op, acu_device *place, ac
     ACUI_TRY(acui_launch_check(op, list, &config, &early));
     ACUI_TRY(early ? acui_kernel_config_early(kernel, &config)
                    : acui_kernel_config(kernel, &config));
-    return add_launch(plan, op, list, config, early);
+    return add_launch(plan, op, list, &config, early);
 }
 
 static void destroy_launch(acu_op *op)

@@ -149,13 +149,31 @@ static acui_given given_of(const acu_val *value, const acu_arg *arg)
 }
 
 /* What most arguments are, without more ado. */
-static bool fits_plainly(const acui_param *param, const acu_val *value)
+static inline bool fits_plainly(const acui_param *param, const acu_val *value)
 {
-    if (param->want != ACUI_WANT_ANY || param->type == 'f')
+    if (param->want != ACUI_WANT_ANY)
         return false;
-    return value->kind == ACU_TENSOR ? param->bytes == 8
-                                     : value->kind == ACU_SCALAR &&
-                                           param->bytes == acu_dtype_bytes(value->dtype);
+    if (value->kind == ACU_TENSOR)
+        return param->bytes == 8 && param->type != 'f';
+    return value->kind == ACU_SCALAR && param->bytes == acu_dtype_bytes(value->dtype) &&
+           (param->type != 'f' || acu_dtype_kind_of(value->dtype) == ACU_KIND_FLOAT);
+}
+
+static inline bool is_own(const acu_kernel *kernel, const acu_val *value)
+{
+    const acu_buffer *buffer = value->tensor->buffer;
+    return buffer->device == kernel->module->device && buffer->kind != ACU_MEMORY_PAGEABLE;
+}
+
+static acu_status check_places(const acu_kernel *kernel, size_t i, const acu_val *value,
+                               const acu_arg *arg)
+{
+    acu_tensor *const *list;
+    if (value->tensor)
+        return check_place(kernel, i, value->tensor);
+    for (size_t k = 0, n = acui_arg_list(arg, &list); k < n; k++)
+        ACUI_TRY(check_place(kernel, i, list[k]));
+    return ACU_OK;
 }
 
 /* ---- all of them ---- */
@@ -178,11 +196,8 @@ static acu_status check_all(const acu_op *op, const acu_val *values, const acui_
         ACUI_TRY(check_count(kernel, wanted, count));
     for (size_t i = 0; i < count; i++) {
         const acu_arg *arg = &op->u.call.args[i];
-        acu_tensor *const *list;
-        if (values[i].tensor)
-            ACUI_TRY(check_place(kernel, i, values[i].tensor));
-        for (size_t k = 0, n = values[i].tensor ? 0 : acui_arg_list(arg, &list); k < n; k++)
-            ACUI_TRY(check_place(kernel, i, list[k]));
+        if (values[i].kind != ACU_SCALAR && !(values[i].tensor && is_own(kernel, &values[i])))
+            ACUI_TRY(check_places(kernel, i, &values[i], arg));
         if (!params || fits_plainly(&params[i], &values[i]))
             continue;
         acui_given given = given_of(&values[i], arg);

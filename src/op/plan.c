@@ -159,17 +159,12 @@ static bool grow_uses(acui_plan *plan)
     return true;
 }
 
-static acui_use *use_of(acui_plan *plan, acu_buffer *buffer)
+static acui_use *add_use(acui_plan *plan, acu_buffer *buffer)
 {
-    bool room = 2 * plan->use_count < plan->use_room || grow_uses(plan);
-    uint32_t slot = room ? slot_of(plan, buffer) : 0;
-    acui_use *use = room ? plan->use_table[slot] : NULL;
-    if (use)
-        return use;
     if (acui_device_check(buffer->device) != ACU_OK) /* it may be another one than the node's */
         return NULL;
-    if (room)
-        use = ACUI_ARENA_NEW(&plan->arena, acui_use);
+    bool room = 2 * plan->use_count < plan->use_room || grow_uses(plan);
+    acui_use *use = room ? ACUI_ARENA_NEW(&plan->arena, acui_use) : NULL;
     if (use)
         use->history = ACUI_ARENA_NEW(&plan->drafts, acui_history);
     if (!use || !use->history) {
@@ -179,20 +174,34 @@ static acui_use *use_of(acui_plan *plan, acu_buffer *buffer)
     use->buffer = acu_buffer_retain(buffer);
     use->next = plan->uses;
     plan->uses = use;
-    plan->use_table[slot] = use;
+    plan->use_table[slot_of(plan, buffer)] = use;
     plan->use_count++;
     return use;
+}
+
+static inline acui_use *use_of(acui_plan *plan, acu_buffer *buffer)
+{
+    acui_use *use = plan->use_room ? plan->use_table[slot_of(plan, buffer)] : NULL;
+    return use ? use : add_use(plan, buffer);
+}
+
+static inline acu_status touch(acui_plan *plan, acui_node *node, acu_buffer *buffer,
+                               const acui_extent *extent, acu_access access)
+{
+    acui_use *use = use_of(plan, buffer);
+    if (!use)
+        return acui_error()->status;
+    acui_touch *t = &node->touches[node->touch_count++];
+    t->use = use;
+    t->extent = *extent;
+    t->access = access;
+    return ACU_OK;
 }
 
 acu_status acui_node_touch_bytes(acui_plan *plan, acui_node *node, acu_buffer *buffer,
                                  acui_extent extent, acu_access access)
 {
-    acui_use *use = use_of(plan, buffer);
-    if (!use)
-        return acui_error()->status;
-    node->touches[node->touch_count++] =
-        (acui_touch){.use = use, .extent = extent, .access = access};
-    return ACU_OK;
+    return touch(plan, node, buffer, &extent, access);
 }
 
 acu_status acui_node_touch(acui_plan *plan, acui_node *node, const acu_tensor *tensor,
@@ -203,7 +212,8 @@ acu_status acui_node_touch(acui_plan *plan, acui_node *node, const acu_tensor *t
     /* Where there are gaps that the extent does not show, a write leaves them as they were. */
     if (access == ACU_WRITE && !tensor->exact)
         access = ACU_UPDATE;
-    return acui_node_touch_bytes(plan, node, tensor->buffer, acui_tensor_extent(tensor), access);
+    const acui_extent extent = acui_tensor_extent(tensor);
+    return touch(plan, node, tensor->buffer, &extent, access);
 }
 
 /* ---- the end of a plan ---- */
@@ -303,7 +313,7 @@ static acu_status plan_fresh(acui_plan *plan, acu_op *op, acu_device *place, acu
         acui_op_put(op->inputs[i]);
         op->inputs[i] = NULL;
     }
-    return acui_op_sign(op, status);
+    return status == ACU_OK ? ACU_OK : acui_op_sign(op, status);
 }
 
 /* Keep what the op yields, or how it failed, for its other users. Share lock held. */

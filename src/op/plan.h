@@ -28,8 +28,17 @@ typedef struct acui_values {
     bool unwanted; /* nobody looks at them: they need not be kept */
 } acui_values;
 
+bool acui_values_grow(acui_values *values); /* the list is full: room for more; false: no memory */
 /* Room for one more value at the end, to be filled in place; NULL: no memory (record set). */
-acu_val *acui_values_add(acui_values *values);
+static inline acu_val *acui_values_add(acui_values *values)
+{
+    if (values->count == values->room && !acui_values_grow(values))
+        return NULL;
+    acu_val *value = &values->list[values->count++];
+    value->kind = ACU_NONE;
+    value->tensor = NULL;
+    return value;
+}
 /* One more value; takes the tensor's reference, on failure too. */
 acu_status acui_values_push(acui_values *values, acu_val value);
 void acui_val_drop(acu_val *value); /* releases its tensor; ACU_NONE then */

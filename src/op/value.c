@@ -16,7 +16,7 @@ void acui_val_drop(acu_val *value)
 /* One launch's, then many: rooms that fill the blocks that memory comes in (base/cache.c). */
 enum { FEW = 5, MANY = 21 };
 
-static bool grow_values(acui_values *values)
+bool acui_values_grow(acui_values *values)
 {
     size_t room = values->room == 0 ? FEW : values->room < MANY ? MANY : 2 * values->room;
     acu_val *list = acui_grow_raw(values->list, values->count * sizeof *list, room * sizeof *list);
@@ -29,15 +29,6 @@ static bool grow_values(acui_values *values)
     return true;
 }
 
-acu_val *acui_values_add(acui_values *values)
-{
-    if (values->count == values->room && !grow_values(values))
-        return NULL;
-    acu_val *value = &values->list[values->count++];
-    value->kind = ACU_NONE;
-    value->tensor = NULL;
-    return value;
-}
 
 acu_status acui_values_push(acui_values *values, acu_val value)
 {
