@@ -3,6 +3,7 @@
 #include "base/cache.h"
 
 #include "base/fork.h"
+#include "base/local.h"
 #include "base/rare.h"
 
 #include <pthread.h>
@@ -78,8 +79,7 @@ static struct {
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t key;
 static bool have_key;
-/* In the static block, where reading it costs one instruction. */
-static _Thread_local __attribute__((tls_model("initial-exec"))) local *mine;
+static ACUI_LOCAL local *mine;
 
 static uint8_t classes[SMALL / STEP + 1];
 
@@ -238,7 +238,8 @@ ACUI_RARE static void *get_new(size_t bytes, uint32_t class)
     return b + 1;
 }
 
-void *acui_cache_get(size_t bytes)
+/* Where the thread has no block of its own to give. */
+ACUI_RARE static void *get_slowly(size_t bytes)
 {
     local *l = of_thread();
     if (!l || !KEEP_BLOCKS || bytes > LARGEST)
@@ -246,6 +247,20 @@ void *acui_cache_get(size_t bytes)
     uint32_t class = class_of(bytes);
     block *b = take_kept(l, class);
     return b ? b + 1 : get_new(bytes, class);
+}
+
+void *acui_cache_get(size_t bytes)
+{
+    local *l = mine;
+    if (!KEEP_BLOCKS || !l || bytes > SMALL)
+        return get_slowly(bytes);
+    uint32_t class = classes[(bytes + STEP - 1) / STEP];
+    block *b = l->free[class];
+    if (!b)
+        return get_slowly(bytes);
+    l->free[class] = spare_of(b)->next;
+    l->count[class]--;
+    return b + 1;
 }
 
 size_t acui_cache_room(const void *memory)
@@ -322,7 +337,7 @@ void acui_cache_flush(void)
 
 /* ---- counts ---- */
 
-_Thread_local _Atomic(int64_t) *acui_counts;
+ACUI_LOCAL _Atomic(int64_t) *acui_counts;
 
 void acui_count_first(unsigned count, int64_t n)
 {

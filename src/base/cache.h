@@ -9,6 +9,8 @@
 #ifndef ACUI_BASE_CACHE_H
 #define ACUI_BASE_CACHE_H
 
+#include "base/local.h"
+
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -37,9 +39,8 @@ typedef enum acui_count {
     ACUI_COUNT_OBJECTS,     /* by kind from here on: made less freed */
     ACUI_COUNTS = ACUI_COUNT_OBJECTS + 24
 } acui_count;
-/* This thread's cells; NULL before its first count. In the static block, where reading it costs one
- * instruction. */
-extern _Thread_local _Atomic(int64_t) *acui_counts __attribute__((tls_model("initial-exec")));
+/* This thread's cells; NULL before its first count. */
+extern ACUI_LOCAL _Atomic(int64_t) *acui_counts;
 void acui_count_first(unsigned count, int64_t n);
 static inline void acui_count_add(unsigned count, int64_t n)
 {

@@ -3,8 +3,9 @@
 #include "base/callback.h"
 
 #include "base/error.h"
+#include "base/local.h"
 
-static _Thread_local unsigned depth;
+static ACUI_LOCAL unsigned depth;
 
 void acui_callback_enter(void)
 {

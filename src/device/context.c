@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Making a device's context current for a while, and learning that a device is lost. */
 #include "base/error.h"
+#include "base/local.h"
 #include "device/device.h"
 #include "driver/result.h"
 
@@ -22,7 +23,7 @@ static unsigned relax(acui_entered *e)
 struct acui_holder *acui_holder_of_thread(acu_device *device)
 {
     static _Atomic(unsigned) threads; /* relaxed: a spread is all that is wanted */
-    static _Thread_local unsigned mine;
+    static ACUI_LOCAL unsigned mine;
     if (!mine)
         mine = atomic_fetch_add_explicit(&threads, 1, memory_order_relaxed) % ACUI_HOLDERS + 1;
     return &device->holders[mine - 1];

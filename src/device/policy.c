@@ -2,6 +2,7 @@
 /* Policies: which stream a submission runs on. */
 #include "base/callback.h"
 #include "base/error.h"
+#include "base/local.h"
 #include "base/options.h"
 #include "device/device.h"
 
@@ -177,7 +178,7 @@ acu_status acu_policy_single(acu_device *device, acu_stream *stream, acu_policy 
 
 /* ---- choosing ---- */
 
-static _Thread_local bool asking; /* this thread is in a policy's function */
+static ACUI_LOCAL bool asking; /* this thread is in a policy's function */
 
 bool acui_policy_asking(void)
 {

@@ -3,12 +3,13 @@
 #include "driver/result.h"
 
 #include "base/error.h"
+#include "base/local.h"
 #include "driver/choose.h"
 
 #include <stdio.h>
 #include <string.h>
 
-_Thread_local unsigned acui_result_kept;
+ACUI_LOCAL unsigned acui_result_kept;
 
 /*
  * Results with a status of their own: X(result, status). All others are ACU_ERR_DRIVER. The ones

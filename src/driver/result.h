@@ -7,6 +7,8 @@
 #ifndef ACUI_DRIVER_RESULT_H
 #define ACUI_DRIVER_RESULT_H
 
+#include "base/local.h"
+
 #include <acuda/driver.h>
 
 /* The status that a CUresult means. */
@@ -19,7 +21,7 @@ ACU_PRINTF(3, 4) acu_status acui_fail_driver(acu_driver_call call, unsigned resu
 
 /* The last failed result of ACUI_CU on this thread: handed from the test of the call to the report,
  * so that success costs one comparison. */
-extern _Thread_local unsigned acui_result_kept;
+extern ACUI_LOCAL unsigned acui_result_kept;
 
 static inline bool acui_result_ok(unsigned result)
 {

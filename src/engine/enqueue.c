@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/callback.h"
 #include "base/error.h"
+#include "base/local.h"
 #include "driver/nvtx.h"
 #include "engine/engine.h"
 #include "op/instead.h"
@@ -10,7 +11,7 @@
 
 #include <string.h>
 
-static _Thread_local bool issuing;
+static ACUI_LOCAL bool issuing;
 
 bool acui_issuing(void)
 {

@@ -5,11 +5,12 @@
  * covers whole tasks; no other lock is.
  */
 #include "base/error.h"
+#include "base/local.h"
 #include "engine/flight.h"
 #include "engine/graphs.h"
 #include "engine/story.h"
 
-static _Thread_local const acui_task *issued_now;
+static ACUI_LOCAL const acui_task *issued_now;
 
 const acui_task *acui_task_issuing(void)
 {
@@ -245,8 +246,7 @@ static acui_task *issue_on(acu_stream *stream, acui_task *task)
     return begun ? freed : give_up(task);
 }
 
-static _Thread_local acui_task *later; /* what became ready while this thread was in a foreign
-                                        * call */
+static ACUI_LOCAL acui_task *later; /* what became ready while this thread was in a foreign call */
 
 void acui_issue_later(acui_task *ready)
 {

@@ -8,6 +8,7 @@
 #include "base/callback.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/local.h"
 #include "base/park.h"
 #include "base/threads.h"
 
@@ -48,7 +49,7 @@ static acui_runtime runtimes[ACUI_MAX_DEVICES];
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic(uint64_t) used; /* a bit for each device's ring that was ever used */
 
-static _Thread_local acui_runtime *mine; /* whose thread this is */
+static ACUI_LOCAL acui_runtime *mine; /* whose thread this is */
 
 /* ---- starting ---- */
 

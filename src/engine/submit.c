@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/callback.h"
 #include "base/error.h"
+#include "base/local.h"
 #include "base/options.h"
 #include "driver/nvtx.h"
 #include "engine/flight.h"
@@ -17,7 +18,7 @@
 #define SMALL 1168 /* bytes of a submission's arena that come with it: enough for a launch or two */
 
 /* The submission that this thread is planning: a `then` of it may submit another one. */
-static _Thread_local acui_submission *planning;
+static ACUI_LOCAL acui_submission *planning;
 
 void acui_submission_put(acui_submission *submission)
 {

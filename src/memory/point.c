@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Points, faults, and the order lock. */
 #include "base/alloc.h"
+#include "base/local.h"
 #include "device/loader.h"
 #include "memory/order.h"
 
@@ -35,8 +36,8 @@ void acui_fault_release(acui_fault *fault)
 static pthread_mutex_t order = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t turn; /* how often it was taken; the lock */
 
-static _Thread_local bool holding;
-static _Thread_local acui_point *dead; /* while holding: points to be freed after */
+static ACUI_LOCAL bool holding;
+static ACUI_LOCAL acui_point *dead; /* while holding: points to be freed after */
 
 static void point_free(acui_point *point)
 {
