@@ -215,8 +215,7 @@ typedef struct acui_results {
         acu_tensor *tensor;
         uint64_t bits;
     } *list;
-    uint8_t *kinds; /* in the same block of memory, one each: NONE, TENSOR,
-                     * or SCALAR plus its dtype */
+    uint8_t *kinds; /* in the same block, one each: NONE, TENSOR, or SCALAR plus its dtype */
     size_t count;
 } acui_results;
 

@@ -339,8 +339,7 @@ acu_status acui_graphs_make(acui_run *run, acu_device *device)
     acui_graphs *graphs = acui_graphs_of(device);
     if (!graphs)
         return acui_fail(ACU_ERR_NOT_SUPPORTED,
-                         "graphs are switched off on device %d, or its driver "
-                         "lacks calls for them",
+                         "graphs are switched off on device %d, or its driver lacks calls for them",
                          device->info.ordinal);
     acui_key key;
     if (!acui_key_make(&key, run))

@@ -16,8 +16,9 @@
  * is no attribute of a node, it is one of an edge. */
 static bool launch_fits(const acui_node *node)
 {
-    return !acui_launch_is_special(node) || (!node->u.launch.more->config.programmatic &&
-                                             acu_driver_has(ACU_CALL_GraphKernelNodeSetAttribute));
+    return !acui_launch_is_special(node) ||
+           (!node->u.launch.more->config.programmatic &&
+            acu_driver_has(ACU_CALL_GraphKernelNodeSetAttribute));
 }
 
 bool acui_fits_graph(const acui_node *node)

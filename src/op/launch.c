@@ -127,7 +127,7 @@ static acu_status fill_plain(acui_plan *plan, acui_node *node, const acu_val *va
     for (size_t i = 0; i < node->u.launch.count; i++) {
         const acu_val *value = &values[i];
         if (value->kind == ACU_SCALAR)
-            memcpy(data + 8 * i, &value->bits, sizeof value->bits); /* little-endian, as CUDA's hosts */
+            memcpy(data + 8 * i, &value->bits, 8); /* hosts of CUDA are little-endian */
         else
             ACUI_TRY(acui_launch_address(plan, node, 8 * i, value->tensor->buffer,
                                          value->tensor->offset));

@@ -37,7 +37,7 @@ acu_status acui_launch_note(acui_plan *plan, acui_node *node, const acu_op *op,
 /* The same for a launch whose only parameter is a struct of the node's bytes. */
 acu_status acui_launch_note_struct(acui_plan *plan, acui_node *node);
 
-/* A launch with one parameter, a struct of `bytes` (a multiple of 8), to be filled in
+/* A launch with one parameter, a struct of `bytes` (a multiple of 8), to be filled in at
  * acui_launch_data. Takes the kernel, on failure too. NULL: no memory (record set). */
 acui_node *acui_plan_launch(acui_plan *plan, const acu_op *op, acu_kernel *kernel,
                             acu_config config, size_t touches, uint32_t bytes);

@@ -195,8 +195,7 @@ struct acui_node {
             acui_late *late;
             acui_launch_more *more; /* NULL: nothing */
             acui_dims dims;
-            uint32_t count, bytes;  /* of the parameters, which stand behind the node
-                                     * (op/launch.h) */
+            uint32_t count, bytes;  /* of the parameters, behind the node (op/launch.h) */
             bool placed;            /* their places come first; else each has 8 bytes */
         } launch;
         struct { /* of the graph layer: what to do with its graph */
@@ -311,8 +310,9 @@ static inline acui_node *const *acui_node_before(const acui_node *node)
 static inline acu_config acui_launch_config(const acui_node *node)
 {
     const acui_dims *d = &node->u.launch.dims;
-    acu_config config = node->u.launch.more ? node->u.launch.more->config
-                                            : (acu_config){.shared = 0};
+    acu_config config = {.shared = 0};
+    if (node->u.launch.more)
+        config = node->u.launch.more->config;
     config.shared = d->shared;
     for (int i = 0; i < 3; i++) {
         config.grid[i] = d->grid[i];
