@@ -328,9 +328,12 @@ acu_status acu_read_sync(acu_tensor *tensor, void *memory, size_t bytes)
         ACUI_TRY(wait_turn(tensor, ACU_READ));
         return copy_host(tensor, memory, NULL);
     }
-    acu_op *x = acui_operand_tensor(tensor, here);
-    ACUI_TRY(acu_sync(NULL, acu_op_to_host(x, here), &staged));
-    acu_status status = copy_host(staged, memory, NULL);
+    ACUI_TRY(acu_tensor_alloc_pinned(tensor->buffer->device, tensor->dtype, tensor->shape,
+                                     &staged));
+    acu_op *to = acui_operand_tensor(staged, here), *from = acui_operand_tensor(tensor, here);
+    acu_status status = acu_sync(NULL, acu_op_copy(to, from, here), NULL);
+    if (status == ACU_OK)
+        status = copy_host(staged, memory, NULL);
     acu_tensor_release(staged);
     return status;
 }
