@@ -347,6 +347,7 @@ static void run_users(acu_pool *pool, uint64_t seed)
         lacking += users[i].lacking;
     }
     assert_works(acu_device_wait(device, ACU_FOREVER));
+    assert_works(acu_graphs_wait(device)); /* who makes them holds memory meanwhile */
     acu_pool_stats s = stats_of(pool);
     print_message("%llu hits, %llu misses, %llu waits, %llu put off, %d failed for lack of memory; "
                   "high water %zu KiB in use, %zu KiB held; fragmentation %.2f\n",

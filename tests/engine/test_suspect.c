@@ -286,15 +286,20 @@ static void case_cached(void **state)
     (void)state;
     acu_open_options options = test_options(0);
     bed b = begin(&options);
+    acu_stream *stream;
+    assert_works(acu_stream_create(b.device, 0, &stream));
+    acu_submit_options on_stream = {.size = sizeof on_stream, .stream = stream};
     for (int i = 0; i < 3; i++) {
-        assert_works(acu_sync(b.device, chain(&b, 0), NULL));
+        assert_works(acu_sync_on(stream, chain(&b, 0), NULL));
         assert_works(acu_graphs_wait(b.device));
     }
     acu_graph_counts before, after;
     assert_works(acu_graphs_counts(b.device, &before));
     acu_future *future;
-    assert_works(acu_submit(b.device, chain(&b, 1), NULL, &future));
+    test_gate_close(b.device, acu_stream_raw(stream)); /* it stops when all of it is issued */
+    assert_works(acu_submit(b.device, chain(&b, 1), &on_stream, &future));
     assert_works(acu_graphs_counts(b.device, &after));
+    test_gate_open();
     if (acu_driver_has(ACU_CALL_GraphInstantiateWithFlags))
         assert_int_equal(after.hits - before.hits, 1);
     acu_error error;
@@ -302,6 +307,7 @@ static void case_cached(void **state)
     acu_future_error(future, &error);
     names(&error, "perhaps", error.line, "first of 5 operations");
     acu_future_release(future);
+    acu_stream_release(stream);
     end(&b);
 }
 
@@ -314,12 +320,20 @@ static void replay(bed *b, const char *op, int *line, const char *words)
     acu_future *future = NULL;
     int replay_line = __LINE__ + 1;
     acu_op *again = acu_replay(graph);
-    assert_works(acu_submit(b->device, again, NULL, &future));
-    if (strcmp(op, "replay") == 0)
+    acu_stream *stream;
+    assert_works(acu_stream_create(b->device, 0, &stream));
+    acu_submit_options on_stream = {.size = sizeof on_stream, .stream = stream};
+    bool whole = strcmp(op, "replay") == 0; /* else each of its kernels is waited for */
+    if (whole)
+        test_gate_close(b->device, acu_stream_raw(stream)); /* it stops when all of it is issued */
+    assert_works(acu_submit(b->device, again, &on_stream, &future));
+    test_gate_open();
+    if (whole)
         *line = replay_line;
     future_names(future, op, *line);
     device_names(b->device, op, *line, words);
     acu_future_release(future);
+    acu_stream_release(stream);
     acu_graph_release(graph);
 }
 
