@@ -238,21 +238,30 @@ acu_status acui_check_writes(const acu_op *op, const acu_val *values, size_t pla
     return ACU_OK;
 }
 
+static acu_status plan_operand(acui_plan *plan, acu_op *x, size_t place, acu_device *device,
+                               acui_values *values)
+{
+    static const char *const names[] = {"argument 0", "argument 1", "argument 2", "argument 3",
+                                        "argument 4", "argument 5", "argument 6", "argument 7"};
+    const char *what = place < 8 ? names[place] : "an argument behind the eighth";
+    acu_val planned, *value = acui_values_add(values);
+    if (value && acui_partition_take(x, value))
+        return ACU_OK;
+    if (value) /* planning may put others there, or move the list */
+        values->count--;
+    ACUI_TRY(acui_plan_one(plan, x, device, what, &planned));
+    return acui_values_push(values, planned);
+}
+
 static acu_status plan_arg(acui_plan *plan, acu_op *op, size_t place, size_t *input,
                            acu_device *device, acui_values *values, size_t base)
 {
     acu_arg *arg = &op->u.call.args[place];
     acu_val *value;
     if (arg->kind == ACUI_ARG_OP) {
-        acu_val planned;
         acu_op *x = op->inputs[*input];
         op->inputs[(*input)++] = NULL;
-        static const char *const names[] = {"argument 0", "argument 1", "argument 2", "argument 3",
-                                            "argument 4", "argument 5", "argument 6", "argument 7"};
-        const char *what = place < 8 ? names[place] : "an argument behind the eighth";
-        if (!acui_partition_take(x, &planned))
-            ACUI_TRY(acui_plan_one(plan, x, device, what, &planned));
-        ACUI_TRY(acui_values_push(values, planned));
+        ACUI_TRY(plan_operand(plan, x, place, device, values));
     } else if (!(value = acui_values_add(values))) {
         return ACU_ERR_NO_MEMORY;
     } else if (arg->kind == ACUI_ARG_SCALAR) {

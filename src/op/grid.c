@@ -44,10 +44,10 @@ static unsigned mapped_blocks(const acu_kernel *kernel, const acu_val *value,
     return (unsigned)(all < most ? all : most);
 }
 
-/* The first partition of a mode gives the grid, where there is none yet; of
- * mapped ones the largest. */
+/* The first partition of a mode gives the grid, where there is none yet; of mapped ones the
+ * largest. *giver: who fits for that. */
 static acu_status take_grid(const acu_op *op, const acu_val *values, acu_partition_mode mode,
-                            unsigned grid[3])
+                            unsigned grid[3], const acu_val **giver)
 {
     bool given = grid[0] != 0;
     for (size_t i = 0; i < op->u.call.arg_count && !given; i++) {
@@ -57,6 +57,7 @@ static acu_status take_grid(const acu_op *op, const acu_val *values, acu_partiti
         ACUI_TRY(tile_grid(&values[i], tiles));
         if (mode != ACU_MAPPED) {
             memcpy(grid, tiles, sizeof tiles);
+            *giver = &values[i];
             return ACU_OK;
         }
         unsigned blocks = mapped_blocks(op->u.call.kernel, &values[i], tiles);
@@ -87,8 +88,9 @@ static acu_status check_grid(const acu_op *op, size_t place, const acu_val *valu
 acu_status acui_launch_grid(const acu_op *op, const acu_val *values, acu_config *config)
 {
     unsigned *grid = config->grid;
+    const acu_val *giver = NULL;
     for (int mode = 0; mode <= ACU_MAPPED && grid[0] == 0; mode++)
-        ACUI_TRY(take_grid(op, values, (acu_partition_mode)mode, grid));
+        ACUI_TRY(take_grid(op, values, (acu_partition_mode)mode, grid, &giver));
     if (grid[0] == 0)
         return acui_fail(ACU_ERR_LIMIT,
                          "the launch of %s has no grid: give one (acu_for_num_elems, "
@@ -97,25 +99,26 @@ acu_status acui_launch_grid(const acu_op *op, const acu_val *values, acu_config 
     for (int i = 1; i < 3; i++)
         grid[i] = grid[i] ? grid[i] : 1;
     for (size_t i = 0; i < op->u.call.arg_count; i++)
-        if (values[i].kind == ACU_PARTITION)
+        if (values[i].kind == ACU_PARTITION && &values[i] != giver)
             ACUI_TRY(check_grid(op, i, &values[i], grid));
     return ACU_OK;
 }
 
-acu_tile_param acui_tile_param(const acu_val *value)
+void acui_tile_fill(const acu_val *value, acu_tile_param *p)
 {
     static const unsigned flags[] = {
         [ACU_WHOLE] = 0, [ACU_PREFIX] = ACU_TILE_PREFIX, [ACU_MAPPED] = ACU_TILE_MAPPED};
     const acu_tensor *t = value->tensor;
-    acu_tile_param p = {.rank = (unsigned)t->shape.rank,
-                        .element_bytes = (unsigned)acu_dtype_bytes(t->dtype),
-                        .flags = flags[value->mode]};
-    for (int d = 0; d < ACU_TILE_MAX_RANK; d++) {
-        bool used = d < t->shape.rank;
-        p.shape[d] = used ? t->shape.dim[d] : 1;
-        p.stride[d] = used ? t->strides[d] : 0;
-        p.tile[d] = used ? value->tile.dim[d] : 1;
-        p.tiles[d] = used ? (unsigned)tiles_of(p.shape[d], p.tile[d]) : 1;
+    int rank = t->shape.rank;
+    p->rank = (unsigned)rank;
+    p->element_bytes = (unsigned)acu_dtype_bytes(t->dtype);
+    p->flags = flags[value->mode];
+    for (int d = 0; d < rank; d++) {
+        p->shape[d] = t->shape.dim[d];
+        p->stride[d] = t->strides[d];
+        p->tile[d] = value->tile.dim[d];
+        p->tiles[d] = (unsigned)tiles_of(p->shape[d], p->tile[d]);
     }
-    return p;
+    for (int d = rank; d < ACU_TILE_MAX_RANK; d++)
+        p->shape[d] = p->tile[d] = p->tiles[d] = 1;
 }

@@ -12,7 +12,7 @@
  * (no grid, too many tiles). */
 acu_status acui_launch_grid(const acu_op *op, const acu_val *values, acu_config *config);
 
-/* The parameter for a partition; its address is left 0. */
-acu_tile_param acui_tile_param(const acu_val *value);
+/* The parameter for a partition, but for its address; *param is zeroed. */
+void acui_tile_fill(const acu_val *value, acu_tile_param *param);
 
 #endif

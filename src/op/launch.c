@@ -99,10 +99,8 @@ static acu_status fill_param(acui_plan *plan, acui_node *node, size_t at, const 
         memcpy(data, arg->u.memory, arg->bytes);
         return ACU_OK;
     }
-    if (value->kind == ACU_PARTITION) {
-        acu_tile_param tile = acui_tile_param(value);
-        memcpy(data, &tile, sizeof tile);
-    }
+    if (value->kind == ACU_PARTITION)
+        acui_tile_fill(value, (acu_tile_param *)(void *)data);
     return acui_launch_address(plan, node, at, value->tensor->buffer, value->tensor->offset);
 }
 
@@ -111,6 +109,8 @@ static acu_status fill_param(acui_plan *plan, acui_node *node, size_t at, const 
 static uint32_t padded_bytes(const acu_op *op, acu_kernel *kernel, const acu_val *values, size_t i,
                              bool early)
 {
+    if (values[i].kind == ACU_PARTITION)
+        return sizeof(acu_tile_param);
     const acu_arg *arg = &op->u.call.args[i];
     if (values[i].kind == ACU_TENSOR || values[i].kind == ACU_SCALAR)
         return 8;

@@ -155,6 +155,8 @@ static inline bool fits_plainly(const acui_param *param, const acu_val *value)
         return false;
     if (value->kind == ACU_TENSOR)
         return param->bytes == 8 && param->type != 'f';
+    if (value->kind == ACU_PARTITION)
+        return param->bytes == sizeof(acu_tile_param);
     return value->kind == ACU_SCALAR && param->bytes == acu_dtype_bytes(value->dtype) &&
            (param->type != 'f' || acu_dtype_kind_of(value->dtype) == ACU_KIND_FLOAT);
 }

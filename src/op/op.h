@@ -144,7 +144,7 @@ acu_status acui_partition_value(const acu_op *op, acu_val *value);
 acu_status acui_view_value(const acu_op *op, acu_val *value);
 acu_status acui_own_values(acu_val *values, size_t count);
 /* The value of a partition of a tensor that nobody else has, without a walk; the op is consumed.
- * False: it takes planning, or that will say what is wrong with it. */
+ * False: it takes planning, or that will say what is wrong with it; *value is of no use then. */
 bool acui_partition_take(acu_op *op, acu_val *value);
 /* More checks of planning. */
 acu_status acui_check_fill(const acu_val *value, acu_arg scalar);

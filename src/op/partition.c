@@ -71,11 +71,10 @@ bool acui_partition_take(acu_op *op, acu_val *value)
     if (op->class != &acui_class_PARTITION || op->input_count || acui_object_refs(op) > 1 ||
         op->state != ACUI_OP_FRESH)
         return false;
-    acu_val taken = op->u.value;
-    if (acui_partition_value(op, &taken) != ACU_OK)
+    *value = op->u.value;
+    if (acui_partition_value(op, value) != ACU_OK)
         return false;
     op->u.value.tensor = NULL;
-    *value = taken;
     acui_op_put(op);
     return true;
 }
