@@ -14,6 +14,7 @@
  *
  * A future may be on any number of queues, and have callbacks besides. Each place on a queue gives
  * one completion, exactly once, also if the submission fails, is cancelled or its device is lost.
+ * Who waits for the future as well may see its end a moment before the queue has it.
  * Any number of threads may submit to a queue and take from it.
  */
 #ifndef ACUDA_QUEUE_H

@@ -217,6 +217,9 @@ bool acui_memory_may_wait(acui_task *task, const acui_node *node)
 {
     acu_buffer *buffer = node->u.alloc.buffer;
     task->short_of = acui_buffer_pool(buffer);
+    /* While it tried, somebody who came later may have got what there was: then that is going. */
+    if (atomic_load_explicit(&task->device->going, memory_order_seq_cst) > 0)
+        task->last_try = false;
     return acui_error()->status == ACU_ERR_DEVICE_MEMORY && !task->last_try &&
            !acui_pool_never(task->short_of, buffer->bytes);
 }

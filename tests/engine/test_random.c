@@ -790,8 +790,8 @@ static void they_end_where_calls_fail_and_devices_are_lost(void **state)
         "EventRecord#50=ecc",
         "GraphLaunch=trap",
         "fill#8+=illegal-address",
-        "StreamWaitEvent#9=invalid-value; EventRecord#70=invalid-value; "
-        "EventRecord#110=invalid-value",
+        ("StreamWaitEvent#9=invalid-value; EventRecord#70=invalid-value; "
+         "EventRecord#110=invalid-value"),
         "MemAllocFromPoolAsync#40+=invalid-value",
     };
     if (!is_plain())
