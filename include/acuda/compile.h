@@ -24,6 +24,7 @@
  * unless somebody said so. A request is the same if its source, options, headers (also those that
  * its include folders hold), compiler and architecture are. Files on disk carry their whole request
  * and a checksum: one that is torn, or of something else, is removed, and the source compiled anew.
+ * What is in a file runs, so one that another user owns (but root) is as if it were not there.
  * Processes share the folder: files appear whole, by renaming. What goes wrong with the disk costs
  * time only.
  */

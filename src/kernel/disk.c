@@ -119,7 +119,7 @@ acu_code *acui_disk_read(const acui_request *r)
     int kept = errno;
     acu_error before = *acui_error();
     acu_code *code = NULL;
-    if (path_of(r, folder, path) && acui_file_read(path, &data, &bytes) == ACU_OK) {
+    if (path_of(r, folder, path) && acui_file_read_own(path, &data, &bytes) == ACU_OK) {
         code = code_of(r, data, bytes);
         acui_free(data);
         if (code) {

@@ -37,11 +37,13 @@ static acu_status read_all(int file, const char *path, char *data, size_t *bytes
     return ACU_OK;
 }
 
-static acu_status read_open(int file, const char *path, char **data, size_t *bytes)
+static acu_status read_open(int file, const char *path, bool own, char **data, size_t *bytes)
 {
     struct stat info;
     if (fstat(file, &info))
         return fail_io(path, "reading", errno);
+    if (own && info.st_uid != geteuid() && info.st_uid != 0)
+        return acui_fail(ACU_ERR_IO, "%s is a file of user %u", path, (unsigned)info.st_uid);
     if (!S_ISREG(info.st_mode))
         return acui_fail(ACU_ERR_IO, "%s is no file", path);
     if (info.st_size > LARGEST)
@@ -59,13 +61,24 @@ static acu_status read_open(int file, const char *path, char **data, size_t *byt
     return st;
 }
 
-acu_status acui_file_read(const char *path, char **data, size_t *bytes)
+static acu_status read_file(const char *path, bool own, char **data, size_t *bytes)
 {
     int kept = errno; /* the library does not leave its errors there */
     int file = open(path, O_RDONLY | O_CLOEXEC);
-    acu_status st = file < 0 ? fail_io(path, "opening", errno) : read_open(file, path, data, bytes);
+    acu_status st = file < 0 ? fail_io(path, "opening", errno)
+                             : read_open(file, path, own, data, bytes);
     if (file >= 0)
         close(file);
     errno = kept;
     return st;
+}
+
+acu_status acui_file_read(const char *path, char **data, size_t *bytes)
+{
+    return read_file(path, false, data, bytes);
+}
+
+acu_status acui_file_read_own(const char *path, char **data, size_t *bytes)
+{
+    return read_file(path, true, data, bytes);
 }

@@ -8,5 +8,7 @@
 /* *data is the caller's, from acui_alloc, with a NUL behind it. Errors: IO (path and reason),
  * NO_MEMORY. */
 acu_status acui_file_read(const char *path, char **data, size_t *bytes);
+/* The same, only if the file is this user's or root's: IO. */
+acu_status acui_file_read_own(const char *path, char **data, size_t *bytes);
 
 #endif

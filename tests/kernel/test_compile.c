@@ -474,6 +474,29 @@ static void damaged_files_are_dropped(void **state)
     assert_int_equal(counts().from_disk, before.from_disk);
 }
 
+/* What somebody else may have put there does not run. */
+static void files_of_others_are_not_read(void **state)
+{
+    (void)state;
+    skip_without(ACU_COMPILER_CLANG);
+    if (geteuid() != 0)
+        skip(); /* nobody else may give files away */
+    use_disk(folder);
+    acu_compile_options options = options_of(ACU_COMPILER_CLANG);
+    char path[512];
+    compile(add_source, &options);
+    find_file(path);
+    acu_compile_forget();
+    assert_int_equal(chown(path, 54321, (gid_t)-1), 0);
+    acu_compile_counts before = counts();
+    compile(add_source, &options);
+    assert_int_equal(counts().from_disk, before.from_disk);
+    assert_int_equal(counts().compiled - before.compiled, 1);
+    acu_compile_forget();
+    compile(add_source, &options); /* it was written anew */
+    assert_int_equal(counts().from_disk - before.from_disk, 1);
+}
+
 /* Another request's file under this one's name, whole: its content tells. */
 static void the_request_is_compared(void **state)
 {
@@ -662,6 +685,7 @@ int main(int argc, char **argv)
         TEST(memory_hits),
         TEST(at_once_is_once),
         TEST(disk_hits),
+        TEST(files_of_others_are_not_read),
         TEST(damaged_files_are_dropped),
         TEST(the_request_is_compared),
         TEST(a_disk_that_fails_costs_time_only),
