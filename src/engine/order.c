@@ -362,14 +362,28 @@ static acui_fault *dependency_fault(const acui_task *task, const acui_fault *cau
     return acui_fault_new(acui_error());
 }
 
+/* What a launch touches is not known any more; but it waits for the address of what had none. */
+static bool lacks_memory(const acui_node *node)
+{
+    if (node->kind == ACUI_NODE_LAUNCH) {
+        const acui_late *late = node->u.launch.late;
+        while (late && !acui_buffer_is_bare(late->buffer))
+            late = late->next;
+        return late;
+    }
+    for (uint32_t i = 0; i < node->touch_count; i++)
+        if (acui_buffer_is_bare(node->touches[i].use->buffer))
+            return true;
+    return false;
+}
+
 /* Memory that the task needs is not there, for this reason: its own failure. */
 static acui_fault *memory_fault(const acui_task *task, const acui_fault *cause)
 {
     const acui_node *node = task->first;
     for (size_t i = task->count; i-- > 0;)
-        for (uint32_t k = 0; k < task->nodes[i]->touch_count; k++)
-            if (acui_buffer_is_bare(task->nodes[i]->touches[k].use->buffer))
-                node = task->nodes[i];
+        if (lacks_memory(task->nodes[i]))
+            node = task->nodes[i];
     if (cause)
         acui_error_restore(&cause->error);
     else

@@ -19,6 +19,7 @@ static struct {
     bool closed;
     _Atomic(bool) watching;
     _Atomic(int) here, registered; /* slow calls of the submitter's; all registrations */
+    unsigned refusal;              /* of those that were held up; the lock */
 } calls = {.lock = PTHREAD_MUTEX_INITIALIZER, .opened = PTHREAD_COND_INITIALIZER};
 
 static void look(void)
@@ -46,7 +47,10 @@ static unsigned host_register(void *pointer, size_t bytes, unsigned flags)
     pthread_mutex_lock(&calls.lock);
     while (calls.closed)
         pthread_cond_wait(&calls.opened, &calls.lock);
+    unsigned refusal = calls.refusal;
     pthread_mutex_unlock(&calls.lock);
+    if (refusal)
+        return refusal;
     atomic_fetch_add(&calls.registered, bytes > 4096); /* a page is for flags */
     return calls.real.MemHostRegister(pointer, bytes, flags);
 }
@@ -64,12 +68,18 @@ static void hold_growth(void)
     pthread_mutex_unlock(&calls.lock);
 }
 
-static void let_grow(void)
+static void end_growth(unsigned refusal)
 {
     pthread_mutex_lock(&calls.lock);
     calls.closed = false;
+    calls.refusal = refusal;
     pthread_cond_broadcast(&calls.opened);
     pthread_mutex_unlock(&calls.lock);
+}
+
+static void let_grow(void)
+{
+    end_growth(ACU_CUDA_SUCCESS);
 }
 
 static int setup(void **state)
@@ -283,6 +293,29 @@ static void a_failure_is_that_of_the_submission(void **state)
     acu_tensor_release(back);
 }
 
+/* What waits for it was planned long ago, kernels too. */
+static void who_waits_learns_it(void **state)
+{
+    (void)state;
+    hold_growth();
+    acu_future *first = submit(bytes_of(MIB, 1));
+    acu_tensor *host = tensor_of(first);
+    acu_op *sum = acu_add(acu_ones(ACU_U8, ACU_SHAPE(MIB)), 1);
+    acu_future *kernel = submit(acu_into(host, sum));
+    acu_future *copy = submit(acu_copy(host, acu_ones(ACU_U8, ACU_SHAPE(MIB))));
+    end_growth(ACU_CUDA_ERROR_OUT_OF_MEMORY);
+    assert_fails(acu_future_wait(kernel, ACU_FOREVER), ACU_ERR_NO_MEMORY,
+                 "add|asked for 1048576 bytes");
+    assert_fails(acu_future_wait(copy, ACU_FOREVER), ACU_ERR_NO_MEMORY,
+                 "copy|asked for 1048576 bytes");
+    assert_fails(acu_future_wait(first, ACU_FOREVER), ACU_ERR_NO_MEMORY, "to_host");
+    let_grow();
+    acu_tensor_release(host);
+    acu_future_release(first);
+    acu_future_release(kernel);
+    acu_future_release(copy);
+}
+
 static void other_failures_keep_their_words(void **state)
 {
     (void)state;
@@ -338,6 +371,7 @@ int main(void)
         TEST(what_uses_it_comes_behind),
         TEST(what_makes_room_goes_elsewhere_too),
         TEST(a_failure_is_that_of_the_submission),
+        TEST(who_waits_learns_it),
         TEST(other_failures_keep_their_words),
         TEST(what_nobody_wants_is_kept_for_others),
         TEST(a_graph_waits_for_it),
