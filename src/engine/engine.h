@@ -10,6 +10,7 @@
  *   edges.c     what comes before what inside a task
  *   runs.c      which pieces of a task a graph can hold, and of what form they are
  *   order.c     tasks are entered behind what touched their data
+ *   ready.c     a task whose turn it is runs, fails, or is passed over
  *   admit.c     too much at a time waits on the host
  *   memory.c    a task gets its memory, or waits for it on the host
  *   issue.c     a task whose predecessors are on the device goes there, behind and before one mark
@@ -277,7 +278,14 @@ acu_status acui_enter_nodes(acui_plan *plan);
 /* The plan has one node, which the program issues itself: enter it, unless it would have to wait on
  * the host (NOT_READY), or reads what was not computed (DEPENDENCY). */
 acu_status acui_enter_ready(acui_submission *submission, acui_task **task);
-/* The point has changed its state (order lock held): its followers that this frees, as a list. */
+/* Link the task to predecessors that it must wait for on the host. `over`: until these are over.
+ * Order lock held, as for the next two. */
+void acui_link_before(acui_task *task, bool over);
+/* Where what it reads was not computed, or memory that it needs is not there; NULL: nowhere. */
+const acui_point *acui_behind_failure(const acui_task *task);
+
+/* ---- ready.c ---- */
+/* The point has changed its state: its followers that this frees, as a list. */
 acui_task *acui_free_followers(acui_point *point, bool over);
 /* Start tasks whose predecessors allow it, and those that follow from that. */
 void acui_run_tasks(acui_task *ready);
@@ -286,6 +294,8 @@ acui_task *acui_retire(acui_task *task);
 /* Note the submission's first failure, from the thread's record; the fault for the task. */
 void acui_task_fail(acui_task *task, acui_fault *fault);
 acui_fault *acui_fault_of_node(const acui_node *node);
+/* What the task reads was not written: the record of that, as this task's own failure. */
+acui_fault *acui_dependency_fault(const acui_task *task, const acui_fault *cause);
 /* What the program says around it. */
 void acui_add_context(acu_error *error, const acui_node *node);
 

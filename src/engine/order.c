@@ -13,7 +13,6 @@
 #include "engine/story.h"
 #include "op/after.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static acui_submission *submission_of(acui_plan *plan)
@@ -168,8 +167,7 @@ static bool enter_task(acui_task *task)
     return true;
 }
 
-/* Link the task to predecessors that it must wait for on the host. `over`: until these are over. */
-static void link_before(acui_task *task, bool over)
+void acui_link_before(acui_task *task, bool over)
 {
     for (size_t i = 0; i < task->before_count; i++) {
         acui_before *before = &task->before[i];
@@ -184,8 +182,7 @@ static void link_before(acui_task *task, bool over)
     }
 }
 
-/* Whether what it reads was not computed, or memory that it needs is not there. Order lock held. */
-static const acui_point *behind_failure(const acui_task *task)
+const acui_point *acui_behind_failure(const acui_task *task)
 {
     const acui_point *memory = NULL;
     for (size_t i = 0; i < task->before_count; i++) {
@@ -257,10 +254,10 @@ static acui_task *enter_tasks(acui_submission *s, acui_task *tasks)
         if (!enter_task(task))
             task->failed = true; /* for lack of memory: no fault either */
         enter_shared(task);
-        link_before(task, !task->stream || task->conditional);
+        acui_link_before(task, !task->stream || task->conditional);
         if (task->pending == 0) {
             task->sound = !task->part && !task->failed && !s->failed && !acui_gave_up(s) &&
-                          !behind_failure(task);
+                          !acui_behind_failure(task);
             *tail = task;
             tail = &task->next_ready;
         }
@@ -309,133 +306,6 @@ acu_status acui_enter_nodes(acui_plan *plan)
     return ACU_OK;
 }
 
-/* ---- failing ---- */
-
-void acui_add_context(acu_error *error, const acui_node *node)
-{
-    error->context[0] = '\0';
-    for (const acui_context *c = node->frame->context; c; c = c->outer)
-        acui_error_prefix(error, c->text);
-}
-
-acui_fault *acui_fault_of_node(const acui_node *node)
-{
-    /* Whoever learns of a loss, the device's own record names the suspect. */
-    if (acui_error()->status == ACU_ERR_DEVICE_LOST)
-        acui_device_check(node->device);
-    acu_error error = *acui_error();
-    acui_add_context(&error, node);
-    if (!error.file) {
-        error.file = node->site.file;
-        error.line = node->site.line;
-    }
-    if (!error.op[0])
-        snprintf(error.op, sizeof error.op, "%s", node->name);
-    if (error.device < 0)
-        error.device = node->device->info.ordinal;
-    return acui_fault_new(&error);
-}
-
-void acui_task_fail(acui_task *task, acui_fault *fault)
-{
-    acui_submission *s = task->submission;
-    acui_order_lock();
-    task->failed = true;
-    if (!task->fault)
-        task->fault = acui_fault_retain(fault);
-    acui_parts_note(s, task->part, fault);
-    acui_order_unlock();
-    acui_fault_release(fault);
-}
-
-/* What the task reads was not written: the record of that, as this task's own failure. */
-static acui_fault *dependency_fault(const acui_task *task, const acui_fault *cause)
-{
-    char first[ACU_ERROR_MESSAGE];
-    if (cause)
-        acu_error_describe(&cause->error, first, sizeof first);
-    else
-        snprintf(first, sizeof first, "out of host memory");
-    acui_fail_at(ACU_ERR_DEPENDENCY, task->first->site, task->first->name,
-                 task->device->info.ordinal, "what it reads was not computed: %s", first);
-    acui_add_context(acui_error(), task->first);
-    return acui_fault_new(acui_error());
-}
-
-/* What a launch touches is not known any more; but it waits for the address of what had none. */
-static bool lacks_memory(const acui_node *node)
-{
-    if (node->kind == ACUI_NODE_LAUNCH) {
-        const acui_late *late = node->u.launch.late;
-        while (late && !acui_buffer_is_bare(late->buffer))
-            late = late->next;
-        return late;
-    }
-    for (uint32_t i = 0; i < node->touch_count; i++)
-        if (acui_buffer_is_bare(node->touches[i].use->buffer))
-            return true;
-    return false;
-}
-
-/* Memory that the task needs is not there, for this reason: its own failure. */
-static acui_fault *memory_fault(const acui_task *task, const acui_fault *cause)
-{
-    const acui_node *node = task->first;
-    for (size_t i = task->count; i-- > 0;)
-        if (lacks_memory(task->nodes[i]))
-            node = task->nodes[i];
-    if (cause)
-        acui_error_restore(&cause->error);
-    else
-        acui_fail(ACU_ERR_NO_MEMORY, "out of host memory, also for saying more");
-    return acui_fault_of_node(node);
-}
-
-/* Whether the task must fail before it starts, because of its data or its submission. */
-static bool fails_already(acui_task *task)
-{
-    if (task->sound)
-        return false;
-    acui_fault *why;
-    acui_order_lock();
-    bool failed = task->failed || acui_part_is_refused(task->part);
-    failed |= acui_parts_stopped(task, &why) && !acui_task_wanted(task);
-    const acui_point *bad = behind_failure(task);
-    bool memory = bad && bad->growth;
-    acui_fault *cause = bad ? acui_fault_retain(bad->fault) : NULL;
-    acui_fault *own = acui_fault_retain(why);
-    acui_order_unlock();
-    if (bad && !failed) {
-        acui_fault_release(own);
-        own = memory ? memory_fault(task, cause) : dependency_fault(task, cause);
-    }
-    acui_fault_release(cause);
-    if (failed || bad)
-        acui_task_fail(task, own);
-    else
-        acui_fault_release(own);
-    return failed || bad;
-}
-
-/* Of an alternative that nobody needs, what was tried being over: all is left as it is, also where
- * it failed before. */
-static bool is_spared(acui_task *task)
-{
-    if (!task->conditional)
-        return false;
-    acui_order_lock();
-    bool spared = acui_part_is_spared(task->part);
-    for (size_t i = 0; i < task->before_count && spared; i++) {
-        const acui_before *before = &task->before[i];
-        if (!before->through || !before->point->failed || task->failed)
-            continue;
-        task->failed = true;
-        task->fault = acui_fault_retain(before->point->fault);
-    }
-    acui_order_unlock();
-    return spared;
-}
-
 /* ---- a task that is entered only if it is ready ---- */
 
 typedef struct looking {
@@ -479,7 +349,7 @@ acu_status acui_enter_ready(acui_submission *s, acui_task **out)
     }
     bool memory = !task->failed;
     acui_order_unlock();
-    acui_fault *fault = found.bad && !found.waits ? dependency_fault(task, found.cause) : NULL;
+    acui_fault *fault = found.bad && !found.waits ? acui_dependency_fault(task, found.cause) : NULL;
     acui_fault_release(fault); /* the thread has the record */
     acui_fault_release(found.cause);
     if (found.waits || found.bad) {
@@ -493,92 +363,4 @@ acu_status acui_enter_ready(acui_submission *s, acui_task **out)
     acui_task_fail(task, NULL);
     acui_run_tasks(acui_retire(task));
     return acui_fail(ACU_ERR_NO_MEMORY, "no memory to order the work of a submission");
-}
-
-acui_task *acui_retire(acui_task *task)
-{
-    acui_order_lock();
-    task->failed = task->retired = true;
-    /* Its point stays as it is until then: what comes after it is ordered behind those too. */
-    task->pending = 1;
-    link_before(task, true);
-    bool over = --task->pending == 0;
-    acui_order_unlock();
-    return over ? acui_task_over(task) : NULL;
-}
-
-/* ---- running ---- */
-
-acui_task *acui_free_followers(acui_point *point, bool over)
-{
-    acui_task *freed = NULL;
-    acui_before **link = (acui_before **)&point->followers;
-    while (*link) {
-        acui_before *before = *link;
-        if (before->over && !over) {
-            link = &before->next;
-            continue;
-        }
-        *link = before->next;
-        if (--before->task->pending == 0) {
-            before->task->next_ready = freed;
-            freed = before->task;
-        }
-    }
-    return freed;
-}
-
-/* Its kernels are loaded, or never will be: what could not be checked before is now. */
-static bool bind(acui_task *task)
-{
-    for (size_t i = 0; i < task->count; i++) {
-        if (!acui_launch_is_late(task->nodes[i]) || acui_launch_bind(task->nodes[i]) == ACU_OK)
-            continue;
-        acui_task_fail(task, acui_fault_of_node(task->nodes[i]));
-        return false;
-    }
-    task->binds = false;
-    return true;
-}
-
-static acui_task *run_task(acui_task *task)
-{
-    if (task->retired || is_spared(task))
-        return acui_task_over(task);
-    if (fails_already(task))
-        return acui_retire(task);
-    if (task->first->kind == ACUI_NODE_DECIDE && !task->first->u.call.op->u.rescue.fn)
-        return acui_task_over(task);
-    if (task->first->kind == ACUI_NODE_STAGE)
-        return acui_stage_run(task);
-    if (!task->stream)
-        return acui_host_run(task);
-    if (task->binds && !bind(task))
-        return acui_retire(task);
-    acui_task *others;
-    return acui_admit(task, &others) ? acui_issue(task) : others;
-}
-
-void acui_run_tasks(acui_task *ready)
-{
-    if (acui_issuing()) { /* a foreign call looked at something: its stream
-                           * is taken until it returns */
-        acui_issue_later(ready);
-        return;
-    }
-    bool was = acui_error_aside();
-    while (ready) {
-        acui_task *task = ready;
-        ready = task->next_ready;
-        task->next_ready = NULL;
-        acui_task *freed = run_task(task);
-        if (!freed)
-            continue;
-        acui_task *last = freed;
-        while (last->next_ready)
-            last = last->next_ready;
-        last->next_ready = ready;
-        ready = freed;
-    }
-    acui_error_back(was);
 }
