@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "device/device.h"
 
-#include <stdlib.h>
+#include <sys/mman.h>
 
 enum {
     PAGE = 4096,
@@ -25,16 +25,17 @@ static bool make_flags(acu_device *device)
                                device->raw) != ACU_CUDA_SUCCESS ||
         !able)
         return false;
-    void *memory = aligned_alloc(PAGE, PAGE);
-    if (!memory)
+    void *memory =
+        mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
         return false;
     if (cu->MemHostRegister(memory, PAGE, ACU_CU_MEMHOSTREGISTER_DEVICEMAP) != ACU_CUDA_SUCCESS) {
-        free(memory);
+        munmap(memory, PAGE);
         return false;
     }
     if (cu->MemHostGetDevicePointer(&address, memory, 0) != ACU_CUDA_SUCCESS) {
-        cu->MemHostUnregister(memory);
-        free(memory);
+        if (cu->MemHostUnregister(memory) == ACU_CUDA_SUCCESS)
+            munmap(memory, PAGE);
         return false;
     }
     device->flags = memory;
@@ -97,8 +98,9 @@ bool acui_stream_prompt_alone(acu_stream *stream)
 
 void acui_flags_free(acu_device *device, bool works)
 {
-    if (device->flags && works)
-        device->cu->MemHostUnregister(device->flags);
-    free(device->flags); /* nothing writes there any more, also if it could not be unregistered */
+    /* What a lost device was doing may still write there: then the page stays. */
+    if (device->flags && works &&
+        device->cu->MemHostUnregister(device->flags) == ACU_CUDA_SUCCESS)
+        munmap(device->flags, PAGE);
     device->flags = NULL;
 }

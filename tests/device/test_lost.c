@@ -142,6 +142,30 @@ static void a_new_open_heals_once_all_is_released(void **state)
     test_close(device);
 }
 
+/* Nobody can tell what a lost device was about to write, nor when it does. */
+static void what_it_may_still_write_stays(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_stream *stream = acui_policy_pick(device->policy);
+    acui_entered entered;
+    uint64_t number;
+    assert_works(acui_enter(device, &entered));
+    pthread_mutex_lock(&stream->issue);
+    assert_works(acui_stream_mark(stream, &number));
+    pthread_mutex_unlock(&stream->issue);
+    acui_leave(&entered);
+    bool prompt = acui_stream_prompt(stream);
+    _Atomic(uint64_t) *flags = device->flags;
+    assert_works(acu_stream_wait(stream, ACU_FOREVER));
+    lose(device);
+    test_close(device);
+    if (!prompt)
+        skip(); /* the device writes no flags */
+    atomic_store_explicit(flags, number, memory_order_relaxed);
+    assert_int_equal(atomic_load_explicit(flags, memory_order_relaxed), number);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -149,6 +173,7 @@ int main(void)
         cmocka_unit_test(marks_of_a_lost_device_end_without_success),
         cmocka_unit_test(what_can_not_be_looked_at_for_good_is_lost),
         cmocka_unit_test(a_new_open_heals_once_all_is_released),
+        cmocka_unit_test(what_it_may_still_write_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
