@@ -9,21 +9,24 @@
 
 #define STACK_DEPTH 32
 
-/* The stack keeps handles, not references: a current context can be destroyed. */
-static _Thread_local struct {
-    void *stack[STACK_DEPTH];
-    unsigned depth;
-    bool in_host_function;
-} self;
-
-/* The thread's own streams: one list per thread, ended by the key's destructor. */
+/* A thread's own stream of a context. */
 typedef struct own_stream {
     struct own_stream *next;
     void *context; /* handles */
     void *stream;
 } own_stream;
 
-static pthread_key_t own_streams_key;
+/* The stack keeps handles, not references: a current context can be destroyed. Not in the thread's
+ * static block: room there is scarce for libraries that a program loads when it runs. */
+typedef struct {
+    void *stack[STACK_DEPTH];
+    unsigned depth;
+    own_stream *streams;
+} own;
+
+static _Thread_local own *self; /* NULL: it has not made anything current */
+static _Thread_local bool in_host_function;
+static pthread_key_t key; /* `self` again, for the end of the thread */
 
 static void retire_handle(void *handle)
 {
@@ -34,45 +37,65 @@ static void retire_handle(void *handle)
     sd_object_put(&stream->object);
 }
 
-static void end_own_streams(void *list)
+static void end_thread(void *context)
 {
-    for (own_stream *s = list; s;) {
+    own *o = context;
+    self = NULL;
+    for (own_stream *s = o->streams; s;) {
         own_stream *next = s->next;
         retire_handle(s->stream);
         free(s);
         s = next;
     }
+    free(o);
 }
 
 bool sd_thread_init(void)
 {
-    return pthread_key_create(&own_streams_key, end_own_streams) == 0;
+    return pthread_key_create(&key, end_thread) == 0;
+}
+
+/* NULL: no memory. */
+static own *of_thread(void)
+{
+    if (self)
+        return self;
+    own *o = calloc(1, sizeof *o);
+    if (o && pthread_setspecific(key, o) == 0)
+        return self = o;
+    free(o);
+    return NULL;
 }
 
 void sd_thread_in_host_function(bool inside)
 {
-    self.in_host_function = inside;
+    in_host_function = inside;
 }
 
 unsigned sd_thread_stream(sd_context *context, sd_stream **stream)
 {
-    own_stream *list = pthread_getspecific(own_streams_key);
-    for (own_stream *s = list; s; s = s->next)
+    own *o = of_thread();
+    for (own_stream *s = o ? o->streams : NULL; s; s = s->next)
         if (s->context == context->object.handle) {
             *stream = sd_object_get(SD_KIND_STREAM, s->stream);
             return *stream ? ACU_CUDA_SUCCESS : ACU_CUDA_ERROR_INVALID_HANDLE;
         }
-    own_stream *own = malloc(sizeof *own);
+    own_stream *added = o ? malloc(sizeof *added) : NULL;
     sd_stream *made = NULL;
-    if (!own || sd_stream_create(context, ACU_CU_STREAM_DEFAULT, 0, &made)) {
-        free(own);
+    if (!added || sd_stream_create(context, ACU_CU_STREAM_DEFAULT, 0, &made)) {
+        free(added);
         return ACU_CUDA_ERROR_OUT_OF_MEMORY;
     }
-    *own = (own_stream){list, context->object.handle, made->object.handle};
-    pthread_setspecific(own_streams_key, own);
+    *added = (own_stream){o->streams, context->object.handle, made->object.handle};
+    o->streams = added;
     sd_object_hold(&made->object);
     *stream = made;
     return ACU_CUDA_SUCCESS;
+}
+
+static void *top(void)
+{
+    return self && self->depth ? self->stack[self->depth - 1] : NULL;
 }
 
 /* ---- entering ---- */
@@ -82,13 +105,13 @@ unsigned sd_enter(void)
     if (!atomic_load_explicit(&sd.ready, memory_order_acquire) ||
         atomic_load_explicit(&sd.forked, memory_order_relaxed))
         return ACU_CUDA_ERROR_NOT_INITIALIZED;
-    return self.in_host_function ? ACU_CUDA_ERROR_NOT_PERMITTED : ACU_CUDA_SUCCESS;
+    return in_host_function ? ACU_CUDA_ERROR_NOT_PERMITTED : ACU_CUDA_SUCCESS;
 }
 
 /* The current context, faulted or not, with a reference. */
 static unsigned current(sd_context **context)
 {
-    void *handle = self.depth ? self.stack[self.depth - 1] : NULL;
+    void *handle = top();
     if (!handle)
         return ACU_CUDA_ERROR_INVALID_CONTEXT;
     *context = sd_object_get(SD_KIND_CONTEXT, handle);
@@ -115,16 +138,17 @@ static bool is_context(CUcontext handle)
 
 unsigned sd_thread_push(void *handle)
 {
-    if (self.depth == STACK_DEPTH)
+    own *o = of_thread();
+    if (!o || o->depth == STACK_DEPTH)
         return ACU_CUDA_ERROR_OUT_OF_MEMORY;
-    self.stack[self.depth++] = handle;
+    o->stack[o->depth++] = handle;
     return ACU_CUDA_SUCCESS;
 }
 
 void sd_thread_forget(const void *handle)
 {
-    if (self.depth && self.stack[self.depth - 1] == handle)
-        self.depth--;
+    if (handle && top() == handle)
+        self->depth--;
 }
 
 unsigned sd_cuCtxPushCurrent_v2(CUcontext handle)
@@ -136,9 +160,9 @@ unsigned sd_cuCtxPushCurrent_v2(CUcontext handle)
 unsigned sd_cuCtxPopCurrent_v2(CUcontext *handle)
 {
     SD_ENTER();
-    if (!self.depth)
+    if (!self || !self->depth)
         return ACU_CUDA_ERROR_INVALID_CONTEXT;
-    CUcontext popped = self.stack[--self.depth];
+    CUcontext popped = self->stack[--self->depth];
     if (handle)
         *handle = popped;
     return ACU_CUDA_SUCCESS;
@@ -147,12 +171,12 @@ unsigned sd_cuCtxPopCurrent_v2(CUcontext *handle)
 unsigned sd_cuCtxSetCurrent(CUcontext handle)
 {
     SD_ENTER();
-    if (self.depth && self.stack[self.depth - 1] == (void *)handle && is_context(handle))
+    if (handle && top() == (void *)handle && is_context(handle))
         return ACU_CUDA_SUCCESS;
     if (handle && !is_context(handle))
         return ACU_CUDA_ERROR_INVALID_CONTEXT;
-    if (self.depth)
-        self.depth--;
+    if (self && self->depth)
+        self->depth--;
     return handle ? sd_thread_push(handle) : ACU_CUDA_SUCCESS;
 }
 
@@ -161,7 +185,7 @@ unsigned sd_cuCtxGetCurrent(CUcontext *handle)
     SD_ENTER();
     if (!handle)
         return ACU_CUDA_ERROR_INVALID_VALUE;
-    *handle = self.depth ? self.stack[self.depth - 1] : NULL;
+    *handle = top();
     return ACU_CUDA_SUCCESS;
 }
 

@@ -79,6 +79,7 @@ typedef struct sx_decoder {
     sx_insn *insns;
     uint8_t *soft; /* by instruction: results may keep old values though no guard shows it */
     size_t count, room;
+    sx_insn refused; /* what those fill in who had none: nobody reads it */
 
     const ptx_inst *inst;  /* the one being decoded */
     uint32_t block;        /* its block */

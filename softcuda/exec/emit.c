@@ -219,15 +219,14 @@ static bool make_room(sx_decoder *d)
 
 sx_insn *sx_emit_plain(sx_decoder *d, const char *name)
 {
-    static _Thread_local sx_insn scratch;
     unsigned op = sx_op_find(name);
     if (op == SX_OP_COUNT) {
         sx_refuse_inst(d);
-        return &scratch;
+        return &d->refused;
     }
     if (!make_room(d)) {
         sx_no_memory(d);
-        return &scratch;
+        return &d->refused;
     }
     sx_insn *i = &d->insns[d->count];
     d->soft[d->count++] = d->in_branch_around;

@@ -2,18 +2,74 @@
 /* The thread's error record. */
 #include "base/error.h"
 
+#include "base/local.h"
+#include "base/rare.h"
 #include "base/text.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Owned by its thread alone: no locks, no atomics. */
-static _Thread_local acu_error own = {.device = -1}, others = {.device = -1};
-static _Thread_local bool aside; /* what fails now goes to the second */
+typedef struct {
+    acu_error own, others;
+} records;
+
+static ACUI_LOCAL records *mine;
+static ACUI_LOCAL bool aside; /* what fails now goes to the second */
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_key_t key; /* `mine` again, for the end of the thread */
+static bool have_key;
+
+/* For threads that have no memory for theirs, each for good; those who find none left share. */
+static records spare[16];
+static _Atomic(unsigned) spare_taken;
+
+static bool is_spare(const records *r)
+{
+    return r >= spare && r < spare + sizeof spare / sizeof *spare;
+}
+
+static void thread_ends(void *context)
+{
+    mine = NULL;
+    if (!is_spare(context))
+        free(context);
+}
+
+static void prepare(void)
+{
+    have_key = pthread_key_create(&key, thread_ends) == 0;
+}
+
+/* With the first failure, or look, rather than in the thread's static block: room there is scarce
+ * for a library that a program loads when it runs. */
+ACUI_RARE static records *begin_thread(void)
+{
+    pthread_once(&once, prepare);
+    records *r = have_key ? malloc(sizeof *r) : NULL;
+    if (r && pthread_setspecific(key, r) != 0) {
+        free(r);
+        r = NULL;
+    }
+    if (!r) {
+        unsigned last = sizeof spare / sizeof *spare - 1;
+        unsigned taken = atomic_load_explicit(&spare_taken, memory_order_relaxed);
+        while (taken < last && !atomic_compare_exchange_weak(&spare_taken, &taken, taken + 1)) {
+        }
+        r = &spare[taken];
+    }
+    *r = (records){.own.device = -1, .others.device = -1};
+    return mine = r;
+}
 
 acu_error *acui_error(void)
 {
-    return aside ? &others : &own;
+    records *r = mine ? mine : begin_thread();
+    return aside ? &r->others : &r->own;
 }
 
 const acu_error *acu_last_error(void)
