@@ -138,12 +138,12 @@ static uint64_t start_of(const acu_stream *stream)
 
 /* The time of the first known end that is not passed, or a time before `now` if it is about now; 0:
  * none is known. */
-static uint64_t next_end(acui_task *task, uint64_t start, uint64_t now, bool *sure)
+static uint64_t next_end(acui_task *task, uint64_t start, uint64_t now, acui_trust *trust)
 {
     uint64_t lengths[ACUI_LENGTHS], age = now > start ? now - start : 0;
     if (!task->form)
         task->form = acui_form_of(task);
-    size_t n = acui_lengths_find(task->form, lengths, sure);
+    size_t n = acui_lengths_find(task->form, lengths, trust);
     for (size_t i = 0; i < n; i++) {
         uint64_t margin = ACU_US(20) + lengths[i] / 128; /* a timer's sleep, and a length, vary */
         if (age <= lengths[i] + margin)
@@ -152,15 +152,28 @@ static uint64_t next_end(acui_task *task, uint64_t start, uint64_t now, bool *su
     return 0;
 }
 
+/* A look at what is foreseen, in case that it is much shorter this time. */
+static uint64_t before(uint64_t start, uint64_t end, uint64_t now)
+{
+    for (int part = 3; part > 0; part--) {
+        uint64_t look = start + ((end - start) >> part);
+        if (look > now + NAP_LEAST)
+            return look;
+    }
+    return end;
+}
+
 uint64_t acui_flight_next_look(acu_stream *stream, uint64_t now, uint64_t spin)
 {
     acui_task *task = stream->first_task;
     if (!task)
         return ACU_FOREVER;
-    bool sure = false;
-    uint64_t start = start_of(stream), end = next_end(task, start, now, &sure);
+    acui_trust trust = ACUI_UNSURE;
+    uint64_t start = start_of(stream), end = next_end(task, start, now, &trust);
     uint64_t age = now > start ? now - start : 0;
-    if (end && (sure || end <= now))
+    if (end > now && trust == ACUI_DOUBTED)
+        end = before(start, end, now);
+    if (end && (trust != ACUI_UNSURE || end <= now))
         return end < now + FAULT ? end : now + FAULT;
     if (!end && age < spin)
         return now;

@@ -92,9 +92,15 @@ enum { ACUI_LENGTHS = 4 };
 #define ACUI_SPIN_MOST ACU_US(50)
 
 uint64_t acui_form_of(const acui_task *task); /* what its length depends on, as far as it shows */
-/* Lengths in ns that tasks of the form take, shortest first; 0: not known, or never the same.
- * `*sure`: it was one of them each time of late. */
-size_t acui_lengths_find(uint64_t form, uint64_t lengths[ACUI_LENGTHS], bool *sure);
+/* Of lengths: that it will be one of them. */
+typedef enum acui_trust {
+    ACUI_UNSURE,
+    ACUI_DOUBTED, /* each time of late, but once nobody looked until it was long over */
+    ACUI_SURE,    /* each time of late */
+} acui_trust;
+
+/* Lengths in ns that tasks of the form take, shortest first; 0: not known, or never the same. */
+size_t acui_lengths_find(uint64_t form, uint64_t lengths[ACUI_LENGTHS], acui_trust *trust);
 /* A task took `ns`, or up to `slack` less: nobody looked meanwhile. */
 void acui_lengths_learn(uint64_t form, uint64_t ns, uint64_t slack);
 /* How long to look without pause for work of unknown length, now that such work was waited for, and

@@ -14,6 +14,8 @@
 #define SURE 16    /* of a form's luck: up by one if a length was one of those
                     * known, else down by two */
 #define LUCKY (SURE / 2)
+#define SOONER ACU_US(50) /* to look, who came too late */
+#define DOUBT 4           /* times that one is looked at before its end, after such a one */
 
 typedef struct known {
     uint64_t ns;
@@ -23,7 +25,7 @@ typedef struct known {
 static struct entry {
     uint64_t form;
     known lengths[ACUI_LENGTHS];
-    uint8_t luck;
+    uint8_t luck, doubt;
 } table[PLACES];
 
 static struct entry *entry_of(uint64_t form)
@@ -45,6 +47,7 @@ static uint64_t node_hash(uint64_t h, const acui_node *node)
     case ACUI_NODE_LAUNCH:
         dims = &node->u.launch.dims;
         h = mix(h, (uint64_t)(uintptr_t)node->u.launch.kernel->raw);
+        h = mix(h, (uint64_t)(uintptr_t)acui_launch_instead(node));
         h = mix(h, (uint64_t)dims->grid[0] | (uint64_t)dims->grid[1] << 32);
         return mix(h, (uint64_t)dims->grid[2] | (uint64_t)dims->block[0] << 32);
     case ACUI_NODE_COPY:
@@ -66,13 +69,15 @@ uint64_t acui_form_of(const acui_task *task)
     return h | 1; /* 0 is an empty place */
 }
 
-size_t acui_lengths_find(uint64_t form, uint64_t lengths[ACUI_LENGTHS], bool *sure)
+size_t acui_lengths_find(uint64_t form, uint64_t lengths[ACUI_LENGTHS], acui_trust *trust)
 {
     const struct entry *entry = entry_of(form);
     size_t n = 0;
+    *trust = ACUI_UNSURE;
     if (entry->form != form || entry->luck < LUCKY)
         return 0;
-    *sure = entry->luck == SURE;
+    if (entry->luck == SURE)
+        *trust = entry->doubt ? ACUI_DOUBTED : ACUI_SURE;
     for (int i = 0; i < ACUI_LENGTHS; i++) {
         if (entry->lengths[i].score < FEW)
             continue;
@@ -118,10 +123,16 @@ void acui_lengths_learn(uint64_t form, uint64_t ns, uint64_t slack)
     struct entry *entry = entry_of(form);
     if (entry->form != form)
         *entry = (struct entry){.form = form, .luck = LUCKY + 1};
-    /* Who slept too long never sees how much: so look a little sooner the next time. */
-    bool blind = slack > ACU_US(100);
-    uint64_t guess = ns - (blind ? ACU_US(50) : slack > ACU_US(25) ? slack : 0);
-    known *k = near(entry, guess, blind ? ACU_US(50) : 0);
+    /* Who slept too long never sees how much: so look a little sooner the next time, and now and
+     * then before, in case it is much shorter. Who looked before halves what is not known. */
+    bool blind = slack > ACU_US(100), unseen = slack > ns / 4 * 3;
+    uint64_t off = blind ? unseen ? SOONER : slack / 2 : slack > ACU_US(25) ? slack : 0;
+    uint64_t guess = ns - off;
+    if (blind && unseen)
+        entry->doubt = DOUBT;
+    else if (!blind && entry->doubt)
+        entry->doubt--;
+    known *k = near(entry, guess, blind ? SOONER : 0);
     if (k) {
         if (!blind)
             k->ns = (k->ns + guess) / 2;

@@ -13,12 +13,12 @@
 
 /* ---- lengths that were seen ---- */
 
-static bool sure;
+static acui_trust trust;
 
 static size_t known(uint64_t form, uint64_t *lengths)
 {
     acui_flight_lock();
-    size_t n = acui_lengths_find(form, lengths, &sure);
+    size_t n = acui_lengths_find(form, lengths, &trust);
     acui_flight_unlock();
     return n;
 }
@@ -49,10 +49,10 @@ static void one_length(void **state)
     for (int i = 0; i < 20; i++)
         learn(form(1), ACU_MS(5), 0);
     known(form(1), lengths);
-    assert_true(sure);
+    assert_int_equal(trust, ACUI_SURE);
     learn(form(1), ACU_MS(3), 0);
     assert_int_equal(known(form(1), lengths), 1);
-    assert_false(sure); /* it may be that again */
+    assert_int_equal(trust, ACUI_UNSURE); /* it may be that again */
 }
 
 static void two_in_turn(void **state)
@@ -121,33 +121,84 @@ static void a_new_length_replaces_old_ones(void **state)
     assert_int_equal(lengths[n - 1], ACU_MS(9));
 }
 
+/* A submission that is not over until the gate opens, so that what is known can be asked for. */
+typedef struct gated {
+    acu_device *device;
+    acu_stream *stream;
+    acu_future *future;
+    uint64_t form, begin;
+} gated;
+
+static gated gated_new(void)
+{
+    gated g = {.device = test_open()};
+    assert_works(acu_stream_create(g.device, 0, &g.stream));
+    acu_submit_options options = {.size = sizeof options, .stream = g.stream};
+    test_gate_close(g.device, acu_stream_raw(g.stream));
+    assert_works(acu_submit(g.device, acu_zeros(ACU_I32, ACU_SHAPE(7, 3)), &options, &g.future));
+    acui_flight_lock();
+    g.form = acui_form_of(g.stream->first_task);
+    g.begin = g.stream->first_task->issued_at + ACU_MS(1);
+    acui_flight_unlock();
+    return g;
+}
+
+static void gated_end(gated *g)
+{
+    test_gate_open();
+    assert_works(acu_future_wait(g->future, ACU_FOREVER));
+    acu_future_release(g->future);
+    acu_stream_release(g->stream);
+    test_close(g->device);
+    test_leaks_none();
+}
+
 /* A fault would end it at any time: it is to be told within 100 ms. */
 static void a_foreseen_end_is_not_slept_for(void **state)
 {
     (void)state;
-    acu_device *device = test_open();
-    acu_stream *stream;
-    acu_future *future;
-    assert_works(acu_stream_create(device, 0, &stream));
-    acu_submit_options options = {.size = sizeof options, .stream = stream};
-    test_gate_close(device, acu_stream_raw(stream));
-    assert_works(acu_submit(device, acu_zeros(ACU_I32, ACU_SHAPE(7, 3)), &options, &future));
-    acui_flight_lock();
-    uint64_t long_form = acui_form_of(stream->first_task);
-    uint64_t begin = stream->first_task->issued_at + ACU_MS(1);
+    gated g = gated_new();
     for (int i = 0; i < 30; i++)
-        acui_lengths_learn(long_form, ACU_SECONDS(10), 0);
-    uint64_t next = acui_flight_next_look(stream, begin, 0);
-    uint64_t last = acui_flight_next_look(stream, begin + ACU_SECONDS(10) - ACU_MS(100), 0);
+        learn(g.form, ACU_SECONDS(10), 0);
+    acui_flight_lock();
+    uint64_t next = acui_flight_next_look(g.stream, g.begin, 0);
+    uint64_t last = acui_flight_next_look(g.stream, g.begin + ACU_SECONDS(10) - ACU_MS(100), 0);
     acui_flight_unlock();
-    assert_in_range(next, begin + ACU_MS(10), begin + ACU_MS(90));
-    assert_in_range(last, begin, begin + ACU_SECONDS(10));
-    test_gate_open();
-    assert_works(acu_future_wait(future, ACU_FOREVER));
-    acu_future_release(future);
-    acu_stream_release(stream);
-    test_close(device);
-    test_leaks_none();
+    assert_in_range(next, g.begin + ACU_MS(10), g.begin + ACU_MS(90));
+    assert_in_range(last, g.begin, g.begin + ACU_SECONDS(10));
+    gated_end(&g);
+}
+
+/* How late one would be for work of `length`, who looks when it is said to pay; this is learned. */
+static uint64_t lateness(const gated *g, uint64_t length)
+{
+    uint64_t begin = g->begin - ACU_MS(1), now = begin, looked = begin, end = begin + length;
+    acui_flight_lock();
+    while (now < end) {
+        looked = now;
+        uint64_t next = acui_flight_next_look(g->stream, now, 0);
+        now = next == ACU_FOREVER ? end /* a thread waits in the driver */
+                                  : next > now ? next : now + ACU_US(1);
+    }
+    acui_lengths_learn(g->form, now - begin, now - looked);
+    acui_flight_unlock();
+    return now - end;
+}
+
+/* Work of 20 ms that takes 1 ms every other time. */
+static void what_became_much_shorter_is_found_soon(void **state)
+{
+    (void)state;
+    gated g = gated_new();
+    for (int i = 0; i < 30; i++)
+        learn(g.form, ACU_MS(20), 0);
+    for (int i = 0; i < 8; i++) {
+        lateness(&g, ACU_MS(1));
+        lateness(&g, ACU_MS(20));
+    }
+    assert_in_range(lateness(&g, ACU_MS(1)), 0, ACU_US(150));
+    assert_in_range(lateness(&g, ACU_MS(20)), 0, ACU_US(200));
+    gated_end(&g);
 }
 
 /* ---- a thread that waits in the driver ---- */
@@ -229,6 +280,7 @@ int main(void)
         cmocka_unit_test(what_varies_is_not_foreseen),
         cmocka_unit_test(spinning_comes_back),
         cmocka_unit_test(who_is_too_late_looks_sooner),
+        cmocka_unit_test(what_became_much_shorter_is_found_soon),
         cmocka_unit_test(a_new_length_replaces_old_ones),
         cmocka_unit_test(a_foreseen_end_is_not_slept_for),
         cmocka_unit_test(unknown_work_is_waited_for_in_the_driver),
