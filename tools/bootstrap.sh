@@ -29,6 +29,7 @@ have_package()
     libevent-dev) has_module libevent_core ;;
     liburing-dev) has_module liburing ;;
     libglib2.0-dev) has_module glib-2.0 ;;
+    python3-numpy) python3 -c 'import numpy' 2>/dev/null ;;
     clang)
         local name
         for name in clang clang-19 clang-18 clang-17 clang-16 clang-15 clang-14; do
@@ -53,10 +54,29 @@ as_root_quietly()
     return $status
 }
 
-# install PACKAGE...: install those that are missing; if that fails, $problem says why.
+# apt_get LIMIT ARGUMENTS...: a mirror that does not answer is given up, another who installs waited for.
+apt_get()
+{
+    as_root_quietly timeout -k 30 "$1" apt-get -q -o Acquire::Retries=3 -o Acquire::http::Timeout=60 \
+        -o DPkg::Lock::Timeout=300 "${@:2}"
+}
+
+# Fetched first, which may be cut off, and installed then, which may not. apt-get update may succeed
+# without having got a list, and fail with old lists that will do: what counts is whether one can install.
+try_to_install()
+{
+    apt_get 300 update || true
+    problem="apt-get could not fetch: $*"
+    apt_get 900 -y --no-install-recommends --download-only install "$@" || return 1
+    problem="apt-get could not install: $*"
+    apt_get 0 -y --no-install-recommends install "$@"
+}
+
+# install PACKAGE...: install those that are missing; if that fails, $problem says why. Mirrors fail now
+# and then, for a minute: it is tried again.
 install()
 {
-    local missing=() package
+    local missing=() package pause
     for package in "$@"; do
         have_package "$package" || missing+=("$package")
     done
@@ -66,10 +86,12 @@ install()
     problem="these are missing, and only root can install them: ${missing[*]}"
     [ "$(id -u)" = 0 ] || command -v sudo >/dev/null || return 1
     say "installing with apt-get: ${missing[*]}"
-    problem="apt-get update failed"
-    as_root_quietly apt-get -q update || return 1
-    problem="apt-get install failed: ${missing[*]}"
-    as_root_quietly apt-get -q -y --no-install-recommends install "${missing[@]}"
+    for pause in 5 15 40; do
+        try_to_install "${missing[@]}" && return 0
+        say "$problem; once more in $pause s"
+        sleep $pause
+    done
+    try_to_install "${missing[@]}"
 }
 
 # need PACKAGE...: there is no going on without them.
