@@ -32,7 +32,7 @@ static void a_stream_is_busy_until_its_work_is_done(void **state)
     assert_int_equal(acu_stream_wait(stream, 0), ACU_TIMEOUT);
     assert_int_equal(acu_stream_wait(stream, ACU_MS(3)), ACU_TIMEOUT);
     test_gate_open();
-    assert_works(acu_stream_wait(stream, ACU_SECONDS(30)));
+    assert_works(acu_stream_wait(stream, ACU_FOREVER));
     assert_int_equal(acu_stream_poll(stream), ACU_OK);
     acu_stream_release(stream);
 }
@@ -65,7 +65,7 @@ static void a_forked_stream_starts_behind(void **state)
     acu_stream *other = new_stream();
     assert_int_equal(acu_stream_poll(other), ACU_OK);
     test_gate_open();
-    assert_works(acu_stream_wait(forked, ACU_SECONDS(30)));
+    assert_works(acu_stream_wait(forked, ACU_FOREVER));
     assert_int_equal(acu_stream_poll(stream), ACU_OK);
     acu_stream_release(other);
     acu_stream_release(forked);
@@ -85,7 +85,7 @@ static void order_goes_across_devices(void **state)
     assert_works(acu_stream_order_after(b, b));
     assert_int_equal(acu_stream_poll(b), ACU_NOT_READY);
     test_gate_open();
-    assert_works(acu_stream_wait(b, ACU_SECONDS(30)));
+    assert_works(acu_stream_wait(b, ACU_FOREVER));
     assert_int_equal(acu_stream_poll(a), ACU_OK);
     acu_stream_release(a);
     acu_stream_release(b);
@@ -103,14 +103,14 @@ static void a_wrapped_stream_is_never_destroyed(void **state)
     acu_stream *stream = NULL;
     assert_works(acu_stream_wrap(device, raw, &stream));
     assert_ptr_equal(acu_stream_raw(stream), raw);
-    assert_works(acu_stream_wait(stream, ACU_SECONDS(10)));
+    assert_works(acu_stream_wait(stream, ACU_FOREVER));
     acu_stream_release(stream);
     test_enter(device);
     assert_int_equal(acu_driver()->StreamQuery(raw), 0);
     assert_int_equal(acu_driver()->StreamDestroy(raw), 0);
     test_leave(device);
     assert_works(acu_stream_wrap(device, NULL, &stream)); /* the legacy default stream */
-    assert_works(acu_stream_wait(stream, ACU_SECONDS(10)));
+    assert_works(acu_stream_wait(stream, ACU_FOREVER));
     acu_stream_release(stream);
 }
 
@@ -150,7 +150,7 @@ static void a_captured_stream_is_left_alone(void **state)
         assert_works(acu_stream_order_after(other, other));
         acu_stream *third = new_stream();
         assert_works(acu_stream_order_after(third, other));
-        assert_works(acu_stream_wait(third, ACU_SECONDS(10)));
+        assert_works(acu_stream_wait(third, ACU_FOREVER));
         acu_stream_release(third);
         CUgraph graph = NULL;
         test_enter(device);
@@ -178,8 +178,8 @@ static void events_mark_the_end_of_what_was_there(void **state)
     assert_int_equal(acu_event_wait(event, ACU_MS(2)), ACU_TIMEOUT);
     assert_int_equal(acu_stream_poll(other), ACU_NOT_READY);
     test_gate_open();
-    assert_works(acu_event_wait(event, ACU_SECONDS(30)));
-    assert_works(acu_stream_wait(other, ACU_SECONDS(30)));
+    assert_works(acu_event_wait(event, ACU_FOREVER));
+    assert_works(acu_stream_wait(other, ACU_FOREVER));
     assert_non_null(acu_event_raw(event));
     acu_event_release(event);
     acu_stream_release(stream);
@@ -199,7 +199,7 @@ static void elapsed_time_needs_timing_and_two_records(void **state)
     assert_works(acu_event_record(end, stream));
     assert_int_equal(acu_event_elapsed_ms(start, end, &ms), ACU_NOT_READY);
     test_gate_open();
-    assert_works(acu_event_wait(end, ACU_SECONDS(30)));
+    assert_works(acu_event_wait(end, ACU_FOREVER));
     assert_works(acu_event_elapsed_ms(start, end, &ms));
     assert_true(ms >= 0);
     assert_fails(acu_event_elapsed_ms(start, end, NULL), ACU_ERR_INVALID, "nowhere");
@@ -419,7 +419,7 @@ static void a_stream_released_while_busy_finishes(void **state)
     acu_stream_release(stream);
     assert_int_equal(acu_stream_poll(other), ACU_NOT_READY);
     test_gate_open();
-    assert_works(acu_stream_wait(other, ACU_SECONDS(30)));
+    assert_works(acu_stream_wait(other, ACU_FOREVER));
     acu_stream_release(other);
 }
 

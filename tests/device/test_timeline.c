@@ -105,7 +105,7 @@ static void other_streams_wait_for_marks(void **state)
     acu_driver_count_calls(false);
     assert_int_equal(acu_stream_poll(other), ACU_NOT_READY);
     test_gate_open();
-    assert_works(acu_stream_wait(other, ACU_SECONDS(30)));
+    assert_works(acu_stream_wait(other, ACU_FOREVER));
     await(second);
     assert_works(after(second));
 }
@@ -153,7 +153,7 @@ static void a_mark_without_an_event_completes_too(void **state)
     assert_int_equal(acu_stream_poll(other), ACU_NOT_READY);
     test_gate_open();
     await(number);
-    assert_works(acu_stream_wait(other, ACU_SECONDS(30)));
+    assert_works(acu_stream_wait(other, ACU_FOREVER));
 }
 
 static void without_new_events_marks_are_made(void **state)
@@ -183,7 +183,7 @@ static void without_memory_marks_are_made(void **state)
     assert_false(acui_stream_passed(stream, 50));
     test_gate_open();
     await(number);
-    assert_works(acu_stream_wait(other, ACU_SECONDS(30)));
+    assert_works(acu_stream_wait(other, ACU_FOREVER));
 }
 
 static void a_query_that_fails_is_made_up_for(void **state)
@@ -210,7 +210,7 @@ static void a_wait_that_fails_is_reported(void **state)
     assert_int_equal(acu_stream_poll(other), ACU_NOT_READY);
     test_gate_open();
     await(number);
-    assert_works(acu_stream_wait(other, ACU_SECONDS(30)));
+    assert_works(acu_stream_wait(other, ACU_FOREVER));
 }
 
 /* ---- several threads ------------------------------------------------------------------------- */
