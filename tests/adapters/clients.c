@@ -436,27 +436,6 @@ static void ending_drains(void **state)
     leave(silent);
 }
 
-/* No thread of the server has anything to do. */
-static bool server_sleeps(void)
-{
-    char path[300], state = 'S';
-    snprintf(path, sizeof path, "/proc/%d/task", (int)server.pid);
-    DIR *tasks = opendir(path);
-    assert_non_null(tasks);
-    for (struct dirent *task; state == 'S' && (task = readdir(tasks));) {
-        if (task->d_name[0] == '.')
-            continue;
-        snprintf(path, sizeof path, "/proc/%d/task/%s/stat", (int)server.pid, task->d_name);
-        FILE *file = fopen(path, "r");
-        if (file) { /* else it has just ended */
-            assert_int_equal(fscanf(file, "%*d (%*[^)]) %c", &state), 1);
-            fclose(file);
-        }
-    }
-    closedir(tasks);
-    return state == 'S';
-}
-
 /* A client that never listens keeps the server from ending, until it is told again. */
 static void ending_twice_does_not_wait(void **state)
 {
@@ -468,7 +447,7 @@ static void ending_twice_does_not_wait(void **state)
     for (int at = 0, still = 0; still < 30; still++) { /* until no buffer takes more */
         ssize_t sent = send(c->fd, line + at, n - (size_t)at, MSG_DONTWAIT | MSG_NOSIGNAL);
         at = sent > 0 ? (at + (int)sent) % (int)n : at;
-        if (sent > 0 || !server_sleeps())
+        if (sent > 0 || !test_threads_sleep(server.pid))
             still = 0;
         else
             poll(NULL, 0, 1);

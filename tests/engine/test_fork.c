@@ -22,19 +22,6 @@ extern const char test_fork_ptx[];
 #define LIMIT ACU_SECONDS(60) /* what takes longer hangs */
 enum { HANGS_S = 60, FORKS = 20, THREADS = 3 };
 
-/* The sanitizers' heaps have locks that are held for good in a child of a process whose threads
- * allocate, unlike the C library's: under them, every thread is at rest when a child is made. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define HEAP_FORKS false
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define HEAP_FORKS false
-#endif
-#endif
-#ifndef HEAP_FORKS
-#define HEAP_FORKS true
-#endif
-
 typedef struct things {
     acu_device *device;
     acu_buffer *buffer;
@@ -213,6 +200,7 @@ static _Noreturn void be_a_child(things t)
 static void fork_one(const things *t)
 {
     int status = -1;
+    test_before_fork();
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0)
@@ -255,19 +243,19 @@ static void children_get_errors(bool runtime_thread)
     things t = make(runtime_thread);
     pthread_t threads[THREADS];
     assert_works(acu_submit(t.device, count_op(&t), NULL, &t.future));
-    if (!HEAP_FORKS)
+    if (!TEST_HEAP_FORKS)
         assert_works(acu_device_wait(t.device, LIMIT));
     fork_one(&t); /* else maybe before that is over */
     assert_works(acu_future_wait(t.future, LIMIT));
     atomic_store(&stop, false);
-    for (int i = 0; i < THREADS && HEAP_FORKS; i++)
+    for (int i = 0; i < THREADS && TEST_HEAP_FORKS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, work, &t), 0);
     for (int i = 0; i < FORKS; i++) {
         fork_one(&t);
         sched_yield();
     }
     atomic_store(&stop, true);
-    for (int i = 0; i < THREADS && HEAP_FORKS; i++)
+    for (int i = 0; i < THREADS && TEST_HEAP_FORKS; i++)
         pthread_join(threads[i], NULL);
     acu_device *device = t.device;
     assert_works(acu_submit(NULL, count_op(&t), NULL, NULL));

@@ -5,10 +5,13 @@
 #include <dirent.h>
 #include <math.h>
 #include <pthread.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+extern char **environ;
 
 #ifndef __has_feature
 #define __has_feature(name) 0
@@ -597,14 +600,11 @@ static void processes_share(void **state)
     (void)state;
     skip_without(ACU_COMPILER_CLANG);
     pid_t children[2];
-    for (int i = 0; i < 2; i++) {
-        children[i] = fork();
-        if (children[i] == 0) {
-            setenv("ACUDA_CACHE_DIR", folder, 1);
-            execl("/proc/self/exe", "test_compile", "share", (char *)NULL);
-            _exit(9);
-        }
-    }
+    char *arguments[] = {"test_compile", "share", NULL};
+    assert_int_equal(setenv("ACUDA_CACHE_DIR", folder, 1), 0);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(posix_spawn(&children[i], "/proc/self/exe", NULL, NULL, arguments, environ), 0);
+    unsetenv("ACUDA_CACHE_DIR");
     for (int i = 0; i < 2; i++) {
         int status = -1;
         assert_int_equal(waitpid(children[i], &status, 0), children[i]);

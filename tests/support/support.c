@@ -2,7 +2,9 @@
 /* Shared helpers of the tests. */
 #include "support/support.h"
 
+#include <dirent.h>
 #include <pthread.h>
+#include <sched.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <sys/wait.h>
@@ -330,6 +332,35 @@ int test_run_case(const test_case *cases, size_t count, const char *name)
         }
     print_error("no case %s\n", name);
     return 2;
+}
+
+bool test_threads_sleep(int pid)
+{
+    char path[300], state = 'S';
+    snprintf(path, sizeof path, "/proc/%d/task", pid);
+    DIR *tasks = opendir(path);
+    assert_non_null(tasks);
+    for (struct dirent *task; state == 'S' && (task = readdir(tasks));) {
+        if (task->d_name[0] == '.' || strtol(task->d_name, NULL, 10) == gettid())
+            continue;
+        snprintf(path, sizeof path, "/proc/%d/task/%s/stat", pid, task->d_name);
+        FILE *file = fopen(path, "r");
+        if (file && fscanf(file, "%*d (%*[^)]) %c", &state) != 1)
+            state = 'S'; /* it has just ended */
+        if (file)
+            fclose(file);
+    }
+    closedir(tasks);
+    return state == 'S';
+}
+
+void test_before_fork(void)
+{
+    for (int still = 0; !TEST_HEAP_FORKS && still < 3; still++)
+        if (!test_threads_sleep(getpid())) {
+            still = -1;
+            sched_yield();
+        }
 }
 
 /* ---- numbers --------------------------------------------------------------------------------- */

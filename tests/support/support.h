@@ -95,6 +95,22 @@ typedef struct test_case {
 void test_in_process(const char *name);
 /* What main does with that argument; gives main's status. */
 int test_run_case(const test_case *cases, size_t count, const char *name);
+/* Whether no thread of the process, but for the one that asks, has anything to do now. */
+bool test_threads_sleep(int pid);
+/* The sanitizers' heaps have locks that are held for good in a child of a process whose threads
+ * allocate, unlike the C library's. To be called before a fork whose child allocates: under them,
+ * it waits until all other threads of this process sleep. */
+void test_before_fork(void);
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define TEST_HEAP_FORKS false
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define TEST_HEAP_FORKS false
+#endif
+#endif
+#ifndef TEST_HEAP_FORKS
+#define TEST_HEAP_FORKS true
+#endif
 
 /* ---- numbers ---- */
 
