@@ -26,18 +26,20 @@ ACUI_RARE static bool fails_now(void)
 
 static inline bool should_fail(void)
 {
-    acui_count_add(ACUI_COUNT_ALLOCATIONS, 1);
     return atomic_load_explicit(&watched, memory_order_relaxed) && fails_now();
+}
+
+/* A call that got no new block. */
+static void *count_without(void *memory)
+{
+    acui_count_add(ACUI_COUNT_ALLOCATIONS, 1);
+    acui_count_add(ACUI_COUNT_RETURNS, 1);
+    return memory;
 }
 
 void *acui_alloc_raw(size_t bytes)
 {
-    if (should_fail())
-        return NULL;
-    void *memory = acui_cache_get(bytes);
-    if (memory)
-        acui_count_add(ACUI_COUNT_BLOCKS, 1);
-    return memory;
+    return should_fail() ? count_without(NULL) : acui_cache_get(bytes);
 }
 
 void *acui_alloc(size_t bytes)
@@ -51,15 +53,14 @@ void *acui_grow_raw(void *memory, size_t old_bytes, size_t new_bytes)
     if (!memory)
         return acui_alloc_raw(new_bytes);
     if (should_fail())
+        return count_without(NULL);
+    if (new_bytes <= acui_cache_room(memory))
+        return count_without(memory);
+    char *grown = acui_cache_get(new_bytes);
+    if (!grown)
         return NULL;
-    char *grown = memory;
-    if (new_bytes > acui_cache_room(memory)) {
-        grown = acui_cache_get(new_bytes);
-        if (!grown)
-            return NULL;
-        memcpy(grown, memory, old_bytes < new_bytes ? old_bytes : new_bytes);
-        acui_cache_put(memory);
-    }
+    memcpy(grown, memory, old_bytes < new_bytes ? old_bytes : new_bytes);
+    acui_cache_put(memory);
     return grown;
 }
 
@@ -75,16 +76,13 @@ void *acui_grow(void *memory, size_t old_bytes, size_t new_bytes)
 
 void acui_free(void *memory)
 {
-    if (!memory)
-        return;
-    acui_cache_put(memory);
-    acui_count_add(ACUI_COUNT_BLOCKS, -1);
+    if (memory)
+        acui_cache_put(memory);
 }
 
 void acui_free_late(void *memory)
 {
     acui_cache_put_late(memory);
-    acui_count_add(ACUI_COUNT_BLOCKS, -1);
 }
 
 void acu_debug_fail_alloc(uint64_t nth, bool from_then_on)
@@ -106,6 +104,7 @@ uint64_t acu_debug_alloc_count(void)
 
 size_t acu_debug_live_blocks(void)
 {
-    int64_t blocks = acui_count_sum(ACUI_COUNT_BLOCKS);
+    int64_t blocks =
+        acui_count_sum(ACUI_COUNT_ALLOCATIONS) - acui_count_sum(ACUI_COUNT_RETURNS);
     return blocks > 0 ? (size_t)blocks : 0;
 }

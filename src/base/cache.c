@@ -61,8 +61,10 @@ static inline spare *spare_of(block *b)
 
 typedef struct local {
     struct local *next, **link; /* of all threads that have one; registry lock */
-    block *free[CLASSES];
-    uint32_t count[CLASSES];
+    struct kept {
+        block *first; /* of a list */
+        uint32_t count;
+    } free[CLASSES];
     block *late[LATE];
     unsigned late_at;
     _Atomic(int64_t) counts[ACUI_COUNTS]; /* written by its thread alone, relaxed */
@@ -82,6 +84,7 @@ static bool have_key;
 static ACUI_LOCAL local *mine;
 
 static uint8_t classes[SMALL / STEP + 1];
+static uint32_t most[CLASSES]; /* blocks that a thread keeps */
 
 /* ---- batches: lock held ---- */
 
@@ -122,10 +125,10 @@ static void give_all(local *l)
         free(b);
     }
     for (uint32_t class = 0; class < CLASSES; class++) {
-        if (l->count[class])
-            give_batch(l->free[class], l->count[class]);
-        l->free[class] = NULL;
-        l->count[class] = 0;
+        struct kept *kept = &l->free[class];
+        if (kept->count)
+            give_batch(kept->first, kept->count);
+        *kept = (struct kept){.first = NULL};
     }
 }
 
@@ -155,6 +158,8 @@ static void prepare(void)
             class++;
         classes[i] = (uint8_t)class;
     }
+    for (class = 0; class < CLASSES; class++)
+        most[class] = KEPT / sizes[class] > 4 ? KEPT / sizes[class] : 4;
     have_key = pthread_key_create(&key, thread_ends) == 0;
 }
 
@@ -196,10 +201,8 @@ ACUI_RARE static block *refill(local *l, uint32_t class)
     pthread_mutex_lock(&shared.lock);
     block *first = take_batch(class);
     pthread_mutex_unlock(&shared.lock);
-    if (first) {
-        l->count[class] = spare_of(first)->count;
-        l->free[class] = first;
-    }
+    if (first)
+        l->free[class] = (struct kept){.first = first, .count = spare_of(first)->count};
     return first;
 }
 
@@ -213,19 +216,16 @@ static uint32_t class_of(size_t bytes)
     return class;
 }
 
-static block *take_kept(local *l, uint32_t class)
+/* The first block of those that the thread keeps, which has some. */
+static inline block *take_first(struct kept *kept)
 {
-    block *b = l->free[class];
-    if (!b)
-        b = refill(l, class);
-    if (b) {
-        l->free[class] = spare_of(b)->next;
-        l->count[class]--;
-    }
+    block *b = kept->first;
+    kept->first = spare_of(b)->next;
+    kept->count--;
     return b;
 }
 
-ACUI_RARE static void *get_new(size_t bytes, uint32_t class)
+ACUI_RARE static block *get_new(size_t bytes, uint32_t class)
 {
     size_t room = class == LARGE ? bytes : sizes[class];
     if (room > SIZE_MAX - sizeof(block))
@@ -235,18 +235,36 @@ ACUI_RARE static void *get_new(size_t bytes, uint32_t class)
         return NULL;
     b->class = class;
     b->bytes = room;
-    return b + 1;
+    return b;
 }
 
-/* Where the thread has no block of its own to give. */
-ACUI_RARE static void *get_slowly(size_t bytes)
+static block *find_block(size_t bytes)
 {
     local *l = of_thread();
     if (!l || !KEEP_BLOCKS || bytes > LARGEST)
         return get_new(bytes, LARGE);
     uint32_t class = class_of(bytes);
-    block *b = take_kept(l, class);
-    return b ? b + 1 : get_new(bytes, class);
+    if (l->free[class].first || refill(l, class))
+        return take_first(&l->free[class]);
+    return get_new(bytes, class);
+}
+
+/* Where the thread has no block of its own to give. */
+ACUI_RARE static void *get_slowly(size_t bytes)
+{
+    block *b = find_block(bytes);
+    acui_count_add(ACUI_COUNT_ALLOCATIONS, 1);
+    if (!b)
+        acui_count_add(ACUI_COUNT_RETURNS, 1);
+    return b ? b + 1 : NULL;
+}
+
+/* acui_count_add, where the thread's cells are at hand. */
+static inline void count(local *l, unsigned count)
+{
+    atomic_store_explicit(&l->counts[count],
+                          atomic_load_explicit(&l->counts[count], memory_order_relaxed) + 1,
+                          memory_order_relaxed);
 }
 
 void *acui_cache_get(size_t bytes)
@@ -254,13 +272,11 @@ void *acui_cache_get(size_t bytes)
     local *l = mine;
     if (!KEEP_BLOCKS || !l || bytes > SMALL)
         return get_slowly(bytes);
-    uint32_t class = classes[(bytes + STEP - 1) / STEP];
-    block *b = l->free[class];
-    if (!b)
+    struct kept *kept = &l->free[classes[(bytes + STEP - 1) / STEP]];
+    if (!kept->first)
         return get_slowly(bytes);
-    l->free[class] = spare_of(b)->next;
-    l->count[class]--;
-    return b + 1;
+    count(l, ACUI_COUNT_ALLOCATIONS);
+    return take_first(kept) + 1;
 }
 
 size_t acui_cache_room(const void *memory)
@@ -269,52 +285,67 @@ size_t acui_cache_room(const void *memory)
 }
 
 /* Half of what the thread keeps of the class goes to all. */
-ACUI_RARE static void give_half(local *l, uint32_t class)
+ACUI_RARE static void give_half(struct kept *kept)
 {
-    uint32_t half = l->count[class] / 2;
-    block *first = l->free[class], *last = first;
+    if (acui_forked())
+        return;
+    uint32_t half = kept->count / 2;
+    block *first = kept->first, *last = first;
     for (uint32_t i = 1; i < half; i++)
         last = spare_of(last)->next;
-    l->free[class] = spare_of(last)->next;
+    kept->first = spare_of(last)->next;
     spare_of(last)->next = NULL;
-    l->count[class] -= half;
+    kept->count -= half;
     pthread_mutex_lock(&shared.lock);
     give_batch(first, half);
     pthread_mutex_unlock(&shared.lock);
 }
 
-static void put_block(block *b)
+static inline void put_block(local *l, block *b)
 {
     uint32_t class = b->class;
-    local *l = class == LARGE ? NULL : of_thread();
-    if (!l) {
+    if (!l || class == LARGE) {
         free(b);
         return;
     }
-    spare_of(b)->next = l->free[class];
-    l->free[class] = b;
-    l->count[class]++;
-    if (l->count[class] > 4 && l->count[class] * sizes[class] > KEPT && !acui_forked())
-        give_half(l, class);
+    struct kept *kept = &l->free[class];
+    spare_of(b)->next = kept->first;
+    kept->first = b;
+    if (++kept->count > most[class])
+        give_half(kept);
+}
+
+ACUI_RARE static void put_without(block *b)
+{
+    acui_count_add(ACUI_COUNT_RETURNS, 1);
+    put_block(of_thread(), b);
 }
 
 void acui_cache_put(void *memory)
 {
-    put_block((block *)memory - 1);
+    local *l = mine;
+    block *b = (block *)memory - 1;
+    if (!l) {
+        put_without(b);
+        return;
+    }
+    count(l, ACUI_COUNT_RETURNS);
+    put_block(l, b);
 }
 
 void acui_cache_put_late(void *memory)
 {
-    local *l = of_thread();
-    block *oldest = (block *)memory - 1;
-    if (l) {
-        block *newest = oldest;
-        oldest = l->late[l->late_at];
-        l->late[l->late_at] = newest;
-        l->late_at = (l->late_at + 1) % LATE;
+    local *l = mine;
+    if (!l && !(l = begin_thread())) {
+        put_without((block *)memory - 1);
+        return;
     }
+    block *oldest = l->late[l->late_at];
+    l->late[l->late_at] = (block *)memory - 1;
+    l->late_at = (l->late_at + 1) % LATE;
+    count(l, ACUI_COUNT_RETURNS);
     if (oldest)
-        put_block(oldest);
+        put_block(l, oldest);
 }
 
 void acui_cache_flush(void)

@@ -27,7 +27,7 @@ void acui_cache_flush(void);
 /* Counts of this process, added up over all threads; each thread counts in a cell of its own. */
 typedef enum acui_count {
     ACUI_COUNT_ALLOCATIONS, /* calls for memory */
-    ACUI_COUNT_BLOCKS,      /* allocated less freed */
+    ACUI_COUNT_RETURNS,     /* of these, such as got no new block, and blocks freed */
     ACUI_COUNT_SUBMISSIONS, /* acu_counters */
     ACUI_COUNT_DONE,
     ACUI_COUNT_FAILED,

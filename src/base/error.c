@@ -18,7 +18,7 @@ typedef struct {
 } records;
 
 static ACUI_LOCAL records *mine;
-static ACUI_LOCAL bool aside; /* what fails now goes to the second */
+ACUI_LOCAL bool acui_error_is_aside; /* what fails now goes to the second */
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t key; /* `mine` again, for the end of the thread */
@@ -69,24 +69,12 @@ ACUI_RARE static records *begin_thread(void)
 acu_error *acui_error(void)
 {
     records *r = mine ? mine : begin_thread();
-    return aside ? &r->others : &r->own;
+    return acui_error_is_aside ? &r->others : &r->own;
 }
 
 const acu_error *acu_last_error(void)
 {
     return acui_error();
-}
-
-bool acui_error_aside(void)
-{
-    bool was = aside;
-    aside = true;
-    return was;
-}
-
-void acui_error_back(bool was)
-{
-    aside = was;
 }
 
 void acui_error_prefix(acu_error *error, const char *context)

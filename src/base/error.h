@@ -6,6 +6,8 @@
 #ifndef ACUI_BASE_ERROR_H
 #define ACUI_BASE_ERROR_H
 
+#include "base/local.h"
+
 #include <acuda/status.h>
 
 #include <stdarg.h>
@@ -34,8 +36,17 @@ acu_error *acui_error(void);
  * It leaves the record as it is, and has one of its own, of no interest later. They nest: `was`
  * is what the first gave.
  */
-bool acui_error_aside(void);
-void acui_error_back(bool was);
+extern ACUI_LOCAL bool acui_error_is_aside;
+static inline bool acui_error_aside(void)
+{
+    bool was = acui_error_is_aside;
+    acui_error_is_aside = true;
+    return was;
+}
+static inline void acui_error_back(bool was)
+{
+    acui_error_is_aside = was;
+}
 
 /* Make a kept record the thread's own (that of a failed op, a future, a device); its status. */
 acu_status acui_error_restore(const acu_error *error);

@@ -4,6 +4,7 @@
 #include "base/local.h"
 #include "device/device.h"
 #include "driver/result.h"
+#include "driver/table.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +13,7 @@
  * value in the thread: some 10 ns each. */
 static unsigned relax(acui_entered *e)
 {
-    if (!acu_driver_has(ACU_CALL_ThreadExchangeStreamCaptureMode))
+    if (!ACUI_HAS(ThreadExchangeStreamCaptureMode))
         return ACU_CUDA_SUCCESS;
     e->mode = ACU_CU_STREAM_CAPTURE_MODE_RELAXED;
     unsigned result = e->cu->ThreadExchangeStreamCaptureMode(&e->mode);
@@ -77,10 +78,8 @@ void acui_leave(acui_entered *entered)
     *entered = (acui_entered){.cu = entered->cu};
 }
 
-acu_status acui_device_result(acu_device *device, const char *call, unsigned result)
+acu_status acui_device_failed(acu_device *device, const char *call, unsigned result)
 {
-    if (result == ACU_CUDA_SUCCESS)
-        return ACU_OK;
     if (result == ACU_CUDA_ERROR_NOT_READY)
         return ACU_NOT_READY;
     acu_status status = acui_fail_driver(acu_driver_call_find(call), result, "%s", "");

@@ -141,6 +141,7 @@ struct acu_stream {
     int priority;
     bool foreign; /* wrapped: not ours to destroy */
     bool pooled;  /* of the device: its policy's, or its stream for allocations */
+    _Atomic(bool) shown; /* the program, or a library, was given `raw`. Relaxed: before it was */
     uint64_t id;  /* never reused in the process */
     _Atomic(uint32_t) watchers; /* who still looks at `done` and the tag; and one while it lives */
 
@@ -232,7 +233,11 @@ void acui_leave(acui_entered *entered);
 /* The driver's call (by its field's name, "LaunchKernel") answered `result`: if the device is gone
  * with it, mark it lost (first error is kept). Returns the status for the call, with the thread's
  * record set if it is a failure. */
-acu_status acui_device_result(acu_device *device, const char *call, unsigned result);
+acu_status acui_device_failed(acu_device *device, const char *call, unsigned result);
+static inline acu_status acui_device_result(acu_device *device, const char *call, unsigned result)
+{
+    return result == 0 ? ACU_OK : acui_device_failed(device, call, result);
+}
 #define ACUI_DEV(device, function, ...)                                                            \
     acui_device_result((device), #function, (device)->cu->function(__VA_ARGS__))
 
@@ -300,8 +305,11 @@ void acui_stream_unwatch(acu_stream *stream);
 size_t acui_side_take(acu_device *device, acu_stream **streams, size_t wanted);
 void acui_side_give(acu_device *device, acu_stream *const *streams, size_t count);
 
+/* The handle, for others than acuda. */
+CUstream acui_stream_show(acu_stream *stream);
+
 /* CAPTURE if the program is capturing the stream: what acuda puts there would become a part of the
- * capture, or break it. The device is entered. */
+ * capture, or break it. Nobody can, who does not have its handle. The device is entered. */
 acu_status acui_stream_not_capturing(acu_stream *stream);
 
 /* --- timeline --- */

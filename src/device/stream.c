@@ -6,6 +6,7 @@
 #include "base/nap.h"
 #include "device/device.h"
 #include "driver/nvtx.h"
+#include "driver/table.h"
 
 #include <stdio.h>
 
@@ -111,6 +112,7 @@ acu_status acu_stream_wrap(acu_device *device, CUstream raw, acu_stream **stream
         return st;
     s->priority = priority;
     s->foreign = true;
+    atomic_store_explicit(&s->shown, true, memory_order_relaxed);
     acu_device_retain(device);
     *stream = s;
     return ACU_OK;
@@ -176,9 +178,17 @@ void acu_stream_release(acu_stream *stream)
 
 /* ---- facts ---------------------------------------------------------------------------------- */
 
+CUstream acui_stream_show(acu_stream *stream)
+{
+    atomic_store_explicit(&stream->shown, true, memory_order_relaxed);
+    return stream->raw;
+}
+
 CUstream acu_stream_raw(const acu_stream *stream)
 {
-    return acui_object_is(stream, ACU_OBJECT_STREAM) ? stream->raw : NULL;
+    if (!acui_object_is(stream, ACU_OBJECT_STREAM))
+        return NULL;
+    return acui_stream_show((acu_stream *)(uintptr_t)stream);
 }
 
 acu_device *acu_stream_device(const acu_stream *stream)
@@ -195,7 +205,8 @@ int acu_stream_priority(const acu_stream *stream)
 
 acu_status acui_stream_not_capturing(acu_stream *stream)
 {
-    if (!acu_driver_has(ACU_CALL_StreamIsCapturing))
+    if (!atomic_load_explicit(&stream->shown, memory_order_relaxed) ||
+        !ACUI_HAS(StreamIsCapturing))
         return ACU_OK;
     unsigned state = ACU_CU_STREAM_CAPTURE_STATUS_NONE;
     ACUI_TRY(ACUI_DEV(stream->device, StreamIsCapturing, stream->raw, &state));

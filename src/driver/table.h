@@ -11,6 +11,9 @@
  */
 extern acu_driver_table acui_raw;
 
+/* Whether the driver that was chosen has the call, by its field's name. */
+#define ACUI_HAS(name) (acui_raw.name != NULL)
+
 /* The public table: counting, fault injection, and an answer for what is missing. */
 extern const acu_driver_table acui_table;
 

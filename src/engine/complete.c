@@ -23,7 +23,6 @@ acui_task *acui_task_over(acui_task *task)
 {
     acui_order_lock();
     acui_point *point = task->point;
-    acu_stream *stream = point->stream;
     if (task->stream && point->state == ACUI_POINT_PENDING)
         task->submission->to_issue--;
     point->stream = NULL;
@@ -33,7 +32,6 @@ acui_task *acui_task_over(acui_task *task)
     point->state = ACUI_POINT_OVER;
     acui_task *freed = acui_free_followers(point, true);
     acui_order_unlock();
-    acu_stream_release(stream);
 
     freed = acui_join_tasks(acui_leave_gates(task), freed);
     acui_submission *s = task->submission;

@@ -221,6 +221,8 @@ static bool add_serial(const finding *f, acui_node *node, uint32_t i)
 bool acui_find_edges(acui_task *task)
 {
     acui_plan *plan = &task->submission->plan;
+    if (task->count == 1)
+        return true; /* later tasks start anew */
     finding f = {.task = task, .kept = &plan->arena, .drafts = &plan->drafts};
     f.marks = ACUI_ARENA_ARRAY(f.drafts, mark, task->count);
     if (!f.marks)

@@ -210,15 +210,32 @@ typedef struct acui_notice { /* a completion callback, a place on a queue, or in
 
 enum { ACUI_RESULT_NONE, ACUI_RESULT_TENSOR, ACUI_RESULT_SCALAR };
 
-/* What a future keeps of its values: tensors, also those of partitions (retained), and scalars. */
+#define ACUI_FEW_RESULTS 6 /* as many as most kernels have parameters */
+
+typedef union acui_result {
+    acu_tensor *tensor;
+    uint64_t bits;
+} acui_result;
+
+/* What a future keeps of its values: tensors, also those of partitions (retained), and scalars.
+ * Kinds, one each: NONE, TENSOR, or SCALAR plus its dtype. */
 typedef struct acui_results {
-    union acui_result {
-        acu_tensor *tensor;
-        uint64_t bits;
-    } *list;
-    uint8_t *kinds; /* in the same block, one each: NONE, TENSOR, or SCALAR plus its dtype */
     size_t count;
+    union {
+        struct { acui_result list[ACUI_FEW_RESULTS]; uint8_t kinds[ACUI_FEW_RESULTS]; } few;
+        struct { acui_result *list; uint8_t *kinds; } more; /* in one block */
+    } u;
 } acui_results;
+
+static inline acui_result *acui_results_list(acui_results *results)
+{
+    return results->count <= ACUI_FEW_RESULTS ? results->u.few.list : results->u.more.list;
+}
+
+static inline uint8_t *acui_results_kinds(acui_results *results)
+{
+    return results->count <= ACUI_FEW_RESULTS ? results->u.few.kinds : results->u.more.kinds;
+}
 
 struct acu_future {
     acui_object object;

@@ -193,8 +193,8 @@ static acu_status enqueue_foreign(const acui_node *node, acu_stream *stream)
     const acu_op *op = node->u.call.op;
     acui_callback_enter();
     issuing = true;
-    acu_status status = op->u.call.foreign(op->user.data, stream->raw, node->u.call.values,
-                                           node->u.call.count);
+    acu_status status = op->u.call.foreign(op->user.data, acui_stream_show(stream),
+                                           node->u.call.values, node->u.call.count);
     issuing = false;
     acui_callback_leave();
     if (op->class != &acui_class_FOREIGN)

@@ -20,7 +20,7 @@ acu_status acui_future_new(acu_future **future)
     acu_future *f = acui_object_new(ACU_OBJECT_FUTURE, sizeof *f);
     if (!f)
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a future");
-    pthread_mutex_init(&f->lock, NULL);
+    f->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     atomic_store_explicit(&f->handles, 1, memory_order_relaxed);
     atomic_store_explicit(&f->state, ACUI_FUTURE_STARTING, memory_order_relaxed);
     f->deadline = ACU_FOREVER;
@@ -62,7 +62,7 @@ static void drop_results(acu_future *future)
         pthread_mutex_lock(&future->lock);
     acui_results results = future->results;
     acu_module *module = future->module;
-    future->results = (acui_results){0};
+    future->results.count = 0;
     future->module = NULL;
     future->dropped = true;
     if (future->early)
@@ -82,35 +82,41 @@ void acu_future_release(acu_future *future)
 
 acu_status acui_results_make(acui_values *values, acui_results *results)
 {
-    if (values->count == 0)
-        return ACU_OK;
-    acui_results r = {.count = values->count};
-    r.list = acui_alloc_raw(r.count * (sizeof *r.list + 1));
-    if (!r.list)
-        return acui_fail(ACU_ERR_NO_MEMORY, "no memory for the values of a submission");
-    r.kinds = (uint8_t *)(r.list + r.count);
-    for (size_t i = 0; i < r.count; i++) {
+    size_t count = values->count;
+    if (count > ACUI_FEW_RESULTS) {
+        acui_result *list = acui_alloc_raw(count * (sizeof *list + 1));
+        if (!list)
+            return acui_fail(ACU_ERR_NO_MEMORY, "no memory for the values of a submission");
+        results->u.more.list = list;
+        results->u.more.kinds = (uint8_t *)(list + count);
+    }
+    results->count = count;
+    acui_result *list = acui_results_list(results);
+    uint8_t *kinds = acui_results_kinds(results);
+    for (size_t i = 0; i < count; i++) {
         const acu_val *value = &values->list[i];
         if (value->kind == ACU_SCALAR) {
-            r.kinds[i] = (uint8_t)(ACUI_RESULT_SCALAR + (unsigned)value->dtype);
-            r.list[i].bits = value->bits;
+            kinds[i] = (uint8_t)(ACUI_RESULT_SCALAR + (unsigned)value->dtype);
+            list[i].bits = value->bits;
         } else {
-            r.kinds[i] = value->tensor ? ACUI_RESULT_TENSOR : ACUI_RESULT_NONE;
-            r.list[i].tensor = value->tensor; /* the reference moves on */
+            kinds[i] = value->tensor ? ACUI_RESULT_TENSOR : ACUI_RESULT_NONE;
+            list[i].tensor = value->tensor; /* the reference moves on */
         }
     }
-    *results = r;
     values->count = 0;
     return ACU_OK;
 }
 
 void acui_results_clear(acui_results *results)
 {
+    acui_result *list = acui_results_list(results);
+    const uint8_t *kinds = acui_results_kinds(results);
     for (size_t i = 0; i < results->count; i++)
-        if (results->kinds[i] == ACUI_RESULT_TENSOR)
-            acu_tensor_release(results->list[i].tensor);
-    acui_free(results->list);
-    *results = (acui_results){0};
+        if (kinds[i] == ACUI_RESULT_TENSOR)
+            acu_tensor_release(list[i].tensor);
+    if (results->count > ACUI_FEW_RESULTS)
+        acui_free(list);
+    results->count = 0;
 }
 
 void acui_future_give_results(acu_future *future, acui_results *results)
@@ -403,8 +409,9 @@ size_t acu_future_values(acu_future *future)
 static uint8_t *kind_at(acu_future *future, size_t index)
 {
     size_t count = future->results.count;
-    if (index < count && future->results.kinds[index] != ACUI_RESULT_NONE)
-        return &future->results.kinds[index];
+    uint8_t *kinds = acui_results_kinds(&future->results);
+    if (index < count && kinds[index] != ACUI_RESULT_NONE)
+        return &kinds[index];
     if (index < count)
         acui_fail(ACU_ERR_NOT_FOUND, "value %zu was taken before", index);
     else if (count == 0 && state_of(future) == ACUI_FUTURE_DONE && future->fault)
@@ -421,8 +428,9 @@ acu_tensor *acu_future_tensor(acu_future *future, size_t index)
         return NULL;
     pthread_mutex_lock(&future->lock);
     const uint8_t *kind = kind_at(future, index);
-    acu_tensor *tensor =
-        kind && *kind == ACUI_RESULT_TENSOR ? future->results.list[index].tensor : NULL;
+    acu_tensor *tensor = kind && *kind == ACUI_RESULT_TENSOR
+                             ? acui_results_list(&future->results)[index].tensor
+                             : NULL;
     pthread_mutex_unlock(&future->lock);
     return tensor;
 }
@@ -441,7 +449,7 @@ acu_status acu_future_take(acu_future *future, size_t index, acu_tensor **tensor
     } else if (*kind != ACUI_RESULT_TENSOR) {
         status = acui_fail(ACU_ERR_INVALID, "value %zu is a scalar, not a tensor", index);
     } else {
-        *tensor = future->results.list[index].tensor;
+        *tensor = acui_results_list(&future->results)[index].tensor;
         *kind = ACUI_RESULT_NONE;
     }
     pthread_mutex_unlock(&future->lock);
@@ -463,7 +471,7 @@ acu_status acu_future_scalar(acu_future *future, size_t index, acu_dtype *dtype,
         status = acui_fail(ACU_ERR_INVALID, "value %zu is a tensor, not a scalar", index);
     } else {
         *dtype = (acu_dtype)(*kind - ACUI_RESULT_SCALAR);
-        *bits = future->results.list[index].bits;
+        *bits = acui_results_list(&future->results)[index].bits;
     }
     pthread_mutex_unlock(&future->lock);
     return status;

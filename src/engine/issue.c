@@ -164,7 +164,7 @@ static acui_task *publish(acui_task *task)
 {
     acui_order_lock();
     acui_point *point = task->point;
-    point->stream = acu_stream_retain(task->stream);
+    point->stream = task->stream; /* whose submission holds it until the task is over */
     point->number = task->number;
     point->failed = task->failed;
     point->fault = acui_fault_retain(task->fault);

@@ -120,16 +120,15 @@ static bool enter_touch(acui_task *task, const acui_touch *touch)
     acui_accesses *accesses = &use->buffer->accesses;
     if (is_entered(task, touch))
         return true;
-    if (!acui_accesses_reserve(accesses, 1))
-        return false;
     size_t most = touch->access == ACU_READ ? accesses->writes : accesses->count;
     if (!room_before(task, most))
         return false;
     entering access = {.task = task,
                        .reads = touch->access != ACU_WRITE,
                        .through = task->conditional && touch->access != ACU_READ};
-    acui_accesses_enter(accesses, use->buffer->bytes, task->point, touch->extent,
-                        access.through ? ACU_UPDATE : touch->access, add_before, &access);
+    if (!acui_accesses_enter(accesses, use->buffer->bytes, task->point, touch->extent,
+                             access.through ? ACU_UPDATE : touch->access, add_before, &access))
+        return false;
     use->history->entered = task;
     use->history->extent = touch->extent;
     use->history->access = touch->access;

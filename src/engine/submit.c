@@ -17,6 +17,8 @@
 
 #define SMALL 1168 /* bytes of a submission's arena that come with it: enough for a launch or two */
 
+enum { FEW = 6 }; /* values that need no memory of their own: those of one launch */
+
 /* The submission that this thread is planning: a `then` of it may submit another one. */
 static ACUI_LOCAL acui_submission *planning;
 
@@ -137,8 +139,10 @@ acu_status acui_submit_here(acu_device *device, acu_op *op, const acu_submit_opt
         place = acu_policy_device(s->policy);
     if (!place && s->stream)
         place = acu_stream_device(s->stream);
-    acui_values values = {.unwanted = !future || future->unwanted};
-    acui_results results = {0};
+    acu_val few[FEW];
+    acui_values values = {
+        .list = few, .room = FEW, .unwanted = !future || future->unwanted, .lent = true};
+    acui_results results = {.count = 0};
     begin_planning(s);
     status = acui_plan_op(&s->plan, op, place, &values);
     s->planned = true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The list of who reads and writes a buffer. All of it under the order lock. */
 #include "base/alloc.h"
-#include "memory/order.h"
+#include "memory/access.h"
 
 #include <string.h>
 
@@ -80,22 +80,16 @@ static bool grow(acui_accesses *accesses, size_t need)
     return true;
 }
 
-bool acui_accesses_reserve(acui_accesses *accesses, size_t more)
+bool acui_accesses_reserve(acui_accesses *accesses)
 {
+    if (accesses->count < accesses->room)
+        return true;
     if (!accesses->list) {
         accesses->list = accesses->few;
         accesses->room = sizeof accesses->few / sizeof *accesses->few;
     }
-    if (accesses->turn != acui_order_turn()) { /* what is left of another holding is not wanted */
-        accesses->turn = acui_order_turn();
-        accesses->reserved = 0;
-    }
-    if (accesses->count + accesses->reserved + more > accesses->room)
-        compact(accesses);
-    if (!grow(accesses, accesses->count + accesses->reserved + more))
-        return false;
-    accesses->reserved += more;
-    return true;
+    compact(accesses);
+    return grow(accesses, accesses->count + 1);
 }
 
 /* ---- entering -------------------------------------------------------------------------------- */
@@ -128,7 +122,7 @@ static void cut(acui_accesses *accesses, size_t i, const acui_extent *by)
     } else if (by->pitch || old->extent.pitch) {
         return;
     } else if (old->extent.begin < by->begin && by->end < old->extent.end) {
-        if (!grow(accesses, accesses->count + 1 + accesses->reserved))
+        if (!grow(accesses, accesses->count + 2))
             return;
         old = &accesses->list[i]; /* the list may have moved */
         add(accesses, old->point, acui_extent_range(by->end, old->extent.end), old->write);
@@ -178,7 +172,7 @@ void acui_accesses_look(const acui_accesses *accesses, acui_extent extent, acu_a
     }
 }
 
-void acui_accesses_enter(acui_accesses *accesses, uint64_t buffer_bytes, acui_point *point,
+bool acui_accesses_enter(acui_accesses *accesses, uint64_t buffer_bytes, acui_point *point,
                          acui_extent extent, acu_access access, acui_behind_fn behind,
                          void *context)
 {
@@ -186,7 +180,9 @@ void acui_accesses_enter(acui_accesses *accesses, uint64_t buffer_bytes, acui_po
     if (extent.end > buffer_bytes)
         extent.end = buffer_bytes;
     if (extent.begin >= extent.end)
-        return;
+        return true;
+    if (!acui_accesses_reserve(accesses))
+        return false;
     /* From the end: removing moves the last entry, which was looked at, into the gap; and what is
      * cut off is added behind. A read has to do with writes only. */
     for (size_t i = write ? accesses->count : accesses->writes; i-- > 0;) {
@@ -200,10 +196,9 @@ void acui_accesses_enter(acui_accesses *accesses, uint64_t buffer_bytes, acui_po
         if (write && acui_extents_overlap(&old->extent, &extent))
             cut(accesses, i, &extent);
     }
-    if (accesses->reserved)
-        accesses->reserved--;
     if (write || !contained(accesses, point, &extent))
         add(accesses, point, extent, write);
+    return true;
 }
 
 void acui_accesses_clear(acui_accesses *accesses)

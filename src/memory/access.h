@@ -35,7 +35,7 @@ void acui_fault_release(acui_fault *fault);
 typedef struct acui_point {
     _Atomic(uint32_t) refs;
     acui_point_state state; /* this and the following: the order lock */
-    acu_stream *stream;     /* ISSUED: retained */
+    acu_stream *stream;     /* ISSUED: held by whoever issued it, and of an allocation retained */
     uint64_t number;
     bool allocation;        /* ISSUED, not by the engine: the memory was just made, which nobody
                              * needs to wait for on the host, and nobody says when it is over */
@@ -92,22 +92,19 @@ typedef struct acui_access {
 typedef struct acui_accesses {
     acui_access *list; /* first all writes, then all reads */
     size_t count, writes, room;
-    size_t reserved;    /* of the room, for entries to come under the lock as it is held now: */
-    uint64_t turn;      /* ... its number */
     acui_access few[4]; /* used before anything is allocated */
 } acui_accesses;
 
-/* Make room for `more` entries, so that entering them can not fail. Several calls under one holding
- * of the lock add up. Order lock held. */
-bool acui_accesses_reserve(acui_accesses *accesses, size_t more);
+/* Make room for one entry more, so that entering it can not fail. Order lock held. */
+bool acui_accesses_reserve(acui_accesses *accesses);
 
 /*
  * Enter an access of `point`; calls `behind` for each point that it comes after, possibly more than
  * once. `data` is true where the access reads what that point wrote (so that point's failure is its
- * own). Room was reserved. Order lock held.
+ * own). False: there is no room, nor memory for it, and nothing is entered. Order lock held.
  */
 typedef void (*acui_behind_fn)(void *context, acui_point *before, bool data);
-void acui_accesses_enter(acui_accesses *accesses, uint64_t buffer_bytes, acui_point *point,
+bool acui_accesses_enter(acui_accesses *accesses, uint64_t buffer_bytes, acui_point *point,
                          acui_extent extent, acu_access access, acui_behind_fn behind,
                          void *context);
 /* The same calls, and nothing is entered. Order lock held. */

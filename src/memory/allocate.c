@@ -47,9 +47,9 @@ static acu_status enter_allocation(acu_buffer *buffer, acu_stream *stream)
         point->stream = acu_stream_retain(stream);
         point->state = ACUI_POINT_ISSUED;
         point->allocation = true;
-        if (acui_accesses_reserve(&buffer->accesses, 1)) /* it is empty: fits without memory */
-            acui_accesses_enter(&buffer->accesses, buffer->bytes, point,
-                                acui_extent_range(0, buffer->bytes), ACU_WRITE, NULL, NULL);
+        /* It is empty: that fits without memory. */
+        acui_accesses_enter(&buffer->accesses, buffer->bytes, point,
+                            acui_extent_range(0, buffer->bytes), ACU_WRITE, NULL, NULL);
         acui_order_unlock();
     }
     acui_point_release(point);

@@ -38,9 +38,9 @@ static void give(acui_growth *g, acu_buffer *buffer)
 static void enter(acu_buffer *buffer, acui_point *point)
 {
     acui_order_lock();
-    if (acui_accesses_reserve(&buffer->accesses, 1)) /* it is empty: fits without memory */
-        acui_accesses_enter(&buffer->accesses, buffer->bytes, point,
-                            acui_extent_range(0, buffer->bytes), ACU_WRITE, NULL, NULL);
+    /* It is empty: that fits without memory. */
+    acui_accesses_enter(&buffer->accesses, buffer->bytes, point,
+                        acui_extent_range(0, buffer->bytes), ACU_WRITE, NULL, NULL);
     acui_order_unlock();
 }
 

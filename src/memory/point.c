@@ -41,7 +41,8 @@ static ACUI_LOCAL acui_point *dead; /* while holding: points to be freed after *
 
 static void point_free(acui_point *point)
 {
-    acu_stream_release(point->stream);
+    if (point->allocation)
+        acu_stream_release(point->stream);
     acui_fault_release(point->fault);
     acui_free(point);
 }

@@ -26,6 +26,7 @@ typedef struct acui_values {
     acu_val *list; /* each holds a reference to its tensor */
     size_t count, room;
     bool unwanted; /* nobody looks at them: they need not be kept */
+    bool lent;     /* the list is in memory of the caller's, and not to be freed */
 } acui_values;
 
 bool acui_values_grow(acui_values *values); /* the list is full: room for more; false: no memory */

@@ -19,16 +19,20 @@ enum { FEW = 5, MANY = 21 };
 bool acui_values_grow(acui_values *values)
 {
     size_t room = values->room == 0 ? FEW : values->room < MANY ? MANY : 2 * values->room;
-    acu_val *list = acui_grow_raw(values->list, values->count * sizeof *list, room * sizeof *list);
+    size_t bytes = values->count * sizeof *values->list;
+    acu_val *old = values->lent ? NULL : values->list;
+    acu_val *list = acui_grow_raw(old, bytes, room * sizeof *list);
     if (!list) {
         acui_fail(ACU_ERR_NO_MEMORY, "no memory for the values of an op");
         return false;
     }
+    if (values->lent)
+        memcpy(list, values->list, bytes);
     values->list = list;
     values->room = room;
+    values->lent = false;
     return true;
 }
-
 
 acu_status acui_values_push(acui_values *values, acu_val value)
 {
@@ -52,7 +56,8 @@ void acui_values_cut(acui_values *values, size_t count)
 void acui_values_clear(acui_values *values)
 {
     acui_values_cut(values, 0);
-    acui_free(values->list);
+    if (!values->lent)
+        acui_free(values->list);
     *values = (acui_values){0};
 }
 

@@ -111,7 +111,7 @@ static void move_point(world *w, int i)
         p->state = ACUI_POINT_OVER; /* failed, or work of the host */
         p->failed = test_below(&w->random, 2) == 0;
     } else if (p->state == ACUI_POINT_PENDING && all_behind(w, i, false)) {
-        p->stream = acu_stream_retain(w->streams[test_below(&w->random, STREAMS)]);
+        p->stream = w->streams[test_below(&w->random, STREAMS)];
         p->number = ++p->stream->issued;
         p->state = ACUI_POINT_ISSUED;
         p->failed = test_below(&w->random, 8) == 0;
@@ -125,7 +125,6 @@ static void move_point(world *w, int i)
             p->stream->done = p->number;
         if (test_below(&w->random, 2)) {
             p->state = ACUI_POINT_OVER;
-            acu_stream_release(p->stream);
             p->stream = NULL;
         }
     }
@@ -196,9 +195,11 @@ static void enter(world *w, int i, acui_extent extent, acu_access access)
     }
     order.bits[i / 64] &= ~(UINT64_C(1) << i % 64);
     told t = {.w = w};
+    assert_true(acui_accesses_reserve(&w->accesses));
     if (w->tight)
         acu_debug_fail_alloc(1, true);
-    acui_accesses_enter(&w->accesses, BYTES, w->points[i], extent, access, tell, &t);
+    assert_true(
+        acui_accesses_enter(&w->accesses, BYTES, w->points[i], extent, access, tell, &t));
     acu_debug_fail_alloc(0, false);
     check_told(w, &t, &order, &data);
     for (int k = 0; k < w->count; k++)
@@ -238,8 +239,6 @@ static void new_point(world *w)
     assert_non_null(w->points[i]);
     acui_order_lock();
     size_t accesses = 1 + test_below(&w->random, 3);
-    for (size_t a = 0; a < accesses; a++) /* as several touches of one submission do */
-        assert_true(acui_accesses_reserve(&w->accesses, 1));
     for (size_t a = 0; a < accesses; a++) {
         static const acu_access kinds[] = {ACU_READ, ACU_READ, ACU_WRITE, ACU_UPDATE};
         uint64_t begin = test_below(&w->random, BYTES), end = begin + 1;
