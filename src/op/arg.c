@@ -286,13 +286,6 @@ acu_status acui_plan_args(acui_plan *plan, acu_op *op, acu_device *place, acui_v
     return ACU_OK;
 }
 
-/* What a prefix does not cover stays as it is. */
-static acu_access access_of(const acu_val *value, const acu_arg *arg)
-{
-    bool prefix = value->kind == ACU_PARTITION && value->mode == ACU_PREFIX;
-    return prefix && arg->access == ACU_WRITE ? ACU_UPDATE : arg->access;
-}
-
 acu_status acui_touch_args(acui_plan *plan, acui_node *node, const acu_op *op,
                            const acu_val *values)
 {
@@ -302,7 +295,7 @@ acu_status acui_touch_args(acui_plan *plan, acui_node *node, const acu_op *op,
         if (values[i].kind == ACU_SCALAR)
             continue;
         if (values[i].tensor)
-            ACUI_TRY(acui_node_touch(plan, node, values[i].tensor, access_of(&values[i], arg)));
+            ACUI_TRY(acui_node_touch(plan, node, values[i].tensor, acui_access_of(&values[i], arg)));
         for (size_t k = 0, n = values[i].tensor ? 0 : acui_arg_list(arg, &list); k < n; k++)
             ACUI_TRY(acui_node_touch(plan, node, list[k], arg->access));
     }

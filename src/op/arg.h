@@ -39,6 +39,13 @@ acu_status acui_plan_args(acui_plan *plan, acu_op *op, acu_device *place, acui_v
 /* Checks of the value that argument `place` has, against those before it. */
 acu_status acui_check_writes(const acu_op *op, const acu_val *values, size_t place);
 
+/* What a prefix does not cover stays as it is. */
+static inline acu_access acui_access_of(const acu_val *value, const acu_arg *arg)
+{
+    bool prefix = value->kind == ACU_PARTITION && value->mode == ACU_PREFIX;
+    return prefix && arg->access == ACU_WRITE ? ACU_UPDATE : arg->access;
+}
+
 /* Touch what the arguments, as planned into `values`, say on `node`; it has room for that. */
 acu_status acui_touch_args(acui_plan *plan, acui_node *node, const acu_op *op,
                            const acu_val *values);

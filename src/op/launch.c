@@ -73,35 +73,43 @@ acui_node *acui_plan_launch(acui_plan *plan, const acu_op *op, acu_kernel *kerne
     return node;
 }
 
+static acu_status add_tensor(acui_plan *plan, acui_node *node, size_t at, const acu_tensor *tensor,
+                             acu_access access)
+{
+    ACUI_TRY(acui_node_touch(plan, node, tensor, access));
+    return acui_launch_address(plan, node, at, tensor->buffer, tensor->offset);
+}
+
 /* As acu_list in device.cuh: the rest stays zero. */
-static acu_status fill_list(acui_plan *plan, acui_node *node, size_t at, const acu_arg *arg)
+static acu_status add_list(acui_plan *plan, acui_node *node, size_t at, const acu_arg *arg)
 {
     acu_tensor *const *list;
     uint64_t count = acui_arg_list(arg, &list);
     memcpy(acui_launch_data(node) + at, &count, sizeof count);
     for (size_t i = 0; i < count; i++)
-        ACUI_TRY(acui_launch_address(plan, node, at + 8 + 8 * i, list[i]->buffer,
-                                     list[i]->offset));
+        ACUI_TRY(add_tensor(plan, node, at + 8 + 8 * i, list[i], arg->access));
     return ACU_OK;
 }
 
-static acu_status fill_param(acui_plan *plan, acui_node *node, size_t at, const acu_val *value,
-                             const acu_arg *arg)
+/* What the argument touches, and its bytes at `at` of the parameters. */
+static acu_status add_param(acui_plan *plan, acui_node *node, size_t at, const acu_val *value,
+                            const acu_arg *arg)
 {
     char *data = acui_launch_data(node) + at;
+    if (value->kind == ACU_TENSOR)
+        return add_tensor(plan, node, at, value->tensor, arg->access);
     if (value->kind == ACU_SCALAR) {
-        memcpy(data, &value->bits, sizeof value->bits);
+        memcpy(data, &value->bits, sizeof value->bits); /* hosts of CUDA are little-endian */
         return ACU_OK;
     }
     if (arg->kind == ACUI_ARG_LIST)
-        return fill_list(plan, node, at, arg);
+        return add_list(plan, node, at, arg);
     if (value->kind == ACU_NONE) {
         memcpy(data, arg->u.memory, arg->bytes);
         return ACU_OK;
     }
-    if (value->kind == ACU_PARTITION)
-        acui_tile_fill(value, (acu_tile_param *)(void *)data);
-    return acui_launch_address(plan, node, at, value->tensor->buffer, value->tensor->offset);
+    acui_tile_fill(value, (acu_tile_param *)(void *)data);
+    return add_tensor(plan, node, at, value->tensor, acui_access_of(value, arg));
 }
 
 /* Of argument i in the parameters. A list may have fewer tensors than its parameter has room for;
@@ -120,30 +128,17 @@ static uint32_t padded_bytes(const acu_op *op, acu_kernel *kernel, const acu_val
     return ((room > bytes ? room : bytes) + 7u) & ~7u;
 }
 
-/* What most launches have: tensors and scalars, of 8 bytes each. */
-static acu_status fill_plain(acui_plan *plan, acui_node *node, const acu_val *values)
-{
-    char *data = acui_launch_data(node);
-    for (size_t i = 0; i < node->u.launch.count; i++) {
-        const acu_val *value = &values[i];
-        if (value->kind == ACU_SCALAR)
-            memcpy(data + 8 * i, &value->bits, 8); /* hosts of CUDA are little-endian */
-        else
-            ACUI_TRY(acui_launch_address(plan, node, 8 * i, value->tensor->buffer,
-                                         value->tensor->offset));
-    }
-    return ACU_OK;
-}
-
-static acu_status fill_params(acui_plan *plan, acui_node *node, const acu_op *op,
-                              const acu_val *values, bool early)
+static acu_status add_params(acui_plan *plan, acui_node *node, const acu_op *op,
+                             const acu_val *values, bool early)
 {
     size_t at = 0;
-    for (size_t i = 0; i < op->u.call.arg_count; i++) {
+    for (size_t i = 0; i < node->u.launch.count; i++) {
         if (node->u.launch.placed)
             acui_launch_places(node)[i] = (uint32_t)at;
-        ACUI_TRY(fill_param(plan, node, at, &values[i], &op->u.call.args[i]));
-        at += padded_bytes(op, node->u.launch.kernel, values, i, early);
+        ACUI_TRY(add_param(plan, node, at, &values[i], &op->u.call.args[i]));
+        at += node->u.launch.placed
+                  ? padded_bytes(op, node->u.launch.kernel, values, i, early)
+                  : 8;
     }
     return ACU_OK;
 }
@@ -170,12 +165,11 @@ static acu_status touch_globals(acui_plan *plan, acui_node *node, size_t room)
 typedef struct measured {
     size_t tensors;
     uint32_t bytes; /* of the parameters */
-    bool plain;     /* tensors and scalars only */
 } measured;
 
 static measured measure(const acu_op *op, const acu_val *values, bool early)
 {
-    measured m = {.plain = true};
+    measured m = {.tensors = 0};
     for (size_t i = 0; i < op->u.call.arg_count; i++) {
         acu_tensor *const *list;
         if (values[i].kind == ACU_SCALAR || values[i].kind == ACU_TENSOR) {
@@ -183,7 +177,6 @@ static measured measure(const acu_op *op, const acu_val *values, bool early)
             m.tensors += values[i].kind == ACU_TENSOR;
             continue;
         }
-        m.plain = false;
         m.bytes += padded_bytes(op, op->u.call.kernel, values, i, early);
         m.tensors += values[i].tensor ? 1 : acui_arg_list(&op->u.call.args[i], &list);
     }
@@ -215,14 +208,14 @@ static acu_status add_launch(acui_plan *plan, acu_op *op, const acu_val *values,
     ACUI_TRY(acui_launch_set_config(plan, node, config));
     if (!op->name[0]) /* messages say which kernel */
         node->name = kernel->name;
-    ACUI_TRY(acui_touch_args(plan, node, op, values));
+    ACUI_TRY(add_params(plan, node, op, values, early));
     if (globals)
         ACUI_TRY(touch_globals(plan, node, globals));
     if (instead)
         ACUI_TRY(acui_plan_instead(plan, node, op, scratch));
     if (early)
         ACUI_TRY(acui_launch_note(plan, node, op, values));
-    return m.plain ? fill_plain(plan, node, values) : fill_params(plan, node, op, values, early);
+    return ACU_OK;
 }
 
 static acu_status plan_launch(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
