@@ -253,36 +253,46 @@ static acu_status plan_operand(acui_plan *plan, acu_op *x, size_t place, acu_dev
     return acui_values_push(values, planned);
 }
 
-static acu_status plan_arg(acui_plan *plan, acu_op *op, size_t place, size_t *input,
-                           acu_device *device, acui_values *values, size_t base)
+/* The value of an argument that is no op. The op's reference moves on: it is planned once. */
+static acu_status take_arg(acu_arg *arg, acui_values *values)
 {
-    acu_arg *arg = &op->u.call.args[place];
-    acu_val *value;
-    if (arg->kind == ACUI_ARG_OP) {
-        acu_op *x = op->inputs[*input];
-        op->inputs[(*input)++] = NULL;
-        ACUI_TRY(plan_operand(plan, x, place, device, values));
-    } else if (!(value = acui_values_add(values))) {
+    acu_val *value = acui_values_add(values);
+    if (!value)
         return ACU_ERR_NO_MEMORY;
-    } else if (arg->kind == ACUI_ARG_SCALAR) {
+    if (arg->kind == ACUI_ARG_SCALAR) {
         value->kind = ACU_SCALAR;
         value->dtype = arg->dtype;
         value->bits = arg->u.bits;
-    } else if (arg->kind == ACUI_ARG_TENSOR) { /* the op's reference moves on: it is planned once */
+    } else if (arg->kind == ACUI_ARG_TENSOR) {
         value->kind = ACU_TENSOR;
         value->form = ACU_BORROWED;
         value->tensor = arg->u.tensor;
         arg->u.tensor = NULL;
     }
-    /* Most are only read. */
-    return arg->access & ACU_WRITE ? acui_check_writes(op, values->list + base, place) : ACU_OK;
+    return ACU_OK;
 }
 
-acu_status acui_plan_args(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+acu_status acui_plan_args(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values,
+                          size_t *tensors)
 {
-    size_t input = 0, base = values->count;
-    for (size_t i = 0; i < op->u.call.arg_count; i++)
-        ACUI_TRY(plan_arg(plan, op, i, &input, place, values, base));
+    size_t input = 0, base = values->count, count = 0;
+    bool plain = true;
+    for (size_t i = 0; i < op->u.call.arg_count; i++) {
+        acu_arg *arg = &op->u.call.args[i];
+        if (arg->kind == ACUI_ARG_OP) {
+            acu_op *x = op->inputs[input];
+            op->inputs[input++] = NULL;
+            ACUI_TRY(plan_operand(plan, x, i, place, values));
+        } else {
+            ACUI_TRY(take_arg(arg, values));
+        }
+        if (arg->access & ACU_WRITE) /* most are only read */
+            ACUI_TRY(acui_check_writes(op, values->list + base, i));
+        acu_value_kind kind = values->list[base + i].kind;
+        count += kind == ACU_TENSOR;
+        plain &= kind == ACU_TENSOR || kind == ACU_SCALAR;
+    }
+    *tensors = plain ? count : ACUI_NOT_PLAIN;
     return ACU_OK;
 }
 

@@ -43,8 +43,8 @@ acu_status acui_plan_foreign(acui_plan *plan, acu_op *op, acu_device *device,
 
 static acu_status plan_foreign(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
 {
-    size_t base = values->count;
-    ACUI_TRY(acui_plan_args(plan, op, place, values));
+    size_t base = values->count, tensors;
+    ACUI_TRY(acui_plan_args(plan, op, place, values, &tensors));
     acu_device *device = call_device(values->list + base, op->u.call.arg_count, place);
     if (!device)
         return ACU_ERR_INVALID;
@@ -71,8 +71,8 @@ acu_status acui_check_host_values(const acu_val *values, size_t count)
 
 static acu_status plan_host(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
 {
-    size_t base = values->count, count = op->u.call.arg_count;
-    ACUI_TRY(acui_plan_args(plan, op, place, values));
+    size_t base = values->count, count = op->u.call.arg_count, tensors;
+    ACUI_TRY(acui_plan_args(plan, op, place, values, &tensors));
     ACUI_TRY(acui_check_host_values(values->list + base, count));
     acu_device *device = call_device(values->list + base, count, place);
     if (!device)

@@ -10,16 +10,9 @@
 
 /* ---- the node ---- */
 
-acu_status acui_launch_address(acui_plan *plan, acui_node *node, size_t at, acu_buffer *buffer,
-                               size_t offset)
+acu_status acui_launch_address_late(acui_plan *plan, acui_node *node, size_t at,
+                                    acu_buffer *buffer, size_t offset)
 {
-    /* Acquire: pairs with the release in which the allocation is published. */
-    CUdeviceptr address = atomic_load_explicit(&buffer->address, memory_order_acquire);
-    if (address) {
-        address += offset;
-        memcpy(acui_launch_data(node) + at, &address, sizeof address);
-        return ACU_OK;
-    }
     acui_late *late = ACUI_ARENA_NEW(&plan->arena, acui_late);
     if (!late)
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory for the parameters of a launch");
@@ -162,60 +155,54 @@ static acu_status touch_globals(acui_plan *plan, acui_node *node, size_t room)
     return st;
 }
 
+/* What the launch has: where not all arguments are tensors and scalars, it takes a look at each. */
 typedef struct measured {
     size_t tensors;
     uint32_t bytes; /* of the parameters */
+    bool early;     /* the kernel is being loaded */
 } measured;
 
-static measured measure(const acu_op *op, const acu_val *values, bool early)
+static void measure(const acu_op *op, const acu_val *values, measured *m)
 {
-    measured m = {.tensors = 0};
+    m->tensors = 0;
+    m->bytes = 0;
     for (size_t i = 0; i < op->u.call.arg_count; i++) {
         acu_tensor *const *list;
-        if (values[i].kind == ACU_SCALAR || values[i].kind == ACU_TENSOR) {
-            m.bytes += 8;
-            m.tensors += values[i].kind == ACU_TENSOR;
-            continue;
-        }
-        m.bytes += padded_bytes(op, op->u.call.kernel, values, i, early);
-        m.tensors += values[i].tensor ? 1 : acui_arg_list(&op->u.call.args[i], &list);
+        m->bytes += padded_bytes(op, op->u.call.kernel, values, i, m->early);
+        m->tensors += values[i].tensor ? 1 : acui_arg_list(&op->u.call.args[i], &list);
     }
-    return m;
 }
 
 static acu_status add_launch(acui_plan *plan, acu_op *op, const acu_val *values,
-                             const acu_config *config, bool early)
+                             const acu_config *config, const measured *m)
 {
     acu_kernel *kernel = op->u.call.kernel;
     size_t count = op->u.call.arg_count, globals = acui_globals_count(kernel->module);
-    measured m = measure(op, values, early);
     acu_buffer *scratch = NULL;
     bool instead = op->u.call.instead && !plan->kept;
     if (instead)
         ACUI_TRY(acui_plan_scratch(plan, op, kernel->module->device, &scratch));
-    bool placed = m.bytes != 8 * count;
+    bool placed = m->bytes != 8 * count;
     size_t places = placed ? (count * sizeof(uint32_t) + 7) & ~(size_t)7 : 0;
     acui_node *node = acui_plan_node_with(plan, ACUI_NODE_LAUNCH, op, kernel->module->device,
-                                          m.tensors + globals + instead,
-                                          m.bytes + 8 * instead + places, NULL);
+                                          m->tensors + globals + instead,
+                                          m->bytes + 8 * instead + places, NULL);
     if (!node)
         return ACU_ERR_NO_MEMORY;
     node->u.launch.kernel = kernel; /* the op's reference moves on: it is planned once */
     op->u.call.kernel = NULL;
     node->u.launch.placed = placed;
     node->u.launch.count = (uint32_t)count;
-    node->u.launch.bytes = m.bytes;
+    node->u.launch.bytes = m->bytes;
     ACUI_TRY(acui_launch_set_config(plan, node, config));
     if (!op->name[0]) /* messages say which kernel */
         node->name = kernel->name;
-    ACUI_TRY(add_params(plan, node, op, values, early));
+    ACUI_TRY(add_params(plan, node, op, values, m->early));
     if (globals)
         ACUI_TRY(touch_globals(plan, node, globals));
     if (instead)
         ACUI_TRY(acui_plan_instead(plan, node, op, scratch));
-    if (early)
-        ACUI_TRY(acui_launch_note(plan, node, op, values));
-    return ACU_OK;
+    return m->early ? acui_launch_note(plan, node, op, values) : ACU_OK;
 }
 
 static acu_status plan_launch(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
@@ -224,13 +211,19 @@ static acu_status plan_launch(acui_plan *plan, acu_op *op, acu_device *place, ac
     acu_kernel *kernel = op->u.call.kernel;
     acu_config config = op->u.call.config;
     size_t base = values->count;
-    ACUI_TRY(acui_plan_args(plan, op, kernel->module->device, values));
+    measured m = {.bytes = 8 * (uint32_t)op->u.call.arg_count};
+    ACUI_TRY(acui_plan_args(plan, op, kernel->module->device, values, &m.tensors));
     const acu_val *list = values->list + base;
-    bool early;
-    ACUI_TRY(acui_launch_check(op, list, &config, &early));
-    ACUI_TRY(early ? acui_kernel_config_early(kernel, &config)
-                   : acui_kernel_config(kernel, &config));
-    return add_launch(plan, op, list, &config, early);
+    bool plain = m.tensors != ACUI_NOT_PLAIN;
+    ACUI_TRY(acui_launch_check(op, list, plain, &config, &m.early));
+    ACUI_TRY(m.early ? acui_kernel_config_early(kernel, &config)
+                     : acui_kernel_config(kernel, &config));
+    if (!plain)
+        measure(op, list, &m);
+    ACUI_TRY(add_launch(plan, op, list, &config, &m));
+    if (plain)
+        op->u.call.arg_count = 0; /* the values have all that they were */
+    return ACU_OK;
 }
 
 static void destroy_launch(acu_op *op)

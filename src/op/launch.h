@@ -6,6 +6,7 @@
 #include "op/arg.h"
 
 #include <acuda/tile.h>
+#include <string.h>
 
 /* What an argument takes among the parameters; a list, at least. */
 static inline uint32_t acui_launch_bytes(const acu_val *value, const acu_arg *arg)
@@ -27,11 +28,12 @@ static inline uint32_t acui_launch_bytes(const acu_val *value, const acu_arg *ar
 /* What the kernel's parameter at `place` has; 0 where that is not known. */
 uint32_t acui_launch_room(acu_kernel *kernel, size_t place);
 
-/* The values that were planned for the op's arguments, and the grid that follows. `*early`: the
+/* The values that were planned for the op's arguments, and the grid that follows. `plain`: all of
+ * them are tensors and scalars. `*early`: the
  * kernel is being loaded, and what is not known yet was not looked at: it takes a note, for
  * acui_launch_bind. Errors: ARGUMENTS, DTYPE, DEVICE, SHAPE; those of the load, if that failed. */
-acu_status acui_launch_check(const acu_op *op, const acu_val *values, acu_config *config,
-                             bool *early);
+acu_status acui_launch_check(const acu_op *op, const acu_val *values, bool plain,
+                             acu_config *config, bool *early);
 acu_status acui_launch_note(acui_plan *plan, acui_node *node, const acu_op *op,
                             const acu_val *values);
 /* The same for a launch whose only parameter is a struct of the node's bytes. */
@@ -69,9 +71,21 @@ static inline void *acui_launch_param(const acui_node *node, uint32_t place)
     return acui_launch_data(node) + at;
 }
 
+/* The same, as soon as the buffer has memory. */
+acu_status acui_launch_address_late(acui_plan *plan, acui_node *node, size_t at,
+                                    acu_buffer *buffer, size_t offset);
 /* The address of a byte of the buffer, now or as soon as its memory is there, at `at` of the
  * parameters. */
-acu_status acui_launch_address(acui_plan *plan, acui_node *node, size_t at, acu_buffer *buffer,
-                               size_t offset);
+static inline acu_status acui_launch_address(acui_plan *plan, acui_node *node, size_t at,
+                                             acu_buffer *buffer, size_t offset)
+{
+    /* Acquire: pairs with the release in which the allocation is published. */
+    CUdeviceptr address = atomic_load_explicit(&buffer->address, memory_order_acquire);
+    if (!address)
+        return acui_launch_address_late(plan, node, at, buffer, offset);
+    address += offset;
+    memcpy(acui_launch_data(node) + at, &address, sizeof address);
+    return ACU_OK;
+}
 
 #endif

@@ -163,8 +163,8 @@ static inline bool fits_plainly(const acui_param *param, const acu_val *value)
 
 static inline bool is_own(const acu_kernel *kernel, const acu_val *value)
 {
-    const acu_buffer *buffer = value->tensor->buffer;
-    return buffer->device == kernel->module->device && buffer->kind != ACU_MEMORY_PAGEABLE;
+    const acu_buffer *buffer = value->tensor ? value->tensor->buffer : NULL;
+    return buffer && buffer->device == kernel->module->device && buffer->kind != ACU_MEMORY_PAGEABLE;
 }
 
 static acu_status check_places(const acu_kernel *kernel, size_t i, const acu_val *value,
@@ -189,7 +189,7 @@ static acu_status check_count(const acu_kernel *kernel, size_t wanted, size_t co
 }
 
 /* `params` of the kernel, or NULL where they are not known. */
-static acu_status check_all(const acu_op *op, const acu_val *values, const acui_param *params,
+static inline acu_status check_all(const acu_op *op, const acu_val *values, const acui_param *params,
                             size_t wanted)
 {
     const acu_kernel *kernel = op->u.call.kernel;
@@ -197,13 +197,13 @@ static acu_status check_all(const acu_op *op, const acu_val *values, const acui_
     if (params)
         ACUI_TRY(check_count(kernel, wanted, count));
     for (size_t i = 0; i < count; i++) {
-        const acu_arg *arg = &op->u.call.args[i];
-        if (values[i].kind != ACU_SCALAR && !(values[i].tensor && is_own(kernel, &values[i])))
-            ACUI_TRY(check_places(kernel, i, &values[i], arg));
-        if (!params || fits_plainly(&params[i], &values[i]))
-            continue;
-        acui_given given = given_of(&values[i], arg);
-        ACUI_TRY(check_param(kernel, i, &params[i], &given));
+        const acu_val *value = &values[i];
+        if (value->kind != ACU_SCALAR && !is_own(kernel, value))
+            ACUI_TRY(check_places(kernel, i, value, &op->u.call.args[i]));
+        if (params && !fits_plainly(&params[i], value)) {
+            acui_given given = given_of(value, &op->u.call.args[i]);
+            ACUI_TRY(check_param(kernel, i, &params[i], &given));
+        }
     }
     return ACU_OK;
 }
@@ -240,15 +240,15 @@ static acu_status check_early(const acu_op *op, const acu_val *values)
     return check_all(op, values, early ? early->params : NULL, early ? early->count : 0);
 }
 
-acu_status acui_launch_check(const acu_op *op, const acu_val *values, acu_config *config,
-                             bool *early)
+acu_status acui_launch_check(const acu_op *op, const acu_val *values, bool plain,
+                             acu_config *config, bool *early)
 {
     acui_load_state state = acui_kernel_state(op->u.call.kernel);
     *early = state == ACUI_LOADING;
     if (state == ACUI_LOAD_FAILED)
         return acu_kernel_poll(op->u.call.kernel);
     ACUI_TRY(*early ? check_early(op, values) : check_loaded(op, values));
-    return acui_launch_grid(op, values, config);
+    return plain && config->grid[0] ? ACU_OK : acui_launch_grid(op, values, config);
 }
 
 static acu_status note(acui_plan *plan, acui_node *node, const acui_given *given)
