@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Launch configurations: defaults, and what the kernel and the device allow. */
 #include "base/error.h"
+#include "base/rare.h"
 #include "kernel/kernel.h"
 
 #define THREADS 256 /* of a block, where the program does not say */
@@ -8,7 +9,32 @@
 
 static const char axes[] = "xyz";
 
-static acu_status check_grid(const acu_kernel *kernel, acu_config *config)
+/* ---- sizes ---- */
+
+static inline bool is_within(const unsigned *size, const unsigned *most)
+{
+    return size[0] <= most[0] && size[1] <= most[1] && size[2] <= most[2];
+}
+
+/* A grid of blocks, or a block of threads, that has too many of these in some direction. */
+ACUI_RARE static acu_status refuse_size(const acu_kernel *kernel, const char *what,
+                                        const char *pieces, const unsigned *size,
+                                        const unsigned *most)
+{
+    int i = 0;
+    while (size[i] <= most[i])
+        i++;
+    return acui_fail(ACU_ERR_LIMIT, "%s: a %s of %u %s in %c; device %d allows %u", kernel->name,
+                     what, size[i], pieces, axes[i], kernel->module->device->info.ordinal, most[i]);
+}
+
+static inline void default_size(unsigned *size)
+{
+    size[1] = size[1] ? size[1] : 1;
+    size[2] = size[2] ? size[2] : 1;
+}
+
+static inline acu_status check_grid(const acu_kernel *kernel, acu_config *config)
 {
     const acu_device_info *device = &kernel->module->device->info;
     if (config->grid[0] == 0)
@@ -17,62 +43,69 @@ static acu_status check_grid(const acu_kernel *kernel, acu_config *config)
             "%s: the grid is empty: no grid was given and there is no partition to take "
             "it from, or there are no elements",
             kernel->name);
-    for (int i = 1; i < 3; i++)
-        if (config->grid[i] == 0)
-            config->grid[i] = 1;
-    for (int i = 0; i < 3; i++)
-        if (config->grid[i] > device->max_grid[i])
-            return acui_fail(ACU_ERR_LIMIT, "%s: a grid of %u blocks in %c; device %d allows %u",
-                             kernel->name, config->grid[i], axes[i], device->ordinal,
-                             device->max_grid[i]);
-    return ACU_OK;
+    default_size(config->grid);
+    return is_within(config->grid, device->max_grid)
+               ? ACU_OK
+               : refuse_size(kernel, "grid", "blocks", config->grid, device->max_grid);
 }
 
-static void default_block(unsigned most, unsigned *block)
+static inline void default_block(unsigned most, unsigned *block)
 {
     if (block[0] == 0 && block[1] == 0 && block[2] == 0)
         block[0] = most < THREADS ? most : THREADS;
-    for (int i = 1; i < 3; i++)
-        if (block[i] == 0)
-            block[i] = 1;
+    default_size(block);
 }
 
-static uint64_t threads_of(const unsigned *block)
+static inline uint64_t threads_of(const unsigned *block)
 {
     return (uint64_t)block[0] * block[1] * block[2];
 }
 
-/* What the device allows for every kernel. */
-static acu_status check_block(const acu_kernel *kernel, const unsigned *block)
+ACUI_RARE static acu_status refuse_threads(const acu_kernel *kernel, const unsigned *block)
+{
+    const acu_device_info *device = &kernel->module->device->info;
+    unsigned long long threads = threads_of(block);
+    if (threads > device->max_threads)
+        return acui_fail(ACU_ERR_LIMIT,
+                         "%s: a block of %u x %u x %u = %llu threads; device %d allows %u",
+                         kernel->name, block[0], block[1], block[2], threads, device->ordinal,
+                         device->max_threads);
+    return acui_fail(ACU_ERR_LIMIT,
+                     "%s: a block of %u x %u x %u = %llu threads; the kernel, with its "
+                     "registers and launch bounds, allows %u",
+                     kernel->name, block[0], block[1], block[2], threads,
+                     kernel->info.max_threads);
+}
+
+/* Against what the device allows for every kernel, and `most` threads. */
+static inline acu_status check_block(const acu_kernel *kernel, const unsigned *block,
+                                     unsigned most)
 {
     const acu_device_info *device = &kernel->module->device->info;
     if (block[0] == 0)
         return acui_fail(ACU_ERR_LIMIT, "%s: a block of 0 x %u x %u threads", kernel->name,
                          block[1], block[2]);
-    for (int i = 0; i < 3; i++)
-        if (block[i] > device->max_block[i])
-            return acui_fail(ACU_ERR_LIMIT, "%s: a block of %u threads in %c; device %d allows %u",
-                             kernel->name, block[i], axes[i], device->ordinal,
-                             device->max_block[i]);
+    if (!is_within(block, device->max_block))
+        return refuse_size(kernel, "block", "threads", block, device->max_block);
     uint64_t threads = threads_of(block);
-    if (threads > device->max_threads)
-        return acui_fail(ACU_ERR_LIMIT,
-                         "%s: a block of %u x %u x %u = %llu threads; device %d allows %u",
-                         kernel->name, block[0], block[1], block[2], (unsigned long long)threads,
-                         device->ordinal, device->max_threads);
-    return ACU_OK;
+    return threads > device->max_threads || threads > most ? refuse_threads(kernel, block) : ACU_OK;
 }
 
-static acu_status check_bounds(const acu_kernel *kernel, const unsigned *block)
+ACUI_RARE static acu_status refuse_shared(const acu_kernel *kernel, const acu_config *config)
 {
-    uint64_t threads = threads_of(block);
-    if (threads > kernel->info.max_threads)
-        return acui_fail(ACU_ERR_LIMIT,
-                         "%s: a block of %u x %u x %u = %llu threads; the kernel, with its "
-                         "registers and launch bounds, allows %u",
-                         kernel->name, block[0], block[1], block[2], (unsigned long long)threads,
-                         kernel->info.max_threads);
-    return ACU_OK;
+    const acu_device_info *device = &kernel->module->device->info;
+    return acui_fail(ACU_ERR_LIMIT,
+                     "%s: %zu bytes of dynamic shared memory and %zu of its own; a block on "
+                     "device %d has at most %zu",
+                     kernel->name, config->shared, (size_t)kernel->info.static_shared,
+                     device->ordinal, device->max_shared_optin);
+}
+
+static inline acu_status check_shared(const acu_kernel *kernel, const acu_config *config)
+{
+    size_t fixed = kernel->info.static_shared;
+    size_t most = kernel->module->device->info.max_shared_optin;
+    return fixed > most || config->shared > most - fixed ? refuse_shared(kernel, config) : ACU_OK;
 }
 
 /* More shared memory than every kernel may have: allow this one all that the device has, once. */
@@ -92,19 +125,6 @@ static acu_status opt_in(acu_kernel *kernel, size_t dynamic)
     if (st == ACU_OK)
         atomic_store_explicit(allowed, all, memory_order_release);
     return st;
-}
-
-static acu_status check_shared(const acu_kernel *kernel, const acu_config *config)
-{
-    const acu_device_info *device = &kernel->module->device->info;
-    size_t fixed = kernel->info.static_shared;
-    if (fixed > device->max_shared_optin || config->shared > device->max_shared_optin - fixed)
-        return acui_fail(ACU_ERR_LIMIT,
-                         "%s: %zu bytes of dynamic shared memory and %zu of its own; a block on "
-                         "device %d has at most %zu",
-                         kernel->name, config->shared, fixed, device->ordinal,
-                         device->max_shared_optin);
-    return ACU_OK;
 }
 
 /* ---- attributes of launches ---- */
@@ -128,14 +148,10 @@ static acu_status check_extended(const acu_kernel *kernel, const char *what)
 static acu_status check_cluster(const acu_kernel *kernel, acu_config *config)
 {
     unsigned *cluster = config->cluster;
-    if (cluster[0] == 0)
-        return ACU_OK;
     if (kernel->module->device->info.software)
         return refuse(kernel, "in clusters", "the software device has none");
     ACUI_TRY(check_extended(kernel, "in clusters"));
-    for (int i = 1; i < 3; i++)
-        if (cluster[i] == 0)
-            cluster[i] = 1;
+    default_size(cluster);
     uint64_t blocks = threads_of(cluster);
     if (blocks > CLUSTER)
         return acui_fail(ACU_ERR_LIMIT, "%s: clusters of %u x %u x %u = %llu blocks; %d at most",
@@ -170,8 +186,6 @@ static acu_status check_cooperative(acu_kernel *kernel, const acu_config *config
 {
     const acu_device_info *device = &kernel->module->device->info;
     unsigned blocks = 0;
-    if (!config->cooperative)
-        return ACU_OK;
     if (!acu_driver_has(ACU_CALL_LaunchCooperativeKernel))
         return refuse(kernel, "as cooperative", "the driver has no call for it");
     ACUI_TRY(blocks_held(kernel, (unsigned)threads_of(config->block), config->shared, &blocks));
@@ -186,10 +200,11 @@ static acu_status check_cooperative(acu_kernel *kernel, const acu_config *config
                      (unsigned long long)room, blocks, device->multiprocessors);
 }
 
-static acu_status check_early(const acu_kernel *kernel, acu_config *config)
+static inline acu_status check_early(const acu_kernel *kernel, acu_config *config)
 {
     ACUI_TRY(check_grid(kernel, config));
-    ACUI_TRY(check_cluster(kernel, config));
+    if (config->cluster[0])
+        ACUI_TRY(check_cluster(kernel, config));
     return config->programmatic ? check_extended(kernel, "with programmatic dependence") : ACU_OK;
 }
 
@@ -199,8 +214,7 @@ acu_status acui_kernel_config_check(const acu_kernel *kernel, acu_config *config
 {
     ACUI_TRY(check_early(kernel, config));
     default_block(kernel->info.max_threads, config->block);
-    ACUI_TRY(check_block(kernel, config->block));
-    ACUI_TRY(check_bounds(kernel, config->block));
+    ACUI_TRY(check_block(kernel, config->block, kernel->info.max_threads));
     return check_shared(kernel, config);
 }
 
@@ -210,7 +224,7 @@ acu_status acui_kernel_config(acu_kernel *kernel, acu_config *config)
     size_t shared = config->shared + kernel->info.static_shared;
     if (shared > kernel->module->device->info.max_shared)
         ACUI_TRY(opt_in(kernel, config->shared));
-    return check_cooperative(kernel, config);
+    return config->cooperative ? check_cooperative(kernel, config) : ACU_OK;
 }
 
 acu_status acui_kernel_config_early(const acu_kernel *kernel, acu_config *config)
@@ -218,5 +232,5 @@ acu_status acui_kernel_config_early(const acu_kernel *kernel, acu_config *config
     unsigned block[3] = {config->block[0], config->block[1], config->block[2]};
     ACUI_TRY(check_early(kernel, config));
     default_block(1, block); /* whatever it will be, it is allowed */
-    return check_block(kernel, block);
+    return check_block(kernel, block, UINT32_MAX);
 }
