@@ -5,6 +5,7 @@
  */
 #include "driver/table.h"
 
+#include "base/rare.h"
 #include "driver/watch.h"
 
 acu_driver_table acui_raw;
@@ -24,16 +25,27 @@ acu_driver_table acui_raw;
 #define SPARED_DESTROY(kind) \
     atomic_fetch_add_explicit(&acui_spared[ACU_DRIVER_KIND_##kind], 1, memory_order_relaxed);
 
-#define WRAP(name, symbol, since, effect, kind, params, args) \
-    static unsigned wrap_##name params \
+/* The call is watched, or missing. */
+#define SLOW(name, symbol, since, effect, kind, params, args) \
+    ACUI_RARE static unsigned slow_##name params \
     { \
-        unsigned acui_rc; \
-        if (acui_watched(ACU_CALL_##name, &acui_rc)) { \
+        unsigned acui_rc = acui_watched(ACU_CALL_##name); \
+        if (acui_rc != ACUI_NOT_WATCHED) { \
             SPARED_##effect(kind) return acui_rc; \
         } \
         if (!acui_raw.name) \
             return ACU_CUDA_ERROR_NOT_SUPPORTED; \
         acui_rc = acui_raw.name args; \
+        SUCCESS_##effect(kind) return acui_rc; \
+    }
+ACU_DRIVER_CALLS(SLOW)
+
+#define WRAP(name, symbol, since, effect, kind, params, args) \
+    static unsigned wrap_##name params \
+    { \
+        if (acui_is_watching() || !acui_raw.name) \
+            return slow_##name args; \
+        unsigned acui_rc = acui_raw.name args; \
         SUCCESS_##effect(kind) return acui_rc; \
     }
 ACU_DRIVER_CALLS(WRAP)

@@ -22,28 +22,28 @@ static struct {
     uint64_t seen, hits;
 } fault;
 
-static bool fault_hits_call(acu_driver_call call, unsigned *result)
+static unsigned fault_of_call(acu_driver_call call)
 {
-    bool hit = false;
+    unsigned result = ACUI_NOT_WATCHED;
     pthread_mutex_lock(&fault_lock);
     if (fault.set && (fault.want.call == ACU_CALL_ANY || fault.want.call == call)) {
         fault.seen++;
-        hit = fault.want.from_then_on ? fault.seen >= fault.want.nth : fault.seen == fault.want.nth;
-        if (hit) {
+        if (fault.want.from_then_on ? fault.seen >= fault.want.nth
+                                    : fault.seen == fault.want.nth) {
             fault.hits++;
-            *result = fault.want.result;
+            result = fault.want.result;
         }
     }
     pthread_mutex_unlock(&fault_lock);
-    return hit;
+    return result;
 }
 
-bool acui_watch_call(acu_driver_call call, unsigned *result)
+unsigned acui_watched(acu_driver_call call)
 {
     unsigned watching = atomic_load_explicit(&acui_watching, memory_order_relaxed);
     if (watching & WATCH_COUNT)
         atomic_fetch_add_explicit(&counted[call], 1, memory_order_relaxed);
-    return (watching & WATCH_FAULT) && fault_hits_call(call, result);
+    return watching & WATCH_FAULT ? fault_of_call(call) : ACUI_NOT_WATCHED;
 }
 
 acu_status acu_driver_fail(const acu_driver_fault *want)

@@ -14,14 +14,14 @@
  * may go unseen, as if it had been made before. */
 extern _Atomic unsigned acui_watching;
 
-/* The slow path: count the call; true if it must fail with *result instead of being made. */
-bool acui_watch_call(acu_driver_call call, unsigned *result);
-
-static inline bool acui_watched(acu_driver_call call, unsigned *result)
+static inline bool acui_is_watching(void)
 {
-    return __builtin_expect(atomic_load_explicit(&acui_watching, memory_order_relaxed) != 0, 0) &&
-           acui_watch_call(call, result);
+    return atomic_load_explicit(&acui_watching, memory_order_relaxed) != 0;
 }
+
+/* Count the call; with what it must fail instead of being made, or: */
+#define ACUI_NOT_WATCHED UINT32_MAX
+unsigned acui_watched(acu_driver_call call);
 
 /* Objects made and not destroyed, and destructions made to fail. Plain totals: relaxed. */
 extern _Atomic int64_t acui_live[ACU_DRIVER_KIND_NONE];

@@ -88,44 +88,53 @@ static void drop_implied(const finding *f, acui_node *node)
 
 /* ---- data ---- */
 
-/* Room for one more range, to be filled in; NULL: no memory. */
-static acui_range *push(acui_arena *arena, acui_range **list, uint32_t *count, uint32_t *room)
+static bool grow(acui_arena *arena, acui_ranges *ranges)
 {
-    if (*count == *room) {
-        uint32_t more = *room ? 2 * *room : 2;
-        acui_range *grown = ACUI_ARENA_ARRAY(arena, acui_range, more);
-        if (!grown)
-            return NULL;
-        if (*count)
-            memcpy(grown, *list, *count * sizeof *grown);
-        *list = grown;
-        *room = more;
-    }
-    return &(*list)[(*count)++];
+    uint32_t room = 2 * ranges->room;
+    acui_range *grown = ACUI_ARENA_ARRAY(arena, acui_range, room);
+    if (!grown)
+        return false;
+    memcpy(grown, ranges->list, ranges->count * sizeof *grown);
+    ranges->list = grown;
+    ranges->room = room;
+    return true;
 }
 
-static inline bool behind(const finding *f, acui_node *node, const acui_range *list, uint32_t count,
+/* Room for one more range, to be filled in; NULL: no memory. */
+static inline acui_range *push(acui_arena *arena, acui_ranges *ranges)
+{
+    if (ranges->count == ranges->room && !grow(arena, ranges))
+        return NULL;
+    return &ranges->list[ranges->count++];
+}
+
+static void begin(acui_ranges *ranges)
+{
+    if (!ranges->room) {
+        ranges->list = &ranges->first;
+        ranges->room = 1;
+    }
+    ranges->count = 0;
+}
+
+static inline bool behind(const finding *f, acui_node *node, const acui_ranges *ranges,
                           const acui_touch *touch)
 {
-    for (uint32_t i = 0; i < count; i++)
-        if (acui_extents_overlap(&list[i].extent, &touch->extent) &&
-            !add_edge(f, node, list[i].node))
+    const acui_range *end = ranges->list + ranges->count;
+    for (const acui_range *range = ranges->list; range < end; range++)
+        if (acui_extents_overlap(&range->extent, &touch->extent) && !add_edge(f, node, range->node))
             return false;
     return true;
 }
 
 /* What the write covers is forgotten: who comes later comes behind the write. */
-static inline uint32_t without(acui_range *list, uint32_t count, const acui_touch *touch)
+static inline void forget(acui_ranges *ranges, const acui_touch *touch)
 {
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        if (acui_extent_covers(&touch->extent, &list[i].extent))
-            continue;
-        if (kept != i)
-            list[kept] = list[i];
-        kept++;
-    }
-    return kept;
+    acui_range *kept = ranges->list, *end = kept + ranges->count;
+    for (const acui_range *range = kept; range < end; range++)
+        if (!acui_extent_covers(&touch->extent, &range->extent))
+            *kept++ = *range;
+    ranges->count = (uint32_t)(kept - ranges->list);
 }
 
 static inline bool find_before(const finding *f, acui_node *node, const acui_touch *touch)
@@ -133,17 +142,18 @@ static inline bool find_before(const finding *f, acui_node *node, const acui_tou
     acui_history *h = touch->use->history;
     if (h->task != f->task) {
         h->task = f->task;
-        h->write_count = h->read_count = 0;
+        begin(&h->writes);
+        begin(&h->reads);
     }
-    return behind(f, node, h->writes, h->write_count, touch) &&
-           (touch->access == ACU_READ || behind(f, node, h->reads, h->read_count, touch));
+    return behind(f, node, &h->writes, touch) &&
+           (touch->access == ACU_READ || behind(f, node, &h->reads, touch));
 }
 
 /* A reader that comes behind the last one anyway stands for it, if it reads as much. */
 static acui_range *stands_for(const finding *f, const acui_history *h, const acui_node *node,
                               const acui_extent *extent)
 {
-    acui_range *last = h->read_count ? &h->reads[h->read_count - 1] : NULL;
+    acui_range *last = h->reads.count ? &h->reads.list[h->reads.count - 1] : NULL;
     return last && acui_extent_covers(extent, &last->extent) &&
                    (last->node == node || mark_of(f, last->node)->by == node)
                ? last
@@ -151,18 +161,18 @@ static acui_range *stands_for(const finding *f, const acui_history *h, const acu
 }
 
 /* All edges of the node are known. */
-static bool add_touch(const finding *f, acui_node *node, const acui_touch *touch)
+static inline bool add_touch(const finding *f, acui_node *node, const acui_touch *touch)
 {
     acui_history *h = touch->use->history;
     acui_range *range;
     if (touch->access == ACU_READ) {
         range = stands_for(f, h, node, &touch->extent);
         if (!range)
-            range = push(f->drafts, &h->reads, &h->read_count, &h->read_room);
+            range = push(f->drafts, &h->reads);
     } else {
-        h->write_count = without(h->writes, h->write_count, touch);
-        h->read_count = without(h->reads, h->read_count, touch);
-        range = push(f->drafts, &h->writes, &h->write_count, &h->write_room);
+        forget(&h->writes, touch);
+        forget(&h->reads, touch);
+        range = push(f->drafts, &h->writes);
     }
     if (!range)
         return false;
@@ -173,11 +183,12 @@ static bool add_touch(const finding *f, acui_node *node, const acui_touch *touch
 
 static bool add_data(const finding *f, acui_node *node)
 {
-    for (uint32_t k = 0; k < node->touch_count; k++)
-        if (!find_before(f, node, &node->touches[k]))
+    const acui_touch *end = node->touches + node->touch_count;
+    for (const acui_touch *touch = node->touches; touch < end; touch++)
+        if (!find_before(f, node, touch))
             return false;
-    for (uint32_t k = 0; k < node->touch_count; k++)
-        if (!add_touch(f, node, &node->touches[k]))
+    for (const acui_touch *touch = node->touches; touch < end; touch++)
+        if (!add_touch(f, node, touch))
             return false;
     return true;
 }

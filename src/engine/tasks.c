@@ -141,11 +141,10 @@ static bool lay_out(acui_task *task)
     for (size_t i = 0; i < task->count; i++, node = node->next) {
         task->nodes[i] = node;
         prologue |= acui_is_prologue(node);
+        task->binds |= acui_launch_is_late(node);
     }
     if (!task->stream || acui_part_is_refused(task->part)) /* half planned, and never to run */
         return true;
-    for (size_t i = 0; i < task->count && !task->binds; i++)
-        task->binds = acui_launch_is_late(task->nodes[i]);
     if (prologue)
         task->body = ACUI_ARENA_ARRAY(arena, acui_node *, task->count);
     return task->body && acui_find_edges(task) && acui_cut_runs(task);

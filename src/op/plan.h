@@ -64,12 +64,17 @@ typedef struct acui_range {
     struct acui_node *node;
 } acui_range;
 
+typedef struct acui_ranges {
+    acui_range *list; /* a draft, or: */
+    acui_range first; /* ... as long as it is enough */
+    uint32_t count, room;
+} acui_ranges;
+
 /* What was done with one buffer so far; the engine's, while it cuts the
  * plan into tasks. A draft. */
 typedef struct acui_history {
     const struct acui_task *task; /* that the rest is about */
-    acui_range *writes, *reads; /* drafts; what a later access must come behind */
-    uint32_t write_count, write_room, read_count, read_room;
+    acui_ranges writes, reads;    /* what a later access must come behind */
     struct acui_task *entered;  /* has an access to `extent` in the buffer's list */
     acui_extent extent;
     acu_access access;
