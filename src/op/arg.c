@@ -238,13 +238,17 @@ acu_status acui_check_writes(const acu_op *op, const acu_val *values, size_t pla
     return ACU_OK;
 }
 
-static acu_status plan_operand(acui_plan *plan, acu_op *x, size_t place, acu_device *device,
-                               acui_values *values)
+/* The op is taken out of `*input`. */
+static __attribute__((noinline)) acu_status plan_operand(acui_plan *plan, acu_op **input,
+                                                         size_t place, acu_device *device,
+                                                         acui_values *values)
 {
     static const char *const names[] = {"argument 0", "argument 1", "argument 2", "argument 3",
                                         "argument 4", "argument 5", "argument 6", "argument 7"};
     const char *what = place < 8 ? names[place] : "an argument behind the eighth";
+    acu_op *x = *input;
     acu_val planned, *value = acui_values_add(values);
+    *input = NULL;
     if (value && acui_partition_take(x, value))
         return ACU_OK;
     if (value) /* planning may put others there, or move the list */
@@ -275,24 +279,20 @@ static acu_status take_arg(acu_arg *arg, acui_values *values)
 acu_status acui_plan_args(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values,
                           size_t *tensors)
 {
-    size_t input = 0, base = values->count, count = 0;
-    bool plain = true;
-    for (size_t i = 0; i < op->u.call.arg_count; i++) {
+    size_t base = values->count, count = op->u.call.arg_count;
+    acu_op **input = op->inputs;
+    uint32_t seen[ACU_SCALAR + 1] = {0}; /* of each kind */
+    for (size_t i = 0; i < count; i++) {
         acu_arg *arg = &op->u.call.args[i];
-        if (arg->kind == ACUI_ARG_OP) {
-            acu_op *x = op->inputs[input];
-            op->inputs[input++] = NULL;
-            ACUI_TRY(plan_operand(plan, x, i, place, values));
-        } else {
+        if (arg->kind == ACUI_ARG_OP)
+            ACUI_TRY(plan_operand(plan, input++, i, place, values));
+        else
             ACUI_TRY(take_arg(arg, values));
-        }
         if (arg->access & ACU_WRITE) /* most are only read */
             ACUI_TRY(acui_check_writes(op, values->list + base, i));
-        acu_value_kind kind = values->list[base + i].kind;
-        count += kind == ACU_TENSOR;
-        plain &= kind == ACU_TENSOR || kind == ACU_SCALAR;
+        seen[values->list[base + i].kind]++;
     }
-    *tensors = plain ? count : ACUI_NOT_PLAIN;
+    *tensors = seen[ACU_TENSOR] + seen[ACU_SCALAR] == count ? seen[ACU_TENSOR] : ACUI_NOT_PLAIN;
     return ACU_OK;
 }
 
