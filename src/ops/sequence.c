@@ -30,7 +30,7 @@ static acu_op *plan_sequence(acu_planning *p)
                             acu_arg_struct(&s.params, sizeof s.params)};
     return acui_run(p, s.name, "acuda.make",
                     is_real(s.dtype) ? "make_d" : "make_l",
-                    acui_blocks(s.params.elements, 4 * ACUI_BLOCK), args, 2);
+                    acui_blocks(s.params.elements, 2 * ACUI_UNROLL * ACUI_BLOCK), args, 2);
 }
 
 static acu_op *make(const sequence *s, acu_site site)
