@@ -30,25 +30,48 @@ ACUI_DEVICE uint4 acui_philox(unsigned long long counter, unsigned long long see
 }
 
 /*
- * Two normal numbers of two words each for the radius and the angle. What logf and sincosf of math.cuh give,
- * to the last bit, without what they do for arguments that do not come here: u is normal and at most 1, the
- * angle is in [0, 2 pi]. No branches: sine and cosine are both needed, the quadrant says which is which.
- * Adding 1.5 2^23 rounds to an integer as rintf does.
+ * Two normal numbers of two words each for the radius and the angle, in as few instructions as will do: they
+ * are what takes time. No branches; polynomials are right to 3e-8 of what they stand for.
+ *
+ * u = 2^e (1 + f) is normal and in (0, 1], 1 + f in [2/3, 4/3); exponents stay where they are in a float, so e is
+ * 2^23 times that. -2 log u is zero or at least 2^-23, and what is added keeps the root of zero a number. One step
+ * of Newton's method behind an approximation of 1 / sqrt is the exactly rounded root of all of them (tried), on a
+ * GPU as on the software device, whose approximations differ.
+ *
+ * The angle modulo pi, in [-pi/2, pi/2), decides all but the sign of both numbers.
  */
+ACUI_DEVICE float acui_radius(unsigned word)
+{
+    float u = fmaf((float)word, 2.3283064e-10f, 1.1641532e-10f);
+    int bits = __float_as_int(u), e = (bits - 0x3f2aaaab) & (int)0xff800000;
+    float f = __int_as_float(bits - e) - 1.0f;
+    float q = fmaf(-0.280527174f, f, 0.307770789f);
+    q = fmaf(q, f, -0.279916137f);
+    q = fmaf(q, f, 0.328319222f);
+    q = fmaf(q, f, -0.400223374f);
+    q = fmaf(q, f, 0.500156403f);
+    q = fmaf(q, f, -0.666663945f);
+    q = fmaf(q, f, 0.999998748f);
+    q = fmaf(q, f, -2.0f);
+    float square = fmaf(q, f, fmaf((float)e, -1.65259302e-07f, 1e-30f));
+    float inverse;
+    __asm__("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(square));
+    float root = __fmul_rn(square, inverse);
+    return fmaf(fmaf(-root, root, square), __fmul_rn(inverse, 0.5f), root);
+}
 ACUI_DEVICE void acui_normal(unsigned a, unsigned b, float *x)
 {
-    float u = fmaf((float)a, 2.3283064e-10f, 1.1641532e-10f); /* (0, 1] */
-    int bits = __float_as_int(u), e = (bits - 0x3f2aaaab) >> 23;
-    float f = __int_as_float(bits - (e << 23)) - 1.0f;
-    float radius = sqrtf(-2.0f * fmaf((float)e, 0.693147182f, acui_log1p_tail(f, f)));
-    float angle = 6.2831855f * ((float)(b >> 8) * 5.9604645e-08f);
-    float t = __fmul_rn(angle, 0.636619747f) + 12582912.0f, k = t - 12582912.0f;
-    float r = fmaf(k, 0x1.ee59dap-50f, fmaf(k, 0x1.777a5cp-25f, fmaf(k, -0x1.921fb6p+0f, angle)));
-    float sine = acui_sin_core(r), cosine = acui_cos_core(r);
-    int quadrant = __float_as_int(t);
-    float across = quadrant & 1 ? sine : cosine, up = quadrant & 1 ? cosine : sine;
-    x[0] = radius * ((quadrant + 1) & 2 ? -across : across);
-    x[1] = radius * (quadrant & 2 ? -up : up);
+    unsigned sign = (b + 0x40000000u) & 0x80000000u;
+    float radius = __uint_as_float(__float_as_uint(acui_radius(a)) ^ sign);
+    float r = __fmul_rn((float)(int)(b << 1), 7.31459225e-10f), t = __fmul_rn(r, r);
+    float p = fmaf(2.60005481e-06f, t, -0.000198066147f), q = fmaf(-2.60771060e-07f, t, 2.47618864e-05f);
+    p = fmaf(p, t, 0.00833301712f);
+    p = fmaf(p, t, -0.166666567f);
+    q = fmaf(q, t, -0.00138884038f);
+    q = fmaf(q, t, 0.0416666418f);
+    q = fmaf(q, t, -0.5f);
+    x[0] = __fmul_rn(radius, fmaf(q, t, 1.0f));
+    x[1] = __fmul_rn(radius, fmaf(__fmul_rn(r, t), p, r));
 }
 ACUI_DEVICE double acui_unit(unsigned high, unsigned low)
 {
@@ -65,45 +88,53 @@ ACUI_DEVICE void acui_normal(uint4 w, double *x)
 
 /* ---- the numbers of one counter ------------------------------------------------------------------- */
 
+/* PER of each counter; AT_ONCE counters of a thread, for more to do at the same time. */
 struct acui_random_f {
     typedef acui_real_f C;
-    static const int PER = 4;
-    ACUI_DEVICE void make(const acui_random &p, uint4 w, float *x)
+    static const int PER = 4, AT_ONCE = 2;
+    ACUI_DEVICE void make(const acui_random &p, const uint4 (&w)[AT_ONCE], float (&x)[AT_ONCE][PER])
     {
         if (p.normal) {
-            acui_normal(w.x, w.y, x);
-            acui_normal(w.z, w.w, x + 2);
+#pragma unroll
+            for (int u = 0; u < AT_ONCE; u++) {
+                acui_normal(w[u].x, w[u].y, x[u]);
+                acui_normal(w[u].z, w[u].w, x[u] + 2);
+            }
             return;
         }
         const int drop = p.out.dtype == ACU_F16 ? 21 : p.out.dtype == ACU_BF16 ? 24 : 8;
         const float unit = __int_as_float((127 - (32 - drop)) << 23);
-        x[0] = (float)(w.x >> drop) * unit;
-        x[1] = (float)(w.y >> drop) * unit;
-        x[2] = (float)(w.z >> drop) * unit;
-        x[3] = (float)(w.w >> drop) * unit;
+#pragma unroll
+        for (int u = 0; u < AT_ONCE; u++) {
+            x[u][0] = (float)(w[u].x >> drop) * unit;
+            x[u][1] = (float)(w[u].y >> drop) * unit;
+            x[u][2] = (float)(w[u].z >> drop) * unit;
+            x[u][3] = (float)(w[u].w >> drop) * unit;
+        }
     }
 };
 struct acui_random_d {
     typedef acui_real_d C;
-    static const int PER = 2;
-    ACUI_DEVICE void make(const acui_random &p, uint4 w, double *x)
+    static const int PER = 2, AT_ONCE = 1;
+    ACUI_DEVICE void make(const acui_random &p, const uint4 (&w)[1], double (&x)[1][PER])
     {
         if (p.normal) {
-            acui_normal(w, x);
+            acui_normal(w[0], x[0]);
             return;
         }
-        x[0] = acui_unit(w.y, w.x);
-        x[1] = acui_unit(w.w, w.z);
+        x[0][0] = acui_unit(w[0].y, w[0].x);
+        x[0][1] = acui_unit(w[0].w, w[0].z);
     }
 };
 struct acui_random_l {
     typedef acui_any_l C;
-    static const int PER = 2;
-    ACUI_DEVICE void make(const acui_random &p, uint4 w, long long *x)
+    static const int PER = 2, AT_ONCE = 1;
+    ACUI_DEVICE void make(const acui_random &p, const uint4 (&w)[1], long long (&x)[1][PER])
     {
-        unsigned long long a = (unsigned long long)w.y << 32 | w.x, b = (unsigned long long)w.w << 32 | w.z;
-        x[0] = (long long)((unsigned long long)p.low + __umul64hi(a, p.range));
-        x[1] = (long long)((unsigned long long)p.low + __umul64hi(b, p.range));
+        unsigned long long a = (unsigned long long)w[0].y << 32 | w[0].x;
+        unsigned long long b = (unsigned long long)w[0].w << 32 | w[0].z;
+        x[0][0] = (long long)((unsigned long long)p.low + __umul64hi(a, p.range));
+        x[0][1] = (long long)((unsigned long long)p.low + __umul64hi(b, p.range));
     }
 };
 
@@ -127,13 +158,13 @@ ACUI_DEVICE void acui_random_singles(char *out, const acui_random &p, long long 
 }
 
 /*
- * 16 bytes of float take some 80 instructions, or 200 where they are normal: an H100 can issue 150 in the time
- * that its memory takes for them.
+ * 16 bytes of float take some 60 instructions, or 140 where they are normal: an H100 can issue 150 in the time
+ * that its memory takes for them. So a block asks once whether all that it makes in a turn is wanted.
  */
 template <typename R> ACUI_DEVICE void acui_randomize(char *out, const acui_random &p)
 {
     typedef typename R::C C;
-    const int PER = R::PER;
+    const int PER = R::PER, AT_ONCE = R::AT_ONCE, TURN = AT_ONCE * ACUI_BLOCK;
     long long first = p.offset / PER, last = (p.offset + p.elements - 1) / PER;
     long long whole = (p.offset + PER - 1) / PER; /* the first counter whose numbers are all wanted */
     long long end = p.linear ? (p.offset + p.elements) / PER : whole;
@@ -144,18 +175,25 @@ template <typename R> ACUI_DEVICE void acui_randomize(char *out, const acui_rand
             end = whole;
     });
 #pragma unroll 1
-    for (long long c = first + (long long)blockIdx.x * ACUI_BLOCK + threadIdx.x; c <= last;
-         c += (long long)gridDim.x * ACUI_BLOCK) {
-        typename C::value x[PER];
-        R::make(p, acui_philox((unsigned long long)c, p.seed), x);
-        long long e = c * PER - p.offset; /* of the first; may be before the beginning */
-        if (c < whole || c >= end) {
-            acui_random_singles<R>(out, p, e, x);
+    for (long long turn = first + (long long)blockIdx.x * TURN; turn <= last; turn += (long long)gridDim.x * TURN) {
+        const long long c = turn + threadIdx.x, e = c * PER - p.offset; /* may be before the beginning */
+        typename C::value x[AT_ONCE][PER];
+        uint4 words[AT_ONCE];
+#pragma unroll
+        for (int u = 0; u < AT_ONCE; u++)
+            words[u] = acui_philox((unsigned long long)(c + u * ACUI_BLOCK), p.seed);
+        R::make(p, words, x);
+        if (turn < whole || turn + TURN > end) {
+#pragma unroll
+            for (int u = 0; u < AT_ONCE; u++)
+                acui_random_singles<R>(out, p, e + u * (ACUI_BLOCK * PER), x[u]);
             continue;
         }
         C::with(p.out.dtype, [&](auto format) ACUI_INLINE {
             typedef decltype(format) F;
-            F::write(out + e * F::BYTES, x);
+#pragma unroll
+            for (int u = 0; u < AT_ONCE; u++)
+                F::write(out + (e + u * (ACUI_BLOCK * PER)) * F::BYTES, x[u]);
         });
     }
 }

@@ -97,7 +97,7 @@ static double normal_of(bool wide, uint64_t g, uint64_t seed)
         v = (double)(((uint64_t)w[3] << 32 | w[2]) >> 11) * 0x1p-53;
     } else {
         u = (double)w[g % 4 / 2 * 2] * 0x1p-32 + 0x1p-33;
-        v = (double)(w[g % 4 / 2 * 2 + 1] >> 8) * 0x1p-24;
+        v = (double)w[g % 4 / 2 * 2 + 1] * 0x1p-32;
     }
     double angle = 6.283185307179586 * v;
     return sqrt(-2 * log(u)) * (g % 2 ? sin(angle) : cos(angle));
