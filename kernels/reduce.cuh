@@ -4,9 +4,12 @@
  * added to what follows from the shape alone, so that the same input gives the same bits every time.
  *
  *   rows      a group of threads for each kept element (and split); any strides
- *   args      the same for argmin and argmax; where neighbours in memory are kept, a group is one thread
  *   columns   neighbouring threads for neighbouring kept elements, where these are neighbours in memory
  *   end       puts the partial results of the splits together
+ *   args, columns_args, end_args: the same for argmin and argmax
+ *
+ * A loop that reads must not spill registers: what streams through the cache next to the SM drives them out
+ * of it, and each turn then waits for memory once more. So vectors lie a constant distance apart.
  */
 #ifndef ACUDA_KERNELS_REDUCE_CUH
 #define ACUDA_KERNELS_REDUCE_CUH
@@ -51,6 +54,24 @@ struct acui_sum_l {
     typedef long long type;
 };
 
+/* What is read as words may be elements of any kind. */
+typedef unsigned acui_word __attribute__((may_alias));
+/* As text: or the compiler takes a vector apart, and reads its parts where they are used. */
+template <int BYTES> ACUI_DEVICE void acui_load(const char *at, acui_word *w)
+{
+    unsigned long long from = (unsigned long long)at;
+    if constexpr (BYTES == 16)
+        __asm__("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+                : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3])
+                : "l"(from));
+    else if constexpr (BYTES == 8)
+        __asm__("ld.global.v2.u32 {%0, %1}, [%2];" : "=r"(w[0]), "=r"(w[1]) : "l"(from));
+    else if constexpr (BYTES == 4)
+        __asm__("ld.global.u32 %0, [%1];" : "=r"(w[0]) : "l"(from));
+    else
+        __asm__("ld.global.u16 %0, [%1];" : "=r"(w[0]) : "l"(from));
+}
+
 /*
  * What a thread reads before it uses any of it: COUNT elements, in vectors of 16 bytes. 64 or 128 bytes of
  * each of the some 1,000 threads that an SM of an H100 has room for are three times and more what must be
@@ -61,27 +82,36 @@ template <typename C> struct acui_wide {
     typedef typename C::value T;
     static const int COUNT = sizeof(T) == 4 ? 32 : 16, FEW = sizeof(T) == 4 ? 8 : C::SHORTEST == 8 ? 4 : 16;
 
-    /* Vectors `step` bytes apart from element `first` on. */
-    template <int N>
-    ACUI_DEVICE void read(int dtype, const char *x, long long first, long long step, T (&e)[N])
+    /* Vectors STEP bytes apart, from x on. */
+    template <int STEP, int N> ACUI_DEVICE void read(int dtype, const char *x, T (&e)[N])
     {
         C::with(dtype, [&](auto format) ACUI_INLINE {
             typedef decltype(format) F;
-            uint4 words[N * F::BYTES / 16];
+            __align__(16) acui_word words[N * F::BYTES / 4];
 #pragma unroll
-            for (int u = 0; u < N * F::BYTES / 16; u++) {
-                /* as text: or the compiler takes it apart into the parts that are used */
-                uint4 &w = words[u];
-                __asm__("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
-                        : "=r"(w.x), "=r"(w.y), "=r"(w.z), "=r"(w.w)
-                        : "l"((unsigned long long)(x + first * F::BYTES + u * step)));
-            }
+            for (int u = 0; u < N * F::BYTES / 16; u++)
+                acui_load<16>(x + u * STEP, &words[4 * u]);
 #pragma unroll
             for (int i = 0; i < N; i += C::V)
                 F::read((const char *)words + i * F::BYTES, &e[i]);
         });
     }
 };
+
+/* Elements have 1 << shift bytes. */
+template <typename C> ACUI_DEVICE int acui_shift_of(int dtype)
+{
+    int bytes = 0;
+    C::with(dtype, [&](auto format) ACUI_INLINE { bytes = decltype(format)::BYTES; });
+    return (bytes > 1) + (bytes > 2) + (bytes > 4);
+}
+/* Of a power of two. */
+ACUI_DEVICE int acui_log(int power) { return 31 - __clz(power); }
+/* n / d, which is below `most`: without the division where that says it already. */
+ACUI_DEVICE long long acui_quotient(long long n, long long d, long long most)
+{
+    return most == 1 ? 0 : d == 1 ? n : n / d;
+}
 
 ACUI_DEVICE double acui_largest(double) { return __builtin_inf(); }
 ACUI_DEVICE long long acui_largest(long long) { return 0x7fffffffffffffffll; }
@@ -255,24 +285,33 @@ template <typename S, bool ARG> struct acui_rows {
     typedef acui_wide<C> W;
     static const int V = C::V, FEW = ARG ? 4 : 1; /* single elements under way at once */
 
-    /* Neighbours in memory, `count` elements from x on, which is aligned to 16 bytes: COUNT at once as far
-     * as all threads of the group have them, then FEW. Gives how many elements that was. */
-    ACUI_DEVICE long long vectors(const acui_reduction &p, const char *x, long long count, int lanes,
+    /* In a turn a warp has 32 COUNT neighbours: vectors 512 bytes apart. Where a thread's first one is. */
+    ACUI_DEVICE long long first_of(int lane, int lanes)
+    {
+        return (lane >> 5) * (32 * W::COUNT) + (lane & 31) * lanes;
+    }
+
+    /* Neighbours in memory, `count` elements of 1 << shift bytes from x on, which is aligned to 16 bytes: COUNT
+     * at once as far as all threads of the group have them, then FEW. Gives how many elements that was. */
+    ACUI_DEVICE long long vectors(const acui_reduction &p, const char *x, long long count, int shift,
                                   int lane, A (&a)[V])
     {
         const long long turn = (long long)p.group * W::COUNT;
         const A flip = acui_flip_of<A>(p);
-        long long done = 0;
+        const char *from = x + (first_of(lane, 16 >> shift) << shift);
+        long long left = p.group < 32 ? 0 : count;
 #pragma unroll 1
-        for (; done + turn <= count; done += turn) {
+        for (; left >= turn; left -= turn) {
             T e[W::COUNT];
-            W::read(p.dtype, x, done + lane * lanes, p.group * 16, e);
+            W::template read<512>(p.dtype, from, e);
+            from += turn << shift;
             acui_accumulate<A, T, V, W::COUNT>(p.op, a, e, flip);
         }
+        long long done = p.group < 32 ? 0 : count - left;
 #pragma unroll 1
         for (done += lane * W::FEW; done + W::FEW <= count; done += p.group * W::FEW) {
             T e[W::FEW];
-            W::read(p.dtype, x, done, 16, e);
+            W::template read<16>(p.dtype, x + (done << shift), e);
             acui_accumulate<A, T, V, W::FEW>(p.op, a, e, flip);
         }
         return count / W::FEW * W::FEW;
@@ -285,15 +324,17 @@ template <typename S, bool ARG> struct acui_rows {
      * that turn once more, and looks where in it the value was. NaN is larger than all; the maximum of
      * two, which leaves NaN out, is one instruction only because of that.
      */
-    ACUI_DEVICE long long pick(const acui_reduction &p, const char *x, long long count, int lanes, int lane,
+    ACUI_DEVICE long long pick(const acui_reduction &p, const char *x, long long count, int shift, int lane,
                                A &value, long long &at)
     {
-        const long long turn = (long long)p.group * W::COUNT, mask = acui_mask_of<T>(p), turns = count / turn;
+        const long long turn = (long long)p.group * W::COUNT, mask = acui_mask_of<T>(p);
+        const long long first = first_of(lane, 16 >> shift);
+        const char *from = x + (first << shift), *where = 0;
         T best = (T)0, e[W::COUNT];
-        long long where = -1;
+        long long left = p.group < 32 ? 0 : count;
 #pragma unroll 1
-        for (long long i = 0; i < turns; i++) {
-            W::read(p.dtype, x, i * turn + lane * lanes, p.group * 16, e);
+        for (; left >= turn; left -= turn) {
+            W::template read<512>(p.dtype, from, e);
             T most = acui_masked(e[0], mask);
             bool nan = most != most;
 #pragma unroll
@@ -302,22 +343,24 @@ template <typename S, bool ARG> struct acui_rows {
                 nan = nan | (v != v);
                 most = max(most, v);
             }
-            bool better = (where < 0) | ((best == best) & (nan | (most > best)));
+            bool better = (where == 0) | ((best == best) & (nan | (most > best)));
             best = !better ? best : nan ? (T)__builtin_nan("") : most;
-            where = better ? i : where;
+            where = better ? from : where;
+            from += turn << shift;
         }
-        if (where >= 0) {
-            int found = 0;
-            W::read(p.dtype, x, where * turn + lane * lanes, p.group * 16, e);
+        if (where) {
+            int found = 0, lanes = 16 >> shift;
+            W::template read<512>(p.dtype, where, e);
 #pragma unroll
             for (int k = W::COUNT - 1; k >= 0; k--) {
                 T v = acui_masked(e[k], mask);
                 found = v == best || (v != v && best != best) ? k : found;
             }
-            at = where * turn + (long long)(found / lanes * p.group + lane) * lanes + found % lanes;
+            /* vector number found / lanes, and 31 of other threads between two of ours */
+            at = ((where - x) >> shift) + found + (found & ~(lanes - 1)) * 31;
             value = (A)best;
         }
-        return turns * turn;
+        return p.group < 32 ? 0 : count - left;
     }
 
     ACUI_DEVICE void one(const acui_reduction &p, T e, long long i, A (&a)[V], A &value,
@@ -343,16 +386,15 @@ template <typename S, bool ARG> struct acui_rows {
         const long long none = 0x7fffffffffffffffll;
         long long head = 0, middle = 0, place = none;
         if (p.contiguous) {
-            int bytes = 0;
-            C::with(p.dtype, [&](auto format) ACUI_INLINE { bytes = decltype(format)::BYTES; });
-            const char *first = x + begin * bytes;
-            head = (long long)((0ull - (unsigned long long)first) & 15) / bytes;
+            const int shift = acui_shift_of<C>(p.dtype);
+            const char *first = x + (begin << shift);
+            head = (long long)((0ull - (unsigned long long)first) & 15) >> shift;
             head = head < count ? head : count;
-            first += head * bytes;
+            first += head << shift;
             if constexpr (ARG)
-                middle = pick(p, first, count - head, 16 / bytes, lane, value, place);
+                middle = pick(p, first, count - head, shift, lane, value, place);
             else
-                middle = vectors(p, first, count - head, 16 / bytes, lane, a);
+                middle = vectors(p, first, count - head, shift, lane, a);
         }
         at = place != none ? begin + head + place : none;
 #pragma unroll 1
@@ -381,12 +423,12 @@ template <typename S, bool ARG> struct acui_rows {
 
     ACUI_DEVICE void run(const acui_reduction &p, char *out, const char *x, char *partial)
     {
-        int lane = (int)threadIdx.x & (p.group - 1), in_block = ACUI_BLOCK / p.group;
+        const int log = acui_log(p.group), lane = (int)threadIdx.x & (p.group - 1), in_block = ACUI_BLOCK >> log;
         long long units = p.kept_count * p.splits;
         for (long long base = (long long)blockIdx.x * in_block; base < units;
              base += (long long)gridDim.x * in_block) {
-            long long unit = base + (int)threadIdx.x / p.group;
-            long long split = unit / p.kept_count, row = unit - split * p.kept_count;
+            long long unit = base + ((int)threadIdx.x >> log);
+            long long split = acui_quotient(unit, p.kept_count, p.splits), row = unit - split * p.kept_count;
             long long begin = split * p.chunk; /* neighbours have neighbouring rows */
             long long end = begin + p.chunk < p.reduced_count ? begin + p.chunk : p.reduced_count;
             A a[V], value = acui_start<A>(p.op);
@@ -396,9 +438,7 @@ template <typename S, bool ARG> struct acui_rows {
                 a[k] = value;
             if (unit < units) {
                 acui_offsets<1>(p.kept, &p.x, row, &offset);
-                int bytes = 0;
-                C::with(p.dtype, [&](auto format) ACUI_INLINE { bytes = decltype(format)::BYTES; });
-                some(p, x + offset * bytes, begin, end - begin, lane, a, value, at);
+                some(p, x + (offset << acui_shift_of<C>(p.dtype)), begin, end - begin, lane, a, value, at);
             }
             if (!ARG) {
 #pragma unroll
@@ -414,93 +454,150 @@ template <typename S, bool ARG> struct acui_rows {
 
 /* ---- columns: the last kept dimension lies in memory without gaps ------------------------------------ */
 
-template <typename S> struct acui_columns {
+/* What a thread knows of V columns: accumulators; or the largest value and the row where it was, -1 while there
+ * was none above the least of all. */
+#define ACUI_MEMBER __device__ inline ACUI_INLINE
+template <typename S, bool ARG> struct acui_of_columns {
+    typedef typename S::type A;
+    typedef typename S::in::value T;
+    static const int V = S::in::V;
+    A a[V];
+
+    ACUI_MEMBER void start(const acui_reduction &p)
+    {
+#pragma unroll
+        for (int k = 0; k < V; k++)
+            a[k] = acui_start<A>(p.op);
+    }
+    /* ROWS rows, the first one being number i, DEEP apart */
+    template <int ROWS, int DEEP> ACUI_MEMBER void take(const acui_reduction &p, const T (&e)[ROWS * V], int)
+    {
+        acui_accumulate<A, T, V, ROWS * V>(p.op, a, e, acui_flip_of<A>(p));
+    }
+    ACUI_MEMBER void give(int k, long long, long long, A &value, long long &) { value = a[k]; }
+};
+
+template <typename S> struct acui_of_columns<S, true> {
+    typedef typename S::type A;
+    typedef typename S::in::value T;
+    static const int V = S::in::V;
+    T best[V];
+    int where[V];
+
+    ACUI_MEMBER void start(const acui_reduction &)
+    {
+#pragma unroll
+        for (int k = 0; k < V; k++) {
+            best[k] = (T)acui_least((A)0);
+            where[k] = -1;
+        }
+    }
+    template <int ROWS, int DEEP> ACUI_MEMBER void take(const acui_reduction &p, const T (&e)[ROWS * V], int i)
+    {
+        const long long mask = acui_mask_of<T>(p);
+#pragma unroll
+        for (int r = 0; r < ROWS; r++)
+#pragma unroll
+            for (int k = 0; k < V; k++) {
+                T v = acui_masked(e[r * V + k], mask);
+                bool better = (best[k] == best[k]) & !(v <= best[k]);
+                best[k] = better ? v : best[k];
+                where[k] = better ? i + r * DEEP : where[k];
+            }
+    }
+    /* The first row, if no value was larger than the least of all. */
+    ACUI_MEMBER void give(int k, long long begin, long long first, A &value, long long &at)
+    {
+        value = (A)best[k];
+        at = where[k] < 0 ? first : begin + where[k];
+    }
+};
+
+template <typename S, bool ARG> struct acui_columns {
     typedef typename S::type A;
     typedef typename S::in C;
     typedef typename C::value T;
-    static const int V = C::V, WIDE = 32, DEEP = ACUI_BLOCK / WIDE;
+    typedef acui_of_columns<S, ARG> of;
+    static const int V = C::V, WIDE = 32, DEEP = ACUI_BLOCK / WIDE, ROWS = 8;
 
-    /* From row i on, as far as ROWS of ours at once go; gives the first row that is left. */
-    ACUI_DEVICE long long fast(const acui_reduction &p, const char *x, long long i, long long end,
-                               A (&a)[V])
+    /* V columns from x on, of which `columns` are there; rows i, i + DEEP, ... before `count`. */
+    ACUI_DEVICE void load(const acui_reduction &p, const char *x, long long begin, int i, int count, int columns,
+                          of &mine)
     {
-        const int ROWS = 8;
-        const A flip = acui_flip_of<A>(p);
-        int bytes = 0;
-        C::with(p.dtype, [&](auto format) ACUI_INLINE { bytes = decltype(format)::BYTES; });
-        const long long step = p.along.stride[0] * bytes;
-        if (((unsigned long long)x | (unsigned long long)step) & (unsigned)(bytes * V - 1))
-            return i;
+        const int shift = acui_shift_of<C>(p.dtype);
+        const long long step = p.along.stride[0] << shift;
+        bool vectors = p.reduced.rank == 1 && columns == V &&
+                       (((unsigned long long)x | (unsigned long long)step) & ((V << shift) - 1)) == 0;
+        if (vectors) {
+            const char *from = x + (begin + i) * step;
 #pragma unroll 1
-        for (; i + (ROWS - 1) * DEEP < end; i += ROWS * DEEP) {
-            T e[ROWS * V];
-            C::with(p.dtype, [&](auto format) ACUI_INLINE {
+            for (; i + (ROWS - 1) * DEEP < count; i += ROWS * DEEP) {
+                T e[ROWS * V];
+                C::with(p.dtype, [&](auto format) ACUI_INLINE {
+                    typedef decltype(format) F;
+                    __align__(16) acui_word words[ROWS][4];
 #pragma unroll
-                for (int r = 0; r < ROWS; r++)
-                    decltype(format)::read(x + (i + r * DEEP) * step, &e[r * V]);
-            });
-            acui_accumulate<A, T, V, ROWS * V>(p.op, a, e, flip);
+                    for (int r = 0; r < ROWS; r++, from += step * DEEP)
+                        acui_load<V * F::BYTES>(from, words[r]);
+#pragma unroll
+                    for (int r = 0; r < ROWS; r++)
+                        F::read((const char *)words[r], &e[r * V]);
+                });
+                mine.template take<ROWS, DEEP>(p, e, i);
+            }
         }
-        return i;
-    }
-
-    /* V columns, of which `count` are there; rows i, i + DEEP, ... before `end`. */
-    ACUI_DEVICE void load(const acui_reduction &p, const char *x, long long i, long long end,
-                          int count, A (&a)[V])
-    {
-        if (p.reduced.rank == 1 && count == V)
-            i = fast(p, x, i, end, a);
 #pragma unroll 1
-        for (; i < end; i += DEEP) {
+        for (; i < count; i += DEEP) {
             T e[V];
             long long offset;
-            acui_offsets<1>(p.reduced, &p.along, i, &offset);
+            acui_offsets<1>(p.reduced, &p.along, begin + i, &offset);
             C::with(p.dtype, [&](auto format) ACUI_INLINE {
                 typedef decltype(format) F;
 #pragma unroll
                 for (int k = 0; k < V; k++)
-                    e[k] = F::template read_one<T>(x + (offset + (k < count ? k : 0)) * F::BYTES);
+                    e[k] = F::template read_one<T>(x + (offset + (k < columns ? k : 0)) * F::BYTES);
             });
-            acui_accumulate<A, T, V, V>(p.op, a, e, acui_flip_of<A>(p));
+            mine.template take<1, DEEP>(p, e, i);
         }
     }
 
     ACUI_DEVICE void run(const acui_reduction &p, char *out, const char *x, char *partial)
     {
         __shared__ A values[DEEP][WIDE * V];
-        int wide = (int)threadIdx.x % WIDE, deep = (int)threadIdx.x / WIDE;
-        long long columns = p.kept.dim[p.kept.rank - 1], tiles = (columns + WIDE * V - 1) / (WIDE * V);
-        long long outer = p.kept_count / columns, units = outer * tiles * p.splits;
-        for (long long unit = blockIdx.x; unit < units; unit += gridDim.x) {
-            int split = (int)(unit % p.splits);
-            long long tile = unit / p.splits % tiles, row = unit / p.splits / tiles;
-            long long column = (tile * WIDE + wide) * V, first = row * columns + column, offset;
-            int count = column >= columns ? 0 : columns - column < V ? (int)(columns - column) : V;
-            long long begin = split * p.chunk, end = begin + p.chunk;
-            end = end < p.reduced_count ? end : p.reduced_count;
-            A a[V];
-#pragma unroll
-            for (int k = 0; k < V; k++)
-                a[k] = acui_start<A>(p.op);
-            if (count > 0) {
-                acui_offsets<1>(p.kept, &p.x, first, &offset);
-                int bytes = 0;
-                C::with(p.dtype, [&](auto format) ACUI_INLINE { bytes = decltype(format)::BYTES; });
-                load(p, x + offset * bytes, begin + deep, end, count, a);
+        __shared__ long long places[ARG ? DEEP : 1][ARG ? WIDE * V : 1];
+        const int wide = (int)threadIdx.x % WIDE * V, deep = (int)threadIdx.x / WIDE;
+        const long long columns = p.kept.dim[p.kept.rank - 1], tiles = (columns + WIDE * V - 1) / (WIDE * V);
+        const long long outer = p.kept.rank == 1 ? 1 : p.kept_count / columns;
+        for (long long unit = blockIdx.x; unit < outer * tiles * p.splits; unit += gridDim.x) {
+            long long tile = acui_quotient(unit, p.splits, outer * tiles), split = unit - tile * p.splits;
+            long long row = acui_quotient(tile, tiles, outer);
+            tile -= row * tiles;
+            const long long column = tile * (WIDE * V) + wide, begin = split * p.chunk;
+            const int there = column >= columns ? 0 : columns - column < V ? (int)(columns - column) : V;
+            const int count = (int)(p.reduced_count - begin < p.chunk ? p.reduced_count - begin : p.chunk);
+            of mine;
+            mine.start(p);
+            if (there > 0) {
+                long long offset;
+                acui_offsets<1>(p.kept, &p.x, row * columns + column, &offset);
+                load(p, x + (offset << acui_shift_of<C>(p.dtype)), begin, deep, count, there, mine);
             }
             __syncthreads(); /* of the turn before */
 #pragma unroll
-            for (int k = 0; k < V; k++)
-                values[deep][wide * V + k] = a[k];
+            for (int k = 0; k < V; k++) {
+                long long at = 0;
+                mine.give(k, begin, deep < count ? begin + deep : 0x7fffffffffffffffll, values[deep][wide + k], at);
+                if (ARG)
+                    places[deep][wide + k] = at;
+            }
             __syncthreads();
-            for (int c = (int)threadIdx.x; c < WIDE * V && tile * WIDE * V + c < columns;
-                 c += ACUI_BLOCK) {
+            for (int c = (int)threadIdx.x; c < WIDE * V && tile * (WIDE * V) + c < columns; c += ACUI_BLOCK) {
                 A value = values[0][c];
+                long long at = ARG ? places[0][c] : 0;
 #pragma unroll
                 for (int k = 1; k < DEEP; k++)
-                    value = acui_combine(p.op, value, values[k][c]);
-                acui_finish<S, false>(p, out, partial, row * columns + tile * WIDE * V + c, split,
-                                      value, 0);
+                    acui_join<A, ARG>(p.op, values[k][c], ARG ? places[k][c] : 0, value, at);
+                acui_finish<S, ARG>(p, out, partial, row * columns + tile * (WIDE * V) + c, (int)split, value, at);
             }
         }
     }
@@ -539,12 +636,12 @@ template <typename S, bool ARG>
 ACUI_DEVICE void acui_end(const acui_reduction &p, char *out, const char *partial)
 {
     typedef typename S::type A;
-    int lane = (int)threadIdx.x & (p.group - 1), in_block = ACUI_BLOCK / p.group;
+    const int log = acui_log(p.group), lane = (int)threadIdx.x & (p.group - 1), in_block = ACUI_BLOCK >> log;
     const A *values = (const A *)partial;
     const long long *places = (const long long *)partial + p.kept_count * p.splits;
     for (long long base = (long long)blockIdx.x * in_block; base < p.kept_count;
          base += (long long)gridDim.x * in_block) {
-        long long row = base + (int)threadIdx.x / p.group, at = 0x7fffffffffffffffll;
+        long long row = base + ((int)threadIdx.x >> log), at = 0x7fffffffffffffffll;
         A value = acui_start<A>(p.op);
         for (int i = lane; row < p.kept_count && i < p.splits; i += ACUI_PARTS * p.group)
             acui_parts<A, ARG>(p, values, places, row * p.splits, i, value, at);
@@ -554,10 +651,8 @@ ACUI_DEVICE void acui_end(const acui_reduction &p, char *out, const char *partia
     }
 }
 
-/* Blocks that are to fit into an SM at once, with 64 registers a thread, or, where eight rows have an address
- * each, 80: more loads under way. */
-#define ACUI_RESIDENT 4
-#define ACUI_RESIDENT_COLUMNS 3
+/* Blocks that are to fit into an SM at once: with 80 registers a thread nothing is spilled. */
+#define ACUI_RESIDENT 3
 
 #define ACUI_REDUCE(class)                                                                         \
     extern "C" __global__ void __launch_bounds__(ACUI_BLOCK, ACUI_RESIDENT)                        \
@@ -570,10 +665,15 @@ ACUI_DEVICE void acui_end(const acui_reduction &p, char *out, const char *partia
     {                                                                                              \
         acui_rows<acui_sum_##class, true>::run(p, out, x, partial);                                \
     }                                                                                              \
-    extern "C" __global__ void __launch_bounds__(ACUI_BLOCK, ACUI_RESIDENT_COLUMNS)                \
+    extern "C" __global__ void __launch_bounds__(ACUI_BLOCK, ACUI_RESIDENT)                        \
         columns_##class(char *out, const char *x, char *partial, acui_reduction p)                 \
     {                                                                                              \
-        acui_columns<acui_sum_##class>::run(p, out, x, partial);                                   \
+        acui_columns<acui_sum_##class, false>::run(p, out, x, partial);                            \
+    }                                                                                              \
+    extern "C" __global__ void __launch_bounds__(ACUI_BLOCK, ACUI_RESIDENT)                        \
+        columns_args_##class(char *out, const char *x, char *partial, acui_reduction p)            \
+    {                                                                                              \
+        acui_columns<acui_sum_##class, true>::run(p, out, x, partial);                             \
     }                                                                                              \
     extern "C" __global__ void __launch_bounds__(ACUI_BLOCK)                                       \
         end_##class(char *out, const char *partial, acui_reduction p)                              \

@@ -146,11 +146,11 @@ static int power_above(int64_t n, int most)
     return power;
 }
 
-/* Splits give large reductions to few elements enough blocks; each has at least 16 Ki elements,
- * `together` of one reduced place. */
-static void cut(plan *r, int64_t units, int64_t together)
+/* Splits give large reductions to few elements enough blocks, but not more than `most`; each has at
+ * least 16 Ki elements, `together` of one reduced place. */
+static void cut(plan *r, int64_t units, int64_t together, int64_t most)
 {
-    const int64_t least = 16384 / together, most = 4096;
+    const int64_t least = 16384 / together;
     acui_reduction *p = &r->params;
     int64_t splits = (p->reduced_count + least - 1) / least;
     if (splits > most / units)
@@ -176,19 +176,15 @@ static void lay_out(plan *r)
     p->contiguous = p->reduced.rank == 1 && p->along.stride[0] == 1;
     r->arg = kinds[r->what.kind].result == INDEX;
     int64_t across = p->kept.dim[p->kept.rank - 1];
-    bool neighbours = p->x.stride[p->kept.rank - 1] == 1 && across >= 32 && !p->contiguous;
-    r->columns = !r->arg && neighbours;
+    r->columns = p->x.stride[p->kept.rank - 1] == 1 && across >= 32 && !p->contiguous;
     p->group = power_above((p->reduced_count + 15) / 16, ACUI_BLOCK);
     int least = power_above(p->reduced_count, 8);
     p->group = p->group > least ? p->group : least;
-    if (!neighbours) {
-        cut(r, (p->kept_count * p->group + ACUI_BLOCK - 1) / ACUI_BLOCK, 1);
-    } else if (r->arg) { /* a thread for each kept element */
-        p->group = 1;
-        cut(r, (p->kept_count + ACUI_BLOCK - 1) / ACUI_BLOCK, ACUI_BLOCK);
-    } else { /* a block has eight rows at a time */
+    if (!r->columns) {
+        cut(r, (p->kept_count * p->group + ACUI_BLOCK - 1) / ACUI_BLOCK, 1, 4096);
+    } else { /* a block has eight rows at a time, and is faster the more of them it has */
         int64_t tile = acui_class_of(acu_tensor_dtype(r->x)) == 'f' ? 128 : 64;
-        cut(r, p->kept_count / across * ((across + tile - 1) / tile), 64);
+        cut(r, p->kept_count / across * ((across + tile - 1) / tile), 64, 2048);
     }
 }
 
@@ -220,8 +216,8 @@ static acu_op *launch(plan *r, acu_op *out)
     char class = acui_class_of(acu_tensor_dtype(r->x)), family[32], kernel[32];
     class = class == 'i' ? 'l' : class;
     snprintf(family, sizeof family, "acuda.reduce_%c", class);
-    snprintf(kernel, sizeof kernel, r->arg ? "args_%c" : r->columns ? "columns_%c" : "rows_%c",
-             class);
+    snprintf(kernel, sizeof kernel, "%s%s%c", r->columns ? "columns_" : r->arg ? "" : "rows_",
+             r->arg ? "args_" : "", class);
     acu_op *x = acu_op_take(&r->p->values[0], r->p->site);
     int64_t blocks = blocks_of(r);
     if (!r->params.partial) {
