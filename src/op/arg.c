@@ -305,7 +305,8 @@ acu_status acui_touch_args(acui_plan *plan, acui_node *node, const acu_op *op,
         if (values[i].kind == ACU_SCALAR)
             continue;
         if (values[i].tensor)
-            ACUI_TRY(acui_node_touch(plan, node, values[i].tensor, acui_access_of(&values[i], arg)));
+            ACUI_TRY(
+                acui_node_touch(plan, node, values[i].tensor, acui_access_of(&values[i], arg)));
         for (size_t k = 0, n = values[i].tensor ? 0 : acui_arg_list(arg, &list); k < n; k++)
             ACUI_TRY(acui_node_touch(plan, node, list[k], arg->access));
     }

@@ -164,7 +164,8 @@ static inline bool fits_plainly(const acui_param *param, const acu_val *value)
 static inline bool is_own(const acu_kernel *kernel, const acu_val *value)
 {
     const acu_buffer *buffer = value->tensor ? value->tensor->buffer : NULL;
-    return buffer && buffer->device == kernel->module->device && buffer->kind != ACU_MEMORY_PAGEABLE;
+    return buffer && buffer->device == kernel->module->device &&
+           buffer->kind != ACU_MEMORY_PAGEABLE;
 }
 
 static acu_status check_places(const acu_kernel *kernel, size_t i, const acu_val *value,
@@ -189,8 +190,8 @@ static acu_status check_count(const acu_kernel *kernel, size_t wanted, size_t co
 }
 
 /* `params` of the kernel, or NULL where they are not known. */
-static inline acu_status check_all(const acu_op *op, const acu_val *values, const acui_param *params,
-                            size_t wanted)
+static inline acu_status check_all(const acu_op *op, const acu_val *values,
+                                   const acui_param *params, size_t wanted)
 {
     const acu_kernel *kernel = op->u.call.kernel;
     size_t count = op->u.call.arg_count;
