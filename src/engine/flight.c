@@ -135,7 +135,7 @@ acui_task *acui_flight_passed(acu_stream *stream, bool all)
     return first;
 }
 
-acu_stream *acui_flight_last_of(const acui_submission *submission)
+acu_stream *acui_flight_last_of(const acui_submission *submission, uint64_t *issued_at)
 {
     if (submission->lane_count != 1)
         return NULL;
@@ -143,6 +143,8 @@ acu_stream *acui_flight_last_of(const acui_submission *submission)
     acui_flight_lock();
     const acui_task *last = stream->last_task;
     bool is_last = last && last->submission == submission;
+    if (is_last)
+        *issued_at = last->issued_at;
     acui_flight_unlock();
     return is_last ? stream : NULL;
 }

@@ -35,8 +35,9 @@ void acui_flight_want_future(acu_future *future); /* with notices, or about to h
  * the flight lock being held. */
 void acui_flight_heads(const acu_device *device, void (*look)(const acui_task *, void *),
                        void *context);
-/* The stream on which the submission's end is the last that was put there, if it is on one only. */
-acu_stream *acui_flight_last_of(const acui_submission *submission);
+/* The stream on which the submission's end is the last that was put there, if it is on one only;
+ * then also when. */
+acu_stream *acui_flight_last_of(const acui_submission *submission, uint64_t *issued_at);
 acu_stream *acui_flight_first(void); /* of those in flight, or NULL; lock held */
 
 /* For the reactor, lock held: up to `most` streams that are due, retained, with their devices, and

@@ -16,6 +16,7 @@
 
 #define KNOWN ACU_US(3) /* waited so long, one asks whether it is known to take long */
 #define ASK ACU_US(20)  /* between two questions to the driver, where the device writes flags */
+#define FRESH ACU_US(3)  /* sooner, no kernel is over */
 #define PAUSE ACU_US(20) /* shorter sleeps are not worth it */
 #define NAP_MOST ACU_MS(1)
 
@@ -92,22 +93,37 @@ static bool flags_passed(const acui_submission *submission)
     return acui_stream_flag_passed(submission->lanes[0].stream);
 }
 
+static int state_of(const acu_future *future)
+{
+    return atomic_load_explicit(&future->state, memory_order_acquire);
+}
+
+/* Let the device itself say when it is over. `fresh`: only if it was issued just now, when asking
+ * the driver first would be for nothing, and the device would hear of this the later. */
+static void ask_for_flags(single *s, bool fresh)
+{
+    uint64_t issued_at = 0;
+    if (s->asked || state_of(s->future) != ACUI_FUTURE_RUNNING)
+        return;
+    acu_stream *stream = acui_flight_last_of(s->future->submission, &issued_at);
+    if (fresh && (!stream || acui_now() > issued_at + FRESH))
+        return;
+    s->asked = true;
+    s->flags = stream && acui_stream_prompt(stream);
+    s->again = acui_now() + ASK;
+}
+
 static acu_status look_one(void *context)
 {
     single *s = context;
-    uint64_t now = s->flags ? acui_now() : 0;
-    if (s->flags && now < s->again && !flags_passed(s->future->submission))
-        return atomic_load_explicit(&s->future->state, memory_order_acquire) == ACUI_FUTURE_DONE
-                   ? acu_future_poll(s->future)
-                   : ACU_NOT_READY;
+    ask_for_flags(s, true);
+    if (s->flags && acui_now() < s->again && !flags_passed(s->future->submission) &&
+        state_of(s->future) != ACUI_FUTURE_DONE)
+        return ACU_NOT_READY;
     acu_status status = acu_future_poll(s->future);
-    s->again = now + ASK;
-    if (status == ACU_NOT_READY && !s->asked &&
-        atomic_load_explicit(&s->future->state, memory_order_acquire) == ACUI_FUTURE_RUNNING) {
-        acu_stream *stream = acui_flight_last_of(s->future->submission);
-        s->asked = true;
-        s->flags = stream && acui_stream_prompt(stream); /* let the device itself say it */
-    }
+    s->again = acui_now() + ASK;
+    if (status == ACU_NOT_READY)
+        ask_for_flags(s, false);
     return status;
 }
 
@@ -130,7 +146,7 @@ static uint64_t next_one(void *context, uint64_t now, uint64_t spin_for, uint64_
     single *one = context;
     const acu_future *future = one->future;
     uint64_t first = 0;
-    if (atomic_load_explicit(&future->state, memory_order_acquire) == ACUI_FUTURE_RUNNING) {
+    if (state_of(future) == ACUI_FUTURE_RUNNING) {
         const acui_submission *s = future->submission; /* not before: it is the planning thread's */
         for (size_t i = 0; i < s->lane_count; i++) {
             uint64_t next = acui_flight_wait_for(s->lanes[i].stream, now, spin_for);
