@@ -319,12 +319,20 @@ typedef struct acui_mark {
     CUevent event; /* NULL if none could be recorded: complete when the stream is idle */
 } acui_mark;
 
+/* Whether the device itself is to say that a mark is complete (acui_stream_prompt). */
+typedef enum acui_tell {
+    ACUI_TELL_NOBODY,
+    ACUI_TELL_IF_ALONE, /* on its stream */
+    ACUI_TELL,
+} acui_tell;
+
 /*
- * Put a mark behind everything on the stream now; gives its number. Caller holds `issue` and has
- * entered the device. Once work is on a stream there must be a way to learn its end, so this does
- * without an event, and without memory, where there is none: it fails only if the device is lost.
+ * Put a mark behind everything on the stream now; gives its number, and whether the device tells
+ * (`told`, may be NULL). Caller holds `issue` and has entered the device. Once work is on a stream
+ * there must be a way to learn its end, so this does without an event, and without memory, where
+ * there is none: it fails only if the device is lost.
  */
-acu_status acui_stream_mark(acu_stream *stream, uint64_t *number);
+acu_status acui_stream_mark(acu_stream *stream, acui_tell tell, uint64_t *number, bool *told);
 /*
  * What `stream` gets from now on starts after `other`'s mark `number`. Caller holds stream's issue
  * and has entered its device. If the other's device is lost, nothing of it runs any more: fails
@@ -349,7 +357,9 @@ acu_status acui_stream_harvest(acu_stream *stream, size_t *left);
  * (cuStreamWriteValue64). Any thread, any context.
  */
 bool acui_stream_prompt(acu_stream *stream);
-bool acui_stream_prompt_alone(acu_stream *stream); /* only if it has no other mark */
+/* The same with that number; false: it can not. Caller holds stream->lock and has entered the
+ * device. */
+bool acui_stream_tell(acu_stream *stream, uint64_t number);
 /*
  * Block until the mark is complete, if nothing fails: not knowing why, the caller looks. Driver:
  * cuStreamWaitEvent, cuEventRecord and cuEventSynchronize, on a stream of its own.

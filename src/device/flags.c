@@ -61,39 +61,33 @@ static bool get_flag(acu_stream *stream)
     return stream->flag != NULL;
 }
 
-/* `alone`: only if nothing else is on the stream. */
-static bool prompt(acu_stream *stream, bool alone)
+bool acui_stream_tell(acu_stream *stream, uint64_t number)
 {
-    acui_entered entered;
-    bool flagged = false;
     if (!stream->pooled || stream->no_flag) /* others may end while the device still writes */
         return false;
-    pthread_mutex_lock(&stream->lock);
-    bool busy = stream->mark_count > 0 && (!alone || stream->mark_count == 1);
-    if (busy && stream->flagged < stream->issued && acui_enter_to_free(stream->device, &entered)) {
-        if (stream->flag || get_flag(stream)) {
-            unsigned result = stream->device->cu->StreamWriteValue64(
-                stream->raw, stream->flag_at, stream->issued, ACU_CU_STREAM_WRITE_VALUE_DEFAULT);
-            if (result == ACU_CUDA_SUCCESS)
-                stream->flagged = stream->issued;
-            else
-                stream->no_flag = true;
-        }
-        acui_leave(&entered);
-    }
-    flagged = busy && stream->flagged == stream->issued;
-    pthread_mutex_unlock(&stream->lock);
-    return flagged;
+    if (!stream->flag && !get_flag(stream))
+        return false;
+    stream->no_flag =
+        stream->device->cu->StreamWriteValue64(stream->raw, stream->flag_at, number,
+                                               ACU_CU_STREAM_WRITE_VALUE_DEFAULT) !=
+        ACU_CUDA_SUCCESS;
+    if (!stream->no_flag)
+        stream->flagged = number;
+    return !stream->no_flag;
 }
 
 bool acui_stream_prompt(acu_stream *stream)
 {
-    return prompt(stream, false);
-}
-
-bool acui_stream_prompt_alone(acu_stream *stream)
-{
-    return prompt(stream, true);
+    acui_entered entered;
+    pthread_mutex_lock(&stream->lock);
+    bool busy = stream->mark_count > 0;
+    if (busy && stream->flagged < stream->issued && acui_enter_to_free(stream->device, &entered)) {
+        acui_stream_tell(stream, stream->issued);
+        acui_leave(&entered);
+    }
+    bool flagged = busy && stream->flagged == stream->issued;
+    pthread_mutex_unlock(&stream->lock);
+    return flagged;
 }
 
 void acui_flags_free(acu_device *device, bool works)

@@ -199,9 +199,14 @@ static CUevent record(acu_stream *stream)
     return NULL;
 }
 
-acu_status acui_stream_mark(acu_stream *stream, uint64_t *number)
+acu_status acui_stream_mark(acu_stream *stream, acui_tell tell, uint64_t *number, bool *told)
 {
     pthread_mutex_lock(&stream->lock);
+    /* First what somebody waits for; it takes the device longer than the event takes the host. */
+    bool wanted = tell == ACUI_TELL || (tell == ACUI_TELL_IF_ALONE && stream->mark_count == 0);
+    wanted = wanted && acui_stream_tell(stream, stream->issued + 1);
+    if (told)
+        *told = wanted;
     CUevent event = record(stream);
     acu_status st = acui_device_check(stream->device);
     if (st == ACU_OK) {

@@ -108,6 +108,7 @@ struct acui_task {
     uint64_t looked;     /* order lock: turn in which acui_task_wanted met it, ... */
     struct acui_task *next_look; /* ... and its list */
     bool begun;        /* host work that is running, or has run; order lock */
+    bool prompt;       /* a thread waits for its end at once: fixed once it is entered */
     bool awaited;      /* when its mark was made, something waited until it is over */
     /* Flight lock; flight.h: */
     uint64_t sequence;  /* counts all tasks that went to a device */
@@ -257,6 +258,7 @@ struct acu_future {
     bool serial;         /* which is its policy's only one */
     bool given;          /* the program had a handle; fixed */
     bool unwanted;       /* nobody will ask for the values */
+    bool waited;         /* who submits it waits for it at once */
     acu_stream *stream;  /* retained */
     _Atomic(struct acui_runtime *) runtime; /* handed over to; who plans it sets RUNNING or DONE */
     uint64_t place;                         /* there */
@@ -280,9 +282,13 @@ void acui_submission_put(acui_submission *submission);
 /* What this thread has planned of a submission so far comes before what it
  * does now in a callback. */
 void acui_flush_planning(void);
-/* acu_submit; `unwanted`: nobody will ask the future for values. */
+/* acu_submit, with what is known of the future: `how`, ORed. */
+enum {
+    ACUI_UNWANTED = 1, /* nobody will ask it for values */
+    ACUI_WAITED = 2    /* this thread waits for it at once */
+};
 acu_status acui_submit_public(acu_device *device, acu_op *op, const acu_submit_options *given,
-                              bool unwanted, acu_future **future);
+                              unsigned how, acu_future **future);
 
 /* ---- tasks.c ---- */
 /* The plan's new nodes as tasks, laid out, not yet of the submission. */

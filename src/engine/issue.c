@@ -207,6 +207,14 @@ static bool refuses(acu_device *device)
     return true;
 }
 
+static acui_tell tell_of(const acui_task *task)
+{
+    if (task->prompt)
+        return ACUI_TELL;
+    /* Asking the driver disturbs the thread that submits; so the device tells the reactor. */
+    return acui_flight_is_told(task) ? ACUI_TELL_IF_ALONE : ACUI_TELL_NOBODY;
+}
+
 static acui_task *issue_on(acu_stream *stream, acui_task *task)
 {
     acui_entered entered;
@@ -215,6 +223,7 @@ static acui_task *issue_on(acu_stream *stream, acui_task *task)
     pthread_mutex_lock(&stream->issue);
     acui_task *freed = NULL;
     acui_node *lacking = NULL;
+    bool told = false;
     bool begun = acui_stream_not_capturing(stream) == ACU_OK &&
                  !(lacking = acui_memory_get(task)) && wait_before(task) == ACU_OK;
     if (begun) {
@@ -225,17 +234,14 @@ static acui_task *issue_on(acu_stream *stream, acui_task *task)
         acui_count_operations(task, false);
         acui_charge(task);
         /* Fails only if the device is lost: then nothing of the task runs any more. */
-        begun = acui_stream_mark(stream, &task->number) == ACU_OK;
+        begun = acui_stream_mark(stream, tell_of(task), &task->number, &told) == ACU_OK;
         issued_now = NULL;
     }
     if (begun) {
         acui_story_issued(task);
         acui_memory_going(task);
         freed = acui_join_tasks(acui_memory_next(task), publish(task));
-        /* Asking the driver disturbs the thread that submits; so the device
-         * itself tells the reactor. */
-        bool armed = acui_flight_is_told(task) && acui_stream_prompt_alone(stream);
-        acui_flight_add(stream, task, armed);
+        acui_flight_add(stream, task, told);
         if (stream->device->one_by_one)
             acui_finish_alone(stream);
     }
@@ -302,12 +308,13 @@ acui_task *acui_issue_end(acui_task *task)
         return give_up(task);
     acui_task *freed = NULL;
     pthread_mutex_lock(&stream->issue);
-    bool marked = acui_stream_mark(stream, &task->number) == ACU_OK;
+    bool told;
+    bool marked = acui_stream_mark(stream, tell_of(task), &task->number, &told) == ACU_OK;
     if (marked) {
         acui_story_issued(task);
         acui_memory_going(task);
         freed = publish(task);
-        acui_flight_add(stream, task, false);
+        acui_flight_add(stream, task, told);
     }
     pthread_mutex_unlock(&stream->issue);
     acui_leave(&entered);

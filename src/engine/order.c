@@ -239,12 +239,14 @@ static void enter_shared(acui_task *task)
 static acui_task *enter_tasks(acui_submission *s, acui_task *tasks)
 {
     acui_task *ready = NULL, **tail = &ready;
+    bool waited = s->planned && s->lane_count == 1 && s->future && s->future->waited;
     if (s->last_task)
         s->last_task->next = tasks;
     else
         s->first_task = tasks;
     for (acui_task *task = tasks; task; task = task->next) {
         s->last_task = task;
+        task->prompt = waited && !task->next;
         s->to_issue += task->stream != NULL;
         s->hosts |= task->stream == NULL;
         atomic_fetch_add_explicit(&s->open, 1, memory_order_relaxed);

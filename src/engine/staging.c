@@ -212,7 +212,7 @@ static acu_status wait_for_memory(const acui_stage *stage, acui_ring *ring)
 static acu_status mark(acui_ring *ring, acui_slot *slot)
 {
     pthread_mutex_lock(&ring->stream->issue);
-    acu_status status = acui_stream_mark(ring->stream, &slot->number);
+    acu_status status = acui_stream_mark(ring->stream, ACUI_TELL_NOBODY, &slot->number, NULL);
     pthread_mutex_unlock(&ring->stream->issue);
     slot->stream = ring->stream;
     return status;

@@ -210,7 +210,7 @@ static acu_status check_options(acu_device *device, const acu_submit_options *gi
 }
 
 acu_status acui_submit_public(acu_device *device, acu_op *op, const acu_submit_options *given,
-                              bool unwanted, acu_future **future)
+                              unsigned how, acu_future **future)
 {
     static const acui_op_class taker = {.name = "acu_submit"};
     ACUI_REFUSE_FORK();
@@ -236,8 +236,10 @@ acu_status acui_submit_public(acu_device *device, acu_op *op, const acu_submit_o
         acu_future_release(f);
         return status;
     }
-    if (f)
-        f->unwanted = unwanted;
+    if (f) {
+        f->unwanted = how & ACUI_UNWANTED;
+        f->waited = how & ACUI_WAITED;
+    }
     if (options.queue)
         acui_flight_expect(); /* the reactor wakes up while the work goes to the device */
     status = acui_submit(device, taken, &options, NULL, f);
@@ -260,5 +262,5 @@ acu_status acui_submit_public(acu_device *device, acu_op *op, const acu_submit_o
 acu_status acu_submit(acu_device *device, acu_op *op, const acu_submit_options *given,
                       acu_future **future)
 {
-    return acui_submit_public(device, op, given, false, future);
+    return acui_submit_public(device, op, given, 0, future);
 }

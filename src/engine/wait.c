@@ -264,7 +264,8 @@ static acu_status sync_with(acu_device *device, acu_op *op, const acu_submit_opt
         return status;
     }
     acu_future *future;
-    ACUI_TRY(acui_submit_public(device, op, options, !tensor, &future));
+    ACUI_TRY(acui_submit_public(device, op, options,
+                                ACUI_WAITED | (tensor ? 0 : ACUI_UNWANTED), &future));
     status = acu_future_wait(future, ACU_FOREVER);
     if (status == ACU_OK && tensor)
         status = acu_future_take(future, 0, tensor);

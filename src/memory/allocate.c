@@ -41,7 +41,7 @@ static acu_status enter_allocation(acu_buffer *buffer, acu_stream *stream)
     acui_point *point = acui_point_new();
     if (!point)
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a buffer");
-    acu_status st = acui_stream_mark(stream, &point->number);
+    acu_status st = acui_stream_mark(stream, ACUI_TELL_NOBODY, &point->number, NULL);
     if (st == ACU_OK) {
         acui_order_lock();
         point->stream = acu_stream_retain(stream);

@@ -67,26 +67,28 @@ static acu_op *check_tensor(plan *e, size_t i)
     const acu_val *value = &e->p->values[i];
     char words[ACUI_OPS_WORDS];
     acu_dtype dtype = acu_tensor_dtype(value->tensor);
-    acui_value_words(value, words);
     if (!acui_broadcast(&e->shape, acu_tensor_shape(value->tensor))) {
         char shape[ACUI_OPS_WORDS];
         return acu_op_fail(ACU_ERR_SHAPE, e->name, e->p->site, "%s: operand %zu is %s, which does "
-                           "not broadcast with %s of those before it", e->name, i, words,
+                           "not broadcast with %s of those before it", e->name, i,
+                           acui_value_words(value, words),
                            acui_words(e->dtype ? e->dtype : dtype, e->shape, shape));
     }
     if (e->kind == ACU_OP_WHERE) {
         if (i == 0 && dtype != ACU_BOOL)
             return acu_op_fail(ACU_ERR_DTYPE, e->name, e->p->site,
-                               "where: the condition is %s, and must be of bool", words);
+                               "where: the condition is %s, and must be of bool",
+                               acui_value_words(value, words));
         if (i == 0)
             return NULL;
     } else if (!takes(kinds[e->kind].of, dtype)) {
         return acu_op_fail(ACU_ERR_DTYPE, e->name, e->p->site, "%s takes %s; operand %zu is %s",
-                           e->name, of_words(kinds[e->kind].of), i, words);
+                           e->name, of_words(kinds[e->kind].of), i, acui_value_words(value, words));
     }
     if (e->dtype && dtype != e->dtype)
         return acu_op_fail(ACU_ERR_DTYPE, e->name, e->p->site, "%s: operand %zu is %s, but one "
-                           "before it is of %s; acu_convert makes them equal", e->name, i, words,
+                           "before it is of %s; acu_convert makes them equal", e->name, i,
+                           acui_value_words(value, words),
                            acu_dtype_name(e->dtype));
     e->dtype = dtype;
     return NULL;

@@ -275,25 +275,25 @@ static acu_op *check_operand(plan *f, size_t i)
 {
     const acu_val *value = &f->p->values[i];
     char words[ACUI_OPS_WORDS];
-    acui_value_words(value, words);
     if (value->kind == ACU_SCALAR)
         return NULL;
     if (value->kind != ACU_TENSOR)
         return acu_op_fail(ACU_ERR_INVALID, "fused", f->p->site,
                            "fused: %s is %s, and must be a tensor or a number",
-                           f->parsed->names[i], words);
+                           f->parsed->names[i], acui_value_words(value, words));
     acu_dtype dtype = acu_tensor_dtype(value->tensor);
     char class = acui_class_of(dtype);
     if ((class != 'f' && class != 'd') || (f->dtype && dtype != f->dtype))
         return acu_op_fail(ACU_ERR_DTYPE, "fused", f->p->site,
                            "fused: %s is %s; all tensors must be of the same of f32, f64, f16 and "
                            "bf16",
-                           f->parsed->names[i], words);
+                           f->parsed->names[i], acui_value_words(value, words));
     if (!f->dtype)
         f->shape = acu_tensor_shape(value->tensor);
     else if (!acui_broadcast(&f->shape, acu_tensor_shape(value->tensor)))
         return acu_op_fail(ACU_ERR_SHAPE, "fused", f->p->site, "fused: %s is %s, which does not "
-                           "broadcast with those before it", f->parsed->names[i], words);
+                           "broadcast with those before it", f->parsed->names[i],
+                           acui_value_words(value, words));
     f->dtype = dtype;
     return NULL;
 }

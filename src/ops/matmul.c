@@ -13,39 +13,37 @@ typedef struct plan {
     acui_matmul params;
 } plan;
 
+/* The words are made only for who fails. */
+static acu_op *refuse(const plan *m, acu_status status, const char *why)
+{
+    char a[ACUI_OPS_WORDS], b[ACUI_OPS_WORDS];
+    const acu_val *values = m->p->values;
+    return acu_op_fail(status, "matmul", m->p->site, "matmul of %s and %s: %s",
+                       acui_value_words(&values[0], a), acui_value_words(&values[1], b), why);
+}
+
 static acu_op *check(plan *m)
 {
-    char a_words[ACUI_OPS_WORDS], b_words[ACUI_OPS_WORDS];
     const acu_val *values = m->p->values;
-    acui_value_words(&values[0], a_words);
-    acui_value_words(&values[1], b_words);
     if (values[0].kind != ACU_TENSOR || values[1].kind != ACU_TENSOR)
-        return acu_op_fail(ACU_ERR_INVALID, "matmul", m->p->site,
-                           "matmul takes two tensors, not %s "
-                           "and %s",
-                           a_words, b_words);
+        return refuse(m, ACU_ERR_INVALID, "it takes two tensors");
     m->a = values[0].tensor;
     m->b = values[1].tensor;
     m->dtype = acu_tensor_dtype(m->a);
     char class = acui_class_of(m->dtype);
     if (acu_tensor_dtype(m->b) != m->dtype || !class || m->dtype == ACU_BOOL)
-        return acu_op_fail(ACU_ERR_DTYPE, "matmul", m->p->site,
-                           "matmul of %s and %s: both must be of "
-                           "the same of f32, tf32, f64, f16, bf16 and the integers",
-                           a_words, b_words);
+        return refuse(m, ACU_ERR_DTYPE, "both must be of the same of f32, tf32, f64, f16, bf16 and "
+                      "the integers");
     acu_shape a = acu_tensor_shape(m->a), b = acu_tensor_shape(m->b);
     if (a.rank < 2 || b.rank < 2 || a.dim[a.rank - 1] != b.dim[b.rank - 2])
-        return acu_op_fail(ACU_ERR_SHAPE, "matmul", m->p->site, "matmul of %s and %s: the last "
-                           "dimension of the one must be the one before the last of the other",
-                           a_words, b_words);
+        return refuse(m, ACU_ERR_SHAPE, "the last dimension of the one must be the one before the "
+                      "last of the other");
     acu_shape batch = a, other = b;
     batch.dim[a.rank - 2] = batch.dim[a.rank - 1] = 1;
     other.dim[b.rank - 2] = other.dim[b.rank - 1] = 1;
     if (!acui_broadcast(&batch, other))
-        return acu_op_fail(ACU_ERR_SHAPE, "matmul", m->p->site,
-                           "matmul of %s and %s: dimensions in "
-                           "front of the matrices do not broadcast",
-                           a_words, b_words);
+        return refuse(m, ACU_ERR_SHAPE,
+                      "dimensions in front of the matrices do not broadcast");
     m->shape = batch;
     m->shape.dim[batch.rank - 2] = a.dim[a.rank - 2];
     m->shape.dim[batch.rank - 1] = b.dim[b.rank - 1];

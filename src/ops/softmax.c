@@ -123,10 +123,9 @@ static acu_op *plan_softmax(acu_planning *p)
     const request *r = p->data;
     char words[ACUI_OPS_WORDS];
     const acu_val *x = &p->values[0];
-    acui_value_words(x, words);
     if (x->kind != ACU_TENSOR)
         return acu_op_fail(ACU_ERR_INVALID, name_of(r), p->site, "%s takes a tensor, not %s",
-                           name_of(r), words);
+                           name_of(r), acui_value_words(x, words));
     acu_dtype dtype = acu_tensor_dtype(x->tensor);
     acu_shape shape = acu_tensor_shape(x->tensor);
     char class = acui_class_of(dtype);
@@ -134,13 +133,13 @@ static acu_op *plan_softmax(acu_planning *p)
         return acu_op_fail(ACU_ERR_DTYPE, name_of(r), p->site,
                            "%s takes floating point (f16, bf16, "
                            "f32, f64), not %s",
-                           name_of(r), words);
+                           name_of(r), acui_value_words(x, words));
     int dimension = r->dimension < 0 ? r->dimension + shape.rank : r->dimension;
     if (dimension < 0 || dimension >= shape.rank)
         return acu_op_fail(ACU_ERR_SHAPE, name_of(r), p->site,
                            "%s along dimension %d of %s: there is "
                            "none",
-                           name_of(r), r->dimension, words);
+                           name_of(r), r->dimension, acui_value_words(x, words));
     acui_softmax params = {.dtype = (int)dtype, .log = r->log};
     lay_out(&params, x->tensor, p->out.tensor, dimension);
     acu_op *out = acui_result(p, name_of(r), dtype, shape);

@@ -83,7 +83,7 @@ static void marks_of_a_lost_device_end_without_success(void **state)
     uint64_t number = 0;
     assert_works(acui_enter(device, &entered));
     pthread_mutex_lock(&stream->issue);
-    assert_works(acui_stream_mark(stream, &number));
+    assert_works(acui_stream_mark(stream, ACUI_TELL_NOBODY, &number, NULL));
     pthread_mutex_unlock(&stream->issue);
     lose(device);
     size_t left = 9;
@@ -92,7 +92,7 @@ static void marks_of_a_lost_device_end_without_success(void **state)
     assert_false(acui_stream_passed(stream, number));
     pthread_mutex_lock(&other->issue);
     assert_int_equal(acui_stream_after(other, stream, number), ACU_ERR_DEVICE_LOST);
-    assert_int_equal(acui_stream_mark(other, &number), ACU_ERR_DEVICE_LOST);
+    assert_int_equal(acui_stream_mark(other, ACUI_TELL_NOBODY, &number, NULL), ACU_ERR_DEVICE_LOST);
     pthread_mutex_unlock(&other->issue);
     acui_leave(&entered);
     acu_stream_release(stream);
@@ -110,7 +110,7 @@ static void what_can_not_be_looked_at_for_good_is_lost(void **state)
     uint64_t number = 0;
     assert_works(acui_enter(device, &entered));
     pthread_mutex_lock(&stream->issue);
-    assert_works(acui_stream_mark(stream, &number));
+    assert_works(acui_stream_mark(stream, ACUI_TELL_NOBODY, &number, NULL));
     pthread_mutex_unlock(&stream->issue);
     acui_leave(&entered);
     acu_driver_fault fault = {.size = sizeof fault, .call = ACU_CALL_ANY, .from_then_on = true};
@@ -152,7 +152,7 @@ static void what_it_may_still_write_stays(void **state)
     uint64_t number;
     assert_works(acui_enter(device, &entered));
     pthread_mutex_lock(&stream->issue);
-    assert_works(acui_stream_mark(stream, &number));
+    assert_works(acui_stream_mark(stream, ACUI_TELL_NOBODY, &number, NULL));
     pthread_mutex_unlock(&stream->issue);
     acui_leave(&entered);
     bool prompt = acui_stream_prompt(stream);

@@ -30,7 +30,7 @@ static uint64_t mark(void)
     uint64_t number = 0;
     assert_works(acui_enter(device, &entered));
     pthread_mutex_lock(&stream->issue);
-    acu_status st = acui_stream_mark(stream, &number);
+    acu_status st = acui_stream_mark(stream, ACUI_TELL_NOBODY, &number, NULL);
     pthread_mutex_unlock(&stream->issue);
     acui_leave(&entered);
     assert_works(st);

@@ -70,7 +70,7 @@ static void use_timeline(acu_device *device)
     if (!step(acui_enter(device, &entered)))
         return;
     pthread_mutex_lock(&a->issue);
-    bool marked = step(acui_stream_mark(a, &number));
+    bool marked = step(acui_stream_mark(a, ACUI_TELL_NOBODY, &number, NULL));
     pthread_mutex_unlock(&a->issue);
     if (marked) {
         pthread_mutex_lock(&b->issue);
