@@ -21,7 +21,7 @@ void acui_arena_begin(acui_arena *arena, void *memory, size_t bytes)
 bool acui_arena_grow(acui_arena *arena, size_t bytes)
 {
     size_t room = bytes > CHUNK ? bytes : CHUNK;
-    struct acui_chunk *chunk = acui_alloc_raw(sizeof *chunk + room);
+    struct acui_chunk *chunk = acui_alloc(sizeof *chunk + room);
     if (!chunk)
         return false;
     chunk->next = arena->chunks;

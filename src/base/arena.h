@@ -6,15 +6,15 @@
 #include <stdalign.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <string.h>
 
 typedef struct acui_arena {
     struct acui_chunk *chunks; /* newest first */
-    char *free;                /* of the newest, or of the caller's memory */
+    char *free;                /* of the newest, or of the caller's memory; zeroed */
     size_t room;
 } acui_arena;
 
-/* Begin in memory of the caller's, aligned for any type, which is not the arena's to free. */
+/* Begin in memory of the caller's, zeroed, aligned for any type, which is not the arena's to
+ * free. */
 void acui_arena_begin(acui_arena *arena, void *memory, size_t bytes);
 bool acui_arena_grow(acui_arena *arena, size_t bytes); /* room for so many; false: no memory */
 /* Zeroed, aligned for any type; NULL when memory is out. Freed by acui_arena_clear. */
@@ -27,7 +27,7 @@ static inline void *acui_arena_get(acui_arena *arena, size_t bytes)
     void *memory = arena->free;
     arena->free += bytes;
     arena->room -= bytes;
-    return memset(memory, 0, bytes);
+    return memory;
 }
 void acui_arena_clear(acui_arena *arena);
 

@@ -23,6 +23,7 @@ static acui_setting setting_of(const acui_node *node)
     if (node->kind != ACUI_NODE_LAUNCH)
         s.returned = acui_memory_returned();
     if (node->kind == ACUI_NODE_LAUNCH) {
+        s.dims = node->u.launch.dims;
         s.config = acui_launch_config(node);
         s.function = node->u.launch.kernel->raw;
         s.data = acui_launch_data(node);
@@ -47,17 +48,11 @@ static acui_setting setting_of(const acui_node *node)
     return s;
 }
 
-static bool same_dims(const acu_config *a, const acui_dims *b)
-{
-    return memcmp(a->grid, b->grid, sizeof a->grid) == 0 &&
-           memcmp(a->block, b->block, sizeof a->block) == 0 && a->shared == b->shared;
-}
-
 static bool same_launch(const acui_setting *s, const acui_node *node)
 {
     return s->bytes == node->u.launch.bytes &&
            memcmp(s->data, acui_launch_data(node), s->bytes) == 0 &&
-           same_dims(&s->config, &node->u.launch.dims);
+           memcmp(&s->dims, &node->u.launch.dims, sizeof s->dims) == 0;
 }
 
 static bool same_memory(const acui_setting *a, const acui_setting *b)
@@ -70,14 +65,15 @@ static bool same_memory(const acui_setting *a, const acui_setting *b)
 
 static acu_CUDA_KERNEL_NODE_PARAMS_v1 kernel_params(const acui_setting *s)
 {
+    const acui_dims *d = &s->dims;
     return (acu_CUDA_KERNEL_NODE_PARAMS_v1){.func = s->function,
-                                            .gridDimX = s->config.grid[0],
-                                            .gridDimY = s->config.grid[1],
-                                            .gridDimZ = s->config.grid[2],
-                                            .blockDimX = s->config.block[0],
-                                            .blockDimY = s->config.block[1],
-                                            .blockDimZ = s->config.block[2],
-                                            .sharedMemBytes = (unsigned)s->config.shared,
+                                            .gridDimX = d->grid[0],
+                                            .gridDimY = d->grid[1],
+                                            .gridDimZ = d->grid[2],
+                                            .blockDimX = d->block[0],
+                                            .blockDimY = d->block[1],
+                                            .blockDimZ = d->block[2],
+                                            .sharedMemBytes = d->shared,
                                             .kernelParams = s->pointers};
 }
 
@@ -264,7 +260,7 @@ acu_status acui_exec_make(acui_exec *exec)
 static acu_status set_launch(acui_exec *exec, uint32_t i, const acui_node *node)
 {
     acui_setting *s = &exec->settings[i];
-    s->config = acui_launch_config(node);
+    s->dims = node->u.launch.dims;
     memcpy(s->data, acui_launch_data(node), s->bytes);
     acu_CUDA_KERNEL_NODE_PARAMS_v1 p = kernel_params(s);
     return ACUI_DEV(exec->device, GraphExecKernelNodeSetParams, exec->raw, exec->nodes[i], &p);

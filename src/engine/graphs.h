@@ -39,7 +39,8 @@ typedef struct acui_key {
 /* What a node of an executable graph is set to. */
 typedef struct acui_setting {
     acui_node_kind kind;
-    acu_config config;  /* LAUNCH */
+    acui_dims dims;     /* LAUNCH */
+    acu_config config;  /* the same: attributes, which stay */
     CUfunction function;
     char *data;         /* parameters, as in the node */
     void **pointers;

@@ -42,12 +42,11 @@ void acui_submission_put(acui_submission *submission)
 acui_submission *acui_submission_new(const acu_submit_options *options, acu_stream *stream,
                                      acu_future *future)
 {
-    acui_submission *s = acui_alloc_raw(sizeof *s + SMALL);
+    acui_submission *s = acui_alloc(sizeof *s + SMALL);
     if (!s) {
         acui_fail(ACU_ERR_NO_MEMORY, "no memory for a submission");
         return NULL;
     }
-    memset(s, 0, sizeof *s);
     if (options->explain && !(s->story = acui_story_new())) {
         acui_free(s);
         return NULL;

@@ -84,17 +84,11 @@ static acu_status add_list(acui_plan *plan, acui_node *node, size_t at, const ac
     return ACU_OK;
 }
 
-/* What the argument touches, and its bytes at `at` of the parameters. */
-static acu_status add_param(acui_plan *plan, acui_node *node, size_t at, const acu_val *value,
-                            const acu_arg *arg)
+/* What is no tensor, nor a scalar. */
+static __attribute__((noinline)) acu_status add_other(acui_plan *plan, acui_node *node, size_t at,
+                                                      const acu_val *value, const acu_arg *arg)
 {
     char *data = acui_launch_data(node) + at;
-    if (value->kind == ACU_TENSOR)
-        return add_tensor(plan, node, at, value->tensor, arg->access);
-    if (value->kind == ACU_SCALAR) {
-        memcpy(data, &value->bits, sizeof value->bits); /* hosts of CUDA are little-endian */
-        return ACU_OK;
-    }
     if (arg->kind == ACUI_ARG_LIST)
         return add_list(plan, node, at, arg);
     if (value->kind == ACU_NONE) {
@@ -121,17 +115,30 @@ static uint32_t padded_bytes(const acu_op *op, acu_kernel *kernel, const acu_val
     return ((room > bytes ? room : bytes) + 7u) & ~7u;
 }
 
-static acu_status add_params(acui_plan *plan, acui_node *node, const acu_op *op,
-                             const acu_val *values, bool early)
+/* Where they are in the node's data. */
+static void place_params(acui_node *node, const acu_op *op, const acu_val *values, bool early)
 {
-    size_t at = 0;
+    uint32_t at = 0;
     for (size_t i = 0; i < node->u.launch.count; i++) {
-        if (node->u.launch.placed)
-            acui_launch_places(node)[i] = (uint32_t)at;
-        ACUI_TRY(add_param(plan, node, at, &values[i], &op->u.call.args[i]));
-        at += node->u.launch.placed
-                  ? padded_bytes(op, node->u.launch.kernel, values, i, early)
-                  : 8;
+        acui_launch_places(node)[i] = at;
+        at += padded_bytes(op, node->u.launch.kernel, values, i, early);
+    }
+}
+
+/* What the arguments touch, and their bytes among the parameters. */
+static acu_status add_params(acui_plan *plan, acui_node *node, const acu_op *op,
+                             const acu_val *value)
+{
+    const acu_arg *arg = op->u.call.args;
+    char *data = acui_launch_data(node);
+    for (uint32_t i = 0; i < node->u.launch.count; i++, value++, arg++) {
+        size_t at = acui_launch_at(node, i);
+        if (value->kind == ACU_TENSOR)
+            ACUI_TRY(add_tensor(plan, node, at, value->tensor, arg->access));
+        else if (value->kind == ACU_SCALAR) /* hosts of CUDA are little-endian */
+            memcpy(data + at, &value->bits, sizeof value->bits);
+        else
+            ACUI_TRY(add_other(plan, node, at, value, arg));
     }
     return ACU_OK;
 }
@@ -197,7 +204,9 @@ static acu_status add_launch(acui_plan *plan, acu_op *op, const acu_val *values,
     ACUI_TRY(acui_launch_set_config(plan, node, config));
     if (!op->name[0]) /* messages say which kernel */
         node->name = kernel->name;
-    ACUI_TRY(add_params(plan, node, op, values, m->early));
+    if (placed)
+        place_params(node, op, values, m->early);
+    ACUI_TRY(add_params(plan, node, op, values));
     if (globals)
         ACUI_TRY(touch_globals(plan, node, globals));
     if (instead)

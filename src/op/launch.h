@@ -64,11 +64,15 @@ static inline char *acui_launch_data(const acui_node *node)
                                  : behind;
 }
 
-/* The parameter at `place`. */
+/* The parameter at `place`, in the data; and in memory. */
+static inline uint32_t acui_launch_at(const acui_node *node, uint32_t place)
+{
+    return node->u.launch.placed ? acui_launch_places(node)[place] : 8 * place;
+}
+
 static inline void *acui_launch_param(const acui_node *node, uint32_t place)
 {
-    uint32_t at = node->u.launch.placed ? acui_launch_places(node)[place] : 8 * place;
-    return acui_launch_data(node) + at;
+    return acui_launch_data(node) + acui_launch_at(node, place);
 }
 
 /* The same, as soon as the buffer has memory. */
