@@ -332,7 +332,7 @@ static acu_status plan_replay(acui_plan *plan, acu_op *op, acu_device *place, ac
     node->u.replay.release = acu_graph_release;
     node->u.replay.nodes = graph->task->body_count;
     ACUI_TRY(touch_pieces(plan, node, graph));
-    for (size_t i = 0; i < graph->values.count; i++) {
+    for (size_t i = 0; i < graph->values.count && !values->unwanted; i++) {
         acu_val value = graph->values.list[i];
         value.form = ACU_BORROWED;
         acui_object_retain(value.tensor);
