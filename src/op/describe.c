@@ -133,7 +133,7 @@ static acu_status push_shared(const acu_val *from, acui_values *values)
 acu_status acui_infer_part(acui_infer *infer, acu_op *whole, size_t index, acu_device *place,
                            acui_values *values)
 {
-    met *m;
+    met *m = NULL;
     ACUI_TRY(meet(infer, whole, place, &m));
     if (m->values.count != whole->part_count)
         return acui_fail(ACU_ERR_ARGUMENTS, "unzip into %zu parts of an op (%s) that yields %zu",
@@ -152,7 +152,7 @@ acu_status acui_infer_op(acui_infer *infer, acu_op *op, acu_device *place, acui_
         return acui_error_restore(&op->fault->error);
     if (acui_object_refs(op) == 1)
         return infer_fresh(infer, op, place, values);
-    met *m;
+    met *m = NULL;
     ACUI_TRY(meet(infer, op, place, &m));
     for (size_t i = 0; i < m->values.count; i++)
         ACUI_TRY(push_shared(&m->values.list[i], values));
