@@ -124,6 +124,7 @@ int main(int argc, char **argv)
     s.listening = watch(s.listener, G_IO_IN, accept_all, &s);
     g_main_loop_run(s.loop);
     acu_glib_stop(s.gpu);
+    net_end_signals();
     g_source_remove(signals[0]);
     g_source_remove(signals[1]);
     g_main_loop_unref(s.loop);

@@ -154,6 +154,7 @@ int main(int argc, char **argv)
         return 1;
     (void)event_base_dispatch(s.base);
     acu_libevent_stop(s.gpu);
+    net_end_signals();
     event_free(s.signals[0]);
     event_free(s.signals[1]);
     event_base_free(s.base);

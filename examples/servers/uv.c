@@ -132,6 +132,7 @@ static void idle(void *user)
 {
     server *s = user;
     acu_uv_stop(s->gpu);
+    net_end_signals();
     uv_close((uv_handle_t *)&s->signals[0], NULL);
     uv_close((uv_handle_t *)&s->signals[1], NULL);
 }

@@ -460,6 +460,18 @@ static void ending_twice_does_not_wait(void **state)
     leave(c);
 }
 
+/* Also at its very end, when it listens to signals no more, it is not killed by one. */
+static void ending_often_ends_well(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        start_server("0");
+        for (int k = 0; k < 30; k++)
+            tell_server_to_end();
+        await_server();
+    }
+}
+
 static bool io_uring_is_forbidden(void)
 {
     char parameters[256] = {0};
@@ -482,6 +494,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(clients_may_listen_late),
         cmocka_unit_test(ending_drains),
         cmocka_unit_test(ending_twice_does_not_wait),
+        cmocka_unit_test(ending_often_ends_well),
     };
     if (argc != 2) {
         fprintf(stderr, "usage: clients SERVER-PROGRAM\n");
