@@ -223,6 +223,7 @@ static void failed_writes_keep_the_order(void **state)
     }
     acu_tensor *x;
     acu_future *failed, *next;
+    test_threads_rest();
     test_gate_close(b.device, b.device->alloc->raw);
     assert_works(acu_tensor_alloc(b.device, ACU_U32, VECTOR, &x));
     acu_driver_fault fault = {.size = sizeof fault, .call = ACU_CALL_StreamWaitEvent, .nth = 1};

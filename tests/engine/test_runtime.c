@@ -139,6 +139,7 @@ static void submitting_calls_no_driver(void **state)
     acu_stream *stream;
     assert_works(acu_stream_create(device, 0, &stream));
     hold_thread(device);
+    test_threads_rest();
     acu_driver_count_calls(true);
     acu_submit_options options = {.size = sizeof options, .stream = stream, .name = "on a stream"};
     acu_future *futures[8];

@@ -110,11 +110,13 @@ static void branches_in_order(void **state)
     assert_works(acu_sync(device, acu_zeros(ACU_F32, VECTOR), &x));
     assert_works(acu_sync(device, acu_zeros(ACU_F32, VECTOR), &y));
     assert_works(acu_sync(device, acu_zeros(ACU_F32, VECTOR), &z));
+    test_threads_rest();
     acu_driver_count_calls(true);
     acu_future *future = test_submit(device,
                                      acu_zip(acu_fill(x, acu_f32(1)), acu_fill(y, acu_f32(2))));
     uint64_t wide = acu_driver_calls(ACU_CALL_EventRecord);
     ends(future);
+    test_threads_rest();
     acu_driver_count_calls(true);
     future = test_submit(device, acu_after(acu_fill(x, acu_f32(3)), acu_fill(y, acu_f32(4))));
     uint64_t narrow = acu_driver_calls(ACU_CALL_EventRecord);
@@ -239,6 +241,7 @@ static void behind_a_submission_on_another_stream(void **state)
         assert_works(acu_stream_create(device, 0, &streams[i]));
         assert_works(acu_sync(device, acu_zeros(ACU_F32, VECTOR), &x[i]));
     }
+    test_threads_rest();
     test_gate_close(device, acu_stream_raw(streams[0]));
     acu_submit_options options = {.size = sizeof options, .stream = streams[0]};
     assert_works(acu_submit(device, acu_fill(x[0], acu_f32(1)), &options, &futures[0]));

@@ -354,13 +354,18 @@ bool test_threads_sleep(int pid)
     return state == 'S';
 }
 
+void test_threads_rest(void)
+{
+    for (int still = 0; still < 3;) {
+        still = test_threads_sleep(getpid()) ? still + 1 : 0;
+        sched_yield();
+    }
+}
+
 void test_before_fork(void)
 {
-    for (int still = 0; !TEST_HEAP_FORKS && still < 3; still++)
-        if (!test_threads_sleep(getpid())) {
-            still = -1;
-            sched_yield();
-        }
+    if (!TEST_HEAP_FORKS)
+        test_threads_rest();
 }
 
 /* ---- numbers --------------------------------------------------------------------------------- */
