@@ -20,8 +20,8 @@ int net_accept(int listener);
 /* SIGINT and SIGTERM as a descriptor to read. To be called before there are other threads. */
 int net_signals(void);
 void net_take_signal(int signals);
-/* For a loop that listens to them itself, before it stops: it ends anyway, and one more does not kill
- * it while it does. In the loop's thread; acuda's threads take no signals. */
+/* For a loop that listens to them itself, before it stops: it ends anyway, and one more does not
+ * kill it while it does. In the loop's thread; acuda's threads take no signals. */
 void net_end_signals(void);
 
 /* Move what can be moved without blocking between a socket and its session. False: the client is

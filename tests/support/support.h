@@ -97,8 +97,8 @@ void test_in_process(const char *name);
 int test_run_case(const test_case *cases, size_t count, const char *name);
 /* Whether no thread of the process, but for the one that asks, has anything to do now. */
 bool test_threads_sleep(int pid);
-/* Waits until that is so in this process. What has ended may have woken up threads that come too late for
- * it, and still call the driver. */
+/* Waits until that is so in this process. What has ended may have woken up threads that come too
+ * late for it, and still call the driver. */
 void test_threads_rest(void);
 /* The sanitizers' heaps have locks that are held for good in a child of a process whose threads
  * allocate, unlike the C library's. To be called before a fork whose child allocates: under them,
