@@ -19,22 +19,18 @@
 
 /* ---- narrow floating point, as float ------------------------------------------------------------- */
 
-/* To a format of `fraction` bits, exponents biased by `bias`; not above `most`. */
-ACUI_DEVICE_OUTLINE unsigned acui_narrow(float value, int fraction, int bias, unsigned most)
+/* To a format of FRACTION bits, exponents biased by BIAS; not above MOST. Without branches: in most warps there
+ * are some that are too small for an exponent. */
+template <int FRACTION, int BIAS, unsigned MOST> ACUI_DEVICE unsigned acui_narrow(float value)
 {
+    const unsigned SHIFT = 23 - FRACTION, UNIT = (unsigned)(151 - BIAS - FRACTION) << 23;
     unsigned bits = __float_as_uint(value), size = bits & 0x7fffffffu;
-    unsigned result;
-    if (size >= (unsigned)(128 - bias) << 23) {
-        unsigned shift = 23 - fraction;
-        unsigned rounded = (size + (1u << (shift - 1)) - 1u + (size >> shift & 1u)) >> shift;
-        result = rounded - ((unsigned)(127 - bias) << fraction);
-    } else { /* units of the smallest */
-        float scaled = __uint_as_float(size) * __uint_as_float((unsigned)(126 + bias + fraction) << 23);
-        result = (unsigned)(int)rintf(scaled);
-    }
-    result = result < most ? result : most;
-    if (size > 0x7f800000u)
-        result = 0x7f;
+    unsigned normal = (size + (1u << (SHIFT - 1)) - 1u + (size >> SHIFT & 1u)) >> SHIFT;
+    /* added to what has the smallest for its last bit */
+    unsigned small = __float_as_uint(__fadd_rn(__uint_as_float(size), __uint_as_float(UNIT))) - UNIT;
+    unsigned result = size >= (unsigned)(128 - BIAS) << 23 ? normal - ((unsigned)(127 - BIAS) << FRACTION) : small;
+    result = result < MOST ? result : MOST;
+    result = size > 0x7f800000u ? 0x7f : result;
     return result | (bits >> 31) << 7;
 }
 ACUI_DEVICE float acui_from_e4m3(unsigned b)
@@ -64,7 +60,7 @@ ACUI_DEVICE float acui_from_e2m1(unsigned b)
 }
 ACUI_DEVICE unsigned acui_to_e2m1(float value)
 {
-    unsigned result = acui_narrow(value, 1, 1, 7);
+    unsigned result = acui_narrow<1, 1, 7>(value);
     return value != value ? 7u : (result & 7u) | (result >> 4 & 8u);
 }
 
@@ -89,9 +85,9 @@ ACUI_DEVICE float acui_odd(float value) { return value; }
 ACUI_CODEC(acui_code_f32, float, v, (float)v);
 ACUI_CODEC(acui_code_f64, double, v, (double)v);
 ACUI_CODEC(acui_code_bf16, unsigned short, acui_from_bf16(v), acui_to_bf16(acui_odd(v)));
-ACUI_CODEC(acui_code_e4m3, unsigned char, acui_from_e4m3(v), acui_narrow(acui_odd(v), 3, 7, 0x7e));
+ACUI_CODEC(acui_code_e4m3, unsigned char, acui_from_e4m3(v), (acui_narrow<3, 7, 0x7e>(acui_odd(v))));
 ACUI_CODEC(acui_code_e5m2, unsigned char, acui_from_f16((unsigned short)(v << 8)),
-           acui_narrow(acui_odd(v), 2, 15, 0x7b));
+           (acui_narrow<2, 15, 0x7b>(acui_odd(v))));
 ACUI_CODEC(acui_code_e8m0, unsigned char, acui_from_e8m0(v), acui_to_e8m0(acui_odd(v)));
 ACUI_CODEC(acui_code_bool, unsigned char, v != 0, v != 0);
 struct acui_code_f16 {
