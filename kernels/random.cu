@@ -91,7 +91,7 @@ ACUI_DEVICE void acui_normal(uint4 w, double *x)
 /* PER of each counter; AT_ONCE counters of a thread, for more to do at the same time. */
 struct acui_random_f {
     typedef acui_real_f C;
-    static const int PER = 4, AT_ONCE = 2;
+    static const int PER = 4, AT_ONCE = 4;
     ACUI_DEVICE void make(const acui_random &p, const uint4 (&w)[AT_ONCE], float (&x)[AT_ONCE][PER])
     {
         if (p.normal) {
@@ -138,27 +138,31 @@ struct acui_random_l {
     }
 };
 
-/* One by one: at the ends, and what has gaps or is not aligned. */
+/* One by one: at the ends, and what has gaps or is not aligned. Element e is the first of the first counter. */
 template <typename R>
 ACUI_DEVICE void acui_random_singles(char *out, const acui_random &p, long long e,
-                                     const typename R::C::value (&x)[R::PER])
+                                     const typename R::C::value (&x)[R::AT_ONCE][R::PER])
 {
-#pragma unroll
-    for (int k = 0; k < R::PER; k++) {
-        long long place = e + k;
-        if (place < 0 || place >= p.elements)
+#pragma unroll 1
+    for (int i = 0; i < R::AT_ONCE * R::PER; i++) {
+        long long number = e + i / R::PER * (ACUI_BLOCK * R::PER) + i % R::PER, place = number;
+        if (number < 0 || number >= p.elements)
             continue;
+        typename R::C::value value = x[0][0];
+#pragma unroll
+        for (int k = 1; k < R::AT_ONCE * R::PER; k++)
+            value = i == k ? x[k / R::PER][k % R::PER] : value;
         if (!p.linear)
-            acui_offsets<1>(p.index, &p.out, e + k, &place);
+            acui_offsets<1>(p.index, &p.out, number, &place);
         R::C::with(p.out.dtype, [&](auto format) ACUI_INLINE {
             typedef decltype(format) F;
-            F::write_one(out + place * F::BYTES, x[k]);
+            F::write_one(out + place * F::BYTES, value);
         });
     }
 }
 
 /*
- * 16 bytes of float take some 60 instructions, or 140 where they are normal: an H100 can issue 150 in the time
+ * 16 bytes of float take some 60 instructions, or 130 where they are normal: an H100 can issue 150 in the time
  * that its memory takes for them. So a block asks once whether all that it makes in a turn is wanted.
  */
 template <typename R> ACUI_DEVICE void acui_randomize(char *out, const acui_random &p)
@@ -184,9 +188,7 @@ template <typename R> ACUI_DEVICE void acui_randomize(char *out, const acui_rand
             words[u] = acui_philox((unsigned long long)(c + u * ACUI_BLOCK), p.seed);
         R::make(p, words, x);
         if (turn < whole || turn + TURN > end) {
-#pragma unroll
-            for (int u = 0; u < AT_ONCE; u++)
-                acui_random_singles<R>(out, p, e + u * (ACUI_BLOCK * PER), x[u]);
+            acui_random_singles<R>(out, p, e, x);
             continue;
         }
         C::with(p.out.dtype, [&](auto format) ACUI_INLINE {

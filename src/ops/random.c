@@ -25,7 +25,7 @@ static acu_op *plan_random(acu_planning *p)
     const acu_arg args[] = {acu_arg_op(out, ACU_WRITE),
                             acu_arg_struct(&r.params, sizeof r.params)};
     return acui_run(p, r.name, "acuda.random", kernel,
-                    acui_blocks(r.params.elements, (class == 'f' ? 8 : 2) * ACUI_BLOCK), args, 2);
+                    acui_blocks(r.params.elements, (class == 'f' ? 16 : 2) * ACUI_BLOCK), args, 2);
 }
 
 static acu_op *make(const request *r, acu_site site)
