@@ -168,9 +168,11 @@ static void open_subject(subject *s)
         acu_buffer *buffer = acu_tensor_buffer(s->x[i]);
         MUST(acu_tensor_create(buffer, 0, ACU_F64, ACU_SHAPE(n / 2), &s->wide[i]));
         MUST(acu_tensor_create(buffer, 0, ACU_I32, ACU_SHAPE(n), &s->whole[i]));
-        MUST(acu_sync(s->b->device, acu_fill(s->x[1 + i], acu_f32(0.75f)), NULL));
+        acu_op *numbers = acu_rand(ACU_F32, ACU_SHAPE(n), (uint64_t)i, 0);
+        MUST(acu_sync(s->b->device, acu_into(s->x[1 + i], numbers), NULL));
     }
-    MUST(acu_sync(s->b->device, acu_fill(s->half, acu_f16_bits(0x3C00)), NULL));
+    acu_op *halves = acu_convert(s->x[1], ACU_F16);
+    MUST(acu_sync(s->b->device, acu_into(s->half, halves), NULL));
 }
 
 static void open_expression(subject *s)

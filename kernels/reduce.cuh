@@ -125,7 +125,7 @@ template <typename A> ACUI_DEVICE A acui_start(int op)
     case ACU_REDUCE_ALL: return 1;
     case ACU_REDUCE_MIN: return acui_largest((A)0);
     case ACU_REDUCE_MAX:
-    case ACU_REDUCE_ARGMIN: /* the largest of what is turned around */
+    case ACU_REDUCE_ARGMIN: /* the largest of what is turned over */
     case ACU_REDUCE_ARGMAX: return acui_least((A)0);
     default: return 0;
     }
@@ -178,9 +178,6 @@ template <typename A> ACUI_DEVICE A acui_flip_of(const acui_reduction &p)
     return p.unsigned_order ? acui_least((A)0) : (A)0;
 }
 
-/* For argmin, what is smallest is to be the largest. */
-ACUI_DEVICE double acui_turn(double v, bool turn) { return turn ? -v : v; }
-ACUI_DEVICE long long acui_turn(long long v, bool turn) { return turn ? ~v : v; }
 /* Whether (v, i) comes before (best, at): larger, or the first of equals; NaN is the largest. */
 template <typename A> ACUI_DEVICE bool acui_better(A v, long long i, A best, long long at)
 {
@@ -190,7 +187,7 @@ template <typename A> ACUI_DEVICE bool acui_better(A v, long long i, A best, lon
     return equal ? i < at : v != v;
 }
 
-/* What makes the largest the one that is looked for: bits that are turned over, as above. */
+/* What makes the largest the one that is looked for, for argmin the smallest: bits that are turned over. */
 ACUI_DEVICE float acui_masked(float v, long long mask)
 {
     return __uint_as_float(__float_as_uint(v) ^ (unsigned)mask);
@@ -276,6 +273,68 @@ ACUI_DEVICE void acui_tree(int op, int group, A &value, long long &at)
         acui_join<A, ARG>(op, values[(t >> 5) + w], ARG ? places[(t >> 5) + w] : 0, value, at);
 }
 
+/* ---- what a thread knows so far ------------------------------------------------------------------- */
+
+/*
+ * Of V elements side by side, again and again: V accumulators; or of each the largest value, and how many times
+ * it was given others before, -1 while none was above the least of all. (To keep a value's place with it costs five
+ * instructions an element; an H100 can issue some 35 in the time that its memory takes for one of 4 bytes.)
+ */
+#define ACUI_MEMBER __device__ inline ACUI_INLINE
+template <typename S, bool ARG> struct acui_state {
+    typedef typename S::type A;
+    typedef typename S::in::value T;
+    static const int V = S::in::V;
+    A a[V];
+
+    ACUI_MEMBER void start(const acui_reduction &p)
+    {
+#pragma unroll
+        for (int k = 0; k < V; k++)
+            a[k] = acui_start<A>(p.op);
+    }
+    template <int COUNT, int STEP> ACUI_MEMBER void take(const acui_reduction &p, const T (&e)[COUNT], int)
+    {
+        acui_accumulate<A, T, V, COUNT>(p.op, a, e, acui_flip_of<A>(p));
+    }
+    ACUI_MEMBER void give(int k, A &value, int &) { value = a[k]; }
+};
+
+template <typename S> struct acui_state<S, true> {
+    typedef typename S::type A;
+    typedef typename S::in::value T;
+    static const int V = S::in::V;
+    T best[V];
+    int when[V];
+
+    ACUI_MEMBER void start(const acui_reduction &)
+    {
+#pragma unroll
+        for (int k = 0; k < V; k++) {
+            best[k] = (T)acui_least((A)0);
+            when[k] = -1;
+        }
+    }
+    /* `first` is the number of the first V, STEP from one to the next. */
+    template <int COUNT, int STEP>
+    ACUI_MEMBER void take(const acui_reduction &p, const T (&e)[COUNT], int first)
+    {
+        const long long mask = acui_mask_of<T>(p);
+#pragma unroll
+        for (int k = 0; k < COUNT; k++) {
+            T v = acui_masked(e[k], mask);
+            bool better = (best[k % V] == best[k % V]) & !(v <= best[k % V]); /* or NaN, and none was before */
+            best[k % V] = better ? v : best[k % V];
+            when[k % V] = better ? first + k / V * STEP : when[k % V];
+        }
+    }
+    ACUI_MEMBER void give(int k, A &value, int &number)
+    {
+        value = (A)best[k];
+        number = when[k];
+    }
+};
+
 /* ---- rows --------------------------------------------------------------------------------------- */
 
 template <typename S, bool ARG> struct acui_rows {
@@ -283,7 +342,8 @@ template <typename S, bool ARG> struct acui_rows {
     typedef typename S::in C;
     typedef typename C::value T;
     typedef acui_wide<C> W;
-    static const int V = C::V, FEW = ARG ? 4 : 1; /* single elements under way at once */
+    typedef acui_state<S, ARG> state;
+    static const int V = C::V, TIMES = W::COUNT / V, FEW = ARG ? 4 : 1; /* single elements under way at once */
 
     /* In a turn a warp has 32 COUNT neighbours: vectors 512 bytes apart. Where a thread's first one is. */
     ACUI_DEVICE long long first_of(int lane, int lanes)
@@ -292,96 +352,73 @@ template <typename S, bool ARG> struct acui_rows {
     }
 
     /* Neighbours in memory, `count` elements of 1 << shift bytes from x on, which is aligned to 16 bytes: COUNT
-     * at once as far as all threads of the group have them, then FEW. Gives how many elements that was. */
-    ACUI_DEVICE long long vectors(const acui_reduction &p, const char *x, long long count, int shift,
-                                  int lane, A (&a)[V])
+     * at once as far as all threads of the group have them. Gives how many elements that was. */
+    ACUI_DEVICE long long turns(const acui_reduction &p, const char *x, long long count, int shift, int lane,
+                                state &mine)
     {
         const long long turn = (long long)p.group * W::COUNT;
-        const A flip = acui_flip_of<A>(p);
         const char *from = x + (first_of(lane, 16 >> shift) << shift);
         long long left = p.group < 32 ? 0 : count;
 #pragma unroll 1
-        for (; left >= turn; left -= turn) {
+        for (int number = 0; left >= turn; left -= turn, number += TIMES) {
             T e[W::COUNT];
             W::template read<512>(p.dtype, from, e);
             from += turn << shift;
-            acui_accumulate<A, T, V, W::COUNT>(p.op, a, e, flip);
-        }
-        long long done = p.group < 32 ? 0 : count - left;
-#pragma unroll 1
-        for (done += lane * W::FEW; done + W::FEW <= count; done += p.group * W::FEW) {
-            T e[W::FEW];
-            W::template read<16>(p.dtype, x + (done << shift), e);
-            acui_accumulate<A, T, V, W::FEW>(p.op, a, e, flip);
-        }
-        return count / W::FEW * W::FEW;
-    }
-
-    /*
-     * The same for argmin and argmax. A thread keeps the largest value, and the turn that it came with,
-     * not its place: a turn costs two or three instructions an element and five more, some 14 for 16 bytes,
-     * where an H100 can issue 150 in the time that its memory takes for these. At the end the thread reads
-     * that turn once more, and looks where in it the value was. NaN is larger than all; the maximum of
-     * two, which leaves NaN out, is one instruction only because of that.
-     */
-    ACUI_DEVICE long long pick(const acui_reduction &p, const char *x, long long count, int shift, int lane,
-                               A &value, long long &at)
-    {
-        const long long turn = (long long)p.group * W::COUNT, mask = acui_mask_of<T>(p);
-        const long long first = first_of(lane, 16 >> shift);
-        const char *from = x + (first << shift), *where = 0;
-        T best = (T)0, e[W::COUNT];
-        long long left = p.group < 32 ? 0 : count;
-#pragma unroll 1
-        for (; left >= turn; left -= turn) {
-            W::template read<512>(p.dtype, from, e);
-            T most = acui_masked(e[0], mask);
-            bool nan = most != most;
-#pragma unroll
-            for (int k = 1; k < W::COUNT; k++) {
-                T v = acui_masked(e[k], mask);
-                nan = nan | (v != v);
-                most = max(most, v);
-            }
-            bool better = (where == 0) | ((best == best) & (nan | (most > best)));
-            best = !better ? best : nan ? (T)__builtin_nan("") : most;
-            where = better ? from : where;
-            from += turn << shift;
-        }
-        if (where) {
-            int found = 0, lanes = 16 >> shift;
-            W::template read<512>(p.dtype, where, e);
-#pragma unroll
-            for (int k = W::COUNT - 1; k >= 0; k--) {
-                T v = acui_masked(e[k], mask);
-                found = v == best || (v != v && best != best) ? k : found;
-            }
-            /* vector number found / lanes, and 31 of other threads between two of ours */
-            at = ((where - x) >> shift) + found + (found & ~(lanes - 1)) * 31;
-            value = (A)best;
+            mine.template take<W::COUNT, 1>(p, e, number);
         }
         return p.group < 32 ? 0 : count - left;
     }
 
-    ACUI_DEVICE void one(const acui_reduction &p, T e, long long i, A (&a)[V], A &value,
-                         long long &at)
+    /* And then FEW. */
+    ACUI_DEVICE long long vectors(const acui_reduction &p, const char *x, long long count, int shift, int lane,
+                                  state &mine)
     {
-        const A flip = acui_flip_of<A>(p);
-        if (!ARG) {
-            A sum[1] = {a[0]};
-            const T x[1] = {e};
-            acui_accumulate<A, T, 1, 1>(p.op, sum, x, flip);
-            a[0] = sum[0];
-            return;
+        long long done = turns(p, x, count, shift, lane, mine);
+#pragma unroll 1
+        for (done += lane * W::FEW; done + W::FEW <= count; done += p.group * W::FEW) {
+            T e[W::FEW];
+            W::template read<16>(p.dtype, x + (done << shift), e);
+            mine.template take<W::FEW, 1>(p, e, 0);
         }
-        A v = acui_turn(acui_flip((A)e, flip), p.op == ACU_REDUCE_ARGMIN);
-        acui_join<A, true>(p.op, v, i, value, at);
+        return count / W::FEW * W::FEW;
+    }
+
+    /* The turns for argmin and argmax: which of `count` elements is it, if there were any? */
+    ACUI_DEVICE long long pick(const acui_reduction &p, const char *x, long long count, int shift, int lane,
+                               A &value, long long &at)
+    {
+        state mine;
+        mine.start(p);
+        const long long turn = (long long)p.group * W::COUNT, done = turns(p, x, count, shift, lane, mine);
+        const int lanes = 16 >> shift;
+#pragma unroll
+        for (int k = 0; k < V && done > 0; k++) {
+            A best;
+            int number;
+            mine.give(k, best, number);
+            number = number < 0 ? 0 : number; /* then all are the least, and the first one is it */
+            int found = number % TIMES * V + k;
+            /* vector number found / lanes, and 31 of other threads between two of ours */
+            long long place = number / TIMES * turn + first_of(lane, lanes) + found + (found & ~(lanes - 1)) * 31;
+            acui_join<A, true>(p.op, best, place, value, at);
+        }
+        return done;
+    }
+
+    ACUI_DEVICE void one(const acui_reduction &p, T e, long long i, state &mine, A &value, long long &at)
+    {
+        if constexpr (ARG) {
+            acui_join<A, true>(p.op, (A)acui_masked(e, acui_mask_of<T>(p)), i, value, at);
+        } else {
+            const T x[1] = {e};
+            mine.template take<1, 1>(p, x, 0);
+        }
     }
 
     /* `count` elements from number `begin` on. What is before the first whole vector and after the last
      * one, and what has gaps, goes one by one. */
     ACUI_DEVICE void some(const acui_reduction &p, const char *x, long long begin, long long count,
-                          int lane, A (&a)[V], A &value, long long &at)
+                          int lane, state &mine, A &value, long long &at)
     {
         const long long none = 0x7fffffffffffffffll;
         long long head = 0, middle = 0, place = none;
@@ -394,7 +431,7 @@ template <typename S, bool ARG> struct acui_rows {
             if constexpr (ARG)
                 middle = pick(p, first, count - head, shift, lane, value, place);
             else
-                middle = vectors(p, first, count - head, shift, lane, a);
+                middle = vectors(p, first, count - head, shift, lane, mine);
         }
         at = place != none ? begin + head + place : none;
 #pragma unroll 1
@@ -417,7 +454,7 @@ template <typename S, bool ARG> struct acui_rows {
             });
 #pragma unroll
             for (int k = 0; k < FEW; k++) /* the first again, if there are no more: that changes no place */
-                one(p, e[k], element[k], a, value, at);
+                one(p, e[k], element[k], mine, value, at);
         }
     }
 
@@ -431,19 +468,18 @@ template <typename S, bool ARG> struct acui_rows {
             long long split = acui_quotient(unit, p.kept_count, p.splits), row = unit - split * p.kept_count;
             long long begin = split * p.chunk; /* neighbours have neighbouring rows */
             long long end = begin + p.chunk < p.reduced_count ? begin + p.chunk : p.reduced_count;
-            A a[V], value = acui_start<A>(p.op);
+            A value = acui_start<A>(p.op);
+            state mine;
+            mine.start(p);
             long long at = 0x7fffffffffffffffll, offset = 0;
-#pragma unroll
-            for (int k = 0; k < V; k++)
-                a[k] = value;
             if (unit < units) {
                 acui_offsets<1>(p.kept, &p.x, row, &offset);
-                some(p, x + (offset << acui_shift_of<C>(p.dtype)), begin, end - begin, lane, a, value, at);
+                some(p, x + (offset << acui_shift_of<C>(p.dtype)), begin, end - begin, lane, mine, value, at);
             }
-            if (!ARG) {
+            if constexpr (!ARG) {
 #pragma unroll
                 for (int k = 0; k < V; k++)
-                    value = acui_combine(p.op, value, a[k]);
+                    value = acui_combine(p.op, value, mine.a[k]);
             }
             acui_tree<A, ARG>(p.op, p.group, value, at);
             if (lane == 0 && unit < units)
@@ -454,75 +490,16 @@ template <typename S, bool ARG> struct acui_rows {
 
 /* ---- columns: the last kept dimension lies in memory without gaps ------------------------------------ */
 
-/* What a thread knows of V columns: accumulators; or the largest value and the row where it was, -1 while there
- * was none above the least of all. */
-#define ACUI_MEMBER __device__ inline ACUI_INLINE
-template <typename S, bool ARG> struct acui_of_columns {
-    typedef typename S::type A;
-    typedef typename S::in::value T;
-    static const int V = S::in::V;
-    A a[V];
-
-    ACUI_MEMBER void start(const acui_reduction &p)
-    {
-#pragma unroll
-        for (int k = 0; k < V; k++)
-            a[k] = acui_start<A>(p.op);
-    }
-    /* ROWS rows, the first one being number i, DEEP apart */
-    template <int ROWS, int DEEP> ACUI_MEMBER void take(const acui_reduction &p, const T (&e)[ROWS * V], int)
-    {
-        acui_accumulate<A, T, V, ROWS * V>(p.op, a, e, acui_flip_of<A>(p));
-    }
-    ACUI_MEMBER void give(int k, long long, long long, A &value, long long &) { value = a[k]; }
-};
-
-template <typename S> struct acui_of_columns<S, true> {
-    typedef typename S::type A;
-    typedef typename S::in::value T;
-    static const int V = S::in::V;
-    T best[V];
-    int where[V];
-
-    ACUI_MEMBER void start(const acui_reduction &)
-    {
-#pragma unroll
-        for (int k = 0; k < V; k++) {
-            best[k] = (T)acui_least((A)0);
-            where[k] = -1;
-        }
-    }
-    template <int ROWS, int DEEP> ACUI_MEMBER void take(const acui_reduction &p, const T (&e)[ROWS * V], int i)
-    {
-        const long long mask = acui_mask_of<T>(p);
-#pragma unroll
-        for (int r = 0; r < ROWS; r++)
-#pragma unroll
-            for (int k = 0; k < V; k++) {
-                T v = acui_masked(e[r * V + k], mask);
-                bool better = (best[k] == best[k]) & !(v <= best[k]);
-                best[k] = better ? v : best[k];
-                where[k] = better ? i + r * DEEP : where[k];
-            }
-    }
-    /* The first row, if no value was larger than the least of all. */
-    ACUI_MEMBER void give(int k, long long begin, long long first, A &value, long long &at)
-    {
-        value = (A)best[k];
-        at = where[k] < 0 ? first : begin + where[k];
-    }
-};
-
 template <typename S, bool ARG> struct acui_columns {
     typedef typename S::type A;
     typedef typename S::in C;
     typedef typename C::value T;
-    typedef acui_of_columns<S, ARG> of;
+    typedef acui_state<S, ARG> state;
     static const int V = C::V, WIDE = 32, DEEP = ACUI_BLOCK / WIDE, ROWS = 8;
 
     /* V columns from x on, of which `columns` are there; rows i, i + DEEP, ... before `count`. */
     ACUI_DEVICE void load(const acui_reduction &p, const char *x, long long begin, int i, int count, int columns,
-                          of &mine)
+                          state &mine)
     {
         const int shift = acui_shift_of<C>(p.dtype);
         const long long step = p.along.stride[0] << shift;
@@ -543,7 +520,7 @@ template <typename S, bool ARG> struct acui_columns {
                     for (int r = 0; r < ROWS; r++)
                         F::read((const char *)words[r], &e[r * V]);
                 });
-                mine.template take<ROWS, DEEP>(p, e, i);
+                mine.template take<ROWS * V, DEEP>(p, e, i);
             }
         }
 #pragma unroll 1
@@ -557,7 +534,7 @@ template <typename S, bool ARG> struct acui_columns {
                 for (int k = 0; k < V; k++)
                     e[k] = F::template read_one<T>(x + (offset + (k < columns ? k : 0)) * F::BYTES);
             });
-            mine.template take<1, DEEP>(p, e, i);
+            mine.template take<V, DEEP>(p, e, i);
         }
     }
 
@@ -575,7 +552,7 @@ template <typename S, bool ARG> struct acui_columns {
             const long long column = tile * (WIDE * V) + wide, begin = split * p.chunk;
             const int there = column >= columns ? 0 : columns - column < V ? (int)(columns - column) : V;
             const int count = (int)(p.reduced_count - begin < p.chunk ? p.reduced_count - begin : p.chunk);
-            of mine;
+            state mine;
             mine.start(p);
             if (there > 0) {
                 long long offset;
@@ -585,10 +562,11 @@ template <typename S, bool ARG> struct acui_columns {
             __syncthreads(); /* of the turn before */
 #pragma unroll
             for (int k = 0; k < V; k++) {
-                long long at = 0;
-                mine.give(k, begin, deep < count ? begin + deep : 0x7fffffffffffffffll, values[deep][wide + k], at);
+                int row_of = 0; /* the first, if all are the least */
+                mine.give(k, values[deep][wide + k], row_of);
                 if (ARG)
-                    places[deep][wide + k] = at;
+                    places[deep][wide + k] =
+                        deep >= count ? 0x7fffffffffffffffll : begin + (row_of < 0 ? deep : row_of);
             }
             __syncthreads();
             for (int c = (int)threadIdx.x; c < WIDE * V && tile * (WIDE * V) + c < columns; c += ACUI_BLOCK) {

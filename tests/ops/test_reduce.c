@@ -244,6 +244,43 @@ static void places_in_long_rows(void **state)
     test_leaks_none();
 }
 
+/* Columns, many rows at a time and by several blocks; the last ones alone. */
+static void places_in_long_columns(void **state)
+{
+    (void)state;
+    enum { ROWS = 2000, WIDE = 70, FIRST = 333, SECOND = 1990, NAN_AT = 1200 };
+    acu_device *device = test_open();
+    static const acu_dtype reals[] = {ACU_F32, ACU_F16, ACU_BF16, ACU_F64};
+    for (int i = 0; i < 4 * 2; i++) {
+        acu_dtype dtype = reals[i / 2];
+        bool least = i % 2 == 0;
+        char *memory = calloc(ROWS * WIDE, acu_dtype_bytes(dtype));
+        for (size_t k = 0; k < ROWS * WIDE; k++)
+            put_real(dtype, memory, k, least ? INFINITY : -INFINITY);
+        for (size_t c = 0; c < WIDE; c++) { /* of the first none has another value */
+            if (c % 3 > 0) {
+                put_real(dtype, memory, (FIRST + c) * WIDE + c, least ? -5 : 5);
+                put_real(dtype, memory, SECOND * WIDE + c, least ? -5 : 5);
+            }
+            if (c % 3 > 1) {
+                put_real(dtype, memory, (NAN_AT + c) * WIDE + c, NAN);
+                put_real(dtype, memory, SECOND * WIDE + c, NAN);
+            }
+        }
+        acu_tensor *t = tensor_with(device, dtype, ACU_SHAPE(ROWS, WIDE), memory);
+        int64_t *at = result_of(device,
+                                least ? acu_argmin(t, ACU_DIMS(0)) : acu_argmax(t, ACU_DIMS(0)),
+                                ACU_I64, ACU_SHAPE(WIDE));
+        for (int c = 0; c < WIDE; c++)
+            assert_int_equal(at[c], c % 3 == 0 ? 0 : c % 3 == 1 ? FIRST + c : NAN_AT + c);
+        free(at);
+        free(memory);
+        acu_tensor_release(t);
+    }
+    test_close(device);
+    test_leaks_none();
+}
+
 /* Blocks that take several turns use their shared memory again. Rows begin one element apart. */
 static void more_results_than_blocks(void **state)
 {
@@ -322,6 +359,7 @@ int main(void)
         cmocka_unit_test(every_kind),
         cmocka_unit_test(nan_infinity_and_ties),
         cmocka_unit_test(places_in_long_rows),
+        cmocka_unit_test(places_in_long_columns),
         cmocka_unit_test(more_results_than_blocks),
         cmocka_unit_test(sums_are_accurate),
         cmocka_unit_test(refused),
