@@ -181,10 +181,8 @@ template <typename A> ACUI_DEVICE A acui_flip_of(const acui_reduction &p)
 /* Whether (v, i) comes before (best, at): larger, or the first of equals; NaN is the largest. */
 template <typename A> ACUI_DEVICE bool acui_better(A v, long long i, A best, long long at)
 {
-    if (v > best)
-        return true;
-    bool equal = v == best || (v != v && best != best);
-    return equal ? i < at : v != v;
+    bool nan = v != v, equal = (v == best) | (nan & (best != best));
+    return (v > best) | (equal & (i < at)) | (nan & !equal);
 }
 
 /* What makes the largest the one that is looked for, for argmin the smallest: bits that are turned over. */
@@ -356,17 +354,16 @@ template <typename S, bool ARG> struct acui_rows {
     ACUI_DEVICE long long turns(const acui_reduction &p, const char *x, long long count, int shift, int lane,
                                 state &mine)
     {
-        const long long turn = (long long)p.group * W::COUNT;
+        const int turn = p.group * W::COUNT, log = acui_log(turn), step = turn << shift;
+        const int times = p.group < 32 ? 0 : (int)(count >> log) * TIMES;
         const char *from = x + (first_of(lane, 16 >> shift) << shift);
-        long long left = p.group < 32 ? 0 : count;
 #pragma unroll 1
-        for (int number = 0; left >= turn; left -= turn, number += TIMES) {
+        for (int number = 0; number < times; number += TIMES, from += step) {
             T e[W::COUNT];
             W::template read<512>(p.dtype, from, e);
-            from += turn << shift;
             mine.template take<W::COUNT, 1>(p, e, number);
         }
-        return p.group < 32 ? 0 : count - left;
+        return p.group < 32 ? 0 : count >> log << log;
     }
 
     /* And then FEW. */
