@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The list of who reads and writes a buffer. All of it under the order lock. */
 #include "base/alloc.h"
+#include "base/rare.h"
 #include "memory/access.h"
 
 #include <string.h>
@@ -50,7 +51,7 @@ static bool is_redundant(const acui_accesses *accesses, size_t i)
         return false;
     size_t end = accesses->count, newest = end - accesses->writes < NEWEST ? accesses->writes
                                                                             : end - NEWEST;
-    for (size_t k = newest; k < end; k++)
+    for (size_t k = end; k-- > newest;)
         if (k != i && stands_for(&accesses->list[k], &accesses->list[i]))
             return true;
     return false;
@@ -80,16 +81,23 @@ static bool grow(acui_accesses *accesses, size_t need)
     return true;
 }
 
-bool acui_accesses_reserve(acui_accesses *accesses)
+/* To look for what can go takes long where many read at the same time: as a rule three
+ * quarters of the list are free when that was done. */
+ACUI_RARE static bool make_room(acui_accesses *accesses)
 {
-    if (accesses->count < accesses->room)
-        return true;
     if (!accesses->list) {
         accesses->list = accesses->few;
         accesses->room = sizeof accesses->few / sizeof *accesses->few;
+        return true;
     }
     compact(accesses);
-    return grow(accesses, accesses->count + 1);
+    return 4 * accesses->count <= accesses->room || grow(accesses, accesses->room + 1) ||
+           accesses->count < accesses->room;
+}
+
+bool acui_accesses_reserve(acui_accesses *accesses)
+{
+    return accesses->count < accesses->room || make_room(accesses);
 }
 
 /* ---- entering -------------------------------------------------------------------------------- */

@@ -154,15 +154,16 @@ acu_op *acui_op_with_args(const acui_op_class *class, const acu_arg *args, size_
     }
     op->input_count = 0; /* grows with each operand, up to `count` */
     acu_status status = ACU_OK;
-    for (size_t i = 0; i < count && status == ACU_OK; i++) {
-        op->u.call.args[i] = args[i];
-        op->u.call.arg_count = i + 1;
-        status = keep_arg(op, &op->u.call.args[i], i);
-        if (status != ACU_OK)
-            drop_args(args, i + 1, count);
+    acu_arg *kept = op->u.call.args;
+    size_t i = 0;
+    for (; i < count && status == ACU_OK; i++) {
+        kept[i] = args[i];
+        status = keep_arg(op, &kept[i], i);
     }
+    op->u.call.arg_count = i;
     if (status == ACU_OK)
         return op;
+    drop_args(args, i, count);
     acu_op *failed = acui_op_failed(class, site);
     acui_op_put(op);
     return failed;

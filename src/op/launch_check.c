@@ -197,8 +197,8 @@ static inline acu_status check_all(const acu_op *op, const acu_val *values,
     size_t count = op->u.call.arg_count;
     if (params)
         ACUI_TRY(check_count(kernel, wanted, count));
-    for (size_t i = 0; i < count; i++) {
-        const acu_val *value = &values[i];
+    for (size_t i = 0; i < count; i++, values++) {
+        const acu_val *value = values;
         if (value->kind != ACU_SCALAR && !is_own(kernel, value))
             ACUI_TRY(check_places(kernel, i, value, &op->u.call.args[i]));
         if (params && !fits_plainly(&params[i], value)) {
