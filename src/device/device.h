@@ -157,6 +157,8 @@ struct acu_stream {
     _Atomic(uint64_t) *flag; /* NULL: none yet */
     CUdeviceptr flag_at;
     uint64_t flagged;        /* the last number that it was told to write */
+    uint64_t told, asked_at; /* the last mark that it was told to write before its event; when the
+                              * driver was asked about that one, or it was made; ns */
     _Atomic(bool) no_flag;   /* it can not */
     CUevent spare[4]; /* events of complete marks, for the next ones */
     unsigned spare_count;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Marks on a stream: making them, ordering behind them, learning which are complete. */
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "device/device.h"
 #include "driver/result.h"
 
+#define ASK ACU_US(20) /* between two questions to the driver */
 #define BLIND_LIMIT 8 /* failing looks in a row before the device is given up */
 
 static acui_mark *mark_at(acu_stream *stream, size_t i)
@@ -127,11 +129,24 @@ static void look_at_flag(acu_stream *stream)
     complete_marks(stream, count);
 }
 
+/* Of its only mark the device itself tells, before the mark's event. The driver is asked now and
+ * then all the same: it may have bad news. */
+static bool is_told(acu_stream *stream)
+{
+    if (stream->mark_count != 1 || stream->told != stream->issued)
+        return false;
+    uint64_t now = acui_now();
+    if (now - stream->asked_at < ASK)
+        return true;
+    stream->asked_at = now;
+    return false;
+}
+
 static void look(acu_stream *stream)
 {
     acui_entered entered;
     look_at_flag(stream);
-    if (stream->mark_count && acui_enter_to_free(stream->device, &entered)) {
+    if (stream->mark_count && !is_told(stream) && acui_enter_to_free(stream->device, &entered)) {
         size_t complete = 0;
         const char *call = "";
         unsigned result = count_complete(stream, &complete, &call);
@@ -205,6 +220,10 @@ acu_status acui_stream_mark(acu_stream *stream, acui_tell tell, uint64_t *number
     /* First what somebody waits for; it takes the device longer than the event takes the host. */
     bool wanted = tell == ACUI_TELL || (tell == ACUI_TELL_IF_ALONE && stream->mark_count == 0);
     wanted = wanted && acui_stream_tell(stream, stream->issued + 1);
+    if (wanted) {
+        stream->told = stream->issued + 1;
+        stream->asked_at = acui_now();
+    }
     if (told)
         *told = wanted;
     CUevent event = record(stream);
