@@ -357,8 +357,7 @@ acu_status acui_graphs_make(acui_run *run, acu_device *device)
 
 static void put_exec(acui_exec *exec)
 {
-    /* Release and acquire: all uses come before the free. */
-    if (atomic_fetch_sub_explicit(&exec->refs, 1, memory_order_acq_rel) == 1)
+    if (acui_refs_drop(&exec->refs))
         free_list(exec->device, exec);
 }
 
@@ -378,8 +377,10 @@ static void discard(acui_exec *exec)
 void acui_graphs_unclaim(acui_exec *exec, bool launched, uint32_t set)
 {
     acui_graphs *graphs = acui_graphs_of(exec->device);
-    atomic_fetch_add_explicit(&graphs->set, set, memory_order_relaxed);
-    atomic_fetch_add_explicit(&graphs->skipped, exec->count - set, memory_order_relaxed);
+    if (set)
+        atomic_fetch_add_explicit(&graphs->set, set, memory_order_relaxed);
+    if (exec->count > set)
+        atomic_fetch_add_explicit(&graphs->skipped, exec->count - set, memory_order_relaxed);
     if (exec->broken) {
         discard(exec);
         return;

@@ -24,8 +24,7 @@ static ACUI_LOCAL acui_submission *planning;
 
 void acui_submission_put(acui_submission *submission)
 {
-    /* acq_rel: the last one sees what the others wrote. */
-    if (atomic_fetch_sub_explicit(&submission->refs, 1, memory_order_acq_rel) != 1)
+    if (!acui_refs_drop(&submission->refs))
         return;
     for (size_t i = 0; i < submission->lane_count; i++)
         acu_stream_release(submission->lanes[i].stream);
@@ -59,7 +58,7 @@ acui_submission *acui_submission_new(const acu_submit_options *options, acu_stre
     }
     acui_arena_begin(&s->plan.arena, options->name ? behind + ACUI_OP_NAME : behind,
                      options->name ? SMALL - ACUI_OP_NAME : SMALL);
-    atomic_store_explicit(&s->refs, 1, memory_order_relaxed);
+    atomic_store_explicit(&s->refs, future ? 2 : 1, memory_order_relaxed);
     atomic_store_explicit(&s->open, 1, memory_order_relaxed);
     s->plan.flush = acui_enter_nodes;
     s->plan.thread = pthread_self();
@@ -71,7 +70,6 @@ acui_submission *acui_submission_new(const acu_submit_options *options, acu_stre
         *(options->pool->kind == ACU_MEMORY_DEVICE ? &s->plan.pool : &s->plan.pinned_pool) =
             options->pool;
     if (future) {
-        atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
         future->submission = s;
         s->future = acui_future_keep(future);
         s->serial = future->serial;

@@ -26,8 +26,7 @@ acui_fault *acui_fault_retain(acui_fault *fault)
 
 void acui_fault_release(acui_fault *fault)
 {
-    /* Release and acquire: all uses by other holders come before the free. */
-    if (fault && atomic_fetch_sub_explicit(&fault->refs, 1, memory_order_acq_rel) == 1)
+    if (fault && acui_refs_drop(&fault->refs))
         acui_free(fault);
 }
 
@@ -89,7 +88,7 @@ acui_point *acui_point_retain(acui_point *point)
 
 void acui_point_release(acui_point *point)
 {
-    if (!point || atomic_fetch_sub_explicit(&point->refs, 1, memory_order_acq_rel) != 1)
+    if (!point || !acui_refs_drop(&point->refs))
         return;
     if (!holding) {
         point_free(point);
