@@ -24,7 +24,7 @@
 #endif
 
 /* Sizes of blocks, without the header. */
-static const uint32_t sizes[] = {48,   112,  176,  240,  368,  496,   752,   1008,
+static const uint32_t sizes[] = {48,   112,  176,  240,  368,  496,   752,   1008, 1504,
                                  1632, 2032, 3056, 4080, 8176, 16368, 32752, 65520};
 
 enum {
