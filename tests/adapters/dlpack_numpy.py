@@ -20,8 +20,17 @@ def both_ways(x):
     np.testing.assert_array_equal(back, x)
 
 
+def offers_bool():
+    try:
+        np.zeros(1, bool).__dlpack__()
+    except BufferError:  # NumPy 1.24, which Debian 12 has
+        return False
+    return True
+
+
 for dtype in ("bool", "u1", "u2", "u4", "u8", "i1", "i2", "i4", "i8", "f2", "f4", "f8"):
-    both_ways((np.arange(24).reshape(2, 3, 4) % 7).astype(dtype))
+    if dtype != "bool" or offers_bool():
+        both_ways((np.arange(24).reshape(2, 3, 4) % 7).astype(dtype))
 print("all element types go both ways")
 
 whole = np.arange(10 * 12, dtype=np.float32).reshape(10, 12)

@@ -11,10 +11,13 @@ skip()
     exit 77
 }
 
+# Sets $python: the first one, or the system's, whose modules come as packages.
 need_python() # MODULE
 {
-    command -v python3 >/dev/null || skip "needs python3"
-    python3 -c "import $1" 2>/dev/null || skip "needs $1 for Python"
+    for python in python3 /usr/bin/python3; do
+        "$python" -c "import $1" 2>/dev/null && break
+    done
+    "$python" -c "import $1" 2>/dev/null || skip "needs $1 for python3"
     [ -e "$ACUDA_LIBRARY" ] || skip "needs the shared library: $ACUDA_LIBRARY is not there"
     ! grep -q '^# sanitize [^n]' "$build/tests.list" || skip "a sanitizer's library is not for Python"
     [ "${ACUDA_TEST_DEVICE:-software}" = gpu ] || grep -q softcuda "$ACUDA_LIBRARY" ||

@@ -5,4 +5,4 @@ set -euo pipefail
 . "$(dirname "$0")/python_env.sh"
 [ "${ACUDA_TEST_DEVICE:-software}" = gpu ] || skip "needs a GPU"
 need_python cupy
-python3 tests/adapters/dlpack_gpu.py cupy
+"$python" tests/adapters/dlpack_gpu.py cupy

@@ -4,4 +4,4 @@
 set -euo pipefail
 . "$(dirname "$0")/python_env.sh"
 need_python numpy
-python3 tests/adapters/dlpack_numpy.py
+"$python" tests/adapters/dlpack_numpy.py

@@ -5,5 +5,5 @@ set -euo pipefail
 . "$(dirname "$0")/python_env.sh"
 [ "${ACUDA_TEST_DEVICE:-software}" = gpu ] || skip "needs a GPU"
 need_python torch
-python3 tests/adapters/dlpack_gpu.py torch
-python3 examples/python/torch_in_and_out.py
+"$python" tests/adapters/dlpack_gpu.py torch
+"$python" examples/python/torch_in_and_out.py

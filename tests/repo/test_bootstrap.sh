@@ -51,6 +51,6 @@ expect 0 0 0
 : >"$work/log"
 need missing-one missing-two
 [ ! -s "$work/log" ]
-python3 -c 'import numpy' 2>/dev/null || exit 0
+have_package python3-numpy || exit 0
 want python3-numpy
 [ ! -s "$work/log" ]
