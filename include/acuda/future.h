@@ -54,7 +54,8 @@ ACU_API acu_status acu_submit(acu_device *device, acu_op *op, const acu_submit_o
                               acu_future **future);
 
 /* Submit and wait here; the first value, where it is a tensor and `tensor` is not NULL, is given
- * to the caller. Blocks. Errors: submit's, the submission's own, WOULD_WAIT inside a callback. */
+ * to the caller. Blocks. Errors: submit's, the submission's own, WOULD_WAIT inside a callback.
+ * Driver: as acu_submit, with one cuStreamWriteValue64 behind work that is on one stream only. */
 ACU_API acu_status acu_sync(acu_device *device, acu_op *op, acu_tensor **tensor);
 /* The same on a certain stream. */
 ACU_API acu_status acu_sync_on(acu_stream *stream, acu_op *op, acu_tensor **tensor);
@@ -76,7 +77,7 @@ ACU_API acu_status acu_schedule(acu_policy *policy, acu_op *op, acu_future **fut
 ACU_API acu_status acu_future_start(acu_future *future);
 
 /* ACU_OK: complete. ACU_NOT_READY: not yet. Else how it failed. Never blocks. Driver: at most one
- * cuEventQuery per stream that the submission used. */
+ * cuEventQuery per stream that the submission used; every 20 us where the device itself tells. */
 ACU_API acu_status acu_future_poll(acu_future *future);
 
 /*

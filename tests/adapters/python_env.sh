@@ -20,6 +20,7 @@ need_python() # MODULE
     "$python" -c "import $1" 2>/dev/null || skip "needs $1 for python3"
     [ -e "$ACUDA_LIBRARY" ] || skip "needs the shared library: $ACUDA_LIBRARY is not there"
     ! grep -q '^# sanitize [^n]' "$build/tests.list" || skip "a sanitizer's library is not for Python"
-    [ "${ACUDA_TEST_DEVICE:-software}" = gpu ] || grep -q softcuda "$ACUDA_LIBRARY" ||
+    [ "${ACUDA_TEST_DEVICE:-software}" = gpu ] ||
+        ! grep -qxF 'ACUDA_SOFTCUDA:BOOL=OFF' "$build/CMakeCache.txt" ||
         skip "needs a GPU: built without the software device"
 }
