@@ -75,7 +75,8 @@ void acu_future_release(acu_future *future)
 {
     if (!acui_object_is(future, ACU_OBJECT_FUTURE))
         return;
-    if (acui_refs_drop(&future->handles))
+    /* A group gives handles and has none: not acui_refs_drop. */
+    if (atomic_fetch_sub_explicit(&future->handles, 1, memory_order_acq_rel) == 1)
         drop_results(future);
     acui_future_put(future);
 }

@@ -17,8 +17,6 @@
 
 #define SMALL 1168 /* bytes of a submission's arena that come with it: enough for a launch or two */
 
-enum { FEW = 6 }; /* values that need no memory of their own: those of one launch */
-
 /* The submission that this thread is planning: a `then` of it may submit another one. */
 static ACUI_LOCAL acui_submission *planning;
 
@@ -136,9 +134,9 @@ acu_status acui_submit_here(acu_device *device, acu_op *op, const acu_submit_opt
         place = acu_policy_device(s->policy);
     if (!place && s->stream)
         place = acu_stream_device(s->stream);
-    acu_val few[FEW];
+    acu_val few[ACUI_FEW_RESULTS];
     acui_values values = {
-        .list = few, .room = FEW, .unwanted = !future || future->unwanted, .lent = true};
+        .list = few, .room = ACUI_FEW_RESULTS, .unwanted = !future || future->unwanted, .lent = true};
     acui_results results = {.count = 0};
     begin_planning(s);
     status = acui_plan_op(&s->plan, op, place, &values);
