@@ -321,6 +321,9 @@ typedef struct acui_mark {
     CUevent event; /* NULL if none could be recorded: complete when the stream is idle */
 } acui_mark;
 
+/* Between two questions to the driver, in ns, where the device itself tells. */
+#define ACUI_ASK ACU_US(20)
+
 /* Whether the device itself is to say that a mark is complete (acui_stream_prompt). */
 typedef enum acui_tell {
     ACUI_TELL_NOBODY,

@@ -6,7 +6,6 @@
 #include "device/device.h"
 #include "driver/result.h"
 
-#define ASK ACU_US(20) /* between two questions to the driver */
 #define BLIND_LIMIT 8 /* failing looks in a row before the device is given up */
 
 static acui_mark *mark_at(acu_stream *stream, size_t i)
@@ -136,7 +135,7 @@ static bool is_told(acu_stream *stream)
     if (stream->mark_count != 1 || stream->told != stream->issued)
         return false;
     uint64_t now = acui_now();
-    if (now - stream->asked_at < ASK)
+    if (now - stream->asked_at < ACUI_ASK)
         return true;
     stream->asked_at = now;
     return false;

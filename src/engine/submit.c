@@ -136,7 +136,8 @@ acu_status acui_submit_here(acu_device *device, acu_op *op, const acu_submit_opt
         place = acu_stream_device(s->stream);
     acu_val few[ACUI_FEW_RESULTS];
     acui_values values = {
-        .list = few, .room = ACUI_FEW_RESULTS, .unwanted = !future || future->unwanted, .lent = true};
+        .list = few, .room = ACUI_FEW_RESULTS, .unwanted = !future || future->unwanted,
+        .lent = true};
     acui_results results = {.count = 0};
     begin_planning(s);
     status = acui_plan_op(&s->plan, op, place, &values);

@@ -15,7 +15,6 @@
 #include <sys/prctl.h>
 
 #define KNOWN ACU_US(3) /* waited so long, one asks whether it is known to take long */
-#define ASK ACU_US(20)  /* between two questions to the driver, where the device writes flags */
 #define FRESH ACU_US(3)  /* sooner, no kernel is over */
 #define PAUSE ACU_US(20) /* shorter sleeps are not worth it */
 #define NAP_MOST ACU_MS(1)
@@ -110,7 +109,7 @@ static void ask_for_flags(single *s, bool fresh)
         return;
     s->asked = true;
     s->flags = stream && acui_stream_prompt(stream);
-    s->again = acui_now() + ASK;
+    s->again = acui_now() + ACUI_ASK;
 }
 
 static acu_status look_one(void *context)
@@ -121,7 +120,7 @@ static acu_status look_one(void *context)
         state_of(s->future) != ACUI_FUTURE_DONE)
         return ACU_NOT_READY;
     acu_status status = acu_future_poll(s->future);
-    s->again = acui_now() + ASK;
+    s->again = acui_now() + ACUI_ASK;
     if (status == ACU_NOT_READY)
         ask_for_flags(s, false);
     return status;
