@@ -6,9 +6,10 @@
 #include <stdint.h>
 
 /* A number that changes with each completion: read it before looking, pass it to the sleep. */
-uint64_t acui_done_count(void);
-/* Sleep until the number is no longer `seen`, or `deadline` (of acui_now). */
-void acui_done_sleep(uint64_t seen, uint64_t deadline);
+uint32_t acui_done_count(void);
+/* Sleep until the number is no longer `seen`, or `deadline` (of acui_now). Also returns for no
+ * reason: the caller looks again. */
+void acui_done_sleep(uint32_t seen, uint64_t deadline);
 void acui_done_announce(void);
 
 #endif

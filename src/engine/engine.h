@@ -34,8 +34,8 @@
  *   reactor.c   the thread that looks while nobody else does
  *
  * Locks, in the order in which they may be taken: a stream's issue lock; then, each alone or as
- * leaf: the order lock (memory/access.h), the flight lock, a stream's timeline lock, the done lock,
- * the deadline lock, a future's lock. Functions of the program are called with none of them held.
+ * leaf: the order lock (memory/access.h), the flight lock, a stream's timeline lock, the deadline
+ * lock, a future's lock. Functions of the program are called with none of them held.
  */
 #ifndef ACUI_ENGINE_ENGINE_H
 #define ACUI_ENGINE_ENGINE_H

@@ -31,7 +31,7 @@ static void note_spin(uint64_t waited, bool blocked)
 }
 
 /* A thread's timers may be 50 us late, unless it says that it minds. */
-static void sleep_until(uint64_t seen, uint64_t time, bool sharply)
+static void sleep_until(uint32_t seen, uint64_t time, bool sharply)
 {
     int slack = sharply ? prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0) : 0;
     if (slack > 1000)
@@ -49,7 +49,7 @@ acu_status acui_wait_until(acui_look_fn look, acui_next_fn next, void *context, 
     uint64_t start = acui_now(), deadline = acui_deadline(timeout);
     uint64_t most = atomic_load_explicit(&spin, memory_order_relaxed);
     for (bool slept = false, blocked = false;;) {
-        uint64_t seen = acui_done_count();
+        uint32_t seen = acui_done_count();
         acu_status status = look(context);
         uint64_t now = acui_now(), waited = now - start;
         if (status != ACU_NOT_READY) {

@@ -2,17 +2,21 @@
 /* Sleeping until something completes, src/engine/done.c itself: nobody sleeps through it. */
 #include "explore.h"
 
-#include "base/clock.h"
-
-/* Those of base/clock.h, by the explorer; there are no deadlines here. */
-#define acui_cond_init(condition) ((void)(condition))
-#define acui_cond_wait_until(condition, mutex, deadline)                                           \
-    ((void)(deadline), explore_wait((condition), (mutex)) == 0)
-
 #ifndef DONE_FILE
 #define DONE_FILE "../../src/engine/done.c"
 #endif
 #include DONE_FILE
+
+void acui_park(_Atomic(uint32_t) *word, uint32_t seen, uint64_t deadline)
+{
+    (void)deadline; /* none here */
+    explore_park(word, seen);
+}
+
+void acui_unpark(_Atomic(uint32_t) *word)
+{
+    explore_unpark(word);
+}
 
 static _Atomic(uint32_t) complete; /* what they wait for */
 
@@ -33,7 +37,7 @@ static void finish_one(void)
 static void wait_for(uint32_t want)
 {
     for (;;) {
-        uint64_t seen = acui_done_count();
+        uint32_t seen = acui_done_count();
         if (atomic_load_explicit(&complete, memory_order_acquire) >= want)
             return;
         acui_done_sleep(seen, UINT64_MAX);
