@@ -55,7 +55,9 @@ ACU_API acu_status acu_submit(acu_device *device, acu_op *op, const acu_submit_o
 
 /* Submit and wait here; the first value, where it is a tensor and `tensor` is not NULL, is given
  * to the caller. Blocks. Errors: submit's, the submission's own, WOULD_WAIT inside a callback.
- * Driver: as acu_submit, with one cuStreamWriteValue64 behind work that is on one stream only. */
+ * Driver: as acu_submit, with one cuStreamWriteValue64 behind work that is on one stream only; and
+ * as acu_future_wait, but where that is so, this thread itself blocks in cuEventSynchronize: one
+ * thread wakes up, not two. */
 ACU_API acu_status acu_sync(acu_device *device, acu_op *op, acu_tensor **tensor);
 /* The same on a certain stream. */
 ACU_API acu_status acu_sync_on(acu_stream *stream, acu_op *op, acu_tensor **tensor);
@@ -85,8 +87,10 @@ ACU_API acu_status acu_future_poll(acu_future *future);
  * on, and can be waited for again), the submission's error, or WOULD_WAIT inside a callback of
  * acuda's. Spins for some tens of microseconds, then sleeps: until just before the end where the
  * length of such work is known from before. Driver: cuEventQuery; perhaps one cuStreamWriteValue64
- * behind the work; for long work of unknown length a thread of acuda's blocks in
- * cuEventSynchronize, on a stream of its own.
+ * behind the work; for long work of unknown length a thread of acuda's records an event
+ * behind it, or on a stream that comes behind it, and blocks in cuEventSynchronize. That thread
+ * then wakes this one, which a cancellation can wake as well; acu_sync, which nobody can cancel,
+ * does without.
  */
 ACU_API acu_status acu_future_wait(acu_future *future, uint64_t timeout);
 /* Until all are complete. The first failed one's status in list order; all are waited for. */

@@ -1,22 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Waiting in the driver until a mark is complete: for who has nothing else to do. A stream of its
- * own comes behind the mark, and an event on that is waited for which blocks; so the marks
- * themselves can be events of the cheap sort, which do not raise an interrupt each.
+ * Waiting in the driver until a mark is complete: for who has nothing else to do. An event that
+ * blocks is recorded for each wait; so the marks themselves can be events of the cheap sort, which
+ * do not raise an interrupt each. It is put right behind the mark, or, where that is not the last
+ * on its stream any more, on a stream of its own that comes behind the mark: one more, which may
+ * share a queue of the device with others.
  */
 #include "device/device.h"
-
-static acu_status open_post(acu_device *device, acui_post *post)
-{
-    ACUI_TRY(acui_stream_open(device, 0, true, &post->stream));
-    acu_status status = ACUI_DEV(device, EventCreate, &post->event,
-                                 ACU_CU_EVENT_BLOCKING_SYNC | ACU_CU_EVENT_DISABLE_TIMING);
-    if (status != ACU_OK) {
-        acui_stream_destroy(post->stream);
-        post->stream = NULL;
-    }
-    return status;
-}
 
 static void give_post(acu_device *device, acui_post *post)
 {
@@ -36,23 +26,52 @@ static acui_post *take_post(acu_device *device)
     if (post)
         post->taken = true;
     pthread_mutex_unlock(&device->lock);
-    if (post && !post->stream && open_post(device, post) != ACU_OK) {
+    if (post && !post->event &&
+        ACUI_DEV(device, EventCreate, &post->event,
+                 ACU_CU_EVENT_BLOCKING_SYNC | ACU_CU_EVENT_DISABLE_TIMING) != ACU_OK) {
         give_post(device, post);
         return NULL;
     }
     return post;
 }
 
+/* Right behind the mark; false: something else may be there, or it failed. */
+static bool record_here(const acui_post *post, acu_stream *stream, uint64_t number)
+{
+    /* Whom the program gave the stream's handle may be capturing it. */
+    if (atomic_load_explicit(&stream->shown, memory_order_relaxed) ||
+        pthread_mutex_trylock(&stream->issue) != 0) /* somebody puts work there */
+        return false;
+    pthread_mutex_lock(&stream->lock);
+    bool last = stream->issued == number;
+    pthread_mutex_unlock(&stream->lock);
+    bool recorded =
+        last && ACUI_DEV(stream->device, EventRecord, post->event, stream->raw) == ACU_OK;
+    pthread_mutex_unlock(&stream->issue);
+    return recorded;
+}
+
+static bool record_elsewhere(acui_post *post, acu_stream *stream, uint64_t number)
+{
+    acu_device *device = stream->device;
+    if (!post->stream && acui_stream_open(device, 0, true, &post->stream) != ACU_OK)
+        return false;
+    return acui_stream_after(post->stream, stream, number) == ACU_OK &&
+           ACUI_DEV(device, EventRecord, post->event, post->stream->raw) == ACU_OK;
+}
+
 bool acui_stream_block(acu_stream *stream, uint64_t number)
 {
     acu_device *device = stream->device;
     acui_entered entered;
+    if (acui_stream_passed(stream, number))
+        return true;
     if (acui_enter(device, &entered) != ACU_OK)
         return false;
     acui_post *post = take_post(device);
-    bool waited = post && acui_stream_after(post->stream, stream, number) == ACU_OK &&
-                  ACUI_DEV(device, EventRecord, post->event, post->stream->raw) == ACU_OK &&
-                  ACUI_DEV(device, EventSynchronize, post->event) == ACU_OK;
+    bool waited =
+        post && (record_here(post, stream, number) || record_elsewhere(post, stream, number)) &&
+        ACUI_DEV(device, EventSynchronize, post->event) == ACU_OK;
     if (post)
         give_post(device, post);
     acui_leave(&entered);
@@ -63,10 +82,9 @@ void acui_posts_free(acu_device *device, bool works)
 {
     for (int i = 0; i < ACUI_POSTS; i++) {
         acui_post *post = &device->posts[i];
-        if (!post->stream)
-            continue;
-        if (works)
+        if (post->event && works)
             device->cu->EventDestroy(post->event);
-        acui_stream_destroy(post->stream);
+        if (post->stream)
+            acui_stream_destroy(post->stream);
     }
 }

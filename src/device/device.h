@@ -43,11 +43,11 @@ typedef struct acui_gate {
 } acui_gate;
 /* Where a thread may wait in the driver: blocked.c. */
 typedef struct acui_post {
-    acu_stream *stream; /* NULL: not made yet */
+    acu_stream *stream; /* NULL: not made yet, as the event */
     CUevent event;
     bool taken;
 } acui_post;
-#define ACUI_POSTS 8
+#define ACUI_POSTS 32
 
 #define ACUI_STREAM_ENTRIES 600 /* leaves room for the task that is let in last */
 
@@ -367,7 +367,8 @@ bool acui_stream_prompt(acu_stream *stream);
 bool acui_stream_tell(acu_stream *stream, uint64_t number);
 /*
  * Block until the mark is complete, if nothing fails: not knowing why, the caller looks. Driver:
- * cuStreamWaitEvent, cuEventRecord and cuEventSynchronize, on a stream of its own.
+ * cuEventRecord and cuEventSynchronize; before these, where something else may be behind the mark,
+ * cuStreamWaitEvent, on a stream of its own.
  */
 bool acui_stream_block(acu_stream *stream, uint64_t number);
 void acui_posts_free(acu_device *device, bool works);

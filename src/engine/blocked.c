@@ -1,29 +1,35 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Threads that wait in the driver, one stream each: for work that takes long, nobody knows how
- * long. Started when first needed, a few at most; where all are taken, who waits naps instead.
+ * Waiting in the driver: for work that takes long, nobody knows how long. Nothing calls a thread
+ * back from there; so who may have to come back sooner has a thread of acuda's wait instead. These
+ * are started when first needed, a few at most; where all are taken, who waits naps.
  */
 #include "base/clock.h"
+#include "base/error.h"
+#include "base/park.h"
 #include "base/threads.h"
 #include "engine/done.h"
 #include "engine/flight.h"
 
+#define HELPERS 8
+
 typedef struct helper {
     pthread_t thread;
-    pthread_cond_t wake;
-    acu_stream *stream; /* retained, with its device; NULL: it has nothing to do */
-    uint64_t number;
-    bool running;
+    bool running;    /* flight lock */
+    uint64_t number; /* written before: */
+    /* Retained, with its device; NULL: it has nothing to do. Changed under the flight lock; release
+     * store, and acquire load by the thread itself, without the lock: who calls it has that. */
+    _Atomic(acu_stream *) stream;
+    _Atomic(uint32_t) calls; /* times that it was called, to work or to stop; it sleeps on it */
 } helper;
 
-static struct { /* under the flight lock */
-    helper list[ACUI_POSTS];
-    bool prepared, stop;
+static struct {
+    helper list[HELPERS];
+    _Atomic(bool) stop; /* stored under the flight lock; release store, acquire load */
 } all;
 
-/* Nobody asks for another such thread before this one has looked: not even who looked too early,
- * and finds the work still there when this thread has already come back. */
-static void wait_for(acu_stream *stream, uint64_t number)
+/* `h` is who waits, if it is one of acuda's threads: free again once it has looked. */
+static bool wait_for(acu_stream *stream, uint64_t number, helper *h)
 {
     bool waited = acui_stream_block(stream, number);
     acui_flight_lock();
@@ -33,45 +39,59 @@ static void wait_for(acu_stream *stream, uint64_t number)
     acui_flight_unlock();
     acui_harvest(stream);
     acui_flight_lock();
+    /* Nobody asked for another such thread before this one has looked: not even who looked too
+     * early, and finds the work still there when this thread has already come back. */
     if (stream->waited_for == number) /* else another thread waits for what came behind */
         stream->waited_for = 0;
+    if (h)
+        atomic_store_explicit(&h->stream, NULL, memory_order_release);
+    acui_due_changed(stream);
     acui_flight_unlock();
-    /* Who sleeps because of this thread looks for itself now. */
-    acui_done_announce();
-    acui_flight_wake();
+    acui_done_announce(); /* who sleeps because of this thread looks for itself now */
+    return waited;
+}
+
+bool acui_blocked_wait(acu_stream *stream, uint64_t number)
+{
+    bool was = acui_error_aside();
+    acui_flight_lock();
+    stream->waited_for = number;
+    acui_flight_unlock();
+    bool waited = wait_for(stream, number, NULL);
+    acui_error_back(was);
+    return waited;
 }
 
 static void *run(void *context)
 {
     helper *h = context;
-    acui_flight_lock();
-    while (!all.stop || h->stream) {
-        if (!h->stream) {
-            acui_flight_wait(&h->wake);
-            continue;
+    for (;;) {
+        uint32_t calls = atomic_load_explicit(&h->calls, memory_order_acquire);
+        acu_stream *stream = atomic_load_explicit(&h->stream, memory_order_acquire);
+        if (stream) {
+            wait_for(stream, h->number, h);
+            acui_flight_let_go(&stream, 1);
+        } else if (atomic_load_explicit(&all.stop, memory_order_acquire)) {
+            return NULL;
+        } else {
+            acui_park(&h->calls, calls, ACU_FOREVER);
         }
-        acu_stream *stream = h->stream;
-        acui_flight_unlock();
-        wait_for(stream, h->number);
-        acui_flight_let_go(&stream, 1);
-        acui_flight_lock();
-        h->stream = NULL;
     }
-    acui_flight_unlock();
-    return NULL;
 }
 
+static void call(helper *h)
+{
+    atomic_fetch_add_explicit(&h->calls, 1, memory_order_release);
+    acui_unpark(&h->calls);
+}
+
+/* Flight lock held, as for the next one. */
 static helper *find_free(void)
 {
-    for (int i = 0; i < ACUI_POSTS; i++) {
+    for (int i = 0; i < HELPERS; i++) {
         helper *h = &all.list[i];
-        if (h->stream)
+        if (atomic_load_explicit(&h->stream, memory_order_relaxed))
             continue;
-        if (!all.prepared) {
-            for (int k = 0; k < ACUI_POSTS; k++)
-                acui_cond_init(&all.list[k].wake);
-            all.prepared = true;
-        }
         if (!h->running)
             h->running = acui_thread_start_with(&h->thread, "acuda-blocked", run, h);
         return h->running ? h : NULL;
@@ -81,31 +101,31 @@ static helper *find_free(void)
 
 bool acui_blocked_ask(acu_stream *stream, uint64_t number)
 {
-    helper *h = all.stop ? NULL : find_free();
+    helper *h = atomic_load_explicit(&all.stop, memory_order_relaxed) ? NULL : find_free();
     if (!h)
         return false;
     acu_device_retain(stream->device);
-    h->stream = acu_stream_retain(stream);
     h->number = number;
+    atomic_store_explicit(&h->stream, acu_stream_retain(stream), memory_order_release);
     stream->waited_for = number;
-    pthread_cond_signal(&h->wake);
+    call(h);
     return true;
 }
 
 void acui_blocked_stop(void)
 {
     acui_flight_lock();
-    all.stop = true;
-    for (int i = 0; i < ACUI_POSTS; i++)
-        if (all.list[i].running)
-            pthread_cond_signal(&all.list[i].wake);
+    atomic_store_explicit(&all.stop, true, memory_order_release);
     acui_flight_unlock();
-    for (int i = 0; i < ACUI_POSTS; i++)
-        if (all.list[i].running)
-            pthread_join(all.list[i].thread, NULL);
+    for (int i = 0; i < HELPERS; i++) { /* nobody starts any meanwhile */
+        if (!all.list[i].running)
+            continue;
+        call(&all.list[i]);
+        pthread_join(all.list[i].thread, NULL);
+    }
     acui_flight_lock();
-    for (int i = 0; i < ACUI_POSTS; i++)
+    for (int i = 0; i < HELPERS; i++)
         all.list[i].running = false;
-    all.stop = false;
+    atomic_store_explicit(&all.stop, false, memory_order_release);
     acui_flight_unlock();
 }

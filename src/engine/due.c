@@ -10,6 +10,7 @@
 #define NAP_LEAST ACU_US(20)
 #define NAP_MOST ACU_MS(1)
 #define LAZY ACU_MS(5)       /* between looks that nobody waits for */
+#define TENDED ACU_MS(50)    /* ... after the time at which somebody was going to look himself */
 #define FAULT ACU_MS(50)     /* between looks at what is foreseen: a fault may end it any time */
 #define SHORT_GAP ACU_US(50) /* until more short work comes: it pays to stay awake */
 
@@ -163,7 +164,7 @@ static uint64_t before(uint64_t start, uint64_t end, uint64_t now)
     return end;
 }
 
-uint64_t acui_flight_next_look(acu_stream *stream, uint64_t now, uint64_t spin)
+static uint64_t next_look(acu_stream *stream, uint64_t now, uint64_t spin, bool alone)
 {
     acui_task *task = stream->first_task;
     if (!task)
@@ -177,18 +178,25 @@ uint64_t acui_flight_next_look(acu_stream *stream, uint64_t now, uint64_t spin)
         return end < now + FAULT ? end : now + FAULT;
     if (!end && age < spin)
         return now;
+    if (alone)
+        return ACUI_BLOCK;
     /* It may also end sooner than the first of its lengths, if that is not sure. */
-    if (stream->waited_for >= task->number || acui_blocked_ask(stream, task->number))
+    if (stream->waited_for == task->number || acui_blocked_ask(stream, task->number))
         return end ? end : ACU_FOREVER;
     uint64_t nap = age / 8;
     return now + (nap < NAP_LEAST ? NAP_LEAST : nap > NAP_MOST ? NAP_MOST : nap);
 }
 
-uint64_t acui_flight_wait_for(acu_stream *stream, uint64_t now, uint64_t spin)
+uint64_t acui_flight_next_look(acu_stream *stream, uint64_t now, uint64_t spin)
+{
+    return next_look(stream, now, spin, false);
+}
+
+uint64_t acui_flight_wait_for(acu_stream *stream, uint64_t now, uint64_t spin, bool alone)
 {
     acui_flight_lock();
-    uint64_t next = stream->first_task ? acui_flight_next_look(stream, now, spin) : 0;
-    if (next != ACU_FOREVER && next > stream->tended)
+    uint64_t next = stream->first_task ? next_look(stream, now, spin, alone) : 0;
+    if (next < ACUI_BLOCK && next > stream->tended)
         stream->tended = next; /* by who waits: until then the reactor need not */
     acui_flight_unlock();
     return next;
@@ -212,15 +220,22 @@ uint64_t acui_due_at(acu_stream *stream, uint64_t now)
         return stream->looked_at + ACUI_IDLE;
     if (!is_wanted(stream)) {
         if (stream->waited_for >= stream->first_task->number)
-            return ACU_FOREVER; /* the blocked thread wakes the reactor */
-        uint64_t last = stream->tended > stream->looked_at ? stream->tended : stream->looked_at;
-        return last + LAZY;
+            return ACU_FOREVER; /* the blocked thread says when that changes */
+        if (stream->tended > stream->looked_at)
+            return stream->tended + TENDED;
+        uint64_t issued = stream->first_task->issued_at;
+        return (issued > stream->looked_at ? issued : stream->looked_at) + LAZY;
     }
     if (is_armed(stream) && acui_stream_flag_passed(stream))
         return now;
     uint64_t next = acui_flight_next_look(stream, now, SPIN);
     uint64_t gap = stream->looked_at + (due.alone ? NAP_LEAST : LOOK_GAP);
     return next > gap ? next : gap;
+}
+
+void acui_due_changed(acu_stream *stream)
+{
+    acui_due_wake(acui_due_at(stream, acui_now()));
 }
 
 void acui_due_begin(void)

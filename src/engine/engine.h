@@ -477,7 +477,8 @@ acu_status acui_future_may_begin(const acu_future *future); /* WOULD_WAIT: not h
 typedef acu_status (*acui_look_fn)(void *context);
 /* When to look again: now or before, or at some time, ACU_FOREVER if something completes then; what
  * is of unknown length is worth looking at now if it has been running for less than `spin`. *start,
- * when the wait began, is set to now while the device does not have it yet. */
+ * when the wait began, is set to now while the device does not have it yet. ACUI_BLOCK (flight.h):
+ * it has waited in the driver meanwhile. */
 typedef uint64_t (*acui_next_fn)(void *context, uint64_t now, uint64_t spin, uint64_t *start);
 acu_status acui_wait_until(acui_look_fn look, acui_next_fn next, void *context, uint64_t timeout);
 /* All that is in flight. */

@@ -5,7 +5,7 @@
  *   flight.c    streams with tasks, and which of them somebody wants to be told of
  *   due.c       when the next look at a stream pays, and how long the reactor may sleep
  *   lengths.c   how long tasks of a form take, learned from those that were
- *   blocked.c   threads that wait in the driver for work of unknown length
+ *   blocked.c   who waits in the driver for work of unknown length
  *
  * Short work is looked at without pause. Work that takes long and was seen before is left alone
  * until just before it should end. For the rest a thread sleeps in the driver: that is some 100 us
@@ -53,8 +53,10 @@ void acui_flight_drop_idle(void);                                  /* lock not h
  * is worth looking at now. Lock held; `now` is the time.
  */
 uint64_t acui_flight_next_look(acu_stream *stream, uint64_t now, uint64_t spin);
-/* The same for who waits: takes the lock; 0 if nothing is on the stream. */
-uint64_t acui_flight_wait_for(acu_stream *stream, uint64_t now, uint64_t spin);
+/* The same for who waits: takes the lock; 0 if nothing is on the stream. `alone`: nobody can call
+ * him back, so where a thread would wait in the driver, he may do it himself: ACUI_BLOCK. */
+uint64_t acui_flight_wait_for(acu_stream *stream, uint64_t now, uint64_t spin, bool alone);
+#define ACUI_BLOCK (ACU_FOREVER - 1)
 uint64_t acui_flight_wait_for_any(uint64_t now, uint64_t spin); /* of all streams, the first */
 /* The process has one core: looking without pause would keep the others from it. Lock held. */
 void acui_flight_one_core(bool alone);
@@ -71,10 +73,11 @@ uint64_t acui_flight_changes(void); /* how often work came that somebody is to b
 bool acui_flight_is_written(void);  /* by a device, since the last acui_flight_due; the reactor's */
 
 /* What flight.c tells it and asks it; lock held. */
-#define ACUI_IDLE ACU_MS(20) /* after that a stream with nothing on it is let go */
+#define ACUI_IDLE ACU_MS(100) /* after that a stream with nothing on it is let go */
 /* When the reactor is to look at the stream; it leaves those alone that others look at. */
 uint64_t acui_due_at(acu_stream *stream, uint64_t now);
 void acui_due_wake(uint64_t time);       /* the reactor, if it sleeps for longer */
+void acui_due_changed(acu_stream *stream); /* the same, for what is to be done about the stream */
 void acui_due_begin(void);               /* the reactor goes through all streams now, ... */
 void acui_due_watch(acu_stream *stream); /* ... and until the next time watches this one's flag */
 void acui_due_added(uint64_t now);       /* a task that somebody is to be told of */
@@ -111,8 +114,10 @@ uint64_t acui_spin_after(uint64_t spin, uint64_t waited, bool blocked);
 
 /* ---- blocked.c ---- */
 /* Have a thread wait for the stream's mark, look and wake all who sleep; false: none is free.
- * Flight lock held; a stream is waited for by one at a time. */
+ * Flight lock held; a mark is waited for by one at a time. */
 bool acui_blocked_ask(acu_stream *stream, uint64_t number);
+/* The same on this thread, which nobody can call back; false: it could not wait there. */
+bool acui_blocked_wait(acu_stream *stream, uint64_t number);
 void acui_blocked_stop(void); /* joins them */
 
 #endif

@@ -62,10 +62,12 @@ acu_status acui_wait_until(acui_look_fn look, acui_next_fn next, void *context, 
         if (waited < KNOWN)
             continue;
         uint64_t then = next(context, now, waited < most ? ACU_FOREVER : 0, &start);
-        if (then < now + PAUSE)
+        if (then != ACUI_BLOCK && then < now + PAUSE)
             continue;
         slept = true;
-        blocked = then == ACU_FOREVER;
+        blocked = then >= ACUI_BLOCK;
+        if (then == ACUI_BLOCK)
+            continue;
         sleep_until(seen, then < deadline ? then : deadline, then < deadline);
     }
 }
@@ -85,6 +87,7 @@ typedef struct single {
     bool flags;     /* the device writes them for all its streams */
     uint64_t again; /* when to ask the driver all the same: it may have bad news */
     uint64_t since, nap; /* while it is not on a stream: first seen so; the next nap */
+    bool alone; /* nobody else knows it: only what it comes to can end it */
 } single;
 
 static bool flags_passed(const acui_submission *submission)
@@ -138,6 +141,32 @@ static uint64_t next_of_held(single *one, uint64_t now)
     return now + one->nap;
 }
 
+/* The mark of the stream with which the submission is over; 0: there is none yet, or there is more
+ * to it than this. */
+static uint64_t end_of(acui_submission *s)
+{
+    uint64_t end = 0;
+    if (s->lane_count != 1 || !acui_submission_hold(s))
+        return 0;
+    acui_order_lock();
+    if (s->sealed && !s->hosts && s->to_issue == 0)
+        for (const acui_task *task = s->first_task; task; task = task->next)
+            if (task->point->state == ACUI_POINT_ISSUED && task->number > end)
+                end = task->number;
+    acui_order_unlock();
+    acui_submission_close(s);
+    return end;
+}
+
+/* Nothing but the device can end it: so this thread itself waits in the driver. */
+static bool block(single *one)
+{
+    acui_submission *s = one->future->submission;
+    uint64_t end = end_of(s);
+    one->alone = end && acui_blocked_wait(s->lanes[0].stream, end);
+    return one->alone;
+}
+
 /* Whatever ends first on one of its streams. How long the device takes
  * counts from when it has it. */
 static uint64_t next_one(void *context, uint64_t now, uint64_t spin_for, uint64_t *start)
@@ -148,7 +177,10 @@ static uint64_t next_one(void *context, uint64_t now, uint64_t spin_for, uint64_
     if (state_of(future) == ACUI_FUTURE_RUNNING) {
         const acui_submission *s = future->submission; /* not before: it is the planning thread's */
         for (size_t i = 0; i < s->lane_count; i++) {
-            uint64_t next = acui_flight_wait_for(s->lanes[i].stream, now, spin_for);
+            acu_stream *stream = s->lanes[i].stream;
+            uint64_t next = acui_flight_wait_for(stream, now, spin_for, one->alone);
+            if (next == ACUI_BLOCK)
+                next = block(one) ? next : acui_flight_wait_for(stream, now, spin_for, false);
             first = first == 0 || (next && next < first) ? next : first;
         }
     }
@@ -166,6 +198,13 @@ acu_status acu_future_wait(acu_future *future, uint64_t timeout)
     ACUI_TRY(acui_refuse_wait(__func__));
     single s = {.future = future};
     return acui_wait_until(look_one, next_one, &s, timeout);
+}
+
+/* Of a future that the program has no handle of: nobody can cancel it. */
+static acu_status wait_alone(acu_future *future)
+{
+    single s = {.future = future, .alone = true};
+    return acui_wait_until(look_one, next_one, &s, ACU_FOREVER);
 }
 
 /* ---- several ---- */
@@ -265,7 +304,7 @@ static acu_status sync_with(acu_device *device, acu_op *op, const acu_submit_opt
     acu_future *future;
     ACUI_TRY(acui_submit_public(device, op, options,
                                 ACUI_WAITED | (tensor ? 0 : ACUI_UNWANTED), &future));
-    status = acu_future_wait(future, ACU_FOREVER);
+    status = wait_alone(future);
     if (status == ACU_OK && tensor)
         status = acu_future_take(future, 0, tensor);
     acu_future_release(future);

@@ -7,9 +7,12 @@
 
 #include "engine/flight.h"
 
+#include <dirent.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
 
 /* ---- lengths that were seen ---- */
 
@@ -272,6 +275,97 @@ static void blocked_threads_hold_nobody_up(void **state)
     test_leaks_none();
 }
 
+/* How many threads the process has with that name. Such as they start have it too: the software
+ * device's, which stay. */
+static int threads_named(const char *name)
+{
+    char path[300], line[64];
+    int n = 0;
+    DIR *tasks = opendir("/proc/self/task");
+    assert_non_null(tasks);
+    for (struct dirent *task; (task = readdir(tasks));) {
+        snprintf(path, sizeof path, "/proc/self/task/%s/comm", task->d_name);
+        FILE *file = fopen(path, "r");
+        if (file && fgets(line, sizeof line, file))
+            n += strncmp(line, name, strlen(name)) == 0;
+        if (file)
+            fclose(file);
+    }
+    closedir(tasks);
+    return n;
+}
+
+static void *sync_copy_of(void *tensor)
+{
+    acu_tensor *t = tensor;
+    return acu_sync(NULL, acu_dup(t), NULL) == ACU_OK ? NULL : tensor;
+}
+
+/* Nobody can cancel what acu_sync waits for: so it needs no thread of acuda's, and on the stream,
+ * of which nobody else knows, no other stream. */
+static void who_can_not_be_called_back_waits_itself(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_stream *stream;
+    acu_future *future;
+    pthread_t thread;
+    void *failed;
+    assert_works(acu_stream_create(device, 0, &stream));
+    acu_submit_options options = {.size = sizeof options, .stream = stream};
+    test_gate_close(device, acu_stream_raw(stream));
+    assert_works(acu_submit(device, acu_full(ACU_SHAPE(N), acu_i32(1)), &options, &future));
+    int before = threads_named("acuda-blocked");
+    acu_driver_count_calls(true);
+    assert_int_equal(pthread_create(&thread, NULL, sync_copy_of, acu_future_tensor(future, 0)), 0);
+    while (acu_driver_calls(ACU_CALL_EventSynchronize) == 0)
+        sched_yield();
+    assert_int_equal(threads_named("acuda-blocked"), before);
+    assert_int_equal(acu_driver_calls(ACU_CALL_StreamCreateWithPriority), 0);
+    test_gate_open();
+    pthread_join(thread, &failed);
+    assert_null(failed);
+    assert_int_equal(acu_driver_calls(ACU_CALL_EventSynchronize), 1);
+    acu_driver_count_calls(false);
+    acu_future_release(future);
+    acu_stream_release(stream);
+    test_close(device);
+    test_leaks_none();
+}
+
+/* ... but where it can not, goes on all the same. */
+static void who_can_not_block_waits_otherwise(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_stream *stream;
+    acu_future *future;
+    pthread_t thread;
+    void *failed;
+    assert_works(acu_stream_create(device, 0, &stream));
+    acu_submit_options options = {.size = sizeof options, .stream = stream};
+    test_gate_close(device, acu_stream_raw(stream));
+    assert_works(acu_submit(device, acu_full(ACU_SHAPE(N), acu_i32(1)), &options, &future));
+    int before = threads_named("acuda-blocked");
+    acu_driver_count_calls(true);
+    acu_driver_fault fault = {.size = sizeof fault, .call = ACU_CALL_EventSynchronize,
+                              .result = ACU_CUDA_ERROR_OUT_OF_MEMORY};
+    assert_works(acu_driver_fail(&fault));
+    assert_int_equal(pthread_create(&thread, NULL, sync_copy_of, acu_future_tensor(future, 0)), 0);
+    while (acu_driver_calls(ACU_CALL_EventSynchronize) < 2)
+        sched_yield();
+    assert_true(threads_named("acuda-blocked") > before);
+    test_gate_open();
+    pthread_join(thread, &failed);
+    assert_null(failed);
+    acu_driver_fail_clear();
+    acu_driver_count_calls(false);
+    acu_future_release(future);
+    acu_stream_release(stream);
+    test_close(device);
+    test_leaks_none();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -285,6 +379,8 @@ int main(void)
         cmocka_unit_test(a_foreseen_end_is_not_slept_for),
         cmocka_unit_test(unknown_work_is_waited_for_in_the_driver),
         cmocka_unit_test(blocked_threads_hold_nobody_up),
+        cmocka_unit_test(who_can_not_be_called_back_waits_itself),
+        cmocka_unit_test(who_can_not_block_waits_otherwise),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
