@@ -3,10 +3,11 @@
  * Wait: how soon a thread runs again that sleeps until a kernel is done, and what that costs.
  *
  * Short kernels, the thread in epoll_wait on a queue's descriptor: beside a host function of the
- * driver's that writes an eventfd. Long ones, the thread in acu_future_wait: how late it is, and
- * how much processor time the whole process used meanwhile, beside an event that blocks. A wait is
- * late by what it takes longer than the same launches with a thread that spins in
- * cuStreamSynchronize, in the same run. And a process that does nothing: who wakes up.
+ * driver's that writes an eventfd. Long ones, the thread in acu_sync, or in acu_future_wait, which
+ * another thread could end by a cancellation: how late it is, and how much processor time the whole
+ * process used meanwhile, beside an event that blocks. A wait is late by what it takes longer than
+ * the same launches with a thread that spins in cuStreamSynchronize, in the same run. And a process
+ * that does nothing: who wakes up.
  */
 #include "harness/mix.h"
 #include "harness/raw.h"
@@ -199,7 +200,7 @@ static void short_rows(subject *s)
 
 /* ---- long kernels ---- */
 
-typedef enum way { ACUDA, BLOCKING_EVENT, SPIN, WAYS } way;
+typedef enum way { SYNC, FUTURE, BLOCKING_EVENT, SPIN, WAYS } way;
 
 /* Lengths that a row has, in turn or at random. */
 typedef struct long_row {
@@ -212,6 +213,7 @@ typedef struct long_row {
 } long_row;
 
 typedef struct waits { /* of one way */
+    const char *name;
     double us[BLOCKS * EACH], late[BLOCKS * EACH], cpu, wall;
     int length[BLOCKS * EACH], count;
 } waits;
@@ -241,9 +243,13 @@ static acu_op *long_op(const subject *s, const mix_args *args, int y, acu_kernel
     return acu_op_zip(ops, (size_t)count, ACU_SITE);
 }
 
-static void wait_acuda(const subject *s, acu_op *op)
+static void wait_acuda(const subject *s, way how, acu_op *op)
 {
     acu_future *future;
+    if (how == SYNC) {
+        MUST(acu_sync(s->b->device, op, NULL));
+        return;
+    }
     MUST(acu_submit(s->b->device, op, NULL, &future));
     MUST(acu_future_wait(future, ACU_FOREVER));
     acu_future_release(future);
@@ -266,15 +272,15 @@ static double wait_long(subject *s, const long_row *row, way how, double length)
     uint32_t ticket;
     int y = draw(s, &ticket), count = with_forms(s, row, kernels);
     s->m->ticks = (uint32_t)(length * s->ticks_per_us);
-    s->form += how == ACUDA;
+    s->form += how <= FUTURE;
     double start = bench_now_us();
     for (int i = 0; i < count; i++) {
         mix_fill(s->m, &args[i], y, ticket, i);
-        if (how != ACUDA)
+        if (how > FUTURE)
             raw_launch(s->m, s->stream, acu_kernel_raw(kernels[i]), &args[i]);
     }
-    if (how == ACUDA)
-        wait_acuda(s, long_op(s, args, y, kernels, count));
+    if (how <= FUTURE)
+        wait_acuda(s, how, long_op(s, args, y, kernels, count));
     else
         wait_raw(s, how);
     double us = bench_now_us() - start;
@@ -290,7 +296,7 @@ static int length_of(const long_row *row, int i)
 
 static void long_block(subject *s, const long_row *row, way how, int each, waits *w)
 {
-    if (how != ACUDA)
+    if (how > FUTURE)
         bench_enter(s->b);
     double cpu = bench_cpu_us(), wall = bench_now_us();
     for (int i = 0; i < each; i++) {
@@ -300,7 +306,7 @@ static void long_block(subject *s, const long_row *row, way how, int each, waits
     }
     w->cpu += bench_cpu_us() - cpu;
     w->wall += bench_now_us() - wall;
-    if (how != ACUDA)
+    if (how > FUTURE)
         bench_leave(s->b);
     else
         bench_settle(s->b);
@@ -330,26 +336,38 @@ static void number(subject *s, const char *what, const char *of, const char *uni
     bench_at_most(s->b, text, unit, value, goal);
 }
 
-static void report_long(subject *s, const long_row *row, waits w[WAYS])
+static double late_p50(waits *w)
 {
-    double late[WAYS], share[WAYS];
-    for (int how = 0; how < SPIN; how++) {
-        find_late(&w[how], &w[SPIN], row->lengths);
-        late[how] = bench_percentile(w[how].late, w[how].count, 50);
-        share[how] = 100 * w[how].cpu / w[how].wall;
-    }
-    double last = bench_percentile(w[ACUDA].late, w[ACUDA].count, 99);
-    number(s, row->what, "late, p50", "us", late[ACUDA], row->first_time ? NAN : row->late_goal);
-    number(s, row->what, "late, p99", "us", last, NAN);
-    number(s, row->what, "of one core", "%", share[ACUDA], row->share_goal);
-    number(s, row->what, "a blocking event's late, p50", "us", late[BLOCKING_EVENT], NAN);
-    number(s, row->what, "a blocking event's of one core", "%", share[BLOCKING_EVENT], NAN);
+    return bench_percentile(w->late, w->count, 50);
+}
+
+static double share(const waits *w)
+{
+    return 100 * w->cpu / w->wall;
+}
+
+static void report_way(subject *s, const long_row *row, waits *w, waits *event)
+{
+    char what[80];
+    snprintf(what, sizeof what, "%s, %s", row->what, w->name);
+    number(s, what, "late, p50", "us", late_p50(w), row->first_time ? NAN : row->late_goal);
+    number(s, what, "late, p99", "us", bench_percentile(w->late, w->count, 99), NAN);
+    number(s, what, "of one core", "%", share(w), row->share_goal);
     if (!row->first_time)
         return;
-    number(s, row->what, "late over a blocking event's", "", late[ACUDA] / late[BLOCKING_EVENT],
-           1.1);
-    number(s, row->what, "processor time over its", "",
-           w[ACUDA].cpu / w[BLOCKING_EVENT].cpu, 1.1);
+    number(s, what, "late over a blocking event's", "", late_p50(w) / late_p50(event), 1.1);
+    number(s, what, "processor time over its", "", w->cpu / event->cpu, 1.1);
+}
+
+static void report_long(subject *s, const long_row *row, waits w[WAYS])
+{
+    waits *event = &w[BLOCKING_EVENT];
+    for (int how = 0; how < SPIN; how++)
+        find_late(&w[how], &w[SPIN], row->lengths);
+    report_way(s, row, &w[SYNC], event);
+    report_way(s, row, &w[FUTURE], event);
+    number(s, row->what, "a blocking event's late, p50", "us", late_p50(event), NAN);
+    number(s, row->what, "a blocking event's of one core", "%", share(event), NAN);
 }
 
 static void run_long(subject *s, const long_row *row)
@@ -364,6 +382,8 @@ static void run_long(subject *s, const long_row *row)
         MUST(acu_graphs_wait(s->b->device));
     }
     memset(w, 0, sizeof w);
+    w[SYNC].name = "acu_sync";
+    w[FUTURE].name = "acu_future_wait";
     for (int block = 0; block < blocks; block++)
         for (int i = 0; i < WAYS; i++) {
             int how = (i + block) % WAYS;
