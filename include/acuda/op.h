@@ -363,14 +363,36 @@ ACU_API acu_op *acu_op_with_context(acu_op *x, const char *text, acu_site site);
  * Owned values must be the only handle on their storage (SHARED otherwise); shared values
  * are refused; borrowed ones may be partitioned at any time.
  */
-#define acu_partition(x, tile) acu_op_partition(ACU_OPERAND(x), (tile), ACU_SITE)
-#define acu_partition_prefix(x, tile) acu_op_partition_prefix(ACU_OPERAND(x), (tile), ACU_SITE)
-#define acu_partition_mapped(x, tile, blocks)                                                      \
-    acu_op_partition_mapped(ACU_OPERAND(x), (tile), (blocks), ACU_SITE)
+#define acu_partition(x, tile) acui_partition((x), (tile), ACU_WHOLE, 0)
+#define acu_partition_prefix(x, tile) acui_partition((x), (tile), ACU_PREFIX, 0)
+#define acu_partition_mapped(x, tile, blocks) acui_partition((x), (tile), ACU_MAPPED, (blocks))
 #define acu_unpartition(x) acu_op_unpartition(ACU_OPERAND(x), ACU_SITE)
-ACU_API acu_op *acu_op_partition(acu_op *x, acu_shape tile, acu_site site);
-ACU_API acu_op *acu_op_partition_prefix(acu_op *x, acu_shape tile, acu_site site);
-ACU_API acu_op *acu_op_partition_mapped(acu_op *x, acu_shape tile, unsigned blocks, acu_site site);
+/* `blocks`: of a mapped one. */
+ACU_API acu_op *acu_op_partition(acu_op *x, acu_shape tile, acu_partition_mode mode,
+                                 unsigned blocks, acu_site site);
+/* The same of acu_value(tensor). */
+ACU_API acu_op *acu_op_partition_tensor(acu_tensor *tensor, acu_shape tile,
+                                        acu_partition_mode mode, unsigned blocks, acu_site site);
+#ifdef __cplusplus
+} /* as above */
+static inline acu_op *acui_partition_of(acu_op *x, acu_shape tile, acu_partition_mode mode,
+                                        unsigned blocks, acu_site site)
+{
+    return acu_op_partition(x, tile, mode, blocks, site);
+}
+static inline acu_op *acui_partition_of(acu_tensor *x, acu_shape tile, acu_partition_mode mode,
+                                        unsigned blocks, acu_site site)
+{
+    return acu_op_partition_tensor(x, tile, mode, blocks, site);
+}
+extern "C" {
+#define acui_partition(x, tile, mode, blocks)                                                      \
+    acui_partition_of((x), (tile), (mode), (blocks), ACU_SITE)
+#else
+#define acui_partition(x, tile, mode, blocks)                                                      \
+    _Generic((x), acu_op *: acu_op_partition, acu_tensor *: acu_op_partition_tensor)(              \
+        (x), (tile), (mode), (blocks), ACU_SITE)
+#endif
 ACU_API acu_op *acu_op_unpartition(acu_op *x, acu_site site);
 
 /* ---- views ---------------------------------------------------------------------------------- */

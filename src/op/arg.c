@@ -239,23 +239,29 @@ acu_status acui_check_writes(const acu_op *op, const acu_val *values, size_t pla
     return ACU_OK;
 }
 
-/* The op is taken out of `*input`. */
-static __attribute__((noinline)) acu_status plan_operand(acui_plan *plan, acu_op **input,
-                                                         size_t place, acu_device *device,
-                                                         acui_values *values)
+static __attribute__((noinline)) acu_status walk_operand(acui_plan *plan, acu_op *x, size_t place,
+                                                         acu_device *device, acui_values *values)
 {
     static const char *const names[] = {"argument 0", "argument 1", "argument 2", "argument 3",
                                         "argument 4", "argument 5", "argument 6", "argument 7"};
     const char *what = place < 8 ? names[place] : "an argument behind the eighth";
+    acu_val planned;
+    ACUI_TRY(acui_plan_one(plan, x, device, what, &planned));
+    return acui_values_push(values, planned);
+}
+
+/* The op is taken out of `*input`. */
+static inline acu_status plan_operand(acui_plan *plan, acu_op **input, size_t place,
+                                      acu_device *device, acui_values *values)
+{
     acu_op *x = *input;
-    acu_val planned, *value = acui_values_add(values);
+    acu_val *value = acui_values_add(values);
     *input = NULL;
     if (value && acui_partition_take(x, value))
         return ACU_OK;
     if (value) /* planning may put others there, or move the list */
         values->count--;
-    ACUI_TRY(acui_plan_one(plan, x, device, what, &planned));
-    return acui_values_push(values, planned);
+    return walk_operand(plan, x, place, device, values);
 }
 
 /* The value of an argument that is no op. The op's reference moves on: it is planned once. */
@@ -278,11 +284,11 @@ static acu_status take_arg(acu_arg *arg, acui_values *values)
 }
 
 acu_status acui_plan_args(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values,
-                          size_t *tensors)
+                          acui_args_count *counts)
 {
     size_t base = values->count, count = op->u.call.arg_count;
     acu_op **input = op->inputs;
-    uint32_t seen[ACU_SCALAR + 1] = {0}; /* of each kind */
+    *counts = (acui_args_count){{0}};
     for (size_t i = 0; i < count; i++) {
         acu_arg *arg = &op->u.call.args[i];
         if (arg->kind == ACUI_ARG_OP)
@@ -291,9 +297,8 @@ acu_status acui_plan_args(acui_plan *plan, acu_op *op, acu_device *place, acui_v
             ACUI_TRY(take_arg(arg, values));
         if (arg->access & ACU_WRITE) /* most are only read */
             ACUI_TRY(acui_check_writes(op, values->list + base, i));
-        seen[values->list[base + i].kind]++;
+        counts->of[values->list[base + i].kind]++;
     }
-    *tensors = seen[ACU_TENSOR] + seen[ACU_SCALAR] == count ? seen[ACU_TENSOR] : ACUI_NOT_PLAIN;
     return ACU_OK;
 }
 

@@ -33,11 +33,12 @@ void acui_args_destroy(acu_op *op);
 
 /* Plan the arguments: one value each, in order, behind what `values` has; a struct or list yields
  * ACU_NONE.
- * Checks forms: what is written must not be shared, nor written twice. `*tensors`: how many of
- * them are tensors, where all others are scalars; ACUI_NOT_PLAIN: there are other ones. */
-#define ACUI_NOT_PLAIN SIZE_MAX
+ * Checks forms: what is written must not be shared, nor written twice. */
+typedef struct acui_args_count {
+    uint32_t of[ACU_SCALAR + 1]; /* values of each kind */
+} acui_args_count;
 acu_status acui_plan_args(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values,
-                          size_t *tensors);
+                          acui_args_count *counts);
 
 /* Checks of the value that argument `place` has, against those before it. */
 acu_status acui_check_writes(const acu_op *op, const acu_val *values, size_t place);

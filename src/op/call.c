@@ -43,8 +43,9 @@ acu_status acui_plan_foreign(acui_plan *plan, acu_op *op, acu_device *device,
 
 static acu_status plan_foreign(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
 {
-    size_t base = values->count, tensors;
-    ACUI_TRY(acui_plan_args(plan, op, place, values, &tensors));
+    size_t base = values->count;
+    acui_args_count counts;
+    ACUI_TRY(acui_plan_args(plan, op, place, values, &counts));
     acu_device *device = call_device(values->list + base, op->u.call.arg_count, place);
     if (!device)
         return ACU_ERR_INVALID;
@@ -71,8 +72,9 @@ acu_status acui_check_host_values(const acu_val *values, size_t count)
 
 static acu_status plan_host(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
 {
-    size_t base = values->count, count = op->u.call.arg_count, tensors;
-    ACUI_TRY(acui_plan_args(plan, op, place, values, &tensors));
+    size_t base = values->count, count = op->u.call.arg_count;
+    acui_args_count counts;
+    ACUI_TRY(acui_plan_args(plan, op, place, values, &counts));
     ACUI_TRY(acui_check_host_values(values->list + base, count));
     acu_device *device = call_device(values->list + base, count, place);
     if (!device)

@@ -10,16 +10,19 @@
 
 #define BLOCKS 8 /* for each multiprocessor, where a mapped partition does not say how many */
 
-/* Rounded up. Most fit 32 bits, in which processors divide faster. */
-static int64_t tiles_of(int64_t extent, int64_t tile)
+/* Rounded up. Most tiles are a power of two; most numbers fit 32 bits, in which processors divide
+ * faster. */
+static inline int64_t tiles_of(int64_t extent, int64_t tile)
 {
+    if ((tile & (tile - 1)) == 0)
+        return ((extent - 1) >> __builtin_ctzll((unsigned long long)tile)) + 1;
     if ((extent | tile) <= UINT32_MAX)
         return ((uint32_t)extent - 1u) / (uint32_t)tile + 1u;
     return (extent - 1) / tile + 1;
 }
 
 /* Tiles as a grid: x counts the last dimension. */
-static acu_status tile_grid(const acu_val *value, unsigned grid[3])
+static inline acu_status tile_grid(const acu_val *value, unsigned grid[3])
 {
     const acu_shape *shape = &value->tensor->shape;
     grid[0] = grid[1] = grid[2] = 1;
@@ -85,7 +88,8 @@ static acu_status check_grid(const acu_op *op, size_t place, const acu_val *valu
         prefix ? ", of which a prefix may be launched" : "", grid[0], grid[1], grid[2]);
 }
 
-acu_status acui_launch_grid(const acu_op *op, const acu_val *values, acu_config *config)
+static __attribute__((noinline)) acu_status find_grid(const acu_op *op, const acu_val *values,
+                                                      acu_config *config)
 {
     unsigned *grid = config->grid;
     const acu_val *giver = NULL;
@@ -104,7 +108,52 @@ acu_status acui_launch_grid(const acu_op *op, const acu_val *values, acu_config 
     return ACU_OK;
 }
 
-void acui_tile_fill(const acu_val *value, acu_tile_param *p)
+/* Tiles along the dimension that the grid counts `axis` for; 0: too many. */
+static inline unsigned tiles_along(const acu_val *value, int axis)
+{
+    const acu_shape *shape = &value->tensor->shape;
+    int d = shape->rank - 1 - axis;
+    if (d < 0)
+        return 1;
+    int64_t tiles = tiles_of(shape->dim[d], value->tile.dim[d]);
+    return tiles > INT32_MAX ? 0 : (unsigned)tiles;
+}
+
+acu_status acui_launch_grid(const acu_op *op, const acu_val *values, acu_config *config)
+{
+    unsigned x = config->grid[0], y = config->grid[1], z = config->grid[2];
+    y = y ? y : 1;
+    z = z ? z : 1;
+    bool alike = true; /* and whole, as most are */
+    for (size_t i = 0; i < op->u.call.arg_count && alike; i++) {
+        if (values[i].kind != ACU_PARTITION)
+            continue;
+        unsigned tx = tiles_along(&values[i], 0), ty = tiles_along(&values[i], 1);
+        unsigned tz = tiles_along(&values[i], 2);
+        y = x ? y : ty;
+        z = x ? z : tz;
+        x = x ? x : tx;
+        alike = values[i].mode == ACU_WHOLE && x == tx && y == ty && z == tz;
+    }
+    if (!alike || !x || !y || !z)
+        return find_grid(op, values, config);
+    config->grid[0] = x;
+    config->grid[1] = y;
+    config->grid[2] = z;
+    return ACU_OK;
+}
+
+/* `tiles`: along it, by the grid that was checked against it; where it is whole. */
+static inline void fill_dimension(const acu_val *value, int d, unsigned tiles, acu_tile_param *p)
+{
+    const acu_tensor *t = value->tensor;
+    p->shape[d] = t->shape.dim[d];
+    p->stride[d] = t->strides[d];
+    p->tile[d] = value->tile.dim[d];
+    p->tiles[d] = value->mode == ACU_WHOLE ? tiles : (unsigned)tiles_of(p->shape[d], p->tile[d]);
+}
+
+void acui_tile_fill(const acu_val *value, const unsigned grid[3], acu_tile_param *p)
 {
     static const unsigned flags[] = {
         [ACU_WHOLE] = 0, [ACU_PREFIX] = ACU_TILE_PREFIX, [ACU_MAPPED] = ACU_TILE_MAPPED};
@@ -113,12 +162,8 @@ void acui_tile_fill(const acu_val *value, acu_tile_param *p)
     p->rank = (unsigned)rank;
     p->element_bytes = (unsigned)acu_dtype_bytes(t->dtype);
     p->flags = flags[value->mode];
-    for (int d = 0; d < rank; d++) {
-        p->shape[d] = t->shape.dim[d];
-        p->stride[d] = t->strides[d];
-        p->tile[d] = value->tile.dim[d];
-        p->tiles[d] = (unsigned)tiles_of(p->shape[d], p->tile[d]);
-    }
+    for (int d = 0; d < rank; d++)
+        fill_dimension(value, d, grid[rank - 1 - d], p);
     for (int d = rank; d < ACU_TILE_MAX_RANK; d++)
         p->shape[d] = p->tile[d] = p->tiles[d] = 1;
 }

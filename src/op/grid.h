@@ -12,7 +12,8 @@
  * (no grid, too many tiles). */
 acu_status acui_launch_grid(const acu_op *op, const acu_val *values, acu_config *config);
 
-/* The parameter for a partition, but for its address; *param is zeroed. */
-void acui_tile_fill(const acu_val *value, acu_tile_param *param);
+/* The parameter for a partition, but for its address, in a launch of this grid, which was checked
+ * against it; *param is zeroed. */
+void acui_tile_fill(const acu_val *value, const unsigned grid[3], acu_tile_param *param);
 
 #endif

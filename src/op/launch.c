@@ -84,61 +84,52 @@ static acu_status add_list(acui_plan *plan, acui_node *node, size_t at, const ac
     return ACU_OK;
 }
 
-/* What is no tensor, nor a scalar. */
-static __attribute__((noinline)) acu_status add_other(acui_plan *plan, acui_node *node, size_t at,
-                                                      const acu_val *value, const acu_arg *arg)
+static acu_status add_partition(acui_plan *plan, acui_node *node, size_t at, const acu_val *value,
+                                const acu_arg *arg)
 {
-    char *data = acui_launch_data(node) + at;
-    if (arg->kind == ACUI_ARG_LIST)
-        return add_list(plan, node, at, arg);
-    if (value->kind == ACU_NONE) {
-        memcpy(data, arg->u.memory, arg->bytes);
-        return ACU_OK;
-    }
-    acui_tile_fill(value, (acu_tile_param *)(void *)data);
+    acu_tile_param *param = (acu_tile_param *)(void *)(acui_launch_data(node) + at);
+    acui_tile_fill(value, node->u.launch.dims.grid, param);
     return add_tensor(plan, node, at, value->tensor, acui_access_of(value, arg));
 }
 
-/* Of argument i in the parameters. A list may have fewer tensors than its parameter has room for;
- * how much that is, is not known while the kernel is being loaded. */
-static uint32_t padded_bytes(const acu_op *op, acu_kernel *kernel, const acu_val *values, size_t i,
-                             bool early)
+/* Of argument i, a struct or list, in the parameters. A list may have fewer tensors than its
+ * parameter has room for; how much that is, is not known while the kernel is being loaded. */
+static uint32_t padded_bytes(const acu_op *op, acu_kernel *kernel, size_t i, bool early)
 {
-    if (values[i].kind == ACU_PARTITION)
-        return sizeof(acu_tile_param);
     const acu_arg *arg = &op->u.call.args[i];
-    if (values[i].kind == ACU_TENSOR || values[i].kind == ACU_SCALAR)
-        return 8;
-    uint32_t bytes = acui_launch_bytes(&values[i], arg), room = 0;
+    const acu_val none = {.kind = ACU_NONE};
+    uint32_t bytes = acui_launch_bytes(&none, arg), room = 0;
     if (arg->kind == ACUI_ARG_LIST)
         room = early ? ACUI_STRUCT_MAX : acui_launch_room(kernel, i);
     return ((room > bytes ? room : bytes) + 7u) & ~7u;
 }
 
-/* Where they are in the node's data. */
-static void place_params(acui_node *node, const acu_op *op, const acu_val *values, bool early)
-{
-    uint32_t at = 0;
-    for (size_t i = 0; i < node->u.launch.count; i++) {
-        acui_launch_places(node)[i] = at;
-        at += padded_bytes(op, node->u.launch.kernel, values, i, early);
-    }
-}
-
 /* What the arguments touch, and their bytes among the parameters. */
 static acu_status add_params(acui_plan *plan, acui_node *node, const acu_op *op,
-                             const acu_val *value)
+                             const acu_val *value, bool early)
 {
     const acu_arg *arg = op->u.call.args;
     char *data = acui_launch_data(node);
+    uint32_t *places = node->u.launch.placed ? acui_launch_places(node) : NULL, at = 0;
     for (uint32_t i = 0; i < node->u.launch.count; i++, value++, arg++) {
-        size_t at = acui_launch_at(node, i);
-        if (value->kind == ACU_TENSOR)
+        uint32_t bytes = 8;
+        if (places)
+            places[i] = at;
+        if (value->kind == ACU_TENSOR) {
             ACUI_TRY(add_tensor(plan, node, at, value->tensor, arg->access));
-        else if (value->kind == ACU_SCALAR) /* hosts of CUDA are little-endian */
+        } else if (value->kind == ACU_SCALAR) { /* hosts of CUDA are little-endian */
             memcpy(data + at, &value->bits, sizeof value->bits);
-        else
-            ACUI_TRY(add_other(plan, node, at, value, arg));
+        } else if (value->kind == ACU_PARTITION) {
+            ACUI_TRY(add_partition(plan, node, at, value, arg));
+            bytes = sizeof(acu_tile_param);
+        } else {
+            bytes = padded_bytes(op, node->u.launch.kernel, i, early);
+            if (arg->kind == ACUI_ARG_LIST)
+                ACUI_TRY(add_list(plan, node, at, arg));
+            else
+                memcpy(data + at, arg->u.memory, arg->bytes);
+        }
+        at += bytes;
     }
     return ACU_OK;
 }
@@ -162,21 +153,27 @@ static acu_status touch_globals(acui_plan *plan, acui_node *node, size_t room)
     return st;
 }
 
-/* What the launch has: where not all arguments are tensors and scalars, it takes a look at each. */
 typedef struct measured {
     size_t tensors;
     uint32_t bytes; /* of the parameters */
     bool early;     /* the kernel is being loaded */
 } measured;
 
-static void measure(const acu_op *op, const acu_val *values, measured *m)
+/* What the launch has; at structs and lists it takes a look. */
+static void measure(const acu_op *op, const acu_val *values, const acui_args_count *counts,
+                    measured *m)
 {
-    m->tensors = 0;
-    m->bytes = 0;
-    for (size_t i = 0; i < op->u.call.arg_count; i++) {
-        acu_tensor *const *list;
-        m->bytes += padded_bytes(op, op->u.call.kernel, values, i, m->early);
-        m->tensors += values[i].tensor ? 1 : acui_arg_list(&op->u.call.args[i], &list);
+    uint32_t partitions = counts->of[ACU_PARTITION], others = counts->of[ACU_NONE];
+    acu_tensor *const *list;
+    m->tensors = counts->of[ACU_TENSOR] + partitions;
+    m->bytes = 8 * (counts->of[ACU_TENSOR] + counts->of[ACU_SCALAR]) +
+               (uint32_t)sizeof(acu_tile_param) * partitions;
+    for (size_t i = 0; others; i++) {
+        if (values[i].kind != ACU_NONE)
+            continue;
+        m->bytes += padded_bytes(op, op->u.call.kernel, i, m->early);
+        m->tensors += acui_arg_list(&op->u.call.args[i], &list);
+        others--;
     }
 }
 
@@ -204,9 +201,7 @@ static acu_status add_launch(acui_plan *plan, acu_op *op, const acu_val *values,
     ACUI_TRY(acui_launch_set_config(plan, node, config));
     if (!op->name[0]) /* messages say which kernel */
         node->name = kernel->name;
-    if (placed)
-        place_params(node, op, values, m->early);
-    ACUI_TRY(add_params(plan, node, op, values));
+    ACUI_TRY(add_params(plan, node, op, values, m->early));
     if (globals)
         ACUI_TRY(touch_globals(plan, node, globals));
     if (instead)
@@ -220,17 +215,16 @@ static acu_status plan_launch(acui_plan *plan, acu_op *op, acu_device *place, ac
     acu_kernel *kernel = op->u.call.kernel;
     acu_config config = op->u.call.config;
     size_t base = values->count;
-    measured m = {.bytes = 8 * (uint32_t)op->u.call.arg_count};
-    ACUI_TRY(acui_plan_args(plan, op, kernel->module->device, values, &m.tensors));
+    acui_args_count counts;
+    measured m;
+    ACUI_TRY(acui_plan_args(plan, op, kernel->module->device, values, &counts));
     const acu_val *list = values->list + base;
-    bool plain = m.tensors != ACUI_NOT_PLAIN;
-    ACUI_TRY(acui_launch_check(op, list, plain, &config, &m.early));
+    ACUI_TRY(acui_launch_check(op, list, counts.of[ACU_PARTITION] > 0, &config, &m.early));
     ACUI_TRY(m.early ? acui_kernel_config_early(kernel, &config)
                      : acui_kernel_config(kernel, &config));
-    if (!plain)
-        measure(op, list, &m);
+    measure(op, list, &counts, &m);
     ACUI_TRY(add_launch(plan, op, list, &config, &m));
-    if (plain)
+    if (!counts.of[ACU_NONE])
         op->u.call.arg_count = 0; /* the values have all that they were */
     return ACU_OK;
 }

@@ -28,11 +28,11 @@ static inline uint32_t acui_launch_bytes(const acu_val *value, const acu_arg *ar
 /* What the kernel's parameter at `place` has; 0 where that is not known. */
 uint32_t acui_launch_room(acu_kernel *kernel, size_t place);
 
-/* The values that were planned for the op's arguments, and the grid that follows. `plain`: all of
- * them are tensors and scalars. `*early`: the
- * kernel is being loaded, and what is not known yet was not looked at: it takes a note, for
- * acui_launch_bind. Errors: ARGUMENTS, DTYPE, DEVICE, SHAPE; those of the load, if that failed. */
-acu_status acui_launch_check(const acu_op *op, const acu_val *values, bool plain,
+/* The values that were planned for the op's arguments, and the grid that follows. `partitions`:
+ * there may be some among them. `*early`: the kernel is being loaded, and what is not known yet was
+ * not looked at: it takes a note, for acui_launch_bind. Errors: ARGUMENTS, DTYPE, DEVICE, SHAPE;
+ * those of the load, if that failed. */
+acu_status acui_launch_check(const acu_op *op, const acu_val *values, bool partitions,
                              acu_config *config, bool *early);
 acu_status acui_launch_note(acui_plan *plan, acui_node *node, const acu_op *op,
                             const acu_val *values);

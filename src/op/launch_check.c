@@ -241,7 +241,7 @@ static acu_status check_early(const acu_op *op, const acu_val *values)
     return check_all(op, values, early ? early->params : NULL, early ? early->count : 0);
 }
 
-acu_status acui_launch_check(const acu_op *op, const acu_val *values, bool plain,
+acu_status acui_launch_check(const acu_op *op, const acu_val *values, bool partitions,
                              acu_config *config, bool *early)
 {
     acui_load_state state = acui_kernel_state(op->u.call.kernel);
@@ -249,7 +249,7 @@ acu_status acui_launch_check(const acu_op *op, const acu_val *values, bool plain
     if (state == ACUI_LOAD_FAILED)
         return acu_kernel_poll(op->u.call.kernel);
     ACUI_TRY(*early ? check_early(op, values) : check_loaded(op, values));
-    return plain && config->grid[0] ? ACU_OK : acui_launch_grid(op, values, config);
+    return !partitions && config->grid[0] ? ACU_OK : acui_launch_grid(op, values, config);
 }
 
 static acu_status note(acui_plan *plan, acui_node *node, const acui_given *given)

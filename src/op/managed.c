@@ -14,9 +14,10 @@ typedef struct wish {
 
 static acu_status plan_managed(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
 {
-    size_t base = values->count, tensors;
+    size_t base = values->count;
+    acui_args_count counts;
     char words[96];
-    ACUI_TRY(acui_plan_args(plan, op, place, values, &tensors));
+    ACUI_TRY(acui_plan_args(plan, op, place, values, &counts));
     const acu_tensor *x = values->list[base].tensor;
     if (!x || x->buffer->kind != ACU_MEMORY_MANAGED)
         return acui_fail(ACU_ERR_INVALID, "%s wants managed memory, not %s", acui_op_name(op),

@@ -93,14 +93,22 @@ acu_op *acui_op_abandon(acu_op *op)
     return &oom_op;
 }
 
+/* Give the program's only reference of those to the op away; false if there are others. */
+static inline bool hand_over_sole(acu_op *op)
+{
+    if (atomic_load_explicit(&op->handles, memory_order_relaxed) != 1 || acui_object_refs(op) != 1)
+        return false;
+    /* The only holder: nobody else counts. */
+    atomic_store_explicit(&op->handles, 0, memory_order_relaxed);
+    return true;
+}
+
 /* Give one of the program's references away; false if it had none left. */
 static bool hand_over(acu_op *op)
 {
     uint32_t n = atomic_load_explicit(&op->handles, memory_order_relaxed);
-    if (n == 1 && acui_object_refs(op) == 1) { /* the only holder: nobody else counts */
-        atomic_store_explicit(&op->handles, 0, memory_order_relaxed);
+    if (n == 1 && hand_over_sole(op))
         return true;
-    }
     while (n > 0)
         if (atomic_compare_exchange_weak_explicit(&op->handles, &n, n - 1, memory_order_relaxed,
                                                   memory_order_relaxed))
@@ -108,7 +116,8 @@ static bool hand_over(acu_op *op)
     return false;
 }
 
-acu_op *acui_op_take(acu_op *op, const acui_op_class *taker, acu_site site)
+static __attribute__((noinline)) acu_op *take_slowly(acu_op *op, const acui_op_class *taker,
+                                                     acu_site site)
 {
     if (op == &oom_op)
         return op;
@@ -125,6 +134,13 @@ acu_op *acui_op_take(acu_op *op, const acui_op_class *taker, acu_site site)
               "with acu_op_retain",
               taker->name, acui_op_name(op), op->site.file ? op->site.file : "?", op->site.line);
     return acui_op_failed(taker, site);
+}
+
+acu_op *acui_op_take(acu_op *op, const acui_op_class *taker, acu_site site)
+{
+    if (!acui_object_is(op, ACU_OBJECT_OP) || op == &oom_op || !hand_over_sole(op))
+        return take_slowly(op, taker, site);
+    return op;
 }
 
 /* Ops whose last reference went, linked through next_dead: a deep composition needs no stack. */

@@ -5,7 +5,18 @@
 
 #include <acuda/tile.h>
 
-static acu_status refuse_tile(const acu_tensor *tensor, acu_shape tile)
+static bool tile_fits(const acu_tensor *tensor, const acu_shape *tile)
+{
+    int rank = tensor->shape.rank;
+    if (rank > ACU_TILE_MAX_RANK || tile->rank != rank)
+        return false;
+    bool fits = true;
+    for (int d = 0; d < rank; d++)
+        fits &= tile->dim[d] >= 1;
+    return fits;
+}
+
+static acu_status refuse_tile(const acu_tensor *tensor, const acu_shape *tile)
 {
     char words[96], tile_words[96];
     acui_tensor_words(tensor, words);
@@ -13,26 +24,20 @@ static acu_status refuse_tile(const acu_tensor *tensor, acu_shape tile)
         return acui_fail(ACU_ERR_SHAPE, "%s has more than %d dimensions, the most that a partition "
                          "has", words, ACU_TILE_MAX_RANK);
     return acui_fail(ACU_ERR_SHAPE, "tiles of %s do not fit %s: as many dimensions are needed, "
-                     "each at least 1", acui_shape_words(tile, tile_words), words);
-}
-
-static acu_status check_tile(const acu_tensor *tensor, acu_shape tile)
-{
-    bool fits = tensor->shape.rank <= ACU_TILE_MAX_RANK && tile.rank == tensor->shape.rank;
-    for (int d = 0; fits && d < tile.rank; d++)
-        fits = tile.dim[d] >= 1;
-    return fits ? ACU_OK : refuse_tile(tensor, tile);
+                     "each at least 1", acui_shape_words(*tile, tile_words), words);
 }
 
 static acu_status check_exclusive(const acu_val *value)
 {
     char words[96];
     ACUI_TRY(acui_tensor_check_write(value->tensor));
+    if (value->form == ACU_BORROWED)
+        return ACU_OK;
     if (value->form == ACU_SHARED)
         return acui_fail(ACU_ERR_SHARED, "%s is shared, for reading only, and can not be "
                          "partitioned; take sole ownership with acu_own, or partition a copy "
                          "(acu_dup)", acui_tensor_words(value->tensor, words));
-    if (value->form == ACU_OWNED && !acui_tensor_sole(value->tensor))
+    if (!acui_tensor_sole(value->tensor))
         return acui_fail(ACU_ERR_SHARED, "an owned partition needs the only handle of %s, but "
                          "another handle or view is left; release it, or pass the tensor itself "
                          "for a borrowed partition", acui_tensor_words(value->tensor, words));
@@ -43,7 +48,8 @@ acu_status acui_partition_value(const acu_op *op, acu_val *value)
 {
     if (value->kind != ACU_TENSOR)
         return acui_fail(ACU_ERR_INVALID, "only a tensor can be partitioned, and once");
-    ACUI_TRY(check_tile(value->tensor, op->u.value.tile));
+    if (!tile_fits(value->tensor, &op->u.value.tile))
+        return refuse_tile(value->tensor, &op->u.value.tile);
     ACUI_TRY(check_exclusive(value));
     value->kind = ACU_PARTITION;
     value->tile = op->u.value.tile;
@@ -68,14 +74,15 @@ static acu_status plan_partition(acui_plan *plan, acu_op *op, acu_device *place,
 
 bool acui_partition_take(acu_op *op, acu_val *value)
 {
+    const acu_val *own = &op->u.value;
     if (op->class != &acui_class_PARTITION || op->input_count || acui_object_refs(op) > 1 ||
         op->state != ACUI_OP_FRESH)
         return false;
-    *value = op->u.value;
-    if (acui_partition_value(op, value) != ACU_OK)
+    if (!tile_fits(own->tensor, &own->tile) || check_exclusive(own) != ACU_OK)
         return false;
-    op->u.value.tensor = NULL;
-    acui_op_put(op);
+    *value = *own;
+    value->kind = ACU_PARTITION;
+    acui_object_free(op); /* it held nothing but the tensor */
     return true;
 }
 
@@ -94,38 +101,50 @@ static bool is_plain_value(const acu_op *x)
            acui_object_refs(x) == 1;
 }
 
-static acu_op *partition(acu_op *x, acu_shape tile, acu_partition_mode mode, unsigned blocks,
-                         acu_site site)
+static void set_tiles(acu_op *op, const acu_shape *tile, acu_partition_mode mode, unsigned blocks)
 {
-    acu_op *op = acui_op_take(x, &acui_class_PARTITION, site);
-    bool plain = is_plain_value(op);
-    if (plain)
-        acui_op_become(op, &acui_class_PARTITION, site);
-    else
-        op = acui_op_over(&acui_class_PARTITION, op, site);
-    if (acui_op_is_oom(op))
-        return op;
-    if (!plain)
-        op->u.value = (acu_val){.kind = ACU_NONE};
-    op->u.value.tile = tile;
+    op->u.value.tile = *tile;
     op->u.value.mode = mode;
     op->u.value.blocks = blocks;
+}
+
+acu_op *acu_op_partition(acu_op *x, acu_shape tile, acu_partition_mode mode, unsigned blocks,
+                         acu_site site)
+{
+    const acui_op_class *class = &acui_class_PARTITION;
+    acu_op *op = acui_op_take(x, class, site);
+    if ((unsigned)mode > ACU_MAPPED) {
+        acui_op_put(op);
+        acui_fail(ACU_ERR_INVALID, "a partition is whole, a prefix or mapped, and not of mode %d",
+                  (int)mode);
+        return acui_op_failed(class, site);
+    }
+    if (is_plain_value(op)) {
+        acui_op_become(op, class, site);
+    } else {
+        op = acui_op_over(class, op, site);
+        if (acui_op_is_oom(op))
+            return op;
+        op->u.value = (acu_val){.kind = ACU_NONE};
+    }
+    set_tiles(op, &tile, mode, blocks);
     return op;
 }
 
-acu_op *acu_op_partition(acu_op *x, acu_shape tile, acu_site site)
+acu_op *acu_op_partition_tensor(acu_tensor *tensor, acu_shape tile, acu_partition_mode mode,
+                                unsigned blocks, acu_site site)
 {
-    return partition(x, tile, ACU_WHOLE, 0, site);
-}
-
-acu_op *acu_op_partition_prefix(acu_op *x, acu_shape tile, acu_site site)
-{
-    return partition(x, tile, ACU_PREFIX, 0, site);
-}
-
-acu_op *acu_op_partition_mapped(acu_op *x, acu_shape tile, unsigned blocks, acu_site site)
-{
-    return partition(x, tile, ACU_MAPPED, blocks, site);
+    if (!acui_object_is(tensor, ACU_OBJECT_TENSOR) || (unsigned)mode > ACU_MAPPED)
+        /* it says what is wrong */
+        return acu_op_partition(acui_operand_tensor(tensor, site), tile, mode, blocks, site);
+    acu_op *op = acui_op_new(&acui_class_PARTITION, 0, site);
+    if (acui_op_is_oom(op))
+        return op;
+    op->u.value.kind = ACU_TENSOR;
+    op->u.value.form = ACU_BORROWED;
+    op->u.value.tensor = acui_object_retain(tensor);
+    set_tiles(op, &tile, mode, blocks);
+    return op;
 }
 
 static acu_status plan_unpartition(acui_plan *plan, acu_op *op, acu_device *place,

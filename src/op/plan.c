@@ -310,7 +310,8 @@ static acu_status plan_fresh(acui_plan *plan, acu_op *op, acu_device *place, acu
     acu_status status = op->class->plan(plan, op, place, values);
     plan->depth--;
     for (size_t i = 0; i < op->input_count; i++) { /* left over after a failure */
-        acui_op_put(op->inputs[i]);
+        if (op->inputs[i])
+            acui_op_put(op->inputs[i]);
         op->inputs[i] = NULL;
     }
     return status == ACU_OK ? ACU_OK : acui_op_sign(op, status);

@@ -284,6 +284,30 @@ static void a_grid_that_differs_is_refused(void **state)
                  ACU_ERR_SHAPE, "argument 1 of both|4x1x1 tiles|grid is 5x1x1");
 }
 
+/* Of a tensor, which the op keeps; in one submission, and in another one. */
+static void a_partition_serves_several_launches(void **state)
+{
+    (void)state;
+    int64_t out[10];
+    acu_tensor *t = NULL, *view = NULL;
+    assert_works(acu_sync(device, zeros(10), &t));
+    assert_works(acu_tensor_reshape(t, ACU_SHAPE(10), &view));
+    acu_op *y = acu_op_retain(acu_op_retain(acu_partition(view, ACU_SHAPE(3))));
+    acu_tensor_release(view);
+    acu_op *first = acu_launch(one, ACU_AUTO, acu_inout(y));
+    acu_op *second = acu_launch(one, ACU_AUTO, acu_inout(y));
+    assert_works(acu_submit(device, acu_zip(first, second), NULL, NULL));
+    assert_works(acu_submit(device, acu_launch(one, ACU_AUTO, acu_inout(y)), NULL, NULL));
+    assert_works(acu_read_sync(t, out, sizeof out));
+    for (int i = 0; i < 10; i++)
+        assert_int_equal(out[i], 3 * (1 + i % 3 + 1000 * (i / 3)));
+    y = acu_partition(t, ACU_SHAPE(3));
+    assert_works(acu_submit(device, acu_launch(one, ACU_AUTO, acu_inout(y)), NULL, NULL));
+    assert_fails(acu_submit(device, acu_launch(one, ACU_AUTO, acu_inout(y)), NULL, NULL),
+                 ACU_ERR_BAD_HANDLE, "released already");
+    acu_tensor_release(t);
+}
+
 /* ---- lists ----------------------------------------------------------------------------------- */
 
 static void a_list_of_tensors_is_one_argument(void **state)
@@ -371,6 +395,7 @@ int main(void)
         TEST(a_prefix_keeps_what_is_beyond),
         TEST(blocks_of_mapped_tiles_are_as_many_as_asked_for),
         TEST(a_grid_that_differs_is_refused),
+        TEST(a_partition_serves_several_launches),
         TEST(a_list_of_tensors_is_one_argument),
         TEST(a_list_may_have_what_is_still_to_be_allocated),
         TEST(wrong_lists_are_refused),
