@@ -245,9 +245,12 @@ static void close_lane(subject *s, lane *l)
     bench_leave(s->b);
 }
 
-static void rate_rows(subject *s)
+static void rate_rows(subject *s, const char *how)
 {
-    bench_title(s->b, "64 kernels in flight on 64 tensors, each its own submission and completion");
+    char title[100];
+    snprintf(title, sizeof title,
+             "64 kernels in flight on 64 tensors, each its own submission and completion%s", how);
+    bench_title(s->b, title);
     open_lane(s, &s->lanes[0], 0, WINDOW, STREAMS);
     static const struct { const char *what; bench_sample_fn fn; } ways[] = {
         {"one thread, waits for the oldest", one_acuda}, {"one thread, by a queue", one_queue}};
@@ -566,6 +569,19 @@ static void heap_rows(subject *s)
     mix_verify(s->m);
 }
 
+/* The same on a device with a runtime thread, which issues what is handed over to it together. */
+static void handed_rows(subject *s)
+{
+    acu_open_options options = {.size = sizeof options, .runtime_thread = true};
+    acu_graph_counts counts;
+    bench_reopen(s->b, &options);
+    *s->m = mix_open(s->b, MIX_MOST_Y);
+    rate_rows(s, ", handed over");
+    MUST(acu_graphs_counts(s->b->device, &counts));
+    bench_at_most(s->b, "submissions that were issued with others, as one graph", "",
+                  (double)counts.together, NAN);
+}
+
 int main(int argc, char **argv)
 {
     bench b = bench_open("flight", argc, argv, NULL);
@@ -573,10 +589,12 @@ int main(int argc, char **argv)
     subject s = {.b = &b, .m = &m};
     MUST(acu_queue_create(NULL, &s.queue));
     heap_rows(&s); /* first, before blocks for 100,000 are kept for reuse */
-    rate_rows(&s);
+    rate_rows(&s, "");
     bench_title(&b, "many pending");
     pending_rows(&s);
     busy_row(&s);
+    mix_close(&m);
+    handed_rows(&s);
     acu_queue_release(s.queue);
     mix_close(&m);
     return bench_close(&b);

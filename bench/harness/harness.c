@@ -126,6 +126,14 @@ bench bench_open(const char *name, int argc, char **argv, const acu_open_options
     return b;
 }
 
+void bench_reopen(bench *b, const acu_open_options *options)
+{
+    acu_open_options o = *options;
+    o.allow_software = true;
+    MUST(acu_close(b->device));
+    MUST(acu_open(&o, &b->device));
+}
+
 int bench_close(bench *b)
 {
     if (b->json)

@@ -17,6 +17,13 @@
  * acuda's makes an executable graph for it (cuGraphInstantiateWithFlags) while submissions go on
  * directly; then they use it. An executable graph runs once at a time, so a form whose submissions
  * overlap on several streams gets one for each.
+ *
+ * A device's runtime thread (acu_open_options, runtime_thread) issues small submissions of one form
+ * as one graph, up to 16, while more are handed over to it: for each of many kernels in flight that
+ * costs the driver less than half. Each keeps its own future, and its own failures found on the
+ * host; but they are told to be over together. So this is done only with such as were over within
+ * 100 us before, that wait for nothing on the device, and whose options choose no stream, policy
+ * or priority.
  */
 #ifndef ACUDA_GRAPHS_H
 #define ACUDA_GRAPHS_H
@@ -38,6 +45,7 @@ typedef struct acu_graph_counts {
     uint64_t evicted;   /* to make room: the ones that were not used for the longest time */
     uint64_t set;       /* nodes whose parameters were set */
     uint64_t skipped;   /* nodes that had the right ones already */
+    uint64_t together;  /* submissions that were issued with others, as one graph */
 } acu_graph_counts;
 
 /* Any thread, does not block, no driver calls. All 0 where the cache is off or not supported. */

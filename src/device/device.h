@@ -157,8 +157,8 @@ struct acu_stream {
     _Atomic(uint64_t) *flag; /* NULL: none yet */
     CUdeviceptr flag_at;
     uint64_t flagged;        /* the last number that it was told to write */
-    uint64_t told, asked_at; /* the last mark that it was told to write before its event; when the
-                              * driver was asked about that one, or it was made; ns */
+    uint64_t untold;   /* the last mark that it was not told to write before the mark's event */
+    uint64_t asked_at; /* when the driver was asked about a later one, or it was made; ns */
     _Atomic(bool) no_flag;   /* it can not */
     CUevent spare[4]; /* events of complete marks, for the next ones */
     unsigned spare_count;
@@ -356,12 +356,12 @@ bool acui_stream_implied(acu_stream *stream, const acu_stream *other, uint64_t n
  */
 acu_status acui_stream_harvest(acu_stream *stream, size_t *left);
 /*
- * Somebody is going to look for the stream's last mark without pause: let the device write it into
- * host memory. True if it will: then acui_stream_flag_passed tells, without the driver, when there
- * is something to harvest. One more piece of work on the stream, behind the mark
- * (cuStreamWriteValue64). Any thread, any context.
+ * Somebody is going to look for the mark without pause: let the device write it into host memory,
+ * if it is the stream's last. True if it will, or will write a later one: then
+ * acui_stream_flag_passed tells, without the driver, when there is something to harvest. One more
+ * piece of work on the stream, behind the mark (cuStreamWriteValue64). Any thread, any context.
  */
-bool acui_stream_prompt(acu_stream *stream);
+bool acui_stream_prompt(acu_stream *stream, uint64_t number);
 /* The same with that number; false: it can not. Caller holds stream->lock and has entered the
  * device. */
 bool acui_stream_tell(acu_stream *stream, uint64_t number);

@@ -76,16 +76,17 @@ bool acui_stream_tell(acu_stream *stream, uint64_t number)
     return !stream->no_flag;
 }
 
-bool acui_stream_prompt(acu_stream *stream)
+bool acui_stream_prompt(acu_stream *stream, uint64_t number)
 {
     acui_entered entered;
     pthread_mutex_lock(&stream->lock);
-    bool busy = stream->mark_count > 0;
-    if (busy && stream->flagged < stream->issued && acui_enter_to_free(stream->device, &entered)) {
-        acui_stream_tell(stream, stream->issued);
+    bool busy = stream->mark_count > 0, last = number == stream->issued;
+    if (busy && last && stream->flagged < number &&
+        acui_enter_to_free(stream->device, &entered)) {
+        acui_stream_tell(stream, number);
         acui_leave(&entered);
     }
-    bool flagged = busy && stream->flagged == stream->issued;
+    bool flagged = busy && stream->flagged >= number;
     pthread_mutex_unlock(&stream->lock);
     return flagged;
 }

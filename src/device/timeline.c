@@ -128,11 +128,11 @@ static void look_at_flag(acu_stream *stream)
     complete_marks(stream, count);
 }
 
-/* Of its only mark the device itself tells, before the mark's event. The driver is asked now and
- * then all the same: it may have bad news. */
+/* Of all its marks the device itself tells, before their events. The driver is asked now and then
+ * all the same: it may have bad news. */
 static bool is_told(acu_stream *stream)
 {
-    if (stream->mark_count != 1 || stream->told != stream->issued)
+    if (mark_at(stream, 0)->number <= stream->untold)
         return false;
     uint64_t now = acui_now();
     if (now - stream->asked_at < ACUI_ASK)
@@ -219,10 +219,10 @@ acu_status acui_stream_mark(acu_stream *stream, acui_tell tell, uint64_t *number
     /* First what somebody waits for; it takes the device longer than the event takes the host. */
     bool wanted = tell == ACUI_TELL || (tell == ACUI_TELL_IF_ALONE && stream->mark_count == 0);
     wanted = wanted && acui_stream_tell(stream, stream->issued + 1);
-    if (wanted) {
-        stream->told = stream->issued + 1;
+    if (wanted)
         stream->asked_at = acui_now();
-    }
+    else
+        stream->untold = stream->issued + 1;
     if (told)
         *told = wanted;
     CUevent event = record(stream);

@@ -131,7 +131,7 @@ static bool is_armed(const acu_stream *stream)
     return stream->first_task && stream->first_task->number <= stream->armed;
 }
 
-static uint64_t start_of(const acu_stream *stream)
+uint64_t acui_due_start(const acu_stream *stream)
 {
     uint64_t issued = stream->first_task->issued_at;
     return issued > stream->over_at ? issued : stream->over_at;
@@ -170,7 +170,7 @@ static uint64_t next_look(acu_stream *stream, uint64_t now, uint64_t spin, bool 
     if (!task)
         return ACU_FOREVER;
     acui_trust trust = ACUI_UNSURE;
-    uint64_t start = start_of(stream), end = next_end(task, start, now, &trust);
+    uint64_t start = acui_due_start(stream), end = next_end(task, start, now, &trust);
     uint64_t age = now > start ? now - start : 0;
     if (end > now && trust == ACUI_DOUBTED)
         end = before(start, end, now);
@@ -269,7 +269,7 @@ void acui_due_over(acu_stream *stream, const acui_task *first, uint64_t last, ui
 {
     bool told = first->number <= stream->wanted;
     if (told) {
-        uint64_t start = start_of(stream);
+        uint64_t start = acui_due_start(stream);
         due.length = average(due.length, now > start ? now - start : 0, 2 * ACUI_LONG);
     }
     if (!told || last < stream->wanted)
@@ -281,7 +281,7 @@ void acui_due_over(acu_stream *stream, const acui_task *first, uint64_t last, ui
 
 void acui_due_learn(acu_stream *stream, acui_task *task, uint64_t now)
 {
-    uint64_t start = start_of(stream);
+    uint64_t start = acui_due_start(stream);
     uint64_t since = stream->looked_at > start ? stream->looked_at : start;
     if (now < start + ACUI_LEARNED || now < since)
         return;

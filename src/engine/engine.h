@@ -14,6 +14,7 @@
  *   admit.c     too much at a time waits on the host
  *   memory.c    a task gets its memory, or waits for it on the host
  *   issue.c     a task whose predecessors are on the device goes there, behind and before one mark
+ *   together.c  ... with others that were handed over, small and of its form
  *   lanes.c     ... directly, its branches on several streams
  *   graphs.c, exec.c, build.c   ... or as an executable graph that is kept for its form
  *   enqueue.c   one driver call, or a few, for each node
@@ -107,6 +108,8 @@ struct acui_task {
     uint32_t charged;  /* places in its stream's gate, besides one */
     uint64_t looked;     /* order lock: turn in which acui_task_wanted met it, ... */
     struct acui_task *next_look; /* ... and its list */
+    bool together;     /* it may be put aside, to be issued with others (together.h) */
+    bool supplied;     /* with memory */
     bool begun;        /* host work that is running, or has run; order lock */
     bool prompt;       /* a thread waits for its end at once: fixed once it is entered */
     bool awaited;      /* when its mark was made, something waited until it is over */
@@ -157,6 +160,7 @@ struct acui_submission {
     acu_stream *stream;          /* asked for; retained; may be NULL */
     int priority;                /* of streams that neither of these says; 0: the device's own */
     const char *name;            /* in the same block of memory; "": none */
+    uint64_t marked;             /* the last mark on the stream of its only lane; flight lock */
     acui_submission *outer;      /* being planned by this thread while a `then` of it submits */
 
     acui_lane *lanes;            /* fixed once the future is given out, as is their number: */
@@ -369,8 +373,10 @@ bool acui_issue_lanes(const acui_run *run, acu_stream *stream, uint32_t *streams
                       acui_node **failed); /* `streams`: how many, for the record */
 
 /* ---- issue.c, enqueue.c ---- */
-/* Put the task on its stream, or retire it; tasks that this frees. */
+/* Put the task on its stream, or retire it, or put it aside; tasks that this frees. */
 acui_task *acui_issue(acui_task *task);
+/* Now: tasks of one form on one stream, that wait for nothing on the device; or one alone. */
+acui_task *acui_issue_all(acui_task *const *tasks, size_t count);
 acu_status acui_enqueue(acui_node *node, acu_stream *stream);
 /* What the configuration says beyond grid, block and shared memory, as the
  * driver wants it; how much. */

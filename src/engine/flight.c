@@ -2,6 +2,7 @@
 /* What is on the devices: streams with tasks. */
 #include "base/clock.h"
 #include "engine/flight.h"
+#include "engine/together.h"
 
 #define LOOK_MOST ACU_US(4) /* of one take: with many streams the next one goes on */
 
@@ -51,17 +52,27 @@ bool acui_flight_is_told(const acui_task *task)
     return future && atomic_load(&future->told);
 }
 
-void acui_flight_add(acu_stream *stream, acui_task *task, bool is_armed)
+static void append(acu_stream *stream, acui_task *task, uint64_t now)
 {
-    uint64_t now = acui_now();
-    acui_flight_lock();
     task->issued_at = now;
     task->sequence = ++flight.sequence;
+    task->submission->marked = task->number;
     if (stream->last_task)
         stream->last_task->next_on_stream = task;
     else
         stream->first_task = task;
     stream->last_task = task;
+}
+
+void acui_flight_add(acu_stream *stream, acui_task *const *tasks, size_t count, bool is_armed)
+{
+    bool wanted = false;
+    uint64_t now = acui_now(), number = tasks[0]->number;
+    acui_flight_lock();
+    for (size_t i = 0; i < count; i++) {
+        append(stream, tasks[i], now);
+        wanted |= tasks[i]->awaited || acui_flight_is_told(tasks[i]);
+    }
     if (!stream->active) {
         stream->active = true;
         stream->looked_at = now;
@@ -72,8 +83,8 @@ void acui_flight_add(acu_stream *stream, acui_task *task, bool is_armed)
         acui_due_wake(now + ACUI_IDLE);
     }
     if (is_armed)
-        stream->armed = task->number;
-    if (task->awaited || acui_flight_is_told(task)) {
+        stream->armed = number;
+    if (wanted) {
         note_wanted(stream, now);
         acui_due_added(now);
     }
@@ -122,6 +133,8 @@ acui_task *acui_flight_passed(acu_stream *stream, bool all)
     } else {
         if (end == &first->next_on_stream && !all)
             acui_due_learn(stream, first, now);
+        if (first->form && !all)
+            acui_together_learn(first, *end, acui_due_start(stream), stream->looked_at, now);
         acui_due_over(stream, first, last, now);
         acui_task *rest = *end;
         *end = NULL; /* cuts the list that is given away */
@@ -135,18 +148,20 @@ acui_task *acui_flight_passed(acu_stream *stream, bool all)
     return first;
 }
 
-acu_stream *acui_flight_last_of(const acui_submission *submission, uint64_t *issued_at)
+acu_stream *acui_flight_end_of(const acui_submission *submission, acui_end *end)
 {
     if (submission->lane_count != 1)
         return NULL;
     acu_stream *stream = submission->lanes[0].stream;
     acui_flight_lock();
     const acui_task *last = stream->last_task;
-    bool is_last = last && last->submission == submission;
-    if (is_last)
-        *issued_at = last->issued_at;
+    uint64_t number = submission->marked;
+    bool there = last && number && !acui_stream_passed(stream, number);
+    if (there)
+        *end = (acui_end){
+            .number = number, .last = last->number == number, .issued_at = last->issued_at};
     acui_flight_unlock();
-    return is_last ? stream : NULL;
+    return there ? stream : NULL;
 }
 
 void acui_flight_heads(const acu_device *device, void (*look)(const acui_task *, void *),

@@ -22,8 +22,9 @@ void acui_flight_unlock(void);
 void acui_flight_wait(pthread_cond_t *changed); /* gives the lock up meanwhile */
 void acui_flight_wait_until(pthread_cond_t *changed, uint64_t time);
 
-/* The task is the last on its stream, and its mark is made; `armed`: the device will write that. */
-void acui_flight_add(acu_stream *stream, acui_task *task, bool armed);
+/* The tasks are the last on their stream, and their mark is made; `armed`: the device will write
+ * that. */
+void acui_flight_add(acu_stream *stream, acui_task *const *tasks, size_t count, bool armed);
 bool acui_flight_is_told(const acui_task *task); /* its future has somebody to tell */
 /* Take the tasks up to stream->done off the stream; `all`: all, for the device is lost. */
 acui_task *acui_flight_passed(acu_stream *stream, bool all);
@@ -35,9 +36,15 @@ void acui_flight_want_future(acu_future *future); /* with notices, or about to h
  * the flight lock being held. */
 void acui_flight_heads(const acu_device *device, void (*look)(const acui_task *, void *),
                        void *context);
-/* The stream on which the submission's end is the last that was put there, if it is on one only;
- * then also when. */
-acu_stream *acui_flight_last_of(const acui_submission *submission, uint64_t *issued_at);
+/* Where the submission's end is. */
+typedef struct acui_end {
+    uint64_t number; /* its mark */
+    bool last;       /* the last of the stream's, ... */
+    uint64_t issued_at; /* ... which was made then */
+} acui_end;
+
+/* The stream that the submission is on, if it is on one only, and something of it is there. */
+acu_stream *acui_flight_end_of(const acui_submission *submission, acui_end *end);
 acu_stream *acui_flight_first(void); /* of those in flight, or NULL; lock held */
 
 /* For the reactor, lock held: up to `most` streams that are due, retained, with their devices, and
@@ -78,6 +85,7 @@ bool acui_flight_is_written(void);  /* by a device, since the last acui_flight_d
 uint64_t acui_due_at(acu_stream *stream, uint64_t now);
 void acui_due_wake(uint64_t time);       /* the reactor, if it sleeps for longer */
 void acui_due_changed(acu_stream *stream); /* the same, for what is to be done about the stream */
+uint64_t acui_due_start(const acu_stream *stream); /* when its first task began, at the latest */
 void acui_due_begin(void);               /* the reactor goes through all streams now, ... */
 void acui_due_watch(acu_stream *stream); /* ... and until the next time watches this one's flag */
 void acui_due_added(uint64_t now);       /* a task that somebody is to be told of */

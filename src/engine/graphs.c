@@ -374,7 +374,7 @@ static void discard(acui_exec *exec)
         put_exec(exec);
 }
 
-void acui_graphs_unclaim(acui_exec *exec, bool launched, uint32_t set)
+void acui_graphs_unclaim(acui_exec *exec, uint32_t tasks, uint32_t set)
 {
     acui_graphs *graphs = acui_graphs_of(exec->device);
     if (set)
@@ -385,8 +385,10 @@ void acui_graphs_unclaim(acui_exec *exec, bool launched, uint32_t set)
         discard(exec);
         return;
     }
-    if (launched)
-        atomic_fetch_add_explicit(&exec->refs, 1, memory_order_relaxed);
+    if (tasks)
+        atomic_fetch_add_explicit(&exec->refs, tasks, memory_order_relaxed);
+    if (tasks > 1)
+        atomic_fetch_add_explicit(&graphs->together, tasks, memory_order_relaxed);
     /* Release: the next claimer sees what is set. */
     atomic_store_explicit(&exec->claimed, 0, memory_order_release);
 }
@@ -413,6 +415,7 @@ acu_status acu_graphs_counts(acu_device *device, acu_graph_counts *counts)
     pthread_mutex_unlock(&graphs->lock);
     counts->set = atomic_load_explicit(&graphs->set, memory_order_relaxed);
     counts->skipped = atomic_load_explicit(&graphs->skipped, memory_order_relaxed);
+    counts->together = atomic_load_explicit(&graphs->together, memory_order_relaxed);
     return ACU_OK;
 }
 

@@ -103,7 +103,7 @@ struct acui_graphs {
     uint32_t limit;                 /* execs; 0: none are made */
     uint64_t claims;
     acu_graph_counts counts; /* but for these two, which need no lock: */
-    _Atomic(uint64_t) set, skipped;
+    _Atomic(uint64_t) set, skipped, together;
 };
 
 /* ---- runs.c ---- */
@@ -122,8 +122,9 @@ acui_graphs *acui_graphs_of(acu_device *device);
 acui_exec *acui_graphs_claim(acui_run *run, acu_stream *stream, const char **why);
 /* Make one now, whatever was seen before. */
 acu_status acui_graphs_make(acui_run *run, acu_device *device);
-/* The claim is over. `launched`: it runs until acui_graphs_over; of its nodes `set` were set. */
-void acui_graphs_unclaim(acui_exec *exec, bool launched, uint32_t set);
+/* The claim is over. It runs for so many tasks (0: it was not launched), until acui_graphs_over was
+ * called for each; of its nodes `set` were set. */
+void acui_graphs_unclaim(acui_exec *exec, uint32_t tasks, uint32_t set);
 void acui_graphs_over(acui_exec *exec);
 /* What became of one that was ordered: it is ready; the driver refused it, so that the form is not
  * tried again; or nobody tried. */

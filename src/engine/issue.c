@@ -9,6 +9,7 @@
 #include "engine/flight.h"
 #include "engine/graphs.h"
 #include "engine/story.h"
+#include "engine/together.h"
 
 static ACUI_LOCAL const acui_task *issued_now;
 
@@ -159,10 +160,9 @@ static acui_node *enqueue_nodes(acui_task *task)
     return failed;
 }
 
-/* The mark is on the stream: followers on the device may go. */
-static acui_task *publish(acui_task *task)
+/* The mark is on the stream: followers on the device may go. Order lock held. */
+static acui_task *publish_one(acui_task *task, acui_use **returned)
 {
-    acui_order_lock();
     acui_point *point = task->point;
     point->stream = task->stream; /* whose submission holds it until the task is over */
     point->number = task->number;
@@ -171,9 +171,20 @@ static acui_task *publish(acui_task *task)
     point->state = ACUI_POINT_ISSUED;
     acui_task *freed = acui_free_followers(point, false);
     task->awaited = point->followers != NULL; /* until it is over */
-    acui_use *returned = acui_memory_issued(task);
+    *returned = acui_memory_issued(task);
+    return freed;
+}
+
+static acui_task *publish(acui_task *const *tasks, size_t count)
+{
+    acui_use *returned[ACUI_TOGETHER];
+    acui_task *freed = NULL;
+    acui_order_lock();
+    for (size_t i = 0; i < count; i++)
+        freed = acui_join_tasks(publish_one(tasks[i], &returned[i]), freed);
     acui_order_unlock();
-    acui_memory_return(returned);
+    for (size_t i = 0; i < count; i++)
+        acui_memory_return(returned[i]);
     return freed;
 }
 
@@ -215,6 +226,20 @@ static acui_tell tell_of(const acui_task *task)
     return acui_flight_is_told(task) ? ACUI_TELL_IF_ALONE : ACUI_TELL_NOBODY;
 }
 
+/* The tasks' mark is on the stream. */
+static acui_task *finish(acu_stream *stream, acui_task *const *tasks, size_t count, bool told)
+{
+    acui_task *next = NULL;
+    for (size_t i = 0; i < count; i++) {
+        acui_story_issued(tasks[i]);
+        acui_memory_going(tasks[i]);
+        next = acui_join_tasks(acui_memory_next(tasks[i]), next);
+    }
+    next = acui_join_tasks(next, publish(tasks, count));
+    acui_flight_add(stream, tasks, count, told);
+    return next;
+}
+
 static acui_task *issue_on(acu_stream *stream, acui_task *task)
 {
     acui_entered entered;
@@ -238,10 +263,7 @@ static acui_task *issue_on(acu_stream *stream, acui_task *task)
         issued_now = NULL;
     }
     if (begun) {
-        acui_story_issued(task);
-        acui_memory_going(task);
-        freed = acui_join_tasks(acui_memory_next(task), publish(task));
-        acui_flight_add(stream, task, told);
+        freed = finish(stream, &task, 1, told);
         if (stream->device->one_by_one)
             acui_finish_alone(stream);
     }
@@ -259,7 +281,7 @@ void acui_issue_later(acui_task *ready)
     later = acui_join_tasks(later, ready);
 }
 
-acui_task *acui_issue(acui_task *task)
+static acui_task *issue_alone(acui_task *task)
 {
     /* Once the task is on its stream, others may see its end, and release all that it held, the
      * stream and the device included. */
@@ -271,6 +293,96 @@ acui_task *acui_issue(acui_task *task)
         later = NULL;
     }
     return freed;
+}
+
+/* ---- several at once ---- */
+
+/* Their nodes as one run, in `nodes`; each task is one run, whose nodes keep their order. */
+static acui_run join_runs(acui_task *const *tasks, size_t count, acui_node **nodes)
+{
+    acui_run all = {.nodes = nodes, .graph = true, .wide = true};
+    for (size_t i = 0; i < count; i++)
+        for (uint32_t k = 0; k < tasks[i]->runs->count; k++) {
+            nodes[all.count] = tasks[i]->runs->nodes[k];
+            nodes[all.count]->place = all.count;
+            all.count++;
+        }
+    return all;
+}
+
+/* As one executable graph; false: there is none, and nothing was done. */
+static bool launch_all(acu_stream *stream, acui_task *const *tasks, size_t count)
+{
+    acui_node *nodes[ACUI_TOGETHER * ACUI_TOGETHER_NODES];
+    acui_run all = join_runs(tasks, count, nodes);
+    for (uint32_t i = 0; i < all.count; i++)
+        if (acui_resolve_addresses(nodes[i]) != ACU_OK)
+            return false;
+    const char *why;
+    acui_exec *exec = acui_graphs_claim(&all, stream, &why);
+    if (!exec)
+        return false;
+    uint32_t set = 0;
+    bool launched = acui_exec_launch(exec, &all, stream, &set) == ACU_OK;
+    acui_graphs_unclaim(exec, launched ? (uint32_t)count : 0, set);
+    for (size_t i = 0; i < count && launched; i++)
+        tasks[i]->runs->exec = exec;
+    return launched;
+}
+
+/* False: they are to be issued each alone, which also finds out why. */
+static bool issue_as_one(acu_stream *stream, acui_task *const *tasks, size_t count,
+                         acui_task **freed)
+{
+    acui_entered entered;
+    if (refuses(stream->device) || acui_enter(stream->device, &entered) != ACU_OK)
+        return false;
+    pthread_mutex_lock(&stream->issue);
+    bool begun = acui_stream_not_capturing(stream) == ACU_OK;
+    for (size_t i = 0; i < count && begun; i++)
+        begun = !acui_memory_get(tasks[i]);
+    issued_now = tasks[0];
+    begun = begun && launch_all(stream, tasks, count);
+    bool told = false, marked = false;
+    uint64_t number = 0;
+    if (begun) {
+        for (size_t i = 0; i < count; i++) {
+            acui_count_operations(tasks[i], false);
+            acui_charge(tasks[i]);
+        }
+        marked = acui_stream_mark(stream, ACUI_TELL, &number, &told) == ACU_OK;
+    }
+    issued_now = NULL;
+    for (size_t i = 0; i < count; i++)
+        tasks[i]->number = number;
+    if (marked)
+        *freed = finish(stream, tasks, count, told);
+    pthread_mutex_unlock(&stream->issue);
+    acui_leave(&entered);
+    for (size_t i = 0; i < count && begun && !marked; i++)
+        *freed = acui_join_tasks(*freed, give_up(tasks[i]));
+    return begun;
+}
+
+acui_task *acui_issue_all(acui_task *const *tasks, size_t count)
+{
+    acui_task *freed = NULL;
+    /* As above: their end may release it. */
+    acu_stream *stream = count > 1 ? acu_stream_retain(tasks[0]->stream) : NULL;
+    if (count == 1 || !issue_as_one(stream, tasks, count, &freed))
+        for (size_t i = 0; i < count; i++)
+            freed = acui_join_tasks(freed, issue_alone(tasks[i]));
+    acu_stream_release(stream);
+    return freed;
+}
+
+acui_task *acui_issue(acui_task *task)
+{
+    acui_task *others;
+    if (acui_together_put(task, &others))
+        return others;
+    others = acui_together_flush();
+    return acui_join_tasks(others, issue_alone(task));
 }
 
 /* ---- work that the program puts on the stream itself ---- */
@@ -310,12 +422,8 @@ acui_task *acui_issue_end(acui_task *task)
     pthread_mutex_lock(&stream->issue);
     bool told;
     bool marked = acui_stream_mark(stream, tell_of(task), &task->number, &told) == ACU_OK;
-    if (marked) {
-        acui_story_issued(task);
-        acui_memory_going(task);
-        freed = publish(task);
-        acui_flight_add(stream, task, told);
-    }
+    if (marked)
+        freed = finish(stream, &task, 1, told);
     pthread_mutex_unlock(&stream->issue);
     acui_leave(&entered);
     return marked ? freed : give_up(task);

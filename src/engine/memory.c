@@ -51,8 +51,8 @@ static acui_node *behind_others(acui_task *task)
 
 acui_node *acui_memory_get(acui_task *task)
 {
-    if (task->body_count == task->count)
-        return NULL; /* it allocates nothing */
+    if (task->body_count == task->count || task->supplied)
+        return NULL; /* it allocates nothing, or has it */
     acui_node *behind = task->put_off ? NULL : behind_others(task);
     if (behind)
         return behind;
@@ -70,6 +70,7 @@ acui_node *acui_memory_get(acui_task *task)
         if (buffer)
             acui_buffer_commit(buffer);
     }
+    task->supplied = true;
     return NULL;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Runtime threads: their rings, and what they do with what is in them. */
 #include "engine/runtime.h"
+#include "engine/together.h"
 
 #include <acuda/pool.h>
 
@@ -38,7 +39,7 @@ typedef enum life { STOPPED, RUNNING, STOPPING } life;
 
 struct acui_runtime {
     acui_handover queue;
-    acui_passage entered, passed; /* how far it is with entering, and with all of it */
+    acui_passage entered, passed; /* how far it is with entering, and with issuing too */
     _Atomic(life) life; /* changes under the start lock; seq_cst, with the ring: see give */
     pthread_t thread;
     bool alone; /* on one core: whoever spins keeps the others from working */
@@ -309,9 +310,12 @@ static bool given_up(const acui_handed *h)
                             ACUI_FUTURE_DONE;
 }
 
-static void deal_with(acui_runtime *runtime, acui_handed *h)
+static void deal_with(acui_runtime *runtime, acui_handed *h, const acui_together *together)
 {
-    wait_turn(h->more);
+    if (h->more) { /* it may have to wait */
+        acui_together_pause();
+        wait_turn(h->more);
+    }
     acu_status status = ACU_OK;
     if (given_up(h))
         acui_op_put(h->op);
@@ -322,12 +326,14 @@ static void deal_with(acui_runtime *runtime, acui_handed *h)
         acui_resolve(h->future, status, fault);
         acui_fault_release(fault);
     }
-    uint64_t place = runtime->queue.taken;
-    acui_passage_set(&runtime->entered, place);
+    acui_passage_set(&runtime->entered, runtime->queue.taken);
     free_more(h->more);
     acui_future_put(h->future);
     acu_device_release(h->device);
-    acui_passage_set(&runtime->passed, place);
+    if (!acui_handover_ready(&runtime->queue))
+        acui_together_pause();
+    if (together->count == 0) /* else some are not issued yet */
+        acui_passage_set(&runtime->passed, runtime->queue.taken);
 }
 
 void acui_runtime_entered(void)
@@ -369,12 +375,14 @@ static void work(acui_runtime *runtime)
 {
     acui_handed what;
     batch b = {.device = NULL};
+    acui_together together = {.count = 0};
     uint64_t patience = SPIN;
     mine = runtime;
+    acui_together_use(&together);
     for (;;) {
         if (acui_handover_take(&runtime->queue, &what)) {
             batch_enter(&b, what.device);
-            deal_with(runtime, &what);
+            deal_with(runtime, &what, &together);
         } else if (!spin(runtime, patience)) {
             batch_end(&b);
             if (acui_handover_ended(&runtime->queue) && !acui_handover_ready(&runtime->queue))
@@ -382,6 +390,7 @@ static void work(acui_runtime *runtime)
             patience = rest(runtime);
         }
     }
+    acui_together_use(NULL);
     mine = NULL;
 }
 

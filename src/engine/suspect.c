@@ -47,19 +47,33 @@ static void look_at_head(const acui_task *task, void *context)
         found->oldest = task;
 }
 
+/* How many were issued with it, as one graph, behind it. */
+static size_t count_others(const acui_task *task)
+{
+    size_t n = 0;
+    for (const acui_task *t = task->next_on_stream; t && t->number == task->number;
+         t = t->next_on_stream)
+        n++;
+    return n;
+}
+
 static void accuse(const acui_task *task, const char *why, unsigned streams)
 {
     acu_error *error = acui_error();
-    size_t harmful = count_harmful(task), used = strlen(error->message);
+    char others[64] = "";
+    size_t harmful = count_harmful(task), used = strlen(error->message), more = count_others(task);
+    if (more)
+        snprintf(others, sizeof others, ", %zu others as one with it", more);
     const acui_node *node = acui_suspect_in(task);
     snprintf(error->op, sizeof error->op, "%s", node->name);
     error->file = node->site.file;
     error->line = node->site.line;
     snprintf(
         error->message + used, sizeof error->message - used,
-        "%ssuspected as %s (first of %zu operation%s of the submission%s%s; %u stream%s had work)",
+        "%ssuspected as %s "
+        "(first of %zu operation%s of the submission%s%s%s; %u stream%s had work)",
         used ? "; " : "", why, harmful, harmful == 1 ? "" : "s",
-        task->submission->name[0] ? " " : "", task->submission->name, streams,
+        task->submission->name[0] ? " " : "", task->submission->name, others, streams,
         streams == 1 ? "" : "s");
 }
 

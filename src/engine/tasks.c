@@ -4,12 +4,19 @@
 #include "base/error.h"
 #include "engine/engine.h"
 #include "engine/story.h"
+#include "engine/together.h"
 
-/* A policy of one stream means that nothing of the submission runs side by side. */
-static acu_stream *pick(acui_submission *s, acu_policy *policy)
+/* Who chooses the stream that the submission uses on the device; NULL: the program has. */
+static acu_status policy_of(const acui_submission *s, acu_device *device, acu_policy **policy)
 {
-    s->serial |= policy->count == 1;
-    return acui_policy_pick(policy);
+    *policy = device->policy;
+    if (s->priority)
+        ACUI_TRY(acui_policy_of_priority(device, s->priority, policy));
+    if (s->stream && s->stream->device == device)
+        *policy = NULL;
+    else if (s->policy && s->policy->device == device)
+        *policy = s->policy;
+    return ACU_OK;
 }
 
 /* Room for one more. */
@@ -30,31 +37,26 @@ static acu_status grow_lanes(acui_submission *s)
     return ACU_OK;
 }
 
-/* The stream that the submission uses on the device: chosen once. */
-static acu_status lane_stream(acui_submission *s, acu_device *device, acu_stream **stream)
+/* The task, which is laid out, gets the stream that the submission uses on its device: chosen
+ * once. */
+static acu_status choose_stream(acui_submission *s, acui_task *task)
 {
+    acu_policy *policy;
     for (size_t i = 0; i < s->lane_count; i++)
-        if (s->lanes[i].device == device) {
-            *stream = s->lanes[i].stream;
+        if (s->lanes[i].device == task->device) {
+            task->stream = s->lanes[i].stream;
             return ACU_OK;
         }
     ACUI_TRY(grow_lanes(s));
-    acu_stream *chosen;
-    acu_policy *own = device->policy;
-    if (s->priority)
-        ACUI_TRY(acui_policy_of_priority(device, s->priority, &own));
-    if (s->stream && s->stream->device == device)
-        chosen = s->stream;
-    else if (s->policy && s->policy->device == device)
-        chosen = pick(s, s->policy);
-    else
-        chosen = pick(s, own);
+    ACUI_TRY(policy_of(s, task->device, &policy));
+    acu_stream *chosen = policy ? acui_together_stream(task) : s->stream;
+    if (!chosen)
+        chosen = acui_policy_pick(policy);
     if (!chosen)
         return acui_error()->status;
-    acui_lane *lane = &s->lanes[s->lane_count++];
-    lane->device = device;
-    lane->stream = acu_stream_retain(chosen);
-    *stream = chosen;
+    task->stream = chosen;
+    s->lanes[s->lane_count++] =
+        (acui_lane){.device = task->device, .stream = acu_stream_retain(chosen)};
     return ACU_OK;
 }
 
@@ -80,8 +82,11 @@ static acui_task *new_task(acui_submission *s, acui_node *node)
     }
     if (!may_run(node))
         return NULL;
-    if (!acui_is_on_host(node) && lane_stream(s, node->device, &task->stream) != ACU_OK)
+    acu_policy *policy = NULL;
+    if (!acui_is_on_host(node) && policy_of(s, node->device, &policy) != ACU_OK)
         return NULL;
+    /* One stream means that nothing of the submission runs side by side. */
+    s->serial |= policy && policy->count == 1;
     task->point = acui_point_new();
     if (!task->point) {
         acui_fail(ACU_ERR_NO_MEMORY, "no memory for a task");
@@ -101,8 +106,9 @@ static acui_task *new_task(acui_submission *s, acui_node *node)
 
 static bool continues(const acui_task *task, const acui_node *node)
 {
-    return task && task->stream && !acui_is_on_host(node) && task->device == node->device &&
-           task->part == node->frame->part && task->sharing == acui_sharing_of(node);
+    return task && !acui_is_on_host(task->first) && !acui_is_on_host(node) &&
+           task->device == node->device && task->part == node->frame->part &&
+           task->sharing == acui_sharing_of(node);
 }
 
 void acui_drop_tasks(acui_task *task)
@@ -143,8 +149,8 @@ static bool lay_out(acui_task *task)
         prologue |= acui_is_prologue(node);
         task->binds |= acui_launch_is_late(node);
     }
-    if (!task->stream || acui_part_is_refused(task->part)) /* half planned, and never to run */
-        return true;
+    if (acui_is_on_host(task->first) || acui_part_is_refused(task->part))
+        return true; /* or it is half planned, and never to run */
     if (prologue)
         task->body = ACUI_ARENA_ARRAY(arena, acui_node *, task->count);
     return task->body && acui_find_edges(task) && acui_cut_runs(task);
@@ -156,6 +162,8 @@ acu_status acui_make_tasks(acui_submission *s, acui_task **tasks)
     for (acui_task *task = *tasks; task && status == ACU_OK; task = task->next)
         if (!lay_out(task))
             status = acui_fail(ACU_ERR_NO_MEMORY, "no memory to order the work of a submission");
+        else if (!acui_is_on_host(task->first))
+            status = choose_stream(s, task);
     if (status != ACU_OK)
         acui_drop_tasks(*tasks);
     else

@@ -104,14 +104,14 @@ static int state_of(const acu_future *future)
  * the driver first would be for nothing, and the device would hear of this the later. */
 static void ask_for_flags(single *s, bool fresh)
 {
-    uint64_t issued_at = 0;
+    acui_end end = {.number = 0};
     if (s->asked || state_of(s->future) != ACUI_FUTURE_RUNNING)
         return;
-    acu_stream *stream = acui_flight_last_of(s->future->submission, &issued_at);
-    if (fresh && (!stream || acui_now() > issued_at + FRESH))
+    acu_stream *stream = acui_flight_end_of(s->future->submission, &end);
+    if (fresh && (!stream || !end.last || acui_now() > end.issued_at + FRESH))
         return;
     s->asked = true;
-    s->flags = stream && acui_stream_prompt(stream);
+    s->flags = stream && acui_stream_prompt(stream, end.number);
     s->again = acui_now() + ACUI_ASK;
 }
 

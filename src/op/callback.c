@@ -30,12 +30,19 @@ static acu_status plan_input(acui_plan *plan, acu_op *op, acu_device *place, acu
     return acui_plan_looked_at(plan, x, place, values);
 }
 
+static void enter_call(const acui_plan *plan)
+{
+    if (plan->pause)
+        plan->pause();
+    acui_callback_enter();
+}
+
 /* ---- then ---- */
 
 /* The op that the program's function returns for these values; taken. */
-static acu_status call_then(acu_op *op, acui_values *in, acu_op **next)
+static acu_status call_then(const acui_plan *plan, acu_op *op, acui_values *in, acu_op **next)
 {
-    acui_callback_enter();
+    enter_call(plan);
     acu_op *returned = op->u.then.fn(op->user.data, in->list, in->count);
     acui_callback_leave();
     if (!returned)
@@ -52,7 +59,7 @@ static acu_status plan_first(acui_plan *plan, acu_op *op, acu_device *place, acu
     *front = acui_front_start(plan);
     acu_status status = plan_input(plan, op, place, &in);
     if (status == ACU_OK)
-        status = call_then(op, &in, next);
+        status = call_then(plan, op, &in, next);
     acui_values_clear(&in);
     acu_status done = acui_front_done(plan, front);
     return status == ACU_OK ? done : status;
@@ -88,7 +95,7 @@ static acu_status plan_make(acui_plan *plan, acu_op *op, acu_device *place, acui
     acu_device *device = acui_plan_place(place);
     if (!device)
         return ACU_ERR_INVALID;
-    acui_callback_enter();
+    enter_call(plan);
     acu_op *returned = op->u.made.fn(op->user.data, device);
     acui_callback_leave();
     if (!returned)
@@ -119,7 +126,7 @@ static acu_status plan_map(acui_plan *plan, acu_op *op, acu_device *place, acui_
 {
     size_t base = values->count;
     ACUI_TRY(plan_input(plan, op, place, values));
-    acui_callback_enter();
+    enter_call(plan);
     acu_status status = op->u.map.fn(op->user.data, values->list + base, values->count - base);
     acui_callback_leave();
     if (status != ACU_OK)
@@ -144,7 +151,7 @@ static acu_status plan_inspect(acui_plan *plan, acu_op *op, acu_device *place, a
 {
     size_t base = values->count;
     ACUI_TRY(plan_input(plan, op, place, values));
-    acui_callback_enter();
+    enter_call(plan);
     op->u.inspect.fn(op->user.data, values->list + base, values->count - base);
     acui_callback_leave();
     return ACU_OK;

@@ -248,6 +248,9 @@ struct acui_plan {
 
     /* The engine's: enter the nodes so far into the order of things, and start what can start. */
     acu_status (*flush)(acui_plan *plan);
+    /* Before a function of the program's, which may take its time: what waits for this thread to
+     * come to an end goes first. May be NULL. */
+    void (*pause)(void);
 };
 
 /* The deepest composition; each level costs some 300 bytes of stack while it is planned. */

@@ -155,7 +155,7 @@ static void what_it_may_still_write_stays(void **state)
     assert_works(acui_stream_mark(stream, ACUI_TELL_NOBODY, &number, NULL));
     pthread_mutex_unlock(&stream->issue);
     acui_leave(&entered);
-    bool prompt = acui_stream_prompt(stream);
+    bool prompt = acui_stream_prompt(stream, stream->issued);
     _Atomic(uint64_t) *flags = device->flags;
     assert_works(acu_stream_wait(stream, ACU_FOREVER));
     lose(device);

@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Small submissions that a runtime thread issues as one graph: with the results, failures and order
+ * that each would have had alone; and only those that may go so.
+ *
+ * The thread is held up in a `then` while they are handed over, so that it has all of them to
+ * choose from; and the device has host work, so that it is not idle.
+ */
+#include "engine/together.h"
+#include "support/support.h"
+
+#include "engine/flight.h"
+
+#include <pthread.h>
+
+extern const char test_together_ptx[];
+
+enum { N = 32, MANY = 40 };
+
+typedef struct bed {
+    acu_device *device;
+    acu_kernel *step;
+    acu_tensor *z[MANY]; /* ACU_U32 [N] */
+    uint32_t want[MANY];
+} bed;
+
+static bed begin(void)
+{
+    bed b = {.device = NULL};
+    acu_open_options options = test_options(0);
+    options.runtime_thread = true;
+    assert_works(acu_open(&options, &b.device));
+    if (!acu_driver_has(ACU_CALL_GraphInstantiateWithFlags)) {
+        test_close(b.device);
+        skip();
+    }
+    b.step = test_kernel(b.device, test_together_ptx, "step");
+    for (uint32_t i = 0; i < MANY; i++) {
+        b.want[i] = i;
+        assert_works(acu_sync(b.device, acu_full(ACU_SHAPE(N), acu_u32(i)), &b.z[i]));
+    }
+    return b;
+}
+
+static void check(const bed *b)
+{
+    uint32_t got[N];
+    for (int i = 0; i < MANY; i++) {
+        assert_works(acu_read_sync(b->z[i], got, sizeof got));
+        for (int k = 0; k < N; k++)
+            assert_int_equal(got[k], b->want[i]);
+    }
+}
+
+static void end(bed *b)
+{
+    check(b);
+    for (int i = 0; i < MANY; i++)
+        acu_tensor_release(b->z[i]);
+    acu_kernel_release(b->step);
+    test_close(b->device);
+    test_leaks_none();
+}
+
+static const acu_config config = {.grid = {1, 1, 1}, .block = {N, 1, 1}};
+
+static acu_op *step_of(const bed *b, acu_arg z, uint32_t c)
+{
+    return acu_launch(b->step, config, z, acu_u32(c));
+}
+
+static acu_op *step(bed *b, int i, uint32_t c)
+{
+    b->want[i] = 3 * b->want[i] + c;
+    return step_of(b, acu_inout(b->z[i]), c);
+}
+
+static uint64_t together(const bed *b)
+{
+    acu_graph_counts counts;
+    assert_works(acu_graphs_counts(b->device, &counts));
+    return counts.together;
+}
+
+/* ---- teaching it that they are short, whatever the clock says ---- */
+
+/* `count` tasks of the form were issued as one, and took `ns`, or not less than that. */
+static void teach(uint64_t form, int count, uint64_t ns, bool at_least)
+{
+    acui_task tasks[ACUI_TOGETHER] = {0};
+    for (int i = 0; i < count; i++) {
+        tasks[i].form = form;
+        tasks[i].number = 1;
+        tasks[i].next_on_stream = i + 1 < count ? &tasks[i + 1] : NULL;
+    }
+    acui_flight_lock();
+    acui_together_learn(tasks, NULL, 1000, at_least ? 1000 + ns : 0, 1000 + 2 * ns);
+    acui_flight_unlock();
+}
+
+static uint64_t form_of(const bed *b, uint32_t steps)
+{
+    acui_node node = {.kind = ACUI_NODE_LAUNCH}, *nodes[ACUI_TOGETHER_NODES];
+    node.u.launch.kernel = b->step;
+    node.u.launch.dims = (acui_dims){.grid = {1, 1, 1}, .block = {N, 1, 1}};
+    for (uint32_t i = 0; i < steps; i++)
+        nodes[i] = &node;
+    acui_task task = {.nodes = nodes, .count = steps};
+    return acui_form_of(&task);
+}
+
+static void teach_all(const bed *b, uint32_t steps)
+{
+    for (int count = 1; count < ACUI_TOGETHER; count *= 2)
+        teach(form_of(b, steps), count, 1000, false);
+}
+
+/* ---- holding the thread up ---- */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static bool held, let_go;
+
+static acu_op *stand(void *user, acu_val *values, size_t count)
+{
+    (void)user, (void)count;
+    pthread_mutex_lock(&lock);
+    held = true;
+    pthread_cond_broadcast(&changed);
+    while (!let_go)
+        pthread_cond_wait(&changed, &lock);
+    pthread_mutex_unlock(&lock);
+    return acu_op_take(&values[0], ACU_SITE);
+}
+
+static void hold_thread(acu_device *device)
+{
+    acu_op *nothing = acu_scalar(acu_u8(1));
+    held = let_go = false;
+    test_host_gate_close();
+    assert_works(acu_submit(device, acu_host(test_pass_host_gate, NULL, acu_u8(0)), NULL, NULL));
+    assert_works(acu_submit(device, acu_then(nothing, stand, NULL), NULL, NULL));
+    pthread_mutex_lock(&lock);
+    while (!held)
+        pthread_cond_wait(&changed, &lock);
+    pthread_mutex_unlock(&lock);
+}
+
+static void let_thread_go(void)
+{
+    pthread_mutex_lock(&lock);
+    let_go = true;
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&lock);
+}
+
+/* Until all are over, with `status`. */
+static void wait_for(acu_future **futures, int count, acu_status status)
+{
+    for (int i = 0; i < count; i++) {
+        assert_int_equal(acu_future_wait(futures[i], ACU_FOREVER), status);
+        acu_future_release(futures[i]);
+    }
+}
+
+/* One step, or several, on each tensor; each a submission. */
+static void go(bed *b, uint32_t c, uint32_t steps)
+{
+    acu_future *futures[MANY];
+    teach_all(b, steps);
+    hold_thread(b->device);
+    for (int i = 0; i < MANY; i++) {
+        acu_op *ops[ACUI_TOGETHER_NODES];
+        for (uint32_t k = 0; k < steps; k++)
+            ops[k] = step(b, i, c + k);
+        assert_works(acu_submit(b->device, acu_op_zip(ops, steps, ACU_SITE), NULL, &futures[i]));
+    }
+    let_thread_go();
+    wait_for(futures, MANY, ACU_OK);
+    test_host_gate_open();
+    assert_works(acu_graphs_wait(b->device));
+}
+
+/* Their forms were seen, and have their graphs. */
+static void warm(bed *b, uint32_t steps)
+{
+    for (uint32_t i = 0; i < 3; i++)
+        go(b, i, steps);
+}
+
+/* ---- tests ---- */
+
+static void many_go_as_one(void **state)
+{
+    (void)state;
+    bed b = begin();
+    for (uint32_t steps = 1; steps <= 3; steps += 2) {
+        warm(&b, steps);
+        uint64_t before = together(&b);
+        go(&b, 7, steps);
+        assert_true(together(&b) >= before + ACUI_TOGETHER);
+        check(&b);
+    }
+    end(&b);
+}
+
+static void how_many_depends_on_how_long(void **state)
+{
+    (void)state;
+    enum { FORM = 0x12345601, OTHER = FORM + 0x1000 }; /* in the same place of the table */
+    assert_int_equal(acui_together_most(FORM), 0);
+    teach(FORM, 1, ACU_MS(1), true);
+    assert_int_equal(acui_together_most(FORM), 0);
+    for (unsigned count = 1; count <= ACUI_TOGETHER; count *= 2) {
+        teach(FORM, (int)count, ACU_US(30), false);
+        assert_int_equal(acui_together_most(FORM), count < ACUI_TOGETHER ? 2 * count : count);
+    }
+    teach(FORM, 2, ACU_US(30), false); /* says nothing of sixteen */
+    teach(FORM, ACUI_TOGETHER, ACU_US(90), true); /* nobody looked at 100 us */
+    assert_int_equal(acui_together_most(FORM), ACUI_TOGETHER);
+    for (unsigned count = ACUI_TOGETHER; count > 0; count /= 2) {
+        teach(FORM, (int)count, ACU_US(101), true);
+        assert_int_equal(acui_together_most(FORM), count / 2);
+    }
+    teach(FORM, 1, ACU_US(10), false);
+    teach(OTHER, 1, ACU_US(10), false);
+    assert_int_equal(acui_together_most(FORM), 0);
+    assert_int_equal(acui_together_most(OTHER), 2);
+}
+
+static void what_depends_on_each_other_stays_in_order(void **state)
+{
+    (void)state;
+    bed b = begin();
+    warm(&b, 1);
+    acu_future *futures[MANY];
+    teach_all(&b, 1);
+    hold_thread(b.device);
+    for (int i = 0; i < MANY; i++)
+        futures[i] = test_submit(b.device, step(&b, i % 3, (uint32_t)i));
+    let_thread_go();
+    wait_for(futures, MANY, ACU_OK);
+    test_host_gate_open();
+    end(&b);
+}
+
+static void who_chose_a_stream_has_it(void **state)
+{
+    (void)state;
+    bed b = begin();
+    warm(&b, 1);
+    acu_stream *stream;
+    assert_works(acu_stream_create(b.device, 0, &stream));
+    acu_submit_options options = {.size = sizeof options, .stream = stream};
+    acu_future *futures[MANY];
+    uint64_t before = together(&b);
+    teach_all(&b, 1);
+    hold_thread(b.device);
+    for (int i = 0; i < MANY; i++)
+        assert_works(acu_submit(b.device, step(&b, i, 3), &options, &futures[i]));
+    let_thread_go();
+    wait_for(futures, MANY, ACU_OK);
+    test_host_gate_open();
+    assert_int_equal(together(&b), before);
+    acu_stream_release(stream);
+    end(&b);
+}
+
+/* What is planned wrongly, or cancelled in time, has no part in it. */
+static void each_fails_alone(void **state)
+{
+    (void)state;
+    bed b = begin();
+    warm(&b, 1);
+    acu_future *futures[MANY], *wrong = NULL, *cancelled = NULL;
+    acu_tensor *short_one = NULL;
+    assert_works(acu_sync(b.device, acu_full(ACU_SHAPE(N), acu_f32(0)), &short_one));
+    uint64_t before = together(&b);
+    teach_all(&b, 1);
+    hold_thread(b.device);
+    for (int i = 0; i < MANY; i++) {
+        futures[i] = test_submit(b.device, step(&b, i, 9));
+        if (i == 3)
+            wrong = test_submit(b.device, acu_copy(b.z[0], short_one));
+        if (i == 5) {
+            cancelled = test_submit(b.device, step_of(&b, acu_inout(b.z[0]), 1));
+            assert_works(acu_future_cancel(cancelled));
+        }
+    }
+    let_thread_go();
+    wait_for(futures, MANY, ACU_OK);
+    assert_true(acu_future_wait(wrong, ACU_FOREVER) != ACU_OK);
+    acu_future_release(wrong);
+    wait_for(&cancelled, 1, ACU_ERR_CANCELLED);
+    test_host_gate_open();
+    assert_true(together(&b) > before);
+    acu_tensor_release(short_one);
+    end(&b);
+}
+
+/* ---- memory of their own ---- */
+
+static acu_op *fresh_step(const bed *b, uint32_t c)
+{
+    return step_of(b, acu_inout(acu_full(ACU_SHAPE(N), acu_u32(c))), c);
+}
+
+static void results_of_their_own_too(void **state)
+{
+    (void)state;
+    bed b = begin();
+    acu_future *futures[MANY];
+    for (int round = 0; round < 4; round++) {
+        hold_thread(b.device);
+        for (uint32_t i = 0; i < MANY; i++)
+            futures[i] = test_submit(b.device, fresh_step(&b, i));
+        let_thread_go();
+        for (uint32_t i = 0; i < MANY; i++) {
+            uint32_t got[N];
+            assert_works(acu_future_wait(futures[i], ACU_FOREVER));
+            acu_tensor *z = acu_future_tensor(futures[i], 0);
+            assert_works(acu_read_sync(z, got, sizeof got));
+            assert_int_equal(got[N - 1], 4 * i);
+            acu_future_release(futures[i]);
+        }
+        test_host_gate_open();
+        assert_works(acu_graphs_wait(b.device));
+    }
+    end(&b);
+}
+
+/* ---- what waits for the thread ---- */
+
+static acu_future *first_of_all;
+
+/* Those that came before are on the device while it runs. */
+static acu_op *look(void *user, acu_val *values, size_t count)
+{
+    (void)user, (void)count;
+    while (acu_future_poll(first_of_all) == ACU_NOT_READY)
+        continue;
+    return acu_op_take(&values[0], ACU_SITE);
+}
+
+static void a_callback_holds_none_of_them_up(void **state)
+{
+    (void)state;
+    bed b = begin();
+    warm(&b, 1);
+    acu_future *futures[4], *then;
+    teach_all(&b, 1);
+    hold_thread(b.device);
+    for (int i = 0; i < 4; i++)
+        futures[i] = test_submit(b.device, step(&b, i, 2));
+    first_of_all = futures[0];
+    then = test_submit(b.device, acu_then(acu_scalar(acu_u8(1)), look, NULL));
+    let_thread_go();
+    wait_for(&then, 1, ACU_OK);
+    wait_for(futures, 4, ACU_OK);
+    test_host_gate_open();
+    end(&b);
+}
+
+/* ---- a driver that refuses ---- */
+
+static void survive(acu_driver_call call, unsigned result)
+{
+    bed b = begin();
+    warm(&b, 1);
+    acu_driver_fault fault = {.size = sizeof fault, .call = call, .nth = 1, .result = result};
+    assert_works(acu_driver_fail(&fault));
+    go(&b, 4, 1);
+    assert_true(acu_driver_fault_hits() > 0);
+    acu_driver_fail_clear();
+    go(&b, 8, 1);
+    end(&b);
+}
+
+static void what_the_driver_refuses_goes_alone(void **state)
+{
+    (void)state;
+    survive(ACU_CALL_GraphLaunch, ACU_CUDA_ERROR_INVALID_VALUE);
+    survive(ACU_CALL_GraphExecKernelNodeSetParams, ACU_CUDA_ERROR_INVALID_VALUE);
+}
+
+static void a_loss_reaches_all(void **state)
+{
+    (void)state;
+    test_software_only();
+    bed b = begin();
+    warm(&b, 1);
+    acu_future *futures[MANY];
+    acu_driver_fault fault = {.size = sizeof fault,
+                              .call = ACU_CALL_GraphLaunch,
+                              .nth = 1,
+                              .from_then_on = true,
+                              .result = ACU_CUDA_ERROR_LAUNCH_FAILED};
+    assert_works(acu_driver_fail(&fault));
+    teach_all(&b, 1);
+    hold_thread(b.device);
+    for (int i = 0; i < MANY; i++)
+        futures[i] = test_submit(b.device, step(&b, i, 9));
+    let_thread_go();
+    wait_for(futures, MANY, ACU_ERR_DEVICE_LOST);
+    acu_driver_fail_clear();
+    test_host_gate_open();
+    for (int i = 0; i < MANY; i++)
+        acu_tensor_release(b.z[i]);
+    acu_kernel_release(b.step);
+    acu_close(b.device);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(many_go_as_one),
+        cmocka_unit_test(how_many_depends_on_how_long),
+        cmocka_unit_test(what_depends_on_each_other_stays_in_order),
+        cmocka_unit_test(who_chose_a_stream_has_it),
+        cmocka_unit_test(each_fails_alone),
+        cmocka_unit_test(results_of_their_own_too),
+        cmocka_unit_test(a_callback_holds_none_of_them_up),
+        cmocka_unit_test(what_the_driver_refuses_goes_alone),
+        cmocka_unit_test(a_loss_reaches_all),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
