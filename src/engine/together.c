@@ -86,8 +86,10 @@ static bool allocates_only(const acui_task *task)
 static bool fits(const acui_task *task)
 {
     const acui_run *run = task->runs;
-    return run && !run->next && run->graph && run->count <= ACUI_TOGETHER_NODES &&
-           !task->next && !task->part && !task->binds && task->device->policy->count > 1 && !task->device->one_by_one &&
+    if (!run || run->next || !run->graph || run->count > ACUI_TOGETHER_NODES || task->next)
+        return false;
+    const acu_device *device = task->device;
+    return !task->part && !task->binds && device->policy->count > 1 && !device->one_by_one &&
            is_plain(task->submission) &&
            (task->body_count == task->count || allocates_only(task));
 }
