@@ -20,8 +20,7 @@ uint64_t acu_now(void)
 
 uint64_t acui_deadline(uint64_t timeout)
 {
-    uint64_t now = acui_now();
-    return timeout > ACU_FOREVER - now ? ACU_FOREVER : now + timeout;
+    return timeout == ACU_FOREVER ? timeout : acui_deadline_from(acui_now(), timeout);
 }
 
 void acui_cond_init(pthread_cond_t *cond)

@@ -11,6 +11,10 @@ uint64_t acui_now(void); /* nanoseconds, monotonic */
 
 /* now + timeout, without overflow; ACU_FOREVER stays. */
 uint64_t acui_deadline(uint64_t timeout);
+static inline uint64_t acui_deadline_from(uint64_t now, uint64_t timeout)
+{
+    return timeout > UINT64_MAX - now ? UINT64_MAX : now + timeout;
+}
 
 void acui_cond_init(pthread_cond_t *cond); /* on the monotonic clock */
 /* Waits until signalled or `deadline` (of acui_now); false once that has passed. */

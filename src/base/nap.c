@@ -14,7 +14,8 @@
 
 acui_nap acui_nap_start(uint64_t timeout)
 {
-    return (acui_nap){.start = acui_now(), .deadline = acui_deadline(timeout)};
+    uint64_t now = acui_now();
+    return (acui_nap){.start = now, .deadline = acui_deadline_from(now, timeout)};
 }
 
 bool acui_nap_again(acui_nap *nap)

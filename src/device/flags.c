@@ -67,13 +67,14 @@ bool acui_stream_tell(acu_stream *stream, uint64_t number)
         return false;
     if (!stream->flag && !get_flag(stream))
         return false;
-    stream->no_flag =
-        stream->device->cu->StreamWriteValue64(stream->raw, stream->flag_at, number,
+    if (stream->device->cu->StreamWriteValue64(stream->raw, stream->flag_at, number,
                                                ACU_CU_STREAM_WRITE_VALUE_DEFAULT) !=
-        ACU_CUDA_SUCCESS;
-    if (!stream->no_flag)
-        stream->flagged = number;
-    return !stream->no_flag;
+        ACU_CUDA_SUCCESS) {
+        stream->no_flag = true;
+        return false;
+    }
+    stream->flagged = number;
+    return true;
 }
 
 bool acui_stream_prompt(acu_stream *stream, uint64_t number)

@@ -37,7 +37,7 @@ static bool wait_for(acu_stream *stream, uint64_t number, helper *h)
     if (waited && stream->looked_at < shortly_before) /* as if somebody had looked then */
         stream->looked_at = shortly_before;
     acui_flight_unlock();
-    acui_harvest(stream);
+    acui_harvest(stream, 0);
     acui_flight_lock();
     /* Nobody asked for another such thread before this one has looked: not even who looked too
      * early, and finds the work still there when this thread has already come back. */

@@ -87,11 +87,11 @@ static void fail_lost(acui_task *task)
     acui_task_fail(task, acui_fault_of_node(acui_suspect_in(task)));
 }
 
-void acui_harvest(acu_stream *stream)
+void acui_harvest(acu_stream *stream, uint64_t now)
 {
     bool was = acui_error_aside();
     bool lost = acui_stream_harvest(stream, NULL) != ACU_OK;
-    acui_task *task = acui_flight_passed(stream, lost);
+    acui_task *task = acui_flight_passed(stream, lost, now ? now : acui_now());
     while (task) {
         acui_task *next = task->next_on_stream;
         if (lost && !acui_stream_passed(stream, task->number))

@@ -263,6 +263,8 @@ struct acu_future {
     bool given;          /* the program had a handle; fixed */
     bool unwanted;       /* nobody will ask for the values */
     bool waited;         /* who submits it waits for it at once */
+    /* It is on one stream, of which the device tells when it is over. Release: the lanes. */
+    _Atomic(bool) flagged;
     acu_stream *stream;  /* retained */
     _Atomic(struct acui_runtime *) runtime; /* handed over to; who plans it sets RUNNING or DONE */
     uint64_t place;                         /* there */
@@ -410,8 +412,9 @@ void acui_stage_stop(void);                 /* joins them */
 acui_task *acui_task_over(acui_task *task);
 /* Two lists through next_ready as one. */
 acui_task *acui_join_tasks(acui_task *first, acui_task *then);
-/* Look what the stream has finished, and complete it. */
-void acui_harvest(acu_stream *stream);
+/* Look what the stream, which the caller holds, with its device, has finished, and complete it.
+ * `now`: the time, or a little before; 0: the clock is asked. */
+void acui_harvest(acu_stream *stream, uint64_t now);
 /* The future is done, if it was not before; gives its state until then. */
 acui_future_state acui_resolve(acu_future *future, acu_status status, acui_fault *fault);
 /* The same, because it is cancelled or too late: what is not issued never will be. */
@@ -475,12 +478,15 @@ void acui_future_give_results(acu_future *future, acui_results *results);
 void acui_future_give_module(acu_future *future, acu_module *module);
 /* The started future's status, or NOT_READY, as far as it is known; it fails if it is too late. */
 acu_status acui_future_outcome(acu_future *future);
+/* acu_future_poll, with acui_harvest's `now`. */
+acu_status acui_future_look(acu_future *future, uint64_t now);
 acu_status acui_future_begin(acu_future *future); /* start it, if it was only scheduled */
 acu_status acui_future_may_begin(const acu_future *future); /* WOULD_WAIT: not here */
 
 /* ---- wait.c ---- */
-/* Look until `look` says something else than NOT_READY, or the timeout is over (TIMEOUT). */
-typedef acu_status (*acui_look_fn)(void *context);
+/* Look until `look` says something else than NOT_READY, or the timeout is over (TIMEOUT). `now`: the
+ * time, or a little before; 0: not known. */
+typedef acu_status (*acui_look_fn)(void *context, uint64_t now);
 /* When to look again: now or before, or at some time, ACU_FOREVER if something completes then; what
  * is of unknown length is worth looking at now if it has been running for less than `spin`. *start,
  * when the wait began, is set to now while the device does not have it yet. ACUI_BLOCK (flight.h):

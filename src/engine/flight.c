@@ -71,6 +71,9 @@ void acui_flight_add(acu_stream *stream, acui_task *const *tasks, size_t count, 
     acui_flight_lock();
     for (size_t i = 0; i < count; i++) {
         append(stream, tasks[i], now);
+        if (is_armed && tasks[i]->prompt)
+            atomic_store_explicit(&tasks[i]->submission->future->flagged, true,
+                                  memory_order_release);
         wanted |= tasks[i]->awaited || acui_flight_is_told(tasks[i]);
     }
     if (!stream->active) {
@@ -119,9 +122,9 @@ void acui_flight_want_future(acu_future *future)
         acui_flight_want(s->lanes[i].stream);
 }
 
-acui_task *acui_flight_passed(acu_stream *stream, bool all)
+acui_task *acui_flight_passed(acu_stream *stream, bool all, uint64_t now)
 {
-    uint64_t now = acui_now(), last = 0;
+    uint64_t last = 0;
     acui_flight_lock();
     acui_task *first = stream->first_task, **end = &stream->first_task;
     while (*end && (all || acui_stream_passed(stream, (*end)->number))) {
@@ -260,7 +263,7 @@ void acui_look_for(const _Atomic(bool) *found)
     /* Relaxed: a hint; what was found is read under a lock. */
     while (!atomic_load_explicit(found, memory_order_relaxed) && now - start < LOOK_MOST &&
            (stream = take_oldest(start))) {
-        acui_harvest(stream);
+        acui_harvest(stream, now);
         acui_flight_let_go(&stream, 1);
         now = acui_now();
     }
@@ -284,7 +287,7 @@ void acui_look_everywhere(void)
             }
         acui_flight_unlock();
         for (size_t i = 0; i < n; i++)
-            acui_harvest(batch[i]);
+            acui_harvest(batch[i], 0);
         acui_flight_let_go(batch, n);
     } while (n == BATCH);
 }

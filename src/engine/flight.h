@@ -27,7 +27,7 @@ void acui_flight_wait_until(pthread_cond_t *changed, uint64_t time);
 void acui_flight_add(acu_stream *stream, acui_task *const *tasks, size_t count, bool armed);
 bool acui_flight_is_told(const acui_task *task); /* its future has somebody to tell */
 /* Take the tasks up to stream->done off the stream; `all`: all, for the device is lost. */
-acui_task *acui_flight_passed(acu_stream *stream, bool all);
+acui_task *acui_flight_passed(acu_stream *stream, bool all, uint64_t now);
 /* Somebody wants to be told soon when that is over which is on the stream now. */
 void acui_flight_want(acu_stream *stream);
 void acui_flight_want_all(void); /* on all streams: host work may wait for any of it */

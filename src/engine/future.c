@@ -299,14 +299,19 @@ acu_status acui_future_outcome(acu_future *future)
     return future->status == ACU_OK ? ACU_OK : acui_error_restore(why_failed(future, &error));
 }
 
-acu_status acu_future_poll(acu_future *future)
+acu_status acui_future_look(acu_future *future, uint64_t now)
 {
-    ACUI_CHECK(future, FUTURE);
     ACUI_TRY(acui_future_begin(future));
     if (state_of(future) == ACUI_FUTURE_RUNNING)
         for (size_t i = 0; i < future->submission->lane_count; i++)
-            acui_harvest(future->submission->lanes[i].stream);
+            acui_harvest(future->submission->lanes[i].stream, now);
     return acui_future_outcome(future);
+}
+
+acu_status acu_future_poll(acu_future *future)
+{
+    ACUI_CHECK(future, FUTURE);
+    return acui_future_look(future, 0);
 }
 
 acu_status acu_future_error(acu_future *future, acu_error *error)

@@ -358,8 +358,9 @@ static acu_status outcome(acu_group *group)
     return status == ACU_OK ? ACU_OK : acui_error_restore(&error);
 }
 
-static acu_status look_all(void *context)
+static acu_status look_all(void *context, uint64_t now)
 {
+    (void)now;
     acu_group *group = context;
     if (acu_group_pending(group))
         acui_look_everywhere();
@@ -421,8 +422,9 @@ typedef struct taking {
     acu_future **future;
 } taking;
 
-static acu_status look_any(void *context)
+static acu_status look_any(void *context, uint64_t now)
 {
+    (void)now;
     taking *t = context;
     acu_status status = take(t->group, "acu_group_wait_any", t->future);
     if (status == ACU_NOT_READY)

@@ -102,7 +102,7 @@ static void turn(void)
     call_notices(notices);
     acui_deadlines_pass();
     for (size_t i = 0; i < n; i++)
-        acui_harvest(streams[i]);
+        acui_harvest(streams[i], 0);
     acui_flight_let_go(streams, n);
     acui_flight_lock();
     if (n == 0 && !notices && !reactor.notices && !reactor.stop)

@@ -131,8 +131,9 @@ typedef struct beginning {
     acu_use **use;
 } beginning;
 
-static acu_status look(void *context)
+static acu_status look(void *context, uint64_t now)
 {
+    (void)now;
     const beginning *b = context;
     acu_status status = try_begin(b->stream, b->args, b->count, b->site, b->use);
     if (status == ACU_NOT_READY)

@@ -19,6 +19,9 @@
 #define PAUSE ACU_US(20) /* shorter sleeps are not worth it */
 #define NAP_MOST ACU_MS(1)
 
+/* Reading what the device writes takes next to nothing, and the clock 25 ns: so often in between. */
+enum { LOOKS = 64 };
+
 /* How long to look without pause for work of unknown length. */
 static _Atomic(uint64_t) spin = ACUI_SPIN_MOST; /* relaxed: a guess */
 
@@ -43,20 +46,21 @@ static void sleep_until(uint32_t seen, uint64_t time, bool sharply)
 
 acu_status acui_wait_until(acui_look_fn look, acui_next_fn next, void *context, uint64_t timeout)
 {
-    acu_status first = look(context); /* often enough it is over, and takes no clock */
+    acu_status first = look(context, 0); /* often enough it is over, and takes no clock */
     if (first != ACU_NOT_READY)
         return first;
-    uint64_t start = acui_now(), deadline = acui_deadline(timeout);
+    uint64_t start = acui_now(), now = start, deadline = acui_deadline_from(start, timeout);
     uint64_t most = atomic_load_explicit(&spin, memory_order_relaxed);
     for (bool slept = false, blocked = false;;) {
         uint32_t seen = acui_done_count();
-        acu_status status = look(context);
-        uint64_t now = acui_now(), waited = now - start;
+        acu_status status = look(context, now);
         if (status != ACU_NOT_READY) {
             if (blocked || !slept) /* else its length was known */
-                note_spin(waited, blocked);
+                note_spin(now - start, blocked);
             return status;
         }
+        now = acui_now();
+        uint64_t waited = now - start;
         if (now >= deadline)
             return ACU_TIMEOUT;
         if (waited < KNOWN)
@@ -66,9 +70,9 @@ acu_status acui_wait_until(acui_look_fn look, acui_next_fn next, void *context, 
             continue;
         slept = true;
         blocked = then >= ACUI_BLOCK;
-        if (then == ACUI_BLOCK)
-            continue;
-        sleep_until(seen, then < deadline ? then : deadline, then < deadline);
+        if (then != ACUI_BLOCK)
+            sleep_until(seen, then < deadline ? then : deadline, then < deadline);
+        now = acui_now();
     }
 }
 
@@ -85,15 +89,10 @@ typedef struct single {
     acu_future *future;
     bool asked;     /* for flags: */
     bool flags;     /* the device writes them for all its streams */
-    uint64_t again; /* when to ask the driver all the same: it may have bad news */
+    uint64_t again; /* when to ask the driver all the same, for bad news; 0: not fixed yet */
     uint64_t since, nap; /* while it is not on a stream: first seen so; the next nap */
     bool alone; /* nobody else knows it: only what it comes to can end it */
 } single;
-
-static bool flags_passed(const acui_submission *submission)
-{
-    return acui_stream_flag_passed(submission->lanes[0].stream);
-}
 
 static int state_of(const acu_future *future)
 {
@@ -107,23 +106,39 @@ static void ask_for_flags(single *s, bool fresh)
     acui_end end = {.number = 0};
     if (s->asked || state_of(s->future) != ACUI_FUTURE_RUNNING)
         return;
+    if (atomic_load_explicit(&s->future->flagged, memory_order_acquire)) {
+        s->asked = s->flags = true;
+        return;
+    }
     acu_stream *stream = acui_flight_end_of(s->future->submission, &end);
     if (fresh && (!stream || !end.last || acui_now() > end.issued_at + FRESH))
         return;
     s->asked = true;
     s->flags = stream && acui_stream_prompt(stream, end.number);
-    s->again = acui_now() + ACUI_ASK;
 }
 
-static acu_status look_one(void *context)
+/* For a moment: whether the device, or who looked before, says that there is news. */
+static bool is_written(const single *s)
+{
+    const acu_stream *stream = s->future->submission->lanes[0].stream;
+    for (int i = 0; i < LOOKS; i++)
+        if (acui_stream_flag_passed(stream) || state_of(s->future) == ACUI_FUTURE_DONE)
+            return true;
+    return false;
+}
+
+static acu_status look_one(void *context, uint64_t now)
 {
     single *s = context;
     ask_for_flags(s, true);
-    if (s->flags && acui_now() < s->again && !flags_passed(s->future->submission) &&
-        state_of(s->future) != ACUI_FUTURE_DONE)
-        return ACU_NOT_READY;
-    acu_status status = acu_future_poll(s->future);
-    s->again = acui_now() + ACUI_ASK;
+    if (s->flags && !is_written(s)) {
+        if (s->again == 0 && now)
+            s->again = now + ACUI_ASK;
+        if (now == 0 || now < s->again)
+            return ACU_NOT_READY;
+    }
+    acu_status status = acui_future_look(s->future, now);
+    s->again = 0;
     if (status == ACU_NOT_READY)
         ask_for_flags(s, false);
     return status;
@@ -227,8 +242,9 @@ static acu_status check_several(const several *futures, const char *function)
     return ACU_OK;
 }
 
-static acu_status look_all(void *context)
+static acu_status look_all(void *context, uint64_t now)
 {
+    (void)now;
     several *all = context;
     acui_look_everywhere();
     for (; all->found < all->count; all->found++) {
@@ -248,8 +264,9 @@ acu_status acu_wait_all(acu_future *const *futures, size_t count, uint64_t timeo
     return acui_wait_until(look_all, acui_next_of_any, &all, timeout);
 }
 
-static acu_status look_any(void *context)
+static acu_status look_any(void *context, uint64_t now)
 {
+    (void)now;
     several *any = context;
     acui_look_everywhere();
     for (size_t i = 0; i < any->count; i++) {
@@ -272,8 +289,9 @@ acu_status acu_wait_any(acu_future *const *futures, size_t count, uint64_t timeo
     return status;
 }
 
-static acu_status look_idle(void *context)
+static acu_status look_idle(void *context, uint64_t now)
 {
+    (void)now;
     acu_device *device = context;
     acui_look_everywhere();
     /* Acquire: what the submissions released is released. */
