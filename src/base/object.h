@@ -42,6 +42,13 @@ static inline void *acui_object_retain(void *object)
     return object;
 }
 
+/* So many more, by the only holder of what nobody else can find: no need for the slower way. */
+static inline void acui_refs_add_sole(_Atomic(uint32_t) *refs, uint32_t more)
+{
+    atomic_store_explicit(refs, atomic_load_explicit(refs, memory_order_relaxed) + more,
+                          memory_order_relaxed);
+}
+
 /* One less; true if it was the last. */
 static inline bool acui_refs_drop(_Atomic(uint32_t) *refs)
 {
@@ -59,6 +66,15 @@ static inline bool acui_refs_drop(_Atomic(uint32_t) *refs)
 static inline bool acui_object_drop(void *object)
 {
     return acui_refs_drop(&((acui_object *)object)->refs);
+}
+
+/* `count` references of the caller's at once. */
+static inline bool acui_object_drop_some(void *object, uint32_t count)
+{
+    _Atomic(uint32_t) *refs = &((acui_object *)object)->refs;
+    if (count > 1) /* it keeps one: not the last */
+        atomic_fetch_sub_explicit(refs, count - 1, memory_order_release);
+    return acui_refs_drop(refs);
 }
 
 static inline uint32_t acui_object_refs(const void *object)

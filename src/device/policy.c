@@ -228,8 +228,9 @@ acu_stream *acui_policy_pick(acu_policy *policy)
 {
     if (policy->choose)
         return ask(policy);
-    /* Relaxed: any order of turns is as good as another. */
-    uint32_t turn = atomic_fetch_add_explicit(&policy->turn, 1, memory_order_relaxed);
+    /* Relaxed, and not in one step: that two threads take the same turn now and then does no harm. */
+    uint32_t turn = atomic_load_explicit(&policy->turn, memory_order_relaxed);
+    atomic_store_explicit(&policy->turn, turn + 1, memory_order_relaxed);
     if (policy->order == ACU_LEAST_LOADED)
         return least_loaded(policy, turn);
     return policy->streams[turn % policy->count];

@@ -19,7 +19,8 @@ acui_task *acui_join_tasks(acui_task *first, acui_task *then)
     return first;
 }
 
-acui_task *acui_task_over(acui_task *task)
+/* The caller holds the device. */
+static acui_task *over(acui_task *task)
 {
     acui_order_lock();
     acui_point *point = task->point;
@@ -46,13 +47,19 @@ acui_task *acui_task_over(acui_task *task)
             acui_graphs_over(run->exec);
     acui_fault_release(task->fault);
     /* Counted down when all is released; release: who sees the count sees that. */
-    acu_device_retain(device);
     acui_submission_close(s);
     if (atomic_fetch_sub_explicit(&device->in_flight, 1, memory_order_release) == 1 &&
         atomic_load_explicit(&device->trims, memory_order_acquire))
         device->idle(device);
     if (going)
         freed = acui_join_tasks(freed, acui_memory_freed(device));
+    return freed;
+}
+
+acui_task *acui_task_over(acui_task *task)
+{
+    acu_device *device = acu_device_retain(task->device);
+    acui_task *freed = over(task);
     acu_device_release(device);
     return freed;
 }
@@ -97,7 +104,7 @@ void acui_harvest(acu_stream *stream, uint64_t now)
         if (lost && !acui_stream_passed(stream, task->number))
             fail_lost(task);
         acui_count_operations(task, true);
-        acui_run_tasks(acui_task_over(task));
+        acui_run_tasks(over(task)); /* the stream's device, held as the stream is */
         task = next;
     }
     acui_error_back(was);

@@ -285,6 +285,8 @@ acu_status acui_submit(acu_device *device, acu_op *op, const acu_submit_options 
 acui_submission *acui_submission_new(const acu_submit_options *options, acu_stream *stream,
                                      acu_future *future);
 void acui_submission_put(acui_submission *submission);
+/* This thread plans the submission, which stays open, and keeps its streams, until that is done. */
+bool acui_is_planning(const acui_submission *submission);
 /* What this thread has planned of a submission so far comes before what it
  * does now in a callback. */
 void acui_flush_planning(void);

@@ -24,6 +24,17 @@ static void free_list(acu_device *device, acui_exec *list)
     acui_leave(&entered);
 }
 
+/* It leaves the cache, out of its form's list. Lock held. */
+static void forget_exec(acui_graphs *graphs, acui_exec *exec)
+{
+    exec->form = NULL;
+    exec->next = NULL;
+    graphs->counts.execs--;
+    graphs->counts.set += atomic_load_explicit(&exec->set, memory_order_relaxed);
+    graphs->counts.skipped += atomic_load_explicit(&exec->skipped, memory_order_relaxed);
+    graphs->counts.together += atomic_load_explicit(&exec->together, memory_order_relaxed);
+}
+
 /* Out of its slot, and freed; its execs that are ready go to `*idle` (nothing of them runs), one
  * that is being made is the thread's. Lock held. */
 static void drop_form(acui_graphs *graphs, acui_form **link, acui_exec **idle)
@@ -34,8 +45,7 @@ static void drop_form(acui_graphs *graphs, acui_form **link, acui_exec **idle)
     while (form->execs) {
         acui_exec *exec = form->execs;
         form->execs = exec->next;
-        graphs->counts.execs--;
-        exec->form = NULL;
+        forget_exec(graphs, exec);
         if (exec->ready) {
             exec->next = *idle;
             *idle = exec;
@@ -205,9 +215,7 @@ static acui_exec *evict(acui_graphs *graphs)
         return NULL;
     acui_exec *exec = *oldest, *none = NULL;
     *oldest = exec->next;
-    exec->next = NULL;
-    exec->form = NULL;
-    graphs->counts.execs--;
+    forget_exec(graphs, exec);
     graphs->counts.evicted++;
     if (--(*form_link)->exec_count == 0)
         drop_form(graphs, form_link, &none);
@@ -231,9 +239,7 @@ static void unlink_exec(acui_graphs *graphs, acui_exec *exec)
         link = &(*link)->next;
     *link = exec->next;
     exec->form->exec_count--;
-    graphs->counts.execs--;
-    exec->form = NULL;
-    exec->next = NULL;
+    forget_exec(graphs, exec);
 }
 
 /* ---- ordering one ---- */
@@ -374,21 +380,27 @@ static void discard(acui_exec *exec)
         put_exec(exec);
 }
 
+/* One that claimers write alone, each in turn. */
+static void count(_Atomic(uint64_t) *cell, uint32_t more)
+{
+    atomic_store_explicit(cell, atomic_load_explicit(cell, memory_order_relaxed) + more,
+                          memory_order_relaxed);
+}
+
 void acui_graphs_unclaim(acui_exec *exec, uint32_t tasks, uint32_t set)
 {
-    acui_graphs *graphs = acui_graphs_of(exec->device);
-    if (set)
-        atomic_fetch_add_explicit(&graphs->set, set, memory_order_relaxed);
-    if (exec->count > set)
-        atomic_fetch_add_explicit(&graphs->skipped, exec->count - set, memory_order_relaxed);
+    count(&exec->set, set);
+    count(&exec->skipped, exec->count - set);
     if (exec->broken) {
         discard(exec);
         return;
     }
-    if (tasks)
+    count(&exec->together, tasks > 1 ? tasks : 0);
+    /* While nothing of it runs, the cache's reference is the only one, and no other claimer is. */
+    if (atomic_load_explicit(&exec->refs, memory_order_acquire) == 1)
+        acui_refs_add_sole(&exec->refs, tasks);
+    else
         atomic_fetch_add_explicit(&exec->refs, tasks, memory_order_relaxed);
-    if (tasks > 1)
-        atomic_fetch_add_explicit(&graphs->together, tasks, memory_order_relaxed);
     /* Release: the next claimer sees what is set. */
     atomic_store_explicit(&exec->claimed, 0, memory_order_release);
 }
@@ -412,10 +424,14 @@ acu_status acu_graphs_counts(acu_device *device, acu_graph_counts *counts)
     pthread_mutex_lock(&graphs->lock);
     *counts = graphs->counts;
     counts->limit = graphs->limit;
+    for (size_t i = 0; i < ACUI_FORM_SLOTS; i++)
+        for (const acui_form *form = graphs->forms[i]; form; form = form->next)
+            for (const acui_exec *exec = form->execs; exec; exec = exec->next) {
+                counts->set += atomic_load_explicit(&exec->set, memory_order_relaxed);
+                counts->skipped += atomic_load_explicit(&exec->skipped, memory_order_relaxed);
+                counts->together += atomic_load_explicit(&exec->together, memory_order_relaxed);
+            }
     pthread_mutex_unlock(&graphs->lock);
-    counts->set = atomic_load_explicit(&graphs->set, memory_order_relaxed);
-    counts->skipped = atomic_load_explicit(&graphs->skipped, memory_order_relaxed);
-    counts->together = atomic_load_explicit(&graphs->together, memory_order_relaxed);
     return ACU_OK;
 }
 

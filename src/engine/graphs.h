@@ -77,6 +77,8 @@ typedef struct acui_exec {
     uint64_t used;            /* when, in claims of the cache; cache lock */
     _Atomic(uint32_t) claimed; /* by a thread that sets and launches it */
     _Atomic(uint32_t) refs;    /* the cache's, and one for each launch that is not over */
+    /* Nodes so far, and tasks that went with others; written by claimers, relaxed. */
+    _Atomic(uint64_t) set, skipped, together;
     acui_needs needs;          /* while it is made */
     uint32_t *edges; /* for making it: pairs of places, in the order of the second */
     uint32_t edge_count;
@@ -102,8 +104,7 @@ struct acui_graphs {
     uint64_t seen[ACUI_SEEN_SLOTS]; /* hashes of forms seen once; a later one may take the place */
     uint32_t limit;                 /* execs; 0: none are made */
     uint64_t claims;
-    acu_graph_counts counts; /* but for these two, which need no lock: */
-    _Atomic(uint64_t) set, skipped, together;
+    acu_graph_counts counts; /* `set`, `skipped` and `together` of execs that are gone */
 };
 
 /* ---- runs.c ---- */

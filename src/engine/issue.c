@@ -284,10 +284,14 @@ void acui_issue_later(acui_task *ready)
 static acui_task *issue_alone(acui_task *task)
 {
     /* Once the task is on its stream, others may see its end, and release all that it held, the
-     * stream and the device included. */
-    acu_stream *stream = acu_stream_retain(task->stream);
+     * stream and the device included; but not of what this thread is planning. */
+    acu_stream *stream = task->stream;
+    bool kept = acui_is_planning(task->submission);
+    if (!kept)
+        acu_stream_retain(stream);
     acui_task *freed = issue_on(stream, task);
-    acu_stream_release(stream);
+    if (!kept)
+        acu_stream_release(stream);
     if (later) {
         freed = acui_join_tasks(freed, later);
         later = NULL;

@@ -236,10 +236,23 @@ static void enter_shared(acui_task *task)
     }
 }
 
+/* Of the first tasks of a submission nobody else knows, nor closes it. */
+static void count_open(acui_submission *s, const acui_task *tasks)
+{
+    uint32_t more = 0;
+    for (; tasks; tasks = tasks->next)
+        more++;
+    if (s->first_task)
+        atomic_fetch_add_explicit(&s->open, more, memory_order_relaxed);
+    else
+        acui_refs_add_sole(&s->open, more);
+}
+
 static acui_task *enter_tasks(acui_submission *s, acui_task *tasks)
 {
     acui_task *ready = NULL, **tail = &ready;
     bool waited = s->planned && s->lane_count == 1 && s->future && s->future->waited;
+    count_open(s, tasks);
     if (s->last_task)
         s->last_task->next = tasks;
     else
@@ -249,7 +262,6 @@ static acui_task *enter_tasks(acui_submission *s, acui_task *tasks)
         task->prompt = waited && !task->next;
         s->to_issue += task->stream != NULL;
         s->hosts |= task->stream == NULL;
-        atomic_fetch_add_explicit(&s->open, 1, memory_order_relaxed);
         /* Acquire, release: with acu_device_reset, which waits for it or is seen by acui_issue. */
         atomic_fetch_add_explicit(&task->device->in_flight, 1, memory_order_acq_rel);
         if (!enter_task(task))

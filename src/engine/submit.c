@@ -77,6 +77,11 @@ acui_submission *acui_submission_new(const acu_submit_options *options, acu_stre
     return s;
 }
 
+bool acui_is_planning(const acui_submission *submission)
+{
+    return planning == submission;
+}
+
 void acui_flush_planning(void)
 {
     if (planning)

@@ -203,6 +203,12 @@ void acu_kernel_release(acu_kernel *kernel)
         kernel_free(kernel);
 }
 
+void acui_kernel_release_some(acu_kernel *kernel, uint32_t count)
+{
+    if (acui_object_is(kernel, ACU_OBJECT_KERNEL) && acui_object_drop_some(kernel, count))
+        kernel_free(kernel);
+}
+
 /* ---- facts ----------------------------------------------------------------------------------- */
 
 /* Its facts are known. */

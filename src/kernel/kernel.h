@@ -151,6 +151,9 @@ acu_status acui_load_failure(const acui_fault *fault);
 /* Bind the handle to its function; to the failure of `failed`, if that is not NULL. */
 void acui_kernel_bind(acu_kernel *kernel, const acu_module *failed);
 
+/* Give back so many references at once. */
+void acui_kernel_release_some(acu_kernel *kernel, uint32_t count);
+
 /* ---- globals.c ---- */
 typedef struct acui_global_use {
     acu_buffer *buffer; /* retained */

@@ -19,12 +19,33 @@ static bool forgettable(const acui_access *access)
 
 #define NEWEST 16 /* reads that are compared with a read */
 
+/* ---- entries hold their point: one reference for all of a point's, counted under the lock ---- */
+
+static acui_point *hold(acui_point *point)
+{
+    if (point->entries++ > 0)
+        return point;
+    /* Of a task's nobody knows before its first access is entered; of one for memory that grows who
+     * gets such memory too. */
+    if (!point->growth && atomic_load_explicit(&point->refs, memory_order_relaxed) == 1)
+        acui_refs_add_sole(&point->refs, 1);
+    else
+        acui_point_retain(point);
+    return point;
+}
+
+static void let_go(acui_point *point)
+{
+    if (--point->entries == 0)
+        acui_point_release(point);
+}
+
 /* ---- room ------------------------------------------------------------------------------------ */
 
 /* Of those behind it, only ones at the end of the writes and at the end move. */
 static void remove_entry(acui_accesses *accesses, size_t i)
 {
-    acui_point_release(accesses->list[i].point);
+    let_go(accesses->list[i].point);
     if (i < accesses->writes) {
         accesses->list[i] = accesses->list[--accesses->writes];
         i = accesses->writes;
@@ -110,7 +131,7 @@ static void add(acui_accesses *accesses, acui_point *point, acui_extent extent, 
         at = accesses->writes++;
     }
     accesses->list[at] =
-        (acui_access){.point = acui_point_retain(point), .extent = extent, .write = write};
+        (acui_access){.point = hold(point), .extent = extent, .write = write};
 }
 
 /*

@@ -34,6 +34,7 @@ void acui_fault_release(acui_fault *fault);
 
 typedef struct acui_point {
     _Atomic(uint32_t) refs;
+    uint32_t entries;       /* of accesses; while there are some, these hold one reference */
     acui_point_state state; /* this and the following: the order lock */
     acu_stream *stream;     /* ISSUED: held by whoever issued it, and of an allocation retained */
     uint64_t number;
@@ -73,7 +74,7 @@ typedef struct acui_load_hooks {
 void acui_set_load_hooks(const acui_load_hooks *hooks);
 
 typedef struct acui_access {
-    acui_point *point;  /* retained */
+    acui_point *point;  /* held by its entries */
     acui_extent extent; /* bytes of the buffer */
     bool write;
 } acui_access;

@@ -34,18 +34,24 @@ acu_device *acui_plan_place(acu_device *place)
 
 /* ---- nodes ---------------------------------------------------------------------------------- */
 
-/* The plan keeps the device: no node needs to. */
-static bool hold_device(acui_plan *plan, acu_device *device)
+/* The plan keeps the device: no node needs to. Kernels of launches do so by themselves. */
+static bool hold_device(acui_plan *plan, acu_device *device, acui_node_kind kind)
 {
-    for (const struct acui_held *held = plan->devices; held; held = held->next)
-        if (held->device == device)
-            return true;
-    struct acui_held *held = ACUI_ARENA_NEW(&plan->arena, struct acui_held);
-    if (!held)
-        return false;
-    held->device = acu_device_retain(device);
-    held->next = plan->devices;
-    plan->devices = held;
+    struct acui_held *held = plan->devices;
+    while (held && held->device != device)
+        held = held->next;
+    if (!held) {
+        held = ACUI_ARENA_NEW(&plan->arena, struct acui_held);
+        if (!held)
+            return false;
+        held->device = device;
+        held->next = plan->devices;
+        plan->devices = held;
+    }
+    if (!held->retained && kind != ACUI_NODE_LAUNCH) {
+        acu_device_retain(device);
+        held->retained = true;
+    }
     return true;
 }
 
@@ -113,7 +119,7 @@ acui_node *acui_plan_node_with(acui_plan *plan, acui_node_kind kind, const acu_o
     const char *name = node ? keep_name(plan, op) : NULL;
     if (name && touches)
         node->touches = ACUI_ARENA_ARRAY(arena_of_touches(plan, kind), acui_touch, touches);
-    if (!name || (touches && !node->touches) || !hold_device(plan, device) ||
+    if (!name || (touches && !node->touches) || !hold_device(plan, device, kind) ||
         !(node->frame = frame_of(plan))) {
         acui_fail(ACU_ERR_NO_MEMORY, "no memory to plan %s", acui_op_name(op));
         return NULL;
@@ -218,10 +224,21 @@ acu_status acui_node_touch(acui_plan *plan, acui_node *node, const acu_tensor *t
 
 /* ---- the end of a plan ---- */
 
+/* Of launches in a row that are of one kernel: the last, and how many. */
+static acui_node *same_kernel(acui_node *node, uint32_t *count)
+{
+    const acu_kernel *kernel = node->u.launch.kernel;
+    *count = 1;
+    while (node->next && node->next->kind == ACUI_NODE_LAUNCH &&
+           node->next->u.launch.kernel == kernel) {
+        node = node->next;
+        ++*count;
+    }
+    return node;
+}
+
 static void clear_node(acui_node *node)
 {
-    if (node->kind == ACUI_NODE_LAUNCH)
-        acu_kernel_release(node->u.launch.kernel);
     if (node->kind == ACUI_NODE_REPLAY && node->u.replay.graph)
         node->u.replay.release(node->u.replay.graph);
     if (node->kind == ACUI_NODE_UPLOAD)
@@ -244,12 +261,20 @@ void acui_plan_drop_drafts(acui_plan *plan)
 
 void acui_plan_clear(acui_plan *plan)
 {
-    for (acui_node *node = plan->first; node; node = node->next)
-        clear_node(node);
+    for (acui_node *node = plan->first; node; node = node->next) {
+        uint32_t count;
+        if (node->kind != ACUI_NODE_LAUNCH) {
+            clear_node(node);
+            continue;
+        }
+        node = same_kernel(node, &count);
+        acui_kernel_release_some(node->u.launch.kernel, count);
+    }
     for (acui_use *use = plan->uses; use; use = use->next)
         acu_buffer_release(use->buffer);
     for (struct acui_held *held = plan->devices; held; held = held->next)
-        acu_device_release(held->device);
+        if (held->retained)
+            acu_device_release(held->device);
     plan->first = plan->last = NULL;
     plan->uses = NULL;
     plan->devices = NULL;

@@ -232,7 +232,11 @@ struct acui_plan {
     acui_use *uses;                  /* all */
     acui_use **use_table;            /* the same by address: open addressing, a power of two */
     uint32_t use_count, use_room;
-    struct acui_held { struct acui_held *next; acu_device *device; } *devices; /* each retained */
+    struct acui_held { /* devices of nodes */
+        struct acui_held *next;
+        acu_device *device;
+        bool retained; /* else kernels of launches hold it */
+    } *devices;
     acui_values scratch;             /* a stack: operands on their way */
     acu_val *into;                 /* where the op planned next is to put
                                     * its result; NULL: anywhere */
