@@ -228,7 +228,7 @@ acu_stream *acui_policy_pick(acu_policy *policy)
 {
     if (policy->choose)
         return ask(policy);
-    /* Relaxed, and not in one step: that two threads take the same turn now and then does no harm. */
+    /* Relaxed, and not in one step: it does no harm if two threads take the same turn. */
     uint32_t turn = atomic_load_explicit(&policy->turn, memory_order_relaxed);
     atomic_store_explicit(&policy->turn, turn + 1, memory_order_relaxed);
     if (policy->order == ACU_LEAST_LOADED)

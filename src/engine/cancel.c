@@ -118,6 +118,10 @@ void acui_submission_started(acui_submission *s, acu_future *future)
 {
     int starting = ACUI_FUTURE_STARTING;
     atomic_store_explicit(&future->planned, true, memory_order_release);
+    if (acui_future_is_alone(future)) { /* nobody could give it up */
+        atomic_store_explicit(&future->state, ACUI_FUTURE_RUNNING, memory_order_release);
+        return;
+    }
     /* Release: who sees RUNNING sees the submission's lanes. */
     if (!atomic_compare_exchange_strong_explicit(&future->state, &starting, ACUI_FUTURE_RUNNING,
                                                  memory_order_seq_cst, memory_order_acquire))

@@ -73,14 +73,15 @@ void acui_submission_close(acui_submission *s)
         acui_point_release(task->point);
     acui_plan_clear(&s->plan);
     acu_future *future = s->future;
+    bool waited = future && future->waited && !s->abandoned;
     s->future = NULL;
     if (s->counted) /* else planning failed */
         acui_count_done(s->failed);
-    if (future) {
-        if (!s->abandoned)
-            acui_resolve(future, s->failed ? s->status : ACU_OK, s->fault);
-        acui_future_put(future);
-    }
+    if (future && !s->abandoned)
+        acui_resolve(future, s->failed ? s->status : ACU_OK, s->fault);
+    if (waited)
+        return; /* who waits lets go of both, maybe by now */
+    acui_future_put(future);
     acui_submission_put(s);
 }
 

@@ -153,9 +153,11 @@ typedef struct acui_lane {
 
 struct acui_submission {
     acui_plan plan; /* first, so that a plan's flush finds its submission */
-    _Atomic(uint32_t) refs;      /* future, and the submission in flight itself */
+    _Atomic(uint32_t) refs;      /* future, and the submission in flight itself, unless somebody
+                                  * waits for it at once */
     _Atomic(uint32_t) open;      /* tasks not over, plus one while planning */
-    acu_future *future;          /* retained until resolved; NULL: nobody asks */
+    acu_future *future;          /* retained until resolved, unless it is `waited`; NULL: nobody
+                                  * asks */
     acu_policy *policy;          /* retained; may be NULL */
     acu_stream *stream;          /* asked for; retained; may be NULL */
     int priority;                /* of streams that neither of these says; 0: the device's own */
@@ -262,7 +264,8 @@ struct acu_future {
     bool serial;         /* which is its policy's only one */
     bool given;          /* the program had a handle; fixed */
     bool unwanted;       /* nobody will ask for the values */
-    bool waited;         /* who submits it waits for it at once */
+    bool waited;         /* who submits it waits for it at once: nobody else ever has it, and that
+                          * thread keeps it, and its submission, until it is done */
     /* It is on one stream, of which the device tells when it is over. Release: the lanes. */
     _Atomic(bool) flagged;
     acu_stream *stream;  /* retained */
@@ -471,6 +474,11 @@ void acui_look_for(const _Atomic(bool) *found);
 /* ---- future.c ---- */
 acu_status acui_future_new(acu_future **future); /* with one handle */
 acu_future *acui_future_keep(acu_future *future); /* for the engine: no handle */
+/* The program has no handle yet, and no list has it: nobody else can do anything with it. */
+static inline bool acui_future_is_alone(const acu_future *future)
+{
+    return !future->early && future->deadline == ACU_FOREVER;
+}
 void acui_future_put(acu_future *future);         /* may be NULL */
 /* The values, which are taken, as a future keeps them. NO_MEMORY: they are as they were. */
 acu_status acui_results_make(acui_values *values, acui_results *results);
@@ -486,8 +494,8 @@ acu_status acui_future_begin(acu_future *future); /* start it, if it was only sc
 acu_status acui_future_may_begin(const acu_future *future); /* WOULD_WAIT: not here */
 
 /* ---- wait.c ---- */
-/* Look until `look` says something else than NOT_READY, or the timeout is over (TIMEOUT). `now`: the
- * time, or a little before; 0: not known. */
+/* Look until `look` says something else than NOT_READY, or the timeout is over (TIMEOUT). `now`:
+ * the time, or a little before; 0: not known. */
 typedef acu_status (*acui_look_fn)(void *context, uint64_t now);
 /* When to look again: now or before, or at some time, ACU_FOREVER if something completes then; what
  * is of unknown length is worth looking at now if it has been running for less than `spin`. *start,

@@ -76,7 +76,7 @@ void acu_future_release(acu_future *future)
     if (!acui_object_is(future, ACU_OBJECT_FUTURE))
         return;
     /* A group gives handles and has none: not acui_refs_drop. */
-    if (atomic_fetch_sub_explicit(&future->handles, 1, memory_order_acq_rel) == 1)
+    if (future->waited || atomic_fetch_sub_explicit(&future->handles, 1, memory_order_acq_rel) == 1)
         drop_results(future);
     acui_future_put(future);
 }
@@ -182,6 +182,15 @@ static acui_future_state set_done(acu_future *future, acui_fault *fault, bool gi
     return (acui_future_state)was;
 }
 
+/* Nobody gives it up, nor adds notices to it; its thread may free it at once. */
+static void resolve_waited(acu_future *future, acu_status status, acui_fault *fault)
+{
+    future->status = status;
+    future->fault = acui_fault_retain(fault);
+    atomic_store_explicit(&future->state, ACUI_FUTURE_DONE, memory_order_release);
+    acui_done_announce();
+}
+
 static acui_future_state resolve(acu_future *future, acu_status status, acui_fault *fault,
                                  bool given_up)
 {
@@ -204,7 +213,10 @@ static acui_future_state resolve(acu_future *future, acu_status status, acui_fau
 
 acui_future_state acui_resolve(acu_future *future, acu_status status, acui_fault *fault)
 {
-    return resolve(future, status, fault, false);
+    if (!future->waited)
+        return resolve(future, status, fault, false);
+    resolve_waited(future, status, fault);
+    return ACUI_FUTURE_RUNNING;
 }
 
 void acui_resolve_given_up(acu_future *future, acu_status status, acui_fault *fault)

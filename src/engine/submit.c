@@ -37,6 +37,15 @@ void acui_submission_put(acui_submission *submission)
     acui_free(submission);
 }
 
+/* For the submission. */
+static void keep(acu_future *future)
+{
+    if (!future->waited && acui_future_is_alone(future))
+        acui_refs_add_sole(&future->object.refs, 1);
+    else if (!future->waited)
+        acui_future_keep(future);
+}
+
 acui_submission *acui_submission_new(const acu_submit_options *options, acu_stream *stream,
                                      acu_future *future)
 {
@@ -57,7 +66,7 @@ acui_submission *acui_submission_new(const acu_submit_options *options, acu_stre
     }
     acui_arena_begin(&s->plan.arena, options->name ? behind + ACUI_OP_NAME : behind,
                      options->name ? SMALL - ACUI_OP_NAME : SMALL);
-    atomic_store_explicit(&s->refs, future ? 2 : 1, memory_order_relaxed);
+    atomic_store_explicit(&s->refs, future && !future->waited ? 2 : 1, memory_order_relaxed);
     atomic_store_explicit(&s->open, 1, memory_order_relaxed);
     s->plan.flush = acui_enter_nodes;
     s->plan.pause = acui_together_pause;
@@ -71,8 +80,9 @@ acui_submission *acui_submission_new(const acu_submit_options *options, acu_stre
             options->pool;
     if (future) {
         future->submission = s;
-        s->future = acui_future_keep(future);
+        s->future = future;
         s->serial = future->serial;
+        keep(future);
     }
     return s;
 }
@@ -116,7 +126,10 @@ static void abandon(acui_submission *s, acui_values *values, acui_results *resul
     if (s->future) { /* which stays, for what is on its way may be looking at it */
         s->future->submission = NULL;
         s->abandoned = true;
-        acui_submission_put(s);
+        if (s->future->waited)
+            acui_future_keep(s->future); /* nobody waits for this one */
+        else
+            acui_submission_put(s);
     }
 }
 

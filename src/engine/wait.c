@@ -19,7 +19,7 @@
 #define PAUSE ACU_US(20) /* shorter sleeps are not worth it */
 #define NAP_MOST ACU_MS(1)
 
-/* Reading what the device writes takes next to nothing, and the clock 25 ns: so often in between. */
+/* Reading what the device writes takes next to nothing, the clock 25 ns: so often in between. */
 enum { LOOKS = 64 };
 
 /* How long to look without pause for work of unknown length. */
