@@ -176,7 +176,9 @@ struct acu_stream {
     uint64_t waited_for; /* ... and up to this one a thread waits for in the driver */
     uint64_t looked_at, over_at; /* when it was last looked at, and a task found over; ns */
     uint64_t tended;             /* until then somebody else looks */
+    uint64_t planned;            /* the look before an end that was foreseen */
     uint64_t armed;              /* the mark that the device writes into the stream's flag */
+    _Atomic(uint64_t) peeked;    /* when somebody saw that it was not written; relaxed: a guess */
 };
 
 struct acu_event {
@@ -380,6 +382,10 @@ static inline bool acui_stream_flag_passed(const acu_stream *stream)
     /* Acquire: what the work wrote to host memory before is visible. */
     return atomic_load_explicit(stream->flag, memory_order_acquire) >
            atomic_load_explicit(&stream->done, memory_order_relaxed);
+}
+static inline void acui_stream_peeked(acu_stream *stream, uint64_t now)
+{
+    atomic_store_explicit(&stream->peeked, now, memory_order_relaxed);
 }
 void acui_flags_free(acu_device *device, bool works);
 

@@ -8,6 +8,7 @@
 #define ARMED 16             /* streams whose flags the reactor watches */
 #define SPIN ACU_US(100)     /* the reactor's, for work of unknown length */
 #define NAP_LEAST ACU_US(20)
+#define WAKE_MOST ACU_US(200) /* to wake up early for: what is later than that comes late */
 #define NAP_MOST ACU_MS(1)
 #define LAZY ACU_MS(5)       /* between looks that nobody waits for */
 #define TENDED ACU_MS(50)    /* ... after the time at which somebody was going to look himself */
@@ -36,12 +37,27 @@ static struct {
 /* How often work came that somebody is to be told of. Relaxed: a hint to stop pausing. */
 static _Atomic(uint64_t) changes;
 
+/* What a thread that sleeps until some time takes to wake up, ns: as often more as less. Relaxed:
+ * who changes it at the same time as others may be forgotten. */
+static _Atomic(uint64_t) wake_up;
+
 void acui_flight_one_core(bool alone)
 {
     due.alone = alone;
 }
 
-/* ---- the reactor's sleep ---- */
+/* ---- sleeping ---- */
+
+void acui_flight_woke(uint64_t late)
+{
+    uint64_t old = atomic_load_explicit(&wake_up, memory_order_relaxed);
+    uint64_t step = ACU_US(1) + old / 16;
+    if (late < old)
+        old = old > step ? old - step : 0;
+    else if (late > old)
+        old = old + step < WAKE_MOST ? old + step : WAKE_MOST;
+    atomic_store_explicit(&wake_up, old, memory_order_relaxed);
+}
 
 void acui_flight_sleep(uint64_t time)
 {
@@ -53,8 +69,12 @@ void acui_flight_sleep(uint64_t time)
     }
     due.sleeping = true;
     due.until = time;
+    uint64_t begin = acui_now();
     acui_flight_wait_until(&due.wake, time);
     due.sleeping = false;
+    uint64_t now = acui_now();
+    if (begin < time && time <= now)
+        acui_flight_woke(now - time);
 }
 
 void acui_due_wake(uint64_t time)
@@ -137,18 +157,25 @@ uint64_t acui_due_start(const acu_stream *stream)
     return issued > stream->over_at ? issued : stream->over_at;
 }
 
+/* How long before a known end to wake up: so that one does so before it, more often than not. */
+static uint64_t lead(const acui_length *length)
+{
+    return atomic_load_explicit(&wake_up, memory_order_relaxed) + ACU_US(5) + 2 * length->spread;
+}
+
 /* The time of the first known end that is not passed, or a time before `now` if it is about now; 0:
  * none is known. */
 static uint64_t next_end(acui_task *task, uint64_t start, uint64_t now, acui_trust *trust)
 {
-    uint64_t lengths[ACUI_LENGTHS], age = now > start ? now - start : 0;
+    acui_length lengths[ACUI_LENGTHS];
+    uint64_t age = now > start ? now - start : 0;
     if (!task->form)
         task->form = acui_form_of(task);
     size_t n = acui_lengths_find(task->form, lengths, trust);
     for (size_t i = 0; i < n; i++) {
-        uint64_t margin = ACU_US(20) + lengths[i] / 128; /* a timer's sleep, and a length, vary */
-        if (age <= lengths[i] + margin)
-            return lengths[i] > margin ? start + lengths[i] - margin : start;
+        uint64_t ns = lengths[i].ns, before = lead(&lengths[i]);
+        if (age <= ns + ACU_US(20) + ns / 128 + 2 * lengths[i].spread) /* or a little longer */
+            return ns > before ? start + ns - before : start;
     }
     return 0;
 }
@@ -174,12 +201,15 @@ static uint64_t next_look(acu_stream *stream, uint64_t now, uint64_t spin, bool 
     uint64_t age = now > start ? now - start : 0;
     if (end > now && trust == ACUI_DOUBTED)
         end = before(start, end, now);
-    if (end && (trust != ACUI_UNSURE || end <= now))
-        return end < now + FAULT ? end : now + FAULT;
+    bool sure = trust != ACUI_UNSURE || end <= now;
     if (!end && age < spin)
         return now;
-    if (alone)
+    if (alone && !(end && sure))
         return ACUI_BLOCK;
+    if (end > now)
+        stream->planned = end;
+    if (end && sure)
+        return end < now + FAULT ? end : now + FAULT;
     /* It may also end sooner than the first of its lengths, if that is not sure. */
     if (stream->waited_for == task->number || acui_blocked_ask(stream, task->number))
         return end ? end : ACU_FOREVER;
@@ -283,9 +313,13 @@ void acui_due_learn(acu_stream *stream, acui_task *task, uint64_t now)
 {
     uint64_t start = acui_due_start(stream);
     uint64_t since = stream->looked_at > start ? stream->looked_at : start;
-    if (now < start + ACUI_LEARNED || now < since)
+    uint64_t peeked = atomic_load_explicit(&stream->peeked, memory_order_relaxed);
+    since = peeked > since ? peeked : since;
+    bool asked = task->form; /* what to expect */
+    if (now < since || (now < start + ACUI_LEARNED && !asked))
         return;
     if (!task->form)
         task->form = acui_form_of(task);
-    acui_lengths_learn(task->form, now - start, now - since);
+    bool planned = stream->planned > start && stream->planned <= now;
+    acui_lengths_learn(task->form, now - start, now - since, planned ? now - stream->planned : 0);
 }

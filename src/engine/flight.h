@@ -65,6 +65,8 @@ uint64_t acui_flight_next_look(acu_stream *stream, uint64_t now, uint64_t spin);
 uint64_t acui_flight_wait_for(acu_stream *stream, uint64_t now, uint64_t spin, bool alone);
 #define ACUI_BLOCK (ACU_FOREVER - 1)
 uint64_t acui_flight_wait_for_any(uint64_t now, uint64_t spin); /* of all streams, the first */
+/* A thread was to wake up at a certain time, and woke up `late` ns after it. Any thread. */
+void acui_flight_woke(uint64_t late);
 /* The process has one core: looking without pause would keep the others from it. Lock held. */
 void acui_flight_one_core(bool alone);
 
@@ -111,10 +113,15 @@ typedef enum acui_trust {
     ACUI_SURE,    /* each time of late */
 } acui_trust;
 
-/* Lengths in ns that tasks of the form take, shortest first; 0: not known, or never the same. */
-size_t acui_lengths_find(uint64_t form, uint64_t lengths[ACUI_LENGTHS], acui_trust *trust);
-/* A task took `ns`, or up to `slack` less: nobody looked meanwhile. */
-void acui_lengths_learn(uint64_t form, uint64_t ns, uint64_t slack);
+typedef struct acui_length {
+    uint64_t ns, spread; /* what it varies by, on average */
+} acui_length;
+
+/* Lengths that tasks of the form take, shortest first; 0: not known, or never the same. */
+size_t acui_lengths_find(uint64_t form, acui_length lengths[ACUI_LENGTHS], acui_trust *trust);
+/* A task took `ns`, or up to `slack` less: nobody looked meanwhile. It was to be looked at from
+ * `late` ns ago on; 0: no such look was planned. */
+void acui_lengths_learn(uint64_t form, uint64_t ns, uint64_t slack, uint64_t late);
 /* How long to look without pause for work of unknown length, now that such work was waited for, and
  * `spin` so far: less while that does not help. `blocked`: it ended with a sleep, until a thread in
  * the driver woke up, so that the work took ACUI_LATE less. */

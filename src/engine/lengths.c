@@ -16,16 +16,23 @@
 #define LUCKY (SURE / 2)
 #define SOONER ACU_US(50) /* to look, who came too late */
 #define DOUBT 4           /* times that one is looked at before its end, after such a one */
+#define FIRST_SPREAD ACU_US(10)
+#define SPREAD_MOST ACU_US(100) /* that one looks without pause for */
+#define RARE 8            /* a length that comes less often than once in so many times is forgotten:
+                           * each look at it would be in vain */
+#define BLINDLY 4         /* times in a row that a length is believed without having been seen */
 
 typedef struct known {
     uint64_t ns;
+    uint32_t spread; /* ns that it varies by, on average; or that a guess may be off by */
     uint8_t score;
+    bool guessed; /* nobody was there when it ended */
 } known;
 
 static struct entry {
     uint64_t form;
     known lengths[ACUI_LENGTHS];
-    uint8_t luck, doubt;
+    uint8_t luck, doubt, believed, turn;
 } table[PLACES];
 
 static struct entry *entry_of(uint64_t form)
@@ -69,7 +76,7 @@ uint64_t acui_form_of(const acui_task *task)
     return h | 1; /* 0 is an empty place */
 }
 
-size_t acui_lengths_find(uint64_t form, uint64_t lengths[ACUI_LENGTHS], acui_trust *trust)
+size_t acui_lengths_find(uint64_t form, acui_length lengths[ACUI_LENGTHS], acui_trust *trust)
 {
     const struct entry *entry = entry_of(form);
     size_t n = 0;
@@ -82,9 +89,10 @@ size_t acui_lengths_find(uint64_t form, uint64_t lengths[ACUI_LENGTHS], acui_tru
         if (entry->lengths[i].score < FEW)
             continue;
         size_t at = n++;
-        for (; at > 0 && lengths[at - 1] > entry->lengths[i].ns; at--)
+        for (; at > 0 && lengths[at - 1].ns > entry->lengths[i].ns; at--)
             lengths[at] = lengths[at - 1];
-        lengths[at] = entry->lengths[i].ns;
+        const known *k = &entry->lengths[i];
+        lengths[at] = (acui_length){k->ns, k->spread < SPREAD_MOST ? k->spread : SPREAD_MOST};
     }
     return n;
 }
@@ -97,7 +105,8 @@ static known *near(struct entry *entry, uint64_t ns, uint64_t more)
     for (int i = 0; i < ACUI_LENGTHS; i++) {
         known *k = &entry->lengths[i];
         uint64_t off = k->ns > ns ? k->ns - ns : ns - k->ns;
-        if (k->score && off <= k->ns / 128 + ACU_US(20) + more && (!best || off < least)) {
+        uint64_t most = k->ns / 128 + ACU_US(20) + more + (k->guessed ? k->spread : 0);
+        if (k->score && off <= most && (!best || off < least)) {
             best = k;
             least = off;
         }
@@ -118,15 +127,68 @@ static known *weakest(struct entry *entry)
     return k;
 }
 
-void acui_lengths_learn(uint64_t form, uint64_t ns, uint64_t slack)
+static void lucky(struct entry *entry, known *k)
+{
+    if (k->score < TOP)
+        k->score++;
+    if (entry->luck < SURE)
+        entry->luck++;
+}
+
+static uint32_t spread_of(uint64_t off)
+{
+    return (uint32_t)(off < UINT32_MAX ? off : UINT32_MAX);
+}
+
+static void see(known *k, uint64_t ns)
+{
+    uint64_t off = k->ns > ns ? k->ns - ns : ns - k->ns;
+    k->spread = k->guessed ? FIRST_SPREAD : (k->spread + spread_of(off)) / 2;
+    k->ns = k->guessed ? ns : (k->ns + ns) / 2;
+    k->guessed = false;
+}
+
+static void age(struct entry *entry)
+{
+    if (++entry->turn % RARE)
+        return;
+    for (int i = 0; i < ACUI_LENGTHS; i++)
+        if (entry->lengths[i].score)
+            entry->lengths[i].score--;
+}
+
+/* Who was to look from shortly before the end on was not there when it came: no news about the
+ * length, unless that goes on. */
+static bool believe(struct entry *entry, uint64_t ns, uint64_t late)
+{
+    for (int i = 0; i < ACUI_LENGTHS && entry->believed < BLINDLY; i++) {
+        known *k = &entry->lengths[i];
+        if (k->score < FEW || k->ns > ns + 2 * k->spread + ACU_US(5) || k->ns < ns - late)
+            continue;
+        entry->believed++;
+        lucky(entry, k);
+        return true;
+    }
+    return false;
+}
+
+void acui_lengths_learn(uint64_t form, uint64_t ns, uint64_t slack, uint64_t late)
 {
     struct entry *entry = entry_of(form);
-    if (entry->form != form)
+    if (entry->form != form) {
+        if (ns < ACUI_LEARNED)
+            return;
         *entry = (struct entry){.form = form, .luck = LUCKY + 1};
+    }
+    age(entry);
     /* Who slept too long never sees how much: so look a little sooner the next time, and now and
      * then before, in case it is much shorter. Who looked before halves what is not known. */
     bool blind = slack > ACU_US(100), unseen = slack > ns / 4 * 3;
-    uint64_t off = blind ? unseen ? SOONER : slack / 2 : slack > ACU_US(25) ? slack : 0;
+    if (blind && late && believe(entry, ns, late < slack ? late : slack))
+        return;
+    entry->believed = 0;
+    bool just = unseen && near(entry, ns - SOONER, SOONER); /* before an end that was foreseen */
+    uint64_t off = blind ? just ? SOONER : slack / 2 : slack > ACU_US(25) ? slack : 0;
     uint64_t guess = ns - off;
     if (blind && unseen)
         entry->doubt = DOUBT;
@@ -135,15 +197,12 @@ void acui_lengths_learn(uint64_t form, uint64_t ns, uint64_t slack)
     known *k = near(entry, guess, blind ? SOONER : 0);
     if (k) {
         if (!blind)
-            k->ns = (k->ns + guess) / 2;
+            see(k, guess);
         else if (guess < k->ns)
-            k->ns = guess;
-        if (k->score < TOP)
-            k->score++;
-        if (entry->luck < SURE)
-            entry->luck++;
+            *k = (known){guess, spread_of(off), k->score, true};
+        lucky(entry, k);
     } else {
-        *weakest(entry) = (known){.ns = guess, .score = 1};
+        *weakest(entry) = (known){guess, blind ? spread_of(off) : FIRST_SPREAD, 1, blind};
         entry->luck = (uint8_t)(entry->luck > 2 ? entry->luck - 2 : 0);
     }
 }

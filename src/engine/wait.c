@@ -40,6 +40,9 @@ static void sleep_until(uint32_t seen, uint64_t time, bool sharply)
     if (slack > 1000)
         prctl(PR_SET_TIMERSLACK, 1000UL, 0, 0, 0);
     acui_done_sleep(seen, time);
+    uint64_t now = acui_now();
+    if (sharply && time <= now)
+        acui_flight_woke(now - time);
     if (slack > 1000)
         prctl(PR_SET_TIMERSLACK, (unsigned long)slack, 0, 0, 0);
 }
@@ -134,6 +137,7 @@ static acu_status look_one(void *context, uint64_t now)
     if (s->flags && !is_written(s)) {
         if (s->again == 0 && now)
             s->again = now + ACUI_ASK;
+        acui_stream_peeked(s->future->submission->lanes[0].stream, now);
         if (now == 0 || now < s->again)
             return ACU_NOT_READY;
     }
@@ -156,30 +160,19 @@ static uint64_t next_of_held(single *one, uint64_t now)
     return now + one->nap;
 }
 
-/* The mark of the stream with which the submission is over; 0: there is none yet, or there is more
- * to it than this. */
-static uint64_t end_of(acui_submission *s)
-{
-    uint64_t end = 0;
-    if (s->lane_count != 1 || !acui_submission_hold(s))
-        return 0;
-    acui_order_lock();
-    if (s->sealed && !s->hosts && s->to_issue == 0)
-        for (const acui_task *task = s->first_task; task; task = task->next)
-            if (task->point->state == ACUI_POINT_ISSUED && task->number > end)
-                end = task->number;
-    acui_order_unlock();
-    acui_submission_close(s);
-    return end;
-}
-
-/* Nothing but the device can end it: so this thread itself waits in the driver. */
+/* Nothing but the device can end it, once all of it is there: so this thread itself waits in the
+ * driver. False: not now, or it could not, and need not try again. */
 static bool block(single *one)
 {
-    acui_submission *s = one->future->submission;
-    uint64_t end = end_of(s);
-    one->alone = end && acui_blocked_wait(s->lanes[0].stream, end);
-    return one->alone;
+    const acui_submission *s = one->future->submission;
+    acui_end end;
+    acui_order_lock();
+    bool there = s->sealed && !s->hosts && s->to_issue == 0;
+    acui_order_unlock();
+    acu_stream *stream = there ? acui_flight_end_of(s, &end) : NULL;
+    if (stream)
+        one->alone = acui_blocked_wait(stream, end.number);
+    return stream && one->alone;
 }
 
 /* Whatever ends first on one of its streams. How long the device takes

@@ -20,17 +20,25 @@ static acui_trust trust;
 
 static size_t known(uint64_t form, uint64_t *lengths)
 {
+    acui_length list[ACUI_LENGTHS];
     acui_flight_lock();
-    size_t n = acui_lengths_find(form, lengths, &trust);
+    size_t n = acui_lengths_find(form, list, &trust);
     acui_flight_unlock();
+    for (size_t i = 0; i < n; i++)
+        lengths[i] = list[i].ns;
     return n;
+}
+
+static void learn_late(uint64_t form, uint64_t ns, uint64_t slack, uint64_t late)
+{
+    acui_flight_lock();
+    acui_lengths_learn(form, ns, slack, late);
+    acui_flight_unlock();
 }
 
 static void learn(uint64_t form, uint64_t ns, uint64_t slack)
 {
-    acui_flight_lock();
-    acui_lengths_learn(form, ns, slack);
-    acui_flight_unlock();
+    learn_late(form, ns, slack, 0);
 }
 
 /* Forms that share no place in the table. */
@@ -111,6 +119,56 @@ static void who_is_too_late_looks_sooner(void **state)
     assert_in_range(lengths[0], ACU_MS(5) - ACU_US(1), ACU_MS(5));
 }
 
+/* A timer that went off after the end says nothing about the length; unless it always does. */
+static void who_is_woken_up_late_learns_nothing(void **state)
+{
+    (void)state;
+    uint64_t lengths[ACUI_LENGTHS];
+    for (int i = 0; i < 20; i++)
+        learn(form(7), ACU_MS(5), 0);
+    for (int i = 0; i < 4; i++)
+        learn_late(form(7), ACU_MS(5) + ACU_US(70), ACU_MS(5), ACU_US(110));
+    assert_int_equal(known(form(7), lengths), 1);
+    assert_int_equal(lengths[0], ACU_MS(5));
+    assert_int_equal(trust, ACUI_SURE);
+    learn_late(form(7), ACU_MS(5) + ACU_US(70), ACU_MS(5), ACU_US(110));
+    known(form(7), lengths);
+    assert_int_equal(trust, ACUI_DOUBTED);
+    /* It was looked at in time, and was over. */
+    learn(form(8), ACU_MS(5), 0);
+    learn(form(8), ACU_MS(5), 0);
+    learn_late(form(8), ACU_MS(5) - ACU_US(40), ACU_MS(5), ACU_US(10));
+    known(form(8), lengths);
+    assert_int_equal(lengths[0], ACU_MS(5) - ACU_US(90));
+}
+
+/* A guess gives way to what was seen, whatever it was off by. */
+static void a_guess_is_no_length_of_its_own(void **state)
+{
+    (void)state;
+    uint64_t lengths[ACUI_LENGTHS];
+    for (int i = 0; i < 3; i++)
+        learn(form(9), ACU_MS(8), ACU_MS(5));
+    for (int i = 0; i < 3; i++)
+        learn(form(9), ACU_MS(6), 0);
+    assert_int_equal(known(form(9), lengths), 1);
+    assert_int_equal(lengths[0], ACU_MS(6));
+}
+
+/* To look at a length each time costs a wake-up. */
+static void what_never_comes_again_is_forgotten(void **state)
+{
+    (void)state;
+    uint64_t lengths[ACUI_LENGTHS];
+    for (int i = 0; i < 12; i++)
+        learn(form(10), ACU_MS(i % 2 ? 2 : 8), 0);
+    assert_int_equal(known(form(10), lengths), 2);
+    for (int i = 0; i < 60; i++)
+        learn(form(10), ACU_MS(8), 0);
+    assert_int_equal(known(form(10), lengths), 1);
+    assert_int_equal(lengths[0], ACU_MS(8));
+}
+
 static void a_new_length_replaces_old_ones(void **state)
 {
     (void)state;
@@ -156,6 +214,27 @@ static void gated_end(gated *g)
     test_leaks_none();
 }
 
+/* Threads wake up so late here: that is allowed for, within bounds, and not for ever. */
+static void looks_are_as_early_as_threads_wake_up_late(void **state)
+{
+    (void)state;
+    gated g = gated_new();
+    uint64_t end = g.begin - ACU_MS(1) + ACU_MS(20), next[3];
+    for (int i = 0; i < 30; i++)
+        learn(g.form, ACU_MS(20), 0);
+    for (int turn = 0; turn < 3; turn++) {
+        for (int i = 0; i < 100; i++)
+            acui_flight_woke(turn == 1 ? ACU_MS(3) : 0);
+        acui_flight_lock();
+        next[turn] = acui_flight_next_look(g.stream, g.begin, 0);
+        acui_flight_unlock();
+    }
+    assert_in_range(end - next[0], 1, ACU_US(30));
+    assert_in_range(end - next[1], ACU_US(100), ACU_US(300));
+    assert_int_equal(next[2], next[0]);
+    gated_end(&g);
+}
+
 /* A fault would end it at any time: it is to be told within 100 ms. */
 static void a_foreseen_end_is_not_slept_for(void **state)
 {
@@ -183,7 +262,7 @@ static uint64_t lateness(const gated *g, uint64_t length)
         now = next == ACU_FOREVER ? end /* a thread waits in the driver */
                                   : next > now ? next : now + ACU_US(1);
     }
-    acui_lengths_learn(g->form, now - begin, now - looked);
+    acui_lengths_learn(g->form, now - begin, now - looked, 0);
     acui_flight_unlock();
     return now - end;
 }
@@ -374,6 +453,10 @@ int main(void)
         cmocka_unit_test(what_varies_is_not_foreseen),
         cmocka_unit_test(spinning_comes_back),
         cmocka_unit_test(who_is_too_late_looks_sooner),
+        cmocka_unit_test(who_is_woken_up_late_learns_nothing),
+        cmocka_unit_test(a_guess_is_no_length_of_its_own),
+        cmocka_unit_test(what_never_comes_again_is_forgotten),
+        cmocka_unit_test(looks_are_as_early_as_threads_wake_up_late),
         cmocka_unit_test(what_became_much_shorter_is_found_soon),
         cmocka_unit_test(a_new_length_replaces_old_ones),
         cmocka_unit_test(a_foreseen_end_is_not_slept_for),
