@@ -40,6 +40,15 @@ if(ACUDA_HAS_NO_INTERPOSITION)
     add_compile_options(-fno-semantic-interposition)
 endif()
 
+# gcc for x86-64 sets and copies small structs by string instructions, which take their time to begin;
+# it is to store them piece by piece, and to leave what is larger to the C library.
+set(no_strings -mmemcpy-strategy=libcall:-1:noalign -mmemset-strategy=libcall:-1:noalign)
+check_c_compiler_flag("${no_strings}" ACUDA_HAS_STRATEGIES)
+if(ACUDA_HAS_STRATEGIES)
+    add_compile_options(${no_strings})
+    add_link_options(${no_strings})
+endif()
+
 # -O1 builds in half the time of -O2, and what is found tells more; but gcc then thinks that texts may be
 # cut which it otherwise sees to fit.
 if(ACUDA_SANITIZE)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The list of who reads and writes a buffer. All of it under the order lock. */
 #include "base/alloc.h"
-#include "base/rare.h"
 #include "memory/access.h"
 
 #include <string.h>
@@ -104,7 +103,7 @@ static bool grow(acui_accesses *accesses, size_t need)
 
 /* To look for what can go takes long where many read at the same time: as a rule three
  * quarters of the list are free when that was done. */
-ACUI_RARE static bool make_room(acui_accesses *accesses)
+static bool make_room(acui_accesses *accesses)
 {
     if (!accesses->list) {
         accesses->list = accesses->few;
@@ -123,15 +122,17 @@ bool acui_accesses_reserve(acui_accesses *accesses)
 
 /* ---- entering -------------------------------------------------------------------------------- */
 
-static void add(acui_accesses *accesses, acui_point *point, acui_extent extent, bool write)
+static void add(acui_accesses *accesses, acui_point *point, const acui_extent *extent, bool write)
 {
     size_t at = accesses->count++;
     if (write) { /* the first of the reads makes room */
         accesses->list[at] = accesses->list[accesses->writes];
         at = accesses->writes++;
     }
-    accesses->list[at] =
-        (acui_access){.point = hold(point), .extent = extent, .write = write};
+    acui_access *entry = &accesses->list[at];
+    entry->point = hold(point);
+    entry->extent = *extent;
+    entry->write = write;
 }
 
 /*
@@ -154,7 +155,8 @@ static void cut(acui_accesses *accesses, size_t i, const acui_extent *by)
         if (!grow(accesses, accesses->count + 2))
             return;
         old = &accesses->list[i]; /* the list may have moved */
-        add(accesses, old->point, acui_extent_range(by->end, old->extent.end), old->write);
+        acui_extent rest = acui_extent_range(by->end, old->extent.end);
+        add(accesses, old->point, &rest, old->write);
         old->extent.end = by->begin;
     } else if (old->extent.begin < by->begin) {
         old->extent.end = by->begin;
@@ -226,7 +228,7 @@ bool acui_accesses_enter(acui_accesses *accesses, uint64_t buffer_bytes, acui_po
             cut(accesses, i, &extent);
     }
     if (write || !contained(accesses, point, &extent))
-        add(accesses, point, extent, write);
+        add(accesses, point, &extent, write);
     return true;
 }
 
