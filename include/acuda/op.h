@@ -161,11 +161,17 @@ typedef struct acu_val {
     acu_value_kind kind;
     acu_form form;
     acu_tensor *tensor; /* of a tensor or partition; valid during the callback, borrowed */
-    acu_shape tile;     /* of a partition */
+    acu_shape tile;          /* of a partition */
     acu_partition_mode mode; /* the same */
-    unsigned blocks;         /* of a mapped one; 0: not said */
-    acu_dtype dtype;    /* of a scalar */
-    uint64_t bits;      /* of a scalar */
+    union {
+        unsigned blocks; /* of a mapped one; 0: not said */
+        acu_dtype dtype; /* of a scalar */
+    };
+    union {
+        unsigned grid[3]; /* of a partition: one block for each of its tiles; a number that is too
+                           * large for a grid is 0 */
+        uint64_t bits;    /* of a scalar */
+    };
 } acu_val;
 
 /* Inside `then`: an op that yields this value, in its form; the value is taken out of the list. */

@@ -66,6 +66,7 @@ typedef struct local {
         uint32_t count;
     } free[CLASSES];
     block *late[LATE];
+    uint8_t late_class[LATE]; /* of these */
     unsigned late_at;
     _Atomic(int64_t) counts[ACUI_COUNTS]; /* written by its thread alone, relaxed */
 } local;
@@ -301,9 +302,8 @@ ACUI_RARE static void give_half(struct kept *kept)
     pthread_mutex_unlock(&shared.lock);
 }
 
-static inline void put_block(local *l, block *b)
+static inline void put_block(local *l, block *b, uint32_t class)
 {
-    uint32_t class = b->class;
     if (!l || class == LARGE) {
         free(b);
         return;
@@ -318,7 +318,7 @@ static inline void put_block(local *l, block *b)
 ACUI_RARE static void put_without(block *b)
 {
     acui_count_add(ACUI_COUNT_RETURNS, 1);
-    put_block(of_thread(), b);
+    put_block(of_thread(), b, b->class);
 }
 
 void acui_cache_put(void *memory)
@@ -330,7 +330,7 @@ void acui_cache_put(void *memory)
         return;
     }
     count(l, ACUI_COUNT_RETURNS);
-    put_block(l, b);
+    put_block(l, b, b->class);
 }
 
 void acui_cache_put_late(void *memory)
@@ -340,12 +340,15 @@ void acui_cache_put_late(void *memory)
         put_without((block *)memory - 1);
         return;
     }
-    block *oldest = l->late[l->late_at];
-    l->late[l->late_at] = (block *)memory - 1;
+    block *b = (block *)memory - 1, *oldest = l->late[l->late_at];
+    /* What is in the oldest one was not touched for long: nobody waits for its memory here. */
+    uint32_t class = l->late_class[l->late_at];
+    l->late[l->late_at] = b;
+    l->late_class[l->late_at] = (uint8_t)b->class;
     l->late_at = (l->late_at + 1) % LATE;
     count(l, ACUI_COUNT_RETURNS);
     if (oldest)
-        put_block(l, oldest);
+        put_block(l, oldest, class);
 }
 
 void acui_cache_flush(void)

@@ -147,12 +147,15 @@ acu_op *acui_op_with_args(const acui_op_class *class, const acu_arg *args, size_
                   class->name, count);
         return acui_op_failed(class, site);
     }
-    acu_op *op = acui_op_new_call(class, count, site);
+    size_t ops = 0;
+    for (size_t i = 0; i < count; i++)
+        ops += args[i].kind == ACUI_ARG_OP;
+    acu_op *op = acui_op_new_call(class, ops, count, site);
     if (acui_op_is_oom(op)) {
         drop_args(args, 0, count);
         return op;
     }
-    op->input_count = 0; /* grows with each operand, up to `count` */
+    op->input_count = 0; /* grows with each operand, up to `ops` */
     acu_status status = ACU_OK;
     acu_arg *kept = op->u.call.args;
     size_t i = 0;

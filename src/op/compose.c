@@ -56,10 +56,10 @@ static acu_status plan_part(acui_plan *plan, acu_op *op, acu_device *place, acui
     acu_op *whole = op->inputs[0];
     size_t parts = whole->part_count, index = op->u.index;
     ACUI_TRY(acui_plan_kept(plan, whole, place));
-    if (whole->values.count != parts)
+    if (whole->rest->values.count != parts)
         return acui_fail(ACU_ERR_ARGUMENTS, "unzip into %zu parts of an op (%s) that yields %zu",
-                         parts, acui_op_name(whole), whole->values.count);
-    acu_val *kept = &whole->values.list[index];
+                         parts, acui_op_name(whole), whole->rest->values.count);
+    acu_val *kept = &whole->rest->values.list[index];
     /* Nobody but parts holds the op: this part's value is nobody else's, and moves. */
     if (atomic_load_explicit(&whole->handles, memory_order_relaxed) == 0 && !whole->used_whole) {
         acu_val value = *kept;

@@ -132,7 +132,7 @@ acu_op *acu_op_fail(acu_status status, const char *name, acu_site site, const ch
     }
     acu_op *op = acui_op_failed(&acui_class_CUSTOM, site);
     if (name && !acui_op_is_oom(op))
-        snprintf(op->fault->error.op, sizeof op->fault->error.op, "%s", name);
+        snprintf(op->u.fault->error.op, sizeof op->u.fault->error.op, "%s", name);
     return op;
 }
 

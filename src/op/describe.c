@@ -149,7 +149,7 @@ acu_status acui_infer_part(acui_infer *infer, acu_op *whole, size_t index, acu_d
 acu_status acui_infer_op(acui_infer *infer, acu_op *op, acu_device *place, acui_values *values)
 {
     if (acui_op_is_oom(op))
-        return acui_error_restore(&op->fault->error);
+        return acui_error_restore(&op->u.fault->error);
     if (acui_object_refs(op) == 1)
         return infer_fresh(infer, op, place, values);
     met *m = NULL;

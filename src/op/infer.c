@@ -15,7 +15,7 @@ static acu_status infer_failed(acui_infer *infer, acu_op *op, acu_device *place,
                                acui_values *values)
 {
     (void)infer, (void)place, (void)values;
-    return acui_error_restore(&op->fault->error);
+    return acui_error_restore(&op->u.fault->error);
 }
 
 static acu_status infer_value(acui_infer *infer, acu_op *op, acu_device *place, acui_values *values)

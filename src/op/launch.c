@@ -88,7 +88,7 @@ static acu_status add_partition(acui_plan *plan, acui_node *node, size_t at, con
                                 const acu_arg *arg)
 {
     acu_tile_param *param = (acu_tile_param *)(void *)(acui_launch_data(node) + at);
-    acui_tile_fill(value, node->u.launch.dims.grid, param);
+    acui_tile_fill(value, param);
     return add_tensor(plan, node, at, value->tensor, acui_access_of(value, arg));
 }
 
@@ -199,7 +199,7 @@ static acu_status add_launch(acui_plan *plan, acu_op *op, const acu_val *values,
     node->u.launch.count = (uint32_t)count;
     node->u.launch.bytes = m->bytes;
     ACUI_TRY(acui_launch_set_config(plan, node, config));
-    if (!op->name[0]) /* messages say which kernel */
+    if (!op->named) /* messages say which kernel */
         node->name = kernel->name;
     ACUI_TRY(add_params(plan, node, op, values, m->early));
     if (globals)
@@ -225,7 +225,7 @@ static acu_status plan_launch(acui_plan *plan, acu_op *op, acu_device *place, ac
     measure(op, list, &counts, &m);
     ACUI_TRY(add_launch(plan, op, list, &config, &m));
     if (!counts.of[ACU_NONE])
-        op->u.call.arg_count = 0; /* the values have all that they were */
+        op->u.call.arg_count = op->input_count = 0; /* the values have all that they were */
     return ACU_OK;
 }
 

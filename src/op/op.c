@@ -6,6 +6,7 @@
 #include "base/callback.h"
 #include "base/error.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -21,7 +22,7 @@ static acu_op oom_op = {
     .object = {.tag = 0xACDA0000u | ACU_OBJECT_OP, .refs = 1},
     .handles = 1,
     .class = &acui_class_FAILED,
-    .fault = &oom_fault,
+    .u.fault = &oom_fault,
 };
 
 bool acui_op_is_oom(const acu_op *op)
@@ -31,7 +32,7 @@ bool acui_op_is_oom(const acu_op *op)
 
 const char *acui_op_name(const acu_op *op)
 {
-    return op->name[0] ? op->name : op->class->name;
+    return op->named ? op->rest->name : op->class->name;
 }
 
 acu_status acui_op_sign(const acu_op *op, acu_status status)
@@ -45,10 +46,14 @@ acu_status acui_op_sign(const acu_op *op, acu_status status)
     return status;
 }
 
-static acu_op *op_new(const acui_op_class *class, size_t inputs, size_t args, acu_site site)
+/* Behind an op are its inputs and arguments, and then the rest, which stays as it is. Its first
+ * `zeroed` bytes are. */
+static inline acu_op *op_new(const acui_op_class *class, size_t zeroed, size_t inputs, size_t args,
+                             acu_site site)
 {
-    acu_op *op = acui_object_new(
-        ACU_OBJECT_OP, sizeof *op + inputs * sizeof(acu_op *) + args * sizeof(acu_arg));
+    size_t before = sizeof(acu_op) + inputs * sizeof(acu_op *) + args * sizeof(acu_arg);
+    acu_op *op =
+        acui_object_new_part(ACU_OBJECT_OP, before + sizeof(acui_op_rest), zeroed);
     if (!op)
         return &oom_op;
     atomic_store_explicit(&op->handles, 1, memory_order_relaxed);
@@ -56,19 +61,28 @@ static acu_op *op_new(const acui_op_class *class, size_t inputs, size_t args, ac
     op->site = site;
     op->inputs = (acu_op **)(op + 1);
     op->input_count = inputs;
-    if (args)
-        op->u.call.args = (acu_arg *)(op->inputs + inputs);
+    for (size_t i = 0; i < inputs; i++)
+        op->inputs[i] = NULL;
+    op->rest = (acui_op_rest *)(void *)((char *)op + before);
     return op;
 }
 
 acu_op *acui_op_new(const acui_op_class *class, size_t inputs, acu_site site)
 {
-    return op_new(class, inputs, 0, site);
+    return op_new(class, sizeof(acu_op), inputs, 0, site);
 }
 
-acu_op *acui_op_new_call(const acui_op_class *class, size_t args, acu_site site)
+acu_op *acui_op_new_bare(const acui_op_class *class, acu_site site)
 {
-    return op_new(class, args, args, site);
+    return op_new(class, offsetof(acu_op, u), 0, 0, site);
+}
+
+acu_op *acui_op_new_call(const acui_op_class *class, size_t inputs, size_t args, acu_site site)
+{
+    acu_op *op = op_new(class, sizeof(acu_op), inputs, args, site);
+    if (op != &oom_op)
+        op->u.call.args = (acu_arg *)(void *)(op->inputs + inputs);
+    return op;
 }
 
 acu_op *acui_op_failed(const acui_op_class *class, acu_site site)
@@ -80,11 +94,10 @@ acu_op *acui_op_failed(const acui_op_class *class, acu_site site)
     acu_op *op = acui_op_new(&acui_class_FAILED, 0, site);
     if (op == &oom_op)
         return op;
-    op->fault = acui_fault_new(&error);
-    if (!op->fault)
+    op->u.fault = acui_fault_new(&error);
+    if (!op->u.fault)
         return acui_op_abandon(op);
-    snprintf(op->name, sizeof op->name, "%s", class->name);
-    return op;
+    return acu_op_named(op, class->name);
 }
 
 acu_op *acui_op_abandon(acu_op *op)
@@ -159,9 +172,11 @@ static void destroy_all(acu_op *dead)
         if (op->class->destroy)
             op->class->destroy(op);
         acui_user_release(op->user);
-        acui_values_clear(&op->values);
-        acui_sharing_release(op->sharing);
-        acui_fault_release(op->fault);
+        if (op->state != ACUI_OP_FRESH) {
+            acui_values_clear(&op->rest->values);
+            acui_sharing_release(op->rest->sharing);
+            acui_fault_release(op->rest->fault);
+        }
         acui_object_free(op);
     }
 }
@@ -231,14 +246,16 @@ acu_status acu_op_status(const acu_op *op, acu_error *error)
     if (op->class != &acui_class_FAILED)
         return ACU_OK;
     if (error)
-        *error = op->fault->error;
-    return op->fault->error.status;
+        *error = op->u.fault->error;
+    return op->u.fault->error.status;
 }
 
 acu_op *acu_op_named(acu_op *op, const char *name)
 {
-    if (name && op != &oom_op && acui_object_is(op, ACU_OBJECT_OP))
-        snprintf(op->name, sizeof op->name, "%s", name);
+    if (name && op != &oom_op && acui_object_is(op, ACU_OBJECT_OP)) {
+        snprintf(op->rest->name, sizeof op->rest->name, "%s", name);
+        op->named = name[0] != 0;
+    }
     return op;
 }
 
@@ -246,7 +263,13 @@ acu_op *acu_op_named(acu_op *op, const char *name)
 static acu_status plan_failed(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
 {
     (void)plan, (void)place, (void)values;
-    return acui_error_restore(&op->fault->error);
+    return acui_error_restore(&op->u.fault->error);
 }
 
-const acui_op_class acui_class_FAILED = {.name = "failed op", .plan = plan_failed};
+static void destroy_failed(acu_op *op)
+{
+    acui_fault_release(op->u.fault);
+}
+
+const acui_op_class acui_class_FAILED = {
+    .name = "failed op", .plan = plan_failed, .destroy = destroy_failed};

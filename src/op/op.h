@@ -51,30 +51,40 @@ typedef enum acui_op_state { ACUI_OP_FRESH, ACUI_OP_PLANNING, ACUI_OP_DONE } acu
 
 typedef struct acui_view acui_view;
 
+/* What most ops never have: in memory of the op's, which nobody looks at before it is set. */
+typedef struct acui_op_rest {
+    char name[ACUI_OP_NAME]; /* of one that is `named` */
+    /* From PLANNING on; under the share lock (plan.c): */
+    acui_plan *planner;     /* PLANNING; DONE but not entered into the order of things yet */
+    acu_op *next_unsettled; /* the planner's list */
+    acui_values values;     /* DONE: for further users */
+    struct acui_sharing *sharing;
+    acui_fault *fault; /* DONE and failed */
+} acui_op_rest;
+
 /* References come in two sorts. `object.refs` counts all; `handles` those of the program's own.
  * Taking an op moves one from the program to the taker: without a handle
  * left it was taken before. */
 struct acu_op {
     acui_object object;
     _Atomic(uint32_t) handles;
+    /* Of an op with one reference: that holder's alone. Else under the share lock (plan.c). No
+     * longer FRESH once it was planned for several users. */
+    acui_op_state state;
     const acui_op_class *class;
     acu_site site;
-    char name[ACUI_OP_NAME]; /* "" means the class's */
-    acu_op *next_dead;       /* list of ops being destroyed, so that deep ones need no stack */
-
-    /* Of an op with one reference: that holder's alone. Else under the share lock (plan.c). */
-    acui_op_state state;
-    acui_plan *planner;      /* PLANNING; DONE but not entered into the order of things yet */
-    acu_op *next_unsettled;  /* the planner's list */
-    acui_values values;      /* DONE: for further users */
-    struct acui_sharing *sharing; /* once it was planned for several users */
-    acui_fault *fault;       /* DONE and failed, or class FAILED */
-
     size_t input_count;
     acu_op **inputs; /* one reference each; NULL once planned */
+    acui_op_rest *rest;
+    acu_op *next_dead;  /* list of ops being destroyed, so that deep ones need no stack */
+    acu_user user;      /* THEN, MAP, INSPECT, MAKE, CUSTOM, FOREIGN, HOST, OR_ELSE */
+    size_t part_count;  /* of an op that was unzipped: how many parts it has; else 0 */
+    bool used_whole;    /* and whether others than its parts use it */
+    bool named;         /* else messages say the class's name */
 
     union {
         acu_val value;                                          /* VALUE, PARTITION */
+        acui_fault *fault;                                      /* FAILED */
         size_t index;                                           /* NTH, PART */
         struct { acu_then_fn fn; } then;                        /* THEN */
         struct { acu_make_fn fn; } made;                        /* MAKE */
@@ -101,9 +111,6 @@ struct acu_op {
             size_t arg_count;
         } call; /* LAUNCH, FOREIGN, HOST */
     } u;
-    size_t part_count; /* of an op that was unzipped: how many parts it has; else 0 */
-    bool used_whole;   /* and whether others than its parts use it */
-    acu_user user;     /* THEN, MAP, INSPECT, MAKE, CUSTOM, FOREIGN, HOST, OR_ELSE */
 };
 
 /* The name for messages. */
@@ -114,8 +121,10 @@ acu_status acui_op_sign(const acu_op *op, acu_status status);
 
 /* A fresh op with room for `inputs` (all NULL), or the static op that says "out of memory". */
 acu_op *acui_op_new(const acui_op_class *class, size_t inputs, acu_site site);
-/* The same with room for `args` in u.call.args, zeroed; arg_count stays 0. */
-acu_op *acui_op_new_call(const acui_op_class *class, size_t args, acu_site site);
+/* The same with room for `args` in u.call.args, not zeroed; arg_count stays 0. */
+acu_op *acui_op_new_call(const acui_op_class *class, size_t inputs, size_t args, acu_site site);
+/* The same without inputs, and nothing in `u` is set. */
+acu_op *acui_op_new_bare(const acui_op_class *class, acu_site site);
 bool acui_op_is_oom(const acu_op *op);
 /* An op that carries the thread's record, with `site` and the class's
  * name put in; releases `op`. */

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Partitions: a tensor as tiles for a kernel to write. */
 #include "base/error.h"
+#include "op/grid.h"
 #include "op/op.h"
 
-#include <acuda/tile.h>
+#include <string.h>
 
-static bool tile_fits(const acu_tensor *tensor, const acu_shape *tile)
+/* Whether the tile is one of the tensor's; and how many there are. */
+static inline bool count_tiles(const acu_tensor *tensor, const acu_shape *tile, unsigned grid[3])
 {
     int rank = tensor->shape.rank;
-    if (rank > ACU_TILE_MAX_RANK || tile->rank != rank)
-        return false;
-    bool fits = true;
-    for (int d = 0; d < rank; d++)
-        fits &= tile->dim[d] >= 1;
+    bool fits = rank <= ACU_TILE_MAX_RANK && tile->rank == rank;
+    grid[1] = grid[2] = 1;
+    for (int d = 0; fits && d < rank; d++) {
+        fits = tile->dim[d] >= 1;
+        grid[rank - 1 - d] = fits ? acui_tiles(tensor->shape.dim[d], tile->dim[d]) : 0;
+    }
     return fits;
 }
 
@@ -48,13 +51,15 @@ acu_status acui_partition_value(const acu_op *op, acu_val *value)
 {
     if (value->kind != ACU_TENSOR)
         return acui_fail(ACU_ERR_INVALID, "only a tensor can be partitioned, and once");
-    if (!tile_fits(value->tensor, &op->u.value.tile))
+    unsigned grid[3];
+    if (!count_tiles(value->tensor, &op->u.value.tile, grid))
         return refuse_tile(value->tensor, &op->u.value.tile);
     ACUI_TRY(check_exclusive(value));
     value->kind = ACU_PARTITION;
     value->tile = op->u.value.tile;
     value->mode = op->u.value.mode;
     value->blocks = op->u.value.blocks;
+    memcpy(value->grid, grid, sizeof grid);
     return ACU_OK;
 }
 
@@ -78,10 +83,14 @@ bool acui_partition_take(acu_op *op, acu_val *value)
     if (op->class != &acui_class_PARTITION || op->input_count || acui_object_refs(op) > 1 ||
         op->state != ACUI_OP_FRESH)
         return false;
-    if (!tile_fits(own->tensor, &own->tile) || check_exclusive(own) != ACU_OK)
+    if (!count_tiles(own->tensor, &own->tile, value->grid) || check_exclusive(own) != ACU_OK)
         return false;
-    *value = *own;
     value->kind = ACU_PARTITION;
+    value->form = own->form;
+    value->tensor = own->tensor;
+    value->tile = own->tile;
+    value->mode = own->mode;
+    value->blocks = own->blocks;
     acui_object_free(op); /* it held nothing but the tensor */
     return true;
 }
@@ -97,7 +106,7 @@ const acui_op_class acui_class_PARTITION = {
 /* The value of an op that nobody else has is put into the partition: one op less to plan. */
 static bool is_plain_value(const acu_op *x)
 {
-    return x->class == &acui_class_VALUE && x->u.value.kind == ACU_TENSOR && !x->name[0] &&
+    return x->class == &acui_class_VALUE && x->u.value.kind == ACU_TENSOR && !x->named &&
            acui_object_refs(x) == 1;
 }
 
@@ -137,12 +146,15 @@ acu_op *acu_op_partition_tensor(acu_tensor *tensor, acu_shape tile, acu_partitio
     if (!acui_object_is(tensor, ACU_OBJECT_TENSOR) || (unsigned)mode > ACU_MAPPED)
         /* it says what is wrong */
         return acu_op_partition(acui_operand_tensor(tensor, site), tile, mode, blocks, site);
-    acu_op *op = acui_op_new(&acui_class_PARTITION, 0, site);
-    if (acui_op_is_oom(op))
+    acui_object_retain(tensor); /* before the op is written to, or it would wait for that */
+    acu_op *op = acui_op_new_bare(&acui_class_PARTITION, site);
+    if (acui_op_is_oom(op)) {
+        acu_tensor_release(tensor);
         return op;
+    }
     op->u.value.kind = ACU_TENSOR;
     op->u.value.form = ACU_BORROWED;
-    op->u.value.tensor = acui_object_retain(tensor);
+    op->u.value.tensor = tensor;
     set_tiles(op, &tile, mode, blocks);
     return op;
 }

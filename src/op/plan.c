@@ -84,10 +84,10 @@ void acui_plan_put(acui_plan *plan, acui_node *node)
 /* The op's name, which may be gone before the node. */
 static const char *keep_name(acui_plan *plan, const acu_op *op)
 {
-    if (!op->name[0])
+    if (!op->named)
         return op->class->name;
     char *copy = acui_arena_get(&plan->arena, ACUI_OP_NAME);
-    return copy ? memcpy(copy, op->name, ACUI_OP_NAME) : NULL;
+    return copy ? memcpy(copy, op->rest->name, ACUI_OP_NAME) : NULL;
 }
 
 /* The frame of nodes appended now; NULL: no memory. */
@@ -292,10 +292,10 @@ void acui_plan_clear(acui_plan *plan)
 /* Copies of what a settled op yields. What the op owned is shared among its users now. */
 static acu_status deliver(const acu_op *op, acui_values *values)
 {
-    if (op->fault)
-        return acui_error_restore(&op->fault->error);
-    for (size_t i = 0; i < op->values.count; i++) {
-        acu_val value = op->values.list[i];
+    if (op->rest->fault)
+        return acui_error_restore(&op->rest->fault->error);
+    for (size_t i = 0; i < op->rest->values.count; i++) {
+        acu_val value = op->rest->values.list[i];
         acui_object_retain(value.tensor);
         if (value.form == ACU_OWNED)
             value.form = ACU_SHARED;
@@ -308,8 +308,8 @@ static acu_status deliver(const acu_op *op, acui_values *values)
 static acu_status await_settled(acui_plan *plan, acu_op *op)
 {
     bool flushed = false;
-    while (op->planner && op->planner != plan) {
-        if (op->state == ACUI_OP_PLANNING && pthread_equal(op->planner->thread, plan->thread))
+    while (op->state != ACUI_OP_FRESH && op->rest->planner && op->rest->planner != plan) {
+        if (op->state == ACUI_OP_PLANNING && pthread_equal(op->rest->planner->thread, plan->thread))
             break;
         if (flushed) {
             pthread_cond_wait(&share_changed, &share_lock);
@@ -347,14 +347,14 @@ static void keep_result(acui_plan *plan, acu_op *op, acu_status status, acui_val
 {
     op->state = ACUI_OP_DONE;
     if (status == ACU_OK) {
-        op->values = *values;
+        op->rest->values = *values;
         *values = (acui_values){0};
-        op->next_unsettled = plan->unsettled;
+        op->rest->next_unsettled = plan->unsettled;
         plan->unsettled = acui_object_retain(op);
         return;
     }
-    op->planner = NULL;
-    op->fault = acui_fault_new(acui_error());
+    op->rest->planner = NULL;
+    op->rest->fault = acui_fault_new(acui_error());
     pthread_cond_broadcast(&share_changed);
 }
 
@@ -376,6 +376,18 @@ static acu_status plan_shared(acui_plan *plan, acu_op *op, acu_device *place, ac
     return status;
 }
 
+/* Share lock held. */
+static void begin_shared(acui_plan *plan, acu_op *op)
+{
+    acui_op_rest *rest = op->rest;
+    op->state = ACUI_OP_PLANNING;
+    rest->planner = plan;
+    rest->next_unsettled = NULL;
+    rest->values = (acui_values){0};
+    rest->sharing = NULL;
+    rest->fault = NULL;
+}
+
 static acu_status plan_used_twice(acui_plan *plan, acu_op *op, acu_device *place,
                                   acui_values *values)
 {
@@ -383,8 +395,7 @@ static acu_status plan_used_twice(acui_plan *plan, acu_op *op, acu_device *place
     pthread_mutex_lock(&share_lock);
     acu_status status = await_settled(plan, op);
     if (status == ACU_OK && op->state != ACUI_OP_DONE) {
-        op->state = ACUI_OP_PLANNING;
-        op->planner = plan;
+        begin_shared(plan, op);
         pthread_mutex_unlock(&share_lock);
         status = plan_shared(plan, op, place, &own);
         pthread_mutex_lock(&share_lock);
@@ -393,7 +404,7 @@ static acu_status plan_used_twice(acui_plan *plan, acu_op *op, acu_device *place
     if (status == ACU_OK)
         status = acui_sharing_borrow(plan, op);
     if (status == ACU_OK)
-        status = acui_front_meet(plan, op->sharing);
+        status = acui_front_meet(plan, op->rest->sharing);
     if (status == ACU_OK)
         status = deliver(op, values);
     pthread_mutex_unlock(&share_lock);
@@ -408,15 +419,15 @@ void acui_plan_settle(acui_plan *plan, acui_fault *fault)
     pthread_mutex_lock(&share_lock);
     acu_op *list = plan->unsettled;
     plan->unsettled = NULL;
-    for (acu_op *op = list; op; op = op->next_unsettled) {
-        op->planner = NULL;
-        op->fault = acui_fault_retain(fault);
+    for (acu_op *op = list; op; op = op->rest->next_unsettled) {
+        op->rest->planner = NULL;
+        op->rest->fault = acui_fault_retain(fault);
     }
     pthread_cond_broadcast(&share_changed);
     pthread_mutex_unlock(&share_lock);
     while (list) {
         acu_op *op = list;
-        list = op->next_unsettled;
+        list = op->rest->next_unsettled;
         acui_op_put(op);
     }
 }
@@ -426,7 +437,7 @@ acu_status acui_plan_op(acui_plan *plan, acu_op *op, acu_device *place, acui_val
     acu_status status;
     /* With one reference nobody else has it, nor can get it. */
     if (acui_op_is_oom(op))
-        status = acui_error_restore(&op->fault->error);
+        status = acui_error_restore(&op->u.fault->error);
     else if (acui_object_refs(op) == 1 && op->state == ACUI_OP_FRESH)
         status = plan_fresh(plan, op, place, values);
     else

@@ -91,7 +91,7 @@ static void label(acui_out *out, const acu_op *op)
         acui_print(out, " %s %s", acu_dtype_name(op->u.make.dtype),
                    acui_shape_words(op->u.make.shape, words));
     if (op->state != ACUI_OP_FRESH)
-        acui_print(out, op->fault ? " (planned, failed)" : " (planned)");
+        acui_print(out, op->rest->fault ? " (planned, failed)" : " (planned)");
 }
 
 static void print_lines(acui_out *out, const found *f)

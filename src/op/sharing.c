@@ -25,19 +25,19 @@ acu_status acui_sharing_begin(acui_plan *plan, acu_op *op)
     sharing->begin = plan->count;
     sharing->parent = plan->now.sharing;
     sharing->next = plan->sharings;
-    plan->sharings = plan->now.sharing = op->sharing = sharing;
+    plan->sharings = plan->now.sharing = op->rest->sharing = sharing;
     return ACU_OK;
 }
 
 void acui_sharing_end(acui_plan *plan, const acu_op *op)
 {
-    plan->now.sharing = op->sharing->parent;
-    op->sharing->end = plan->count;
+    plan->now.sharing = op->rest->sharing->parent;
+    op->rest->sharing->end = plan->count;
 }
 
 acu_status acui_sharing_borrow(acui_plan *plan, const acu_op *op)
 {
-    acui_sharing *sharing = op->sharing;
+    acui_sharing *sharing = op->rest->sharing;
     if (!sharing || acui_sharing_in(sharing, plan))
         return ACU_OK;
     struct acui_borrowed *borrowed = ACUI_ARENA_NEW(&plan->arena, struct acui_borrowed);
@@ -68,8 +68,8 @@ void acui_sharing_release(acui_sharing *sharing)
 void acui_sharing_look(acui_plan *plan)
 {
     /* With the list's reference alone nobody has the op, nor can get it. */
-    for (const acu_op *op = plan->unsettled; op; op = op->next_unsettled)
-        op->sharing->alone = acui_object_refs(op) == 1;
+    for (const acu_op *op = plan->unsettled; op; op = op->rest->next_unsettled)
+        op->rest->sharing->alone = acui_object_refs(op) == 1;
 }
 
 acui_sharing *acui_sharing_of(const acui_node *node)

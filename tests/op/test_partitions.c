@@ -284,6 +284,43 @@ static void a_grid_that_differs_is_refused(void **state)
                  ACU_ERR_SHAPE, "argument 1 of both|4x1x1 tiles|grid is 5x1x1");
 }
 
+static void see_grid(void *user, const acu_val *values, size_t count)
+{
+    assert_int_equal(count, 1);
+    assert_int_equal(values[0].kind, ACU_PARTITION);
+    memcpy(user, values[0].grid, sizeof values[0].grid);
+}
+
+static void values_tell_how_many_tiles_there_are(void **state)
+{
+    (void)state;
+    unsigned grid[3];
+    acu_tensor *t = NULL;
+    assert_works(acu_sync(device, acu_zeros(ACU_I64, ACU_SHAPE(7, 12, 64)), &t));
+    acu_op *y = acu_partition_mapped(t, ACU_SHAPE(3, 4, 16), 5);
+    assert_works(acu_sync(device, acu_inspect(y, see_grid, grid), NULL));
+    assert_true(grid[0] == 4 && grid[1] == 3 && grid[2] == 3);
+    y = acu_partition_prefix(zeros(7), ACU_SHAPE(8));
+    assert_works(acu_sync(device, acu_inspect(y, see_grid, grid), NULL));
+    assert_true(grid[0] == 1 && grid[1] == 1 && grid[2] == 1);
+    acu_tensor_release(t);
+}
+
+static void too_many_tiles_are_refused(void **state)
+{
+    (void)state;
+    acu_value_info info;
+    size_t count;
+    for (int i = 0; i < 2; i++) {
+        acu_config config = {.grid = {i ? 7 : 0}};
+        acu_op *y = acu_partition(acu_meta(ACU_I64, ACU_SHAPE(9000000000)), ACU_SHAPE(3));
+        acu_op *op = acu_launch(one, config, acu_inout(y));
+        assert_fails(acu_op_describe(device, op, &info, 1, &count), ACU_ERR_LIMIT,
+                     "a partition into 3000000000 tiles in one dimension");
+        acu_op_release(op);
+    }
+}
+
 /* Of a tensor, which the op keeps; in one submission, and in another one. */
 static void a_partition_serves_several_launches(void **state)
 {
@@ -395,6 +432,8 @@ int main(void)
         TEST(a_prefix_keeps_what_is_beyond),
         TEST(blocks_of_mapped_tiles_are_as_many_as_asked_for),
         TEST(a_grid_that_differs_is_refused),
+        TEST(values_tell_how_many_tiles_there_are),
+        TEST(too_many_tiles_are_refused),
         TEST(a_partition_serves_several_launches),
         TEST(a_list_of_tensors_is_one_argument),
         TEST(a_list_may_have_what_is_still_to_be_allocated),

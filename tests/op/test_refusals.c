@@ -232,6 +232,9 @@ static void ownership(void **state)
             ACU_ERR_INVALID, "whole, a prefix or mapped|mode 3");
     REFUSED(b, acu_op_partition(acu_dup(mine), ACU_SHAPE(2, 2), (acu_partition_mode)3, 0, ACU_SITE),
             ACU_ERR_INVALID, "whole, a prefix or mapped|mode 3");
+    acu_op *bad = acu_op_retain(
+        acu_op_partition_tensor(mine, ACU_SHAPE(2, 2), (acu_partition_mode)4, 0, ACU_SITE));
+    REFUSED(b, acu_zip(acu_share(bad), acu_share(bad)), ACU_ERR_INVALID, "mode 4");
     REFUSED(b, acu_partition(acu_partition(mine, ACU_SHAPE(2, 2)), ACU_SHAPE(2, 2)),
             ACU_ERR_INVALID, "only a tensor can be partitioned, and once");
     row("O9");
