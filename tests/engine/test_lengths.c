@@ -223,7 +223,7 @@ static void looks_are_as_early_as_threads_wake_up_late(void **state)
     for (int i = 0; i < 30; i++)
         learn(g.form, ACU_MS(20), 0);
     for (int turn = 0; turn < 3; turn++) {
-        for (int i = 0; i < 100; i++)
+        for (int i = 0; i < 1000; i++)
             acui_flight_woke(turn == 1 ? ACU_MS(3) : 0);
         acui_flight_lock();
         next[turn] = acui_flight_next_look(g.stream, g.begin, 0);
@@ -240,7 +240,7 @@ static void a_foreseen_end_is_not_slept_for(void **state)
 {
     (void)state;
     gated g = gated_new();
-    for (int i = 0; i < 30; i++)
+    for (int i = 0; i < 150; i++) /* other tests have other lengths of this form */
         learn(g.form, ACU_SECONDS(10), 0);
     acui_flight_lock();
     uint64_t next = acui_flight_next_look(g.stream, g.begin, 0);
