@@ -147,21 +147,18 @@ acu_op *acui_op_with_args(const acui_op_class *class, const acu_arg *args, size_
                   class->name, count);
         return acui_op_failed(class, site);
     }
-    size_t ops = 0;
-    for (size_t i = 0; i < count; i++)
-        ops += args[i].kind == ACUI_ARG_OP;
-    acu_op *op = acui_op_new_call(class, ops, count, site);
+    acu_op *op = acui_op_new_call(class, count, site);
     if (acui_op_is_oom(op)) {
         drop_args(args, 0, count);
         return op;
     }
-    op->input_count = 0; /* grows with each operand, up to `ops` */
     acu_status status = ACU_OK;
     acu_arg *kept = op->u.call.args;
     size_t i = 0;
     for (; i < count && status == ACU_OK; i++) {
         kept[i] = args[i];
-        status = keep_arg(op, &kept[i], i);
+        if (args[i].kind != ACUI_ARG_SCALAR)
+            status = keep_arg(op, &kept[i], i);
     }
     op->u.call.arg_count = i;
     if (status == ACU_OK)
@@ -268,22 +265,19 @@ static inline acu_status plan_operand(acui_plan *plan, acu_op **input, size_t pl
 }
 
 /* The value of an argument that is no op. The op's reference moves on: it is planned once. */
-static acu_status take_arg(acu_arg *arg, acui_values *values)
+static inline void take_arg(acu_arg *arg, acu_val *value)
 {
-    acu_val *value = acui_values_add(values);
-    if (!value)
-        return ACU_ERR_NO_MEMORY;
-    if (arg->kind == ACUI_ARG_SCALAR) {
-        value->kind = ACU_SCALAR;
-        value->dtype = arg->dtype;
-        value->bits = arg->u.bits;
-    } else if (arg->kind == ACUI_ARG_TENSOR) {
+    if (arg->kind == ACUI_ARG_TENSOR) {
         value->kind = ACU_TENSOR;
         value->form = ACU_BORROWED;
         value->tensor = arg->u.tensor;
         arg->u.tensor = NULL;
+        return;
     }
-    return ACU_OK;
+    value->kind = arg->kind == ACUI_ARG_SCALAR ? ACU_SCALAR : ACU_NONE;
+    value->tensor = NULL;
+    value->dtype = arg->dtype;
+    value->bits = arg->u.bits;
 }
 
 acu_status acui_plan_args(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values,
@@ -292,15 +286,22 @@ acu_status acui_plan_args(acui_plan *plan, acu_op *op, acu_device *place, acui_v
     size_t base = values->count, count = op->u.call.arg_count;
     acu_op **input = op->inputs;
     *counts = (acui_args_count){{0}};
-    for (size_t i = 0; i < count; i++) {
-        acu_arg *arg = &op->u.call.args[i];
-        if (arg->kind == ACUI_ARG_OP)
+    while (values->room - base < count)
+        if (!acui_values_grow(values))
+            return ACU_ERR_NO_MEMORY;
+    acu_val *value = values->list + base;
+    acu_arg *arg = op->u.call.args;
+    for (size_t i = 0; i < count; i++, arg++, value++) {
+        if (arg->kind == ACUI_ARG_OP) {
             ACUI_TRY(plan_operand(plan, input++, i, place, values));
-        else
-            ACUI_TRY(take_arg(arg, values));
+            value = values->list + base + i; /* the list may have moved */
+        } else {
+            take_arg(arg, value);
+            values->count++;
+        }
         if (arg->access & ACU_WRITE) /* most are only read */
             ACUI_TRY(acui_check_writes(op, values->list + base, i));
-        counts->of[values->list[base + i].kind]++;
+        counts->of[value->kind]++;
     }
     return ACU_OK;
 }

@@ -262,7 +262,7 @@ acu_op *acu_op_copy_many(acu_tensor *const *dsts, acu_tensor *const *srcs, size_
     if (check_tensors(dsts, count, "destination") != ACU_OK ||
         check_tensors(srcs, count, "source") != ACU_OK)
         return acui_op_failed(&acui_class_COPY_MANY, site);
-    acu_op *op = acui_op_new_call(&acui_class_COPY_MANY, 0, 2 * count, site);
+    acu_op *op = acui_op_new_call(&acui_class_COPY_MANY, 2 * count, site);
     if (acui_op_is_oom(op))
         return op;
     for (size_t i = 0; i < 2 * count; i++) {

@@ -148,35 +148,47 @@ static acui_given given_of(const acu_val *value, const acu_arg *arg)
                         .value = value};
 }
 
-/* What most arguments are, without more ado. */
-static inline bool fits_plainly(const acui_param *param, const acu_val *value)
+/* What most arguments are, without more ado: nothing was declared, and they are on the kernel's own
+ * device. */
+static inline bool fits_plainly(const acui_param *param, const acu_val *value,
+                                const acu_device *device)
 {
     if (param->want != ACUI_WANT_ANY)
         return false;
-    if (value->kind == ACU_TENSOR)
-        return param->bytes == 8 && param->type != 'f';
-    if (value->kind == ACU_PARTITION)
-        return param->bytes == sizeof(acu_tile_param);
-    return value->kind == ACU_SCALAR && param->bytes == acu_dtype_bytes(value->dtype) &&
-           (param->type != 'f' || acu_dtype_kind_of(value->dtype) == ACU_KIND_FLOAT);
-}
-
-static inline bool is_own(const acu_kernel *kernel, const acu_val *value)
-{
-    const acu_buffer *buffer = value->tensor ? value->tensor->buffer : NULL;
-    return buffer && buffer->device == kernel->module->device &&
-           buffer->kind != ACU_MEMORY_PAGEABLE;
+    if (value->kind == ACU_SCALAR)
+        return param->bytes == acu_dtype_bytes(value->dtype) &&
+               (param->type != 'f' || acu_dtype_kind_of(value->dtype) == ACU_KIND_FLOAT);
+    if (value->kind == ACU_NONE)
+        return false;
+    const acu_buffer *buffer = value->tensor->buffer;
+    if (buffer->device != device || buffer->kind == ACU_MEMORY_PAGEABLE)
+        return false;
+    return value->kind == ACU_TENSOR ? param->bytes == 8 && param->type != 'f'
+                                     : param->bytes == sizeof(acu_tile_param);
 }
 
 static acu_status check_places(const acu_kernel *kernel, size_t i, const acu_val *value,
                                const acu_arg *arg)
 {
     acu_tensor *const *list;
+    if (value->kind == ACU_SCALAR)
+        return ACU_OK;
     if (value->tensor)
         return check_place(kernel, i, value->tensor);
     for (size_t k = 0, n = acui_arg_list(arg, &list); k < n; k++)
         ACUI_TRY(check_place(kernel, i, list[k]));
     return ACU_OK;
+}
+
+static __attribute__((noinline)) acu_status check_arg(const acu_kernel *kernel, size_t i,
+                                                      const acui_param *param,
+                                                      const acu_val *value, const acu_arg *arg)
+{
+    ACUI_TRY(check_places(kernel, i, value, arg));
+    if (!param)
+        return ACU_OK;
+    acui_given given = given_of(value, arg);
+    return check_param(kernel, i, param, &given);
 }
 
 /* ---- all of them ---- */
@@ -194,17 +206,14 @@ static inline acu_status check_all(const acu_op *op, const acu_val *values,
                                    const acui_param *params, size_t wanted)
 {
     const acu_kernel *kernel = op->u.call.kernel;
+    const acu_device *device = kernel->module->device;
     size_t count = op->u.call.arg_count;
     if (params)
         ACUI_TRY(check_count(kernel, wanted, count));
-    for (size_t i = 0; i < count; i++, values++) {
-        const acu_val *value = values;
-        if (value->kind != ACU_SCALAR && !is_own(kernel, value))
-            ACUI_TRY(check_places(kernel, i, value, &op->u.call.args[i]));
-        if (params && !fits_plainly(&params[i], value)) {
-            acui_given given = given_of(value, &op->u.call.args[i]);
-            ACUI_TRY(check_param(kernel, i, &params[i], &given));
-        }
+    for (size_t i = 0; i < count; i++) {
+        const acui_param *param = params ? &params[i] : NULL;
+        if (!param || !fits_plainly(param, &values[i], device))
+            ACUI_TRY(check_arg(kernel, i, param, &values[i], &op->u.call.args[i]));
     }
     return ACU_OK;
 }

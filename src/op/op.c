@@ -46,42 +46,45 @@ acu_status acui_op_sign(const acu_op *op, acu_status status)
     return status;
 }
 
-/* Behind an op are its inputs and arguments, and then the rest, which stays as it is. Its first
- * `zeroed` bytes are. */
-static inline acu_op *op_new(const acui_op_class *class, size_t zeroed, size_t inputs, size_t args,
-                             acu_site site)
+/* Behind an op are `bytes` for inputs and arguments, and then the rest: these stay as they are. Its
+ * first `zeroed` bytes are. */
+static inline acu_op *op_new(const acui_op_class *class, size_t zeroed, size_t bytes, acu_site site)
 {
-    size_t before = sizeof(acu_op) + inputs * sizeof(acu_op *) + args * sizeof(acu_arg);
-    acu_op *op =
-        acui_object_new_part(ACU_OBJECT_OP, before + sizeof(acui_op_rest), zeroed);
+    acu_op *op = acui_object_new_part(ACU_OBJECT_OP, sizeof *op + bytes + sizeof(acui_op_rest),
+                                      zeroed);
     if (!op)
         return &oom_op;
     atomic_store_explicit(&op->handles, 1, memory_order_relaxed);
     op->class = class;
     op->site = site;
     op->inputs = (acu_op **)(op + 1);
-    op->input_count = inputs;
-    for (size_t i = 0; i < inputs; i++)
-        op->inputs[i] = NULL;
-    op->rest = (acui_op_rest *)(void *)((char *)op + before);
+    op->rest = (acui_op_rest *)(void *)((char *)(op + 1) + bytes);
     return op;
 }
 
 acu_op *acui_op_new(const acui_op_class *class, size_t inputs, acu_site site)
 {
-    return op_new(class, sizeof(acu_op), inputs, 0, site);
+    acu_op *op = op_new(class, sizeof(acu_op), inputs * sizeof(acu_op *), site);
+    if (op == &oom_op)
+        return op;
+    op->input_count = inputs;
+    for (size_t i = 0; i < inputs; i++)
+        op->inputs[i] = NULL;
+    return op;
 }
 
 acu_op *acui_op_new_bare(const acui_op_class *class, acu_site site)
 {
-    return op_new(class, offsetof(acu_op, u), 0, 0, site);
+    return op_new(class, offsetof(acu_op, u), 0, site);
 }
 
-acu_op *acui_op_new_call(const acui_op_class *class, size_t inputs, size_t args, acu_site site)
+acu_op *acui_op_new_call(const acui_op_class *class, size_t count, acu_site site)
 {
-    acu_op *op = op_new(class, sizeof(acu_op), inputs, args, site);
-    if (op != &oom_op)
-        op->u.call.args = (acu_arg *)(void *)(op->inputs + inputs);
+    acu_op *op = op_new(class, sizeof(acu_op), count * (sizeof(acu_arg) + sizeof(acu_op *)), site);
+    if (op == &oom_op)
+        return op;
+    op->u.call.args = (acu_arg *)(op + 1);
+    op->inputs = (acu_op **)(op->u.call.args + count);
     return op;
 }
 

@@ -121,8 +121,8 @@ acu_status acui_op_sign(const acu_op *op, acu_status status);
 
 /* A fresh op with room for `inputs` (all NULL), or the static op that says "out of memory". */
 acu_op *acui_op_new(const acui_op_class *class, size_t inputs, acu_site site);
-/* The same with room for `args` in u.call.args, not zeroed; arg_count stays 0. */
-acu_op *acui_op_new_call(const acui_op_class *class, size_t inputs, size_t args, acu_site site);
+/* The same with room for `count` arguments, in u.call.args, and as many inputs: it has none yet. */
+acu_op *acui_op_new_call(const acui_op_class *class, size_t count, acu_site site);
 /* The same without inputs, and nothing in `u` is set. */
 acu_op *acui_op_new_bare(const acui_op_class *class, acu_site site);
 bool acui_op_is_oom(const acu_op *op);

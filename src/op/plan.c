@@ -191,23 +191,27 @@ static inline acui_use *use_of(acui_plan *plan, acu_buffer *buffer)
     return use ? use : add_use(plan, buffer);
 }
 
-static inline acu_status touch(acui_plan *plan, acui_node *node, acu_buffer *buffer,
-                               const acui_extent *extent, acu_access access)
+/* The extent is the caller's to set; NULL: it failed (record set). */
+static inline acui_touch *touch(acui_plan *plan, acui_node *node, acu_buffer *buffer,
+                                acu_access access)
 {
     acui_use *use = use_of(plan, buffer);
     if (!use)
-        return acui_error()->status;
+        return NULL;
     acui_touch *t = &node->touches[node->touch_count++];
     t->use = use;
-    t->extent = *extent;
     t->access = access;
-    return ACU_OK;
+    return t;
 }
 
 acu_status acui_node_touch_bytes(acui_plan *plan, acui_node *node, acu_buffer *buffer,
                                  acui_extent extent, acu_access access)
 {
-    return touch(plan, node, buffer, &extent, access);
+    acui_touch *t = touch(plan, node, buffer, access);
+    if (!t)
+        return acui_error()->status;
+    t->extent = extent;
+    return ACU_OK;
 }
 
 acu_status acui_node_touch(acui_plan *plan, acui_node *node, const acu_tensor *tensor,
@@ -218,8 +222,11 @@ acu_status acui_node_touch(acui_plan *plan, acui_node *node, const acu_tensor *t
     /* Where there are gaps that the extent does not show, a write leaves them as they were. */
     if (access == ACU_WRITE && !tensor->exact)
         access = ACU_UPDATE;
-    const acui_extent extent = acui_tensor_extent(tensor);
-    return touch(plan, node, tensor->buffer, &extent, access);
+    acui_touch *t = touch(plan, node, tensor->buffer, access);
+    if (!t)
+        return acui_error()->status;
+    t->extent = acui_tensor_extent(tensor);
+    return ACU_OK;
 }
 
 /* ---- the end of a plan ---- */
