@@ -344,6 +344,7 @@ static void wait_for_silence(void)
 static void *watch(void *unused)
 {
     (void)unused;
+    pthread_setname_np(pthread_self(), "softcuda"); /* not as who started it */
     pthread_mutex_lock(&s.lock);
     for (;;) {
         wait_for_silence();
