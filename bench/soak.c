@@ -2,7 +2,9 @@
 /*
  * A soak: threads submit random compositions for a long time, cancel some, give some a deadline
  * that passes, make some fail, and wait for them in every way; what was computed is checked against
- * a model. Memory, descriptors and threads must stay flat, and nothing may be left at the end.
+ * a model. Memory, descriptors and threads must stay flat, and nothing may be left at the end. Of
+ * each kind of thread acuda starts a few at most, when they are first needed, which may be late:
+ * of these only what is beyond that number counts.
  *
  *   bench/soak [--quick] [--seconds N] [--threads N] [--seed N] [result.json]
  *
@@ -13,6 +15,7 @@
 
 #include <acuda/graph.h>
 #include <acuda/queue.h>
+#include <acuda/staging.h>
 
 #include <dirent.h>
 #include <pthread.h>
@@ -455,7 +458,16 @@ static void *work(void *context)
 typedef struct levels {
     double rss_kib, device_mib;
     int descriptors, threads;
+    int beyond; /* of the threads: others than acuda's, and such as it should not have */
 } levels;
+
+/* acuda's own threads: how many there may be of each kind. */
+static struct {
+    const char *name;
+    int most, high; /* so many there were at a time */
+} kinds[] = {{"acuda-reactor", 1, 0}, {"acuda-host", 1, 0},    {"acuda-graphs", 1, 0},
+             {"acuda-load", 4, 0},    {"acuda-blocked", 8, 0}, {"acuda-staging", 0, 0}};
+enum { KINDS = sizeof kinds / sizeof *kinds, STAGING = KINDS - 1 };
 
 static int count_entries(const char *folder)
 {
@@ -466,6 +478,38 @@ static int count_entries(const char *folder)
     if (dir)
         closedir(dir);
     return n;
+}
+
+static int kind_of(const char *thread)
+{
+    char path[300], name[64] = "";
+    snprintf(path, sizeof path, "/proc/self/task/%s/comm", thread);
+    FILE *file = fopen(path, "r");
+    if (file && !fgets(name, sizeof name, file))
+        name[0] = 0;
+    if (file)
+        fclose(file);
+    for (int i = 0; i < KINDS; i++)
+        if (strncmp(name, kinds[i].name, strlen(kinds[i].name)) == 0)
+            return i;
+    return KINDS;
+}
+
+static void count_threads(levels *now)
+{
+    int counts[KINDS + 1] = {0};
+    DIR *dir = opendir("/proc/self/task");
+    for (struct dirent *thread; dir && (thread = readdir(dir));)
+        if (thread->d_name[0] != '.')
+            counts[kind_of(thread->d_name)]++;
+    if (dir)
+        closedir(dir);
+    now->threads = now->beyond = counts[KINDS];
+    for (int i = 0; i < KINDS; i++) {
+        now->threads += counts[i];
+        now->beyond += counts[i] > kinds[i].most ? counts[i] - kinds[i].most : 0;
+        kinds[i].high = counts[i] > kinds[i].high ? counts[i] : kinds[i].high;
+    }
 }
 
 static double rss_kib(void)
@@ -485,10 +529,11 @@ static levels look(void)
 {
     size_t left = 0, total = 0;
     MUST(acu_device_memory(places[0].device, &left, &total));
-    return (levels){.rss_kib = rss_kib(),
-                    .device_mib = (double)(total - left) / 1048576.0,
-                    .descriptors = count_entries("/proc/self/fd"),
-                    .threads = count_entries("/proc/self/task")};
+    levels now = {.rss_kib = rss_kib(),
+                  .device_mib = (double)(total - left) / 1048576.0,
+                  .descriptors = count_entries("/proc/self/fd")};
+    count_threads(&now);
+    return now;
 }
 
 static void raise_to(levels *high, levels now)
@@ -497,6 +542,7 @@ static void raise_to(levels *high, levels now)
     high->device_mib = now.device_mib > high->device_mib ? now.device_mib : high->device_mib;
     high->descriptors = now.descriptors > high->descriptors ? now.descriptors : high->descriptors;
     high->threads = now.threads > high->threads ? now.threads : high->threads;
+    high->beyond = now.beyond > high->beyond ? now.beyond : high->beyond;
 }
 
 static levels watch_interval(double seconds)
@@ -527,11 +573,16 @@ static int compare(const levels *high, bool quick)
     grown += late.device_mib > early.device_mib * 1.03 + 64;
     grown += late.descriptors > early.descriptors;
     /* The software device has one more whenever more streams are busy than ever before. */
-    grown += late.threads > early.threads && !acu_driver_info_of()->software;
-    printf("grown: memory %.0f KiB, on the device %.1f MiB, descriptors %d, threads %d%s\n",
+    grown += late.beyond > early.beyond && !acu_driver_info_of()->software;
+    printf("grown: memory %.0f KiB, on the device %.1f MiB, descriptors %d, threads %d, "
+           "of which %d should not be%s\n",
            late.rss_kib - early.rss_kib, late.device_mib - early.device_mib,
            late.descriptors - early.descriptors, late.threads - early.threads,
-           grown && !quick ? ": NOT FLAT" : "");
+           late.beyond - early.beyond, grown && !quick ? ": NOT FLAT" : "");
+    printf("threads of acuda's, at most at a time, of those allowed:");
+    for (int i = 0; i < KINDS; i++)
+        printf(" %s %d of %d", kinds[i].name, kinds[i].high, kinds[i].most);
+    printf("\n");
     return quick ? 0 : grown;
 }
 
@@ -642,6 +693,9 @@ int main(int argc, char **argv)
     static worker workers[MOST_THREADS];
     levels high[INTERVALS];
     settings s = read_settings(argc, argv);
+    acu_staging_options staging = {.size = sizeof staging};
+    acu_staging_get(&staging);
+    kinds[STAGING].most = (int)staging.threads;
     open_places(&s);
     for (unsigned i = 0; i < s.threads; i++) {
         workers[i].random = s.seed * 1000003 + i;

@@ -354,8 +354,8 @@ static void blocked_threads_hold_nobody_up(void **state)
     test_leaks_none();
 }
 
-/* How many threads the process has with that name. Such as they start have it too: the software
- * device's, which stay. */
+/* How many threads the process has with that name. Such as a driver starts may have the name of the
+ * thread that needed them, and stay. */
 static int threads_named(const char *name)
 {
     char path[300], line[64];
