@@ -10,9 +10,11 @@
 #include <time.h>
 
 #define MOMENT 2000000L /* ns; after it without a change it is asked whether all threads sleep */
-/* How many moments nothing changes before it does not matter what the threads do: */
-#define PATIENCE_WORK 500 /* ... while a work runs */
-#define PATIENCE_PROGRAM 50 /* ... while the program makes no call */
+/* For how long nothing changes before it does not matter what the threads do: ns of processor time
+ * that the process had meanwhile, for on a busy machine it may have none for long ... */
+#define PATIENCE_WORK 1000000000u /* ... while a work runs */
+#define PATIENCE_PROGRAM 100000000u /* ... while the program makes no call */
+#define PATIENCE_MOMENTS 5000 /* ... or so many moments, whatever time it had */
 
 /* How a seed's runs are; each seed has its own mixture. Times are in calls. */
 typedef struct style {
@@ -131,6 +133,28 @@ static bool wait_for_change(long nanoseconds)
     return pthread_cond_timedwait(&s.changed, &s.lock, &until) == 0;
 }
 
+typedef struct patience {
+    uint64_t begin; /* of the process's time */
+    unsigned moments;
+} patience;
+
+static uint64_t time_had(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static patience patience_new(void)
+{
+    return (patience){.begin = time_had()};
+}
+
+static bool patience_left(const patience *p, uint64_t most)
+{
+    return p->moments < PATIENCE_MOMENTS && time_had() - p->begin < most;
+}
+
 /* Whether all other threads sleep. Without the lock meanwhile, for which some may wait. */
 static bool all_sleep(void)
 {
@@ -143,10 +167,11 @@ static bool all_sleep(void)
 /* False: the work of that turn does not end. */
 static bool wait_for_end(uint64_t turn)
 {
-    for (unsigned moments = 0; s.running == turn;) {
+    for (patience p = patience_new(); s.running == turn;) {
         if (wait_for_change(MOMENT))
             continue;
-        if (++moments >= PATIENCE_WORK || (all_sleep() && s.running == turn))
+        p.moments++;
+        if (!patience_left(&p, PATIENCE_WORK) || (all_sleep() && s.running == turn))
             return false;
     }
     return true;
@@ -324,15 +349,15 @@ static bool has_news(void)
 static void wait_for_silence(void)
 {
     uint64_t calls = s.calls;
-    for (unsigned moments = 0; !has_news() || moments < PATIENCE_PROGRAM;) {
+    for (patience p = patience_new(); !has_news() || patience_left(&p, PATIENCE_PROGRAM);) {
         if (!has_news() && !s.taken)
             pthread_cond_wait(&s.changed, &s.lock);
         bool changed = wait_for_change(MOMENT);
         if (s.taken || s.calls != calls) {
             calls = s.calls;
-            moments = 0;
+            p = patience_new();
         } else if (!changed) {
-            moments++;
+            p.moments++;
             if (has_news() && all_sleep() && s.calls == calls)
                 return;
         }
