@@ -8,8 +8,9 @@
  *   blocked.c   who waits in the driver for work of unknown length
  *
  * Short work is looked at without pause. Work that takes long and was seen before is left alone
- * until just before it should end. For the rest a thread sleeps in the driver: that is some 100 us
- * late, but costs nothing meanwhile.
+ * until just before it should end: by as much as threads wake up late here, and as its length
+ * varies. For the rest a thread sleeps in the driver: that is some 100 us late, but costs nothing
+ * meanwhile.
  */
 #ifndef ACUI_ENGINE_FLIGHT_H
 #define ACUI_ENGINE_FLIGHT_H
