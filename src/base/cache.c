@@ -333,13 +333,8 @@ void acui_cache_put(void *memory)
     put_block(l, b, b->class);
 }
 
-void acui_cache_put_late(void *memory)
+static inline void put_late(local *l, void *memory)
 {
-    local *l = mine;
-    if (!l && !(l = begin_thread())) {
-        put_without((block *)memory - 1);
-        return;
-    }
     block *b = (block *)memory - 1, *oldest = l->late[l->late_at];
     /* What is in the oldest one was not touched for long: nobody waits for its memory here. */
     uint32_t class = l->late_class[l->late_at];
@@ -349,6 +344,34 @@ void acui_cache_put_late(void *memory)
     count(l, ACUI_COUNT_RETURNS);
     if (oldest)
         put_block(l, oldest, class);
+}
+
+void acui_cache_put_late(void *memory)
+{
+    local *l = of_thread();
+    if (l)
+        put_late(l, memory);
+    else
+        put_without((block *)memory - 1);
+}
+
+ACUI_RARE static void put_first_object(void *memory, unsigned counted)
+{
+    acui_count_add(counted, -1);
+    acui_cache_put_late(memory);
+}
+
+void acui_cache_put_object(void *memory, unsigned counted)
+{
+    local *l = mine;
+    if (!l) {
+        put_first_object(memory, counted);
+        return;
+    }
+    atomic_store_explicit(&l->counts[counted],
+                          atomic_load_explicit(&l->counts[counted], memory_order_relaxed) - 1,
+                          memory_order_relaxed);
+    put_late(l, memory);
 }
 
 void acui_cache_flush(void)

@@ -21,6 +21,8 @@ size_t acui_cache_room(const void *memory); /* how many bytes the block has */
 void acui_cache_put(void *memory);
 /* The same, but the block keeps its contents and is not reused before some hundred others. */
 void acui_cache_put_late(void *memory);
+/* The same for an object: one less of its kind, which is counted there. */
+void acui_cache_put_object(void *memory, unsigned counted);
 /* What is kept by this thread and by all goes back to the heap; other threads' when they end. */
 void acui_cache_flush(void);
 

@@ -32,18 +32,22 @@ void *acui_object_new_part(acu_object_kind kind, size_t bytes, size_t zeroed)
     return object;
 }
 
-void acui_object_end(void *object)
+/* Where its kind is counted. */
+static inline unsigned mark_dead(acui_object *o)
 {
-    acui_object *o = object;
     uint32_t kind = atomic_load_explicit(&o->tag, memory_order_relaxed) & 0xFFFFu;
     atomic_store_explicit(&o->tag, ACUI_DEAD | kind, memory_order_relaxed);
-    acui_count_add(ACUI_COUNT_OBJECTS + kind, -1);
+    return ACUI_COUNT_OBJECTS + kind;
+}
+
+void acui_object_end(void *object)
+{
+    acui_count_add(mark_dead(object), -1);
 }
 
 void acui_object_free(void *object)
 {
-    acui_object_end(object);
-    acui_free_late(object);
+    acui_cache_put_object(object, mark_dead(object));
 }
 
 acu_status acui_object_refuse(const void *object, acu_object_kind kind, const char *function)

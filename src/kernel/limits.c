@@ -210,7 +210,7 @@ static inline acu_status check_early(const acu_kernel *kernel, acu_config *confi
 
 /* ---- all ---- */
 
-acu_status acui_kernel_config_check(const acu_kernel *kernel, acu_config *config)
+static inline acu_status check_config(const acu_kernel *kernel, acu_config *config)
 {
     ACUI_TRY(check_early(kernel, config));
     default_block(kernel->info.max_threads, config->block);
@@ -218,9 +218,14 @@ acu_status acui_kernel_config_check(const acu_kernel *kernel, acu_config *config
     return check_shared(kernel, config);
 }
 
+acu_status acui_kernel_config_check(const acu_kernel *kernel, acu_config *config)
+{
+    return check_config(kernel, config);
+}
+
 acu_status acui_kernel_config(acu_kernel *kernel, acu_config *config)
 {
-    ACUI_TRY(acui_kernel_config_check(kernel, config));
+    ACUI_TRY(check_config(kernel, config));
     size_t shared = config->shared + kernel->info.static_shared;
     if (shared > kernel->module->device->info.max_shared)
         ACUI_TRY(opt_in(kernel, config->shared));

@@ -30,12 +30,10 @@ static acu_status refuse_tile(const acu_tensor *tensor, const acu_shape *tile)
                      "each at least 1", acui_shape_words(*tile, tile_words), words);
 }
 
-static acu_status check_exclusive(const acu_val *value)
+/* Of what is not borrowed. */
+static acu_status check_sole(const acu_val *value)
 {
     char words[96];
-    ACUI_TRY(acui_tensor_check_write(value->tensor));
-    if (value->form == ACU_BORROWED)
-        return ACU_OK;
     if (value->form == ACU_SHARED)
         return acui_fail(ACU_ERR_SHARED, "%s is shared, for reading only, and can not be "
                          "partitioned; take sole ownership with acu_own, or partition a copy "
@@ -45,6 +43,12 @@ static acu_status check_exclusive(const acu_val *value)
                          "another handle or view is left; release it, or pass the tensor itself "
                          "for a borrowed partition", acui_tensor_words(value->tensor, words));
     return ACU_OK;
+}
+
+static inline acu_status check_exclusive(const acu_val *value)
+{
+    ACUI_TRY(acui_tensor_check_write(value->tensor));
+    return value->form == ACU_BORROWED ? ACU_OK : check_sole(value);
 }
 
 acu_status acui_partition_value(const acu_op *op, acu_val *value)
