@@ -334,12 +334,12 @@ typedef enum acui_tell {
 } acui_tell;
 
 /*
- * Put a mark behind everything on the stream now; gives its number, and whether the device tells
- * (`told`, may be NULL). Caller holds `issue` and has entered the device. Once work is on a stream
- * there must be a way to learn its end, so this does without an event, and without memory, where
- * there is none: it fails only if the device is lost.
+ * Put a mark behind everything on the stream now; gives its number, and when the device was told to
+ * say that it is complete (`told`, may be NULL; 0: it does not). Caller holds `issue` and has
+ * entered the device. Once work is on a stream there must be a way to learn its end, so this does
+ * without an event, and without memory, where there is none: it fails only if the device is lost.
  */
-acu_status acui_stream_mark(acu_stream *stream, acui_tell tell, uint64_t *number, bool *told);
+acu_status acui_stream_mark(acu_stream *stream, acui_tell tell, uint64_t *number, uint64_t *told);
 /*
  * What `stream` gets from now on starts after `other`'s mark `number`. Caller holds stream's issue
  * and has entered its device. If the other's device is lost, nothing of it runs any more: fails

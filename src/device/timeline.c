@@ -213,7 +213,7 @@ static CUevent record(acu_stream *stream)
     return NULL;
 }
 
-acu_status acui_stream_mark(acu_stream *stream, acui_tell tell, uint64_t *number, bool *told)
+acu_status acui_stream_mark(acu_stream *stream, acui_tell tell, uint64_t *number, uint64_t *told)
 {
     pthread_mutex_lock(&stream->lock);
     /* First what somebody waits for; it takes the device longer than the event takes the host. */
@@ -224,7 +224,7 @@ acu_status acui_stream_mark(acu_stream *stream, acui_tell tell, uint64_t *number
     else
         stream->untold = stream->issued + 1;
     if (told)
-        *told = wanted;
+        *told = wanted ? stream->asked_at : 0;
     CUevent event = record(stream);
     acu_status st = acui_device_check(stream->device);
     if (st == ACU_OK) {

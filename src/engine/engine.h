@@ -488,6 +488,8 @@ void acui_future_give_results(acu_future *future, acui_results *results);
 void acui_future_give_module(acu_future *future, acu_module *module);
 /* The started future's status, or NOT_READY, as far as it is known; it fails if it is too late. */
 acu_status acui_future_outcome(acu_future *future);
+/* This thread waits for it at once, ACUI_WAITED; NULL: for none any more. */
+void acui_future_await(const acu_future *future);
 /* acu_future_poll, with acui_harvest's `now`. */
 acu_status acui_future_look(acu_future *future, uint64_t now);
 acu_status acui_future_begin(acu_future *future); /* start it, if it was only scheduled */

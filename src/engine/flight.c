@@ -64,14 +64,14 @@ static void append(acu_stream *stream, acui_task *task, uint64_t now)
     stream->last_task = task;
 }
 
-void acui_flight_add(acu_stream *stream, acui_task *const *tasks, size_t count, bool is_armed)
+void acui_flight_add(acu_stream *stream, acui_task *const *tasks, size_t count, uint64_t armed)
 {
     bool wanted = false;
-    uint64_t now = acui_now(), number = tasks[0]->number;
+    uint64_t now = armed ? armed : acui_now(), number = tasks[0]->number;
     acui_flight_lock();
     for (size_t i = 0; i < count; i++) {
         append(stream, tasks[i], now);
-        if (is_armed && tasks[i]->prompt)
+        if (armed && tasks[i]->prompt)
             atomic_store_explicit(&tasks[i]->submission->future->flagged, true,
                                   memory_order_release);
         wanted |= tasks[i]->awaited || acui_flight_is_told(tasks[i]);
@@ -85,7 +85,7 @@ void acui_flight_add(acu_stream *stream, acui_task *const *tasks, size_t count, 
         flight.active = stream;
         acui_due_wake(now + ACUI_IDLE);
     }
-    if (is_armed)
+    if (armed)
         stream->armed = number;
     if (wanted) {
         note_wanted(stream, now);

@@ -23,9 +23,9 @@ void acui_flight_unlock(void);
 void acui_flight_wait(pthread_cond_t *changed); /* gives the lock up meanwhile */
 void acui_flight_wait_until(pthread_cond_t *changed, uint64_t time);
 
-/* The tasks are the last on their stream, and their mark is made; `armed`: the device will write
- * that. */
-void acui_flight_add(acu_stream *stream, acui_task *const *tasks, size_t count, bool armed);
+/* The tasks are the last on their stream, and their mark is made. `armed`: when the device was told
+ * to write that; 0: it was not. */
+void acui_flight_add(acu_stream *stream, acui_task *const *tasks, size_t count, uint64_t armed);
 bool acui_flight_is_told(const acui_task *task); /* its future has somebody to tell */
 /* Take the tasks up to stream->done off the stream; `all`: all, for the device is lost. */
 acui_task *acui_flight_passed(acu_stream *stream, bool all, uint64_t now);

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/callback.h"
 #include "base/error.h"
+#include "base/local.h"
 #include "base/nap.h"
 #include "engine/flight.h"
 #include "engine/runtime.h"
@@ -182,13 +183,23 @@ static acui_future_state set_done(acu_future *future, acui_fault *fault, bool gi
     return (acui_future_state)was;
 }
 
-/* Nobody gives it up, nor adds notices to it; its thread may free it at once. */
+static ACUI_LOCAL const acu_future *awaited; /* that this thread waits for at once */
+
+void acui_future_await(const acu_future *future)
+{
+    awaited = future;
+}
+
+/* Nobody gives it up, nor adds notices to it; its thread may free it at once, and is the only one
+ * that could sleep until then. */
 static void resolve_waited(acu_future *future, acu_status status, acui_fault *fault)
 {
     future->status = status;
     future->fault = acui_fault_retain(fault);
+    bool own = future == awaited;
     atomic_store_explicit(&future->state, ACUI_FUTURE_DONE, memory_order_release);
-    acui_done_announce();
+    if (!own)
+        acui_done_announce();
 }
 
 static acui_future_state resolve(acu_future *future, acu_status status, acui_fault *fault,

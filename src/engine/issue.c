@@ -227,7 +227,7 @@ static acui_tell tell_of(const acui_task *task)
 }
 
 /* The tasks' mark is on the stream. */
-static acui_task *finish(acu_stream *stream, acui_task *const *tasks, size_t count, bool told)
+static acui_task *finish(acu_stream *stream, acui_task *const *tasks, size_t count, uint64_t told)
 {
     acui_task *next = NULL;
     for (size_t i = 0; i < count; i++) {
@@ -248,7 +248,7 @@ static acui_task *issue_on(acu_stream *stream, acui_task *task)
     pthread_mutex_lock(&stream->issue);
     acui_task *freed = NULL;
     acui_node *lacking = NULL;
-    bool told = false;
+    uint64_t told = 0;
     bool begun = acui_stream_not_capturing(stream) == ACU_OK &&
                  !(lacking = acui_memory_get(task)) && wait_before(task) == ACU_OK;
     if (begun) {
@@ -347,8 +347,8 @@ static bool issue_as_one(acu_stream *stream, acui_task *const *tasks, size_t cou
         begun = !acui_memory_get(tasks[i]);
     issued_now = tasks[0];
     begun = begun && launch_all(stream, tasks, count);
-    bool told = false, marked = false;
-    uint64_t number = 0;
+    bool marked = false;
+    uint64_t number = 0, told = 0;
     if (begun) {
         for (size_t i = 0; i < count; i++) {
             acui_count_operations(tasks[i], false);
@@ -424,7 +424,7 @@ acui_task *acui_issue_end(acui_task *task)
         return give_up(task);
     acui_task *freed = NULL;
     pthread_mutex_lock(&stream->issue);
-    bool told;
+    uint64_t told;
     bool marked = acui_stream_mark(stream, tell_of(task), &task->number, &told) == ACU_OK;
     if (marked)
         freed = finish(stream, &task, 1, told);

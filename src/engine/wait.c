@@ -212,7 +212,10 @@ acu_status acu_future_wait(acu_future *future, uint64_t timeout)
 static acu_status wait_alone(acu_future *future)
 {
     single s = {.future = future, .alone = true};
-    return acui_wait_until(look_one, next_one, &s, ACU_FOREVER);
+    acui_future_await(future);
+    acu_status status = acui_wait_until(look_one, next_one, &s, ACU_FOREVER);
+    acui_future_await(NULL);
+    return status;
 }
 
 /* ---- several ---- */

@@ -260,6 +260,11 @@ static void clear_node(acui_node *node)
 
 void acui_plan_drop_drafts(acui_plan *plan)
 {
+    while (plan->spent) {
+        acu_op *op = plan->spent;
+        plan->spent = op->next_dead;
+        acui_op_put(op);
+    }
     acui_values_clear(&plan->scratch);
     acui_arena_clear(&plan->drafts);
     plan->use_table = NULL;
@@ -439,6 +444,13 @@ void acui_plan_settle(acui_plan *plan, acui_fault *fault)
     }
 }
 
+/* A launch that is planned holds nothing any more: the device gets its work before the op goes. */
+static bool is_spent(const acu_op *op)
+{
+    return op->class == &acui_class_LAUNCH && op->u.call.arg_count == 0 && !op->u.call.kernel &&
+           op->input_count == 0 && acui_object_refs(op) == 1;
+}
+
 acu_status acui_plan_op(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
 {
     acu_status status;
@@ -449,7 +461,12 @@ acu_status acui_plan_op(acui_plan *plan, acu_op *op, acu_device *place, acui_val
         status = plan_fresh(plan, op, place, values);
     else
         status = plan_used_twice(plan, op, place, values);
-    acui_op_put(op);
+    if (is_spent(op)) {
+        op->next_dead = plan->spent;
+        plan->spent = op;
+    } else {
+        acui_op_put(op);
+    }
     return status;
 }
 

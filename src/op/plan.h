@@ -242,6 +242,7 @@ struct acui_plan {
                                     * its result; NULL: anywhere */
     unsigned depth;                /* of the walk */
     pthread_t thread;              /* that plans */
+    acu_op *spent;                 /* launches that are planned; to be put when all is entered */
     acu_op *unsettled;             /* ops planned here whose values others may use once flushed */
     struct acui_sharing *sharings;   /* of ops planned here that had several users; retained */
     acu_pool *pool, *pinned_pool;    /* of memory allocated now; NULL: the device's own */
