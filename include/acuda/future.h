@@ -47,15 +47,15 @@ typedef struct acu_submit_options {
  * does it, but with DEADLINE: the device finishes what it has, behind the program's back.
  * Driver: what the op's parts enqueue (cuLaunchKernel, cuMemcpy*Async, cuMemset*Async),
  * cuMemAllocFromPoolAsync where the pool has no memory (pool.h); cuStreamWaitEvent for data of
- * other streams, one cuEventRecord; and one cuStreamWriteValue64 where nothing else is on the
- * stream and a queue or a callback is to be told.
+ * other streams; one cuEventRecord, or one cuStreamWriteValue64 instead where nothing else is on
+ * the stream and a queue or a callback is to be told (both if the program has its handle).
  */
 ACU_API acu_status acu_submit(acu_device *device, acu_op *op, const acu_submit_options *options,
                               acu_future **future);
 
 /* Submit and wait here; the first value, where it is a tensor and `tensor` is not NULL, is given
  * to the caller. Blocks. Errors: submit's, the submission's own, WOULD_WAIT inside a callback.
- * Driver: as acu_submit, with one cuStreamWriteValue64 behind work that is on one stream only; and
+ * Driver: as acu_submit, with cuStreamWriteValue64 behind all work that is on one stream only; and
  * as acu_future_wait, but where that is so, this thread itself blocks in cuEventSynchronize: one
  * thread wakes up, not two. */
 ACU_API acu_status acu_sync(acu_device *device, acu_op *op, acu_tensor **tensor);
@@ -79,7 +79,8 @@ ACU_API acu_status acu_schedule(acu_policy *policy, acu_op *op, acu_future **fut
 ACU_API acu_status acu_future_start(acu_future *future);
 
 /* ACU_OK: complete. ACU_NOT_READY: not yet. Else how it failed. Never blocks. Driver: at most one
- * cuEventQuery per stream that the submission used; every 20 us where the device itself tells. */
+ * cuEventQuery per stream that the submission used; every 20 us, and maybe a cuStreamQuery, where
+ * the device itself tells. */
 ACU_API acu_status acu_future_poll(acu_future *future);
 
 /*

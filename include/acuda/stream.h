@@ -39,6 +39,8 @@ ACU_API acu_status acu_stream_poll(acu_stream *stream);
 /* Block until all that the stream holds now is complete, at most `timeout` nanoseconds. */
 ACU_API acu_status acu_stream_wait(acu_stream *stream, uint64_t timeout);
 
+/* The driver's handle; NULL: not a stream. Driver: the first time, cuEventRecord for what acuda has
+ * on the stream without an event. */
 ACU_API CUstream acu_stream_raw(const acu_stream *stream);
 ACU_API acu_device *acu_stream_device(const acu_stream *stream); /* borrowed */
 ACU_API int acu_stream_priority(const acu_stream *stream);

@@ -3,9 +3,9 @@
  * Inside of devices and streams.
  *
  * A stream's timeline: every submission that was put on it ends in a mark, a number that counts up
- * from 1 and an event recorded behind the work. Marks complete in order, so one number says what
- * is done. Ordering work of another stream behind a mark is one cuStreamWaitEvent, or nothing if
- * the mark is complete or an earlier wait implies it.
+ * from 1, and an event recorded behind the work, or the number that the device itself writes. Marks
+ * complete in order, so one number says what is done. Ordering work of another stream behind a mark
+ * is one cuStreamWaitEvent, or nothing if the mark is complete or an earlier wait implies it.
  */
 #ifndef ACUI_DEVICE_DEVICE_H
 #define ACUI_DEVICE_DEVICE_H
@@ -320,11 +320,17 @@ acu_status acui_stream_not_capturing(acu_stream *stream);
 
 typedef struct acui_mark {
     uint64_t number;
-    CUevent event; /* NULL if none could be recorded: complete when the stream is idle */
+    /* NULL if the device itself tells of it, or none could be recorded: complete when the stream is
+     * idle. */
+    CUevent event;
 } acui_mark;
 
 /* Between two questions to the driver, in ns, where the device itself tells. */
 #define ACUI_ASK ACU_US(20)
+
+/* Somebody else is about to get the stream's handle, and may capture it: then asking about the
+ * stream itself would break that, so all its marks have events. Any thread, any context. */
+void acui_stream_expose(acu_stream *stream);
 
 /* Whether the device itself is to say that a mark is complete (acui_stream_prompt). */
 typedef enum acui_tell {

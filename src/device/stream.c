@@ -180,7 +180,8 @@ void acu_stream_release(acu_stream *stream)
 
 CUstream acui_stream_show(acu_stream *stream)
 {
-    atomic_store_explicit(&stream->shown, true, memory_order_relaxed);
+    if (!atomic_load_explicit(&stream->shown, memory_order_relaxed))
+        acui_stream_expose(stream);
     return stream->raw;
 }
 

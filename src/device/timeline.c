@@ -225,7 +225,9 @@ acu_status acui_stream_mark(acu_stream *stream, acui_tell tell, uint64_t *number
         stream->untold = stream->issued + 1;
     if (told)
         *told = wanted ? stream->asked_at : 0;
-    CUevent event = record(stream);
+    /* Few ever come behind what is waited for at once; they give it one (give_event). */
+    bool shown = atomic_load_explicit(&stream->shown, memory_order_relaxed);
+    CUevent event = wanted && !shown ? NULL : record(stream);
     acu_status st = acui_device_check(stream->device);
     if (st == ACU_OK) {
         make_room(stream);
@@ -239,7 +241,7 @@ acu_status acui_stream_mark(acu_stream *stream, acui_tell tell, uint64_t *number
     return st;
 }
 
-/* ---- ordering behind ------------------------------------------------------------------------- */
+/* ---- finding one ----------------------------------------------------------------------------- */
 
 /* The first mark that implies `number`: its own, or a later one that took its place. NULL: it is
  * complete. Marks stand in the order of their numbers. */
@@ -256,7 +258,9 @@ static acui_mark *find_mark(acu_stream *stream, uint64_t number)
     return low < stream->mark_count ? mark_at(stream, low) : NULL;
 }
 
-/* A mark that was made without an event gets one now; behind the mark is late enough. */
+/* ---- marks without events -------------------------------------------------------------------- */
+
+/* It gets one now; behind the mark is late enough. */
 static acu_status give_event(acu_stream *other, acui_mark *mark)
 {
     acui_entered entered;
@@ -273,6 +277,20 @@ static acu_status give_event(acu_stream *other, acui_mark *mark)
     acui_leave(&entered);
     return st;
 }
+
+void acui_stream_expose(acu_stream *stream)
+{
+    bool was = acui_error_aside();
+    pthread_mutex_lock(&stream->lock);
+    atomic_store_explicit(&stream->shown, true, memory_order_relaxed);
+    for (size_t i = 0; i < stream->mark_count; i++)
+        if (!mark_at(stream, i)->event && give_event(stream, mark_at(stream, i)) != ACU_OK)
+            break; /* as where none could be recorded */
+    pthread_mutex_unlock(&stream->lock);
+    acui_error_back(was);
+}
+
+/* ---- ordering behind one --------------------------------------------------------------------- */
 
 /* The other stream's lock is held, so that the event is not reused before the wait is enqueued, and
  * its device. *reached: the mark that the stream is then behind. */

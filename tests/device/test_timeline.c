@@ -156,6 +156,38 @@ static void a_mark_without_an_event_completes_too(void **state)
     assert_works(acu_stream_wait(other, ACU_FOREVER));
 }
 
+/* Of what the device itself tells nobody needs an event, but who comes behind it, and who might
+ * capture the stream. */
+static void a_mark_that_the_device_tells_of_gets_an_event_late(void **state)
+{
+    (void)state;
+    acu_stream *own = device->policy->streams[0];
+    acui_entered entered;
+    for (int shown = 0; shown < 2; shown++) {
+        uint64_t number = 0, told = 0;
+        assert_works(acui_enter(device, &entered));
+        pthread_mutex_lock(&own->issue);
+        acu_driver_count_calls(true);
+        assert_works(acui_stream_mark(own, ACUI_TELL, &number, &told));
+        assert_int_equal(acu_driver_calls(ACU_CALL_EventRecord), told && !shown ? 0 : 1);
+        pthread_mutex_unlock(&own->issue);
+        pthread_mutex_lock(&other->issue);
+        assert_works(acui_stream_after(other, own, number));
+        pthread_mutex_unlock(&other->issue);
+        acu_driver_count_calls(false);
+        pthread_mutex_lock(&own->issue);
+        assert_works(acui_stream_mark(own, ACUI_TELL, &number, &told));
+        pthread_mutex_unlock(&own->issue);
+        acui_leave(&entered);
+        acu_stream_raw(own);
+        for (size_t i = 0; i < own->mark_count; i++)
+            assert_non_null(own->marks[(own->mark_first + i) & (own->mark_room - 1)].event);
+        while (!acui_stream_passed(own, number))
+            assert_works(acui_stream_harvest(own, NULL));
+        assert_works(acu_stream_wait(other, ACU_FOREVER));
+    }
+}
+
 static void without_new_events_marks_are_made(void **state)
 {
     (void)state;
@@ -249,6 +281,7 @@ int main(void)
         TEST(events_are_reused),
         TEST(harvesting_many_takes_few_queries),
         TEST(a_mark_without_an_event_completes_too),
+        TEST(a_mark_that_the_device_tells_of_gets_an_event_late),
         TEST(without_new_events_marks_are_made),
         TEST(without_memory_marks_are_made),
         TEST(a_query_that_fails_is_made_up_for),
