@@ -15,6 +15,7 @@
 #include <sys/prctl.h>
 
 #define KNOWN ACU_US(3) /* waited so long, one asks whether it is known to take long */
+#define GAP ACU_US(1)    /* and then so often: it takes longer than a look at a flag */
 #define FRESH ACU_US(3)  /* sooner, no kernel is over */
 #define PAUSE ACU_US(20) /* shorter sleeps are not worth it */
 #define NAP_MOST ACU_MS(1)
@@ -53,7 +54,7 @@ acu_status acui_wait_until(acui_look_fn look, acui_next_fn next, void *context, 
     if (first != ACU_NOT_READY)
         return first;
     uint64_t start = acui_now(), now = start, deadline = acui_deadline_from(start, timeout);
-    uint64_t most = atomic_load_explicit(&spin, memory_order_relaxed);
+    uint64_t most = atomic_load_explicit(&spin, memory_order_relaxed), ask = KNOWN;
     for (bool slept = false, blocked = false;;) {
         uint32_t seen = acui_done_count();
         acu_status status = look(context, now);
@@ -66,11 +67,14 @@ acu_status acui_wait_until(acui_look_fn look, acui_next_fn next, void *context, 
         uint64_t waited = now - start;
         if (now >= deadline)
             return ACU_TIMEOUT;
-        if (waited < KNOWN)
+        if (waited < ask)
             continue;
         uint64_t then = next(context, now, waited < most ? ACU_FOREVER : 0, &start);
-        if (then != ACUI_BLOCK && then < now + PAUSE)
+        if (then != ACUI_BLOCK && then < now + PAUSE) {
+            ask = now - start + GAP;
             continue;
+        }
+        ask = KNOWN;
         slept = true;
         blocked = then >= ACUI_BLOCK;
         if (then != ACUI_BLOCK)
