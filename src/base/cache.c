@@ -4,6 +4,7 @@
 
 #include "base/fork.h"
 #include "base/local.h"
+#include "base/lock.h"
 #include "base/rare.h"
 
 #include <pthread.h>
@@ -77,7 +78,7 @@ static struct {
     int64_t counts[ACUI_COUNTS]; /* of threads that ended */
     block *batches[CLASSES];     /* of free blocks, for any thread */
     size_t bytes[CLASSES];       /* in them */
-} shared = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} shared = {.lock = ACUI_BUSY_LOCK};
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t key;

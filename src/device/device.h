@@ -125,6 +125,8 @@ struct acu_device {
         char apart[60];
     } holders[ACUI_HOLDERS];
     _Atomic(uint32_t) in_flight; /* tasks of submissions; the engine counts */
+    uint64_t over_at;            /* when a task was last found over, in ns; the engine's flight
+                                  * lock */
     _Atomic(uint32_t) going;     /* of these, such as were issued, or begun on the host */
     acui_gate gate;
 };
@@ -154,11 +156,13 @@ struct acu_stream {
     struct acui_mark *marks; /* ring of marks not yet complete, in order */
     size_t mark_first, mark_count, mark_room; /* room is a power of two */
     /* What the device has written of `issued`, for those who wait without pause (flags.c). */
-    _Atomic(uint64_t) *flag; /* NULL: none yet */
+    _Atomic(_Atomic(uint64_t) *) flag; /* NULL: none yet; release, acquire */
     CUdeviceptr flag_at;
     uint64_t flagged;        /* the last number that it was told to write */
-    uint64_t untold;   /* the last mark that it was not told to write before the mark's event */
-    uint64_t asked_at; /* when the driver was asked about a later one, or it was made; ns */
+    _Atomic(uint64_t) untold;   /* the last mark that it was not told to write before the mark's
+                                 * event; relaxed, as is: */
+    _Atomic(uint64_t) asked_at; /* when the driver was asked about a later one, or that was made;
+                                 * ns */
     _Atomic(bool) no_flag;   /* it can not */
     CUevent spare[4]; /* events of complete marks, for the next ones */
     unsigned spare_count;
@@ -169,16 +173,17 @@ struct acu_stream {
     /* The engine's, under its flight lock: tasks on the stream in the order of their marks, and
      * whether the reactor looks after it. */
     struct acui_task *first_task, *last_task;
+    _Atomic(uint64_t) first; /* the mark of the first, 0: none; relaxed, for those who only look */
     acui_gate gate;
     struct acu_stream *next_active;
     bool active;
     uint64_t wanted;     /* marks up to this one somebody wants to be told of */
     uint64_t waited_for; /* ... and up to this one a thread waits for in the driver */
-    uint64_t looked_at, over_at; /* when it was last looked at, and a task found over; ns */
+    _Atomic(uint64_t) looked_at; /* when it was last looked at, in ns; relaxed, also without it */
+    uint64_t over_at;            /* when a task was found over; ns */
     uint64_t tended;             /* until then somebody else looks */
     uint64_t planned;            /* the look before an end that was foreseen */
     uint64_t armed;              /* the mark that the device writes into the stream's flag */
-    _Atomic(uint64_t) peeked;    /* when somebody saw that it was not written; relaxed: a guess */
 };
 
 struct acu_event {
@@ -363,6 +368,12 @@ bool acui_stream_implied(acu_stream *stream, const acu_stream *other, uint64_t n
  * complete.
  */
 acu_status acui_stream_harvest(acu_stream *stream, size_t *left);
+uint64_t acui_stream_last(acu_stream *stream); /* the last mark so far */
+/* The mark is harvested, or the device has written that it is complete. No lock. */
+bool acui_stream_reached(acu_stream *stream, uint64_t number);
+/* The mark is the first that is not known to be complete: a harvest would find nothing now, as the
+ * device itself tells of it and has not, and the driver was asked just now. No lock. */
+bool acui_stream_is_quiet(acu_stream *stream, uint64_t number, uint64_t now);
 /*
  * Somebody is going to look for the mark without pause: let the device write it into host memory,
  * if it is the stream's last. True if it will, or will write a later one: then
@@ -383,16 +394,7 @@ void acui_posts_free(acu_device *device, bool works);
 
 /* The device has written a mark that is not harvested yet. Only after
  * acui_stream_prompt said true. */
-static inline bool acui_stream_flag_passed(const acu_stream *stream)
-{
-    /* Acquire: what the work wrote to host memory before is visible. */
-    return atomic_load_explicit(stream->flag, memory_order_acquire) >
-           atomic_load_explicit(&stream->done, memory_order_relaxed);
-}
-static inline void acui_stream_peeked(acu_stream *stream, uint64_t now)
-{
-    atomic_store_explicit(&stream->peeked, now, memory_order_relaxed);
-}
+bool acui_stream_flag_passed(const acu_stream *stream);
 void acui_flags_free(acu_device *device, bool works);
 
 static inline bool acui_stream_passed(acu_stream *stream, uint64_t number)

@@ -52,20 +52,21 @@ static bool get_flag(acu_stream *stream)
         device->no_flags = !make_flags(device);
     if (device->flags && device->flag_count < FLAGS) {
         stream->flag_at = device->flags_at + device->flag_count * sizeof(uint64_t);
-        stream->flag = &device->flags[device->flag_count++];
-        atomic_store_explicit(stream->flag, 0, memory_order_relaxed);
+        _Atomic(uint64_t) *flag = &device->flags[device->flag_count++];
+        atomic_store_explicit(flag, 0, memory_order_relaxed);
+        atomic_store_explicit(&stream->flag, flag, memory_order_release);
     } else {
         stream->no_flag = true;
     }
     pthread_mutex_unlock(&device->lock);
-    return stream->flag != NULL;
+    return atomic_load_explicit(&stream->flag, memory_order_relaxed) != NULL;
 }
 
 bool acui_stream_tell(acu_stream *stream, uint64_t number)
 {
     if (!stream->pooled || stream->no_flag) /* others may end while the device still writes */
         return false;
-    if (!stream->flag && !get_flag(stream))
+    if (!atomic_load_explicit(&stream->flag, memory_order_relaxed) && !get_flag(stream))
         return false;
     if (stream->device->cu->StreamWriteValue64(stream->raw, stream->flag_at, number,
                                                ACU_CU_STREAM_WRITE_VALUE_DEFAULT) !=
@@ -90,6 +91,14 @@ bool acui_stream_prompt(acu_stream *stream, uint64_t number)
     bool flagged = busy && stream->flagged >= number;
     pthread_mutex_unlock(&stream->lock);
     return flagged;
+}
+
+bool acui_stream_flag_passed(const acu_stream *stream)
+{
+    const _Atomic(uint64_t) *flag = atomic_load_explicit(&stream->flag, memory_order_acquire);
+    /* Acquire: what the work wrote to host memory before is visible. */
+    return atomic_load_explicit(flag, memory_order_acquire) >
+           atomic_load_explicit(&stream->done, memory_order_relaxed);
 }
 
 void acui_flags_free(acu_device *device, bool works)

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/callback.h"
 #include "base/error.h"
+#include "base/lock.h"
 #include "base/nap.h"
 #include "device/device.h"
 #include "driver/nvtx.h"
@@ -32,8 +33,8 @@ static acu_status stream_new(acu_device *device, CUstream raw, acu_stream **stre
     s->raw = raw;
     atomic_store_explicit(&s->watchers, 1, memory_order_relaxed);
     s->id = atomic_fetch_add_explicit(&ids, 1, memory_order_relaxed) + 1;
-    pthread_mutex_init(&s->issue, NULL);
-    pthread_mutex_init(&s->lock, NULL);
+    acui_busy_lock_init(&s->issue);
+    acui_busy_lock_init(&s->lock);
     *stream = s;
     return ACU_OK;
 }

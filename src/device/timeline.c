@@ -119,33 +119,53 @@ static void look_failed(acu_stream *stream, unsigned result, const char *call)
 /* What the device has written needs no question. */
 static void look_at_flag(acu_stream *stream)
 {
-    if (!stream->flag)
+    _Atomic(uint64_t) *place = atomic_load_explicit(&stream->flag, memory_order_relaxed);
+    if (!place)
         return;
-    uint64_t flag = atomic_load_explicit(stream->flag, memory_order_acquire);
+    uint64_t flag = atomic_load_explicit(place, memory_order_acquire);
     size_t count = 0;
     while (count < stream->mark_count && mark_at(stream, count)->number <= flag)
         count++;
     complete_marks(stream, count);
 }
 
-/* Of all its marks the device itself tells, before their events. The driver is asked now and then
- * all the same: it may have bad news. */
-static bool is_told(acu_stream *stream)
+/* From the mark on the device itself tells, before the marks' events. The driver is asked now and
+ * then all the same: it may have bad news. */
+static bool is_told(acu_stream *stream, uint64_t number, uint64_t now)
 {
-    if (mark_at(stream, 0)->number <= stream->untold)
-        return false;
-    uint64_t now = acui_now();
-    if (now - stream->asked_at < ACUI_ASK)
-        return true;
-    stream->asked_at = now;
-    return false;
+    return number > atomic_load_explicit(&stream->untold, memory_order_relaxed) &&
+           now < atomic_load_explicit(&stream->asked_at, memory_order_relaxed) + ACUI_ASK;
+}
+
+uint64_t acui_stream_last(acu_stream *stream)
+{
+    pthread_mutex_lock(&stream->lock);
+    uint64_t last = stream->issued;
+    pthread_mutex_unlock(&stream->lock);
+    return last;
+}
+
+bool acui_stream_reached(acu_stream *stream, uint64_t number)
+{
+    _Atomic(uint64_t) *flag = atomic_load_explicit(&stream->flag, memory_order_acquire);
+    return acui_stream_passed(stream, number) ||
+           (flag && atomic_load_explicit(flag, memory_order_relaxed) >= number);
+}
+
+bool acui_stream_is_quiet(acu_stream *stream, uint64_t number, uint64_t now)
+{
+    _Atomic(uint64_t) *flag = atomic_load_explicit(&stream->flag, memory_order_acquire);
+    return flag && atomic_load_explicit(flag, memory_order_relaxed) < number &&
+           !acui_device_lost(stream->device) && is_told(stream, number, now);
 }
 
 static void look(acu_stream *stream)
 {
     acui_entered entered;
     look_at_flag(stream);
-    if (stream->mark_count && !is_told(stream) && acui_enter_to_free(stream->device, &entered)) {
+    if (stream->mark_count && !is_told(stream, mark_at(stream, 0)->number, acui_now()) &&
+        acui_enter_to_free(stream->device, &entered)) {
+        atomic_store_explicit(&stream->asked_at, acui_now(), memory_order_relaxed);
         size_t complete = 0;
         const char *call = "";
         unsigned result = count_complete(stream, &complete, &call);
@@ -219,12 +239,13 @@ acu_status acui_stream_mark(acu_stream *stream, acui_tell tell, uint64_t *number
     /* First what somebody waits for; it takes the device longer than the event takes the host. */
     bool wanted = tell == ACUI_TELL || (tell == ACUI_TELL_IF_ALONE && stream->mark_count == 0);
     wanted = wanted && acui_stream_tell(stream, stream->issued + 1);
+    uint64_t now = wanted ? acui_now() : 0;
     if (wanted)
-        stream->asked_at = acui_now();
+        atomic_store_explicit(&stream->asked_at, now, memory_order_relaxed);
     else
-        stream->untold = stream->issued + 1;
+        atomic_store_explicit(&stream->untold, stream->issued + 1, memory_order_relaxed);
     if (told)
-        *told = wanted ? stream->asked_at : 0;
+        *told = now;
     /* Few ever come behind what is waited for at once; they give it one (give_event). */
     bool shown = atomic_load_explicit(&stream->shown, memory_order_relaxed);
     CUevent event = wanted && !shown ? NULL : record(stream);

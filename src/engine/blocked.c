@@ -34,8 +34,8 @@ static bool wait_for(acu_stream *stream, uint64_t number, helper *h)
     bool waited = acui_stream_block(stream, number);
     acui_flight_lock();
     uint64_t shortly_before = acui_now() - ACUI_LATE;
-    if (waited && stream->looked_at < shortly_before) /* as if somebody had looked then */
-        stream->looked_at = shortly_before;
+    if (waited && acui_looked_at(stream) < shortly_before) /* as if somebody had looked then */
+        acui_looked(stream, shortly_before);
     acui_flight_unlock();
     acui_harvest(stream, 0);
     acui_flight_lock();

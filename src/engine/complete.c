@@ -97,6 +97,8 @@ static void fail_lost(acui_task *task)
 
 void acui_harvest(acu_stream *stream, uint64_t now)
 {
+    if (!acui_flight_has_news(stream, now))
+        return; /* most looks end here, without a lock */
     bool was = acui_error_aside();
     bool lost = acui_stream_harvest(stream, NULL) != ACU_OK;
     acui_task *task = acui_flight_passed(stream, lost, now ? now : acui_now());

@@ -151,7 +151,7 @@ static bool is_armed(const acu_stream *stream)
     return stream->first_task && stream->first_task->number <= stream->armed;
 }
 
-uint64_t acui_due_start(const acu_stream *stream)
+static uint64_t start_of(const acu_stream *stream)
 {
     uint64_t issued = stream->first_task->issued_at;
     return issued > stream->over_at ? issued : stream->over_at;
@@ -197,7 +197,7 @@ static uint64_t next_look(acu_stream *stream, uint64_t now, uint64_t spin, bool 
     if (!task)
         return ACU_FOREVER;
     acui_trust trust = ACUI_UNSURE;
-    uint64_t start = acui_due_start(stream), end = next_end(task, start, now, &trust);
+    uint64_t start = start_of(stream), end = next_end(task, start, now, &trust);
     uint64_t age = now > start ? now - start : 0;
     if (end > now && trust == ACUI_UNSURE)
         end = 0; /* each look there may be in vain */
@@ -247,19 +247,19 @@ uint64_t acui_flight_wait_for_any(uint64_t now, uint64_t spin)
 uint64_t acui_due_at(acu_stream *stream, uint64_t now)
 {
     if (!stream->first_task)
-        return stream->looked_at + ACUI_IDLE;
+        return acui_looked_at(stream) + ACUI_IDLE;
     if (!is_wanted(stream)) {
         if (stream->waited_for >= stream->first_task->number)
             return ACU_FOREVER; /* the blocked thread says when that changes */
-        if (stream->tended > stream->looked_at)
+        if (stream->tended > acui_looked_at(stream))
             return stream->tended + TENDED;
         uint64_t issued = stream->first_task->issued_at;
-        return (issued > stream->looked_at ? issued : stream->looked_at) + LAZY;
+        return (issued > acui_looked_at(stream) ? issued : acui_looked_at(stream)) + LAZY;
     }
     if (is_armed(stream) && acui_stream_flag_passed(stream))
         return now;
     uint64_t next = acui_flight_next_look(stream, now, SPIN);
-    uint64_t gap = stream->looked_at + (due.alone ? NAP_LEAST : LOOK_GAP);
+    uint64_t gap = acui_looked_at(stream) + (due.alone ? NAP_LEAST : LOOK_GAP);
     return next > gap ? next : gap;
 }
 
@@ -299,7 +299,7 @@ void acui_due_over(acu_stream *stream, const acui_task *first, uint64_t last, ui
 {
     bool told = first->number <= stream->wanted;
     if (told) {
-        uint64_t start = acui_due_start(stream);
+        uint64_t start = start_of(stream);
         due.length = average(due.length, now > start ? now - start : 0, 2 * ACUI_LONG);
     }
     if (!told || last < stream->wanted)
@@ -311,10 +311,8 @@ void acui_due_over(acu_stream *stream, const acui_task *first, uint64_t last, ui
 
 void acui_due_learn(acu_stream *stream, acui_task *task, uint64_t now)
 {
-    uint64_t start = acui_due_start(stream);
-    uint64_t since = stream->looked_at > start ? stream->looked_at : start;
-    uint64_t peeked = atomic_load_explicit(&stream->peeked, memory_order_relaxed);
-    since = peeked > since ? peeked : since;
+    uint64_t start = start_of(stream);
+    uint64_t looked = acui_looked_at(stream), since = looked > start ? looked : start;
     bool asked = task->form; /* what to expect */
     if (now < since || (now < start + ACUI_LEARNED && !asked))
         return;

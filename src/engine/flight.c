@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* What is on the devices: streams with tasks. */
 #include "base/clock.h"
+#include "base/lock.h"
 #include "engine/flight.h"
 #include "engine/together.h"
 
@@ -10,7 +11,7 @@ static struct {
     pthread_mutex_t lock;
     acu_stream *active; /* streams with tasks, or that had some a while ago; each retained */
     uint64_t sequence;  /* tasks so far */
-} flight = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} flight = {.lock = ACUI_BUSY_LOCK};
 
 void acui_flight_lock(void)
 {
@@ -52,6 +53,12 @@ bool acui_flight_is_told(const acui_task *task)
     return future && atomic_load(&future->told);
 }
 
+static void set_first(acu_stream *stream, acui_task *task)
+{
+    stream->first_task = task;
+    atomic_store_explicit(&stream->first, task ? task->number : 0, memory_order_relaxed);
+}
+
 static void append(acu_stream *stream, acui_task *task, uint64_t now)
 {
     task->issued_at = now;
@@ -60,7 +67,7 @@ static void append(acu_stream *stream, acui_task *task, uint64_t now)
     if (stream->last_task)
         stream->last_task->next_on_stream = task;
     else
-        stream->first_task = task;
+        set_first(stream, task);
     stream->last_task = task;
 }
 
@@ -78,7 +85,7 @@ void acui_flight_add(acu_stream *stream, acui_task *const *tasks, size_t count, 
     }
     if (!stream->active) {
         stream->active = true;
-        stream->looked_at = now;
+        acui_looked(stream, now);
         acu_stream_retain(stream);
         acu_device_retain(stream->device); /* a pooled stream does not hold it */
         stream->next_active = flight.active;
@@ -137,16 +144,17 @@ acui_task *acui_flight_passed(acu_stream *stream, bool all, uint64_t now)
         if (end == &first->next_on_stream && !all)
             acui_due_learn(stream, first, now);
         if (first->form && !all)
-            acui_together_learn(first, *end, acui_due_start(stream), stream->looked_at, now);
+            acui_together_learn(first, *end, acui_looked_at(stream), now);
         acui_due_over(stream, first, last, now);
         acui_task *rest = *end;
         *end = NULL; /* cuts the list that is given away */
-        stream->first_task = rest;
+        set_first(stream, rest);
         if (!rest)
             stream->last_task = NULL;
         stream->over_at = now;
+        stream->device->over_at = now;
     }
-    stream->looked_at = now;
+    acui_looked(stream, now);
     acui_flight_unlock();
     return first;
 }
@@ -241,15 +249,32 @@ void acui_flight_drop_idle(void)
     }
 }
 
-/* The stream with work that nobody has looked at for longest, before `limit`; retained. */
+bool acui_flight_has_news(acu_stream *stream, uint64_t now)
+{
+    uint64_t first = atomic_load_explicit(&stream->first, memory_order_relaxed);
+    if (!first)
+        return false;
+    if (acui_stream_reached(stream, first))
+        return true;
+    now = now ? now : acui_now();
+    if (!acui_stream_is_quiet(stream, first, now))
+        return true;
+    acui_looked(stream, now);
+    return false;
+}
+
+/* The stream that may have news which nobody has looked at for longest, before `limit`;
+ * retained. */
 static acu_stream *take_oldest(uint64_t limit)
 {
     acu_stream *oldest = NULL;
     acui_flight_lock();
-    for (acu_stream *stream = flight.active; stream; stream = stream->next_active)
-        if (stream->first_task && stream->looked_at < limit &&
-            (!oldest || stream->looked_at < oldest->looked_at))
+    for (acu_stream *stream = flight.active; stream; stream = stream->next_active) {
+        uint64_t looked = acui_looked_at(stream);
+        if (looked < limit && (!oldest || looked < acui_looked_at(oldest)) &&
+            acui_flight_has_news(stream, limit))
             oldest = stream;
+    }
     if (oldest)
         retain(oldest);
     acui_flight_unlock();

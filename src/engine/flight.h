@@ -27,6 +27,8 @@ void acui_flight_wait_until(pthread_cond_t *changed, uint64_t time);
  * to write that; 0: it was not. */
 void acui_flight_add(acu_stream *stream, acui_task *const *tasks, size_t count, uint64_t armed);
 bool acui_flight_is_told(const acui_task *task); /* its future has somebody to tell */
+/* Whether a harvest may find something now; the time, or 0. No lock. */
+bool acui_flight_has_news(acu_stream *stream, uint64_t now);
 /* Take the tasks up to stream->done off the stream; `all`: all, for the device is lost. */
 acui_task *acui_flight_passed(acu_stream *stream, bool all, uint64_t now);
 /* Somebody wants to be told soon when that is over which is on the stream now. */
@@ -82,13 +84,22 @@ uint64_t acui_flight_expected(void);
 uint64_t acui_flight_changes(void); /* how often work came that somebody is to be told of */
 bool acui_flight_is_written(void);  /* by a device, since the last acui_flight_due; the reactor's */
 
+/* When the stream was last looked at; no lock. */
+static inline uint64_t acui_looked_at(const acu_stream *stream)
+{
+    return atomic_load_explicit(&stream->looked_at, memory_order_relaxed);
+}
+static inline void acui_looked(acu_stream *stream, uint64_t now)
+{
+    atomic_store_explicit(&stream->looked_at, now, memory_order_relaxed);
+}
+
 /* What flight.c tells it and asks it; lock held. */
 #define ACUI_IDLE ACU_MS(100) /* after that a stream with nothing on it is let go */
 /* When the reactor is to look at the stream; it leaves those alone that others look at. */
 uint64_t acui_due_at(acu_stream *stream, uint64_t now);
 void acui_due_wake(uint64_t time);       /* the reactor, if it sleeps for longer */
 void acui_due_changed(acu_stream *stream); /* the same, for what is to be done about the stream */
-uint64_t acui_due_start(const acu_stream *stream); /* when its first task began, at the latest */
 void acui_due_begin(void);               /* the reactor goes through all streams now, ... */
 void acui_due_watch(acu_stream *stream); /* ... and until the next time watches this one's flag */
 void acui_due_added(uint64_t now);       /* a task that somebody is to be told of */

@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/callback.h"
 #include "base/error.h"
+#include "base/lock.h"
 
 #include <string.h>
 
@@ -100,7 +101,7 @@ static acui_graphs *make_graphs(acu_device *device)
     acui_graphs *graphs = ACUI_NEW(acui_graphs);
     if (!graphs)
         return NULL;
-    pthread_mutex_init(&graphs->lock, NULL);
+    acui_busy_lock_init(&graphs->lock);
     graphs->limit = ACU_GRAPHS_DEFAULT;
     pthread_mutex_lock(&device->lock);
     if (!atomic_load_explicit(&device->graphs, memory_order_relaxed)) {

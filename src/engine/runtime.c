@@ -232,7 +232,9 @@ static acu_status hand_over(acui_runtime *runtime, acu_device *device, acu_op *o
         ACUI_TRY(start(runtime));
     acui_handed what = {.op = op};
     acu_submit_options rest = *options;
-    rest.refuse_when_full = false; /* that is settled */
+    rest.refuse_when_full = false; /* that is settled, and so is what the future knows: */
+    rest.queue = NULL;
+    rest.tag = rest.deadline = 0;
     ACUI_TRY(make_more(runtime, &rest, stream, &what.more));
     what.device = acu_device_retain(device);
     what.future = acui_future_keep(future);
@@ -270,6 +272,7 @@ static void batch_end(batch *b)
 {
     if (!b->device)
         return;
+    acui_together_hold(NULL);
     acui_leave(&b->entered);
     acu_device_release(b->device);
     b->device = NULL;
@@ -280,8 +283,10 @@ static void batch_enter(batch *b, acu_device *device)
     if (!device || (device == b->device && !acui_device_lost(device)))
         return; /* one that is lost is left: who resets it waits for that */
     batch_end(b);
-    if (acui_enter(device, &b->entered) == ACU_OK)
-        b->device = acu_device_retain(device);
+    if (acui_enter(device, &b->entered) != ACU_OK)
+        return;
+    b->device = acu_device_retain(device);
+    acui_together_hold(device);
 }
 
 static void wait_turn(const more *m)
@@ -330,8 +335,12 @@ static void deal_with(acui_runtime *runtime, acui_handed *h, const acui_together
     free_more(h->more);
     acui_future_put(h->future);
     acu_device_release(h->device);
-    if (!acui_handover_ready(&runtime->queue))
-        acui_together_pause();
+    while (together->count && !acui_handover_ready(&runtime->queue)) {
+        if (!runtime->alone && acui_together_may_grow())
+            acui_spin_pause();
+        else
+            acui_together_pause();
+    }
     if (together->count == 0) /* else some are not issued yet */
         acui_passage_set(&runtime->passed, runtime->queue.taken);
 }

@@ -6,7 +6,8 @@
 #include "base/local.h"
 #include "engine/flight.h"
 
-#define LIMIT ACU_US(100) /* what one of them may be told too late, at most */
+#define LIMIT ACU_US(100) /* what all that go together may take */
+#define HOLD ACU_US(20)   /* what one of them may be issued too late */
 
 static ACUI_LOCAL acui_together *aside;
 
@@ -18,9 +19,15 @@ void acui_together_use(acui_together *together)
 
 /* ---- how many of a form ---- */
 
-/* Each form in the one place that its hash says: its hash, but for the lowest bits, which say how
- * many. Relaxed: guesses. */
-enum { PLACES = 512, COUNT_BITS = 0xFF };
+/*
+ * What one of a form takes when the device is busy with such, as far as it shows: at most the time
+ * since the device was last seen to end anything, shared out among those that were found over; at
+ * least that until one looked before. Between these it rises slowly, in case that was luck.
+ *
+ * Each form in the one place that its hash says: its hash, but for the lowest bits, which say how
+ * long, in units. Relaxed: guesses.
+ */
+enum { PLACES = 512, UNIT = 16, TIME_BITS = 0xFFFF, RISE = 32 };
 static _Atomic(uint64_t) known[PLACES];
 
 static _Atomic(uint64_t) *place_of(uint64_t form)
@@ -28,40 +35,50 @@ static _Atomic(uint64_t) *place_of(uint64_t form)
     return &known[(form >> 20) % PLACES];
 }
 
-unsigned acui_together_most(uint64_t form)
+/* In units; 0: not known. */
+static uint64_t time_of(uint64_t form)
 {
     uint64_t word = atomic_load_explicit(place_of(form), memory_order_relaxed);
-    return (word ^ form) & ~(uint64_t)COUNT_BITS ? 0 : (unsigned)(word & COUNT_BITS);
+    return (word ^ form) & ~(uint64_t)TIME_BITS ? 0 : word & TIME_BITS;
 }
 
-static void learn(uint64_t form, unsigned count, uint64_t least, uint64_t most)
+unsigned acui_together_most(uint64_t form)
 {
-    unsigned was = acui_together_most(form), now = was;
-    if (most <= LIMIT && count >= was)
-        now = count < ACUI_TOGETHER ? 2 * count : count;
-    else if (least > LIMIT)
-        now = count / 2;
+    uint64_t time = time_of(form);
+    unsigned n = ACUI_TOGETHER;
+    while (n > 1 && (!time || n * time * UNIT > LIMIT))
+        n /= 2;
+    return n;
+}
+
+static void learn(uint64_t form, uint64_t least, uint64_t most)
+{
+    uint64_t was = time_of(form), now = was + was / RISE + 1;
+    if (!was || now > most / UNIT)
+        now = most / UNIT + 1;
+    if (now < least / UNIT)
+        now = least / UNIT;
+    if (now > TIME_BITS)
+        now = TIME_BITS;
     if (now != was)
-        atomic_store_explicit(place_of(form), (form & ~(uint64_t)COUNT_BITS) | now,
+        atomic_store_explicit(place_of(form), (form & ~(uint64_t)TIME_BITS) | now,
                               memory_order_relaxed);
 }
 
-/* What ended with one mark is of one form. Behind the first nobody knows when it began, but not
- * before it was issued. */
-void acui_together_learn(const acui_task *first, const acui_task *end, uint64_t start,
-                         uint64_t looked, uint64_t now)
+void acui_together_learn(const acui_task *first, const acui_task *end, uint64_t looked,
+                         uint64_t now)
 {
+    uint64_t over_at = first->device->over_at;
+    uint64_t start = first->issued_at > over_at ? first->issued_at : over_at;
     uint64_t least = looked > start ? looked - start : 0;
     while (first != end) {
         unsigned count = 0;
         const acui_task *task = first;
-        for (; task != end && task->number == first->number; task = task->next_on_stream)
+        for (; task != end && task->form == first->form; task = task->next_on_stream)
             count++;
         if (first->form)
-            learn(first->form, count, least, now - start);
-        if (task != end)
-            start = task->issued_at;
-        least = 0;
+            learn(first->form, least / count, (now - start) / count);
+        least = 0; /* when these began is not known */
         first = task;
     }
 }
@@ -116,10 +133,11 @@ static bool comes_behind_any(const acui_task *task)
     return any;
 }
 
-/* Nothing but what is put aside: the device had better begin. Relaxed: a guess. */
-static bool is_idle(const acu_device *device)
+/* Put aside as the first; whether nothing was for a while, so that the device had better begin. */
+static bool begin(void)
 {
-    return atomic_load_explicit(&device->in_flight, memory_order_relaxed) <= aside->count;
+    aside->since = acui_now();
+    return aside->since > aside->flushed_at + LIMIT;
 }
 
 bool acui_together_put(acui_task *task, acui_task **others)
@@ -127,9 +145,10 @@ bool acui_together_put(acui_task *task, acui_task **others)
     if (!aside || !task->together || (aside->count && aside->stream != task->stream) ||
         comes_behind_any(task))
         return false;
+    bool now = aside->count == 0 && begin();
     aside->stream = task->stream;
     aside->tasks[aside->count++] = task;
-    bool now = aside->count == ACUI_TOGETHER || is_idle(task->device);
+    now |= aside->count == ACUI_TOGETHER;
     *others = now ? acui_together_flush() : NULL;
     return true;
 }
@@ -186,9 +205,33 @@ acui_task *acui_together_flush(void)
     acui_task *others = drop_given_up(list, &count);
     while (count) {
         size_t n = take_form(list, &count, some);
+        acu_stream *stream = some[0]->stream;
+        bool stays = some[0]->device == aside->device; /* and so do its streams */
         others = acui_join_tasks(others, acui_issue_all(some, n));
+        if (stays)
+            aside->issued[aside->lots++ % 2] = (struct acui_lot){
+                .stream = stream, .number = acui_stream_last(stream)};
     }
+    aside->flushed_at = acui_now();
     return others;
+}
+
+bool acui_together_may_grow(void)
+{
+    for (size_t i = 0; i < 2; i++)
+        if (!aside->issued[i].stream ||
+            acui_stream_reached(aside->issued[i].stream, aside->issued[i].number))
+            return false;
+    return acui_now() < aside->since + HOLD;
+}
+
+void acui_together_hold(acu_device *device)
+{
+    if (!aside)
+        return;
+    acui_together_pause();
+    aside->device = device;
+    aside->issued[0].stream = aside->issued[1].stream = NULL;
 }
 
 void acui_together_pause(void)

@@ -8,7 +8,9 @@
  * last of them is. So only such tasks go together as are known to be short, that wait for nothing
  * on the device, and whose submissions left the choice of a stream to acuda.
  *
- * How many of a form: twice as many as before while that is over within LIMIT, half if it was not.
+ * While the device has enough to do, the thread waits a little for more of them.
+ *
+ * How many of a form: as many as are over within LIMIT, as far as it is known how long one takes.
  */
 #ifndef ACUI_ENGINE_TOGETHER_H
 #define ACUI_ENGINE_TOGETHER_H
@@ -25,7 +27,11 @@ enum {
 typedef struct acui_together {
     acui_task *tasks[ACUI_TOGETHER];
     size_t count;
-    acu_stream *stream; /* of all of them, whose submissions hold it */
+    acu_stream *stream; /* of all of them */
+    uint64_t since, flushed_at; /* when the first was put there, and others were issued; ns */
+    acu_device *device; /* that the thread holds; NULL: none. On it, with the last mark: */
+    struct acui_lot { acu_stream *stream; uint64_t number; } issued[2]; /* the last lots */
+    unsigned lots;
 } acui_together;
 
 /* From here on this thread's tasks may be put there; NULL: no more. Nothing is left in the one it
@@ -39,12 +45,15 @@ bool acui_together_put(acui_task *task, acui_task **others);
 /* Issue what this thread has put aside; tasks to be run. */
 acui_task *acui_together_flush(void);
 void acui_together_pause(void); /* the same, and they are: this thread may be busy for a while */
+/* Whether it had better wait for more: the device is busy with others. */
+bool acui_together_may_grow(void);
+void acui_together_hold(acu_device *device); /* this thread has it from now on; NULL: none */
 
-/* How many of the form may go together; 0: it is not known to be short. */
+/* How many of the form may go together; 1: it is not known to be short. */
 unsigned acui_together_most(uint64_t form);
-/* Tasks from `first` on, before `end`, are over by `now`; the first began at `start`, and was not
- * over at `looked`. Flight lock held. */
-void acui_together_learn(const acui_task *first, const acui_task *end, uint64_t start,
-                         uint64_t looked, uint64_t now);
+/* Tasks from `first` on, before `end`, are over by `now`; the first was not at `looked`. Flight lock
+ * held. */
+void acui_together_learn(const acui_task *first, const acui_task *end, uint64_t looked,
+                         uint64_t now);
 
 #endif

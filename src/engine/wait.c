@@ -141,7 +141,8 @@ static acu_status look_one(void *context, uint64_t now)
     if (s->flags && !is_written(s)) {
         if (s->again == 0 && now)
             s->again = now + ACUI_ASK;
-        acui_stream_peeked(s->future->submission->lanes[0].stream, now);
+        if (now)
+            acui_looked(s->future->submission->lanes[0].stream, now);
         if (now == 0 || now < s->again)
             return ACU_NOT_READY;
     }

@@ -2,6 +2,7 @@
 /* Points, faults, and the order lock. */
 #include "base/alloc.h"
 #include "base/local.h"
+#include "base/lock.h"
 #include "device/loader.h"
 #include "memory/order.h"
 
@@ -32,7 +33,7 @@ void acui_fault_release(acui_fault *fault)
 
 /* ---- the order lock -------------------------------------------------------------------------- */
 
-static pthread_mutex_t order = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t order = ACUI_BUSY_LOCK;
 static uint64_t turn; /* how often it was taken; the lock */
 
 static ACUI_LOCAL bool holding;

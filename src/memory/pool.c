@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/lock.h"
 #include "base/options.h"
 #include "memory/memory.h"
 
@@ -63,7 +64,7 @@ static acu_pool *pool_new(acu_device *device, const acu_pool_options *options, b
     pool->slow = options->kind != ACU_MEMORY_DEVICE || !device->pool;
     pool->limit = options->limit ? options->limit : SIZE_MAX;
     acui_pool_set_keep(pool, options->keep);
-    pthread_mutex_init(&pool->lock, NULL);
+    acui_busy_lock_init(&pool->lock);
     return pool;
 }
 

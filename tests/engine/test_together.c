@@ -4,7 +4,7 @@
  * that each would have had alone; and only those that may go so.
  *
  * The thread is held up in a `then` while they are handed over, so that it has all of them to
- * choose from; and the device has host work, so that it is not idle.
+ * choose from.
  */
 #include "engine/together.h"
 #include "support/support.h"
@@ -84,17 +84,19 @@ static uint64_t together(const bed *b)
 
 /* ---- teaching it that they are short, whatever the clock says ---- */
 
-/* `count` tasks of the form were issued as one, and took `ns`, or not less than that. */
-static void teach(uint64_t form, int count, uint64_t ns, bool at_least)
+/* `count` tasks of the form were over after `ns`, all of them; and not at `looked`. */
+static void teach(uint64_t form, int count, uint64_t looked, uint64_t ns)
 {
+    static acu_device device; /* that ended something 1 ms after the clock began */
     acui_task tasks[ACUI_TOGETHER] = {0};
+    device.over_at = ACU_MS(1);
     for (int i = 0; i < count; i++) {
         tasks[i].form = form;
-        tasks[i].number = 1;
+        tasks[i].device = &device;
         tasks[i].next_on_stream = i + 1 < count ? &tasks[i + 1] : NULL;
     }
     acui_flight_lock();
-    acui_together_learn(tasks, NULL, 1000, at_least ? 1000 + ns : 0, 1000 + 2 * ns);
+    acui_together_learn(tasks, NULL, ACU_MS(1) + looked, ACU_MS(1) + ns);
     acui_flight_unlock();
 }
 
@@ -111,8 +113,7 @@ static uint64_t form_of(const bed *b, uint32_t steps)
 
 static void teach_all(const bed *b, uint32_t steps)
 {
-    for (int count = 1; count < ACUI_TOGETHER; count *= 2)
-        teach(form_of(b, steps), count, 1000, false);
+    teach(form_of(b, steps), 1, 0, 1000);
 }
 
 /* ---- holding the thread up ---- */
@@ -137,8 +138,6 @@ static void hold_thread(acu_device *device)
 {
     acu_op *nothing = acu_scalar(acu_u8(1));
     held = let_go = false;
-    test_host_gate_close();
-    assert_works(acu_submit(device, acu_host(test_pass_host_gate, NULL, acu_u8(0)), NULL, NULL));
     assert_works(acu_submit(device, acu_then(nothing, stand, NULL), NULL, NULL));
     pthread_mutex_lock(&lock);
     while (!held)
@@ -177,7 +176,6 @@ static void go(bed *b, uint32_t c, uint32_t steps)
     }
     let_thread_go();
     wait_for(futures, MANY, ACU_OK);
-    test_host_gate_open();
     assert_works(acu_graphs_wait(b->device));
 }
 
@@ -207,25 +205,25 @@ static void many_go_as_one(void **state)
 static void how_many_depends_on_how_long(void **state)
 {
     (void)state;
-    enum { FORM = 0x12345601, OTHER = FORM + 0x1000 }; /* in the same place of the table */
-    assert_int_equal(acui_together_most(FORM), 0);
-    teach(FORM, 1, ACU_MS(1), true);
-    assert_int_equal(acui_together_most(FORM), 0);
-    for (unsigned count = 1; count <= ACUI_TOGETHER; count *= 2) {
-        teach(FORM, (int)count, ACU_US(30), false);
-        assert_int_equal(acui_together_most(FORM), count < ACUI_TOGETHER ? 2 * count : count);
-    }
-    teach(FORM, 2, ACU_US(30), false); /* says nothing of sixteen */
-    teach(FORM, ACUI_TOGETHER, ACU_US(90), true); /* nobody looked at 100 us */
-    assert_int_equal(acui_together_most(FORM), ACUI_TOGETHER);
-    for (unsigned count = ACUI_TOGETHER; count > 0; count /= 2) {
-        teach(FORM, (int)count, ACU_US(101), true);
-        assert_int_equal(acui_together_most(FORM), count / 2);
-    }
-    teach(FORM, 1, ACU_US(10), false);
-    teach(OTHER, 1, ACU_US(10), false);
-    assert_int_equal(acui_together_most(FORM), 0);
-    assert_int_equal(acui_together_most(OTHER), 2);
+    const uint64_t form = UINT64_C(0x1234567812340001), other = form + (1 << 16);
+    assert_int_equal(acui_together_most(form), 1); /* not known */
+    teach(form, 1, 0, ACU_US(90));
+    assert_int_equal(acui_together_most(form), 1);
+    teach(form, 1, 0, ACU_US(40));
+    assert_int_equal(acui_together_most(form), 2);
+    teach(form, 2, 0, ACU_US(40));
+    assert_int_equal(acui_together_most(form), 4);
+    teach(form, 16, 0, ACU_US(90));
+    assert_int_equal(acui_together_most(form), 16);
+    teach(form, 1, 0, ACU_MS(5)); /* found late: says little */
+    assert_int_equal(acui_together_most(form), 16);
+    teach(form, 16, ACU_US(140), ACU_MS(5)); /* not over after 140 us */
+    assert_int_equal(acui_together_most(form), 8);
+    teach(form, 1, ACU_US(101), ACU_US(102));
+    assert_int_equal(acui_together_most(form), 1);
+    teach(other, 1, 0, ACU_US(6)); /* in the same place */
+    assert_int_equal(acui_together_most(form), 1);
+    assert_int_equal(acui_together_most(other), 16);
 }
 
 static void what_depends_on_each_other_stays_in_order(void **state)
@@ -240,7 +238,6 @@ static void what_depends_on_each_other_stays_in_order(void **state)
         futures[i] = test_submit(b.device, step(&b, i % 3, (uint32_t)i));
     let_thread_go();
     wait_for(futures, MANY, ACU_OK);
-    test_host_gate_open();
     end(&b);
 }
 
@@ -260,7 +257,6 @@ static void who_chose_a_stream_has_it(void **state)
         assert_works(acu_submit(b.device, step(&b, i, 3), &options, &futures[i]));
     let_thread_go();
     wait_for(futures, MANY, ACU_OK);
-    test_host_gate_open();
     assert_int_equal(together(&b), before);
     acu_stream_release(stream);
     end(&b);
@@ -292,7 +288,6 @@ static void each_fails_alone(void **state)
     assert_true(acu_future_wait(wrong, ACU_FOREVER) != ACU_OK);
     acu_future_release(wrong);
     wait_for(&cancelled, 1, ACU_ERR_CANCELLED);
-    test_host_gate_open();
     assert_true(together(&b) > before);
     acu_tensor_release(short_one);
     end(&b);
@@ -323,7 +318,6 @@ static void results_of_their_own_too(void **state)
             assert_int_equal(got[N - 1], 4 * i);
             acu_future_release(futures[i]);
         }
-        test_host_gate_open();
         assert_works(acu_graphs_wait(b.device));
     }
     end(&b);
@@ -331,13 +325,13 @@ static void results_of_their_own_too(void **state)
 
 /* ---- what waits for the thread ---- */
 
-static acu_future *first_of_all;
+static acu_future *last_of_all;
 
 /* Those that came before are on the device while it runs. */
 static acu_op *look(void *user, acu_val *values, size_t count)
 {
     (void)user, (void)count;
-    while (acu_future_poll(first_of_all) == ACU_NOT_READY)
+    while (acu_future_poll(last_of_all) == ACU_NOT_READY)
         continue;
     return acu_op_take(&values[0], ACU_SITE);
 }
@@ -352,12 +346,11 @@ static void a_callback_holds_none_of_them_up(void **state)
     hold_thread(b.device);
     for (int i = 0; i < 4; i++)
         futures[i] = test_submit(b.device, step(&b, i, 2));
-    first_of_all = futures[0];
+    last_of_all = futures[3];
     then = test_submit(b.device, acu_then(acu_scalar(acu_u8(1)), look, NULL));
     let_thread_go();
     wait_for(&then, 1, ACU_OK);
     wait_for(futures, 4, ACU_OK);
-    test_host_gate_open();
     end(&b);
 }
 
@@ -403,7 +396,6 @@ static void a_loss_reaches_all(void **state)
     let_thread_go();
     wait_for(futures, MANY, ACU_ERR_DEVICE_LOST);
     acu_driver_fail_clear();
-    test_host_gate_open();
     for (int i = 0; i < MANY; i++)
         acu_tensor_release(b.z[i]);
     acu_kernel_release(b.step);
