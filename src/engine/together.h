@@ -51,8 +51,8 @@ void acui_together_hold(acu_device *device); /* this thread has it from now on; 
 
 /* How many of the form may go together; 1: it is not known to be short. */
 unsigned acui_together_most(uint64_t form);
-/* Tasks from `first` on, before `end`, are over by `now`; the first was not at `looked`. Flight lock
- * held. */
+/* Tasks from `first` on, before `end`, are over by `now`; the first was not at `looked`. Flight
+ * lock held. */
 void acui_together_learn(const acui_task *first, const acui_task *end, uint64_t looked,
                          uint64_t now);
 
