@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SMALL 1168 /* bytes of a submission's arena that come with it: enough for a launch or two */
+#define SMALL 1144 /* bytes of a submission's arena that come with it: enough for a launch or two */
 
 /* The submission that this thread is planning: a `then` of it may submit another one. */
 static ACUI_LOCAL acui_submission *planning;
