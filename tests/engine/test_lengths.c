@@ -287,6 +287,40 @@ static void what_became_much_shorter_is_found_soon(void **state)
 
 enum { N = 16, WAITERS = 4 };
 
+/* Work on a stream of its own, that does not end before the gate opens; calls are counted. */
+typedef struct held {
+    acu_device *device;
+    acu_stream *stream;
+    acu_future *future;
+} held;
+
+static held hold(void)
+{
+    held h = {.device = test_open()};
+    assert_works(acu_stream_create(h.device, 0, &h.stream));
+    acu_submit_options options = {.size = sizeof options, .stream = h.stream};
+    test_gate_close(h.device, acu_stream_raw(h.stream));
+    assert_works(acu_submit(h.device, acu_full(ACU_SHAPE(N), acu_i32(1)), &options, &h.future));
+    acu_driver_count_calls(true);
+    return h;
+}
+
+static void let_go(held *h)
+{
+    acu_driver_count_calls(false);
+    acu_future_release(h->future);
+    acu_stream_release(h->stream);
+    test_close(h->device);
+    test_leaks_none();
+}
+
+/* Until threads have waited in the driver so often. */
+static void await_blocked(uint64_t times)
+{
+    while (acu_driver_calls(ACU_CALL_EventSynchronize) < times)
+        sched_yield();
+}
+
 static void *wait_for(void *future)
 {
     return acu_future_wait(future, ACU_FOREVER) == ACU_OK ? NULL : future;
@@ -297,20 +331,12 @@ static void *wait_for(void *future)
 static void unknown_work_is_waited_for_in_the_driver(void **state)
 {
     (void)state;
-    acu_device *device = test_open();
-    acu_stream *stream;
-    acu_future *future;
+    held h = hold();
     pthread_t threads[WAITERS];
-    assert_works(acu_stream_create(device, 0, &stream));
-    acu_submit_options options = {.size = sizeof options, .stream = stream};
-    acu_driver_count_calls(true);
-    test_gate_close(device, acu_stream_raw(stream));
-    assert_works(acu_submit(device, acu_full(ACU_SHAPE(N), acu_i32(1)), &options, &future));
     for (int i = 0; i < WAITERS; i++)
-        assert_int_equal(pthread_create(&threads[i], NULL, wait_for, future), 0);
-    while (acu_driver_calls(ACU_CALL_EventSynchronize) == 0)
-        sched_yield();
-    assert_int_equal(acu_future_poll(future), ACU_NOT_READY);
+        assert_int_equal(pthread_create(&threads[i], NULL, wait_for, h.future), 0);
+    await_blocked(1);
+    assert_int_equal(acu_future_poll(h.future), ACU_NOT_READY);
     test_gate_open();
     for (int i = 0; i < WAITERS; i++) {
         void *failed;
@@ -318,40 +344,24 @@ static void unknown_work_is_waited_for_in_the_driver(void **state)
         assert_null(failed);
     }
     assert_int_equal(acu_driver_calls(ACU_CALL_EventSynchronize), 1); /* one for all of them */
-    acu_driver_count_calls(false);
-    acu_future_release(future);
-    acu_stream_release(stream);
-    test_close(device);
-    test_leaks_none();
+    let_go(&h);
 }
 
 /* Who waits with a deadline, or gives the work up, does not wait for the device. */
 static void blocked_threads_hold_nobody_up(void **state)
 {
     (void)state;
-    acu_device *device = test_open();
-    acu_stream *stream;
-    acu_future *future;
+    held h = hold();
     pthread_t waiter;
     void *failed;
-    assert_works(acu_stream_create(device, 0, &stream));
-    acu_submit_options options = {.size = sizeof options, .stream = stream};
-    acu_driver_count_calls(true);
-    test_gate_close(device, acu_stream_raw(stream));
-    assert_works(acu_submit(device, acu_full(ACU_SHAPE(N), acu_i32(1)), &options, &future));
-    assert_int_equal(pthread_create(&waiter, NULL, wait_for, future), 0);
-    while (acu_driver_calls(ACU_CALL_EventSynchronize) == 0)
-        sched_yield();
-    assert_int_equal(acu_future_wait(future, ACU_MS(1)), ACU_TIMEOUT);
-    assert_works(acu_future_cancel(future));
+    assert_int_equal(pthread_create(&waiter, NULL, wait_for, h.future), 0);
+    await_blocked(1);
+    assert_int_equal(acu_future_wait(h.future, ACU_MS(1)), ACU_TIMEOUT);
+    assert_works(acu_future_cancel(h.future));
     pthread_join(waiter, &failed); /* while the gate is closed */
     assert_non_null(failed);
     test_gate_open();
-    acu_driver_count_calls(false);
-    acu_future_release(future);
-    acu_stream_release(stream);
-    test_close(device);
-    test_leaks_none();
+    let_go(&h);
 }
 
 /* How many threads the process has with that name. Such as a driver starts may have the name of the
@@ -385,64 +395,40 @@ static void *sync_copy_of(void *tensor)
 static void who_can_not_be_called_back_waits_itself(void **state)
 {
     (void)state;
-    acu_device *device = test_open();
-    acu_stream *stream;
-    acu_future *future;
+    held h = hold();
     pthread_t thread;
     void *failed;
-    assert_works(acu_stream_create(device, 0, &stream));
-    acu_submit_options options = {.size = sizeof options, .stream = stream};
-    test_gate_close(device, acu_stream_raw(stream));
-    assert_works(acu_submit(device, acu_full(ACU_SHAPE(N), acu_i32(1)), &options, &future));
     int before = threads_named("acuda-blocked");
-    acu_driver_count_calls(true);
-    assert_int_equal(pthread_create(&thread, NULL, sync_copy_of, acu_future_tensor(future, 0)), 0);
-    while (acu_driver_calls(ACU_CALL_EventSynchronize) == 0)
-        sched_yield();
+    assert_int_equal(pthread_create(&thread, NULL, sync_copy_of, acu_future_tensor(h.future, 0)), 0);
+    await_blocked(1);
     assert_int_equal(threads_named("acuda-blocked"), before);
     assert_int_equal(acu_driver_calls(ACU_CALL_StreamCreateWithPriority), 0);
     test_gate_open();
     pthread_join(thread, &failed);
     assert_null(failed);
     assert_int_equal(acu_driver_calls(ACU_CALL_EventSynchronize), 1);
-    acu_driver_count_calls(false);
-    acu_future_release(future);
-    acu_stream_release(stream);
-    test_close(device);
-    test_leaks_none();
+    let_go(&h);
 }
 
 /* ... but where it can not, goes on all the same. */
 static void who_can_not_block_waits_otherwise(void **state)
 {
     (void)state;
-    acu_device *device = test_open();
-    acu_stream *stream;
-    acu_future *future;
+    held h = hold();
     pthread_t thread;
     void *failed;
-    assert_works(acu_stream_create(device, 0, &stream));
-    acu_submit_options options = {.size = sizeof options, .stream = stream};
-    test_gate_close(device, acu_stream_raw(stream));
-    assert_works(acu_submit(device, acu_full(ACU_SHAPE(N), acu_i32(1)), &options, &future));
     int before = threads_named("acuda-blocked");
-    acu_driver_count_calls(true);
     acu_driver_fault fault = {.size = sizeof fault, .call = ACU_CALL_EventSynchronize,
                               .result = ACU_CUDA_ERROR_OUT_OF_MEMORY};
     assert_works(acu_driver_fail(&fault));
-    assert_int_equal(pthread_create(&thread, NULL, sync_copy_of, acu_future_tensor(future, 0)), 0);
-    while (acu_driver_calls(ACU_CALL_EventSynchronize) < 2)
-        sched_yield();
+    assert_int_equal(pthread_create(&thread, NULL, sync_copy_of, acu_future_tensor(h.future, 0)), 0);
+    await_blocked(2);
     assert_true(threads_named("acuda-blocked") > before);
     test_gate_open();
     pthread_join(thread, &failed);
     assert_null(failed);
     acu_driver_fail_clear();
-    acu_driver_count_calls(false);
-    acu_future_release(future);
-    acu_stream_release(stream);
-    test_close(device);
-    test_leaks_none();
+    let_go(&h);
 }
 
 int main(void)

@@ -62,39 +62,13 @@ static void wait_and_drop(acu_future *future)
 
 /* ---- holding the runtime thread up, in a `then` ---- */
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-static bool held, let_go;
-
-static acu_op *hold(void *user, acu_val *values, size_t count)
-{
-    (void)user, (void)count;
-    pthread_mutex_lock(&lock);
-    held = true;
-    pthread_cond_broadcast(&changed);
-    while (!let_go)
-        pthread_cond_wait(&changed, &lock);
-    pthread_mutex_unlock(&lock);
-    return acu_op_take(&values[0], ACU_SITE);
-}
-
-/* Returns when the device's thread stands in the `then`. */
+/* Returns when the device's thread stands in the `then`, until test_host_gate_open. */
 static void hold_thread(acu_device *device)
 {
-    held = let_go = false;
-    assert_works(acu_submit(device, acu_then(constant(0), hold, NULL), NULL, NULL));
-    pthread_mutex_lock(&lock);
-    while (!held)
-        pthread_cond_wait(&changed, &lock);
-    pthread_mutex_unlock(&lock);
-}
-
-static void let_thread_go(void)
-{
-    pthread_mutex_lock(&lock);
-    let_go = true;
-    pthread_cond_broadcast(&changed);
-    pthread_mutex_unlock(&lock);
+    test_host_gate_close();
+    assert_works(acu_submit(device, acu_then(constant(0), test_plan_behind_host_gate, NULL), NULL,
+                            NULL));
+    test_host_gate_await();
 }
 
 /* ---- the caller's side ---- */
@@ -153,7 +127,7 @@ static void submitting_calls_no_driver(void **state)
     assert_int_equal(acu_device_wait(device, 0), ACU_TIMEOUT);
     assert_int_equal(all_calls(), 0);
     acu_driver_count_calls(false);
-    let_thread_go();
+    test_host_gate_open();
     for (int i = 0; i < 8; i++)
         wait_and_drop(futures[i]);
     assert_works(acu_stream_wait(stream, ACU_FOREVER));
@@ -176,7 +150,7 @@ static void full_ring(void **state)
     assert_fails(acu_submit(device, acu_fill(x, acu_i32(-1)), NULL, &none), ACU_ERR_WOULD_BLOCK,
                  "1024 submissions");
     assert_null(none);
-    let_thread_go();
+    test_host_gate_open();
     assert_works(acu_device_wait(device, ACU_FOREVER));
     wait_and_drop(test_submit(device, acu_dup(x))); /* there is room again */
     holds(x, RING - 1);
@@ -250,7 +224,7 @@ static void dropped_before_it_is_planned(void **state)
     test_gate_close(device, acu_stream_raw(stream)); /* it is planned, but not over */
     assert_works(acu_submit(device, acu_fill(x, acu_i32(2)), &on_stream, &dropped));
     acu_future_release(dropped);
-    let_thread_go();
+    test_host_gate_open();
     acu_future *owned = test_submit(device, acu_own(acu_give(x)));
     assert_int_equal(acu_future_values(owned), 1);
     test_gate_open();
@@ -271,7 +245,7 @@ static acu_op *ask_later(void *user, acu_val *values, size_t count)
 {
     later *l = user;
     (void)count;
-    acu_op *op = hold(NULL, values, 0);
+    acu_op *op = test_plan_behind_host_gate(NULL, values, 0);
     bool none = acu_future_tensor(l->future, 0) == NULL;
     l->status = none ? acu_last_error()->status : ACU_OK;
     return op;
@@ -283,10 +257,10 @@ static void values_refused_in_then(void **state)
     (void)state;
     acu_device *device = open_runtime();
     static later l;
-    held = let_go = false;
+    test_host_gate_close();
     acu_future *first = test_submit(device, acu_then(constant(1), ask_later, &l));
     l.future = test_submit(device, constant(2));
-    let_thread_go();
+    test_host_gate_open();
     wait_and_drop(first);
     assert_int_equal(l.status, ACU_ERR_WOULD_WAIT);
     wait_and_drop(l.future);
@@ -405,7 +379,7 @@ static void direct_behind_handed(void **state)
     assert_works(acu_submit(a, acu_fill(x, acu_i32(2)), NULL, NULL));
     acu_future *copy = test_submit(b, acu_to_device(b, x));
     assert_int_equal(acu_future_planned(copy), ACU_NOT_READY);
-    let_thread_go();
+    test_host_gate_open();
     holds(acu_future_tensor(copy, 0), 2);
     wait_and_drop(copy);
     wait_and_drop(test_submit(b, constant(4))); /* nothing is in the way: direct */
@@ -437,7 +411,7 @@ static void order_across_devices(void **state)
     assert_works(acu_submit(devices[0], acu_fill(x[1], acu_i32(7)), NULL, NULL));
     acu_future *behind = test_submit(devices[1], acu_dup(x[1]));
     assert_int_equal(acu_future_planned(behind), ACU_NOT_READY);
-    let_thread_go();
+    test_host_gate_open();
     holds(acu_future_tensor(behind, 0), 7);
     wait_and_drop(behind);
     acu_tensor_release(x[0]);

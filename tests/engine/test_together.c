@@ -11,8 +11,6 @@
 
 #include "engine/flight.h"
 
-#include <pthread.h>
-
 extern const char test_together_ptx[];
 
 enum { N = 32, MANY = 40 };
@@ -118,39 +116,13 @@ static void teach_all(const bed *b, uint32_t steps)
 
 /* ---- holding the thread up ---- */
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-static bool held, let_go;
-
-static acu_op *stand(void *user, acu_val *values, size_t count)
-{
-    (void)user, (void)count;
-    pthread_mutex_lock(&lock);
-    held = true;
-    pthread_cond_broadcast(&changed);
-    while (!let_go)
-        pthread_cond_wait(&changed, &lock);
-    pthread_mutex_unlock(&lock);
-    return acu_op_take(&values[0], ACU_SITE);
-}
-
+/* Returns when the device's thread stands in the `then`, until test_host_gate_open. */
 static void hold_thread(acu_device *device)
 {
-    acu_op *nothing = acu_scalar(acu_u8(1));
-    held = let_go = false;
-    assert_works(acu_submit(device, acu_then(nothing, stand, NULL), NULL, NULL));
-    pthread_mutex_lock(&lock);
-    while (!held)
-        pthread_cond_wait(&changed, &lock);
-    pthread_mutex_unlock(&lock);
-}
-
-static void let_thread_go(void)
-{
-    pthread_mutex_lock(&lock);
-    let_go = true;
-    pthread_cond_broadcast(&changed);
-    pthread_mutex_unlock(&lock);
+    test_host_gate_close();
+    assert_works(acu_submit(device, acu_then(acu_scalar(acu_u8(1)), test_plan_behind_host_gate, NULL), NULL,
+                            NULL));
+    test_host_gate_await();
 }
 
 /* Until all are over, with `status`. */
@@ -174,7 +146,7 @@ static void go(bed *b, uint32_t c, uint32_t steps)
             ops[k] = step(b, i, c + k);
         assert_works(acu_submit(b->device, acu_op_zip(ops, steps, ACU_SITE), NULL, &futures[i]));
     }
-    let_thread_go();
+    test_host_gate_open();
     wait_for(futures, MANY, ACU_OK);
     assert_works(acu_graphs_wait(b->device));
 }
@@ -236,7 +208,7 @@ static void what_depends_on_each_other_stays_in_order(void **state)
     hold_thread(b.device);
     for (int i = 0; i < MANY; i++)
         futures[i] = test_submit(b.device, step(&b, i % 3, (uint32_t)i));
-    let_thread_go();
+    test_host_gate_open();
     wait_for(futures, MANY, ACU_OK);
     end(&b);
 }
@@ -255,7 +227,7 @@ static void who_chose_a_stream_has_it(void **state)
     hold_thread(b.device);
     for (int i = 0; i < MANY; i++)
         assert_works(acu_submit(b.device, step(&b, i, 3), &options, &futures[i]));
-    let_thread_go();
+    test_host_gate_open();
     wait_for(futures, MANY, ACU_OK);
     assert_int_equal(together(&b), before);
     acu_stream_release(stream);
@@ -283,7 +255,7 @@ static void each_fails_alone(void **state)
             assert_works(acu_future_cancel(cancelled));
         }
     }
-    let_thread_go();
+    test_host_gate_open();
     wait_for(futures, MANY, ACU_OK);
     assert_true(acu_future_wait(wrong, ACU_FOREVER) != ACU_OK);
     acu_future_release(wrong);
@@ -309,7 +281,7 @@ static void results_of_their_own_too(void **state)
         hold_thread(b.device);
         for (uint32_t i = 0; i < MANY; i++)
             futures[i] = test_submit(b.device, fresh_step(&b, i));
-        let_thread_go();
+        test_host_gate_open();
         for (uint32_t i = 0; i < MANY; i++) {
             uint32_t got[N];
             assert_works(acu_future_wait(futures[i], ACU_FOREVER));
@@ -348,7 +320,7 @@ static void a_callback_holds_none_of_them_up(void **state)
         futures[i] = test_submit(b.device, step(&b, i, 2));
     last_of_all = futures[3];
     then = test_submit(b.device, acu_then(acu_scalar(acu_u8(1)), look, NULL));
-    let_thread_go();
+    test_host_gate_open();
     wait_for(&then, 1, ACU_OK);
     wait_for(futures, 4, ACU_OK);
     end(&b);
@@ -393,7 +365,7 @@ static void a_loss_reaches_all(void **state)
     hold_thread(b.device);
     for (int i = 0; i < MANY; i++)
         futures[i] = test_submit(b.device, step(&b, i, 9));
-    let_thread_go();
+    test_host_gate_open();
     wait_for(futures, MANY, ACU_ERR_DEVICE_LOST);
     acu_driver_fail_clear();
     for (int i = 0; i < MANY; i++)

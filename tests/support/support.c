@@ -284,6 +284,12 @@ acu_status test_pass_host_gate(void *user, const acu_val *values, size_t count)
     return ACU_OK;
 }
 
+acu_op *test_plan_behind_host_gate(void *user, acu_val *values, size_t count)
+{
+    test_pass_host_gate(user, values, count);
+    return acu_op_take(&values[0], ACU_SITE);
+}
+
 void test_host_gate_close(void)
 {
     pthread_mutex_lock(&gate_lock);

@@ -77,10 +77,12 @@ acu_kernel *test_kernel(acu_device *device, const char *ptx, const char *name);
 void test_gate_close(acu_device *device, CUstream stream);
 void test_gate_open(void);
 
-/* ---- holding host work up, and what comes behind it ---- */
+/* ---- holding host work up, and what comes behind it; or who plans ---- */
 
 /* For acu_host: stands at the gate while it is closed. `user` and the values are not looked at. */
 acu_status test_pass_host_gate(void *user, const acu_val *values, size_t count);
+/* The same for acu_then, for who plans: its first value goes on. */
+acu_op *test_plan_behind_host_gate(void *user, acu_val *values, size_t count);
 void test_host_gate_close(void); /* before the work is submitted */
 void test_host_gate_await(void); /* until some work has come to it since it was closed */
 void test_host_gate_open(void);
