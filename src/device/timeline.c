@@ -129,12 +129,30 @@ static void look_at_flag(acu_stream *stream)
     complete_marks(stream, count);
 }
 
-/* From the mark on the device itself tells, before the marks' events. The driver is asked now and
- * then all the same: it may have bad news. */
-static bool is_told(acu_stream *stream, uint64_t number, uint64_t now)
+/* From the mark on the device itself tells, before the marks' events. */
+static bool is_told(acu_stream *stream, uint64_t number)
 {
-    return number > atomic_load_explicit(&stream->untold, memory_order_relaxed) &&
-           now < atomic_load_explicit(&stream->asked_at, memory_order_relaxed) + ACUI_ASK;
+    return number > atomic_load_explicit(&stream->untold, memory_order_relaxed);
+}
+
+/* The driver is asked now and then all the same: it may have bad news. */
+static bool was_asked(acu_stream *stream, uint64_t now)
+{
+    return now < atomic_load_explicit(&stream->asked_at, memory_order_relaxed) + ACUI_ASK;
+}
+
+/* What was just asked, of marks that the device tells of, need not be asked again. */
+static bool need_not_ask(acu_stream *stream)
+{
+    if (stream->mark_count == 0)
+        return true;
+    if (!is_told(stream, mark_at(stream, 0)->number))
+        return false;
+    uint64_t now = acui_now();
+    if (was_asked(stream, now))
+        return true;
+    atomic_store_explicit(&stream->asked_at, now, memory_order_relaxed);
+    return false;
 }
 
 uint64_t acui_stream_last(acu_stream *stream)
@@ -156,16 +174,14 @@ bool acui_stream_is_quiet(acu_stream *stream, uint64_t number, uint64_t now)
 {
     _Atomic(uint64_t) *flag = atomic_load_explicit(&stream->flag, memory_order_acquire);
     return flag && atomic_load_explicit(flag, memory_order_relaxed) < number &&
-           !acui_device_lost(stream->device) && is_told(stream, number, now);
+           !acui_device_lost(stream->device) && is_told(stream, number) && was_asked(stream, now);
 }
 
 static void look(acu_stream *stream)
 {
     acui_entered entered;
     look_at_flag(stream);
-    if (stream->mark_count && !is_told(stream, mark_at(stream, 0)->number, acui_now()) &&
-        acui_enter_to_free(stream->device, &entered)) {
-        atomic_store_explicit(&stream->asked_at, acui_now(), memory_order_relaxed);
+    if (!need_not_ask(stream) && acui_enter_to_free(stream->device, &entered)) {
         size_t complete = 0;
         const char *call = "";
         unsigned result = count_complete(stream, &complete, &call);
