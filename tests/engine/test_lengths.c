@@ -399,7 +399,8 @@ static void who_can_not_be_called_back_waits_itself(void **state)
     pthread_t thread;
     void *failed;
     int before = threads_named("acuda-blocked");
-    assert_int_equal(pthread_create(&thread, NULL, sync_copy_of, acu_future_tensor(h.future, 0)), 0);
+    acu_tensor *x = acu_future_tensor(h.future, 0);
+    assert_int_equal(pthread_create(&thread, NULL, sync_copy_of, x), 0);
     await_blocked(1);
     assert_int_equal(threads_named("acuda-blocked"), before);
     assert_int_equal(acu_driver_calls(ACU_CALL_StreamCreateWithPriority), 0);
@@ -421,7 +422,8 @@ static void who_can_not_block_waits_otherwise(void **state)
     acu_driver_fault fault = {.size = sizeof fault, .call = ACU_CALL_EventSynchronize,
                               .result = ACU_CUDA_ERROR_OUT_OF_MEMORY};
     assert_works(acu_driver_fail(&fault));
-    assert_int_equal(pthread_create(&thread, NULL, sync_copy_of, acu_future_tensor(h.future, 0)), 0);
+    acu_tensor *x = acu_future_tensor(h.future, 0);
+    assert_int_equal(pthread_create(&thread, NULL, sync_copy_of, x), 0);
     await_blocked(2);
     assert_true(threads_named("acuda-blocked") > before);
     test_gate_open();

@@ -120,7 +120,8 @@ static void teach_all(const bed *b, uint32_t steps)
 static void hold_thread(acu_device *device)
 {
     test_host_gate_close();
-    assert_works(acu_submit(device, acu_then(acu_scalar(acu_u8(1)), test_plan_behind_host_gate, NULL), NULL,
+    acu_op *nothing = acu_scalar(acu_u8(1));
+    assert_works(acu_submit(device, acu_then(nothing, test_plan_behind_host_gate, NULL), NULL,
                             NULL));
     test_host_gate_await();
 }
