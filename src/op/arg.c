@@ -257,7 +257,7 @@ static inline acu_status plan_operand(acui_plan *plan, acu_op **input, size_t pl
     acu_op *x = *input;
     acu_val *value = acui_values_add(values);
     *input = NULL;
-    if (value && acui_partition_take(x, value))
+    if (value && (acui_value_take(x, value) || acui_partition_take(x, value)))
         return ACU_OK;
     if (value) /* planning may put others there, or move the list */
         values->count--;

@@ -102,17 +102,23 @@ void acu_op_unzip(acu_op *x, acu_op **parts, size_t count, acu_site site)
 
 /* ---- nth ---- */
 
+acu_status acui_nth_of(acui_values *values, size_t base, size_t index, acu_val *value)
+{
+    size_t count = values->count - base, place = index == ACU_LAST ? count - 1 : index;
+    if (count == 0 || place >= count)
+        return acui_fail(ACU_ERR_ARGUMENTS, "value %zu of an op that yields %zu",
+                         index == ACU_LAST ? 0 : index, count);
+    *value = values->list[base + place];
+    values->list[base + place].kind = ACU_NONE;
+    return ACU_OK;
+}
+
 static acu_status plan_nth(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
 {
     size_t base = values->count;
+    acu_val value;
     ACUI_TRY(acui_plan_looked_at(plan, take_input(op), place, values));
-    size_t count = values->count - base;
-    size_t index = op->u.index == ACU_LAST ? count - 1 : op->u.index;
-    if (count == 0 || index >= count)
-        return acui_fail(ACU_ERR_ARGUMENTS, "value %zu of an op that yields %zu",
-                         op->u.index == ACU_LAST ? 0 : index, count);
-    acu_val value = values->list[base + index];
-    values->list[base + index] = (acu_val){.kind = ACU_NONE};
+    ACUI_TRY(acui_nth_of(values, base, op->u.index, &value));
     acui_values_cut(values, base);
     return acui_values_push(values, value);
 }

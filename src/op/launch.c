@@ -2,6 +2,7 @@
 /* Launches: a kernel with its arguments, checked before anything is enqueued (launch_check.c). */
 #include "base/error.h"
 #include "op/arg.h"
+#include "op/chain.h"
 #include "op/grid.h"
 #include "op/instead.h"
 #include "op/launch.h"
@@ -217,6 +218,8 @@ static acu_status plan_launch(acui_plan *plan, acu_op *op, acu_device *place, ac
     size_t base = values->count;
     acui_args_count counts;
     measured m;
+    if (acui_chain_operand(op))
+        ACUI_TRY(acui_chain_plan(plan, op));
     ACUI_TRY(acui_plan_args(plan, op, kernel->module->device, values, &counts));
     const acu_val *list = values->list + base;
     ACUI_TRY(acui_launch_check(op, list, counts.of[ACU_PARTITION] > 0, &config, &m.early));

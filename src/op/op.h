@@ -113,6 +113,18 @@ struct acu_op {
     } u;
 };
 
+/* Nobody but the caller has it, nor can get it, and it was not planned for others. */
+static inline bool acui_op_is_sole(const acu_op *op)
+{
+    return acui_object_refs(op) == 1 && op->state == ACUI_OP_FRESH;
+}
+
+/* The value of an op that just yields it and nobody else has, which goes; false: it is another. */
+bool acui_value_take(acu_op *op, acu_val *value);
+
+/* Of what is in `values` from `base` on, the one at `index` (ACU_LAST: the last), taken out. */
+acu_status acui_nth_of(acui_values *values, size_t base, size_t index, acu_val *value);
+
 /* The name for messages. */
 const char *acui_op_name(const acu_op *op);
 /* Put the op's name and line into the thread's record of a failure, unless

@@ -454,10 +454,9 @@ static bool is_spent(const acu_op *op)
 acu_status acui_plan_op(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
 {
     acu_status status;
-    /* With one reference nobody else has it, nor can get it. */
     if (acui_op_is_oom(op))
         status = acui_error_restore(&op->u.fault->error);
-    else if (acui_object_refs(op) == 1 && op->state == ACUI_OP_FRESH)
+    else if (acui_op_is_sole(op))
         status = plan_fresh(plan, op, place, values);
     else
         status = plan_used_twice(plan, op, place, values);

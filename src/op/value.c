@@ -69,6 +69,16 @@ static acu_status plan_value(acui_plan *plan, acu_op *op, acu_device *place, acu
     return acui_values_push(values, value);
 }
 
+bool acui_value_take(acu_op *op, acu_val *value)
+{
+    if (op->class != &acui_class_VALUE || !acui_op_is_sole(op))
+        return false;
+    *value = op->u.value;
+    op->u.value.kind = ACU_NONE;
+    acui_op_put(op);
+    return true;
+}
+
 static void destroy_value(acu_op *op)
 {
     acui_val_drop(&op->u.value);

@@ -749,6 +749,38 @@ static void deep_compositions(void **state)
     close_bench(&b);
 }
 
+/* Launches behind one another are planned from the first on: as many as one likes, unless others
+ * use one of them as well. */
+static void long_chains(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    acu_op *x = constant(1);
+    for (int i = 0; i < 6000; i++)
+        x = plus(&b, x, 1);
+    yields(&b, x, 6001);
+
+    acu_op *middle = acu_op_retain(x = plus(&b, plus(&b, constant(1), 1), 1));
+    assert_fails(acu_submit(b.device, plus(&b, plus(&b, x, 1), 1), NULL, NULL), ACU_ERR_SHARED,
+                 "argument 0");
+    acu_op_release(middle);
+
+    x = plus(&b, plus(&b, constant(1), 1), 1);
+    int line = __LINE__ + 1;
+    x = acu_nth(acu_launch(b.add, ALL, acu_inout(x), acu_f32(1), acu_u32(N)), 3);
+    assert_fails(acu_submit(b.device, plus(&b, plus(&b, x, 1), 1), NULL, NULL),
+                 ACU_ERR_ARGUMENTS, "value 3 of an op that yields 3");
+    assert_int_equal(acu_last_error()->line, line);
+    line = __LINE__ + 1;
+    x = acu_first(acu_launch(b.add, ALL, acu_inout(plus(&b, constant(1), 1))));
+    uint64_t before = operations();
+    assert_fails(acu_submit(b.device, plus(&b, plus(&b, x, 1), 1), NULL, NULL),
+                 ACU_ERR_ARGUMENTS, "add takes 3");
+    assert_int_equal(acu_last_error()->line, line);
+    assert_int_equal(operations(), before);
+    close_bench(&b);
+}
+
 /* ---- consuming and failing late ---- */
 
 static void ops_are_consumed(void **state)
@@ -883,6 +915,7 @@ int main(void)
         cmocka_unit_test(made_for_their_device),
         cmocka_unit_test(made_for_another_device),
         cmocka_unit_test(deep_compositions),
+        cmocka_unit_test(long_chains),
         cmocka_unit_test(ops_are_consumed),
         cmocka_unit_test(values_are_taken_once),
         cmocka_unit_test(errors_carry_their_line),
