@@ -73,12 +73,12 @@ typedef struct local {
 } local;
 
 static struct {
-    pthread_mutex_t lock;
+    acui_lock lock;
     local *threads;
     int64_t counts[ACUI_COUNTS]; /* of threads that ended */
     block *batches[CLASSES];     /* of free blocks, for any thread */
     size_t bytes[CLASSES];       /* in them */
-} shared = {.lock = ACUI_BUSY_LOCK};
+} shared;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t key;
@@ -141,14 +141,14 @@ static void thread_ends(void *context)
         return;
     mine = NULL;
     acui_counts = NULL;
-    pthread_mutex_lock(&shared.lock);
+    acui_lock_take(&shared.lock);
     give_all(l);
     for (unsigned i = 0; i < ACUI_COUNTS; i++)
         shared.counts[i] += atomic_load_explicit(&l->counts[i], memory_order_relaxed);
     *l->link = l->next;
     if (l->next)
         l->next->link = l->link;
-    pthread_mutex_unlock(&shared.lock);
+    acui_lock_give(&shared.lock);
     free(l);
 }
 
@@ -178,13 +178,13 @@ ACUI_RARE static local *begin_thread(void)
         free(l);
         return NULL;
     }
-    pthread_mutex_lock(&shared.lock);
+    acui_lock_take(&shared.lock);
     l->next = shared.threads;
     l->link = &shared.threads;
     if (l->next)
         l->next->link = &l->next;
     shared.threads = l;
-    pthread_mutex_unlock(&shared.lock);
+    acui_lock_give(&shared.lock);
     mine = l;
     return l;
 }
@@ -200,9 +200,9 @@ ACUI_RARE static block *refill(local *l, uint32_t class)
 {
     if (acui_forked())
         return NULL;
-    pthread_mutex_lock(&shared.lock);
+    acui_lock_take(&shared.lock);
     block *first = take_batch(class);
-    pthread_mutex_unlock(&shared.lock);
+    acui_lock_give(&shared.lock);
     if (first)
         l->free[class] = (struct kept){.first = first, .count = spare_of(first)->count};
     return first;
@@ -298,9 +298,9 @@ ACUI_RARE static void give_half(struct kept *kept)
     kept->first = spare_of(last)->next;
     spare_of(last)->next = NULL;
     kept->count -= half;
-    pthread_mutex_lock(&shared.lock);
+    acui_lock_take(&shared.lock);
     give_batch(first, half);
-    pthread_mutex_unlock(&shared.lock);
+    acui_lock_give(&shared.lock);
 }
 
 static inline void put_block(local *l, block *b, uint32_t class)
@@ -378,7 +378,7 @@ void acui_cache_put_object(void *memory, unsigned counted)
 void acui_cache_flush(void)
 {
     local *l = mine;
-    pthread_mutex_lock(&shared.lock);
+    acui_lock_take(&shared.lock);
     if (l)
         give_all(l);
     for (uint32_t class = 0; class < CLASSES; class++) {
@@ -390,7 +390,7 @@ void acui_cache_flush(void)
                 first = next;
             }
     }
-    pthread_mutex_unlock(&shared.lock);
+    acui_lock_give(&shared.lock);
 }
 
 /* ---- counts ---- */
@@ -407,19 +407,19 @@ void acui_count_first(unsigned count, int64_t n)
     }
     if (acui_forked())
         return;
-    pthread_mutex_lock(&shared.lock);
+    acui_lock_take(&shared.lock);
     shared.counts[count] += n;
-    pthread_mutex_unlock(&shared.lock);
+    acui_lock_give(&shared.lock);
 }
 
 int64_t acui_count_sum(unsigned count)
 {
     if (acui_forked())
         return 0;
-    pthread_mutex_lock(&shared.lock);
+    acui_lock_take(&shared.lock);
     int64_t sum = shared.counts[count];
     for (const local *l = shared.threads; l; l = l->next)
         sum += atomic_load_explicit(&l->counts[count], memory_order_relaxed);
-    pthread_mutex_unlock(&shared.lock);
+    acui_lock_give(&shared.lock);
     return sum;
 }

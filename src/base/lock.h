@@ -1,22 +1,45 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Mutexes that many threads take often, each for less than it takes to sleep and be woken: who
- * finds one taken looks again for a short while first, where libc has such mutexes (glibc).
+ * Locks that are taken often, each for less than it takes to sleep and be woken: one word, a few
+ * instructions where nobody else has it. Who finds it taken looks again for a short while before he
+ * sleeps. All zero: free.
  */
 #ifndef ACUI_BASE_LOCK_H
 #define ACUI_BASE_LOCK_H
 
-#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
 
-#ifdef PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP
-#define ACUI_BUSY_LOCK PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP
-#else
-#define ACUI_BUSY_LOCK PTHREAD_MUTEX_INITIALIZER
-#endif
+typedef struct acui_lock {
+    _Atomic(uint32_t) word;
+} acui_lock;
 
-static inline void acui_busy_lock_init(pthread_mutex_t *lock)
+enum { ACUI_LOCK_FREE, ACUI_LOCK_TAKEN, ACUI_LOCK_SLEPT_ON /* taken, and perhaps slept on */ };
+
+void acui_lock_wait(acui_lock *lock); /* takes it, which is taken now */
+void acui_lock_wake(acui_lock *lock); /* one who sleeps, if it is still there */
+
+static inline bool acui_lock_try(acui_lock *lock)
 {
-    *lock = (pthread_mutex_t)ACUI_BUSY_LOCK;
+    uint32_t word = ACUI_LOCK_FREE;
+    /* Acquire, and release below: each holder sees what those before him did. */
+    return atomic_compare_exchange_strong_explicit(&lock->word, &word, ACUI_LOCK_TAKEN,
+                                                   memory_order_acquire, memory_order_relaxed);
+}
+
+static inline void acui_lock_take(acui_lock *lock)
+{
+    if (!acui_lock_try(lock))
+        acui_lock_wait(lock);
+}
+
+/* Another thread may take it and free its memory at once: nothing here looks at it after. */
+static inline void acui_lock_give(acui_lock *lock)
+{
+    if (atomic_exchange_explicit(&lock->word, ACUI_LOCK_FREE, memory_order_release) ==
+        ACUI_LOCK_SLEPT_ON)
+        acui_lock_wake(lock);
 }
 
 #endif

@@ -21,9 +21,19 @@ void acui_park(_Atomic(uint32_t) *word, uint32_t seen, uint64_t deadline)
     errno = kept;
 }
 
-void acui_unpark(_Atomic(uint32_t) *word)
+static void wake(_Atomic(uint32_t) *word, int most)
 {
     int kept = errno;
-    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX);
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, most);
     errno = kept;
+}
+
+void acui_unpark(_Atomic(uint32_t) *word)
+{
+    wake(word, INT_MAX);
+}
+
+void acui_unpark_one(_Atomic(uint32_t) *word)
+{
+    wake(word, 1);
 }

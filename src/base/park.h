@@ -14,6 +14,8 @@
 void acui_park(_Atomic(uint32_t) *word, uint32_t seen, uint64_t deadline);
 /* Wake all that sleep on the word; change it first. */
 void acui_unpark(_Atomic(uint32_t) *word);
+/* One of them. The word may be gone by now. */
+void acui_unpark_one(_Atomic(uint32_t) *word);
 
 /* Between two looks at memory that another core writes. */
 static inline void acui_spin_pause(void)

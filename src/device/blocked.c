@@ -40,14 +40,14 @@ static bool record_here(const acui_post *post, acu_stream *stream, uint64_t numb
 {
     /* Whom the program gave the stream's handle may be capturing it. */
     if (atomic_load_explicit(&stream->shown, memory_order_relaxed) ||
-        pthread_mutex_trylock(&stream->issue) != 0) /* somebody puts work there */
+        !acui_lock_try(&stream->issue)) /* somebody puts work there */
         return false;
-    pthread_mutex_lock(&stream->lock);
+    acui_lock_take(&stream->lock);
     bool last = stream->issued == number;
-    pthread_mutex_unlock(&stream->lock);
+    acui_lock_give(&stream->lock);
     bool recorded =
         last && ACUI_DEV(stream->device, EventRecord, post->event, stream->raw) == ACU_OK;
-    pthread_mutex_unlock(&stream->issue);
+    acui_lock_give(&stream->issue);
     return recorded;
 }
 

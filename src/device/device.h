@@ -10,6 +10,7 @@
 #ifndef ACUI_DEVICE_DEVICE_H
 #define ACUI_DEVICE_DEVICE_H
 
+#include "base/lock.h"
 #include "base/object.h"
 
 #include <acuda/device.h>
@@ -148,9 +149,9 @@ struct acu_stream {
     _Atomic(uint32_t) watchers; /* who still looks at `done` and the tag; and one while it lives */
 
     /* Held while a submission is put on the stream, so that a mark covers all of it. */
-    pthread_mutex_t issue;
+    acui_lock issue;
 
-    pthread_mutex_t lock; /* the timeline; a leaf: held across cuEventRecord/Query/WaitEvent only */
+    acui_lock lock; /* the timeline; a leaf: held across cuEventRecord/Query/WaitEvent only */
     uint64_t issued;      /* last mark */
     _Atomic(uint64_t) done; /* last complete mark; release store, acquire load */
     struct acui_mark *marks; /* ring of marks not yet complete, in order */

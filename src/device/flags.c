@@ -81,7 +81,7 @@ bool acui_stream_tell(acu_stream *stream, uint64_t number)
 bool acui_stream_prompt(acu_stream *stream, uint64_t number)
 {
     acui_entered entered;
-    pthread_mutex_lock(&stream->lock);
+    acui_lock_take(&stream->lock);
     bool busy = stream->mark_count > 0, last = number == stream->issued;
     if (busy && last && stream->flagged < number &&
         acui_enter_to_free(stream->device, &entered)) {
@@ -89,7 +89,7 @@ bool acui_stream_prompt(acu_stream *stream, uint64_t number)
         acui_leave(&entered);
     }
     bool flagged = busy && stream->flagged >= number;
-    pthread_mutex_unlock(&stream->lock);
+    acui_lock_give(&stream->lock);
     return flagged;
 }
 

@@ -3,7 +3,6 @@
 #include "base/alloc.h"
 #include "base/callback.h"
 #include "base/error.h"
-#include "base/lock.h"
 #include "base/nap.h"
 #include "device/device.h"
 #include "driver/nvtx.h"
@@ -33,8 +32,6 @@ static acu_status stream_new(acu_device *device, CUstream raw, acu_stream **stre
     s->raw = raw;
     atomic_store_explicit(&s->watchers, 1, memory_order_relaxed);
     s->id = atomic_fetch_add_explicit(&ids, 1, memory_order_relaxed) + 1;
-    acui_busy_lock_init(&s->issue);
-    acui_busy_lock_init(&s->lock);
     *stream = s;
     return ACU_OK;
 }
@@ -137,8 +134,6 @@ void acui_stream_destroy(acu_stream *stream)
             device->cu->StreamDestroy(stream->raw); /* lets its work finish */
         acui_leave(&entered);
     }
-    pthread_mutex_destroy(&stream->issue);
-    pthread_mutex_destroy(&stream->lock);
     /* Nothing of it is in flight any more: all that was is over, and may be known to be. */
     atomic_store_explicit(&stream->done, UINT64_MAX, memory_order_release);
     acui_object_end(stream);

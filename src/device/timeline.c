@@ -157,9 +157,9 @@ static bool need_not_ask(acu_stream *stream)
 
 uint64_t acui_stream_last(acu_stream *stream)
 {
-    pthread_mutex_lock(&stream->lock);
+    acui_lock_take(&stream->lock);
     uint64_t last = stream->issued;
-    pthread_mutex_unlock(&stream->lock);
+    acui_lock_give(&stream->lock);
     return last;
 }
 
@@ -198,11 +198,11 @@ static void look(acu_stream *stream)
 
 acu_status acui_stream_harvest(acu_stream *stream, size_t *left)
 {
-    pthread_mutex_lock(&stream->lock);
+    acui_lock_take(&stream->lock);
     look(stream);
     if (left)
         *left = stream->mark_count;
-    pthread_mutex_unlock(&stream->lock);
+    acui_lock_give(&stream->lock);
     return acui_device_check(stream->device);
 }
 
@@ -251,7 +251,7 @@ static CUevent record(acu_stream *stream)
 
 acu_status acui_stream_mark(acu_stream *stream, acui_tell tell, uint64_t *number, uint64_t *told)
 {
-    pthread_mutex_lock(&stream->lock);
+    acui_lock_take(&stream->lock);
     /* First what somebody waits for; it takes the device longer than the event takes the host. */
     bool wanted = tell == ACUI_TELL || (tell == ACUI_TELL_IF_ALONE && stream->mark_count == 0);
     wanted = wanted && acui_stream_tell(stream, stream->issued + 1);
@@ -274,7 +274,7 @@ acu_status acui_stream_mark(acu_stream *stream, acui_tell tell, uint64_t *number
     } else if (event) {
         acui_event_put(stream->device, event);
     }
-    pthread_mutex_unlock(&stream->lock);
+    acui_lock_give(&stream->lock);
     return st;
 }
 
@@ -318,12 +318,12 @@ static acu_status give_event(acu_stream *other, acui_mark *mark)
 void acui_stream_expose(acu_stream *stream)
 {
     bool was = acui_error_aside();
-    pthread_mutex_lock(&stream->lock);
+    acui_lock_take(&stream->lock);
     atomic_store_explicit(&stream->shown, true, memory_order_relaxed);
     for (size_t i = 0; i < stream->mark_count; i++)
         if (!mark_at(stream, i)->event && give_event(stream, mark_at(stream, i)) != ACU_OK)
             break; /* as where none could be recorded */
-    pthread_mutex_unlock(&stream->lock);
+    acui_lock_give(&stream->lock);
     acui_error_back(was);
 }
 
@@ -363,11 +363,11 @@ acu_status acui_stream_after(acu_stream *stream, acu_stream *other, uint64_t num
     struct acui_seen *seen = seen_of(stream, other);
     uint64_t reached = number;
     struct acui_holder *holder;
-    pthread_mutex_lock(&other->lock);
+    acui_lock_take(&other->lock);
     acu_status st = acui_hold(other->device, &holder) ? wait_for_mark(stream, other, &reached)
                                                       : acui_device_check(other->device);
     acui_unhold(holder);
-    pthread_mutex_unlock(&other->lock);
+    acui_lock_give(&other->lock);
     if (st == ACU_OK)
         *seen = (struct acui_seen){.stream = other->id, .mark = reached};
     return st;

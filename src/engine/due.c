@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* When it pays to look at each stream, and how long the reactor may sleep. */
 #include "base/clock.h"
+#include "base/park.h"
 #include "engine/flight.h"
 
 #define LOOK_GAP ACU_US(20)  /* between two questions of the reactor's to the driver: they slow down
@@ -16,8 +17,6 @@
 #define SHORT_GAP ACU_US(50) /* until more short work comes: it pays to stay awake */
 
 static struct { /* under the flight lock */
-    pthread_cond_t wake; /* the reactor */
-    bool prepared;
     bool alone;          /* on one core */
     bool sleeping;       /* the reactor is, ... */
     uint64_t until;      /* ... so long */
@@ -33,6 +32,9 @@ static struct {
     acu_stream *list[ARMED];
     size_t count;
 } armed;
+
+/* How often the reactor was woken; goes round. It sleeps on this. */
+static _Atomic(uint32_t) calls;
 
 /* How often work came that somebody is to be told of. Relaxed: a hint to stop pausing. */
 static _Atomic(uint64_t) changes;
@@ -63,14 +65,14 @@ void acui_flight_sleep(uint64_t time)
 {
     if (due.called < time) /* between acui_flight_due, which said so long, and now */
         time = due.called;
-    if (!due.prepared) {
-        acui_cond_init(&due.wake);
-        due.prepared = true;
-    }
     due.sleeping = true;
     due.until = time;
     uint64_t begin = acui_now();
-    acui_flight_wait_until(&due.wake, time);
+    /* Relaxed, both: changed under the lock only. */
+    uint32_t seen = atomic_load_explicit(&calls, memory_order_relaxed);
+    acui_flight_unlock();
+    acui_park(&calls, seen, time);
+    acui_flight_lock();
     due.sleeping = false;
     uint64_t now = acui_now();
     if (begin < time && time <= now)
@@ -86,7 +88,9 @@ void acui_due_wake(uint64_t time)
     if (due.until <= time)
         return;
     due.sleeping = false; /* once is enough */
-    pthread_cond_signal(&due.wake);
+    atomic_store_explicit(&calls, atomic_load_explicit(&calls, memory_order_relaxed) + 1,
+                          memory_order_relaxed);
+    acui_unpark(&calls);
 }
 
 void acui_flight_wake(void)

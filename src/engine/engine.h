@@ -257,7 +257,7 @@ struct acu_future {
     acu_status status;
     acui_fault *fault;
     acui_submission *submission; /* retained; set before RUNNING */
-    pthread_mutex_t lock;        /* results, notices, op */
+    acui_lock lock;      /* results, notices, op */
     acui_results results;
     acui_notice *notices;
     acu_op *op;          /* SCHEDULED: taken; its stream is in `stream` */

@@ -1,36 +1,25 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* What is on the devices: streams with tasks. */
 #include "base/clock.h"
-#include "base/lock.h"
 #include "engine/flight.h"
 #include "engine/together.h"
 
 #define LOOK_MOST ACU_US(4) /* of one take: with many streams the next one goes on */
 
 static struct {
-    pthread_mutex_t lock;
+    acui_lock lock;
     acu_stream *active; /* streams with tasks, or that had some a while ago; each retained */
     uint64_t sequence;  /* tasks so far */
-} flight = {.lock = ACUI_BUSY_LOCK};
+} flight;
 
 void acui_flight_lock(void)
 {
-    pthread_mutex_lock(&flight.lock);
+    acui_lock_take(&flight.lock);
 }
 
 void acui_flight_unlock(void)
 {
-    pthread_mutex_unlock(&flight.lock);
-}
-
-void acui_flight_wait(pthread_cond_t *changed)
-{
-    pthread_cond_wait(changed, &flight.lock);
-}
-
-void acui_flight_wait_until(pthread_cond_t *changed, uint64_t time)
-{
-    acui_cond_wait_until(changed, &flight.lock, time);
+    acui_lock_give(&flight.lock);
 }
 
 acu_stream *acui_flight_first(void)

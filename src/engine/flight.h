@@ -20,8 +20,6 @@
 /* ---- flight.c ---- */
 void acui_flight_lock(void); /* a leaf */
 void acui_flight_unlock(void);
-void acui_flight_wait(pthread_cond_t *changed); /* gives the lock up meanwhile */
-void acui_flight_wait_until(pthread_cond_t *changed, uint64_t time);
 
 /* The tasks are the last on their stream, and their mark is made. `armed`: when the device was told
  * to write that; 0: it was not. */

@@ -21,7 +21,6 @@ acu_status acui_future_new(acu_future **future)
     acu_future *f = acui_object_new(ACU_OBJECT_FUTURE, sizeof *f);
     if (!f)
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a future");
-    f->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     atomic_store_explicit(&f->handles, 1, memory_order_relaxed);
     atomic_store_explicit(&f->state, ACUI_FUTURE_STARTING, memory_order_relaxed);
     f->deadline = ACU_FOREVER;
@@ -43,7 +42,6 @@ void acui_future_put(acu_future *future)
     acu_stream_release(future->stream);
     if (future->submission)
         acui_submission_put(future->submission);
-    pthread_mutex_destroy(&future->lock);
     acui_object_free(future);
 }
 
@@ -60,14 +58,14 @@ acu_future *acu_future_retain(acu_future *future)
 static void drop_results(acu_future *future)
 {
     if (future->early)
-        pthread_mutex_lock(&future->lock);
+        acui_lock_take(&future->lock);
     acui_results results = future->results;
     acu_module *module = future->module;
     future->results.count = 0;
     future->module = NULL;
     future->dropped = true;
     if (future->early)
-        pthread_mutex_unlock(&future->lock);
+        acui_lock_give(&future->lock);
     acui_results_clear(&results);
     acu_module_release(module);
 }
@@ -124,12 +122,12 @@ void acui_results_clear(acui_results *results)
 void acui_future_give_results(acu_future *future, acui_results *results)
 {
     if (future->early)
-        pthread_mutex_lock(&future->lock);
+        acui_lock_take(&future->lock);
     bool dropped = future->dropped;
     if (!dropped)
         future->results = *results;
     if (future->early)
-        pthread_mutex_unlock(&future->lock);
+        acui_lock_give(&future->lock);
     if (dropped)
         acui_results_clear(results);
     acui_submission_started(future->submission, future);
@@ -137,11 +135,11 @@ void acui_future_give_results(acu_future *future, acui_results *results)
 
 void acui_future_give_module(acu_future *future, acu_module *module)
 {
-    pthread_mutex_lock(&future->lock);
+    acui_lock_take(&future->lock);
     bool dropped = future->dropped;
     if (!dropped)
         future->module = module;
-    pthread_mutex_unlock(&future->lock);
+    acui_lock_give(&future->lock);
     if (dropped)
         acu_module_release(module);
 }
@@ -205,9 +203,9 @@ static void resolve_waited(acu_future *future, acu_status status, acui_fault *fa
 static acui_future_state resolve(acu_future *future, acu_status status, acui_fault *fault,
                                  bool given_up)
 {
-    pthread_mutex_lock(&future->lock);
+    acui_lock_take(&future->lock);
     if (state_of(future) == ACUI_FUTURE_DONE) { /* it was given up */
-        pthread_mutex_unlock(&future->lock);
+        acui_lock_give(&future->lock);
         return ACUI_FUTURE_DONE;
     }
     future->status = status;
@@ -215,7 +213,7 @@ static acui_future_state resolve(acu_future *future, acu_status status, acui_fau
     acui_notice *notices = future->notices;
     future->notices = NULL;
     acui_future_state was = set_done(future, fault, given_up);
-    pthread_mutex_unlock(&future->lock);
+    acui_lock_give(&future->lock);
     acui_deadline_drop(future);
     deliver(notices);
     acui_done_announce();
@@ -377,7 +375,7 @@ acu_status acu_future_on_complete(acu_future *future, acu_future_fn fn, acu_user
 void acui_future_add(acu_future *future, acui_notice *notice)
 {
     acui_future_begin(future);
-    pthread_mutex_lock(&future->lock);
+    acui_lock_take(&future->lock);
     bool done = state_of(future) == ACUI_FUTURE_DONE;
     if (!done) {
         acui_notice **end = &future->notices; /* in the order in which they were added */
@@ -385,7 +383,7 @@ void acui_future_add(acu_future *future, acui_notice *notice)
             end = &(*end)->next;
         *end = notice;
     }
-    pthread_mutex_unlock(&future->lock);
+    acui_lock_give(&future->lock);
     if (done)
         deliver(notice);
     else
@@ -428,9 +426,9 @@ size_t acu_future_values(acu_future *future)
         return 0;
     if (know_values(future) != ACU_OK)
         return 0;
-    pthread_mutex_lock(&future->lock);
+    acui_lock_take(&future->lock);
     size_t n = future->results.count;
-    pthread_mutex_unlock(&future->lock);
+    acui_lock_give(&future->lock);
     return n;
 }
 
@@ -455,12 +453,12 @@ acu_tensor *acu_future_tensor(acu_future *future, size_t index)
     if (acui_object_check(future, ACU_OBJECT_FUTURE, __func__) != ACU_OK ||
         know_values(future) != ACU_OK)
         return NULL;
-    pthread_mutex_lock(&future->lock);
+    acui_lock_take(&future->lock);
     const uint8_t *kind = kind_at(future, index);
     acu_tensor *tensor = kind && *kind == ACUI_RESULT_TENSOR
                              ? acui_results_list(&future->results)[index].tensor
                              : NULL;
-    pthread_mutex_unlock(&future->lock);
+    acui_lock_give(&future->lock);
     return tensor;
 }
 
@@ -471,7 +469,7 @@ acu_status acu_future_take(acu_future *future, size_t index, acu_tensor **tensor
         return acui_fail(ACU_ERR_INVALID, "acu_future_take: nowhere to put the tensor");
     ACUI_TRY(know_values(future));
     acu_status status = ACU_OK;
-    pthread_mutex_lock(&future->lock);
+    acui_lock_take(&future->lock);
     uint8_t *kind = kind_at(future, index);
     if (!kind) {
         status = acui_error()->status;
@@ -481,7 +479,7 @@ acu_status acu_future_take(acu_future *future, size_t index, acu_tensor **tensor
         *tensor = acui_results_list(&future->results)[index].tensor;
         *kind = ACUI_RESULT_NONE;
     }
-    pthread_mutex_unlock(&future->lock);
+    acui_lock_give(&future->lock);
     return status;
 }
 
@@ -492,7 +490,7 @@ acu_status acu_future_scalar(acu_future *future, size_t index, acu_dtype *dtype,
         return acui_fail(ACU_ERR_INVALID, "acu_future_scalar: nowhere to put the scalar");
     ACUI_TRY(know_values(future));
     acu_status status = ACU_OK;
-    pthread_mutex_lock(&future->lock);
+    acui_lock_take(&future->lock);
     const uint8_t *kind = kind_at(future, index);
     if (!kind) {
         status = acui_error()->status;
@@ -502,6 +500,6 @@ acu_status acu_future_scalar(acu_future *future, size_t index, acu_dtype *dtype,
         *dtype = (acu_dtype)(*kind - ACUI_RESULT_SCALAR);
         *bits = acui_results_list(&future->results)[index].bits;
     }
-    pthread_mutex_unlock(&future->lock);
+    acui_lock_give(&future->lock);
     return status;
 }

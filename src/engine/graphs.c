@@ -5,7 +5,6 @@
 #include "base/alloc.h"
 #include "base/callback.h"
 #include "base/error.h"
-#include "base/lock.h"
 
 #include <string.h>
 
@@ -64,7 +63,6 @@ static void drop_graphs(acu_device *device)
         while (graphs->forms[i])
             drop_form(graphs, &graphs->forms[i], &idle);
     free_list(device, idle);
-    pthread_mutex_destroy(&graphs->lock);
     acui_free(graphs);
 }
 
@@ -81,7 +79,7 @@ static void forget_module(acu_device *device, const struct acu_module *module)
 {
     acui_graphs *graphs = atomic_load_explicit(&device->graphs, memory_order_acquire);
     acui_exec *idle = NULL;
-    pthread_mutex_lock(&graphs->lock);
+    acui_lock_take(&graphs->lock);
     for (size_t i = 0; i < ACUI_FORM_SLOTS; i++)
         for (acui_form **link = &graphs->forms[i]; *link;) {
             if (has_module(*link, module))
@@ -89,7 +87,7 @@ static void forget_module(acu_device *device, const struct acu_module *module)
             else
                 link = &(*link)->next;
         }
-    pthread_mutex_unlock(&graphs->lock);
+    acui_lock_give(&graphs->lock);
     free_list(device, idle);
 }
 
@@ -101,7 +99,6 @@ static acui_graphs *make_graphs(acu_device *device)
     acui_graphs *graphs = ACUI_NEW(acui_graphs);
     if (!graphs)
         return NULL;
-    acui_busy_lock_init(&graphs->lock);
     graphs->limit = ACU_GRAPHS_DEFAULT;
     pthread_mutex_lock(&device->lock);
     if (!atomic_load_explicit(&device->graphs, memory_order_relaxed)) {
@@ -112,10 +109,7 @@ static acui_graphs *make_graphs(acu_device *device)
         graphs = NULL;
     }
     pthread_mutex_unlock(&device->lock);
-    if (graphs) { /* another thread was faster */
-        pthread_mutex_destroy(&graphs->lock);
-        acui_free(graphs);
-    }
+    acui_free(graphs); /* another thread was faster */
     return atomic_load_explicit(&device->graphs, memory_order_relaxed);
 }
 
@@ -258,18 +252,18 @@ static void order_exec(acui_graphs *graphs, acui_form *form, const acui_key *key
     acui_exec *exec = kept ? acui_exec_new(run, device) : NULL;
     if (exec)
         link_exec(graphs, kept, exec);
-    pthread_mutex_unlock(&graphs->lock);
+    acui_lock_give(&graphs->lock);
     free_list(device, old);
     if (exec && !acui_build_order(exec))
         acui_graphs_built(exec, ACUI_NOT_BUILT);
-    pthread_mutex_lock(&graphs->lock);
+    acui_lock_take(&graphs->lock);
 }
 
 void acui_graphs_built(acui_exec *exec, acui_built how)
 {
     acu_device *device = exec->device;
     acui_graphs *graphs = acui_graphs_of(device);
-    pthread_mutex_lock(&graphs->lock);
+    acui_lock_take(&graphs->lock);
     acui_form *form = exec->form;
     if (form) {
         form->waiting--;
@@ -283,7 +277,7 @@ void acui_graphs_built(acui_exec *exec, acui_built how)
     } else if (form) {
         unlink_exec(graphs, exec);
     }
-    pthread_mutex_unlock(&graphs->lock);
+    acui_lock_give(&graphs->lock);
     free_list(device, exec); /* refused, or its form was forgotten meanwhile */
 }
 
@@ -324,7 +318,7 @@ acui_exec *acui_graphs_claim(acui_run *run, acu_stream *stream, const char **why
                       : "the driver lacks calls for graphs";
         return NULL;
     }
-    pthread_mutex_lock(&graphs->lock);
+    acui_lock_take(&graphs->lock);
     acui_form *form = graphs->limit ? find_form(graphs, &key) : NULL;
     acui_exec *exec = form ? claim_of(graphs, form, stream) : NULL;
     if (!exec)
@@ -336,7 +330,7 @@ acui_exec *acui_graphs_claim(acui_run *run, acu_stream *stream, const char **why
         if (form)
             order_exec(graphs, form, &key, run, device);
     }
-    pthread_mutex_unlock(&graphs->lock);
+    acui_lock_give(&graphs->lock);
     acui_key_drop(&key);
     return exec;
 }
@@ -351,13 +345,13 @@ acu_status acui_graphs_make(acui_run *run, acu_device *device)
     acui_key key;
     if (!acui_key_make(&key, run))
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a form of graphs");
-    pthread_mutex_lock(&graphs->lock);
+    acui_lock_take(&graphs->lock);
     acui_form *form = find_form(graphs, &key);
     if (!form)
         form = add_form(graphs, &key, run);
     if (form)
         order_exec(graphs, form, &key, run, device);
-    pthread_mutex_unlock(&graphs->lock);
+    acui_lock_give(&graphs->lock);
     acui_key_drop(&key);
     return form ? ACU_OK : acui_fail(ACU_ERR_NO_MEMORY, "no memory for a form of graphs");
 }
@@ -372,11 +366,11 @@ static void put_exec(acui_exec *exec)
 static void discard(acui_exec *exec)
 {
     acui_graphs *graphs = acui_graphs_of(exec->device);
-    pthread_mutex_lock(&graphs->lock);
+    acui_lock_take(&graphs->lock);
     bool cached = exec->form != NULL;
     if (cached)
         unlink_exec(graphs, exec);
-    pthread_mutex_unlock(&graphs->lock);
+    acui_lock_give(&graphs->lock);
     if (cached)
         put_exec(exec);
 }
@@ -422,7 +416,7 @@ acu_status acu_graphs_counts(acu_device *device, acu_graph_counts *counts)
     *counts = (acu_graph_counts){0};
     if (!graphs)
         return ACU_OK;
-    pthread_mutex_lock(&graphs->lock);
+    acui_lock_take(&graphs->lock);
     *counts = graphs->counts;
     counts->limit = graphs->limit;
     for (size_t i = 0; i < ACUI_FORM_SLOTS; i++)
@@ -432,7 +426,7 @@ acu_status acu_graphs_counts(acu_device *device, acu_graph_counts *counts)
                 counts->skipped += atomic_load_explicit(&exec->skipped, memory_order_relaxed);
                 counts->together += atomic_load_explicit(&exec->together, memory_order_relaxed);
             }
-    pthread_mutex_unlock(&graphs->lock);
+    acui_lock_give(&graphs->lock);
     return ACU_OK;
 }
 
@@ -445,7 +439,7 @@ acu_status acu_graphs_limit(acu_device *device, uint32_t execs)
                           : acui_fail(ACU_ERR_NOT_SUPPORTED, "the driver of device %d lacks calls "
                                       "for graphs", device->info.ordinal);
     acui_exec *old = NULL;
-    pthread_mutex_lock(&graphs->lock);
+    acui_lock_take(&graphs->lock);
     graphs->limit = execs;
     while (graphs->counts.execs > execs) {
         acui_exec *one = evict(graphs);
@@ -454,7 +448,7 @@ acu_status acu_graphs_limit(acu_device *device, uint32_t execs)
         one->next = old;
         old = one;
     }
-    pthread_mutex_unlock(&graphs->lock);
+    acui_lock_give(&graphs->lock);
     free_list(device, old);
     return ACU_OK;
 }

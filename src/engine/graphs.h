@@ -99,7 +99,7 @@ struct acui_form {
 };
 
 struct acui_graphs {
-    pthread_mutex_t lock;
+    acui_lock lock;
     acui_form *forms[ACUI_FORM_SLOTS];
     uint64_t seen[ACUI_SEEN_SLOTS]; /* hashes of forms seen once; a later one may take the place */
     uint32_t limit;                 /* execs; 0: none are made */

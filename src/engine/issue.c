@@ -245,7 +245,7 @@ static acui_task *issue_on(acu_stream *stream, acui_task *task)
     acui_entered entered;
     if (refuses(task->device) || acui_enter(task->device, &entered) != ACU_OK)
         return give_up(task);
-    pthread_mutex_lock(&stream->issue);
+    acui_lock_take(&stream->issue);
     acui_task *freed = NULL;
     acui_node *lacking = NULL;
     uint64_t told = 0;
@@ -267,7 +267,7 @@ static acui_task *issue_on(acu_stream *stream, acui_task *task)
         if (stream->device->one_by_one)
             acui_finish_alone(stream);
     }
-    pthread_mutex_unlock(&stream->issue);
+    acui_lock_give(&stream->issue);
     acui_leave(&entered);
     if (lacking)
         return lacks_memory(task, lacking);
@@ -341,7 +341,7 @@ static bool issue_as_one(acu_stream *stream, acui_task *const *tasks, size_t cou
     acui_entered entered;
     if (refuses(stream->device) || acui_enter(stream->device, &entered) != ACU_OK)
         return false;
-    pthread_mutex_lock(&stream->issue);
+    acui_lock_take(&stream->issue);
     bool begun = acui_stream_not_capturing(stream) == ACU_OK;
     for (size_t i = 0; i < count && begun; i++)
         begun = !acui_memory_get(tasks[i]);
@@ -361,7 +361,7 @@ static bool issue_as_one(acu_stream *stream, acui_task *const *tasks, size_t cou
         tasks[i]->number = number;
     if (marked)
         *freed = finish(stream, tasks, count, told);
-    pthread_mutex_unlock(&stream->issue);
+    acui_lock_give(&stream->issue);
     acui_leave(&entered);
     for (size_t i = 0; i < count && begun && !marked; i++)
         *freed = acui_join_tasks(*freed, give_up(tasks[i]));
@@ -397,11 +397,11 @@ acu_status acui_issue_waits(acui_task *task)
     if (refuses(task->device))
         return acui_error()->status;
     ACUI_TRY(acui_enter(task->device, &entered));
-    pthread_mutex_lock(&task->stream->issue);
+    acui_lock_take(&task->stream->issue);
     acu_status status = acui_stream_not_capturing(task->stream);
     if (status == ACU_OK)
         status = wait_before(task);
-    pthread_mutex_unlock(&task->stream->issue);
+    acui_lock_give(&task->stream->issue);
     acui_leave(&entered);
     return status;
 }
@@ -423,12 +423,12 @@ acui_task *acui_issue_end(acui_task *task)
     if (acui_enter(task->device, &entered) != ACU_OK)
         return give_up(task);
     acui_task *freed = NULL;
-    pthread_mutex_lock(&stream->issue);
+    acui_lock_take(&stream->issue);
     uint64_t told;
     bool marked = acui_stream_mark(stream, tell_of(task), &task->number, &told) == ACU_OK;
     if (marked)
         freed = finish(stream, &task, 1, told);
-    pthread_mutex_unlock(&stream->issue);
+    acui_lock_give(&stream->issue);
     acui_leave(&entered);
     return marked ? freed : give_up(task);
 }

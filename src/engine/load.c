@@ -60,10 +60,10 @@ acu_status acu_future_module(acu_future *future, acu_module **module)
     acu_status status = acui_future_outcome(future);
     if (status != ACU_OK && status != ACU_NOT_READY)
         return status;
-    pthread_mutex_lock(&future->lock);
+    acui_lock_take(&future->lock);
     acu_module *m = future->module;
     future->module = NULL;
-    pthread_mutex_unlock(&future->lock);
+    acui_lock_give(&future->lock);
     if (!m)
         return acui_fail(ACU_ERR_NOT_FOUND, "this future has no module, or it was taken before");
     *module = m;

@@ -160,10 +160,10 @@ acu_status acui_queue_prepare(acu_future *future, acu_queue *queue, uint64_t tag
 
 bool acui_queue_forget(acu_future *future)
 {
-    pthread_mutex_lock(&future->lock);
+    acui_lock_take(&future->lock);
     acui_notice *notice = future->notices;
     future->notices = NULL;
-    pthread_mutex_unlock(&future->lock);
+    acui_lock_give(&future->lock);
     if (!notice)
         return false;
     acu_queue *queue = notice->queue;

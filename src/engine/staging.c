@@ -201,9 +201,9 @@ static acu_status wait_for_memory(const acui_stage *stage, acui_ring *ring)
         acui_order_unlock();
         if (!stream)
             continue;
-        pthread_mutex_lock(&ring->stream->issue);
+        acui_lock_take(&ring->stream->issue);
         status = acui_stream_after(ring->stream, stream, number);
-        pthread_mutex_unlock(&ring->stream->issue);
+        acui_lock_give(&ring->stream->issue);
         acu_stream_release(stream);
     }
     return status;
@@ -211,9 +211,9 @@ static acu_status wait_for_memory(const acui_stage *stage, acui_ring *ring)
 
 static acu_status mark(acui_ring *ring, acui_slot *slot)
 {
-    pthread_mutex_lock(&ring->stream->issue);
+    acui_lock_take(&ring->stream->issue);
     acu_status status = acui_stream_mark(ring->stream, ACUI_TELL_NOBODY, &slot->number, NULL);
-    pthread_mutex_unlock(&ring->stream->issue);
+    acui_lock_give(&ring->stream->issue);
     slot->stream = ring->stream;
     return status;
 }
@@ -242,9 +242,9 @@ static acu_status fetch(const acui_stage *stage, acui_ring *ring, acui_slot *slo
 static acu_status send_slot(const acui_stage *stage, acui_ring *ring, const acui_ring *behind,
                             acui_slot *slot)
 {
-    pthread_mutex_lock(&ring->stream->issue);
+    acui_lock_take(&ring->stream->issue);
     acu_status status = acui_stream_after(ring->stream, behind->stream, slot->number);
-    pthread_mutex_unlock(&ring->stream->issue);
+    acui_lock_give(&ring->stream->issue);
     if (status == ACU_OK)
         status = ACUI_DEV(ring->stream->device, MemcpyHtoDAsync,
                           device_address(stage->dst, stage->dst_offset) + slot->begin, slot->host,

@@ -65,12 +65,12 @@ ACUI_RARE static acu_status allocate_slowly(acu_buffer *buffer)
     acui_entered entered;
     ACUI_TRY(acui_enter(device, &entered));
     if (stream)
-        pthread_mutex_lock(&stream->issue);
+        acui_lock_take(&stream->issue);
     acu_status st = acui_buffer_allocate(buffer, stream);
     if (st == ACU_OK && buffer->block->fences.count)
         st = enter_allocation(buffer, stream);
     if (stream)
-        pthread_mutex_unlock(&stream->issue);
+        acui_lock_give(&stream->issue);
     acui_leave(&entered);
     return st;
 }

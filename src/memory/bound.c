@@ -55,7 +55,7 @@ static acui_block *oldest(acu_pool *pool)
 static acui_block *take_oldest(acu_pool *pool)
 {
     acui_block *list = NULL, *block;
-    pthread_mutex_lock(&pool->lock);
+    acui_lock_take(&pool->lock);
     size_t goal = acui_pool_bound(pool) / 8 * 7, left = pool->held;
     for (int i = 0; i < BATCH && left > goal && (block = oldest(pool)); i++) {
         acui_pool_unlink(pool, block);
@@ -64,13 +64,13 @@ static acui_block *take_oldest(acu_pool *pool)
         list = block;
     }
     pool->trimming = list != NULL;
-    pthread_mutex_unlock(&pool->lock);
+    acui_lock_give(&pool->lock);
     return list;
 }
 
 static bool free_some(acu_pool *pool, acu_stream *stream)
 {
-    pthread_mutex_lock(&stream->issue);
+    acui_lock_take(&stream->issue);
     acui_block *list = take_oldest(pool);
     bool some = list != NULL;
     while (list) {
@@ -78,7 +78,7 @@ static bool free_some(acu_pool *pool, acu_stream *stream)
         list = block->next;
         acui_source_free(pool, block, stream);
     }
-    pthread_mutex_unlock(&stream->issue);
+    acui_lock_give(&stream->issue);
     return some;
 }
 
@@ -111,9 +111,9 @@ void acui_pool_trim_soon(acu_pool *pool)
     pool->trim = (acui_job){.device = acu_device_retain(pool->device), .run = run};
     if (acui_loader_give(&pool->trim) == ACU_OK)
         return;
-    pthread_mutex_lock(&pool->lock);
+    acui_lock_take(&pool->lock);
     pool->trimming = false;
-    pthread_mutex_unlock(&pool->lock);
+    acui_lock_give(&pool->lock);
     acu_device_release(pool->device);
     acu_pool_release(pool);
 }

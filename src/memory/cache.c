@@ -92,7 +92,7 @@ static void take_out(acu_pool *pool, acui_block *block)
 acui_block *acui_pool_take(acu_pool *pool, size_t bytes, acu_stream *stream)
 {
     size_t size = acui_block_size(bytes);
-    pthread_mutex_lock(&pool->lock);
+    acui_lock_take(&pool->lock);
     acui_block *block = pool->bins[acui_block_bin(size)];
     if (!block || !suits(pool, block, size, stream)) /* mostly it is the first */
         block = find_any(pool, size, stream, false);
@@ -100,40 +100,40 @@ acui_block *acui_pool_take(acu_pool *pool, size_t bytes, acu_stream *stream)
         take_out(pool, block);
         pool->hits++;
     }
-    pthread_mutex_unlock(&pool->lock);
+    acui_lock_give(&pool->lock);
     return block;
 }
 
 acui_block *acui_pool_take_busy(acu_pool *pool, size_t bytes)
 {
     size_t size = acui_block_size(bytes);
-    pthread_mutex_lock(&pool->lock);
+    acui_lock_take(&pool->lock);
     acui_block *block = find_any(pool, size, NULL, true);
     if (block)
         take_out(pool, block);
-    pthread_mutex_unlock(&pool->lock);
+    acui_lock_give(&pool->lock);
     return block;
 }
 
 void acui_pool_put(acu_pool *pool, acui_block *block)
 {
-    pthread_mutex_lock(&pool->lock);
+    acui_lock_take(&pool->lock);
     acui_pool_count_in(pool, block);
     acui_pool_link(pool, block);
-    pthread_mutex_unlock(&pool->lock);
+    acui_lock_give(&pool->lock);
 }
 
 void acui_pool_put_stuck(acu_pool *pool, acui_block *block)
 {
-    pthread_mutex_lock(&pool->lock);
+    acui_lock_take(&pool->lock);
     block->next = pool->stuck;
     pool->stuck = block;
-    pthread_mutex_unlock(&pool->lock);
+    acui_lock_give(&pool->lock);
 }
 
 void acui_pool_count_put_off(acu_pool *pool)
 {
-    pthread_mutex_lock(&pool->lock);
+    acui_lock_take(&pool->lock);
     pool->put_off++;
-    pthread_mutex_unlock(&pool->lock);
+    acui_lock_give(&pool->lock);
 }

@@ -99,9 +99,9 @@ static acu_status wait_for(const acui_fence *fence, const acu_device *device, ac
     acu_stream *other = acui_fence_stream(fence, device);
     if (!other)
         return acui_stream_passed(fence->stream, fence->number) ? ACU_OK : ACU_NOT_READY;
-    pthread_mutex_lock(&other->lock);
+    acui_lock_take(&other->lock);
     bool made = fence->number <= other->issued;
-    pthread_mutex_unlock(&other->lock);
+    acui_lock_give(&other->lock);
     acu_status st = made ? acui_stream_after(stream, other, fence->number) : ACU_NOT_READY;
     acu_stream_release(other);
     return st;

@@ -13,9 +13,9 @@
 
 static void count(acu_pool *pool, uint64_t *what)
 {
-    pthread_mutex_lock(&pool->lock);
+    acui_lock_take(&pool->lock);
     ++*what;
-    pthread_mutex_unlock(&pool->lock);
+    acui_lock_give(&pool->lock);
 }
 
 /* What the host's page-locked memory lacks is no memory of the device. */
@@ -43,11 +43,11 @@ acu_status acui_pool_say_short(acu_pool *pool, size_t bytes)
                  acu_device_memory(pool->device, &left, &total) == ACU_OK;
     if (known)
         snprintf(left_words, sizeof left_words, "; of its %zu bytes %zu are free", total, left);
-    pthread_mutex_lock(&pool->lock);
+    acui_lock_take(&pool->lock);
     pool->failures++;
     if (pool->kind == ACU_MEMORY_PINNED) {
         acu_status st = say_how_much_pinned(pool, bytes, &error);
-        pthread_mutex_unlock(&pool->lock);
+        acui_lock_give(&pool->lock);
         return st;
     }
     if (pool->limit != SIZE_MAX)
@@ -56,15 +56,15 @@ acu_status acui_pool_say_short(acu_pool *pool, size_t bytes)
              "asked for %zu bytes on device %d (%s); its pool has %zu in use and %zu cached%s%s",
              bytes, device->info.ordinal, device->info.name, pool->in_use, pool->cached, limit,
              left_words);
-    pthread_mutex_unlock(&pool->lock);
+    acui_lock_give(&pool->lock);
     return acui_error_restore(&error);
 }
 
 bool acui_pool_never(acu_pool *pool, size_t bytes)
 {
-    pthread_mutex_lock(&pool->lock);
+    acui_lock_take(&pool->lock);
     bool never = acui_block_size(bytes) > pool->limit;
-    pthread_mutex_unlock(&pool->lock);
+    acui_lock_give(&pool->lock);
     return never || (pool->kind != ACU_MEMORY_PINNED && bytes > pool->device->info.memory_bytes);
 }
 
@@ -84,7 +84,7 @@ static bool is_listed(acu_stream *const *streams, size_t n, const acu_stream *st
 static size_t streams_of(acu_pool *pool, size_t size, const acu_stream *own, acu_stream **streams)
 {
     size_t n = 0;
-    pthread_mutex_lock(&pool->lock);
+    acui_lock_take(&pool->lock);
     for (acui_block *b = pool->bins[acui_block_bin(size)]; b && n < STREAMS; b = b->next)
         for (uint32_t i = 0; i < b->fences.count && n < STREAMS; i++) {
             const acui_fence *fence = &acui_fences_list(&b->fences)[i];
@@ -93,7 +93,7 @@ static size_t streams_of(acu_pool *pool, size_t size, const acu_stream *own, acu
             streams[n] = acui_fence_stream(fence, pool->device);
             n += streams[n] != NULL;
         }
-    pthread_mutex_unlock(&pool->lock);
+    acui_lock_give(&pool->lock);
     return n;
 }
 
@@ -144,9 +144,9 @@ static acu_status get_waiting(acu_pool *pool, size_t size, acu_stream *stream, a
  * pools' of the device, down to the system. */
 static size_t make_room(acu_pool *pool, size_t size, acu_stream *stream)
 {
-    pthread_mutex_lock(&pool->lock);
+    acui_lock_take(&pool->lock);
     bool limited = pool->held > pool->limit || size > pool->limit - pool->held;
-    pthread_mutex_unlock(&pool->lock);
+    acui_lock_give(&pool->lock);
     if (limited || pool->kind != ACU_MEMORY_DEVICE)
         return acui_pool_shrink(pool, 0, stream);
     return acui_pools_trim(pool->device, stream);

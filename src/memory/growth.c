@@ -49,7 +49,7 @@ static bool join(acu_pool *pool, acu_buffer *buffer)
 {
     size_t size = acui_block_size(buffer->bytes);
     acui_point *point = NULL;
-    pthread_mutex_lock(&pool->lock);
+    acui_lock_take(&pool->lock);
     acui_growth *g = pool->growing;
     while (g && (g->used == g->slab->count || g->slab->blocks[0].bytes != size))
         g = g->next;
@@ -59,7 +59,7 @@ static bool join(acu_pool *pool, acu_buffer *buffer)
         pool->hits++;
         point = acui_point_retain(g->point);
     }
-    pthread_mutex_unlock(&pool->lock);
+    acui_lock_give(&pool->lock);
     if (point)
         enter(buffer, point);
     acui_point_release(point);
@@ -91,7 +91,7 @@ static void settle(acui_growth *g, bool works)
 {
     acu_pool *pool = g->pool;
     acui_slab *slab = g->slab;
-    pthread_mutex_lock(&pool->lock);
+    acui_lock_take(&pool->lock);
     acui_growth **link = &pool->growing;
     while (*link != g)
         link = &(*link)->next;
@@ -104,7 +104,7 @@ static void settle(acui_growth *g, bool works)
         slab->dead = true;
         slab->count = g->used;
     }
-    pthread_mutex_unlock(&pool->lock);
+    acui_lock_give(&pool->lock);
 }
 
 /* With the thread's record. */
@@ -153,15 +153,15 @@ static uint32_t reserve(acui_growth *g, size_t size)
 {
     acu_pool *pool = g->pool;
     uint32_t count = acui_slab_count(size);
-    pthread_mutex_lock(&pool->lock);
+    acui_lock_take(&pool->lock);
     size_t keep = pool->keep;
-    pthread_mutex_unlock(&pool->lock);
+    acui_lock_give(&pool->lock);
     acui_slab *excess = acui_pool_take_slabs(pool, keep);
     bool room = acui_source_reserve(pool, count * size);
     if (!room) {
-        pthread_mutex_lock(&pool->lock);
+        acui_lock_take(&pool->lock);
         pool->retries++;
-        pthread_mutex_unlock(&pool->lock);
+        acui_lock_give(&pool->lock);
         acui_pool_put_slabs(pool, excess);
         excess = acui_pool_take_slabs(pool, 0);
         g->before = true;
@@ -221,11 +221,11 @@ acu_status acui_growth_begin(acu_pool *pool, acu_buffer *buffer)
     acu_status st = growth_new(pool, acui_block_size(buffer->bytes), &g);
     if (st != ACU_OK)
         return st == ACU_ERR_DEVICE_MEMORY ? acui_pool_say_short(pool, buffer->bytes) : st;
-    pthread_mutex_lock(&pool->lock);
+    acui_lock_take(&pool->lock);
     give(g, buffer);
     g->next = pool->growing;
     pool->growing = g;
-    pthread_mutex_unlock(&pool->lock);
+    acui_lock_give(&pool->lock);
     acui_source_count_new(pool, buffer->block);
     enter(buffer, g->point);
     st = acui_loader_give(&g->job); /* whose it is from here on */
@@ -244,9 +244,9 @@ static bool is_over(void *context)
 {
     acu_buffer *buffer = context;
     acu_pool *pool = acui_buffer_pool(buffer);
-    pthread_mutex_lock(&pool->lock);
+    acui_lock_take(&pool->lock);
     bool over = buffer->block->slab->growth == NULL;
-    pthread_mutex_unlock(&pool->lock);
+    acui_lock_give(&pool->lock);
     return over;
 }
 
@@ -275,10 +275,10 @@ acu_status acui_growth_await(acu_buffer *buffer)
 void acui_growth_drop_block(acu_pool *pool, acui_block *block)
 {
     acui_slab *slab = block->slab;
-    pthread_mutex_lock(&pool->lock);
+    acui_lock_take(&pool->lock);
     acui_pool_count_in(pool, block);
     bool last = ++slab->cached == slab->count;
-    pthread_mutex_unlock(&pool->lock);
+    acui_lock_give(&pool->lock);
     if (last)
         acui_slab_unmap(slab);
 }

@@ -33,7 +33,7 @@ void acui_fault_release(acui_fault *fault)
 
 /* ---- the order lock -------------------------------------------------------------------------- */
 
-static pthread_mutex_t order = ACUI_BUSY_LOCK;
+static acui_lock order;
 static uint64_t turn; /* how often it was taken; the lock */
 
 static ACUI_LOCAL bool holding;
@@ -49,7 +49,7 @@ static void point_free(acui_point *point)
 
 void acui_order_lock(void)
 {
-    pthread_mutex_lock(&order);
+    acui_lock_take(&order);
     turn++;
     holding = true;
 }
@@ -57,7 +57,7 @@ void acui_order_lock(void)
 void acui_order_unlock(void)
 {
     holding = false;
-    pthread_mutex_unlock(&order);
+    acui_lock_give(&order);
     while (dead) {
         acui_point *point = dead;
         dead = point->next_dead;

@@ -6,7 +6,6 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/lock.h"
 #include "base/options.h"
 #include "memory/memory.h"
 
@@ -64,7 +63,6 @@ static acu_pool *pool_new(acu_device *device, const acu_pool_options *options, b
     pool->slow = options->kind != ACU_MEMORY_DEVICE || !device->pool;
     pool->limit = options->limit ? options->limit : SIZE_MAX;
     acui_pool_set_keep(pool, options->keep);
-    acui_busy_lock_init(&pool->lock);
     return pool;
 }
 
@@ -76,7 +74,6 @@ void acui_pool_set_keep(acu_pool *pool, size_t keep)
 
 static void pool_free(acu_pool *pool)
 {
-    pthread_mutex_destroy(&pool->lock);
     acui_object_free(pool);
 }
 
@@ -209,9 +206,9 @@ static acu_status make_raw(acu_pool *pool)
 
 void acui_pool_note_keep(acu_pool *pool)
 {
-    pthread_mutex_lock(&pool->lock);
+    acui_lock_take(&pool->lock);
     uint64_t keep = pool->keep == SIZE_MAX ? UINT64_MAX : pool->keep;
-    pthread_mutex_unlock(&pool->lock);
+    acui_lock_give(&pool->lock);
     if (pool->slow)
         return;
     if (keep != UINT64_MAX)

@@ -66,7 +66,7 @@ struct acu_pool {
     CUmemoryPool raw;    /* NULL: of none */
     acu_pool *next;      /* of the device; device->lock */
 
-    pthread_mutex_t lock; /* a leaf; all that follows */
+    acui_lock lock; /* a leaf; all that follows */
     size_t limit, keep;   /* SIZE_MAX: none */
     size_t in_use, cached, held, in_use_high, held_high; /* in_use_high: acui_pool_note_high */
     size_t lately, before; /* the most in use in this window of requests, and in the one before */

@@ -86,9 +86,9 @@ acu_status acui_slab_get(acu_pool *pool, size_t size, acui_block **block)
         acui_source_unreserve(pool, count * size);
         return st;
     }
-    pthread_mutex_lock(&pool->lock);
+    acui_lock_take(&pool->lock);
     acui_slab_cut(pool, slab, 1);
-    pthread_mutex_unlock(&pool->lock);
+    acui_lock_give(&pool->lock);
     *block = &slab->blocks[0];
     return ACU_OK;
 }

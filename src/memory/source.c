@@ -24,40 +24,40 @@ uint64_t acui_memory_returned(void)
 
 bool acui_source_reserve(acu_pool *pool, size_t size)
 {
-    pthread_mutex_lock(&pool->lock);
+    acui_lock_take(&pool->lock);
     bool room = pool->held <= pool->limit && size <= pool->limit - pool->held;
     if (room)
         pool->held += size;
-    pthread_mutex_unlock(&pool->lock);
+    acui_lock_give(&pool->lock);
     return room;
 }
 
 void acui_source_unreserve(acu_pool *pool, size_t size)
 {
-    pthread_mutex_lock(&pool->lock);
+    acui_lock_take(&pool->lock);
     pool->held -= size;
-    pthread_mutex_unlock(&pool->lock);
+    acui_lock_give(&pool->lock);
 }
 
 void acui_source_count_new(acu_pool *pool, const acui_block *block)
 {
-    pthread_mutex_lock(&pool->lock);
+    acui_lock_take(&pool->lock);
     pool->misses++;
     acui_pool_count_out(pool, block);
     if (pool->held > pool->held_high)
         pool->held_high = pool->held;
     bool exceeds = acui_pool_exceeds(pool);
-    pthread_mutex_unlock(&pool->lock);
+    acui_lock_give(&pool->lock);
     if (exceeds)
         acui_pool_trim_soon(pool);
 }
 
 void acui_source_freed(acu_pool *pool, size_t size)
 {
-    pthread_mutex_lock(&pool->lock);
+    acui_lock_take(&pool->lock);
     pool->held -= size;
     pool->trimmed += size;
-    pthread_mutex_unlock(&pool->lock);
+    acui_lock_give(&pool->lock);
 }
 
 /* ---- device memory ---- */
@@ -70,9 +70,9 @@ static acu_status device_get(acu_pool *pool, acui_block *block, acu_stream *stre
     ACUI_TRY(ACUI_DEV(device, MemAllocFromPoolAsync, &block->address, block->bytes, pool->raw,
                       stream->raw));
     /* It is there for who comes behind this on the stream; others come behind the next mark. */
-    pthread_mutex_lock(&stream->lock);
+    acui_lock_take(&stream->lock);
     uint64_t next = stream->issued + 1;
-    pthread_mutex_unlock(&stream->lock);
+    acui_lock_give(&stream->lock);
     acui_fences_add(&block->fences, device, stream, next); /* the first: needs no memory */
     return ACU_OK;
 }
@@ -154,11 +154,11 @@ acu_status acui_source_free_after(acu_pool *pool, acui_block *block, acu_stream 
 
 void acui_source_leaked(acu_pool *pool, acui_block *block)
 {
-    pthread_mutex_lock(&pool->lock);
+    acui_lock_take(&pool->lock);
     pool->in_use -= block->bytes;
     pool->blocks_in_use--;
     pool->held -= block->bytes;
-    pthread_mutex_unlock(&pool->lock);
+    acui_lock_give(&pool->lock);
     acui_fences_clear(&block->fences, pool->device);
     acui_free(block);
 }

@@ -22,7 +22,7 @@ static void look_at_cache(acu_pool *pool, acu_pool_stats *stats)
 
 static acu_pool_stats read_stats(acu_pool *pool)
 {
-    pthread_mutex_lock(&pool->lock);
+    acui_lock_take(&pool->lock);
     acui_pool_note_high(pool);
     acu_pool_stats stats = {.limit = pool->limit,
                             .keep = pool->keep,
@@ -42,7 +42,7 @@ static acu_pool_stats read_stats(acu_pool *pool)
                             .trimmed = pool->trimmed,
                             .bound = acui_pool_bound(pool)};
     look_at_cache(pool, &stats);
-    pthread_mutex_unlock(&pool->lock);
+    acui_lock_give(&pool->lock);
     return stats;
 }
 
@@ -75,11 +75,11 @@ acu_status acu_pool_get_stats(acu_pool *pool, acu_pool_stats *stats)
 acu_status acu_pool_reset_high(acu_pool *pool)
 {
     ACUI_CHECK(pool, POOL);
-    pthread_mutex_lock(&pool->lock);
+    acui_lock_take(&pool->lock);
     pool->before = pool->lately > pool->before ? pool->lately : pool->before;
     pool->in_use_high = pool->lately = pool->in_use;
     pool->held_high = pool->held;
-    pthread_mutex_unlock(&pool->lock);
+    acui_lock_give(&pool->lock);
     acui_entered entered;
     if (pool->raw && acui_enter_to_free(pool->device, &entered)) {
         uint64_t now = 0;
@@ -93,10 +93,10 @@ acu_status acu_pool_reset_high(acu_pool *pool)
 acu_status acu_pool_set_limits(acu_pool *pool, size_t limit, size_t keep)
 {
     ACUI_CHECK(pool, POOL);
-    pthread_mutex_lock(&pool->lock);
+    acui_lock_take(&pool->lock);
     pool->limit = limit ? limit : SIZE_MAX;
     acui_pool_set_keep(pool, keep);
-    pthread_mutex_unlock(&pool->lock);
+    acui_lock_give(&pool->lock);
     acui_pool_note_keep(pool);
     return ACU_OK;
 }

@@ -58,10 +58,10 @@ static void take_bin(acu_pool *pool, size_t bin, size_t keep, bool all, taken *o
 static taken take_out(acu_pool *pool, size_t keep, bool all)
 {
     taken out = {NULL, NULL};
-    pthread_mutex_lock(&pool->lock);
+    acui_lock_take(&pool->lock);
     for (size_t bin = ACUI_BINS; bin-- > 0 && pool->cached > keep;)
         take_bin(pool, bin, keep, all, &out);
-    pthread_mutex_unlock(&pool->lock);
+    acui_lock_give(&pool->lock);
     return out;
 }
 
@@ -87,7 +87,7 @@ acui_slab *acui_pool_take_slabs(acu_pool *pool, size_t keep)
 
 void acui_pool_put_slabs(acu_pool *pool, acui_slab *slabs)
 {
-    pthread_mutex_lock(&pool->lock);
+    acui_lock_take(&pool->lock);
     while (slabs) {
         acui_slab *slab = slabs;
         slabs = slab->next;
@@ -96,7 +96,7 @@ void acui_pool_put_slabs(acu_pool *pool, acui_slab *slabs)
         for (uint32_t i = 0; i < slab->count; i++)
             acui_pool_link(pool, &slab->blocks[i]);
     }
-    pthread_mutex_unlock(&pool->lock);
+    acui_lock_give(&pool->lock);
 }
 
 size_t acui_pool_shrink(acu_pool *pool, size_t keep, acu_stream *stream)
@@ -114,10 +114,10 @@ size_t acui_pool_trim(acu_pool *pool, size_t keep, acu_stream *stream)
 
 void acui_pool_trim_excess(acu_pool *pool)
 {
-    pthread_mutex_lock(&pool->lock);
+    acui_lock_take(&pool->lock);
     size_t keep = pool->keep;
     bool excess = pool->cached > keep;
-    pthread_mutex_unlock(&pool->lock);
+    acui_lock_give(&pool->lock);
     if (excess)
         acui_pool_trim(pool, keep, NULL);
 }
@@ -148,9 +148,9 @@ size_t acui_pool_trim_after(acu_pool *pool, acu_stream *stream)
             freed += bytes;
             continue;
         }
-        pthread_mutex_lock(&pool->lock);
+        acui_lock_take(&pool->lock);
         acui_pool_link(pool, block);
-        pthread_mutex_unlock(&pool->lock);
+        acui_lock_give(&pool->lock);
     }
     return freed;
 }
@@ -160,7 +160,7 @@ size_t acui_pool_trim_after(acu_pool *pool, acu_stream *stream)
 /* All that is left, slabs of which a part is stuck as well. */
 static void give_all(acu_pool *pool, acui_block *stuck, acu_pool *heir)
 {
-    pthread_mutex_lock(&heir->lock);
+    acui_lock_take(&heir->lock);
     for (size_t bin = 0; bin < ACUI_BINS; bin++)
         while (pool->bins[bin]) {
             acui_block *block = pool->bins[bin];
@@ -178,14 +178,14 @@ static void give_all(acu_pool *pool, acui_block *stuck, acu_pool *heir)
     }
     if (heir->held > heir->held_high)
         heir->held_high = heir->held;
-    pthread_mutex_unlock(&heir->lock);
+    acui_lock_give(&heir->lock);
 }
 
 void acui_pool_drain(acu_pool *pool, acu_pool *heir)
 {
     /* What is stuck can be told to be free where no work is in flight;
      * else it is the heir's too. */
-    pthread_mutex_lock(&pool->lock);
+    acui_lock_take(&pool->lock);
     acui_block *stuck = pool->stuck;
     pool->stuck = NULL;
     while (stuck && !heir) {
@@ -193,7 +193,7 @@ void acui_pool_drain(acu_pool *pool, acu_pool *heir)
         stuck = block->next;
         acui_pool_link(pool, block);
     }
-    pthread_mutex_unlock(&pool->lock);
+    acui_lock_give(&pool->lock);
     if (!heir || !pool->slow) /* else freeing might wait for the device */
         free_taken(pool, take_out(pool, 0, heir == NULL), NULL);
     if (heir)

@@ -29,9 +29,9 @@ static uint64_t mark(void)
     acui_entered entered;
     uint64_t number = 0;
     assert_works(acui_enter(device, &entered));
-    pthread_mutex_lock(&stream->issue);
+    acui_lock_take(&stream->issue);
     acu_status st = acui_stream_mark(stream, ACUI_TELL_NOBODY, &number, NULL);
-    pthread_mutex_unlock(&stream->issue);
+    acui_lock_give(&stream->issue);
     acui_leave(&entered);
     assert_works(st);
     return number;
@@ -41,9 +41,9 @@ static acu_status after(uint64_t number)
 {
     acui_entered entered;
     assert_works(acui_enter(device, &entered));
-    pthread_mutex_lock(&other->issue);
+    acui_lock_take(&other->issue);
     acu_status st = acui_stream_after(other, stream, number);
-    pthread_mutex_unlock(&other->issue);
+    acui_lock_give(&other->issue);
     acui_leave(&entered);
     return st;
 }
@@ -166,18 +166,18 @@ static void a_mark_that_the_device_tells_of_gets_an_event_late(void **state)
     for (int shown = 0; shown < 2; shown++) {
         uint64_t number = 0, told = 0;
         assert_works(acui_enter(device, &entered));
-        pthread_mutex_lock(&own->issue);
+        acui_lock_take(&own->issue);
         acu_driver_count_calls(true);
         assert_works(acui_stream_mark(own, ACUI_TELL, &number, &told));
         assert_int_equal(acu_driver_calls(ACU_CALL_EventRecord), told && !shown ? 0 : 1);
-        pthread_mutex_unlock(&own->issue);
-        pthread_mutex_lock(&other->issue);
+        acui_lock_give(&own->issue);
+        acui_lock_take(&other->issue);
         assert_works(acui_stream_after(other, own, number));
-        pthread_mutex_unlock(&other->issue);
+        acui_lock_give(&other->issue);
         acu_driver_count_calls(false);
-        pthread_mutex_lock(&own->issue);
+        acui_lock_take(&own->issue);
         assert_works(acui_stream_mark(own, ACUI_TELL, &number, &told));
-        pthread_mutex_unlock(&own->issue);
+        acui_lock_give(&own->issue);
         acui_leave(&entered);
         acu_stream_raw(own);
         for (size_t i = 0; i < own->mark_count; i++)

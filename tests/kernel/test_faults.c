@@ -69,13 +69,13 @@ static void use_timeline(acu_device *device)
     uint64_t number = 0;
     if (!step(acui_enter(device, &entered)))
         return;
-    pthread_mutex_lock(&a->issue);
+    acui_lock_take(&a->issue);
     bool marked = step(acui_stream_mark(a, ACUI_TELL_NOBODY, &number, NULL));
-    pthread_mutex_unlock(&a->issue);
+    acui_lock_give(&a->issue);
     if (marked) {
-        pthread_mutex_lock(&b->issue);
+        acui_lock_take(&b->issue);
         step(acui_stream_after(b, a, number));
-        pthread_mutex_unlock(&b->issue);
+        acui_lock_give(&b->issue);
     }
     acui_leave(&entered);
     while (marked && !acui_stream_passed(a, number))

@@ -186,6 +186,17 @@ void explore_unpark(_Atomic(uint32_t) *word)
     wake(word);
 }
 
+void explore_unpark_one(_Atomic(uint32_t) *word)
+{
+    leave();
+    explore_settle();
+    for (int i = 0; i < count; i++)
+        if (threads[i].sleeps_on == word) {
+            threads[i].sleeps_on = NULL;
+            return;
+        }
+}
+
 /* ---- locks ---- */
 
 /* Where the mutex stands in the list, or a free place in it. */

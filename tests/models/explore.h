@@ -52,6 +52,7 @@ void explore_settle(void);
 /* Sleeping and waking, for the file under test. */
 void explore_park(_Atomic(uint32_t) *word, uint32_t seen);
 void explore_unpark(_Atomic(uint32_t) *word);
+void explore_unpark_one(_Atomic(uint32_t) *word); /* the first */
 
 /* By address; free and empty at the start of a run. */
 int explore_lock(void *mutex);
@@ -59,6 +60,11 @@ int explore_unlock(void *mutex);
 int explore_wait(void *condition, void *mutex);
 int explore_signal(void *condition); /* wakes all: a thread may wake up for no reason anyway */
 
+#ifndef EXPLORE_LOCKS /* the file under test is not that of the library's own locks */
+#include "base/lock.h"
+#define acui_lock_take(lock) ((void)explore_lock(lock))
+#define acui_lock_give(lock) ((void)explore_unlock(lock))
+#endif
 #include <pthread.h>
 #define pthread_mutex_lock(mutex) explore_lock(mutex)
 #define pthread_mutex_unlock(mutex) explore_unlock(mutex)
