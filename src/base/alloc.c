@@ -11,7 +11,7 @@
 
 /* Relaxed everywhere: these are counters; nothing is published through them. While a test watches,
  * calls of all threads are counted in one place, so that there is an n-th. */
-static _Atomic(bool) watched;
+_Atomic(bool) acui_alloc_watched;
 static _Atomic(uint64_t) watched_calls;
 static _Atomic(uint64_t) fail_at; /* 0: never */
 static _Atomic(bool) fail_on;     /* from fail_at on */
@@ -26,7 +26,7 @@ ACUI_RARE static bool fails_now(void)
 
 static inline bool should_fail(void)
 {
-    return atomic_load_explicit(&watched, memory_order_relaxed) && fails_now();
+    return atomic_load_explicit(&acui_alloc_watched, memory_order_relaxed) && fails_now();
 }
 
 /* A call that got no new block. */
@@ -40,6 +40,11 @@ static void *count_without(void *memory)
 void *acui_alloc_raw(size_t bytes)
 {
     return should_fail() ? count_without(NULL) : acui_cache_get(bytes);
+}
+
+void *acui_alloc_object(size_t bytes, unsigned counted)
+{
+    return should_fail() ? count_without(NULL) : acui_cache_get_object(bytes, counted);
 }
 
 void *acui_alloc(size_t bytes)
@@ -87,13 +92,13 @@ void acui_free_late(void *memory)
 
 void acu_debug_fail_alloc(uint64_t nth, bool from_then_on)
 {
-    atomic_store_explicit(&watched, false, memory_order_relaxed);
+    atomic_store_explicit(&acui_alloc_watched, false, memory_order_relaxed);
     atomic_store_explicit(&fail_on, from_then_on, memory_order_relaxed);
     atomic_store_explicit(&watched_calls, 0, memory_order_relaxed);
     atomic_store_explicit(&fail_at, nth, memory_order_relaxed);
     atomic_store_explicit(&calls_before, acui_count_sum(ACUI_COUNT_ALLOCATIONS),
                           memory_order_relaxed);
-    atomic_store_explicit(&watched, nth > 0, memory_order_relaxed);
+    atomic_store_explicit(&acui_alloc_watched, nth > 0, memory_order_relaxed);
 }
 
 uint64_t acu_debug_alloc_count(void)

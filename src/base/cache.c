@@ -24,52 +24,33 @@
 #define KEEP_BLOCKS 1
 #endif
 
-/* Sizes of blocks, without the header. */
-static const uint32_t sizes[] = {48,   112,  176,  240,  368,  496,   752,   1008, 1504,
-                                 1632, 2032, 3056, 4080, 8176, 16368, 32752, 65520};
-
 enum {
-    CLASSES = sizeof sizes / sizeof *sizes,
+    CLASSES = ACUI_SIZES,
     LARGEST = 65520,
-    SMALL = 4080,       /* up to here sizes are looked up, in steps of: */
-    STEP = 16,
+    SMALL = ACUI_SMALL,
+    STEP = ACUI_STEP,
     LARGE = CLASSES,    /* class of what is not kept */
     KEPT = 32 * 1024,   /* bytes of a class that a thread keeps, at most;
                          * half of it moves at once */
-    SHARED = 4 << 20,   /* bytes of a class that are kept for all, at most */
-    LATE = 256          /* blocks of a thread that are not reused yet */
+    SHARED = 4 << 20    /* bytes of a class that are kept for all, at most */
 };
 
-/* In front of the memory. */
-typedef struct block {
-    uint32_t class;
-    size_t bytes; /* that follow */
-} block;
+/* Sizes of blocks, without the header. */
+static const uint32_t sizes[CLASSES] = {48,   112,  176,  240,  368,  496,   752,   1008, 1504,
+                                        1632, 2032, 3056, 4080, 8176, 16368, 32752, 65520};
+
+typedef acui_heap_block block;
 _Static_assert(sizeof(block) % 16 == 0, "what follows the header is aligned for any type");
 
-/* In the memory of a free block, behind what tells a released object. */
-typedef struct spare {
-    char object[16];
-    block *next;    /* of a list */
-    block *batch;   /* of the first block of a batch: the next batch */
-    uint32_t count; /* the same: how many there are */
-} spare;
-
-static inline spare *spare_of(block *b)
+static inline acui_spare *spare_of(block *b)
 {
-    return (spare *)(void *)(b + 1);
+    return acui_spare_of(b + 1);
 }
 
 typedef struct local {
+    acui_own own;
     struct local *next, **link; /* of all threads that have one; registry lock */
-    struct kept {
-        block *first; /* of a list */
-        uint32_t count;
-    } free[CLASSES];
-    block *late[LATE];
-    uint8_t late_class[LATE]; /* of these */
-    unsigned late_at;
-    _Atomic(int64_t) counts[ACUI_COUNTS]; /* written by its thread alone, relaxed */
+    acui_kept free[CLASSES];
 } local;
 
 static struct {
@@ -83,10 +64,18 @@ static struct {
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t key;
 static bool have_key;
-static ACUI_LOCAL local *mine;
-
-static uint8_t classes[SMALL / STEP + 1];
+ACUI_LOCAL acui_own *acui_mine;
+uint8_t acui_classes[SMALL / STEP + 1];
 static uint32_t most[CLASSES]; /* blocks that a thread keeps */
+
+static void free_list(block *first)
+{
+    while (first) {
+        block *next = spare_of(first)->next;
+        free(first);
+        first = next;
+    }
+}
 
 /* ---- batches: lock held ---- */
 
@@ -94,11 +83,7 @@ static void give_batch(block *first, uint32_t count)
 {
     uint32_t class = first->class;
     if (shared.bytes[class] + (size_t)count * sizes[class] > SHARED) {
-        while (first) {
-            block *next = spare_of(first)->next;
-            free(first);
-            first = next;
-        }
+        free_list(first);
         return;
     }
     spare_of(first)->count = count;
@@ -121,16 +106,15 @@ static block *take_batch(uint32_t class)
 
 static void give_all(local *l)
 {
-    for (unsigned i = 0; i < LATE; i++) {
-        block *b = l->late[i];
-        l->late[i] = NULL;
-        free(b);
+    for (uint32_t class = 0; class <= LARGE; class++) {
+        free_list(l->own.aside[class].first);
+        l->own.aside[class] = (acui_kept){.first = NULL};
     }
     for (uint32_t class = 0; class < CLASSES; class++) {
-        struct kept *kept = &l->free[class];
+        acui_kept *kept = &l->free[class];
         if (kept->count)
             give_batch(kept->first, kept->count);
-        *kept = (struct kept){.first = NULL};
+        *kept = (acui_kept){.first = NULL};
     }
 }
 
@@ -139,12 +123,11 @@ static void thread_ends(void *context)
     local *l = context;
     if (acui_forked()) /* the lock may be held for good */
         return;
-    mine = NULL;
-    acui_counts = NULL;
+    acui_mine = NULL;
     acui_lock_take(&shared.lock);
     give_all(l);
     for (unsigned i = 0; i < ACUI_COUNTS; i++)
-        shared.counts[i] += atomic_load_explicit(&l->counts[i], memory_order_relaxed);
+        shared.counts[i] += atomic_load_explicit(&l->own.counts[i], memory_order_relaxed);
     *l->link = l->next;
     if (l->next)
         l->next->link = l->link;
@@ -158,7 +141,7 @@ static void prepare(void)
     for (unsigned i = 0; i <= SMALL / STEP; i++) {
         while (sizes[class] < i * STEP)
             class++;
-        classes[i] = (uint8_t)class;
+        acui_classes[i] = (uint8_t)class;
     }
     for (class = 0; class < CLASSES; class++)
         most[class] = KEPT / sizes[class] > 4 ? KEPT / sizes[class] : 4;
@@ -185,13 +168,20 @@ ACUI_RARE static local *begin_thread(void)
         l->next->link = &l->next;
     shared.threads = l;
     acui_lock_give(&shared.lock);
-    mine = l;
+    acui_mine = &l->own;
     return l;
+}
+
+/* NULL: it has none. */
+static inline local *local_of_thread(void)
+{
+    return (local *)(void *)acui_mine; /* it begins with that */
 }
 
 static inline local *of_thread(void)
 {
-    return mine ? mine : begin_thread();
+    local *l = local_of_thread();
+    return l ? l : begin_thread();
 }
 
 /* ---- blocks ---- */
@@ -204,14 +194,14 @@ ACUI_RARE static block *refill(local *l, uint32_t class)
     block *first = take_batch(class);
     acui_lock_give(&shared.lock);
     if (first)
-        l->free[class] = (struct kept){.first = first, .count = spare_of(first)->count};
+        l->free[class] = (acui_kept){.first = first, .count = spare_of(first)->count};
     return first;
 }
 
 static uint32_t class_of(size_t bytes)
 {
     if (bytes <= SMALL)
-        return classes[(bytes + STEP - 1) / STEP];
+        return acui_classes[(bytes + STEP - 1) / STEP];
     uint32_t class = CLASSES - 1;
     while (sizes[class - 1] >= bytes)
         class--;
@@ -219,7 +209,7 @@ static uint32_t class_of(size_t bytes)
 }
 
 /* The first block of those that the thread keeps, which has some. */
-static inline block *take_first(struct kept *kept)
+static inline block *take_first(acui_kept *kept)
 {
     block *b = kept->first;
     kept->first = spare_of(b)->next;
@@ -264,21 +254,32 @@ ACUI_RARE static void *get_slowly(size_t bytes)
 /* acui_count_add, where the thread's cells are at hand. */
 static inline void count(local *l, unsigned count)
 {
-    atomic_store_explicit(&l->counts[count],
-                          atomic_load_explicit(&l->counts[count], memory_order_relaxed) + 1,
+    atomic_store_explicit(&l->own.counts[count],
+                          atomic_load_explicit(&l->own.counts[count], memory_order_relaxed) + 1,
                           memory_order_relaxed);
 }
 
 void *acui_cache_get(size_t bytes)
 {
-    local *l = mine;
+    local *l = local_of_thread();
     if (!KEEP_BLOCKS || !l || bytes > SMALL)
         return get_slowly(bytes);
-    struct kept *kept = &l->free[classes[(bytes + STEP - 1) / STEP]];
+    acui_kept *kept = &l->free[acui_classes[(bytes + STEP - 1) / STEP]];
     if (!kept->first)
         return get_slowly(bytes);
     count(l, ACUI_COUNT_ALLOCATIONS);
     return take_first(kept) + 1;
+}
+
+void *acui_cache_get_object(size_t bytes, unsigned counted)
+{
+    void *memory = acui_cache_get_aside(bytes, counted);
+    if (memory)
+        return memory;
+    memory = acui_cache_get(bytes);
+    if (memory)
+        acui_count_add(counted, 1);
+    return memory;
 }
 
 size_t acui_cache_room(const void *memory)
@@ -287,7 +288,7 @@ size_t acui_cache_room(const void *memory)
 }
 
 /* Half of what the thread keeps of the class goes to all. */
-ACUI_RARE static void give_half(struct kept *kept)
+ACUI_RARE static void give_half(acui_kept *kept)
 {
     if (acui_forked())
         return;
@@ -309,7 +310,7 @@ static inline void put_block(local *l, block *b, uint32_t class)
         free(b);
         return;
     }
-    struct kept *kept = &l->free[class];
+    acui_kept *kept = &l->free[class];
     spare_of(b)->next = kept->first;
     kept->first = b;
     if (++kept->count > most[class])
@@ -324,7 +325,7 @@ ACUI_RARE static void put_without(block *b)
 
 void acui_cache_put(void *memory)
 {
-    local *l = mine;
+    local *l = local_of_thread();
     block *b = (block *)memory - 1;
     if (!l) {
         put_without(b);
@@ -334,74 +335,56 @@ void acui_cache_put(void *memory)
     put_block(l, b, b->class);
 }
 
-static inline void put_late(local *l, void *memory)
-{
-    block *b = (block *)memory - 1, *oldest = l->late[l->late_at];
-    /* What is in the oldest one was not touched for long: nobody waits for its memory here. */
-    uint32_t class = l->late_class[l->late_at];
-    l->late[l->late_at] = b;
-    l->late_class[l->late_at] = (uint8_t)b->class;
-    l->late_at = (l->late_at + 1) % LATE;
-    count(l, ACUI_COUNT_RETURNS);
-    if (oldest)
-        put_block(l, oldest, class);
-}
-
 void acui_cache_put_late(void *memory)
 {
     local *l = of_thread();
-    if (l)
-        put_late(l, memory);
-    else
-        put_without((block *)memory - 1);
+    block *b = (block *)memory - 1;
+    if (!l) {
+        put_without(b);
+        return;
+    }
+    count(l, ACUI_COUNT_RETURNS);
+    acui_put_aside(&l->own, b);
 }
 
-ACUI_RARE static void put_first_object(void *memory, unsigned counted)
+void acui_cache_put_first(void *memory, unsigned counted)
 {
     acui_count_add(counted, -1);
     acui_cache_put_late(memory);
 }
 
-void acui_cache_put_object(void *memory, unsigned counted)
+void acui_cache_shorten(acui_kept *aside)
 {
-    local *l = mine;
-    if (!l) {
-        put_first_object(memory, counted);
+    block *oldest = aside->first;
+    if (oldest->class != LARGE) {
+        give_half(aside);
         return;
     }
-    atomic_store_explicit(&l->counts[counted],
-                          atomic_load_explicit(&l->counts[counted], memory_order_relaxed) - 1,
-                          memory_order_relaxed);
-    put_late(l, memory);
+    aside->first = spare_of(oldest)->next;
+    aside->count--;
+    free(oldest);
 }
 
 void acui_cache_flush(void)
 {
-    local *l = mine;
+    local *l = local_of_thread();
     acui_lock_take(&shared.lock);
     if (l)
         give_all(l);
     for (uint32_t class = 0; class < CLASSES; class++) {
         block *first;
         while ((first = take_batch(class)))
-            while (first) {
-                block *next = spare_of(first)->next;
-                free(first);
-                first = next;
-            }
+            free_list(first);
     }
     acui_lock_give(&shared.lock);
 }
 
 /* ---- counts ---- */
 
-ACUI_LOCAL _Atomic(int64_t) *acui_counts;
-
 void acui_count_first(unsigned count, int64_t n)
 {
     local *l = of_thread();
     if (l) {
-        acui_counts = l->counts;
         acui_count_add(count, n);
         return;
     }
@@ -419,7 +402,7 @@ int64_t acui_count_sum(unsigned count)
     acui_lock_take(&shared.lock);
     int64_t sum = shared.counts[count];
     for (const local *l = shared.threads; l; l = l->next)
-        sum += atomic_load_explicit(&l->counts[count], memory_order_relaxed);
+        sum += atomic_load_explicit(&l->own.counts[count], memory_order_relaxed);
     acui_lock_give(&shared.lock);
     return sum;
 }

@@ -2,8 +2,6 @@
 /* Handles: reference counts, and telling released ones from live ones. */
 #include "base/object.h"
 
-#include "base/alloc.h"
-#include "base/cache.h"
 #include "base/error.h"
 
 #include <stdio.h>
@@ -22,21 +20,19 @@ void *acui_object_new(acu_object_kind kind, size_t bytes)
 
 void *acui_object_new_part(acu_object_kind kind, size_t bytes, size_t zeroed)
 {
-    acui_object *object = acui_alloc_raw(bytes);
+    acui_object *object = acui_alloc_object(bytes, ACUI_COUNT_OBJECTS + kind);
     if (!object)
         return NULL;
     memset(object, 0, zeroed);
-    atomic_store_explicit(&object->tag, ACUI_LIVE | (uint32_t)kind, memory_order_relaxed);
-    atomic_store_explicit(&object->refs, 1, memory_order_relaxed);
-    acui_count_add(ACUI_COUNT_OBJECTS + kind, 1);
+    acui_object_begin(object, kind);
     return object;
 }
 
 /* Where its kind is counted. */
-static inline unsigned mark_dead(acui_object *o)
+static unsigned mark_dead(acui_object *o)
 {
-    uint32_t kind = atomic_load_explicit(&o->tag, memory_order_relaxed) & 0xFFFFu;
-    atomic_store_explicit(&o->tag, ACUI_DEAD | kind, memory_order_relaxed);
+    acu_object_kind kind = atomic_load_explicit(&o->tag, memory_order_relaxed) & 0xFFFFu;
+    acui_object_mark_dead(o, kind);
     return ACUI_COUNT_OBJECTS + kind;
 }
 

@@ -2,12 +2,13 @@
 /*
  * What every handle of the public interface begins with: what it is, and how many hold it.
  *
- * Released handles are told from live ones where that is possible: the memory of the last few
- * hundred released objects is kept aside, marked dead, before it is used again.
+ * Released handles are told from live ones where that is possible: the memory of the last released
+ * objects, some tens of each size, is kept aside, marked dead, before it is used again.
  */
 #ifndef ACUI_BASE_OBJECT_H
 #define ACUI_BASE_OBJECT_H
 
+#include "base/alloc.h"
 #include "base/fork.h"
 
 #include <acuda/debug.h>
@@ -33,6 +34,30 @@ void *acui_object_new_part(acu_object_kind kind, size_t bytes, size_t zeroed);
 void acui_object_free(void *object);
 /* The first half of that: it counts as released, and its memory stays; acui_free_late is due. */
 void acui_object_end(void *object);
+
+static inline void acui_object_mark_dead(acui_object *object, acu_object_kind kind)
+{
+    atomic_store_explicit(&object->tag, ACUI_DEAD | (uint32_t)kind, memory_order_relaxed);
+}
+
+static inline void acui_object_begin(acui_object *object, acu_object_kind kind)
+{
+    atomic_store_explicit(&object->tag, ACUI_LIVE | (uint32_t)kind, memory_order_relaxed);
+    atomic_store_explicit(&object->refs, 1, memory_order_relaxed);
+}
+
+/* In place, for what comes and goes with each launch: memory for an object, which is to begin; NULL
+ * where none is at hand. And the end of one, by who knows its kind. */
+static inline void *acui_object_at_hand(acu_object_kind kind, size_t bytes)
+{
+    return acui_alloc_at_hand(bytes, ACUI_COUNT_OBJECTS + kind);
+}
+
+static inline void acui_object_free_known(void *object, acu_object_kind kind)
+{
+    acui_object_mark_dead(object, kind);
+    acui_cache_put_object(object, ACUI_COUNT_OBJECTS + kind);
+}
 
 /* Takes one more reference; `object` may be NULL. Returns it. */
 static inline void *acui_object_retain(void *object)
