@@ -161,8 +161,7 @@ typedef struct acu_val {
     acu_value_kind kind;
     acu_form form;
     acu_tensor *tensor; /* of a tensor or partition; valid during the callback, borrowed */
-    acu_shape tile;          /* of a partition */
-    acu_partition_mode mode; /* the same */
+    acu_partition_mode mode; /* of a partition */
     union {
         unsigned blocks; /* of a mapped one; 0: not said */
         acu_dtype dtype; /* of a scalar */
@@ -172,6 +171,7 @@ typedef struct acu_val {
                            * large for a grid is 0 */
         uint64_t bits;    /* of a scalar */
     };
+    acu_shape tile; /* of a partition */
 } acu_val;
 
 /* Inside `then`: an op that yields this value, in its form; the value is taken out of the list. */

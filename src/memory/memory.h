@@ -48,15 +48,15 @@ struct acu_tensor {
     acui_object object;
     acu_buffer *buffer; /* retained */
     size_t offset;      /* bytes */
-    acu_dtype dtype;
-    acu_shape shape;
-    int64_t strides[ACU_MAX_RANK]; /* elements */
     uint64_t span;      /* bytes from the first element's first to the last one's last */
     uint32_t pitch, width; /* of windows that have all elements; 0: no
                             * gaps, or none that are known */
     bool exact;         /* ... and nothing else */
     bool dense;
     bool repeats;       /* elements may share memory: not to be written */
+    acu_dtype dtype;
+    acu_shape shape;
+    int64_t strides[ACU_MAX_RANK]; /* elements */
 };
 
 /* A buffer whose memory is allocated later, by acui_buffer_allocate. */

@@ -250,18 +250,18 @@ static __attribute__((noinline)) acu_status walk_operand(acui_plan *plan, acu_op
     return acui_values_push(values, planned);
 }
 
-/* The op is taken out of `*input`. */
+/* The op is taken out of `*input`. There is room for its value, at the end of the list, which may
+ * have moved after that. */
 static inline acu_status plan_operand(acui_plan *plan, acu_op **input, size_t place,
                                       acu_device *device, acui_values *values)
 {
     acu_op *x = *input;
-    acu_val *value = acui_values_add(values);
     *input = NULL;
-    if (value && (acui_value_take(x, value) || acui_partition_take(x, value)))
-        return ACU_OK;
-    if (value) /* planning may put others there, or move the list */
-        values->count--;
-    return walk_operand(plan, x, place, device, values);
+    acu_val *value = &values->list[values->count];
+    if (!acui_partition_take(x, value) && !acui_value_take(x, value))
+        return walk_operand(plan, x, place, device, values);
+    values->count++;
+    return ACU_OK;
 }
 
 /* The value of an argument that is no op. The op's reference moves on: it is planned once. */

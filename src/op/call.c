@@ -93,7 +93,7 @@ static acu_op *call_op(const acui_op_class *class, bool has_function, acu_user u
 {
     acu_op *op = acui_op_with_args(class, args, count, site);
     if (op->class == class && has_function) {
-        op->user = user;
+        acui_op_set_user(op, user);
         return op;
     }
     if (op->class == class) {

@@ -17,7 +17,7 @@ static acu_op *callback_op(const acui_op_class *class, acu_op *x, bool has_funct
     }
     acu_op *op = acui_op_unary(class, x, site);
     if (!acui_op_is_oom(op))
-        op->user = user;
+        acui_op_set_user(op, user);
     else
         acui_user_release(user);
     return op;
@@ -113,7 +113,7 @@ acu_op *acu_op_make(acu_make_fn fn, acu_user user, acu_site site)
                     : acui_op_failed(&acui_class_MAKE, site);
     if (op->class == &acui_class_MAKE) {
         op->u.made.fn = fn;
-        op->user = user;
+        acui_op_set_user(op, user);
     } else {
         acui_user_release(user);
     }

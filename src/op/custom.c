@@ -97,7 +97,7 @@ static acu_op *new_custom(const acu_custom *custom, size_t count, acu_site site)
         memcpy(op->inputs + count, custom->data, custom->bytes);
     op->u.custom.fn = custom->fn;
     op->u.custom.bytes = custom->bytes;
-    op->user = custom->user;
+    acui_op_set_user(op, custom->user);
     return acu_op_named(op, custom->name);
 }
 

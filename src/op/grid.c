@@ -73,8 +73,7 @@ static acu_status check_grid(const acu_op *op, size_t place, const acu_val *valu
         prefix ? ", of which a prefix may be launched" : "", grid[0], grid[1], grid[2]);
 }
 
-static __attribute__((noinline)) acu_status find_grid(const acu_op *op, const acu_val *values,
-                                                      acu_config *config)
+acu_status acui_launch_find_grid(const acu_op *op, const acu_val *values, acu_config *config)
 {
     unsigned *grid = config->grid;
     const acu_val *giver = NULL;
@@ -90,30 +89,5 @@ static __attribute__((noinline)) acu_status find_grid(const acu_op *op, const ac
     for (size_t i = 0; i < op->u.call.arg_count; i++)
         if (values[i].kind == ACU_PARTITION && &values[i] != giver)
             ACUI_TRY(check_grid(op, i, &values[i], grid));
-    return ACU_OK;
-}
-
-acu_status acui_launch_grid(const acu_op *op, const acu_val *values, acu_config *config)
-{
-    unsigned x = config->grid[0], y = config->grid[1], z = config->grid[2];
-    y = y ? y : 1;
-    z = z ? z : 1;
-    for (size_t i = 0; i < op->u.call.arg_count; i++) { /* most are whole, and alike */
-        const unsigned *tiles = values[i].grid;
-        if (values[i].kind != ACU_PARTITION)
-            continue;
-        if (x == 0) {
-            x = tiles[0];
-            y = tiles[1];
-            z = tiles[2];
-        }
-        if (values[i].mode != ACU_WHOLE || x != tiles[0] || y != tiles[1] || z != tiles[2])
-            return find_grid(op, values, config);
-    }
-    if (!x || !y || !z)
-        return find_grid(op, values, config);
-    config->grid[0] = x;
-    config->grid[1] = y;
-    config->grid[2] = z;
     return ACU_OK;
 }

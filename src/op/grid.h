@@ -6,6 +6,7 @@
 #include "op/op.h"
 
 #include <acuda/tile.h>
+#include <string.h>
 
 /* Tiles along an extent, rounded up; 0: more than a grid can have. Most tiles are a power of two,
  * and most numbers fit 32 bits, in which processors divide faster. */
@@ -21,28 +22,62 @@ static inline unsigned acui_tiles(int64_t extent, int64_t tile)
     return tiles > INT32_MAX ? 0 : (unsigned)tiles;
 }
 
+/* What the partitions of a launch are, looked at one after another. */
+typedef struct acui_tiling {
+    const acu_val *first; /* NULL: there is none */
+    bool mixed;           /* others have other tiles, or some are not whole */
+} acui_tiling;
+
+static inline void acui_tiling_meet(acui_tiling *tiling, const acu_val *value)
+{
+    const acu_val *first = tiling->first ? tiling->first : value;
+    tiling->first = first;
+    if (value->mode != ACU_WHOLE || memcmp(value->grid, first->grid, sizeof first->grid) != 0)
+        tiling->mixed = true;
+}
+
 /* Complete the grid of `config` from the partitions among the values, one for each argument of the
  * launch. Errors: SHAPE (they do not agree with it, or each other), LIMIT
  * (no grid, too many tiles). */
-acu_status acui_launch_grid(const acu_op *op, const acu_val *values, acu_config *config);
+acu_status acui_launch_find_grid(const acu_op *op, const acu_val *values, acu_config *config);
+static inline acu_status acui_launch_grid(const acu_op *op, const acu_val *values,
+                                          const acui_tiling *tiling, acu_config *config)
+{
+    const acu_val *first = tiling->first;
+    if (!first && config->grid[0])
+        return ACU_OK;
+    if (!first || tiling->mixed || config->grid[0] || !first->grid[0] || !first->grid[1] ||
+        !first->grid[2])
+        return acui_launch_find_grid(op, values, config);
+    memcpy(config->grid, first->grid, sizeof first->grid);
+    return ACU_OK;
+}
+
+static inline void acui_tile_unused(acu_tile_param *param, unsigned d)
+{
+    param->shape[d] = param->tile[d] = 1;
+    param->stride[d] = 0;
+}
 
 /* The parameter for a partition, but for its address; *param is zeroed. */
 static inline void acui_tile_fill(const acu_val *value, acu_tile_param *param)
 {
     const acu_tensor *t = value->tensor;
-    int rank = t->shape.rank;
-    param->rank = (unsigned)rank;
+    unsigned rank = (unsigned)t->shape.rank;
+    param->rank = rank;
     param->element_bytes = (unsigned)acu_dtype_bytes(t->dtype);
     if (value->mode != ACU_WHOLE)
         param->flags = value->mode == ACU_PREFIX ? ACU_TILE_PREFIX : ACU_TILE_MAPPED;
-    for (int d = 0; d < rank; d++) {
-        param->shape[d] = t->shape.dim[d];
-        param->stride[d] = t->strides[d];
-        param->tile[d] = value->tile.dim[d];
-        param->tiles[d] = value->grid[rank - 1 - d];
-    }
-    for (int d = rank; d < ACU_TILE_MAX_RANK; d++)
-        param->shape[d] = param->tile[d] = param->tiles[d] = 1;
+    memcpy(param->shape, t->shape.dim, sizeof param->shape);
+    memcpy(param->stride, t->strides, sizeof param->stride);
+    memcpy(param->tile, value->tile.dim, sizeof param->tile);
+    memcpy(param->tiles, value->grid, sizeof param->tiles); /* in reverse, with 1 behind them: */
+    param->tiles[0] = value->grid[rank - 1];
+    param->tiles[rank - 1] = value->grid[0];
+    if (rank < 3)
+        acui_tile_unused(param, 2);
+    if (rank < 2)
+        acui_tile_unused(param, 1);
 }
 
 #endif

@@ -238,7 +238,7 @@ static acu_status infer_launch(acui_infer *infer, acu_op *op, acu_device *place,
     ACUI_TRY(infer_args(infer, op, kernel->module->device, values));
     const acu_val *list = values->list + base;
     bool early;
-    ACUI_TRY(acui_launch_check(op, list, true, &config, &early));
+    ACUI_TRY(acui_launch_check(op, list, &config, &early));
     return early ? acui_kernel_config_early(kernel, &config)
                  : acui_kernel_config_check(kernel, &config);
 }

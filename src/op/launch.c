@@ -67,30 +67,30 @@ acui_node *acui_plan_launch(acui_plan *plan, const acu_op *op, acu_kernel *kerne
     return node;
 }
 
-static acu_status add_tensor(acui_plan *plan, acui_node *node, size_t at, const acu_tensor *tensor,
-                             acu_access access)
+static acu_status add_tensor(acui_plan *plan, acui_node *node, char *data, size_t at,
+                             const acu_tensor *tensor, acu_access access)
 {
     ACUI_TRY(acui_node_touch(plan, node, tensor, access));
-    return acui_launch_address(plan, node, at, tensor->buffer, tensor->offset);
+    return acui_launch_address_in(plan, node, data, at, tensor->buffer, tensor->offset);
 }
 
 /* As acu_list in device.cuh: the rest stays zero. */
-static acu_status add_list(acui_plan *plan, acui_node *node, size_t at, const acu_arg *arg)
+static acu_status add_list(acui_plan *plan, acui_node *node, char *data, size_t at,
+                           const acu_arg *arg)
 {
     acu_tensor *const *list;
     uint64_t count = acui_arg_list(arg, &list);
-    memcpy(acui_launch_data(node) + at, &count, sizeof count);
+    memcpy(data + at, &count, sizeof count);
     for (size_t i = 0; i < count; i++)
-        ACUI_TRY(add_tensor(plan, node, at + 8 + 8 * i, list[i], arg->access));
+        ACUI_TRY(add_tensor(plan, node, data, at + 8 + 8 * i, list[i], arg->access));
     return ACU_OK;
 }
 
-static acu_status add_partition(acui_plan *plan, acui_node *node, size_t at, const acu_val *value,
-                                const acu_arg *arg)
+static inline acu_status add_partition(acui_plan *plan, acui_node *node, char *data, size_t at,
+                                       const acu_val *value, const acu_arg *arg)
 {
-    acu_tile_param *param = (acu_tile_param *)(void *)(acui_launch_data(node) + at);
-    acui_tile_fill(value, param);
-    return add_tensor(plan, node, at, value->tensor, acui_access_of(value, arg));
+    acui_tile_fill(value, (acu_tile_param *)(void *)(data + at));
+    return add_tensor(plan, node, data, at, value->tensor, acui_access_of(value, arg));
 }
 
 /* Of argument i, a struct or list, in the parameters. A list may have fewer tensors than its
@@ -117,16 +117,16 @@ static acu_status add_params(acui_plan *plan, acui_node *node, const acu_op *op,
         if (places)
             places[i] = at;
         if (value->kind == ACU_TENSOR) {
-            ACUI_TRY(add_tensor(plan, node, at, value->tensor, arg->access));
+            ACUI_TRY(add_tensor(plan, node, data, at, value->tensor, arg->access));
         } else if (value->kind == ACU_SCALAR) { /* hosts of CUDA are little-endian */
             memcpy(data + at, &value->bits, sizeof value->bits);
         } else if (value->kind == ACU_PARTITION) {
-            ACUI_TRY(add_partition(plan, node, at, value, arg));
+            ACUI_TRY(add_partition(plan, node, data, at, value, arg));
             bytes = sizeof(acu_tile_param);
         } else {
             bytes = padded_bytes(op, node->u.launch.kernel, i, early);
             if (arg->kind == ACUI_ARG_LIST)
-                ACUI_TRY(add_list(plan, node, at, arg));
+                ACUI_TRY(add_list(plan, node, data, at, arg));
             else
                 memcpy(data + at, arg->u.memory, arg->bytes);
         }
@@ -222,7 +222,7 @@ static acu_status plan_launch(acui_plan *plan, acu_op *op, acu_device *place, ac
         ACUI_TRY(acui_chain_plan(plan, op));
     ACUI_TRY(acui_plan_args(plan, op, kernel->module->device, values, &counts));
     const acu_val *list = values->list + base;
-    ACUI_TRY(acui_launch_check(op, list, counts.of[ACU_PARTITION] > 0, &config, &m.early));
+    ACUI_TRY(acui_launch_check(op, list, &config, &m.early));
     ACUI_TRY(m.early ? acui_kernel_config_early(kernel, &config)
                      : acui_kernel_config(kernel, &config));
     measure(op, list, &counts, &m);

@@ -28,12 +28,11 @@ static inline uint32_t acui_launch_bytes(const acu_val *value, const acu_arg *ar
 /* What the kernel's parameter at `place` has; 0 where that is not known. */
 uint32_t acui_launch_room(acu_kernel *kernel, size_t place);
 
-/* The values that were planned for the op's arguments, and the grid that follows. `partitions`:
- * there may be some among them. `*early`: the kernel is being loaded, and what is not known yet was
- * not looked at: it takes a note, for acui_launch_bind. Errors: ARGUMENTS, DTYPE, DEVICE, SHAPE;
- * those of the load, if that failed. */
-acu_status acui_launch_check(const acu_op *op, const acu_val *values, bool partitions,
-                             acu_config *config, bool *early);
+/* The values that were planned for the op's arguments, and the grid that follows. `*early`: the
+ * kernel is being loaded, and what is not known yet was not looked at: it takes a note, for
+ * acui_launch_bind. Errors: ARGUMENTS, DTYPE, DEVICE, SHAPE; those of the load, if that failed. */
+acu_status acui_launch_check(const acu_op *op, const acu_val *values, acu_config *config,
+                             bool *early);
 acu_status acui_launch_note(acui_plan *plan, acui_node *node, const acu_op *op,
                             const acu_val *values);
 /* The same for a launch whose only parameter is a struct of the node's bytes. */
@@ -79,17 +78,23 @@ static inline void *acui_launch_param(const acui_node *node, uint32_t place)
 acu_status acui_launch_address_late(acui_plan *plan, acui_node *node, size_t at,
                                     acu_buffer *buffer, size_t offset);
 /* The address of a byte of the buffer, now or as soon as its memory is there, at `at` of the
- * parameters. */
-static inline acu_status acui_launch_address(acui_plan *plan, acui_node *node, size_t at,
-                                             acu_buffer *buffer, size_t offset)
+ * parameters; these are the node's `data`. */
+static inline acu_status acui_launch_address_in(acui_plan *plan, acui_node *node, char *data,
+                                                size_t at, acu_buffer *buffer, size_t offset)
 {
     /* Acquire: pairs with the release in which the allocation is published. */
     CUdeviceptr address = atomic_load_explicit(&buffer->address, memory_order_acquire);
     if (!address)
         return acui_launch_address_late(plan, node, at, buffer, offset);
     address += offset;
-    memcpy(acui_launch_data(node) + at, &address, sizeof address);
+    memcpy(data + at, &address, sizeof address);
     return ACU_OK;
+}
+
+static inline acu_status acui_launch_address(acui_plan *plan, acui_node *node, size_t at,
+                                             acu_buffer *buffer, size_t offset)
+{
+    return acui_launch_address_in(plan, node, acui_launch_data(node), at, buffer, offset);
 }
 
 #endif

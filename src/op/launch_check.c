@@ -203,7 +203,7 @@ static acu_status check_count(const acu_kernel *kernel, size_t wanted, size_t co
 
 /* `params` of the kernel, or NULL where they are not known. */
 static inline acu_status check_all(const acu_op *op, const acu_val *values,
-                                   const acui_param *params, size_t wanted)
+                                   const acui_param *params, size_t wanted, acui_tiling *tiling)
 {
     const acu_kernel *kernel = op->u.call.kernel;
     const acu_device *device = kernel->module->device;
@@ -214,6 +214,8 @@ static inline acu_status check_all(const acu_op *op, const acu_val *values,
         const acui_param *param = params ? &params[i] : NULL;
         if (!param || !fits_plainly(param, &values[i], device))
             ACUI_TRY(check_arg(kernel, i, param, &values[i], &op->u.call.args[i]));
+        if (values[i].kind == ACU_PARTITION)
+            acui_tiling_meet(tiling, &values[i]);
     }
     return ACU_OK;
 }
@@ -234,31 +236,32 @@ uint32_t acui_launch_room(acu_kernel *kernel, size_t place)
     return params && place < kernel->info.param_count ? params[place].bytes : 0;
 }
 
-static acu_status check_loaded(const acu_op *op, const acu_val *values)
+static acu_status check_loaded(const acu_op *op, const acu_val *values, acui_tiling *tiling)
 {
     acu_kernel *kernel = op->u.call.kernel;
-    return check_all(op, values, params_of(kernel), kernel->info.param_count);
+    return check_all(op, values, params_of(kernel), kernel->info.param_count, tiling);
 }
 
 /* ---- of a kernel that is being loaded ---- */
 
-static acu_status check_early(const acu_op *op, const acu_val *values)
+static acu_status check_early(const acu_op *op, const acu_val *values, acui_tiling *tiling)
 {
     /* Acquire: what was declared is there. */
     const acui_declared *early =
         atomic_load_explicit(&op->u.call.kernel->early, memory_order_acquire);
-    return check_all(op, values, early ? early->params : NULL, early ? early->count : 0);
+    return check_all(op, values, early ? early->params : NULL, early ? early->count : 0, tiling);
 }
 
-acu_status acui_launch_check(const acu_op *op, const acu_val *values, bool partitions,
-                             acu_config *config, bool *early)
+acu_status acui_launch_check(const acu_op *op, const acu_val *values, acu_config *config,
+                             bool *early)
 {
+    acui_tiling tiling = {.first = NULL};
     acui_load_state state = acui_kernel_state(op->u.call.kernel);
     *early = state == ACUI_LOADING;
     if (state == ACUI_LOAD_FAILED)
         return acu_kernel_poll(op->u.call.kernel);
-    ACUI_TRY(*early ? check_early(op, values) : check_loaded(op, values));
-    return !partitions && config->grid[0] ? ACU_OK : acui_launch_grid(op, values, config);
+    ACUI_TRY(*early ? check_early(op, values, &tiling) : check_loaded(op, values, &tiling));
+    return acui_launch_grid(op, values, &tiling, config);
 }
 
 static acu_status note(acui_plan *plan, acui_node *node, const acui_given *given)

@@ -74,7 +74,7 @@ static acu_op *make(const acui_op_class *class, acu_op *x, acu_foreign_fn fn, ac
     if (!w)
         return acui_op_abandon(op);
     *w = (wish){.device = acu_device_retain(device), .advice = advice};
-    op->user = (acu_user){w, drop_wish};
+    acui_op_set_user(op, (acu_user){w, drop_wish});
     op->u.call.foreign = fn;
     return op;
 }

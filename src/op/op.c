@@ -6,7 +6,6 @@
 #include "base/callback.h"
 #include "base/error.h"
 
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -20,7 +19,7 @@ static acui_fault oom_fault = {
 };
 static acu_op oom_op = {
     .object = {.tag = 0xACDA0000u | ACU_OBJECT_OP, .refs = 1},
-    .handles = 1,
+    .handles = 2, /* it is always taken the slow way */
     .class = &acui_class_FAILED,
     .u.fault = &oom_fault,
 };
@@ -46,12 +45,11 @@ acu_status acui_op_sign(const acu_op *op, acu_status status)
     return status;
 }
 
-/* Behind an op are `bytes` for inputs and arguments, and then the rest: these stay as they are. Its
- * first `zeroed` bytes are. */
-static inline acu_op *op_new(const acui_op_class *class, size_t zeroed, size_t bytes, acu_site site)
+/* Behind an op are `bytes` for inputs and arguments, and then the rest: these stay as they are. */
+static inline acu_op *op_new(const acui_op_class *class, size_t bytes, acu_site site)
 {
     acu_op *op = acui_object_new_part(ACU_OBJECT_OP, sizeof *op + bytes + sizeof(acui_op_rest),
-                                      zeroed);
+                                      sizeof *op);
     if (!op)
         return &oom_op;
     atomic_store_explicit(&op->handles, 1, memory_order_relaxed);
@@ -64,7 +62,7 @@ static inline acu_op *op_new(const acui_op_class *class, size_t zeroed, size_t b
 
 acu_op *acui_op_new(const acui_op_class *class, size_t inputs, acu_site site)
 {
-    acu_op *op = op_new(class, sizeof(acu_op), inputs * sizeof(acu_op *), site);
+    acu_op *op = op_new(class, inputs * sizeof(acu_op *), site);
     if (op == &oom_op)
         return op;
     op->input_count = inputs;
@@ -73,14 +71,9 @@ acu_op *acui_op_new(const acui_op_class *class, size_t inputs, acu_site site)
     return op;
 }
 
-acu_op *acui_op_new_bare(const acui_op_class *class, acu_site site)
-{
-    return op_new(class, offsetof(acu_op, u), 0, site);
-}
-
 acu_op *acui_op_new_call(const acui_op_class *class, size_t count, acu_site site)
 {
-    acu_op *op = op_new(class, sizeof(acu_op), count * (sizeof(acu_arg) + sizeof(acu_op *)), site);
+    acu_op *op = op_new(class, count * (sizeof(acu_arg) + sizeof(acu_op *)), site);
     if (op == &oom_op)
         return op;
     op->u.call.args = (acu_arg *)(op + 1);
@@ -109,21 +102,11 @@ acu_op *acui_op_abandon(acu_op *op)
     return &oom_op;
 }
 
-/* Give the program's only reference of those to the op away; false if there are others. */
-static inline bool hand_over_sole(acu_op *op)
-{
-    if (atomic_load_explicit(&op->handles, memory_order_relaxed) != 1 || acui_object_refs(op) != 1)
-        return false;
-    /* The only holder: nobody else counts. */
-    atomic_store_explicit(&op->handles, 0, memory_order_relaxed);
-    return true;
-}
-
 /* Give one of the program's references away; false if it had none left. */
 static bool hand_over(acu_op *op)
 {
     uint32_t n = atomic_load_explicit(&op->handles, memory_order_relaxed);
-    if (n == 1 && hand_over_sole(op))
+    if (n == 1 && acui_op_hand_over_sole(op))
         return true;
     while (n > 0)
         if (atomic_compare_exchange_weak_explicit(&op->handles, &n, n - 1, memory_order_relaxed,
@@ -132,8 +115,7 @@ static bool hand_over(acu_op *op)
     return false;
 }
 
-static __attribute__((noinline)) acu_op *take_slowly(acu_op *op, const acui_op_class *taker,
-                                                     acu_site site)
+acu_op *acui_op_take_slowly(acu_op *op, const acui_op_class *taker, acu_site site)
 {
     if (op == &oom_op)
         return op;
@@ -152,13 +134,6 @@ static __attribute__((noinline)) acu_op *take_slowly(acu_op *op, const acui_op_c
     return acui_op_failed(taker, site);
 }
 
-acu_op *acui_op_take(acu_op *op, const acui_op_class *taker, acu_site site)
-{
-    if (!acui_object_is(op, ACU_OBJECT_OP) || op == &oom_op || !hand_over_sole(op))
-        return take_slowly(op, taker, site);
-    return op;
-}
-
 /* Ops whose last reference went, linked through next_dead: a deep composition needs no stack. */
 static void destroy_all(acu_op *dead)
 {
@@ -174,7 +149,8 @@ static void destroy_all(acu_op *dead)
         }
         if (op->class->destroy)
             op->class->destroy(op);
-        acui_user_release(op->user);
+        if (op->has_user)
+            acui_user_release(op->user);
         if (op->state != ACUI_OP_FRESH) {
             acui_values_clear(&op->rest->values);
             acui_sharing_release(op->rest->sharing);

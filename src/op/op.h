@@ -70,17 +70,16 @@ struct acu_op {
     _Atomic(uint32_t) handles;
     /* Of an op with one reference: that holder's alone. Else under the share lock (plan.c). No
      * longer FRESH once it was planned for several users. */
-    acui_op_state state;
+    uint8_t state;      /* acui_op_state */
+    bool named;         /* else messages say the class's name */
+    bool has_user;
+    bool used_whole;    /* of an op that was unzipped: others than its parts use it */
     const acui_op_class *class;
     acu_site site;
     size_t input_count;
     acu_op **inputs; /* one reference each; NULL once planned */
     acui_op_rest *rest;
     acu_op *next_dead;  /* list of ops being destroyed, so that deep ones need no stack */
-    acu_user user;      /* THEN, MAP, INSPECT, MAKE, CUSTOM, FOREIGN, HOST, OR_ELSE */
-    size_t part_count;  /* of an op that was unzipped: how many parts it has; else 0 */
-    bool used_whole;    /* and whether others than its parts use it */
-    bool named;         /* else messages say the class's name */
 
     union {
         acu_val value;                                          /* VALUE, PARTITION */
@@ -111,6 +110,8 @@ struct acu_op {
             size_t arg_count;
         } call; /* LAUNCH, FOREIGN, HOST */
     } u;
+    acu_user user;     /* if it `has_user`: THEN, MAP, INSPECT, MAKE, CUSTOM, FOREIGN, HOST, ... */
+    size_t part_count; /* of an op that was unzipped: how many parts it has */
 };
 
 /* Nobody but the caller has it, nor can get it, and it was not planned for others. */
@@ -125,6 +126,13 @@ bool acui_value_take(acu_op *op, acu_val *value);
 /* Of what is in `values` from `base` on, the one at `index` (ACU_LAST: the last), taken out. */
 acu_status acui_nth_of(acui_values *values, size_t base, size_t index, acu_val *value);
 
+/* The op releases the user data when it goes. */
+static inline void acui_op_set_user(acu_op *op, acu_user user)
+{
+    op->user = user;
+    op->has_user = true;
+}
+
 /* The name for messages. */
 const char *acui_op_name(const acu_op *op);
 /* Put the op's name and line into the thread's record of a failure, unless
@@ -135,8 +143,24 @@ acu_status acui_op_sign(const acu_op *op, acu_status status);
 acu_op *acui_op_new(const acui_op_class *class, size_t inputs, acu_site site);
 /* The same with room for `count` arguments, in u.call.args, and as many inputs: it has none yet. */
 acu_op *acui_op_new_call(const acui_op_class *class, size_t count, acu_site site);
-/* The same without inputs, and nothing in `u` is set. */
-acu_op *acui_op_new_bare(const acui_op_class *class, acu_site site);
+/* Memory for an op without inputs, and its beginning: nothing in `u` is set. NULL: none at hand. */
+static inline acu_op *acui_op_at_hand(void)
+{
+    return acui_object_at_hand(ACU_OBJECT_OP, sizeof(acu_op) + sizeof(acui_op_rest));
+}
+
+static inline void acui_op_begin(acu_op *op, const acui_op_class *class, acu_site site)
+{
+    acui_object_begin(&op->object, ACU_OBJECT_OP);
+    atomic_store_explicit(&op->handles, 1, memory_order_relaxed);
+    op->state = ACUI_OP_FRESH;
+    op->named = op->has_user = op->used_whole = false;
+    op->class = class;
+    op->site = site;
+    op->input_count = 0;
+    op->inputs = NULL;
+    op->rest = (acui_op_rest *)(op + 1);
+}
 bool acui_op_is_oom(const acu_op *op);
 /* An op that carries the thread's record, with `site` and the class's
  * name put in; releases `op`. */
@@ -146,7 +170,7 @@ acu_op *acui_op_failed(const acui_op_class *class, acu_site site);
  * Take one of the program's references: returns the op, or a failed one that says why not (NULL,
  * released, taken before). Never NULL.
  */
-acu_op *acui_op_take(acu_op *op, const acui_op_class *taker, acu_site site);
+static inline acu_op *acui_op_take(acu_op *op, const acui_op_class *taker, acu_site site);
 /* Drop a taken reference. */
 void acui_op_put(acu_op *op);
 /* An op that was taken, and that nobody else has, as one of another class: the program's again. */
@@ -174,6 +198,24 @@ acu_status acui_check_host_values(const acu_val *values, size_t count);
  * in, what it was told out. */
 acu_status acui_call_custom(acu_op *op, acu_val *values, acu_val *out, acu_device **device,
                             acu_op **next);
+
+/* Give the program's only reference of those to the op away; false if there are others. */
+static inline bool acui_op_hand_over_sole(acu_op *op)
+{
+    if (atomic_load_explicit(&op->handles, memory_order_relaxed) != 1 || acui_object_refs(op) != 1)
+        return false;
+    /* The only holder: nobody else counts. */
+    atomic_store_explicit(&op->handles, 0, memory_order_relaxed);
+    return true;
+}
+
+acu_op *acui_op_take_slowly(acu_op *op, const acui_op_class *taker, acu_site site);
+static inline acu_op *acui_op_take(acu_op *op, const acui_op_class *taker, acu_site site)
+{
+    if (acui_object_is(op, ACU_OBJECT_OP) && acui_op_hand_over_sole(op))
+        return op;
+    return acui_op_take_slowly(op, taker, site);
+}
 
 /* Plan the input of an op with one, which must yield one value. */
 acu_status acui_plan_input(acui_plan *plan, acu_op *op, acu_device *place, acu_val *value);

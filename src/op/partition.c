@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Partitions: a tensor as tiles for a kernel to write. */
 #include "base/error.h"
+#include "base/rare.h"
 #include "op/grid.h"
 #include "op/op.h"
 
@@ -10,13 +11,15 @@
 static inline bool count_tiles(const acu_tensor *tensor, const acu_shape *tile, unsigned grid[3])
 {
     int rank = tensor->shape.rank;
-    bool fits = rank <= ACU_TILE_MAX_RANK && tile->rank == rank;
+    if (rank > ACU_TILE_MAX_RANK || tile->rank != rank)
+        return false;
     grid[1] = grid[2] = 1;
-    for (int d = 0; fits && d < rank; d++) {
-        fits = tile->dim[d] >= 1;
-        grid[rank - 1 - d] = fits ? acui_tiles(tensor->shape.dim[d], tile->dim[d]) : 0;
+    for (int d = 0; d < rank; d++) {
+        if (tile->dim[d] < 1)
+            return false;
+        grid[rank - 1 - d] = acui_tiles(tensor->shape.dim[d], tile->dim[d]);
     }
-    return fits;
+    return true;
 }
 
 static acu_status refuse_tile(const acu_tensor *tensor, const acu_shape *tile)
@@ -84,18 +87,12 @@ static acu_status plan_partition(acui_plan *plan, acu_op *op, acu_device *place,
 bool acui_partition_take(acu_op *op, acu_val *value)
 {
     const acu_val *own = &op->u.value;
-    if (op->class != &acui_class_PARTITION || op->input_count || acui_object_refs(op) > 1 ||
-        op->state != ACUI_OP_FRESH)
+    if (op->class != &acui_class_PARTITION || !own->grid[0] || !acui_op_is_sole(op) ||
+        check_exclusive(own) != ACU_OK)
         return false;
-    if (!count_tiles(own->tensor, &own->tile, value->grid) || check_exclusive(own) != ACU_OK)
-        return false;
+    *value = *own;
     value->kind = ACU_PARTITION;
-    value->form = own->form;
-    value->tensor = own->tensor;
-    value->tile = own->tile;
-    value->mode = own->mode;
-    value->blocks = own->blocks;
-    acui_object_free(op); /* it held nothing but the tensor */
+    acui_object_free_known(op, ACU_OBJECT_OP); /* it held nothing but the tensor */
     return true;
 }
 
@@ -114,11 +111,17 @@ static bool is_plain_value(const acu_op *x)
            acui_object_refs(x) == 1;
 }
 
-static void set_tiles(acu_op *op, const acu_shape *tile, acu_partition_mode mode, unsigned blocks)
+/* The grid is of a tensor that is known already, if its tiles are as they should be; else its x is
+ * 0. */
+static inline void set_tiles(acu_op *op, const acu_shape *tile, acu_partition_mode mode,
+                             unsigned blocks)
 {
-    op->u.value.tile = *tile;
-    op->u.value.mode = mode;
-    op->u.value.blocks = blocks;
+    acu_val *value = &op->u.value;
+    value->tile = *tile;
+    value->mode = mode;
+    value->blocks = blocks;
+    if (value->kind != ACU_TENSOR || !count_tiles(value->tensor, tile, value->grid))
+        value->grid[0] = 0;
 }
 
 acu_op *acu_op_partition(acu_op *x, acu_shape tile, acu_partition_mode mode, unsigned blocks,
@@ -144,18 +147,22 @@ acu_op *acu_op_partition(acu_op *x, acu_shape tile, acu_partition_mode mode, uns
     return op;
 }
 
+/* With another op in between; what is wrong is said there. */
+static ACUI_RARE acu_op *partition_value(acu_tensor *tensor, const acu_shape *tile,
+                                         acu_partition_mode mode, unsigned blocks, acu_site site)
+{
+    return acu_op_partition(acui_operand_tensor(tensor, site), *tile, mode, blocks, site);
+}
+
 acu_op *acu_op_partition_tensor(acu_tensor *tensor, acu_shape tile, acu_partition_mode mode,
                                 unsigned blocks, acu_site site)
 {
-    if (!acui_object_is(tensor, ACU_OBJECT_TENSOR) || (unsigned)mode > ACU_MAPPED)
-        /* it says what is wrong */
-        return acu_op_partition(acui_operand_tensor(tensor, site), tile, mode, blocks, site);
+    acu_op *op;
+    if (!acui_object_is(tensor, ACU_OBJECT_TENSOR) || (unsigned)mode > ACU_MAPPED ||
+        !(op = acui_op_at_hand()))
+        return partition_value(tensor, &tile, mode, blocks, site);
     acui_object_retain(tensor); /* before the op is written to, or it would wait for that */
-    acu_op *op = acui_op_new_bare(&acui_class_PARTITION, site);
-    if (acui_op_is_oom(op)) {
-        acu_tensor_release(tensor);
-        return op;
-    }
+    acui_op_begin(op, &acui_class_PARTITION, site);
     op->u.value.kind = ACU_TENSOR;
     op->u.value.form = ACU_BORROWED;
     op->u.value.tensor = tensor;

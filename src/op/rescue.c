@@ -213,7 +213,7 @@ acu_op *acu_op_or_else(acu_op *x, acu_op *other, acu_or_else_fn fn, acu_user use
     acu_op *op = acui_op_binary(&acui_class_OR_ELSE, x, other, site);
     if (!acui_op_is_oom(op)) {
         op->u.rescue.fn = fn;
-        op->user = user;
+        acui_op_set_user(op, user);
     } else {
         acui_user_release(user);
     }
