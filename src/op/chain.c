@@ -15,7 +15,7 @@ static acu_status settle(acui_plan *plan, acu_op *x)
     acu_status status = acui_plan_op(plan, before, NULL, stack); /* a kernel's device is its own */
     if (status == ACU_OK)
         status = acui_nth_of(stack, base, index, &value);
-    acui_values_cut(stack, base);
+    acui_plan_leave(plan, stack, base);
     if (status != ACU_OK)
         return acui_op_sign(x, status);
     x->class = &acui_class_VALUE;

@@ -25,7 +25,7 @@ static acu_status plan_zip(acui_plan *plan, acu_op *op, acu_device *place, acui_
         copies = copies && x->class == &acui_class_COPY;
         ACUI_TRY(acui_plan_op(plan, x, place, values));
         if (values->unwanted)
-            acui_values_cut(values, base);
+            acui_plan_leave(plan, values, base);
     }
     return copies ? acui_plan_join_copies(plan, op, last) : ACU_OK;
 }
@@ -119,7 +119,7 @@ static acu_status plan_nth(acui_plan *plan, acu_op *op, acu_device *place, acui_
     acu_val value;
     ACUI_TRY(acui_plan_looked_at(plan, take_input(op), place, values));
     ACUI_TRY(acui_nth_of(values, base, op->u.index, &value));
-    acui_values_cut(values, base);
+    acui_plan_leave(plan, values, base);
     return acui_values_push(values, value);
 }
 
@@ -162,6 +162,7 @@ static acu_status plan_own(acui_plan *plan, acu_op *op, acu_device *place, acui_
 {
     size_t base = values->count;
     ACUI_TRY(acui_plan_looked_at(plan, take_input(op), place, values));
+    acui_plan_release_left(plan);
     return acui_own_values(values->list + base, values->count - base);
 }
 

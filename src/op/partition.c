@@ -77,6 +77,8 @@ static acu_status plan_partition(acui_plan *plan, acu_op *op, acu_device *place,
     if (op->input_count)
         ACUI_TRY(acui_plan_input(plan, op, place, &value));
     op->u.value.tensor = NULL; /* the op's reference moves on: it is planned once */
+    if (value.form == ACU_OWNED)
+        acui_plan_release_left(plan);
     acu_status status = acui_partition_value(op, &value);
     if (status == ACU_OK)
         return acui_values_push(values, value);

@@ -258,8 +258,50 @@ static void clear_node(acui_node *node)
     }
 }
 
+enum { LEFT = 14 };
+
+struct acui_left {
+    struct acui_left *next;
+    size_t count;
+    acu_tensor *tensors[LEFT];
+};
+
+static struct acui_left *grow_left(acui_plan *plan)
+{
+    struct acui_left *left = ACUI_ARENA_NEW(&plan->drafts, struct acui_left);
+    if (!left)
+        return NULL;
+    left->next = plan->left;
+    return plan->left = left;
+}
+
+void acui_plan_leave(acui_plan *plan, acui_values *values, size_t base)
+{
+    while (values->count > base) {
+        const acu_val *value = &values->list[values->count - 1];
+        if (value->kind == ACU_TENSOR || value->kind == ACU_PARTITION) {
+            struct acui_left *left = plan->left;
+            if ((!left || left->count == LEFT) && !(left = grow_left(plan))) {
+                acui_values_cut(values, base);
+                return;
+            }
+            left->tensors[left->count++] = value->tensor;
+        }
+        values->count--;
+    }
+}
+
+void acui_plan_release_left(acui_plan *plan)
+{
+    for (struct acui_left *left = plan->left; left; left = left->next)
+        while (left->count > 0)
+            acu_tensor_release(left->tensors[--left->count]);
+}
+
 void acui_plan_drop_drafts(acui_plan *plan)
 {
+    acui_plan_release_left(plan);
+    plan->left = NULL;
     while (plan->spent) {
         acu_op *op = plan->spent;
         plan->spent = op->next_dead;

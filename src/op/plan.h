@@ -242,7 +242,8 @@ struct acui_plan {
                                     * its result; NULL: anywhere */
     unsigned depth;                /* of the walk */
     pthread_t thread;              /* that plans */
-    acu_op *spent;                 /* launches that are planned; to be put when all is entered */
+    acu_op *spent;                 /* launches that are planned; to be put when all is entered, */
+    struct acui_left *left;        /* ... and tensors: acui_plan_leave */
     acu_op *unsettled;             /* ops planned here whose values others may use once flushed */
     struct acui_sharing *sharings;   /* of ops planned here that had several users; retained */
     acu_pool *pool, *pinned_pool;    /* of memory allocated now; NULL: the device's own */
@@ -300,6 +301,11 @@ acu_status acui_node_touch(acui_plan *plan, acui_node *node, const acu_tensor *t
 /* The same for bytes of a buffer. */
 acu_status acui_node_touch_bytes(acui_plan *plan, acui_node *node, acu_buffer *buffer,
                                  acui_extent extent, acu_access access);
+/* Values that nobody wants, those from `base` on: their tensors are released with the drafts, when
+ * the device has its work. */
+void acui_plan_leave(acui_plan *plan, acui_values *values, size_t base);
+/* Now: before it is asked whether somebody is the only holder of a tensor. */
+void acui_plan_release_left(acui_plan *plan);
 /* All nodes are entered, or never will be: drop what was only needed for that. */
 void acui_plan_drop_drafts(acui_plan *plan);
 /* Release what the nodes hold, then the nodes. */

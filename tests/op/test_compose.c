@@ -749,6 +749,24 @@ static void deep_compositions(void **state)
     close_bench(&b);
 }
 
+/* What a launch that is planned has read, nobody holds any more for ops that come after it. */
+static void a_tensor_is_free_again_behind_its_reader(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    for (int partitioned = 0; partitioned < 2; partitioned++) {
+        acu_tensor *x = result(&b, constant(5));
+        acu_op *reads = acu_launch(b.sum, ALL, acu_out(acu_empty(ACU_F32, VECTOR)), acu_in(x),
+                                   acu_in(x), acu_u32(N));
+        acu_op *given = acu_give(x); /* the program has it no more */
+        acu_op *last = partitioned ? acu_unpartition(acu_partition(given, ACU_SHAPE(10)))
+                                   : acu_own(given);
+        acu_op *both[] = {reads, last};
+        assert_works(acu_sync(b.device, acu_op_zip(both, 2, ACU_SITE), NULL));
+    }
+    close_bench(&b);
+}
+
 /* Launches behind one another are planned from the first on: as many as one likes, unless others
  * use one of them as well. */
 static void long_chains(void **state)
@@ -916,6 +934,7 @@ int main(void)
         cmocka_unit_test(made_for_another_device),
         cmocka_unit_test(deep_compositions),
         cmocka_unit_test(long_chains),
+        cmocka_unit_test(a_tensor_is_free_again_behind_its_reader),
         cmocka_unit_test(ops_are_consumed),
         cmocka_unit_test(values_are_taken_once),
         cmocka_unit_test(errors_carry_their_line),
