@@ -58,9 +58,10 @@ static uint64_t node_hash(uint64_t h, const acui_node *node)
         h = mix(h, (uint64_t)dims->grid[0] | (uint64_t)dims->grid[1] << 32);
         return mix(h, (uint64_t)dims->grid[2] | (uint64_t)dims->block[0] << 32);
     case ACUI_NODE_COPY:
-        return mix(h, node->u.copy.bytes);
+        return mix(mix(h, node->u.copy.bytes), node->u.copy.way);
     case ACUI_NODE_FILL:
-        return mix(h, node->u.fill.elements);
+        h = mix(h, (uint64_t)(uintptr_t)node->device);
+        return mix(h, node->u.fill.elements * node->u.fill.element_bytes);
     case ACUI_NODE_REPLAY:
         return mix(h, (uint64_t)(uintptr_t)node->u.replay.graph);
     default:

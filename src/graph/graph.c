@@ -66,6 +66,7 @@ static acu_status keep_upload(acui_plan *plan, acui_node *node)
         node->u.copy.src_offset = 0;
         node->u.copy.bytes = bytes;
         node->u.copy.box = NULL;
+        node->u.copy.way = 0; /* within a graph */
     }
     acu_tensor_release(host); /* the plan has its buffer */
     return status;

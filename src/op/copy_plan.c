@@ -19,6 +19,27 @@ enum {
 
 /* ---- by the driver ---- */
 
+static bool has(const _Atomic(uint64_t) *bits, const acu_device *peer)
+{
+    return atomic_load_explicit(bits, memory_order_relaxed) >> peer->info.ordinal & 1u;
+}
+
+static uint32_t place_of(const acu_tensor *tensor)
+{
+    return acui_on_device(tensor) ? (uint32_t)tensor->buffer->device->info.ordinal + 1 : 0;
+}
+
+/* From where to where, and between devices whether one has access to the other. */
+static uint32_t way_of(const acu_tensor *dst, const acu_tensor *src)
+{
+    const acu_device *to = dst->buffer->device, *from = src->buffer->device;
+    uint32_t way = place_of(dst) << 16 | place_of(src) << 1;
+    return acui_on_device(dst) && acui_on_device(src) && to != from &&
+                   (has(&to->peers, from) || has(&from->peers, to))
+               ? way | 1
+               : way;
+}
+
 static acui_node *driver_node(acui_plan *plan, const acu_op *op, acu_device *device,
                               acu_tensor *dst, acu_tensor *src, void **box)
 {
@@ -32,6 +53,7 @@ static acui_node *driver_node(acui_plan *plan, const acu_op *op, acu_device *dev
     node->u.copy.src = src->buffer;
     node->u.copy.src_offset = src->offset;
     node->u.copy.bytes = acu_tensor_bytes(src);
+    node->u.copy.way = way_of(dst, src);
     return node;
 }
 
@@ -150,11 +172,6 @@ static acu_status dense_one(acui_plan *plan, const acu_op *op, acu_tensor *tenso
     if (*dense)
         return ACU_OK;
     return acui_plan_tensor(plan, op, tensor->buffer->device, tensor->dtype, tensor->shape, dense);
-}
-
-static bool has(const _Atomic(uint64_t) *bits, const acu_device *peer)
-{
-    return atomic_load_explicit(bits, memory_order_relaxed) >> peer->info.ordinal & 1u;
 }
 
 /* Between dense tensors: by whoever has access to the other. Where that was asked for and is not to

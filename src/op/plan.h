@@ -194,6 +194,7 @@ struct acui_node {
             acu_buffer *dst, *src;
             size_t dst_offset, src_offset, bytes;
             const acui_box *box; /* NULL: one run of bytes */
+            uint32_t way; /* from where to where: what its length depends on besides */
         } copy;
         acui_stage *stage;
         struct {

@@ -283,6 +283,47 @@ static void what_became_much_shorter_is_found_soon(void **state)
     gated_end(&g);
 }
 
+/* ---- forms ---- */
+
+/* Of what is on the stream, while it waits at the gate. */
+static uint64_t form_of(const gated *g, acu_op *op)
+{
+    acu_future *future;
+    acu_submit_options options = {.size = sizeof options, .stream = g->stream};
+    test_gate_close(g->device, acu_stream_raw(g->stream));
+    assert_works(acu_submit(g->device, op, &options, &future));
+    acui_flight_lock();
+    uint64_t form = acui_form_of(g->stream->first_task);
+    acui_flight_unlock();
+    test_gate_open();
+    assert_works(acu_future_wait(future, ACU_FOREVER));
+    acu_future_release(future);
+    return form;
+}
+
+/* As many bytes take another time over the bus, or within a device. */
+static void copies_differ_by_their_way(void **state)
+{
+    (void)state;
+    gated g = gated_new();
+    acu_tensor *host, *x, *y;
+    test_gate_open();
+    assert_works(acu_future_wait(g.future, ACU_FOREVER));
+    assert_works(acu_tensor_alloc_pinned(g.device, ACU_U8, ACU_SHAPE(4096), &host));
+    assert_works(acu_tensor_alloc(g.device, ACU_U8, ACU_SHAPE(4096), &x));
+    assert_works(acu_tensor_alloc(g.device, ACU_U8, ACU_SHAPE(4096), &y));
+    memset(acu_tensor_host(host), 1, 4096);
+    uint64_t up = form_of(&g, acu_copy(x, host)), down = form_of(&g, acu_copy(host, x));
+    uint64_t across = form_of(&g, acu_copy(y, x));
+    assert_true(up != down && up != across && down != across);
+    assert_true(form_of(&g, acu_copy(x, host)) == up);
+    assert_true(form_of(&g, acu_copy(y, host)) == up);
+    acu_tensor_release(host);
+    acu_tensor_release(x);
+    acu_tensor_release(y);
+    gated_end(&g);
+}
+
 /* ---- a thread that waits in the driver ---- */
 
 enum { N = 16, WAITERS = 4 };
@@ -448,6 +489,7 @@ int main(void)
         cmocka_unit_test(what_became_much_shorter_is_found_soon),
         cmocka_unit_test(a_new_length_replaces_old_ones),
         cmocka_unit_test(a_foreseen_end_is_not_slept_for),
+        cmocka_unit_test(copies_differ_by_their_way),
         cmocka_unit_test(unknown_work_is_waited_for_in_the_driver),
         cmocka_unit_test(blocked_threads_hold_nobody_up),
         cmocka_unit_test(who_can_not_be_called_back_waits_itself),
