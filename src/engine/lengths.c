@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * How long work takes. For each form the few lengths that were seen most: a form whose length
- * depends on its data may have two, which come in any order. A form that fits none of its lengths
- * half of the time is not foreseen at all.
+ * depends on its data may have two, which come in any order. Two that agree are believed. Each time
+ * that a belief was wrong it takes longer to come back: what varies is hardly ever foreseen.
+ *
+ * A length is seen sharply by who looks without pause when it ends. A thread that waits in the
+ * driver wakes up some time after, by 50 us more or less: what that says of a length is rough, and
+ * does for planning to be there the next time.
  *
  * A table of fixed size, each form in the one place that its hash says; the newer form wins.
  */
@@ -11,11 +15,13 @@
 #define PLACES 512
 #define FEW 2      /* times that a length must have been seen to be foreseen */
 #define TOP 15     /* of a score */
-#define SURE 16    /* of a form's luck: up by one if a length was one of those
-                    * known, else down by two */
-#define LUCKY (SURE / 2)
+#define PATIENCE 32 /* at most so many waits that fit, not foreseen, until one is foreseen again */
+#define HOPE 4     /* that many at most: of a form that takes more nothing is known */
 #define SOONER ACU_US(50) /* to look, who came too late */
 #define DOUBT 4           /* times that one is looked at before its end, after such a one */
+#define SHARP ACU_US(25)  /* a length that is known to so much or less */
+#define BLIND ACU_US(100) /* nobody was there when it ended */
+#define ROUGH ACU_US(60)  /* a length may be off by, of which only a thread in the driver knows */
 #define FIRST_SPREAD ACU_US(10)
 #define SPREAD_MOST ACU_US(100) /* that one looks without pause for */
 #define RARE 8            /* a length that comes less often than once in so many times is forgotten:
@@ -26,13 +32,14 @@ typedef struct known {
     uint64_t ns;
     uint32_t spread; /* ns that it varies by, on average; or that a guess may be off by */
     uint8_t score;
-    bool guessed; /* nobody was there when it ended */
+    bool guessed; /* nobody saw sharply when it ended */
 } known;
 
 static struct entry {
     uint64_t form;
     known lengths[ACUI_LENGTHS];
-    uint8_t luck, doubt, believed, turn;
+    uint8_t patience, left; /* `left` waits that fit until one is foreseen; 0: the next one is */
+    uint8_t doubt, believed, turn;
 } table[PLACES];
 
 static struct entry *entry_of(uint64_t form)
@@ -82,9 +89,9 @@ size_t acui_lengths_find(uint64_t form, acui_length lengths[ACUI_LENGTHS], acui_
     const struct entry *entry = entry_of(form);
     size_t n = 0;
     *trust = ACUI_UNSURE;
-    if (entry->form != form || entry->luck < LUCKY)
+    if (entry->form != form || entry->left > HOPE)
         return 0;
-    if (entry->luck == SURE)
+    if (entry->left == 0)
         *trust = entry->doubt ? ACUI_DOUBTED : ACUI_SURE;
     for (int i = 0; i < ACUI_LENGTHS; i++) {
         if (entry->lengths[i].score < FEW)
@@ -98,7 +105,7 @@ size_t acui_lengths_find(uint64_t form, acui_length lengths[ACUI_LENGTHS], acui_
     return n;
 }
 
-/* The one that is as long, give or take what timers and kernels vary by; else NULL. */
+/* The one that is as long, give or take what timers and kernels vary by, and `more`; else NULL. */
 static known *near(struct entry *entry, uint64_t ns, uint64_t more)
 {
     known *best = NULL;
@@ -106,7 +113,7 @@ static known *near(struct entry *entry, uint64_t ns, uint64_t more)
     for (int i = 0; i < ACUI_LENGTHS; i++) {
         known *k = &entry->lengths[i];
         uint64_t off = k->ns > ns ? k->ns - ns : ns - k->ns;
-        uint64_t most = k->ns / 128 + ACU_US(20) + more + (k->guessed ? k->spread : 0);
+        uint64_t most = k->ns / 128 + ACU_US(20) + more + (k->guessed ? k->spread + ROUGH : 0);
         if (k->score && off <= most && (!best || off < least)) {
             best = k;
             least = off;
@@ -126,14 +133,6 @@ static known *weakest(struct entry *entry)
             entry->lengths[i].score--;
     }
     return k;
-}
-
-static void lucky(struct entry *entry, known *k)
-{
-    if (k->score < TOP)
-        k->score++;
-    if (entry->luck < SURE)
-        entry->luck++;
 }
 
 static uint32_t spread_of(uint64_t off)
@@ -158,19 +157,91 @@ static void age(struct entry *entry)
             entry->lengths[i].score--;
 }
 
+/* A length has come again; `foreseen`: by a plan. */
+static void fits(struct entry *entry, known *k, bool foreseen)
+{
+    if (k->score < TOP)
+        k->score++;
+    if (foreseen && entry->patience > 1)
+        entry->patience = (uint8_t)(entry->patience - 1 - entry->patience / 4);
+    if (entry->left)
+        entry->left--;
+}
+
+/* It was none of those known; if one was foreseen, that was wrong. */
+static void misses(struct entry *entry, bool foreseen)
+{
+    int twice = 2 * entry->patience;
+    if (foreseen)
+        entry->patience = (uint8_t)(twice < PATIENCE ? twice : PATIENCE);
+    entry->left = entry->patience;
+}
+
 /* Who was to look from shortly before the end on was not there when it came: no news about the
  * length, unless that goes on. */
 static bool believe(struct entry *entry, uint64_t ns, uint64_t late)
 {
     for (int i = 0; i < ACUI_LENGTHS && entry->believed < BLINDLY; i++) {
         known *k = &entry->lengths[i];
-        if (k->score < FEW || k->ns > ns + 2 * k->spread + ACU_US(5) || k->ns < ns - late)
+        if (k->score < FEW || k->guessed || k->ns > ns + 2 * k->spread + ACU_US(5) ||
+            k->ns < ns - late)
             continue;
         entry->believed++;
-        lucky(entry, k);
+        fits(entry, k, true);
         return true;
     }
     return false;
+}
+
+/* Nobody was there when it ended. Who slept too long never sees how much: so look a little sooner
+ * the next time, and now and then before, in case it is much shorter. Who looked before halves what
+ * is not known: it is none of those that were foreseen. */
+static void learn_blindly(struct entry *entry, uint64_t ns, uint64_t slack, bool foreseen)
+{
+    bool unseen = slack > ns / 4 * 3; /* no look before */
+    known *k = unseen ? near(entry, ns - SOONER, SOONER) : NULL;
+    bool just = k && k->spread <= BLIND; /* before an end that was foreseen */
+    uint64_t off = just ? SOONER : slack / 2, guess = ns - off;
+    if (unseen)
+        entry->doubt = DOUBT;
+    k = near(entry, guess, SOONER);
+    if (k && guess < k->ns)
+        *k = (known){guess, spread_of(off), k->score, true};
+    if (!k)
+        *weakest(entry) = (known){guess, spread_of(off), 1, true};
+    if (k && (just || !foreseen))
+        fits(entry, k, false);
+    else
+        misses(entry, foreseen);
+}
+
+/* By a thread in the driver. Where one looked at what was foreseen, and it did not come, it is none
+ * of those known. */
+static void learn_roughly(struct entry *entry, uint64_t ns, bool foreseen)
+{
+    known *k = foreseen ? NULL : near(entry, ns, ROUGH);
+    if (!k) {
+        *weakest(entry) = (known){ns, ROUGH, 1, true};
+        misses(entry, foreseen);
+        return;
+    }
+    if (k->guessed && (ns < k->ns || k->spread > ROUGH))
+        *k = (known){ns, ROUGH, k->score, true};
+    fits(entry, k, false);
+}
+
+static void learn_sharply(struct entry *entry, uint64_t ns, bool foreseen)
+{
+    known *k = near(entry, ns, 0);
+    if (entry->doubt)
+        entry->doubt--;
+    if (k) {
+        see(k, ns);
+        fits(entry, k, foreseen);
+    } else {
+        *weakest(entry) = (known){ns, FIRST_SPREAD, 1, false};
+        misses(entry, foreseen);
+    }
 }
 
 void acui_lengths_learn(uint64_t form, uint64_t ns, uint64_t slack, uint64_t late)
@@ -179,33 +250,19 @@ void acui_lengths_learn(uint64_t form, uint64_t ns, uint64_t slack, uint64_t lat
     if (entry->form != form) {
         if (ns < ACUI_LEARNED)
             return;
-        *entry = (struct entry){.form = form, .luck = LUCKY + 1};
+        *entry = (struct entry){.form = form, .patience = 1};
     }
     age(entry);
-    /* Who slept too long never sees how much: so look a little sooner the next time, and now and
-     * then before, in case it is much shorter. Who looked before halves what is not known. */
-    bool blind = slack > ACU_US(100), unseen = slack > ns / 4 * 3;
-    if (blind && late && believe(entry, ns, late < slack ? late : slack))
+    bool foreseen = late > 0;
+    if (slack > BLIND && late && believe(entry, ns, late < slack ? late : slack))
         return;
     entry->believed = 0;
-    bool just = unseen && near(entry, ns - SOONER, SOONER); /* before an end that was foreseen */
-    uint64_t off = blind ? just ? SOONER : slack / 2 : slack > ACU_US(25) ? slack : 0;
-    uint64_t guess = ns - off;
-    if (blind && unseen)
-        entry->doubt = DOUBT;
-    else if (!blind && entry->doubt)
-        entry->doubt--;
-    known *k = near(entry, guess, blind ? SOONER : 0);
-    if (k) {
-        if (!blind)
-            see(k, guess);
-        else if (guess < k->ns)
-            *k = (known){guess, spread_of(off), k->score, true};
-        lucky(entry, k);
-    } else {
-        *weakest(entry) = (known){guess, blind ? spread_of(off) : FIRST_SPREAD, 1, blind};
-        entry->luck = (uint8_t)(entry->luck > 2 ? entry->luck - 2 : 0);
-    }
+    if (slack > BLIND)
+        learn_blindly(entry, ns, slack, foreseen);
+    else if (slack > SHARP)
+        learn_roughly(entry, ns - slack, foreseen);
+    else
+        learn_sharply(entry, ns, foreseen);
 }
 
 /* What a thread in the driver takes to wake up differs: a wait of less may

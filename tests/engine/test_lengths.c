@@ -41,6 +41,12 @@ static void learn(uint64_t form, uint64_t ns, uint64_t slack)
     learn_late(form, ns, slack, 0);
 }
 
+/* A thread in the driver woke up `late` after the end, and can not know by how much. */
+static void learn_roughly(uint64_t form, uint64_t ns, uint64_t late)
+{
+    learn(form, ns + late, ACUI_LATE);
+}
+
 /* Forms that share no place in the table. */
 static uint64_t form(unsigned number)
 {
@@ -84,6 +90,45 @@ static void what_varies_is_not_foreseen(void **state)
     for (unsigned i = 0; i < 200; i++)
         learn(form(4), ACU_US(4000 + 250 * (i * 7 % 9)), 0);
     assert_int_equal(known(form(4), lengths), 0);
+}
+
+/* Threads that wait in the driver wake up as they like. Two such wakings that fit are enough to be
+ * there oneself the next time; which then knows better. */
+static void what_is_only_heard_of_is_foreseen(void **state)
+{
+    (void)state;
+    uint64_t lengths[ACUI_LENGTHS];
+    for (unsigned i = 0; i < 40; i++) {
+        learn_roughly(form(11), ACU_US(686), ACU_US(40 + 37 * i % 120));
+        if (i == 0)
+            continue;
+        assert_int_equal(known(form(11), lengths), 1);
+        assert_int_equal(trust, ACUI_SURE);
+        assert_in_range(lengths[0], ACU_US(646), ACU_US(766));
+    }
+    learn_late(form(11), ACU_US(686), 0, ACU_US(100));
+    assert_int_equal(known(form(11), lengths), 1);
+    assert_int_equal(lengths[0], ACU_US(686));
+    for (unsigned i = 0; i < 10; i++) /* and is not forgotten when it is heard of again */
+        learn_roughly(form(11), ACU_US(686), ACU_US(40 + 37 * i % 120));
+    assert_int_equal(known(form(11), lengths), 1);
+    assert_int_equal(lengths[0], ACU_US(686));
+}
+
+/* Each time in vain, it is tried less often. */
+static void what_varies_is_seldom_tried(void **state)
+{
+    (void)state;
+    uint64_t lengths[ACUI_LENGTHS];
+    unsigned tries = 0, random = 1;
+    for (unsigned i = 0; i < 1000; i++) {
+        random = random * 1103515245u + 12345u;
+        uint64_t ns = ACU_US(4500 + 125 * (random >> 16 & 7));
+        bool foreseen = known(form(12), lengths) && trust == ACUI_SURE;
+        learn_late(form(12), ns + ACU_US(100), ACUI_LATE, foreseen ? ACU_US(200) : 0);
+        tries += foreseen;
+    }
+    assert_in_range(tries, 1, 60);
 }
 
 /* After long work, short work is looked at without pause again. */
@@ -259,8 +304,10 @@ static uint64_t lateness(const gated *g, uint64_t length)
     while (now < end) {
         looked = now;
         uint64_t next = acui_flight_next_look(g->stream, now, 0);
-        now = next == ACU_FOREVER ? end /* a thread waits in the driver */
+        now = next == ACU_FOREVER ? end + ACUI_LATE /* a thread waits in the driver */
                                   : next > now ? next : now + ACU_US(1);
+        if (next == ACU_FOREVER)
+            looked = end;
     }
     acui_lengths_learn(g->form, now - begin, now - looked, 0);
     acui_flight_unlock();
@@ -480,6 +527,8 @@ int main(void)
         cmocka_unit_test(one_length),
         cmocka_unit_test(two_in_turn),
         cmocka_unit_test(what_varies_is_not_foreseen),
+        cmocka_unit_test(what_is_only_heard_of_is_foreseen),
+        cmocka_unit_test(what_varies_is_seldom_tried),
         cmocka_unit_test(spinning_comes_back),
         cmocka_unit_test(who_is_too_late_looks_sooner),
         cmocka_unit_test(who_is_woken_up_late_learns_nothing),
