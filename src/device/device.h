@@ -178,6 +178,7 @@ struct acu_stream {
     acui_gate gate;
     struct acu_stream *next_active;
     bool active;
+    bool relied;         /* somebody sleeps until a thread that waits in the driver says so */
     uint64_t wanted;     /* marks up to this one somebody wants to be told of */
     uint64_t waited_for; /* ... and up to this one a thread waits for in the driver */
     _Atomic(uint64_t) looked_at; /* when it was last looked at, in ns; relaxed, also without it */

@@ -28,6 +28,14 @@ static struct {
     _Atomic(bool) stop; /* stored under the flight lock; release store, acquire load */
 } all;
 
+/* Whether somebody sleeps until this thread announces: from now on he does not. Flight lock held. */
+static bool was_relied_on(acu_stream *stream)
+{
+    bool relied = stream->relied;
+    stream->relied = false;
+    return relied;
+}
+
 /* `h` is who waits, if it is one of acuda's threads: free again once it has looked. */
 static bool wait_for(acu_stream *stream, uint64_t number, helper *h)
 {
@@ -36,7 +44,10 @@ static bool wait_for(acu_stream *stream, uint64_t number, helper *h)
     uint64_t shortly_before = acui_now() - ACUI_LATE;
     if (waited && acui_looked_at(stream) < shortly_before) /* as if somebody had looked then */
         acui_looked(stream, shortly_before);
+    bool relied = was_relied_on(stream);
     acui_flight_unlock();
+    if (relied) /* they wake up, which takes a while, and look for themselves */
+        acui_done_announce();
     acui_harvest(stream, 0);
     acui_flight_lock();
     /* Nobody asked for another such thread before this one has looked: not even who looked too
@@ -45,9 +56,11 @@ static bool wait_for(acu_stream *stream, uint64_t number, helper *h)
         stream->waited_for = 0;
     if (h)
         atomic_store_explicit(&h->stream, NULL, memory_order_release);
+    relied = was_relied_on(stream); /* looked before it was over, and sleeps again */
     acui_due_changed(stream);
     acui_flight_unlock();
-    acui_done_announce(); /* who sleeps because of this thread looks for itself now */
+    if (relied)
+        acui_done_announce();
     return waited;
 }
 

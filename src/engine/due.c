@@ -215,8 +215,10 @@ static uint64_t next_look(acu_stream *stream, uint64_t now, uint64_t spin, bool 
         return now;
     if (alone)
         return ACUI_BLOCK;
-    if (stream->waited_for == task->number || acui_blocked_ask(stream, task->number))
+    if (stream->waited_for == task->number || acui_blocked_ask(stream, task->number)) {
+        stream->relied = true;
         return ACU_FOREVER;
+    }
     uint64_t nap = age / 8;
     return now + (nap < NAP_LEAST ? NAP_LEAST : nap > NAP_MOST ? NAP_MOST : nap);
 }
