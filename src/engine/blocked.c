@@ -12,6 +12,7 @@
 #include "engine/flight.h"
 
 #define HELPERS 8
+#define AGAIN ACU_MS(100) /* until it is tried again, where the driver lets nobody wait */
 
 typedef struct helper {
     pthread_t thread;
@@ -25,10 +26,11 @@ typedef struct helper {
 
 static struct {
     helper list[HELPERS];
+    uint64_t again; /* before that time none is asked: one could not wait; flight lock */
     _Atomic(bool) stop; /* stored under the flight lock; release store, acquire load */
 } all;
 
-/* Whether somebody sleeps until this thread announces: from now on he does not. Flight lock held. */
+/* Whether somebody sleeps until this thread announces: from now on nobody. Flight lock held. */
 static bool was_relied_on(acu_stream *stream)
 {
     bool relied = stream->relied;
@@ -41,7 +43,9 @@ static bool wait_for(acu_stream *stream, uint64_t number, helper *h)
 {
     bool waited = acui_stream_block(stream, number);
     acui_flight_lock();
-    uint64_t shortly_before = acui_now() - ACUI_LATE;
+    uint64_t now = acui_now(), shortly_before = now - ACUI_LATE;
+    if (h && !waited)
+        all.again = now + AGAIN;
     if (waited && acui_looked_at(stream) < shortly_before) /* as if somebody had looked then */
         acui_looked(stream, shortly_before);
     bool relied = was_relied_on(stream);
@@ -114,7 +118,9 @@ static helper *find_free(void)
 
 bool acui_blocked_ask(acu_stream *stream, uint64_t number)
 {
-    helper *h = atomic_load_explicit(&all.stop, memory_order_relaxed) ? NULL : find_free();
+    if (atomic_load_explicit(&all.stop, memory_order_relaxed) || acui_now() < all.again)
+        return false;
+    helper *h = find_free();
     if (!h)
         return false;
     acu_device_retain(stream->device);

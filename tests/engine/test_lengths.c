@@ -521,6 +521,28 @@ static void who_can_not_block_waits_otherwise(void **state)
     let_go(&h);
 }
 
+/* Where the driver does not let them wait, threads do not try it over and over. */
+static void who_can_not_block_does_not_insist(void **state)
+{
+    (void)state;
+    held h = hold();
+    pthread_t thread;
+    void *failed;
+    acu_driver_fault fault = {.size = sizeof fault, .call = ACU_CALL_EventSynchronize, .nth = 1,
+                              .from_then_on = true, .result = ACU_CUDA_ERROR_OUT_OF_MEMORY};
+    assert_works(acu_driver_fail(&fault));
+    assert_int_equal(pthread_create(&thread, NULL, wait_for, h.future), 0);
+    await_blocked(1);
+    while (acu_driver_calls(ACU_CALL_EventQuery) < 200)
+        sched_yield();
+    assert_in_range(acu_driver_calls(ACU_CALL_EventSynchronize), 1, 50);
+    test_gate_open();
+    pthread_join(thread, &failed);
+    assert_null(failed);
+    acu_driver_fail_clear();
+    let_go(&h);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -543,6 +565,7 @@ int main(void)
         cmocka_unit_test(blocked_threads_hold_nobody_up),
         cmocka_unit_test(who_can_not_be_called_back_waits_itself),
         cmocka_unit_test(who_can_not_block_waits_otherwise),
+        cmocka_unit_test(who_can_not_block_does_not_insist),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
