@@ -129,6 +129,9 @@ struct acu_device {
     uint64_t over_at;            /* when a task was last found over, in ns; the engine's flight
                                   * lock */
     _Atomic(uint32_t) going;     /* of these, such as were issued, or begun on the host */
+    /* When the driver was last asked about a mark that the device tells of, or took such a one, in
+     * ns: what is wrong with the context it says then, whatever the stream. Relaxed. */
+    _Atomic(uint64_t) asked_at;
     acui_gate gate;
 };
 
@@ -162,8 +165,6 @@ struct acu_stream {
     uint64_t flagged;        /* the last number that it was told to write */
     _Atomic(uint64_t) untold;   /* the last mark that it was not told to write before the mark's
                                  * event; relaxed, as is: */
-    _Atomic(uint64_t) asked_at; /* when the driver was asked about a later one, or that was made;
-                                 * ns */
     _Atomic(bool) no_flag;   /* it can not */
     CUevent spare[4]; /* events of complete marks, for the next ones */
     unsigned spare_count;
@@ -175,13 +176,13 @@ struct acu_stream {
      * whether the reactor looks after it. */
     struct acui_task *first_task, *last_task;
     _Atomic(uint64_t) first; /* the mark of the first, 0: none; relaxed, for those who only look */
-    acui_gate gate;
+    _Atomic(uint64_t) looked_at; /* when it was last looked at, in ns; relaxed, also without it */
     struct acu_stream *next_active;
+    acui_gate gate;
     bool active;
     bool relied;         /* somebody sleeps until a thread that waits in the driver says so */
     uint64_t wanted;     /* marks up to this one somebody wants to be told of */
     uint64_t waited_for; /* ... and up to this one a thread waits for in the driver */
-    _Atomic(uint64_t) looked_at; /* when it was last looked at, in ns; relaxed, also without it */
     uint64_t over_at;            /* when a task was found over; ns */
     uint64_t tended;             /* until then somebody else looks */
     uint64_t planned;            /* the look before an end that was foreseen */
@@ -332,7 +333,7 @@ typedef struct acui_mark {
     CUevent event;
 } acui_mark;
 
-/* Between two questions to the driver, in ns, where the device itself tells. */
+/* Between two questions to the driver about marks that the device itself tells of, in ns. */
 #define ACUI_ASK ACU_US(20)
 
 /* Somebody else is about to get the stream's handle, and may capture it: then asking about the

@@ -135,10 +135,18 @@ static bool is_told(acu_stream *stream, uint64_t number)
     return number > atomic_load_explicit(&stream->untold, memory_order_relaxed);
 }
 
-/* The driver is asked now and then all the same: it may have bad news. */
+/* The driver is asked now and then all the same: it may have bad news, which is of all the device's
+ * streams. */
 static bool was_asked(acu_stream *stream, uint64_t now)
 {
-    return now < atomic_load_explicit(&stream->asked_at, memory_order_relaxed) + ACUI_ASK;
+    return now < atomic_load_explicit(&stream->device->asked_at, memory_order_relaxed) + ACUI_ASK;
+}
+
+/* Others read it: not written for little. */
+static void note_asked(acu_stream *stream, uint64_t now)
+{
+    if (!was_asked(stream, now + ACUI_ASK / 4 * 3))
+        atomic_store_explicit(&stream->device->asked_at, now, memory_order_relaxed);
 }
 
 /* What was just asked, of marks that the device tells of, need not be asked again. */
@@ -151,7 +159,7 @@ static bool need_not_ask(acu_stream *stream)
     uint64_t now = acui_now();
     if (was_asked(stream, now))
         return true;
-    atomic_store_explicit(&stream->asked_at, now, memory_order_relaxed);
+    note_asked(stream, now);
     return false;
 }
 
@@ -257,7 +265,7 @@ acu_status acui_stream_mark(acu_stream *stream, acui_tell tell, uint64_t *number
     wanted = wanted && acui_stream_tell(stream, stream->issued + 1);
     uint64_t now = wanted ? acui_now() : 0;
     if (wanted)
-        atomic_store_explicit(&stream->asked_at, now, memory_order_relaxed);
+        note_asked(stream, now);
     else
         atomic_store_explicit(&stream->untold, stream->issued + 1, memory_order_relaxed);
     if (told)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Marks on streams: made, complete in order, waited for by other streams, also when the driver
  * fails. */
+#include "base/clock.h"
 #include "device/device.h"
 #include "support/one_device.h"
 
@@ -188,6 +189,43 @@ static void a_mark_that_the_device_tells_of_gets_an_event_late(void **state)
     }
 }
 
+static uint64_t tell(acu_stream *own, acu_stream *behind, uint64_t after_that)
+{
+    acui_entered entered;
+    uint64_t number = 0, told = 0;
+    assert_works(acui_enter(device, &entered));
+    acui_lock_take(&own->issue);
+    if (behind)
+        assert_works(acui_stream_after(own, behind, after_that));
+    assert_works(acui_stream_mark(own, ACUI_TELL, &number, &told));
+    acui_lock_give(&own->issue);
+    acui_leave(&entered);
+    return told ? number : 0;
+}
+
+/* Where the device tells what is over, the driver is asked for bad news alone, which is of the
+ * whole context. */
+static void one_question_is_for_all_streams(void **state)
+{
+    (void)state;
+    acu_stream *first = device->policy->streams[0], *second = device->policy->streams[1];
+    test_gate_close(device, acu_stream_raw(first));
+    uint64_t a = tell(first, NULL, 0), b = a ? tell(second, first, a) : 0;
+    if (b) {
+        atomic_store(&device->asked_at, 0);
+        assert_false(acui_stream_is_quiet(second, b, acui_now()));
+        assert_works(acui_stream_harvest(first, NULL));
+        uint64_t asked = atomic_load(&device->asked_at);
+        assert_true(acui_stream_is_quiet(first, a, asked));
+        assert_true(acui_stream_is_quiet(second, b, asked));
+        assert_false(acui_stream_is_quiet(second, b, asked + ACUI_ASK));
+    }
+    test_gate_open();
+    while (b && !acui_stream_passed(second, b))
+        assert_works(acui_stream_harvest(second, NULL));
+    test_quiet(device);
+}
+
 static void without_new_events_marks_are_made(void **state)
 {
     (void)state;
@@ -282,6 +320,7 @@ int main(void)
         TEST(harvesting_many_takes_few_queries),
         TEST(a_mark_without_an_event_completes_too),
         TEST(a_mark_that_the_device_tells_of_gets_an_event_late),
+        TEST(one_question_is_for_all_streams),
         TEST(without_new_events_marks_are_made),
         TEST(without_memory_marks_are_made),
         TEST(a_query_that_fails_is_made_up_for),
