@@ -9,6 +9,7 @@
 static struct {
     acui_lock lock;
     acu_stream *active; /* streams with tasks, or that had some a while ago; each retained */
+    acu_stream *next;   /* of these, where the next look goes on; NULL: at the first */
     uint64_t sequence;  /* tasks so far */
 } flight;
 
@@ -195,6 +196,16 @@ void acui_flight_let_go(acu_stream *const *streams, size_t count)
     }
 }
 
+/* Off the list, whose references move on. */
+static void unlink_at(acu_stream **link)
+{
+    acu_stream *stream = *link;
+    *link = stream->next_active;
+    stream->active = false;
+    if (flight.next == stream)
+        flight.next = stream->next_active;
+}
+
 size_t acui_flight_due(acu_stream **streams, size_t most, uint64_t now, uint64_t *next)
 {
     size_t n = 0;
@@ -209,8 +220,7 @@ size_t acui_flight_due(acu_stream **streams, size_t most, uint64_t now, uint64_t
         } else {
             streams[n++] = stream;
             if (!stream->first_task) { /* takes the list's references */
-                *link = stream->next_active;
-                stream->active = false;
+                unlink_at(link);
                 continue;
             }
             retain(stream);
@@ -228,8 +238,7 @@ void acui_flight_drop_idle(void)
         for (acu_stream **link = &flight.active; *link && !stream; link = &(*link)->next_active)
             if (!(*link)->first_task) {
                 stream = *link;
-                *link = stream->next_active;
-                stream->active = false;
+                unlink_at(link);
                 break;
             }
         more = stream != NULL;
@@ -252,34 +261,39 @@ bool acui_flight_has_news(acu_stream *stream, uint64_t now)
     return false;
 }
 
-/* The stream that may have news which nobody has looked at for longest, before `limit`;
- * retained. */
-static acu_stream *take_oldest(uint64_t limit)
+/* From where the last one was found, the next stream that may have news, and was not looked at
+ * since `start`; retained. All get their turn, whoever looks. */
+static acu_stream *take_next(uint64_t start)
 {
-    acu_stream *oldest = NULL;
+    acu_stream *found = NULL;
     acui_flight_lock();
-    for (acu_stream *stream = flight.active; stream; stream = stream->next_active) {
-        uint64_t looked = acui_looked_at(stream);
-        if (looked < limit && (!oldest || looked < acui_looked_at(oldest)) &&
-            acui_flight_has_news(stream, limit))
-            oldest = stream;
+    acu_stream *first = flight.next ? flight.next : flight.active, *stream = first;
+    while (stream && !found) {
+        if (acui_looked_at(stream) < start && acui_flight_has_news(stream, start))
+            found = stream;
+        stream = stream->next_active ? stream->next_active : flight.active;
+        if (stream == first)
+            break;
     }
-    if (oldest)
-        retain(oldest);
+    flight.next = stream;
+    if (found)
+        retain(found);
     acui_flight_unlock();
-    return oldest;
+    return found;
 }
 
 void acui_look_for(const _Atomic(bool) *found)
 {
-    uint64_t start = acui_now(), now = start;
+    uint64_t start = acui_now(), now = start, last = 0; /* that one took */
     acu_stream *stream;
     /* Relaxed: a hint; what was found is read under a lock. */
-    while (!atomic_load_explicit(found, memory_order_relaxed) && now - start < LOOK_MOST &&
-           (stream = take_oldest(start))) {
+    while (!atomic_load_explicit(found, memory_order_relaxed) &&
+           now - start + last < LOOK_MOST && (stream = take_next(start))) {
         acui_harvest(stream, now);
         acui_flight_let_go(&stream, 1);
-        now = acui_now();
+        uint64_t then = acui_now();
+        last = then - now;
+        now = then;
     }
 }
 
