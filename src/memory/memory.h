@@ -54,6 +54,7 @@ struct acu_tensor {
     bool exact;         /* ... and nothing else */
     bool dense;
     bool repeats;       /* elements may share memory: not to be written */
+    uint8_t element_bytes;
     acu_dtype dtype;
     acu_shape shape;
     int64_t strides[ACU_MAX_RANK]; /* elements */

@@ -146,6 +146,7 @@ acu_status acui_tensor_new(acu_buffer *buffer, size_t offset, acu_dtype dtype, a
     atomic_fetch_add_explicit(&buffer->tensors, 1, memory_order_relaxed);
     t->offset = offset;
     t->dtype = dtype;
+    t->element_bytes = (uint8_t)acu_dtype_bytes(dtype);
     t->shape = shape;
     for (int d = 0; d < shape.rank; d++)
         t->strides[d] = strides[d];

@@ -65,7 +65,7 @@ static inline void acui_tile_fill(const acu_val *value, acu_tile_param *param)
     const acu_tensor *t = value->tensor;
     unsigned rank = (unsigned)t->shape.rank;
     param->rank = rank;
-    param->element_bytes = (unsigned)acu_dtype_bytes(t->dtype);
+    param->element_bytes = t->element_bytes;
     if (value->mode != ACU_WHOLE)
         param->flags = value->mode == ACU_PREFIX ? ACU_TILE_PREFIX : ACU_TILE_MAPPED;
     memcpy(param->shape, t->shape.dim, sizeof param->shape);

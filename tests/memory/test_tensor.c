@@ -247,6 +247,23 @@ static void sole_ownership_counts_handles_and_views(void **state)
     acu_tensor_release(t);
 }
 
+/* However many others there were before. */
+static void what_was_released_is_known_for_some_tens_of_others(void **state)
+{
+    (void)state;
+    acu_tensor *t = NULL, *other = NULL;
+    for (int round = 0; round < 10; round++) {
+        assert_works(acu_tensor_create(buffer, 0, ACU_F32, ACU_SHAPE(4), &t));
+        acu_tensor_release(t);
+        for (int i = 0; i < 30; i++) {
+            assert_works(acu_tensor_create(buffer, 0, ACU_F32, ACU_SHAPE(4), &other));
+            acu_tensor_release(other);
+            assert_ptr_not_equal(other, t);
+        }
+        assert_fails(acu_tensor_flatten(t, &other), ACU_ERR_BAD_HANDLE, "tensor was released");
+    }
+}
+
 static void facts_of_nothing_are_nothing(void **state)
 {
     (void)state;
@@ -277,6 +294,7 @@ int main(void)
         TEST(reshaping_needs_as_many_elements_and_no_gaps),
         TEST(storage_is_made_with_the_tensor),
         TEST(sole_ownership_counts_handles_and_views),
+        TEST(what_was_released_is_known_for_some_tens_of_others),
         TEST(facts_of_nothing_are_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
