@@ -101,13 +101,17 @@ static double raw_burst(const subject *s, way how, bool partitions)
     return us / BURST;
 }
 
+/* Each way's two take turns in being the first: who comes behind another way finds the caches as
+ * that left them. */
 static void run(const subject *s, int rounds)
 {
     for (int r = 0; r < rounds; r++)
         for (way how = ACUDA; how < WAYS; how++)
-            for (int tensors = 0; tensors < 2; tensors++)
+            for (int turn = 0; turn < 2; turn++) {
+                int tensors = (turn + r) % 2;
                 samples[how][tensors][r] =
                     how == ACUDA ? acuda_burst(s, !tensors) : raw_burst(s, how, !tensors);
+            }
 }
 
 /* ---- what it works on ------------------------------------------------------------------------ */
