@@ -6,6 +6,7 @@
  *
  * Runs on the thread that plans, with no lock held.
  */
+#include "base/rare.h"
 #include "engine/engine.h"
 #include "op/after.h"
 
@@ -20,25 +21,21 @@ typedef struct mark {
 typedef struct finding {
     const acui_task *task;
     acui_arena *kept, *drafts;
-    mark *marks; /* of all nodes of the task, in order */
+    mark *marks;    /* of all nodes of the task, in order */
+    uint32_t first; /* index of the first of them */
 } finding;
 
-static mark *mark_of(const finding *f, const acui_node *node)
+static inline mark *mark_of(const finding *f, const acui_node *node)
 {
-    return &f->marks[node->index - f->task->first->index];
+    return &f->marks[node->index - f->first];
 }
 
 /* ---- one edge ---- */
 
-/* One more, where the first stands in the node itself. */
-static bool put_edge(const finding *f, acui_node *node, acui_node *before)
+/* One more than the first, which stands in the node itself. */
+ACUI_RARE static bool put_more(const finding *f, acui_node *node, acui_node *before)
 {
     uint32_t n = node->before_count;
-    if (n == 0) {
-        node->before.one = before;
-        node->before_count = 1;
-        return true;
-    }
     if ((n & (n - 1)) == 0) { /* full: 1, 2, 4, ... */
         acui_node **grown = ACUI_ARENA_ARRAY(f->kept, acui_node *, 2 * (size_t)n);
         if (!grown)
@@ -51,16 +48,18 @@ static bool put_edge(const finding *f, acui_node *node, acui_node *before)
     return true;
 }
 
-static bool add_edge(const finding *f, acui_node *node, acui_node *before)
+static inline bool add_edge(const finding *f, acui_node *node, acui_node *before)
 {
     mark *m = mark_of(f, before);
     if (before == node || m->by == node)
         return true;
-    if (!put_edge(f, node, before))
-        return false;
     m->by = node;
     if (!m->follower)
         m->follower = node;
+    if (node->before_count > 0)
+        return put_more(f, node, before);
+    node->before.one = before;
+    node->before_count = 1;
     return true;
 }
 
@@ -88,107 +87,89 @@ static void drop_implied(const finding *f, acui_node *node)
 
 /* ---- data ---- */
 
-static bool grow(acui_arena *arena, acui_ranges *ranges)
+ACUI_RARE static bool grow(acui_arena *arena, acui_history *h)
 {
-    uint32_t room = 2 * ranges->room;
+    uint32_t room = 2 * h->room;
     acui_range *grown = ACUI_ARENA_ARRAY(arena, acui_range, room);
     if (!grown)
         return false;
-    memcpy(grown, ranges->list, ranges->count * sizeof *grown);
-    ranges->list = grown;
-    ranges->room = room;
+    memcpy(grown, h->list, h->count * sizeof *grown);
+    h->list = grown;
+    h->room = room;
     return true;
 }
 
-/* Room for one more range, to be filled in; NULL: no memory. */
-static inline acui_range *push(acui_arena *arena, acui_ranges *ranges)
+static inline bool push(const finding *f, acui_history *h, const acui_touch *touch, acui_node *node)
 {
-    if (ranges->count == ranges->room && !grow(arena, ranges))
-        return NULL;
-    return &ranges->list[ranges->count++];
-}
-
-static void begin(acui_ranges *ranges)
-{
-    if (!ranges->room) {
-        ranges->list = &ranges->first;
-        ranges->room = 1;
-    }
-    ranges->count = 0;
-}
-
-static inline bool behind(const finding *f, acui_node *node, const acui_ranges *ranges,
-                          const acui_touch *touch)
-{
-    const acui_range *end = ranges->list + ranges->count;
-    for (const acui_range *range = ranges->list; range < end; range++)
-        if (acui_extents_overlap(&range->extent, &touch->extent) && !add_edge(f, node, range->node))
-            return false;
+    if (h->count == h->room && !grow(f->drafts, h))
+        return false;
+    h->list[h->count++] = (acui_range){
+        .extent = touch->extent, .node = node, .write = touch->access != ACU_READ};
     return true;
 }
 
-/* What the write covers is forgotten: who comes later comes behind the write. */
-static inline void forget(acui_ranges *ranges, const acui_touch *touch)
-{
-    acui_range *kept = ranges->list, *end = kept + ranges->count;
-    for (const acui_range *range = kept; range < end; range++)
-        if (!acui_extent_covers(&touch->extent, &range->extent))
-            *kept++ = *range;
-    ranges->count = (uint32_t)(kept - ranges->list);
-}
-
-static inline bool find_before(const finding *f, acui_node *node, const acui_touch *touch)
+/* What the task did with the touch's buffer before. */
+static inline acui_history *history_of(const finding *f, const acui_touch *touch)
 {
     acui_history *h = touch->use->history;
-    if (h->task != f->task) {
-        h->task = f->task;
-        begin(&h->writes);
-        begin(&h->reads);
+    if (h->task == f->task)
+        return h;
+    h->task = f->task;
+    h->count = 0;
+    if (!h->list) {
+        h->list = &h->first;
+        h->room = 1;
     }
-    return behind(f, node, &h->writes, touch) &&
-           (touch->access == ACU_READ || behind(f, node, &h->reads, touch));
+    return h;
+}
+
+/* What it covers is forgotten: who comes later comes behind the write. */
+static inline bool add_write(const finding *f, acui_node *node, const acui_touch *touch)
+{
+    acui_history *h = history_of(f, touch);
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < h->count; i++) {
+        const acui_range *range = &h->list[i];
+        bool covered = acui_extent_covers(&touch->extent, &range->extent);
+        if ((covered || acui_extents_overlap(&touch->extent, &range->extent)) &&
+            !add_edge(f, node, range->node))
+            return false;
+        if (!covered)
+            h->list[kept++] = *range;
+    }
+    h->count = kept;
+    return push(f, h, touch, node);
 }
 
 /* A reader that comes behind the last one anyway stands for it, if it reads as much. */
-static acui_range *stands_for(const finding *f, const acui_history *h, const acui_node *node,
-                              const acui_extent *extent)
+static inline bool stands_for(const finding *f, const acui_node *node, const acui_extent *extent,
+                              const acui_range *last)
 {
-    acui_range *last = h->reads.count ? &h->reads.list[h->reads.count - 1] : NULL;
-    return last && acui_extent_covers(extent, &last->extent) &&
-                   (last->node == node || mark_of(f, last->node)->by == node)
-               ? last
-               : NULL;
+    return !last->write && acui_extent_covers(extent, &last->extent) &&
+           (last->node == node || mark_of(f, last->node)->by == node);
 }
 
-/* All edges of the node are known. */
-static inline bool add_touch(const finding *f, acui_node *node, const acui_touch *touch)
+static inline bool add_read(const finding *f, acui_node *node, const acui_touch *touch)
 {
-    acui_history *h = touch->use->history;
-    acui_range *range;
-    if (touch->access == ACU_READ) {
-        range = stands_for(f, h, node, &touch->extent);
-        if (!range)
-            range = push(f->drafts, &h->reads);
-    } else {
-        forget(&h->writes, touch);
-        forget(&h->reads, touch);
-        range = push(f->drafts, &h->writes);
-    }
-    if (!range)
-        return false;
-    range->extent = touch->extent;
-    range->node = node;
-    return true;
+    acui_history *h = history_of(f, touch);
+    for (uint32_t i = 0; i < h->count; i++)
+        if (h->list[i].write && acui_extents_overlap(&h->list[i].extent, &touch->extent) &&
+            !add_edge(f, node, h->list[i].node))
+            return false;
+    if (h->count && stands_for(f, node, &touch->extent, &h->list[h->count - 1]))
+        h->count--;
+    return push(f, h, touch, node);
 }
 
+/* Reads come last, when most of the node's edges are known. */
 static bool add_data(const finding *f, acui_node *node)
 {
     const acui_touch *end = node->touches + node->touch_count;
     for (const acui_touch *touch = node->touches; touch < end; touch++)
-        if (!find_before(f, node, touch))
+        if (touch->access != ACU_READ && !add_write(f, node, touch))
             return false;
     for (const acui_touch *touch = node->touches; touch < end; touch++)
-        if (!add_touch(f, node, touch))
+        if (touch->access == ACU_READ && !add_read(f, node, touch))
             return false;
     return true;
 }
@@ -198,7 +179,7 @@ static bool add_data(const finding *f, acui_node *node)
 /* Behind all nodes of the task in [begin, end): those of them that no other of them follows. */
 static bool add_range(const finding *f, acui_node *node, uint32_t begin, uint32_t end)
 {
-    uint32_t first = f->task->first->index;
+    uint32_t first = f->first;
     for (uint32_t i = begin < first ? first : begin; i < end; i++) {
         acui_node *before = f->task->nodes[i - first];
         const acui_node *follower = f->marks[i - first].follower;
@@ -234,7 +215,8 @@ bool acui_find_edges(acui_task *task)
     acui_plan *plan = &task->submission->plan;
     if (task->count == 1)
         return true; /* later tasks start anew */
-    finding f = {.task = task, .kept = &plan->arena, .drafts = &plan->drafts};
+    finding f = {.task = task, .kept = &plan->arena, .drafts = &plan->drafts,
+                 .first = task->first->index};
     f.marks = ACUI_ARENA_ARRAY(f.drafts, mark, task->count);
     if (!f.marks)
         return false;
