@@ -17,15 +17,7 @@ void acui_count_done(bool failed)
 
 void acui_count_operations(const acui_task *task, bool over)
 {
-    static const bool counted[] = {
-#define ACU_X(id, name, counted_) counted_,
-        ACUI_NODES(ACU_X)
-#undef ACU_X
-    };
-    int64_t n = 0;
-    for (size_t i = 0; i < task->count; i++)
-        n += counted[task->nodes[i]->kind];
-    acui_count_add(over ? ACUI_COUNT_OPERATIONS_DONE : ACUI_COUNT_OPERATIONS, n);
+    acui_count_add(over ? ACUI_COUNT_OPERATIONS_DONE : ACUI_COUNT_OPERATIONS, task->operations);
 }
 
 static uint64_t sum(unsigned count)

@@ -92,6 +92,7 @@ struct acui_task {
     bool conditional;      /* it runs only if something else failed */
     acui_node *first;
     size_t count;
+    uint32_t operations; /* of these, such as are counted */
     acui_node **nodes;   /* all, in order */
     acui_node **body;    /* without the prologue (the same array, if there
                           * is none); its pieces are: */
@@ -102,6 +103,7 @@ struct acui_task {
     size_t before_count, before_room;
     uint32_t pending;    /* order lock: links not yet triggered, plus one while entering */
 
+    bool makes;        /* it has a prologue */
     bool binds;        /* some of its kernels were not loaded when it was planned */
     bool sound;        /* when it became ready, nothing that it comes behind had failed */
     uint8_t admitted;  /* gates that it is in */

@@ -32,19 +32,27 @@ bool acui_fits_graph(const acui_node *node)
     return node->kind == ACUI_NODE_FILL;
 }
 
-/* A copy by rows is what it was made as: the driver refuses to set another one's addresses. */
-static bool can_be_set(const acui_node *node)
+/* ... that is set again and again. A copy by rows is what it was made as: the driver refuses to set
+ * another one's addresses. */
+static inline bool fits_cached(const acui_node *node)
 {
-    return node->kind != ACUI_NODE_COPY || !node->u.copy.box;
+    if (node->kind == ACUI_NODE_LAUNCH && !node->u.launch.more)
+        return true; /* most are */
+    return acui_fits_graph(node) && (node->kind != ACUI_NODE_COPY || !node->u.copy.box);
 }
 
 /* ---- keys ---- */
 
-static void put(acui_key *key, uint64_t word)
+/* A key while it is made. */
+typedef struct writer {
+    uint64_t *end, hash;
+} writer;
+
+static inline void put(writer *w, uint64_t word)
 {
-    key->words[key->count++] = word;
-    uint64_t h = (key->hash ^ word) * UINT64_C(0x9FB21C651E98DF25);
-    key->hash = h ^ (h >> 32);
+    *w->end++ = word;
+    uint64_t h = (w->hash ^ word) * UINT64_C(0x9FB21C651E98DF25);
+    w->hash = h ^ (h >> 32);
 }
 
 /* Attributes of a launch: cooperative, and 8 blocks at most in each dimension of a cluster. They
@@ -68,17 +76,23 @@ static uint64_t kind_word(const acui_node *node)
     return word;
 }
 
-static void put_node(acui_key *key, const acui_run *run, const acui_node *node)
+/* `first`: the place of the run's first node. What is before that does not matter. */
+static inline void put_node(writer *w, const acui_node *node, uint32_t first)
 {
-    uint32_t first = run->nodes[0]->place, inside = 0;
-    for (uint32_t i = 0; i < node->before_count; i++)
-        inside += acui_node_before(node)[i]->place >= first;
-    put(key, kind_word(node) | (uint64_t)inside << 32);
+    acui_node *const *before = acui_node_before(node);
+    uint64_t *word = w->end;
+    uint32_t inside = 0;
+    w->end++;
     if (node->kind == ACUI_NODE_LAUNCH)
-        put(key, (uint64_t)(uintptr_t)node->u.launch.kernel->raw);
+        put(w, (uint64_t)(uintptr_t)node->u.launch.kernel->raw);
     for (uint32_t i = 0; i < node->before_count; i++)
-        if (acui_node_before(node)[i]->place >= first)
-            put(key, acui_node_before(node)[i]->place - first);
+        if (before[i]->place >= first) {
+            put(w, before[i]->place - first);
+            inside++;
+        }
+    writer head = {.end = word, .hash = w->hash};
+    put(&head, kind_word(node) | (uint64_t)inside << 32);
+    w->hash = head.hash;
 }
 
 bool acui_key_make(acui_key *key, const acui_run *run)
@@ -89,10 +103,11 @@ bool acui_key_make(acui_key *key, const acui_run *run)
     key->words = most <= ACUI_KEY_FEW ? key->few : ACUI_NEW_ARRAY(uint64_t, most);
     if (!key->words)
         return false;
-    key->hash = run->count;
-    key->count = 0;
+    writer w = {.end = key->words, .hash = run->count};
     for (uint32_t i = 0; i < run->count; i++)
-        put_node(key, run, run->nodes[i]);
+        put_node(&w, run->nodes[i], run->nodes[0]->place);
+    key->hash = w.hash;
+    key->count = (uint32_t)(w.end - key->words);
     return true;
 }
 
@@ -104,19 +119,10 @@ void acui_key_drop(acui_key *key)
 
 /* ---- shape ---- */
 
-static bool comes_behind(const acui_node *node, const acui_node *before)
+static inline bool comes_behind(const acui_node *node, const acui_node *before)
 {
     for (uint32_t i = 0; i < node->before_count; i++)
         if (acui_node_before(node)[i] == before)
-            return true;
-    return false;
-}
-
-/* Whether anything in it may run side by side. */
-static bool is_wide(const acui_run *run)
-{
-    for (uint32_t i = 1; i < run->count; i++)
-        if (!comes_behind(run->nodes[i], run->nodes[i - 1]))
             return true;
     return false;
 }
@@ -181,7 +187,6 @@ static bool finish(acui_task *task, acui_run *run, acui_run **last)
 {
     acui_arena *arena = &task->submission->plan.arena;
     *last = run;
-    run->wide = is_wide(run);
     if (!run->graph)
         return true;
     run->graph = is_worth_it(run);
@@ -196,7 +201,7 @@ bool acui_cut_runs(acui_task *task)
         acui_node *node = task->nodes[i];
         if (acui_is_prologue(node))
             continue;
-        bool fits = acui_fits_graph(node) && can_be_set(node);
+        bool fits = fits_cached(node);
         if (!run || run->graph != fits) {
             if (run && !finish(task, run, &last))
                 return false;
@@ -209,6 +214,8 @@ bool acui_cut_runs(acui_task *task)
             run->nodes = task->body + task->body_count;
             *end = run;
         }
+        if (run->count > 0 && !comes_behind(node, task->body[task->body_count - 1]))
+            run->wide = true; /* something in it may run side by side */
         node->place = task->body_count;
         task->body[task->body_count++] = node;
         run->count++;

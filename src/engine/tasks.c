@@ -104,11 +104,26 @@ static acui_task *new_task(acui_submission *s, acui_node *node)
     return task;
 }
 
-static bool continues(const acui_task *task, const acui_node *node)
+/* `frame`: of the task's last node. */
+static bool continues(const acui_task *task, const acui_frame *frame, const acui_node *node)
 {
     return task && !acui_is_on_host(task->first) && !acui_is_on_host(node) &&
-           task->device == node->device && task->part == node->frame->part &&
-           task->sharing == acui_sharing_of(node);
+           task->device == node->device &&
+           (node->frame == frame || (task->part == node->frame->part &&
+                                     task->sharing == acui_sharing_of(node)));
+}
+
+static void take_in(acui_task *task, acui_node *node)
+{
+    static const unsigned counted = 0
+#define ACU_X(id, name, counted_) | (unsigned)counted_ << ACUI_NODE_##id
+        ACUI_NODES(ACU_X);
+#undef ACU_X
+    task->count++;
+    task->operations += counted >> node->kind & 1;
+    task->binds |= acui_launch_is_late(node);
+    task->makes |= acui_is_prologue(node);
+    node->entered = true;
 }
 
 void acui_drop_tasks(acui_task *task)
@@ -122,15 +137,14 @@ static acu_status cut_tasks(acui_submission *s, acui_task **tasks)
 {
     acui_node *node = s->entered ? s->entered->next : s->plan.first;
     acui_task *last = NULL, **end = tasks;
-    for (; node; node = node->next) {
-        if (!continues(last, node)) {
+    for (const acui_frame *frame = NULL; node; frame = node->frame, node = node->next) {
+        if (!continues(last, frame, node)) {
             last = *end = new_task(s, node);
             if (!last)
                 return acui_error()->status;
             end = &last->next;
         }
-        last->count++;
-        node->entered = true;
+        take_in(last, node);
     }
     return ACU_OK;
 }
@@ -142,16 +156,12 @@ static bool lay_out(acui_task *task)
     task->nodes = task->body = ACUI_ARENA_ARRAY(arena, acui_node *, task->count);
     if (!task->nodes)
         return false;
-    bool prologue = false;
     acui_node *node = task->first;
-    for (size_t i = 0; i < task->count; i++, node = node->next) {
+    for (size_t i = 0; i < task->count; i++, node = node->next)
         task->nodes[i] = node;
-        prologue |= acui_is_prologue(node);
-        task->binds |= acui_launch_is_late(node);
-    }
     if (acui_is_on_host(task->first) || acui_part_is_refused(task->part))
         return true; /* or it is half planned, and never to run */
-    if (prologue)
+    if (task->makes)
         task->body = ACUI_ARENA_ARRAY(arena, acui_node *, task->count);
     return task->body && acui_find_edges(task) && acui_cut_runs(task);
 }
