@@ -121,7 +121,7 @@ static bool enter_touch(acui_task *task, const acui_touch *touch)
     if (is_entered(task, touch))
         return true;
     size_t most = touch->access == ACU_READ ? accesses->writes : accesses->count;
-    if (!room_before(task, most))
+    if (most && !room_before(task, most))
         return false;
     entering access = {.task = task,
                        .reads = touch->access != ACU_WRITE,

@@ -49,7 +49,8 @@ static void remove_entry(acui_accesses *accesses, size_t i)
         accesses->list[i] = accesses->list[--accesses->writes];
         i = accesses->writes;
     }
-    accesses->list[i] = accesses->list[--accesses->count];
+    if (i < --accesses->count)
+        accesses->list[i] = accesses->list[accesses->count];
 }
 
 /* The later of two reads on one stream stands for the earlier one. */
@@ -122,17 +123,34 @@ bool acui_accesses_reserve(acui_accesses *accesses)
 
 /* ---- entering -------------------------------------------------------------------------------- */
 
+static inline void put(acui_access *entry, acui_point *point, const acui_extent *extent, bool write)
+{
+    entry->point = hold(point);
+    entry->extent = *extent;
+    entry->write = write;
+}
+
 static void add(acui_accesses *accesses, acui_point *point, const acui_extent *extent, bool write)
 {
     size_t at = accesses->count++;
     if (write) { /* the first of the reads makes room */
-        accesses->list[at] = accesses->list[accesses->writes];
+        if (at > accesses->writes)
+            accesses->list[at] = accesses->list[accesses->writes];
         at = accesses->writes++;
     }
-    acui_access *entry = &accesses->list[at];
-    entry->point = hold(point);
-    entry->extent = *extent;
-    entry->write = write;
+    put(&accesses->list[at], point, extent, write);
+}
+
+/* In the place of the newest read, if that is over: else many would be looked through one day. */
+static void add_read(acui_accesses *accesses, acui_point *point, const acui_extent *extent)
+{
+    size_t newest = accesses->count - 1;
+    if (accesses->count == accesses->writes || !forgettable(&accesses->list[newest])) {
+        add(accesses, point, extent, false);
+        return;
+    }
+    let_go(accesses->list[newest].point);
+    put(&accesses->list[newest], point, extent, false);
 }
 
 /*
@@ -227,8 +245,10 @@ bool acui_accesses_enter(acui_accesses *accesses, uint64_t buffer_bytes, acui_po
         if (write && acui_extents_overlap(&old->extent, &extent))
             cut(accesses, i, &extent);
     }
-    if (write || !contained(accesses, point, &extent))
-        add(accesses, point, &extent, write);
+    if (write)
+        add(accesses, point, &extent, true);
+    else if (!contained(accesses, point, &extent))
+        add_read(accesses, point, &extent);
     return true;
 }
 
