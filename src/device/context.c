@@ -23,10 +23,13 @@ static unsigned relax(acui_entered *e)
 
 struct acui_holder *acui_holder_of_thread(acu_device *device)
 {
-    static _Atomic(unsigned) threads; /* relaxed: a spread is all that is wanted */
+    enum { OWN = ACUI_OWN_HOLDERS, SHARED = ACUI_HOLDERS - OWN };
+    static _Atomic(uint64_t) threads; /* relaxed: who comes when does not matter */
     static ACUI_LOCAL unsigned mine;
-    if (!mine)
-        mine = atomic_fetch_add_explicit(&threads, 1, memory_order_relaxed) % ACUI_HOLDERS + 1;
+    if (!mine) {
+        uint64_t n = atomic_fetch_add_explicit(&threads, 1, memory_order_relaxed);
+        mine = (unsigned)(n < OWN ? n : OWN + n % SHARED) + 1;
+    }
     return &device->holders[mine - 1];
 }
 

@@ -112,6 +112,8 @@ acu_status acui_device_new(const acu_driver_table *cu, int ordinal, unsigned str
     d->info.ordinal = ordinal;
     pthread_mutex_init(&d->lock, NULL);
     pthread_mutex_init(&d->alone, NULL);
+    for (int i = 0; i < ACUI_OWN_HOLDERS; i++)
+        d->holders[i].own = true;
     acu_status st = make_context(d, streams);
     if (st == ACU_OK)
         *device = d;

@@ -21,7 +21,8 @@
 #define ACUI_MAX_STREAMS 64 /* of a device's pool */
 #define ACUI_STREAMS 4      /* where the program does not say */
 #define ACUI_PRIORITIES 16  /* that streams may have */
-#define ACUI_HOLDERS 16     /* counters of who is in the driver; threads share them */
+#define ACUI_HOLDERS 16     /* counters of who is in the driver: ... */
+#define ACUI_OWN_HOLDERS 8  /* ... one for each of the first threads; others share the rest */
 #define ACUI_MEMORIES 4     /* kinds of memory that a device has a pool of */
 #define ACUI_FIRST_MARKS 16 /* room of a stream's timeline at first; a power of two */
 
@@ -50,7 +51,9 @@ typedef struct acui_post {
 } acui_post;
 #define ACUI_POSTS 32
 
-#define ACUI_STREAM_ENTRIES 600 /* leaves room for the task that is let in last */
+/* Of two entries each in the driver's queue for a stream, as most tasks have: a launch and a mark.
+ * Leaves room for the task that is let in last. */
+#define ACUI_STREAM_PLACES 300
 
 struct acu_device {
     acui_object object;
@@ -123,17 +126,35 @@ struct acu_device {
     bool given_back;
     struct acui_holder { /* threads between acui_hold and acui_unhold; a line of the cache each */
         _Atomic(uint32_t) count;
-        char apart[60];
+        bool own; /* of one thread */
+        char apart[59];
     } holders[ACUI_HOLDERS];
-    _Atomic(uint32_t) in_flight; /* tasks of submissions; the engine counts */
+    /* Tasks of submissions, which the engine counts: ACUI_ENTERED for each, and ACUI_GOING for each
+     * that was issued, or begun on the host. `started` is changed under the order lock only. */
+    _Atomic(uint64_t) started, ended;
     uint64_t over_at;            /* when a task was last found over, in ns; the engine's flight
                                   * lock */
-    _Atomic(uint32_t) going;     /* of these, such as were issued, or begun on the host */
     /* When the driver was last asked about a mark that the device tells of, or took such a one, in
      * ns: what is wrong with the context it says then, whatever the stream. Relaxed. */
     _Atomic(uint64_t) asked_at;
     acui_gate gate;
 };
+
+#define ACUI_ENTERED UINT64_C(1)
+#define ACUI_GOING (UINT64_C(1) << 32)
+/* The difference of two such sums is one, however often they went round: both numbers in one word.
+ * First what ended, so that neither is too small. seq_cst, with who waits until there are less. */
+static inline uint64_t acui_work_on(acu_device *device)
+{
+    uint64_t ended = atomic_load_explicit(&device->ended, memory_order_seq_cst);
+    return atomic_load_explicit(&device->started, memory_order_seq_cst) - ended;
+}
+
+/* Tasks; when there are none, what they held is released. */
+static inline uint32_t acui_in_flight(acu_device *device)
+{
+    return (uint32_t)acui_work_on(device);
+}
 
 /*
  * Streams of a device's own (`pooled`) live as long as the device, and retaining one retains the
@@ -220,7 +241,11 @@ static inline bool acui_hold(acu_device *device, struct acui_holder **holder)
 /* Release: the driver calls made meanwhile are over for who resets. NULL is fine. */
 static inline void acui_unhold(struct acui_holder *holder)
 {
-    if (holder)
+    if (holder && holder->own) /* nobody else changes it */
+        atomic_store_explicit(&holder->count,
+                              atomic_load_explicit(&holder->count, memory_order_relaxed) - 1,
+                              memory_order_release);
+    else if (holder)
         atomic_fetch_sub_explicit(&holder->count, 1, memory_order_release);
 }
 
@@ -273,7 +298,7 @@ acu_device *acui_device_find(int ordinal);
 typedef struct acui_close_hooks {
     acu_status (*drain)(acu_device *device); /* DEVICE_LOST, WOULD_WAIT or OK */
     void (*stop)(void);
-    /* acu_device_wait; NULL: it looks at `in_flight` again and again. */
+    /* acu_device_wait; NULL: it looks at acui_in_flight again and again. */
     acu_status (*wait)(acu_device *device, uint64_t timeout);
     /* Waits until all that was handed over to runtime threads so far is issued. */
     acu_status (*settle)(uint64_t timeout);
@@ -371,6 +396,9 @@ bool acui_stream_implied(acu_stream *stream, const acu_stream *other, uint64_t n
  * complete.
  */
 acu_status acui_stream_harvest(acu_stream *stream, size_t *left);
+/* The same without a lock, as far as the device itself has written; false: not to `number`, or the
+ * device is lost. The events stay where they are until the next mark. */
+bool acui_stream_catch_up(acu_stream *stream, uint64_t number);
 uint64_t acui_stream_last(acu_stream *stream); /* the last mark so far */
 /* The mark is harvested, or the device has written that it is complete. No lock. */
 bool acui_stream_reached(acu_stream *stream, uint64_t number);

@@ -310,7 +310,7 @@ acu_status acu_device_wait(acu_device *device, uint64_t timeout)
     if (h.wait)
         return h.wait(device, timeout);
     acui_nap nap = acui_nap_start(timeout);
-    while (atomic_load_explicit(&device->in_flight, memory_order_acquire) > 0)
+    while (acui_in_flight(device) > 0)
         if (!acui_nap_again(&nap))
             return ACU_TIMEOUT;
     return ACU_OK;

@@ -27,10 +27,9 @@ static acu_status may_reset(acu_device *device)
 static void finish_work(acu_device *device)
 {
     acui_close_hooks h = acui_close_hooks_set();
+    /* Relaxed: `drain` takes the order lock, as who enters a task does. Who does it later sees
+     * this, and whose task was entered before is waited for. */
     atomic_store_explicit(&device->refusing, true, memory_order_relaxed);
-    /* Both sides change `in_flight`: who enters a task after this sees `refusing`, and whose task
-     * was entered before is waited for. */
-    atomic_fetch_add_explicit(&device->in_flight, 0, memory_order_acq_rel);
     if (h.drain)
         h.drain(device);
 }

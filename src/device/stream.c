@@ -27,7 +27,7 @@ static acu_status stream_new(acu_device *device, CUstream raw, acu_stream **stre
     }
     acui_object_list(s); /* of fences, behind which memory was released */
     s->mark_room = ACUI_FIRST_MARKS;
-    s->gate.limit = ACUI_STREAM_ENTRIES;
+    s->gate.limit = ACUI_STREAM_PLACES;
     s->device = device;
     s->raw = raw;
     atomic_store_explicit(&s->watchers, 1, memory_order_relaxed);

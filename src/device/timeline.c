@@ -50,11 +50,21 @@ static uint64_t drop_marks(acu_stream *stream, size_t count)
     return last;
 }
 
+/* With the lock or without: it never goes back. */
+static void advance(acu_stream *stream, uint64_t number)
+{
+    uint64_t done = atomic_load_explicit(&stream->done, memory_order_relaxed);
+    /* Release: who sees the number sees what was written before the mark was found complete. */
+    while (done < number &&
+           !atomic_compare_exchange_weak_explicit(&stream->done, &done, number,
+                                                  memory_order_release, memory_order_relaxed))
+        ;
+}
+
 static void complete_marks(acu_stream *stream, size_t count)
 {
-    /* Release: who sees the number sees what was written before the mark was found complete. */
     if (count)
-        atomic_store_explicit(&stream->done, drop_marks(stream, count), memory_order_release);
+        advance(stream, drop_marks(stream, count));
 }
 
 /* Whether the mark is complete: 0, CUDA_ERROR_NOT_READY, or an error that the context has. A query
@@ -185,6 +195,16 @@ bool acui_stream_is_quiet(acu_stream *stream, uint64_t number, uint64_t now)
            !acui_device_lost(stream->device) && is_told(stream, number) && was_asked(stream, now);
 }
 
+bool acui_stream_catch_up(acu_stream *stream, uint64_t number)
+{
+    _Atomic(uint64_t) *place = atomic_load_explicit(&stream->flag, memory_order_acquire);
+    uint64_t flag = place ? atomic_load_explicit(place, memory_order_acquire) : 0;
+    if (flag < number || acui_device_lost(stream->device))
+        return false;
+    advance(stream, flag);
+    return true;
+}
+
 static void look(acu_stream *stream)
 {
     acui_entered entered;
@@ -260,6 +280,7 @@ static CUevent record(acu_stream *stream)
 acu_status acui_stream_mark(acu_stream *stream, acui_tell tell, uint64_t *number, uint64_t *told)
 {
     acui_lock_take(&stream->lock);
+    look_at_flag(stream); /* their marks are still there */
     /* First what somebody waits for; it takes the device longer than the event takes the host. */
     bool wanted = tell == ACUI_TELL || (tell == ACUI_TELL_IF_ALONE && stream->mark_count == 0);
     wanted = wanted && acui_stream_tell(stream, stream->issued + 1);

@@ -107,12 +107,13 @@ static uint32_t entries(const acui_run *run)
 
 void acui_charge(acui_task *task)
 {
-    uint32_t more = (uint32_t)(task->count - task->body_count + task->before_count);
+    uint32_t all = (uint32_t)(task->count - task->body_count + task->before_count);
     for (const acui_run *run = task->runs; run; run = run->next)
-        more += entries(run);
-    task->charged = more;
+        all += entries(run);
+    task->charged = all / 2; /* of these and the mark, two in each place; the first it has */
     /* Relaxed: nobody waits for there to be less room. */
-    atomic_fetch_add_explicit(&task->stream->gate.used, more, memory_order_relaxed);
+    if (task->charged)
+        atomic_fetch_add_explicit(&task->stream->gate.used, task->charged, memory_order_relaxed);
 }
 
 acui_task *acui_leave_gates(acui_task *task)
@@ -127,8 +128,7 @@ acui_task *acui_leave_gates(acui_task *task)
 
 acu_status acui_check_room(acu_device *device, uint64_t more)
 {
-    /* Relaxed: a bound, not an order. */
-    uint64_t now = atomic_load_explicit(&device->in_flight, memory_order_relaxed) + more;
+    uint64_t now = acui_in_flight(device) + more;
     if (device->gate.limit == 0 || now < device->gate.limit)
         return ACU_OK;
     return acui_fail(ACU_ERR_WOULD_BLOCK,

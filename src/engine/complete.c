@@ -46,14 +46,13 @@ static acui_task *over(acui_task *task)
         if (run->exec)
             acui_graphs_over(run->exec);
     acui_fault_release(task->fault);
-    /* Counted down when all is released; release: who sees the count sees that. */
     acui_submission_close(s);
-    if (atomic_fetch_sub_explicit(&device->in_flight, 1, memory_order_release) == 1 &&
-        atomic_load_explicit(&device->trims, memory_order_acquire))
+    /* Once all is released, which who sees the count sees. */
+    atomic_fetch_add_explicit(&device->ended, going ? ACUI_ENTERED + ACUI_GOING : ACUI_ENTERED,
+                              memory_order_seq_cst);
+    if (atomic_load_explicit(&device->trims, memory_order_acquire) && acui_in_flight(device) == 0)
         device->idle(device);
-    if (going)
-        freed = acui_join_tasks(freed, acui_memory_freed(device));
-    return freed;
+    return going ? acui_join_tasks(freed, acui_memory_freed()) : freed;
 }
 
 acui_task *acui_task_over(acui_task *task)
@@ -66,7 +65,7 @@ acui_task *acui_task_over(acui_task *task)
 
 void acui_submission_close(acui_submission *s)
 {
-    if (atomic_fetch_sub_explicit(&s->open, 1, memory_order_acq_rel) != 1)
+    if (!acui_refs_drop(&s->open))
         return;
     /* Until now later tasks of the submission could be put behind these points. */
     for (acui_task *task = s->first_task; task; task = task->next)
@@ -97,10 +96,12 @@ static void fail_lost(acui_task *task)
 
 void acui_harvest(acu_stream *stream, uint64_t now)
 {
-    if (!acui_flight_has_news(stream, now))
+    uint64_t first = acui_flight_news(stream, now);
+    if (!first)
         return; /* most looks end here, without a lock */
     bool was = acui_error_aside();
-    bool lost = acui_stream_harvest(stream, NULL) != ACU_OK;
+    bool lost = !acui_stream_catch_up(stream, first) &&
+                acui_stream_harvest(stream, NULL) != ACU_OK;
     acui_task *task = acui_flight_passed(stream, lost, now ? now : acui_now());
     while (task) {
         acui_task *next = task->next_on_stream;

@@ -361,8 +361,14 @@ bool acui_memory_may_wait(acui_task *task, const acui_node *node);
 acui_task *acui_memory_wait(acui_task *task);
 /* The task is issued or has failed; if it was put off before: who comes next. */
 acui_task *acui_memory_next(acui_task *task);
-void acui_memory_going(acui_task *task); /* it is issued, or begins on the host */
-acui_task *acui_memory_freed(acu_device *device); /* such a task is over; who may go on */
+void acui_memory_going(acui_task *task); /* it is issued, or begins on the host; order lock held */
+acui_task *acui_memory_freed(void); /* such a task is over, and counted as ended; who may go on */
+/* Order lock held. */
+static inline void acui_count_started(acu_device *device, uint64_t what)
+{
+    uint64_t now = atomic_load_explicit(&device->started, memory_order_relaxed);
+    atomic_store_explicit(&device->started, now + what, memory_order_relaxed);
+}
 bool acui_memory_is_short(void); /* somebody waits */
 /* The task is issued: the uses of buffers with memory of pools that the submission does not need
  * any more, as a list. Order lock held. */

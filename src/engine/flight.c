@@ -247,18 +247,16 @@ void acui_flight_drop_idle(void)
     }
 }
 
-bool acui_flight_has_news(acu_stream *stream, uint64_t now)
+uint64_t acui_flight_news(acu_stream *stream, uint64_t now)
 {
     uint64_t first = atomic_load_explicit(&stream->first, memory_order_relaxed);
-    if (!first)
-        return false;
-    if (acui_stream_reached(stream, first))
-        return true;
+    if (!first || acui_stream_reached(stream, first))
+        return first;
     now = now ? now : acui_now();
     if (!acui_stream_is_quiet(stream, first, now))
-        return true;
+        return first;
     acui_looked(stream, now);
-    return false;
+    return 0;
 }
 
 /* From where the last one was found, the next stream that may have news, and was not looked at
@@ -269,7 +267,7 @@ static acu_stream *take_next(uint64_t start)
     acui_flight_lock();
     acu_stream *first = flight.next ? flight.next : flight.active, *stream = first;
     while (stream && !found) {
-        if (acui_looked_at(stream) < start && acui_flight_has_news(stream, start))
+        if (acui_looked_at(stream) < start && acui_flight_news(stream, start))
             found = stream;
         stream = stream->next_active ? stream->next_active : flight.active;
         if (stream == first)

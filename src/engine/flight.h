@@ -25,8 +25,9 @@ void acui_flight_unlock(void);
  * to write that; 0: it was not. */
 void acui_flight_add(acu_stream *stream, acui_task *const *tasks, size_t count, uint64_t armed);
 bool acui_flight_is_told(const acui_task *task); /* its future has somebody to tell */
-/* Whether a harvest may find something now; the time, or 0. No lock. */
-bool acui_flight_has_news(acu_stream *stream, uint64_t now);
+/* The first mark of a task's, if a harvest may find something now; 0: nothing. `now`: the time, or
+ * 0. No lock. */
+uint64_t acui_flight_news(acu_stream *stream, uint64_t now);
 /* Take the tasks up to stream->done off the stream; `all`: all, for the device is lost. */
 acui_task *acui_flight_passed(acu_stream *stream, bool all, uint64_t now);
 /* Somebody wants to be told soon when that is over which is on the stream now. */

@@ -164,6 +164,7 @@ static acui_node *enqueue_nodes(acui_task *task)
 static acui_task *publish_one(acui_task *task, acui_use **returned)
 {
     acui_point *point = task->point;
+    acui_memory_going(task);
     point->stream = task->stream; /* whose submission holds it until the task is over */
     point->number = task->number;
     point->failed = task->failed;
@@ -232,7 +233,6 @@ static acui_task *finish(acu_stream *stream, acui_task *const *tasks, size_t cou
     acui_task *next = NULL;
     for (size_t i = 0; i < count; i++) {
         acui_story_issued(tasks[i]);
-        acui_memory_going(tasks[i]);
         next = acui_join_tasks(acui_memory_next(tasks[i]), next);
     }
     next = acui_join_tasks(next, publish(tasks, count));

@@ -117,14 +117,19 @@ void acui_memory_return(acui_use *uses)
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the list; a leaf */
 static acui_task *first, **last = &first;                /* by next_ready; in order */
-/* How many. seq_cst, with device->going: who finds nothing going after having put itself off goes
+/* How many. seq_cst, with device->ended: who finds nothing going after having put itself off goes
  * on, or is seen by who was going. */
 static _Atomic(uint32_t) waiting;
 
 void acui_memory_going(acui_task *task)
 {
     task->going = true;
-    atomic_fetch_add_explicit(&task->device->going, 1, memory_order_seq_cst);
+    acui_count_started(task->device, ACUI_GOING);
+}
+
+static bool is_any_going(acu_device *device)
+{
+    return acui_work_on(device) >= ACUI_GOING;
 }
 
 static bool is_first_of_pool(const acui_task *list, const acui_task *task)
@@ -192,7 +197,7 @@ static void put_in_list(acui_task *task)
 /* Nothing is going whose end could free memory: for the first in line it is the last try. */
 static acui_task *try_last(acu_device *device, const acu_pool *pool)
 {
-    if (atomic_load_explicit(&device->going, memory_order_seq_cst) > 0)
+    if (is_any_going(device))
         return NULL;
     acui_task *list = take_first(device, pool);
     for (acui_task *task = list; task; task = task->next_ready)
@@ -219,7 +224,7 @@ bool acui_memory_may_wait(acui_task *task, const acui_node *node)
     acu_buffer *buffer = node->u.alloc.buffer;
     task->short_of = acui_buffer_pool(buffer);
     /* While it tried, somebody who came later may have got what there was: then that is going. */
-    if (atomic_load_explicit(&task->device->going, memory_order_seq_cst) > 0)
+    if (is_any_going(task->device))
         task->last_try = false;
     return acui_error()->status == ACU_ERR_DEVICE_MEMORY && !task->last_try &&
            !acui_pool_never(task->short_of, buffer->bytes);
@@ -232,9 +237,8 @@ acui_task *acui_memory_next(acui_task *task)
     return others ? take_first(task->device, pool) : NULL;
 }
 
-acui_task *acui_memory_freed(acu_device *device)
+acui_task *acui_memory_freed(void)
 {
-    atomic_fetch_sub_explicit(&device->going, 1, memory_order_seq_cst);
     if (atomic_load_explicit(&waiting, memory_order_seq_cst) == 0)
         return NULL;
     return take_first(NULL, NULL);

@@ -262,8 +262,7 @@ static acui_task *enter_tasks(acui_submission *s, acui_task *tasks)
         task->prompt = waited && !task->next;
         s->to_issue += task->stream != NULL;
         s->hosts |= task->stream == NULL;
-        /* Acquire, release: with acu_device_reset, which waits for it or is seen by acui_issue. */
-        atomic_fetch_add_explicit(&task->device->in_flight, 1, memory_order_acq_rel);
+        acui_count_started(task->device, ACUI_ENTERED);
         if (!enter_task(task))
             task->failed = true; /* for lack of memory: no fault either */
         enter_shared(task);

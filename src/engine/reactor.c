@@ -138,6 +138,8 @@ void acui_reactor_notify(acui_notice *notices)
 
 static acu_status drain(acu_device *device)
 {
+    acui_order_lock(); /* with acu_device_reset: what was entered before this is counted */
+    acui_order_unlock();
     acu_status status = acui_wait_idle(device, ACU_FOREVER);
     acui_build_drain(device);
     return status;

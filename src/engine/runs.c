@@ -176,10 +176,10 @@ static bool cut_head(acui_arena *arena, acui_run **run)
     return true;
 }
 
-/* Nothing of acuda's is on it: what comes first is waited for. A guess; relaxed. */
+/* Nothing of acuda's is on it: what comes first is waited for. A guess. */
 static bool is_idle(const acui_task *task)
 {
-    return atomic_load_explicit(&task->device->in_flight, memory_order_relaxed) == 0;
+    return acui_in_flight(task->device) == 0;
 }
 
 /* The run has all its nodes; *last is the last piece of it. */

@@ -541,6 +541,7 @@ acui_task *acui_stage_run(acui_task *task)
     stage->task = task;
     acui_order_lock();
     task->begun = true;
+    acui_memory_going(task);
     acui_order_unlock();
     if (!is_there(stage->dst) || !is_there(stage->src)) {
         acui_fail(ACU_ERR_DEPENDENCY, "the memory that %s uses was never allocated: the submission "
@@ -548,7 +549,6 @@ acui_task *acui_stage_run(acui_task *task)
     } else {
         acui_count_operations(task, false);
         acui_story_issued(task);
-        acui_memory_going(task);
         acui_count_add(ACUI_COUNT_STAGED, 1);
         if (start(stage))
             return NULL;

@@ -99,7 +99,9 @@ acui_task *acui_host_run(acui_task *task)
     bool running = worker.running;
     if (running) {
         acui_count_operations(task, false);
+        acui_order_lock();
         acui_memory_going(task);
+        acui_order_unlock();
         if (worker.first)
             worker.last->next_ready = task;
         else

@@ -126,7 +126,7 @@ static bool fence(acu_buffer *buffer)
 /* Nobody has looked whether the device is idle since; a program that releases its last buffer. */
 ACUI_RARE static void trim_idle(acu_device *device)
 {
-    if (atomic_load_explicit(&device->in_flight, memory_order_relaxed) == 0)
+    if (acui_in_flight(device) == 0)
         device->idle(device);
 }
 
