@@ -24,7 +24,7 @@
 #define ACUI_HOLDERS 16     /* counters of who is in the driver: ... */
 #define ACUI_OWN_HOLDERS 8  /* ... one for each of the first threads; others share the rest */
 #define ACUI_MEMORIES 4     /* kinds of memory that a device has a pool of */
-#define ACUI_FIRST_MARKS 16 /* room of a stream's timeline at first; a power of two */
+#define ACUI_FIRST_MARKS 32 /* room of a stream's timeline at first; a power of two */
 
 struct acu_pool;    /* memory layer */
 struct acui_graphs; /* engine: executable graphs kept for reuse */

@@ -236,14 +236,26 @@ acu_status acui_stream_harvest(acu_stream *stream, size_t *left)
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
+/* Of a ring that is full: by one question at most, for each takes as long as a launch. Otherwise a
+ * larger ring is full later. */
+static bool drop_half(acu_stream *stream)
+{
+    const char *call;
+    size_t half = stream->mark_count / 2;
+    look_at_flag(stream);
+    if (stream->mark_count < stream->mark_room)
+        return true;
+    if (query(stream, mark_at(stream, half - 1), &call) != ACU_CUDA_SUCCESS)
+        return false;
+    complete_marks(stream, half);
+    return true;
+}
+
 /* Room for one more mark. Without memory for a larger ring the newest mark makes room: the new one
  * lies behind it on the same stream, and stands for both. */
 static void make_room(acu_stream *stream)
 {
-    if (stream->mark_count < stream->mark_room)
-        return;
-    look(stream);
-    if (stream->mark_count < stream->mark_room)
+    if (stream->mark_count < stream->mark_room || drop_half(stream))
         return;
     size_t room = stream->mark_room * 2;
     acui_mark *marks = ACUI_NEW_ARRAY(acui_mark, room);

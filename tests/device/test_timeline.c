@@ -137,6 +137,18 @@ static void harvesting_many_takes_few_queries(void **state)
     acu_driver_count_calls(false);
 }
 
+/* Whether the device keeps up with them or not. */
+static void making_marks_takes_few_queries(void **state)
+{
+    (void)state;
+    acu_driver_count_calls(true);
+    for (int i = 0; i < 640; i++)
+        mark();
+    assert_true(acu_driver_calls(ACU_CALL_EventQuery) <= 640 / (ACUI_FIRST_MARKS / 2));
+    acu_driver_count_calls(false);
+    await(640);
+}
+
 /* ---- without the driver's or the host's help ------------------------------------------------- */
 
 static void a_mark_without_an_event_completes_too(void **state)
@@ -318,6 +330,7 @@ int main(void)
         TEST(other_streams_wait_for_marks),
         TEST(events_are_reused),
         TEST(harvesting_many_takes_few_queries),
+        TEST(making_marks_takes_few_queries),
         TEST(a_mark_without_an_event_completes_too),
         TEST(a_mark_that_the_device_tells_of_gets_an_event_late),
         TEST(one_question_is_for_all_streams),
