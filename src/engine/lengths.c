@@ -177,31 +177,44 @@ static void misses(struct entry *entry, bool foreseen)
     entry->left = entry->patience;
 }
 
+/* The length that may have ended while who was to look slept on for `late`; NULL: none. */
+static known *slept_over(struct entry *entry, uint64_t ns, uint64_t late)
+{
+    for (int i = 0; i < ACUI_LENGTHS && late; i++) {
+        known *k = &entry->lengths[i];
+        if (k->score >= FEW && k->ns <= ns + 2 * k->spread + ACU_US(5) && k->ns >= ns - late)
+            return k;
+    }
+    return NULL;
+}
+
 /* Who was to look from shortly before the end on was not there when it came: no news about the
  * length, unless that goes on. */
-static bool believe(struct entry *entry, uint64_t ns, uint64_t late)
+static bool believe(struct entry *entry, known *k)
 {
-    for (int i = 0; i < ACUI_LENGTHS && entry->believed < BLINDLY; i++) {
-        known *k = &entry->lengths[i];
-        if (k->score < FEW || k->guessed || k->ns > ns + 2 * k->spread + ACU_US(5) ||
-            k->ns < ns - late)
-            continue;
-        entry->believed++;
-        fits(entry, k, true);
-        return true;
-    }
-    return false;
+    if (!k || k->guessed || entry->believed >= BLINDLY)
+        return false;
+    entry->believed++;
+    fits(entry, k, true);
+    return true;
 }
 
 /* Nobody was there when it ended. Who slept too long never sees how much: so look a little sooner
  * the next time, and now and then before, in case it is much shorter. Who looked before halves what
  * is not known: it is none of those that were foreseen. */
-static void learn_blindly(struct entry *entry, uint64_t ns, uint64_t slack, bool foreseen)
+static void learn_blindly(struct entry *entry, uint64_t ns, uint64_t slack, uint64_t late)
 {
-    bool unseen = slack > ns / 4 * 3; /* no look before */
-    known *k = unseen ? near(entry, ns - SOONER, SOONER) : NULL;
+    bool foreseen = late > 0, unseen = slack > ns / 4 * 3; /* no look before */
+    known *k = slept_over(entry, ns, late < slack ? late : slack);
+    if (believe(entry, k))
+        return;
+    entry->believed = 0;
+    if (k && k->ns < ns)
+        ns = k->ns; /* by when one was to be there */
+    else
+        k = unseen ? near(entry, ns - SOONER, SOONER) : NULL;
     bool just = k && k->spread <= BLIND; /* before an end that was foreseen */
-    uint64_t off = just ? SOONER : slack / 2, guess = ns - off;
+    uint64_t off = just ? SOONER : slack / 2, guess = ns > off ? ns - off : 1;
     if (unseen)
         entry->doubt = DOUBT;
     k = near(entry, guess, SOONER);
@@ -254,12 +267,12 @@ void acui_lengths_learn(uint64_t form, uint64_t ns, uint64_t slack, uint64_t lat
     }
     age(entry);
     bool foreseen = late > 0;
-    if (slack > BLIND && late && believe(entry, ns, late < slack ? late : slack))
+    if (slack > BLIND) {
+        learn_blindly(entry, ns, slack, late);
         return;
+    }
     entry->believed = 0;
-    if (slack > BLIND)
-        learn_blindly(entry, ns, slack, foreseen);
-    else if (slack > SHARP)
+    if (slack > SHARP)
         learn_roughly(entry, ns - slack, foreseen);
     else
         learn_sharply(entry, ns, foreseen);

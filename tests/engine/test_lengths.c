@@ -187,6 +187,20 @@ static void who_is_woken_up_late_learns_nothing(void **state)
     assert_int_equal(lengths[0], ACU_MS(5) - ACU_US(90));
 }
 
+/* ... then he looks sooner than he did, however late he was woken up. */
+static void who_is_always_woken_up_late_looks_sooner(void **state)
+{
+    (void)state;
+    uint64_t lengths[ACUI_LENGTHS];
+    for (int i = 0; i < 20; i++)
+        learn(form(13), ACU_MS(5), 0);
+    for (int i = 0; i < 6; i++)
+        learn_late(form(13), ACU_MS(5) + ACU_US(400), ACU_MS(5), ACU_US(500));
+    assert_int_equal(known(form(13), lengths), 1);
+    assert_int_equal(trust, ACUI_DOUBTED);
+    assert_in_range(lengths[0], ACU_MS(5) - ACU_US(200), ACU_MS(5) - ACU_US(50));
+}
+
 /* A guess gives way to what was seen, whatever it was off by. */
 static void a_guess_is_no_length_of_its_own(void **state)
 {
@@ -554,6 +568,7 @@ int main(void)
         cmocka_unit_test(spinning_comes_back),
         cmocka_unit_test(who_is_too_late_looks_sooner),
         cmocka_unit_test(who_is_woken_up_late_learns_nothing),
+        cmocka_unit_test(who_is_always_woken_up_late_looks_sooner),
         cmocka_unit_test(a_guess_is_no_length_of_its_own),
         cmocka_unit_test(what_never_comes_again_is_forgotten),
         cmocka_unit_test(looks_are_as_early_as_threads_wake_up_late),
