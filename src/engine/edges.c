@@ -23,6 +23,8 @@ typedef struct finding {
     acui_arena *kept, *drafts;
     mark *marks;    /* of all nodes of the task, in order */
     uint32_t first; /* index of the first of them */
+    const acui_node *last; /* that was looked at; NULL: none */
+    bool chained;          /* each so far comes behind the one before */
 } finding;
 
 static inline mark *mark_of(const finding *f, const acui_node *node)
@@ -103,8 +105,13 @@ static inline bool push(const finding *f, acui_history *h, const acui_touch *tou
 {
     if (h->count == h->room && !grow(f->drafts, h))
         return false;
-    h->list[h->count++] = (acui_range){
-        .extent = touch->extent, .node = node, .write = touch->access != ACU_READ};
+    uint32_t at = h->count++;
+    if (touch->access != ACU_READ) { /* the first of the reads makes room */
+        if (at > h->writes)
+            h->list[at] = h->list[h->writes];
+        at = h->writes++;
+    }
+    h->list[at] = (acui_range){.extent = touch->extent, .node = node};
     return true;
 }
 
@@ -115,7 +122,7 @@ static inline acui_history *history_of(const finding *f, const acui_touch *touch
     if (h->task == f->task)
         return h;
     h->task = f->task;
-    h->count = 0;
+    h->count = h->writes = 0;
     if (!h->list) {
         h->list = &h->first;
         h->room = 1;
@@ -127,46 +134,62 @@ static inline acui_history *history_of(const finding *f, const acui_touch *touch
 static inline bool add_write(const finding *f, acui_node *node, const acui_touch *touch)
 {
     acui_history *h = history_of(f, touch);
-    uint32_t kept = 0;
+    uint32_t kept = 0, writes = 0;
     for (uint32_t i = 0; i < h->count; i++) {
         const acui_range *range = &h->list[i];
         bool covered = acui_extent_covers(&touch->extent, &range->extent);
         if ((covered || acui_extents_overlap(&touch->extent, &range->extent)) &&
             !add_edge(f, node, range->node))
             return false;
-        if (!covered)
-            h->list[kept++] = *range;
+        if (covered)
+            continue;
+        writes += i < h->writes;
+        h->list[kept++] = *range;
     }
     h->count = kept;
+    h->writes = writes;
     return push(f, h, touch, node);
 }
 
-/* A reader that comes behind the last one anyway stands for it, if it reads as much. */
-static inline bool stands_for(const finding *f, const acui_node *node, const acui_extent *extent,
-                              const acui_range *last)
+/* As far as it is seen at once. */
+static inline bool is_behind(const finding *f, const acui_node *node, const acui_node *other)
 {
-    return !last->write && acui_extent_covers(extent, &last->extent) &&
-           (last->node == node || mark_of(f, last->node)->by == node);
+    return other == node || mark_of(f, other)->by == node ||
+           (f->chained && mark_of(f, f->last)->by == node);
 }
 
-static inline bool add_read(const finding *f, acui_node *node, const acui_touch *touch)
+/* A reader that comes behind the last one anyway stands for it, if it reads as much. */
+static inline bool stands_for_last(const finding *f, const acui_history *h, const acui_node *node,
+                                   const acui_extent *extent)
 {
-    acui_history *h = history_of(f, touch);
-    for (uint32_t i = 0; i < h->count; i++)
-        if (h->list[i].write && acui_extents_overlap(&h->list[i].extent, &touch->extent) &&
+    const acui_range *last = &h->list[h->count - 1];
+    return acui_extent_covers(extent, &last->extent) && is_behind(f, node, last->node);
+}
+
+static inline bool read_behind(const finding *f, acui_node *node, const acui_touch *touch)
+{
+    const acui_history *h = history_of(f, touch);
+    for (uint32_t i = 0; i < h->writes; i++)
+        if (acui_extents_overlap(&h->list[i].extent, &touch->extent) &&
             !add_edge(f, node, h->list[i].node))
             return false;
-    if (h->count && stands_for(f, node, &touch->extent, &h->list[h->count - 1]))
+    return true;
+}
+
+/* All edges that follow from data are known. */
+static inline bool add_read(const finding *f, acui_node *node, const acui_touch *touch)
+{
+    acui_history *h = touch->use->history;
+    if (h->count > h->writes && stands_for_last(f, h, node, &touch->extent))
         h->count--;
     return push(f, h, touch, node);
 }
 
-/* Reads come last, when most of the node's edges are known. */
 static bool add_data(const finding *f, acui_node *node)
 {
     const acui_touch *end = node->touches + node->touch_count;
     for (const acui_touch *touch = node->touches; touch < end; touch++)
-        if (touch->access != ACU_READ && !add_write(f, node, touch))
+        if (touch->access == ACU_READ ? !read_behind(f, node, touch) : !add_write(f, node, touch))
             return false;
     for (const acui_touch *touch = node->touches; touch < end; touch++)
         if (touch->access == ACU_READ && !add_read(f, node, touch))
@@ -233,6 +256,8 @@ bool acui_find_edges(acui_task *task)
             return false;
         if (!add_explicit(&f, node))
             return false;
+        f.chained = !f.last || (f.chained && mark_of(&f, f.last)->by == node);
+        f.last = node;
         drop_implied(&f, node);
     }
     return true;

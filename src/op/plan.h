@@ -62,16 +62,16 @@ typedef enum acui_node_kind {
 typedef struct acui_range {
     acui_extent extent;
     struct acui_node *node;
-    bool write;
 } acui_range;
 
 /* What was done with one buffer so far; the engine's, while it cuts the
  * plan into tasks. A draft. */
 typedef struct acui_history {
     const struct acui_task *task; /* that the list is about */
-    acui_range *list;           /* what a later access must come behind, in order; a draft, or: */
+    acui_range *list;           /* what a later access must come behind, first all writes, then all
+                                 * reads; a draft, or: */
     acui_range first;           /* ... as long as it is enough */
-    uint32_t count, room;
+    uint32_t count, writes, room;
     struct acui_task *entered;  /* has an access to `extent` in the buffer's list */
     acui_extent extent;
     acu_access access;
