@@ -76,36 +76,46 @@ static uint64_t kind_word(const acui_node *node)
     return word;
 }
 
-/* `first`: the place of the run's first node. What is before that does not matter. */
-static inline void put_node(writer *w, const acui_node *node, uint32_t first)
+/* In the place of a number of edges: behind the node before it, and so behind all. */
+#define CHAINED UINT64_C(0xFFFFFFFF)
+
+/* Of a run that is wide. What is before its first node does not matter. */
+static void put_edges(writer *w, const acui_node *node, uint32_t first)
 {
-    acui_node *const *before = acui_node_before(node);
-    uint64_t *word = w->end;
-    uint32_t inside = 0;
-    w->end++;
+    for (uint32_t i = 0; i < node->before_count; i++)
+        if (acui_node_before(node)[i]->place >= first)
+            put(w, acui_node_before(node)[i]->place - first);
+}
+
+static uint64_t count_inside(const acui_node *node, uint32_t first)
+{
+    uint64_t n = 0;
+    for (uint32_t i = 0; i < node->before_count; i++)
+        n += acui_node_before(node)[i]->place >= first;
+    return n;
+}
+
+static inline void put_node(writer *w, const acui_run *run, const acui_node *node)
+{
+    uint32_t first = run->nodes[0]->place;
+    put(w, kind_word(node) | (run->wide ? count_inside(node, first) : CHAINED) << 32);
     if (node->kind == ACUI_NODE_LAUNCH)
         put(w, (uint64_t)(uintptr_t)node->u.launch.kernel->raw);
-    for (uint32_t i = 0; i < node->before_count; i++)
-        if (before[i]->place >= first) {
-            put(w, before[i]->place - first);
-            inside++;
-        }
-    writer head = {.end = word, .hash = w->hash};
-    put(&head, kind_word(node) | (uint64_t)inside << 32);
-    w->hash = head.hash;
+    if (run->wide)
+        put_edges(w, node, first);
 }
 
 bool acui_key_make(acui_key *key, const acui_run *run)
 {
-    size_t most = 0;
-    for (uint32_t i = 0; i < run->count; i++)
-        most += 2 + run->nodes[i]->before_count;
+    size_t most = 2 * (size_t)run->count;
+    for (uint32_t i = 0; i < run->count && run->wide; i++)
+        most += run->nodes[i]->before_count;
     key->words = most <= ACUI_KEY_FEW ? key->few : ACUI_NEW_ARRAY(uint64_t, most);
     if (!key->words)
         return false;
     writer w = {.end = key->words, .hash = run->count};
     for (uint32_t i = 0; i < run->count; i++)
-        put_node(&w, run->nodes[i], run->nodes[0]->place);
+        put_node(&w, run, run->nodes[i]);
     key->hash = w.hash;
     key->count = (uint32_t)(w.end - key->words);
     return true;
@@ -121,6 +131,8 @@ void acui_key_drop(acui_key *key)
 
 static inline bool comes_behind(const acui_node *node, const acui_node *before)
 {
+    if (node->before_count == 1)
+        return node->before.one == before;
     for (uint32_t i = 0; i < node->before_count; i++)
         if (acui_node_before(node)[i] == before)
             return true;
