@@ -466,7 +466,8 @@ static struct {
     const char *name;
     int most, high; /* so many there were at a time */
 } kinds[] = {{"acuda-reactor", 1, 0}, {"acuda-host", 1, 0},    {"acuda-graphs", 1, 0},
-             {"acuda-load", 4, 0},    {"acuda-blocked", 8, 0}, {"acuda-staging", 0, 0}};
+             {"acuda-load", 4, 0},    {"acuda-blocked", 8, 0}, {"acuda-issue", 2, 0},
+             {"acuda-staging", 0, 0}};
 enum { KINDS = sizeof kinds / sizeof *kinds, STAGING = KINDS - 1 };
 
 static int count_entries(const char *folder)

@@ -240,11 +240,30 @@ static acui_task *finish(acu_stream *stream, acui_task *const *tasks, size_t cou
     return next;
 }
 
+/* Threads that issue on a device at the same time are seen to meet: who began last is noted there
+ * until he is done. Relaxed, and not in one step: a guess. */
+static void note_begin(const acui_task *task)
+{
+    _Atomic(const void *) *issuer = &task->device->issuer;
+    if (atomic_load_explicit(issuer, memory_order_relaxed))
+        acui_together_met(task);
+    else
+        acui_together_missed(task->device);
+    atomic_store_explicit(issuer, &issued_now, memory_order_relaxed); /* each thread's own */
+}
+
+static void note_end(acu_device *device)
+{
+    if (atomic_load_explicit(&device->issuer, memory_order_relaxed) == &issued_now)
+        atomic_store_explicit(&device->issuer, NULL, memory_order_relaxed);
+}
+
 static acui_task *issue_on(acu_stream *stream, acui_task *task)
 {
     acui_entered entered;
     if (refuses(task->device) || acui_enter(task->device, &entered) != ACU_OK)
         return give_up(task);
+    note_begin(task);
     acui_lock_take(&stream->issue);
     acui_task *freed = NULL;
     acui_node *lacking = NULL;
@@ -267,6 +286,7 @@ static acui_task *issue_on(acu_stream *stream, acui_task *task)
         if (stream->device->one_by_one)
             acui_finish_alone(stream);
     }
+    note_end(stream->device);
     acui_lock_give(&stream->issue);
     acui_leave(&entered);
     if (lacking)
@@ -382,11 +402,10 @@ acui_task *acui_issue_all(acui_task *const *tasks, size_t count)
 
 acui_task *acui_issue(acui_task *task)
 {
-    acui_task *others;
-    if (acui_together_put(task, &others))
-        return others;
-    others = acui_together_flush();
-    return acui_join_tasks(others, issue_alone(task));
+    if (acui_together_put(task))
+        return NULL;
+    acui_together_flush();
+    return issue_alone(task);
 }
 
 /* ---- work that the program puts on the stream itself ---- */

@@ -19,6 +19,7 @@
 #include "engine/graphs.h"
 #include "engine/queue.h"
 #include "engine/runtime.h"
+#include "engine/together.h"
 #include "device/loader.h"
 
 #include <sched.h>
@@ -148,6 +149,7 @@ static acu_status drain(acu_device *device)
 static void end_threads(void)
 {
     acui_runtime_stop();
+    acui_issuer_stop();
     acui_loader_stop();
     acui_worker_stop();
     acui_stage_stop();
@@ -174,7 +176,7 @@ static bool is_busy(void)
     acui_flight_lock();
     bool busy = acui_flight_first() || reactor.notices;
     acui_flight_unlock();
-    return busy || acui_runtime_busy() || acui_loader_busy();
+    return busy || acui_runtime_busy() || acui_issuer_busy() || acui_loader_busy();
 }
 
 /* The last callbacks may have submitted again: what came of it is finished first. */

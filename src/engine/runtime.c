@@ -286,7 +286,8 @@ static void batch_enter(batch *b, acu_device *device)
     if (acui_enter(device, &b->entered) != ACU_OK)
         return;
     b->device = acu_device_retain(device);
-    acui_together_hold(device);
+    if (&runtimes[device->info.ordinal] == mine)
+        acui_together_hold(device);
 }
 
 static void wait_turn(const more *m)
@@ -315,10 +316,10 @@ static bool given_up(const acui_handed *h)
                             ACUI_FUTURE_DONE;
 }
 
-static void deal_with(acui_runtime *runtime, acui_handed *h, const acui_together *together)
+static void deal_with(acui_runtime *runtime, acui_handed *h)
 {
     if (h->more) { /* it may have to wait */
-        acui_together_pause();
+        acui_together_flush();
         wait_turn(h->more);
     }
     acu_status status = ACU_OK;
@@ -335,13 +336,13 @@ static void deal_with(acui_runtime *runtime, acui_handed *h, const acui_together
     free_more(h->more);
     acui_future_put(h->future);
     acu_device_release(h->device);
-    while (together->count && !acui_handover_ready(&runtime->queue)) {
+    while (acui_together_left() && !acui_handover_ready(&runtime->queue)) {
         if (!runtime->alone && acui_together_may_grow())
             acui_spin_pause();
         else
-            acui_together_pause();
+            acui_together_flush();
     }
-    if (together->count == 0) /* else some are not issued yet */
+    if (!acui_together_left()) /* else some are not issued yet */
         acui_passage_set(&runtime->passed, runtime->queue.taken);
 }
 
@@ -384,14 +385,12 @@ static void work(acui_runtime *runtime)
 {
     acui_handed what;
     batch b = {.device = NULL};
-    acui_together together = {.count = 0};
     uint64_t patience = SPIN;
     mine = runtime;
-    acui_together_use(&together);
     for (;;) {
         if (acui_handover_take(&runtime->queue, &what)) {
             batch_enter(&b, what.device);
-            deal_with(runtime, &what, &together);
+            deal_with(runtime, &what);
         } else if (!spin(runtime, patience)) {
             batch_end(&b);
             if (acui_handover_ended(&runtime->queue) && !acui_handover_ready(&runtime->queue))
@@ -399,7 +398,6 @@ static void work(acui_runtime *runtime)
             patience = rest(runtime);
         }
     }
-    acui_together_use(NULL);
     mine = NULL;
 }
 

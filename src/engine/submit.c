@@ -69,7 +69,7 @@ acui_submission *acui_submission_new(const acu_submit_options *options, acu_stre
     atomic_store_explicit(&s->refs, future && !future->waited ? 2 : 1, memory_order_relaxed);
     atomic_store_explicit(&s->open, 1, memory_order_relaxed);
     s->plan.flush = acui_enter_nodes;
-    s->plan.pause = acui_together_pause;
+    s->plan.pause = acui_together_flush;
     s->plan.thread = pthread_self();
     s->policy = acu_policy_retain(options->policy);
     s->priority = options->priority;

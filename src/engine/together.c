@@ -1,21 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Small tasks that are put aside, and issued as one. */
+/* Which small tasks may be issued as one, and how many. */
 #include "engine/together.h"
 
-#include "base/clock.h"
-#include "base/local.h"
 #include "engine/flight.h"
-
-#define LIMIT ACU_US(100) /* what all that go together may take */
-#define HOLD ACU_US(20)   /* what one of them may be issued too late */
-
-static ACUI_LOCAL acui_together *aside;
-
-void acui_together_use(acui_together *together)
-{
-    aside = together;
-}
-
 
 /* ---- how many of a form ---- */
 
@@ -46,10 +33,12 @@ unsigned acui_together_most(uint64_t form)
 {
     uint64_t time = time_of(form);
     unsigned n = ACUI_TOGETHER;
-    while (n > 1 && (!time || n * time * UNIT > LIMIT))
+    while (n > 1 && (!time || n * time * UNIT > ACUI_TOGETHER_LIMIT))
         n /= 2;
     return n;
 }
+
+_Atomic(bool) acui_together_timeless;
 
 static void learn(uint64_t form, uint64_t least, uint64_t most)
 {
@@ -68,6 +57,8 @@ static void learn(uint64_t form, uint64_t least, uint64_t most)
 void acui_together_learn(const acui_task *first, const acui_task *end, uint64_t looked,
                          uint64_t now)
 {
+    if (acui_together_is_timeless())
+        return;
     uint64_t over_at = first->device->over_at;
     uint64_t start = first->issued_at > over_at ? first->issued_at : over_at;
     uint64_t least = looked > start ? looked - start : 0;
@@ -111,131 +102,49 @@ static bool fits(const acui_task *task)
            (task->body_count == task->count || allocates_only(task));
 }
 
+/* It is known to be short enough. */
+static bool may_go(acui_task *task)
+{
+    if (!fits(task))
+        return false;
+    if (!task->form) /* from now on it is learned */
+        task->form = acui_form_of(task);
+    return acui_together_most(task->form) > 1;
+}
+
+/* Threads met at issuing of late, so that knowing of tasks which may go together is of use. */
+static uint32_t meetings(const acu_device *device)
+{
+    return atomic_load_explicit(&device->meetings, memory_order_relaxed);
+}
+
 acu_stream *acui_together_stream(acui_task *task)
 {
-    if (!aside || !fits(task))
+    bool collects = acui_together_collects(task->device);
+    if (!collects && !meetings(task->device))
         return NULL;
-    task->form = acui_form_of(task);
-    task->together = acui_together_most(task->form) > 1;
-    bool joins = task->together && aside->count && aside->tasks[0]->device == task->device;
-    return joins ? aside->stream : NULL;
+    task->together = may_go(task);
+    return collects && task->together ? acui_together_lane(task->device) : NULL;
 }
 
-static bool comes_behind_any(const acui_task *task)
-{
-    bool any = false;
-    if (task->before_count == 0)
-        return false;
-    acui_order_lock();
-    for (size_t i = 0; i < task->before_count && !any; i++)
-        any = task->before[i].point->state != ACUI_POINT_OVER;
-    acui_order_unlock();
-    return any;
-}
+/* ---- where an issuer would help ---- */
 
-/* Put aside as the first; whether nothing was for a while, so that the device had better begin. */
-static bool begin(void)
-{
-    aside->since = acui_now();
-    return aside->since > aside->flushed_at + LIMIT;
-}
+enum { MEETING = 2, MANY = 64 }; /* of a score that otherwise goes down by one each time */
 
-bool acui_together_put(acui_task *task, acui_task **others)
+void acui_together_met(const acui_task *task)
 {
-    if (!aside || !task->together || (aside->count && aside->stream != task->stream) ||
-        comes_behind_any(task))
-        return false;
-    bool now = aside->count == 0 && begin();
-    aside->stream = task->stream;
-    aside->tasks[aside->count++] = task;
-    now |= aside->count == ACUI_TOGETHER;
-    *others = now ? acui_together_flush() : NULL;
-    return true;
-}
-
-/* ---- issuing ---- */
-
-/* Tasks of the first one's form, as many as may go together, from the list; how many. */
-static size_t take_form(acui_task **list, size_t *count, acui_task **taken)
-{
-    uint64_t form = list[0]->form;
-    size_t most = acui_together_most(form), n = 0, kept = 0, same = 0;
-    for (size_t i = 0; i < *count; i++)
-        same += list[i]->form == form;
-    while (most > same)
-        most /= 2;
-    for (size_t i = 0; i < *count; i++) {
-        if (list[i]->form == form && (n < most || n == 0))
-            taken[n++] = list[i];
-        else
-            list[kept++] = list[i];
+    acu_device *device = task->device;
+    uint32_t score = meetings(device) + MEETING;
+    if (score >= MANY && task->together) {
+        acui_issuer_ask(device);
+        score = 1;
     }
-    *count = kept;
-    return n;
+    atomic_store_explicit(&device->meetings, score < MANY ? score : MANY, memory_order_relaxed);
 }
 
-/* Those that were given up meanwhile are not to be issued: they are asked again. */
-static acui_task *drop_given_up(acui_task **list, size_t *count)
+void acui_together_missed(acu_device *device)
 {
-    acui_task *dropped = NULL;
-    size_t kept = 0;
-    for (size_t i = 0; i < *count; i++) {
-        acui_task *task = list[i];
-        if (!acui_gave_up(task->submission)) {
-            list[kept++] = task;
-            continue;
-        }
-        task->sound = task->together = false;
-        task->next_ready = dropped;
-        dropped = task;
-    }
-    *count = kept;
-    return dropped;
-}
-
-acui_task *acui_together_flush(void)
-{
-    if (!aside || aside->count == 0)
-        return NULL;
-    acui_task *list[ACUI_TOGETHER], *some[ACUI_TOGETHER];
-    size_t count = aside->count;
-    for (size_t i = 0; i < count; i++)
-        list[i] = aside->tasks[i];
-    aside->count = 0;
-    acui_task *others = drop_given_up(list, &count);
-    while (count) {
-        size_t n = take_form(list, &count, some);
-        acu_stream *stream = some[0]->stream;
-        bool stays = some[0]->device == aside->device; /* and so do its streams */
-        others = acui_join_tasks(others, acui_issue_all(some, n));
-        if (stays)
-            aside->issued[aside->lots++ % 2] = (struct acui_lot){
-                .stream = stream, .number = acui_stream_last(stream)};
-    }
-    aside->flushed_at = acui_now();
-    return others;
-}
-
-bool acui_together_may_grow(void)
-{
-    for (size_t i = 0; i < 2; i++)
-        if (!aside->issued[i].stream ||
-            acui_stream_reached(aside->issued[i].stream, aside->issued[i].number))
-            return false;
-    return acui_now() < aside->since + HOLD;
-}
-
-void acui_together_hold(acu_device *device)
-{
-    if (!aside)
-        return;
-    acui_together_pause();
-    aside->device = device;
-    aside->issued[0].stream = aside->issued[1].stream = NULL;
-}
-
-void acui_together_pause(void)
-{
-    while (aside && aside->count)
-        acui_run_tasks(acui_together_flush());
+    uint32_t score = meetings(device);
+    if (score)
+        atomic_store_explicit(&device->meetings, score - 1, memory_order_relaxed);
 }

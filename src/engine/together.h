@@ -1,16 +1,26 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Together: a thread that issues what others hand over to it may put small tasks aside while there
- * are more to come, and issue those of one form as one executable graph under one mark. On an H100
- * sixteen kernels launched so take the driver 1.9 us each, one by one 4.8.
+ * Together: small tasks that are ready may be put aside for a moment, and those of one form issued
+ * as one executable graph under one mark. On an H100 sixteen kernels launched so take the driver
+ * 1.9 us each, one by one 4.8.
  *
  * Each stays a submission of its own, with its own outcome; but all are told to be over when the
  * last of them is. So only such tasks go together as are known to be short, that wait for nothing
  * on the device, and whose submissions left the choice of a stream to acuda.
  *
- * While the device has enough to do, the thread waits a little for more of them.
+ *   together.c  which tasks may go together, and how many of a form: as many as are over within
+ *               LIMIT, as far as it is known how long one takes
+ *   aside.c     what is put aside for each device, and its way from there
+ *   issuer.c    the thread that takes it from there while it is worth one
  *
- * How many of a form: as many as are over within LIMIT, as far as it is known how long one takes.
+ * Who puts tasks aside: a runtime thread, while there is more in its ring; it issues them itself
+ * once there is not, or they are sixteen. And any thread while the device's issuer attends to what
+ * is there. That one is called when several threads meet at issuing, or a runtime thread has more
+ * to do than it can: they plan, and it issues, as many together as came meanwhile. It waits for
+ * none, and goes to sleep when there is nothing to do.
+ *
+ * Nothing is aside for longer than others take to be issued; what waits for it, beside the data's
+ * order, is who names a stream: it may be looked at from outside (acui_together_settle).
  */
 #ifndef ACUI_ENGINE_TOGETHER_H
 #define ACUI_ENGINE_TOGETHER_H
@@ -22,38 +32,52 @@ enum {
                          * form has few graphs */
     ACUI_TOGETHER_NODES = 8, /* in each: larger ones gain little */
 };
+#define ACUI_TOGETHER_LIMIT ACU_US(100) /* what all that go together may take */
 
-/* What one thread has put aside. */
-typedef struct acui_together {
-    acui_task *tasks[ACUI_TOGETHER];
-    size_t count;
-    acu_stream *stream; /* of all of them */
-    uint64_t since, flushed_at; /* when the first was put there, and others were issued; ns */
-    acu_device *device; /* that the thread holds; NULL: none. On it, with the last mark: */
-    struct acui_lot { acu_stream *stream; uint64_t number; } issued[2]; /* the last lots */
-    unsigned lots;
-} acui_together;
-
-/* From here on this thread's tasks may be put there; NULL: no more. Nothing is left in the one it
- * had. */
-void acui_together_use(acui_together *together);
-/* Laid out, and about to get a stream: the one of what was put aside, if it may go with that; else
+/* ---- together.c ---- */
+/* Laid out, and about to get a stream: that of others that are aside, if it may go with them; else
  * NULL. */
 acu_stream *acui_together_stream(acui_task *task);
-/* Ready: it is put aside, if it may be; then *others are to be run. */
-bool acui_together_put(acui_task *task, acui_task **others);
-/* Issue what this thread has put aside; tasks to be run. */
-acui_task *acui_together_flush(void);
-void acui_together_pause(void); /* the same, and they are: this thread may be busy for a while */
-/* Whether it had better wait for more: the device is busy with others. */
-bool acui_together_may_grow(void);
-void acui_together_hold(acu_device *device); /* this thread has it from now on; NULL: none */
-
+/* Another thread is issuing on the task's device while this one is about to; or none is. */
+void acui_together_met(const acui_task *task);
+void acui_together_missed(acu_device *device);
 /* How many of the form may go together; 1: it is not known to be short. */
 unsigned acui_together_most(uint64_t form);
 /* Tasks from `first` on, before `end`, are over by `now`; the first was not at `looked`. Flight
  * lock held. */
 void acui_together_learn(const acui_task *first, const acui_task *end, uint64_t looked,
                          uint64_t now);
+/* For tests: nothing is learned, nor done otherwise because of the time that something takes. */
+extern _Atomic(bool) acui_together_timeless;
+static inline bool acui_together_is_timeless(void)
+{
+    return atomic_load_explicit(&acui_together_timeless, memory_order_relaxed);
+}
+
+/* ---- aside.c ---- */
+/* Ready: put aside, if it may be. Others may be issued by this. */
+bool acui_together_put(acui_task *task);
+/* The stream for tasks that are to be put aside for the device; NULL: any. */
+acu_stream *acui_together_lane(const acu_device *device);
+bool acui_together_collects(const acu_device *device); /* this thread may put tasks aside for it */
+/* All that is aside for the device is issued, and what came behind it. Waits for other threads that
+ * are at that. */
+void acui_together_settle(acu_device *device);
+/* Of runtime threads: this one has the device from now on, NULL: none; */
+void acui_together_hold(acu_device *device);
+/* ... whether something is aside that it has to issue itself; */
+bool acui_together_left(void);
+/* ... that had better wait for more: the device is busy with others; */
+bool acui_together_may_grow(void);
+/* ... issue it now, for the thread may be busy for a while. Does nothing on other threads. */
+void acui_together_flush(void);
+
+/* ---- issuer.c ---- */
+/* It would be of use for the device. Never waits. */
+void acui_issuer_ask(acu_device *device);
+void acui_issuer_call(acu_device *device); /* the same, whether or not there is a core for it */
+void acui_issuer_stop(void);               /* joins them; nothing is aside any more */
+bool acui_issuer_busy(void);               /* one runs */
+extern _Atomic(uint64_t) acui_issuer_patience; /* how long it attends to nothing; for tests */
 
 #endif

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Small submissions that a runtime thread issues as one graph: with the results, failures and order
- * that each would have had alone; and only those that may go so.
+ * Small submissions that are issued as one graph, by a runtime thread or an issuer: with the
+ * results, failures and order that each would have had alone; and only those that may go so.
  *
- * The thread is held up in a `then` while they are handed over, so that it has all of them to
- * choose from.
+ * The thread is held up while they are handed over, so that it has all of them to choose from: a
+ * runtime thread in a `then`, an issuer by the lock of the stream that it is about to issue on.
  */
 #include "engine/together.h"
 #include "support/support.h"
 
 #include "engine/flight.h"
+
+#include <sched.h>
 
 extern const char test_together_ptx[];
 
@@ -22,11 +24,12 @@ typedef struct bed {
     uint32_t want[MANY];
 } bed;
 
-static bed begin(void)
+static bed begin_on(bool runtime_thread)
 {
     bed b = {.device = NULL};
     acu_open_options options = test_options(0);
-    options.runtime_thread = true;
+    options.runtime_thread = runtime_thread;
+    atomic_store(&acui_together_timeless, true);
     assert_works(acu_open(&options, &b.device));
     if (!acu_driver_has(ACU_CALL_GraphInstantiateWithFlags)) {
         test_close(b.device);
@@ -38,6 +41,11 @@ static bed begin(void)
         assert_works(acu_sync(b.device, acu_full(ACU_SHAPE(N), acu_u32(i)), &b.z[i]));
     }
     return b;
+}
+
+static bed begin(void)
+{
+    return begin_on(true);
 }
 
 static void check(const bed *b)
@@ -57,6 +65,7 @@ static void end(bed *b)
         acu_tensor_release(b->z[i]);
     acu_kernel_release(b->step);
     test_close(b->device);
+    atomic_store(&acui_together_timeless, false);
     test_leaks_none();
 }
 
@@ -86,6 +95,7 @@ static uint64_t together(const bed *b)
 static void teach(uint64_t form, int count, uint64_t looked, uint64_t ns)
 {
     static acu_device device; /* that ended something 1 ms after the clock began */
+    bool timeless = atomic_exchange(&acui_together_timeless, false);
     acui_task tasks[ACUI_TOGETHER] = {0};
     device.over_at = ACU_MS(1);
     for (int i = 0; i < count; i++) {
@@ -96,6 +106,7 @@ static void teach(uint64_t form, int count, uint64_t looked, uint64_t ns)
     acui_flight_lock();
     acui_together_learn(tasks, NULL, ACU_MS(1) + looked, ACU_MS(1) + ns);
     acui_flight_unlock();
+    atomic_store(&acui_together_timeless, timeless);
 }
 
 static uint64_t form_of(const bed *b, uint32_t steps)
@@ -278,6 +289,7 @@ static void results_of_their_own_too(void **state)
     (void)state;
     bed b = begin();
     acu_future *futures[MANY];
+    atomic_store(&acui_together_timeless, false); /* it learns how long they take */
     for (int round = 0; round < 4; round++) {
         hold_thread(b.device);
         for (uint32_t i = 0; i < MANY; i++)
@@ -375,6 +387,228 @@ static void a_loss_reaches_all(void **state)
     acu_close(b.device);
 }
 
+/* ---- an issuer ---- */
+
+/* It attends to what is put aside, and goes on doing so. */
+static void call_issuer(const bed *b)
+{
+    atomic_store(&acui_issuer_patience, ACU_MS(60000));
+    acui_issuer_call(b->device);
+    while (!acui_together_lane(b->device)) /* it is on its way */
+        sched_yield();
+}
+
+static bed begin_issued(void)
+{
+    bed b = begin_on(false);
+    call_issuer(&b);
+    return b;
+}
+
+static void end_issued(bed *b)
+{
+    end(b);
+    atomic_store(&acui_issuer_patience, ACU_US(100));
+}
+
+/* It stands before the next stream's lock; this thread must leave issuing to it. */
+static acu_stream *hold_issuer(const bed *b)
+{
+    teach_all(b, 1);
+    acui_together_settle(b->device); /* what it did before is over */
+    acu_stream *stream = acui_together_lane(b->device);
+    assert_non_null(stream);
+    acui_lock_take(&stream->issue);
+    return stream;
+}
+
+static void let_issuer_go(acu_stream *stream)
+{
+    acui_lock_give(&stream->issue);
+}
+
+enum { CREW = 3, EACH = 4 }; /* less than go together: who puts the last one there issues it */
+
+typedef struct hand {
+    bed *b;
+    int first;
+    uint32_t c;
+    acu_future *futures[EACH];
+    pthread_t thread;
+} hand;
+
+static void *submit_some(void *user)
+{
+    hand *h = user;
+    for (int i = 0; i < EACH; i++)
+        h->futures[i] = test_submit(h->b->device, step(h->b, h->first + i, h->c));
+    return NULL;
+}
+
+/* Each thread submits some, which are aside when the issuer goes on. */
+static void go_threads(bed *b)
+{
+    static uint32_t c; /* never the parameters that a graph has been set to */
+    hand crew[CREW];
+    acu_stream *held = hold_issuer(b);
+    c++;
+    for (int i = 0; i < CREW; i++) {
+        crew[i] = (hand){.b = b, .first = i * EACH, .c = c};
+        assert_int_equal(pthread_create(&crew[i].thread, NULL, submit_some, &crew[i]), 0);
+    }
+    for (int i = 0; i < CREW; i++)
+        pthread_join(crew[i].thread, NULL);
+    let_issuer_go(held);
+    for (int i = 0; i < CREW; i++)
+        wait_for(crew[i].futures, EACH, ACU_OK);
+    assert_works(acu_graphs_wait(b->device));
+}
+
+static void what_threads_submit_goes_as_one(void **state)
+{
+    (void)state;
+    bed b = begin_issued();
+    do { /* until graphs are there for as many as it finds at once */
+        go_threads(&b);
+        check(&b);
+    } while (together(&b) == 0);
+    end_issued(&b);
+}
+
+static void one_behind_the_other(void **state)
+{
+    (void)state;
+    bed b = begin_issued();
+    acu_future *futures[EACH];
+    for (int round = 0; round < 6; round++) {
+        acu_stream *held = hold_issuer(&b);
+        for (int i = 0; i < EACH; i++)
+            futures[i] = test_submit(b.device, step(&b, i / 3, (uint32_t)i));
+        let_issuer_go(held);
+        wait_for(futures, EACH, ACU_OK);
+    }
+    end_issued(&b);
+}
+
+static void what_is_cancelled_aside_is_not_done(void **state)
+{
+    (void)state;
+    bed b = begin_issued();
+    acu_future *futures[EACH], *cancelled[EACH];
+    for (int round = 0; round < 4; round++) {
+        acu_stream *held = hold_issuer(&b);
+        for (int i = 0; i < EACH; i++) { /* it is about to issue the first of them */
+            futures[i] = test_submit(b.device, step(&b, i, 3));
+            cancelled[i] = test_submit(b.device, step_of(&b, acu_inout(b.z[EACH + i]), 1));
+        }
+        for (int i = 0; i < EACH; i++)
+            assert_works(acu_future_cancel(cancelled[i]));
+        let_issuer_go(held);
+        wait_for(futures, EACH, ACU_OK);
+        wait_for(cancelled, EACH, ACU_ERR_CANCELLED);
+        for (int i = EACH; i < 2 * EACH; i++) { /* nobody knows what is in these now */
+            acu_tensor_release(b.z[i]);
+            assert_works(acu_sync(b.device, acu_full(ACU_SHAPE(N), acu_u32(b.want[i])), &b.z[i]));
+        }
+        check(&b);
+    }
+    end_issued(&b);
+}
+
+/* What comes behind it on a stream of the program's is there when acu_submit returns. */
+static void who_names_a_stream_comes_behind_it(void **state)
+{
+    (void)state;
+    bed b = begin_issued();
+    acu_stream *stream;
+    assert_works(acu_stream_create(b.device, 0, &stream));
+    acu_submit_options options = {.size = sizeof options, .stream = stream};
+    for (int i = 0; i < MANY; i++) {
+        acu_future *first = test_submit(b.device, step(&b, i, 2)), *second = NULL;
+        assert_works(acu_submit(b.device, step(&b, i, 3), &options, &second));
+        assert_works(acu_stream_wait(stream, ACU_FOREVER));
+        assert_works(acu_future_poll(second));
+        wait_for(&first, 1, ACU_OK);
+        acu_future_release(second);
+    }
+    acu_stream_release(stream);
+    end_issued(&b);
+}
+
+static void the_issuer_survives(acu_driver_call call)
+{
+    bed b = begin_issued();
+    for (int i = 0; i < 8; i++)
+        go_threads(&b);
+    acu_driver_fault fault = {
+        .size = sizeof fault, .call = call, .nth = 1, .result = ACU_CUDA_ERROR_INVALID_VALUE};
+    assert_works(acu_driver_fail(&fault));
+    go_threads(&b);
+    assert_true(acu_driver_fault_hits() > 0);
+    acu_driver_fail_clear();
+    go_threads(&b);
+    end_issued(&b);
+}
+
+static void the_issuer_survives_refusals(void **state)
+{
+    (void)state;
+    the_issuer_survives(ACU_CALL_GraphLaunch);
+    the_issuer_survives(ACU_CALL_GraphExecKernelNodeSetParams);
+}
+
+static void a_loss_ends_the_issuers_work(void **state)
+{
+    (void)state;
+    test_software_only();
+    bed b = begin_issued();
+    for (int i = 0; i < 8; i++)
+        go_threads(&b);
+    acu_driver_fault fault = {.size = sizeof fault,
+                              .call = ACU_CALL_GraphLaunch,
+                              .nth = 1,
+                              .from_then_on = true,
+                              .result = ACU_CUDA_ERROR_LAUNCH_FAILED};
+    assert_works(acu_driver_fail(&fault));
+    acu_future *futures[EACH];
+    acu_stream *held = hold_issuer(&b);
+    for (int i = 0; i < EACH; i++)
+        futures[i] = test_submit(b.device, step(&b, i, 9));
+    let_issuer_go(held);
+    wait_for(futures, EACH, ACU_ERR_DEVICE_LOST);
+    acu_driver_fail_clear();
+    for (int i = 0; i < MANY; i++)
+        acu_tensor_release(b.z[i]);
+    acu_kernel_release(b.step);
+    acu_close(b.device);
+    atomic_store(&acui_issuer_patience, ACU_US(100));
+}
+
+static void it_works_for_a_runtime_thread_too(void **state)
+{
+    (void)state;
+    bed b = begin();
+    call_issuer(&b);
+    for (uint32_t i = 0; i < 4; i++)
+        go(&b, i, 1);
+    end_issued(&b);
+}
+
+static void it_sleeps_when_there_is_nothing_to_do(void **state)
+{
+    (void)state;
+    bed b = begin_issued();
+    atomic_store(&acui_issuer_patience, 0);
+    while (acui_together_collects(b.device))
+        sched_yield();
+    acu_future *future = test_submit(b.device, step(&b, 0, 1)); /* by itself */
+    wait_for(&future, 1, ACU_OK);
+    test_threads_rest();
+    call_issuer(&b); /* it can be woken up again */
+    go_threads(&b);
+    end_issued(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -386,7 +620,16 @@ int main(void)
         cmocka_unit_test(results_of_their_own_too),
         cmocka_unit_test(a_callback_holds_none_of_them_up),
         cmocka_unit_test(what_the_driver_refuses_goes_alone),
+        cmocka_unit_test(what_threads_submit_goes_as_one),
+        cmocka_unit_test(one_behind_the_other),
+        cmocka_unit_test(what_is_cancelled_aside_is_not_done),
+        cmocka_unit_test(who_names_a_stream_comes_behind_it),
+        cmocka_unit_test(the_issuer_survives_refusals),
+        cmocka_unit_test(it_works_for_a_runtime_thread_too),
+        cmocka_unit_test(it_sleeps_when_there_is_nothing_to_do),
+        /* These leave the driver's objects behind. */
         cmocka_unit_test(a_loss_reaches_all),
+        cmocka_unit_test(a_loss_ends_the_issuers_work),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
