@@ -16,7 +16,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SMALL 1144 /* bytes of a submission's arena that come with it: enough for a launch or two */
+/* Bytes of a submission's arena that come with it: enough for a launch or two. With it they fill
+ * one of the blocks that memory comes in (base/cache.c). */
+#define SMALL (1632 - sizeof(acui_submission))
 
 /* The submission that this thread is planning: a `then` of it may submit another one. */
 static ACUI_LOCAL acui_submission *planning;
