@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Things in flight. Data flows one way, a file for each stage:
+ * Things in flight. Data flows one way, a room for each stage, a file for each step:
  *
+ * submit/: from an op to tasks
  *   runtime.c, handover.c   a submission may be handed over to a thread of its device, which does
  *               the rest
  *   submit.c    an op becomes a plan: a flat list of nodes
@@ -9,8 +10,15 @@
  *   tasks.c     the list is cut into tasks
  *   edges.c     what comes before what inside a task
  *   runs.c      which pieces of a task a graph can hold, and of what form they are
+ * order/: when a task's turn is, and what a failure means
  *   order.c     tasks are entered behind what touched their data
+ *   after.c     what a submission comes after without sharing data
  *   ready.c     a task whose turn it is runs, fails, or is passed over
+ *   use.c       work that the program issues itself, in turn with the rest
+ *   parts.c     what a failure means: or_else and finally
+ *   cancel.c    a submission is given up before it is over
+ *   deadline.c  ... because it is too late
+ * issue/: onto the device
  *   admit.c     too much at a time waits on the host
  *   memory.c    a task gets its memory, or waits for it on the host
  *   issue.c     a task whose predecessors are on the device goes there, behind and before one mark
@@ -19,21 +27,19 @@
  *   lanes.c     ... directly, its branches on several streams
  *   graphs.c, exec.c, build.c   ... or as an executable graph that is kept for its form
  *   enqueue.c   one driver call, or a few, for each node
- *   load.c      modules as futures
- *   use.c       work that the program issues itself, in turn with the rest
- *   worker.c    host tasks, on a thread of their own, once their predecessors are over
+ * host/: what other threads do
+ *   worker.c    host tasks, once their predecessors are over
  *   staging.c, ring.c   copies of pageable memory, by helper threads
- *   parts.c     what a failure means: or_else and finally
- *   after.c     what a submission comes after without sharing data
- *   cancel.c    a submission is given up before it is over
- *   deadline.c  ... because it is too late
- *   suspect.c   the operation to blame for the loss of a device
+ *   load.c      modules as futures
+ * completion/: who finds out, and who is told
  *   complete.c  what the device has finished: followers start, the submission ends
  *   future.c, wait.c, done.c, queue.c, group.c   how the program learns of it
- *   story.c, explain.c   what became of one, for people
- *   counters.c  how many there were
  *   flight.c, due.c, lengths.c, blocked.c   when it pays to look: flight.h
  *   reactor.c   the thread that looks while nobody else does
+ * report/: for people
+ *   story.c, explain.c   what became of a submission
+ *   suspect.c   the operation to blame for the loss of a device
+ *   counters.c  how many there were
  *
  * Locks, in the order in which they may be taken: a stream's issue lock; then, each alone or as
  * leaf: the order lock (memory/access.h), the flight lock, a stream's timeline lock, the deadline
@@ -279,7 +285,7 @@ struct acu_future {
     size_t deadline_place; /* in the heap, from 1; 0: not there; the deadline lock */
 };
 
-/* ---- submit.c ---- */
+/* ---- submit/submit.c ---- */
 /* Plan and submit a taken op. With `future`, its values and outcome go there; on failure the
  * caller still owns the future, and nothing refers to it. */
 acu_status acui_submit_here(acu_device *device, acu_op *op, const acu_submit_options *options,
@@ -304,12 +310,12 @@ enum {
 acu_status acui_submit_public(acu_device *device, acu_op *op, const acu_submit_options *given,
                               unsigned how, acu_future **future);
 
-/* ---- tasks.c ---- */
+/* ---- submit/tasks.c ---- */
 /* The plan's new nodes as tasks, laid out, not yet of the submission. */
 acu_status acui_make_tasks(acui_submission *submission, acui_task **tasks);
 void acui_drop_tasks(acui_task *tasks); /* such a list */
 
-/* ---- order.c ---- */
+/* ---- order/order.c ---- */
 /* Make tasks of the plan's new nodes, enter them, and run those that are ready. */
 acu_status acui_enter_nodes(acui_plan *plan);
 /* The plan has one node, which the program issues itself: enter it, unless it would have to wait on
@@ -321,7 +327,7 @@ void acui_link_before(acui_task *task, bool over);
 /* Where what it reads was not computed, or memory that it needs is not there; NULL: nowhere. */
 const acui_point *acui_behind_failure(const acui_task *task);
 
-/* ---- ready.c ---- */
+/* ---- order/ready.c ---- */
 /* The point has changed its state: its followers that this frees, as a list. */
 acui_task *acui_free_followers(acui_point *point, bool over);
 /* Start tasks whose predecessors allow it, and those that follow from that. */
@@ -336,14 +342,14 @@ acui_fault *acui_dependency_fault(const acui_task *task, const acui_fault *cause
 /* What the program says around it. */
 void acui_add_context(acu_error *error, const acui_node *node);
 
-/* ---- parts.c; order lock held ---- */
+/* ---- order/parts.c; order lock held ---- */
 /* Something in the part failed (`fault` may be NULL for lack of memory): who else has, with it. */
 void acui_parts_note(acui_submission *submission, acui_part *part, acui_fault *fault);
 /* Whether a failure elsewhere, or that the submission was given up, keeps the task from starting;
  * why (borrowed; NULL also for lack of memory). */
 bool acui_parts_stopped(const acui_task *task, acui_fault **why);
 
-/* ---- admit.c ---- */
+/* ---- issue/admit.c ---- */
 /* Whether the task, which is ready, may be issued now. If not, it was left waiting, and *others are
  * to be run: such as can go on instead, maybe itself. */
 bool acui_admit(acui_task *task, acui_task **others);
@@ -352,7 +358,7 @@ acui_task *acui_leave_gates(acui_task *task); /* it is over; tasks that this fre
 /* WOULD_BLOCK where the device's bound is reached, with `more` that are handed over. */
 acu_status acui_check_room(acu_device *device, uint64_t more);
 
-/* ---- memory.c ---- */
+/* ---- issue/memory.c ---- */
 /* Memory for all that the task allocates; or none, then the node that got none, with the record.
  * The stream's issue lock is held, the device entered. */
 acui_node *acui_memory_get(acui_task *task);
@@ -376,19 +382,19 @@ bool acui_memory_is_short(void); /* somebody waits */
 acui_use *acui_memory_issued(acui_task *task);
 void acui_memory_return(acui_use *uses); /* without it */
 
-/* ---- edges.c, runs.c: false for lack of memory ---- */
+/* ---- submit/edges.c, submit/runs.c: false for lack of memory ---- */
 bool acui_find_edges(acui_task *task);
 bool acui_cut_runs(acui_task *task);
 /* Whether a graph can hold the node; one whose parameters are set to it, more than that: runs.c. */
 bool acui_fits_graph(const acui_node *node);
 
-/* ---- lanes.c ---- */
+/* ---- issue/lanes.c ---- */
 /* Issue the run over several streams; false: there are none, nothing was done. On failure *failed
  * is the node, with the thread's record. The device is entered, the stream's issue lock held. */
 bool acui_issue_lanes(const acui_run *run, acu_stream *stream, uint32_t *streams,
                       acui_node **failed); /* `streams`: how many, for the record */
 
-/* ---- issue.c, enqueue.c ---- */
+/* ---- issue/issue.c, issue/enqueue.c ---- */
 /* Put the task on its stream, or retire it, or put it aside; tasks that this frees. */
 acui_task *acui_issue(acui_task *task);
 /* Now: tasks of one form on one stream, that wait for nothing on the device; or one alone. */
@@ -411,17 +417,17 @@ bool acui_issuing(void); /* this thread is in a foreign call, under a stream's i
 void acui_issue_later(acui_task *ready); /* by this thread, once that has returned */
 const acui_task *acui_task_issuing(void); /* what this thread is putting on a stream, or NULL */
 
-/* ---- worker.c ---- */
+/* ---- host/worker.c ---- */
 acui_task *acui_host_run(acui_task *task); /* hand over to the worker */
 void acui_worker_stop(void); /* finishes what it has; blocks until the thread is gone */
 /* Given up before it began, or while it runs: the failure (NULL in *fault for lack of memory). */
 bool acui_host_is_stopped(acui_task *task, acui_fault **fault);
 
-/* ---- staging.c ---- */
+/* ---- host/staging.c ---- */
 acui_task *acui_stage_run(acui_task *task); /* hand over to the helpers */
 void acui_stage_stop(void);                 /* joins them */
 
-/* ---- complete.c ---- */
+/* ---- completion/complete.c ---- */
 /* The task is over; tasks that this frees. */
 acui_task *acui_task_over(acui_task *task);
 /* Two lists through next_ready as one. */
@@ -437,7 +443,7 @@ void acui_submission_close(acui_submission *submission); /* one of `open` less *
 /* One more, unless it is complete: then false. Its tasks stay until it is closed. cancel.c */
 bool acui_submission_hold(acui_submission *submission);
 
-/* ---- cancel.c ---- */
+/* ---- order/cancel.c ---- */
 void acui_give_up(acui_submission *submission, acui_fault *fault); /* once; the fault may be NULL */
 /* Give the future up, with `status` and a record that says so, unless it is done. */
 void acui_future_end(acu_future *future, acu_status status, const char *message);
@@ -450,7 +456,7 @@ void acui_submission_started(acui_submission *submission, acu_future *future);
  * well: an op that is not this submission's alone. Order lock held, once for each call. */
 bool acui_task_wanted(acui_task *task);
 
-/* ---- suspect.c ---- */
+/* ---- report/suspect.c ---- */
 /* The device is about to be lost: add the operation to blame to the thread's record. A leaf. */
 void acui_suspect(acu_device *device);
 const acui_node *acui_suspect_in(const acui_task *task); /* the first that can do harm */
@@ -459,7 +465,7 @@ acu_status acui_enqueue_alone(acui_node *node, acu_stream *stream);
 /* What the stream has is marked: note that it is complete, as nobody can ask once another fails. */
 void acui_finish_alone(acu_stream *stream);
 
-/* ---- deadline.c ---- */
+/* ---- order/deadline.c ---- */
 /* Give the future up at the latest after `timeout` ns. Before it is submitted; only on a future's
  * first and only submission. NO_MEMORY. */
 acu_status acui_deadline_set(acu_future *future, uint64_t timeout);
@@ -469,7 +475,7 @@ uint64_t acui_deadlines_next(void); /* ACU_FOREVER: there is none */
 void acui_deadlines_pass(void); /* give up what is too late */
 void acui_deadlines_end(void);
 
-/* ---- reactor.c ---- */
+/* ---- completion/reactor.c ---- */
 acu_status acui_reactor_start(void); /* if it is not running */
 void acui_reactor_notify(acui_notice *notices); /* call them, on its thread */
 /* To be delivered when the future is complete, or now if it is; the notice is taken. The future may
@@ -480,7 +486,7 @@ void acui_look_everywhere(void); /* harvest all streams with tasks, on this thre
  * for longest. */
 void acui_look_for(const _Atomic(bool) *found);
 
-/* ---- future.c ---- */
+/* ---- completion/future.c ---- */
 acu_status acui_future_new(acu_future **future); /* with one handle */
 acu_future *acui_future_keep(acu_future *future); /* for the engine: no handle */
 /* The program has no handle yet, and no list has it: nobody else can do anything with it. */
@@ -504,7 +510,7 @@ acu_status acui_future_look(acu_future *future, uint64_t now);
 acu_status acui_future_begin(acu_future *future); /* start it, if it was only scheduled */
 acu_status acui_future_may_begin(const acu_future *future); /* WOULD_WAIT: not here */
 
-/* ---- wait.c ---- */
+/* ---- completion/wait.c ---- */
 /* Look until `look` says something else than NOT_READY, or the timeout is over (TIMEOUT). `now`:
  * the time, or a little before; 0: not known. */
 typedef acu_status (*acui_look_fn)(void *context, uint64_t now);
@@ -519,7 +525,7 @@ uint64_t acui_next_of_any(void *context, uint64_t now, uint64_t spin, uint64_t *
 /* Until nothing is in flight on the device. Blocks. */
 acu_status acui_wait_idle(acu_device *device, uint64_t timeout);
 
-/* ---- counters.c ---- */
+/* ---- report/counters.c ---- */
 void acui_count_submitted(void);
 void acui_count_done(bool failed);
 void acui_count_operations(const acui_task *task, bool done);

@@ -6,7 +6,7 @@
  */
 #include "support/support.h"
 
-#include "engine/handover.h"
+#include "engine/submit/handover.h"
 
 #include <pthread.h>
 

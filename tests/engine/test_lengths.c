@@ -5,7 +5,7 @@
  */
 #include "support/support.h"
 
-#include "engine/flight.h"
+#include "engine/completion/flight.h"
 
 #include <dirent.h>
 #include <pthread.h>

@@ -6,10 +6,10 @@
  * The thread is held up while they are handed over, so that it has all of them to choose from: a
  * runtime thread in a `then`, an issuer by the lock of the stream that it is about to issue on.
  */
-#include "engine/together.h"
+#include "engine/issue/together.h"
 #include "support/support.h"
 
-#include "engine/flight.h"
+#include "engine/completion/flight.h"
 
 #include <sched.h>
 

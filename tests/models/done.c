@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Sleeping until something completes, src/engine/done.c itself: nobody sleeps through it. */
+/* Sleeping until something completes, src/engine/completion/done.c itself: nobody sleeps through it. */
 #include "explore.h"
 
 #ifndef DONE_FILE
-#define DONE_FILE "../../src/engine/done.c"
+#define DONE_FILE "../../src/engine/completion/done.c"
 #endif
 #include DONE_FILE
 

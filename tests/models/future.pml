@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * A future's end (src/engine/future.c, cancel.c): it is resolved by the submission when that is over,
+ * A future's end (src/engine/completion/future.c, cancel.c): it is resolved by the submission when that is over,
  * or by who cancels, while others add callbacks, look at it and let it go, and maybe before the
  * submission was planned by another thread. Callbacks are called by the reactor. Each holder has a
  * reference: the submission until it has resolved it, each callback until it was called, each user.

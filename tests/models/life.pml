@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * A ring's thread is started by who hands over, and stopped by the last close of the process, which
- * others do not know of (src/engine/runtime.c: start, give, stop_one).
+ * others do not know of (src/engine/submit/runtime.c: start, give, stop_one).
  *
  * Holds: never two takers; nothing stays in the ring, also where it was handed over while the thread
  * was being stopped; the last close ends.

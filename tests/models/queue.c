@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Completion queues, src/engine/queue.c itself: completions come from two threads, and are taken by
- * a loop that sleeps until the descriptor can be read, as epoll would have it, or by
+ * Completion queues, src/engine/completion/queue.c itself: completions come from two threads, and
+ * are taken by a loop that sleeps until the descriptor can be read, as epoll would have it, or by
  * acu_queue_wait. Each comes once; nobody sleeps while there is one; the descriptor is written once
  * for a batch.
  */
@@ -50,7 +50,7 @@ static long read_counter(void)
     ((void)(deadline), explore_wait((condition), (mutex)) == 0)
 
 #ifndef QUEUE_FILE
-#define QUEUE_FILE "../../src/engine/queue.c"
+#define QUEUE_FILE "../../src/engine/completion/queue.c"
 #endif
 #include QUEUE_FILE
 

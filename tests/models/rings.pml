@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Several rings, one order (src/engine/runtime.c): who hands over notes how far the other ring is,
+ * Several rings, one order (src/engine/submit/runtime.c): who hands over notes how far the other ring is,
  * before it takes its place; the taker waits until the other ring has entered so much. Who goes the
  * direct way hands over instead while a ring holds something that is not entered.
  *

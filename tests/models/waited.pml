@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * A future that who submits it waits for at once (src/engine/future.c: resolve_waited, complete.c:
+ * A future that who submits it waits for at once (src/engine/completion/future.c: resolve_waited, complete.c:
  * acui_submission_close). Whoever sees the end of the submission says so, its own thread or another
  * one, and the submission holds neither itself nor the future: the waiting thread does, and frees
  * both as soon as it sees that the future is done. Where planning fails after a part of the work got

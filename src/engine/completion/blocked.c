@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Waiting in the driver: for work that takes long, nobody knows how long. Nothing calls a thread
+ * back from there; so who may have to come back sooner has a thread of acuda's wait instead. These
+ * are started when first needed, a few at most; where all are taken, who waits naps.
+ */
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/park.h"
+#include "base/threads.h"
+#include "engine/completion/done.h"
+#include "engine/completion/flight.h"
+
+#define HELPERS 8
+#define AGAIN ACU_MS(100) /* until it is tried again, where the driver lets nobody wait */
+
+typedef struct helper {
+    pthread_t thread;
+    bool running;    /* flight lock */
+    uint64_t number; /* written before: */
+    /* Retained, with its device; NULL: it has nothing to do. Changed under the flight lock; release
+     * store, and acquire load by the thread itself, without the lock: who calls it has that. */
+    _Atomic(acu_stream *) stream;
+    _Atomic(uint32_t) calls; /* times that it was called, to work or to stop; it sleeps on it */
+} helper;
+
+static struct {
+    helper list[HELPERS];
+    uint64_t again; /* before that time none is asked: one could not wait; flight lock */
+    _Atomic(bool) stop; /* stored under the flight lock; release store, acquire load */
+} all;
+
+/* Whether somebody sleeps until this thread announces: from now on nobody. Flight lock held. */
+static bool was_relied_on(acu_stream *stream)
+{
+    bool relied = stream->relied;
+    stream->relied = false;
+    return relied;
+}
+
+/* `h` is who waits, if it is one of acuda's threads: free again once it has looked. */
+static bool wait_for(acu_stream *stream, uint64_t number, helper *h)
+{
+    bool waited = acui_stream_block(stream, number);
+    acui_flight_lock();
+    uint64_t now = acui_now(), shortly_before = now - ACUI_LATE;
+    if (h && !waited)
+        all.again = now + AGAIN;
+    if (waited && acui_looked_at(stream) < shortly_before) /* as if somebody had looked then */
+        acui_looked(stream, shortly_before);
+    bool relied = was_relied_on(stream);
+    acui_flight_unlock();
+    if (relied) /* they wake up, which takes a while, and look for themselves */
+        acui_done_announce();
+    acui_harvest(stream, 0);
+    acui_flight_lock();
+    /* Nobody asked for another such thread before this one has looked: not even who looked too
+     * early, and finds the work still there when this thread has already come back. */
+    if (stream->waited_for == number) /* else another thread waits for what came behind */
+        stream->waited_for = 0;
+    if (h)
+        atomic_store_explicit(&h->stream, NULL, memory_order_release);
+    relied = was_relied_on(stream); /* looked before it was over, and sleeps again */
+    acui_due_changed(stream);
+    acui_flight_unlock();
+    if (relied)
+        acui_done_announce();
+    return waited;
+}
+
+bool acui_blocked_wait(acu_stream *stream, uint64_t number)
+{
+    bool was = acui_error_aside();
+    acui_flight_lock();
+    stream->waited_for = number;
+    acui_flight_unlock();
+    bool waited = wait_for(stream, number, NULL);
+    acui_error_back(was);
+    return waited;
+}
+
+static void *run(void *context)
+{
+    helper *h = context;
+    for (;;) {
+        uint32_t calls = atomic_load_explicit(&h->calls, memory_order_acquire);
+        acu_stream *stream = atomic_load_explicit(&h->stream, memory_order_acquire);
+        if (stream) {
+            wait_for(stream, h->number, h);
+            acui_flight_let_go(&stream, 1);
+        } else if (atomic_load_explicit(&all.stop, memory_order_acquire)) {
+            return NULL;
+        } else {
+            acui_park(&h->calls, calls, ACU_FOREVER);
+        }
+    }
+}
+
+static void call(helper *h)
+{
+    atomic_fetch_add_explicit(&h->calls, 1, memory_order_release);
+    acui_unpark(&h->calls);
+}
+
+/* Flight lock held, as for the next one. */
+static helper *find_free(void)
+{
+    for (int i = 0; i < HELPERS; i++) {
+        helper *h = &all.list[i];
+        if (atomic_load_explicit(&h->stream, memory_order_relaxed))
+            continue;
+        if (!h->running)
+            h->running = acui_thread_start_with(&h->thread, "acuda-blocked", run, h);
+        return h->running ? h : NULL;
+    }
+    return NULL;
+}
+
+bool acui_blocked_ask(acu_stream *stream, uint64_t number)
+{
+    if (atomic_load_explicit(&all.stop, memory_order_relaxed) || acui_now() < all.again)
+        return false;
+    helper *h = find_free();
+    if (!h)
+        return false;
+    acu_device_retain(stream->device);
+    h->number = number;
+    atomic_store_explicit(&h->stream, acu_stream_retain(stream), memory_order_release);
+    stream->waited_for = number;
+    call(h);
+    return true;
+}
+
+void acui_blocked_stop(void)
+{
+    acui_flight_lock();
+    atomic_store_explicit(&all.stop, true, memory_order_release);
+    acui_flight_unlock();
+    for (int i = 0; i < HELPERS; i++) { /* nobody starts any meanwhile */
+        if (!all.list[i].running)
+            continue;
+        call(&all.list[i]);
+        pthread_join(all.list[i].thread, NULL);
+    }
+    acui_flight_lock();
+    for (int i = 0; i < HELPERS; i++)
+        all.list[i].running = false;
+    atomic_store_explicit(&all.stop, false, memory_order_release);
+    acui_flight_unlock();
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Completion: what the device, or the worker, is done with. Followers start; when all tasks of a
+ * submission are over, what it held is released, and then its future resolves.
+ */
+#include "base/clock.h"
+#include "base/error.h"
+#include "engine/completion/flight.h"
+#include "engine/issue/graphs.h"
+
+#include <stdio.h>
+
+acui_task *acui_join_tasks(acui_task *first, acui_task *then)
+{
+    acui_task **end = &first;
+    while (*end)
+        end = &(*end)->next_ready;
+    *end = then;
+    return first;
+}
+
+/* The caller holds the device. */
+static acui_task *over(acui_task *task)
+{
+    acui_order_lock();
+    acui_point *point = task->point;
+    if (task->stream && point->state == ACUI_POINT_PENDING)
+        task->submission->to_issue--;
+    point->stream = NULL;
+    point->failed = task->failed;
+    if (!point->fault)
+        point->fault = acui_fault_retain(task->fault);
+    point->state = ACUI_POINT_OVER;
+    acui_task *freed = acui_free_followers(point, true);
+    acui_order_unlock();
+
+    freed = acui_join_tasks(acui_leave_gates(task), freed);
+    acui_submission *s = task->submission;
+    acu_device *device = task->device;
+    bool going = task->going;
+    if (task->put_off) /* it may have failed before it was tried again */
+        freed = acui_join_tasks(freed, acui_memory_next(task));
+    for (size_t i = 0; i < task->before_count; i++)
+        acui_point_release(task->before[i].point);
+    for (acui_run *run = task->runs; run; run = run->next)
+        if (run->exec)
+            acui_graphs_over(run->exec);
+    acui_fault_release(task->fault);
+    acui_submission_close(s);
+    /* Once all is released, which who sees the count sees. */
+    atomic_fetch_add_explicit(&device->ended, going ? ACUI_ENTERED + ACUI_GOING : ACUI_ENTERED,
+                              memory_order_seq_cst);
+    if (atomic_load_explicit(&device->trims, memory_order_acquire) && acui_in_flight(device) == 0)
+        device->idle(device);
+    return going ? acui_join_tasks(freed, acui_memory_freed()) : freed;
+}
+
+acui_task *acui_task_over(acui_task *task)
+{
+    acu_device *device = acu_device_retain(task->device);
+    acui_task *freed = over(task);
+    acu_device_release(device);
+    return freed;
+}
+
+void acui_submission_close(acui_submission *s)
+{
+    if (!acui_refs_drop(&s->open))
+        return;
+    /* Until now later tasks of the submission could be put behind these points. */
+    for (acui_task *task = s->first_task; task; task = task->next)
+        acui_point_release(task->point);
+    acui_plan_clear(&s->plan);
+    acu_future *future = s->future;
+    bool waited = future && future->waited && !s->abandoned;
+    s->future = NULL;
+    if (s->counted) /* else planning failed */
+        acui_count_done(s->failed);
+    if (future && !s->abandoned)
+        acui_resolve(future, s->failed ? s->status : ACU_OK, s->fault);
+    if (waited)
+        return; /* who waits lets go of both, maybe by now */
+    acui_future_put(future);
+    acui_submission_put(s);
+}
+
+/* ---- what streams have finished ---- */
+
+/* The device is gone, and every task on the stream with it. The device's record names the suspect;
+ * where there is none, the task is. */
+static void fail_lost(acui_task *task)
+{
+    acui_device_check(task->device); /* into the thread's record */
+    acui_task_fail(task, acui_fault_of_node(acui_suspect_in(task)));
+}
+
+void acui_harvest(acu_stream *stream, uint64_t now)
+{
+    uint64_t first = acui_flight_news(stream, now);
+    if (!first)
+        return; /* most looks end here, without a lock */
+    bool was = acui_error_aside();
+    bool lost = !acui_stream_catch_up(stream, first) &&
+                acui_stream_harvest(stream, NULL) != ACU_OK;
+    acui_task *task = acui_flight_passed(stream, lost, now ? now : acui_now());
+    while (task) {
+        acui_task *next = task->next_on_stream;
+        if (lost && !acui_stream_passed(stream, task->number))
+            fail_lost(task);
+        acui_count_operations(task, true);
+        acui_run_tasks(over(task)); /* the stream's device, held as the stream is */
+        task = next;
+    }
+    acui_error_back(was);
+}

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* When it pays to look at each stream, and how long the reactor may sleep. */
+#include "base/clock.h"
+#include "base/park.h"
+#include "engine/completion/flight.h"
+
+#define LOOK_GAP ACU_US(20)  /* between two questions of the reactor's to the driver: they slow down
+                              * those who submit */
+#define ARMED 16             /* streams whose flags the reactor watches */
+#define SPIN ACU_US(100)     /* the reactor's, for work of unknown length */
+#define NAP_LEAST ACU_US(20)
+#define WAKE_MOST ACU_US(200) /* to wake up early for: what is later than that comes late */
+#define NAP_MOST ACU_MS(1)
+#define LAZY ACU_MS(5)       /* between looks that nobody waits for */
+#define TENDED ACU_MS(50)    /* ... after the time at which somebody was going to look himself */
+#define FAULT ACU_MS(50)     /* between looks at what is foreseen: a fault may end it any time */
+#define SHORT_GAP ACU_US(50) /* until more short work comes: it pays to stay awake */
+
+static struct { /* under the flight lock */
+    bool alone;          /* on one core */
+    bool sleeping;       /* the reactor is, ... */
+    uint64_t until;      /* ... so long */
+    uint64_t called;     /* it was to look at this time, but was awake: since acui_due_begin */
+    uint64_t over_at;    /* when the last was over that somebody wanted to be told of */
+    uint64_t gap;        /* between that and the next one, on average; never over 2 SHORT_GAP */
+    uint64_t length;     /* of these, on average; never over 2 ACUI_LONG */
+    uint64_t expected;   /* until then something short may come any moment */
+} due = {.called = ACU_FOREVER, .gap = SHORT_GAP};
+
+/* What the reactor watches without the lock; it alone lets go of streams. */
+static struct {
+    acu_stream *list[ARMED];
+    size_t count;
+} armed;
+
+/* How often the reactor was woken; goes round. It sleeps on this. */
+static _Atomic(uint32_t) calls;
+
+/* How often work came that somebody is to be told of. Relaxed: a hint to stop pausing. */
+static _Atomic(uint64_t) changes;
+
+/* What a thread that sleeps until some time takes to wake up, ns: three times out of four less.
+ * Relaxed: who changes it at the same time as others may be forgotten. */
+static _Atomic(uint64_t) wake_up;
+
+void acui_flight_one_core(bool alone)
+{
+    due.alone = alone;
+}
+
+/* ---- sleeping ---- */
+
+void acui_flight_woke(uint64_t late)
+{
+    uint64_t old = atomic_load_explicit(&wake_up, memory_order_relaxed);
+    uint64_t step = ACU_US(1) / 2 + old / 64;
+    if (late < old)
+        old = old > step ? old - step : 0;
+    else if (late > old)
+        old = old + 3 * step < WAKE_MOST ? old + 3 * step : WAKE_MOST;
+    atomic_store_explicit(&wake_up, old, memory_order_relaxed);
+}
+
+void acui_flight_sleep(uint64_t time)
+{
+    if (due.called < time) /* between acui_flight_due, which said so long, and now */
+        time = due.called;
+    due.sleeping = true;
+    due.until = time;
+    uint64_t begin = acui_now();
+    /* Relaxed, both: changed under the lock only. */
+    uint32_t seen = atomic_load_explicit(&calls, memory_order_relaxed);
+    acui_flight_unlock();
+    acui_park(&calls, seen, time);
+    acui_flight_lock();
+    due.sleeping = false;
+    uint64_t now = acui_now();
+    if (begin < time && time <= now)
+        acui_flight_woke(now - time);
+}
+
+void acui_due_wake(uint64_t time)
+{
+    if (!due.sleeping) {
+        due.called = time < due.called ? time : due.called;
+        return;
+    }
+    if (due.until <= time)
+        return;
+    due.sleeping = false; /* once is enough */
+    atomic_store_explicit(&calls, atomic_load_explicit(&calls, memory_order_relaxed) + 1,
+                          memory_order_relaxed);
+    acui_unpark(&calls);
+}
+
+void acui_flight_wake(void)
+{
+    acui_flight_lock();
+    acui_due_wake(0);
+    acui_flight_unlock();
+}
+
+void acui_flight_full(void)
+{
+    acui_flight_lock();
+    acui_due_wake(acui_now() + LOOK_GAP);
+    acui_flight_unlock();
+}
+
+void acui_flight_expect(void)
+{
+    acui_flight_lock();
+    if (due.length < ACUI_LONG) {
+        due.expected = acui_now() + SHORT_GAP;
+        acui_due_wake(0);
+    }
+    acui_flight_unlock();
+}
+
+uint64_t acui_flight_expected(void)
+{
+    return due.alone ? 0 : due.expected;
+}
+
+uint64_t acui_flight_changes(void)
+{
+    return atomic_load_explicit(&changes, memory_order_relaxed);
+}
+
+bool acui_flight_is_written(void)
+{
+    for (size_t i = 0; i < armed.count; i++)
+        if (acui_stream_flag_passed(armed.list[i]))
+            return true;
+    return false;
+}
+
+/* ---- when to look; lock held ---- */
+
+/* Relaxed: the number is looked at again and again. */
+static bool is_full(const acui_gate *gate)
+{
+    return atomic_load_explicit(&gate->waiting, memory_order_relaxed) > 0;
+}
+
+static bool is_wanted(const acu_stream *stream)
+{
+    return stream->first_task && (stream->first_task->number <= stream->wanted ||
+                                  is_full(&stream->gate) || is_full(&stream->device->gate) ||
+                                  acui_memory_is_short());
+}
+
+static bool is_armed(const acu_stream *stream)
+{
+    return stream->first_task && stream->first_task->number <= stream->armed;
+}
+
+static uint64_t start_of(const acu_stream *stream)
+{
+    uint64_t issued = stream->first_task->issued_at;
+    return issued > stream->over_at ? issued : stream->over_at;
+}
+
+/* How long before a known end to wake up: so that one mostly does so before it. */
+static uint64_t lead(const acui_length *length)
+{
+    return atomic_load_explicit(&wake_up, memory_order_relaxed) + ACU_US(10) + 2 * length->spread;
+}
+
+/* The time of the first known end that is not passed, or a time before `now` if it is about now; 0:
+ * none is known. */
+static uint64_t next_end(acui_task *task, uint64_t start, uint64_t now, acui_trust *trust)
+{
+    acui_length lengths[ACUI_LENGTHS];
+    uint64_t age = now > start ? now - start : 0;
+    if (!task->form)
+        task->form = acui_form_of(task);
+    size_t n = acui_lengths_find(task->form, lengths, trust);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t ns = lengths[i].ns, before = lead(&lengths[i]);
+        if (age <= ns + ACU_US(20) + ns / 128 + 2 * lengths[i].spread) /* or a little longer */
+            return ns > before ? start + ns - before : start;
+    }
+    return 0;
+}
+
+/* A look at what is foreseen, in case that it is much shorter this time. */
+static uint64_t before(uint64_t start, uint64_t end, uint64_t now)
+{
+    for (int part = 3; part > 0; part--) {
+        uint64_t look = start + ((end - start) >> part);
+        if (look > now + NAP_LEAST)
+            return look;
+    }
+    return end;
+}
+
+static uint64_t next_look(acu_stream *stream, uint64_t now, uint64_t spin, bool alone)
+{
+    acui_task *task = stream->first_task;
+    if (!task)
+        return ACU_FOREVER;
+    acui_trust trust = ACUI_UNSURE;
+    uint64_t start = start_of(stream), end = next_end(task, start, now, &trust);
+    uint64_t age = now > start ? now - start : 0;
+    if (end > now && trust == ACUI_UNSURE)
+        end = 0; /* each look there may be in vain */
+    if (end > now && trust == ACUI_DOUBTED)
+        end = before(start, end, now);
+    if (end > now)
+        stream->planned = end;
+    if (end)
+        return end < now + FAULT ? end : now + FAULT;
+    if (age < spin)
+        return now;
+    if (alone)
+        return ACUI_BLOCK;
+    if (stream->waited_for == task->number || acui_blocked_ask(stream, task->number)) {
+        stream->relied = true;
+        return ACU_FOREVER;
+    }
+    uint64_t nap = age / 8;
+    return now + (nap < NAP_LEAST ? NAP_LEAST : nap > NAP_MOST ? NAP_MOST : nap);
+}
+
+uint64_t acui_flight_next_look(acu_stream *stream, uint64_t now, uint64_t spin)
+{
+    return next_look(stream, now, spin, false);
+}
+
+uint64_t acui_flight_wait_for(acu_stream *stream, uint64_t now, uint64_t spin, bool alone)
+{
+    acui_flight_lock();
+    uint64_t next = stream->first_task ? next_look(stream, now, spin, alone) : 0;
+    if (next < ACUI_BLOCK && next > stream->tended)
+        stream->tended = next; /* by who waits: until then the reactor need not */
+    acui_flight_unlock();
+    return next;
+}
+
+uint64_t acui_flight_wait_for_any(uint64_t now, uint64_t spin)
+{
+    uint64_t first = 0;
+    acui_flight_lock();
+    for (acu_stream *stream = acui_flight_first(); stream; stream = stream->next_active) {
+        uint64_t next = stream->first_task ? acui_flight_next_look(stream, now, spin) : 0;
+        first = first == 0 || (next && next < first) ? next : first;
+    }
+    acui_flight_unlock();
+    return first;
+}
+
+uint64_t acui_due_at(acu_stream *stream, uint64_t now)
+{
+    if (!stream->first_task)
+        return acui_looked_at(stream) + ACUI_IDLE;
+    if (!is_wanted(stream)) {
+        if (stream->waited_for >= stream->first_task->number)
+            return ACU_FOREVER; /* the blocked thread says when that changes */
+        if (stream->tended > acui_looked_at(stream))
+            return stream->tended + TENDED;
+        uint64_t issued = stream->first_task->issued_at;
+        return (issued > acui_looked_at(stream) ? issued : acui_looked_at(stream)) + LAZY;
+    }
+    if (is_armed(stream) && acui_stream_flag_passed(stream))
+        return now;
+    uint64_t next = acui_flight_next_look(stream, now, SPIN);
+    uint64_t gap = acui_looked_at(stream) + (due.alone ? NAP_LEAST : LOOK_GAP);
+    return next > gap ? next : gap;
+}
+
+void acui_due_changed(acu_stream *stream)
+{
+    acui_due_wake(acui_due_at(stream, acui_now()));
+}
+
+void acui_due_begin(void)
+{
+    due.called = ACU_FOREVER;
+    armed.count = 0;
+}
+
+void acui_due_watch(acu_stream *stream)
+{
+    if (is_armed(stream) && armed.count < ARMED)
+        armed.list[armed.count++] = stream;
+}
+
+/* ---- what came, and what is over; lock held ---- */
+
+static uint64_t average(uint64_t old, uint64_t new, uint64_t most)
+{
+    return (3 * old + (new < most ? new : most)) / 4;
+}
+
+void acui_due_added(uint64_t now)
+{
+    if (due.over_at)
+        due.gap = average(due.gap, now - due.over_at, 2 * SHORT_GAP);
+    due.over_at = 0;
+    atomic_fetch_add_explicit(&changes, 1, memory_order_relaxed);
+}
+
+void acui_due_over(acu_stream *stream, const acui_task *first, uint64_t last, uint64_t now)
+{
+    bool told = first->number <= stream->wanted;
+    if (told) {
+        uint64_t start = start_of(stream);
+        due.length = average(due.length, now > start ? now - start : 0, 2 * ACUI_LONG);
+    }
+    if (!told || last < stream->wanted)
+        return; /* more of them are to come */
+    due.over_at = now;
+    if (due.gap < SHORT_GAP && due.length < ACUI_LONG)
+        due.expected = now + SHORT_GAP;
+}
+
+void acui_due_learn(acu_stream *stream, acui_task *task, uint64_t now)
+{
+    uint64_t start = start_of(stream);
+    uint64_t looked = acui_looked_at(stream), since = looked > start ? looked : start;
+    bool asked = task->form; /* what to expect */
+    if (now < since || (now < start + ACUI_LEARNED && !asked))
+        return;
+    if (!task->form)
+        task->form = acui_form_of(task);
+    bool planned = stream->planned > start && stream->planned <= now;
+    acui_lengths_learn(task->form, now - start, now - since, planned ? now - stream->planned : 0);
+}

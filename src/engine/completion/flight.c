@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* What is on the devices: streams with tasks. */
+#include "base/clock.h"
+#include "engine/completion/flight.h"
+#include "engine/issue/together.h"
+
+#define LOOK_MOST ACU_US(4) /* of one take: with many streams the next one goes on */
+
+static struct {
+    acui_lock lock;
+    acu_stream *active; /* streams with tasks, or that had some a while ago; each retained */
+    acu_stream *next;   /* of these, where the next look goes on; NULL: at the first */
+    uint64_t sequence;  /* tasks so far */
+} flight;
+
+void acui_flight_lock(void)
+{
+    acui_lock_take(&flight.lock);
+}
+
+void acui_flight_unlock(void)
+{
+    acui_lock_give(&flight.lock);
+}
+
+acu_stream *acui_flight_first(void)
+{
+    return flight.active;
+}
+
+/* ---- tasks ---- */
+
+static void note_wanted(acu_stream *stream, uint64_t now)
+{
+    stream->wanted = stream->last_task->number;
+    acui_due_wake(acui_due_at(stream, now));
+}
+
+bool acui_flight_is_told(const acui_task *task)
+{
+    /* seq_cst, with acui_flight_want_future: one of the two sees the other. */
+    const acu_future *future = task->submission->future;
+    return future && atomic_load(&future->told);
+}
+
+static void set_first(acu_stream *stream, acui_task *task)
+{
+    stream->first_task = task;
+    atomic_store_explicit(&stream->first, task ? task->number : 0, memory_order_relaxed);
+}
+
+static void append(acu_stream *stream, acui_task *task, uint64_t now)
+{
+    task->issued_at = now;
+    task->sequence = ++flight.sequence;
+    task->submission->marked = task->number;
+    if (stream->last_task)
+        stream->last_task->next_on_stream = task;
+    else
+        set_first(stream, task);
+    stream->last_task = task;
+}
+
+void acui_flight_add(acu_stream *stream, acui_task *const *tasks, size_t count, uint64_t armed)
+{
+    bool wanted = false;
+    uint64_t now = armed ? armed : acui_now(), number = tasks[0]->number;
+    acui_flight_lock();
+    for (size_t i = 0; i < count; i++) {
+        append(stream, tasks[i], now);
+        if (armed && tasks[i]->prompt)
+            atomic_store_explicit(&tasks[i]->submission->future->flagged, true,
+                                  memory_order_release);
+        wanted |= tasks[i]->awaited || acui_flight_is_told(tasks[i]);
+    }
+    if (!stream->active) {
+        stream->active = true;
+        acui_looked(stream, now);
+        acu_stream_retain(stream);
+        acu_device_retain(stream->device); /* a pooled stream does not hold it */
+        stream->next_active = flight.active;
+        flight.active = stream;
+        acui_due_wake(now + ACUI_IDLE);
+    }
+    if (armed)
+        stream->armed = number;
+    if (wanted) {
+        note_wanted(stream, now);
+        acui_due_added(now);
+    }
+    acui_flight_unlock();
+}
+
+void acui_flight_want(acu_stream *stream)
+{
+    acui_flight_lock();
+    if (stream->first_task)
+        note_wanted(stream, acui_now());
+    acui_flight_unlock();
+}
+
+void acui_flight_want_all(void)
+{
+    acui_flight_lock();
+    uint64_t now = acui_now();
+    for (acu_stream *stream = flight.active; stream; stream = stream->next_active)
+        if (stream->first_task)
+            note_wanted(stream, now);
+    acui_flight_unlock();
+}
+
+void acui_flight_want_future(acu_future *future)
+{
+    atomic_store(&future->told, true);
+    if (atomic_load(&future->state) != ACUI_FUTURE_RUNNING)
+        return;
+    const acui_submission *s = future->submission;
+    for (size_t i = 0; i < s->lane_count; i++)
+        acui_flight_want(s->lanes[i].stream);
+}
+
+acui_task *acui_flight_passed(acu_stream *stream, bool all, uint64_t now)
+{
+    uint64_t last = 0;
+    acui_flight_lock();
+    acui_task *first = stream->first_task, **end = &stream->first_task;
+    while (*end && (all || acui_stream_passed(stream, (*end)->number))) {
+        last = (*end)->number;
+        end = &(*end)->next_on_stream;
+    }
+    if (end == &stream->first_task) {
+        first = NULL;
+    } else {
+        if (end == &first->next_on_stream && !all)
+            acui_due_learn(stream, first, now);
+        if (first->form && !all)
+            acui_together_learn(first, *end, acui_looked_at(stream), now);
+        acui_due_over(stream, first, last, now);
+        acui_task *rest = *end;
+        *end = NULL; /* cuts the list that is given away */
+        set_first(stream, rest);
+        if (!rest)
+            stream->last_task = NULL;
+        stream->over_at = now;
+        stream->device->over_at = now;
+    }
+    acui_looked(stream, now);
+    acui_flight_unlock();
+    return first;
+}
+
+acu_stream *acui_flight_end_of(const acui_submission *submission, acui_end *end)
+{
+    if (submission->lane_count != 1)
+        return NULL;
+    acu_stream *stream = submission->lanes[0].stream;
+    acui_flight_lock();
+    const acui_task *last = stream->last_task;
+    uint64_t number = submission->marked;
+    bool there = last && number && !acui_stream_passed(stream, number);
+    if (there)
+        *end = (acui_end){
+            .number = number, .last = last->number == number, .issued_at = last->issued_at};
+    acui_flight_unlock();
+    return there ? stream : NULL;
+}
+
+void acui_flight_heads(const acu_device *device, void (*look)(const acui_task *, void *),
+                       void *context)
+{
+    acui_flight_lock();
+    for (acu_stream *stream = flight.active; stream; stream = stream->next_active) {
+        const acui_task *task = stream->device == device ? stream->first_task : NULL;
+        while (task && acui_stream_passed(stream, task->number))
+            task = task->next_on_stream;
+        if (task)
+            look(task, context);
+    }
+    acui_flight_unlock();
+}
+
+/* ---- streams ---- */
+
+static void retain(acu_stream *stream)
+{
+    acu_device_retain(stream->device);
+    acu_stream_retain(stream);
+}
+
+void acui_flight_let_go(acu_stream *const *streams, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        acu_device *device = streams[i]->device;
+        acu_stream_release(streams[i]);
+        acu_device_release(device);
+    }
+}
+
+/* Off the list, whose references move on. */
+static void unlink_at(acu_stream **link)
+{
+    acu_stream *stream = *link;
+    *link = stream->next_active;
+    stream->active = false;
+    if (flight.next == stream)
+        flight.next = stream->next_active;
+}
+
+size_t acui_flight_due(acu_stream **streams, size_t most, uint64_t now, uint64_t *next)
+{
+    size_t n = 0;
+    *next = ACU_FOREVER;
+    acui_due_begin();
+    for (acu_stream **link = &flight.active; *link;) {
+        acu_stream *stream = *link;
+        uint64_t due = acui_due_at(stream, now);
+        acui_due_watch(stream);
+        if (due > now || n == most) {
+            *next = due < *next ? due : *next;
+        } else {
+            streams[n++] = stream;
+            if (!stream->first_task) { /* takes the list's references */
+                unlink_at(link);
+                continue;
+            }
+            retain(stream);
+        }
+        link = &stream->next_active;
+    }
+    return n;
+}
+
+void acui_flight_drop_idle(void)
+{
+    for (bool more = true; more;) {
+        acu_stream *stream = NULL;
+        acui_flight_lock();
+        for (acu_stream **link = &flight.active; *link && !stream; link = &(*link)->next_active)
+            if (!(*link)->first_task) {
+                stream = *link;
+                unlink_at(link);
+                break;
+            }
+        more = stream != NULL;
+        acui_flight_unlock();
+        acui_flight_let_go(&stream, more);
+    }
+}
+
+uint64_t acui_flight_news(acu_stream *stream, uint64_t now)
+{
+    uint64_t first = atomic_load_explicit(&stream->first, memory_order_relaxed);
+    if (!first || acui_stream_reached(stream, first))
+        return first;
+    now = now ? now : acui_now();
+    if (!acui_stream_is_quiet(stream, first, now))
+        return first;
+    acui_looked(stream, now);
+    return 0;
+}
+
+/* From where the last one was found, the next stream that may have news, and was not looked at
+ * since `start`; retained. All get their turn, whoever looks. */
+static acu_stream *take_next(uint64_t start)
+{
+    acu_stream *found = NULL;
+    acui_flight_lock();
+    acu_stream *first = flight.next ? flight.next : flight.active, *stream = first;
+    while (stream && !found) {
+        if (acui_looked_at(stream) < start && acui_flight_news(stream, start))
+            found = stream;
+        stream = stream->next_active ? stream->next_active : flight.active;
+        if (stream == first)
+            break;
+    }
+    flight.next = stream;
+    if (found)
+        retain(found);
+    acui_flight_unlock();
+    return found;
+}
+
+void acui_look_for(const _Atomic(bool) *found)
+{
+    uint64_t start = acui_now(), now = start, last = 0; /* that one took */
+    acu_stream *stream;
+    /* Relaxed: a hint; what was found is read under a lock. */
+    while (!atomic_load_explicit(found, memory_order_relaxed) &&
+           now - start + last < LOOK_MOST && (stream = take_next(start))) {
+        acui_harvest(stream, now);
+        acui_flight_let_go(&stream, 1);
+        uint64_t then = acui_now();
+        last = then - now;
+        now = then;
+    }
+}
+
+void acui_look_everywhere(void)
+{
+    enum { BATCH = 64 };
+    acu_stream *batch[BATCH];
+    size_t skip = 0, n;
+    do {
+        n = 0;
+        acui_flight_lock();
+        acu_stream *stream = flight.active;
+        for (size_t i = 0; i < skip && stream; i++)
+            stream = stream->next_active;
+        for (; stream && n < BATCH; stream = stream->next_active, skip++)
+            if (stream->first_task) {
+                retain(stream);
+                batch[n++] = stream;
+            }
+        acui_flight_unlock();
+        for (size_t i = 0; i < n; i++)
+            acui_harvest(batch[i], 0);
+        acui_flight_let_go(batch, n);
+    } while (n == BATCH);
+}

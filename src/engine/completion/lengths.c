@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * How long work takes. For each form the few lengths that were seen most: a form whose length
+ * depends on its data may have two, which come in any order. Two that agree are believed. Each time
+ * that a belief was wrong it takes longer to come back: what varies is hardly ever foreseen.
+ *
+ * A length is seen sharply by who looks without pause when it ends. A thread that waits in the
+ * driver wakes up some time after, by 50 us more or less: what that says of a length is rough, and
+ * does for planning to be there the next time.
+ *
+ * A table of fixed size, each form in the one place that its hash says; the newer form wins.
+ */
+#include "engine/completion/flight.h"
+
+#define PLACES 512
+#define FEW 2      /* times that a length must have been seen to be foreseen */
+#define TOP 15     /* of a score */
+#define PATIENCE 32 /* at most so many waits that fit, not foreseen, until one is foreseen again */
+#define HOPE 4     /* that many at most: of a form that takes more nothing is known */
+#define SOONER ACU_US(50) /* to look, who came too late */
+#define DOUBT 4           /* times that one is looked at before its end, after such a one */
+#define SHARP ACU_US(25)  /* a length that is known to so much or less */
+#define BLIND ACU_US(100) /* nobody was there when it ended */
+#define ROUGH ACU_US(60)  /* a length may be off by, of which only a thread in the driver knows */
+#define FIRST_SPREAD ACU_US(10)
+#define SPREAD_MOST ACU_US(100) /* that one looks without pause for */
+#define RARE 8            /* a length that comes less often than once in so many times is forgotten:
+                           * each look at it would be in vain */
+#define BLINDLY 4         /* times in a row that a length is believed without having been seen */
+
+typedef struct known {
+    uint64_t ns;
+    uint32_t spread; /* ns that it varies by, on average; or that a guess may be off by */
+    uint8_t score;
+    bool guessed; /* nobody saw sharply when it ended */
+} known;
+
+static struct entry {
+    uint64_t form;
+    known lengths[ACUI_LENGTHS];
+    uint8_t patience, left; /* `left` waits that fit until one is foreseen; 0: the next one is */
+    uint8_t doubt, believed, turn;
+} table[PLACES];
+
+static struct entry *entry_of(uint64_t form)
+{
+    return &table[(form >> 20) % PLACES];
+}
+
+static uint64_t mix(uint64_t hash, uint64_t word)
+{
+    uint64_t h = (hash ^ word) * UINT64_C(0x9FB21C651E98DF25);
+    return h ^ (h >> 32);
+}
+
+static uint64_t node_hash(uint64_t h, const acui_node *node)
+{
+    const acui_dims *dims;
+    h = mix(h, node->kind);
+    switch (node->kind) {
+    case ACUI_NODE_LAUNCH:
+        dims = &node->u.launch.dims;
+        h = mix(h, (uint64_t)(uintptr_t)node->u.launch.kernel->raw);
+        h = mix(h, (uint64_t)(uintptr_t)acui_launch_instead(node));
+        h = mix(h, (uint64_t)dims->grid[0] | (uint64_t)dims->grid[1] << 32);
+        return mix(h, (uint64_t)dims->grid[2] | (uint64_t)dims->block[0] << 32);
+    case ACUI_NODE_COPY:
+        return mix(mix(h, node->u.copy.bytes), node->u.copy.way);
+    case ACUI_NODE_FILL:
+        h = mix(h, (uint64_t)(uintptr_t)node->device);
+        return mix(h, node->u.fill.elements * node->u.fill.element_bytes);
+    case ACUI_NODE_REPLAY:
+        return mix(h, (uint64_t)(uintptr_t)node->u.replay.graph);
+    default:
+        return mix(mix(h, (uint64_t)(uintptr_t)node->site.file), (uint64_t)node->site.line);
+    }
+}
+
+uint64_t acui_form_of(const acui_task *task)
+{
+    uint64_t h = mix(0, task->count);
+    for (size_t i = 0; i < task->count; i++)
+        h = node_hash(h, task->nodes[i]);
+    return h | 1; /* 0 is an empty place */
+}
+
+size_t acui_lengths_find(uint64_t form, acui_length lengths[ACUI_LENGTHS], acui_trust *trust)
+{
+    const struct entry *entry = entry_of(form);
+    size_t n = 0;
+    *trust = ACUI_UNSURE;
+    if (entry->form != form || entry->left > HOPE)
+        return 0;
+    if (entry->left == 0)
+        *trust = entry->doubt ? ACUI_DOUBTED : ACUI_SURE;
+    for (int i = 0; i < ACUI_LENGTHS; i++) {
+        if (entry->lengths[i].score < FEW)
+            continue;
+        size_t at = n++;
+        for (; at > 0 && lengths[at - 1].ns > entry->lengths[i].ns; at--)
+            lengths[at] = lengths[at - 1];
+        const known *k = &entry->lengths[i];
+        lengths[at] = (acui_length){k->ns, k->spread < SPREAD_MOST ? k->spread : SPREAD_MOST};
+    }
+    return n;
+}
+
+/* The one that is as long, give or take what timers and kernels vary by, and `more`; else NULL. */
+static known *near(struct entry *entry, uint64_t ns, uint64_t more)
+{
+    known *best = NULL;
+    uint64_t least = 0;
+    for (int i = 0; i < ACUI_LENGTHS; i++) {
+        known *k = &entry->lengths[i];
+        uint64_t off = k->ns > ns ? k->ns - ns : ns - k->ns;
+        uint64_t most = k->ns / 128 + ACU_US(20) + more + (k->guessed ? k->spread + ROUGH : 0);
+        if (k->score && off <= most && (!best || off < least)) {
+            best = k;
+            least = off;
+        }
+    }
+    return best;
+}
+
+/* To be replaced. Those that never come again make room. */
+static known *weakest(struct entry *entry)
+{
+    known *k = &entry->lengths[0];
+    for (int i = 0; i < ACUI_LENGTHS; i++) {
+        if (entry->lengths[i].score < k->score)
+            k = &entry->lengths[i];
+        if (entry->lengths[i].score > 1)
+            entry->lengths[i].score--;
+    }
+    return k;
+}
+
+static uint32_t spread_of(uint64_t off)
+{
+    return (uint32_t)(off < UINT32_MAX ? off : UINT32_MAX);
+}
+
+static void see(known *k, uint64_t ns)
+{
+    uint64_t off = k->ns > ns ? k->ns - ns : ns - k->ns;
+    k->spread = k->guessed ? FIRST_SPREAD : (k->spread + spread_of(off)) / 2;
+    k->ns = k->guessed ? ns : (k->ns + ns) / 2;
+    k->guessed = false;
+}
+
+static void age(struct entry *entry)
+{
+    if (++entry->turn % RARE)
+        return;
+    for (int i = 0; i < ACUI_LENGTHS; i++)
+        if (entry->lengths[i].score)
+            entry->lengths[i].score--;
+}
+
+/* A length has come again; `foreseen`: by a plan. */
+static void fits(struct entry *entry, known *k, bool foreseen)
+{
+    if (k->score < TOP)
+        k->score++;
+    if (foreseen && entry->patience > 1)
+        entry->patience = (uint8_t)(entry->patience - 1 - entry->patience / 4);
+    if (entry->left)
+        entry->left--;
+}
+
+/* It was none of those known; if one was foreseen, that was wrong. */
+static void misses(struct entry *entry, bool foreseen)
+{
+    int twice = 2 * entry->patience;
+    if (foreseen)
+        entry->patience = (uint8_t)(twice < PATIENCE ? twice : PATIENCE);
+    entry->left = entry->patience;
+}
+
+/* The length that may have ended while who was to look slept on for `late`; NULL: none. */
+static known *slept_over(struct entry *entry, uint64_t ns, uint64_t late)
+{
+    for (int i = 0; i < ACUI_LENGTHS && late; i++) {
+        known *k = &entry->lengths[i];
+        if (k->score >= FEW && k->ns <= ns + 2 * k->spread + ACU_US(5) && k->ns >= ns - late)
+            return k;
+    }
+    return NULL;
+}
+
+/* Who was to look from shortly before the end on was not there when it came: no news about the
+ * length, unless that goes on. */
+static bool believe(struct entry *entry, known *k)
+{
+    if (!k || k->guessed || entry->believed >= BLINDLY)
+        return false;
+    entry->believed++;
+    fits(entry, k, true);
+    return true;
+}
+
+/* Nobody was there when it ended. Who slept too long never sees how much: so look a little sooner
+ * the next time, and now and then before, in case it is much shorter. Who looked before halves what
+ * is not known: it is none of those that were foreseen. */
+static void learn_blindly(struct entry *entry, uint64_t ns, uint64_t slack, uint64_t late)
+{
+    bool foreseen = late > 0, unseen = slack > ns / 4 * 3; /* no look before */
+    known *k = slept_over(entry, ns, late < slack ? late : slack);
+    if (believe(entry, k))
+        return;
+    entry->believed = 0;
+    if (k && k->ns < ns)
+        ns = k->ns; /* by when one was to be there */
+    else
+        k = unseen ? near(entry, ns - SOONER, SOONER) : NULL;
+    bool just = k && k->spread <= BLIND; /* before an end that was foreseen */
+    uint64_t off = just ? SOONER : slack / 2, guess = ns > off ? ns - off : 1;
+    if (unseen)
+        entry->doubt = DOUBT;
+    k = near(entry, guess, SOONER);
+    if (k && guess < k->ns)
+        *k = (known){guess, spread_of(off), k->score, true};
+    if (!k)
+        *weakest(entry) = (known){guess, spread_of(off), 1, true};
+    if (k && (just || !foreseen))
+        fits(entry, k, false);
+    else
+        misses(entry, foreseen);
+}
+
+/* By a thread in the driver. Where one looked at what was foreseen, and it did not come, it is none
+ * of those known. */
+static void learn_roughly(struct entry *entry, uint64_t ns, bool foreseen)
+{
+    known *k = foreseen ? NULL : near(entry, ns, ROUGH);
+    if (!k) {
+        *weakest(entry) = (known){ns, ROUGH, 1, true};
+        misses(entry, foreseen);
+        return;
+    }
+    if (k->guessed && (ns < k->ns || k->spread > ROUGH))
+        *k = (known){ns, ROUGH, k->score, true};
+    fits(entry, k, false);
+}
+
+static void learn_sharply(struct entry *entry, uint64_t ns, bool foreseen)
+{
+    known *k = near(entry, ns, 0);
+    if (entry->doubt)
+        entry->doubt--;
+    if (k) {
+        see(k, ns);
+        fits(entry, k, foreseen);
+    } else {
+        *weakest(entry) = (known){ns, FIRST_SPREAD, 1, false};
+        misses(entry, foreseen);
+    }
+}
+
+void acui_lengths_learn(uint64_t form, uint64_t ns, uint64_t slack, uint64_t late)
+{
+    struct entry *entry = entry_of(form);
+    if (entry->form != form) {
+        if (ns < ACUI_LEARNED)
+            return;
+        *entry = (struct entry){.form = form, .patience = 1};
+    }
+    age(entry);
+    bool foreseen = late > 0;
+    if (slack > BLIND) {
+        learn_blindly(entry, ns, slack, late);
+        return;
+    }
+    entry->believed = 0;
+    if (slack > SHARP)
+        learn_roughly(entry, ns - slack, foreseen);
+    else
+        learn_sharply(entry, ns, foreseen);
+}
+
+/* What a thread in the driver takes to wake up differs: a wait of less may
+ * have been for short work. */
+#define DOUBTFUL ACU_US(400)
+
+uint64_t acui_spin_after(uint64_t spin, uint64_t waited, bool blocked)
+{
+    if (!blocked) /* to look on was right, if only just begun */
+        return waited > ACUI_SPIN_LEAST ? ACUI_SPIN_MOST : spin;
+    if (waited < ACUI_SPIN_MOST + ACUI_LATE)
+        return ACUI_SPIN_MOST;
+    if (spin <= ACUI_SPIN_LEAST) /* now and then it is tried again */
+        return waited < DOUBTFUL ? ACUI_SPIN_MOST : ACUI_SPIN_LEAST;
+    return spin / 2 < ACUI_SPIN_LEAST ? ACUI_SPIN_LEAST : spin / 2;
+}

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Completion queues. Whoever finds a submission complete puts its notice here and, if the
+ * descriptor can not be read yet, writes it; who takes the last notice reads it. Both under the
+ * queue's lock, so that "can be read" and "there is something" never part. But while somebody looks
+ * at the device in order to take what he finds, the descriptor is left alone: he does not pay for a
+ * wake-up of his own.
+ */
+#include "engine/completion/queue.h"
+
+#include "base/alloc.h"
+#include "base/callback.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/options.h"
+#include "base/park.h"
+#include "engine/completion/flight.h"
+
+#include <stdatomic.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#define BATCH 32 /* notices taken under one holding of the lock */
+#define SPIN ACU_US(50) /* who waits looks so long without pause, unless
+                         * the work is known as long */
+
+struct acu_queue {
+    acui_object object;
+    int fd;
+    uint64_t busy_poll;
+    pthread_mutex_t lock; /* a leaf: held across one write or read of the descriptor */
+    pthread_cond_t filled;
+    acui_notice *first, **end;
+    bool readable;               /* the descriptor */
+    unsigned lookers;            /* who will take right after */
+    unsigned sleepers;
+    _Atomic(size_t) pending;     /* notices that refer to the queue; relaxed: a figure */
+    _Atomic(bool) some;          /* first != NULL, for those who spin; relaxed */
+};
+
+/* ---- life ---- */
+
+static acu_status open_queue(acu_queue *q)
+{
+    q->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (q->fd < 0)
+        return acui_fail(ACU_ERR_LIMIT, "acu_queue_create: the system gives no descriptor");
+    pthread_mutex_init(&q->lock, NULL);
+    acui_cond_init(&q->filled);
+    q->end = &q->first;
+    return ACU_OK;
+}
+
+acu_status acu_queue_create(const acu_queue_options *options, acu_queue **queue)
+{
+    ACUI_REFUSE_FORK();
+    acu_queue_options known;
+    ACUI_TRY(acui_options_read(&known, sizeof known, options, __func__));
+    if (!queue)
+        return acui_fail(ACU_ERR_INVALID, "acu_queue_create: nowhere to put the queue");
+    acu_queue *q = acui_object_new(ACU_OBJECT_QUEUE, sizeof *q);
+    if (!q)
+        return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a queue");
+    q->busy_poll = known.busy_poll;
+    acu_status status = open_queue(q);
+    if (status == ACU_OK)
+        *queue = q;
+    else
+        acui_object_free(q);
+    return status;
+}
+
+acu_queue *acu_queue_retain(acu_queue *queue)
+{
+    if (acui_object_is(queue, ACU_OBJECT_QUEUE))
+        acui_object_retain(queue);
+    return queue;
+}
+
+void acui_notice_free(acui_notice *notice)
+{
+    acui_user_release(notice->user);
+    if (notice->future)
+        acu_future_release(notice->future);
+    acui_free(notice);
+}
+
+static void free_queue(acu_queue *queue)
+{
+    while (queue->first) {
+        acui_notice *notice = queue->first;
+        queue->first = notice->next;
+        acui_notice_free(notice);
+    }
+    close(queue->fd);
+    pthread_cond_destroy(&queue->filled);
+    pthread_mutex_destroy(&queue->lock);
+    acui_object_free(queue);
+}
+
+/* Notices on their way hold a reference too: what comes after the program's last one is put on the
+ * queue, and goes with it. */
+void acu_queue_release(acu_queue *queue)
+{
+    if (acui_object_is(queue, ACU_OBJECT_QUEUE) && acui_object_drop(queue))
+        free_queue(queue);
+}
+
+/* ---- putting on ---- */
+
+/* Can only fail if the counter is full, which it never is: it is 0 or 1. The lock is held. */
+static void make_readable(acu_queue *queue)
+{
+    static const uint64_t one = 1;
+    queue->readable = write(queue->fd, &one, sizeof one) == sizeof one;
+}
+
+void acui_queue_push(acui_notice *notice)
+{
+    acu_queue *queue = notice->queue;
+    notice->next = NULL;
+    pthread_mutex_lock(&queue->lock);
+    *queue->end = notice;
+    queue->end = &notice->next;
+    atomic_store_explicit(&queue->some, true, memory_order_relaxed);
+    if (!queue->readable && !queue->lookers)
+        make_readable(queue);
+    if (queue->sleepers)
+        pthread_cond_signal(&queue->filled);
+    pthread_mutex_unlock(&queue->lock);
+    acu_queue_release(queue);
+}
+
+static acu_status new_notice(acu_future *future, acu_queue *queue, const char *function,
+                             acui_notice **notice)
+{
+    ACUI_TRY(acui_object_check(future, ACU_OBJECT_FUTURE, function));
+    ACUI_TRY(acui_object_check(queue, ACU_OBJECT_QUEUE, function));
+    ACUI_TRY(acui_future_may_begin(future));
+    ACUI_TRY(acui_reactor_start());
+    acui_notice *n = ACUI_NEW(acui_notice);
+    if (!n)
+        return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a completion");
+    n->future = acu_future_retain(future);
+    n->queue = acu_queue_retain(queue);
+    atomic_fetch_add_explicit(&queue->pending, 1, memory_order_relaxed);
+    *notice = n;
+    return ACU_OK;
+}
+
+acu_status acui_queue_prepare(acu_future *future, acu_queue *queue, uint64_t tag)
+{
+    acui_notice *notice;
+    ACUI_TRY(new_notice(future, queue, "acu_submit", &notice));
+    notice->tag = tag;
+    future->notices = notice; /* nobody else has the future yet */
+    atomic_store_explicit(&future->told, true, memory_order_relaxed);
+    return ACU_OK;
+}
+
+bool acui_queue_forget(acu_future *future)
+{
+    acui_lock_take(&future->lock);
+    acui_notice *notice = future->notices;
+    future->notices = NULL;
+    acui_lock_give(&future->lock);
+    if (!notice)
+        return false;
+    acu_queue *queue = notice->queue;
+    atomic_fetch_sub_explicit(&queue->pending, 1, memory_order_relaxed);
+    acui_notice_free(notice);
+    acu_queue_release(queue);
+    return true;
+}
+
+acu_status acu_future_notify(acu_future *future, acu_queue *queue, uint64_t tag)
+{
+    acui_notice *notice;
+    ACUI_TRY(new_notice(future, queue, __func__, &notice));
+    notice->tag = tag;
+    acui_future_add(future, notice);
+    return ACU_OK;
+}
+
+acu_status acu_future_call(acu_future *future, acu_queue *queue, acu_future_fn fn, acu_user user)
+{
+    acui_notice *notice = NULL;
+    acu_status status = ACU_OK;
+    if (!fn)
+        status = acui_fail(ACU_ERR_INVALID, "acu_future_call got no function");
+    if (status == ACU_OK)
+        status = new_notice(future, queue, __func__, &notice);
+    if (status != ACU_OK) {
+        acui_user_release(user);
+        return status;
+    }
+    notice->fn = fn;
+    notice->user = user;
+    acui_future_add(future, notice);
+    return ACU_OK;
+}
+
+/* ---- taking ---- */
+
+/* Look at the device, unless there is something already; true if so. Then `take` is to follow. */
+static bool look(acu_queue *queue)
+{
+    if (atomic_load_explicit(&queue->some, memory_order_relaxed))
+        return false;
+    pthread_mutex_lock(&queue->lock);
+    queue->lookers++;
+    pthread_mutex_unlock(&queue->lock);
+    acui_look_for(&queue->some);
+    return true;
+}
+
+/* Up to `room` notices off the queue, which is not readable any more when they are the last. */
+static size_t pop(acu_queue *queue, acui_notice **list, size_t room, bool looked)
+{
+    size_t n = 0;
+    uint64_t count;
+    pthread_mutex_lock(&queue->lock);
+    queue->lookers -= looked;
+    while (queue->first && n < room) {
+        list[n] = queue->first;
+        queue->first = list[n++]->next;
+    }
+    if (!queue->first) {
+        queue->end = &queue->first;
+        atomic_store_explicit(&queue->some, false, memory_order_relaxed);
+        if (queue->readable)
+            queue->readable = read(queue->fd, &count, sizeof count) != sizeof count;
+    } else if (!queue->readable && !queue->lookers) {
+        make_readable(queue);
+    }
+    pthread_mutex_unlock(&queue->lock);
+    atomic_fetch_sub_explicit(&queue->pending, n, memory_order_relaxed);
+    return n;
+}
+
+static void call(acui_notice *notice)
+{
+    acui_callback_enter();
+    notice->fn(notice->user.data, notice->future, notice->future->status);
+    acui_callback_leave();
+    acui_notice_free(notice);
+}
+
+/* Completions into the list, callbacks called: `room` of both together, so that callbacks that make
+ * others, over and over, end too. False if there was neither. Ends when the queue was empty once,
+ * and does not look again: what came since pays for its own wake-up, as it should. */
+static bool take(acu_queue *queue, bool looked, acu_completion *list, size_t room, size_t *count)
+{
+    acui_notice *batch[BATCH];
+    acu_queue *kept = NULL; /* a callback may release the last reference of the program's */
+    size_t n, most, taken = 0;
+    do {
+        most = room - taken < BATCH ? room - taken : BATCH;
+        n = pop(queue, batch, most, looked && taken == 0);
+        for (size_t i = 0; i < n; i++) {
+            acui_notice *notice = batch[i];
+            if (notice->fn) {
+                kept = kept ? kept : acu_queue_retain(queue);
+                call(notice);
+                continue;
+            }
+            list[(*count)++] = (acu_completion){.tag = notice->tag,
+                                                .status = notice->future->status,
+                                                .future = notice->future};
+            notice->future = NULL; /* the receiver's */
+            acui_notice_free(notice);
+        }
+        taken += n;
+    } while (n == most && taken < room);
+    acu_queue_release(kept);
+    return taken > 0;
+}
+
+static acu_status check_take(acu_queue *queue, acu_completion *list, size_t room, size_t *count,
+                             const char *function)
+{
+    ACUI_TRY(acui_object_check(queue, ACU_OBJECT_QUEUE, function));
+    if (!list || room == 0 || !count)
+        return acui_fail(ACU_ERR_INVALID, "%s: nowhere to put completions", function);
+    *count = 0;
+    return ACU_OK;
+}
+
+acu_status acu_queue_take(acu_queue *queue, acu_completion *list, size_t room, size_t *count)
+{
+    ACUI_TRY(check_take(queue, list, room, count, __func__));
+    take(queue, look(queue), list, room, count);
+    return ACU_OK;
+}
+
+/* Until something is there, or the time is over. */
+static void sleep_until(acu_queue *queue, uint64_t deadline)
+{
+    pthread_mutex_lock(&queue->lock);
+    queue->sleepers++;
+    while (!queue->first && acui_cond_wait_until(&queue->filled, &queue->lock, deadline)) {
+    }
+    queue->sleepers--;
+    pthread_mutex_unlock(&queue->lock);
+}
+
+/* Whether something in flight is likely to end before it would pay to sleep. */
+static bool is_soon(uint64_t now, uint64_t waited)
+{
+    uint64_t next = waited < SPIN ? acui_flight_wait_for_any(now, ACU_FOREVER) : 0;
+    return next && next <= now;
+}
+
+acu_status acu_queue_wait(acu_queue *queue, acu_completion *list, size_t room, size_t *count,
+                          uint64_t timeout)
+{
+    ACUI_TRY(acui_refuse_wait(__func__));
+    ACUI_TRY(check_take(queue, list, room, count, __func__));
+    uint64_t start = acui_now(), deadline = acui_deadline(timeout);
+    for (;;) {
+        if (take(queue, look(queue), list, room, count))
+            return ACU_OK;
+        uint64_t now = acui_now();
+        if (now >= deadline)
+            return ACU_TIMEOUT;
+        if (now - start < queue->busy_poll || is_soon(now, now - start))
+            acui_spin_pause();
+        else
+            sleep_until(queue, deadline);
+    }
+}
+
+/* ---- facts ---- */
+
+int acu_queue_fd(const acu_queue *queue)
+{
+    return acui_object_is(queue, ACU_OBJECT_QUEUE) ? queue->fd : -1;
+}
+
+size_t acu_queue_pending(const acu_queue *queue)
+{
+    return acui_object_is(queue, ACU_OBJECT_QUEUE)
+               ? atomic_load_explicit(&queue->pending, memory_order_relaxed)
+               : 0;
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * The reactor: a thread that looks at streams with work in flight while nobody else does, so that
+ * followers start, memory goes back and completion callbacks run. Those who wait look for
+ * themselves and do not depend on it.
+ *
+ * It never blocks in the driver. It looks at a stream when due.c says that it pays, soon if
+ * somebody wants to be told and now and then if not, and sleeps until the next one is due. When
+ * nothing has been in flight for a while it sleeps until woken.
+ */
+#include "base/alloc.h"
+#include "base/callback.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/nap.h"
+#include "base/park.h"
+#include "base/threads.h"
+#include "engine/completion/flight.h"
+#include "engine/issue/graphs.h"
+#include "engine/completion/queue.h"
+#include "engine/submit/runtime.h"
+#include "engine/issue/together.h"
+#include "device/loader.h"
+
+#include <sched.h>
+#include <sys/prctl.h>
+
+#define PAUSE ACU_US(20) /* shorter sleeps are not worth it: waking up takes as long */
+#define BATCH 64         /* streams looked at between two takings of the lock */
+
+static struct { /* under the flight lock */
+    bool running, stop;
+    bool alone; /* the process has one core: who spins keeps others from working */
+    pthread_t thread;
+    acui_notice *notices, **notices_end;
+} reactor = {.notices_end = &reactor.notices};
+
+static _Atomic(bool) started; /* it runs, and was not told to stop */
+
+/* ---- the thread ---- */
+
+static void call_notices(acui_notice *notice)
+{
+    while (notice) {
+        acui_notice *next = notice->next;
+        acui_callback_enter();
+        notice->fn(notice->user.data, notice->future, notice->future->status);
+        acui_callback_leave();
+        acui_notice_free(notice);
+        notice = next;
+    }
+}
+
+static bool has_one_core(void)
+{
+    cpu_set_t cores;
+    return sched_getaffinity(0, sizeof cores, &cores) == 0 && CPU_COUNT(&cores) == 1;
+}
+
+static uint64_t sooner(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Stay awake until `time`, or something comes into flight. Flight lock held, given up meanwhile. */
+static void stay_awake(uint64_t time)
+{
+    uint64_t seen = acui_flight_changes();
+    acui_flight_unlock();
+    while (acui_flight_changes() == seen && !acui_flight_is_written() && acui_now() < time)
+        acui_spin_pause();
+    acui_flight_lock();
+}
+
+/* Until `next`, when a stream is due. Flight lock held, given up meanwhile. */
+static void rest(uint64_t next)
+{
+    uint64_t now = acui_now(), expected = acui_flight_expected();
+    next = sooner(next, acui_deadlines_next());
+    if (expected > now)
+        stay_awake(sooner(next, expected));
+    else if (!reactor.alone && next < now + PAUSE)
+        stay_awake(next);
+    else {
+        if (next == ACU_FOREVER) { /* it may have been pinned since */
+            reactor.alone = has_one_core();
+            acui_flight_one_core(reactor.alone);
+        }
+        acui_flight_sleep(next);
+    }
+}
+
+/* One turn: callbacks, then streams, then rest. Flight lock held, given up meanwhile. */
+static void turn(void)
+{
+    acu_stream *streams[BATCH];
+    uint64_t next;
+    acui_notice *notices = reactor.notices;
+    reactor.notices = NULL;
+    reactor.notices_end = &reactor.notices;
+    size_t n = acui_flight_due(streams, BATCH, acui_now(), &next);
+    acui_flight_unlock();
+    call_notices(notices);
+    acui_deadlines_pass();
+    for (size_t i = 0; i < n; i++)
+        acui_harvest(streams[i], 0);
+    acui_flight_let_go(streams, n);
+    acui_flight_lock();
+    if (n == 0 && !notices && !reactor.notices && !reactor.stop)
+        rest(next);
+}
+
+static void *run(void *unused)
+{
+    (void)unused;
+    prctl(PR_SET_TIMERSLACK, 1000UL); /* nanoseconds; of this thread: 50 us is far too late here */
+    acui_flight_lock();
+    reactor.alone = has_one_core();
+    acui_flight_one_core(reactor.alone);
+    while (!reactor.stop || reactor.notices)
+        turn();
+    acui_flight_unlock();
+    return NULL;
+}
+
+void acui_reactor_notify(acui_notice *notices)
+{
+    if (!notices)
+        return;
+    acui_flight_lock();
+    *reactor.notices_end = notices;
+    while (*reactor.notices_end)
+        reactor.notices_end = &(*reactor.notices_end)->next;
+    acui_flight_unlock();
+    acui_flight_wake();
+}
+
+/* ---- starting and ending ---- */
+
+static acu_status drain(acu_device *device)
+{
+    acui_order_lock(); /* with acu_device_reset: what was entered before this is counted */
+    acui_order_unlock();
+    acu_status status = acui_wait_idle(device, ACU_FOREVER);
+    acui_build_drain(device);
+    return status;
+}
+
+static void end_threads(void)
+{
+    acui_runtime_stop();
+    acui_issuer_stop();
+    acui_loader_stop();
+    acui_worker_stop();
+    acui_stage_stop();
+    acui_build_stop();
+    acui_flight_lock();
+    bool running = reactor.running;
+    reactor.stop = true;
+    atomic_store_explicit(&started, false, memory_order_release);
+    acui_flight_unlock();
+    acui_flight_wake();
+    if (running)
+        pthread_join(reactor.thread, NULL);
+    acui_blocked_stop();
+    acui_look_everywhere();
+    acui_flight_drop_idle();
+    acui_deadlines_end();
+    acui_flight_lock();
+    reactor.running = reactor.stop = false;
+    acui_flight_unlock();
+}
+
+static bool is_busy(void)
+{
+    acui_flight_lock();
+    bool busy = acui_flight_first() || reactor.notices;
+    acui_flight_unlock();
+    return busy || acui_runtime_busy() || acui_issuer_busy() || acui_loader_busy();
+}
+
+/* The last callbacks may have submitted again: what came of it is finished first. */
+static void stop(void)
+{
+    end_threads();
+    while (is_busy() && acui_reactor_start() == ACU_OK) {
+        acui_nap nap = acui_nap_start(ACU_FOREVER);
+        acui_nap_again(&nap);
+        end_threads();
+    }
+}
+
+/* What waits for a module goes on, whatever became of it. */
+static acui_task *loaded(acui_point *point)
+{
+    return acui_free_followers(point, true);
+}
+
+acu_status acui_reactor_start(void)
+{
+    static const acui_load_hooks load_hooks = {.followers = loaded, .run = acui_run_tasks};
+    static const acui_close_hooks hooks = {.drain = drain,
+                                           .stop = stop,
+                                           .wait = acui_wait_idle,
+                                           .settle = acui_runtime_settle};
+    static bool prepared; /* flight lock */
+    if (atomic_load_explicit(&started, memory_order_acquire))
+        return ACU_OK;
+    acui_set_load_hooks(&load_hooks);
+    acui_flight_lock();
+    if (!prepared) {
+        acui_set_close_hooks(&hooks);
+        acui_set_suspect(acui_suspect);
+        prepared = true;
+    }
+    if (!reactor.running)
+        reactor.running = acui_thread_start(&reactor.thread, "acuda-reactor", run);
+    bool running = reactor.running;
+    atomic_store_explicit(&started, running, memory_order_release);
+    acui_flight_unlock();
+    if (!running)
+        return acui_fail(ACU_ERR_NO_MEMORY, "acuda's thread could not be started");
+    return ACU_OK;
+}

@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Waiting: who waits looks for himself, first without pause, then when it pays (flight.h), and
+ * sleeps between, until anything completes.
+ */
+#include "base/callback.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "engine/completion/done.h"
+#include "engine/completion/flight.h"
+#include "engine/submit/runtime.h"
+#include "device/loader.h"
+
+#include <string.h>
+#include <sys/prctl.h>
+
+#define KNOWN ACU_US(3) /* waited so long, one asks whether it is known to take long */
+#define GAP ACU_US(1)    /* and then so often: it takes longer than a look at a flag */
+#define FRESH ACU_US(3)  /* sooner, no kernel is over */
+#define PAUSE ACU_US(20) /* shorter sleeps are not worth it */
+#define NAP_MOST ACU_MS(1)
+
+/* Reading what the device writes takes next to nothing, the clock 25 ns: so often in between. */
+enum { LOOKS = 64 };
+
+/* How long to look without pause for work of unknown length. */
+static _Atomic(uint64_t) spin = ACUI_SPIN_MOST; /* relaxed: a guess */
+
+static void note_spin(uint64_t waited, bool blocked)
+{
+    uint64_t now = atomic_load_explicit(&spin, memory_order_relaxed);
+    uint64_t then = acui_spin_after(now, waited, blocked);
+    if (then != now)
+        atomic_store_explicit(&spin, then, memory_order_relaxed);
+}
+
+/* A thread's timers may be 50 us late, unless it says that it minds. */
+static void sleep_until(uint32_t seen, uint64_t time, bool sharply)
+{
+    int slack = sharply ? prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0) : 0;
+    if (slack > 1000)
+        prctl(PR_SET_TIMERSLACK, 1000UL, 0, 0, 0);
+    acui_done_sleep(seen, time);
+    uint64_t now = acui_now();
+    if (sharply && time <= now)
+        acui_flight_woke(now - time);
+    if (slack > 1000)
+        prctl(PR_SET_TIMERSLACK, (unsigned long)slack, 0, 0, 0);
+}
+
+acu_status acui_wait_until(acui_look_fn look, acui_next_fn next, void *context, uint64_t timeout)
+{
+    acu_status first = look(context, 0); /* often enough it is over, and takes no clock */
+    if (first != ACU_NOT_READY)
+        return first;
+    uint64_t start = acui_now(), now = start, deadline = acui_deadline_from(start, timeout);
+    uint64_t most = atomic_load_explicit(&spin, memory_order_relaxed), ask = KNOWN;
+    for (bool slept = false, blocked = false;;) {
+        uint32_t seen = acui_done_count();
+        acu_status status = look(context, now);
+        if (status != ACU_NOT_READY) {
+            if (blocked || !slept) /* else its length was known */
+                note_spin(now - start, blocked);
+            return status;
+        }
+        now = acui_now();
+        uint64_t waited = now - start;
+        if (now >= deadline)
+            return ACU_TIMEOUT;
+        if (waited < ask)
+            continue;
+        uint64_t then = next(context, now, waited < most ? ACU_FOREVER : 0, &start);
+        if (then != ACUI_BLOCK && then < now + PAUSE) {
+            ask = now - start + GAP;
+            continue;
+        }
+        ask = KNOWN;
+        slept = true;
+        blocked = then >= ACUI_BLOCK;
+        if (then != ACUI_BLOCK)
+            sleep_until(seen, then < deadline ? then : deadline, then < deadline);
+        now = acui_now();
+    }
+}
+
+uint64_t acui_next_of_any(void *context, uint64_t now, uint64_t spin_for, uint64_t *start)
+{
+    (void)context, (void)start;
+    uint64_t next = acui_flight_wait_for_any(now, spin_for);
+    return next == 0 ? (spin_for ? now : now + NAP_MOST) : next;
+}
+
+/* ---- one future ---- */
+
+typedef struct single {
+    acu_future *future;
+    bool asked;     /* for flags: */
+    bool flags;     /* the device writes them for all its streams */
+    uint64_t again; /* when to ask the driver all the same, for bad news; 0: not fixed yet */
+    uint64_t since, nap; /* while it is not on a stream: first seen so; the next nap */
+    bool alone; /* nobody else knows it: only what it comes to can end it */
+} single;
+
+static int state_of(const acu_future *future)
+{
+    return atomic_load_explicit(&future->state, memory_order_acquire);
+}
+
+/* Let the device itself say when it is over. `fresh`: only if it was issued just now, when asking
+ * the driver first would be for nothing, and the device would hear of this the later. */
+static void ask_for_flags(single *s, bool fresh)
+{
+    acui_end end = {.number = 0};
+    if (s->asked || state_of(s->future) != ACUI_FUTURE_RUNNING)
+        return;
+    if (atomic_load_explicit(&s->future->flagged, memory_order_acquire)) {
+        s->asked = s->flags = true;
+        return;
+    }
+    acu_stream *stream = acui_flight_end_of(s->future->submission, &end);
+    if (fresh && (!stream || !end.last || acui_now() > end.issued_at + FRESH))
+        return;
+    s->asked = true;
+    s->flags = stream && acui_stream_prompt(stream, end.number);
+}
+
+/* For a moment: whether the device, or who looked before, says that there is news. */
+static bool is_written(const single *s)
+{
+    const acu_stream *stream = s->future->submission->lanes[0].stream;
+    for (int i = 0; i < LOOKS; i++)
+        if (acui_stream_flag_passed(stream) || state_of(s->future) == ACUI_FUTURE_DONE)
+            return true;
+    return false;
+}
+
+static acu_status look_one(void *context, uint64_t now)
+{
+    single *s = context;
+    ask_for_flags(s, true);
+    if (s->flags && !is_written(s)) {
+        if (s->again == 0 && now)
+            s->again = now + ACUI_ASK;
+        if (now)
+            acui_looked(s->future->submission->lanes[0].stream, now);
+        if (now == 0 || now < s->again)
+            return ACU_NOT_READY;
+    }
+    acu_status status = acui_future_look(s->future, now);
+    s->again = 0;
+    if (status == ACU_NOT_READY)
+        ask_for_flags(s, false);
+    return status;
+}
+
+/* It is not on a stream yet. Somebody else sees to that, as a rule at once, but does not say when
+ * it has happened. */
+static uint64_t next_of_held(single *one, uint64_t now)
+{
+    if (!one->since)
+        one->since = now;
+    if (now - one->since < ACUI_SPIN_MOST)
+        return now;
+    one->nap = one->nap == 0 ? PAUSE : 2 * one->nap < NAP_MOST ? 2 * one->nap : NAP_MOST;
+    return now + one->nap;
+}
+
+/* Nothing but the device can end it, once all of it is there: so this thread itself waits in the
+ * driver. False: not now, or it could not, and need not try again. */
+static bool block(single *one)
+{
+    const acui_submission *s = one->future->submission;
+    acui_end end;
+    acui_order_lock();
+    bool there = s->sealed && !s->hosts && s->to_issue == 0;
+    acui_order_unlock();
+    acu_stream *stream = there ? acui_flight_end_of(s, &end) : NULL;
+    if (stream)
+        one->alone = acui_blocked_wait(stream, end.number);
+    return stream && one->alone;
+}
+
+/* Whatever ends first on one of its streams. How long the device takes
+ * counts from when it has it. */
+static uint64_t next_one(void *context, uint64_t now, uint64_t spin_for, uint64_t *start)
+{
+    single *one = context;
+    const acu_future *future = one->future;
+    uint64_t first = 0;
+    if (state_of(future) == ACUI_FUTURE_RUNNING) {
+        const acui_submission *s = future->submission; /* not before: it is the planning thread's */
+        for (size_t i = 0; i < s->lane_count; i++) {
+            acu_stream *stream = s->lanes[i].stream;
+            uint64_t next = acui_flight_wait_for(stream, now, spin_for, one->alone);
+            if (next == ACUI_BLOCK)
+                next = block(one) ? next : acui_flight_wait_for(stream, now, spin_for, false);
+            first = first == 0 || (next && next < first) ? next : first;
+        }
+    }
+    if (first == 0) {
+        *start = now;
+        return next_of_held(one, now);
+    }
+    one->since = one->nap = 0;
+    return first;
+}
+
+acu_status acu_future_wait(acu_future *future, uint64_t timeout)
+{
+    ACUI_CHECK(future, FUTURE);
+    ACUI_TRY(acui_refuse_wait(__func__));
+    single s = {.future = future};
+    return acui_wait_until(look_one, next_one, &s, timeout);
+}
+
+/* Of a future that the program has no handle of: nobody can cancel it. */
+static acu_status wait_alone(acu_future *future)
+{
+    single s = {.future = future, .alone = true};
+    acui_future_await(future);
+    acu_status status = acui_wait_until(look_one, next_one, &s, ACU_FOREVER);
+    acui_future_await(NULL);
+    return status;
+}
+
+/* ---- several ---- */
+
+typedef struct several {
+    acu_future *const *list;
+    size_t count, found; /* for all: those before are over */
+    acu_future *failed;  /* the first that did; NULL: none */
+} several;
+
+static acu_status check_several(const several *futures, const char *function)
+{
+    if (!futures->list || futures->count == 0)
+        return acui_fail(ACU_ERR_INVALID, "%s: no futures to wait for", function);
+    for (size_t i = 0; i < futures->count; i++)
+        ACUI_TRY(acui_object_check(futures->list[i], ACU_OBJECT_FUTURE, function));
+    ACUI_TRY(acui_refuse_wait(function));
+    for (size_t i = 0; i < futures->count; i++)
+        ACUI_TRY(acui_future_begin(futures->list[i]));
+    return ACU_OK;
+}
+
+static acu_status look_all(void *context, uint64_t now)
+{
+    (void)now;
+    several *all = context;
+    acui_look_everywhere();
+    for (; all->found < all->count; all->found++) {
+        acu_status status = acui_future_outcome(all->list[all->found]);
+        if (status == ACU_NOT_READY)
+            return status;
+        if (!all->failed && status != ACU_OK)
+            all->failed = all->list[all->found];
+    }
+    return all->failed ? acui_future_outcome(all->failed) : ACU_OK; /* with its record */
+}
+
+acu_status acu_wait_all(acu_future *const *futures, size_t count, uint64_t timeout)
+{
+    several all = {.list = futures, .count = count};
+    ACUI_TRY(check_several(&all, __func__));
+    return acui_wait_until(look_all, acui_next_of_any, &all, timeout);
+}
+
+static acu_status look_any(void *context, uint64_t now)
+{
+    (void)now;
+    several *any = context;
+    acui_look_everywhere();
+    for (size_t i = 0; i < any->count; i++) {
+        acu_status status = acui_future_outcome(any->list[i]);
+        if (status != ACU_NOT_READY) {
+            any->found = i;
+            return status;
+        }
+    }
+    return ACU_NOT_READY;
+}
+
+acu_status acu_wait_any(acu_future *const *futures, size_t count, uint64_t timeout, size_t *index)
+{
+    several any = {.list = futures, .count = count, .found = count};
+    ACUI_TRY(check_several(&any, __func__));
+    acu_status status = acui_wait_until(look_any, acui_next_of_any, &any, timeout);
+    if (index && any.found < count)
+        *index = any.found;
+    return status;
+}
+
+static acu_status look_idle(void *context, uint64_t now)
+{
+    (void)now;
+    acu_device *device = context;
+    acui_look_everywhere();
+    return acui_in_flight(device) ? ACU_NOT_READY : ACU_OK;
+}
+
+acu_status acui_wait_idle(acu_device *device, uint64_t timeout)
+{
+    uint64_t deadline = acui_deadline(timeout);
+    if (acui_runtime_settle(timeout) != ACU_OK || !acui_loader_await(device, deadline))
+        return ACU_TIMEOUT;
+    uint64_t now = acui_now();
+    if (timeout != ACU_FOREVER)
+        timeout = deadline > now ? deadline - now : 0;
+    return acui_wait_until(look_idle, acui_next_of_any, device, timeout);
+}
+
+/* ---- submit and wait ---- */
+
+static acu_status sync_with(acu_device *device, acu_op *op, const acu_submit_options *options,
+                            acu_tensor **tensor, const char *function)
+{
+    acu_status status = acui_refuse_wait(function);
+    if (status != ACU_OK) {
+        acu_op_release(op);
+        return status;
+    }
+    acu_future *future;
+    ACUI_TRY(acui_submit_public(device, op, options,
+                                ACUI_WAITED | (tensor ? 0 : ACUI_UNWANTED), &future));
+    status = wait_alone(future);
+    if (status == ACU_OK && tensor)
+        status = acu_future_take(future, 0, tensor);
+    acu_future_release(future);
+    return status;
+}
+
+acu_status acu_sync(acu_device *device, acu_op *op, acu_tensor **tensor)
+{
+    return sync_with(device, op, NULL, tensor, __func__);
+}
+
+acu_status acu_sync_on(acu_stream *stream, acu_op *op, acu_tensor **tensor)
+{
+    acu_status status = acui_object_check(stream, ACU_OBJECT_STREAM, __func__);
+    if (status != ACU_OK) {
+        acu_op_release(op);
+        return status;
+    }
+    acu_submit_options options = {.size = sizeof options, .stream = stream};
+    return sync_with(NULL, op, &options, tensor, __func__);
+}
+
+/* ---- waiting copies: through pinned memory, so that no lock is held while the driver waits --- */
+
+static acu_status check_host_copy(acu_tensor *tensor, const void *memory, size_t bytes,
+                                  const char *function)
+{
+    char words[96];
+    ACUI_TRY(acui_object_check(tensor, ACU_OBJECT_TENSOR, function));
+    ACUI_TRY(acui_refuse_wait(function));
+    acui_tensor_words(tensor, words);
+    if (!memory)
+        return acui_fail(ACU_ERR_INVALID, "%s: the host memory is NULL", function);
+    if (bytes != acu_tensor_bytes(tensor))
+        return acui_fail(ACU_ERR_SHAPE, "%s: %zu bytes of host memory for %s, which has %zu",
+                         function, bytes, words, acu_tensor_bytes(tensor));
+    return ACU_OK;
+}
+
+static const acu_site here = {.file = NULL, .line = 0};
+
+static acu_status do_nothing(void *user, const acu_val *values, size_t count)
+{
+    (void)user, (void)values, (void)count;
+    return ACU_OK;
+}
+
+/* Wait for one's turn on a tensor in host memory, where the copy itself is a memcpy. */
+static acu_status wait_turn(acu_tensor *tensor, acu_access access)
+{
+    acu_arg arg = acu_arg_tensor(tensor, access);
+    return acu_sync(NULL, acu_op_host(do_nothing, (acu_user){.data = NULL}, &arg, 1, here), NULL);
+}
+
+/* Copy from the tensor's host memory, or into it; a reset takes pinned memory
+ * along, so not meanwhile. */
+static acu_status copy_host(acu_tensor *tensor, void *to, const void *from)
+{
+    acu_device *device = tensor->buffer->device;
+    struct acui_holder *holder = NULL;
+    if (device && !acui_hold(device, &holder))
+        return acui_device_check(device);
+    char *host = acu_tensor_host(tensor);
+    acui_layout layout = to ? acui_layout_to_dense(tensor) : acui_layout_from_dense(tensor);
+    if (host)
+        acui_layout_copy(&layout, to ? to : host, from ? from : host, 0, layout.bytes, false);
+    acui_unhold(holder);
+    return host ? ACU_OK : acui_fail(ACU_ERR_STALE, "the tensor's memory went with a reset");
+}
+
+acu_status acu_read_sync(acu_tensor *tensor, void *memory, size_t bytes)
+{
+    ACUI_TRY(check_host_copy(tensor, memory, bytes, __func__));
+    acu_tensor *staged = NULL;
+    if (tensor->buffer->host) {
+        ACUI_TRY(wait_turn(tensor, ACU_READ));
+        return copy_host(tensor, memory, NULL);
+    }
+    ACUI_TRY(acu_tensor_alloc_pinned(tensor->buffer->device, tensor->dtype, tensor->shape,
+                                     &staged));
+    acu_op *to = acui_operand_tensor(staged, here), *from = acui_operand_tensor(tensor, here);
+    acu_status status = acu_sync(NULL, acu_op_copy(to, from, here), NULL);
+    if (status == ACU_OK)
+        status = copy_host(staged, memory, NULL);
+    acu_tensor_release(staged);
+    return status;
+}
+
+acu_status acu_write_sync(acu_tensor *tensor, const void *memory, size_t bytes)
+{
+    ACUI_TRY(check_host_copy(tensor, memory, bytes, __func__));
+    if (tensor->buffer->host) {
+        ACUI_TRY(wait_turn(tensor, ACU_WRITE));
+        return copy_host(tensor, NULL, memory);
+    }
+    acu_tensor *staged;
+    ACUI_TRY(acu_tensor_alloc_pinned(tensor->buffer->device, tensor->dtype, tensor->shape,
+                                     &staged));
+    acu_status status = copy_host(staged, NULL, memory);
+    if (status != ACU_OK) {
+        acu_tensor_release(staged);
+        return status;
+    }
+    acu_op *to = acui_operand_tensor(tensor, here);
+    return acu_sync(NULL, acu_op_copy(to, acu_op_give(staged, here), here), NULL);
+}

@@ -1,0 +1,575 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Copies of pageable memory, and between devices that have no access to one another: a pool of
+ * helper threads takes chunks of those that are ready, all of them from one copy where there is
+ * only one, in turn where there are several. Each helper moves its chunks through its own ring of
+ * pinned memory (ring.h); the copy is over when no chunk is left and no helper works on it.
+ */
+#include <acuda/staging.h>
+
+#include "base/cache.h"
+#include "base/error.h"
+#include "base/options.h"
+#include "base/threads.h"
+#include "driver/nvtx.h"
+#include "engine/engine.h"
+#include "engine/host/ring.h"
+#include "engine/report/story.h"
+
+#include <sched.h>
+
+enum {
+    CHUNK = 2 << 20, /* calls of the driver cost more the more threads
+                      * make them: larger is better */
+    CHUNK_LEAST = 256 << 10, /* smaller ones cost about as much to issue as to copy */
+    SLOTS = 3,
+    THREADS = 8, /* of the default, at most */
+    SLICE = 16,  /* chunks that a helper moves before it looks after other copies */
+    BULK = 8 << 20 /* more than that leaves no cache with anything else in it */
+};
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t work;
+    acui_stage *first, *last; /* with chunks left, or helpers inside */
+    acu_staging_options options; /* as set; 0: the default */
+    unsigned started;
+    bool stop;
+    _Atomic(uint32_t) copies; /* in the list; relaxed: whether others wait for a turn */
+    pthread_t threads[ACUI_HELPERS];
+} staging = {.lock = PTHREAD_MUTEX_INITIALIZER, .work = PTHREAD_COND_INITIALIZER};
+
+/* ---- options ---- */
+
+static unsigned default_threads(void)
+{
+    cpu_set_t cores;
+    CPU_ZERO(&cores);
+    int count = sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 2;
+    return count < 4 ? 1 : count / 2 < THREADS ? (unsigned)count / 2 : THREADS;
+}
+
+static acu_staging_options known(acu_staging_options options)
+{
+    options.size = sizeof options;
+    options.threads = options.threads ? options.threads : default_threads();
+    options.chunk_bytes = options.chunk_bytes ? options.chunk_bytes : CHUNK;
+    options.chunks = options.chunks ? options.chunks : SLOTS;
+    return options;
+}
+
+acu_status acu_staging_set(const acu_staging_options *options)
+{
+    acu_staging_options set, all;
+    ACUI_REFUSE_FORK();
+    ACUI_TRY(acui_options_read(&set, sizeof set, options, __func__));
+    all = known(set);
+    if (all.threads > ACUI_HELPERS)
+        return acui_fail(ACU_ERR_INVALID, "acu_staging_set: %u threads; at most %d", all.threads,
+                         ACUI_HELPERS);
+    if (all.chunk_bytes < 4096 || all.chunk_bytes > 64 << 20 || all.chunk_bytes % 4096)
+        return acui_fail(ACU_ERR_INVALID,
+                         "acu_staging_set: chunks of %zu bytes; 4 KiB to 64 MiB, in "
+                         "whole pages of 4096",
+                         all.chunk_bytes);
+    if (all.chunks < 2 || all.chunks > ACUI_SLOTS)
+        return acui_fail(ACU_ERR_INVALID, "acu_staging_set: %u chunks for each helper; 2 to %d",
+                         all.chunks, ACUI_SLOTS);
+    pthread_mutex_lock(&staging.lock);
+    staging.options = set;
+    pthread_cond_broadcast(&staging.work); /* who was woken for a copy may not work on it any
+                                            * more */
+    pthread_mutex_unlock(&staging.lock);
+    return ACU_OK;
+}
+
+void acu_staging_get(acu_staging_options *options)
+{
+    if (!options)
+        return;
+    *options = (acu_staging_options){.size = sizeof *options};
+    if (acui_forked())
+        return;
+    pthread_mutex_lock(&staging.lock);
+    *options = known(staging.options);
+    pthread_mutex_unlock(&staging.lock);
+}
+
+/* ---- one copy ---- */
+
+static bool on_host(const acu_buffer *buffer)
+{
+    return buffer->kind == ACU_MEMORY_PAGEABLE || buffer->kind == ACU_MEMORY_PINNED ||
+           buffer->kind == ACU_MEMORY_HOST;
+}
+
+static CUdeviceptr device_address(const acu_buffer *buffer, size_t offset)
+{
+    return atomic_load_explicit(&buffer->address, memory_order_acquire) + offset;
+}
+
+static void stop_copy(acui_stage *stage)
+{
+    atomic_store_explicit(&stage->stopped, true, memory_order_relaxed);
+}
+
+/* From the thread's record; the first failure counts. */
+static void fail_copy(acui_stage *stage)
+{
+    acui_fault *fault = acui_fault_of_node(stage->task->first);
+    stop_copy(stage);
+    pthread_mutex_lock(&staging.lock);
+    if (!stage->failed) {
+        stage->failed = true;
+        stage->fault = fault;
+        fault = NULL;
+    }
+    pthread_mutex_unlock(&staging.lock);
+    acui_fault_release(fault);
+}
+
+/* Nobody can ask for what it is to write: the future's handles are gone, nobody else holds the
+ * memory, and nothing comes behind it. */
+static bool is_unwanted(const acui_stage *stage)
+{
+    const acu_future *future = stage->task->submission->future;
+    /* Acquire: what the program did before it let go. */
+    if (stage->dst->kind != ACU_MEMORY_PAGEABLE || !future || !future->given ||
+        atomic_load_explicit(&future->handles, memory_order_acquire) ||
+        acui_object_refs(stage->dst) > 1)
+        return false;
+    acui_order_lock();
+    bool followed = stage->task->point->followers != NULL;
+    acui_order_unlock();
+    return !followed;
+}
+
+/* Whether to go on; asked between two chunks. */
+static bool goes_on(acui_stage *stage)
+{
+    acui_fault *fault;
+    if (atomic_load_explicit(&stage->stopped, memory_order_relaxed))
+        return false;
+    if (is_unwanted(stage)) {
+        atomic_store_explicit(&stage->skipped, true, memory_order_relaxed);
+        stop_copy(stage);
+        return false;
+    }
+    if (!acui_host_is_stopped(stage->task, &fault))
+        return true;
+    stop_copy(stage);
+    pthread_mutex_lock(&staging.lock);
+    bool first = !stage->failed;
+    if (first) {
+        stage->failed = true;
+        stage->fault = fault;
+    }
+    pthread_mutex_unlock(&staging.lock);
+    if (!first)
+        acui_fault_release(fault);
+    return false;
+}
+
+/* `n`: chunks that the helper took so far. */
+static bool take_chunk(acui_stage *stage, int n, uint64_t *begin, uint64_t *end)
+{
+    uint64_t all = stage->layout.bytes;
+    bool others = atomic_load_explicit(&staging.copies, memory_order_relaxed) > 1;
+    if ((n >= SLICE && others) || !goes_on(stage))
+        return false;
+    *begin = atomic_fetch_add_explicit(&stage->taken, stage->chunk, memory_order_relaxed);
+    if (*begin >= all)
+        return false;
+    *end = *begin + stage->chunk < all ? *begin + stage->chunk : all;
+    acui_count_add(ACUI_COUNT_STAGED_BYTES, (int64_t)(*end - *begin));
+    return true;
+}
+
+/* ---- moving chunks ---- */
+
+/* What the memory's making left to wait for; all else is over. */
+static acu_status wait_for_memory(const acui_stage *stage, acui_ring *ring)
+{
+    acui_task *task = stage->task;
+    acu_status status = ACU_OK;
+    for (size_t i = 0; i < task->before_count && status == ACU_OK; i++) {
+        acui_order_lock();
+        const acui_point *point = task->before[i].point;
+        bool open = point->state == ACUI_POINT_ISSUED;
+        acu_stream *stream = open ? acu_stream_retain(point->stream) : NULL;
+        uint64_t number = point->number;
+        acui_order_unlock();
+        if (!stream)
+            continue;
+        acui_lock_take(&ring->stream->issue);
+        status = acui_stream_after(ring->stream, stream, number);
+        acui_lock_give(&ring->stream->issue);
+        acu_stream_release(stream);
+    }
+    return status;
+}
+
+static acu_status mark(acui_ring *ring, acui_slot *slot)
+{
+    acui_lock_take(&ring->stream->issue);
+    acu_status status = acui_stream_mark(ring->stream, ACUI_TELL_NOBODY, &slot->number, NULL);
+    acui_lock_give(&ring->stream->issue);
+    slot->stream = ring->stream;
+    return status;
+}
+
+static acu_status upload_slot(acui_stage *stage, acui_ring *ring, acui_slot *slot)
+{
+    acu_device *device = ring->stream->device;
+    const char *from = (const char *)stage->src->host + stage->src_offset;
+    acui_layout_copy(&stage->layout, slot->host - slot->begin, from, slot->begin, slot->end,
+                     false); /* the device reads it from the cache */
+    acu_status status = ACUI_DEV(device, MemcpyHtoDAsync,
+                                 device_address(stage->dst, stage->dst_offset) + slot->begin,
+                                 slot->host, slot->end - slot->begin, ring->stream->raw);
+    return status == ACU_OK ? mark(ring, slot) : status;
+}
+
+static acu_status fetch(const acui_stage *stage, acui_ring *ring, acui_slot *slot)
+{
+    acu_device *device = ring->stream->device;
+    ACUI_TRY(ACUI_DEV(device, MemcpyDtoHAsync, slot->host,
+                      device_address(stage->src, stage->src_offset) + slot->begin,
+                      slot->end - slot->begin, ring->stream->raw));
+    return mark(ring, slot);
+}
+
+static acu_status send_slot(const acui_stage *stage, acui_ring *ring, const acui_ring *behind,
+                            acui_slot *slot)
+{
+    acui_lock_take(&ring->stream->issue);
+    acu_status status = acui_stream_after(ring->stream, behind->stream, slot->number);
+    acui_lock_give(&ring->stream->issue);
+    if (status == ACU_OK)
+        status = ACUI_DEV(ring->stream->device, MemcpyHtoDAsync,
+                          device_address(stage->dst, stage->dst_offset) + slot->begin, slot->host,
+                          slot->end - slot->begin, ring->stream->raw);
+    return status == ACU_OK ? mark(ring, slot) : status;
+}
+
+/* From one device's memory, whose ring it is, to another's: the second waits
+ * for the first by itself. */
+static acu_status relay_slot(acui_stage *stage, acui_ring *ring, acui_ring *onward, acui_slot *slot)
+{
+    acui_entered entered;
+    ACUI_TRY(acui_enter(ring->stream->device, &entered));
+    acu_status status = fetch(stage, ring, slot);
+    acui_leave(&entered);
+    if (status == ACU_OK && (status = acui_enter(onward->stream->device, &entered)) == ACU_OK) {
+        status = send_slot(stage, onward, ring, slot);
+        acui_leave(&entered);
+    }
+    return status;
+}
+
+/* A free slot, waiting for the oldest where there is none. */
+static acu_status get_slot(acui_ring *ring, acui_slot **slot)
+{
+    *slot = NULL;
+    if (!acui_ring_is_full(ring))
+        ACUI_TRY(acui_ring_take(ring, slot));
+    if (*slot)
+        return ACU_OK;
+    ACUI_TRY(acui_slot_wait(acui_ring_oldest(ring)));
+    acui_ring_free_oldest(ring);
+    return acui_ring_take(ring, slot);
+}
+
+/* To a device: from the host, or with `onward` from the ring's device to another. */
+static acu_status upload(acui_stage *stage, acui_ring *ring, acui_ring *onward)
+{
+    uint64_t begin, end;
+    for (int n = 0; take_chunk(stage, n, &begin, &end); n++) {
+        acui_slot *slot;
+        ACUI_TRY(get_slot(ring, &slot));
+        slot->begin = begin;
+        slot->end = end;
+        ACUI_TRY(onward ? relay_slot(stage, ring, onward, slot) : upload_slot(stage, ring, slot));
+    }
+    return ACU_OK;
+}
+
+static acu_status empty_oldest(acui_stage *stage, acui_ring *ring)
+{
+    const acui_slot *slot = acui_ring_oldest(ring);
+    acu_status status = acui_slot_wait(slot);
+    char *to = (char *)stage->dst->host + stage->dst_offset;
+    if (status == ACU_OK && goes_on(stage))
+        acui_layout_copy(&stage->layout, to, slot->host - slot->begin, slot->begin, slot->end,
+                         stage->layout.bytes >= BULK);
+    acui_ring_free_oldest(ring);
+    return status;
+}
+
+static acu_status download(acui_stage *stage, acui_ring *ring)
+{
+    uint64_t begin, end;
+    for (int n = 0; take_chunk(stage, n, &begin, &end); n++) {
+        acui_slot *slot = NULL;
+        if (!acui_ring_is_full(ring))
+            ACUI_TRY(acui_ring_take(ring, &slot));
+        if (!slot) {
+            ACUI_TRY(empty_oldest(stage, ring));
+            ACUI_TRY(acui_ring_take(ring, &slot));
+        }
+        slot->begin = begin;
+        slot->end = end;
+        ACUI_TRY(fetch(stage, ring, slot));
+    }
+    while (ring->used)
+        ACUI_TRY(empty_oldest(stage, ring));
+    return ACU_OK;
+}
+
+/* After an error something may be on the stream that has no mark: nothing of it may be left. */
+static void clean_up(acui_ring *ring)
+{
+    acu_error record = *acui_error();
+    acui_entered entered;
+    acui_slot none;
+    if (acui_enter(ring->stream->device, &entered) == ACU_OK) {
+        if (mark(ring, &none) == ACU_OK)
+            acui_slot_wait(&none);
+        acui_leave(&entered);
+    }
+    while (ring->used)
+        acui_ring_free_oldest(ring);
+    acui_error_restore(&record);
+}
+
+static acu_status get_ring(const acui_stage *stage, acu_device *device, unsigned helper,
+                           acui_ring **ring)
+{
+    acui_entered entered;
+    ACUI_TRY(acui_enter(device, &entered));
+    acu_status status = acui_ring_get(device, helper, stage->slot_bytes, stage->slots, ring);
+    if (status == ACU_OK)
+        status = wait_for_memory(stage, *ring);
+    acui_leave(&entered);
+    return status;
+}
+
+static acu_status work_on_device(acui_stage *stage, unsigned helper)
+{
+    bool down = on_host(stage->dst), relay = !down && !on_host(stage->src);
+    acui_ring *ring, *onward = NULL;
+    acui_entered entered;
+    acu_device *device = down || relay ? stage->src->device : stage->dst->device;
+    ACUI_TRY(get_ring(stage, device, helper, &ring));
+    if (relay)
+        ACUI_TRY(get_ring(stage, stage->dst->device, helper, &onward));
+    ACUI_TRY(acui_enter(device, &entered));
+    acu_status status = down ? download(stage, ring) : upload(stage, ring, onward);
+    if (status == ACU_OK)
+        status = acui_ring_drain(ring);
+    acui_leave(&entered);
+    if (status != ACU_OK && onward)
+        clean_up(onward);
+    if (status != ACU_OK)
+        clean_up(ring);
+    return status;
+}
+
+static void work_on_host(acui_stage *stage)
+{
+    uint64_t begin, end;
+    for (int n = 0; take_chunk(stage, n, &begin, &end); n++)
+        acui_layout_copy(&stage->layout, (char *)stage->dst->host + stage->dst_offset,
+                         (const char *)stage->src->host + stage->src_offset, begin, end,
+                         stage->layout.bytes >= BULK);
+}
+
+/* A share of the copy. */
+static void work(acui_stage *stage, unsigned helper)
+{
+    acui_nvtx_push(stage->task->first->name);
+    if (on_host(stage->dst) && on_host(stage->src)) {
+        work_on_host(stage);
+    } else if (work_on_device(stage, helper) != ACU_OK) {
+        fail_copy(stage);
+    }
+    acui_nvtx_pop();
+}
+
+/* ---- helpers; the lock is held where nothing else is said ---- */
+
+static bool has_chunks(const acui_stage *stage)
+{
+    return !atomic_load_explicit(&stage->stopped, memory_order_relaxed) &&
+           atomic_load_explicit(&stage->taken, memory_order_relaxed) < stage->layout.bytes;
+}
+
+static void unlink_stage(acui_stage *stage)
+{
+    acui_stage *before = NULL, **link = &staging.first;
+    while (*link != stage) {
+        before = *link;
+        link = &before->next;
+    }
+    *link = stage->next;
+    if (staging.last == stage)
+        staging.last = before;
+}
+
+static void append(acui_stage *stage)
+{
+    stage->next = NULL;
+    if (staging.first)
+        staging.last->next = stage;
+    else
+        staging.first = stage;
+    staging.last = stage;
+}
+
+/* The next copy that this helper may work on; goes to the end of the list, so
+ * that all get their turn. */
+static acui_stage *choose(unsigned helper)
+{
+    if (helper >= known(staging.options).threads)
+        return NULL;
+    acui_stage *stage = staging.first;
+    while (stage && !has_chunks(stage))
+        stage = stage->next;
+    if (stage) {
+        unlink_stage(stage);
+        append(stage);
+    }
+    return stage;
+}
+
+/* Not under the lock: nobody else knows the copy any more. */
+static void end_copy(acui_stage *stage)
+{
+    acui_task *task = stage->task;
+    if (stage->failed)
+        acui_task_fail(task, stage->fault);
+    if (atomic_load_explicit(&stage->skipped, memory_order_relaxed))
+        acui_count_add(ACUI_COUNT_STAGED_SKIPPED, 1);
+    acui_count_operations(task, true);
+    acui_run_tasks(acui_task_over(task));
+}
+
+static void help(acui_stage *stage, unsigned helper)
+{
+    stage->inside++;
+    pthread_mutex_unlock(&staging.lock);
+    work(stage, helper);
+    pthread_mutex_lock(&staging.lock);
+    if (--stage->inside > 0 || has_chunks(stage))
+        return;
+    unlink_stage(stage);
+    atomic_fetch_sub_explicit(&staging.copies, 1, memory_order_relaxed);
+    pthread_mutex_unlock(&staging.lock);
+    end_copy(stage);
+    pthread_mutex_lock(&staging.lock);
+}
+
+static void *run(void *context)
+{
+    unsigned helper = (unsigned)(uintptr_t)context;
+    pthread_mutex_lock(&staging.lock);
+    for (;;) {
+        acui_stage *stage = choose(helper);
+        if (stage)
+            help(stage, helper);
+        else if (staging.stop)
+            break;
+        else
+            pthread_cond_wait(&staging.work, &staging.lock);
+    }
+    pthread_mutex_unlock(&staging.lock);
+    return NULL;
+}
+
+/* ---- starting ---- */
+
+/* As many helpers as there are chunks for. False: there is none. */
+static bool need_helpers(uint64_t chunks, unsigned threads)
+{
+    while (staging.started < threads && staging.started < chunks &&
+           acui_thread_start_with(&staging.threads[staging.started], "acuda-staging", run,
+                                  (void *)(uintptr_t)staging.started))
+        staging.started++;
+    return staging.started > 0;
+}
+
+/* Big enough to be worth a call of the driver, small enough that all
+ * helpers get something to do. */
+static uint64_t chunk_of(const acui_stage *stage, const acu_staging_options *options)
+{
+    uint64_t chunk = options->chunk_bytes, share = stage->layout.bytes / (2 * options->threads);
+    while (chunk > share && chunk > CHUNK_LEAST && chunk % 8192 == 0)
+        chunk /= 2;
+    return chunk;
+}
+
+static bool start(acui_stage *stage)
+{
+    pthread_mutex_lock(&staging.lock);
+    acu_staging_options options = known(staging.options);
+    stage->chunk = chunk_of(stage, &options);
+    stage->slot_bytes = options.chunk_bytes;
+    stage->slots = options.chunks;
+    uint64_t chunks = (stage->layout.bytes + stage->chunk - 1) / stage->chunk;
+    bool there = need_helpers(chunks, options.threads);
+    if (there) {
+        append(stage);
+        atomic_fetch_add_explicit(&staging.copies, 1, memory_order_relaxed);
+        if (chunks > 1 || staging.started > options.threads) /* not all may work on it */
+            pthread_cond_broadcast(&staging.work);
+        else
+            pthread_cond_signal(&staging.work);
+    }
+    pthread_mutex_unlock(&staging.lock);
+    return there;
+}
+
+/* Memory whose making failed has no address. */
+static bool is_there(const acu_buffer *buffer)
+{
+    return on_host(buffer) || device_address(buffer, 0) != 0;
+}
+
+acui_task *acui_stage_run(acui_task *task)
+{
+    acui_stage *stage = task->first->u.stage;
+    stage->task = task;
+    acui_order_lock();
+    task->begun = true;
+    acui_memory_going(task);
+    acui_order_unlock();
+    if (!is_there(stage->dst) || !is_there(stage->src)) {
+        acui_fail(ACU_ERR_DEPENDENCY, "the memory that %s uses was never allocated: the submission "
+                  "that makes it failed or was refused", task->first->name);
+    } else {
+        acui_count_operations(task, false);
+        acui_story_issued(task);
+        acui_count_add(ACUI_COUNT_STAGED, 1);
+        if (start(stage))
+            return NULL;
+        acui_count_operations(task, true);
+        acui_fail(ACU_ERR_NO_MEMORY, "no thread could be started for copies of pageable memory");
+    }
+    acui_task_fail(task, acui_fault_of_node(task->first));
+    return acui_retire(task);
+}
+
+void acui_stage_stop(void)
+{
+    pthread_mutex_lock(&staging.lock);
+    unsigned started = staging.started;
+    staging.stop = true;
+    pthread_cond_broadcast(&staging.work);
+    pthread_mutex_unlock(&staging.lock);
+    for (unsigned i = 0; i < started; i++)
+        pthread_join(staging.threads[i], NULL);
+    pthread_mutex_lock(&staging.lock);
+    staging.started = 0;
+    staging.stop = false;
+    pthread_mutex_unlock(&staging.lock);
+}

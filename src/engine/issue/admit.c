@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Bounded work in flight: a task that is ready to be issued first passes two gates, its stream's
+ * and its device's, or waits on the host until somebody leaves.
+ *
+ * The stream's gate keeps the driver's queue for the stream from filling up, because enqueuing
+ * blocks then, with the driver's locks held. The device's is the program's own bound
+ * (max_in_flight).
+ *
+ * Only tasks wait whose predecessors are all on the device, and what is inside a gate is there only
+ * for as long as the device works on it; so somebody always leaves, and waiting ends.
+ */
+#include "base/error.h"
+#include "engine/completion/flight.h"
+
+enum { OUTSIDE, STREAM, INSIDE }; /* task->admitted: gates passed */
+
+/* Of all lists of waiting tasks: they are rare. A leaf. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* One more, if there is room. seq_cst, with `waiting`: who finds no room and waits is seen by who
+ * leaves, or sees the room. */
+static bool take_place(acui_gate *gate)
+{
+    uint32_t used = atomic_load_explicit(&gate->used, memory_order_seq_cst);
+    while (used < gate->limit)
+        if (atomic_compare_exchange_weak_explicit(&gate->used, &used, used + 1,
+                                                  memory_order_seq_cst, memory_order_seq_cst))
+            return true;
+    return false;
+}
+
+static bool enter_at_once(acui_gate *gate)
+{
+    return atomic_load_explicit(&gate->waiting, memory_order_seq_cst) == 0 && take_place(gate);
+}
+
+/* Takes out those for which there is room; a list. Lock held. */
+static acui_task *let_in(acui_gate *gate)
+{
+    acui_task *list = NULL, **end = &list;
+    while (gate->first && take_place(gate)) {
+        acui_task *task = gate->first;
+        gate->first = task->next_ready;
+        atomic_fetch_sub_explicit(&gate->waiting, 1, memory_order_seq_cst);
+        task->next_ready = NULL;
+        task->admitted++;
+        *end = task;
+        end = &task->next_ready;
+    }
+    return list;
+}
+
+/* The urgent ones first, else in order. */
+static acui_task *wait_at(acui_gate *gate, acui_task *task)
+{
+    pthread_mutex_lock(&lock);
+    atomic_fetch_add_explicit(&gate->waiting, 1, memory_order_seq_cst);
+    acui_task **link = &gate->first;
+    while (*link && (*link)->stream->priority <= task->stream->priority)
+        link = &(*link)->next_ready;
+    task->next_ready = *link;
+    *link = task;
+    acui_task *list = let_in(gate); /* somebody may have left meanwhile */
+    pthread_mutex_unlock(&lock);
+    return list;
+}
+
+static acui_task *leave(acui_gate *gate, uint32_t places)
+{
+    atomic_fetch_sub_explicit(&gate->used, places, memory_order_seq_cst);
+    if (atomic_load_explicit(&gate->waiting, memory_order_seq_cst) == 0)
+        return NULL;
+    pthread_mutex_lock(&lock);
+    acui_task *list = let_in(gate);
+    pthread_mutex_unlock(&lock);
+    return list;
+}
+
+static acui_gate *next_gate(const acui_task *task)
+{
+    return task->admitted == OUTSIDE ? &task->stream->gate : &task->device->gate;
+}
+
+bool acui_admit(acui_task *task, acui_task **others)
+{
+    *others = NULL;
+    while (task->admitted < INSIDE) {
+        acui_gate *gate = next_gate(task);
+        if (gate->limit == 0 || enter_at_once(gate)) {
+            task->admitted++;
+            continue;
+        }
+        task->sound = false; /* to be asked again after the wait */
+        *others = wait_at(gate, task); /* may be anybody's from here on */
+        acui_flight_full();
+        return false;
+    }
+    return true;
+}
+
+/* What a run puts on the stream itself; branches go to other streams. */
+static uint32_t entries(const acui_run *run)
+{
+    return run->exec ? 1 : run->wide ? run->count / 4 + 1 : run->count;
+}
+
+void acui_charge(acui_task *task)
+{
+    uint32_t all = (uint32_t)(task->count - task->body_count + task->before_count);
+    for (const acui_run *run = task->runs; run; run = run->next)
+        all += entries(run);
+    task->charged = all / 2; /* of these and the mark, two in each place; the first it has */
+    /* Relaxed: nobody waits for there to be less room. */
+    if (task->charged)
+        atomic_fetch_add_explicit(&task->stream->gate.used, task->charged, memory_order_relaxed);
+}
+
+acui_task *acui_leave_gates(acui_task *task)
+{
+    acui_task *list = NULL;
+    if (task->admitted >= STREAM)
+        list = leave(&task->stream->gate, 1 + task->charged);
+    if (task->admitted < INSIDE || task->device->gate.limit == 0)
+        return list;
+    return acui_join_tasks(list, leave(&task->device->gate, 1));
+}
+
+acu_status acui_check_room(acu_device *device, uint64_t more)
+{
+    uint64_t now = acui_in_flight(device) + more;
+    if (device->gate.limit == 0 || now < device->gate.limit)
+        return ACU_OK;
+    return acui_fail(ACU_ERR_WOULD_BLOCK,
+                     "%llu submissions are in flight on device %d, which was opened for %u",
+                     (unsigned long long)now, device->info.ordinal, device->gate.limit);
+}

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Small tasks that are put aside, and issued as one. */
+#include "engine/issue/aside.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/local.h"
+#include "base/nap.h"
+
+#define HOLD ACU_US(20)    /* what one of them may be issued too late by a runtime thread */
+#define PRESSED ACU_US(200) /* between two lots: it has more to do than it can */
+#define SETTLE ACU_MS(1000) /* a thread that issues may be in a function of the program's */
+
+enum { ON_STREAM = 32 }; /* tasks for an issuer's stream; then the next one */
+
+/* Never freed, as runtime threads' rings. */
+static acui_aside asides[ACUI_MAX_DEVICES];
+
+static ACUI_LOCAL acu_device *held; /* by this thread, which is a runtime thread; or NULL */
+
+acui_aside *acui_aside_at(unsigned ordinal)
+{
+    return &asides[ordinal];
+}
+
+acui_aside *acui_aside_of(const acu_device *device)
+{
+    return &asides[device->info.ordinal];
+}
+
+static uint32_t count_of(const acui_aside *a)
+{
+    return atomic_load_explicit(&a->count, memory_order_relaxed);
+}
+
+static void set_count(acui_aside *a, size_t count)
+{
+    atomic_store_explicit(&a->count, (uint32_t)count, memory_order_release);
+}
+
+static uint32_t taking(const acui_aside *a, unsigned side)
+{
+    return atomic_load_explicit(&a->taking[side], memory_order_relaxed);
+}
+
+/* Lock held. */
+static void set_taking(acui_aside *a, unsigned side, uint32_t count)
+{
+    atomic_store_explicit(&a->taking[side], count, memory_order_relaxed);
+}
+
+static bool is_attended(const acui_aside *a)
+{
+    return atomic_load_explicit(&a->attended, memory_order_relaxed);
+}
+
+/* ---- taking ---- */
+
+typedef struct lot {
+    acui_task *tasks[ACUI_TOGETHER];
+    size_t count;
+} lot;
+
+/* What a thread has begun, of each side. */
+typedef struct begun {
+    uint32_t on[2];
+} begun;
+
+static bool go_together(const acui_waiting_task *a, const acui_waiting_task *b)
+{
+    return a->form == b->form && a->stream == b->stream;
+}
+
+/* The oldest, and others of its form, as many as may go together. Lock held. */
+static void take_form(acui_aside *a, lot *l)
+{
+    size_t count = count_of(a), same = 0, kept = 0;
+    const acui_waiting_task first = a->kept[0];
+    size_t most = acui_together_most(first.form);
+    for (size_t i = 0; i < count; i++)
+        same += go_together(&a->kept[i], &first);
+    while (most > same)
+        most /= 2;
+    l->count = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (l->count < most && go_together(&a->kept[i], &first))
+            l->tasks[l->count++] = a->kept[i].task;
+        else
+            a->kept[kept++] = a->kept[i];
+    }
+    set_count(a, kept);
+}
+
+static bool take(acui_aside *a, lot *l, begun *mine)
+{
+    l->count = 0;
+    acui_lock_take(&a->lock);
+    if (count_of(a)) {
+        set_taking(a, a->side, taking(a, a->side) + 1);
+        mine->on[a->side]++;
+        take_form(a, l);
+    }
+    acui_lock_give(&a->lock);
+    return l->count > 0;
+}
+
+static void done(acui_aside *a, const begun *mine)
+{
+    acui_lock_take(&a->lock);
+    for (unsigned side = 0; side < 2; side++)
+        set_taking(a, side, taking(a, side) - mine->on[side]);
+    acui_lock_give(&a->lock);
+}
+
+/* ---- issuing ---- */
+
+/* Those that were given up meanwhile are not to be issued: they are asked again. */
+static acui_task *drop_given_up(lot *l)
+{
+    acui_task *dropped = NULL;
+    size_t kept = 0;
+    for (size_t i = 0; i < l->count; i++) {
+        acui_task *task = l->tasks[i];
+        if (!acui_gave_up(task->submission)) {
+            l->tasks[kept++] = task;
+            continue;
+        }
+        task->sound = task->together = false;
+        task->next_ready = dropped;
+        dropped = task;
+    }
+    l->count = kept;
+    return dropped;
+}
+
+/* Of a runtime thread, which holds the device and so its streams. */
+static void note_lot(acui_aside *a, acu_stream *stream)
+{
+    a->issued[a->lots++ % 2] =
+        (struct acui_lot){.stream = stream, .number = acui_stream_last(stream)};
+}
+
+/* Tasks to be run. */
+static acui_task *issue(acui_aside *a, lot *l)
+{
+    size_t whole = l->count;
+    acu_stream *stream = l->tasks[0]->stream;
+    bool stays = l->tasks[0]->device == held; /* and so does the stream */
+    acui_task *others = drop_given_up(l);
+    if (l->count == whole)
+        others = acui_issue_all(l->tasks, whole);
+    for (size_t i = 0; i < l->count && l->count < whole; i++) /* few have a graph for so many */
+        others = acui_join_tasks(acui_issue_all(&l->tasks[i], 1), others);
+    if (stays)
+        note_lot(a, stream);
+    return others;
+}
+
+static size_t issue_some(acui_aside *a)
+{
+    lot l;
+    begun mine = {.on = {0}};
+    if (!take(a, &l, &mine))
+        return 0;
+    size_t count = l.count;
+    bool was = acui_error_aside();
+    acui_run_tasks(issue(a, &l));
+    acui_error_back(was);
+    done(a, &mine);
+    return count;
+}
+
+/* ---- the issuer ---- */
+
+void acui_aside_attend(acui_aside *a, acu_stream *stream)
+{
+    acui_lock_take(&a->lock);
+    if (stream) {
+        a->stream = stream;
+        a->on_stream = 0;
+    }
+    atomic_store_explicit(&a->attended, true, memory_order_relaxed);
+    acui_lock_give(&a->lock);
+}
+
+/* Others put nothing there any more; what they have is issued; tasks to be run. */
+static acui_task *desert(acui_aside *a, begun *mine)
+{
+    lot l;
+    acui_task *others = NULL;
+    acui_lock_take(&a->lock);
+    atomic_store_explicit(&a->attended, false, memory_order_relaxed);
+    size_t left = count_of(a); /* a runtime thread may put more, for itself: behind these */
+    acui_lock_give(&a->lock);
+    while (left && take(a, &l, mine)) {
+        left -= l.count < left ? l.count : left;
+        others = acui_join_tasks(issue(a, &l), others);
+    }
+    return others;
+}
+
+void acui_aside_desert(acui_aside *a)
+{
+    begun mine = {.on = {0}};
+    acui_run_tasks(desert(a, &mine));
+    done(a, &mine);
+}
+
+size_t acui_aside_turn(acui_aside *a)
+{
+    lot l;
+    begun mine = {.on = {0}};
+    if (!take(a, &l, &mine))
+        return 0;
+    size_t count = l.count;
+    acui_task *others = issue(a, &l);
+    if (others) { /* functions of the program's may be among these: nothing waits for them */
+        others = acui_join_tasks(desert(a, &mine), others);
+        acui_run_tasks(others);
+        acui_aside_attend(a, NULL);
+    }
+    done(a, &mine);
+    return count;
+}
+
+/* ---- putting aside ---- */
+
+static bool comes_behind_any(const acui_task *task)
+{
+    bool any = false;
+    if (task->before_count == 0)
+        return false;
+    acui_order_lock();
+    for (size_t i = 0; i < task->before_count && !any; i++)
+        any = task->before[i].point->state != ACUI_POINT_OVER;
+    acui_order_unlock();
+    return any;
+}
+
+/* Nothing was there for a while, so that the device had better begin with this one. */
+static bool begins(acui_aside *a)
+{
+    if (count_of(a))
+        return false;
+    a->since = acui_now();
+    return a->since > a->flushed_at + ACUI_TOGETHER_LIMIT && !acui_together_is_timeless();
+}
+
+/* Those to come get another stream now and then, so that not all wait for each other. */
+static void note_stream(acui_aside *a, const acui_task *task, bool attended)
+{
+    if (!attended && count_of(a) == 0) {
+        a->stream = task->stream;
+        a->on_stream = 0;
+    } else if (++a->on_stream >= (attended ? ON_STREAM : ACUI_TOGETHER)) {
+        a->stream = acui_policy_pick(task->device->policy);
+        a->on_stream = 0;
+    }
+}
+
+/* How many there are then; 0: it can not be put there. */
+static size_t add(acui_aside *a, acui_task *task, bool own)
+{
+    acui_lock_take(&a->lock);
+    size_t count = count_of(a);
+    bool attended = is_attended(a) && a->device == task->device;
+    bool may = (own || attended) && count < ACUI_TOGETHER && (!count || a->of == task->device);
+    if (may) {
+        note_stream(a, task, attended);
+        a->of = task->device;
+        a->kept[count++] = (acui_waiting_task){task, task->stream, task->form};
+        set_count(a, count);
+    }
+    acui_lock_give(&a->lock);
+    return may ? count : 0;
+}
+
+/* As many as go together, and nobody took them: the runtime thread could do with help. */
+static void note_full(acui_aside *a)
+{
+    uint64_t now = acui_now();
+    if (now < a->full_at + PRESSED)
+        acui_issuer_ask(held);
+    a->full_at = now;
+}
+
+bool acui_together_put(acui_task *task)
+{
+    if (!task->together)
+        return false;
+    acui_aside *a = acui_aside_of(task->device);
+    bool own = held == task->device, alone = own && !is_attended(a);
+    if ((!own && !is_attended(a)) || comes_behind_any(task))
+        return false;
+    if (alone && begins(a)) {
+        acui_run_tasks(acui_issue_all(&task, 1));
+        a->flushed_at = acui_now();
+        return true;
+    }
+    size_t count = add(a, task, own);
+    if (count == ACUI_TOGETHER && alone)
+        note_full(a);
+    if (count == ACUI_TOGETHER)
+        issue_some(a);
+    return count > 0;
+}
+
+bool acui_together_collects(const acu_device *device)
+{
+    return held == device || is_attended(acui_aside_of(device));
+}
+
+acu_stream *acui_together_lane(const acu_device *device)
+{
+    acui_aside *a = acui_aside_of(device);
+    acui_lock_take(&a->lock);
+    bool known = is_attended(a) ? a->device == device : count_of(a) && a->of == device;
+    acu_stream *stream = known ? a->stream : NULL;
+    acui_lock_give(&a->lock);
+    return stream;
+}
+
+/* ---- of runtime threads ---- */
+
+bool acui_together_left(void)
+{
+    return held && count_of(acui_aside_of(held)) && !is_attended(acui_aside_of(held));
+}
+
+void acui_together_flush(void)
+{
+    if (!acui_together_left())
+        return;
+    acui_aside *a = acui_aside_of(held);
+    while (acui_together_left() && issue_some(a))
+        continue;
+    a->flushed_at = acui_now();
+}
+
+bool acui_together_may_grow(void)
+{
+    acui_aside *a = acui_aside_of(held);
+    for (size_t i = 0; i < 2; i++)
+        if (!a->issued[i].stream || acui_stream_reached(a->issued[i].stream, a->issued[i].number))
+            return false;
+    return acui_now() < a->since + HOLD;
+}
+
+void acui_together_hold(acu_device *device)
+{
+    acui_together_flush();
+    held = device;
+    if (device)
+        acui_aside_of(device)->issued[0].stream = acui_aside_of(device)->issued[1].stream = NULL;
+}
+
+/* ---- waiting ---- */
+
+/* Whether all that began before the turn is over: one that none of them can be in is made. */
+static bool is_settled(acui_aside *a, uint64_t turn)
+{
+    acui_lock_take(&a->lock);
+    for (; a->turns < turn && taking(a, !a->side) == 0; a->turns++)
+        a->side = !a->side;
+    bool settled = a->turns >= turn;
+    acui_lock_give(&a->lock);
+    return settled;
+}
+
+/* Acquire: whoever took the last one is seen. */
+static bool is_idle(const acui_aside *a)
+{
+    return atomic_load_explicit(&a->count, memory_order_acquire) == 0 && !taking(a, 0) &&
+           !taking(a, 1);
+}
+
+void acui_together_settle(acu_device *device)
+{
+    acui_aside *a = acui_aside_of(device);
+    if (is_idle(a))
+        return;
+    acui_lock_take(&a->lock);
+    size_t left = count_of(a), issued = 0;
+    acui_lock_give(&a->lock);
+    for (; left && (issued = issue_some(a)); left -= issued)
+        if (issued > left)
+            issued = left;
+    acui_lock_take(&a->lock);
+    uint64_t turn = a->turns + 2;
+    acui_lock_give(&a->lock);
+    acui_nap nap = acui_nap_start(SETTLE);
+    while (!is_settled(a, turn) && acui_nap_again(&nap))
+        continue;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* What is put aside for a device: for aside.c, and the thread that attends to it, issuer.c. */
+#ifndef ACUI_ENGINE_ASIDE_H
+#define ACUI_ENGINE_ASIDE_H
+
+#include "base/lock.h"
+#include "engine/issue/together.h"
+
+/* With what choosing needs: the task itself is in another core's cache. */
+typedef struct acui_waiting_task {
+    acui_task *task;
+    acu_stream *stream;
+    uint64_t form;
+} acui_waiting_task;
+
+typedef struct acui_aside {
+    _Alignas(64) acui_lock lock; /* a leaf */
+    /* These are written under the lock, and read as hints without it. */
+    _Atomic(uint32_t) count;  /* release: less of them, and the threads that took them are seen */
+    _Atomic(bool) attended;   /* the issuer takes what comes */
+    /* How many threads issue what they took: those that began before the last turn, and after. */
+    _Atomic(uint32_t) taking[2];
+    const acu_device *of;    /* of all tasks; only to be compared */
+    acui_waiting_task kept[ACUI_TOGETHER]; /* oldest first */
+    acu_stream *stream;            /* for those to come: of the first of them, or the issuer's */
+    unsigned on_stream;            /* how many had it */
+    unsigned side;  /* of those that begin now */
+    uint64_t turns;
+
+    /* Of the runtime thread that holds the device: */
+    uint64_t since, flushed_at; /* when the first was put there, and others were issued; ns */
+    uint64_t full_at;           /* when it last had as many as go together */
+    struct acui_lot { acu_stream *stream; uint64_t number; } issued[2]; /* the last lots' marks */
+    unsigned lots;
+
+    /* issuer.c: */
+    acu_device *device; /* that it was called for: retained; NULL: it was not; lock */
+    uint64_t rests;     /* until then it is not to be called; lock */
+    _Atomic(uint32_t) called; /* a word to sleep on */
+    _Atomic(bool) ended;
+    bool running; /* start lock */
+    pthread_t thread;
+} acui_aside;
+
+acui_aside *acui_aside_of(const acu_device *device);
+acui_aside *acui_aside_at(unsigned ordinal);
+
+/* From now on others may put tasks there, for the caller issues them. */
+void acui_aside_attend(acui_aside *aside, acu_stream *stream);
+/* No more: what they have put there is issued. */
+void acui_aside_desert(acui_aside *aside);
+/* Issue the oldest, and those of its form; how many, 0: there is nothing. */
+size_t acui_aside_turn(acui_aside *aside);
+
+#endif

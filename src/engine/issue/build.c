@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * The thread that makes executable graphs. It takes from some microseconds for a short chain to
+ * milliseconds for a wide graph, which no submission should wait for. Started with the first order.
+ */
+#include "base/error.h"
+#include "base/threads.h"
+#include "engine/issue/graphs.h"
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t changed; /* something was ordered, or made, or it is to stop */
+    acui_exec *first, *last;
+    acu_device *busy; /* with an exec of this device */
+    bool running, stop;
+    pthread_t thread;
+} build = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+static acui_exec *take(void)
+{
+    acui_exec *exec = build.first;
+    build.first = exec->ordered;
+    if (!build.first)
+        build.last = NULL;
+    exec->ordered = NULL;
+    return exec;
+}
+
+/* Failing is no news for anybody: what is not made is issued directly. */
+static void make(acui_exec *exec)
+{
+    acu_device *device = exec->device;
+    acui_entered entered;
+    bool made = false;
+    if (acui_enter(device, &entered) == ACU_OK) {
+        made = acui_exec_make(exec) == ACU_OK;
+        acui_leave(&entered);
+    }
+    acui_needs needs = acui_exec_take_needs(exec);
+    acui_graphs_built(exec, made ? ACUI_BUILT : ACUI_BUILD_REFUSED);
+    /* Maybe the last references, so that a module goes, and with it what was just made. */
+    acui_needs_release(&needs);
+    acu_device_release(device);
+}
+
+static void *run(void *unused)
+{
+    (void)unused;
+    pthread_mutex_lock(&build.lock);
+    while (!build.stop) {
+        if (!build.first) {
+            pthread_cond_wait(&build.changed, &build.lock);
+            continue;
+        }
+        acui_exec *exec = take();
+        build.busy = exec->device;
+        pthread_mutex_unlock(&build.lock);
+        make(exec);
+        pthread_mutex_lock(&build.lock);
+        build.busy = NULL;
+        pthread_cond_broadcast(&build.changed);
+    }
+    pthread_mutex_unlock(&build.lock);
+    return NULL;
+}
+
+bool acui_build_order(acui_exec *exec)
+{
+    pthread_mutex_lock(&build.lock);
+    if (!build.running && !build.stop)
+        build.running = acui_thread_start(&build.thread, "acuda-graphs", run);
+    bool running = build.running && !build.stop;
+    if (running) {
+        if (build.last)
+            build.last->ordered = exec;
+        else
+            build.first = exec;
+        build.last = exec;
+        acu_device_retain(exec->device);
+        pthread_cond_broadcast(&build.changed);
+    }
+    pthread_mutex_unlock(&build.lock);
+    return running;
+}
+
+static bool has_orders(const acu_device *device)
+{
+    for (const acui_exec *exec = build.first; exec; exec = exec->ordered)
+        if (exec->device == device)
+            return true;
+    return false;
+}
+
+/* All orders of the device, as a list; NULL: of all devices. */
+static acui_exec *take_orders(const acu_device *device)
+{
+    acui_exec *taken = NULL, **link = &build.first;
+    build.last = NULL;
+    while (*link) {
+        acui_exec *exec = *link;
+        if (device && exec->device != device) {
+            build.last = exec;
+            link = &exec->ordered;
+            continue;
+        }
+        *link = exec->ordered;
+        exec->ordered = taken;
+        taken = exec;
+    }
+    return taken;
+}
+
+static void refuse(acui_exec *list)
+{
+    while (list) {
+        acui_exec *exec = list;
+        list = exec->ordered;
+        acu_device *device = exec->device;
+        acui_graphs_built(exec, ACUI_NOT_BUILT);
+        acu_device_release(device);
+    }
+}
+
+void acui_build_drain(acu_device *device)
+{
+    pthread_mutex_lock(&build.lock);
+    acui_exec *orders = take_orders(device);
+    while (build.busy == device)
+        pthread_cond_wait(&build.changed, &build.lock);
+    pthread_mutex_unlock(&build.lock);
+    refuse(orders);
+}
+
+void acui_build_wait(acu_device *device)
+{
+    pthread_mutex_lock(&build.lock);
+    while (build.running && (build.busy == device || has_orders(device)))
+        pthread_cond_wait(&build.changed, &build.lock);
+    pthread_mutex_unlock(&build.lock);
+}
+
+void acui_build_stop(void)
+{
+    pthread_mutex_lock(&build.lock);
+    bool running = build.running;
+    build.stop = true;
+    pthread_cond_broadcast(&build.changed);
+    pthread_mutex_unlock(&build.lock);
+    if (running)
+        pthread_join(build.thread, NULL);
+    pthread_mutex_lock(&build.lock);
+    acui_exec *orders = take_orders(NULL);
+    build.running = build.stop = false;
+    pthread_mutex_unlock(&build.lock);
+    refuse(orders);
+}

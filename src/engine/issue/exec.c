@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* One executable graph: made from a run, set to other runs of its form, launched. */
+#include "base/alloc.h"
+#include "base/error.h"
+#include "driver/nvtx.h"
+#include "engine/issue/graphs.h"
+#include "op/launch.h"
+
+#include <string.h>
+
+/* ---- what a node is set to ---- */
+
+static CUdeviceptr address_of(const acu_buffer *buffer, size_t offset)
+{
+    if (buffer->host)
+        return (CUdeviceptr)(uintptr_t)buffer->host + offset;
+    return atomic_load_explicit(&buffer->address, memory_order_acquire) + offset;
+}
+
+static acui_setting setting_of(const acui_node *node)
+{
+    acui_setting s = {.kind = node->kind};
+    if (node->kind != ACUI_NODE_LAUNCH)
+        s.returned = acui_memory_returned();
+    if (node->kind == ACUI_NODE_LAUNCH) {
+        s.dims = node->u.launch.dims;
+        s.config = acui_launch_config(node);
+        s.function = node->u.launch.kernel->raw;
+        s.data = acui_launch_data(node);
+        s.bytes = node->u.launch.bytes;
+        s.count = node->u.launch.count;
+    } else if (node->kind == ACUI_NODE_COPY) {
+        s.dst = address_of(node->u.copy.dst, node->u.copy.dst_offset);
+        s.src = address_of(node->u.copy.src, node->u.copy.src_offset);
+        s.dst_host = node->u.copy.dst->host != NULL;
+        s.src_host = node->u.copy.src->host != NULL;
+        s.length = node->u.copy.bytes;
+        s.box = node->u.copy.box;
+    } else {
+        size_t bytes = node->u.fill.element_bytes;
+        s.dst = address_of(node->u.fill.buffer, node->u.fill.offset);
+        s.length = node->u.fill.elements;
+        s.element = (uint32_t)bytes;
+        s.value = (uint32_t)node->u.fill.bits;
+        if (bytes < 4)
+            s.value &= (1u << 8 * bytes) - 1;
+    }
+    return s;
+}
+
+static bool same_launch(const acui_setting *s, const acui_node *node)
+{
+    return s->bytes == node->u.launch.bytes &&
+           memcmp(s->data, acui_launch_data(node), s->bytes) == 0 &&
+           memcmp(&s->dims, &node->u.launch.dims, sizeof s->dims) == 0;
+}
+
+static bool same_memory(const acui_setting *a, const acui_setting *b)
+{
+    return a->dst == b->dst && a->src == b->src && a->length == b->length && a->value == b->value &&
+           a->returned == b->returned;
+}
+
+/* ---- the driver's structs ---- */
+
+static acu_CUDA_KERNEL_NODE_PARAMS_v1 kernel_params(const acui_setting *s)
+{
+    const acui_dims *d = &s->dims;
+    return (acu_CUDA_KERNEL_NODE_PARAMS_v1){.func = s->function,
+                                            .gridDimX = d->grid[0],
+                                            .gridDimY = d->grid[1],
+                                            .gridDimZ = d->grid[2],
+                                            .blockDimX = d->block[0],
+                                            .blockDimY = d->block[1],
+                                            .blockDimZ = d->block[2],
+                                            .sharedMemBytes = d->shared,
+                                            .kernelParams = s->pointers};
+}
+
+/* Of a copy by rows, or of one run. In one slice the heights say nothing, and must be enough. */
+static acu_CUDA_MEMCPY3D sizes_of(const acui_setting *s)
+{
+    const acui_box *box = s->box;
+    if (!box)
+        return (acu_CUDA_MEMCPY3D){.WidthInBytes = s->length, .Height = 1, .Depth = 1};
+    return (acu_CUDA_MEMCPY3D){.WidthInBytes = box->width,
+                               .Height = box->height,
+                               .Depth = box->depth,
+                               .srcPitch = box->src_pitch,
+                               .srcHeight = box->depth > 1 ? box->src_height : box->height,
+                               .dstPitch = box->dst_pitch,
+                               .dstHeight = box->depth > 1 ? box->dst_height : box->height};
+}
+
+static acu_CUDA_MEMCPY3D copy_params(const acui_setting *s)
+{
+    acu_CUDA_MEMCPY3D p = sizes_of(s);
+    p.srcMemoryType = s->src_host ? ACU_CU_MEMORYTYPE_HOST : ACU_CU_MEMORYTYPE_DEVICE;
+    p.dstMemoryType = s->dst_host ? ACU_CU_MEMORYTYPE_HOST : ACU_CU_MEMORYTYPE_DEVICE;
+    if (s->src_host)
+        p.srcHost = (const void *)(uintptr_t)s->src;
+    else
+        p.srcDevice = s->src;
+    if (s->dst_host)
+        p.dstHost = (void *)(uintptr_t)s->dst;
+    else
+        p.dstDevice = s->dst;
+    return p;
+}
+
+static acu_CUDA_MEMSET_NODE_PARAMS fill_params(const acui_setting *s)
+{
+    return (acu_CUDA_MEMSET_NODE_PARAMS){.dst = s->dst,
+                                         .value = s->value,
+                                         .elementSize = s->element,
+                                         .width = s->length,
+                                         .height = 1};
+}
+
+/* ---- making: first what to make, in memory of its own; later the driver's objects ---- */
+
+static size_t count_edges(const acui_run *run)
+{
+    uint32_t first = run->nodes[0]->place;
+    size_t n = 0;
+    for (uint32_t i = 0; i < run->count; i++)
+        for (uint32_t k = 0; k < run->nodes[i]->before_count; k++)
+            n += acui_node_before(run->nodes[i])[k]->place >= first;
+    return n;
+}
+
+static bool keep_edges(acui_exec *exec, const acui_run *run)
+{
+    uint32_t first = run->nodes[0]->place, *edge;
+    size_t n = count_edges(run);
+    exec->edge_count = (uint32_t)n;
+    exec->edges = edge = ACUI_NEW_ARRAY(uint32_t, 2 * n + 1);
+    if (!edge)
+        return false;
+    for (uint32_t i = 0; i < run->count; i++)
+        for (uint32_t k = 0; k < run->nodes[i]->before_count; k++)
+            if (acui_node_before(run->nodes[i])[k]->place >= first) {
+                *edge++ = acui_node_before(run->nodes[i])[k]->place - first;
+                *edge++ = i;
+            }
+    return true;
+}
+
+static void hold_buffers(acui_needs *needs, const acui_node *node)
+{
+    for (uint32_t i = 0; i < node->touch_count; i++)
+        needs->buffers[needs->buffer_count++] = acu_buffer_retain(node->touches[i].use->buffer);
+}
+
+static bool keep_setting(acui_exec *exec, uint32_t i, const acui_node *node)
+{
+    acui_setting *s = &exec->settings[i];
+    *s = setting_of(node);
+    if (node->kind != ACUI_NODE_LAUNCH) {
+        hold_buffers(&exec->needs, node);
+        return true;
+    }
+    char *data = acui_alloc(s->bytes);
+    void **pointers = ACUI_NEW_ARRAY(void *, s->count);
+    if (data && pointers) {
+        memcpy(data, s->data, s->bytes);
+        for (uint32_t k = 0; k < s->count; k++)
+            pointers[k] = data + ((char *)acui_launch_param(node, k) - s->data);
+    }
+    s->data = data;
+    s->pointers = pointers;
+    exec->needs.kernels[exec->needs.kernel_count++] = acu_kernel_retain(node->u.launch.kernel);
+    return data && pointers;
+}
+
+acui_exec *acui_exec_new(const acui_run *run, acu_device *device)
+{
+    acui_exec *exec = ACUI_NEW(acui_exec);
+    if (!exec)
+        return NULL;
+    exec->device = device;
+    atomic_store_explicit(&exec->refs, 1, memory_order_relaxed);
+    exec->nodes = ACUI_NEW_ARRAY(CUgraphNode, run->count);
+    exec->behind = ACUI_NEW_ARRAY(CUgraphNode, run->count);
+    exec->settings = ACUI_NEW_ARRAY(acui_setting, run->count);
+    exec->needs.kernels = ACUI_NEW_ARRAY(acu_kernel *, run->count);
+    exec->needs.buffers = ACUI_NEW_ARRAY(acu_buffer *, 2 * (size_t)run->count); /* of a copy: two */
+    bool kept = exec->nodes && exec->behind && exec->settings && exec->needs.kernels &&
+                exec->needs.buffers && keep_edges(exec, run);
+    for (uint32_t i = 0; kept && i < run->count; i++) {
+        exec->count = i + 1;
+        kept = keep_setting(exec, i, run->nodes[i]);
+    }
+    if (kept)
+        return exec;
+    acui_exec_free(exec);
+    return NULL;
+}
+
+/* The nodes that node `i` comes behind, in exec->behind, from those of its
+ * edges on; moves `*edge`. */
+static size_t collect_behind(acui_exec *exec, uint32_t i, const uint32_t **edge)
+{
+    const uint32_t *end = exec->edges + 2 * (size_t)exec->edge_count;
+    size_t n = 0;
+    for (; *edge < end && (*edge)[1] == i; *edge += 2)
+        exec->behind[n++] = exec->nodes[(*edge)[0]];
+    return n;
+}
+
+/* A launch, with the attributes that stay when other parameters are set. */
+static acu_status add_launch(acui_exec *exec, uint32_t i, size_t behind)
+{
+    acu_device *device = exec->device;
+    const acui_setting *s = &exec->settings[i];
+    acu_CUDA_KERNEL_NODE_PARAMS_v1 p = kernel_params(s);
+    acu_CUlaunchAttribute list[ACUI_LAUNCH_ATTRIBUTES];
+    ACUI_TRY(ACUI_DEV(device, GraphAddKernelNode, &exec->nodes[i], exec->graph, exec->behind,
+                      behind, &p));
+    unsigned count = acui_launch_attributes(&s->config, list);
+    for (unsigned k = 0; k < count; k++)
+        ACUI_TRY(ACUI_DEV(device, GraphKernelNodeSetAttribute, exec->nodes[i], list[k].id,
+                          &list[k].value));
+    return ACU_OK;
+}
+
+static acu_status add_node(acui_exec *exec, uint32_t i, size_t behind)
+{
+    acu_device *device = exec->device;
+    const acui_setting *s = &exec->settings[i];
+    if (s->kind == ACUI_NODE_LAUNCH)
+        return add_launch(exec, i, behind);
+    if (s->kind == ACUI_NODE_COPY) {
+        acu_CUDA_MEMCPY3D p = copy_params(s);
+        return ACUI_DEV(device, GraphAddMemcpyNode, &exec->nodes[i], exec->graph, exec->behind,
+                        behind, &p, device->context);
+    }
+    acu_CUDA_MEMSET_NODE_PARAMS p = fill_params(s);
+    return ACUI_DEV(device, GraphAddMemsetNode, &exec->nodes[i], exec->graph, exec->behind, behind,
+                    &p, device->context);
+}
+
+/* Each node is added with its edges: one call for both. */
+acu_status acui_exec_make(acui_exec *exec)
+{
+    acu_device *device = exec->device;
+    const uint32_t *edge = exec->edges;
+    ACUI_TRY(ACUI_DEV(device, GraphCreate, &exec->graph, 0));
+    for (uint32_t i = 0; i < exec->count; i++)
+        ACUI_TRY(add_node(exec, i, collect_behind(exec, i, &edge)));
+    ACUI_TRY(ACUI_DEV(device, GraphInstantiateWithFlags, &exec->raw, exec->graph, 0));
+    /* What it needs on the device goes there now: the first launch need not wait for it. */
+    if (acu_driver_has(ACU_CALL_GraphUpload))
+        ACUI_TRY(ACUI_DEV(device, GraphUpload, exec->raw, device->alloc->raw));
+    return ACU_OK;
+}
+
+/* ---- launching ---- */
+
+static acu_status set_launch(acui_exec *exec, uint32_t i, const acui_node *node)
+{
+    acui_setting *s = &exec->settings[i];
+    s->dims = node->u.launch.dims;
+    memcpy(s->data, acui_launch_data(node), s->bytes);
+    acu_CUDA_KERNEL_NODE_PARAMS_v1 p = kernel_params(s);
+    return ACUI_DEV(exec->device, GraphExecKernelNodeSetParams, exec->raw, exec->nodes[i], &p);
+}
+
+static acu_status set_memory(acui_exec *exec, uint32_t i, const acui_setting *wanted)
+{
+    acu_device *device = exec->device;
+    exec->settings[i] = *wanted;
+    if (wanted->kind == ACUI_NODE_COPY) {
+        acu_CUDA_MEMCPY3D p = copy_params(wanted);
+        return ACUI_DEV(device, GraphExecMemcpyNodeSetParams, exec->raw, exec->nodes[i], &p,
+                        device->context);
+    }
+    acu_CUDA_MEMSET_NODE_PARAMS p = fill_params(wanted);
+    return ACUI_DEV(device, GraphExecMemsetNodeSetParams, exec->raw, exec->nodes[i], &p,
+                    device->context);
+}
+
+/* Parameters that are set already are not set again. */
+static acu_status set_node(acui_exec *exec, uint32_t i, const acui_node *node, uint32_t *set)
+{
+    if (node->kind == ACUI_NODE_LAUNCH) {
+        if (same_launch(&exec->settings[i], node))
+            return ACU_OK;
+        ++*set;
+        return set_launch(exec, i, node);
+    }
+    acui_setting wanted = setting_of(node);
+    if (same_memory(&exec->settings[i], &wanted))
+        return ACU_OK;
+    ++*set;
+    return set_memory(exec, i, &wanted);
+}
+
+acu_status acui_exec_launch(acui_exec *exec, const acui_run *run, acu_stream *stream,
+                            uint32_t *set)
+{
+    acu_status status = ACU_OK;
+    if (acui_nvtx_asked())
+        acui_nvtx_push_counted(run->nodes[0]->name, run->count);
+    for (uint32_t i = 0; i < run->count && status == ACU_OK; i++)
+        status = set_node(exec, i, run->nodes[i], set);
+    if (status == ACU_OK)
+        status = ACUI_DEV(exec->device, GraphLaunch, exec->raw, stream->raw);
+    acui_nvtx_pop();
+    exec->broken |= status != ACU_OK;
+    return status;
+}
+
+/* ---- freeing ---- */
+
+acui_needs acui_exec_take_needs(acui_exec *exec)
+{
+    acui_needs needs = exec->needs;
+    exec->needs = (acui_needs){0};
+    return needs;
+}
+
+void acui_needs_release(acui_needs *needs)
+{
+    for (uint32_t i = 0; i < needs->kernel_count; i++)
+        acu_kernel_release(needs->kernels[i]);
+    for (uint32_t i = 0; i < needs->buffer_count; i++)
+        acu_buffer_release(needs->buffers[i]);
+    acui_free(needs->kernels);
+    acui_free(needs->buffers);
+    *needs = (acui_needs){0};
+}
+
+void acui_exec_free(acui_exec *exec)
+{
+    const acu_driver_table *cu = exec->device->cu;
+    if (!acui_device_lost(exec->device)) {
+        if (exec->raw)
+            cu->GraphExecDestroy(exec->raw);
+        if (exec->graph)
+            cu->GraphDestroy(exec->graph);
+    }
+    for (uint32_t i = 0; i < exec->count; i++)
+        if (exec->settings[i].kind == ACUI_NODE_LAUNCH) {
+            acui_free(exec->settings[i].data);
+            acui_free(exec->settings[i].pointers);
+        }
+    acui_needs_release(&exec->needs);
+    acui_free(exec->behind);
+    acui_free(exec->edges);
+    acui_free(exec->settings);
+    acui_free(exec->nodes);
+    acui_free(exec);
+}

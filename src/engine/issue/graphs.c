@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The cache of a device: which forms were seen, and the executable graphs that serve them. */
+#include "engine/issue/graphs.h"
+
+#include "base/alloc.h"
+#include "base/callback.h"
+#include "base/error.h"
+
+#include <string.h>
+
+/* ---- the cache itself ---- */
+
+static void free_list(acu_device *device, acui_exec *list)
+{
+    if (!list)
+        return;
+    acui_entered entered;
+    acui_enter_to_free(device, &entered);
+    while (list) {
+        acui_exec *next = list->next;
+        acui_exec_free(list);
+        list = next;
+    }
+    acui_leave(&entered);
+}
+
+/* It leaves the cache, out of its form's list. Lock held. */
+static void forget_exec(acui_graphs *graphs, acui_exec *exec)
+{
+    exec->form = NULL;
+    exec->next = NULL;
+    graphs->counts.execs--;
+    graphs->counts.set += atomic_load_explicit(&exec->set, memory_order_relaxed);
+    graphs->counts.skipped += atomic_load_explicit(&exec->skipped, memory_order_relaxed);
+    graphs->counts.together += atomic_load_explicit(&exec->together, memory_order_relaxed);
+}
+
+/* Out of its slot, and freed; its execs that are ready go to `*idle` (nothing of them runs), one
+ * that is being made is the thread's. Lock held. */
+static void drop_form(acui_graphs *graphs, acui_form **link, acui_exec **idle)
+{
+    acui_form *form = *link;
+    *link = form->next;
+    graphs->counts.forms--;
+    while (form->execs) {
+        acui_exec *exec = form->execs;
+        form->execs = exec->next;
+        forget_exec(graphs, exec);
+        if (exec->ready) {
+            exec->next = *idle;
+            *idle = exec;
+        }
+    }
+    acui_free(form->modules);
+    acui_free(form);
+}
+
+static void drop_graphs(acu_device *device)
+{
+    acui_graphs *graphs = atomic_load_explicit(&device->graphs, memory_order_acquire);
+    acui_exec *idle = NULL;
+    for (size_t i = 0; i < ACUI_FORM_SLOTS; i++)
+        while (graphs->forms[i])
+            drop_form(graphs, &graphs->forms[i], &idle);
+    free_list(device, idle);
+    acui_free(graphs);
+}
+
+static bool has_module(const acui_form *form, const struct acu_module *module)
+{
+    for (uint32_t i = 0; i < form->module_count; i++)
+        if (form->modules[i] == module)
+            return true;
+    return false;
+}
+
+/* The module goes: nothing with its kernels is in flight, for that would hold it. */
+static void forget_module(acu_device *device, const struct acu_module *module)
+{
+    acui_graphs *graphs = atomic_load_explicit(&device->graphs, memory_order_acquire);
+    acui_exec *idle = NULL;
+    acui_lock_take(&graphs->lock);
+    for (size_t i = 0; i < ACUI_FORM_SLOTS; i++)
+        for (acui_form **link = &graphs->forms[i]; *link;) {
+            if (has_module(*link, module))
+                drop_form(graphs, link, &idle);
+            else
+                link = &(*link)->next;
+        }
+    acui_lock_give(&graphs->lock);
+    free_list(device, idle);
+}
+
+static acui_graphs *make_graphs(acu_device *device)
+{
+    if (!acu_driver_has(ACU_CALL_GraphInstantiateWithFlags) ||
+        !acu_driver_has(ACU_CALL_GraphExecKernelNodeSetParams))
+        return NULL;
+    acui_graphs *graphs = ACUI_NEW(acui_graphs);
+    if (!graphs)
+        return NULL;
+    graphs->limit = ACU_GRAPHS_DEFAULT;
+    pthread_mutex_lock(&device->lock);
+    if (!atomic_load_explicit(&device->graphs, memory_order_relaxed)) {
+        device->drop_graphs = drop_graphs;
+        device->forget_module = forget_module;
+        /* Release: who sees the cache sees it whole. */
+        atomic_store_explicit(&device->graphs, graphs, memory_order_release);
+        graphs = NULL;
+    }
+    pthread_mutex_unlock(&device->lock);
+    acui_free(graphs); /* another thread was faster */
+    return atomic_load_explicit(&device->graphs, memory_order_relaxed);
+}
+
+acui_graphs *acui_graphs_of(acu_device *device)
+{
+    acui_graphs *graphs = atomic_load_explicit(&device->graphs, memory_order_acquire);
+    return graphs ? graphs : make_graphs(device);
+}
+
+/* ---- forms: lock held ---- */
+
+static acui_form *find_form(acui_graphs *graphs, const acui_key *key)
+{
+    acui_form *form = graphs->forms[key->hash % ACUI_FORM_SLOTS];
+    while (form && (form->hash != key->hash || form->words != key->count ||
+                    memcmp(form->key, key->words, key->count * sizeof *form->key) != 0))
+        form = form->next;
+    return form;
+}
+
+static bool add_modules(acui_form *form, const acui_run *run)
+{
+    form->modules = ACUI_NEW_ARRAY(const struct acu_module *, run->count);
+    for (uint32_t i = 0; form->modules && i < run->count; i++)
+        if (run->nodes[i]->kind == ACUI_NODE_LAUNCH &&
+            !has_module(form, run->nodes[i]->u.launch.kernel->module))
+            form->modules[form->module_count++] = run->nodes[i]->u.launch.kernel->module;
+    return form->modules != NULL;
+}
+
+static acui_form *add_form(acui_graphs *graphs, const acui_key *key, const acui_run *run)
+{
+    size_t bytes = key->count * sizeof(uint64_t);
+    acui_form *form = acui_alloc(sizeof *form + bytes);
+    if (!form)
+        return NULL;
+    if (!add_modules(form, run)) {
+        acui_free(form);
+        return NULL;
+    }
+    form->hash = key->hash;
+    form->words = key->count;
+    memcpy(form->key, key->words, bytes);
+    acui_form **slot = &graphs->forms[key->hash % ACUI_FORM_SLOTS];
+    form->next = *slot;
+    *slot = form;
+    graphs->counts.forms++;
+    return form;
+}
+
+static bool seen_before(acui_graphs *graphs, uint64_t hash)
+{
+    uint64_t *slot = &graphs->seen[(hash >> 32) % ACUI_SEEN_SLOTS];
+    if (*slot == hash)
+        return true;
+    *slot = hash;
+    return false;
+}
+
+/* ---- execs: lock held ---- */
+
+static bool is_idle(acui_exec *exec)
+{
+    /* Acquire: what the last launch's completion wrote is seen before the exec is used again. */
+    return exec->ready && !atomic_load_explicit(&exec->claimed, memory_order_acquire) &&
+           atomic_load_explicit(&exec->refs, memory_order_acquire) == 1;
+}
+
+/* One whose last launch was on this stream, which new ones come behind anyway; else one that does
+ * not run. */
+static acui_exec *choose_exec(acui_form *form, uint64_t stream)
+{
+    acui_exec *idle = NULL;
+    for (acui_exec *exec = form->execs; exec; exec = exec->next) {
+        if (exec->ready && exec->stream == stream &&
+            !atomic_load_explicit(&exec->claimed, memory_order_acquire))
+            return exec;
+        if (!idle && is_idle(exec))
+            idle = exec;
+    }
+    return idle;
+}
+
+/* The exec that was not used for the longest time leaves the cache, and its form with the last; it
+ * is the caller's. NULL: all are in use. */
+static acui_exec *evict(acui_graphs *graphs)
+{
+    acui_exec **oldest = NULL;
+    acui_form **form_link = NULL;
+    for (size_t i = 0; i < ACUI_FORM_SLOTS; i++)
+        for (acui_form **f = &graphs->forms[i]; *f; f = &(*f)->next)
+            for (acui_exec **e = &(*f)->execs; *e; e = &(*e)->next)
+                if (is_idle(*e) && (!oldest || (*e)->used < (*oldest)->used)) {
+                    oldest = e;
+                    form_link = f;
+                }
+    if (!oldest)
+        return NULL;
+    acui_exec *exec = *oldest, *none = NULL;
+    *oldest = exec->next;
+    forget_exec(graphs, exec);
+    graphs->counts.evicted++;
+    if (--(*form_link)->exec_count == 0)
+        drop_form(graphs, form_link, &none);
+    return exec;
+}
+
+static void link_exec(acui_graphs *graphs, acui_form *form, acui_exec *exec)
+{
+    exec->form = form;
+    exec->next = form->execs;
+    form->execs = exec;
+    form->exec_count++;
+    form->waiting++;
+    graphs->counts.execs++;
+}
+
+static void unlink_exec(acui_graphs *graphs, acui_exec *exec)
+{
+    acui_exec **link = &exec->form->execs;
+    while (*link != exec)
+        link = &(*link)->next;
+    *link = exec->next;
+    exec->form->exec_count--;
+    forget_exec(graphs, exec);
+}
+
+/* ---- ordering one ---- */
+
+/* The form could use one more exec; the thread is to make it. Lock held, given up meanwhile. */
+static void order_exec(acui_graphs *graphs, acui_form *form, const acui_key *key,
+                       const acui_run *run, acu_device *device)
+{
+    acui_exec *old = NULL;
+    if (form->refused || form->waiting > 0 || graphs->limit == 0)
+        return;
+    if (graphs->counts.execs >= graphs->limit && !(old = evict(graphs)))
+        return;
+    acui_form *kept = find_form(graphs, key); /* else it left with its last exec */
+    acui_exec *exec = kept ? acui_exec_new(run, device) : NULL;
+    if (exec)
+        link_exec(graphs, kept, exec);
+    acui_lock_give(&graphs->lock);
+    free_list(device, old);
+    if (exec && !acui_build_order(exec))
+        acui_graphs_built(exec, ACUI_NOT_BUILT);
+    acui_lock_take(&graphs->lock);
+}
+
+void acui_graphs_built(acui_exec *exec, acui_built how)
+{
+    acu_device *device = exec->device;
+    acui_graphs *graphs = acui_graphs_of(device);
+    acui_lock_take(&graphs->lock);
+    acui_form *form = exec->form;
+    if (form) {
+        form->waiting--;
+        form->refused |= how == ACUI_BUILD_REFUSED;
+    }
+    if (form && how == ACUI_BUILT) {
+        exec->ready = true;
+        exec->used = graphs->claims;
+        graphs->counts.built++;
+        exec = NULL;
+    } else if (form) {
+        unlink_exec(graphs, exec);
+    }
+    acui_lock_give(&graphs->lock);
+    free_list(device, exec); /* refused, or its form was forgotten meanwhile */
+}
+
+/* ---- claiming ---- */
+
+static acui_exec *claim_of(acui_graphs *graphs, acui_form *form, acu_stream *stream)
+{
+    acui_exec *exec = choose_exec(form, stream->id);
+    if (!exec)
+        return NULL;
+    exec->stream = stream->id;
+    exec->used = ++graphs->claims;
+    atomic_store_explicit(&exec->claimed, 1, memory_order_relaxed); /* the lock orders it */
+    graphs->counts.hits++;
+    return exec;
+}
+
+/* Why none of its execs serves now. Lock held. */
+static const char *why_none(const acui_graphs *graphs, const acui_form *form)
+{
+    if (graphs->limit == 0)
+        return "executable graphs are switched off";
+    if (!form)
+        return "its form was not seen before";
+    if (form->refused)
+        return "the driver refused to make its graph";
+    return form->exec_count == form->waiting ? "its graph is not made yet"
+                                             : "all graphs of its form are in flight elsewhere";
+}
+
+acui_exec *acui_graphs_claim(acui_run *run, acu_stream *stream, const char **why)
+{
+    acu_device *device = stream->device;
+    acui_graphs *graphs = acui_graphs_of(device);
+    acui_key key;
+    if (!graphs || !acui_key_make(&key, run)) {
+        *why = graphs ? "there was no memory to look for its graph"
+                      : "the driver lacks calls for graphs";
+        return NULL;
+    }
+    acui_lock_take(&graphs->lock);
+    acui_form *form = graphs->limit ? find_form(graphs, &key) : NULL;
+    acui_exec *exec = form ? claim_of(graphs, form, stream) : NULL;
+    if (!exec)
+        *why = why_none(graphs, form);
+    if (!exec && graphs->limit) {
+        graphs->counts.misses++;
+        if (!form && seen_before(graphs, key.hash))
+            form = add_form(graphs, &key, run);
+        if (form)
+            order_exec(graphs, form, &key, run, device);
+    }
+    acui_lock_give(&graphs->lock);
+    acui_key_drop(&key);
+    return exec;
+}
+
+acu_status acui_graphs_make(acui_run *run, acu_device *device)
+{
+    acui_graphs *graphs = acui_graphs_of(device);
+    if (!graphs)
+        return acui_fail(ACU_ERR_NOT_SUPPORTED,
+                         "graphs are switched off on device %d, or its driver lacks calls for them",
+                         device->info.ordinal);
+    acui_key key;
+    if (!acui_key_make(&key, run))
+        return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a form of graphs");
+    acui_lock_take(&graphs->lock);
+    acui_form *form = find_form(graphs, &key);
+    if (!form)
+        form = add_form(graphs, &key, run);
+    if (form)
+        order_exec(graphs, form, &key, run, device);
+    acui_lock_give(&graphs->lock);
+    acui_key_drop(&key);
+    return form ? ACU_OK : acui_fail(ACU_ERR_NO_MEMORY, "no memory for a form of graphs");
+}
+
+static void put_exec(acui_exec *exec)
+{
+    if (acui_refs_drop(&exec->refs))
+        free_list(exec->device, exec);
+}
+
+/* An exec that is half set is of no more use: it leaves the cache. */
+static void discard(acui_exec *exec)
+{
+    acui_graphs *graphs = acui_graphs_of(exec->device);
+    acui_lock_take(&graphs->lock);
+    bool cached = exec->form != NULL;
+    if (cached)
+        unlink_exec(graphs, exec);
+    acui_lock_give(&graphs->lock);
+    if (cached)
+        put_exec(exec);
+}
+
+/* One that claimers write alone, each in turn. */
+static void count(_Atomic(uint64_t) *cell, uint32_t more)
+{
+    atomic_store_explicit(cell, atomic_load_explicit(cell, memory_order_relaxed) + more,
+                          memory_order_relaxed);
+}
+
+void acui_graphs_unclaim(acui_exec *exec, uint32_t tasks, uint32_t set)
+{
+    count(&exec->set, set);
+    count(&exec->skipped, exec->count - set);
+    if (exec->broken) {
+        discard(exec);
+        return;
+    }
+    count(&exec->together, tasks > 1 ? tasks : 0);
+    /* While nothing of it runs, the cache's reference is the only one, and no other claimer is. */
+    if (atomic_load_explicit(&exec->refs, memory_order_acquire) == 1)
+        acui_refs_add_sole(&exec->refs, tasks);
+    else
+        atomic_fetch_add_explicit(&exec->refs, tasks, memory_order_relaxed);
+    /* Release: the next claimer sees what is set. */
+    atomic_store_explicit(&exec->claimed, 0, memory_order_release);
+}
+
+void acui_graphs_over(acui_exec *exec)
+{
+    put_exec(exec);
+}
+
+/* ---- for the program ---- */
+
+acu_status acu_graphs_counts(acu_device *device, acu_graph_counts *counts)
+{
+    ACUI_CHECK(device, DEVICE);
+    if (!counts)
+        return acui_fail(ACU_ERR_INVALID, "acu_graphs_counts: nowhere to put the counts");
+    acui_graphs *graphs = acui_graphs_of(device);
+    *counts = (acu_graph_counts){0};
+    if (!graphs)
+        return ACU_OK;
+    acui_lock_take(&graphs->lock);
+    *counts = graphs->counts;
+    counts->limit = graphs->limit;
+    for (size_t i = 0; i < ACUI_FORM_SLOTS; i++)
+        for (const acui_form *form = graphs->forms[i]; form; form = form->next)
+            for (const acui_exec *exec = form->execs; exec; exec = exec->next) {
+                counts->set += atomic_load_explicit(&exec->set, memory_order_relaxed);
+                counts->skipped += atomic_load_explicit(&exec->skipped, memory_order_relaxed);
+                counts->together += atomic_load_explicit(&exec->together, memory_order_relaxed);
+            }
+    acui_lock_give(&graphs->lock);
+    return ACU_OK;
+}
+
+acu_status acu_graphs_limit(acu_device *device, uint32_t execs)
+{
+    ACUI_CHECK(device, DEVICE);
+    acui_graphs *graphs = acui_graphs_of(device);
+    if (!graphs)
+        return execs == 0 ? ACU_OK
+                          : acui_fail(ACU_ERR_NOT_SUPPORTED, "the driver of device %d lacks calls "
+                                      "for graphs", device->info.ordinal);
+    acui_exec *old = NULL;
+    acui_lock_take(&graphs->lock);
+    graphs->limit = execs;
+    while (graphs->counts.execs > execs) {
+        acui_exec *one = evict(graphs);
+        if (!one)
+            break; /* the rest is in use; it leaves as others come */
+        one->next = old;
+        old = one;
+    }
+    acui_lock_give(&graphs->lock);
+    free_list(device, old);
+    return ACU_OK;
+}
+
+acu_status acu_graphs_wait(acu_device *device)
+{
+    ACUI_CHECK(device, DEVICE);
+    ACUI_TRY(acui_refuse_wait(__func__));
+    acui_build_wait(device);
+    return ACU_OK;
+}

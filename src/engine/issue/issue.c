@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Issue: a task goes to its stream, behind the marks of its predecessors on other streams, and
+ * ends in a mark of its own. The stream's issue lock is held from first to last, so that a mark
+ * covers whole tasks; no other lock is.
+ */
+#include "base/error.h"
+#include "base/local.h"
+#include "engine/completion/flight.h"
+#include "engine/issue/graphs.h"
+#include "engine/report/story.h"
+#include "engine/issue/together.h"
+
+static ACUI_LOCAL const acui_task *issued_now;
+
+const acui_task *acui_task_issuing(void)
+{
+    return issued_now;
+}
+
+enum { AT_ONCE = 16 }; /* predecessors whose place is read under one holding of the lock */
+
+typedef struct place {
+    const acui_point *point;
+    acu_stream *stream; /* retained */
+    uint64_t number;
+} place;
+
+/* Where predecessors from `*from` on stand that are on other streams and not over. */
+static size_t read_places(const acui_task *task, size_t *from, place *places)
+{
+    size_t n = 0;
+    acui_order_lock();
+    for (; *from < task->before_count && n < AT_ONCE; ++*from) {
+        const acui_point *point = task->before[*from].point;
+        bool same = point->stream == task->stream;
+        if (point->state != ACUI_POINT_ISSUED || same) {
+            if (!point->load)
+                acui_story_wait(task, point, 0, same ? ACUI_HOW_STREAM : ACUI_HOW_OVER);
+            continue;
+        }
+        places[n++] = (place){.point = point,
+                              .stream = acu_stream_retain(point->stream),
+                              .number = point->number};
+    }
+    acui_order_unlock();
+    return n;
+}
+
+static acu_status wait_for(const acui_task *task, const place *p)
+{
+    acui_how how = ACUI_HOW_EVENT;
+    if (task->told && acui_stream_passed(p->stream, p->number))
+        how = ACUI_HOW_OVER;
+    else if (task->told && acui_stream_implied(task->stream, p->stream, p->number))
+        how = ACUI_HOW_IMPLIED;
+    acui_story_wait(task, p->point, p->stream->id, how);
+    return acui_stream_after(task->stream, p->stream, p->number);
+}
+
+static acu_status wait_before(acui_task *task)
+{
+    acu_status status = ACU_OK;
+    for (size_t from = 0; from < task->before_count;) {
+        place places[AT_ONCE];
+        size_t n = read_places(task, &from, places);
+        for (size_t i = 0; i < n; i++) {
+            if (status == ACU_OK)
+                status = wait_for(task, &places[i]);
+            acu_stream_release(places[i].stream);
+        }
+    }
+    return status;
+}
+
+/* ---- the ways to the device; each gives the node that failed, or NULL ---- */
+
+static acu_status enqueue_node(acui_node *node, acu_stream *stream)
+{
+    return stream->device->one_by_one ? acui_enqueue_alone(node, stream)
+                                      : acui_enqueue(node, stream);
+}
+
+static acui_node *enqueue_in_turn(acui_node *const *nodes, uint32_t count, acu_stream *stream)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (enqueue_node(nodes[i], stream) != ACU_OK)
+            return nodes[i];
+    return NULL;
+}
+
+/* As an executable graph; false: there is none, or the driver refused it. */
+static bool launch_graph(const acui_task *task, acui_run *run, acui_told_run *told)
+{
+    acu_stream *stream = task->stream;
+    acui_exec *exec = run->graph ? acui_graphs_claim(run, stream, &told->why) : NULL;
+    if (!exec && run->graph && task->submission->warm)
+        acui_graphs_make(run, task->device);
+    if (!exec)
+        return false;
+    uint32_t set = 0;
+    bool launched = acui_exec_launch(exec, run, stream, &set) == ACU_OK;
+    acui_graphs_unclaim(exec, launched, set);
+    told->hit = launched;
+    told->set = set;
+    if (!launched)
+        told->why = "the driver refused the graph's launch";
+    if (launched)
+        run->exec = exec;
+    return launched;
+}
+
+static acui_node *enqueue_told(const acui_task *task, acui_run *run, acui_told_run *told)
+{
+    acu_stream *stream = task->stream;
+    acui_node *failed = NULL;
+    for (uint32_t i = 0; i < run->count; i++)
+        if (acui_resolve_addresses(run->nodes[i]) != ACU_OK)
+            return run->nodes[i];
+    if (stream->device->one_by_one)
+        return enqueue_in_turn(run->nodes, run->count, stream);
+    if (launch_graph(task, run, told) || acui_device_lost(stream->device))
+        return NULL; /* a lost device fails all that is on it */
+    /* Other streams for branches have no priority. */
+    if (run->wide && stream->priority == 0 &&
+        acui_issue_lanes(run, stream, &told->streams, &failed))
+        return failed;
+    return enqueue_in_turn(run->nodes, run->count, stream);
+}
+
+static bool asks_library(const acui_run *run)
+{
+    for (uint32_t i = 0; i < run->count; i++)
+        if (run->nodes[i]->kind == ACUI_NODE_LAUNCH && acui_launch_instead(run->nodes[i]))
+            return true;
+    return false;
+}
+
+static acui_node *enqueue_run(const acui_task *task, acui_run *run)
+{
+    acui_told_run told = {.hit = false};
+    if (!run->graph && asks_library(run))
+        told.why = "a library is called, which no graph holds";
+    if (task->device->one_by_one)
+        told.why = "the device issues one by one";
+    acui_node *failed = enqueue_told(task, run, &told);
+    acui_story_run(task, run, &told);
+    return failed;
+}
+
+/* Put the nodes on the stream; the one that fails, where the rest stays off. */
+static acui_node *enqueue_nodes(acui_task *task)
+{
+    acui_node *failed = NULL;
+    for (size_t i = 0; i < task->count && task->body_count < task->count && !failed; i++)
+        if (task->nodes[i]->kind == ACUI_NODE_UPLOAD)
+            failed = enqueue_in_turn(&task->nodes[i], 1, task->stream);
+    for (acui_run *run = task->runs; run && !failed; run = run->next)
+        failed = enqueue_run(task, run);
+    return failed;
+}
+
+/* The mark is on the stream: followers on the device may go. Order lock held. */
+static acui_task *publish_one(acui_task *task, acui_use **returned)
+{
+    acui_point *point = task->point;
+    acui_memory_going(task);
+    point->stream = task->stream; /* whose submission holds it until the task is over */
+    point->number = task->number;
+    point->failed = task->failed;
+    point->fault = acui_fault_retain(task->fault);
+    point->state = ACUI_POINT_ISSUED;
+    acui_task *freed = acui_free_followers(point, false);
+    task->awaited = point->followers != NULL; /* until it is over */
+    *returned = acui_memory_issued(task);
+    return freed;
+}
+
+static acui_task *publish(acui_task *const *tasks, size_t count)
+{
+    acui_use *returned[ACUI_TOGETHER];
+    acui_task *freed = NULL;
+    acui_order_lock();
+    for (size_t i = 0; i < count; i++)
+        freed = acui_join_tasks(publish_one(tasks[i], &returned[i]), freed);
+    acui_order_unlock();
+    for (size_t i = 0; i < count; i++)
+        acui_memory_return(returned[i]);
+    return freed;
+}
+
+/* Nothing of the task reached the device, because of the node. */
+static acui_task *give_up_at(acui_task *task, const acui_node *node)
+{
+    acui_task_fail(task, acui_fault_of_node(node));
+    acui_task *next = acui_memory_next(task);
+    return acui_join_tasks(acui_retire(task), next);
+}
+
+static acui_task *give_up(acui_task *task)
+{
+    return give_up_at(task, task->first);
+}
+
+/* The node got no memory. */
+static acui_task *lacks_memory(acui_task *task, const acui_node *node)
+{
+    return acui_memory_may_wait(task, node) ? acui_memory_wait(task) : give_up_at(task, node);
+}
+
+/* It is about to be reset: what it has is waited for, and nothing more gets there. */
+static bool refuses(acu_device *device)
+{
+    if (!atomic_load_explicit(&device->refusing, memory_order_relaxed))
+        return false;
+    if (acui_device_check(device) == ACU_OK)
+        acui_fail_at(ACU_ERR_STALE, (acu_site){0}, "", device->info.ordinal,
+                     "device %d was being reset before this could be issued", device->info.ordinal);
+    return true;
+}
+
+static acui_tell tell_of(const acui_task *task)
+{
+    if (task->prompt)
+        return ACUI_TELL;
+    /* Asking the driver disturbs the thread that submits; so the device tells the reactor. */
+    return acui_flight_is_told(task) ? ACUI_TELL_IF_ALONE : ACUI_TELL_NOBODY;
+}
+
+/* The tasks' mark is on the stream. */
+static acui_task *finish(acu_stream *stream, acui_task *const *tasks, size_t count, uint64_t told)
+{
+    acui_task *next = NULL;
+    for (size_t i = 0; i < count; i++) {
+        acui_story_issued(tasks[i]);
+        next = acui_join_tasks(acui_memory_next(tasks[i]), next);
+    }
+    next = acui_join_tasks(next, publish(tasks, count));
+    acui_flight_add(stream, tasks, count, told);
+    return next;
+}
+
+/* Threads that issue on a device at the same time are seen to meet: who began last is noted there
+ * until he is done. Relaxed, and not in one step: a guess. */
+static void note_begin(const acui_task *task)
+{
+    _Atomic(const void *) *issuer = &task->device->issuer;
+    if (atomic_load_explicit(issuer, memory_order_relaxed))
+        acui_together_met(task);
+    else
+        acui_together_missed(task->device);
+    atomic_store_explicit(issuer, &issued_now, memory_order_relaxed); /* each thread's own */
+}
+
+static void note_end(acu_device *device)
+{
+    if (atomic_load_explicit(&device->issuer, memory_order_relaxed) == &issued_now)
+        atomic_store_explicit(&device->issuer, NULL, memory_order_relaxed);
+}
+
+static acui_task *issue_on(acu_stream *stream, acui_task *task)
+{
+    acui_entered entered;
+    if (refuses(task->device) || acui_enter(task->device, &entered) != ACU_OK)
+        return give_up(task);
+    note_begin(task);
+    acui_lock_take(&stream->issue);
+    acui_task *freed = NULL;
+    acui_node *lacking = NULL;
+    uint64_t told = 0;
+    bool begun = acui_stream_not_capturing(stream) == ACU_OK &&
+                 !(lacking = acui_memory_get(task)) && wait_before(task) == ACU_OK;
+    if (begun) {
+        issued_now = task;
+        acui_node *failed = enqueue_nodes(task);
+        if (failed)
+            acui_task_fail(task, acui_fault_of_node(failed));
+        acui_count_operations(task, false);
+        acui_charge(task);
+        /* Fails only if the device is lost: then nothing of the task runs any more. */
+        begun = acui_stream_mark(stream, tell_of(task), &task->number, &told) == ACU_OK;
+        issued_now = NULL;
+    }
+    if (begun) {
+        freed = finish(stream, &task, 1, told);
+        if (stream->device->one_by_one)
+            acui_finish_alone(stream);
+    }
+    note_end(stream->device);
+    acui_lock_give(&stream->issue);
+    acui_leave(&entered);
+    if (lacking)
+        return lacks_memory(task, lacking);
+    return begun ? freed : give_up(task);
+}
+
+static ACUI_LOCAL acui_task *later; /* what became ready while this thread was in a foreign call */
+
+void acui_issue_later(acui_task *ready)
+{
+    later = acui_join_tasks(later, ready);
+}
+
+static acui_task *issue_alone(acui_task *task)
+{
+    /* Once the task is on its stream, others may see its end, and release all that it held, the
+     * stream and the device included; but not of what this thread is planning. */
+    acu_stream *stream = task->stream;
+    bool kept = acui_is_planning(task->submission);
+    if (!kept)
+        acu_stream_retain(stream);
+    acui_task *freed = issue_on(stream, task);
+    if (!kept)
+        acu_stream_release(stream);
+    if (later) {
+        freed = acui_join_tasks(freed, later);
+        later = NULL;
+    }
+    return freed;
+}
+
+/* ---- several at once ---- */
+
+/* Their nodes as one run, in `nodes`; each task is one run, whose nodes keep their order. */
+static acui_run join_runs(acui_task *const *tasks, size_t count, acui_node **nodes)
+{
+    acui_run all = {.nodes = nodes, .graph = true, .wide = true};
+    for (size_t i = 0; i < count; i++)
+        for (uint32_t k = 0; k < tasks[i]->runs->count; k++) {
+            nodes[all.count] = tasks[i]->runs->nodes[k];
+            nodes[all.count]->place = all.count;
+            all.count++;
+        }
+    return all;
+}
+
+/* As one executable graph; false: there is none, and nothing was done. */
+static bool launch_all(acu_stream *stream, acui_task *const *tasks, size_t count)
+{
+    acui_node *nodes[ACUI_TOGETHER * ACUI_TOGETHER_NODES];
+    acui_run all = join_runs(tasks, count, nodes);
+    for (uint32_t i = 0; i < all.count; i++)
+        if (acui_resolve_addresses(nodes[i]) != ACU_OK)
+            return false;
+    const char *why;
+    acui_exec *exec = acui_graphs_claim(&all, stream, &why);
+    if (!exec)
+        return false;
+    uint32_t set = 0;
+    bool launched = acui_exec_launch(exec, &all, stream, &set) == ACU_OK;
+    acui_graphs_unclaim(exec, launched ? (uint32_t)count : 0, set);
+    for (size_t i = 0; i < count && launched; i++)
+        tasks[i]->runs->exec = exec;
+    return launched;
+}
+
+/* False: they are to be issued each alone, which also finds out why. */
+static bool issue_as_one(acu_stream *stream, acui_task *const *tasks, size_t count,
+                         acui_task **freed)
+{
+    acui_entered entered;
+    if (refuses(stream->device) || acui_enter(stream->device, &entered) != ACU_OK)
+        return false;
+    acui_lock_take(&stream->issue);
+    bool begun = acui_stream_not_capturing(stream) == ACU_OK;
+    for (size_t i = 0; i < count && begun; i++)
+        begun = !acui_memory_get(tasks[i]);
+    issued_now = tasks[0];
+    begun = begun && launch_all(stream, tasks, count);
+    bool marked = false;
+    uint64_t number = 0, told = 0;
+    if (begun) {
+        for (size_t i = 0; i < count; i++) {
+            acui_count_operations(tasks[i], false);
+            acui_charge(tasks[i]);
+        }
+        marked = acui_stream_mark(stream, ACUI_TELL, &number, &told) == ACU_OK;
+    }
+    issued_now = NULL;
+    for (size_t i = 0; i < count; i++)
+        tasks[i]->number = number;
+    if (marked)
+        *freed = finish(stream, tasks, count, told);
+    acui_lock_give(&stream->issue);
+    acui_leave(&entered);
+    for (size_t i = 0; i < count && begun && !marked; i++)
+        *freed = acui_join_tasks(*freed, give_up(tasks[i]));
+    return begun;
+}
+
+acui_task *acui_issue_all(acui_task *const *tasks, size_t count)
+{
+    acui_task *freed = NULL;
+    /* As above: their end may release it. */
+    acu_stream *stream = count > 1 ? acu_stream_retain(tasks[0]->stream) : NULL;
+    if (count == 1 || !issue_as_one(stream, tasks, count, &freed))
+        for (size_t i = 0; i < count; i++)
+            freed = acui_join_tasks(freed, issue_alone(tasks[i]));
+    acu_stream_release(stream);
+    return freed;
+}
+
+acui_task *acui_issue(acui_task *task)
+{
+    if (acui_together_put(task))
+        return NULL;
+    acui_together_flush();
+    return issue_alone(task);
+}
+
+/* ---- work that the program puts on the stream itself ---- */
+
+acu_status acui_issue_waits(acui_task *task)
+{
+    acui_entered entered;
+    if (refuses(task->device))
+        return acui_error()->status;
+    ACUI_TRY(acui_enter(task->device, &entered));
+    acui_lock_take(&task->stream->issue);
+    acu_status status = acui_stream_not_capturing(task->stream);
+    if (status == ACU_OK)
+        status = wait_before(task);
+    acui_lock_give(&task->stream->issue);
+    acui_leave(&entered);
+    return status;
+}
+
+acu_status acui_issue_may_end(acui_task *task)
+{
+    acui_entered entered;
+    if (acui_enter(task->device, &entered) != ACU_OK)
+        return ACU_OK; /* it ends with an error */
+    acu_status status = acui_stream_not_capturing(task->stream);
+    acui_leave(&entered);
+    return status == ACU_ERR_CAPTURE ? status : ACU_OK;
+}
+
+acui_task *acui_issue_end(acui_task *task)
+{
+    acu_stream *stream = task->stream;
+    acui_entered entered;
+    if (acui_enter(task->device, &entered) != ACU_OK)
+        return give_up(task);
+    acui_task *freed = NULL;
+    acui_lock_take(&stream->issue);
+    uint64_t told;
+    bool marked = acui_stream_mark(stream, tell_of(task), &task->number, &told) == ACU_OK;
+    if (marked)
+        freed = finish(stream, &task, 1, told);
+    acui_lock_give(&stream->issue);
+    acui_leave(&entered);
+    return marked ? freed : give_up(task);
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Memory of a task: had before anything of it goes to the device, all or none, and given back in
+ * stream order as soon as all is issued that uses it.
+ *
+ * A task that finds none is put off, in a list for each pool, and tried again when something
+ * completes; first come, first served, so that large requests are not starved by small ones. It
+ * fails once nothing is going on its device whose end could free memory. It holds no memory
+ * meanwhile: two such tasks can not wait for one another.
+ */
+#include "base/error.h"
+#include "engine/completion/flight.h"
+#include "memory/pool.h"
+
+static bool any_waits_for(const acu_pool *pool);
+
+/* ---- getting ---- */
+
+static acu_buffer *wanted_by(const acui_node *node)
+{
+    if (node->kind != ACUI_NODE_ALLOC)
+        return NULL;
+    acu_buffer *buffer = node->u.alloc.buffer;
+    /* An alternative needs it only if what it stands in for got none. */
+    return atomic_load_explicit(&buffer->address, memory_order_acquire) ? NULL : buffer;
+}
+
+static void give_back(acui_task *task, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        acu_buffer *buffer = wanted_by(task->nodes[i]);
+        if (buffer)
+            acui_buffer_unreserve(buffer);
+    }
+}
+
+/* Who came before and was put off gets memory first. */
+static acui_node *behind_others(acui_task *task)
+{
+    if (!acui_memory_is_short())
+        return NULL;
+    for (size_t i = 0; i < task->count; i++) {
+        acu_buffer *buffer = wanted_by(task->nodes[i]);
+        if (buffer && any_waits_for(acui_buffer_pool(buffer))) {
+            acui_fail(ACU_ERR_DEVICE_MEMORY, "others wait for memory of the pool");
+            return task->nodes[i];
+        }
+    }
+    return NULL;
+}
+
+acui_node *acui_memory_get(acui_task *task)
+{
+    if (task->body_count == task->count || task->supplied)
+        return NULL; /* it allocates nothing, or has it */
+    acui_node *behind = task->put_off ? NULL : behind_others(task);
+    if (behind)
+        return behind;
+    for (size_t i = 0; i < task->count; i++) {
+        acu_buffer *buffer = wanted_by(task->nodes[i]);
+        if (!buffer || acui_buffer_reserve(buffer, task->stream) == ACU_OK)
+            continue;
+        acu_error record = *acui_error();
+        give_back(task, i);
+        acui_error_restore(&record);
+        return task->nodes[i];
+    }
+    for (size_t i = 0; i < task->count; i++) {
+        acu_buffer *buffer = wanted_by(task->nodes[i]);
+        if (buffer)
+            acui_buffer_commit(buffer);
+    }
+    task->supplied = true;
+    return NULL;
+}
+
+/* ---- giving back ---- */
+
+static bool is_pending(const acu_buffer *buffer)
+{
+    const acui_accesses *accesses = &buffer->accesses;
+    for (size_t i = 0; i < accesses->count; i++)
+        if (accesses->list[i].point->state == ACUI_POINT_PENDING)
+            return true;
+    return false;
+}
+
+acui_use *acui_memory_issued(acui_task *task)
+{
+    acui_submission *s = task->submission;
+    if (--s->to_issue > 0 || !s->sealed)
+        return NULL;
+    acui_use *done = NULL;
+    for (acui_use *use = s->plan.uses; use; use = use->next) {
+        const acu_buffer *buffer = use->buffer;
+        if (!buffer || !buffer->block || use->returned || (s->hosts && is_pending(buffer)))
+            continue;
+        use->returned = true;
+        use->next_returned = done;
+        done = use;
+    }
+    return done;
+}
+
+void acui_memory_return(acui_use *uses)
+{
+    while (uses) {
+        acui_use *use = uses;
+        acu_buffer *buffer = use->buffer;
+        uses = use->next_returned;
+        use->buffer = NULL;
+        acu_buffer_release(buffer);
+    }
+}
+
+/* ---- waiting for it ---- */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the list; a leaf */
+static acui_task *first, **last = &first;                /* by next_ready; in order */
+/* How many. seq_cst, with device->ended: who finds nothing going after having put itself off goes
+ * on, or is seen by who was going. */
+static _Atomic(uint32_t) waiting;
+
+void acui_memory_going(acui_task *task)
+{
+    task->going = true;
+    acui_count_started(task->device, ACUI_GOING);
+}
+
+static bool is_any_going(acu_device *device)
+{
+    return acui_work_on(device) >= ACUI_GOING;
+}
+
+static bool is_first_of_pool(const acui_task *list, const acui_task *task)
+{
+    for (; list; list = list->next_ready)
+        if (list->short_of == task->short_of)
+            return false;
+    return true;
+}
+
+/* The first for each pool, of `device` (NULL: any) and `pool` (NULL: all), as a list. */
+static acui_task *take_first(const acu_device *device, const acu_pool *pool)
+{
+    acui_task *out = NULL;
+    pthread_mutex_lock(&lock);
+    acui_task **link = &first;
+    while (*link) {
+        acui_task *task = *link;
+        if ((device && task->device != device) || (pool && task->short_of != pool) ||
+            !is_first_of_pool(out, task)) {
+            link = &task->next_ready;
+            continue;
+        }
+        *link = task->next_ready;
+        if (!*link)
+            last = link;
+        atomic_fetch_sub_explicit(&waiting, 1, memory_order_seq_cst);
+        task->next_ready = out;
+        out = task;
+    }
+    pthread_mutex_unlock(&lock);
+    return out;
+}
+
+static bool any_waits_for(const acu_pool *pool)
+{
+    if (atomic_load_explicit(&waiting, memory_order_seq_cst) == 0)
+        return false;
+    bool found = false;
+    pthread_mutex_lock(&lock);
+    for (const acui_task *task = first; task && !found; task = task->next_ready)
+        found = task->short_of == pool;
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+static void put_in_list(acui_task *task)
+{
+    pthread_mutex_lock(&lock);
+    atomic_fetch_add_explicit(&waiting, 1, memory_order_seq_cst);
+    if (task->put_off) { /* it was first before */
+        task->next_ready = first;
+        if (!first)
+            last = &task->next_ready;
+        first = task;
+    } else {
+        task->next_ready = NULL;
+        *last = task;
+        last = &task->next_ready;
+        task->put_off = true;
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+/* Nothing is going whose end could free memory: for the first in line it is the last try. */
+static acui_task *try_last(acu_device *device, const acu_pool *pool)
+{
+    if (is_any_going(device))
+        return NULL;
+    acui_task *list = take_first(device, pool);
+    for (acui_task *task = list; task; task = task->next_ready)
+        task->last_try = true;
+    return list;
+}
+
+acui_task *acui_memory_wait(acui_task *task)
+{
+    acu_device *device = acu_device_retain(task->device);
+    acu_pool *pool = acu_pool_retain(task->short_of);
+    acui_pool_count_put_off(pool);
+    task->sound = false; /* to be asked again after the wait */
+    put_in_list(task);   /* may be anybody's from here on */
+    acui_flight_full();
+    acui_task *list = try_last(device, pool);
+    acu_pool_release(pool);
+    acu_device_release(device);
+    return list;
+}
+
+bool acui_memory_may_wait(acui_task *task, const acui_node *node)
+{
+    acu_buffer *buffer = node->u.alloc.buffer;
+    task->short_of = acui_buffer_pool(buffer);
+    /* While it tried, somebody who came later may have got what there was: then that is going. */
+    if (is_any_going(task->device))
+        task->last_try = false;
+    return acui_error()->status == ACU_ERR_DEVICE_MEMORY && !task->last_try &&
+           !acui_pool_never(task->short_of, buffer->bytes);
+}
+
+acui_task *acui_memory_next(acui_task *task)
+{
+    const acu_pool *pool = task->short_of;
+    bool others = task->put_off && any_waits_for(pool);
+    return others ? take_first(task->device, pool) : NULL;
+}
+
+acui_task *acui_memory_freed(void)
+{
+    if (atomic_load_explicit(&waiting, memory_order_seq_cst) == 0)
+        return NULL;
+    return take_first(NULL, NULL);
+}
+
+bool acui_memory_is_short(void)
+{
+    return atomic_load_explicit(&waiting, memory_order_relaxed) > 0;
+}

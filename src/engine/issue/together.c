@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Which small tasks may be issued as one, and how many. */
+#include "engine/issue/together.h"
+
+#include "engine/completion/flight.h"
+
+/* ---- how many of a form ---- */
+
+/*
+ * What one of a form takes when the device is busy with such, as far as it shows: at most the time
+ * since the device was last seen to end anything, shared out among those that were found over; at
+ * least that until one looked before. Between these it rises slowly, in case that was luck.
+ *
+ * Each form in the one place that its hash says: its hash, but for the lowest bits, which say how
+ * long, in units. Relaxed: guesses.
+ */
+enum { PLACES = 512, UNIT = 16, TIME_BITS = 0xFFFF, RISE = 32 };
+static _Atomic(uint64_t) known[PLACES];
+
+static _Atomic(uint64_t) *place_of(uint64_t form)
+{
+    return &known[(form >> 20) % PLACES];
+}
+
+/* In units; 0: not known. */
+static uint64_t time_of(uint64_t form)
+{
+    uint64_t word = atomic_load_explicit(place_of(form), memory_order_relaxed);
+    return (word ^ form) & ~(uint64_t)TIME_BITS ? 0 : word & TIME_BITS;
+}
+
+unsigned acui_together_most(uint64_t form)
+{
+    uint64_t time = time_of(form);
+    unsigned n = ACUI_TOGETHER;
+    while (n > 1 && (!time || n * time * UNIT > ACUI_TOGETHER_LIMIT))
+        n /= 2;
+    return n;
+}
+
+_Atomic(bool) acui_together_timeless;
+
+static void learn(uint64_t form, uint64_t least, uint64_t most)
+{
+    uint64_t was = time_of(form), now = was + was / RISE + 1;
+    if (!was || now > most / UNIT)
+        now = most / UNIT + 1;
+    if (now < least / UNIT)
+        now = least / UNIT;
+    if (now > TIME_BITS)
+        now = TIME_BITS;
+    if (now != was)
+        atomic_store_explicit(place_of(form), (form & ~(uint64_t)TIME_BITS) | now,
+                              memory_order_relaxed);
+}
+
+void acui_together_learn(const acui_task *first, const acui_task *end, uint64_t looked,
+                         uint64_t now)
+{
+    if (acui_together_is_timeless())
+        return;
+    uint64_t over_at = first->device->over_at;
+    uint64_t start = first->issued_at > over_at ? first->issued_at : over_at;
+    uint64_t least = looked > start ? looked - start : 0;
+    while (first != end) {
+        unsigned count = 0;
+        const acui_task *task = first;
+        for (; task != end && task->form == first->form; task = task->next_on_stream)
+            count++;
+        if (first->form)
+            learn(first->form, least / count, (now - start) / count);
+        least = 0; /* when these began is not known */
+        first = task;
+    }
+}
+
+/* ---- which ---- */
+
+/* The submission asked for nothing that could not be kept so. */
+static bool is_plain(const acui_submission *s)
+{
+    return !s->stream && !s->policy && !s->priority && !s->story && !s->warm && !s->serial &&
+           !s->outer && !s->shares && s->planned && !s->entered;
+}
+
+static bool allocates_only(const acui_task *task)
+{
+    for (size_t i = 0; i < task->count; i++)
+        if (task->nodes[i]->kind == ACUI_NODE_UPLOAD)
+            return false;
+    return true;
+}
+
+static bool fits(const acui_task *task)
+{
+    const acui_run *run = task->runs;
+    if (!run || run->next || !run->graph || run->count > ACUI_TOGETHER_NODES || task->next)
+        return false;
+    const acu_device *device = task->device;
+    return !task->part && !task->binds && device->policy->count > 1 && !device->one_by_one &&
+           is_plain(task->submission) &&
+           (task->body_count == task->count || allocates_only(task));
+}
+
+/* It is known to be short enough. */
+static bool may_go(acui_task *task)
+{
+    if (!fits(task))
+        return false;
+    if (!task->form) /* from now on it is learned */
+        task->form = acui_form_of(task);
+    return acui_together_most(task->form) > 1;
+}
+
+/* Threads met at issuing of late, so that knowing of tasks which may go together is of use. */
+static uint32_t meetings(const acu_device *device)
+{
+    return atomic_load_explicit(&device->meetings, memory_order_relaxed);
+}
+
+acu_stream *acui_together_stream(acui_task *task)
+{
+    bool collects = acui_together_collects(task->device);
+    if (!collects && !meetings(task->device))
+        return NULL;
+    task->together = may_go(task);
+    return collects && task->together ? acui_together_lane(task->device) : NULL;
+}
+
+/* ---- where an issuer would help ---- */
+
+enum { MEETING = 2, MANY = 64 }; /* of a score that otherwise goes down by one each time */
+
+void acui_together_met(const acui_task *task)
+{
+    acu_device *device = task->device;
+    uint32_t score = meetings(device) + MEETING;
+    if (score >= MANY && task->together) {
+        acui_issuer_ask(device);
+        score = 1;
+    }
+    atomic_store_explicit(&device->meetings, score < MANY ? score : MANY, memory_order_relaxed);
+}
+
+void acui_together_missed(acu_device *device)
+{
+    uint32_t score = meetings(device);
+    if (score)
+        atomic_store_explicit(&device->meetings, score - 1, memory_order_relaxed);
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* after_future: an op behind all of another submission, whether they share data or not. */
+#include "base/error.h"
+#include "engine/engine.h"
+#include "engine/submit/runtime.h"
+#include "op/after.h"
+
+/* Of its tasks, at most `room`; NULL: they are only counted. */
+static size_t points_of(const acui_submission *s, acui_point **points, size_t room)
+{
+    size_t n = 0;
+    acui_order_lock();
+    for (const acui_task *task = s->first_task; task && n < room; task = task->next, n++)
+        if (points)
+            points[n] = acui_point_retain(task->point);
+    acui_order_unlock();
+    return n;
+}
+
+/* It is planned: tasks do not become more. */
+static acu_status put_in_front(acui_plan *plan, acui_submission *s)
+{
+    if (!acui_submission_hold(s))
+        return ACU_OK; /* all over */
+    size_t count = points_of(s, NULL, SIZE_MAX);
+    acui_point **points = count ? acui_front_points(plan, count) : NULL;
+    if (points)
+        points_of(s, points, count);
+    acui_submission_close(s);
+    return points || !count ? ACU_OK : ACU_ERR_NO_MEMORY;
+}
+
+static acu_status find_points(acui_plan *plan, acu_future *future)
+{
+    ACUI_TRY(acui_future_begin(future));
+    /* Acquire, both: the submission and its tasks are there. */
+    if (atomic_load_explicit(&future->planned, memory_order_acquire) ||
+        acui_runtime_has_entered(future))
+        return future->submission ? put_in_front(plan, future->submission) : ACU_OK;
+    if (atomic_load_explicit(&future->state, memory_order_acquire) == ACUI_FUTURE_DONE)
+        return ACU_OK; /* refused, given up before it was planned, or no submission */
+    return acui_fail(ACU_ERR_BUSY,
+                     "acu_after_future: what it is to come after is no submission, or "
+                     "is being planned at this moment; wait until acu_future_planned says so");
+}
+
+static acu_status plan_after_future(acui_plan *plan, acu_op *op, acu_device *place,
+                                    acui_values *values)
+{
+    const acui_after *before = plan->now.after;
+    acu_op *x = op->inputs[0];
+    acu_status status = find_points(plan, op->u.future);
+    if (status == ACU_OK) {
+        op->inputs[0] = NULL;
+        status = acui_plan_op(plan, x, place, values);
+    }
+    plan->now.after = before;
+    return status;
+}
+
+static void destroy_after_future(acu_op *op)
+{
+    acu_future_release(op->u.future);
+}
+
+const acui_op_class acui_class_AFTER_FUTURE = {
+    .name = "after_future", .plan = plan_after_future, .destroy = destroy_after_future};
+
+acu_op *acu_op_after_future(acu_op *x, acu_future *future, acu_site site)
+{
+    if (acui_object_check(future, ACU_OBJECT_FUTURE, "acu_after_future") != ACU_OK) {
+        acu_op_release(x);
+        return acui_op_failed(&acui_class_AFTER_FUTURE, site);
+    }
+    acu_op *op = acui_op_unary(&acui_class_AFTER_FUTURE, x, site);
+    if (!acui_op_is_oom(op))
+        op->u.future = acu_future_retain(future);
+    return op;
+}

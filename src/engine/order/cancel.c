@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Giving a submission up before it is over: its future completes at once; what is not issued never
+ * will be; what is on the device is left to finish, and keeps what it uses until then.
+ *
+ * Whoever resolves the future first has won: who cancels one that completes meanwhile changes
+ * nothing, and what a submission that was given up comes to is told to nobody.
+ */
+#include "engine/completion/flight.h"
+#include "memory/order.h"
+
+#include <stdio.h>
+
+/* ---- work that others want too ---- */
+
+/*
+ * From the task along what reads its results, as far as that is of ops with several users: to an op
+ * that somebody holds, or to a submission that was not given up. The readers are linked to points
+ * that are not on the device yet, and the task's is none of these.
+ */
+bool acui_task_wanted(acui_task *task)
+{
+    if (!task->submission->shares)
+        return false;
+    uint64_t turn = acui_order_turn();
+    acui_task *list = task;
+    task->next_look = NULL;
+    task->looked = turn;
+    while (list) {
+        acui_task *at = list;
+        list = at->next_look;
+        if (acui_sharing_held(at->sharing))
+            return true;
+        for (const acui_before *f = at->point->followers; f; f = f->next) {
+            acui_task *reader = f->task;
+            bool own = reader->submission == at->submission;
+            if (!f->data || (!own && !at->sharing) || reader->looked == turn)
+                continue;
+            if (!own && !acui_gave_up(reader->submission))
+                return true;
+            reader->looked = turn;
+            reader->next_look = list;
+            list = reader;
+        }
+    }
+    return false;
+}
+
+/* ---- giving up ---- */
+
+/* Release: who sees it sees the fault. */
+void acui_give_up(acui_submission *s, acui_fault *fault)
+{
+    s->given_up_fault = acui_fault_retain(fault);
+    atomic_store_explicit(&s->given_up, true, memory_order_release);
+}
+
+static acui_fault *fault_of(const acu_future *future, acu_status status, const char *message)
+{
+    acu_error error = {.status = status, .device = -1};
+    snprintf(error.message, sizeof error.message, "%s", message);
+    if (atomic_load_explicit(&future->state, memory_order_acquire) == ACUI_FUTURE_RUNNING)
+        snprintf(error.op, sizeof error.op, "%s", future->submission->name);
+    return acui_fault_new(&error);
+}
+
+void acui_future_end(acu_future *future, acu_status status, const char *message)
+{
+    int state = ACUI_FUTURE_SCHEDULED;
+    acu_op *op = NULL;
+    if (atomic_compare_exchange_strong_explicit(&future->state, &state, ACUI_FUTURE_STARTING,
+                                                memory_order_acq_rel, memory_order_acquire)) {
+        op = future->op;
+        future->op = NULL;
+    }
+    acui_fault *fault = fault_of(future, status, message);
+    acui_resolve_given_up(future, status, fault);
+    acui_fault_release(fault);
+    acui_op_put(op);
+}
+
+bool acui_submission_hold(acui_submission *s)
+{
+    uint32_t open = atomic_load_explicit(&s->open, memory_order_acquire);
+    while (open)
+        if (atomic_compare_exchange_weak_explicit(&s->open, &open, open + 1, memory_order_acq_rel,
+                                                  memory_order_acquire))
+            return true;
+    return false;
+}
+
+bool acui_future_is_held_up(acu_future *future)
+{
+    int state = atomic_load_explicit(&future->state, memory_order_acquire);
+    if (state != ACUI_FUTURE_RUNNING)
+        return state != ACUI_FUTURE_DONE;
+    acui_submission *s = future->submission;
+    bool held_up = false;
+    if (!acui_submission_hold(s))
+        return false;
+    acui_order_lock();
+    for (const acui_task *task = s->first_task; task && !held_up; task = task->next)
+        held_up = task->point->state == ACUI_POINT_PENDING && !task->begun && !task->retired;
+    acui_order_unlock();
+    acui_submission_close(s);
+    return held_up;
+}
+
+acu_status acu_future_cancel(acu_future *future)
+{
+    ACUI_CHECK(future, FUTURE);
+    if (atomic_load_explicit(&future->state, memory_order_acquire) != ACUI_FUTURE_DONE)
+        acui_future_end(future, ACU_ERR_CANCELLED, "the program cancelled the submission");
+    return ACU_OK;
+}
+
+void acui_submission_started(acui_submission *s, acu_future *future)
+{
+    int starting = ACUI_FUTURE_STARTING;
+    atomic_store_explicit(&future->planned, true, memory_order_release);
+    if (acui_future_is_alone(future)) { /* nobody could give it up */
+        atomic_store_explicit(&future->state, ACUI_FUTURE_RUNNING, memory_order_release);
+        return;
+    }
+    /* Release: who sees RUNNING sees the submission's lanes. */
+    if (!atomic_compare_exchange_strong_explicit(&future->state, &starting, ACUI_FUTURE_RUNNING,
+                                                 memory_order_seq_cst, memory_order_acquire))
+        acui_give_up(s, future->fault);
+    else if (future->early && atomic_load(&future->told))
+        acui_flight_want_future(future); /* who added a notice saw that it was only starting */
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Deadlines of submissions: a heap of the futures that have one, the next to end first. The reactor
+ * sleeps no longer than until that, and gives up those that are too late; so does who polls one.
+ *
+ * The lock is a leaf. A future is in the heap, and retained by it, from before it is submitted
+ * until it is done.
+ */
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "engine/completion/flight.h"
+
+static struct {
+    pthread_mutex_t lock;
+    acu_future **list; /* the heap: at i the earliest of i, 2i+1, 2i+2 and what is below */
+    size_t count, room;
+} heap = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Of the first, or ACU_FOREVER. Stored under the lock; seq_cst, with the reactor's look before it
+ * sleeps: either it sees an earlier one, or is woken by who added that. */
+static _Atomic(uint64_t) next = ACU_FOREVER;
+
+/* ---- the heap; lock held ---- */
+
+static void put(size_t i, acu_future *future)
+{
+    heap.list[i] = future;
+    future->deadline_place = i + 1;
+}
+
+static void sift_up(size_t i, acu_future *future)
+{
+    while (i > 0 && future->deadline < heap.list[(i - 1) / 2]->deadline) {
+        put(i, heap.list[(i - 1) / 2]);
+        i = (i - 1) / 2;
+    }
+    put(i, future);
+}
+
+static void sift_down(size_t i, acu_future *future)
+{
+    for (size_t child; (child = 2 * i + 1) < heap.count; i = child) {
+        if (child + 1 < heap.count && heap.list[child + 1]->deadline < heap.list[child]->deadline)
+            child++;
+        if (future->deadline <= heap.list[child]->deadline)
+            break;
+        put(i, heap.list[child]);
+    }
+    put(i, future);
+}
+
+static void note_next(void)
+{
+    atomic_store_explicit(&next, heap.count ? heap.list[0]->deadline : ACU_FOREVER,
+                          memory_order_seq_cst);
+}
+
+static bool make_room(void)
+{
+    if (heap.count < heap.room)
+        return true;
+    size_t room = heap.room ? 2 * heap.room : 64;
+    acu_future **list = acui_grow(heap.list, heap.room * sizeof *list, room * sizeof *list);
+    if (!list)
+        return false;
+    heap.list = list;
+    heap.room = room;
+    return true;
+}
+
+static void take_out(acu_future *future)
+{
+    size_t i = future->deadline_place - 1;
+    future->deadline_place = 0;
+    acu_future *last = heap.list[--heap.count];
+    if (last != future) {
+        sift_down(i, last);
+        sift_up(last->deadline_place - 1, last);
+    }
+    note_next();
+}
+
+/* ---- for futures ---- */
+
+acu_status acui_deadline_set(acu_future *future, uint64_t timeout)
+{
+    future->deadline = acui_deadline(timeout);
+    if (future->deadline == ACU_FOREVER)
+        return ACU_OK;
+    pthread_mutex_lock(&heap.lock);
+    bool room = make_room(), first = false;
+    if (room) {
+        sift_up(heap.count++, acui_future_keep(future));
+        first = heap.list[0] == future;
+        note_next();
+    }
+    pthread_mutex_unlock(&heap.lock);
+    if (!room) {
+        future->deadline = ACU_FOREVER;
+        return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a deadline");
+    }
+    if (first)
+        acui_flight_wake();
+    return ACU_OK;
+}
+
+void acui_deadline_drop(acu_future *future)
+{
+    if (!future || future->deadline == ACU_FOREVER)
+        return;
+    pthread_mutex_lock(&heap.lock);
+    bool there = future->deadline_place != 0;
+    if (there)
+        take_out(future);
+    pthread_mutex_unlock(&heap.lock);
+    if (there)
+        acui_future_put(future);
+}
+
+void acui_deadline_check(acu_future *future)
+{
+    if (future->deadline != ACU_FOREVER && acui_now() >= future->deadline)
+        acui_future_end(future, ACU_ERR_DEADLINE,
+                        "the submission was not complete by its deadline");
+}
+
+/* ---- for the reactor ---- */
+
+uint64_t acui_deadlines_next(void)
+{
+    return atomic_load_explicit(&next, memory_order_seq_cst);
+}
+
+static acu_future *take_late(uint64_t now)
+{
+    pthread_mutex_lock(&heap.lock);
+    acu_future *future = heap.count && heap.list[0]->deadline <= now ? heap.list[0] : NULL;
+    if (future)
+        take_out(future); /* its reference is the caller's now */
+    pthread_mutex_unlock(&heap.lock);
+    return future;
+}
+
+void acui_deadlines_pass(void)
+{
+    if (acui_deadlines_next() == ACU_FOREVER)
+        return;
+    uint64_t now = acui_now();
+    acu_future *late;
+    while ((late = take_late(now))) {
+        acu_future_poll(late); /* if it was in time after all, unseen so far, this sees it */
+        acui_future_put(late);
+    }
+}
+
+void acui_deadlines_end(void)
+{
+    pthread_mutex_lock(&heap.lock);
+    acu_future **list = heap.count ? NULL : heap.list;
+    if (list) {
+        heap.list = NULL;
+        heap.room = 0;
+    }
+    pthread_mutex_unlock(&heap.lock);
+    acui_free(list);
+}

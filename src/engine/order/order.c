@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Order: tasks get their place behind what touched the same data.
+ *
+ * All accesses of what is entered at once are registered while the order lock is held: submissions
+ * of other threads come wholly before or wholly after. A task then counts how many of its
+ * predecessors are not on the device yet; whoever puts the last one there issues the task too.
+ */
+#include "base/alloc.h"
+#include "base/error.h"
+#include "engine/completion/flight.h"
+#include "engine/submit/runtime.h"
+#include "engine/report/story.h"
+#include "op/after.h"
+
+#include <string.h>
+
+static acui_submission *submission_of(acui_plan *plan)
+{
+    return (acui_submission *)plan; /* its first member */
+}
+
+/* ---- entering: order lock held ---- */
+
+static acui_before *find_before(acui_task *task, const acui_point *point)
+{
+    uint32_t i = point->entered_at;
+    return i < task->before_count && task->before[i].point == point ? &task->before[i] : NULL;
+}
+
+/* One access of a task, while it is entered. */
+typedef struct entering {
+    acui_task *task;
+    bool wished;  /* not because of data */
+    bool reads;   /* what it comes behind; a conditional task's access counts as one that does, */
+    bool through; /* ... because it may leave what it would write as that is */
+} entering;
+
+/* Room was made before. */
+static void add_before(void *context, acui_point *point, bool data)
+{
+    const entering *access = context;
+    acui_task *task = access->task;
+    if (point == task->point)
+        return;
+    acui_before *before = find_before(task, point);
+    if (!before) {
+        point->entered_at = (uint32_t)task->before_count;
+        before = &task->before[task->before_count++];
+        before->point = acui_point_retain(point);
+        before->task = task;
+    }
+    before->data |= data && (access->reads || point->growth);
+    before->wished |= access->wished;
+    before->through |= data && access->through;
+}
+
+static bool room_before(acui_task *task, size_t more)
+{
+    if (task->before_count + more <= task->before_room)
+        return true;
+    size_t room = task->before_count + more + task->before_room / 2;
+    acui_before *grown = ACUI_ARENA_ARRAY(&task->submission->plan.arena, acui_before, room);
+    if (!grown)
+        return false;
+    if (task->before_count)
+        memcpy(grown, task->before, task->before_count * sizeof *grown);
+    task->before = grown;
+    task->before_room = room;
+    return true;
+}
+
+static bool enter_point(acui_task *task, acui_point *point)
+{
+    if (!room_before(task, 1))
+        return false;
+    add_before(&(entering){.task = task, .wished = true}, point, false);
+    return true;
+}
+
+/* All tasks of the submission with nodes in [begin, end). */
+static bool enter_range(acui_task *task, size_t begin, size_t end)
+{
+    for (acui_task *t = task->submission->first_task; t; t = t->next)
+        if (t != task && t->first->index < end && t->first->index + t->count > begin &&
+            !enter_point(task, t->point))
+            return false;
+    return true;
+}
+
+/* What was put in front, data or not. */
+static bool enter_explicit(acui_task *task, const acui_after *after)
+{
+    for (; after; after = after->outer) {
+        if (after->end > after->begin && !enter_range(task, after->begin, after->end))
+            return false;
+        for (size_t i = 0; i < after->point_count; i++)
+            if (!enter_point(task, after->points[i]))
+                return false;
+        const acui_shared_point *shared = after->sharing ? after->sharing->points : NULL;
+        for (; shared; shared = shared->next)
+            if (!enter_point(task, shared->point))
+                return false;
+    }
+    return true;
+}
+
+/* Whether what the task entered before says all that the touch would: of the same bytes, read
+ * before or written by the task itself. */
+static bool is_entered(const acui_task *task, const acui_touch *touch)
+{
+    const acui_history *history = touch->use->history;
+    return history->entered == task && acui_extent_covers(&history->extent, &touch->extent) &&
+           (history->access != ACU_READ || touch->access == ACU_READ);
+}
+
+static bool enter_touch(acui_task *task, const acui_touch *touch)
+{
+    acui_use *use = touch->use;
+    acui_accesses *accesses = &use->buffer->accesses;
+    if (is_entered(task, touch))
+        return true;
+    size_t most = touch->access == ACU_READ ? accesses->writes : accesses->count;
+    if (most && !room_before(task, most))
+        return false;
+    entering access = {.task = task,
+                       .reads = touch->access != ACU_WRITE,
+                       .through = task->conditional && touch->access != ACU_READ};
+    if (!acui_accesses_enter(accesses, use->buffer->bytes, task->point, touch->extent,
+                             access.through ? ACU_UPDATE : touch->access, add_before, &access))
+        return false;
+    use->history->entered = task;
+    use->history->extent = touch->extent;
+    use->history->access = touch->access;
+    return true;
+}
+
+static bool enter_node(acui_task *task, const acui_node *node)
+{
+    for (uint32_t i = 0; i < node->touch_count; i++)
+        if (!enter_touch(task, &node->touches[i]))
+            return false;
+    if (node->kind != ACUI_NODE_LAUNCH)
+        return true;
+    const acui_launch_more *more = node->u.launch.more;
+    if (more && more->behind && !enter_point(task, more->behind))
+        return false;
+    return !acui_launch_is_late(node) || enter_point(task, node->u.launch.kernel->module->point);
+}
+
+/* On failure the task is entered as far as it got: it keeps its place, and fails there. */
+static bool enter_task(acui_task *task)
+{
+    const acui_after *entered = NULL;
+    bool touches = !acui_part_is_refused(task->part);
+    for (size_t i = 0; i < task->count; i++) {
+        const acui_node *node = task->nodes[i];
+        if (touches && !enter_node(task, node))
+            return false;
+        if (node->frame->after != entered) {
+            entered = node->frame->after;
+            if (!enter_explicit(task, entered))
+                return false;
+        }
+    }
+    return true;
+}
+
+void acui_link_before(acui_task *task, bool over)
+{
+    for (size_t i = 0; i < task->before_count; i++) {
+        acui_before *before = &task->before[i];
+        acui_point_state state = before->point->state;
+        if (state == ACUI_POINT_OVER || before->point->allocation ||
+            (state == ACUI_POINT_ISSUED && !over))
+            continue;
+        before->over = over;
+        before->next = before->point->followers;
+        before->point->followers = before;
+        task->pending++;
+    }
+}
+
+const acui_point *acui_behind_failure(const acui_task *task)
+{
+    const acui_point *memory = NULL;
+    for (size_t i = 0; i < task->before_count; i++) {
+        const acui_point *point = task->before[i].point;
+        if (!task->before[i].data || !point->failed)
+            continue;
+        if (!point->growth)
+            return point;
+        memory = point;
+    }
+    return memory;
+}
+
+/* ---- points of shared ops, for those who come behind them without sharing data ---- */
+
+/* Before the order lock is taken; NULL in the list: none. False for lack of memory. */
+static bool prepare_shared(acui_task *tasks)
+{
+    for (acui_task *task = tasks; task; task = task->next)
+        for (acui_sharing *sharing = task->sharing; sharing; sharing = sharing->parent) {
+            acui_shared_point *shared = sharing->alone ? NULL : ACUI_NEW(acui_shared_point);
+            if (sharing->alone)
+                continue;
+            if (!shared)
+                return false;
+            shared->next = task->shared;
+            task->shared = shared;
+        }
+    return true;
+}
+
+static void drop_shared(acui_task *tasks)
+{
+    for (acui_task *task = tasks; task; task = task->next)
+        while (task->shared) {
+            acui_shared_point *shared = task->shared;
+            task->shared = shared->next;
+            acui_free(shared);
+        }
+}
+
+static void enter_shared(acui_task *task)
+{
+    for (acui_sharing *sharing = task->sharing; sharing; sharing = sharing->parent) {
+        if (sharing->alone)
+            continue;
+        acui_shared_point *shared = task->shared;
+        task->shared = shared->next;
+        shared->point = acui_point_retain(task->point);
+        shared->next = sharing->points;
+        sharing->points = shared;
+    }
+}
+
+/* Of the first tasks of a submission nobody else knows, nor closes it. */
+static void count_open(acui_submission *s, const acui_task *tasks)
+{
+    uint32_t more = 0;
+    for (; tasks; tasks = tasks->next)
+        more++;
+    if (s->first_task)
+        atomic_fetch_add_explicit(&s->open, more, memory_order_relaxed);
+    else
+        acui_refs_add_sole(&s->open, more);
+}
+
+static acui_task *enter_tasks(acui_submission *s, acui_task *tasks)
+{
+    acui_task *ready = NULL, **tail = &ready;
+    bool waited = s->planned && s->lane_count == 1 && s->future && s->future->waited;
+    count_open(s, tasks);
+    if (s->last_task)
+        s->last_task->next = tasks;
+    else
+        s->first_task = tasks;
+    for (acui_task *task = tasks; task; task = task->next) {
+        s->last_task = task;
+        task->prompt = waited && !task->next;
+        s->to_issue += task->stream != NULL;
+        s->hosts |= task->stream == NULL;
+        acui_count_started(task->device, ACUI_ENTERED);
+        if (!enter_task(task))
+            task->failed = true; /* for lack of memory: no fault either */
+        enter_shared(task);
+        acui_link_before(task, !task->stream || task->conditional);
+        if (task->pending == 0) {
+            task->sound = !task->part && !task->failed && !s->failed && !acui_gave_up(s) &&
+                          !acui_behind_failure(task);
+            *tail = task;
+            tail = &task->next_ready;
+        }
+    }
+    return ready;
+}
+
+/* Whether something waits until what is on a device is over. */
+static bool waits_on_host(const acui_task *tasks)
+{
+    for (; tasks; tasks = tasks->next)
+        if (!tasks->stream && tasks->pending > 0)
+            return true;
+    return false;
+}
+
+acu_status acui_enter_nodes(acui_plan *plan)
+{
+    acui_submission *s = submission_of(plan);
+    acui_task *tasks = NULL;
+    acui_sharing_look(plan);
+    ACUI_TRY(acui_make_tasks(s, &tasks));
+    if (s->shares && !prepare_shared(tasks)) {
+        drop_shared(tasks);
+        acui_drop_tasks(tasks);
+        return acui_fail(ACU_ERR_NO_MEMORY, "no memory to order the work of a submission");
+    }
+    acui_task *ready = NULL;
+    if (tasks) {
+        acui_order_lock();
+        s->sealed = s->planned;
+        ready = enter_tasks(s, tasks);
+        acui_story_waits(tasks);
+        bool waits = waits_on_host(tasks);
+        acui_order_unlock();
+        if (waits)
+            acui_flight_want_all();
+        s->entered = plan->last;
+    }
+    acui_plan_settle(plan, NULL);
+    if (s->planned)
+        acui_sharing_return(plan);
+    if (s->planned && !s->outer)
+        acui_runtime_entered();
+    acui_run_tasks(ready);
+    return ACU_OK;
+}
+
+/* ---- a task that is entered only if it is ready ---- */
+
+typedef struct looking {
+    bool waits;
+    acui_fault *cause; /* retained; of what it reads */
+    bool bad;
+} looking;
+
+static void look_at(void *context, acui_point *point, bool data)
+{
+    looking *l = context;
+    l->waits |= point->state == ACUI_POINT_PENDING;
+    if (!data || !point->failed || l->bad)
+        return;
+    l->bad = true;
+    l->cause = acui_fault_retain(point->fault);
+}
+
+static looking look_before(const acui_node *node)
+{
+    looking found = {.waits = false};
+    for (uint32_t i = 0; i < node->touch_count; i++) {
+        const acui_touch *touch = &node->touches[i];
+        acui_accesses_look(&touch->use->buffer->accesses, touch->extent, touch->access,
+                           look_at, &found);
+    }
+    return found;
+}
+
+acu_status acui_enter_ready(acui_submission *s, acui_task **out)
+{
+    acui_task *task = NULL;
+    ACUI_TRY(acui_make_tasks(s, &task));
+    s->planned = true;
+    acui_order_lock();
+    looking found = look_before(task->first);
+    if (!found.waits && !found.bad) {
+        s->sealed = true;
+        enter_tasks(s, task);
+        s->entered = s->plan.last;
+    }
+    bool memory = !task->failed;
+    acui_order_unlock();
+    acui_fault *fault = found.bad && !found.waits ? acui_dependency_fault(task, found.cause) : NULL;
+    acui_fault_release(fault); /* the thread has the record */
+    acui_fault_release(found.cause);
+    if (found.waits || found.bad) {
+        acui_drop_tasks(task);
+        return found.waits ? ACU_NOT_READY : ACU_ERR_DEPENDENCY;
+    }
+    *out = task;
+    if (memory)
+        return ACU_OK;
+    acui_fail(ACU_ERR_NO_MEMORY, "no memory to order the work of a submission");
+    acui_task_fail(task, NULL);
+    acui_run_tasks(acui_retire(task));
+    return acui_fail(ACU_ERR_NO_MEMORY, "no memory to order the work of a submission");
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Explaining in words, or as a graph, what became of a submission. */
+#include <acuda/explain.h>
+
+#include "base/error.h"
+#include "engine/report/story.h"
+#include "op/print.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static const char *kind_name(acui_node_kind kind)
+{
+    static const char *const names[] = {
+#define ACU_X(id, name, counted) name,
+        ACUI_NODES(ACU_X)
+#undef ACU_X
+    };
+    return names[kind];
+}
+
+static int number_of(const acui_story *story, const acui_told_part *part)
+{
+    int number = 1;
+    for (const acui_told_part *p = story->parts; p && p != part; p = p->next)
+        number++;
+    return number;
+}
+
+/* ---- text ---- */
+
+static void print_how(acui_out *out, const acui_told_wait *wait)
+{
+    switch (wait->how) {
+    case ACUI_HOW_OPEN:
+        acui_print(out, "not issued yet");
+        break;
+    case ACUI_HOW_OVER:
+        acui_print(out, "that was over: no wait");
+        break;
+    case ACUI_HOW_STREAM:
+        acui_print(out, "on the same stream: no wait");
+        break;
+    case ACUI_HOW_IMPLIED:
+        acui_print(out, "implied by an earlier wait for stream %" PRIu64, wait->stream);
+        break;
+    case ACUI_HOW_EVENT:
+        acui_print(out, "waits for an event of stream %" PRIu64, wait->stream);
+        break;
+    case ACUI_HOW_HOST:
+        acui_print(out, "held back on the host until that is over");
+        break;
+    }
+}
+
+static void print_source(acui_out *out, const acui_story *story, const acui_told_wait *wait)
+{
+    if (wait->part)
+        acui_print(out, "part %d", number_of(story, wait->part));
+    else if (wait->memory)
+        acui_print(out, "the making of its memory");
+    else if (wait->load)
+        acui_print(out, "the loading of its kernels");
+    else if (wait->file)
+        acui_print(out, "%s:%d", wait->file, wait->line);
+    else
+        acui_print(out, "other work");
+}
+
+static const char *reason(const acui_told_wait *wait)
+{
+    if (wait->memory || wait->load)
+        return "needs it";
+    if (wait->data)
+        return "reads what that wrote";
+    return wait->wished ? "was to come later" : "overwrites what that uses";
+}
+
+static void print_node(acui_out *out, const acui_told_node *node)
+{
+    if (node->first)
+        acui_print(out, "    first %s", kind_name(node->kind));
+    else
+        acui_print(out, "    %u %s", node->place, kind_name(node->kind));
+    if (strcmp(node->name, kind_name(node->kind)) != 0)
+        acui_print(out, " %s", node->name);
+    if (node->site.file)
+        acui_print(out, ", %s:%d", node->site.file, node->site.line);
+    for (uint32_t i = 0; i < node->before_count; i++)
+        acui_print(out, "%s%u", i ? ", " : ", after ", node->before[i]);
+    acui_print(out, "\n");
+}
+
+static void print_run(acui_out *out, const acui_told_run *run)
+{
+    acui_print(out, run->count == 1 ? "  node %u: " : "  nodes %u to %u: ", run->from,
+               run->from + run->count - 1);
+    if (!run->issued)
+        acui_print(out, "not issued");
+    else if (run->hit)
+        acui_print(out, "an executable graph; %u of %u nodes set, the others were right", run->set,
+                   run->count);
+    else
+        acui_print(out, "directly; %s", run->why ? run->why : "no graph for these");
+    if (run->streams > 1)
+        acui_print(out, "; on %u streams", run->streams);
+    acui_print(out, "\n");
+}
+
+static void print_part(acui_out *out, const acui_story *story, const acui_told_part *part)
+{
+    acui_print(out, "part %d: ", number_of(story, part));
+    if (part->nodes && part->nodes->kind == ACUI_NODE_STAGE)
+        acui_print(out, "helper threads, through pinned memory (what is pageable, or between "
+                        "devices without access)\n");
+    else if (part->host)
+        acui_print(out, "host work, on acuda's thread\n");
+    else if (!part->issued)
+        acui_print(out, "device %d, not issued\n", part->device);
+    else
+        acui_print(out, "device %d, stream %" PRIu64 ", mark %" PRIu64 "\n", part->device,
+                   part->stream, part->mark);
+    for (const acui_told_wait *wait = part->waits; wait; wait = wait->next) {
+        acui_print(out, "  behind ");
+        print_source(out, story, wait);
+        acui_print(out, ", %s: ", reason(wait));
+        print_how(out, wait);
+        acui_print(out, "\n");
+    }
+    for (const acui_told_run *run = part->runs; run; run = run->next)
+        print_run(out, run);
+    for (const acui_told_node *node = part->nodes; node; node = node->next)
+        print_node(out, node);
+}
+
+static void print_story(acui_out *out, const acui_submission *s, const char *outcome)
+{
+    const acui_story *story = s->story;
+    int parts = number_of(story, NULL) - 1;
+    acui_print(out, "submission%s%s%s: %d part%s, %s\n", s->name[0] ? " \"" : "", s->name,
+               s->name[0] ? "\"" : "", parts, parts == 1 ? "" : "s", outcome);
+    for (const acui_told_part *part = story->parts; part; part = part->next)
+        print_part(out, story, part);
+}
+
+/* ---- DOT ---- */
+
+static void dot_node(acui_out *out, int part, int at, const acui_told_node *node)
+{
+    acui_print(out, "    n%d_%d [label=\"%s", part, at, kind_name(node->kind));
+    if (strcmp(node->name, kind_name(node->kind)) != 0) {
+        acui_print(out, " ");
+        acui_print_quoted(out, node->name);
+    }
+    if (node->site.file) {
+        acui_print(out, "\\n");
+        acui_print_quoted(out, node->site.file);
+        acui_print(out, ":%d", node->site.line);
+    }
+    acui_print(out, "\"];\n");
+}
+
+static int find_place(const acui_told_part *part, uint32_t place)
+{
+    int at = 0;
+    for (const acui_told_node *node = part->nodes; node; node = node->next, at++)
+        if (!node->first && node->place == place)
+            return at;
+    return 0;
+}
+
+static void dot_part(acui_out *out, const acui_story *story, const acui_told_part *part)
+{
+    int number = number_of(story, part), at = 0;
+    acui_print(out, "  subgraph cluster_%d {\n    label=\"part %d: ", number, number);
+    if (part->host)
+        acui_print(out, "host");
+    else
+        acui_print(out, "device %d, stream %" PRIu64 "%s", part->device, part->stream,
+                   part->runs && part->runs->hit ? ", graph" : "");
+    acui_print(out, "\";\n");
+    for (const acui_told_node *node = part->nodes; node; node = node->next)
+        dot_node(out, number, at++, node);
+    at = 0;
+    for (const acui_told_node *node = part->nodes; node; node = node->next, at++)
+        for (uint32_t i = 0; i < node->before_count; i++)
+            acui_print(out, "    n%d_%d -> n%d_%d;\n", number, find_place(part, node->before[i]),
+                       number, at);
+    acui_print(out, "  }\n");
+}
+
+static void dot_waits(acui_out *out, const acui_story *story, const acui_told_part *part)
+{
+    int number = number_of(story, part), at = 0;
+    for (const acui_told_wait *wait = part->waits; wait; wait = wait->next, at++) {
+        if (wait->part) {
+            acui_print(out, "  n%d_0 -> n%d_0 [", number_of(story, wait->part), number);
+        } else {
+            acui_print(out, "  w%d_%d [shape=plaintext, label=\"", number, at);
+            if (wait->file) {
+                acui_print_quoted(out, wait->file);
+                acui_print(out, ":%d", wait->line);
+            } else {
+                acui_print(out, wait->memory ? "memory" : wait->load ? "loading" : "other work");
+            }
+            acui_print(out, "\"];\n  w%d_%d -> n%d_0 [", number, at, number);
+        }
+        acui_print(out, "label=\"%s\", style=%s];\n", reason(wait),
+                   wait->how == ACUI_HOW_EVENT || wait->how == ACUI_HOW_HOST ? "bold" : "dashed");
+    }
+}
+
+static void dot_story(acui_out *out, const acui_story *story)
+{
+    acui_print(out, "digraph submission {\n  node [shape=box];\n");
+    for (const acui_told_part *part = story->parts; part; part = part->next)
+        dot_part(out, story, part);
+    for (const acui_told_part *part = story->parts; part; part = part->next)
+        dot_waits(out, story, part);
+    acui_print(out, "}\n");
+}
+
+/* ---- for the program ---- */
+
+static acu_status check_text(acu_explain_form form, const char *text, size_t bytes,
+                             const char *function)
+{
+    if (!text && bytes)
+        return acui_fail(ACU_ERR_INVALID, "%s: %zu bytes of NULL to write to", function, bytes);
+    if (form != ACU_EXPLAIN_TEXT && form != ACU_EXPLAIN_DOT)
+        return acui_fail(ACU_ERR_INVALID, "%s: form %d is neither text nor DOT", function,
+                         (int)form);
+    return ACU_OK;
+}
+
+acu_status acu_explain(acu_future *future, acu_explain_form form, char *text, size_t bytes,
+                       size_t *needed)
+{
+    ACUI_CHECK(future, FUTURE);
+    ACUI_TRY(check_text(form, text, bytes, __func__));
+    int state = atomic_load_explicit(&future->state, memory_order_acquire);
+    bool planned = atomic_load_explicit(&future->planned, memory_order_acquire);
+    if (!planned && state != ACUI_FUTURE_DONE)
+        return ACU_NOT_READY;
+    if (!planned)
+        return acui_fail(ACU_ERR_INVALID, "acu_explain: it ended before it was planned");
+    acui_submission *s = future->submission;
+    if (!s->story)
+        return acui_fail(ACU_ERR_INVALID, "acu_explain: it was submitted without `explain`");
+    acui_out out = {.text = text, .room = bytes};
+    const char *outcome = state != ACUI_FUTURE_DONE   ? "in flight"
+                          : future->status == ACU_OK ? "complete"
+                                                     : acu_status_name(future->status);
+    pthread_mutex_lock(&s->story->lock);
+    if (form == ACU_EXPLAIN_TEXT)
+        print_story(&out, s, outcome);
+    else
+        dot_story(&out, s->story);
+    pthread_mutex_unlock(&s->story->lock);
+    if (needed)
+        *needed = out.needed + 1;
+    return ACU_OK;
+}
+
+acu_status acu_explain_op(acu_op *op, acu_explain_form form, char *text, size_t bytes,
+                          size_t *needed)
+{
+    ACUI_CHECK(op, OP);
+    ACUI_TRY(check_text(form, text, bytes, __func__));
+    acui_out out = {.text = text, .room = bytes};
+    ACUI_TRY(acui_print_op(&out, op, form == ACU_EXPLAIN_DOT));
+    if (needed)
+        *needed = out.needed + 1;
+    return ACU_OK;
+}

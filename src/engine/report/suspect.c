@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Who did it: CUDA says that a context is lost, not to which kernel. What each stream had finished
+ * is known up to the last look, so one of the operations behind that is to blame; of these the
+ * oldest is named. It is the right one if only one stream had anything to do, or if the device was
+ * opened to issue one by one.
+ */
+#include "base/error.h"
+#include "engine/completion/flight.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct heads {
+    const acui_task *oldest;
+    unsigned streams;
+} heads;
+
+/* What can do harm: the program's kernels, and what it enqueues itself. */
+static bool is_harmful(const acui_node *node)
+{
+    return node->kind == ACUI_NODE_LAUNCH || node->kind == ACUI_NODE_FOREIGN ||
+           node->kind == ACUI_NODE_REPLAY || node->kind == ACUI_NODE_USE;
+}
+
+const acui_node *acui_suspect_in(const acui_task *task)
+{
+    for (size_t i = 0; i < task->count; i++)
+        if (is_harmful(task->nodes[i]))
+            return task->nodes[i];
+    return task->first;
+}
+
+static size_t count_harmful(const acui_task *task)
+{
+    size_t harmful = 0;
+    for (size_t i = 0; i < task->count; i++)
+        harmful += is_harmful(task->nodes[i]);
+    return harmful;
+}
+
+static void look_at_head(const acui_task *task, void *context)
+{
+    heads *found = context;
+    found->streams++;
+    if (!found->oldest || task->sequence < found->oldest->sequence)
+        found->oldest = task;
+}
+
+/* How many were issued with it, as one graph, behind it. */
+static size_t count_others(const acui_task *task)
+{
+    size_t n = 0;
+    for (const acui_task *t = task->next_on_stream; t && t->number == task->number;
+         t = t->next_on_stream)
+        n++;
+    return n;
+}
+
+static void accuse(const acui_task *task, const char *why, unsigned streams)
+{
+    acu_error *error = acui_error();
+    char others[64] = "";
+    size_t harmful = count_harmful(task), used = strlen(error->message), more = count_others(task);
+    if (more)
+        snprintf(others, sizeof others, ", %zu others as one with it", more);
+    const acui_node *node = acui_suspect_in(task);
+    snprintf(error->op, sizeof error->op, "%s", node->name);
+    error->file = node->site.file;
+    error->line = node->site.line;
+    snprintf(
+        error->message + used, sizeof error->message - used,
+        "%ssuspected as %s "
+        "(first of %zu operation%s of the submission%s%s%s; %u stream%s had work)",
+        used ? "; " : "", why, harmful, harmful == 1 ? "" : "s",
+        task->submission->name[0] ? " " : "", task->submission->name, others, streams,
+        streams == 1 ? "" : "s");
+}
+
+static void accuse_oldest(const acui_task *task, void *context)
+{
+    const heads *found = context;
+    if (task == found->oldest)
+        accuse(task, "the oldest that was not finished", found->streams);
+}
+
+void acui_suspect(acu_device *device)
+{
+    heads found = {.oldest = NULL};
+    const acui_task *issuing = acui_task_issuing();
+    acui_flight_heads(device, look_at_head, &found);
+    /* What was not finished stays where it is until the device counts as lost. */
+    if (found.oldest)
+        acui_flight_heads(device, accuse_oldest, &found);
+    else if (issuing && issuing->device == device)
+        accuse(issuing, "the only one, just being issued", 1);
+}
+
+static void note_running(acu_device *device, const acui_node *node)
+{
+    pthread_mutex_lock(&device->lock);
+    device->running = node != NULL;
+    if (node) {
+        device->running_site = node->site;
+        snprintf(device->running_op, sizeof device->running_op, "%s", node->name);
+    }
+    pthread_mutex_unlock(&device->lock);
+}
+
+acu_status acui_enqueue_alone(acui_node *node, acu_stream *stream)
+{
+    acu_device *device = node->device;
+    if (node->kind == ACUI_NODE_REPLAY) /* comes back here for each of its nodes */
+        return acui_enqueue(node, stream);
+    pthread_mutex_lock(&device->alone);
+    note_running(device, node);
+    acu_status status = acui_enqueue(node, stream);
+    if (status == ACU_OK)
+        status = ACUI_DEV(device, StreamSynchronize, stream->raw);
+    note_running(device, NULL);
+    pthread_mutex_unlock(&device->alone);
+    return status;
+}
+
+void acui_finish_alone(acu_stream *stream)
+{
+    ACUI_DEV(stream->device, StreamSynchronize, stream->raw);
+    acui_stream_harvest(stream, NULL);
+}

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Runs: a task, cut where its nodes change between those that a cached graph can hold and those
+ * that it can not. A key says the form of a run of the first sort: what has to be equal for one
+ * executable graph to serve both. All else (arguments, grids, addresses, lengths) can be set.
+ *
+ * A long chain for a device that has nothing to do is cut further, the first pieces being short:
+ * the device starts with these while the host still sets the arguments of the rest.
+ */
+#include "base/alloc.h"
+#include "engine/issue/graphs.h"
+
+/* ---- what a graph can hold ---- */
+
+/* Nodes have attributes like launches, but what stands for programmatic dependence: in a graph that
+ * is no attribute of a node, it is one of an edge. */
+static bool launch_fits(const acui_node *node)
+{
+    return !acui_launch_is_special(node) ||
+           (!node->u.launch.more->config.programmatic &&
+            acu_driver_has(ACU_CALL_GraphKernelNodeSetAttribute));
+}
+
+bool acui_fits_graph(const acui_node *node)
+{
+    if (node->kind == ACUI_NODE_LAUNCH)
+        return launch_fits(node) && !acui_launch_instead(node);
+    if (node->kind == ACUI_NODE_COPY) {
+        const acu_buffer *dst = node->u.copy.dst, *src = node->u.copy.src;
+        return dst->host || src->host || dst->device == src->device;
+    }
+    return node->kind == ACUI_NODE_FILL;
+}
+
+/* ... that is set again and again. A copy by rows is what it was made as: the driver refuses to set
+ * another one's addresses. */
+static inline bool fits_cached(const acui_node *node)
+{
+    if (node->kind == ACUI_NODE_LAUNCH && !node->u.launch.more)
+        return true; /* most are */
+    return acui_fits_graph(node) && (node->kind != ACUI_NODE_COPY || !node->u.copy.box);
+}
+
+/* ---- keys ---- */
+
+/* A key while it is made. */
+typedef struct writer {
+    uint64_t *end, hash;
+} writer;
+
+static inline void put(writer *w, uint64_t word)
+{
+    *w->end++ = word;
+    uint64_t h = (w->hash ^ word) * UINT64_C(0x9FB21C651E98DF25);
+    w->hash = h ^ (h >> 32);
+}
+
+/* Attributes of a launch: cooperative, and 8 blocks at most in each dimension of a cluster. They
+ * can not be set once a graph is made. */
+static uint64_t attribute_bits(const acu_config *c)
+{
+    return (uint64_t)c->cooperative | (uint64_t)c->cluster[0] << 4 | (uint64_t)c->cluster[1] << 8 |
+           (uint64_t)c->cluster[2] << 12;
+}
+
+static uint64_t kind_word(const acui_node *node)
+{
+    uint64_t word = node->kind;
+    if (node->kind == ACUI_NODE_LAUNCH && acui_launch_is_special(node))
+        word |= attribute_bits(&node->u.launch.more->config) << 8;
+    if (node->kind == ACUI_NODE_COPY)
+        word |= (uint64_t)(node->u.copy.dst->host != NULL) << 8 |
+                (uint64_t)(node->u.copy.src->host != NULL) << 9;
+    if (node->kind == ACUI_NODE_FILL)
+        word |= (uint64_t)node->u.fill.element_bytes << 8;
+    return word;
+}
+
+/* In the place of a number of edges: behind the node before it, and so behind all. */
+#define CHAINED UINT64_C(0xFFFFFFFF)
+
+/* Of a run that is wide. What is before its first node does not matter. */
+static void put_edges(writer *w, const acui_node *node, uint32_t first)
+{
+    for (uint32_t i = 0; i < node->before_count; i++)
+        if (acui_node_before(node)[i]->place >= first)
+            put(w, acui_node_before(node)[i]->place - first);
+}
+
+static uint64_t count_inside(const acui_node *node, uint32_t first)
+{
+    uint64_t n = 0;
+    for (uint32_t i = 0; i < node->before_count; i++)
+        n += acui_node_before(node)[i]->place >= first;
+    return n;
+}
+
+static inline void put_node(writer *w, const acui_run *run, const acui_node *node)
+{
+    uint32_t first = run->nodes[0]->place;
+    put(w, kind_word(node) | (run->wide ? count_inside(node, first) : CHAINED) << 32);
+    if (node->kind == ACUI_NODE_LAUNCH)
+        put(w, (uint64_t)(uintptr_t)node->u.launch.kernel->raw);
+    if (run->wide)
+        put_edges(w, node, first);
+}
+
+bool acui_key_make(acui_key *key, const acui_run *run)
+{
+    size_t most = 2 * (size_t)run->count;
+    for (uint32_t i = 0; i < run->count && run->wide; i++)
+        most += run->nodes[i]->before_count;
+    key->words = most <= ACUI_KEY_FEW ? key->few : ACUI_NEW_ARRAY(uint64_t, most);
+    if (!key->words)
+        return false;
+    writer w = {.end = key->words, .hash = run->count};
+    for (uint32_t i = 0; i < run->count; i++)
+        put_node(&w, run, run->nodes[i]);
+    key->hash = w.hash;
+    key->count = (uint32_t)(w.end - key->words);
+    return true;
+}
+
+void acui_key_drop(acui_key *key)
+{
+    if (key->words != key->few)
+        acui_free(key->words);
+}
+
+/* ---- shape ---- */
+
+static inline bool comes_behind(const acui_node *node, const acui_node *before)
+{
+    if (node->before_count == 1)
+        return node->before.one == before;
+    for (uint32_t i = 0; i < node->before_count; i++)
+        if (acui_node_before(node)[i] == before)
+            return true;
+    return false;
+}
+
+/* A single copy or fill costs as much in a graph as without. */
+static bool is_worth_it(const acui_run *run)
+{
+    return run->count > 1 || run->nodes[0]->kind == ACUI_NODE_LAUNCH;
+}
+
+/* ---- cutting ---- */
+
+/*
+ * On an H100 a node takes the host 0.2 to 0.5 us to set and the device 1.1 us to run, and a launch
+ * takes the host 1.3 to 3 us: a piece keeps the device busy while the next one is set, which may be
+ * larger by GROWTH. A larger head needs fewer pieces; a smaller one lets the device start earlier.
+ */
+enum { LONG = 8, TWO = 16, LEAST = 3, SHARE = 20 };
+static const double GROWTH = 2, HEAD = 0.4;
+
+/* Of the first piece. Up to TWO there are two, and nothing comes behind the second. */
+static double head_of(uint32_t count)
+{
+    return count < TWO ? HEAD * count : LEAST + count / SHARE;
+}
+
+static acui_run *split(acui_arena *arena, acui_run *run, uint32_t count)
+{
+    acui_run *rest = ACUI_ARENA_NEW(arena, acui_run);
+    if (!rest)
+        return NULL;
+    *rest = (acui_run){.next = run->next,
+                       .nodes = run->nodes + count,
+                       .count = run->count - count,
+                       .graph = run->graph};
+    run->count = count;
+    run->next = rest;
+    return rest;
+}
+
+/* The last of the pieces, in *run; false for lack of memory. */
+static bool cut_head(acui_arena *arena, acui_run **run)
+{
+    double size = head_of((*run)->count);
+    for (; (*run)->count >= LONG && (*run)->count > 1.5 * size; size *= GROWTH) {
+        acui_run *rest = split(arena, *run, (uint32_t)size);
+        if (!rest)
+            return false;
+        *run = rest;
+    }
+    return true;
+}
+
+/* Nothing of acuda's is on it: what comes first is waited for. A guess. */
+static bool is_idle(const acui_task *task)
+{
+    return acui_in_flight(task->device) == 0;
+}
+
+/* The run has all its nodes; *last is the last piece of it. */
+static bool finish(acui_task *task, acui_run *run, acui_run **last)
+{
+    acui_arena *arena = &task->submission->plan.arena;
+    *last = run;
+    if (!run->graph)
+        return true;
+    run->graph = is_worth_it(run);
+    return !run->graph || run->wide || !is_idle(task) || cut_head(arena, last);
+}
+
+bool acui_cut_runs(acui_task *task)
+{
+    acui_arena *arena = &task->submission->plan.arena;
+    acui_run **end = &task->runs, *run = NULL, *last;
+    for (uint32_t i = 0; i < task->count; i++) {
+        acui_node *node = task->nodes[i];
+        if (acui_is_prologue(node))
+            continue;
+        bool fits = fits_cached(node);
+        if (!run || run->graph != fits) {
+            if (run && !finish(task, run, &last))
+                return false;
+            if (run)
+                end = &last->next;
+            run = ACUI_ARENA_NEW(arena, acui_run);
+            if (!run)
+                return false;
+            run->graph = fits;
+            run->nodes = task->body + task->body_count;
+            *end = run;
+        }
+        if (run->count > 0 && !comes_behind(node, task->body[task->body_count - 1]))
+            run->wide = true; /* something in it may run side by side */
+        node->place = task->body_count;
+        task->body[task->body_count++] = node;
+        run->count++;
+    }
+    return !run || finish(task, run, &last);
+}

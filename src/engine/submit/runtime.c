@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Runtime threads: their rings, and what they do with what is in them. */
+#include "engine/submit/runtime.h"
+#include "engine/issue/together.h"
+
+#include <acuda/pool.h>
+
+#include "base/alloc.h"
+#include "base/callback.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/local.h"
+#include "base/park.h"
+#include "base/threads.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+
+#define SPIN ACU_US(20) /* before a thread sleeps: about what it costs to be woken */
+#define SPIN_MOST ACU_US(100) /* the same, while more comes so soon that sleep does not pay */
+
+/* How far another ring was when a submission was handed over. */
+typedef struct after {
+    acui_runtime *runtime;
+    uint64_t place;
+} after;
+
+/* What most submissions do not have. */
+typedef struct acui_handed_more {
+    acu_submit_options options; /* its policy, stream and pool are retained, its name is: */
+    char name[ACUI_OP_NAME];
+    acu_stream *scheduled; /* that acu_schedule chose; retained */
+    size_t after_count;
+    after after[];
+} more;
+
+typedef enum life { STOPPED, RUNNING, STOPPING } life;
+
+struct acui_runtime {
+    acui_handover queue;
+    acui_passage entered, passed; /* how far it is with entering, and with issuing too */
+    _Atomic(life) life; /* changes under the start lock; seq_cst, with the ring: see give */
+    pthread_t thread;
+    bool alone; /* on one core: whoever spins keeps the others from working */
+};
+
+/* Rings are never freed: who submits while another thread closes the last device finds one. */
+static acui_runtime runtimes[ACUI_MAX_DEVICES];
+static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic(uint64_t) used; /* a bit for each device's ring that was ever used */
+
+static ACUI_LOCAL acui_runtime *mine; /* whose thread this is */
+
+/* ---- starting ---- */
+
+static void *run(void *runtime);
+
+static void name_of(const acui_runtime *runtime, char name[16])
+{
+    snprintf(name, 16, "acuda-run-%u", (unsigned)(runtime - runtimes) % 1000);
+}
+
+/* Unless it runs, or is about to stop: who stops it looks into the ring after that. */
+static acu_status start(acui_runtime *runtime)
+{
+    char name[16];
+    name_of(runtime, name);
+    ACUI_TRY(acui_reactor_start()); /* it also sees to the end of this thread */
+    pthread_mutex_lock(&start_lock);
+    bool stopped = atomic_load_explicit(&runtime->life, memory_order_seq_cst) == STOPPED;
+    bool started = false;
+    if (stopped) {
+        acui_handover_begin(&runtime->queue);
+        started = acui_thread_start_with(&runtime->thread, name, run, runtime);
+        if (started)
+            atomic_store_explicit(&runtime->life, RUNNING, memory_order_seq_cst);
+        atomic_fetch_or_explicit(&used, UINT64_C(1) << (runtime - runtimes), memory_order_release);
+    }
+    pthread_mutex_unlock(&start_lock);
+    if (stopped && !started)
+        return acui_fail(ACU_ERR_NO_MEMORY, "the thread %s could not be started", name);
+    return ACU_OK;
+}
+
+static bool is_stopped(acui_runtime *runtime)
+{
+    return atomic_load_explicit(&runtime->life, memory_order_seq_cst) == STOPPED;
+}
+
+/* ---- handing over ---- */
+
+static bool behind(acui_runtime *runtime)
+{
+    return !acui_passage_reached(&runtime->entered, acui_handover_given(&runtime->queue));
+}
+
+/* The next ring that was ever used, from `*index` on; NULL after the last. */
+static acui_runtime *next_used(unsigned *index)
+{
+    uint64_t bits = atomic_load_explicit(&used, memory_order_acquire);
+    while (*index < ACUI_MAX_DEVICES) {
+        unsigned i = (*index)++;
+        if (bits >> i & 1)
+            return &runtimes[i];
+    }
+    return NULL;
+}
+
+/* The ring that takes the submission; NULL: it goes the direct way. */
+static acui_runtime *choose(acu_device *device, const acu_submit_options *options,
+                            acu_stream *stream)
+{
+    if (mine || !acui_any_runtime_thread())
+        return NULL;
+    if (!device && options->policy)
+        device = acu_policy_device(options->policy);
+    else if (!device && (options->stream || stream))
+        device = acu_stream_device(stream ? stream : options->stream);
+    if (!device)
+        device = acu_device_default();
+    if (device && device->runtime_thread)
+        return &runtimes[device->info.ordinal];
+    acui_runtime *other;
+    for (unsigned i = 0; (other = next_used(&i));)
+        if (behind(other))
+            return other;
+    return NULL;
+}
+
+static size_t count_behind(const acui_runtime *own)
+{
+    size_t n = 0;
+    acui_runtime *other;
+    for (unsigned i = 0; (other = next_used(&i));)
+        n += other != own && behind(other);
+    return n;
+}
+
+bool acui_runtime_any_behind(void)
+{
+    return count_behind(mine) > 0;
+}
+
+/* Must come before this submission takes its place: then two can not wait for each other. */
+static size_t note_behind(const acui_runtime *own, after *list, size_t room)
+{
+    size_t n = 0;
+    acui_runtime *other;
+    for (unsigned i = 0; (other = next_used(&i)) && n < room;)
+        if (other != own && behind(other))
+            list[n++] = (after){other, acui_handover_given(&other->queue)};
+    return n;
+}
+
+static void free_more(more *m)
+{
+    if (!m)
+        return;
+    acu_policy_release(m->options.policy);
+    acu_pool_release(m->options.pool);
+    acu_stream_release(m->options.stream);
+    acu_stream_release(m->scheduled);
+    acui_free(m);
+}
+
+/* What this submission has that most have not; NULL in *out: nothing. */
+static acu_status make_more(const acui_runtime *own, const acu_submit_options *options,
+                            acu_stream *stream, more **out)
+{
+    const acu_submit_options none = {.size = options->size};
+    size_t room = count_behind(own);
+    *out = NULL;
+    if (!room && !stream && memcmp(options, &none, sizeof none) == 0)
+        return ACU_OK;
+    more *m = acui_alloc(sizeof *m + room * sizeof *m->after);
+    if (!m)
+        return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a submission");
+    m->options = *options;
+    acu_policy_retain(options->policy);
+    acu_pool_retain(options->pool);
+    acu_stream_retain(options->stream);
+    m->scheduled = acu_stream_retain(stream);
+    if (options->name) {
+        snprintf(m->name, sizeof m->name, "%s", options->name);
+        m->options.name = m->name;
+    }
+    m->after_count = note_behind(own, m->after, room);
+    *out = m;
+    return ACU_OK;
+}
+
+/* Into the ring; takes what is in `what`, on success. */
+static acu_status give(acui_runtime *runtime, const acui_handed *what)
+{
+    uint64_t place = acui_handover_place(&runtime->queue);
+    if (!place)
+        return acui_fail(ACU_ERR_WOULD_BLOCK, "%d submissions are handed over and not issued yet",
+                         ACUI_HANDOVER_PLACES);
+    if (what->future && !what->future->early) /* one that was scheduled is known to other threads */
+        what->future->early = true;
+    if (what->future) {
+        what->future->place = place;
+        /* Release: a future that was scheduled is known to other threads. */
+        atomic_store_explicit(&what->future->runtime, runtime, memory_order_release);
+    }
+    acui_handover_open(&runtime->queue, place, what);
+    /* The thread may have been stopped meanwhile. seq_cst: either who stopped it finds this in the
+     * ring, or we find it stopped. */
+    if (is_stopped(runtime))
+        start(runtime);
+    return ACU_OK;
+}
+
+/* How many are handed over and not planned. */
+static uint64_t waiting_in(acui_runtime *runtime)
+{
+    uint64_t passed = atomic_load_explicit(&runtime->passed.count, memory_order_relaxed);
+    uint64_t given = acui_handover_given(&runtime->queue);
+    return given > passed ? given - passed : 0;
+}
+
+static acu_status hand_over(acui_runtime *runtime, acu_device *device, acu_op *op,
+                            const acu_submit_options *options, acu_stream *stream,
+                            acu_future *future)
+{
+    if (device)
+        ACUI_TRY(acui_device_check(device));
+    if (device && options->refuse_when_full)
+        ACUI_TRY(acui_check_room(device, waiting_in(runtime)));
+    if (is_stopped(runtime))
+        ACUI_TRY(start(runtime));
+    acui_handed what = {.op = op};
+    acu_submit_options rest = *options;
+    rest.refuse_when_full = false; /* that is settled, and so is what the future knows: */
+    rest.queue = NULL;
+    rest.tag = rest.deadline = 0;
+    ACUI_TRY(make_more(runtime, &rest, stream, &what.more));
+    what.device = acu_device_retain(device);
+    what.future = acui_future_keep(future);
+    acu_status status = give(runtime, &what);
+    if (status != ACU_OK) {
+        free_more(what.more);
+        acui_future_put(future);
+        acu_device_release(device);
+    }
+    return status;
+}
+
+bool acui_runtime_submit(acu_device *device, acu_op *op, const acu_submit_options *options,
+                         acu_stream *stream, acu_future *future, acu_status *status)
+{
+    acui_runtime *runtime = choose(device, options, stream);
+    if (!runtime)
+        return false;
+    *status = hand_over(runtime, device, op, options, stream, future);
+    if (*status != ACU_OK)
+        acui_op_put(op);
+    return true;
+}
+
+/* ---- the threads ---- */
+
+/* The device whose context is current on the thread while it has work, so that each driver call's
+ * own look finds it there. */
+typedef struct batch {
+    acu_device *device; /* retained; NULL: none */
+    acui_entered entered;
+} batch;
+
+static void batch_end(batch *b)
+{
+    if (!b->device)
+        return;
+    acui_together_hold(NULL);
+    acui_leave(&b->entered);
+    acu_device_release(b->device);
+    b->device = NULL;
+}
+
+static void batch_enter(batch *b, acu_device *device)
+{
+    if (!device || (device == b->device && !acui_device_lost(device)))
+        return; /* one that is lost is left: who resets it waits for that */
+    batch_end(b);
+    if (acui_enter(device, &b->entered) != ACU_OK)
+        return;
+    b->device = acu_device_retain(device);
+    if (&runtimes[device->info.ordinal] == mine)
+        acui_together_hold(device);
+}
+
+static void wait_turn(const more *m)
+{
+    for (size_t i = 0; m && i < m->after_count; i++) {
+        acui_passage *entered = &m->after[i].runtime->entered;
+        for (int spins = 0; spins < 1000 && !acui_passage_reached(entered, m->after[i].place);
+             spins++)
+            acui_spin_pause(); /* mostly it is about to come: planning is short */
+        acui_passage_await(entered, m->after[i].place, ACU_FOREVER);
+    }
+}
+
+static acu_status submit_now(const acui_handed *h)
+{
+    static const acu_submit_options none = {.size = sizeof none};
+    const more *m = h->more;
+    return acui_submit_here(h->device, h->op, m ? &m->options : &none, m ? m->scheduled : NULL,
+                            h->future);
+}
+
+/* Cancelled before its turn: no part of it is done. */
+static bool given_up(const acui_handed *h)
+{
+    return h->future && atomic_load_explicit(&h->future->state, memory_order_acquire) ==
+                            ACUI_FUTURE_DONE;
+}
+
+static void deal_with(acui_runtime *runtime, acui_handed *h)
+{
+    if (h->more) { /* it may have to wait */
+        acui_together_flush();
+        wait_turn(h->more);
+    }
+    acu_status status = ACU_OK;
+    if (given_up(h))
+        acui_op_put(h->op);
+    else
+        status = submit_now(h);
+    if (h->future && status != ACU_OK) {
+        acui_fault *fault = acui_fault_new(acui_error());
+        acui_resolve(h->future, status, fault);
+        acui_fault_release(fault);
+    }
+    acui_passage_set(&runtime->entered, runtime->queue.taken);
+    free_more(h->more);
+    acui_future_put(h->future);
+    acu_device_release(h->device);
+    while (acui_together_left() && !acui_handover_ready(&runtime->queue)) {
+        if (!runtime->alone && acui_together_may_grow())
+            acui_spin_pause();
+        else
+            acui_together_flush();
+    }
+    if (!acui_together_left()) /* else some are not issued yet */
+        acui_passage_set(&runtime->passed, runtime->queue.taken);
+}
+
+void acui_runtime_entered(void)
+{
+    if (mine)
+        acui_passage_set(&mine->entered, mine->queue.taken);
+}
+
+/* Whether there is something to do again, after a short while. */
+static bool spin(acui_runtime *runtime, uint64_t patience)
+{
+    uint64_t end = acui_now() + (runtime->alone ? 0 : patience);
+    do {
+        for (int i = 0; i < 32; i++) {
+            if (acui_handover_ready(&runtime->queue))
+                return true;
+            acui_spin_pause();
+        }
+    } while (acui_now() < end && !acui_handover_ended(&runtime->queue));
+    return false;
+}
+
+/* Until there is something; for how long to look without sleep from then on. */
+static uint64_t rest(acui_runtime *runtime)
+{
+    uint64_t start = acui_now();
+    acui_handover_sleep(&runtime->queue);
+    return acui_now() - start < SPIN_MOST ? SPIN_MOST : SPIN;
+}
+
+static bool on_one_core(void)
+{
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) == 1;
+}
+
+/* Until the end, and until nothing is left. */
+static void work(acui_runtime *runtime)
+{
+    acui_handed what;
+    batch b = {.device = NULL};
+    uint64_t patience = SPIN;
+    mine = runtime;
+    for (;;) {
+        if (acui_handover_take(&runtime->queue, &what)) {
+            batch_enter(&b, what.device);
+            deal_with(runtime, &what);
+        } else if (!spin(runtime, patience)) {
+            batch_end(&b);
+            if (acui_handover_ended(&runtime->queue) && !acui_handover_ready(&runtime->queue))
+                break;
+            patience = rest(runtime);
+        }
+    }
+    mine = NULL;
+}
+
+static void *run(void *runtime)
+{
+    ((acui_runtime *)runtime)->alone = on_one_core();
+    work(runtime);
+    return NULL;
+}
+
+/* ---- waiting ---- */
+
+bool acui_runtime_has_entered(acu_future *future)
+{
+    acui_runtime *runtime = atomic_load_explicit(&future->runtime, memory_order_acquire);
+    return runtime && acui_passage_reached(&runtime->entered, future->place);
+}
+
+acu_status acui_runtime_planned(acu_future *future)
+{
+    acui_runtime *runtime = atomic_load_explicit(&future->runtime, memory_order_acquire);
+    if (!runtime || acui_passage_reached(&runtime->passed, future->place))
+        return ACU_OK;
+    if (atomic_load_explicit(&future->state, memory_order_acquire) >= ACUI_FUTURE_RUNNING)
+        return ACU_OK;
+    ACUI_TRY(acui_refuse_wait("Asking for a value of a submission that is not planned yet"));
+    acui_passage_await(&runtime->passed, future->place, ACU_FOREVER);
+    return ACU_OK;
+}
+
+/* Until all that is in the ring now is dealt with. */
+static bool await(acui_runtime *runtime, uint64_t deadline)
+{
+    return acui_passage_await(&runtime->passed, acui_handover_given(&runtime->queue), deadline);
+}
+
+acu_status acui_runtime_settle(uint64_t timeout)
+{
+    uint64_t deadline = acui_deadline(timeout);
+    acui_runtime *runtime;
+    for (unsigned i = 0; (runtime = next_used(&i));)
+        if (!await(runtime, deadline))
+            return ACU_TIMEOUT;
+    return ACU_OK;
+}
+
+static bool is_busy(acui_runtime *runtime)
+{
+    return !acui_passage_reached(&runtime->passed, acui_handover_given(&runtime->queue));
+}
+
+bool acui_runtime_busy(void)
+{
+    for (unsigned i = 0; i < ACUI_MAX_DEVICES; i++)
+        if (is_busy(&runtimes[i]) || !is_stopped(&runtimes[i]))
+            return true;
+    return false;
+}
+
+static void stop_one(acui_runtime *runtime)
+{
+    pthread_mutex_lock(&start_lock);
+    life was = atomic_exchange_explicit(&runtime->life, STOPPING, memory_order_seq_cst);
+    pthread_mutex_unlock(&start_lock);
+    acui_handover_end(&runtime->queue);
+    if (was == RUNNING)
+        pthread_join(runtime->thread, NULL);
+    else
+        work(runtime); /* no thread could be started for what is left */
+    atomic_store_explicit(&runtime->life, STOPPED, memory_order_seq_cst);
+}
+
+void acui_runtime_stop(void)
+{
+    for (unsigned i = 0; i < ACUI_MAX_DEVICES; i++)
+        while (is_busy(&runtimes[i]) || !is_stopped(&runtimes[i]))
+            stop_one(&runtimes[i]);
+}

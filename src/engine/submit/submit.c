@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Submitting: from an op to a plan, and from there on its way. */
+#include "base/alloc.h"
+#include "base/callback.h"
+#include "base/error.h"
+#include "base/local.h"
+#include "base/options.h"
+#include "driver/nvtx.h"
+#include "engine/completion/flight.h"
+#include "engine/completion/queue.h"
+#include "engine/submit/runtime.h"
+#include "engine/report/story.h"
+#include "engine/issue/together.h"
+#include "memory/pool.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Bytes of a submission's arena that come with it: enough for a launch or two. With it they fill
+ * one of the blocks that memory comes in (base/cache.c). */
+#define SMALL (1632 - sizeof(acui_submission))
+
+/* The submission that this thread is planning: a `then` of it may submit another one. */
+static ACUI_LOCAL acui_submission *planning;
+
+void acui_submission_put(acui_submission *submission)
+{
+    if (!acui_refs_drop(&submission->refs))
+        return;
+    for (size_t i = 0; i < submission->lane_count; i++)
+        acu_stream_release(submission->lanes[i].stream);
+    if (submission->lanes != &submission->first_lane)
+        acui_free(submission->lanes);
+    acu_policy_release(submission->policy);
+    acu_stream_release(submission->stream);
+    acui_fault_release(submission->fault);
+    acui_fault_release(submission->given_up_fault);
+    acui_story_free(submission->story);
+    acui_free(submission);
+}
+
+/* For the submission. */
+static void keep(acu_future *future)
+{
+    if (!future->waited && acui_future_is_alone(future))
+        acui_refs_add_sole(&future->object.refs, 1);
+    else if (!future->waited)
+        acui_future_keep(future);
+}
+
+acui_submission *acui_submission_new(const acu_submit_options *options, acu_stream *stream,
+                                     acu_future *future)
+{
+    acui_submission *s = acui_alloc(sizeof *s + SMALL);
+    if (!s) {
+        acui_fail(ACU_ERR_NO_MEMORY, "no memory for a submission");
+        return NULL;
+    }
+    if (options->explain && !(s->story = acui_story_new())) {
+        acui_free(s);
+        return NULL;
+    }
+    char *behind = (char *)(s + 1);
+    s->name = "";
+    if (options->name) {
+        s->name = behind;
+        snprintf(behind, ACUI_OP_NAME, "%s", options->name);
+    }
+    acui_arena_begin(&s->plan.arena, options->name ? behind + ACUI_OP_NAME : behind,
+                     options->name ? SMALL - ACUI_OP_NAME : SMALL);
+    atomic_store_explicit(&s->refs, future && !future->waited ? 2 : 1, memory_order_relaxed);
+    atomic_store_explicit(&s->open, 1, memory_order_relaxed);
+    s->plan.flush = acui_enter_nodes;
+    s->plan.pause = acui_together_flush;
+    s->plan.thread = pthread_self();
+    s->policy = acu_policy_retain(options->policy);
+    s->priority = options->priority;
+    s->stream = acu_stream_retain(stream ? stream : options->stream);
+    s->warm = options->warm;
+    if (options->pool)
+        *(options->pool->kind == ACU_MEMORY_DEVICE ? &s->plan.pool : &s->plan.pinned_pool) =
+            options->pool;
+    if (future) {
+        future->submission = s;
+        s->future = future;
+        s->serial = future->serial;
+        keep(future);
+    }
+    return s;
+}
+
+bool acui_is_planning(const acui_submission *submission)
+{
+    return planning == submission;
+}
+
+void acui_flush_planning(void)
+{
+    if (planning)
+        acui_enter_nodes(&planning->plan);
+}
+
+/* What a `then` of the outer submission has planned must come before what it submits now. */
+static void begin_planning(acui_submission *s)
+{
+    acui_flush_planning();
+    s->outer = planning;
+    planning = s;
+    if (s->name[0])
+        acui_nvtx_push(s->name);
+}
+
+static void end_planning(acui_submission *s)
+{
+    planning = s->outer;
+    if (s->name[0])
+        acui_nvtx_pop();
+}
+
+/* Nothing of the plan that is not on its way already will be. */
+static void abandon(acui_submission *s, acui_values *values, acui_results *results)
+{
+    acui_fault *fault = acui_fault_new(acui_error());
+    acui_plan_settle(&s->plan, fault);
+    acui_fault_release(fault);
+    acui_values_clear(values);
+    acui_results_clear(results);
+    if (s->future) { /* which stays, for what is on its way may be looking at it */
+        s->future->submission = NULL;
+        s->abandoned = true;
+        if (s->future->waited)
+            acui_future_keep(s->future); /* nobody waits for this one */
+        else
+            acui_submission_put(s);
+    }
+}
+
+static acu_status check_room(const acui_submission *s)
+{
+    for (const struct acui_held *held = s->plan.devices; held; held = held->next)
+        ACUI_TRY(acui_check_room(held->device, 0));
+    return ACU_OK;
+}
+
+acu_status acui_submit_here(acu_device *device, acu_op *op, const acu_submit_options *options,
+                            acu_stream *stream, acu_future *future)
+{
+    acu_status status = acui_reactor_start();
+    acui_submission *s = status == ACU_OK ? acui_submission_new(options, stream, future) : NULL;
+    if (!s) {
+        acui_op_put(op);
+        return status == ACU_OK ? ACU_ERR_NO_MEMORY : status;
+    }
+    acu_device *place = device;
+    if (!place && s->policy)
+        place = acu_policy_device(s->policy);
+    if (!place && s->stream)
+        place = acu_stream_device(s->stream);
+    acu_val few[ACUI_FEW_RESULTS];
+    acui_values values = {
+        .list = few, .room = ACUI_FEW_RESULTS, .unwanted = !future || future->unwanted,
+        .lent = true};
+    acui_results results = {.count = 0};
+    begin_planning(s);
+    status = acui_plan_op(&s->plan, op, place, &values);
+    s->planned = true;
+    if (status == ACU_OK && options->refuse_when_full)
+        status = check_room(s);
+    if (status == ACU_OK && !values.unwanted)
+        status = acui_results_make(&values, &results);
+    if (status == ACU_OK)
+        status = acui_enter_nodes(&s->plan);
+    end_planning(s);
+    acui_plan_drop_drafts(&s->plan);
+    if (status == ACU_OK) {
+        acui_count_submitted();
+        s->counted = true;
+        acui_values_clear(&values);
+        if (future)
+            acui_future_give_results(future, &results);
+    } else {
+        acu_error record = *acui_error(); /* releasing must not change what the caller sees */
+        abandon(s, &values, &results);
+        acui_submission_close(s);
+        return acui_error_restore(&record);
+    }
+    acui_submission_close(s);
+    return ACU_OK;
+}
+
+acu_status acui_submit(acu_device *device, acu_op *op, const acu_submit_options *options,
+                       acu_stream *stream, acu_future *future)
+{
+    acu_status status;
+    if (acui_policy_asking()) {
+        acui_op_put(op);
+        return acui_fail(ACU_ERR_WOULD_WAIT,
+                         "a policy's function may not submit: it is asked while "
+                         "a submission is planned");
+    }
+    if (!planning && acui_runtime_submit(device, op, options, stream, future, &status))
+        return status;
+    return acui_submit_here(device, op, options, stream, future);
+}
+
+/* ---- the public functions ---- */
+
+static acu_status check_options(acu_device *device, const acu_submit_options *given,
+                                acu_submit_options *options, const char *function)
+{
+    ACUI_TRY(acui_options_read(options, sizeof *options, given, function));
+    if (device)
+        ACUI_TRY(acui_object_check(device, ACU_OBJECT_DEVICE, function));
+    if (options->policy)
+        ACUI_TRY(acui_object_check(options->policy, ACU_OBJECT_POLICY, function));
+    if (options->stream)
+        ACUI_TRY(acui_object_check(options->stream, ACU_OBJECT_STREAM, function));
+    if (options->queue)
+        ACUI_TRY(acui_object_check(options->queue, ACU_OBJECT_QUEUE, function));
+    if (options->pool)
+        ACUI_TRY(acui_object_check(options->pool, ACU_OBJECT_POOL, function));
+    if (options->pool && options->pool->kind == ACU_MEMORY_MANAGED)
+        return acui_fail(ACU_ERR_INVALID, "%s: no op allocates managed memory", function);
+    if (options->policy && options->stream)
+        return acui_fail(ACU_ERR_INVALID, "%s: a policy and a stream were given; choose one",
+                         function);
+    return ACU_OK;
+}
+
+acu_status acui_submit_public(acu_device *device, acu_op *op, const acu_submit_options *given,
+                              unsigned how, acu_future **future)
+{
+    static const acui_op_class taker = {.name = "acu_submit"};
+    ACUI_REFUSE_FORK();
+    acu_submit_options options;
+    acu_op *taken = acui_op_take(op, &taker, (acu_site){0});
+    acu_future *f = NULL;
+    acu_status status = check_options(device, given, &options, "acu_submit");
+    if (status == ACU_OK && acui_issuing())
+        status = acui_fail(ACU_ERR_WOULD_WAIT, "acu_submit: a foreign call may not submit: the "
+                           "stream that it enqueues on is taken until it returns");
+    if (status == ACU_OK && (future || options.deadline || options.queue))
+        status = acui_future_new(&f);
+    if (f)
+        f->given = future != NULL;
+    if (status == ACU_OK && options.queue)
+        status = acui_queue_prepare(f, options.queue, options.tag);
+    if (status == ACU_OK && options.deadline)
+        status = acui_deadline_set(f, options.deadline);
+    if (status != ACU_OK) {
+        acui_op_put(taken);
+        if (f && options.queue)
+            acui_queue_forget(f);
+        acu_future_release(f);
+        return status;
+    }
+    if (f) {
+        f->unwanted = how & ACUI_UNWANTED;
+        f->waited = how & ACUI_WAITED;
+    }
+    if (options.queue)
+        acui_flight_expect(); /* the reactor wakes up while the work goes to the device */
+    status = acui_submit(device, taken, &options, NULL, f);
+    if (status != ACU_OK) {
+        acui_deadline_drop(f);
+        /* The queue says already that the deadline passed: one outcome is enough. */
+        if (options.queue && !acui_queue_forget(f))
+            status = ACU_OK;
+    }
+    if (status != ACU_OK) {
+        acu_future_release(f);
+    } else if (future) {
+        *future = f;
+    } else {
+        acu_future_release(f);
+    }
+    return status;
+}
+
+acu_status acu_submit(acu_device *device, acu_op *op, const acu_submit_options *given,
+                      acu_future **future)
+{
+    return acui_submit_public(device, op, given, 0, future);
+}

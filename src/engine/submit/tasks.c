@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Tasks: the nodes of a plan cut into pieces that are ordered, and issued, as one. */
+#include "base/alloc.h"
+#include "base/error.h"
+#include "engine/engine.h"
+#include "engine/report/story.h"
+#include "engine/issue/together.h"
+
+/* Who chooses the stream that the submission uses on the device; NULL: the program has. */
+static acu_status policy_of(const acui_submission *s, acu_device *device, acu_policy **policy)
+{
+    *policy = device->policy;
+    if (s->priority)
+        ACUI_TRY(acui_policy_of_priority(device, s->priority, policy));
+    if (s->stream && s->stream->device == device)
+        *policy = NULL;
+    else if (s->policy && s->policy->device == device)
+        *policy = s->policy;
+    return ACU_OK;
+}
+
+/* Room for one more. */
+static acu_status grow_lanes(acui_submission *s)
+{
+    if (s->lane_count == ACUI_MAX_LANES)
+        return acui_fail(ACU_ERR_LIMIT, "one submission on more than %d devices", ACUI_MAX_LANES);
+    if (s->lane_count == 0)
+        s->lanes = &s->first_lane;
+    if (s->lane_count != 1)
+        return ACU_OK;
+    s->lanes = ACUI_NEW_ARRAY(acui_lane, ACUI_MAX_LANES);
+    if (!s->lanes) {
+        s->lanes = &s->first_lane;
+        return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a submission on several devices");
+    }
+    s->lanes[0] = s->first_lane;
+    return ACU_OK;
+}
+
+/* The task, which is laid out, gets the stream that the submission uses on its device: chosen
+ * once. */
+static acu_status choose_stream(acui_submission *s, acui_task *task)
+{
+    acu_policy *policy;
+    for (size_t i = 0; i < s->lane_count; i++)
+        if (s->lanes[i].device == task->device) {
+            task->stream = s->lanes[i].stream;
+            return ACU_OK;
+        }
+    ACUI_TRY(grow_lanes(s));
+    ACUI_TRY(policy_of(s, task->device, &policy));
+    if (policy != task->device->policy) /* its streams may be looked at from outside */
+        acui_together_settle(task->device);
+    acu_stream *chosen = policy ? acui_together_stream(task) : s->stream;
+    if (!chosen)
+        chosen = acui_policy_pick(policy);
+    if (!chosen)
+        return acui_error()->status;
+    task->stream = chosen;
+    s->lanes[s->lane_count++] =
+        (acui_lane){.device = task->device, .stream = acu_stream_retain(chosen)};
+    return ACU_OK;
+}
+
+/* What is tried on a device that was lost has failed; anything else can not be submitted. */
+static bool may_run(const acui_node *node)
+{
+    if (node->kind == ACUI_NODE_DECIDE || acui_device_check(node->device) == ACU_OK)
+        return true;
+    acui_part *part = node->frame->part;
+    while (part && part->kind != ACUI_PART_TRY)
+        part = part->parent;
+    if (part)
+        acui_part_refuse(part);
+    return part != NULL;
+}
+
+static acui_task *new_task(acui_submission *s, acui_node *node)
+{
+    acui_task *task = ACUI_ARENA_NEW(&s->plan.arena, acui_task);
+    if (!task) {
+        acui_fail(ACU_ERR_NO_MEMORY, "no memory for a task");
+        return NULL;
+    }
+    if (!may_run(node))
+        return NULL;
+    acu_policy *policy = NULL;
+    if (!acui_is_on_host(node) && policy_of(s, node->device, &policy) != ACU_OK)
+        return NULL;
+    /* One stream means that nothing of the submission runs side by side. */
+    s->serial |= policy && policy->count == 1;
+    task->point = acui_point_new();
+    if (!task->point) {
+        acui_fail(ACU_ERR_NO_MEMORY, "no memory for a task");
+        return NULL;
+    }
+    task->point->file = node->site.file;
+    task->point->line = node->site.line;
+    task->submission = s;
+    task->device = node->device;
+    task->sharing = acui_sharing_of(node);
+    task->part = node->frame->part;
+    task->conditional = acui_part_is_conditional(node->frame->part);
+    s->shares |= task->sharing != NULL;
+    task->first = node;
+    return task;
+}
+
+/* `frame`: of the task's last node. */
+static bool continues(const acui_task *task, const acui_frame *frame, const acui_node *node)
+{
+    return task && !acui_is_on_host(task->first) && !acui_is_on_host(node) &&
+           task->device == node->device &&
+           (node->frame == frame || (task->part == node->frame->part &&
+                                     task->sharing == acui_sharing_of(node)));
+}
+
+static void take_in(acui_task *task, acui_node *node)
+{
+    static const unsigned counted = 0
+#define ACU_X(id, name, counted_) | (unsigned)counted_ << ACUI_NODE_##id
+        ACUI_NODES(ACU_X);
+#undef ACU_X
+    task->count++;
+    task->operations += counted >> node->kind & 1;
+    task->binds |= acui_launch_is_late(node);
+    task->makes |= acui_is_prologue(node);
+    node->entered = true;
+}
+
+void acui_drop_tasks(acui_task *task)
+{
+    for (; task; task = task->next)
+        acui_point_release(task->point);
+}
+
+/* Cut the nodes after `s->entered` into tasks; a list, not yet of the submission. */
+static acu_status cut_tasks(acui_submission *s, acui_task **tasks)
+{
+    acui_node *node = s->entered ? s->entered->next : s->plan.first;
+    acui_task *last = NULL, **end = tasks;
+    for (const acui_frame *frame = NULL; node; frame = node->frame, node = node->next) {
+        if (!continues(last, frame, node)) {
+            last = *end = new_task(s, node);
+            if (!last)
+                return acui_error()->status;
+            end = &last->next;
+        }
+        take_in(last, node);
+    }
+    return ACU_OK;
+}
+
+/* What the task is made of, and how that is ordered in itself. */
+static bool lay_out(acui_task *task)
+{
+    acui_arena *arena = &task->submission->plan.arena;
+    task->nodes = task->body = ACUI_ARENA_ARRAY(arena, acui_node *, task->count);
+    if (!task->nodes)
+        return false;
+    acui_node *node = task->first;
+    for (size_t i = 0; i < task->count; i++, node = node->next)
+        task->nodes[i] = node;
+    if (acui_is_on_host(task->first) || acui_part_is_refused(task->part))
+        return true; /* or it is half planned, and never to run */
+    if (task->makes)
+        task->body = ACUI_ARENA_ARRAY(arena, acui_node *, task->count);
+    return task->body && acui_find_edges(task) && acui_cut_runs(task);
+}
+
+acu_status acui_make_tasks(acui_submission *s, acui_task **tasks)
+{
+    acu_status status = cut_tasks(s, tasks);
+    for (acui_task *task = *tasks; task && status == ACU_OK; task = task->next)
+        if (!lay_out(task))
+            status = acui_fail(ACU_ERR_NO_MEMORY, "no memory to order the work of a submission");
+        else if (!acui_is_on_host(task->first))
+            status = choose_stream(s, task);
+    if (status != ACU_OK)
+        acui_drop_tasks(*tasks);
+    else
+        acui_story_tasks(s, *tasks);
+    return status;
+}
