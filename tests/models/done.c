@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Sleeping until something completes, src/engine/completion/done.c itself: nobody sleeps through it.
+ * Sleeping until something completes, src/engine/completion/done.c itself: nobody sleeps
+ * through it.
  */
 #include "explore.h"
 
