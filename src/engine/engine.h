@@ -33,7 +33,8 @@
  *   load.c      modules as futures
  * completion/: who finds out, and who is told
  *   complete.c  what the device has finished: followers start, the submission ends
- *   future.c, wait.c, done.c, queue.c, group.c   how the program learns of it
+ *   future.c, values.c, wait.c, done.c, queue.c, group.c   how the program learns of it
+ *   host_copy.c waiting copies to and from bare pointers
  *   flight.c, due.c, lengths.c, blocked.c   when it pays to look: flight.h
  *   reactor.c   the thread that looks while nobody else does
  * report/: for people
@@ -285,6 +286,11 @@ struct acu_future {
     size_t deadline_place; /* in the heap, from 1; 0: not there; the deadline lock */
 };
 
+static inline acui_future_state acui_future_state_of(const acu_future *future)
+{
+    return (acui_future_state)atomic_load_explicit(&future->state, memory_order_acquire);
+}
+
 /* ---- submit/submit.c ---- */
 /* Plan and submit a taken op. With `future`, its values and outcome go there; on failure the
  * caller still owns the future, and nothing refers to it. */
@@ -495,12 +501,6 @@ static inline bool acui_future_is_alone(const acu_future *future)
     return !future->early && future->deadline == ACU_FOREVER;
 }
 void acui_future_put(acu_future *future);         /* may be NULL */
-/* The values, which are taken, as a future keeps them. NO_MEMORY: they are as they were. */
-acu_status acui_results_make(acui_values *values, acui_results *results);
-void acui_results_clear(acui_results *results);
-/* What the submission yields, or the load; taken. With results the future is RUNNING. */
-void acui_future_give_results(acu_future *future, acui_results *results);
-void acui_future_give_module(acu_future *future, acu_module *module);
 /* The started future's status, or NOT_READY, as far as it is known; it fails if it is too late. */
 acu_status acui_future_outcome(acu_future *future);
 /* This thread waits for it at once, ACUI_WAITED; NULL: for none any more. */
@@ -509,6 +509,14 @@ void acui_future_await(const acu_future *future);
 acu_status acui_future_look(acu_future *future, uint64_t now);
 acu_status acui_future_begin(acu_future *future); /* start it, if it was only scheduled */
 acu_status acui_future_may_begin(const acu_future *future); /* WOULD_WAIT: not here */
+
+/* ---- completion/values.c ---- */
+/* The values, which are taken, as a future keeps them. NO_MEMORY: they are as they were. */
+acu_status acui_results_make(acui_values *values, acui_results *results);
+void acui_results_clear(acui_results *results);
+/* What the submission yields, or the load; taken. With results the future is RUNNING. */
+void acui_future_give_results(acu_future *future, acui_results *results);
+void acui_future_give_module(acu_future *future, acu_module *module);
 
 /* ---- completion/wait.c ---- */
 /* Look until `look` says something else than NOT_READY, or the timeout is over (TIMEOUT). `now`:

@@ -152,3 +152,27 @@ acu_op *acu_op_scalar(acu_arg scalar, acu_site site)
     return value_op(
         (acu_val){.kind = ACU_SCALAR, .dtype = scalar.dtype, .bits = scalar.u.bits}, site);
 }
+
+/* ---- tensors lent to callbacks of ops in flight ---------------------------------------------- */
+
+acu_status acui_lend(const acu_val *value, acu_val *lent)
+{
+    *lent = *value;
+    if (!value->tensor)
+        return ACU_OK;
+    lent->tensor = NULL;
+    /* Counted as a tensor, so that its release balances; and as lent, so that it does not count. */
+    atomic_fetch_add_explicit(&value->tensor->buffer->lent, 1, memory_order_relaxed);
+    acu_status status = acui_tensor_again(value->tensor, &lent->tensor);
+    if (status != ACU_OK)
+        atomic_fetch_sub_explicit(&value->tensor->buffer->lent, 1, memory_order_relaxed);
+    return status;
+}
+
+void acui_unlend(acu_val *lent)
+{
+    if (!lent->tensor)
+        return;
+    atomic_fetch_sub_explicit(&lent->tensor->buffer->lent, 1, memory_order_relaxed);
+    acui_val_drop(lent);
+}

@@ -37,7 +37,7 @@ static acu_status find_points(acui_plan *plan, acu_future *future)
     if (atomic_load_explicit(&future->planned, memory_order_acquire) ||
         acui_runtime_has_entered(future))
         return future->submission ? put_in_front(plan, future->submission) : ACU_OK;
-    if (atomic_load_explicit(&future->state, memory_order_acquire) == ACUI_FUTURE_DONE)
+    if (acui_future_state_of(future) == ACUI_FUTURE_DONE)
         return ACU_OK; /* refused, given up before it was planned, or no submission */
     return acui_fail(ACU_ERR_BUSY,
                      "acu_after_future: what it is to come after is no submission, or "

@@ -59,7 +59,7 @@ static acui_fault *fault_of(const acu_future *future, acu_status status, const c
 {
     acu_error error = {.status = status, .device = -1};
     snprintf(error.message, sizeof error.message, "%s", message);
-    if (atomic_load_explicit(&future->state, memory_order_acquire) == ACUI_FUTURE_RUNNING)
+    if (acui_future_state_of(future) == ACUI_FUTURE_RUNNING)
         snprintf(error.op, sizeof error.op, "%s", future->submission->name);
     return acui_fault_new(&error);
 }
@@ -109,7 +109,7 @@ bool acui_future_is_held_up(acu_future *future)
 acu_status acu_future_cancel(acu_future *future)
 {
     ACUI_CHECK(future, FUTURE);
-    if (atomic_load_explicit(&future->state, memory_order_acquire) != ACUI_FUTURE_DONE)
+    if (acui_future_state_of(future) != ACUI_FUTURE_DONE)
         acui_future_end(future, ACU_ERR_CANCELLED, "the program cancelled the submission");
     return ACU_OK;
 }

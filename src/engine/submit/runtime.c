@@ -312,8 +312,7 @@ static acu_status submit_now(const acui_handed *h)
 /* Cancelled before its turn: no part of it is done. */
 static bool given_up(const acui_handed *h)
 {
-    return h->future && atomic_load_explicit(&h->future->state, memory_order_acquire) ==
-                            ACUI_FUTURE_DONE;
+    return h->future && acui_future_state_of(h->future) == ACUI_FUTURE_DONE;
 }
 
 static void deal_with(acui_runtime *runtime, acui_handed *h)
@@ -421,7 +420,7 @@ acu_status acui_runtime_planned(acu_future *future)
     acui_runtime *runtime = atomic_load_explicit(&future->runtime, memory_order_acquire);
     if (!runtime || acui_passage_reached(&runtime->passed, future->place))
         return ACU_OK;
-    if (atomic_load_explicit(&future->state, memory_order_acquire) >= ACUI_FUTURE_RUNNING)
+    if (acui_future_state_of(future) >= ACUI_FUTURE_RUNNING)
         return ACU_OK;
     ACUI_TRY(acui_refuse_wait("Asking for a value of a submission that is not planned yet"));
     acui_passage_await(&runtime->passed, future->place, ACU_FOREVER);

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * The walk over an op, which yields its values and appends its nodes to the plan.
+ *
+ * Ops that somebody else may be using at the same time are settled through the share lock: one
+ * thread plans such an op, the others get its values, but only once what computes them has been
+ * entered into the order of things (flushed): else they could be ordered before it. A thread that
+ * has to wait for another one flushes its own plan first. Two threads can not wait for each other
+ * then: what one of them is in the middle of planning can only wait for what lies below it.
+ */
+#include "base/error.h"
+#include "op/after.h"
+#include "op/part.h"
+#include "op/plan.h"
+#include "op/sharing.h"
+
+#include <pthread.h>
+
+static pthread_mutex_t share_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t share_changed = PTHREAD_COND_INITIALIZER;
+
+acu_device *acui_plan_place(acu_device *place)
+{
+    acu_device *device = place ? place : acu_device_default();
+    if (!device)
+        acui_fail(ACU_ERR_INVALID, "no device is open for an op that names none; acu_open one, or "
+                                   "pass a device to submit");
+    return device;
+}
+
+/* ---- ops with several users ----------------------------------------------------------------- */
+
+/* Copies of what a settled op yields. What the op owned is shared among its users now. */
+static acu_status deliver(const acu_op *op, acui_values *values)
+{
+    if (op->rest->fault)
+        return acui_error_restore(&op->rest->fault->error);
+    for (size_t i = 0; i < op->rest->values.count; i++) {
+        acu_val value = op->rest->values.list[i];
+        acui_object_retain(value.tensor);
+        if (value.form == ACU_OWNED)
+            value.form = ACU_SHARED;
+        ACUI_TRY(acui_values_push(values, value));
+    }
+    return ACU_OK;
+}
+
+/* Wait until the op is this plan's to plan, or settled. Share lock held. */
+static acu_status await_settled(acui_plan *plan, acu_op *op)
+{
+    bool flushed = false;
+    while (op->state != ACUI_OP_FRESH && op->rest->planner && op->rest->planner != plan) {
+        if (op->state == ACUI_OP_PLANNING && pthread_equal(op->rest->planner->thread, plan->thread))
+            break;
+        if (flushed) {
+            pthread_cond_wait(&share_changed, &share_lock);
+            continue;
+        }
+        flushed = true;
+        pthread_mutex_unlock(&share_lock);
+        acu_status status = plan->flush(plan);
+        pthread_mutex_lock(&share_lock);
+        ACUI_TRY(status);
+    }
+    if (op->state == ACUI_OP_PLANNING)
+        return acui_fail(ACU_ERR_INVALID, "the op is used within itself, by a callback of its own");
+    return ACU_OK;
+}
+
+static acu_status plan_fresh(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+{
+    if (++plan->depth > ACUI_MAX_DEPTH) {
+        plan->depth--;
+        return acui_fail(ACU_ERR_LIMIT, "ops are composed more than %d deep", ACUI_MAX_DEPTH);
+    }
+    acu_status status = op->class->plan(plan, op, place, values);
+    plan->depth--;
+    for (size_t i = 0; i < op->input_count; i++) { /* left over after a failure */
+        if (op->inputs[i])
+            acui_op_put(op->inputs[i]);
+        op->inputs[i] = NULL;
+    }
+    return status == ACU_OK ? ACU_OK : acui_op_sign(op, status);
+}
+
+/* Keep what the op yields, or how it failed, for its other users. Share lock held. */
+static void keep_result(acui_plan *plan, acu_op *op, acu_status status, acui_values *values)
+{
+    op->state = ACUI_OP_DONE;
+    if (status == ACU_OK) {
+        op->rest->values = *values;
+        *values = (acui_values){0};
+        op->rest->next_unsettled = plan->unsettled;
+        plan->unsettled = acui_object_retain(op);
+        return;
+    }
+    op->rest->planner = NULL;
+    op->rest->fault = acui_fault_new(acui_error());
+    pthread_cond_broadcast(&share_changed);
+}
+
+/* Others may use it: what becomes of the parts around it does not matter to them. */
+static acu_status plan_shared(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+{
+    ACUI_TRY(acui_sharing_begin(plan, op));
+    acui_part *part = NULL;
+    acu_status status = ACU_OK;
+    if (plan->now.part && !(part = acui_part_begin(plan, ACUI_PART_SHARED)))
+        status = ACU_ERR_NO_MEMORY;
+    if (status == ACU_OK)
+        status = plan_fresh(plan, op, place, values);
+    if (part)
+        acui_part_end(plan, part);
+    if (part && status != ACU_OK)
+        acui_part_refuse(part);
+    acui_sharing_end(plan, op);
+    return status;
+}
+
+/* Share lock held. */
+static void begin_shared(acui_plan *plan, acu_op *op)
+{
+    acui_op_rest *rest = op->rest;
+    op->state = ACUI_OP_PLANNING;
+    rest->planner = plan;
+    rest->next_unsettled = NULL;
+    rest->values = (acui_values){0};
+    rest->sharing = NULL;
+    rest->fault = NULL;
+}
+
+static acu_status plan_used_twice(acui_plan *plan, acu_op *op, acu_device *place,
+                                  acui_values *values)
+{
+    acui_values own = {0};
+    pthread_mutex_lock(&share_lock);
+    acu_status status = await_settled(plan, op);
+    if (status == ACU_OK && op->state != ACUI_OP_DONE) {
+        begin_shared(plan, op);
+        pthread_mutex_unlock(&share_lock);
+        status = plan_shared(plan, op, place, &own);
+        pthread_mutex_lock(&share_lock);
+        keep_result(plan, op, status, &own);
+    }
+    if (status == ACU_OK)
+        status = acui_sharing_borrow(plan, op);
+    if (status == ACU_OK)
+        status = acui_front_meet(plan, op->rest->sharing);
+    if (status == ACU_OK)
+        status = deliver(op, values);
+    pthread_mutex_unlock(&share_lock);
+    acui_values_clear(&own);
+    return status;
+}
+
+void acui_plan_settle(acui_plan *plan, acui_fault *fault)
+{
+    if (!plan->unsettled)
+        return;
+    pthread_mutex_lock(&share_lock);
+    acu_op *list = plan->unsettled;
+    plan->unsettled = NULL;
+    for (acu_op *op = list; op; op = op->rest->next_unsettled) {
+        op->rest->planner = NULL;
+        op->rest->fault = acui_fault_retain(fault);
+    }
+    pthread_cond_broadcast(&share_changed);
+    pthread_mutex_unlock(&share_lock);
+    while (list) {
+        acu_op *op = list;
+        list = op->rest->next_unsettled;
+        acui_op_put(op);
+    }
+}
+
+/* A launch that is planned holds nothing any more: the device gets its work before the op goes. */
+static bool is_spent(const acu_op *op)
+{
+    return op->class == &acui_class_LAUNCH && op->u.call.arg_count == 0 && !op->u.call.kernel &&
+           op->input_count == 0 && acui_object_refs(op) == 1;
+}
+
+acu_status acui_plan_op(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+{
+    acu_status status;
+    if (acui_op_is_oom(op))
+        status = acui_error_restore(&op->u.fault->error);
+    else if (acui_op_is_sole(op))
+        status = plan_fresh(plan, op, place, values);
+    else
+        status = plan_used_twice(plan, op, place, values);
+    if (is_spent(op)) {
+        op->next_dead = plan->spent;
+        plan->spent = op;
+    } else {
+        acui_op_put(op);
+    }
+    return status;
+}
+
+acu_status acui_plan_looked_at(acui_plan *plan, acu_op *op, acu_device *place,
+                               acui_values *values)
+{
+    bool unwanted = values->unwanted;
+    values->unwanted = false;
+    acu_status status = acui_plan_op(plan, op, place, values);
+    values->unwanted = unwanted;
+    return status;
+}
+
+/* The values of an op whose parts are used one by one stay in the op: see PART. */
+acu_status acui_plan_kept(acui_plan *plan, acu_op *op, acu_device *place)
+{
+    acui_values unused = {0};
+    acui_object_retain(op);
+    acu_status status = acui_plan_op(plan, op, place, &unused);
+    acui_values_clear(&unused);
+    return status;
+}
+
+acu_status acui_plan_one(acui_plan *plan, acu_op *op, acu_device *place, const char *what,
+                         acu_val *value)
+{
+    acui_values *stack = &plan->scratch;
+    size_t base = stack->count;
+    const char *name = op->class->name; /* static, unlike the op */
+    acu_status status = acui_plan_op(plan, op, place, stack);
+    size_t count = stack->count - base;
+    if (status == ACU_OK && count != 1)
+        status = acui_fail(ACU_ERR_ARGUMENTS,
+                           "%s must be one value, but its op (%s) yields %zu; pick one with "
+                           "acu_first, acu_last or acu_nth",
+                           what, name, count);
+    if (status == ACU_OK) {
+        *value = stack->list[base];
+        stack->list[base] = (acu_val){.kind = ACU_NONE};
+    }
+    acui_values_cut(stack, base);
+    return status;
+}
+
+acu_status acui_plan_input(acui_plan *plan, acu_op *op, acu_device *place, acu_val *value)
+{
+    acu_op *x = op->inputs[0];
+    op->inputs[0] = NULL;
+    return acui_plan_one(plan, x, place, "the operand", value);
+}
