@@ -9,7 +9,7 @@
 #include <string.h>
 #include <ucontext.h>
 
-enum { LOCKS = 8, THREADS = 4, STACK = 64 * 1024, BUFFER = 8, DEPTH = 4096 };
+enum { LOCKS = 8, THREADS = 4, STACK = 64 * 1024, BUFFER = 8, DEPTH = 4096, LOCALS = 4 };
 
 typedef struct late_store {
     volatile void *at;
@@ -43,6 +43,22 @@ static struct {
 } path[DEPTH];
 static int depth, known; /* choices made; those that are given */
 
+/* Variables of which each thread has its own: they hold the value of who is going on. */
+static struct {
+    void *at;
+    size_t bytes;
+    unsigned char values[THREADS][8];
+} locals[LOCALS];
+static int local_count;
+
+void explore_local(void *variable, size_t bytes)
+{
+    if (local_count == LOCALS || bytes > sizeof locals[0].values[0])
+        abort();
+    locals[local_count].at = variable;
+    locals[local_count++].bytes = bytes;
+}
+
 static void leave(void)
 {
     if (_setjmp(threads[current].at) == 0)
@@ -66,8 +82,14 @@ static void prepare(coroutine *t, void (*run)(void))
 /* The thread goes on, to its next point. */
 static void resume(coroutine *t)
 {
-    if (_setjmp(scheduler) != 0)
+    size_t i = (size_t)(t - threads);
+    for (int k = 0; k < local_count; k++)
+        memcpy(locals[k].at, locals[k].values[i], locals[k].bytes);
+    if (_setjmp(scheduler) != 0) {
+        for (int k = 0; k < local_count; k++)
+            memcpy(locals[k].values[current], locals[k].at, locals[k].bytes);
         return;
+    }
     if (t->begun)
         _longjmp(t->at, 1);
     t->begun = true;
@@ -226,6 +248,16 @@ int explore_lock(void *mutex)
     return 0;
 }
 
+int explore_trylock(void *mutex)
+{
+    leave();
+    explore_settle();
+    if (locked[lock_place(mutex)] == mutex)
+        return 1;
+    locked[lock_place(mutex)] = mutex;
+    return 0;
+}
+
 static void unlock(const void *mutex)
 {
     explore_settle();
@@ -340,6 +372,8 @@ static void run_once(void)
     for (count = 0; count < THREADS && model->threads[count]; count++)
         prepare(&threads[count], thread_main);
     memset(locked, 0, sizeof locked);
+    for (int k = 0; k < local_count; k++)
+        memset(locals[k].values, 0, sizeof locals[k].values);
     model->start();
     running = true;
     while (run_on()) {

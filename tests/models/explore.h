@@ -54,8 +54,13 @@ void explore_park(_Atomic(uint32_t) *word, uint32_t seen);
 void explore_unpark(_Atomic(uint32_t) *word);
 void explore_unpark_one(_Atomic(uint32_t) *word); /* the first */
 
+/* What each thread has of its own, where ACUI_LOCAL is defined as nothing: a variable that is zero
+ * at the start of a run. To be called before explore. */
+void explore_local(void *variable, size_t bytes);
+
 /* By address; free and empty at the start of a run. */
 int explore_lock(void *mutex);
+int explore_trylock(void *mutex);
 int explore_unlock(void *mutex);
 int explore_wait(void *condition, void *mutex);
 int explore_signal(void *condition); /* wakes all: a thread may wake up for no reason anyway */
@@ -67,6 +72,7 @@ int explore_signal(void *condition); /* wakes all: a thread may wake up for no r
 #endif
 #include <pthread.h>
 #define pthread_mutex_lock(mutex) explore_lock(mutex)
+#define pthread_mutex_trylock(mutex) explore_trylock(mutex)
 #define pthread_mutex_unlock(mutex) explore_unlock(mutex)
 #define pthread_cond_wait(condition, mutex) explore_wait((condition), (mutex))
 #define pthread_cond_signal(condition) explore_signal(condition)

@@ -17,6 +17,7 @@ enum { ON_STREAM = 32 }; /* tasks for an issuer's stream; then the next one */
 static acui_aside asides[ACUI_MAX_DEVICES];
 
 static ACUI_LOCAL acu_device *held; /* by this thread, which is a runtime thread; or NULL */
+static ACUI_LOCAL uint32_t taken;   /* lots that this thread is issuing, or running what follows */
 
 acui_aside *acui_aside_at(unsigned ordinal)
 {
@@ -56,6 +57,8 @@ static bool is_attended(const acui_aside *a)
 
 /* ---- taking ---- */
 
+#define ALL UINT64_MAX /* whenever it was put there */
+
 typedef struct lot {
     acui_task *tasks[ACUI_TOGETHER];
     size_t count;
@@ -91,13 +94,16 @@ static void take_form(acui_aside *a, lot *l)
     set_count(a, kept);
 }
 
-static bool take(acui_aside *a, lot *l, begun *mine)
+/* Some of what was put there before place `end`, with such of its form as came later. False: it is
+ * taken. */
+static bool take(acui_aside *a, uint64_t end, lot *l, begun *mine)
 {
     l->count = 0;
     acui_lock_take(&a->lock);
-    if (count_of(a)) {
+    if (count_of(a) && a->kept[0].place < end) {
         set_taking(a, a->side, taking(a, a->side) + 1);
         mine->on[a->side]++;
+        taken++;
         take_form(a, l);
     }
     acui_lock_give(&a->lock);
@@ -106,6 +112,7 @@ static bool take(acui_aside *a, lot *l, begun *mine)
 
 static void done(acui_aside *a, const begun *mine)
 {
+    taken -= mine->on[0] + mine->on[1];
     acui_lock_take(&a->lock);
     for (unsigned side = 0; side < 2; side++)
         set_taking(a, side, taking(a, side) - mine->on[side]);
@@ -156,18 +163,17 @@ static acui_task *issue(acui_aside *a, lot *l)
     return others;
 }
 
-static size_t issue_some(acui_aside *a)
+static bool issue_some(acui_aside *a, uint64_t end)
 {
     lot l;
     begun mine = {.on = {0}};
-    if (!take(a, &l, &mine))
-        return 0;
-    size_t count = l.count;
+    if (!take(a, end, &l, &mine))
+        return false;
     bool was = acui_error_aside();
     acui_run_tasks(issue(a, &l));
     acui_error_back(was);
     done(a, &mine);
-    return count;
+    return true;
 }
 
 /* ---- the issuer ---- */
@@ -190,12 +196,10 @@ static acui_task *desert(acui_aside *a, begun *mine)
     acui_task *others = NULL;
     acui_lock_take(&a->lock);
     atomic_store_explicit(&a->attended, false, memory_order_relaxed);
-    size_t left = count_of(a); /* a runtime thread may put more, for itself: behind these */
+    uint64_t end = a->put; /* a runtime thread may put more, for itself */
     acui_lock_give(&a->lock);
-    while (left && take(a, &l, mine)) {
-        left -= l.count < left ? l.count : left;
+    while (take(a, end, &l, mine))
         others = acui_join_tasks(issue(a, &l), others);
-    }
     return others;
 }
 
@@ -210,7 +214,7 @@ size_t acui_aside_turn(acui_aside *a)
 {
     lot l;
     begun mine = {.on = {0}};
-    if (!take(a, &l, &mine))
+    if (!take(a, ALL, &l, &mine))
         return 0;
     size_t count = l.count;
     acui_task *others = issue(a, &l);
@@ -268,7 +272,7 @@ static size_t add(acui_aside *a, acui_task *task, bool own)
     if (may) {
         note_stream(a, task, attended);
         a->of = task->device;
-        a->kept[count++] = (acui_waiting_task){task, task->stream, task->form};
+        a->kept[count++] = (acui_waiting_task){task, task->stream, task->form, a->put++};
         set_count(a, count);
     }
     acui_lock_give(&a->lock);
@@ -301,7 +305,7 @@ bool acui_together_put(acui_task *task)
     if (count == ACUI_TOGETHER && alone)
         note_full(a);
     if (count == ACUI_TOGETHER)
-        issue_some(a);
+        issue_some(a, ALL);
     return count > 0;
 }
 
@@ -332,7 +336,7 @@ void acui_together_flush(void)
     if (!acui_together_left())
         return;
     acui_aside *a = acui_aside_of(held);
-    while (acui_together_left() && issue_some(a))
+    while (acui_together_left() && issue_some(a, ALL))
         continue;
     a->flushed_at = acui_now();
 }
@@ -380,11 +384,12 @@ void acui_together_settle(acu_device *device)
     if (is_idle(a))
         return;
     acui_lock_take(&a->lock);
-    size_t left = count_of(a), issued = 0;
+    uint64_t end = a->put;
     acui_lock_give(&a->lock);
-    for (; left && (issued = issue_some(a)); left -= issued)
-        if (issued > left)
-            issued = left;
+    while (issue_some(a, end))
+        continue;
+    if (taken) /* this is a function of the program's, and what it is called behind waits for it */
+        return;
     acui_lock_take(&a->lock);
     uint64_t turn = a->turns + 2;
     acui_lock_give(&a->lock);

@@ -11,6 +11,7 @@ typedef struct acui_waiting_task {
     acui_task *task;
     acu_stream *stream;
     uint64_t form;
+    uint64_t place; /* among all that ever were put there */
 } acui_waiting_task;
 
 typedef struct acui_aside {
@@ -22,6 +23,7 @@ typedef struct acui_aside {
     _Atomic(uint32_t) taking[2];
     const acu_device *of;    /* of all tasks; only to be compared */
     acui_waiting_task kept[ACUI_TOGETHER]; /* oldest first */
+    uint64_t put;            /* how many ever were */
     acu_stream *stream;            /* for those to come: of the first of them, or the issuer's */
     unsigned on_stream;            /* how many had it */
     unsigned side;  /* of those that begin now */

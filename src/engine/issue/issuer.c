@@ -10,6 +10,9 @@
 #include <stdio.h>
 
 #define REST ACU_MS(10) /* after it was of no use */
+#ifndef ACUI_ISSUER_LOOKS
+#define ACUI_ISSUER_LOOKS 32 /* between two at the clock; a model looks less often */
+#endif
 
 enum {
     LEAST_CORES = 3, /* with less it would only take one from those who plan */
@@ -33,7 +36,7 @@ static bool look_out(const acui_aside *a)
 {
     uint64_t start = acui_now();
     do {
-        for (int i = 0; i < 32; i++) {
+        for (int i = 0; i < ACUI_ISSUER_LOOKS; i++) {
             if (atomic_load_explicit(&a->count, memory_order_relaxed))
                 return true;
             acui_spin_pause();
@@ -108,6 +111,18 @@ static void wake(acui_aside *a)
     acui_unpark(&a->called);
 }
 
+/* The device is retained for it; false: it was called before, or is to rest. Start lock held, as
+ * for the next two: who ends it finds no device that somebody is still about to take back. */
+static bool claim(acui_aside *a, acu_device *device)
+{
+    acui_lock_take(&a->lock);
+    bool free = !a->device && acui_now() >= a->rests;
+    if (free)
+        a->device = acu_device_retain(device);
+    acui_lock_give(&a->lock);
+    return free;
+}
+
 /* It is not called for any device any more. */
 static void forget(acui_aside *a)
 {
@@ -118,34 +133,29 @@ static void forget(acui_aside *a)
     acu_device_release(device);
 }
 
-/* False: not now; who ends it waits for it, and this may be another one. */
 static bool start(acui_aside *a, unsigned ordinal)
 {
     char name[16];
     snprintf(name, sizeof name, "acuda-issue-%u", ordinal % 100);
-    if (pthread_mutex_trylock(&start_lock) != 0)
-        return false;
     if (!a->running) {
         atomic_store_explicit(&a->ended, false, memory_order_relaxed);
         a->running = acui_thread_start_with(&a->thread, name, run, a);
     }
-    bool running = a->running;
-    if (running)
+    if (a->running)
         wake(a);
-    pthread_mutex_unlock(&start_lock);
-    return running;
+    return a->running;
 }
 
 void acui_issuer_call(acu_device *device)
 {
     acui_aside *a = acui_aside_of(device);
-    acui_lock_take(&a->lock);
-    bool call = !a->device && acui_now() >= a->rests;
-    if (call)
-        a->device = acu_device_retain(device);
-    acui_lock_give(&a->lock);
-    if (call && !start(a, (unsigned)device->info.ordinal))
-        forget(a); /* it goes without */
+    if (atomic_load_explicit(&a->attended, memory_order_relaxed))
+        return;
+    if (pthread_mutex_trylock(&start_lock) != 0)
+        return; /* who ends it waits for it, and this may be another one: it goes without */
+    if (claim(a, device) && !start(a, (unsigned)device->info.ordinal))
+        forget(a);
+    pthread_mutex_unlock(&start_lock);
 }
 
 void acui_issuer_ask(acu_device *device)

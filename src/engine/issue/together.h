@@ -61,7 +61,7 @@ bool acui_together_put(acui_task *task);
 acu_stream *acui_together_lane(const acu_device *device);
 bool acui_together_collects(const acu_device *device); /* this thread may put tasks aside for it */
 /* All that is aside for the device is issued, and what came behind it. Waits for other threads that
- * are at that. */
+ * are at that, unless this one is called by what itself issues. */
 void acui_together_settle(acu_device *device);
 /* Of runtime threads: this one has the device from now on, NULL: none; */
 void acui_together_hold(acu_device *device);

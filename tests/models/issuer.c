@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * An issuer's thread, src/engine/issue/issuer.c itself: who is called comes, unless it is being
+ * ended; it sleeps meanwhile; and it has the device that it was called for until it goes.
+ */
+#include "explore.h"
+
+#include <string.h>
+
+#include "engine/issue/aside.h"
+
+#define pthread_join(thread, value) ((void)(thread), (void)(value), join())
+static void join(void);
+
+#ifndef ISSUER_FILE
+#define ISSUER_FILE "../../src/engine/issue/issuer.c"
+#endif
+#include ISSUER_FILE
+
+/* ---- what it uses ---- */
+
+static acui_aside asides[ACUI_MAX_DEVICES];
+static acu_device device;
+static int refs; /* of the device: acuda's own */
+static bool entered;
+static _Atomic(uint32_t) served;   /* how often it came, */
+static _Atomic(uint32_t) released; /* ... and the device was */
+_Atomic(bool) acui_together_timeless;
+
+acui_aside *acui_aside_of(const acu_device *of)
+{
+    (void)of;
+    return &asides[0];
+}
+
+acui_aside *acui_aside_at(unsigned ordinal)
+{
+    return &asides[ordinal];
+}
+
+acu_device *acu_device_retain(acu_device *of)
+{
+    refs++;
+    return of;
+}
+
+void acu_device_release(acu_device *of)
+{
+    explore_point();
+    if (of && --refs < 0)
+        explore_fail("the device is released too often");
+    if (of && entered && refs == 0)
+        explore_fail("the device is released while the issuer is there");
+    released++;
+    explore_unpark(&released);
+}
+
+acu_status acui_enter(acu_device *of, acui_entered *e)
+{
+    (void)e;
+    if (!of || refs < 1)
+        explore_fail("it attends to no device");
+    entered = true;
+    return ACU_OK;
+}
+
+void acui_leave(acui_entered *e)
+{
+    (void)e;
+    entered = false;
+}
+
+void acui_aside_attend(acui_aside *a, acu_stream *stream)
+{
+    (void)stream;
+    atomic_store_explicit(&a->attended, true, memory_order_relaxed);
+    atomic_fetch_add_explicit(&served, 1, memory_order_relaxed);
+    explore_unpark(&served);
+}
+
+void acui_aside_desert(acui_aside *a)
+{
+    atomic_store_explicit(&a->attended, false, memory_order_relaxed);
+}
+
+size_t acui_aside_turn(acui_aside *a)
+{
+    if (a->device != &device || refs < 1)
+        explore_fail("the device has gone while the issuer is there");
+    return 0;
+}
+
+acu_stream *acui_policy_pick(acu_policy *policy)
+{
+    (void)policy;
+    return NULL;
+}
+
+uint64_t acui_now(void)
+{
+    static uint64_t now;
+    return now += ACU_MS(1); /* it loses its patience at once */
+}
+
+void acui_park(_Atomic(uint32_t) *word, uint32_t seen, uint64_t deadline)
+{
+    (void)deadline; /* none here */
+    explore_park(word, seen);
+}
+
+void acui_unpark(_Atomic(uint32_t) *word)
+{
+    explore_unpark(word);
+}
+
+/* ---- its thread, which may be started again ---- */
+
+static _Atomic(uint32_t) starts, ends;
+static void *(*thread_run)(void *);
+static void *thread_context;
+
+bool acui_thread_start_with(pthread_t *thread, const char *name, void *(*fn)(void *),
+                            void *context)
+{
+    (void)thread, (void)name;
+    if (starts != ends)
+        explore_fail("two of them");
+    thread_run = fn;
+    thread_context = context;
+    starts++;
+    explore_unpark(&starts);
+    return true;
+}
+
+static void join(void)
+{
+    uint32_t seen;
+    while ((seen = ends) != starts)
+        explore_park(&ends, seen);
+}
+
+enum { NEVER = 100 };
+
+static void issuer(void)
+{
+    for (uint32_t n = 0; starts != NEVER; n++) {
+        while (starts == n)
+            explore_park(&starts, n);
+        if (starts == NEVER)
+            return;
+        thread_run(thread_context);
+        ends++;
+        explore_unpark(&ends);
+    }
+}
+
+/* ---- the cases ---- */
+
+static _Atomic(uint32_t) callers;
+static uint32_t all_callers;
+
+static void start_with(uint32_t count)
+{
+    memset((void *)asides, 0, sizeof asides);
+    memset((void *)&device, 0, sizeof device);
+    refs = 0;
+    entered = false;
+    served = released = starts = ends = callers = 0;
+    all_callers = count;
+}
+
+static void start_one(void) { start_with(1); }
+static void start_two(void) { start_with(2); }
+
+static void await(_Atomic(uint32_t) *word, uint32_t count)
+{
+    uint32_t seen;
+    while ((seen = *word) < count)
+        explore_park(word, seen);
+}
+
+static void is_called(void)
+{
+    callers++;
+    explore_unpark(&callers);
+}
+
+static void call(void)
+{
+    acui_issuer_call(&device);
+    is_called();
+}
+
+/* It comes each time. */
+static void call_and_await(void)
+{
+    for (uint32_t i = 1; i <= 2; i++) {
+        acui_issuer_call(&device);
+        await(&served, i);
+        await(&released, i); /* it goes to sleep */
+    }
+    is_called();
+}
+
+static void end(void)
+{
+    acui_issuer_stop();
+    if (acui_issuer_busy())
+        explore_fail("it was ended, and runs");
+    starts = NEVER;
+    explore_unpark(&starts);
+}
+
+static void end_last(void)
+{
+    await(&callers, all_callers);
+    end();
+}
+
+static void call_and_end(void)
+{
+    call();
+    end_last();
+}
+
+/* Whoever calls next makes another thread of it. */
+static void call_and_end_twice(void)
+{
+    acui_issuer_call(&device);
+    await(&released, 1);
+    acui_issuer_stop();
+    call_and_end();
+}
+
+static void nothing_is_left(void)
+{
+    if (refs || asides[0].device || asides[0].attended)
+        explore_fail("it has %d devices, and is called for one: %d", refs,
+                     asides[0].device != NULL);
+}
+
+int main(int argc, char **argv)
+{
+    static const explore_model models[] = {
+        {.name = "one calls", .start = start_one, .threads = {issuer, call_and_await, end_last},
+         .check = nothing_is_left, .interruptions = 2, .delays = 1},
+        {.name = "two call", .start = start_two, .threads = {issuer, call, call_and_end},
+         .check = nothing_is_left, .interruptions = 2, .delays = 1},
+        {.name = "two call while it is ended", .start = start_two,
+         .threads = {issuer, call, call_and_end_twice}, .check = nothing_is_left,
+         .interruptions = 2, .delays = 0},
+    };
+    return explore_all(models, sizeof models / sizeof *models, argc, argv);
+}
