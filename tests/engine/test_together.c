@@ -6,12 +6,14 @@
  * The thread is held up while they are handed over, so that it has all of them to choose from: a
  * runtime thread in a `then`, an issuer by the lock of the stream that it is about to issue on.
  */
-#include "engine/issue/together.h"
 #include "support/support.h"
+#include "support/together.h"
 
-#include "engine/completion/flight.h"
+#include "engine/issue/aside.h"
 
-#include <sched.h>
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 extern const char test_together_ptx[];
 
@@ -24,6 +26,15 @@ typedef struct bed {
     uint32_t want[MANY];
 } bed;
 
+static void make(bed *b)
+{
+    b->step = test_kernel(b->device, test_together_ptx, "step");
+    for (uint32_t i = 0; i < MANY; i++) {
+        b->want[i] = i;
+        assert_works(acu_sync(b->device, acu_full(ACU_SHAPE(N), acu_u32(i)), &b->z[i]));
+    }
+}
+
 static bed begin_on(bool runtime_thread)
 {
     bed b = {.device = NULL};
@@ -35,11 +46,7 @@ static bed begin_on(bool runtime_thread)
         test_close(b.device);
         skip();
     }
-    b.step = test_kernel(b.device, test_together_ptx, "step");
-    for (uint32_t i = 0; i < MANY; i++) {
-        b.want[i] = i;
-        assert_works(acu_sync(b.device, acu_full(ACU_SHAPE(N), acu_u32(i)), &b.z[i]));
-    }
+    make(&b);
     return b;
 }
 
@@ -91,38 +98,10 @@ static uint64_t together(const bed *b)
 
 /* ---- teaching it that they are short, whatever the clock says ---- */
 
-/* `count` tasks of the form were over after `ns`, all of them; and not at `looked`. */
-static void teach(uint64_t form, int count, uint64_t looked, uint64_t ns)
-{
-    static acu_device device; /* that ended something 1 ms after the clock began */
-    bool timeless = atomic_exchange(&acui_together_timeless, false);
-    acui_task tasks[ACUI_TOGETHER] = {0};
-    device.over_at = ACU_MS(1);
-    for (int i = 0; i < count; i++) {
-        tasks[i].form = form;
-        tasks[i].device = &device;
-        tasks[i].next_on_stream = i + 1 < count ? &tasks[i + 1] : NULL;
-    }
-    acui_flight_lock();
-    acui_together_learn(tasks, NULL, ACU_MS(1) + looked, ACU_MS(1) + ns);
-    acui_flight_unlock();
-    atomic_store(&acui_together_timeless, timeless);
-}
-
-static uint64_t form_of(const bed *b, uint32_t steps)
-{
-    acui_node node = {.kind = ACUI_NODE_LAUNCH}, *nodes[ACUI_TOGETHER_NODES];
-    node.u.launch.kernel = b->step;
-    node.u.launch.dims = (acui_dims){.grid = {1, 1, 1}, .block = {N, 1, 1}};
-    for (uint32_t i = 0; i < steps; i++)
-        nodes[i] = &node;
-    acui_task task = {.nodes = nodes, .count = steps};
-    return acui_form_of(&task);
-}
-
 static void teach_all(const bed *b, uint32_t steps)
 {
-    teach(form_of(b, steps), 1, 0, 1000);
+    const acui_dims dims = {.grid = {1, 1, 1}, .block = {N, 1, 1}};
+    test_teach(test_form_of(b->step, dims, steps), 1, 0, 1000);
 }
 
 /* ---- holding the thread up ---- */
@@ -191,21 +170,21 @@ static void how_many_depends_on_how_long(void **state)
     (void)state;
     const uint64_t form = UINT64_C(0x1234567812340001), other = form + (1 << 16);
     assert_int_equal(acui_together_most(form), 1); /* not known */
-    teach(form, 1, 0, ACU_US(90));
+    test_teach(form, 1, 0, ACU_US(90));
     assert_int_equal(acui_together_most(form), 1);
-    teach(form, 1, 0, ACU_US(40));
+    test_teach(form, 1, 0, ACU_US(40));
     assert_int_equal(acui_together_most(form), 2);
-    teach(form, 2, 0, ACU_US(40));
+    test_teach(form, 2, 0, ACU_US(40));
     assert_int_equal(acui_together_most(form), 4);
-    teach(form, 16, 0, ACU_US(90));
+    test_teach(form, 16, 0, ACU_US(90));
     assert_int_equal(acui_together_most(form), 16);
-    teach(form, 1, 0, ACU_MS(5)); /* found late: says little */
+    test_teach(form, 1, 0, ACU_MS(5)); /* found late: says little */
     assert_int_equal(acui_together_most(form), 16);
-    teach(form, 16, ACU_US(140), ACU_MS(5)); /* not over after 140 us */
+    test_teach(form, 16, ACU_US(140), ACU_MS(5)); /* not over after 140 us */
     assert_int_equal(acui_together_most(form), 8);
-    teach(form, 1, ACU_US(101), ACU_US(102));
+    test_teach(form, 1, ACU_US(101), ACU_US(102));
     assert_int_equal(acui_together_most(form), 1);
-    teach(other, 1, 0, ACU_US(6)); /* in the same place */
+    test_teach(other, 1, 0, ACU_US(6)); /* in the same place */
     assert_int_equal(acui_together_most(form), 1);
     assert_int_equal(acui_together_most(other), 16);
 }
@@ -389,19 +368,10 @@ static void a_loss_reaches_all(void **state)
 
 /* ---- an issuer ---- */
 
-/* It attends to what is put aside, and goes on doing so. */
-static void call_issuer(const bed *b)
-{
-    atomic_store(&acui_issuer_patience, ACU_MS(60000));
-    acui_issuer_call(b->device);
-    while (!acui_together_lane(b->device)) /* it is on its way */
-        sched_yield();
-}
-
 static bed begin_issued(void)
 {
     bed b = begin_on(false);
-    call_issuer(&b);
+    assert_true(test_call_issuer(b.device));
     return b;
 }
 
@@ -588,7 +558,7 @@ static void it_works_for_a_runtime_thread_too(void **state)
 {
     (void)state;
     bed b = begin();
-    call_issuer(&b);
+    assert_true(test_call_issuer(b.device));
     for (uint32_t i = 0; i < 4; i++)
         go(&b, i, 1);
     end_issued(&b);
@@ -604,9 +574,241 @@ static void it_sleeps_when_there_is_nothing_to_do(void **state)
     acu_future *future = test_submit(b.device, step(&b, 0, 1)); /* by itself */
     wait_for(&future, 1, ACU_OK);
     test_threads_rest();
-    call_issuer(&b); /* it can be woken up again */
+    assert_true(test_call_issuer(b.device)); /* it can be woken up again */
     go_threads(&b);
     end_issued(&b);
+}
+
+/* ---- what else may happen while tasks are aside ---- */
+
+/* It is about to issue the first of them, and has not seen the others. */
+static acu_stream *put_aside(bed *b, acu_future *futures[EACH], uint32_t c)
+{
+    acu_stream *held = hold_issuer(b);
+    for (int i = 0; i < EACH; i++) {
+        futures[i] = test_submit(b->device, step(b, i, c));
+        while (i == 0 && atomic_load(&acui_aside_of(b->device)->count) > 0)
+            sched_yield();
+    }
+    return held;
+}
+
+static void forget_all(bed *b)
+{
+    for (int i = 0; i < MANY; i++)
+        acu_tensor_release(b->z[i]);
+    acu_kernel_release(b->step);
+}
+
+/* Driver objects stay counted where a context has taken them along. */
+static void leaves_no_handles(void)
+{
+    char text[1024];
+    atomic_store(&acui_issuer_patience, ACU_US(100));
+    atomic_store(&acui_together_timeless, false);
+    if (acu_debug_live_report(text, sizeof text))
+        fail_msg("handles are left:\n%s", text);
+    assert_int_equal(acu_debug_live_blocks(), 0);
+}
+
+static void what_is_too_late_aside_is_not_done(void **state)
+{
+    (void)state;
+    bed b = begin_issued();
+    acu_submit_options options = {.size = sizeof options, .deadline = ACU_MS(1)};
+    acu_future *futures[EACH], *late[EACH];
+    acu_stream *held = put_aside(&b, futures, 3);
+    for (int i = 0; i < EACH; i++) {
+        acu_op *op = step_of(&b, acu_inout(b.z[EACH + i]), 1);
+        assert_works(acu_submit(b.device, op, &options, &late[i]));
+    }
+    wait_for(late, EACH, ACU_ERR_DEADLINE); /* while they are there */
+    let_issuer_go(held);
+    wait_for(futures, EACH, ACU_OK);
+    for (int i = EACH; i < 2 * EACH; i++) { /* nobody knows what is in these now */
+        assert_int_equal(acu_read_sync(b.z[i], (uint32_t[N]){0}, N * sizeof(uint32_t)),
+                         ACU_ERR_DEPENDENCY);
+        acu_tensor_release(b.z[i]);
+        assert_works(acu_sync(b.device, acu_full(ACU_SHAPE(N), acu_u32(b.want[i])), &b.z[i]));
+    }
+    end_issued(&b);
+}
+
+/* What is released with the last use of a submission's memory, on whatever thread. */
+typedef struct last_use {
+    bed *b;
+    acu_stream *stream;
+    _Atomic(int) status; /* of what was submitted then; 1: nothing yet */
+} last_use;
+
+static uint32_t host_memory[N];
+
+static void submit_at_last_use(void *user)
+{
+    last_use *last = user;
+    acu_submit_options options = {.size = sizeof options, .stream = last->stream};
+    atomic_store(&last->status,
+                 acu_submit(last->b->device, acu_fill(last->b->z[0], acu_u32(7)), &options, NULL));
+}
+
+/* What is given up releases its memory on the thread that was to issue it; that may submit. */
+static void who_is_told_there_may_submit(void **state)
+{
+    (void)state;
+    bed b = begin_issued();
+    last_use last = {.b = &b, .status = 1};
+    acu_buffer *buffer;
+    acu_tensor *wrapped;
+    acu_future *futures[EACH], *cancelled;
+    assert_works(acu_stream_create(b.device, 0, &last.stream));
+    assert_works(acu_buffer_wrap_host(b.device, host_memory, sizeof host_memory,
+                                      ACU_USER(&last, submit_at_last_use), &buffer));
+    assert_works(acu_tensor_create(buffer, 0, ACU_U32, ACU_SHAPE(N), &wrapped));
+    acu_buffer_release(buffer);
+    acu_stream *held = put_aside(&b, futures, 3);
+    cancelled = test_submit(b.device, step_of(&b, acu_inout(wrapped), 1));
+    acu_tensor_release(wrapped);
+    assert_works(acu_future_cancel(cancelled));
+    assert_int_equal(atomic_load(&last.status), 1);
+    let_issuer_go(held);
+    wait_for(futures, EACH, ACU_OK);
+    wait_for(&cancelled, 1, ACU_ERR_CANCELLED);
+    assert_works(acu_device_wait(b.device, ACU_FOREVER));
+    while (atomic_load(&last.status) == 1)
+        sched_yield();
+    assert_int_equal(atomic_load(&last.status), ACU_OK);
+    b.want[0] = 7;
+    assert_works(acu_stream_wait(last.stream, ACU_FOREVER));
+    acu_stream_release(last.stream);
+    end_issued(&b);
+}
+
+static void a_child_gets_errors(void **state)
+{
+    (void)state;
+    bed b = begin_issued();
+    acu_future *futures[EACH];
+    int status = -1;
+    acu_stream *held = put_aside(&b, futures, 3);
+    test_before_fork();
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        alarm(60); /* what takes longer hangs */
+        bool refused = acu_submit(b.device, step_of(&b, acu_inout(b.z[0]), 1), NULL, NULL) ==
+                           ACU_ERR_FORKED &&
+                       acu_future_wait(futures[0], ACU_FOREVER) == ACU_ERR_FORKED &&
+                       acu_future_cancel(futures[1]) == ACU_ERR_FORKED &&
+                       acu_device_wait(b.device, ACU_FOREVER) == ACU_ERR_FORKED;
+        acu_future_release(futures[2]);
+        forget_all(&b);
+        _exit(refused && acu_close(b.device) == ACU_ERR_FORKED ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    let_issuer_go(held);
+    wait_for(futures, EACH, ACU_OK);
+    go_threads(&b);
+    end_issued(&b);
+}
+
+static void *close_last(void *device)
+{
+    return acu_close(device) == ACU_OK ? device : NULL;
+}
+
+static void the_last_close_waits_for_them(void **state)
+{
+    (void)state;
+    bed b = begin_issued();
+    acu_future *futures[EACH];
+    pthread_t closer;
+    void *closed = NULL;
+    acu_stream *held = put_aside(&b, futures, 3);
+    forget_all(&b);
+    assert_int_equal(pthread_create(&closer, NULL, close_last, b.device), 0);
+    for (int i = 0; i < EACH; i++)
+        assert_int_equal(acu_future_poll(futures[i]), ACU_NOT_READY);
+    let_issuer_go(held);
+    pthread_join(closer, &closed);
+    assert_ptr_equal(closed, b.device);
+    wait_for(futures, EACH, ACU_OK);
+    leaves_no_handles();
+    test_leaks_none();
+}
+
+/* It is lost by something else. */
+static void a_loss_reaches_what_is_aside(void **state)
+{
+    (void)state;
+    test_software_only();
+    bed b = begin_issued();
+    acu_future *futures[EACH];
+    size_t bytes;
+    acu_driver_fault fault = {.size = sizeof fault,
+                              .call = ACU_CALL_MemGetInfo,
+                              .nth = 1,
+                              .result = ACU_CUDA_ERROR_LAUNCH_FAILED};
+    acu_stream *held = put_aside(&b, futures, 3);
+    assert_works(acu_driver_fail(&fault));
+    assert_int_equal(acu_device_memory(b.device, &bytes, &bytes), ACU_ERR_DEVICE_LOST);
+    acu_driver_fail_clear();
+    let_issuer_go(held);
+    wait_for(futures, EACH, ACU_ERR_DEVICE_LOST);
+    forget_all(&b);
+    acu_close(b.device);
+    leaves_no_handles();
+}
+
+typedef struct renewal {
+    acu_device *old, *fresh;
+    acu_status status;
+} renewal;
+
+static void *reset(void *user)
+{
+    static const acu_reset_options options = {
+        .size = sizeof options, .nothing_else_in_this_process_uses_the_device = true};
+    renewal *r = user;
+    r->status = acu_device_reset(r->old, &options, &r->fresh);
+    return NULL;
+}
+
+/* What is aside when a device is being reset is issued, or told why not; its issuer leaves, and
+ * serves the new device. */
+static void a_reset_ends_the_issuers_work(void **state)
+{
+    (void)state;
+    test_software_only();
+    bed b = begin_issued();
+    acu_future *futures[EACH];
+    pthread_t thread;
+    renewal r = {.old = b.device};
+    int stale = 0;
+    acu_stream *held = put_aside(&b, futures, 3);
+    assert_int_equal(pthread_create(&thread, NULL, reset, &r), 0);
+    while (!atomic_load(&r.old->refusing)) /* from here on nothing begins to go there */
+        sched_yield();
+    let_issuer_go(held);
+    for (int i = 0; i < EACH; i++) {
+        acu_status status = acu_future_wait(futures[i], ACU_FOREVER);
+        assert_true(status == ACU_OK || status == ACU_ERR_STALE);
+        stale += status == ACU_ERR_STALE;
+        acu_future_release(futures[i]);
+    }
+    pthread_join(thread, NULL);
+    assert_works(r.status);
+    assert_true(stale > 0);
+    forget_all(&b);
+    test_close(r.old);
+    b.device = r.fresh;
+    make(&b);
+    assert_true(test_call_issuer(b.device));
+    go_threads(&b);
+    check(&b);
+    forget_all(&b);
+    test_close(b.device);
+    leaves_no_handles();
 }
 
 int main(void)
@@ -627,9 +829,15 @@ int main(void)
         cmocka_unit_test(the_issuer_survives_refusals),
         cmocka_unit_test(it_works_for_a_runtime_thread_too),
         cmocka_unit_test(it_sleeps_when_there_is_nothing_to_do),
+        cmocka_unit_test(what_is_too_late_aside_is_not_done),
+        cmocka_unit_test(who_is_told_there_may_submit),
+        cmocka_unit_test(a_child_gets_errors),
+        cmocka_unit_test(the_last_close_waits_for_them),
         /* These leave the driver's objects behind. */
         cmocka_unit_test(a_loss_reaches_all),
         cmocka_unit_test(a_loss_ends_the_issuers_work),
+        cmocka_unit_test(a_loss_reaches_what_is_aside),
+        cmocka_unit_test(a_reset_ends_the_issuers_work),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

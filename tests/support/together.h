@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* For tests of what is issued together: what is taken for short, and an issuer at once. */
+#ifndef ACUDA_TESTS_SUPPORT_TOGETHER_H
+#define ACUDA_TESTS_SUPPORT_TOGETHER_H
+
+#include "support/support.h"
+
+#include "engine/completion/flight.h"
+#include "engine/issue/together.h"
+
+#include <sched.h>
+
+/* `count` tasks of the form were over after `ns`, all of them; and not at `looked`. */
+static inline void test_teach(uint64_t form, int count, uint64_t looked, uint64_t ns)
+{
+    static acu_device device; /* that ended something 1 ms after the clock began */
+    bool timeless = atomic_exchange(&acui_together_timeless, false);
+    acui_task tasks[ACUI_TOGETHER] = {0};
+    device.over_at = ACU_MS(1);
+    for (int i = 0; i < count; i++) {
+        tasks[i].form = form;
+        tasks[i].device = &device;
+        tasks[i].next_on_stream = i + 1 < count ? &tasks[i + 1] : NULL;
+    }
+    acui_flight_lock();
+    acui_together_learn(tasks, NULL, ACU_MS(1) + looked, ACU_MS(1) + ns);
+    acui_flight_unlock();
+    atomic_store(&acui_together_timeless, timeless);
+}
+
+/* Of a task that launches the kernel so often, and does nothing else. */
+static inline uint64_t test_form_of(acu_kernel *kernel, acui_dims dims, uint32_t launches)
+{
+    acui_node node = {.kind = ACUI_NODE_LAUNCH}, *nodes[ACUI_TOGETHER_NODES];
+    node.u.launch.kernel = kernel;
+    node.u.launch.dims = dims;
+    for (uint32_t i = 0; i < launches; i++)
+        nodes[i] = &node;
+    acui_task task = {.nodes = nodes, .count = launches};
+    return acui_form_of(&task);
+}
+
+/* The device's issuer attends to what is put aside, until the last close. False: it does not come,
+ * because a call fails. */
+static inline bool test_call_issuer(acu_device *device)
+{
+    atomic_store(&acui_issuer_patience, ACU_MS(600000));
+    for (int tries = 0; tries < 1000000; tries++) {
+        if (acui_together_lane(device))
+            return true;
+        acui_issuer_call(device); /* again, as the one before it may have to go first */
+        sched_yield();
+    }
+    return false;
+}
+
+#endif
