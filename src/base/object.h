@@ -110,24 +110,32 @@ static inline uint32_t acui_object_refs(const void *object)
 
 /* A list that does not count as a holder is going to have the object: its references are counted
  * the slower way from now on. By its only holder, before anybody can find it. */
-static inline void acui_object_list(void *object)
+static inline void acui_refs_list(_Atomic(uint32_t) *refs)
 {
-    _Atomic(uint32_t) *refs = &((acui_object *)object)->refs;
     atomic_store_explicit(refs, atomic_load_explicit(refs, memory_order_relaxed) | ACUI_LISTED,
                           memory_order_relaxed);
 }
 
-/* For such lists: takes a reference only if there still is one. Never of what was not announced by
- * acui_object_list, for there the last holder would not notice. */
-static inline bool acui_object_try_retain(void *object)
+static inline void acui_object_list(void *object)
 {
-    _Atomic(uint32_t) *refs = &((acui_object *)object)->refs;
+    acui_refs_list(&((acui_object *)object)->refs);
+}
+
+/* For such lists: takes a reference only if there still is one. Never of what was not announced by
+ * acui_refs_list, for there the last holder would not notice. */
+static inline bool acui_refs_try_retain(_Atomic(uint32_t) *refs)
+{
     uint32_t now = atomic_load_explicit(refs, memory_order_relaxed);
     while (now > ACUI_LISTED)
         if (atomic_compare_exchange_weak_explicit(refs, &now, now + 1, memory_order_acquire,
                                                   memory_order_relaxed))
             return true;
     return false;
+}
+
+static inline bool acui_object_try_retain(void *object)
+{
+    return acui_refs_try_retain(&((acui_object *)object)->refs);
 }
 
 static inline bool acui_object_is(const void *object, acu_object_kind kind)

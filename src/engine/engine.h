@@ -165,7 +165,9 @@ struct acui_submission {
     acui_plan plan; /* first, so that a plan's flush finds its submission */
     _Atomic(uint32_t) refs;      /* future, and the submission in flight itself, unless somebody
                                   * waits for it at once */
-    _Atomic(uint32_t) open;      /* tasks not over, plus one while planning */
+    _Atomic(uint32_t) open;      /* tasks not over, plus one while planning; who has the future may
+                                  * hold it open too (acui_submission_hold): base/object.h, as for
+                                  * what a list finds */
     acu_future *future;          /* retained until resolved, unless it is `waited`; NULL: nobody
                                   * asks */
     acu_policy *policy;          /* retained; may be NULL */

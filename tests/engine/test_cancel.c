@@ -3,9 +3,11 @@
  * Cancelling: what is not issued never runs, what is runs unseen; the future completes at once;
  * readers of what was not computed fail; others that use the same op do not.
  */
+#include "engine/engine.h"
 #include "support/support.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 
 enum { N = 16 };
@@ -520,6 +522,54 @@ static void many_threads(void **state)
     finish(device);
 }
 
+/* ---- looking at what ends just then, as a group does, and who comes after it ---- */
+
+typedef struct looked_at {
+    _Atomic(acu_future *) future; /* NULL: none */
+    _Atomic(bool) end;
+    bool held_late; /* after its end */
+} looked_at;
+
+static void *hold_again_and_again(void *context)
+{
+    looked_at *l = context;
+    while (!atomic_load(&l->end)) {
+        acu_future *future = atomic_load(&l->future);
+        if (!future)
+            continue;
+        while (atomic_load(&future->state) != ACUI_FUTURE_DONE)
+            if (acui_submission_hold(future->submission))
+                acui_submission_close(future->submission);
+        l->held_late |= acui_submission_hold(future->submission);
+        atomic_store(&l->future, NULL);
+    }
+    return NULL;
+}
+
+static void held_until_its_end(void **state)
+{
+    enum { TIMES = 5000 };
+    (void)state;
+    acu_device *device = test_open();
+    acu_tensor *x = device_tensor(device, 0);
+    looked_at l = {.future = NULL};
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, hold_again_and_again, &l), 0);
+    for (int i = 0; i < TIMES; i++) {
+        acu_future *future = test_submit(device, acu_fill(x, acu_i32(i)));
+        atomic_store(&l.future, future);
+        assert_works(acu_future_wait(future, ACU_FOREVER));
+        while (atomic_load(&l.future))
+            sched_yield();
+        acu_future_release(future);
+    }
+    atomic_store(&l.end, true);
+    pthread_join(thread, NULL);
+    assert_false(l.held_late);
+    acu_tensor_release(x);
+    finish(device);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -538,6 +588,7 @@ int main(void)
         cmocka_unit_test(parts_of_one_op),
         cmocka_unit_test(handed_over_and_not_planned),
         cmocka_unit_test(many_threads),
+        cmocka_unit_test(held_until_its_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

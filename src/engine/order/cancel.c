@@ -81,12 +81,7 @@ void acui_future_end(acu_future *future, acu_status status, const char *message)
 
 bool acui_submission_hold(acui_submission *s)
 {
-    uint32_t open = atomic_load_explicit(&s->open, memory_order_acquire);
-    while (open)
-        if (atomic_compare_exchange_weak_explicit(&s->open, &open, open + 1, memory_order_acq_rel,
-                                                  memory_order_acquire))
-            return true;
-    return false;
+    return acui_refs_try_retain(&s->open);
 }
 
 bool acui_future_is_held_up(acu_future *future)

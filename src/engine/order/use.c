@@ -165,6 +165,7 @@ static acu_status give_future(acui_submission *s, acu_future **future)
     acu_future *f;
     ACUI_TRY(acui_future_new(&f));
     atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
+    acui_refs_list(&s->open); /* nobody else closes it: its only task is not over */
     f->submission = s;
     s->future = acui_future_keep(f);
     acui_submission_started(s, f);

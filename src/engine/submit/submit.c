@@ -85,6 +85,8 @@ acui_submission *acui_submission_new(const acu_submit_options *options, acu_stre
         s->future = future;
         s->serial = future->serial;
         keep(future);
+        if (!future->waited)
+            acui_refs_list(&s->open);
     }
     return s;
 }
