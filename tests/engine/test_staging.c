@@ -92,6 +92,35 @@ static void sizes_and_numbers_of_threads(void **state)
     assert_int_equal(atomic_load(&releases), copies);
 }
 
+/* After each change rings are used from their first slot on: what lacks is the last of them. */
+static void less_memory_after_a_change(void **state)
+{
+    enum { CHUNK = 64 << 10, SLOTS = 3 };
+    (void)state;
+    acu_device *device = begin();
+    acu_staging_options options = {
+        .size = sizeof options, .threads = 1, .chunk_bytes = CHUNK, .chunks = SLOTS};
+    assert_works(acu_staging_set(&options));
+    acu_tensor *x = on_device(device, CHUNK), *in = pageable(device, from, CHUNK);
+    assert_works(acu_sync(device, acu_copy(x, in), NULL));
+    acu_tensor_release(x);
+    acu_tensor_release(in);
+    for (unsigned lacks = SLOTS; lacks > 1; lacks--) {
+        options.chunk_bytes /= 2;
+        assert_works(acu_staging_set(&options));
+        acu_driver_fault fault = {.size = sizeof fault,
+                                  .call = ACU_CALL_MemHostAlloc,
+                                  .nth = lacks,
+                                  .from_then_on = true,
+                                  .result = ACU_CUDA_ERROR_OUT_OF_MEMORY};
+        assert_works(acu_driver_fail(&fault));
+        there_and_back(device, 8 * CHUNK, 1);
+        acu_driver_fail_clear();
+        assert_true(acu_driver_fault_hits() > 0);
+    }
+    done(device);
+}
+
 static void options_are_checked(void **state)
 {
     (void)state;
@@ -410,6 +439,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes_and_numbers_of_threads),
+        cmocka_unit_test(less_memory_after_a_change),
         cmocka_unit_test(options_are_checked),
         cmocka_unit_test(in_order_with_the_rest),
         cmocka_unit_test(between_host_memories),

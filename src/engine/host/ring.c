@@ -70,9 +70,8 @@ acu_status acui_ring_get(acu_device *device, unsigned helper, uint64_t bytes, ui
     if (r->slot_bytes != bytes || r->count > slots)
         free_memory(device, r);
     r->slot_bytes = bytes;
-    if (r->count != slots)
-        r->first = 0; /* those that were made first are used first */
     r->count = slots;
+    r->first = 0; /* those that were made first are used first: what lacks is behind them */
     *ring = r;
     return ACU_OK;
 }
