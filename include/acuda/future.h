@@ -172,10 +172,10 @@ ACU_API acu_future *acu_future_retain(acu_future *future);
 ACU_API void acu_future_release(acu_future *future);
 
 /*
- * Waiting copies between a tensor and plain host memory, ordered behind what was submitted on the
- * tensor, which may have any layout; in `memory` its elements lie one after the other, and take
- * `bytes`. Blocks; the host memory is free to use on return, also after an error. acu_read_sync
- * copies out of the tensor.
+ * Waiting copies between a tensor and plain host memory, in order with what is submitted on the
+ * tensor, before as after, which may have any layout; in `memory` its elements lie one after the
+ * other, and take `bytes`. Blocks; the host memory is free to use on return, also after an error.
+ * acu_read_sync copies out of the tensor.
  */
 ACU_API acu_status acu_read_sync(acu_tensor *tensor, void *memory, size_t bytes);
 ACU_API acu_status acu_write_sync(acu_tensor *tensor, const void *memory, size_t bytes);

@@ -9,6 +9,7 @@
 #include "device/device.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 
 extern const char test_order_ptx[];
@@ -325,6 +326,78 @@ static void submissions_of_threads_do_not_interleave(void **state)
     close_bench(&b);
 }
 
+/* ---- waiting copies of host memory ---- */
+
+typedef struct waiting_copy {
+    acu_tensor *tensor;
+    const uint32_t *from; /* NULL: reads */
+    uint32_t to[N];
+} waiting_copy;
+
+static void *copy_and_wait(void *context)
+{
+    waiting_copy *c = context;
+    acu_status status = c->from ? acu_write_sync(c->tensor, c->from, N * sizeof *c->from)
+                                : acu_read_sync(c->tensor, c->to, sizeof c->to);
+    return status == ACU_OK ? c : NULL;
+}
+
+static uint64_t submitted(void)
+{
+    acu_counters counters;
+    acu_counters_read(&counters);
+    return counters.submissions;
+}
+
+/* The copy waits at a gate on another thread, and then `behind` is submitted. */
+static void before_what_is_behind(const bench *b, waiting_copy *copy, acu_op *behind)
+{
+    pthread_t thread;
+    void *worked;
+    acu_future *done;
+    test_host_gate_close();
+    acu_op *gate = acu_host(test_pass_host_gate, NULL, acu_inout(copy->tensor));
+    assert_works(acu_submit(b->device, gate, NULL, NULL));
+    test_host_gate_await();
+    uint64_t before = submitted();
+    assert_int_equal(pthread_create(&thread, NULL, copy_and_wait, copy), 0);
+    while (submitted() == before)
+        sched_yield();
+    assert_works(acu_submit(b->device, behind, NULL, &done));
+    test_host_gate_open();
+    assert_works(acu_future_wait(done, ACU_FOREVER));
+    acu_future_release(done);
+    pthread_join(thread, &worked);
+    assert_ptr_equal(worked, copy);
+}
+
+static void waiting_copies_of_host_memory(void **state)
+{
+    (void)state;
+    enum { TIMES = 8 };
+    bench b = open_bench();
+    acu_tensor *host, *x = vector(&b, 2);
+    assert_works(acu_tensor_alloc_pinned(b.device, ACU_U32, VECTOR, &host));
+    uint32_t ones[N], threes[N];
+    for (int i = 0; i < N; i++) {
+        ones[i] = 1;
+        threes[i] = 3;
+    }
+    for (int i = 0; i < TIMES; i++) {
+        waiting_copy read = {.tensor = host}, write = {.tensor = host, .from = threes};
+        assert_works(acu_write_sync(host, ones, sizeof ones));
+        before_what_is_behind(&b, &read, acu_copy(host, x));
+        assert_memory_equal(read.to, ones, sizeof ones);
+        acu_tensor *y = vector(&b, 0);
+        before_what_is_behind(&b, &write, acu_copy(y, host));
+        holds(y, 3);
+        acu_tensor_release(y);
+    }
+    acu_tensor_release(host);
+    acu_tensor_release(x);
+    close_bench(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -337,6 +410,7 @@ int main(void)
         cmocka_unit_test(failed_writes_keep_the_order),
         cmocka_unit_test(host_work_in_between),
         cmocka_unit_test(submissions_of_threads_do_not_interleave),
+        cmocka_unit_test(waiting_copies_of_host_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,49 +24,59 @@ static acu_status check_host_copy(acu_tensor *tensor, const void *memory, size_t
 
 static const acu_site here = {.file = NULL, .line = 0};
 
-static acu_status do_nothing(void *user, const acu_val *values, size_t count)
-{
-    (void)user, (void)values, (void)count;
-    return ACU_OK;
-}
+/* From the tensor's host memory to other, or the other way. A reset takes pinned memory along, so
+ * not meanwhile. */
+typedef struct host_copy {
+    acu_tensor *tensor;
+    void *to;
+    const void *from; /* one of the two; NULL: the tensor */
+} host_copy;
 
-/* Wait for one's turn on a tensor in host memory, where the copy itself is a memcpy. */
-static acu_status wait_turn(acu_tensor *tensor, acu_access access)
+static acu_status copy_host(const host_copy *copy)
 {
-    acu_arg arg = acu_arg_tensor(tensor, access);
-    return acu_sync(NULL, acu_op_host(do_nothing, (acu_user){.data = NULL}, &arg, 1, here), NULL);
-}
-
-/* Copy from the tensor's host memory, or into it; a reset takes pinned memory
- * along, so not meanwhile. */
-static acu_status copy_host(acu_tensor *tensor, void *to, const void *from)
-{
-    acu_device *device = tensor->buffer->device;
-    struct acui_holder *holder = NULL;
-    if (device && !acui_hold(device, &holder))
+    acu_device *device = copy->tensor->buffer->device;
+    struct acui_holder *holder;
+    if (!acui_hold(device, &holder))
         return acui_device_check(device);
-    char *host = acu_tensor_host(tensor);
-    acui_layout layout = to ? acui_layout_to_dense(tensor) : acui_layout_from_dense(tensor);
+    char *host = acu_tensor_host(copy->tensor);
+    acui_layout layout =
+        copy->to ? acui_layout_to_dense(copy->tensor) : acui_layout_from_dense(copy->tensor);
     if (host)
-        acui_layout_copy(&layout, to ? to : host, from ? from : host, 0, layout.bytes, false);
+        acui_layout_copy(&layout, copy->to ? copy->to : host, copy->from ? copy->from : host, 0,
+                         layout.bytes, false);
     acui_unhold(holder);
     return host ? ACU_OK : acui_fail(ACU_ERR_STALE, "the tensor's memory went with a reset");
+}
+
+static acu_status run_host_copy(void *copy, const acu_val *values, size_t count)
+{
+    (void)values, (void)count;
+    return copy_host(copy);
+}
+
+/* Of a tensor in host memory, as work of its own, so that nobody touches it meanwhile. */
+static acu_status copy_in_turn(host_copy copy)
+{
+    acu_arg arg = acu_arg_tensor(copy.tensor, copy.to ? ACU_READ : ACU_WRITE);
+    acu_op *op = acu_op_host(run_host_copy, (acu_user){.data = &copy}, &arg, 1, here);
+    acu_status status = acu_sync(NULL, op, NULL);
+    if (status == ACU_ERR_CALLBACK) /* it fails only as the device does */
+        ACUI_TRY(acui_device_check(copy.tensor->buffer->device));
+    return status;
 }
 
 acu_status acu_read_sync(acu_tensor *tensor, void *memory, size_t bytes)
 {
     ACUI_TRY(check_host_copy(tensor, memory, bytes, __func__));
     acu_tensor *staged = NULL;
-    if (tensor->buffer->host) {
-        ACUI_TRY(wait_turn(tensor, ACU_READ));
-        return copy_host(tensor, memory, NULL);
-    }
+    if (tensor->buffer->host)
+        return copy_in_turn((host_copy){.tensor = tensor, .to = memory});
     ACUI_TRY(acu_tensor_alloc_pinned(tensor->buffer->device, tensor->dtype, tensor->shape,
                                      &staged));
     acu_op *to = acui_operand_tensor(staged, here), *from = acui_operand_tensor(tensor, here);
     acu_status status = acu_sync(NULL, acu_op_copy(to, from, here), NULL);
     if (status == ACU_OK)
-        status = copy_host(staged, memory, NULL);
+        status = copy_host(&(host_copy){.tensor = staged, .to = memory});
     acu_tensor_release(staged);
     return status;
 }
@@ -74,14 +84,12 @@ acu_status acu_read_sync(acu_tensor *tensor, void *memory, size_t bytes)
 acu_status acu_write_sync(acu_tensor *tensor, const void *memory, size_t bytes)
 {
     ACUI_TRY(check_host_copy(tensor, memory, bytes, __func__));
-    if (tensor->buffer->host) {
-        ACUI_TRY(wait_turn(tensor, ACU_WRITE));
-        return copy_host(tensor, NULL, memory);
-    }
+    if (tensor->buffer->host)
+        return copy_in_turn((host_copy){.tensor = tensor, .from = memory});
     acu_tensor *staged;
     ACUI_TRY(acu_tensor_alloc_pinned(tensor->buffer->device, tensor->dtype, tensor->shape,
                                      &staged));
-    acu_status status = copy_host(staged, NULL, memory);
+    acu_status status = copy_host(&(host_copy){.tensor = staged, .from = memory});
     if (status != ACU_OK) {
         acu_tensor_release(staged);
         return status;
