@@ -439,6 +439,105 @@ static void handed_over(void **state)
     finish(device);
 }
 
+/* ---- news that come from no device ---- */
+
+typedef struct sleeper {
+    acu_group *group;
+    bool any; /* waits for any member, else for all */
+    acu_status status;
+    _Atomic(bool) woken;
+} sleeper;
+
+static void *sleep_for(void *context)
+{
+    sleeper *s = context;
+    acu_future *future = NULL;
+    s->status = s->any ? acu_group_wait_any(s->group, ACU_FOREVER, &future)
+                       : acu_group_wait(s->group, ACU_FOREVER);
+    acu_future_release(future);
+    atomic_store(&s->woken, true);
+    return NULL;
+}
+
+static pthread_t put_to_sleep(sleeper *s)
+{
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, sleep_for, s), 0);
+    test_threads_rest();
+    assert_false(atomic_load(&s->woken));
+    return thread;
+}
+
+/* Opens the gate only then, so that a test that fails ends. */
+static void is_woken(sleeper *s, pthread_t thread)
+{
+    test_threads_rest();
+    bool woken = atomic_load(&s->woken);
+    test_gate_open();
+    pthread_join(thread, NULL);
+    assert_true(woken);
+    assert_works(s->status);
+}
+
+/* Who waits for any member sleeps until work of unknown length ends; one that is over joins. */
+static void woken_by_who_joins(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_group *group = make(0, true, false);
+    acu_stream *stream;
+    assert_works(acu_stream_create(device, 0, &stream));
+    acu_future *over = test_submit(device, constant(1)), *slow;
+    assert_works(acu_future_wait(over, ACU_FOREVER));
+    test_gate_close(device, acu_stream_raw(stream));
+    acu_submit_options options = {.size = sizeof options, .stream = stream};
+    assert_works(acu_group_submit(group, device, constant(2), &options, &slow));
+    sleeper s = {.group = group, .any = true};
+    pthread_t thread = put_to_sleep(&s);
+    assert_works(acu_group_add(group, over));
+    is_woken(&s, thread);
+    acu_future_release(over);
+    ends(slow, ACU_OK);
+    acu_group_release(group);
+    acu_stream_release(stream);
+    finish(device);
+}
+
+typedef struct sleeping {
+    sleeper s;
+    pthread_t thread;
+} sleeping;
+
+/* A place in the group is taken while a member is planned, and given back if that is refused. */
+static acu_op *wait_and_fail(void *user, acu_val *values, size_t count)
+{
+    (void)values, (void)count;
+    sleeping *both = user;
+    both->thread = put_to_sleep(&both->s);
+    return NULL;
+}
+
+static void woken_by_who_is_refused(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_group *group = make(0, false, false);
+    acu_stream *stream;
+    assert_works(acu_stream_create(device, 0, &stream));
+    test_gate_close(device, acu_stream_raw(stream));
+    acu_submit_options options = {.size = sizeof options, .stream = stream};
+    acu_future *slow;
+    assert_works(acu_submit(device, constant(2), &options, &slow)); /* no member */
+    sleeping both = {.s = {.group = group}};
+    acu_op *op = acu_then(constant(1), wait_and_fail, &both);
+    assert_int_equal(acu_group_submit(group, device, op, NULL, NULL), ACU_ERR_CALLBACK);
+    is_woken(&both.s, both.thread);
+    ends(slow, ACU_OK);
+    acu_group_release(group);
+    acu_stream_release(stream);
+    finish(device);
+}
+
 static void wrong_use(void **state)
 {
     (void)state;
@@ -472,6 +571,8 @@ int main(void)
         cmocka_unit_test(with_a_queue),
         cmocka_unit_test(from_many_threads),
         cmocka_unit_test(handed_over),
+        cmocka_unit_test(woken_by_who_joins),
+        cmocka_unit_test(woken_by_who_is_refused),
         cmocka_unit_test(wrong_use),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

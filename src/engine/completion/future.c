@@ -314,8 +314,10 @@ void acui_future_add(acu_future *future, acui_notice *notice)
         *end = notice;
     }
     acui_lock_give(&future->lock);
-    if (done)
-        deliver(notice);
-    else
+    if (!done) {
         acui_flight_want_future(future);
+        return;
+    }
+    deliver(notice);
+    acui_done_announce(); /* it may be news for who waits for a group */
 }

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/options.h"
+#include "engine/completion/done.h"
 #include "engine/completion/queue.h"
 
 struct members;
@@ -232,6 +233,7 @@ static void unreserve(acu_group *group, member *m)
     finish(group, last);
     acui_free(m);
     group_put(group);
+    acui_done_announce(); /* who waits for the group may have seen the place taken */
 }
 
 /* `future`: a handle, taken. */
