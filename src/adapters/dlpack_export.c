@@ -42,8 +42,8 @@ acu_status acu_dlpack_device(const acu_tensor *tensor, int *type, int *id)
 /* ---- the struct ------------------------------------------------------------------------------ */
 
 /* The other side's work so far comes before what acuda does with the memory next. That fails where
- * something older is not on the device yet, which then comes behind this work
- * on the host's word only. */
+ * something older is not on the device yet, which then comes behind this work on the host's word
+ * only; and for the stream of another thread, which nobody can name here. */
 static void order_behind(const exported *e)
 {
     bool read_only = e->managed.flags & ACUI_DL_READ_ONLY;

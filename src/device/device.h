@@ -171,6 +171,8 @@ struct acu_stream {
     int priority;
     bool foreign; /* wrapped: not ours to destroy */
     bool pooled;  /* of the device: its policy's, or its stream for allocations */
+    bool of_thread;       /* CUDA's per-thread default one, which is another one for each thread: */
+    pthread_t thread;     /* ... of this thread */
     _Atomic(bool) shown; /* the program, or a library, was given `raw`. Relaxed: before it was */
     uint64_t id;  /* never reused in the process */
     _Atomic(uint32_t) watchers; /* who still looks at `done` and the tag; and one while it lives */
@@ -347,6 +349,11 @@ void acui_side_give(acu_device *device, acu_stream *const *streams, size_t count
 
 /* The handle, for others than acuda. */
 CUstream acui_stream_show(acu_stream *stream);
+
+/* The stream's handle means that stream on this thread. INVALID, saying which `function` got it. */
+acu_status acui_stream_check_thread(const acu_stream *stream, const char *function);
+/* It does so on every thread, as any may issue acuda's work. The same. */
+acu_status acui_stream_check_any(const acu_stream *stream, const char *function);
 
 /* CAPTURE if the program is capturing the stream: what acuda puts there would become a part of the
  * capture, or break it. Nobody can, who does not have its handle. The device is entered. */

@@ -93,6 +93,7 @@ acu_status acu_event_record(acu_event *event, acu_stream *stream)
 {
     ACUI_CHECK(event, EVENT);
     ACUI_CHECK(stream, STREAM);
+    ACUI_TRY(acui_stream_check_thread(stream, __func__));
     ACUI_TRY(acui_device_check(event->device));
     ACUI_TRY(acui_device_check(stream->device));
     if (event->device != stream->device)
@@ -144,6 +145,7 @@ acu_status acu_stream_order_after_event(acu_stream *stream, acu_event *event)
 {
     ACUI_CHECK(stream, STREAM);
     ACUI_CHECK(event, EVENT);
+    ACUI_TRY(acui_stream_check_thread(stream, __func__));
     if (!was_recorded(event))
         return acui_fail(
             ACU_ERR_INVALID,

@@ -95,6 +95,7 @@ static acu_status check_streams(const acu_device *device, acu_stream *const *str
 {
     for (size_t i = 0; i < count; i++) {
         ACUI_TRY(acui_object_check(streams[i], ACU_OBJECT_STREAM, function));
+        ACUI_TRY(acui_stream_check_any(streams[i], function));
         ACUI_TRY(acui_device_check(device)); /* an older handle of it has the same ordinal */
         ACUI_TRY(acui_device_check(streams[i]->device));
         if (streams[i]->device != device)

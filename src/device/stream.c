@@ -110,6 +110,8 @@ acu_status acu_stream_wrap(acu_device *device, CUstream raw, acu_stream **stream
         return st;
     s->priority = priority;
     s->foreign = true;
+    s->of_thread = raw == ACU_CU_STREAM_PER_THREAD;
+    s->thread = pthread_self();
     atomic_store_explicit(&s->shown, true, memory_order_relaxed);
     acu_device_retain(device);
     *stream = s;
@@ -174,6 +176,26 @@ void acu_stream_release(acu_stream *stream)
 
 /* ---- facts ---------------------------------------------------------------------------------- */
 
+acu_status acui_stream_check_thread(const acu_stream *stream, const char *function)
+{
+    if (!stream->of_thread || pthread_equal(stream->thread, pthread_self()))
+        return ACU_OK;
+    return acui_fail(ACU_ERR_INVALID,
+                     "%s: the stream is the per-thread default one of the thread that wrapped it; "
+                     "this thread has another, to be wrapped here",
+                     function);
+}
+
+acu_status acui_stream_check_any(const acu_stream *stream, const char *function)
+{
+    if (!stream->of_thread)
+        return ACU_OK;
+    return acui_fail(ACU_ERR_INVALID,
+                     "%s: the per-thread default stream is another one for each thread, and any "
+                     "thread may issue acuda's work: give a stream that was created",
+                     function);
+}
+
 CUstream acui_stream_show(acu_stream *stream)
 {
     if (!atomic_load_explicit(&stream->shown, memory_order_relaxed))
@@ -235,6 +257,8 @@ acu_status acu_stream_order_after(acu_stream *stream, acu_stream *other)
 {
     ACUI_CHECK(stream, STREAM);
     ACUI_CHECK(other, STREAM);
+    ACUI_TRY(acui_stream_check_thread(stream, __func__));
+    ACUI_TRY(acui_stream_check_thread(other, __func__));
     if (stream == other)
         return ACU_OK; /* it is in that order anyway */
     CUevent end = NULL;
@@ -272,6 +296,7 @@ acu_status acu_stream_fork(acu_stream *stream, acu_stream **forked)
 acu_status acu_stream_poll(acu_stream *stream)
 {
     ACUI_CHECK(stream, STREAM);
+    ACUI_TRY(acui_stream_check_thread(stream, __func__));
     if (acui_device_settle(stream->device, 0) != ACU_OK)
         return ACU_NOT_READY; /* something for it may be handed over */
     acui_entered entered;
@@ -286,6 +311,7 @@ acu_status acu_stream_poll(acu_stream *stream)
 acu_status acu_stream_wait(acu_stream *stream, uint64_t timeout)
 {
     ACUI_CHECK(stream, STREAM);
+    ACUI_TRY(acui_stream_check_thread(stream, __func__));
     ACUI_TRY(acui_refuse_wait(__func__));
     acui_nap nap = acui_nap_start(timeout);
     ACUI_TRY(acui_device_settle(stream->device, timeout));

@@ -435,6 +435,75 @@ static void from_many_threads(void **state)
     end(&b);
 }
 
+/* ---- the default stream that each thread has ---- */
+
+typedef struct of_another {
+    const bench *b;
+    acu_stream *stream; /* of the first thread */
+    const char *wrong;
+} of_another;
+
+/* Its own copy of x, by hand; and what it may not do with the other's stream. */
+static const char *use_own_and_others(const of_another *o)
+{
+    acu_stream *own;
+    acu_use *use, *none = NULL;
+    if (acu_stream_poll(o->stream) != ACU_ERR_INVALID)
+        return "the other's stream was looked at";
+    if (acu_use_begin(o->stream, &none, acu_in(o->b->x)) != ACU_ERR_INVALID)
+        return "a use began on the other's stream";
+    if (acu_stream_wrap(o->b->device, ACU_CU_STREAM_PER_THREAD, &own) != ACU_OK ||
+        acu_use_begin(own, &use, acu_in(o->b->x), acu_out(o->b->y)) != ACU_OK)
+        return "no use of its own stream";
+    bench b = *o->b;
+    b.stream = own;
+    copy_by_hand(&b);
+    acu_status ended = acu_use_end(use, ACU_OK, NULL);
+    acu_stream_release(own);
+    return ended == ACU_OK ? NULL : "its use did not end";
+}
+
+static void *another_thread(void *context)
+{
+    of_another *o = context;
+    o->wrong = use_own_and_others(o);
+    return NULL;
+}
+
+static void streams_of_threads(void **state)
+{
+    (void)state;
+    bench b = begin();
+    acu_stream *own;
+    acu_use *use;
+    acu_policy *policy;
+    pthread_t thread;
+    assert_works(acu_stream_wrap(b.device, ACU_CU_STREAM_PER_THREAD, &own));
+    acu_submit_options options = {.size = sizeof options, .stream = own};
+    assert_fails(acu_submit(b.device, acu_fill(b.x, acu_f32(3)), &options, NULL), ACU_ERR_INVALID,
+                 "per-thread|any thread");
+    assert_fails(acu_policy_single(b.device, own, &policy), ACU_ERR_INVALID, "per-thread");
+    test_gate_close(b.device, ACU_CU_STREAM_PER_THREAD);
+    assert_works(acu_use_begin(own, &use, acu_out(b.x)));
+    test_enter(b.device);
+    const float five = 5;
+    uint32_t bits;
+    memcpy(&bits, &five, sizeof bits);
+    assert_int_equal(acu_driver()->MemsetD32Async(acu_tensor_address(b.x), bits, N,
+                                                  ACU_CU_STREAM_PER_THREAD), 0);
+    test_leave(b.device);
+    assert_works(acu_use_end(use, ACU_OK, NULL));
+    of_another o = {.b = &b, .stream = own};
+    assert_int_equal(pthread_create(&thread, NULL, another_thread, &o), 0);
+    pthread_join(thread, NULL);
+    test_gate_open();
+    if (o.wrong)
+        fail_msg("another thread: %s", o.wrong);
+    holds(b.y, 5);
+    acu_stream_release(own);
+    end(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -449,6 +518,7 @@ int main(void)
         cmocka_unit_test(foreign_streams_and_memory),
         cmocka_unit_test(wrong_use),
         cmocka_unit_test(from_many_threads),
+        cmocka_unit_test(streams_of_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -46,10 +46,11 @@ typedef enum acu_dlpack_flags {
  * called (on any thread; it never blocks). Work that is on `stream` later comes behind all that
  * acuda was given on the tensor so far, which is in flight mostly: nothing waits for it. For
  * ACU_DLPACK_NO_STREAM the other side sees to that. When the deleter is called, the other side's
- * work may still be on the stream. If that is a default one (1, 2), or lives
- * (ACU_DLPACK_STREAM_LIVES; PyTorch's do, which are pooled), what acuda does with the memory next
- * comes behind what is on it then; else the other side has to be done with the tensor before. Host
- * memory has no streams: it is exported when acuda is done with it.
+ * work may still be on the stream. If that is the legacy default one, or the thread's (2) and its
+ * thread calls the deleter, or lives (ACU_DLPACK_STREAM_LIVES; PyTorch's do, which are pooled),
+ * what acuda does with the memory next comes behind what is on it then; else the other side has to
+ * be done with the tensor before. Host memory has no streams: it is exported when acuda is done
+ * with it.
  *
  * acu_dlpack_export never blocks: ACU_NOT_READY while something that comes before is not on the
  * device yet, or, for host memory, not complete. acu_dlpack_export_wait blocks until then, at most

@@ -44,6 +44,7 @@ static acu_status check(acu_stream *stream, const acu_arg *args, size_t count, a
 {
     ACUI_TRY(check_args(args, count, function));
     ACUI_TRY(acui_object_check(stream, ACU_OBJECT_STREAM, function));
+    ACUI_TRY(acui_stream_check_thread(stream, function));
     if (!use)
         return acui_fail(ACU_ERR_INVALID, "%s: nowhere to put the use", function);
     if (acui_issuing() || acui_policy_asking())
@@ -185,6 +186,7 @@ static void note_outcome(acui_task *task, acu_status outcome)
 acu_status acu_use_end(acu_use *use, acu_status outcome, acu_future **future)
 {
     ACUI_CHECK(use, USE);
+    ACUI_TRY(acui_stream_check_thread(use->task->stream, __func__));
     acui_submission *s = use->submission;
     if (acui_issuing() || acui_policy_asking())
         return acui_fail(ACU_ERR_WOULD_WAIT, "acu_use_end: not in a foreign call or a policy's "

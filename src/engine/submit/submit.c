@@ -215,8 +215,10 @@ static acu_status check_options(acu_device *device, const acu_submit_options *gi
         ACUI_TRY(acui_object_check(device, ACU_OBJECT_DEVICE, function));
     if (options->policy)
         ACUI_TRY(acui_object_check(options->policy, ACU_OBJECT_POLICY, function));
-    if (options->stream)
+    if (options->stream) {
         ACUI_TRY(acui_object_check(options->stream, ACU_OBJECT_STREAM, function));
+        ACUI_TRY(acui_stream_check_any(options->stream, function));
+    }
     if (options->queue)
         ACUI_TRY(acui_object_check(options->queue, ACU_OBJECT_QUEUE, function));
     if (options->pool)
