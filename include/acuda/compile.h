@@ -21,8 +21,9 @@
  * Identical requests that come while one is being compiled wait for that one. What was compiled is
  * kept in memory until the last device is closed (bounded: least recently used goes first), and on
  * disk in the folder that the program or ACUDA_CACHE_DIR names: nobody else's files, and none
- * unless somebody said so. A request is the same if its source, options, headers (also those that
- * its include folders hold), compiler and architecture are. Files on disk carry their whole request
+ * unless somebody said so. A request is the same if its source, options, headers (also files that
+ * it includes: by their whole path, from include folders, from clang's CPATH), compiler and
+ * architecture are. Files on disk carry their whole request
  * and a checksum: one that is torn, or of something else, is removed, and the source compiled anew.
  * What is in a file runs, so one that another user owns (but root) is as if it were not there.
  * Processes share the folder: files appear whole, by renaming. What goes wrong with the disk costs

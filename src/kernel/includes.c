@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Files of include folders that a source includes, directly or not, as a part of its key. Text is
- * looked through for #include lines, whatever conditions are around them: too much is found that
- * way, but never too little, unless a line is computed: then nothing is said about the source.
+ * Files that a source includes, directly or not, as a part of its key: by their whole path, or of
+ * include folders, those of clang's environment among them. Text is looked through for #include
+ * lines, whatever conditions are around them: too much is found that way, but never too little,
+ * unless a line is computed: then nothing is said about the source.
  */
 #include "base/alloc.h"
 #include "base/error.h"
@@ -11,6 +12,7 @@
 
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MOST = 4096 }; /* files */
@@ -46,12 +48,18 @@ static bool note(scan *s, const char *path)
     return true;
 }
 
+typedef struct piece {
+    const char *text;
+    size_t length;
+} piece;
+
 /* It counts that there is no such file as well: there may be one later. */
-static void put_file(scan *s, const char *folder, const char *name, size_t length)
+static void put_file(scan *s, piece folder, piece name)
 {
     char path[PATH_MAX], *data = NULL;
     size_t bytes = 0;
-    int n = snprintf(path, sizeof path, "%s/%.*s", folder, (int)length, name);
+    int n = snprintf(path, sizeof path, "%.*s/%.*s", (int)folder.length, folder.text,
+                     (int)name.length, name.text);
     if (n < 0 || (size_t)n >= sizeof path || was_seen(s, path))
         return;
     if (s->count == MOST || !note(s, path)) {
@@ -71,45 +79,112 @@ static void put_file(scan *s, const char *folder, const char *name, size_t lengt
     acui_free(data);
 }
 
+static piece piece_of(const char *text)
+{
+    return (piece){text, strlen(text)};
+}
+
+/* Of folders in a list of the environment's, in which nothing stands for the current one. */
+static void put_listed(scan *s, const char *list, piece name)
+{
+    while (list && *list) {
+        piece folder = {list, strcspn(list, ":")};
+        put_file(s, folder.length ? folder : piece_of("."), name);
+        list += folder.length;
+        list = *list ? list + 1 : NULL;
+    }
+}
+
+static const char *const lists[] = {"CPATH", "CPLUS_INCLUDE_PATH"}; /* that clang looks at */
+
+/* `line`: behind the directive's word. */
 static void put_include(scan *s, const char *line, const char *folder)
 {
     char close = *line == '<' ? '>' : *line == '"' ? '"' : '\0';
-    size_t length = close ? strcspn(line + 1, close == '>' ? ">\n" : "\"\n") : 0;
-    if (!close || line[1 + length] != close) {
+    piece name = {line + 1, close ? strcspn(line + 1, close == '>' ? ">\n" : "\"\n") : 0};
+    if (!close || name.text[name.length] != close) {
         s->known = false; /* #include A_MACRO */
         return;
     }
+    if (*name.text == '/') {
+        put_file(s, piece_of(""), (piece){name.text + 1, name.length - 1});
+        return;
+    }
     if (folder)
-        put_file(s, folder, line + 1, length);
+        put_file(s, piece_of(folder), name);
+    if (s->request->nvrtc) /* looks beside the source, which is nowhere */
+        put_file(s, piece_of("."), name);
     const acu_compile_options *o = &s->request->options;
     for (size_t i = 0; i < o->include_dir_count; i++)
-        put_file(s, o->include_dirs[i], line + 1, length);
+        put_file(s, piece_of(o->include_dirs[i]), name);
+    for (size_t i = 0; i < sizeof lists / sizeof *lists && !s->request->nvrtc; i++)
+        put_listed(s, getenv(lists[i]), name);
 }
 
+/* What stands for nothing there: blanks, comments, ends of lines that go on. */
 static const char *skip_blanks(const char *c)
 {
-    return c + strspn(c, " \t");
+    for (;;) {
+        c += strspn(c, " \t\v\f");
+        const char *end = strncmp(c, "/*", 2) == 0 ? strstr(c + 2, "*/") : NULL;
+        if (!end && strncmp(c, "\\\n", 2) != 0)
+            return c;
+        c = end ? end + 2 : c + 2;
+    }
+}
+
+/* A directive's sign has nothing before it on its line but blanks and comments. */
+static bool may_begin(const char *text, const char *sign)
+{
+    while (sign > text && (sign[-1] == ' ' || sign[-1] == '\t'))
+        sign--;
+    return sign == text || sign[-1] == '\n' || (sign - text > 1 && strncmp(sign - 2, "*/", 2) == 0);
+}
+
+static const char letters[] = "abcdefghijklmnopqrstuvwxyz_"; /* of words that count here */
+
+static bool word_is(piece word, const char *text)
+{
+    return word.length == strlen(text) && memcmp(word.text, text, word.length) == 0;
+}
+
+static void scan_directive(scan *s, const char *c, const char *folder)
+{
+    c = skip_blanks(c);
+    piece word = {c, strspn(c, letters)};
+    c += word.length;
+    if (*c == '\\') /* it goes on in the next line */
+        s->known = false;
+    else if (word_is(word, "include") || word_is(word, "include_next") ||
+             word_is(word, "import") || word_is(word, "embed"))
+        put_include(s, skip_blanks(c), folder);
+}
+
+/* Whether there is a file counts as its being included. */
+static void scan_questions(scan *s, const char *text, const char *question, const char *folder)
+{
+    for (const char *c = text; s->known && (c = strstr(c, question));) {
+        c = skip_blanks(c + strspn(c, letters));
+        if (*c == '(')
+            put_include(s, skip_blanks(c + 1), folder);
+    }
 }
 
 static void scan_text(scan *s, const char *text, const char *folder)
 {
-    if (strstr(text, "__has_include"))
+    if (strstr(text, "?" "?=")) /* may be another way to write a sign */
         s->known = false;
-    for (const char *line = text; line && s->known;) {
-        const char *c = skip_blanks(line);
-        if (*c == '#' && strncmp(c = skip_blanks(c + 1), "include", 7) == 0)
-            put_include(s, skip_blanks(c + 7), folder);
-        line = strchr(line, '\n');
-        line += line != NULL;
-    }
+    scan_questions(s, text, "__has_include", folder);
+    scan_questions(s, text, "__has_embed", folder);
+    for (const char *c = text; s->known && (c = strpbrk(c, "#%")); c++)
+        if ((*c == '#' || c[1] == ':') && may_begin(text, c))
+            scan_directive(s, c + (*c == '#' ? 1 : 2), folder);
 }
 
 bool acui_request_put_includes(acui_request *request)
 {
     const acu_compile_options *o = &request->options;
     scan s = {.request = request, .known = true};
-    if (o->include_dir_count == 0)
-        return true;
     scan_text(&s, request->source, NULL);
     for (size_t i = 0; i < o->header_count; i++)
         scan_text(&s, o->headers[i].text, NULL);

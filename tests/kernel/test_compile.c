@@ -594,6 +594,52 @@ static void files_of_include_folders_count(void **state)
     assert_int_equal(counts().compiled - before.compiled, 2);
 }
 
+static void write_value(const char *path, int value)
+{
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fprintf(f, "#define VALUE %d\n", value);
+    fclose(f);
+}
+
+/* What the source includes counts, however it says so: `line` has "%s" where the file's name is. */
+static void counts_included(const char *line, const char *name)
+{
+    char path[512], include[512], source[1024], words[16];
+    snprintf(path, sizeof path, "%s/value.h", folder);
+    snprintf(include, sizeof include, line, name);
+    snprintf(source, sizeof source,
+             "%s\nextern \"C\" __global__ void f(int *x) { x[0] = VALUE; }\n", include);
+    acu_compile_options options = options_of(ACU_COMPILER_CLANG);
+    for (int value = 1234; value < 1236; value++) {
+        acu_code *code = NULL;
+        write_value(path, value);
+        snprintf(words, sizeof words, "%d;", value);
+        assert_works(acu_compile(device, source, &options, &code));
+        assert_non_null(strstr(acu_code_ptx(code), words));
+        acu_code_release(code);
+    }
+}
+
+static void files_of_other_places_count(void **state)
+{
+    (void)state;
+    skip_without(ACU_COMPILER_CLANG);
+    static const char *const lines[] = {
+        "#include \"%s\"", "/* two\nlines */ #include \"%s\"", "  #/**/include/**/\"%s\"",
+        "#import \"%s\"",  "#inc\\\nlude \"%s\"", "%%: include <%s>"};
+    char path[512];
+    snprintf(path, sizeof path, "%s/value.h", folder);
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        counts_included(lines[i], path);
+    assert_int_equal(setenv("CPATH", folder, 1), 0);
+    counts_included("#if __has_include(<%s>)\n#include <value.h>\n#endif", "value.h");
+    unsetenv("CPATH");
+    assert_int_equal(setenv("CPLUS_INCLUDE_PATH", folder, 1), 0);
+    counts_included("#include <%s>", "value.h");
+    unsetenv("CPLUS_INCLUDE_PATH");
+}
+
 /* Processes that share a folder: whoever comes later finds what is whole. */
 static void processes_share(void **state)
 {
@@ -691,6 +737,7 @@ int main(int argc, char **argv)
         TEST(a_disk_that_fails_costs_time_only),
         TEST(the_disk_is_bounded),
         TEST(files_of_include_folders_count),
+        TEST(files_of_other_places_count),
         TEST(processes_share),
         TEST(allocations_fail),
     };
