@@ -2,8 +2,9 @@
 /*
  * Random programs against a serial model on the host: tensors and slices of them on two devices and
  * in host memory, launches, tiles, copies, fills, host and foreign work, compositions, graphs,
- * alternatives, streams, policies and priorities, on devices that issue in different ways, from two
- * threads; with operations that fail, and submissions that are given up.
+ * alternatives, streams, policies and priorities, on devices that issue in different ways (by who
+ * submits, by runtime threads, by issuers, several at once), from two threads; with operations that
+ * fail, and submissions that are given up.
  *
  * The model computes as if all went well, and knows for each word what may be said about it: what
  * failed must be seen to have failed, and what may have failed, or may not, is right if it can be
@@ -16,6 +17,7 @@
  *                       fail, but all come to an end, and what can be read is right
  */
 #include "support/support.h"
+#include "support/together.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -119,6 +121,13 @@ static uint64_t below(program *p, uint64_t limit)
 }
 
 /* ---- what an operation touches ---- */
+
+static void forget(program *p)
+{
+    p->reads[0] = p->reads[1] = GOOD;
+    p->write_count = 0;
+    p->fails = false;
+}
 
 static void reads(program *p, int part, int place, int tensor, int64_t begin, int64_t end)
 {
@@ -424,6 +433,31 @@ static void do_branches(program *p)
     submit(p, acu_op_zip(ops, (size_t)count, ACU_SITE), device_of(p, place) == 0);
 }
 
+/* Small ones, each a submission, that have nothing to do with each other, nor with anything that is
+ * in flight: so they may go together. */
+static void many(program *p, int place, int a)
+{
+    uint32_t all[N];
+    for (int i = 0; i < TENSORS; i++)
+        acu_read_sync(tensor_at(p, place, i), all, sizeof all);
+    for (int i = 1; i < TENSORS; i++) {
+        forget(p);
+        acu_op *op = step_op(p, 0, place, (a + i) % TENSORS, a, 4 * (uint32_t)below(p, 100));
+        settle(p, false);
+        acu_status st = acu_submit(NULL, op, NULL, NULL);
+        EXPECT(p, st == ACU_OK, "acu_submit: %s", acu_status_name(st));
+        if (st != ACU_OK)
+            lose_track(p);
+    }
+}
+
+static void do_many(program *p)
+{
+    int place = (int)below(p, 2), a = (int)below(p, TENSORS);
+    for (int times = 1 + (int)below(p, 4); times > 0; times--)
+        many(p, place, a);
+}
+
 /* One step on each device. */
 static void do_both(program *p)
 {
@@ -468,13 +502,6 @@ static void do_round(program *p)
                             acu_inout(acu_to_host(tensor_at(p, place, a))));
     acu_op *back = acu_to_device(p->m->devices[device_of(p, place)], host);
     submit(p, acu_copy(tensor_at(p, place, z), back), false);
-}
-
-static void forget(program *p)
-{
-    p->reads[0] = p->reads[1] = GOOD;
-    p->write_count = 0;
-    p->fails = false;
 }
 
 /* One op in two submissions: it runs once, also if the first of them is given up. */
@@ -562,7 +589,7 @@ static void do_any(program *p)
         do_step,     do_step,   do_step,    do_tiles, do_copy,        do_copy,
         do_copy,     do_fill,   do_fill,    do_host,  do_host,        do_foreign,
         do_branches, do_chain,  do_both,    do_graph, do_alternative, do_round,
-        do_shared,   do_later,  do_finally,
+        do_shared,   do_later,  do_finally, do_many,        do_many,
     };
     forget(p);
     all[below(p, sizeof all / sizeof all[0])](p);
@@ -570,8 +597,19 @@ static void do_any(program *p)
         harvest(p);
 }
 
+/* Page-locked, or of the device's; allocated, or an operation's result. */
+static acu_status make_tensor(program *p, int place, bool result, acu_tensor **made)
+{
+    acu_device *device = p->m->devices[place == HOST ? 0 : place];
+    if (place == HOST)
+        return acu_tensor_alloc_pinned(device, ACU_U32, VECTOR, made);
+    return result ? acu_sync(device, acu_full(VECTOR, acu_u32(0)), made)
+                  : acu_tensor_alloc(device, ACU_U32, VECTOR, made);
+}
+
 static bool open_program(program *p, machine *m, uint64_t seed)
 {
+    bool results = seed / THREADS % 2;
     memset(p, 0, sizeof *p);
     p->m = m;
     p->seed = seed;
@@ -581,9 +619,7 @@ static bool open_program(program *p, machine *m, uint64_t seed)
             acu_tensor **made = &p->tensors[place][t];
             for (int i = 0; i < N; i++)
                 p->model[place][t][i] = (uint32_t)(place * 1000 + t * 100 + i);
-            acu_status st =
-                place == HOST ? acu_tensor_alloc_pinned(m->devices[0], ACU_U32, VECTOR, made)
-                              : acu_tensor_alloc(m->devices[place], ACU_U32, VECTOR, made);
+            acu_status st = make_tensor(p, place, results, made);
             EXPECT(p, st == ACU_OK, "a tensor");
             st = acu_write_sync(*made, p->model[place][t], sizeof p->model[place][t]);
             EXPECT(p, st == ACU_OK, "acu_write_sync");
@@ -650,6 +686,34 @@ static void *run_program(void *user)
 
 /* ---- machines ---- */
 
+/* Both kernels are taken for short, as often as a task launches them here. */
+static void teach_all(const machine *m, int i)
+{
+    acu_config config = acu_for_num_elems(N);
+    acui_dims dims = {.block = {config.block[0], config.block[1], config.block[2]},
+                      .grid = {config.grid[0], config.grid[1], config.grid[2]}};
+    for (uint32_t launches = 1; launches <= 4; launches++)
+        test_teach(test_form_of(m->steps[i], dims, launches), 1, 0, 1000);
+    for (int tile = 16; tile <= 32; tile += 8) {
+        dims = (acui_dims){.block = {32, 1, 1}, .grid = {(unsigned)(N / tile), 1, 1}};
+        test_teach(test_form_of(m->tiles[i], dims, 1), 1, 0, 1000);
+    }
+}
+
+/* What goes together: as short as it is seen to be, or such as is taken for short, whatever the
+ * clock says; and issuers. */
+static void issue_together(const machine *m, test_random *random)
+{
+    bool taught = test_below(random, 2);
+    atomic_store(&acui_together_timeless, taught);
+    for (int i = 0; i < m->count; i++) {
+        if (taught)
+            teach_all(m, i);
+        if (test_below(random, 2))
+            assert_true(test_call_issuer(m->devices[i]) || m->lossy);
+    }
+}
+
 /* Two devices, in the ways that the seed says. */
 static void open_machine(machine *m, uint64_t seed)
 {
@@ -679,6 +743,24 @@ static void open_machine(machine *m, uint64_t seed)
     assert_works(acu_policy_round_robin(m->devices[0], 1, &m->policies[2]));
     for (int i = 0; i < STREAMS; i++)
         assert_works(acu_stream_create(m->devices[0], 0, &m->streams[i]));
+    issue_together(m, &random);
+}
+
+/* For the record: how much was done. */
+static uint64_t operations, aside, together;
+
+static void count_all(const machine *m)
+{
+    acu_counters counters;
+    acu_graph_counts counts;
+    acu_counters_read(&counters); /* since the process began */
+    operations = counters.operations;
+    aside = 0;
+    for (int i = 0; i < m->count; i++) {
+        aside += acui_aside_of(m->devices[i])->put;
+        if (acu_graphs_counts(m->devices[i], &counts) == ACU_OK)
+            together += counts.together;
+    }
 }
 
 static void close_machine(machine *m)
@@ -722,6 +804,7 @@ static void run_seed(uint64_t seed)
             fail_msg("ACUDA_RANDOM_SEED=%llu ACUDA_RANDOM_SEEDS=1%s%s: thread %d: %s",
                      (unsigned long long)seed, order ? " SOFTCUDA_SEED=" : "", order ? order : "",
                      i, programs[i].failure);
+    count_all(&m);
     close_machine(&m);
 }
 
@@ -737,6 +820,12 @@ static void random_programs_match_a_serial_model(void **state)
     uint64_t first = setting("ACUDA_RANDOM_SEED", 1), count = setting("ACUDA_RANDOM_SEEDS", 6);
     for (uint64_t seed = first; seed < first + count; seed++)
         run_seed(seed);
+    atomic_store(&acui_together_timeless, false);
+    print_message("%llu operations; %llu submissions were put aside, and %llu went together\n",
+                  (unsigned long long)operations, (unsigned long long)aside,
+                  (unsigned long long)together);
+    if (!getenv("ACUDA_RANDOM_SEED"))
+        assert_true(aside > 0); /* else that is not tried here any more */
 }
 
 /* In a process of its own, as the driver looks at its environment once. */

@@ -9,8 +9,6 @@
 #include "support/support.h"
 #include "support/together.h"
 
-#include "engine/issue/aside.h"
-
 #include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -5,8 +5,9 @@
 
 #include "support/support.h"
 
+#include "base/clock.h"
 #include "engine/completion/flight.h"
-#include "engine/issue/together.h"
+#include "engine/issue/aside.h"
 
 #include <sched.h>
 
@@ -40,16 +41,28 @@ static inline uint64_t test_form_of(acu_kernel *kernel, acui_dims dims, uint32_t
     return acui_form_of(&task);
 }
 
+static inline bool test_issuer_is_called(acui_aside *aside, bool *rests)
+{
+    acui_lock_take(&aside->lock);
+    bool called = aside->device;
+    *rests = acui_now() < aside->rests;
+    acui_lock_give(&aside->lock);
+    return called;
+}
+
 /* The device's issuer attends to what is put aside, until the last close. False: it does not come,
- * because a call fails. */
+ * because calls fail. */
 static inline bool test_call_issuer(acu_device *device)
 {
+    bool rests = false;
     atomic_store(&acui_issuer_patience, ACU_MS(600000));
-    for (int tries = 0; tries < 1000000; tries++) {
-        if (acui_together_lane(device))
-            return true;
-        acui_issuer_call(device); /* again, as the one before it may have to go first */
-        sched_yield();
+    for (int tries = 0; tries < 8; tries += !rests) {
+        acui_issuer_call(device);
+        while (test_issuer_is_called(acui_aside_of(device), &rests)) {
+            if (acui_together_lane(device))
+                return true;
+            sched_yield();
+        }
     }
     return false;
 }
