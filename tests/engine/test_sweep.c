@@ -11,8 +11,10 @@
  * here and there; a GPU, where opening takes a while, the other way round.
  */
 #include "support/support.h"
+#include "support/together.h"
 
 #include <acuda/adapters/dlpack.h>
+#include <acuda/graphs.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -568,6 +570,69 @@ static void use_built_in(acu_device *device, acu_tensor *x)
     finish(b);
 }
 
+/* ---- what goes together ---- */
+
+enum { SMALL = 8, ROUNDS = 4 };
+static bool attended; /* an issuer issues */
+
+/* Each a submission of its own. The issuer stands before its stream until all are aside. */
+static void go_together(acu_device *device, acu_kernel *kernel, acu_tensor *const *z, acu_tensor *x)
+{
+    acu_future *futures[SMALL];
+    acu_stream *lane = attended ? acui_together_lane(device) : NULL;
+    if (lane)
+        acui_lock_take(&lane->issue);
+    for (int i = 0; i < SMALL; i++)
+        futures[i] = submit(device, acu_launch(kernel, ACU_BLOCK(TILE),
+                                               acu_inout(acu_partition(z[i], ACU_SHAPE(TILE))),
+                                               acu_in(x)));
+    if (lane)
+        acui_lock_give(&lane->issue);
+    for (int i = 0; i < SMALL; i++)
+        finish(futures[i]);
+    good(acu_graphs_wait(device));
+}
+
+/* Where nothing fails, until some went as one. */
+static bool is_enough(acu_device *device, int rounds)
+{
+    acu_graph_counts counts = {0};
+    if (strcmp(what, "none") != 0)
+        return rounds >= ROUNDS;
+    assert_works(acu_graphs_counts(device, &counts));
+    return counts.together > 0;
+}
+
+static void use_together_with(acu_device *device, acu_kernel *kernel)
+{
+    const acui_dims dims = {.grid = {1, 1, 1}, .block = {TILE, 1, 1}};
+    acu_tensor *made[SMALL + 1] = {NULL};
+    int count = 0;
+    while (count <= SMALL &&
+           good(acu_sync(device, acu_full(ACU_SHAPE(TILE), acu_f32(1)), &made[count])))
+        count++;
+    test_teach(test_form_of(kernel, dims, 1), 1, 0, 1000);
+    if (attended)
+        test_call_issuer(device);
+    for (int rounds = 0; count > SMALL && !is_enough(device, rounds); rounds++)
+        go_together(device, kernel, made, made[SMALL]);
+    while (count > 0)
+        acu_tensor_release(made[--count]);
+}
+
+static void use_together(acu_device *device)
+{
+    acu_module *module;
+    acu_kernel *kernel;
+    if (!good(acu_module_load_ptx(device, NULL, test_sweep_ptx, &module)))
+        return;
+    if (good(acu_kernel_get(module, "sweep", &kernel))) {
+        use_together_with(device, kernel);
+        acu_kernel_release(kernel);
+    }
+    acu_module_release(module);
+}
+
 static void use_all(acu_device *device)
 {
     acu_module *module;
@@ -604,12 +669,14 @@ static void use_all(acu_device *device)
     acu_tensor_release(x);
 }
 
+static bool together; /* all that is done */
+
 static acu_status open_device(int ordinal, acu_device **device)
 {
     acu_open_options options = test_options(ordinal);
     options.runtime_thread = handed && ordinal == 0;
     options.one_by_one = alone;
-    options.max_in_flight = options.runtime_thread ? 2 : 0;
+    options.max_in_flight = options.runtime_thread && !together ? 2 : 0;
     return acu_open(&options, device);
 }
 
@@ -629,7 +696,10 @@ static void scenario(void)
     acu_device *device = kept;
     if (!device && !good(open_device(0, &device)))
         return;
-    use_all(device);
+    if (together)
+        use_together(device);
+    else
+        use_all(device);
     if (!kept)
         close_device(device);
     acu_dlpack_drain();
@@ -851,7 +921,7 @@ static void driver_calls(void)
         }
     }
     print_message("%d entry points were made to fail, %u times\n", kinds, runs);
-    assert_true(kinds > (inside ? 30 : 35));
+    assert_true(kinds > (together ? 10 : inside ? 30 : 35));
     end();
 }
 
@@ -912,6 +982,31 @@ static void in_open_devices_handed_over(void **state)
     sweep_both(true, true);
 }
 
+/* By an issuer, or a runtime thread, or both. */
+static void sweep_together(bool stays_open, bool hand_over, bool issued)
+{
+    together = true;
+    attended = issued;
+    atomic_store(&acui_together_timeless, true);
+    sweep_both(stays_open, hand_over);
+    atomic_store(&acui_together_timeless, false);
+    atomic_store(&acui_issuer_patience, ACU_US(100));
+    together = attended = false;
+}
+
+static void what_goes_together(void **state)
+{
+    (void)state;
+    sweep_together(false, true, false);
+}
+
+static void what_an_issuer_issues(void **state)
+{
+    (void)state;
+    sweep_together(false, false, true);
+    sweep_together(true, true, true);
+}
+
 /* Only the waits are new there. */
 static void waits_one_by_one(void **state)
 {
@@ -963,6 +1058,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whole), cmocka_unit_test(whole_handed_over),
         cmocka_unit_test(in_open_devices), cmocka_unit_test(in_open_devices_handed_over),
+        cmocka_unit_test(what_goes_together), cmocka_unit_test(what_an_issuer_issues),
         cmocka_unit_test(waits_one_by_one)};
     return cmocka_run_group_tests(tests, hold_contexts, let_go);
 }
