@@ -13,6 +13,8 @@ set(ACUDA_LIBS_PRIVATE "-lpthread -ldl")
 if(ACUDA_SOFTCUDA)
     string(APPEND ACUDA_LIBS_PRIVATE " -lm")
 endif()
+# Counted from where the file lies, so that it is right whatever --prefix says, and may be moved.
+file(RELATIVE_PATH ACUDA_PC_TO_PREFIX "/${CMAKE_INSTALL_LIBDIR}" "/")
 configure_file(cmake/acuda.pc.in acuda.pc @ONLY)
 install(FILES "${CMAKE_CURRENT_BINARY_DIR}/acuda.pc"
     DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -35,11 +35,10 @@ cmake --build "$work/user/build" >>"$work/log" || { cat "$work/log" && exit 1; }
 "$work/user/build/shared"
 "$work/user/build/static"
 
-# The prefix of an installation to a temporary place is not in acuda.pc: it is given here.
 if command -v pkg-config >/dev/null; then
     pc=$(dirname "$(find "$work/usr" -name acuda.pc)")
     # shellcheck disable=SC2046 # flags are words
     gcc "$work/user/main.c" -o "$work/user/by-pc" -Wl,-rpath,"$pc/.." \
-        $(PKG_CONFIG_PATH=$pc pkg-config --define-variable=prefix="$work/usr" --cflags --libs acuda)
+        $(PKG_CONFIG_PATH=$pc pkg-config --cflags --libs acuda)
     "$work/user/by-pc"
 fi
