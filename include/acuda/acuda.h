@@ -21,6 +21,8 @@
  * Threads     Every function may be called from any thread at any time, unless it says otherwise.
  *             No device is ever "current": each call leaves the thread's CUDA context as it was.
  * Units       Bytes, elements and nanoseconds; names say which where it is not obvious.
+ * Languages   C17 and C++17: the same headers, macros and all. Macros are thin covers of functions
+ *             without variable arguments, for other languages to call.
  * Options     Structs begin with their size; zero means default; NULL means all defaults.
  *
  * Each header is the manual of its part. In an order to read them in:

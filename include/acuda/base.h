@@ -40,6 +40,24 @@ typedef struct acu_site {
 #define ACU_SITE ((acu_site){__FILE__, __LINE__})
 #endif
 
+/* A list in a macro: two arguments, its items and how many. C++ has no compound literals, and makes
+ * one argument of it, which functions take that stand beside those of C; it lives as long as the
+ * expression in which it stands. */
+#ifdef __cplusplus
+template <typename T> struct acui_list {
+    const T *items;
+    size_t count;
+};
+template <typename T, size_t N> static inline acui_list<T> acui_list_of(const T (&items)[N])
+{
+    return acui_list<T>{items, N};
+}
+#define ACUI_LIST(type, ...) acui_list_of<type>({__VA_ARGS__})
+#else
+#define ACUI_LIST(type, ...)                                                                       \
+    (type const[]){__VA_ARGS__}, sizeof((type const[]){__VA_ARGS__}) / sizeof(type)
+#endif
+
 /* Time spans are nanoseconds in 64 bits. ACU_FOREVER never ends; 0 looks once and returns. */
 #define ACU_FOREVER UINT64_MAX
 #define ACU_US(n) ((uint64_t)(n)*1000u)

@@ -163,18 +163,26 @@ typedef struct acu_config {
 } acu_config;
 /* Programmatic launches are issued directly: executable graphs do not hold them, and acu_graph_load
  * refuses them. The others are parts of graphs like any launch. */
+/* Of these two the grid comes from the partitions: ACU_BLOCK(4, 4) is the block, ACU_AUTO the
+ * default one. */
 #ifdef __cplusplus
 #define ACU_GRID_BLOCK(gx, gy, gz, bx, by, bz)                                                     \
     (acu_config{{(unsigned)(gx), (unsigned)(gy), (unsigned)(gz)},                                  \
                 {(unsigned)(bx), (unsigned)(by), (unsigned)(bz)}, 0, {0, 0, 0}, false, \
                 false})
+ACU_END /* templates can not have C's linkage */
+template <typename... N> constexpr acu_config acui_block(N... threads)
+{
+    return acu_config{{0, 0, 0}, {static_cast<unsigned>(threads)...}, 0, {0, 0, 0}, false, false};
+}
+ACU_BEGIN
+#define ACU_BLOCK(...) acui_block(__VA_ARGS__)
+#define ACU_AUTO (acu_config{})
 #else
 #define ACU_GRID_BLOCK(gx, gy, gz, bx, by, bz)                                                     \
     ((acu_config){.grid = {(unsigned)(gx), (unsigned)(gy), (unsigned)(gz)},                        \
                   .block = {(unsigned)(bx), (unsigned)(by), (unsigned)(bz)}})
-/* ACU_BLOCK(4, 4): the block; the grid comes from the partitions. */
 #define ACU_BLOCK(...) ((acu_config){.block = {__VA_ARGS__}})
-/* The default block, the grid from the partitions. */
 #define ACU_AUTO ((acu_config){.shared = 0})
 #endif
 

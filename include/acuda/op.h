@@ -113,7 +113,7 @@ static inline acu_op *acui_operand_op(acu_op *op, acu_site site)
     return op;
 }
 #ifdef __cplusplus
-} /* overloads can not have C's linkage */
+ACU_END /* overloads can not have C's linkage */
 extern "C" ACU_API acu_op *acui_operand_tensor(acu_tensor *tensor, acu_site site);
 static inline acu_op *acui_operand(acu_op *x, acu_site) { return x; }
 static inline acu_op *acui_operand(acu_tensor *x, acu_site site)
@@ -125,16 +125,15 @@ static inline acu_arg acui_arg(acu_tensor *x, acu_access access)
 {
     return acu_arg_tensor(x, access);
 }
-extern "C" {
+ACU_BEGIN
 #define ACU_OPERAND(x) acui_operand((x), ACU_SITE)
 #else
 #define acui_arg(x, access)                                                                        \
     _Generic((x), acu_op *: acu_arg_op, acu_tensor *: acu_arg_tensor)((x), (access))
 #define ACU_OPERAND(x)                                                                             \
     _Generic((x), acu_op *: acui_operand_op, acu_tensor *: acui_operand_tensor)((x), ACU_SITE)
-#define ACU_ARGS(...)                                                                              \
-    (const acu_arg[]){__VA_ARGS__}, sizeof((const acu_arg[]){__VA_ARGS__}) / sizeof(acu_arg)
 #endif
+#define ACU_ARGS(...) ACUI_LIST(acu_arg, __VA_ARGS__)
 /* acu_in(x), acu_out(x), acu_inout(x): x is an ACU_OPERAND. */
 #define acu_in(x) acui_arg((x), ACU_READ)
 #define acu_out(x) acui_arg((x), ACU_WRITE)
@@ -266,9 +265,7 @@ typedef acu_op *(*acu_apply_fn)(acu_op *x, void *user);
 
 /* The values of all, one after another. They run in no certain order, but where they touch the same
  * data, in the order of the list. Where all are small copies, they become one (acu_copy_many). */
-#define acu_zip(...)                                                                               \
-    acu_op_zip((acu_op *const[]){__VA_ARGS__},                                                     \
-               sizeof((acu_op *const[]){__VA_ARGS__}) / sizeof(acu_op *), ACU_SITE)
+#define acu_zip(...) acu_op_zip(ACUI_LIST(acu_op *, __VA_ARGS__), ACU_SITE)
 ACU_API acu_op *acu_op_zip(acu_op *const *ops, size_t count, acu_site site);
 
 /* Split an op that yields `count` values into `count` ops of one value each; `x` runs once. Fills
@@ -380,7 +377,7 @@ ACU_API acu_op *acu_op_partition(acu_op *x, acu_shape tile, acu_partition_mode m
 ACU_API acu_op *acu_op_partition_tensor(acu_tensor *tensor, acu_shape tile,
                                         acu_partition_mode mode, unsigned blocks, acu_site site);
 #ifdef __cplusplus
-} /* as above */
+ACU_END /* as above */
 static inline acu_op *acui_partition_of(acu_op *x, acu_shape tile, acu_partition_mode mode,
                                         unsigned blocks, acu_site site)
 {
@@ -391,7 +388,7 @@ static inline acu_op *acui_partition_of(acu_tensor *x, acu_shape tile, acu_parti
 {
     return acu_op_partition_tensor(x, tile, mode, blocks, site);
 }
-extern "C" {
+ACU_BEGIN
 #define acui_partition(x, tile, mode, blocks)                                                      \
     acui_partition_of((x), (tile), (mode), (blocks), ACU_SITE)
 #else
@@ -422,12 +419,15 @@ ACU_API acu_op *acu_op_unpartition(acu_op *x, acu_site site);
 #define acu_unsqueeze(x, dimension) acu_op_unsqueeze(ACU_OPERAND(x), (dimension), ACU_SITE)
 /* acu_permute(x, 2, 0, 1): the dimensions in another order */
 #define acu_permute(x, ...)                                                                        \
-    acu_op_permute(ACU_OPERAND(x), (const int[]){__VA_ARGS__},                                     \
-                   sizeof((const int[]){__VA_ARGS__}) / sizeof(int), ACU_SITE)
+    acu_op_permute(ACU_OPERAND(x), ACUI_LIST(int, __VA_ARGS__), ACU_SITE)
 #define acu_transpose(x, a, b) acu_op_transpose(ACU_OPERAND(x), (a), (b), ACU_SITE)
 #define acu_broadcast_to(x, shape) acu_op_broadcast_to(ACU_OPERAND(x), (shape), ACU_SITE)
 #define acu_reinterpret(x, dtype) acu_op_reinterpret(ACU_OPERAND(x), (dtype), ACU_SITE)
+#ifdef __cplusplus
+#define ACU_NO_STEP (acu_shape{})
+#else
 #define ACU_NO_STEP ((acu_shape){.rank = 0})
+#endif
 ACU_API acu_op *acu_op_reshape(acu_op *x, acu_shape shape, acu_site site);
 ACU_API acu_op *acu_op_flatten(acu_op *x, acu_site site);
 ACU_API acu_op *acu_op_slice(acu_op *x, acu_shape start, acu_shape end, acu_shape step,
@@ -582,4 +582,30 @@ ACU_API acu_op *acu_op_host(acu_host_fn fn, acu_user user, const acu_arg *args, 
                             acu_site site);
 
 ACU_END
+
+#ifdef __cplusplus /* for the macros above: a list is one argument */
+static inline acu_op *acu_op_zip(acui_list<acu_op *> ops, acu_site site)
+{
+    return acu_op_zip(ops.items, ops.count, site);
+}
+static inline acu_op *acu_op_permute(acu_op *x, acui_list<int> order, acu_site site)
+{
+    return acu_op_permute(x, order.items, order.count, site);
+}
+static inline acu_op *acu_op_launch(acu_kernel *kernel, acu_config config, acui_list<acu_arg> args,
+                                    acu_site site)
+{
+    return acu_op_launch(kernel, config, args.items, args.count, site);
+}
+static inline acu_op *acu_op_foreign(acu_foreign_fn fn, acu_user user, acui_list<acu_arg> args,
+                                     acu_site site)
+{
+    return acu_op_foreign(fn, user, args.items, args.count, site);
+}
+static inline acu_op *acu_op_host(acu_host_fn fn, acu_user user, acui_list<acu_arg> args,
+                                  acu_site site)
+{
+    return acu_op_host(fn, user, args.items, args.count, site);
+}
+#endif
 #endif

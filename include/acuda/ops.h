@@ -37,15 +37,34 @@ ACU_BEGIN
 ACU_API acu_op *acui_term_f64(double number, acu_site site);
 ACU_API acu_op *acui_term_i64(long long number, acu_site site);
 ACU_API acu_op *acui_term_u64(unsigned long long number, acu_site site);
-#ifndef __cplusplus
+#ifdef __cplusplus
+ACU_END /* overloads can not have C's linkage */
+static inline acu_op *acui_term(acu_op *x, acu_site) { return x; }
+static inline acu_op *acui_term(acu_tensor *x, acu_site site)
+{
+    return acui_operand_tensor(x, site);
+}
+static inline acu_op *acui_term(acu_arg x, acu_site site) { return acu_op_scalar(x, site); }
+static inline acu_op *acui_term(double x, acu_site site) { return acui_term_f64(x, site); }
+static inline acu_op *acui_term(int x, acu_site site) { return acui_term_i64(x, site); }
+static inline acu_op *acui_term(long x, acu_site site) { return acui_term_i64(x, site); }
+static inline acu_op *acui_term(long long x, acu_site site) { return acui_term_i64(x, site); }
+static inline acu_op *acui_term(unsigned x, acu_site site) { return acui_term_u64(x, site); }
+static inline acu_op *acui_term(unsigned long x, acu_site site) { return acui_term_u64(x, site); }
+static inline acu_op *acui_term(unsigned long long x, acu_site site)
+{
+    return acui_term_u64(x, site);
+}
+ACU_BEGIN
+#define ACU_TERM(x) acui_term((x), ACU_SITE)
+#else
 #define ACU_TERM(x)                                                                                \
     _Generic((x), acu_op *: acui_operand_op, acu_tensor *: acui_operand_tensor,                    \
              acu_arg: acu_op_scalar, float: acui_term_f64, double: acui_term_f64,                  \
              unsigned long: acui_term_u64, unsigned long long: acui_term_u64,                      \
              default: acui_term_i64)((x), ACU_SITE)
-#define ACUI_TERMS(...)                                                                            \
-    (acu_op *const[]){__VA_ARGS__}, sizeof((acu_op *const[]){__VA_ARGS__}) / sizeof(acu_op *)
 #endif
+#define ACUI_TERMS(...) ACUI_LIST(acu_op *, __VA_ARGS__)
 
 /* ---- making and converting ------------------------------------------------------------------ */
 
@@ -193,7 +212,17 @@ typedef struct acu_dims {
     int dim[ACU_MAX_RANK];
     bool keep; /* they stay, with an extent of 1 */
 } acu_dims;
-#ifndef __cplusplus
+#ifdef __cplusplus
+ACU_END /* templates can not have C's linkage */
+template <typename... N> constexpr acu_dims acui_dims(bool keep, N... dims)
+{
+    return acu_dims{(int)sizeof...(N), {static_cast<int>(dims)...}, keep};
+}
+ACU_BEGIN
+#define ACU_ALL (acu_dims{})
+#define ACU_DIMS(...) acui_dims(false, __VA_ARGS__)
+#define ACU_KEEP(...) acui_dims(true, __VA_ARGS__)
+#else
 #define ACU_ALL ((acu_dims){.count = 0})
 #define ACU_DIMS(...)                                                                              \
     ((acu_dims){.count = (int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int)), .dim = {__VA_ARGS__}})
@@ -328,4 +357,17 @@ ACU_API acu_op *acu_op_fused(acu_expression *expression, acu_op *const *operands
 #define ACUI_TERM_8(a, ...) ACU_TERM(a), ACUI_TERM_7(__VA_ARGS__)
 
 ACU_END
+
+#ifdef __cplusplus /* for the macros above: a list is one argument */
+static inline acu_op *acu_op_elementwise(acu_elementwise kind, acui_list<acu_op *> operands,
+                                         acu_site site)
+{
+    return acu_op_elementwise(kind, operands.items, operands.count, site);
+}
+static inline acu_op *acu_op_fused(acu_expression *expression, acui_list<acu_op *> operands,
+                                   acu_site site)
+{
+    return acu_op_fused(expression, operands.items, operands.count, site);
+}
+#endif
 #endif

@@ -31,8 +31,18 @@ typedef struct acu_shape {
 } acu_shape;
 
 /* ACU_SHAPE(16, 16): one to six extents. */
+#ifdef __cplusplus
+ACU_END /* templates can not have C's linkage */
+template <typename... N> constexpr acu_shape acui_shape(N... extents)
+{
+    return acu_shape{(int)sizeof...(N), {static_cast<int64_t>(extents)...}};
+}
+ACU_BEGIN
+#define ACU_SHAPE(...) acui_shape(__VA_ARGS__)
+#else
 #define ACU_SHAPE(...)                                                                             \
     ((acu_shape){(int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), {__VA_ARGS__}})
+#endif
 
 ACU_API int64_t acu_shape_elements(acu_shape shape); /* product; -1 where it is no valid shape */
 ACU_API bool acu_shape_equal(acu_shape a, acu_shape b);

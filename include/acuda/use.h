@@ -63,4 +63,17 @@ ACU_API acu_status acu_stream_use_wait(acu_stream *stream, const acu_arg *args, 
 ACU_API acu_status acu_use_end(acu_use *use, acu_status outcome, acu_future **future);
 
 ACU_END
+
+#ifdef __cplusplus /* for the macros above: a list is one argument */
+static inline acu_status acu_stream_use(acu_stream *stream, acui_list<acu_arg> args, acu_site site,
+                                        acu_use **use)
+{
+    return acu_stream_use(stream, args.items, args.count, site, use);
+}
+static inline acu_status acu_stream_use_wait(acu_stream *stream, acui_list<acu_arg> args,
+                                             acu_site site, uint64_t timeout, acu_use **use)
+{
+    return acu_stream_use_wait(stream, args.items, args.count, site, timeout, use);
+}
+#endif
 #endif

@@ -1,0 +1,157 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT OR Apache-2.0
+# The macros of the headers in a C++17 program mean what they mean in C.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+[ -e "$1/lib/libacuda.so" ] || exit 77 # carried here without what was made
+grep -qE '^ACUDA_SANITIZE:STRING=.+' "$1/CMakeCache.txt" && exit 77
+grep -q '^ACUDA_SOFTCUDA:BOOL=ON' "$1/CMakeCache.txt" || exit 77
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+cat >"$work/main.cpp" <<'END'
+#include <acuda/acuda.h>
+#include <cstdio>
+#include <cstdlib>
+
+static void ok(acu_status status, int line)
+{
+    if (status == ACU_OK)
+        return;
+    std::printf("line %d: %s: %s\n", line, acu_status_name(status), acu_last_error()->message);
+    std::exit(1);
+}
+#define OK(...) ok((__VA_ARGS__), __LINE__)
+#define CHECK(x) ok((x) ? ACU_OK : ACU_ERR_INVALID, __LINE__)
+
+static acu_device *device;
+
+/* All elements are `want`. */
+template <typename T> static void check(acu_op *op, acu_shape shape, T want, int line)
+{
+    acu_tensor *tensor;
+    T have[24];
+    ok(acu_sync(device, op, &tensor), line);
+    ok(acu_shape_equal(acu_tensor_shape(tensor), shape) ? ACU_OK : ACU_ERR_SHAPE, line);
+    size_t count = (size_t)acu_tensor_elements(tensor);
+    ok(acu_read_sync(tensor, have, count * sizeof(T)), line);
+    for (size_t i = 0; i < count; i++)
+        ok(have[i] == want ? ACU_OK : ACU_ERR_INVALID, line);
+    acu_tensor_release(tensor);
+}
+#define ALL_ARE(op, shape, want) check((op), (shape), (want), __LINE__)
+
+static void terms(acu_tensor *t) /* 2x3 of f32, each 1 */
+{
+    const acu_shape shape = ACU_SHAPE(2, 3);
+    unsigned u = 2;
+    long l = -1;
+    bool b = true;
+    ALL_ARE(acu_add(t, 1), shape, 2.0f);
+    ALL_ARE(acu_sub(acu_ones(ACU_F32, shape), 0), shape, 1.0f);
+    ALL_ARE(acu_mul(acu_mul(acu_mul(t, 0.5), 4.0f), u), shape, 4.0f);
+    ALL_ARE(acu_add(acu_add(acu_add(t, l), b), acu_f32(3)), shape, 4.0f);
+    ALL_ARE(acu_add(acu_add(t, 1ull), (unsigned char)1), shape, 3.0f);
+    ALL_ARE(acu_fma(t, 2, t), shape, 3.0f);
+    ALL_ARE(acu_sum(t, ACU_ALL), ACU_SHAPE(1), 6.0f);
+    ALL_ARE(acu_sum(t, ACU_DIMS(0)), ACU_SHAPE(3), 2.0f);
+    ALL_ARE(acu_sum(t, ACU_KEEP(0, -1)), ACU_SHAPE(1, 1), 6.0f);
+    ALL_ARE(acu_dup(acu_permute(t, 1, 0)), ACU_SHAPE(3, 2), 1.0f);
+    ALL_ARE(acu_dup(acu_slice(t, ACU_SHAPE(0, 1), ACU_SHAPE(1, 3))), ACU_SHAPE(1, 2), 1.0f);
+    ALL_ARE(acu_first(acu_zip(acu_dup(t), acu_then(
+                t, [](void *, acu_val *v, size_t) { return acu_take(&v[0]); }, nullptr))),
+            shape, 1.0f);
+}
+
+static void launches(acu_tensor *t)
+{
+    acu_module *module;
+    acu_kernel *twice, *tiled;
+    OK(acu_module_load_ptx(device, nullptr, R"(
+.version 7.0
+.target sm_52
+.address_size 64
+.visible .entry twice(.param .u64 x)
+{
+    .reg .b64 %a; .reg .b32 %i; .reg .f32 %f; .reg .b64 %o;
+    ld.param.u64 %a, [x]; mov.u32 %i, %tid.x; mul.wide.u32 %o, %i, 4; add.u64 %a, %a, %o;
+    ld.global.f32 %f, [%a]; add.f32 %f, %f, %f; st.global.f32 [%a], %f;
+    ret;
+}
+.visible .entry tiled(.param .align 8 .b8 x[112]) { ret; }
+)", &module));
+    OK(acu_kernel_get(module, "twice", &twice));
+    OK(acu_kernel_get(module, "tiled", &tiled));
+    ALL_ARE(acu_first(acu_launch(twice, ACU_GRID_BLOCK(1, 1, 1, 6, 1, 1), acu_inout(acu_dup(t)))),
+            ACU_SHAPE(2, 3), 2.0f);
+    const acu_config configs[] = {ACU_BLOCK(4, 4), ACU_AUTO};
+    for (acu_config config : configs)
+        ALL_ARE(acu_unpartition(acu_first(
+                    acu_launch(tiled, config, acu_inout(acu_partition(t, ACU_SHAPE(1, 2)))))),
+                ACU_SHAPE(2, 3), 1.0f);
+    acu_kernel_release(twice);
+    acu_kernel_release(tiled);
+    acu_module_release(module);
+}
+
+static void calls(acu_tensor *t)
+{
+    acu_use *use;
+    acu_stream *stream;
+    acu_tensor *host;
+    auto look = [](void *, const acu_val *, size_t count) {
+        return count == 1 ? ACU_OK : ACU_ERR_INVALID;
+    };
+    OK(acu_sync(device, acu_host(look, nullptr, acu_in(acu_to_host(t))), &host));
+    auto enqueue = [](void *, CUstream, const acu_val *, size_t) { return ACU_OK; };
+    OK(acu_sync(device, acu_foreign(enqueue, nullptr, acu_in(t)), nullptr));
+    OK(acu_stream_create(device, 0, &stream));
+    OK(acu_use_begin(stream, &use, acu_in(t)));
+    OK(acu_use_end(use, ACU_OK, nullptr));
+    OK(acu_use_begin_wait(stream, ACU_FOREVER, &use, acu_in(t)));
+    OK(acu_use_end(use, ACU_OK, nullptr));
+    acu_stream_release(stream);
+    acu_tensor_release(host);
+}
+
+static void fused(acu_tensor *t) /* described, for running it takes a compiler */
+{
+    acu_expression *expression;
+    acu_value_info info;
+    size_t count;
+    OK(acu_expression_create("a * x + y", &expression));
+    acu_op *op = acu_fused(expression, 2, t, 0.5);
+    OK(acu_op_describe(device, op, &info, 1, &count));
+    CHECK(count == 1 && acu_shape_equal(info.shape, ACU_SHAPE(2, 3)));
+    acu_op_release(op);
+    acu_expression_release(expression);
+}
+
+int main()
+{
+    acu_open_options options{};
+    options.size = sizeof options;
+    options.allow_software = true;
+    OK(acu_open(&options, &device));
+    acu_tensor *t;
+    OK(acu_sync(device, acu_ones(ACU_F32, ACU_SHAPE(2, 3)), &t));
+    terms(t);
+    launches(t);
+    calls(t);
+    fused(t);
+    acu_tensor_release(t);
+    OK(acu_close(device));
+    return 0;
+}
+END
+
+ran=
+for compiler in g++ clang++; do
+    command -v $compiler >/dev/null || continue
+    echo '#include <cstdio>' | $compiler -x c++ -fsyntax-only - 2>/dev/null || continue
+    $compiler -std=c++17 -Wall -Wextra -Wpedantic -Wshadow -Werror -Iinclude "$work/main.cpp" \
+        -o "$work/main" -L"$1/lib" -lacuda -Wl,-rpath,"$1/lib"
+    "$work/main"
+    ran=yes
+done
+[ "$ran" ] || exit 77
