@@ -109,11 +109,12 @@ acu_op *acu_op_custom(acu_custom custom, acu_op *const *operands, size_t count, 
                   custom.name ? custom.name : acui_class_CUSTOM.name, count);
         return acui_op_failed(&acui_class_CUSTOM, site);
     }
+    const acui_op_class taker = {.name = custom.name ? custom.name : acui_class_CUSTOM.name};
     acu_op *op = new_custom(&custom, count, site);
     bool made = op->class == &acui_class_CUSTOM;
     for (size_t i = 0; i < count; i++) {
         if (made)
-            op->inputs[i] = acui_op_take(operands[i], &acui_class_CUSTOM, site);
+            op->inputs[i] = acui_op_take(operands[i], &taker, site);
         else
             acu_op_release(operands[i]);
     }

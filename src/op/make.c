@@ -126,7 +126,7 @@ const acui_op_class acui_class_FILL = {.name = "fill", .plan = plan_fill};
 acu_op *acu_op_fill(acu_op *x, acu_arg scalar, acu_site site)
 {
     if (scalar.kind != ACUI_ARG_SCALAR) {
-        acui_fail(ACU_ERR_INVALID, "acu_fill wants a scalar, such as acu_f32(2)");
+        acui_fail(ACU_ERR_INVALID, "a scalar is wanted to fill with, such as acu_f32(2)");
         acu_op_release(x);
         if (scalar.kind == ACUI_ARG_OP)
             acu_op_release(scalar.u.op);
@@ -138,9 +138,17 @@ acu_op *acu_op_fill(acu_op *x, acu_arg scalar, acu_site site)
     return op;
 }
 
+/* Both parts say in messages what the program called. */
+static acu_op *new_filled(acu_dtype dtype, acu_shape shape, acu_arg scalar, const char *name,
+                          acu_site site)
+{
+    acu_op *x = acu_op_named(acu_op_empty(dtype, shape, site), name);
+    return acu_op_named(acu_op_fill(x, scalar, site), name);
+}
+
 acu_op *acu_op_full(acu_shape shape, acu_arg scalar, acu_site site)
 {
-    return acu_op_named(acu_op_fill(acu_op_empty(scalar.dtype, shape, site), scalar, site), "full");
+    return new_filled(scalar.dtype, shape, scalar, "full", site);
 }
 
 acu_op *acu_op_zeros(acu_dtype dtype, acu_shape shape, acu_site site)
@@ -150,8 +158,7 @@ acu_op *acu_op_zeros(acu_dtype dtype, acu_shape shape, acu_site site)
                                  "wanted with acu_full");
         return acui_op_failed(&acui_class_FILL, site);
     }
-    acu_op *x = acu_op_empty(dtype, shape, site);
-    return acu_op_named(acu_op_fill(x, acu_arg_scalar(dtype, 0), site), "zeros");
+    return new_filled(dtype, shape, acu_arg_scalar(dtype, 0), "zeros", site);
 }
 
 /* The bits of 1 in each dtype that is not an integer. */
@@ -182,8 +189,7 @@ static uint64_t one_bits(acu_dtype dtype)
 
 acu_op *acu_op_ones(acu_dtype dtype, acu_shape shape, acu_site site)
 {
-    acu_op *x = acu_op_empty(dtype, shape, site);
-    return acu_op_named(acu_op_fill(x, acu_arg_scalar(dtype, one_bits(dtype)), site), "ones");
+    return new_filled(dtype, shape, acu_arg_scalar(dtype, one_bits(dtype)), "ones", site);
 }
 
 /* ---- const ---- */

@@ -231,10 +231,12 @@ acu_status acu_op_status(const acu_op *op, acu_error *error)
 
 acu_op *acu_op_named(acu_op *op, const char *name)
 {
-    if (name && op != &oom_op && acui_object_is(op, ACU_OBJECT_OP)) {
-        snprintf(op->rest->name, sizeof op->rest->name, "%s", name);
-        op->named = name[0] != 0;
-    }
+    if (!name || op == &oom_op || !acui_object_is(op, ACU_OBJECT_OP))
+        return op;
+    size_t length = strnlen(name, ACUI_OP_NAME - 1);
+    memcpy(op->rest->name, name, length);
+    op->rest->name[length] = 0;
+    op->named = length > 0;
     return op;
 }
 
@@ -242,7 +244,10 @@ acu_op *acu_op_named(acu_op *op, const char *name)
 static acu_status plan_failed(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
 {
     (void)plan, (void)place, (void)values;
-    return acui_error_restore(&op->u.fault->error);
+    acu_status status = acui_error_restore(&op->u.fault->error);
+    if (op->named) /* perhaps since then */
+        snprintf(acui_error()->op, sizeof acui_error()->op, "%s", op->rest->name);
+    return status;
 }
 
 static void destroy_failed(acu_op *op)

@@ -5,7 +5,7 @@
 acu_op *acui_result(acu_planning *p, const char *name, acu_dtype dtype, acu_shape shape)
 {
     if (p->out.kind == ACU_NONE)
-        return acu_op_empty(dtype, shape, p->site);
+        return acu_op_named(acu_op_empty(dtype, shape, p->site), name);
     char have[ACUI_OPS_WORDS], want[ACUI_OPS_WORDS];
     if (acu_tensor_dtype(p->out.tensor) != dtype)
         return acu_op_fail(ACU_ERR_DTYPE, name, p->site,

@@ -132,6 +132,7 @@ static void what_is_not_issued_never_runs(void **state)
     is_cancelled(copied); /* what became of it is told to nobody */
     int32_t read[N];
     assert_int_equal(acu_read_sync(x, read, sizeof read), ACU_ERR_DEPENDENCY);
+    assert_string_equal(acu_last_error()->op, "acu_read_sync"); /* not a part of it */
     assert_works(acu_sync(device, acu_fill(x, acu_i32(5)), NULL));
     holds(x, 5);
     acu_future_release(copied);

@@ -185,7 +185,7 @@ static void it_fails_in_numbers_when_nothing_can_free_any(void **state)
     assert_int_equal(acu_future_error(future, &error), ACU_ERR_DEVICE_MEMORY);
     assert_non_null(strstr(error.message, "asked for 409600 bytes on device 0"));
     assert_non_null(strstr(error.message, "786432 in use and 0 cached, of at most 1048576"));
-    assert_string_equal(error.op, "empty");
+    assert_string_equal(error.op, "zeros");
     acu_future_release(future);
     /* So does what can never be had, at once. */
     acu_stream *busy = new_stream();
@@ -200,6 +200,22 @@ static void it_fails_in_numbers_when_nothing_can_free_any(void **state)
     acu_tensor_release(held);
     acu_tensor_release(mine);
     acu_stream_release(busy);
+    acu_pool_release(pool);
+}
+
+/* What had no memory is what the program called, not a part of it. */
+static void who_had_none_is_named(void **state)
+{
+    (void)state;
+    acu_pool *pool = pool_of(MIB);
+    acu_op *x = acu_zeros(ACU_F32, ACU_SHAPE(200 * KIB / 4));
+    acu_future *future = submit(acu_add(acu_broadcast_to(x, ACU_SHAPE(10, 200 * KIB / 4)), 1), NULL,
+                                pool);
+    assert_int_equal(acu_future_wait(future, ACU_FOREVER), ACU_ERR_DEVICE_MEMORY);
+    acu_error error;
+    assert_int_equal(acu_future_error(future, &error), ACU_ERR_DEVICE_MEMORY);
+    assert_string_equal(error.op, "add");
+    acu_future_release(future);
     acu_pool_release(pool);
 }
 
@@ -388,6 +404,7 @@ int main(void)
         DEVICE_TEST(a_submission_waits_for_memory),
         DEVICE_TEST(it_fails_in_numbers_when_nothing_can_free_any),
         DEVICE_TEST(who_waits_may_be_cancelled),
+        DEVICE_TEST(who_had_none_is_named),
         DEVICE_TEST(a_stream_waits_for_memory_of_another),
         DEVICE_TEST(memory_in_use_is_never_handed_out),
         DEVICE_TEST(nor_where_it_is_short),

@@ -59,7 +59,8 @@ static acu_status copy_in_turn(host_copy copy)
 {
     acu_arg arg = acu_arg_tensor(copy.tensor, copy.to ? ACU_READ : ACU_WRITE);
     acu_op *op = acu_op_host(run_host_copy, (acu_user){.data = &copy}, &arg, 1, here);
-    acu_status status = acu_sync(NULL, op, NULL);
+    const char *function = copy.to ? "acu_read_sync" : "acu_write_sync";
+    acu_status status = acu_sync(NULL, acu_op_named(op, function), NULL);
     if (status == ACU_ERR_CALLBACK) /* it fails only as the device does */
         ACUI_TRY(acui_device_check(copy.tensor->buffer->device));
     return status;
@@ -74,7 +75,8 @@ acu_status acu_read_sync(acu_tensor *tensor, void *memory, size_t bytes)
     ACUI_TRY(acu_tensor_alloc_pinned(tensor->buffer->device, tensor->dtype, tensor->shape,
                                      &staged));
     acu_op *to = acui_operand_tensor(staged, here), *from = acui_operand_tensor(tensor, here);
-    acu_status status = acu_sync(NULL, acu_op_copy(to, from, here), NULL);
+    acu_op *copy = acu_op_named(acu_op_copy(to, from, here), __func__);
+    acu_status status = acu_sync(NULL, copy, NULL);
     if (status == ACU_OK)
         status = copy_host(&(host_copy){.tensor = staged, .to = memory});
     acu_tensor_release(staged);
@@ -95,5 +97,6 @@ acu_status acu_write_sync(acu_tensor *tensor, const void *memory, size_t bytes)
         return status;
     }
     acu_op *to = acui_operand_tensor(tensor, here);
-    return acu_sync(NULL, acu_op_copy(to, acu_op_give(staged, here), here), NULL);
+    acu_op *copy = acu_op_copy(to, acu_op_give(staged, here), here);
+    return acu_sync(NULL, acu_op_named(copy, __func__), NULL);
 }
