@@ -213,10 +213,12 @@ ACU_API acu_status acu_kernel_max_cluster(acu_kernel *kernel, const acu_config *
  */
 ACU_API acu_status acu_module_global(acu_module *module, const char *name, acu_buffer **buffer);
 
-/* One thread for each of `n` elements: 256 threads a block, as many blocks as that takes. */
+/* One thread for each of `n` elements: 256 threads a block, as many blocks as that takes. The
+ * launch is refused (LIMIT) for none, and for more than a grid has. */
 static inline acu_config acu_for_num_elems(int64_t n)
 {
-    acu_config c = ACU_GRID_BLOCK(n > 0 ? (n + 255) / 256 : 0, 1, 1, 256, 1, 1);
+    int64_t blocks = n > 0 ? (n - 1) / 256 + 1 : 0;
+    acu_config c = ACU_GRID_BLOCK(blocks < UINT32_MAX ? blocks : UINT32_MAX, 1, 1, 256, 1, 1);
     return c;
 }
 

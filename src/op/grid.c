@@ -79,6 +79,10 @@ acu_status acui_launch_find_grid(const acu_op *op, const acu_val *values, acu_co
     const acu_val *giver = NULL;
     for (int mode = 0; mode <= ACU_MAPPED && grid[0] == 0; mode++)
         ACUI_TRY(take_grid(op, values, (acu_partition_mode)mode, grid, &giver));
+    if (grid[0] == 0 && (grid[1] || grid[2])) /* as acu_for_num_elems gives it */
+        return acui_fail(ACU_ERR_LIMIT, "the launch of %s has a grid of 0 blocks in x: nothing is "
+                                        "launched for no elements",
+                         op->u.call.kernel->name);
     if (grid[0] == 0)
         return acui_fail(ACU_ERR_LIMIT,
                          "the launch of %s has no grid: give one (acu_for_num_elems, "

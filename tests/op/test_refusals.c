@@ -81,6 +81,8 @@ static void launches(void **state)
     row("L6");
     REFUSED(b, acu_launch(b.scale, ACU_AUTO, acu_inout(b.x), acu_f32(2), acu_u32(16)),
             ACU_ERR_LIMIT, "scale has no grid|acu_for_num_elems");
+    REFUSED(b, acu_launch(b.scale, acu_for_num_elems(0), acu_inout(b.x), acu_f32(2), acu_u32(16)),
+            ACU_ERR_LIMIT, "0 blocks in x|no elements");
     row("L7");
     REFUSED(b, acu_launch(b.scale, ACU_GRID_BLOCK(1, 1, 1, 2048, 1, 1), acu_inout(b.x), acu_f32(2),
                           acu_u32(16)), ACU_ERR_LIMIT, "2048|allows 1024");
@@ -89,6 +91,10 @@ static void launches(void **state)
     row("L8");
     REFUSED(b, acu_launch(b.scale, ACU_GRID_BLOCK(1, 70000, 1, 1, 1, 1), acu_inout(b.x), acu_f32(2),
                           acu_u32(16)), ACU_ERR_LIMIT, "70000 blocks in y|65535");
+    const int64_t beyond[] = {(((int64_t)1 << 32) + 1) * 256, INT64_MAX}; /* not one block */
+    for (int i = 0; i < 2; i++)
+        REFUSED(b, acu_launch(b.scale, acu_for_num_elems(beyond[i]), acu_inout(b.x), acu_f32(2),
+                              acu_u32(16)), ACU_ERR_LIMIT, "4294967295 blocks in x");
     row("L9");
     acu_config greedy = {.grid = {1}, .shared = (size_t)1 << 20};
     REFUSED(b, acu_launch(b.scale, greedy, acu_inout(b.x), acu_f32(2), acu_u32(16)), ACU_ERR_LIMIT,
@@ -192,6 +198,20 @@ static void data(void **state)
     assert_fails(acu_read_sync(b.x, memory, sizeof memory), ACU_ERR_SHAPE, "12 bytes|64");
     acu_tensor_release(row0);
     acu_tensor_release(host);
+    close_bench(&b);
+}
+
+/* The record names what the program called, or what it is named, and not a part of it. */
+static void who_is_refused(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    REFUSED(b, acu_zeros(ACU_F32, ACU_SHAPE(0)), ACU_ERR_SHAPE, "[0]");
+    assert_string_equal(acu_last_error()->op, "zeros");
+    REFUSED(b, acu_op_named(acu_empty(ACU_F32, ACU_SHAPE(0)), "mine"), ACU_ERR_SHAPE, "[0]");
+    assert_string_equal(acu_last_error()->op, "mine");
+    REFUSED(b, acu_sum((acu_op *)NULL, ACU_ALL), ACU_ERR_INVALID, "sum got NULL where an op");
+    assert_string_equal(acu_last_error()->op, "sum");
     close_bench(&b);
 }
 
@@ -916,6 +936,7 @@ int main(int count, char **arguments)
         cmocka_unit_test(lists_that_are_not_there),
         cmocka_unit_test(launches),
         cmocka_unit_test(data),
+        cmocka_unit_test(who_is_refused),
         cmocka_unit_test(ownership),
         cmocka_unit_test(algebra),
         cmocka_unit_test(groups),
