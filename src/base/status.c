@@ -40,8 +40,33 @@ acu_scope acu_status_scope(acu_status status)
     return ACU_SCOPE_CALL;
 }
 
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\n';
+}
+
+/* What a compiler says has lines, and pictures of where: each break becomes one space. */
+static const char *in_one_line(const char *message, char *line)
+{
+    size_t used = 0;
+    for (const char *c = message; *c; c++) {
+        line[used++] = *c;
+        if (*c != '\n')
+            continue;
+        while (used > 0 && is_blank(line[used - 1]))
+            used--;
+        while (is_blank(c[1]))
+            c++;
+        if (c[1])
+            line[used++] = ' ';
+    }
+    line[used] = 0;
+    return line;
+}
+
 size_t acu_error_describe(const acu_error *error, char *buffer, size_t size)
 {
+    char line[ACU_ERROR_MESSAGE];
     acui_text text = acui_text_start(buffer, size);
     if (!error)
         return 0;
@@ -63,6 +88,6 @@ size_t acu_error_describe(const acu_error *error, char *buffer, size_t size)
                       error->driver_result);
     acui_text_add(&text, "%s", acu_status_text(error->status));
     if (error->message[0])
-        acui_text_add(&text, ": %s", error->message);
+        acui_text_add(&text, ": %s", in_one_line(error->message, line));
     return text.length;
 }

@@ -96,7 +96,8 @@ static void add_detail(acu_error *error)
     const char *detail = acui_driver_detail();
     size_t length = strlen(error->message);
     if (*detail)
-        snprintf(error->message + length, sizeof error->message - length, ": %s", detail);
+        snprintf(error->message + length, sizeof error->message - length, "%s%s",
+                 length ? ": " : "", detail);
 }
 
 acu_status acui_fail_driver(acu_driver_call call, unsigned result, const char *format, ...)

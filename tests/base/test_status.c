@@ -119,10 +119,17 @@ static void records_are_described(void **state)
     describes(&error,
               "saxpy.c:20: launch of saxpy on device 1: cuLaunchKernel: "
               "CUDA_ERROR_ILLEGAL_ADDRESS (700): the device was lost to a fault: 16 and 12");
+    error = (acu_error){.status = ACU_ERR_COMPILE, .device = -1};
+    strcpy(error.message, "1:5: error: no y\n  x = y;  \n      ^\n\n1 error  in all\n");
+    describes(&error, "the compiler refused the source: 1:5: error: no y x = y; ^ 1 error  in all");
+    strcpy(error.message, "\n \n");
+    describes(&error, "the compiler refused the source: ");
+    error = (acu_error){.status = ACU_ERR_DEVICE_LOST, .file = "saxpy.c", .device = 1};
+    strcpy(error.message, "a message that is long enough to be cut");
     char cut[8];
-    assert_true(acu_error_describe(&error, cut, sizeof cut) > 100);
+    assert_true(acu_error_describe(&error, cut, sizeof cut) > 70);
     assert_string_equal(cut, "saxpy.c");
-    assert_true(acu_error_describe(&error, NULL, 0) > 100);
+    assert_true(acu_error_describe(&error, NULL, 0) > 70);
 }
 
 static void long_messages_are_cut(void **state)
