@@ -55,8 +55,9 @@ acu_status acui_object_refuse(const void *object, acu_object_kind kind, const ch
     uint32_t tag = atomic_load_explicit(&((const acui_object *)object)->tag, memory_order_relaxed);
     uint32_t other = tag & 0xFFFFu;
     if ((tag & 0xFFFF0000u) == ACUI_DEAD && other < ACU_OBJECT_KIND_COUNT)
-        return acui_fail(ACU_ERR_BAD_HANDLE, "%s: this %s was released already", function,
-                         words[other]);
+        return acui_fail(ACU_ERR_BAD_HANDLE, "%s: this %s was released already%s", function,
+                         words[other], other == ACU_OBJECT_OP ? ", by who took it if not by the "
+                         "program; acu_op_retain keeps one for a second use" : "");
     if ((tag & 0xFFFF0000u) == ACUI_LIVE && other < ACU_OBJECT_KIND_COUNT)
         return acui_fail(ACU_ERR_INVALID, "%s: wants a %s, got a %s", function, words[kind],
                          words[other]);

@@ -223,8 +223,9 @@ static acu_status open_again(acu_device *device, const acu_open_options *options
         return acui_fail(ACU_ERR_BUSY, "device %d is open, and does not issue one by one",
                          device->info.ordinal);
     if (options->max_in_flight && options->max_in_flight != device->gate.limit)
-        return acui_fail(ACU_ERR_BUSY, "device %d is open for %u submissions in flight, not %u",
-                         device->info.ordinal, device->gate.limit, options->max_in_flight);
+        return acui_fail(ACU_ERR_BUSY, "device %d is open for %u submissions in flight, not %u%s",
+                         device->info.ordinal, device->gate.limit, options->max_in_flight,
+                         device->gate.limit ? "" : " (0 is no bound)");
     if (options->streams == 0 || options->streams == device->policy->count)
         return acui_device_check(device);
     return acui_fail(ACU_ERR_BUSY, "device %d is open with %u streams; it can not have %u",

@@ -70,18 +70,29 @@ const char *acu_code_compiler(const acu_code *code)
     return is_code(code, __func__) ? code->compiler : NULL;
 }
 
+/* Of each expression and its name in PTX, the one whose other is `known`. */
+static const char *other_name(const acu_code *code, const char *known, bool is_expression)
+{
+    size_t at = code->names;
+    for (uint64_t i = 0; i < code->name_count; i++) {
+        const char *expression = acui_bytes_text(code->bytes.data, code->bytes.count, &at, NULL);
+        const char *name = acui_bytes_text(code->bytes.data, code->bytes.count, &at, NULL);
+        if (strcmp(is_expression ? expression : name, known) == 0)
+            return is_expression ? name : expression;
+    }
+    return NULL;
+}
+
+const char *acui_code_expression(const acu_code *code, const char *name)
+{
+    return other_name(code, name, false);
+}
+
 const char *acu_code_name(const acu_code *code, const char *expression)
 {
     if (!is_code(code, __func__) || !expression)
         return NULL;
-    size_t at = code->names;
-    for (uint64_t i = 0; i < code->name_count; i++) {
-        const char *own = acui_bytes_text(code->bytes.data, code->bytes.count, &at, NULL);
-        const char *name = acui_bytes_text(code->bytes.data, code->bytes.count, &at, NULL);
-        if (strcmp(own, expression) == 0)
-            return name;
-    }
-    return NULL;
+    return other_name(code, expression, true);
 }
 
 acu_code *acu_code_retain(acu_code *code)

@@ -21,6 +21,8 @@ struct acu_code {
 /* Takes the bytes, also on failure. NULL: they are not what they should be (no record), or no
  * memory (NO_MEMORY in *status, which is else left as it is). */
 acu_code *acui_code_new(acui_bytes *bytes, acu_status *status);
+/* The expression whose name in PTX this is; NULL: of none. */
+const char *acui_code_expression(const acu_code *code, const char *name);
 /* The first line of the log that says what is wrong, with what follows; never empty where that is
  * not. */
 const char *acui_log_first_error(const char *log);

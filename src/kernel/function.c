@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "driver/result.h"
+#include "kernel/code.h"
 #include "kernel/kernel.h"
 
 #include <string.h>
@@ -187,11 +188,19 @@ void acui_functions_free(acu_module *module)
     module->function_count = 0;
 }
 
+/* The name by which the program asked for a kernel; its own, where that was none of C++'s. */
+static const char *expression_of(const acu_module *module, const char *name)
+{
+    const char *expression = module->code ? acui_code_expression(module->code, name) : NULL;
+    return expression ? expression : name;
+}
+
 const char *acui_functions_words(const acu_module *module, char *text, size_t bytes)
 {
     acui_text words = acui_text_start(text, bytes);
     for (size_t i = 0; i < module->function_count; i++)
-        acui_text_add(&words, "%s%s", i ? ", " : "", module->functions[i].name);
+        acui_text_add(&words, "%s%s", i ? ", " : "",
+                      expression_of(module, module->functions[i].name));
     if (module->function_count == 0)
         acui_text_add(&words, "none");
     return text;

@@ -13,6 +13,16 @@ static acu_status check(acu_kernel *kernel, const void *out, const char *functio
 
 /* ---- attributes ---- */
 
+/* Says which one it was that the driver does not take. */
+static acu_status name_attribute(acu_status status, const char *function, const acu_kernel *kernel,
+                                 unsigned attribute)
+{
+    if (status != ACU_ERR_DRIVER || acui_error()->driver_result != ACU_CUDA_ERROR_INVALID_VALUE)
+        return status;
+    return acui_fail(ACU_ERR_INVALID, "%s: the driver does not take attribute %u of %s, or not so",
+                     function, attribute, kernel->name);
+}
+
 acu_status acu_kernel_attribute(acu_kernel *kernel, unsigned attribute, int *value)
 {
     acui_entered entered;
@@ -21,7 +31,7 @@ acu_status acu_kernel_attribute(acu_kernel *kernel, unsigned attribute, int *val
     ACUI_TRY(acui_enter(device, &entered));
     acu_status st = ACUI_DEV(device, FuncGetAttribute, value, attribute, kernel->raw);
     acui_leave(&entered);
-    return st;
+    return name_attribute(st, __func__, kernel, attribute);
 }
 
 acu_status acu_kernel_set_attribute(acu_kernel *kernel, unsigned attribute, int value)
@@ -37,7 +47,7 @@ acu_status acu_kernel_set_attribute(acu_kernel *kernel, unsigned attribute, int 
         atomic_store_explicit(&kernel->function->shared_allowed,
                               st == ACU_OK && value > 0 ? (size_t)value : 0, memory_order_release);
     atomic_store_explicit(&kernel->function->held, 0, memory_order_relaxed);
-    return st;
+    return name_attribute(st, __func__, kernel, attribute);
 }
 
 acu_status acu_kernel_prefer_shared(acu_kernel *kernel, int percent)

@@ -180,7 +180,11 @@ static acu_status check_place(const acu_buffer *buffer, size_t offset, acu_dtype
             "%zu bytes are aligned to their size",
             acu_dtype_name(dtype), offset, (unsigned long long)address, acu_dtype_bytes(dtype));
     uint64_t bytes = span(dtype, shape, strides);
-    if (bytes == 0 || offset > buffer->bytes || bytes > buffer->bytes - offset)
+    if (bytes == 0)
+        return acui_fail(ACU_ERR_LIMIT, "a tensor of %s %s with these strides spans more bytes "
+                                        "than 64 bits count",
+                         acu_dtype_name(dtype), acui_shape_words(shape, words));
+    if (offset > buffer->bytes || bytes > buffer->bytes - offset)
         return acui_fail(
             ACU_ERR_LIMIT,
             "a tensor of %s %s, %llu bytes from byte %zu on, does not fit into a buffer "

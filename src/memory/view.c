@@ -223,7 +223,10 @@ static acu_status infer_extent(const acu_tensor *tensor, acu_shape *shape)
     int64_t known = 1, elements = acu_shape_elements(tensor->shape);
     int open = -1;
     for (int d = 0; d < shape->rank && d < ACU_MAX_RANK; d++)
-        if (shape->dim[d] == ACU_REST && open < 0)
+        if (shape->dim[d] == ACU_REST && open >= 0)
+            return acui_fail(ACU_ERR_SHAPE, "shape %s: one extent may be ACU_REST (-1), not two",
+                             acui_shape_words(*shape, to));
+        else if (shape->dim[d] == ACU_REST)
             open = d;
         else if (shape->dim[d] < 1 || __builtin_mul_overflow(known, shape->dim[d], &known))
             return ACU_OK; /* refused as a shape */

@@ -131,6 +131,8 @@ static void attributes(void **state)
     assert_fails(acu_kernel_prefer_shared(fill, 101), ACU_ERR_INVALID, "101 percent");
     assert_fails(acu_kernel_attribute(fill, ACU_CU_FUNC_ATTRIBUTE_NUM_REGS, NULL), ACU_ERR_INVALID,
                  "nowhere");
+    assert_fails(acu_kernel_attribute(fill, 999, &value), ACU_ERR_INVALID, "attribute 999 of fill");
+    assert_fails(acu_kernel_set_attribute(fill, 999, 1), ACU_ERR_INVALID, "attribute 999 of fill");
     acu_kernel_release(fill);
 }
 

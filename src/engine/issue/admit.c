@@ -132,6 +132,7 @@ acu_status acui_check_room(acu_device *device, uint64_t more)
     if (device->gate.limit == 0 || now < device->gate.limit)
         return ACU_OK;
     return acui_fail(ACU_ERR_WOULD_BLOCK,
-                     "%llu submissions are in flight on device %d, which was opened for %u",
+                     "%llu submissions, or pieces of such, are in flight on device %d, which was "
+                     "opened for %u",
                      (unsigned long long)now, device->info.ordinal, device->gate.limit);
 }
