@@ -361,7 +361,7 @@ ACU_API acu_op *acu_op_with_context(acu_op *x, const char *text, acu_site site);
  *            Without another grid all tiles have a block.
  *   mapped   the launch has `blocks` blocks, but no more than there are tiles (0: eight for each
  *            multiprocessor; a grid that the launch gives is taken as it is), and each loops over
- *            its tiles: the kernel takes an `acu_tiles` (device.cuh).
+ *            its tiles: the kernel takes an `acu_tiles` (device.cuh; an acu_tile sees one only).
  *
  * Owned values must be the only handle on their storage (SHARED otherwise); shared values
  * are refused; borrowed ones may be partitioned at any time.
@@ -369,7 +369,7 @@ ACU_API acu_op *acu_op_with_context(acu_op *x, const char *text, acu_site site);
 #define acu_partition(x, tile) acui_partition((x), (tile), ACU_WHOLE, 0)
 #define acu_partition_prefix(x, tile) acui_partition((x), (tile), ACU_PREFIX, 0)
 #define acu_partition_mapped(x, tile, blocks) acui_partition((x), (tile), ACU_MAPPED, (blocks))
-#define acu_unpartition(x) acu_op_unpartition(ACU_OPERAND(x), ACU_SITE)
+#define acu_unpartition(x) acu_op_unpartition(ACU_OPERAND(x), ACU_SITE) /* tensors stay so */
 /* `blocks`: of a mapped one. */
 ACU_API acu_op *acu_op_partition(acu_op *x, acu_shape tile, acu_partition_mode mode,
                                  unsigned blocks, acu_site site);
