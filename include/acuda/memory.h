@@ -69,8 +69,8 @@ ACU_API acu_status acu_buffer_wrap_device(acu_device *device, CUdeviceptr memory
 /*
  * Give the memory of a buffer to the program: the buffer is released, and its memory is the
  * program's to free, by cuMemFree or cuMemFreeAsync. For memory of acuda's on the device that
- * nothing else has: the only handle, no tensor, and no work in flight; else it stays as it is.
- * Errors: INVALID (other memory), SHARED, BUSY (work in flight uses it), DEVICE_LOST, STALE.
+ * nothing else has; else it stays as it is. Errors: INVALID (other memory), SHARED (other handles,
+ * tensors), BUSY (work in flight, or it is just being allocated: try again), DEVICE_LOST, STALE.
  */
 ACU_API acu_status acu_buffer_leak(acu_buffer *buffer, CUdeviceptr *address);
 

@@ -41,7 +41,8 @@ acu_status acu_buffer_leak(acu_buffer *buffer, CUdeviceptr *address)
                                                        * known */
     if (is_busy(buffer))
         return acui_fail(ACU_ERR_BUSY,
-                         "acu_buffer_leak: work in flight uses the memory: wait for it first");
+                         "acu_buffer_leak: work in flight uses the memory: wait for it first; "
+                         "or it is just being allocated: try again");
     acui_block *block = buffer->block;
     acu_pool *pool = acui_buffer_pool(buffer);
     *address = block->address;
