@@ -29,7 +29,7 @@
  *   enqueue.c   one driver call, or a few, for each node
  * host/: what other threads do
  *   worker.c    host tasks, once their predecessors are over
- *   staging.c, ring.c   copies of pageable memory, by helper threads
+ *   staging.c, move.c, ring.c   copies of pageable memory, by helper threads
  *   load.c      modules as futures
  * completion/: who finds out, and who is told
  *   complete.c  what the device has finished: followers start, the submission ends

@@ -2,8 +2,8 @@
 /*
  * Copies of pageable memory, and between devices that have no access to one another: a pool of
  * helper threads takes chunks of those that are ready, all of them from one copy where there is
- * only one, in turn where there are several. Each helper moves its chunks through its own ring of
- * pinned memory (ring.h); the copy is over when no chunk is left and no helper works on it.
+ * only one, in turn where there are several. How a helper moves its chunks: move.c. The copy is
+ * over when no chunk is left and no helper works on it.
  */
 #include <acuda/staging.h>
 
@@ -14,6 +14,7 @@
 #include "driver/nvtx.h"
 #include "engine/engine.h"
 #include "engine/host/ring.h"
+#include "engine/host/staging.h"
 #include "engine/report/story.h"
 
 #include <sched.h>
@@ -24,8 +25,7 @@ enum {
     CHUNK_LEAST = 256 << 10, /* smaller ones cost about as much to issue as to copy */
     SLOTS = 3,
     THREADS = 8, /* of the default, at most */
-    SLICE = 16,  /* chunks that a helper moves before it looks after other copies */
-    BULK = 8 << 20 /* more than that leaves no cache with anything else in it */
+    SLICE = 16   /* chunks that a helper moves before it looks after other copies */
 };
 
 static struct {
@@ -97,17 +97,6 @@ void acu_staging_get(acu_staging_options *options)
 
 /* ---- one copy ---- */
 
-static bool on_host(const acu_buffer *buffer)
-{
-    return buffer->kind == ACU_MEMORY_PAGEABLE || buffer->kind == ACU_MEMORY_PINNED ||
-           buffer->kind == ACU_MEMORY_HOST;
-}
-
-static CUdeviceptr device_address(const acu_buffer *buffer, size_t offset)
-{
-    return atomic_load_explicit(&buffer->address, memory_order_acquire) + offset;
-}
-
 static void stop_copy(acui_stage *stage)
 {
     atomic_store_explicit(&stage->stopped, true, memory_order_relaxed);
@@ -144,8 +133,7 @@ static bool is_unwanted(const acui_stage *stage)
     return !followed;
 }
 
-/* Whether to go on; asked between two chunks. */
-static bool goes_on(acui_stage *stage)
+bool acui_stage_goes_on(acui_stage *stage)
 {
     acui_fault *fault;
     if (atomic_load_explicit(&stage->stopped, memory_order_relaxed))
@@ -170,12 +158,11 @@ static bool goes_on(acui_stage *stage)
     return false;
 }
 
-/* `n`: chunks that the helper took so far. */
-static bool take_chunk(acui_stage *stage, int n, uint64_t *begin, uint64_t *end)
+bool acui_stage_take(acui_stage *stage, int n, uint64_t *begin, uint64_t *end)
 {
     uint64_t all = stage->layout.bytes;
     bool others = atomic_load_explicit(&staging.copies, memory_order_relaxed) > 1;
-    if ((n >= SLICE && others) || !goes_on(stage))
+    if ((n >= SLICE && others) || !acui_stage_goes_on(stage))
         return false;
     *begin = atomic_fetch_add_explicit(&stage->taken, stage->chunk, memory_order_relaxed);
     if (*begin >= all)
@@ -185,214 +172,12 @@ static bool take_chunk(acui_stage *stage, int n, uint64_t *begin, uint64_t *end)
     return true;
 }
 
-/* ---- moving chunks ---- */
-
-/* What the memory's making left to wait for; all else is over. */
-static acu_status wait_for_memory(const acui_stage *stage, acui_ring *ring)
-{
-    acui_task *task = stage->task;
-    acu_status status = ACU_OK;
-    for (size_t i = 0; i < task->before_count && status == ACU_OK; i++) {
-        acui_order_lock();
-        const acui_point *point = task->before[i].point;
-        bool open = point->state == ACUI_POINT_ISSUED;
-        acu_stream *stream = open ? acu_stream_retain(point->stream) : NULL;
-        uint64_t number = point->number;
-        acui_order_unlock();
-        if (!stream)
-            continue;
-        acui_lock_take(&ring->stream->issue);
-        status = acui_stream_after(ring->stream, stream, number);
-        acui_lock_give(&ring->stream->issue);
-        acu_stream_release(stream);
-    }
-    return status;
-}
-
-static acu_status mark(acui_ring *ring, acui_slot *slot)
-{
-    acui_lock_take(&ring->stream->issue);
-    acu_status status = acui_stream_mark(ring->stream, ACUI_TELL_NOBODY, &slot->number, NULL);
-    acui_lock_give(&ring->stream->issue);
-    slot->stream = ring->stream;
-    return status;
-}
-
-static acu_status upload_slot(acui_stage *stage, acui_ring *ring, acui_slot *slot)
-{
-    acu_device *device = ring->stream->device;
-    const char *from = (const char *)stage->src->host + stage->src_offset;
-    acui_layout_copy(&stage->layout, slot->host - slot->begin, from, slot->begin, slot->end,
-                     false); /* the device reads it from the cache */
-    acu_status status = ACUI_DEV(device, MemcpyHtoDAsync,
-                                 device_address(stage->dst, stage->dst_offset) + slot->begin,
-                                 slot->host, slot->end - slot->begin, ring->stream->raw);
-    return status == ACU_OK ? mark(ring, slot) : status;
-}
-
-static acu_status fetch(const acui_stage *stage, acui_ring *ring, acui_slot *slot)
-{
-    acu_device *device = ring->stream->device;
-    ACUI_TRY(ACUI_DEV(device, MemcpyDtoHAsync, slot->host,
-                      device_address(stage->src, stage->src_offset) + slot->begin,
-                      slot->end - slot->begin, ring->stream->raw));
-    return mark(ring, slot);
-}
-
-static acu_status send_slot(const acui_stage *stage, acui_ring *ring, const acui_ring *behind,
-                            acui_slot *slot)
-{
-    acui_lock_take(&ring->stream->issue);
-    acu_status status = acui_stream_after(ring->stream, behind->stream, slot->number);
-    acui_lock_give(&ring->stream->issue);
-    if (status == ACU_OK)
-        status = ACUI_DEV(ring->stream->device, MemcpyHtoDAsync,
-                          device_address(stage->dst, stage->dst_offset) + slot->begin, slot->host,
-                          slot->end - slot->begin, ring->stream->raw);
-    return status == ACU_OK ? mark(ring, slot) : status;
-}
-
-/* From one device's memory, whose ring it is, to another's: the second waits
- * for the first by itself. */
-static acu_status relay_slot(acui_stage *stage, acui_ring *ring, acui_ring *onward, acui_slot *slot)
-{
-    acui_entered entered;
-    ACUI_TRY(acui_enter(ring->stream->device, &entered));
-    acu_status status = fetch(stage, ring, slot);
-    acui_leave(&entered);
-    if (status == ACU_OK && (status = acui_enter(onward->stream->device, &entered)) == ACU_OK) {
-        status = send_slot(stage, onward, ring, slot);
-        acui_leave(&entered);
-    }
-    return status;
-}
-
-/* A free slot, waiting for the oldest where there is none. */
-static acu_status get_slot(acui_ring *ring, acui_slot **slot)
-{
-    *slot = NULL;
-    if (!acui_ring_is_full(ring))
-        ACUI_TRY(acui_ring_take(ring, slot));
-    if (*slot)
-        return ACU_OK;
-    ACUI_TRY(acui_slot_wait(acui_ring_oldest(ring)));
-    acui_ring_free_oldest(ring);
-    return acui_ring_take(ring, slot);
-}
-
-/* To a device: from the host, or with `onward` from the ring's device to another. */
-static acu_status upload(acui_stage *stage, acui_ring *ring, acui_ring *onward)
-{
-    uint64_t begin, end;
-    for (int n = 0; take_chunk(stage, n, &begin, &end); n++) {
-        acui_slot *slot;
-        ACUI_TRY(get_slot(ring, &slot));
-        slot->begin = begin;
-        slot->end = end;
-        ACUI_TRY(onward ? relay_slot(stage, ring, onward, slot) : upload_slot(stage, ring, slot));
-    }
-    return ACU_OK;
-}
-
-static acu_status empty_oldest(acui_stage *stage, acui_ring *ring)
-{
-    const acui_slot *slot = acui_ring_oldest(ring);
-    acu_status status = acui_slot_wait(slot);
-    char *to = (char *)stage->dst->host + stage->dst_offset;
-    if (status == ACU_OK && goes_on(stage))
-        acui_layout_copy(&stage->layout, to, slot->host - slot->begin, slot->begin, slot->end,
-                         stage->layout.bytes >= BULK);
-    acui_ring_free_oldest(ring);
-    return status;
-}
-
-static acu_status download(acui_stage *stage, acui_ring *ring)
-{
-    uint64_t begin, end;
-    for (int n = 0; take_chunk(stage, n, &begin, &end); n++) {
-        acui_slot *slot = NULL;
-        if (!acui_ring_is_full(ring))
-            ACUI_TRY(acui_ring_take(ring, &slot));
-        if (!slot) {
-            ACUI_TRY(empty_oldest(stage, ring));
-            ACUI_TRY(acui_ring_take(ring, &slot));
-        }
-        slot->begin = begin;
-        slot->end = end;
-        ACUI_TRY(fetch(stage, ring, slot));
-    }
-    while (ring->used)
-        ACUI_TRY(empty_oldest(stage, ring));
-    return ACU_OK;
-}
-
-/* After an error something may be on the stream that has no mark: nothing of it may be left. */
-static void clean_up(acui_ring *ring)
-{
-    acu_error record = *acui_error();
-    acui_entered entered;
-    acui_slot none;
-    if (acui_enter(ring->stream->device, &entered) == ACU_OK) {
-        if (mark(ring, &none) == ACU_OK)
-            acui_slot_wait(&none);
-        acui_leave(&entered);
-    }
-    while (ring->used)
-        acui_ring_free_oldest(ring);
-    acui_error_restore(&record);
-}
-
-static acu_status get_ring(const acui_stage *stage, acu_device *device, unsigned helper,
-                           acui_ring **ring)
-{
-    acui_entered entered;
-    ACUI_TRY(acui_enter(device, &entered));
-    acu_status status = acui_ring_get(device, helper, stage->slot_bytes, stage->slots, ring);
-    if (status == ACU_OK)
-        status = wait_for_memory(stage, *ring);
-    acui_leave(&entered);
-    return status;
-}
-
-static acu_status work_on_device(acui_stage *stage, unsigned helper)
-{
-    bool down = on_host(stage->dst), relay = !down && !on_host(stage->src);
-    acui_ring *ring, *onward = NULL;
-    acui_entered entered;
-    acu_device *device = down || relay ? stage->src->device : stage->dst->device;
-    ACUI_TRY(get_ring(stage, device, helper, &ring));
-    if (relay)
-        ACUI_TRY(get_ring(stage, stage->dst->device, helper, &onward));
-    ACUI_TRY(acui_enter(device, &entered));
-    acu_status status = down ? download(stage, ring) : upload(stage, ring, onward);
-    if (status == ACU_OK)
-        status = acui_ring_drain(ring);
-    acui_leave(&entered);
-    if (status != ACU_OK && onward)
-        clean_up(onward);
-    if (status != ACU_OK)
-        clean_up(ring);
-    return status;
-}
-
-static void work_on_host(acui_stage *stage)
-{
-    uint64_t begin, end;
-    for (int n = 0; take_chunk(stage, n, &begin, &end); n++)
-        acui_layout_copy(&stage->layout, (char *)stage->dst->host + stage->dst_offset,
-                         (const char *)stage->src->host + stage->src_offset, begin, end,
-                         stage->layout.bytes >= BULK);
-}
-
 /* A share of the copy. */
 static void work(acui_stage *stage, unsigned helper)
 {
     acui_nvtx_push(stage->task->first->name);
-    if (on_host(stage->dst) && on_host(stage->src)) {
-        work_on_host(stage);
-    } else if (work_on_device(stage, helper) != ACU_OK) {
+    if (acui_stage_move(stage, helper) != ACU_OK)
         fail_copy(stage);
-    }
     acui_nvtx_pop();
 }
 
@@ -532,7 +317,8 @@ static bool start(acui_stage *stage)
 /* Memory whose making failed has no address. */
 static bool is_there(const acu_buffer *buffer)
 {
-    return on_host(buffer) || device_address(buffer, 0) != 0;
+    return acui_stage_on_host(buffer) ||
+           atomic_load_explicit(&buffer->address, memory_order_acquire) != 0;
 }
 
 acui_task *acui_stage_run(acui_task *task)
