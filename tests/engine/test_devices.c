@@ -271,6 +271,41 @@ static void behind_what_never_is(void **state)
     test_leaks_none();
 }
 
+/* ---- no stream on one of them ---- */
+
+static size_t choose_none(void *user, const acu_policy_stream *streams, size_t count)
+{
+    (void)user, (void)streams;
+    return count;
+}
+
+static acu_op *submit_inside(void *device, acu_val *values, size_t count)
+{
+    (void)count;
+    assert_works(acu_submit(device, constant(1), NULL, NULL));
+    return acu_take(&values[0]);
+}
+
+/* Tried when the function submits, and again at the end: nothing of the first time is left. */
+static void no_stream_twice(void **state)
+{
+    (void)state;
+    acu_device *devices[2];
+    open_two(devices);
+    acu_policy *policy;
+    acu_policy_options none = {.size = sizeof none, .streams = 1, .choose = choose_none};
+    assert_works(acu_policy_create(devices[1], &none, &policy));
+    acu_tensor *x = make(devices[0], 1), *y = make(devices[1], 2);
+    acu_submit_options options = {.size = sizeof options, .policy = policy};
+    acu_op *both = acu_zip(acu_fill(x, acu_f32(3)), acu_fill(y, acu_f32(4)));
+    assert_fails(acu_submit(devices[0], acu_then(both, submit_inside, devices[0]), &options, NULL),
+                 ACU_ERR_CALLBACK, "chose stream");
+    acu_tensor_release(x);
+    acu_tensor_release(y);
+    acu_policy_release(policy);
+    close_two(devices);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -281,6 +316,7 @@ int main(void)
         cmocka_unit_test(a_chain_behind_what_is_not_issued),
         cmocka_unit_test(also_on_another_device),
         cmocka_unit_test(behind_what_never_is),
+        cmocka_unit_test(no_stream_twice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,7 +26,8 @@ static acu_status grow_lanes(acui_submission *s)
         return acui_fail(ACU_ERR_LIMIT, "one submission on more than %d devices", ACUI_MAX_LANES);
     if (s->lane_count == 0)
         s->lanes = &s->first_lane;
-    if (s->lane_count != 1)
+    /* Or there is room since a lane was to be made that got no stream. */
+    if (s->lane_count != 1 || s->lanes != &s->first_lane)
         return ACU_OK;
     s->lanes = ACUI_NEW_ARRAY(acui_lane, ACUI_MAX_LANES);
     if (!s->lanes) {
