@@ -100,16 +100,17 @@ static bool is_whole(const char *data, size_t bytes, head *h)
     return memcmp(&sum, &h->sum, sizeof sum) == 0;
 }
 
-static acu_code *code_of(const acui_request *r, const char *data, size_t bytes)
+/* NULL: the file is not right, or, where *st is not ACU_OK, there is no memory. */
+static acu_code *code_of(const acui_request *r, const char *data, size_t bytes, acu_status *st)
 {
     head h;
     acui_bytes copy = {0};
-    acu_status st = ACU_OK;
+    *st = ACU_OK;
     if (!is_whole(data, bytes, &h) || h.key_bytes != r->key.count ||
         memcmp(data + sizeof h, r->key.data, h.key_bytes) != 0)
         return NULL;
     acui_bytes_put(&copy, data + sizeof h + h.key_bytes, h.code_bytes);
-    return acui_code_new(&copy, &st);
+    return acui_code_new(&copy, st);
 }
 
 acu_code *acui_disk_read(const acui_request *r)
@@ -119,12 +120,13 @@ acu_code *acui_disk_read(const acui_request *r)
     int kept = errno;
     acu_error before = *acui_error();
     acu_code *code = NULL;
+    acu_status st;
     if (path_of(r, folder, path) && acui_file_read_own(path, &data, &bytes) == ACU_OK) {
-        code = code_of(r, data, bytes);
+        code = code_of(r, data, bytes, &st);
         acui_free(data);
         if (code) {
             utimensat(AT_FDCWD, path, NULL, 0); /* it is used: the least recently used go first */
-        } else {
+        } else if (st == ACU_OK) {
             unlink(path);
             ACUI_COMPILE_COUNT(dropped);
         }

@@ -688,6 +688,7 @@ static void allocations_fail(void **state)
     acu_module_release(load(templates, &options));
     uint64_t count = acu_debug_alloc_count();
     unsigned failed = 0;
+    uint64_t dropped = counts().dropped;
     for (uint64_t nth = 1; nth <= count + 2; nth++) {
         acu_module_source from = {.size = sizeof from, .cuda = templates, .compile = &options};
         acu_module *module = NULL;
@@ -701,6 +702,7 @@ static void allocations_fail(void **state)
         acu_module_release(module);
     }
     assert_true(failed > 10);
+    assert_int_equal(counts().dropped, dropped); /* no file was at fault */
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
