@@ -409,6 +409,8 @@ acu_status acui_stream_harvest(acu_stream *stream, size_t *left);
 /* The same without a lock, as far as the device itself has written; false: not to `number`, or the
  * device is lost. The events stay where they are until the next mark. */
 bool acui_stream_catch_up(acu_stream *stream, uint64_t number);
+/* What is known without a look: the mark is complete, as something is that came behind it. */
+void acui_stream_passes(acu_stream *stream, uint64_t number);
 uint64_t acui_stream_last(acu_stream *stream); /* the last mark so far */
 /* The mark is harvested, or the device has written that it is complete. No lock. */
 bool acui_stream_reached(acu_stream *stream, uint64_t number);

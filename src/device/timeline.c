@@ -205,6 +205,12 @@ bool acui_stream_catch_up(acu_stream *stream, uint64_t number)
     return true;
 }
 
+void acui_stream_passes(acu_stream *stream, uint64_t number)
+{
+    if (!acui_stream_passed(stream, number))
+        advance(stream, number);
+}
+
 static void look(acu_stream *stream)
 {
     acui_entered entered;

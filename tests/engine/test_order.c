@@ -7,6 +7,7 @@
 #include "support/support.h"
 
 #include "device/device.h"
+#include "memory/memory.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -398,6 +399,25 @@ static void waiting_copies_of_host_memory(void **state)
     close_bench(&b);
 }
 
+/* What ran in new memory shows that it is there: nobody comes behind its making from then on. */
+static void new_memory_is_waited_for_once(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    acu_tensor *x;
+    assert_works(acu_tensor_alloc(b.device, ACU_U32, VECTOR, &x));
+    const acui_accesses *accesses = &x->buffer->accesses;
+    assert_int_equal(accesses->count, 1); /* of its making */
+    for (int i = 0; i < 2; i++)
+        assert_works(acu_sync(b.device, acu_fill(x, acu_u32(5)), NULL));
+    assert_int_equal(accesses->count, 1); /* of the second one */
+    assert_int_equal(accesses->writes, 1);
+    assert_false(accesses->list[0].point->allocation);
+    holds(x, 5);
+    acu_tensor_release(x);
+    close_bench(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -411,6 +431,7 @@ int main(void)
         cmocka_unit_test(host_work_in_between),
         cmocka_unit_test(submissions_of_threads_do_not_interleave),
         cmocka_unit_test(waiting_copies_of_host_memory),
+        cmocka_unit_test(new_memory_is_waited_for_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,6 +19,17 @@ acui_task *acui_join_tasks(acui_task *first, acui_task *then)
     return first;
 }
 
+/* It ran: so the memory that it came behind is there. Nobody else looks at the stream on which it
+ * was made, and whoever uses the memory would come behind that for good. */
+static void note_memory(const acui_task *task)
+{
+    for (size_t i = 0; i < task->before_count; i++) {
+        const acui_point *point = task->before[i].point;
+        if (point->allocation)
+            acui_stream_passes(point->stream, point->number);
+    }
+}
+
 /* The caller holds the device. */
 static acui_task *over(acui_task *task)
 {
@@ -32,12 +43,15 @@ static acui_task *over(acui_task *task)
         point->fault = acui_fault_retain(task->fault);
     point->state = ACUI_POINT_OVER;
     acui_task *freed = acui_free_followers(point, true);
+    bool ran = task->number && !task->failed;
     acui_order_unlock();
 
     freed = acui_join_tasks(acui_leave_gates(task), freed);
     acui_submission *s = task->submission;
     acu_device *device = task->device;
     bool going = task->going;
+    if (ran)
+        note_memory(task);
     if (task->put_off) /* it may have failed before it was tried again */
         freed = acui_join_tasks(freed, acui_memory_next(task));
     for (size_t i = 0; i < task->before_count; i++)
