@@ -809,6 +809,39 @@ static void a_reset_ends_the_issuers_work(void **state)
     leaves_no_handles();
 }
 
+static bool is_called(const bed *b)
+{
+    acui_aside *a = acui_aside_of(b->device);
+    acui_lock_take(&a->lock);
+    bool called = a->device == b->device;
+    acui_lock_give(&a->lock);
+    return called;
+}
+
+/* One thread is enough; but not where it waits for each. */
+static void who_has_much_in_flight_calls_it(void **state)
+{
+    (void)state;
+    bed b = begin_on(false);
+    acu_future *futures[MANY];
+    atomic_store(&acui_issuer_patience, ACU_MS(600000));
+    atomic_store(&acui_issuer_anywhere, true);
+    teach_all(&b, 1);
+    for (int i = 0; i < 3 * MANY; i++) {
+        futures[0] = test_submit(b.device, step(&b, i % MANY, 1));
+        wait_for(futures, 1, ACU_OK);
+    }
+    assert_false(is_called(&b));
+    for (int round = 0; round < 4; round++) {
+        for (int i = 0; i < MANY; i++)
+            futures[i] = test_submit(b.device, step(&b, i, 2));
+        wait_for(futures, MANY, ACU_OK);
+    }
+    assert_true(is_called(&b));
+    atomic_store(&acui_issuer_anywhere, false);
+    end_issued(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -827,6 +860,7 @@ int main(void)
         cmocka_unit_test(the_issuer_survives_refusals),
         cmocka_unit_test(it_works_for_a_runtime_thread_too),
         cmocka_unit_test(it_sleeps_when_there_is_nothing_to_do),
+        cmocka_unit_test(who_has_much_in_flight_calls_it),
         cmocka_unit_test(what_is_too_late_aside_is_not_done),
         cmocka_unit_test(who_is_told_there_may_submit),
         cmocka_unit_test(a_child_gets_errors),

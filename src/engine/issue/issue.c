@@ -245,10 +245,7 @@ static acui_task *finish(acu_stream *stream, acui_task *const *tasks, size_t cou
 static void note_begin(const acui_task *task)
 {
     _Atomic(const void *) *issuer = &task->device->issuer;
-    if (atomic_load_explicit(issuer, memory_order_relaxed))
-        acui_together_met(task);
-    else
-        acui_together_missed(task->device);
+    acui_together_begin(task, atomic_load_explicit(issuer, memory_order_relaxed) != NULL);
     atomic_store_explicit(issuer, &issued_now, memory_order_relaxed); /* each thread's own */
 }
 

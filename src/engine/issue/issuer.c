@@ -158,16 +158,25 @@ void acui_issuer_call(acu_device *device)
     pthread_mutex_unlock(&start_lock);
 }
 
-void acui_issuer_ask(acu_device *device)
+_Atomic(bool) acui_issuer_anywhere;
+
+bool acui_issuer_may_come(void)
 {
     static _Atomic(int) cores; /* relaxed: always the same */
+    if (atomic_load_explicit(&acui_issuer_anywhere, memory_order_relaxed))
+        return true;
     int n = atomic_load_explicit(&cores, memory_order_relaxed);
     if (n == 0) {
         cpu_set_t set;
         n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : LEAST_CORES;
         atomic_store_explicit(&cores, n, memory_order_relaxed);
     }
-    if (n >= LEAST_CORES && !acui_together_is_timeless())
+    return n >= LEAST_CORES && !acui_together_is_timeless();
+}
+
+void acui_issuer_ask(acu_device *device)
+{
+    if (acui_issuer_may_come())
         acui_issuer_call(device);
 }
 

@@ -112,7 +112,7 @@ static bool may_go(acui_task *task)
     return acui_together_most(task->form) > 1;
 }
 
-/* Threads met at issuing of late, so that knowing of tasks which may go together is of use. */
+/* An issuer would have helped of late, so that knowing of tasks which may go together is of use. */
 static uint32_t meetings(const acu_device *device)
 {
     return atomic_load_explicit(&device->meetings, memory_order_relaxed);
@@ -129,22 +129,30 @@ acu_stream *acui_together_stream(acui_task *task)
 
 /* ---- where an issuer would help ---- */
 
-enum { MEETING = 2, MANY = 64 }; /* of a score that otherwise goes down by one each time */
+enum {
+    MEETING = 2, /* of a score that otherwise goes down by one each time; */
+    MANY = 64,   /* with so much one is called */
+    BURST = 8,   /* so many are in flight: who issues one more might plan the next instead */
+};
 
-void acui_together_met(const acui_task *task)
+static bool is_in_burst(const acui_task *task)
+{
+    return !task->prompt && acui_in_flight(task->device) > BURST && acui_issuer_may_come();
+}
+
+void acui_together_begin(const acui_task *task, bool met)
 {
     acu_device *device = task->device;
-    uint32_t score = meetings(device) + MEETING;
+    uint32_t score = meetings(device), was = score;
+    if (met || is_in_burst(task))
+        score += MEETING;
+    else if (score)
+        score--;
     if (score >= MANY && task->together) {
         acui_issuer_ask(device);
         score = 1;
     }
-    atomic_store_explicit(&device->meetings, score < MANY ? score : MANY, memory_order_relaxed);
-}
-
-void acui_together_missed(acu_device *device)
-{
-    uint32_t score = meetings(device);
-    if (score)
-        atomic_store_explicit(&device->meetings, score - 1, memory_order_relaxed);
+    if (score != was)
+        atomic_store_explicit(&device->meetings, score < MANY ? score : MANY,
+                              memory_order_relaxed);
 }

@@ -38,9 +38,8 @@ enum {
 /* Laid out, and about to get a stream: that of others that are aside, if it may go with them; else
  * NULL. */
 acu_stream *acui_together_stream(acui_task *task);
-/* Another thread is issuing on the task's device while this one is about to; or none is. */
-void acui_together_met(const acui_task *task);
-void acui_together_missed(acu_device *device);
+/* About to be issued alone; `met`: while another thread is issuing on its device. */
+void acui_together_begin(const acui_task *task, bool met);
 /* How many of the form may go together; 1: it is not known to be short. */
 unsigned acui_together_most(uint64_t form);
 /* Tasks from `first` on, before `end`, are over by `now`; the first was not at `looked`. Flight
@@ -75,6 +74,8 @@ void acui_together_flush(void);
 /* ---- issuer.c ---- */
 /* It would be of use for the device. Never waits. */
 void acui_issuer_ask(acu_device *device);
+bool acui_issuer_may_come(void); /* there is a core for it; else nobody is called by that */
+extern _Atomic(bool) acui_issuer_anywhere; /* for tests: as if there were one */
 void acui_issuer_call(acu_device *device); /* the same, whether or not there is a core for it */
 void acui_issuer_stop(void);               /* joins them; nothing is aside any more */
 bool acui_issuer_busy(void);               /* one runs */
