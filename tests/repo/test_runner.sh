@@ -60,6 +60,10 @@ program fine 60 'exit 0'
 program second 60 'exit 0'
 program third 60 'exit 1'
 expect "2 passed, 0 failed" 0 -x 'b.*' -x 'a.th*'
+program fine 60 'exit 0'
+program second 60 'exit 0'
+program third 60 'exit 1'
+expect "2 passed, 0 failed" 0 -k 'a.fi*' -k 'a.*d' -x 'a.th*'
 
 # A run that is ended takes its programs along.
 mkfifo "$build/pid"
