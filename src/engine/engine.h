@@ -23,7 +23,7 @@
  *   memory.c    a task gets its memory, or waits for it on the host
  *   issue.c     a task whose predecessors are on the device goes there, behind and before one mark
  *   together.c, aside.c   ... with others, small and of its form, that are put aside for that
- *   issuer.c    ... by a thread of its own, while several threads plan, or one that is handed more
+ *   issuer.c    ... by a thread of its own, while others plan
  *   lanes.c     ... directly, its branches on several streams
  *   graphs.c, exec.c, build.c   ... or as an executable graph that is kept for its form
  *   enqueue.c   one driver call, or a few, for each node

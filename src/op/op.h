@@ -54,7 +54,7 @@ typedef struct acui_view acui_view;
 /* What most ops never have: in memory of the op's, which nobody looks at before it is set. */
 typedef struct acui_op_rest {
     char name[ACUI_OP_NAME]; /* of one that is `named` */
-    /* From PLANNING on; under the share lock (plan.c): */
+    /* From PLANNING on; under the share lock (plan_op.c): */
     acui_plan *planner;     /* PLANNING; DONE but not entered into the order of things yet */
     acu_op *next_unsettled; /* the planner's list */
     acui_values values;     /* DONE: for further users */
@@ -68,8 +68,8 @@ typedef struct acui_op_rest {
 struct acu_op {
     acui_object object;
     _Atomic(uint32_t) handles;
-    /* Of an op with one reference: that holder's alone. Else under the share lock (plan.c). No
-     * longer FRESH once it was planned for several users. */
+    /* Of an op with one reference: that holder's alone. Else under the share lock (plan_op.c).
+     * No longer FRESH once it was planned for several users. */
     uint8_t state;      /* acui_op_state */
     bool named;         /* else messages say the class's name */
     bool has_user;

@@ -86,7 +86,7 @@ bool acui_submission_hold(acui_submission *s)
 
 bool acui_future_is_held_up(acu_future *future)
 {
-    int state = atomic_load_explicit(&future->state, memory_order_acquire);
+    acui_future_state state = acui_future_state_of(future);
     if (state != ACUI_FUTURE_RUNNING)
         return state != ACUI_FUTURE_DONE;
     acui_submission *s = future->submission;

@@ -238,7 +238,7 @@ acu_status acu_explain(acu_future *future, acu_explain_form form, char *text, si
 {
     ACUI_CHECK(future, FUTURE);
     ACUI_TRY(check_text(form, text, bytes, __func__));
-    int state = atomic_load_explicit(&future->state, memory_order_acquire);
+    acui_future_state state = acui_future_state_of(future);
     bool planned = atomic_load_explicit(&future->planned, memory_order_acquire);
     if (!planned && state != ACUI_FUTURE_DONE)
         return ACU_NOT_READY;
