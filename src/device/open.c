@@ -56,10 +56,25 @@ acui_close_hooks acui_close_hooks_set(void)
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
+/* Direct access to the memory of the ordinal is that to the device which was there, with its pools:
+ * the next one is not reached by it. Lock held. */
+static void forget_peer(int ordinal)
+{
+    for (int i = 0; i < ACUI_MAX_DEVICES; i++)
+        if (table.devices[i]) {
+            uint64_t others = ~(UINT64_C(1) << ordinal);
+            atomic_fetch_and_explicit(&table.devices[i]->peers, others, memory_order_relaxed);
+            atomic_fetch_and_explicit(&table.devices[i]->not_peers, others, memory_order_relaxed);
+        }
+}
+
 static void count_open(acu_device *device)
 {
+    int ordinal = device->info.ordinal;
     pthread_mutex_lock(&table.lock);
-    table.devices[device->info.ordinal] = device;
+    if (table.devices[ordinal] && table.devices[ordinal] != device)
+        forget_peer(ordinal); /* the one before is still on its way out, and will not do it */
+    table.devices[ordinal] = device;
     device->opens++;
     table.opens++;
     if (!table.standard)
@@ -92,17 +107,6 @@ static bool count_close(acu_device *device, bool *last)
     return open;
 }
 
-/* Direct access to the memory of the ordinal is gone with the context there. Lock held. */
-static void forget_peer(int ordinal)
-{
-    for (int i = 0; i < ACUI_MAX_DEVICES; i++)
-        if (table.devices[i]) {
-            uint64_t others = ~(UINT64_C(1) << ordinal);
-            atomic_fetch_and_explicit(&table.devices[i]->peers, others, memory_order_relaxed);
-            atomic_fetch_and_explicit(&table.devices[i]->not_peers, others, memory_order_relaxed);
-        }
-}
-
 void acui_device_forget(acu_device *device)
 {
     int ordinal = device->info.ordinal;
@@ -116,6 +120,19 @@ void acui_device_forget(acu_device *device)
     table.opens -= device->opens; /* opened, and released instead of closed */
     if (table.standard == device)
         choose_standard();
+    pthread_mutex_unlock(&table.lock);
+}
+
+void acui_device_note_peer(acu_device *device, acu_device *peer, bool can)
+{
+    uint64_t bit = UINT64_C(1) << peer->info.ordinal;
+    pthread_mutex_lock(&table.lock);
+    if (table.devices[peer->info.ordinal] == peer) { /* else reset meanwhile */
+        if (can)
+            atomic_fetch_and_explicit(&device->not_peers, ~bit, memory_order_relaxed);
+        atomic_fetch_or_explicit(can ? &device->peers : &device->not_peers, bit,
+                                 memory_order_relaxed);
+    }
     pthread_mutex_unlock(&table.lock);
 }
 

@@ -2,7 +2,7 @@
 /* Devices that use one another's memory directly. */
 #include "base/alloc.h"
 #include "base/error.h"
-#include "device/device.h"
+#include "device/open.h"
 
 #include <string.h>
 
@@ -137,13 +137,8 @@ acu_status acu_device_open_peer(acu_device *device, acu_device *peer)
         return ACU_OK;
     ACUI_TRY(acui_device_check(device));
     ACUI_TRY(acui_device_check(peer));
-    uint64_t bit = UINT64_C(1) << peer->info.ordinal;
     acu_status st = open_peer(device, peer);
-    if (st == ACU_OK) {
-        atomic_fetch_and_explicit(&device->not_peers, ~bit, memory_order_relaxed);
-        atomic_fetch_or_explicit(&device->peers, bit, memory_order_relaxed);
-    } else if (st == ACU_ERR_NOT_SUPPORTED) {
-        atomic_fetch_or_explicit(&device->not_peers, bit, memory_order_relaxed);
-    }
+    if (st == ACU_OK || st == ACU_ERR_NOT_SUPPORTED)
+        acui_device_note_peer(device, peer, st == ACU_OK);
     return st;
 }

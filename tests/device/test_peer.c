@@ -34,6 +34,30 @@ static void peers_are_opened_once_or_again(void **state)
     test_leaks_none();
 }
 
+/* As between the two halves of the last release, while another thread opens the device anew. */
+static void who_reached_a_device_on_its_way_out_does_not_reach_the_next(void **state)
+{
+    (void)state;
+    acu_device *devices[2], *next;
+    acu_open_options options = test_options(1);
+    test_open_n(devices, 2);
+    acu_status st = acu_device_open_peer(devices[0], devices[1]);
+    acu_device_retain(devices[1]);
+    test_close(devices[1]);
+    assert_true(acui_object_drop(devices[1]));
+    assert_works(acu_open(&options, &next));
+    assert_ptr_not_equal(next, devices[1]);
+    assert_int_equal(devices[0]->peers | devices[0]->not_peers, 0);
+    if (st == ACU_OK)
+        assert_works(acu_device_open_peer(devices[0], next));
+    acui_object_retain(devices[1]);
+    acu_device_release(devices[1]);
+    assert_int_equal(devices[0]->peers, st == ACU_OK ? 2 : 0);
+    test_close(devices[0]);
+    test_close(next);
+    test_leaks_none();
+}
+
 static void pool_memory_of_a_peer_is_copied(void **state)
 {
     (void)state;
@@ -89,6 +113,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_device_is_its_own_peer),
         cmocka_unit_test(peers_are_opened_once_or_again),
+        cmocka_unit_test(who_reached_a_device_on_its_way_out_does_not_reach_the_next),
         cmocka_unit_test(pool_memory_of_a_peer_is_copied),
         cmocka_unit_test(what_the_driver_can_not_is_said),
     };
