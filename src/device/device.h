@@ -79,6 +79,9 @@ struct acu_device {
     _Atomic(struct acui_cublas *) cublas;
     void (*drop_cublas)(acu_device *device);
     bool cublas_stale; /* it was used before a reset, and knows that context; fixed */
+    /* Bit per ordinal whose device is granting access to its memory, or did: `peers` follows, or it
+     * failed. New pools there are for this device too; relaxed, see acui_device_note_peer. */
+    _Atomic(uint64_t) granted;
     _Atomic(uint64_t) peers; /* bit per ordinal whose memory this device may access; relaxed */
     _Atomic(uint64_t) not_peers; /* ... that was asked for, and can not be accessed; relaxed */
     /* Its own pools, made at first use: release store, acquire load; and all, user's included. The
@@ -296,7 +299,7 @@ static inline bool acui_device_lost(const acu_device *device)
 /* ACU_OK, or fails with the first fault's record, or STALE. */
 acu_status acui_device_check(const acu_device *device);
 
-/* The device of the process that is open under `ordinal`, not retained; NULL if none. */
+/* The device of the process that lives under `ordinal`, open or not, retained; NULL if none. */
 acu_device *acui_device_find(int ordinal);
 
 /* Called by acu_close before it gives its reference up: waits until nothing is in flight on

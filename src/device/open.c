@@ -63,6 +63,7 @@ static void forget_peer(int ordinal)
     for (int i = 0; i < ACUI_MAX_DEVICES; i++)
         if (table.devices[i]) {
             uint64_t others = ~(UINT64_C(1) << ordinal);
+            atomic_fetch_and_explicit(&table.devices[i]->granted, others, memory_order_relaxed);
             atomic_fetch_and_explicit(&table.devices[i]->peers, others, memory_order_relaxed);
             atomic_fetch_and_explicit(&table.devices[i]->not_peers, others, memory_order_relaxed);
         }
@@ -123,29 +124,13 @@ void acui_device_forget(acu_device *device)
     pthread_mutex_unlock(&table.lock);
 }
 
-void acui_device_note_peer(acu_device *device, acu_device *peer, bool can)
+void acui_device_note_peer(acu_device *peer, _Atomic(uint64_t) *bits)
 {
-    uint64_t bit = UINT64_C(1) << peer->info.ordinal;
+    int ordinal = peer->info.ordinal;
     pthread_mutex_lock(&table.lock);
-    if (table.devices[peer->info.ordinal] == peer) { /* else reset meanwhile */
-        if (can)
-            atomic_fetch_and_explicit(&device->not_peers, ~bit, memory_order_relaxed);
-        atomic_fetch_or_explicit(can ? &device->peers : &device->not_peers, bit,
-                                 memory_order_relaxed);
-    }
+    if (table.devices[ordinal] == peer)
+        atomic_fetch_or_explicit(bits, UINT64_C(1) << ordinal, memory_order_relaxed);
     pthread_mutex_unlock(&table.lock);
-}
-
-acu_device *acui_device_find(int ordinal)
-{
-    if (ordinal < 0 || ordinal >= ACUI_MAX_DEVICES)
-        return NULL;
-    pthread_mutex_lock(&table.lock);
-    acu_device *device = table.devices[ordinal];
-    if (device && device->opens == 0)
-        device = NULL;
-    pthread_mutex_unlock(&table.lock);
-    return device;
 }
 
 acu_device *acu_device_default(void)
@@ -158,9 +143,10 @@ acu_device *acu_device_default(void)
     return device;
 }
 
-/* The living device of the ordinal, retained; NULL if there is none. */
-static acu_device *find_living(int ordinal)
+acu_device *acui_device_find(int ordinal)
 {
+    if (ordinal < 0 || ordinal >= ACUI_MAX_DEVICES)
+        return NULL;
     pthread_mutex_lock(&table.lock);
     acu_device *device = table.devices[ordinal];
     if (device && !acui_object_try_retain(device))
@@ -255,7 +241,7 @@ static acu_status open_locked(const acu_open_options *options, acu_device **devi
     ACUI_TRY(choose_driver(options, &cu));
     acui_nvtx_load();
     ACUI_TRY(check_ordinal(options->ordinal));
-    acu_device *d = find_living(options->ordinal);
+    acu_device *d = acui_device_find(options->ordinal);
     acu_status st;
     if (d) {
         st = open_again(d, options);

@@ -18,8 +18,9 @@ acui_close_hooks acui_close_hooks_set(void);
  * default device if that was it. */
 void acui_device_replace(acu_device *old, acu_device *fresh);
 
-/* Whether `device` may access the memory of the peer, which is its caller's. */
-void acui_device_note_peer(acu_device *device, acu_device *peer, bool can);
+/* Set the peer's bit in these bits of a device. Nothing if another device has the peer's place by
+ * now. */
+void acui_device_note_peer(acu_device *peer, _Atomic(uint64_t) *bits);
 
 /* The device is about to go: it can not be found any more. */
 void acui_device_forget(acu_device *device);

@@ -120,6 +120,8 @@ static acu_status open_peer(acu_device *device, acu_device *peer)
                          device->info.ordinal, device->info.name, peer->info.ordinal,
                          peer->info.name);
     ACUI_TRY(grant_context(device, peer));
+    /* Before the list of pools is read: who puts one there later sees this, and grants it. */
+    acui_device_note_peer(peer, &device->granted);
     acui_entered entered;
     ACUI_TRY(acui_enter(peer, &entered));
     acu_status st = peer->pool ? acui_grant_pool(device, peer, peer->pool) : ACU_OK;
@@ -138,7 +140,12 @@ acu_status acu_device_open_peer(acu_device *device, acu_device *peer)
     ACUI_TRY(acui_device_check(device));
     ACUI_TRY(acui_device_check(peer));
     acu_status st = open_peer(device, peer);
-    if (st == ACU_OK || st == ACU_ERR_NOT_SUPPORTED)
-        acui_device_note_peer(device, peer, st == ACU_OK);
+    if (st == ACU_OK) {
+        acui_device_note_peer(peer, &device->peers);
+        atomic_fetch_and_explicit(&device->not_peers, ~(UINT64_C(1) << peer->info.ordinal),
+                                  memory_order_relaxed);
+    } else if (st == ACU_ERR_NOT_SUPPORTED) {
+        acui_device_note_peer(peer, &device->not_peers);
+    }
     return st;
 }

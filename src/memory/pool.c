@@ -33,18 +33,17 @@ static void take_off_device(acu_pool *pool)
     pthread_mutex_unlock(&device->lock);
 }
 
-acu_pool *acui_pool_at(acu_device *device, size_t i)
+acu_pool *acui_pool_next(acu_device *device, acu_pool *pool)
 {
     pthread_mutex_lock(&device->lock);
-    acu_pool *pool = device->pools;
-    while (pool && i-- > 0)
-        pool = pool->next;
-    while (pool && !pool->own && !acui_object_try_retain(pool))
-        pool = pool->next; /* on its way out */
-    if (pool && pool->own)
+    acu_pool *next = pool ? pool->next : device->pools;
+    while (next && !next->own && !acui_object_try_retain(next))
+        next = next->next; /* on its way out */
+    if (next && next->own)
         acu_device_retain(device);
     pthread_mutex_unlock(&device->lock);
-    return pool;
+    acu_pool_release(pool);
+    return next;
 }
 
 /* ---- making ---- */
@@ -91,12 +90,9 @@ static void drop_pools(acu_device *device)
 static acu_status grant_pools(acu_device *device, acu_device *peer)
 {
     acu_status st = ACU_OK;
-    acu_pool *pool;
-    for (size_t i = 0; (pool = acui_pool_at(device, i)); i++) {
+    for (acu_pool *pool = NULL; (pool = acui_pool_next(device, pool));)
         if (pool->raw && !pool->own && st == ACU_OK)
             st = acui_grant_pool(peer, device, pool->raw);
-        acu_pool_release(pool);
-    }
     return st;
 }
 
@@ -104,13 +100,10 @@ static acu_status grant_pools(acu_device *device, acu_device *peer)
 static void idle(acu_device *device)
 {
     acui_entered entered;
-    acu_pool *pool;
     bool works = acui_enter_to_free(device, &entered);
-    for (size_t i = 0; works && (pool = acui_pool_at(device, i)); i++) {
+    for (acu_pool *pool = NULL; works && (pool = acui_pool_next(device, pool));)
         if (!pool->slow)
             acui_pool_trim_excess(pool);
-        acu_pool_release(pool);
-    }
     acui_leave(&entered);
 }
 
@@ -171,22 +164,6 @@ acu_pool *acu_device_managed_pool(acu_device *device)
 
 /* ---- those of the program ---- */
 
-/* Devices that were granted access to this one's memory use the pool's as
- * well. The device is entered. */
-static acu_status grant_peers(acu_pool *pool)
-{
-    for (int i = 0; i < ACUI_MAX_DEVICES; i++) {
-        acu_device *peer = acui_device_find(i);
-        if (!peer || peer == pool->device ||
-            !(atomic_load_explicit(&peer->peers, memory_order_relaxed) >>
-                  pool->device->info.ordinal &
-              1))
-            continue;
-        ACUI_TRY(acui_grant_pool(peer, pool->device, pool->raw));
-    }
-    return ACU_OK;
-}
-
 static acu_status make_raw(acu_pool *pool)
 {
     acu_device *device = pool->device;
@@ -195,12 +172,34 @@ static acu_status make_raw(acu_pool *pool)
     acui_entered entered;
     ACUI_TRY(acui_enter(device, &entered));
     acu_status st = acui_driver_pool(device, &pool->raw);
-    if (st == ACU_OK) {
-        st = grant_peers(pool);
-        if (st != ACU_OK && !acui_device_lost(device))
-            device->cu->MemPoolDestroy(pool->raw);
-    }
     acui_leave(&entered);
+    return st;
+}
+
+static acu_status grant_to(acu_pool *pool, acu_device *peer)
+{
+    acu_device *device = pool->device;
+    uint64_t granted = atomic_load_explicit(&peer->granted, memory_order_relaxed);
+    if (peer == device || acui_device_lost(peer) || !(granted >> device->info.ordinal & 1u))
+        return ACU_OK;
+    acui_entered entered;
+    ACUI_TRY(acui_enter(device, &entered));
+    acu_status st = acui_grant_pool(peer, device, pool->raw);
+    acui_leave(&entered);
+    return st;
+}
+
+/* Devices that were granted access to this one's memory use the pool's as well, also such as are
+ * not open just now. The pool is in the list: who is granted access later finds it there. */
+static acu_status grant_peers(acu_pool *pool)
+{
+    acu_status st = ACU_OK;
+    for (int i = 0; pool->raw && st == ACU_OK && i < ACUI_MAX_DEVICES; i++) {
+        acu_device *peer = acui_device_find(i);
+        if (peer)
+            st = grant_to(pool, peer);
+        acu_device_release(peer);
+    }
     return st;
 }
 
@@ -249,6 +248,12 @@ acu_status acu_pool_create(acu_device *device, const acu_pool_options *options, 
     }
     acu_device_retain(device);
     add_to_device(made);
+    st = grant_peers(made);
+    if (st != ACU_OK) {
+        acu_error record = *acui_error();
+        acu_pool_release(made);
+        return acui_error_restore(&record);
+    }
     if (made->keep != SIZE_MAX)
         acui_pool_note_keep(made);
     *pool = made;

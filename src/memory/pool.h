@@ -212,7 +212,8 @@ static inline acu_pool *acui_buffer_pool(const acu_buffer *buffer)
 {
     return buffer->pool ? buffer->pool : acui_pool_of(buffer->device, buffer->kind, false);
 }
-/* The `i`-th of the device's pools, retained; NULL: there is none. */
-acu_pool *acui_pool_at(acu_device *device, size_t i);
+/* The next of the device's pools, retained, NULL: there is none; the first for NULL. Releases the
+ * one that is given: until then it stays in the list, so that none behind it is passed over. */
+acu_pool *acui_pool_next(acu_device *device, acu_pool *pool);
 
 #endif

@@ -125,12 +125,9 @@ void acui_pool_trim_excess(acu_pool *pool)
 size_t acui_pools_trim(acu_device *device, acu_stream *stream)
 {
     size_t freed = 0;
-    acu_pool *pool;
-    for (size_t i = 0; (pool = acui_pool_at(device, i)); i++) {
+    for (acu_pool *pool = NULL; (pool = acui_pool_next(device, pool));)
         if (pool->kind == ACU_MEMORY_DEVICE)
             freed += acui_pool_trim(pool, 0, stream);
-        acu_pool_release(pool);
-    }
     return freed;
 }
 

@@ -3,7 +3,7 @@
 #include "support/support.h"
 
 #include "device/device.h"
-#include "memory/memory.h"
+#include "memory/pool.h"
 
 static void a_device_is_its_own_peer(void **state)
 {
@@ -91,6 +91,119 @@ static void pool_memory_of_a_peer_is_copied(void **state)
     test_leaks_none();
 }
 
+/* ---- pools of the program's ---- */
+
+static bool reaches(acu_device *device, acu_pool *pool)
+{
+    unsigned flags = 0;
+    acu_CUmemLocation place = {.type = ACU_CU_MEM_LOCATION_TYPE_DEVICE, .id = device->raw};
+    assert_int_equal(acu_driver()->MemPoolGetAccess(&flags, pool->raw, &place), ACU_CUDA_SUCCESS);
+    return flags == ACU_CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+}
+
+static acu_pool *pool_of(acu_device *device)
+{
+    acu_pool_options options = {.size = sizeof options, .kind = ACU_MEMORY_DEVICE};
+    acu_pool *pool = NULL;
+    assert_works(acu_pool_create(device, &options, &pool));
+    return pool;
+}
+
+/* Skips the test where they can not. */
+static void open_peers(acu_device **devices)
+{
+    acu_status st = acu_device_open_peer(devices[0], devices[1]);
+    if (st == ACU_ERR_NOT_SUPPORTED || !devices[1]->pool) {
+        test_close(devices[0]);
+        test_close(devices[1]);
+        skip();
+    }
+    assert_works(st);
+}
+
+/* What another thread does between two driver calls of this one. */
+static acu_device **granting;
+static bool pool_made;
+static acu_status granted;
+
+static unsigned make_pool(CUmemoryPool *pool, const acu_CUmemPoolProps *props)
+{
+    pool_made = true;
+    return acu_driver()->MemPoolCreate(pool, props);
+}
+
+static unsigned leave(CUcontext *context)
+{
+    if (pool_made) {
+        pool_made = false;
+        granted = acu_device_open_peer(granting[0], granting[1]);
+    }
+    return acu_driver()->CtxPopCurrent(context);
+}
+
+static void a_pool_that_is_made_while_access_is_granted_has_it(void **state)
+{
+    (void)state;
+    acu_device *devices[2];
+    test_open_n(devices, 2);
+    const acu_driver_table *cu = devices[1]->cu;
+    acu_driver_table table = *cu;
+    table.MemPoolCreate = make_pool;
+    table.CtxPopCurrent = leave;
+    granting = devices;
+    granted = ACU_NOT_READY;
+    devices[1]->cu = &table;
+    acu_pool *pool = pool_of(devices[1]);
+    devices[1]->cu = cu;
+    if (granted != ACU_ERR_NOT_SUPPORTED && pool->raw) {
+        assert_works(granted);
+        assert_true(reaches(devices[0], pool));
+    }
+    acu_pool_release(pool);
+    test_close(devices[0]);
+    test_close(devices[1]);
+    test_leaks_none();
+}
+
+static void a_device_that_is_not_open_just_now_reaches_new_pools(void **state)
+{
+    (void)state;
+    acu_device *devices[2], *again;
+    acu_open_options options = test_options(0);
+    test_open_n(devices, 2);
+    open_peers(devices);
+    acu_device_retain(devices[0]);
+    test_close(devices[0]);
+    acu_pool *pool = pool_of(devices[1]);
+    assert_works(acu_open(&options, &again));
+    assert_ptr_equal(again, devices[0]);
+    assert_true(reaches(again, pool));
+    acu_device_release(devices[0]);
+    acu_pool_release(pool);
+    test_close(again);
+    test_close(devices[1]);
+    test_leaks_none();
+}
+
+static void a_pool_that_peers_can_not_have_is_none(void **state)
+{
+    (void)state;
+    acu_device *devices[2];
+    test_open_n(devices, 2);
+    open_peers(devices);
+    acu_pool_options options = {.size = sizeof options, .kind = ACU_MEMORY_DEVICE};
+    acu_driver_fault fault = {.size = sizeof fault, .call = ACU_CALL_MemPoolSetAccess};
+    acu_pool *pool = NULL;
+    assert_works(acu_driver_fail(&fault));
+    assert_fails(acu_pool_create(devices[1], &options, &pool), ACU_ERR_DRIVER,
+                 "cuMemPoolSetAccess");
+    acu_driver_fail_clear();
+    assert_null(pool);
+    test_close(devices[0]);
+    test_close(devices[1]);
+    test_leaks_none();
+}
+
 static void what_the_driver_can_not_is_said(void **state)
 {
     (void)state;
@@ -115,6 +228,9 @@ int main(void)
         cmocka_unit_test(peers_are_opened_once_or_again),
         cmocka_unit_test(who_reached_a_device_on_its_way_out_does_not_reach_the_next),
         cmocka_unit_test(pool_memory_of_a_peer_is_copied),
+        cmocka_unit_test(a_pool_that_is_made_while_access_is_granted_has_it),
+        cmocka_unit_test(a_device_that_is_not_open_just_now_reaches_new_pools),
+        cmocka_unit_test(a_pool_that_peers_can_not_have_is_none),
         cmocka_unit_test(what_the_driver_can_not_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
