@@ -174,8 +174,9 @@ ACU_API void acu_future_release(acu_future *future);
 /*
  * Waiting copies between a tensor and plain host memory, in order with what is submitted on the
  * tensor, before as after, which may have any layout; in `memory` its elements lie one after the
- * other, and take `bytes`. Blocks; the host memory is free to use on return, also after an error.
- * acu_read_sync copies out of the tensor.
+ * other, and take `bytes`. acu_read_sync copies out of the tensor. To and from one in host memory
+ * this thread itself copies, when its turn has come. Blocks; the host memory is free to use on
+ * return, also after an error.
  */
 ACU_API acu_status acu_read_sync(acu_tensor *tensor, void *memory, size_t bytes);
 ACU_API acu_status acu_write_sync(acu_tensor *tensor, const void *memory, size_t bytes);

@@ -427,6 +427,16 @@ const acui_task *acui_task_issuing(void); /* what this thread is putting on a st
 
 /* ---- host/worker.c ---- */
 acui_task *acui_host_run(acui_task *task); /* hand over to the worker */
+/* Host work of acuda's own, which may take long: not the worker does it, but the thread that
+ * submits it and waits for it, once its turn has come. Of an op with this as user data, and the
+ * function below. */
+typedef struct acui_own_work {
+    acu_status (*run)(void *data);
+    void *data;
+    _Atomic(acui_task *) task; /* its turn has come; release, acquire */
+} acui_own_work;
+acu_status acui_own_work_run(void *own, const acu_val *values, size_t count); /* it */
+void acui_own_work_look(acui_own_work *own); /* do it, if its turn has come */
 void acui_worker_stop(void); /* finishes what it has; blocks until the thread is gone */
 /* Given up before it began, or while it runs: the failure (NULL in *fault for lack of memory). */
 bool acui_host_is_stopped(acui_task *task, acui_fault **fault);
@@ -532,6 +542,8 @@ typedef uint64_t (*acui_next_fn)(void *context, uint64_t now, uint64_t spin, uin
 acu_status acui_wait_until(acui_look_fn look, acui_next_fn next, void *context, uint64_t timeout);
 /* All that is in flight. */
 uint64_t acui_next_of_any(void *context, uint64_t now, uint64_t spin, uint64_t *start);
+/* acu_sync of host work that this thread does itself. */
+acu_status acui_sync_own(acu_op *op, acui_own_work *own);
 /* Until nothing is in flight on the device. Blocks. */
 acu_status acui_wait_idle(acu_device *device, uint64_t timeout);
 

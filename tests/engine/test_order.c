@@ -350,6 +350,30 @@ static uint64_t submitted(void)
     return counters.submissions;
 }
 
+/* Hangs if these need the thread that runs host work. */
+static void waiting_copies_hold_no_host_work_up_nor_wait_for_it(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    acu_tensor *host;
+    assert_works(acu_tensor_alloc_pinned(b.device, ACU_U32, VECTOR, &host));
+    test_host_gate_close();
+    acu_future *held = test_submit(b.device, acu_host(test_pass_host_gate, NULL, acu_u32(0)));
+    test_host_gate_await();
+    uint32_t sent[N], got[N];
+    for (uint32_t i = 0; i < N; i++)
+        sent[i] = i * i;
+    assert_works(acu_write_sync(host, sent, sizeof sent));
+    assert_works(acu_read_sync(host, got, sizeof got));
+    assert_memory_equal(got, sent, sizeof sent);
+    assert_int_equal(acu_future_poll(held), ACU_NOT_READY);
+    test_host_gate_open();
+    assert_works(acu_future_wait(held, ACU_FOREVER));
+    acu_future_release(held);
+    acu_tensor_release(host);
+    close_bench(&b);
+}
+
 /* The copy waits at a gate on another thread, and then `behind` is submitted. */
 static void before_what_is_behind(const bench *b, waiting_copy *copy, acu_op *behind)
 {
@@ -431,6 +455,7 @@ int main(void)
         cmocka_unit_test(host_work_in_between),
         cmocka_unit_test(submissions_of_threads_do_not_interleave),
         cmocka_unit_test(waiting_copies_of_host_memory),
+        cmocka_unit_test(waiting_copies_hold_no_host_work_up_nor_wait_for_it),
         cmocka_unit_test(new_memory_is_waited_for_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -32,8 +32,9 @@ typedef struct host_copy {
     const void *from; /* one of the two; NULL: the tensor */
 } host_copy;
 
-static acu_status copy_host(const host_copy *copy)
+static acu_status copy_host(void *data)
 {
+    const host_copy *copy = data;
     acu_device *device = copy->tensor->buffer->device;
     struct acui_holder *holder;
     if (!acui_hold(device, &holder))
@@ -48,19 +49,15 @@ static acu_status copy_host(const host_copy *copy)
     return host ? ACU_OK : acui_fail(ACU_ERR_STALE, "the tensor's memory went with a reset");
 }
 
-static acu_status run_host_copy(void *copy, const acu_val *values, size_t count)
-{
-    (void)values, (void)count;
-    return copy_host(copy);
-}
-
-/* Of a tensor in host memory, as work of its own, so that nobody touches it meanwhile. */
+/* Of a tensor in host memory, as work of its own, so that nobody touches it meanwhile; by this
+ * thread, as it may take long. */
 static acu_status copy_in_turn(host_copy copy)
 {
     acu_arg arg = acu_arg_tensor(copy.tensor, copy.to ? ACU_READ : ACU_WRITE);
-    acu_op *op = acu_op_host(run_host_copy, (acu_user){.data = &copy}, &arg, 1, here);
+    acui_own_work own = {.run = copy_host, .data = &copy};
+    acu_op *op = acu_op_host(acui_own_work_run, (acu_user){.data = &own}, &arg, 1, here);
     const char *function = copy.to ? "acu_read_sync" : "acu_write_sync";
-    acu_status status = acu_sync(NULL, acu_op_named(op, function), NULL);
+    acu_status status = acui_sync_own(acu_op_named(op, function), &own);
     if (status == ACU_ERR_CALLBACK) /* it fails only as the device does */
         ACUI_TRY(acui_device_check(copy.tensor->buffer->device));
     return status;

@@ -98,6 +98,7 @@ typedef struct single {
     uint64_t again; /* when to ask the driver all the same, for bad news; 0: not fixed yet */
     uint64_t since, nap; /* while it is not on a stream: first seen so; the next nap */
     bool alone; /* nobody else knows it: only what it comes to can end it */
+    acui_own_work *own; /* what this thread does of it; NULL: nothing */
 } single;
 
 static int state_of(const acu_future *future)
@@ -136,6 +137,8 @@ static bool is_written(const single *s)
 static acu_status look_one(void *context, uint64_t now)
 {
     single *s = context;
+    if (s->own)
+        acui_own_work_look(s->own);
     ask_for_flags(s, true);
     if (s->flags && !is_written(s)) {
         if (s->again == 0 && now)
@@ -213,9 +216,9 @@ acu_status acu_future_wait(acu_future *future, uint64_t timeout)
 }
 
 /* Of a future that the program has no handle of: nobody can cancel it. */
-static acu_status wait_alone(acu_future *future)
+static acu_status wait_alone(acu_future *future, acui_own_work *own)
 {
-    single s = {.future = future, .alone = true};
+    single s = {.future = future, .alone = true, .own = own};
     acui_future_await(future);
     acu_status status = acui_wait_until(look_one, next_one, &s, ACU_FOREVER);
     acui_future_await(NULL);
@@ -321,7 +324,7 @@ static acu_status sync_with(acu_device *device, acu_op *op, const acu_submit_opt
     acu_future *future;
     ACUI_TRY(acui_submit_public(device, op, options,
                                 ACUI_WAITED | (tensor ? 0 : ACUI_UNWANTED), &future));
-    status = wait_alone(future);
+    status = wait_alone(future, NULL);
     if (status == ACU_OK && tensor)
         status = acu_future_take(future, 0, tensor);
     acu_future_release(future);
@@ -331,6 +334,15 @@ static acu_status sync_with(acu_device *device, acu_op *op, const acu_submit_opt
 acu_status acu_sync(acu_device *device, acu_op *op, acu_tensor **tensor)
 {
     return sync_with(device, op, NULL, tensor, __func__);
+}
+
+acu_status acui_sync_own(acu_op *op, acui_own_work *own)
+{
+    acu_future *future;
+    ACUI_TRY(acui_submit_public(NULL, op, NULL, ACUI_WAITED | ACUI_UNWANTED, &future));
+    acu_status status = wait_alone(future, own);
+    acu_future_release(future);
+    return status;
 }
 
 acu_status acu_sync_on(acu_stream *stream, acu_op *op, acu_tensor **tensor)

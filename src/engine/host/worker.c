@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Host work of ops: one thread, started with the first such op, that runs them one by one. They
- * must not wait, so one is enough to make progress.
+ * must not wait, so one is enough to make progress. What a thread waits for that can do it itself
+ * is left to that one.
  */
 #include "base/callback.h"
 #include "base/error.h"
 #include "base/threads.h"
 #include "driver/nvtx.h"
+#include "engine/completion/done.h"
 #include "engine/engine.h"
 #include "op/rescue.h"
 
@@ -71,6 +73,33 @@ static acui_task *call(acui_task *task)
     return acui_task_over(task);
 }
 
+/* ---- left to who waits for it ---- */
+
+acu_status acui_own_work_run(void *own, const acu_val *values, size_t count)
+{
+    (void)values, (void)count;
+    const acui_own_work *work = own;
+    return work->run(work->data);
+}
+
+static acui_own_work *own_work(const acui_node *node)
+{
+    const acu_op *op = node->u.call.op;
+    return node->kind == ACUI_NODE_HOST && op->u.call.host == acui_own_work_run ? op->user.data
+                                                                                : NULL;
+}
+
+void acui_own_work_look(acui_own_work *own)
+{
+    acui_task *task = atomic_load_explicit(&own->task, memory_order_acquire);
+    if (!task)
+        return;
+    atomic_store_explicit(&own->task, NULL, memory_order_relaxed); /* its only turn */
+    acui_run_tasks(call(task));
+}
+
+/* ---- the worker ---- */
+
 static void *run(void *unused)
 {
     (void)unused;
@@ -91,17 +120,30 @@ static void *run(void *unused)
     return NULL;
 }
 
+static void note_going(acui_task *task)
+{
+    acui_count_operations(task, false);
+    acui_order_lock();
+    acui_memory_going(task);
+    acui_order_unlock();
+}
+
 acui_task *acui_host_run(acui_task *task)
 {
+    acui_own_work *own = own_work(task->first);
+    if (own) {
+        note_going(task);
+        /* Who waits is there until the task is over, and ends it; release: all that came before. */
+        atomic_store_explicit(&own->task, task, memory_order_release);
+        acui_done_announce();
+        return NULL;
+    }
     pthread_mutex_lock(&worker.lock);
     if (!worker.running)
         worker.running = acui_thread_start(&worker.thread, "acuda-host", run);
     bool running = worker.running;
     if (running) {
-        acui_count_operations(task, false);
-        acui_order_lock();
-        acui_memory_going(task);
-        acui_order_unlock();
+        note_going(task);
         if (worker.first)
             worker.last->next_ready = task;
         else
