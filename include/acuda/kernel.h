@@ -163,26 +163,45 @@ typedef struct acu_config {
 } acu_config;
 /* Programmatic launches are issued directly: executable graphs do not hold them, and acu_graph_load
  * refuses them. The others are parts of graphs like any launch. */
-/* Of these two the grid comes from the partitions: ACU_BLOCK(4, 4) is the block, ACU_AUTO the
- * default one. */
+/* One of their sizes: what 32 bits do not hold becomes what no device has, and is refused with
+ * LIMIT. */
+#ifdef __cplusplus
+constexpr
+#else
+static
+#endif
+inline unsigned acui_dim(int64_t size)
+{
+    return size < 0 || size > (int64_t)UINT32_MAX ? UINT32_MAX : (unsigned)size;
+}
+
+/* Of ACU_BLOCK and ACU_AUTO the grid comes from the partitions: ACU_BLOCK(4, 4) is the block,
+ * ACU_AUTO the default one. */
 #ifdef __cplusplus
 #define ACU_GRID_BLOCK(gx, gy, gz, bx, by, bz)                                                     \
-    (acu_config{{(unsigned)(gx), (unsigned)(gy), (unsigned)(gz)},                                  \
-                {(unsigned)(bx), (unsigned)(by), (unsigned)(bz)}, 0, {0, 0, 0}, false, \
-                false})
+    (acu_config{{acui_dim((int64_t)(gx)), acui_dim((int64_t)(gy)), acui_dim((int64_t)(gz))},       \
+                {acui_dim((int64_t)(bx)), acui_dim((int64_t)(by)), acui_dim((int64_t)(bz))},       \
+                0, {0, 0, 0}, false, false})
 ACU_END /* templates can not have C's linkage */
-template <typename... N> constexpr acu_config acui_block(N... threads)
+template <typename... N> constexpr acu_config acui_threads(N... threads)
 {
-    return acu_config{{0, 0, 0}, {static_cast<unsigned>(threads)...}, 0, {0, 0, 0}, false, false};
+    return acu_config{{0, 0, 0}, {acui_dim(static_cast<int64_t>(threads))...}, 0, {0, 0, 0}, false,
+                      false};
 }
 ACU_BEGIN
-#define ACU_BLOCK(...) acui_block(__VA_ARGS__)
+#define ACU_BLOCK(...) acui_threads(__VA_ARGS__)
 #define ACU_AUTO (acu_config{})
 #else
+static inline acu_config acui_threads(const int64_t threads[3])
+{
+    acu_config c = {.block = {acui_dim(threads[0]), acui_dim(threads[1]), acui_dim(threads[2])}};
+    return c;
+}
 #define ACU_GRID_BLOCK(gx, gy, gz, bx, by, bz)                                                     \
-    ((acu_config){.grid = {(unsigned)(gx), (unsigned)(gy), (unsigned)(gz)},                        \
-                  .block = {(unsigned)(bx), (unsigned)(by), (unsigned)(bz)}})
-#define ACU_BLOCK(...) ((acu_config){.block = {__VA_ARGS__}})
+    ((acu_config){                                                                                 \
+        .grid = {acui_dim((int64_t)(gx)), acui_dim((int64_t)(gy)), acui_dim((int64_t)(gz))},       \
+        .block = {acui_dim((int64_t)(bx)), acui_dim((int64_t)(by)), acui_dim((int64_t)(bz))}})
+#define ACU_BLOCK(...) acui_threads((const int64_t[3]){__VA_ARGS__})
 #define ACU_AUTO ((acu_config){.shared = 0})
 #endif
 
@@ -218,7 +237,7 @@ ACU_API acu_status acu_module_global(acu_module *module, const char *name, acu_b
 static inline acu_config acu_for_num_elems(int64_t n)
 {
     int64_t blocks = n > 0 ? (n - 1) / 256 + 1 : 0;
-    acu_config c = ACU_GRID_BLOCK(blocks < UINT32_MAX ? blocks : UINT32_MAX, 1, 1, 256, 1, 1);
+    acu_config c = ACU_GRID_BLOCK(blocks, 1, 1, 256, 1, 1);
     return c;
 }
 

@@ -58,6 +58,29 @@ static void close_bench(bench *b)
 
 #define ONE(b) acu_for_num_elems(16)
 
+/* None becomes a grid of one block, or a block of one thread. */
+static void launches_of_sizes_that_wrap(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    const int64_t beyond[] = {(((int64_t)1 << 32) + 1) * 256, INT64_MAX};
+    for (int i = 0; i < 2; i++)
+        REFUSED(b, acu_launch(b.scale, acu_for_num_elems(beyond[i]), acu_inout(b.x), acu_f32(2),
+                              acu_u32(16)), ACU_ERR_LIMIT, "4294967295 blocks in x");
+    const int64_t wraps = ((int64_t)1 << 32) + 1; /* to 1 */
+    REFUSED(b, acu_launch(b.scale, ACU_GRID_BLOCK(wraps, 1, 1, 32, 1, 1), acu_inout(b.x),
+                          acu_f32(2), acu_u32(16)), ACU_ERR_LIMIT, "4294967295 blocks in x");
+    REFUSED(b, acu_launch(b.scale, ACU_GRID_BLOCK(1, 1, -wraps, 32, 1, 1), acu_inout(b.x),
+                          acu_f32(2), acu_u32(16)), ACU_ERR_LIMIT, "4294967295 blocks in z");
+    REFUSED(b, acu_launch(b.scale, ACU_GRID_BLOCK(1, 1, 1, 1, wraps, 1), acu_inout(b.x),
+                          acu_f32(2), acu_u32(16)), ACU_ERR_LIMIT, "4294967295 threads in y");
+    acu_config blocks = ACU_BLOCK(1, wraps);
+    blocks.grid[0] = 1;
+    REFUSED(b, acu_launch(b.scale, blocks, acu_inout(b.x), acu_f32(2), acu_u32(16)), ACU_ERR_LIMIT,
+            "4294967295 threads in y");
+    close_bench(&b);
+}
+
 static void launches(void **state)
 {
     (void)state;
@@ -91,10 +114,6 @@ static void launches(void **state)
     row("L8");
     REFUSED(b, acu_launch(b.scale, ACU_GRID_BLOCK(1, 70000, 1, 1, 1, 1), acu_inout(b.x), acu_f32(2),
                           acu_u32(16)), ACU_ERR_LIMIT, "70000 blocks in y|65535");
-    const int64_t beyond[] = {(((int64_t)1 << 32) + 1) * 256, INT64_MAX}; /* not one block */
-    for (int i = 0; i < 2; i++)
-        REFUSED(b, acu_launch(b.scale, acu_for_num_elems(beyond[i]), acu_inout(b.x), acu_f32(2),
-                              acu_u32(16)), ACU_ERR_LIMIT, "4294967295 blocks in x");
     row("L9");
     acu_config greedy = {.grid = {1}, .shared = (size_t)1 << 20};
     REFUSED(b, acu_launch(b.scale, greedy, acu_inout(b.x), acu_f32(2), acu_u32(16)), ACU_ERR_LIMIT,
@@ -935,6 +954,7 @@ int main(int count, char **arguments)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lists_that_are_not_there),
         cmocka_unit_test(launches),
+        cmocka_unit_test(launches_of_sizes_that_wrap),
         cmocka_unit_test(data),
         cmocka_unit_test(who_is_refused),
         cmocka_unit_test(ownership),
