@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/rare.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -72,14 +73,18 @@ static acu_status keep_struct(acu_arg *arg, size_t place)
     return copy ? ACU_OK : acui_fail(ACU_ERR_NO_MEMORY, "no memory for argument %zu", place);
 }
 
-static acu_status keep_tensor(const acu_op *op, acu_arg *arg, size_t place)
+ACUI_RARE static acu_status refuse_tensor(const acu_op *op, acu_arg *arg, size_t place)
 {
     char what[64];
-    if (!acui_object_is(arg->u.tensor, ACU_OBJECT_TENSOR)) {
-        arg->kind = ACUI_ARG_NONE; /* nothing of ours to release */
-        snprintf(what, sizeof what, "argument %zu of %s", place, op->class->name);
-        return acui_object_check(arg->u.tensor, ACU_OBJECT_TENSOR, what);
-    }
+    arg->kind = ACUI_ARG_NONE; /* nothing of ours to release */
+    snprintf(what, sizeof what, "argument %zu of %s", place, op->class->name);
+    return acui_object_refuse(arg->u.tensor, ACU_OBJECT_TENSOR, what);
+}
+
+static inline acu_status keep_tensor(const acu_op *op, acu_arg *arg, size_t place)
+{
+    if (!acui_object_is(arg->u.tensor, ACU_OBJECT_TENSOR))
+        return refuse_tensor(op, arg, place);
     acui_object_retain(arg->u.tensor);
     return ACU_OK;
 }
@@ -109,11 +114,10 @@ static acu_status keep_list(const acu_op *op, acu_arg *arg, size_t place)
     return ACU_OK;
 }
 
-static acu_status keep_arg(acu_op *op, acu_arg *arg, size_t place)
+/* One that is neither a tensor nor a scalar, as most are. */
+static __attribute__((noinline)) acu_status keep_arg(acu_op *op, acu_arg *arg, size_t place)
 {
     switch ((acui_arg_kind)arg->kind) {
-    case ACUI_ARG_SCALAR:
-        return ACU_OK;
     case ACUI_ARG_STRUCT:
         return keep_struct(arg, place);
     case ACUI_ARG_LIST:
@@ -121,8 +125,6 @@ static acu_status keep_arg(acu_op *op, acu_arg *arg, size_t place)
     case ACUI_ARG_OP:
         op->inputs[op->input_count++] = acui_op_take(arg->u.op, op->class, op->site);
         return ACU_OK;
-    case ACUI_ARG_TENSOR:
-        return keep_tensor(op, arg, place);
     default:
         arg->kind = ACUI_ARG_NONE;
         return acui_fail(ACU_ERR_ARGUMENTS,
@@ -157,7 +159,9 @@ acu_op *acui_op_with_args(const acui_op_class *class, const acu_arg *args, size_
     size_t i = 0;
     for (; i < count && status == ACU_OK; i++) {
         kept[i] = args[i];
-        if (args[i].kind != ACUI_ARG_SCALAR)
+        if (kept[i].kind == ACUI_ARG_TENSOR)
+            status = keep_tensor(op, &kept[i], i);
+        else if (kept[i].kind != ACUI_ARG_SCALAR)
             status = keep_arg(op, &kept[i], i);
     }
     op->u.call.arg_count = i;

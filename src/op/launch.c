@@ -253,7 +253,7 @@ acu_op *acu_op_launch(acu_kernel *kernel, acu_config config, const acu_arg *args
         acui_op_put(op);
         return failed;
     }
-    op->u.call.kernel = acu_kernel_retain(kernel);
+    op->u.call.kernel = acui_object_retain(kernel);
     op->u.call.config = config;
     return op;
 }

@@ -45,16 +45,15 @@ acu_status acui_op_sign(const acu_op *op, acu_status status)
     return status;
 }
 
-/* Behind an op are `bytes` for inputs and arguments, and then the rest: these stay as they are. */
+/* Behind an op are `bytes` for inputs and arguments, and then the rest: these stay as they are, and
+ * so does what differs by class. */
 static inline acu_op *op_new(const acui_op_class *class, size_t bytes, acu_site site)
 {
-    acu_op *op = acui_object_new_part(ACU_OBJECT_OP, sizeof *op + bytes + sizeof(acui_op_rest),
-                                      sizeof *op);
-    if (!op)
+    size_t all = sizeof(acu_op) + bytes + sizeof(acui_op_rest);
+    acu_op *op = acui_object_at_hand(ACU_OBJECT_OP, all);
+    if (!op && !(op = acui_alloc_object(all, ACUI_COUNT_OBJECTS + ACU_OBJECT_OP)))
         return &oom_op;
-    atomic_store_explicit(&op->handles, 1, memory_order_relaxed);
-    op->class = class;
-    op->site = site;
+    acui_op_begin(op, class, site);
     op->inputs = (acu_op **)(op + 1);
     op->rest = (acui_op_rest *)(void *)((char *)(op + 1) + bytes);
     return op;
@@ -65,6 +64,7 @@ acu_op *acui_op_new(const acui_op_class *class, size_t inputs, acu_site site)
     acu_op *op = op_new(class, inputs * sizeof(acu_op *), site);
     if (op == &oom_op)
         return op;
+    memset(&op->u, 0, sizeof op->u);
     op->input_count = inputs;
     for (size_t i = 0; i < inputs; i++)
         op->inputs[i] = NULL;
@@ -76,7 +76,10 @@ acu_op *acui_op_new_call(const acui_op_class *class, size_t count, acu_site site
     acu_op *op = op_new(class, count * (sizeof(acu_arg) + sizeof(acu_op *)), site);
     if (op == &oom_op)
         return op;
+    op->u.call.kernel = NULL;
+    op->u.call.instead = NULL;
     op->u.call.args = (acu_arg *)(op + 1);
+    op->u.call.arg_count = 0;
     op->inputs = (acu_op **)(op->u.call.args + count);
     return op;
 }
