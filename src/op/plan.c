@@ -256,18 +256,20 @@ static struct acui_left *grow_left(acui_plan *plan)
 
 void acui_plan_leave(acui_plan *plan, acui_values *values, size_t base)
 {
-    while (values->count > base) {
-        const acu_val *value = &values->list[values->count - 1];
-        if (value->kind == ACU_TENSOR || value->kind == ACU_PARTITION) {
-            struct acui_left *left = plan->left;
-            if ((!left || left->count == LEFT) && !(left = grow_left(plan))) {
-                acui_values_cut(values, base);
-                return;
-            }
-            left->tensors[left->count++] = value->tensor;
+    struct acui_left *left = plan->left;
+    const acu_val *value = values->list + values->count;
+    for (size_t n = values->count; n > base; n--) {
+        value--;
+        if (value->kind != ACU_TENSOR && value->kind != ACU_PARTITION)
+            continue;
+        if ((!left || left->count == LEFT) && !(left = grow_left(plan))) {
+            values->count = n; /* those behind it have left */
+            acui_values_cut(values, base);
+            return;
         }
-        values->count--;
+        left->tensors[left->count++] = value->tensor;
     }
+    values->count = base;
 }
 
 void acui_plan_release_left(acui_plan *plan)
@@ -284,7 +286,7 @@ void acui_plan_drop_drafts(acui_plan *plan)
     while (plan->spent) {
         acu_op *op = plan->spent;
         plan->spent = op->next_dead;
-        acui_op_put(op);
+        acui_object_free_known(op, ACU_OBJECT_OP);
     }
     acui_values_clear(&plan->scratch);
     acui_arena_clear(&plan->drafts);

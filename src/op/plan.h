@@ -240,7 +240,8 @@ struct acui_plan {
                                     * its result; NULL: anywhere */
     unsigned depth;                /* of the walk */
     pthread_t thread;              /* that plans */
-    acu_op *spent;                 /* launches that are planned; to be put when all is entered, */
+    acu_op *spent;                 /* launches that are planned, and hold nothing; to be freed when
+                                    * all is entered, */
     struct acui_left *left;        /* ... and tensors: acui_plan_leave */
     acu_op *unsettled;             /* ops planned here whose values others may use once flushed */
     struct acui_sharing *sharings;   /* of ops planned here that had several users; retained */

@@ -67,7 +67,8 @@ static acu_status await_settled(acui_plan *plan, acu_op *op)
     return ACU_OK;
 }
 
-static acu_status plan_fresh(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+static inline acu_status plan_fresh(acui_plan *plan, acu_op *op, acu_device *place,
+                                    acui_values *values)
 {
     if (++plan->depth > ACUI_MAX_DEPTH) {
         plan->depth--;
@@ -129,8 +130,9 @@ static void begin_shared(acui_plan *plan, acu_op *op)
     rest->fault = NULL;
 }
 
-static acu_status plan_used_twice(acui_plan *plan, acu_op *op, acu_device *place,
-                                  acui_values *values)
+static __attribute__((noinline)) acu_status plan_used_twice(acui_plan *plan, acu_op *op,
+                                                            acu_device *place,
+                                                            acui_values *values)
 {
     acui_values own = {0};
     pthread_mutex_lock(&share_lock);
@@ -173,11 +175,12 @@ void acui_plan_settle(acui_plan *plan, acui_fault *fault)
     }
 }
 
-/* A launch that is planned holds nothing any more: the device gets its work before the op goes. */
-static bool is_spent(const acu_op *op)
+/* A launch that is planned, and nobody else's, holds nothing any more: the device gets its work
+ * before the op goes. */
+static inline bool is_spent(const acu_op *op)
 {
     return op->class == &acui_class_LAUNCH && op->u.call.arg_count == 0 && !op->u.call.kernel &&
-           op->input_count == 0 && acui_object_refs(op) == 1;
+           acui_op_is_sole(op);
 }
 
 acu_status acui_plan_op(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
