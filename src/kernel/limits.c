@@ -109,7 +109,7 @@ static inline acu_status check_shared(const acu_kernel *kernel, const acu_config
 }
 
 /* More shared memory than every kernel may have: allow this one all that the device has, once. */
-static acu_status opt_in(acu_kernel *kernel, size_t dynamic)
+ACUI_RARE static acu_status opt_in(acu_kernel *kernel, size_t dynamic)
 {
     acu_device *device = kernel->module->device;
     size_t all = device->info.max_shared_optin - kernel->info.static_shared;
@@ -135,7 +135,7 @@ static acu_status refuse(const acu_kernel *kernel, const char *what, const char 
                      kernel->module->device->info.ordinal, why);
 }
 
-static acu_status check_extended(const acu_kernel *kernel, const char *what)
+ACUI_RARE static acu_status check_extended(const acu_kernel *kernel, const char *what)
 {
     const acu_device_info *device = &kernel->module->device->info;
     if (device->compute_major < 9 && !device->software)
@@ -145,7 +145,7 @@ static acu_status check_extended(const acu_kernel *kernel, const char *what)
     return ACU_OK;
 }
 
-static acu_status check_cluster(const acu_kernel *kernel, acu_config *config)
+ACUI_RARE static acu_status check_cluster(const acu_kernel *kernel, acu_config *config)
 {
     unsigned *cluster = config->cluster;
     if (kernel->module->device->info.software)
@@ -182,7 +182,7 @@ static acu_status blocks_held(acu_kernel *kernel, unsigned threads, size_t share
     return ACU_OK;
 }
 
-static acu_status check_cooperative(acu_kernel *kernel, const acu_config *config)
+ACUI_RARE static acu_status check_cooperative(acu_kernel *kernel, const acu_config *config)
 {
     const acu_device_info *device = &kernel->module->device->info;
     unsigned blocks = 0;

@@ -287,7 +287,7 @@ static inline void take_arg(acu_arg *arg, acu_val *value)
 acu_status acui_plan_args(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values,
                           acui_args_count *counts)
 {
-    size_t base = values->count, count = op->u.call.arg_count;
+    size_t base = values->count, count = op->u.call.arg_count, writes = 0;
     acu_op **input = op->inputs;
     *counts = (acui_args_count){{0}};
     while (values->room - base < count)
@@ -303,7 +303,9 @@ acu_status acui_plan_args(acui_plan *plan, acu_op *op, acu_device *place, acui_v
             take_arg(arg, value);
             values->count++;
         }
-        if (arg->access & ACU_WRITE) /* most are only read */
+        /* Most are only read, and of the others most are the only one. */
+        if (arg->access & ACU_WRITE &&
+            (writes++ > 0 || !value->tensor || value->form == ACU_SHARED))
             ACUI_TRY(acui_check_writes(op, values->list + base, i));
         counts->of[value->kind]++;
     }

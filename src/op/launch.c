@@ -32,14 +32,8 @@ acui_launch_more *acui_launch_more_of(acui_plan *plan, acui_node *node)
     return node->u.launch.more;
 }
 
-acu_status acui_launch_set_config(acui_plan *plan, acui_node *node, const acu_config *config)
+acu_status acui_launch_set_special(acui_plan *plan, acui_node *node, const acu_config *config)
 {
-    acui_dims *d = &node->u.launch.dims;
-    d->shared = (unsigned)config->shared; /* checked against what there is */
-    memcpy(d->grid, config->grid, sizeof d->grid);
-    memcpy(d->block, config->block, sizeof d->block);
-    if (!acui_config_is_special(config))
-        return ACU_OK;
     acui_launch_more *more = acui_launch_more_of(plan, node);
     if (!more)
         return ACU_ERR_NO_MEMORY;

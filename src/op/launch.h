@@ -47,7 +47,16 @@ acui_node *acui_plan_launch(acui_plan *plan, const acu_op *op, acu_kernel *kerne
 acui_launch_more *acui_launch_more_of(acui_plan *plan, acui_node *node);
 
 /* How it is launched; `config` is complete. NO_MEMORY. */
-acu_status acui_launch_set_config(acui_plan *plan, acui_node *node, const acu_config *config);
+acu_status acui_launch_set_special(acui_plan *plan, acui_node *node, const acu_config *config);
+static inline acu_status acui_launch_set_config(acui_plan *plan, acui_node *node,
+                                                const acu_config *config)
+{
+    acui_dims *d = &node->u.launch.dims;
+    d->shared = (unsigned)config->shared; /* checked against what there is */
+    memcpy(d->grid, config->grid, sizeof d->grid);
+    memcpy(d->block, config->block, sizeof d->block);
+    return acui_config_is_special(config) ? acui_launch_set_special(plan, node, config) : ACU_OK;
+}
 
 /* Where its parameters are in its data, if they are `placed`. */
 static inline uint32_t *acui_launch_places(const acui_node *node)

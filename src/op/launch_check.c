@@ -236,31 +236,27 @@ uint32_t acui_launch_room(acu_kernel *kernel, size_t place)
     return params && place < kernel->info.param_count ? params[place].bytes : 0;
 }
 
-static acu_status check_loaded(const acu_op *op, const acu_val *values, acui_tiling *tiling)
-{
-    acu_kernel *kernel = op->u.call.kernel;
-    return check_all(op, values, params_of(kernel), kernel->info.param_count, tiling);
-}
-
-/* ---- of a kernel that is being loaded ---- */
-
-static acu_status check_early(const acu_op *op, const acu_val *values, acui_tiling *tiling)
+/* What the program declared of a kernel that is being loaded; NULL: nothing. */
+static const acui_param *declared_of(acu_kernel *kernel, size_t *count)
 {
     /* Acquire: what was declared is there. */
-    const acui_declared *early =
-        atomic_load_explicit(&op->u.call.kernel->early, memory_order_acquire);
-    return check_all(op, values, early ? early->params : NULL, early ? early->count : 0, tiling);
+    const acui_declared *early = atomic_load_explicit(&kernel->early, memory_order_acquire);
+    *count = early ? early->count : 0;
+    return early ? early->params : NULL;
 }
 
 acu_status acui_launch_check(const acu_op *op, const acu_val *values, acu_config *config,
                              bool *early)
 {
     acui_tiling tiling = {.first = NULL};
-    acui_load_state state = acui_kernel_state(op->u.call.kernel);
+    acu_kernel *kernel = op->u.call.kernel;
+    acui_load_state state = acui_kernel_state(kernel);
     *early = state == ACUI_LOADING;
     if (state == ACUI_LOAD_FAILED)
-        return acu_kernel_poll(op->u.call.kernel);
-    ACUI_TRY(*early ? check_early(op, values, &tiling) : check_loaded(op, values, &tiling));
+        return acu_kernel_poll(kernel);
+    size_t wanted = kernel->info.param_count;
+    const acui_param *params = *early ? declared_of(kernel, &wanted) : params_of(kernel);
+    ACUI_TRY(check_all(op, values, params, wanted, &tiling));
     return acui_launch_grid(op, values, &tiling, config);
 }
 
