@@ -135,8 +135,10 @@ static bool grow_uses(acui_plan *plan)
 {
     uint32_t room = plan->use_room ? 4 * plan->use_room : 8;
     acui_use **table = ACUI_ARENA_ARRAY(&plan->drafts, acui_use *, room);
-    if (!table)
+    if (!table) {
+        acui_fail(ACU_ERR_NO_MEMORY, "no memory to plan");
         return false;
+    }
     plan->use_table = table;
     plan->use_room = room;
     for (acui_use *use = plan->uses; use; use = use->next)
@@ -144,30 +146,36 @@ static bool grow_uses(acui_plan *plan)
     return true;
 }
 
-static acui_use *add_use(acui_plan *plan, acu_buffer *buffer)
+/* `slot`: its place in the table, if that does not grow. */
+static acui_use *add_use(acui_plan *plan, acu_buffer *buffer, uint32_t slot)
 {
     if (acui_device_check(buffer->device) != ACU_OK) /* it may be another one than the node's */
         return NULL;
-    bool room = 2 * plan->use_count < plan->use_room || grow_uses(plan);
-    acui_use *use = room ? ACUI_ARENA_NEW(&plan->arena, acui_use) : NULL;
+    if (2 * plan->use_count >= plan->use_room) {
+        if (!grow_uses(plan))
+            return NULL;
+        slot = slot_of(plan, buffer);
+    }
+    acui_use *use = ACUI_ARENA_NEW(&plan->arena, acui_use);
     if (use)
         use->history = ACUI_ARENA_NEW(&plan->drafts, acui_history);
     if (!use || !use->history) {
         acui_fail(ACU_ERR_NO_MEMORY, "no memory to plan");
         return NULL;
     }
-    use->buffer = acu_buffer_retain(buffer);
+    use->buffer = acui_object_retain(buffer);
     use->next = plan->uses;
     plan->uses = use;
-    plan->use_table[slot_of(plan, buffer)] = use;
+    plan->use_table[slot] = use;
     plan->use_count++;
     return use;
 }
 
 static inline acui_use *use_of(acui_plan *plan, acu_buffer *buffer)
 {
-    acui_use *use = plan->use_room ? plan->use_table[slot_of(plan, buffer)] : NULL;
-    return use ? use : add_use(plan, buffer);
+    uint32_t slot = plan->use_room ? slot_of(plan, buffer) : 0;
+    acui_use *use = plan->use_room ? plan->use_table[slot] : NULL;
+    return use ? use : add_use(plan, buffer, slot);
 }
 
 /* The extent is the caller's to set; NULL: it failed (record set). */
