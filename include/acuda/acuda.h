@@ -9,7 +9,12 @@
  * Rules that hold everywhere, said once:
  *
  * Blocking    Nothing blocks but functions whose name says so: wait, sync, open, close, load,
- *             compile; and acu_device_reset.
+ *             compile; and acu_device_reset. In functions of the program's that acuda calls
+ *             (then, host work, completion callbacks, releases) those that wait for work or for
+ *             threads of acuda's are refused with WOULD_WAIT. Those that only take the time of the
+ *             driver or a compiler are not: acu_open, acu_device_open_peer, acu_compile,
+ *             acu_module_load and its like. They hold up what that thread has to do, which in a
+ *             completion callback is to tell of all ends; acu_module_load_async does not.
  * Ownership   create/open/submit give the caller one reference; `release` gives it back, from any
  *             thread, at any time, never blocking; `retain` makes another. Devices, streams,
  *             buffers, tensors, modules and kernels are borrowed by a call, and retained inside

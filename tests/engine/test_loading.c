@@ -434,6 +434,57 @@ static void a_load_is_given_up(void **state)
     acu_module_release(module);
 }
 
+typedef struct loading {
+    acu_status status;
+    sem_t over;
+} loading;
+
+static acu_status load_here(void *user, const acu_val *values, size_t count)
+{
+    loading *l = user;
+    acu_module *module = NULL;
+    (void)values, (void)count;
+    l->status = acu_module_load_ptx(device, NULL, test_loading_ptx, &module);
+    acu_module_release(module);
+    sem_post(&l->over);
+    return ACU_OK;
+}
+
+static void load_at_the_end(void *user, acu_future *future, acu_status status)
+{
+    (void)future, (void)status;
+    load_here(user, NULL, 0);
+}
+
+static acu_op *load_and_make(void *user, acu_device *made_for)
+{
+    (void)made_for;
+    load_here(user, NULL, 0);
+    return acu_full(ACU_SHAPE(N), acu_i32(1));
+}
+
+/* The functions that acuda calls may load: that needs no thread of acuda's. */
+static void a_callback_loads(void **state)
+{
+    (void)state;
+    loading l = {.status = ACU_NOT_READY};
+    sem_init(&l.over, 0, 0);
+    acu_future *made = submit(acu_make(load_and_make, &l));
+    sem_wait(&l.over);
+    assert_works(l.status);
+    l.status = ACU_NOT_READY;
+    assert_works(acu_future_on_complete(made, load_at_the_end, ACU_USER(&l)));
+    sem_wait(&l.over);
+    assert_works(l.status);
+    l.status = ACU_NOT_READY;
+    acu_future *host = submit(acu_host(load_here, &l, acu_u32(0)));
+    sem_wait(&l.over);
+    assert_works(l.status);
+    acu_future_release(made);
+    acu_future_release(host);
+    sem_destroy(&l.over);
+}
+
 /* What a context takes along stays counted: these are in processes of their own. */
 static void lost(void **state)
 {
@@ -605,6 +656,7 @@ int main(int argc, char **argv)
         TEST(an_alternative_stands_in),
         TEST(given_up_meanwhile),
         TEST(a_load_is_given_up),
+        TEST(a_callback_loads),
         cmocka_unit_test(a_device_is_lost_meanwhile),
         cmocka_unit_test(a_device_is_reset_meanwhile),
         TEST(close_waits_for_loads),
