@@ -53,6 +53,7 @@ struct acui_slab {
                                  * and the rest: pool->lock */
     bool dead;              /* nor ever will be: its blocks are those that were given out */
     uint32_t count, cached; /* of its blocks */
+    uint64_t looked_at;     /* the last of the pool's `trims` that did */
     acui_block blocks[];
 };
 
@@ -78,6 +79,7 @@ struct acu_pool {
     uint64_t hits, misses, waits, retries, put_off, failures, trimmed;
     acui_block *stuck;    /* given up: whether they are free can not be told; freed at the end */
     struct acui_growth *growing;
+    uint64_t trims; /* counts goes through the bins */
     acui_block *bins[ACUI_BINS];
 };
 

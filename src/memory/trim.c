@@ -23,20 +23,21 @@ static void take_block(acu_pool *pool, acui_block *block, taken *out)
     out->blocks = block;
 }
 
-static bool take_slab(acu_pool *pool, acui_slab *slab, bool all, taken *out)
+/* Once for all of its blocks, which may be many, and lie anywhere in the bin. */
+static void take_slab(acu_pool *pool, acui_slab *slab, bool all, taken *out)
 {
-    bool idle = slab->cached == slab->count;
+    bool idle = slab->cached == slab->count && slab->looked_at != pool->trims;
+    slab->looked_at = pool->trims;
     for (uint32_t i = 0; i < slab->count && idle; i++)
         idle = all || is_idle(pool, &slab->blocks[i]);
     if (!idle)
-        return false;
+        return;
     for (uint32_t i = 0; i < slab->count; i++)
         acui_pool_unlink(pool, &slab->blocks[i]);
     pool->held -= slab->bytes;
     pool->trimmed += slab->bytes;
     slab->next = out->slabs;
     out->slabs = slab;
-    return true;
 }
 
 /* Of one bin; `all`: whether idle or not. */
@@ -46,8 +47,9 @@ static void take_bin(acu_pool *pool, size_t bin, size_t keep, bool all, taken *o
     for (acui_block *b = pool->bins[bin]; b && pool->cached > keep; b = next) {
         next = b->next;
         if (b->slab) {
-            if (take_slab(pool, b->slab, all, out))
-                next = pool->bins[bin]; /* of which some that were passed over are left */
+            while (next && next->slab == b->slab) /* it may go */
+                next = next->next;
+            take_slab(pool, b->slab, all, out);
         } else if (all || is_idle(pool, b)) {
             take_block(pool, b, out);
         }
@@ -59,6 +61,7 @@ static taken take_out(acu_pool *pool, size_t keep, bool all)
 {
     taken out = {NULL, NULL};
     acui_lock_take(&pool->lock);
+    pool->trims++;
     for (size_t bin = ACUI_BINS; bin-- > 0 && pool->cached > keep;)
         take_bin(pool, bin, keep, all, &out);
     acui_lock_give(&pool->lock);
