@@ -21,11 +21,12 @@
  * A device's runtime thread (acu_open_options, runtime_thread) issues small submissions of one form
  * as one graph, up to 16, while more are handed over to it: for each of many kernels in flight that
  * costs the driver less than half. Where several threads submit to a device all the time, or one
- * with more than a few in flight that it does not wait for, a thread of acuda's does so for them,
+ * does so on and on without having to wait, a thread of acuda's does so for them,
  * if the process has three cores or more: it sleeps when they stop. Each keeps its own future, and
  * its own failures found on the host; but they are told to be over together. So this is done only
  * with such as were over within 100 us before, that wait for nothing on the device, and whose
- * options choose no stream, policy or priority.
+ * options choose no stream, policy or priority. Of one that submits on and on, that thread issues
+ * larger submissions too, each by itself: planning and the driver's calls go on side by side.
  */
 #ifndef ACUDA_GRAPHS_H
 #define ACUDA_GRAPHS_H

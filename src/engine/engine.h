@@ -118,7 +118,8 @@ struct acui_task {
     uint32_t charged;  /* places in its stream's gate, besides one */
     uint64_t looked;     /* order lock: turn in which acui_task_wanted met it, ... */
     struct acui_task *next_look; /* ... and its list */
-    bool together;     /* it may be put aside, to be issued with others (together.h) */
+    bool aside;        /* it may be put aside, for another thread to issue (together.h), */
+    bool together;     /* ... and with others */
     bool supplied;     /* with memory */
     bool begun;        /* host work that is running, or has run; order lock */
     bool prompt;       /* a thread waits for its end at once: fixed once it is entered */
@@ -340,6 +341,8 @@ const acui_point *acui_behind_failure(const acui_task *task);
 acui_task *acui_free_followers(acui_point *point, bool over);
 /* Start tasks whose predecessors allow it, and those that follow from that. */
 void acui_run_tasks(acui_task *ready);
+/* Those by which nothing of the program's is called, and what they make ready; gives the rest. */
+acui_task *acui_run_plain(acui_task *ready);
 /* The task will not be issued: it is over, failed, as soon as all before it is over. */
 acui_task *acui_retire(acui_task *task);
 /* Note the submission's first failure, from the thread's record; the fault for the task. */

@@ -50,6 +50,7 @@ typedef struct machine {
     int count;
     bool handed; /* some device has a runtime thread */
     bool lossy;  /* calls may fail and devices be lost: what can be read is right all the same */
+    bool busy;   /* threads leave issuing to the issuers, if these are there */
     acu_kernel *steps[2], *tiles[2];
     acu_policy *policies[POLICIES];
     acu_stream *streams[STREAMS];
@@ -678,8 +679,11 @@ static void close_program(program *p)
 static void *run_program(void *user)
 {
     program *p = user;
-    for (p->step = 0; p->step < STEPS && !p->failure[0]; p->step++)
+    for (p->step = 0; p->step < STEPS && !p->failure[0]; p->step++) {
+        if (p->m->busy && below(p, 2))
+            test_be_busy();
         do_any(p);
+    }
     close_program(p);
     return NULL;
 }
@@ -702,7 +706,7 @@ static void teach_all(const machine *m, int i)
 
 /* What goes together: as short as it is seen to be, or such as is taken for short, whatever the
  * clock says; and issuers. */
-static void issue_together(const machine *m, test_random *random)
+static void issue_together(machine *m, test_random *random)
 {
     bool taught = test_below(random, 2);
     atomic_store(&acui_together_timeless, taught);
@@ -712,6 +716,7 @@ static void issue_together(const machine *m, test_random *random)
         if (test_below(random, 2))
             assert_true(test_call_issuer(m->devices[i]) || m->lossy);
     }
+    m->busy = test_below(random, 2);
 }
 
 /* Two devices, in the ways that the seed says. */
@@ -804,6 +809,7 @@ static void run_seed(uint64_t seed)
             fail_msg("ACUDA_RANDOM_SEED=%llu ACUDA_RANDOM_SEEDS=1%s%s: thread %d: %s",
                      (unsigned long long)seed, order ? " SOFTCUDA_SEED=" : "", order ? order : "",
                      i, programs[i].failure);
+    test_be_busy_no_more();
     count_all(&m);
     close_machine(&m);
 }

@@ -575,11 +575,30 @@ static void use_built_in(acu_device *device, acu_tensor *x)
 enum { SMALL = 8, ROUNDS = 4 };
 static bool attended; /* an issuer issues */
 
+/* Two that are large, one behind the other: the issuer issues them, each alone. */
+static void go_alone(acu_device *device, acu_kernel *kernel, acu_tensor *z, acu_tensor *x)
+{
+    acu_future *futures[2];
+    for (int i = 0; i < 2; i++) {
+        acu_op *ops[ACUI_TOGETHER_NODES + 1];
+        for (int k = 0; k < ACUI_TOGETHER_NODES + 1; k++)
+            ops[k] = acu_launch(kernel, ACU_BLOCK(TILE),
+                                acu_inout(acu_partition(z, ACU_SHAPE(TILE))), acu_in(x));
+        test_be_busy();
+        futures[i] = submit(device, acu_op_zip(ops, ACUI_TOGETHER_NODES + 1, ACU_SITE));
+    }
+    test_be_busy_no_more();
+    for (int i = 0; i < 2; i++)
+        finish(futures[i]);
+}
+
 /* Each a submission of its own. The issuer stands before its stream until all are aside. */
 static void go_together(acu_device *device, acu_kernel *kernel, acu_tensor *const *z, acu_tensor *x)
 {
     acu_future *futures[SMALL];
     acu_stream *lane = attended ? acui_together_lane(device) : NULL;
+    if (attended)
+        go_alone(device, kernel, z[0], x);
     if (lane)
         acui_lock_take(&lane->issue);
     for (int i = 0; i < SMALL; i++)

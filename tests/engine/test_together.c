@@ -609,6 +609,91 @@ static void leaves_no_handles(void)
     assert_int_equal(acu_debug_live_blocks(), 0);
 }
 
+enum { LARGE = 10 }; /* more than go together */
+
+static acu_future *submit_large(bed *b, int i, uint32_t c)
+{
+    acu_op *ops[LARGE];
+    for (uint32_t k = 0; k < LARGE; k++)
+        ops[k] = step(b, i, c + k);
+    test_be_busy();
+    return test_submit(b->device, acu_op_zip(ops, LARGE, ACU_SITE));
+}
+
+static uint32_t count_aside(const bed *b)
+{
+    return atomic_load(&acui_aside_of(b->device)->count);
+}
+
+/* By who has much to submit: the next one is planned while the issuer issues it. */
+static void large_ones_are_issued_by_it(void **state)
+{
+    (void)state;
+    bed b = begin_issued();
+    acu_future *first[EACH], *large[EACH], *behind[EACH];
+    for (uint32_t round = 0; round < 4; round++) {
+        acu_stream *held = put_aside(&b, first, round);
+        uint32_t before = count_aside(&b);
+        for (int i = 0; i < EACH; i++) /* behind nothing, and behind what is aside */
+            large[i] = submit_large(&b, EACH + i, round);
+        assert_int_equal(count_aside(&b), before + EACH);
+        for (int i = 0; i < EACH; i++)
+            behind[i] = submit_large(&b, i % 2 ? i : EACH + i, 7);
+        assert_int_equal(acu_future_poll(large[0]), ACU_NOT_READY);
+        let_issuer_go(held);
+        wait_for(first, EACH, ACU_OK);
+        wait_for(large, EACH, ACU_OK);
+        wait_for(behind, EACH, ACU_OK);
+        check(&b);
+    }
+    test_be_busy_no_more();
+    end_issued(&b);
+}
+
+/* One that is waited for goes at once; so does what is submitted one by one. */
+static void other_large_ones_are_not(void **state)
+{
+    (void)state;
+    bed b = begin_issued();
+    acu_future *first[EACH], *large;
+    acu_stream *held = put_aside(&b, first, 1);
+    uint32_t before = count_aside(&b);
+    acui_task task = {.device = b.device};
+    test_be_busy();
+    assert_true(acui_is_in_burst(&task));
+    assert_int_equal(acu_future_poll(first[0]), ACU_NOT_READY);
+    assert_false(acui_is_in_burst(&task));
+    acu_op *ops[LARGE];
+    for (uint32_t k = 0; k < LARGE; k++)
+        ops[k] = step(&b, EACH, k);
+    large = test_submit(b.device, acu_op_zip(ops, LARGE, ACU_SITE));
+    assert_int_equal(count_aside(&b), before);
+    let_issuer_go(held);
+    wait_for(first, EACH, ACU_OK);
+    wait_for(&large, 1, ACU_OK);
+    test_be_busy_no_more();
+    end_issued(&b);
+}
+
+static void a_large_one_that_is_cancelled_aside_is_not_done(void **state)
+{
+    (void)state;
+    bed b = begin_issued();
+    acu_future *first[EACH], *cancelled, *behind;
+    acu_stream *held = put_aside(&b, first, 1);
+    cancelled = submit_large(&b, EACH, 1);
+    behind = submit_large(&b, EACH, 2);
+    assert_works(acu_future_cancel(cancelled));
+    let_issuer_go(held);
+    wait_for(first, EACH, ACU_OK);
+    wait_for(&cancelled, 1, ACU_ERR_CANCELLED);
+    wait_for(&behind, 1, ACU_ERR_DEPENDENCY);
+    acu_tensor_release(b.z[EACH]); /* nobody knows what is in it now */
+    assert_works(acu_sync(b.device, acu_full(ACU_SHAPE(N), acu_u32(b.want[EACH])), &b.z[EACH]));
+    test_be_busy_no_more();
+    end_issued(&b);
+}
+
 static void what_is_too_late_aside_is_not_done(void **state)
 {
     (void)state;
@@ -861,6 +946,9 @@ int main(void)
         cmocka_unit_test(it_works_for_a_runtime_thread_too),
         cmocka_unit_test(it_sleeps_when_there_is_nothing_to_do),
         cmocka_unit_test(who_has_much_in_flight_calls_it),
+        cmocka_unit_test(large_ones_are_issued_by_it),
+        cmocka_unit_test(other_large_ones_are_not),
+        cmocka_unit_test(a_large_one_that_is_cancelled_aside_is_not_done),
         cmocka_unit_test(what_is_too_late_aside_is_not_done),
         cmocka_unit_test(who_is_told_there_may_submit),
         cmocka_unit_test(a_child_gets_errors),

@@ -33,7 +33,7 @@ static acu_stream stream;
 static acui_submission submissions[TASKS];
 static acui_task tasks[TASKS], behind[TASKS]; /* what comes behind each */
 static int issued[TASKS], dropped[TASKS], ran[TASKS];
-static bool some_follow, calls_back;
+static bool some_follow, calls_back, plain; /* what comes behind calls nothing of the program's */
 static bool in_time; /* the first was aside when it was given up */
 static _Atomic(uint32_t) told; /* by who put it there */
 static acui_aside *aside;
@@ -90,8 +90,8 @@ acui_task *acui_issue_all(acui_task *const *list, size_t count)
         int k = index_of(list[i]);
         if (issued[k]++ || dropped[k])
             explore_fail("task %d is issued twice", k);
-        if (list[i]->form != list[0]->form)
-            explore_fail("tasks of two forms go together");
+        if (list[i]->form != list[0]->form || (count > 1 && !list[i]->together))
+            explore_fail("tasks go together that may not");
         if (some_follow) {
             behind[k].next_ready = freed;
             freed = &behind[k];
@@ -128,6 +128,25 @@ void acui_run_tasks(acui_task *ready)
     }
 }
 
+acui_task *acui_run_plain(acui_task *ready)
+{
+    if (!plain)
+        return ready;
+    for (; ready; ready = ready->next_ready) {
+        explore_point();
+        if (ready < behind || ready >= behind + TASKS)
+            return ready;
+        ran[ready - behind]++;
+    }
+    return NULL;
+}
+
+bool acui_is_in_burst(const acui_task *task)
+{
+    (void)task;
+    return true;
+}
+
 acu_stream *acui_policy_pick(acu_policy *policy)
 {
     (void)policy;
@@ -162,15 +181,23 @@ static void start(void)
     memset(issued, 0, sizeof issued);
     memset(dropped, 0, sizeof dropped);
     memset(ran, 0, sizeof ran);
-    some_follow = calls_back = in_turn = in_time = false;
+    some_follow = calls_back = plain = in_turn = in_time = false;
     told = fewer = were = 0;
     aside->device = &device;
     for (int i = 0; i < TASKS; i++) /* of two forms */
-        tasks[i] = (acui_task){.device = &device, .stream = &stream, .together = true,
-                               .form = 1 + (uint64_t)(i == 1), .submission = &submissions[i]};
+        tasks[i] = (acui_task){.device = &device, .stream = &stream, .aside = true,
+                               .together = true, .form = 1 + (uint64_t)(i == 1),
+                               .submission = &submissions[i]};
 }
 
 static void start_with_followers(void) { start(), some_follow = true; }
+static void start_with_large(void)
+{
+    start();
+    some_follow = plain = true;
+    tasks[0].together = tasks[2].together = false;
+}
+
 static void start_calling_back(void) { start(), some_follow = calls_back = true; }
 
 static void put(int i)
@@ -309,6 +336,12 @@ int main(int argc, char **argv)
         {.name = "settled by what came behind", .start = start_calling_back,
          .threads = {attend_for_one, put_one_and_another, hear_and_settle},
          .check = two_have_gone, .interruptions = 2, .delays = 0},
+        {.name = "large ones", .start = start_with_large,
+         .threads = {attend_for_two, put_three, put_one}, .check = all_have_gone,
+         .interruptions = 2, .delays = 1},
+        {.name = "large ones, settled", .start = start_with_large,
+         .threads = {attend_for_one, put_two_and_settle, put_two}, .check = all_have_gone,
+         .interruptions = 2, .delays = 0},
         {.name = "given up", .start = start,
          .threads = {attend_for_one, put_one_and_another, give_up}, .check = is_not_issued,
          .interruptions = 2, .delays = 1},

@@ -90,6 +90,18 @@ size_t acui_aside_turn(acui_aside *a)
     return 0;
 }
 
+uint32_t acui_aside_may_grow(const acui_aside *a)
+{
+    (void)a;
+    return 0;
+}
+
+bool acui_device_has_enough(acu_device *of, uint32_t aside)
+{
+    (void)of, (void)aside;
+    return false;
+}
+
 acu_stream *acui_policy_pick(acu_policy *policy)
 {
     (void)policy;

@@ -41,6 +41,21 @@ static inline uint64_t test_form_of(acu_kernel *kernel, acui_dims dims, uint32_t
     return acui_form_of(&task);
 }
 
+/* This thread has issued so many in a row that it had better leave the next one to an issuer, which
+ * is to come on any machine. */
+static inline void test_be_busy(void)
+{
+    atomic_store(&acui_issuer_anywhere, true);
+    for (int i = 0; i < 32; i++)
+        acui_together_issued(ACU_MS(1));
+}
+
+static inline void test_be_busy_no_more(void)
+{
+    atomic_store(&acui_issuer_anywhere, false);
+    acui_together_waits();
+}
+
 static inline bool test_issuer_is_called(acui_aside *aside, bool *rests)
 {
     acui_lock_take(&aside->lock);

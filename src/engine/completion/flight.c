@@ -65,6 +65,7 @@ void acui_flight_add(acu_stream *stream, acui_task *const *tasks, size_t count, 
 {
     bool wanted = false;
     uint64_t now = armed ? armed : acui_now(), number = tasks[0]->number;
+    acui_together_issued(now);
     acui_flight_lock();
     for (size_t i = 0; i < count; i++) {
         append(stream, tasks[i], now);

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/local.h"
 #include "engine/completion/flight.h"
+#include "engine/issue/together.h"
 #include "engine/submit/runtime.h"
 #include "engine/completion/done.h"
 #include "engine/completion/group.h"
@@ -262,7 +263,10 @@ acu_status acui_future_look(acu_future *future, uint64_t now)
 acu_status acu_future_poll(acu_future *future)
 {
     ACUI_CHECK(future, FUTURE);
-    return acui_future_look(future, 0);
+    acu_status status = acui_future_look(future, 0);
+    if (status == ACU_NOT_READY)
+        acui_together_waits();
+    return status;
 }
 
 acu_status acu_future_error(acu_future *future, acu_error *error)

@@ -15,6 +15,7 @@
 #include "base/options.h"
 #include "base/park.h"
 #include "engine/completion/flight.h"
+#include "engine/issue/together.h"
 
 #include <stdatomic.h>
 #include <sys/eventfd.h>
@@ -272,6 +273,8 @@ static bool take(acu_queue *queue, bool looked, acu_completion *list, size_t roo
         }
         taken += n;
     } while (n == most && taken < room);
+    if (!taken)
+        acui_together_waits();
     acu_queue_release(kept);
     return taken > 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Small tasks that are put aside, and issued as one. */
+/* Tasks that are put aside, and issued by another thread: small ones as one. */
 #include "engine/issue/aside.h"
 
 #include "base/clock.h"
@@ -7,7 +7,6 @@
 #include "base/local.h"
 #include "base/nap.h"
 
-#define HOLD ACU_US(20)    /* what one of them may be issued too late by a runtime thread */
 #define PRESSED ACU_US(200) /* between two lots: it has more to do than it can */
 #define SETTLE ACU_MS(1000) /* a thread that issues may be in a function of the program's */
 
@@ -50,6 +49,11 @@ static void set_taking(acui_aside *a, unsigned side, uint32_t count)
     atomic_store_explicit(&a->taking[side], count, memory_order_relaxed);
 }
 
+static uint32_t urgent_of(const acui_aside *a)
+{
+    return atomic_load_explicit(&a->urgent, memory_order_relaxed);
+}
+
 static bool is_attended(const acui_aside *a)
 {
     return atomic_load_explicit(&a->attended, memory_order_relaxed);
@@ -62,6 +66,7 @@ static bool is_attended(const acui_aside *a)
 typedef struct lot {
     acui_task *tasks[ACUI_TOGETHER];
     size_t count;
+    size_t worth; /* how many, those twice whose threads have more to do */
 } lot;
 
 /* What a thread has begun, of each side. */
@@ -79,18 +84,23 @@ static void take_form(acui_aside *a, lot *l)
 {
     size_t count = count_of(a), same = 0, kept = 0;
     const acui_waiting_task first = a->kept[0];
-    size_t most = acui_together_most(first.form);
+    size_t most = first.form ? acui_together_most(first.form) : 1;
+    uint32_t urgent = 0;
     for (size_t i = 0; i < count; i++)
         same += go_together(&a->kept[i], &first);
     while (most > same)
         most /= 2;
-    l->count = 0;
+    l->count = l->worth = 0;
     for (size_t i = 0; i < count; i++) {
-        if (l->count < most && go_together(&a->kept[i], &first))
+        if (l->count < most && go_together(&a->kept[i], &first)) {
             l->tasks[l->count++] = a->kept[i].task;
-        else
+            l->worth += 1 + a->kept[i].burst;
+        } else {
+            urgent += a->kept[i].urgent;
             a->kept[kept++] = a->kept[i];
+        }
     }
+    atomic_store_explicit(&a->urgent, urgent, memory_order_relaxed);
     set_count(a, kept);
 }
 
@@ -132,7 +142,7 @@ static acui_task *drop_given_up(lot *l)
             l->tasks[kept++] = task;
             continue;
         }
-        task->sound = task->together = false;
+        task->sound = task->aside = task->together = false;
         task->next_ready = dropped;
         dropped = task;
     }
@@ -210,21 +220,27 @@ void acui_aside_desert(acui_aside *a)
     done(a, &mine);
 }
 
+uint32_t acui_aside_may_grow(const acui_aside *a)
+{
+    uint32_t count = count_of(a);
+    return count < ACUI_TOGETHER && !urgent_of(a) ? count : 0;
+}
+
 size_t acui_aside_turn(acui_aside *a)
 {
     lot l;
     begun mine = {.on = {0}};
     if (!take(a, ALL, &l, &mine))
         return 0;
-    size_t count = l.count;
-    acui_task *others = issue(a, &l);
+    size_t worth = l.worth;
+    acui_task *others = acui_run_plain(issue(a, &l));
     if (others) { /* functions of the program's may be among these: nothing waits for them */
         others = acui_join_tasks(desert(a, &mine), others);
         acui_run_tasks(others);
         acui_aside_attend(a, NULL);
     }
     done(a, &mine);
-    return count;
+    return worth;
 }
 
 /* ---- putting aside ---- */
@@ -263,16 +279,25 @@ static void note_stream(acui_aside *a, const acui_task *task, bool attended)
 }
 
 /* How many there are then; 0: it can not be put there. */
-static size_t add(acui_aside *a, acui_task *task, bool own)
+static size_t add(acui_aside *a, acui_task *task, bool joins, bool own)
 {
+    bool burst = acui_is_in_burst(task);
     acui_lock_take(&a->lock);
     size_t count = count_of(a);
     bool attended = is_attended(a) && a->device == task->device;
     bool may = (own || attended) && count < ACUI_TOGETHER && (!count || a->of == task->device);
     if (may) {
-        note_stream(a, task, attended);
+        if (joins)
+            note_stream(a, task, attended);
         a->of = task->device;
-        a->kept[count++] = (acui_waiting_task){task, task->stream, task->form, a->put++};
+        a->kept[count++] = (acui_waiting_task){.task = task,
+                                               .stream = task->stream,
+                                               .form = joins ? task->form : 0,
+                                               .place = a->put++,
+                                               .urgent = !joins || task->prompt,
+                                               .burst = burst};
+        if (!joins || task->prompt)
+            atomic_store_explicit(&a->urgent, urgent_of(a) + 1, memory_order_relaxed);
         set_count(a, count);
     }
     acui_lock_give(&a->lock);
@@ -290,18 +315,21 @@ static void note_full(acui_aside *a)
 
 bool acui_together_put(acui_task *task)
 {
-    if (!task->together)
+    if (!task->aside)
         return false;
     acui_aside *a = acui_aside_of(task->device);
-    bool own = held == task->device, alone = own && !is_attended(a);
-    if ((!own && !is_attended(a)) || comes_behind_any(task))
+    bool own = held == task->device && task->together, alone = own && !is_attended(a);
+    if (!own && !is_attended(a))
+        return false;
+    bool joins = task->together && !comes_behind_any(task);
+    if (!joins && (alone || !acui_is_in_burst(task)))
         return false;
     if (alone && begins(a)) {
         acui_run_tasks(acui_issue_all(&task, 1));
         a->flushed_at = acui_now();
         return true;
     }
-    size_t count = add(a, task, own);
+    size_t count = add(a, task, joins, own && joins);
     if (count == ACUI_TOGETHER && alone)
         note_full(a);
     if (count == ACUI_TOGETHER)
@@ -347,7 +375,7 @@ bool acui_together_may_grow(void)
     for (size_t i = 0; i < 2; i++)
         if (!a->issued[i].stream || acui_stream_reached(a->issued[i].stream, a->issued[i].number))
             return false;
-    return acui_now() < a->since + HOLD;
+    return acui_now() < a->since + ACUI_TOGETHER_HOLD;
 }
 
 void acui_together_hold(acu_device *device)

@@ -10,8 +10,10 @@
 typedef struct acui_waiting_task {
     acui_task *task;
     acu_stream *stream;
-    uint64_t form;
+    uint64_t form;  /* of which others may go with it; 0: it goes alone */
     uint64_t place; /* among all that ever were put there */
+    bool urgent;    /* it gains nothing by others that come */
+    bool burst;     /* whoever put it there has more to do */
 } acui_waiting_task;
 
 typedef struct acui_aside {
@@ -21,6 +23,7 @@ typedef struct acui_aside {
     _Atomic(bool) attended;   /* the issuer takes what comes */
     /* How many threads issue what they took: those that began before the last turn, and after. */
     _Atomic(uint32_t) taking[2];
+    _Atomic(uint32_t) urgent; /* so many of them gain nothing by others that come */
     const acu_device *of;    /* of all tasks; only to be compared */
     acui_waiting_task kept[ACUI_TOGETHER]; /* oldest first */
     uint64_t put;            /* how many ever were */
@@ -51,7 +54,10 @@ acui_aside *acui_aside_at(unsigned ordinal);
 void acui_aside_attend(acui_aside *aside, acu_stream *stream);
 /* No more: what they have put there is issued. */
 void acui_aside_desert(acui_aside *aside);
-/* Issue the oldest, and those of its form; how many, 0: there is nothing. */
+/* Issue the oldest, and those of its form. Gives how many, those counted twice whose threads have
+ * more to do meanwhile; 0: there is nothing. */
 size_t acui_aside_turn(acui_aside *aside);
+/* How many are there, if all of them may be joined by more; else 0. */
+uint32_t acui_aside_may_grow(const acui_aside *aside);
 
 #endif

@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #define REST ACU_MS(10) /* after it was of no use */
+#define GAP ACU_US(5)   /* nobody is about to put one there */
 #ifndef ACUI_ISSUER_LOOKS
 #define ACUI_ISSUER_LOOKS 32 /* between two at the clock; a model looks less often */
 #endif
@@ -46,11 +47,34 @@ static bool look_out(const acui_aside *a)
     return false;
 }
 
+/* While the device has enough to do, what is there waits for more of its form, as long as such
+ * keep coming. */
+static void let_grow(const acui_aside *a)
+{
+    uint32_t count = acui_aside_may_grow(a), more;
+    if (!count || acui_together_is_timeless())
+        return;
+    uint64_t start = acui_now(), came = start, now = start;
+    while (now < came + GAP && now < start + ACUI_TOGETHER_HOLD && is_wanted(a) &&
+           acui_device_has_enough(a->device, count)) {
+        for (int i = 0; i < ACUI_ISSUER_LOOKS; i++)
+            acui_spin_pause();
+        more = acui_aside_may_grow(a);
+        now = acui_now();
+        if (more < count)
+            return; /* others took some, or it is urgent by now */
+        if (more > count)
+            came = now;
+        count = more;
+    }
+}
+
 /* Until there is nothing to do any more. False: it was of no use, as tasks came one by one. */
 static bool serve(acui_aside *a)
 {
     size_t lots = 0, tasks = 0, count;
     while (is_wanted(a)) {
+        let_grow(a);
         count = acui_aside_turn(a);
         if (!count && !look_out(a))
             break;

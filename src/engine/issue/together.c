@@ -2,6 +2,7 @@
 /* Which small tasks may be issued as one, and how many. */
 #include "engine/issue/together.h"
 
+#include "base/local.h"
 #include "engine/completion/flight.h"
 
 /* ---- how many of a form ---- */
@@ -91,21 +92,27 @@ static bool allocates_only(const acui_task *task)
     return true;
 }
 
-static bool fits(const acui_task *task)
+/* It calls nothing of the program's nor of a library's, which may mind the thread. */
+static bool is_of_graphs(const acui_task *task)
 {
     const acui_run *run = task->runs;
-    if (!run || run->next || !run->graph || run->count > ACUI_TOGETHER_NODES || task->next)
-        return false;
+    while (run && run->graph)
+        run = run->next;
+    return !run && task->runs;
+}
+
+static bool may_be_aside(const acui_task *task)
+{
     const acu_device *device = task->device;
-    return !task->part && !task->binds && device->policy->count > 1 && !device->one_by_one &&
-           is_plain(task->submission) &&
+    return !task->next && is_of_graphs(task) && !task->part && !task->binds &&
+           device->policy->count > 1 && !device->one_by_one && is_plain(task->submission) &&
            (task->body_count == task->count || allocates_only(task));
 }
 
 /* It is known to be short enough. */
 static bool may_go(acui_task *task)
 {
-    if (!fits(task))
+    if (task->runs->next || task->runs->count > ACUI_TOGETHER_NODES)
         return false;
     if (!task->form) /* from now on it is learned */
         task->form = acui_form_of(task);
@@ -123,7 +130,8 @@ acu_stream *acui_together_stream(acui_task *task)
     bool collects = acui_together_collects(task->device);
     if (!collects && !meetings(task->device))
         return NULL;
-    task->together = may_go(task);
+    task->aside = may_be_aside(task);
+    task->together = task->aside && may_go(task);
     return collects && task->together ? acui_together_lane(task->device) : NULL;
 }
 
@@ -132,23 +140,49 @@ acu_stream *acui_together_stream(acui_task *task)
 enum {
     MEETING = 2, /* of a score that otherwise goes down by one each time; */
     MANY = 64,   /* with so much one is called */
-    BURST = 8,   /* so many are in flight: who issues one more might plan the next instead */
+    BURST = 8,   /* so many are in flight, or */
+    ROW = 16,    /* ... were issued in a row: who issues one more might plan the next instead */
 };
+#define SOON ACU_US(20) /* what one in a row comes after the one before */
 
-static bool is_in_burst(const acui_task *task)
+/* By this thread, which had to wait for nothing meanwhile: the device keeps up with it. */
+static ACUI_LOCAL struct {
+    uint64_t last;
+    uint32_t count;
+} row;
+
+void acui_together_issued(uint64_t now)
 {
-    return !task->prompt && acui_in_flight(task->device) > BURST && acui_issuer_may_come();
+    row.count = now < row.last + SOON ? row.count + 1 : 0;
+    row.last = now;
+}
+
+void acui_together_waits(void)
+{
+    row.count = 0;
+}
+
+bool acui_device_has_enough(acu_device *device, uint32_t aside)
+{
+    return acui_in_flight(device) > aside + BURST;
+}
+
+bool acui_is_in_burst(const acui_task *task)
+{
+    return !task->prompt && (row.count > ROW || acui_device_has_enough(task->device, 0)) &&
+           acui_issuer_may_come();
 }
 
 void acui_together_begin(const acui_task *task, bool met)
 {
     acu_device *device = task->device;
     uint32_t score = meetings(device), was = score;
-    if (met || is_in_burst(task))
+    bool burst = acui_is_in_burst(task);
+    if (met || burst)
         score += MEETING;
     else if (score)
         score--;
-    if (score >= MANY && task->together) {
+    if (score >= MANY && (task->together || (task->aside && burst))) {
         acui_issuer_ask(device);
         score = 1;
     }

@@ -15,9 +15,13 @@
  *
  * Who puts tasks aside: a runtime thread, while there is more in its ring; it issues them itself
  * once there is not, or they are sixteen. And any thread while the device's issuer attends to what
- * is there. That one is called when several threads meet at issuing, or a runtime thread has more
- * to do than it can: they plan, and it issues, as many together as came meanwhile. It waits for
- * none, and goes to sleep when there is nothing to do.
+ * is there. That one is called when several threads meet at issuing, when one submits on and on
+ * without having to wait, or when a runtime thread has more to do than it can: they plan, and it
+ * issues, as many together as came meanwhile. It waits for more only while they keep coming and
+ * the device has enough to do, and goes to sleep when there is nothing to do.
+ *
+ * Who submits on and on leaves other tasks to the issuer too, large ones and such as come behind
+ * something: these go alone, and the next one is planned while the driver is busy with them.
  *
  * Nothing is aside for longer than others take to be issued; what waits for it, beside the data's
  * order, is who names a stream: it may be looked at from outside (acui_together_settle).
@@ -33,11 +37,19 @@ enum {
     ACUI_TOGETHER_NODES = 8, /* in each: larger ones gain little */
 };
 #define ACUI_TOGETHER_LIMIT ACU_US(100) /* what all that go together may take */
+#define ACUI_TOGETHER_HOLD ACU_US(20)   /* what one of them may be issued too late */
 
 /* ---- together.c ---- */
 /* Laid out, and about to get a stream: that of others that are aside, if it may go with them; else
  * NULL. */
 acu_stream *acui_together_stream(acui_task *task);
+/* So many are in flight, not counting those that are aside, that one more can wait a moment. */
+bool acui_device_has_enough(acu_device *device, uint32_t aside);
+/* It is behind so many others, or this thread has so many to issue, that it had better plan the
+ * next instead: if another thread issues it. */
+bool acui_is_in_burst(const acui_task *task);
+void acui_together_issued(uint64_t now); /* this thread has issued one */
+void acui_together_waits(void);          /* this thread found nothing to be over */
 /* About to be issued alone; `met`: while another thread is issuing on its device. */
 void acui_together_begin(const acui_task *task, bool met);
 /* How many of the form may go together; 1: it is not known to be short. */

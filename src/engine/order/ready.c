@@ -198,6 +198,36 @@ static acui_task *run_task(acui_task *task)
     return acui_admit(task, &others) ? acui_issue(task) : others;
 }
 
+/* By running it nothing of the program's is called: it is sure to be issued. */
+static bool is_plain(acui_task *task)
+{
+    if (!task->aside)
+        return false;
+    acui_order_lock();
+    task->sound = !task->retired && !task->failed && !acui_gave_up(task->submission) &&
+                  !acui_behind_failure(task);
+    acui_order_unlock();
+    return task->sound;
+}
+
+acui_task *acui_run_plain(acui_task *ready)
+{
+    acui_task *rest = NULL, **end = &rest;
+    while (ready) {
+        acui_task *task = ready, *others;
+        ready = task->next_ready;
+        task->next_ready = NULL;
+        if (is_plain(task)) {
+            others = acui_admit(task, &others) ? acui_issue_all(&task, 1) : others;
+            ready = acui_join_tasks(others, ready);
+        } else {
+            *end = task;
+            end = &task->next_ready;
+        }
+    }
+    return rest;
+}
+
 void acui_run_tasks(acui_task *ready)
 {
     if (acui_issuing()) { /* a foreign call looked at something: its stream

@@ -354,6 +354,7 @@ void acui_runtime_entered(void)
 /* Whether there is something to do again, after a short while. */
 static bool spin(acui_runtime *runtime, uint64_t patience)
 {
+    acui_together_waits();
     uint64_t end = acui_now() + (runtime->alone ? 0 : patience);
     do {
         for (int i = 0; i < 32; i++) {
