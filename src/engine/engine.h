@@ -189,6 +189,9 @@ struct acui_submission {
     bool planned; /* wholly: the next nodes to be entered are the last */
     bool counted; /* as submitted */
     bool abandoned; /* its planning failed: the future's outcome is not this one's */
+    bool out_of_order; /* a part of it could not be entered when that was due, for this reason (NULL
+                        * for lack of memory): it will be refused */
+    acui_fault *out_of_order_fault;
     bool shares;  /* some task has a `sharing` */
     bool serial;  /* its policy has one stream: branches run in order too */
     bool sealed;  /* no more tasks will be entered; this and the next two: order lock */
@@ -308,8 +311,8 @@ acui_submission *acui_submission_new(const acu_submit_options *options, acu_stre
 void acui_submission_put(acui_submission *submission);
 /* This thread plans the submission, which stays open, and keeps its streams, until that is done. */
 bool acui_is_planning(const acui_submission *submission);
-/* What this thread has planned of a submission so far comes before what it
- * does now in a callback. */
+/* What this thread has planned of a submission so far comes before what it does now in a callback;
+ * or, if that fails, never runs: the submission fails at its end. */
 void acui_flush_planning(void);
 /* acu_submit, with what is known of the future: `how`, ORed. */
 enum {

@@ -356,6 +356,55 @@ static void refused_while_it_is_issued(void **state)
     test_leaks_none();
 }
 
+/* ---- a `then` that submits, and some allocation fails ---- */
+
+enum { MOST = 200 };
+
+typedef struct inner {
+    acu_tensor *x;
+    uint64_t nth; /* allocation that fails */
+    acu_status status;
+    bool failed; /* there was one */
+} inner;
+
+static acu_op *submit_with_little_memory(void *user, acu_val *values, size_t count)
+{
+    inner *i = user;
+    (void)count;
+    acu_debug_fail_alloc(i->nth, false);
+    i->status = acu_submit(NULL, acu_fill(i->x, acu_i32(2)), NULL, NULL);
+    i->failed = acu_debug_alloc_count() >= i->nth;
+    acu_debug_fail_alloc(0, false);
+    return acu_take(&values[0]);
+}
+
+/* What was planned so far comes before what it submits, or is refused. */
+static void what_can_not_be_in_order_is_refused(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    inner i = {.x = vector(device), .failed = true};
+    int refused = 0;
+    for (i.nth = 1; i.failed && i.nth < MOST; i.nth++) {
+        int32_t got[N] = {0};
+        assert_works(acu_write_sync(i.x, got, sizeof got));
+        acu_op *op = acu_then(acu_fill(i.x, acu_i32(1)), submit_with_little_memory, &i);
+        acu_status outer = acu_sync(device, op, NULL);
+        if (outer != ACU_OK)
+            assert_fails(outer, ACU_ERR_NO_MEMORY, "no memory");
+        if (i.status != ACU_OK)
+            assert_int_equal(i.status, ACU_ERR_NO_MEMORY);
+        assert_works(acu_read_sync(i.x, got, sizeof got));
+        assert_int_equal(got[N - 1], i.status == ACU_OK ? 2 : outer == ACU_OK ? 1 : 0);
+        refused += outer != ACU_OK;
+    }
+    assert_false(i.failed);
+    assert_true(refused > 0);
+    acu_tensor_release(i.x);
+    test_close(device);
+    test_leaks_none();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -366,6 +415,7 @@ int main(void)
         cmocka_unit_test(a_release_leaves_the_record),
         cmocka_unit_test(a_callback_may_open_during_the_last_close),
         cmocka_unit_test(refused_while_it_is_issued),
+        cmocka_unit_test(what_can_not_be_in_order_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,6 +35,7 @@ void acui_submission_put(acui_submission *submission)
     acu_stream_release(submission->stream);
     acui_fault_release(submission->fault);
     acui_fault_release(submission->given_up_fault);
+    acui_fault_release(submission->out_of_order_fault);
     acui_story_free(submission->story);
     acui_free(submission);
 }
@@ -98,8 +99,20 @@ bool acui_is_planning(const acui_submission *submission)
 
 void acui_flush_planning(void)
 {
-    if (planning)
-        acui_enter_nodes(&planning->plan);
+    acui_submission *s = planning;
+    if (!s || s->out_of_order || acui_enter_nodes(&s->plan) == ACU_OK)
+        return;
+    s->out_of_order = true;
+    s->out_of_order_fault = acui_fault_new(acui_error());
+}
+
+static acu_status check_order(const acui_submission *s)
+{
+    if (!s->out_of_order)
+        return ACU_OK;
+    if (s->out_of_order_fault)
+        return acui_error_restore(&s->out_of_order_fault->error);
+    return acui_fail(ACU_ERR_NO_MEMORY, "no memory to order the work of a submission");
 }
 
 /* What a `then` of the outer submission has planned must come before what it submits now. */
@@ -166,6 +179,8 @@ acu_status acui_submit_here(acu_device *device, acu_op *op, const acu_submit_opt
     begin_planning(s);
     status = acui_plan_op(&s->plan, op, place, &values);
     s->planned = true;
+    if (status == ACU_OK)
+        status = check_order(s);
     if (status == ACU_OK && options->refuse_when_full)
         status = check_room(s);
     if (status == ACU_OK && !values.unwanted)
