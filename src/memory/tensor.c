@@ -3,6 +3,7 @@
 #include "memory/tensor.h"
 
 #include "base/error.h"
+#include "base/rare.h"
 
 #include <stdio.h>
 
@@ -331,7 +332,7 @@ bool acu_tensor_writable(const acu_tensor *tensor)
     return is_tensor(tensor) && !tensor->repeats && !tensor->buffer->read_only;
 }
 
-acu_status acui_tensor_refuse_write(const acu_tensor *tensor)
+ACUI_RARE acu_status acui_tensor_refuse_write(const acu_tensor *tensor)
 {
     char words[96];
     if (tensor->repeats)

@@ -180,10 +180,12 @@ static acu_status check_places(const acu_kernel *kernel, size_t i, const acu_val
     return ACU_OK;
 }
 
-static __attribute__((noinline)) acu_status check_arg(const acu_kernel *kernel, size_t i,
-                                                      const acui_param *param,
-                                                      const acu_val *value, const acu_arg *arg)
+static __attribute__((noinline)) acu_status check_arg(const acu_op *op, const acu_val *values,
+                                                      size_t i, const acui_param *param)
 {
+    const acu_kernel *kernel = op->u.call.kernel;
+    const acu_val *value = &values[i];
+    const acu_arg *arg = &op->u.call.args[i];
     ACUI_TRY(check_places(kernel, i, value, arg));
     if (!param)
         return ACU_OK;
@@ -201,6 +203,17 @@ static acu_status check_count(const acu_kernel *kernel, size_t wanted, size_t co
                      count);
 }
 
+/* Of a kernel whose parameters are not known. */
+static acu_status check_unknown(const acu_op *op, const acu_val *values, acui_tiling *tiling)
+{
+    for (size_t i = 0; i < op->u.call.arg_count; i++) {
+        ACUI_TRY(check_arg(op, values, i, NULL));
+        if (values[i].kind == ACU_PARTITION)
+            acui_tiling_meet(tiling, &values[i]);
+    }
+    return ACU_OK;
+}
+
 /* `params` of the kernel, or NULL where they are not known. */
 static inline acu_status check_all(const acu_op *op, const acu_val *values,
                                    const acui_param *params, size_t wanted, acui_tiling *tiling)
@@ -208,14 +221,15 @@ static inline acu_status check_all(const acu_op *op, const acu_val *values,
     const acu_kernel *kernel = op->u.call.kernel;
     const acu_device *device = kernel->module->device;
     size_t count = op->u.call.arg_count;
-    if (params)
-        ACUI_TRY(check_count(kernel, wanted, count));
-    for (size_t i = 0; i < count; i++) {
-        const acui_param *param = params ? &params[i] : NULL;
-        if (!param || !fits_plainly(param, &values[i], device))
-            ACUI_TRY(check_arg(kernel, i, param, &values[i], &op->u.call.args[i]));
-        if (values[i].kind == ACU_PARTITION)
-            acui_tiling_meet(tiling, &values[i]);
+    if (!params)
+        return check_unknown(op, values, tiling);
+    ACUI_TRY(check_count(kernel, wanted, count));
+    const acu_val *value = values, *end = values + count;
+    for (const acui_param *param = params; value < end; param++, value++) {
+        if (!fits_plainly(param, value, device))
+            ACUI_TRY(check_arg(op, values, (size_t)(value - values), param));
+        if (value->kind == ACU_PARTITION)
+            acui_tiling_meet(tiling, value);
     }
     return ACU_OK;
 }

@@ -63,11 +63,13 @@ static uint64_t attribute_bits(const acu_config *c)
            (uint64_t)c->cluster[2] << 12;
 }
 
-static uint64_t kind_word(const acui_node *node)
+static inline uint64_t kind_word(const acui_node *node)
 {
     uint64_t word = node->kind;
-    if (node->kind == ACUI_NODE_LAUNCH && acui_launch_is_special(node))
-        word |= attribute_bits(&node->u.launch.more->config) << 8;
+    if (node->kind == ACUI_NODE_LAUNCH)
+        return acui_launch_is_special(node)
+                   ? word | attribute_bits(&node->u.launch.more->config) << 8
+                   : word;
     if (node->kind == ACUI_NODE_COPY)
         word |= (uint64_t)(node->u.copy.dst->host != NULL) << 8 |
                 (uint64_t)(node->u.copy.src->host != NULL) << 9;
