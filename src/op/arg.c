@@ -114,7 +114,7 @@ static acu_status keep_list(const acu_op *op, acu_arg *arg, size_t place)
     return ACU_OK;
 }
 
-/* One that is neither a tensor nor a scalar, as most are. */
+/* One that is neither a tensor, nor an op or a scalar, as most are. */
 static __attribute__((noinline)) acu_status keep_arg(acu_op *op, acu_arg *arg, size_t place)
 {
     switch ((acui_arg_kind)arg->kind) {
@@ -122,9 +122,6 @@ static __attribute__((noinline)) acu_status keep_arg(acu_op *op, acu_arg *arg, s
         return keep_struct(arg, place);
     case ACUI_ARG_LIST:
         return keep_list(op, arg, place);
-    case ACUI_ARG_OP:
-        op->inputs[op->input_count++] = acui_op_take(arg->u.op, op->class, op->site);
-        return ACU_OK;
     default:
         arg->kind = ACUI_ARG_NONE;
         return acui_fail(ACU_ERR_ARGUMENTS,
@@ -161,6 +158,8 @@ acu_op *acui_op_with_args(const acui_op_class *class, const acu_arg *args, size_
         kept[i] = args[i];
         if (kept[i].kind == ACUI_ARG_TENSOR)
             status = keep_tensor(op, &kept[i], i);
+        else if (kept[i].kind == ACUI_ARG_OP)
+            op->inputs[op->input_count++] = acui_op_take(kept[i].u.op, class, site);
         else if (kept[i].kind != ACUI_ARG_SCALAR)
             status = keep_arg(op, &kept[i], i);
     }

@@ -74,8 +74,7 @@ bool acui_value_take(acu_op *op, acu_val *value)
     if (op->class != &acui_class_VALUE || !acui_op_is_sole(op))
         return false;
     *value = op->u.value;
-    op->u.value.kind = ACU_NONE;
-    acui_op_put(op);
+    acui_object_free_known(op, ACU_OBJECT_OP); /* it holds nothing besides */
     return true;
 }
 
