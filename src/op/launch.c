@@ -204,6 +204,20 @@ static acu_status add_launch(acui_plan *plan, acu_op *op, const acu_val *values,
     return m->early ? acui_launch_note(plan, node, op, values) : ACU_OK;
 }
 
+/* As the launch before, of the same kernel, which was found to be right: of a size that is given
+ * wholly, as most are. */
+static inline bool is_as_before(const acui_plan *plan, const acu_kernel *kernel,
+                                const acu_config *config)
+{
+    const acui_node *last = plan->last;
+    if (!last || last->kind != ACUI_NODE_LAUNCH || last->u.launch.kernel != kernel ||
+        last->u.launch.more || acui_config_is_special(config))
+        return false;
+    const acui_dims *d = &last->u.launch.dims;
+    return memcmp(d->grid, config->grid, sizeof d->grid) == 0 &&
+           memcmp(d->block, config->block, sizeof d->block) == 0 && d->shared == config->shared;
+}
+
 static acu_status plan_launch(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
 {
     (void)place; /* a kernel's device is its own */
@@ -217,8 +231,10 @@ static acu_status plan_launch(acui_plan *plan, acu_op *op, acu_device *place, ac
     ACUI_TRY(acui_plan_args(plan, op, kernel->module->device, values, &counts));
     const acu_val *list = values->list + base;
     ACUI_TRY(acui_launch_check(op, list, &config, &m.early));
-    ACUI_TRY(m.early ? acui_kernel_config_early(kernel, &config)
-                     : acui_kernel_config(kernel, &config));
+    if (m.early)
+        ACUI_TRY(acui_kernel_config_early(kernel, &config));
+    else if (!is_as_before(plan, kernel, &config))
+        ACUI_TRY(acui_kernel_config(kernel, &config));
     measure(op, list, &counts, &m);
     ACUI_TRY(add_launch(plan, op, list, &config, &m));
     if (!counts.of[ACU_NONE])
