@@ -224,6 +224,33 @@ static void *open_soon(void *unused)
     return NULL;
 }
 
+/* How much room a list has among the parameters is known once the kernel is loaded: a graph that was
+ * made of an earlier launch has another layout. */
+static void graphs_of_lists_are_told_apart(void **state)
+{
+    (void)state;
+    acu_kernel *set = kernel_of(test_loading_ptx, "set");
+    acu_kernel *sum = kernel_of(test_loading_ptx, "sum");
+    acu_submit_options options = {.size = sizeof options, .warm = true};
+    acu_future *five = submit(set_op(set, 5)), *future = NULL;
+    acu_tensor *x = acu_future_tensor(five, 0), *list[] = {x, x};
+    acu_config config = {.grid = {1}, .block = {N}};
+    for (int turn = 1; turn <= 3; turn++) {
+        acu_op *op = acu_launch(sum, config, acu_in_list(list, 2),
+                                acu_out(acu_empty(ACU_I32, ACU_SHAPE(N))), acu_i32(turn));
+        assert_works(acu_submit(device, acu_nth(op, 1), &options, &future));
+        let_load();
+        assert_works(acu_future_wait(future, ACU_FOREVER));
+        assert_holds(future, 10 + turn);
+        acu_future_release(future);
+        assert_works(acu_graphs_wait(device));
+    }
+    acu_tensor_release(x);
+    acu_future_release(five);
+    acu_kernel_release(sum);
+    acu_kernel_release(set);
+}
+
 static void explicit_graphs_wait(void **state)
 {
     (void)state;
@@ -645,6 +672,7 @@ int main(int argc, char **argv)
         TEST(all_is_dropped),
         TEST(found_by_name_meanwhile),
         TEST(graphs_are_made_of_them),
+        TEST(graphs_of_lists_are_told_apart),
         TEST(explicit_graphs_wait),
         TEST(a_failed_load_fails_its_launches),
         TEST(a_missing_kernel_is_named),

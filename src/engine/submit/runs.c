@@ -9,6 +9,7 @@
  */
 #include "base/alloc.h"
 #include "engine/issue/graphs.h"
+#include "op/launch.h"
 
 /* ---- what a graph can hold ---- */
 
@@ -97,21 +98,41 @@ static uint64_t count_inside(const acui_node *node, uint32_t first)
     return n;
 }
 
+/* Where the parameters of a launch are, if each has not just a word: a list has another layout where
+ * its room was not known yet. */
+static void put_places(writer *w, const acui_node *node)
+{
+    const uint32_t *places = acui_launch_places(node);
+    for (uint32_t i = 1; i < node->u.launch.count; i++)
+        put(w, places[i]);
+    put(w, node->u.launch.bytes);
+}
+
 static inline void put_node(writer *w, const acui_run *run, const acui_node *node)
 {
     uint32_t first = run->nodes[0]->place;
     put(w, kind_word(node) | (run->wide ? count_inside(node, first) : CHAINED) << 32);
-    if (node->kind == ACUI_NODE_LAUNCH)
+    if (node->kind == ACUI_NODE_LAUNCH) {
         put(w, (uint64_t)(uintptr_t)node->u.launch.kernel->raw);
+        if (node->u.launch.placed)
+            put_places(w, node);
+    }
     if (run->wide)
         put_edges(w, node, first);
 }
 
+/* Words of its key, at most. */
+static inline size_t words_of(const acui_node *node, bool wide)
+{
+    bool placed = node->kind == ACUI_NODE_LAUNCH && node->u.launch.placed;
+    return 2 + (placed ? node->u.launch.count : 0) + (wide ? node->before_count : 0);
+}
+
 bool acui_key_make(acui_key *key, const acui_run *run)
 {
-    size_t most = 2 * (size_t)run->count;
-    for (uint32_t i = 0; i < run->count && run->wide; i++)
-        most += run->nodes[i]->before_count;
+    size_t most = 0;
+    for (uint32_t i = 0; i < run->count; i++)
+        most += words_of(run->nodes[i], run->wide);
     key->words = most <= ACUI_KEY_FEW ? key->few : ACUI_NEW_ARRAY(uint64_t, most);
     if (!key->words)
         return false;
