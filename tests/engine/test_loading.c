@@ -224,8 +224,8 @@ static void *open_soon(void *unused)
     return NULL;
 }
 
-/* How much room a list has among the parameters is known once the kernel is loaded: a graph that was
- * made of an earlier launch has another layout. */
+/* How much room a list has among the parameters is known once the kernel is loaded: a graph that
+ * was made of an earlier launch has another layout. */
 static void graphs_of_lists_are_told_apart(void **state)
 {
     (void)state;

@@ -98,8 +98,8 @@ static uint64_t count_inside(const acui_node *node, uint32_t first)
     return n;
 }
 
-/* Where the parameters of a launch are, if each has not just a word: a list has another layout where
- * its room was not known yet. */
+/* Where the parameters of a launch are, if each has not just a word: a list has another layout
+ * where its room was not known yet. */
 static void put_places(writer *w, const acui_node *node)
 {
     const uint32_t *places = acui_launch_places(node);
