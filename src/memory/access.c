@@ -210,10 +210,32 @@ static bool comes_behind(const acui_access *old, const acui_extent *extent, acu_
            (*data || old->point->state != ACUI_POINT_OVER);
 }
 
+void acui_accesses_lose(acui_accesses *accesses, acui_point *point)
+{
+    acui_accesses_reserve(accesses); /* so that there is a list, which is cleared with the buffer */
+    if (!accesses->lost) /* one is enough to fail who reads */
+        accesses->lost = hold(point);
+}
+
+static void find_lost(acui_accesses *accesses, uint64_t buffer_bytes, const acui_point *point,
+                      const acui_extent *extent, acu_access access, acui_behind_fn behind,
+                      void *context)
+{
+    acui_extent all = acui_extent_range(0, buffer_bytes);
+    if (access != ACU_WRITE && accesses->lost != point)
+        behind(context, accesses->lost, true);
+    if (access != ACU_READ && acui_extent_covers(extent, &all)) { /* which passes it on */
+        let_go(accesses->lost);
+        accesses->lost = NULL;
+    }
+}
+
 void acui_accesses_look(const acui_accesses *accesses, acui_extent extent, acu_access access,
                         acui_behind_fn behind, void *context)
 {
     bool data;
+    if (accesses->lost && access != ACU_WRITE)
+        behind(context, accesses->lost, true);
     for (size_t i = 0; i < accesses->count; i++) {
         const acui_access *old = &accesses->list[i];
         if (!forgettable(old) && comes_behind(old, &extent, access, &data))
@@ -232,6 +254,8 @@ bool acui_accesses_enter(acui_accesses *accesses, uint64_t buffer_bytes, acui_po
         return true;
     if (!acui_accesses_reserve(accesses))
         return false;
+    if (accesses->lost)
+        find_lost(accesses, buffer_bytes, point, &extent, access, behind, context);
     /* From the end: removing moves the last entry, which was looked at, into the gap; and what is
      * cut off is added behind. A read has to do with writes only. */
     for (size_t i = write ? accesses->count : accesses->writes; i-- > 0;) {
@@ -256,6 +280,9 @@ void acui_accesses_clear(acui_accesses *accesses)
 {
     while (accesses->count)
         remove_entry(accesses, accesses->count - 1);
+    if (accesses->lost)
+        let_go(accesses->lost);
+    accesses->lost = NULL;
     if (accesses->list != accesses->few)
         acui_free(accesses->list);
     accesses->list = NULL;

@@ -89,10 +89,14 @@ typedef struct acui_access {
  *
  * What is over and went well is forgotten. A write that failed stays, so that readers of these
  * bytes learn of it, until an ACU_WRITE overwrites them.
+ *
+ * A write for which there was no room, and which will fail therefore, needs none to be noted: as of
+ * the whole buffer, until that is overwritten.
  */
 typedef struct acui_accesses {
     acui_access *list; /* first all writes, then all reads */
     size_t count, writes, room;
+    acui_point *lost; /* held like an entry's; NULL: none */
     acui_access few[4]; /* used before anything is allocated */
 } acui_accesses;
 
@@ -108,6 +112,15 @@ typedef void (*acui_behind_fn)(void *context, acui_point *before, bool data);
 bool acui_accesses_enter(acui_accesses *accesses, uint64_t buffer_bytes, acui_point *point,
                          acui_extent extent, acu_access access, acui_behind_fn behind,
                          void *context);
+static inline size_t acui_accesses_before(const acui_accesses *accesses,
+                                          acu_access access)
+ * run. Order lock held. */
+void acui_accesses_lose(acui_accesses *accesses, acui_point *point);
+/* At most so many points does an access come after. Order lock held. */
+static inline size_t acui_accesses_before(const acui_accesses *accesses, acu_access access)
+{
+    return (access == ACU_READ ? accesses->writes : accesses->count) + (accesses->lost != NULL);
+}
 /* The same calls, and nothing is entered. Order lock held. */
 void acui_accesses_look(const acui_accesses *accesses, acui_extent extent, acu_access access,
                         acui_behind_fn behind, void *context);

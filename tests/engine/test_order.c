@@ -327,6 +327,87 @@ static void submissions_of_threads_do_not_interleave(void **state)
     close_bench(&b);
 }
 
+/* ---- some allocation fails ---- */
+
+enum { PARTS = 12, PART = N / PARTS, MOST = 60 };
+
+typedef struct crowd {
+    acu_tensor *x, *parts[PARTS];
+    acu_future *held[PARTS];
+} crowd;
+
+/* So many parts of x are to be written once the gate is open: a list of so many entries. */
+static crowd crowd_of(const bench *b, acu_tensor *host, int count)
+{
+    crowd c = {.x = vector(b, 1)};
+    for (int64_t i = 0; i < PARTS; i++) {
+        int64_t start = i * PART, end = start + PART;
+        assert_works(acu_tensor_slice(c.x, &start, &end, &c.parts[i]));
+    }
+    test_host_gate_close();
+    assert_works(acu_submit(b->device, acu_host(test_pass_host_gate, NULL, acu_inout(host)), NULL,
+                            NULL));
+    for (int i = 0; i < count; i++)
+        assert_works(acu_submit(b->device, acu_copy(c.parts[i], host), NULL, &c.held[i]));
+    return c;
+}
+
+static void drop_crowd(crowd *c)
+{
+    for (int i = 0; i < PARTS; i++) {
+        acu_future_release(c->held[i]);
+        acu_tensor_release(c->parts[i]);
+    }
+    acu_tensor_release(c->x);
+}
+
+/* Behind so many, with the n-th allocation failing. False: there were not so many. */
+static bool write_without_memory(const bench *b, acu_tensor *host, int count, uint64_t nth,
+                                 int *lost)
+{
+    crowd c = crowd_of(b, host, count);
+    acu_tensor *part = c.parts[count];
+    uint32_t got[PART];
+    acu_future *future = NULL;
+    acu_debug_fail_alloc(nth, false);
+    acu_status status = acu_submit(b->device, acu_fill(part, acu_u32(7)), NULL, &future);
+    bool failed = acu_debug_alloc_count() >= nth;
+    acu_debug_fail_alloc(0, false);
+    test_host_gate_open();
+    if (status == ACU_OK && acu_future_wait(future, ACU_FOREVER) == ACU_ERR_NO_MEMORY) {
+        assert_fails(acu_read_sync(part, got, sizeof got), ACU_ERR_DEPENDENCY, "memory");
+        assert_works(acu_sync(b->device, acu_fill(c.x, acu_u32(8)), NULL));
+        assert_works(acu_read_sync(part, got, sizeof got));
+        assert_int_equal(got[0], 8);
+        ++*lost;
+    } else {
+        assert_works(acu_read_sync(part, got, sizeof got));
+        assert_int_equal(got[0], status == ACU_OK ? 7 : 1);
+    }
+    acu_future_release(future);
+    drop_crowd(&c);
+    return failed;
+}
+
+/* It was submitted: that it did not run flows along the data as ever. */
+static void what_had_no_memory_to_be_in_order_is_not_computed(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    acu_tensor *host;
+    int lost = 0;
+    assert_works(acu_tensor_alloc_pinned(b.device, ACU_U32, ACU_SHAPE(PART), &host));
+    for (int count = 0; count < PARTS; count++) {
+        uint64_t nth = 1;
+        while (nth < MOST && write_without_memory(&b, host, count, nth, &lost))
+            nth++;
+        assert_true(nth < MOST);
+    }
+    assert_true(lost > 0);
+    acu_tensor_release(host);
+    close_bench(&b);
+}
+
 /* ---- waiting copies of host memory ---- */
 
 typedef struct waiting_copy {
@@ -454,6 +535,7 @@ int main(void)
         cmocka_unit_test(failed_writes_keep_the_order),
         cmocka_unit_test(host_work_in_between),
         cmocka_unit_test(submissions_of_threads_do_not_interleave),
+        cmocka_unit_test(what_had_no_memory_to_be_in_order_is_not_computed),
         cmocka_unit_test(waiting_copies_of_host_memory),
         cmocka_unit_test(waiting_copies_hold_no_host_work_up_nor_wait_for_it),
         cmocka_unit_test(new_memory_is_waited_for_once),

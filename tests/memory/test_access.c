@@ -300,6 +300,37 @@ static void a_column_that_is_overwritten_is_whole_again(void **state)
     assert_int_equal(accesses.count, 1);
 }
 
+static void a_write_without_an_entry_is_told_until_all_is_overwritten(void **state)
+{
+    (void)state;
+    acui_order_lock();
+    acui_accesses_lose(&accesses, a);
+    acui_accesses_lose(&accesses, b); /* one is enough */
+    acui_order_unlock();
+    enter(c, 0, 10, ACU_READ);
+    assert_true(told_count == 1 && was_told(a, true));
+    enter(c, 10, 100, ACU_WRITE); /* a part: which part failed is not known */
+    assert_int_equal(told_count, 0);
+    over(a, true);
+    over(c, false);
+    enter(d, 20, 30, ACU_UPDATE);
+    assert_true(was_told(a, true));
+    enter(b, 0, 100, ACU_UPDATE); /* its failure, from now on */
+    assert_true(was_told(a, true));
+    enter(c, 0, 10, ACU_READ);
+    assert_true(told_count == 1 && was_told(b, true));
+    enter(d, 0, 100, ACU_WRITE);
+    acui_order_lock();
+    acui_accesses_lose(&accesses, a);
+    acui_order_unlock();
+    enter(d, 0, 100, ACU_WRITE);
+    enter(c, 0, 10, ACU_READ);
+    assert_true(told_count == 1 && was_told(d, true));
+    acui_order_lock();
+    acui_accesses_lose(&accesses, a); /* goes with the list */
+    acui_order_unlock();
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -315,6 +346,7 @@ int main(void)
         TEST(columns_do_not_wait_for_one_another),
         TEST(a_column_that_is_overwritten_is_whole_again),
         TEST(room_that_can_not_be_had_is_said),
+        TEST(a_write_without_an_entry_is_told_until_all_is_overwritten),
         TEST(a_points_last_reference_may_go_under_the_lock),
         TEST(faults_are_counted),
     };

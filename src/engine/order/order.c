@@ -120,7 +120,7 @@ static bool enter_touch(acui_task *task, const acui_touch *touch)
     acui_accesses *accesses = &use->buffer->accesses;
     if (is_entered(task, touch))
         return true;
-    size_t most = touch->access == ACU_READ ? accesses->writes : accesses->count;
+    size_t most = acui_accesses_before(accesses, touch->access);
     if (most && !room_before(task, most))
         return false;
     entering access = {.task = task,
@@ -148,6 +148,18 @@ static bool enter_node(acui_task *task, const acui_node *node)
     return !acui_launch_is_late(node) || enter_point(task, node->u.launch.kernel->module->point);
 }
 
+/* What the task was to write and has no entry for, from that node on: who reads it must know. */
+static bool lose_writes(acui_task *task, size_t from)
+{
+    for (size_t i = from; i < task->count; i++) {
+        const acui_node *node = task->nodes[i];
+        for (uint32_t k = 0; k < node->touch_count; k++)
+            if (node->touches[k].access != ACU_READ && !is_entered(task, &node->touches[k]))
+                acui_accesses_lose(&node->touches[k].use->buffer->accesses, task->point);
+    }
+    return false;
+}
+
 /* On failure the task is entered as far as it got: it keeps its place, and fails there. */
 static bool enter_task(acui_task *task)
 {
@@ -156,11 +168,11 @@ static bool enter_task(acui_task *task)
     for (size_t i = 0; i < task->count; i++) {
         const acui_node *node = task->nodes[i];
         if (touches && !enter_node(task, node))
-            return false;
+            return lose_writes(task, i);
         if (node->frame->after != entered) {
             entered = node->frame->after;
             if (!enter_explicit(task, entered))
-                return false;
+                return touches && lose_writes(task, i);
         }
     }
     return true;
