@@ -112,8 +112,7 @@ typedef void (*acui_behind_fn)(void *context, acui_point *before, bool data);
 bool acui_accesses_enter(acui_accesses *accesses, uint64_t buffer_bytes, acui_point *point,
                          acui_extent extent, acu_access access, acui_behind_fn behind,
                          void *context);
-static inline size_t acui_accesses_before(const acui_accesses *accesses,
-                                          acu_access access)
+/* The point was to write some of the buffer, has no entry that says so, and fails without having
  * run. Order lock held. */
 void acui_accesses_lose(acui_accesses *accesses, acui_point *point);
 /* At most so many points does an access come after. Order lock held. */
