@@ -395,7 +395,7 @@ static void let_issuer_go(acu_stream *stream)
     acui_lock_give(&stream->issue);
 }
 
-enum { CREW = 3, EACH = 4 }; /* less than go together: who puts the last one there issues it */
+enum { CREW = 3, EACH = 4 }; /* less than an issuer has: who puts the last one there issues it */
 
 typedef struct hand {
     bed *b;
@@ -579,13 +579,18 @@ static void it_sleeps_when_there_is_nothing_to_do(void **state)
 
 /* ---- what else may happen while tasks are aside ---- */
 
+static uint32_t count_aside(const bed *b)
+{
+    return atomic_load(&acui_aside_of(b->device)->count);
+}
+
 /* It is about to issue the first of them, and has not seen the others. */
 static acu_stream *put_aside(bed *b, acu_future *futures[EACH], uint32_t c)
 {
     acu_stream *held = hold_issuer(b);
     for (int i = 0; i < EACH; i++) {
         futures[i] = test_submit(b->device, step(b, i, c));
-        while (i == 0 && atomic_load(&acui_aside_of(b->device)->count) > 0)
+        while (i == 0 && count_aside(b) > 0)
             sched_yield();
     }
     return held;
@@ -609,6 +614,24 @@ static void leaves_no_handles(void)
     assert_int_equal(acu_debug_live_blocks(), 0);
 }
 
+/* Who submits goes on while the issuer is busy, beyond what goes together. */
+static void an_issuer_has_several_lots(void **state)
+{
+    (void)state;
+    bed b = begin_issued();
+    acu_future *futures[MANY];
+    for (uint32_t round = 0; round < 3; round++) {
+        acu_stream *held = hold_issuer(&b);
+        for (int i = 0; i < MANY; i++)
+            futures[i] = test_submit(b.device, step(&b, i, round));
+        assert_true(count_aside(&b) >= MANY - ACUI_TOGETHER);
+        let_issuer_go(held);
+        wait_for(futures, MANY, ACU_OK);
+        check(&b);
+    }
+    end_issued(&b);
+}
+
 enum { LARGE = 10 }; /* more than go together */
 
 static acu_future *submit_large(bed *b, int i, uint32_t c)
@@ -618,11 +641,6 @@ static acu_future *submit_large(bed *b, int i, uint32_t c)
         ops[k] = step(b, i, c + k);
     test_be_busy();
     return test_submit(b->device, acu_op_zip(ops, LARGE, ACU_SITE));
-}
-
-static uint32_t count_aside(const bed *b)
-{
-    return atomic_load(&acui_aside_of(b->device)->count);
 }
 
 /* By who has much to submit: the next one is planned while the issuer issues it. */
@@ -946,6 +964,7 @@ int main(void)
         cmocka_unit_test(it_works_for_a_runtime_thread_too),
         cmocka_unit_test(it_sleeps_when_there_is_nothing_to_do),
         cmocka_unit_test(who_has_much_in_flight_calls_it),
+        cmocka_unit_test(an_issuer_has_several_lots),
         cmocka_unit_test(large_ones_are_issued_by_it),
         cmocka_unit_test(other_large_ones_are_not),
         cmocka_unit_test(a_large_one_that_is_cancelled_aside_is_not_done),

@@ -278,6 +278,14 @@ static void note_stream(acui_aside *a, const acui_task *task, bool attended)
     }
 }
 
+/* Who puts one more there had better issue some. What goes alone is not the faster for it: two
+ * threads are then in the driver, each on its stream. */
+static bool is_full(const acui_aside *a, size_t count)
+{
+    size_t most = is_attended(a) ? ACUI_MOST_ASIDE : ACUI_TOGETHER;
+    return count >= most || urgent_of(a) >= ACUI_TOGETHER;
+}
+
 /* How many there are then; 0: it can not be put there. */
 static size_t add(acui_aside *a, acui_task *task, bool joins, bool own)
 {
@@ -285,7 +293,7 @@ static size_t add(acui_aside *a, acui_task *task, bool joins, bool own)
     acui_lock_take(&a->lock);
     size_t count = count_of(a);
     bool attended = is_attended(a) && a->device == task->device;
-    bool may = (own || attended) && count < ACUI_TOGETHER && (!count || a->of == task->device);
+    bool may = (own || attended) && count < ACUI_MOST_ASIDE && (!count || a->of == task->device);
     if (may) {
         if (joins)
             note_stream(a, task, attended);
@@ -330,9 +338,9 @@ bool acui_together_put(acui_task *task)
         return true;
     }
     size_t count = add(a, task, joins, own && joins);
-    if (count == ACUI_TOGETHER && alone)
+    if (count >= ACUI_TOGETHER && alone)
         note_full(a);
-    if (count == ACUI_TOGETHER)
+    if (is_full(a, count))
         issue_some(a, ALL);
     return count > 0;
 }

@@ -6,6 +6,8 @@
 #include "base/lock.h"
 #include "engine/issue/together.h"
 
+enum { ACUI_MOST_ASIDE = 64 }; /* tasks at most, for an issuer */
+
 /* With what choosing needs: the task itself is in another core's cache. */
 typedef struct acui_waiting_task {
     acui_task *task;
@@ -25,7 +27,7 @@ typedef struct acui_aside {
     _Atomic(uint32_t) taking[2];
     _Atomic(uint32_t) urgent; /* so many of them gain nothing by others that come */
     const acu_device *of;    /* of all tasks; only to be compared */
-    acui_waiting_task kept[ACUI_TOGETHER]; /* oldest first */
+    acui_waiting_task kept[ACUI_MOST_ASIDE]; /* oldest first */
     uint64_t put;            /* how many ever were */
     acu_stream *stream;            /* for those to come: of the first of them, or the issuer's */
     unsigned on_stream;            /* how many had it */
