@@ -21,7 +21,7 @@
 
 #include <acuda/graphs.h>
 
-#define ACUI_KEY_FEW 96 /* words; longer keys take memory */
+#define ACUI_KEY_FEW 144 /* words; longer keys take memory */
 #define ACUI_FORM_SLOTS 256
 #define ACUI_SEEN_SLOTS 1024
 

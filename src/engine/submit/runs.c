@@ -49,11 +49,16 @@ typedef struct writer {
     uint64_t *end, hash;
 } writer;
 
+static inline uint64_t mix(uint64_t hash, uint64_t word)
+{
+    hash = (hash ^ word) * UINT64_C(0x9FB21C651E98DF25);
+    return hash ^ (hash >> 32);
+}
+
 static inline void put(writer *w, uint64_t word)
 {
     *w->end++ = word;
-    uint64_t h = (w->hash ^ word) * UINT64_C(0x9FB21C651E98DF25);
-    w->hash = h ^ (h >> 32);
+    w->hash = mix(w->hash, word);
 }
 
 /* Attributes of a launch: cooperative, and 8 blocks at most in each dimension of a cluster. They
@@ -100,12 +105,13 @@ static uint64_t count_inside(const acui_node *node, uint32_t first)
 
 /* Where the parameters of a launch are, if each has not just a word: a list has another layout
  * where its room was not known yet. */
-static void put_places(writer *w, const acui_node *node)
+static __attribute__((noinline)) void put_places(writer *w, const acui_node *node)
 {
     const uint32_t *places = acui_launch_places(node);
+    uint64_t all = node->u.launch.bytes; /* of one kernel there are very few */
     for (uint32_t i = 1; i < node->u.launch.count; i++)
-        put(w, places[i]);
-    put(w, node->u.launch.bytes);
+        all = mix(all, places[i]);
+    put(w, all);
 }
 
 static inline void put_node(writer *w, const acui_run *run, const acui_node *node)
@@ -121,18 +127,11 @@ static inline void put_node(writer *w, const acui_run *run, const acui_node *nod
         put_edges(w, node, first);
 }
 
-/* Words of its key, at most. */
-static inline size_t words_of(const acui_node *node, bool wide)
-{
-    bool placed = node->kind == ACUI_NODE_LAUNCH && node->u.launch.placed;
-    return 2 + (placed ? node->u.launch.count : 0) + (wide ? node->before_count : 0);
-}
-
 bool acui_key_make(acui_key *key, const acui_run *run)
 {
-    size_t most = 0;
-    for (uint32_t i = 0; i < run->count; i++)
-        most += words_of(run->nodes[i], run->wide);
+    size_t most = 3 * (size_t)run->count;
+    for (uint32_t i = 0; i < run->count && run->wide; i++)
+        most += run->nodes[i]->before_count;
     key->words = most <= ACUI_KEY_FEW ? key->few : ACUI_NEW_ARRAY(uint64_t, most);
     if (!key->words)
         return false;
