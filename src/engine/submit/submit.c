@@ -20,6 +20,9 @@
  * one of the blocks that memory comes in (base/cache.c). */
 #define SMALL (1632 - sizeof(acui_submission))
 
+/* Bytes of drafts that are the call's: enough for a few launches. */
+enum { DRAFTS = 1280 };
+
 /* The submission that this thread is planning: a `then` of it may submit another one. */
 static ACUI_LOCAL acui_submission *planning;
 
@@ -171,6 +174,8 @@ acu_status acui_submit_here(acu_device *device, acu_op *op, const acu_submit_opt
         place = acu_policy_device(s->policy);
     if (!place && s->stream)
         place = acu_stream_device(s->stream);
+    alignas(max_align_t) char drafts[DRAFTS] = {0};
+    acui_arena_begin(&s->plan.drafts, drafts, sizeof drafts);
     acu_val few[ACUI_FEW_RESULTS];
     acui_values values = {
         .list = few, .room = ACUI_FEW_RESULTS, .unwanted = !future || future->unwanted,
