@@ -228,6 +228,31 @@ static void what_never_comes_again_is_forgotten(void **state)
     assert_int_equal(lengths[0], ACU_MS(8));
 }
 
+/* Once a belief was wrong it is not foreseen for some time: but sleeping would take longer. */
+static void what_is_short_is_looked_for_without_pause(void **state)
+{
+    (void)state;
+    enum { SHORT = 41, LONG };
+    uint64_t lengths[ACUI_LENGTHS], now = ACU_MS(1000);
+    for (int i = 0; i < 8; i++) {
+        learn(form(SHORT), ACU_US(90), 0);
+        learn(form(LONG), ACU_MS(5), 0);
+    }
+    assert_int_equal(acui_lengths_short(form(LONG)), 0);
+    for (int i = 0; i < 4; i++)
+        learn_late(form(SHORT), ACU_US(300 + 100 * i), 0, 1);
+    assert_int_equal(known(form(SHORT), lengths), 0);
+    acui_task task = {.form = form(SHORT), .issued_at = now};
+    acu_stream stream = {.first_task = &task};
+    acui_flight_lock();
+    for (now += ACU_US(10); now < task.issued_at + ACU_US(120); now += ACU_US(10))
+        assert_int_equal(acui_flight_next_look(&stream, now, 0), now);
+    acui_flight_unlock();
+    assert_in_range(acui_lengths_short(form(SHORT)), ACU_US(120), ACU_US(200));
+    learn(form(SHORT), ACU_US(400), 0); /* it came before: now it may take that */
+    assert_int_equal(acui_lengths_short(form(SHORT)), 0);
+}
+
 static void a_new_length_replaces_old_ones(void **state)
 {
     (void)state;
@@ -574,6 +599,7 @@ int main(void)
         cmocka_unit_test(looks_are_as_early_as_threads_wake_up_late),
         cmocka_unit_test(what_became_much_shorter_is_found_soon),
         cmocka_unit_test(a_new_length_replaces_old_ones),
+        cmocka_unit_test(what_is_short_is_looked_for_without_pause),
         cmocka_unit_test(a_foreseen_end_is_not_slept_for),
         cmocka_unit_test(copies_differ_by_their_way),
         cmocka_unit_test(unknown_work_is_waited_for_in_the_driver),

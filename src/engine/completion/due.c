@@ -211,7 +211,7 @@ static uint64_t next_look(acu_stream *stream, uint64_t now, uint64_t spin, bool 
         stream->planned = end;
     if (end)
         return end < now + FAULT ? end : now + FAULT;
-    if (age < spin)
+    if (age < spin || age < acui_lengths_short(task->form))
         return now;
     if (alone)
         return ACUI_BLOCK;

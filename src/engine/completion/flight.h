@@ -130,6 +130,9 @@ typedef struct acui_length {
 
 /* Lengths that tasks of the form take, shortest first; 0: not known, or never the same. */
 size_t acui_lengths_find(uint64_t form, acui_length lengths[ACUI_LENGTHS], acui_trust *trust);
+/* For how long to look without pause for one of the form: of such as take so little, whether or not
+ * it is foreseen, that a sleep in the driver would take longer; else 0. */
+uint64_t acui_lengths_short(uint64_t form);
 /* A task took `ns`, or up to `slack` less: nobody looked meanwhile. It was to be looked at from
  * `late` ns ago on; 0: no such look was planned. */
 void acui_lengths_learn(uint64_t form, uint64_t ns, uint64_t slack, uint64_t late);

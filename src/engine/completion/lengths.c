@@ -105,6 +105,16 @@ size_t acui_lengths_find(uint64_t form, acui_length lengths[ACUI_LENGTHS], acui_
     return n;
 }
 
+uint64_t acui_lengths_short(uint64_t form)
+{
+    const struct entry *entry = entry_of(form);
+    uint64_t most = 0;
+    for (int i = 0; i < ACUI_LENGTHS && entry->form == form; i++)
+        if (entry->lengths[i].score >= FEW && entry->lengths[i].ns > most)
+            most = entry->lengths[i].ns;
+    return most && most <= ACUI_LONG ? most + ACUI_SPIN_MOST : 0;
+}
+
 /* The one that is as long, give or take what timers and kernels vary by, and `more`; else NULL. */
 static known *near(struct entry *entry, uint64_t ns, uint64_t more)
 {
