@@ -5,6 +5,8 @@
  */
 #include "support/support.h"
 
+#include "device/device.h"
+
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -416,6 +418,54 @@ static void it_is_told(void **state)
     done(device);
 }
 
+/* ---- a chunk fails when it is on the stream, and then the context can not be entered ---- */
+
+static _Thread_local enum { BEFORE, FAILED, REFUSED } copying; /* of a helper */
+static _Atomic(int) marks; /* that it made then */
+
+static unsigned copy_and_fail(CUdeviceptr dst, const void *src, size_t bytes, CUstream stream)
+{
+    assert_int_equal(acu_driver()->MemcpyHtoDAsync(dst, src, bytes, stream), ACU_CUDA_SUCCESS);
+    copying = FAILED;
+    return ACU_CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+static unsigned refuse_once(CUcontext context)
+{
+    if (copying != FAILED)
+        return acu_driver()->CtxPushCurrent(context);
+    copying = REFUSED;
+    return ACU_CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+static unsigned count_mark(CUevent event, CUstream stream)
+{
+    atomic_fetch_add(&marks, copying == REFUSED);
+    return acu_driver()->EventRecord(event, stream);
+}
+
+/* What is on the stream is waited for: it reads memory that the next copy gets, and writes where
+ * others may write once this one is over. */
+static void nothing_of_a_copy_that_failed_is_left(void **state)
+{
+    (void)state;
+    acu_device *device = begin();
+    acu_tensor *in = pageable(device, from, 4096), *x = on_device(device, 4096);
+    static acu_driver_table table; /* the device's, to its end */
+    table = *device->cu;
+    table.MemcpyHtoDAsync = copy_and_fail;
+    table.CtxPushCurrent = refuse_once;
+    table.EventRecord = count_mark;
+    atomic_store(&marks, 0);
+    device->cu = &table;
+    assert_fails(acu_sync(device, acu_copy(x, in), NULL), ACU_ERR_DEVICE_MEMORY,
+                 "cuMemcpyHtoDAsync");
+    assert_int_equal(atomic_load(&marks), 1);
+    acu_tensor_release(in);
+    acu_tensor_release(x);
+    done(device);
+}
+
 static void wrong_use_is_refused(void **state)
 {
     (void)state;
@@ -450,6 +500,7 @@ int main(void)
         cmocka_unit_test(somebody_reads_it),
         cmocka_unit_test(threads_that_change_their_minds),
         cmocka_unit_test(it_is_told),
+        cmocka_unit_test(nothing_of_a_copy_that_failed_is_left),
         cmocka_unit_test(wrong_use_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -154,17 +154,17 @@ static acu_status download(acui_stage *stage, acui_ring *ring)
     return ACU_OK;
 }
 
-/* After an error something may be on the stream that has no mark: nothing of it may be left. */
+/* After an error something may be on the stream that has no mark: nothing of it may be left, also
+ * where the context can not be made current. Of a lost device nothing runs any more; else a mark
+ * can be had, and waited for. */
 static void clean_up(acui_ring *ring)
 {
     acu_error record = *acui_error();
     acui_entered entered;
     acui_slot none;
-    if (acui_enter(ring->stream->device, &entered) == ACU_OK) {
-        if (mark(ring, &none) == ACU_OK)
-            acui_slot_wait(&none);
-        acui_leave(&entered);
-    }
+    if (acui_enter_to_free(ring->stream->device, &entered) && mark(ring, &none) == ACU_OK)
+        acui_slot_wait(&none);
+    acui_leave(&entered);
     while (ring->used)
         acui_ring_free_oldest(ring);
     acui_error_restore(&record);
