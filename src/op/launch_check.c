@@ -115,15 +115,26 @@ static acu_status check_param(const acu_kernel *kernel, size_t place, const acui
     return ACU_OK;
 }
 
-static acu_status check_place(const acu_kernel *kernel, size_t place,
-                              const acu_tensor *tensor)
+/* Kernels of acuda's own, and the order of their arguments, mean nothing to the program. */
+static const char *place_words(const acu_op *op, size_t place, char text[WORDS])
 {
+    const acu_kernel *kernel = op->u.call.kernel;
+    if (kernel->module->built_in)
+        snprintf(text, WORDS, "an operand of %s", acui_op_name(op));
+    else
+        snprintf(text, WORDS, "argument %zu of %s", place, kernel->name);
+    return text;
+}
+
+static acu_status check_place(const acu_op *op, size_t place, const acu_tensor *tensor)
+{
+    const acu_kernel *kernel = op->u.call.kernel;
     const acu_device *own = kernel->module->device, *device = tensor->buffer->device;
-    char words[96];
+    char words[96], at[WORDS];
     if (tensor->buffer->kind == ACU_MEMORY_PAGEABLE)
-        return acui_fail(ACU_ERR_INVALID, "argument %zu of %s (%s) is in pageable memory, which "
-                         "devices do not touch; copy it there with acu_to_device", place,
-                         kernel->name, acui_tensor_words(tensor, words));
+        return acui_fail(ACU_ERR_INVALID, "%s (%s) is in pageable memory, which devices do not "
+                         "touch; copy it there with acu_to_device", place_words(op, place, at),
+                         acui_tensor_words(tensor, words));
     if (device == own || tensor->buffer->kind == ACU_MEMORY_PINNED)
         return ACU_OK;
     if (device->info.ordinal < 64 && (own->peers >> device->info.ordinal & 1u))
@@ -131,11 +142,10 @@ static acu_status check_place(const acu_kernel *kernel, size_t place,
     ACUI_TRY(acui_device_check(tensor->buffer->device)); /* two of one ordinal, after a reset */
     ACUI_TRY(acui_device_check(kernel->module->device));
     return acui_fail(ACU_ERR_DEVICE,
-                     "argument %zu of %s (%s) is on device %d, the kernel on device "
-                     "%d; copy it there with acu_to_device, or allow direct access with "
-                     "acu_device_open_peer",
-                     place, kernel->name, acui_tensor_words(tensor, words), device->info.ordinal,
-                     own->info.ordinal);
+                     "%s (%s) is on device %d, the kernel on device %d; copy it there with "
+                     "acu_to_device, or allow direct access with acu_device_open_peer",
+                     place_words(op, place, at), acui_tensor_words(tensor, words),
+                     device->info.ordinal, own->info.ordinal);
 }
 
 static acui_given given_of(const acu_val *value, const acu_arg *arg)
@@ -167,16 +177,16 @@ static inline bool fits_plainly(const acui_param *param, const acu_val *value,
                                      : param->bytes == sizeof(acu_tile_param);
 }
 
-static acu_status check_places(const acu_kernel *kernel, size_t i, const acu_val *value,
+static acu_status check_places(const acu_op *op, size_t i, const acu_val *value,
                                const acu_arg *arg)
 {
     acu_tensor *const *list;
     if (value->kind == ACU_SCALAR)
         return ACU_OK;
     if (value->tensor)
-        return check_place(kernel, i, value->tensor);
+        return check_place(op, i, value->tensor);
     for (size_t k = 0, n = acui_arg_list(arg, &list); k < n; k++)
-        ACUI_TRY(check_place(kernel, i, list[k]));
+        ACUI_TRY(check_place(op, i, list[k]));
     return ACU_OK;
 }
 
@@ -186,7 +196,7 @@ static __attribute__((noinline)) acu_status check_arg(const acu_op *op, const ac
     const acu_kernel *kernel = op->u.call.kernel;
     const acu_val *value = &values[i];
     const acu_arg *arg = &op->u.call.args[i];
-    ACUI_TRY(check_places(kernel, i, value, arg));
+    ACUI_TRY(check_places(op, i, value, arg));
     if (!param)
         return ACU_OK;
     acui_given given = given_of(value, arg);

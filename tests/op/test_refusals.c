@@ -159,6 +159,11 @@ static void refuse_pageable(const bench *b)
     assert_works(acu_tensor_create(wrapped, 0, ACU_F32, ACU_SHAPE(4, 4), &pageable));
     REFUSED(*b, acu_launch(b->scale, ONE(*b), acu_inout(pageable), acu_f32(2), acu_u32(16)),
             ACU_ERR_INVALID, "argument 0|f32 [4, 4]|pageable|acu_to_device");
+    /* As the program knows it, not as a kernel of acuda's and its arguments. */
+    REFUSED(*b, acu_add(b->x, pageable), ACU_ERR_INVALID,
+            "an operand of add (f32 [4, 4])|pageable|acu_to_device");
+    assert_string_equal(acu_last_error()->op, "add");
+    REFUSED(*b, acu_sum(pageable, ACU_ALL), ACU_ERR_INVALID, "an operand of sum (f32 [4, 4])");
     acu_tensor_release(pageable);
     acu_buffer_release(wrapped);
 }
