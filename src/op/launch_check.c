@@ -278,7 +278,8 @@ acu_status acui_launch_check(const acu_op *op, const acu_val *values, acu_config
     *early = state == ACUI_LOADING;
     if (state == ACUI_LOAD_FAILED)
         return acu_kernel_poll(kernel);
-    size_t wanted = kernel->info.param_count;
+    /* What it has is written when it is loaded, just now maybe. */
+    size_t wanted = *early ? 0 : kernel->info.param_count;
     const acui_param *params = *early ? declared_of(kernel, &wanted) : params_of(kernel);
     ACUI_TRY(check_all(op, values, params, wanted, &tiling));
     return acui_launch_grid(op, values, &tiling, config);
