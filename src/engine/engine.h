@@ -344,8 +344,9 @@ const acui_point *acui_behind_failure(const acui_task *task);
 acui_task *acui_free_followers(acui_point *point, bool over);
 /* Start tasks whose predecessors allow it, and those that follow from that. */
 void acui_run_tasks(acui_task *ready);
-/* Those by which nothing of the program's is called, and what they make ready; gives the rest. */
-acui_task *acui_run_plain(acui_task *ready);
+/* `most` of them, and of what they make ready, by which nothing of the program's is called; those
+ * by which something may be are given back. What is left is in the list. */
+acui_task *acui_run_plain(acui_task **ready, uint32_t most);
 /* The task will not be issued: it is over, failed, as soon as all before it is over. */
 acui_task *acui_retire(acui_task *task);
 /* Note the submission's first failure, from the thread's record; the fault for the task. */

@@ -668,6 +668,85 @@ static void large_ones_are_issued_by_it(void **state)
     end_issued(&b);
 }
 
+enum { CHAINS = 12 }; /* less than go alone before who submits issues some */
+
+static void submit_chains(bed *b, acu_future *futures[2 * CHAINS])
+{
+    for (int i = 0; i < 2 * CHAINS; i++)
+        futures[i] = submit_large(b, i % CHAINS, (uint32_t)i);
+}
+
+/* The issuer is attended, and never looks: this thread is to do it. */
+static bed begin_attended(void)
+{
+    bed b = begin_on(false);
+    acui_aside *a = acui_aside_of(b.device);
+    a->device = b.device;
+    acui_aside_attend(a, acui_policy_pick(b.device->policy));
+    return b;
+}
+
+static void end_attended(bed *b)
+{
+    acui_aside *a = acui_aside_of(b->device);
+    acui_aside_desert(a);
+    a->device = NULL;
+    test_be_busy_no_more();
+    end(b);
+}
+
+static void who_settles_takes_along_what_came_behind(void **state)
+{
+    (void)state;
+    bed b = begin_attended();
+    acu_future *futures[2 * CHAINS];
+    submit_chains(&b, futures);
+    assert_int_equal(count_aside(&b), CHAINS); /* the others wait for these */
+    acui_together_settle(b.device);
+    assert_int_equal(count_aside(&b), 0);
+    wait_for(futures, 2 * CHAINS, ACU_OK);
+    end_attended(&b);
+}
+
+/* What comes behind what it issues does not keep it from other things that are aside. */
+static void an_issuer_takes_turns(void **state)
+{
+    (void)state;
+    bed b = begin_attended();
+    acui_aside *a = acui_aside_of(b.device);
+    acu_future *futures[3 * MANY];
+    for (int i = 0; i < 3 * MANY; i++)
+        futures[i] = submit_large(&b, 0, (uint32_t)i);
+    acu_future *others[2] = {submit_large(&b, 1, 5), submit_large(&b, 2, 6)};
+    assert_int_equal(count_aside(&b), 3);
+    assert_true(acui_aside_turn(a) > 0);
+    assert_int_equal(count_aside(&b), 0);
+    assert_true(atomic_load(&a->attended));
+    wait_for(others, 2, ACU_OK);
+    wait_for(futures, 3 * MANY, ACU_OK);
+    end_attended(&b);
+}
+
+/* Who leaves all to the issuer is no longer in a burst once he pauses. */
+static void a_pause_ends_a_burst(void **state)
+{
+    (void)state;
+    bed b = begin_attended();
+    acui_task task = {.device = b.device};
+    test_be_busy();
+    for (int i = 0; i < 32; i++) /* a second ago */
+        acui_together_issued(acui_now() - ACU_SECONDS(1));
+    acu_op *ops[LARGE];
+    for (uint32_t k = 0; k < LARGE; k++)
+        ops[k] = step(&b, 0, k);
+    acu_future *future = test_submit(b.device, acu_op_zip(ops, LARGE, ACU_SITE));
+    assert_int_equal(count_aside(&b), 1);
+    assert_false(acui_is_in_burst(&task)); /* the next one goes at once */
+    acui_together_settle(b.device);
+    wait_for(&future, 1, ACU_OK);
+    end_attended(&b);
+}
+
 /* One that is waited for goes at once; so does what is submitted one by one. */
 static void other_large_ones_are_not(void **state)
 {
@@ -967,6 +1046,9 @@ int main(void)
         cmocka_unit_test(an_issuer_has_several_lots),
         cmocka_unit_test(large_ones_are_issued_by_it),
         cmocka_unit_test(other_large_ones_are_not),
+        cmocka_unit_test(who_settles_takes_along_what_came_behind),
+        cmocka_unit_test(an_issuer_takes_turns),
+        cmocka_unit_test(a_pause_ends_a_burst),
         cmocka_unit_test(a_large_one_that_is_cancelled_aside_is_not_done),
         cmocka_unit_test(what_is_too_late_aside_is_not_done),
         cmocka_unit_test(who_is_told_there_may_submit),

@@ -128,18 +128,23 @@ void acui_run_tasks(acui_task *ready)
     }
 }
 
-acui_task *acui_run_plain(acui_task *ready)
+acui_task *acui_run_plain(acui_task **ready, uint32_t most)
 {
-    if (!plain)
-        return ready;
-    for (; ready; ready = ready->next_ready) {
+    acui_task *rest = NULL;
+    for (acui_task *task; *ready && most > 0; most--) {
+        task = *ready;
+        *ready = task->next_ready;
+        task->next_ready = NULL;
         explore_point();
-        if (ready < behind || ready >= behind + TASKS)
-            return ready;
-        ran[ready - behind]++;
+        if (plain && task >= behind && task < behind + TASKS)
+            ran[task - behind]++;
+        else
+            rest = acui_join_tasks(task, rest);
     }
-    return NULL;
+    return rest;
 }
+
+void acui_together_issued(uint64_t now) { (void)now; }
 
 bool acui_is_in_burst(const acui_task *task)
 {

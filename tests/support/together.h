@@ -47,7 +47,7 @@ static inline void test_be_busy(void)
 {
     atomic_store(&acui_issuer_anywhere, true);
     for (int i = 0; i < 32; i++)
-        acui_together_issued(ACU_MS(1));
+        acui_together_issued(acui_now());
 }
 
 static inline void test_be_busy_no_more(void)

@@ -10,7 +10,11 @@
 #define PRESSED ACU_US(200) /* between two lots: it has more to do than it can */
 #define SETTLE ACU_MS(1000) /* a thread that issues may be in a function of the program's */
 
-enum { ON_STREAM = 32 }; /* tasks for an issuer's stream; then the next one */
+enum {
+    ON_STREAM = 32, /* tasks for an issuer's stream; then the next one */
+    SOME = 8,       /* that came behind others, before the next lot */
+    MOST = 64,      /* of these in one turn */
+};
 
 /* Never freed, as runtime threads' rings. */
 static acui_aside asides[ACUI_MAX_DEVICES];
@@ -233,8 +237,18 @@ size_t acui_aside_turn(acui_aside *a)
     if (!take(a, ALL, &l, &mine))
         return 0;
     size_t worth = l.worth;
-    acui_task *others = acui_run_plain(issue(a, &l));
-    if (others) { /* functions of the program's may be among these: nothing waits for them */
+    acui_task *ready = issue(a, &l), *others = NULL;
+    for (uint32_t n = 0; ready && !others && n < MOST; n += SOME) {
+        others = acui_run_plain(&ready, SOME);
+        if (ready && take(a, ALL, &l, &mine)) {
+            worth += l.worth;
+            ready = acui_join_tasks(ready, issue(a, &l));
+        }
+    }
+    /* Functions of the program's may be called by these; and of what comes behind others there is
+     * no end while somebody goes on submitting it: nothing is aside meanwhile. */
+    others = acui_join_tasks(others, ready);
+    if (others) {
         others = acui_join_tasks(desert(a, &mine), others);
         acui_run_tasks(others);
         acui_aside_attend(a, NULL);
@@ -309,6 +323,8 @@ static size_t add(acui_aside *a, acui_task *task, bool joins, bool own)
         set_count(a, count);
     }
     acui_lock_give(&a->lock);
+    if (may && burst) /* as if it had issued that one */
+        acui_together_issued(acui_now());
     return may ? count : 0;
 }
 
@@ -323,7 +339,8 @@ static void note_full(acui_aside *a)
 
 bool acui_together_put(acui_task *task)
 {
-    if (!task->aside)
+    if (!task->aside || taken) /* what is issued of what was aside takes along what it frees: who
+                                * settles must not find that there again */
         return false;
     acui_aside *a = acui_aside_of(task->device);
     bool own = held == task->device && task->together, alone = own && !is_attended(a);

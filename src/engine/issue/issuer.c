@@ -90,6 +90,8 @@ static bool serve(acui_aside *a)
     return true;
 }
 
+static _Atomic(int) present; /* relaxed: a guess */
+
 static void attend(acui_aside *a)
 {
     acui_lock_take(&a->lock);
@@ -101,7 +103,9 @@ static void attend(acui_aside *a)
         return; /* called twice */
     if (acui_enter(device, &entered) == ACU_OK) {
         acui_aside_attend(a, acui_policy_pick(device->policy));
+        atomic_fetch_add_explicit(&present, 1, memory_order_relaxed);
         useful = serve(a);
+        atomic_fetch_sub_explicit(&present, 1, memory_order_relaxed);
         acui_aside_desert(a);
         acui_leave(&entered);
     }
@@ -184,23 +188,36 @@ void acui_issuer_call(acu_device *device)
 
 _Atomic(bool) acui_issuer_anywhere;
 
-bool acui_issuer_may_come(void)
+static int count_cores(void)
 {
     static _Atomic(int) cores; /* relaxed: always the same */
-    if (atomic_load_explicit(&acui_issuer_anywhere, memory_order_relaxed))
-        return true;
     int n = atomic_load_explicit(&cores, memory_order_relaxed);
     if (n == 0) {
         cpu_set_t set;
         n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : LEAST_CORES;
         atomic_store_explicit(&cores, n, memory_order_relaxed);
     }
-    return n >= LEAST_CORES && !acui_together_is_timeless();
+    return n;
+}
+
+bool acui_issuer_may_come(void)
+{
+    if (atomic_load_explicit(&acui_issuer_anywhere, memory_order_relaxed))
+        return true;
+    return count_cores() >= LEAST_CORES && !acui_together_is_timeless();
+}
+
+/* One more than are there already. */
+static bool may_one_more(void)
+{
+    return acui_issuer_may_come() &&
+           (atomic_load_explicit(&acui_issuer_anywhere, memory_order_relaxed) ||
+            count_cores() >= LEAST_CORES + atomic_load_explicit(&present, memory_order_relaxed));
 }
 
 void acui_issuer_ask(acu_device *device)
 {
-    if (acui_issuer_may_come())
+    if (may_one_more())
         acui_issuer_call(device);
 }
 

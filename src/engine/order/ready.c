@@ -198,7 +198,7 @@ static acui_task *run_task(acui_task *task)
     return acui_admit(task, &others) ? acui_issue(task) : others;
 }
 
-/* By running it nothing of the program's is called: it is sure to be issued. */
+/* By running it nothing of the program's is called: it goes to the device, as far as is known. */
 static bool is_plain(acui_task *task)
 {
     if (!task->aside)
@@ -210,16 +210,16 @@ static bool is_plain(acui_task *task)
     return task->sound;
 }
 
-acui_task *acui_run_plain(acui_task *ready)
+acui_task *acui_run_plain(acui_task **ready, uint32_t most)
 {
     acui_task *rest = NULL, **end = &rest;
-    while (ready) {
-        acui_task *task = ready, *others;
-        ready = task->next_ready;
+    for (; *ready && most > 0; most--) {
+        acui_task *task = *ready, *others;
+        *ready = task->next_ready;
         task->next_ready = NULL;
         if (is_plain(task)) {
             others = acui_admit(task, &others) ? acui_issue_all(&task, 1) : others;
-            ready = acui_join_tasks(others, ready);
+            *ready = acui_join_tasks(*ready, others);
         } else {
             *end = task;
             end = &task->next_ready;
