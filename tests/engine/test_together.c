@@ -734,8 +734,9 @@ static void a_pause_ends_a_burst(void **state)
     bed b = begin_attended();
     acui_task task = {.device = b.device};
     test_be_busy();
-    for (int i = 0; i < 32; i++) /* a second ago */
-        acui_together_issued(acui_now() - ACU_SECONDS(1));
+    uint64_t then = acui_now() - ACU_SECONDS(1);
+    for (int i = 0; i < 32; i++)
+        acui_together_issued(then);
     acu_op *ops[LARGE];
     for (uint32_t k = 0; k < LARGE; k++)
         ops[k] = step(&b, 0, k);

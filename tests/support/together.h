@@ -46,8 +46,9 @@ static inline uint64_t test_form_of(acu_kernel *kernel, acui_dims dims, uint32_t
 static inline void test_be_busy(void)
 {
     atomic_store(&acui_issuer_anywhere, true);
+    uint64_t now = acui_now(); /* of all: this thread may be held up at any place */
     for (int i = 0; i < 32; i++)
-        acui_together_issued(acui_now());
+        acui_together_issued(now);
 }
 
 static inline void test_be_busy_no_more(void)
