@@ -136,7 +136,7 @@ struct acu_device {
      * that was issued, or begun on the host. `started` is changed under the order lock only. */
     _Atomic(uint64_t) started, ended;
     /* The engine's, relaxed: the thread that is just issuing; how often such met of late, or had
-     * much in flight. */
+     * much to submit. */
     _Atomic(const void *) issuer;
     _Atomic(uint32_t) meetings;
     uint64_t over_at;            /* when a task was last found over, in ns; the engine's flight
