@@ -22,6 +22,7 @@ enum {
 };
 
 _Atomic(uint64_t) acui_issuer_patience = ACU_US(100);
+_Atomic(bool) acui_issuer_held;
 
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -69,13 +70,18 @@ static void let_grow(const acui_aside *a)
     }
 }
 
+static bool is_held(void)
+{
+    return atomic_load_explicit(&acui_issuer_held, memory_order_relaxed);
+}
+
 /* Until there is nothing to do any more. False: it was of no use, as tasks came one by one. */
 static bool serve(acui_aside *a)
 {
     size_t lots = 0, tasks = 0, count;
     while (is_wanted(a)) {
         let_grow(a);
-        count = acui_aside_turn(a);
+        count = is_held() ? 0 : acui_aside_turn(a);
         if (!count && !look_out(a))
             break;
         tasks += count;

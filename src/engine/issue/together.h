@@ -92,5 +92,6 @@ void acui_issuer_call(acu_device *device); /* the same, whether or not there is 
 void acui_issuer_stop(void);               /* joins them; nothing is aside any more */
 bool acui_issuer_busy(void);               /* one runs */
 extern _Atomic(uint64_t) acui_issuer_patience; /* how long it attends to nothing; for tests */
+extern _Atomic(bool) acui_issuer_held; /* for tests: it takes nothing of what is aside */
 
 #endif
