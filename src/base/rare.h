@@ -7,5 +7,7 @@
 #define ACUI_BASE_RARE_H
 
 #define ACUI_RARE __attribute__((noinline, cold))
+/* Not so seldom that it were to be slow, but not in all of them. */
+#define ACUI_APART __attribute__((noinline))
 
 #endif

@@ -115,7 +115,7 @@ static acu_status keep_list(const acu_op *op, acu_arg *arg, size_t place)
 }
 
 /* One that is neither a tensor, nor an op or a scalar, as most are. */
-static __attribute__((noinline)) acu_status keep_arg(acu_op *op, acu_arg *arg, size_t place)
+static ACUI_APART acu_status keep_arg(acu_op *op, acu_arg *arg, size_t place)
 {
     switch ((acui_arg_kind)arg->kind) {
     case ACUI_ARG_STRUCT:
@@ -242,7 +242,7 @@ acu_status acui_check_writes(const acu_op *op, const acu_val *values, size_t pla
     return ACU_OK;
 }
 
-static __attribute__((noinline)) acu_status walk_operand(acui_plan *plan, acu_op *x, size_t place,
+static ACUI_APART acu_status walk_operand(acui_plan *plan, acu_op *x, size_t place,
                                                          acu_device *device, acui_values *values)
 {
     static const char *const names[] = {"argument 0", "argument 1", "argument 2", "argument 3",

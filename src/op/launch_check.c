@@ -7,6 +7,7 @@
 #include "op/launch.h"
 
 #include "base/error.h"
+#include "base/rare.h"
 #include "kernel/declared.h"
 #include "op/grid.h"
 
@@ -190,7 +191,7 @@ static acu_status check_places(const acu_op *op, size_t i, const acu_val *value,
     return ACU_OK;
 }
 
-static __attribute__((noinline)) acu_status check_arg(const acu_op *op, const acu_val *values,
+static ACUI_APART acu_status check_arg(const acu_op *op, const acu_val *values,
                                                       size_t i, const acui_param *param)
 {
     const acu_kernel *kernel = op->u.call.kernel;

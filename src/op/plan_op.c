@@ -9,6 +9,7 @@
  * then: what one of them is in the middle of planning can only wait for what lies below it.
  */
 #include "base/error.h"
+#include "base/rare.h"
 #include "op/after.h"
 #include "op/part.h"
 #include "op/plan.h"
@@ -130,7 +131,7 @@ static void begin_shared(acui_plan *plan, acu_op *op)
     rest->fault = NULL;
 }
 
-static __attribute__((noinline)) acu_status plan_used_twice(acui_plan *plan, acu_op *op,
+static ACUI_APART acu_status plan_used_twice(acui_plan *plan, acu_op *op,
                                                             acu_device *place,
                                                             acui_values *values)
 {

@@ -577,6 +577,46 @@ static void it_sleeps_when_there_is_nothing_to_do(void **state)
     end_issued(&b);
 }
 
+static bool is_called(const acu_device *device)
+{
+    bool rests;
+    return test_issuer_is_called(acui_aside_of(device), &rests);
+}
+
+/* Each takes a core from those who plan, and the first is of no use with less than three. */
+static void issuers_come_as_far_as_there_are_cores(void **state)
+{
+    (void)state;
+    acu_device *devices[2];
+    test_open_n(devices, 2);
+    atomic_store(&acui_issuer_patience, ACU_MS(600000));
+    atomic_store(&acui_issuer_cores, 2);
+    acui_issuer_ask(devices[0]);
+    assert_false(is_called(devices[0]));
+    atomic_store(&acui_issuer_cores, 3);
+    acui_issuer_ask(devices[0]);
+    assert_true(is_called(devices[0]));
+    while (!acui_together_lane(devices[0])) /* it is there */
+        sched_yield();
+    acui_issuer_ask(devices[1]);
+    assert_false(is_called(devices[1]));
+    atomic_store(&acui_issuer_cores, 4);
+    acui_issuer_ask(devices[1]);
+    assert_true(is_called(devices[1]));
+    atomic_store(&acui_issuer_patience, 0);
+    while (is_called(devices[0]) || is_called(devices[1]))
+        sched_yield();
+    atomic_store(&acui_issuer_patience, ACU_MS(600000));
+    atomic_store(&acui_issuer_cores, 3); /* the place of the first is free again */
+    acui_issuer_ask(devices[1]);
+    assert_true(is_called(devices[1]));
+    atomic_store(&acui_issuer_cores, 0);
+    atomic_store(&acui_issuer_patience, ACU_US(100));
+    acu_close(devices[1]);
+    test_close(devices[0]);
+    test_leaks_none();
+}
+
 /* ---- what else may happen while tasks are aside ---- */
 
 static uint32_t count_aside(const bed *b)
@@ -742,7 +782,7 @@ static void a_pause_ends_a_burst(void **state)
         ops[k] = step(&b, 0, k);
     acu_future *future = test_submit(b.device, acu_op_zip(ops, LARGE, ACU_SITE));
     assert_int_equal(count_aside(&b), 1);
-    assert_false(acui_is_in_burst(&task)); /* the next one goes at once */
+    assert_false(acui_together_in_burst(&task)); /* the next one goes at once */
     acui_together_settle(b.device);
     wait_for(&future, 1, ACU_OK);
     end_attended(&b);
@@ -758,9 +798,9 @@ static void other_large_ones_are_not(void **state)
     uint32_t before = count_aside(&b);
     acui_task task = {.device = b.device};
     test_be_busy();
-    assert_true(acui_is_in_burst(&task));
+    assert_true(acui_together_in_burst(&task));
     assert_int_equal(acu_future_poll(first[0]), ACU_NOT_READY);
-    assert_false(acui_is_in_burst(&task));
+    assert_false(acui_together_in_burst(&task));
     acu_op *ops[LARGE];
     for (uint32_t k = 0; k < LARGE; k++)
         ops[k] = step(&b, EACH, k);
@@ -992,15 +1032,6 @@ static void a_reset_ends_the_issuers_work(void **state)
     leaves_no_handles();
 }
 
-static bool is_called(const bed *b)
-{
-    acui_aside *a = acui_aside_of(b->device);
-    acui_lock_take(&a->lock);
-    bool called = a->device == b->device;
-    acui_lock_give(&a->lock);
-    return called;
-}
-
 /* One thread is enough; but not where it waits for each. */
 static void who_has_much_in_flight_calls_it(void **state)
 {
@@ -1008,20 +1039,20 @@ static void who_has_much_in_flight_calls_it(void **state)
     bed b = begin_on(false);
     acu_future *futures[MANY];
     atomic_store(&acui_issuer_patience, ACU_MS(600000));
-    atomic_store(&acui_issuer_anywhere, true);
+    atomic_store(&acui_issuer_cores, 64);
     teach_all(&b, 1);
     for (int i = 0; i < 3 * MANY; i++) {
         futures[0] = test_submit(b.device, step(&b, i % MANY, 1));
         wait_for(futures, 1, ACU_OK);
     }
-    assert_false(is_called(&b));
+    assert_false(is_called(b.device));
     for (int round = 0; round < 4; round++) {
         for (int i = 0; i < MANY; i++)
             futures[i] = test_submit(b.device, step(&b, i, 2));
         wait_for(futures, MANY, ACU_OK);
     }
-    assert_true(is_called(&b));
-    atomic_store(&acui_issuer_anywhere, false);
+    assert_true(is_called(b.device));
+    atomic_store(&acui_issuer_cores, 0);
     end_issued(&b);
 }
 
@@ -1043,6 +1074,7 @@ int main(void)
         cmocka_unit_test(the_issuer_survives_refusals),
         cmocka_unit_test(it_works_for_a_runtime_thread_too),
         cmocka_unit_test(it_sleeps_when_there_is_nothing_to_do),
+        cmocka_unit_test(issuers_come_as_far_as_there_are_cores),
         cmocka_unit_test(who_has_much_in_flight_calls_it),
         cmocka_unit_test(an_issuer_has_several_lots),
         cmocka_unit_test(large_ones_are_issued_by_it),

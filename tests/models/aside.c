@@ -146,7 +146,7 @@ acui_task *acui_run_plain(acui_task **ready, uint32_t most)
 
 void acui_together_issued(uint64_t now) { (void)now; }
 
-bool acui_is_in_burst(const acui_task *task)
+bool acui_together_in_burst(const acui_task *task)
 {
     (void)task;
     return true;

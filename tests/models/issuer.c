@@ -96,7 +96,7 @@ uint32_t acui_aside_may_grow(const acui_aside *a)
     return 0;
 }
 
-bool acui_device_has_enough(acu_device *of, uint32_t aside)
+bool acui_together_has_enough(acu_device *of, uint32_t aside)
 {
     (void)of, (void)aside;
     return false;

@@ -45,7 +45,7 @@ static inline uint64_t test_form_of(acu_kernel *kernel, acui_dims dims, uint32_t
  * is to come on any machine. */
 static inline void test_be_busy(void)
 {
-    atomic_store(&acui_issuer_anywhere, true);
+    atomic_store(&acui_issuer_cores, 64);
     uint64_t now = acui_now(); /* of all: this thread may be held up at any place */
     for (int i = 0; i < 32; i++)
         acui_together_issued(now);
@@ -53,7 +53,7 @@ static inline void test_be_busy(void)
 
 static inline void test_be_busy_no_more(void)
 {
-    atomic_store(&acui_issuer_anywhere, false);
+    atomic_store(&acui_issuer_cores, 0);
     acui_together_waits();
 }
 

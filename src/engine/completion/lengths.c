@@ -10,6 +10,7 @@
  *
  * A table of fixed size, each form in the one place that its hash says; the newer form wins.
  */
+#include "base/hash.h"
 #include "engine/completion/flight.h"
 
 #define PLACES 512
@@ -47,38 +48,33 @@ static struct entry *entry_of(uint64_t form)
     return &table[(form >> 20) % PLACES];
 }
 
-static uint64_t mix(uint64_t hash, uint64_t word)
-{
-    uint64_t h = (hash ^ word) * UINT64_C(0x9FB21C651E98DF25);
-    return h ^ (h >> 32);
-}
-
 static uint64_t node_hash(uint64_t h, const acui_node *node)
 {
     const acui_dims *dims;
-    h = mix(h, node->kind);
+    h = acui_hash_with(h, node->kind);
     switch (node->kind) {
     case ACUI_NODE_LAUNCH:
         dims = &node->u.launch.dims;
-        h = mix(h, (uint64_t)(uintptr_t)node->u.launch.kernel->raw);
-        h = mix(h, (uint64_t)(uintptr_t)acui_launch_instead(node));
-        h = mix(h, (uint64_t)dims->grid[0] | (uint64_t)dims->grid[1] << 32);
-        return mix(h, (uint64_t)dims->grid[2] | (uint64_t)dims->block[0] << 32);
+        h = acui_hash_with(h, (uint64_t)(uintptr_t)node->u.launch.kernel->raw);
+        h = acui_hash_with(h, (uint64_t)(uintptr_t)acui_launch_instead(node));
+        h = acui_hash_with(h, (uint64_t)dims->grid[0] | (uint64_t)dims->grid[1] << 32);
+        return acui_hash_with(h, (uint64_t)dims->grid[2] | (uint64_t)dims->block[0] << 32);
     case ACUI_NODE_COPY:
-        return mix(mix(h, node->u.copy.bytes), node->u.copy.way);
+        return acui_hash_with(acui_hash_with(h, node->u.copy.bytes), node->u.copy.way);
     case ACUI_NODE_FILL:
-        h = mix(h, (uint64_t)(uintptr_t)node->device);
-        return mix(h, node->u.fill.elements * node->u.fill.element_bytes);
+        h = acui_hash_with(h, (uint64_t)(uintptr_t)node->device);
+        return acui_hash_with(h, node->u.fill.elements * node->u.fill.element_bytes);
     case ACUI_NODE_REPLAY:
-        return mix(h, (uint64_t)(uintptr_t)node->u.replay.graph);
+        return acui_hash_with(h, (uint64_t)(uintptr_t)node->u.replay.graph);
     default:
-        return mix(mix(h, (uint64_t)(uintptr_t)node->site.file), (uint64_t)node->site.line);
+        h = acui_hash_with(h, (uint64_t)(uintptr_t)node->site.file);
+        return acui_hash_with(h, (uint64_t)node->site.line);
     }
 }
 
 uint64_t acui_form_of(const acui_task *task)
 {
-    uint64_t h = mix(0, task->count);
+    uint64_t h = acui_hash_with(0, task->count);
     for (size_t i = 0; i < task->count; i++)
         h = node_hash(h, task->nodes[i]);
     return h | 1; /* 0 is an empty place */

@@ -303,7 +303,7 @@ static bool is_full(const acui_aside *a, size_t count)
 /* How many there are then; 0: it can not be put there. */
 static size_t add(acui_aside *a, acui_task *task, bool joins, bool own)
 {
-    bool burst = acui_is_in_burst(task);
+    bool burst = acui_together_in_burst(task);
     acui_lock_take(&a->lock);
     size_t count = count_of(a);
     bool attended = is_attended(a) && a->device == task->device;
@@ -347,7 +347,7 @@ bool acui_together_put(acui_task *task)
     if (!own && !is_attended(a))
         return false;
     bool joins = task->together && !comes_behind_any(task);
-    if (!joins && (alone || !acui_is_in_burst(task)))
+    if (!joins && (alone || !acui_together_in_burst(task)))
         return false;
     if (alone && begins(a)) {
         acui_run_tasks(acui_issue_all(&task, 1));

@@ -57,7 +57,7 @@ static void let_grow(const acui_aside *a)
         return;
     uint64_t start = acui_now(), came = start, now = start;
     while (now < came + GAP && now < start + ACUI_TOGETHER_HOLD && is_wanted(a) &&
-           acui_device_has_enough(a->device, count)) {
+           acui_together_has_enough(a->device, count)) {
         for (int i = 0; i < ACUI_ISSUER_LOOKS; i++)
             acui_spin_pause();
         more = acui_aside_may_grow(a);
@@ -108,11 +108,11 @@ static void attend(acui_aside *a)
     if (!device)
         return; /* called twice */
     if (acui_enter(device, &entered) == ACU_OK) {
-        acui_aside_attend(a, acui_policy_pick(device->policy));
         atomic_fetch_add_explicit(&present, 1, memory_order_relaxed);
+        acui_aside_attend(a, acui_policy_pick(device->policy));
         useful = serve(a);
-        atomic_fetch_sub_explicit(&present, 1, memory_order_relaxed);
         acui_aside_desert(a);
+        atomic_fetch_sub_explicit(&present, 1, memory_order_relaxed);
         acui_leave(&entered);
     }
     acui_lock_take(&a->lock);
@@ -192,12 +192,19 @@ void acui_issuer_call(acu_device *device)
     pthread_mutex_unlock(&start_lock);
 }
 
-_Atomic(bool) acui_issuer_anywhere;
+_Atomic(int) acui_issuer_cores;
+
+static int pretended_cores(void)
+{
+    return atomic_load_explicit(&acui_issuer_cores, memory_order_relaxed);
+}
 
 static int count_cores(void)
 {
     static _Atomic(int) cores; /* relaxed: always the same */
-    int n = atomic_load_explicit(&cores, memory_order_relaxed);
+    int n = pretended_cores();
+    if (n == 0)
+        n = atomic_load_explicit(&cores, memory_order_relaxed);
     if (n == 0) {
         cpu_set_t set;
         n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : LEAST_CORES;
@@ -208,17 +215,14 @@ static int count_cores(void)
 
 bool acui_issuer_may_come(void)
 {
-    if (atomic_load_explicit(&acui_issuer_anywhere, memory_order_relaxed))
-        return true;
-    return count_cores() >= LEAST_CORES && !acui_together_is_timeless();
+    return count_cores() >= LEAST_CORES && (pretended_cores() || !acui_together_is_timeless());
 }
 
 /* One more than are there already. */
 static bool may_one_more(void)
 {
     return acui_issuer_may_come() &&
-           (atomic_load_explicit(&acui_issuer_anywhere, memory_order_relaxed) ||
-            count_cores() >= LEAST_CORES + atomic_load_explicit(&present, memory_order_relaxed));
+           count_cores() >= LEAST_CORES + atomic_load_explicit(&present, memory_order_relaxed);
 }
 
 void acui_issuer_ask(acu_device *device)

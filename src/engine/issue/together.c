@@ -162,14 +162,14 @@ void acui_together_waits(void)
     row.count = 0;
 }
 
-bool acui_device_has_enough(acu_device *device, uint32_t aside)
+bool acui_together_has_enough(acu_device *device, uint32_t aside)
 {
     return acui_in_flight(device) > aside + BURST;
 }
 
-bool acui_is_in_burst(const acui_task *task)
+bool acui_together_in_burst(const acui_task *task)
 {
-    return !task->prompt && (row.count > ROW || acui_device_has_enough(task->device, 0)) &&
+    return !task->prompt && (row.count > ROW || acui_together_has_enough(task->device, 0)) &&
            acui_issuer_may_come();
 }
 
@@ -177,7 +177,7 @@ void acui_together_begin(const acui_task *task, bool met)
 {
     acu_device *device = task->device;
     uint32_t score = meetings(device), was = score;
-    bool burst = acui_is_in_burst(task);
+    bool burst = acui_together_in_burst(task);
     if (met || burst)
         score += MEETING;
     else if (score)

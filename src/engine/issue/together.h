@@ -44,10 +44,10 @@ enum {
  * NULL. */
 acu_stream *acui_together_stream(acui_task *task);
 /* So many are in flight, not counting those that are aside, that one more can wait a moment. */
-bool acui_device_has_enough(acu_device *device, uint32_t aside);
+bool acui_together_has_enough(acu_device *device, uint32_t aside);
 /* It is behind so many others, or this thread has so many to issue, that it had better plan the
  * next instead: if another thread issues it. */
-bool acui_is_in_burst(const acui_task *task);
+bool acui_together_in_burst(const acui_task *task);
 void acui_together_issued(uint64_t now); /* this thread has issued one */
 void acui_together_waits(void);          /* this thread found nothing to be over */
 /* About to be issued alone; `met`: while another thread is issuing on its device. */
@@ -87,7 +87,7 @@ void acui_together_flush(void);
 /* It would be of use for the device. Never waits. */
 void acui_issuer_ask(acu_device *device);
 bool acui_issuer_may_come(void); /* there is a core for it; else nobody is called by that */
-extern _Atomic(bool) acui_issuer_anywhere; /* for tests: as if there were one */
+extern _Atomic(int) acui_issuer_cores; /* for tests: so many are taken to be there; 0: as are */
 void acui_issuer_call(acu_device *device); /* the same, whether or not there is a core for it */
 void acui_issuer_stop(void);               /* joins them; nothing is aside any more */
 bool acui_issuer_busy(void);               /* one runs */

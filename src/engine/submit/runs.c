@@ -8,6 +8,8 @@
  * the device starts with these while the host still sets the arguments of the rest.
  */
 #include "base/alloc.h"
+#include "base/hash.h"
+#include "base/rare.h"
 #include "engine/issue/graphs.h"
 #include "op/launch.h"
 
@@ -49,16 +51,10 @@ typedef struct writer {
     uint64_t *end, hash;
 } writer;
 
-static inline uint64_t mix(uint64_t hash, uint64_t word)
-{
-    hash = (hash ^ word) * UINT64_C(0x9FB21C651E98DF25);
-    return hash ^ (hash >> 32);
-}
-
 static inline void put(writer *w, uint64_t word)
 {
     *w->end++ = word;
-    w->hash = mix(w->hash, word);
+    w->hash = acui_hash_with(w->hash, word);
 }
 
 /* Attributes of a launch: cooperative, and 8 blocks at most in each dimension of a cluster. They
@@ -105,12 +101,12 @@ static uint64_t count_inside(const acui_node *node, uint32_t first)
 
 /* Where the parameters of a launch are, if each has not just a word: a list has another layout
  * where its room was not known yet. */
-static __attribute__((noinline)) void put_places(writer *w, const acui_node *node)
+static ACUI_APART void put_places(writer *w, const acui_node *node)
 {
     const uint32_t *places = acui_launch_places(node);
     uint64_t all = node->u.launch.bytes; /* of one kernel there are very few */
     for (uint32_t i = 1; i < node->u.launch.count; i++)
-        all = mix(all, places[i]);
+        all = acui_hash_with(all, places[i]);
     put(w, all);
 }
 
