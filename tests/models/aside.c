@@ -34,6 +34,7 @@ static acui_submission submissions[TASKS];
 static acui_task tasks[TASKS], behind[TASKS]; /* what comes behind each */
 static int issued[TASKS], dropped[TASKS], ran[TASKS];
 static bool some_follow, calls_back, plain; /* what comes behind calls nothing of the program's */
+static bool large; /* ... and may be aside in its turn */
 static bool in_time; /* the first was aside when it was given up */
 static _Atomic(uint32_t) told; /* by who put it there */
 static acui_aside *aside;
@@ -76,6 +77,11 @@ static int index_of(const acui_task *task)
     return (int)(task - tasks);
 }
 
+static bool comes_behind(const acui_task *task)
+{
+    return task >= behind && task < behind + TASKS;
+}
+
 unsigned acui_together_most(uint64_t form)
 {
     return form == 3 ? 1 : ACUI_TOGETHER;
@@ -87,6 +93,10 @@ acui_task *acui_issue_all(acui_task *const *list, size_t count)
     acui_task *freed = NULL;
     explore_point();
     for (size_t i = 0; i < count; i++) {
+        if (comes_behind(list[i])) {
+            ran[list[i] - behind]++;
+            continue;
+        }
         int k = index_of(list[i]);
         if (issued[k]++ || dropped[k])
             explore_fail("task %d is issued twice", k);
@@ -119,7 +129,9 @@ void acui_run_tasks(acui_task *ready)
     for (acui_task *next; ready; ready = next) {
         next = ready->next_ready;
         explore_point();
-        if (ready >= behind && ready < behind + TASKS)
+        if (comes_behind(ready) && large && acui_together_put(ready))
+            continue;
+        if (comes_behind(ready))
             ran[ready - behind]++;
         else if (dropped[index_of(ready)]++ || issued[index_of(ready)])
             explore_fail("task %d is dropped, and was issued", index_of(ready));
@@ -136,7 +148,7 @@ acui_task *acui_run_plain(acui_task **ready, uint32_t most)
         *ready = task->next_ready;
         task->next_ready = NULL;
         explore_point();
-        if (plain && task >= behind && task < behind + TASKS)
+        if (plain && comes_behind(task))
             ran[task - behind]++;
         else
             rest = acui_join_tasks(task, rest);
@@ -186,7 +198,7 @@ static void start(void)
     memset(issued, 0, sizeof issued);
     memset(dropped, 0, sizeof dropped);
     memset(ran, 0, sizeof ran);
-    some_follow = calls_back = plain = in_turn = in_time = false;
+    some_follow = calls_back = plain = large = in_turn = in_time = false;
     told = fewer = were = 0;
     aside->device = &device;
     for (int i = 0; i < TASKS; i++) /* of two forms */
@@ -201,6 +213,15 @@ static void start_with_large(void)
     start();
     some_follow = plain = true;
     tasks[0].together = tasks[2].together = false;
+}
+
+static void start_with_large_behind(void)
+{
+    start();
+    some_follow = large = true;
+    for (int i = 0; i < TASKS; i++)
+        behind[i] = (acui_task){.device = &device, .stream = &stream, .aside = true,
+                                .submission = &submissions[i]};
 }
 
 static void start_calling_back(void) { start(), some_follow = calls_back = true; }
@@ -346,6 +367,9 @@ int main(int argc, char **argv)
          .interruptions = 2, .delays = 1},
         {.name = "large ones, settled", .start = start_with_large,
          .threads = {attend_for_one, put_two_and_settle, put_two}, .check = all_have_gone,
+         .interruptions = 2, .delays = 0},
+        {.name = "large ones behind, settled", .start = start_with_large_behind,
+         .threads = {attend_for_one, put_and_tell, hear_and_settle}, .check = two_have_gone,
          .interruptions = 2, .delays = 0},
         {.name = "given up", .start = start,
          .threads = {attend_for_one, put_one_and_another, give_up}, .check = is_not_issued,
