@@ -243,7 +243,7 @@ acu_status acui_check_writes(const acu_op *op, const acu_val *values, size_t pla
 }
 
 static ACUI_APART acu_status walk_operand(acui_plan *plan, acu_op *x, size_t place,
-                                                         acu_device *device, acui_values *values)
+                                          acu_device *device, acui_values *values)
 {
     static const char *const names[] = {"argument 0", "argument 1", "argument 2", "argument 3",
                                         "argument 4", "argument 5", "argument 6", "argument 7"};

@@ -191,8 +191,8 @@ static acu_status check_places(const acu_op *op, size_t i, const acu_val *value,
     return ACU_OK;
 }
 
-static ACUI_APART acu_status check_arg(const acu_op *op, const acu_val *values,
-                                                      size_t i, const acui_param *param)
+static ACUI_APART acu_status check_arg(const acu_op *op, const acu_val *values, size_t i,
+                                       const acui_param *param)
 {
     const acu_kernel *kernel = op->u.call.kernel;
     const acu_val *value = &values[i];

@@ -131,9 +131,8 @@ static void begin_shared(acui_plan *plan, acu_op *op)
     rest->fault = NULL;
 }
 
-static ACUI_APART acu_status plan_used_twice(acui_plan *plan, acu_op *op,
-                                                            acu_device *place,
-                                                            acui_values *values)
+static ACUI_APART acu_status plan_used_twice(acui_plan *plan, acu_op *op, acu_device *place,
+                                             acui_values *values)
 {
     acui_values own = {0};
     pthread_mutex_lock(&share_lock);
