@@ -7,7 +7,7 @@
 #define ACUI_BASE_RARE_H
 
 #define ACUI_RARE __attribute__((noinline, cold))
-/* Not so seldom that it were to be slow, but not in all of them. */
+/* The same for what is not so rare: it is not put where cold code lies. */
 #define ACUI_APART __attribute__((noinline))
 
 #endif

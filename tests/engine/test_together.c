@@ -612,7 +612,7 @@ static void issuers_come_as_far_as_there_are_cores(void **state)
     assert_true(is_called(devices[1]));
     atomic_store(&acui_issuer_cores, 0);
     atomic_store(&acui_issuer_patience, ACU_US(100));
-    acu_close(devices[1]);
+    test_close(devices[1]);
     test_close(devices[0]);
     test_leaks_none();
 }

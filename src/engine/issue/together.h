@@ -87,7 +87,8 @@ void acui_together_flush(void);
 /* It would be of use for the device. Never waits. */
 void acui_issuer_ask(acu_device *device);
 bool acui_issuer_may_come(void); /* there is a core for it; else nobody is called by that */
-extern _Atomic(int) acui_issuer_cores; /* for tests: so many are taken to be there; 0: as are */
+/* For tests: so many are taken to be there, also where it is timeless; 0: as many as are. */
+extern _Atomic(int) acui_issuer_cores;
 void acui_issuer_call(acu_device *device); /* the same, whether or not there is a core for it */
 void acui_issuer_stop(void);               /* joins them; nothing is aside any more */
 bool acui_issuer_busy(void);               /* one runs */
