@@ -307,9 +307,9 @@ static void looks_are_as_early_as_threads_wake_up_late(void **state)
     for (int i = 0; i < 30; i++)
         learn(g.form, ACU_MS(20), 0);
     for (int turn = 0; turn < 3; turn++) {
+        acui_flight_lock(); /* until it is used: the reactor wakes up, too, and tells how late */
         for (int i = 0; i < 1000; i++)
             acui_flight_woke(turn == 1 ? ACU_MS(3) : 0);
-        acui_flight_lock();
         next[turn] = acui_flight_next_look(g.stream, g.begin, 0);
         acui_flight_unlock();
     }
@@ -525,6 +525,7 @@ static void who_can_not_be_called_back_waits_itself(void **state)
     held h = hold();
     pthread_t thread;
     void *failed;
+    test_threads_rest(); /* one that was joined may still be there for a moment */
     int before = threads_named("acuda-blocked");
     acu_tensor *x = acu_future_tensor(h.future, 0);
     assert_int_equal(pthread_create(&thread, NULL, sync_copy_of, x), 0);
@@ -545,6 +546,7 @@ static void who_can_not_block_waits_otherwise(void **state)
     held h = hold();
     pthread_t thread;
     void *failed;
+    test_threads_rest(); /* one that was joined may still be there for a moment */
     int before = threads_named("acuda-blocked");
     acu_driver_fault fault = {.size = sizeof fault, .call = ACU_CALL_EventSynchronize,
                               .result = ACU_CUDA_ERROR_OUT_OF_MEMORY};
