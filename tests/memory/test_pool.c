@@ -171,7 +171,8 @@ static void what_is_not_to_be_kept_goes_when_idle(void **state)
     assert_int_equal(acu_driver_live(ACU_DRIVER_KIND_MEMORY), before + 1);
     assert_int_equal(stats_of(pool).in_use, MIB);
     acu_tensor_release(x);
-    assert_int_equal(acu_driver_live(ACU_DRIVER_KIND_MEMORY), before);
+    while (acu_driver_live(ACU_DRIVER_KIND_MEMORY) != before) /* or acuda's thread was faster */
+        sched_yield();
     /* And when it was let go before that. */
     acu_future *future = NULL;
     acu_op *op = acu_dup(acu_with_pool(pool, acu_zeros(ACU_U8, ACU_SHAPE(MIB))));
