@@ -86,7 +86,8 @@ static void free_excess(acui_growth *g)
     g->excess = NULL;
 }
 
-/* From here on the slab is like any other, or dead; nobody joins any more. */
+/* From here on the slab is like any other, or dead; nobody joins any more. Who waits goes on doing
+ * so until it is told, as addresses and the failure are still to come. */
 static void settle(acui_growth *g, bool works)
 {
     acu_pool *pool = g->pool;
@@ -96,7 +97,6 @@ static void settle(acui_growth *g, bool works)
     while (*link != g)
         link = &(*link)->next;
     *link = g->next;
-    slab->growth = NULL;
     if (works) {
         acui_slab_cut(pool, slab, g->used);
     } else {
@@ -105,6 +105,14 @@ static void settle(acui_growth *g, bool works)
         slab->count = g->used;
     }
     acui_lock_give(&pool->lock);
+}
+
+/* What became of it is there. */
+static void tell(acui_growth *g)
+{
+    acui_lock_take(&g->pool->lock);
+    g->slab->growth = NULL;
+    acui_lock_give(&g->pool->lock);
 }
 
 /* With the thread's record. */
@@ -124,6 +132,7 @@ static void end(acui_growth *g, acu_status status)
     g->point->failed = status != ACU_OK;
     g->point->fault = fault;
     acui_order_unlock();
+    tell(g);
     acui_load_over(g->point);
     for (uint32_t i = 0; i < g->used; i++)
         acu_buffer_release(g->buffers[i]);

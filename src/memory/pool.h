@@ -49,8 +49,8 @@ struct acui_slab {
     CUdeviceptr address;
     size_t bytes;           /* of its blocks */
     bool registered;        /* mapped here and registered, not made by the driver */
-    struct acui_growth *growth; /* not NULL: it is not page-locked yet; this
-                                 * and the rest: pool->lock */
+    struct acui_growth *growth; /* not NULL: what becomes of its page-locking is not known to
+                                 * all yet; this and the rest: pool->lock */
     bool dead;              /* nor ever will be: its blocks are those that were given out */
     uint32_t count, cached; /* of its blocks */
     uint64_t looked_at;     /* the last of the pool's `trims` that did */

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Page-locked memory for results, where the cache has none: nobody who submits waits for it. */
 #include "driver/table.h"
+#include "memory/memory.h"
+#include "memory/pool.h"
 #include "support/one_device.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 
@@ -355,6 +358,49 @@ static void what_nobody_wants_is_kept_for_others(void **state)
 
 /* ---- a graph needs all addresses when it is made, which may take long ---- */
 
+static bool is_growing(acu_pool *pool)
+{
+    acui_lock_take(&pool->lock);
+    bool growing = pool->growing;
+    acui_lock_give(&pool->lock);
+    return growing;
+}
+
+static bool is_waited_for(acu_pool *pool, const acui_slab *slab)
+{
+    acui_lock_take(&pool->lock);
+    bool waited_for = slab->growth;
+    acui_lock_give(&pool->lock);
+    return waited_for;
+}
+
+/* Not before the address, or the reason why there is none, is there: the thread that makes it is
+ * held up between, by the lock under which it says the latter. */
+static void who_waits_goes_on_when_all_is_known(void **state)
+{
+    (void)state;
+    static const unsigned results[] = {ACU_CUDA_SUCCESS, ACU_CUDA_ERROR_OUT_OF_MEMORY};
+    for (size_t i = 0; i < 2; i++) {
+        hold_growth();
+        acu_future *future = submit(bytes_of((i + 1) * MIB, 1));
+        acu_tensor *tensor = tensor_of(future);
+        const acui_slab *slab = tensor->buffer->block->slab;
+        acu_pool *pool = acu_device_pinned_pool(device, false);
+        acui_order_lock();
+        end_growth(results[i]);
+        while (is_growing(pool))
+            sched_yield();
+        bool waited_for = is_waited_for(pool, slab);
+        acui_order_unlock();
+        assert_true(waited_for);
+        assert_int_equal(acu_future_wait(future, ACU_FOREVER), i ? ACU_ERR_NO_MEMORY : ACU_OK);
+        assert_false(is_waited_for(pool, slab));
+        let_grow();
+        acu_tensor_release(tensor);
+        acu_future_release(future);
+    }
+}
+
 static void a_graph_waits_for_it(void **state)
 {
     (void)state;
@@ -383,6 +429,7 @@ int main(void)
         TEST(who_waits_learns_it),
         TEST(other_failures_keep_their_words),
         TEST(what_nobody_wants_is_kept_for_others),
+        TEST(who_waits_goes_on_when_all_is_known),
         TEST(a_graph_waits_for_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
