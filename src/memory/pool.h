@@ -53,7 +53,7 @@ struct acui_slab {
                                  * all yet; this and the rest: pool->lock */
     bool dead;              /* nor ever will be: its blocks are those that were given out */
     uint32_t count, cached; /* of its blocks */
-    uint64_t looked_at;     /* the last of the pool's `trims` that did */
+    uint64_t looked_at;     /* the last of its pool's `trims` that did; 0: none */
     acui_block blocks[];
 };
 

@@ -157,6 +157,14 @@ size_t acui_pool_trim_after(acu_pool *pool, acu_stream *stream)
 
 /* ---- the end of a pool; nobody else has it ---- */
 
+/* The heir counts its own goes through the bins: none of them has looked at the slab. */
+static void change_hands(acu_pool *heir, acui_block *block)
+{
+    heir->held += block->bytes;
+    if (block->slab)
+        block->slab->looked_at = 0;
+}
+
 /* All that is left, slabs of which a part is stuck as well. */
 static void give_all(acu_pool *pool, acui_block *stuck, acu_pool *heir)
 {
@@ -165,13 +173,13 @@ static void give_all(acu_pool *pool, acui_block *stuck, acu_pool *heir)
         while (pool->bins[bin]) {
             acui_block *block = pool->bins[bin];
             acui_pool_unlink(pool, block);
-            heir->held += block->bytes;
+            change_hands(heir, block);
             acui_pool_link(heir, block);
         }
     while (stuck) {
         acui_block *block = stuck;
         stuck = block->next;
-        heir->held += block->bytes;
+        change_hands(heir, block);
         acui_pool_count_out(heir, block);
         block->next = heir->stuck;
         heir->stuck = block;

@@ -554,6 +554,23 @@ static void pinned_memory_has_bounds_too(void **state)
     acu_pool_release(pool);
 }
 
+/* Also where it was looked at before, as often as the one that inherits it looked at its own. */
+static void memory_of_a_pool_that_ended_can_be_given_back(void **state)
+{
+    (void)state;
+    acu_pool *own = acu_device_pinned_pool(device, false);
+    for (int looks = 1; looks < 5; looks++) {
+        acu_pool *pool = pool_with((acu_pool_options){.kind = ACU_MEMORY_PINNED});
+        acu_buffer *buffer = buffer_from(pool, 1000);
+        for (int i = 0; i < looks; i++)
+            assert_works(acu_pool_trim(pool, 0, NULL)); /* it is in use */
+        acu_buffer_release(buffer);
+        acu_pool_release(pool);
+        assert_works(acu_pool_trim(own, 0, NULL));
+        assert_int_equal(acu_driver_live(ACU_DRIVER_KIND_PINNED), 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -574,6 +591,7 @@ int main(void)
         DEVICE_TEST(sizes_that_repeat_are_kept),
         DEVICE_TEST(small_pinned_blocks_share_an_allocation),
         DEVICE_TEST(pinned_memory_has_bounds_too),
+        DEVICE_TEST(memory_of_a_pool_that_ended_can_be_given_back),
         cmocka_unit_test(a_pool_of_another_device_is_refused),
         cmocka_unit_test(a_reset_ends_the_pools_of_before),
     };
