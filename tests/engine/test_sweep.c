@@ -936,6 +936,14 @@ static void fail_call(acu_driver_call call, uint64_t nth, bool on)
     check_run();
 }
 
+static void fail_call_both_ways(acu_driver_call call, uint64_t nth)
+{
+    for (uint64_t i = 0; i < test_times(); i++) {
+        fail_call(call, nth, false);
+        fail_call(call, nth, true);
+    }
+}
+
 static void driver_calls(void)
 {
     static uint64_t counts[ACU_CALL_COUNT];
@@ -951,10 +959,8 @@ static void driver_calls(void)
     for (int call = 0; call < ACU_CALL_COUNT; call++) {
         kinds += counts[call] > 0;
         for (uint64_t nth = 1; nth <= counts[call]; nth++) {
-            if (!is_tried(call, nth, counts[call]))
-                continue;
-            fail_call((acu_driver_call)call, nth, false);
-            fail_call((acu_driver_call)call, nth, true);
+            if (is_tried(call, nth, counts[call]))
+                fail_call_both_ways((acu_driver_call)call, nth);
         }
     }
     print_message("%d entry points were made to fail, %u times\n", kinds, runs);
@@ -973,10 +979,10 @@ static void allocations(void)
     runs = 0;
     what = "allocation";
     for (uint64_t nth = 1; nth <= count; nth += step())
-        for (int on = 0; on < 2; on++) {
+        for (uint64_t i = 0; i < 2 * test_times(); i++) {
             place = nth;
-            from_then_on = on;
-            acu_debug_fail_alloc(nth, on);
+            from_then_on = i % 2;
+            acu_debug_fail_alloc(nth, from_then_on);
             scenario();
             acu_debug_fail_alloc(0, false);
             runs++;
@@ -1057,10 +1063,8 @@ static void waits_one_by_one(void **state)
     uint64_t count = acu_driver_calls(ACU_CALL_StreamSynchronize);
     acu_driver_count_calls(false);
     assert_true(count > 20);
-    for (uint64_t nth = 1; nth <= count; nth += test_thin() * (test_on_gpu() ? 8 : 1)) {
-        fail_call(ACU_CALL_StreamSynchronize, nth, false);
-        fail_call(ACU_CALL_StreamSynchronize, nth, true);
-    }
+    for (uint64_t nth = 1; nth <= count; nth += test_thin() * (test_on_gpu() ? 8 : 1))
+        fail_call_both_ways(ACU_CALL_StreamSynchronize, nth);
     end();
     alone = false;
 }

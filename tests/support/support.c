@@ -79,10 +79,20 @@ void test_leaks_none(void)
         fail_msg("%zu blocks of memory are left", acu_debug_live_blocks());
 }
 
+static uint64_t at_least_one(const char *variable)
+{
+    const char *text = getenv(variable);
+    return text && atoi(text) > 1 ? (uint64_t)atoi(text) : 1;
+}
+
 uint64_t test_thin(void)
 {
-    const char *text = getenv("ACUDA_TEST_THIN");
-    return text && atoi(text) > 1 ? (uint64_t)atoi(text) : 1;
+    return at_least_one("ACUDA_TEST_THIN");
+}
+
+uint64_t test_times(void)
+{
+    return at_least_one("ACUDA_TEST_TIMES");
 }
 
 void test_software_only(void)

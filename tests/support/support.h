@@ -8,6 +8,8 @@
  *                       software device, are skipped.
  *   ACUDA_TEST_THIN     N: tests that make every call fail in turn try one place of N that they
  *                       would try (test_thin).
+ *   ACUDA_TEST_TIMES    N: the sweep of the engine tries each of them N times, for what depends on
+ *                       which thread is first (test_times).
  */
 #ifndef ACUDA_TESTS_SUPPORT_H
 #define ACUDA_TESTS_SUPPORT_H
@@ -35,7 +37,8 @@ void test_open_n(acu_device **devices, int count);
 void test_close(acu_device *device);
 /* No handles, driver objects or blocks of memory are left. To be called after the last close. */
 void test_leaks_none(void);
-uint64_t test_thin(void); /* ACUDA_TEST_THIN, or 1 */
+uint64_t test_thin(void);  /* ACUDA_TEST_THIN, or 1 */
+uint64_t test_times(void); /* ACUDA_TEST_TIMES, or 1 */
 /* Skips the test unless it runs on the software device. */
 void test_software_only(void);
 
