@@ -369,6 +369,100 @@ static void what_became_much_shorter_is_found_soon(void **state)
     gated_end(&g);
 }
 
+/* What became of some waits. */
+typedef struct outcome {
+    uint64_t late, most_late; /* ns in all, and at most */
+    uint64_t spun;            /* us of looking without pause */
+    uint64_t looks, blocked;  /* woken up by a timer, by a thread in the driver */
+} outcome;
+
+/* Timers and the driver wake a thread up so late. */
+#define TIMER_LATE ACU_US(40)
+#define DRIVER_LATE ACU_US(250)
+
+static void wait_once(const gated *g, uint64_t length, outcome *o)
+{
+    uint64_t begin = g->begin - ACU_MS(1), now = begin + ACU_US(10), looked = begin;
+    uint64_t end = begin + length;
+    bool blocked = false;
+    acui_flight_lock();
+    while (now < end) {
+        looked = now;
+        uint64_t next = acui_flight_next_look(g->stream, now, 0);
+        blocked = next == ACU_FOREVER;
+        if (blocked)
+            break;
+        o->looks += next > now;
+        o->spun += next <= now;
+        now = next > now ? next + TIMER_LATE : now + ACU_US(1);
+    }
+    if (blocked)
+        now = end + DRIVER_LATE;
+    uint64_t planned = g->stream->planned;
+    acui_lengths_learn(g->form, now - begin, blocked ? ACUI_LATE : now - looked,
+                       planned && planned <= now ? now - planned : 0);
+    g->stream->planned = 0;
+    acui_flight_unlock();
+    o->late += now - end;
+    o->most_late = now - end > o->most_late ? now - end : o->most_late;
+    o->blocked += blocked;
+}
+
+static unsigned drawn = 1; /* the last number drawn at random */
+
+static uint64_t between(uint64_t least, uint64_t most)
+{
+    drawn = drawn * 1103515245u + 12345u;
+    return least + (most - least) / 1000 * ((drawn >> 16 & 0xffff) % 1000);
+}
+
+static outcome wait_often(const gated *g, uint64_t least, uint64_t most, int times)
+{
+    outcome o = {0};
+    for (int i = 0; i < times; i++)
+        wait_once(g, between(least, most), &o);
+    return o;
+}
+
+static void what_varies_is_looked_at_between_its_bounds(void **state)
+{
+    (void)state;
+    gated g = gated_new();
+    wait_often(&g, ACU_US(4500), ACU_US(5500), 40);
+    outcome o = wait_often(&g, ACU_US(4500), ACU_US(5500), 1000);
+    assert_in_range(o.late / 1000, TIMER_LATE / 2, ACU_US(120)); /* by the driver: 250 */
+    assert_in_range(o.looks, 1000, 8000);
+    assert_in_range(o.spun, 0, 80 * 1000);
+    assert_in_range(o.blocked, 0, 100);
+    gated_end(&g);
+}
+
+/* The first time it is late, and then no more than for work of which nothing is known. */
+static void what_varied_and_is_shorter_now_is_found_soon(void **state)
+{
+    (void)state;
+    gated g = gated_new();
+    wait_often(&g, ACU_US(4500), ACU_US(5500), 60);
+    wait_often(&g, ACU_US(600), ACU_US(650), 2);
+    outcome o = wait_often(&g, ACU_US(600), ACU_US(650), 20);
+    assert_in_range(o.most_late, 0, ACU_US(700));
+    gated_end(&g);
+}
+
+/* A timer would have to wake one up often there, for little. */
+static void what_varies_widely_or_takes_long_is_left_to_the_driver(void **state)
+{
+    (void)state;
+    gated g = gated_new();
+    wait_often(&g, ACU_MS(2), ACU_MS(10), 60);
+    outcome wide = wait_often(&g, ACU_MS(2), ACU_MS(10), 200);
+    assert_in_range(wide.blocked, 100, 200);
+    wait_often(&g, ACU_MS(45), ACU_MS(55), 60);
+    outcome longer = wait_often(&g, ACU_MS(45), ACU_MS(55), 200);
+    assert_in_range(longer.blocked, 100, 200);
+    gated_end(&g);
+}
+
 /* ---- forms ---- */
 
 /* Of what is on the stream, while it waits at the gate. */
@@ -600,6 +694,9 @@ int main(void)
         cmocka_unit_test(what_never_comes_again_is_forgotten),
         cmocka_unit_test(looks_are_as_early_as_threads_wake_up_late),
         cmocka_unit_test(what_became_much_shorter_is_found_soon),
+        cmocka_unit_test(what_varies_is_looked_at_between_its_bounds),
+        cmocka_unit_test(what_varied_and_is_shorter_now_is_found_soon),
+        cmocka_unit_test(what_varies_widely_or_takes_long_is_left_to_the_driver),
         cmocka_unit_test(a_new_length_replaces_old_ones),
         cmocka_unit_test(what_is_short_is_looked_for_without_pause),
         cmocka_unit_test(a_foreseen_end_is_not_slept_for),

@@ -5,12 +5,14 @@
  *   flight.c    streams with tasks, and which of them somebody wants to be told of
  *   due.c       when the next look at a stream pays, and how long the reactor may sleep
  *   lengths.c   how long tasks of a form take, learned from those that were
+ *   between.c   between which bounds these lie, if they vary
  *   blocked.c   who waits in the driver for work of unknown length
  *
  * Short work is looked at without pause. Work that takes long and was seen before is left alone
  * until just before it should end: by as much as threads wake up late here, and as its length
- * varies. For the rest a thread sleeps in the driver: that is some 100 us late, but costs nothing
- * meanwhile.
+ * varies. What takes another time each time, but not a very different one, is looked at from time
+ * to time from the shortest on. For the rest a thread sleeps in the driver: that is some 100 us
+ * late, but costs nothing meanwhile.
  */
 #ifndef ACUI_ENGINE_FLIGHT_H
 #define ACUI_ENGINE_FLIGHT_H
@@ -130,6 +132,10 @@ typedef struct acui_length {
 
 /* Lengths that tasks of the form take, shortest first; 0: not known, or never the same. */
 size_t acui_lengths_find(uint64_t form, acui_length lengths[ACUI_LENGTHS], acui_trust *trust);
+/* When to look again at one of the form that has been running for `age`, as the time since it
+ * began: its lengths differ, but lie between bounds. 0: no bounds are known, or it is beyond them.
+ * `lead`: how much too late threads wake up. */
+uint64_t acui_lengths_between(uint64_t form, uint64_t age, uint64_t lead);
 /* For how long to look without pause for one of the form: of such as take so little, whether or not
  * it is foreseen, that a sleep in the driver would take longer; else 0. */
 uint64_t acui_lengths_short(uint64_t form);
@@ -140,6 +146,17 @@ void acui_lengths_learn(uint64_t form, uint64_t ns, uint64_t slack, uint64_t lat
  * `spin` so far: less while that does not help. `blocked`: it ended with a sleep, until a thread in
  * the driver woke up, so that the work took ACUI_LATE less. */
 uint64_t acui_spin_after(uint64_t spin, uint64_t waited, bool blocked);
+
+/* ---- between.c; flight lock held ---- */
+typedef struct acui_between {
+    uint64_t low, high; /* ns; high is 0: nothing was seen */
+    uint8_t score;      /* how often what was seen lay between them, of late */
+    uint8_t doubt;      /* so many times, it may be much less */
+} acui_between;
+
+/* A task took `ns`, or up to `slack` less. */
+void acui_between_learn(acui_between *between, uint64_t ns, uint64_t slack);
+uint64_t acui_between_next(const acui_between *between, uint64_t age, uint64_t lead); /* as above */
 
 /* ---- blocked.c ---- */
 /* Have a thread wait for the stream's mark, look and wake all who sleep; false: none is free.

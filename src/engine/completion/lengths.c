@@ -41,6 +41,7 @@ static struct entry {
     known lengths[ACUI_LENGTHS];
     uint8_t patience, left; /* `left` waits that fit until one is foreseen; 0: the next one is */
     uint8_t doubt, believed, turn;
+    acui_between between;
 } table[PLACES];
 
 static struct entry *entry_of(uint64_t form)
@@ -109,6 +110,12 @@ uint64_t acui_lengths_short(uint64_t form)
         if (entry->lengths[i].score >= FEW && entry->lengths[i].ns > most)
             most = entry->lengths[i].ns;
     return most && most <= ACUI_LONG ? most + ACUI_SPIN_MOST : 0;
+}
+
+uint64_t acui_lengths_between(uint64_t form, uint64_t age, uint64_t lead)
+{
+    const struct entry *entry = entry_of(form);
+    return entry->form == form ? acui_between_next(&entry->between, age, lead) : 0;
 }
 
 /* The one that is as long, give or take what timers and kernels vary by, and `more`; else NULL. */
@@ -272,6 +279,7 @@ void acui_lengths_learn(uint64_t form, uint64_t ns, uint64_t slack, uint64_t lat
         *entry = (struct entry){.form = form, .patience = 1};
     }
     age(entry);
+    acui_between_learn(&entry->between, ns, slack);
     bool foreseen = late > 0;
     if (slack > BLIND) {
         learn_blindly(entry, ns, slack, late);

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * The bounds between which the lengths of a form lie, where each is another: such work is left
+ * alone until the shortest, and from then on looked at from time to time. A timer wakes a thread up
+ * sooner than the device's interrupt does, and a few of them cost no more than that one.
+ *
+ * Between the bounds lies what was seen of late: they come a little closer each time, and give way
+ * to what is beyond.
+ */
+#include "base/clock.h"
+#include "engine/completion/flight.h"
+
+#define LEAST ACU_US(500) /* of shorter work, a few timers take too much, ... */
+#define MOST ACU_MS(10)   /* ... and of longer work, what the driver is late is little */
+#define WIDEST 3          /* the bounds are at most a third of the longest apart */
+#define FEW 6             /* of a score: so the next one will be between them, too */
+#define TOP 15
+#define DOUBT 4           /* times that one is looked at before, too, after none saw one's end */
+#define CLOSER 32         /* the bounds come by such a part of what is between, each time */
+#define PARTS 64          /* such a part of the shortest is between two looks */
+#define GAP_LEAST ACU_US(40)
+
+/* When it ended nobody looked, and had not for long. */
+static bool was_missed(uint64_t ns, uint64_t slack)
+{
+    return slack > ns / 8;
+}
+
+/* So it took `ns` at most, or may be much shorter from now on. */
+static void learn_little(acui_between *b, uint64_t ns)
+{
+    if (!b->high || ns > b->low + b->low / 4)
+        return;
+    b->low = ns < b->low / 2 ? ns : b->low - b->low / PARTS;
+    b->score = (uint8_t)(b->score - b->score / 4);
+    b->doubt = DOUBT;
+}
+
+void acui_between_learn(acui_between *b, uint64_t ns, uint64_t slack)
+{
+    if (was_missed(ns, slack)) {
+        learn_little(b, ns);
+        return;
+    }
+    uint64_t least = ns - slack;
+    if (!b->high) {
+        *b = (acui_between){.low = least, .high = ns};
+        return;
+    }
+    uint64_t near = (b->high - b->low) / 4 + b->low / PARTS;
+    bool beyond = ns + near < b->low || least > b->high + near;
+    b->low = least < b->low ? least : b->low + (least - b->low) / CLOSER;
+    b->high = ns > b->high ? ns : b->high - (b->high - ns) / CLOSER;
+    if (b->doubt)
+        b->doubt--;
+    if (beyond)
+        b->score /= 2;
+    else if (b->score < TOP)
+        b->score++;
+}
+
+uint64_t acui_between_next(const acui_between *b, uint64_t age, uint64_t lead)
+{
+    uint64_t apart = b->high - b->low, gap = b->low / PARTS;
+    if (b->score < FEW || b->low < LEAST || b->high > MOST || apart > b->high / WIDEST)
+        return 0;
+    for (int part = 3; part > 0 && b->doubt; part--)
+        if (age < b->low >> part)
+            return b->low >> part;
+    if (age + lead < b->low)
+        return b->low - lead;
+    gap = gap < GAP_LEAST ? GAP_LEAST : gap;
+    return age < b->high + apart / 4 + gap ? age + gap : 0;
+}
