@@ -2,7 +2,7 @@
 /*
  * The bounds between which the lengths of a form lie, where each is another: such work is left
  * alone until the shortest, and from then on looked at from time to time. A timer wakes a thread up
- * sooner than the device's interrupt does, and a few of them cost no more than that one.
+ * sooner than the device's interrupt does, for which it is woken up a few times more.
  *
  * Between the bounds lies what was seen of late: they come a little closer each time, and give way
  * to what is beyond.
@@ -15,9 +15,10 @@
 #define WIDEST 3          /* the bounds are at most a third of the longest apart */
 #define FEW 6             /* of a score: so the next one will be between them, too */
 #define TOP 15
-#define DOUBT 4           /* times that one is looked at before, too, after none saw one's end */
+#define DOUBT 4           /* times that one is looked at before, too, after two ended unseen */
 #define CLOSER 32         /* the bounds come by such a part of what is between, each time */
-#define PARTS 64          /* such a part of the shortest is between two looks */
+#define PARTS 24          /* such a part of the shortest is between two looks: one is late by 2 % */
+#define NARROW 16         /* bounds so near that one length may be foreseen */
 #define GAP_LEAST ACU_US(40)
 
 /* When it ended nobody looked, and had not for long. */
@@ -26,14 +27,15 @@ static bool was_missed(uint64_t ns, uint64_t slack)
     return slack > ns / 8;
 }
 
-/* So it took `ns` at most, or may be much shorter from now on. */
+/* So it took `ns` at most: a little less than the shortest; or, if that goes on, much less. */
 static void learn_little(acui_between *b, uint64_t ns)
 {
     if (!b->high || ns > b->low + b->low / 4)
         return;
     b->low = ns < b->low / 2 ? ns : b->low - b->low / PARTS;
     b->score = (uint8_t)(b->score - b->score / 4);
-    b->doubt = DOUBT;
+    b->doubt = b->missed ? DOUBT : b->doubt;
+    b->missed = true;
 }
 
 void acui_between_learn(acui_between *b, uint64_t ns, uint64_t slack)
@@ -43,6 +45,7 @@ void acui_between_learn(acui_between *b, uint64_t ns, uint64_t slack)
         return;
     }
     uint64_t least = ns - slack;
+    b->missed = false;
     if (!b->high) {
         *b = (acui_between){.low = least, .high = ns};
         return;
@@ -57,6 +60,11 @@ void acui_between_learn(acui_between *b, uint64_t ns, uint64_t slack)
         b->score /= 2;
     else if (b->score < TOP)
         b->score++;
+}
+
+bool acui_between_is_wide(const acui_between *b)
+{
+    return b->high - b->low > b->low / NARROW;
 }
 
 uint64_t acui_between_next(const acui_between *b, uint64_t age, uint64_t lead)

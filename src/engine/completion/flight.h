@@ -133,9 +133,9 @@ typedef struct acui_length {
 /* Lengths that tasks of the form take, shortest first; 0: not known, or never the same. */
 size_t acui_lengths_find(uint64_t form, acui_length lengths[ACUI_LENGTHS], acui_trust *trust);
 /* When to look again at one of the form that has been running for `age`, as the time since it
- * began: its lengths differ, but lie between bounds. 0: no bounds are known, or it is beyond them.
- * `lead`: how much too late threads wake up. */
-uint64_t acui_lengths_between(uint64_t form, uint64_t age, uint64_t lead);
+ * began: its lengths differ, but lie between bounds. 0: no bounds are known, or it is beyond them,
+ * or it is `foreseen` and that is mostly right. `lead`: how much too late threads wake up. */
+uint64_t acui_lengths_between(uint64_t form, bool foreseen, uint64_t age, uint64_t lead);
 /* For how long to look without pause for one of the form: of such as take so little, whether or not
  * it is foreseen, that a sleep in the driver would take longer; else 0. */
 uint64_t acui_lengths_short(uint64_t form);
@@ -152,10 +152,12 @@ typedef struct acui_between {
     uint64_t low, high; /* ns; high is 0: nothing was seen */
     uint8_t score;      /* how often what was seen lay between them, of late */
     uint8_t doubt;      /* so many times, it may be much less */
+    bool missed;        /* the last one was over when it was looked at */
 } acui_between;
 
 /* A task took `ns`, or up to `slack` less. */
 void acui_between_learn(acui_between *between, uint64_t ns, uint64_t slack);
+bool acui_between_is_wide(const acui_between *between); /* so that no length is foreseen */
 uint64_t acui_between_next(const acui_between *between, uint64_t age, uint64_t lead); /* as above */
 
 /* ---- blocked.c ---- */

@@ -17,6 +17,7 @@
 #define FEW 2      /* times that a length must have been seen to be foreseen */
 #define TOP 15     /* of a score */
 #define PATIENCE 32 /* at most so many waits that fit, not foreseen, until one is foreseen again */
+#define WRONG 4     /* who has to be so patient foresees wrongly, more often than not */
 #define HOPE 4     /* that many at most: of a form that takes more nothing is known */
 #define SOONER ACU_US(50) /* to look, who came too late */
 #define DOUBT 4           /* times that one is looked at before its end, after such a one */
@@ -112,10 +113,14 @@ uint64_t acui_lengths_short(uint64_t form)
     return most && most <= ACUI_LONG ? most + ACUI_SPIN_MOST : 0;
 }
 
-uint64_t acui_lengths_between(uint64_t form, uint64_t age, uint64_t lead)
+uint64_t acui_lengths_between(uint64_t form, bool foreseen, uint64_t age, uint64_t lead)
 {
     const struct entry *entry = entry_of(form);
-    return entry->form == form ? acui_between_next(&entry->between, age, lead) : 0;
+    if (entry->form != form)
+        return 0;
+    if (foreseen && (entry->patience < WRONG || !acui_between_is_wide(&entry->between)))
+        return 0;
+    return acui_between_next(&entry->between, age, lead);
 }
 
 /* The one that is as long, give or take what timers and kernels vary by, and `more`; else NULL. */
