@@ -4,7 +4,8 @@
  * descriptor can not be read yet, writes it; who takes the last notice reads it. Both under the
  * queue's lock, so that "can be read" and "there is something" never part. But while somebody looks
  * at the device in order to take what he finds, the descriptor is left alone: he does not pay for a
- * wake-up of his own.
+ * wake-up of his own. And he takes the whole list over before he goes through it, so that nobody
+ * waits meanwhile who has a notice to put there.
  */
 #include "engine/completion/queue.h"
 
@@ -12,6 +13,7 @@
 #include "base/callback.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/lock.h"
 #include "base/options.h"
 #include "base/park.h"
 #include "engine/completion/flight.h"
@@ -32,11 +34,13 @@ struct acu_queue {
     pthread_mutex_t lock; /* a leaf: held across one write or read of the descriptor */
     pthread_cond_t filled;
     acui_notice *first, **end;
+    acui_lock taking;            /* before the other one; held by who takes */
+    acui_notice *taken;          /* by him, not given out yet: these come before the others */
     bool readable;               /* the descriptor */
     unsigned lookers;            /* who will take right after */
     unsigned sleepers;
     _Atomic(size_t) pending;     /* notices that refer to the queue; relaxed: a figure */
-    _Atomic(bool) some;          /* first != NULL, for those who spin; relaxed */
+    _Atomic(bool) some;          /* notices, for those who spin; relaxed, changed under the lock */
 };
 
 /* ---- life ---- */
@@ -86,13 +90,18 @@ void acui_notice_free(acui_notice *notice)
     acui_free(notice);
 }
 
-static void free_queue(acu_queue *queue)
+static void free_notices(acui_notice *notice)
 {
-    while (queue->first) {
-        acui_notice *notice = queue->first;
-        queue->first = notice->next;
+    for (acui_notice *next; notice; notice = next) {
+        next = notice->next;
         acui_notice_free(notice);
     }
+}
+
+static void free_queue(acu_queue *queue)
+{
+    free_notices(queue->taken);
+    free_notices(queue->first);
     close(queue->fd);
     pthread_cond_destroy(&queue->filled);
     pthread_mutex_destroy(&queue->lock);
@@ -215,19 +224,23 @@ static bool look(acu_queue *queue)
     return true;
 }
 
-/* Up to `room` notices off the queue, which is not readable any more when they are the last. */
-static size_t pop(acu_queue *queue, acui_notice **list, size_t room, bool looked)
+/* All that is there for who takes: at once, so that who puts more there does not wait for him. */
+static void take_over(acu_queue *queue)
 {
-    size_t n = 0;
+    pthread_mutex_lock(&queue->lock);
+    queue->taken = queue->first;
+    queue->first = NULL;
+    queue->end = &queue->first;
+    pthread_mutex_unlock(&queue->lock);
+}
+
+/* He has taken some: the queue is not readable any more when they were the last. */
+static void settle(acu_queue *queue, bool looked)
+{
     uint64_t count;
     pthread_mutex_lock(&queue->lock);
     queue->lookers -= looked;
-    while (queue->first && n < room) {
-        list[n] = queue->first;
-        queue->first = list[n++]->next;
-    }
-    if (!queue->first) {
-        queue->end = &queue->first;
+    if (!queue->taken && !queue->first) {
         atomic_store_explicit(&queue->some, false, memory_order_relaxed);
         if (queue->readable)
             queue->readable = read(queue->fd, &count, sizeof count) != sizeof count;
@@ -235,6 +248,21 @@ static size_t pop(acu_queue *queue, acui_notice **list, size_t room, bool looked
         make_readable(queue);
     }
     pthread_mutex_unlock(&queue->lock);
+}
+
+/* Up to `room` notices off the queue. */
+static size_t pop(acu_queue *queue, acui_notice **list, size_t room, bool looked)
+{
+    size_t n = 0;
+    acui_lock_take(&queue->taking);
+    if (!queue->taken)
+        take_over(queue);
+    while (queue->taken && n < room) {
+        list[n] = queue->taken;
+        queue->taken = list[n++]->next;
+    }
+    settle(queue, looked);
+    acui_lock_give(&queue->taking);
     atomic_fetch_sub_explicit(&queue->pending, n, memory_order_relaxed);
     return n;
 }
@@ -301,7 +329,8 @@ static void sleep_until(acu_queue *queue, uint64_t deadline)
 {
     pthread_mutex_lock(&queue->lock);
     queue->sleepers++;
-    while (!queue->first && acui_cond_wait_until(&queue->filled, &queue->lock, deadline)) {
+    while (!atomic_load_explicit(&queue->some, memory_order_relaxed) &&
+           acui_cond_wait_until(&queue->filled, &queue->lock, deadline)) {
     }
     queue->sleepers--;
     pthread_mutex_unlock(&queue->lock);
