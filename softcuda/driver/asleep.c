@@ -5,10 +5,15 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
+
+/* A thread that was woken up has run for longer, ns. */
+#define RAN 500
 
 /* The state of a thread: R runs or would like to, D waits for a disk or a page; 0: unknown. */
 static char state_of(int tasks, const char *thread)
@@ -29,9 +34,38 @@ static char state_of(int tasks, const char *thread)
     return name_end && name_end[1] == ' ' ? name_end[2] : 0;
 }
 
-bool sd_threads_sleep(void)
+static int64_t time_of(clockid_t clock)
 {
-    int error = errno;
+    struct timespec t = {0};
+    clock_gettime(clock, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* The processor time that the other threads have had: it lies between. */
+typedef struct had {
+    int64_t least, most;
+} had;
+
+static had read_time_of_others(void)
+{
+    int64_t before = time_of(CLOCK_THREAD_CPUTIME_ID), all = time_of(CLOCK_PROCESS_CPUTIME_ID);
+    return (had){.least = all - time_of(CLOCK_THREAD_CPUTIME_ID), .most = all - before};
+}
+
+/* An interrupt between the readings would make it vague. */
+static had time_of_others(void)
+{
+    had best = read_time_of_others();
+    for (int i = 0; i < 3; i++) {
+        had next = read_time_of_others();
+        if (next.most - next.least < best.most - best.least)
+            best = next;
+    }
+    return best;
+}
+
+static bool each_sleeps(void)
+{
     DIR *tasks = opendir("/proc/self/task");
     long own = syscall(SYS_gettid);
     bool sleep = true;
@@ -43,6 +77,16 @@ bool sd_threads_sleep(void)
     }
     if (tasks)
         closedir(tasks);
+    return sleep;
+}
+
+/* They are looked at one after the other: one that sleeps by now may have woken one up that slept
+ * when it was looked at. But then it has run, or is seen the second time. */
+bool sd_threads_sleep(void)
+{
+    int error = errno;
+    had before = time_of_others();
+    bool sleep = each_sleeps() && each_sleeps() && time_of_others().least - before.most < RAN;
     errno = error;
     return sleep;
 }

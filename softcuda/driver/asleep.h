@@ -5,7 +5,8 @@
 
 #include <stdbool.h>
 
-/* Whether all threads of the process but the caller sleep. True where that cannot be told. */
+/* Whether all threads of the process but the caller sleep, at the same time. True where that cannot
+ * be told. */
 bool sd_threads_sleep(void);
 
 #endif
