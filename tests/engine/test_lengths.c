@@ -342,6 +342,7 @@ static uint64_t lateness(const gated *g, uint64_t length)
     acui_flight_lock();
     while (now < end) {
         looked = now;
+        acui_looked(g->stream, now);
         uint64_t next = acui_flight_next_look(g->stream, now, 0);
         now = next == ACU_FOREVER ? end + ACUI_LATE /* a thread waits in the driver */
                                   : next > now ? next : now + ACU_US(1);
@@ -388,6 +389,7 @@ static void wait_once(const gated *g, uint64_t length, outcome *o)
     acui_flight_lock();
     while (now < end) {
         looked = now;
+        acui_looked(g->stream, now);
         uint64_t next = acui_flight_next_look(g->stream, now, 0);
         blocked = next == ACU_FOREVER;
         if (blocked)
@@ -435,6 +437,30 @@ static void what_varies_is_looked_at_between_its_bounds(void **state)
     assert_in_range(o.spun, 0, 80 * 1000);
     assert_in_range(o.blocked, 0, 100);
     gated_end(&g);
+}
+
+/* Who asks again without having looked hears the same: so the reactor finds that it is due. */
+static void a_look_that_is_due_stays_due(void **state)
+{
+    (void)state;
+    enum { VARIES = 51 };
+    uint64_t begin = ACU_MS(1000), next[4];
+    static const uint64_t at[] = {ACU_US(100), ACU_MS(2), ACU_US(4900), ACU_MS(5)};
+    for (unsigned i = 0; i < 200; i++)
+        learn(form(VARIES), ACU_US(4000 + 250 * (i * 7 % 9)), 0);
+    acui_task task = {.form = form(VARIES), .issued_at = begin};
+    acu_stream stream = {.first_task = &task};
+    acui_flight_lock();
+    for (int i = 0; i < 4; i++) {
+        if (i == 0 || i == 3)
+            acui_looked(&stream, begin + at[i]);
+        next[i] = acui_flight_next_look(&stream, begin + at[i], 0);
+    }
+    acui_flight_unlock();
+    assert_in_range(next[0], begin + ACU_US(3500), begin + ACU_US(4600));
+    assert_int_equal(next[1], next[0]);
+    assert_int_equal(next[2], next[0]);
+    assert_in_range(next[3], begin + at[3] + ACU_US(100), begin + at[3] + ACU_US(300));
 }
 
 /* The first time it is late, and then no more than for work of which nothing is known. */
@@ -695,6 +721,7 @@ int main(void)
         cmocka_unit_test(looks_are_as_early_as_threads_wake_up_late),
         cmocka_unit_test(what_became_much_shorter_is_found_soon),
         cmocka_unit_test(what_varies_is_looked_at_between_its_bounds),
+        cmocka_unit_test(a_look_that_is_due_stays_due),
         cmocka_unit_test(what_varied_and_is_shorter_now_is_found_soon),
         cmocka_unit_test(what_varies_widely_or_takes_long_is_left_to_the_driver),
         cmocka_unit_test(a_new_length_replaces_old_ones),

@@ -67,16 +67,15 @@ bool acui_between_is_wide(const acui_between *b)
     return b->high - b->low > b->low / NARROW;
 }
 
-uint64_t acui_between_next(const acui_between *b, uint64_t age, uint64_t lead)
+uint64_t acui_between_next(const acui_between *b, uint64_t looked, uint64_t lead)
 {
     uint64_t apart = b->high - b->low, gap = b->low / PARTS;
     if (b->score < FEW || b->low < LEAST || b->high > MOST || apart > b->high / WIDEST)
         return 0;
     for (int part = 3; part > 0 && b->doubt; part--)
-        if (age < b->low >> part)
+        if (looked < b->low >> part)
             return b->low >> part;
-    if (age + lead < b->low)
+    if (looked + lead < b->low)
         return b->low - lead;
-    gap = gap < GAP_LEAST ? GAP_LEAST : gap;
-    return age < b->high + apart / 4 + gap ? age + gap : 0;
+    return looked < b->high + apart / 4 ? looked + (gap < GAP_LEAST ? GAP_LEAST : gap) : 0;
 }

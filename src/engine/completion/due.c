@@ -195,11 +195,13 @@ static uint64_t before(uint64_t start, uint64_t end, uint64_t now)
     return end;
 }
 
-/* The same of what varies; 0: between which bounds is not known. */
-static uint64_t next_between(const acui_task *task, bool foreseen, uint64_t start, uint64_t age)
+/* When the next look at the stream's first task pays, if how long it takes varies; 0: between which
+ * bounds is not known. */
+static uint64_t next_between(const acu_stream *stream, bool foreseen, uint64_t start)
 {
     uint64_t lead = atomic_load_explicit(&wake_up, memory_order_relaxed) + ACU_US(10);
-    uint64_t look = acui_lengths_between(task->form, foreseen, age, lead);
+    uint64_t seen = acui_looked_at(stream), looked = seen > start ? seen - start : 0;
+    uint64_t look = acui_lengths_between(stream->first_task->form, foreseen, looked, lead);
     return look ? start + look : 0;
 }
 
@@ -211,7 +213,7 @@ static uint64_t next_look(acu_stream *stream, uint64_t now, uint64_t spin, bool 
     acui_trust trust = ACUI_UNSURE;
     uint64_t start = start_of(stream), end = next_end(task, start, now, &trust);
     uint64_t age = now > start ? now - start : 0;
-    uint64_t between = next_between(task, end && trust != ACUI_UNSURE, start, age);
+    uint64_t between = next_between(stream, end && trust != ACUI_UNSURE, start);
     if (between)
         return between;
     if (end > now && trust == ACUI_UNSURE)

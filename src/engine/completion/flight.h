@@ -132,10 +132,10 @@ typedef struct acui_length {
 
 /* Lengths that tasks of the form take, shortest first; 0: not known, or never the same. */
 size_t acui_lengths_find(uint64_t form, acui_length lengths[ACUI_LENGTHS], acui_trust *trust);
-/* When to look again at one of the form that has been running for `age`, as the time since it
- * began: its lengths differ, but lie between bounds. 0: no bounds are known, or it is beyond them,
- * or it is `foreseen` and that is mostly right. `lead`: how much too late threads wake up. */
-uint64_t acui_lengths_between(uint64_t form, bool foreseen, uint64_t age, uint64_t lead);
+/* When to look again at one of the form that was last looked at when it had run for `looked`: as
+ * the time since its begin. Its lengths differ, but lie between bounds; 0: no bounds are known, or
+ * it is beyond them, or `foreseen` and that is mostly right. `lead`: how late threads wake up. */
+uint64_t acui_lengths_between(uint64_t form, bool foreseen, uint64_t looked, uint64_t lead);
 /* For how long to look without pause for one of the form: of such as take so little, whether or not
  * it is foreseen, that a sleep in the driver would take longer; else 0. */
 uint64_t acui_lengths_short(uint64_t form);
@@ -158,7 +158,8 @@ typedef struct acui_between {
 /* A task took `ns`, or up to `slack` less. */
 void acui_between_learn(acui_between *between, uint64_t ns, uint64_t slack);
 bool acui_between_is_wide(const acui_between *between); /* so that no length is foreseen */
-uint64_t acui_between_next(const acui_between *between, uint64_t age, uint64_t lead); /* as above */
+/* As above. */
+uint64_t acui_between_next(const acui_between *between, uint64_t looked, uint64_t lead);
 
 /* ---- blocked.c ---- */
 /* Have a thread wait for the stream's mark, look and wake all who sleep; false: none is free.

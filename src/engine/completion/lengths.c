@@ -113,14 +113,14 @@ uint64_t acui_lengths_short(uint64_t form)
     return most && most <= ACUI_LONG ? most + ACUI_SPIN_MOST : 0;
 }
 
-uint64_t acui_lengths_between(uint64_t form, bool foreseen, uint64_t age, uint64_t lead)
+uint64_t acui_lengths_between(uint64_t form, bool foreseen, uint64_t looked, uint64_t lead)
 {
     const struct entry *entry = entry_of(form);
     if (entry->form != form)
         return 0;
     if (foreseen && (entry->patience < WRONG || !acui_between_is_wide(&entry->between)))
         return 0;
-    return acui_between_next(&entry->between, age, lead);
+    return acui_between_next(&entry->between, looked, lead);
 }
 
 /* The one that is as long, give or take what timers and kernels vary by, and `more`; else NULL. */
