@@ -18,7 +18,7 @@
 #define DOUBT 4           /* times that one is looked at before, too, after two ended unseen */
 #define CLOSER 32         /* the bounds come by such a part of what is between, each time */
 #define PARTS 24          /* such a part of the shortest is between two looks: one is late by 2 % */
-#define NARROW 16         /* bounds so near that one length may be foreseen */
+#define NARROW 16         /* between such bounds a length or two can be foreseen */
 #define GAP_LEAST ACU_US(40)
 
 /* When it ended nobody looked, and had not for long. */
@@ -30,18 +30,19 @@ static bool was_missed(uint64_t ns, uint64_t slack)
 /* So it took `ns` at most: a little less than the shortest; or, if that goes on, much less. */
 static void learn_little(acui_between *b, uint64_t ns)
 {
-    if (!b->high || ns > b->low + b->low / 4)
-        return;
+    if (!b->high || ns > b->low + b->low / PARTS)
+        return; /* who was woken up late learns nothing */
     b->low = ns < b->low / 2 ? ns : b->low - b->low / PARTS;
     b->score = (uint8_t)(b->score - b->score / 4);
     b->doubt = b->missed ? DOUBT : b->doubt;
     b->missed = true;
 }
 
-void acui_between_learn(acui_between *b, uint64_t ns, uint64_t slack)
+void acui_between_learn(acui_between *b, uint64_t ns, uint64_t slack, bool foreseen)
 {
     if (was_missed(ns, slack)) {
-        learn_little(b, ns);
+        if (!foreseen)
+            learn_little(b, ns);
         return;
     }
     uint64_t least = ns - slack;
@@ -62,15 +63,11 @@ void acui_between_learn(acui_between *b, uint64_t ns, uint64_t slack)
         b->score++;
 }
 
-bool acui_between_is_wide(const acui_between *b)
-{
-    return b->high - b->low > b->low / NARROW;
-}
-
 uint64_t acui_between_next(const acui_between *b, uint64_t looked, uint64_t lead)
 {
     uint64_t apart = b->high - b->low, gap = b->low / PARTS;
-    if (b->score < FEW || b->low < LEAST || b->high > MOST || apart > b->high / WIDEST)
+    if (b->score < FEW || b->low < LEAST || b->high > MOST || apart > b->high / WIDEST ||
+        apart < b->low / NARROW)
         return 0;
     for (int part = 3; part > 0 && b->doubt; part--)
         if (looked < b->low >> part)

@@ -134,7 +134,7 @@ typedef struct acui_length {
 size_t acui_lengths_find(uint64_t form, acui_length lengths[ACUI_LENGTHS], acui_trust *trust);
 /* When to look again at one of the form that was last looked at when it had run for `looked`: as
  * the time since its begin. Its lengths differ, but lie between bounds; 0: no bounds are known, or
- * it is beyond them, or `foreseen` and that is mostly right. `lead`: how late threads wake up. */
+ * it is beyond them, or it is `foreseen` and that is to be tried. `lead`: how late threads wake. */
 uint64_t acui_lengths_between(uint64_t form, bool foreseen, uint64_t looked, uint64_t lead);
 /* For how long to look without pause for one of the form: of such as take so little, whether or not
  * it is foreseen, that a sleep in the driver would take longer; else 0. */
@@ -155,9 +155,8 @@ typedef struct acui_between {
     bool missed;        /* the last one was over when it was looked at */
 } acui_between;
 
-/* A task took `ns`, or up to `slack` less. */
-void acui_between_learn(acui_between *between, uint64_t ns, uint64_t slack);
-bool acui_between_is_wide(const acui_between *between); /* so that no length is foreseen */
+/* A task took `ns`, or up to `slack` less; it was `foreseen`, and so not looked at before. */
+void acui_between_learn(acui_between *between, uint64_t ns, uint64_t slack, bool foreseen);
 /* As above. */
 uint64_t acui_between_next(const acui_between *between, uint64_t looked, uint64_t lead);
 

@@ -17,7 +17,7 @@
 #define FEW 2      /* times that a length must have been seen to be foreseen */
 #define TOP 15     /* of a score */
 #define PATIENCE 32 /* at most so many waits that fit, not foreseen, until one is foreseen again */
-#define WRONG 4     /* who has to be so patient foresees wrongly, more often than not */
+#define WRONG 3     /* who has to be so patient foresaw wrongly: that is tried one time of RARE */
 #define HOPE 4     /* that many at most: of a form that takes more nothing is known */
 #define SOONER ACU_US(50) /* to look, who came too late */
 #define DOUBT 4           /* times that one is looked at before its end, after such a one */
@@ -116,9 +116,7 @@ uint64_t acui_lengths_short(uint64_t form)
 uint64_t acui_lengths_between(uint64_t form, bool foreseen, uint64_t looked, uint64_t lead)
 {
     const struct entry *entry = entry_of(form);
-    if (entry->form != form)
-        return 0;
-    if (foreseen && (entry->patience < WRONG || !acui_between_is_wide(&entry->between)))
+    if (entry->form != form || entry->patience < WRONG || (foreseen && entry->turn % RARE == 0))
         return 0;
     return acui_between_next(&entry->between, looked, lead);
 }
@@ -284,8 +282,8 @@ void acui_lengths_learn(uint64_t form, uint64_t ns, uint64_t slack, uint64_t lat
         *entry = (struct entry){.form = form, .patience = 1};
     }
     age(entry);
-    acui_between_learn(&entry->between, ns, slack);
     bool foreseen = late > 0;
+    acui_between_learn(&entry->between, ns, slack, foreseen);
     if (slack > BLIND) {
         learn_blindly(entry, ns, slack, late);
         return;
