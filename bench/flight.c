@@ -8,11 +8,10 @@
 #include "harness/crew.h"
 #include "harness/heap.h"
 #include "harness/mix.h"
+#include "harness/pending.h"
 #include "harness/raw.h"
 
 #include <math.h>
-#include <poll.h>
-#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -292,120 +291,30 @@ static void rate_rows(subject *s, const char *how)
 
 /* ---- many pending ---- */
 
-/* Host work that others come behind, until it is let go. */
-typedef struct gate {
-    acu_tensor *host, *device;
-    sem_t open;
-} gate;
-
-static acu_status hold(void *user, const acu_val *values, size_t count)
+/* So many that were pending are over, of `kernels` launches each. */
+static void expect_pending(subject *s, int count, int kernels)
 {
-    gate *g = user;
-    (void)count;
-    while (sem_wait(&g->open) != 0)
-        continue;
-    *(uint32_t *)acu_tensor_host(values[0].tensor) += 1;
-    return ACU_OK;
-}
-
-static void make_gate(const subject *s, gate *g)
-{
-    sem_init(&g->open, 0, 0);
-    MUST(acu_tensor_alloc_pinned(s->b->device, ACU_U32, ACU_SHAPE(MIX_N), &g->host));
-    MUST(acu_tensor_alloc(s->b->device, ACU_U32, ACU_SHAPE(MIX_N), &g->device));
-    for (int i = 0; i < MIX_N; i++)
-        ((uint32_t *)acu_tensor_host(g->host))[i] = 0;
-}
-
-static void drop_gate(gate *g)
-{
-    acu_tensor_release(g->host);
-    acu_tensor_release(g->device);
-    sem_destroy(&g->open);
-}
-
-static void close_gate(const subject *s, gate *g)
-{
-    MUST(acu_submit(s->b->device, acu_host(hold, g, acu_inout(g->host)), NULL, NULL));
-    MUST(acu_submit(s->b->device, acu_copy(g->device, g->host), NULL, NULL));
-}
-
-/* `kernels` of them: they read what the gate writes, times 0, so that results stay what they were
- * but for the tensor's own factor. */
-static acu_op *behind(const subject *s, const gate *g, int y, int kernels)
-{
-    acu_op *ops[MIX_MOST_CHAIN];
-    for (int i = 0; i < kernels; i++)
-        ops[i] = acu_launch(s->m->fast, acu_for_num_elems(MIX_N), acu_inout(s->m->y[y]),
-                            acu_in(g->device), acu_u32(0), acu_u32(MIX_N));
-    return acu_op_zip(ops, (size_t)kernels, ACU_SITE);
-}
-
-static void expect_behind(subject *s, int y, int kernels)
-{
-    for (int k = 0; k < kernels; k++)
-        for (int p = 0; p < MIX_PROBES; p++)
-            s->m->expected[y][p] *= 1664525u;
-}
-
-static void submit_behind(subject *s, const gate *g, acu_future **futures, int count, int kernels)
-{
-    for (int i = 0; i < count; i++) {
-        int y = 1 + i % (s->m->ys - 1); /* the first one stays free */
-        MUST(acu_submit(s->b->device, behind(s, g, y, kernels), NULL, &futures[i]));
-        expect_behind(s, y, kernels);
-    }
-}
-
-/* Microseconds for each of `count` that are pending, from when nothing holds them any more. */
-static double drain(subject *s, gate *g, acu_future **futures, int count)
-{
-    close_gate(s, g);
-    submit_behind(s, g, futures, count, 1);
     for (int i = 0; i < count; i++)
-        if (acu_future_poll(futures[i]) != ACU_NOT_READY)
-            bench_wrong("what is behind the gate did not wait for it");
-    double start = bench_now_us();
-    sem_post(&g->open);
-    MUST(acu_wait_all(futures, (size_t)count, ACU_FOREVER));
-    double us = bench_now_us() - start;
-    for (int i = 0; i < count; i++)
-        acu_future_release(futures[i]);
-    return us / count;
+        for (int k = 0; k < kernels; k++)
+            for (int p = 0; p < MIX_PROBES; p++)
+                s->m->expected[pending_y(s->m, i)][p] *= 1664525u;
 }
 
-/* The same, but the completions come on a queue, whose descriptor is slept on. */
-static double drain_queue(subject *s, gate *g, acu_queue *queue, int count)
+static double drain(subject *s, pending *g, acu_future **futures, int count)
 {
-    struct pollfd fd = {.fd = acu_queue_fd(queue), .events = POLLIN};
-    acu_submit_options options = {.size = sizeof options, .queue = queue};
-    close_gate(s, g);
-    for (int i = 0; i < count; i++) {
-        int y = 1 + i % (s->m->ys - 1);
-        options.tag = (uint64_t)i;
-        MUST(acu_submit(s->b->device, behind(s, g, y, 1), &options, NULL));
-        expect_behind(s, y, 1);
-    }
-    double start = bench_now_us();
-    uint64_t tags = 0;
-    sem_post(&g->open);
-    for (size_t left = (size_t)count, n; left; left -= n) {
-        acu_completion done[64];
-        (void)poll(&fd, 1, -1);
-        MUST(acu_queue_take(queue, done, 64, &n));
-        for (size_t i = 0; i < n; i++) {
-            MUST(done[i].status);
-            tags += done[i].tag;
-            acu_future_release(done[i].future);
-        }
-    }
-    double us = bench_now_us() - start;
-    if (tags != (uint64_t)count * (uint64_t)(count - 1) / 2)
-        bench_wrong("the queue's tags are not those of the %d submissions", count);
-    return us / count;
+    double us = pending_drain(g, futures, count);
+    expect_pending(s, count, 1);
+    return us;
 }
 
-static void queue_rows(subject *s, gate *g, int few, int most, int turns)
+static double drain_queue(subject *s, pending *g, acu_queue *queue, int count)
+{
+    double us = pending_drain_queue(g, queue, count);
+    expect_pending(s, count, 1);
+    return us;
+}
+
+static void queue_rows(subject *s, pending *g, int few, int most, int turns)
 {
     double of_few[15], of_most[3];
     acu_queue *queue;
@@ -442,10 +351,10 @@ static void pending_rows(subject *s)
     int most = bench_count(s->b, PENDING, 500), few = most / 100, turns = bench_count(s->b, 15, 2);
     acu_future **futures = calloc((size_t)most, sizeof(acu_future *));
     double of_few[15], of_most[3];
-    gate g;
+    pending g;
     if (!futures)
         bench_die("no memory");
-    make_gate(s, &g);
+    pending_make(&g, s->m);
     drain(s, &g, futures, most); /* for caches */
     for (int i = 0; i < turns; i++)
         of_few[i] = drain(s, &g, futures, few);
@@ -455,15 +364,16 @@ static void pending_rows(subject *s)
            each_most = bench_percentile(of_most, 3, 50);
     queue_rows(s, &g, few, most, turns);
     double ride = free_ride(s);
-    close_gate(s, &g);
-    submit_behind(s, &g, futures, most, 1);
+    pending_close(&g);
+    pending_submit(&g, futures, most, 1);
+    expect_pending(s, most, 1);
     double crowded = free_ride(s);
-    sem_post(&g.open);
+    pending_open(&g);
     MUST(acu_wait_all(futures, (size_t)most, ACU_FOREVER));
     for (int i = 0; i < most; i++)
         acu_future_release(futures[i]);
     free(futures);
-    drop_gate(&g);
+    pending_drop(&g);
     mix_verify(s->m);
     number(s, "%d pending, issued and completed, each", few, "us", each_few, NAN);
     number(s, "%d pending, issued and completed, each", most, "us", each_most, NAN);
@@ -556,21 +466,23 @@ static void flight_heap_row(subject *s)
 {
     int count = bench_count(s->b, 2000, 20), more = 2 * count;
     acu_future **futures = calloc((size_t)(count + more), sizeof(acu_future *));
-    gate g;
+    pending g;
     if (!futures)
         bench_die("no memory");
-    make_gate(s, &g);
-    close_gate(s, &g);
-    submit_behind(s, &g, futures, count, 10);
+    pending_make(&g, s->m);
+    pending_close(&g);
+    pending_submit(&g, futures, count, 10);
+    expect_pending(s, count, 10);
     int64_t before = heap_bytes(HEAP_ACUDA) + heap_bytes(HEAP_OTHER);
-    submit_behind(s, &g, futures + count, more, 10);
+    pending_submit(&g, futures + count, more, 10);
+    expect_pending(s, more, 10);
     int64_t bytes = heap_bytes(HEAP_ACUDA) + heap_bytes(HEAP_OTHER) - before;
-    sem_post(&g.open);
+    pending_open(&g);
     MUST(acu_wait_all(futures, (size_t)(count + more), ACU_FOREVER));
     for (int i = 0; i < count + more; i++)
         acu_future_release(futures[i]);
     free(futures);
-    drop_gate(&g);
+    pending_drop(&g);
     bench_at_most(s->b, "memory of a submission of ten kernels in flight", "bytes",
                   (double)bytes / more, 4096);
 }

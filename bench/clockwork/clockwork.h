@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * A driver to measure acuda alone with: the software device, of which from clockwork_start on the
+ * calls that submit only keep time. A launch takes as long as clockwork_next said, on its stream
+ * behind what was there; flags are written when they are due, and who sleeps in the driver wakes up
+ * as late as was said. Nothing is computed. Launches of no length, the default, are over at once.
+ *
+ * Only what benchmarks with such launches call is like that (clockwork.c lists it): everything else
+ * is the software device's. Any thread may call these.
+ */
+#ifndef BENCH_CLOCKWORK_H
+#define BENCH_CLOCKWORK_H
+
+#include <stdint.h>
+
+#define CLOCKWORK_API __attribute__((visibility("default")))
+
+CLOCKWORK_API void clockwork_start(uint64_t late_ns);
+CLOCKWORK_API void clockwork_stop(void);
+CLOCKWORK_API void clockwork_next(uint64_t ns); /* how long the next launch takes */
+CLOCKWORK_API uint64_t clockwork_over_at(void); /* when the last of a length is, CLOCK_MONOTONIC */
+CLOCKWORK_API double clockwork_cpu_us(void);    /* that keeping time took */
+
+#endif
