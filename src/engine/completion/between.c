@@ -15,7 +15,8 @@
 #define WIDEST 3          /* the bounds are at most a third of the longest apart */
 #define FEW 6             /* of a score: so the next one will be between them, too */
 #define TOP 15
-#define DOUBT 4           /* times that one is looked at before, too, after two ended unseen */
+#define DOUBT 4           /* times that one is looked at before, too, after two ended unseen; after
+                           * one it is once */
 #define CLOSER 32         /* the bounds come by such a part of what is between, each time */
 #define PARTS 24          /* such a part of the shortest is between two looks: one is late by 2 % */
 #define NARROW 16         /* between such bounds a length or two can be foreseen */
@@ -34,13 +35,15 @@ static void learn_little(acui_between *b, uint64_t ns)
         return; /* who was woken up late learns nothing */
     b->low = ns < b->low / 2 ? ns : b->low - b->low / PARTS;
     b->score = (uint8_t)(b->score - b->score / 4);
-    b->doubt = b->missed ? DOUBT : b->doubt;
+    if (b->missed)
+        b->doubt = DOUBT;
     b->missed = true;
 }
 
 void acui_between_learn(acui_between *b, uint64_t ns, uint64_t slack, bool foreseen)
 {
     if (was_missed(ns, slack)) {
+        b->doubt = b->doubt ? b->doubt : 1;
         if (!foreseen)
             learn_little(b, ns);
         return;

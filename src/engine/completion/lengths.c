@@ -17,7 +17,7 @@
 #define FEW 2      /* times that a length must have been seen to be foreseen */
 #define TOP 15     /* of a score */
 #define PATIENCE 32 /* at most so many waits that fit, not foreseen, until one is foreseen again */
-#define WRONG 3     /* who has to be so patient foresaw wrongly: that is tried one time of RARE */
+#define WRONG 3     /* who has to be so patient foresaw wrongly: it is tried one time of RARE */
 #define HOPE 4     /* that many at most: of a form that takes more nothing is known */
 #define SOONER ACU_US(50) /* to look, who came too late */
 #define DOUBT 4           /* times that one is looked at before its end, after such a one */
@@ -116,7 +116,8 @@ uint64_t acui_lengths_short(uint64_t form)
 uint64_t acui_lengths_between(uint64_t form, bool foreseen, uint64_t looked, uint64_t lead)
 {
     const struct entry *entry = entry_of(form);
-    if (entry->form != form || entry->patience < WRONG || (foreseen && entry->turn % RARE == 0))
+    bool tried = entry->patience < WRONG || entry->turn % RARE == 0;
+    if (entry->form != form || (foreseen && tried))
         return 0;
     return acui_between_next(&entry->between, looked, lead);
 }
