@@ -72,9 +72,9 @@ uint64_t acui_between_next(const acui_between *b, uint64_t looked, uint64_t lead
     if (b->score < FEW || b->low < LEAST || b->high > MOST || apart > b->high / WIDEST ||
         apart < b->low / NARROW)
         return 0;
-    for (int part = 3; part > 0 && b->doubt; part--)
-        if (looked < b->low >> part)
-            return b->low >> part;
+    uint64_t sooner = b->doubt ? acui_look_before(b->low, looked) : b->low;
+    if (sooner < b->low)
+        return sooner;
     if (looked + lead < b->low)
         return b->low - lead;
     return looked < b->high + apart / 4 ? looked + (gap < GAP_LEAST ? GAP_LEAST : gap) : 0;

@@ -184,17 +184,6 @@ static uint64_t next_end(acui_task *task, uint64_t start, uint64_t now, acui_tru
     return 0;
 }
 
-/* A look at what is foreseen, in case that it is much shorter this time. */
-static uint64_t before(uint64_t start, uint64_t end, uint64_t now)
-{
-    for (int part = 3; part > 0; part--) {
-        uint64_t look = start + ((end - start) >> part);
-        if (look > now + NAP_LEAST)
-            return look;
-    }
-    return end;
-}
-
 /* When the next look at the stream's first task pays, if how long it takes varies; 0: between which
  * bounds is not known. */
 static uint64_t next_between(const acu_stream *stream, bool foreseen, uint64_t start)
@@ -219,7 +208,7 @@ static uint64_t next_look(acu_stream *stream, uint64_t now, uint64_t spin, bool 
     if (end > now && trust == ACUI_UNSURE)
         end = 0; /* each look there may be in vain */
     if (end > now && trust == ACUI_DOUBTED)
-        end = before(start, end, now);
+        end = start + acui_look_before(end - start, age + NAP_LEAST);
     if (end > now)
         stream->planned = end;
     if (end)

@@ -136,6 +136,15 @@ size_t acui_lengths_find(uint64_t form, acui_length lengths[ACUI_LENGTHS], acui_
  * the time since its begin. Its lengths differ, but lie between bounds; 0: no bounds are known, or
  * it is beyond them, or it is `foreseen` and that is to be tried. `lead`: how late threads wake. */
 uint64_t acui_lengths_between(uint64_t form, bool foreseen, uint64_t looked, uint64_t lead);
+/* When to look at what should take `ns`, but may be much shorter this time: at the first part of it
+ * that is more than `age`; `ns` itself, where none is. */
+static inline uint64_t acui_look_before(uint64_t ns, uint64_t age)
+{
+    for (int part = 3; part > 0; part--)
+        if (ns >> part > age)
+            return ns >> part;
+    return ns;
+}
 /* For how long to look without pause for one of the form: of such as take so little, whether or not
  * it is foreseen, that a sleep in the driver would take longer; else 0. */
 uint64_t acui_lengths_short(uint64_t form);
