@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* When streams and events are over, the thread that writes flags then, and the calls that know. */
 #include "clockwork.h"
 
 #include "real.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Holding submissions up, and how long they take once nothing holds them. */
 #include "pending.h"
 
 #include <acuda/queue.h>
