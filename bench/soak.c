@@ -12,6 +12,7 @@
  * wrong, something was left, or (but with --quick) something grew.
  */
 #include "harness/harness.h"
+#include "harness/heap.h"
 
 #include <acuda/graph.h>
 #include <acuda/queue.h>
@@ -362,6 +363,12 @@ static void replay(worker *w)
     submit(w, acu_replay(w->graph), 1u);
 }
 
+static void give_memory(void *memory)
+{
+    free(memory); /* here, where it came from, so that the heap's accounts agree */
+    atomic_fetch_sub(&owed_releases, 1);
+}
+
 static void host_memory(worker *w)
 {
     cell *c = &w->cells[pick(w)];
@@ -372,8 +379,9 @@ static void host_memory(worker *w)
         bench_die("no memory");
     for (int i = 0; i < N; i++)
         memory[i] = 11;
+    atomic_fetch_add(&owed_releases, 1);
     MUST(acu_buffer_wrap_host(c->at->device, memory, sizeof(uint32_t) * N,
-                              (acu_user){memory, free}, &buffer));
+                              (acu_user){memory, give_memory}, &buffer));
     MUST(acu_tensor_create(buffer, 0, ACU_U32, ACU_SHAPE(N), &tensor));
     acu_buffer_release(buffer);
     c->value = 11;
@@ -457,6 +465,7 @@ static void *work(void *context)
 
 typedef struct levels {
     double rss_kib, device_mib;
+    double heap_kib[HEAP_WHO]; /* more than when the watch began */
     int descriptors, threads;
     int beyond; /* of the threads: others than acuda's, and such as it should not have */
 } levels;
@@ -533,6 +542,8 @@ static levels look(void)
     levels now = {.rss_kib = rss_kib(),
                   .device_mib = (double)(total - left) / 1048576.0,
                   .descriptors = count_entries("/proc/self/fd")};
+    for (int i = 0; i < HEAP_WHO; i++)
+        now.heap_kib[i] = (double)heap_bytes((heap_who)i) / 1024.0;
     count_threads(&now);
     return now;
 }
@@ -541,6 +552,9 @@ static void raise_to(levels *high, levels now)
 {
     high->rss_kib = now.rss_kib > high->rss_kib ? now.rss_kib : high->rss_kib;
     high->device_mib = now.device_mib > high->device_mib ? now.device_mib : high->device_mib;
+    for (int i = 0; i < HEAP_WHO; i++)
+        if (now.heap_kib[i] > high->heap_kib[i])
+            high->heap_kib[i] = now.heap_kib[i];
     high->descriptors = now.descriptors > high->descriptors ? now.descriptors : high->descriptors;
     high->threads = now.threads > high->threads ? now.threads : high->threads;
     high->beyond = now.beyond > high->beyond ? now.beyond : high->beyond;
@@ -554,9 +568,10 @@ static levels watch_interval(double seconds)
         bench_nap_us(seconds < 1 ? seconds * 5e4 : 5e4);
         raise_to(&high, look());
     } while (bench_now_us() < end);
-    printf("%12llu  %10llu  %10llu  %10.0f  %10.1f  %5d  %5d\n",
+    printf("%12llu  %10llu  %10llu  %10.0f  %8.0f  %8.0f  %8.0f  %10.1f  %5d  %5d\n",
            (unsigned long long)atomic_load(&done_ok), (unsigned long long)atomic_load(&done_badly),
-           (unsigned long long)atomic_load(&checked), high.rss_kib, high.device_mib,
+           (unsigned long long)atomic_load(&checked), high.rss_kib, high.heap_kib[HEAP_ACUDA],
+           high.heap_kib[HEAP_DRIVER], high.heap_kib[HEAP_OTHER], high.device_mib,
            high.descriptors, high.threads);
     fflush(stdout);
     return high;
@@ -575,9 +590,12 @@ static int compare(const levels *high, bool quick)
     grown += late.descriptors > early.descriptors;
     /* The software device has one more whenever more streams are busy than ever before. */
     grown += late.beyond > early.beyond && !acu_driver_info_of()->software;
-    printf("grown: memory %.0f KiB, on the device %.1f MiB, descriptors %d, threads %d, "
-           "of which %d should not be%s\n",
-           late.rss_kib - early.rss_kib, late.device_mib - early.device_mib,
+    printf("grown: memory %.0f KiB (of it acuda %.0f, the driver %.0f, others %.0f), on the device "
+           "%.1f MiB, descriptors %d, threads %d, of which %d should not be%s\n",
+           late.rss_kib - early.rss_kib, late.heap_kib[HEAP_ACUDA] - early.heap_kib[HEAP_ACUDA],
+           late.heap_kib[HEAP_DRIVER] - early.heap_kib[HEAP_DRIVER],
+           late.heap_kib[HEAP_OTHER] - early.heap_kib[HEAP_OTHER],
+           late.device_mib - early.device_mib,
            late.descriptors - early.descriptors, late.threads - early.threads,
            late.beyond - early.beyond, grown && !quick ? ": NOT FLAT" : "");
     printf("threads of acuda's, at most at a time, of those allowed:");
@@ -682,9 +700,11 @@ static void write_json(const settings *s, const levels *high, bool wrong)
             wrong ? "false" : "true");
     for (int i = 0; i < INTERVALS; i++)
         fprintf(file,
-                "%s\n  {\"rss_kib\": %.0f, \"device_mib\": %.1f, \"fds\": %d, \"threads\": %d}",
-                i ? "," : "", high[i].rss_kib, high[i].device_mib, high[i].descriptors,
-                high[i].threads);
+                "%s\n  {\"rss_kib\": %.0f, \"heap_kib\": [%.0f, %.0f, %.0f], \"device_mib\": %.1f, "
+                "\"fds\": %d, \"threads\": %d}",
+                i ? "," : "", high[i].rss_kib, high[i].heap_kib[HEAP_ACUDA],
+                high[i].heap_kib[HEAP_DRIVER], high[i].heap_kib[HEAP_OTHER], high[i].device_mib,
+                high[i].descriptors, high[i].threads);
     fprintf(file, "]}\n");
     fclose(file);
 }
@@ -703,8 +723,9 @@ int main(int argc, char **argv)
         if (pthread_create(&workers[i].thread, NULL, work, &workers[i]) != 0)
             bench_die("no thread");
     }
-    printf("%12s  %10s  %10s  %10s  %10s  %5s  %5s\n", "done", "failed", "checked", "KiB",
-           "device MiB", "fds", "threads");
+    heap_watch();
+    printf("%12s  %10s  %10s  %10s  %8s  %8s  %8s  %10s  %5s  %5s\n", "done", "failed", "checked",
+           "KiB", "of acuda", "driver's", "others'", "device MiB", "fds", "threads");
     for (int i = 0; i < INTERVALS; i++)
         high[i] = watch_interval(s.seconds / INTERVALS);
     atomic_store(&stop, true);
