@@ -586,6 +586,38 @@ static void threads_share_a_form(void **state)
     end(&b);
 }
 
+/* Steps and fills on z: which of them are fills, the pattern says. */
+static acu_op *patterned(const bed *b, unsigned pattern)
+{
+    enum { LENGTH = 7 }; /* of eight an idle device gets the first few by themselves */
+    acu_op *ops[LENGTH];
+    for (unsigned i = 0; i < LENGTH; i++)
+        ops[i] = pattern >> i & 1 ? acu_fill(b->z, acu_u32(i))
+                                  : one_step(b->step, b->z, b->x, i);
+    return acu_op_zip(ops, LENGTH, ACU_SITE);
+}
+
+/* None makes another forgotten before that comes again. */
+static void many_forms_in_turn_are_served(void **state)
+{
+    (void)state;
+    enum { FORMS = 128 };
+    bed b = begin();
+    if (!has_graphs(b.device))
+        return;
+    uint64_t hits = 0;
+    for (int turn = 0; turn < 3; turn++) {
+        hits = counts(b.device).hits;
+        for (unsigned i = 0; i < FORMS; i++) {
+            assert_works(acu_sync(b.device, patterned(&b, i), NULL));
+            assert_works(acu_graphs_wait(b.device));
+        }
+        hits = counts(b.device).hits - hits;
+    }
+    assert_int_equal(hits, FORMS);
+    end(&b);
+}
+
 /* ---- bounds ---- */
 
 static void the_cache_is_bounded(void **state)
@@ -714,6 +746,7 @@ int main(void)
         cmocka_unit_test(one_stream_means_one_behind_the_other),
         cmocka_unit_test(overlapping_submissions_get_one_each),
         cmocka_unit_test(threads_share_a_form),
+        cmocka_unit_test(many_forms_in_turn_are_served),
         cmocka_unit_test(the_cache_is_bounded),
         cmocka_unit_test(a_module_takes_its_graphs_along),
         cmocka_unit_test(what_the_driver_refuses_goes_directly),

@@ -162,11 +162,14 @@ static acui_form *add_form(acui_graphs *graphs, const acui_key *key, const acui_
 
 static bool seen_before(acui_graphs *graphs, uint64_t hash)
 {
-    uint64_t *slot = &graphs->seen[(hash >> 32) % ACUI_SEEN_SLOTS];
-    if (*slot == hash)
-        return true;
-    *slot = hash;
-    return false;
+    uint64_t *seen = graphs->seen[(hash >> 32) % ACUI_SEEN_SLOTS];
+    size_t at = 0;
+    while (at < ACUI_SEEN_EACH - 1 && seen[at] != hash)
+        at++;
+    bool before = seen[at] == hash;
+    memmove(seen + 1, seen, at * sizeof *seen);
+    seen[0] = hash;
+    return before;
 }
 
 /* ---- execs: lock held ---- */

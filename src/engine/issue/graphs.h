@@ -23,7 +23,8 @@
 
 #define ACUI_KEY_FEW 144 /* words; longer keys take memory */
 #define ACUI_FORM_SLOTS 256
-#define ACUI_SEEN_SLOTS 1024
+#define ACUI_SEEN_SLOTS 128
+#define ACUI_SEEN_EACH 8 /* a line of the processor's cache */
 
 typedef struct acui_form acui_form;
 typedef struct acui_graphs acui_graphs;
@@ -101,8 +102,10 @@ struct acui_form {
 struct acui_graphs {
     acui_lock lock;
     acui_form *forms[ACUI_FORM_SLOTS];
-    uint64_t seen[ACUI_SEEN_SLOTS]; /* hashes of forms seen once; a later one may take the place */
-    uint32_t limit;                 /* execs; 0: none are made */
+    /* Hashes of forms seen once: the last few of each slot, latest first. Just the last one would do
+     * harm: of two forms that take turns in a slot neither would be seen again. */
+    uint64_t seen[ACUI_SEEN_SLOTS][ACUI_SEEN_EACH];
+    uint32_t limit; /* execs; 0: none are made */
     uint64_t claims;
     acu_graph_counts counts; /* `set`, `skipped` and `together` of execs that are gone */
 };
