@@ -10,7 +10,7 @@
 typedef struct server {
     GMainLoop *loop;
     GSource *listening;
-    int listener;
+    int listener, signals;
     service *service;
     acu_glib *gpu;
 } server;
@@ -91,9 +91,11 @@ static gboolean accept_all(gint listener, GIOCondition condition, gpointer user)
 }
 
 /* A signal came: no more clients, and no more requests of those that are there. */
-static gboolean drain(gpointer user)
+static gboolean drain(int signals, GIOCondition condition, gpointer user)
 {
     server *s = user;
+    (void)condition;
+    net_take_signal(signals);
     if (s->listening) {
         unwatch(s->listening);
         close(s->listener);
@@ -111,7 +113,7 @@ static void idle(void *user)
 int main(int argc, char **argv)
 {
     net_options options = net_parse(argc, argv);
-    server s = {.loop = g_main_loop_new(NULL, FALSE)};
+    server s = {.loop = g_main_loop_new(NULL, FALSE), .signals = net_signals()};
     s.service = service_open((service_events){attend, idle, &s});
     acu_loop_options loop = {.size = sizeof loop,
                              .fn = service_completed,
@@ -119,14 +121,13 @@ int main(int argc, char **argv)
                              .busy_poll = options.busy_poll};
     if (acu_glib_start(NULL, service_queue(s.service), &loop, &s.gpu) != ACU_OK)
         return 1;
-    guint signals[] = {g_unix_signal_add(SIGTERM, drain, &s), g_unix_signal_add(SIGINT, drain, &s)};
+    GSource *signalled = watch(s.signals, G_IO_IN, drain, &s);
     s.listener = net_listen(&options);
     s.listening = watch(s.listener, G_IO_IN, accept_all, &s);
     g_main_loop_run(s.loop);
     acu_glib_stop(s.gpu);
-    net_end_signals();
-    g_source_remove(signals[0]);
-    g_source_remove(signals[1]);
+    unwatch(signalled);
     g_main_loop_unref(s.loop);
+    close(s.signals);
     return service_close(s.service);
 }

@@ -6,13 +6,14 @@
 
 #include <event2/bufferevent.h>
 #include <event2/listener.h>
-#include <signal.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 typedef struct server {
     struct event_base *base;
     struct evconnlistener *listener;
-    struct event *signals[2];
+    struct event *signalled;
+    int signals;
     service *service;
     acu_libevent *gpu;
 } server;
@@ -110,10 +111,11 @@ static void accept_one(struct evconnlistener *listener, evutil_socket_t fd,
 }
 
 /* A signal came: no more clients, and no more requests of those that are there. */
-static void drain(evutil_socket_t number, short what, void *user)
+static void drain(evutil_socket_t signals, short what, void *user)
 {
     server *s = user;
-    (void)number, (void)what;
+    (void)what;
+    net_take_signal(signals);
     if (s->listener)
         evconnlistener_free(s->listener);
     s->listener = NULL;
@@ -127,7 +129,6 @@ static void idle(void *user)
 
 static bool open_all(server *s, const net_options *options)
 {
-    static const int numbers[] = {SIGTERM, SIGINT};
     acu_loop_options loop = {.size = sizeof loop,
                              .fn = service_completed,
                              .user = ACU_USER(s->service),
@@ -136,11 +137,9 @@ static bool open_all(server *s, const net_options *options)
     if (!s->base ||
         acu_libevent_start(s->base, service_queue(s->service), &loop, &s->gpu) != ACU_OK)
         return false;
-    for (int i = 0; i < 2; i++) {
-        s->signals[i] = evsignal_new(s->base, numbers[i], drain, s);
-        if (!s->signals[i] || event_add(s->signals[i], NULL) != 0)
-            return false;
-    }
+    s->signalled = event_new(s->base, s->signals, EV_READ | EV_PERSIST, drain, s);
+    if (!s->signalled || event_add(s->signalled, NULL) != 0)
+        return false;
     s->listener = evconnlistener_new(s->base, accept_one, s, LEV_OPT_CLOSE_ON_FREE, 0,
                                      net_listen(options));
     return s->listener != NULL;
@@ -149,15 +148,15 @@ static bool open_all(server *s, const net_options *options)
 int main(int argc, char **argv)
 {
     net_options options = net_parse(argc, argv);
-    server s = {.service = service_open((service_events){attend, idle, &s})};
+    server s = {.signals = net_signals()};
+    s.service = service_open((service_events){attend, idle, &s});
     if (!open_all(&s, &options))
         return 1;
     (void)event_base_dispatch(s.base);
     acu_libevent_stop(s.gpu);
-    net_end_signals();
-    event_free(s.signals[0]);
-    event_free(s.signals[1]);
+    event_free(s.signalled);
     event_base_free(s.base);
+    close(s.signals);
     libevent_global_shutdown();
     return service_close(s.service);
 }

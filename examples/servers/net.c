@@ -54,24 +54,13 @@ int net_accept(int listener)
     return accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 }
 
-static sigset_t hold_signals(void)
+int net_signals(void)
 {
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGTERM);
-    must(sigprocmask(SIG_BLOCK, &set, NULL) == 0, "sigprocmask"); /* inherited by later threads */
-    return set;
-}
-
-void net_end_signals(void)
-{
-    (void)hold_signals();
-}
-
-int net_signals(void)
-{
-    sigset_t set = hold_signals();
+    must(sigprocmask(SIG_BLOCK, &set, NULL) == 0, "sigprocmask");
     int fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
     must(fd >= 0, "signalfd");
     return fd;

@@ -17,12 +17,13 @@ int net_listen(const net_options *options);
 /* The next client's, which does not block either; -1: there is none. */
 int net_accept(int listener);
 
-/* SIGINT and SIGTERM as a descriptor to read. To be called before there are other threads. */
+/*
+ * SIGINT and SIGTERM as a descriptor to read. To be called before there are other threads, which
+ * have these signals blocked from then on: CUDA's, unlike acuda's, would take them, and one that
+ * comes when the loop listens no more would kill the process while it ends.
+ */
 int net_signals(void);
 void net_take_signal(int signals);
-/* For a loop that listens to them itself, before it stops: it ends anyway, and one more does not
- * kill it while it does. In the loop's thread; acuda's threads take no signals. */
-void net_end_signals(void);
 
 /* Move what can be moved without blocking between a socket and its session. False: the client is
  * gone. */

@@ -4,13 +4,14 @@
 
 #include <acuda/adapters/uv.h>
 
-#include <signal.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 typedef struct server {
     uv_loop_t loop;
     uv_tcp_t listener;
-    uv_signal_t signals[2];
+    uv_poll_t signalled;
+    int signals;
     service *service;
     acu_uv *gpu;
 } server;
@@ -118,10 +119,11 @@ static void accept_one(uv_stream_t *listener, int status)
 }
 
 /* A signal came: no more clients, and no more requests of those that are there. */
-static void drain(uv_signal_t *signal, int number)
+static void drain(uv_poll_t *signalled, int status, int events)
 {
-    server *s = signal->data;
-    (void)number;
+    server *s = signalled->data;
+    (void)status, (void)events;
+    net_take_signal(s->signals);
     if (!uv_is_closing((uv_handle_t *)&s->listener))
         uv_close((uv_handle_t *)&s->listener, NULL);
     service_drain(s->service);
@@ -132,25 +134,21 @@ static void idle(void *user)
 {
     server *s = user;
     acu_uv_stop(s->gpu);
-    net_end_signals();
-    uv_close((uv_handle_t *)&s->signals[0], NULL);
-    uv_close((uv_handle_t *)&s->signals[1], NULL);
+    uv_close((uv_handle_t *)&s->signalled, NULL);
 }
 
 static void listen_for_signals(server *s)
 {
-    static const int numbers[] = {SIGTERM, SIGINT};
-    for (int i = 0; i < 2; i++) {
-        (void)uv_signal_init(&s->loop, &s->signals[i]);
-        s->signals[i].data = s;
-        (void)uv_signal_start(&s->signals[i], drain, numbers[i]);
-    }
+    (void)uv_poll_init(&s->loop, &s->signalled, s->signals);
+    s->signalled.data = s;
+    (void)uv_poll_start(&s->signalled, UV_READABLE, drain);
 }
 
 int main(int argc, char **argv)
 {
     net_options options = net_parse(argc, argv);
-    server s = {.service = service_open((service_events){attend, idle, &s})};
+    server s = {.signals = net_signals()};
+    s.service = service_open((service_events){attend, idle, &s});
     acu_loop_options loop = {.size = sizeof loop,
                              .fn = service_completed,
                              .user = ACU_USER(s.service),
@@ -167,5 +165,6 @@ int main(int argc, char **argv)
     uv_run(&s.loop, UV_RUN_DEFAULT);
     if (uv_loop_close(&s.loop) != 0)
         return 1;
+    close(s.signals);
     return service_close(s.service);
 }

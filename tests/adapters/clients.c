@@ -95,6 +95,8 @@ static void await_server(void)
     int status = -1;
     assert_int_equal(waitpid(server.pid, &status, 0), server.pid);
     close(server.output);
+    if (WIFSIGNALED(status))
+        fail_msg("signal %d ended %s", WTERMSIG(status), program);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 0);
 }
@@ -460,6 +462,42 @@ static void ending_twice_does_not_wait(void **state)
     leave(c);
 }
 
+/* Does this thread of the server leave SIGTERM to others? */
+static bool blocks_the_signal(const char *thread)
+{
+    char path[300], line[256];
+    unsigned long long blocked = 0;
+    snprintf(path, sizeof path, "/proc/%d/task/%s/status", (int)server.pid, thread);
+    FILE *file = fopen(path, "r");
+    if (!file)
+        return true; /* it has ended meanwhile */
+    while (fgets(line, sizeof line, file))
+        if (sscanf(line, "SigBlk: %llx", &blocked) == 1)
+            break;
+    fclose(file);
+    return blocked >> (SIGTERM - 1) & 1;
+}
+
+/* Whichever library started it: else one that comes at the very end would kill the process. */
+static void no_thread_takes_the_signal(void **state)
+{
+    (void)state;
+    char path[64];
+    start_server("0");
+    client *c = join();
+    ask(c, 16, 1, 3);
+    hear_answer(c, 16, 1, 3);
+    snprintf(path, sizeof path, "/proc/%d/task", (int)server.pid);
+    DIR *folder = opendir(path);
+    assert_non_null(folder);
+    for (struct dirent *thread; (thread = readdir(folder));)
+        if (thread->d_name[0] != '.')
+            assert_true(blocks_the_signal(thread->d_name));
+    closedir(folder);
+    leave(c);
+    end_server();
+}
+
 /* Also at its very end, when it listens to signals no more, it is not killed by one. */
 static void ending_often_ends_well(void **state)
 {
@@ -494,6 +532,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(clients_may_listen_late),
         cmocka_unit_test(ending_drains),
         cmocka_unit_test(ending_twice_does_not_wait),
+        cmocka_unit_test(no_thread_takes_the_signal),
         cmocka_unit_test(ending_often_ends_well),
     };
     if (argc != 2) {
