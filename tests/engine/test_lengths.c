@@ -47,7 +47,8 @@ static void learn_roughly(uint64_t form, uint64_t ns, uint64_t late)
     learn(form, ns + late, ACUI_LATE);
 }
 
-/* Forms that share no place in the table. */
+/* Of forms that differ by less than SETS none makes another forgotten. */
+enum { SETS = 128 };
 static uint64_t form(unsigned number)
 {
     return (uint64_t)number << 20 | 1;
@@ -251,6 +252,27 @@ static void what_is_short_is_looked_for_without_pause(void **state)
     assert_in_range(acui_lengths_short(form(SHORT)), ACU_US(120), ACU_US(200));
     learn(form(SHORT), ACU_US(400), 0); /* it came before: now it may take that */
     assert_int_equal(acui_lengths_short(form(SHORT)), 0);
+}
+
+/* Their hashes are as unlucky as can be. A fifth one takes the place of another. */
+static void some_forms_may_come_in_turn(void **state)
+{
+    (void)state;
+    enum { FORMS = 4 };
+    uint64_t lengths[ACUI_LENGTHS];
+    for (int turn = 0; turn < 3; turn++)
+        for (unsigned i = 0; i < FORMS; i++)
+            learn(form(50 + i * SETS), ACU_MS(3 + i), 0);
+    for (unsigned i = 0; i < FORMS; i++) {
+        assert_int_equal(known(form(50 + i * SETS), lengths), 1);
+        assert_int_equal(lengths[0], ACU_MS(3 + i));
+    }
+    learn(form(50), ACU_MS(3), 0);
+    for (int turn = 0; turn < 2; turn++)
+        learn(form(50 + FORMS * SETS), ACU_MS(9), 0);
+    assert_int_equal(known(form(50 + FORMS * SETS), lengths), 1);
+    assert_int_equal(known(form(50), lengths), 1);
+    assert_int_equal(known(form(50 + SETS), lengths), 0); /* the one that was longest ago */
 }
 
 static void a_new_length_replaces_old_ones(void **state)
@@ -761,6 +783,7 @@ int main(void)
         cmocka_unit_test(what_is_late_now_and_then_is_foreseen),
         cmocka_unit_test(what_varied_and_is_shorter_now_is_found_soon),
         cmocka_unit_test(what_varies_widely_or_takes_long_is_left_to_the_driver),
+        cmocka_unit_test(some_forms_may_come_in_turn),
         cmocka_unit_test(a_new_length_replaces_old_ones),
         cmocka_unit_test(what_is_short_is_looked_for_without_pause),
         cmocka_unit_test(a_foreseen_end_is_not_slept_for),

@@ -182,9 +182,22 @@ static void how_many_depends_on_how_long(void **state)
     assert_int_equal(acui_together_most(form), 8);
     test_teach(form, 1, ACU_US(101), ACU_US(102));
     assert_int_equal(acui_together_most(form), 1);
-    test_teach(other, 1, 0, ACU_US(6)); /* in the same place */
+    test_teach(other, 1, 0, ACU_US(6)); /* in the same place, if there were just one */
     assert_int_equal(acui_together_most(form), 1);
     assert_int_equal(acui_together_most(other), 16);
+}
+
+static void some_forms_may_come_in_turn(void **state)
+{
+    (void)state;
+    enum { FORMS = 8 };
+    const uint64_t form = UINT64_C(0x2345678923450001), apart = UINT64_C(1) << 32;
+    for (int turn = 0; turn < 2; turn++)
+        for (uint64_t i = 0; i <= FORMS; i++)
+            test_teach(form + i * apart, 1, 0, ACU_US(i % 2 ? 6 : 40));
+    for (uint64_t i = 1; i <= FORMS; i++)
+        assert_int_equal(acui_together_most(form + i * apart), i % 2 ? 16 : 2);
+    assert_int_equal(acui_together_most(form), 1); /* nine are more than there is room for */
 }
 
 static void what_depends_on_each_other_stays_in_order(void **state)
@@ -1080,6 +1093,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(many_go_as_one),
         cmocka_unit_test(how_many_depends_on_how_long),
+        cmocka_unit_test(some_forms_may_come_in_turn),
         cmocka_unit_test(what_depends_on_each_other_stays_in_order),
         cmocka_unit_test(who_chose_a_stream_has_it),
         cmocka_unit_test(each_fails_alone),

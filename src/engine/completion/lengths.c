@@ -8,12 +8,14 @@
  * driver wakes up some time after, by 50 us more or less: what that says of a length is rough, and
  * does for planning to be there the next time.
  *
- * A table of fixed size, each form in the one place that its hash says; the newer form wins.
+ * A table of fixed size, each form in one of the few places that its hash says: a new one takes
+ * that of the one of which nothing was learned for the longest time.
  */
 #include "base/hash.h"
 #include "engine/completion/flight.h"
 
-#define PLACES 512
+#define SETS 128
+#define PLACES 4 /* in each */
 #define FEW 2      /* times that a length must have been seen to be foreseen */
 #define TOP 15     /* of a score */
 #define PATIENCE 32 /* at most so many waits that fit, not foreseen, until one is foreseen again */
@@ -39,15 +41,31 @@ typedef struct known {
 
 static struct entry {
     uint64_t form;
+    uint64_t learned; /* when something was, of all times that anything was */
     known lengths[ACUI_LENGTHS];
     uint8_t patience, left; /* `left` waits that fit until one is foreseen; 0: the next one is */
     uint8_t doubt, believed, turn;
     acui_between between;
-} table[PLACES];
+} table[SETS][PLACES];
 
+/* Of the form; NULL: nothing is known of it. */
 static struct entry *entry_of(uint64_t form)
 {
-    return &table[(form >> 20) % PLACES];
+    struct entry *set = table[(form >> 20) % SETS];
+    for (size_t i = 0; i < PLACES; i++)
+        if (set[i].form == form)
+            return &set[i];
+    return NULL;
+}
+
+static struct entry *add_entry(uint64_t form)
+{
+    struct entry *set = table[(form >> 20) % SETS], *oldest = set;
+    for (size_t i = 1; i < PLACES; i++)
+        if (set[i].learned < oldest->learned)
+            oldest = &set[i];
+    *oldest = (struct entry){.form = form, .patience = 1};
+    return oldest;
 }
 
 static uint64_t node_hash(uint64_t h, const acui_node *node)
@@ -87,7 +105,7 @@ size_t acui_lengths_find(uint64_t form, acui_length lengths[ACUI_LENGTHS], acui_
     const struct entry *entry = entry_of(form);
     size_t n = 0;
     *trust = ACUI_UNSURE;
-    if (entry->form != form || entry->left > HOPE)
+    if (!entry || entry->left > HOPE)
         return 0;
     if (entry->left == 0)
         *trust = entry->doubt ? ACUI_DOUBTED : ACUI_SURE;
@@ -107,7 +125,7 @@ uint64_t acui_lengths_short(uint64_t form)
 {
     const struct entry *entry = entry_of(form);
     uint64_t most = 0;
-    for (int i = 0; i < ACUI_LENGTHS && entry->form == form; i++)
+    for (int i = 0; i < ACUI_LENGTHS && entry; i++)
         if (entry->lengths[i].score >= FEW && entry->lengths[i].ns > most)
             most = entry->lengths[i].ns;
     return most && most <= ACUI_LONG ? most + ACUI_SPIN_MOST : 0;
@@ -116,8 +134,10 @@ uint64_t acui_lengths_short(uint64_t form)
 uint64_t acui_lengths_between(uint64_t form, bool foreseen, uint64_t looked, uint64_t lead)
 {
     const struct entry *entry = entry_of(form);
+    if (!entry)
+        return 0;
     bool tried = entry->patience < WRONG || entry->turn % RARE == 0;
-    if (entry->form != form || (foreseen && tried))
+    if (foreseen && tried)
         return 0;
     return acui_between_next(&entry->between, looked, lead);
 }
@@ -276,12 +296,13 @@ static void learn_sharply(struct entry *entry, uint64_t ns, bool foreseen)
 
 void acui_lengths_learn(uint64_t form, uint64_t ns, uint64_t slack, uint64_t late)
 {
+    static uint64_t times;
     struct entry *entry = entry_of(form);
-    if (entry->form != form) {
-        if (ns < ACUI_LEARNED)
-            return;
-        *entry = (struct entry){.form = form, .patience = 1};
-    }
+    if (!entry && ns < ACUI_LEARNED)
+        return;
+    if (!entry)
+        entry = add_entry(form);
+    entry->learned = ++times;
     age(entry);
     bool foreseen = late > 0;
     acui_between_learn(&entry->between, ns, slack, foreseen);

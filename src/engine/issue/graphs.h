@@ -102,8 +102,8 @@ struct acui_form {
 struct acui_graphs {
     acui_lock lock;
     acui_form *forms[ACUI_FORM_SLOTS];
-    /* Hashes of forms seen once: the last few of each slot, latest first. Just the last one would do
-     * harm: of two forms that take turns in a slot neither would be seen again. */
+    /* Hashes of forms seen once, the last few of each slot, latest first: if just the last one was
+     * kept, of two forms that take turns in a slot neither would ever be seen again. */
     uint64_t seen[ACUI_SEEN_SLOTS][ACUI_SEEN_EACH];
     uint32_t limit; /* execs; 0: none are made */
     uint64_t claims;

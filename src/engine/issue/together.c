@@ -12,22 +12,42 @@
  * since the device was last seen to end anything, shared out among those that were found over; at
  * least that until one looked before. Between these it rises slowly, in case that was luck.
  *
- * Each form in the one place that its hash says: its hash, but for the lowest bits, which say how
- * long, in units. Relaxed: guesses.
+ * Each form in one of the few places that its hash says, in a line of the processor's cache: its
+ * hash, but for the lowest bits, which say how long, in units. Written with the flight lock held;
+ * relaxed: guesses.
  */
-enum { PLACES = 512, UNIT = 16, TIME_BITS = 0xFFFF, RISE = 32 };
-static _Atomic(uint64_t) known[PLACES];
+enum { SETS = 64, PLACES = 8, UNIT = 16, TIME_BITS = 0xFFFF, RISE = 32 };
+static _Alignas(64) _Atomic(uint64_t) known[SETS][PLACES];
 
+static uint64_t word_at(const _Atomic(uint64_t) *place)
+{
+    return atomic_load_explicit(place, memory_order_relaxed);
+}
+
+/* NULL: of this form nothing is known. */
 static _Atomic(uint64_t) *place_of(uint64_t form)
 {
-    return &known[(form >> 20) % PLACES];
+    _Atomic(uint64_t) *set = known[(form >> 20) % SETS];
+    for (size_t i = 0; i < PLACES; i++)
+        if (((word_at(&set[i]) ^ form) & ~(uint64_t)TIME_BITS) == 0)
+            return &set[i];
+    return NULL;
+}
+
+/* For a form that is new: the one that came first of those there leaves. */
+static _Atomic(uint64_t) *make_place(uint64_t form)
+{
+    _Atomic(uint64_t) *set = known[(form >> 20) % SETS];
+    for (size_t i = PLACES - 1; i > 0; i--)
+        atomic_store_explicit(&set[i], word_at(&set[i - 1]), memory_order_relaxed);
+    return &set[0];
 }
 
 /* In units; 0: not known. */
 static uint64_t time_of(uint64_t form)
 {
-    uint64_t word = atomic_load_explicit(place_of(form), memory_order_relaxed);
-    return (word ^ form) & ~(uint64_t)TIME_BITS ? 0 : word & TIME_BITS;
+    const _Atomic(uint64_t) *place = place_of(form);
+    return place ? word_at(place) & TIME_BITS : 0;
 }
 
 unsigned acui_together_most(uint64_t form)
@@ -50,9 +70,11 @@ static void learn(uint64_t form, uint64_t least, uint64_t most)
         now = least / UNIT;
     if (now > TIME_BITS)
         now = TIME_BITS;
-    if (now != was)
-        atomic_store_explicit(place_of(form), (form & ~(uint64_t)TIME_BITS) | now,
-                              memory_order_relaxed);
+    if (now == was)
+        return;
+    _Atomic(uint64_t) *place = place_of(form);
+    atomic_store_explicit(place ? place : make_place(form), (form & ~(uint64_t)TIME_BITS) | now,
+                          memory_order_relaxed);
 }
 
 void acui_together_learn(const acui_task *first, const acui_task *end, uint64_t looked,
