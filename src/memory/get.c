@@ -170,6 +170,16 @@ static acu_status get_short(acu_pool *pool, size_t bytes, acu_stream *stream, ac
     return get_waiting(pool, size, stream, block);
 }
 
+/* The driver is not asked for more than there is: it takes all of the device's memory before it
+ * refuses, and for as long as that takes (330 ms on an H200) other processes get none. */
+static acu_status get_new(acu_pool *pool, size_t bytes, acu_stream *stream, acui_block **block)
+{
+    if (acui_pool_never(pool, bytes))
+        return acui_fail(ACU_ERR_DEVICE_MEMORY, "it is more than there is");
+    acu_status st = acui_source_get(pool, acui_block_size(bytes), stream, block);
+    return st == ACU_ERR_DEVICE_MEMORY ? get_short(pool, bytes, stream, block) : st;
+}
+
 acu_status acui_pool_get(acu_pool *pool, size_t bytes, acu_stream *stream, acui_block **block)
 {
     ACUI_TRY(acui_device_check(pool->device));
@@ -180,8 +190,6 @@ acu_status acui_pool_get(acu_pool *pool, size_t bytes, acu_stream *stream, acui_
         return ACU_OK;
     if (pool->slow) /* and so is this anyway */
         acui_pool_trim_excess(pool);
-    acu_status st = acui_source_get(pool, acui_block_size(bytes), stream, block);
-    if (st == ACU_ERR_DEVICE_MEMORY && !acui_pool_never(pool, bytes))
-        st = get_short(pool, bytes, stream, block);
+    acu_status st = get_new(pool, bytes, stream, block);
     return st == ACU_ERR_DEVICE_MEMORY ? acui_pool_say_short(pool, bytes) : st;
 }

@@ -97,9 +97,13 @@ static void too_much_is_refused_in_numbers(void **state)
 {
     (void)state;
     acu_buffer *buffer = NULL;
+    acu_driver_count_calls(true);
     assert_fails(acu_buffer_create(device, (size_t)1 << 50, &buffer), ACU_ERR_DEVICE_MEMORY,
                  "1125899906842624 bytes|are free|device 0");
     assert_null(buffer);
+    /* A driver would take all that there is before it refuses. */
+    assert_int_equal(acu_driver_calls(ACU_CALL_MemAllocFromPoolAsync), 0);
+    acu_driver_count_calls(false);
     acu_status st = acu_buffer_create_pinned(device, (size_t)1 << 50, &buffer);
     if (test_on_gpu() && st == ACU_ERR_DRIVER) /* drivers may call it an invalid value, too */
         return;
