@@ -19,8 +19,9 @@
  *     and is tried again whenever something completes; who submits never waits. (acu_buffer_create
  *     and its like do not wait either, and fail instead.)
  *   - It fails with DEVICE_MEMORY, in numbers.
- * What asks for more than the device has, or the pool may hold, fails at once, and the driver is not
- * asked: it would take all the memory that there is before it refuses, also from other processes.
+ * What asks for more than the device has, or the pool may hold, fails at once, and the driver is
+ * not asked: it would take all the memory that there is, which other processes may want, before it
+ * refuses.
  */
 #ifndef ACUDA_POOL_H
 #define ACUDA_POOL_H
