@@ -38,22 +38,6 @@ static void allocations_are_freed_once(void **state)
     close_driver(cu);
 }
 
-static void memory_ends(void **state)
-{
-    (void)state;
-    const acu_driver_table *cu = open_driver();
-    CUdeviceptr at = 7;
-    size_t before, after, total;
-    OK(cu->MemGetInfo(&before, &total));
-    IS(cu->MemAlloc(&at, total + 1), ERROR_OUT_OF_MEMORY);
-    IS(cu->MemAlloc(&at, SIZE_MAX), ERROR_OUT_OF_MEMORY);
-    OK(cu->MemGetInfo(&after, &total));
-    assert_true(!SOFTWARE || before == after); /* of a GPU others take memory, too */
-    OK(cu->MemAlloc(&at, 1 << 20)); /* that was no harm */
-    OK(cu->MemFree(at));
-    close_driver(cu);
-}
-
 static void pointers_are_known(void **state)
 {
     (void)state;
@@ -435,7 +419,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(allocations_are_freed_once),
-        cmocka_unit_test(memory_ends),
         cmocka_unit_test(pointers_are_known),
         cmocka_unit_test(kernels_reach_pinned_and_registered_memory),
         cmocka_unit_test(device_memory_is_out_of_reach),
