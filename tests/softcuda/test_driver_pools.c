@@ -45,34 +45,6 @@ static void memory_follows_the_stream(void **state)
     close_driver(cu);
 }
 
-/* More than there is, one after the other, on streams of which one waits for nothing. */
-static void freed_memory_serves_other_streams(void **state)
-{
-    (void)state;
-    const acu_driver_table *cu = open_driver();
-    CUstream a, b;
-    CUdeviceptr at = 0;
-    size_t free_bytes, total;
-    OK(cu->StreamCreate(&a, ACU_CU_STREAM_NON_BLOCKING));
-    OK(cu->StreamCreate(&b, ACU_CU_STREAM_NON_BLOCKING));
-    OK(cu->MemGetInfo(&free_bytes, &total));
-    size_t most = free_bytes / 8 * 5;
-    for (unsigned i = 0; i < 6; i++) {
-        CUstream stream = i % 2 ? b : a;
-        OK(cu->MemAllocAsync(&at, most, stream));
-        OK(cu->MemsetD32Async(at, i, 16, stream));
-        OK(cu->MemFreeAsync(at, stream));
-    }
-    OK(cu->StreamSynchronize(a));
-    OK(cu->StreamSynchronize(b));
-    /* A plain allocation may have it as well. */
-    OK(cu->MemAlloc(&at, most));
-    OK(cu->MemFree(at));
-    OK(cu->StreamDestroy(a));
-    OK(cu->StreamDestroy(b));
-    close_driver(cu);
-}
-
 static void pools_keep_accounts(void **state)
 {
     (void)state;
@@ -186,7 +158,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_follows_the_stream),
-        cmocka_unit_test(freed_memory_serves_other_streams),
         cmocka_unit_test(pools_keep_accounts),
         cmocka_unit_test(bad_frees_are_refused),
         cmocka_unit_test(devices_have_a_current_pool),
