@@ -167,6 +167,29 @@ static void a_long_chain_gives_an_idle_device_a_head_start(void **state)
     end(&b);
 }
 
+/* Each piece costs the host a launch: of a chain of ten it is worth it for who waits at once, not
+ * for who wants his time back. */
+static void who_does_not_wait_keeps_a_short_chain_whole(void **state)
+{
+    (void)state;
+    enum { SHORT = 10, PIECES = 2 };
+    bed b = begin();
+    acu_future *future;
+    assert_works(acu_device_wait(b.device, ACU_FOREVER));
+    uint64_t before = asked(b.device);
+    assert_works(acu_sync(b.device, chain(b.step, b.z, b.x, 3, SHORT), NULL));
+    assert_int_equal(asked(b.device) - before, PIECES);
+
+    assert_works(acu_device_wait(b.device, ACU_FOREVER));
+    before = asked(b.device);
+    assert_works(acu_submit(b.device, chain(b.step, b.z, b.x, 5, SHORT), NULL, &future));
+    assert_works(acu_future_wait(future, ACU_FOREVER));
+    assert_int_equal(asked(b.device) - before, 1);
+    expect(b.z, chain_on_host(chain_on_host(1, 2, 3, SHORT), 2, 5, SHORT));
+    acu_future_release(future);
+    end(&b);
+}
+
 static void only_what_differs_is_set(void **state)
 {
     (void)state;
@@ -733,6 +756,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_comes_again_is_served),
         cmocka_unit_test(a_long_chain_gives_an_idle_device_a_head_start),
+        cmocka_unit_test(who_does_not_wait_keeps_a_short_chain_whole),
         cmocka_unit_test(only_what_differs_is_set),
         cmocka_unit_test(arguments_are_no_part_of_the_form),
         cmocka_unit_test(new_memory_is_served),

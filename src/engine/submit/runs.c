@@ -5,7 +5,8 @@
  * executable graph to serve both. All else (arguments, grids, addresses, lengths) can be set.
  *
  * A long chain for a device that has nothing to do is cut further, the first pieces being short:
- * the device starts with these while the host still sets the arguments of the rest.
+ * the device starts with these while the host still sets the arguments of the rest. Each costs the
+ * host a launch more: for who waits at once, a chain is long sooner.
  */
 #include "base/alloc.h"
 #include "base/hash.h"
@@ -170,7 +171,7 @@ static bool is_worth_it(const acui_run *run)
  * takes the host 1.3 to 3 us: a piece keeps the device busy while the next one is set, which may be
  * larger by GROWTH. A larger head needs fewer pieces; a smaller one lets the device start earlier.
  */
-enum { LONG = 8, TWO = 16, LEAST = 3, SHARE = 20 };
+enum { LONG = 8, LONG_UNAWAITED = 32, TWO = 16, LEAST = 3, SHARE = 20 };
 static const double GROWTH = 2, HEAD = 0.4;
 
 /* Of the first piece. Up to TWO there are two, and nothing comes behind the second. */
@@ -212,15 +213,21 @@ static bool is_idle(const acui_task *task)
     return acui_in_flight(task->device) == 0;
 }
 
+static bool is_long(const acui_task *task, const acui_run *run)
+{
+    const acu_future *future = task->submission->future;
+    return run->count >= (future && future->waited ? LONG : LONG_UNAWAITED);
+}
+
 /* The run has all its nodes; *last is the last piece of it. */
 static bool finish(acui_task *task, acui_run *run, acui_run **last)
 {
-    acui_arena *arena = &task->submission->plan.arena;
     *last = run;
     if (!run->graph)
         return true;
     run->graph = is_worth_it(run);
-    return !run->graph || run->wide || !is_idle(task) || cut_head(arena, last);
+    bool whole = !run->graph || run->wide || !is_long(task, run) || !is_idle(task);
+    return whole || cut_head(&task->submission->plan.arena, last);
 }
 
 bool acui_cut_runs(acui_task *task)
