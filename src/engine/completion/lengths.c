@@ -205,13 +205,14 @@ static void fits(struct entry *entry, known *k, bool foreseen)
         entry->left--;
 }
 
-/* It was none of those known; if one was foreseen, that was wrong. */
+/* It was none of those known. If one was foreseen, that was wrong: it took longer. The first time
+ * in a while that costs no trust: to look in vain once more is cheaper than to be told late. */
 static void misses(struct entry *entry, bool foreseen)
 {
     int twice = 2 * entry->patience;
+    entry->left = (uint8_t)(entry->patience - foreseen);
     if (foreseen)
         entry->patience = (uint8_t)(twice < PATIENCE ? twice : PATIENCE);
-    entry->left = entry->patience;
 }
 
 /* The length that may have ended while who was to look slept on for `late`; NULL: none. */
@@ -265,10 +266,14 @@ static void learn_blindly(struct entry *entry, uint64_t ns, uint64_t slack, uint
         misses(entry, foreseen);
 }
 
-/* By a thread in the driver. Where one looked at what was foreseen, and it did not come, it is none
- * of those known. */
-static void learn_roughly(struct entry *entry, uint64_t ns, bool foreseen)
+/* By a thread in the driver; or by one that was looking and was kept from it, while what was
+ * foreseen came. Where one looked at that, and it did not come, it is none of those known. */
+static void learn_roughly(struct entry *entry, uint64_t ns, uint64_t slack, bool foreseen)
 {
+    if (foreseen && believe(entry, slept_over(entry, ns, slack)))
+        return;
+    entry->believed = 0;
+    ns -= slack;
     known *k = foreseen ? NULL : near(entry, ns, ROUGH);
     if (!k) {
         *weakest(entry) = (known){ns, ROUGH, 1, true};
@@ -310,11 +315,12 @@ void acui_lengths_learn(uint64_t form, uint64_t ns, uint64_t slack, uint64_t lat
         learn_blindly(entry, ns, slack, late);
         return;
     }
+    if (slack > SHARP) {
+        learn_roughly(entry, ns, slack, foreseen);
+        return;
+    }
     entry->believed = 0;
-    if (slack > SHARP)
-        learn_roughly(entry, ns - slack, foreseen);
-    else
-        learn_sharply(entry, ns, foreseen);
+    learn_sharply(entry, ns, foreseen);
 }
 
 /* What a thread in the driver takes to wake up differs: a wait of less may
