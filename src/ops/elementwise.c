@@ -74,17 +74,16 @@ static acu_op *check_tensor(plan *e, size_t i)
                            acui_value_words(value, words),
                            acui_words(e->dtype ? e->dtype : dtype, e->shape, shape));
     }
-    if (e->kind == ACU_OP_WHERE) {
-        if (i == 0 && dtype != ACU_BOOL)
-            return acu_op_fail(ACU_ERR_DTYPE, e->name, e->p->site,
-                               "where: the condition is %s, and must be of bool",
-                               acui_value_words(value, words));
-        if (i == 0)
-            return NULL;
-    } else if (!takes(kinds[e->kind].of, dtype)) {
+    bool condition = e->kind == ACU_OP_WHERE && i == 0;
+    if (condition && dtype != ACU_BOOL)
+        return acu_op_fail(ACU_ERR_DTYPE, e->name, e->p->site,
+                           "where: the condition is %s, and must be of bool",
+                           acui_value_words(value, words));
+    if (condition)
+        return NULL;
+    if (!takes(kinds[e->kind].of, dtype))
         return acu_op_fail(ACU_ERR_DTYPE, e->name, e->p->site, "%s takes %s; operand %zu is %s",
                            e->name, of_words(kinds[e->kind].of), i, acui_value_words(value, words));
-    }
     if (e->dtype && dtype != e->dtype)
         return acu_op_fail(ACU_ERR_DTYPE, e->name, e->p->site, "%s: operand %zu is %s, but one "
                            "before it is of %s; acu_convert makes them equal", e->name, i,

@@ -511,6 +511,27 @@ static void too_many_elements_are_refused(void **state)
     test_leaks_none();
 }
 
+/* No kernel computes with these, and none has the bits of a number in them. */
+static void formats_of_scales_and_products_are_refused(void **state)
+{
+    (void)state;
+    const acu_dtype none[] = {ACU_F8E4M3FN, ACU_F8E5M2, ACU_F8E8M0FNU, ACU_F4E2M1FNX2};
+    acu_device *d = test_open();
+    for (size_t k = 0; k < sizeof none / sizeof *none; k++) {
+        acu_tensor *x;
+        acu_shape two = ACU_SHAPE(2);
+        assert_works(acu_tensor_alloc(d, none[k], two, &x));
+        assert_fails(acu_sync(d, acu_where(acu_zeros(ACU_BOOL, two), x, 1), NULL), ACU_ERR_DTYPE,
+                     "where takes numbers and bool|operand 1");
+        assert_fails(acu_sync(d, acu_where(acu_bool(true), 1, x), NULL), ACU_ERR_DTYPE,
+                     "where takes numbers and bool|operand 2");
+        assert_fails(acu_sync(d, acu_identity(x), NULL), ACU_ERR_DTYPE, "identity takes");
+        acu_tensor_release(x);
+    }
+    test_close(d);
+    test_leaks_none();
+}
+
 static void what_does_not_fit_is_refused(void **state)
 {
     (void)state;
@@ -595,6 +616,7 @@ int main(void)
         cmocka_unit_test(results_go_where_they_are_told),
         cmocka_unit_test(numbers_take_on_the_dtype),
         cmocka_unit_test(too_many_elements_are_refused),
+        cmocka_unit_test(formats_of_scales_and_products_are_refused),
         cmocka_unit_test(what_does_not_fit_is_refused),
         cmocka_unit_test(beyond_the_largest_grid),
         cmocka_unit_test(results_are_described),
