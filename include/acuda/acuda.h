@@ -18,7 +18,10 @@
  * Ownership   create/open/submit give the caller one reference; `release` gives it back, from any
  *             thread, at any time, never blocking; `retain` makes another. Devices, streams,
  *             buffers, tensors, modules and kernels are borrowed by a call, and retained inside
- *             for as long as work in flight needs them. Operations are the exception: whoever
+ *             for as long as work in flight needs them. The caller's own reference must last until
+ *             the call returns: also a release of user data, which may run on any thread and inside
+ *             of any call that looks at the device, must not drop what a call may be using. (Only a
+ *             queue may go inside of its own take: queue.h.) Operations are the exception: whoever
  *             takes an op consumes it, on failure too (see op.h).
  * Errors      acu_status everywhere but in op constructors, which carry their failure to submit.
  *             Results come through the last parameter, set on success only. The thread's record

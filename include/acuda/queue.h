@@ -63,8 +63,10 @@ ACU_API acu_status acu_future_call(acu_future *future, acu_queue *queue, acu_fut
  * Take completions, oldest first, and call callbacks: at most `room` of both together; *count are
  * completions. Looks at what the device has finished by itself, so a program that calls it in a
  * loop of its own needs no descriptor: at one busy stream after the other, until something is there
- * or some 4 us are over; the next take goes on with the others. Never blocks. Driver: cuEventQuery,
- * one or two per stream that it looks at. ACU_OK also where there are none (*count is 0).
+ * or some 4 us are over; the next take goes on with the others. Never blocks. Functions of the
+ * program's that run inside (callbacks, releases of user data) may drop the last reference to the
+ * queue. Driver: cuEventQuery, one or two per stream that it looks at. ACU_OK also where there are
+ * none (*count is 0).
  */
 ACU_API acu_status acu_queue_take(acu_queue *queue, acu_completion *list, size_t room,
                                   size_t *count);

@@ -383,6 +383,55 @@ static void queues_go_before_what_they_wait_for(void **state)
     test_leaks_none();
 }
 
+/* Drops the queue, if it is called inside of a take: another thread may only do so between two. */
+typedef struct dropper {
+    acu_queue *queue;
+    pthread_t taker;
+    size_t live;
+    _Atomic(int) done; /* 1: inside, 2: by another thread, which left the queue alone */
+} dropper;
+
+static void drop_queue(void *user)
+{
+    dropper *d = user;
+    bool inside = pthread_equal(pthread_self(), d->taker);
+    if (inside) {
+        acu_queue_release(d->queue);
+        d->live = acu_debug_live(ACU_OBJECT_QUEUE);
+    }
+    atomic_store(&d->done, inside ? 1 : 2);
+}
+
+static acu_status enqueue_nothing(void *user, CUstream stream, const acu_val *values, size_t count)
+{
+    (void)user, (void)stream, (void)values, (void)count;
+    return ACU_OK;
+}
+
+static void queues_may_go_while_they_are_taken(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    for (int i = 0; i < 4; i++) {
+        dropper d = {.queue = make_queue(), .taker = pthread_self()};
+        acu_user user = {.data = &d, .release = drop_queue};
+        assert_works(acu_submit(device, acu_op_foreign(enqueue_nothing, user,
+                                                       ACU_ARGS(acu_inout(work())), ACU_SITE),
+                                NULL, NULL));
+        acu_completion done;
+        size_t count;
+        while (!atomic_load(&d.done)) /* a take finds the end, and so calls the release */
+            assert_works(acu_queue_take(d.queue, &done, 1, &count));
+        if (atomic_load(&d.done) == 1)
+            assert_int_equal(d.live, 1); /* the call's own */
+        else
+            acu_queue_release(d.queue);
+        assert_int_equal(acu_debug_live(ACU_OBJECT_QUEUE), 0);
+    }
+    test_close(device);
+    test_leaks_none();
+}
+
 static void wrong_uses_are_refused(void **state)
 {
     (void)state;
@@ -456,6 +505,7 @@ int main(void)
         cmocka_unit_test(many_threads_put_and_take),
         cmocka_unit_test(callbacks_run_where_the_queue_is_taken),
         cmocka_unit_test(queues_go_before_what_they_wait_for),
+        cmocka_unit_test(queues_may_go_while_they_are_taken),
         cmocka_unit_test(a_late_failure_is_told_once),
         cmocka_unit_test(wrong_uses_are_refused),
     };

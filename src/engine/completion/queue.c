@@ -281,7 +281,6 @@ static void call(acui_notice *notice)
 static bool take(acu_queue *queue, bool looked, acu_completion *list, size_t room, size_t *count)
 {
     acui_notice *batch[BATCH];
-    acu_queue *kept = NULL; /* a callback may release the last reference of the program's */
     size_t n, most, taken = 0;
     do {
         most = room - taken < BATCH ? room - taken : BATCH;
@@ -289,7 +288,6 @@ static bool take(acu_queue *queue, bool looked, acu_completion *list, size_t roo
         for (size_t i = 0; i < n; i++) {
             acui_notice *notice = batch[i];
             if (notice->fn) {
-                kept = kept ? kept : acu_queue_retain(queue);
                 call(notice);
                 continue;
             }
@@ -303,7 +301,6 @@ static bool take(acu_queue *queue, bool looked, acu_completion *list, size_t roo
     } while (n == most && taken < room);
     if (!taken)
         acui_together_waits();
-    acu_queue_release(kept);
     return taken > 0;
 }
 
@@ -320,7 +317,9 @@ static acu_status check_take(acu_queue *queue, acu_completion *list, size_t room
 acu_status acu_queue_take(acu_queue *queue, acu_completion *list, size_t room, size_t *count)
 {
     ACUI_TRY(check_take(queue, list, room, count, __func__));
+    acui_object_retain(queue); /* functions of the program's that run meanwhile may drop it */
     take(queue, look(queue), list, room, count);
+    acu_queue_release(queue);
     return ACU_OK;
 }
 
@@ -343,11 +342,9 @@ static bool is_soon(uint64_t now, uint64_t waited)
     return next && next <= now;
 }
 
-acu_status acu_queue_wait(acu_queue *queue, acu_completion *list, size_t room, size_t *count,
-                          uint64_t timeout)
+static acu_status wait(acu_queue *queue, acu_completion *list, size_t room, size_t *count,
+                       uint64_t timeout)
 {
-    ACUI_TRY(acui_refuse_wait(__func__));
-    ACUI_TRY(check_take(queue, list, room, count, __func__));
     uint64_t start = acui_now(), deadline = acui_deadline(timeout);
     for (;;) {
         if (take(queue, look(queue), list, room, count))
@@ -360,6 +357,17 @@ acu_status acu_queue_wait(acu_queue *queue, acu_completion *list, size_t room, s
         else
             sleep_until(queue, deadline);
     }
+}
+
+acu_status acu_queue_wait(acu_queue *queue, acu_completion *list, size_t room, size_t *count,
+                          uint64_t timeout)
+{
+    ACUI_TRY(acui_refuse_wait(__func__));
+    ACUI_TRY(check_take(queue, list, room, count, __func__));
+    acui_object_retain(queue); /* as above */
+    acu_status status = wait(queue, list, room, count, timeout);
+    acu_queue_release(queue);
+    return status;
 }
 
 /* ---- facts ---- */
