@@ -91,7 +91,7 @@ static void drop_implied(const finding *f, acui_node *node)
 
 ACUI_RARE static bool grow(acui_arena *arena, acui_history *h)
 {
-    uint32_t room = 2 * h->room;
+    uint32_t room = h->room > 1 ? 2 * h->room : 8; /* who needs a second one needs several */
     acui_range *grown = ACUI_ARENA_ARRAY(arena, acui_range, room);
     if (!grown)
         return false;
