@@ -69,6 +69,7 @@ typedef struct acu_arg {
 
 ACU_API acu_arg acu_arg_op(acu_op *op, acu_access access);
 ACU_API acu_arg acu_arg_tensor(acu_tensor *tensor, acu_access access);
+/* Of a dtype that there is; whoever takes another one refuses it (DTYPE). */
 ACU_API acu_arg acu_arg_scalar(acu_dtype dtype, uint64_t bits);
 /* A struct by value, copied when the launch op is made; at most 4096 bytes. */
 ACU_API acu_arg acu_arg_struct(const void *memory, size_t bytes);
@@ -249,7 +250,8 @@ ACU_API acu_op *acu_op_into(acu_op *out, acu_op *x, acu_site site);
 typedef acu_status (*acu_map_fn)(void *user, acu_val *values, size_t count);
 #define acu_map(x, fn, ...) acu_op_map(ACU_OPERAND(x), (fn), ACU_USER(__VA_ARGS__), ACU_SITE)
 ACU_API acu_op *acu_op_map(acu_op *x, acu_map_fn fn, acu_user user, acu_site site);
-/* Replace a value by a tensor; takes the handle (owned). */
+/* Replace a value by a tensor, whose handle is taken (owned), or by a scalar. By what is none
+ * (NULL, a dtype that there is not), the value becomes nothing. */
 ACU_API void acu_val_set_tensor(acu_val *value, acu_tensor *tensor);
 ACU_API void acu_val_set_scalar(acu_val *value, acu_arg scalar);
 

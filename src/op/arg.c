@@ -21,9 +21,10 @@ acu_arg acu_arg_tensor(acu_tensor *tensor, acu_access access)
 
 acu_arg acu_arg_scalar(acu_dtype dtype, uint64_t bits)
 {
-    return (acu_arg){.kind = ACUI_ARG_SCALAR,
+    uint32_t bytes = (uint32_t)acu_dtype_bytes(dtype);
+    return (acu_arg){.kind = bytes ? ACUI_ARG_SCALAR : ACUI_ARG_NO_DTYPE,
                      .dtype = dtype,
-                     .bytes = (uint32_t)acu_dtype_bytes(dtype),
+                     .bytes = bytes,
                      .u.bits = bits};
 }
 
@@ -54,6 +55,17 @@ acu_arg acu_f64(double v)
     uint64_t bits;
     memcpy(&bits, &v, sizeof bits);
     return acu_arg_scalar(ACU_F64, bits);
+}
+
+acu_status acui_arg_check_scalar(const acu_arg *arg, const char *function)
+{
+    if (arg->kind == ACUI_ARG_SCALAR)
+        return ACU_OK;
+    if (arg->kind == ACUI_ARG_NO_DTYPE)
+        return acui_fail(ACU_ERR_DTYPE, "%s: %d is no element type", function, (int)arg->dtype);
+    if (arg->kind == ACUI_ARG_OP)
+        acu_op_release(arg->u.op);
+    return acui_fail(ACU_ERR_INVALID, "%s wants a scalar, such as acu_f32(2)", function);
 }
 
 /* Copies the memory of a struct argument, so that the caller's may go. */
@@ -122,6 +134,9 @@ static ACUI_APART acu_status keep_arg(acu_op *op, acu_arg *arg, size_t place)
         return keep_struct(arg, place);
     case ACUI_ARG_LIST:
         return keep_list(op, arg, place);
+    case ACUI_ARG_NO_DTYPE:
+        return acui_fail(ACU_ERR_DTYPE, "argument %zu: %d is no element type", place,
+                         (int)arg->dtype);
     default:
         arg->kind = ACUI_ARG_NONE;
         return acui_fail(ACU_ERR_ARGUMENTS,

@@ -12,7 +12,8 @@ typedef enum acui_arg_kind {
     ACUI_ARG_TENSOR,
     ACUI_ARG_SCALAR,
     ACUI_ARG_STRUCT,
-    ACUI_ARG_LIST /* of tensors: u.memory points to `bytes` of them; of a launch only */
+    ACUI_ARG_LIST, /* of tensors: u.memory points to `bytes` of them; of a launch only */
+    ACUI_ARG_NO_DTYPE /* a scalar of what is no element type: refused by whoever takes it */
 } acui_arg_kind;
 
 #define ACUI_STRUCT_MAX 4096 /* CUDA's limit on all parameters of a kernel */
@@ -24,6 +25,9 @@ static inline size_t acui_arg_list(const acu_arg *arg, acu_tensor *const **tenso
     *tensors = arg->kind == ACUI_ARG_LIST ? (acu_tensor *const *)arg->u.memory : NULL;
     return arg->kind == ACUI_ARG_LIST ? arg->bytes : 0;
 }
+
+/* That it is a scalar, for `function`; an op in its place is consumed. */
+acu_status acui_arg_check_scalar(const acu_arg *arg, const char *function);
 
 /* A new op of `class` that has taken all of `args`; ops among them become its inputs, in order. On
  * failure a failed op; the arguments are consumed in any case. */

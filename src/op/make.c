@@ -125,11 +125,8 @@ const acui_op_class acui_class_FILL = {.name = "fill", .plan = plan_fill};
 
 acu_op *acu_op_fill(acu_op *x, acu_arg scalar, acu_site site)
 {
-    if (scalar.kind != ACUI_ARG_SCALAR) {
-        acui_fail(ACU_ERR_INVALID, "a scalar is wanted to fill with, such as acu_f32(2)");
+    if (acui_arg_check_scalar(&scalar, "acu_fill") != ACU_OK) {
         acu_op_release(x);
-        if (scalar.kind == ACUI_ARG_OP)
-            acu_op_release(scalar.u.op);
         return acui_op_failed(&acui_class_FILL, site);
     }
     acu_op *op = acui_op_unary(&acui_class_FILL, x, site);

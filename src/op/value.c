@@ -142,12 +142,8 @@ void acu_val_set_scalar(acu_val *value, acu_arg scalar)
 
 acu_op *acu_op_scalar(acu_arg scalar, acu_site site)
 {
-    if (scalar.kind != ACUI_ARG_SCALAR) {
-        if (scalar.kind == ACUI_ARG_OP)
-            acu_op_release(scalar.u.op);
-        acui_fail(ACU_ERR_INVALID, "acu_scalar wants a scalar, such as acu_f32(2)");
+    if (acui_arg_check_scalar(&scalar, "acu_scalar") != ACU_OK)
         return acui_op_failed(&acui_class_VALUE, site);
-    }
     return value_op(
         (acu_val){.kind = ACU_SCALAR, .dtype = scalar.dtype, .bits = scalar.u.bits}, site);
 }

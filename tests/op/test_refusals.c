@@ -150,6 +150,43 @@ static acu_status no_host_call(void *user, const acu_val *values, size_t count)
     return ACU_OK;
 }
 
+static acu_status set_no_dtype(void *user, acu_val *values, size_t count)
+{
+    (void)count;
+    acu_val_set_scalar(&values[0], *(acu_arg *)user);
+    return ACU_OK;
+}
+
+/* A dtype that there is not, wherever a scalar is taken: results are known by their dtypes. */
+static void scalars_of_no_dtype(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    const int none[] = {255, ACU_DTYPE_COUNT, ACU_NO_DTYPE, -1};
+    row("L14");
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        acu_arg scalar = acu_arg_scalar((acu_dtype)none[i], 0x4242424242424242);
+        char words[64];
+        snprintf(words, sizeof words, "%d is no element type", none[i]);
+        REFUSED(b, acu_scalar(scalar), ACU_ERR_DTYPE, words);
+        REFUSED(b, acu_fill(b.x, scalar), ACU_ERR_DTYPE, words);
+        REFUSED(b, acu_full(ACU_SHAPE(4), scalar), ACU_ERR_DTYPE, words);
+        REFUSED(b, acu_add(b.x, scalar), ACU_ERR_DTYPE, words);
+        REFUSED(b, acu_host(no_host_call, NULL, acu_u32(0), scalar), ACU_ERR_DTYPE, words);
+        REFUSED(b, acu_launch(b.scale, ONE(b), acu_inout(b.x), scalar, acu_u32(16)), ACU_ERR_DTYPE,
+                words);
+        acu_future *f;
+        acu_tensor *t;
+        assert_works(acu_submit(b.device, acu_map(acu_scalar(acu_f32(1)), set_no_dtype, &scalar),
+                                NULL, &f));
+        assert_int_equal(acu_future_values(f), 1);
+        assert_null(acu_future_tensor(f, 0));
+        assert_fails(acu_future_take(f, 0, &t), ACU_ERR_NOT_FOUND, "value 0");
+        acu_future_release(f);
+    }
+    close_bench(&b);
+}
+
 static void refuse_pageable(const bench *b)
 {
     static float own[16];
@@ -960,6 +997,7 @@ int main(int count, char **arguments)
         cmocka_unit_test(lists_that_are_not_there),
         cmocka_unit_test(launches),
         cmocka_unit_test(launches_of_sizes_that_wrap),
+        cmocka_unit_test(scalars_of_no_dtype),
         cmocka_unit_test(data),
         cmocka_unit_test(who_is_refused),
         cmocka_unit_test(ownership),
