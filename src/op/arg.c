@@ -9,14 +9,24 @@
 #include <stdio.h>
 #include <string.h>
 
+/* The kind, unless the access is none: by that it could be ordered behind nothing. */
+static inline int kind_with(acui_arg_kind kind, acu_access access)
+{
+    return access >= ACU_READ && access <= ACU_UPDATE ? kind : ACUI_ARG_NO_ACCESS;
+}
+
 acu_arg acu_arg_op(acu_op *op, acu_access access)
 {
-    return (acu_arg){.kind = ACUI_ARG_OP, .access = access, .u.op = op};
+    acu_arg arg = {.kind = kind_with(ACUI_ARG_OP, access), .access = access, .u.op = op};
+    if (arg.kind != ACUI_ARG_OP)
+        acu_op_release(op); /* consumed, as ever: nobody will take it */
+    return arg;
 }
 
 acu_arg acu_arg_tensor(acu_tensor *tensor, acu_access access)
 {
-    return (acu_arg){.kind = ACUI_ARG_TENSOR, .access = access, .u.tensor = tensor};
+    return (acu_arg){
+        .kind = kind_with(ACUI_ARG_TENSOR, access), .access = access, .u.tensor = tensor};
 }
 
 acu_arg acu_arg_scalar(acu_dtype dtype, uint64_t bits)
@@ -37,7 +47,7 @@ acu_arg acu_arg_struct(const void *memory, size_t bytes)
 
 acu_arg acu_arg_list(acu_tensor *const *tensors, size_t count, acu_access access)
 {
-    return (acu_arg){.kind = ACUI_ARG_LIST,
+    return (acu_arg){.kind = kind_with(ACUI_ARG_LIST, access),
                      .access = access,
                      .bytes = count > UINT32_MAX ? UINT32_MAX : (uint32_t)count,
                      .u.memory = tensors};
@@ -55,6 +65,19 @@ acu_arg acu_f64(double v)
     uint64_t bits;
     memcpy(&bits, &v, sizeof bits);
     return acu_arg_scalar(ACU_F64, bits);
+}
+
+acu_status acui_arg_refuse(const acu_arg *arg, size_t place)
+{
+    if (arg->kind == ACUI_ARG_NO_DTYPE)
+        return acui_fail(ACU_ERR_DTYPE, "argument %zu: %d is no element type", place,
+                         (int)arg->dtype);
+    if (arg->kind == ACUI_ARG_NO_ACCESS)
+        return acui_fail(ACU_ERR_INVALID,
+                         "argument %zu: %d is no access (ACU_READ, ACU_WRITE or ACU_UPDATE)", place,
+                         (int)arg->access);
+    return acui_fail(ACU_ERR_ARGUMENTS,
+                     "argument %zu was not made by acu_in, acu_out, acu_inout or a scalar", place);
 }
 
 acu_status acui_arg_check_scalar(const acu_arg *arg, const char *function)
@@ -134,14 +157,8 @@ static ACUI_APART acu_status keep_arg(acu_op *op, acu_arg *arg, size_t place)
         return keep_struct(arg, place);
     case ACUI_ARG_LIST:
         return keep_list(op, arg, place);
-    case ACUI_ARG_NO_DTYPE:
-        return acui_fail(ACU_ERR_DTYPE, "argument %zu: %d is no element type", place,
-                         (int)arg->dtype);
     default:
-        arg->kind = ACUI_ARG_NONE;
-        return acui_fail(ACU_ERR_ARGUMENTS,
-                         "argument %zu was not made by acu_in, acu_out, acu_inout or a scalar",
-                         place);
+        return acui_arg_refuse(arg, place);
     }
 }
 

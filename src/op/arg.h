@@ -13,7 +13,9 @@ typedef enum acui_arg_kind {
     ACUI_ARG_SCALAR,
     ACUI_ARG_STRUCT,
     ACUI_ARG_LIST, /* of tensors: u.memory points to `bytes` of them; of a launch only */
-    ACUI_ARG_NO_DTYPE /* a scalar of what is no element type: refused by whoever takes it */
+    /* Refused by whoever takes it: a scalar of what is no element type; an access that is none. */
+    ACUI_ARG_NO_DTYPE,
+    ACUI_ARG_NO_ACCESS
 } acui_arg_kind;
 
 #define ACUI_STRUCT_MAX 4096 /* CUDA's limit on all parameters of a kernel */
@@ -25,6 +27,9 @@ static inline size_t acui_arg_list(const acu_arg *arg, acu_tensor *const **tenso
     *tensors = arg->kind == ACUI_ARG_LIST ? (acu_tensor *const *)arg->u.memory : NULL;
     return arg->kind == ACUI_ARG_LIST ? arg->bytes : 0;
 }
+
+/* What is wrong with one that is of no other kind. */
+acu_status acui_arg_refuse(const acu_arg *arg, size_t place);
 
 /* That it is a scalar, for `function`; an op in its place is consumed. */
 acu_status acui_arg_check_scalar(const acu_arg *arg, const char *function);

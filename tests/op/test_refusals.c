@@ -187,6 +187,33 @@ static void scalars_of_no_dtype(void **state)
     close_bench(&b);
 }
 
+/* It would be ordered as neither read nor written. */
+static void no_access(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    const int none[] = {0, 4, 77, -1};
+    acu_stream *stream;
+    acu_use *use;
+    assert_works(acu_stream_create(b.device, 0, &stream));
+    row("L15");
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        acu_access access = (acu_access)none[i];
+        char words[64];
+        snprintf(words, sizeof words, "argument 0: %d is no access", none[i]);
+        REFUSED(b, acu_launch(b.scale, ONE(b), acu_arg_tensor(b.x, access), acu_f32(2), acu_u32(1)),
+                ACU_ERR_INVALID, words);
+        REFUSED(b, acu_foreign(no_call, NULL, acu_arg_op(acu_value(b.x), access), acu_in(b.x)),
+                ACU_ERR_INVALID, words);
+        REFUSED(b, acu_launch(b.scale, ONE(b), acu_arg_list(&b.x, 1, access)), ACU_ERR_INVALID,
+                words);
+        assert_fails(acu_use_begin(stream, &use, acu_arg_tensor(b.x, access)), ACU_ERR_INVALID,
+                     words);
+    }
+    acu_stream_release(stream);
+    close_bench(&b);
+}
+
 static void refuse_pageable(const bench *b)
 {
     static float own[16];
@@ -998,6 +1025,7 @@ int main(int count, char **arguments)
         cmocka_unit_test(launches),
         cmocka_unit_test(launches_of_sizes_that_wrap),
         cmocka_unit_test(scalars_of_no_dtype),
+        cmocka_unit_test(no_access),
         cmocka_unit_test(data),
         cmocka_unit_test(who_is_refused),
         cmocka_unit_test(ownership),

@@ -31,6 +31,8 @@ static acu_status check_args(const acu_arg *args, size_t count, const char *func
     for (size_t i = 0; i < count; i++) {
         if (args[i].kind == ACUI_ARG_OP)
             acu_op_release(args[i].u.op); /* consumed, as ever */
+        if (status == ACU_OK && args[i].kind == ACUI_ARG_NO_ACCESS)
+            status = acui_arg_refuse(&args[i], i);
         if (status == ACU_OK && args[i].kind != ACUI_ARG_TENSOR)
             status = acui_fail(ACU_ERR_INVALID, "%s: argument %zu is not a tensor", function, i);
         if (status == ACU_OK)
