@@ -264,7 +264,9 @@ struct acu_future {
     acui_object object;
     _Atomic(uint32_t) handles; /* of the program, and for its callbacks: who may ask for results */
     _Atomic(bool) told;        /* somebody is to be told of its end */
-    bool early;                /* it was given out before its results were known */
+    bool early;                /* others may have it before its results are known: it was given
+                                * out, or may be put on a queue by its deadline; fixed before that,
+                                * as what is called fixed below */
     bool dropped;              /* nobody asks for results any more; lock, if it is early */
     _Atomic(bool) planned;     /* store release, load acquire: its
                                 * submission is there, and entered */
@@ -279,9 +281,9 @@ struct acu_future {
     acu_op *op;          /* SCHEDULED: taken; its stream is in `stream` */
     bool serial;         /* which is its policy's only one */
     bool given;          /* the program had a handle; fixed */
-    bool unwanted;       /* nobody will ask for the values */
+    bool unwanted;       /* nobody will ask for the values; fixed */
     bool waited;         /* who submits it waits for it at once: nobody else ever has it, and that
-                          * thread keeps it, and its submission, until it is done */
+                          * thread keeps it, and its submission, until it is done; fixed */
     /* It is on one stream, of which the device tells when it is over. Release: the lanes. */
     _Atomic(bool) flagged;
     acu_stream *stream;  /* retained */
@@ -517,7 +519,7 @@ acu_future *acui_future_keep(acu_future *future); /* for the engine: no handle *
 /* The program has no handle yet, and no list has it: nobody else can do anything with it. */
 static inline bool acui_future_is_alone(const acu_future *future)
 {
-    return !future->early && future->deadline == ACU_FOREVER;
+    return !future->early;
 }
 void acui_future_put(acu_future *future);         /* may be NULL */
 /* The started future's status, or NOT_READY, as far as it is known; it fails if it is too late. */

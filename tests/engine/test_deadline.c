@@ -6,6 +6,7 @@
 #include "support/support.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 
 enum { N = 16, MANY = 100 };
@@ -208,6 +209,56 @@ static void who_is_in_time_does_not_notice(void **state)
     test_leaks_none();
 }
 
+/* ---- too late before it is planned: who submits still works on it, a receiver has it ---- */
+
+typedef struct receiver {
+    acu_queue *queue;
+    bool keeps; /* lets the planning go on first, and waits for its value */
+} receiver;
+
+static void *receive(void *context)
+{
+    receiver *r = context;
+    acu_completion done;
+    acu_tensor *value = NULL;
+    size_t count = 0;
+    if (acu_queue_wait(r->queue, &done, 1, &count, ACU_FOREVER) == ACU_OK && r->keeps) {
+        test_host_gate_open();
+        while (acu_future_values(done.future) == 0)
+            sched_yield();
+        if (acu_future_take(done.future, 0, &value) != ACU_OK)
+            count = 0;
+        acu_tensor_release(value);
+    }
+    bool ended = count == 1 && done.status == ACU_ERR_DEADLINE;
+    if (count == 1)
+        acu_future_release(done.future);
+    test_host_gate_open();
+    return ended ? r : NULL;
+}
+
+static void one_that_is_late_at_once_is_received(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    receiver r = {.keeps = false};
+    for (int i = 0; i < 2; i++, r.keeps = true) {
+        assert_works(acu_queue_create(NULL, &r.queue));
+        acu_submit_options options = {.size = sizeof options, .queue = r.queue, .deadline = 1};
+        pthread_t thread;
+        void *received = NULL;
+        test_host_gate_close();
+        assert_int_equal(pthread_create(&thread, NULL, receive, &r), 0);
+        assert_works(acu_submit(device, acu_then(constant(1), test_plan_behind_host_gate, NULL),
+                                &options, NULL));
+        assert_int_equal(pthread_join(thread, &received), 0);
+        assert_non_null(received);
+        acu_queue_release(r.queue);
+    }
+    test_close(device);
+    test_leaks_none();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -216,6 +267,7 @@ int main(void)
         cmocka_unit_test(callbacks_come_by_themselves),
         cmocka_unit_test(what_is_not_issued_by_then_never_is),
         cmocka_unit_test(who_is_in_time_does_not_notice),
+        cmocka_unit_test(one_that_is_late_at_once_is_received),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

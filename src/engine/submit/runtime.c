@@ -197,11 +197,11 @@ static acu_status give(acui_runtime *runtime, const acui_handed *what)
     if (!place)
         return acui_fail(ACU_ERR_WOULD_BLOCK, "%d submissions are handed over and not issued yet",
                          ACUI_HANDOVER_PLACES);
-    if (what->future && !what->future->early) /* one that was scheduled is known to other threads */
+    if (what->future && !what->future->early) /* else it is known to other threads already */
         what->future->early = true;
     if (what->future) {
         what->future->place = place;
-        /* Release: a future that was scheduled is known to other threads. */
+        /* Release: it may be known to other threads. */
         atomic_store_explicit(&what->future->runtime, runtime, memory_order_release);
     }
     acui_handover_open(&runtime->queue, place, what);

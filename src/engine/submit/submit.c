@@ -265,8 +265,12 @@ acu_status acui_submit_public(acu_device *device, acu_op *op, const acu_submit_o
                            "stream that it enqueues on is taken until it returns");
     if (status == ACU_OK && (future || options.deadline || options.queue))
         status = acui_future_new(&f);
-    if (f)
+    if (f) { /* all before the deadline is set, which may be over at once: see `early` */
         f->given = future != NULL;
+        f->unwanted = how & ACUI_UNWANTED;
+        f->waited = how & ACUI_WAITED;
+        f->early = options.deadline != 0;
+    }
     if (status == ACU_OK && options.queue)
         status = acui_queue_prepare(f, options.queue, options.tag);
     if (status == ACU_OK && options.deadline)
@@ -277,10 +281,6 @@ acu_status acui_submit_public(acu_device *device, acu_op *op, const acu_submit_o
             acui_queue_forget(f);
         acu_future_release(f);
         return status;
-    }
-    if (f) {
-        f->unwanted = how & ACUI_UNWANTED;
-        f->waited = how & ACUI_WAITED;
     }
     if (options.queue)
         acui_flight_expect(); /* the reactor wakes up while the work goes to the device */
