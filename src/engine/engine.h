@@ -447,12 +447,14 @@ typedef struct acui_own_work {
 acu_status acui_own_work_run(void *own, const acu_val *values, size_t count); /* it */
 void acui_own_work_look(acui_own_work *own); /* do it, if its turn has come */
 void acui_worker_stop(void); /* finishes what it has; blocks until the thread is gone */
+bool acui_worker_busy(void); /* the thread is there */
 /* Given up before it began, or while it runs: the failure (NULL in *fault for lack of memory). */
 bool acui_host_is_stopped(acui_task *task, acui_fault **fault);
 
 /* ---- host/staging.c ---- */
 acui_task *acui_stage_run(acui_task *task); /* hand over to the helpers */
 void acui_stage_stop(void);                 /* joins them */
+bool acui_stage_busy(void);                 /* some are there */
 
 /* ---- completion/complete.c ---- */
 /* The task is over; tasks that this frees. */
@@ -504,6 +506,9 @@ void acui_deadlines_end(void);
 
 /* ---- completion/reactor.c ---- */
 acu_status acui_reactor_start(void); /* if it is not running */
+/* The same for what was just put in a list of its: it goes there, or who ends it does. Flight lock
+ * held. Where there can be no thread, that waits for who looks by himself. */
+void acui_reactor_attend(void);
 void acui_reactor_notify(acui_notice *notices); /* call them, on its thread */
 /* To be delivered when the future is complete, or now if it is; the notice is taken. The future may
  * be started here. */

@@ -131,6 +131,16 @@ bool acui_blocked_ask(acu_stream *stream, uint64_t number)
     return true;
 }
 
+bool acui_blocked_busy(void)
+{
+    bool busy = false;
+    acui_flight_lock();
+    for (int i = 0; i < HELPERS; i++)
+        busy |= all.list[i].running;
+    acui_flight_unlock();
+    return busy;
+}
+
 void acui_blocked_stop(void)
 {
     acui_flight_lock();

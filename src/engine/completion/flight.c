@@ -82,6 +82,7 @@ void acui_flight_add(acu_stream *stream, acui_task *const *tasks, size_t count, 
         stream->next_active = flight.active;
         flight.active = stream;
         acui_due_wake(now + ACUI_IDLE);
+        acui_reactor_attend(); /* the last close may have ended it since the submission began */
     }
     if (armed)
         stream->armed = number;

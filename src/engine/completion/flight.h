@@ -176,5 +176,6 @@ bool acui_blocked_ask(acu_stream *stream, uint64_t number);
 /* The same on this thread, which nobody can call back; false: it could not wait there. */
 bool acui_blocked_wait(acu_stream *stream, uint64_t number);
 void acui_blocked_stop(void); /* joins them */
+bool acui_blocked_busy(void); /* some are there */
 
 #endif

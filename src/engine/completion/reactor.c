@@ -35,7 +35,9 @@ static struct { /* under the flight lock */
     acui_notice *notices, **notices_end;
 } reactor = {.notices_end = &reactor.notices};
 
-static _Atomic(bool) started; /* it runs, and was not told to stop */
+/* It runs, and was not told to stop: who submits does not take the lock to find out. seq_cst, with
+ * what is looked at after the threads have ended (is_busy). */
+static _Atomic(bool) started;
 
 /* ---- the thread ---- */
 
@@ -131,11 +133,31 @@ void acui_reactor_notify(acui_notice *notices)
     *reactor.notices_end = notices;
     while (*reactor.notices_end)
         reactor.notices_end = &(*reactor.notices_end)->next;
+    acui_reactor_attend();
     acui_flight_unlock();
     acui_flight_wake();
 }
 
 /* ---- starting and ending ---- */
+
+/*
+ * The end of acuda's threads, in the last close. It may meet callbacks of the last turns that
+ * submit again, and threads of the program's that cancel, release, or submit for a device that they
+ * hold. What holds:
+ *
+ *   - Each thread has a list of what it is to do, with a lock: a ring, host work, copies, jobs,
+ *     notices, streams in flight. Who puts something there starts the thread, unless it runs; and
+ *     it counts as running until it was joined, which is written under that lock.
+ *   - What came when the thread was told to stop, it does. What came when it had left its loop, who
+ *     has joined it does (runtime threads, the worker, staging, the loader), or finds (is_busy): so
+ *     nothing stays in a list that nobody goes through, and no thread is started twice.
+ *   - What a thread does may give others something to do, in a circle. So the end is tried again
+ *     until, after all were joined, none was started and nothing is there. Only who closes, under
+ *     the lock of opening, joins: a thread that ran when he began to look still counts as running.
+ *   - Who comes later than all that begins anew, as a first submission does, and the next last
+ *     close ends what he has started. `started` is a hint that may be old by the time that the
+ *     submission is in flight: streams and notices are put in their lists by acui_reactor_attend.
+ */
 
 static acu_status drain(acu_device *device)
 {
@@ -146,6 +168,27 @@ static acu_status drain(acu_device *device)
     return status;
 }
 
+/* False: it did not run. Else this thread is in its place until reactor_ended. */
+static bool end_reactor(void)
+{
+    acui_flight_lock();
+    bool running = reactor.running;
+    reactor.stop = running; /* else somebody may start it, and it stays */
+    atomic_store_explicit(&started, false, memory_order_seq_cst);
+    acui_flight_unlock();
+    acui_flight_wake();
+    if (running)
+        pthread_join(reactor.thread, NULL);
+    return running;
+}
+
+static void reactor_ended(void)
+{
+    acui_flight_lock();
+    reactor.running = reactor.stop = false;
+    acui_flight_unlock();
+}
+
 static void end_threads(void)
 {
     acui_runtime_stop();
@@ -154,46 +197,66 @@ static void end_threads(void)
     acui_worker_stop();
     acui_stage_stop();
     acui_build_stop();
-    acui_flight_lock();
-    bool running = reactor.running;
-    reactor.stop = true;
-    atomic_store_explicit(&started, false, memory_order_release);
-    acui_flight_unlock();
-    acui_flight_wake();
-    if (running)
-        pthread_join(reactor.thread, NULL);
+    bool ended = end_reactor();
     acui_blocked_stop();
     acui_look_everywhere();
     acui_flight_drop_idle();
     acui_deadlines_end();
-    acui_flight_lock();
-    reactor.running = reactor.stop = false;
-    acui_flight_unlock();
+    if (ended)
+        reactor_ended();
 }
 
 static bool is_busy(void)
 {
     acui_flight_lock();
-    bool busy = acui_flight_first() || reactor.notices;
+    bool busy = acui_flight_first() || reactor.notices || reactor.running;
     acui_flight_unlock();
-    return busy || acui_runtime_busy() || acui_issuer_busy() || acui_loader_busy();
+    return busy || acui_runtime_busy() || acui_issuer_busy() || acui_loader_busy() ||
+           acui_worker_busy() || acui_stage_busy() || acui_build_busy() || acui_blocked_busy();
+}
+
+/* The system has no thread left for the reactor: what is there now. */
+static void stand_in(void)
+{
+    acui_flight_lock();
+    bool free = !reactor.running;
+    if (free) {
+        reactor.running = reactor.stop = true;
+        turn();
+        reactor.running = reactor.stop = false;
+    }
+    acui_flight_unlock();
 }
 
 /* The last callbacks may have submitted again: what came of it is finished first. */
 static void stop(void)
 {
+    bool was = acui_error_aside();
+    acui_nap nap = acui_nap_start(ACU_FOREVER);
     end_threads();
-    while (is_busy() && acui_reactor_start() == ACU_OK) {
-        acui_nap nap = acui_nap_start(ACU_FOREVER);
+    while (is_busy()) {
+        if (acui_reactor_start() != ACU_OK)
+            stand_in();
         acui_nap_again(&nap);
         end_threads();
     }
+    acui_error_back(was);
 }
 
 /* What waits for a module goes on, whatever became of it. */
 static acui_task *loaded(acui_point *point)
 {
     return acui_free_followers(point, true);
+}
+
+void acui_reactor_attend(void)
+{
+    if (!reactor.running)
+        reactor.running = acui_thread_start(&reactor.thread, "acuda-reactor", run);
+    /* Relaxed: stored under the lock. Who stops it looks again after that. */
+    if (reactor.running && !reactor.stop &&
+        !atomic_load_explicit(&started, memory_order_relaxed))
+        atomic_store_explicit(&started, true, memory_order_seq_cst);
 }
 
 acu_status acui_reactor_start(void)
@@ -204,7 +267,7 @@ acu_status acui_reactor_start(void)
                                            .wait = acui_wait_idle,
                                            .settle = acui_runtime_settle};
     static bool prepared; /* flight lock */
-    if (atomic_load_explicit(&started, memory_order_acquire))
+    if (atomic_load_explicit(&started, memory_order_seq_cst))
         return ACU_OK;
     acui_set_load_hooks(&load_hooks);
     acui_flight_lock();
@@ -213,10 +276,8 @@ acu_status acui_reactor_start(void)
         acui_set_suspect(acui_suspect);
         prepared = true;
     }
-    if (!reactor.running)
-        reactor.running = acui_thread_start(&reactor.thread, "acuda-reactor", run);
+    acui_reactor_attend();
     bool running = reactor.running;
-    atomic_store_explicit(&started, running, memory_order_release);
     acui_flight_unlock();
     if (!running)
         return acui_fail(ACU_ERR_NO_MEMORY, "acuda's thread could not be started");

@@ -254,10 +254,9 @@ static void help(acui_stage *stage, unsigned helper)
     pthread_mutex_lock(&staging.lock);
 }
 
-static void *run(void *context)
+/* Until they are told to stop, and there is nothing for this one. */
+static void serve(unsigned helper)
 {
-    unsigned helper = (unsigned)(uintptr_t)context;
-    pthread_mutex_lock(&staging.lock);
     for (;;) {
         acui_stage *stage = choose(helper);
         if (stage)
@@ -267,16 +266,23 @@ static void *run(void *context)
         else
             pthread_cond_wait(&staging.work, &staging.lock);
     }
+}
+
+static void *run(void *context)
+{
+    pthread_mutex_lock(&staging.lock);
+    serve((unsigned)(uintptr_t)context);
     pthread_mutex_unlock(&staging.lock);
     return NULL;
 }
 
 /* ---- starting ---- */
 
-/* As many helpers as there are chunks for. False: there is none. */
+/* As many helpers as there are chunks for; no more while they are being ended: who does that sees
+ * to what comes. False: there is none. */
 static bool need_helpers(uint64_t chunks, unsigned threads)
 {
-    while (staging.started < threads && staging.started < chunks &&
+    while (!staging.stop && staging.started < threads && staging.started < chunks &&
            acui_thread_start_with(&staging.threads[staging.started], "acuda-staging", run,
                                   (void *)(uintptr_t)staging.started))
         staging.started++;
@@ -301,6 +307,8 @@ static bool start(acui_stage *stage)
     stage->slot_bytes = options.chunk_bytes;
     stage->slots = options.chunks;
     uint64_t chunks = (stage->layout.bytes + stage->chunk - 1) / stage->chunk;
+    if (staging.started == 0)
+        acui_reactor_start(); /* the last close may have ended it: for deadlines */
     bool there = need_helpers(chunks, options.threads);
     if (there) {
         append(stage);
@@ -345,17 +353,28 @@ acui_task *acui_stage_run(acui_task *task)
     return acui_retire(task);
 }
 
+bool acui_stage_busy(void)
+{
+    pthread_mutex_lock(&staging.lock);
+    bool busy = staging.started > 0;
+    pthread_mutex_unlock(&staging.lock);
+    return busy;
+}
+
 void acui_stage_stop(void)
 {
     pthread_mutex_lock(&staging.lock);
     unsigned started = staging.started;
-    staging.stop = true;
-    pthread_cond_broadcast(&staging.work);
-    pthread_mutex_unlock(&staging.lock);
-    for (unsigned i = 0; i < started; i++)
-        pthread_join(staging.threads[i], NULL);
-    pthread_mutex_lock(&staging.lock);
-    staging.started = 0;
-    staging.stop = false;
+    if (started) {
+        staging.stop = true;
+        pthread_cond_broadcast(&staging.work);
+        pthread_mutex_unlock(&staging.lock);
+        for (unsigned i = 0; i < started; i++)
+            pthread_join(staging.threads[i], NULL);
+        pthread_mutex_lock(&staging.lock);
+        serve(0); /* what came when they had gone through the list, as the first of them */
+        staging.started = 0;
+        staging.stop = false;
+    }
     pthread_mutex_unlock(&staging.lock);
 }

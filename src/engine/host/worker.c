@@ -100,10 +100,9 @@ void acui_own_work_look(acui_own_work *own)
 
 /* ---- the worker ---- */
 
-static void *run(void *unused)
+/* Until it is told to stop, and has nothing left. Lock held, given up meanwhile. */
+static void work(void)
 {
-    (void)unused;
-    pthread_mutex_lock(&worker.lock);
     while (!worker.stop || worker.first) {
         acui_task *task = worker.first;
         if (!task) {
@@ -116,6 +115,13 @@ static void *run(void *unused)
         acui_run_tasks(call(task));
         pthread_mutex_lock(&worker.lock);
     }
+}
+
+static void *run(void *unused)
+{
+    (void)unused;
+    pthread_mutex_lock(&worker.lock);
+    work();
     pthread_mutex_unlock(&worker.lock);
     return NULL;
 }
@@ -139,8 +145,10 @@ acui_task *acui_host_run(acui_task *task)
         return NULL;
     }
     pthread_mutex_lock(&worker.lock);
-    if (!worker.running)
+    if (!worker.running) {
         worker.running = acui_thread_start(&worker.thread, "acuda-host", run);
+        acui_reactor_start(); /* the last close may have ended it: for deadlines */
+    }
     bool running = worker.running;
     if (running) {
         note_going(task);
@@ -159,16 +167,25 @@ acui_task *acui_host_run(acui_task *task)
     return acui_retire(task);
 }
 
+bool acui_worker_busy(void)
+{
+    pthread_mutex_lock(&worker.lock);
+    bool busy = worker.running;
+    pthread_mutex_unlock(&worker.lock);
+    return busy;
+}
+
 void acui_worker_stop(void)
 {
     pthread_mutex_lock(&worker.lock);
-    bool running = worker.running;
-    worker.stop = true;
-    pthread_cond_signal(&worker.work);
-    pthread_mutex_unlock(&worker.lock);
-    if (running)
+    if (worker.running) { /* until the end of this: nobody starts another one */
+        worker.stop = true;
+        pthread_cond_signal(&worker.work);
+        pthread_mutex_unlock(&worker.lock);
         pthread_join(worker.thread, NULL);
-    pthread_mutex_lock(&worker.lock);
-    worker.running = worker.stop = false;
+        pthread_mutex_lock(&worker.lock);
+        work(); /* what came when the thread had gone through the list */
+        worker.running = worker.stop = false;
+    }
     pthread_mutex_unlock(&worker.lock);
 }

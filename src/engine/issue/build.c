@@ -139,6 +139,14 @@ void acui_build_wait(acu_device *device)
     pthread_mutex_unlock(&build.lock);
 }
 
+bool acui_build_busy(void)
+{
+    pthread_mutex_lock(&build.lock);
+    bool busy = build.running;
+    pthread_mutex_unlock(&build.lock);
+    return busy;
+}
+
 void acui_build_stop(void)
 {
     pthread_mutex_lock(&build.lock);
@@ -151,6 +159,7 @@ void acui_build_stop(void)
     pthread_mutex_lock(&build.lock);
     acui_exec *orders = take_orders(NULL);
     build.running = build.stop = false;
+    pthread_cond_broadcast(&build.changed); /* there is nothing to wait for any more */
     pthread_mutex_unlock(&build.lock);
     refuse(orders);
 }

@@ -155,5 +155,6 @@ bool acui_build_order(acui_exec *exec); /* false: no thread for it */
 void acui_build_drain(acu_device *device);
 void acui_build_wait(acu_device *device); /* until all that was ordered is made; blocks */
 void acui_build_stop(void);
+bool acui_build_busy(void); /* the thread is there */
 
 #endif

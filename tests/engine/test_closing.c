@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * The end of acuda's threads: what callbacks of the reactor's last turn, and other threads, still
+ * begin while the last close ends them is finished before it returns; and the next session finds
+ * everything as at first.
+ */
+#include "support/support.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+
+enum { N = 64, BYTES = 4 << 20 };
+#define VECTOR ACU_SHAPE(N)
+
+/* ---- in the last turn ---- */
+
+typedef struct last_turn {
+    acu_device *device;
+    void (*what)(struct last_turn *turn, acu_future *future);
+    _Atomic(int) host_ran, called;
+} last_turn;
+
+static void count_call(void *user, acu_future *future, acu_status status)
+{
+    last_turn *turn = user;
+    (void)future;
+    assert_int_equal(status, ACU_OK);
+    atomic_fetch_add(&turn->called, 1);
+}
+
+/* Until the last close has told the thread that this runs on to stop, and waits for its end. */
+static void await_stop(void)
+{
+    while (acu_device_default())
+        sched_yield();
+    test_threads_rest();
+}
+
+static void run_last(void *user, acu_future *future, acu_status status)
+{
+    last_turn *turn = user;
+    await_stop();
+    turn->what(turn, future);
+    count_call(turn, future, status);
+}
+
+/* A session whose last callback does what `turn` says, and adds another callback. */
+static void close_with(last_turn *turn)
+{
+    turn->device = test_open();
+    acu_future *future = test_submit(turn->device, acu_full(VECTOR, acu_i32(1)));
+    assert_works(acu_future_on_complete(future, run_last, ACU_USER(turn)));
+    acu_future_release(future);
+    test_close(turn->device);
+    assert_int_equal(atomic_load(&turn->called), 2);
+    test_leaks_none();
+}
+
+static void call_in_next_session(void)
+{
+    last_turn next = {.called = 0};
+    acu_device *device = test_open();
+    acu_future *future = test_submit(device, acu_full(VECTOR, acu_i32(1)));
+    assert_works(acu_future_on_complete(future, count_call, ACU_USER(&next)));
+    while (!atomic_load(&next.called)) /* nobody looks but the reactor */
+        sched_yield();
+    acu_future_release(future);
+    test_close(device);
+    test_leaks_none();
+}
+
+static void add_callback(last_turn *turn, acu_future *future)
+{
+    assert_works(acu_future_on_complete(future, count_call, ACU_USER(turn)));
+}
+
+static void the_next_session_has_its_own_reactor(void **state)
+{
+    (void)state;
+    last_turn turn = {.what = add_callback};
+    close_with(&turn);
+    call_in_next_session();
+}
+
+static void submit_called(last_turn *turn, acu_op *op)
+{
+    acu_future *future = test_submit(turn->device, op);
+    assert_works(acu_future_on_complete(future, count_call, ACU_USER(turn)));
+    acu_future_release(future);
+}
+
+static void submit_kernel(last_turn *turn, acu_future *future)
+{
+    (void)future;
+    submit_called(turn, acu_full(VECTOR, acu_i32(2)));
+}
+
+static void device_work_of_the_last_turn_is_finished(void **state)
+{
+    (void)state;
+    last_turn turn = {.what = submit_kernel};
+    close_with(&turn);
+    call_in_next_session();
+}
+
+/* Is over when all other threads wait: who closes, for this. */
+static acu_status rest(void *user, const acu_val *values, size_t count)
+{
+    last_turn *turn = user;
+    (void)values, (void)count;
+    test_threads_rest();
+    atomic_fetch_add(&turn->host_ran, 1);
+    return ACU_OK;
+}
+
+static void submit_host(last_turn *turn, acu_future *future)
+{
+    (void)future;
+    submit_called(turn, acu_op_host(rest, ACU_USER(turn), ACU_ARGS(acu_i32(1)), ACU_SITE));
+}
+
+static void host_work_of_the_last_turn_is_finished(void **state)
+{
+    (void)state;
+    last_turn turn = {.what = submit_host};
+    close_with(&turn);
+    assert_int_equal(atomic_load(&turn.host_ran), 1);
+    call_in_next_session();
+}
+
+static void submit_copy(last_turn *turn, acu_future *future)
+{
+    static char memory[BYTES];
+    acu_buffer *buffer;
+    acu_tensor *x;
+    (void)future;
+    assert_works(acu_buffer_wrap_pageable(turn->device, memory, BYTES, ACU_USER(NULL), &buffer));
+    assert_works(acu_tensor_create(buffer, 0, ACU_U8, ACU_SHAPE(BYTES), &x));
+    acu_buffer_release(buffer);
+    submit_called(turn, acu_copy(acu_empty(ACU_U8, ACU_SHAPE(BYTES)), x));
+    acu_tensor_release(x);
+}
+
+static void a_copy_of_the_last_turn_is_finished(void **state)
+{
+    (void)state;
+    last_turn turn = {.what = submit_copy};
+    close_with(&turn);
+    call_in_next_session();
+}
+
+/* ---- while others go on ---- */
+
+enum { ROUNDS = 30, EACH = 30, SUBMITTERS = 3 };
+
+typedef struct others {
+    acu_device *device; /* retained: it lives on when it is closed */
+    acu_tensor *memory; /* pageable */
+    _Atomic(int) submitted, called;
+} others;
+
+static void count_any(void *user, acu_future *future, acu_status status)
+{
+    others *o = user;
+    (void)future, (void)status;
+    atomic_fetch_add(&o->called, 1);
+}
+
+static acu_status do_nothing(void *user, const acu_val *values, size_t count)
+{
+    (void)user, (void)values, (void)count;
+    return ACU_OK;
+}
+
+static acu_op *some_op(const others *o, int kind)
+{
+    switch (kind) {
+    case 0:
+        return acu_full(VECTOR, acu_i32(1));
+    case 1:
+        return acu_op_host(do_nothing, ACU_USER(NULL), ACU_ARGS(acu_i32(1)), ACU_SITE);
+    case 2:
+        return acu_copy(acu_empty(ACU_U8, VECTOR), o->memory);
+    default: /* both, one behind the other */
+        return acu_host(do_nothing, NULL, acu_inout(acu_to_host(acu_full(VECTOR, acu_i32(1)))));
+    }
+}
+
+static void *submit_on(void *user)
+{
+    others *o = user;
+    for (int i = 0; i < EACH; i++) {
+        acu_submit_options options = {.size = sizeof options, .deadline = i % 5 ? 0 : ACU_MS(1)};
+        acu_future *future = NULL;
+        assert_works(acu_submit(o->device, some_op(o, i % 4), &options, &future));
+        atomic_fetch_add(&o->submitted, 1);
+        assert_works(acu_future_on_complete(future, count_any, ACU_USER(o)));
+        if (i % 3 == 0)
+            assert_works(acu_future_cancel(future));
+        acu_future_release(future);
+    }
+    return NULL;
+}
+
+/* With nobody who looks, all of it completes and is called back, before the close, after it, and
+ * while it ends the threads; those that were started again are ended by the next one. */
+static void closing_while_others_submit(void **state)
+{
+    (void)state;
+    static char memory[N];
+    pthread_t threads[SUBMITTERS];
+    for (int round = 0; round < ROUNDS; round++) {
+        others o = {.device = acu_device_retain(test_open())};
+        acu_buffer *buffer;
+        assert_works(acu_buffer_wrap_pageable(o.device, memory, N, ACU_USER(NULL), &buffer));
+        assert_works(acu_tensor_create(buffer, 0, ACU_U8, VECTOR, &o.memory));
+        acu_buffer_release(buffer);
+        for (int i = 0; i < SUBMITTERS; i++)
+            assert_int_equal(pthread_create(&threads[i], NULL, submit_on, &o), 0);
+        while (atomic_load(&o.submitted) < round * SUBMITTERS * EACH / ROUNDS)
+            sched_yield();
+        test_close(o.device);
+        for (int i = 0; i < SUBMITTERS; i++)
+            pthread_join(threads[i], NULL);
+        while (atomic_load(&o.called) < SUBMITTERS * EACH)
+            sched_yield();
+        acu_tensor_release(o.memory);
+        test_close(test_open());
+        acu_device_release(o.device);
+        assert_int_equal(atomic_load(&o.called), SUBMITTERS * EACH);
+        test_leaks_none();
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_next_session_has_its_own_reactor),
+        cmocka_unit_test(device_work_of_the_last_turn_is_finished),
+        cmocka_unit_test(host_work_of_the_last_turn_is_finished),
+        cmocka_unit_test(a_copy_of_the_last_turn_is_finished),
+        cmocka_unit_test(closing_while_others_submit),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
