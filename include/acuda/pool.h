@@ -132,7 +132,7 @@ typedef struct acu_pool_stats {
                            * (see `keep` above); SIZE_MAX where there is none */
 } acu_pool_stats;
 
-/* Driver: cuMemPoolGetAttribute, for the last two. */
+/* Driver: cuEventQuery, for in_flight; cuMemPoolGetAttribute, for reserved. */
 ACU_API acu_status acu_pool_get_stats(acu_pool *pool, acu_pool_stats *stats);
 /* High-water marks start anew from what is now. */
 ACU_API acu_status acu_pool_reset_high(acu_pool *pool);

@@ -186,6 +186,7 @@ struct acu_stream {
 
     acui_lock lock; /* the timeline; a leaf: held across cuEventRecord/Query/WaitEvent only */
     uint64_t issued;      /* last mark */
+    uint64_t owed;        /* a mark that is to be made, as something was fenced with it */
     _Atomic(uint64_t) done; /* last complete mark; release store, acquire load */
     struct acui_mark *marks; /* ring of marks not yet complete, in order */
     size_t mark_first, mark_count, mark_room; /* room is a power of two */
@@ -393,6 +394,12 @@ typedef enum acui_tell {
  * without an event, and without memory, where there is none: it fails only if the device is lost.
  */
 acu_status acui_stream_mark(acu_stream *stream, acui_tell tell, uint64_t *number, uint64_t *told);
+/*
+ * The mark to come, for who has something fenced with it. It must come: who may give the issue lock
+ * up without one behind work makes what is owed; nothing, if it was made since. Caller as above.
+ */
+uint64_t acui_stream_owe(acu_stream *stream);
+void acui_stream_make_owed(acu_stream *stream);
 /*
  * What `stream` gets from now on starts after `other`'s mark `number`. Caller holds stream's issue
  * and has entered its device. If the other's device is lost, nothing of it runs any more: fails

@@ -325,6 +325,27 @@ acu_status acui_stream_mark(acu_stream *stream, acui_tell tell, uint64_t *number
     return st;
 }
 
+uint64_t acui_stream_owe(acu_stream *stream)
+{
+    acui_lock_take(&stream->lock);
+    uint64_t next = stream->owed = stream->issued + 1;
+    acui_lock_give(&stream->lock);
+    return next;
+}
+
+void acui_stream_make_owed(acu_stream *stream)
+{
+    acui_lock_take(&stream->lock);
+    bool due = stream->owed > stream->issued;
+    acui_lock_give(&stream->lock);
+    if (!due)
+        return;
+    bool was = acui_error_aside(); /* fails only if the device is lost: then nothing counts on it */
+    uint64_t number;
+    acui_stream_mark(stream, ACUI_TELL_NOBODY, &number, NULL);
+    acui_error_back(was);
+}
+
 /* ---- finding one ----------------------------------------------------------------------------- */
 
 /* The first mark that implies `number`: its own, or a later one that took its place. NULL: it is

@@ -69,8 +69,10 @@ ACUI_RARE static acu_status allocate_slowly(acu_buffer *buffer)
     acu_status st = acui_buffer_allocate(buffer, stream);
     if (st == ACU_OK && buffer->block->fences.count)
         st = enter_allocation(buffer, stream);
-    if (stream)
+    if (stream) {
+        acui_stream_make_owed(stream); /* if that could not be: the block goes to the cache */
         acui_lock_give(&stream->issue);
+    }
     acui_leave(&entered);
     return st;
 }

@@ -14,7 +14,7 @@
 
 typedef struct acui_fence {
     acu_stream *stream;
-    uint64_t number; /* may be of a mark that is still to be made */
+    uint64_t number; /* may be of a mark that is still to be made (acui_stream_owe) */
 } acui_fence;
 
 #define ACUI_FENCES 4 /* before anything is allocated */

@@ -70,7 +70,7 @@ bool acui_pool_never(acu_pool *pool, size_t bytes)
 
 /* ---- knowing more ---- */
 
-enum { STREAMS = 4 }; /* that are asked */
+enum { STREAMS = 4 }; /* that are asked for one request */
 
 static bool is_listed(acu_stream *const *streams, size_t n, const acu_stream *stream)
 {
@@ -80,32 +80,50 @@ static bool is_listed(acu_stream *const *streams, size_t n, const acu_stream *st
     return false;
 }
 
-/* Streams, but `own`, whose marks the blocks of the size wait for, retained. */
-static size_t streams_of(acu_pool *pool, size_t size, const acu_stream *own, acu_stream **streams)
+/* Streams, but `own`, whose marks blocks of the bin wait for, `n` being there already; retained. */
+static size_t streams_of(acu_pool *pool, size_t bin, const acu_stream *own, acu_stream **streams,
+                         size_t n, size_t most)
 {
-    size_t n = 0;
-    acui_lock_take(&pool->lock);
-    for (acui_block *b = pool->bins[acui_block_bin(size)]; b && n < STREAMS; b = b->next)
-        for (uint32_t i = 0; i < b->fences.count && n < STREAMS; i++) {
+    for (acui_block *b = pool->bins[bin]; b && n < most; b = b->next)
+        for (uint32_t i = 0; i < b->fences.count && n < most; i++) {
             const acui_fence *fence = &acui_fences_list(&b->fences)[i];
-            if (fence->stream == own || is_listed(streams, n, fence->stream))
+            if (fence->stream == own || is_listed(streams, n, fence->stream) ||
+                acui_stream_passed(fence->stream, fence->number))
                 continue;
             streams[n] = acui_fence_stream(fence, pool->device);
             n += streams[n] != NULL;
         }
-    acui_lock_give(&pool->lock);
     return n;
+}
+
+static void harvest(acu_stream *const *streams, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        acui_stream_harvest(streams[i], NULL);
+        acu_stream_release(streams[i]);
+    }
 }
 
 acui_block *acui_pool_take_complete(acu_pool *pool, size_t bytes, acu_stream *stream)
 {
     acu_stream *streams[STREAMS];
-    size_t n = streams_of(pool, acui_block_size(bytes), stream, streams);
-    for (size_t i = 0; i < n; i++) {
-        acui_stream_harvest(streams[i], NULL);
-        acu_stream_release(streams[i]);
-    }
+    acui_lock_take(&pool->lock);
+    size_t bin = acui_block_bin(acui_block_size(bytes));
+    size_t n = streams_of(pool, bin, stream, streams, 0, STREAMS);
+    acui_lock_give(&pool->lock);
+    harvest(streams, n);
     return n ? acui_pool_take(pool, bytes, stream) : NULL;
+}
+
+void acui_pool_look(acu_pool *pool)
+{
+    acu_stream *streams[ACUI_MAX_STREAMS]; /* with more the rest is found idle another time */
+    size_t n = 0;
+    acui_lock_take(&pool->lock);
+    for (size_t bin = 0; bin < ACUI_BINS && n < ACUI_MAX_STREAMS; bin++)
+        n = streams_of(pool, bin, NULL, streams, n, ACUI_MAX_STREAMS);
+    acui_lock_give(&pool->lock);
+    harvest(streams, n);
 }
 
 /* ---- where there is none ---- */

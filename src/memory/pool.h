@@ -154,6 +154,9 @@ void acui_growth_drop_block(acu_pool *pool, acui_block *block);
 acu_status acui_pool_say_short(acu_pool *pool, size_t bytes);
 /* As acui_pool_take, where something may be complete that nobody has asked the driver about. */
 acui_block *acui_pool_take_complete(acu_pool *pool, size_t bytes, acu_stream *stream);
+/* Asks about all work that what is cached waits for: what is complete counts as idle after that.
+ * Nobody else may look at a stream on which memory was allocated, and nothing else done. */
+void acui_pool_look(acu_pool *pool);
 /* A block for `bytes` that `stream` may use; NULL, for page-locked memory: the host. The device is
  * entered, the stream's issue lock held. Errors: DEVICE_MEMORY, or NO_MEMORY for the host's, in
  * numbers; the driver's. */

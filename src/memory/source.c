@@ -70,10 +70,8 @@ static acu_status device_get(acu_pool *pool, acui_block *block, acu_stream *stre
     ACUI_TRY(ACUI_DEV(device, MemAllocFromPoolAsync, &block->address, block->bytes, pool->raw,
                       stream->raw));
     /* It is there for who comes behind this on the stream; others come behind the next mark. */
-    acui_lock_take(&stream->lock);
-    uint64_t next = stream->issued + 1;
-    acui_lock_give(&stream->lock);
-    acui_fences_add(&block->fences, device, stream, next); /* the first: needs no memory */
+    acui_fences_add(&block->fences, device, stream, acui_stream_owe(stream)); /* the first: needs no
+                                                                                * memory */
     return ACU_OK;
 }
 

@@ -60,6 +60,7 @@ acu_status acu_pool_get_stats(acu_pool *pool, acu_pool_stats *stats)
     if (!stats || stats->size < sizeof stats->size)
         return acui_fail(ACU_ERR_INVALID, "acu_pool_get_stats: %s",
                          stats ? "set the size to sizeof(acu_pool_stats)" : "nowhere to put them");
+    acui_pool_look(pool);
     acu_pool_stats s = read_stats(pool);
     acui_entered entered;
     if (pool->raw && acui_enter_to_free(pool->device, &entered)) {
@@ -106,7 +107,6 @@ acu_status acu_pool_trim(acu_pool *pool, size_t keep, size_t *freed)
     ACUI_CHECK(pool, POOL);
     acui_entered entered;
     ACUI_TRY(acui_enter(pool->device, &entered));
-    acui_stream_harvest(pool->device->alloc, NULL);
     size_t bytes = acui_pool_trim(pool, keep, NULL);
     if (pool->raw && bytes == 0) /* what was freed in stream order before */
         pool->device->cu->MemPoolTrimTo(pool->raw, keep);

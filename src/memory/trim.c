@@ -104,6 +104,7 @@ void acui_pool_put_slabs(acu_pool *pool, acui_slab *slabs)
 
 size_t acui_pool_shrink(acu_pool *pool, size_t keep, acu_stream *stream)
 {
+    acui_pool_look(pool);
     return free_taken(pool, take_out(pool, keep, false), stream);
 }
 

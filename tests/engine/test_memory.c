@@ -270,6 +270,90 @@ static void a_stream_waits_for_memory_of_another(void **state)
     acu_pool_release(pool);
 }
 
+/* ---- what was allocated for nothing ---- */
+
+/* All that is cached is idle, as the device is, and goes. */
+static void expect_idle(acu_pool *pool)
+{
+    assert_works(acu_device_wait(device, ACU_FOREVER));
+    test_quiet(device);
+    acu_pool_stats stats = stats_of(pool);
+    assert_int_equal(stats.in_use, 0);
+    assert_int_equal(stats.in_flight, 0);
+    size_t freed = 0;
+    assert_works(acu_pool_trim(pool, 0, &freed));
+    assert_int_equal(freed, stats.cached);
+    assert_int_equal(stats_of(pool).held, 0);
+}
+
+/* The first half of what it needs is there, and was allocated on its stream. */
+static void what_fails_leaves_its_memory_to_others(void **state)
+{
+    (void)state;
+    acu_pool *pool = pool_of(MIB);
+    acu_stream *stream = new_stream();
+    acu_submit_options options = {.size = sizeof options, .stream = stream, .pool = pool};
+    for (int i = 0; i < 2; i++) {
+        acu_op *half = acu_zeros(ACU_U8, ACU_SHAPE(600 * KIB));
+        acu_op *both = acu_zip(half, acu_zeros(ACU_U8, ACU_SHAPE((601 + i) * KIB)));
+        acu_future *future = NULL;
+        assert_works(acu_submit(device, both, &options, &future));
+        assert_int_equal(acu_future_wait(future, ACU_FOREVER), ACU_ERR_DEVICE_MEMORY);
+        acu_future_release(future);
+        acu_tensor *tensor = NULL; /* of another size, and in the order of another stream */
+        assert_works(acu_tensor_alloc_from(pool, ACU_U8, ACU_SHAPE(900 * KIB), &tensor));
+        acu_tensor_release(tensor);
+        if (i == 0)
+            expect_idle(pool);
+    }
+    acu_stream_release(stream);
+    acu_pool_release(pool);
+}
+
+/* It has its memory, but can not be put behind what comes before. */
+static void so_does_what_the_driver_refuses(void **state)
+{
+    (void)state;
+    acu_pool *pool = pool_of(0);
+    acu_stream *busy = new_stream(), *other = new_stream();
+    acu_tensor *shared = NULL;
+    assert_works(acu_tensor_alloc(device, ACU_U8, ACU_SHAPE(KIB), &shared));
+    assert_works(acu_sync_on(busy, acu_copy(shared, acu_zeros(ACU_U8, ACU_SHAPE(KIB))), NULL));
+    test_gate_close(device, acu_stream_raw(busy));
+    acu_future_release(submit(acu_copy(shared, acu_full(ACU_SHAPE(KIB), acu_u8(1))), busy, NULL));
+    acu_driver_fault fault = {
+        .size = sizeof fault, .call = ACU_CALL_StreamWaitEvent, .nth = 1, .result = 1};
+    assert_works(acu_driver_fail(&fault));
+    acu_future *future = submit(acu_dup(shared), other, pool);
+    bool hit = acu_driver_fault_hits() > 0;
+    acu_driver_fail_clear();
+    test_gate_open();
+    assert_true(hit);
+    assert_int_not_equal(acu_future_wait(future, ACU_FOREVER), ACU_OK);
+    acu_future_release(future);
+    expect_idle(pool);
+    acu_tensor_release(shared);
+    acu_stream_release(busy);
+    acu_stream_release(other);
+    acu_pool_release(pool);
+}
+
+static void so_does_what_the_host_has_no_memory_for(void **state)
+{
+    (void)state;
+    acu_pool *pool = pool_of(0);
+    acu_tensor *tensor = NULL;
+    for (uint64_t n = 1; !tensor; n++) {
+        acu_debug_fail_alloc(n, false);
+        acu_status status = acu_tensor_alloc_from(pool, ACU_U8, ACU_SHAPE(MIB), &tensor);
+        acu_debug_fail_alloc(0, false);
+        if (status != ACU_OK)
+            expect_idle(pool);
+    }
+    acu_tensor_release(tensor);
+    acu_pool_release(pool);
+}
+
 /* ---- random use, by several threads ---- */
 
 enum { THREADS = 4, ROUNDS = 150, LIVE = 6 };
@@ -406,6 +490,9 @@ int main(void)
         DEVICE_TEST(who_waits_may_be_cancelled),
         DEVICE_TEST(who_had_none_is_named),
         DEVICE_TEST(a_stream_waits_for_memory_of_another),
+        DEVICE_TEST(what_fails_leaves_its_memory_to_others),
+        DEVICE_TEST(so_does_what_the_driver_refuses),
+        DEVICE_TEST(so_does_what_the_host_has_no_memory_for),
         DEVICE_TEST(memory_in_use_is_never_handed_out),
         DEVICE_TEST(nor_where_it_is_short),
     };

@@ -282,6 +282,8 @@ static acui_task *issue_on(acu_stream *stream, acui_task *task)
         freed = finish(stream, &task, 1, told);
         if (stream->device->one_by_one)
             acui_finish_alone(stream);
+    } else {
+        acui_stream_make_owed(stream); /* what it had allocated comes free, too */
     }
     note_end(stream->device);
     acui_lock_give(&stream->issue);

@@ -27,6 +27,7 @@ static acu_buffer *wanted_by(const acui_node *node)
 
 static void give_back(acui_task *task, size_t count)
 {
+    acui_stream_make_owed(task->stream); /* before others find new blocks in the cache */
     for (size_t i = 0; i < count; i++) {
         acu_buffer *buffer = wanted_by(task->nodes[i]);
         if (buffer)
