@@ -77,16 +77,23 @@ static acu_status plan_custom(acui_plan *plan, acu_op *op, acu_device *place, ac
 
 const acui_op_class acui_class_CUSTOM = {.name = "custom", .plan = plan_custom};
 
+/* What one of that name is called in messages, and when it fails. */
+static acui_op_class called(const char *name)
+{
+    return (acui_op_class){.name = name ? name : acui_class_CUSTOM.name};
+}
+
 /* Room for the operands, and behind them for the data. */
 static acu_op *new_custom(const acu_custom *custom, size_t count, acu_site site)
 {
+    const acui_op_class self = called(custom->name);
     if (!custom->fn || custom->bytes > DATA_MAX) {
         if (!custom->fn)
             acui_fail(ACU_ERR_INVALID, "acu_op_custom got NULL where a function should be");
         else
             acui_fail(ACU_ERR_LIMIT, "the data of a custom op has at most %d bytes, not %zu",
                       DATA_MAX, custom->bytes);
-        return acui_op_failed(&acui_class_CUSTOM, site);
+        return acui_op_failed(&self, site);
     }
     size_t words = (custom->bytes + sizeof(acu_op *) - 1) / sizeof(acu_op *);
     acu_op *op = acui_op_new(&acui_class_CUSTOM, count + words, site);
@@ -103,13 +110,13 @@ static acu_op *new_custom(const acu_custom *custom, size_t count, acu_site site)
 
 acu_op *acu_op_custom(acu_custom custom, acu_op *const *operands, size_t count, acu_site site)
 {
+    const acui_op_class taker = called(custom.name);
     if (count && !operands) {
         acui_user_release(custom.user);
         acui_fail(ACU_ERR_INVALID, "%s got NULL where a list of %zu operands should be",
-                  custom.name ? custom.name : acui_class_CUSTOM.name, count);
-        return acui_op_failed(&acui_class_CUSTOM, site);
+                  taker.name, count);
+        return acui_op_failed(&taker, site);
     }
-    const acui_op_class taker = {.name = custom.name ? custom.name : acui_class_CUSTOM.name};
     acu_op *op = new_custom(&custom, count, site);
     bool made = op->class == &acui_class_CUSTOM;
     for (size_t i = 0; i < count; i++) {
@@ -131,10 +138,8 @@ acu_op *acu_op_fail(acu_status status, const char *name, acu_site site, const ch
         acui_fail_v(status, format, args);
         va_end(args);
     }
-    acu_op *op = acui_op_failed(&acui_class_CUSTOM, site);
-    if (name && !acui_op_is_oom(op))
-        snprintf(op->u.fault->error.op, sizeof op->u.fault->error.op, "%s", name);
-    return op;
+    const acui_op_class self = called(name);
+    return acui_op_failed(&self, site);
 }
 
 /* ---- into ---- */

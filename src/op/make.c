@@ -153,7 +153,7 @@ acu_op *acu_op_zeros(acu_dtype dtype, acu_shape shape, acu_site site)
     if (dtype == ACU_F8E8M0FNU) {
         acui_fail(ACU_ERR_DTYPE, "f8e8m0fnu has no zero: the bits 0 are 2 to the -127; say what is "
                                  "wanted with acu_full");
-        return acui_op_failed(&acui_class_FILL, site);
+        return acu_op_named(acui_op_failed(&acui_class_FILL, site), "zeros");
     }
     return new_filled(dtype, shape, acu_arg_scalar(dtype, 0), "zeros", site);
 }

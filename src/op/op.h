@@ -162,8 +162,8 @@ static inline void acui_op_begin(acu_op *op, const acui_op_class *class, acu_sit
     op->rest = (acui_op_rest *)(op + 1);
 }
 bool acui_op_is_oom(const acu_op *op);
-/* An op that carries the thread's record, with `site` and the class's
- * name put in; releases `op`. */
+/* An op that carries the thread's record, with `site` and the class's name put in, which is all of
+ * the class that it looks at. */
 acu_op *acui_op_failed(const acui_op_class *class, acu_site site);
 
 /*

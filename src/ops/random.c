@@ -31,8 +31,8 @@ static acu_op *plan_random(acu_planning *p)
 static acu_op *make(const request *r, acu_site site)
 {
     int64_t elements = acu_shape_elements(r->shape);
-    if (elements < 1)
-        return acu_op_empty(r->dtype, r->shape, site); /* which says what is wrong with the shape */
+    if (elements < 1) /* which this says what is wrong with */
+        return acu_op_named(acu_op_empty(r->dtype, r->shape, site), r->name);
     if (r->params.offset < 0 || r->params.offset > INT64_MAX - elements)
         return acu_op_fail(ACU_ERR_INVALID, r->name, site, "%s: %lld elements from number %lld on; "
                            "numbers are not negative", r->name, (long long)elements,

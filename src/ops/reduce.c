@@ -228,7 +228,8 @@ static acu_op *launch(plan *r, acu_op *out)
     int64_t values = r->params.kept_count * r->params.splits * (r->arg ? 2 : 1);
     const acu_arg args[] = {
         acu_u64(0), acu_arg_op(x, ACU_READ),
-        acu_arg_op(acu_op_empty(ACU_F64, ACU_SHAPE(values), r->p->site), ACU_WRITE),
+        acu_arg_op(acu_op_named(acu_op_empty(ACU_F64, ACU_SHAPE(values), r->p->site), r->name),
+                   ACU_WRITE),
         acu_arg_struct(&r->params, sizeof r->params)};
     acu_op *first = acui_launch(r->p, r->name, family, kernel, blocks, args, 4);
     return finish(r, out, acu_op_nth(first, 2, r->p->site), family, class);

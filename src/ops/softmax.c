@@ -85,7 +85,7 @@ static acu_op *launch_splits(acu_planning *p, const char *name, const acui_softm
 {
     const int64_t units = params->kept_count * params->splits, blocks = acui_blocks(units, 1);
     acu_op *x = acu_op_take(&p->values[0], p->site);
-    acu_op *partial = acu_op_empty(ACU_F64, ACU_SHAPE(2 * units), p->site);
+    acu_op *partial = acu_op_named(acu_op_empty(ACU_F64, ACU_SHAPE(2 * units), p->site), name);
     const acu_arg look[] = {acu_arg_op(partial, ACU_WRITE), acu_arg_op(x, ACU_READ),
                             acu_arg_struct(params, sizeof *params)};
     acu_op *first = acui_launch(p, name, "acuda.softmax",

@@ -300,6 +300,54 @@ static void who_is_refused(void **state)
     assert_string_equal(acu_last_error()->op, "mine");
     REFUSED(b, acu_sum((acu_op *)NULL, ACU_ALL), ACU_ERR_INVALID, "sum got NULL where an op");
     assert_string_equal(acu_last_error()->op, "sum");
+    REFUSED(b, acu_zeros(ACU_F8E8M0FNU, ACU_SHAPE(1)), ACU_ERR_DTYPE, "no zero");
+    assert_string_equal(acu_last_error()->op, "zeros");
+    close_bench(&b);
+}
+
+/* So it is with built-in operations, whether refused by themselves or by a part of them. */
+static void which_operation_is_refused(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    acu_shape none = ACU_SHAPE(0), other = ACU_SHAPE(3);
+    acu_expression *sum;
+    assert_works(acu_expression_create("a + b", &sum));
+    const struct {
+        const char *name;
+        acu_op *op;
+    } refused[] = {
+        {"add", acu_add(b.x, acu_zeros(ACU_F32, other))},
+        {"add", acu_add(acu_scalar(acu_f32(1)), 1)},
+        {"add", acu_op_elementwise(ACU_OP_ADD, NULL, 2, ACU_SITE)},
+        {"add", acu_op_elementwise(ACU_OP_ADD, NULL, 1, ACU_SITE)},
+        {"mul", acu_mul(b.x, acu_zip(acu_value(b.x), acu_value(b.x)))},
+        {"exp", acu_into(acu_zeros(ACU_F32, other), acu_exp(b.x))},
+        {"where", acu_where(b.x, 1, 2)},
+        {"fused", acu_fused(sum, b.x, acu_zeros(ACU_F32, other))},
+        {"mean", acu_mean(b.x, ACU_DIMS(7))},
+        {"softmax", acu_softmax(b.x, 7)},
+        {"matmul", acu_matmul(b.x, acu_zeros(ACU_F32, other))},
+        {"convert", acu_convert(b.x, (acu_dtype)99)},
+        {"convert", acu_convert(acu_scalar(acu_f32(1)), ACU_F64)},
+        {"rand", acu_rand(ACU_F32, none, 0, 0)},
+        {"randn", acu_randn(ACU_F32, none, 0, 0)},
+        {"randint", acu_randint(ACU_I32, none, 0, 2, 0, 0)},
+        {"arange", acu_arange(ACU_F32, 0, 0, 1)},
+        {"linspace", acu_linspace(ACU_I32, 0, 1, 2)},
+        {"eye", acu_eye(ACU_F32, 0)},
+        {"mine", acu_op_fail(ACU_ERR_IO, "mine", ACU_SITE, "no such file")},
+        {"mine", acu_op_custom((acu_custom){.name = "mine"}, NULL, 0, ACU_SITE)},
+    };
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        char words[ACU_ERROR_MESSAGE + 100], start[ACU_ERROR_OP + 4];
+        assert_int_not_equal(acu_sync(b.device, refused[i].op, NULL), ACU_OK);
+        assert_string_equal(acu_last_error()->op, refused[i].name);
+        acu_error_describe(acu_last_error(), words, sizeof words);
+        snprintf(start, sizeof start, ": %s: ", refused[i].name);
+        assert_non_null(strstr(words, start));
+    }
+    acu_expression_release(sum);
     close_bench(&b);
 }
 
@@ -1028,6 +1076,7 @@ int main(int count, char **arguments)
         cmocka_unit_test(no_access),
         cmocka_unit_test(data),
         cmocka_unit_test(who_is_refused),
+        cmocka_unit_test(which_operation_is_refused),
         cmocka_unit_test(ownership),
         cmocka_unit_test(algebra),
         cmocka_unit_test(groups),
