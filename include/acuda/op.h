@@ -230,7 +230,8 @@ ACU_API acu_op *acu_op_custom(acu_custom custom, acu_op *const *operands, size_t
                               acu_site site);
 /*
  * An op that reports an error when it is submitted, which is what a constructor returns, or `fn`
- * above. Without a text (NULL) the error is the thread's last one, of a call that just failed.
+ * above. Without a text (NULL) the error is the thread's last one, of a call that just failed, if
+ * that has this status. A status that is no error (ACU_OK, ACU_NOT_READY) is INVALID.
  */
 ACU_API acu_op *acu_op_fail(acu_status status, const char *name, acu_site site, const char *format,
                             ...) ACU_PRINTF(4, 5);

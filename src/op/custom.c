@@ -132,11 +132,16 @@ acu_op *acu_op_custom(acu_custom custom, acu_op *const *operands, size_t count, 
 
 acu_op *acu_op_fail(acu_status status, const char *name, acu_site site, const char *format, ...)
 {
-    if (format) {
+    if (format && status < 0) {
         va_list args;
         va_start(args, format);
         acui_fail_v(status, format, args);
         va_end(args);
+    } else if (status >= 0) { /* or the submit would succeed, with nothing in it */
+        acui_fail(ACU_ERR_INVALID, "acu_op_fail got %d (%s), which is no error", (int)status,
+                  acu_status_name(status));
+    } else if (acui_error()->status != status) { /* what the record says is about something else */
+        acui_fail(status, "acu_op_fail was given no words for it");
     }
     const acui_op_class self = called(name);
     return acui_op_failed(&self, site);

@@ -214,6 +214,26 @@ static void no_access(void **state)
     close_bench(&b);
 }
 
+/* A submit that succeeds, and of which nothing runs, would be worse than any error. */
+static void failures_of_no_error(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    acu_tensor *t = NULL;
+    row("L16");
+    REFUSED(b, acu_op_fail(ACU_OK, "mine", ACU_SITE, NULL), ACU_ERR_INVALID, "0 (ACU_OK)|no error");
+    REFUSED(b, acu_op_fail(ACU_NOT_READY, "mine", ACU_SITE, "hm"), ACU_ERR_INVALID,
+            "ACU_NOT_READY|no error");
+    REFUSED(b, acu_op_fail((acu_status)3, "mine", ACU_SITE, "hm"), ACU_ERR_INVALID, "3|no error");
+    REFUSED(b, acu_op_fail((acu_status)-999, "mine", ACU_SITE, "hm"), (acu_status)-999, "hm");
+    /* Without words: those of the call that failed, and not of another one. */
+    assert_int_equal(acu_tensor_reshape(b.x, ACU_SHAPE(5), &t), ACU_ERR_SHAPE);
+    REFUSED(b, acu_op_fail(ACU_ERR_SHAPE, "mine", ACU_SITE, NULL), ACU_ERR_SHAPE, "[4, 4]|[5]");
+    REFUSED(b, acu_op_fail(ACU_ERR_IO, "mine", ACU_SITE, NULL), ACU_ERR_IO, "no words");
+    assert_string_equal(acu_last_error()->op, "mine");
+    close_bench(&b);
+}
+
 static void refuse_pageable(const bench *b)
 {
     static float own[16];
@@ -1074,6 +1094,7 @@ int main(int count, char **arguments)
         cmocka_unit_test(launches_of_sizes_that_wrap),
         cmocka_unit_test(scalars_of_no_dtype),
         cmocka_unit_test(no_access),
+        cmocka_unit_test(failures_of_no_error),
         cmocka_unit_test(data),
         cmocka_unit_test(who_is_refused),
         cmocka_unit_test(which_operation_is_refused),
