@@ -87,9 +87,12 @@ static acui_op_class called(const char *name)
 static acu_op *new_custom(const acu_custom *custom, size_t count, acu_site site)
 {
     const acui_op_class self = called(custom->name);
-    if (!custom->fn || custom->bytes > DATA_MAX) {
+    if (!custom->fn || custom->bytes > DATA_MAX || (custom->bytes && !custom->data)) {
         if (!custom->fn)
             acui_fail(ACU_ERR_INVALID, "acu_op_custom got NULL where a function should be");
+        else if (!custom->data)
+            acui_fail(ACU_ERR_INVALID, "acu_op_custom got NULL where %zu bytes of data should be",
+                      custom->bytes);
         else
             acui_fail(ACU_ERR_LIMIT, "the data of a custom op has at most %d bytes, not %zu",
                       DATA_MAX, custom->bytes);

@@ -1053,6 +1053,12 @@ static void table(void **state)
     assert_true(rows >= seen_count);
 }
 
+static acu_op *no_custom(acu_planning *planning)
+{
+    (void)planning;
+    return NULL;
+}
+
 /* Constructors never fail, also where the list of what they take is NULL. */
 static void lists_that_are_not_there(void **state)
 {
@@ -1068,6 +1074,8 @@ static void lists_that_are_not_there(void **state)
     REFUSED(b, acu_op_host(no_host_call, none, NULL, 1, ACU_SITE), ACU_ERR_INVALID, "host|NULL");
     REFUSED(b, acu_op_elementwise(ACU_OP_ADD, NULL, 2, ACU_SITE), ACU_ERR_INVALID, "add|NULL|2 operands");
     REFUSED(b, acu_op_elementwise(ACU_OP_ADD, NULL, 3, ACU_SITE), ACU_ERR_ARGUMENTS, "takes 2");
+    acu_custom custom = {.name = "mine", .fn = no_custom, .bytes = 8};
+    REFUSED(b, acu_op_custom(custom, NULL, 0, ACU_SITE), ACU_ERR_INVALID, "NULL|8 bytes of data");
     acu_op_unzip(acu_value(b.x), NULL, 1, ACU_SITE);
     acu_val_set_tensor(NULL, NULL);
     acu_val_set_scalar(NULL, acu_f32(1));
