@@ -12,7 +12,7 @@
 /* The kind, unless the access is none: by that it could be ordered behind nothing. */
 static inline int kind_with(acui_arg_kind kind, acu_access access)
 {
-    return access >= ACU_READ && access <= ACU_UPDATE ? kind : ACUI_ARG_NO_ACCESS;
+    return access >= ACU_READ && access <= ACU_UPDATE ? (int)kind : (int)ACUI_ARG_NO_ACCESS;
 }
 
 acu_arg acu_arg_op(acu_op *op, acu_access access)
