@@ -67,7 +67,7 @@ typedef struct acu_open_options {
  *   - At most 1024 submissions of a device wait to be planned: one more is refused (WOULD_BLOCK).
  *   - Looking whether something is done (poll, wait) asks the driver, as ever: a loop that is to
  *     stay out of it uses callbacks or queues. What is placed on streams by hand does not wait for
- *     what is handed over; acu_stream_poll, acu_stream_wait and acu_device_wait look at it too.
+ *     what is handed over; acu_stream_settle does (stream.h), and all that looks at a stream.
  * Opening a device again keeps its mode; asking for a runtime thread where it has none is BUSY.
  */
 

@@ -2,6 +2,14 @@
 /*
  * Streams, events and policies: CUDA's own, for those who place work by hand. Programs that only
  * submit ops need nothing of this header.
+ *
+ * What is submitted to a stream (acu_submit_options, policies) may be held back on the host, in any
+ * program and without its doing: the first use of a built-in op waits for its kernels to be loaded,
+ * others for host work before them, for room (max_in_flight), or for a runtime thread. CUDA does
+ * not know of it then. The functions below do: poll and wait look at it too, and those that mark
+ * the end of a stream refuse (WOULD_WAIT) to mark it before what is still to come;
+ * acu_stream_settle waits until all of it is there. Calls of the program's own on acu_stream_raw
+ * know nothing of it.
  */
 #ifndef ACUDA_STREAM_H
 #define ACUDA_STREAM_H
@@ -30,17 +38,26 @@ ACU_API acu_status acu_stream_create(acu_device *device, int priority, acu_strea
  */
 ACU_API acu_status acu_stream_wrap(acu_device *device, CUstream raw, acu_stream **stream);
 
-/* A new stream whose work starts after all that `stream` holds now (fork). Same priority. */
+/* A new stream whose work starts after all that `stream` holds now (fork). Same priority.
+ * WOULD_WAIT: something that was submitted to `stream` is not on it yet. */
 ACU_API acu_status acu_stream_fork(acu_stream *stream, acu_stream **forked);
 
 /* What `stream` gets from now on starts after all that `other` holds now. Does not block.
+ * WOULD_WAIT: something that was submitted to `other` is not on it yet.
  * Driver: cuEventRecord on `other`, cuStreamWaitEvent on `stream`. Also across devices. */
 ACU_API acu_status acu_stream_order_after(acu_stream *stream, acu_stream *other);
 
-/* Nothing in flight? ACU_OK, ACU_NOT_READY, or the device's error. Driver: cuStreamQuery. */
+/* Nothing in flight, nor submitted to it and not on it yet? ACU_OK, ACU_NOT_READY, or the device's
+ * error. Driver: cuStreamQuery. */
 ACU_API acu_status acu_stream_poll(acu_stream *stream);
-/* Block until all that the stream holds now is complete, at most `timeout` nanoseconds. */
+/* Block until all that was submitted to the stream so far, and all that it holds then, is complete,
+ * at most `timeout` nanoseconds. What was submitted behind a use that was begun (use.h) is not
+ * there before the end of that. */
 ACU_API acu_status acu_stream_wait(acu_stream *stream, uint64_t timeout);
+/* Block until all that was submitted to the stream so far is on it, or over: then its end can be
+ * marked, and work placed behind it by hand. At most `timeout` nanoseconds; what other threads
+ * submit meanwhile is not waited for. Errors: WOULD_WAIT in a callback, the device's. */
+ACU_API acu_status acu_stream_settle(acu_stream *stream, uint64_t timeout);
 
 /* The driver's handle; NULL: not a stream. Driver: the first time, cuEventRecord for what acuda has
  * on the stream without an event. */
@@ -54,8 +71,8 @@ ACU_API void acu_stream_release(acu_stream *stream);
 /* An event; `timing` makes it usable for acu_event_elapsed_ms, and
  * recording it six times dearer. */
 ACU_API acu_status acu_event_create(acu_device *device, bool timing, acu_event **event);
-/* Mark the end of what `stream` holds now. Device of both must be the
- * same. Driver: cuEventRecord. */
+/* Mark the end of what `stream` holds now. Device of both must be the same. WOULD_WAIT: something
+ * that was submitted to the stream is not on it yet. Driver: cuEventRecord. */
 ACU_API acu_status acu_event_record(acu_event *event, acu_stream *stream);
 /* ACU_OK if what the last record marked is complete (or nothing was
  * recorded), else ACU_NOT_READY. */

@@ -51,6 +51,19 @@ typedef struct acui_post {
 } acui_post;
 #define ACUI_POSTS 32
 
+/*
+ * What was submitted to a stream and is not on it yet, nor over. Tasks are counted on two sides:
+ * new ones on `side`, which changes when there are none on the other. So all that were there at
+ * some time are on the stream, or over, once two more turns were taken. Changed under the engine's
+ * order lock; release stores, acquire loads for who only looks.
+ */
+typedef struct acui_backlog {
+    _Atomic(uint32_t) handed; /* to a runtime thread, which has not planned them. Any thread */
+    _Atomic(uint32_t) tasks[2];
+    unsigned side;
+    uint64_t turns;
+} acui_backlog;
+
 /* Of two entries each in the driver's queue for a stream, as most tasks have: a launch and a mark.
  * Leaves room for the task that is let in last. */
 #define ACUI_STREAM_PLACES 300
@@ -210,6 +223,7 @@ struct acu_stream {
     _Atomic(uint64_t) looked_at; /* when it was last looked at, in ns; relaxed, also without it */
     struct acu_stream *next_active;
     acui_gate gate;
+    acui_backlog backlog;
     bool active;
     bool relied;         /* somebody sleeps until a thread that waits in the driver says so */
     uint64_t wanted;     /* marks up to this one somebody wants to be told of */
@@ -310,8 +324,8 @@ typedef struct acui_close_hooks {
     void (*stop)(void);
     /* acu_device_wait; NULL: it looks at acui_in_flight again and again. */
     acu_status (*wait)(acu_device *device, uint64_t timeout);
-    /* Waits until all that was handed over to runtime threads so far is issued. */
-    acu_status (*settle)(uint64_t timeout);
+    /* Waits until all that was submitted to the stream so far is on it, or over. */
+    acu_status (*settle)(acu_stream *stream, uint64_t timeout);
 } acui_close_hooks;
 void acui_set_close_hooks(const acui_close_hooks *hooks);
 /* Such as count until then: of threads that work below the engine. */
@@ -319,8 +333,6 @@ void acui_set_first_close_hooks(const acui_close_hooks *hooks);
 
 /* Some device of the process has a runtime thread. */
 bool acui_any_runtime_thread(void);
-/* What was handed over to the device's runtime thread so far is issued; at once if it has none. */
-acu_status acui_device_settle(acu_device *device, uint64_t timeout);
 
 /* A pool of the driver's, which keeps what is freed, and shares it with
  * nobody. The device is entered. */
@@ -351,6 +363,18 @@ void acui_stream_unwatch(acu_stream *stream);
  */
 size_t acui_side_take(acu_device *device, acu_stream **streams, size_t wanted);
 void acui_side_give(acu_device *device, acu_stream *const *streams, size_t count);
+
+/* Something that was submitted to it is not on it yet, nor over. */
+static inline bool acui_stream_is_held(const acu_stream *stream)
+{
+    const acui_backlog *backlog = &stream->backlog;
+    /* What is planned counts as a task before it is no longer handed over. */
+    return atomic_load_explicit(&backlog->handed, memory_order_acquire) ||
+           atomic_load_explicit(&backlog->tasks[0], memory_order_acquire) ||
+           atomic_load_explicit(&backlog->tasks[1], memory_order_acquire);
+}
+/* WOULD_WAIT if so: where its end is can not be said yet. */
+acu_status acui_stream_check_held(const acu_stream *stream, const char *function);
 
 /* The handle, for others than acuda. */
 CUstream acui_stream_show(acu_stream *stream);

@@ -100,6 +100,7 @@ acu_status acu_event_record(acu_event *event, acu_stream *stream)
         return acui_fail(ACU_ERR_DEVICE,
                          "acu_event_record: the event is of device %d, the stream of device %d",
                          event->device->info.ordinal, stream->device->info.ordinal);
+    ACUI_TRY(acui_stream_check_held(stream, __func__));
     acui_entered entered;
     ACUI_TRY(acui_enter(event->device, &entered));
     acu_status st = acui_stream_not_capturing(stream);

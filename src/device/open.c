@@ -320,14 +320,6 @@ acu_status acu_device_wait(acu_device *device, uint64_t timeout)
     return ACU_OK;
 }
 
-acu_status acui_device_settle(acu_device *device, uint64_t timeout)
-{
-    if (!device->runtime_thread)
-        return ACU_OK;
-    acui_close_hooks h = acui_close_hooks_set();
-    return h.settle ? h.settle(timeout) : ACU_OK;
-}
-
 static acu_status closed_already(const acu_device *device)
 {
     return acui_fail(ACU_ERR_INVALID, "acu_close: device %d was closed as often as opened",

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/nap.h"
 #include "device/device.h"
+#include "device/open.h"
 #include "driver/nvtx.h"
 #include "driver/table.h"
 
@@ -236,6 +237,17 @@ acu_status acui_stream_not_capturing(acu_stream *stream)
                      "stream");
 }
 
+acu_status acui_stream_check_held(const acu_stream *stream, const char *function)
+{
+    if (!acui_stream_is_held(stream))
+        return ACU_OK;
+    return acui_fail(ACU_ERR_WOULD_WAIT,
+                     "%s: something that was submitted to the stream is still held back on the "
+                     "host, and this would not come behind it; acu_stream_settle waits until it is "
+                     "on the stream",
+                     function);
+}
+
 /* An event behind all that the stream holds now; to be put back by the caller. */
 static acu_status record_end(acu_stream *stream, CUevent *event)
 {
@@ -261,6 +273,8 @@ acu_status acu_stream_order_after(acu_stream *stream, acu_stream *other)
     ACUI_TRY(acui_stream_check_thread(other, __func__));
     if (stream == other)
         return ACU_OK; /* it is in that order anyway */
+    ACUI_TRY(acui_device_check(other->device));
+    ACUI_TRY(acui_stream_check_held(other, __func__));
     CUevent end = NULL;
     ACUI_TRY(record_end(other, &end));
     acui_entered entered;
@@ -282,6 +296,8 @@ acu_status acu_stream_fork(acu_stream *stream, acu_stream **forked)
     if (!forked)
         return acui_fail(ACU_ERR_INVALID, "acu_stream_fork: nowhere to put the stream");
     acu_stream *s = NULL;
+    ACUI_TRY(acui_device_check(stream->device));
+    ACUI_TRY(acui_stream_check_held(stream, __func__));
     ACUI_TRY(acui_stream_open(stream->device, stream->priority, false, &s));
     acu_status st = acu_stream_order_after(s, stream);
     if (st == ACU_OK)
@@ -293,12 +309,29 @@ acu_status acu_stream_fork(acu_stream *stream, acu_stream **forked)
 
 /* ---- waiting -------------------------------------------------------------------------------- */
 
+/* Until all that was submitted to it so far is on it; `late`: what to say if that takes longer. */
+static acu_status settle(acu_stream *stream, uint64_t timeout, acu_status late)
+{
+    acui_close_hooks h = acui_close_hooks_set();
+    acu_status st = h.settle ? h.settle(stream, timeout) : ACU_OK; /* none: nothing was submitted */
+    return st == ACU_TIMEOUT ? late : st;
+}
+
+acu_status acu_stream_settle(acu_stream *stream, uint64_t timeout)
+{
+    ACUI_CHECK(stream, STREAM);
+    ACUI_TRY(acui_refuse_wait(__func__));
+    ACUI_TRY(acui_device_check(stream->device));
+    return settle(stream, timeout, ACU_TIMEOUT);
+}
+
 acu_status acu_stream_poll(acu_stream *stream)
 {
     ACUI_CHECK(stream, STREAM);
     ACUI_TRY(acui_stream_check_thread(stream, __func__));
-    if (acui_device_settle(stream->device, 0) != ACU_OK)
-        return ACU_NOT_READY; /* something for it may be handed over */
+    ACUI_TRY(acui_device_check(stream->device));
+    if (acui_stream_is_held(stream))
+        ACUI_TRY(settle(stream, 0, ACU_NOT_READY));
     acui_entered entered;
     ACUI_TRY(acui_enter(stream->device, &entered));
     acu_status st = acui_stream_not_capturing(stream);
@@ -314,7 +347,7 @@ acu_status acu_stream_wait(acu_stream *stream, uint64_t timeout)
     ACUI_TRY(acui_stream_check_thread(stream, __func__));
     ACUI_TRY(acui_refuse_wait(__func__));
     acui_nap nap = acui_nap_start(timeout);
-    ACUI_TRY(acui_device_settle(stream->device, timeout));
+    ACUI_TRY(settle(stream, timeout, ACU_TIMEOUT));
     /* What the stream gets meanwhile is not waited for: an event tells where it ended. */
     CUevent end = NULL;
     ACUI_TRY(record_end(stream, &end));

@@ -19,6 +19,7 @@
  *   cancel.c    a submission is given up before it is over
  *   deadline.c  ... because it is too late
  * issue/: onto the device
+ *   backlog.c   who waits until what was submitted to a stream is on it
  *   admit.c     too much at a time waits on the host
  *   memory.c    a task gets its memory, or waits for it on the host
  *   issue.c     a task whose predecessors are on the device goes there, behind and before one mark
@@ -115,6 +116,8 @@ struct acui_task {
     bool binds;        /* some of its kernels were not loaded when it was planned */
     bool sound;        /* when it became ready, nothing that it comes behind had failed */
     uint8_t admitted;  /* gates that it is in */
+    uint8_t counted;   /* order lock: it is in its stream's backlog, on the side before this; 0: it
+                        * is not */
     uint32_t charged;  /* places in its stream's gate, besides one */
     uint64_t looked;     /* order lock: turn in which acui_task_wanted met it, ... */
     struct acui_task *next_look; /* ... and its list */
@@ -365,6 +368,33 @@ void acui_parts_note(acui_submission *submission, acui_part *part, acui_fault *f
 /* Whether a failure elsewhere, or that the submission was given up, keeps the task from starting;
  * why (borrowed; NULL also for lack of memory). */
 bool acui_parts_stopped(const acui_task *task, acui_fault **why);
+
+/* ---- issue/backlog.c; order lock held ---- */
+/* The task, which goes to a stream, is entered. Uses do not count: what the program puts there by
+ * itself is there. */
+static inline void acui_backlog_add(acui_task *task)
+{
+    acui_backlog *backlog = &task->stream->backlog;
+    if (task->first->kind == ACUI_NODE_USE)
+        return;
+    _Atomic(uint32_t) *tasks = &backlog->tasks[backlog->side];
+    task->counted = (uint8_t)(backlog->side + 1);
+    atomic_store_explicit(tasks, atomic_load_explicit(tasks, memory_order_relaxed) + 1,
+                          memory_order_release);
+}
+/* It is on its stream, or over. */
+static inline void acui_backlog_drop(acui_task *task)
+{
+    if (!task->counted)
+        return;
+    _Atomic(uint32_t) *tasks = &task->stream->backlog.tasks[task->counted - 1];
+    task->counted = 0;
+    atomic_store_explicit(tasks, atomic_load_explicit(tasks, memory_order_relaxed) - 1,
+                          memory_order_release);
+}
+/* Until all that was submitted to the stream so far is on it, or over: TIMEOUT, or the device's
+ * error. No lock is held. Blocks. */
+acu_status acui_backlog_settle(acu_stream *stream, uint64_t timeout);
 
 /* ---- issue/admit.c ---- */
 /* Whether the task, which is ready, may be issued now. If not, it was left waiting, and *others are

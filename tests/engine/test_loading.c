@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Kernels that are launched before their module is loaded. */
-#include "device/loader.h"
+#include "support/loads.h"
 #include "support/one_device.h"
 
 #include <pthread.h>
@@ -10,58 +10,20 @@
 
 extern const char test_loading_ptx[];
 
-enum { N = 100, THREADS = 4 };
-
-/* ---- holding loads up: jobs before them that wait ---- */
-
-static struct {
-    pthread_mutex_t lock;
-    pthread_cond_t opened;
-    bool closed;
-} gate = {.lock = PTHREAD_MUTEX_INITIALIZER, .opened = PTHREAD_COND_INITIALIZER};
-
-static void wait_there(acui_job *job)
-{
-    pthread_mutex_lock(&gate.lock);
-    while (gate.closed)
-        pthread_cond_wait(&gate.opened, &gate.lock);
-    pthread_mutex_unlock(&gate.lock);
-    acu_device_release(job->device);
-    free(job);
-}
-
-/* All of the loader's threads are busy, and what is given to them now comes behind that. */
-static void hold_loads(void)
-{
-    gate.closed = true;
-    for (int i = 0; i < THREADS; i++) {
-        acui_job *job = calloc(1, sizeof *job);
-        job->device = acu_device_retain(device);
-        job->run = wait_there;
-        assert_works(acui_loader_give(job));
-    }
-}
-
-static void let_load(void)
-{
-    pthread_mutex_lock(&gate.lock);
-    gate.closed = false;
-    pthread_cond_broadcast(&gate.opened);
-    pthread_mutex_unlock(&gate.lock);
-}
+enum { N = 100 };
 
 /* ---- around each test ---- */
 
 static int setup(void **state)
 {
     device_setup(state);
-    hold_loads();
+    test_loads_hold(device);
     return 0;
 }
 
 static int teardown(void **state)
 {
-    let_load();
+    test_loads_go();
     return device_teardown(state);
 }
 
@@ -133,7 +95,7 @@ static void a_launch_waits_for_its_module(void **state)
                *copy = submit(acu_dup(acu_future_tensor(first, 0)));
     assert_int_equal(acu_future_poll(first), ACU_NOT_READY);
     assert_int_equal(acu_future_wait(copy, ACU_MS(1)), ACU_TIMEOUT);
-    let_load();
+    test_loads_go();
     assert_works(acu_future_wait(copy, ACU_FOREVER));
     assert_holds(first, 7);
     assert_holds(copy, 7);
@@ -173,7 +135,7 @@ static void found_by_name_meanwhile(void **state)
     acu_module_release(module);
     future = submit(set_op(set, 3));
     acu_kernel_release(set);
-    let_load();
+    test_loads_go();
     assert_works(acu_future_wait(future, ACU_FOREVER));
     assert_holds(future, 3);
     acu_future_release(future);
@@ -195,7 +157,7 @@ static void graphs_are_made_of_them(void **state)
                         acu_u32(N));
         assert_works(acu_submit(device, op, &warm, &future));
         if (i == 0)
-            let_load();
+            test_loads_go();
         assert_works(acu_future_wait(future, ACU_FOREVER));
         assert_holds(future, i + 1);
         assert_works(acu_explain(future, ACU_EXPLAIN_TEXT, text, sizeof text, NULL));
@@ -220,7 +182,7 @@ static void *open_soon(void *unused)
 {
     (void)unused;
     sched_yield();
-    let_load();
+    test_loads_go();
     return NULL;
 }
 
@@ -239,7 +201,7 @@ static void graphs_of_lists_are_told_apart(void **state)
         acu_op *op = acu_launch(sum, config, acu_in_list(list, 2),
                                 acu_out(acu_empty(ACU_I32, ACU_SHAPE(N))), acu_i32(turn));
         assert_works(acu_submit(device, acu_nth(op, 1), &options, &future));
-        let_load();
+        test_loads_go();
         assert_works(acu_future_wait(future, ACU_FOREVER));
         assert_holds(future, 10 + turn);
         acu_future_release(future);
@@ -273,7 +235,7 @@ static acu_status fail_load(const char *ptx, const char *name, acu_status want, 
     acu_kernel *kernel = kernel_of(ptx, name);
     acu_future *future = submit(set_op(kernel, 1));
     acu_future *reader = submit(acu_dup(acu_future_tensor(future, 0)));
-    let_load();
+    test_loads_go();
     assert_fails(acu_future_wait(future, ACU_FOREVER), want, words);
     assert_fails(acu_future_wait(reader, ACU_FOREVER), ACU_ERR_DEPENDENCY, words);
     assert_fails(acu_kernel_poll(kernel), want, words);
@@ -314,7 +276,7 @@ static void the_name_is_free_after_a_failure(void **state)
 {
     (void)state;
     acu_module *bad = begin("mine", "nonsense", NULL), *good;
-    let_load();
+    test_loads_go();
     assert_fails(acu_module_wait(bad, ACU_FOREVER), ACU_ERR_PTX, "mine");
     good = begin("mine", test_loading_ptx, NULL);
     assert_works(acu_module_wait(good, ACU_FOREVER));
@@ -337,7 +299,7 @@ static void late_checks(void **state)
     acu_op *own = acu_launch(narrow, ACU_GRID_BLOCK(1, 1, 1, 0, 0, 0),
                              acu_out(acu_empty(ACU_I32, ACU_SHAPE(64))));
     acu_future *f[] = {submit(few), submit(wide), submit(size), submit(own)};
-    let_load();
+    test_loads_go();
     assert_fails(acu_future_wait(f[0], ACU_FOREVER), ACU_ERR_ARGUMENTS, "set takes 3|got 1");
     assert_fails(acu_future_wait(f[1], ACU_FOREVER), ACU_ERR_LIMIT, "narrow|65 threads|allows 64");
     assert_fails(acu_future_wait(f[2], ACU_FOREVER), ACU_ERR_ARGUMENTS,
@@ -370,7 +332,7 @@ static void early_checks(void **state)
                               acu_out(acu_empty(ACU_I32, ACU_SHAPE(N))), acu_i32(1), acu_u32(N));
     assert_fails(acu_submit(device, wide, NULL, &none), ACU_ERR_LIMIT, "4096 threads");
     acu_future *future = submit(set_op(set, 4));
-    let_load();
+    test_loads_go();
     assert_works(acu_future_wait(future, ACU_FOREVER));
     assert_holds(future, 4);
     acu_future_release(future);
@@ -386,7 +348,7 @@ static void declared_wrongly(void **state)
     assert_works(acu_kernel_declare(size, "out i32, f64, u32"));
     acu_future *future = submit(acu_launch(few, acu_for_num_elems(N),
                                            acu_out(acu_empty(ACU_I32, ACU_SHAPE(N)))));
-    let_load();
+    test_loads_go();
     assert_fails(acu_kernel_wait(few, ACU_FOREVER), ACU_ERR_ARGUMENTS, "set has 3|out i32");
     assert_fails(acu_kernel_wait(size, ACU_FOREVER), ACU_ERR_ARGUMENTS, "parameter 1|f64|8 bytes");
     assert_fails(acu_future_wait(future, ACU_FOREVER), ACU_ERR_ARGUMENTS, "set has 3");
@@ -406,7 +368,7 @@ static void an_alternative_stands_in(void **state)
     acu_op *x = acu_launch(bad, acu_for_num_elems(N), acu_out(t), acu_i32(1), acu_u32(N));
     acu_op *other = acu_launch(good, acu_for_num_elems(N), acu_out(t), acu_i32(2), acu_u32(N));
     acu_future *future = submit(acu_or_else(acu_first(x), acu_first(other)));
-    let_load();
+    test_loads_go();
     assert_works(acu_future_wait(future, ACU_FOREVER));
     assert_works(acu_read_sync(t, got, sizeof got));
     assert_int_equal(got[N - 1], 2);
@@ -431,7 +393,7 @@ static void given_up_meanwhile(void **state)
     /* It is not loaded yet. */
     assert_fails(acu_future_wait(late, ACU_FOREVER), ACU_ERR_DEADLINE, "");
     assert_int_equal(acu_future_poll(reader), ACU_NOT_READY);
-    let_load();
+    test_loads_go();
     assert_works(acu_future_wait(well, ACU_FOREVER));
     assert_holds(well, 2);
     assert_fails(acu_future_wait(reader, ACU_FOREVER), ACU_ERR_DEPENDENCY, "");
@@ -451,7 +413,7 @@ static void a_load_is_given_up(void **state)
     assert_works(acu_kernel_get(module, "set", &set));
     acu_future *future = submit(set_op(set, 1));
     assert_works(acu_future_cancel(load));
-    let_load();
+    test_loads_go();
     assert_fails(acu_future_wait(future, ACU_FOREVER), ACU_ERR_CANCELLED,
                  "given up before it began");
     assert_fails(acu_module_poll(module), ACU_ERR_CANCELLED, "");
@@ -517,13 +479,13 @@ static void lost(void **state)
 {
     (void)state;
     device = test_open();
-    hold_loads();
+    test_loads_hold(device);
     acu_kernel *set = kernel_of(test_loading_ptx, "set");
     acu_future *future = submit(set_op(set, 1));
     acu_driver_fault fault = {.size = sizeof fault, .call = ACU_CALL_ModuleLoadDataEx,
                               .result = ACU_CUDA_ERROR_ILLEGAL_ADDRESS};
     assert_works(acu_driver_fail(&fault));
-    let_load();
+    test_loads_go();
     assert_fails(acu_future_wait(future, ACU_FOREVER), ACU_ERR_DEVICE_LOST, "");
     acu_future_release(future);
     acu_kernel_release(set);
@@ -537,7 +499,7 @@ static void reset(void **state)
     acu_reset_options options = {.size = sizeof options,
                                  .nothing_else_in_this_process_uses_the_device = true};
     device = test_open();
-    hold_loads();
+    test_loads_hold(device);
     acu_kernel *set = kernel_of(test_loading_ptx, "set");
     acu_future *future = submit(set_op(set, 1)), *none = NULL;
     acu_device *fresh = NULL;
@@ -599,7 +561,7 @@ static void a_child_does_nothing(void **state)
     int status = -1;
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
-    let_load();
+    test_loads_go();
     assert_works(acu_future_wait(future, ACU_FOREVER));
     assert_holds(future, 8);
     acu_future_release(future);
@@ -628,7 +590,7 @@ static void *load_and_launch(void *seed)
 static void threads_load_and_launch(void **state)
 {
     (void)state;
-    let_load();
+    test_loads_go();
     pthread_t threads[3];
     for (intptr_t i = 0; i < 3; i++)
         pthread_create(&threads[i], NULL, load_and_launch, (void *)i);
@@ -639,17 +601,17 @@ static void threads_load_and_launch(void **state)
 static void on_a_runtime_thread(void **state)
 {
     (void)state;
-    let_load();
+    test_loads_go();
     test_close(device);
     acu_open_options options = test_options(0);
     options.runtime_thread = true;
     assert_works(acu_open(&options, &device));
-    hold_loads();
+    test_loads_hold(device);
     acu_kernel *set = kernel_of(test_loading_ptx, "set"),
                *none = kernel_of(test_loading_ptx, "sit");
     acu_future *future = submit(set_op(set, 5)), *bad = submit(set_op(none, 5));
     acu_future *copy = submit(acu_dup(acu_future_tensor(future, 0)));
-    let_load();
+    test_loads_go();
     assert_works(acu_future_wait(copy, ACU_FOREVER));
     assert_holds(copy, 5);
     assert_fails(acu_future_wait(bad, ACU_FOREVER), ACU_ERR_NOT_FOUND, "sit");

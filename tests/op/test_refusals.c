@@ -454,6 +454,25 @@ static acu_status fail_foreign(void *user, CUstream stream, const acu_val *value
     return ACU_ERR_INVALID;
 }
 
+/* While something that was submitted to the stream waits for host work. */
+static void mark_too_early(bench *b, acu_stream *stream)
+{
+    acu_submit_options options = {.size = sizeof options, .stream = stream};
+    acu_op *host = acu_host(test_pass_host_gate, NULL, acu_u32(0));
+    acu_event *event;
+    acu_stream *forked;
+    assert_works(acu_event_create(b->device, false, &event));
+    test_host_gate_close();
+    assert_works(acu_submit(b->device, acu_after(acu_fill(b->x, acu_f32(1)), host), &options,
+                            NULL));
+    assert_fails(acu_event_record(event, stream), ACU_ERR_WOULD_WAIT,
+                 "acu_event_record|acu_stream_settle");
+    assert_fails(acu_stream_fork(stream, &forked), ACU_ERR_WOULD_WAIT, "acu_stream_fork");
+    test_host_gate_open();
+    assert_works(acu_stream_wait(stream, ACU_FOREVER));
+    acu_event_release(event);
+}
+
 static void uses(void **state)
 {
     (void)state;
@@ -479,6 +498,8 @@ static void uses(void **state)
     test_leave(b.device);
     row("U4");
     assert_works(acu_sync(b.device, acu_foreign(use_in_foreign, &b, acu_out(b.x)), NULL));
+    row("U5");
+    mark_too_early(&b, stream);
     acu_stream_release(stream);
     close_bench(&b);
 }

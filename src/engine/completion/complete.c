@@ -37,6 +37,7 @@ static acui_task *over(acui_task *task)
     acui_point *point = task->point;
     if (task->stream && point->state == ACUI_POINT_PENDING)
         task->submission->to_issue--;
+    acui_backlog_drop(task);
     point->stream = NULL;
     point->failed = task->failed;
     if (!point->fault)

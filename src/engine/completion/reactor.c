@@ -265,7 +265,7 @@ acu_status acui_reactor_start(void)
     static const acui_close_hooks hooks = {.drain = drain,
                                            .stop = stop,
                                            .wait = acui_wait_idle,
-                                           .settle = acui_runtime_settle};
+                                           .settle = acui_backlog_settle};
     static bool prepared; /* flight lock */
     if (atomic_load_explicit(&started, memory_order_seq_cst))
         return ACU_OK;

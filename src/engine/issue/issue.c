@@ -170,6 +170,7 @@ static acui_task *publish_one(acui_task *task, acui_use **returned)
     point->failed = task->failed;
     point->fault = acui_fault_retain(task->fault);
     point->state = ACUI_POINT_ISSUED;
+    acui_backlog_drop(task);
     acui_task *freed = acui_free_followers(point, false);
     task->awaited = point->followers != NULL; /* until it is over */
     *returned = acui_memory_issued(task);

@@ -273,6 +273,8 @@ static acui_task *enter_tasks(acui_submission *s, acui_task *tasks)
         s->last_task = task;
         task->prompt = waited && !task->next;
         s->to_issue += task->stream != NULL;
+        if (task->stream)
+            acui_backlog_add(task);
         s->hosts |= task->stream == NULL;
         acui_count_started(task->device, ACUI_ENTERED);
         if (!enter_task(task))

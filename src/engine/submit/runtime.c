@@ -153,10 +153,26 @@ static size_t note_behind(const acui_runtime *own, after *list, size_t room)
     return n;
 }
 
+/* The streams that it names, or lets its policy choose from, are to get something, or it is planned
+ * (then this releases, for who acts on that). */
+static void count_handed(const more *m, bool planned)
+{
+    const acu_policy *policy = m->options.policy;
+    acu_stream *one = m->scheduled ? m->scheduled : m->options.stream;
+    acu_stream *const *streams = one ? &one : policy ? policy->streams : NULL;
+    size_t count = one ? 1 : policy ? policy->count : 0;
+    for (size_t i = 0; i < count; i++)
+        if (planned)
+            atomic_fetch_sub_explicit(&streams[i]->backlog.handed, 1, memory_order_release);
+        else
+            atomic_fetch_add_explicit(&streams[i]->backlog.handed, 1, memory_order_relaxed);
+}
+
 static void free_more(more *m)
 {
     if (!m)
         return;
+    count_handed(m, true);
     acu_policy_release(m->options.policy);
     acu_pool_release(m->options.pool);
     acu_stream_release(m->options.stream);
@@ -185,6 +201,7 @@ static acu_status make_more(const acui_runtime *own, const acu_submit_options *o
         snprintf(m->name, sizeof m->name, "%s", options->name);
         m->options.name = m->name;
     }
+    count_handed(m, false);
     m->after_count = note_behind(own, m->after, room);
     *out = m;
     return ACU_OK;
