@@ -7,6 +7,10 @@ if(TARGET softcuda_standin) # where no loader looks unless told to
     install(TARGETS softcuda_standin DESTINATION ${CMAKE_INSTALL_LIBDIR}/acuda/softcuda)
 endif()
 install(DIRECTORY include/acuda DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+# What clang needs to compile kernels: prelude.cuh is included ahead of them.
+set(ACUDA_KERNELS_DIR ${CMAKE_INSTALL_DATADIR}/acuda/kernels)
+install(FILES kernels/prelude.cuh kernels/math.cuh kernels/math_f64.cuh
+    DESTINATION ${ACUDA_KERNELS_DIR})
 install(FILES LICENSE-MIT LICENSE-APACHE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 set(ACUDA_LIBS_PRIVATE "-lpthread -ldl")
@@ -22,5 +26,8 @@ install(FILES "${CMAKE_CURRENT_BINARY_DIR}/acuda.pc"
 set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/acuda)
 install(EXPORT acuda-targets NAMESPACE acuda:: DESTINATION ${config_dir})
 write_basic_package_version_file(acuda-config-version.cmake COMPATIBILITY SameMinorVersion)
-install(FILES cmake/acuda-config.cmake "${CMAKE_CURRENT_BINARY_DIR}/acuda-config-version.cmake"
-    DESTINATION ${config_dir})
+configure_package_config_file(cmake/acuda-config.cmake.in acuda-config.cmake
+    INSTALL_DESTINATION ${config_dir} PATH_VARS ACUDA_KERNELS_DIR CMAKE_INSTALL_INCLUDEDIR)
+install(FILES "${CMAKE_CURRENT_BINARY_DIR}/acuda-config.cmake"
+    "${CMAKE_CURRENT_BINARY_DIR}/acuda-config-version.cmake"
+    cmake/AcudaPtx.cmake cmake/embed.cmake DESTINATION ${config_dir})

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT OR Apache-2.0
-# An installed acuda is found by other builds: with CMake's find_package and with pkg-config.
+# An installed acuda is found by other builds, with CMake's find_package and with pkg-config; so are
+# its headers for kernels.
 set -euo pipefail
 command -v cmake >/dev/null && command -v ninja >/dev/null && command -v gcc >/dev/null || exit 77
 [ -e "$1/cmake_install.cmake" ] || exit 77 # carried here without what made it
@@ -35,10 +36,94 @@ cmake --build "$work/user/build" >>"$work/log" || { cat "$work/log" && exit 1; }
 "$work/user/build/shared"
 "$work/user/build/static"
 
+# Kernels, compiled ahead of time: by the CMake function, also of a folder that did not look for acuda,
+# and of a file outside of the project.
+clang=$(sed -n 's/^ACUDA_CLANG:[A-Z]*=//p' "$1/CMakeCache.txt")
+clang=$(command -v "${clang:-none}") || clang=
+mkdir -p "$work/kernels/inner" "$work/shared"
+cat >"$work/kernels/double.cu" <<'END'
+#include <acuda/device.cuh>
+extern "C" __global__ void twice(acu_tile<float> y)
+{
+    for (long long i = y.begin(); i < y.end(); i += y.step())
+        y.at(i) = fmaf(sqrtf(y.at(i)), 2.0f, FACTOR);
+}
+END
+cp "$work/kernels/double.cu" "$work/shared/outside.cu"
+cat >"$work/kernels/inner/main.c" <<'END'
+#include <acuda/acuda.h>
+#include <stdio.h>
+#include <string.h>
+extern const char double_ptx[], other[];
+static int check(acu_status status)
+{
+    if (status != ACU_OK)
+        printf("%s\n", acu_last_error()->message);
+    return status != ACU_OK;
+}
+int main(void)
+{
+    acu_open_options options = {.size = sizeof options, .allow_software = true};
+    acu_device *device;
+    acu_module *module;
+    acu_kernel *kernel;
+    acu_tensor *x;
+    float got[100];
+    if (!strstr(other, "twice"))
+        return 1;
+    acu_status status = acu_open(&options, &device);
+    if (status == ACU_ERR_NO_DRIVER)
+        return 0;
+    if (check(status) || check(acu_module_load_ptx(device, "mine", double_ptx, &module)) ||
+        check(acu_kernel_get(module, "twice", &kernel)) ||
+        check(acu_sync(device, acu_full(ACU_SHAPE(100), acu_f32(4)), &x)) ||
+        check(acu_sync(device, acu_launch(kernel, ACU_BLOCK(32),
+                                          acu_inout(acu_partition(x, ACU_SHAPE(32)))), NULL)) ||
+        check(acu_read_sync(x, got, sizeof got)))
+        return 1;
+    acu_tensor_release(x);
+    acu_kernel_release(kernel);
+    acu_module_release(module);
+    return check(acu_close(device)) || got[99] != 7;
+}
+END
+cat >"$work/kernels/CMakeLists.txt" <<'END'
+cmake_minimum_required(VERSION 3.25)
+project(kernels C)
+function(find_it)
+    find_package(acuda 0.1 REQUIRED)
+endfunction()
+find_it()
+add_subdirectory(inner)
+END
+cat >"$work/kernels/inner/CMakeLists.txt" <<'END'
+find_package(acuda 0.1 REQUIRED)
+add_executable(kernels main.c)
+target_link_libraries(kernels acuda::acuda)
+acuda_add_ptx(kernels ../double.cu OPTIONS -DFACTOR=3.0f)
+acuda_add_ptx(kernels ../../shared/outside.cu NAME other OPTIONS -DFACTOR=1.0f)
+END
+if [ -n "$clang" ]; then
+    cmake -G Ninja -S "$work/kernels" -B "$work/kernels/build" -DCMAKE_PREFIX_PATH="$work/usr" \
+        -DACUDA_CLANG="$clang" >>"$work/log"
+    cmake --build "$work/kernels/build" >>"$work/log" || { cat "$work/log" && exit 1; }
+    "$work/kernels/build/inner/kernels"
+fi
+
 if command -v pkg-config >/dev/null; then
     pc=$(dirname "$(find "$work/usr" -name acuda.pc)")
     # shellcheck disable=SC2046 # flags are words
     gcc "$work/user/main.c" -o "$work/user/by-pc" -Wl,-rpath,"$pc/.." \
         $(PKG_CONFIG_PATH=$pc pkg-config --cflags --libs acuda)
     "$work/user/by-pc"
+    kernels=$(PKG_CONFIG_PATH=$pc pkg-config --variable=kernelsdir acuda)
+    # As in docs/kernels.md.
+    if [ -n "$clang" ]; then
+        # shellcheck disable=SC2046
+        "$clang" -x cuda -std=c++17 --cuda-device-only --cuda-gpu-arch=sm_75 \
+            --cuda-path=/nonexistent -nocudainc -nocudalib -Xclang -target-feature -Xclang +ptx63 \
+            $(PKG_CONFIG_PATH=$pc pkg-config --cflags acuda) -include "$kernels/prelude.cuh" \
+            -O3 -S -o "$work/user/k.ptx" -DFACTOR=3.0f "$work/kernels/double.cu"
+        grep -q '\.entry twice' "$work/user/k.ptx"
+    fi
 fi
