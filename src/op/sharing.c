@@ -69,13 +69,14 @@ void acui_sharing_look(acui_plan *plan)
 {
     /* With the list's reference alone nobody has the op, nor can get it. */
     for (const acu_op *op = plan->unsettled; op; op = op->rest->next_unsettled)
-        op->rest->sharing->alone = acui_object_refs(op) == 1;
+        atomic_store_explicit(&op->rest->sharing->alone, acui_object_refs(op) == 1,
+                              memory_order_relaxed);
 }
 
 acui_sharing *acui_sharing_of(const acui_node *node)
 {
     acui_sharing *sharing = node->frame->sharing;
-    while (sharing && sharing->alone)
+    while (sharing && acui_sharing_is_alone(sharing))
         sharing = sharing->parent;
     return sharing;
 }
@@ -83,7 +84,8 @@ acui_sharing *acui_sharing_of(const acui_node *node)
 bool acui_sharing_held(const acui_sharing *sharing)
 {
     for (; sharing; sharing = sharing->parent)
-        if (!sharing->alone && atomic_load_explicit(&sharing->refs, memory_order_acquire) > 1)
+        if (!acui_sharing_is_alone(sharing) &&
+            atomic_load_explicit(&sharing->refs, memory_order_acquire) > 1)
             return true;
     return false;
 }

@@ -21,7 +21,9 @@ typedef struct acui_sharing {
     struct acui_shared_point *points; /* of the tasks that these became; order lock */
     struct acui_sharing *parent; /* of the op that this one is a part of; in the same plan */
     struct acui_sharing *next;   /* of plan->sharings */
-    bool alone;                  /* nobody else had the op, nor can get it */
+    _Atomic(bool) alone; /* nobody else had the op, nor can get it. Of the thread that plans;
+                          * relaxed: others ask only whether it is held, which `refs` says of an
+                          * op that is about to go just as well, a moment later */
 } acui_sharing;
 
 typedef struct acui_shared_point {
@@ -40,6 +42,10 @@ void acui_sharing_release(acui_sharing *sharing); /* the op goes; NULL is fine *
 void acui_sharing_look(acui_plan *plan);
 /* Whether the plan has its nodes. */
 bool acui_sharing_in(const acui_sharing *sharing, const acui_plan *plan);
+static inline bool acui_sharing_is_alone(const acui_sharing *sharing)
+{
+    return atomic_load_explicit(&sharing->alone, memory_order_relaxed);
+}
 /* The innermost op with other users that the node is a part of; NULL: none. */
 acui_sharing *acui_sharing_of(const acui_node *node);
 /* Somebody holds that op, or one that it is a part of, or is about to enter what uses it. */

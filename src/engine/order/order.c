@@ -214,9 +214,9 @@ static bool prepare_shared(acui_task *tasks)
 {
     for (acui_task *task = tasks; task; task = task->next)
         for (acui_sharing *sharing = task->sharing; sharing; sharing = sharing->parent) {
-            acui_shared_point *shared = sharing->alone ? NULL : ACUI_NEW(acui_shared_point);
-            if (sharing->alone)
+            if (acui_sharing_is_alone(sharing))
                 continue;
+            acui_shared_point *shared = ACUI_NEW(acui_shared_point);
             if (!shared)
                 return false;
             shared->next = task->shared;
@@ -238,7 +238,7 @@ static void drop_shared(acui_task *tasks)
 static void enter_shared(acui_task *task)
 {
     for (acui_sharing *sharing = task->sharing; sharing; sharing = sharing->parent) {
-        if (sharing->alone)
+        if (acui_sharing_is_alone(sharing))
             continue;
         acui_shared_point *shared = task->shared;
         task->shared = shared->next;
