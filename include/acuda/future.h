@@ -111,7 +111,11 @@ ACU_API acu_status acu_future_on_complete(acu_future *future, acu_future_fn fn, 
 
 /*
  * The values that the op yields, known as soon as submit returns: a tensor can be used in further
- * ops at once, which are ordered behind. Its contents are there when the future is complete.
+ * ops at once, which are ordered behind. Its contents are there when the future is complete,
+ * whoever computes them: a submission that passes on what another one does (acu_value of a tensor
+ * that is being written, an op that was submitted before, a part of one) is over no earlier. Where
+ * that fails, so does this one: with DEPENDENCY, or, of an op that it has as a whole, as that did.
+ * Of a tensor that nothing is about to write it is complete at once.
  * On a device with a runtime thread, values are known when that thread has planned the submission:
  * these functions wait for that, without entering the driver, for as long as the thread takes for
  * what is ahead (mostly some microseconds), and are refused in callbacks until then (WOULD_WAIT).

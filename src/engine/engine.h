@@ -66,6 +66,8 @@ typedef struct acui_before {
     acui_point *point; /* retained */
     bool wished;       /* the program asked for it, data or not */
     bool data;         /* the task reads what the point wrote: its failure is the task's */
+    bool of_op;        /* the point is of an op that the task stands for: it wants all of that, */
+    bool of_outcome;   /* ... and fails as this did */
     bool through;      /* the task, if it is spared, leaves what the point wrote as it is */
     bool over;         /* linked until the point is over, not just issued */
     acui_task *task;
@@ -154,7 +156,7 @@ static inline bool acui_is_prologue(const acui_node *node)
 static inline bool acui_is_on_host(const acui_node *node)
 {
     return node->kind == ACUI_NODE_HOST || node->kind == ACUI_NODE_DECIDE ||
-           node->kind == ACUI_NODE_STAGE;
+           node->kind == ACUI_NODE_STAGE || node->kind == ACUI_NODE_AWAIT;
 }
 
 /* The stream that a submission uses for one device. */
@@ -341,8 +343,9 @@ acu_status acui_enter_ready(acui_submission *submission, acui_task **task);
 /* Link the task to predecessors that it must wait for on the host. `over`: until these are over.
  * Order lock held, as for the next two. */
 void acui_link_before(acui_task *task, bool over);
-/* Where what it reads was not computed, or memory that it needs is not there; NULL: nowhere. */
-const acui_point *acui_behind_failure(const acui_task *task);
+/* Where what it reads was not computed, or what it stands for failed, or memory that it needs is
+ * not there; NULL: nowhere. */
+const acui_before *acui_behind_failure(const acui_task *task);
 
 /* ---- order/ready.c ---- */
 /* The point has changed its state: its followers that this frees, as a list. */

@@ -36,6 +36,7 @@ struct acu_graph {
     acui_exec *exec;
     piece *pieces;
     size_t piece_count;
+    bool passes; /* some value is in none of them: op/await.h */
     pthread_mutex_t launch; /* graph objects are not thread-safe */
 };
 
@@ -163,6 +164,24 @@ static acu_status add_touches(acu_graph *graph)
     return ACU_OK;
 }
 
+/* Whether some of what it yields is touched by none of its nodes, as far as is seen at once. */
+static bool passes(const acu_graph *graph)
+{
+    for (size_t i = 0; i < graph->values.count; i++) {
+        const acu_tensor *tensor = graph->values.list[i].tensor;
+        if (!tensor)
+            continue;
+        acui_extent extent = acui_tensor_extent(tensor);
+        size_t k = 0;
+        while (k < graph->piece_count && (graph->pieces[k].buffer != tensor->buffer ||
+                                          !acui_extent_covers(&graph->pieces[k].extent, &extent)))
+            k++;
+        if (k == graph->piece_count)
+            return true;
+    }
+    return false;
+}
+
 /* ---- making ---- */
 
 static acu_status allocate(acui_task *task)
@@ -221,6 +240,7 @@ static acu_status make(acu_graph *graph, acu_device *device, acu_op *op,
     ACUI_TRY(bind_kernels(graph->task));
     ACUI_TRY(allocate(graph->task));
     ACUI_TRY(add_touches(graph));
+    graph->passes = passes(graph);
     acui_plan_drop_drafts(&graph->plan->plan);
     return make_exec(graph);
 }
@@ -333,6 +353,7 @@ static acu_status plan_replay(acui_plan *plan, acu_op *op, acu_device *place, ac
     node->u.replay.release = acu_graph_release;
     node->u.replay.nodes = graph->task->body_count;
     ACUI_TRY(touch_pieces(plan, node, graph));
+    plan->passes |= graph->passes;
     for (size_t i = 0; i < graph->values.count && !values->unwanted; i++) {
         acu_val value = graph->values.list[i];
         value.form = ACU_BORROWED;

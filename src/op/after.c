@@ -3,6 +3,7 @@
 #include "op/after.h"
 
 #include "base/error.h"
+#include "op/await.h"
 #include "op/op.h"
 
 struct acui_met {
@@ -68,6 +69,14 @@ acu_status acui_front_done(acui_plan *plan, const acui_front *front)
     return memory ? ACU_OK : no_memory();
 }
 
+bool acui_front_is_elsewhere(const acui_plan *plan)
+{
+    const acui_after *after = plan->now.after;
+    while (after && !after->sharing && !after->point_count)
+        after = after->outer;
+    return after;
+}
+
 void acui_front_restore(acui_plan *plan, const acui_front *front)
 {
     plan->now.after = front->before;
@@ -111,9 +120,11 @@ static acu_op *take_input(acu_op *op, size_t i)
 static acu_status plan_before(acui_plan *plan, acu_op *op, acu_device *place, acui_front *front)
 {
     acui_values unused = {.unwanted = true};
+    const acui_borrowed *since = plan->borrowed;
     *front = acui_front_start(plan);
     acu_status status = acui_plan_op(plan, take_input(op, 1), place, &unused);
     acui_values_clear(&unused);
+    acui_plan_settle_borrowed(plan, since);
     acu_status done = acui_front_done(plan, front);
     return status == ACU_OK ? done : status;
 }
@@ -122,8 +133,11 @@ static acu_status plan_after(acui_plan *plan, acu_op *op, acu_device *place, acu
 {
     acui_front front;
     acu_status status = plan_before(plan, op, place, &front);
+    uint32_t count = plan->count;
     if (status == ACU_OK)
         status = acui_plan_op(plan, take_input(op, 0), place, values);
+    if (status == ACU_OK && plan->count == count && acui_front_is_elsewhere(plan))
+        status = acui_plan_await(plan, op, place, plan->borrowed, NULL, true);
     acui_front_restore(plan, &front);
     return status;
 }

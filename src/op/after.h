@@ -34,6 +34,8 @@ typedef struct acui_front {
 acui_front acui_front_start(acui_plan *plan);
 /* NO_MEMORY; restore is due in any case. */
 acu_status acui_front_done(acui_plan *plan, const acui_front *front);
+/* Something is in front that is not among the plan's own nodes. */
+bool acui_front_is_elsewhere(const acui_plan *plan);
 void acui_front_restore(acui_plan *plan, const acui_front *front);
 
 /* The plan got values of an op with several users. NO_MEMORY. */

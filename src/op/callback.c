@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "op/after.h"
 #include "op/arg.h"
+#include "op/await.h"
 
 /* An op with one input and a function of the program's; the user data is its from here on. */
 static acu_op *callback_op(const acui_op_class *class, acu_op *x, bool has_function, acu_user user,
@@ -69,11 +70,15 @@ static acu_status plan_then(acui_plan *plan, acu_op *op, acu_device *place, acui
 {
     acui_front front;
     acu_op *next = NULL;
+    const acui_borrowed *since = plan->borrowed;
     acu_status status = plan_first(plan, op, place, &front, &next);
+    uint32_t count = plan->count;
     if (status == ACU_OK)
         status = acui_plan_op(plan, next, place, values);
     else
         acui_op_put(next);
+    if (status == ACU_OK && plan->count == count && acui_front_is_elsewhere(plan))
+        status = acui_plan_await(plan, op, place, since, NULL, true);
     acui_front_restore(plan, &front);
     return status;
 }
@@ -126,6 +131,7 @@ static acu_status plan_map(acui_plan *plan, acu_op *op, acu_device *place, acui_
 {
     size_t base = values->count;
     ACUI_TRY(plan_input(plan, op, place, values));
+    plan->passes = true;
     enter_call(plan);
     acu_status status = op->u.map.fn(op->user.data, values->list + base, values->count - base);
     acui_callback_leave();

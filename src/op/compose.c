@@ -24,7 +24,7 @@ static acu_status plan_zip(acui_plan *plan, acu_op *op, acu_device *place, acui_
         op->inputs[i] = NULL;
         copies = copies && x->class == &acui_class_COPY;
         ACUI_TRY(acui_plan_op(plan, x, place, values));
-        if (values->unwanted)
+        if (values->unwanted && !plan->passes) /* else it is looked for what to await */
             acui_plan_leave(plan, values, base);
     }
     return copies ? acui_plan_join_copies(plan, op, last) : ACU_OK;

@@ -215,8 +215,10 @@ static acu_status plan_between(acui_plan *plan, const acu_op *op, acu_tensor *ds
 acu_status acui_plan_copy(acui_plan *plan, const acu_op *op, acu_tensor *dst, acu_tensor *src)
 {
     bool to = acui_on_device(dst), from = acui_on_device(src);
-    if (acui_copy_is_idle(dst, src))
+    if (acui_copy_is_idle(dst, src)) {
+        plan->passes = true;
         return ACU_OK;
+    }
     if (is_pageable(dst) || is_pageable(src) || (!to && !from))
         return plan_staged(plan, op, dst, src);
     if (to && from && dst->buffer->device != src->buffer->device)

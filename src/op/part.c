@@ -52,6 +52,17 @@ bool acui_part_is_refused(const acui_part *part)
     return false;
 }
 
+bool acui_part_is_caught(const acui_part *part, const acui_part *outer)
+{
+    bool shared = false; /* as acui_parts_note has it */
+    for (; part != outer; part = part->parent) {
+        shared |= part->kind == ACUI_PART_SHARED;
+        if (part->kind == ACUI_PART_TRY || (part->kind == ACUI_PART_ELSE && shared))
+            return true;
+    }
+    return false;
+}
+
 bool acui_part_is_conditional(const acui_part *part)
 {
     for (; part && part->kind != ACUI_PART_SHARED; part = part->parent)

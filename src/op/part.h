@@ -38,6 +38,8 @@ void acui_parts_clear(acui_plan *plan); /* the plan goes */
 /* Whether the part, or one that it is in, could not be planned. Order lock,
  * or the planning thread. */
 bool acui_part_is_refused(const acui_part *part);
+/* Whether a failure in the part is none of what is around it, up to `outer`, which it is in. */
+bool acui_part_is_caught(const acui_part *part, const acui_part *outer);
 /* Whether what is in the part runs only if something failed. */
 bool acui_part_is_conditional(const acui_part *part);
 /* ... and that did not, for good. Order lock; all that was tried is over. */

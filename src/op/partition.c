@@ -74,6 +74,7 @@ static acu_status plan_partition(acui_plan *plan, acu_op *op, acu_device *place,
                                  acui_values *values)
 {
     acu_val value = op->u.value;
+    plan->passes = true;
     if (op->input_count)
         ACUI_TRY(acui_plan_input(plan, op, place, &value));
     op->u.value.tensor = NULL; /* the op's reference moves on: it is planned once */

@@ -147,9 +147,10 @@ static bool grow_uses(acui_plan *plan)
 }
 
 /* `slot`: its place in the table, if that does not grow. */
-static acui_use *add_use(acui_plan *plan, acu_buffer *buffer, uint32_t slot)
+static acui_use *add_use(acui_plan *plan, const acui_node *node, acu_buffer *buffer, uint32_t slot)
 {
-    if (acui_device_check(buffer->device) != ACU_OK) /* it may be another one than the node's */
+    /* It may be another one than the node's; and what was lost with it can be awaited. */
+    if (node->kind != ACUI_NODE_AWAIT && acui_device_check(buffer->device) != ACU_OK)
         return NULL;
     if (2 * plan->use_count >= plan->use_room) {
         if (!grow_uses(plan))
@@ -164,6 +165,7 @@ static acui_use *add_use(acui_plan *plan, acu_buffer *buffer, uint32_t slot)
         return NULL;
     }
     use->buffer = acui_object_retain(buffer);
+    use->first = &node->touches[node->touch_count];
     use->next = plan->uses;
     plan->uses = use;
     plan->use_table[slot] = use;
@@ -171,18 +173,18 @@ static acui_use *add_use(acui_plan *plan, acu_buffer *buffer, uint32_t slot)
     return use;
 }
 
-static inline acui_use *use_of(acui_plan *plan, acu_buffer *buffer)
+static inline acui_use *use_of(acui_plan *plan, const acui_node *node, acu_buffer *buffer)
 {
     uint32_t slot = plan->use_room ? slot_of(plan, buffer) : 0;
     acui_use *use = plan->use_room ? plan->use_table[slot] : NULL;
-    return use ? use : add_use(plan, buffer, slot);
+    return use ? use : add_use(plan, node, buffer, slot);
 }
 
 /* The extent is the caller's to set; NULL: it failed (record set). */
 static inline acui_touch *touch(acui_plan *plan, acui_node *node, acu_buffer *buffer,
                                 acu_access access)
 {
-    acui_use *use = use_of(plan, buffer);
+    acui_use *use = use_of(plan, node, buffer);
     if (!use)
         return NULL;
     acui_touch *t = &node->touches[node->touch_count++];
@@ -214,6 +216,16 @@ acu_status acui_node_touch(acui_plan *plan, acui_node *node, const acu_tensor *t
         return acui_error()->status;
     t->extent = acui_tensor_extent(tensor);
     return ACU_OK;
+}
+
+bool acui_plan_touches(const acui_plan *plan, const acu_tensor *tensor)
+{
+    const acui_use *use =
+        plan->use_room ? plan->use_table[slot_of(plan, tensor->buffer)] : NULL;
+    if (!use)
+        return false;
+    acui_extent extent = acui_tensor_extent(tensor);
+    return acui_extent_covers(&use->first->extent, &extent);
 }
 
 /* ---- the end of a plan ---- */

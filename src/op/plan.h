@@ -50,7 +50,8 @@ void acui_values_clear(acui_values *values);
 #define ACUI_NODES(X)                                                                              \
     X(ALLOC, "alloc", 0) X(UPLOAD, "upload", 1) X(FILL, "fill", 1) X(COPY, "copy", 1)              \
     X(LAUNCH, "launch", 1) X(REPLAY, "replay", 1) X(FOREIGN, "foreign", 1) X(HOST, "host", 1)     \
-    X(STAGE, "staged copy", 1) X(DECIDE, "decide", 0) X(USE, "use", 0)
+    X(STAGE, "staged copy", 1) X(DECIDE, "decide", 0) X(AWAIT, "await", 0)         \
+    X(USE, "use", 0)
 
 typedef enum acui_node_kind {
 #define ACU_X(id, name, counted) ACUI_NODE_##id,
@@ -83,6 +84,7 @@ typedef struct acui_use {
     struct acui_use *next;
     struct acui_use *next_returned; /* once it is: the engine's list */
     acui_history *history;
+    const struct acui_touch *first; /* of its touches; a draft */
     bool returned;
 } acui_use;
 
@@ -248,6 +250,7 @@ struct acui_plan {
     acu_pool *pool, *pinned_pool;    /* of memory allocated now; NULL: the device's own */
     struct acui_scratch *scratches;  /* temporary memory that calls of libraries take turns in */
     bool kept;                       /* to be replayed: kernels only, no library's calls */
+    bool passes;                     /* it got tensors that its nodes may not touch: op/await.h */
     acui_part *parts;                /* all */
     struct acui_borrowed *borrowed;  /* of ops planned elsewhere */
 
@@ -297,7 +300,9 @@ void acui_plan_put(acui_plan *plan, acui_node *node);
  * where elements share memory, or that is for reading). */
 acu_status acui_node_touch(acui_plan *plan, acui_node *node, const acu_tensor *tensor,
                            acu_access access);
-/* The same for bytes of a buffer. */
+/* The first of the nodes that touch the tensor's buffer touches all of the tensor. */
+bool acui_plan_touches(const acui_plan *plan, const acu_tensor *tensor);
+/* acui_node_touch for bytes of a buffer. */
 acu_status acui_node_touch_bytes(acui_plan *plan, acui_node *node, acu_buffer *buffer,
                                  acui_extent extent, acu_access access);
 /* Values that nobody wants, those from `base` on: their tensors are released with the drafts, when

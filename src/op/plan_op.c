@@ -31,12 +31,21 @@ acu_device *acui_plan_place(acu_device *place)
 
 /* ---- ops with several users ----------------------------------------------------------------- */
 
+/* Whether nothing that the plan does with the op's values can touch them. */
+static bool is_loose(const acu_op *op, const acui_values *values)
+{
+    bool tensors = false;
+    for (size_t i = 0; i < op->rest->values.count && !tensors; i++)
+        tensors = op->rest->values.list[i].tensor;
+    return values->unwanted || !tensors;
+}
+
 /* Copies of what a settled op yields. What the op owned is shared among its users now. */
 static acu_status deliver(const acu_op *op, acui_values *values)
 {
     if (op->rest->fault)
         return acui_error_restore(&op->rest->fault->error);
-    for (size_t i = 0; i < op->rest->values.count; i++) {
+    for (size_t i = 0; values && i < op->rest->values.count; i++) {
         acu_val value = op->rest->values.list[i];
         acui_object_retain(value.tensor);
         if (value.form == ACU_OWNED)
@@ -131,6 +140,7 @@ static void begin_shared(acui_plan *plan, acu_op *op)
     rest->fault = NULL;
 }
 
+/* `values` NULL: they stay in the op. */
 static ACUI_APART acu_status plan_used_twice(acui_plan *plan, acu_op *op, acu_device *place,
                                              acui_values *values)
 {
@@ -144,8 +154,8 @@ static ACUI_APART acu_status plan_used_twice(acui_plan *plan, acu_op *op, acu_de
         pthread_mutex_lock(&share_lock);
         keep_result(plan, op, status, &own);
     }
-    if (status == ACU_OK)
-        status = acui_sharing_borrow(plan, op);
+    if (status == ACU_OK && !op->rest->fault)
+        status = acui_sharing_borrow(plan, op, !values || is_loose(op, values), !values);
     if (status == ACU_OK)
         status = acui_front_meet(plan, op->rest->sharing);
     if (status == ACU_OK)
@@ -214,11 +224,9 @@ acu_status acui_plan_looked_at(acui_plan *plan, acu_op *op, acu_device *place,
 /* The values of an op whose parts are used one by one stay in the op: see PART. */
 acu_status acui_plan_kept(acui_plan *plan, acu_op *op, acu_device *place)
 {
-    acui_values unused = {0};
-    acui_object_retain(op);
-    acu_status status = acui_plan_op(plan, op, place, &unused);
-    acui_values_clear(&unused);
-    return status;
+    if (acui_op_is_oom(op))
+        return acui_error_restore(&op->u.fault->error);
+    return plan_used_twice(plan, op, place, NULL);
 }
 
 acu_status acui_plan_one(acui_plan *plan, acu_op *op, acu_device *place, const char *what,

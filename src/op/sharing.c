@@ -5,11 +5,6 @@
 #include "base/alloc.h"
 #include "base/error.h"
 
-struct acui_borrowed { /* in the plan's arena */
-    struct acui_borrowed *next;
-    acui_sharing *sharing; /* retained */
-};
-
 bool acui_sharing_in(const acui_sharing *sharing, const acui_plan *plan)
 {
     return atomic_load_explicit(&sharing->plan, memory_order_relaxed) == plan;
@@ -24,6 +19,7 @@ acu_status acui_sharing_begin(acui_plan *plan, acu_op *op)
     atomic_store_explicit(&sharing->plan, plan, memory_order_relaxed);
     sharing->begin = plan->count;
     sharing->parent = plan->now.sharing;
+    sharing->part = plan->now.part;
     sharing->next = plan->sharings;
     plan->sharings = plan->now.sharing = op->rest->sharing = sharing;
     return ACU_OK;
@@ -35,19 +31,22 @@ void acui_sharing_end(acui_plan *plan, const acu_op *op)
     op->rest->sharing->end = plan->count;
 }
 
-acu_status acui_sharing_borrow(acui_plan *plan, const acu_op *op)
+acu_status acui_sharing_borrow(acui_plan *plan, const acu_op *op, bool loose, bool part)
 {
     acui_sharing *sharing = op->rest->sharing;
     if (!sharing || acui_sharing_in(sharing, plan))
         return ACU_OK;
-    struct acui_borrowed *borrowed = ACUI_ARENA_NEW(&plan->arena, struct acui_borrowed);
+    acui_borrowed *borrowed = ACUI_ARENA_NEW(&plan->arena, acui_borrowed);
     if (!borrowed)
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory to plan %s", acui_op_name(op));
     /* Relaxed: the op holds it meanwhile. */
     atomic_fetch_add_explicit(&sharing->refs, 1, memory_order_relaxed);
     borrowed->sharing = sharing;
+    borrowed->loose = loose;
+    borrowed->settled = part;
     borrowed->next = plan->borrowed;
     plan->borrowed = borrowed;
+    plan->passes = true;
     return ACU_OK;
 }
 
@@ -92,7 +91,7 @@ bool acui_sharing_held(const acui_sharing *sharing)
 
 void acui_sharing_return(acui_plan *plan)
 {
-    for (struct acui_borrowed *b = plan->borrowed; b; b = b->next)
+    for (const acui_borrowed *b = plan->borrowed; b; b = b->next)
         acui_sharing_release(b->sharing);
     plan->borrowed = NULL;
 }

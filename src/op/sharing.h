@@ -21,6 +21,7 @@ typedef struct acui_sharing {
     struct acui_shared_point *points; /* of the tasks that these became; order lock */
     struct acui_sharing *parent; /* of the op that this one is a part of; in the same plan */
     struct acui_sharing *next;   /* of plan->sharings */
+    const acui_part *part;       /* of that plan, that the op is in; NULL: of none */
     _Atomic(bool) alone; /* nobody else had the op, nor can get it. Of the thread that plans;
                           * relaxed: others ask only whether it is held, which `refs` says of an
                           * op that is about to go just as well, a moment later */
@@ -29,13 +30,24 @@ typedef struct acui_sharing {
 typedef struct acui_shared_point {
     struct acui_shared_point *next;
     acui_point *point; /* retained */
+    bool caught;       /* its failure is none of the op's: it has an alternative */
 } acui_shared_point;
+
+/* That a plan has got values of an op that another one planned; in its arena. */
+typedef struct acui_borrowed {
+    struct acui_borrowed *next; /* the one before */
+    acui_sharing *sharing;      /* retained until the plan is entered */
+    bool loose;                 /* nothing in the plan will touch what the op yields */
+    bool settled;               /* it is known who waits for the op as a whole, maybe nobody: */
+    const acui_node *node;      /* an AWAIT; or NULL */
+} acui_borrowed;
 
 /* Nodes that the plan gets from now on are the op's. NO_MEMORY. */
 acu_status acui_sharing_begin(acui_plan *plan, acu_op *op);
 void acui_sharing_end(acui_plan *plan, const acu_op *op);
-/* The plan has got values of an op that another one planned. NO_MEMORY. */
-acu_status acui_sharing_borrow(acui_plan *plan, const acu_op *op);
+/* The plan has got values of the op, which another one may have planned. `loose`: as above; `part`:
+ * the op is not awaited as a whole. NO_MEMORY. */
+acu_status acui_sharing_borrow(acui_plan *plan, const acu_op *op, bool loose, bool part);
 void acui_sharing_release(acui_sharing *sharing); /* the op goes; NULL is fine */
 
 /* Look which of the ops planned here nobody else uses. Before its new nodes become tasks. */

@@ -314,6 +314,30 @@ static void do_tiles(program *p)
            device_of(p, place) == 0);
 }
 
+/* A piece of a tensor is passed on as it is: it is there when the future is complete. */
+static void do_pass(program *p)
+{
+    int place = (int)below(p, PLACES), z = (int)below(p, TENSORS);
+    int64_t begin, end;
+    acu_tensor *view = NULL;
+    acu_future *future = NULL;
+    random_range(p, &begin, &end);
+    slice(p, place, z, begin, end, &view);
+    reads(p, 0, place, z, begin, end);
+    truth known = settle(p, false);
+    acu_op *op = below(p, 2) ? acu_value(view) : acu_zip(acu_value(view), acu_value(view));
+    acu_status st = acu_submit(NULL, op, NULL, &future);
+    if (st == ACU_OK)
+        st = acu_future_wait(future, ACU_FOREVER);
+    MUST(p, fits(known, st), "passed on: known %d, but %s", (int)known, acu_status_name(st));
+    if (st == ACU_OK && place == HOST && known < ANY && !p->m->lossy)
+        MUST(p, memcmp(acu_tensor_host(view), &p->model[place][z][begin],
+                       (size_t)(end - begin) * sizeof(uint32_t)) == 0,
+             "tensor %d from %d is not there when its future is complete", z, (int)begin);
+    acu_tensor_release(view);
+    acu_future_release(future);
+}
+
 static void do_copy(program *p)
 {
     int from = (int)below(p, PLACES), to = (int)below(p, PLACES), z, a;
@@ -591,6 +615,7 @@ static void do_any(program *p)
         do_copy,     do_fill,   do_fill,    do_host,  do_host,        do_foreign,
         do_branches, do_chain,  do_both,    do_graph, do_alternative, do_round,
         do_shared,   do_later,  do_finally, do_many,        do_many,
+        do_pass,     do_pass,
     };
     forget(p);
     all[below(p, sizeof all / sizeof all[0])](p);

@@ -162,11 +162,15 @@ static void use_ops(acu_device *device, acu_kernel *kernel, acu_tensor *x)
     acu_op *once = acu_fill(twice, acu_u16(7));
     acu_op_release(twice);
     acu_future_release(submit(device, once)); /* dropped in flight */
+    acu_op *passed = acu_op_retain(acu_dup(x));
+    acu_future *f = submit(device, passed), *g = submit(device, acu_zip(passed, acu_value(x)));
     finish(a);
     finish(b);
     finish(c);
     finish(d);
     finish(e);
+    finish(f);
+    finish(g);
 }
 
 /* Views, described before they run, as a prefix of tiles; and the same memory over DLPack. */

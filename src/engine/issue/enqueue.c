@@ -254,6 +254,7 @@ static acu_status enqueue(acui_node *node, acu_stream *stream)
     case ACUI_NODE_HOST:
     case ACUI_NODE_STAGE:
     case ACUI_NODE_DECIDE:
+    case ACUI_NODE_AWAIT:
     case ACUI_NODE_USE:
         break; /* worker.c */
     }

@@ -4,6 +4,7 @@
 #include "engine/engine.h"
 #include "engine/submit/runtime.h"
 #include "op/after.h"
+#include "op/await.h"
 
 /* Of its tasks, at most `room`; NULL: they are only counted. */
 static size_t points_of(const acui_submission *s, acui_point **points, size_t room)
@@ -51,8 +52,13 @@ static acu_status plan_after_future(acui_plan *plan, acu_op *op, acu_device *pla
     acu_op *x = op->inputs[0];
     acu_status status = find_points(plan, op->u.future);
     if (status == ACU_OK) {
+        uint32_t count = plan->count;
         op->inputs[0] = NULL;
         status = acui_plan_op(plan, x, place, values);
+        if (status == ACU_OK && plan->count == count && plan->now.after != before) {
+            plan->passes = true;
+            status = acui_plan_await(plan, op, place, plan->borrowed, NULL, true);
+        }
     }
     plan->now.after = before;
     return status;

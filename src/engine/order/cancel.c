@@ -34,7 +34,7 @@ bool acui_task_wanted(acui_task *task)
         for (const acui_before *f = at->point->followers; f; f = f->next) {
             acui_task *reader = f->task;
             bool own = reader->submission == at->submission;
-            if (!f->data || (!own && !at->sharing) || reader->looked == turn)
+            if (!(f->data || f->of_op) || (!own && !at->sharing) || reader->looked == turn)
                 continue;
             if (!own && !acui_gave_up(reader->submission))
                 return true;

@@ -135,8 +135,66 @@ static bool enter_touch(acui_task *task, const acui_touch *touch)
     return true;
 }
 
+/* ---- AWAIT: it comes behind others, and nobody behind it ---- */
+
+/* Tasks of its own submission end that without it: they have this place meanwhile. */
+#define OWN UINT32_MAX
+
+static void place_own(const acui_task *task, uint32_t place)
+{
+    for (const acui_task *t = task->submission->first_task; t; t = t->next)
+        t->point->entered_at = place;
+}
+
+static void add_others(void *context, acui_point *point, bool data)
+{
+    if (point->entered_at != OWN)
+        add_before(context, point, data);
+}
+
+static bool enter_values(acui_task *task, const acui_node *node)
+{
+    entering access = {.task = task, .reads = true};
+    for (uint32_t i = 0; i < node->touch_count; i++) {
+        const acui_touch *touch = &node->touches[i];
+        const acui_accesses *accesses = &touch->use->buffer->accesses;
+        size_t most = acui_accesses_before(accesses, ACU_READ);
+        if (most && !room_before(task, most))
+            return false;
+        acui_accesses_look(accesses, touch->extent, ACU_READ, add_others, &access);
+    }
+    return true;
+}
+
+/* All of an op that another submission planned. */
+static bool enter_op(acui_task *task, const acui_sharing *sharing)
+{
+    for (const acui_shared_point *shared = sharing->points; shared; shared = shared->next) {
+        if (!enter_point(task, shared->point))
+            return false;
+        acui_before *before = find_before(task, shared->point);
+        before->of_op = true;
+        before->of_outcome |= !shared->caught;
+    }
+    return true;
+}
+
+static bool enter_await(acui_task *task, const acui_node *node)
+{
+    place_own(task, OWN);
+    bool memory = enter_values(task, node);
+    place_own(task, 0);
+    for (const acui_borrowed *b = task->submission->plan.borrowed; b && memory; b = b->next)
+        memory = b->node != node || enter_op(task, b->sharing);
+    return memory;
+}
+
+/* ---- all of a task ---- */
+
 static bool enter_node(acui_task *task, const acui_node *node)
 {
+    if (node->kind == ACUI_NODE_AWAIT)
+        return enter_await(task, node);
     for (uint32_t i = 0; i < node->touch_count; i++)
         if (!enter_touch(task, &node->touches[i]))
             return false;
@@ -193,18 +251,19 @@ void acui_link_before(acui_task *task, bool over)
     }
 }
 
-const acui_point *acui_behind_failure(const acui_task *task)
+const acui_before *acui_behind_failure(const acui_task *task)
 {
-    const acui_point *memory = NULL;
+    const acui_before *found = NULL;
     for (size_t i = 0; i < task->before_count; i++) {
-        const acui_point *point = task->before[i].point;
-        if (!task->before[i].data || !point->failed)
+        const acui_before *before = &task->before[i];
+        if ((!before->data && !before->of_outcome) || !before->point->failed)
             continue;
-        if (!point->growth)
-            return point;
-        memory = point;
+        if (before->of_outcome)
+            return before;
+        if (!found || found->point->growth)
+            found = before;
     }
-    return memory;
+    return found;
 }
 
 /* ---- points of shared ops, for those who come behind them without sharing data ---- */
@@ -243,6 +302,7 @@ static void enter_shared(acui_task *task)
         acui_shared_point *shared = task->shared;
         task->shared = shared->next;
         shared->point = acui_point_retain(task->point);
+        shared->caught = acui_part_is_caught(task->part, sharing->part);
         shared->next = sharing->points;
         sharing->points = shared;
     }

@@ -98,14 +98,16 @@ static bool fails_already(acui_task *task)
     acui_order_lock();
     bool failed = task->failed || acui_part_is_refused(task->part);
     failed |= acui_parts_stopped(task, &why) && !acui_task_wanted(task);
-    const acui_point *bad = acui_behind_failure(task);
-    bool memory = bad && bad->growth;
-    acui_fault *cause = bad ? acui_fault_retain(bad->fault) : NULL;
+    const acui_before *bad = acui_behind_failure(task);
+    bool memory = bad && bad->point->growth, same = bad && bad->of_outcome;
+    acui_fault *cause = bad ? acui_fault_retain(bad->point->fault) : NULL;
     acui_fault *own = acui_fault_retain(why);
     acui_order_unlock();
     if (bad && !failed) {
         acui_fault_release(own);
-        own = memory ? memory_fault(task, cause) : acui_dependency_fault(task, cause);
+        own = memory ? memory_fault(task, cause)
+              : same ? acui_fault_retain(cause)
+                     : acui_dependency_fault(task, cause);
     }
     acui_fault_release(cause);
     if (failed || bad)
@@ -187,6 +189,8 @@ static acui_task *run_task(acui_task *task)
     if (fails_already(task))
         return acui_retire(task);
     if (task->first->kind == ACUI_NODE_DECIDE && !task->first->u.call.op->u.rescue.fn)
+        return acui_task_over(task);
+    if (task->first->kind == ACUI_NODE_AWAIT)
         return acui_task_over(task);
     if (task->first->kind == ACUI_NODE_STAGE)
         return acui_stage_run(task);

@@ -12,6 +12,7 @@
 #include "engine/report/story.h"
 #include "engine/issue/together.h"
 #include "memory/pool.h"
+#include "op/await.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -181,6 +182,7 @@ acu_status acui_submit_here(acu_device *device, acu_op *op, const acu_submit_opt
         .list = few, .room = ACUI_FEW_RESULTS, .unwanted = !future || future->unwanted,
         .lent = true};
     acui_results results = {.count = 0};
+    const acu_op asked = {.class = op->class, .site = op->site}; /* it may be gone when planned */
     begin_planning(s);
     status = acui_plan_op(&s->plan, op, place, &values);
     s->planned = true;
@@ -188,6 +190,8 @@ acu_status acui_submit_here(acu_device *device, acu_op *op, const acu_submit_opt
         status = check_order(s);
     if (status == ACU_OK && options->refuse_when_full)
         status = check_room(s);
+    if (status == ACU_OK && future && s->plan.passes)
+        status = acui_plan_await(&s->plan, &asked, place, NULL, &values, false);
     if (status == ACU_OK && !values.unwanted)
         status = acui_results_make(&values, &results);
     if (status == ACU_OK)

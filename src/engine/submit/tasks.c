@@ -66,7 +66,8 @@ static acu_status choose_stream(acui_submission *s, acui_task *task)
 /* What is tried on a device that was lost has failed; anything else can not be submitted. */
 static bool may_run(const acui_node *node)
 {
-    if (node->kind == ACUI_NODE_DECIDE || acui_device_check(node->device) == ACU_OK)
+    if (node->kind == ACUI_NODE_DECIDE || node->kind == ACUI_NODE_AWAIT ||
+        acui_device_check(node->device) == ACU_OK)
         return true;
     acui_part *part = node->frame->part;
     while (part && part->kind != ACUI_PART_TRY)

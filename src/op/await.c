@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* A node that waits for what the plan itself does not do. */
+#include "op/await.h"
+
+#include "base/error.h"
+#include "op/op.h"
+
+/* What an alternative or a refused op touches may never be entered: then all is looked at. */
+static bool is_open(const acui_plan *plan, const acu_val *value)
+{
+    return (value->kind == ACU_TENSOR || value->kind == ACU_PARTITION) &&
+           (plan->parts || !acui_plan_touches(plan, value->tensor));
+}
+
+static size_t count_open(const acui_plan *plan, const acui_values *values, acu_device **device)
+{
+    size_t count = 0;
+    for (size_t i = 0; values && i < values->count; i++)
+        if (is_open(plan, &values->list[i])) {
+            count++;
+            *device = values->list[i].tensor->buffer->device;
+        }
+    return count;
+}
+
+static acu_status touch_open(acui_plan *plan, acui_node *node, const acui_values *values)
+{
+    for (size_t i = 0; values && i < values->count; i++)
+        if (is_open(plan, &values->list[i]))
+            ACUI_TRY(acui_node_touch(plan, node, values->list[i].tensor, ACU_READ));
+    return ACU_OK;
+}
+
+void acui_plan_settle_borrowed(acui_plan *plan, const acui_borrowed *since)
+{
+    for (acui_borrowed *b = plan->borrowed; b != since; b = b->next)
+        b->settled = true;
+}
+
+acu_status acui_plan_await(acui_plan *plan, const acu_op *op, acu_device *place,
+                           const acui_borrowed *since, const acui_values *values, bool order)
+{
+    if (!plan->passes || plan->kept)
+        return ACU_OK;
+    acu_device *device = plan->last ? plan->last->device : place ? place : acu_device_default();
+    size_t count = count_open(plan, values, &device);
+    bool loose = order;
+    for (const acui_borrowed *b = plan->borrowed; b != since; b = b->next)
+        loose |= b->loose && !b->settled;
+    if ((!count && !loose) || !device) /* where none is open there is nothing to wait for */
+        return ACU_OK;
+    acui_node *node = acui_plan_node(plan, ACUI_NODE_AWAIT, op, device, count);
+    if (!node)
+        return ACU_ERR_NO_MEMORY;
+    ACUI_TRY(touch_open(plan, node, values));
+    for (acui_borrowed *b = plan->borrowed; b != since; b = b->next)
+        if (!b->settled) {
+            b->node = node;
+            b->settled = true;
+        }
+    return ACU_OK;
+}
