@@ -523,6 +523,36 @@ static void new_memory_is_waited_for_once(void **state)
     close_bench(&b);
 }
 
+/* The first has no end that others could be put behind; who is on its stream needs none. */
+static void an_end_that_can_not_be_recorded_fails_who_needs_it(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    acu_tensor *x;
+    acu_driver_fault fault = {.size = sizeof fault, .call = ACU_CALL_EventRecord,
+                              .from_then_on = true, .result = ACU_CUDA_ERROR_OUT_OF_MEMORY};
+    static const int streams[3] = {0, 1, 0};
+    acu_future *futures[3];
+    assert_works(acu_sync(b.device, acu_zeros(ACU_U32, VECTOR), &x));
+    test_gate_close(b.device, b.streams[0]->raw); /* nobody may capture it */
+    assert_works(acu_driver_fail(&fault));
+    for (uint32_t i = 0; i < 3; i++) {
+        acu_submit_options options = {.size = sizeof options, .stream = b.streams[streams[i]]};
+        assert_works(acu_submit(b.device, acu_fill(x, acu_u32(i + 1)), &options, &futures[i]));
+    }
+    acu_driver_fail_clear();
+    test_gate_open();
+    assert_works(acu_future_wait(futures[0], ACU_FOREVER));
+    assert_fails(acu_future_wait(futures[1], ACU_FOREVER), ACU_ERR_DEVICE_MEMORY, "");
+    assert_string_equal(acu_last_error()->driver_call, "cuEventRecord");
+    assert_works(acu_future_wait(futures[2], ACU_FOREVER));
+    holds(x, 3);
+    for (int i = 0; i < 3; i++)
+        acu_future_release(futures[i]);
+    acu_tensor_release(x);
+    close_bench(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -539,6 +569,7 @@ int main(void)
         cmocka_unit_test(waiting_copies_of_host_memory),
         cmocka_unit_test(waiting_copies_hold_no_host_work_up_nor_wait_for_it),
         cmocka_unit_test(new_memory_is_waited_for_once),
+        cmocka_unit_test(an_end_that_can_not_be_recorded_fails_who_needs_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
