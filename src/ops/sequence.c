@@ -2,6 +2,8 @@
 /* Tensors made of where their elements are: arange, linspace, eye. */
 #include "ops/ops.h"
 
+#include <math.h>
+
 typedef struct sequence {
     const char *name;
     acu_dtype dtype;
@@ -70,6 +72,14 @@ acu_op *acu_op_arange(acu_dtype dtype, double start, double end, double step, ac
     return make(&s, site);
 }
 
+/* Not needed for two of them, which are the ends. These may be too far from each other for their
+ * difference to be a number. */
+static double step_of(double start, double end, int64_t count)
+{
+    double steps = (double)(count - 1), whole = end - start;
+    return count <= 2 ? 0 : isfinite(whole) ? whole / steps : end / steps - start / steps;
+}
+
 acu_op *acu_op_linspace(acu_dtype dtype, double start, double end, int64_t count, acu_site site)
 {
     if (count < 1)
@@ -78,13 +88,12 @@ acu_op *acu_op_linspace(acu_dtype dtype, double start, double end, int64_t count
     if (!is_real(dtype))
         return acu_op_fail(ACU_ERR_DTYPE, "linspace", site, "linspace of %s: floating point is "
                            "needed", acu_dtype_name(dtype));
-    double step = count > 1 ? (end - start) / (double)(count - 1) : 0;
     sequence s = {.name = "linspace",
                   .dtype = dtype,
                   .shape = ACU_SHAPE(count),
                   .params = {.kind = ACUI_LINSPACE,
                              .start = start,
-                             .step = step,
+                             .step = step_of(start, end, count),
                              .end = count > 1 ? end : start}};
     return make(&s, site);
 }

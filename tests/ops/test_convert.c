@@ -402,6 +402,16 @@ static void linspace(void **state)
     float *one = result_of(device, acu_linspace(ACU_F32, 3, 4, 1), ACU_F32, ACU_SHAPE(1));
     assert_true(one[0] == 3);
     free(one);
+    /* Ends that are farther from each other than a number can be. */
+    const double end = 1.7e308;
+    for (int64_t count = 2; count <= 5; count++) {
+        have = result_of(device, acu_linspace(ACU_F64, -end, end, count), ACU_F64,
+                         ACU_SHAPE(count));
+        assert_true(have[0] == -end && have[count - 1] == end);
+        for (int64_t i = 1; i < count - 1; i++)
+            assert_true(fabs(have[i] / end - (2 * (double)i / (double)(count - 1) - 1)) < 1e-15);
+        free(have);
+    }
     test_close(device);
     test_leaks_none();
 }
