@@ -42,7 +42,12 @@ static acu_op *check(const acu_planning *p, acu_dtype to)
         return acu_op_fail(ACU_ERR_INVALID, "convert", p->site, "convert takes a tensor, not %s",
                            acui_value_words(x, words));
     acu_shape shape = acu_tensor_shape(x->tensor);
-    if (to == ACU_F4E2M1FNX2 && acu_tensor_dtype(x->tensor) != to && shape.dim[shape.rank - 1] % 2)
+    acu_dtype from = acu_tensor_dtype(x->tensor);
+    if (from == ACU_F4E2M1FNX2 && to != from && acu_shape_elements(shape) > INT64_MAX / 2)
+        return acu_op_fail(ACU_ERR_SHAPE, "convert", p->site, "%s can not be converted to %s: it "
+                           "has more numbers than 64 bits count", acui_value_words(x, words),
+                           acu_dtype_name(to));
+    if (to == ACU_F4E2M1FNX2 && from != to && shape.dim[shape.rank - 1] % 2)
         return acu_op_fail(ACU_ERR_SHAPE, "convert", p->site, "%s can not be converted to "
                            "f4e2m1fnx2, whose elements are pairs of numbers along the last "
                            "dimension: that must be even", acui_value_words(x, words));

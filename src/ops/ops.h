@@ -52,6 +52,11 @@ acu_op *acui_launch_of(acu_planning *p, const char *name, const char *family, co
 /* As acui_launch; yields the first of them only. */
 acu_op *acui_run(acu_planning *p, const char *name, const char *family, const char *kernel,
                  int64_t blocks, const acu_arg *args, size_t count);
+/* How many parts of as many as `each` n has; of any n. */
+static inline int64_t acui_parts(int64_t n, int64_t each)
+{
+    return n / each + (n % each != 0);
+}
 /* Blocks for `elements` where each takes `each` of them in a turn. */
 int64_t acui_blocks(int64_t elements, int64_t each);
 

@@ -152,13 +152,13 @@ static void cut(plan *r, int64_t units, int64_t together, int64_t most)
 {
     const int64_t least = 16384 / together;
     acui_reduction *p = &r->params;
-    int64_t splits = (p->reduced_count + least - 1) / least;
+    int64_t splits = acui_parts(p->reduced_count, least);
     if (splits > most / units)
         splits = most / units > 0 ? most / units : 1;
-    int64_t chunk = (p->reduced_count + splits - 1) / splits;
+    int64_t chunk = acui_parts(p->reduced_count, splits);
     int64_t whole = together > 1 ? 64 : 8192; /* turns of a block, of whichever dtype */
     p->chunk = splits == 1 ? chunk : (chunk + whole - 1) / whole * whole;
-    p->splits = (int)((p->reduced_count + p->chunk - 1) / p->chunk);
+    p->splits = (int)acui_parts(p->reduced_count, p->chunk);
     p->partial = p->splits > 1;
 }
 
@@ -177,11 +177,11 @@ static void lay_out(plan *r)
     r->arg = kinds[r->what.kind].result == INDEX;
     int64_t across = p->kept.dim[p->kept.rank - 1];
     r->columns = p->x.stride[p->kept.rank - 1] == 1 && across >= 32 && !p->contiguous;
-    p->group = power_above((p->reduced_count + 15) / 16, ACUI_BLOCK);
+    p->group = power_above(acui_parts(p->reduced_count, 16), ACUI_BLOCK);
     int least = power_above(p->reduced_count, 8);
     p->group = p->group > least ? p->group : least;
     if (!r->columns) {
-        cut(r, (p->kept_count * p->group + ACUI_BLOCK - 1) / ACUI_BLOCK, 1, 4096);
+        cut(r, acui_parts(p->kept_count, ACUI_BLOCK / p->group), 1, 4096);
     } else { /* a block has eight rows at a time, and is faster the more of them it has */
         int64_t tile = acui_class_of(acu_tensor_dtype(r->x)) == 'f' ? 128 : 64;
         cut(r, p->kept_count / across * ((across + tile - 1) / tile), 64, 2048);

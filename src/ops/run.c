@@ -33,7 +33,7 @@ acu_op *acui_result(acu_planning *p, const char *name, acu_dtype dtype, acu_shap
 int64_t acui_blocks(int64_t elements, int64_t each)
 {
     const int64_t most = 16384; /* the rest is done by those, in turns */
-    int64_t blocks = (elements + each - 1) / each;
+    int64_t blocks = acui_parts(elements, each);
     return blocks < most ? blocks : most;
 }
 

@@ -503,6 +503,15 @@ static void too_many_elements_are_refused(void **state)
     assert_fails(acu_sync(d, acu_fused(sum, tall, wide), NULL), ACU_ERR_SHAPE, "[4294967296, 4294967296]");
     assert_fails(acu_sync(d, acu_matmul(tall, wide), NULL), ACU_ERR_SHAPE, "[4294967296, 4294967296]");
     assert_fails(acu_sync(d, acu_eye(ACU_F32, many), NULL), ACU_ERR_SHAPE, "[4294967296, 4294967296]");
+    acu_tensor *byte, *bytes, *pairs;
+    assert_works(acu_tensor_alloc(d, ACU_U8, ACU_SHAPE(1), &byte));
+    assert_works(acu_tensor_broadcast_to(byte, ACU_SHAPE(INT64_C(1) << 62), &bytes));
+    assert_works(acu_tensor_reinterpret(bytes, ACU_F4E2M1FNX2, &pairs));
+    assert_fails(acu_sync(d, acu_convert(pairs, ACU_F32), NULL), ACU_ERR_SHAPE,
+                 "f4e2m1fnx2 [4611686018427387904]|64 bits");
+    acu_tensor_release(byte);
+    acu_tensor_release(bytes);
+    acu_tensor_release(pairs);
     acu_expression_release(sum);
     acu_tensor_release(one);
     acu_tensor_release(tall);

@@ -353,6 +353,34 @@ static void refused(void **state)
     test_leaks_none();
 }
 
+/* Views that take no memory have as many elements as 64 bits count: no sum goes past that. */
+static void of_very_many_elements(void **state)
+{
+    (void)state;
+    const int64_t many = INT64_C(1) << 61;
+    acu_device *d = test_open();
+    acu_tensor *one, *wide;
+    acu_value_info info;
+    size_t count;
+    assert_works(acu_tensor_alloc(d, ACU_U8, ACU_SHAPE(1, 1), &one));
+    assert_works(acu_tensor_broadcast_to(one, ACU_SHAPE(many, 3), &wide));
+    acu_op *op = acu_max_of(wide, ACU_DIMS(-1));
+    assert_works(acu_op_describe(d, op, &info, 1, &count));
+    assert_true(acu_shape_equal(info.shape, ACU_SHAPE(many)));
+    acu_op_release(op);
+    assert_fails(acu_sync(d, acu_sum(wide, ACU_DIMS(-1)), NULL), ACU_ERR_SHAPE,
+                 "u64|[2305843009213693952]|64 bits");
+    acu_tensor_release(wide);
+    assert_works(acu_tensor_broadcast_to(one, ACU_SHAPE(1, INT64_MAX), &wide));
+    op = acu_max_of(wide, ACU_ALL);
+    assert_works(acu_op_describe(d, op, &info, 1, &count));
+    acu_op_release(op);
+    acu_tensor_release(wide);
+    acu_tensor_release(one);
+    test_close(d);
+    test_leaks_none();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -363,6 +391,7 @@ int main(void)
         cmocka_unit_test(more_results_than_blocks),
         cmocka_unit_test(sums_are_accurate),
         cmocka_unit_test(refused),
+        cmocka_unit_test(of_very_many_elements),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
