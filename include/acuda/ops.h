@@ -14,8 +14,11 @@
  *
  * Operands are tensors, ops that yield one, or numbers: ACU_TERM takes an acu_op (consumed), an
  * acu_tensor (borrowed), a number of C, or a scalar (acu_f32(2)). A number takes on the dtype of
- * the tensors beside it; one that this can not hold (a fraction for integers, 300 for u8) is
- * refused. Tensors of different dtypes are not mixed: acu_convert says where precision goes.
+ * the tensors beside it. Beside integers it must be an integer that their dtype holds: 300 beside
+ * u8 is refused, and so is 2.0, for which others would make all of it floating point. Beside
+ * floating point any number is taken, rounded to what is computed with (below): 70000 beside f16 is
+ * 70000, and only a result that is too large becomes infinite. Tensors of different dtypes are not
+ * mixed: acu_convert says where precision goes.
  *
  * Tensors may have any strides. Shapes broadcast as in NumPy: aligned at the last dimension,
  * extents are equal, or one of them is 1, or missing.

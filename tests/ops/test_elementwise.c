@@ -480,6 +480,15 @@ static void numbers_take_on_the_dtype(void **state)
     assert_int_equal(h[0], 0x4200);
     assert_int_equal(h[1], 0xC600);
     free(h);
+    /* What is beyond f16 is so only as a result. */
+    h = result_of(device, acu_fma(f16, 70000, -69000), ACU_F16, ACU_SHAPE(2));
+    assert_int_equal(h[0], 0x63D0); /* 1000 */
+    assert_int_equal(h[1], 0xFC00); /* -infinity */
+    free(h);
+    h = result_of(device, acu_where(acu_not(choice), f16, 70000), ACU_F16, ACU_SHAPE(2));
+    assert_int_equal(h[0], 0x7C00);
+    assert_int_equal(h[1], 0xC000);
+    free(h);
     acu_tensor_release(u8);
     acu_tensor_release(f16);
     acu_tensor_release(choice);
@@ -558,6 +567,7 @@ static void what_does_not_fit_is_refused(void **state)
     assert_fails(acu_sync(d, acu_bit_and(f, f), NULL), ACU_ERR_DTYPE, "bit_and takes integers");
     assert_fails(acu_sync(d, acu_add(u, 300), NULL), ACU_ERR_DTYPE, "operand 1|300|fit u8");
     assert_fails(acu_sync(d, acu_add(i, 0.5), NULL), ACU_ERR_DTYPE, "0.5|i32");
+    assert_fails(acu_sync(d, acu_add(u, 2.0), NULL), ACU_ERR_DTYPE, "2, floating point|u8");
     assert_fails(acu_sync(d, acu_where(f, f, f), NULL), ACU_ERR_DTYPE, "condition|f32 [3, 4]|bool");
     assert_fails(acu_sync(d, acu_into(i, acu_neg(f)), NULL), ACU_ERR_DTYPE,
                  "neg|f32 [3, 4]|i32 [3, 4]");
