@@ -21,7 +21,7 @@ static acu_status plan_managed(acui_plan *plan, acu_op *op, acu_device *place, a
     const acu_tensor *x = values->list[base].tensor;
     if (!x || x->buffer->kind != ACU_MEMORY_MANAGED)
         return acui_fail(ACU_ERR_INVALID, "%s wants managed memory, not %s", acui_op_name(op),
-                         x ? acui_tensor_words(x, words) : "a scalar");
+                         x ? acui_tensor_words(x, words) : acui_val_words(&values->list[base]));
     return acui_plan_foreign(plan, op, x->buffer->device, values->list + base);
 }
 

@@ -43,6 +43,7 @@ static inline acu_val *acui_values_add(acui_values *values)
 /* One more value; takes the tensor's reference, on failure too. */
 acu_status acui_values_push(acui_values *values, acu_val value);
 void acui_val_drop(acu_val *value); /* releases its tensor; ACU_NONE then */
+const char *acui_val_words(const acu_val *value); /* "a scalar", "nothing": its kind */
 void acui_values_cut(acui_values *values, size_t count); /* drops those from `count` on */
 void acui_values_clear(acui_values *values);
 

@@ -13,6 +13,15 @@ void acui_val_drop(acu_val *value)
     *value = (acu_val){.kind = ACU_NONE};
 }
 
+const char *acui_val_words(const acu_val *value)
+{
+    static const char *const words[] = {[ACU_NONE] = "nothing",
+                                        [ACU_TENSOR] = "a tensor",
+                                        [ACU_PARTITION] = "a partition",
+                                        [ACU_SCALAR] = "a scalar"};
+    return words[value->kind];
+}
+
 /* One launch's, then many: rooms that fill the blocks that memory comes in (base/cache.c). */
 enum { FEW = 5, MANY = 21 };
 

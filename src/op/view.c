@@ -22,9 +22,9 @@ acu_status acui_view_value(const acu_op *op, acu_val *value)
 {
     acu_tensor *view = NULL;
     if (value->kind != ACU_TENSOR)
-        return acui_fail(ACU_ERR_INVALID, "%s wants a tensor, and got a %s", op->class->name,
-                         value->kind == ACU_PARTITION ? "partition; acu_unpartition first"
-                                                      : "scalar");
+        return acui_fail(ACU_ERR_INVALID, "%s wants a tensor, and got %s%s", op->class->name,
+                         acui_val_words(value),
+                         value->kind == ACU_PARTITION ? "; acu_unpartition first" : "");
     ACUI_TRY(op->u.view->make(value->tensor, op->u.view, &view));
     acu_tensor_release(value->tensor); /* an owned tensor's sole handle is the view now */
     value->tensor = view;

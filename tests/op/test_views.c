@@ -82,6 +82,14 @@ static void a_view_of_a_view_has_the_data(void **state)
     acu_tensor_release(x);
 }
 
+static acu_status take_all(void *user, acu_val *values, size_t count)
+{
+    (void)user;
+    for (size_t i = 0; i < count; i++)
+        acu_val_set_tensor(&values[i], NULL);
+    return ACU_OK;
+}
+
 static void wrong_views_are_refused_with_their_line(void **state)
 {
     (void)state;
@@ -99,6 +107,10 @@ static void wrong_views_are_refused_with_their_line(void **state)
                  ACU_ERR_SHAPE, "the order has 7 numbers");
     assert_fails(acu_sync(device, acu_flatten(acu_scalar(acu_f32(1))), NULL), ACU_ERR_INVALID,
                  "flatten wants a tensor, and got a scalar");
+    assert_fails(acu_sync(device, acu_flatten(acu_map(counted(), take_all, NULL)), NULL),
+                 ACU_ERR_INVALID, "flatten wants a tensor, and got nothing");
+    assert_fails(acu_sync(device, acu_prefetch(acu_map(counted(), take_all, NULL), device), NULL),
+                 ACU_ERR_INVALID, "prefetch wants managed memory, not nothing");
     assert_fails(acu_sync(device, acu_flatten(acu_partition(counted(), ACU_SHAPE(1, 1))), NULL),
                  ACU_ERR_INVALID, "a partition; acu_unpartition first");
     assert_fails(acu_sync(device,
