@@ -35,6 +35,11 @@ unsigned sd_image_text(const void *image, size_t length, const char **text, size
     for (unsigned i = 0; i < 4 && i < length && (i == 0 || (*text)[i - 1]); i++)
         magic |= (uint32_t)(unsigned char)(*text)[i] << 8 * i;
     if (magic == MAGIC_WRAPPER && length == SIZE_MAX) { /* of a compiled program: it never ends */
+        uint32_t version = (unsigned char)(*text)[4];
+        for (unsigned i = 5; i < 8 && (*text)[i - 1]; i++)
+            version |= (uint32_t)(unsigned char)(*text)[i] << 8 * (i - 4);
+        if (version != 1 && version != 2)
+            return text_of_ptx(*text, length, text_length);
         memcpy(&image, *text + 8, sizeof image);
         memcpy(&magic, image, sizeof magic);
     }

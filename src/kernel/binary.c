@@ -11,6 +11,7 @@
 
 #define ELF_MAGIC "\x7f" "ELF"
 #define FATBIN_MAGIC "\x50\xed\x55\xba"
+#define WRAPPER_MAGIC "\xb1\x43\x62\x46" /* what points to a fat binary in a compiled program */
 
 enum {
     ELF_HEADER = 64, /* bytes */
@@ -36,7 +37,8 @@ static bool begins(const void *data, size_t bytes, const char *magic)
 
 bool acui_is_binary(const void *data, size_t bytes)
 {
-    return begins(data, bytes, ELF_MAGIC) || begins(data, bytes, FATBIN_MAGIC);
+    return begins(data, bytes, ELF_MAGIC) || begins(data, bytes, FATBIN_MAGIC) ||
+           begins(data, bytes, WRAPPER_MAGIC);
 }
 
 static bool fits(uint64_t begin, uint64_t size, size_t bytes)
@@ -84,6 +86,9 @@ acu_status acui_binary_check(const void *data, size_t bytes, const char *what)
     bool elf = begins(data, bytes, ELF_MAGIC);
     const char *kind = elf ? "cubin" : "fat binary";
     bool whole = false;
+    if (begins(data, bytes, WRAPPER_MAGIC)) /* the driver would go where its bytes point */
+        return acui_fail(ACU_ERR_PTX, "%s is the wrapper of a fat binary in a compiled program, and "
+                         "not the fat binary, to which it points", what);
     if (elf && bytes >= ELF_HEADER) {
         if (read_at(data, 4, 1) != ELF_64_BIT || read_at(data, 18, 2) != ELF_CUDA)
             return acui_fail(ACU_ERR_PTX, "%s is an ELF file, but no cubin: its machine code is "

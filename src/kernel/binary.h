@@ -5,7 +5,7 @@
 
 #include <acuda/status.h>
 
-/* It begins as one of the two do. */
+/* It begins as one of the two do, or as what points to one in a program: that is refused. */
 bool acui_is_binary(const void *data, size_t bytes);
 /* It is all there. Errors: PTX, `what` named. */
 acu_status acui_binary_check(const void *data, size_t bytes, const char *what);

@@ -361,6 +361,24 @@ static void damaged_fat_binaries(void **state)
     }
 }
 
+/* In a compiled program it is found by a wrapper, whose bytes are an address. */
+static void wrappers_of_fat_binaries(void **state)
+{
+    (void)state;
+    enum { BYTES = 24 };
+    unsigned char wrapper[BYTES + 1] = {0xb1, 0x43, 0x62, 0x46, 1};
+    for (size_t bytes = 4; bytes <= BYTES; bytes++)
+        refused(wrapper, bytes, "it is the wrapper of a fat binary");
+    memset(wrapper + 4, 'x', BYTES - 4); /* without a zero, as in text */
+    refused(wrapper, BYTES, "it is the wrapper of a fat binary");
+    if (test_on_gpu())
+        return;
+    CUmodule module; /* by the driver too, where it can tell */
+    test_enter(device);
+    assert_int_not_equal(acu_driver()->ModuleLoadData(&module, wrapper), 0);
+    test_leave(device);
+}
+
 /* A library of the driver's is wrapped as a module. */
 static void libraries_of_fat_binaries(void **state)
 {
@@ -394,6 +412,7 @@ int main(void)
         DEVICE_TEST(what_is_compressed_with_zstd),
         DEVICE_TEST(machine_code_in_fat_binaries),
         DEVICE_TEST(damaged_fat_binaries),
+        DEVICE_TEST(wrappers_of_fat_binaries),
         DEVICE_TEST(libraries_of_fat_binaries),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
