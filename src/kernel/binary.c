@@ -87,8 +87,8 @@ acu_status acui_binary_check(const void *data, size_t bytes, const char *what)
     const char *kind = elf ? "cubin" : "fat binary";
     bool whole = false;
     if (begins(data, bytes, WRAPPER_MAGIC)) /* the driver would go where its bytes point */
-        return acui_fail(ACU_ERR_PTX, "%s is the wrapper of a fat binary in a compiled program, and "
-                         "not the fat binary, to which it points", what);
+        return acui_fail(ACU_ERR_PTX, "%s is the wrapper of a fat binary in a compiled program, "
+                         "and not the fat binary, to which it points", what);
     if (elf && bytes >= ELF_HEADER) {
         if (read_at(data, 4, 1) != ELF_64_BIT || read_at(data, 18, 2) != ELF_CUDA)
             return acui_fail(ACU_ERR_PTX, "%s is an ELF file, but no cubin: its machine code is "
