@@ -142,8 +142,10 @@ struct acu_device {
     bool given_back;
     struct acui_holder { /* threads between acui_hold and acui_unhold; a line of the cache each */
         _Atomic(uint32_t) count;
+        _Atomic(uint32_t) getting; /* the engine's: tasks that may have memory, and are not counted
+                                    * as going yet */
         bool own; /* of one thread */
-        char apart[59];
+        char apart[55];
     } holders[ACUI_HOLDERS];
     /* Tasks of submissions, which the engine counts: ACUI_ENTERED for each, and ACUI_GOING for each
      * that was issued, or begun on the host. `started` is changed under the order lock only. */

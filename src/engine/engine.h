@@ -43,9 +43,10 @@
  *   suspect.c   the operation to blame for the loss of a device
  *   counters.c  how many there were
  *
- * Locks, in the order in which they may be taken: a stream's issue lock; then, each alone or as
- * leaf: the order lock (memory/access.h), the flight lock, a stream's timeline lock, the deadline
- * lock, a future's lock. Functions of the program are called with none of them held.
+ * Locks, in the order in which they may be taken: a stream's issue lock; that of who asks again for
+ * memory (issue/memory.c); then, each alone or as leaf: the order lock (memory/access.h), the
+ * flight lock, a stream's timeline lock, the deadline lock, a future's lock. Functions of the
+ * program are called with none of them held.
  */
 #ifndef ACUI_ENGINE_ENGINE_H
 #define ACUI_ENGINE_ENGINE_H
@@ -135,7 +136,9 @@ struct acui_task {
     uint64_t form;      /* 0: not known yet */
     struct acui_told_part *told; /* its record, if the submission is to be explained */
     bool put_off;      /* it waits, or waited, for memory of: */
-    bool last_try;     /* ... in vain, if it finds none now */
+    bool last_try;     /* ... in vain, if it finds none now, ... */
+    uint64_t tried_at; /* ... and nobody else began anything since (issue/memory.c) */
+    struct acui_holder *getting; /* where it counts as such; NULL: it does not */
     bool going;        /* it was issued, or begun on the host */
     acu_pool *short_of; /* a buffer of the plan holds it */
     bool retired;      /* will not be issued: over once all before it is */
@@ -199,6 +202,11 @@ struct acui_submission {
     acui_fault *out_of_order_fault;
     bool shares;  /* some task has a `sharing` */
     bool serial;  /* its policy has one stream: branches run in order too */
+    bool makes;   /* some task has a prologue */
+    /* Who plans it keeps memory of a task that is going: where that counts (issue/memory.c), and
+     * on which device, borrowed. */
+    _Atomic(struct acui_holder *) getting;
+    acu_device *getting_on;
     bool sealed;  /* no more tasks will be entered; this and the next two: order lock */
     bool hosts;   /* some task is for the host */
     uint32_t to_issue; /* tasks for devices that are not issued, nor over */
@@ -410,8 +418,19 @@ acu_status acui_check_room(acu_device *device, uint64_t more);
 
 /* ---- issue/memory.c ---- */
 /* Memory for all that the task allocates; or none, then the node that got none, with the record.
- * The stream's issue lock is held, the device entered. */
-acui_node *acui_memory_get(acui_task *task);
+ * The stream's issue lock is held, the device entered: `holder` is that entry's. From then on the
+ * task is issued or quits. */
+acui_node *acui_memory_get(acui_task *task, struct acui_holder *holder);
+/* It got none, or is not issued; who may go on. No lock is held. */
+acui_task *acui_memory_quit(acui_task *task);
+/* The thread is about to plan the submission; or has, and is about to let go of it: for what to
+ * call acui_memory_let_go then; NULL: for nothing. The latter only if it makes memory. */
+void acui_memory_plan(acui_submission *submission);
+struct acui_holder *acui_memory_planned(acui_submission *submission);
+/* Somebody besides has memory of a task that is getting its own, and is soon to let go of it; who
+ * may go on then. No lock is held for the latter. */
+struct acui_holder *acui_memory_keep(acu_device *device);
+acui_task *acui_memory_let_go(acu_device *device, struct acui_holder *holder);
 /* Whether it is worth waiting for the memory that the node did not get. */
 bool acui_memory_may_wait(acui_task *task, const acui_node *node);
 /* Leave it waiting; tasks to be run instead, maybe itself. No lock is held. */

@@ -6,6 +6,7 @@
 #include "support/one_device.h"
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdio.h>
 
@@ -354,6 +355,109 @@ static void so_does_what_the_host_has_no_memory_for(void **state)
     acu_pool_release(pool);
 }
 
+/* ---- from several threads ---- */
+
+static sem_t inside, go_on;
+
+/* On its way to the device, with its memory. */
+static acu_status stop_here(void *user, CUstream stream, const acu_val *values, size_t count)
+{
+    (void)user, (void)stream, (void)values, (void)count;
+    sem_post(&inside);
+    while (sem_wait(&go_on) != 0) {
+    }
+    return ACU_OK;
+}
+
+static void *submit_slowly(void *pool)
+{
+    acu_op *x = acu_full(ACU_SHAPE(800 * KIB), acu_u8(1));
+    acu_op *op = acu_op_foreign(stop_here, ACU_USER(NULL), ACU_ARGS(acu_inout(x)), ACU_SITE);
+    acu_submit_options options = {.size = sizeof options, .pool = pool};
+    return acu_submit(device, op, &options, NULL) == ACU_OK ? pool : NULL;
+}
+
+static void who_is_being_issued_is_waited_for(void **state)
+{
+    (void)state;
+    acu_pool *pool = pool_of(MIB);
+    acu_stream *other = new_stream();
+    sem_init(&inside, 0, 0);
+    sem_init(&go_on, 0, 0);
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, submit_slowly, pool), 0);
+    while (sem_wait(&inside) != 0) {
+    }
+    acu_future *next = submit(acu_full(ACU_SHAPE(900 * KIB), acu_u8(2)), other, pool);
+    acu_status early = acu_future_poll(next);
+    sem_post(&go_on);
+    void *worked = NULL;
+    pthread_join(thread, &worked);
+    assert_ptr_equal(worked, pool);
+    assert_int_equal(early, ACU_NOT_READY);
+    assert_works(acu_future_wait(next, ACU_FOREVER));
+    acu_future_release(next);
+    sem_destroy(&inside);
+    sem_destroy(&go_on);
+    acu_stream_release(other);
+    acu_pool_release(pool);
+}
+
+typedef struct asker {
+    pthread_t thread;
+    acu_pool *pool;
+    acu_tensor *sink;
+    int64_t bytes;   /* of each of two temporaries */
+    acu_status want; /* of each submission */
+    int others;
+} asker;
+
+static void *ask(void *context)
+{
+    asker *a = context;
+    for (int i = 0; i < 100; i++) {
+        acu_op *twice = acu_dup(acu_full(ACU_SHAPE(a->bytes), acu_u8(1)));
+        acu_op *x = acu_first(acu_copy(a->sink, twice)); /* the other one is nobody's */
+        acu_submit_options options = {.size = sizeof options, .pool = a->pool};
+        acu_future *future = NULL;
+        acu_status status = acu_submit(device, x, &options, &future);
+        if (status == ACU_OK)
+            status = acu_future_wait(future, ACU_FOREVER);
+        acu_future_release(future);
+        a->others += status != a->want;
+    }
+    return NULL;
+}
+
+/* What all need together is more than there is, but one of them after the other has enough; and
+ * some never have, whoever waits for whom. */
+static void who_can_be_served_is(void **state)
+{
+    (void)state;
+    enum { ASKERS = 6 };
+    acu_pool *pool = pool_of(128 * KIB);
+    asker askers[ASKERS];
+    for (int i = 0; i < ASKERS; i++) {
+        bool fits = i % 3 < 2;
+        askers[i] = (asker){.pool = pool,
+                            .bytes = fits ? 64 * KIB : 96 * KIB,
+                            .want = fits ? ACU_OK : ACU_ERR_DEVICE_MEMORY};
+        assert_works(
+            acu_tensor_alloc(device, ACU_U8, ACU_SHAPE(askers[i].bytes), &askers[i].sink));
+    }
+    for (int i = 0; i < ASKERS; i++)
+        assert_int_equal(pthread_create(&askers[i].thread, NULL, ask, &askers[i]), 0);
+    for (int i = 0; i < ASKERS; i++) {
+        pthread_join(askers[i].thread, NULL);
+        acu_tensor_release(askers[i].sink);
+    }
+    for (int i = 0; i < ASKERS; i++)
+        assert_int_equal(askers[i].others, 0);
+    assert_works(acu_graphs_wait(device)); /* who makes them holds memory meanwhile */
+    expect_idle(pool);
+    acu_pool_release(pool);
+}
+
 /* ---- random use, by several threads ---- */
 
 enum { THREADS = 4, ROUNDS = 150, LIVE = 6 };
@@ -493,6 +597,8 @@ int main(void)
         DEVICE_TEST(what_fails_leaves_its_memory_to_others),
         DEVICE_TEST(so_does_what_the_driver_refuses),
         DEVICE_TEST(so_does_what_the_host_has_no_memory_for),
+        DEVICE_TEST(who_is_being_issued_is_waited_for),
+        DEVICE_TEST(who_can_be_served_is),
         DEVICE_TEST(memory_in_use_is_never_handed_out),
         DEVICE_TEST(nor_where_it_is_short),
     };

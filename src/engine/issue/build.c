@@ -26,10 +26,18 @@ static acui_exec *take(void)
     return exec;
 }
 
+/* Of an order, with the memory that it kept. */
+static void end(acu_device *device, struct acui_holder *kept)
+{
+    acui_run_tasks(acui_memory_let_go(device, kept));
+    acu_device_release(device);
+}
+
 /* Failing is no news for anybody: what is not made is issued directly. */
 static void make(acui_exec *exec)
 {
     acu_device *device = exec->device;
+    struct acui_holder *kept = exec->kept; /* others may free it once it is built */
     acui_entered entered;
     bool made = false;
     if (acui_enter(device, &entered) == ACU_OK) {
@@ -40,7 +48,7 @@ static void make(acui_exec *exec)
     acui_graphs_built(exec, made ? ACUI_BUILT : ACUI_BUILD_REFUSED);
     /* Maybe the last references, so that a module goes, and with it what was just made. */
     acui_needs_release(&needs);
-    acu_device_release(device);
+    end(device, kept);
 }
 
 static void *run(void *unused)
@@ -77,6 +85,7 @@ bool acui_build_order(acui_exec *exec)
             build.first = exec;
         build.last = exec;
         acu_device_retain(exec->device);
+        exec->kept = acui_memory_keep(exec->device);
         pthread_cond_broadcast(&build.changed);
     }
     pthread_mutex_unlock(&build.lock);
@@ -116,8 +125,9 @@ static void refuse(acui_exec *list)
         acui_exec *exec = list;
         list = exec->ordered;
         acu_device *device = exec->device;
+        struct acui_holder *kept = exec->kept;
         acui_graphs_built(exec, ACUI_NOT_BUILT);
-        acu_device_release(device);
+        end(device, kept);
     }
 }
 

@@ -81,6 +81,7 @@ typedef struct acui_exec {
     /* Nodes so far, and tasks that went with others; written by claimers, relaxed. */
     _Atomic(uint64_t) set, skipped, together;
     acui_needs needs;          /* while it is made */
+    struct acui_holder *kept;  /* the same: who waits for memory is to know of them */
     uint32_t *edges; /* for making it: pairs of places, in the order of the second */
     uint32_t edge_count;
     CUgraphNode *behind; /* the same: what one node comes behind */

@@ -194,7 +194,7 @@ static acui_task *publish(acui_task *const *tasks, size_t count)
 static acui_task *give_up_at(acui_task *task, const acui_node *node)
 {
     acui_task_fail(task, acui_fault_of_node(node));
-    acui_task *next = acui_memory_next(task);
+    acui_task *next = acui_join_tasks(acui_memory_quit(task), acui_memory_next(task));
     return acui_join_tasks(acui_retire(task), next);
 }
 
@@ -206,7 +206,10 @@ static acui_task *give_up(acui_task *task)
 /* The node got no memory. */
 static acui_task *lacks_memory(acui_task *task, const acui_node *node)
 {
-    return acui_memory_may_wait(task, node) ? acui_memory_wait(task) : give_up_at(task, node);
+    if (!acui_memory_may_wait(task, node))
+        return give_up_at(task, node);
+    acui_task *others = acui_memory_quit(task);
+    return acui_join_tasks(others, acui_memory_wait(task));
 }
 
 /* It is about to be reset: what it has is waited for, and nothing more gets there. */
@@ -267,7 +270,8 @@ static acui_task *issue_on(acu_stream *stream, acui_task *task)
     acui_node *lacking = NULL;
     uint64_t told = 0;
     bool begun = acui_stream_not_capturing(stream) == ACU_OK &&
-                 !(lacking = acui_memory_get(task)) && wait_before(task) == ACU_OK;
+                 !(lacking = acui_memory_get(task, entered.holder)) &&
+                 wait_before(task) == ACU_OK;
     if (begun) {
         issued_now = task;
         acui_node *failed = enqueue_nodes(task);
@@ -364,7 +368,7 @@ static bool issue_as_one(acu_stream *stream, acui_task *const *tasks, size_t cou
     acui_lock_take(&stream->issue);
     bool begun = acui_stream_not_capturing(stream) == ACU_OK;
     for (size_t i = 0; i < count && begun; i++)
-        begun = !acui_memory_get(tasks[i]);
+        begun = !acui_memory_get(tasks[i], entered.holder);
     issued_now = tasks[0];
     begun = begun && launch_all(stream, tasks, count);
     bool marked = false;

@@ -7,12 +7,62 @@
  * completes; first come, first served, so that large requests are not starved by small ones. It
  * fails once nothing is going on its device whose end could free memory. It holds no memory
  * meanwhile: two such tasks can not wait for one another.
+ *
+ * Who has memory and is still on his way to the device does not count as going yet, but others may
+ * have found none because of him. So he counts as getting, from before he asks for any until he
+ * counts as going, or has given it back, and then says so to those who wait. The same holds for
+ * who keeps a part of it for a moment longer: the thread that plans, and who makes graphs.
+ *
+ * Who was put off and asks again does so under a lock, and counts as getting only once he has all:
+ * so of those who ask in vain none is kept waiting by another, in turns and for ever. What remains
+ * to be waited for is who has all, and will be over; and who asks for the first time, which each
+ * does once. So a request that can never be met is alone with the lock at last, and fails, if
+ * nobody began or gave up anything from before nothing was going until after it failed.
  */
 #include "base/error.h"
 #include "engine/completion/flight.h"
 #include "memory/pool.h"
 
 static bool any_waits_for(const acu_pool *pool);
+
+/* ---- who is getting some ---- */
+
+static pthread_mutex_t again = PTHREAD_MUTEX_INITIALIZER; /* who was put off asks; across driver
+                                                           * calls, under the issue lock */
+static _Atomic(uint64_t) given_up; /* how often somebody who counted as getting did */
+
+/* Relaxed: who finds no memory because of this one has seen him take it, under the pool's lock. */
+static void count_getting(acui_task *task, struct acui_holder *holder)
+{
+    uint32_t now = atomic_load_explicit(&holder->getting, memory_order_relaxed);
+    if (holder->own) /* nobody else changes it */
+        atomic_store_explicit(&holder->getting, now + 1, memory_order_relaxed);
+    else
+        atomic_fetch_add_explicit(&holder->getting, 1, memory_order_relaxed);
+    task->getting = holder;
+}
+
+/* By the same thread. seq_cst, with `waiting`: either who goes to wait sees that it does not count
+ * any more, and what it counts as now, or this one, and its task when it is over, sees him wait. */
+static void end_getting(struct acui_holder *holder)
+{
+    atomic_fetch_sub_explicit(&holder->getting, 1, memory_order_seq_cst);
+}
+
+struct acui_holder *acui_memory_keep(acu_device *device)
+{
+    struct acui_holder *holder = &device->holders[ACUI_HOLDERS - 1]; /* not of one thread */
+    atomic_fetch_add_explicit(&holder->getting, 1, memory_order_relaxed);
+    return holder;
+}
+
+static bool is_any_getting(acu_device *device)
+{
+    bool any = false;
+    for (size_t i = 0; i < ACUI_HOLDERS && !any; i++)
+        any = atomic_load_explicit(&device->holders[i].getting, memory_order_seq_cst) > 0;
+    return any;
+}
 
 /* ---- getting ---- */
 
@@ -50,13 +100,8 @@ static acui_node *behind_others(acui_task *task)
     return NULL;
 }
 
-acui_node *acui_memory_get(acui_task *task)
+static acui_node *get_all(acui_task *task)
 {
-    if (task->body_count == task->count || task->supplied)
-        return NULL; /* it allocates nothing, or has it */
-    acui_node *behind = task->put_off ? NULL : behind_others(task);
-    if (behind)
-        return behind;
     for (size_t i = 0; i < task->count; i++) {
         acu_buffer *buffer = wanted_by(task->nodes[i]);
         if (!buffer || acui_buffer_reserve(buffer, task->stream) == ACU_OK)
@@ -73,6 +118,30 @@ acui_node *acui_memory_get(acui_task *task)
     }
     task->supplied = true;
     return NULL;
+}
+
+static acui_node *get_again(acui_task *task, struct acui_holder *holder)
+{
+    pthread_mutex_lock(&again);
+    acui_node *lacking = get_all(task);
+    if (!lacking)
+        count_getting(task, holder);
+    pthread_mutex_unlock(&again);
+    return lacking;
+}
+
+acui_node *acui_memory_get(acui_task *task, struct acui_holder *holder)
+{
+    if (task->body_count == task->count || task->supplied)
+        return NULL; /* it allocates nothing, or has it */
+    if (task->put_off)
+        return get_again(task, holder);
+    acui_node *behind = behind_others(task);
+    if (behind)
+        return behind;
+    if (!task->getting) /* it may have asked with others that were to go as one */
+        count_getting(task, holder);
+    return get_all(task);
 }
 
 /* ---- giving back ---- */
@@ -122,15 +191,87 @@ static acui_task *first, **last = &first;                /* by next_ready; in or
  * on, or is seen by who was going. */
 static _Atomic(uint32_t) waiting;
 
+/* The thread that plans the submission has the memory, too, until it is done: it ends what it is
+ * told of. The order lock is held by who tells. */
+static struct acui_holder planning;
+
+void acui_memory_plan(acui_submission *submission)
+{
+    atomic_store_explicit(&submission->getting, &planning, memory_order_relaxed);
+}
+
+static void hand_over(acui_task *task, struct acui_holder *holder)
+{
+    acui_submission *s = task->submission;
+    struct acui_holder *seen = &planning;
+    if (atomic_load_explicit(&s->getting, memory_order_relaxed) == seen) {
+        s->getting_on = task->device;
+        if (acui_is_planning(s)) {
+            atomic_store_explicit(&s->getting, holder, memory_order_relaxed);
+            return;
+        }
+        struct acui_holder *kept = acui_memory_keep(task->device);
+        if (!atomic_compare_exchange_strong_explicit(&s->getting, &seen, kept, memory_order_release,
+                                                     memory_order_relaxed))
+            end_getting(kept); /* it is done */
+    }
+    end_getting(holder);
+}
+
+struct acui_holder *acui_memory_planned(acui_submission *submission)
+{
+    struct acui_holder *kept = atomic_load_explicit(&submission->getting, memory_order_acquire);
+    if (kept == &planning)
+        kept = atomic_exchange_explicit(&submission->getting, NULL, memory_order_acquire);
+    return kept == &planning ? NULL : kept;
+}
+
 void acui_memory_going(acui_task *task)
 {
     task->going = true;
     acui_count_started(task->device, ACUI_GOING);
+    struct acui_holder *holder = task->getting;
+    task->getting = NULL;
+    if (holder)
+        hand_over(task, holder);
 }
 
+acui_task *acui_memory_quit(acui_task *task)
+{
+    struct acui_holder *holder = task->getting;
+    if (!holder)
+        return NULL;
+    if (task->supplied) { /* it counts until it is over: then its memory is free */
+        acui_order_lock();
+        acui_memory_going(task);
+        acui_order_unlock();
+        return NULL;
+    }
+    atomic_fetch_add_explicit(&given_up, 1, memory_order_seq_cst);
+    task->getting = NULL;
+    end_getting(holder);
+    return acui_memory_freed();
+}
+
+acui_task *acui_memory_let_go(acu_device *device, struct acui_holder *holder)
+{
+    end_getting(holder);
+    /* Who is going is over later, and sees who waits. */
+    return !acui_memory_is_short() || acui_work_on(device) >= ACUI_GOING ? NULL
+                                                                         : acui_memory_freed();
+}
+
+/* First who is getting: from there one becomes going. */
 static bool is_any_going(acu_device *device)
 {
-    return acui_work_on(device) >= ACUI_GOING;
+    return is_any_getting(device) || acui_work_on(device) >= ACUI_GOING;
+}
+
+/* Another number if somebody, who may have had memory meanwhile, began or gave up. */
+static uint64_t events(acu_device *device)
+{
+    return atomic_load_explicit(&device->started, memory_order_seq_cst) +
+           atomic_load_explicit(&given_up, memory_order_seq_cst);
 }
 
 static bool is_first_of_pool(const acui_task *list, const acui_task *task)
@@ -198,11 +339,14 @@ static void put_in_list(acui_task *task)
 /* Nothing is going whose end could free memory: for the first in line it is the last try. */
 static acui_task *try_last(acu_device *device, const acu_pool *pool)
 {
+    uint64_t now = events(device);
     if (is_any_going(device))
         return NULL;
     acui_task *list = take_first(device, pool);
-    for (acui_task *task = list; task; task = task->next_ready)
+    for (acui_task *task = list; task; task = task->next_ready) {
         task->last_try = true;
+        task->tried_at = now;
+    }
     return list;
 }
 
@@ -224,8 +368,8 @@ bool acui_memory_may_wait(acui_task *task, const acui_node *node)
 {
     acu_buffer *buffer = node->u.alloc.buffer;
     task->short_of = acui_buffer_pool(buffer);
-    /* While it tried, somebody who came later may have got what there was: then that is going. */
-    if (is_any_going(task->device))
+    /* While it tried, somebody who came later may have got what there was. */
+    if (is_any_going(task->device) || events(task->device) != task->tried_at)
         task->last_try = false;
     return acui_error()->status == ACU_ERR_DEVICE_MEMORY && !task->last_try &&
            !acui_pool_never(task->short_of, buffer->bytes);
@@ -247,5 +391,5 @@ acui_task *acui_memory_freed(void)
 
 bool acui_memory_is_short(void)
 {
-    return atomic_load_explicit(&waiting, memory_order_relaxed) > 0;
+    return atomic_load_explicit(&waiting, memory_order_seq_cst) > 0;
 }

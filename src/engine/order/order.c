@@ -336,6 +336,7 @@ static acui_task *enter_tasks(acui_submission *s, acui_task *tasks)
         if (task->stream)
             acui_backlog_add(task);
         s->hosts |= task->stream == NULL;
+        s->makes |= task->makes;
         acui_count_started(task->device, ACUI_ENTERED);
         if (!enter_task(task))
             task->failed = true; /* for lack of memory: no fault either */

@@ -161,6 +161,21 @@ static acu_status check_room(const acui_submission *s)
     return ACU_OK;
 }
 
+/* The submission is planned, and has its own reference no more. */
+static void close_planned(acui_submission *s, const acu_device *place)
+{
+    struct acui_holder *getting = s->makes ? acui_memory_planned(s) : NULL;
+    acu_device *device = s->getting_on;
+    bool kept = getting && device != place; /* that one the caller has */
+    if (kept)
+        acu_device_retain(device);
+    acui_submission_close(s);
+    if (getting)
+        acui_run_tasks(acui_memory_let_go(device, getting));
+    if (kept)
+        acu_device_release(device);
+}
+
 acu_status acui_submit_here(acu_device *device, acu_op *op, const acu_submit_options *options,
                             acu_stream *stream, acu_future *future)
 {
@@ -183,6 +198,7 @@ acu_status acui_submit_here(acu_device *device, acu_op *op, const acu_submit_opt
         .lent = true};
     acui_results results = {.count = 0};
     const acu_op asked = {.class = op->class, .site = op->site}; /* it may be gone when planned */
+    acui_memory_plan(s);
     begin_planning(s);
     status = acui_plan_op(&s->plan, op, place, &values);
     s->planned = true;
@@ -207,10 +223,10 @@ acu_status acui_submit_here(acu_device *device, acu_op *op, const acu_submit_opt
     } else {
         acu_error record = *acui_error(); /* releasing must not change what the caller sees */
         abandon(s, &values, &results);
-        acui_submission_close(s);
+        close_planned(s, place);
         return acui_error_restore(&record);
     }
-    acui_submission_close(s);
+    close_planned(s, place);
     return ACU_OK;
 }
 
