@@ -54,7 +54,7 @@ acu_op *acu_op_zip(acu_op *const *ops, size_t count, acu_site site)
 static acu_status plan_part(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
 {
     acu_op *whole = op->inputs[0];
-    size_t parts = whole->part_count, index = op->u.index;
+    size_t parts = op->part_count, index = op->u.index;
     ACUI_TRY(acui_plan_kept(plan, whole, place));
     if (whole->rest->values.count != parts)
         return acui_fail(ACU_ERR_ARGUMENTS, "unzip into %zu parts of an op (%s) that yields %zu",
@@ -81,9 +81,8 @@ void acu_op_unzip(acu_op *x, acu_op **parts, size_t count, acu_site site)
     bool oom = acui_op_is_oom(whole);
     if (!oom) {
         /* A handle kept by the program means that it may be used whole as well. */
-        whole->used_whole = atomic_load_explicit(&whole->handles, memory_order_relaxed) > 0 ||
-                            acui_object_refs(whole) > 1;
-        whole->part_count = count;
+        whole->used_whole |= atomic_load_explicit(&whole->handles, memory_order_relaxed) > 0 ||
+                             acui_object_refs(whole) > 1;
     }
     for (size_t i = 0; parts && i < count; i++) {
         parts[i] = acui_op_new(&acui_class_PART, 1, site);
@@ -91,6 +90,7 @@ void acu_op_unzip(acu_op *x, acu_op **parts, size_t count, acu_site site)
             continue;
         parts[i]->inputs[0] = acui_object_retain(whole);
         parts[i]->u.index = i;
+        parts[i]->part_count = count;
     }
     if (oom)
         for (size_t i = 0; parts && i < count; i++) {

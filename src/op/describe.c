@@ -130,15 +130,16 @@ static acu_status push_shared(const acu_val *from, acui_values *values)
     return acui_values_push(values, value);
 }
 
-acu_status acui_infer_part(acui_infer *infer, acu_op *whole, size_t index, acu_device *place,
+acu_status acui_infer_part(acui_infer *infer, const acu_op *part, acu_device *place,
                            acui_values *values)
 {
+    acu_op *whole = part->inputs[0];
     met *m = NULL;
     ACUI_TRY(meet(infer, whole, place, &m));
-    if (m->values.count != whole->part_count)
+    if (m->values.count != part->part_count)
         return acui_fail(ACU_ERR_ARGUMENTS, "unzip into %zu parts of an op (%s) that yields %zu",
-                         whole->part_count, acui_op_name(whole), m->values.count);
-    acu_val *kept = &m->values.list[index];
+                         part->part_count, acui_op_name(whole), m->values.count);
+    acu_val *kept = &m->values.list[part->u.index];
     if (whole->used_whole || atomic_load_explicit(&whole->handles, memory_order_relaxed))
         return push_shared(kept, values);
     acu_val value = *kept; /* nobody but parts holds the op */

@@ -13,8 +13,8 @@ acu_status acui_infer_op(acui_infer *infer, acu_op *op, acu_device *place, acui_
 /* The same for an op that must yield one value. */
 acu_status acui_infer_one(acui_infer *infer, acu_op *op, acu_device *place, const char *what,
                           acu_val *value);
-/* Value `index` of an op that was unzipped. */
-acu_status acui_infer_part(acui_infer *infer, acu_op *whole, size_t index, acu_device *place,
+/* The value of a part of an op that was unzipped. */
+acu_status acui_infer_part(acui_infer *infer, const acu_op *part, acu_device *place,
                            acui_values *values);
 /* In the place of the value's tensor a stand-in. */
 acu_status acui_infer_tensor(acui_infer *infer, acu_val *value);

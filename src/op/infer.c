@@ -53,7 +53,7 @@ static acu_status pick(acui_values *values, size_t base, size_t index)
 
 static acu_status infer_part(acui_infer *infer, acu_op *op, acu_device *place, acui_values *values)
 {
-    return acui_infer_part(infer, op->inputs[0], op->u.index, place, values);
+    return acui_infer_part(infer, op, place, values);
 }
 
 static acu_status infer_nth(acui_infer *infer, acu_op *op, acu_device *place, acui_values *values)

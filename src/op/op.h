@@ -111,7 +111,7 @@ struct acu_op {
         } call; /* LAUNCH, FOREIGN, HOST */
     } u;
     acu_user user;     /* if it `has_user`: THEN, MAP, INSPECT, MAKE, CUSTOM, FOREIGN, HOST, ... */
-    size_t part_count; /* of an op that was unzipped: how many parts it has */
+    size_t part_count; /* PART: how many there are with it */
 };
 
 /* Nobody but the caller has it, nor can get it, and it was not planned for others. */

@@ -151,6 +151,19 @@ static void ownership_is_judged_alike(void **state)
     said_is_done(acu_zip(acu_own(parts[1]), acu_partition(parts[0], ACU_SHAPE(4))));
 }
 
+/* The last of four parts of an op that yields two values; it was unzipped again since. */
+static acu_op *part_of_too_many(void)
+{
+    acu_op *parts[4], *again[2], *op = acu_op_retain(acu_zip(numbers(1), numbers(1)));
+    acu_unzip(op, parts, 4);
+    acu_unzip(op, again, 2);
+    for (int i = 0; i < 3; i++)
+        acu_op_release(parts[i]);
+    for (int i = 0; i < 2; i++)
+        acu_op_release(again[i]);
+    return parts[3];
+}
+
 static void errors_are_those_of_a_submit(void **state)
 {
     (void)state;
@@ -170,6 +183,7 @@ static void errors_are_those_of_a_submit(void **state)
         REFUSED(acu_zeros(ACU_F32, ACU_SHAPE(0)), ACU_ERR_SHAPE, "dimension 0 has 0");
         REFUSED(acu_reshape(numbers(6), ACU_SHAPE(4, 2)), ACU_ERR_SHAPE, "[6] has 6 elements");
         REFUSED(acu_copy(numbers(6), numbers(5)), ACU_ERR_SHAPE, "shapes differ");
+        REFUSED(part_of_too_many(), ACU_ERR_ARGUMENTS, "4 parts|yields 2");
         REFUSED(acu_fill(numbers(6), acu_f32(1)), ACU_ERR_DTYPE, "scalar of f32");
         REFUSED(acu_partition(numbers(6), ACU_SHAPE(2, 2)), ACU_ERR_SHAPE, "tiles of [2, 2]");
         REFUSED(acu_launch(both, ACU_AUTO, acu_inout(acu_partition(numbers(6), ACU_SHAPE(2)))),
