@@ -38,7 +38,8 @@ typedef struct acu_submit_options {
  * `device` places the parts of the op that name no device themselves; NULL: the device of the op's
  * tensors and kernels, else the process's default.
  *
- * Never blocks. Returns an error, and no future, if the op can not be run as it is (bad
+ * Never blocks, but while another thread plans an op that both use, for what that takes, callbacks
+ * included. Returns an error, and no future, if the op can not be run as it is (bad
  * constructor, wrong launch, ...): then nothing of it was enqueued, unless a `then` had submitted
  * by itself. What goes wrong later completes the future with an error. For a device that was opened
  * with a runtime thread, device.h says what is different.

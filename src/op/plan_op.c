@@ -6,7 +6,9 @@
  * thread plans such an op, the others get its values, but only once what computes them has been
  * entered into the order of things (flushed): else they could be ordered before it. A thread that
  * has to wait for another one flushes its own plan first. Two threads can not wait for each other
- * then: what one of them is in the middle of planning can only wait for what lies below it.
+ * then, as what one of them is in the middle of planning can only wait for what lies below it; but
+ * for callbacks, which may submit any op. Who would wait for himself so, through whichever threads,
+ * is refused.
  */
 #include "base/error.h"
 #include "base/rare.h"
@@ -55,15 +57,56 @@ static acu_status deliver(const acu_op *op, acui_values *values)
     return ACU_OK;
 }
 
+/* A thread that waits until an op is settled; share lock. */
+typedef struct waiter {
+    struct waiter *next;
+    pthread_t thread;
+    const acu_op *op;
+} waiter;
+static waiter *waiters;
+
+static const waiter *find_waiter(pthread_t thread)
+{
+    const waiter *w = waiters;
+    while (w && !pthread_equal(w->thread, thread))
+        w = w->next;
+    return w;
+}
+
+/* Whether the op, which some plan has, waits for what this thread is planning. Share lock held. */
+static bool waits_for(const acu_op *op, pthread_t thread)
+{
+    const acui_plan *planner;
+    while (op && (planner = op->rest->planner)) {
+        if (pthread_equal(planner->thread, thread))
+            return true;
+        const waiter *next = find_waiter(planner->thread);
+        op = next ? next->op : NULL;
+    }
+    return false;
+}
+
+static void wait_for(const acui_plan *plan, const acu_op *op)
+{
+    waiter w = {.next = waiters, .thread = plan->thread, .op = op};
+    waiters = &w;
+    pthread_cond_wait(&share_changed, &share_lock);
+    waiter **link = &waiters;
+    while (*link != &w)
+        link = &(*link)->next;
+    *link = w.next;
+}
+
 /* Wait until the op is this plan's to plan, or settled. Share lock held. */
 static acu_status await_settled(acui_plan *plan, acu_op *op)
 {
     bool flushed = false;
     while (op->state != ACUI_OP_FRESH && op->rest->planner && op->rest->planner != plan) {
-        if (op->state == ACUI_OP_PLANNING && pthread_equal(op->rest->planner->thread, plan->thread))
-            break;
+        if (waits_for(op, plan->thread))
+            return acui_fail(ACU_ERR_INVALID,
+                             "the op is used within itself, by a callback of its own");
         if (flushed) {
-            pthread_cond_wait(&share_changed, &share_lock);
+            wait_for(plan, op);
             continue;
         }
         flushed = true;

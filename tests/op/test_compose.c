@@ -912,6 +912,63 @@ static void on_places_what_names_no_device(void **state)
     test_leaks_none();
 }
 
+/* Two shared ops each of which submits the other one while it is planned, by two threads: who comes
+ * second would wait for himself. */
+typedef struct knot {
+    const bench *b;
+    acu_op *op, *other;
+    pthread_barrier_t *both;
+    bool inside;
+    acu_status outer, inner;
+} knot;
+
+static acu_op *submit_other(void *user, acu_val *values, size_t count)
+{
+    (void)count;
+    knot *k = user;
+    if (!k->inside) {
+        k->inside = true;
+        pthread_barrier_wait(k->both);
+        k->inner = acu_submit(k->b->device, acu_op_retain(k->other), NULL, NULL);
+    }
+    return acu_take(&values[0]);
+}
+
+static void *tie(void *user)
+{
+    knot *k = user;
+    k->outer = acu_submit(k->b->device, acu_op_retain(k->op), NULL, NULL);
+    return NULL;
+}
+
+static void threads_that_would_wait_for_each_other(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    pthread_barrier_t both;
+    pthread_t threads[2];
+    knot k[2];
+    pthread_barrier_init(&both, NULL, 2);
+    for (int i = 0; i < 2; i++)
+        k[i] = (knot){.b = &b, .both = &both,
+                      .op = acu_then(constant((float)i), submit_other, &k[i])};
+    for (int i = 0; i < 2; i++) {
+        k[i].other = k[!i].op;
+        assert_int_equal(pthread_create(&threads[i], NULL, tie, &k[i]), 0);
+    }
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+    bool second = k[1].inner != ACU_OK;
+    assert_int_equal(k[0].outer, ACU_OK);
+    assert_int_equal(k[1].outer, ACU_OK);
+    assert_int_equal(k[second].inner, ACU_ERR_INVALID);
+    assert_int_equal(k[!second].inner, ACU_OK);
+    for (int i = 0; i < 2; i++)
+        yields(&b, k[i].op, (float)i);
+    pthread_barrier_destroy(&both);
+    close_bench(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -926,6 +983,7 @@ int main(void)
         cmocka_unit_test(used_twice_runs_once),
         cmocka_unit_test(used_by_threads_runs_once),
         cmocka_unit_test(threads_share_in_opposite_order),
+        cmocka_unit_test(threads_that_would_wait_for_each_other),
         cmocka_unit_test(then_orders_without_shared_data),
         cmocka_unit_test(submissions_inside_then_keep_their_place),
         cmocka_unit_test(user_data_is_released_once),
