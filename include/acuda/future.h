@@ -35,8 +35,11 @@ typedef struct acu_submit_options {
 
 /*
  * Submit `op` (consumed) and give its future; `future` may be NULL where nobody will ask.
- * `device` places the parts of the op that name no device themselves; NULL: the device of the op's
- * tensors and kernels, else the process's default.
+ * `device` places the parts of the op that name no device themselves: those that make tensors of
+ * nothing (acu_ones, ...). What has tensors or a kernel runs where these are, whatever `device` is.
+ * NULL: the device of the options' policy or stream, else the process's default; not that of other
+ * parts, but for the kernel of a launch, whose own operands are made on its device. So with several
+ * devices name one, here or by acu_on.
  *
  * Never blocks, but while another thread plans an op that both use, for what that takes, callbacks
  * included. Returns an error, and no future, if the op can not be run as it is (bad

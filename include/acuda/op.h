@@ -478,7 +478,8 @@ ACU_API acu_op *acu_op_meta(acu_dtype dtype, acu_shape shape, acu_site site);
 
 /* ---- making and filling --------------------------------------------------------------------- */
 
-/* New tensors on the device that the op runs on, allocated in stream order when it is issued. */
+/* New tensors on the device that the op runs on (acu_submit, acu_on), allocated in stream order
+ * when it is issued. */
 #define acu_empty(dtype, shape) acu_op_empty((dtype), (shape), ACU_SITE) /* contents undefined */
 #define acu_zeros(dtype, shape) acu_op_zeros((dtype), (shape), ACU_SITE)
 #define acu_ones(dtype, shape) acu_op_ones((dtype), (shape), ACU_SITE)

@@ -306,6 +306,40 @@ static void no_stream_twice(void **state)
     close_two(devices);
 }
 
+static acu_op *ones(void)
+{
+    return acu_ones(ACU_F32, VECTOR);
+}
+
+/* What is made of nothing is where the submission says, not where the rest is. */
+static void where_parts_are_without_a_device(void **state)
+{
+    (void)state;
+    acu_device *devices[2];
+    open_two(devices);
+    acu_device *other = devices[0] == acu_device_default() ? devices[1] : devices[0];
+    acu_tensor *x = make(other, 1), *made;
+    acu_stream *stream;
+    acu_future *future;
+    assert_works(acu_sync(NULL, ones(), &made));
+    assert_ptr_equal(acu_tensor_device(made), acu_device_default());
+    acu_tensor_release(made);
+    assert_works(acu_sync(NULL, acu_add(x, 1), &made)); /* where its tensor is */
+    assert_ptr_equal(acu_tensor_device(made), other);
+    acu_tensor_release(made);
+    assert_works(acu_stream_create(other, 0, &stream));
+    acu_submit_options options = {.size = sizeof options, .stream = stream};
+    assert_works(acu_submit(NULL, acu_add(ones(), x), &options, &future));
+    assert_works(acu_future_wait(future, ACU_FOREVER));
+    acu_future_release(future);
+    assert_works(acu_sync(other, acu_add(x, ones()), NULL));
+    assert_works(acu_sync(NULL, acu_add(x, acu_on(other, ones())), NULL));
+    assert_fails(acu_sync(NULL, acu_add(x, ones()), NULL), ACU_ERR_DEVICE, "device 0|device 1");
+    acu_stream_release(stream);
+    acu_tensor_release(x);
+    close_two(devices);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -317,6 +351,7 @@ int main(void)
         cmocka_unit_test(also_on_another_device),
         cmocka_unit_test(behind_what_never_is),
         cmocka_unit_test(no_stream_twice),
+        cmocka_unit_test(where_parts_are_without_a_device),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
