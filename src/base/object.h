@@ -127,7 +127,8 @@ static inline bool acui_refs_try_retain(_Atomic(uint32_t) *refs)
 {
     uint32_t now = atomic_load_explicit(refs, memory_order_relaxed);
     while (now > ACUI_LISTED)
-        if (atomic_compare_exchange_weak_explicit(refs, &now, now + 1, memory_order_acquire,
+        /* Release: who drops the one before it sees what this thread did so far. */
+        if (atomic_compare_exchange_weak_explicit(refs, &now, now + 1, memory_order_acq_rel,
                                                   memory_order_relaxed))
             return true;
     return false;

@@ -521,13 +521,20 @@ acui_future_state acui_resolve(acu_future *future, acu_status status, acui_fault
 /* The same, because it is cancelled or too late: what is not issued never will be. */
 void acui_resolve_given_up(acu_future *future, acu_status status, acui_fault *fault);
 void acui_submission_close(acui_submission *submission); /* one of `open` less */
-/* One more, unless it is complete: then false. Its tasks stay until it is closed. cancel.c */
+/* One more, unless it is complete: then false. Its tasks stay until it is let go. cancel.c */
 bool acui_submission_hold(acui_submission *submission);
+void acui_submission_let_go(acui_submission *submission);
 
 /* ---- order/cancel.c ---- */
 void acui_give_up(acui_submission *submission, acui_fault *fault); /* once; the fault may be NULL */
 /* Give the future up, with `status` and a record that says so, unless it is done. */
 void acui_future_end(acu_future *future, acu_status status, const char *message);
+/*
+ * Some thread gives a future up, and has not told all who are to be told, or holds a submission. So
+ * it may be the last to see to what has ended on the device: who waits until nothing is in flight
+ * waits for it too. Who sees the end of what it has to do with, sees it here until it is done.
+ */
+bool acui_beside(void);
 /* Whether some of it is not on the device, nor begun on the host, and so will not be if it is given
  * up. */
 bool acui_future_is_held_up(acu_future *future);

@@ -549,7 +549,7 @@ static void *hold_again_and_again(void *context)
             continue;
         for (looks = 1; atomic_load(&future->state) != ACUI_FUTURE_DONE; looks++) {
             if (acui_submission_hold(future->submission))
-                acui_submission_close(future->submission);
+                acui_submission_let_go(future->submission);
             look_on(looks);
         }
         l->held_late |= acui_submission_hold(future->submission);

@@ -6,9 +6,11 @@
  */
 #include "support/support.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <unistd.h>
 
 enum { N = 64, BYTES = 4 << 20 };
 #define VECTOR ACU_SHAPE(N)
@@ -150,6 +152,81 @@ static void a_copy_of_the_last_turn_is_finished(void **state)
     call_in_next_session();
 }
 
+/* ---- while another thread gives up ---- */
+
+static void *cancel(void *future)
+{
+    assert_works(acu_future_cancel(future));
+    return NULL;
+}
+
+static void count_given_up(void *user, acu_future *future, acu_status status)
+{
+    (void)future;
+    assert_int_equal(status, ACU_ERR_CANCELLED);
+    atomic_fetch_add((_Atomic(int) *)user, 1);
+}
+
+/* A queue on which nobody can put anything until the pipe's other end is read. */
+static acu_queue *stuck_queue(int *other_end)
+{
+    static const char page[4096];
+    acu_queue *queue;
+    int ends[2];
+    assert_works(acu_queue_create(NULL, &queue));
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(fcntl(ends[1], F_SETFL, O_NONBLOCK), 0);
+    while (write(ends[1], page, sizeof page) > 0)
+        continue;
+    assert_int_equal(fcntl(ends[1], F_SETFL, 0), 0);
+    assert_int_equal(dup2(ends[1], acu_queue_fd(queue)), acu_queue_fd(queue));
+    close(ends[1]);
+    *other_end = ends[0];
+    return queue;
+}
+
+/* Once who closes waits, and who cancels. */
+static void *read_late(void *other_end)
+{
+    static char all[1 << 20];
+    test_threads_rest();
+    assert_true(read(*(int *)other_end, all, sizeof all) > 0);
+    return NULL;
+}
+
+/* The future is complete, and nothing is in flight, but who cancels has not told all yet. */
+static void the_last_close_waits_for_who_cancels(void **state)
+{
+    (void)state;
+    static _Atomic(int) called;
+    static int other_end;
+    pthread_t canceller, reader;
+    acu_device *device = test_open();
+    acu_stream *stream;
+    acu_queue *queue = stuck_queue(&other_end);
+    acu_future *future = NULL;
+    assert_works(acu_stream_create(device, 0, &stream));
+    test_gate_close(device, acu_stream_raw(stream));
+    acu_submit_options options = {.size = sizeof options, .stream = stream};
+    assert_works(acu_submit(device, acu_full(VECTOR, acu_i32(1)), &options, &future));
+    assert_works(acu_future_notify(future, queue, 0));
+    assert_works(acu_future_on_complete(future, count_given_up, ACU_USER((void *)&called)));
+    assert_int_equal(pthread_create(&canceller, NULL, cancel, future), 0);
+    while (acu_future_error(future, NULL) == ACU_NOT_READY)
+        sched_yield();
+    test_gate_open();
+    acu_stream_release(stream);
+    assert_int_equal(pthread_create(&reader, NULL, read_late, &other_end), 0);
+    test_close(device);
+    assert_int_equal(atomic_load(&called), 1);
+    pthread_join(reader, NULL);
+    pthread_join(canceller, NULL);
+    acu_future_release(future);
+    acu_queue_release(queue);
+    close(other_end);
+    test_leaks_none();
+}
+
 /* ---- while others go on ---- */
 
 enum { ROUNDS = 30, EACH = 30, SUBMITTERS = 3 };
@@ -240,6 +317,7 @@ int main(void)
         cmocka_unit_test(device_work_of_the_last_turn_is_finished),
         cmocka_unit_test(host_work_of_the_last_turn_is_finished),
         cmocka_unit_test(a_copy_of_the_last_turn_is_finished),
+        cmocka_unit_test(the_last_close_waits_for_who_cancels),
         cmocka_unit_test(closing_while_others_submit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

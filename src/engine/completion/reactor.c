@@ -154,6 +154,8 @@ void acui_reactor_notify(acui_notice *notices)
  *   - What a thread does may give others something to do, in a circle. So the end is tried again
  *     until, after all were joined, none was started and nothing is there. Only who closes, under
  *     the lock of opening, joins: a thread that ran when he began to look still counts as running.
+ *   - Who is about to tell of an end is waited for: completing counts in flight on its device until
+ *     then, and giving up by itself (acui_beside).
  *   - Who comes later than all that begins anew, as a first submission does, and the next last
  *     close ends what he has started. `started` is a hint that may be old by the time that the
  *     submission is in flight: streams and notices are put in their lists by acui_reactor_attend.
@@ -208,8 +210,9 @@ static void end_threads(void)
 
 static bool is_busy(void)
 {
+    bool busy = acui_beside(); /* first: what they have told is seen below */
     acui_flight_lock();
-    bool busy = acui_flight_first() || reactor.notices || reactor.running;
+    busy |= acui_flight_first() || reactor.notices || reactor.running;
     acui_flight_unlock();
     return busy || acui_runtime_busy() || acui_issuer_busy() || acui_loader_busy() ||
            acui_worker_busy() || acui_stage_busy() || acui_build_busy() || acui_blocked_busy();

@@ -299,7 +299,7 @@ static acu_status look_idle(void *context, uint64_t now)
     (void)now;
     acu_device *device = context;
     acui_look_everywhere();
-    return acui_in_flight(device) ? ACU_NOT_READY : ACU_OK;
+    return acui_in_flight(device) || acui_beside() ? ACU_NOT_READY : ACU_OK;
 }
 
 acu_status acui_wait_idle(acu_device *device, uint64_t timeout)

@@ -27,7 +27,7 @@ static acu_status put_in_front(acui_plan *plan, acui_submission *s)
     acui_point **points = count ? acui_front_points(plan, count) : NULL;
     if (points)
         points_of(s, points, count);
-    acui_submission_close(s);
+    acui_submission_let_go(s);
     return points || !count ? ACU_OK : ACU_ERR_NO_MEMORY;
 }
 

@@ -64,6 +64,26 @@ static acui_fault *fault_of(const acu_future *future, acu_status status, const c
     return acui_fault_new(&error);
 }
 
+/* Threads that give a future up, or look into a submission that they hold: see acui_beside. */
+static _Atomic(uint32_t) beside;
+
+/* Relaxed: others see it by what is done then, to a future's state or a submission's count. */
+static void begin_beside(void)
+{
+    atomic_fetch_add_explicit(&beside, 1, memory_order_relaxed);
+}
+
+/* Release: all that they have released and told. */
+static void end_beside(void)
+{
+    atomic_fetch_sub_explicit(&beside, 1, memory_order_release);
+}
+
+bool acui_beside(void)
+{
+    return atomic_load_explicit(&beside, memory_order_acquire) != 0;
+}
+
 void acui_future_end(acu_future *future, acu_status status, const char *message)
 {
     int state = ACUI_FUTURE_SCHEDULED;
@@ -74,14 +94,26 @@ void acui_future_end(acu_future *future, acu_status status, const char *message)
         future->op = NULL;
     }
     acui_fault *fault = fault_of(future, status, message);
+    begin_beside();
     acui_resolve_given_up(future, status, fault);
+    end_beside();
     acui_fault_release(fault);
     acui_op_put(op);
 }
 
 bool acui_submission_hold(acui_submission *s)
 {
-    return acui_refs_try_retain(&s->open);
+    begin_beside();
+    bool held = acui_refs_try_retain(&s->open);
+    if (!held)
+        end_beside();
+    return held;
+}
+
+void acui_submission_let_go(acui_submission *s)
+{
+    acui_submission_close(s);
+    end_beside();
 }
 
 bool acui_future_is_held_up(acu_future *future)
@@ -97,7 +129,7 @@ bool acui_future_is_held_up(acu_future *future)
     for (const acui_task *task = s->first_task; task && !held_up; task = task->next)
         held_up = task->point->state == ACUI_POINT_PENDING && !task->begun && !task->retired;
     acui_order_unlock();
-    acui_submission_close(s);
+    acui_submission_let_go(s);
     return held_up;
 }
 
