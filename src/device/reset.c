@@ -44,8 +44,9 @@ static void end_generation(acu_device *device)
     }
     for (int i = 0; i < ACUI_HOLDERS; i++) {
         acui_nap nap = acui_nap_start(ACU_FOREVER);
-        /* Acquire: with acui_unhold. */
-        while (atomic_load_explicit(&device->holders[i].count, memory_order_acquire) > 0)
+        /* seq_cst, after `lost`: either this sees the count, or who holds sees that it is lost. And
+         * acquire, with acui_unhold. */
+        while (atomic_load_explicit(&device->holders[i].count, memory_order_seq_cst) > 0)
             acui_nap_again(&nap);
     }
 }

@@ -65,6 +65,8 @@ static acui_task *over(acui_task *task)
     /* Once all is released, which who sees the count sees. */
     atomic_fetch_add_explicit(&device->ended, going ? ACUI_ENTERED + ACUI_GOING : ACUI_ENTERED,
                               memory_order_seq_cst);
+    /* Acquire: `idle`. A pool that is told to keep less at this moment may be missed: that gives
+     * nothing back by itself (acu_pool_set_limits), and the next one to be over does. */
     if (atomic_load_explicit(&device->trims, memory_order_acquire) && acui_in_flight(device) == 0)
         device->idle(device);
     return going ? acui_join_tasks(freed, acui_memory_freed()) : freed;

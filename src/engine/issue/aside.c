@@ -42,15 +42,17 @@ static void set_count(acui_aside *a, size_t count)
     atomic_store_explicit(&a->count, (uint32_t)count, memory_order_release);
 }
 
+/* Acquire, with set_taking: who sees, without the lock, that there are less sees what they have
+ * issued. */
 static uint32_t taking(const acui_aside *a, unsigned side)
 {
-    return atomic_load_explicit(&a->taking[side], memory_order_relaxed);
+    return atomic_load_explicit(&a->taking[side], memory_order_acquire);
 }
 
 /* Lock held. */
 static void set_taking(acui_aside *a, unsigned side, uint32_t count)
 {
-    atomic_store_explicit(&a->taking[side], count, memory_order_relaxed);
+    atomic_store_explicit(&a->taking[side], count, memory_order_release);
 }
 
 static uint32_t urgent_of(const acui_aside *a)

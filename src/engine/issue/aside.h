@@ -23,7 +23,8 @@ typedef struct acui_aside {
     /* These are written under the lock, and read as hints without it. */
     _Atomic(uint32_t) count;  /* release: less of them, and the threads that took them are seen */
     _Atomic(bool) attended;   /* the issuer takes what comes */
-    /* How many threads issue what they took: those that began before the last turn, and after. */
+    /* How many threads issue what they took: those that began before the last turn, and after.
+     * Release: what they have issued. */
     _Atomic(uint32_t) taking[2];
     _Atomic(uint32_t) urgent; /* so many of them gain nothing by others that come */
     const acu_device *of;    /* of all tasks; only to be compared */

@@ -30,9 +30,10 @@ uint64_t acui_handover_place(acui_handover *queue)
             continue; /* somebody was faster */
         }
         /* Release: what this thread has seen of other rings comes before its place in this one, for
-         * those who see the place taken. Two can not have seen each other's place, then. */
+         * those who see the place taken. Two can not have seen each other's place, then. seq_cst:
+         * with who stops the taker and looks for places that are taken (acui_handover_given). */
         if (atomic_compare_exchange_weak_explicit(&queue->given, &index, index + 1,
-                                                  memory_order_acq_rel, memory_order_relaxed))
+                                                  memory_order_seq_cst, memory_order_relaxed))
             return index + 1;
     }
 }

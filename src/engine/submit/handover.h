@@ -57,11 +57,11 @@ typedef struct acui_handover {
 uint64_t acui_handover_place(acui_handover *queue);
 /* Fill the place and open it; wakes the taker if it sleeps. */
 void acui_handover_open(acui_handover *queue, uint64_t place, const acui_handed *what);
-/* The last place that is taken; who has given before this call, or knows
- * of one who has, sees it. */
+/* The last place that is taken; who has given before this call, or knows of one who has, sees it.
+ * seq_cst: who has stored that the taker is stopped sees it, or who takes the place sees that. */
 static inline uint64_t acui_handover_given(acui_handover *queue)
 {
-    return atomic_load_explicit(&queue->given, memory_order_acquire);
+    return atomic_load_explicit(&queue->given, memory_order_seq_cst);
 }
 /* The taker need not sleep any more: acui_handover_sleep returns at once from now on. */
 void acui_handover_end(acui_handover *queue);

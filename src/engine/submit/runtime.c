@@ -222,8 +222,8 @@ static acu_status give(acui_runtime *runtime, const acui_handed *what)
         atomic_store_explicit(&what->future->runtime, runtime, memory_order_release);
     }
     acui_handover_open(&runtime->queue, place, what);
-    /* The thread may have been stopped meanwhile. seq_cst: either who stopped it finds this in the
-     * ring, or we find it stopped. */
+    /* The thread may have been stopped meanwhile. seq_cst, taking the place and this: either who
+     * stopped it finds the place taken, or we find it stopped. */
     if (is_stopped(runtime))
         start(runtime);
     return ACU_OK;
