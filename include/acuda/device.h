@@ -88,9 +88,9 @@ ACU_API acu_status acu_open(const acu_open_options *options, acu_device **device
 ACU_API acu_status acu_device_count_load(const acu_open_options *options, int *count);
 
 /*
- * Give the handle back, after waiting until no submission of the device is in flight. The last
- * close of the process also ends acuda's threads. Objects of the device that are still held stay
- * valid; the device's context goes when the last of them is released.
+ * Give the handle back, after waiting as acu_device_wait does. The last close of the process also
+ * ends acuda's threads, after all that their callbacks have submitted. Objects of the device that
+ * are still held stay valid; the device's context goes when the last of them is released.
  *
  * Blocks: until the device's work in flight is complete. Errors: WOULD_WAIT inside a callback
  * (nothing is given back then), DEVICE_LOST if that work failed with the
@@ -173,6 +173,9 @@ ACU_API acu_status acu_device_reset(acu_device *device, const acu_reset_options 
 
 /*
  * Wait until nothing submitted to the device so far is in flight, at most `timeout` nanoseconds.
+ * Then its futures are complete, what it used is released, queues have their completions, and
+ * callbacks (acu_future_on_complete) have returned: so this is not for who holds a lock that a
+ * callback takes. What callbacks have submitted may be in flight.
  * Blocks. Errors: TIMEOUT, WOULD_WAIT inside a callback. Outcomes of submissions are on their
  * futures, not here.
  */

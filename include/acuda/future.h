@@ -106,8 +106,11 @@ ACU_API acu_status acu_wait_any(acu_future *const *futures, size_t count, uint64
 
 /*
  * Call `fn` once when the future completes, with its status, on a thread of acuda's own; at once
- * after that if it is complete already. `fn` may submit, not wait, and should be short: others
- * wait behind it. Any number of callbacks may be added.
+ * after that if it is complete already; then `user.release`. `fn` may submit, not wait, and should
+ * be short: others wait behind it. Any number of callbacks may be added.
+ * Who polls the future, or waits for it or for its group, may go on before that: what `fn` uses is
+ * free once `user.release` is called, or once acu_device_wait or acu_close has returned, which wait
+ * for callbacks too.
  * Errors: NO_MEMORY (then `user.release` has been called, and fn will not be).
  */
 typedef void (*acu_future_fn)(void *user, acu_future *future, acu_status status);

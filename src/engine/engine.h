@@ -569,6 +569,9 @@ acu_status acui_reactor_start(void); /* if it is not running */
  * held. Where there can be no thread, that waits for who looks by himself. */
 void acui_reactor_attend(void);
 void acui_reactor_notify(acui_notice *notices); /* call them, on its thread */
+/* Until those that it got so far were called, and released; false: not by the deadline. Blocks: not
+ * in a callback. Where there can be no thread that calls them, it does not wait. */
+bool acui_reactor_settle(uint64_t deadline);
 /* To be delivered when the future is complete, or now if it is; the notice is taken. The future may
  * be started here. */
 void acui_future_add(acu_future *future, acui_notice *notice);
@@ -617,7 +620,7 @@ acu_status acui_wait_until(acui_look_fn look, acui_next_fn next, void *context, 
 uint64_t acui_next_of_any(void *context, uint64_t now, uint64_t spin, uint64_t *start);
 /* acu_sync of host work that this thread does itself. */
 acu_status acui_sync_own(acu_op *op, acui_own_work *own);
-/* Until nothing is in flight on the device. Blocks. */
+/* Until nothing is in flight on the device, and callbacks of what was have returned. Blocks. */
 acu_status acui_wait_idle(acu_device *device, uint64_t timeout);
 
 /* ---- report/counters.c ---- */

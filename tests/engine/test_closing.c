@@ -31,18 +31,9 @@ static void count_call(void *user, acu_future *future, acu_status status)
     atomic_fetch_add(&turn->called, 1);
 }
 
-/* Until the last close has told the thread that this runs on to stop, and waits for its end. */
-static void await_stop(void)
-{
-    while (acu_device_default())
-        sched_yield();
-    test_threads_rest();
-}
-
 static void run_last(void *user, acu_future *future, acu_status status)
 {
     last_turn *turn = user;
-    await_stop();
     turn->what(turn, future);
     count_call(turn, future, status);
 }
@@ -52,7 +43,7 @@ static void close_with(last_turn *turn)
 {
     turn->device = test_open();
     acu_future *future = test_submit(turn->device, acu_full(VECTOR, acu_i32(1)));
-    assert_works(acu_future_on_complete(future, run_last, ACU_USER(turn)));
+    test_call_last(future, run_last, turn);
     acu_future_release(future);
     test_close(turn->device);
     assert_int_equal(atomic_load(&turn->called), 2);

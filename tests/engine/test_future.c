@@ -358,6 +358,44 @@ static void callbacks_may_submit(void **state)
     close_bench(&b);
 }
 
+typedef struct slow_call {
+    _Atomic(bool) begun, may_end;
+    bool ended, released; /* plain: who waited for the device sees them */
+} slow_call;
+
+static void call_slowly(void *user, acu_future *future, acu_status status)
+{
+    slow_call *call = user;
+    (void)future, (void)status;
+    atomic_store(&call->begun, true);
+    while (!atomic_load(&call->may_end))
+        sched_yield();
+    call->ended = true;
+}
+
+static void note_slow_release(void *user)
+{
+    ((slow_call *)user)->released = true;
+}
+
+static void waiting_for_the_device_waits_for_callbacks(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    slow_call call = {.ended = false};
+    acu_future *future = submit(&b, constant(1));
+    assert_works(acu_future_on_complete(future, call_slowly, ACU_USER(&call, note_slow_release)));
+    while (!atomic_load(&call.begun))
+        sched_yield();
+    assert_works(acu_future_wait(future, ACU_FOREVER)); /* it is complete */
+    assert_int_equal(acu_device_wait(b.device, 0), ACU_TIMEOUT);
+    atomic_store(&call.may_end, true);
+    assert_works(acu_device_wait(b.device, ACU_FOREVER));
+    assert_true(call.ended && call.released);
+    acu_future_release(future);
+    close_bench(&b);
+}
+
 /* ---- scheduling ---- */
 
 static acu_op *count_call(void *user, acu_val *values, size_t count)
@@ -683,6 +721,7 @@ int main(void)
         cmocka_unit_test(a_dropped_future_shares_nothing),
         cmocka_unit_test(callbacks_come_once_in_order),
         cmocka_unit_test(callbacks_may_submit),
+        cmocka_unit_test(waiting_for_the_device_waits_for_callbacks),
         cmocka_unit_test(scheduled_runs_when_it_is_started),
         cmocka_unit_test(failures_pass_along_the_data),
         cmocka_unit_test(a_failed_submission_names_the_first),

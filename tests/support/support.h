@@ -105,6 +105,9 @@ bool test_threads_sleep(int pid);
 /* Waits until that is so in this process. What has ended may have woken up threads that come too
  * late for it, and still call the driver. */
 void test_threads_rest(void);
+/* Calls `fn` when the last close, which is to follow at once, has told the thread that this happens
+ * on to stop, and waits for its end. One at a time. */
+void test_call_last(acu_future *future, acu_future_fn fn, void *user);
 /* The sanitizers' heaps have locks that are held for good in a child of a process whose threads
  * allocate, unlike the C library's. To be called before a fork whose child allocates: under them,
  * it waits until all other threads of this process sleep. */

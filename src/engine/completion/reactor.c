@@ -18,6 +18,7 @@
 #include "engine/completion/flight.h"
 #include "engine/issue/graphs.h"
 #include "engine/completion/queue.h"
+#include "engine/submit/handover.h"
 #include "engine/submit/runtime.h"
 #include "engine/issue/together.h"
 #include "device/loader.h"
@@ -33,7 +34,12 @@ static struct { /* under the flight lock */
     bool alone; /* the process has one core: who spins keeps others from working */
     pthread_t thread;
     acui_notice *notices, **notices_end;
+    /* Notices that it ever got: changed under the lock. Release, acquire: with what made them due,
+     * for who waits for their end without it. */
+    _Atomic(uint64_t) given;
 } reactor = {.notices_end = &reactor.notices};
+
+static acui_passage called; /* how many of them were called and released */
 
 /* It runs, and was not told to stop: who submits does not take the lock to find out. seq_cst, with
  * what is looked at after the threads have ended (is_busy). */
@@ -49,6 +55,7 @@ static void call_notices(acui_notice *notice)
         notice->fn(notice->user.data, notice->future, notice->future->status);
         acui_callback_leave();
         acui_notice_free(notice);
+        acui_passage_set(&called, atomic_load_explicit(&called.count, memory_order_relaxed) + 1);
         notice = next;
     }
 }
@@ -130,12 +137,26 @@ void acui_reactor_notify(acui_notice *notices)
     if (!notices)
         return;
     acui_flight_lock();
+    uint64_t given = atomic_load_explicit(&reactor.given, memory_order_relaxed);
     *reactor.notices_end = notices;
-    while (*reactor.notices_end)
+    for (; *reactor.notices_end; given++)
         reactor.notices_end = &(*reactor.notices_end)->next;
+    atomic_store_explicit(&reactor.given, given, memory_order_release);
     acui_reactor_attend();
     acui_flight_unlock();
     acui_flight_wake();
+}
+
+bool acui_reactor_settle(uint64_t deadline)
+{
+    uint64_t given = atomic_load_explicit(&reactor.given, memory_order_acquire);
+    if (acui_passage_reached(&called, given))
+        return true;
+    acui_flight_lock();
+    acui_reactor_attend();
+    bool comes = reactor.running;
+    acui_flight_unlock();
+    return !comes || acui_passage_await(&called, given, deadline);
 }
 
 /* ---- starting and ending ---- */

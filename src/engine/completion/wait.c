@@ -310,7 +310,8 @@ acu_status acui_wait_idle(acu_device *device, uint64_t timeout)
     uint64_t now = acui_now();
     if (timeout != ACU_FOREVER)
         timeout = deadline > now ? deadline - now : 0;
-    return acui_wait_until(look_idle, acui_next_of_any, device, timeout);
+    acu_status status = acui_wait_until(look_idle, acui_next_of_any, device, timeout);
+    return status == ACU_OK && !acui_reactor_settle(deadline) ? ACU_TIMEOUT : status;
 }
 
 /* ---- submit and wait ---- */
