@@ -314,7 +314,7 @@ ACU_API acu_op *acu_op_after(acu_op *x, acu_op *before, acu_site site);
  * (acu_op_retain).
  *
  * `fn`, where given, gets the error, once, and says whether `other` is to run; if not (false), the
- * error stands. It runs on a thread of acuda's own, or while the op is submitted, and may submit,
+ * error stands. Of host work that failed, error->cause is what its function returned. It runs on a thread of acuda's own, or while the op is submitted, and may submit,
  * not wait.
  *
  * Both yield as many values of the same kinds, dtypes and shapes, and equal scalars. The best

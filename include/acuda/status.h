@@ -92,6 +92,7 @@ typedef struct acu_error {
     char context[ACU_ERROR_CONTEXT]; /* what acu_with_context said around it:
                                       * "outermost: ...: innermost" */
     char message[ACU_ERROR_MESSAGE]; /* what was wrong, for the program's author to act on */
+    acu_status cause; /* of CALLBACK: what the program's own function returned, if a status */
 } acu_error;
 
 /*

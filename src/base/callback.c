@@ -17,6 +17,30 @@ void acui_callback_leave(void)
     depth--;
 }
 
+acu_status acui_callback_enter_asked(void)
+{
+    acu_error *error = acui_error();
+    acu_status was = error->status;
+    error->status = ACU_OK; /* what is there after the call was left by it */
+    acui_callback_enter();
+    return was;
+}
+
+acu_status acui_callback_leave_asked(acu_status was, acu_status status, const char *function)
+{
+    acui_callback_leave();
+    acu_error *error = acui_error();
+    bool told = error->status == status;
+    if (error->status == ACU_OK)
+        error->status = was;
+    if (status == ACU_OK)
+        return ACU_OK;
+    acui_fail(ACU_ERR_CALLBACK, "the function given to %s returned %s%s%s", function,
+              acu_status_name(status), told ? ": " : "", told ? error->message : "");
+    error->cause = status;
+    return ACU_ERR_CALLBACK;
+}
+
 bool acui_in_callback(void)
 {
     return depth > 0;

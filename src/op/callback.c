@@ -132,13 +132,11 @@ static acu_status plan_map(acui_plan *plan, acu_op *op, acu_device *place, acui_
     size_t base = values->count;
     ACUI_TRY(plan_input(plan, op, place, values));
     plan->passes = true;
-    enter_call(plan);
+    if (plan->pause)
+        plan->pause();
+    acu_status was = acui_callback_enter_asked();
     acu_status status = op->u.map.fn(op->user.data, values->list + base, values->count - base);
-    acui_callback_leave();
-    if (status != ACU_OK)
-        return acui_fail(ACU_ERR_CALLBACK, "the function given to acu_map returned %s",
-                         acu_status_name(status));
-    return ACU_OK;
+    return acui_callback_leave_asked(was, status, "acu_map");
 }
 
 const acui_op_class acui_class_MAP = {.name = "map", .plan = plan_map};

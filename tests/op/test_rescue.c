@@ -224,6 +224,67 @@ static void the_program_decides(void **state)
     finish(device);
 }
 
+/* One calls what fails, as libraries do; the other has a reason of its own. */
+static acu_status fail_by_call(void *user, const acu_val *values, size_t count)
+{
+    acu_buffer *none = NULL;
+    count_run(user, values, count);
+    return acu_buffer_create_pinned(NULL, 0, &none);
+}
+
+static acu_status fail_in_map(void *user, acu_val *values, size_t count)
+{
+    return fail_by_call(user, values, count);
+}
+
+static acu_status fail_on_stream(void *user, CUstream stream, const acu_val *values, size_t count)
+{
+    (void)stream;
+    return fail_by_call(user, values, count);
+}
+
+static bool only_invalid(void *user, const acu_error *error)
+{
+    (void)user;
+    assert_int_equal(error->status, ACU_ERR_CALLBACK);
+    return error->cause == ACU_ERR_INVALID;
+}
+
+static acu_status fail_io(void *user, const acu_val *values, size_t count)
+{
+    count_run(user, values, count);
+    return ACU_ERR_IO;
+}
+
+/* What a function returned is in the record, with the words of the call that failed in it. */
+static void the_reason_of_a_function(void **state)
+{
+    (void)state;
+    acu_device *device = begin();
+    yields(device, acu_or_else_if(acu_after(constant(1), bare(fail_run)), constant(2),
+                                  only_invalid, NULL), 2);
+    assert_fails(acu_sync(device, acu_or_else_if(acu_after(constant(1), bare(fail_io)), constant(2),
+                                                 only_invalid, NULL), NULL),
+                 ACU_ERR_CALLBACK, "acu_host returned ACU_ERR_IO");
+    assert_int_equal(acu_last_error()->cause, ACU_ERR_IO);
+    acu_op *const told[] = {
+        bare(fail_by_call),
+        acu_op_foreign(fail_on_stream, ACU_USER(NULL), NULL, 0, ACU_SITE),
+        acu_map(constant(1), fail_in_map, NULL),
+    };
+    for (size_t i = 0; i < sizeof told / sizeof *told; i++) {
+        assert_fails(acu_sync(device, told[i], NULL), ACU_ERR_CALLBACK,
+                     "returned ACU_ERR_INVALID: |acu_buffer_create_pinned");
+        assert_int_equal(acu_last_error()->cause, ACU_ERR_INVALID);
+    }
+    /* Not those of another call. */
+    acu_tensor *none = NULL;
+    assert_int_equal(acu_future_take(NULL, 0, &none), ACU_ERR_INVALID);
+    assert_int_equal(acu_sync(device, bare(fail_run), NULL), ACU_ERR_CALLBACK);
+    assert_null(strstr(acu_last_error()->message, "INVALID:"));
+    finish(device);
+}
+
 static void an_alternative_may_fail_too(void **state)
 {
     (void)state;
@@ -476,6 +537,7 @@ int main(void)
         cmocka_unit_test(found_at_issue),
         cmocka_unit_test(found_at_submit),
         cmocka_unit_test(the_program_decides),
+        cmocka_unit_test(the_reason_of_a_function),
         cmocka_unit_test(an_alternative_may_fail_too),
         cmocka_unit_test(others_are_not_touched),
         cmocka_unit_test(what_several_use_is_everybodys),

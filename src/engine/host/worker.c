@@ -35,9 +35,9 @@ static acu_status call_host(const acui_node *node)
 {
     const acu_op *op = node->u.call.op;
     acui_nvtx_push(node->name);
-    acui_callback_enter();
+    acu_status was = acui_callback_enter_asked();
     acu_status status = op->u.call.host(op->user.data, node->u.call.values, node->u.call.count);
-    acui_callback_leave();
+    status = acui_callback_leave_asked(was, status, "acu_host");
     acui_nvtx_pop();
     return status;
 }
@@ -62,12 +62,8 @@ static acui_task *call(acui_task *task)
     } else if (node->kind == ACUI_NODE_DECIDE) {
         decide(task);
     } else {
-        acu_status status = call_host(node);
-        if (status != ACU_OK) {
-            acui_fail(ACU_ERR_CALLBACK, "the function given to acu_host returned %s",
-                      acu_status_name(status));
+        if (call_host(node) != ACU_OK)
             acui_task_fail(task, acui_fault_of_node(node));
-        }
     }
     acui_count_operations(task, true);
     return acui_task_over(task);

@@ -191,18 +191,20 @@ static acu_status enqueue_launch(acui_node *node, acu_stream *stream)
 static acu_status enqueue_foreign(const acui_node *node, acu_stream *stream)
 {
     const acu_op *op = node->u.call.op;
-    acui_callback_enter();
+    bool own = op->class != &acui_class_FOREIGN; /* acuda's */
+    acu_status was = ACU_OK;
+    if (own)
+        acui_callback_enter();
+    else
+        was = acui_callback_enter_asked();
     issuing = true;
     acu_status status = op->u.call.foreign(op->user.data, acui_stream_show(stream),
                                            node->u.call.values, node->u.call.count);
     issuing = false;
+    if (!own)
+        return acui_callback_leave_asked(was, status, "acu_foreign");
     acui_callback_leave();
-    if (op->class != &acui_class_FOREIGN)
-        return status; /* acuda's own */
-    if (status != ACU_OK)
-        return acui_fail(ACU_ERR_CALLBACK, "the function given to acu_foreign returned %s",
-                         acu_status_name(status));
-    return ACU_OK;
+    return status;
 }
 
 static acu_status never_allocated(const acui_node *node)

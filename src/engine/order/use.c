@@ -182,6 +182,7 @@ static void note_outcome(acui_task *task, acu_status outcome)
         return;
     acui_fail(ACU_ERR_CALLBACK, "the program says that its work on the stream ended with %s",
               acu_status_name(outcome));
+    acui_error()->cause = outcome;
     acui_task_fail(task, acui_fault_of_node(task->first));
 }
 
