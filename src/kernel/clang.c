@@ -336,6 +336,23 @@ static acu_status put_names(acui_bytes *bytes, const acui_request *r, char *ptx)
     return ACU_OK;
 }
 
+/* Where the source has errors, each expression has one that follows from them: the log has these
+ * too, the message has room for the others only. */
+static acu_status refused(const char *compiler, const acui_request *r, const char *log)
+{
+    const char *error = log && *log ? acui_log_first_error(log) : "it says nothing", *end = error;
+    while (*end) {
+        size_t line = strcspn(end, "\n");
+        const char *follows = strstr(end, ": error: ");
+        if (end > error && strncmp(end, "the expressions:", 16) == 0 && follows &&
+            follows < end + line && strncmp(error, "the expressions:", 16) != 0)
+            break;
+        end += line + (end[line] != 0);
+    }
+    return acui_fail(ACU_ERR_COMPILE, "%s refused %s: %.*s", compiler, r->what,
+                     (int)(end - error), error);
+}
+
 static acu_status collect(const acui_request *r, acui_folder *folder, unsigned major, bool worked,
                           acui_bytes *bytes)
 {
@@ -352,8 +369,7 @@ static acu_status collect(const acui_request *r, acui_folder *folder, unsigned m
     if (st == ACU_OK)
         st = put_names(bytes, r, ptx);
     else
-        st = acui_fail(ACU_ERR_COMPILE, "%s refused %s: %s", compiler, r->what,
-                       log && *log ? acui_log_first_error(log) : "it says nothing");
+        st = refused(compiler, r, log);
     if (st != ACU_OK) {
         acui_bytes_put_text(bytes, "");
         acui_bytes_put_number(bytes, 0);

@@ -183,6 +183,11 @@ static void names_of_templates(void **state)
     options.expression_count = 2;
     acu_code *code = NULL;
     assert_fails(acu_compile(device, templates, &options, &code), ACU_ERR_COMPILE, "missing");
+    /* Errors of the source hide what the expressions name: those are told, not what follows. */
+    assert_fails(acu_compile(device, "__global__ void k(float *x) { x[0] = nowhere; }", &options,
+                             &code), ACU_ERR_COMPILE, "nowhere");
+    if (strstr(acu_last_error()->message, "clang"))
+        assert_null(strstr(acu_last_error()->message, "the expressions"));
     options.expression_count = 1;
     assert_works(acu_compile(device, templates, &options, &code));
     assert_non_null(strstr(acu_code_ptx(code), acu_code_name(code, "scale<int>")));
