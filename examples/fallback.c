@@ -52,7 +52,8 @@ static acu_op *serve(acu_kernel *root, int request)
     acu_op *zeros = acu_to_host(acu_zeros(ACU_F32, ACU_SHAPE(N)));
     acu_op *either = acu_or_else_if(checked, zeros, use_zeros, NULL);
     snprintf(name, sizeof name, "request %d", request);
-    return acu_with_context(acu_finally(either, acu_host(note_end, NULL, acu_u32(0))), name);
+    acu_op *note = acu_op_host(note_end, ACU_USER(NULL), NULL, 0, ACU_SITE); /* of no data */
+    return acu_with_context(acu_finally(either, note), name);
 }
 
 int main(void)

@@ -314,8 +314,8 @@ ACU_API acu_op *acu_op_after(acu_op *x, acu_op *before, acu_site site);
  * (acu_op_retain).
  *
  * `fn`, where given, gets the error, once, and says whether `other` is to run; if not (false), the
- * error stands. Of host work that failed, error->cause is what its function returned. It runs on a thread of acuda's own, or while the op is submitted, and may submit,
- * not wait.
+ * error stands. Of host work that failed, error->cause is what its function returned. `fn` runs on
+ * a thread of acuda's own, or while the op is submitted, and may submit, not wait.
  *
  * Both yield as many values of the same kinds, dtypes and shapes, and equal scalars. The best
  * `other` writes the same tensors as `x` does, passed to both by the program; what it yields in
@@ -578,6 +578,10 @@ ACU_API acu_op *acu_op_foreign(acu_foreign_fn fn, acu_user user, const acu_arg *
  * touches, and later ops on the same data wait for it. Its tensors are host tensors (pinned or
  * wrapped); their contents may be read and written as the arguments say. It may take its time,
  * and may submit, but not wait. Anything but ACU_OK fails the submission with CALLBACK.
+ *
+ * What stands behind the user data in the macro, as in acu_foreign, are arguments, at least one.
+ * With a release for the user data, or without arguments, it is written as the function that it is
+ * short for: acu_op_host(fn, ACU_USER(p, free), NULL, 0, ACU_SITE).
  */
 typedef acu_status (*acu_host_fn)(void *user, const acu_val *values, size_t count);
 #define acu_host(fn, user, ...)                                                                    \
