@@ -46,7 +46,10 @@ ACU_API acu_status acu_buffer_create_pinned(acu_device *device, size_t bytes, ac
 /*
  * Host memory of the program's for asynchronous copies. It is page-locked by this call and
  * unlocked after the last use; `user.release` is called once with `user.data` after that. If the
- * call fails, the release is called too before it returns.
+ * call fails, the release is called too before it returns. Memory that is page-locked already, all
+ * of it at once, is left to who locked it, who must not unlock it before that.
+ * Errors: INVALID, NO_MEMORY, BUSY (it overlaps a range that is wrapped and is not the same, or
+ * only a part of it was page-locked by somebody else), DRIVER, DEVICE_LOST, STALE.
  * Driver: cuMemHostRegister (0.15 ms for a MiB), later cuMemHostUnregister.
  */
 ACU_API acu_status acu_buffer_wrap_host(acu_device *device, void *memory, size_t bytes,
@@ -62,7 +65,8 @@ ACU_API acu_status acu_buffer_wrap_host(acu_device *device, void *memory, size_t
 ACU_API acu_status acu_buffer_wrap_pageable(acu_device *device, void *memory, size_t bytes,
                                             acu_user user, acu_buffer **buffer);
 
-/* Device memory that another library owns; released as above after its last use in acuda. */
+/* Device memory that another library owns; released as above after its last use in acuda. INVALID:
+ * there are not so many bytes behind the address. */
 ACU_API acu_status acu_buffer_wrap_device(acu_device *device, CUdeviceptr memory, size_t bytes,
                                           acu_user user, acu_buffer **buffer);
 

@@ -190,6 +190,10 @@ static acu_status wrap_device(acu_device *device, CUdeviceptr memory, size_t byt
     ACUI_TRY(check_request(device, bytes, buffer, "acu_buffer_wrap_device"));
     if (!memory)
         return acui_fail(ACU_ERR_INVALID, "acu_buffer_wrap_device: the memory is NULL");
+    if (memory > UINT64_MAX - bytes)
+        return acui_fail(ACU_ERR_INVALID,
+                         "acu_buffer_wrap_device: there are no %zu bytes at 0x%llx", bytes,
+                         (unsigned long long)memory);
     acu_buffer *b = NULL;
     ACUI_TRY(buffer_new(device, bytes, ACU_MEMORY_FOREIGN, &b));
     atomic_store_explicit(&b->address, memory, memory_order_release);

@@ -56,6 +56,27 @@ static acu_status lock_again(acu_device *device, void *memory, size_t bytes, acu
     return ACU_OK;
 }
 
+/* The driver refuses a range of which any byte is locked: that may be all of it or a part. Devices
+ * can use it if what holds its first byte holds all; several that lie side by side will not do, for
+ * a copy must not cross from one to the next. (Ranges that only share a page it takes.) */
+static acu_status check_locked(acu_device *device, void *memory, size_t bytes)
+{
+    const acu_driver_table *cu = device->cu;
+    CUdeviceptr at = 0, start = 0;
+    size_t size = 0;
+    if (cu->MemHostGetDevicePointer(&at, memory, 0) == ACU_CUDA_SUCCESS &&
+        cu->PointerGetAttribute(&start, ACU_CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, at) ==
+            ACU_CUDA_SUCCESS &&
+        cu->PointerGetAttribute(&size, ACU_CU_POINTER_ATTRIBUTE_RANGE_SIZE, at) ==
+            ACU_CUDA_SUCCESS &&
+        at - start <= size && bytes <= size - (at - start))
+        return ACU_OK;
+    return acui_fail(ACU_ERR_BUSY,
+                     "of the %zu bytes at %p only a part is page-locked already, by somebody else: "
+                     "lock all of it at once, or wrap it as pageable memory",
+                     bytes, memory);
+}
+
 static acu_status lock_new(acu_device *device, void *memory, size_t bytes, acui_pages **pages)
 {
     acui_pages *p = ACUI_NEW(acui_pages);
@@ -65,7 +86,7 @@ static acu_status lock_new(acu_device *device, void *memory, size_t bytes, acui_
     if (result != ACU_CUDA_SUCCESS) {
         acui_free(p);
         if (result == ACU_CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED)
-            return ACU_OK; /* by the program, which has to unlock it as well */
+            return check_locked(device, memory, bytes); /* by the program, which unlocks it */
         return acui_device_result(device, "MemHostRegister", result);
     }
     *p = (acui_pages){.device = acu_device_retain(device),

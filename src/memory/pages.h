@@ -11,7 +11,8 @@
 typedef struct acui_pages acui_pages;
 
 /* Lock the range; *pages may become NULL, where the program did so itself. The device is entered.
- * Errors: BUSY (it overlaps a wrapped range, but is not the same), DRIVER. */
+ * Errors: BUSY (it overlaps a wrapped range, but is not the same; or only a part of it is locked by
+ * the program), DRIVER. */
 acu_status acui_pages_lock(acu_device *device, void *memory, size_t bytes, acui_pages **pages);
 /* NULL is fine. */
 void acui_pages_unlock(acui_pages *pages);

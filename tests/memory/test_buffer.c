@@ -173,6 +173,9 @@ static void wrong_requests_are_refused(void **state)
     assert_fails(acu_buffer_wrap_host(device, memory, SIZE_MAX, user, &buffer), ACU_ERR_INVALID,
                  "there are no");
     assert_int_equal(released, 5);
+    assert_fails(acu_buffer_wrap_device(device, UINT64_MAX - 3, 64, user, &buffer),
+                 ACU_ERR_INVALID, "there are no");
+    assert_int_equal(released, 6);
     assert_null(buffer);
 }
 
@@ -329,6 +332,33 @@ static void what_the_program_locked_stays_locked(void **state)
     free(memory);
 }
 
+static void what_the_program_locked_in_part_is_refused(void **state)
+{
+    (void)state;
+    enum { PAGE = 4096, PAGES = 4 };
+    char *memory = aligned_alloc(PAGE, PAGES * PAGE);
+    acu_buffer *buffer = NULL;
+    for (int part = 0; part < PAGES; part += PAGES - 1) { /* the first page, and the last */
+        test_enter(device);
+        assert_int_equal(acu_driver()->MemHostRegister(memory + part * PAGE, PAGE,
+                                                       ACU_CU_MEMHOSTREGISTER_PORTABLE |
+                                                           ACU_CU_MEMHOSTREGISTER_DEVICEMAP), 0);
+        test_leave(device);
+        int released = 0;
+        assert_fails(acu_buffer_wrap_host(device, memory, PAGES * PAGE,
+                                          (acu_user){&released, count_release}, &buffer),
+                     ACU_ERR_BUSY, "only a part|pageable");
+        assert_int_equal(released, 1);
+        assert_works(acu_buffer_wrap_host(device, memory + part * PAGE + 16, PAGE - 16,
+                                          (acu_user){0}, &buffer));
+        acu_buffer_release(buffer);
+        test_enter(device);
+        assert_int_equal(acu_driver()->MemHostUnregister(memory + part * PAGE), 0);
+        test_leave(device);
+    }
+    free(memory);
+}
+
 static void device_memory_of_others_is_wrapped(void **state)
 {
     (void)state;
@@ -397,6 +427,7 @@ int main(void)
         DEVICE_TEST(wrapped_memory_is_released_once_after_its_last_use),
         DEVICE_TEST(memory_is_wrapped_twice_but_not_across),
         DEVICE_TEST(what_the_program_locked_stays_locked),
+        DEVICE_TEST(what_the_program_locked_in_part_is_refused),
         DEVICE_TEST(device_memory_of_others_is_wrapped),
         DEVICE_TEST(threads_make_and_release),
     };
