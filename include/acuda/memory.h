@@ -44,6 +44,13 @@ ACU_API acu_status acu_buffer_create(acu_device *device, size_t bytes, acu_buffe
 ACU_API acu_status acu_buffer_create_pinned(acu_device *device, size_t bytes, acu_buffer **buffer);
 
 /*
+ * Wrapping memory, in three ways. Order follows data by buffer and bytes: two buffers that wrap the
+ * same memory, or overlapping parts of it, are two memories to acuda, and their work is not ordered
+ * with each other. So wrap the whole once, and take tensors and slices of that; where the same
+ * memory comes in twice, order the work by name (acu_after_future, acu_after).
+ */
+
+/*
  * Host memory of the program's for asynchronous copies. It is page-locked by this call and
  * unlocked after the last use; `user.release` is called once with `user.data` after that. If the
  * call fails, the release is called too before it returns. Memory that is page-locked already, all

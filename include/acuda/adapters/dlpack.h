@@ -21,7 +21,8 @@
  *
  * After an exchange both sides see the same memory. acuda orders its own work, and the other's up
  * to the exchange; what the other side does later is ordered by acu_use_begin and acu_use_end
- * (use.h), or by its stream being waited for.
+ * (use.h), or by its stream being waited for. The same memory imported twice is two memories to
+ * acuda, whose work is not ordered with each other (memory.h): import it once, and take views.
  */
 #ifndef ACUDA_ADAPTERS_DLPACK_H
 #define ACUDA_ADAPTERS_DLPACK_H
