@@ -22,6 +22,11 @@
  *   shared    several readers, for reading only (acu_share, or an op used more than once)
  * What goes in comes back in the same form: the values of a launch are its arguments, in order.
  *
+ * Ops nest at most 4096 deep (LIMIT, of the submit), but for launches each of which takes a value
+ * of the one before as its first argument, of which there may be any number. What a loop goes on
+ * adding to (acu_add(op, 1), for instance) is to be submitted now and then; the loop goes on with
+ * the result at once.
+ *
  * Where a macro says ACU_OPERAND, an acu_op (consumed) or an acu_tensor (borrowed) may be passed.
  * Each macro covers a plain function that takes arrays, counts and an acu_site.
  */

@@ -264,6 +264,7 @@ struct acui_plan {
 
 /* The deepest composition; each level costs some 300 bytes of stack while it is planned. */
 #define ACUI_MAX_DEPTH 4096
+#define ACUI_TOO_DEEP "ops are composed more than %d deep, the limit; submit a part of them first"
 
 /* Plan `op`, whose reference is consumed; its values go behind what `values` has. On failure some
  * of them may be there already. The root of every plan, and of every input of an op. */

@@ -125,7 +125,7 @@ static inline acu_status plan_fresh(acui_plan *plan, acu_op *op, acu_device *pla
 {
     if (++plan->depth > ACUI_MAX_DEPTH) {
         plan->depth--;
-        return acui_fail(ACU_ERR_LIMIT, "ops are composed more than %d deep", ACUI_MAX_DEPTH);
+        return acui_fail(ACU_ERR_LIMIT, ACUI_TOO_DEEP, ACUI_MAX_DEPTH);
     }
     acu_status status = op->class->plan(plan, op, place, values);
     plan->depth--;

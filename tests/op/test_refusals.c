@@ -420,6 +420,11 @@ static void ownership(void **state)
     REFUSED(b, parts[0], ACU_ERR_ARGUMENTS, "2 parts|yields 1");
     row("O10");
     REFUSED(b, acu_nth(mine, 3), ACU_ERR_ARGUMENTS, "value 3|yields 1");
+    row("O11");
+    acu_op *deep = acu_value(mine);
+    for (int i = 0; i < 5000; i++)
+        deep = acu_share(deep);
+    REFUSED(b, deep, ACU_ERR_LIMIT, "4096 deep|submit a part");
     acu_tensor_release(mine);
     close_bench(&b);
 }
