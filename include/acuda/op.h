@@ -471,7 +471,9 @@ typedef struct acu_value_info {
  * thread uses the op. Never blocks; no driver call. Of the program's functions only those of custom
  * ops are called.
  * Errors besides: NOT_SUPPORTED (something in it is known only once it is submitted: then, map,
- * make, replay, after_future, into, copies), INVALID (a part of it was submitted before).
+ * make, replay, after_future, into, copies; or_else_if of what is refused), INVALID (a part of it
+ * was submitted before). Whether the values of an alternative (or_else) can be copied to those that
+ * they replace is checked by the submit only.
  */
 ACU_API acu_status acu_op_describe(acu_device *device, acu_op *op, acu_value_info *infos,
                                    size_t room, size_t *count);

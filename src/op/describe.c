@@ -29,6 +29,8 @@ struct acui_infer {
     stand_in *stand_ins;
     met *met;
     unsigned depth;
+    bool unknown; /* something was met of which only a submission knows */
+    acu_pool *pool, *pinned_pool; /* of memory made now; NULL: the device's own */
 };
 
 /* ---- stand-ins ------------------------------------------------------------------------------- */
@@ -73,6 +75,16 @@ acu_status acui_infer_tensor(acui_infer *infer, acu_val *value)
     return ACU_OK;
 }
 
+bool acui_infer_is_unknown(const acui_infer *infer)
+{
+    return infer->unknown;
+}
+
+acu_pool **acui_infer_pool(acui_infer *infer, acu_memory_kind kind)
+{
+    return kind == ACU_MEMORY_DEVICE ? &infer->pool : &infer->pinned_pool;
+}
+
 acu_status acui_infer_stand_in(acui_infer *infer, const acu_val *value, acui_values *values)
 {
     acu_val made = *value;
@@ -86,13 +98,14 @@ static acu_status infer_fresh(acui_infer *infer, acu_op *op, acu_device *place, 
 {
     acui_infer_fn fn = acui_infer_of(op->class);
     acu_status status;
+    infer->unknown |= op->state != ACUI_OP_FRESH || !fn;
     if (op->state != ACUI_OP_FRESH)
         status = acui_fail(ACU_ERR_INVALID, "%s was submitted before", acui_op_name(op));
     else if (!fn)
         status = acui_fail(ACU_ERR_NOT_SUPPORTED, "what %s yields is known once it is submitted",
                            acui_op_name(op));
     else if (infer->depth >= ACUI_MAX_DEPTH)
-        status = acui_fail(ACU_ERR_LIMIT, "ops are composed more than %d deep", ACUI_MAX_DEPTH);
+        status = acui_fail(ACU_ERR_LIMIT, ACUI_TOO_DEEP, ACUI_MAX_DEPTH);
     else {
         infer->depth++;
         status = fn(infer, op, place, values);

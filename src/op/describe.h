@@ -18,7 +18,11 @@ acu_status acui_infer_part(acui_infer *infer, const acu_op *part, acu_device *pl
                            acui_values *values);
 /* In the place of the value's tensor a stand-in. */
 acu_status acui_infer_tensor(acui_infer *infer, acu_val *value);
-/* The same, pushed. */
+/* Whether something was met that is not known before it is submitted. */
+bool acui_infer_is_unknown(const acui_infer *infer);
+/* Where new memory of the kind comes from; NULL there: the device's own pool. */
+acu_pool **acui_infer_pool(acui_infer *infer, acu_memory_kind kind);
+/* acui_infer_tensor, pushed. */
 acu_status acui_infer_stand_in(acui_infer *infer, const acu_val *value, acui_values *values);
 
 /* By kind of op; `place` and values as above. NULL: only a submission finds out. */

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* What each kind of op would yield. The checks are those of planning. */
 #include "base/error.h"
+#include "memory/pool.h"
 #include "op/arg.h"
 #include "op/copy.h"
 #include "op/describe.h"
 #include "op/grid.h"
 #include "op/launch.h"
+#include "op/make.h"
+#include "op/rescue.h"
 
 #include <stdio.h>
 
@@ -125,12 +128,13 @@ static acu_status infer_view(acui_infer *infer, acu_op *op, acu_device *place, a
 
 /* ---- new tensors, fills and copies ----------------------------------------------------------- */
 
-static acu_status push_new(acu_device *device, acu_memory_kind kind, acu_dtype dtype,
-                           acu_shape shape, acui_values *values)
+static acu_status push_new(acui_infer *infer, acu_device *device, acu_memory_kind kind,
+                           acu_dtype dtype, acu_shape shape, acui_values *values)
 {
     acu_tensor *made = NULL;
     if (!device)
         return ACU_ERR_INVALID;
+    ACUI_TRY(acui_plan_pool(*acui_infer_pool(infer, kind), device, NULL));
     ACUI_TRY(acui_tensor_planned(device, dtype, shape, &made));
     static char nowhere; /* an address, for checks that ask whether there is one */
     made->buffer->kind = kind;
@@ -141,9 +145,8 @@ static acu_status push_new(acu_device *device, acu_memory_kind kind, acu_dtype d
 
 static acu_status infer_new(acui_infer *infer, acu_op *op, acu_device *place, acui_values *values)
 {
-    (void)infer;
-    return push_new(acui_plan_place(place), ACU_MEMORY_DEVICE, op->u.make.dtype, op->u.make.shape,
-                    values);
+    return push_new(infer, acui_plan_place(place), ACU_MEMORY_DEVICE, op->u.make.dtype,
+                    op->u.make.shape, values);
 }
 
 static acu_status infer_fill(acui_infer *infer, acu_op *op, acu_device *place, acui_values *values)
@@ -185,8 +188,8 @@ static acu_status infer_dup(acui_infer *infer, acu_op *op, acu_device *place, ac
     if (to_host && !acui_on_device(t))
         return acui_fail(ACU_ERR_NOT_SUPPORTED, "the operand is in host memory already");
     acu_device *device = op->class == &acui_class_TO_DEVICE ? op->u.device : t->buffer->device;
-    ACUI_TRY(push_new(device, to_host ? ACU_MEMORY_PINNED : ACU_MEMORY_DEVICE, t->dtype, t->shape,
-                      values));
+    ACUI_TRY(push_new(infer, device, to_host ? ACU_MEMORY_PINNED : ACU_MEMORY_DEVICE, t->dtype,
+                      t->shape, values));
     return pick(values, base, 1);
 }
 
@@ -277,6 +280,75 @@ static acu_status infer_custom(acui_infer *infer, acu_op *op, acu_device *place,
     return status;
 }
 
+/* ---- pools, order, alternatives ------------------------------------------------------------ */
+
+static acu_status infer_with_pool(acui_infer *infer, acu_op *op, acu_device *place,
+                                  acui_values *values)
+{
+    acu_pool **now = acui_infer_pool(infer, op->u.pool->kind), *outer = *now;
+    *now = op->u.pool;
+    acu_status status = infer_input(infer, op, place, values);
+    *now = outer;
+    return status;
+}
+
+/* An op of which nothing but the errors matters. */
+static acu_status infer_unused(acui_infer *infer, acu_op *x, acu_device *place)
+{
+    acui_values unused = {0};
+    acu_status status = acui_infer_op(infer, x, place, &unused);
+    acui_values_clear(&unused);
+    return status;
+}
+
+static acu_status infer_after(acui_infer *infer, acu_op *op, acu_device *place,
+                              acui_values *values)
+{
+    ACUI_TRY(infer_unused(infer, op->inputs[1], place));
+    return infer_input(infer, op, place, values);
+}
+
+static acu_status infer_finally(acui_infer *infer, acu_op *op, acu_device *place,
+                                acui_values *values)
+{
+    ACUI_TRY(infer_input(infer, op, place, values));
+    return infer_unused(infer, op->inputs[1], place);
+}
+
+/* What is refused is not there, nor what it would yield: then the alternative is all there is,
+ * unless the program is asked first. */
+static acu_status infer_instead(acui_infer *infer, acu_op *op, acu_device *place,
+                                acui_values *values)
+{
+    if (acui_infer_is_unknown(infer))
+        return acui_error()->status;
+    if (op->u.rescue.fn)
+        return acui_fail(ACU_ERR_NOT_SUPPORTED, "whether the alternative of %s takes the place of "
+                         "what is refused is known once it is submitted", acui_op_name(op));
+    return acui_infer_op(infer, op->inputs[1], place, values);
+}
+
+static acu_status infer_or_else(acui_infer *infer, acu_op *op, acu_device *place,
+                                acui_values *values)
+{
+    acui_values first = {0}, other = {0};
+    acu_status status = acui_infer_op(infer, op->inputs[0], place, &first);
+    if (status != ACU_OK) {
+        acui_values_clear(&first);
+        return infer_instead(infer, op, place, values);
+    }
+    status = acui_infer_op(infer, op->inputs[1], place, &other);
+    if (status == ACU_OK)
+        status = acui_rescue_check(&first, &other);
+    for (size_t i = 0; i < first.count && status == ACU_OK; i++) {
+        status = acui_values_push(values, first.list[i]);
+        first.list[i] = (acu_val){.kind = ACU_NONE};
+    }
+    acui_values_clear(&first);
+    acui_values_clear(&other);
+    return status;
+}
+
 /* ---- by kind --------------------------------------------------------------------------------- */
 
 /* Not here, because the program's own functions decide, or something that ran before: then, map,
@@ -301,9 +373,9 @@ static const struct {
     {&acui_class_DUP, infer_dup},             {&acui_class_TO_HOST, infer_dup},
     {&acui_class_TO_DEVICE, infer_dup},       {&acui_class_LAUNCH, infer_launch},
     {&acui_class_FOREIGN, infer_args},        {&acui_class_HOST, infer_host},
-    {&acui_class_CONTEXT, infer_input},       {&acui_class_OR_ELSE, infer_input},
-    {&acui_class_FINALLY, infer_input},       {&acui_class_AFTER, infer_input},
-    {&acui_class_WITH_POOL, infer_input},     {&acui_class_CUSTOM, infer_custom},
+    {&acui_class_CONTEXT, infer_input},       {&acui_class_OR_ELSE, infer_or_else},
+    {&acui_class_FINALLY, infer_finally},     {&acui_class_AFTER, infer_after},
+    {&acui_class_WITH_POOL, infer_with_pool}, {&acui_class_CUSTOM, infer_custom},
 };
 
 acui_infer_fn acui_infer_of(const acui_op_class *class)

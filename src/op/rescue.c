@@ -91,14 +91,20 @@ static acu_status replace(acui_plan *plan, acu_op *op, acu_device *place, const 
     return status;
 }
 
-static acu_status replace_all(acui_plan *plan, acu_op *op, acu_device *place,
-                              const acui_values *first, const acui_values *other)
+acu_status acui_rescue_check(const acui_values *first, const acui_values *other)
 {
     if (first->count != other->count)
         return acui_fail(ACU_ERR_ARGUMENTS, "the alternative yields %zu values where the first op "
                          "yields %zu", other->count, first->count);
     for (size_t i = 0; i < first->count; i++)
         ACUI_TRY(check_value(&first->list[i], &other->list[i], i));
+    return ACU_OK;
+}
+
+static acu_status replace_all(acui_plan *plan, acu_op *op, acu_device *place,
+                              const acui_values *first, const acui_values *other)
+{
+    ACUI_TRY(acui_rescue_check(first, other));
     for (size_t i = 0; i < first->count; i++)
         ACUI_TRY(replace(plan, op, place, &first->list[i], &other->list[i]));
     return ACU_OK;

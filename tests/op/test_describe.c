@@ -93,6 +93,8 @@ static void what_is_said_is_what_comes(void **state)
     assert_works(acu_tensor_alloc_pinned(device, ACU_F32, ACU_SHAPE(4, 6), &host));
     said_is_done(acu_value(t));
     said_is_done(acu_full(ACU_SHAPE(3), acu_f16_bits(1)));
+    said_is_done(acu_or_else(acu_reshape(numbers(6), ACU_SHAPE(5)), numbers(4)));
+    said_is_done(acu_or_else(numbers(4), numbers(4)));
     said_is_done(acu_const(ACU_U8, ACU_SHAPE(2), "ab"));
     said_is_done(acu_zip(acu_value(t), acu_scalar(acu_u16(3)), numbers(5)));
     said_is_done(acu_last(acu_zip(acu_value(t), numbers(5))));
@@ -184,6 +186,18 @@ static void errors_are_those_of_a_submit(void **state)
         REFUSED(acu_reshape(numbers(6), ACU_SHAPE(4, 2)), ACU_ERR_SHAPE, "[6] has 6 elements");
         REFUSED(acu_copy(numbers(6), numbers(5)), ACU_ERR_SHAPE, "shapes differ");
         REFUSED(part_of_too_many(), ACU_ERR_ARGUMENTS, "4 parts|yields 2");
+        REFUSED(acu_finally(numbers(6), acu_reshape(numbers(6), ACU_SHAPE(5))), ACU_ERR_SHAPE,
+                "6 elements");
+        REFUSED(acu_after(numbers(6), acu_reshape(numbers(6), ACU_SHAPE(5))), ACU_ERR_SHAPE,
+                "6 elements");
+        REFUSED(acu_or_else(numbers(6), acu_reshape(numbers(6), ACU_SHAPE(5))), ACU_ERR_SHAPE,
+                "6 elements");
+        REFUSED(acu_or_else(numbers(6), numbers(5)), ACU_ERR_SHAPE, "value 0 of the alternative");
+        REFUSED(acu_or_else(numbers(6), acu_zip(numbers(6), numbers(6))), ACU_ERR_ARGUMENTS,
+                "yields 2 values");
+        REFUSED(acu_or_else(acu_reshape(numbers(6), ACU_SHAPE(5)),
+                            acu_copy(numbers(6), numbers(5))),
+                ACU_ERR_SHAPE, "shapes differ");
         REFUSED(acu_fill(numbers(6), acu_f32(1)), ACU_ERR_DTYPE, "scalar of f32");
         REFUSED(acu_partition(numbers(6), ACU_SHAPE(2, 2)), ACU_ERR_SHAPE, "tiles of [2, 2]");
         REFUSED(acu_launch(both, ACU_AUTO, acu_inout(acu_partition(numbers(6), ACU_SHAPE(2)))),
@@ -214,6 +228,28 @@ static acu_op *widen(acu_planning *planning)
     acu_tensor *t = planning->values[0].tensor;
     return acu_zip(acu_take(&planning->values[0]),
                    acu_zeros(ACU_F64, acu_tensor_shape(t)));
+}
+
+static void pools_of_another_device_are_refused(void **state)
+{
+    (void)state;
+    acu_open_options options = test_options(1);
+    acu_value_info info;
+    acu_device *other;
+    acu_pool *pool;
+    size_t count;
+    int devices;
+    assert_works(acu_device_count_load(&options, &devices));
+    if (devices < 2)
+        skip();
+    assert_works(acu_open(&options, &other));
+    assert_works(acu_pool_create(other, NULL, &pool));
+    acu_op *op = acu_with_pool(pool, acu_zeros(ACU_F32, ACU_SHAPE(4)));
+    assert_fails(acu_op_describe(device, op, &info, 1, &count), ACU_ERR_DEVICE, "a pool of device 1");
+    assert_works(acu_op_describe(other, op, &info, 1, &count));
+    assert_fails(acu_sync(device, op, NULL), ACU_ERR_DEVICE, "a pool of device 1");
+    acu_pool_release(pool);
+    test_close(other);
 }
 
 static void custom_ops_are_described_and_then_is_not(void **state)
@@ -279,6 +315,7 @@ int main(void)
         TEST(launches_are_checked),
         TEST(ownership_is_judged_alike),
         TEST(errors_are_those_of_a_submit),
+        TEST(pools_of_another_device_are_refused),
         TEST(custom_ops_are_described_and_then_is_not),
         TEST(meta_tensors_are_described_and_not_run),
         TEST(bad_questions_are_refused),
