@@ -96,7 +96,7 @@ int explore_signal(void *condition); /* wakes all: a thread may wake up for no r
 #undef atomic_fetch_sub_explicit
 
 #define atomic_load_explicit(p, order)                                                             \
-    ((void)(order), explore_point(), (__typeof__(+*(p)))explore_load((p), sizeof *(p)))
+    ((void)(order), explore_point(), (__typeof__((void)0, *(p)))explore_load((p), sizeof *(p)))
 #define atomic_store_explicit(p, value, order)                                                     \
     (explore_point(),                                                                              \
      explore_store((p), sizeof *(p), (uint64_t)(value), (order) != memory_order_seq_cst))

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * The worker, src/engine/host/worker.c itself, while the last close ends it: what was handed over
+ * is run, once, also what comes when the thread has left its loop; and never are there two threads.
+ */
+#include "explore.h"
+
+#include <string.h>
+
+#include "base/threads.h"
+#include "engine/engine.h"
+
+#define acui_order_lock() ((void)0)
+#define acui_order_unlock() ((void)0)
+#define acui_thread_start start_thread
+static bool start_thread(pthread_t *thread, const char *name, void *(*fn)(void *));
+#define pthread_join(thread, value) ((void)(thread), (void)(value), join())
+static void join(void);
+
+#ifndef WORKER_FILE
+#define WORKER_FILE "../../src/engine/host/worker.c"
+#endif
+#include WORKER_FILE
+
+enum { TASKS = 2, NEVER = 100 };
+
+static acui_submission submission;
+static acu_op ops[TASKS];
+static acui_node nodes[TASKS];
+static acui_task tasks[TASKS];
+static int ran[TASKS];
+static _Atomic(uint32_t) given;
+
+/* ---- what it uses ---- */
+
+void acui_run_tasks(acui_task *task) { (void)task; }
+void acui_memory_going(acui_task *task) { (void)task; }
+void acui_count_operations(const acui_task *task, bool done) { (void)task, (void)done; }
+void acui_done_announce(void) {}
+acu_status acui_reactor_start(void) { return ACU_OK; }
+bool acui_task_wanted(acui_task *task) { return task != NULL; }
+void acui_task_fail(acui_task *task, acui_fault *fault) { (void)task, (void)fault; }
+acui_task *acui_retire(acui_task *task) { return task; }
+acui_fault *acui_fault_of_node(const acui_node *node) { return (void)node, NULL; }
+bool acui_parts_stopped(const acui_task *task, acui_fault **fault)
+{
+    (void)fault;
+    return task == NULL;
+}
+bool acui_rescue_wanted(const acu_op *op, const acui_fault *fault)
+{
+    (void)fault;
+    return op != NULL;
+}
+
+acui_task *acui_task_over(acui_task *task)
+{
+    ran[task - tasks]++;
+    return NULL;
+}
+
+static acu_status do_nothing(void *user, const acu_val *values, size_t count)
+{
+    (void)user, (void)values, (void)count;
+    explore_point();
+    return ACU_OK;
+}
+
+/* ---- its thread, which may be started again ---- */
+
+static _Atomic(uint32_t) starts, ends;
+static void *(*thread_run)(void *);
+
+static bool start_thread(pthread_t *thread, const char *name, void *(*fn)(void *))
+{
+    (void)thread, (void)name;
+    if (starts != ends)
+        explore_fail("two of them");
+    thread_run = fn;
+    starts++;
+    explore_unpark(&starts);
+    return true;
+}
+
+static void join(void)
+{
+    uint32_t seen;
+    while ((seen = ends) != starts)
+        explore_park(&ends, seen);
+}
+
+static void thread(void)
+{
+    for (uint32_t n = 0; starts != NEVER; n++) {
+        while (starts == n)
+            explore_park(&starts, n);
+        if (starts == NEVER)
+            return;
+        thread_run(NULL);
+        ends++;
+        explore_unpark(&ends);
+    }
+}
+
+/* ---- the case ---- */
+
+static void start(void)
+{
+    worker.first = worker.last = NULL;
+    worker.running = worker.stop = false;
+    starts = ends = given = 0;
+    memset(ran, 0, sizeof ran);
+    for (int i = 0; i < TASKS; i++) {
+        ops[i].u.call.host = do_nothing;
+        nodes[i].kind = ACUI_NODE_HOST;
+        nodes[i].u.call.op = &ops[i];
+        tasks[i] = (acui_task){.submission = &submission, .first = &nodes[i]};
+    }
+}
+
+static void give(int i)
+{
+    acui_host_run(&tasks[i]);
+    given++;
+    explore_unpark(&given);
+}
+
+static void give_first(void) { give(0); }
+static void give_second(void) { give(1); }
+
+/* As the last close does, and another one when nobody gives any more. */
+static void end(void)
+{
+    uint32_t seen;
+    acui_worker_stop();
+    while ((seen = given) < TASKS)
+        explore_park(&given, seen);
+    while (acui_worker_busy())
+        acui_worker_stop();
+    starts = NEVER;
+    explore_unpark(&starts);
+}
+
+static void all_ran(void)
+{
+    for (int i = 0; i < TASKS; i++)
+        if (ran[i] != 1)
+            explore_fail("task %d ran %d times", i, ran[i]);
+}
+
+int main(int argc, char **argv)
+{
+    static const explore_model models[] = {
+        {.name = "two give while it is ended", .start = start,
+         .threads = {thread, give_first, give_second, end}, .check = all_ran, .interruptions = 2,
+         .delays = 0},
+    };
+    return explore_all(models, sizeof models / sizeof *models, argc, argv);
+}
