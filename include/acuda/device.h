@@ -37,9 +37,9 @@ typedef struct acu_open_options {
  * same time may be issued by several threads, so in any order. A submission that is cut by host
  * work or devices into pieces counts as these.) One that is submitted with `refuse_when_full` is
  * refused instead, with WOULD_BLOCK, while that many are in flight, those that wait included (with
- * a runtime thread, the one that is being planned may count twice). Without this
- * bound too, acuda holds work back before the driver's own queue for a stream is full, which would
- * block who submits.
+ * a runtime thread, the one that is being planned may count twice); future.h says how to try again.
+ * Without this bound too, acuda holds work back before the driver's own queue for a stream is full,
+ * which would block who submits.
  */
 
 /*
@@ -64,7 +64,8 @@ typedef struct acu_open_options {
  *   - The values of a future are known once it is planned (acu_future_planned).
  *   - Small submissions of one form go to the device together while more are handed over (graphs.h
  *     says which): for rates of hundreds of thousands a second this is the mode to use.
- *   - At most 1024 submissions of a device wait to be planned: one more is refused (WOULD_BLOCK).
+ *   - At most 1024 submissions of a device wait to be planned: one more is refused (WOULD_BLOCK),
+ *     and can be tried again as with refuse_when_full.
  *   - Looking whether something is done (poll, wait) asks the driver, as ever: a loop that is to
  *     stay out of it uses callbacks or queues. What is placed on streams by hand does not wait for
  *     what is handed over; acu_stream_settle does (stream.h), and all that looks at a stream.

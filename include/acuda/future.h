@@ -28,7 +28,7 @@ typedef struct acu_submit_options {
     bool explain;       /* keep a record for acu_explain (explain.h) */
     bool warm;          /* make executable graphs for it without waiting until
                          * it comes again (graphs.h) */
-    bool refuse_when_full; /* WOULD_BLOCK while max_in_flight (acu_open_options) is reached */
+    bool refuse_when_full; /* WOULD_BLOCK while max_in_flight (device.h) is reached: below */
     acu_pool *pool; /* where its new tensors come from, as by
                      * acu_with_pool; NULL: the device's own */
 } acu_submit_options;
@@ -46,6 +46,14 @@ typedef struct acu_submit_options {
  * constructor, wrong launch, ...): then nothing of it was enqueued, unless a `then` had submitted
  * by itself. What goes wrong later completes the future with an error. For a device that was opened
  * with a runtime thread, device.h says what is different.
+ *
+ * With `refuse_when_full`, WOULD_BLOCK while the bound of the device is reached: of `device`, else
+ * the policy's or the stream's, else the default one. (What is for other devices waits there.)
+ * Nothing was planned then, and no callback has run; the op is consumed all the same. To try again
+ * make another, or keep one, once something has completed:
+ *   while ((st = acu_submit(device, acu_op_retain(op), &options, &future)) == ACU_ERR_WOULD_BLOCK)
+ *       acu_future_wait(an_earlier_one, ACU_FOREVER);
+ *   acu_op_release(op);
  *
  * With a `deadline`, a submission that is not complete by then is given up, as acu_future_cancel
  * does it, but with DEADLINE: the device finishes what it has, behind the program's back.

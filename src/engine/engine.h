@@ -321,6 +321,10 @@ acu_status acui_submit_here(acu_device *device, acu_op *op, const acu_submit_opt
  * yet, and may do so in the future. */
 acu_status acui_submit(acu_device *device, acu_op *op, const acu_submit_options *options,
                        acu_stream *stream, acu_future *future);
+/* The device that it is for, as far as that was said; NULL: the op's tensors and kernels say, else
+ * it is the default one. */
+acu_device *acui_submit_place(acu_device *device, const acu_submit_options *options,
+                              acu_stream *stream);
 acui_submission *acui_submission_new(const acu_submit_options *options, acu_stream *stream,
                                      acu_future *future);
 void acui_submission_put(acui_submission *submission);
@@ -413,7 +417,8 @@ acu_status acui_backlog_settle(acu_stream *stream, uint64_t timeout);
 bool acui_admit(acui_task *task, acui_task **others);
 void acui_charge(acui_task *task); /* it is on its stream: count what it put there */
 acui_task *acui_leave_gates(acui_task *task); /* it is over; tasks that this frees */
-/* WOULD_BLOCK where the device's bound is reached, with `more` that are handed over. */
+/* WOULD_BLOCK where the bound of the device (NULL: of the default one) is reached, with `more` that
+ * are handed over. */
 acu_status acui_check_room(acu_device *device, uint64_t more);
 
 /* ---- issue/memory.c ---- */

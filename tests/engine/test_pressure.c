@@ -110,6 +110,13 @@ static void more_waits_on_the_host(void **state)
     finish(device);
 }
 
+static acu_op *count_planning(void *user, acu_val *values, size_t count)
+{
+    (void)count;
+    ++*(int *)user;
+    return acu_op_take(&values[0], ACU_SITE);
+}
+
 static void or_is_refused(void **state)
 {
     (void)state;
@@ -120,15 +127,22 @@ static void or_is_refused(void **state)
     acu_future *a = occupy(device, stream), *c;
     options.stream = stream;
     acu_future *b = submit_with(device, noted(0), options);
+    const acu_submit_options on_stream = options;
     options.stream = NULL;
     assert_fails(acu_submit(device, noted(0), &options, &c), ACU_ERR_WOULD_BLOCK, "2|device 0");
-    acu_op *kept = acu_op_retain(noted(0)); /* for another try */
-    assert_fails(acu_submit(device, kept, &options, &c), ACU_ERR_WOULD_BLOCK, "in flight");
+    /* For another try; nothing of it is planned. */
+    int planned = 0;
+    acu_op *kept = acu_then(noted(0), count_planning, &planned);
+    assert_fails(acu_submit(device, acu_op_retain(kept), &options, &c), ACU_ERR_WOULD_BLOCK, "");
+    assert_fails(acu_submit(NULL, acu_op_retain(kept), &options, &c), ACU_ERR_WOULD_BLOCK, "");
+    assert_fails(acu_submit(NULL, acu_op_retain(kept), &on_stream, &c), ACU_ERR_WOULD_BLOCK, "");
+    assert_int_equal(planned, 0);
     test_gate_open();
     wait_and_drop(a);
     wait_and_drop(b);
     assert_works(acu_device_wait(device, ACU_FOREVER));
-    acu_op_release(kept);
+    wait_and_drop(submit_with(device, kept, options));
+    assert_int_equal(planned, 1);
     wait_and_drop(submit_with(device, noted(0), options));
     acu_stream_release(stream);
     finish(device);
@@ -279,9 +293,13 @@ static void handed_over_work_counts(void **state)
     f[0] = submit_with(device, noted(0), how);
     f[1] = submit_with(device, noted(1), how);
     how.refuse_when_full = true;
-    assert_fails(acu_submit(device, noted(2), &how, &f[2]), ACU_ERR_WOULD_BLOCK, "in flight");
+    acu_op *kept = noted(2);
+    assert_fails(acu_submit(device, acu_op_retain(kept), &how, &f[2]), ACU_ERR_WOULD_BLOCK,
+                 "in flight");
+    assert_fails(acu_submit(NULL, acu_op_retain(kept), &how, &f[2]), ACU_ERR_WOULD_BLOCK,
+                 "in flight");
     how.refuse_when_full = false;
-    f[2] = submit_with(device, noted(2), how);
+    f[2] = submit_with(device, kept, how);
     test_gate_open();
     for (int i = 0; i < 3; i++)
         wait_and_drop(f[i]);

@@ -128,6 +128,8 @@ acui_task *acui_leave_gates(acui_task *task)
 
 acu_status acui_check_room(acu_device *device, uint64_t more)
 {
+    if (!device && !(device = acu_device_default()))
+        return ACU_OK;
     uint64_t now = acui_in_flight(device) + more;
     if (device->gate.limit == 0 || now < device->gate.limit)
         return ACU_OK;

@@ -22,9 +22,7 @@ acu_status acui_alone_plan(acu_device *device, acu_op *op, const acu_submit_opti
     }
     s->plan.flush = refuse_flush;
     s->plan.kept = true;
-    acu_device *place = device;
-    if (!place && s->policy)
-        place = acu_policy_device(s->policy);
+    acu_device *place = acui_submit_place(device, options, NULL);
     acu_status status = acui_plan_op(&s->plan, op, place, values);
     acui_fault *fault = status == ACU_OK ? NULL : acui_fault_new(acui_error());
     acui_plan_settle(&s->plan, fault);

@@ -113,10 +113,7 @@ static acui_runtime *choose(acu_device *device, const acu_submit_options *option
 {
     if (mine || !acui_any_runtime_thread())
         return NULL;
-    if (!device && options->policy)
-        device = acu_policy_device(options->policy);
-    else if (!device && (options->stream || stream))
-        device = acu_stream_device(stream ? stream : options->stream);
+    device = acui_submit_place(device, options, stream);
     if (!device)
         device = acu_device_default();
     if (device && device->runtime_thread)
@@ -243,8 +240,8 @@ static acu_status hand_over(acui_runtime *runtime, acu_device *device, acu_op *o
 {
     if (device)
         ACUI_TRY(acui_device_check(device));
-    if (device && options->refuse_when_full)
-        ACUI_TRY(acui_check_room(device, waiting_in(runtime)));
+    if (options->refuse_when_full)
+        ACUI_TRY(acui_check_room(acui_submit_place(device, options, stream), waiting_in(runtime)));
     if (is_stopped(runtime))
         ACUI_TRY(start(runtime));
     acui_handed what = {.op = op};

@@ -154,11 +154,15 @@ static void abandon(acui_submission *s, acui_values *values, acui_results *resul
     }
 }
 
-static acu_status check_room(const acui_submission *s)
+acu_device *acui_submit_place(acu_device *device, const acu_submit_options *options,
+                              acu_stream *stream)
 {
-    for (const struct acui_held *held = s->plan.devices; held; held = held->next)
-        ACUI_TRY(acui_check_room(held->device, 0));
-    return ACU_OK;
+    if (device)
+        return device;
+    if (options->policy)
+        return acu_policy_device(options->policy);
+    stream = stream ? stream : options->stream;
+    return stream ? acu_stream_device(stream) : NULL;
 }
 
 /* The submission is planned, and has its own reference no more. */
@@ -179,17 +183,16 @@ static void close_planned(acui_submission *s, const acu_device *place)
 acu_status acui_submit_here(acu_device *device, acu_op *op, const acu_submit_options *options,
                             acu_stream *stream, acu_future *future)
 {
+    acu_device *place = acui_submit_place(device, options, stream);
     acu_status status = acui_reactor_start();
+    /* Before it is planned: an op that the program keeps is planned once, whatever comes of it. */
+    if (status == ACU_OK && options->refuse_when_full)
+        status = acui_check_room(place, 0);
     acui_submission *s = status == ACU_OK ? acui_submission_new(options, stream, future) : NULL;
     if (!s) {
         acui_op_put(op);
         return status == ACU_OK ? ACU_ERR_NO_MEMORY : status;
     }
-    acu_device *place = device;
-    if (!place && s->policy)
-        place = acu_policy_device(s->policy);
-    if (!place && s->stream)
-        place = acu_stream_device(s->stream);
     alignas(max_align_t) char drafts[DRAFTS] = {0};
     acui_arena_begin(&s->plan.drafts, drafts, sizeof drafts);
     acu_val few[ACUI_FEW_RESULTS];
@@ -204,8 +207,6 @@ acu_status acui_submit_here(acu_device *device, acu_op *op, const acu_submit_opt
     s->planned = true;
     if (status == ACU_OK)
         status = check_order(s);
-    if (status == ACU_OK && options->refuse_when_full)
-        status = check_room(s);
     if (status == ACU_OK && future && s->plan.passes)
         status = acui_plan_await(&s->plan, &asked, place, NULL, &values, false);
     if (status == ACU_OK && !values.unwanted)
