@@ -31,7 +31,8 @@ ACU_API acu_status acu_stream_create(acu_device *device, int priority, acu_strea
 
 /*
  * Use a stream that another library made: it is never destroyed by acuda, and must outlive the
- * last reference. Its priority and device are the driver's business. CUDA's per-thread default
+ * last reference. Its priority and device are the driver's business. NULL is CUDA's legacy default
+ * stream, for which acu_stream_raw gives CU_STREAM_LEGACY. CUDA's per-thread default
  * stream is another one for each thread: what is wrapped is that of the calling thread, for that
  * thread to order, to wait for and to declare uses on (use.h); acuda's own work can not be put
  * there, and other threads are refused (INVALID).

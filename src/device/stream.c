@@ -84,7 +84,7 @@ acu_status acu_stream_create(acu_device *device, int priority, acu_stream **stre
 static acu_status look_at_foreign(acu_device *device, CUstream raw, int *priority)
 {
     CUcontext context = device->context;
-    bool created = raw && raw != ACU_CU_STREAM_LEGACY && raw != ACU_CU_STREAM_PER_THREAD;
+    bool created = raw != ACU_CU_STREAM_LEGACY && raw != ACU_CU_STREAM_PER_THREAD;
     if (created && acu_driver_has(ACU_CALL_StreamGetCtx))
         ACUI_TRY(ACUI_DEV(device, StreamGetCtx, raw, &context));
     if (context != device->context)
@@ -99,6 +99,8 @@ acu_status acu_stream_wrap(acu_device *device, CUstream raw, acu_stream **stream
     ACUI_CHECK(device, DEVICE);
     if (!stream)
         return acui_fail(ACU_ERR_INVALID, "acu_stream_wrap: nowhere to put the stream");
+    if (!raw)
+        raw = ACU_CU_STREAM_LEGACY; /* the same by another name, which tells it from no stream */
     acui_entered entered;
     ACUI_TRY(acui_enter(device, &entered));
     int priority = 0;

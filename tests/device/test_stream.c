@@ -110,6 +110,7 @@ static void a_wrapped_stream_is_never_destroyed(void **state)
     assert_int_equal(acu_driver()->StreamDestroy(raw), 0);
     test_leave(device);
     assert_works(acu_stream_wrap(device, NULL, &stream)); /* the legacy default stream */
+    assert_ptr_equal(acu_stream_raw(stream), ACU_CU_STREAM_LEGACY);
     assert_works(acu_stream_wait(stream, ACU_FOREVER));
     acu_stream_release(stream);
 }
