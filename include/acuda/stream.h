@@ -138,7 +138,8 @@ typedef struct acu_policy_options {
  * branches of each submission from running side by side; any other choice
  * changes speed, never results.
  * Driver: cuStreamCreateWithPriority. Errors: INVALID (number, priority), DEVICE (a given stream is
- * of another device), DRIVER, NO_MEMORY; user.release has been called then.
+ * of another device), DRIVER, NO_MEMORY; user.release has been called then (but where `size` is not
+ * set: nothing of the options is looked at).
  */
 ACU_API acu_status acu_policy_create(acu_device *device, const acu_policy_options *options,
                                      acu_policy **policy);

@@ -17,12 +17,12 @@ acu_status acui_options_read(void *known, size_t known_bytes, const void *option
     if (size < sizeof size)
         return acui_fail(ACU_ERR_INVALID, "%s: set the options' size to sizeof their struct",
                          function);
+    memcpy(known, options, size < known_bytes ? size : known_bytes);
     for (size_t i = known_bytes; i < size; i++)
         if (((const unsigned char *)options)[i])
             return acui_fail(ACU_ERR_NOT_SUPPORTED,
                              "%s: the options set something that this version of the library does "
                              "not know",
                              function);
-    memcpy(known, options, size < known_bytes ? size : known_bytes);
     return ACU_OK;
 }

@@ -7,8 +7,8 @@
 
 /*
  * Copy the program's `options` into `known`, whose `known_bytes` this library knows: what an older
- * program does not have is zero. NULL gives all zero. Errors: INVALID (no size), NOT_SUPPORTED (a
- * newer program sets what this library does not know).
+ * program does not have is zero. NULL gives all zero. Errors: INVALID (no size: `known` is zero),
+ * NOT_SUPPORTED (a newer program sets what this library does not know: the rest is there).
  */
 acu_status acui_options_read(void *known, size_t known_bytes, const void *options,
                              const char *function);

@@ -152,8 +152,9 @@ acu_status acu_policy_create(acu_device *device, const acu_policy_options *optio
                              acu_policy **policy)
 {
     acu_policy_options known;
-    ACUI_TRY(acui_options_read(&known, sizeof known, options, __func__));
-    acu_status status = make(device, &known, __func__, policy);
+    acu_status status = acui_options_read(&known, sizeof known, options, __func__);
+    if (status == ACU_OK)
+        status = make(device, &known, __func__, policy);
     if (status != ACU_OK)
         acui_user_release(known.user);
     return status;

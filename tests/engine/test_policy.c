@@ -110,6 +110,35 @@ static void the_program_chooses(void **state)
     finish(device);
 }
 
+static void count_release(void *user)
+{
+    ++*(int *)user;
+}
+
+/* Also where the options say what only a newer library knows. */
+static void what_is_refused_is_released(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    int releases = 0;
+    struct {
+        acu_policy_options known;
+        size_t more;
+    } options = {.known = {.size = sizeof options,
+                           .choose = choose,
+                           .user = ACU_USER(&releases, count_release)},
+                 .more = 1};
+    acu_policy *policy;
+    assert_fails(acu_policy_create(device, &options.known, &policy), ACU_ERR_NOT_SUPPORTED,
+                 "acu_policy_create");
+    assert_int_equal(releases, 1);
+    options.known.size = sizeof options.known;
+    options.known.streams = 1000;
+    assert_fails(acu_policy_create(device, &options.known, &policy), ACU_ERR_INVALID, "1000");
+    assert_int_equal(releases, 2);
+    finish(device);
+}
+
 static void it_may_neither_wait_nor_submit(void **state)
 {
     (void)state;
@@ -297,6 +326,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_program_chooses),
+        cmocka_unit_test(what_is_refused_is_released),
         cmocka_unit_test(it_may_neither_wait_nor_submit),
         cmocka_unit_test(on_a_runtime_thread),
         cmocka_unit_test(the_least_loaded_is_chosen),
