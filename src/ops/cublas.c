@@ -169,6 +169,7 @@ const char *acui_cublas_refusal(const acu_device *device)
 acu_status acu_cublas_configure(const acu_cublas_settings *settings)
 {
     acu_cublas_settings s;
+    ACUI_REFUSE_FORK();
     ACUI_TRY(acui_options_read(&s, sizeof s, settings, __func__));
     if (s.path && strlen(s.path) >= sizeof cublas.asked)
         return acui_fail(ACU_ERR_INVALID, "acu_cublas_configure: the path of cuBLAS is too long");

@@ -220,6 +220,7 @@ static acu_status kernel_of(acu_expression *e, acu_device *device, acu_dtype dty
 
 acu_status acu_expression_create(const char *text, acu_expression **expression)
 {
+    ACUI_REFUSE_FORK();
     if (!text || !expression)
         return acui_fail(ACU_ERR_INVALID, "acu_expression_create: %s",
                          text ? "nowhere to put the expression" : "the text is NULL");

@@ -105,6 +105,8 @@ static void use_device(things *t)
     int count;
     size_t bytes;
     acu_graph_counts counts;
+    acu_cublas_settings cublas = {.size = sizeof cublas};
+    acu_expression *expression;
     FORKED(acu_open(&options, &device));
     FORKED(acu_open(NULL, &device));
     FORKED(acu_device_count_load(&options, &count));
@@ -130,6 +132,8 @@ static void use_device(things *t)
     FORKED(acu_event_record(t->event, t->stream));
     FORKED(acu_event_wait(t->event, ACU_FOREVER));
     FORKED(acu_policy_round_robin(t->device, 2, &t->policy));
+    FORKED(acu_cublas_configure(&cublas));
+    FORKED(acu_expression_create("a + b", &expression));
 }
 
 static void use_futures(things *t)
@@ -137,6 +141,7 @@ static void use_futures(things *t)
     acu_submit_options options = {.size = sizeof options, .stream = t->stream};
     acu_future *future, *both[] = {t->future, t->scheduled};
     acu_completion done;
+    acu_group *group;
     acu_error error;
     acu_tensor *tensor;
     size_t count;
@@ -162,6 +167,7 @@ static void use_futures(things *t)
     FORKED(acu_wait_all(both, 2, ACU_FOREVER));
     FORKED(acu_wait_any(both, 2, ACU_FOREVER, &count));
     FORKED(acu_queue_create(NULL, &t->queue));
+    FORKED(acu_group_create(NULL, &group));
     FORKED(acu_queue_take(t->queue, &done, 1, &count));
     FORKED(acu_queue_wait(t->queue, &done, 1, &count, ACU_FOREVER));
     for (int i = 0; i < 3000; i++) /* more than a thread's own blocks */

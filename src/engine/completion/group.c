@@ -84,6 +84,7 @@ static void append(members *to, members *from)
 
 acu_status acu_group_create(const acu_group_options *options, acu_group **group)
 {
+    ACUI_REFUSE_FORK();
     acu_group_options known;
     ACUI_TRY(acui_options_read(&known, sizeof known, options, __func__));
     if (!group)
