@@ -66,7 +66,8 @@ ACU_API acu_status acu_submit(acu_device *device, acu_op *op, const acu_submit_o
                               acu_future **future);
 
 /* Submit and wait here; the first value, where it is a tensor and `tensor` is not NULL, is given
- * to the caller. Blocks. Errors: submit's, the submission's own, WOULD_WAIT inside a callback.
+ * to the caller (where it is none, or there is no value, *tensor is NULL). Blocks.
+ * Errors: submit's, the submission's own, WOULD_WAIT inside a callback.
  * Driver: as acu_submit, with cuStreamWriteValue64 behind all work that is on one stream only; and
  * as acu_future_wait, but where that is so, this thread itself blocks in cuEventSynchronize: one
  * thread wakes up, not two. */

@@ -213,6 +213,21 @@ static void values_before_completion(void **state)
     close_bench(&b);
 }
 
+/* acu_sync gives the first value, where it is a tensor; having none is no failure. */
+static void a_sync_without_a_tensor(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_tensor *none = (acu_tensor *)&none;
+    assert_works(acu_sync(device, acu_scalar(acu_i32(1)), &none));
+    assert_null(none);
+    none = (acu_tensor *)&none;
+    assert_works(acu_sync(device, acu_op_zip(NULL, 0, ACU_SITE), &none));
+    assert_null(none);
+    test_close(device);
+    test_leaks_none();
+}
+
 static acu_status own(const bench *b, acu_tensor **x)
 {
     acu_future *future = NULL;
@@ -718,6 +733,7 @@ int main(void)
         cmocka_unit_test(all_tell_of_the_first_failure),
         cmocka_unit_test(success_leaves_the_record),
         cmocka_unit_test(values_before_completion),
+        cmocka_unit_test(a_sync_without_a_tensor),
         cmocka_unit_test(a_dropped_future_shares_nothing),
         cmocka_unit_test(callbacks_come_once_in_order),
         cmocka_unit_test(callbacks_may_submit),

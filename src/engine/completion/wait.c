@@ -316,6 +316,16 @@ acu_status acui_wait_idle(acu_device *device, uint64_t timeout)
 
 /* ---- submit and wait ---- */
 
+/* The first value, if it is a tensor; NULL: it is none, or there is no value. */
+static acu_tensor *take_first(acu_future *future)
+{
+    acui_results *results = &future->results; /* this thread's alone */
+    if (results->count == 0 || acui_results_kinds(results)[0] != ACUI_RESULT_TENSOR)
+        return NULL;
+    acui_results_kinds(results)[0] = ACUI_RESULT_NONE;
+    return acui_results_list(results)[0].tensor;
+}
+
 static acu_status sync_with(acu_device *device, acu_op *op, const acu_submit_options *options,
                             acu_tensor **tensor, const char *function)
 {
@@ -329,7 +339,7 @@ static acu_status sync_with(acu_device *device, acu_op *op, const acu_submit_opt
                                 ACUI_WAITED | (tensor ? 0 : ACUI_UNWANTED), &future));
     status = wait_alone(future, NULL);
     if (status == ACU_OK && tensor)
-        status = acu_future_take(future, 0, tensor);
+        *tensor = take_first(future);
     acu_future_release(future);
     return status;
 }
