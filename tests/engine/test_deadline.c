@@ -59,9 +59,12 @@ static void waiting_ends_at_the_deadline(void **state)
 {
     (void)state;
     bench b = open_held();
-    acu_future *future = submit_until(&b, constant(1), ACU_MS(1));
+    acu_future *future = submit_until(&b, acu_with_context(constant(1), "reply"), ACU_MS(1));
     assert_int_equal(acu_future_wait(future, ACU_FOREVER), ACU_ERR_DEADLINE);
     is_late(future);
+    assert_string_equal(acu_last_error()->op, "request");
+    assert_string_equal(acu_last_error()->context, "reply");
+    assert_non_null(strstr(acu_last_error()->file, "test_deadline.c"));
     /* The device finishes behind it. */
     acu_future *after = submit_until(&b, acu_dup(acu_future_tensor(future, 0)), 0);
     test_gate_open();

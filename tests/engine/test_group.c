@@ -148,10 +148,17 @@ static void the_first_failure_gives_up_what_is_held_up(void **state)
     assert_works(acu_group_submit(group, device, acu_fill(y, acu_f32(1)), &on_stream, &issued));
     begun = submit(group, device, at_gate(x));
     test_host_gate_await();
-    behind = submit(group, device, acu_to_device(device, x));
+    behind = submit(group, device, acu_with_context(acu_to_device(device, x), "loading"));
     assert_int_equal(acu_group_pending(group), 3);
     submit_failing(group, device);
-    ends(behind, ACU_ERR_CANCELLED); /* at once */
+    acu_error told = {0};
+    assert_fails(acu_future_wait(behind, ACU_FOREVER), ACU_ERR_CANCELLED, ""); /* at once */
+    assert_int_equal(acu_future_error(behind, &told), ACU_ERR_CANCELLED);
+    assert_non_null(strstr(told.message, "cuMemsetD32Async"));
+    assert_non_null(strstr(told.file, "test_group.c"));
+    assert_string_equal(told.op, "to_device");
+    assert_string_equal(told.context, "loading");
+    ends(behind, ACU_ERR_CANCELLED);
     assert_int_equal(acu_future_poll(begun), ACU_NOT_READY);
     assert_int_equal(acu_future_poll(issued), ACU_NOT_READY);
     assert_fails(acu_group_submit(group, device, constant(2), NULL, NULL), ACU_ERR_CANCELLED,

@@ -16,6 +16,8 @@
 #include "engine/completion/done.h"
 #include "engine/completion/queue.h"
 
+#include <stdio.h>
+
 struct members;
 
 typedef struct member {
@@ -158,9 +160,29 @@ static void give_up(acu_group *group, bool all, const char *message)
     }
 }
 
+/* Members that are given up for the first failure are told of it; it stays for good. */
+static void tell_failure(const acu_group *group, char message[ACU_ERROR_MESSAGE])
+{
+    char first[ACU_ERROR_MESSAGE] = "out of host memory";
+    if (group->fault)
+        acu_error_describe(&group->fault->error, first, sizeof first);
+    static const char words[] = "another member of its group failed: ";
+    snprintf(message, ACU_ERROR_MESSAGE, "%s%.*s", words, (int)(ACU_ERROR_MESSAGE - sizeof words),
+             first);
+}
+
+static void give_up_for_failure(const acu_group *group, acu_future *future)
+{
+    char message[ACU_ERROR_MESSAGE];
+    tell_failure(group, message);
+    acui_future_end(future, ACU_ERR_CANCELLED, message);
+}
+
 static void give_up_rest(acu_group *group)
 {
-    give_up(group, false, "another member of its group failed");
+    char message[ACU_ERROR_MESSAGE];
+    tell_failure(group, message);
+    give_up(group, false, message);
 }
 
 static void give_up_all(acu_group *group, const char *message)
@@ -245,12 +267,14 @@ static void begin(acu_group *group, member *m, acu_future *future)
     pthread_mutex_lock(&group->lock);
     put(&group->active, m);
     /* Who failed or was cancelled meanwhile has not seen this one. */
-    bool all = group->cancelled, late = all || (group->failed && !group->keep_going);
+    bool all = group->cancelled, failed = group->failed && !group->keep_going;
     pthread_mutex_unlock(&group->lock);
     acui_object_retain(group);
     acui_future_add(future, &m->notice);
-    if (late && (all || acui_future_is_held_up(future)))
-        acui_future_end(future, ACU_ERR_CANCELLED, "its group was given up");
+    if (all)
+        acui_future_end(future, ACU_ERR_CANCELLED, "its group was cancelled");
+    else if (failed && acui_future_is_held_up(future))
+        give_up_for_failure(group, future);
     group_put(group);
     acui_future_put(future);
 }

@@ -55,12 +55,48 @@ void acui_give_up(acui_submission *s, acui_fault *fault)
     atomic_store_explicit(&s->given_up, true, memory_order_release);
 }
 
-static acui_fault *fault_of(const acu_future *future, acu_status status, const char *message)
+/* It neither is on the device, nor has begun on the host. Order lock held. */
+static bool is_held_up(const acui_task *task)
+{
+    return task->point->state == ACUI_POINT_PENDING && !task->begun && !task->retired;
+}
+
+/* Where in the program it was made: the first operation that is held up, else the first. */
+static void add_place(acu_error *error, acui_submission *s)
+{
+    snprintf(error->op, sizeof error->op, "%s", s->name);
+    if (!acui_submission_hold(s))
+        return; /* it is complete */
+    acui_order_lock();
+    const acui_task *task = s->first_task;
+    while (task && !is_held_up(task))
+        task = task->next;
+    task = task ? task : s->first_task;
+    acui_order_unlock();
+    if (task) {
+        const acui_node *node = task->first;
+        error->device = node->device->info.ordinal;
+        error->file = node->site.file;
+        error->line = node->site.line;
+        acui_add_context(error, node);
+        if (!error->op[0])
+            snprintf(error->op, sizeof error->op, "%s", node->name);
+    }
+    acui_submission_let_go(s);
+}
+
+static acui_fault *fault_of(const acu_future *future, const acu_op *op, acu_status status,
+                            const char *message)
 {
     acu_error error = {.status = status, .device = -1};
     snprintf(error.message, sizeof error.message, "%s", message);
     if (acui_future_state_of(future) == ACUI_FUTURE_RUNNING)
-        snprintf(error.op, sizeof error.op, "%s", future->submission->name);
+        add_place(&error, future->submission);
+    if (op) {
+        error.file = op->site.file;
+        error.line = op->site.line;
+        snprintf(error.op, sizeof error.op, "%s", acui_op_name(op));
+    }
     return acui_fault_new(&error);
 }
 
@@ -93,7 +129,7 @@ void acui_future_end(acu_future *future, acu_status status, const char *message)
         op = future->op;
         future->op = NULL;
     }
-    acui_fault *fault = fault_of(future, status, message);
+    acui_fault *fault = fault_of(future, op, status, message);
     begin_beside();
     acui_resolve_given_up(future, status, fault);
     end_beside();
@@ -127,7 +163,7 @@ bool acui_future_is_held_up(acu_future *future)
         return false;
     acui_order_lock();
     for (const acui_task *task = s->first_task; task && !held_up; task = task->next)
-        held_up = task->point->state == ACUI_POINT_PENDING && !task->begun && !task->retired;
+        held_up = is_held_up(task);
     acui_order_unlock();
     acui_submission_let_go(s);
     return held_up;
