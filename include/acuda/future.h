@@ -18,7 +18,8 @@ typedef struct acu_queue acu_queue;
 typedef struct acu_submit_options {
     size_t size;        /* sizeof(acu_submit_options) */
     acu_policy *policy; /* chooses the stream; NULL: the device's own round robin */
-    acu_stream *stream; /* or a certain stream for the work of its device */
+    acu_stream *stream; /* or a certain stream for the work of its device; CAPTURE while the program
+                         * is capturing it */
     int priority;       /* where neither is given: of the device's own streams, as in
                          * acu_stream_create; 0: the usual */
     const char *name;   /* for messages; copied, at most 47 bytes kept */

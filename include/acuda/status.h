@@ -7,7 +7,8 @@
  * without their prefix: "NOT_FOUND" there is ACU_ERR_NOT_FOUND here.
  *
  * A status tells by its scope how much is broken: the call, which changed nothing; the operation,
- * together with what would have read its results; or the device, with everything on it.
+ * together with what would have read its results; or the device, with everything on it. What a
+ * future fails with broke its operation at least, also where the scope is that of a call.
  */
 #ifndef ACUDA_STATUS_H
 #define ACUDA_STATUS_H

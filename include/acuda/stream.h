@@ -44,16 +44,17 @@ ACU_API acu_status acu_stream_wrap(acu_device *device, CUstream raw, acu_stream 
 ACU_API acu_status acu_stream_fork(acu_stream *stream, acu_stream **forked);
 
 /* What `stream` gets from now on starts after all that `other` holds now. Does not block.
- * WOULD_WAIT: something that was submitted to `other` is not on it yet.
+ * WOULD_WAIT: something that was submitted to `other` is not on it yet; CAPTURE, as for all here
+ * that puts something on a stream: the program is capturing it.
  * Driver: cuEventRecord on `other`, cuStreamWaitEvent on `stream`. Also across devices. */
 ACU_API acu_status acu_stream_order_after(acu_stream *stream, acu_stream *other);
 
-/* Nothing in flight, nor submitted to it and not on it yet? ACU_OK, ACU_NOT_READY, or the device's
- * error. Driver: cuStreamQuery. */
+/* Nothing in flight, nor submitted to it and not on it yet? ACU_OK, ACU_NOT_READY, CAPTURE, or the
+ * device's error. Driver: cuStreamQuery, cuStreamIsCapturing. */
 ACU_API acu_status acu_stream_poll(acu_stream *stream);
 /* Block until all that was submitted to the stream so far, and all that it holds then, is complete,
  * at most `timeout` nanoseconds. What was submitted behind a use that was begun (use.h) is not
- * there before the end of that. */
+ * there before the end of that. Errors: WOULD_WAIT in a callback, CAPTURE, the device's. */
 ACU_API acu_status acu_stream_wait(acu_stream *stream, uint64_t timeout);
 /* Block until all that was submitted to the stream so far is on it, or over: then its end can be
  * marked, and work placed behind it by hand. At most `timeout` nanoseconds; what other threads

@@ -389,6 +389,9 @@ acu_status acui_stream_check_any(const acu_stream *stream, const char *function)
 /* CAPTURE if the program is capturing the stream: what acuda puts there would become a part of the
  * capture, or break it. Nobody can, who does not have its handle. The device is entered. */
 acu_status acui_stream_not_capturing(acu_stream *stream);
+/* CAPTURE in that case, else ACU_OK, whatever goes wrong. Enters the device if the program has the
+ * handle. */
+acu_status acui_stream_check_capture(acu_stream *stream);
 
 /* --- timeline --- */
 

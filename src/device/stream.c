@@ -250,6 +250,17 @@ acu_status acui_stream_check_held(const acu_stream *stream, const char *function
                      function);
 }
 
+acu_status acui_stream_check_capture(acu_stream *stream)
+{
+    acui_entered entered;
+    if (!atomic_load_explicit(&stream->shown, memory_order_relaxed) ||
+        acui_enter(stream->device, &entered) != ACU_OK)
+        return ACU_OK; /* a device that is lost says so later */
+    acu_status status = acui_stream_not_capturing(stream);
+    acui_leave(&entered);
+    return status == ACU_ERR_CAPTURE ? status : ACU_OK;
+}
+
 /* An event behind all that the stream holds now; to be put back by the caller. */
 static acu_status record_end(acu_stream *stream, CUevent *event)
 {

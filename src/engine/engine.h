@@ -485,7 +485,6 @@ acu_status acui_resolve_addresses(acui_node *node);
 /* A task that the program itself issues, in turn: what comes before is waited for on the stream
  * (fails as acui_stream_after does, or CAPTURE), and it ends there; tasks that this frees. */
 acu_status acui_issue_waits(acui_task *task);
-acu_status acui_issue_may_end(acui_task *task); /* CAPTURE: not now */
 acui_task *acui_issue_end(acui_task *task);
 bool acui_issuing(void); /* this thread is in a foreign call, under a stream's issue lock */
 void acui_issue_later(acui_task *ready); /* by this thread, once that has returned */

@@ -478,6 +478,22 @@ static void mark_too_early(bench *b, acu_stream *stream)
     acu_event_release(event);
 }
 
+static void submit_captured(bench *b, acu_stream *stream)
+{
+    CUgraph graph;
+    acu_op *fill = acu_fill(b->x, acu_f32(1));
+    test_enter(b->device);
+    assert_int_equal(acu_driver()->StreamBeginCapture(acu_stream_raw(stream),
+                                                      ACU_CU_STREAM_CAPTURE_MODE_RELAXED), 0);
+    assert_fails(acu_sync_on(stream, acu_op_retain(fill), NULL), ACU_ERR_CAPTURE,
+                 "end the capture");
+    assert_int_equal(acu_driver()->StreamEndCapture(acu_stream_raw(stream), &graph), 0);
+    assert_int_equal(acu_driver()->GraphDestroy(graph), 0);
+    test_leave(b->device);
+    assert_works(acu_sync(b->device, acu_dup(b->x), NULL)); /* nothing was changed, */
+    assert_works(acu_sync_on(stream, fill, NULL));          /* and it can be tried again */
+}
+
 static void uses(void **state)
 {
     (void)state;
@@ -505,6 +521,8 @@ static void uses(void **state)
     assert_works(acu_sync(b.device, acu_foreign(use_in_foreign, &b, acu_out(b.x)), NULL));
     row("U5");
     mark_too_early(&b, stream);
+    row("U6");
+    submit_captured(&b, stream);
     acu_stream_release(stream);
     close_bench(&b);
 }

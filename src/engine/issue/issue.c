@@ -429,16 +429,6 @@ acu_status acui_issue_waits(acui_task *task)
     return status;
 }
 
-acu_status acui_issue_may_end(acui_task *task)
-{
-    acui_entered entered;
-    if (acui_enter(task->device, &entered) != ACU_OK)
-        return ACU_OK; /* it ends with an error */
-    acu_status status = acui_stream_not_capturing(task->stream);
-    acui_leave(&entered);
-    return status == ACU_ERR_CAPTURE ? status : ACU_OK;
-}
-
 acui_task *acui_issue_end(acui_task *task)
 {
     acu_stream *stream = task->stream;

@@ -194,7 +194,7 @@ acu_status acu_use_end(acu_use *use, acu_status outcome, acu_future **future)
     if (acui_issuing() || acui_policy_asking())
         return acui_fail(ACU_ERR_WOULD_WAIT, "acu_use_end: not in a foreign call or a policy's "
                          "function");
-    ACUI_TRY(acui_issue_may_end(use->task));
+    ACUI_TRY(acui_stream_check_capture(use->task->stream));
     acu_future *f = NULL;
     acu_status status = future ? give_future(s, &f) : ACU_OK;
     acu_error record = *acui_error();

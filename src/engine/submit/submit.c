@@ -188,6 +188,8 @@ acu_status acui_submit_here(acu_device *device, acu_op *op, const acu_submit_opt
     /* Before it is planned: an op that the program keeps is planned once, whatever comes of it. */
     if (status == ACU_OK && options->refuse_when_full)
         status = acui_check_room(place, 0);
+    if (status == ACU_OK && (stream || options->stream))
+        status = acui_stream_check_capture(stream ? stream : options->stream);
     acui_submission *s = status == ACU_OK ? acui_submission_new(options, stream, future) : NULL;
     if (!s) {
         acui_op_put(op);
