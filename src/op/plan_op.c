@@ -197,10 +197,11 @@ static ACUI_APART acu_status plan_used_twice(acui_plan *plan, acu_op *op, acu_de
         pthread_mutex_lock(&share_lock);
         keep_result(plan, op, status, &own);
     }
-    if (status == ACU_OK && !op->rest->fault)
+    if (status == ACU_OK && !op->rest->fault) { /* else nothing of it stays in this plan */
         status = acui_sharing_borrow(plan, op, !values || is_loose(op, values), !values);
-    if (status == ACU_OK)
-        status = acui_front_meet(plan, op->rest->sharing);
+        if (status == ACU_OK)
+            status = acui_front_meet(plan, op->rest->sharing);
+    }
     if (status == ACU_OK)
         status = deliver(op, values);
     pthread_mutex_unlock(&share_lock);
