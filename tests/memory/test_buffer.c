@@ -359,6 +359,32 @@ static void what_the_program_locked_in_part_is_refused(void **state)
     free(memory);
 }
 
+/* ... and where the driver does not say what is locked, it is its failure. */
+static void what_the_program_locked_may_not_be_known(void **state)
+{
+    (void)state;
+    enum { PAGE = 4096 };
+    static const acu_driver_fault fault = {.size = sizeof fault,
+                                           .call = ACU_CALL_MemHostGetDevicePointer,
+                                           .from_then_on = true};
+    char *memory = aligned_alloc(PAGE, PAGE);
+    acu_buffer *buffer = NULL;
+    test_enter(device);
+    assert_int_equal(acu_driver()->MemHostRegister(memory, PAGE,
+                                                   ACU_CU_MEMHOSTREGISTER_PORTABLE), 0);
+    test_leave(device);
+    assert_works(acu_driver_fail(&fault));
+    acu_status status = acu_buffer_wrap_host(device, memory, PAGE, (acu_user){0}, &buffer);
+    acu_driver_fail_clear();
+    assert_int_equal(status, ACU_ERR_DRIVER);
+    assert_works(acu_buffer_wrap_host(device, memory, PAGE, (acu_user){0}, &buffer));
+    acu_buffer_release(buffer);
+    test_enter(device);
+    assert_int_equal(acu_driver()->MemHostUnregister(memory), 0);
+    test_leave(device);
+    free(memory);
+}
+
 static void device_memory_of_others_is_wrapped(void **state)
 {
     (void)state;
@@ -428,6 +454,7 @@ int main(void)
         DEVICE_TEST(memory_is_wrapped_twice_but_not_across),
         DEVICE_TEST(what_the_program_locked_stays_locked),
         DEVICE_TEST(what_the_program_locked_in_part_is_refused),
+        DEVICE_TEST(what_the_program_locked_may_not_be_known),
         DEVICE_TEST(device_memory_of_others_is_wrapped),
         DEVICE_TEST(threads_make_and_release),
     };
