@@ -95,6 +95,9 @@ static bench open_bench(const way *w)
     b.host = pinned_zero(b.device);
     b.pinned = pinned_zero(b.device);
     assert_works(acu_sync(b.device, acu_dup(b.host), &b.x));
+    /* A driver may load modules only when the device is idle: so before any gate is closed. */
+    if (w->let_go != test_loads_go)
+        assert_works(acu_sync(b.device, acu_add(b.x, 1), NULL));
     return b;
 }
 
@@ -174,7 +177,7 @@ static void settled_and_marked(const way *w)
 {
     bench b = open_bench(w);
     acu_stream *forked = NULL;
-    bool busy = w->let_go != test_gate_open; /* else that gate would be closed for both */
+    bool busy = w->let_go == test_host_gate_open; /* else loads or that gate would be in the way */
     if (busy)
         test_gate_close(b.device, acu_stream_raw(b.stream));
     acu_future *future = submit_held(&b, w);

@@ -55,13 +55,25 @@ static void is_late(acu_future *future)
     assert_non_null(strstr(error.message, "deadline"));
 }
 
+/* It is late when it is on the device, and not before it is planned, which a busy machine may take
+ * milliseconds for. */
+static acu_future *late_on_device(const bench *b)
+{
+    acu_future *future = NULL;
+    for (uint64_t ms = 1; ms <= 4096 && (!future || !acu_last_error()->op[0]); ms *= 8) {
+        acu_future_release(future);
+        future = submit_until(b, acu_with_context(constant(1), "reply"), ACU_MS(ms));
+        assert_int_equal(acu_future_wait(future, ACU_FOREVER), ACU_ERR_DEADLINE);
+        is_late(future);
+    }
+    return future;
+}
+
 static void waiting_ends_at_the_deadline(void **state)
 {
     (void)state;
     bench b = open_held();
-    acu_future *future = submit_until(&b, acu_with_context(constant(1), "reply"), ACU_MS(1));
-    assert_int_equal(acu_future_wait(future, ACU_FOREVER), ACU_ERR_DEADLINE);
-    is_late(future);
+    acu_future *future = late_on_device(&b);
     assert_string_equal(acu_last_error()->op, "request");
     assert_string_equal(acu_last_error()->context, "reply");
     assert_non_null(strstr(acu_last_error()->file, "test_deadline.c"));
