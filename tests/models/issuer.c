@@ -3,14 +3,11 @@
  * An issuer's thread, src/engine/issue/issuer.c itself: who is called comes, unless it is being
  * ended; it sleeps meanwhile; and it has the device that it was called for until it goes.
  */
-#include "explore.h"
+#include "one_thread.h"
 
 #include <string.h>
 
 #include "engine/issue/aside.h"
-
-#define pthread_join(thread, value) ((void)(thread), (void)(value), join())
-static void join(void);
 
 #ifndef ISSUER_FILE
 #define ISSUER_FILE "../../src/engine/issue/issuer.c"
@@ -125,47 +122,6 @@ void acui_unpark(_Atomic(uint32_t) *word)
     explore_unpark(word);
 }
 
-/* ---- its thread, which may be started again ---- */
-
-static _Atomic(uint32_t) starts, ends;
-static void *(*thread_run)(void *);
-static void *thread_context;
-
-bool acui_thread_start_with(pthread_t *thread, const char *name, void *(*fn)(void *),
-                            void *context)
-{
-    (void)thread, (void)name;
-    if (starts != ends)
-        explore_fail("two of them");
-    thread_run = fn;
-    thread_context = context;
-    starts++;
-    explore_unpark(&starts);
-    return true;
-}
-
-static void join(void)
-{
-    uint32_t seen;
-    while ((seen = ends) != starts)
-        explore_park(&ends, seen);
-}
-
-enum { NEVER = 100 };
-
-static void issuer(void)
-{
-    for (uint32_t n = 0; starts != NEVER; n++) {
-        while (starts == n)
-            explore_park(&starts, n);
-        if (starts == NEVER)
-            return;
-        thread_run(thread_context);
-        ends++;
-        explore_unpark(&ends);
-    }
-}
-
 /* ---- the cases ---- */
 
 static _Atomic(uint32_t) callers;
@@ -177,7 +133,7 @@ static void start_with(uint32_t count)
     memset((void *)&device, 0, sizeof device);
     refs = 0;
     entered = false;
-    served = released = starts = ends = callers = 0;
+    served = released = model_starts = model_ends = callers = 0;
     all_callers = count;
 }
 
@@ -219,8 +175,7 @@ static void end(void)
     acui_issuer_stop();
     if (acui_issuer_busy())
         explore_fail("it was ended, and runs");
-    starts = NEVER;
-    explore_unpark(&starts);
+    model_thread_over();
 }
 
 static void end_last(void)
@@ -254,12 +209,12 @@ static void nothing_is_left(void)
 int main(int argc, char **argv)
 {
     static const explore_model models[] = {
-        {.name = "one calls", .start = start_one, .threads = {issuer, call_and_await, end_last},
+        {.name = "one calls", .start = start_one, .threads = {model_thread, call_and_await, end_last},
          .check = nothing_is_left, .interruptions = 2, .delays = 1},
-        {.name = "two call", .start = start_two, .threads = {issuer, call, call_and_end},
+        {.name = "two call", .start = start_two, .threads = {model_thread, call, call_and_end},
          .check = nothing_is_left, .interruptions = 2, .delays = 1},
         {.name = "two call while it is ended", .start = start_two,
-         .threads = {issuer, call, call_and_end_twice}, .check = nothing_is_left,
+         .threads = {model_thread, call, call_and_end_twice}, .check = nothing_is_left,
          .interruptions = 2, .delays = 0},
     };
     return explore_all(models, sizeof models / sizeof *models, argc, argv);

@@ -3,26 +3,21 @@
  * The worker, src/engine/host/worker.c itself, while the last close ends it: what was handed over
  * is run, once, also what comes when the thread has left its loop; and never are there two threads.
  */
-#include "explore.h"
+#include "one_thread.h"
 
 #include <string.h>
 
-#include "base/threads.h"
 #include "engine/engine.h"
 
 #define acui_order_lock() ((void)0)
 #define acui_order_unlock() ((void)0)
-#define acui_thread_start start_thread
-static bool start_thread(pthread_t *thread, const char *name, void *(*fn)(void *));
-#define pthread_join(thread, value) ((void)(thread), (void)(value), join())
-static void join(void);
 
 #ifndef WORKER_FILE
 #define WORKER_FILE "../../src/engine/host/worker.c"
 #endif
 #include WORKER_FILE
 
-enum { TASKS = 2, NEVER = 100 };
+enum { TASKS = 2 };
 
 static acui_submission submission;
 static acu_op ops[TASKS];
@@ -66,49 +61,13 @@ static acu_status do_nothing(void *user, const acu_val *values, size_t count)
     return ACU_OK;
 }
 
-/* ---- its thread, which may be started again ---- */
-
-static _Atomic(uint32_t) starts, ends;
-static void *(*thread_run)(void *);
-
-static bool start_thread(pthread_t *thread, const char *name, void *(*fn)(void *))
-{
-    (void)thread, (void)name;
-    if (starts != ends)
-        explore_fail("two of them");
-    thread_run = fn;
-    starts++;
-    explore_unpark(&starts);
-    return true;
-}
-
-static void join(void)
-{
-    uint32_t seen;
-    while ((seen = ends) != starts)
-        explore_park(&ends, seen);
-}
-
-static void thread(void)
-{
-    for (uint32_t n = 0; starts != NEVER; n++) {
-        while (starts == n)
-            explore_park(&starts, n);
-        if (starts == NEVER)
-            return;
-        thread_run(NULL);
-        ends++;
-        explore_unpark(&ends);
-    }
-}
-
 /* ---- the case ---- */
 
 static void start(void)
 {
     worker.first = worker.last = NULL;
     worker.running = worker.stop = false;
-    starts = ends = given = 0;
+    model_starts = model_ends = given = 0;
     memset(ran, 0, sizeof ran);
     for (int i = 0; i < TASKS; i++) {
         ops[i].u.call.host = do_nothing;
@@ -137,8 +96,7 @@ static void end(void)
         explore_park(&given, seen);
     while (acui_worker_busy())
         acui_worker_stop();
-    starts = NEVER;
-    explore_unpark(&starts);
+    model_thread_over();
 }
 
 static void all_ran(void)
@@ -152,8 +110,8 @@ int main(int argc, char **argv)
 {
     static const explore_model models[] = {
         {.name = "two give while it is ended", .start = start,
-         .threads = {thread, give_first, give_second, end}, .check = all_ran, .interruptions = 2,
-         .delays = 0},
+         .threads = {model_thread, give_first, give_second, end}, .check = all_ran,
+         .interruptions = 2, .delays = 0},
     };
     return explore_all(models, sizeof models / sizeof *models, argc, argv);
 }
