@@ -202,7 +202,8 @@ acu_status acui_submit_here(acu_device *device, acu_op *op, const acu_submit_opt
         .list = few, .room = ACUI_FEW_RESULTS, .unwanted = !future || future->unwanted,
         .lent = true};
     acui_results results = {.count = 0};
-    const acu_op asked = {.class = op->class, .site = op->site}; /* it may be gone when planned */
+    const acui_op_class *class = op->class; /* it may be gone when planned */
+    acu_site site = op->site;
     acui_memory_plan(s);
     begin_planning(s);
     status = acui_plan_op(&s->plan, op, place, &values);
@@ -210,7 +211,8 @@ acu_status acui_submit_here(acu_device *device, acu_op *op, const acu_submit_opt
     if (status == ACU_OK)
         status = check_order(s);
     if (status == ACU_OK && future && s->plan.passes)
-        status = acui_plan_await(&s->plan, &asked, place, NULL, &values, false);
+        status = acui_plan_await(&s->plan, &(acu_op){.class = class, .site = site}, place, NULL,
+                                 &values, false);
     if (status == ACU_OK && !values.unwanted)
         status = acui_results_make(&values, &results);
     if (status == ACU_OK)
