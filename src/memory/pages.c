@@ -64,15 +64,18 @@ static acu_status check_locked(acu_device *device, void *memory, size_t bytes)
     const acu_driver_table *cu = device->cu;
     CUdeviceptr at = 0, start = 0;
     size_t size = 0;
+    const char *call = "MemHostGetDevicePointer";
     unsigned result = cu->MemHostGetDevicePointer(&at, memory, 0);
-    if (result == ACU_CUDA_SUCCESS)
+    if (result == ACU_CUDA_SUCCESS) {
+        call = "PointerGetAttribute";
         result = cu->PointerGetAttribute(&start, ACU_CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, at);
+    }
     if (result == ACU_CUDA_SUCCESS)
         result = cu->PointerGetAttribute(&size, ACU_CU_POINTER_ATTRIBUTE_RANGE_SIZE, at);
     if (result == ACU_CUDA_SUCCESS && at - start <= size && bytes <= size - (at - start))
         return ACU_OK;
     if (result != ACU_CUDA_SUCCESS && result != ACU_CUDA_ERROR_INVALID_VALUE)
-        return acui_device_result(device, "MemHostGetDevicePointer", result);
+        return acui_device_result(device, call, result);
     return acui_fail(ACU_ERR_BUSY,
                      "of the %zu bytes at %p only a part is page-locked already, by somebody else: "
                      "lock all of it at once, or wrap it as pageable memory",
