@@ -134,10 +134,12 @@ void acu_group_release(acu_group *group)
 
 /* ---- giving members up ---- */
 
-/* The next member to be asked, its future kept; NULL: all were. */
-static acu_future *next_active(acu_group *group)
+/* The next member to be asked, its future kept; NULL: all were. `all` as below: from when the group
+ * is cancelled on, for whoever asks, as who cancels it does not ask those again. */
+static acu_future *next_active(acu_group *group, bool *all)
 {
     pthread_mutex_lock(&group->lock);
+    *all |= group->cancelled;
     member *m = group->active.first;
     acu_future *future = m ? acui_future_keep(m->notice.future) : NULL;
     if (m) {
@@ -153,7 +155,7 @@ static acu_future *next_active(acu_group *group)
 static void give_up(acu_group *group, bool all, const char *message)
 {
     acu_future *future;
-    while ((future = next_active(group))) {
+    while ((future = next_active(group, &all))) {
         if (all || acui_future_is_held_up(future))
             acui_future_end(future, ACU_ERR_CANCELLED, message);
         acui_future_put(future);

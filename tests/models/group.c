@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * A group, src/engine/completion/group.c itself, that is cancelled while the failure of a member
+ * gives up the others: each is ended, also those that are on the device, which a failure leaves.
+ */
+#include "explore.h"
+
+#include <string.h>
+
+#ifndef GROUP_FILE
+#define GROUP_FILE "../../src/engine/completion/group.c"
+#endif
+#include GROUP_FILE
+
+enum { MEMBERS = 4 }; /* the first one fails */
+
+static acu_group *group;
+static acu_future futures[MEMBERS];
+static member all[MEMBERS];
+static _Atomic(uint32_t) ended[MEMBERS];
+static bool held_up[MEMBERS];
+
+/* ---- what it uses ---- */
+
+acu_future *acui_future_keep(acu_future *future) { return future; }
+void acui_future_put(acu_future *future) { (void)future; }
+acu_future *acu_future_retain(acu_future *future) { return future; }
+void acu_future_release(acu_future *future) { (void)future; }
+void acui_notice_free(acui_notice *notice) { (void)notice; }
+void acui_done_announce(void) {}
+void acui_look_everywhere(void) {}
+acu_status acui_reactor_start(void) { return ACU_OK; }
+acu_status acui_future_may_begin(const acu_future *future) { return (void)future, ACU_OK; }
+acu_status acui_future_new(acu_future **future) { return (void)future, ACU_ERR_NO_MEMORY; }
+void acui_future_add(acu_future *future, acui_notice *notice) { (void)future, (void)notice; }
+
+acui_future_state acui_resolve(acu_future *future, acu_status status, acui_fault *fault)
+{
+    (void)future, (void)status, (void)fault;
+    return ACUI_FUTURE_RUNNING;
+}
+
+acu_status acui_submit_public(acu_device *device, acu_op *op, const acu_submit_options *options,
+                              unsigned how, acu_future **future)
+{
+    (void)device, (void)op, (void)options, (void)how, (void)future;
+    return ACU_ERR_NO_MEMORY;
+}
+
+uint64_t acui_next_of_any(void *context, uint64_t now, uint64_t spin, uint64_t *start)
+{
+    (void)context, (void)spin, (void)start;
+    return now;
+}
+
+acu_status acui_wait_until(acui_look_fn look, acui_next_fn next, void *context, uint64_t timeout)
+{
+    (void)next, (void)timeout;
+    return look(context, 0);
+}
+
+bool acui_future_is_held_up(acu_future *future)
+{
+    explore_point();
+    return held_up[future - futures];
+}
+
+/* Once, as for a future, whoever gives it up. */
+static void end(int i, acu_status status)
+{
+    if (atomic_fetch_add(&ended[i], 1) > 0)
+        return;
+    futures[i].status = status;
+    acui_group_done(&all[i].notice);
+}
+
+void acui_future_end(acu_future *future, acu_status status, const char *message)
+{
+    (void)message;
+    end((int)(future - futures), status);
+}
+
+/* ---- the case ---- */
+
+static void start(void)
+{
+    if (group) { /* what the members of a run that was cut short held goes with it */
+        group->over.first = NULL;
+        acui_object_free(group);
+    }
+    if (acu_group_create(NULL, &group) != ACU_OK)
+        explore_fail("no group");
+    memset(futures, 0, sizeof futures);
+    memset(all, 0, sizeof all);
+    for (int i = 0; i < MEMBERS; i++) {
+        ended[i] = 0;
+        held_up[i] = i == 2;
+        all[i].notice.future = &futures[i];
+        all[i].notice.group = acui_object_retain(group);
+        put(&group->active, &all[i]);
+        group->pending++;
+    }
+}
+
+static void fail(void) { end(0, ACU_ERR_CALLBACK); }
+static void cancel(void) { acu_group_cancel(group); }
+
+static void all_ended(void)
+{
+    for (int i = 0; i < MEMBERS; i++)
+        if (!ended[i])
+            explore_fail("member %d was not given up", i);
+    if (acu_group_pending(group))
+        explore_fail("members are pending");
+}
+
+int main(int argc, char **argv)
+{
+    static const explore_model models[] = {
+        {.name = "one fails while all are cancelled", .start = start, .threads = {fail, cancel},
+         .check = all_ended, .interruptions = 4, .delays = 0},
+        {.name = "two cancel", .start = start, .threads = {fail, cancel, cancel},
+         .check = all_ended, .interruptions = 2, .delays = 0},
+    };
+    return explore_all(models, sizeof models / sizeof *models, argc, argv);
+}
