@@ -4,6 +4,7 @@
 #define ACUI_ADAPTERS_DLPACK_H
 
 #include "adapters/dlpack_abi.h"
+#include "engine/engine.h"
 #include "memory/memory.h"
 
 #include <acuda/adapters/dlpack.h>

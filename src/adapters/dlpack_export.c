@@ -41,17 +41,14 @@ acu_status acu_dlpack_device(const acu_tensor *tensor, int *type, int *id)
 
 /* ---- the struct ------------------------------------------------------------------------------ */
 
-/* The other side's work so far comes before what acuda does with the memory next. That fails where
- * something older is not on the device yet, which then comes behind this work on the host's word
- * only; and for the stream of another thread, which nobody can name here. */
+/* The other side's work so far comes before what acuda does with the memory next. That fails for
+ * the stream of another thread, which nobody can name here. */
 static void order_behind(const exported *e)
 {
     bool read_only = e->managed.flags & ACUI_DL_READ_ONLY;
     acu_arg arg = acu_arg_tensor(e->tensor, read_only ? ACU_READ : ACU_UPDATE);
     acu_error record = *acui_error(); /* of the thread, which only lets go of something */
-    acu_use *use = NULL;
-    if (acu_stream_use(e->stream, &arg, 1, ACU_SITE, &use) == ACU_OK)
-        acu_use_end(use, ACU_OK, NULL);
+    acui_stream_used(e->stream, &arg, ACU_SITE);
     acui_error_restore(&record);
 }
 

@@ -137,13 +137,10 @@ static acu_status order(acu_device *device, acu_buffer *buffer, size_t bytes, in
     if (!stream)
         return ACU_OK;
     acu_tensor *all = NULL;
-    acu_use *use = NULL;
     acu_status status = acu_tensor_create(buffer, 0, ACU_U8, ACU_SHAPE((int64_t)bytes), &all);
     acu_arg arg = acu_arg_tensor(all, ACU_WRITE);
     if (status == ACU_OK)
-        status = acu_stream_use(stream, &arg, 1, ACU_SITE, &use);
-    if (status == ACU_OK)
-        status = acu_use_end(use, ACU_OK, NULL);
+        status = acui_stream_used(stream, &arg, ACU_SITE);
     acu_tensor_release(all);
     acu_stream_release(stream);
     return status;

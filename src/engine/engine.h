@@ -128,6 +128,7 @@ struct acui_task {
     bool together;     /* ... and with others */
     bool supplied;     /* with memory */
     bool begun;        /* host work that is running, or has run; order lock */
+    bool placed;       /* its work was on the stream before it was entered */
     bool prompt;       /* a thread waits for its end at once: fixed once it is entered */
     bool awaited;      /* when its mark was made, something waited until it is over */
     /* Flight lock; flight.h: */
@@ -352,6 +353,9 @@ acu_status acui_enter_nodes(acui_plan *plan);
 /* The plan has one node, which the program issues itself: enter it, unless it would have to wait on
  * the host (NOT_READY), or reads what was not computed (DEPENDENCY). */
 acu_status acui_enter_ready(acui_submission *submission, acui_task **task);
+/* The same of a node whose work is on its stream, behind nobody: what is entered later comes behind
+ * it. */
+acu_status acui_enter_placed(acui_submission *submission, acui_task **task);
 /* Link the task to predecessors that it must wait for on the host. `over`: until these are over.
  * Order lock held, as for the next two. */
 void acui_link_before(acui_task *task, bool over);
@@ -528,6 +532,13 @@ void acui_submission_close(acui_submission *submission); /* one of `open` less *
 /* One more, unless it is complete: then false. Its tasks stay until it is let go. cancel.c */
 bool acui_submission_hold(acui_submission *submission);
 void acui_submission_let_go(acui_submission *submission);
+
+/* ---- order/use.c ---- */
+/* What others have put on the stream so far has to do with a tensor as the argument says. What is
+ * submitted on the tensor from now on comes behind that, and its memory is not used for anything
+ * else before. What was submitted before stays where it is, on the device or not; so this is never
+ * too early. Errors: as of acu_stream_use, but NOT_READY and DEPENDENCY. */
+acu_status acui_stream_used(acu_stream *stream, const acu_arg *arg, acu_site site);
 
 /* ---- order/cancel.c ---- */
 void acui_give_up(acui_submission *submission, acui_fault *fault); /* once; the fault may be NULL */

@@ -243,6 +243,19 @@ void acui_accesses_look(const acui_accesses *accesses, acui_extent extent, acu_a
     }
 }
 
+bool acui_accesses_add(acui_accesses *accesses, uint64_t buffer_bytes, acui_point *point,
+                       acui_extent extent, acu_access access)
+{
+    if (extent.end > buffer_bytes)
+        extent.end = buffer_bytes;
+    if (extent.begin >= extent.end)
+        return true;
+    if (!acui_accesses_reserve(accesses))
+        return false;
+    add(accesses, point, &extent, access != ACU_READ);
+    return true;
+}
+
 bool acui_accesses_enter(acui_accesses *accesses, uint64_t buffer_bytes, acui_point *point,
                          acui_extent extent, acu_access access, acui_behind_fn behind,
                          void *context)

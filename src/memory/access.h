@@ -112,6 +112,10 @@ typedef void (*acui_behind_fn)(void *context, acui_point *before, bool data);
 bool acui_accesses_enter(acui_accesses *accesses, uint64_t buffer_bytes, acui_point *point,
                          acui_extent extent, acu_access access, acui_behind_fn behind,
                          void *context);
+/* An access that is on its stream already, and comes behind nobody: so nothing older goes for it.
+ * Who comes later comes behind it. False: as above. Order lock held. */
+bool acui_accesses_add(acui_accesses *accesses, uint64_t buffer_bytes, acui_point *point,
+                       acui_extent extent, acu_access access);
 /* The point was to write some of the buffer, has no entry that says so, and fails without having
  * run. Order lock held. */
 void acui_accesses_lose(acui_accesses *accesses, acui_point *point);

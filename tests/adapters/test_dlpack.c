@@ -18,6 +18,16 @@ static int setup(void **state)
     return 0;
 }
 
+static int setup_runtime(void **state)
+{
+    (void)state;
+    acu_open_options options = test_options(0);
+    options.runtime_thread = true;
+    assert_works(acu_open(&options, &device));
+    assert_works(acu_stream_create(device, 0, &stream));
+    return 0;
+}
+
 static int teardown(void **state)
 {
     (void)state;
@@ -147,6 +157,71 @@ static void what_is_let_go_is_reused_behind_the_other_side(void **state)
     assert_int_equal(out[63], 2);
     acu_future_release(done);
     acu_tensor_release(x);
+}
+
+/* The other side, whose work is still on its stream, lets go of `x`, the last handle of which goes
+ * with this: its memory is nobody else's before that work is done. */
+static void let_go_of(acu_tensor *x, versioned *m, acu_future *before)
+{
+    CUdeviceptr address = acu_tensor_address(x);
+    acu_future *done = NULL;
+    acu_dlpack_release(m);
+    test_host_gate_open();
+    assert_works(acu_future_wait(before, ACU_FOREVER));
+    acu_future_release(before);
+    acu_tensor_release(x);
+    assert_works(acu_submit(device, acu_full(ACU_SHAPE(64), acu_u32(3)), NULL, &done));
+    assert_works(acu_future_wait(done, ACU_FOREVER));
+    assert_int_not_equal(acu_tensor_address(acu_future_tensor(done, 0)), address);
+    test_gate_open();
+    acu_future_release(done);
+}
+
+static acu_op *pass_host_gate(void)
+{
+    return acu_op_host(test_pass_host_gate, ACU_USER(NULL), NULL, 0, ACU_SITE);
+}
+
+/* Other work on it is held back on the host; it may also be given up. */
+static void what_waits_on_the_host_does_not_undo_that(void **state)
+{
+    (void)state;
+    for (int cancel = 0; cancel < 2; cancel++) {
+        acu_tensor *x = NULL;
+        versioned *m = NULL;
+        acu_future *held = NULL, *behind = NULL;
+        assert_works(acu_sync(device, acu_full(ACU_SHAPE(64), acu_u32(1)), &x));
+        assert_works(acu_dlpack_export(x, number(), ACU_DLPACK_STREAM_LIVES, &m));
+        test_host_gate_close();
+        acu_op *fill = acu_after(acu_fill(x, acu_u32(2)), pass_host_gate());
+        assert_works(acu_submit(device, fill, NULL, &held));
+        assert_works(acu_submit(device, pass_host_gate(), NULL, &behind));
+        test_gate_close(device, acu_stream_raw(stream));
+        if (cancel)
+            assert_works(acu_future_cancel(held));
+        acu_future_release(held);
+        let_go_of(x, m, behind);
+    }
+}
+
+static void nor_does_a_runtime_thread_that_is_behind(void **state)
+{
+    (void)state;
+    acu_tensor *x = NULL, *y = NULL;
+    versioned *m = NULL, *again = NULL;
+    acu_future *held = NULL;
+    assert_works(acu_sync(device, acu_full(ACU_SHAPE(64), acu_u32(1)), &x));
+    assert_works(acu_dlpack_export(x, number(), ACU_DLPACK_STREAM_LIVES, &m));
+    assert_works(acu_dlpack_export(x, number(), ACU_DLPACK_STREAM_LIVES, &again));
+    test_gate_close(device, acu_stream_raw(stream));
+    test_host_gate_close();
+    acu_op *op = acu_then(acu_empty(ACU_U8, ACU_SHAPE(1)), test_plan_behind_host_gate, NULL);
+    assert_works(acu_submit(device, op, NULL, &held));
+    test_host_gate_await();
+    assert_works(acu_dlpack_import(device, again, number(), &y)); /* not too early, either */
+    acu_tensor_release(y);
+    acu_dlpack_drain();
+    let_go_of(x, m, held);
 }
 
 static void memory_that_is_not_there_yet_is_waited_for(void **state)
@@ -458,6 +533,9 @@ int main(void)
         TEST(what_must_not_be_written_is_exported_so),
         TEST(streams_put_both_sides_in_order),
         TEST(what_is_let_go_is_reused_behind_the_other_side),
+        TEST(what_waits_on_the_host_does_not_undo_that),
+        cmocka_unit_test_setup_teardown(nor_does_a_runtime_thread_that_is_behind, setup_runtime,
+                                        teardown),
         TEST(memory_that_is_not_there_yet_is_waited_for),
         TEST(host_memory_is_exported_when_it_is_done_with),
         TEST(a_deleter_runs_where_the_program_says),

@@ -49,8 +49,9 @@ typedef enum acu_dlpack_flags {
  * ACU_DLPACK_NO_STREAM the other side sees to that. When the deleter is called, the other side's
  * work may still be on the stream. If that is the legacy default one, or the thread's (2) and its
  * thread calls the deleter, or lives (ACU_DLPACK_STREAM_LIVES; PyTorch's do, which are pooled),
- * what acuda does with the memory next comes behind what is on it then; else the other side has to
- * be done with the tensor before. Host memory has no streams: it is exported when acuda is done
+ * what acuda is given on the tensor next, and whoever gets its memory, comes behind what is on it
+ * then; else, and in a foreign call or while the stream is captured, the other side has to be done
+ * with the tensor before. Host memory has no streams: it is exported when acuda is done
  * with it.
  *
  * acu_dlpack_export never blocks: ACU_NOT_READY while something that comes before is not on the
@@ -78,7 +79,8 @@ ACU_API acu_status acu_dlpack_device(const acu_tensor *tensor, int *type, int *i
  * import, export or acu_dlpack_drain. On failure it is still the caller's.
  * Errors: DTYPE, SHAPE (negative strides, more than 6 dimensions, no elements), DEVICE (of another
  * device), NOT_SUPPORTED (a later major version, another kind of device), INVALID (not aligned, a
- * stream that is none), NOT_READY (a runtime thread is behind: try again), NO_MEMORY.
+ * stream that is none), CAPTURE (the stream is being captured), WOULD_WAIT (in a foreign call),
+ * NO_MEMORY.
  */
 ACU_API acu_status acu_dlpack_import(acu_device *device, struct DLManagedTensorVersioned *managed,
                                      intptr_t stream, acu_tensor **tensor);

@@ -120,6 +120,9 @@ static bool enter_touch(acui_task *task, const acui_touch *touch)
     acui_accesses *accesses = &use->buffer->accesses;
     if (is_entered(task, touch))
         return true;
+    if (task->placed)
+        return acui_accesses_add(accesses, use->buffer->bytes, task->point, touch->extent,
+                                 touch->access);
     size_t most = acui_accesses_before(accesses, touch->access);
     if (most && !room_before(task, most))
         return false;
@@ -393,7 +396,7 @@ acu_status acui_enter_nodes(acui_plan *plan)
     return ACU_OK;
 }
 
-/* ---- a task that is entered only if it is ready ---- */
+/* ---- a task that is entered only if it is ready, or as it is ---- */
 
 typedef struct looking {
     bool waits;
@@ -422,6 +425,38 @@ static looking look_before(const acui_node *node)
     return found;
 }
 
+/* Order lock held. */
+static void enter_whole(acui_submission *s, acui_task *task)
+{
+    s->sealed = true;
+    enter_tasks(s, task);
+    s->entered = s->plan.last;
+}
+
+static acu_status check_entered(acui_task *task, bool memory)
+{
+    if (memory)
+        return ACU_OK;
+    acui_fail(ACU_ERR_NO_MEMORY, "no memory to order the work of a submission");
+    acui_task_fail(task, NULL);
+    acui_run_tasks(acui_retire(task));
+    return acui_fail(ACU_ERR_NO_MEMORY, "no memory to order the work of a submission");
+}
+
+acu_status acui_enter_placed(acui_submission *s, acui_task **out)
+{
+    acui_task *task = NULL;
+    ACUI_TRY(acui_make_tasks(s, &task));
+    s->planned = true;
+    task->placed = true;
+    acui_order_lock();
+    enter_whole(s, task);
+    bool memory = !task->failed;
+    acui_order_unlock();
+    *out = task;
+    return check_entered(task, memory);
+}
+
 acu_status acui_enter_ready(acui_submission *s, acui_task **out)
 {
     acui_task *task = NULL;
@@ -429,11 +464,8 @@ acu_status acui_enter_ready(acui_submission *s, acui_task **out)
     s->planned = true;
     acui_order_lock();
     looking found = look_before(task->first);
-    if (!found.waits && !found.bad) {
-        s->sealed = true;
-        enter_tasks(s, task);
-        s->entered = s->plan.last;
-    }
+    if (!found.waits && !found.bad)
+        enter_whole(s, task);
     bool memory = !task->failed;
     acui_order_unlock();
     acui_fault *fault = found.bad && !found.waits ? acui_dependency_fault(task, found.cause) : NULL;
@@ -444,10 +476,5 @@ acu_status acui_enter_ready(acui_submission *s, acui_task **out)
         return found.waits ? ACU_NOT_READY : ACU_ERR_DEPENDENCY;
     }
     *out = task;
-    if (memory)
-        return ACU_OK;
-    acui_fail(ACU_ERR_NO_MEMORY, "no memory to order the work of a submission");
-    acui_task_fail(task, NULL);
-    acui_run_tasks(acui_retire(task));
-    return acui_fail(ACU_ERR_NO_MEMORY, "no memory to order the work of a submission");
+    return check_entered(task, memory);
 }

@@ -160,6 +160,39 @@ acu_status acu_stream_use_wait(acu_stream *stream, const acu_arg *args, size_t c
     return acui_wait_until(look, next_look, &b, timeout);
 }
 
+/* ---- work that is on the stream already ---- */
+
+static acu_status place(acui_submission *s, acu_stream *stream, const acu_arg *arg, acu_site site)
+{
+    acui_task *task;
+    ACUI_TRY(plan(s, stream->device, arg, 1, site));
+    ACUI_TRY(acui_enter_placed(s, &task));
+    acui_plan_drop_drafts(&s->plan);
+    acui_count_submitted();
+    s->counted = true;
+    acui_run_tasks(acui_issue_end(task));
+    return ACU_OK;
+}
+
+acu_status acui_stream_used(acu_stream *stream, const acu_arg *arg, acu_site site)
+{
+    ACUI_TRY(acui_stream_check_thread(stream, __func__));
+    if (acui_issuing() || acui_policy_asking())
+        return acui_fail(ACU_ERR_WOULD_WAIT, "%s: not in a foreign call or a policy's function",
+                         __func__);
+    ACUI_TRY(acui_device_check(stream->device));
+    ACUI_TRY(acui_stream_check_capture(stream));
+    ACUI_TRY(acui_reactor_start());
+    acu_submit_options options = {.size = sizeof options, .stream = stream};
+    acui_submission *s = acui_submission_new(&options, NULL, NULL);
+    if (!s)
+        return ACU_ERR_NO_MEMORY;
+    acu_status status = place(s, stream, arg, site);
+    acu_error record = *acui_error(); /* releasing must not change what the caller sees */
+    acui_submission_close(s);
+    return status == ACU_OK ? ACU_OK : acui_error_restore(&record);
+}
+
 /* ---- ending ---- */
 
 /* Its work is as good as on its way. */
