@@ -440,10 +440,36 @@ ACUI_DEVICE unsigned long long __ldg(const unsigned long long *address)
 
 /* ---- arithmetic with a named rounding, and the hardware's approximations --------------------- */
 
-#define ACUI_ROUNDED(mode, ptx)                                                                    \
+/* To the nearest as text: LLVM takes its builtins for that for a plain sum and product, of which it makes an
+ * fma where it may; these must never become a part of one. */
+#define ACUI_NEAREST(name, ptx, type, letter)                                                      \
+    ACUI_DEVICE type name(type a, type b)                                                          \
+    {                                                                                              \
+        type result;                                                                               \
+        __asm__(ptx " %0, %1, %2;" : "=" letter(result) : letter(a), letter(b));                   \
+        return result;                                                                             \
+    }
+ACUI_NEAREST(__fadd_rn, "add.rn.f32", float, "f")
+ACUI_NEAREST(__fsub_rn, "sub.rn.f32", float, "f")
+ACUI_NEAREST(__fmul_rn, "mul.rn.f32", float, "f")
+ACUI_NEAREST(__dadd_rn, "add.rn.f64", double, "d")
+ACUI_NEAREST(__dsub_rn, "sub.rn.f64", double, "d")
+ACUI_NEAREST(__dmul_rn, "mul.rn.f64", double, "d")
+#undef ACUI_NEAREST
+
+#define ACUI_DIRECTED(mode, ptx)                                                                   \
     ACUI_DEVICE float __fadd_##mode(float a, float b) { return __nvvm_add_##ptx##_f(a, b); }       \
     ACUI_DEVICE float __fsub_##mode(float a, float b) { return __nvvm_add_##ptx##_f(a, -b); }      \
     ACUI_DEVICE float __fmul_##mode(float a, float b) { return __nvvm_mul_##ptx##_f(a, b); }       \
+    ACUI_DEVICE double __dadd_##mode(double a, double b) { return __nvvm_add_##ptx##_d(a, b); }    \
+    ACUI_DEVICE double __dsub_##mode(double a, double b) { return __nvvm_add_##ptx##_d(a, -b); }   \
+    ACUI_DEVICE double __dmul_##mode(double a, double b) { return __nvvm_mul_##ptx##_d(a, b); }
+ACUI_DIRECTED(rz, rz)
+ACUI_DIRECTED(ru, rp)
+ACUI_DIRECTED(rd, rm)
+#undef ACUI_DIRECTED
+
+#define ACUI_ROUNDED(mode, ptx)                                                                    \
     ACUI_DEVICE float __fdiv_##mode(float a, float b) { return __nvvm_div_##ptx##_f(a, b); }       \
     ACUI_DEVICE float __frcp_##mode(float a) { return __nvvm_rcp_##ptx##_f(a); }                   \
     ACUI_DEVICE float __fsqrt_##mode(float a) { return __nvvm_sqrt_##ptx##_f(a); }                 \
@@ -451,9 +477,6 @@ ACUI_DEVICE unsigned long long __ldg(const unsigned long long *address)
     {                                                                                              \
         return __nvvm_fma_##ptx##_f(a, b, c);                                                      \
     }                                                                                              \
-    ACUI_DEVICE double __dadd_##mode(double a, double b) { return __nvvm_add_##ptx##_d(a, b); }    \
-    ACUI_DEVICE double __dsub_##mode(double a, double b) { return __nvvm_add_##ptx##_d(a, -b); }   \
-    ACUI_DEVICE double __dmul_##mode(double a, double b) { return __nvvm_mul_##ptx##_d(a, b); }    \
     ACUI_DEVICE double __ddiv_##mode(double a, double b) { return __nvvm_div_##ptx##_d(a, b); }    \
     ACUI_DEVICE double __dsqrt_##mode(double a) { return __nvvm_sqrt_##ptx##_d(a); }               \
     ACUI_DEVICE double __fma_##mode(double a, double b, double c)                                  \

@@ -281,20 +281,21 @@ static void test_approximations(void **state)
 
 static void test_roundings(void **state)
 {
-    static const float in[6] = {1.0f, 0x1p-30f, 3.0f, 2.0f, 0x1.00001p0f, -2.5f};
-    static const float want[20] = {
+    static const float in[8] = {1.0f,         0x1p-30f, 3.0f,       2.0f,
+                                0x1.00001p0f, -2.5f,    0x1.001p0f, 0x1.002p0f};
+    static const float want[26] = {
         1.0f,          0x1.555556p-2f, 0x1.6a09e6p0f, 0x1.00002p0f,  -2.0f, /* rn */
         1.0f,          0x1.555554p-2f, 0x1.6a09e6p0f, 0x1.00002p0f,  -2.0f, /* rz */
         0x1.000002p0f, 0x1.555556p-2f, 0x1.6a09e8p0f, 0x1.000022p0f, -2.0f, /* ru */
-        1.0f,          0x1.555554p-2f, 0x1.6a09e6p0f, 0x1.00002p0f,  -3.0f  /* rd */
-    };
-    float out[20];
+        1.0f,          0x1.555554p-2f, 0x1.6a09e6p0f, 0x1.00002p0f,  -3.0f, /* rd */
+        0.0f,          0.0f,           0.0f,          0.0f,          0.0f,  0.0f};
+    float out[26];
     (void)state;
     CUdeviceptr x = to_device(in, sizeof in), result = to_device(NULL, sizeof out);
     launch("run_roundings", 1, 1, 0, (void *[]){&result, &x});
     from_device(out, result, sizeof out);
     from_device(NULL, x, 0);
-    for (int i = 0; i < 20; i++)
+    for (int i = 0; i < 26; i++)
         assert_near(out[i], (double)want[i], 0.0, 0.0);
 }
 

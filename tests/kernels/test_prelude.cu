@@ -83,6 +83,15 @@ extern "C" __global__ void run_roundings(float *out, const float *in)
     ROUNDINGS(5, rz)
     ROUNDINGS(10, ru)
     ROUNDINGS(15, rd)
+    /* Never parts of an fma, whatever becomes of plain ones: the squares are not exact. */
+    float x = in[6], square = in[7];
+    double y = 1.0 + 8.0 * (double)tiny, double_square = 1.0 + 16.0 * (double)tiny;
+    out[20] = __fmul_rn(x, x) - square;
+    out[21] = __fadd_rn(x * x, -square);
+    out[22] = __fsub_rn(x * x, square);
+    out[23] = (float)(__dmul_rn(y, y) - double_square);
+    out[24] = (float)__dadd_rn(y * y, -double_square);
+    out[25] = (float)__dsub_rn(y * y, double_square);
 }
 
 /* ---- integers ------------------------------------------------------------------------------ */
