@@ -11,11 +11,11 @@
  *
  *     exactly rounded   sqrtf fmaf, fminf fmaxf, the roundings to an integer; their double forms
  *     below 0.6         powf
- *     below 1           exp2f logf; double: exp log
+ *     below 1           exp2f logf; double: exp log, sin cos (math_f64.cuh)
  *     below 1.3         expf erff
  *     below 1.6         log2f log10f log1pf expm1f tanhf sinf cosf sincosf
- *     below 3.5         tanf; double: sin cos tanh (math_f64.cuh)
- *     below 20          double: erf, and below 8 pow
+ *     below 3.5         tanf; double: tanh, and below 2 pow
+ *     below 20          double: erf
  *
  * For what may be less exact and faster there are __expf, __logf, __sinf and the like in prelude.cuh.
  * Polynomials are minimax fits over the intervals that are named with them.

@@ -3,7 +3,7 @@
  * Further functions of double, and C++ names for the float forms, which are math.cuh's; it includes
  * this file. As there: exactly rounded operations only, each fma written out, and no
  * product goes into a sum but by its rounded value (__dmul_rn). Errors are
- * of a few units in the last place; of sine and cosine, beyond 2^20 radians, 2^-46 in absolute terms.
+ * of a few units in the last place.
  */
 #ifndef ACUDA_KERNELS_MATH_F64_CUH
 #define ACUDA_KERNELS_MATH_F64_CUH
@@ -57,20 +57,57 @@ ACUI_DEVICE double erf(double x)
     return 1.1283791670955126 * sum * exp(-square) * (1.0 - low);
 }
 
-/* x - n pi/2 in two parts, for the n nearest to it */
+/*
+ * For large x (finite, |x| >= 2^-19): multiplies the 53 bits of x with the 192 bits of 2/pi that decide the
+ * result; those above give multiples of four quarter turns, those below are too small.
+ */
+ACUI_DEVICE_OUTLINE double acui_quarter_turns_large(double x, int *quadrant, double *low)
+{
+    /* 64 zeros, then the bits of 2/pi after the point */
+    const unsigned long long table[20] = {
+        0, 0xa2f9836e4e441529ull, 0xfc2757d1f534ddc0ull, 0xdb6295993c439041ull, 0xfe5163abdebbc561ull,
+        0xb7246e3a424dd2e0ull, 0x06492eea09d1921cull, 0xfe1deb1cb129a73eull, 0xe88235f52ebb4484ull,
+        0xe99c7026b45f7e41ull, 0x3991d639835339f4ull, 0x9c845f8bbdf9283bull, 0x1ff897ffde05980full,
+        0xef2f118b5a0a6d1full, 0x6d367ecf27cb09b7ull, 0x4f463f669e5fea2dull, 0x7527bac7ebe5f17bull,
+        0x3d0739f78a5292eaull, 0x6bfb5fb11f8d5d08ull, 0x56033046fc7b6babull};
+    unsigned long long bits = (unsigned long long)__double_as_longlong(fabs(x)), window[3];
+    unsigned long long mantissa = (bits & 0xfffffffffffffull) | 0x10000000000000ull;
+    unsigned first = (unsigned)(bits >> 52) - 1013; /* first bit used of the table: exponent - 1075 + 64 - 2 */
+    unsigned word = first >> 6, shift = first & 63;
+    for (unsigned i = 0; i < 3; i++) /* no shift by 64 */
+        window[i] = table[word + i] << shift | table[word + i + 1] >> 1 >> (63 - shift);
+    /* product modulo 2^192: its two top bits count quarter turns, the rest is the fraction of one */
+    unsigned long long p0 = window[2] * mantissa, carry = __umul64hi(window[2], mantissa);
+    unsigned long long p1 = window[1] * mantissa + carry;
+    unsigned long long p2 = window[0] * mantissa + __umul64hi(window[1], mantissa) + (p1 < carry);
+    unsigned long long high = p2 << 2 | p1 >> 62, next = p1 << 2 | p0 >> 62;
+    bool above = high >> 63; /* one half: the next quarter, and a negative rest */
+    int quarter = (int)(p2 >> 62) + above;
+    high = above ? ~high : high; /* some bit of it is set: no double is nearer to a quarter turn */
+    next = above ? ~next : next;
+    int zeros = __clzll((long long)high);
+    high = high << zeros | next >> 1 >> (63 - zeros);
+    next <<= zeros;
+    double scale = acui_pow2(-53 - zeros), f = (double)(high >> 11) * scale;
+    double f_low = (double)((high & 2047) << 52 | next >> 12) * (scale * 0x1p-63);
+    double y = __dmul_rn(f, 1.5707963267948966);
+    double tail = fma(f_low, 1.5707963267948966, fma(f, 6.123233995736766e-17, fma(f, 1.5707963267948966, -y)));
+    double r = y + tail, rest = (y - r) + tail;
+    *quadrant = x < 0.0 ? -quarter : quarter;
+    *low = (x < 0.0) != above ? -rest : rest;
+    return (x < 0.0) != above ? -r : r;
+}
+/* x - n pi/2 in two parts, for the n nearest to it; pi/2 in three, as x may be nearly a multiple of it */
 ACUI_DEVICE double acui_quarter_turns(double x, int *quadrant, double *low)
 {
-    /* beyond 2^20 the multiple of 2 pi is taken off first, exactly but for what pi's digits give */
-    const double turn = 6.283185307179586, turn_low = 2.4492935982947064e-16;
-    if (fabs(x) >= 1048576.0) {
-        double n = rint(x / turn);
-        x = fma(-n, turn_low, fma(-n, turn, x));
-    }
+    if (fabs(x) >= 1048576.0)
+        return acui_quarter_turns_large(x, quadrant, low);
     double n = rint(x * 0.63661977236758134);
     double r = fma(-n, 1.5707963267948966, x), tail = __dmul_rn(n, 6.123233995736766e-17);
-    *quadrant = (int)(long long)n & 3;
+    double lost = fma(n, -1.4973849048591698e-33, fma(n, 6.123233995736766e-17, -tail));
+    *quadrant = (int)n;
     double y = r - tail;
-    *low = (r - y) - tail;
+    *low = ((r - y) - tail) - lost;
     return y;
 }
 ACUI_DEVICE double acui_sine_core(double r, double low)
@@ -123,19 +160,23 @@ ACUI_DEVICE double acui_log_parts(double x, double *low)
     double e, m = acui_log_reduce(x, &e);
     /* log m = 2 atanh s; s in two parts */
     double f = m - 1.0, d = m + 1.0;
-    double s = f / d, d_low = (m - d) + 1.0;
+    double s = f / d, b_d = d - m, d_low = (m - (d - b_d)) + (1.0 - b_d);
     double s_low = (fma(-s, d, f) - __dmul_rn(s, d_low)) / d;
+    /* the sum of 2 s^n / n, that of the cube too in two parts: y times the logarithm may be large */
     double z = s * s, q = 2.0 / 23.0;
-    for (int n = 21; n >= 3; n -= 2)
+    for (int n = 21; n >= 5; n -= 2)
         q = fma(q, z, 2.0 / (double)n);
-    double cube = s * z * q; /* below 0.0034 */
+    double third = s * z, third_low = fma(s, z, -third) + __dmul_rn(s, fma(s, s, -z));
+    double cube = __dmul_rn(third, 2.0 / 3.0), cube_low = fma(third, 2.0 / 3.0, -cube);
+    cube_low = fma(third, fma(q, z, 0x1.5555555555555p-55), fma(third_low, 2.0 / 3.0, cube_low));
     double high = __dmul_rn(e, 0x1.62e42fefa3800p-1); /* exact: the constant has 42 bits */
     double a = high + 2.0 * s, b = a - high;
     double lost = (high - (a - b)) + (2.0 * s - b);
-    double rest = lost + fma(e, 0x1.ef35793c76730p-45, fma(2.0, s_low, cube));
-    double sum = a + rest;
-    *low = (a - sum) + rest;
-    return sum;
+    double sum = a + cube, small = ((a - sum) + cube) + cube_low;
+    small += lost + fma(e, 0x1.ef35793c76730p-45, 2.0 * fma(s_low, z, s_low));
+    double whole = sum + small;
+    *low = (sum - whole) + small;
+    return whole;
 }
 ACUI_DEVICE float pow(float x, float y) { return powf(x, y); }
 ACUI_DEVICE double pow(double x, double y)

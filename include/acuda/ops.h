@@ -160,8 +160,8 @@ ACU_API const char *acu_elementwise_name(acu_elementwise kind); /* "add"; "?" if
 #define acu_trunc(x) ACUI_UNARY(TRUNC, x)
 #define acu_round(x) ACUI_UNARY(ROUND, x) /* halves to even */
 /* Errors of the following in units in the last place of float and double: sqrt and reciprocal
- * exact, exp 1.3, log 1, tanh 1.6 (3), sin and cos 1.6 (3, and 2^-46 beyond 2^20), erf 1.3 (20),
- * pow 0.6 (8); of gelu: of erf, relative to |x|. */
+ * exact, exp 1.3, log 1, tanh 1.6 (3), sin and cos 1.6 (1), erf 1.3 (20), pow 0.6 (2); of gelu: of
+ * erf, relative to |x|. */
 #define acu_sqrt(x) ACUI_UNARY(SQRT, x)
 #define acu_rsqrt(x) ACUI_UNARY(RSQRT, x)           /* 1 / sqrt(x) */
 #define acu_reciprocal(x) ACUI_UNARY(RECIPROCAL, x) /* 1 / x */

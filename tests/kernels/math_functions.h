@@ -35,6 +35,10 @@
 #define MATH_DOUBLE_FUNCTIONS(X) \
     X(exp, expl, 1.0, 0x202eca48) \
     X(log, logl, 1.0, 0xf55ba46e) \
+    X(sin, sinl, 1.0, 0x405384eb) \
+    X(cos, cosl, 1.0, 0x3475d341) \
+    X(tanh, tanhl, 3.0, 0xe940384c) \
+    X(erf, erfl, 20.0, 0x98f899fe) \
     X(sqrt, sqrtl, 0.5001, 0xe1f0dea6) \
     X(fabs, fabsl, 0.0, 0x6bc1faa5) \
     X(floor, floorl, 0.0, 0x405ed0ed) \

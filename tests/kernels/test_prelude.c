@@ -216,6 +216,81 @@ static void test_powf(void **state)
     }
 }
 
+/* Results up to the largest and down to the smallest, where the power of a number near one is what
+ * shows an error of its logarithm. */
+static void test_pow(void **state)
+{
+    enum { N = 20000 };
+    static double x[N], y[N], out[N];
+    unsigned n = N;
+    (void)state;
+    for (unsigned i = 0; i < N; i++) {
+        double size = ldexp((double)(next_random() >> 11), -53);
+        x[i] = i % 4 == 0   ? 1 - ldexp(size, -(int)(i % 40))
+               : i % 4 == 1 ? 1 + ldexp(size, -(int)(i % 40))
+               : i % 4 == 2 ? 0.5 + 2 * size
+                            : ldexp(1 + size, (int)(i % 2000) - 1000);
+        y[i] = (double)random_in(-740.0f, 709.0f) / log(x[i] == 1 ? 2 : x[i]);
+    }
+    CUdeviceptr dx = to_device(x, sizeof x), dy = to_device(y, sizeof y);
+    CUdeviceptr result = to_device(NULL, sizeof out);
+    launch("run_pow", (N + 255) / 256, 256, 0, (void *[]){&result, &dx, &dy, &n});
+    from_device(out, result, sizeof out);
+    from_device(NULL, dx, 0);
+    from_device(NULL, dy, 0);
+    for (unsigned i = 0; i < N; i++) {
+        long double want = powl((long double)x[i], (long double)y[i]);
+        double distance = ulps(out[i], want, 53, -1021, 0x1.fffffffffffffp1023L);
+        if (!(distance <= 2.0))
+            fail_msg("pow(%a, %a): %a, should be %La: %.3f ulp", x[i], y[i], out[i], want,
+                     distance);
+    }
+}
+
+/* Angles that are nearly multiples of a quarter turn, and such as are larger than 2^20. */
+static void test_hard_angles(void **state)
+{
+    static const double angles[] = {0x1.39c6fd67805a7p+18,
+                                    0x1.39c6fd67805a7p+19,
+                                    0x1.a9adcc7f96cf0p+19,
+                                    0x1.93c05c9ed3cbcp+18,
+                                    0x1.edb9bbd6273d1p+19,
+                                    0x1.23d98d86bd573p+19,
+                                    0x1.bf9b3c6059d24p+17,
+                                    0x1.fffffffffffffp+19,
+                                    0x1.0000000000000p+20,
+                                    0x1.921fb54442d18p+0,
+                                    0x1.6ac5b262ca1ffp+849,
+                                    0x1.0p+70,
+                                    0x1.0p+100,
+                                    0x1.93c05c9ed3cbcp+60,
+                                    0x1.fffffffffffffp+1023,
+                                    0x1.0p+1023,
+                                    0x1.5p+317,
+                                    0x1.ab1ceec0aac72p+317};
+    enum { N = 2 * sizeof angles / sizeof *angles };
+    double in[N], out[2][N];
+    unsigned n = N;
+    (void)state;
+    for (unsigned i = 0; i < N; i++)
+        in[i] = i % 2 ? -angles[i / 2] : angles[i / 2];
+    CUdeviceptr x = to_device(in, sizeof in), sines = to_device(NULL, sizeof in);
+    CUdeviceptr cosines = to_device(NULL, sizeof in);
+    launch("run_double_sin", 1, 256, 0, (void *[]){&sines, &x, &n});
+    launch("run_double_cos", 1, 256, 0, (void *[]){&cosines, &x, &n});
+    from_device(out[0], sines, sizeof in);
+    from_device(out[1], cosines, sizeof in);
+    from_device(NULL, x, 0);
+    for (unsigned i = 0; i < N; i++)
+        for (int k = 0; k < 2; k++) {
+            long double want = k ? cosl((long double)in[i]) : sinl((long double)in[i]);
+            double distance = ulps(out[k][i], want, 53, -1021, 2);
+            if (!(distance <= 1.0))
+                fail_msg("%s(%a): %a, should be %La: %.3f ulp", k ? "cos" : "sin", in[i], out[k][i],
+                         want, distance);
+        }
+}
+
 static void test_pairs(void **state)
 {
     enum { N = 1000 };
@@ -494,6 +569,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         MATH_FLOAT_FUNCTIONS(TEST_LINE) MATH_DOUBLE_FUNCTIONS(DOUBLE_TEST_LINE)
             cmocka_unit_test(test_powf),
+        cmocka_unit_test(test_pow),
+        cmocka_unit_test(test_hard_angles),
         cmocka_unit_test(test_pairs),
         cmocka_unit_test(test_approximations),
         cmocka_unit_test(test_roundings),

@@ -34,6 +34,13 @@ extern "C" __global__ void run_powf(float *out, const float *x, const float *y, 
         out[i] = powf(x[i], y[i]);
 }
 
+extern "C" __global__ void run_pow(double *out, const double *x, const double *y, unsigned n)
+{
+    unsigned i = thread_index();
+    if (i < n)
+        out[i] = pow(x[i], y[i]);
+}
+
 /* out: 8 results for each pair */
 extern "C" __global__ void run_pairs(float *out, const float *x, const float *y, unsigned n)
 {

@@ -238,9 +238,10 @@ static double allowed(acu_elementwise kind, acu_dtype dtype)
     switch (kind) {
     case ACU_OP_EXP: case ACU_OP_SIGMOID: case ACU_OP_SILU: case ACU_OP_RSQRT: return 3.5;
     case ACU_OP_LOG: return 1;
-    case ACU_OP_TANH: case ACU_OP_SIN: case ACU_OP_COS: return wide ? 3 : 1.6;
+    case ACU_OP_TANH: return wide ? 3 : 1.6;
+    case ACU_OP_SIN: case ACU_OP_COS: return wide ? 1 : 1.6;
     case ACU_OP_ERF: case ACU_OP_GELU: return wide ? 20 : 3;
-    case ACU_OP_POW: return wide ? 8 : 0.7;
+    case ACU_OP_POW: return wide ? 2 : 0.7;
     default: return 0.501; /* rounded once, from long double here */
     }
 }
