@@ -19,8 +19,32 @@ static void check_modifiers(sx_decoder *d)
             sx_refuse_inst(d);
 }
 
+/*
+ * What the instruction is guarded by. Two predicates are set one after the other: if the guard is
+ * one of them, the second goes by what it was before.
+ */
+static uint32_t guard_of(sx_decoder *d)
+{
+    const ptx_inst *inst = d->inst;
+    if (inst->guard == PTX_NO_INDEX)
+        return SX_NO_OPERAND;
+    const uint32_t guard = SX_REG_OPERAND(inst->guard);
+    const ptx_operand *to = inst->operand_count ? &inst->operands[0] : NULL;
+    for (unsigned n = 0; to && to->kind == PTX_OPERAND_PAIR && n < 2; n++) {
+        if (to->items[n].kind != PTX_OPERAND_REG || to->items[n].reg != inst->guard)
+            continue;
+        sx_insn *i = sx_emit_plain(d, "mov_pred");
+        i->o[0] = sx_temp(d, 1);
+        i->o[1] = guard;
+        i->results = 1;
+        return i->o[0];
+    }
+    return guard;
+}
+
 static void decode_form(sx_decoder *d)
 {
+    d->guard = d->in_branch_around ? SX_NO_OPERAND : guard_of(d);
     const bool known = d->inst->op != PTX_OP_UNKNOWN &&
                        (sx_decode_int(d) || sx_decode_float(d) || sx_decode_bits(d) ||
                         sx_decode_compare(d) || sx_decode_move(d) || sx_decode_cvt(d) ||

@@ -84,6 +84,7 @@ typedef struct sx_decoder {
     const ptx_inst *inst;  /* the one being decoded */
     uint32_t block;        /* its block */
     uint32_t consumed;     /* modifiers that have been understood, by place */
+    uint32_t guard;        /* what emitted code is guarded by, or SX_NO_OPERAND */
     bool in_branch_around; /* emitted code is jumped over by lanes whose guard does not hold */
 
     /* Address registers of this block that an instruction has looked at: see access.h. */

@@ -56,7 +56,7 @@ static void compare(sx_decoder *d, const char *cmp, uint32_t p, ptx_type t, uint
 }
 
 /* The combination with a third operand, p = r op c and, where wanted, q = !r op c. */
-static void combine(sx_decoder *d, uint32_t p, uint32_t q, uint32_t r, const ptx_operand *c)
+static void combine(sx_decoder *d, uint32_t p, uint32_t q, uint32_t r, uint32_t c)
 {
     const char *op = sx_has(d, PTX_MOD_AND)   ? "and_pred"
                      : sx_has(d, PTX_MOD_OR)  ? "or_pred"
@@ -69,21 +69,24 @@ static void combine(sx_decoder *d, uint32_t p, uint32_t q, uint32_t r, const ptx
             sx_emit1(d, "not_pred", q, r);
         return;
     }
-    uint32_t third = sx_use_pred(d, c);
-    if (q != SX_NO_OPERAND) {
-        /* the result may be the third operand: keep it for q */
-        uint32_t kept = sx_emit1(d, "mov_pred", sx_temp(d, 1), third)->o[0];
-        sx_emit2(d, op, p, r, third);
-        sx_emit2(d, op, q, r, kept)->aux = 1;
-        return;
-    }
-    sx_emit2(d, op, p, r, third);
+    sx_emit2(d, op, p, r, c);
+    if (q != SX_NO_OPERAND)
+        sx_emit2(d, op, q, r, c)->aux = 1;
 }
 
 static bool has_combination(const sx_decoder *d)
 {
     return ptx_inst_has(d->inst, PTX_MOD_AND) || ptx_inst_has(d->inst, PTX_MOD_OR) ||
            ptx_inst_has(d->inst, PTX_MOD_XOR);
+}
+
+/* The third operand: where there are two results it may be the first of them, so it is kept. */
+static uint32_t third_operand(sx_decoder *d, bool two)
+{
+    if (!has_combination(d))
+        return SX_NO_OPERAND;
+    const uint32_t c = sx_use_pred(d, sx_operand(d, 3));
+    return two ? sx_emit1(d, "mov_pred", sx_temp(d, 1), c)->o[0] : c;
 }
 
 /* One half of a pair as a 16-bit register. */
@@ -103,8 +106,8 @@ static void setp(sx_decoder *d)
     uint32_t p = sx_define_pred(d, two ? &to->items[0] : to);
     uint32_t q = two ? sx_define_pred(d, &to->items[1]) : SX_NO_OPERAND;
     uint32_t a = sx_use_n(d, 1, t), b = sx_use_n(d, 2, t);
-    const ptx_operand *c = has_combination(d) ? sx_operand(d, 3) : NULL;
-    uint32_t r = two || c ? sx_temp(d, 1) : p;
+    const uint32_t c = third_operand(d, two);
+    uint32_t r = two || c != SX_NO_OPERAND ? sx_temp(d, 1) : p;
     if (!packed) {
         compare(d, cmp, r, t, a, b, ftz);
         combine(d, p, q, r, c);
@@ -155,7 +158,7 @@ static void set(sx_decoder *d)
     const ptx_type from = d->inst->type_count > 1 ? (ptx_type)d->inst->types[1] : to;
     const char *cmp = compare_name(d);
     const bool ftz = sx_has(d, PTX_MOD_FTZ);
-    const ptx_operand *c = has_combination(d) ? sx_operand(d, 3) : NULL;
+    const uint32_t c = third_operand(d, false);
     uint32_t a = sx_use_n(d, 1, from), b = sx_use_n(d, 2, from);
     sx_result r = sx_define(d, sx_operand(d, 0), to);
     uint32_t p = sx_temp(d, 1);

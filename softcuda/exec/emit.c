@@ -240,10 +240,10 @@ sx_insn *sx_emit_plain(sx_decoder *d, const char *name)
 sx_insn *sx_emit(sx_decoder *d, const char *name)
 {
     sx_insn *i = sx_emit_plain(d, name);
-    if (d->inst && d->inst->guard != PTX_NO_INDEX && !d->in_branch_around) {
+    if (d->inst && d->guard != SX_NO_OPERAND && !d->in_branch_around) {
         i->inner = i->fn;
         i->fn = sx_op_guarded;
-        i->guard = SX_REG_OPERAND(d->inst->guard);
+        i->guard = d->guard;
         i->negated = d->inst->guard_negated;
     }
     return i;

@@ -207,6 +207,10 @@ static bool small_is_nan(uint64_t bits, int fraction)
     X(set_f32_f32, 'f', 0, "set.le.f32.f32 %fw, %fx, %fy;", 1, f <= g ? 0x3F800000 : 0) \
     X(setp_pair_f32, 'w', 0, "setp.lt.f32 %p|%q, %fx, %fy; selp.u32 %t1, 1, 0, %p; selp.u32 %t2, 2, 0, %q; " \
       "or.b32 %w, %t1, %t2;", 1, f < g ? 1 : 2) \
+    X(setp_own_guard, 'w', 0, "setp.lt.u32 %p, %x, %y; setp.ne.u32 %q, %x, %x; @%p setp.lt.u32 %p|%q, %y, %x; " \
+      "selp.u32 %t1, 1, 0, %p; selp.u32 %t2, 2, 0, %q; or.b32 %w, %t1, %t2;", 1, x < y ? 2 : 0) \
+    X(setp_own_third, 'w', 0, "setp.lt.u32 %p, %x, %y; setp.lt.xor.u32 %p|%q, %z, %y, %p; " \
+      "selp.u32 %t1, 1, 0, %p; selp.u32 %t2, 2, 0, %q; or.b32 %w, %t1, %t2;", 1, (x < y) != (z < y) ? 1 : 2) \
     X(slct_f32, 'w', 0, "slct.u32.f32 %w, %x, %y, %fz;", !isnan(h), h >= 0 ? x : y) \
     X(selp_f32, 'f', 0, "setp.geu.f32 %q, %fx, %fy; selp.f32 %fw, %fx, %fz, %q;", 1, \
       compare("geu", (double)f, (double)g) ? x : z)
@@ -247,6 +251,11 @@ static bool small_is_nan(uint64_t bits, int fraction)
     X(setp_lt_f16, 'p', 0, "setp.lt.f16 %p, %hx, %hy;", 1, small_of(a & 0xFFFF, F16) < small_of(b & 0xFFFF, F16)) \
     X(setp_geu_f16, 'p', 0, "setp.geu.f16 %p, %hx, %hy;", 1, \
       !(small_of(a & 0xFFFF, F16) < small_of(b & 0xFFFF, F16))) \
+    X(setp_own_third_f16x2, 'w', 0, "setp.lt.u32 %p, %z, %y; " \
+      "setp.lt.xor.f16x2 %p|%q, %x, %y, !%p; " \
+      "selp.u32 %t1, 1, 0, %p; selp.u32 %t2, 2, 0, %q; or.b32 %w, %t1, %t2;", 1, \
+      ((small_of(x & 0xFFFF, F16) < small_of(y & 0xFFFF, F16)) == (z < y) ? 1 : 0) | \
+          ((small_of(x >> 16, F16) < small_of(y >> 16, F16)) == (z < y) ? 2 : 0)) \
     X(fma_bf16, 'h', 80, "fma.rn.bf16 %hw, %hx, %hy, %hz;", \
       !small_is_nan(small_fma((uint16_t)a, (uint16_t)b, (uint16_t)c, BF16), BF16), \
       small_fma((uint16_t)a, (uint16_t)b, (uint16_t)c, BF16)) \
