@@ -120,8 +120,8 @@ static void int_to_float(sx_decoder *d, ptx_type to, ptx_type from, const how *h
                  is_signed ? 's' : 'u', bits);
         sx_emit1(d, name, r.operand, a)->aux = exact ? 0 : h->mode;
     } else if (to == PTX_F16 || to == PTX_BF16) {
-        if (bits == 64 && !is_signed)
-            a = step(d, "sticky_u64", 64, a);
+        if (bits == 64) /* what f64 would round away is kept in a bit below all that count */
+            a = step(d, is_signed ? "sticky_s64" : "sticky_u64", 64, a);
         snprintf(name, sizeof name, "cvt_f64_%c%u", is_signed ? 's' : 'u', bits);
         a = step(d, name, 64, a);
         sx_emit1(d, to == PTX_F16 ? "cvt_f16_f64" : "cvt_bf16_f64", r.operand, a)->aux = h->mode;

@@ -112,6 +112,8 @@
     S1(cvt_bf16_f64, u16, f64, sx_f64_to_bf16_mode(x, i->aux)) \
     S1(cvt_tf32_f64, u32, f64, sx_f64_to_tf32(x, i->aux)) \
     V1(sticky_u64, u64, u64, x >> 53 ? (x & ~UINT64_C(0xfff)) | (x & 0xfff ? 0x800 : 0) : x) \
+    V1(sticky_s64, u64, s64, \
+       x >> 53 != 0 && x >> 53 != -1 ? (x & ~INT64_C(0xfff)) | (x & 0xfff ? 0x800 : 0) : x) \
     V1(finite_f16, u16, u16, (x & 0x7fff) == 0x7c00 ? x - 1 : x) \
     V1(finite_bf16, u16, u16, (x & 0x7fff) == 0x7f80 ? x - 1 : x)
 
