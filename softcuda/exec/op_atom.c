@@ -21,14 +21,20 @@ static SX_NO_TSAN bool is_uniform(const sx_warp *w)
     return same;
 }
 
+/* Of a pointer into global memory or, by a generic address, into the block's shared memory. */
+SX_INLINE bool is_shared(const sx_warp *w, const void *p)
+{
+    return (uintptr_t)p - (uintptr_t)w->block->shared < w->block->shared_bytes;
+}
+
 /*
- * x is the value in memory, y and z the operands; order is seq_cst on success, so that every PTX
- * order is met; a failed exchange only reads.
+ * x is the value in memory, y and z the operands, shared whether it lies in shared memory; order is
+ * seq_cst on success, so that every PTX order is met; a failed exchange only reads.
  */
 #define ATOM(name, U, expr) \
-    SX_INLINE U name##_value(U x, U y, U z) \
+    SX_INLINE U name##_value(U x, U y, U z, bool shared) \
     { \
-        (void)x, (void)z; \
+        (void)x, (void)z, (void)shared; \
         return (U)(expr); \
     } \
     SX_EXTERN_HANDLER(name) \
@@ -44,17 +50,18 @@ static SX_NO_TSAN bool is_uniform(const sx_warp *w)
             { \
                 U *p = w->pointers[l]; \
                 old[l] = *p; \
-                *p = name##_value(old[l], b[l], c[l]); \
+                *p = name##_value(old[l], b[l], c[l], true); \
             } \
         } else if (is_uniform(w)) { \
             U *p = w->pointers[__builtin_ctz(w->mask)]; \
             U seen = __atomic_load_n(p, __ATOMIC_RELAXED), now; \
+            const bool shared = is_shared(w, p); \
             do { \
                 now = seen; \
                 SX_EACH_ACTIVE \
                 { \
                     old[l] = now; \
-                    now = name##_value(now, b[l], c[l]); \
+                    now = name##_value(now, b[l], c[l], shared); \
                 } \
             } while (!__atomic_compare_exchange_n(p, &seen, now, false, __ATOMIC_SEQ_CST, \
                                                   __ATOMIC_RELAXED)); \
@@ -63,8 +70,10 @@ static SX_NO_TSAN bool is_uniform(const sx_warp *w)
             { \
                 U *p = w->pointers[l]; \
                 U seen = __atomic_load_n(p, __ATOMIC_RELAXED); \
-                while (!__atomic_compare_exchange_n(p, &seen, name##_value(seen, b[l], c[l]), \
-                                                    false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) \
+                const bool shared = is_shared(w, p); \
+                while (!__atomic_compare_exchange_n( \
+                    p, &seen, name##_value(seen, b[l], c[l], shared), false, __ATOMIC_SEQ_CST, \
+                    __ATOMIC_RELAXED)) \
                     ; \
                 old[l] = seen; \
             } \
@@ -84,7 +93,10 @@ static SX_NO_TSAN bool is_uniform(const sx_warp *w)
 
 ATOM(atom_add_32, u32, x + y)
 ATOM(atom_add_64, u64, x + y)
-ATOM(atom_add_f32, u32, sx_bits32(sx_float32(x) + sx_float32(y)))
+/* In global memory, and only there, f32 is flushed: so it says in the PTX ISA. */
+ATOM(atom_add_f32, u32,
+     sx_bits32(shared ? sx_float32(x) + sx_float32(y)
+                      : sx_ftz32(sx_ftz32(sx_float32(x)) + sx_ftz32(sx_float32(y)))))
 ATOM(atom_add_f64, u64, sx_bits64(sx_float64(x) + sx_float64(y)))
 ATOM(atom_add_f16, u16, sx_f32_to_f16(F16(x) + F16(y)))
 ATOM(atom_add_bf16, u16, sx_f32_to_bf16(BF16(x) + BF16(y)))

@@ -345,6 +345,27 @@ static void test_atomic_floats(void **state)
     assert_memory_equal(out + 32, "\x00\x56\x00\x5A", 4); /* 96 and 192 as f16 */
 }
 
+/* Global memory flushes f32, shared memory does not; nor do f64, and halves with .noftz. */
+static void test_atomic_subnormals(void **state)
+{
+    (void)state;
+    const char *ptx = VEC_HEADER
+        ".shared .align 8 .b8 sh[8];\n" VEC_ENTRY
+        "mov.b32 %r3, 0x00400000; mov.b32 %f1, %r3; mov.b32 %f2, 0x80000001;\n"
+        "st.shared.u32 [sh], %r3; st.global.u32 [%rd2], %r3; st.global.u32 [%rd2+4], 0x00800001;\n"
+        "atom.global.add.f32 %f3, [%rd2], %f1; red.global.add.f32 [%rd2+4], 0f80800000;\n"
+        "red.shared.add.f32 [sh], %f1; ld.shared.u32 %r4, [sh]; st.global.u32 [%rd2+8], %r4;\n"
+        "red.shared.add.f32 [sh], %f2; ld.shared.u32 %r4, [sh]; st.global.u32 [%rd2+12], %r4;\n"
+        "mov.b64 %fd1, 3; red.global.add.f64 [%rd2+16], %fd1;\n"
+        "mov.b32 %r4, 0x80030002; red.global.add.noftz.f16x2 [%rd2+24], %r4;\n"
+        "st.global.f32 [%rd2+28], %f3;\nret;\n}\n";
+    static const uint32_t expected[] = {0, 0, 0x00800000, 0x007FFFFF, 3, 0, 0x80030002, 0x00400000};
+    uint32_t out[8];
+    vec_run(ptx, NULL, 0, out, sizeof out, 1);
+    for (size_t i = 0; i < VEC_COUNT(expected); i++)
+        assert_int_equal(out[i], expected[i]);
+}
+
 static void test_exchange_and_compare(void **state)
 {
     (void)state;
@@ -383,6 +404,7 @@ int main(void)
         cmocka_unit_test(test_atomic_results),
         cmocka_unit_test(test_atomic_old_values),
         cmocka_unit_test(test_atomic_floats),
+        cmocka_unit_test(test_atomic_subnormals),
         cmocka_unit_test(test_exchange_and_compare),
     };
     return cmocka_run_group_tests_name("ptx_vectors_memory", tests, vec_setup, vec_teardown);
