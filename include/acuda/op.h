@@ -342,8 +342,9 @@ ACU_API acu_op *acu_op_or_else(acu_op *x, acu_op *other, acu_or_else_fn fn, acu_
  * given up (then its future is complete before, and nobody waits). Yields x's values; those of
  * `last` are dropped. If `last` fails, so does the whole, with the first failure. What reads x's
  * values does not wait for `last` unless data says so. An op that is refused, or given up before it
- * was planned (scheduled and not started, or handed over), never began: then `last` does not run
- * either, but the user data of both is released, as always.
+ * was planned (scheduled and not started, or handed over), or part of an alternative (acu_or_else)
+ * that does not run, never began: then `last` does not run either, but the user data of both is
+ * released, as always.
  */
 #define acu_finally(x, last) acu_op_finally(ACU_OPERAND(x), ACU_OPERAND(last), ACU_SITE)
 ACU_API acu_op *acu_op_finally(acu_op *x, acu_op *last, acu_site site);

@@ -14,7 +14,8 @@
 typedef enum acui_part_kind {
     ACUI_PART_TRY,     /* its failure ends with it: the alternative's turn */
     ACUI_PART_ELSE,    /* runs only if what was tried failed */
-    ACUI_PART_FINALLY, /* no failure outside of it keeps it from running */
+    ACUI_PART_FINALLY, /* no failure outside of it keeps it from running, nor that the submission is
+                        * given up; only that an alternative around it has no turn */
     ACUI_PART_SHARED   /* runs whatever becomes of the parts around: others may use it */
 } acui_part_kind;
 
@@ -24,6 +25,8 @@ struct acui_part {
     acui_part_kind kind;
     bool refused;             /* could not be planned: nothing of it runs. Order lock */
     const struct acui_part *tried; /* ELSE: the part that it stands in for */
+    bool declined;            /* ELSE: that is over and failed, and this is not to run all the same.
+                               * Order lock */
     bool failed;              /* order lock; the first failure in it */
     acui_fault *fault;        /* retained; NULL also where there was no memory to say it */
 };

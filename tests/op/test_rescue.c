@@ -493,6 +493,61 @@ static void it_nests(void **state)
     finish(device);
 }
 
+/* Where the alternative that it is a part of has no turn, it never began. */
+static void not_where_the_alternative_does_not_run(void **state)
+{
+    (void)state;
+    static bool fails;
+    acu_device *device = begin();
+    acu_tensor *host;
+    assert_works(acu_tensor_alloc_pinned(device, ACU_F32, VECTOR, &host));
+    answer = false;
+    acu_op *other = acu_finally(bare(count_run), bare(count_run));
+    ends(device, acu_or_else_if(bare(fail_run), other, ask, NULL), ACU_ERR_CALLBACK);
+    assert_int_equal(runs, 1); /* what failed */
+    /* In an alternative, and in what that tries. */
+    other = acu_or_else(acu_finally(bare(count_run), bare(count_run)),
+                        acu_finally(bare(count_run), bare(count_run)));
+    ends(device, acu_or_else_if(bare(fail_run), other, ask, NULL), ACU_ERR_CALLBACK);
+    assert_int_equal(runs, 2);
+    /* Given up while the first op runs, and before. */
+    acu_op *first = acu_op_host(pass_gate, ACU_USER(&fails), ACU_ARGS(acu_out(host)), ACU_SITE);
+    other = acu_finally(host_work(count_run, acu_out(host)), bare(count_run));
+    acu_future *future = submit_to_gate(device, acu_or_else(first, other));
+    first = host_work(count_run, acu_out(host));
+    other = acu_finally(host_work(count_run, acu_out(host)), bare(count_run));
+    acu_future *behind = test_submit(device, acu_or_else(first, other));
+    assert_works(acu_future_cancel(future));
+    assert_works(acu_future_cancel(behind));
+    test_host_gate_open();
+    acu_future_release(future);
+    acu_future_release(behind);
+    acu_tensor_release(host);
+    test_close(device);
+    test_leaks_none();
+    assert_int_equal(runs, 2);
+}
+
+/* One that has begun ends with it. */
+static void where_the_alternative_was_begun(void **state)
+{
+    (void)state;
+    acu_device *device = begin();
+    acu_op *gate = acu_op_host(pass_gate, ACU_USER(NULL), NULL, 0, ACU_SITE);
+    acu_op *other = acu_finally(acu_after(gate, bare(fail_run)), bare(count_run));
+    ends(device, acu_or_else(bare(fail_run), other), ACU_ERR_CALLBACK);
+    assert_int_equal(runs, 3);
+    gate = acu_op_host(pass_gate, ACU_USER(NULL), NULL, 0, ACU_SITE);
+    other = acu_finally(acu_after(bare(count_run), gate), bare(count_run));
+    acu_future *future = submit_to_gate(device, acu_or_else(bare(fail_run), other));
+    assert_works(acu_future_cancel(future));
+    test_host_gate_open();
+    acu_future_release(future);
+    test_close(device);
+    test_leaks_none();
+    assert_int_equal(runs, 5);
+}
+
 static void it_runs_when_given_up(void **state)
 {
     (void)state;
@@ -547,6 +602,8 @@ int main(void)
         cmocka_unit_test(it_runs_after_success_and_failure),
         cmocka_unit_test(the_first_failure_is_told),
         cmocka_unit_test(it_nests),
+        cmocka_unit_test(not_where_the_alternative_does_not_run),
+        cmocka_unit_test(where_the_alternative_was_begun),
         cmocka_unit_test(it_runs_when_given_up),
         cmocka_unit_test(no_graphs),
     };

@@ -42,6 +42,8 @@ void acui_task_fail(acui_task *task, acui_fault *fault)
     task->failed = true;
     if (!task->fault)
         task->fault = acui_fault_retain(fault);
+    if (task->first->kind == ACUI_NODE_DECIDE)
+        task->part->declined = true;
     acui_parts_note(s, task->part, fault);
     acui_order_unlock();
     acui_fault_release(fault);
