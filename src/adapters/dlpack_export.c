@@ -133,21 +133,24 @@ static acu_status order_device(const request *r, acu_stream **kept)
 }
 
 typedef struct looking {
+    const acu_buffer *buffer;
+    acui_extent extent;
     bool busy, bad;
 } looking;
 
-static void look_at(void *context, acui_point *point, bool data)
+static void look_at(void *context, acui_point *point, const acui_extent *extent, bool data)
 {
+    (void)extent;
     looking *l = context;
-    l->bad |= data && point->failed;
+    l->bad |= data && acui_point_spoils(point, l->buffer, &l->extent);
     l->busy |= point->state != ACUI_POINT_OVER && !point->allocation;
 }
 
 static acu_status look_at_host(const request *r)
 {
-    looking found = {.busy = false};
+    looking found = {.buffer = r->tensor->buffer, .extent = acui_tensor_extent(r->tensor)};
     acui_order_lock();
-    acui_accesses_look(&r->tensor->buffer->accesses, acui_tensor_extent(r->tensor),
+    acui_accesses_look(&r->tensor->buffer->accesses, found.extent,
                        r->read_only ? ACU_READ : ACU_UPDATE, look_at, &found);
     acui_order_unlock();
     if (found.busy)

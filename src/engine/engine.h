@@ -69,7 +69,9 @@ typedef struct acui_before {
     bool data;         /* the task reads what the point wrote: its failure is the task's */
     bool of_op;        /* the point is of an op that the task stands for: it wants all of that, */
     bool of_outcome;   /* ... and fails as this did */
-    bool through;      /* the task, if it is spared, leaves what the point wrote as it is */
+    bool vague;        /* there was no memory for: */
+    acui_piece *pieces; /* what the task, if it is passed over, leaves as the point left it
+                         * (through), and what it reads of a conditional point (reads) */
     bool over;         /* linked until the point is over, not just issued */
     acui_task *task;
     struct acui_before *next; /* of point->followers; order lock */

@@ -210,6 +210,8 @@ static bool comes_behind(const acui_access *old, const acui_extent *extent, acu_
            (*data || old->point->state != ACUI_POINT_OVER);
 }
 
+static const acui_extent everything = {.end = UINT64_MAX};
+
 void acui_accesses_lose(acui_accesses *accesses, acui_point *point)
 {
     acui_accesses_reserve(accesses); /* so that there is a list, which is cleared with the buffer */
@@ -223,7 +225,7 @@ static void find_lost(acui_accesses *accesses, uint64_t buffer_bytes, const acui
 {
     acui_extent all = acui_extent_range(0, buffer_bytes);
     if (access != ACU_WRITE && accesses->lost != point)
-        behind(context, accesses->lost, true);
+        behind(context, accesses->lost, &everything, true);
     if (access != ACU_READ && acui_extent_covers(extent, &all)) { /* which passes it on */
         let_go(accesses->lost);
         accesses->lost = NULL;
@@ -235,11 +237,11 @@ void acui_accesses_look(const acui_accesses *accesses, acui_extent extent, acu_a
 {
     bool data;
     if (accesses->lost && access != ACU_WRITE)
-        behind(context, accesses->lost, true);
+        behind(context, accesses->lost, &everything, true);
     for (size_t i = 0; i < accesses->count; i++) {
         const acui_access *old = &accesses->list[i];
         if (!forgettable(old) && comes_behind(old, &extent, access, &data))
-            behind(context, old->point, data);
+            behind(context, old->point, &old->extent, data);
     }
 }
 
@@ -278,7 +280,7 @@ bool acui_accesses_enter(acui_accesses *accesses, uint64_t buffer_bytes, acui_po
             continue;
         }
         if (old->point != point && comes_behind(old, &extent, access, &data))
-            behind(context, old->point, data);
+            behind(context, old->point, &old->extent, data);
         if (write && acui_extents_overlap(&old->extent, &extent))
             cut(accesses, i, &extent);
     }

@@ -32,6 +32,14 @@ acui_fault *acui_fault_new(const acu_error *error); /* NULL: no memory; see
 acui_fault *acui_fault_retain(acui_fault *fault);
 void acui_fault_release(acui_fault *fault);
 
+/* Bytes of a buffer, which is only compared; in a list. */
+typedef struct acui_piece {
+    struct acui_piece *next;
+    const acu_buffer *buffer;
+    acui_extent extent;
+    bool reads, through; /* the engine's: why they matter */
+} acui_piece;
+
 typedef struct acui_point {
     _Atomic(uint32_t) refs;
     uint32_t entries;       /* of accesses; while there are some, these hold one reference */
@@ -45,7 +53,9 @@ typedef struct acui_point {
     bool growth;            /* ... or with memory: who touches that needs the outcome */
     const char *file;       /* where the program wrote the first operation of it; may be NULL */
     int line;
-    bool failed;            /* what it was to write is not valid */
+    bool conditional;       /* it may be passed over: then what it was to write stays as it was */
+    bool failed;            /* what it was to write is not valid; */
+    acui_piece *spoiled;    /* ... of it only this, as it was passed over. NULL: all */
     acui_fault *fault;      /* why; NULL also where there was no memory to say it */
     void *followers;        /* the engine's: who waits for a change of state */
     uint32_t entered_at;    /* ... and its place among what the last task comes behind */
@@ -54,6 +64,13 @@ typedef struct acui_point {
 
 acui_point *acui_point_new(void);
 acui_point *acui_point_retain(acui_point *point);
+/* Whether the point has failed, as far as these bytes of what it was to write go. Order lock. */
+bool acui_point_spoils(const acui_point *point, const acu_buffer *buffer,
+                       const acui_extent *extent);
+/* The point is passed over: what a point before it, which failed, left bad of these bytes stays so.
+ * False: no memory. Order lock held. */
+bool acui_point_spoil(acui_point *point, const acui_point *before, const acui_piece *piece);
+void acui_point_spoil_all(acui_point *point); /* nothing is listed */
 /* Also with the order lock held: a last reference is then cleaned up by acui_order_unlock, because
  * that may end a stream. */
 void acui_point_release(acui_point *point);
@@ -105,10 +122,12 @@ bool acui_accesses_reserve(acui_accesses *accesses);
 
 /*
  * Enter an access of `point`; calls `behind` for each point that it comes after, possibly more than
- * once. `data` is true where the access reads what that point wrote (so that point's failure is its
- * own). False: there is no room, nor memory for it, and nothing is entered. Order lock held.
+ * once, with the bytes for which that one stands. `data` is true where the access reads what that
+ * point wrote (so that point's failure is its own). False: there is no room, nor memory for it, and
+ * nothing is entered. Order lock held.
  */
-typedef void (*acui_behind_fn)(void *context, acui_point *before, bool data);
+typedef void (*acui_behind_fn)(void *context, acui_point *before, const acui_extent *extent,
+                               bool data);
 bool acui_accesses_enter(acui_accesses *accesses, uint64_t buffer_bytes, acui_point *point,
                          acui_extent extent, acu_access access, acui_behind_fn behind,
                          void *context);

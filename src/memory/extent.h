@@ -35,6 +35,16 @@ static inline bool acui_extents_overlap(const acui_extent *a, const acui_extent 
            ((!a->pitch && !b->pitch) || acui_extents_meet(a, b));
 }
 
+/* The bytes that are in both, which overlap; with windows, perhaps more. */
+static inline acui_extent acui_extent_common(const acui_extent *a, const acui_extent *b)
+{
+    const acui_extent *narrow = a->pitch ? a : b; /* its windows count from its begin */
+    if (a->pitch || b->pitch)
+        return *narrow;
+    return acui_extent_range(a->begin > b->begin ? a->begin : b->begin,
+                             a->end < b->end ? a->end : b->end);
+}
+
 /* True: `a` has every byte of `b`. */
 static inline bool acui_extent_covers(const acui_extent *a, const acui_extent *b)
 {

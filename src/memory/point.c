@@ -39,10 +39,60 @@ static uint64_t turn; /* how often it was taken; the lock */
 static ACUI_LOCAL bool holding;
 static ACUI_LOCAL acui_point *dead; /* while holding: points to be freed after */
 
+/* The first from `piece` on that has some of these bytes. */
+static const acui_piece *find_piece(const acui_piece *piece, const acu_buffer *buffer,
+                                    const acui_extent *extent)
+{
+    while (piece && (piece->buffer != buffer || !acui_extents_overlap(&piece->extent, extent)))
+        piece = piece->next;
+    return piece;
+}
+
+bool acui_point_spoils(const acui_point *point, const acu_buffer *buffer,
+                       const acui_extent *extent)
+{
+    return point->failed && (!point->spoiled || find_piece(point->spoiled, buffer, extent));
+}
+
+static bool add_piece(acui_point *point, const acu_buffer *buffer, acui_extent extent)
+{
+    acui_piece *piece = ACUI_NEW(acui_piece);
+    if (!piece)
+        return false;
+    piece->buffer = buffer;
+    piece->extent = extent;
+    piece->next = point->spoiled;
+    point->spoiled = piece;
+    return true;
+}
+
+bool acui_point_spoil(acui_point *point, const acui_point *before, const acui_piece *piece)
+{
+    if (!before->spoiled)
+        return add_piece(point, piece->buffer, piece->extent);
+    const acui_piece *bad = before->spoiled;
+    while ((bad = find_piece(bad, piece->buffer, &piece->extent))) {
+        if (!add_piece(point, bad->buffer, acui_extent_common(&bad->extent, &piece->extent)))
+            return false;
+        bad = bad->next;
+    }
+    return true;
+}
+
+void acui_point_spoil_all(acui_point *point)
+{
+    while (point->spoiled) {
+        acui_piece *piece = point->spoiled;
+        point->spoiled = piece->next;
+        acui_free(piece);
+    }
+}
+
 static void point_free(acui_point *point)
 {
     if (point->allocation)
         acu_stream_release(point->stream);
+    acui_point_spoil_all(point);
     acui_fault_release(point->fault);
     acui_free(point);
 }

@@ -12,9 +12,9 @@ static struct {
 } told[16];
 static size_t told_count;
 
-static void tell(void *context, acui_point *before, bool data)
+static void tell(void *context, acui_point *before, const acui_extent *extent, bool data)
 {
-    (void)context;
+    (void)context, (void)extent;
     assert_true(told_count < 16);
     told[told_count].point = before;
     told[told_count++].data = data;

@@ -63,8 +63,9 @@ static int index_of(const world *w, const acui_point *point)
     return NOBODY;
 }
 
-static void tell(void *context, acui_point *before, bool data)
+static void tell(void *context, acui_point *before, const acui_extent *extent, bool data)
 {
+    (void)extent;
     told *t = context;
     int i = index_of(t->w, before);
     set_add(&t->any, i);

@@ -361,6 +361,17 @@ static void what_is_spared_heals_nothing(void **state)
     assert_works(acu_future_wait(future, ACU_FOREVER));
     acu_future_release(future);
     ends(device, acu_dup(y), ACU_ERR_DEPENDENCY);
+    holds(z, 3); /* which was not bad */
+    /* The same where it waits for what fails, and through another one that is spared. */
+    acu_op *first = acu_after(acu_fill(z, acu_f32(5)), bare(count_run));
+    either = acu_or_else(first, acu_first(acu_copy(z, y)));
+    yields(device, acu_dup(either), 5);
+    either = acu_or_else(acu_fill(z, acu_f32(6)), acu_first(acu_copy(z, acu_fill(y, acu_f32(1)))));
+    acu_op *shared = acu_op_retain(either);
+    yields(device, acu_dup(either), 6);
+    yields(device, acu_dup(shared), 6);
+    ends(device, acu_dup(y), ACU_ERR_DEPENDENCY);
+    holds(z, 6);
     /* Run, it heals. */
     fail_call(ACU_CALL_MemcpyDtoDAsync);
     acu_tensor *x = tensor_of(device, 5);

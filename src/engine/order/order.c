@@ -8,6 +8,7 @@
  */
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/rare.h"
 #include "engine/completion/flight.h"
 #include "engine/submit/runtime.h"
 #include "engine/report/story.h"
@@ -31,13 +32,31 @@ static acui_before *find_before(acui_task *task, const acui_point *point)
 /* One access of a task, while it is entered. */
 typedef struct entering {
     acui_task *task;
-    bool wished;  /* not because of data */
+    const acui_touch *touch; /* NULL: not because of data */
     bool reads;   /* what it comes behind; a conditional task's access counts as one that does, */
     bool through; /* ... because it may leave what it would write as that is */
 } entering;
 
+/* Which bytes it is about, of those that the point stands for, where one of the two may be passed
+ * over. */
+static ACUI_APART void add_piece(const entering *access, acui_before *before,
+                                 const acui_extent *extent)
+{
+    acui_piece *piece = ACUI_ARENA_NEW(&access->task->submission->plan.arena, acui_piece);
+    if (!piece) {
+        before->vague = true;
+        return;
+    }
+    piece->buffer = access->touch->use->buffer;
+    piece->extent = acui_extent_common(extent, &access->touch->extent);
+    piece->reads = access->reads;
+    piece->through = access->through;
+    piece->next = before->pieces;
+    before->pieces = piece;
+}
+
 /* Room was made before. */
-static void add_before(void *context, acui_point *point, bool data)
+static void add_before(void *context, acui_point *point, const acui_extent *extent, bool data)
 {
     const entering *access = context;
     acui_task *task = access->task;
@@ -51,8 +70,9 @@ static void add_before(void *context, acui_point *point, bool data)
         before->task = task;
     }
     before->data |= data && (access->reads || point->growth);
-    before->wished |= access->wished;
-    before->through |= data && access->through;
+    before->wished |= !access->touch;
+    if (data && (access->through || point->conditional))
+        add_piece(access, before, extent);
 }
 
 static bool room_before(acui_task *task, size_t more)
@@ -74,7 +94,7 @@ static bool enter_point(acui_task *task, acui_point *point)
 {
     if (!room_before(task, 1))
         return false;
-    add_before(&(entering){.task = task, .wished = true}, point, false);
+    add_before(&(entering){.task = task}, point, NULL, false);
     return true;
 }
 
@@ -127,6 +147,7 @@ static bool enter_touch(acui_task *task, const acui_touch *touch)
     if (most && !room_before(task, most))
         return false;
     entering access = {.task = task,
+                       .touch = touch,
                        .reads = touch->access != ACU_WRITE,
                        .through = task->conditional && touch->access != ACU_READ};
     if (!acui_accesses_enter(accesses, use->buffer->bytes, task->point, touch->extent,
@@ -149,17 +170,17 @@ static void place_own(const acui_task *task, uint32_t place)
         t->point->entered_at = place;
 }
 
-static void add_others(void *context, acui_point *point, bool data)
+static void add_others(void *context, acui_point *point, const acui_extent *extent, bool data)
 {
     if (point->entered_at != OWN)
-        add_before(context, point, data);
+        add_before(context, point, extent, data);
 }
 
 static bool enter_values(acui_task *task, const acui_node *node)
 {
-    entering access = {.task = task, .reads = true};
     for (uint32_t i = 0; i < node->touch_count; i++) {
         const acui_touch *touch = &node->touches[i];
+        entering access = {.task = task, .touch = touch, .reads = true};
         const acui_accesses *accesses = &touch->use->buffer->accesses;
         size_t most = acui_accesses_before(accesses, ACU_READ);
         if (most && !room_before(task, most))
@@ -254,12 +275,25 @@ void acui_link_before(acui_task *task, bool over)
     }
 }
 
+/* Whether the task fails because of it. A point that was passed over failed nobody's op. */
+static bool fails_by(const acui_before *before)
+{
+    const acui_point *point = before->point;
+    if (!point->failed || !point->spoiled)
+        return point->failed && (before->data || before->of_outcome);
+    const acui_piece *piece = before->pieces;
+    while (piece &&
+           !(piece->reads && acui_point_spoils(point, piece->buffer, &piece->extent)))
+        piece = piece->next;
+    return piece || before->vague;
+}
+
 const acui_before *acui_behind_failure(const acui_task *task)
 {
     const acui_before *found = NULL;
     for (size_t i = 0; i < task->before_count; i++) {
         const acui_before *before = &task->before[i];
-        if ((!before->data && !before->of_outcome) || !before->point->failed)
+        if (!fails_by(before))
             continue;
         if (before->of_outcome)
             return before;
@@ -399,16 +433,18 @@ acu_status acui_enter_nodes(acui_plan *plan)
 /* ---- a task that is entered only if it is ready, or as it is ---- */
 
 typedef struct looking {
+    const acui_touch *touch;
     bool waits;
     acui_fault *cause; /* retained; of what it reads */
     bool bad;
 } looking;
 
-static void look_at(void *context, acui_point *point, bool data)
+static void look_at(void *context, acui_point *point, const acui_extent *extent, bool data)
 {
     looking *l = context;
     l->waits |= point->state == ACUI_POINT_PENDING;
-    if (!data || !point->failed || l->bad)
+    (void)extent;
+    if (!data || l->bad || !acui_point_spoils(point, l->touch->use->buffer, &l->touch->extent))
         return;
     l->bad = true;
     l->cause = acui_fault_retain(point->fault);
@@ -418,7 +454,7 @@ static looking look_before(const acui_node *node)
 {
     looking found = {.waits = false};
     for (uint32_t i = 0; i < node->touch_count; i++) {
-        const acui_touch *touch = &node->touches[i];
+        const acui_touch *touch = found.touch = &node->touches[i];
         acui_accesses_look(&touch->use->buffer->accesses, touch->extent, touch->access,
                            look_at, &found);
     }

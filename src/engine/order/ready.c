@@ -119,21 +119,38 @@ static bool fails_already(acui_task *task)
     return failed || bad;
 }
 
-/* Of an alternative that nobody needs, what was tried being over: all is left as it is, also where
- * it failed before. */
+/* What the task was to write stays as the points before it have left it, also where these failed.
+ * Without memory to say of which bytes that is so, all count as such. Order lock held. */
+static void leave_as_it_is(acui_task *task)
+{
+    bool told = !task->failed; /* else it was not even entered as a whole */
+    for (size_t i = 0; i < task->before_count; i++) {
+        const acui_before *before = &task->before[i];
+        const acui_point *point = before->point;
+        bool bad = point->failed && before->vague;
+        told = told && !bad;
+        for (const acui_piece *p = point->failed ? before->pieces : NULL; p; p = p->next)
+            if (p->through && acui_point_spoils(point, p->buffer, &p->extent)) {
+                bad = true;
+                told = told && acui_point_spoil(task->point, point, p);
+            }
+        if (bad && !task->fault)
+            task->fault = acui_fault_retain(point->fault);
+        task->failed |= bad;
+    }
+    if (!told)
+        acui_point_spoil_all(task->point);
+}
+
+/* Of an alternative that does not run, what was tried being over. */
 static bool is_spared(acui_task *task)
 {
     if (!task->conditional)
         return false;
     acui_order_lock();
     bool spared = acui_part_is_spared(task->part);
-    for (size_t i = 0; i < task->before_count && spared; i++) {
-        const acui_before *before = &task->before[i];
-        if (!before->through || !before->point->failed || task->failed)
-            continue;
-        task->failed = true;
-        task->fault = acui_fault_retain(before->point->fault);
-    }
+    if (spared)
+        leave_as_it_is(task);
     acui_order_unlock();
     return spared;
 }
