@@ -325,7 +325,8 @@ ACU_API acu_op *acu_op_after(acu_op *x, acu_op *before, acu_site site);
  * Both yield as many values of the same kinds, dtypes and shapes, and equal scalars. The best
  * `other` writes the same tensors as `x` does, passed to both by the program; what it yields in
  * other tensors is copied to x's, after it ran. What `x` was to write and `other` does not
- * overwrite can not be read, as ever. Values that `x` did not come to make are not there for
+ * overwrite can not be read, as ever; what `other` would have written is left as it is if it does
+ * not run. Values that `x` did not come to make are not there for
  * `other` to read either. If `x` is refused, the values are other's.
  * Errors: ARGUMENTS, DTYPE, SHAPE (values differ), NOT_SUPPORTED (scalars differ).
  */

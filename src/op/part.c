@@ -74,7 +74,7 @@ bool acui_part_is_conditional(const acui_part *part)
 bool acui_part_is_spared(const acui_part *part)
 {
     for (; part && part->kind != ACUI_PART_SHARED; part = part->parent)
-        if (part->kind == ACUI_PART_ELSE && !part->tried->failed)
+        if (part->kind == ACUI_PART_ELSE && (part->declined || !part->tried->failed))
             return true;
     return false;
 }

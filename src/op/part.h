@@ -45,7 +45,8 @@ bool acui_part_is_refused(const acui_part *part);
 bool acui_part_is_caught(const acui_part *part, const acui_part *outer);
 /* Whether what is in the part runs only if something failed. */
 bool acui_part_is_conditional(const acui_part *part);
-/* ... and that did not, for good. Order lock; all that was tried is over. */
+/* ... and that did not, for good, or it is not to run all the same. Order lock; all that was tried
+ * is over, and so is the decision. */
 bool acui_part_is_spared(const acui_part *part);
 
 #endif

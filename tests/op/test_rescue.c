@@ -372,6 +372,19 @@ static void what_is_spared_heals_nothing(void **state)
     yields(device, acu_dup(shared), 6);
     ends(device, acu_dup(y), ACU_ERR_DEPENDENCY);
     holds(z, 6);
+    /* Of one tensor only the part that was bad. */
+    acu_op *part = acu_slice(y, ACU_SHAPE(0), ACU_SHAPE(N / 2));
+    fail_call(ACU_CALL_MemsetD32Async);
+    ends(device, acu_or_else(acu_fill(y, acu_f32(7)), acu_fill(y, acu_f32(8))), ACU_OK);
+    holds(y, 8);
+    fail_call(ACU_CALL_MemsetD32Async);
+    ends(device, acu_fill(part, acu_f32(9)), ACU_ERR_DRIVER);
+    for (int i = 0; i < 2; i++)
+        ends(device, acu_or_else(acu_fill(z, acu_f32(3)), acu_fill(y, acu_f32(4))), ACU_OK);
+    ends(device, acu_dup(acu_slice(y, ACU_SHAPE(N / 2 - 1), ACU_SHAPE(N))), ACU_ERR_DEPENDENCY);
+    ends(device, acu_dup(acu_slice(y, ACU_SHAPE(N / 2), ACU_SHAPE(N))), ACU_OK);
+    fail_call(ACU_CALL_MemsetD32Async);
+    ends(device, acu_fill(y, acu_f32(1)), ACU_ERR_DRIVER);
     /* Run, it heals. */
     fail_call(ACU_CALL_MemcpyDtoDAsync);
     acu_tensor *x = tensor_of(device, 5);
@@ -439,6 +452,29 @@ static void giving_up_is_not_for_the_alternative(void **state)
     test_leaks_none();
     assert_int_equal(runs, 0);
     assert_int_equal(releases, 1);
+}
+
+/* Neither what was decided against nor what was given up. */
+static void what_does_not_run_changes_nothing(void **state)
+{
+    (void)state;
+    static bool fails;
+    acu_device *device = begin();
+    acu_tensor *y = tensor_of(device, 1);
+    answer = false;
+    acu_op *other = acu_after(bare(count_run), acu_fill(y, acu_f32(2)));
+    ends(device, acu_or_else_if(bare(fail_run), other, ask, NULL), ACU_ERR_CALLBACK);
+    holds(y, 1);
+    acu_op *first = acu_op_host(pass_gate, ACU_USER(&fails), NULL, 0, ACU_SITE);
+    other = acu_after(bare(count_run), acu_fill(y, acu_f32(2)));
+    acu_future *future = submit_to_gate(device, acu_or_else(first, other));
+    assert_works(acu_future_cancel(future));
+    test_host_gate_open();
+    holds(y, 1);
+    acu_future_release(future);
+    acu_tensor_release(y);
+    finish(device);
+    assert_int_equal(runs, 1);
 }
 
 /* ---- finally ---- */
@@ -610,6 +646,7 @@ int main(void)
         cmocka_unit_test(what_is_spared_heals_nothing),
         cmocka_unit_test(values_must_match),
         cmocka_unit_test(giving_up_is_not_for_the_alternative),
+        cmocka_unit_test(what_does_not_run_changes_nothing),
         cmocka_unit_test(it_runs_after_success_and_failure),
         cmocka_unit_test(the_first_failure_is_told),
         cmocka_unit_test(it_nests),

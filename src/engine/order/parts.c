@@ -28,17 +28,6 @@ void acui_parts_note(acui_submission *s, acui_part *part, acui_fault *fault)
     note(&s->failed, &s->fault, fault);
 }
 
-/* Whether what is in the part is of an alternative that has no turn: then none of it begins. */
-static bool is_declined(const acui_part *part, acui_fault **why)
-{
-    while (part && part->kind != ACUI_PART_SHARED && !part->declined)
-        part = part->parent;
-    if (!part || !part->declined)
-        return false;
-    *why = part->fault;
-    return true;
-}
-
 bool acui_parts_stopped(const acui_task *task, acui_fault **why)
 {
     const acui_submission *s = task->submission;
@@ -50,7 +39,7 @@ bool acui_parts_stopped(const acui_task *task, acui_fault **why)
             return true;
         }
         if (part->kind == ACUI_PART_FINALLY)
-            return !shared && is_declined(part->parent, why);
+            return false;
         shared |= part->kind == ACUI_PART_SHARED;
     }
     gave_up = acui_gave_up(s);
