@@ -104,6 +104,16 @@ static unsigned push_record(sd_event *event, sd_stream *stream, sd_mark *mark)
     return sd_stream_push_at(stream, &record->work, mark);
 }
 
+/*
+ * Whether an event on it without timing is a mark and nothing more. Else work must be issued, since
+ * only that waits: on the legacy stream for the blocking ones, on those for it.
+ */
+static bool is_by_itself(const sd_stream *stream)
+{
+    return stream->flags & ACU_CU_STREAM_NON_BLOCKING ||
+           (!stream->legacy && sd_stream_idle(stream->object.context->legacy));
+}
+
 unsigned sd_event_record(sd_event *event, sd_stream *stream)
 {
     if (event->object.context != stream->object.context)
@@ -115,11 +125,7 @@ unsigned sd_event_record(sd_event *event, sd_stream *stream)
     /* The work looks at the event's mark under this lock: it will find the new one. */
     pthread_mutex_lock(&event->lock);
     sd_mark before = event->mark;
-    /*
-     * Without timing an event is a mark and nothing more; but on the legacy stream work must be
-     * issued, since only that waits for the blocking streams.
-     */
-    if (event->flags & ACU_CU_EVENT_DISABLE_TIMING && !stream->legacy)
+    if (event->flags & ACU_CU_EVENT_DISABLE_TIMING && is_by_itself(stream))
         mark = sd_stream_mark(stream);
     else
         result = push_record(event, stream, &mark);

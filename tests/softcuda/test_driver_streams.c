@@ -36,6 +36,31 @@ static void launches_return_before_they_run(void **state)
     close_driver(cu);
 }
 
+/* With timing or without: what is recorded on a blocking stream comes behind the legacy stream. */
+static void events_of_blocking_streams_wait_for_the_legacy_stream(void **state)
+{
+    (void)state;
+    const acu_driver_table *cu = open_driver();
+    static const unsigned flags[] = {ACU_CU_EVENT_DISABLE_TIMING, ACU_CU_EVENT_DEFAULT};
+    CUstream blocking;
+    CUevent events[2];
+    OK(cu->StreamCreate(&blocking, ACU_CU_STREAM_DEFAULT));
+    gate g;
+    gate_close(cu, &g, NULL);
+    for (int i = 0; i < 2; i++) {
+        OK(cu->EventCreate(&events[i], flags[i]));
+        OK(cu->EventRecord(events[i], blocking));
+        IS(cu->EventQuery(events[i]), ERROR_NOT_READY);
+    }
+    gate_open(&g);
+    for (int i = 0; i < 2; i++) {
+        OK(cu->EventSynchronize(events[i]));
+        OK(cu->EventDestroy(events[i]));
+    }
+    OK(cu->StreamDestroy(blocking));
+    close_driver(cu);
+}
+
 /* Two kernels of which each waits for the other's stream: they end only if both run. */
 static void streams_run_side_by_side(void **state)
 {
@@ -370,6 +395,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(launches_return_before_they_run),
+        cmocka_unit_test(events_of_blocking_streams_wait_for_the_legacy_stream),
         cmocka_unit_test(streams_run_side_by_side),
         cmocka_unit_test(waiting_streams_hold_nobody_up),
         cmocka_unit_test(a_wait_means_the_record_before_it),
