@@ -136,6 +136,24 @@ unsigned sd_capture_push(sd_stream *stream, sd_work *work)
     return result;
 }
 
+unsigned sd_capture_node(sd_stream *stream, sd_event *event, unsigned type)
+{
+    struct sd_capture *c = capture_of(stream);
+    if (!c)
+        return ACU_CUDA_ERROR_INVALID_VALUE;
+    unsigned result = ACU_CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+    if (state(c) == ACU_CU_STREAM_CAPTURE_STATUS_ACTIVE) {
+        sd_step step = {.type = type, .event = event, .context = event->object.context};
+        sd_object_hold(&event->object);
+        sd_object_hold(&step.context->object);
+        pthread_mutex_lock(&c->lock);
+        result = add_step(c, stream, &step);
+        pthread_mutex_unlock(&c->lock);
+    }
+    put(c);
+    return result;
+}
+
 unsigned sd_capture_record(sd_stream *stream, sd_event *event)
 {
     struct sd_capture *c = capture_of(stream);

@@ -20,6 +20,9 @@ unsigned sd_capture_push(sd_stream *stream, sd_work *work);
 /* The event stands for what the capturing stream has captured so far. */
 unsigned sd_capture_record(sd_stream *stream, sd_event *event);
 
+/* A node that records the event or waits for it: what the EXTERNAL flags ask for. A CUresult. */
+unsigned sd_capture_node(sd_stream *stream, sd_event *event, unsigned type);
+
 /* The stream waits for such an event, which takes it into the capture. */
 unsigned sd_capture_wait(sd_stream *stream, sd_event *event);
 

@@ -151,6 +151,8 @@ unsigned sd_cuEventRecordWithFlags(CUevent handle, CUstream on, unsigned flags)
     unsigned result = find(handle, &event);
     if (!result)
         result = sd_stream_find(context, on, &stream);
+    if (!result && flags)
+        return sd_capture_node(stream, event, ACU_CU_GRAPH_NODE_TYPE_EVENT_RECORD);
     return result ? result : sd_event_record(event, stream);
 }
 
@@ -203,6 +205,8 @@ unsigned sd_cuStreamWaitEvent(CUstream on, CUevent handle, unsigned flags)
     unsigned result = sd_stream_find(context, on, &stream);
     if (!result)
         result = find(handle, &event);
+    if (!result && flags)
+        return sd_capture_node(stream, event, ACU_CU_GRAPH_NODE_TYPE_WAIT_EVENT);
     return result ? result : sd_event_wait(event, stream);
 }
 

@@ -227,6 +227,45 @@ static void captured_events_are_not_asked(void **state)
     close_lab(&l);
 }
 
+/* With the EXTERNAL flags an event is not what was captured, but something that the graph does. */
+static void external_events_become_nodes(void **state)
+{
+    (void)state;
+    lab l = open_lab();
+    const acu_driver_table *cu = l.cu;
+    CUgraph graph;
+    CUgraphExec exec;
+    CUgraphNode nodes[2];
+    size_t count = 2;
+    unsigned type;
+    assert_int_not_equal(cu->EventRecordWithFlags(l.join, l.a, ACU_CU_EVENT_RECORD_EXTERNAL), 0);
+    assert_int_not_equal(cu->StreamWaitEvent(l.a, l.join, ACU_CU_EVENT_WAIT_EXTERNAL), 0);
+    OK(cu->StreamBeginCapture(l.a, RELAXED));
+    OK(cu->StreamWaitEvent(l.a, l.fork, ACU_CU_EVENT_WAIT_EXTERNAL));
+    OK(cu->EventRecordWithFlags(l.join, l.a, ACU_CU_EVENT_RECORD_EXTERNAL));
+    OK(cu->StreamEndCapture(l.a, &graph));
+    OK(cu->GraphGetNodes(graph, nodes, &count));
+    assert_int_equal(count, 2);
+    OK(cu->GraphNodeGetType(nodes[0], &type));
+    assert_int_equal(type, ACU_CU_GRAPH_NODE_TYPE_WAIT_EVENT);
+    OK(cu->GraphNodeGetType(nodes[1], &type));
+    assert_int_equal(type, ACU_CU_GRAPH_NODE_TYPE_EVENT_RECORD);
+    OK(cu->GraphInstantiateWithFlags(&exec, graph, 0));
+    OK(cu->GraphLaunch(exec, l.a)); /* once while nothing is held up */
+    OK(cu->StreamSynchronize(l.a));
+    gate g;
+    gate_close(cu, &g, l.b);
+    OK(cu->EventRecord(l.fork, l.b));
+    OK(cu->GraphLaunch(exec, l.a));
+    IS(cu->EventQuery(l.join), ERROR_NOT_READY);
+    gate_open(&g);
+    OK(cu->EventSynchronize(l.join));
+    OK(cu->StreamSynchronize(l.a));
+    OK(cu->GraphExecDestroy(exec));
+    OK(cu->GraphDestroy(graph));
+    close_lab(&l);
+}
+
 static void the_legacy_stream_must_stay_out(void **state)
 {
     (void)state;
@@ -250,6 +289,7 @@ int main(void)
         cmocka_unit_test(what_cannot_be_captured_ends_it),
         cmocka_unit_test(captures_stay_apart),
         cmocka_unit_test(captured_events_are_not_asked),
+        cmocka_unit_test(external_events_become_nodes),
         cmocka_unit_test(the_legacy_stream_must_stay_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
