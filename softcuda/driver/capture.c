@@ -242,6 +242,24 @@ unsigned sd_capture_refuse(sd_stream *stream, unsigned result)
     return result;
 }
 
+unsigned sd_capture_implicit(sd_stream *stream, bool used)
+{
+    sd_context *context = stream->object.context;
+    unsigned result = ACU_CUDA_SUCCESS;
+    if (!stream->legacy || !atomic_load_explicit(&all.count, memory_order_acquire))
+        return ACU_CUDA_SUCCESS;
+    pthread_mutex_lock(&context->lock);
+    for (sd_stream *s = context->streams; s; s = s->context_next) {
+        if (s->flags & ACU_CU_STREAM_NON_BLOCKING || !sd_capturing(s))
+            continue;
+        result = ACU_CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+        if (used)
+            sd_capture_refuse(s, result);
+    }
+    pthread_mutex_unlock(&context->lock);
+    return result;
+}
+
 unsigned sd_capture_unsafe(void)
 {
     if (!atomic_load_explicit(&all.count, memory_order_acquire) ||
@@ -385,8 +403,9 @@ unsigned sd_cuStreamEndCapture(CUstream handle, CUgraph *graph)
 unsigned sd_cuStreamIsCapturing(CUstream handle, unsigned *status)
 {
     SD_STREAM(stream, handle);
-    if (!status)
-        return ACU_CUDA_ERROR_INVALID_VALUE;
+    unsigned result = status ? sd_capture_implicit(stream, false) : ACU_CUDA_ERROR_INVALID_VALUE;
+    if (result)
+        return result;
     struct sd_capture *c = capture_of(stream);
     *status = c ? state(c) : ACU_CU_STREAM_CAPTURE_STATUS_NONE;
     if (c)
@@ -399,8 +418,9 @@ unsigned sd_cuStreamGetCaptureInfo_v2(CUstream handle, unsigned *status, uint64_
                                       size_t *num_dependencies)
 {
     SD_STREAM(stream, handle);
-    if (!status)
-        return ACU_CUDA_ERROR_INVALID_VALUE;
+    unsigned result = status ? sd_capture_implicit(stream, false) : ACU_CUDA_ERROR_INVALID_VALUE;
+    if (result)
+        return result;
     struct sd_capture *c = capture_of(stream);
     *status = c ? state(c) : ACU_CU_STREAM_CAPTURE_STATUS_NONE;
     if (!c)

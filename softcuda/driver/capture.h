@@ -33,6 +33,12 @@ unsigned sd_capture_ask(sd_event *event);
 unsigned sd_capture_refuse(sd_stream *stream, unsigned result);
 
 /*
+ * The legacy stream stands for the blocking ones too: CAPTURE_IMPLICIT if one of them captures,
+ * whose capture is lost if the legacy stream was used or asked, and not only looked at.
+ */
+unsigned sd_capture_implicit(sd_stream *stream, bool used);
+
+/*
  * Called by what may disturb a capture of somebody else, as allocating does. Refused, and the
  * capture lost, unless the capture or the calling thread is in a mode that allows it.
  */

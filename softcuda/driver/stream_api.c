@@ -50,8 +50,10 @@ unsigned sd_cuStreamQuery(CUstream handle)
     SD_STREAM(stream, handle);
     if (sd_capturing(stream))
         return sd_capture_refuse(stream, ACU_CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
-    bool idle =
-        stream->legacy ? blocking_streams_idle(stream->object.context)
+    unsigned result = sd_capture_implicit(stream, true);
+    if (result)
+        return result;
+    bool idle = stream->legacy ? blocking_streams_idle(stream->object.context)
                                : sd_stream_seen_idle(stream);
     unsigned fault = sd_context_state(stream->object.context);
     return fault ? fault : idle ? ACU_CUDA_SUCCESS : ACU_CUDA_ERROR_NOT_READY;
@@ -62,9 +64,9 @@ unsigned sd_cuStreamSynchronize(CUstream handle)
     SD_STREAM(stream, handle);
     if (sd_capturing(stream))
         return sd_capture_refuse(stream, ACU_CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
-    unsigned result = ACU_CUDA_SUCCESS;
+    unsigned result = sd_capture_implicit(stream, true);
     /* An empty wait on the legacy stream collects what the blocking streams have. */
-    if (stream->legacy && !blocking_streams_idle(stream->object.context))
+    if (!result && stream->legacy && !blocking_streams_idle(stream->object.context))
         result = sd_stream_push_wait(stream, (sd_mark){0});
     if (result)
         return result;

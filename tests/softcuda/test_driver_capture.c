@@ -277,6 +277,20 @@ static void the_legacy_stream_must_stay_out(void **state)
     OK(cu->StreamBeginCapture(blocking, RELAXED));
     IS(cu->MemsetD32Async(l.at, 1, 1, NULL), ERROR_STREAM_CAPTURE_IMPLICIT);
     IS(cu->StreamEndCapture(blocking, &graph), ERROR_STREAM_CAPTURE_INVALIDATED);
+    /* It may be asked whether it captures; whether it is done, or to be waited for, not. */
+    unsigned status;
+    OK(cu->StreamBeginCapture(blocking, RELAXED));
+    IS(cu->StreamIsCapturing(NULL, &status), ERROR_STREAM_CAPTURE_IMPLICIT);
+    IS(cu->StreamGetCaptureInfo(NULL, &status, NULL, NULL, NULL, NULL),
+       ERROR_STREAM_CAPTURE_IMPLICIT);
+    OK(cu->StreamIsCapturing(blocking, &status));
+    assert_int_equal(status, ACU_CU_STREAM_CAPTURE_STATUS_ACTIVE);
+    IS(cu->StreamQuery(NULL), ERROR_STREAM_CAPTURE_IMPLICIT);
+    IS(cu->StreamEndCapture(blocking, &graph), ERROR_STREAM_CAPTURE_INVALIDATED);
+    OK(cu->StreamBeginCapture(blocking, RELAXED));
+    IS(cu->StreamSynchronize(NULL), ERROR_STREAM_CAPTURE_IMPLICIT);
+    IS(cu->StreamEndCapture(blocking, &graph), ERROR_STREAM_CAPTURE_INVALIDATED);
+    OK(cu->StreamQuery(NULL));
     OK(cu->StreamDestroy(blocking));
     close_lab(&l);
 }
