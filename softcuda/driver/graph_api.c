@@ -317,6 +317,19 @@ unsigned sd_cuGraphNodeGetType(CUgraphNode handle, unsigned *type)
     return ACU_CUDA_SUCCESS;
 }
 
+/* Tell how many there are, or how many found room; what is left of the room becomes NULL. */
+static void obtained(size_t found, CUgraphNode *one, CUgraphNode *other, size_t *count)
+{
+    if (one && found > *count)
+        found = *count;
+    for (size_t i = found; one && i < *count; i++) {
+        one[i] = NULL;
+        if (other)
+            other[i] = NULL;
+    }
+    *count = found;
+}
+
 /* The handles of all nodes, or of those that come after none; as many as there is room for. */
 static unsigned list(sd_graph *graph, bool roots, CUgraphNode *handles, size_t *count)
 {
@@ -333,9 +346,7 @@ static unsigned list(sd_graph *graph, bool roots, CUgraphNode *handles, size_t *
         found++;
     }
     pthread_mutex_unlock(&graph->lock);
-    for (size_t i = found; handles && i < *count; i++)
-        handles[i] = NULL;
-    *count = found;
+    obtained(found, handles, NULL, count);
     return ACU_CUDA_SUCCESS;
 }
 
@@ -365,6 +376,6 @@ unsigned sd_cuGraphGetEdges(CUgraph handle, CUgraphNode *from, CUgraphNode *to, 
                 to[found] = graph->nodes[i]->object.handle;
             }
     pthread_mutex_unlock(&graph->lock);
-    *count = found;
+    obtained(found, from, to, count);
     return ACU_CUDA_SUCCESS;
 }

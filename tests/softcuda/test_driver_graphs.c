@@ -102,6 +102,22 @@ static void chains_run_in_order(void **state)
     close_lab(&l);
 }
 
+/* What a graph of 6 nodes and 5 edges tells who has room for so many, up to 8: NULL is the rest. */
+static void has_room_for(const lab *l, size_t room)
+{
+    CUgraphNode nodes[8], from[8], to[8];
+    size_t count = room;
+    OK(l->cu->GraphGetNodes(l->graph, nodes, &count));
+    assert_int_equal(count, room < 6 ? room : 6);
+    for (size_t i = 0; i < room; i++)
+        assert_int_equal(nodes[i] != NULL, i < count);
+    count = room;
+    OK(l->cu->GraphGetEdges(l->graph, from, to, &count));
+    assert_int_equal(count, room < 5 ? room : 5);
+    for (size_t i = 0; i < room; i++)
+        assert_true((from[i] != NULL) == (i < count) && (to[i] != NULL) == (i < count));
+}
+
 /* Two branches, of which each waits for what the other does: they need to run side by side. */
 static void branches_run_side_by_side(void **state)
 {
@@ -132,6 +148,8 @@ static void branches_run_side_by_side(void **state)
     assert_int_equal(count, 2);
     OK(l.cu->GraphGetEdges(l.graph, NULL, NULL, &count));
     assert_int_equal(count, 5);
+    has_room_for(&l, 2);
+    has_room_for(&l, 8);
     CUgraphExec exec = instantiate(&l);
     run(&l, exec);
     assert_int_equal(word_at(l.cu, l.at + 8), 3);
