@@ -242,22 +242,34 @@ unsigned sd_capture_refuse(sd_stream *stream, unsigned result)
     return result;
 }
 
-unsigned sd_capture_implicit(sd_stream *stream, bool used)
+/* `result` if streams of the context capture, of which some may not count; lost if `used`. */
+static unsigned ask_streams(sd_context *context, unsigned ignored, bool used, unsigned result)
 {
-    sd_context *context = stream->object.context;
-    unsigned result = ACU_CUDA_SUCCESS;
-    if (!stream->legacy || !atomic_load_explicit(&all.count, memory_order_acquire))
+    unsigned found = ACU_CUDA_SUCCESS;
+    if (!atomic_load_explicit(&all.count, memory_order_acquire))
         return ACU_CUDA_SUCCESS;
     pthread_mutex_lock(&context->lock);
     for (sd_stream *s = context->streams; s; s = s->context_next) {
-        if (s->flags & ACU_CU_STREAM_NON_BLOCKING || !sd_capturing(s))
+        if (s->flags & ignored || !sd_capturing(s))
             continue;
-        result = ACU_CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+        found = result;
         if (used)
             sd_capture_refuse(s, result);
     }
     pthread_mutex_unlock(&context->lock);
-    return result;
+    return found;
+}
+
+unsigned sd_capture_implicit(sd_stream *stream, bool used)
+{
+    return stream->legacy ? ask_streams(stream->object.context, ACU_CU_STREAM_NON_BLOCKING, used,
+                                        ACU_CUDA_ERROR_STREAM_CAPTURE_IMPLICIT)
+                          : ACU_CUDA_SUCCESS;
+}
+
+unsigned sd_capture_all(sd_context *context)
+{
+    return ask_streams(context, 0, true, ACU_CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
 }
 
 unsigned sd_capture_unsafe(void)

@@ -38,6 +38,9 @@ unsigned sd_capture_refuse(sd_stream *stream, unsigned result);
  */
 unsigned sd_capture_implicit(sd_stream *stream, bool used);
 
+/* All of a context is waited for: CAPTURE_UNSUPPORTED if one of its streams captures, and lost. */
+unsigned sd_capture_all(sd_context *context);
+
 /*
  * Called by what may disturb a capture of somebody else, as allocating does. Refused, and the
  * capture lost, unless the capture or the calling thread is in a mode that allows it.

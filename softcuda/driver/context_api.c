@@ -238,6 +238,8 @@ unsigned sd_cuCtxSynchronize_v2(CUcontext handle)
         result = sd_context_state(context);
     if (!result)
         result = sd_capture_unsafe();
+    if (!result)
+        result = sd_capture_all(context);
     if (result)
         return result;
     sd_context_drain(context);

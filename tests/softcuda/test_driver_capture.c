@@ -138,6 +138,10 @@ static void what_cannot_be_captured_ends_it(void **state)
     IS(cu->StreamSynchronize(l.a), ERROR_STREAM_CAPTURE_UNSUPPORTED);
     IS(launch_store(cu, l.module, l.a, l.at, 1), ERROR_STREAM_CAPTURE_INVALIDATED);
     is_lost(&l);
+    /* The context stands for its streams. */
+    OK(cu->StreamBeginCapture(l.a, RELAXED));
+    IS(cu->CtxSynchronize(), ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    is_lost(&l);
     /* In global mode an allocation disturbs, unless the thread says that it knows better. */
     OK(cu->StreamBeginCapture(l.a, GLOBAL));
     unsigned mode = RELAXED;
