@@ -388,8 +388,11 @@ static unsigned switch_peer(sd_context *context, CUcontext handle, bool on)
         return ACU_CUDA_ERROR_INVALID_CONTEXT;
     sd_device *device = peer->device;
     unsigned result;
-    if (device == context->device)
-        result = ACU_CUDA_ERROR_INVALID_DEVICE;
+    if (on && peer == context)
+        result = ACU_CUDA_ERROR_INVALID_CONTEXT;
+    else if (device == context->device) /* no device is its own peer */
+        result = on ? ACU_CUDA_ERROR_PEER_ACCESS_UNSUPPORTED
+                    : ACU_CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
     else if (!sd_access_set_peer(context, device, on))
         result = on ? ACU_CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED
                     : ACU_CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;

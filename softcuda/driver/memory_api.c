@@ -162,6 +162,20 @@ typedef struct answer {
     size_t bytes;
 } answer;
 
+/* The device that the memory was allocated or registered for: of the host's that of its context. */
+static uint64_t ordinal_of(const sd_location *at)
+{
+    int ordinal = at->device ? at->device->ordinal : 0;
+    sd_context *context = at->place == SD_PLACE_DEVICE
+                              ? NULL
+                              : (sd_context *)sd_object_get(SD_KIND_CONTEXT, at->context);
+    if (context) {
+        ordinal = context->device->ordinal;
+        sd_object_put(&context->object);
+    }
+    return (uint64_t)(unsigned)ordinal;
+}
+
 static unsigned ask(const sd_location *at, uint64_t address, unsigned attribute, answer *a)
 {
     bool device = at->place == SD_PLACE_DEVICE, managed = is_managed(at);
@@ -183,7 +197,7 @@ static unsigned ask(const sd_location *at, uint64_t address, unsigned attribute,
         *a = (answer){at->id, 8};
         return ACU_CUDA_SUCCESS;
     case ACU_CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-        *a = (answer){device ? (uint64_t)(unsigned)at->device->ordinal : 0, 4};
+        *a = (answer){ordinal_of(at), 4};
         return ACU_CUDA_SUCCESS;
     case ACU_CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
     case ACU_CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:

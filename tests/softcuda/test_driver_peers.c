@@ -59,6 +59,17 @@ static void copies_need_no_access(void **state)
     OK(cu->PointerGetAttribute(&type, ACU_CU_POINTER_ATTRIBUTE_MEMORY_TYPE, p.at[1]));
     OK(cu->PointerGetAttribute(&ordinal, ACU_CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, p.at[1]));
     assert_int_equal(ordinal, 1);
+    /* Memory of the host has one too, of the context that it was page-locked for. */
+    void *pinned;
+    on(&p, 1);
+    OK(cu->MemHostAlloc(&pinned, 64, 0));
+    on(&p, 0);
+    OK(cu->PointerGetAttribute(&ordinal, ACU_CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+                               (CUdeviceptr)(uintptr_t)pinned));
+    assert_int_equal(ordinal, 1);
+    on(&p, 1);
+    OK(cu->MemFreeHost(pinned));
+    on(&p, 0);
     close_pair(&p);
 }
 
@@ -112,7 +123,9 @@ static void peer_access_lets_kernels_in(void **state)
         OK(cu->CtxDisablePeerAccess(p.context[1]));
         IS(cu->CtxDisablePeerAccess(p.context[1]), ERROR_PEER_ACCESS_NOT_ENABLED);
     }
-    assert_int_not_equal(cu->CtxEnablePeerAccess(p.context[0], 0), 0); /* oneself */
+    unsigned oneself = cu->CtxEnablePeerAccess(p.context[0], 0);
+    assert_int_equal(oneself, SOFTWARE ? ACU_CUDA_ERROR_INVALID_CONTEXT : oneself);
+    assert_int_not_equal(oneself, 0);
     close_pair(&p);
 }
 
