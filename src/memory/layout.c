@@ -89,14 +89,14 @@ void acui_layout_sort(acui_layout *l)
     extend_run(l);
 }
 
-/* ---- overlap: whether sum(x[d] * stride[d]) comes within `reach` of `distance` ---- */
+/* ---- overlap: whether sum(x[d] * stride[d]) comes near `distance` ---- */
 
 typedef struct terms {
     int count;
     int64_t stride[2 * ACU_MAX_RANK], low[2 * ACU_MAX_RANK], high[2 * ACU_MAX_RANK];
     int64_t least[2 * ACU_MAX_RANK + 1], most[2 * ACU_MAX_RANK + 1]; /* of the sum from there on */
-    int64_t reach;
-    int looks; /* left */
+    int64_t below, above; /* near is less than so much below it, or above it */
+    int looks;            /* left */
 } terms;
 
 static void add_term(terms *t, int64_t stride, int64_t low, int64_t high)
@@ -139,10 +139,10 @@ static int64_t divide(int64_t a, int64_t b)
 static bool comes_near(terms *t, int from, int64_t distance)
 {
     if (from == t->count)
-        return distance < t->reach && distance > -t->reach;
+        return distance < t->below && -distance < t->above;
     int64_t stride = t->stride[from];
-    int64_t low = divide(distance - t->reach - t->most[from + 1], stride);
-    int64_t high = divide(distance + t->reach - t->least[from + 1], stride) + 1;
+    int64_t low = divide(distance - t->below - t->most[from + 1], stride);
+    int64_t high = divide(distance + t->above - t->least[from + 1], stride) + 1;
     low = low > t->low[from] ? low : t->low[from];
     high = high < t->high[from] ? high : t->high[from];
     for (int64_t x = low; x <= high; x++)
@@ -153,20 +153,37 @@ static bool comes_near(terms *t, int from, int64_t distance)
 
 enum { LOOKS = 20000 };
 
-bool acui_layout_overlaps(const acui_layout *l, uint64_t dst, uint64_t src)
+static void add_side(terms *t, const acui_layout *l, const int64_t *strides, bool moves_back)
 {
-    terms t = {.reach = (int64_t)l->run, .looks = LOOKS};
-    if (l->bytes == 0)
-        return false;
     for (int d = 0; d < l->rank; d++) {
         int64_t last = (int64_t)l->dim[d] - 1;
-        if (l->dst[d])
-            add_term(&t, l->dst[d], 0, last);
-        if (l->src[d])
-            add_term(&t, l->src[d], -last, 0);
+        if (strides[d])
+            add_term(t, strides[d], moves_back ? -last : 0, moves_back ? 0 : last);
     }
+}
+
+bool acui_layout_overlaps(const acui_layout *l, uint64_t dst, uint64_t src)
+{
+    terms t = {.below = (int64_t)l->run, .above = (int64_t)l->run, .looks = LOOKS};
+    if (l->bytes == 0)
+        return false;
+    add_side(&t, l, l->dst, false);
+    add_side(&t, l, l->src, true);
     add_up(&t);
     return comes_near(&t, 0, (int64_t)(src - dst));
+}
+
+bool acui_tensors_overlap(const acu_tensor *a, const acu_tensor *b)
+{
+    acui_extent of_a = acui_tensor_extent(a), of_b = acui_tensor_extent(b);
+    if (a->buffer != b->buffer || !acui_extents_overlap(&of_a, &of_b))
+        return false;
+    acui_layout x = acui_layout_to_dense(a), y = acui_layout_to_dense(b);
+    terms t = {.below = (int64_t)x.run, .above = (int64_t)y.run, .looks = LOOKS};
+    add_side(&t, &x, x.src, false);
+    add_side(&t, &y, y.src, true);
+    add_up(&t);
+    return comes_near(&t, 0, (int64_t)(of_b.begin - of_a.begin));
 }
 
 /* ---- host memory ---- */

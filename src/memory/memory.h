@@ -99,6 +99,9 @@ static inline acui_extent acui_tensor_extent(const acu_tensor *tensor)
                          .pitch = tensor->pitch,
                          .width = tensor->width};
 }
+/* Whether a byte of an element of `a` is one of an element of `b`, of any shapes and dtypes; or may
+ * be, where that takes too long to find out. */
+bool acui_tensors_overlap(const acu_tensor *a, const acu_tensor *b);
 acu_status acui_tensor_refuse_write(const acu_tensor *tensor); /* says why */
 /* ACU_OK, or why the tensor can not be written: SHARED. */
 static inline acu_status acui_tensor_check_write(const acu_tensor *tensor)

@@ -2,6 +2,8 @@
 /* Shapes and strides of operands: broadcasting, fewer dimensions, division by them, overlap. */
 #include "ops/ops.h"
 
+#include "memory/memory.h"
+
 #include <string.h>
 
 bool acui_broadcast(acu_shape *shape, acu_shape with)
@@ -99,17 +101,6 @@ bool acui_is_linear(const acui_index *index, const acui_operand *at, int count)
 
 /* ---- overlap --------------------------------------------------------------------------------- */
 
-static void range_of(const acu_tensor *tensor, uint64_t *begin, uint64_t *end)
-{
-    acu_shape shape = acu_tensor_shape(tensor);
-    const int64_t *strides = acu_tensor_strides(tensor);
-    uint64_t last = 0;
-    for (int d = 0; d < shape.rank; d++)
-        last += (uint64_t)((shape.dim[d] - 1) * strides[d]);
-    *begin = acu_tensor_offset(tensor);
-    *end = *begin + (last + 1) * acu_dtype_bytes(acu_tensor_dtype(tensor));
-}
-
 bool acui_same_place(const acu_tensor *a, const acu_tensor *b)
 {
     acu_shape shape = acu_tensor_shape(a);
@@ -124,10 +115,5 @@ bool acui_same_place(const acu_tensor *a, const acu_tensor *b)
 
 bool acui_overlaps(const acu_tensor *out, const acu_tensor *in)
 {
-    uint64_t begin, end, in_begin, in_end;
-    if (acu_tensor_buffer(out) != acu_tensor_buffer(in))
-        return false;
-    range_of(out, &begin, &end);
-    range_of(in, &in_begin, &in_end);
-    return begin < in_end && in_begin < end && !acui_same_place(out, in);
+    return acui_tensors_overlap(out, in) && !acui_same_place(out, in);
 }

@@ -592,6 +592,40 @@ static void what_does_not_fit_is_refused(void **state)
     test_leaks_none();
 }
 
+/* Results between the elements of an operand, in the same rows: they share no byte with it. */
+static void between_the_operands(void **state)
+{
+    (void)state;
+    acu_device *d = test_open();
+    float x[8][6], result[8][6];
+    for (int i = 0; i < 48; i++)
+        (&x[0][0])[i] = (float)i;
+    acu_tensor *all = tensor_with(d, ACU_F32, ACU_SHAPE(8, 6), x), *first, *last, *even, *odd;
+    assert_works(acu_tensor_select(all, 1, 0, &first));
+    assert_works(acu_tensor_select(all, 1, 5, &last));
+    assert_works(acu_sync(d, acu_into(first, acu_neg(last)), NULL));
+    const int64_t step[] = {2, 3};
+    assert_works(acu_tensor_slice_step(all, STRIDES(0, 1), STRIDES(8, 6), step, &even));
+    assert_works(acu_tensor_slice_step(all, STRIDES(1, 2), STRIDES(8, 6), step, &odd));
+    assert_works(acu_sync(d, acu_into(even, acu_add(odd, 100)), NULL));
+    assert_works(acu_read_sync(all, result, sizeof result));
+    for (int r = 0; r < 8; r++)
+        for (int c = 0; c < 6; c++) {
+            float want = c == 0                     ? -x[r][5]
+                         : r % 2 == 0 && c % 3 == 1 ? x[r + 1][c + 1] + 100
+                                                    : x[r][c];
+            assert_true(result[r][c] == want);
+        }
+    acu_tensor_release(odd);
+    assert_works(acu_tensor_slice_step(all, STRIDES(0, 2), STRIDES(8, 6), STRIDES(2, 2), &odd));
+    assert_fails(acu_sync(d, acu_into(even, acu_neg(odd)), NULL), ACU_ERR_SHARED, "overlap");
+    acu_tensor *tensors[] = {all, first, last, even, odd};
+    for (int k = 0; k < 5; k++)
+        acu_tensor_release(tensors[k]);
+    test_close(d);
+    test_leaks_none();
+}
+
 /* More chunks than blocks are launched: these take turns. */
 static void beyond_the_largest_grid(void **state)
 {
@@ -638,6 +672,7 @@ int main(void)
         cmocka_unit_test(too_many_elements_are_refused),
         cmocka_unit_test(formats_of_scales_and_products_are_refused),
         cmocka_unit_test(what_does_not_fit_is_refused),
+        cmocka_unit_test(between_the_operands),
         cmocka_unit_test(beyond_the_largest_grid),
         cmocka_unit_test(results_are_described),
     };
