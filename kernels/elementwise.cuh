@@ -105,14 +105,14 @@ ACUI_DEVICE void acui_apply_real(int op, const T (&x)[1][COUNT], T (&y)[COUNT])
     }
 }
 
-/* The rest of x / y, with the sign of y. Exact: a multiple of y is taken off that needs no rounding. */
+/* The rest of x / y, with the sign of y. A multiple of y is taken off that needs no rounding. */
 template <typename T> ACUI_DEVICE T acui_mod(T x, T y)
 {
     T r = fabs(x), m = fabs(y);
     if (x != x || y != y || m == 0 || !isfinite(r))
         return x - x + y - y + (T)0 / (T)0;
     if (!isfinite(m))
-        return x == 0 || (x < 0) == (y < 0) ? x : y;
+        return x == 0 ? copysign(x, y) : (x < 0) == (y < 0) ? x : y;
     constexpr T most = sizeof(T) == 4 ? (T)1048576 : (T)1125899906842624; /* 2^20, 2^50 */
     while (r >= m) {
         T s = m;
@@ -123,7 +123,7 @@ template <typename T> ACUI_DEVICE T acui_mod(T x, T y)
             r += s;
     }
     r = copysign(r, x);
-    return r != 0 && (r < 0) != (y < 0) ? r + y : r;
+    return r != 0 && (r < 0) != (y < 0) ? r + y : copysign(r, y); /* of zero too, as NumPy has it */
 }
 
 template <typename T, int COUNT>

@@ -183,7 +183,8 @@ ACU_API const char *acu_elementwise_name(acu_elementwise kind); /* "add"; "?" if
 #define acu_sub(a, b) ACUI_BINARY(SUB, a, b)
 #define acu_mul(a, b) ACUI_BINARY(MUL, a, b)
 #define acu_div(a, b) ACUI_BINARY(DIV, a, b) /* integers: towards zero, and 0 where b is */
-#define acu_mod(a, b) ACUI_BINARY(MOD, a, b) /* with the sign of b, exact; integers: 0 where b is */
+/* The rest, with the sign of b, zero too, rounded once; integers: 0 where b is. */
+#define acu_mod(a, b) ACUI_BINARY(MOD, a, b)
 #define acu_min(a, b) ACUI_BINARY(MIN, a, b) /* NaN if either is */
 #define acu_max(a, b) ACUI_BINARY(MAX, a, b)
 #define acu_pow(a, b) ACUI_BINARY(POW, a, b) /* integers: 0 for what is no whole number */

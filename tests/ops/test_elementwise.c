@@ -43,9 +43,9 @@ static bool takes(acu_elementwise kind, acu_dtype dtype)
 static long double floor_mod(long double a, long double b)
 {
     if (isinf(b) && isfinite(a))
-        return a == 0 || (a < 0) == (b < 0) ? a : b;
+        return a == 0 ? copysignl(a, b) : (a < 0) == (b < 0) ? a : b;
     long double r = fmodl(a, b);
-    return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+    return r != 0 && (r < 0) != (b < 0) ? r + b : copysignl(r, b);
 }
 
 static long double sigmoid(long double a)
@@ -268,9 +268,10 @@ static void compare_real(acu_elementwise kind, acu_dtype dtype, const long doubl
         small = small_bits_of(dtype, (double)want);
         rounded = small_value(dtype, small);
     }
+    bool turned = kind == ACU_OP_MOD && want == 0 && !signbit(have) != !signbit(want);
     if (isinf(rounded) ? have != rounded &&
                              !(isfinite(have) && isfinite(want) && error <= allowed(kind, dtype))
-                       : !(error <= allowed(kind, dtype)))
+                       : turned || !(error <= allowed(kind, dtype)))
         fail_msg("%s of %s (%.17Lg, %.17Lg, %.17Lg) is %.17g, not %.17g: %g units",
                  kinds[kind].name, acu_dtype_name(dtype), x[0], x[1], x[2], have, (double)want,
                  error);
