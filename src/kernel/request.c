@@ -151,16 +151,26 @@ static void put_options(acui_request *r)
     }
 }
 
-/* Arguments that may name files, of which nobody knows what is in them. */
+/* Arguments that may name files, of which nobody knows what is in them: all of clang's that begin
+ * with -i do, joined with the name or not. What is none, but looks like one, costs time only. */
+static bool names_file(const char *argument)
+{
+    static const char *const beginnings[] = {"-I", "-i", "-F", "-B", "-Wp,"};
+    static const char *const parts[] = {"include", "imacros", "file", "path", "load", "plugin",
+                                        "isystem", "sysroot", "dir", "config", "overlay"};
+    bool names = argument[0] != '-';
+    for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
+        names = names || strncmp(argument, beginnings[i], strlen(beginnings[i])) == 0;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        names = names || strstr(argument, parts[i]);
+    return names;
+}
+
 static bool names_files(const acu_compile_options *o)
 {
-    for (size_t i = 0; i < o->argument_count; i++) {
-        const char *a = o->arguments[i];
-        if (a[0] != '-' || strncmp(a, "-I", 2) == 0 || strstr(a, "include") || strstr(a, "file") ||
-            strstr(a, "isystem") || strstr(a, "iquote") || strstr(a, "path") || strstr(a, "load") ||
-            strstr(a, "sysroot") || strstr(a, "plugin"))
+    for (size_t i = 0; i < o->argument_count; i++)
+        if (names_file(o->arguments[i]))
             return true;
-    }
     return false;
 }
 

@@ -607,6 +607,35 @@ static void write_value(const char *path, int value)
     fclose(f);
 }
 
+/* What the compiler finds by arguments that are passed on is nobody's to know: not kept. */
+static void files_of_arguments_are_read_again(void **state)
+{
+    (void)state;
+    skip_without(ACU_COMPILER_CLANG);
+    static const char *const forms[] = {"-I%s", "-idirafter%s", "-isystem%s", "-cxx-isystem%s",
+                                        "-imacros%s/value.h", "-include%s/value.h"};
+    char path[512], argument[600], words[16];
+    snprintf(path, sizeof path, "%s/value.h", folder);
+    acu_compile_options options = options_of(ACU_COMPILER_CLANG);
+    options.arguments = (const char *const[]){argument};
+    options.argument_count = 1;
+    for (size_t i = 0; i < 2 * sizeof forms / sizeof *forms; i++) {
+        const char *form = forms[i / 2];
+        acu_code *code = NULL;
+        write_value(path, 1234 + (int)(i % 2));
+        snprintf(argument, sizeof argument, form, folder);
+        snprintf(words, sizeof words, "%d;", 1234 + (int)(i % 2));
+        assert_works(acu_compile(device,
+                                 strstr(form, "value.h")
+                                     ? "extern \"C\" __global__ void f(int *x) { x[0] = VALUE; }\n"
+                                     : "#include <value.h>\n"
+                                       "extern \"C\" __global__ void f(int *x) { x[0] = VALUE; }\n",
+                                 &options, &code));
+        assert_non_null(strstr(acu_code_ptx(code), words));
+        acu_code_release(code);
+    }
+}
+
 /* What the source includes counts, however it says so: `line` has "%s" where the file's name is. */
 static void counts_included(const char *line, const char *name)
 {
@@ -744,6 +773,7 @@ int main(int argc, char **argv)
         TEST(a_disk_that_fails_costs_time_only),
         TEST(the_disk_is_bounded),
         TEST(files_of_include_folders_count),
+        TEST(files_of_arguments_are_read_again),
         TEST(files_of_other_places_count),
         TEST(processes_share),
         TEST(allocations_fail),
