@@ -157,6 +157,56 @@ static void test_matches(void **state)
     }
 }
 
+/* Lanes that run together, in four tiles of eight: each names its own tile alone. */
+static void test_tiles(void **state)
+{
+    (void)state;
+    if (vec.capability < 80)
+        skip();
+    const char *ptx = VEC_HEADER_80 VEC_ENTRY
+        "and.b32 %r3, %r2, 24; mov.u32 %r4, 0xff; shl.b32 %r4, %r4, %r3;\n"
+        "and.b32 %r5, %r2, 1; setp.eq.u32 %p1, %r5, 1; setp.ge.u32 %p2, %r2, 24;\n"
+        "or.pred %p1, %p1, %p2; setp.lt.u32 %p2, %r2, 8;\n"
+        "vote.sync.ballot.b32 %r6, %p1, %r4; st.global.u32 [%rd3], %r6;\n"
+        "vote.sync.all.pred %p3, %p1, %r4; selp.u32 %r6, 1, 0, %p3; st.global.u32 [%rd3+128], %r6;\n"
+        "vote.sync.any.pred %p3, %p2, %r4; selp.u32 %r6, 1, 0, %p3; st.global.u32 [%rd3+256], %r6;\n"
+        "redux.sync.add.u32 %r6, %r2, %r4; st.global.u32 [%rd3+384], %r6;\n"
+        "match.any.sync.b32 %r6, %r5, %r4; st.global.u32 [%rd3+512], %r6;\n"
+        "match.all.sync.b32 %r6|%p3, %r3, %r4; st.global.u32 [%rd3+640], %r6;\n"
+        "shfl.sync.bfly.b32 %r6, %r2, 7, 0x181f, %r4; st.global.u32 [%rd3+768], %r6;\nret;\n}\n";
+    uint32_t out[7][32];
+    vec_run(ptx, NULL, 0, out, sizeof out, 32);
+    for (uint32_t i = 0; i < 32; i++) {
+        const uint32_t tile = i & 24, all = 0xFFu << tile, odd = 0xAAu << tile;
+        assert_int_equal(out[0][i], tile == 24 ? all : odd);
+        assert_int_equal(out[1][i], tile == 24);
+        assert_int_equal(out[2][i], tile == 0);
+        assert_int_equal(out[3][i], 8 * tile + 28);
+        assert_int_equal(out[4][i], i & 1 ? odd : all ^ odd);
+        assert_int_equal(out[5][i], all);
+        assert_int_equal(out[6][i], i ^ 7);
+    }
+}
+
+/* The barrier of one tile lets nobody of another go: lanes 0 to 3 wait for 4 to 7, who are late. */
+static void test_barriers_of_tiles(void **state)
+{
+    (void)state;
+    const char *ptx =
+        VEC_HEADER ".shared .align 4 .u32 word;\n" VEC_ENTRY
+                   "mov.u32 %r5, 0; st.shared.u32 [word], %r5; bar.warp.sync -1;\n"
+                   "and.b32 %r3, %r2, 24; mov.u32 %r4, 0xff; shl.b32 %r4, %r4, %r3;\n"
+                   "setp.lt.u32 %p1, %r2, 4; setp.ge.u32 %p2, %r2, 8;\n@!%p1 bra OTHERS;\n"
+                   "bar.warp.sync %r4; ld.volatile.shared.u32 %r5, [word]; bra DONE;\n"
+                   "OTHERS: @!%p2 bra LATE;\nbar.warp.sync %r4; bra DONE;\n"
+                   "LATE: mov.u32 %r5, 7; st.volatile.shared.u32 [word], %r5; bar.warp.sync %r4;\n"
+                   "DONE: st.global.u32 [%rd3], %r5;\nret;\n}\n";
+    uint32_t out[32];
+    vec_run(ptx, NULL, 0, out, sizeof out, 32);
+    for (uint32_t i = 0; i < 32; i++)
+        assert_int_equal(out[i], i < 8 ? 7 : 0);
+}
+
 static void test_redux(void **state)
 {
     (void)state;
@@ -349,6 +399,8 @@ int main(void)
         cmocka_unit_test(test_butterfly_sum),
         cmocka_unit_test(test_votes),
         cmocka_unit_test(test_matches),
+        cmocka_unit_test(test_tiles),
+        cmocka_unit_test(test_barriers_of_tiles),
         cmocka_unit_test(test_redux),
         cmocka_unit_test(test_lanes_and_masks),
         cmocka_unit_test(test_partial_warp),
