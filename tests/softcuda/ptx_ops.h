@@ -681,6 +681,8 @@ static void add_moves(void)
     add(join, &B32, "y", "bb", "@mov.b32 $0, {$1, $2};")->from = &B16;
     add(split, &B32, "ss", "r", "@mov.b32 {$0, $1}, $2;")->from = &B16;
     add(split, &B64, "rr", "d", "@mov.b64 {$0, $1}, $2;")->from = &B32;
+    add(split, &B32, "s", "r", "@mov.b32 {$0, _}, $1;")->from = &B16;
+    add(split, &B64, "r", "d", "@mov.b64 {$0, _}, $1;")->from = &B32;
     add(split, &B32, "hh", "x", "@mov.b32 {$0, $1}, $2;")->from = &B16;
     add(split, &B32, "bb", "y", "@mov.b32 {$0, $1}, $2;")->from = &B16;
 }

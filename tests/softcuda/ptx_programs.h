@@ -99,7 +99,7 @@ typedef enum node_kind {
     BRANCH,   /* on a predicate: child, other */
     LOOP,     /* as often as two bits of a register say: child; may be left on a predicate */
     SWITCH,   /* two bits of a register: child and its three siblings' lists */
-    CALL,     /* number: of the function */
+    CALL,     /* number: of the function; second: or form, by address, as a predicate says */
     LOAD,     /* from memory that nobody writes, or the thread's own */
     STORE,    /* to the thread's local memory */
     ATOMIC,   /* on the thread's own words, or its place in shared memory */
@@ -394,9 +394,11 @@ static node *make_nested(int depth, int function)
     n->negated = one_in(2);
     n->second = one_in(2);
     if (n->kind == CALL) {
-        n->number = (uint32_t)(function + 1) + below((uint32_t)(FUNCTIONS - function - 1) + 1);
-        if (n->number >= FUNCTIONS)
+        const uint32_t first = (uint32_t)(function + 1), count = FUNCTIONS - first;
+        if (!count)
             return make_do();
+        n->number = first + below(count);
+        n->form = first + below(count);
         return n;
     }
     const int lists = n->kind == SWITCH ? 4 : n->kind == BRANCH && n->second ? 2 : 1;

@@ -241,7 +241,7 @@ static void begin_register(frame *f, int n, uint64_t v)
     set_reg(f, classes[n / REGS], n % REGS, v);
 }
 
-static void run_call(warp *w, frame *f, const node *n, uint32_t mask)
+static void run_callee(warp *w, frame *f, const node *n, uint32_t mask, uint32_t which)
 {
     frame *callee = calloc(LANES, sizeof *callee);
     EACH_LANE(l, mask)
@@ -252,11 +252,20 @@ static void run_call(warp *w, frame *f, const node *n, uint32_t mask)
         set_reg(&callee[l], 'f', 0, *reg_at(&f[l], 'f', n->from[2]));
         set_reg(&callee[l], 'h', 0, *reg_at(&f[l], 'h', n->from[3]));
     }
-    run_list(w, callee, w->m->p->functions[n->number], mask);
+    run_list(w, callee, w->m->p->functions[which], mask);
     EACH_LANE(l, mask)
     for (int k = 0; k < 4; k++)
         set_reg(&f[l], "rdfs"[k], n -> to[k], *reg_at(&callee[l], "rdfs"[k], 0));
     free(callee);
+}
+
+static void run_call(warp *w, frame *f, const node *n, uint32_t mask)
+{
+    uint32_t first = 0;
+    EACH_LANE(l, mask)
+    first |= (uint32_t)(!n->second || (*reg_at(&f[l], 'p', n->from[4]) & 1)) << l;
+    run_callee(w, f, n, first, n->number);
+    run_callee(w, f, n, mask & ~first, n->form);
 }
 
 static void run_together(frame *f, const node *n, uint32_t mask)

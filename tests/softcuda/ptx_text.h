@@ -311,16 +311,37 @@ static void put_switch(writer *w, const node *n, uint32_t mask)
     put(w, "END%u:\n", label);
 }
 
+/* Which of two functions, and who goes with the lane: %u0 and %t0. */
+static void put_callee(writer *w, const node *n, uint32_t mask)
+{
+    if (!n->second) {
+        put(w, "mov.b32 %%t0, %%m%u;\n", mask);
+        return;
+    }
+    const int p = n->from[4];
+    put(w,
+        "vote.sync.ballot.b32 %%t0, %%p%d, %%m%u;\nxor.b32 %%t1, %%t0, %%m%u;\n"
+        "selp.b32 %%t0, %%t0, %%t1, %%p%d;\n",
+        p, mask, mask, p);
+    put(w, "mov.u64 %%u0, fn%u;\nmov.u64 %%u1, fn%u;\nselp.b64 %%u0, %%u0, %%u1, %%p%d;\n",
+        n->number, n->form, p);
+}
+
 static void put_call(writer *w, const node *n, uint32_t mask)
 {
+    put(w, "{\n.param .b32 a0;\n.param .b64 a1;\n.param .b32 a2;\n.param .f32 a3;\n"
+           ".param .b16 a4;\n.param .align 8 .b8 b[24];\n");
+    put_callee(w, n, mask);
     put(w,
-        "{\n.param .b32 a0;\n.param .b64 a1;\n.param .b32 a2;\n.param .f32 a3;\n.param .b16 a4;\n"
-        ".param .align 8 .b8 b[24];\n");
-    put(w,
-        "st.param.b32 [a0], %%r%d;\nst.param.b64 [a1], %%d%d;\nst.param.b32 [a2], %%m%u;\n"
+        "st.param.b32 [a0], %%r%d;\nst.param.b64 [a1], %%d%d;\nst.param.b32 [a2], %%t0;\n"
         "st.param.f32 [a3], %%f%d;\nst.param.b16 [a4], %%h%d;\n",
-        n->from[0], n->from[1], mask, n->from[2], n->from[3]);
-    put(w, "call (b), fn%u, (a0, a1, a2, a3, a4);\n", n->number);
+        n->from[0], n->from[1], n->from[2], n->from[3]);
+    if (n->second)
+        put(w, "FORM: .callprototype (.param .align 8 .b8 _[24]) _ (.param .b32 _, .param .b64 _, "
+               ".param .b32 _, .param .f32 _, .param .b16 _);\n"
+               "call (b), %%u0, (a0, a1, a2, a3, a4), FORM;\n");
+    else
+        put(w, "call (b), fn%u, (a0, a1, a2, a3, a4);\n", n->number);
     put(w,
         "ld.param.b32 %%r%d, [b];\nld.param.b64 %%d%d, [b+8];\nld.param.f32 %%f%d, [b+16];\n"
         "ld.param.b16 %%s%d, [b+20];\n}\n",
