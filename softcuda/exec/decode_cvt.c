@@ -240,7 +240,9 @@ static void finish_float(sx_decoder *d, sx_result *r, ptx_type to, const how *h)
 
 static void float_to_float(sx_decoder *d, ptx_type to, ptx_type from, const how *h)
 {
-    uint32_t a = float_source(d, sx_operand(d, 1), &from, h->ftz);
+    /* On the way to f16 an H100 flushes nothing, whatever PTX says of .ftz: it shows where the
+     * smallest f16 is what a subnormal rounds to. */
+    uint32_t a = float_source(d, sx_operand(d, 1), &from, h->ftz && to != PTX_F16);
     if (h->whole)
         a = to_whole(d, a, from, h->whole);
     sx_result r = sx_define(d, sx_operand(d, 0), to);

@@ -158,11 +158,17 @@ SX_INLINE uint32_t sx_bfind64(uint64_t v, bool shift)
     return shift ? 63 - at : at;
 }
 
-/* Bit fields: position and length are 8 bits wide; what lies past the end is zero or sign. */
+/* Bit fields: what lies past the end is zero or sign. Position and length are to be below 256; of
+ * others an H100 takes the low 8 bits for fields of 32, and all for those of 64. */
+SX_INLINE uint32_t sx_field_number(uint32_t n, unsigned bits)
+{
+    return bits == 32 ? n & 0xff : n < 0xff ? n : 0xff;
+}
+
 SX_INLINE uint64_t sx_bfe(uint64_t v, uint32_t pos, uint32_t len, unsigned bits, bool is_signed)
 {
-    pos &= 0xff;
-    len &= 0xff;
+    pos = sx_field_number(pos, bits);
+    len = sx_field_number(len, bits);
     unsigned msb = bits - 1;
     uint64_t sign = 0;
     if (is_signed && len) {
@@ -179,8 +185,8 @@ SX_INLINE uint64_t sx_bfe(uint64_t v, uint32_t pos, uint32_t len, unsigned bits,
 
 SX_INLINE uint64_t sx_bfi(uint64_t field, uint64_t into, uint32_t pos, uint32_t len, unsigned bits)
 {
-    pos &= 0xff;
-    len &= 0xff;
+    pos = sx_field_number(pos, bits);
+    len = sx_field_number(len, bits);
     if (!len || pos >= bits)
         return into;
     uint64_t mask = len >= 64 ? UINT64_MAX : (UINT64_C(1) << len) - 1;

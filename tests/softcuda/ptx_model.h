@@ -288,7 +288,7 @@ static inline void convert(const op *o, const uint64_t *in, uint64_t *out)
         return;
     }
     long double x = f->kind == 'f' ? value_of(f, in[0]) : (long double)integer_of(f, in[0]);
-    if (o->ftz && f->kind == 'f' && f->bits == 32)
+    if (o->ftz && f->kind == 'f' && f->bits == 32 && !(t->kind == 'f' && t->bits == 16))
         x = flushed(f, x);
     if (t->kind != 'f') {
         out[0] = in_register(t, to_integer(o, x));
@@ -558,9 +558,17 @@ static inline void bits_find(const op *o, const uint64_t *in, uint64_t *out)
             out[0] = (uint64_t)(o->kind ? top - n : n);
 }
 
+/* PTX names none above 255. On an H100 they count whole for fields of 64 bits, and their low 8 bits
+ * for fields of 32. */
+static inline int field_number(const op *o, uint64_t n)
+{
+    n &= UINT32_MAX;
+    return o->type->bits == 32 ? (int)(n & 0xff) : n < 0xff ? (int)n : 0xff;
+}
+
 static inline void bits_extract(const op *o, const uint64_t *in, uint64_t *out)
 {
-    const int top = o->type->bits - 1, pos = (int)(in[1] & 0xff), len = (int)(in[2] & 0xff);
+    const int top = o->type->bits - 1, pos = field_number(o, in[1]), len = field_number(o, in[2]);
     const int last = pos + len - 1 < top ? pos + len - 1 : top;
     const int sign = o->type->kind == 's' && len ? bit_of(in[0], last) : 0;
     out[0] = 0;
@@ -570,7 +578,7 @@ static inline void bits_extract(const op *o, const uint64_t *in, uint64_t *out)
 
 static inline void bits_insert(const op *o, const uint64_t *in, uint64_t *out)
 {
-    const int top = o->type->bits - 1, pos = (int)(in[2] & 0xff), len = (int)(in[3] & 0xff);
+    const int top = o->type->bits - 1, pos = field_number(o, in[2]), len = field_number(o, in[3]);
     out[0] = in[1];
     for (int n = 0; n < len && pos + n <= top; n++)
         out[0] = (out[0] & ~(UINT64_C(1) << (pos + n))) | (uint64_t)bit_of(in[0], n) << (pos + n);
@@ -639,7 +647,7 @@ static inline void bits_logic(const op *o, const uint64_t *in, uint64_t *out)
 static inline void bits_nth(const op *o, const uint64_t *in, uint64_t *out)
 {
     (void)o;
-    const int64_t n = (int32_t)in[2];
+    const int64_t n = (int32_t)in[2] == INT32_MIN ? -INT32_MAX : (int32_t)in[2]; /* ptx_ops.h */
     int64_t count = n < 0 ? -n : n;
     out[0] = UINT32_MAX;
     if (n == 0 && bit_of(in[0], (int)(in[1] & 31)))

@@ -226,7 +226,8 @@ static void add_fields(void)
     static const char *const modes[] = {"", ".f4e", ".b4e", ".rc8", ".ecl", ".ecr", ".rc16"};
     for (int mode = PLAIN; mode <= RC16; mode++)
         add(bits_permute, &B32, "r", "rrr", "prmt.b32%s", modes[mode])->kind = mode;
-    add(bits_nth, &B32, "r", "rrr", "and.b32 %%t0, $2, 31;\n@fns.b32 $0, $1, %%t0, $3;");
+    add(bits_nth, &B32, "r", "rrr", /* the least number has no negative: an H100 finds nonsense */
+        "and.b32 %%t0, $2, 31;\nmax.s32 %%t1, $3, -2147483647;\n@fns.b32 $0, $1, %%t0, %%t1;");
 }
 
 static void add_packed_integers(void)
@@ -594,7 +595,7 @@ static void add_narrow_cvts(void)
             ->from = &S32;
 }
 
-/* Of tf32 no more than its 19 bits counts. */
+/* Of tf32 no more than its 19 bits counts; of NaN .rna keeps the others alone, it may be. */
 static void convert_to_tf32(const op *o, const uint64_t *in, uint64_t *out)
 {
     static const number tf32 = {"tf32", 'f', 32, 11, -126, 127, 'f'};
@@ -606,11 +607,13 @@ static void add_tf32(void)
 {
     static const char *const names[] = {"rn", "rz", "rn.relu", "rz.relu", "rna"};
     static const int modes[] = {RN, RZ, RN, RZ, RNA};
+    static const char nan[] =
+        "setp.nan.f32 %q0, $1, $1;\nselp.b32 %t0, 0x7fffffff, %t0, %q0;\n";
     for (int n = 0; n < 5; n++) {
         op *o = add(convert_to_tf32, &F32, "f", "f",
-                    "cvt.%s.tf32.f32 %%t0, $1;\nand.b32 %%t0, %%t0, 0xffffe000;\n"
+                    "cvt.%s.tf32.f32 %%t0, $1;\nand.b32 %%t0, %%t0, 0xffffe000;\n%s"
                     "@mov.b32 $0, %%t0;",
-                    names[n]);
+                    names[n], modes[n] == RNA ? nan : "");
         o->mode = modes[n];
         o->relu = n == 2 || n == 3;
     }

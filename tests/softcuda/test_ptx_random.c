@@ -7,6 +7,8 @@
  *     ACUDA_PTX_PRINT=FILE      what was computed, to be compared with that of another device
  *     ACUDA_PTX_TEXT=FOLDER     the programs
  *     ACUDA_PTX_LENGTH=7        no more than their first 7 statements
+ *     ACUDA_PTX_LEVEL=4         how much a GPU's compiler optimizes; without it, nothing: from 1 on
+ *                               that of driver 580 put a remainder behind what had overwritten it
  */
 #include "softcuda/ptx_run.h"
 #include "softcuda/ptx_text.h"
@@ -52,9 +54,12 @@ static void save_text(const char *name, uint64_t index)
 static unsigned load(const char *what, uint64_t index, CUmodule *module)
 {
     char log[2048] = "";
-    unsigned options[] = {ACU_CU_JIT_ERROR_LOG_BUFFER, ACU_CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
-    void *values[] = {log, (void *)(uintptr_t)sizeof log};
-    const unsigned result = vec.cu->ModuleLoadDataEx(module, text, 2, options, values);
+    const char *level = getenv("ACUDA_PTX_LEVEL");
+    unsigned options[] = {ACU_CU_JIT_ERROR_LOG_BUFFER, ACU_CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
+                          ACU_CU_JIT_OPTIMIZATION_LEVEL};
+    void *values[] = {log, (void *)(uintptr_t)sizeof log,
+                      (void *)(uintptr_t)(level ? atoi(level) : 0)};
+    const unsigned result = vec.cu->ModuleLoadDataEx(module, text, 3, options, values);
     if (result)
         print_error("%s %llu: loading: %s %s\n", what, (unsigned long long)index,
                     acu_driver_result_name(result), log);
