@@ -58,7 +58,7 @@ ACUI_DEVICE double erf(double x)
 }
 
 /*
- * For large x (finite, |x| >= 2^-19): multiplies the 53 bits of x with the 192 bits of 2/pi that decide the
+ * For large x (finite, |x| >= 2^-10): multiplies the 53 bits of x with the 192 bits of 2/pi that decide the
  * result; those above give multiples of four quarter turns, those below are too small.
  */
 ACUI_DEVICE_OUTLINE double acui_quarter_turns_large(double x, int *quadrant, double *low)
