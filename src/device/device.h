@@ -108,6 +108,10 @@ struct acu_device {
                            * acquire load */
     void (*idle)(acu_device *device); /* set before `trims`: gives the rest back */
 
+    pthread_mutex_t giving; /* while memory of pools is on its way back to the driver; taken under
+                             * a stream's issue lock */
+    _Atomic(uint64_t) given; /* how often some went there; written under that lock */
+
     struct acui_rings *rings; /* engine: pinned memory for copies of pageable memory; the same */
     void (*drop_rings)(acu_device *device);
 

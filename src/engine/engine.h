@@ -44,7 +44,8 @@
  *   counters.c  how many there were
  *
  * Locks, in the order in which they may be taken: a stream's issue lock; that of who asks again for
- * memory (issue/memory.c); then, each alone or as leaf: the order lock (memory/access.h), the
+ * memory (issue/memory.c); that of who gives some back (memory/trim.c), under which driver calls
+ * are made too; then, each alone or as leaf: the order lock (memory/access.h), the
  * flight lock, a stream's timeline lock, the deadline lock, a future's lock. Functions of the
  * program are called with none of them held.
  */

@@ -70,16 +70,19 @@ static acui_block *take_oldest(acu_pool *pool)
 
 static bool free_some(acu_pool *pool, acu_stream *stream)
 {
+    size_t freed = 0;
     acui_lock_take(&stream->issue);
+    acui_pool_give_begin(pool);
     acui_block *list = take_oldest(pool);
-    bool some = list != NULL;
     while (list) {
         acui_block *block = list;
         list = block->next;
+        freed += block->bytes;
         acui_source_free(pool, block, stream);
     }
+    acui_pool_give_end(pool, freed);
     acui_lock_give(&stream->issue);
-    return some;
+    return freed > 0;
 }
 
 static void run(acui_job *job)

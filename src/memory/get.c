@@ -170,16 +170,23 @@ static size_t make_room(acu_pool *pool, size_t size, acu_stream *stream)
     return acui_pools_trim(pool->device, stream);
 }
 
-/* What lacks may lie in the cache, in other sizes or in flight. */
-static acu_status get_short(acu_pool *pool, size_t bytes, acu_stream *stream, acui_block **block)
+/* What lacks may lie in the cache, in other sizes or in flight; or be given back just now, by
+ * another thread: `given` is of before it was asked for. */
+static acu_status get_short(acu_pool *pool, size_t bytes, acu_stream *stream, uint64_t given,
+                            acui_block **block)
 {
     size_t size = acui_block_size(bytes);
     count(pool, &pool->retries);
-    acu_status st = ACU_ERR_DEVICE_MEMORY;
-    if (make_room(pool, size, stream))
-        st = acui_source_get(pool, size, stream, block);
-    if (st != ACU_ERR_DEVICE_MEMORY)
-        return st;
+    for (;;) {
+        bool room = make_room(pool, size, stream) > 0;
+        uint64_t now = acui_pool_given(pool);
+        if (!room && now == given)
+            break;
+        given = now;
+        acu_status st = acui_source_get(pool, size, stream, block);
+        if (st != ACU_ERR_DEVICE_MEMORY)
+            return st;
+    }
     *block = take_behind(pool, bytes, stream);
     if (*block)
         return ACU_OK;
@@ -194,8 +201,9 @@ static acu_status get_new(acu_pool *pool, size_t bytes, acu_stream *stream, acui
 {
     if (acui_pool_never(pool, bytes))
         return acui_fail(ACU_ERR_DEVICE_MEMORY, "it is more than there is");
+    uint64_t given = acui_pool_given(pool);
     acu_status st = acui_source_get(pool, acui_block_size(bytes), stream, block);
-    return st == ACU_ERR_DEVICE_MEMORY ? get_short(pool, bytes, stream, block) : st;
+    return st == ACU_ERR_DEVICE_MEMORY ? get_short(pool, bytes, stream, given, block) : st;
 }
 
 acu_status acui_pool_get(acu_pool *pool, size_t bytes, acu_stream *stream, acui_block **block)

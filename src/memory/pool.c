@@ -273,9 +273,11 @@ static void destroy(acu_pool *pool)
     take_off_device(pool);
     acui_entered entered;
     bool works = acui_enter_to_free(device, &entered);
+    acui_pool_give_begin(pool);
     acui_pool_drain(pool, works ? acui_pool_of(device, pool->kind, pool->write_combined) : NULL);
     if (works && pool->raw)
         device->cu->MemPoolDestroy(pool->raw);
+    acui_pool_give_end(pool, pool->held);
     acui_leave(&entered);
     pool_free(pool);
 }

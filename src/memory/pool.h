@@ -174,6 +174,19 @@ bool acui_pool_exceeds(acu_pool *pool);
 void acui_pool_trim_soon(acu_pool *pool);
 
 /* ---- trim.c; the device is entered, or lost ---- */
+/*
+ * Around taking blocks out of a cache and giving them to the driver: in between nobody would find
+ * their memory, so who lacks some comes behind that (each of the following does so). He tries again
+ * where `given` is another number than before he tried. Not for pools that are slow: giving back
+ * may wait for the device there, which no submission does. `freed`: how much it was.
+ */
+void acui_pool_give_begin(acu_pool *pool);
+void acui_pool_give_end(acu_pool *pool, size_t freed);
+static inline uint64_t acui_pool_given(const acu_pool *pool)
+{
+    /* Acquire: who sees that it was given finds it at the driver. */
+    return atomic_load_explicit(&pool->device->given, memory_order_acquire);
+}
 /* Take slabs out that nothing uses, until at most `keep` bytes are cached: no more counted as held.
  * The device need not be entered. */
 acui_slab *acui_pool_take_slabs(acu_pool *pool, size_t keep);

@@ -102,18 +102,40 @@ void acui_pool_put_slabs(acu_pool *pool, acui_slab *slabs)
     acui_lock_give(&pool->lock);
 }
 
-size_t acui_pool_shrink(acu_pool *pool, size_t keep, acu_stream *stream)
+void acui_pool_give_begin(acu_pool *pool)
+{
+    if (!pool->slow)
+        pthread_mutex_lock(&pool->device->giving);
+}
+
+void acui_pool_give_end(acu_pool *pool, size_t freed)
+{
+    if (pool->slow)
+        return;
+    if (freed)
+        atomic_fetch_add_explicit(&pool->device->given, 1, memory_order_release);
+    pthread_mutex_unlock(&pool->device->giving);
+}
+
+static size_t shrink(acu_pool *pool, size_t keep, acu_stream *stream, bool down_to_the_system)
 {
     acui_pool_look(pool);
-    return free_taken(pool, take_out(pool, keep, false), stream);
+    acui_pool_give_begin(pool);
+    size_t freed = free_taken(pool, take_out(pool, keep, false), stream);
+    if (freed && down_to_the_system && pool->raw && !acui_device_lost(pool->device))
+        pool->device->cu->MemPoolTrimTo(pool->raw, 0);
+    acui_pool_give_end(pool, freed);
+    return freed;
+}
+
+size_t acui_pool_shrink(acu_pool *pool, size_t keep, acu_stream *stream)
+{
+    return shrink(pool, keep, stream, false);
 }
 
 size_t acui_pool_trim(acu_pool *pool, size_t keep, acu_stream *stream)
 {
-    size_t freed = acui_pool_shrink(pool, keep, stream);
-    if (freed && pool->raw && !acui_device_lost(pool->device))
-        pool->device->cu->MemPoolTrimTo(pool->raw, 0);
-    return freed;
+    return shrink(pool, keep, stream, true);
 }
 
 void acui_pool_trim_excess(acu_pool *pool)
@@ -140,6 +162,7 @@ size_t acui_pool_trim_after(acu_pool *pool, acu_stream *stream)
     if (!pool->raw)
         return 0;
     size_t freed = 0;
+    acui_pool_give_begin(pool);
     taken out = take_out(pool, 0, true);
     while (out.blocks) {
         acui_block *block = out.blocks;
@@ -153,6 +176,7 @@ size_t acui_pool_trim_after(acu_pool *pool, acu_stream *stream)
         acui_pool_link(pool, block);
         acui_lock_give(&pool->lock);
     }
+    acui_pool_give_end(pool, freed);
     return freed;
 }
 

@@ -458,6 +458,47 @@ static void who_can_be_served_is(void **state)
     acu_pool_release(pool);
 }
 
+static _Atomic(bool) enough;
+
+static void *trim_on(void *pool)
+{
+    while (!atomic_load(&enough))
+        if (acu_pool_trim(pool, 0, NULL) != ACU_OK)
+            return NULL;
+    return pool;
+}
+
+/* What is on its way from the cache to the driver is had from neither: who lacks it comes behind
+ * who gives it back. */
+static void who_gives_memory_back_is_waited_for(void **state)
+{
+    (void)state;
+    enum { PARTS = 24 };
+    acu_pool *pool = pool_of(PARTS * 4 * KIB);
+    pthread_t thread;
+    int failed = 0;
+    atomic_store(&enough, false);
+    assert_int_equal(pthread_create(&thread, NULL, trim_on, pool), 0);
+    for (int i = 0; i < 300; i++) {
+        acu_op *parts[PARTS];
+        for (int k = 0; k < PARTS; k++)
+            parts[k] = acu_full(ACU_SHAPE(4 * KIB), acu_u8(1));
+        acu_submit_options options = {.size = sizeof options, .pool = pool};
+        acu_future *future = NULL;
+        acu_op *all = acu_op_zip(parts, PARTS, ACU_SITE);
+        failed += acu_submit(device, all, &options, &future) != ACU_OK;
+        failed += acu_future_wait(future, ACU_FOREVER) != ACU_OK;
+        acu_future_release(future);
+    }
+    atomic_store(&enough, true);
+    void *worked = NULL;
+    pthread_join(thread, &worked);
+    assert_ptr_equal(worked, pool);
+    assert_int_equal(failed, 0);
+    assert_works(acu_graphs_wait(device)); /* who makes them holds memory meanwhile */
+    acu_pool_release(pool);
+}
+
 /* ---- random use, by several threads ---- */
 
 enum { THREADS = 4, ROUNDS = 150, LIVE = 6 };
@@ -599,6 +640,7 @@ int main(void)
         DEVICE_TEST(so_does_what_the_host_has_no_memory_for),
         DEVICE_TEST(who_is_being_issued_is_waited_for),
         DEVICE_TEST(who_can_be_served_is),
+        DEVICE_TEST(who_gives_memory_back_is_waited_for),
         DEVICE_TEST(memory_in_use_is_never_handed_out),
         DEVICE_TEST(nor_where_it_is_short),
     };
