@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Random programs against a serial model on the host: tensors and slices of them on two devices and
- * in host memory, launches, tiles, copies, fills, host and foreign work, compositions, graphs,
- * alternatives, streams, policies and priorities, on devices that issue in different ways (by who
- * submits, by runtime threads, by issuers, several at once), from two threads; with operations that
- * fail, and submissions that are given up.
+ * in host memory, launches, tiles, copies, fills, host and foreign work, compositions of these and
+ * of one another, graphs, alternatives, groups, streams, policies and priorities, on devices that
+ * issue in different ways (by who submits, by runtime threads, by issuers, several at once), from
+ * two threads; with operations that fail, and submissions that are given up.
  *
  * The model computes as if all went well, and knows for each word what may be said about it: what
  * failed must be seen to have failed, and what may have failed, or may not, is right if it can be
@@ -61,6 +61,19 @@ typedef struct range {
     int64_t begin, end;
 } range;
 
+/* What a composition does to a tensor, if something beside it fails, or all is given up. */
+typedef enum fate {
+    LEFT,   /* nothing at all */
+    OPEN,   /* it has what is known of it, or can not be read */
+    SURE,   /* it has what is known of it: what finally runs */
+    PERHAPS /* the same as OPEN, or it is as it was: of an alternative, which may not run */
+} fate;
+
+typedef struct effect {
+    truth outcome;
+    fate fates[PLACES][TENSORS];
+} effect;
+
 /* One program: what a thread does with its own tensors. */
 typedef struct program {
     machine *m;
@@ -82,6 +95,9 @@ typedef struct program {
     range writes[8];
     int write_count;
     bool fails;
+    effect *tree;     /* or it is a composition, which the model has done already */
+    acu_group *group; /* that it is to be a member of; NULL: none */
+    bool refused;     /* the last one, by its group */
 
     char failure[512]; /* what is wrong; empty while all is well */
 } program;
@@ -128,6 +144,21 @@ static void forget(program *p)
     p->reads[0] = p->reads[1] = GOOD;
     p->write_count = 0;
     p->fails = false;
+    p->tree = NULL;
+}
+
+static void know(program *p, int place, int tensor, truth is)
+{
+    for (int i = 0; i < N; i++)
+        p->known[place][tensor][i] = is;
+}
+
+static truth known_of(const program *p, int place, int tensor)
+{
+    truth is = GOOD;
+    for (int i = 0; i < N; i++)
+        is = worse(is, p->known[place][tensor][i]);
+    return is;
 }
 
 static void reads(program *p, int part, int place, int tensor, int64_t begin, int64_t end)
@@ -157,10 +188,42 @@ static truth outcome_of(const program *p, int part)
     return other == GOOD ? own : worse(own, MAYBE);
 }
 
+/* Something beside the composition fails. */
+static void disturb(program *p, const effect *e)
+{
+    for (int place = 0; place < PLACES; place++)
+        for (int t = 0; t < TENSORS; t++)
+            if (e->fates[place][t] == PERHAPS)
+                know(p, place, t, ANY);
+            else if (e->fates[place][t] == OPEN)
+                for (int i = 0; i < N; i++)
+                    p->known[place][t][i] = worse(p->known[place][t][i], MAYBE);
+}
+
+static void lose_tree(program *p, const effect *e)
+{
+    for (int place = 0; place < PLACES; place++)
+        for (int t = 0; t < TENSORS; t++)
+            if (e->fates[place][t] != LEFT)
+                know(p, place, t, ANY);
+}
+
+static truth settle_tree(program *p, bool given_up)
+{
+    if (p->m->lossy || (given_up && (p->m->handed || p->group)))
+        lose_tree(p, p->tree);
+    else if (given_up)
+        disturb(p, p->tree);
+    truth is = p->tree->outcome;
+    return given_up ? ANY : p->m->lossy ? worse(is, MAYBE) : is;
+}
+
 /* The operation was submitted; `given_up`: and cancelled, or given a deadline. */
 static truth settle(program *p, bool given_up)
 {
     truth all = GOOD;
+    if (p->tree)
+        return settle_tree(p, given_up);
     for (int i = 0; i < p->write_count; i++) {
         const range *w = &p->writes[i];
         truth is = outcome_of(p, w->part);
@@ -178,6 +241,8 @@ static truth settle(program *p, bool given_up)
 /* Nothing is known of what it wrote, or did not. */
 static void lose_track(program *p)
 {
+    if (p->tree)
+        lose_tree(p, p->tree);
     for (int i = 0; i < p->write_count; i++)
         for (int64_t k = p->writes[i].begin; k < p->writes[i].end; k++)
             p->known[p->writes[i].place][p->writes[i].tensor][k] = ANY;
@@ -210,7 +275,9 @@ static bool submit(program *p, acu_op *op, bool first)
     acu_submit_options options = {.size = sizeof options};
     acu_future *future = NULL;
     uint64_t way = below(p, 8), end = below(p, 32);
-    bool given_up = end < 2, noted = below(p, 2), wanted = noted || given_up || below(p, 4) == 0;
+    struct note *note = &p->notes[p->step];
+    bool given_up = end < 2, noted = below(p, 2) && !note->open;
+    bool wanted = noted || given_up || below(p, 4) == 0;
     if (first && way < POLICIES)
         options.policy = p->m->policies[way];
     else if (first && way - POLICIES < STREAMS)
@@ -225,14 +292,16 @@ static bool submit(program *p, acu_op *op, bool first)
         options.deadline = 1 + below(p, 100000);
     else if (end == 2)
         options.deadline = ACU_MS(3600000);
-    struct note *note = &p->notes[p->step];
-    note->open = noted;
-    truth outcome = settle(p, given_up);
-    note->outcome = outcome;
-    acu_status st = acu_submit(NULL, op, &options, wanted ? &future : NULL);
-    EXPECT(p, st == ACU_OK, "acu_submit: %s", acu_status_name(st));
+    truth outcome = settle(p, given_up || p->group);
+    if (noted)
+        *note = (struct note){.open = true, .outcome = outcome};
+    acu_status st =
+        p->group ? acu_group_submit(p->group, NULL, op, &options, wanted ? &future : NULL)
+                 : acu_submit(NULL, op, &options, wanted ? &future : NULL);
+    p->refused = p->group && st == ACU_ERR_CANCELLED;
+    EXPECT(p, st == ACU_OK || p->refused, "acu_submit: %s", acu_status_name(st));
     if (st != ACU_OK) {
-        note->open = false;
+        note->open &= !noted;
         lose_track(p);
         return given_up;
     }
@@ -606,6 +675,231 @@ static void do_graph(program *p)
     submit(p, acu_replay(p->graph), true);
 }
 
+/* ---- compositions of compositions ---- */
+
+static acu_op *tree(program *p, int depth, bool last, effect *e);
+
+/* Both did what they do, one after the other. */
+static void join(effect *to, const effect *more)
+{
+    to->outcome = worse(to->outcome, more->outcome);
+    for (int place = 0; place < PLACES; place++)
+        for (int t = 0; t < TENSORS; t++)
+            if (more->fates[place][t] != LEFT)
+                to->fates[place][t] = more->fates[place][t];
+}
+
+/* It writes z, and so much is known of that. Who reads what nothing is known of may fail. */
+static void leaf_effect(program *p, int place, int z, truth is, effect *e)
+{
+    *e = (effect){.outcome = is == ANY ? MAYBE : is};
+    e->fates[place][z] = OPEN;
+    know(p, place, z, is);
+}
+
+/* What overwrites a tensor of a device. */
+static acu_op *write_leaf(program *p, int place, int z, effect *e)
+{
+    uint32_t c = (uint32_t)below(p, 1000);
+    bool fill = below(p, 2), fails = !fill && below(p, 2);
+    for (int i = 0; i < N; i++)
+        p->model[place][z][i] = c;
+    leaf_effect(p, place, z, fails ? BAD : GOOD, e);
+    return fill ? acu_fill(tensor_at(p, place, z), acu_u32(c)) : foreign_op(p, place, z, c, fails);
+}
+
+static acu_op *step_leaf(program *p, int place, int z, int a, effect *e)
+{
+    truth is = worse(known_of(p, place, a), known_of(p, place, z));
+    acu_op *op = step_op(p, 0, place, z, a, (uint32_t)below(p, 1000));
+    forget(p); /* that is the effect's */
+    leaf_effect(p, place, z, is, e);
+    return op;
+}
+
+static acu_op *host_leaf(program *p, int z, effect *e)
+{
+    uint32_t c = (uint32_t)below(p, 1000);
+    bool fails = below(p, 3) == 0;
+    truth is = fails ? BAD : known_of(p, HOST, z);
+    for (int i = 0; i < N; i++)
+        p->model[HOST][z][i] = 3 * p->model[HOST][z][i] + c;
+    leaf_effect(p, HOST, z, is, e);
+    return acu_host(host_step, order_of(c, fails), acu_inout(tensor_at(p, HOST, z)));
+}
+
+static acu_op *copy_leaf(program *p, int place, int z, int a, effect *e)
+{
+    int from = (int)below(p, PLACES);
+    memcpy(p->model[place][z], p->model[from][a], sizeof p->model[place][z]);
+    leaf_effect(p, place, z, known_of(p, from, a), e);
+    return acu_copy(tensor_at(p, place, z), tensor_at(p, from, a));
+}
+
+/* `last`: of what finally runs, which reads nothing here. */
+static acu_op *leaf(program *p, bool last, effect *e)
+{
+    int place = (int)below(p, 2), z, a;
+    two_of(p, &z, &a);
+    switch (last ? 0 : below(p, 6)) {
+    case 0:
+    case 1:
+        return write_leaf(p, place, z, e);
+    case 2:
+        return host_leaf(p, z, e);
+    case 3:
+        return copy_leaf(p, place, z, a, e);
+    default:
+        return step_leaf(p, place, z, a, e);
+    }
+}
+
+/* Where one fails, the others may not begin. */
+static acu_op *beside(program *p, int depth, bool last, effect *e)
+{
+    acu_op *ops[3];
+    int count = 2 + (int)below(p, 2);
+    *e = (effect){.outcome = GOOD};
+    for (int i = 0; i < count; i++) {
+        effect one;
+        ops[i] = tree(p, depth - 1, last, &one);
+        join(e, &one);
+    }
+    if (e->outcome != GOOD)
+        disturb(p, e);
+    return count == 2 && below(p, 3) == 0 ? acu_after(ops[1], ops[0])
+                                          : acu_op_zip(ops, (size_t)count, ACU_SITE);
+}
+
+static bool as_told(void *wanted, const acu_error *error)
+{
+    return wanted && error->status != ACU_OK;
+}
+
+/* Both yield the same, so that nothing is copied. */
+static acu_op *yields_one(acu_op *op)
+{
+    return acu_last(acu_zip(op, acu_scalar(acu_u32(1))));
+}
+
+/* What was tried failed for certain: the alternative ran. Or nobody can tell. */
+static void join_other(program *p, effect *e, effect *other)
+{
+    for (int place = 0; place < PLACES; place++)
+        for (int t = 0; t < TENSORS; t++) {
+            fate *is = &other->fates[place][t];
+            bool touched = *is != LEFT || e->fates[place][t] != LEFT;
+            if (e->outcome != BAD && touched)
+                know(p, place, t, ANY);
+            if (*is != LEFT || (e->outcome != BAD && touched))
+                *is = PERHAPS;
+        }
+    truth outcome = e->outcome == BAD || other->outcome == GOOD ? other->outcome : MAYBE;
+    join(e, other);
+    e->outcome = outcome;
+}
+
+static acu_op *either(program *p, int depth, effect *e)
+{
+    static char wanted[1];
+    effect other;
+    uint32_t model[PLACES][TENSORS][N];
+    truth known[PLACES][TENSORS][N];
+    bool asks = below(p, 3) == 0, wants = !asks || below(p, 2);
+    acu_op *x = yields_one(tree(p, depth - 1, false, e));
+    memcpy(model, p->model, sizeof model);
+    memcpy(known, p->known, sizeof known);
+    acu_op *y = yields_one(tree(p, depth - 1, false, &other));
+    if (e->outcome == GOOD || !wants) { /* then nothing of it is done */
+        memcpy(p->model, model, sizeof model);
+        memcpy(p->known, known, sizeof known);
+    } else {
+        join_other(p, e, &other);
+    }
+    return asks ? acu_or_else_if(x, y, as_told, wants ? wanted : NULL) : acu_or_else(x, y);
+}
+
+static acu_op *lasting(program *p, int depth, effect *e)
+{
+    effect last;
+    acu_op *x = tree(p, depth - 1, false, e), *y = tree(p, 1, true, &last);
+    for (int place = 0; place < PLACES; place++)
+        for (int t = 0; t < TENSORS; t++)
+            if (last.fates[place][t] == OPEN)
+                last.fates[place][t] = SURE;
+    join(e, &last);
+    return acu_finally(x, y);
+}
+
+static acu_op *tree(program *p, int depth, bool last, effect *e)
+{
+    switch (depth > 0 ? below(p, last ? 4 : 7) : 0) {
+    case 1:
+    case 2:
+        return beside(p, depth, last, e);
+    case 3:
+        return acu_with_context(tree(p, depth - 1, last, e), "tree");
+    case 4:
+    case 5:
+        return either(p, depth, e);
+    case 6:
+        return lasting(p, depth, e);
+    default:
+        return leaf(p, last, e);
+    }
+}
+
+static void do_tree(program *p)
+{
+    effect e;
+    acu_op *op = tree(p, 3, false, &e);
+    forget(p);
+    p->tree = &e;
+    submit(p, op, false);
+    p->tree = NULL;
+}
+
+/* All members come to an end, once, and the group's outcome is that of one that failed. */
+static void take_members(program *p, int count)
+{
+    bool failed = false;
+    acu_future *future;
+    for (int i = 0; i < count && !p->failure[0]; i++) {
+        acu_status st = acu_group_wait_any(p->group, ACU_FOREVER, &future);
+        MUST(p, st == ACU_OK, "acu_group_wait_any: %s, %d of %d", acu_status_name(st), i, count);
+        if (st != ACU_OK)
+            return;
+        st = acu_future_poll(future);
+        MUST(p, st != ACU_NOT_READY, "a member was taken that is not over");
+        failed |= st != ACU_OK && st != ACU_ERR_CANCELLED;
+        acu_future_release(future);
+    }
+    MUST(p, acu_group_take(p->group, &future) == ACU_ERR_NOT_FOUND, "a member too many");
+    acu_status st = acu_group_wait(p->group, ACU_FOREVER);
+    MUST(p, (st != ACU_OK) == failed, "%s, and some member %s", acu_status_name(st),
+         failed ? "failed" : "did not");
+}
+
+static void do_group(program *p)
+{
+    acu_group_options options = {
+        .size = sizeof options, .collect = true, .keep_going = below(p, 2)};
+    int accepted = 0, count = 1 + (int)below(p, 4);
+    acu_status st = acu_group_create(&options, &p->group);
+    EXPECT(p, st == ACU_OK, "acu_group_create: %s", acu_status_name(st));
+    for (int i = 0; i < count && st == ACU_OK; i++) {
+        p->refused = false;
+        do_tree(p);
+        accepted += !p->refused;
+    }
+    if (st == ACU_OK && below(p, 4) == 0)
+        MUST(p, acu_group_cancel(p->group) == ACU_OK, "acu_group_cancel");
+    if (st == ACU_OK && !p->m->lossy)
+        take_members(p, accepted);
+    acu_group_release(p->group);
+    p->group = NULL;
+}
+
 /* ---- a program ---- */
 
 static void do_any(program *p)
@@ -615,7 +909,7 @@ static void do_any(program *p)
         do_copy,     do_fill,   do_fill,    do_host,  do_host,        do_foreign,
         do_branches, do_chain,  do_both,    do_graph, do_alternative, do_round,
         do_shared,   do_later,  do_finally, do_many,        do_many,
-        do_pass,     do_pass,
+        do_pass,     do_pass,   do_tree,    do_tree,  do_tree,        do_group,
     };
     forget(p);
     all[below(p, sizeof all / sizeof all[0])](p);
