@@ -204,7 +204,8 @@ struct acui_submission {
     bool out_of_order; /* a part of it could not be entered when that was due, for this reason (NULL
                         * for lack of memory): it will be refused */
     acui_fault *out_of_order_fault;
-    bool shares;  /* some task has a `sharing` */
+    bool shares;  /* some task has a `sharing`: of those that were made, the planning thread's; */
+    bool shared;  /* ... of those that were entered: order lock */
     bool serial;  /* its policy has one stream: branches run in order too */
     bool makes;   /* some task has a prologue */
     /* Who plans it keeps memory of a task that is going: where that counts (issue/memory.c), and

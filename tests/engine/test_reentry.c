@@ -328,6 +328,60 @@ static acu_op *submit_and_fail(void *user, acu_val *values, size_t count)
     return NULL;
 }
 
+/* ---- a failure while the rest is planned: for thread sanitizer ---- */
+
+typedef struct failing {
+    acu_device *device;
+    acu_tensor *x;
+    acu_op *next;
+    _Atomic(bool) told; /* relaxed: so that nothing orders the two threads */
+} failing;
+
+static acu_status fail_host(void *user, const acu_val *values, size_t count)
+{
+    (void)user, (void)values, (void)count;
+    return ACU_ERR_IO;
+}
+
+static void note_failure(void *user, acu_future *future, acu_status status)
+{
+    (void)future;
+    atomic_store_explicit(&((failing *)user)->told, status != ACU_OK, memory_order_relaxed);
+}
+
+/* What is planned so far is on its way with this, and fails. */
+static acu_op *submit_and_await_failure(void *user, acu_val *values, size_t count)
+{
+    (void)values, (void)count;
+    failing *f = user;
+    acu_future *reader = submit(f->device, acu_host(fail_host, NULL, acu_in(f->x)), NULL);
+    assert_works(acu_future_on_complete(reader, note_failure, ACU_USER(f)));
+    acu_future_release(reader);
+    while (!atomic_load_explicit(&f->told, memory_order_relaxed))
+        sched_yield();
+    return f->next;
+}
+
+static void failing_while_it_is_planned(void **state)
+{
+    (void)state;
+    failing f = {.device = test_open()};
+    assert_works(acu_tensor_alloc_pinned(f.device, ACU_I32, VECTOR, &f.x));
+    for (int i = 0; i < TURNS; i++) {
+        atomic_store(&f.told, false);
+        f.next = acu_host(fail_host, NULL, acu_in(f.x));
+        acu_op *first = acu_op_host(fail_host, ACU_USER(NULL), NULL, 0, ACU_SITE);
+        acu_op *second = acu_host(fail_host, NULL, acu_out(f.x));
+        acu_op *op = acu_then(acu_after(second, first), submit_and_await_failure, &f);
+        acu_future *future = submit(f.device, op, NULL);
+        assert_fails(acu_future_wait(future, ACU_FOREVER), ACU_ERR_CALLBACK, "ACU_ERR_IO");
+        acu_future_release(future);
+    }
+    acu_tensor_release(f.x);
+    test_close(f.device);
+    test_leaks_none();
+}
+
 static void refused_while_it_is_issued(void **state)
 {
     (void)state;
@@ -411,6 +465,7 @@ int main(void)
         cmocka_unit_test(a_release_may_not_wait),
         cmocka_unit_test(a_release_leaves_the_record),
         cmocka_unit_test(a_callback_may_open_during_the_last_close),
+        cmocka_unit_test(failing_while_it_is_planned),
         cmocka_unit_test(refused_while_it_is_issued),
         cmocka_unit_test(what_can_not_be_in_order_is_refused),
     };

@@ -20,7 +20,7 @@
  */
 bool acui_task_wanted(acui_task *task)
 {
-    if (!task->submission->shares)
+    if (!task->submission->shared)
         return false;
     uint64_t turn = acui_order_turn();
     acui_task *list = task;

@@ -362,6 +362,7 @@ static acui_task *enter_tasks(acui_submission *s, acui_task *tasks)
     acui_task *ready = NULL, **tail = &ready;
     bool waited = s->planned && s->lane_count == 1 && s->future && s->future->waited;
     count_open(s, tasks);
+    s->shared |= s->shares;
     if (s->last_task)
         s->last_task->next = tasks;
     else
