@@ -70,9 +70,7 @@ typedef struct acui_before {
     bool data;         /* the task reads what the point wrote: its failure is the task's */
     bool of_op;        /* the point is of an op that the task stands for: it wants all of that, */
     bool of_outcome;   /* ... and fails as this did */
-    bool vague;        /* there was no memory for: */
-    acui_piece *pieces; /* what the task, if it is passed over, leaves as the point left it
-                         * (through), and what it reads of a conditional point (reads) */
+    bool vague;        /* there was no memory for a piece of it */
     bool over;         /* linked until the point is over, not just issued */
     acui_task *task;
     struct acui_before *next; /* of point->followers; order lock */
@@ -114,6 +112,8 @@ struct acui_task {
     uint32_t body_count;
     acui_run *runs;
 
+    acui_piece *pieces;  /* what it leaves as a point left it, if it is passed over (through), and
+                          * what it reads of conditional points (reads); in the arena */
     acui_before *before; /* array in the arena; fixed once the task is entered */
     size_t before_count, before_room;
     uint32_t pending;    /* order lock: links not yet triggered, plus one while entering */

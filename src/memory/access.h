@@ -37,7 +37,8 @@ typedef struct acui_piece {
     struct acui_piece *next;
     const acu_buffer *buffer;
     acui_extent extent;
-    bool reads, through; /* the engine's: why they matter */
+    const struct acui_point *point; /* the engine's: who left them so, and why they matter */
+    bool reads, through;
 } acui_piece;
 
 typedef struct acui_point {

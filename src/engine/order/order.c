@@ -47,12 +47,13 @@ static ACUI_APART void add_piece(const entering *access, acui_before *before,
         before->vague = true;
         return;
     }
+    piece->point = before->point;
     piece->buffer = access->touch->use->buffer;
     piece->extent = acui_extent_common(extent, &access->touch->extent);
     piece->reads = access->reads;
     piece->through = access->through;
-    piece->next = before->pieces;
-    before->pieces = piece;
+    piece->next = access->task->pieces;
+    access->task->pieces = piece;
 }
 
 /* Room was made before. */
@@ -281,9 +282,9 @@ static bool fails_by(const acui_before *before)
     const acui_point *point = before->point;
     if (!point->failed || !point->spoiled)
         return point->failed && (before->data || before->of_outcome);
-    const acui_piece *piece = before->pieces;
-    while (piece &&
-           !(piece->reads && acui_point_spoils(point, piece->buffer, &piece->extent)))
+    const acui_piece *piece = before->task->pieces;
+    while (piece && !(piece->reads && piece->point == point &&
+                      acui_point_spoils(point, piece->buffer, &piece->extent)))
         piece = piece->next;
     return piece || before->vague;
 }

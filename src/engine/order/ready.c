@@ -123,23 +123,23 @@ static bool fails_already(acui_task *task)
  * Without memory to say of which bytes that is so, all count as such. Order lock held. */
 static void leave_as_it_is(acui_task *task)
 {
+    const acui_point *bad = NULL;
     bool told = !task->failed; /* else it was not even entered as a whole */
-    for (size_t i = 0; i < task->before_count; i++) {
-        const acui_before *before = &task->before[i];
-        const acui_point *point = before->point;
-        bool bad = point->failed && before->vague;
-        told = told && !bad;
-        for (const acui_piece *p = point->failed ? before->pieces : NULL; p; p = p->next)
-            if (p->through && acui_point_spoils(point, p->buffer, &p->extent)) {
-                bad = true;
-                told = told && acui_point_spoil(task->point, point, p);
-            }
-        if (bad && !task->fault)
-            task->fault = acui_fault_retain(point->fault);
-        task->failed |= bad;
-    }
+    for (size_t i = 0; i < task->before_count; i++)
+        if (task->before[i].vague && task->before[i].point->failed) {
+            bad = task->before[i].point;
+            told = false;
+        }
+    for (const acui_piece *p = task->pieces; p; p = p->next)
+        if (p->through && acui_point_spoils(p->point, p->buffer, &p->extent)) {
+            bad = p->point;
+            told = told && acui_point_spoil(task->point, bad, p);
+        }
     if (!told)
         acui_point_spoil_all(task->point);
+    if (bad && !task->fault)
+        task->fault = acui_fault_retain(bad->fault);
+    task->failed |= bad != NULL;
 }
 
 /* Of an alternative that does not run, what was tried being over. */
