@@ -89,6 +89,16 @@ double acui_scalar_number(const acu_val *scalar)
     }
 }
 
+/* What f32, f16 and bf16 are computed with: rounded once, also from integers of 64 bits. */
+static float single_of(const acu_val *scalar)
+{
+    if (scalar->dtype == ACU_U64)
+        return (float)scalar->bits;
+    if (acui_class_of(scalar->dtype) == 'l')
+        return (float)whole_number(scalar);
+    return (float)acui_scalar_number(scalar);
+}
+
 /* Whether the integer, which is `large` if it needs all 64 bits without a sign, fits the dtype. */
 static bool fits(int64_t n, bool large, acu_dtype dtype)
 {
@@ -131,14 +141,13 @@ bool acui_scalar_bits(const acu_val *scalar, acu_dtype dtype, uint64_t *bits, ch
         return false;
     }
     double number = acui_scalar_number(scalar);
+    float single = single_of(scalar);
+    uint32_t word;
     switch (acui_class_of(dtype)) {
-    case 'f': {
-        float value = (float)number;
-        uint32_t word;
-        memcpy(&word, &value, sizeof word);
+    case 'f':
+        memcpy(&word, &single, sizeof word);
         *bits = word;
         return true;
-    }
     case 'd':
         memcpy(bits, &number, sizeof number);
         return true;

@@ -491,6 +491,16 @@ static void numbers_take_on_the_dtype(void **state)
     assert_int_equal(h[0], 0x7C00);
     assert_int_equal(h[1], 0xC000);
     free(h);
+    /* Just above the middle of two floats, where no double is: rounded once. */
+    const int64_t middle = (INT64_C(1) << 60) + (INT64_C(1) << 36) + 1;
+    float *f = result_of(device, acu_mul(acu_ones(ACU_F32, ACU_SHAPE(1)), middle), ACU_F32,
+                         ACU_SHAPE(1));
+    assert_true(f[0] == 0x1.000002p60f);
+    free(f);
+    f = result_of(device, acu_mul(acu_ones(ACU_F32, ACU_SHAPE(1)), 8 * (uint64_t)middle), ACU_F32,
+                  ACU_SHAPE(1));
+    assert_true(f[0] == 0x1.000002p63f);
+    free(f);
     acu_tensor_release(u8);
     acu_tensor_release(f16);
     acu_tensor_release(choice);
