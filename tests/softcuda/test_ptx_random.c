@@ -3,7 +3,7 @@
  * Random programs in PTX, and every instruction alone with random operands, against a model: on the
  * software device, or on a GPU of capability 9.0 or more.
  *
- *     ACUDA_PTX_SEEDS=100:50    programs of seeds 100 to 149
+ *     ACUDA_PTX_SEEDS=100:50    programs of seeds 100 to 149, and operands of seed 100
  *     ACUDA_PTX_PRINT=FILE      what was computed, to be compared with that of another device
  *     ACUDA_PTX_TEXT=FOLDER     the programs
  *     ACUDA_PTX_LENGTH=7        no more than their first 7 statements
@@ -16,6 +16,7 @@
 
 static char text[1 << 20];
 static FILE *report;
+static unsigned long long first_seed = 1, seed_count = 60;
 
 static uint64_t hash_of(const uint64_t *words, size_t count)
 {
@@ -164,15 +165,11 @@ static unsigned run_program(uint64_t seed)
 static void random_programs(void **state)
 {
     (void)state;
-    unsigned long long first = 1, count = 60;
-    const char *seeds = getenv("ACUDA_PTX_SEEDS");
     unsigned wrong = 0;
     if (vec.capability < 90)
         skip();
-    if (seeds)
-        sscanf(seeds, "%llu:%llu", &first, &count);
-    for (unsigned long long n = 0; n < count; n++)
-        wrong += run_program(first + n) != 0;
+    for (unsigned long long n = 0; n < seed_count; n++)
+        wrong += run_program(first_seed + n) != 0;
     assert_int_equal(wrong, 0);
 }
 
@@ -232,7 +229,7 @@ static unsigned run_alone(CUmodule module, uint32_t index)
 {
     char name[32];
     snprintf(name, sizeof name, "k%u", index);
-    chance = index + 77;
+    chance = index + (first_seed << 32);
     for (int i = 0; i < INPUTS; i++)
         for (int k = 0; k < OP_SOURCES; k++)
             alone_in[i][k] = random_value();
@@ -290,6 +287,9 @@ static int setup(void **state)
     const char *path = getenv("ACUDA_PTX_PRINT");
     if (path && !(report = fopen(path, "w")))
         return -1;
+    const char *seeds = getenv("ACUDA_PTX_SEEDS");
+    if (seeds)
+        sscanf(seeds, "%llu:%llu", &first_seed, &seed_count);
     setenv("SOFTCUDA_SM", "90", 0);
     return vec_setup(state);
 }
