@@ -258,13 +258,17 @@ bool sd_memory_free(sd_device *device, uint64_t address)
 
 void sd_memory_free_all(sd_context *context)
 {
-    /* A pool of one device serves streams of others: look everywhere. */
+    /* What comes from a pool is the device's, and stays; but nobody could give it back after a
+     * fault. A pool of one device serves streams of others: look everywhere. */
+    const bool lost = sd_context_state(context) != ACU_CUDA_SUCCESS;
     for (int i = 0; i < sd.device_count; i++) {
         sd_device *device = &sd.devices[i];
         pthread_mutex_lock(&device->lock);
         for (sd_block *block = device->heap.lowest; block; block = block->above)
-            if (block->used && block->context == context)
+            if (block->used && block->context == context && (lost || !block->pool))
                 block = free_block(device, block);
+            else if (block->context == context)
+                block->context = NULL;
         pthread_mutex_unlock(&device->lock);
     }
     sd_host_free_all(context);

@@ -189,7 +189,7 @@ static void a_context_takes_its_objects_along(void **state)
     CUcontext own;
     CUstream stream;
     CUevent event;
-    CUdeviceptr at, pooled;
+    CUdeviceptr at, pooled, none;
     OK(cu->CtxCreate(&own, 0, 0));
     OK(cu->StreamCreate(&stream, 0));
     OK(cu->EventCreate(&event, 0));
@@ -200,12 +200,14 @@ static void a_context_takes_its_objects_along(void **state)
     OK(cu->EventRecord(event, stream));
     OK(cu->CtxPushCurrent(own)); /* twice on the stack: below, a destroyed one stays behind */
     OK(cu->CtxDestroy(own));
-    IS(cu->MemAlloc(&pooled, 16), ERROR_CONTEXT_IS_DESTROYED);
+    IS(cu->MemAlloc(&none, 16), ERROR_CONTEXT_IS_DESTROYED);
     OK(cu->CtxPopCurrent(&own));
     IS(cu->StreamQuery(stream), ERROR_INVALID_HANDLE);
     IS(cu->EventQuery(event), ERROR_INVALID_HANDLE);
     IS(cu->ModuleUnload(module), ERROR_INVALID_HANDLE);
     IS(cu->MemFree(at), ERROR_INVALID_VALUE);
+    OK(cu->MemFree(pooled)); /* the device's, not the context's */
+    OK(cu->StreamSynchronize(NULL));
     OK(cu->MemGetInfo(&after, &total));
     assert_int_equal(before, after);
     close_driver(cu);

@@ -45,6 +45,30 @@ static void memory_follows_the_stream(void **state)
     close_driver(cu);
 }
 
+/* What a context allocated goes with it; what came from a pool is the device's, and stays. */
+static void memory_of_a_pool_outlives_the_context(void **state)
+{
+    (void)state;
+    software_only();
+    const acu_driver_table *cu = open_driver();
+    CUcontext own;
+    CUstream stream;
+    CUdeviceptr pooled, plain;
+    unsigned value;
+    OK(cu->CtxCreate(&own, 0, 0));
+    OK(cu->StreamCreate(&stream, ACU_CU_STREAM_NON_BLOCKING));
+    OK(cu->MemAlloc(&plain, 64));
+    OK(cu->MemAllocAsync(&pooled, 64, stream));
+    OK(cu->MemsetD32Async(pooled, 7, 16, stream));
+    OK(cu->StreamSynchronize(stream));
+    OK(cu->CtxDestroy(own));
+    IS(cu->MemcpyDtoH(&value, plain, sizeof value), ERROR_INVALID_VALUE);
+    assert_int_equal(word_at(cu, pooled), 7);
+    OK(cu->MemFree(pooled));
+    IS(cu->MemFree(pooled), ERROR_INVALID_VALUE);
+    close_driver(cu);
+}
+
 static void pools_keep_accounts(void **state)
 {
     (void)state;
@@ -158,6 +182,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_follows_the_stream),
+        cmocka_unit_test(memory_of_a_pool_outlives_the_context),
         cmocka_unit_test(pools_keep_accounts),
         cmocka_unit_test(bad_frees_are_refused),
         cmocka_unit_test(devices_have_a_current_pool),
