@@ -180,7 +180,9 @@ static void a_submission_makes_no_slow_call(void **state)
         acu_tensor_release(tensors[i]);
         acu_future_release(futures[i]);
     }
-    assert_works(acu_device_wait(device, ACU_FOREVER)); /* who made them has them, too */
+    assert_works(acu_device_wait(device, ACU_FOREVER)); /* who made them has them, too, ... */
+    while (stats_of(acu_device_pinned_pool(device, false)).in_use)
+        sched_yield(); /* ... and who was told of their end has let them go */
     acu_future *warm = submit(bytes_of(100 * KIB, 9)); /* from the cache */
     assert_works(acu_future_wait(warm, ACU_FOREVER));
     acu_future_release(warm);

@@ -205,6 +205,22 @@ static void put_alone(writer *w, uint32_t index)
 
 static uint64_t alone_in[INPUTS][OP_SOURCES], alone_out[INPUTS][OP_RESULTS];
 
+/* A result that only rounding makes the least normal number is flushed all the same by an H100,
+ * which looks at it before it is rounded; the software device looks after that. */
+static bool is_flushed_before(const op *o, uint64_t got, uint64_t want)
+{
+    const int bits = o->type->bits;
+    const uint64_t sign = UINT64_C(1) << (bits - 1);
+    if (!o->ftz || o->type->kind != 'f' || bits > 32)
+        return false;
+    for (; got || want; got >>= bits, want >>= bits) {
+        const uint64_t g = low_bits(got, bits), w = low_bits(want, bits);
+        if (g != w && ((g & ~sign) || (w & ~sign) != UINT64_C(1) << (o->type->precision - 1)))
+            return false;
+    }
+    return true;
+}
+
 static bool check_alone(const op *o)
 {
     unsigned wrong = 0;
@@ -215,7 +231,9 @@ static bool check_alone(const op *o)
         op_compute(o, in, want);
         for (int k = 0; o->results[k]; k++) {
             const uint64_t v = shown(o->results[k], want[k]);
-            if (v != alone_out[i][k] && wrong++ < 2)
+            if (v == alone_out[i][k] || is_flushed_before(o, alone_out[i][k], v))
+                continue;
+            if (wrong++ < 2)
                 print_error("%s(%#llx, %#llx, %#llx): result %d is %#llx, expected %#llx\n",
                             o->text, (unsigned long long)in[0], (unsigned long long)in[1],
                             (unsigned long long)in[2], k, (unsigned long long)alone_out[i][k],
