@@ -102,15 +102,13 @@ struct acui_task {
     acui_sharing *sharing; /* of all nodes: of an op that others may use too; NULL: of none */
     acui_shared_point *shared; /* until it is entered: one for each such op */
     acui_part *part;       /* of all nodes; NULL: of none */
-    bool conditional;      /* it runs only if something else failed */
     acui_node *first;
     size_t count;
-    uint32_t operations; /* of these, such as are counted */
-    acui_node **nodes;   /* all, in order */
-    acui_node **body;    /* without the prologue (the same array, if there
-                          * is none); its pieces are: */
-    uint32_t body_count;
+    acui_node **nodes; /* all, in order */
+    acui_node **body;  /* without the prologue (the same array, if there is none); its pieces: */
     acui_run *runs;
+    uint32_t body_count;
+    uint32_t operations; /* of all nodes, such as are counted */
 
     acui_piece *pieces;  /* what it leaves as a point left it, if it is passed over (through), and
                           * what it reads of conditional points (reads); in the arena */
@@ -118,6 +116,7 @@ struct acui_task {
     size_t before_count, before_room;
     uint32_t pending;    /* order lock: links not yet triggered, plus one while entering */
 
+    bool conditional;  /* it runs only if something else failed */
     bool makes;        /* it has a prologue */
     bool binds;        /* some of its kernels were not loaded when it was planned */
     bool sound;        /* when it became ready, nothing that it comes behind had failed */
@@ -139,15 +138,15 @@ struct acui_task {
     uint64_t issued_at; /* when its mark was made */
     uint64_t form;      /* 0: not known yet */
     struct acui_told_part *told; /* its record, if the submission is to be explained */
-    bool put_off;      /* it waits, or waited, for memory of: */
+    bool put_off;      /* it waits, or waited, for memory of `short_of`: */
     bool last_try;     /* ... in vain, if it finds none now, ... */
-    uint64_t tried_at; /* ... and nobody else began anything since (issue/memory.c) */
-    struct acui_holder *getting; /* where it counts as such; NULL: it does not */
     bool going;        /* it was issued, or begun on the host */
-    acu_pool *short_of; /* a buffer of the plan holds it */
     bool retired;      /* will not be issued: over once all before it is */
     bool failed;       /* not to be issued, or not completely */
-    acui_fault *fault; /* why; may be NULL for lack of memory */
+    uint64_t tried_at; /* ... and nobody else began anything since (issue/memory.c) */
+    acu_pool *short_of; /* a buffer of the plan holds it */
+    struct acui_holder *getting; /* where it counts as such; NULL: it does not */
+    acui_fault *fault; /* why it failed; may be NULL for lack of memory */
     uint64_t number;   /* mark on the stream */
     acui_task *next_on_stream; /* flight lock */
 };
