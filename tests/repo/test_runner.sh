@@ -46,8 +46,10 @@ expect "3 passed, 1 failed" 1
 program rest 60 "$start; exit 77"
 expect "1 passed, 0 failed, 1 skipped" 0
 
-# What its clock would send comes after the first case has been told of, on a slow machine too.
-program hang 60 "$start; kill -ALRM \$PPID; exec tail -f /dev/null"
+# What its clock would send comes after the first case has been told of, on a slow machine too, and not
+# before timeout knows whom to end: then it sleeps.
+asleep='until grep -q "^State:.S" /proc/$PPID/status; do :; done'
+program hang 60 "$start; $asleep; kill -ALRM \$PPID; exec tail -f /dev/null"
 program forever 1 'exec tail -f /dev/null'
 program fine 60 'exit 0'
 expect "2 passed, 2 failed" 1
