@@ -169,7 +169,7 @@ acu_device *acui_submit_place(acu_device *device, const acu_submit_options *opti
 static void close_planned(acui_submission *s, const acu_device *place)
 {
     struct acui_holder *getting = s->makes ? acui_memory_planned(s) : NULL;
-    acu_device *device = s->getting_on;
+    acu_device *device = getting ? s->getting_on : NULL; /* else who issues may be writing it */
     bool kept = getting && device != place; /* that one the caller has */
     if (kept)
         acu_device_retain(device);
