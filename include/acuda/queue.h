@@ -77,6 +77,14 @@ ACU_API acu_status acu_queue_wait(acu_queue *queue, acu_completion *list, size_t
                                   size_t *count, uint64_t timeout);
 
 /*
+ * In a function of the program's that runs inside of acu_queue_take or acu_queue_wait of this queue
+ * (a callback, a release): these return when it does, with the completions that they have so far.
+ * What else they took off the queue goes back, ahead of the rest. Counts for all such calls that
+ * this thread is in; does nothing elsewhere.
+ */
+ACU_API void acu_queue_break(acu_queue *queue);
+
+/*
  * A descriptor that can be read while there is something to take, for poll, epoll, io_uring and the
  * like: level-triggered. It is the queue's: do not read it, nor close it. It is written once for
  * all that comes before the program has taken the last: a loop pays one wake-up for a batch. A

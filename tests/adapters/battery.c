@@ -170,11 +170,14 @@ static acu_stream *hold(uint64_t tag, acu_future **future)
 static size_t take_by_hand(void)
 {
     acu_completion done[MOST];
-    size_t count;
-    assert_works(acu_queue_take(t.queue, done, MOST, &count));
-    for (size_t i = 0; i < count; i++)
-        acu_future_release(done[i].future);
-    return count;
+    size_t count, all = 0;
+    do { /* what was put back is not in one piece with the rest */
+        assert_works(acu_queue_take(t.queue, done, MOST, &count));
+        for (size_t i = 0; i < count; i++)
+            acu_future_release(done[i].future);
+        all += count;
+    } while (count > 0);
+    return all;
 }
 
 /* ---- delivering ---- */
@@ -489,6 +492,37 @@ static void stopping_in_a_callback_loses_nothing(void **state)
     tear_down();
 }
 
+static void stopping_in_a_callback_keeps_the_others(void **state)
+{
+    enum { EACH = 8 };
+    set_up(state);
+    start(0);
+    t.stop_in_callback = true;
+    for (uint64_t i = 0; i < EACH; i++) {
+        acu_future *future;
+        assert_works(acu_submit(t.device, work(), NULL, &future));
+        assert_works(acu_future_call(future, t.queue, called, ACU_USER(&t)));
+        acu_future_release(future);
+        submit_tagged(i);
+    }
+    assert_works(acu_device_wait(t.device, ACU_FOREVER));
+    while (t.adapter)
+        turn(true);
+    for (int i = 0; i < 3; i++)
+        turn(false);
+    assert_int_equal(t.callbacks, 1);
+    assert_int_equal(t.count, 0);
+    assert_int_equal(acu_queue_pending(t.queue), 2 * EACH - 1);
+    t.stop_in_callback = false;
+    start(0);
+    while (acu_queue_pending(t.queue))
+        turn(true);
+    assert_int_equal(t.callbacks, EACH);
+    assert_int_equal(t.count, EACH);
+    assert_seen_once(EACH);
+    tear_down();
+}
+
 static void queues_may_go_first(void **state)
 {
     set_up(state);
@@ -538,6 +572,7 @@ int battery_run(const loop_kind *loop)
         cmocka_unit_test(stopping_with_work_pending),
         cmocka_unit_test(stopping_in_a_batch),
         cmocka_unit_test(stopping_in_a_callback_loses_nothing),
+        cmocka_unit_test(stopping_in_a_callback_keeps_the_others),
         cmocka_unit_test(queues_may_go_first),
         cmocka_unit_test(wrong_uses_are_refused),
     };

@@ -365,6 +365,146 @@ static void callbacks_run_where_the_queue_is_taken(void **state)
     test_leaks_none();
 }
 
+/* ---- ending a take from inside ---- */
+
+typedef struct breaker {
+    acu_queue *queue;
+    pthread_t taker;
+    _Atomic(int) broke; /* 1: on the taker's thread; 2: on another */
+} breaker;
+
+static void break_off(void *user)
+{
+    breaker *b = user;
+    acu_queue_break(b->queue);
+    atomic_store(&b->broke, pthread_equal(pthread_self(), b->taker) ? 1 : 2);
+}
+
+static void call_break(void *user, acu_future *future, acu_status status)
+{
+    (void)future, (void)status;
+    break_off(user);
+}
+
+static void take_inside(void *user, acu_future *future, acu_status status)
+{
+    (void)future, (void)status;
+    breaker *b = user;
+    acu_completion done[4];
+    size_t count;
+    assert_works(acu_queue_take(b->queue, done, 4, &count));
+    assert_int_equal(count, 0);
+    assert_int_equal(atomic_load(&b->broke), 1);
+}
+
+/* The next ones have the tags from `first` to `last`, of which a take gives at most 8. */
+static void takes_tags(acu_queue *queue, uint64_t first, uint64_t last)
+{
+    acu_completion done[8];
+    size_t count;
+    while (first <= last) {
+        assert_works(acu_queue_wait(queue, done, 8, &count, ACU_FOREVER));
+        for (size_t i = 0; i < count; i++) {
+            assert_int_equal(done[i].tag, first++);
+            acu_future_release(done[i].future);
+        }
+    }
+    assert_int_equal(first, last + 1);
+}
+
+static void breaking_off_leaves_the_rest_as_it_was(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    breaker b = {.queue = make_queue(), .taker = pthread_self()};
+    acu_completion done[60];
+    size_t count;
+    acu_future *future;
+    heard h = {0};
+    assert_works(acu_submit(device, work(), NULL, &future));
+    assert_works(acu_future_wait(future, ACU_FOREVER));
+    assert_works(acu_future_notify(future, b.queue, 0));
+    assert_works(acu_future_call(future, b.queue, call_break, ACU_USER(&b)));
+    for (uint64_t i = 1; i < 50; i++) /* more than are taken off the queue at once */
+        assert_works(acu_future_notify(future, b.queue, i));
+    assert_works(acu_future_call(future, b.queue, hear, ACU_USER(&h)));
+    acu_queue_break(b.queue); /* nobody takes */
+    acu_queue_break(NULL);
+    assert_works(acu_queue_take(b.queue, done, 60, &count));
+    assert_int_equal(count, 1);
+    assert_int_equal(done[0].tag, 0);
+    acu_future_release(done[0].future);
+    assert_int_equal(acu_queue_pending(b.queue), 50);
+    assert_true(readable(b.queue, 0));
+    assert_works(acu_future_notify(future, b.queue, 50));
+    takes_tags(b.queue, 1, 50);
+    assert_int_equal(h.calls, 1);
+    assert_false(readable(b.queue, 0));
+    acu_future_release(future);
+    acu_queue_release(b.queue);
+    test_close(device);
+    test_leaks_none();
+}
+
+static void breaking_off_ends_all_takes_of_the_thread(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    breaker b = {.queue = make_queue(), .taker = pthread_self()};
+    acu_completion done[2];
+    size_t count;
+    acu_future *future;
+    heard h = {0};
+    assert_works(acu_submit(device, work(), NULL, &future));
+    assert_works(acu_future_wait(future, ACU_FOREVER));
+    assert_works(acu_future_call(future, b.queue, take_inside, ACU_USER(&b)));
+    assert_works(acu_future_call(future, b.queue, hear, ACU_USER(&h)));
+    assert_works(acu_future_call(future, b.queue, call_break, ACU_USER(&b)));
+    assert_works(acu_future_notify(future, b.queue, 1));
+    assert_works(acu_queue_wait(b.queue, done, 2, &count, ACU_FOREVER)); /* the first two */
+    assert_int_equal(count, 0);
+    assert_int_equal(atomic_load(&b.broke), 1);
+    assert_int_equal(h.calls, 0);
+    assert_works(acu_queue_take(b.queue, done, 1, &count));
+    assert_int_equal(h.calls, 1);
+    takes_tags(b.queue, 1, 1);
+    acu_future_release(future);
+    acu_queue_release(b.queue);
+    test_close(device);
+    test_leaks_none();
+}
+
+static acu_status enqueue_nothing(void *user, CUstream stream, const acu_val *values, size_t count)
+{
+    (void)user, (void)stream, (void)values, (void)count;
+    return ACU_OK;
+}
+
+/* What is released while the take looks at the device, before it has anything. */
+static void a_release_may_break_off_too(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    for (int i = 0; i < 4; i++) {
+        breaker b = {.queue = make_queue(), .taker = pthread_self()};
+        acu_user user = {.data = &b, .release = break_off};
+        acu_op *op =
+            acu_op_foreign(enqueue_nothing, user, ACU_ARGS(acu_inout(work())), ACU_SITE);
+        submit_to(device, op, b.queue, 1);
+        acu_completion done;
+        size_t count = 0;
+        while (count == 0 && atomic_load(&b.broke) == 0)
+            assert_works(acu_queue_take(b.queue, &done, 1, &count));
+        if (count)
+            acu_future_release(done.future);
+        else
+            takes_tags(b.queue, 1, 1);
+        acu_queue_release(b.queue);
+    }
+    test_close(device);
+    test_leaks_none();
+}
+
 /* ---- going early ---- */
 
 static void queues_go_before_what_they_wait_for(void **state)
@@ -400,12 +540,6 @@ static void drop_queue(void *user)
         d->live = acu_debug_live(ACU_OBJECT_QUEUE);
     }
     atomic_store(&d->done, inside ? 1 : 2);
-}
-
-static acu_status enqueue_nothing(void *user, CUstream stream, const acu_val *values, size_t count)
-{
-    (void)user, (void)stream, (void)values, (void)count;
-    return ACU_OK;
 }
 
 static void queues_may_go_while_they_are_taken(void **state)
@@ -504,6 +638,9 @@ int main(void)
         cmocka_unit_test(very_many_are_pending),
         cmocka_unit_test(many_threads_put_and_take),
         cmocka_unit_test(callbacks_run_where_the_queue_is_taken),
+        cmocka_unit_test(breaking_off_leaves_the_rest_as_it_was),
+        cmocka_unit_test(breaking_off_ends_all_takes_of_the_thread),
+        cmocka_unit_test(a_release_may_break_off_too),
         cmocka_unit_test(queues_go_before_what_they_wait_for),
         cmocka_unit_test(queues_may_go_while_they_are_taken),
         cmocka_unit_test(a_late_failure_is_told_once),

@@ -8,6 +8,7 @@
 #include "explore.h"
 
 #include "base/clock.h"
+#include "base/local.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -49,6 +50,9 @@ static long read_counter(void)
 #define acui_cond_wait_until(condition, mutex, deadline)                                           \
     ((void)(deadline), explore_wait((condition), (mutex)) == 0)
 
+#undef ACUI_LOCAL
+#define ACUI_LOCAL /* explore_local */
+
 #ifndef QUEUE_FILE
 #define QUEUE_FILE "../../src/engine/completion/queue.c"
 #endif
@@ -82,6 +86,35 @@ static void fill(int count)
     }
 }
 
+static bool broke; /* the one thread that takes, which has not returned since */
+
+static void break_off(void *user, acu_future *of, acu_status status)
+{
+    (void)user, (void)of, (void)status;
+    gots++;
+    broke = in_order;
+    acu_queue_break(queue);
+}
+
+static void be_called(void *user, acu_future *of, acu_status status)
+{
+    (void)user, (void)of, (void)status;
+    if (broke)
+        explore_fail("a callback comes after the one that has ended the take");
+    gots++;
+}
+
+static void start_to_break(bool one_takes)
+{
+    fill(one_takes ? 3 : 4);
+    in_order = one_takes;
+    broke = false;
+    notices[0]->fn = break_off;
+    notices[1]->fn = be_called;
+}
+
+static void start_breaking(void) { start_to_break(true); }
+static void start_breaking_two(void) { start_to_break(false); }
 static void start_three(void) { fill(3), in_order = true; }
 static void start_for_two(void) { fill(3), in_order = false; }
 static void push_two(void) { acui_queue_push(notices[0]), acui_queue_push(notices[1]); }
@@ -98,6 +131,7 @@ static void note(const acu_completion *list, size_t count)
         gots++;
     }
     takes++;
+    broke = false;
 }
 
 /* Wait until the descriptor can be read, take up to `room`: until all came. */
@@ -132,6 +166,25 @@ static void take_once(void)
     size_t count;
     acu_queue_take(queue, list, 1, &count);
     note(list, count);
+}
+
+/* Who waits is woken by what this one puts back; by a fourth, where this one had the last. */
+static void take_and_end(void)
+{
+    acu_completion list[MOST];
+    size_t count;
+    acu_queue_take(queue, list, MOST, &count);
+    note(list, count);
+    if (gots == 3) {
+        acui_queue_push(notices[3]);
+        notices[3] = NULL;
+    }
+}
+
+static void give_the_fourth(void)
+{
+    if (notices[3])
+        acui_queue_push(notices[3]);
 }
 
 static void wait_for_rest(void)
@@ -176,6 +229,12 @@ int main(int argc, char **argv)
         {.name = "one looks, one sleeps", .start = start_for_two,
          .threads = {push_two, push_one, take_once, loop_for_rest}, .check = no_more_than_all,
          .interruptions = 2},
+        {.name = "one breaks off", .start = start_breaking,
+         .threads = {push_two, push_one, loop_batches}, .check = all_came, .interruptions = 3},
+        {.name = "one breaks off, one waits", .start = start_breaking_two,
+         .threads = {push_two, push_one, take_and_end, wait_for_all}, .check = give_the_fourth,
+         .interruptions = 2},
     };
+    explore_local(&innermost, sizeof innermost);
     return explore_all(models, sizeof models / sizeof *models, argc, argv);
 }

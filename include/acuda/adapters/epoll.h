@@ -71,7 +71,7 @@ static inline void acu_epoll_stop(acu_epoll *a)
         return;
     acui_loop_enter(&a->loop);
     (void)epoll_ctl(a->epoll, EPOLL_CTL_DEL, acu_queue_fd(a->loop.queue), NULL);
-    a->loop.stopped = true;
+    acui_loop_stop(&a->loop);
     acui_loop_leave(&a->loop, true);
 }
 

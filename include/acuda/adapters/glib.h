@@ -63,7 +63,7 @@ static inline void acu_glib_stop(acu_glib *a)
 {
     if (!a || a->loop.stopped)
         return;
-    a->loop.stopped = true;
+    acui_loop_stop(&a->loop);
     g_source_destroy(&a->source);
     g_source_unref(&a->source);
 }

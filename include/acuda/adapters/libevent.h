@@ -55,7 +55,7 @@ static inline void acu_libevent_stop(acu_libevent *a)
         event_free(a->readable);
     if (a->busy)
         event_free(a->busy);
-    a->loop.stopped = true;
+    acui_loop_stop(&a->loop);
     acui_loop_leave(&a->loop, true);
 }
 

@@ -136,6 +136,13 @@ static inline void acui_loop_leave(acui_loop *loop, bool free_it)
     free(loop);
 }
 
+/* Also where a callback stops the adapter: the others stay on the queue. */
+static inline void acui_loop_stop(acui_loop *loop)
+{
+    loop->stopped = true;
+    acu_queue_break(loop->queue);
+}
+
 /* A callback stopped the adapter while completions were taken: they go back, to be taken again. One
  * for which there is no memory is dropped. */
 static inline void acui_loop_put_back(acui_loop *loop, const acu_completion *done, size_t count)

@@ -99,7 +99,7 @@ static inline void acu_uring_stop(acu_uring *a)
         io_uring_sqe_set_data64(sqe, a->data);
         (void)io_uring_submit(a->ring);
     }
-    a->loop.stopped = true;
+    acui_loop_stop(&a->loop);
     acui_loop_leave(&a->loop, true);
 }
 

@@ -70,7 +70,7 @@ static inline void acu_uv_stop(acu_uv *a)
 {
     if (!a || a->loop.stopped)
         return;
-    a->loop.stopped = true;
+    acui_loop_stop(&a->loop);
     uv_close((uv_handle_t *)&a->poll, acui_uv_closed);
     if (a->open == 1)
         return;

@@ -13,6 +13,7 @@
 #include "base/callback.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/local.h"
 #include "base/lock.h"
 #include "base/options.h"
 #include "base/park.h"
@@ -125,6 +126,16 @@ static void make_readable(acu_queue *queue)
     queue->readable = write(queue->fd, &one, sizeof one) == sizeof one;
 }
 
+/* There is something. The lock is held. */
+static void tell(acu_queue *queue)
+{
+    atomic_store_explicit(&queue->some, true, memory_order_relaxed);
+    if (!queue->readable && !queue->lookers)
+        make_readable(queue);
+    if (queue->sleepers)
+        pthread_cond_signal(&queue->filled);
+}
+
 void acui_queue_push(acui_notice *notice)
 {
     acu_queue *queue = notice->queue;
@@ -132,11 +143,7 @@ void acui_queue_push(acui_notice *notice)
     pthread_mutex_lock(&queue->lock);
     *queue->end = notice;
     queue->end = &notice->next;
-    atomic_store_explicit(&queue->some, true, memory_order_relaxed);
-    if (!queue->readable && !queue->lookers)
-        make_readable(queue);
-    if (queue->sleepers)
-        pthread_cond_signal(&queue->filled);
+    tell(queue);
     pthread_mutex_unlock(&queue->lock);
     acu_queue_release(queue);
 }
@@ -212,6 +219,35 @@ acu_status acu_future_call(acu_future *future, acu_queue *queue, acu_future_fn f
 
 /* ---- taking ---- */
 
+/* A call that takes. Functions of the program's run in it, which may drop the queue, take by
+ * themselves, or say that it is to return. */
+typedef struct taker {
+    acu_queue *queue; /* retained */
+    struct taker *outer;
+    bool stop;
+} taker;
+
+static ACUI_LOCAL taker *innermost; /* of this thread's */
+
+static void begin(taker *t, acu_queue *queue)
+{
+    *t = (taker){.queue = queue, .outer = innermost};
+    innermost = t;
+    acui_object_retain(queue);
+}
+
+static void end(taker *t)
+{
+    innermost = t->outer;
+    acu_queue_release(t->queue);
+}
+
+void acu_queue_break(acu_queue *queue)
+{
+    for (taker *t = innermost; t; t = t->outer)
+        t->stop |= t->queue == queue;
+}
+
 /* Look at the device, unless there is something already; true if so. Then `take` is to follow. */
 static bool look(acu_queue *queue)
 {
@@ -267,6 +303,23 @@ static size_t pop(acu_queue *queue, acui_notice **list, size_t room, bool looked
     return n;
 }
 
+/* What was popped last, and is not to be given out after all. */
+static void put_back(acu_queue *queue, acui_notice *const *list, size_t n)
+{
+    if (n == 0)
+        return;
+    acui_lock_take(&queue->taking);
+    atomic_fetch_add_explicit(&queue->pending, n, memory_order_relaxed);
+    while (n-- > 0) {
+        list[n]->next = queue->taken;
+        queue->taken = list[n];
+    }
+    pthread_mutex_lock(&queue->lock);
+    tell(queue);
+    pthread_mutex_unlock(&queue->lock);
+    acui_lock_give(&queue->taking);
+}
+
 static void call(acui_notice *notice)
 {
     acui_callback_enter();
@@ -275,29 +328,35 @@ static void call(acui_notice *notice)
     acui_notice_free(notice);
 }
 
+static void give(acui_notice *notice, acu_completion *to)
+{
+    *to = (acu_completion){
+        .tag = notice->tag, .status = notice->future->status, .future = notice->future};
+    notice->future = NULL; /* the receiver's */
+    acui_notice_free(notice);
+}
+
 /* Completions into the list, callbacks called: `room` of both together, so that callbacks that make
  * others, over and over, end too. False if there was neither. Ends when the queue was empty once,
  * and does not look again: what came since pays for its own wake-up, as it should. */
-static bool take(acu_queue *queue, bool looked, acu_completion *list, size_t room, size_t *count)
+static bool take(taker *t, bool looked, acu_completion *list, size_t room, size_t *count)
 {
     acui_notice *batch[BATCH];
-    size_t n, most, taken = 0;
+    size_t n, most, i, taken = 0;
     do {
-        most = room - taken < BATCH ? room - taken : BATCH;
-        n = pop(queue, batch, most, looked && taken == 0);
-        for (size_t i = 0; i < n; i++) {
-            acui_notice *notice = batch[i];
-            if (notice->fn) {
-                call(notice);
-                continue;
-            }
-            list[(*count)++] = (acu_completion){.tag = notice->tag,
-                                                .status = notice->future->status,
-                                                .future = notice->future};
-            notice->future = NULL; /* the receiver's */
-            acui_notice_free(notice);
+        most = t->stop ? 0 : room - taken < BATCH ? room - taken : BATCH;
+        n = pop(t->queue, batch, most, looked && taken == 0);
+        for (i = 0; i < n && !t->stop; i++) {
+            if (batch[i]->fn)
+                call(batch[i]);
+            else
+                give(batch[i], &list[(*count)++]);
         }
-        taken += n;
+        taken += i;
+        if (t->stop) {
+            put_back(t->queue, batch + i, n - i);
+            return true;
+        }
     } while (n == most && taken < room);
     if (!taken)
         acui_together_waits();
@@ -316,10 +375,11 @@ static acu_status check_take(acu_queue *queue, acu_completion *list, size_t room
 
 acu_status acu_queue_take(acu_queue *queue, acu_completion *list, size_t room, size_t *count)
 {
+    taker t;
     ACUI_TRY(check_take(queue, list, room, count, __func__));
-    acui_object_retain(queue); /* functions of the program's that run meanwhile may drop it */
-    take(queue, look(queue), list, room, count);
-    acu_queue_release(queue);
+    begin(&t, queue);
+    take(&t, look(queue), list, room, count);
+    end(&t);
     return ACU_OK;
 }
 
@@ -342,12 +402,13 @@ static bool is_soon(uint64_t now, uint64_t waited)
     return next && next <= now;
 }
 
-static acu_status wait(acu_queue *queue, acu_completion *list, size_t room, size_t *count,
+static acu_status wait(taker *t, acu_completion *list, size_t room, size_t *count,
                        uint64_t timeout)
 {
+    acu_queue *queue = t->queue;
     uint64_t start = acui_now(), deadline = acui_deadline(timeout);
     for (;;) {
-        if (take(queue, look(queue), list, room, count))
+        if (take(t, look(queue), list, room, count))
             return ACU_OK;
         uint64_t now = acui_now();
         if (now >= deadline)
@@ -363,10 +424,11 @@ acu_status acu_queue_wait(acu_queue *queue, acu_completion *list, size_t room, s
                           uint64_t timeout)
 {
     ACUI_TRY(acui_refuse_wait(__func__));
+    taker t;
     ACUI_TRY(check_take(queue, list, room, count, __func__));
-    acui_object_retain(queue); /* as above */
-    acu_status status = wait(queue, list, room, count, timeout);
-    acu_queue_release(queue);
+    begin(&t, queue);
+    acu_status status = wait(&t, list, room, count, timeout);
+    end(&t);
     return status;
 }
 
