@@ -32,7 +32,9 @@ typedef struct acu_graph_options {
 
 /*
  * Plan `op` (consumed) as acu_submit does, checks and host callbacks (`then`, `map`) included, and
- * instantiate it. Nothing runs. The graph keeps the kernels and buffers of the op alive.
+ * instantiate it. Nothing runs. The graph keeps the kernels and buffers of the op alive. What is
+ * planned here is the graph's alone: submitting an op that was kept of it (acu_op_retain) fails
+ * with INVALID. Of an op that was submitted before, the graph reads the values.
  *
  * Blocks while the driver instantiates: some microseconds a node on one chain, more with branches.
  * Driver: cuGraphCreate, cuGraphAdd*Node, cuGraphKernelNodeSetAttribute for launches with

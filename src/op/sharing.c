@@ -72,6 +72,12 @@ void acui_sharing_look(acui_plan *plan)
                               memory_order_relaxed);
 }
 
+void acui_sharing_close(acui_plan *plan)
+{
+    for (acui_sharing *s = plan->sharings; s; s = s->next)
+        atomic_store_explicit(&s->alone, true, memory_order_relaxed);
+}
+
 acui_sharing *acui_sharing_of(const acui_node *node)
 {
     acui_sharing *sharing = node->frame->sharing;

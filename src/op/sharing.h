@@ -52,6 +52,8 @@ void acui_sharing_release(acui_sharing *sharing); /* the op goes; NULL is fine *
 
 /* Look which of the ops planned here nobody else uses. Before its new nodes become tasks. */
 void acui_sharing_look(acui_plan *plan);
+/* The plan is never entered: what it planned is for nobody else, whoever has the ops. */
+void acui_sharing_close(acui_plan *plan);
 /* Whether the plan has its nodes. */
 bool acui_sharing_in(const acui_sharing *sharing, const acui_plan *plan);
 static inline bool acui_sharing_is_alone(const acui_sharing *sharing)

@@ -228,6 +228,53 @@ static void graphs_are_ops_among_others(void **state)
     end(&b);
 }
 
+/* An op with several users, and one whose values are taken apart, are in the graph as a whole. */
+static void ops_with_several_users_are_replayed(void **state)
+{
+    (void)state;
+    bed b = begin();
+    acu_tensor *y = make(b.device, 0);
+    acu_op *parts[2];
+    acu_op *sum = acu_op_retain(acu_add(b.z, b.x));
+    acu_unzip(acu_copy(b.z, acu_mul(sum, 2)), parts, 2);
+    acu_op *op = acu_zip(acu_into(y, acu_add(sum, parts[0])), parts[1]);
+    acu_graph *graph;
+    assert_works(acu_graph_load(b.device, op, NULL, &graph));
+    assert_int_equal(acu_graph_nodes(graph), 4);
+    uint32_t z = 1;
+    for (int i = 0; i < 4; i++) {
+        assert_works(acu_sync(b.device, acu_replay(graph), NULL));
+        uint32_t s = z + 2;
+        z = 2 * s;
+        expect(b.z, z);
+        expect(y, s + z);
+    }
+    acu_graph_release(graph);
+    acu_tensor_release(y);
+    end(&b);
+}
+
+/* Whoever else has a part of what a graph was made of is told that it does not run for him. */
+static void what_a_graph_has_is_not_run_for_others(void **state)
+{
+    (void)state;
+    bed b = begin();
+    acu_graph *graph;
+    acu_op *part = step(&b, acu_value(b.z), b.x, 1);
+    acu_op *whole = step(&b, acu_op_retain(part), b.x, 2);
+    acu_op_retain(whole);
+    assert_works(acu_graph_load(b.device, whole, NULL, &graph));
+    assert_int_equal(acu_graph_nodes(graph), 2);
+    assert_int_equal(acu_submit(b.device, part, NULL, NULL), ACU_ERR_INVALID);
+    assert_non_null(strstr(acu_last_error()->message, "a part of a graph"));
+    assert_int_equal(acu_submit(b.device, whole, NULL, NULL), ACU_ERR_INVALID);
+    expect(b.z, 1);
+    assert_works(acu_sync(b.device, acu_replay(graph), NULL));
+    expect(b.z, two_on_host(1, 2));
+    acu_graph_release(graph);
+    end(&b);
+}
+
 /* All that the program had is gone, and the graph too while it runs. */
 static void graphs_keep_what_they_need(void **state)
 {
@@ -564,6 +611,8 @@ int main(void)
         cmocka_unit_test(cooperative_launches_are_replayed),
         cmocka_unit_test(branches_stay_branches),
         cmocka_unit_test(graphs_are_ops_among_others),
+        cmocka_unit_test(ops_with_several_users_are_replayed),
+        cmocka_unit_test(what_a_graph_has_is_not_run_for_others),
         cmocka_unit_test(graphs_keep_what_they_need),
         cmocka_unit_test(threads_replay_one_graph),
         cmocka_unit_test(copies_of_any_layout_are_replayed),

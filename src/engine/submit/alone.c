@@ -3,6 +3,9 @@
 #include "engine/submit/alone.h"
 
 #include "base/error.h"
+#include "op/sharing.h"
+
+#include <stdio.h>
 
 static acu_status refuse_flush(acui_plan *plan)
 {
@@ -10,6 +13,30 @@ static acu_status refuse_flush(acui_plan *plan)
     return acui_fail(ACU_ERR_NOT_SUPPORTED,
                      "an op that another thread is submitting is part of what "
                      "is only planned; wait until it is submitted");
+}
+
+/* What others get of an op that is planned here: nobody runs it for them. NULL: no memory. */
+static acui_fault *refuse_others(void)
+{
+    acu_error error = {.status = ACU_ERR_INVALID, .device = -1};
+    snprintf(error.message, sizeof error.message,
+             "the op is a part of a graph (acu_graph_load), which only its replays run; make "
+             "another one for other uses");
+    return acui_fault_new(&error);
+}
+
+/* Ops with several users are this plan's alone from here on. */
+static acu_status close_shared(acui_plan *plan, acu_status status)
+{
+    acui_fault *fault = NULL;
+    acui_sharing_close(plan);
+    if (status != ACU_OK)
+        fault = acui_fault_new(acui_error());
+    else if (plan->unsettled && !(fault = refuse_others()))
+        status = acui_fail(ACU_ERR_NO_MEMORY, "no memory for a graph");
+    acui_plan_settle(plan, fault);
+    acui_fault_release(fault);
+    return status;
 }
 
 acu_status acui_alone_plan(acu_device *device, acu_op *op, const acu_submit_options *options,
@@ -24,11 +51,8 @@ acu_status acui_alone_plan(acu_device *device, acu_op *op, const acu_submit_opti
     s->plan.kept = true;
     acu_device *place = acui_submit_place(device, options, NULL);
     acu_status status = acui_plan_op(&s->plan, op, place, values);
-    acui_fault *fault = status == ACU_OK ? NULL : acui_fault_new(acui_error());
-    acui_plan_settle(&s->plan, fault);
-    acui_fault_release(fault);
     *submission = s;
-    return status;
+    return close_shared(&s->plan, status);
 }
 
 acu_status acui_alone_lay_out(acui_submission *submission, acui_task **task)
