@@ -27,7 +27,7 @@ static struct {
     size_t again;        /* submissions that the batch function still makes */
     bool stop_in_batch, stop_in_callback, elsewhere;
     int pipe[2];
-    size_t readable;
+    size_t readable, idles;
 } t;
 
 static acu_op *work(void)
@@ -88,6 +88,11 @@ void battery_readable(void)
     char byte;
     assert_int_equal(read(t.pipe[0], &byte, 1), 1);
     t.readable++;
+}
+
+void battery_idle(void)
+{
+    t.idles++;
 }
 
 /* ---- the scene ---- */
@@ -297,6 +302,24 @@ static void other_events_go_on_while_it_looks_without_pause(void **state)
 {
     set_up(state);
     other_events(ACU_SECONDS(3600));
+}
+
+static void the_least_urgent_have_turns_while_it_looks_without_pause(void **state)
+{
+    set_up(state);
+    if (kind->idle) {
+        start(ACU_SECONDS(3600));
+        acu_stream *stream = hold(0, NULL);
+        submitted();
+        kind->idle(true);
+        while (t.idles < 5)
+            turn(true);
+        kind->idle(false);
+        test_gate_open();
+        turn_until(1);
+        acu_stream_release(stream);
+    }
+    tear_down();
 }
 
 static void looking_without_pause_finds_all(void **state)
@@ -565,6 +588,7 @@ int battery_run(const loop_kind *loop)
         cmocka_unit_test(failures_are_delivered),
         cmocka_unit_test(other_events_go_on_while_work_is_pending),
         cmocka_unit_test(other_events_go_on_while_it_looks_without_pause),
+        cmocka_unit_test(the_least_urgent_have_turns_while_it_looks_without_pause),
         cmocka_unit_test(looking_without_pause_finds_all),
         cmocka_unit_test(it_looks_without_pause),
         cmocka_unit_test(it_sleeps_when_it_has_looked_for_long_enough),

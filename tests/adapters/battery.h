@@ -20,12 +20,16 @@ typedef struct loop_kind {
     /* From now on battery_readable is called in the loop while the descriptor can be read. */
     void (*watch)(int fd);
     void (*unwatch)(void);
+    /* battery_idle is called in the loop again and again, behind all else; NULL: it has no
+     * priorities. */
+    void (*idle)(bool on);
     bool own_wait; /* the program waits by itself: there is no busy-poll */
     /* One turn: sleeps until there is something, if it is to block. `adapter` may be NULL. */
     void (*turn)(void *adapter, bool block);
 } loop_kind;
 
 void battery_readable(void);
+void battery_idle(void);
 int battery_run(const loop_kind *kind);
 
 #endif

@@ -7,7 +7,7 @@
 #include <glib-unix.h>
 
 static GMainContext *context;
-static GSource *watched;
+static GSource *watched, *last;
 
 static const char *open_loop(void)
 {
@@ -56,6 +56,25 @@ static void unwatch(void)
     g_source_unref(watched);
 }
 
+static gboolean spare(gpointer user)
+{
+    (void)user;
+    battery_idle();
+    return G_SOURCE_CONTINUE;
+}
+
+static void idle(bool on)
+{
+    if (on) {
+        last = g_idle_source_new();
+        g_source_set_callback(last, spare, NULL, NULL);
+        (void)g_source_attach(last, context);
+    } else {
+        g_source_destroy(last);
+        g_source_unref(last);
+    }
+}
+
 static void turn(void *adapter, bool block)
 {
     (void)adapter;
@@ -71,6 +90,7 @@ int main(void)
                                    .stop = stop,
                                    .watch = watch,
                                    .unwatch = unwatch,
+                                   .idle = idle,
                                    .turn = turn};
     return battery_run(&kind);
 }

@@ -5,12 +5,12 @@
 #include "adapters/battery.h"
 
 static struct event_base *base;
-static struct event *watched;
+static struct event *watched, *last;
 
 static const char *open_loop(void)
 {
     base = event_base_new();
-    return base ? NULL : "event_base_new fails";
+    return base && event_base_priority_init(base, 3) == 0 ? NULL : "event_base_new fails";
 }
 
 static void close_loop(void)
@@ -51,6 +51,26 @@ static void unwatch(void)
     event_free(watched);
 }
 
+static void spare(evutil_socket_t fd, short what, void *user)
+{
+    static const struct timeval at_once = {0, 0};
+    (void)fd, (void)what, (void)user;
+    battery_idle();
+    assert_int_equal(event_add(last, &at_once), 0);
+}
+
+static void idle(bool on)
+{
+    if (!on) {
+        event_free(last);
+        return;
+    }
+    last = event_new(base, -1, 0, spare, NULL);
+    assert_non_null(last);
+    assert_int_equal(event_priority_set(last, 2), 0);
+    event_active(last, 0, 0);
+}
+
 static void turn(void *adapter, bool block)
 {
     (void)adapter;
@@ -67,6 +87,7 @@ int main(void)
                                    .submitted = submitted,
                                    .watch = watch,
                                    .unwatch = unwatch,
+                                   .idle = idle,
                                    .turn = turn};
     int result = battery_run(&kind);
     libevent_global_shutdown();

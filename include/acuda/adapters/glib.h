@@ -11,7 +11,7 @@
  *   acu_glib_stop(gpu);                                   in a callback, say
  *
  * The adapter is a GSource (acu_glib_source), of default priority. The loop's thread is the one
- * that runs the context.
+ * that runs the context. While it looks without pause, sources of lower priority have their turns.
  */
 #ifndef ACUDA_ADAPTERS_GLIB_H
 #define ACUDA_ADAPTERS_GLIB_H
@@ -26,6 +26,7 @@ typedef struct acu_glib {
     GSource source; /* GLib counts its references, and frees it */
     gpointer tag;   /* of the queue's descriptor in it */
     acui_loop loop;
+    bool others; /* the next turn is theirs */
 } acu_glib;
 
 static inline gboolean acui_glib_prepare(GSource *source, gint *timeout)
@@ -35,12 +36,15 @@ static inline gboolean acui_glib_prepare(GSource *source, gint *timeout)
     return FALSE;
 }
 
-/* While it looks without pause, each turn of the loop delivers, whether the
- * descriptor says so or not. */
+/* While it looks without pause, every other turn of the loop delivers, whether the descriptor says
+ * so or not: what is of lower priority has no turn in which this source is ready. */
 static inline gboolean acui_glib_check(GSource *source)
 {
     acu_glib *a = (acu_glib *)source;
-    return (g_source_query_unix_fd(source, a->tag) & G_IO_IN) || acui_loop_is_busy(&a->loop);
+    if (g_source_query_unix_fd(source, a->tag) & G_IO_IN)
+        return TRUE;
+    a->others = !a->others && acui_loop_is_busy(&a->loop);
+    return a->others;
 }
 
 static inline gboolean acui_glib_dispatch(GSource *source, GSourceFunc fn, gpointer user)

@@ -11,7 +11,10 @@
  *
  * The adapter is an event as others are: it keeps the loop running until it is stopped. libevent
  * tells nobody that it is about to sleep. With busy-poll, a program calls acu_libevent_submitted
- * after it submitted to the queue; from there on it is as with the other loops.
+ * after it submitted to the queue; from there on it is as with the other loops. It looks without
+ * pause in the lowest of the base's priorities, of which there are then as many as when it was
+ * started, and a loop with EVLOOP_NONBLOCK does not return meanwhile, as with any event that is
+ * due at once.
  */
 #ifndef ACUDA_ADAPTERS_LIBEVENT_H
 #define ACUDA_ADAPTERS_LIBEVENT_H
@@ -25,7 +28,8 @@ ACU_BEGIN
 typedef struct acu_libevent {
     acui_loop loop;
     struct event *readable; /* the queue's descriptor is */
-    struct event *busy;     /* a timer that is due at once: the loop does not sleep */
+    struct event *busy; /* a timer that is due at once: the loop does not sleep. Of lowest priority:
+                         * else what has a lower one than this would never have its turn */
 } acu_libevent;
 
 /* Let the loop go on without sleeping, if there is something to look for. */
@@ -73,7 +77,8 @@ static inline acu_status acu_libevent_start(struct event_base *base, acu_queue *
     a->busy = event_new(base, -1, 0, acui_libevent_fire, a);
     if (!a->readable || !a->busy)
         status = ACU_ERR_NO_MEMORY;
-    else if (event_add(a->readable, NULL) != 0)
+    else if (event_priority_set(a->busy, event_base_get_npriorities(base) - 1) != 0 ||
+             event_add(a->readable, NULL) != 0)
         status = ACU_ERR_LIMIT;
     if (status == ACU_OK)
         *adapter = a;
