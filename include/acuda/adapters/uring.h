@@ -41,12 +41,15 @@ typedef struct acu_uring {
     bool armed; /* its poll is in the ring, or on its way there */
 } acu_uring;
 
-/* Room for one more request; what is prepared is submitted if there is none. NULL: still none. */
+/* Room for one more request; what is prepared is submitted if there is none. NULL: still none.
+ * Where a thread of the kernel's takes requests (IORING_SETUP_SQPOLL), it takes its time, and the
+ * wait for it may end for no reason. */
 static inline struct io_uring_sqe *acui_uring_sqe(struct io_uring *ring)
 {
-    struct io_uring_sqe *sqe = io_uring_get_sqe(ring);
-    if (!sqe && io_uring_submit(ring) >= 0)
-        sqe = io_uring_get_sqe(ring);
+    struct io_uring_sqe *sqe;
+    while (!(sqe = io_uring_get_sqe(ring)) && io_uring_submit(ring) >= 0 &&
+           io_uring_sqring_wait(ring) >= 0)
+        continue;
     return sqe;
 }
 
@@ -86,8 +89,9 @@ static inline acu_status acu_uring_start(struct io_uring *ring, uint64_t data, a
     return ACU_OK;
 }
 
-/* One or two completions with the adapter's data may still come out of the ring: pass them by. The
- * ring must exist; its end ends the poll as well. */
+/* One or two completions with the adapter's data may still come out of the ring: pass them by.
+ * Until they have, another adapter in this ring needs other data, or would count them as its own,
+ * and set up a poll more for each. The ring must exist; its end ends the poll as well. */
 static inline void acu_uring_stop(acu_uring *a)
 {
     if (!a || a->loop.stopped)
