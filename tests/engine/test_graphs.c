@@ -670,6 +670,48 @@ static void the_cache_is_bounded(void **state)
     end(&b);
 }
 
+/* Chains on a stream that is held up, of each length twice; how many are served is not said. */
+static void submit_forms(const bed *b, const acu_submit_options *on, int lengths)
+{
+    for (int length = 1; length <= lengths; length++)
+        for (int again = 0; again < 2; again++)
+            assert_works(acu_submit(b->device, chain(b->step, b->z, b->x, 1, length), on, NULL));
+    assert_works(acu_graphs_wait(b->device));
+}
+
+/* What is too much leaves the cache while it runs; and of forms that there is no room for, nothing
+ * is kept. */
+static void graphs_in_flight_leave_too(void **state)
+{
+    (void)state;
+    enum { LENGTHS = 20, ROOM = 4 };
+    bed b = begin();
+    acu_stream *stream;
+    if (!has_graphs(b.device))
+        return;
+    assert_works(acu_stream_create(b.device, 0, &stream));
+    acu_submit_options on = {.size = sizeof on, .stream = stream};
+    submit_forms(&b, &on, ROOM);
+    assert_int_equal(counts(b.device).execs, ROOM);
+    assert_works(acu_stream_wait(stream, ACU_FOREVER));
+    test_gate_close(b.device, acu_stream_raw(stream));
+    uint64_t hits = counts(b.device).hits;
+    submit_forms(&b, &on, ROOM);
+    assert_int_equal(counts(b.device).hits - hits, 2 * ROOM);
+    assert_works(acu_graphs_limit(b.device, 2));
+    assert_int_equal(counts(b.device).execs, 2);
+    submit_forms(&b, &on, LENGTHS);
+    assert_int_equal(counts(b.device).execs, 2);
+    assert_int_equal(counts(b.device).forms, 2);
+    assert_works(acu_graphs_limit(b.device, 0));
+    assert_int_equal(counts(b.device).execs, 0);
+    assert_int_equal(counts(b.device).forms, 0);
+    test_gate_open();
+    assert_works(acu_stream_wait(stream, ACU_FOREVER));
+    acu_stream_release(stream);
+    end(&b);
+}
+
 static void a_module_takes_its_graphs_along(void **state)
 {
     (void)state;
@@ -772,6 +814,7 @@ int main(void)
         cmocka_unit_test(threads_share_a_form),
         cmocka_unit_test(many_forms_in_turn_are_served),
         cmocka_unit_test(the_cache_is_bounded),
+        cmocka_unit_test(graphs_in_flight_leave_too),
         cmocka_unit_test(a_module_takes_its_graphs_along),
         cmocka_unit_test(what_the_driver_refuses_goes_directly),
     };

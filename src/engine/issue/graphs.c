@@ -24,6 +24,24 @@ static void free_list(acu_device *device, acui_exec *list)
     acui_leave(&entered);
 }
 
+static void put_exec(acui_exec *exec)
+{
+    if (!acui_refs_drop(&exec->refs))
+        return;
+    exec->next = NULL;
+    free_list(exec->device, exec);
+}
+
+/* Such as left the cache. */
+static void put_execs(acui_exec *list)
+{
+    while (list) {
+        acui_exec *exec = list;
+        list = exec->next;
+        put_exec(exec);
+    }
+}
+
 /* It leaves the cache, out of its form's list. Lock held. */
 static void forget_exec(acui_graphs *graphs, acui_exec *exec)
 {
@@ -196,28 +214,64 @@ static acui_exec *choose_exec(acui_form *form, uint64_t stream)
     return idle;
 }
 
-/* The exec that was not used for the longest time leaves the cache, and its form with the last; it
- * is the caller's. NULL: all are in use. */
-static acui_exec *evict(acui_graphs *graphs)
+/* Nobody is about to launch it: what has it in flight keeps it until that is over. */
+static bool may_leave(acui_exec *exec)
 {
-    acui_exec **oldest = NULL;
-    acui_form **form_link = NULL;
+    return exec->ready && !atomic_load_explicit(&exec->claimed, memory_order_acquire);
+}
+
+/* A form without one is forgotten, unless that is what is to be known of it. */
+static void drop_empty(acui_graphs *graphs, acui_form *form)
+{
+    acui_exec *none = NULL;
+    acui_form **link = &graphs->forms[form->hash % ACUI_FORM_SLOTS];
+    if (form->exec_count > 0 || form->refused)
+        return;
+    while (*link != form)
+        link = &(*link)->next;
+    drop_form(graphs, link, &none);
+}
+
+static void unlink_exec(acui_graphs *graphs, acui_exec *exec)
+{
+    acui_form *form = exec->form;
+    acui_exec **link = &form->execs;
+    while (*link != exec)
+        link = &(*link)->next;
+    *link = exec->next;
+    form->exec_count--;
+    forget_exec(graphs, exec);
+    drop_empty(graphs, form);
+}
+
+/* The exec that was not used for the longest time leaves the cache, of those that `may`; the
+ * cache's reference is the caller's. NULL: there is none. */
+static acui_exec *evict(acui_graphs *graphs, bool (*may)(acui_exec *exec))
+{
+    acui_exec *oldest = NULL;
     for (size_t i = 0; i < ACUI_FORM_SLOTS; i++)
-        for (acui_form **f = &graphs->forms[i]; *f; f = &(*f)->next)
-            for (acui_exec **e = &(*f)->execs; *e; e = &(*e)->next)
-                if (is_idle(*e) && (!oldest || (*e)->used < (*oldest)->used)) {
-                    oldest = e;
-                    form_link = f;
-                }
+        for (acui_form *form = graphs->forms[i]; form; form = form->next)
+            for (acui_exec *exec = form->execs; exec; exec = exec->next)
+                if (may(exec) && (!oldest || exec->used < oldest->used))
+                    oldest = exec;
     if (!oldest)
         return NULL;
-    acui_exec *exec = *oldest, *none = NULL;
-    *oldest = exec->next;
-    forget_exec(graphs, exec);
+    unlink_exec(graphs, oldest);
     graphs->counts.evicted++;
-    if (--(*form_link)->exec_count == 0)
-        drop_form(graphs, form_link, &none);
-    return exec;
+    return oldest;
+}
+
+/* Those that are more than the limit, as a list: first such as are not in use. One that is about to
+ * be launched, or is being made, is left: it goes once somebody looks again. */
+static acui_exec *evict_surplus(acui_graphs *graphs)
+{
+    acui_exec *list = NULL, *exec;
+    while (graphs->counts.execs > graphs->limit &&
+           ((exec = evict(graphs, is_idle)) || (exec = evict(graphs, may_leave)))) {
+        exec->next = list;
+        list = exec;
+    }
+    return list;
 }
 
 static void link_exec(acui_graphs *graphs, acui_form *form, acui_exec *exec)
@@ -230,16 +284,6 @@ static void link_exec(acui_graphs *graphs, acui_form *form, acui_exec *exec)
     graphs->counts.execs++;
 }
 
-static void unlink_exec(acui_graphs *graphs, acui_exec *exec)
-{
-    acui_exec **link = &exec->form->execs;
-    while (*link != exec)
-        link = &(*link)->next;
-    *link = exec->next;
-    exec->form->exec_count--;
-    forget_exec(graphs, exec);
-}
-
 /* ---- ordering one ---- */
 
 /* The form could use one more exec; the thread is to make it. Lock held, given up meanwhile. */
@@ -247,16 +291,21 @@ static void order_exec(acui_graphs *graphs, acui_form *form, const acui_key *key
                        const acui_run *run, acu_device *device)
 {
     acui_exec *old = NULL;
-    if (form->refused || form->waiting > 0 || graphs->limit == 0)
+    if (form->refused || form->waiting > 0)
         return;
-    if (graphs->counts.execs >= graphs->limit && !(old = evict(graphs)))
+    bool room = graphs->counts.execs < graphs->limit;
+    if (!room && (graphs->limit == 0 || !(old = evict(graphs, is_idle)))) {
+        drop_empty(graphs, form);
         return;
+    }
     acui_form *kept = find_form(graphs, key); /* else it left with its last exec */
     acui_exec *exec = kept ? acui_exec_new(run, device) : NULL;
     if (exec)
         link_exec(graphs, kept, exec);
+    else if (kept)
+        drop_empty(graphs, kept);
     acui_lock_give(&graphs->lock);
-    free_list(device, old);
+    put_execs(old);
     if (exec && !acui_build_order(exec))
         acui_graphs_built(exec, ACUI_NOT_BUILT);
     acui_lock_take(&graphs->lock);
@@ -272,7 +321,7 @@ void acui_graphs_built(acui_exec *exec, acui_built how)
         form->waiting--;
         form->refused |= how == ACUI_BUILD_REFUSED;
     }
-    if (form && how == ACUI_BUILT) {
+    if (form && how == ACUI_BUILT && graphs->counts.execs <= graphs->limit) {
         exec->ready = true;
         exec->used = graphs->claims;
         graphs->counts.built++;
@@ -281,7 +330,7 @@ void acui_graphs_built(acui_exec *exec, acui_built how)
         unlink_exec(graphs, exec);
     }
     acui_lock_give(&graphs->lock);
-    free_list(device, exec); /* refused, or its form was forgotten meanwhile */
+    free_list(device, exec); /* refused, too many by now, or its form was forgotten meanwhile */
 }
 
 /* ---- claiming ---- */
@@ -322,6 +371,7 @@ acui_exec *acui_graphs_claim(acui_run *run, acu_stream *stream, const char **why
         return NULL;
     }
     acui_lock_take(&graphs->lock);
+    acui_exec *old = graphs->counts.execs > graphs->limit ? evict_surplus(graphs) : NULL;
     acui_form *form = graphs->limit ? find_form(graphs, &key) : NULL;
     acui_exec *exec = form ? claim_of(graphs, form, stream) : NULL;
     if (!exec)
@@ -334,6 +384,7 @@ acui_exec *acui_graphs_claim(acui_run *run, acu_stream *stream, const char **why
             order_exec(graphs, form, &key, run, device);
     }
     acui_lock_give(&graphs->lock);
+    put_execs(old);
     acui_key_drop(&key);
     return exec;
 }
@@ -357,12 +408,6 @@ acu_status acui_graphs_make(acui_run *run, acu_device *device)
     acui_lock_give(&graphs->lock);
     acui_key_drop(&key);
     return form ? ACU_OK : acui_fail(ACU_ERR_NO_MEMORY, "no memory for a form of graphs");
-}
-
-static void put_exec(acui_exec *exec)
-{
-    if (acui_refs_drop(&exec->refs))
-        free_list(exec->device, exec);
 }
 
 /* An exec that is half set is of no more use: it leaves the cache. */
@@ -441,18 +486,11 @@ acu_status acu_graphs_limit(acu_device *device, uint32_t execs)
         return execs == 0 ? ACU_OK
                           : acui_fail(ACU_ERR_NOT_SUPPORTED, "the driver of device %d lacks calls "
                                       "for graphs", device->info.ordinal);
-    acui_exec *old = NULL;
     acui_lock_take(&graphs->lock);
     graphs->limit = execs;
-    while (graphs->counts.execs > execs) {
-        acui_exec *one = evict(graphs);
-        if (!one)
-            break; /* the rest is in use; it leaves as others come */
-        one->next = old;
-        old = one;
-    }
+    acui_exec *old = evict_surplus(graphs);
     acui_lock_give(&graphs->lock);
-    free_list(device, old);
+    put_execs(old);
     return ACU_OK;
 }
 
