@@ -46,7 +46,7 @@ static bool is_loose(const acu_op *op, const acui_values *values)
 static acu_status deliver(const acu_op *op, acui_values *values)
 {
     if (op->rest->fault)
-        return acui_error_restore(&op->rest->fault->error);
+        return acui_op_sign(op, acui_error_restore(&op->rest->fault->error));
     for (size_t i = 0; values && i < op->rest->values.count; i++) {
         acu_val value = op->rest->values.list[i];
         acui_object_retain(value.tensor);

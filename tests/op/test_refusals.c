@@ -750,6 +750,11 @@ static void algebra(void **state)
                  ACU_ERR_NOT_SUPPORTED, "acu_or_else");
     assert_fails(acu_graph_load(b.device, acu_finally(ones(), ones()), NULL, &graph),
                  ACU_ERR_NOT_SUPPORTED, "acu_finally");
+    row("A8");
+    acu_op *kept = acu_op_retain(ones());
+    assert_works(acu_graph_load(b.device, kept, NULL, &graph));
+    REFUSED(b, kept, ACU_ERR_INVALID, "graph|acu_graph_load");
+    acu_graph_release(graph);
     row("A7");
     after_no_submission(&b);
     row("A6");
