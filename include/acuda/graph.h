@@ -36,7 +36,8 @@ typedef struct acu_graph_options {
  * planned here is the graph's alone: submitting an op that was kept of it (acu_op_retain) fails
  * with INVALID. Of an op that was submitted before, the graph reads the values.
  *
- * Blocks while the driver instantiates: some microseconds a node on one chain, more with branches.
+ * Blocks while the driver instantiates: some microseconds a node on one chain, more with branches;
+ * and until there is memory for tensors of submissions that are not on the device yet.
  * Driver: cuGraphCreate, cuGraphAdd*Node, cuGraphKernelNodeSetAttribute for launches with
  * attributes, cuGraphInstantiateWithFlags, cuGraphUpload; cuMemAllocFromPoolAsync for tensors that
  * the op makes.

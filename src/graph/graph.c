@@ -184,12 +184,38 @@ static bool passes(const acu_graph *graph)
 
 /* ---- making ---- */
 
+/* What was submitted before makes it, and is not on the device yet. */
+static bool is_to_come(const acu_buffer *buffer)
+{
+    bool pending = false;
+    if (buffer->host || atomic_load_explicit(&buffer->address, memory_order_acquire))
+        return false;
+    acui_order_lock();
+    for (size_t i = 0; i < buffer->accesses.count && !pending; i++)
+        pending = buffer->accesses.list[i].point->state == ACUI_POINT_PENDING;
+    acui_order_unlock();
+    return pending;
+}
+
+static acu_status look_for_memory(void *plan, uint64_t now)
+{
+    (void)now;
+    for (const acui_use *use = ((acui_plan *)plan)->uses; use; use = use->next)
+        if (is_to_come(use->buffer)) {
+            acui_look_everywhere();
+            return ACU_NOT_READY;
+        }
+    return ACU_OK;
+}
+
 static acu_status allocate(acui_task *task)
 {
+    acui_plan *plan = &task->submission->plan;
+    ACUI_TRY(acui_wait_until(look_for_memory, acui_next_of_any, plan, ACU_FOREVER));
     for (size_t i = 0; i < task->count; i++)
         if (task->nodes[i]->kind == ACUI_NODE_ALLOC)
             ACUI_TRY(acui_buffer_allocate_now(task->nodes[i]->u.alloc.buffer));
-    for (acui_use *use = task->submission->plan.uses; use; use = use->next)
+    for (acui_use *use = plan->uses; use; use = use->next)
         ACUI_TRY(acui_growth_await(use->buffer));
     for (uint32_t i = 0; i < task->body_count; i++)
         ACUI_TRY(acui_resolve_addresses(task->body[i]));

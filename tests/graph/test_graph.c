@@ -201,6 +201,33 @@ static void branches_stay_branches(void **state)
     end(&b);
 }
 
+static acu_op *open_host_gate(void *user, acu_val *values, size_t count)
+{
+    (void)user, (void)count;
+    test_host_gate_open();
+    return acu_take(&values[0]);
+}
+
+/* The tensor's memory is there once the host work is over, which is not before the op of the graph
+ * is planned. */
+static void memory_that_is_to_come_is_awaited(void **state)
+{
+    (void)state;
+    bed b = begin();
+    test_host_gate_close();
+    acu_op *host = acu_host(test_pass_host_gate, NULL, acu_inout(acu_to_host(b.x)));
+    acu_future *future = test_submit(b.device, acu_to_device(b.device, host));
+    acu_tensor *late = acu_future_tensor(future, 0);
+    acu_op *op = acu_then(acu_value(b.z), open_host_gate, NULL);
+    acu_graph *graph;
+    assert_works(acu_graph_load(b.device, step(&b, op, late, 1), NULL, &graph));
+    assert_works(acu_sync(b.device, acu_replay(graph), NULL));
+    expect(b.z, 6);
+    acu_future_release(future);
+    acu_graph_release(graph);
+    end(&b);
+}
+
 /* Two graphs that share nothing, side by side in one op; and one that
  * reads what the other writes. */
 static void graphs_are_ops_among_others(void **state)
@@ -610,6 +637,7 @@ int main(void)
         cmocka_unit_test(tensors_of_the_op_are_made_once),
         cmocka_unit_test(cooperative_launches_are_replayed),
         cmocka_unit_test(branches_stay_branches),
+        cmocka_unit_test(memory_that_is_to_come_is_awaited),
         cmocka_unit_test(graphs_are_ops_among_others),
         cmocka_unit_test(ops_with_several_users_are_replayed),
         cmocka_unit_test(what_a_graph_has_is_not_run_for_others),
