@@ -347,6 +347,42 @@ static void what_several_use_is_everybodys(void **state)
     finish(device);
 }
 
+static acu_status pass_and_count(void *user, const acu_val *values, size_t count)
+{
+    test_pass_host_gate(NULL, values, count);
+    return user ? fail_run(NULL, values, count) : count_run(NULL, values, count);
+}
+
+/* The submission that plans such an op fails beside it, before that is decided: another one that
+ * reads what the op yields gets it all the same. What is tried does not write that. */
+static void also_if_the_first_user_fails(void **state)
+{
+    (void)state;
+    for (int fails = 0; fails < 2; fails++) {
+        acu_device *device = begin();
+        acu_tensor *x = tensor_of(device, 1), *y = tensor_of(device, 2);
+        test_host_gate_close();
+        acu_op *host = acu_host(pass_and_count, fails ? device : NULL, acu_f32(0));
+        acu_op *tried = acu_last(acu_zip(acu_after(host, bare(test_pass_host_gate)), acu_value(x)));
+        acu_op *either = acu_or_else(tried, acu_first(acu_fill(x, acu_f32(5))));
+        acu_op *op = acu_op_retain(acu_with_context(either, "both need it"));
+        fail_call(ACU_CALL_MemcpyDtoDAsync);
+        acu_future *first = test_submit(device, acu_zip(op, acu_dup(y)));
+        acu_future *second = test_submit(device, acu_dup(op));
+        test_host_gate_open();
+        assert_int_equal(acu_future_wait(first, ACU_FOREVER), ACU_ERR_DRIVER);
+        assert_works(acu_future_wait(second, ACU_FOREVER));
+        assert_int_equal(runs, 1);
+        holds(acu_future_tensor(second, 0), fails ? 5 : 1);
+        holds(x, fails ? 5 : 1);
+        acu_future_release(first);
+        acu_future_release(second);
+        acu_tensor_release(x);
+        acu_tensor_release(y);
+        finish(device);
+    }
+}
+
 /* What an alternative would have overwritten stays as it was: also bad. */
 static void what_is_spared_heals_nothing(void **state)
 {
@@ -643,6 +679,7 @@ int main(void)
         cmocka_unit_test(an_alternative_may_fail_too),
         cmocka_unit_test(others_are_not_touched),
         cmocka_unit_test(what_several_use_is_everybodys),
+        cmocka_unit_test(also_if_the_first_user_fails),
         cmocka_unit_test(what_is_spared_heals_nothing),
         cmocka_unit_test(values_must_match),
         cmocka_unit_test(giving_up_is_not_for_the_alternative),

@@ -13,10 +13,16 @@
 
 /* ---- work that others want too ---- */
 
+/* Who comes behind it needs what it does, or to know whether that failed. */
+static bool depends(const acui_before *before, bool own)
+{
+    return before->data || before->of_op || (own && before->wished && before->task->conditional);
+}
+
 /*
- * From the task along what reads its results, as far as that is of ops with several users: to an op
- * that somebody holds, or to a submission that was not given up. The readers are linked to points
- * that are not on the device yet, and the task's is none of these.
+ * From the task along what reads its results, or stands in for it, as far as that is of ops with
+ * several users: to an op that somebody holds, or to a submission that was not given up. The
+ * readers are linked to points that are not on the device yet, and the task's is none of these.
  */
 bool acui_task_wanted(acui_task *task)
 {
@@ -34,7 +40,7 @@ bool acui_task_wanted(acui_task *task)
         for (const acui_before *f = at->point->followers; f; f = f->next) {
             acui_task *reader = f->task;
             bool own = reader->submission == at->submission;
-            if (!(f->data || f->of_op) || (!own && !at->sharing) || reader->looked == turn)
+            if (!depends(f, own) || (!own && !at->sharing) || reader->looked == turn)
                 continue;
             if (!own && !acui_gave_up(reader->submission))
                 return true;
