@@ -230,8 +230,7 @@ static const char *access_words(acu_access access)
 
 static bool same_memory(const acu_tensor *a, const acu_tensor *b)
 {
-    acui_extent x = acui_tensor_extent(a), y = acui_tensor_extent(b);
-    return a->buffer == b->buffer && acui_extents_overlap(&x, &y);
+    return a->buffer == b->buffer && acui_tensors_overlap(a, b);
 }
 
 static acu_status check_list_writes(const acu_arg *arg, size_t place)

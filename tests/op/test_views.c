@@ -82,6 +82,51 @@ static void a_view_of_a_view_has_the_data(void **state)
     acu_tensor_release(x);
 }
 
+/* Of [4, 4, 4], from and to in the last two dimensions. */
+static acu_tensor *block_of(acu_tensor *t, int64_t row, int64_t rows, int64_t column,
+                            int64_t columns)
+{
+    acu_tensor *block = NULL;
+    assert_works(acu_tensor_slice(t, (const int64_t[]){0, row, column},
+                                  (const int64_t[]){4, row + rows, column + columns}, &block));
+    return block;
+}
+
+static acu_status count_call(void *user, CUstream stream, const acu_val *values, size_t count)
+{
+    (void)stream, (void)values, (void)count;
+    ++*(int *)user;
+    return ACU_OK;
+}
+
+/* Windows of one width at one distance do not tell these apart: elements do. */
+static void blocks_that_interleave_are_written_at_once(void **state)
+{
+    (void)state;
+    int calls = 0;
+    acu_tensor *t = NULL;
+    assert_works(acu_tensor_alloc(device, ACU_F32, ACU_SHAPE(4, 4, 4), &t));
+    acu_tensor *wide[] = {block_of(t, 0, 2, 0, 3), block_of(t, 2, 2, 1, 3)};
+    acu_tensor *narrow[] = {block_of(t, 0, 3, 3, 1), block_of(t, 2, 1, 0, 4)};
+    assert_works(acu_sync(device, acu_foreign(count_call, &calls, acu_out(wide[0]),
+                                              acu_inout(wide[1])), NULL));
+    assert_works(acu_sync(device, acu_foreign(count_call, &calls, acu_out(wide[0]),
+                                              acu_out(narrow[0])), NULL));
+    assert_int_equal(calls, 2);
+    assert_fails(acu_sync(device, acu_foreign(count_call, &calls, acu_out(wide[1]),
+                                              acu_out(narrow[1])), NULL),
+                 ACU_ERR_SHARED, "arguments 0 and 1 write the same memory");
+    assert_fails(acu_sync(device, acu_foreign(count_call, &calls, acu_out(narrow[0]),
+                                              acu_out(narrow[1])), NULL),
+                 ACU_ERR_SHARED, "arguments 0 and 1 write the same memory");
+    assert_int_equal(calls, 2);
+    for (int i = 0; i < 2; i++) {
+        acu_tensor_release(wide[i]);
+        acu_tensor_release(narrow[i]);
+    }
+    acu_tensor_release(t);
+}
+
 static acu_status take_all(void *user, acu_val *values, size_t count)
 {
     (void)user;
@@ -126,6 +171,7 @@ int main(void)
         DEVICE_TEST(every_view_is_what_its_function_makes),
         DEVICE_TEST(a_view_has_the_form_of_what_it_is_of),
         DEVICE_TEST(a_view_of_a_view_has_the_data),
+        DEVICE_TEST(blocks_that_interleave_are_written_at_once),
         DEVICE_TEST(wrong_views_are_refused_with_their_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
