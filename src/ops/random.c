@@ -34,9 +34,10 @@ static acu_op *make(const request *r, acu_site site)
     if (elements < 1) /* which this says what is wrong with */
         return acu_op_named(acu_op_empty(r->dtype, r->shape, site), r->name);
     if (r->params.offset < 0 || r->params.offset > INT64_MAX - elements)
-        return acu_op_fail(ACU_ERR_INVALID, r->name, site, "%s: %lld elements from number %lld on; "
-                           "numbers are not negative", r->name, (long long)elements,
-                           (long long)r->params.offset);
+        return acu_op_fail(ACU_ERR_INVALID, r->name, site,
+                           "%s: %lld elements from number %lld on; a sequence goes from number 0 "
+                           "to %lld", r->name, (long long)elements, (long long)r->params.offset,
+                           (long long)INT64_MAX - 1);
     acu_custom custom = {.name = r->name, .fn = plan_random, .data = r, .bytes = sizeof *r};
     return acu_op_custom(custom, NULL, 0, site);
 }

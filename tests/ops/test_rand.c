@@ -202,7 +202,11 @@ static void integers_and_refusals(void **state)
     assert_fails(acu_sync(device, acu_rand(ACU_F32, ACU_SHAPE(3, 0), 0, 0), NULL), ACU_ERR_SHAPE,
                  "[3, 0]");
     assert_fails(acu_sync(device, acu_randn(ACU_F32, ACU_SHAPE(3), 0, -1), NULL), ACU_ERR_INVALID,
-                 "number -1");
+                 "number -1 on; a sequence goes from number 0");
+    assert_fails(acu_sync(device, acu_rand(ACU_F32, ACU_SHAPE(3), 0, INT64_MAX - 2), NULL),
+                 ACU_ERR_INVALID,
+                 "3 elements from number 9223372036854775805 on; a sequence goes from number 0 to "
+                 "9223372036854775806");
     test_close(device);
     test_leaks_none();
 }
