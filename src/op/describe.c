@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/map.h"
 
 #include <stdio.h>
 
@@ -14,20 +15,19 @@
  * sole ownership is judged alike. */
 typedef struct stand_in {
     struct stand_in *next;
-    const acu_buffer *real; /* some op holds it */
     acu_buffer *buffer;
 } stand_in;
 
 /* An op that several use, and what it yields. */
 typedef struct met {
     struct met *next;
-    const acu_op *op;
     acui_values values;
 } met;
 
 struct acui_infer {
     stand_in *stand_ins;
     met *met;
+    acui_map stand_ins_of, met_of; /* real buffers, which some op holds; ops */
     unsigned depth;
     bool unknown; /* something was met of which only a submission knows */
     acu_pool *pool, *pinned_pool; /* of memory made now; NULL: the device's own */
@@ -37,14 +37,13 @@ struct acui_infer {
 
 static acu_status stand_in_for(acui_infer *infer, const acu_buffer *real, acu_buffer **buffer)
 {
-    stand_in *s = infer->stand_ins;
-    while (s && s->real != real)
-        s = s->next;
+    stand_in *s = acui_map_find(&infer->stand_ins_of, real);
     if (!s) {
         s = ACUI_NEW(stand_in);
-        if (!s)
+        if (!s || !acui_map_put(&infer->stand_ins_of, real, s)) {
+            acui_free(s);
             return acui_fail(ACU_ERR_NO_MEMORY, "no memory to describe an op");
-        s->real = real;
+        }
         s->next = infer->stand_ins;
         infer->stand_ins = s;
         ACUI_TRY(acui_buffer_planned(real->device, real->bytes, &s->buffer));
@@ -117,9 +116,7 @@ static acu_status infer_fresh(acui_infer *infer, acu_op *op, acu_device *place, 
 /* What an op with several users yields: once for all of them. */
 static acu_status meet(acui_infer *infer, acu_op *op, acu_device *place, met **found)
 {
-    met *m = infer->met;
-    while (m && m->op != op)
-        m = m->next;
+    met *m = acui_map_find(&infer->met_of, op);
     if (!m) {
         m = ACUI_NEW(met);
         if (!m)
@@ -127,7 +124,8 @@ static acu_status meet(acui_infer *infer, acu_op *op, acu_device *place, met **f
         m->next = infer->met;
         infer->met = m;
         ACUI_TRY(infer_fresh(infer, op, place, &m->values));
-        m->op = op;
+        if (!acui_map_put(&infer->met_of, op, m))
+            return acui_fail(ACU_ERR_NO_MEMORY, "no memory to describe an op");
     }
     *found = m;
     return ACU_OK;
@@ -207,6 +205,8 @@ static void end(acui_infer *infer)
         acu_buffer_release(s->buffer);
         acui_free(s);
     }
+    acui_map_clear(&infer->stand_ins_of);
+    acui_map_clear(&infer->met_of);
 }
 
 static acu_value_info info_of(const acu_val *value)

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/map.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -29,19 +30,17 @@ void acui_print_quoted(acui_out *out, const char *text)
 typedef struct found {
     acu_op **list;
     size_t count, room;
+    acui_map places; /* plus one */
 } found;
 
 static size_t place_of(const found *f, const acu_op *op)
 {
-    size_t i = 0;
-    while (i < f->count && f->list[i] != op)
-        i++;
-    return i;
+    return (size_t)(uintptr_t)acui_map_find(&f->places, op) - 1;
 }
 
 static bool add(found *f, acu_op *op)
 {
-    if (!op || place_of(f, op) < f->count)
+    if (!op || acui_map_find(&f->places, op))
         return true;
     if (f->count == f->room) {
         size_t room = f->room ? 2 * f->room : 64;
@@ -52,7 +51,7 @@ static bool add(found *f, acu_op *op)
         f->room = room;
     }
     f->list[f->count++] = op;
-    return true;
+    return acui_map_put(&f->places, op, (void *)(uintptr_t)f->count);
 }
 
 static bool find_all(found *f, acu_op *op)
@@ -138,5 +137,6 @@ acu_status acui_print_op(acui_out *out, acu_op *op, bool dot)
     else if (all)
         print_lines(out, &f);
     acui_free(f.list);
+    acui_map_clear(&f.places);
     return all ? ACU_OK : acui_fail(ACU_ERR_NO_MEMORY, "no memory to explain an op");
 }

@@ -289,6 +289,38 @@ static void meta_tensors_are_described_and_not_run(void **state)
     acu_op_release(op);
 }
 
+/* Ops with two users each, over as many tensors. */
+static void thousands_of_ops(void **state)
+{
+    (void)state;
+    enum { MANY = 3000 };
+    static acu_value_info infos[2 * MANY];
+    static acu_tensor *tensors[MANY];
+    static acu_op *ops[2 * MANY];
+    static char text[1 << 20];
+    size_t count, needed;
+    for (int i = 0; i < MANY; i++) {
+        assert_works(acu_tensor_alloc(device, ACU_U8, ACU_SHAPE(i + 1), &tensors[i]));
+        ops[i] = acu_flatten(tensors[i]);
+        ops[2 * MANY - 1 - i] = acu_op_retain(ops[i]);
+    }
+    acu_op *all = acu_op_zip(ops, 2 * MANY, ACU_SITE);
+    assert_works(acu_op_describe(device, all, infos, 2 * MANY, &count));
+    assert_int_equal(count, 2 * MANY);
+    for (int i = 0; i < MANY; i++) {
+        assert_int_equal(infos[i].shape.dim[0], i + 1);
+        assert_int_equal(infos[2 * MANY - 1 - i].shape.dim[0], i + 1);
+        assert_int_equal(infos[i].form, ACU_BORROWED);
+    }
+    assert_works(acu_explain_op(all, ACU_EXPLAIN_TEXT, text, sizeof text, &needed));
+    assert_int_equal(strlen(text) + 1, needed);
+    assert_non_null(strstr(text, ", 2999, 3000, 3000, 2999, "));
+    assert_non_null(strstr(text, "\n6000 value u8 [3000]"));
+    assert_works(acu_sync(device, all, NULL));
+    for (int i = 0; i < MANY; i++)
+        acu_tensor_release(tensors[i]);
+}
+
 static void bad_questions_are_refused(void **state)
 {
     (void)state;
@@ -318,6 +350,7 @@ int main(void)
         TEST(pools_of_another_device_are_refused),
         TEST(custom_ops_are_described_and_then_is_not),
         TEST(meta_tensors_are_described_and_not_run),
+        TEST(thousands_of_ops),
         TEST(bad_questions_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,14 +19,6 @@ static const char *kind_name(acui_node_kind kind)
     return names[kind];
 }
 
-static int number_of(const acui_story *story, const acui_told_part *part)
-{
-    int number = 1;
-    for (const acui_told_part *p = story->parts; p && p != part; p = p->next)
-        number++;
-    return number;
-}
-
 /* ---- text ---- */
 
 static void print_how(acui_out *out, const acui_told_wait *wait)
@@ -53,10 +45,10 @@ static void print_how(acui_out *out, const acui_told_wait *wait)
     }
 }
 
-static void print_source(acui_out *out, const acui_story *story, const acui_told_wait *wait)
+static void print_source(acui_out *out, const acui_told_wait *wait)
 {
     if (wait->part)
-        acui_print(out, "part %d", number_of(story, wait->part));
+        acui_print(out, "part %d", wait->part->number);
     else if (wait->memory)
         acui_print(out, "the making of its memory");
     else if (wait->load)
@@ -107,9 +99,9 @@ static void print_run(acui_out *out, const acui_told_run *run)
     acui_print(out, "\n");
 }
 
-static void print_part(acui_out *out, const acui_story *story, const acui_told_part *part)
+static void print_part(acui_out *out, const acui_told_part *part)
 {
-    acui_print(out, "part %d: ", number_of(story, part));
+    acui_print(out, "part %d: ", part->number);
     if (part->nodes && part->nodes->kind == ACUI_NODE_STAGE)
         acui_print(out, "helper threads, through pinned memory (what is pageable, or between "
                         "devices without access)\n");
@@ -122,7 +114,7 @@ static void print_part(acui_out *out, const acui_story *story, const acui_told_p
                    part->stream, part->mark);
     for (const acui_told_wait *wait = part->waits; wait; wait = wait->next) {
         acui_print(out, "  behind ");
-        print_source(out, story, wait);
+        print_source(out, wait);
         acui_print(out, ", %s: ", reason(wait));
         print_how(out, wait);
         acui_print(out, "\n");
@@ -136,11 +128,11 @@ static void print_part(acui_out *out, const acui_story *story, const acui_told_p
 static void print_story(acui_out *out, const acui_submission *s, const char *outcome)
 {
     const acui_story *story = s->story;
-    int parts = number_of(story, NULL) - 1;
+    int parts = story->count;
     acui_print(out, "submission%s%s%s: %d part%s, %s\n", s->name[0] ? " \"" : "", s->name,
                s->name[0] ? "\"" : "", parts, parts == 1 ? "" : "s", outcome);
     for (const acui_told_part *part = story->parts; part; part = part->next)
-        print_part(out, story, part);
+        print_part(out, part);
 }
 
 /* ---- DOT ---- */
@@ -169,9 +161,9 @@ static int find_place(const acui_told_part *part, uint32_t place)
     return 0;
 }
 
-static void dot_part(acui_out *out, const acui_story *story, const acui_told_part *part)
+static void dot_part(acui_out *out, const acui_told_part *part)
 {
-    int number = number_of(story, part), at = 0;
+    int number = part->number, at = 0;
     acui_print(out, "  subgraph cluster_%d {\n    label=\"part %d: ", number, number);
     if (part->host)
         acui_print(out, "host");
@@ -189,12 +181,12 @@ static void dot_part(acui_out *out, const acui_story *story, const acui_told_par
     acui_print(out, "  }\n");
 }
 
-static void dot_waits(acui_out *out, const acui_story *story, const acui_told_part *part)
+static void dot_waits(acui_out *out, const acui_told_part *part)
 {
-    int number = number_of(story, part), at = 0;
+    int number = part->number, at = 0;
     for (const acui_told_wait *wait = part->waits; wait; wait = wait->next, at++) {
         if (wait->part) {
-            acui_print(out, "  n%d_0 -> n%d_0 [", number_of(story, wait->part), number);
+            acui_print(out, "  n%d_0 -> n%d_0 [", wait->part->number, number);
         } else {
             acui_print(out, "  w%d_%d [shape=plaintext, label=\"", number, at);
             if (wait->file) {
@@ -214,9 +206,9 @@ static void dot_story(acui_out *out, const acui_story *story)
 {
     acui_print(out, "digraph submission {\n  node [shape=box];\n");
     for (const acui_told_part *part = story->parts; part; part = part->next)
-        dot_part(out, story, part);
+        dot_part(out, part);
     for (const acui_told_part *part = story->parts; part; part = part->next)
-        dot_waits(out, story, part);
+        dot_waits(out, part);
     acui_print(out, "}\n");
 }
 

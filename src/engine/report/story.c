@@ -77,7 +77,8 @@ static void tell_part(acui_story *story, acui_task *task)
     acui_told_part *part = ACUI_ARENA_NEW(&story->arena, acui_told_part);
     if (!part)
         return;
-    *part = (acui_told_part){.point = task->point,
+    *part = (acui_told_part){.number = ++story->count,
+                             .point = task->point,
                              .device = task->device->info.ordinal,
                              .host = !task->stream,
                              .nodes_end = &part->nodes,

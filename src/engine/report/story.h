@@ -53,6 +53,7 @@ typedef struct acui_told_run {
 
 typedef struct acui_told_part {
     struct acui_told_part *next;
+    int number; /* from 1 on */
     const acui_point *point;
     int device;
     bool host;
@@ -67,6 +68,7 @@ typedef struct acui_story {
     pthread_mutex_t lock; /* a leaf; taken under the order lock too */
     acui_arena arena;
     acui_told_part *parts, **end;
+    int count;
 } acui_story;
 
 acui_story *acui_story_new(void); /* NULL: no memory (record set) */
