@@ -8,33 +8,31 @@
 #define REGISTERS 65536
 #define CLOCK_KHZ 1000000
 
+/* From this capability on, up to the next: of a multiprocessor, KiB of shared memory, of which a
+ * block may get `optin`, threads, and blocks. As NVIDIA's tables have it. */
+static const struct {
+    unsigned char from, shared, optin, blocks;
+    unsigned short threads;
+} table[] = {
+    {50, 64, 48, 32, 2048},    {52, 96, 48, 32, 2048},    {53, 64, 48, 32, 2048},
+    {61, 96, 48, 32, 2048},    {62, 64, 48, 32, 2048},    {70, 96, 96, 32, 2048},
+    {75, 64, 64, 16, 1024},    {80, 164, 163, 32, 2048},  {86, 100, 99, 16, 1536},
+    {87, 164, 163, 16, 1536},  {88, 100, 99, 16, 1536},   {89, 100, 99, 24, 1536},
+    {90, 228, 227, 32, 2048},  {101, 228, 227, 24, 1536}, {103, 228, 227, 32, 2048},
+    {110, 228, 227, 24, 1536}, {120, 100, 99, 24, 1536},
+};
+
 sd_limits sd_device_limits(const sd_device *device)
 {
-    unsigned sm = device->sm;
-    sd_limits limits = {
-        .shared_static = 48 << 10, .threads_sm = 2048, .blocks_sm = 32, .registers_sm = REGISTERS};
-    if (sm >= 90 && sm < 120)
-        limits.shared_sm = 228 << 10;
-    else if (sm == 80 || sm == 87)
-        limits.shared_sm = 164 << 10;
-    else if (sm >= 80)
-        limits.shared_sm = 100 << 10;
-    else if (sm == 75)
-        limits.shared_sm = 64 << 10;
-    else
-        limits.shared_sm = 96 << 10;
-    /* From 8.0 on the system keeps 1 KiB for each block. */
-    limits.shared_optin = limits.shared_sm - (sm >= 80 ? 1 << 10 : 0);
-    if (sm == 75) {
-        limits.threads_sm = 1024;
-        limits.blocks_sm = 16;
-    } else if (sm >= 80 && sm < 90 && sm != 80) {
-        limits.threads_sm = 1536;
-        limits.blocks_sm = sm == 89 ? 24 : 16;
-    } else if (sm >= 120) {
-        limits.threads_sm = 1536;
-    }
-    return limits;
+    size_t row = sizeof table / sizeof *table - 1;
+    while (row > 0 && device->sm < table[row].from)
+        row--;
+    return (sd_limits){.shared_static = 48 << 10,
+                       .shared_optin = (unsigned)table[row].optin << 10,
+                       .shared_sm = (unsigned)table[row].shared << 10,
+                       .threads_sm = table[row].threads,
+                       .blocks_sm = table[row].blocks,
+                       .registers_sm = REGISTERS};
 }
 
 /* Those that depend on the device. */
