@@ -26,7 +26,7 @@ static acu_status say_how_much_pinned(acu_pool *pool, size_t bytes, acu_error *e
         error->message, sizeof error->message,
         "asked for %zu bytes of page-locked host memory; its pool has %zu in use and %zu cached%s",
         bytes, pool->in_use, pool->cached,
-        bytes > pool->limit - (pool->held < pool->limit ? pool->held : pool->limit)
+        pool->held > pool->limit || acui_block_size(bytes) > pool->limit - pool->held
             ? ", and its limit is reached"
             : "");
     return acui_error_restore(error);

@@ -552,6 +552,13 @@ static void pinned_memory_has_bounds_too(void **state)
     ((char *)acu_buffer_host(more))[0] = 1;
     acu_buffer_release(more);
     acu_pool_release(pool);
+    /* The bytes would fit, the block for them does not. */
+    pool = pool_with((acu_pool_options){.kind = ACU_MEMORY_PINNED, .limit = 1020 * KIB});
+    buffer = buffer_from(pool, 512 * KIB);
+    assert_fails(acu_buffer_create_from(pool, 507 * KIB, &more), ACU_ERR_NO_MEMORY,
+                 "asked for 519168 bytes of page-locked|524288 in use and 0 cached, and its limit");
+    acu_buffer_release(buffer);
+    acu_pool_release(pool);
 }
 
 /* Also where it was looked at before, as often as the one that inherits it looked at its own. */
