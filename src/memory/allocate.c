@@ -67,6 +67,8 @@ ACUI_RARE static acu_status allocate_slowly(acu_buffer *buffer)
     if (stream)
         acui_lock_take(&stream->issue);
     acu_status st = acui_buffer_allocate(buffer, stream);
+    if (st == ACU_ERR_DEVICE_MEMORY || st == ACU_ERR_NO_MEMORY)
+        acui_pool_count_failed(acui_buffer_pool(buffer));
     if (st == ACU_OK && buffer->block->fences.count)
         st = enter_allocation(buffer, stream);
     if (stream) {

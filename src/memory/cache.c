@@ -137,3 +137,10 @@ void acui_pool_count_put_off(acu_pool *pool)
     pool->put_off++;
     acui_lock_give(&pool->lock);
 }
+
+void acui_pool_count_failed(acu_pool *pool)
+{
+    acui_lock_take(&pool->lock);
+    pool->failures++;
+    acui_lock_give(&pool->lock);
+}

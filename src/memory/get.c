@@ -44,7 +44,6 @@ acu_status acui_pool_say_short(acu_pool *pool, size_t bytes)
     if (known)
         snprintf(left_words, sizeof left_words, "; of its %zu bytes %zu are free", total, left);
     acui_lock_take(&pool->lock);
-    pool->failures++;
     if (pool->kind == ACU_MEMORY_PINNED) {
         acu_status st = say_how_much_pinned(pool, bytes, &error);
         acui_lock_give(&pool->lock);

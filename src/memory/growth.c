@@ -115,12 +115,18 @@ static void tell(acui_growth *g)
     acui_lock_give(&g->pool->lock);
 }
 
+static acu_status fail_short(acu_pool *pool, size_t bytes)
+{
+    acui_pool_count_failed(pool);
+    return acui_pool_say_short(pool, bytes);
+}
+
 /* With the thread's record. */
 static void end(acui_growth *g, acu_status status)
 {
     acui_fault *fault = NULL;
     if (status == ACU_ERR_DEVICE_MEMORY)
-        status = acui_pool_say_short(g->pool, g->buffers[0]->bytes);
+        status = fail_short(g->pool, g->buffers[0]->bytes);
     if (status != ACU_OK)
         fault = acui_fault_new(acui_error());
     settle(g, status == ACU_OK);
@@ -229,7 +235,7 @@ acu_status acui_growth_begin(acu_pool *pool, acu_buffer *buffer)
     acui_growth *g = NULL;
     acu_status st = growth_new(pool, acui_block_size(buffer->bytes), &g);
     if (st != ACU_OK)
-        return st == ACU_ERR_DEVICE_MEMORY ? acui_pool_say_short(pool, buffer->bytes) : st;
+        return st == ACU_ERR_DEVICE_MEMORY ? fail_short(pool, buffer->bytes) : st;
     acui_lock_take(&pool->lock);
     give(g, buffer);
     g->next = pool->growing;

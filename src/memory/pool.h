@@ -94,6 +94,8 @@ void acui_pool_put(acu_pool *pool, acui_block *block);
 /* Whether the block may be used again can not be told: it goes when the pool does. */
 void acui_pool_put_stuck(acu_pool *pool, acui_block *block);
 void acui_pool_count_put_off(acu_pool *pool);
+/* A request that nobody tries again: who waits for memory has not failed. */
+void acui_pool_count_failed(acu_pool *pool);
 /* With pool->lock: the block is given out, or comes back; out of its bin, and into it. */
 void acui_pool_count_out(acu_pool *pool, const acui_block *block);
 void acui_pool_count_in(acu_pool *pool, const acui_block *block);

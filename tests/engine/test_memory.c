@@ -143,7 +143,8 @@ static void a_submission_waits_for_memory(void **state)
     for (int i = 0; i < WAITING; i++)
         next[i] = submit(acu_full(ACU_SHAPE((600 + 50 * i) * KIB), acu_u8((uint8_t)i)), other,
                          pool);
-    assert_true(stats_of(pool).put_off >= WAITING);
+    assert_int_equal(stats_of(pool).put_off, WAITING);
+    assert_int_equal(stats_of(pool).failures, 0); /* so far */
     for (int i = 0; i < WAITING; i++)
         assert_int_equal(acu_future_poll(next[i]), ACU_NOT_READY);
     /* What needs none goes on. */
@@ -164,6 +165,8 @@ static void a_submission_waits_for_memory(void **state)
         served += status == ACU_OK;
     }
     assert_true(served > 0);
+    assert_int_equal(stats_of(pool).put_off, WAITING); /* however often they were tried again */
+    assert_int_equal(stats_of(pool).failures, WAITING - served);
     for (int i = 0; i < WAITING; i++)
         acu_future_release(next[i]);
     acu_future_release(first);
@@ -187,6 +190,7 @@ static void it_fails_in_numbers_when_nothing_can_free_any(void **state)
     assert_non_null(strstr(error.message, "asked for 409600 bytes on device 0"));
     assert_non_null(strstr(error.message, "786432 in use and 0 cached, of at most 1048576"));
     assert_string_equal(error.op, "zeros");
+    assert_int_equal(stats_of(pool).failures, 1);
     acu_future_release(future);
     /* So does what can never be had, at once. */
     acu_stream *busy = new_stream();
@@ -229,6 +233,11 @@ static void who_waits_may_be_cancelled(void **state)
     acu_future *first = hold(pool, busy, 800 * KIB, &held);
     acu_future *next = submit(acu_dup(acu_zeros(ACU_U8, ACU_SHAPE(600 * KIB))), NULL, pool);
     acu_future *gone = submit(acu_zeros(ACU_U8, ACU_SHAPE(600 * KIB)), NULL, pool);
+    acu_future_release(gone);
+    /* What can never be had says so, and not that others wait. */
+    gone = submit(acu_zeros(ACU_U8, ACU_SHAPE(2 * MIB)), NULL, pool);
+    assert_fails(acu_future_wait(gone, ACU_FOREVER), ACU_ERR_DEVICE_MEMORY,
+                 "asked for 2097152 bytes");
     acu_future_release(gone);
     assert_int_equal(acu_future_poll(next), ACU_NOT_READY);
     acu_future_cancel(next);

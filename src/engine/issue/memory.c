@@ -92,7 +92,8 @@ static acui_node *behind_others(acui_task *task)
         return NULL;
     for (size_t i = 0; i < task->count; i++) {
         acu_buffer *buffer = wanted_by(task->nodes[i]);
-        if (buffer && any_waits_for(acui_buffer_pool(buffer))) {
+        if (buffer && any_waits_for(acui_buffer_pool(buffer)) &&
+            !acui_pool_never(acui_buffer_pool(buffer), buffer->bytes)) { /* else it fails anyway */
             acui_fail(ACU_ERR_DEVICE_MEMORY, "others wait for memory of the pool");
             return task->nodes[i];
         }
@@ -354,7 +355,8 @@ acui_task *acui_memory_wait(acui_task *task)
 {
     acu_device *device = acu_device_retain(task->device);
     acu_pool *pool = acu_pool_retain(task->short_of);
-    acui_pool_count_put_off(pool);
+    if (!task->put_off)
+        acui_pool_count_put_off(pool);
     task->sound = false; /* to be asked again after the wait */
     put_in_list(task);   /* may be anybody's from here on */
     acui_flight_full();
@@ -371,8 +373,13 @@ bool acui_memory_may_wait(acui_task *task, const acui_node *node)
     /* While it tried, somebody who came later may have got what there was. */
     if (is_any_going(task->device) || events(task->device) != task->tried_at)
         task->last_try = false;
-    return acui_error()->status == ACU_ERR_DEVICE_MEMORY && !task->last_try &&
-           !acui_pool_never(task->short_of, buffer->bytes);
+    acu_status status = acui_error()->status;
+    if (status == ACU_ERR_DEVICE_MEMORY && !task->last_try &&
+        !acui_pool_never(task->short_of, buffer->bytes))
+        return true;
+    if (status == ACU_ERR_DEVICE_MEMORY || status == ACU_ERR_NO_MEMORY)
+        acui_pool_count_failed(task->short_of);
+    return false;
 }
 
 acui_task *acui_memory_next(acui_task *task)
