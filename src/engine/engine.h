@@ -140,6 +140,7 @@ struct acui_task {
     struct acui_told_part *told; /* its record, if the submission is to be explained */
     bool put_off;      /* it waits, or waited, for memory of `short_of`: */
     bool last_try;     /* ... in vain, if it finds none now, ... */
+    bool expected;     /* when it became ready its submission may have had memory */
     bool going;        /* it was issued, or begun on the host */
     bool retired;      /* will not be issued: over once all before it is */
     bool failed;       /* not to be issued, or not completely */
@@ -424,6 +425,7 @@ acu_status acui_backlog_settle(acu_stream *stream, uint64_t timeout);
 bool acui_admit(acui_task *task, acui_task **others);
 void acui_charge(acui_task *task); /* it is on its stream: count what it put there */
 acui_task *acui_leave_gates(acui_task *task); /* it is over; tasks that this frees */
+acui_task *acui_step_out(acui_task *task); /* it is to be admitted anew; the same */
 /* WOULD_BLOCK where the bound of the device (NULL: of the default one) is reached, with `more` that
  * are handed over. */
 acu_status acui_check_room(acu_device *device, uint64_t more);
@@ -435,6 +437,11 @@ acu_status acui_check_room(acu_device *device, uint64_t more);
 acui_node *acui_memory_get(acui_task *task, struct acui_holder *holder);
 /* It got none, or is not issued; who may go on. No lock is held. */
 acui_task *acui_memory_quit(acui_task *task);
+acui_task *acui_memory_fail(acui_task *task); /* the same, and it never will be issued */
+/* The task has become ready, and its submission may have memory already: it counts as getting. */
+void acui_memory_expect(acui_task *task);
+/* What counted as getting is over, or does not count any more; who may go on. */
+acui_task *acui_memory_over(struct acui_holder *holder);
 /* The thread is about to plan the submission; or has, and is about to let go of it: for what to
  * call acui_memory_let_go then; NULL: for nothing. The latter only if it makes memory. */
 void acui_memory_plan(acui_submission *submission);

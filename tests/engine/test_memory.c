@@ -412,6 +412,46 @@ static void who_is_being_issued_is_waited_for(void **state)
     acu_pool_release(pool);
 }
 
+static acu_status touch(void *user, const acu_val *values, size_t count)
+{
+    (void)user, (void)values, (void)count;
+    return ACU_OK;
+}
+
+/* What it still holds an earlier part of it got, which is over, as is the host's; and the last one,
+ * which needs none, is on its way. */
+static void whose_last_part_is_being_issued_is_waited_for(void **state)
+{
+    (void)state;
+    acu_pool *pool = pool_of(MIB);
+    acu_tensor *host = NULL;
+    acu_future *first = NULL;
+    assert_works(acu_tensor_alloc_pinned(device, ACU_U8, ACU_SHAPE(KIB), &host));
+    sem_init(&inside, 0, 0);
+    sem_init(&go_on, 0, 0);
+    acu_op *x = acu_full(ACU_SHAPE(800 * KIB), acu_u8(1));
+    acu_op *out = acu_copy(host, acu_slice(acu_op_retain(x), ACU_SHAPE(0), ACU_SHAPE(KIB)));
+    acu_op *work = acu_op_host(touch, ACU_USER(NULL), ACU_ARGS(acu_inout(host)), ACU_SITE);
+    acu_op *last = acu_op_foreign(stop_here, ACU_USER(NULL), ACU_ARGS(acu_inout(host), acu_in(x)),
+                                  ACU_SITE);
+    first = submit(acu_zip(acu_first(out), work, acu_first(last)), NULL, pool);
+    while (sem_wait(&inside) != 0) {
+    }
+    acu_future *next = submit(acu_full(ACU_SHAPE(900 * KIB), acu_u8(2)), NULL, pool);
+    acu_status early = acu_future_poll(next);
+    sem_post(&go_on);
+    assert_int_equal(early, ACU_NOT_READY);
+    assert_works(acu_future_wait(first, ACU_FOREVER));
+    assert_works(acu_future_wait(next, ACU_FOREVER));
+    expect_all(acu_future_tensor(next, 0), 900 * KIB, 2);
+    acu_future_release(first);
+    acu_future_release(next);
+    sem_destroy(&inside);
+    sem_destroy(&go_on);
+    acu_tensor_release(host);
+    acu_pool_release(pool);
+}
+
 typedef struct asker {
     pthread_t thread;
     acu_pool *pool;
@@ -648,6 +688,7 @@ int main(void)
         DEVICE_TEST(so_does_what_the_driver_refuses),
         DEVICE_TEST(so_does_what_the_host_has_no_memory_for),
         DEVICE_TEST(who_is_being_issued_is_waited_for),
+        DEVICE_TEST(whose_last_part_is_being_issued_is_waited_for),
         DEVICE_TEST(who_can_be_served_is),
         DEVICE_TEST(who_gives_memory_back_is_waited_for),
         DEVICE_TEST(memory_in_use_is_never_handed_out),

@@ -6,6 +6,7 @@
 #include "support/support.h"
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 
 enum { N = 16 };
@@ -307,6 +308,53 @@ static void handed_over_work_counts(void **state)
     finish(device);
 }
 
+/* ---- with memory that is short ---- */
+
+static sem_t inside, go_on;
+
+static acu_status stop_on_host(void *user, const acu_val *values, size_t count)
+{
+    (void)user, (void)values, (void)count;
+    sem_post(&inside);
+    while (sem_wait(&go_on) != 0) {
+    }
+    return ACU_OK;
+}
+
+/* Else what has the memory could not go on. */
+static void who_waits_for_memory_takes_no_place(void **state)
+{
+    (void)state;
+    enum { BYTES = 800 << 10 };
+    acu_device *device = open_bounded(1);
+    acu_pool_options bounds = {.size = sizeof bounds, .limit = 1 << 20};
+    acu_pool *pool = NULL;
+    acu_tensor *host = NULL;
+    assert_works(acu_pool_create(device, &bounds, &pool));
+    assert_works(acu_tensor_alloc_pinned(device, ACU_U8, VECTOR, &host));
+    sem_init(&inside, 0, 0);
+    sem_init(&go_on, 0, 0);
+    acu_op *x = acu_full(ACU_SHAPE(BYTES), acu_u8(1));
+    acu_op *first = acu_copy(host, acu_slice(acu_op_retain(x), ACU_SHAPE(0), VECTOR));
+    acu_op *work = acu_op_host(stop_on_host, ACU_USER(NULL), ACU_ARGS(acu_inout(host)), ACU_SITE);
+    acu_op *last = acu_copy(host, acu_slice(x, ACU_SHAPE(N), ACU_SHAPE(2 * N)));
+    acu_submit_options options = {.pool = pool};
+    acu_future *has = submit_with(device, acu_zip(acu_first(first), work, acu_first(last)),
+                                  options);
+    while (sem_wait(&inside) != 0) {
+    }
+    acu_future *lacks = submit_with(device, acu_full(ACU_SHAPE(BYTES), acu_u8(2)), options);
+    assert_int_equal(acu_future_poll(lacks), ACU_NOT_READY);
+    sem_post(&go_on);
+    wait_and_drop(has);
+    wait_and_drop(lacks);
+    sem_destroy(&inside);
+    sem_destroy(&go_on);
+    acu_tensor_release(host);
+    acu_pool_release(pool);
+    finish(device);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -318,6 +366,7 @@ int main(void)
         cmocka_unit_test(full_queues_block_nobody),
         cmocka_unit_test(many_threads),
         cmocka_unit_test(handed_over_work_counts),
+        cmocka_unit_test(who_waits_for_memory_takes_no_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

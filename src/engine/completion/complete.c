@@ -51,6 +51,7 @@ static acui_task *over(acui_task *task)
     acui_submission *s = task->submission;
     acu_device *device = task->device;
     bool going = task->going;
+    struct acui_holder *getting = task->getting;
     if (ran)
         note_memory(task);
     if (task->put_off) /* it may have failed before it was tried again */
@@ -69,6 +70,8 @@ static acui_task *over(acui_task *task)
      * nothing back by itself (acu_pool_set_limits), and the next one to be over does. */
     if (atomic_load_explicit(&device->trims, memory_order_acquire) && acui_in_flight(device) == 0)
         device->idle(device);
+    if (getting)
+        return acui_join_tasks(freed, acui_memory_over(getting));
     return going ? acui_join_tasks(freed, acui_memory_freed()) : freed;
 }
 

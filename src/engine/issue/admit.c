@@ -8,7 +8,8 @@
  * (max_in_flight).
  *
  * Only tasks wait whose predecessors are all on the device, and what is inside a gate is there only
- * for as long as the device works on it; so somebody always leaves, and waiting ends.
+ * for as long as the device works on it (who finds no memory steps out); so somebody always leaves,
+ * and waiting ends.
  */
 #include "base/error.h"
 #include "engine/completion/flight.h"
@@ -124,6 +125,13 @@ acui_task *acui_leave_gates(acui_task *task)
     if (task->admitted < INSIDE || task->device->gate.limit == 0)
         return list;
     return acui_join_tasks(list, leave(&task->device->gate, 1));
+}
+
+acui_task *acui_step_out(acui_task *task)
+{
+    acui_task *list = acui_leave_gates(task);
+    task->admitted = OUTSIDE;
+    return list;
 }
 
 acu_status acui_check_room(acu_device *device, uint64_t more)

@@ -194,7 +194,7 @@ static acui_task *publish(acui_task *const *tasks, size_t count)
 static acui_task *give_up_at(acui_task *task, const acui_node *node)
 {
     acui_task_fail(task, acui_fault_of_node(node));
-    acui_task *next = acui_join_tasks(acui_memory_quit(task), acui_memory_next(task));
+    acui_task *next = acui_join_tasks(acui_memory_fail(task), acui_memory_next(task));
     return acui_join_tasks(acui_retire(task), next);
 }
 
@@ -208,7 +208,7 @@ static acui_task *lacks_memory(acui_task *task, const acui_node *node)
 {
     if (!acui_memory_may_wait(task, node))
         return give_up_at(task, node);
-    acui_task *others = acui_memory_quit(task);
+    acui_task *others = acui_join_tasks(acui_step_out(task), acui_memory_quit(task));
     return acui_join_tasks(others, acui_memory_wait(task));
 }
 

@@ -11,7 +11,10 @@
  * Who has memory and is still on his way to the device does not count as going yet, but others may
  * have found none because of him. So he counts as getting, from before he asks for any until he
  * counts as going, or has given it back, and then says so to those who wait. The same holds for
- * who keeps a part of it for a moment longer: the thread that plans, and who makes graphs.
+ * who keeps a part of it for a moment longer: the thread that plans, and who makes graphs; and for
+ * a task that has become ready, as an earlier one of its submission may have got memory that is
+ * free once this one is over: it counts until it is going, or over. It may have to wait to be
+ * admitted first; so who is put off is in nobody's place.
  *
  * Who was put off and asks again does so under a lock, and counts as getting only once he has all:
  * so of those who ask in vain none is kept waiting by another, in turns and for ever. What remains
@@ -62,6 +65,13 @@ static bool is_any_getting(acu_device *device)
     for (size_t i = 0; i < ACUI_HOLDERS && !any; i++)
         any = atomic_load_explicit(&device->holders[i].getting, memory_order_seq_cst) > 0;
     return any;
+}
+
+void acui_memory_expect(acui_task *task)
+{
+    task->expected = true;
+    if (!task->getting)
+        task->getting = acui_memory_keep(task->device);
 }
 
 /* ---- getting ---- */
@@ -233,8 +243,18 @@ void acui_memory_going(acui_task *task)
     acui_count_started(task->device, ACUI_GOING);
     struct acui_holder *holder = task->getting;
     task->getting = NULL;
-    if (holder)
+    if (holder && task->supplied)
         hand_over(task, holder);
+    else if (holder)
+        end_getting(holder);
+}
+
+acui_task *acui_memory_over(struct acui_holder *holder)
+{
+    /* Who asks for the last time meanwhile asks again. */
+    atomic_fetch_add_explicit(&given_up, 1, memory_order_seq_cst);
+    end_getting(holder);
+    return acui_memory_freed();
 }
 
 acui_task *acui_memory_quit(acui_task *task)
@@ -248,10 +268,16 @@ acui_task *acui_memory_quit(acui_task *task)
         acui_order_unlock();
         return NULL;
     }
-    atomic_fetch_add_explicit(&given_up, 1, memory_order_seq_cst);
     task->getting = NULL;
-    end_getting(holder);
-    return acui_memory_freed();
+    return acui_memory_over(holder);
+}
+
+acui_task *acui_memory_fail(acui_task *task)
+{
+    if (task->supplied || !task->expected)
+        return acui_memory_quit(task);
+    acui_memory_expect(task); /* again, if it was put off */
+    return NULL;
 }
 
 acui_task *acui_memory_let_go(acu_device *device, struct acui_holder *holder)

@@ -180,9 +180,12 @@ acui_task *acui_free_followers(acui_point *point, bool over)
             continue;
         }
         *link = before->next;
-        if (--before->task->pending == 0) {
-            before->task->next_ready = freed;
-            freed = before->task;
+        acui_task *task = before->task;
+        if (--task->pending == 0) {
+            if (task->submission->makes && task != task->submission->first_task)
+                acui_memory_expect(task);
+            task->next_ready = freed;
+            freed = task;
         }
     }
     return freed;
