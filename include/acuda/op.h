@@ -8,7 +8,9 @@
  *
  * An op is consumed by whoever takes it: a combinator, a launch, a submit; also when that fails.
  * acu_op_retain keeps it for a second use. An op that is used twice runs once, and all its users
- * see the same result, or failure. acu_op_release gives up an op that nobody took.
+ * see the same result, or failure. (What another submission has of it already: who works with some
+ * of its values waits for what makes these, and fails with that; who passes them on, or has no use
+ * for any, with all of the op.) acu_op_release gives up an op that nobody took.
  *
  * Constructors never fail. A bad one yields an op that carries the error and the line of the
  * program that made it; the submit that gets it reports it, and nothing of that op runs. Passing

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "op/copy.h"
 #include "op/op.h"
+#include "op/sharing.h"
 
 /* The one input of an op, taken out of it for planning. */
 static acu_op *take_input(acu_op *op)
@@ -116,9 +117,11 @@ acu_status acui_nth_of(acui_values *values, size_t base, size_t index, acu_val *
 static acu_status plan_nth(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
 {
     size_t base = values->count;
+    const acui_borrowed *since = plan->borrowed;
     acu_val value;
     ACUI_TRY(acui_plan_looked_at(plan, take_input(op), place, values));
     ACUI_TRY(acui_nth_of(values, base, op->u.index, &value));
+    acui_sharing_dropped(plan, since, values->count - base, value.tensor);
     acui_plan_leave(plan, values, base);
     return acui_values_push(values, value);
 }

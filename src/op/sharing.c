@@ -42,12 +42,22 @@ acu_status acui_sharing_borrow(acui_plan *plan, const acu_op *op, bool loose, bo
     /* Relaxed: the op holds it meanwhile. */
     atomic_fetch_add_explicit(&sharing->refs, 1, memory_order_relaxed);
     borrowed->sharing = sharing;
+    borrowed->count = (uint32_t)op->rest->values.count;
     borrowed->loose = loose;
     borrowed->settled = part;
     borrowed->next = plan->borrowed;
     plan->borrowed = borrowed;
     plan->passes = true;
     return ACU_OK;
+}
+
+void acui_sharing_dropped(acui_plan *plan, const acui_borrowed *since, size_t count, bool tensor)
+{
+    acui_borrowed *b = plan->borrowed;
+    if (b != since && tensor && b->next == since && b->count == count)
+        return;
+    for (; b != since; b = b->next)
+        b->loose = true;
 }
 
 void acui_sharing_release(acui_sharing *sharing)

@@ -37,7 +37,8 @@ typedef struct acui_shared_point {
 typedef struct acui_borrowed {
     struct acui_borrowed *next; /* the one before */
     acui_sharing *sharing;      /* retained until the plan is entered */
-    bool loose;                 /* nothing in the plan will touch what the op yields */
+    uint32_t count;             /* values that the op yields */
+    bool loose;                 /* nothing in the plan will touch these */
     bool settled;               /* it is known who waits for the op as a whole, maybe nobody: */
     const acui_node *node;      /* an AWAIT; or NULL */
 } acui_borrowed;
@@ -48,6 +49,9 @@ void acui_sharing_end(acui_plan *plan, const acu_op *op);
 /* The plan has got values of the op, which another one may have planned. `loose`: as above; `part`:
  * the op is not awaited as a whole. NO_MEMORY. */
 acu_status acui_sharing_borrow(acui_plan *plan, const acu_op *op, bool loose, bool part);
+/* Of `count` values that the plan has got since then some are dropped; whether a tensor is left. If
+ * it need not be one of such an op's, nothing may touch what that one yields. */
+void acui_sharing_dropped(acui_plan *plan, const acui_borrowed *since, size_t count, bool tensor);
 void acui_sharing_release(acui_sharing *sharing); /* the op goes; NULL is fine */
 
 /* Look which of the ops planned here nobody else uses. Before its new nodes become tasks. */

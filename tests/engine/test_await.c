@@ -320,6 +320,42 @@ static void an_op_that_failed_has_failed_for_all(void **state)
     close_bench(&b);
 }
 
+static acu_status drop_tensors(void *user, acu_val *values, size_t count)
+{
+    (void)user;
+    for (size_t i = 0; i < count; i++)
+        if (values[i].tensor)
+            acu_val_set_tensor(&values[i], NULL);
+    return ACU_OK;
+}
+
+/* Whoever comes first. */
+static void also_for_who_drops_its_values(void **state)
+{
+    (void)state;
+    for (int how = 0; how < 8; how++) {
+        bench b = open_bench(INLINE);
+        close_gate(&b, false);
+        acu_op *op = acu_zip(acu_host(break_off, NULL, acu_inout(b.host[0])),
+                             acu_scalar(acu_f32(1)));
+        acu_op_retain(op);
+        acu_future *first = how < 4 ? test_submit(b.devices[0], op) : NULL;
+        acu_op *other = acu_zeros(ACU_F32, VECTOR);
+        acu_op *use = how % 4 == 0   ? acu_last(op)
+                      : how % 4 == 1 ? acu_map(op, drop_tensors, NULL)
+                      : how % 4 == 2 ? acu_first(acu_zip(acu_op_retain(other), op))
+                                     : acu_zip(acu_last(op), acu_op_retain(other));
+        acu_op_release(other);
+        acu_future *second = test_submit(b.devices[0], use);
+        first = first ? first : test_submit(b.devices[0], op);
+        is_open(second);
+        open_gate(&b);
+        ends(second, ACU_ERR_CALLBACK);
+        ends(first, ACU_ERR_CALLBACK);
+        close_bench(&b);
+    }
+}
+
 /* A failure inside the op that has an alternative there is none of its users'. */
 static void an_op_with_an_alternative_of_its_own(void **state)
 {
@@ -543,6 +579,7 @@ int main(void)
         cmocka_unit_test(passed_on_by_a_runtime_thread),
         cmocka_unit_test(passed_on_to_another_device),
         cmocka_unit_test(an_op_that_failed_has_failed_for_all),
+        cmocka_unit_test(also_for_who_drops_its_values),
         cmocka_unit_test(an_op_with_an_alternative_of_its_own),
         cmocka_unit_test(an_alternative_to_what_others_compute),
         cmocka_unit_test(all_users_given_up),
