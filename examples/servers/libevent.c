@@ -4,6 +4,8 @@
 
 #include <acuda/adapters/libevent.h>
 
+#include <errno.h>
+#include <event2/buffer.h>
 #include <event2/bufferevent.h>
 #include <event2/listener.h>
 #include <stdlib.h>
@@ -23,6 +25,7 @@ typedef struct connection {
     session *session;
     struct bufferevent *socket;
     size_t unsent; /* bytes that libevent has, all or in part */
+    bool ended;    /* no more will come than libevent has */
 } connection;
 
 static void hang_up(connection *c)
@@ -40,6 +43,8 @@ static void receive(connection *c)
         count = bufferevent_read(c->socket, input, room);
         session_received(c->session, count);
     }
+    if (c->ended && evbuffer_get_length(bufferevent_get_input(c->socket)) == 0)
+        session_end_input(c->session);
 }
 
 /* libevent copies it, and says when all was sent. */
@@ -59,7 +64,7 @@ static void attend(void *user)
     acu_libevent_submitted(c->server->gpu);
     if (session_over(c->session))
         hang_up(c);
-    else if (session_wants_input(c->session))
+    else if (session_wants_input(c->session) && !c->ended)
         (void)bufferevent_enable(c->socket, EV_READ);
     else
         (void)bufferevent_disable(c->socket, EV_READ);
@@ -88,9 +93,16 @@ static void happened(struct bufferevent *socket, short what, void *user)
         hang_up(c);
         return;
     }
-    receive(c);
-    session_end_input(c->session);
+    c->ended = true; /* what the session has no room for now, it takes later */
     attend(c);
+}
+
+static void accept_failed(struct evconnlistener *listener, void *user)
+{
+    (void)user;
+    int error = EVUTIL_SOCKET_ERROR();
+    if (error == EMFILE || error == ENFILE)
+        (void)net_turn_away(evconnlistener_get_fd(listener));
 }
 
 static void accept_one(struct evconnlistener *listener, evutil_socket_t fd,
@@ -142,6 +154,8 @@ static bool open_all(server *s, const net_options *options)
         return false;
     s->listener = evconnlistener_new(s->base, accept_one, s, LEV_OPT_CLOSE_ON_FREE, 0,
                                      net_listen(options));
+    if (s->listener)
+        evconnlistener_set_error_cb(s->listener, accept_failed);
     return s->listener != NULL;
 }
 

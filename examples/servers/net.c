@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,6 +12,10 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+enum { READS = 16 }; /* of a client in one turn of the loop: others wait meanwhile */
+
+static int spare = -1; /* a descriptor that is kept for net_turn_away */
 
 static void must(bool right, const char *what)
 {
@@ -44,14 +49,29 @@ int net_listen(const net_options *options)
     must(bind(fd, (struct sockaddr *)&address, sizeof address) == 0, "bind");
     must(listen(fd, SOMAXCONN) == 0, "listen");
     must(getsockname(fd, (struct sockaddr *)&address, &size) == 0, "getsockname");
+    spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
     printf("listening on 127.0.0.1:%d\n", ntohs(address.sin_port));
     fflush(stdout);
     return fd;
 }
 
+bool net_turn_away(int listener)
+{
+    close(spare);
+    int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+    if (fd >= 0)
+        close(fd);
+    spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    return fd >= 0;
+}
+
 int net_accept(int listener)
 {
-    return accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    int fd;
+    do
+        fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    while (fd < 0 && (errno == EMFILE || errno == ENFILE) && net_turn_away(listener));
+    return fd;
 }
 
 int net_signals(void)
@@ -81,7 +101,7 @@ static bool later(void)
 
 bool net_receive(int fd, session *s)
 {
-    while (session_wants_input(s)) {
+    for (int i = 0; i < READS && session_wants_input(s); i++) {
         size_t room;
         char *input = session_input(s, &room);
         ssize_t count = read(fd, input, room);

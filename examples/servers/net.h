@@ -16,6 +16,12 @@ net_options net_parse(int argc, char **argv);
 int net_listen(const net_options *options);
 /* The next client's, which does not block either; -1: there is none. */
 int net_accept(int listener);
+/*
+ * For who accepts by himself, when no descriptor is left (EMFILE): the next client is told, by
+ * being hung up on. Else it would be found waiting again and again, and the loop never sleep.
+ * False: there is none, or it is not to be helped.
+ */
+bool net_turn_away(int listener);
 
 /*
  * SIGINT and SIGTERM as a descriptor to read. To be called before there are other threads, which
@@ -25,8 +31,8 @@ int net_accept(int listener);
 int net_signals(void);
 void net_take_signal(int signals);
 
-/* Move what can be moved without blocking between a socket and its session. False: the client is
- * gone. */
+/* Move what can be moved without blocking between a socket and its session; of input that never
+ * ends, some: the loop finds the rest in its next turn. False: the client is gone. */
 bool net_receive(int fd, session *s);
 bool net_send(int fd, session *s);
 

@@ -7,6 +7,7 @@
 
 #include <acuda/adapters/uring.h>
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,7 @@
 enum { ENTRIES = 256 };
 #define GPU UINT64_C(1) /* the adapter's user data; all other is the address of an operation */
 
-typedef enum kind { ACCEPT, SIGNAL, RECEIVE, SEND } kind;
+typedef enum kind { ACCEPT, LISTEN, SIGNAL, RECEIVE, SEND } kind;
 
 typedef struct operation {
     kind kind;
@@ -26,7 +27,7 @@ typedef struct operation {
 
 typedef struct server {
     struct io_uring ring;
-    operation accept, signal;
+    operation accept, listen, signal;
     int listener, signals;
     service *service;
     acu_uring *gpu;
@@ -62,6 +63,16 @@ static void accept_next(server *s)
     struct io_uring_sqe *sqe = place(s);
     io_uring_prep_accept(sqe, s->listener, NULL, NULL, SOCK_CLOEXEC);
     start(sqe, &s->accept);
+}
+
+/* No descriptor is left. An accept would fail at once, whether a client waits or not. */
+static void listen_for_client(server *s)
+{
+    while (net_turn_away(s->listener))
+        continue;
+    struct io_uring_sqe *sqe = place(s);
+    io_uring_prep_poll_add(sqe, s->listener, POLLIN);
+    start(sqe, &s->listen);
 }
 
 static void listen_for_signal(server *s)
@@ -127,7 +138,11 @@ static void accepted(server *s, int fd)
     } else if (fd >= 0) {
         close(fd);
     }
-    if (s->listener >= 0)
+    if (s->listener < 0)
+        return;
+    if (fd == -EMFILE || fd == -ENFILE)
+        listen_for_client(s);
+    else
         accept_next(s);
 }
 
@@ -169,11 +184,18 @@ static void sent(connection *c, int count)
     attend(c);
 }
 
+static void listened(server *s)
+{
+    if (s->listener >= 0)
+        accept_next(s);
+}
+
 static void ended(server *s, operation *o, int result)
 {
     o->under_way = false;
     switch (o->kind) {
     case ACCEPT: accepted(s, result); break;
+    case LISTEN: listened(s); break;
     case SIGNAL: drain(s); break;
     case RECEIVE: received(o->connection, result); break;
     case SEND: sent(o->connection, result); break;
@@ -200,7 +222,10 @@ static void serve(server *s)
 int main(int argc, char **argv)
 {
     net_options options = net_parse(argc, argv);
-    server s = {.running = true, .accept = {.kind = ACCEPT}, .signal = {.kind = SIGNAL}};
+    server s = {.running = true,
+                .accept = {.kind = ACCEPT},
+                .listen = {.kind = LISTEN},
+                .signal = {.kind = SIGNAL}};
     s.signals = net_signals();
     int result = io_uring_queue_init(ENTRIES, &s.ring, 0);
     if (result < 0) {

@@ -16,6 +16,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -386,6 +387,78 @@ static void half_closed_clients_get_their_answers(void **state)
     end_server();
 }
 
+/* Much more than a session takes at a time, and then the end. */
+static void half_closed_clients_may_have_asked_for_much(void **state)
+{
+    (void)state;
+    enum { MANY = 3000 };
+    static char text[MANY * 32];
+    size_t n = 0;
+    start_server("0");
+    client *c = join();
+    for (uint32_t i = 0; i < MANY; i++)
+        n += write_request(text + n, 1, i, 1);
+    say_bytes(c, text, n);
+    assert_int_equal(shutdown(c->fd, SHUT_WR), 0);
+    for (uint32_t i = 0; i < MANY; i++)
+        hear_answer(c, 1, i, 1);
+    assert_null(hear(c));
+    leave(c);
+    end_server();
+}
+
+static size_t lowest_free_descriptor(void)
+{
+    char path[64], link[8];
+    for (size_t fd = 0;; fd++) {
+        snprintf(path, sizeof path, "/proc/%d/fd/%zu", (int)server.pid, fd);
+        if (readlink(path, link, sizeof link) < 0)
+            return fd;
+    }
+}
+
+/* The server has nothing to do, for a while. */
+static void await_sleep(void)
+{
+    for (int still = 0; still < 30; still++) {
+        if (!test_threads_sleep(server.pid))
+            still = 0;
+        poll(NULL, 0, 1);
+    }
+}
+
+/* They are hung up on, and the server sleeps. (One may be let in: io_uring looks at the limit when
+ * it begins to wait.) */
+static void clients_for_whom_no_descriptor_is_left(void **state)
+{
+    (void)state;
+    enum { CLIENTS = 3 };
+    client *clients[CLIENTS];
+    struct rlimit limit, none;
+    start_server("0");
+    client *early = join();
+    ask(early, 1, 1, 1);
+    hear_answer(early, 1, 1, 1);
+    assert_int_equal(prlimit(server.pid, RLIMIT_NOFILE, NULL, &limit), 0);
+    none = (struct rlimit){lowest_free_descriptor(), limit.rlim_max};
+    assert_int_equal(prlimit(server.pid, RLIMIT_NOFILE, &none, NULL), 0);
+    for (int i = 0; i < CLIENTS; i++)
+        clients[i] = join();
+    assert_null(hear(clients[CLIENTS - 1]));
+    await_sleep();
+    assert_int_equal(prlimit(server.pid, RLIMIT_NOFILE, &limit, NULL), 0);
+    client *late = join();
+    ask(late, 2, 2, 2);
+    hear_answer(late, 2, 2, 2);
+    ask(early, 3, 3, 3);
+    hear_answer(early, 3, 3, 3);
+    for (int i = 0; i < CLIENTS; i++)
+        leave(clients[i]);
+    leave(early);
+    leave(late);
+    end_server();
+}
+
 /* Asks until it could not say more, and listens only then: the server must
  * not buffer without end. */
 static void clients_may_listen_late(void **state)
@@ -529,6 +602,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(refuses_what_is_no_request),
         cmocka_unit_test(clients_may_go_while_their_work_runs),
         cmocka_unit_test(half_closed_clients_get_their_answers),
+        cmocka_unit_test(half_closed_clients_may_have_asked_for_much),
+        cmocka_unit_test(clients_for_whom_no_descriptor_is_left),
         cmocka_unit_test(clients_may_listen_late),
         cmocka_unit_test(ending_drains),
         cmocka_unit_test(ending_twice_does_not_wait),
