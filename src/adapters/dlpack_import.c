@@ -164,8 +164,7 @@ static acu_status import(acu_device *device, struct DLManagedTensorVersioned *ma
     ACUI_TRY(count_bytes(shape, strides, dtype, &bytes));
     ACUI_TRY(wrap(device, from, bytes, &buffer));
     acu_status status = acu_tensor_create_strided(buffer, 0, dtype, shape, strides, tensor);
-    if (status == ACU_OK && from->device.type != ACUI_DL_CPU &&
-        from->device.type != ACUI_DL_CUDA_HOST)
+    if (status == ACU_OK)
         status = order(device, buffer, bytes, stream);
     if (status == ACU_OK) { /* nobody else has the buffer yet */
         buffer->read_only = managed->flags & ACUI_DL_READ_ONLY;

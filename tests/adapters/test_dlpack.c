@@ -381,6 +381,39 @@ static void pinned_host_memory_is_wrapped_as_such(void **state)
     free(data);
 }
 
+/* The other side's stream is still about to write it, as one that copies to the host does. */
+static void host_memory_is_read_behind_the_other_sides_stream(void **state)
+{
+    (void)state;
+    const int32_t types[] = {ACUI_DL_CPU, ACUI_DL_CUDA_HOST};
+    for (int i = 0; i < 2; i++) {
+        float *data = aligned_alloc(4096, 4096), out[6];
+        assert_non_null(data);
+        memset(data, 0, 4096);
+        other o = other_tensor(data);
+        o.managed.tensor.device.type = types[i];
+        acu_tensor *t = NULL, *x = NULL;
+        acu_future *done = NULL;
+        test_gate_close(device, acu_stream_raw(stream));
+        assert_works(acu_dlpack_import(device, settle(&o), number(), &t));
+        assert_works(acu_submit(device, acu_to_device(device, t), NULL, &done));
+        assert_int_equal(acu_future_wait(done, ACU_US(200)), ACU_TIMEOUT);
+        data[5] = 7;
+        test_gate_open();
+        assert_works(acu_future_wait(done, ACU_FOREVER));
+        assert_works(acu_future_take(done, 0, &x));
+        assert_works(acu_read_sync(x, out, sizeof out));
+        assert_true(out[5] == 7);
+        acu_future_release(done);
+        acu_tensor_release(x);
+        acu_tensor_release(t);
+        assert_works(acu_device_wait(device, ACU_FOREVER));
+        acu_dlpack_drain();
+        assert_int_equal(o.deleted, 1);
+        free(data);
+    }
+}
+
 static void what_is_lent_for_reading_is_not_written(void **state)
 {
     (void)state;
@@ -541,6 +574,7 @@ int main(void)
         TEST(a_deleter_runs_where_the_program_says),
         TEST(offsets_strides_and_single_numbers),
         TEST(pinned_host_memory_is_wrapped_as_such),
+        TEST(host_memory_is_read_behind_the_other_sides_stream),
         TEST(what_is_lent_for_reading_is_not_written),
         TEST(every_element_type_goes_both_ways),
         TEST(the_older_struct_goes_both_ways),
