@@ -98,6 +98,22 @@ static struct sd_capture *capture_of(sd_stream *stream)
     return c;
 }
 
+static bool is_lost(const struct sd_capture *c)
+{
+    return c && state(c) == ACU_CU_STREAM_CAPTURE_STATUS_INVALIDATED;
+}
+
+/* What an event stands for: nothing any more, if its capture is lost or over. */
+static bool is_void(struct sd_capture *c)
+{
+    if (!c)
+        return false;
+    pthread_mutex_lock(&c->lock);
+    bool over = !c->graph;
+    pthread_mutex_unlock(&c->lock);
+    return over || is_lost(c);
+}
+
 /* ---- what is captured ---- */
 
 /* With c->lock. The step becomes a node behind what the stream has, and all that it has. */
@@ -139,8 +155,18 @@ unsigned sd_capture_push(sd_stream *stream, sd_work *work)
 unsigned sd_capture_node(sd_stream *stream, sd_event *event, unsigned type)
 {
     struct sd_capture *c = capture_of(stream);
-    if (!c)
+    pthread_mutex_lock(&event->lock);
+    bool nothing = is_void(event->captured.capture);
+    pthread_mutex_unlock(&event->lock);
+    if (nothing && type == ACU_CU_GRAPH_NODE_TYPE_WAIT_EVENT) {
+        if (c)
+            lose(c, 0);
+        if (c)
+            put(c);
         return ACU_CUDA_ERROR_INVALID_VALUE;
+    }
+    if (!c)
+        return ACU_CUDA_ERROR_ILLEGAL_STATE;
     unsigned result = ACU_CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
     if (state(c) == ACU_CU_STREAM_CAPTURE_STATUS_ACTIVE) {
         sd_step step = {.type = type, .event = event, .context = event->object.context};
@@ -181,16 +207,13 @@ static void join(struct sd_capture *c, sd_stream *stream)
     atomic_store_explicit(&stream->capture, c, memory_order_release);
 }
 
-static bool is_lost(const struct sd_capture *c)
-{
-    return c && state(c) == ACU_CU_STREAM_CAPTURE_STATUS_INVALIDATED;
-}
-
 /* Whether a stream of the capture `own` may wait for an event of `c`; either can be NULL. */
 static unsigned check_wait(const sd_stream *stream, struct sd_capture *own, struct sd_capture *c)
 {
-    if (is_lost(own) || is_lost(c))
+    if (is_lost(own))
         return ACU_CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+    if (is_void(c))
+        return own ? lose(own, ACU_CUDA_ERROR_INVALID_VALUE) : ACU_CUDA_ERROR_INVALID_VALUE;
     if (stream->legacy)
         return lose(c ? c : own, ACU_CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
     if (!c) /* from outside into a capture */
@@ -208,8 +231,8 @@ unsigned sd_capture_wait(sd_stream *stream, sd_event *event)
     unsigned result = check_wait(stream, own, c);
     if (!result) {
         pthread_mutex_lock(&c->lock);
-        if (!c->graph)
-            result = ACU_CUDA_ERROR_CAPTURED_EVENT; /* of a capture that has ended */
+        if (!c->graph) /* it has just ended */
+            result = ACU_CUDA_ERROR_INVALID_VALUE;
         else if (!add_nodes(&stream->captured, &event->captured, true))
             result = lose(c, ACU_CUDA_ERROR_OUT_OF_MEMORY);
         else if (!own)
@@ -222,12 +245,15 @@ unsigned sd_capture_wait(sd_stream *stream, sd_event *event)
     return result;
 }
 
-unsigned sd_capture_ask(sd_event *event)
+unsigned sd_capture_ask(sd_event *event, bool reached)
 {
     unsigned result = ACU_CUDA_SUCCESS;
     pthread_mutex_lock(&event->lock);
-    if (event->captured.capture)
-        result = lose(event->captured.capture, ACU_CUDA_ERROR_CAPTURED_EVENT);
+    if (is_void(event->captured.capture))
+        result = ACU_CUDA_ERROR_INVALID_VALUE;
+    else if (event->captured.capture)
+        result = reached ? lose(event->captured.capture, ACU_CUDA_ERROR_CAPTURED_EVENT)
+                         : ACU_CUDA_ERROR_CAPTURED_EVENT;
     pthread_mutex_unlock(&event->lock);
     return result;
 }
@@ -260,11 +286,20 @@ static unsigned ask_streams(sd_context *context, unsigned ignored, bool used, un
     return found;
 }
 
-unsigned sd_capture_implicit(sd_stream *stream, bool used)
+unsigned sd_capture_check(sd_stream *stream, sd_use use)
 {
-    return stream->legacy ? ask_streams(stream->object.context, ACU_CU_STREAM_NON_BLOCKING, used,
-                                        ACU_CUDA_ERROR_STREAM_CAPTURE_IMPLICIT)
-                          : ACU_CUDA_SUCCESS;
+    if (stream->legacy)
+        return ask_streams(stream->object.context, ACU_CU_STREAM_NON_BLOCKING,
+                           use != SD_STREAM_SEEN, ACU_CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+    if (use < SD_STREAM_USED || !sd_capturing(stream))
+        return ACU_CUDA_SUCCESS;
+    if (use == SD_STREAM_FREE)
+        return sd_capture_refuse(stream, ACU_CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    struct sd_capture *c = capture_of(stream);
+    bool lost = is_lost(c);
+    if (c)
+        put(c);
+    return lost ? ACU_CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : ACU_CUDA_SUCCESS;
 }
 
 unsigned sd_capture_all(sd_context *context)
@@ -364,8 +399,8 @@ static unsigned end(sd_stream *stream, CUgraph *graph)
         return ACU_CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
     }
     /* It is over then too: seen on an H100 with driver 580. */
-    bool wrong_thread = c->mode != ACU_CU_STREAM_CAPTURE_MODE_RELAXED &&
-                        !pthread_equal(c->thread, pthread_self());
+    bool wrong_thread =
+        c->mode != ACU_CU_STREAM_CAPTURE_MODE_RELAXED && !pthread_equal(c->thread, pthread_self());
     pthread_mutex_lock(&c->lock);
     bool joined = is_joined(c);
     sd_graph *made = c->graph;
@@ -398,9 +433,9 @@ static unsigned end(sd_stream *stream, CUgraph *graph)
 
 unsigned sd_cuStreamBeginCapture_v2(CUstream handle, unsigned mode)
 {
-    SD_STREAM(stream, handle);
     if (mode > ACU_CU_STREAM_CAPTURE_MODE_RELAXED)
         return ACU_CUDA_ERROR_INVALID_VALUE;
+    SD_STREAM_FOR(SD_STREAM_TURNED, stream, handle);
     if (stream->legacy)
         return ACU_CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     return sd_capturing(stream) ? ACU_CUDA_ERROR_ILLEGAL_STATE : begin(stream, mode);
@@ -408,16 +443,15 @@ unsigned sd_cuStreamBeginCapture_v2(CUstream handle, unsigned mode)
 
 unsigned sd_cuStreamEndCapture(CUstream handle, CUgraph *graph)
 {
-    SD_STREAM(stream, handle);
+    SD_STREAM_FOR(SD_STREAM_TURNED, stream, handle);
     return graph ? end(stream, graph) : ACU_CUDA_ERROR_INVALID_VALUE;
 }
 
 unsigned sd_cuStreamIsCapturing(CUstream handle, unsigned *status)
 {
-    SD_STREAM(stream, handle);
-    unsigned result = status ? sd_capture_implicit(stream, false) : ACU_CUDA_ERROR_INVALID_VALUE;
-    if (result)
-        return result;
+    SD_STREAM_FOR(SD_STREAM_SEEN, stream, handle);
+    if (!status)
+        return ACU_CUDA_ERROR_INVALID_VALUE;
     struct sd_capture *c = capture_of(stream);
     *status = c ? state(c) : ACU_CU_STREAM_CAPTURE_STATUS_NONE;
     if (c)
@@ -429,10 +463,9 @@ unsigned sd_cuStreamGetCaptureInfo_v2(CUstream handle, unsigned *status, uint64_
                                       CUgraph *graph, const CUgraphNode **dependencies,
                                       size_t *num_dependencies)
 {
-    SD_STREAM(stream, handle);
-    unsigned result = status ? sd_capture_implicit(stream, false) : ACU_CUDA_ERROR_INVALID_VALUE;
-    if (result)
-        return result;
+    SD_STREAM_FOR(SD_STREAM_SEEN, stream, handle);
+    if (!status)
+        return ACU_CUDA_ERROR_INVALID_VALUE;
     struct sd_capture *c = capture_of(stream);
     *status = c ? state(c) : ACU_CU_STREAM_CAPTURE_STATUS_NONE;
     if (!c)

@@ -26,17 +26,26 @@ unsigned sd_capture_node(sd_stream *stream, sd_event *event, unsigned type);
 /* The stream waits for such an event, which takes it into the capture. */
 unsigned sd_capture_wait(sd_stream *stream, sd_event *event);
 
-/* Somebody asks whether the event was reached: CAPTURED_EVENT, and the capture is lost. */
-unsigned sd_capture_ask(sd_event *event);
+/* Somebody asks about the event: CAPTURED_EVENT, if it stands for something in a capture, which is
+ * lost if it was asked whether that was reached; INVALID_VALUE if that capture is over or lost. */
+unsigned sd_capture_ask(sd_event *event, bool reached);
 
 /* Something that cannot be captured was asked of the stream: its capture is lost. */
 unsigned sd_capture_refuse(sd_stream *stream, unsigned result);
+/* What launches and waits for events answer: by their failure a capture is lost, while copies and
+ * fills that are refused are just not captured. */
+static inline unsigned sd_capture_told(sd_stream *stream, unsigned result)
+{
+    return result && sd_capturing(stream) ? sd_capture_refuse(stream, result) : result;
+}
 
 /*
- * The legacy stream stands for the blocking ones too: CAPTURE_IMPLICIT if one of them captures,
- * whose capture is lost if the legacy stream was used or asked, and not only looked at.
+ * Whether a call may use the stream so. The legacy stream stands for the blocking ones too:
+ * CAPTURE_IMPLICIT if one of them captures, whose capture is lost unless it was only looked at.
+ * CAPTURE_UNSUPPORTED for what cannot be captured, and the capture is lost; CAPTURE_INVALIDATED
+ * for what could be, if the stream's capture is lost already.
  */
-unsigned sd_capture_implicit(sd_stream *stream, bool used);
+unsigned sd_capture_check(sd_stream *stream, sd_use use);
 
 /* All of a context is waited for: CAPTURE_UNSUPPORTED if one of its streams captures, and lost. */
 unsigned sd_capture_all(sd_context *context);
@@ -46,6 +55,12 @@ unsigned sd_capture_all(sd_context *context);
  * capture lost, unless the capture or the calling thread is in a mode that allows it.
  */
 unsigned sd_capture_unsafe(void);
+#define SD_SAFE() \
+    do { \
+        unsigned unsafe_ = sd_capture_unsafe(); \
+        if (unsafe_) \
+            return unsafe_; \
+    } while (0)
 
 /* Forget what a capture left with an event or a stream. */
 void sd_captured_forget(sd_captured *captured);

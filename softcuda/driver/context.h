@@ -63,6 +63,16 @@ static inline void sd_context_leave(sd_context **context)
             return entered_; \
     } while (0)
 
+/* The same for calls that have no need of a context: `name` is the current one, or NULL. */
+unsigned sd_enter_anywhere(sd_context **context);
+#define SD_ANYWHERE(name) \
+    __attribute__((cleanup(sd_context_leave), unused)) sd_context *name = NULL; \
+    do { \
+        unsigned entered_ = sd_enter_anywhere(&name); \
+        if (entered_) \
+            return entered_; \
+    } while (0)
+
 #define SD_ENTER() \
     do { \
         unsigned entered_ = sd_enter(); \

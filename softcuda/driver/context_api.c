@@ -237,9 +237,9 @@ unsigned sd_cuCtxSynchronize_v2(CUcontext handle)
     if (!result)
         result = sd_context_state(context);
     if (!result)
-        result = sd_capture_unsafe();
-    if (!result)
         result = sd_capture_all(context);
+    if (!result)
+        result = sd_capture_unsafe();
     if (result)
         return result;
     sd_context_drain(context);
@@ -257,7 +257,7 @@ unsigned sd_cuCtxGetFlags(unsigned *flags)
     SD_CURRENT(context);
     if (!flags)
         return ACU_CUDA_ERROR_INVALID_VALUE;
-    *flags = atomic_load_explicit(&context->flags, memory_order_relaxed);
+    *flags = atomic_load_explicit(&context->flags, memory_order_relaxed) | ACU_CU_CTX_MAP_HOST;
     return ACU_CUDA_SUCCESS;
 }
 
@@ -280,6 +280,7 @@ static bool limit_is_known(unsigned limit)
 unsigned sd_cuCtxSetLimit(unsigned limit, size_t value)
 {
     SD_CURRENT(context);
+    SD_SAFE();
     if (!limit_is_known(limit))
         return limit < 16 ? ACU_CUDA_ERROR_UNSUPPORTED_LIMIT : ACU_CUDA_ERROR_INVALID_VALUE;
     pthread_mutex_lock(&context->lock);
@@ -391,8 +392,8 @@ static unsigned switch_peer(sd_context *context, CUcontext handle, bool on)
     if (on && peer == context)
         result = ACU_CUDA_ERROR_INVALID_CONTEXT;
     else if (device == context->device) /* no device is its own peer */
-        result = on ? ACU_CUDA_ERROR_PEER_ACCESS_UNSUPPORTED
-                    : ACU_CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
+        result =
+            on ? ACU_CUDA_ERROR_PEER_ACCESS_UNSUPPORTED : ACU_CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
     else if (!sd_access_set_peer(context, device, on))
         result = on ? ACU_CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED
                     : ACU_CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;

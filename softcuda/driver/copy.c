@@ -114,11 +114,18 @@ static bool replaceable_copy(const sd_work *work, const sd_work *with)
            sd_device_of(a->src.address) == sd_device_of(b->src.address);
 }
 
+static bool same_copy(const sd_work *work, const sd_work *with)
+{
+    return memcmp(&((const copy_work *)work)->box, &((const copy_work *)with)->box,
+                  sizeof(sd_box)) == 0;
+}
+
 static const sd_work_kind copy_kind = {.name = "copy",
                                        .run = run_copy,
                                        .tell = tell_copy,
                                        .clone = clone_copy,
                                        .replaceable = replaceable_copy,
+                                       .same = same_copy,
                                        .node_type = ACU_CU_GRAPH_NODE_TYPE_MEMCPY};
 
 /* ---- issuing ---- */
@@ -160,8 +167,12 @@ unsigned sd_copy(sd_stream *stream, const sd_box *box, sd_claim dst, sd_claim sr
     sd_place from = place_of(&box->src, box, src);
     if (to == SD_PLACE_NOWHERE || from == SD_PLACE_NOWHERE)
         return ACU_CUDA_ERROR_INVALID_VALUE;
-    if (sd_capturing(stream) && (waits || to == SD_PLACE_PAGEABLE || from == SD_PLACE_PAGEABLE))
+    if (sd_capturing(stream) && waits)
         return sd_capture_refuse(stream, ACU_CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    if (sd_capturing(stream)) { /* a source in pageable memory is read when the graph runs */
+        copy_work *node = make_work(box, 0);
+        return node ? sd_stream_push(stream, &node->work) : ACU_CUDA_ERROR_OUT_OF_MEMORY;
+    }
     uint64_t bytes = box->width * box->height * box->depth;
     bool host = to != SD_PLACE_DEVICE || from != SD_PLACE_DEVICE;
     bool stage = from == SD_PLACE_PAGEABLE && to != SD_PLACE_PAGEABLE && bytes <= STAGED_BYTES;

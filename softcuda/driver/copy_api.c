@@ -14,16 +14,11 @@ static uint64_t number(const void *pointer)
 static unsigned copy_line(CUstream on, uint64_t dst, sd_claim dst_claim, uint64_t src,
                           sd_claim src_claim, size_t bytes, bool waits)
 {
-    SD_CURRENT(context);
-    sd_stream *stream;
-    unsigned result = sd_stream_find(context, on, &stream);
-    if (result)
-        return result;
+    SD_STREAM(stream, on);
     sd_box box = {{dst, bytes, bytes}, {src, bytes, bytes}, bytes, 1, 1};
-    result = sd_copy(stream, &box, dst_claim, src_claim, waits);
+    unsigned result = sd_copy(stream, &box, dst_claim, src_claim, waits);
     if (waits)
         sd_pools_settle(context->device);
-    sd_object_put(&stream->object);
     return result;
 }
 
@@ -126,7 +121,7 @@ static unsigned read_side(const described *d, const sd_box *box, sd_side *side, 
     }
     uint64_t pitch = d->pitch ? d->pitch : d->x + box->width;
     uint64_t height = d->height ? d->height : d->y + box->height;
-    if ((box->height > 1 || box->depth > 1) && pitch < d->x + box->width)
+    if (pitch < d->x + box->width)
         return ACU_CUDA_ERROR_INVALID_VALUE;
     if (box->depth > 1 && height < d->y + box->height)
         return ACU_CUDA_ERROR_INVALID_VALUE;
@@ -139,20 +134,15 @@ static unsigned read_side(const described *d, const sd_box *box, sd_side *side, 
 static unsigned copy_described(const described *dst, const described *src, size_t width,
                                size_t height, size_t depth, CUstream on, bool waits)
 {
-    SD_CURRENT(context);
+    SD_STREAM(stream, on);
     sd_box box = {.width = width, .height = height, .depth = depth};
     sd_claim dst_claim, src_claim;
+    if (!width || !height || !depth)
+        return ACU_CUDA_SUCCESS;
     unsigned result = read_side(dst, &box, &box.dst, &dst_claim);
     if (!result)
         result = read_side(src, &box, &box.src, &src_claim);
-    sd_stream *stream;
-    if (!result)
-        result = sd_stream_find(context, on, &stream);
-    if (result)
-        return result;
-    result = sd_copy(stream, &box, dst_claim, src_claim, waits);
-    sd_object_put(&stream->object);
-    return result;
+    return result ? result : sd_copy(stream, &box, dst_claim, src_claim, waits);
 }
 
 static unsigned copy_2d(const acu_CUDA_MEMCPY2D *c, CUstream on, bool waits)

@@ -40,7 +40,8 @@ unsigned sd_cuEventCreate(CUevent *handle, unsigned flags)
     if (!handle || flags & ~(known | ACU_CU_EVENT_INTERPROCESS))
         return ACU_CUDA_ERROR_INVALID_VALUE;
     if (flags & ACU_CU_EVENT_INTERPROCESS)
-        return ACU_CUDA_ERROR_NOT_SUPPORTED;
+        return flags & ACU_CU_EVENT_DISABLE_TIMING ? ACU_CUDA_ERROR_NOT_SUPPORTED
+                                                   : ACU_CUDA_ERROR_INVALID_VALUE;
     sd_event *event = calloc(1, sizeof *event);
     if (!event)
         return ACU_CUDA_ERROR_OUT_OF_MEMORY;
@@ -57,7 +58,7 @@ unsigned sd_cuEventCreate(CUevent *handle, unsigned flags)
 
 unsigned sd_cuEventDestroy_v2(CUevent handle)
 {
-    SD_CURRENT(context);
+    SD_ANYWHERE(context);
     AUTO_EVENT event = NULL;
     unsigned result = find(handle, &event);
     if (result)
@@ -143,14 +144,11 @@ unsigned sd_event_record(sd_event *event, sd_stream *stream)
 
 unsigned sd_cuEventRecordWithFlags(CUevent handle, CUstream on, unsigned flags)
 {
-    SD_CURRENT(context);
+    SD_STREAM(stream, on);
     AUTO_EVENT event = NULL;
-    SD_STREAM_HELD stream = NULL;
-    if (flags & ~(unsigned)ACU_CU_EVENT_RECORD_EXTERNAL)
-        return ACU_CUDA_ERROR_INVALID_VALUE;
     unsigned result = find(handle, &event);
-    if (!result)
-        result = sd_stream_find(context, on, &stream);
+    if (!result && flags & ~(unsigned)ACU_CU_EVENT_RECORD_EXTERNAL)
+        return ACU_CUDA_ERROR_INVALID_VALUE;
     if (!result && flags)
         return sd_capture_node(stream, event, ACU_CU_GRAPH_NODE_TYPE_EVENT_RECORD);
     return result ? result : sd_event_record(event, stream);
@@ -171,6 +169,14 @@ static bool is_captured(sd_event *event)
     return captured;
 }
 
+static bool is_recorded(sd_event *event)
+{
+    pthread_mutex_lock(&event->lock);
+    bool recorded = event->recorded;
+    pthread_mutex_unlock(&event->lock);
+    return recorded;
+}
+
 /* A copy of the event's mark, with a reference. */
 static sd_mark mark_of(sd_event *event)
 {
@@ -184,8 +190,13 @@ static sd_mark mark_of(sd_event *event)
 
 unsigned sd_event_wait(sd_event *event, sd_stream *stream)
 {
-    if (sd_capturing(stream) || is_captured(event))
+    if (is_captured(event) || (sd_capturing(stream) && is_recorded(event)))
         return sd_capture_wait(stream, event);
+    return sd_event_wait_node(event, stream);
+}
+
+unsigned sd_event_wait_node(sd_event *event, sd_stream *stream)
+{
     sd_mark mark = mark_of(event);
     /* What is reached already, or comes earlier in the same queue, needs no wait. */
     if (mark.stream == stream || sd_mark_done(&mark)) {
@@ -197,33 +208,31 @@ unsigned sd_event_wait(sd_event *event, sd_stream *stream)
 
 unsigned sd_cuStreamWaitEvent(CUstream on, CUevent handle, unsigned flags)
 {
-    SD_CURRENT(context);
+    SD_STREAM(stream, on);
     AUTO_EVENT event = NULL;
-    SD_STREAM_HELD stream = NULL;
     if (flags & ~(unsigned)ACU_CU_EVENT_WAIT_EXTERNAL)
         return ACU_CUDA_ERROR_INVALID_VALUE;
-    unsigned result = sd_stream_find(context, on, &stream);
-    if (!result)
-        result = find(handle, &event);
-    if (!result && flags)
-        return sd_capture_node(stream, event, ACU_CU_GRAPH_NODE_TYPE_WAIT_EVENT);
-    return result ? result : sd_event_wait(event, stream);
+    unsigned result = find(handle, &event);
+    if (result)
+        return sd_capture_told(stream, result);
+    return flags ? sd_capture_node(stream, event, ACU_CU_GRAPH_NODE_TYPE_WAIT_EVENT)
+                 : sd_event_wait(event, stream);
 }
 
 /* An event to be looked at or waited for. One that stands for something in a capture ends that. */
 static unsigned find_reached(CUevent handle, sd_event **event)
 {
     unsigned result = find(handle, event);
-    return result ? result : sd_capture_ask(*event);
+    if (!result)
+        result = sd_capture_ask(*event, true);
+    return result ? result : sd_capture_unsafe();
 }
 
 unsigned sd_cuEventQuery(CUevent handle)
 {
-    SD_CURRENT(context);
+    SD_ANYWHERE(context);
     AUTO_EVENT event = NULL;
     unsigned result = find_reached(handle, &event);
-    if (!result)
-        result = sd_capture_unsafe();
     if (result)
         return result;
     pthread_mutex_lock(&event->lock);
@@ -236,7 +245,7 @@ unsigned sd_cuEventQuery(CUevent handle)
 
 unsigned sd_cuEventSynchronize(CUevent handle)
 {
-    SD_CURRENT(context);
+    SD_ANYWHERE(context);
     AUTO_EVENT event = NULL;
     unsigned result = find_reached(handle, &event);
     if (result)
@@ -250,30 +259,40 @@ unsigned sd_cuEventSynchronize(CUevent handle)
 
 /* ---- times ---- */
 
+static bool is_usable(sd_event *event)
+{
+    return !(event->flags & ACU_CU_EVENT_DISABLE_TIMING) && is_recorded(event);
+}
+
+static unsigned find_timed(CUevent handle, sd_event **event)
+{
+    unsigned result = find(handle, event);
+    if (!result)
+        result = sd_capture_ask(*event, false);
+    return result || is_usable(*event) ? result : ACU_CUDA_ERROR_INVALID_HANDLE;
+}
+
 /* When the event was reached. */
 static unsigned time_of(sd_event *event, uint64_t *time_ns)
 {
     pthread_mutex_lock(&event->lock);
-    bool usable = !(event->flags & ACU_CU_EVENT_DISABLE_TIMING) && event->recorded;
     bool done = sd_mark_seen(&event->mark);
     *time_ns = event->time_ns;
     pthread_mutex_unlock(&event->lock);
-    return !usable ? ACU_CUDA_ERROR_INVALID_HANDLE
-           : done  ? ACU_CUDA_SUCCESS
-                   : ACU_CUDA_ERROR_NOT_READY;
+    return done ? ACU_CUDA_SUCCESS : ACU_CUDA_ERROR_NOT_READY;
 }
 
 unsigned sd_cuEventElapsedTime(float *milliseconds, CUevent start, CUevent end)
 {
-    SD_CURRENT(context);
+    SD_ANYWHERE(context);
     AUTO_EVENT first = NULL;
     AUTO_EVENT second = NULL;
     uint64_t from = 0, to = 0;
     if (!milliseconds)
         return ACU_CUDA_ERROR_INVALID_VALUE;
-    unsigned result = find(start, &first);
+    unsigned result = find_timed(start, &first);
     if (!result)
-        result = find(end, &second);
+        result = find_timed(end, &second);
     if (!result && first->object.context != second->object.context)
         result = ACU_CUDA_ERROR_INVALID_HANDLE;
     if (!result)

@@ -18,5 +18,7 @@ typedef struct sd_event {
 /* Record it on the stream, or make the stream wait for its latest record. CUresults. */
 unsigned sd_event_record(sd_event *event, sd_stream *stream);
 unsigned sd_event_wait(sd_event *event, sd_stream *stream);
+/* The same for a node of a graph: what the event stands for in a capture does not count. */
+unsigned sd_event_wait_node(sd_event *event, sd_stream *lane);
 
 #endif

@@ -57,7 +57,7 @@ unsigned sd_module_function(sd_module *module, const sx_kernel *kernel, sd_funct
 unsigned sd_function_find(sd_context *context, CUfunction handle, sd_function **function)
 {
     *function = sd_object_get(SD_KIND_FUNCTION, handle);
-    if (!*function && sd_kernel_function(context, (CUkernel)(void *)handle, function))
+    if (!*function && (!context || sd_kernel_function(context, (CUkernel)(void *)handle, function)))
         return ACU_CUDA_ERROR_INVALID_HANDLE;
     return sd_context_state((*function)->object.context);
 }
@@ -95,6 +95,9 @@ unsigned sd_function_attribute(const sd_function *function, unsigned attribute, 
     case ACU_CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
         *value = atomic_load_explicit(&function->carveout, memory_order_relaxed);
         return ACU_CUDA_SUCCESS;
+    case ACU_CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
+        *value = atomic_load_explicit(&function->not_portable, memory_order_relaxed);
+        return ACU_CUDA_SUCCESS;
     default:
         *value = 0; /* what is left is about caching and clusters */
         return attribute <= ACU_CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE
@@ -110,6 +113,10 @@ unsigned sd_function_set_attribute(sd_function *function, unsigned attribute, in
             return ACU_CUDA_ERROR_INVALID_VALUE;
         atomic_store_explicit(&function->carveout, value, memory_order_relaxed);
         return ACU_CUDA_SUCCESS;
+    }
+    if (attribute == ACU_CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED) {
+        atomic_store_explicit(&function->not_portable, value != 0, memory_order_relaxed);
+        return ACU_CUDA_SUCCESS; /* a cluster is one block in any case */
     }
     if (attribute != ACU_CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
         return attribute > ACU_CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT &&

@@ -109,6 +109,8 @@ static unsigned find_nodes(const sd_graph *graph, const CUgraphNode *handles, si
     for (size_t i = 0; i < count; i++) {
         sd_node *node = sd_object_get(SD_KIND_NODE, handles[i]);
         bool ours = node && node->graph == graph;
+        for (size_t k = 0; k < i; k++)
+            ours &= nodes[k] != node; /* none comes twice */
         nodes[i] = node;
         if (node)
             sd_object_put(&node->object); /* the graph's list keeps it */
@@ -134,7 +136,6 @@ static unsigned add(sd_graph *graph, sd_node *node, const CUgraphNode *after, si
     sd_object_hold(&graph->object);
     node->graph = graph;
     node->index = graph->count;
-    node->handle_was = node->object.handle;
     graph->nodes[graph->count++] = node;
     return ACU_CUDA_SUCCESS;
 }
@@ -194,8 +195,6 @@ unsigned sd_graph_clone(sd_graph *original, sd_graph **made)
         result = sd_step_clone(&original->nodes[i]->step, &step);
         if (!result)
             result = sd_graph_add(clone, &step, NULL, 0, &node);
-        if (!result)
-            node->handle_was = original->nodes[i]->handle_was;
     }
     if (!result)
         result = clone_edges(original, clone);

@@ -29,8 +29,7 @@ typedef struct sd_node {
     sd_step step;
     struct sd_node **after; /* borrowed: nodes of the same graph */
     size_t after_count;
-    size_t index;     /* in the graph */
-    void *handle_was; /* in a clone: the handle of the original, by which updates match */
+    size_t index; /* in the graph */
 } sd_node;
 
 typedef struct sd_graph {

@@ -77,7 +77,7 @@ static unsigned event_step(CUevent handle, unsigned type, sd_step *step)
     *step = (sd_step){.type = type};
     step->event = sd_object_get(SD_KIND_EVENT, handle);
     if (!step->event)
-        return ACU_CUDA_ERROR_INVALID_HANDLE;
+        return ACU_CUDA_ERROR_INVALID_VALUE;
     step->context = step->event->object.context;
     sd_object_hold(&step->context->object);
     return ACU_CUDA_SUCCESS;

@@ -6,6 +6,7 @@
  */
 #include "driver/graph_exec.h"
 
+#include "driver/capture.h"
 #include "driver/event.h"
 #include "driver/launch.h"
 
@@ -26,6 +27,7 @@ static void destroy(sd_object *object)
     pthread_mutex_destroy(&e->lock);
     free(e->items);
     free(e->marks);
+    sd_object_put(&e->context->object);
     free(e);
 }
 
@@ -80,13 +82,14 @@ static unsigned flatten_child(sd_exec *e, const sd_node *node, size_t entry, siz
 static unsigned flatten_node(sd_exec *e, const sd_node *node, size_t entry, size_t *place)
 {
     sd_step step = {.type = ACU_CU_GRAPH_NODE_TYPE_EMPTY};
+    const bool top = entry == SIZE_MAX && !node->step.child; /* others cannot be changed */
     size_t at;
     unsigned result = sd_launch_fits(node->step.work) ? ACU_CUDA_SUCCESS
                                                       : ACU_CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
     if (!result && !node->step.child)
         result = sd_step_clone(&node->step, &step);
     if (!result)
-        result = add_item(e, &step, node->step.child ? NULL : node->handle_was, &at);
+        result = add_item(e, &step, top ? node->object.handle : NULL, &at);
     if (!result && !node->after_count && entry != SIZE_MAX)
         result = add_edge(&e->items[at], entry);
     for (size_t k = 0; k < node->after_count && !result; k++)
@@ -151,12 +154,12 @@ static unsigned choose_lane(sd_exec *e, size_t index, sd_context *context)
     return ACU_CUDA_ERROR_NOT_SUPPORTED;
 }
 
-static unsigned lay_out(sd_exec *e, sd_context *current)
+static unsigned lay_out(sd_exec *e)
 {
     unsigned result = ACU_CUDA_SUCCESS;
     for (size_t i = 0; i < e->count && !result; i++) {
         sd_context *context = e->items[i].step.context;
-        result = choose_lane(e, i, context ? context : current);
+        result = choose_lane(e, i, context ? context : e->context);
         e->items[i].last = true;
     }
     if (result)
@@ -165,26 +168,29 @@ static unsigned lay_out(sd_exec *e, sd_context *current)
     return e->marks ? ACU_CUDA_SUCCESS : ACU_CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-unsigned sd_graph_instantiate(CUgraphExec *handle, CUgraph from)
+unsigned sd_graph_instantiate(sd_context *context, bool by_priority, CUgraphExec *handle,
+                              CUgraph from)
 {
-    SD_CURRENT(context);
     SD_GRAPH(graph, from);
     if (!handle)
         return ACU_CUDA_ERROR_INVALID_VALUE;
     sd_exec *e = calloc(1, sizeof *e);
     if (!e)
         return ACU_CUDA_ERROR_OUT_OF_MEMORY;
+    e->context = context;
+    e->by_priority = by_priority;
     pthread_mutex_init(&e->lock, NULL);
     if (!sd_object_publish(&e->object, SD_KIND_EXEC, destroy)) {
         pthread_mutex_destroy(&e->lock);
         free(e);
         return ACU_CUDA_ERROR_OUT_OF_MEMORY;
     }
+    sd_object_hold(&context->object);
     pthread_mutex_lock(&graph->lock);
     unsigned result = flatten(e, graph, SIZE_MAX);
     pthread_mutex_unlock(&graph->lock);
     if (!result)
-        result = lay_out(e, context);
+        result = lay_out(e);
     if (result) {
         sd_object_retire(&e->object);
         sd_object_put(&e->object);
@@ -194,32 +200,72 @@ unsigned sd_graph_instantiate(CUgraphExec *handle, CUgraph from)
     return ACU_CUDA_SUCCESS;
 }
 
-unsigned sd_cuGraphInstantiateWithFlags(CUgraphExec *handle, CUgraph graph,
-                                        unsigned long long flags)
+static bool has_circle(sd_graph *graph)
 {
+    size_t *order = NULL;
+    pthread_mutex_lock(&graph->lock);
+    bool found = sd_graph_order(graph, &order) == ACU_CUDA_ERROR_INVALID_VALUE;
+    for (size_t i = 0; i < graph->count && !found; i++)
+        found = graph->nodes[i]->step.child && has_circle(graph->nodes[i]->step.child);
+    pthread_mutex_unlock(&graph->lock);
+    free(order);
+    return found;
+}
+
+bool sd_graph_has_circle(CUgraph handle)
+{
+    sd_graph *graph = sd_object_get(SD_KIND_GRAPH, handle);
+    bool found = graph && has_circle(graph);
+    sd_graph_leave(&graph);
+    return found;
+}
+
+/* Where something is wrong with the flags the graph is not looked at. */
+static unsigned instantiate(CUgraphExec *handle, CUgraph graph, unsigned long long flags,
+                            bool *circle)
+{
+    SD_ENTER();
     unsigned long long known = ACU_CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH |
-                               ACU_CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD |
                                ACU_CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
     if (flags & ACU_CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH)
         return ACU_CUDA_ERROR_NOT_SUPPORTED;
-    return flags & ~known ? ACU_CUDA_ERROR_INVALID_VALUE : sd_graph_instantiate(handle, graph);
+    if (flags & ~known)
+        return ACU_CUDA_ERROR_INVALID_VALUE;
+    SD_CURRENT(context);
+    SD_SAFE();
+    bool by_priority = flags & ACU_CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
+    unsigned result = sd_graph_instantiate(context, by_priority, handle, graph);
+    *circle = result == ACU_CUDA_ERROR_INVALID_VALUE && sd_graph_has_circle(graph);
+    return result;
+}
+
+unsigned sd_cuGraphInstantiateWithFlags(CUgraphExec *handle, CUgraph graph,
+                                        unsigned long long flags)
+{
+    bool circle = false;
+    return instantiate(handle, graph, flags, &circle);
 }
 
 unsigned sd_cuGraphInstantiateWithParams(CUgraphExec *handle, CUgraph graph,
                                          acu_CUDA_GRAPH_INSTANTIATE_PARAMS *params)
 {
+    bool circle = false;
     if (!params)
         return ACU_CUDA_ERROR_INVALID_VALUE;
-    unsigned result = sd_cuGraphInstantiateWithFlags(handle, graph, params->flags);
+    unsigned long long flags =
+        params->flags & ~(uint64_t)ACU_CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD; /* nowhere to */
+    unsigned result = instantiate(handle, graph, flags, &circle);
     params->hErrNode_out = NULL;
-    params->result_out =
-        result ? ACU_CUDA_GRAPH_INSTANTIATE_ERROR : ACU_CUDA_GRAPH_INSTANTIATE_SUCCESS;
+    params->result_out = !result  ? ACU_CUDA_GRAPH_INSTANTIATE_SUCCESS
+                         : circle ? ACU_CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE
+                                  : ACU_CUDA_GRAPH_INSTANTIATE_ERROR;
     return result;
 }
 
 unsigned sd_cuGraphExecDestroy(CUgraphExec handle)
 {
     SD_EXEC(e, handle);
+    SD_SAFE();
     if (!sd_object_retire(&e->object))
         return ACU_CUDA_ERROR_INVALID_VALUE;
     sd_object_put(&e->object);
@@ -244,7 +290,7 @@ static unsigned run_step(const sd_item *it, sd_stream *lane)
     if (it->step.event)
         return it->step.type == ACU_CU_GRAPH_NODE_TYPE_EVENT_RECORD
                    ? sd_event_record(it->step.event, lane)
-                   : sd_event_wait(it->step.event, lane);
+                   : sd_event_wait_node(it->step.event, lane);
     if (!it->step.work)
         return ACU_CUDA_SUCCESS;
     sd_work *work = it->step.work->kind->clone(it->step.work);
@@ -303,27 +349,18 @@ static unsigned launch(sd_exec *e, sd_stream *stream)
 
 unsigned sd_cuGraphLaunch(CUgraphExec handle, CUstream on)
 {
-    SD_CURRENT(context);
+    SD_STREAM_FOR(SD_STREAM_FREE, stream, on);
     SD_EXEC(e, handle);
-    sd_stream *stream;
-    unsigned result = sd_stream_find(context, on, &stream);
-    if (result)
-        return result;
     pthread_mutex_lock(&e->lock);
-    result = launch(e, stream);
+    unsigned result = launch(e, stream);
     pthread_mutex_unlock(&e->lock);
-    sd_object_put(&stream->object);
     return result;
 }
 
 /* There is nowhere to upload to. */
 unsigned sd_cuGraphUpload(CUgraphExec handle, CUstream on)
 {
-    SD_CURRENT(context);
+    SD_STREAM_FOR(SD_STREAM_FREE, stream, on);
     SD_EXEC(e, handle);
-    sd_stream *stream;
-    unsigned result = sd_stream_find(context, on, &stream);
-    if (!result)
-        sd_object_put(&stream->object);
-    return result;
+    return ACU_CUDA_SUCCESS;
 }

@@ -9,7 +9,7 @@
 
 typedef struct sd_item {
     sd_step step;
-    void *node;    /* handle of the node that it was made from */
+    void *node;    /* handle of the node that it was made from; NULL: of a graph in the graph */
     size_t *after; /* items before it */
     size_t after_count;
     unsigned lane;
@@ -19,6 +19,8 @@ typedef struct sd_item {
 
 typedef struct sd_exec {
     sd_object object;
+    sd_context *context;  /* held: for nodes that may run anywhere */
+    bool by_priority;     /* priorities of nodes count */
     pthread_mutex_t lock; /* what follows */
     sd_item *items;       /* in an order that the edges allow */
     size_t count, room;
@@ -28,7 +30,11 @@ typedef struct sd_exec {
     sd_mark previous; /* the end of the launch before */
 } sd_exec;
 
-unsigned sd_graph_instantiate(CUgraphExec *handle, CUgraph graph);
+unsigned sd_graph_instantiate(sd_context *context, bool by_priority, CUgraphExec *handle,
+                              CUgraph graph);
+
+/* Whether its edges lead round in a circle; not if there is no such graph. */
+bool sd_graph_has_circle(CUgraph graph);
 
 static inline void sd_exec_leave(sd_exec **e)
 {

@@ -19,6 +19,13 @@ static bool fits(const sd_step *step, const sd_step *with)
            (!work || !work->kind->replaceable || work->kind->replaceable(work, with->work));
 }
 
+static bool is_same(const sd_step *step, const sd_step *as)
+{
+    const sd_work *work = step->work;
+    return step->context == as->context && work && work->kind->same &&
+           work->kind->same(work, as->work);
+}
+
 /* Replace the step of the item that was made from the node, by one of its own kind and context. */
 static unsigned replace(sd_exec *e, const void *node, sd_step *step)
 {
@@ -40,12 +47,25 @@ static unsigned replace(sd_exec *e, const void *node, sd_step *step)
     return good ? ACU_CUDA_SUCCESS : ACU_CUDA_ERROR_INVALID_VALUE;
 }
 
+/* Looked at before anything that is wrong with the parameters. */
+static bool has_kernel(sd_exec *e, const void *node)
+{
+    bool found = false;
+    pthread_mutex_lock(&e->lock);
+    for (size_t i = 0; i < e->count && !found; i++)
+        found = e->items[i].node == node && e->items[i].step.type == ACU_CU_GRAPH_NODE_TYPE_KERNEL;
+    pthread_mutex_unlock(&e->lock);
+    return found;
+}
+
 unsigned sd_cuGraphExecKernelNodeSetParams_v2(CUgraphExec handle, CUgraphNode node,
                                               const acu_CUDA_KERNEL_NODE_PARAMS_v2 *params)
 {
     SD_EXEC(e, handle);
     sd_step step;
-    unsigned result = params ? sd_step_kernel(params, &step) : ACU_CUDA_ERROR_INVALID_VALUE;
+    if (!params || !has_kernel(e, node))
+        return ACU_CUDA_ERROR_INVALID_VALUE;
+    unsigned result = sd_step_kernel(params, &step);
     return result ? result : replace(e, node, &step);
 }
 
@@ -116,9 +136,9 @@ static unsigned compare(const sd_exec *e, const sd_exec *with, size_t *where)
         if (a->after_count != b->after_count ||
             (a->after_count && memcmp(a->after, b->after, a->after_count * sizeof *a->after) != 0))
             return ACU_CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
-        if (!fits(&a->step, &b->step))
+        if (!fits(&a->step, &b->step) && !is_same(&a->step, &b->step))
             return ACU_CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
-        if (!sd_launch_is_alike(a->step.work, b->step.work))
+        if (!sd_launch_is_alike(a->step.work, b->step.work, e->by_priority))
             return ACU_CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED;
     }
     return ACU_CU_GRAPH_EXEC_UPDATE_SUCCESS;
@@ -138,7 +158,12 @@ static unsigned update(CUgraphExec handle, CUgraph graph, acu_CUgraphExecUpdateR
 {
     SD_EXEC(e, handle);
     CUgraphExec other = NULL;
-    unsigned result = sd_graph_instantiate(&other, graph);
+    unsigned result = sd_graph_instantiate(e->context, false, &other, graph);
+    if (result == ACU_CUDA_ERROR_INVALID_VALUE && sd_graph_has_circle(graph)) {
+        *info = (acu_CUgraphExecUpdateResultInfo){
+            .result = ACU_CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED};
+        return ACU_CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+    }
     if (result)
         return result;
     sd_exec *with = sd_object_get(SD_KIND_EXEC, other);

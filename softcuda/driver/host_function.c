@@ -65,27 +65,20 @@ unsigned sd_host_make(const acu_CUDA_HOST_NODE_PARAMS *p, sd_work **work)
 
 static unsigned issue(CUstream on, host_work what)
 {
-    SD_CURRENT(context);
-    sd_stream *stream;
-    unsigned result = sd_stream_find(context, on, &stream);
-    if (result)
-        return result;
+    if (!what.function && !what.callback)
+        return ACU_CUDA_ERROR_INVALID_VALUE;
+    SD_STREAM(stream, on);
     host_work *work = malloc(sizeof *work);
     if (!work || !sd_workers_start(&sd.host_workers)) {
         free(work);
-        result = ACU_CUDA_ERROR_OUT_OF_MEMORY;
-    } else {
-        *work = what;
-        result = sd_stream_push(stream, &work->work);
+        return ACU_CUDA_ERROR_OUT_OF_MEMORY;
     }
-    sd_object_put(&stream->object);
-    return result;
+    *work = what;
+    return sd_stream_push(stream, &work->work);
 }
 
 unsigned sd_cuLaunchHostFunc(CUstream on, CUhostFn function, void *user_data)
 {
-    if (!function)
-        return ACU_CUDA_ERROR_INVALID_VALUE;
     return issue(
         on, (host_work){.work.kind = &host_kind, .function = function, .user_data = user_data});
 }
@@ -101,7 +94,7 @@ unsigned sd_cuLaunchHostFunc_v2(CUstream on, CUhostFn function, void *user_data,
 unsigned sd_cuStreamAddCallback(CUstream on, sd_stream_callback callback, void *user_data,
                                 unsigned flags)
 {
-    if (!callback || flags)
+    if (flags)
         return ACU_CUDA_ERROR_INVALID_VALUE;
     return issue(on, (host_work){.work.kind = &callback_kind,
                                  .callback = callback,

@@ -111,14 +111,12 @@ static sd_block *free_pinned(sd_block *block)
 unsigned sd_cuMemHostAlloc(void **pointer, size_t bytes, unsigned flags)
 {
     SD_CURRENT(context);
+    SD_SAFE();
     unsigned known = ACU_CU_MEMHOSTALLOC_PORTABLE | ACU_CU_MEMHOSTALLOC_DEVICEMAP |
                      ACU_CU_MEMHOSTALLOC_WRITECOMBINED;
     if (!pointer || flags & ~known)
         return ACU_CUDA_ERROR_INVALID_VALUE;
     *pointer = NULL;
-    unsigned result = sd_capture_unsafe();
-    if (result)
-        return result;
     return bytes ? alloc_pinned(context, bytes, flags, pointer) : ACU_CUDA_SUCCESS;
 }
 
@@ -129,7 +127,8 @@ unsigned sd_cuMemAllocHost_v2(void **pointer, size_t bytes)
 
 unsigned sd_cuMemFreeHost(void *pointer)
 {
-    SD_CURRENT(context);
+    SD_ANYWHERE(context);
+    SD_SAFE();
     if (!pointer)
         return ACU_CUDA_SUCCESS;
     return sd_host_free(context, (uint64_t)(uintptr_t)pointer, false);
@@ -151,11 +150,11 @@ unsigned sd_host_free(sd_context *context, uint64_t address, bool managed)
     if (location.place != SD_PLACE_PINNED || location.base != address ||
         managed != ((location.flags & SD_MANAGED) != 0))
         return ACU_CUDA_ERROR_INVALID_VALUE;
-    unsigned result = sd_capture_unsafe();
-    if (result)
-        return result;
-    sd_context_drain(context); /* kernels and copies may still use it */
-    result = ACU_CUDA_ERROR_INVALID_VALUE;
+    __attribute__((cleanup(sd_context_leave))) sd_context *own =
+        sd_object_get(SD_KIND_CONTEXT, location.context);
+    if (context || own) /* kernels and copies may still use it */
+        sd_context_drain(context ? context : own);
+    unsigned result = ACU_CUDA_ERROR_INVALID_VALUE;
     pthread_mutex_lock(&sd_host.lock);
     sd_block *block = sd_heap_find(&sd_host.heap, address);
     if (block && block->address == address) {
@@ -163,7 +162,7 @@ unsigned sd_host_free(sd_context *context, uint64_t address, bool managed)
         result = ACU_CUDA_SUCCESS;
     }
     pthread_mutex_unlock(&sd_host.lock);
-    return result ? result : sd_context_state(context);
+    return result || !context ? result : sd_context_state(context);
 }
 
 /* ---- registered memory ---- */
@@ -181,6 +180,7 @@ static bool is_mapped(uint64_t base, uint64_t bytes)
 unsigned sd_cuMemHostRegister_v2(void *pointer, size_t bytes, unsigned flags)
 {
     SD_CURRENT(context);
+    SD_SAFE();
     unsigned known = ACU_CU_MEMHOSTREGISTER_PORTABLE | ACU_CU_MEMHOSTREGISTER_DEVICEMAP |
                      ACU_CU_MEMHOSTREGISTER_READ_ONLY;
     uint64_t base = (uint64_t)(uintptr_t)pointer;
@@ -220,6 +220,7 @@ static void forget(sd_registration **at)
 unsigned sd_cuMemHostUnregister(void *pointer)
 {
     SD_CURRENT(context);
+    SD_SAFE();
     uint64_t base = (uint64_t)(uintptr_t)pointer;
     unsigned result = ACU_CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
     sd_context_drain(context); /* kernels and copies may still use it */

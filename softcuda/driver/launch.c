@@ -2,6 +2,7 @@
 /* Launches: checked and their parameters copied at once, executed in stream order. */
 #include "driver/launch.h"
 
+#include "driver/capture.h"
 #include "driver/errors.h"
 
 #include <stdio.h>
@@ -13,9 +14,9 @@ typedef struct launch_work {
     sd_function *function; /* held, and with it its module */
     unsigned grid[3], block[3];
     size_t dynamic;
-    bool cooperative; /* its blocks may wait for each other */
-    bool clustered;   /* as a graph's node was told: in clusters of one block */
-    int priority;     /* the same; there is none here */
+    bool cooperative;           /* its blocks may wait for each other */
+    bool clustered;             /* as a graph's node was told: in clusters of one block */
+    int priority;               /* the same; there is none here */
     _Alignas(16) char params[]; /* as many bytes as the kernel's parameter block has */
 } launch_work;
 
@@ -113,16 +114,12 @@ static unsigned check_shape(const sd_function *function, const sd_request *r)
             (info->required[0] && r->block[i] != (info->required[i] ? info->required[i] : 1)))
             return ACU_CUDA_ERROR_INVALID_VALUE;
     unsigned threads = r->block[0] * r->block[1] * r->block[2];
-    if (threads > 1024)
-        return ACU_CUDA_ERROR_INVALID_VALUE;
-    if (threads > info->max_threads)
-        return ACU_CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
-    int dynamic = atomic_load_explicit(&function->max_dynamic, memory_order_relaxed);
-    if (r->dynamic > (size_t)dynamic)
+    if (threads > 1024 || threads > info->max_threads)
         return ACU_CUDA_ERROR_INVALID_VALUE;
     if (r->cooperative && !has_room(function, r->grid, threads, r->dynamic))
         return ACU_CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
-    return ACU_CUDA_SUCCESS;
+    int dynamic = atomic_load_explicit(&function->max_dynamic, memory_order_relaxed);
+    return r->dynamic > (size_t)dynamic ? ACU_CUDA_ERROR_INVALID_VALUE : ACU_CUDA_SUCCESS;
 }
 
 /* The packed buffer among the `extra` arguments, and its size. */
@@ -157,6 +154,8 @@ static unsigned copy_params(const sx_kernel_info *info, const sd_request *r, cha
                                         : 0;
         if (bytes < last || (last && !buffer))
             return ACU_CUDA_ERROR_INVALID_VALUE;
+        if (bytes > last)
+            return ACU_CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
         if (last)
             memcpy(to, buffer, last);
         return ACU_CUDA_SUCCESS;
@@ -238,9 +237,12 @@ void sd_launch_keep_attributes(sd_work *work, const sd_work *from)
     }
 }
 
-bool sd_launch_is_alike(const sd_work *a, const sd_work *b)
+bool sd_launch_is_alike(const sd_work *a, const sd_work *b, bool by_priority)
 {
-    return !launch_of(a) || !launch_of(b) || launch_of(a)->cooperative == launch_of(b)->cooperative;
+    const launch_work *one = launch_of(a), *other = launch_of(b);
+    return !one || !other ||
+           (one->cooperative == other->cooperative &&
+            (!by_priority || one->priority == other->priority));
 }
 
 bool sd_launch_fits(const sd_work *work)
@@ -290,18 +292,10 @@ static unsigned issue_on(sd_function *function, sd_stream *stream, const sd_requ
 
 static unsigned issue(CUfunction handle, CUstream on, const sd_request *r)
 {
-    SD_CURRENT(context);
+    SD_STREAM(stream, on);
     __attribute__((cleanup(sd_function_leave))) sd_function *function = NULL;
     unsigned result = sd_function_find(context, handle, &function);
-    if (result)
-        return result;
-    sd_stream *stream;
-    result = sd_stream_find(context, on, &stream);
-    if (result)
-        return result;
-    result = issue_on(function, stream, r);
-    sd_object_put(&stream->object);
-    return result;
+    return result ? result : sd_capture_told(stream, issue_on(function, stream, r));
 }
 
 unsigned sd_cuLaunchKernel(CUfunction handle, unsigned grid_x, unsigned grid_y, unsigned grid_z,
@@ -322,11 +316,15 @@ unsigned sd_cuLaunchCooperativeKernel(CUfunction handle, unsigned grid_x, unsign
     return issue(handle, on, &r);
 }
 
+#define LAST_ATTRIBUTE 16 /* of CUDA 13.0 */
+
 /* Attributes: what changes a launch's meaning is obeyed or refused; hints are passed over. */
 static unsigned read_attributes(const acu_CUlaunchConfig *config, sd_request *r)
 {
     for (unsigned i = 0; i < config->numAttrs; i++) {
         const acu_CUlaunchAttribute *a = &config->attrs[i];
+        if (a->id > LAST_ATTRIBUTE)
+            return ACU_CUDA_ERROR_INVALID_VALUE;
         if (a->id == ACU_CU_LAUNCH_ATTRIBUTE_COOPERATIVE)
             r->cooperative = a->value.cooperative != 0;
         if (a->id == ACU_CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION &&
@@ -351,6 +349,7 @@ unsigned sd_cuLaunchKernelEx(const acu_CUlaunchConfig *config, CUfunction handle
                     false,
                     params,
                     extra};
+    SD_STREAM(stream, config->hStream);
     unsigned result = read_attributes(config, &r);
     return result ? result : issue(handle, config->hStream, &r);
 }

@@ -26,7 +26,7 @@ unsigned sd_launch_get_attribute(const sd_work *work, unsigned id,
 /* The attributes of another launch, in whose place this one goes. */
 void sd_launch_keep_attributes(sd_work *work, const sd_work *from);
 /* Both are cooperative, or none; works that are no launches are alike. */
-bool sd_launch_is_alike(const sd_work *a, const sd_work *b);
+bool sd_launch_is_alike(const sd_work *a, const sd_work *b, bool by_priority);
 /* Whether all blocks of a cooperative launch find room; others, and other works, always do. */
 bool sd_launch_fits(const sd_work *work);
 

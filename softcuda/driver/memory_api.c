@@ -11,12 +11,11 @@
 unsigned sd_cuMemAlloc_v2(CUdeviceptr *address, size_t bytes)
 {
     SD_CURRENT(context);
+    SD_SAFE();
     if (!address || !bytes)
         return ACU_CUDA_ERROR_INVALID_VALUE;
     uint64_t made;
-    unsigned result = sd_capture_unsafe();
-    if (!result)
-        result = sd_memory_alloc(context, bytes, &made);
+    unsigned result = sd_memory_alloc(context, bytes, &made);
     if (!result)
         *address = made;
     return result;
@@ -40,13 +39,12 @@ unsigned sd_cuMemAllocPitch_v2(CUdeviceptr *address, size_t *pitch, size_t width
 unsigned sd_cuMemAllocManaged(CUdeviceptr *address, size_t bytes, unsigned flags)
 {
     SD_CURRENT(context);
+    SD_SAFE();
     if (!address || !bytes ||
         (flags != ACU_CU_MEM_ATTACH_GLOBAL && flags != ACU_CU_MEM_ATTACH_HOST))
         return ACU_CUDA_ERROR_INVALID_VALUE;
     uint64_t made;
-    unsigned result = sd_capture_unsafe();
-    if (!result)
-        result = sd_host_alloc_managed(context, bytes, &made);
+    unsigned result = sd_host_alloc_managed(context, bytes, &made);
     if (!result)
         *address = made;
     return result;
@@ -79,7 +77,8 @@ static bool is_managed(const sd_location *at)
 
 unsigned sd_cuMemFree_v2(CUdeviceptr address)
 {
-    SD_CURRENT(context);
+    SD_ANYWHERE(context);
+    SD_SAFE();
     if (!address)
         return ACU_CUDA_SUCCESS;
     sd_location at = sd_locate(address, 0);
@@ -87,13 +86,10 @@ unsigned sd_cuMemFree_v2(CUdeviceptr address)
         return sd_host_free(context, address, true);
     if (at.place != SD_PLACE_DEVICE || at.base != address)
         return ACU_CUDA_ERROR_INVALID_VALUE;
-    unsigned result = sd_capture_unsafe();
-    if (result)
-        return result;
     drain(at.device);
     if (!sd_memory_free(at.device, address))
         return ACU_CUDA_ERROR_INVALID_VALUE;
-    return sd_context_state(context);
+    return context ? sd_context_state(context) : sd_device_state(at.device);
 }
 
 unsigned sd_cuMemGetInfo_v2(size_t *free_bytes, size_t *total)
@@ -143,15 +139,8 @@ unsigned sd_cuMemAdvise(CUdeviceptr address, size_t count, unsigned advice, CUde
 
 unsigned sd_cuMemPrefetchAsync(CUdeviceptr address, size_t count, CUdevice to, CUstream handle)
 {
-    SD_CURRENT(context);
-    sd_stream *stream;
-    unsigned result = sd_stream_find(context, handle, &stream);
-    if (result)
-        return result;
-    if (sd_capturing(stream))
-        result = sd_capture_refuse(stream, ACU_CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
-    sd_object_put(&stream->object);
-    return result ? result : check_hint(address, count, to);
+    SD_STREAM_FOR(SD_STREAM_FREE, stream, handle);
+    return check_hint(address, count, to);
 }
 
 /* ---- what a pointer is ---- */
@@ -246,7 +235,7 @@ static void store(void *data, const answer *a)
 
 unsigned sd_cuPointerGetAttribute(void *data, unsigned attribute, CUdeviceptr address)
 {
-    SD_CURRENT(context);
+    SD_ANYWHERE(context);
     sd_location at = sd_locate(address, 0);
     answer a = {0};
     if (!data || !known(&at))
@@ -261,7 +250,7 @@ unsigned sd_cuPointerGetAttribute(void *data, unsigned attribute, CUdeviceptr ad
 unsigned sd_cuPointerGetAttributes(unsigned count, unsigned *attributes, void **data,
                                    CUdeviceptr address)
 {
-    SD_CURRENT(context);
+    SD_ANYWHERE(context);
     if (!count || !attributes || !data)
         return ACU_CUDA_ERROR_INVALID_VALUE;
     sd_location at = sd_locate(address, 0);

@@ -69,11 +69,14 @@ static sd_work *clone_fill(const sd_work *work)
     return &clone->work;
 }
 
-/* CUDA's rule: one row before and after, in the memory of the same device. */
+/* CUDA's rule: one row before and after, or as many as long, in the memory of the same device. */
 static bool replaceable_fill(const sd_work *work, const sd_work *with)
 {
     const fill *a = &((const fill_work *)work)->fill, *b = &((const fill_work *)with)->fill;
-    return a->height == 1 && b->height == 1 && sd_device_of(a->address) == sd_device_of(b->address);
+    bool same_rows = a->pitch == b->pitch && a->element == b->element && a->width == b->width &&
+                     a->height == b->height;
+    return (same_rows || (a->height == 1 && b->height == 1)) &&
+           sd_device_of(a->address) == sd_device_of(b->address);
 }
 
 static const sd_work_kind fill_kind = {.name = "fill",
@@ -122,18 +125,12 @@ unsigned sd_fill_make(const acu_CUDA_MEMSET_NODE_PARAMS *p, sd_work **work)
 
 static unsigned issue(fill f, CUstream on)
 {
-    SD_CURRENT(context);
-    sd_stream *stream;
-    unsigned result = sd_stream_find(context, on, &stream);
-    if (result)
-        return result;
+    SD_STREAM(stream, on);
     sd_work *work = NULL;
-    if (f.width && f.height)
-        result = make(&f, &work);
-    if (work)
-        result = sd_stream_push(stream, work);
-    sd_object_put(&stream->object);
-    return result;
+    if (!f.width || !f.height)
+        return ACU_CUDA_SUCCESS;
+    unsigned result = make(&f, &work);
+    return result ? result : sd_stream_push(stream, work);
 }
 
 /* The four forms of each of the three element types. */

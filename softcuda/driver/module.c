@@ -3,6 +3,7 @@
  * rest is refused in words. */
 #include "driver/module.h"
 
+#include "driver/capture.h"
 #include "driver/errors.h"
 #include "driver/memory.h"
 
@@ -19,9 +20,10 @@
 static unsigned text_of_ptx(const char *text, size_t length, size_t *text_length)
 {
     *text_length = length == SIZE_MAX ? strlen(text) : strnlen(text, length);
-    if (*text_length)
+    if (memmem(text, *text_length, ".version", 8))
         return ACU_CUDA_SUCCESS;
-    sd_error_say("the module is empty: PTX text was expected");
+    sd_error_say("the module is %s: PTX text was expected, which begins with .version",
+                 *text_length ? "no PTX" : "empty");
     return ACU_CUDA_ERROR_INVALID_IMAGE;
 }
 
@@ -191,9 +193,9 @@ static unsigned find(CUmodule handle, sd_module **module)
     return *module ? ACU_CUDA_SUCCESS : ACU_CUDA_ERROR_INVALID_HANDLE;
 }
 
-/* Declare `context` and `name`, the module of `handle`. */
+/* Declare `name`, the module of `handle`. */
 #define SD_MODULE(name, handle) \
-    SD_CURRENT(context); \
+    SD_ANYWHERE(context); \
     __attribute__((cleanup(leave))) sd_module *name = NULL; \
     do { \
         unsigned found_ = find(handle, &name); \
@@ -248,6 +250,7 @@ unsigned sd_cuModuleLoad(CUmodule *handle, const char *path)
 unsigned sd_cuModuleUnload(CUmodule handle)
 {
     SD_MODULE(module, handle);
+    SD_SAFE();
     return sd_module_release(module) ? ACU_CUDA_SUCCESS : ACU_CUDA_ERROR_INVALID_HANDLE;
 }
 
@@ -275,8 +278,9 @@ unsigned sd_cuModuleGetGlobal_v2(CUdeviceptr *address, size_t *bytes, CUmodule f
     size_t size;
     if (!name)
         return ACU_CUDA_ERROR_INVALID_VALUE;
-    if (!sx_module_global(module->code, name, &found, &size))
-        return ACU_CUDA_ERROR_NOT_FOUND;
+    if (!sx_module_global(module->code, name, &found, &size)) /* a kernel's name is one, too */
+        return sx_module_kernel(module->code, name) ? ACU_CUDA_ERROR_INVALID_VALUE
+                                                    : ACU_CUDA_ERROR_NOT_FOUND;
     if (address)
         *address = found;
     if (bytes)

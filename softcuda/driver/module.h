@@ -23,6 +23,7 @@ typedef struct sd_function {
     const sx_kernel_info *info;
     _Atomic int max_dynamic; /* bytes of dynamic shared memory that a launch may ask for */
     _Atomic int carveout;
+    _Atomic int not_portable; /* clusters of sizes that not every device has are allowed */
 } sd_function;
 
 /* Load the image into a context. `length` SIZE_MAX: text that ends in NUL. A CUresult. */
@@ -57,9 +58,9 @@ static inline void sd_function_leave(sd_function **function)
         sd_object_put(&(*function)->object);
 }
 
-/* Declare `context` and `name`, the function of `handle`. */
+/* Declare `context`, the current one or NULL, and `name`, the function of `handle`. */
 #define SD_FUNCTION(name, handle) \
-    SD_CURRENT(context); \
+    SD_ANYWHERE(context); \
     __attribute__((cleanup(sd_function_leave))) sd_function *name = NULL; \
     do { \
         unsigned found_ = sd_function_find(context, handle, &name); \

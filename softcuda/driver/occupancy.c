@@ -6,7 +6,18 @@
 #include "driver/module.h"
 
 #define WARP 32u
+#define MOST_THREADS 1024u        /* a function that is bounded to fewer counts like any other */
 #define SHARED_UNIT ((size_t)128) /* shared memory is handed out in such pieces */
+
+/* Declare `context`, the current one, and `name`, the function of `handle`. */
+#define SD_FUNCTION_HERE(name, handle) \
+    SD_CURRENT(context); \
+    __attribute__((cleanup(sd_function_leave))) sd_function *name = NULL; \
+    do { \
+        unsigned found_ = sd_function_find(context, handle, &name); \
+        if (found_) \
+            return found_; \
+    } while (0)
 
 static size_t round_up(size_t bytes)
 {
@@ -20,12 +31,21 @@ static size_t shared_of_block(const sd_function *function, size_t dynamic)
     return round_up(function->info->static_shared + dynamic + kept);
 }
 
+/* What the function was allowed, or what each may have. */
+static size_t most_dynamic(const sd_function *function)
+{
+    size_t allowed = (size_t)atomic_load_explicit(&function->max_dynamic, memory_order_relaxed);
+    size_t all = sd_device_limits(function->object.context->device).shared_static;
+    size_t fixed = function->info->static_shared;
+    size_t anyway = fixed < all ? all - fixed : 0;
+    return allowed > anyway ? allowed : anyway;
+}
+
 unsigned sd_function_blocks(const sd_function *function, unsigned threads, size_t dynamic)
 {
     sd_limits limits = sd_device_limits(function->object.context->device);
     size_t shared = shared_of_block(function, dynamic);
-    if (!threads || threads > function->info->max_threads ||
-        function->info->static_shared + dynamic > limits.shared_optin)
+    if (!threads || threads > MOST_THREADS || dynamic > most_dynamic(function))
         return 0;
     unsigned warps = (threads + WARP - 1) / WARP;
     unsigned blocks = limits.threads_sm / (warps * WARP);
@@ -40,7 +60,7 @@ unsigned sd_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, CU
                                                                  int block_size, size_t dynamic,
                                                                  unsigned flags)
 {
-    SD_FUNCTION(function, handle);
+    SD_FUNCTION_HERE(function, handle);
     if (!blocks || block_size <= 0 || flags & ~(unsigned)ACU_CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE)
         return ACU_CUDA_ERROR_INVALID_VALUE;
     *blocks = (int)sd_function_blocks(function, (unsigned)block_size, dynamic);
@@ -59,7 +79,7 @@ unsigned sd_cuOccupancyMaxPotentialBlockSizeWithFlags(int *grid_size, int *block
                                                       CUoccupancyB2DSize dynamic_of, size_t dynamic,
                                                       int limit, unsigned flags)
 {
-    SD_FUNCTION(function, handle);
+    SD_FUNCTION_HERE(function, handle);
     if (!grid_size || !block_size || limit < 0 ||
         flags & ~(unsigned)ACU_CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE)
         return ACU_CUDA_ERROR_INVALID_VALUE;
@@ -78,8 +98,6 @@ unsigned sd_cuOccupancyMaxPotentialBlockSizeWithFlags(int *grid_size, int *block
         }
         threads = threads > WARP ? (threads - 1) / WARP * WARP : 0;
     }
-    if (!best)
-        return ACU_CUDA_ERROR_INVALID_VALUE;
     *block_size = (int)best_threads;
     *grid_size = (int)(best_blocks * context->device->sm_count);
     return ACU_CUDA_SUCCESS;
@@ -96,14 +114,14 @@ unsigned sd_cuOccupancyMaxPotentialBlockSize(int *grid_size, int *block_size, CU
 unsigned sd_cuOccupancyAvailableDynamicSMemPerBlock(size_t *dynamic, CUfunction handle, int blocks,
                                                     int block_size)
 {
-    SD_FUNCTION(function, handle);
+    SD_FUNCTION_HERE(function, handle);
     if (!dynamic || blocks <= 0 || block_size <= 0 ||
         sd_function_blocks(function, (unsigned)block_size, 0) < (unsigned)blocks)
         return ACU_CUDA_ERROR_INVALID_VALUE;
     sd_limits limits = sd_device_limits(context->device);
     size_t share = limits.shared_sm / (unsigned)blocks / SHARED_UNIT * SHARED_UNIT;
-    size_t fixed = shared_of_block(function, 0);
-    size_t most = limits.shared_optin - function->info->static_shared;
+    size_t fixed = round_up(function->info->static_shared); /* without what the system keeps */
+    size_t most = (size_t)atomic_load_explicit(&function->max_dynamic, memory_order_relaxed);
     *dynamic = share > fixed ? share - fixed : 0;
     if (*dynamic > most)
         *dynamic = most;
@@ -115,7 +133,7 @@ unsigned sd_cuOccupancyAvailableDynamicSMemPerBlock(size_t *dynamic, CUfunction 
 unsigned sd_cuOccupancyMaxPotentialClusterSize(int *size, CUfunction handle,
                                                const acu_CUlaunchConfig *config)
 {
-    SD_FUNCTION(function, handle);
+    SD_FUNCTION_HERE(function, handle);
     if (!size || !config)
         return ACU_CUDA_ERROR_INVALID_VALUE;
     *size = 1;
@@ -125,7 +143,7 @@ unsigned sd_cuOccupancyMaxPotentialClusterSize(int *size, CUfunction handle,
 unsigned sd_cuOccupancyMaxActiveClusters(int *clusters, CUfunction handle,
                                          const acu_CUlaunchConfig *config)
 {
-    SD_FUNCTION(function, handle);
+    SD_FUNCTION_HERE(function, handle);
     if (!clusters || !config)
         return ACU_CUDA_ERROR_INVALID_VALUE;
     unsigned threads = config->blockDimX * config->blockDimY * config->blockDimZ;

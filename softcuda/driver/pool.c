@@ -368,70 +368,52 @@ static unsigned issue_free(sd_device *device, uint64_t address, sd_stream *strea
 
 unsigned sd_cuMemFreeAsync(CUdeviceptr address, CUstream on)
 {
-    SD_CURRENT(context);
+    SD_STREAM_FOR(SD_STREAM_FREE, stream, on);
+    SD_SAFE();
+    if (!address)
+        return ACU_CUDA_SUCCESS;
     sd_device *device = sd_device_of(address);
     if (!device)
         return ACU_CUDA_ERROR_INVALID_VALUE;
-    sd_stream *stream;
-    unsigned result = sd_stream_find(context, on, &stream);
-    if (result)
-        return result;
-    if (sd_capturing(stream)) {
-        result = sd_capture_refuse(stream, ACU_CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
-        sd_object_put(&stream->object);
-        return result;
-    }
     sd_mark mark = {0};
     pthread_mutex_lock(&device->lock);
-    result = issue_free(device, address, stream, &mark);
+    unsigned result = issue_free(device, address, stream, &mark);
     pthread_mutex_unlock(&device->lock);
     sd_mark_drop(&mark);
-    sd_object_put(&stream->object);
     return result;
 }
 
-static unsigned alloc_async(sd_context *context, CUdeviceptr *address, size_t bytes, sd_pool *pool,
-                            CUstream on)
+/* The pool's reference is taken over. */
+static unsigned alloc_async(sd_pool *pool, sd_stream *stream, size_t bytes, CUdeviceptr *address)
 {
-    sd_stream *stream;
-    unsigned result = sd_stream_find(context, on, &stream);
-    if (result) {
-        if (pool)
-            sd_object_put(&pool->object);
-        return result;
-    }
-    if (!pool) {
-        sd_device *device = stream->object.context->device;
-        pthread_mutex_lock(&device->lock);
-        pool = device->current_pool;
-        sd_object_hold(&pool->object);
-        pthread_mutex_unlock(&device->lock);
-    }
-    if (sd_capturing(stream))
-        result = sd_capture_refuse(stream, ACU_CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
-    else
+    unsigned result = ACU_CUDA_ERROR_INVALID_VALUE;
+    if (address && !bytes) {
+        *address = 0;
+        result = ACU_CUDA_SUCCESS;
+    } else if (address) {
         result = alloc_from(pool, stream, bytes, address);
+    }
     sd_object_put(&pool->object);
-    sd_object_put(&stream->object);
     return result;
 }
 
 unsigned sd_cuMemAllocAsync(CUdeviceptr *address, size_t bytes, CUstream on)
 {
-    SD_CURRENT(context);
-    if (!address || !bytes)
-        return ACU_CUDA_ERROR_INVALID_VALUE;
-    return alloc_async(context, address, bytes, NULL, on);
+    SD_STREAM_FOR(SD_STREAM_FREE, stream, on);
+    SD_SAFE();
+    sd_device *device = stream->object.context->device;
+    pthread_mutex_lock(&device->lock);
+    sd_pool *pool = device->current_pool;
+    sd_object_hold(&pool->object);
+    pthread_mutex_unlock(&device->lock);
+    return alloc_async(pool, stream, bytes, address);
 }
 
 unsigned sd_cuMemAllocFromPoolAsync(CUdeviceptr *address, size_t bytes, CUmemoryPool handle,
                                     CUstream on)
 {
-    SD_CURRENT(context);
-    if (!address || !bytes)
-        return ACU_CUDA_ERROR_INVALID_VALUE;
+    SD_STREAM_FOR(SD_STREAM_FREE, stream, on);
+    SD_SAFE();
     sd_pool *pool = sd_object_get(SD_KIND_POOL, handle);
-    if (!pool)
-        return ACU_CUDA_ERROR_INVALID_VALUE;
-    return alloc_async(context, address, bytes, pool, on);
+    return pool ? alloc_async(pool, stream, bytes, address) : ACU_CUDA_ERROR_INVALID_VALUE;
 }

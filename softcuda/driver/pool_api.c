@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The entry points for pools: making them, their attributes, who may use them. */
+#include "driver/capture.h"
 #include "driver/pool.h"
 
 #include <string.h>
@@ -13,6 +14,7 @@ static void leave(sd_pool **pool)
 /* Declare `name`, the pool of `handle`. */
 #define SD_POOL(name, handle) \
     SD_ENTER(); \
+    SD_SAFE(); \
     __attribute__((cleanup(leave))) sd_pool *name = sd_object_get(SD_KIND_POOL, handle); \
     if (!name) \
     return ACU_CUDA_ERROR_INVALID_VALUE
@@ -27,7 +29,10 @@ static unsigned open_device(CUdevice ordinal, sd_device **device)
 unsigned sd_cuMemPoolCreate(CUmemoryPool *handle, const acu_CUmemPoolProps *props)
 {
     SD_ENTER();
-    if (!handle || !props || props->allocType != ACU_CU_MEM_ALLOCATION_TYPE_PINNED)
+    SD_SAFE();
+    if (!handle || !props || props->allocType != ACU_CU_MEM_ALLOCATION_TYPE_PINNED ||
+        props->location.type == ACU_CU_MEM_LOCATION_TYPE_INVALID ||
+        props->location.type > ACU_CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT)
         return ACU_CUDA_ERROR_INVALID_VALUE;
     if (props->handleTypes != ACU_CU_MEM_HANDLE_TYPE_NONE ||
         props->location.type != ACU_CU_MEM_LOCATION_TYPE_DEVICE)
@@ -35,6 +40,8 @@ unsigned sd_cuMemPoolCreate(CUmemoryPool *handle, const acu_CUmemPoolProps *prop
     sd_device *device;
     sd_pool *pool;
     unsigned result = open_device(props->location.id, &device);
+    if (result == ACU_CUDA_ERROR_INVALID_DEVICE)
+        result = ACU_CUDA_ERROR_INVALID_VALUE;
     if (!result)
         result = sd_pool_create(device, &pool);
     if (result)

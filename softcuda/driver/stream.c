@@ -152,6 +152,23 @@ unsigned sd_stream_find(sd_context *context, CUstream handle, sd_stream **stream
     return ACU_CUDA_SUCCESS;
 }
 
+unsigned sd_stream_enter(CUstream handle, sd_use use, sd_context **context, sd_stream **stream)
+{
+    const bool created =
+        handle && handle != ACU_CU_STREAM_LEGACY && handle != ACU_CU_STREAM_PER_THREAD;
+    unsigned result = sd_enter_current(context);
+    if (result && !(created && result == ACU_CUDA_ERROR_INVALID_CONTEXT))
+        return result;
+    result = sd_stream_find(*context, handle, stream);
+    if (result)
+        return result;
+    if (!*context) {
+        *context = (*stream)->object.context;
+        sd_object_hold(&(*context)->object);
+    }
+    return sd_capture_check(*stream, use);
+}
+
 /* ---- issuing ---- */
 
 static const sd_work_kind wait_kind = {.name = "wait", .always = true};

@@ -47,17 +47,18 @@ typedef struct sd_work_kind {
     void (*tell)(const sd_work *work, char *text, size_t bytes); /* for traces; may be NULL */
     /* Whether an executable graph may have `with` in the place of `work`; NULL: always. */
     bool (*replaceable)(const sd_work *work, const sd_work *with);
-    bool on_host;                           /* runs on a thread for host functions */
-    bool always;                            /* runs in a faulted context too */
-    unsigned node_type;                     /* of what can be cloned: ACU_CU_GRAPH_NODE_TYPE_x */
+    bool (*same)(const sd_work *work, const sd_work *with); /* then it may stay, in any case */
+    bool on_host;       /* runs on a thread for host functions */
+    bool always;        /* runs in a faulted context too */
+    unsigned node_type; /* of what can be cloned: ACU_CU_GRAPH_NODE_TYPE_x */
 } sd_work_kind;
 
 struct sd_work {
     sd_work *next;
     const sd_work_kind *kind;
-    uint64_t at;   /* its place, set by sd_stream_push */
-    sd_mark after; /* not before this is reached; owns the reference */
-    uint64_t hidden; /* schedule.c's */
+    uint64_t at;                  /* its place, set by sd_stream_push */
+    sd_mark after;                /* not before this is reached; owns the reference */
+    uint64_t hidden;              /* schedule.c's */
     const struct sd_fault *fault; /* that it was issued with; NULL: none */
 };
 
@@ -68,7 +69,7 @@ struct sd_stream {
     int priority; /* 0 to -5 */
     uint64_t id;
     uint64_t number; /* of all streams of the process, from 1 */
-    bool legacy; /* the context's stream 0 */
+    bool legacy;     /* the context's stream 0 */
 
     pthread_mutex_t lock; /* what follows */
     pthread_cond_t moved; /* broadcast when something was done and somebody sleeps */
@@ -76,8 +77,8 @@ struct sd_stream {
     sd_work *head, *tail;          /* the head stays in the list while it runs */
     _Atomic uint64_t issued, done; /* written under the lock, read without */
     _Atomic uint64_t seen; /* of a seeded run: up to here programs know; schedule.c's lock */
-    bool scheduled;                /* queued, running, or parked: holds a reference to the stream */
-    sd_stream *parked; /* streams that wait for a place on this one, linked by parked_next */
+    bool scheduled;        /* queued, running, or parked: holds a reference to the stream */
+    sd_stream *parked;     /* streams that wait for a place on this one, linked by parked_next */
 
     /* While it captures; the rest under the capture's lock. */
     _Atomic(struct sd_capture *) capture;
@@ -112,15 +113,30 @@ static inline void sd_stream_leave(sd_stream **stream)
 /* A reference to a stream, or NULL, that ends with the block. */
 #define SD_STREAM_HELD __attribute__((cleanup(sd_stream_leave))) sd_stream *
 
-/* Declare `context`, the current one, and `name`, the stream that `handle` means. */
-#define SD_STREAM(name, handle) \
-    SD_CURRENT(context); \
+/* What a call does with a stream, which decides what a capture has against it. */
+typedef enum sd_use {
+    SD_STREAM_SEEN,   /* it asks whether the stream captures */
+    SD_STREAM_TURNED, /* it begins a capture, or ends it */
+    SD_STREAM_USED,   /* it can be captured, or asks something */
+    SD_STREAM_FREE,   /* it cannot be captured */
+} sd_use;
+
+/*
+ * What every call with a stream begins with. The current context is needed for the streams that
+ * are nobody's but its own; *context is it, or, where there is none, the stream's. A CUresult.
+ */
+unsigned sd_stream_enter(CUstream handle, sd_use use, sd_context **context, sd_stream **stream);
+
+/* Declare `context` and `name`, the stream that `handle` means. */
+#define SD_STREAM_FOR(use, name, handle) \
+    __attribute__((cleanup(sd_context_leave), unused)) sd_context *context = NULL; \
     SD_STREAM_HELD name = NULL; \
     do { \
-        unsigned found_ = sd_stream_find(context, handle, &name); \
-        if (found_) \
-            return found_; \
+        unsigned entered_ = sd_stream_enter(handle, use, &context, &name); \
+        if (entered_) \
+            return entered_; \
     } while (0)
+#define SD_STREAM(name, handle) SD_STREAM_FOR(SD_STREAM_USED, name, handle)
 
 /*
  * Append work (made with malloc), which belongs to the stream from now on, also on failure. Orders

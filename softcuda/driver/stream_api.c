@@ -5,9 +5,9 @@
 
 unsigned sd_cuStreamCreateWithPriority(CUstream *handle, unsigned flags, int priority)
 {
-    SD_CURRENT(context);
     if (!handle || flags & ~(unsigned)ACU_CU_STREAM_NON_BLOCKING)
         return ACU_CUDA_ERROR_INVALID_VALUE;
+    SD_CURRENT(context);
     sd_stream *stream;
     unsigned result = sd_stream_create(context, flags, priority, &stream);
     if (!result)
@@ -22,13 +22,9 @@ unsigned sd_cuStreamCreate(CUstream *handle, unsigned flags)
 
 unsigned sd_cuStreamDestroy_v2(CUstream handle)
 {
-    SD_CURRENT(context);
     if (!handle || handle == ACU_CU_STREAM_LEGACY || handle == ACU_CU_STREAM_PER_THREAD)
         return ACU_CUDA_ERROR_INVALID_HANDLE;
-    SD_STREAM_HELD stream = NULL;
-    unsigned result = sd_stream_find(context, handle, &stream);
-    if (result)
-        return result;
+    SD_STREAM_FOR(SD_STREAM_SEEN, stream, handle);
     return sd_context_release(&stream->object) ? ACU_CUDA_SUCCESS : ACU_CUDA_ERROR_INVALID_HANDLE;
 }
 
@@ -47,12 +43,8 @@ static bool blocking_streams_idle(sd_context *context)
 
 unsigned sd_cuStreamQuery(CUstream handle)
 {
-    SD_STREAM(stream, handle);
-    if (sd_capturing(stream))
-        return sd_capture_refuse(stream, ACU_CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
-    unsigned result = sd_capture_implicit(stream, true);
-    if (result)
-        return result;
+    SD_STREAM_FOR(SD_STREAM_FREE, stream, handle);
+    SD_SAFE();
     bool idle = stream->legacy ? blocking_streams_idle(stream->object.context)
                                : sd_stream_seen_idle(stream);
     unsigned fault = sd_context_state(stream->object.context);
@@ -61,12 +53,11 @@ unsigned sd_cuStreamQuery(CUstream handle)
 
 unsigned sd_cuStreamSynchronize(CUstream handle)
 {
-    SD_STREAM(stream, handle);
-    if (sd_capturing(stream))
-        return sd_capture_refuse(stream, ACU_CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
-    unsigned result = sd_capture_implicit(stream, true);
+    SD_STREAM_FOR(SD_STREAM_FREE, stream, handle);
+    SD_SAFE();
+    unsigned result = ACU_CUDA_SUCCESS;
     /* An empty wait on the legacy stream collects what the blocking streams have. */
-    if (!result && stream->legacy && !blocking_streams_idle(stream->object.context))
+    if (stream->legacy && !blocking_streams_idle(stream->object.context))
         result = sd_stream_push_wait(stream, (sd_mark){0});
     if (result)
         return result;
@@ -88,9 +79,10 @@ unsigned sd_cuStreamGetPriority(CUstream handle, int *priority)
     return ACU_CUDA_SUCCESS;
 }
 
+/* A capture is lost by that, on an H200 with driver 580 too. */
 unsigned sd_cuStreamGetFlags(CUstream handle, unsigned *flags)
 {
-    SD_STREAM(stream, handle);
+    SD_STREAM_FOR(SD_STREAM_FREE, stream, handle);
     if (!flags)
         return ACU_CUDA_ERROR_INVALID_VALUE;
     *flags = stream->flags;

@@ -126,6 +126,12 @@ unsigned sd_enter_current(sd_context **context)
     return result ? result : sd_context_state(*context);
 }
 
+unsigned sd_enter_anywhere(sd_context **context)
+{
+    unsigned result = sd_enter_current(context);
+    return result == ACU_CUDA_ERROR_INVALID_CONTEXT ? ACU_CUDA_SUCCESS : result;
+}
+
 /* ---- the stack ---- */
 
 static bool is_context(CUcontext handle)

@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct value_work {
     sd_work work;
@@ -79,36 +80,45 @@ static void tell(const sd_work *work, char *text, size_t bytes)
     snprintf(text, bytes, "%llu at %s", (unsigned long long)w->value, sd_spot_of(w->address).text);
 }
 
-static const sd_work_kind write_kind = {.name = "value write", .run = run_write, .tell = tell};
-static const sd_work_kind wait_kind = {
-    .name = "value wait", .run = run_wait, .ready = wait_is_over, .tell = tell};
+static sd_work *clone_value(const sd_work *work)
+{
+    value_work *clone = malloc(sizeof *clone);
+    if (!clone)
+        return NULL;
+    memcpy(clone, work, sizeof *clone);
+    return &clone->work;
+}
+
+static const sd_work_kind write_kind = {.name = "value write",
+                                        .run = run_write,
+                                        .tell = tell,
+                                        .clone = clone_value,
+                                        .node_type = ACU_CU_GRAPH_NODE_TYPE_BATCH_MEM_OP};
+static const sd_work_kind wait_kind = {.name = "value wait",
+                                       .run = run_wait,
+                                       .ready = wait_is_over,
+                                       .tell = tell,
+                                       .clone = clone_value,
+                                       .node_type = ACU_CU_GRAPH_NODE_TYPE_BATCH_MEM_OP};
 
 static unsigned issue(CUstream on, value_work what)
 {
-    SD_CURRENT(context);
+    SD_STREAM(stream, on);
     uint64_t bytes = what.wide ? 8 : 4;
     sd_place place = sd_locate(what.address, bytes).place;
     if (what.address % bytes || place == SD_PLACE_PAGEABLE || place == SD_PLACE_NOWHERE)
         return ACU_CUDA_ERROR_INVALID_VALUE;
-    sd_stream *stream;
-    unsigned result = sd_stream_find(context, on, &stream);
-    if (result)
-        return result;
     value_work *work = malloc(sizeof *work);
-    if (work) {
-        *work = what;
-        result = sd_stream_push(stream, &work->work);
-    } else {
-        result = ACU_CUDA_ERROR_OUT_OF_MEMORY;
-    }
-    sd_object_put(&stream->object);
-    return result;
+    if (!work)
+        return ACU_CUDA_ERROR_OUT_OF_MEMORY;
+    *work = what;
+    return sd_stream_push(stream, &work->work);
 }
 
 static unsigned write_value(CUstream on, CUdeviceptr address, uint64_t value, unsigned flags,
                             bool wide)
 {
-    if (flags & ~(unsigned)ACU_CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER)
+    if (flags) /* CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER was the first version's */
         return ACU_CUDA_ERROR_INVALID_VALUE;
     return issue(
         on,
