@@ -11,6 +11,7 @@ The library is libacuda.so, or what ACUDA_LIBRARY says.
 """
 import ctypes
 import os
+import sys
 from ctypes import POINTER, Structure, byref, c_bool, c_char_p, c_int, c_int64
 from ctypes import c_size_t, c_uint, c_uint64, c_void_p
 
@@ -81,8 +82,9 @@ _from_old = _declare(_lib, c_int, "acu_dlpack_from_old", c_void_p, POINTER(c_voi
 _dlpack_device = _declare(_lib, c_int, "acu_dlpack_device", c_void_p, POINTER(c_int), POINTER(c_int))
 _release = _declare(_lib, None, "acu_dlpack_release", c_void_p)
 _release_old = _declare(_lib, None, "acu_dlpack_release_old", c_void_p)
+_live = _declare(_lib, c_size_t, "acu_debug_live_report", c_char_p, c_size_t)
 # Deleters of numpy and torch want Python's lock, which ctypes gives up around a call and they take again.
-drain = _declare(_lib, c_size_t, "acu_dlpack_drain")
+_drain = _declare(_lib, c_size_t, "acu_dlpack_drain")
 
 _SITE = Site(b"python", 0)
 
@@ -103,19 +105,47 @@ def _check(status):
 
 _VERSIONED, _OLD = b"dltensor_versioned", b"dltensor"
 _USED = {_VERSIONED: b"used_dltensor_versioned", _OLD: b"used_dltensor"}  # kept: names are not copied
-_DESTRUCTOR = ctypes.PYFUNCTYPE(None, c_void_p)
-_new = _declare(_capsules, ctypes.py_object, "PyCapsule_New", c_void_p, c_char_p, _DESTRUCTOR)
+_new = _declare(_capsules, ctypes.py_object, "PyCapsule_New", c_void_p, c_char_p, c_void_p)
 _valid = _declare(_capsules, c_int, "PyCapsule_IsValid", c_void_p, c_char_p)
 _pointer = _declare(_capsules, c_void_p, "PyCapsule_GetPointer", c_void_p, c_char_p)
 _rename = _declare(_capsules, c_int, "PyCapsule_SetName", c_void_p, c_char_p)
+_exported = []
 
 
-@_DESTRUCTOR
-def _destroy(capsule):
-    if _valid(capsule, _VERSIONED):
-        _release(_pointer(capsule, _VERSIONED))
-    elif _valid(capsule, _OLD):
-        _release_old(_pointer(capsule, _OLD))
+def _capsule(managed, name):
+    """Without a destructor of its own: who refuses a capsule drops it with an exception on its way, and
+    then nothing can be called from here. Those that nobody has any more are looked through instead."""
+    _forget()
+    capsule = _new(managed, name, None)
+    _exported.append(capsule)
+    return capsule
+
+
+def _forget():
+    waiting = []
+    while _exported:
+        elsewhere = sys.getrefcount(_exported[-1]) > 2  # beside the list, and the count's own
+        capsule = _exported.pop()
+        if elsewhere:
+            waiting.append(capsule)
+        elif _valid(id(capsule), _VERSIONED):
+            _release(_pointer(id(capsule), _VERSIONED))
+        elif _valid(id(capsule), _OLD):
+            _release_old(_pointer(id(capsule), _OLD))
+    _exported.extend(waiting)
+
+
+def drain():
+    """What others are done with, or never took, goes; now and then, and after the last close."""
+    _forget()
+    return _drain()
+
+
+def live():
+    """Which handles of acuda's are alive, in lines; "" if none are."""
+    text = ctypes.create_string_buffer(1024)
+    _live(text, len(text))
+    return text.value.decode()
 
 
 # ---- devices and tensors ----
@@ -209,13 +239,13 @@ class Tensor:
         stream = 1 if stream is None else stream  # the legacy default stream, as DLPack has it
         _check(_export(self.handle, stream, self.device.flags, FOREVER, byref(managed)))
         if max_version is not None and max_version[0] >= 1:
-            return _new(managed, _VERSIONED, _destroy)
+            return _capsule(managed, _VERSIONED)
         old = c_void_p()
         status = _to_old(managed, byref(old))
         if status != OK:
             _release(managed)
             raise BufferError("this tensor is read-only, which the older DLPack can not say")
-        return _new(old, _OLD, _destroy)
+        return _capsule(old, _OLD)
 
 
 def open_device(ordinal=0, allow_software=True, request=None, streams_live=True):

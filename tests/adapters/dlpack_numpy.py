@@ -61,6 +61,17 @@ capsule = acuda.to_host(device, twice).__dlpack__()
 del capsule  # nobody took it
 print("what is exported lives as long as its last user")
 
+try:
+    np.from_dlpack(on_device)
+except (RuntimeError, BufferError) as error:
+    assert "evice" in str(error), error
+else:
+    raise AssertionError("NumPy took memory of a device")
+capsules = [on_device.__dlpack__(), on_device.__dlpack__(max_version=(1, 0))]
+del on_device, capsules
+acuda.drain()
+print("what NumPy refuses is refused in its words")
+
 y = np.zeros(4, np.int32)
 count = sys.getrefcount(y)
 held = device.take(y)
@@ -89,7 +100,8 @@ if np.lib.NumpyVersion(np.__version__) >= "2.1.0":
     del tensor
     print("read-only arrays stay so")
 
-del mine, on_device, twice, result, a, b
+del mine, twice, result, a, b
 gc.collect()
 device.close()
+assert acuda.live() == ""
 print("numpy", np.__version__, "passed")
