@@ -27,9 +27,9 @@ function(acuda_embed_text target file symbol)
 endfunction()
 
 # acuda_add_ptx(TARGET FILE.cu [NAME SYMBOL] [OPTIONS -DD=1 ...])
-# Compiles FILE to <build>/ptx/<folder>/<stem>.ptx and links it into TARGET, which must know C, as the
-# NUL-terminated `const char SYMBOL[]`, by default <stem>_ptx. Of a file with two users the first one's
-# options count.
+# Compiles FILE to <build>/ptx/<folder>/<stem>.ptx and links it into TARGET as the NUL-terminated
+# `const char SYMBOL[]` (in C++: extern "C"), by default <stem>_ptx. The project has C or C++ among its
+# languages. Of a file with two users the first one's options count.
 function(acuda_add_ptx target source)
     cmake_parse_arguments(PARSE_ARGV 2 arg "" "NAME" "OPTIONS")
     if(NOT ACUDA_CLANG)
@@ -45,7 +45,12 @@ function(acuda_add_ptx target source)
     cmake_path(GET relative PARENT_PATH folder)
     string(REPLACE ".." "up" folder "${folder}") # a file from outside stays in the build
     set(ptx "${PROJECT_BINARY_DIR}/ptx/${folder}/${stem}.ptx")
-    set(text "${PROJECT_BINARY_DIR}/ptx/${folder}/${arg_NAME}.c")
+    get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
+    set(language c)
+    if(NOT "C" IN_LIST languages)
+        set(language cpp)
+    endif()
+    set(text "${PROJECT_BINARY_DIR}/ptx/${folder}/${arg_NAME}.${language}")
     file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/ptx/${folder}")
 
     get_property(kernels GLOBAL PROPERTY acuda_kernels)

@@ -108,6 +108,28 @@ if [ -n "$clang" ]; then
         -DACUDA_CLANG="$clang" >>"$work/log"
     cmake --build "$work/kernels/build" >>"$work/log" || { cat "$work/log" && exit 1; }
     "$work/kernels/build/inner/kernels"
+    # The same in a project that has C++ only.
+    mkdir "$work/cxx"
+    cat >"$work/cxx/main.cpp" <<'END'
+#include <acuda/acuda.h>
+#include <cstring>
+extern "C" const char double_ptx[];
+int main() { return std::strstr(double_ptx, "twice") && acu_dtype_bytes(ACU_F32) == 4 ? 0 : 1; }
+END
+    cat >"$work/cxx/CMakeLists.txt" <<'END'
+cmake_minimum_required(VERSION 3.25)
+project(cxx CXX)
+find_package(acuda 0.1 REQUIRED)
+add_executable(cxx main.cpp)
+target_link_libraries(cxx acuda::acuda)
+acuda_add_ptx(cxx ../kernels/double.cu OPTIONS -DFACTOR=3.0f)
+END
+    if command -v g++ >/dev/null; then
+        cmake -G Ninja -S "$work/cxx" -B "$work/cxx/build" -DCMAKE_PREFIX_PATH="$work/usr" \
+            -DCMAKE_CXX_COMPILER=g++ -DACUDA_CLANG="$clang" >>"$work/log"
+        cmake --build "$work/cxx/build" >>"$work/log" || { cat "$work/log" && exit 1; }
+        "$work/cxx/build/cxx"
+    fi
 fi
 
 if command -v pkg-config >/dev/null; then
