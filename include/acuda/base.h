@@ -58,11 +58,18 @@ template <typename T, size_t N> static inline acui_list<T> acui_list_of(const T 
     (type const[]){__VA_ARGS__}, sizeof((type const[]){__VA_ARGS__}) / sizeof(type)
 #endif
 
+/* As C++ writes it, for programs that allow no casts of C's there. */
+#ifdef __cplusplus
+#define ACUI_CAST(type, x) static_cast<type>(x)
+#else
+#define ACUI_CAST(type, x) ((type)(x))
+#endif
+
 /* Time spans are nanoseconds in 64 bits. ACU_FOREVER never ends; 0 looks once and returns. */
 #define ACU_FOREVER UINT64_MAX
-#define ACU_US(n) ((uint64_t)(n)*1000u)
-#define ACU_MS(n) ((uint64_t)(n)*1000000u)
-#define ACU_SECONDS(n) ((uint64_t)(n)*1000000000u)
+#define ACU_US(n) (ACUI_CAST(uint64_t, n) * 1000u)
+#define ACU_MS(n) (ACUI_CAST(uint64_t, n) * 1000000u)
+#define ACU_SECONDS(n) (ACUI_CAST(uint64_t, n) * 1000000000u)
 ACU_BEGIN
 /* The time now, in nanoseconds, by the clock that spans are measured with: monotonic, its start of
  * no meaning. */

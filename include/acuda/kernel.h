@@ -172,15 +172,16 @@ static
 #endif
 inline unsigned acui_dim(int64_t size)
 {
-    return size < 0 || size > (int64_t)UINT32_MAX ? UINT32_MAX : (unsigned)size;
+    return size < 0 || size > INT64_C(0xffffffff) ? UINT32_MAX : ACUI_CAST(unsigned, size);
 }
+#define ACUI_DIM(x) acui_dim(ACUI_CAST(int64_t, x))
 
 /* Of ACU_BLOCK and ACU_AUTO the grid comes from the partitions: ACU_BLOCK(4, 4) is the block,
  * ACU_AUTO the default one. */
 #ifdef __cplusplus
 #define ACU_GRID_BLOCK(gx, gy, gz, bx, by, bz)                                                     \
-    (acu_config{{acui_dim((int64_t)(gx)), acui_dim((int64_t)(gy)), acui_dim((int64_t)(gz))},       \
-                {acui_dim((int64_t)(bx)), acui_dim((int64_t)(by)), acui_dim((int64_t)(bz))},       \
+    (acu_config{{ACUI_DIM(gx), ACUI_DIM(gy), ACUI_DIM(gz)},                                        \
+                {ACUI_DIM(bx), ACUI_DIM(by), ACUI_DIM(bz)},                                        \
                 0, {0, 0, 0}, false, false})
 ACU_END /* templates can not have C's linkage */
 template <typename... N> constexpr acu_config acui_threads(N... threads)
@@ -199,8 +200,8 @@ static inline acu_config acui_threads(const int64_t threads[3])
 }
 #define ACU_GRID_BLOCK(gx, gy, gz, bx, by, bz)                                                     \
     ((acu_config){                                                                                 \
-        .grid = {acui_dim((int64_t)(gx)), acui_dim((int64_t)(gy)), acui_dim((int64_t)(gz))},       \
-        .block = {acui_dim((int64_t)(bx)), acui_dim((int64_t)(by)), acui_dim((int64_t)(bz))}})
+        .grid = {ACUI_DIM(gx), ACUI_DIM(gy), ACUI_DIM(gz)},                                        \
+        .block = {ACUI_DIM(bx), ACUI_DIM(by), ACUI_DIM(bz)}})
 #define ACU_BLOCK(...) acui_threads((const int64_t[3]){__VA_ARGS__})
 #define ACU_AUTO ((acu_config){.shared = 0})
 #endif

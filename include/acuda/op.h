@@ -89,13 +89,13 @@ ACU_API acu_arg acu_arg_list(acu_tensor *const *tensors, size_t count, acu_acces
 #define acu_out_list(tensors, count) acu_arg_list((tensors), (count), ACU_WRITE)
 #define acu_inout_list(tensors, count) acu_arg_list((tensors), (count), ACU_UPDATE)
 
-static inline acu_arg acu_i8(int8_t v) { return acu_arg_scalar(ACU_I8, (uint8_t)v); }
+static inline acu_arg acu_i8(int8_t v) { return acu_arg_scalar(ACU_I8, ACUI_CAST(uint8_t, v)); }
 static inline acu_arg acu_u8(uint8_t v) { return acu_arg_scalar(ACU_U8, v); }
-static inline acu_arg acu_i16(int16_t v) { return acu_arg_scalar(ACU_I16, (uint16_t)v); }
+static inline acu_arg acu_i16(int16_t v) { return acu_arg_scalar(ACU_I16, ACUI_CAST(uint16_t, v)); }
 static inline acu_arg acu_u16(uint16_t v) { return acu_arg_scalar(ACU_U16, v); }
-static inline acu_arg acu_i32(int32_t v) { return acu_arg_scalar(ACU_I32, (uint32_t)v); }
+static inline acu_arg acu_i32(int32_t v) { return acu_arg_scalar(ACU_I32, ACUI_CAST(uint32_t, v)); }
 static inline acu_arg acu_u32(uint32_t v) { return acu_arg_scalar(ACU_U32, v); }
-static inline acu_arg acu_i64(int64_t v) { return acu_arg_scalar(ACU_I64, (uint64_t)v); }
+static inline acu_arg acu_i64(int64_t v) { return acu_arg_scalar(ACU_I64, ACUI_CAST(uint64_t, v)); }
 static inline acu_arg acu_u64(uint64_t v) { return acu_arg_scalar(ACU_U64, v); }
 static inline acu_arg acu_bool(bool v) { return acu_arg_scalar(ACU_BOOL, v); }
 /* What C has no type for, as its bits. */
@@ -115,6 +115,7 @@ static inline acu_arg acu_f4e2m1fnx2_bits(uint8_t bits)
 ACU_API acu_arg acu_f32(float v);
 ACU_API acu_arg acu_f64(double v);
 
+ACU_API acu_op *acui_operand_tensor(acu_tensor *tensor, acu_site site);
 static inline acu_op *acui_operand_op(acu_op *op, acu_site site)
 {
     (void)site;
@@ -122,7 +123,6 @@ static inline acu_op *acui_operand_op(acu_op *op, acu_site site)
 }
 #ifdef __cplusplus
 ACU_END /* overloads can not have C's linkage */
-extern "C" ACU_API acu_op *acui_operand_tensor(acu_tensor *tensor, acu_site site);
 static inline acu_op *acui_operand(acu_op *x, acu_site) { return x; }
 static inline acu_op *acui_operand(acu_tensor *x, acu_site site)
 {
@@ -146,7 +146,6 @@ ACU_BEGIN
 #define acu_in(x) acui_arg((x), ACU_READ)
 #define acu_out(x) acui_arg((x), ACU_WRITE)
 #define acu_inout(x) acui_arg((x), ACU_UPDATE)
-ACU_API acu_op *acui_operand_tensor(acu_tensor *tensor, acu_site site);
 
 /* ---- values --------------------------------------------------------------------------------- */
 

@@ -220,7 +220,7 @@ typedef struct acu_dims {
 ACU_END /* templates can not have C's linkage */
 template <typename... N> constexpr acu_dims acui_dims(bool keep, N... dims)
 {
-    return acu_dims{(int)sizeof...(N), {static_cast<int>(dims)...}, keep};
+    return acu_dims{static_cast<int>(sizeof...(N)), {static_cast<int>(dims)...}, keep};
 }
 ACU_BEGIN
 #define ACU_ALL (acu_dims{})

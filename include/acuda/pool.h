@@ -57,7 +57,7 @@ typedef struct acu_pool_options {
  * longest, soon after it; no submission does that or waits for it. A program whose sizes repeat has
  * all from the cache, and keeps it. ACU_KEEP_ALL: no such bound.
  */
-#define ACU_KEEP_NONE ((size_t)1)
+#define ACU_KEEP_NONE ACUI_CAST(size_t, 1)
 #define ACU_KEEP_ALL SIZE_MAX
 
 /*

@@ -35,7 +35,7 @@ typedef struct acu_shape {
 ACU_END /* templates can not have C's linkage */
 template <typename... N> constexpr acu_shape acui_shape(N... extents)
 {
-    return acu_shape{(int)sizeof...(N), {static_cast<int64_t>(extents)...}};
+    return acu_shape{static_cast<int>(sizeof...(N)), {static_cast<int64_t>(extents)...}};
 }
 ACU_BEGIN
 #define ACU_SHAPE(...) acui_shape(__VA_ARGS__)

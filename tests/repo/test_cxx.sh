@@ -33,7 +33,7 @@ template <typename T> static void check(acu_op *op, acu_shape shape, T want, int
     T have[24];
     ok(acu_sync(device, op, &tensor), line);
     ok(acu_shape_equal(acu_tensor_shape(tensor), shape) ? ACU_OK : ACU_ERR_SHAPE, line);
-    size_t count = (size_t)acu_tensor_elements(tensor);
+    size_t count = static_cast<size_t>(acu_tensor_elements(tensor));
     ok(acu_read_sync(tensor, have, count * sizeof(T)), line);
     for (size_t i = 0; i < count; i++)
         ok(have[i] == want ? ACU_OK : ACU_ERR_INVALID, line);
@@ -51,7 +51,7 @@ static void terms(acu_tensor *t) /* 2x3 of f32, each 1 */
     ALL_ARE(acu_sub(acu_ones(ACU_F32, shape), 0), shape, 1.0f);
     ALL_ARE(acu_mul(acu_mul(acu_mul(t, 0.5), 4.0f), u), shape, 4.0f);
     ALL_ARE(acu_add(acu_add(acu_add(t, l), b), acu_f32(3)), shape, 4.0f);
-    ALL_ARE(acu_add(acu_add(t, 1ull), (unsigned char)1), shape, 3.0f);
+    ALL_ARE(acu_add(acu_add(t, 1ull), static_cast<unsigned char>(1)), shape, 3.0f);
     ALL_ARE(acu_fma(t, 2, t), shape, 3.0f);
     ALL_ARE(acu_sum(t, ACU_ALL), ACU_SHAPE(1), 6.0f);
     ALL_ARE(acu_sum(t, ACU_DIMS(0)), ACU_SHAPE(3), 2.0f);
@@ -108,7 +108,7 @@ static void calls(acu_tensor *t)
     OK(acu_stream_create(device, 0, &stream));
     OK(acu_use_begin(stream, &use, acu_in(t)));
     OK(acu_use_end(use, ACU_OK, nullptr));
-    OK(acu_use_begin_wait(stream, ACU_FOREVER, &use, acu_in(t)));
+    OK(acu_use_begin_wait(stream, ACU_SECONDS(60), &use, acu_in(t)));
     OK(acu_use_end(use, ACU_OK, nullptr));
     acu_stream_release(stream);
     acu_tensor_release(host);
@@ -149,7 +149,8 @@ ran=
 for compiler in g++ clang++; do
     command -v $compiler >/dev/null || continue
     echo '#include <cstdio>' | $compiler -x c++ -fsyntax-only - 2>/dev/null || continue
-    $compiler -std=c++17 -Wall -Wextra -Wpedantic -Wshadow -Werror -Iinclude "$work/main.cpp" \
+    $compiler -std=c++17 -Wall -Wextra -Wpedantic -Wshadow -Wold-style-cast \
+        -Wredundant-decls -Werror -Iinclude "$work/main.cpp" \
         -o "$work/main" -L"$1/lib" -lacuda -Wl,-rpath,"$1/lib"
     "$work/main"
     ran=yes
