@@ -202,8 +202,10 @@ ACU_API void acu_future_release(acu_future *future);
 ACU_API acu_status acu_read_sync(acu_tensor *tensor, void *memory, size_t bytes);
 ACU_API acu_status acu_write_sync(acu_tensor *tensor, const void *memory, size_t bytes);
 
-/* Totals of the process since its start. Operations are kernels, copies, fills, foreign and host
- * calls; allocations are not counted. */
+/* Totals of the process since its start. A submission is done when the device and acuda are done
+ * with it, and counts as failed if its future does: also where it was given up, and its work was
+ * finished. Operations are kernels, copies, fills, foreign and host calls; allocations are not
+ * counted. */
 typedef struct acu_counters {
     uint64_t submissions, submissions_done, submissions_failed;
     uint64_t operations, operations_done;

@@ -95,7 +95,7 @@ void acui_submission_close(acui_submission *s)
     bool waited = future && future->waited && !s->abandoned;
     s->future = NULL;
     if (s->counted) /* else planning failed */
-        acui_count_done(s->failed);
+        acui_count_done(s->failed || acui_gave_up(s));
     if (future && !s->abandoned)
         acui_resolve(future, s->failed ? s->status : ACU_OK, s->fault);
     if (waited)
