@@ -30,7 +30,9 @@
  *             No device is ever "current": each call leaves the thread's CUDA context as it was.
  * Units       Bytes, elements and nanoseconds; names say which where it is not obvious.
  * Languages   C17 and C++17: the same headers, macros and all. Macros are thin covers of functions
- *             without variable arguments, for other languages to call.
+ *             without variable arguments, for other languages to call. In coroutines of C++20 an op
+ *             that is composed by macros stands before the co_await, not inside of it: gcc 11 and
+ *             12 do not compile lists there ("array used as initializer").
  * Options     Structs begin with their size; zero means default; NULL means all defaults.
  *
  * Each header is the manual of its part. In an order to read them in:

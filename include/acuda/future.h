@@ -55,6 +55,8 @@ typedef struct acu_submit_options {
  *   while ((st = acu_submit(device, acu_op_retain(op), &options, &future)) == ACU_ERR_WOULD_BLOCK)
  *       acu_future_wait(an_earlier_one, ACU_FOREVER);
  *   acu_op_release(op);
+ * (What was given up is complete, but has its place until the device is done with it. Where all
+ * were, nothing is left to wait for but acu_device_wait.)
  *
  * With a `deadline`, a submission that is not complete by then is given up, as acu_future_cancel
  * does it, but with DEADLINE: the device finishes what it has, behind the program's back.
@@ -167,8 +169,9 @@ ACU_API acu_status acu_module_load_async(acu_device *device, const acu_module_so
  */
 ACU_API acu_status acu_future_module(acu_future *future, acu_module **module);
 
-/* How it failed: status, op's name, file and line, driver call and code, message. ACU_NOT_READY
- * while it runs, ACU_OK (and *error untouched) if it succeeded. */
+/* Returns how it failed, as acu_future_poll does, with the record in *error (may be NULL): status,
+ * op's name, file and line, driver call and code, message. ACU_NOT_READY while it runs, ACU_OK if
+ * it succeeded: *error is untouched then. */
 ACU_API acu_status acu_future_error(acu_future *future, acu_error *error);
 
 /*
