@@ -388,9 +388,10 @@ void acui_add_context(acu_error *error, const acui_node *node);
 /* ---- order/parts.c; order lock held ---- */
 /* Something in the part failed (`fault` may be NULL for lack of memory): who else has, with it. */
 void acui_parts_note(acui_submission *submission, acui_part *part, acui_fault *fault);
-/* Whether a failure elsewhere, or that the submission was given up, keeps the task from starting;
- * why (borrowed; NULL also for lack of memory). */
-bool acui_parts_stopped(const acui_task *task, acui_fault **why);
+/* Whether a failure elsewhere, or that the submission was given up, keeps the task from starting,
+ * which nobody else wants; why (borrowed; NULL also for lack of memory). If so, it is noted, and
+ * the task is to fail. */
+bool acui_parts_stop(acui_task *task, acui_fault **why);
 
 /* ---- issue/backlog.c; order lock held ---- */
 /* The task, which goes to a stream, is entered. Uses do not count: what the program puts there by

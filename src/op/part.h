@@ -27,6 +27,8 @@ struct acui_part {
     const struct acui_part *tried; /* ELSE: the part that it stands in for */
     bool declined;            /* ELSE: that is over and failed, and this is not to run all the same.
                                * Order lock */
+    bool stopped;             /* TRY: a failure elsewhere came first, and kept some of it from
+                               * starting: none that the alternative is for. Order lock */
     bool failed;              /* order lock; the first failure in it */
     acui_fault *fault;        /* retained; NULL also where there was no memory to say it */
 };

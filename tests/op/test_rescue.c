@@ -5,6 +5,7 @@
  */
 #include "support/support.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 
@@ -383,6 +384,51 @@ static void also_if_the_first_user_fails(void **state)
     }
 }
 
+static acu_status pass_lock(void *user, const acu_val *values, size_t count)
+{
+    (void)values, (void)count;
+    pthread_mutex_lock(user);
+    pthread_mutex_unlock(user);
+    return ACU_OK;
+}
+
+/* What was tried was stopped by a failure beside it, when nobody else had the op. Who then reads
+ * what the alternative would have written finds it as it was. */
+static void what_was_stopped_did_not_fail(void **state)
+{
+    (void)state;
+    pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
+    acu_device *device = begin();
+    acu_tensor *x = tensor_of(device, 1), *y = tensor_of(device, 2), *z = tensor_of(device, 3), *h;
+    assert_works(acu_tensor_alloc_pinned(device, ACU_F32, VECTOR, &h));
+    pthread_mutex_lock(&held);
+    acu_future *before = test_submit(device, acu_host(pass_lock, &held, acu_inout(h)));
+    test_host_gate_close();
+    acu_op *tried = acu_last(acu_zip(acu_copy(z, h), bare(test_pass_host_gate), acu_value(x)));
+    acu_op *op = acu_with_context(acu_or_else(tried, acu_first(acu_fill(x, acu_f32(5)))), "both");
+    acu_op_retain(op);
+    fail_call(ACU_CALL_MemcpyDtoDAsync);
+    acu_future *first = test_submit(device, acu_zip(acu_dup(y), op));
+    acu_op_release(op);
+    pthread_mutex_unlock(&held);
+    test_host_gate_await(); /* which came behind that, and the copy's turn between them */
+    acu_future *second = test_submit(device, acu_dup(x));
+    test_host_gate_open();
+    assert_int_equal(acu_future_wait(first, ACU_FOREVER), ACU_ERR_DRIVER);
+    assert_works(acu_future_wait(second, ACU_FOREVER));
+    holds(acu_future_tensor(second, 0), 1);
+    holds(x, 1);
+    ends(device, acu_dup(z), ACU_ERR_DEPENDENCY);
+    acu_future_release(before);
+    acu_future_release(first);
+    acu_future_release(second);
+    acu_tensor_release(x);
+    acu_tensor_release(y);
+    acu_tensor_release(z);
+    acu_tensor_release(h);
+    finish(device);
+}
+
 /* What an alternative would have overwritten stays as it was: also bad. */
 static void what_is_spared_heals_nothing(void **state)
 {
@@ -680,6 +726,7 @@ int main(void)
         cmocka_unit_test(others_are_not_touched),
         cmocka_unit_test(what_several_use_is_everybodys),
         cmocka_unit_test(also_if_the_first_user_fails),
+        cmocka_unit_test(what_was_stopped_did_not_fail),
         cmocka_unit_test(what_is_spared_heals_nothing),
         cmocka_unit_test(values_must_match),
         cmocka_unit_test(giving_up_is_not_for_the_alternative),

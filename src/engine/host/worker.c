@@ -25,7 +25,7 @@ bool acui_host_is_stopped(acui_task *task, acui_fault **fault)
     if (!acui_gave_up(task->submission))
         return false;
     acui_order_lock();
-    bool stopped = acui_parts_stopped(task, fault) && !acui_task_wanted(task);
+    bool stopped = acui_parts_stop(task, fault);
     *fault = stopped ? acui_fault_retain(*fault) : NULL;
     acui_order_unlock();
     return stopped;

@@ -28,7 +28,7 @@ void acui_parts_note(acui_submission *s, acui_part *part, acui_fault *fault)
     note(&s->failed, &s->fault, fault);
 }
 
-bool acui_parts_stopped(const acui_task *task, acui_fault **why)
+static bool is_stopped(const acui_task *task, acui_fault **why)
 {
     const acui_submission *s = task->submission;
     bool shared = false, gave_up;
@@ -45,4 +45,26 @@ bool acui_parts_stopped(const acui_task *task, acui_fault **why)
     gave_up = acui_gave_up(s);
     *why = s->failed ? s->fault : gave_up ? s->given_up_fault : NULL;
     return s->failed || gave_up;
+}
+
+/* Of what is tried there, before anything of it failed. */
+static void note_stopped(acui_part *part)
+{
+    while (part && !part->failed && part->kind != ACUI_PART_TRY)
+        part = part->parent;
+    if (part && !part->failed)
+        part->stopped = true;
+}
+
+bool acui_parts_stop(acui_task *task, acui_fault **why)
+{
+    const acui_part *tried = task->first->kind == ACUI_NODE_DECIDE ? task->part->tried : NULL;
+    bool stopped = is_stopped(task, why) && !acui_task_wanted(task);
+    if (!stopped && tried && tried->stopped) {
+        stopped = true; /* others came to want what the alternative writes: it stays as it was */
+        *why = tried->fault;
+    }
+    if (stopped)
+        note_stopped(task->part);
+    return stopped;
 }

@@ -99,7 +99,7 @@ static bool fails_already(acui_task *task)
     acui_fault *why;
     acui_order_lock();
     bool failed = task->failed || acui_part_is_refused(task->part);
-    failed |= acui_parts_stopped(task, &why) && !acui_task_wanted(task);
+    failed |= acui_parts_stop(task, &why);
     const acui_before *bad = acui_behind_failure(task);
     bool memory = bad && bad->point->growth, same = bad && bad->of_outcome;
     acui_fault *cause = bad ? acui_fault_retain(bad->point->fault) : NULL;
