@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Random programs against a serial model on the host: tensors and slices of them on two devices and
- * in host memory, launches, tiles, copies, fills, host and foreign work, compositions of these and
- * of one another, graphs, alternatives, groups, streams, policies and priorities, on devices that
- * issue in different ways (by who submits, by runtime threads, by issuers, several at once), from
- * two threads; with operations that fail, and submissions that are given up.
+ * in host memory, launches, tiles, copies, fills, host and foreign work, declared uses,
+ * compositions of these and of one another, callbacks that submit, graphs (made anew meanwhile),
+ * alternatives, groups, streams, policies and priorities, on devices that issue in different ways
+ * (by who submits, by runtime threads, by issuers, several at once) and whose caches of graphs
+ * change, from two threads; with operations that fail, and submissions that are given up.
  *
  * The model computes as if all went well, and knows for each word what may be said about it: what
  * failed must be seen to have failed, and what may have failed, or may not, is right if it can be
@@ -28,7 +29,7 @@
 extern const char test_random_ptx[];
 
 enum { N = 96, PIECE = 8, TENSORS = 4, STEPS = 250, THREADS = 2, PLACES = 3, HOST = 2 };
-enum { STREAMS = 3, POLICIES = 3, NOTES = STEPS };
+enum { STREAMS = 3, POLICIES = 6, NOTES = STEPS, GRAPHS = 3 };
 #define VECTOR ACU_SHAPE(N)
 
 /* What is known of a word, or of an outcome; the higher, the less good. */
@@ -83,7 +84,7 @@ typedef struct program {
     acu_tensor *tensors[PLACES][TENSORS];
     uint32_t model[PLACES][TENSORS][N];
     truth known[PLACES][TENSORS][N];
-    acu_graph *graph;
+    acu_graph *graphs[GRAPHS];
     acu_queue *queue;
     struct note {
         bool open;
@@ -268,13 +269,26 @@ static void harvest(program *p)
     } while (count == 16);
 }
 
+/* Again and again, as long as the device is full. */
+static acu_status submit_alone(program *p, acu_op *op, const acu_submit_options *options,
+                               acu_future **future)
+{
+    if (!options->refuse_when_full)
+        return acu_submit(NULL, op, options, future);
+    acu_status st;
+    while ((st = acu_submit(NULL, acu_op_retain(op), options, future)) == ACU_ERR_WOULD_BLOCK)
+        acu_device_wait(p->m->devices[0], ACU_US(50));
+    acu_op_release(op);
+    return st;
+}
+
 /* Somewhere, somehow; `first`: all of it is on device 0, whose policies and streams may be used.
  * Whether it was given up. */
 static bool submit(program *p, acu_op *op, bool first)
 {
     acu_submit_options options = {.size = sizeof options};
     acu_future *future = NULL;
-    uint64_t way = below(p, 8), end = below(p, 32);
+    uint64_t way = below(p, 12), end = below(p, 32);
     struct note *note = &p->notes[p->step];
     bool given_up = end < 2, noted = below(p, 2) && !note->open;
     bool wanted = noted || given_up || below(p, 4) == 0;
@@ -282,8 +296,11 @@ static bool submit(program *p, acu_op *op, bool first)
         options.policy = p->m->policies[way];
     else if (first && way - POLICIES < STREAMS)
         options.stream = p->m->streams[way - POLICIES];
-    else if (way == 7)
-        options.priority = -1;
+    else if (way >= 10)
+        options.priority = -1 - (int)(way == 11);
+    options.warm = below(p, 8) == 0;
+    options.explain = below(p, 16) == 0;
+    options.refuse_when_full = !p->group && below(p, 8) == 0;
     if (noted) {
         options.queue = p->queue;
         options.tag = (uint64_t)p->step;
@@ -297,7 +314,7 @@ static bool submit(program *p, acu_op *op, bool first)
         *note = (struct note){.open = true, .outcome = outcome};
     acu_status st =
         p->group ? acu_group_submit(p->group, NULL, op, &options, wanted ? &future : NULL)
-                 : acu_submit(NULL, op, &options, wanted ? &future : NULL);
+                 : submit_alone(p, op, &options, wanted ? &future : NULL);
     p->refused = p->group && st == ACU_ERR_CANCELLED;
     EXPECT(p, st == ACU_OK || p->refused, "acu_submit: %s", acu_status_name(st));
     if (st != ACU_OK) {
@@ -368,19 +385,26 @@ static void do_step(program *p)
     submit(p, step_op(p, 0, place, z, a, (uint32_t)below(p, 1000)), device_of(p, place) == 0);
 }
 
+/* Of a part of a tensor. */
 static void do_tiles(program *p)
 {
     int place = (int)below(p, 2), z, a;
+    int64_t begin, end;
+    acu_tensor *view = NULL;
     two_of(p, &z, &a);
+    random_range(p, &begin, &end);
+    slice(p, place, z, begin, end, &view);
     reads(p, 0, place, a, 0, N);
-    updates(p, 0, place, z);
-    for (int i = 0; i < N; i++)
-        p->model[place][z][i] = 5 * p->model[place][z][i] + p->model[place][a][i];
-    acu_op *parts = acu_partition(tensor_at(p, place, z), ACU_SHAPE(16 + 8 * (int)below(p, 3)));
+    reads(p, 0, place, z, begin, end);
+    writes(p, 0, place, z, begin, end);
+    for (int64_t i = begin; i < end; i++)
+        p->model[place][z][i] = 5 * p->model[place][z][i] + p->model[place][a][i - begin];
+    acu_op *parts = acu_partition(view, ACU_SHAPE(16 + 8 * (int)below(p, 3)));
     submit(p,
            acu_launch(p->m->tiles[device_of(p, place)], ACU_BLOCK(32), acu_inout(parts),
                       acu_in(tensor_at(p, place, a))),
            device_of(p, place) == 0);
+    acu_tensor_release(view);
 }
 
 /* A piece of a tensor is passed on as it is: it is there when the future is complete. */
@@ -662,17 +686,157 @@ static void do_later(program *p)
     acu_future_release(future);
 }
 
-/* What the graph does; also how it is made. */
-static acu_op *graph_steps(program *p)
+/* ---- explicit graphs ---- */
+
+/* What they do; also how they are made. Of the third one, nodes come behind an op that is used
+ * twice, and it has memory of its own. */
+static acu_op *graph_op(program *p, int which)
 {
-    acu_op *first = step_op(p, 0, 0, 0, 1, 21), *second = step_op(p, 0, 0, 1, 2, 22);
-    return acu_zip(first, second);
+    int place = which == 1;
+    if (which < 2)
+        return acu_zip(step_op(p, 0, place, 0, 1, 21), step_op(p, 0, place, 1, 2, 22));
+    acu_op *made = acu_dup(tensor_at(p, 0, 3));
+    reads(p, 0, 0, 3, 0, N);
+    writes(p, 0, 0, 2, 0, N);
+    memcpy(p->model[0][2], p->model[0][3], sizeof p->model[0][2]);
+    acu_op *copy = acu_copy(tensor_at(p, 0, 2), acu_op_retain(made));
+    acu_op *step = step_op(p, 0, 0, 3, 2, 23);
+    p->reads[0] = known_of(p, 0, 3); /* the other one it overwrites */
+    return acu_zip(copy, step, made);
 }
 
+static acu_status load_graph(program *p, int which)
+{
+    uint32_t kept[PLACES][TENSORS][N];
+    memcpy(kept, p->model, sizeof kept);
+    acu_op *op = graph_op(p, which);
+    memcpy(p->model, kept, sizeof kept);
+    forget(p);
+    return acu_graph_load(p->m->devices[device_of(p, which == 1)], op, NULL, &p->graphs[which]);
+}
+
+static acu_op *replay_op(program *p, int which)
+{
+    acu_op_release(graph_op(p, which)); /* for the model */
+    return acu_replay(p->graphs[which]);
+}
+
+/* Maybe made anew before, while it runs. */
 static void do_graph(program *p)
 {
-    acu_op_release(graph_steps(p)); /* for the model */
-    submit(p, acu_replay(p->graph), true);
+    int which = (int)below(p, GRAPHS);
+    if (below(p, 8) == 0) {
+        acu_graph_release(p->graphs[which]);
+        p->graphs[which] = NULL;
+        acu_status st = load_graph(p, which);
+        EXPECT(p, st == ACU_OK, "acu_graph_load: %s", acu_status_name(st));
+        if (st != ACU_OK)
+            return;
+    }
+    if (p->graphs[which])
+        submit(p, replay_op(p, which), device_of(p, which == 1) == 0);
+}
+
+/* Of what a submission yields that may not be on the device yet. */
+static void do_graph_of_result(program *p)
+{
+    int place = (int)below(p, 2), z, a;
+    acu_future *future = NULL;
+    acu_graph *graph = NULL;
+    two_of(p, &z, &a);
+    acu_status st = acu_submit(NULL, acu_dup(tensor_at(p, place, a)), NULL, &future);
+    EXPECT(p, st == ACU_OK, "acu_submit: %s", acu_status_name(st));
+    acu_tensor *made = st == ACU_OK ? acu_future_tensor(future, 0) : NULL;
+    bool sound = known_of(p, place, a) == GOOD && !p->m->lossy;
+    if (made)
+        st = acu_graph_load(NULL, acu_copy(tensor_at(p, place, z), made), NULL, &graph);
+    MUST(p, st == ACU_OK || !sound, "acu_graph_load: %s", acu_status_name(st));
+    if (graph) {
+        reads(p, 0, place, a, 0, N);
+        writes(p, 0, place, z, 0, N);
+        memcpy(p->model[place][z], p->model[place][a], sizeof p->model[place][z]);
+        submit(p, acu_replay(graph), device_of(p, place) == 0);
+    }
+    acu_graph_release(graph);
+    acu_future_release(future);
+}
+
+/* ---- the cache of graphs ---- */
+
+static void do_cache(program *p)
+{
+    static const uint32_t limits[] = {0, 1, 3, ACU_GRAPHS_DEFAULT};
+    acu_device *device = p->m->devices[below(p, 2)];
+    acu_status st = below(p, 2) ? acu_graphs_limit(device, limits[below(p, 4)])
+                                : acu_graphs_wait(device);
+    EXPECT(p, st == ACU_OK, "the cache: %s", acu_status_name(st));
+}
+
+/* ---- callbacks that submit, and uses ---- */
+
+typedef struct two_steps {
+    acu_op *inner, *outer;
+} two_steps;
+
+static acu_op *submit_inner(void *user, acu_val *values, size_t count)
+{
+    two_steps *steps = user;
+    acu_op *inner = steps->inner, *outer = steps->outer;
+    (void)values, (void)count;
+    steps->inner = steps->outer = NULL;
+    if (acu_submit(NULL, inner, NULL, NULL) == ACU_OK)
+        return outer;
+    acu_op_release(outer);
+    return acu_op_fail(ACU_ERR_CALLBACK, "inner", ACU_SITE, "it was refused");
+}
+
+static void free_steps(void *user)
+{
+    two_steps *steps = user;
+    acu_op_release(steps->inner);
+    acu_op_release(steps->outer);
+    free(steps);
+}
+
+/* One step while another one is planned, and before it. */
+static void do_inner(program *p)
+{
+    int place = (int)below(p, 2), z, a;
+    two_of(p, &z, &a);
+    two_steps *steps = calloc(1, sizeof *steps);
+    steps->inner = step_op(p, 0, place, z, a, (uint32_t)below(p, 1000));
+    steps->outer = step_op(p, 0, place, z, a, (uint32_t)below(p, 1000));
+    submit(p, acu_then(acu_value(tensor_at(p, place, a)), submit_inner, steps, free_steps),
+           device_of(p, place) == 0);
+}
+
+/* Work that the program places itself; it says that it did, or not. */
+static void do_use(program *p)
+{
+    int z = (int)below(p, TENSORS);
+    uint32_t c = (uint32_t)below(p, 1 << 30);
+    acu_stream *stream = p->m->streams[below(p, STREAMS)];
+    acu_use *use = NULL;
+    acu_status st =
+        acu_use_begin_wait(stream, ACU_FOREVER, &use, acu_out(tensor_at(p, 0, z)));
+    EXPECT(p, st == ACU_OK, "acu_use_begin_wait: %s", acu_status_name(st));
+    p->fails = below(p, 8) == 0;
+    writes(p, 0, 0, z, 0, N);
+    if (st == ACU_OK) {
+        acu_val value = {.kind = ACU_TENSOR, .tensor = tensor_at(p, 0, z)};
+        const acu_driver_table *cu = acu_driver();
+        bool entered = cu->CtxPushCurrent(acu_device_context(p->m->devices[0])) == 0;
+        if (foreign_fill(order_of(c, false), acu_stream_raw(stream), &value, 1) != ACU_OK)
+            p->fails = true;
+        if (entered)
+            cu->CtxPopCurrent(&(CUcontext){0});
+        MUST(p, acu_use_end(use, p->fails ? ACU_ERR_CALLBACK : ACU_OK, NULL) == ACU_OK, "use");
+    }
+    for (int i = 0; i < N; i++)
+        p->model[0][z][i] = c;
+    settle(p, false);
+    if (p->m->lossy)
+        lose_track(p);
 }
 
 /* ---- compositions of compositions ---- */
@@ -736,12 +900,30 @@ static acu_op *copy_leaf(program *p, int place, int z, int a, effect *e)
     return acu_copy(tensor_at(p, place, z), tensor_at(p, from, a));
 }
 
+static acu_op *replay_leaf(program *p, effect *e)
+{
+    int which = (int)below(p, 2), z;
+    truth is = worse(known_of(p, which, 0), worse(known_of(p, which, 1), known_of(p, which, 2)));
+    acu_op *op = replay_op(p, which);
+    forget(p);
+    leaf_effect(p, which, 0, is, e);
+    for (z = 0; z < 2; z++) {
+        know(p, which, z, is);
+        e->fates[which][z] = OPEN;
+    }
+    return op;
+}
+
 /* `last`: of what finally runs, which reads nothing here. */
 static acu_op *leaf(program *p, bool last, effect *e)
 {
     int place = (int)below(p, 2), z, a;
     two_of(p, &z, &a);
-    switch (last ? 0 : below(p, 6)) {
+    switch (last ? 0 : below(p, 8)) {
+    case 7:
+        if (p->graphs[0] && p->graphs[1])
+            return replay_leaf(p, e);
+        /* fall through */
     case 0:
     case 1:
         return write_leaf(p, place, z, e);
@@ -910,6 +1092,7 @@ static void do_any(program *p)
         do_branches, do_chain,  do_both,    do_graph, do_alternative, do_round,
         do_shared,   do_later,  do_finally, do_many,        do_many,
         do_pass,     do_pass,   do_tree,    do_tree,  do_tree,        do_group,
+        do_graph,    do_cache,  do_inner,   do_use,   do_graph_of_result,
     };
     forget(p);
     all[below(p, sizeof all / sizeof all[0])](p);
@@ -947,11 +1130,8 @@ static bool open_program(program *p, machine *m, uint64_t seed)
                 p->known[place][t][i] = ANY;
         }
     EXPECT(p, acu_queue_create(NULL, &p->queue) == ACU_OK, "a queue");
-    uint32_t kept[2][N];
-    memcpy(kept, p->model[0], sizeof kept);
-    acu_op *op = graph_steps(p);
-    memcpy(p->model[0], kept, sizeof kept);
-    EXPECT(p, acu_graph_load(m->devices[0], op, NULL, &p->graph) == ACU_OK, "a graph");
+    for (int i = 0; i < GRAPHS; i++)
+        EXPECT(p, load_graph(p, i) == ACU_OK, "a graph");
     return !p->failure[0];
 }
 
@@ -992,7 +1172,8 @@ static void close_program(program *p)
     for (int i = 0; i < NOTES && !p->failure[0]; i++)
         MUST(p, !p->notes[i].open, "submission %d never completed", i);
     acu_queue_release(p->queue);
-    acu_graph_release(p->graph);
+    for (int i = 0; i < GRAPHS; i++)
+        acu_graph_release(p->graphs[i]);
 }
 
 static void *run_program(void *user)
@@ -1038,6 +1219,28 @@ static void issue_together(machine *m, test_random *random)
     m->busy = test_below(random, 2);
 }
 
+static size_t choose_any(void *user, const acu_policy_stream *streams, size_t count)
+{
+    static _Atomic(size_t) turn;
+    (void)user;
+    return (atomic_fetch_add(&turn, 7) + streams[0].load) % count;
+}
+
+/* The device's streams chosen in all ways there are. */
+static void make_policies(machine *m)
+{
+    acu_device *device = m->devices[0];
+    acu_policy_options least = {.size = sizeof least, .order = ACU_LEAST_LOADED},
+                       own = {.size = sizeof own, .choose = choose_any, .streams = 3},
+                       given = {.size = sizeof given, .given = m->streams, .given_count = STREAMS};
+    assert_works(acu_policy_round_robin(device, 3, &m->policies[0]));
+    assert_works(acu_policy_single(device, NULL, &m->policies[1]));
+    assert_works(acu_policy_round_robin(device, 1, &m->policies[2]));
+    assert_works(acu_policy_create(device, &least, &m->policies[3]));
+    assert_works(acu_policy_create(device, &own, &m->policies[4]));
+    assert_works(acu_policy_create(device, &given, &m->policies[5]));
+}
+
 /* Two devices, in the ways that the seed says. */
 static void open_machine(machine *m, uint64_t seed)
 {
@@ -1062,11 +1265,9 @@ static void open_machine(machine *m, uint64_t seed)
     }
     if (m->count < 2)
         m->devices[1] = m->devices[0];
-    assert_works(acu_policy_round_robin(m->devices[0], 3, &m->policies[0]));
-    assert_works(acu_policy_single(m->devices[0], NULL, &m->policies[1]));
-    assert_works(acu_policy_round_robin(m->devices[0], 1, &m->policies[2]));
     for (int i = 0; i < STREAMS; i++)
         assert_works(acu_stream_create(m->devices[0], 0, &m->streams[i]));
+    make_policies(m);
     issue_together(m, &random);
 }
 
