@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "op/arg.h"
 #include "op/call.h"
+#include "op/sharing.h"
 
 /* Where the call runs: with its data, else where the plan says. */
 static acu_device *call_device(const acu_val *values, size_t count, acu_device *place)
@@ -21,7 +22,7 @@ static acu_status add_call(acui_plan *plan, acu_op *op, acui_node_kind kind, acu
     acui_node *node = acui_plan_node(plan, kind, op, device, count);
     if (!node)
         return ACU_ERR_NO_MEMORY;
-    node->u.call.op = acui_object_retain(op);
+    node->u.call.op = acui_sharing_hold(op);
     ACUI_TRY(acui_touch_args(plan, node, op, values));
     node->u.call.values = ACUI_ARENA_ARRAY(&plan->arena, acu_val, count);
     if (!node->u.call.values)

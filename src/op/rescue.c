@@ -130,7 +130,7 @@ static acu_status plan_decision(acui_plan *plan, acu_op *op)
     acui_node *node = acui_plan_node(plan, ACUI_NODE_DECIDE, op, plan->last->device, 0);
     if (!node)
         return ACU_ERR_NO_MEMORY;
-    node->u.call.op = acui_object_retain(op);
+    node->u.call.op = acui_sharing_hold(op);
     return ACU_OK;
 }
 

@@ -31,6 +31,15 @@ void acui_sharing_end(acui_plan *plan, const acu_op *op)
     op->rest->sharing->end = plan->count;
 }
 
+acu_op *acui_sharing_hold(acu_op *op)
+{
+    if (op->state == ACUI_OP_PLANNING) { /* for several, by this thread */
+        op->rest->sharing->op = op;
+        op->rest->sharing->own++;
+    }
+    return acui_object_retain(op);
+}
+
 acu_status acui_sharing_borrow(acui_plan *plan, const acu_op *op, bool loose, bool part)
 {
     acui_sharing *sharing = op->rest->sharing;
@@ -76,9 +85,10 @@ void acui_sharing_release(acui_sharing *sharing)
 
 void acui_sharing_look(acui_plan *plan)
 {
-    /* With the list's reference alone nobody has the op, nor can get it. */
+    /* With the references of the list and its nodes alone nobody has the op, nor can get it. */
     for (const acu_op *op = plan->unsettled; op; op = op->rest->next_unsettled)
-        atomic_store_explicit(&op->rest->sharing->alone, acui_object_refs(op) == 1,
+        atomic_store_explicit(&op->rest->sharing->alone,
+                              acui_object_refs(op) == 1 + op->rest->sharing->own,
                               memory_order_relaxed);
 }
 
@@ -96,11 +106,18 @@ acui_sharing *acui_sharing_of(const acui_node *node)
     return sharing;
 }
 
+/* By others than the plan, whose nodes are there. First the op is looked at: who lets go of it
+ * counts as having its values before. */
+static bool is_held(const acui_sharing *sharing)
+{
+    bool own = sharing->own && acui_object_refs(sharing->op) == sharing->own;
+    return atomic_load_explicit(&sharing->refs, memory_order_acquire) > (own ? 2 : 1);
+}
+
 bool acui_sharing_held(const acui_sharing *sharing)
 {
     for (; sharing; sharing = sharing->parent)
-        if (!acui_sharing_is_alone(sharing) &&
-            atomic_load_explicit(&sharing->refs, memory_order_acquire) > 1)
+        if (!acui_sharing_is_alone(sharing) && is_held(sharing))
             return true;
     return false;
 }

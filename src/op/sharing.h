@@ -4,9 +4,10 @@
  * others must get their values all the same: so it is kept which nodes are such an op's, and
  * whether somebody else uses it, or still may.
  *
- * Counted are: the op itself, as long as anybody holds it; the plan that its nodes are in; and
- * plans that got its values and are not entered into the order of things yet. Those that are
- * entered show as followers of its nodes' tasks.
+ * Counted are: the op itself, as long as anybody holds it but a node of its own (a call of the
+ * program's needs the function and its data); the plan that its nodes are in; and plans that got
+ * its values and are not entered into the order of things yet. Those that are entered show as
+ * followers of its nodes' tasks.
  */
 #ifndef ACUI_OP_SHARING_H
 #define ACUI_OP_SHARING_H
@@ -18,6 +19,8 @@ typedef struct acui_sharing {
     _Atomic(const acui_plan *) plan; /* that the nodes are in; it holds it until it is cleared, NULL
                                       * then; relaxed: only whether it is one's own is asked */
     uint32_t begin, end;         /* nodes of that plan */
+    const acu_op *op;            /* held by so many of these: */
+    uint32_t own;                /* ... (0: it may be gone, and need not be looked at) */
     struct acui_shared_point *points; /* of the tasks that these became; order lock */
     struct acui_sharing *parent; /* of the op that this one is a part of; in the same plan */
     struct acui_sharing *next;   /* of plan->sharings */
@@ -46,6 +49,8 @@ typedef struct acui_borrowed {
 /* Nodes that the plan gets from now on are the op's. NO_MEMORY. */
 acu_status acui_sharing_begin(acui_plan *plan, acu_op *op);
 void acui_sharing_end(acui_plan *plan, const acu_op *op);
+/* For a node of its own, which holds it; it may have one user only. */
+acu_op *acui_sharing_hold(acu_op *op);
 /* The plan has got values of the op, which another one may have planned. `loose`: as above; `part`:
  * the op is not awaited as a whole. NO_MEMORY. */
 acu_status acui_sharing_borrow(acui_plan *plan, const acu_op *op, bool loose, bool part);

@@ -399,18 +399,27 @@ static void an_alternative_to_what_others_compute(void **state)
 static void all_users_given_up(void **state)
 {
     (void)state;
-    bench b = open_bench(INLINE);
-    close_gate(&b, false);
-    acu_op *op = acu_op_retain(acu_first(acu_host(set_five, NULL, acu_inout(b.host[0]))));
-    acu_future *first = test_submit(b.devices[0], op), *second = test_submit(b.devices[0], op);
-    assert_works(acu_future_cancel(first));
-    assert_works(acu_future_cancel(second));
-    ends(first, ACU_ERR_CANCELLED);
-    ends(second, ACU_ERR_CANCELLED);
-    open_gate(&b);
-    assert_works(acu_device_wait(b.devices[0], ACU_FOREVER));
-    assert_true(((float *)acu_tensor_host(b.host[0]))[0] == 0);
-    close_bench(&b);
+    for (int how = 0; how < 4; how++) {
+        bench b = open_bench(INLINE);
+        close_gate(&b, false);
+        acu_op *op = acu_host(set_five, NULL, acu_inout(b.host[0])), *other = NULL, *kept = NULL;
+        if (how == 1)
+            other = acu_host(set_five, NULL, acu_inout(b.host[0]));
+        op = acu_op_retain(how == 0 ? acu_first(op) : other ? acu_or_else(op, other) : op);
+        if (how == 3)
+            kept = acu_op_retain(op);
+        acu_future *first = test_submit(b.devices[0], op), *second = test_submit(b.devices[0], op);
+        assert_works(acu_future_cancel(first));
+        assert_works(acu_future_cancel(second));
+        ends(first, ACU_ERR_CANCELLED);
+        ends(second, ACU_ERR_CANCELLED);
+        open_gate(&b);
+        assert_works(acu_device_wait(b.devices[0], ACU_FOREVER));
+        /* Unless the program may still submit it. */
+        assert_true(((float *)acu_tensor_host(b.host[0]))[0] == (kept ? 5 : 0));
+        acu_op_release(kept);
+        close_bench(&b);
+    }
 }
 
 /* ---- what there is nothing to wait for ---- */
