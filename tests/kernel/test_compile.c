@@ -6,7 +6,9 @@
 #include <math.h>
 #include <pthread.h>
 #include <spawn.h>
+#include <signal.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -539,8 +541,50 @@ static void a_disk_that_fails_costs_time_only(void **state)
     acu_compile_forget();
     use_disk("/dev/null");
     compile(add_source, &options);
-    assert_int_equal(counts().disk_errors - before.disk_errors, 2);
-    assert_int_equal(counts().compiled - before.compiled, 2);
+    acu_compile_forget();
+    use_disk("/proc/self"); /* is there, and nobody may make files in it */
+    compile(add_source, &options);
+    assert_int_equal(counts().disk_errors - before.disk_errors, 3);
+    assert_int_equal(counts().compiled - before.compiled, 3);
+}
+
+/* All but the last byte fits: as if the disk were full then. The source is long, so that it is the
+ * largest file that is written. */
+static void a_disk_that_is_full_keeps_no_part(void **state)
+{
+    (void)state;
+    skip_without(ACU_COMPILER_CLANG);
+    use_disk(folder);
+    acu_compile_options options = options_of(ACU_COMPILER_CLANG);
+    static char source[1 << 18];
+    char path[512];
+    struct stat info;
+    struct rlimit was, less;
+    snprintf(source, sizeof source, "%s\n//%0200000d\n", add_source, 0);
+    compile(source, &options);
+    find_file(path);
+    assert_int_equal(stat(path, &info), 0);
+    assert_int_equal(unlink(path), 0);
+    acu_compile_forget();
+    acu_compile_counts before = counts();
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &was), 0);
+    less = was;
+    less.rlim_cur = (rlim_t)info.st_size - 1;
+    void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &less), 0);
+    acu_code *code = NULL;
+    acu_status status = acu_compile(device, source, &options, &code);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &was), 0);
+    signal(SIGXFSZ, handler);
+    assert_works(status);
+    acu_code_release(code);
+    assert_int_equal(counts().disk_errors - before.disk_errors, 1);
+    assert_int_equal(counts().written, before.written);
+    acu_compile_forget();
+    compile(source, &options);
+    assert_int_equal(counts().compiled - before.compiled, 2); /* nothing was found */
+    assert_int_equal(counts().written - before.written, 1);
+    find_file(path); /* and nothing else is there */
 }
 
 static void the_disk_is_bounded(void **state)
@@ -771,6 +815,7 @@ int main(int argc, char **argv)
         TEST(damaged_files_are_dropped),
         TEST(the_request_is_compared),
         TEST(a_disk_that_fails_costs_time_only),
+        TEST(a_disk_that_is_full_keeps_no_part),
         TEST(the_disk_is_bounded),
         TEST(files_of_include_folders_count),
         TEST(files_of_arguments_are_read_again),

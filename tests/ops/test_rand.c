@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Random numbers: Philox as published, element by element, wherever a sequence is cut; moments. */
+/* Random numbers: Philox as published, element by element, wherever a sequence is cut; moments,
+ * and how even it is. */
 #include "ops/elements.h"
 
 /* ---- reference ------------------------------------------------------------------------------- */
@@ -41,6 +42,15 @@ static void published_vectors(void **state)
     }
 }
 
+/* The high half of the product of 128 bits. */
+static uint64_t high_of(uint64_t a, uint64_t b)
+{
+    uint64_t low = (a & UINT32_MAX) * (b & UINT32_MAX);
+    uint64_t middle = (a >> 32) * (b & UINT32_MAX) + (low >> 32);
+    uint64_t other = (a & UINT32_MAX) * (b >> 32) + (middle & UINT32_MAX);
+    return (a >> 32) * (b >> 32) + (middle >> 32) + (other >> 32);
+}
+
 enum { N = 3001 };
 static const uint64_t seeds[] = {0, 1, 0x123456789abcdef0u, UINT64_MAX};
 static const int64_t offsets[] = {0, 1, 2, 3, 6, ((int64_t)1 << 36) + 5};
@@ -52,6 +62,9 @@ static void every_number(void **state)
     acu_shape shape = ACU_SHAPE(N);
     for (int s = 0; s < 4; s++)
         for (int o = 0; o < 6; o++) {
+            const int64_t low = -(((int64_t)1 << 40) + 7), high = 1000003;
+            int64_t *longs = result_of(device, acu_randint(ACU_I64, shape, low, high, seeds[s],
+                                                           offsets[o]), ACU_I64, shape);
             uint32_t *ints = result_of(device,
                                        acu_randint(ACU_U32, shape, 0, (int64_t)1 << 32, seeds[s],
                                                    offsets[o]),
@@ -69,13 +82,16 @@ static void every_number(void **state)
                 uint32_t four[4], two[4];
                 words_of(g / 4, seeds[s], four);
                 words_of(g / 2, seeds[s], two);
-                uint32_t word = four[g % 4], low = two[g % 2 * 2], high = two[g % 2 * 2 + 1];
-                assert_int_equal(ints[i], high);
+                uint32_t word = four[g % 4], first = two[g % 2 * 2], second = two[g % 2 * 2 + 1];
+                assert_int_equal(ints[i], second);
+                uint64_t wide = (uint64_t)second << 32 | first;
+                assert_true(longs[i] == low + (int64_t)high_of(wide, (uint64_t)(high - low)));
                 assert_true(f32[i] == (float)(word >> 8) * 0x1p-24f);
-                assert_true(f64[i] == (double)(((uint64_t)high << 32 | low) >> 11) * 0x1p-53);
+                assert_true(f64[i] == (double)(wide >> 11) * 0x1p-53);
                 assert_true(small_value(ACU_F16, f16[i]) == (double)(word >> 21) * 0x1p-11);
                 assert_true(small_value(ACU_BF16, bf16[i]) == (double)(word >> 24) * 0x1p-8);
             }
+            free(longs);
             free(ints);
             free(f32);
             free(f64);
@@ -128,6 +144,68 @@ static void normal_numbers(void **state)
         assert_true(fabs(cubes / n) < 0.1 && fabs(fourth / n - 3) < 0.3);
         free(x);
     }
+    test_close(device);
+    test_leaks_none();
+}
+
+/* ---- distributions: with fixed seeds, so always the same numbers ---- */
+
+enum { MANY = 1 << 16, BINS = 64 };
+
+/* Sum of (seen - expected)^2 / expected, for which count - 1 is usual, give or take a few times the
+ * root of twice that. `at`: where each of MANY lies in [0, 1). */
+static void expect_even(const double *at, int count)
+{
+    unsigned seen[BINS * BINS] = {0};
+    double sum = 0, expected = (double)MANY / count, usual = count - 1;
+    for (int i = 0; i < MANY; i++) {
+        assert_true(at[i] >= 0 && at[i] <= 1);
+        int bin = (int)(at[i] * count);
+        seen[bin < count ? bin : count - 1]++;
+    }
+    for (int i = 0; i < count; i++)
+        sum += (seen[i] - expected) * (seen[i] - expected) / expected;
+    if (fabs(sum - usual) > 4 * sqrt(2 * usual))
+        fail_msg("chi-square %g of %d bins", sum, count);
+}
+
+/* Also of neighbours, of which one chooses a row of bins and the other one of it. */
+static void expect_spread(double *at)
+{
+    expect_even(at, BINS);
+    for (int apart = 1; apart <= 4; apart++) {
+        static double both[MANY];
+        for (int i = 0; i < MANY; i++)
+            both[i] = (floor(at[i] * 16) + fmin(at[(i + apart) % MANY], 1 - 0x1p-53)) / 16;
+        expect_even(both, 16 * 16);
+    }
+}
+
+static void distributions(void **state)
+{
+    (void)state;
+    static double at[MANY];
+    acu_device *device = test_open();
+    acu_shape shape = ACU_SHAPE(MANY);
+    for (uint64_t seed = 1; seed <= 3; seed++)
+        for (int kind = 0; kind < 5; kind++) {
+            acu_dtype dtype = kind < 4 ? (kind % 2 ? ACU_F64 : ACU_F32) : ACU_I32;
+            acu_op *op = kind < 2   ? acu_rand(dtype, shape, seed, 0)
+                         : kind < 4 ? acu_randn(dtype, shape, seed, 0)
+                                    : acu_randint(dtype, shape, -300, 700, seed, 0);
+            void *x = result_of(device, op, dtype, shape);
+            for (uint64_t i = 0; i < MANY; i++) {
+                double value = kind < 4 ? real_at(dtype, x, i) : ((int32_t *)x)[i];
+                at[i] = kind < 2   ? value
+                        : kind < 4 ? erfc(-value * 0.7071067811865476) / 2
+                                   : (value + 300.5) / 1000;
+            }
+            if (kind < 4)
+                expect_spread(at);
+            else
+                expect_even(at, 1000);
+            free(x);
+        }
     test_close(device);
     test_leaks_none();
 }
@@ -216,7 +294,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(published_vectors),   cmocka_unit_test(every_number),
         cmocka_unit_test(normal_numbers),      cmocka_unit_test(parts_of_a_sequence),
-        cmocka_unit_test(integers_and_refusals),
+        cmocka_unit_test(distributions),       cmocka_unit_test(integers_and_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
