@@ -245,12 +245,18 @@ void acui_accesses_look(const acui_accesses *accesses, acui_extent extent, acu_a
     }
 }
 
+/* To what the buffer has; false: nothing is left. */
+static inline bool clip(acui_extent *extent, uint64_t buffer_bytes)
+{
+    if (extent->end > buffer_bytes)
+        extent->end = buffer_bytes;
+    return extent->begin < extent->end;
+}
+
 bool acui_accesses_add(acui_accesses *accesses, uint64_t buffer_bytes, acui_point *point,
                        acui_extent extent, acu_access access)
 {
-    if (extent.end > buffer_bytes)
-        extent.end = buffer_bytes;
-    if (extent.begin >= extent.end)
+    if (!clip(&extent, buffer_bytes))
         return true;
     if (!acui_accesses_reserve(accesses))
         return false;
@@ -263,9 +269,7 @@ bool acui_accesses_enter(acui_accesses *accesses, uint64_t buffer_bytes, acui_po
                          void *context)
 {
     bool write = access != ACU_READ, data;
-    if (extent.end > buffer_bytes)
-        extent.end = buffer_bytes;
-    if (extent.begin >= extent.end)
+    if (!clip(&extent, buffer_bytes))
         return true;
     if (!acui_accesses_reserve(accesses))
         return false;
