@@ -67,8 +67,15 @@ static void complete_marks(acu_stream *stream, size_t count)
         advance(stream, drop_marks(stream, count));
 }
 
+/* To the driver its name means the calling thread's. */
+static bool is_of_another_thread(const acu_stream *stream)
+{
+    return stream->of_thread && !pthread_equal(stream->thread, pthread_self());
+}
+
 /* Whether the mark is complete: 0, CUDA_ERROR_NOT_READY, or an error that the context has. A query
- * that fails otherwise is replaced by asking whether the stream is idle. */
+ * that fails otherwise is replaced by asking whether the stream is idle; by the thread whose it is,
+ * if that is of one: for others it is not complete until that one has looked, or a later mark. */
 static unsigned query(acu_stream *stream, const acui_mark *mark, const char **call)
 {
     const acu_driver_table *cu = stream->device->cu;
@@ -81,7 +88,7 @@ static unsigned query(acu_stream *stream, const acui_mark *mark, const char **ca
         acu_status_scope(acui_result_status(result)) == ACU_SCOPE_DEVICE)
         return result;
     *call = "StreamQuery";
-    return cu->StreamQuery(stream->raw);
+    return is_of_another_thread(stream) ? ACU_CUDA_ERROR_NOT_READY : cu->StreamQuery(stream->raw);
 }
 
 /* How many marks, from the first, are complete. Marks complete in order, so looking ahead in
@@ -369,6 +376,9 @@ static acui_mark *find_mark(acu_stream *stream, uint64_t number)
 static acu_status give_event(acu_stream *other, acui_mark *mark)
 {
     acui_entered entered;
+    if (is_of_another_thread(other))
+        return acui_fail(ACU_ERR_DRIVER, "the driver gave no event behind work on the per-thread "
+                                         "default stream of another thread, to be ordered by");
     ACUI_TRY(acui_enter(other->device, &entered));
     CUevent event = NULL;
     acu_status st = acui_event_get(other->device, &event);

@@ -504,6 +504,48 @@ static void streams_of_threads(void **state)
     end(&b);
 }
 
+static void *poll_often(void *future)
+{
+    acu_status status = ACU_NOT_READY;
+    for (int i = 0; i < 1000 && status == ACU_NOT_READY; i++)
+        status = acu_future_poll(future);
+    return status == ACU_NOT_READY ? NULL : future;
+}
+
+/* The mark behind it has no event; whoever else asked the driver about the stream would ask about
+ * his own, which is idle. */
+static void streams_of_threads_without_events(void **state)
+{
+    (void)state;
+    bench b = begin();
+    acu_stream *own;
+    acu_use *use;
+    acu_future *future;
+    assert_works(acu_stream_wrap(b.device, ACU_CU_STREAM_PER_THREAD, &own));
+    test_gate_close(b.device, ACU_CU_STREAM_PER_THREAD);
+    assert_works(acu_use_begin(own, &use, acu_out(b.x)));
+    acu_driver_fault fault = {.size = sizeof fault, .call = ACU_CALL_EventRecord, .nth = 1,
+                              .from_then_on = true, .result = ACU_CUDA_ERROR_OUT_OF_MEMORY};
+    assert_works(acu_driver_fail(&fault));
+    assert_works(acu_use_end(use, ACU_OK, &future));
+    bool hit = acu_driver_fault_hits() > 0;
+    acu_driver_fail_clear();
+    acu_status early = ACU_OK;
+    pthread_t other;
+    assert_int_equal(pthread_create(&other, NULL, poll_often, future), 0);
+    void *seen = NULL;
+    pthread_join(other, &seen);
+    early = acu_future_poll(future);
+    test_gate_open();
+    assert_works(acu_future_wait(future, ACU_FOREVER));
+    assert_true(hit);
+    assert_null(seen);
+    assert_int_equal(early, ACU_NOT_READY);
+    acu_future_release(future);
+    acu_stream_release(own);
+    end(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -519,6 +561,7 @@ int main(void)
         cmocka_unit_test(wrong_use),
         cmocka_unit_test(from_many_threads),
         cmocka_unit_test(streams_of_threads),
+        cmocka_unit_test(streams_of_threads_without_events),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
