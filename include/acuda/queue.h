@@ -66,7 +66,8 @@ ACU_API acu_status acu_future_call(acu_future *future, acu_queue *queue, acu_fut
  * or some 4 us are over; the next take goes on with the others. Never blocks. Functions of the
  * program's that run inside (callbacks, releases of user data) may drop the last reference to the
  * queue. Driver: cuEventQuery, one or two per stream that it looks at. ACU_OK also where there are
- * none (*count is 0).
+ * none (*count is 0). Fewer than `room` does not mean that there are no more: the descriptor says
+ * so, which is why it is to be waited for level-triggered.
  */
 ACU_API acu_status acu_queue_take(acu_queue *queue, acu_completion *list, size_t room,
                                   size_t *count);

@@ -88,7 +88,7 @@ static void turn(void *adapter, bool block)
     else if (block)
         assert_true(io_uring_submit_and_wait(&ring, 1) >= 0);
     else
-        assert_true(io_uring_submit(&ring) >= 0);
+        assert_true(io_uring_submit_and_get_events(&ring) >= 0);
     while (io_uring_peek_cqe(&ring, &cqe) == 0) {
         uint64_t data = io_uring_cqe_get_data64(cqe);
         bool gone = cqe->res < 0;
@@ -121,5 +121,8 @@ int main(void)
     kind.name = "io_uring, a thread of the kernel's takes requests";
     kind.own_wait = own_wait = false;
     flags = IORING_SETUP_SQPOLL;
+    failed += battery_run(&kind);
+    kind.name = "io_uring, completions come when they are asked for";
+    flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN;
     return failed + battery_run(&kind);
 }
