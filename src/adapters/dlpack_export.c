@@ -205,6 +205,10 @@ static acu_status export(request r, unsigned flags, struct DLManagedTensorVersio
         return status;
     }
     make_struct(e, r.tensor, r.read_only);
+    if (!e->managed.tensor.data) { /* a reset took it along, maybe just now */
+        delete_export(&e->managed);
+        return acui_device_check(r.tensor->buffer->device);
+    }
     *managed = &e->managed;
     return ACU_OK;
 }

@@ -8,6 +8,7 @@
 
 #include "device/device.h"
 
+#include <acuda/adapters/dlpack.h>
 #include <acuda/graph.h>
 
 #include <pthread.h>
@@ -152,6 +153,7 @@ static void is_stale(acu_device *old, const things *t, acu_device *fresh)
     acu_graph *graph;
     acu_tensor *tensor;
     acu_device *again;
+    struct DLManagedTensorVersioned *managed;
     acu_error error;
     int32_t value;
     size_t bytes;
@@ -187,6 +189,8 @@ static void is_stale(acu_device *old, const things *t, acu_device *fresh)
     STALE(acu_write_sync(t->tensor, &value, sizeof value));
     STALE(acu_sync(fresh, acu_copy(t->host, t->tensor), NULL));
     STALE(acu_sync(fresh, acu_to_device(fresh, t->tensor), NULL));
+    STALE(acu_dlpack_export(t->host, ACU_DLPACK_NO_STREAM, 0, &managed));
+    STALE(acu_dlpack_export(t->tensor, ACU_DLPACK_NO_STREAM, 0, &managed));
     STALE(acu_device_open_peer(fresh, old));
     STALE(acu_device_reset(old, &promised, &again));
     assert_null(acu_buffer_host(t->pinned));
