@@ -589,6 +589,48 @@ static void what_does_not_fit_is_refused(void **state)
     end(&b);
 }
 
+static void what_is_behind_others_is_refused(void **state)
+{
+    (void)state;
+    bed b = begin();
+    acu_graph *graph = NULL;
+    acu_future *future = test_submit(b.device, acu_fill(b.x, acu_u32(3)));
+    acu_op *behind = acu_after_future(step(&b, acu_value(b.z), b.x, 1), future);
+    assert_fails(acu_graph_load(b.device, behind, NULL, &graph),
+                 ACU_ERR_NOT_SUPPORTED, "graph|acu_after around the replay");
+    acu_future_release(future);
+    acu_config config = acu_for_num_elems(N);
+    config.programmatic = true;
+    acu_op *op = acu_launch(b.step, config, acu_inout(b.z), acu_in(b.x), acu_u32(1), acu_u32(N));
+    if (acu_graph_load(b.device, op, NULL, &graph) != ACU_ERR_NOT_SUPPORTED)
+        fail_msg("%s", acu_last_error()->message);
+    assert_null(graph);
+    expect(b.z, 1);
+    end(&b);
+}
+
+static void several_devices_are_refused(void **state)
+{
+    (void)state;
+    acu_device *devices[2];
+    test_open_n(devices, 2);
+    acu_tensor *x = make(devices[0], 1), *y = make(devices[1], 2);
+    acu_graph *graph = NULL;
+    assert_fails(acu_graph_load(NULL, acu_zip(acu_fill(x, acu_u32(3)), acu_fill(y, acu_u32(4))),
+                                NULL, &graph),
+                 ACU_ERR_NOT_SUPPORTED, "graph|another device");
+    assert_fails(acu_graph_load(NULL, acu_copy(x, y), NULL, &graph), ACU_ERR_NOT_SUPPORTED,
+                 "graph|between devices");
+    assert_null(graph);
+    expect(x, 1);
+    expect(y, 2);
+    acu_tensor_release(x);
+    acu_tensor_release(y);
+    test_close(devices[0]);
+    test_close(devices[1]);
+    test_leaks_none();
+}
+
 /* Every call that makes one fails in turn: an error in words, and nothing is left. */
 static void failing_calls_are_told(void **state)
 {
@@ -647,6 +689,8 @@ int main(void)
         cmocka_unit_test(rows_are_updated_by_ops),
         cmocka_unit_test(what_a_graph_overwrites_is_no_input),
         cmocka_unit_test(what_does_not_fit_is_refused),
+        cmocka_unit_test(what_is_behind_others_is_refused),
+        cmocka_unit_test(several_devices_are_refused),
         cmocka_unit_test(failing_calls_are_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
