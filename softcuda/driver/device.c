@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The start of the driver: which devices there are, as the environment says. */
+#include "driver/errors.h"
 #include "driver/front.h"
 #include "driver/pool.h"
 
@@ -25,21 +26,50 @@ sd_driver sd = {.contexts_lock = PTHREAD_MUTEX_INITIALIZER, .next_id = 1, .space
 
 static pthread_mutex_t init_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* A number with an optional K, M, G or T; `otherwise` where the variable is absent or senseless. */
-static uint64_t from_environment(const char *name, uint64_t otherwise, uint64_t least,
-                                 uint64_t most)
+/* What the environment sets: numbers in a range, with an optional K, M, G or T where that is much. */
+typedef struct setting {
+    const char *name;
+    uint64_t value, least, most; /* the value as it comes, and where it can lie */
+} setting;
+
+enum { DEVICES, MEMORY, SM, RACES, HEAL, SETTINGS };
+static setting settings[SETTINGS] = {
+    {"SOFTCUDA_DEVICES", 1, 1, SD_MAX_DEVICES},
+    {"SOFTCUDA_MEMORY", MEMORY_DEFAULT, MEMORY_LEAST, MEMORY_MOST},
+    {"SOFTCUDA_SM", SM_DEFAULT, 50, 120},
+    {"SOFTCUDA_RACES", 0, 0, 1},
+    {"SOFTCUDA_HEAL", 0, 0, 1},
+};
+
+static bool read_number(const char *text, uint64_t most, uint64_t *value)
 {
-    const char *text = getenv(name);
-    if (!text || *text < '0' || *text > '9')
-        return otherwise;
     char *end;
-    unsigned long long value = strtoull(text, &end, 10);
+    if (*text < '0' || *text > '9')
+        return false;
+    *value = strtoull(text, &end, 10);
     const char *units = "KMGT";
     const char *unit = *end ? strchr(units, *end & ~0x20) : NULL;
-    if (unit)
-        for (const char *u = units; u <= unit; u++)
-            value = value > most ? value : value << 10;
-    return value < least ? least : value > most ? most : value;
+    for (const char *u = units; unit && u <= unit; u++)
+        *value = *value > most ? *value : *value << 10;
+    return !end[unit ? 1 : 0];
+}
+
+static unsigned read_settings(void)
+{
+    for (int i = 0; i < SETTINGS; i++) {
+        setting *s = &settings[i];
+        const char *text = getenv(s->name);
+        uint64_t value;
+        if (!text || !*text)
+            continue;
+        if (!read_number(text, s->most, &value) || value < s->least || value > s->most) {
+            sd_error_say("%s=%s is not a number from %llu to %llu", s->name, text,
+                         (unsigned long long)s->least, (unsigned long long)s->most);
+            return ACU_CUDA_ERROR_INVALID_VALUE;
+        }
+        s->value = value;
+    }
+    return ACU_CUDA_SUCCESS;
 }
 
 static void make_uuid(sd_device *device)
@@ -54,11 +84,9 @@ static bool init_device(sd_device *device, int ordinal)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     device->ordinal = ordinal;
-    device->sm = (unsigned)from_environment("SOFTCUDA_SM", SM_DEFAULT, 50, 120);
+    device->sm = (unsigned)settings[SM].value;
     device->sm_count = cores < 1 ? 1 : cores > 1024 ? 1024 : (unsigned)cores;
-    device->memory =
-        from_environment("SOFTCUDA_MEMORY", MEMORY_DEFAULT, MEMORY_LEAST, MEMORY_MOST) &
-        ~(uint64_t)0xffff;
+    device->memory = settings[MEMORY].value & ~(uint64_t)0xffff;
     make_uuid(device);
     return pthread_mutex_init(&device->lock, NULL) == 0 &&
            pthread_cond_init(&device->freed, NULL) == 0 &&
@@ -74,17 +102,19 @@ static void after_fork(void)
 static unsigned start(void)
 {
     unsigned result = sd_front_init();
+    if (!result)
+        result = read_settings();
     if (result)
         return result;
-    int count = (int)from_environment("SOFTCUDA_DEVICES", 1, 1, SD_MAX_DEVICES);
-    sd.races = from_environment("SOFTCUDA_RACES", 0, 0, 1) != 0;
+    int count = (int)settings[DEVICES].value;
+    sd.races = settings[RACES].value != 0;
     for (int i = 0; i < count; i++)
         if (!init_device(&sd.devices[i], i))
             return ACU_CUDA_ERROR_OUT_OF_MEMORY;
     if (!sd_workers_init(&sd.host_workers, HOST_THREADS) || !sd_thread_init() ||
         pthread_atfork(NULL, NULL, after_fork))
         return ACU_CUDA_ERROR_OUT_OF_MEMORY;
-    sd.heal = from_environment("SOFTCUDA_HEAL", 0, 0, 1) != 0;
+    sd.heal = settings[HEAL].value != 0;
     sd.device_count = count;
     atomic_store_explicit(&sd.ready, true, memory_order_release);
     return ACU_CUDA_SUCCESS;

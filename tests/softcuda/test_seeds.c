@@ -268,6 +268,12 @@ static void bad_settings_are_refused(void **state)
         assert_true(seeded("program_with_a_bad_environment", seeds[i], ""));
     assert_true(seeded("program_with_a_bad_environment", "1", "/proc/none/trace"));
     assert_false(seeded("program_with_a_bad_environment", "1", ""));
+    const char *others[] = {
+        "SOFTCUDA_DEVICES=0", "SOFTCUDA_DEVICES=two", "SOFTCUDA_DEVICES=17",
+        "SOFTCUDA_MEMORY=1M", "SOFTCUDA_MEMORY=1GB",  "SOFTCUDA_SM=9.0",
+        "SOFTCUDA_RACES=yes", "SOFTCUDA_HEAL=2",      "SOFTCUDA_FAULTS=Init=out-of-memory"};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        assert_true(passes("program_with_a_bad_environment", &others[i], 1));
 }
 
 int main(void)
