@@ -26,7 +26,7 @@ sd_driver sd = {.contexts_lock = PTHREAD_MUTEX_INITIALIZER, .next_id = 1, .space
 
 static pthread_mutex_t init_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* What the environment sets: numbers in a range, with an optional K, M, G or T where that is much. */
+/* What the environment sets: numbers in a range; K, M, G or T may follow where that is much. */
 typedef struct setting {
     const char *name;
     uint64_t value, least, most; /* the value as it comes, and where it can lie */
