@@ -140,6 +140,8 @@ void acui_pool_count_put_off(acu_pool *pool)
 
 void acui_pool_count_failed(acu_pool *pool)
 {
+    if (!pool) /* there was no memory for itself */
+        return;
     acui_lock_take(&pool->lock);
     pool->failures++;
     acui_lock_give(&pool->lock);
