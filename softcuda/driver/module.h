@@ -58,15 +58,18 @@ static inline void sd_function_leave(sd_function **function)
         sd_object_put(&(*function)->object);
 }
 
-/* Declare `context`, the current one or NULL, and `name`, the function of `handle`. */
-#define SD_FUNCTION(name, handle) \
-    SD_ANYWHERE(context); \
+/* Declare `context`, as `ENTER` does, and `name`, the function of `handle`. */
+#define SD_FUNCTION_BY(ENTER, name, handle) \
+    ENTER(context); \
     __attribute__((cleanup(sd_function_leave))) sd_function *name = NULL; \
     do { \
         unsigned found_ = sd_function_find(context, handle, &name); \
         if (found_) \
             return found_; \
     } while (0)
+/* With the current context, or NULL; where there has to be one. */
+#define SD_FUNCTION(name, handle) SD_FUNCTION_BY(SD_ANYWHERE, name, handle)
+#define SD_FUNCTION_HERE(name, handle) SD_FUNCTION_BY(SD_CURRENT, name, handle)
 
 /* A library's kernel as a function of the context. With a reference. */
 unsigned sd_kernel_function(sd_context *context, CUkernel handle, sd_function **function);

@@ -9,16 +9,6 @@
 #define MOST_THREADS 1024u        /* a function that is bounded to fewer counts like any other */
 #define SHARED_UNIT ((size_t)128) /* shared memory is handed out in such pieces */
 
-/* Declare `context`, the current one, and `name`, the function of `handle`. */
-#define SD_FUNCTION_HERE(name, handle) \
-    SD_CURRENT(context); \
-    __attribute__((cleanup(sd_function_leave))) sd_function *name = NULL; \
-    do { \
-        unsigned found_ = sd_function_find(context, handle, &name); \
-        if (found_) \
-            return found_; \
-    } while (0)
-
 static size_t round_up(size_t bytes)
 {
     return (bytes + SHARED_UNIT - 1) / SHARED_UNIT * SHARED_UNIT;
