@@ -35,7 +35,8 @@ ACU_API acu_status acu_explain(acu_future *future, acu_explain_form form, char *
 
 /*
  * The same for an op that was not submitted yet: what it is composed of, as the program wrote it.
- * The op is not consumed. Not while another thread submits it, or hands it to a function that does.
+ * The op is not consumed. Not while another thread submits it, or hands it to a function that does;
+ * a runtime thread does so with what was handed over until it is planned (acu_future_planned).
  */
 ACU_API acu_status acu_explain_op(acu_op *op, acu_explain_form form, char *text, size_t bytes,
                                   size_t *needed);

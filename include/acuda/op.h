@@ -471,8 +471,9 @@ typedef struct acu_value_info {
  * `room` values in `infos`, their number in *count. The op is not consumed, nothing of it runs, and
  * it can be submitted after that, or described again. Its errors are those that the submit would
  * return for what is wrong with shapes, dtypes, forms, arguments and grids. Not while another
- * thread uses the op. Never blocks; no driver call. Of the program's functions only those of custom
- * ops are called.
+ * thread uses the op, or a part of it, as a runtime thread does with what was handed over until it
+ * is planned (acu_future_planned). Never blocks; no driver call. Of the program's functions only
+ * those of custom ops are called.
  * Errors besides: NOT_SUPPORTED (something in it is known only once it is submitted: then, map,
  * make, replay, after_future, into, copies; or_else_if of what is refused), INVALID (a part of it
  * was submitted before). Whether the values of an alternative (or_else) can be copied to those that
