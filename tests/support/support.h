@@ -35,7 +35,8 @@ acu_device *test_open(void);
 void test_open_n(acu_device **devices, int count);
 /* Close, which must succeed. */
 void test_close(acu_device *device);
-/* No handles, driver objects or blocks of memory are left. To be called after the last close. */
+/* No handles, driver objects or blocks of memory are left, and what counted as submitted counts as
+ * over. To be called after the last close. */
 void test_leaks_none(void);
 uint64_t test_thin(void);  /* ACUDA_TEST_THIN, or 1 */
 uint64_t test_times(void); /* ACUDA_TEST_TIMES, or 1 */
