@@ -6,6 +6,7 @@
 #include "support/support.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 
 enum { N = 16 };
@@ -218,6 +219,71 @@ static void no_failures(void **state)
     ends(behind, ACU_ERR_CANCELLED);
     acu_group_release(group);
     acu_tensor_release(x);
+    finish(device);
+}
+
+/* A member that is being planned while that happens has a place already, but no future yet. */
+typedef struct turning {
+    acu_group *group;
+    acu_device *device;
+    acu_op *then;
+    bool fails;
+} turning;
+
+static acu_op *turn_group(void *user, acu_val *values, size_t count)
+{
+    (void)values, (void)count;
+    const turning *t = user;
+    if (t->fails)
+        submit_failing(t->group, t->device);
+    else
+        assert_works(acu_group_cancel(t->group));
+    while (t->fails && acu_group_error(t->group, NULL) == ACU_OK)
+        sched_yield();
+    return t->then;
+}
+
+static acu_future *submit_turning(turning *t, acu_op *then, acu_stream *stream)
+{
+    acu_submit_options options = {.size = sizeof options, .stream = stream};
+    acu_op *op = acu_then(acu_scalar(acu_u8(1)), turn_group, t);
+    acu_future *future;
+    t->then = then;
+    assert_works(acu_group_submit(t->group, t->device, op, &options, &future));
+    return future;
+}
+
+static void one_that_is_being_planned_is_given_up_too(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    for (int fails = 0; fails < 2; fails++) {
+        turning t = {.group = make(0, false, false), .device = device, .fails = fails};
+        acu_tensor *x = pinned(device);
+        acu_future *begun = submit(t.group, device, at_gate(x));
+        test_host_gate_await();
+        acu_future *planned = submit_turning(&t, acu_to_device(device, x), NULL);
+        assert_int_equal(acu_future_poll(planned), ACU_ERR_CANCELLED);
+        acu_error told = {0};
+        acu_future_error(planned, &told);
+        assert_non_null(strstr(told.message, fails ? "cuMemsetD32Async" : "group was cancelled"));
+        acu_future_release(planned);
+        test_host_gate_open();
+        ends(begun, fails ? ACU_OK : ACU_ERR_CANCELLED);
+        acu_group_release(t.group);
+        acu_tensor_release(x);
+    }
+    /* On the device by then. */
+    turning t = {.group = make(0, false, false), .device = device, .fails = true};
+    acu_stream *stream;
+    assert_works(acu_stream_create(device, 0, &stream));
+    test_gate_close(device, acu_stream_raw(stream));
+    acu_future *issued = submit_turning(&t, constant(2), stream);
+    assert_int_equal(acu_future_poll(issued), ACU_NOT_READY);
+    test_gate_open();
+    ends(issued, ACU_OK);
+    acu_stream_release(stream);
+    acu_group_release(t.group);
     finish(device);
 }
 
@@ -571,6 +637,7 @@ int main(void)
         cmocka_unit_test(the_first_failure_gives_up_what_is_held_up),
         cmocka_unit_test(it_may_go_on),
         cmocka_unit_test(no_failures),
+        cmocka_unit_test(one_that_is_being_planned_is_given_up_too),
         cmocka_unit_test(a_bound_on_members),
         cmocka_unit_test(draining),
         cmocka_unit_test(cancelling),
