@@ -85,8 +85,16 @@ static void streams_and_waits(void **state)
     acu_future *writes = submit_on(device, acu_fill(x, acu_u32(2)), a, NULL);
     explain(first, ACU_EXPLAIN_TEXT);
     says("submission \"first\": 1 part, in flight|part 1: device 0, stream |, mark 1|0 fill|test_explain.c:");
+    unsigned number;
+    assert_int_equal(sscanf(strstr(text, ", stream "), ", stream %u", &number), 1);
     explain(reads, ACU_EXPLAIN_TEXT);
     says("part 1: device 0|behind|test_explain.c:|reads what that wrote: waits for an event of stream");
+    char event[64];
+    snprintf(event, sizeof event, "an event of stream %u\n", number);
+    says(event);
+    explain(reads, ACU_EXPLAIN_DOT);
+    says("w1_0 [shape=plaintext, label=\"|test_explain.c:|\"];|"
+         "w1_0 -> n1_0 [label=\"reads what that wrote\", style=bold]");
     explain(again, ACU_EXPLAIN_TEXT);
     says("overwrites what that uses: on the same stream: no wait");
     says("reads what that wrote: implied by an earlier wait for stream");
@@ -194,6 +202,53 @@ static void warm_submissions_have_graphs_made(void **state)
     test_leaks_none();
 }
 
+/* Between the same nodes, each with as many before it. */
+static void forms_differ_in_what_comes_behind_what(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_kernel *kernel = test_kernel(device, test_explain_ptx, "add");
+    acu_tensor *x = zeros(device), *y = zeros(device);
+    for (int turn = 0; turn < 4; turn++) {
+        acu_op *ops[] = {add(kernel, x, 1), add(kernel, y, 1), add(kernel, turn < 3 ? x : y, 2)};
+        explain_one(device, acu_op_zip(ops, 3, ACU_SITE));
+        assert_works(acu_graphs_wait(device));
+        if (turn > 1)
+            says(turn < 3 ? "an executable graph|, after 0\n"
+                          : "its form was not seen before|, after 1\n");
+    }
+    acu_tensor_release(x);
+    acu_tensor_release(y);
+    acu_kernel_release(kernel);
+    test_close(device);
+    test_leaks_none();
+}
+
+/* What parts of a tensor are written does not make the rest of it forgotten. */
+static void order_inside_a_part(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_tensor *x = zeros(device), *y = zeros(device), *left, *right;
+    assert_works(acu_tensor_slice(x, (int64_t[]){0}, (int64_t[]){N / 2}, &left));
+    assert_works(acu_tensor_slice(x, (int64_t[]){N / 2}, (int64_t[]){N}, &right));
+    acu_op *ops[] = {acu_fill(x, acu_u32(1)), acu_copy(y, x), acu_fill(left, acu_u32(2)),
+                     acu_fill(right, acu_u32(3)), acu_copy(y, x)};
+    acu_future *future = submit_on(device, acu_op_zip(ops, 5, ACU_SITE), NULL, NULL);
+    assert_works(acu_future_wait(future, ACU_FOREVER));
+    explain(future, ACU_EXPLAIN_TEXT);
+    says("0 fill|1 copy|, after 0\n|2 fill|, after 1\n|3 fill|, after 1\n|4 copy|, after 2, 3\n");
+    explain(future, ACU_EXPLAIN_DOT);
+    says("n1_4 [|n1_0 -> n1_1;|n1_1 -> n1_2;|n1_1 -> n1_3;|n1_2 -> n1_4;|n1_3 -> n1_4;");
+    acu_future_release(future);
+    acu_tensor_release(left);
+    acu_tensor_release(right);
+    acu_tensor_release(x);
+    acu_tensor_release(y);
+    test_close(device);
+    test_leaks_none();
+}
+
 static void branches(void **state)
 {
     (void)state;
@@ -266,6 +321,8 @@ int main(void)
         cmocka_unit_test(host_parts),
         cmocka_unit_test(graphs_and_why_not),
         cmocka_unit_test(warm_submissions_have_graphs_made),
+        cmocka_unit_test(forms_differ_in_what_comes_behind_what),
+        cmocka_unit_test(order_inside_a_part),
         cmocka_unit_test(branches),
         cmocka_unit_test(ops_before_they_are_submitted),
         cmocka_unit_test(wrong_uses_are_refused),
