@@ -221,6 +221,22 @@ static void behind_what_was_handed_over(void **state)
     end(&b);
 }
 
+/* The device's thread is done with it, though nothing of it was entered. */
+static void behind_what_was_refused_when_planned(void **state)
+{
+    (void)state;
+    bench b = begin_with(true);
+    acu_use *use;
+    acu_future *refused;
+    assert_works(acu_submit(b.device, acu_nth(acu_fill(b.x, acu_f32(9)), 2), NULL, &refused));
+    assert_works(acu_use_begin_wait(b.stream, ACU_FOREVER, &use, acu_in(b.x), acu_out(b.y)));
+    copy_by_hand(&b);
+    assert_works(acu_use_end(use, ACU_OK, NULL));
+    ends(refused, ACU_ERR_ARGUMENTS);
+    holds(b.y, 1);
+    end(&b);
+}
+
 static acu_op *use_in_then(void *user, acu_val *values, size_t count)
 {
     bench *b = user;
@@ -382,6 +398,26 @@ static void wrong_use(void **state)
     test_leave(b.device);
     assert_works(acu_use_end(use, ACU_OK, NULL));
     assert_fails(acu_use_end(use, ACU_OK, NULL), ACU_ERR_BAD_HANDLE, "use was released");
+    end(&b);
+}
+
+/* What comes behind it goes on all the same. */
+static void ended_without_memory_for_a_future(void **state)
+{
+    (void)state;
+    bench b = begin();
+    acu_use *use;
+    acu_future *future = NULL;
+    assert_works(acu_use_begin(b.stream, &use, acu_in(b.x), acu_out(b.y)));
+    copy_by_hand(&b);
+    acu_future *behind = submit_on(b.other, acu_fill(b.x, acu_f32(7)));
+    acu_debug_fail_alloc(1, false);
+    acu_status status = acu_use_end(use, ACU_OK, &future);
+    acu_debug_fail_alloc(0, false);
+    assert_fails(status, ACU_ERR_NO_MEMORY, "");
+    assert_null(future);
+    ends(behind, ACU_OK);
+    holds(b.y, 1);
     end(&b);
 }
 
@@ -554,11 +590,13 @@ int main(void)
         cmocka_unit_test(uses_that_share_nothing_are_not_ordered),
         cmocka_unit_test(behind_what_is_not_issued_yet),
         cmocka_unit_test(behind_what_was_handed_over),
+        cmocka_unit_test(behind_what_was_refused_when_planned),
         cmocka_unit_test(inside_a_then),
         cmocka_unit_test(failures_flow),
         cmocka_unit_test(it_keeps_what_it_uses),
         cmocka_unit_test(foreign_streams_and_memory),
         cmocka_unit_test(wrong_use),
+        cmocka_unit_test(ended_without_memory_for_a_future),
         cmocka_unit_test(from_many_threads),
         cmocka_unit_test(streams_of_threads),
         cmocka_unit_test(streams_of_threads_without_events),
