@@ -123,6 +123,24 @@ static void less_memory_after_a_change(void **state)
     done(device);
 }
 
+/* Of those that sleep few may work on what comes then: one of these is woken. */
+static void fewer_threads_after_a_change(void **state)
+{
+    (void)state;
+    acu_device *device = begin();
+    acu_staging_options options = {
+        .size = sizeof options, .threads = 6, .chunk_bytes = 4096, .chunks = 2};
+    assert_works(acu_staging_set(&options));
+    there_and_back(device, 64 << 10, 0);
+    options.threads = 1;
+    assert_works(acu_staging_set(&options));
+    for (int i = 0; i < 6; i++) {
+        test_threads_rest();
+        there_and_back(device, 100, 1);
+    }
+    done(device);
+}
+
 static void options_are_checked(void **state)
 {
     (void)state;
@@ -490,6 +508,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes_and_numbers_of_threads),
         cmocka_unit_test(less_memory_after_a_change),
+        cmocka_unit_test(fewer_threads_after_a_change),
         cmocka_unit_test(options_are_checked),
         cmocka_unit_test(in_order_with_the_rest),
         cmocka_unit_test(between_host_memories),
