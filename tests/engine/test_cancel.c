@@ -214,12 +214,17 @@ static void scheduled_ones_are_not_planned(void **state)
     acu_policy *policy;
     acu_future *future;
     assert_works(acu_policy_single(device, NULL, &policy));
+    const int line = __LINE__ + 1;
     acu_op *op = acu_then(acu_full(VECTOR, acu_i32(0)), count_then, NULL, count_release);
     assert_works(acu_schedule(policy, op, &future));
     assert_works(acu_future_cancel(future));
     assert_int_equal(atomic_load(&releases), 1);
     assert_works(acu_future_start(future)); /* too late */
     is_cancelled(future);
+    acu_error error = {0};
+    assert_int_equal(acu_future_error(future, &error), ACU_ERR_CANCELLED);
+    assert_string_equal(error.op, "then");
+    assert_int_equal(error.line, line);
     assert_int_equal(acu_future_values(future), 0);
     assert_null(acu_future_tensor(future, 0));
     assert_int_equal(acu_last_error()->status, ACU_ERR_CANCELLED);
