@@ -54,8 +54,9 @@ ACU_API acu_status acu_stream_use_wait(acu_stream *stream, const acu_arg *args, 
  * with DEPENDENCY, until that is overwritten. `future`, if not NULL, gets a future that is complete
  * with the work, and fails with CALLBACK for such an outcome.
  *
- * Any thread (of a per-thread default stream its own); never blocks; not in a foreign call.
- * Driver: cuEventRecord, cuStreamIsCapturing.
+ * Any thread (of a per-thread default stream its own); not in a foreign call. Never blocks, but on
+ * a per-thread default stream for which the driver has no event: there it waits for the work.
+ * Driver: cuEventRecord, cuStreamIsCapturing; in that case cuStreamSynchronize.
  * Errors: CAPTURE (the stream is being captured: nothing was ended, try again after that),
  * WOULD_WAIT; NO_MEMORY for the future, and the use is ended all the same; a
  * lost device is on the future.

@@ -427,6 +427,9 @@ typedef enum acui_tell {
  * without an event, and without memory, where there is none: it fails only if the device is lost.
  */
 acu_status acui_stream_mark(acu_stream *stream, acui_tell tell, uint64_t *number, uint64_t *told);
+/* Of a per-thread default stream, by its thread, as above: if the driver gave no event for the last
+ * mark, it is waited for here, as other threads could not ask, and this one may be gone by then. */
+void acui_stream_own_end(acu_stream *stream, uint64_t number);
 /*
  * The mark to come, for who has something fenced with it. It must come: who may give the issue lock
  * up without one behind work makes what is owed; nothing, if it was made since. Caller as above.

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "device/device.h"
 #include "driver/result.h"
+#include "driver/table.h"
 
 #define BLIND_LIMIT 8 /* failing looks in a row before the device is given up */
 
@@ -73,9 +74,22 @@ static bool is_of_another_thread(const acu_stream *stream)
     return stream->of_thread && !pthread_equal(stream->thread, pthread_self());
 }
 
+/* By the program: to ask whether it is idle would end that. */
+static bool is_captured(const acu_stream *stream)
+{
+    unsigned state = ACU_CU_STREAM_CAPTURE_STATUS_NONE;
+    if (!atomic_load_explicit(&stream->shown, memory_order_relaxed) ||
+        !ACUI_HAS(StreamIsCapturing))
+        return false;
+    unsigned result = stream->device->cu->StreamIsCapturing(stream->raw, &state);
+    return acui_result_status(result) == ACU_ERR_CAPTURE ||
+           state != ACU_CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
 /* Whether the mark is complete: 0, CUDA_ERROR_NOT_READY, or an error that the context has. A query
- * that fails otherwise is replaced by asking whether the stream is idle; by the thread whose it is,
- * if that is of one: for others it is not complete until that one has looked, or a later mark. */
+ * that fails otherwise is replaced by asking whether the stream is idle; not while it is captured,
+ * and by the thread whose it is, if that is of one: for others it is not complete until that one
+ * has looked, or a later mark. */
 static unsigned query(acu_stream *stream, const acui_mark *mark, const char **call)
 {
     const acu_driver_table *cu = stream->device->cu;
@@ -88,7 +102,8 @@ static unsigned query(acu_stream *stream, const acui_mark *mark, const char **ca
         acu_status_scope(acui_result_status(result)) == ACU_SCOPE_DEVICE)
         return result;
     *call = "StreamQuery";
-    return is_of_another_thread(stream) ? ACU_CUDA_ERROR_NOT_READY : cu->StreamQuery(stream->raw);
+    return is_of_another_thread(stream) || is_captured(stream) ? ACU_CUDA_ERROR_NOT_READY
+                                                               : cu->StreamQuery(stream->raw);
 }
 
 /* How many marks, from the first, are complete. Marks complete in order, so looking ahead in
@@ -330,6 +345,22 @@ acu_status acui_stream_mark(acu_stream *stream, acui_tell tell, uint64_t *number
     }
     acui_lock_give(&stream->lock);
     return st;
+}
+
+void acui_stream_own_end(acu_stream *stream, uint64_t number)
+{
+    acui_lock_take(&stream->lock);
+    size_t count = stream->mark_count;
+    bool told = count == 0 || mark_at(stream, count - 1)->event;
+    acui_lock_give(&stream->lock);
+    if (told || stream->device->cu->StreamSynchronize(stream->raw) != ACU_CUDA_SUCCESS)
+        return;
+    acui_lock_take(&stream->lock);
+    count = 0;
+    while (count < stream->mark_count && mark_at(stream, count)->number <= number)
+        count++;
+    complete_marks(stream, count);
+    acui_lock_give(&stream->lock);
 }
 
 uint64_t acui_stream_owe(acu_stream *stream)

@@ -1160,7 +1160,7 @@ static void do_exchange(program *p)
         return;
     acu_status st = acu_tensor_alloc(p->m->devices[0], ACU_U32, VECTOR, &theirs);
     if (st == ACU_OK)
-        st = acu_dlpack_export_wait(theirs, stream, ACU_DLPACK_STREAM_LIVES, ACU_FOREVER, &managed);
+        st = acu_dlpack_export_wait(theirs, stream, 0, ACU_FOREVER, &managed);
     if (st == ACU_OK && fill_by_hand(p, theirs, c))
         st = acu_dlpack_import(p->m->devices[0], managed, stream, &ours);
     EXPECT(p, st == ACU_OK && ours, "DLPack: %s", acu_status_name(st));

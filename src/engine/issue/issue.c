@@ -439,6 +439,8 @@ acui_task *acui_issue_end(acui_task *task)
     acui_lock_take(&stream->issue);
     uint64_t told;
     bool marked = acui_stream_mark(stream, tell_of(task), &task->number, &told) == ACU_OK;
+    if (marked && stream->of_thread)
+        acui_stream_own_end(stream, task->number);
     if (marked)
         freed = finish(stream, &task, 1, told);
     acui_lock_give(&stream->issue);
