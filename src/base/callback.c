@@ -5,6 +5,8 @@
 #include "base/error.h"
 #include "base/local.h"
 
+#define BOUND 0x10000u /* counts what may not even submit */
+
 static ACUI_LOCAL unsigned depth;
 
 void acui_callback_enter(void)
@@ -15,6 +17,16 @@ void acui_callback_enter(void)
 void acui_callback_leave(void)
 {
     depth--;
+}
+
+void acui_callback_bind(void)
+{
+    depth += BOUND;
+}
+
+void acui_callback_unbind(void)
+{
+    depth -= BOUND;
 }
 
 acu_status acui_callback_enter_asked(void)
@@ -61,6 +73,12 @@ acu_status acui_refuse_wait(const char *function)
 {
     if (depth == 0)
         return ACU_OK;
+    if (depth >= BOUND)
+        return acui_fail(ACU_ERR_WOULD_WAIT,
+                         "%s waits, and is called inside a function that acuda runs while it puts "
+                         "work on a stream, or chooses one (of a foreign call, of a policy): that "
+                         "may neither wait nor submit. Do either before, or once it has returned",
+                         function);
     return acui_fail(ACU_ERR_WOULD_WAIT,
                      "%s waits, and is called inside a function that acuda runs (then, map, a "
                      "completion callback, host work, the release of user data): what it waits for "

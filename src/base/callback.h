@@ -13,6 +13,10 @@
 void acui_callback_enter(void);
 void acui_callback_leave(void);
 bool acui_in_callback(void);
+/* Inside of these two: of one that may not submit either, as what it would submit could not be
+ * issued; for the words of a refusal. */
+void acui_callback_bind(void);
+void acui_callback_unbind(void);
 /* The last use is over: calls the release, if there is one, as a callback. */
 void acui_user_release(acu_user user);
 

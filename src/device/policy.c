@@ -216,9 +216,11 @@ static acu_stream *ask(const acu_policy *policy)
         list[i] = (acu_policy_stream){.stream = policy->streams[i],
                                       .load = load_of(policy->streams[i])};
     acui_callback_enter();
+    acui_callback_bind();
     asking = true;
     size_t place = policy->choose(policy->user.data, list, policy->count);
     asking = false;
+    acui_callback_unbind();
     acui_callback_leave();
     if (place < policy->count)
         return policy->streams[place];

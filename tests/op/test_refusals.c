@@ -450,6 +450,8 @@ static acu_status use_in_foreign(void *user, CUstream stream, const acu_val *val
     assert_works(acu_stream_create(b->device, 0, &other));
     assert_fails(acu_use_begin(other, &use, acu_in(b->x)), ACU_ERR_WOULD_WAIT, "acu_use_begin");
     acu_stream_release(other);
+    assert_fails(acu_device_wait(b->device, 0), ACU_ERR_WOULD_WAIT,
+                 "acu_device_wait|may neither wait nor submit");
     return ACU_OK;
 }
 
@@ -795,7 +797,7 @@ static size_t choose_none(void *user, const acu_policy_stream *streams, size_t c
 static size_t choose_and_submit(void *user, const acu_policy_stream *streams, size_t count)
 {
     (void)streams, (void)count;
-    assert_fails(acu_sync(user, ones(), NULL), ACU_ERR_WOULD_WAIT, "acu_sync");
+    assert_fails(acu_sync(user, ones(), NULL), ACU_ERR_WOULD_WAIT, "acu_sync|neither wait nor");
     assert_fails(acu_submit(user, ones(), NULL, NULL), ACU_ERR_WOULD_WAIT, "policy");
     return 0;
 }

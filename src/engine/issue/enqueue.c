@@ -197,10 +197,12 @@ static acu_status enqueue_foreign(const acui_node *node, acu_stream *stream)
         acui_callback_enter();
     else
         was = acui_callback_enter_asked();
+    acui_callback_bind();
     issuing = true;
     acu_status status = op->u.call.foreign(op->user.data, acui_stream_show(stream),
                                            node->u.call.values, node->u.call.count);
     issuing = false;
+    acui_callback_unbind();
     if (!own)
         return acui_callback_leave_asked(was, status, "acu_foreign");
     acui_callback_leave();
