@@ -16,7 +16,8 @@
  * A form seen for the first time goes to its stream directly. When it is seen again, a thread of
  * acuda's makes an executable graph for it (cuGraphInstantiateWithFlags) while submissions go on
  * directly; then they use it. An executable graph runs once at a time, so a form whose submissions
- * overlap on several streams gets one for each.
+ * overlap on several streams gets one for each. A form whose graph the driver refuses goes on
+ * directly; where it had no memory for it, it is asked again later.
  *
  * A device's runtime thread (acu_open_options, runtime_thread) issues small submissions of one form
  * as one graph, up to 16, while more are handed over to it: for each of many kernels in flight that

@@ -729,14 +729,19 @@ static void a_module_takes_its_graphs_along(void **state)
 
 /* ---- a driver that refuses ---- */
 
-static void refuse(acu_driver_call call, bool from_then_on)
+static void refuse_with(acu_driver_call call, bool from_then_on, unsigned result)
 {
     acu_driver_fault fault = {.size = sizeof fault,
                               .call = call,
                               .nth = 1,
                               .from_then_on = from_then_on,
-                              .result = ACU_CUDA_ERROR_INVALID_VALUE};
+                              .result = result};
     assert_works(acu_driver_fail(&fault));
+}
+
+static void refuse(acu_driver_call call, bool from_then_on)
+{
+    refuse_with(call, from_then_on, ACU_CUDA_ERROR_INVALID_VALUE);
 }
 
 /* The call fails once while chains go on: their results are right all the same. */
@@ -793,6 +798,32 @@ static void what_the_driver_refuses_goes_directly(void **state)
     survive_attributes();
 }
 
+/* That may be different later. */
+static void what_it_had_no_memory_for_is_tried_again(void **state)
+{
+    (void)state;
+    bed b = begin();
+    if (!acu_driver_has(ACU_CALL_GraphInstantiateWithFlags)) {
+        end(&b);
+        skip();
+    }
+    uint32_t z = 1;
+    refuse_with(ACU_CALL_GraphInstantiateWithFlags, true, ACU_CUDA_ERROR_OUT_OF_MEMORY);
+    for (uint32_t i = 0; i < 1000 && counts(b.device).hits == 0; i++) {
+        assert_works(acu_sync(b.device, chain(b.step, b.z, b.x, i, CHAIN), NULL));
+        z = chain_on_host(z, 2, i, CHAIN);
+        assert_works(acu_graphs_wait(b.device));
+        if (acu_driver_fault_hits() == 2)
+            acu_driver_fail_clear();
+    }
+    assert_int_equal(acu_driver_fault_hits(), 2);
+    assert_int_equal(counts(b.device).built, 1);
+    assert_int_equal(counts(b.device).hits, 1);
+    acu_driver_fail_clear();
+    expect(b.z, z);
+    end(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -817,6 +848,7 @@ int main(void)
         cmocka_unit_test(graphs_in_flight_leave_too),
         cmocka_unit_test(a_module_takes_its_graphs_along),
         cmocka_unit_test(what_the_driver_refuses_goes_directly),
+        cmocka_unit_test(what_it_had_no_memory_for_is_tried_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

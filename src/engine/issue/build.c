@@ -39,13 +39,15 @@ static void make(acui_exec *exec)
     acu_device *device = exec->device;
     struct acui_holder *kept = exec->kept; /* others may free it once it is built */
     acui_entered entered;
-    bool made = false;
+    acui_built how = ACUI_BUILD_REFUSED;
     if (acui_enter(device, &entered) == ACU_OK) {
-        made = acui_exec_make(exec) == ACU_OK;
+        acu_status status = acui_exec_make(exec);
+        bool lacking = status == ACU_ERR_DEVICE_MEMORY || status == ACU_ERR_NO_MEMORY;
+        how = status == ACU_OK ? ACUI_BUILT : lacking ? ACUI_BUILD_SHORT : ACUI_BUILD_REFUSED;
         acui_leave(&entered);
     }
     acui_needs needs = acui_exec_take_needs(exec);
-    acui_graphs_built(exec, made ? ACUI_BUILT : ACUI_BUILD_REFUSED);
+    acui_graphs_built(exec, how);
     /* Maybe the last references, so that a module goes, and with it what was just made. */
     acui_needs_release(&needs);
     end(device, kept);

@@ -8,6 +8,10 @@
 
 #include <string.h>
 
+/* So often a form is asked for in vain before the driver, which had no memory for it, is asked
+ * again; twice as often each time, up to a bound. */
+enum { PAUSE = 64, PAUSE_MOST = 65536 };
+
 /* ---- the cache itself ---- */
 
 static void free_list(acu_device *device, acui_exec *list)
@@ -286,12 +290,36 @@ static void link_exec(acui_graphs *graphs, acui_form *form, acui_exec *exec)
 
 /* ---- ordering one ---- */
 
+/* Of a form that was refused for lack of memory, once in a while, and ever more seldom. */
+static bool may_try_again(acui_form *form)
+{
+    if (form->rest == 0 || --form->rest > 0)
+        return false;
+    form->refused = false;
+    return true;
+}
+
+static void note_refusal(acui_form *form, acui_built how)
+{
+    if (how == ACUI_BUILT)
+        form->pause = 0;
+    if (how != ACUI_BUILD_REFUSED && how != ACUI_BUILD_SHORT)
+        return;
+    form->refused = true;
+    form->rest = 0;
+    if (how == ACUI_BUILD_SHORT) {
+        form->pause = form->pause == 0 ? PAUSE : 2 * form->pause;
+        form->pause = form->pause < PAUSE_MOST ? form->pause : PAUSE_MOST;
+        form->rest = form->pause;
+    }
+}
+
 /* The form could use one more exec; the thread is to make it. Lock held, given up meanwhile. */
 static void order_exec(acui_graphs *graphs, acui_form *form, const acui_key *key,
                        const acui_run *run, acu_device *device)
 {
     acui_exec *old = NULL;
-    if (form->refused || form->waiting > 0)
+    if ((form->refused && !may_try_again(form)) || form->waiting > 0)
         return;
     bool room = graphs->counts.execs < graphs->limit;
     if (!room && (graphs->limit == 0 || !(old = evict(graphs, is_idle)))) {
@@ -319,7 +347,7 @@ void acui_graphs_built(acui_exec *exec, acui_built how)
     acui_form *form = exec->form;
     if (form) {
         form->waiting--;
-        form->refused |= how == ACUI_BUILD_REFUSED;
+        note_refusal(form, how);
     }
     if (form && how == ACUI_BUILT && graphs->counts.execs <= graphs->limit) {
         exec->ready = true;
@@ -355,7 +383,8 @@ static const char *why_none(const acui_graphs *graphs, const acui_form *form)
     if (!form)
         return "its form was not seen before";
     if (form->refused)
-        return "the driver refused to make its graph";
+        return form->rest ? "the driver had no memory to make its graph"
+                          : "the driver refused to make its graph";
     return form->exec_count == form->waiting ? "its graph is not made yet"
                                              : "all graphs of its form are in flight elsewhere";
 }

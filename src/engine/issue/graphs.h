@@ -91,7 +91,8 @@ struct acui_form {
     acui_form *next; /* of the slot */
     uint64_t hash;
     uint32_t words;
-    bool refused;         /* the driver could not make it: do not try again */
+    bool refused;         /* the driver could not make it: do not try again, */
+    uint32_t rest, pause; /* ... or not before it was asked for so often (0: never); at first */
     acui_exec *execs;
     uint32_t exec_count;
     uint32_t waiting;     /* of these, not made yet */
@@ -132,8 +133,13 @@ acu_status acui_graphs_make(acui_run *run, acu_device *device);
 void acui_graphs_unclaim(acui_exec *exec, uint32_t tasks, uint32_t set);
 void acui_graphs_over(acui_exec *exec);
 /* What became of one that was ordered: it is ready; the driver refused it, so that the form is not
- * tried again; or nobody tried. */
-typedef enum acui_built { ACUI_BUILT, ACUI_BUILD_REFUSED, ACUI_NOT_BUILT } acui_built;
+ * tried again; it had no memory for it, which may be different later; or nobody tried. */
+typedef enum acui_built {
+    ACUI_BUILT,
+    ACUI_BUILD_REFUSED,
+    ACUI_BUILD_SHORT,
+    ACUI_NOT_BUILT
+} acui_built;
 void acui_graphs_built(acui_exec *exec, acui_built how);
 
 /* ---- exec.c ---- */
