@@ -210,7 +210,8 @@ static inline acu_config acui_threads(const int64_t threads[3])
  * Occupancy: blocks that a multiprocessor holds at a time, of so many threads with so much dynamic
  * shared memory; the block that fills it best, and the fewest of these that fill the device;
  * clusters that the device holds at a time, and the most blocks that one may have, for the config's
- * block, shared memory and (for the first) cluster. Never block. Driver: cuOccupancy...
+ * block, shared memory and (for the first) cluster. Never block. Driver: cuOccupancy..., and
+ * cuFuncSetAttribute where the shared memory is to be opted into, as a launch would.
  * Errors: NOT_READY (it is being loaded), LIMIT (what can not be launched), NOT_SUPPORTED
  * (clusters).
  */

@@ -130,6 +130,9 @@ const char *acui_functions_words(const acu_module *module, char *text, size_t by
 acu_status acui_kernel_config(acu_kernel *kernel, acu_config *config);
 /* The same checks, without a driver call. */
 acu_status acui_kernel_config_check(const acu_kernel *kernel, acu_config *config);
+/* As much of it as dynamic shared memory is about: so that who asks what a device holds is told of
+ * what a launch would be. */
+acu_status acui_kernel_allow_shared(acu_kernel *kernel, size_t dynamic);
 /* It needs another call than cuLaunchKernel, and is in no graph. */
 static inline bool acui_config_is_special(const acu_config *config)
 {

@@ -91,21 +91,21 @@ static inline acu_status check_block(const acu_kernel *kernel, const unsigned *b
     return threads > device->max_threads || threads > most ? refuse_threads(kernel, block) : ACU_OK;
 }
 
-ACUI_RARE static acu_status refuse_shared(const acu_kernel *kernel, const acu_config *config)
+ACUI_RARE static acu_status refuse_shared(const acu_kernel *kernel, size_t dynamic)
 {
     const acu_device_info *device = &kernel->module->device->info;
     return acui_fail(ACU_ERR_LIMIT,
                      "%s: %zu bytes of dynamic shared memory and %zu of its own; a block on "
                      "device %d has at most %zu",
-                     kernel->name, config->shared, (size_t)kernel->info.static_shared,
+                     kernel->name, dynamic, (size_t)kernel->info.static_shared,
                      device->ordinal, device->max_shared_optin);
 }
 
-static inline acu_status check_shared(const acu_kernel *kernel, const acu_config *config)
+static inline acu_status check_shared(const acu_kernel *kernel, size_t dynamic)
 {
     size_t fixed = kernel->info.static_shared;
     size_t most = kernel->module->device->info.max_shared_optin;
-    return fixed > most || config->shared > most - fixed ? refuse_shared(kernel, config) : ACU_OK;
+    return fixed > most || dynamic > most - fixed ? refuse_shared(kernel, dynamic) : ACU_OK;
 }
 
 /* More shared memory than every kernel may have: allow this one all that the device has, once. */
@@ -125,6 +125,19 @@ ACUI_RARE static acu_status opt_in(acu_kernel *kernel, size_t dynamic)
     if (st == ACU_OK)
         atomic_store_explicit(allowed, all, memory_order_release);
     return st;
+}
+
+/* What was checked. */
+static inline acu_status allow_shared(acu_kernel *kernel, size_t dynamic)
+{
+    size_t shared = dynamic + kernel->info.static_shared;
+    return shared > kernel->module->device->info.max_shared ? opt_in(kernel, dynamic) : ACU_OK;
+}
+
+acu_status acui_kernel_allow_shared(acu_kernel *kernel, size_t dynamic)
+{
+    ACUI_TRY(check_shared(kernel, dynamic));
+    return allow_shared(kernel, dynamic);
 }
 
 /* ---- attributes of launches ---- */
@@ -215,7 +228,7 @@ static inline acu_status check_config(const acu_kernel *kernel, acu_config *conf
     ACUI_TRY(check_early(kernel, config));
     default_block(kernel->info.max_threads, config->block);
     ACUI_TRY(check_block(kernel, config->block, kernel->info.max_threads));
-    return check_shared(kernel, config);
+    return check_shared(kernel, config->shared);
 }
 
 acu_status acui_kernel_config_check(const acu_kernel *kernel, acu_config *config)
@@ -226,9 +239,7 @@ acu_status acui_kernel_config_check(const acu_kernel *kernel, acu_config *config
 acu_status acui_kernel_config(acu_kernel *kernel, acu_config *config)
 {
     ACUI_TRY(check_config(kernel, config));
-    size_t shared = config->shared + kernel->info.static_shared;
-    if (shared > kernel->module->device->info.max_shared)
-        ACUI_TRY(opt_in(kernel, config->shared));
+    ACUI_TRY(allow_shared(kernel, config->shared));
     return config->cooperative ? check_cooperative(kernel, config) : ACU_OK;
 }
 

@@ -71,6 +71,7 @@ acu_status acu_kernel_max_blocks(acu_kernel *kernel, unsigned threads, size_t sh
         return acui_fail(ACU_ERR_LIMIT, "%s: a block of %u threads; the kernel, with its registers "
                          "and launch bounds, allows %u", kernel->name, threads,
                          kernel->info.max_threads);
+    ACUI_TRY(acui_kernel_allow_shared(kernel, shared));
     acu_device *device = kernel->module->device;
     ACUI_TRY(acui_enter(device, &entered));
     acu_status st = ACUI_DEV(device, OccupancyMaxActiveBlocksPerMultiprocessor, &held, kernel->raw,
@@ -87,6 +88,7 @@ acu_status acu_kernel_best_block(acu_kernel *kernel, size_t shared, unsigned *th
     acui_entered entered;
     int block = 0, blocks = 0;
     ACUI_TRY(check(kernel, threads, __func__));
+    ACUI_TRY(acui_kernel_allow_shared(kernel, shared));
     acu_device *device = kernel->module->device;
     ACUI_TRY(acui_enter(device, &entered));
     acu_status st = ACUI_DEV(device, OccupancyMaxPotentialBlockSize, &blocks, &block, kernel->raw,

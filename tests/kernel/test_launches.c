@@ -152,6 +152,30 @@ static void occupancy(void **state)
     acu_kernel_release(fill);
 }
 
+/* It is as for a launch, which opts into more shared memory by itself: also before there was one. */
+static void occupancy_with_much_shared_memory(void **state)
+{
+    (void)state;
+    const acu_device_info *info = acu_device_info_of(device);
+    size_t most = info->max_shared_optin;
+    unsigned blocks = 0, threads = 0, grid = 0;
+    if (most == info->max_shared)
+        skip();
+    acu_kernel *fill = kernel_of("fill");
+    assert_works(acu_kernel_max_blocks(fill, 128, most, &blocks));
+    assert_int_equal(blocks, 1);
+    acu_kernel_release(fill);
+    acu_kernel *meet = kernel_of("meet");
+    assert_works(acu_kernel_best_block(meet, most, &threads, &grid));
+    assert_true(threads >= 32);
+    assert_int_equal(grid, info->multiprocessors);
+    assert_fails(acu_kernel_max_blocks(meet, 32, most + 1, &blocks), ACU_ERR_LIMIT,
+                 "meet|dynamic shared memory|at most");
+    assert_fails(acu_kernel_max_blocks(meet, 32, SIZE_MAX, &blocks), ACU_ERR_LIMIT, "at most");
+    assert_fails(acu_kernel_best_block(meet, most + 1, &threads, &grid), ACU_ERR_LIMIT, "at most");
+    acu_kernel_release(meet);
+}
+
 /* ---- launches with attributes ---- */
 
 static void cooperative_blocks_meet(void **state)
@@ -316,6 +340,7 @@ int main(void)
         TEST(a_variable_is_one_buffer_and_keeps_its_module),
         TEST(attributes),
         TEST(occupancy),
+        TEST(occupancy_with_much_shared_memory),
         TEST(cooperative_blocks_meet),
         TEST(clusters),
         TEST(programmatic_launches),
