@@ -168,11 +168,23 @@ static acu_status choose_arch(const acui_request *r, unsigned major, unsigned *a
 
 /* ---- its command ---- */
 
+/* Where all of fast mathematics is allowed, what makes the PTX contracts by itself, whatever it was
+ * told: so one of these is not allowed, and what that would take along is. */
+static void add_fast_without_fma(acui_arguments *c)
+{
+    static const char *const more[] = {"-fsigned-zeros", "-mllvm", "-nvptx-prec-divf32=0",
+                                       "-mllvm", "-nvptx-prec-sqrtf32=0"};
+    for (size_t i = 0; i < sizeof more / sizeof *more; i++)
+        acui_argument(c, "%s", more[i]);
+}
+
 static void add_options(acui_arguments *c, const acu_compile_options *o)
 {
     if (o->fast_math)
         acui_argument(c, "-ffast-math"), acui_argument(c, "-fcuda-flush-denormals-to-zero");
     acui_argument(c, o->no_fma ? "-ffp-contract=off" : "-ffp-contract=fast");
+    if (o->fast_math && o->no_fma)
+        add_fast_without_fma(c);
     if (o->line_info)
         acui_argument(c, "-gline-tables-only");
     for (size_t i = 0; i < o->define_count; i++)

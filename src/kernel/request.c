@@ -9,7 +9,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#define FORMAT "acuda compile 1"
+#define FORMAT "acuda compile 2"
 #define SOFTWARE_ARCH 75 /* what the software device is built and tested for */
 
 /* ---- options ---- */
@@ -31,8 +31,9 @@ static acu_status check_list(const char *const *list, size_t count, const char *
                              const char *function)
 {
     for (size_t i = 0; i < count; i++)
-        if (!list || !list[i])
-            return acui_fail(ACU_ERR_INVALID, "%s: %s %zu is NULL", function, what, i);
+        if (!list || !list[i] || !*list[i]) /* of "", compilers would take what comes next */
+            return acui_fail(ACU_ERR_INVALID, "%s: %s %zu is %s", function, what, i,
+                             list && list[i] ? "empty" : "NULL");
     return ACU_OK;
 }
 

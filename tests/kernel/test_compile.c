@@ -231,6 +231,27 @@ static void options_count(void **state)
     acu_module_release(module);
 }
 
+/* Also where mathematics are fast, in which products and sums may be contracted otherwise. */
+static void nothing_is_contracted(void **state)
+{
+    (void)state;
+    skip_without(compiler);
+    acu_compile_options options = options_of(compiler);
+    options.arch = 75;
+    for (int fast = 0; fast < 2; fast++)
+        for (int no = 0; no < 2; no++) {
+            acu_code *code = NULL;
+            options.fast_math = fast;
+            options.no_fma = no;
+            assert_works(acu_compile(NULL,
+                                     "extern \"C\" __global__ void f(float *x, double *y)\n"
+                                     "{ *x = x[1] * x[2] + x[3]; *y = y[1] * y[2] - 1; }\n",
+                                     &options, &code));
+            assert_int_equal(strstr(acu_code_ptx(code), "fma.rn") == NULL, no);
+            acu_code_release(code);
+        }
+}
+
 static void usual_mathematics(void **state)
 {
     (void)state;
@@ -339,7 +360,14 @@ static void refusals(void **state)
     assert_fails(acu_compile(device, "", &bad, &code), ACU_ERR_INVALID, "../x.h");
     bad = options;
     bad.define_count = 1;
-    assert_fails(acu_compile(device, "", &bad, &code), ACU_ERR_INVALID, "define 0");
+    assert_fails(acu_compile(device, "", &bad, &code), ACU_ERR_INVALID, "define 0 is NULL");
+    bad.define_count = 2; /* "" would take the option behind it along */
+    bad.defines = (const char *const[]){"A", ""};
+    assert_fails(acu_compile(device, "", &bad, &code), ACU_ERR_INVALID, "define 1 is empty");
+    bad = options;
+    bad.include_dir_count = 1;
+    bad.include_dirs = (const char *const[]){""};
+    assert_fails(acu_compile(device, "", &bad, &code), ACU_ERR_INVALID, "folder 0 is empty");
     acu_compile_settings none = {.size = sizeof none, .clang = "/nowhere/clang", .no_disk = true};
     assert_works(acu_compile_configure(&none));
     assert_fails(acu_compile(device, "", &options, &code), ACU_ERR_NOT_FOUND, "/nowhere/clang");
@@ -797,6 +825,7 @@ int main(int argc, char **argv)
         TEST(names_are_not_source),
         TEST(names_of_templates),
         TEST(options_count),
+        TEST(nothing_is_contracted),
         TEST(usual_mathematics),
         TEST(errors_are_told),
         TEST(as_a_future),
@@ -804,6 +833,7 @@ int main(int argc, char **argv)
         NVRTC(names_are_not_source),
         NVRTC(names_of_templates),
         NVRTC(options_count),
+        NVRTC(nothing_is_contracted),
         NVRTC(usual_mathematics),
         NVRTC(errors_are_told),
         NVRTC(as_a_future),
