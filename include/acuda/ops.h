@@ -26,8 +26,8 @@
  * f16 and bf16 are computed in float and rounded once, to the nearest, ties
  * to even. tf32 counts as f32.
  *
- * Errors, on the future or of submit: DTYPE, SHAPE, SHARED (overlap), INVALID,
- * LIMIT, and those of launches.
+ * Errors, on the future or of submit: DTYPE, SHAPE, SHARED (overlap), INVALID, LIMIT, ARGUMENTS
+ * (of functions that take a count: another number of operands), and those of launches.
  */
 #ifndef ACUDA_OPS_H
 #define ACUDA_OPS_H
@@ -49,6 +49,10 @@ static inline acu_op *acui_term(acu_tensor *x, acu_site site)
 }
 static inline acu_op *acui_term(acu_arg x, acu_site site) { return acu_op_scalar(x, site); }
 static inline acu_op *acui_term(double x, acu_site site) { return acui_term_f64(x, site); }
+static inline acu_op *acui_term(long double x, acu_site site)
+{
+    return acui_term_f64(static_cast<double>(x), site);
+}
 static inline acu_op *acui_term(int x, acu_site site) { return acui_term_i64(x, site); }
 static inline acu_op *acui_term(long x, acu_site site) { return acui_term_i64(x, site); }
 static inline acu_op *acui_term(long long x, acu_site site) { return acui_term_i64(x, site); }
@@ -64,6 +68,7 @@ ACU_BEGIN
 #define ACU_TERM(x)                                                                                \
     _Generic((x), acu_op *: acui_operand_op, acu_tensor *: acui_operand_tensor,                    \
              acu_arg: acu_op_scalar, float: acui_term_f64, double: acui_term_f64,                  \
+             long double: acui_term_f64,                                                           \
              unsigned long: acui_term_u64, unsigned long long: acui_term_u64,                      \
              default: acui_term_i64)((x), ACU_SITE)
 #endif
@@ -76,9 +81,11 @@ ACU_BEGIN
  * in double, or in 64-bit integers, and rounded once.
  *
  * acu_arange: start, start + step, ... as long as it is before `end`: ceil((end - start) / step)
- * elements, at least one. Of integer dtypes all three must be integers.
- * acu_linspace: `count` values from start to end, both met, evenly spaced.
- * acu_eye: 1 where column - row is `diagonal`, 0 elsewhere.
+ * elements, at least one. Of integer dtypes all three must be integers, from -2^53 to 2^53, and
+ * what the dtype does not hold wraps around.
+ * acu_linspace: `count` values from start to end, finite ones, both met, evenly spaced; of floating
+ * point.
+ * acu_eye: 1 where column - row is `diagonal`, 0 elsewhere; not of f8e8m0fnu, which has no zero.
  */
 #define acu_arange(dtype, start, end, step)                                                        \
     acu_op_arange((dtype), (start), (end), (step), ACU_SITE)
@@ -139,7 +146,7 @@ ACU_API acu_op *acu_op_randint(acu_dtype dtype, acu_shape shape, int64_t low, in
 
 /*
  * Each is a function of elements; op_kinds.h lists them with the dtypes that they take. The macros
- * below are short for this one. At least one operand is a tensor.
+ * below are short for this one. At least one operand is a tensor, of acu_where one of a and b.
  */
 ACU_API acu_op *acu_op_elementwise(acu_elementwise kind, acu_op *const *operands, size_t count,
                                    acu_site site);
@@ -329,7 +336,8 @@ ACU_API const char *acu_cublas_path(void); /* its file, a static text; NULL: non
  *   a ? b : c   || && == != < <= > >= + - * / - !   numbers   ( )
  *   abs sign square sqrt rsqrt reciprocal exp log sin cos tanh sigmoid gelu silu relu erf floor
  *   ceil trunc round min max pow fma where clamp, with arguments as the functions above have them
- * A comparison is 1 or 0.
+ * A comparison is 1 or 0. Of text at most 2048 bytes are read, names have 31 at most and numbers
+ * 40, and what is nested is 64 deep at most.
  *
  * The handle keeps its kernels, and through them the device, until it is released; ops in flight
  * keep what they need. Errors: INVALID (with the column), NO_MEMORY. Does not block.
@@ -339,7 +347,7 @@ ACU_API acu_status acu_expression_create(const char *text, acu_expression **expr
 ACU_API acu_expression *acu_expression_retain(acu_expression *expression);
 ACU_API void acu_expression_release(acu_expression *expression);
 ACU_API size_t acu_expression_operands(const acu_expression *expression);
-/* The operand's name. */
+/* The operand's name; NULL: there are not so many. */
 ACU_API const char *acu_expression_operand(const acu_expression *expression, size_t i);
 /* acu_fused(expression, a, x, y): one to eight terms. Errors of the op
  * also: those of acu_compile. */

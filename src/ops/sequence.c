@@ -60,7 +60,8 @@ acu_op *acu_op_arange(acu_dtype dtype, double start, double end, double step, ac
     int64_t elements = (int64_t)count + ((double)(int64_t)count < count);
     if (!is_real(dtype) && !(is_whole(start) && is_whole(end) && is_whole(step)))
         return acu_op_fail(ACU_ERR_DTYPE, "arange", site, "arange of %s from %g to %g in steps of "
-                           "%g: these must be integers", acu_dtype_name(dtype), start, end, step);
+                           "%g: these must be integers of at most 2^53", acu_dtype_name(dtype),
+                           start, end, step);
     sequence s = {.name = "arange",
                   .dtype = dtype,
                   .shape = ACU_SHAPE(elements),
@@ -88,6 +89,9 @@ acu_op *acu_op_linspace(acu_dtype dtype, double start, double end, int64_t count
     if (!is_real(dtype))
         return acu_op_fail(ACU_ERR_DTYPE, "linspace", site, "linspace of %s: floating point is "
                            "needed", acu_dtype_name(dtype));
+    if (!isfinite(start) || !isfinite(end))
+        return acu_op_fail(ACU_ERR_INVALID, "linspace", site, "linspace from %g to %g: both must "
+                           "be finite", start, end);
     sequence s = {.name = "linspace",
                   .dtype = dtype,
                   .shape = ACU_SHAPE(count),

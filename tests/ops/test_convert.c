@@ -385,6 +385,8 @@ static void arange(void **state)
                  "i32|integers");
     assert_fails(acu_sync(device, acu_arange(ACU_F32, 0, -1, 1), NULL), ACU_ERR_SHAPE,
                  "from 0 to -1");
+    assert_fails(acu_sync(device, acu_arange(ACU_I64, 0x1p60, 0x1p60 + 4096, 1024), NULL),
+                 ACU_ERR_DTYPE, "i64|integers of at most 2^53");
     test_close(device);
     test_leaks_none();
 }
@@ -412,6 +414,11 @@ static void linspace(void **state)
             assert_true(fabs(have[i] / end - (2 * (double)i / (double)(count - 1) - 1)) < 1e-15);
         free(have);
     }
+    /* Between these there are no values, and no end would be met. */
+    assert_fails(acu_sync(device, acu_linspace(ACU_F32, 0, (double)INFINITY, 3), NULL),
+                 ACU_ERR_INVALID, "from 0 to inf|finite");
+    assert_fails(acu_sync(device, acu_linspace(ACU_F32, (double)NAN, 1, 3), NULL), ACU_ERR_INVALID,
+                 "finite");
     test_close(device);
     test_leaks_none();
 }

@@ -501,6 +501,9 @@ static void numbers_take_on_the_dtype(void **state)
                   ACU_SHAPE(1));
     assert_true(f[0] == 0x1.000002p63f);
     free(f);
+    f = result_of(device, acu_mul(acu_ones(ACU_F32, ACU_SHAPE(1)), 2.5L), ACU_F32, ACU_SHAPE(1));
+    assert_true(f[0] == 2.5f);
+    free(f);
     acu_tensor_release(u8);
     acu_tensor_release(f16);
     acu_tensor_release(choice);

@@ -51,6 +51,7 @@ static void terms(acu_tensor *t) /* 2x3 of f32, each 1 */
     ALL_ARE(acu_sub(acu_ones(ACU_F32, shape), 0), shape, 1.0f);
     ALL_ARE(acu_mul(acu_mul(acu_mul(t, 0.5), 4.0f), u), shape, 4.0f);
     ALL_ARE(acu_add(acu_add(acu_add(t, l), b), acu_f32(3)), shape, 4.0f);
+    ALL_ARE(acu_mul(t, 2.5L), shape, 2.5f);
     ALL_ARE(acu_add(acu_add(t, 1ull), static_cast<unsigned char>(1)), shape, 3.0f);
     ALL_ARE(acu_fma(t, 2, t), shape, 3.0f);
     ALL_ARE(acu_sum(t, ACU_ALL), ACU_SHAPE(1), 6.0f);
