@@ -393,7 +393,7 @@ template <typename T, int Rank = 0> struct acu_tiles {
 
 /* Tensors that the host passes as one argument. `item` holds their first elements. */
 template <typename T, int Max> struct acu_list {
-    long long count; /* 0 to Max */
+    long long count; /* 1 to Max */
     T *item[Max];
 
     __device__ T *operator[](long long which) const

@@ -40,6 +40,7 @@ ACU_API acu_status acu_buffer_create(acu_device *device, size_t bytes, acu_buffe
  * was released: then there is no driver call, else it is slow (milliseconds for many MiB). Driver:
  * cuMemHostAlloc. The host may touch it only while no work in flight does:
  * wait for the future first.
+ * Errors: NO_MEMORY, INVALID (0 bytes), DRIVER, DEVICE_LOST, STALE.
  */
 ACU_API acu_status acu_buffer_create_pinned(acu_device *device, size_t bytes, acu_buffer **buffer);
 
@@ -72,8 +73,9 @@ ACU_API acu_status acu_buffer_wrap_host(acu_device *device, void *memory, size_t
 ACU_API acu_status acu_buffer_wrap_pageable(acu_device *device, void *memory, size_t bytes,
                                             acu_user user, acu_buffer **buffer);
 
-/* Device memory that another library owns; released as above after its last use in acuda. INVALID:
- * there are not so many bytes behind the address. */
+/* Device memory that another library owns; released as above after its last use in acuda. No driver
+ * call: whether so many bytes are allocated there is not asked. Errors: INVALID (NULL, 0 bytes, or
+ * more than there are addresses), NO_MEMORY, DEVICE_LOST, STALE. */
 ACU_API acu_status acu_buffer_wrap_device(acu_device *device, CUdeviceptr memory, size_t bytes,
                                           acu_user user, acu_buffer **buffer);
 

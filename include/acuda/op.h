@@ -82,7 +82,7 @@ ACU_API acu_arg acu_arg_scalar(acu_dtype dtype, uint64_t bits);
 ACU_API acu_arg acu_arg_struct(const void *memory, size_t bytes);
 
 /* Several tensors, borrowed, as one argument of a launch, copied when the op is made: for a kernel
- * that takes an acu_list (device.cuh), with room for as many; at most 511. Yields
+ * that takes an acu_list (device.cuh), with room for as many or more; 1 to 511. Yields
  * ACU_NONE, as a struct does. */
 ACU_API acu_arg acu_arg_list(acu_tensor *const *tensors, size_t count, acu_access access);
 #define acu_in_list(tensors, count) acu_arg_list((tensors), (count), ACU_READ)

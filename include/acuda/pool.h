@@ -38,7 +38,8 @@ typedef struct acu_pool_options {
     acu_memory_kind kind; /* ACU_MEMORY_DEVICE or ACU_MEMORY_PINNED */
     bool write_combined;  /* pinned: faster for the device to read, very slow for the host to read;
                            * not what acu_to_host had to add */
-    size_t limit;         /* bytes that it may hold, in use and cached; 0: no limit */
+    size_t limit;         /* bytes that it may hold, in use and cached, as whole blocks (above);
+                           * 0: no limit */
     size_t keep;          /* bytes that it may cache while the device is idle; 0: the usual */
 } acu_pool_options;
 

@@ -38,7 +38,7 @@ typedef struct acu_staging_options {
                          * it may use, 1 to 8; at most
                          * 64. One core copies some 8 GB/s, so several are
                          *     needed to keep up with a GPU */
-    size_t chunk_bytes; /* moved at a time, 4 KiB to 64 MiB; default: 2 MiB */
+    size_t chunk_bytes; /* moved at a time, 4 KiB to 64 MiB in steps of 4 KiB; default: 2 MiB */
     unsigned chunks;    /* pinned ones of each helper on each device, 2 to 8; default: 3 */
 } acu_staging_options;
 

@@ -51,7 +51,8 @@ typedef struct acu_tensor acu_tensor;
 
 /*
  * A dense tensor over `buffer`, starting `offset` bytes into it (a multiple of the element size).
- * The tensor keeps the buffer. No driver call. Errors: SHAPE, DTYPE, LIMIT (buffer too small).
+ * The tensor keeps the buffer. No driver call. Errors: SHAPE, DTYPE, LIMIT (buffer too small),
+ * INVALID (not aligned to the size of its elements), NO_MEMORY.
  */
 ACU_API acu_status acu_tensor_create(acu_buffer *buffer, size_t offset, acu_dtype dtype,
                                      acu_shape shape, acu_tensor **tensor);
@@ -91,10 +92,12 @@ ACU_API acu_status acu_tensor_slice(acu_tensor *tensor, const int64_t *start, co
 ACU_API acu_status acu_tensor_slice_step(acu_tensor *tensor, const int64_t *start,
                                          const int64_t *end, const int64_t *step,
                                          acu_tensor **view);
-/* One index of a dimension, which is gone then: row 3 is acu_tensor_select(t, 0, 3, &row). */
+/* One index of a dimension, which is gone then: row 3 is acu_tensor_select(t, 0, 3, &row). The only
+ * dimension can not go: that is a slice of one element. */
 ACU_API acu_status acu_tensor_select(acu_tensor *tensor, int dimension, int64_t index,
                                      acu_tensor **view);
-/* Without a dimension of one element; with one more of one element, at that place. */
+/* Without a dimension of one element, if it is not the only one; with one more of one element, at
+ * that place. */
 ACU_API acu_status acu_tensor_squeeze(acu_tensor *tensor, int dimension, acu_tensor **view);
 ACU_API acu_status acu_tensor_unsqueeze(acu_tensor *tensor, int dimension, acu_tensor **view);
 /* Dimension d of the view is dimension order[d] of the tensor. */

@@ -152,7 +152,7 @@ static void occupancy(void **state)
     acu_kernel_release(fill);
 }
 
-/* It is as for a launch, which opts into more shared memory by itself: also before there was one. */
+/* As for a launch, which opts into more shared memory by itself: also before there was one. */
 static void occupancy_with_much_shared_memory(void **state)
 {
     (void)state;
