@@ -31,7 +31,8 @@
  * CUDA_ERROR_NOT_SUPPORTED; acu_driver_has tells before. ACUDA_DRIVER_MAX=11.4 in the environment,
  * or `max_version`, hides what is newer, so that a program can be tested as on an older driver.
  *
- * Every function here may be called from any thread. Only acu_driver_open blocks.
+ * Every function here may be called from any thread. Only acu_driver_open blocks, and
+ * acu_driver_describe while another thread is in it.
  */
 #ifndef ACUDA_DRIVER_H
 #define ACUDA_DRIVER_H

@@ -229,7 +229,6 @@ static acu_status open_locked(const acui_settings *settings)
     free(a);
     if (st != ACU_OK) {
         acui_fork_watch(false);
-        acu_error_describe(acu_last_error(), chosen.failure, sizeof chosen.failure);
         return st;
     }
     opener = getpid();
@@ -242,11 +241,12 @@ acu_status acu_driver_open(const acu_driver_options *options, const acu_driver_t
     acui_settings settings;
     if (acui_forked())
         return acui_refuse_fork(__func__);
-    acu_status st = acui_settings_read(options, &settings);
-    if (st != ACU_OK)
-        return st;
     pthread_mutex_lock(&open_lock);
-    st = open_locked(&settings);
+    acu_status st = acui_settings_read(options, &settings);
+    if (st == ACU_OK)
+        st = open_locked(&settings);
+    if (st != ACU_OK && !atomic_load_explicit(&published, memory_order_relaxed))
+        acu_error_describe(acu_last_error(), chosen.failure, sizeof chosen.failure);
     pthread_mutex_unlock(&open_lock);
     if (st == ACU_OK && table)
         *table = &acui_table;

@@ -59,6 +59,19 @@ static acu_status limit_version(int version, const char *by, acui_settings *sett
     return ACU_OK;
 }
 
+/* Who says "no" is not to get a slow program. */
+static acu_status read_allowance(const char *allow, acui_settings *settings)
+{
+    if (!allow || strcmp(allow, "0") == 0)
+        return ACU_OK;
+    if (strcmp(allow, "1") != 0)
+        return acui_fail(ACU_ERR_INVALID,
+                         "ACUDA_ALLOW_SOFTWARE is \"%s\": 1 allows the software device, 0 does not",
+                         allow);
+    settings->allowed_by = "ACUDA_ALLOW_SOFTWARE";
+    return ACU_OK;
+}
+
 /* Variables of a program that runs with somebody else's rights are not looked at: they name a
  * library to load. */
 static const char *variable(const char *name)
@@ -86,9 +99,8 @@ acu_status acui_settings_read(const acu_driver_options *options, acui_settings *
     const char *max = variable("ACUDA_DRIVER_MAX");
     if (st == ACU_OK && max)
         st = limit_version(parse_version(max), "ACUDA_DRIVER_MAX", settings);
-    const char *allow = variable("ACUDA_ALLOW_SOFTWARE");
-    if (allow && strcmp(allow, "0") != 0)
-        settings->allowed_by = "ACUDA_ALLOW_SOFTWARE";
+    if (st == ACU_OK)
+        st = read_allowance(variable("ACUDA_ALLOW_SOFTWARE"), settings);
     if (options && options->allow_software)
         settings->allowed_by = "the program";
     return st;

@@ -349,6 +349,9 @@ static void without_a_library_software_must_be_allowed(void **state)
     says("driver: none chosen: ");
     RUN(NULL, ENV("ACUDA_ALLOW_SOFTWARE=0"), "-");
     says("status: ACU_ERR_NO_DRIVER\n");
+    RUN(NULL, ENV("ACUDA_ALLOW_SOFTWARE=no"), "-"); /* does not say yes */
+    says("status: ACU_ERR_INVALID\n");
+    says("ACUDA_ALLOW_SOFTWARE is \"no\": 1 allows");
     need_software();
     RUN(NULL, NULL, "allow");
     says("status: ACU_OK\n");
@@ -446,6 +449,7 @@ static void requests_are_obeyed_or_fail(void **state)
     RUN("working", ENV("ACUDA_DRIVER=nvidia"), "allow");
     says("status: ACU_ERR_INVALID\n");
     says("ACUDA_DRIVER asks for the driver \"nvidia\": say gpu, software, or the path");
+    says("driver: none chosen: "); /* and why */
     need_software();
     RUN("working", ENV("ACUDA_DRIVER=software"), "-");
     says("driver: software CUDA device, built in\n");
