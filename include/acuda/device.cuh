@@ -180,6 +180,7 @@ template <typename T, int Rank = 0, typename Place = acu_place_of_block> struct 
     /* Element i of the tile counted row by row, 0 to size() - 1, whatever the rank. */
     __device__ T &flat(index_type i) const
     {
+        check((int)param.rank, i >= 0 && i < size());
         if (rank() == 1)
             return data()[i * stride(0)];
         index_type last = extent(rank() - 1), rows = i / last, column = i % last;

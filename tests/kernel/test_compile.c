@@ -252,6 +252,27 @@ static void nothing_is_contracted(void **state)
         }
 }
 
+/* By index, and counted. */
+static void accesses_to_tiles_are_checked_if_asked(void **state)
+{
+    (void)state;
+    static const char *const sources[] = {
+        "#include <acuda/device.cuh>\n"
+        "extern \"C\" __global__ void f(acu_tile<int> x, int i) { x.at(i) = 1; }\n",
+        "#include <acuda/device.cuh>\n"
+        "extern \"C\" __global__ void f(acu_tile<int> x, int i) { x.flat(i) = 1; }\n"};
+    skip_without(compiler);
+    acu_compile_options options = options_of(compiler);
+    options.defines = (const char *const[]){"ACU_TILE_CHECK"};
+    for (size_t i = 0; i < sizeof sources / sizeof *sources; i++)
+        for (options.define_count = 0; options.define_count < 2; options.define_count++) {
+            acu_code *code = NULL;
+            assert_works(acu_compile(device, sources[i], &options, &code));
+            assert_int_equal(strstr(acu_code_ptx(code), "trap;") != NULL, options.define_count);
+            acu_code_release(code);
+        }
+}
+
 static void usual_mathematics(void **state)
 {
     (void)state;
@@ -826,6 +847,7 @@ int main(int argc, char **argv)
         TEST(names_of_templates),
         TEST(options_count),
         TEST(nothing_is_contracted),
+        TEST(accesses_to_tiles_are_checked_if_asked),
         TEST(usual_mathematics),
         TEST(errors_are_told),
         TEST(as_a_future),
@@ -834,6 +856,7 @@ int main(int argc, char **argv)
         NVRTC(names_of_templates),
         NVRTC(options_count),
         NVRTC(nothing_is_contracted),
+        NVRTC(accesses_to_tiles_are_checked_if_asked),
         NVRTC(usual_mathematics),
         NVRTC(errors_are_told),
         NVRTC(as_a_future),
