@@ -155,8 +155,13 @@ static acu_status make_permute(acu_tensor *from, const acui_view *view, acu_tens
 acu_op *acu_op_permute(acu_op *x, const int *order, size_t count, acu_site site)
 {
     acui_view view = {.make = make_permute};
+    if (!order && count) {
+        acui_fail(ACU_ERR_INVALID, "permute: the order is NULL");
+        acu_op_release(x);
+        return acui_op_failed(&acui_class_PERMUTE, site);
+    }
     view.count = count <= ACU_MAX_RANK ? (int)count : ACU_MAX_RANK + 1; /* refused */
-    if (order && count <= ACU_MAX_RANK)
+    if (count && count <= ACU_MAX_RANK)
         memcpy(view.order, order, count * sizeof *order);
     return view_op(&acui_class_PERMUTE, x, &view, site);
 }
