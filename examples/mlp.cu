@@ -14,9 +14,9 @@
  * Kernels, in the order of a training step. "for each parameter" kernels get partitions, with any
  * tile and any block: tiles and blocks of 128 suit them.
  *
- *     mlp_init(out params: partition, seed: u32)                  once; the same seed, the same
- *     model mlp_forward(in params, in x, in labels, inout work, inout stats)   grid: batch; block:
- *     64 mlp_errors(in params, in labels, inout work, batch: u32)           grid: batch; block: 64
+ *     mlp_init(out params: partition, seed: u32)                once; the same seed, the same model
+ *     mlp_forward(in params, in x, in labels, inout work, inout stats)       grid: batch; block: 64
+ *     mlp_errors(in params, in labels, inout work, batch: u32)               grid: batch; block: 64
  *     mlp_gradients(out gradient: partition, in x, in work, batch: u32)      for each parameter
  *     mlp_add(inout sum: partition, in gradient)                             for each parameter
  *     mlp_update(inout params: partition, inout velocity: partition, in gradient, scale: f32,

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * y = a x + y, where y is partitioned: each block gets one tile of y to write, and reads the
- * elements of x, a whole tensor of y's shape, at the same places. For matrices;
- * one thread for each element.
+ * elements of x, a whole tensor of y's shape, at the same places. For matrices.
  *
  *     saxpy(inout y: partition of f32 [m, n], a: f32, in x: f32 [m, n])
- *     grid: one block for each tile; block: (columns, rows) of a tile, or less
+ *     grid: one block for each tile; block: (columns, rows) of a tile, or any other
  */
 #include <acuda/device.cuh>
 

@@ -58,8 +58,8 @@ typedef enum acu_dlpack_flags {
  * device yet, or, for host memory, not complete. acu_dlpack_export_wait blocks until then, at most
  * `timeout` nanoseconds (TIMEOUT; WOULD_WAIT in a callback).
  * Driver: cuStreamWaitEvent, cuEventRecord; the deleter the same. Errors: INVALID (a stream that is
- * none), DEPENDENCY (its
- * contents were not computed), NO_MEMORY, DEVICE_LOST.
+ * none, or flags), DEPENDENCY (its contents were not computed), CAPTURE (the stream is being
+ * captured), WOULD_WAIT (in a foreign call), NO_MEMORY, DEVICE_LOST, STALE.
  */
 ACU_API acu_status acu_dlpack_export(acu_tensor *tensor, intptr_t stream, unsigned flags,
                                      struct DLManagedTensorVersioned **managed);
@@ -72,15 +72,16 @@ ACU_API acu_status acu_dlpack_device(const acu_tensor *tensor, int *type, int *i
 /*
  * Import: a tensor over the other side's memory, for work on `device`, whose memory that is. Its
  * contents are there once `stream` has done what is on it now, and acuda's work comes behind that;
- * ACU_DLPACK_NO_STREAM: they are there. A read-only tensor can not be written in acuda either.
+ * ACU_DLPACK_NO_STREAM: they are there. A read-only tensor can not be written in acuda either. One
+ * without dimensions, a single number, becomes one of one element.
  *
  * With success `managed` is acuda's, and its deleter is called once after the last use in acuda:
  * not where that happens to be, for a deleter may want an interpreter's lock, but in the next
  * import, export or acu_dlpack_drain. On failure it is still the caller's.
  * Errors: DTYPE, SHAPE (negative strides, more than 6 dimensions, no elements), DEVICE (of another
- * device), NOT_SUPPORTED (a later major version, another kind of device), INVALID (not aligned, a
- * stream that is none), CAPTURE (the stream is being captured), WOULD_WAIT (in a foreign call),
- * NO_MEMORY.
+ * device), NOT_SUPPORTED (another major version, another kind of device), INVALID (not aligned, a
+ * stream that is none), BUSY (acu_buffer_wrap_host), CAPTURE (the stream is being captured),
+ * WOULD_WAIT (in a foreign call), NO_MEMORY, DEVICE_LOST, STALE.
  */
 ACU_API acu_status acu_dlpack_import(acu_device *device, struct DLManagedTensorVersioned *managed,
                                      intptr_t stream, acu_tensor **tensor);

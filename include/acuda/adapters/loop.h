@@ -57,7 +57,8 @@ typedef struct acu_loop_options {
     size_t size;    /* sizeof(acu_loop_options) */
     acu_loop_fn fn; /* NULL: there are callbacks only; completions with a tag are dropped */
     acu_user user;  /* for fn; its release is called after the last call of fn, with the adapter's
-                     * end, or when starting it fails */
+                     * end, or when starting it fails (but where `size` is not set: nothing of the
+                     * options is looked at then) */
     /*
      * Nanoseconds for which the loop looks without pause, at its other sources and at the queue in
      * turn, instead of sleeping: from a submission, or a completion, on, while anything is pending
