@@ -130,7 +130,7 @@ static void go(bed *b, uint32_t c, uint32_t steps)
     teach_all(b, steps);
     hold_thread(b->device);
     for (int i = 0; i < MANY; i++) {
-        acu_op *ops[ACUI_TOGETHER_NODES];
+        acu_op *ops[ACUI_TOGETHER_NODES + 1];
         for (uint32_t k = 0; k < steps; k++)
             ops[k] = step(b, i, c + k);
         assert_works(acu_submit(b->device, acu_op_zip(ops, steps, ACU_SITE), NULL, &futures[i]));
@@ -159,6 +159,22 @@ static void many_go_as_one(void **state)
         go(&b, 7, steps);
         assert_true(together(&b) >= before + ACUI_TOGETHER);
         check(&b);
+    }
+    end(&b);
+}
+
+static void larger_ones_go_alone(void **state)
+{
+    (void)state;
+    bed b = begin();
+    for (uint32_t steps = ACUI_TOGETHER_NODES; steps <= ACUI_TOGETHER_NODES + 1; steps++) {
+        warm(&b, steps);
+        uint64_t before = together(&b);
+        go(&b, 7, steps);
+        if (steps > ACUI_TOGETHER_NODES)
+            assert_int_equal(together(&b), before);
+        else
+            assert_true(together(&b) > before);
     }
     end(&b);
 }
@@ -1092,6 +1108,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(many_go_as_one),
+        cmocka_unit_test(larger_ones_go_alone),
         cmocka_unit_test(how_many_depends_on_how_long),
         cmocka_unit_test(some_forms_may_come_in_turn),
         cmocka_unit_test(what_depends_on_each_other_stays_in_order),

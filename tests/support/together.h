@@ -32,7 +32,7 @@ static inline void test_teach(uint64_t form, int count, uint64_t looked, uint64_
 /* Of a task that launches the kernel so often, and does nothing else. */
 static inline uint64_t test_form_of(acu_kernel *kernel, acui_dims dims, uint32_t launches)
 {
-    acui_node node = {.kind = ACUI_NODE_LAUNCH}, *nodes[ACUI_TOGETHER_NODES];
+    acui_node node = {.kind = ACUI_NODE_LAUNCH}, *nodes[ACUI_TOGETHER_NODES + 1];
     node.u.launch.kernel = kernel;
     node.u.launch.dims = dims;
     for (uint32_t i = 0; i < launches; i++)
