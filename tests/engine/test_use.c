@@ -616,8 +616,74 @@ static void a_capture_behind_a_use_without_an_event(void **state)
     end(&b);
 }
 
-int main(void)
+/* ---- in a process of their own ---- */
+
+/* The device is lost before the end, and that takes nothing of its context to the driver. */
+static void lost_meanwhile(void **state)
 {
+    (void)state;
+    bench b = begin();
+    acu_use *use;
+    acu_future *future = NULL;
+    assert_works(acu_use_begin(b.stream, &use, acu_in(b.x), acu_out(b.y)));
+    acu_driver_fault fault = {.size = sizeof fault,
+                              .call = ACU_CALL_StreamQuery,
+                              .result = ACU_CUDA_ERROR_ILLEGAL_ADDRESS};
+    assert_works(acu_driver_fail(&fault));
+    assert_fails(acu_stream_poll(b.other), ACU_ERR_DEVICE_LOST, "cuStreamQuery");
+    acu_driver_fail_clear();
+    acu_driver_count_calls(true);
+    assert_works(acu_use_end(use, ACU_OK, &future));
+    assert_int_equal(acu_driver_calls(ACU_CALL_EventRecord), 0);
+    assert_int_equal(acu_driver_calls(ACU_CALL_StreamIsCapturing), 0);
+    ends(future, ACU_ERR_DEVICE_LOST);
+    acu_stream_release(b.stream);
+    acu_stream_release(b.other);
+    acu_tensor_release(b.x);
+    acu_tensor_release(b.y);
+    acu_close(b.device);
+    assert_int_equal(acu_debug_live(ACU_OBJECT_USE), 0);
+}
+
+static void the_device_is_lost_meanwhile(void **state)
+{
+    (void)state;
+    test_in_process("lost_meanwhile");
+}
+
+/* Nothing was submitted in this process: closing waits for the use all the same. */
+static void first_of_all(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_stream *stream;
+    acu_tensor *x;
+    acu_use *use;
+    acu_future *future;
+    assert_works(acu_stream_create(device, 0, &stream));
+    assert_works(acu_tensor_alloc(device, ACU_F32, VECTOR, &x));
+    assert_works(acu_use_begin(stream, &use, acu_out(x)));
+    assert_works(acu_use_end(use, ACU_OK, &future));
+    acu_tensor_release(x);
+    acu_stream_release(stream);
+    test_close(device);
+    assert_int_equal(acu_future_poll(future), ACU_OK);
+    acu_future_release(future);
+    test_leaks_none();
+}
+
+static void before_anything_else(void **state)
+{
+    (void)state;
+    test_in_process("first_of_all");
+}
+
+int main(int argc, char **argv)
+{
+    static const test_case cases[] = {{"first_of_all", first_of_all},
+                                      {"lost_meanwhile", lost_meanwhile}};
+    if (argc > 1)
+        return test_run_case(cases, sizeof cases / sizeof *cases, argv[1]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(behind_what_was_submitted),
         cmocka_unit_test(before_what_is_submitted_later),
@@ -632,6 +698,8 @@ int main(void)
         cmocka_unit_test(wrong_use),
         cmocka_unit_test(ended_without_memory_for_a_future),
         cmocka_unit_test(from_many_threads),
+        cmocka_unit_test(the_device_is_lost_meanwhile),
+        cmocka_unit_test(before_anything_else),
         cmocka_unit_test(streams_of_threads),
         cmocka_unit_test(streams_of_threads_without_events),
         cmocka_unit_test(a_capture_behind_a_use_without_an_event),
