@@ -641,6 +641,22 @@ static void many_forms_in_turn_are_served(void **state)
     end(&b);
 }
 
+static acu_op *wait_for_graphs(void *device, acu_val *values, size_t count)
+{
+    (void)count;
+    assert_fails(acu_graphs_wait(device), ACU_ERR_WOULD_WAIT, "acu_graphs_wait");
+    return acu_take(&values[0]);
+}
+
+static void callbacks_may_not_wait_for_them(void **state)
+{
+    (void)state;
+    bed b = begin();
+    acu_op *op = acu_then(acu_scalar(acu_u8(1)), wait_for_graphs, b.device);
+    assert_works(acu_sync(b.device, op, NULL));
+    end(&b);
+}
+
 /* ---- bounds ---- */
 
 static void the_cache_is_bounded(void **state)
@@ -844,6 +860,7 @@ int main(void)
         cmocka_unit_test(overlapping_submissions_get_one_each),
         cmocka_unit_test(threads_share_a_form),
         cmocka_unit_test(many_forms_in_turn_are_served),
+        cmocka_unit_test(callbacks_may_not_wait_for_them),
         cmocka_unit_test(the_cache_is_bounded),
         cmocka_unit_test(graphs_in_flight_leave_too),
         cmocka_unit_test(a_module_takes_its_graphs_along),
