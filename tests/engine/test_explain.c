@@ -249,6 +249,26 @@ static void order_inside_a_part(void **state)
     test_leaks_none();
 }
 
+/* Where there is one stream they run one by one, whatever memory is made between. */
+static void in_order_on_one_stream(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_submit_options options = {.size = sizeof options, .explain = true};
+    acu_op *ops[] = {acu_full(VECTOR, acu_u32(1)), acu_full(VECTOR, acu_u32(2)),
+                     acu_full(VECTOR, acu_u32(3))};
+    acu_future *future;
+    assert_works(acu_policy_single(device, NULL, &options.policy));
+    assert_works(acu_submit(device, acu_op_zip(ops, 3, ACU_SITE), &options, &future));
+    assert_works(acu_future_wait(future, ACU_FOREVER));
+    explain(future, ACU_EXPLAIN_TEXT);
+    says("0 fill|1 fill|, after 0\n|2 fill|, after 1\n");
+    acu_future_release(future);
+    acu_policy_release(options.policy);
+    test_close(device);
+    test_leaks_none();
+}
+
 static void branches(void **state)
 {
     (void)state;
@@ -323,6 +343,7 @@ int main(void)
         cmocka_unit_test(warm_submissions_have_graphs_made),
         cmocka_unit_test(forms_differ_in_what_comes_behind_what),
         cmocka_unit_test(order_inside_a_part),
+        cmocka_unit_test(in_order_on_one_stream),
         cmocka_unit_test(branches),
         cmocka_unit_test(ops_before_they_are_submitted),
         cmocka_unit_test(wrong_uses_are_refused),
