@@ -553,6 +553,38 @@ static void an_end_that_can_not_be_recorded_fails_who_needs_it(void **state)
     close_bench(&b);
 }
 
+/* ---- memory that will never be there ---- */
+
+static acu_op *keep_and_refuse(void *user, acu_val *values, size_t count)
+{
+    (void)count;
+    *(acu_tensor **)user = acu_tensor_retain(values[0].tensor);
+    return NULL;
+}
+
+static void what_a_refused_submission_was_to_make_fails_who_uses_it(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    static uint32_t memory[N];
+    acu_tensor *none = NULL, *x = vector(&b, 7), *host;
+    acu_buffer *buffer;
+    assert_works(
+        acu_buffer_wrap_pageable(b.device, memory, sizeof memory, ACU_USER(NULL), &buffer));
+    assert_works(acu_tensor_create(buffer, 0, ACU_U32, VECTOR, &host));
+    acu_op *op = acu_then(acu_zeros(ACU_U32, VECTOR), keep_and_refuse, &none);
+    assert_fails(acu_sync(b.device, op, NULL), ACU_ERR_CALLBACK, "");
+    acu_op *users[] = {acu_fill(none, acu_u32(1)), acu_copy(none, x), step(&b, none, x, 1),
+                       acu_copy(none, host)};
+    for (size_t i = 0; i < sizeof users / sizeof *users; i++)
+        assert_fails(acu_sync(b.device, users[i], NULL), ACU_ERR_DEPENDENCY, "never allocated");
+    acu_tensor_release(none);
+    acu_tensor_release(host);
+    acu_tensor_release(x);
+    acu_buffer_release(buffer);
+    close_bench(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -570,6 +602,7 @@ int main(void)
         cmocka_unit_test(waiting_copies_hold_no_host_work_up_nor_wait_for_it),
         cmocka_unit_test(new_memory_is_waited_for_once),
         cmocka_unit_test(an_end_that_can_not_be_recorded_fails_who_needs_it),
+        cmocka_unit_test(what_a_refused_submission_was_to_make_fails_who_uses_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
