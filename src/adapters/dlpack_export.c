@@ -127,8 +127,8 @@ static acu_status order_device(const request *r, acu_stream **kept)
 {
     if (r->stream != ACU_DLPACK_NO_STREAM)
         return order_stream(r, r->stream, kept);
-    if (acu_tensor_address(r->tensor))
-        return ACU_OK;
+    if (acu_tensor_address(r->tensor)) /* of a lost device: of no use */
+        return acui_device_check(r->tensor->buffer->device);
     return order_stream(r, (intptr_t)ACU_CU_STREAM_PER_THREAD, NULL);
 }
 

@@ -9,6 +9,8 @@
 #include "device/device.h"
 #include "memory/memory.h"
 
+#include <acuda/adapters/dlpack.h>
+
 static void lose(acu_device *device)
 {
     acu_stream *stream = NULL;
@@ -126,6 +128,23 @@ static void what_can_not_be_looked_at_for_good_is_lost(void **state)
     test_close(device);
 }
 
+/* Whether streams are in order with others' or not. */
+static void its_memory_is_not_for_others(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_tensor *tensor = NULL;
+    struct DLManagedTensorVersioned *managed = NULL;
+    assert_works(acu_tensor_alloc(device, ACU_F32, ACU_SHAPE(4), &tensor));
+    lose(device);
+    REFUSED(acu_dlpack_export(tensor, ACU_DLPACK_NO_STREAM, 0, &managed));
+    REFUSED(acu_dlpack_export(tensor, 1, 0, &managed));
+    REFUSED(acu_dlpack_export_wait(tensor, ACU_DLPACK_NO_STREAM, 0, ACU_FOREVER, &managed));
+    acu_tensor_release(tensor);
+    test_close(device);
+    assert_int_equal(acu_debug_live_blocks(), 0);
+}
+
 static void a_new_open_heals_once_all_is_released(void **state)
 {
     (void)state;
@@ -172,6 +191,7 @@ int main(void)
         cmocka_unit_test(refuses_everything_with_the_first_fault),
         cmocka_unit_test(marks_of_a_lost_device_end_without_success),
         cmocka_unit_test(what_can_not_be_looked_at_for_good_is_lost),
+        cmocka_unit_test(its_memory_is_not_for_others),
         cmocka_unit_test(a_new_open_heals_once_all_is_released),
         cmocka_unit_test(what_it_may_still_write_stays),
     };
