@@ -489,6 +489,7 @@ static void direct_access_goes_with_the_context(void **state)
     assert_works(acu_device_open_peer(devices[0], devices[1]));
     assert_works(acu_sync(NULL, count_op(kernel, far, 0), NULL));
     acu_device *fresh = reset(devices[1]);
+    assert_ptr_equal(acu_device_default(), devices[0]); /* still */
     assert_fails(acu_sync(NULL, count_op(kernel, far, 0), NULL), ACU_ERR_STALE, "device 1");
     assert_fails(acu_sync(NULL, acu_copy(near, far), NULL), ACU_ERR_STALE, "device 1");
     acu_tensor_release(far);
