@@ -55,11 +55,12 @@ acu_status acui_policy_open(acu_device *device, unsigned streams, int priority, 
 acu_status acui_policy_of_priority(acu_device *device, int priority, acu_policy **policy)
 {
     const acu_device_info *info = &device->info;
-    int place = priority - info->greatest_priority;
-    if (priority > info->least_priority || place < 0 || place >= ACUI_PRIORITIES)
+    int most = info->greatest_priority; /* what is far from it is not counted from there */
+    int place = priority >= most && priority <= info->least_priority ? priority - most : -1;
+    if (place < 0 || place >= ACUI_PRIORITIES)
         return acui_fail(ACU_ERR_INVALID,
                          "priority %d is outside of what device %d has, %d (most urgent) to %d",
-                         priority, info->ordinal, info->greatest_priority, info->least_priority);
+                         priority, info->ordinal, most, info->least_priority);
     acu_policy *there = atomic_load_explicit(&device->urgent[place], memory_order_acquire);
     if (!there) {
         acu_policy *made;
