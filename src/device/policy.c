@@ -216,11 +216,12 @@ static acu_stream *ask(const acu_policy *policy)
     for (uint32_t i = 0; i < policy->count; i++)
         list[i] = (acu_policy_stream){.stream = policy->streams[i],
                                       .load = load_of(policy->streams[i])};
+    bool outer = asking; /* it may schedule with another policy, which is asked at once */
     acui_callback_enter();
     acui_callback_bind();
     asking = true;
     size_t place = policy->choose(policy->user.data, list, policy->count);
-    asking = false;
+    asking = outer;
     acui_callback_unbind();
     acui_callback_leave();
     if (place < policy->count)

@@ -52,6 +52,7 @@ typedef struct chooser {
     size_t place;
     acu_device *device;
     acu_future *future;
+    acu_policy *other;
     acu_status wait, submit;
 } chooser;
 
@@ -70,6 +71,16 @@ static size_t misuse(void *user, const acu_policy_stream *streams, size_t count)
     c->wait = acu_future_wait(c->future, 0);
     c->submit = acu_submit(c->device, acu_zeros(ACU_F32, VECTOR), NULL, NULL);
     return 0;
+}
+
+/* The choice of another policy, which is asked at once, does not end this one. */
+static size_t misuse_after_another(void *user, const acu_policy_stream *streams, size_t count)
+{
+    chooser *c = user;
+    acu_future *later;
+    assert_works(acu_schedule(c->other, acu_zeros(ACU_F32, VECTOR), &later));
+    acu_future_release(later);
+    return misuse(user, streams, count);
 }
 
 static void the_program_chooses(void **state)
@@ -139,23 +150,31 @@ static void what_is_refused_is_released(void **state)
     finish(device);
 }
 
-static void it_may_neither_wait_nor_submit(void **state)
+static void may_neither_wait_nor_submit(acu_policy_fn fn)
 {
-    (void)state;
     acu_device *device = test_open();
     chooser c = {.device = device};
     assert_works(acu_submit(device, acu_zeros(ACU_F32, VECTOR), NULL, &c.future));
     acu_policy *policy;
-    acu_policy_options options = {
-        .size = sizeof options, .choose = misuse, .user = ACU_USER(&c), .streams = 2};
+    acu_policy_options options = {.size = sizeof options, .choose = choose, .user = ACU_USER(&c)};
+    assert_works(acu_policy_create(device, &options, &c.other));
+    options.choose = fn;
     assert_works(acu_policy_create(device, &options, &policy));
     acu_submit_options submit = {.size = sizeof submit, .policy = policy};
     assert_works(acu_submit(device, acu_zeros(ACU_F32, VECTOR), &submit, NULL));
     assert_int_equal(c.wait, ACU_ERR_WOULD_WAIT);
     assert_int_equal(c.submit, ACU_ERR_WOULD_WAIT);
     acu_policy_release(policy);
+    acu_policy_release(c.other);
     acu_future_release(c.future);
     finish(device);
+}
+
+static void it_may_neither_wait_nor_submit(void **state)
+{
+    (void)state;
+    may_neither_wait_nor_submit(misuse);
+    may_neither_wait_nor_submit(misuse_after_another);
 }
 
 static void on_a_runtime_thread(void **state)
