@@ -225,6 +225,13 @@ int acu_stream_priority(const acu_stream *stream)
 
 /* ---- order ---------------------------------------------------------------------------------- */
 
+static acu_status refuse_captured(void)
+{
+    return acui_fail(ACU_ERR_CAPTURE,
+                     "the program is capturing this stream: end the capture first, or use another "
+                     "stream");
+}
+
 acu_status acui_stream_not_capturing(acu_stream *stream)
 {
     if (!atomic_load_explicit(&stream->shown, memory_order_relaxed) ||
@@ -232,11 +239,7 @@ acu_status acui_stream_not_capturing(acu_stream *stream)
         return ACU_OK;
     unsigned state = ACU_CU_STREAM_CAPTURE_STATUS_NONE;
     ACUI_TRY(ACUI_DEV(stream->device, StreamIsCapturing, stream->raw, &state));
-    if (state == ACU_CU_STREAM_CAPTURE_STATUS_NONE)
-        return ACU_OK;
-    return acui_fail(ACU_ERR_CAPTURE,
-                     "the program is capturing this stream: end the capture first, or use another "
-                     "stream");
+    return state == ACU_CU_STREAM_CAPTURE_STATUS_NONE ? ACU_OK : refuse_captured();
 }
 
 acu_status acui_stream_check_held(const acu_stream *stream, const char *function)
@@ -253,12 +256,16 @@ acu_status acui_stream_check_held(const acu_stream *stream, const char *function
 acu_status acui_stream_check_capture(acu_stream *stream)
 {
     acui_entered entered;
-    if (!atomic_load_explicit(&stream->shown, memory_order_relaxed) ||
-        acui_enter(stream->device, &entered) != ACU_OK)
-        return ACU_OK; /* a device that is lost says so later */
-    acu_status status = acui_stream_not_capturing(stream);
-    acui_leave(&entered);
-    return status == ACU_ERR_CAPTURE ? status : ACU_OK;
+    if (!atomic_load_explicit(&stream->shown, memory_order_relaxed))
+        return ACU_OK;
+    bool was = acui_error_aside(); /* what can not be asked now, a lost device, say, shows later */
+    acu_status status = acui_enter(stream->device, &entered);
+    if (status == ACU_OK) {
+        status = acui_stream_not_capturing(stream);
+        acui_leave(&entered);
+    }
+    acui_error_back(was);
+    return status == ACU_ERR_CAPTURE ? refuse_captured() : ACU_OK;
 }
 
 /* An event behind all that the stream holds now; to be put back by the caller. */

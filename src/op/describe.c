@@ -241,13 +241,17 @@ acu_status acu_op_describe(acu_device *device, acu_op *op, acu_value_info *infos
                          count ? "the place for the values" : "the place for their number");
     acui_infer infer = {.depth = 0};
     acui_values values = {0};
+    acu_error record = *acui_error(); /* which what is wrong with a part changes, for which there is
+                                       * an alternative, */
     acu_status status = acui_infer_op(&infer, op, device, &values);
-    acu_error record = *acui_error(); /* releasing must not change what the caller sees */
+    if (status != ACU_OK)
+        record = *acui_error(); /* ... and releasing */
     for (size_t i = 0; i < values.count && i < room && status == ACU_OK; i++)
         infos[i] = info_of(&values.list[i]);
     if (status == ACU_OK)
         *count = values.count;
     acui_values_clear(&values);
     end(&infer);
-    return status == ACU_OK ? ACU_OK : acui_error_restore(&record);
+    acui_error_restore(&record);
+    return status;
 }

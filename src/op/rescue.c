@@ -167,20 +167,38 @@ static acu_status plan_alternative(acui_plan *plan, acu_op *op, acu_device *plac
     return status;
 }
 
-/* The first op can not be run as it is: then the alternative is all there is. */
+/* The thread's record, which what is tried may change though the call is to succeed. Not on the
+ * stack: these nest. NULL: no memory for it. */
+static const acu_error *keep_record(acui_plan *plan)
+{
+    static const acu_error none = {.device = -1};
+    if (acui_error()->status == ACU_OK)
+        return &none;
+    acu_error *kept = ACUI_ARENA_NEW(&plan->arena, acu_error);
+    if (kept)
+        *kept = *acui_error();
+    return kept;
+}
+
+/* The first op can not be run as it is: then the alternative is all there is. `before`: the
+ * thread's record before that one was tried. */
 static acu_status plan_instead(acui_plan *plan, acu_op *op, acu_device *place, acui_part *tried,
-                               acui_values *values)
+                               const acu_error *before, acui_values *values)
 {
     if (!tried->fault)
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory to say why an op can not be run");
     if (!acui_rescue_wanted(op, tried->fault))
         return acui_error_restore(&tried->fault->error);
-    return acui_plan_op(plan, take_input(op, 1), place, values);
+    acu_status status = acui_plan_op(plan, take_input(op, 1), place, values);
+    if (status == ACU_OK && before)
+        acui_error_restore(before);
+    return status;
 }
 
 /* The values of what is tried, and of the alternative in their place. */
 static acu_status plan_both(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
 {
+    const acu_error *before = keep_record(plan);
     acui_part *tried = acui_part_begin(plan, ACUI_PART_TRY);
     if (!tried)
         return ACU_ERR_NO_MEMORY;
@@ -204,7 +222,7 @@ static acu_status plan_both(acui_plan *plan, acu_op *op, acu_device *place, acui
     if (done != ACU_OK || !refused)
         return status;
     acui_values_cut(values, 0);
-    return plan_instead(plan, op, place, tried, values);
+    return plan_instead(plan, op, place, tried, before, values);
 }
 
 static acu_status plan_or_else(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)

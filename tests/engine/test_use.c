@@ -421,6 +421,24 @@ static void ended_without_memory_for_a_future(void **state)
     end(&b);
 }
 
+/* Whether the stream is captured can not be asked: that is no failure of the end. */
+static void what_can_not_be_asked_leaves_no_record(void **state)
+{
+    (void)state;
+    bench b = begin();
+    acu_use *use;
+    acu_stream_raw(b.stream);
+    assert_works(acu_use_begin(b.stream, &use, acu_in(b.x)));
+    assert_fails(acu_use_end(NULL, ACU_OK, NULL), ACU_ERR_INVALID, "use is NULL");
+    acu_driver_fault fault = {.size = sizeof fault, .call = ACU_CALL_StreamIsCapturing};
+    assert_works(acu_driver_fail(&fault));
+    assert_works(acu_use_end(use, ACU_OK, NULL));
+    assert_int_equal(acu_driver_fault_hits(), 1);
+    acu_driver_fail_clear();
+    assert_int_equal(acu_last_error()->status, ACU_ERR_INVALID);
+    end(&b);
+}
+
 /* ---- many threads ---- */
 
 typedef struct worker {
@@ -697,6 +715,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(foreign_streams_and_memory),
         cmocka_unit_test(wrong_use),
         cmocka_unit_test(ended_without_memory_for_a_future),
+        cmocka_unit_test(what_can_not_be_asked_leaves_no_record),
         cmocka_unit_test(from_many_threads),
         cmocka_unit_test(the_device_is_lost_meanwhile),
         cmocka_unit_test(before_anything_else),

@@ -201,6 +201,38 @@ static void found_at_submit(void **state)
     finish(device);
 }
 
+/* A call that succeeds leaves the thread's record as it is, or as nothing. */
+static void the_record_is_of_calls_that_failed(acu_device *device, acu_tensor *x)
+{
+    acu_status before = acu_last_error()->status;
+    acu_op *op = acu_or_else(acu_nth(acu_value(x), 3), acu_dup(x));
+    acu_value_info info;
+    size_t count;
+    assert_works(acu_op_describe(device, op, &info, 1, &count));
+    assert_int_equal(acu_last_error()->status, before);
+    acu_op *outer = acu_or_else(acu_nth(acu_value(x), 2), op); /* two of them */
+    assert_works(acu_sync(device, outer, NULL));
+    assert_int_equal(acu_last_error()->status, before);
+    acu_graph *graph;
+    op = acu_or_else(acu_nth(acu_value(x), 3), acu_fill(x, acu_f32(1)));
+    assert_works(acu_graph_load(device, op, NULL, &graph));
+    assert_int_equal(acu_last_error()->status, before);
+    acu_graph_release(graph);
+}
+
+static void what_was_refused_leaves_no_record(void **state)
+{
+    (void)state;
+    acu_device *device = begin();
+    acu_tensor *x = tensor_of(device, 1);
+    the_record_is_of_calls_that_failed(device, x);
+    assert_fails(acu_device_wait(NULL, 0), ACU_ERR_INVALID, "device is NULL");
+    the_record_is_of_calls_that_failed(device, x);
+    assert_non_null(strstr(acu_last_error()->message, "device is NULL"));
+    acu_tensor_release(x);
+    finish(device);
+}
+
 static void the_program_decides(void **state)
 {
     (void)state;
@@ -720,6 +752,7 @@ int main(void)
         cmocka_unit_test(found_at_completion),
         cmocka_unit_test(found_at_issue),
         cmocka_unit_test(found_at_submit),
+        cmocka_unit_test(what_was_refused_leaves_no_record),
         cmocka_unit_test(the_program_decides),
         cmocka_unit_test(the_reason_of_a_function),
         cmocka_unit_test(an_alternative_may_fail_too),
