@@ -39,8 +39,9 @@ typedef struct acu_completion {
 /* Never blocks. System: eventfd. Errors: NO_MEMORY, LIMIT (no descriptor left). */
 ACU_API acu_status acu_queue_create(const acu_queue_options *options, acu_queue **queue);
 
-/* What is still to come to the queue is dropped with its last reference: the submissions go on, and
- * nobody is told. Never blocks; NULL is fine. The descriptor is closed. */
+/* With the last reference the descriptor is closed, at once, and what is on the queue, or still to
+ * come to it, is dropped: the submissions go on, and nobody is told. Inside of its own take, that
+ * one still takes what is there. Never blocks; NULL is fine. */
 ACU_API acu_queue *acu_queue_retain(acu_queue *queue);
 ACU_API void acu_queue_release(acu_queue *queue);
 
@@ -67,7 +68,7 @@ ACU_API acu_status acu_future_call(acu_future *future, acu_queue *queue, acu_fut
  * program's that run inside (callbacks, releases of user data) may drop the last reference to the
  * queue. Driver: cuEventQuery, one or two per stream that it looks at. ACU_OK also where there are
  * none (*count is 0). Fewer than `room` does not mean that there are no more: the descriptor says
- * so, which is why it is to be waited for level-triggered.
+ * so, which is why it is to be waited for level-triggered. Errors: INVALID (no room).
  */
 ACU_API acu_status acu_queue_take(acu_queue *queue, acu_completion *list, size_t room,
                                   size_t *count);
@@ -94,7 +95,7 @@ ACU_API void acu_queue_break(acu_queue *queue);
  */
 ACU_API int acu_queue_fd(const acu_queue *queue);
 
-/* How many submissions were put on the queue and not taken yet, complete or not. */
+/* How many completions and callbacks are on the queue, or still to come to it. */
 ACU_API size_t acu_queue_pending(const acu_queue *queue);
 
 ACU_END

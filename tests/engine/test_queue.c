@@ -5,6 +5,7 @@
  */
 #include "support/support.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -523,6 +524,75 @@ static void queues_go_before_what_they_wait_for(void **state)
     test_leaks_none();
 }
 
+/* ... and so does the descriptor: no event loop hears of it any more. */
+static void the_descriptor_goes_with_the_last_handle(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_queue *queue = make_queue();
+    acu_tensor *host;
+    acu_future *future;
+    heard h = {0};
+    assert_works(acu_tensor_alloc_pinned(device, ACU_F32, ACU_SHAPE(N), &host));
+    test_host_gate_close();
+    assert_works(acu_submit(device, gated(host), NULL, &future));
+    assert_works(acu_future_notify(future, queue, 1));
+    assert_works(acu_future_call(future, queue, hear, (acu_user){&h, let_go}));
+    int descriptor = acu_queue_fd(queue);
+    acu_queue_retain(queue);
+    acu_queue_release(queue);
+    assert_int_not_equal(fcntl(descriptor, F_GETFD), -1);
+    acu_queue_release(queue);
+    assert_int_equal(fcntl(descriptor, F_GETFD), -1);
+    test_host_gate_open();
+    acu_future_release(future);
+    acu_tensor_release(host);
+    test_close(device);
+    assert_int_equal(h.calls, 0);
+    assert_int_equal(h.releases, 1);
+    test_leaks_none();
+}
+
+static void release_it(void *user, acu_future *future, acu_status status)
+{
+    (void)future, (void)status;
+    acu_queue_release(user);
+}
+
+/* The take goes on with what is there, as far as there is room; the rest goes. */
+static void a_callback_may_drop_the_queue(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    for (int wait = 0; wait < 2; wait++) {
+        acu_queue *queue = make_queue();
+        acu_completion done[60]; /* fewer than come */
+        size_t count;
+        acu_future *future;
+        heard h = {0};
+        assert_works(acu_submit(device, work(), NULL, &future));
+        assert_works(acu_future_wait(future, ACU_FOREVER));
+        assert_works(acu_future_notify(future, queue, 3));
+        assert_works(acu_future_call(future, queue, release_it, ACU_USER(queue)));
+        for (int i = 0; i < 40; i++) { /* more than are taken off the queue at once */
+            assert_works(acu_future_notify(future, queue, 4));
+            assert_works(acu_future_call(future, queue, hear, (acu_user){&h, let_go}));
+        }
+        assert_works(wait ? acu_queue_wait(queue, done, 60, &count, ACU_FOREVER)
+                          : acu_queue_take(queue, done, 60, &count));
+        assert_int_equal(count, 30);
+        assert_int_equal(h.calls, 29);
+        assert_int_equal(h.releases, 40);
+        while (count-- > 0) {
+            assert_int_equal(done[count].tag, count ? 4 : 3);
+            acu_future_release(done[count].future);
+        }
+        acu_future_release(future);
+    }
+    test_close(device);
+    test_leaks_none();
+}
+
 /* Drops the queue, if it is called inside of a take: another thread may only do so between two. */
 typedef struct dropper {
     acu_queue *queue;
@@ -642,6 +712,8 @@ int main(void)
         cmocka_unit_test(breaking_off_ends_all_takes_of_the_thread),
         cmocka_unit_test(a_release_may_break_off_too),
         cmocka_unit_test(queues_go_before_what_they_wait_for),
+        cmocka_unit_test(the_descriptor_goes_with_the_last_handle),
+        cmocka_unit_test(a_callback_may_drop_the_queue),
         cmocka_unit_test(queues_may_go_while_they_are_taken),
         cmocka_unit_test(a_late_failure_is_told_once),
         cmocka_unit_test(wrong_uses_are_refused),

@@ -80,7 +80,7 @@ static void fill(int count)
         explore_fail("there is no queue");
     for (int i = 0; i < count; i++) {
         notices[i] = ACUI_NEW(acui_notice);
-        notices[i]->queue = acu_queue_retain(queue);
+        notices[i]->queue = acui_object_retain(queue);
         notices[i]->future = &future;
         notices[i]->tag = (uint64_t)i;
     }

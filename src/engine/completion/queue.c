@@ -6,6 +6,9 @@
  * at the device in order to take what he finds, the descriptor is left alone: he does not pay for a
  * wake-up of his own. And he takes the whole list over before he goes through it, so that nobody
  * waits meanwhile who has a notice to put there.
+ *
+ * The program's last handle takes the descriptor along at once, whatever is on its way: that holds
+ * the queue itself, and goes when it comes.
  */
 #include "engine/completion/queue.h"
 
@@ -30,7 +33,9 @@
 
 struct acu_queue {
     acui_object object;
+    _Atomic(uint32_t) handles; /* the program's */
     int fd;
+    bool dropped; /* by the program: the descriptor is closed, and what comes goes; lock */
     uint64_t busy_poll;
     pthread_mutex_t lock; /* a leaf: held across one write or read of the descriptor */
     pthread_cond_t filled;
@@ -43,6 +48,17 @@ struct acu_queue {
     _Atomic(size_t) pending;     /* notices that refer to the queue; relaxed: a figure */
     _Atomic(bool) some;          /* notices, for those who spin; relaxed, changed under the lock */
 };
+
+/* A call that takes. Functions of the program's run in it, which may drop the queue, take by
+ * themselves, or say that it is to return. */
+typedef struct taker {
+    acu_queue *queue; /* retained */
+    struct taker *outer;
+    bool stop;
+    bool last; /* the queue was dropped inside of it */
+} taker;
+
+static ACUI_LOCAL taker *innermost; /* of this thread's */
 
 /* ---- life ---- */
 
@@ -68,6 +84,7 @@ acu_status acu_queue_create(const acu_queue_options *options, acu_queue **queue)
     if (!q)
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a queue");
     q->busy_poll = known.busy_poll;
+    atomic_store_explicit(&q->handles, 1, memory_order_relaxed);
     acu_status status = open_queue(q);
     if (status == ACU_OK)
         *queue = q;
@@ -78,9 +95,10 @@ acu_status acu_queue_create(const acu_queue_options *options, acu_queue **queue)
 
 acu_queue *acu_queue_retain(acu_queue *queue)
 {
-    if (acui_object_is(queue, ACU_OBJECT_QUEUE))
-        acui_object_retain(queue);
-    return queue;
+    if (!acui_object_is(queue, ACU_OBJECT_QUEUE))
+        return queue;
+    atomic_fetch_add_explicit(&queue->handles, 1, memory_order_relaxed);
+    return acui_object_retain(queue);
 }
 
 void acui_notice_free(acui_notice *notice)
@@ -99,22 +117,58 @@ static void free_notices(acui_notice *notice)
     }
 }
 
-static void free_queue(acu_queue *queue)
+static void queue_put(acu_queue *queue)
 {
+    if (!acui_object_drop(queue))
+        return;
     free_notices(queue->taken);
     free_notices(queue->first);
-    close(queue->fd);
     pthread_cond_destroy(&queue->filled);
     pthread_mutex_destroy(&queue->lock);
     acui_object_free(queue);
 }
 
-/* Notices on their way hold a reference too: what comes after the program's last one is put on the
- * queue, and goes with it. */
+/* Nobody takes any more. */
+static void purge(acu_queue *queue)
+{
+    acui_lock_take(&queue->taking);
+    acui_notice *taken = queue->taken;
+    queue->taken = NULL;
+    pthread_mutex_lock(&queue->lock);
+    acui_notice *first = queue->first;
+    queue->first = NULL;
+    queue->end = &queue->first;
+    pthread_mutex_unlock(&queue->lock);
+    acui_lock_give(&queue->taking);
+    free_notices(taken);
+    free_notices(first);
+}
+
+/* What is on its way goes when it comes. What is there goes now, unless this is inside of a take,
+ * which still takes of it. */
+static void drop(acu_queue *queue)
+{
+    bool inside = false;
+    pthread_mutex_lock(&queue->lock);
+    queue->dropped = true;
+    queue->readable = false;
+    close(queue->fd);
+    queue->fd = -1;
+    pthread_mutex_unlock(&queue->lock);
+    for (taker *t = innermost; t; t = t->outer)
+        if (t->queue == queue)
+            inside = t->last = true;
+    if (!inside)
+        purge(queue);
+}
+
 void acu_queue_release(acu_queue *queue)
 {
-    if (acui_object_is(queue, ACU_OBJECT_QUEUE) && acui_object_drop(queue))
-        free_queue(queue);
+    if (!acui_object_is(queue, ACU_OBJECT_QUEUE))
+        return;
+    if (atomic_fetch_sub_explicit(&queue->handles, 1, memory_order_acq_rel) == 1)
+        drop(queue);
+    queue_put(queue);
 }
 
 /* ---- putting on ---- */
@@ -123,6 +177,8 @@ void acu_queue_release(acu_queue *queue)
 static void make_readable(acu_queue *queue)
 {
     static const uint64_t one = 1;
+    if (queue->dropped)
+        return;
     queue->readable = write(queue->fd, &one, sizeof one) == sizeof one;
 }
 
@@ -141,11 +197,16 @@ void acui_queue_push(acui_notice *notice)
     acu_queue *queue = notice->queue;
     notice->next = NULL;
     pthread_mutex_lock(&queue->lock);
-    *queue->end = notice;
-    queue->end = &notice->next;
-    tell(queue);
+    bool dropped = queue->dropped;
+    if (!dropped) {
+        *queue->end = notice;
+        queue->end = &notice->next;
+        tell(queue);
+    }
     pthread_mutex_unlock(&queue->lock);
-    acu_queue_release(queue);
+    if (dropped)
+        acui_notice_free(notice);
+    queue_put(queue);
 }
 
 static acu_status new_notice(acu_future *future, acu_queue *queue, const char *function,
@@ -159,7 +220,7 @@ static acu_status new_notice(acu_future *future, acu_queue *queue, const char *f
     if (!n)
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a completion");
     n->future = acu_future_retain(future);
-    n->queue = acu_queue_retain(queue);
+    n->queue = acui_object_retain(queue);
     atomic_fetch_add_explicit(&queue->pending, 1, memory_order_relaxed);
     *notice = n;
     return ACU_OK;
@@ -186,7 +247,7 @@ bool acui_queue_forget(acu_future *future)
     acu_queue *queue = notice->queue;
     atomic_fetch_sub_explicit(&queue->pending, 1, memory_order_relaxed);
     acui_notice_free(notice);
-    acu_queue_release(queue);
+    queue_put(queue);
     return true;
 }
 
@@ -219,16 +280,6 @@ acu_status acu_future_call(acu_future *future, acu_queue *queue, acu_future_fn f
 
 /* ---- taking ---- */
 
-/* A call that takes. Functions of the program's run in it, which may drop the queue, take by
- * themselves, or say that it is to return. */
-typedef struct taker {
-    acu_queue *queue; /* retained */
-    struct taker *outer;
-    bool stop;
-} taker;
-
-static ACUI_LOCAL taker *innermost; /* of this thread's */
-
 static void begin(taker *t, acu_queue *queue)
 {
     *t = (taker){.queue = queue, .outer = innermost};
@@ -239,7 +290,9 @@ static void begin(taker *t, acu_queue *queue)
 static void end(taker *t)
 {
     innermost = t->outer;
-    acu_queue_release(t->queue);
+    if (t->last)
+        purge(t->queue);
+    queue_put(t->queue);
 }
 
 void acu_queue_break(acu_queue *queue)
@@ -408,7 +461,7 @@ static acu_status wait(taker *t, acu_completion *list, size_t room, size_t *coun
     acu_queue *queue = t->queue;
     uint64_t start = acui_now(), deadline = acui_deadline(timeout);
     for (;;) {
-        if (take(t, look(queue), list, room, count))
+        if (take(t, look(queue), list, room, count) || t->last)
             return ACU_OK;
         uint64_t now = acui_now();
         if (now >= deadline)
