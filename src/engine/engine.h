@@ -249,7 +249,7 @@ typedef struct acui_notice { /* a completion callback, a place on a queue, or in
                               * called, but told at once */
 } acui_notice;
 
-enum { ACUI_RESULT_NONE, ACUI_RESULT_TENSOR, ACUI_RESULT_SCALAR };
+enum { ACUI_RESULT_NONE, ACUI_RESULT_TAKEN, ACUI_RESULT_TENSOR, ACUI_RESULT_SCALAR };
 
 #define ACUI_FEW_RESULTS 6 /* as many as most kernels have parameters */
 
@@ -259,7 +259,7 @@ typedef union acui_result {
 } acui_result;
 
 /* What a future keeps of its values: tensors, also those of partitions (retained), and scalars.
- * Kinds, one each: NONE, TENSOR, or SCALAR plus its dtype. */
+ * Kinds, one each: NONE (a struct), TAKEN, TENSOR, or SCALAR plus its dtype. */
 typedef struct acui_results {
     size_t count;
     union {

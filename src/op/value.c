@@ -126,7 +126,7 @@ acu_op *acu_op_give(acu_tensor *tensor, acu_site site)
 acu_op *acu_op_take(acu_val *value, acu_site site)
 {
     if (!value || value->kind == ACU_NONE) {
-        acui_fail(ACU_ERR_CONSUMED, "acu_take: this value was taken before");
+        acui_fail(ACU_ERR_CONSUMED, "acu_take: this value was taken before, or never was one");
         return acui_op_failed(&acui_class_VALUE, site);
     }
     acu_val taken = *value;

@@ -213,6 +213,34 @@ static void values_before_completion(void **state)
     close_bench(&b);
 }
 
+static acu_status do_nothing(void *user, const acu_val *values, size_t count)
+{
+    (void)user, (void)values, (void)count;
+    return ACU_OK;
+}
+
+/* A struct has its place among the values, and is neither there nor taken. */
+static void a_struct_is_no_value(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_arg args[] = {acu_arg_struct(&(int){5}, sizeof(int)), acu_i32(7)};
+    acu_future *future =
+        test_submit(device, acu_op_host(do_nothing, ACU_USER(NULL), args, 2, ACU_SITE));
+    acu_tensor *none;
+    acu_dtype dtype;
+    uint64_t bits;
+    assert_int_equal(acu_future_values(future), 2);
+    assert_fails(acu_future_take(future, 0, &none), ACU_ERR_NOT_FOUND, "value 0 is neither");
+    assert_fails(acu_future_scalar(future, 0, &dtype, &bits), ACU_ERR_NOT_FOUND, "value 0");
+    assert_null(acu_future_tensor(future, 0));
+    assert_works(acu_future_scalar(future, 1, &dtype, &bits));
+    assert_int_equal(bits, 7);
+    acu_future_release(future);
+    test_close(device);
+    test_leaks_none();
+}
+
 /* acu_sync gives the first value, where it is a tensor; having none is no failure. */
 static void a_sync_without_a_tensor(void **state)
 {
@@ -739,6 +767,7 @@ int main(void)
         cmocka_unit_test(all_tell_of_the_first_failure),
         cmocka_unit_test(success_leaves_the_record),
         cmocka_unit_test(values_before_completion),
+        cmocka_unit_test(a_struct_is_no_value),
         cmocka_unit_test(a_sync_without_a_tensor),
         cmocka_unit_test(a_dropped_future_shares_nothing),
         cmocka_unit_test(callbacks_come_once_in_order),

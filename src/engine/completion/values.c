@@ -117,10 +117,12 @@ static uint8_t *kind_at(acu_future *future, size_t index)
 {
     size_t count = future->results.count;
     uint8_t *kinds = acui_results_kinds(&future->results);
-    if (index < count && kinds[index] != ACUI_RESULT_NONE)
+    if (index < count && kinds[index] >= ACUI_RESULT_TENSOR)
         return &kinds[index];
     if (index < count)
-        acui_fail(ACU_ERR_NOT_FOUND, "value %zu was taken before", index);
+        acui_fail(ACU_ERR_NOT_FOUND, kinds[index] == ACUI_RESULT_TAKEN
+                                         ? "value %zu was taken before"
+                                         : "value %zu is neither a tensor nor a scalar", index);
     else if (count == 0 && acui_future_state_of(future) == ACUI_FUTURE_DONE && future->fault)
         acui_error_restore(&future->fault->error); /* perhaps it could not be planned */
     else
@@ -157,7 +159,7 @@ acu_status acu_future_take(acu_future *future, size_t index, acu_tensor **tensor
         status = acui_fail(ACU_ERR_INVALID, "value %zu is a scalar, not a tensor", index);
     } else {
         *tensor = acui_results_list(&future->results)[index].tensor;
-        *kind = ACUI_RESULT_NONE;
+        *kind = ACUI_RESULT_TAKEN;
     }
     acui_lock_give(&future->lock);
     return status;
