@@ -79,9 +79,12 @@ typedef struct acu_open_options {
  * the same device; its options must not contradict.
  *
  * Blocks: while the driver starts (a fifth of a second on a GPU) and retains the primary context.
- * Driver: cuInit, cuDeviceGet*, cuDevicePrimaryCtxRetain, cuMemPoolCreate, cuStreamCreate.
- * Errors: NO_DRIVER (with what was looked for), NOT_FOUND (no such ordinal), DRIVER, NO_MEMORY;
- * WOULD_WAIT in a callback, while another thread opens, closes or resets a device.
+ * Driver: cuInit, cuDeviceGet*, cuDeviceTotalMem, cuDevicePrimaryCtxRetain,
+ * cuCtxGetStreamPriorityRange, cuMemPoolCreate, cuMemPoolSetAttribute, cuStreamCreateWithPriority;
+ * none if it is open already.
+ * Errors: NO_DRIVER (with what was looked for), NOT_FOUND (no such ordinal), INVALID, BUSY (it is
+ * open with other options, or another driver is in use), DRIVER, NO_MEMORY, DEVICE_LOST (it is
+ * open, and lost); WOULD_WAIT in a callback, while another thread opens, closes or resets a device.
  */
 ACU_API acu_status acu_open(const acu_open_options *options, acu_device **device);
 
@@ -94,8 +97,8 @@ ACU_API acu_status acu_device_count_load(const acu_open_options *options, int *c
  * are still held stay valid; the device's context goes when the last of them is released.
  *
  * Blocks: until the device's work in flight is complete. Errors: WOULD_WAIT inside a callback
- * (nothing is given back then), DEVICE_LOST if that work failed with the
- * device (closed all the same).
+ * (nothing is given back then), INVALID (it was closed as often as opened), DEVICE_LOST if that
+ * work failed with the device (closed all the same).
  */
 ACU_API acu_status acu_close(acu_device *device);
 
@@ -165,7 +168,8 @@ typedef struct acu_reset_options {
  *
  * Blocks: until the device's work in flight is complete and no thread is in a driver call about it,
  * and for as long as the driver takes (a third of a second). Driver: cuDevicePrimaryCtxReset,
- * Release, Retain, and what acu_open calls. Errors: SHARED (without the promise), NOT_HEALED, STALE
+ * Release, Retain, and what acu_open calls; cuMemAlloc, cuMemsetD8Async, cuStreamSynchronize,
+ * cuMemcpyDtoH and cuMemFree to try it out. Errors: SHARED (without the promise), NOT_HEALED, STALE
  * (it was reset before), INVALID (it is not open), WOULD_WAIT inside a callback, NO_MEMORY (it can
  * be tried again).
  */

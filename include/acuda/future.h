@@ -88,8 +88,11 @@ ACU_API acu_status acu_sync_on(acu_stream *stream, acu_op *op, acu_tensor **tens
 ACU_API acu_op *acu_op_after_future(acu_op *x, acu_future *future, acu_site site);
 
 /*
- * Choose the stream by `policy` now, but submit only at the future's first poll, wait, callback or
- * acu_future_start: for programs that prepare work in one order and start it in another.
+ * Choose the stream by `policy` now, but submit only with acu_future_start, or when the future is
+ * first polled, waited for, asked for values, or given a callback, a queue or a group: for programs
+ * that prepare work in one order and start it in another. What the submit refuses completes the
+ * future. Errors: CALLBACK (of the policy's function), NO_MEMORY, INVALID; of starting: WOULD_WAIT
+ * in a foreign call or a policy's function.
  */
 ACU_API acu_status acu_schedule(acu_policy *policy, acu_op *op, acu_future **future);
 ACU_API acu_status acu_future_start(acu_future *future);
@@ -110,7 +113,8 @@ ACU_API acu_status acu_future_poll(acu_future *future);
  * does without.
  */
 ACU_API acu_status acu_future_wait(acu_future *future, uint64_t timeout);
-/* Until all are complete. The first failed one's status in list order; all are waited for. */
+/* Until all are complete. The first failed one's status in list order; all are waited for. For none
+ * INVALID, as below. */
 ACU_API acu_status acu_wait_all(acu_future *const *futures, size_t count, uint64_t timeout);
 /* Until one is complete: its place in *index (the first in list order), and its status. */
 ACU_API acu_status acu_wait_any(acu_future *const *futures, size_t count, uint64_t timeout,
@@ -142,7 +146,9 @@ ACU_API acu_status acu_future_on_complete(acu_future *future, acu_future_fn fn, 
  * acu_future_planned never waits: ACU_OK if the values are known, ACU_NOT_READY if not yet. If
  * planning failed there are none, and asking for one gives that error.
  * acu_future_tensor lends value `index` (valid as long as the future); NULL if there is none.
- * acu_future_take gives it to the caller, once; the future no longer has it.
+ * acu_future_take gives it to the caller, once; the future no longer has it. Errors: NOT_FOUND
+ * (there is none, it was taken, or is a struct's or list's place), INVALID (a scalar is no tensor,
+ * and the other way).
  */
 ACU_API acu_status acu_future_planned(acu_future *future);
 ACU_API size_t acu_future_values(acu_future *future);
@@ -200,7 +206,8 @@ ACU_API void acu_future_release(acu_future *future);
  * tensor, before as after, which may have any layout; in `memory` its elements lie one after the
  * other, and take `bytes`. acu_read_sync copies out of the tensor. To and from one in host memory
  * this thread itself copies, when its turn has come. Blocks; the host memory is free to use on
- * return, also after an error.
+ * return, also after an error. Errors: SHAPE (`bytes` is not what the tensor's elements take),
+ * INVALID, SHARED (it is for reading), WOULD_WAIT in a callback, and those of the copy.
  */
 ACU_API acu_status acu_read_sync(acu_tensor *tensor, void *memory, size_t bytes);
 ACU_API acu_status acu_write_sync(acu_tensor *tensor, const void *memory, size_t bytes);

@@ -43,9 +43,10 @@ typedef struct acu_graph_options {
  * the op makes.
  *
  * It can hold launches, cooperative and in clusters too, fills, and copies of any layout on the
- * device or between it and pinned memory. Errors: those of planning; NOT_SUPPORTED, naming the
- * part, for what it can not hold: host and foreign calls, programmatic launches, copies of pageable
- * memory or between devices, several devices, a driver that lacks a call; WOULD_WAIT in a callback.
+ * device or between it and pinned memory. Errors: those of planning; INVALID (there is nothing to
+ * run); NOT_SUPPORTED, naming the part, for what it can not hold: host and foreign calls,
+ * programmatic launches, copies of pageable memory or between devices, several devices, a driver
+ * that lacks a call; WOULD_WAIT in a callback.
  */
 ACU_API acu_status acu_graph_load(acu_device *device, acu_op *op, const acu_graph_options *options,
                                   acu_graph **graph);

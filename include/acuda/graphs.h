@@ -57,8 +57,9 @@ ACU_API acu_status acu_graphs_counts(acu_device *device, acu_graph_counts *count
 
 /*
  * How many executable graphs the device's cache may hold from now on; 0 switches it off. Those that
- * are too many and not in use are destroyed now (cuGraphExecDestroy), the others as they end. Any
- * thread. NOT_SUPPORTED where the driver lacks a call for it (CUDA before 11.4), but for 0.
+ * are too many and not in use are destroyed now (cuGraphExecDestroy, cuGraphDestroy), the others as
+ * they end. Any thread. NOT_SUPPORTED where the driver lacks a call for it (CUDA before 11.4), but
+ * for 0.
  */
 ACU_API acu_status acu_graphs_limit(acu_device *device, uint32_t execs);
 

@@ -216,7 +216,8 @@ ACU_API acu_op *acu_op_make(acu_make_fn fn, acu_user user, acu_site site);
  * effect but the op that it returns.
  */
 typedef struct acu_planning {
-    acu_device *device; /* of the first operand in device memory, else as for acu_make; lent */
+    acu_device *device; /* of `out`, else of the first operand in device memory, else as for
+                         * acu_make; lent */
     acu_site site;      /* of this op, for those that `fn` makes */
     acu_val *values;    /* of the operands; acu_take moves one into an op */
     size_t count;
@@ -472,8 +473,9 @@ typedef struct acu_value_info {
  * it can be submitted after that, or described again. Its errors are those that the submit would
  * return for what is wrong with shapes, dtypes, forms, arguments and grids. Not while another
  * thread uses the op, or a part of it, as a runtime thread does with what was handed over until it
- * is planned (acu_future_planned). Never blocks; no driver call. Of the program's functions only
- * those of custom ops are called.
+ * is planned (acu_future_planned). Never blocks; no driver call, but that the first look at a
+ * built-in op begins the load of its kernels, by a thread of acuda's. Of the program's functions
+ * only those of custom ops are called.
  * Errors besides: NOT_SUPPORTED (something in it is known only once it is submitted: then, map,
  * make, replay, after_future, into, copies; or_else_if of what is refused), INVALID (a part of it
  * was submitted before). Whether the values of an alternative (or_else) can be copied to those that
@@ -507,7 +509,7 @@ ACU_API acu_op *acu_op_const(acu_dtype dtype, acu_shape shape, const void *memor
 
 /* Overwrite every element of `x`, a device tensor of any layout; yields x. The scalar has x's
  * dtype. Driver: cuMemsetD8Async, D16 or D32 for a dense tensor, a kernel for
- * gaps and 8-byte elements. */
+ * gaps and 8-byte elements. Errors: DTYPE, SHARED, NOT_SUPPORTED (host memory). */
 #define acu_fill(x, scalar) acu_op_fill(ACU_OPERAND(x), (scalar), ACU_SITE)
 ACU_API acu_op *acu_op_fill(acu_op *x, acu_arg scalar, acu_site site);
 
@@ -548,6 +550,7 @@ ACU_API acu_op *acu_op_dup(acu_op *x, acu_site site);
  * many MiB), and the copy, and all that touches the tensor, waits for that as for other work; its
  * address on the device is 0 until then, and if that fails, so do these. Never blocks. To spare a
  * submission the wait, make a tensor of the size before (acu_tensor_alloc_pinned) and release it.
+ * Of host memory: NOT_SUPPORTED.
  */
 #define acu_to_host(x) acu_op_to_host(ACU_OPERAND(x), ACU_SITE)
 ACU_API acu_op *acu_op_to_host(acu_op *x, acu_site site);

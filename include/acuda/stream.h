@@ -10,6 +10,10 @@
  * the end of a stream refuse (WOULD_WAIT) to mark it before what is still to come;
  * acu_stream_settle waits until all of it is there. Calls of the program's own on acu_stream_raw
  * know nothing of it.
+ *
+ * Driver calls: besides those that are named below, cuStreamIsCapturing where something is put on,
+ * or asked of, a stream whose raw handle the program has; cuEventCreate for an event of acuda's,
+ * which are used again.
  */
 #ifndef ACUDA_STREAM_H
 #define ACUDA_STREAM_H
@@ -50,15 +54,16 @@ ACU_API acu_status acu_stream_fork(acu_stream *stream, acu_stream **forked);
 ACU_API acu_status acu_stream_order_after(acu_stream *stream, acu_stream *other);
 
 /* Nothing in flight, nor submitted to it and not on it yet? ACU_OK, ACU_NOT_READY, CAPTURE, or the
- * device's error. Driver: cuStreamQuery, cuStreamIsCapturing. */
+ * device's error. Driver: cuStreamQuery. */
 ACU_API acu_status acu_stream_poll(acu_stream *stream);
 /* Block until all that was submitted to the stream so far, and all that it holds then, is complete,
  * at most `timeout` nanoseconds. What was submitted behind a use that was begun (use.h) is not
- * there before the end of that. Errors: WOULD_WAIT in a callback, CAPTURE, the device's. */
+ * there before the end of that. Errors: TIMEOUT, WOULD_WAIT in a callback, CAPTURE, the device's.
+ * Driver: cuEventRecord, cuEventQuery. */
 ACU_API acu_status acu_stream_wait(acu_stream *stream, uint64_t timeout);
 /* Block until all that was submitted to the stream so far is on it, or over: then its end can be
  * marked, and work placed behind it by hand. At most `timeout` nanoseconds; what other threads
- * submit meanwhile is not waited for. Errors: WOULD_WAIT in a callback, the device's. */
+ * submit meanwhile is not waited for. Errors: TIMEOUT, WOULD_WAIT in a callback, the device's. */
 ACU_API acu_status acu_stream_settle(acu_stream *stream, uint64_t timeout);
 
 /* The driver's handle; NULL: not a stream. Driver: the first time, cuEventRecord for what acuda has
@@ -77,15 +82,16 @@ ACU_API acu_status acu_event_create(acu_device *device, bool timing, acu_event *
  * that was submitted to the stream is not on it yet. Driver: cuEventRecord. */
 ACU_API acu_status acu_event_record(acu_event *event, acu_stream *stream);
 /* ACU_OK if what the last record marked is complete (or nothing was
- * recorded), else ACU_NOT_READY. */
+ * recorded), else ACU_NOT_READY. Driver: cuEventQuery. */
 ACU_API acu_status acu_event_poll(acu_event *event);
-/* Block until then, at most `timeout` nanoseconds. */
+/* Block until then, at most `timeout` nanoseconds. Errors: TIMEOUT, WOULD_WAIT in a callback. */
 ACU_API acu_status acu_event_wait(acu_event *event, uint64_t timeout);
 /* What `stream` gets from now on starts after the event's last record; nothing was recorded:
  * INVALID, where CUDA itself would silently not wait. Driver: cuStreamWaitEvent. */
 ACU_API acu_status acu_stream_order_after_event(acu_stream *stream, acu_event *event);
-/* Milliseconds of device time between two recorded, complete events with timing. On the software
- * device these are the host's milliseconds. Driver: cuEventElapsedTime. */
+/* Milliseconds of device time between two recorded, complete events with timing, of one device. On
+ * the software device these are the host's milliseconds. Errors: NOT_READY (not complete), INVALID,
+ * DEVICE. Driver: cuEventElapsedTime. */
 ACU_API acu_status acu_event_elapsed_ms(acu_event *start, acu_event *end, float *ms);
 ACU_API CUevent acu_event_raw(const acu_event *event);
 ACU_API acu_event *acu_event_retain(acu_event *event);
