@@ -28,8 +28,8 @@ sx_frame *sx_frame_enter(sx_warp *w, const sx_code *callee, const sx_insn *call)
     sx_frame *f = w->block->free_frames[class];
     if (f)
         w->block->free_frames[class] = f->parent;
-    else
-        f = aligned_alloc(64, (size_t)1 << (class + FRAME_SMALLEST));
+    else if ((f = aligned_alloc(64, (size_t)1 << (class + FRAME_SMALLEST))))
+        memset(f, 0, need); /* lanes that do not take part are computed with as well */
     if (!f)
         return NULL;
     *f = (sx_frame){
