@@ -17,7 +17,8 @@
  *   - the work gets memory that other streams still use, and waits for those, on the device;
  *   - a submission is put off, while anything is in flight on the device whose end may free some,
  *     and is tried again whenever something completes; who submits never waits. (acu_buffer_create
- *     and its like do not wait either, and fail instead.)
+ *     and its like do not wait either, and fail instead.) What others hold on the device while they
+ *     wait for another device only, with nothing in flight on this one, is not waited for.
  *   - It fails with DEVICE_MEMORY, in numbers.
  * What asks for more than the device has, or the pool may hold, fails at once, and the driver is
  * not asked: it would take all the memory that there is, which other processes may want, before it
