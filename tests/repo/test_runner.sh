@@ -17,7 +17,8 @@ expect()
 {
     local said status=0 line=$1 right=$2
     shift 2
-    said=$(tools/run-tests -j 2 "$@" "$build" | tail -n 1) || status=$?
+    tools/run-tests -j 2 "$@" "$build" >"$build/said" || status=$?
+    said=$(tail -n 1 "$build/said")
     if [ "$said" != "$line" ] || [ $status != "$right" ]; then
         echo "expected '$line' and status $right, not '$said' and $status"
         exit 1
@@ -66,6 +67,18 @@ program fine 60 'exit 0'
 program second 60 'exit 0'
 program third 60 'exit 1'
 expect "2 passed, 0 failed" 0 -k 'a.fi*' -k 'a.*d' -x 'a.th*'
+
+# A tool in front of each program, whose exit status counts. It has ten times the program's time.
+printf '#!/bin/bash\n[ "$1" = --status ] && shift\n"$@" || exit 5\necho "$1" >>"%s"\n' "$build/saw" >"$build/tool"
+chmod +x "$build/tool"
+program fine 60 'exit 0'
+program second 60 'exit 1'
+expect "1 passed, 1 failed" 1 -w "$build/tool --status"
+[ "$(cat "$build/saw")" = "$build/fine" ] || { echo "the tool was not in front of each"; exit 1; }
+grep -q 'exit status 5' "$build/said" || { echo "the status was not that of the tool"; exit 1; }
+program limit 2 'tr "\\0" " " </proc/$PPID/cmdline >"${0%/*}/limit-seen"'
+expect "1 passed, 0 failed" 0 -w env
+grep -q ' 20 env ' "$build/limit-seen" || { echo "the limit stayed as it was"; exit 1; }
 
 # A run that is ended takes its programs along.
 mkfifo "$build/pid"
