@@ -38,15 +38,14 @@ static acui_post *take_post(acu_device *device)
 /* Right behind the mark; false: something else may be there, or it failed. */
 static bool record_here(const acui_post *post, acu_stream *stream, uint64_t number)
 {
-    /* Whom the program gave the stream's handle may be capturing it. */
-    if (atomic_load_explicit(&stream->shown, memory_order_relaxed) ||
-        !acui_lock_try(&stream->issue)) /* somebody puts work there */
+    if (!acui_lock_try(&stream->issue)) /* somebody puts work there */
         return false;
     acui_lock_take(&stream->lock);
-    bool last = stream->issued == number;
+    /* Whom the program gave the stream's handle may be capturing it; nobody gets it meanwhile. */
+    bool recorded = !atomic_load_explicit(&stream->shown, memory_order_relaxed) &&
+                    stream->issued == number &&
+                    ACUI_DEV(stream->device, EventRecord, post->event, stream->raw) == ACU_OK;
     acui_lock_give(&stream->lock);
-    bool recorded =
-        last && ACUI_DEV(stream->device, EventRecord, post->event, stream->raw) == ACU_OK;
     acui_lock_give(&stream->issue);
     return recorded;
 }
@@ -69,9 +68,9 @@ bool acui_stream_block(acu_stream *stream, uint64_t number)
     if (acui_enter(device, &entered) != ACU_OK)
         return false;
     acui_post *post = take_post(device);
-    bool waited =
-        post && (record_here(post, stream, number) || record_elsewhere(post, stream, number)) &&
-        ACUI_DEV(device, EventSynchronize, post->event) == ACU_OK;
+    bool waited = post &&
+                  (record_here(post, stream, number) || record_elsewhere(post, stream, number)) &&
+                  ACUI_DEV(device, EventSynchronize, post->event) == ACU_OK;
     if (post)
         give_post(device, post);
     acui_leave(&entered);

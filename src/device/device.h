@@ -196,7 +196,8 @@ struct acu_stream {
     bool pooled;  /* of the device: its policy's, or its stream for allocations */
     bool of_thread;       /* CUDA's per-thread default one, which is another one for each thread: */
     pthread_t thread;     /* ... of this thread */
-    _Atomic(bool) shown; /* the program, or a library, was given `raw`. Relaxed: before it was */
+    _Atomic(bool) shown; /* the program, or a library, was given `raw`. Set before it was, under
+                          * `lock`; release, acquire for who gives it, else relaxed */
     uint64_t id;  /* never reused in the process */
     _Atomic(uint32_t) watchers; /* who still looks at `done` and the tag; and one while it lives */
 
@@ -393,6 +394,8 @@ acu_status acui_stream_check_any(const acu_stream *stream, const char *function)
 /* CAPTURE if the program is capturing the stream: what acuda puts there would become a part of the
  * capture, or break it. Nobody can, who does not have its handle. The device is entered. */
 acu_status acui_stream_not_capturing(acu_stream *stream);
+/* The same without an error record: what the driver answers if it can not say. */
+unsigned acui_stream_ask_captured(const acu_stream *stream, bool *captured);
 /* CAPTURE in that case, else ACU_OK, whatever goes wrong. Enters the device if the program has the
  * handle. */
 acu_status acui_stream_check_capture(acu_stream *stream);
@@ -410,7 +413,8 @@ typedef struct acui_mark {
 #define ACUI_ASK ACU_US(20)
 
 /* Somebody else is about to get the stream's handle, and may capture it: then asking about the
- * stream itself would break that, so all its marks have events. Any thread, any context. */
+ * stream itself would break that, so all its marks have events. Nobody counts as having the handle
+ * before that. Any thread, any context. */
 void acui_stream_expose(acu_stream *stream);
 
 /* Whether the device itself is to say that a mark is complete (acui_stream_prompt). */
@@ -468,7 +472,8 @@ bool acui_stream_is_quiet(acu_stream *stream, uint64_t number, uint64_t now);
  * Somebody is going to look for the mark without pause: let the device write it into host memory,
  * if it is the stream's last. True if it will, or will write a later one: then
  * acui_stream_flag_passed tells, without the driver, when there is something to harvest. One more
- * piece of work on the stream, behind the mark (cuStreamWriteValue64). Any thread, any context.
+ * piece of work on the stream, behind the mark (cuStreamWriteValue64): not while the program
+ * captures it, or somebody issues on one whose handle the program has. Any thread, any context.
  */
 bool acui_stream_prompt(acu_stream *stream, uint64_t number);
 /* The same with that number; false: it can not. Caller holds stream->lock and has entered the

@@ -25,8 +25,7 @@ static bool make_flags(acu_device *device)
                                device->raw) != ACU_CUDA_SUCCESS ||
         !able)
         return false;
-    void *memory =
-        mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *memory = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
         return false;
     if (cu->MemHostRegister(memory, PAGE, ACU_CU_MEMHOSTREGISTER_DEVICEMAP) != ACU_CUDA_SUCCESS) {
@@ -78,18 +77,31 @@ bool acui_stream_tell(acu_stream *stream, uint64_t number)
     return true;
 }
 
+/* Whom the program gave the stream's handle may be capturing it, in a foreign call, too, which
+ * holds `issue`. Nobody gets the handle while the stream's lock is held. The device is entered. */
+static bool is_ours(const acu_stream *stream, bool issue_held)
+{
+    bool captured = false;
+    return !atomic_load_explicit(&stream->shown, memory_order_relaxed) ||
+           (issue_held && acui_stream_ask_captured(stream, &captured) == ACU_CUDA_SUCCESS &&
+            !captured);
+}
+
 bool acui_stream_prompt(acu_stream *stream, uint64_t number)
 {
     acui_entered entered;
+    bool issue_held = acui_lock_try(&stream->issue);
     acui_lock_take(&stream->lock);
     bool busy = stream->mark_count > 0, last = number == stream->issued;
-    if (busy && last && stream->flagged < number &&
-        acui_enter_to_free(stream->device, &entered)) {
-        acui_stream_tell(stream, number);
+    if (busy && last && stream->flagged < number && acui_enter_to_free(stream->device, &entered)) {
+        if (is_ours(stream, issue_held))
+            acui_stream_tell(stream, number);
         acui_leave(&entered);
     }
     bool flagged = busy && stream->flagged >= number;
     acui_lock_give(&stream->lock);
+    if (issue_held)
+        acui_lock_give(&stream->issue);
     return flagged;
 }
 
@@ -104,8 +116,7 @@ bool acui_stream_flag_passed(const acu_stream *stream)
 void acui_flags_free(acu_device *device, bool works)
 {
     /* What a lost device was doing may still write there: then the page stays. */
-    if (device->flags && works &&
-        device->cu->MemHostUnregister(device->flags) == ACU_CUDA_SUCCESS)
+    if (device->flags && works && device->cu->MemHostUnregister(device->flags) == ACU_CUDA_SUCCESS)
         munmap(device->flags, PAGE);
     device->flags = NULL;
 }

@@ -7,6 +7,7 @@
 #include "device/device.h"
 #include "device/open.h"
 #include "driver/nvtx.h"
+#include "driver/result.h"
 #include "driver/table.h"
 
 #include <stdio.h>
@@ -201,7 +202,8 @@ acu_status acui_stream_check_any(const acu_stream *stream, const char *function)
 
 CUstream acui_stream_show(acu_stream *stream)
 {
-    if (!atomic_load_explicit(&stream->shown, memory_order_relaxed))
+    /* Acquire: all its marks have events by then, whoever saw to it. */
+    if (!atomic_load_explicit(&stream->shown, memory_order_acquire))
         acui_stream_expose(stream);
     return stream->raw;
 }
@@ -232,14 +234,23 @@ static acu_status refuse_captured(void)
                      "stream");
 }
 
+unsigned acui_stream_ask_captured(const acu_stream *stream, bool *captured)
+{
+    unsigned state = ACU_CU_STREAM_CAPTURE_STATUS_NONE, result = ACU_CUDA_SUCCESS;
+    if (atomic_load_explicit(&stream->shown, memory_order_relaxed) && ACUI_HAS(StreamIsCapturing))
+        result = stream->device->cu->StreamIsCapturing(stream->raw, &state);
+    *captured = state != ACU_CU_STREAM_CAPTURE_STATUS_NONE ||
+                acui_result_status(result) == ACU_ERR_CAPTURE; /* for the legacy stream: another */
+    return *captured ? ACU_CUDA_SUCCESS : result;
+}
+
 acu_status acui_stream_not_capturing(acu_stream *stream)
 {
-    if (!atomic_load_explicit(&stream->shown, memory_order_relaxed) ||
-        !ACUI_HAS(StreamIsCapturing))
-        return ACU_OK;
-    unsigned state = ACU_CU_STREAM_CAPTURE_STATUS_NONE;
-    ACUI_TRY(ACUI_DEV(stream->device, StreamIsCapturing, stream->raw, &state));
-    return state == ACU_CU_STREAM_CAPTURE_STATUS_NONE ? ACU_OK : refuse_captured();
+    bool captured;
+    unsigned result = acui_stream_ask_captured(stream, &captured);
+    if (captured)
+        return refuse_captured();
+    return acui_device_result(stream->device, "StreamIsCapturing", result);
 }
 
 acu_status acui_stream_check_held(const acu_stream *stream, const char *function)

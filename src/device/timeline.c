@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "device/device.h"
 #include "driver/result.h"
-#include "driver/table.h"
 
 #define BLIND_LIMIT 8 /* failing looks in a row before the device is given up */
 
@@ -74,36 +73,45 @@ static bool is_of_another_thread(const acu_stream *stream)
     return stream->of_thread && !pthread_equal(stream->thread, pthread_self());
 }
 
-/* By the program: to ask whether it is idle would end that. */
-static bool is_captured(const acu_stream *stream)
+/* Whether the stream is idle. Not ready, for all that can be said, if it is of another thread, or
+ * captured by the program: to ask would end that. */
+static unsigned query_stream(acu_stream *stream, const char **call)
 {
-    unsigned state = ACU_CU_STREAM_CAPTURE_STATUS_NONE;
-    if (!atomic_load_explicit(&stream->shown, memory_order_relaxed) ||
-        !ACUI_HAS(StreamIsCapturing))
-        return false;
-    unsigned result = stream->device->cu->StreamIsCapturing(stream->raw, &state);
-    return acui_result_status(result) == ACU_ERR_CAPTURE ||
-           state != ACU_CU_STREAM_CAPTURE_STATUS_NONE;
+    bool captured;
+    if (is_of_another_thread(stream))
+        return ACU_CUDA_ERROR_NOT_READY;
+    *call = "StreamIsCapturing";
+    unsigned result = acui_stream_ask_captured(stream, &captured);
+    if (captured || result != ACU_CUDA_SUCCESS)
+        return captured ? ACU_CUDA_ERROR_NOT_READY : result;
+    *call = "StreamQuery";
+    return stream->device->cu->StreamQuery(stream->raw);
 }
 
-/* Whether the mark is complete: 0, CUDA_ERROR_NOT_READY, or an error that the context has. A query
- * that fails otherwise is replaced by asking whether the stream is idle; not while it is captured,
- * and by the thread whose it is, if that is of one: for others it is not complete until that one
- * has looked, or a later mark. */
-static unsigned query(acu_stream *stream, const acui_mark *mark, const char **call)
+/* Of the mark, or of the first behind it that has one; NULL: none has. */
+static CUevent event_from(acu_stream *stream, size_t place)
 {
-    const acu_driver_table *cu = stream->device->cu;
+    CUevent event = NULL;
+    for (; place < stream->mark_count && !event; place++)
+        event = mark_at(stream, place)->event;
+    return event;
+}
+
+/* Whether the mark in that place is complete: 0, CUDA_ERROR_NOT_READY, or an error that the context
+ * has. One without an event is with a later mark; where there is no such, or the query fails
+ * otherwise, when the stream is idle. */
+static unsigned query(acu_stream *stream, size_t place, const char **call)
+{
     unsigned result = ACU_CUDA_ERROR_NOT_SUPPORTED;
-    if (mark->event) {
+    CUevent event = event_from(stream, place);
+    if (event) {
         *call = "EventQuery";
-        result = cu->EventQuery(mark->event);
+        result = stream->device->cu->EventQuery(event);
     }
     if (result == ACU_CUDA_SUCCESS || result == ACU_CUDA_ERROR_NOT_READY ||
         acu_status_scope(acui_result_status(result)) == ACU_SCOPE_DEVICE)
         return result;
-    *call = "StreamQuery";
-    return is_of_another_thread(stream) || is_captured(stream) ? ACU_CUDA_ERROR_NOT_READY
-                                                               : cu->StreamQuery(stream->raw);
+    return query_stream(stream, call);
 }
 
 /* How many marks, from the first, are complete. Marks complete in order, so looking ahead in
@@ -115,7 +123,7 @@ static unsigned count_complete(acu_stream *stream, size_t *complete, const char 
     while (low < high) {
         size_t ahead = limited ? (high - low) / 2 : (step < high - low ? step : high - low) - 1;
         size_t at = low + ahead;
-        unsigned result = query(stream, mark_at(stream, at), call);
+        unsigned result = query(stream, at, call);
         if (result == ACU_CUDA_SUCCESS) {
             low = at + 1;
             step *= 2;
@@ -273,7 +281,7 @@ static bool drop_half(acu_stream *stream)
     look_at_flag(stream);
     if (stream->mark_count < stream->mark_room)
         return true;
-    if (query(stream, mark_at(stream, half - 1), &call) != ACU_CUDA_SUCCESS)
+    if (query(stream, half - 1, &call) != ACU_CUDA_SUCCESS)
         return false;
     complete_marks(stream, half);
     return true;
@@ -403,7 +411,8 @@ static acui_mark *find_mark(acu_stream *stream, uint64_t number)
 
 /* ---- marks without events -------------------------------------------------------------------- */
 
-/* It gets one now; behind the mark is late enough. */
+/* It gets one now; behind the mark is late enough. In a capture of the program's it would be an
+ * event of that, and who waits for it a part. */
 static acu_status give_event(acu_stream *other, acui_mark *mark)
 {
     acui_entered entered;
@@ -412,7 +421,9 @@ static acu_status give_event(acu_stream *other, acui_mark *mark)
                                          "default stream of another thread, to be ordered by");
     ACUI_TRY(acui_enter(other->device, &entered));
     CUevent event = NULL;
-    acu_status st = acui_event_get(other->device, &event);
+    acu_status st = acui_stream_not_capturing(other);
+    if (st == ACU_OK)
+        st = acui_event_get(other->device, &event);
     if (st == ACU_OK) {
         st = ACUI_DEV(other->device, EventRecord, event, other->raw);
         if (st == ACU_OK)
@@ -428,10 +439,10 @@ void acui_stream_expose(acu_stream *stream)
 {
     bool was = acui_error_aside();
     acui_lock_take(&stream->lock);
-    atomic_store_explicit(&stream->shown, true, memory_order_relaxed);
     for (size_t i = 0; i < stream->mark_count; i++)
         if (!mark_at(stream, i)->event && give_event(stream, mark_at(stream, i)) != ACU_OK)
             break; /* as where none could be recorded */
+    atomic_store_explicit(&stream->shown, true, memory_order_release);
     acui_lock_give(&stream->lock);
     acui_error_back(was);
 }

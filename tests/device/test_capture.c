@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * What the program captures is left alone: nothing that acuda looks at, waits for or does meanwhile
+ * ends a capture, or gets into it. Marks without events are the hard case, for there the stream
+ * itself would have to be asked, or to be given one.
+ */
+#include "device/device.h"
+#include "support/one_device.h"
+
+#include <pthread.h>
+
+static acu_stream *stream, *other;
+static CUstream captured; /* the raw stream that is, while it is */
+
+static int setup(void **state)
+{
+    device_setup(state);
+    assert_works(acu_stream_create(device, 0, &stream));
+    assert_works(acu_stream_create(device, 0, &other));
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    test_gate_open();
+    acu_stream_release(stream);
+    acu_stream_release(other);
+    return device_teardown(state);
+}
+
+/* ---- helpers ---- */
+
+static void begin_capture(CUstream raw, unsigned mode)
+{
+    test_enter(device);
+    assert_int_equal(acu_driver()->StreamBeginCapture(raw, mode), 0);
+    test_leave(device);
+    captured = raw;
+}
+
+/* It is whole, and nothing got into it. */
+static void end_capture(void)
+{
+    CUgraph graph = NULL;
+    size_t nodes = 1;
+    test_enter(device);
+    assert_int_equal(acu_driver()->StreamEndCapture(captured, &graph), 0);
+    assert_int_equal(acu_driver()->GraphGetNodes(graph, NULL, &nodes), 0);
+    assert_int_equal(nodes, 0);
+    assert_int_equal(acu_driver()->GraphDestroy(graph), 0);
+    test_leave(device);
+}
+
+static bool is_capturing(acu_stream *one)
+{
+    unsigned state = 0;
+    test_enter(device);
+    assert_int_equal(acu_driver()->StreamIsCapturing(acu_stream_raw(one), &state), 0);
+    test_leave(device);
+    return state != ACU_CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+static void fail_call(acu_driver_call call)
+{
+    acu_driver_fault fault = {.size = sizeof fault, .call = call, .nth = 1, .from_then_on = true};
+    assert_works(acu_driver_fail(&fault));
+}
+
+static uint64_t mark(acu_stream *on)
+{
+    acui_entered entered;
+    uint64_t number = 0;
+    assert_works(acui_enter(device, &entered));
+    acui_lock_take(&on->issue);
+    acu_status st = acui_stream_mark(on, ACUI_TELL_NOBODY, &number, NULL);
+    acui_lock_give(&on->issue);
+    acui_leave(&entered);
+    assert_works(st);
+    return number;
+}
+
+static uint64_t mark_without_event(void)
+{
+    fail_call(ACU_CALL_EventRecord);
+    uint64_t number = mark(stream);
+    acu_driver_fail_clear();
+    return number;
+}
+
+static acu_status after(acu_stream *on, uint64_t number)
+{
+    acui_entered entered;
+    assert_works(acui_enter(device, &entered));
+    acui_lock_take(&on->issue);
+    acu_status st = acui_stream_after(on, stream, number);
+    acui_lock_give(&on->issue);
+    acui_leave(&entered);
+    return st;
+}
+
+static void await(acu_stream *on, uint64_t number)
+{
+    while (!acui_stream_passed(on, number))
+        assert_works(acui_stream_harvest(on, NULL));
+}
+
+/* ---- marks without events ---- */
+
+/* What is ordered behind it would become a part of the capture. */
+static void nothing_comes_behind_a_mark_without_an_event(void **state)
+{
+    (void)state;
+    test_gate_close(device, acu_stream_raw(stream));
+    uint64_t number = mark_without_event();
+    begin_capture(acu_stream_raw(stream), ACU_CU_STREAM_CAPTURE_MODE_RELAXED);
+    assert_fails(after(other, number), ACU_ERR_CAPTURE, "captur");
+    assert_false(is_capturing(other));
+    end_capture();
+    assert_works(after(other, number));
+    test_gate_open();
+    await(stream, number);
+}
+
+/* Nor is it waited for in the driver. */
+static void nobody_blocks_behind_a_mark_without_an_event(void **state)
+{
+    (void)state;
+    test_gate_close(device, acu_stream_raw(stream));
+    uint64_t number = mark_without_event();
+    begin_capture(acu_stream_raw(stream), ACU_CU_STREAM_CAPTURE_MODE_RELAXED);
+    assert_false(acui_stream_block(stream, number));
+    for (int i = 0; i < ACUI_POSTS; i++)
+        assert_false(device->posts[i].stream && is_capturing(device->posts[i].stream));
+    end_capture();
+    test_gate_open();
+    await(stream, number);
+}
+
+/* It is over with a later one that has an event: nothing else needs to be asked. */
+static void a_mark_without_an_event_is_over_with_a_later_one(void **state)
+{
+    (void)state;
+    test_gate_close(device, acu_stream_raw(stream));
+    uint64_t first = mark_without_event(), second = mark(stream);
+    begin_capture(acu_stream_raw(stream), ACU_CU_STREAM_CAPTURE_MODE_RELAXED);
+    for (int i = 0; i < 20; i++)
+        assert_works(acui_stream_harvest(stream, NULL));
+    assert_false(acui_stream_passed(stream, first));
+    test_gate_open();
+    await(stream, first);
+    await(stream, second);
+    end_capture();
+}
+
+/* That is so on a stream which is never idle, too. */
+static void work_behind_does_not_hide_a_mark_without_an_event(void **state)
+{
+    (void)state;
+    CUstream raw = acu_stream_raw(stream);
+    uint64_t first = mark_without_event(), second = mark(stream);
+    test_gate_close(device, raw);
+    await(stream, first);
+    await(stream, second);
+}
+
+/* Whether the stream is captured can not be asked: then it is not asked whether it is idle. */
+static void what_may_be_captured_is_not_asked(void **state)
+{
+    (void)state;
+    test_gate_close(device, acu_stream_raw(stream));
+    uint64_t number = mark_without_event();
+    begin_capture(acu_stream_raw(stream), ACU_CU_STREAM_CAPTURE_MODE_RELAXED);
+    fail_call(ACU_CALL_StreamIsCapturing);
+    assert_works(acui_stream_harvest(stream, NULL));
+    assert_int_equal(acu_driver_fault_hits(), 1);
+    acu_driver_fail_clear();
+    end_capture();
+    test_gate_open();
+    await(stream, number);
+}
+
+/* ---- flags ---- */
+
+/* A stream of acuda's of which the program has the handle, as in a foreign call. */
+static void a_flag_is_not_written_into_a_capture(void **state)
+{
+    (void)state;
+    acu_stream *own = device->policy->streams[0];
+    test_gate_close(device, acu_stream_raw(own));
+    uint64_t number = mark(own);
+    begin_capture(acu_stream_raw(own), ACU_CU_STREAM_CAPTURE_MODE_RELAXED);
+    assert_false(acui_stream_prompt(own, number));
+    end_capture();
+    acui_stream_prompt(own, number);
+    test_gate_open();
+    await(own, number);
+}
+
+int main(void)
+{
+#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(nothing_comes_behind_a_mark_without_an_event),
+        TEST(nobody_blocks_behind_a_mark_without_an_event),
+        TEST(a_mark_without_an_event_is_over_with_a_later_one),
+        TEST(work_behind_does_not_hide_a_mark_without_an_event),
+        TEST(what_may_be_captured_is_not_asked),
+        TEST(a_flag_is_not_written_into_a_capture),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
