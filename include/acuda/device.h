@@ -195,9 +195,9 @@ ACU_API CUcontext acu_device_context(const acu_device *device);
  * of all pools, and tried out with a small copy. Copies between devices work without it, slower:
  * the driver finds a way; after this call has failed with NOT_SUPPORTED, helper threads do, through
  * pinned host memory (staging.h). Driver: cuDeviceCanAccessPeer, cuCtxEnablePeerAccess,
- * cuMemPoolSetAccess, and the first time cuMemAlloc, cuMemcpyHtoD, cuMemcpyPeerAsync,
- * cuStreamSynchronize, cuMemcpyDtoH, cuMemFree. Blocks for some 10 ms the first time. NOT_SUPPORTED
- * where the machine cannot, or the copy arrives wrong.
+ * cuMemPoolSetAccess, and the first time cuMemAlloc, cuMemcpyHtoDAsync, cuMemcpyPeerAsync,
+ * cuMemcpyDtoHAsync, cuStreamSynchronize, cuMemFree. Blocks for some 10 ms the first time.
+ * NOT_SUPPORTED where the machine cannot, or the copy arrives wrong.
  */
 ACU_API acu_status acu_device_open_peer(acu_device *device, acu_device *peer);
 

@@ -196,6 +196,32 @@ static void a_flag_is_not_written_into_a_capture(void **state)
     await(own, number);
 }
 
+/* ---- all the rest ---- */
+
+/* A blocking stream: nothing may go to the legacy stream of its context meanwhile. */
+static void opening_a_peer_ends_no_capture(void **state)
+{
+    (void)state;
+    const acu_driver_table *cu = acu_driver();
+    acu_device *peers[2];
+    CUstream blocking;
+    test_open_n(peers, 2); /* the first is `device` */
+    for (int i = 0; i < 2; i++) {
+        test_enter(device);
+        assert_int_equal(cu->StreamCreate(&blocking, 0), 0);
+        test_leave(device);
+        begin_capture(blocking, ACU_CU_STREAM_CAPTURE_MODE_GLOBAL);
+        acu_status st = acu_device_open_peer(peers[i], peers[1 - i]);
+        assert_true(st == ACU_OK || st == ACU_ERR_NOT_SUPPORTED); /* by the machine */
+        end_capture();
+        test_enter(device);
+        assert_int_equal(cu->StreamDestroy(blocking), 0);
+        test_leave(device);
+    }
+    test_close(peers[0]);
+    test_close(peers[1]);
+}
+
 int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
@@ -206,6 +232,7 @@ int main(void)
         TEST(work_behind_does_not_hide_a_mark_without_an_event),
         TEST(what_may_be_captured_is_not_asked),
         TEST(a_flag_is_not_written_into_a_capture),
+        TEST(opening_a_peer_ends_no_capture),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
