@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What comes before, data or not; and the op that says so. */
+/*
+ * Order that data does not imply: the list of what comes before the nodes that a plan gets now, and
+ * the op `after`, which names such an order. after.h has the rules.
+ */
 #include "op/after.h"
 
 #include "base/error.h"
@@ -47,7 +50,8 @@ static bool push(acui_plan *plan, acui_after entry)
     return true;
 }
 
-/* What others planned before; what this plan did between start and done is among the new nodes. */
+/* What this plan planned between start and done is among the new nodes already; only ops that were
+ * planned earlier need an entry. */
 static bool push_met(acui_plan *plan, const acui_sharing *sharing, uint32_t first)
 {
     if (!acui_sharing_in(sharing, plan))
@@ -59,7 +63,7 @@ static bool push_met(acui_plan *plan, const acui_sharing *sharing, uint32_t firs
 acu_status acui_front_done(acui_plan *plan, const acui_front *front)
 {
     bool memory = true;
-    if (plan->count > front->first) { /* what came before so far is implied by these */
+    if (plan->count > front->first) { /* the new nodes imply what came before until now */
         plan->now.after = NULL;
         memory = push(plan, (acui_after){.begin = front->first, .end = plan->count});
     }
@@ -116,7 +120,7 @@ static acu_op *take_input(acu_op *op, size_t i)
     return x;
 }
 
-/* Nothing but the order is wanted of it. */
+/* Plans input 1 for its order alone; its values are dropped. */
 static acu_status plan_before(acui_plan *plan, acu_op *op, acu_device *place, acui_front *front)
 {
     acui_values unused = {.unwanted = true};

@@ -2,29 +2,29 @@
 /*
  * Order that does not follow from data: what a `then` puts in front, and what acu_after names.
  *
- * A plan has a list of what comes before the nodes that it gets now; nodes keep that list as it is
- * then. Such edges order, and carry no failure.
+ * A plan has a list of what comes before the nodes that it gets now; each node keeps the list as it
+ * is at that moment. Such edges order work; they carry no failure.
  */
 #ifndef ACUI_OP_AFTER_H
 #define ACUI_OP_AFTER_H
 
 #include "op/sharing.h"
 
-/* One entry of such a list: one of the three. In the plan's arena. */
+/* One entry of such a list: a range of nodes, a shared op, or points. In the plan's arena. */
 struct acui_after {
     const acui_after *outer;     /* comes before too */
     uint32_t begin, end;         /* nodes of the plan */
-    const acui_sharing *sharing; /* of an op that another submission planned: its points. Borrowed
+    const acui_sharing *sharing; /* an op that another submission planned: its points. Borrowed
                                   * until the plan is entered */
     acui_point **points;         /* retained until the plan goes */
     size_t point_count;
-    acui_after *next_points;     /* of plan->points: entries that have some */
+    acui_after *next_points;     /* links plan->points: the entries that have points */
 };
 
 /*
- * To put something in front: between start and done it is planned, and it is noted which shared ops
- * the plan gets values of that were planned before. From done to restore, all that comes before
- * what is planned.
+ * How to put something in front: plan it between start and done. Meanwhile the plan notes the
+ * shared ops whose values it gets but which were planned before. From done to restore, all of this
+ * comes before whatever is planned.
  */
 typedef struct acui_front {
     const acui_after *before; /* the plan's list at start */
@@ -32,16 +32,17 @@ typedef struct acui_front {
     uint32_t first;           /* the next node at start */
 } acui_front;
 acui_front acui_front_start(acui_plan *plan);
-/* NO_MEMORY; restore is due in any case. */
+/* NO_MEMORY; the caller must call restore in any case. */
 acu_status acui_front_done(acui_plan *plan, const acui_front *front);
-/* Something is in front that is not among the plan's own nodes. */
+/* Whether something in front is not among the plan's own nodes. */
 bool acui_front_is_elsewhere(const acui_plan *plan);
 void acui_front_restore(acui_plan *plan, const acui_front *front);
 
 /* The plan got values of an op with several users. NO_MEMORY. */
 acu_status acui_front_meet(acui_plan *plan, const acui_sharing *sharing);
 
-/* Put `count` points in front, to be filled in, each retained; NULL: no memory (record set). */
+/* Put `count` points in front; the caller fills them in, each retained. NULL: no memory (record
+ * set). */
 acui_point **acui_front_points(acui_plan *plan, size_t count);
 void acui_front_clear(acui_plan *plan); /* the plan goes */
 

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Arguments: their making, taking and planning. */
+/*
+ * Arguments of launches, foreign calls and host calls: how they are made, taken by an op, and
+ * planned to values. Taking consumes op arguments in any case, and copies or retains whatever else
+ * the caller may free; planning checks that an argument that is written is neither shared nor
+ * written twice.
+ */
 #include "op/arg.h"
 
 #include "base/alloc.h"
@@ -9,7 +14,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The kind, unless the access is none: by that it could be ordered behind nothing. */
+/* `kind`, or NO_ACCESS if `access` is no access: such an argument could not be ordered behind
+ * anything. */
 static inline int kind_with(acui_arg_kind kind, acu_access access)
 {
     return access >= ACU_READ && access <= ACU_UPDATE ? (int)kind : (int)ACUI_ARG_NO_ACCESS;
@@ -19,7 +25,7 @@ acu_arg acu_arg_op(acu_op *op, acu_access access)
 {
     acu_arg arg = {.kind = kind_with(ACUI_ARG_OP, access), .access = access, .u.op = op};
     if (arg.kind != ACUI_ARG_OP)
-        acu_op_release(op); /* consumed, as ever: nobody will take it */
+        acu_op_release(op); /* consumed, as always: no op will take it */
     return arg;
 }
 
@@ -91,12 +97,12 @@ acu_status acui_arg_check_scalar(const acu_arg *arg, const char *function)
     return acui_fail(ACU_ERR_INVALID, "%s wants a scalar, such as acu_f32(2)", function);
 }
 
-/* Copies the memory of a struct argument, so that the caller's may go. */
+/* Copies the memory of a struct argument, so that the caller may free its own. */
 static acu_status keep_struct(acu_arg *arg, size_t place)
 {
     if (!arg->u.memory || arg->bytes == 0 || arg->bytes > ACUI_STRUCT_MAX) {
         uint32_t bytes = arg->bytes;
-        arg->kind = ACUI_ARG_NONE; /* nothing of ours to free */
+        arg->kind = ACUI_ARG_NONE; /* no memory of ours to free */
         return acui_fail(ACU_ERR_ARGUMENTS,
                          "argument %zu: a struct must have 1 to %d bytes, not %u, and an address",
                          place, ACUI_STRUCT_MAX, bytes);
@@ -111,7 +117,7 @@ static acu_status keep_struct(acu_arg *arg, size_t place)
 ACUI_RARE static acu_status refuse_tensor(const acu_op *op, acu_arg *arg, size_t place)
 {
     char what[64];
-    arg->kind = ACUI_ARG_NONE; /* nothing of ours to release */
+    arg->kind = ACUI_ARG_NONE; /* no reference of ours to release */
     snprintf(what, sizeof what, "argument %zu of %s", place, op->class->name);
     return acui_object_refuse(arg->u.tensor, ACU_OBJECT_TENSOR, what);
 }
@@ -124,12 +130,12 @@ static inline acu_status keep_tensor(const acu_op *op, acu_arg *arg, size_t plac
     return ACU_OK;
 }
 
-/* Copies the list, and retains what is in it. */
+/* Copies the list and retains the tensors in it. */
 static acu_status keep_list(const acu_op *op, acu_arg *arg, size_t place)
 {
     acu_tensor *const *from = arg->u.memory;
     uint32_t count = arg->bytes;
-    arg->kind = ACUI_ARG_NONE; /* nothing of ours, unless it goes well */
+    arg->kind = ACUI_ARG_NONE; /* nothing is ours before the copy succeeds */
     if (op->class != &acui_class_LAUNCH)
         return acui_fail(ACU_ERR_ARGUMENTS, "argument %zu: a list of tensors is for launches",
                          place);
@@ -149,7 +155,7 @@ static acu_status keep_list(const acu_op *op, acu_arg *arg, size_t place)
     return ACU_OK;
 }
 
-/* One that is neither a tensor, nor an op or a scalar, as most are. */
+/* The rare kinds: neither a tensor, nor an op, nor a scalar. */
 static ACUI_APART acu_status keep_arg(acu_op *op, acu_arg *arg, size_t place)
 {
     switch ((acui_arg_kind)arg->kind) {
@@ -248,7 +254,8 @@ static acu_status check_list_writes(const acu_arg *arg, size_t place)
     return ACU_OK;
 }
 
-/* What is written must be the writer's own for that time: not shared, not written twice. */
+/* An argument that is written must belong to the writer alone: it is not shared, and no other
+ * argument writes it. */
 acu_status acui_check_writes(const acu_op *op, const acu_val *values, size_t place)
 {
     const acu_val *value = &values[place];
@@ -284,8 +291,8 @@ static ACUI_APART acu_status walk_operand(acui_plan *plan, acu_op *x, size_t pla
     return acui_values_push(values, planned);
 }
 
-/* The op is taken out of `*input`. There is room for its value, at the end of the list, which may
- * have moved after that. */
+/* Takes the op out of `*input`. The list has room for its value at the end; the list may have moved
+ * afterwards. */
 static inline acu_status plan_operand(acui_plan *plan, acu_op **input, size_t place,
                                       acu_device *device, acui_values *values)
 {
@@ -298,7 +305,8 @@ static inline acu_status plan_operand(acui_plan *plan, acu_op **input, size_t pl
     return ACU_OK;
 }
 
-/* The value of an argument that is no op. The op's reference moves on: it is planned once. */
+/* The value of an argument that is no op. The op's reference moves to the value: an op is planned
+ * once. */
 static inline void take_arg(acu_arg *arg, acu_val *value)
 {
     if (arg->kind == ACUI_ARG_TENSOR) {
@@ -333,7 +341,7 @@ acu_status acui_plan_args(acui_plan *plan, acu_op *op, acu_device *place, acui_v
             take_arg(arg, value);
             values->count++;
         }
-        /* Most are only read, and of the others most are the only one. */
+        /* Most arguments are only read, and a written one is mostly the only one. */
         if (arg->access & ACU_WRITE &&
             (writes++ > 0 || !value->tensor || value->form == ACU_SHARED))
             ACUI_TRY(acui_check_writes(op, values->list + base, i));

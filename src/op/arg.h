@@ -7,59 +7,60 @@
 #include "op/op.h"
 
 typedef enum acui_arg_kind {
-    ACUI_ARG_NONE, /* zeroed by mistake */
+    ACUI_ARG_NONE, /* an argument that was zeroed, by mistake */
     ACUI_ARG_OP,
     ACUI_ARG_TENSOR,
     ACUI_ARG_SCALAR,
     ACUI_ARG_STRUCT,
-    ACUI_ARG_LIST, /* of tensors: u.memory points to `bytes` of them; of a launch only */
-    /* Refused by whoever takes it: a scalar of what is no element type; an access that is none. */
+    ACUI_ARG_LIST, /* a list of tensors, at u.memory, `bytes` many; of a launch only */
+    /* Refused when an op takes them: a scalar whose dtype is no element type; an access that is
+     * none. */
     ACUI_ARG_NO_DTYPE,
     ACUI_ARG_NO_ACCESS
 } acui_arg_kind;
 
-#define ACUI_STRUCT_MAX 4096 /* CUDA's limit on all parameters of a kernel */
+#define ACUI_STRUCT_MAX 4096 /* CUDA's limit for all parameters of a kernel together */
 #define ACUI_LIST_MAX ((ACUI_STRUCT_MAX - 8) / 8)
 
-/* Tensors of a list argument, each with a reference of the op's; 0 of any other. */
+/* How many tensors a list argument has, each with a reference that the op holds; 0 for any other
+ * kind. */
 static inline size_t acui_arg_list(const acu_arg *arg, acu_tensor *const **tensors)
 {
     *tensors = arg->kind == ACUI_ARG_LIST ? (acu_tensor *const *)arg->u.memory : NULL;
     return arg->kind == ACUI_ARG_LIST ? arg->bytes : 0;
 }
 
-/* What is wrong with one that is of no other kind. */
+/* Says what is wrong with an argument of any kind that no op accepts. */
 acu_status acui_arg_refuse(const acu_arg *arg, size_t place);
 
-/* That it is a scalar, for `function`; an op in its place is consumed. */
+/* Checks that the argument is a scalar, for `function`; an op in its place is consumed. */
 acu_status acui_arg_check_scalar(const acu_arg *arg, const char *function);
 
 /* A new op of `class` that has taken all of `args`; ops among them become its inputs, in order. On
- * failure a failed op; the arguments are consumed in any case. */
+ * failure a failed op. The arguments are consumed in any case. */
 acu_op *acui_op_with_args(const acui_op_class *class, const acu_arg *args, size_t count,
                           acu_site site);
 void acui_args_destroy(acu_op *op);
 
-/* Plan the arguments: one value each, in order, behind what `values` has; a struct or list yields
- * ACU_NONE.
- * Checks forms: what is written must not be shared, nor written twice. */
+/* Plan the arguments: appends one value each, in order, to `values`; a struct or list yields
+ * ACU_NONE. Checks forms: an argument that is written must not be shared, nor written twice. */
 typedef struct acui_args_count {
     uint32_t of[ACU_SCALAR + 1]; /* values of each kind */
 } acui_args_count;
 acu_status acui_plan_args(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values,
                           acui_args_count *counts);
 
-/* Checks of the value that argument `place` has, against those before it. */
+/* Checks the value of argument `place` against those before it. */
 acu_status acui_check_writes(const acu_op *op, const acu_val *values, size_t place);
 
-/* What a prefix does not cover stays as it is. */
+/* Writing a prefix leaves the rest of the tensor as it is: that makes it an update. */
 static inline acu_access acui_access_of(const acu_val *value, const acu_arg *arg)
 {
     bool prefix = value->kind == ACU_PARTITION && value->mode == ACU_PREFIX;
     return prefix && arg->access == ACU_WRITE ? ACU_UPDATE : arg->access;
 }
 
-/* Touch what the arguments, as planned into `values`, say on `node`; it has room for that. */
+/* Enter into `node` what the arguments, planned to `values`, touch; the node has room for that. */
 acu_status acui_touch_args(acui_plan *plan, acui_node *node, const acu_op *op,
                            const acu_val *values);
 

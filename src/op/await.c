@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A node that waits for what the plan itself does not do. */
+/*
+ * The AWAIT node, which waits for what the plan itself does not do (await.h). It touches, as a
+ * reader, each value of the plan that no other node touches, and stands for the borrowed ops that
+ * nothing else in the plan waits for.
+ */
 #include "op/await.h"
 
 #include "base/error.h"
 #include "op/op.h"
 
-/* What an alternative or a refused op touches may never be entered: then all is looked at. */
+/* A plan with parts may never enter what an alternative or a refused op touches: then every value
+ * counts as open. */
 static bool is_open(const acui_plan *plan, const acu_val *value)
 {
     return (value->kind == ACU_TENSOR || value->kind == ACU_PARTITION) &&
@@ -47,7 +52,7 @@ acu_status acui_plan_await(acui_plan *plan, const acu_op *op, acu_device *place,
     bool loose = order;
     for (const acui_borrowed *b = plan->borrowed; b != since; b = b->next)
         loose |= b->loose && !b->settled;
-    if ((!count && !loose) || !device) /* where none is open there is nothing to wait for */
+    if ((!count && !loose) || !device) /* without an open device there is nothing to wait for */
         return ACU_OK;
     acui_node *node = acui_plan_node(plan, ACUI_NODE_AWAIT, op, device, count);
     if (!node)

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Calls of the program's own inside a plan: work it enqueues on a stream, and work on the host. */
+/*
+ * Calls of the program's own functions inside a plan: `foreign`, which enqueues work on a stream,
+ * and `host`, which does work on the host. The function gets tensors that are lent for the call, so
+ * that they do not count against sole ownership.
+ */
 #include "base/callback.h"
 #include "base/error.h"
 #include "op/arg.h"
 #include "op/call.h"
 #include "op/sharing.h"
 
-/* Where the call runs: with its data, else where the plan says. */
+/* Where the call runs: the device of its first tensor, else the one that the plan says. */
 static acu_device *call_device(const acu_val *values, size_t count, acu_device *place)
 {
     for (size_t i = 0; i < count; i++)
@@ -88,7 +92,7 @@ const acui_op_class acui_class_HOST = {
 
 /* ---- constructors ---- */
 
-/* The op with its arguments and user data; the latter is released if there is no such op. */
+/* An op with its arguments and user data. If there is no such op the user data is released. */
 static acu_op *call_op(const acui_op_class *class, bool has_function, acu_user user,
                        const acu_arg *args, size_t count, acu_site site)
 {

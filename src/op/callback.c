@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Host callbacks while an op is planned: then, map, inspect; and scalars as ops. */
+/*
+ * Host callbacks that run while an op is planned: then, make, map, inspect. They run on the thread
+ * that plans, with no lock held. The function of `map` or `inspect` sees the values themselves; the
+ * one of `then` sees them too, and returns the op that is planned behind what yields them.
+ */
 #include "base/callback.h"
 #include "base/error.h"
 #include "op/after.h"
 #include "op/arg.h"
 #include "op/await.h"
 
-/* An op with one input and a function of the program's; the user data is its from here on. */
+/* An op with one input and a function of the program's. It takes over the user data, which is
+ * released if there is no such op. */
 static acu_op *callback_op(const acui_op_class *class, acu_op *x, bool has_function, acu_user user,
                            acu_site site)
 {
@@ -40,7 +45,7 @@ static void enter_call(const acui_plan *plan)
 
 /* ---- then ---- */
 
-/* The op that the program's function returns for these values; taken. */
+/* The op that the program's function returns for these values, taken. */
 static acu_status call_then(const acui_plan *plan, acu_op *op, acui_values *in, acu_op **next)
 {
     enter_call(plan);
@@ -52,7 +57,7 @@ static acu_status call_then(const acui_plan *plan, acu_op *op, acui_values *in, 
     return ACU_OK;
 }
 
-/* What is in front of the next op, and that one. */
+/* Plans what is in front of the next op, and gets that op. */
 static acu_status plan_first(acui_plan *plan, acu_op *op, acu_device *place, acui_front *front,
                              acu_op **next)
 {

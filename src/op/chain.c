@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Chains of launches, planned from the first on. */
+/* Chains of launches, planned from the first one on: see chain.h. */
 #include "op/chain.h"
 
 #include "base/error.h"
 
-/* What `x` takes its value of is planned; `x` yields that value now. */
+/* Plans the launch that `x` takes its value from; from then on `x` is an op that yields that
+ * value. */
 static acu_status settle(acui_plan *plan, acu_op *x)
 {
     acui_values *stack = &plan->scratch;
@@ -12,7 +13,8 @@ static acu_status settle(acui_plan *plan, acu_op *x)
     acu_op *before = x->inputs[0];
     x->inputs[0] = NULL;
     acu_val value;
-    acu_status status = acui_plan_op(plan, before, NULL, stack); /* a kernel's device is its own */
+    acu_status status = acui_plan_op(plan, before, NULL, stack); /* a kernel brings its own
+                                                                  * device */
     if (status == ACU_OK)
         status = acui_nth_of(stack, base, index, &value);
     acui_plan_leave(plan, stack, base);
@@ -27,7 +29,7 @@ acu_status acui_chain_plan(acui_plan *plan, acu_op *launch)
 {
     acu_op *first = NULL;
     for (acu_op *x; (x = acui_chain_operand(launch)); launch = x->inputs[0]) {
-        x->next_dead = first; /* it is not dead, and has no other use for this */
+        x->next_dead = first; /* free to use: x is not being destroyed */
         first = x;
     }
     while (first) {

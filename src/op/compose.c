@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Composing ops without work of their own: zip, unzip, nth, share, own, on. */
+/*
+ * Ops that compose others and have no work of their own: zip, unzip, nth, share, own, on. They pass
+ * on, pick or relabel the values of their inputs and append no nodes, except that a zip of copies
+ * joins small ones (copy_many.c).
+ */
 #include "base/error.h"
 #include "op/copy.h"
 #include "op/op.h"
 #include "op/sharing.h"
 
-/* The one input of an op, taken out of it for planning. */
+/* The op's one input, taken out for planning. */
 static acu_op *take_input(acu_op *op)
 {
     acu_op *x = op->inputs[0];
@@ -25,7 +29,8 @@ static acu_status plan_zip(acui_plan *plan, acu_op *op, acu_device *place, acui_
         op->inputs[i] = NULL;
         copies = copies && x->class == &acui_class_COPY;
         ACUI_TRY(acui_plan_op(plan, x, place, values));
-        if (values->unwanted && !plan->passes) /* else it is looked for what to await */
+        if (values->unwanted && !plan->passes) /* with `passes`, the values are still needed to find
+                                                * what to await */
             acui_plan_leave(plan, values, base);
     }
     return copies ? acui_plan_join_copies(plan, op, last) : ACU_OK;
@@ -61,7 +66,7 @@ static acu_status plan_part(acui_plan *plan, acu_op *op, acu_device *place, acui
         return acui_fail(ACU_ERR_ARGUMENTS, "unzip into %zu parts of an op (%s) that yields %zu",
                          parts, acui_op_name(whole), whole->rest->values.count);
     acu_val *kept = &whole->rest->values.list[index];
-    /* Nobody but parts holds the op: this part's value is nobody else's, and moves. */
+    /* Only parts hold the op: nobody else has this part's value, so it moves. */
     if (atomic_load_explicit(&whole->handles, memory_order_relaxed) == 0 && !whole->used_whole) {
         acu_val value = *kept;
         *kept = (acu_val){.kind = ACU_NONE};
@@ -81,7 +86,7 @@ void acu_op_unzip(acu_op *x, acu_op **parts, size_t count, acu_site site)
     acu_op *whole = acui_op_take(x, &acui_class_PART, site);
     bool oom = acui_op_is_oom(whole);
     if (!oom) {
-        /* A handle kept by the program means that it may be used whole as well. */
+        /* If the program keeps a handle, it may use the op whole as well. */
         whole->used_whole |= atomic_load_explicit(&whole->handles, memory_order_relaxed) > 0 ||
                              acui_object_refs(whole) > 1;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* with_context: words of the program's that errors from inside an op are told with. */
+/* with_context: words of the program's that are told with errors from inside an op. */
 #include "base/alloc.h"
 #include "base/error.h"
 #include "op/op.h"
@@ -54,7 +54,7 @@ acu_op *acu_op_with_context(acu_op *x, const char *text, acu_site site)
             acui_fail(ACU_ERR_INVALID, "acu_with_context got no words");
         return acui_op_failed(&acui_class_CONTEXT, site);
     }
-    memcpy(copy, text, length); /* acui_alloc gives zeroes */
+    memcpy(copy, text, length); /* acui_alloc zeroes the memory */
     acu_op *op = acui_op_unary(&acui_class_CONTEXT, x, site);
     if (acui_op_is_oom(op))
         acui_free(copy);

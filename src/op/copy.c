@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Copies between tensors: copy, dup, to_host, to_device. */
+/*
+ * Copies between tensors as ops: copy, dup, to_host, to_device. Forms, dtypes, shapes and overlap
+ * are checked here; which way each copy goes is decided in copy_plan.c.
+ */
 #include "base/error.h"
 #include "op/copy.h"
 #include "op/make.h"
@@ -96,7 +99,7 @@ acu_op *acu_op_copy(acu_op *dst, acu_op *src, acu_site site)
 
 /* ---- dup, to_device, to_host: a new tensor, and a copy into it ---- */
 
-/* Copy the value into `made`, a new tensor; both references are consumed. */
+/* Plans a copy of the value into `made`, a new tensor; both references are consumed. */
 static acu_status copy_into(acui_plan *plan, acu_op *op, acu_val *from, acu_tensor *made,
                             acui_values *values)
 {
@@ -109,7 +112,7 @@ static acu_status copy_into(acui_plan *plan, acu_op *op, acu_val *from, acu_tens
     return status;
 }
 
-/* A dense copy of the operand on `target`; NULL: where the operand is. */
+/* Plans a dense copy of the operand on `target`; NULL: on the operand's own device. */
 static acu_status plan_on_device(acui_plan *plan, acu_op *op, acu_device *place,
                                  acu_device *target, acui_values *values)
 {

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What the kernels of kernels/copy.cu are passed: one struct each, by value. For C and CUDA C++. */
+/*
+ * What the kernels of kernels/copy.cu get as parameters: one struct each, by value. The header is
+ * compiled as C and as CUDA C++, so that both sides agree on every offset.
+ */
 #ifndef ACUI_OP_COPY_KERNELS_H
 #define ACUI_OP_COPY_KERNELS_H
 
-/* Many copies at once: each from one contiguous place to another. */
+/* One of many copies that are done at once: from one contiguous place to another. */
 typedef struct acui_copy_piece {
     unsigned long long dst, src, bytes;
 } acui_copy_piece;
 
-/* Kernels copy_many_N take up to N of them. All fits into the 4096 bytes
- * that parameters may have. */
+/* Kernel copy_many_N takes up to N pieces. The largest struct fits into the 4096 bytes that a
+ * kernel's parameters may have. */
 #define ACUI_COPY_MANY(X) X(16) X(64) X(168)
 #define ACUI_COPY_MOST 168
 
@@ -21,11 +24,11 @@ typedef struct acui_copy_piece {
 ACUI_COPY_MANY(ACUI_X)
 #undef ACUI_X
 
-#define ACUI_WALK_RANK 7 /* those of a tensor, and units of a run */
+#define ACUI_WALK_RANK 7 /* a tensor's dimensions, and one for the units of a run */
 
 /*
- * A walk over units of 1, 2, 4, 8 or 16 bytes, the fastest dimension first. A place in it is found
- * by dividing: below 2^31 units by multiplying with `magic` and shifting.
+ * A walk over units of 1, 2, 4, 8 or 16 bytes, the fastest dimension first. The kernel finds a
+ * place in it by dividing; with fewer than 2^31 units it multiplies by `magic` and shifts instead.
  */
 typedef struct acui_walk {
     unsigned long long dst, src, units;
@@ -33,24 +36,25 @@ typedef struct acui_walk {
     unsigned long long dim[ACUI_WALK_RANK];
     long long to[ACUI_WALK_RANK], from[ACUI_WALK_RANK]; /* bytes */
     unsigned magic[ACUI_WALK_RANK], shift[ACUI_WALK_RANK];
-    unsigned long long value[2]; /* of a fill */
+    unsigned long long value[2]; /* what a fill writes */
 } acui_walk;
 
 /*
- * A copy whose sides are contiguous in different dimensions: tiles of 32 by 32 units go through
- * shared memory. `across` is contiguous at the destination, `down` at the source.
+ * A copy whose two sides are contiguous in different dimensions: tiles of 32 by 32 units go through
+ * shared memory. `across` is the dimension that is contiguous at the destination, `down` the one at
+ * the source.
  */
 typedef struct acui_turn {
     unsigned long long dst, src;
     unsigned long long across, down;
-    long long to_down, from_across; /* bytes from one to the next where they are not contiguous */
-    unsigned long long tiles;       /* of all */
-    unsigned rank, unused;          /* dimensions besides, the fastest first */
+    long long to_down, from_across; /* distance in bytes where a side is not contiguous */
+    unsigned long long tiles;       /* in all dimensions */
+    unsigned rank, unused;          /* `rank`: the other dimensions, the fastest first */
     unsigned long long dim[ACUI_WALK_RANK];
     long long to[ACUI_WALK_RANK], from[ACUI_WALK_RANK];
 } acui_turn;
 
 #define ACUI_TURN_TILE 32
-#define ACUI_TURN_ROWS 8 /* of threads in a block, 32 each */
+#define ACUI_TURN_ROWS 8 /* rows of threads in a block, 32 threads each */
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Many copies: small ones that do not touch one another's data go as one launch of a kernel that
- * gets a table of them. A launch costs as much as two copies by the driver, and what moves through
- * it moves at once.
+ * Many copies: small ones that do not touch one another's data become one launch of a kernel that
+ * gets a table of them. The launch costs as much as two copies by the driver, and its pieces are
+ * copied at the same time.
  */
 #include "base/alloc.h"
 #include "base/error.h"
@@ -16,7 +16,7 @@
 enum {
     FEWEST = 3,              /* copies that are worth a kernel */
     SMALL = 64 << 10,        /* bytes up to which the copy engine has no advantage */
-    SHARE = 16 << 10,        /* bytes that one block moves */
+    SHARE = 16 << 10,        /* bytes that one block copies */
     THREADS = 256
 };
 
@@ -24,10 +24,12 @@ enum {
 
 static bool is_reachable(const acu_device *device, const acu_buffer *buffer)
 {
-    return buffer->host || buffer->device == device; /* the helpers' copies are other nodes */
+    return buffer->host || buffer->device == device; /* copies of pageable memory are STAGE nodes,
+                                                      * not these */
 }
 
-/* Like what would be planned now, and not entered yet: nothing refers to its place in the plan. */
+/* The node has the frame of what would be planned now, and is not entered yet: nothing refers to
+ * its place in the plan. */
 static bool is_plain(const acui_plan *plan, const acui_node *node)
 {
     return !node->entered && node->frame->after == plan->now.after &&
@@ -53,8 +55,8 @@ static bool comes_first(const span *a, const span *b)
                                   : a->begin < b->begin;
 }
 
-/* In place, as the library's qsort takes memory from the heap; quick where
- * there is some order already. */
+/* Shell sort: in place, because the C library's qsort may allocate, and quick where the spans are
+ * partly in order already. */
 static void sort(span *spans, size_t count)
 {
     static const size_t gaps[] = {132, 57, 23, 10, 4, 1};
@@ -68,11 +70,11 @@ static void sort(span *spans, size_t count)
         }
 }
 
-/* No byte that one writes is another's; by sorting all. */
+/* Whether no byte that one copy writes is touched by another; sorts the spans. */
 static bool are_apart(span *spans, size_t count)
 {
     sort(spans, count);
-    const span *reach = NULL, *written = NULL; /* that reach furthest so far */
+    const span *reach = NULL, *written = NULL; /* the spans that reach furthest so far */
     for (size_t i = 0; i < count; i++) {
         const span *s = &spans[i];
         if (!reach || reach->buffer != s->buffer)
@@ -87,8 +89,8 @@ static bool are_apart(span *spans, size_t count)
     return true;
 }
 
-/* How many copies from the first node on are small, at most as many as a kernel takes; whether they
- * may go together: then `spans` is what they touch, in order. */
+/* Counts the small copies from `node` on, at most as many as a kernel takes. `*together` says
+ * whether they may become one launch; then `spans` is what they touch, sorted. */
 static size_t count_small(const acui_plan *plan, const acui_node *node, span *spans, bool *together)
 {
     const acu_device *device = node->device;
@@ -136,7 +138,8 @@ static acu_status fill_piece(acui_plan *plan, acui_node *many, size_t place, con
                                copy->u.copy.src_offset);
 }
 
-/* How many of them are alike at one distance, as slices of one tensor mostly are; as one extent. */
+/* How many spans, from the first one on, have one width and one distance, as slices of one tensor
+ * mostly do; they become one extent. */
 static size_t gather(const span *spans, size_t count, acui_extent *extent)
 {
     size_t n = 1;
@@ -183,7 +186,7 @@ static acu_status plan_together(acui_plan *plan, const acu_op *op, const acui_no
     acui_node *many = acui_plan_launch(plan, op, kernel, config, 2 * count, s->bytes);
     if (!many)
         return ACU_ERR_NO_MEMORY;
-    many->name = copies->name; /* messages name the first of them */
+    many->name = copies->name; /* messages name the first copy */
     many->site = copies->site;
     ((acui_copy_many_16 *)(void *)acui_launch_data(many))->count = count;
     copy = copies;
@@ -201,7 +204,7 @@ acu_status acui_plan_join_copies(acui_plan *plan, const acu_op *op, acui_node *l
             return ACU_OK;
     acui_plan_cut(plan, last);
     acu_status status = ACU_OK;
-    while (node) { /* all of them, also after a failure: the plan is to release what they hold */
+    while (node) { /* also after a failure: the plan is to release what all of them hold */
         bool together = false;
         size_t n = status == ACU_OK ? count_small(plan, node, spans, &together) : 0;
         if (together)
@@ -229,7 +232,7 @@ static acu_status plan_copy_many(acui_plan *plan, acu_op *op, acu_device *place,
             return ACU_ERR_NO_MEMORY;
         value->kind = ACU_TENSOR;
         value->form = ACU_BORROWED;
-        value->tensor = op->u.call.args[i].u.tensor; /* the op's reference moves on */
+        value->tensor = op->u.call.args[i].u.tensor; /* the op's reference moves to the value */
         op->u.call.args[i].u.tensor = NULL;
     }
     for (size_t i = 0; i < count; i += 2) {

@@ -13,8 +13,9 @@
 #include "op/make.h"
 
 enum {
-    ROW_HOST = 64,    /* bytes of rows from which on the copy engine beats a kernel over the bus, */
-    ROW_DEVICE = 128  /* ... and inside of a device */
+    ROW_HOST = 64,    /* shortest row, in bytes, for which the copy engine beats a kernel: over the
+                       * bus */
+    ROW_DEVICE = 128  /* ... and inside one device */
 };
 
 /* ---- by the driver ---- */
@@ -29,7 +30,8 @@ static uint32_t place_of(const acu_tensor *tensor)
     return acui_on_device(tensor) ? (uint32_t)tensor->buffer->device->info.ordinal + 1 : 0;
 }
 
-/* From where to where, and between devices whether one has access to the other. */
+/* Encodes from where to where the copy goes and, between devices, whether one has access to the
+ * other. */
 static uint32_t way_of(const acu_tensor *dst, const acu_tensor *src)
 {
     const acu_device *to = dst->buffer->device, *from = src->buffer->device;
@@ -63,7 +65,8 @@ static acu_status plan_run(acui_plan *plan, const acu_op *op, acu_device *device
     return driver_node(plan, op, device, dst, src, NULL) ? ACU_OK : acui_error()->status;
 }
 
-/* Rows at one distance, in slices of a whole number of these; within what the driver takes. */
+/* Whether one side consists of rows at one distance, in slices of a whole number of rows, within
+ * the driver's limits. */
 static bool side_fits(const acui_layout *l, const int64_t *stride)
 {
     int64_t pitch = stride[l->rank - 1];
@@ -104,7 +107,7 @@ static acu_status plan_box(acui_plan *plan, const acu_op *op, acu_device *device
     return ACU_OK;
 }
 
-/* On one device, or between it and pinned memory. */
+/* A copy on one device, or between it and pinned memory. */
 static acu_status plan_here(acui_plan *plan, const acu_op *op, acu_device *device, acu_tensor *dst,
                             acu_tensor *src)
 {
@@ -144,7 +147,8 @@ static acu_status plan_stage(acui_plan *plan, const acu_op *op, acu_device *devi
     return ACU_OK;
 }
 
-/* Without gaps on the device: else in two steps. */
+/* A staged copy needs a device side without gaps: else it takes two steps, through a packed
+ * tensor. */
 static acu_status plan_staged(acui_plan *plan, const acu_op *op, acu_tensor *dst, acu_tensor *src)
 {
     bool up = acui_on_device(dst);
@@ -164,7 +168,8 @@ static acu_status plan_staged(acui_plan *plan, const acu_op *op, acu_tensor *dst
 
 /* ---- between devices ---- */
 
-/* The tensor itself, if it has no gaps, or a new one of its elements; the caller's reference. */
+/* The tensor itself if it has no gaps, else a new one for its elements; the reference is the
+ * caller's. */
 static acu_status dense_one(acui_plan *plan, const acu_op *op, acu_tensor *tensor,
                             acu_tensor **dense)
 {
@@ -174,8 +179,9 @@ static acu_status dense_one(acui_plan *plan, const acu_op *op, acu_tensor *tenso
     return acui_plan_tensor(plan, op, tensor->buffer->device, tensor->dtype, tensor->shape, dense);
 }
 
-/* Between dense tensors: by whoever has access to the other. Where that was asked for and is not to
- * be had, through host memory; where nobody asked, the driver sees to it. */
+/* A copy between dense tensors on two devices, by the one that has access to the other. Where
+ * access was asked for and refused, the copy goes through host memory; where nobody asked, the
+ * driver finds a way. */
 static acu_status plan_transfer(acui_plan *plan, const acu_op *op, acu_tensor *to, acu_tensor *from)
 {
     acu_device *here = to->buffer->device, *there = from->buffer->device;

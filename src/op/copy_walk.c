@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Copies and fills of any layout, by kernels that walk over it. */
+/*
+ * Copies and fills of any layout, by kernels that walk over it (kernels/copy.cu). A copy whose
+ * sides are contiguous in different dimensions is a transpose, through shared memory; all others
+ * are walks over the largest units that the addresses, strides and runs allow.
+ */
 #include "base/error.h"
 #include "op/copy.h"
 #include "op/copy_kernels.h"
@@ -10,20 +14,22 @@
 
 enum {
     THREADS = 256,
-    EACH = 4,              /* units that a thread moves at a time */
-    MOST_BLOCKS = 8192,    /* enough for any GPU; they go on where these end */
-    TURN_LEAST = 8         /* in both dimensions, for a transpose through shared memory to pay */
+    EACH = 4,              /* units that a thread copies at a time */
+    MOST_BLOCKS = 8192,    /* enough for any GPU; with more units than threads, the blocks loop */
+    TURN_LEAST = 8         /* size of both dimensions from which a transpose through shared memory
+                            * pays */
 };
 
 /* ---- units ---- */
 
-/* The address as far as it is known: memory that is still to be allocated is aligned to more. */
+/* The bits of the address that matter for alignment: memory that is not allocated yet will be
+ * aligned to more than 16 bytes. */
 static uint64_t place_of(const acu_tensor *tensor)
 {
     return atomic_load_explicit(&tensor->buffer->address, memory_order_acquire) + tensor->offset;
 }
 
-/* The largest number of bytes, up to 16, in which all can be moved. */
+/* The largest unit, up to 16 bytes, in which everything can be copied. */
 static unsigned unit_of(const acui_layout *l, uint64_t places)
 {
     uint64_t all = places | l->run | 16;
@@ -89,7 +95,7 @@ static acui_node *add_kernel(acui_plan *plan, const acu_op *op, acu_device *devi
     return node;
 }
 
-/* Of a struct that starts with both addresses. */
+/* The parameter struct starts with the addresses of both sides. */
 static acu_status add_sides(acui_plan *plan, acui_node *node, acu_tensor *dst, acu_tensor *src)
 {
     if (!node)
@@ -102,7 +108,7 @@ static acu_status add_sides(acui_plan *plan, acui_node *node, acu_tensor *dst, a
 
 /* ---- transposes ---- */
 
-/* The dimension in which a side is contiguous; -1: none. */
+/* The dimension in which a side is contiguous; -1: there is none. */
 static int contiguous(const acui_layout *l, const int64_t *stride)
 {
     for (int d = 0; d < l->rank; d++)
@@ -158,7 +164,7 @@ acu_status acui_plan_walk(acui_plan *plan, const acu_op *op, acu_device *device,
 
 /* ---- fills ---- */
 
-/* The element's bytes, again and again in 16. */
+/* The element's bytes, repeated to fill 16. */
 static void repeat(uint64_t bits, size_t element, unsigned long long value[2])
 {
     for (size_t have = element; have < 8; have *= 2)
@@ -187,7 +193,7 @@ acu_status acui_plan_fill(acui_plan *plan, const acu_op *op, acu_tensor *tensor,
     acui_layout_sort(&layout);
     if (element == 8 && (uint32_t)bits == (uint32_t)(bits >> 32))
         element = 4;
-    if (layout.rank == 0 && element <= 4) /* what the driver does as fast */
+    if (layout.rank == 0 && element <= 4) /* the driver's memset is as fast */
         return plan_memset(plan, op, tensor, element, bits);
     acui_walk walk;
     unsigned unit = unit_of(&layout, place_of(tensor));

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Kinds of ops that are made of others: custom, fail, and into, which says where a result goes. */
+/*
+ * Ops that are made of others: `custom`, whose function gets the planned operands and returns the
+ * op to plan in its place; `fail`; and `into`, which says where the result of a custom op goes.
+ */
 #include "base/callback.h"
 #include "base/error.h"
 #include "op/op.h"
@@ -12,7 +15,7 @@
 
 /* ---- custom ---- */
 
-/* Behind what `stack` has: one value for each operand. */
+/* Pushes one value for each operand onto the plan's stack. */
 static acu_status plan_operands(acui_plan *plan, acu_op *op, acu_device *place)
 {
     for (size_t i = 0; i < op->input_count; i++) {
@@ -27,7 +30,8 @@ static acu_status plan_operands(acui_plan *plan, acu_op *op, acu_device *place)
     return ACU_OK;
 }
 
-/* The device of the first value in its memory, else what the plan says. */
+/* The device of `out`, else of the first value in device memory, else the one that the plan
+ * says. */
 static acu_device *device_of(const acu_val *values, size_t count, const acu_val *out,
                              acu_device *place)
 {
@@ -65,7 +69,7 @@ acu_status acui_call_custom(acu_op *op, acu_val *values, acu_val *out, acu_devic
 static acu_status plan_custom(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
 {
     acu_val none = {.kind = ACU_NONE}, *out = plan->into ? plan->into : &none;
-    plan->into = NULL; /* not for operands */
+    plan->into = NULL; /* applies to this op, not to its operands */
     size_t base = plan->scratch.count;
     acu_op *next = NULL;
     acu_status status = plan_operands(plan, op, place);
@@ -77,13 +81,13 @@ static acu_status plan_custom(acui_plan *plan, acu_op *op, acu_device *place, ac
 
 const acui_op_class acui_class_CUSTOM = {.name = "custom", .plan = plan_custom};
 
-/* What one of that name is called in messages, and when it fails. */
+/* A class that only lends its name to messages and failures. */
 static acui_op_class called(const char *name)
 {
     return (acui_op_class){.name = name ? name : acui_class_CUSTOM.name};
 }
 
-/* Room for the operands, and behind them for the data. */
+/* An op with room for the operands and, behind them, for the data. */
 static acu_op *new_custom(const acu_custom *custom, size_t count, acu_site site)
 {
     const acui_op_class self = called(custom->name);
@@ -140,10 +144,10 @@ acu_op *acu_op_fail(acu_status status, const char *name, acu_site site, const ch
         va_start(args, format);
         acui_fail_v(status, format, args);
         va_end(args);
-    } else if (status >= 0) { /* or the submit would succeed, with nothing in it */
+    } else if (status >= 0) { /* else the submission would succeed, with nothing in it */
         acui_fail(ACU_ERR_INVALID, "acu_op_fail got %d (%s), which is no error", (int)status,
                   acu_status_name(status));
-    } else if (acui_error()->status != status) { /* what the record says is about something else */
+    } else if (acui_error()->status != status) { /* the record is about something else */
         acui_fail(status, "acu_op_fail was given no words for it");
     }
     const acui_op_class self = called(name);

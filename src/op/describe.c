@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What an op would yield, found without submitting it: the walk over it, and the stand-ins for its
- * tensors. infer.c has what each kind of op makes of its inputs.
+ * What an op would yield, found without submitting it: the walk over the op, and the stand-ins for
+ * its tensors. Nothing is enqueued, and the op stays as it is. What each kind of op makes of its
+ * inputs is in infer.c.
  */
 #include "op/describe.h"
 
@@ -11,14 +12,14 @@
 
 #include <stdio.h>
 
-/* A buffer without memory that stands for another one: as many tensors seem to be over it, so that
- * sole ownership is judged alike. */
+/* A buffer without memory that stands in for a real one. It counts as many tensors as the real one
+ * has, so that checks of sole ownership come out the same. */
 typedef struct stand_in {
     struct stand_in *next;
     acu_buffer *buffer;
 } stand_in;
 
-/* An op that several use, and what it yields. */
+/* An op with several users, and what it yields. */
 typedef struct met {
     struct met *next;
     acui_values values;
@@ -27,10 +28,10 @@ typedef struct met {
 struct acui_infer {
     stand_in *stand_ins;
     met *met;
-    acui_map stand_ins_of, met_of; /* real buffers, which some op holds; ops */
+    acui_map stand_ins_of, met_of; /* by real buffer (some op holds it); by op */
     unsigned depth;
-    bool unknown; /* something was met of which only a submission knows */
-    acu_pool *pool, *pinned_pool; /* of memory made now; NULL: the device's own */
+    bool unknown; /* something was found that only a submission can tell */
+    acu_pool *pool, *pinned_pool; /* where new memory comes from; NULL: the device's own pool */
 };
 
 /* ---- stand-ins ------------------------------------------------------------------------------- */
@@ -68,7 +69,8 @@ acu_status acui_infer_tensor(acui_infer *infer, acu_val *value)
     ACUI_TRY(acui_device_check(t->buffer->device));
     ACUI_TRY(stand_in_for(infer, t->buffer, &buffer));
     ACUI_TRY(acui_tensor_new(buffer, t->offset, t->dtype, t->shape, t->strides, &value->tensor));
-    /* It was counted with the real one; other handles on that count as one more. */
+    /* The stand-in's tensor replaces the one that was counted with the real buffer; if that one has
+     * other handles, they count as one more. */
     if (acui_object_refs(t) == 1)
         atomic_fetch_sub_explicit(&buffer->tensors, 1, memory_order_relaxed);
     return ACU_OK;
@@ -113,7 +115,7 @@ static acu_status infer_fresh(acui_infer *infer, acu_op *op, acu_device *place, 
     return acui_op_sign(op, status);
 }
 
-/* What an op with several users yields: once for all of them. */
+/* What an op with several users yields, found once for all of them. */
 static acu_status meet(acui_infer *infer, acu_op *op, acu_device *place, met **found)
 {
     met *m = acui_map_find(&infer->met_of, op);
@@ -131,7 +133,7 @@ static acu_status meet(acui_infer *infer, acu_op *op, acu_device *place, met **f
     return ACU_OK;
 }
 
-/* Its users share what it owned. */
+/* Pushes a copy of the value; what the op owned, its users share. */
 static acu_status push_shared(const acu_val *from, acui_values *values)
 {
     acu_val value = *from;
@@ -153,7 +155,7 @@ acu_status acui_infer_part(acui_infer *infer, const acu_op *part, acu_device *pl
     acu_val *kept = &m->values.list[part->u.index];
     if (whole->used_whole || atomic_load_explicit(&whole->handles, memory_order_relaxed))
         return push_shared(kept, values);
-    acu_val value = *kept; /* nobody but parts holds the op */
+    acu_val value = *kept; /* only parts hold the op */
     *kept = (acu_val){.kind = ACU_NONE};
     return acui_values_push(values, value);
 }
@@ -241,11 +243,11 @@ acu_status acu_op_describe(acu_device *device, acu_op *op, acu_value_info *infos
                          count ? "the place for the values" : "the place for their number");
     acui_infer infer = {.depth = 0};
     acui_values values = {0};
-    acu_error record = *acui_error(); /* which what is wrong with a part changes, for which there is
-                                       * an alternative, */
+    acu_error record = *acui_error(); /* kept: a failed part that has an alternative overwrites the
+                                       * record though the call succeeds, */
     acu_status status = acui_infer_op(&infer, op, device, &values);
     if (status != ACU_OK)
-        record = *acui_error(); /* ... and releasing */
+        record = *acui_error(); /* ... and releasing values may, too */
     for (size_t i = 0; i < values.count && i < room && status == ACU_OK; i++)
         infos[i] = info_of(&values.list[i]);
     if (status == ACU_OK)

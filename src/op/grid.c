@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The grid of a launch, from its partitions: as many blocks as tiles where one is whole; as the
- * launch says, or as many, where they are prefixes; as many as they ask for where all are mapped.
+ * The grid of a launch that names none, from its partitions. A whole partition gives one block for
+ * each tile; so does a prefix, but the launch may ask for fewer; if all partitions are mapped, the
+ * grid is the most blocks that any of them asks for. A grid that the launch does name is checked
+ * against them.
  */
 #include "base/error.h"
 #include "op/grid.h"
 
 #include <string.h>
 
-#define BLOCKS 8 /* for each multiprocessor, where a mapped partition does not say how many */
+#define BLOCKS 8 /* per multiprocessor, where a mapped partition does not say how many */
 
 static acu_status check_tiles(const acu_val *value)
 {
@@ -33,8 +35,8 @@ static unsigned mapped_blocks(const acu_kernel *kernel, const acu_val *value)
     return (unsigned)(all < most ? all : most);
 }
 
-/* The first partition of a mode gives the grid, where there is none yet; of mapped ones the
- * largest. *giver: who fits for that. */
+/* Takes the grid, where there is none yet, from the first partition of the mode; for mapped ones it
+ * is the largest. *giver: the partition that therefore needs no check. */
 static acu_status take_grid(const acu_op *op, const acu_val *values, acu_partition_mode mode,
                             unsigned grid[3], const acu_val **giver)
 {
@@ -79,7 +81,7 @@ acu_status acui_launch_find_grid(const acu_op *op, const acu_val *values, acu_co
     const acu_val *giver = NULL;
     for (int mode = 0; mode <= ACU_MAPPED && grid[0] == 0; mode++)
         ACUI_TRY(take_grid(op, values, (acu_partition_mode)mode, grid, &giver));
-    if (grid[0] == 0 && (grid[1] || grid[2])) /* as acu_for_num_elems gives it */
+    if (grid[0] == 0 && (grid[1] || grid[2])) /* what acu_for_num_elems gives for 0 elements */
         return acui_fail(ACU_ERR_LIMIT, "the launch of %s has a grid of 0 blocks in x: nothing is "
                                         "launched for no elements",
                          op->u.call.kernel->name);

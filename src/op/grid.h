@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Partitions in a launch: the grid that follows from them, and how the kernel sees them. */
+/* Partitions in a launch: the grid that follows from them, and the parameter that the kernel
+ * gets. */
 #ifndef ACUI_OP_GRID_H
 #define ACUI_OP_GRID_H
 
@@ -8,8 +9,8 @@
 #include <acuda/tile.h>
 #include <string.h>
 
-/* Tiles along an extent, rounded up; 0: more than a grid can have. Most tiles are a power of two,
- * and most numbers fit 32 bits, in which processors divide faster. */
+/* Tiles along an extent, rounded up; 0: more than a grid can have. Fast for the common cases: a
+ * tile that is a power of two needs no division, and numbers of 32 bits divide faster. */
 static inline unsigned acui_tiles(int64_t extent, int64_t tile)
 {
     int64_t tiles;
@@ -22,10 +23,10 @@ static inline unsigned acui_tiles(int64_t extent, int64_t tile)
     return tiles > INT32_MAX ? 0 : (unsigned)tiles;
 }
 
-/* What the partitions of a launch are, looked at one after another. */
+/* Summary of a launch's partitions, built one by one. */
 typedef struct acui_tiling {
-    const acu_val *first; /* NULL: there is none */
-    bool mixed;           /* others have other tiles, or some are not whole */
+    const acu_val *first; /* NULL: there are none */
+    bool mixed;           /* they differ in their tiles, or some are not whole */
 } acui_tiling;
 
 static inline void acui_tiling_meet(acui_tiling *tiling, const acu_val *value)
@@ -36,9 +37,9 @@ static inline void acui_tiling_meet(acui_tiling *tiling, const acu_val *value)
         tiling->mixed = true;
 }
 
-/* Complete the grid of `config` from the partitions among the values, one for each argument of the
- * launch. Errors: SHAPE (they do not agree with it, or each other), LIMIT
- * (no grid, too many tiles). */
+/* Complete the grid of `config` from the partitions among the values, of which there is one for
+ * each argument of the launch. Errors: SHAPE (the partitions disagree with the grid or each other),
+ * LIMIT (no grid, too many tiles). */
 acu_status acui_launch_find_grid(const acu_op *op, const acu_val *values, acu_config *config);
 static inline acu_status acui_launch_grid(const acu_op *op, const acu_val *values,
                                           const acui_tiling *tiling, acu_config *config)
@@ -59,7 +60,7 @@ static inline void acui_tile_unused(acu_tile_param *param, unsigned d)
     param->stride[d] = 0;
 }
 
-/* The parameter for a partition, but for its address; *param is zeroed. */
+/* Fills the parameter for a partition, all but its address; *param is zeroed. */
 static inline void acui_tile_fill(const acu_val *value, acu_tile_param *param)
 {
     const acu_tensor *t = value->tensor;
@@ -71,7 +72,8 @@ static inline void acui_tile_fill(const acu_val *value, acu_tile_param *param)
     memcpy(param->shape, t->shape.dim, sizeof param->shape);
     memcpy(param->stride, t->strides, sizeof param->stride);
     memcpy(param->tile, value->tile.dim, sizeof param->tile);
-    memcpy(param->tiles, value->grid, sizeof param->tiles); /* in reverse, with 1 behind them: */
+    memcpy(param->tiles, value->grid, sizeof param->tiles); /* grid is in reverse order, padded with
+                                                             * 1: */
     param->tiles[0] = value->grid[rank - 1];
     param->tiles[rank - 1] = value->grid[0];
     if (rank < 3)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What each kind of op would yield. The checks are those of planning. */
+/*
+ * What each kind of op would yield. The checks are those of planning, and so are their messages, so
+ * that describing an op fails the way submitting it would.
+ */
 #include "base/error.h"
 #include "memory/pool.h"
 #include "op/arg.h"
@@ -45,7 +48,7 @@ static acu_status infer_zip(acui_infer *infer, acu_op *op, acu_device *place, ac
     return ACU_OK;
 }
 
-/* Keeps one of those from `base` on. */
+/* Keeps one of the values from `base` on, and drops the rest. */
 static acu_status pick(acui_values *values, size_t base, size_t index)
 {
     acu_val value = values->list[base + index];
@@ -136,7 +139,7 @@ static acu_status push_new(acui_infer *infer, acu_device *device, acu_memory_kin
         return ACU_ERR_INVALID;
     ACUI_TRY(acui_plan_pool(*acui_infer_pool(infer, kind), device, NULL));
     ACUI_TRY(acui_tensor_planned(device, dtype, shape, &made));
-    static char nowhere; /* an address, for checks that ask whether there is one */
+    static char nowhere; /* a stand-in address, for checks that ask whether there is one */
     made->buffer->kind = kind;
     made->buffer->host = kind == ACU_MEMORY_PINNED ? &nowhere : NULL;
     return acui_values_push(values,
@@ -292,7 +295,7 @@ static acu_status infer_with_pool(acui_infer *infer, acu_op *op, acu_device *pla
     return status;
 }
 
-/* An op of which nothing but the errors matters. */
+/* Infers an op only for its errors. */
 static acu_status infer_unused(acui_infer *infer, acu_op *x, acu_device *place)
 {
     acui_values unused = {0};
@@ -315,8 +318,8 @@ static acu_status infer_finally(acui_infer *infer, acu_op *op, acu_device *place
     return infer_unused(infer, op->inputs[1], place);
 }
 
-/* What is refused is not there, nor what it would yield: then the alternative is all there is,
- * unless the program is asked first. */
+/* What is refused yields nothing: then the alternative is all there is, unless the program's
+ * function is to be asked first. */
 static acu_status infer_instead(acui_infer *infer, acu_op *op, acu_device *place,
                                 acui_values *values)
 {
@@ -351,8 +354,8 @@ static acu_status infer_or_else(acui_infer *infer, acu_op *op, acu_device *place
 
 /* ---- by kind --------------------------------------------------------------------------------- */
 
-/* Not here, because the program's own functions decide, or something that ran before: then, map,
- * make, replay, after_future, copies, into. */
+/* Not here: then, map and make, where functions of the program's decide; replay, after_future,
+ * copies, into, prefetch and advise. What these yield is known once they are submitted. */
 static const struct {
     const acui_op_class *class;
     acui_infer_fn fn;

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Calls of vendor libraries in the place of a launch, and the memory that they take turns in. */
+/*
+ * Calls of vendor libraries in the place of a launch (instead.h), and their temporary memory: the
+ * calls of one part of a plan take turns in one buffer, which they all write, so that they are
+ * ordered.
+ */
 #include "op/instead.h"
 
 #include "base/error.h"
@@ -23,14 +27,15 @@ struct acui_scratch {
     struct acui_scratch *next;
     const acu_device *device;
     const acu_pool *pool;
-    const acui_part *part; /* one that is passed over makes no memory for others */
+    const acui_part *part; /* a part that is passed over allocates no memory for others */
     const struct acui_sharing *sharing;
     const acui_node *alloc;
-    acu_buffer *buffer; /* of the plan's uses */
+    acu_buffer *buffer; /* the plan's uses hold it */
     size_t bytes;
 };
 
-/* What the plan has entered already may be over, and its memory gone. */
+/* Whether the memory serves for another call. Memory whose allocation the plan has entered does
+ * not: it may be over, and gone. */
 static bool serves(const struct acui_scratch *s, const acui_plan *plan, const acu_device *device,
                    size_t bytes)
 {

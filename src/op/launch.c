@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Launches: a kernel with its arguments, checked before anything is enqueued (launch_check.c). */
+/*
+ * Launches: a kernel with its arguments, checked (launch_check.c) before anything is enqueued. The
+ * node holds a copy of all parameters; addresses of memory that is not allocated yet are filled in
+ * when it is issued.
+ */
 #include "base/error.h"
 #include "op/arg.h"
 #include "op/chain.h"
@@ -54,10 +58,10 @@ acui_node *acui_plan_launch(acui_plan *plan, const acu_op *op, acu_kernel *kerne
     node->u.launch.count = 1;
     node->u.launch.bytes = bytes;
     if (acui_launch_set_config(plan, node, &config) != ACU_OK)
-        return NULL; /* the plan has the kernel, */
+        return NULL; /* the plan holds the kernel, */
     if (acui_kernel_state(kernel) != ACUI_LOADED &&
         acui_launch_note_struct(plan, node) != ACU_OK)
-        return NULL; /* ... here too */
+        return NULL; /* ... and here */
     return node;
 }
 
@@ -68,7 +72,7 @@ static acu_status add_tensor(acui_plan *plan, acui_node *node, char *data, size_
     return acui_launch_address_in(plan, node, data, at, tensor->buffer, tensor->offset);
 }
 
-/* As acu_list in device.cuh: the rest stays zero. */
+/* Laid out as acu_list in device.cuh; the rest stays zero. */
 static acu_status add_list(acui_plan *plan, acui_node *node, char *data, size_t at,
                            const acu_arg *arg)
 {
@@ -87,8 +91,8 @@ static inline acu_status add_partition(acui_plan *plan, acui_node *node, char *d
     return add_tensor(plan, node, data, at, value->tensor, acui_access_of(value, arg));
 }
 
-/* Of argument i, a struct or list, in the parameters. A list may have fewer tensors than its
- * parameter has room for; how much that is, is not known while the kernel is being loaded. */
+/* What argument i, a struct or list, takes in the parameters. A list may have fewer tensors than
+ * its parameter has room for; that room is not known while the kernel is being loaded. */
 static uint32_t padded_bytes(const acu_op *op, acu_kernel *kernel, size_t i, bool early)
 {
     const acu_arg *arg = &op->u.call.args[i];
@@ -99,7 +103,7 @@ static uint32_t padded_bytes(const acu_op *op, acu_kernel *kernel, size_t i, boo
     return ((room > bytes ? room : bytes) + 7u) & ~7u;
 }
 
-/* What the arguments touch, and their bytes among the parameters. */
+/* Enters what the arguments touch, and writes their bytes into the parameters. */
 static acu_status add_params(acui_plan *plan, acui_node *node, const acu_op *op,
                              const acu_val *value, bool early)
 {
@@ -112,7 +116,7 @@ static acu_status add_params(acui_plan *plan, acui_node *node, const acu_op *op,
             places[i] = at;
         if (value->kind == ACU_TENSOR) {
             ACUI_TRY(add_tensor(plan, node, data, at, value->tensor, arg->access));
-        } else if (value->kind == ACU_SCALAR) { /* hosts of CUDA are little-endian */
+        } else if (value->kind == ACU_SCALAR) { /* CUDA hosts are little-endian */
             memcpy(data + at, &value->bits, sizeof value->bits);
         } else if (value->kind == ACU_PARTITION) {
             ACUI_TRY(add_partition(plan, node, data, at, value, arg));
@@ -129,8 +133,8 @@ static acu_status add_params(acui_plan *plan, acui_node *node, const acu_op *op,
     return ACU_OK;
 }
 
-/* Which of its module's variables a kernel uses nobody knows: all that the
- * program has as buffers. */
+/* Nobody knows which of its module's variables a kernel uses: so it touches all that the program
+ * has as buffers. */
 static acu_status touch_globals(acui_plan *plan, acui_node *node, size_t room)
 {
     acui_global_use *uses = ACUI_ARENA_ARRAY(&plan->arena, acui_global_use, room);
@@ -150,11 +154,11 @@ static acu_status touch_globals(acui_plan *plan, acui_node *node, size_t room)
 
 typedef struct measured {
     size_t tensors;
-    uint32_t bytes; /* of the parameters */
+    uint32_t bytes; /* bytes of all parameters */
     bool early;     /* the kernel is being loaded */
 } measured;
 
-/* What the launch has; at structs and lists it takes a look. */
+/* Measures the launch from the counts; only structs and lists are looked at. */
 static void measure(const acu_op *op, const acu_val *values, const acui_args_count *counts,
                     measured *m)
 {
@@ -188,13 +192,14 @@ static acu_status add_launch(acui_plan *plan, acu_op *op, const acu_val *values,
                                           m->bytes + 8 * instead + places, NULL);
     if (!node)
         return ACU_ERR_NO_MEMORY;
-    node->u.launch.kernel = kernel; /* the op's reference moves on: it is planned once */
+    node->u.launch.kernel = kernel; /* the op's reference moves to the node: an op is planned
+                                     * once */
     op->u.call.kernel = NULL;
     node->u.launch.placed = placed;
     node->u.launch.count = (uint32_t)count;
     node->u.launch.bytes = m->bytes;
     ACUI_TRY(acui_launch_set_config(plan, node, config));
-    if (!op->named) /* messages say which kernel */
+    if (!op->named) /* messages name the kernel */
         node->name = kernel->name;
     ACUI_TRY(add_params(plan, node, op, values, m->early));
     if (globals)
@@ -204,8 +209,8 @@ static acu_status add_launch(acui_plan *plan, acu_op *op, const acu_val *values,
     return m->early ? acui_launch_note(plan, node, op, values) : ACU_OK;
 }
 
-/* As the launch before, of the same kernel, which was found to be right: of a size that is given
- * wholly, as most are. */
+/* Whether the launch before is of the same kernel and size, and so was found to be right already;
+ * only for configurations that have nothing but a size, as most do. */
 static inline bool is_as_before(const acui_plan *plan, const acu_kernel *kernel,
                                 const acu_config *config)
 {
@@ -238,7 +243,8 @@ static acu_status plan_launch(acui_plan *plan, acu_op *op, acu_device *place, ac
     measure(op, list, &counts, &m);
     ACUI_TRY(add_launch(plan, op, list, &config, &m));
     if (!counts.of[ACU_NONE])
-        op->u.call.arg_count = op->input_count = 0; /* the values have all that they were */
+        op->u.call.arg_count = op->input_count = 0; /* the values took everything from the
+                                                     * arguments */
     return ACU_OK;
 }
 

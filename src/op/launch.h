@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Checks of launches, with the words in which they are refused; launches of built-in kernels. */
+/*
+ * What planning a launch needs from several places: checks of arguments (launch_check.c), nodes
+ * that launch built-in kernels, and where a node keeps its parameters.
+ */
 #ifndef ACUI_OP_LAUNCH_H
 #define ACUI_OP_LAUNCH_H
 
@@ -8,11 +11,11 @@
 #include <acuda/tile.h>
 #include <string.h>
 
-/* What an argument takes among the parameters; a list, at least. */
+/* Bytes that an argument takes among the parameters; for a list, at least. */
 static inline uint32_t acui_launch_bytes(const acu_val *value, const acu_arg *arg)
 {
     if (arg->kind == ACUI_ARG_LIST)
-        return 8 + 8 * arg->bytes; /* acu_list: a count and pointers */
+        return 8 + 8 * arg->bytes; /* an acu_list: a count, then pointers */
     switch (value->kind) {
     case ACU_SCALAR:
         return (uint32_t)acu_dtype_bytes(value->dtype);
@@ -25,46 +28,47 @@ static inline uint32_t acui_launch_bytes(const acu_val *value, const acu_arg *ar
     }
 }
 
-/* What the kernel's parameter at `place` has; 0 where that is not known. */
+/* Bytes of the kernel's parameter at `place`; 0 where that is not known. */
 uint32_t acui_launch_room(acu_kernel *kernel, size_t place);
 
-/* The values that were planned for the op's arguments, and the grid that follows. `*early`: the
- * kernel is being loaded, and what is not known yet was not looked at: it takes a note, for
- * acui_launch_bind. Errors: ARGUMENTS, DTYPE, DEVICE, SHAPE; those of the load, if that failed. */
+/* Check the values that were planned for the op's arguments, and find the grid that follows.
+ * `*early`: the kernel is being loaded, and what is not known yet was not checked: the launch needs
+ * a note, for acui_launch_bind. Errors: ARGUMENTS, DTYPE, DEVICE, SHAPE; those of the load, if that
+ * failed. */
 acu_status acui_launch_check(const acu_op *op, const acu_val *values, acu_config *config,
                              bool *early);
 acu_status acui_launch_note(acui_plan *plan, acui_node *node, const acu_op *op,
                             const acu_val *values);
-/* The same for a launch whose only parameter is a struct of the node's bytes. */
+/* acui_launch_note for a launch whose only parameter is a struct, of the node's bytes. */
 acu_status acui_launch_note_struct(acui_plan *plan, acui_node *node);
 
-/* A launch with one parameter, a struct of `bytes` (a multiple of 8), to be filled in at
+/* Append a launch with one parameter, a struct of `bytes` (a multiple of 8), to be filled in at
  * acui_launch_data. Takes the kernel, on failure too. NULL: no memory (record set). */
 acui_node *acui_plan_launch(acui_plan *plan, const acu_op *op, acu_kernel *kernel,
                             acu_config config, size_t touches, uint32_t bytes);
 
-/* What the launch seldom has besides, empty at first. NULL: no memory (record set). */
+/* The node's rare extras, empty at first. NULL: no memory (record set). */
 acui_launch_more *acui_launch_more_of(acui_plan *plan, acui_node *node);
 
-/* How it is launched; `config` is complete. NO_MEMORY. */
+/* Set how the node is launched; `config` is complete. NO_MEMORY. */
 acu_status acui_launch_set_special(acui_plan *plan, acui_node *node, const acu_config *config);
 static inline acu_status acui_launch_set_config(acui_plan *plan, acui_node *node,
                                                 const acu_config *config)
 {
     acui_dims *d = &node->u.launch.dims;
-    d->shared = (unsigned)config->shared; /* checked against what there is */
+    d->shared = (unsigned)config->shared; /* it fits: checked against the device's limit */
     memcpy(d->grid, config->grid, sizeof d->grid);
     memcpy(d->block, config->block, sizeof d->block);
     return acui_config_is_special(config) ? acui_launch_set_special(plan, node, config) : ACU_OK;
 }
 
-/* Where its parameters are in its data, if they are `placed`. */
+/* The offsets of the node's parameters in its data, if they are `placed`. */
 static inline uint32_t *acui_launch_places(const acui_node *node)
 {
     return (uint32_t *)(uintptr_t)(node + 1);
 }
 
-/* All parameters, each at a multiple of 8. */
+/* All parameters, each at an offset that is a multiple of 8. */
 static inline char *acui_launch_data(const acui_node *node)
 {
     char *behind = (char *)(uintptr_t)(node + 1);
@@ -72,7 +76,7 @@ static inline char *acui_launch_data(const acui_node *node)
                                  : behind;
 }
 
-/* The parameter at `place`, in the data; and in memory. */
+/* The parameter at `place`: its offset in the data; and its address. */
 static inline uint32_t acui_launch_at(const acui_node *node, uint32_t place)
 {
     return node->u.launch.placed ? acui_launch_places(node)[place] : 8 * place;
@@ -83,15 +87,16 @@ static inline void *acui_launch_param(const acui_node *node, uint32_t place)
     return acui_launch_data(node) + acui_launch_at(node, place);
 }
 
-/* The same, as soon as the buffer has memory. */
+/* acui_launch_address_in for a buffer that has no memory yet: notes the address, to be filled in
+ * when the node is issued. */
 acu_status acui_launch_address_late(acui_plan *plan, acui_node *node, size_t at,
                                     acu_buffer *buffer, size_t offset);
-/* The address of a byte of the buffer, now or as soon as its memory is there, at `at` of the
- * parameters; these are the node's `data`. */
+/* Writes the address of a byte of the buffer to offset `at` of the parameters, now, or as soon as
+ * the buffer has memory. `data` is the node's data. */
 static inline acu_status acui_launch_address_in(acui_plan *plan, acui_node *node, char *data,
                                                 size_t at, acu_buffer *buffer, size_t offset)
 {
-    /* Acquire: pairs with the release in which the allocation is published. */
+    /* Acquire: pairs with the release that publishes the allocation. */
     CUdeviceptr address = atomic_load_explicit(&buffer->address, memory_order_acquire);
     if (!address)
         return acui_launch_address_late(plan, node, at, buffer, offset);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Whether a launch's arguments are what its kernel takes. That is looked at when the launch is
- * planned, or, where the kernel is still being loaded, before it is issued: then against a note of
- * what was given.
+ * Whether a launch's arguments are what its kernel takes. That is checked when the launch is
+ * planned or, where the kernel is still being loaded, just before it is issued: then against a note
+ * of what was given, since the values are gone.
  */
 #include "op/launch.h"
 
@@ -15,14 +15,14 @@
 
 enum { WORDS = 160 };
 
-/* One argument, as far as it matters here. */
+/* What the checks need to know of one argument. */
 typedef struct acui_given {
     acu_value_kind kind;
     acu_access access;
     acu_dtype dtype;
     uint32_t bytes;
-    bool list;            /* of tensors: the parameter may have room for more */
-    const acu_val *value; /* NULL: gone; then it is in words here: */
+    bool list;            /* a list of tensors: the parameter may have room for more */
+    const acu_val *value; /* NULL: it is gone, and described here: */
     const char *words;
 } acui_given;
 
@@ -52,7 +52,7 @@ static const char *given_words(const acui_given *given, char words[WORDS])
 
 /* ---- one argument ---- */
 
-/* What the program declared of the parameter (acu_kernel_declare). */
+/* Checks against what the program declared of the parameter (acu_kernel_declare). */
 static acu_status check_declared(const acu_kernel *kernel, size_t place, const acui_param *param,
                                  const acui_given *given)
 {
@@ -102,7 +102,7 @@ static acu_status check_param(const acu_kernel *kernel, size_t place, const acui
     ACUI_TRY(check_declared(kernel, place, param, given));
     bool fits = given->list ? given->bytes <= param->bytes && param->bytes % 8 == 0
                             : given->bytes == param->bytes;
-    if (param->bytes && !fits) /* 0: declared, but of no known size */
+    if (param->bytes && !fits) /* 0: declared, its size unknown */
         return acui_fail(ACU_ERR_ARGUMENTS,
                          "argument %zu of %s is %s, %u bytes; the kernel's parameter has %u", place,
                          kernel->name, given_words(given, words), given->bytes,
@@ -116,7 +116,7 @@ static acu_status check_param(const acu_kernel *kernel, size_t place, const acui
     return ACU_OK;
 }
 
-/* Kernels of acuda's own, and the order of their arguments, mean nothing to the program. */
+/* The program knows neither acuda's own kernels nor the order of their arguments. */
 static const char *place_words(const acu_op *op, size_t place, char text[WORDS])
 {
     const acu_kernel *kernel = op->u.call.kernel;
@@ -140,7 +140,8 @@ static acu_status check_place(const acu_op *op, size_t place, const acu_tensor *
         return ACU_OK;
     if (device->info.ordinal < 64 && (own->peers >> device->info.ordinal & 1u))
         return ACU_OK;
-    ACUI_TRY(acui_device_check(tensor->buffer->device)); /* two of one ordinal, after a reset */
+    ACUI_TRY(acui_device_check(tensor->buffer->device)); /* two devices have one ordinal after a
+                                                          * reset */
     ACUI_TRY(acui_device_check(kernel->module->device));
     return acui_fail(ACU_ERR_DEVICE,
                      "%s (%s) is on device %d, the kernel on device %d; copy it there with "
@@ -159,7 +160,7 @@ static acui_given given_of(const acu_val *value, const acu_arg *arg)
                         .value = value};
 }
 
-/* What most arguments are, without more ado: nothing was declared, and they are on the kernel's own
+/* The common case, decided quickly: nothing was declared, and the argument is on the kernel's own
  * device. */
 static inline bool fits_plainly(const acui_param *param, const acu_val *value,
                                 const acu_device *device)
@@ -214,7 +215,7 @@ static acu_status check_count(const acu_kernel *kernel, size_t wanted, size_t co
                      count);
 }
 
-/* Of a kernel whose parameters are not known. */
+/* Checks the arguments of a kernel whose parameters are not known. */
 static acu_status check_unknown(const acu_op *op, const acu_val *values, acui_tiling *tiling)
 {
     for (size_t i = 0; i < op->u.call.arg_count; i++) {
@@ -225,7 +226,7 @@ static acu_status check_unknown(const acu_op *op, const acu_val *values, acui_ti
     return ACU_OK;
 }
 
-/* `params` of the kernel, or NULL where they are not known. */
+/* `params`: the kernel's parameters; NULL where they are not known. */
 static inline acu_status check_all(const acu_op *op, const acu_val *values,
                                    const acui_param *params, size_t wanted, acui_tiling *tiling)
 {
@@ -245,7 +246,7 @@ static inline acu_status check_all(const acu_op *op, const acu_val *values,
     return ACU_OK;
 }
 
-/* A kernel without parameters has no array of them either. */
+/* The kernel's parameters; NULL: not known. A kernel that has none has no array of them either. */
 static const acui_param *params_of(acu_kernel *kernel)
 {
     static const acui_param none;
@@ -264,7 +265,7 @@ uint32_t acui_launch_room(acu_kernel *kernel, size_t place)
 /* What the program declared of a kernel that is being loaded; NULL: nothing. */
 static const acui_param *declared_of(acu_kernel *kernel, size_t *count)
 {
-    /* Acquire: what was declared is there. */
+    /* Acquire: pairs with the release that publishes the declaration. */
     const acui_declared *early = atomic_load_explicit(&kernel->early, memory_order_acquire);
     *count = early ? early->count : 0;
     return early ? early->params : NULL;
@@ -279,7 +280,8 @@ acu_status acui_launch_check(const acu_op *op, const acu_val *values, acu_config
     *early = state == ACUI_LOADING;
     if (state == ACUI_LOAD_FAILED)
         return acu_kernel_poll(kernel);
-    /* What it has is written when it is loaded, just now maybe. */
+    /* The kernel's info is written when it is loaded, perhaps at this moment: it may be read only
+     * if the state says that it is loaded. */
     size_t wanted = *early ? 0 : kernel->info.param_count;
     const acui_param *params = *early ? declared_of(kernel, &wanted) : params_of(kernel);
     ACUI_TRY(check_all(op, values, params, wanted, &tiling));
@@ -334,7 +336,7 @@ acu_status acui_launch_bind(acui_node *node)
         ACUI_TRY(check_param(kernel, i, &params[i], &given[i]));
     acu_config config = acui_launch_config(node);
     ACUI_TRY(acui_kernel_config(kernel, &config));
-    ACUI_TRY(acui_launch_set_config(NULL, node, &config)); /* what is special stays */
+    ACUI_TRY(acui_launch_set_config(NULL, node, &config)); /* the rare extras stay */
     node->u.launch.more->given = NULL;
     return ACU_OK;
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Making and filling tensors: empty, zeros, ones, full, const, fill. */
+/*
+ * Making and filling tensors: empty, meta, zeros, ones, full, const, fill. A tensor that planning
+ * makes exists at once; an ALLOC node gives it memory before anything touches it.
+ */
 #include "op/make.h"
 
 #include "base/alloc.h"
@@ -135,7 +138,8 @@ acu_op *acu_op_fill(acu_op *x, acu_arg scalar, acu_site site)
     return op;
 }
 
-/* Both parts say in messages what the program called. */
+/* An empty tensor, filled with the scalar; in messages both ops have the name of what the program
+ * called. */
 static acu_op *new_filled(acu_dtype dtype, acu_shape shape, acu_arg scalar, const char *name,
                           acu_site site)
 {
@@ -206,7 +210,7 @@ static acu_status plan_const(acui_plan *plan, acu_op *op, acu_device *place, acu
     node->u.upload.buffer = tensor->buffer;
     node->u.upload.offset = tensor->offset;
     node->u.upload.bytes = acu_tensor_bytes(tensor);
-    node->u.upload.data = op->u.make.data; /* the node frees it */
+    node->u.upload.data = op->u.make.data; /* the node frees the data */
     op->u.make.data = NULL;
     return push_owned(values, tensor);
 }

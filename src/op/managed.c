@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Managed memory: where its pages are to be, as ops; foreign calls of acuda's own. */
+/*
+ * Managed memory as ops: prefetch and advise, which say where its pages are to be. Both are foreign
+ * calls of acuda's own (call.h), ordered behind what writes the tensor like anything that reads it.
+ */
 #include <acuda/managed.h>
 
 #include "base/alloc.h"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Ops as objects: made, taken, named, released. */
+/*
+ * Ops as objects: how they are made, taken, named and released. A constructor always returns an op:
+ * on failure a failed one, and without memory for that the one static op.
+ */
 #include "op/sharing.h"
 
 #include "base/alloc.h"
@@ -9,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What a constructor gives when there is no memory for an op: one for all, never freed. */
+/* What a constructor returns when there is no memory for an op: one for all, never freed. */
 static acui_fault oom_fault = {
     .refs = 1,
     .error = {.status = ACU_ERR_NO_MEMORY,
@@ -19,7 +22,7 @@ static acui_fault oom_fault = {
 };
 static acu_op oom_op = {
     .object = {.tag = 0xACDA0000u | ACU_OBJECT_OP, .refs = 1},
-    .handles = 2, /* it is always taken the slow way */
+    .handles = 2, /* 2: always taken the slow way */
     .class = &acui_class_FAILED,
     .u.fault = &oom_fault,
 };
@@ -45,8 +48,8 @@ acu_status acui_op_sign(const acu_op *op, acu_status status)
     return status;
 }
 
-/* Behind an op are `bytes` for inputs and arguments, and then the rest: these stay as they are, and
- * so does what differs by class. */
+/* An op is followed by `bytes` for inputs and arguments, then by its acui_op_rest. None of these
+ * are initialised, nor is what differs by class. */
 static inline acu_op *op_new(const acui_op_class *class, size_t bytes, acu_site site)
 {
     size_t all = sizeof(acu_op) + bytes + sizeof(acui_op_rest);
@@ -105,7 +108,7 @@ acu_op *acui_op_abandon(acu_op *op)
     return &oom_op;
 }
 
-/* Give one of the program's references away; false if it had none left. */
+/* Give one of the program's references away; false if the program had none left. */
 static bool hand_over(acu_op *op)
 {
     uint32_t n = atomic_load_explicit(&op->handles, memory_order_relaxed);
@@ -137,7 +140,8 @@ acu_op *acui_op_take_slowly(acu_op *op, const acui_op_class *taker, acu_site sit
     return acui_op_failed(taker, site);
 }
 
-/* Ops whose last reference went, linked through next_dead: a deep composition needs no stack. */
+/* Destroys ops whose last reference went. They are linked through next_dead: so a deep composition
+ * needs no stack. */
 static void destroy_all(acu_op *dead)
 {
     while (dead) {
@@ -243,12 +247,12 @@ acu_op *acu_op_named(acu_op *op, const char *name)
     return op;
 }
 
-/* A failed op, when it is planned, reports what its constructor found. */
+/* Planning a failed op reports what its constructor found. */
 static acu_status plan_failed(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
 {
     (void)plan, (void)place, (void)values;
     acu_status status = acui_error_restore(&op->u.fault->error);
-    if (op->named) /* perhaps since then */
+    if (op->named) /* it may have been named since */
         snprintf(acui_error()->op, sizeof acui_error()->op, "%s", op->rest->name);
     return status;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Inside of operations: what an op is, and how it becomes nodes.
+ * The inside of operations: what an op is, and how it becomes nodes.
  *
  * An op is a node of a graph of descriptions. Planning a submission walks that graph once: each op
- * yields its values and appends the nodes (plan.h) that do its work. The walk consumes the ops:
- * one that nobody else holds is gone when it has been planned; one that somebody does keeps its
- * values for its other users.
+ * yields its values and appends the nodes (plan.h) that do its work. The walk consumes the ops. One
+ * that nobody else holds is freed once it is planned; one with other holders keeps its values for
+ * its other users.
  */
 #ifndef ACUI_OP_OP_H
 #define ACUI_OP_OP_H
@@ -18,7 +18,7 @@
 
 #define ACUI_OP_NAME 48
 
-/* Kinds of ops: id and the name that messages use. Each has a class of this name, acui_class_ID. */
+/* Kinds of ops: the id, and the name that messages use. Each has a class, acui_class_ID. */
 #define ACUI_OPS(X)                                                                                \
     X(FAILED, "failed op") X(VALUE, "value") X(ZIP, "zip") X(PART, "unzip") X(NTH, "nth")          \
     X(THEN, "then") X(MAP, "map") X(INSPECT, "inspect") X(SHARE, "share") X(OWN, "own")            \
@@ -37,10 +37,10 @@
 /* What a kind of op does; `plan` runs once, on the submitting thread, with no lock held. */
 typedef struct acui_op_class {
     const char *name;
-    /* Append nodes, push values; on failure the thread's record is set and values are dropped by
-     * the caller. `place` is the device for parts that name none; may be NULL. */
+    /* Append nodes and push values. On failure the thread's record is set, and the caller drops the
+     * values. `place` is the device for parts that name none; it may be NULL. */
     acu_status (*plan)(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values);
-    void (*destroy)(acu_op *op); /* what the kind holds besides inputs; may be NULL */
+    void (*destroy)(acu_op *op); /* releases what the kind holds besides its inputs; may be NULL */
 } acui_op_class;
 
 #define ACU_X(id, name) extern const acui_op_class acui_class_##id;
@@ -51,35 +51,36 @@ typedef enum acui_op_state { ACUI_OP_FRESH, ACUI_OP_PLANNING, ACUI_OP_DONE } acu
 
 typedef struct acui_view acui_view;
 
-/* What most ops never have: in memory of the op's, which nobody looks at before it is set. */
+/* What most ops never have. It is part of the op's memory; nothing is read before it was set. */
 typedef struct acui_op_rest {
-    char name[ACUI_OP_NAME]; /* of one that is `named` */
-    /* From PLANNING on; under the share lock (plan_op.c): */
-    acui_plan *planner;     /* PLANNING; DONE but not entered into the order of things yet */
+    char name[ACUI_OP_NAME]; /* if the op is `named` */
+    /* Valid from PLANNING on; under the share lock (plan_op.c): */
+    acui_plan *planner;     /* set while PLANNING, and while DONE but not yet entered into the
+                             * order */
     acu_op *next_unsettled; /* the planner's list */
-    acui_values values;     /* DONE: for further users */
+    acui_values values;     /* if DONE: for further users */
     struct acui_sharing *sharing;
-    acui_fault *fault; /* DONE and failed */
+    acui_fault *fault; /* if DONE and failed */
 } acui_op_rest;
 
-/* References come in two sorts. `object.refs` counts all; `handles` those of the program's own.
- * Taking an op moves one from the program to the taker: without a handle
- * left it was taken before. */
+/* References come in two kinds. `object.refs` counts all of them; `handles` counts those of the
+ * program. Taking an op moves one from the program to the taker. An op that has no handle left was
+ * taken before. */
 struct acu_op {
     acui_object object;
     _Atomic(uint32_t) handles;
-    /* Of an op with one reference: that holder's alone. Else under the share lock (plan_op.c).
-     * No longer FRESH once it was planned for several users. */
+    /* If the op has one reference, only its holder uses this; else it is under the share lock
+     * (plan_op.c). Not FRESH any more once the op was planned for several users. */
     uint8_t state;      /* acui_op_state */
-    bool named;         /* else messages say the class's name */
+    bool named;         /* else messages use the class's name */
     bool has_user;
-    bool used_whole;    /* of an op that was unzipped: others than its parts use it */
+    bool used_whole;    /* of an op that was unzipped: others besides its parts use it */
     const acui_op_class *class;
     acu_site site;
     size_t input_count;
-    acu_op **inputs; /* one reference each; NULL once planned */
+    acu_op **inputs; /* one reference each; each is NULL once planned */
     acui_op_rest *rest;
-    acu_op *next_dead;  /* list of ops being destroyed, so that deep ones need no stack */
+    acu_op *next_dead;  /* links ops that are being destroyed, so that deep ones need no stack */
 
     union {
         acu_val value;                                          /* VALUE, PARTITION */
@@ -87,7 +88,8 @@ struct acu_op {
         size_t index;                                           /* NTH, PART */
         struct { acu_then_fn fn; } then;                        /* THEN */
         struct { acu_make_fn fn; } made;                        /* MAKE */
-        struct { acu_custom_fn fn; size_t bytes; } custom;      /* CUSTOM: data behind the inputs */
+        struct { acu_custom_fn fn; size_t bytes; } custom;      /* CUSTOM: data follows the
+                                                                 * inputs */
         struct { acu_map_fn fn; } map;                          /* MAP */
         struct { acu_inspect_fn fn; } inspect;                  /* INSPECT */
         acu_device *device;                                     /* ON, TO_DEVICE: retained */
@@ -102,31 +104,32 @@ struct acu_op {
         struct {
             acu_kernel *kernel; /* retained */
             acu_config config;
-            const acui_instead *instead; /* of a LAUNCH; NULL: none */
-            size_t scratch;              /* bytes that this one wants */
+            const acui_instead *instead; /* LAUNCH: who is asked first; NULL: nobody */
+            size_t scratch;              /* temporary memory for it, in bytes */
             acu_foreign_fn foreign;
             acu_host_fn host;
-            acu_arg *args; /* op arguments refer to inputs, in order; tensors are retained */
+            acu_arg *args; /* op arguments stand for the inputs, in order; tensors are retained */
             size_t arg_count;
         } call; /* LAUNCH, FOREIGN, HOST */
     } u;
-    acu_user user;     /* if it `has_user`: THEN, MAP, INSPECT, MAKE, CUSTOM, FOREIGN, HOST, ... */
-    size_t part_count; /* PART: how many there are with it */
+    acu_user user;     /* if `has_user`: THEN, MAP, INSPECT, MAKE, CUSTOM, FOREIGN, HOST, ... */
+    size_t part_count; /* PART: how many parts there are */
 };
 
-/* Nobody but the caller has it, nor can get it, and it was not planned for others. */
+/* Nobody but the caller has the op or can get it, and it was not planned for others. */
 static inline bool acui_op_is_sole(const acu_op *op)
 {
     return acui_object_refs(op) == 1 && op->state == ACUI_OP_FRESH;
 }
 
-/* The value of an op that just yields it and nobody else has, which goes; false: it is another. */
+/* Take the value out of an op that only yields it and that nobody else has; the op is freed. False:
+ * it is some other op. */
 bool acui_value_take(acu_op *op, acu_val *value);
 
-/* Of what is in `values` from `base` on, the one at `index` (ACU_LAST: the last), taken out. */
+/* Take a value out of those from `base` on: the one at `index`, or the last (ACU_LAST). */
 acu_status acui_nth_of(acui_values *values, size_t base, size_t index, acu_val *value);
 
-/* The op releases the user data when it goes. */
+/* Hand the user data to the op, which releases it when it is destroyed. */
 static inline void acui_op_set_user(acu_op *op, acu_user user)
 {
     op->user = user;
@@ -135,15 +138,17 @@ static inline void acui_op_set_user(acu_op *op, acu_user user)
 
 /* The name for messages. */
 const char *acui_op_name(const acu_op *op);
-/* Put the op's name and line into the thread's record of a failure, unless
- * it has a line. `status`. */
+/* Put the op's name and line into the thread's record of a failure, unless that has a line already.
+ * Returns `status`. */
 acu_status acui_op_sign(const acu_op *op, acu_status status);
 
 /* A fresh op with room for `inputs` (all NULL), or the static op that says "out of memory". */
 acu_op *acui_op_new(const acui_op_class *class, size_t inputs, acu_site site);
-/* The same with room for `count` arguments, in u.call.args, and as many inputs: it has none yet. */
+/* The same with room for `count` arguments, in u.call.args, and as many inputs; it has none of them
+ * yet. */
 acu_op *acui_op_new_call(const acui_op_class *class, size_t count, acu_site site);
-/* Memory for an op without inputs, and its beginning: nothing in `u` is set. NULL: none at hand. */
+/* Memory for an op without inputs, if the cache has some at hand (else NULL); acui_op_begin
+ * initialises it, all but `u`. */
 static inline acu_op *acui_op_at_hand(void)
 {
     return acui_object_at_hand(ACU_OBJECT_OP, sizeof(acu_op) + sizeof(acui_op_rest));
@@ -162,49 +167,51 @@ static inline void acui_op_begin(acu_op *op, const acui_op_class *class, acu_sit
     op->rest = (acui_op_rest *)(op + 1);
 }
 bool acui_op_is_oom(const acu_op *op);
-/* An op that carries the thread's record, with `site` and the class's name put in, which is all of
- * the class that it looks at. */
+/* An op that carries the thread's record, with `site` and the class's name put in. Nothing else of
+ * the class is looked at. */
 acu_op *acui_op_failed(const acui_op_class *class, acu_site site);
 
 /*
- * Take one of the program's references: returns the op, or a failed one that says why not (NULL,
+ * Take one of the program's references. Returns the op, or a failed one that says why not (NULL,
  * released, taken before). Never NULL.
  */
 static inline acu_op *acui_op_take(acu_op *op, const acui_op_class *taker, acu_site site);
 /* Drop a taken reference. */
 void acui_op_put(acu_op *op);
-/* An op that was taken, and that nobody else has, as one of another class: the program's again. */
+/* Turn an op that was taken, and that nobody else has, into one of another class, which is the
+ * program's again. */
 void acui_op_become(acu_op *op, const acui_op_class *class, acu_site site);
-/* An op with one input, which was taken. */
+/* A new op over an input that was taken already. */
 acu_op *acui_op_over(const acui_op_class *class, acu_op *input, acu_site site);
-/* An op with one input, which it takes. */
+/* A new op that takes its one input. */
 acu_op *acui_op_unary(const acui_op_class *class, acu_op *x, acu_site site);
-/* The same with two. */
+/* A new op that takes its two inputs. */
 acu_op *acui_op_binary(const acui_op_class *class, acu_op *x, acu_op *y, acu_site site);
-/* Take back what acui_op_new gave after a failure, and give the failed op instead. */
+/* Put away a new op after a failure; returns the static op that says "out of memory". */
 acu_op *acui_op_abandon(acu_op *op);
-/* What partitions, views and own make of a value in place, with the checks of these: describe.h
- * needs them too. On failure the value is as it was. */
+/* What partition, views and own make of a value, in place, with their checks; inferring
+ * (describe.h) uses them too. On failure the value is as it was. */
 acu_status acui_partition_value(const acu_op *op, acu_val *value);
 acu_status acui_view_value(const acu_op *op, acu_val *value);
 acu_status acui_own_values(acu_val *values, size_t count);
-/* The value of a partition of a tensor that nobody else has, without a walk; the op is consumed.
- * False: it takes planning, or that will say what is wrong with it; *value is of no use then. */
+/* Take the value of a partition without a walk, if that is possible: it is over a tensor that is
+ * known already, and nobody else has the op, which is freed then. False: the op must be planned, or
+ * planning it will say what is wrong; *value is undefined then. */
 bool acui_partition_take(acu_op *op, acu_val *value);
-/* More checks of planning. */
+/* Checks that planning and inferring share. */
 acu_status acui_check_fill(const acu_val *value, acu_arg scalar);
 acu_status acui_check_host_values(const acu_val *values, size_t count);
-/* The op that a custom one's function returns, taken. `device`: `place`
- * in, what it was told out. */
+/* Call the function of a custom op; *next is the op that it returns, taken. *device is `place` on
+ * entry, and on return the device that the function was told. */
 acu_status acui_call_custom(acu_op *op, acu_val *values, acu_val *out, acu_device **device,
                             acu_op **next);
 
-/* Give the program's only reference of those to the op away; false if there are others. */
+/* Give the program's reference to the op away if it is the only reference of all; else false. */
 static inline bool acui_op_hand_over_sole(acu_op *op)
 {
     if (atomic_load_explicit(&op->handles, memory_order_relaxed) != 1 || acui_object_refs(op) != 1)
         return false;
-    /* The only holder: nobody else counts. */
+    /* The only holder: nobody else can change the count. */
     atomic_store_explicit(&op->handles, 0, memory_order_relaxed);
     return true;
 }
@@ -217,7 +224,7 @@ static inline acu_op *acui_op_take(acu_op *op, const acui_op_class *taker, acu_s
     return acui_op_take_slowly(op, taker, site);
 }
 
-/* Plan the input of an op with one, which must yield one value. */
+/* Plan the op's one input, which must yield one value. */
 acu_status acui_plan_input(acui_plan *plan, acu_op *op, acu_device *place, acu_val *value);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Parts of a plan. */
+/* Parts of a plan: how they nest while it is planned, and what that means for failures (part.h). */
 #include "op/part.h"
 
 #include "base/error.h"
@@ -23,7 +23,8 @@ void acui_part_end(acui_plan *plan, const acui_part *part)
     plan->now.part = part->parent;
 }
 
-/* Some of it may be on its way already, where a `then` submitted by itself. */
+/* Under the order lock, because some of the part may be in flight already, where a `then` submitted
+ * by itself. */
 void acui_part_refuse(acui_part *part)
 {
     acui_fault *fault = acui_fault_new(acui_error());
@@ -54,7 +55,7 @@ bool acui_part_is_refused(const acui_part *part)
 
 bool acui_part_is_caught(const acui_part *part, const acui_part *outer)
 {
-    bool shared = false; /* as acui_parts_note has it */
+    bool shared = false; /* by the rule of acui_parts_note */
     for (; part != outer; part = part->parent) {
         shared |= part->kind == ACUI_PART_SHARED;
         if (part->kind == ACUI_PART_TRY || (part->kind == ACUI_PART_ELSE && shared))

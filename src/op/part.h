@@ -2,7 +2,7 @@
 /*
  * Parts of a plan whose failure has other consequences than that of the rest: what or_else tries,
  * its alternative, what finally runs in any case, and ops with several users inside of these, which
- * are everybody's. What is in no part fails its submission.
+ * belong to all their users. What is in no part fails its submission.
  *
  * Nodes of different parts are never in one task.
  */
@@ -12,43 +12,43 @@
 #include "op/plan.h"
 
 typedef enum acui_part_kind {
-    ACUI_PART_TRY,     /* its failure ends with it: the alternative's turn */
+    ACUI_PART_TRY,     /* its failure goes no further: it is the alternative's turn */
     ACUI_PART_ELSE,    /* runs only if what was tried failed */
-    ACUI_PART_FINALLY, /* no failure outside of it keeps it from running, nor that the submission is
-                        * given up; only that an alternative around it has no turn */
-    ACUI_PART_SHARED   /* runs whatever becomes of the parts around: others may use it */
+    ACUI_PART_FINALLY, /* runs whatever fails outside of it, and if the submission is given up; not
+                        * if an alternative around it has no turn */
+    ACUI_PART_SHARED   /* runs whatever becomes of the parts around it: others may use it */
 } acui_part_kind;
 
 struct acui_part {
     struct acui_part *parent; /* NULL: the submission itself */
     struct acui_part *next;   /* of plan->parts */
     acui_part_kind kind;
-    bool refused;             /* could not be planned: nothing of it runs. Order lock */
+    bool refused;             /* could not be planned: none of it runs. Order lock */
     const struct acui_part *tried; /* ELSE: the part that it stands in for */
-    bool declined;            /* ELSE: that is over and failed, and this is not to run all the same.
+    bool declined;            /* ELSE: what was tried is over and failed, yet this is not to run.
                                * Order lock */
-    bool stopped;             /* TRY: a failure elsewhere came first, and kept some of it from
-                               * starting: none that the alternative is for. Order lock */
-    bool failed;              /* order lock; the first failure in it */
-    acui_fault *fault;        /* retained; NULL also where there was no memory to say it */
+    bool stopped;             /* TRY: a failure elsewhere came first and kept some of it from
+                               * starting; the alternative is not for that. Order lock */
+    bool failed;              /* something in it failed: fault is the first. Order lock */
+    acui_fault *fault;        /* retained; NULL also if there was no memory for it */
 };
 
-/* What is planned from now on is in a new part. NULL: no memory (record set). */
+/* Begin a new part: what is planned from now on is in it. NULL: no memory (record set). */
 acui_part *acui_part_begin(acui_plan *plan, acui_part_kind kind);
 void acui_part_end(acui_plan *plan, const acui_part *part);
-/* The part could not be planned, as the thread's record says. */
+/* The part could not be planned; the thread's record says why. */
 void acui_part_refuse(acui_part *part);
 void acui_parts_clear(acui_plan *plan); /* the plan goes */
 
-/* Whether the part, or one that it is in, could not be planned. Order lock,
- * or the planning thread. */
+/* Whether the part, or one around it, could not be planned. Under the order lock, or on the
+ * planning thread. */
 bool acui_part_is_refused(const acui_part *part);
-/* Whether a failure in the part is none of what is around it, up to `outer`, which it is in. */
+/* Whether a failure in the part stops before `outer`, a part around it (NULL: the submission). */
 bool acui_part_is_caught(const acui_part *part, const acui_part *outer);
 /* Whether what is in the part runs only if something failed. */
 bool acui_part_is_conditional(const acui_part *part);
-/* ... and that did not, for good, or it is not to run all the same. Order lock; all that was tried
- * is over, and so is the decision. */
+/* Whether such a part will not run: what was tried did not fail, or the alternative is not to run
+ * all the same. Order lock; all that was tried is over, and so is the decision. */
 bool acui_part_is_spared(const acui_part *part);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Partitions: a tensor as tiles for a kernel to write. */
+/*
+ * Partitions: a tensor as disjoint tiles for a kernel to write. Whoever partitions is the only
+ * writer: the tensor is borrowed, or the partition has the only handle.
+ */
 #include "base/error.h"
 #include "base/rare.h"
 #include "op/grid.h"
@@ -7,7 +10,8 @@
 
 #include <string.h>
 
-/* Whether the tile is one of the tensor's; and how many there are. */
+/* Whether the tile has the tensor's rank and no empty dimension; then `grid` is the number of
+ * tiles, the fastest dimension first. */
 static inline bool count_tiles(const acu_tensor *tensor, const acu_shape *tile, unsigned grid[3])
 {
     int rank = tensor->shape.rank;
@@ -33,7 +37,7 @@ static acu_status refuse_tile(const acu_tensor *tensor, const acu_shape *tile)
                      "each at least 1", acui_shape_words(*tile, tile_words), words);
 }
 
-/* Of what is not borrowed. */
+/* For a value that is not borrowed: the partition needs the only handle. */
 static acu_status check_sole(const acu_val *value)
 {
     char words[96];
@@ -77,7 +81,7 @@ static acu_status plan_partition(acui_plan *plan, acu_op *op, acu_device *place,
     plan->passes = true;
     if (op->input_count)
         ACUI_TRY(acui_plan_input(plan, op, place, &value));
-    op->u.value.tensor = NULL; /* the op's reference moves on: it is planned once */
+    op->u.value.tensor = NULL; /* the op's reference moves to the value: an op is planned once */
     if (value.form == ACU_OWNED)
         acui_plan_release_left(plan);
     acu_status status = acui_partition_value(op, &value);
@@ -95,7 +99,7 @@ bool acui_partition_take(acu_op *op, acu_val *value)
         return false;
     *value = *own;
     value->kind = ACU_PARTITION;
-    acui_object_free_known(op, ACU_OBJECT_OP); /* it held nothing but the tensor */
+    acui_object_free_known(op, ACU_OBJECT_OP); /* it held only the tensor */
     return true;
 }
 
@@ -107,14 +111,15 @@ static void destroy_partition(acu_op *op)
 const acui_op_class acui_class_PARTITION = {
     .name = "partition", .plan = plan_partition, .destroy = destroy_partition};
 
-/* The value of an op that nobody else has is put into the partition: one op less to plan. */
+/* Whether the op only yields a tensor and nobody else has it: it becomes the partition itself,
+ * which is one op less to plan. */
 static bool is_plain_value(const acu_op *x)
 {
     return x->class == &acui_class_VALUE && x->u.value.kind == ACU_TENSOR && !x->named &&
            acui_object_refs(x) == 1;
 }
 
-/* The grid is of a tensor that is known already, if its tiles are as they should be; else its x is
+/* Sets the tiles, and the grid if the tensor is known already and the tiles fit it; else grid[0] is
  * 0. */
 static inline void set_tiles(acu_op *op, const acu_shape *tile, acu_partition_mode mode,
                              unsigned blocks)
@@ -150,7 +155,7 @@ acu_op *acu_op_partition(acu_op *x, acu_shape tile, acu_partition_mode mode, uns
     return op;
 }
 
-/* With another op in between; what is wrong is said there. */
+/* The general way, over a value op; that says what is wrong. */
 static ACUI_RARE acu_op *partition_value(acu_tensor *tensor, const acu_shape *tile,
                                          acu_partition_mode mode, unsigned blocks, acu_site site)
 {
@@ -164,7 +169,8 @@ acu_op *acu_op_partition_tensor(acu_tensor *tensor, acu_shape tile, acu_partitio
     if (!acui_object_is(tensor, ACU_OBJECT_TENSOR) || (unsigned)mode > ACU_MAPPED ||
         !(op = acui_op_at_hand()))
         return partition_value(tensor, &tile, mode, blocks, site);
-    acui_object_retain(tensor); /* before the op is written to, or it would wait for that */
+    acui_object_retain(tensor); /* before writing to the op: else this atomic would wait for those
+                                 * stores */
     acui_op_begin(op, &acui_class_PARTITION, site);
     op->u.value.kind = ACU_TENSOR;
     op->u.value.form = ACU_BORROWED;

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Plans: a flat list of nodes, the buffers that they touch, and what goes with them at the end. */
+/*
+ * Plans: a flat list of nodes, the buffers that they touch, and what is released with them at the
+ * end. What is needed only until all nodes are entered is in a second arena, `drafts`, which is
+ * cleared then.
+ */
 #include "op/plan.h"
 
 #include "base/alloc.h"
@@ -13,7 +17,7 @@
 
 /* ---- nodes ---------------------------------------------------------------------------------- */
 
-/* The plan keeps the device: no node needs to. Kernels of launches do so by themselves. */
+/* The plan holds the device, so that no node needs to. Launches hold it through their kernel. */
 static bool hold_device(acui_plan *plan, acu_device *device, acui_node_kind kind)
 {
     struct acui_held *held = plan->devices;
@@ -60,7 +64,7 @@ void acui_plan_put(acui_plan *plan, acui_node *node)
     append(plan, node);
 }
 
-/* The op's name, which may be gone before the node. */
+/* The op's name, kept for the node: the op may be gone before it. */
 static const char *keep_name(acui_plan *plan, const acu_op *op)
 {
     if (!op->named)
@@ -69,7 +73,7 @@ static const char *keep_name(acui_plan *plan, const acu_op *op)
     return copy ? memcpy(copy, op->rest->name, ACUI_OP_NAME) : NULL;
 }
 
-/* The frame of nodes appended now; NULL: no memory. */
+/* The frame of nodes that are appended now; NULL: no memory. */
 static const acui_frame *frame_of(acui_plan *plan)
 {
     static const acui_frame outermost;
@@ -83,8 +87,8 @@ static const acui_frame *frame_of(acui_plan *plan)
     return plan->frame = frame;
 }
 
-/* What a launch touches is looked at only while it is entered; of other
- * nodes, when they are issued. */
+/* The touches of a launch are needed only until it is entered; those of other nodes also when they
+ * are issued. */
 static acui_arena *arena_of_touches(acui_plan *plan, acui_node_kind kind)
 {
     return kind == ACUI_NODE_LAUNCH ? &plan->drafts : &plan->arena;
@@ -146,10 +150,11 @@ static bool grow_uses(acui_plan *plan)
     return true;
 }
 
-/* `slot`: its place in the table, if that does not grow. */
+/* `slot`: the buffer's place in the table as long as that does not grow. */
 static acui_use *add_use(acui_plan *plan, const acui_node *node, acu_buffer *buffer, uint32_t slot)
 {
-    /* It may be another one than the node's; and what was lost with it can be awaited. */
+    /* The buffer's device may be another than the node's. It must not be lost, except that an AWAIT
+     * may wait for what was lost with it. */
     if (node->kind != ACUI_NODE_AWAIT && acui_device_check(buffer->device) != ACU_OK)
         return NULL;
     if (2 * plan->use_count >= plan->use_room) {
@@ -180,7 +185,8 @@ static inline acui_use *use_of(acui_plan *plan, const acui_node *node, acu_buffe
     return use ? use : add_use(plan, node, buffer, slot);
 }
 
-/* The extent is the caller's to set; NULL: it failed (record set). */
+/* A new touch, whose extent the caller sets; NULL: no memory, or the device is lost (record
+ * set). */
 static inline acui_touch *touch(acui_plan *plan, acui_node *node, acu_buffer *buffer,
                                 acu_access access)
 {
@@ -208,7 +214,7 @@ acu_status acui_node_touch(acui_plan *plan, acui_node *node, const acu_tensor *t
 {
     if (access != ACU_READ)
         ACUI_TRY(acui_tensor_check_write(tensor));
-    /* Where there are gaps that the extent does not show, a write leaves them as they were. */
+    /* A write leaves the gaps that the extent does not show as they were. */
     if (access == ACU_WRITE && !tensor->exact)
         access = ACU_UPDATE;
     acui_touch *t = touch(plan, node, tensor->buffer, access);
@@ -230,7 +236,7 @@ bool acui_plan_touches(const acui_plan *plan, const acu_tensor *tensor)
 
 /* ---- the end of a plan ---- */
 
-/* Of launches in a row that are of one kernel: the last, and how many. */
+/* The last of the launches in a row that are of one kernel, and how many they are. */
 static acui_node *same_kernel(acui_node *node, uint32_t *count)
 {
     const acu_kernel *kernel = node->u.launch.kernel;
@@ -283,7 +289,7 @@ void acui_plan_leave(acui_plan *plan, acui_values *values, size_t base)
         if (value->kind != ACU_TENSOR && value->kind != ACU_PARTITION)
             continue;
         if ((!left || left->count == LEFT) && !(left = grow_left(plan))) {
-            values->count = n; /* those behind it have left */
+            values->count = n; /* those behind it were moved already */
             acui_values_cut(values, base);
             return;
         }

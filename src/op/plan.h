@@ -16,7 +16,7 @@
 
 #include <acuda/op.h>
 
-/* What the program says around a part of an op; in the plan's arena. */
+/* What the program says about a part of an op (acu_with_context); in the plan's arena. */
 typedef struct acui_context {
     const struct acui_context *outer;
     char text[];
@@ -25,12 +25,12 @@ typedef struct acui_context {
 typedef struct acui_values {
     acu_val *list; /* each holds a reference to its tensor */
     size_t count, room;
-    bool unwanted; /* nobody looks at them: they need not be kept */
-    bool lent;     /* the list is in memory of the caller's, and not to be freed */
+    bool unwanted; /* nobody looks at them, so they need not be kept */
+    bool lent;     /* the list is the caller's memory, and not to be freed */
 } acui_values;
 
-bool acui_values_grow(acui_values *values); /* the list is full: room for more; false: no memory */
-/* Room for one more value at the end, to be filled in place; NULL: no memory (record set). */
+bool acui_values_grow(acui_values *values); /* makes room in a full list; false: no memory */
+/* Room for one more value at the end, which the caller fills in; NULL: no memory (record set). */
 static inline acu_val *acui_values_add(acui_values *values)
 {
     if (values->count == values->room && !acui_values_grow(values))
@@ -40,14 +40,14 @@ static inline acu_val *acui_values_add(acui_values *values)
     value->tensor = NULL;
     return value;
 }
-/* One more value; takes the tensor's reference, on failure too. */
+/* Append a value; takes the tensor's reference, on failure too. */
 acu_status acui_values_push(acui_values *values, acu_val value);
-void acui_val_drop(acu_val *value); /* releases its tensor; ACU_NONE then */
-const char *acui_val_words(const acu_val *value); /* "a scalar", "nothing": its kind */
-void acui_values_cut(acui_values *values, size_t count); /* drops those from `count` on */
+void acui_val_drop(acu_val *value); /* releases its tensor; it is ACU_NONE then */
+const char *acui_val_words(const acu_val *value); /* its kind: "a scalar", "nothing" */
+void acui_values_cut(acui_values *values, size_t count); /* drops the values from `count` on */
 void acui_values_clear(acui_values *values);
 
-/* Kinds of nodes: id, name, counted as an operation. */
+/* Kinds of nodes: id, name, whether it counts as an operation. */
 #define ACUI_NODES(X)                                                                              \
     X(ALLOC, "alloc", 0) X(UPLOAD, "upload", 1) X(FILL, "fill", 1) X(COPY, "copy", 1)              \
     X(LAUNCH, "launch", 1) X(REPLAY, "replay", 1) X(FOREIGN, "foreign", 1) X(HOST, "host", 1)     \
@@ -66,26 +66,26 @@ typedef struct acui_range {
     struct acui_node *node;
 } acui_range;
 
-/* What was done with one buffer so far; the engine's, while it cuts the
- * plan into tasks. A draft. */
+/* What was done with one buffer so far; used by the engine while it cuts the plan into tasks. A
+ * draft. */
 typedef struct acui_history {
-    const struct acui_task *task; /* that the list is about */
-    acui_range *list;           /* what a later access must come behind, first all writes, then all
-                                 * reads; a draft, or: */
-    acui_range first;           /* ... as long as it is enough */
+    const struct acui_task *task; /* the task that the list is about */
+    acui_range *list;           /* what a later access must come behind: all writes, then all reads.
+                                 * A draft, or: */
+    acui_range first;           /* ... this, as long as one is enough */
     uint32_t count, writes, room;
-    struct acui_task *entered;  /* has an access to `extent` in the buffer's list */
+    struct acui_task *entered;  /* the task that has an access to `extent` in the buffer's list */
     acui_extent extent;
     acu_access access;
 } acui_history;
 
 /* What a plan has to do with one buffer. */
 typedef struct acui_use {
-    acu_buffer *buffer; /* retained: until the work is over, or, with memory of a pool, issued */
+    acu_buffer *buffer; /* retained until the work is over or, if its memory is of a pool, issued */
     struct acui_use *next;
-    struct acui_use *next_returned; /* once it is: the engine's list */
+    struct acui_use *next_returned; /* links the engine's list of those `returned` */
     acui_history *history;
-    const struct acui_touch *first; /* of its touches; a draft */
+    const struct acui_touch *first; /* the first of its touches; a draft */
     bool returned;
 } acui_use;
 
@@ -96,8 +96,8 @@ typedef struct acui_touch {
     acu_access access;
 } acui_touch;
 
-/* An address that is not known until the node is issued: of a buffer that is not allocated yet. It
- * goes into the parameters' bytes at `at`. */
+/* An address that is not known until the node is issued, because its buffer is not allocated yet.
+ * It goes to offset `at` of the parameters. */
 typedef struct acui_late {
     struct acui_late *next;
     acu_buffer *buffer;
@@ -105,45 +105,46 @@ typedef struct acui_late {
     size_t at;
 } acui_late;
 
-/* `height` rows of `width` bytes in each of `depth` slices; pitches from row to row in bytes,
- * heights from slice to slice in rows. */
+/* `height` rows of `width` bytes in each of `depth` slices. A pitch is the distance of rows in
+ * bytes; a dst_height or src_height is the distance of slices in rows. */
 typedef struct acui_box {
     uint64_t width, height, depth;
     uint64_t dst_pitch, dst_height, src_pitch, src_height;
 } acui_box;
 
 /*
- * A copy from or to host memory that the device must not touch, or between devices that can not
- * reach one another's, through memory that they may. On a device the elements lie one after the
- * other. Both on the host: just a copy.
+ * A copy that goes through memory which both sides may touch: from or to host memory that the
+ * device must not touch, or between devices that can not reach each other's memory. On a device the
+ * elements are dense. If both sides are on the host it is a plain copy.
  */
 typedef struct acui_stage {
     acu_buffer *dst, *src;
     size_t dst_offset, src_offset;
     acui_layout layout;
-    /* The engine's, while it runs (staging.c); its lock: */
+    /* Used by the engine while the copy runs (staging.c), under its lock: */
     struct acui_stage *next;
     struct acui_task *task;
-    uint32_t inside;  /* helpers that work on it */
+    uint32_t inside;  /* helper threads that work on it */
     bool failed;
     struct acui_fault *fault;
-    uint64_t chunk, slot_bytes; /* fixed when it starts, as the next; chunks fit into slots */
+    uint64_t chunk, slot_bytes; /* fixed when the copy starts, like `slots`; a chunk fits into a
+                                 * slot */
     uint32_t slots;
-    _Atomic(uint64_t) taken;  /* bytes that some helper took; relaxed: a share of the work */
-    _Atomic(bool) stopped;    /* what is not taken never will be; relaxed: a hint */
-    _Atomic(bool) skipped;    /* because nobody wants it; relaxed */
+    _Atomic(uint64_t) taken;  /* bytes that helpers have taken; relaxed: only a share of the work */
+    _Atomic(bool) stopped;    /* what is not taken yet never will be; relaxed: a hint */
+    _Atomic(bool) skipped;    /* ... because nobody wants the copy; relaxed */
 } acui_stage;
 
-/* A vendor library's call in the place of a launch (op/instead.h). */
+/* A call of a vendor library in the place of a launch (op/instead.h). */
 typedef struct acui_instead acui_instead;
 
 typedef struct acui_part acui_part; /* op/part.h */
 typedef struct acui_after acui_after; /* op/after.h */
-/* Where in the composition nodes stand: many share one. */
+/* Where in the composition a node stands; many nodes share one frame. */
 typedef struct acui_frame {
-    const acui_after *after;      /* comes before, data or not */
-    struct acui_sharing *sharing; /* of the innermost op with several users
-                                   * that they are a part of */
+    const acui_after *after;      /* what comes before, data or not */
+    struct acui_sharing *sharing; /* of the innermost op with several users that the nodes are part
+                                   * of */
     const acui_context *context;
     acui_part *part; /* NULL: of none */
 } acui_frame;
@@ -152,25 +153,26 @@ typedef struct acui_dims {
     unsigned grid[3], block[3], shared;
 } acui_dims;
 
-/* What a launch seldom has besides. */
+/* What few launches have. */
 typedef struct acui_launch_more {
-    acu_config config;           /* for what it says beyond grid, block and shared memory */
-    const struct acui_given *given; /* its arguments, while they are to be checked against the
-                                     * kernel, which is not loaded yet; NULL: checked */
+    acu_config config;           /* used for what it says beyond grid, block and shared memory */
+    const struct acui_given *given; /* its arguments, as long as they must be checked against a
+                                     * kernel that is not loaded yet; NULL: checked */
     const acui_instead *instead; /* who is asked first; NULL: nobody */
-    acui_point *behind;          /* its load, held by the device; NULL: not to wait for */
-    size_t scratch;              /* bytes of temporary memory for it, whose address stands behind
-                                  * the parameters */
+    acui_point *behind;          /* the load of that library, held by the device; NULL: nothing to
+                                  * wait for */
+    size_t scratch;              /* bytes of temporary memory for it, whose address follows the
+                                  * parameters */
 } acui_launch_more;
 
 typedef struct acui_node acui_node;
 struct acui_node {
     acui_node *next;
     acui_node_kind kind;
-    uint32_t index;       /* place in the plan */
+    uint32_t index;       /* its place in the plan */
     uint32_t touch_count;
-    /* The engine's: nodes of the same task that come before it; its place among those that are not
-     * of the prologue; whether it is part of a task. */
+    /* Used by the engine: how many nodes of its task come right before it; its place among the
+     * task's nodes that are not of the prologue; whether it is part of a task. */
     uint32_t before_count, place;
     bool entered;
     union {
@@ -178,10 +180,10 @@ struct acui_node {
         acui_node **more;
     } before; /* acui_node_before */
     const acui_frame *frame;
-    const char *name;    /* of the op; in the plan's arena or static */
+    const char *name;    /* the op's; in the plan's arena, or static */
     acu_site site;
-    acu_device *device;  /* where it runs; for HOST the device of its data; held by the plan */
-    acui_touch *touches; /* of a launch: a draft */
+    acu_device *device;  /* where it runs; for HOST, where its data is; held by the plan */
+    acui_touch *touches; /* for a launch, a draft */
     union {
         struct { acu_buffer *buffer; } alloc;
         struct { acu_buffer *buffer; size_t offset, bytes; const void *data; } upload;
@@ -194,7 +196,7 @@ struct acui_node {
             acu_buffer *dst, *src;
             size_t dst_offset, src_offset, bytes;
             const acui_box *box; /* NULL: one run of bytes */
-            uint32_t way; /* from where to where: what its length depends on besides */
+            uint32_t way; /* from where to where; with the bytes, what its duration depends on */
         } copy;
         acui_stage *stage;
         struct {
@@ -202,18 +204,18 @@ struct acui_node {
             acui_late *late;
             acui_launch_more *more; /* NULL: nothing */
             acui_dims dims;
-            uint32_t count, bytes;  /* of the parameters, behind the node (op/launch.h) */
-            bool placed;            /* their places come first; else each has 8 bytes */
+            uint32_t count, bytes;  /* of the parameters, which follow the node (op/launch.h) */
+            bool placed;            /* their offsets come first; else each has 8 bytes */
         } launch;
-        struct { /* of the graph layer: what to do with its graph */
+        struct { /* what the graph layer does with its graph */
             struct acu_graph *graph; /* retained */
             acu_status (*launch)(struct acu_graph *graph, acu_stream *stream);
             void (*release)(struct acu_graph *graph);
             uint32_t nodes;
         } replay;
         struct {
-            acu_op *op; /* retained: function and user data */
-            acu_val *values; /* tensors lent for the call */
+            acu_op *op; /* retained: has the function and user data */
+            acu_val *values; /* with tensors that are lent for the call */
             size_t count;
         } call; /* FOREIGN, HOST; DECIDE: the or_else, without values */
     } u;
@@ -222,117 +224,121 @@ struct acui_node {
 typedef struct acui_plan acui_plan;
 struct acui_plan {
     acui_arena arena;
-    acui_arena drafts; /* what nobody needs once all nodes are entered: acui_plan_drop_drafts */
+    acui_arena drafts; /* not needed once all nodes are entered: acui_plan_drop_drafts */
     acui_node *first, *last;
     uint32_t count;
-    acui_frame now;                  /* of nodes appended now */
-    const acui_frame *frame;         /* of the last one; NULL: none */
-    acui_after *points;              /* entries of such lists that hold points */
-    const struct acui_met *met;      /* ops with several users that it got values of, while: */
-    unsigned meeting;                /* ... somebody wants to know */
+    acui_frame now;                  /* of nodes that are appended now */
+    const acui_frame *frame;         /* of the last node; NULL: none */
+    acui_after *points;              /* entries of `after` lists that hold points */
+    const struct acui_met *met;      /* ops with several users whose values it got while */
+    unsigned meeting;                /* ... this many ask for it (op/after.h) */
     acui_use *uses;                  /* all */
-    acui_use **use_table;            /* the same by address: open addressing, a power of two */
+    acui_use **use_table;            /* the same by address: open addressing, a power of two in
+                                      * size */
     uint32_t use_count, use_room;
-    struct acui_held { /* devices of nodes */
+    struct acui_held { /* the devices of nodes */
         struct acui_held *next;
         acu_device *device;
-        bool retained; /* else kernels of launches hold it */
+        bool retained; /* else only the kernels of launches hold it */
     } *devices;
-    acui_values scratch;             /* a stack: operands on their way */
-    acu_val *into;                 /* where the op planned next is to put
-                                    * its result; NULL: anywhere */
+    acui_values scratch;             /* a stack of operands */
+    acu_val *into;                 /* where the op that is planned next is to put its result; NULL:
+                                    * anywhere */
     unsigned depth;                /* of the walk */
-    pthread_t thread;              /* that plans */
-    acu_op *spent;                 /* launches that are planned, and hold nothing; to be freed when
-                                    * all is entered, */
-    struct acui_left *left;        /* ... and tensors: acui_plan_leave */
-    acu_op *unsettled;             /* ops planned here whose values others may use once flushed */
-    struct acui_sharing *sharings;   /* of ops planned here that had several users; retained */
-    acu_pool *pool, *pinned_pool;    /* of memory allocated now; NULL: the device's own */
-    struct acui_scratch *scratches;  /* temporary memory that calls of libraries take turns in */
-    bool kept;                       /* to be replayed: kernels only, no library's calls */
+    pthread_t thread;              /* the one that plans */
+    acu_op *spent;                 /* launches that are planned and hold nothing; they are freed
+                                    * when all is entered, */
+    struct acui_left *left;        /* ... and so are these tensors: acui_plan_leave */
+    acu_op *unsettled;             /* ops planned here, whose values others may use once they are
+                                    * entered */
+    struct acui_sharing *sharings;   /* of ops planned here with several users; retained */
+    acu_pool *pool, *pinned_pool;    /* for memory that is allocated now; NULL: the device's own */
+    struct acui_scratch *scratches;  /* temporary memory for library calls, which take turns in
+                                      * it */
+    bool kept;                       /* it will be replayed: kernels only, no library calls */
     bool passes;                     /* it got tensors that its nodes may not touch: op/await.h */
     acui_part *parts;                /* all */
-    struct acui_borrowed *borrowed;  /* of ops planned elsewhere */
+    struct acui_borrowed *borrowed;  /* values of ops planned elsewhere */
 
-    /* The engine's: enter the nodes so far into the order of things, and start what can start. */
+    /* The engine's: enter the nodes so far into the order, and start what can start. */
     acu_status (*flush)(acui_plan *plan);
-    /* Before a function of the program's, which may take its time: what waits for this thread to
-     * come to an end goes first. May be NULL. */
+    /* Called before a function of the program's, which may take its time: what was put off until
+     * this thread is done goes first. May be NULL. */
     void (*pause)(void);
 };
 
-/* The deepest composition; each level costs some 300 bytes of stack while it is planned. */
+/* The deepest composition. Each level costs some 300 bytes of stack while it is planned. */
 #define ACUI_MAX_DEPTH 4096
 #define ACUI_TOO_DEEP "ops are composed more than %d deep, the limit; submit a part of them first"
 
-/* Plan `op`, whose reference is consumed; its values go behind what `values` has. On failure some
- * of them may be there already. The root of every plan, and of every input of an op. */
+/* Plan `op`, whose reference is consumed, and append its values to `values`. On failure some may
+ * have been appended already. Every plan starts here, and so does every input of an op. */
 acu_status acui_plan_op(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values);
-/* The same where all values are to be there, because they are looked at, wanted or not. */
+/* The same where somebody looks at the values, so that all of them are appended, wanted or not. */
 acu_status acui_plan_looked_at(acui_plan *plan, acu_op *op, acu_device *place,
                                acui_values *values);
-/* The same for an op that must yield exactly one value; `what` names it in the message. */
+/* acui_plan_op for an op that must yield exactly one value; `what` names it in the message. */
 acu_status acui_plan_one(acui_plan *plan, acu_op *op, acu_device *place, const char *what,
                          acu_val *value);
 
-/* What was planned here is entered, and others may use its values; called by flush. Or it never
- * will be, because the plan failed with `fault`; they get that failure. */
+/* What was planned here is entered: others may use its values. Called by flush. With a `fault`, the
+ * plan failed and will never be entered; then others get that failure. */
 void acui_plan_settle(acui_plan *plan, acui_fault *fault);
 
 /* Plan an op whose values stay in it, for its parts to take. Does not consume the reference. */
 acu_status acui_plan_kept(acui_plan *plan, acu_op *op, acu_device *place);
 
-/* A value for a callback of an op in flight: a tensor of its own over the same storage, which does
- * not count against sole ownership of the lender's. */
+/* Lend a value to a callback of an op in flight: a tensor of its own over the same storage, which
+ * does not count against the lender's sole ownership. */
 acu_status acui_lend(const acu_val *value, acu_val *lent);
 void acui_unlend(acu_val *lent);
 
 /* A new node at the end of the plan, with room for `touches`. NULL: no memory (record set). */
 acui_node *acui_plan_node(acui_plan *plan, acui_node_kind kind, const acu_op *op,
                           acu_device *device, size_t touches);
-/* The same with `bytes` of memory of its own in *memory, zeroed, aligned for any type. */
+/* The same with `bytes` of memory of its own at *memory, zeroed and aligned for any type. */
 acui_node *acui_plan_node_with(acui_plan *plan, acui_node_kind kind, const acu_op *op,
                                acu_device *device, size_t touches, size_t bytes, void **memory);
-/* Take out the nodes behind `last` (NULL: all), which are not entered; and
- * put one back, at the end. */
+/* Take out the nodes behind `last` (NULL: all), none of which is entered. Put one of them back, at
+ * the end. */
 void acui_plan_cut(acui_plan *plan, acui_node *last);
 void acui_plan_put(acui_plan *plan, acui_node *node);
-/* The node touches the tensor's elements; the plan keeps its buffer. NO_MEMORY, SHARED (a write
- * where elements share memory, or that is for reading). */
+/* Note that the node touches the tensor's elements; the plan holds the buffer. NO_MEMORY, SHARED (a
+ * write to elements that share memory, or to a tensor for reading only); what acui_device_check
+ * says. */
 acu_status acui_node_touch(acui_plan *plan, acui_node *node, const acu_tensor *tensor,
                            acu_access access);
-/* The first of the nodes that touch the tensor's buffer touches all of the tensor. */
+/* Whether the first touch of the tensor's buffer covers all of the tensor. */
 bool acui_plan_touches(const acui_plan *plan, const acu_tensor *tensor);
 /* acui_node_touch for bytes of a buffer. */
 acu_status acui_node_touch_bytes(acui_plan *plan, acui_node *node, acu_buffer *buffer,
                                  acui_extent extent, acu_access access);
-/* Values that nobody wants, those from `base` on: their tensors are released with the drafts, when
- * the device has its work. */
+/* Drop the values from `base` on, which nobody wants: their tensors are released with the drafts,
+ * when the device has its work. */
 void acui_plan_leave(acui_plan *plan, acui_values *values, size_t base);
-/* Now: before it is asked whether somebody is the only holder of a tensor. */
+/* Release those tensors now, before somebody asks whether a tensor has a sole holder. */
 void acui_plan_release_left(acui_plan *plan);
-/* All nodes are entered, or never will be: drop what was only needed for that. */
+/* All nodes are entered, or never will be: drop what was needed only for that. */
 void acui_plan_drop_drafts(acui_plan *plan);
 /* Release what the nodes hold, then the nodes. */
 void acui_plan_clear(acui_plan *plan);
 
-/* A launch of a kernel that was not loaded when it was planned: to be issued only when its module's
- * load has ended, and acui_launch_bind has found that it can be launched so (checks of launches:
- * launch_check.c). Fails with why not. Enters the device, perhaps. */
+/* Whether the node launches a kernel that was not loaded when it was planned. It is issued only
+ * after the module's load has ended and acui_launch_bind has found that it can be launched so
+ * (launch_check.c). That fails with the reason why not, and may enter the device. */
 static inline bool acui_launch_is_late(const acui_node *node)
 {
     return node->kind == ACUI_NODE_LAUNCH && node->u.launch.more && node->u.launch.more->given;
 }
 acu_status acui_launch_bind(acui_node *node);
 
-/* The nodes of its task that come right before it, `before_count`. */
+/* The nodes of its task that come right before the node; `before_count` many. */
 static inline acui_node *const *acui_node_before(const acui_node *node)
 {
     return node->before_count == 1 ? &node->before.one : node->before.more;
 }
 
-/* How the node, which is a launch, is launched. */
+/* The configuration of the node, which is a launch. */
 static inline acu_config acui_launch_config(const acui_node *node)
 {
     const acui_dims *d = &node->u.launch.dims;
@@ -352,7 +358,7 @@ static inline bool acui_launch_is_special(const acui_node *node)
     return node->u.launch.more && acui_config_is_special(&node->u.launch.more->config);
 }
 
-/* Who is asked in the place of the node, which is a launch; NULL: nobody. */
+/* Who is asked first in the place of the node, which is a launch; NULL: nobody. */
 static inline const acui_instead *acui_launch_instead(const acui_node *node)
 {
     return node->u.launch.more ? node->u.launch.more->instead : NULL;

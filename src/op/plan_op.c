@@ -2,13 +2,13 @@
 /*
  * The walk over an op, which yields its values and appends its nodes to the plan.
  *
- * Ops that somebody else may be using at the same time are settled through the share lock: one
- * thread plans such an op, the others get its values, but only once what computes them has been
- * entered into the order of things (flushed): else they could be ordered before it. A thread that
- * has to wait for another one flushes its own plan first. Two threads can not wait for each other
- * then, as what one of them is in the middle of planning can only wait for what lies below it; but
- * for callbacks, which may submit any op. Who would wait for himself so, through whichever threads,
- * is refused.
+ * Ops that somebody else may be using at the same time are settled through the share lock. One
+ * thread plans such an op; the others get its values, but only once the nodes that compute them
+ * have been entered into the order (flushed), because otherwise work on the values could be ordered
+ * before them. A thread that has to wait for another one flushes its own plan first. Then two
+ * threads can not wait for each other, since whatever one of them is in the middle of planning can
+ * wait only for what lies below it. The exception are callbacks, which may submit any op: a thread
+ * that would wait for itself, through whichever other threads, is refused.
  */
 #include "base/error.h"
 #include "base/rare.h"
@@ -42,7 +42,7 @@ static bool is_loose(const acu_op *op, const acui_values *values)
     return values->unwanted || !tensors;
 }
 
-/* Copies of what a settled op yields. What the op owned is shared among its users now. */
+/* Appends copies of what a settled op yields. What the op owned, its users share from now on. */
 static acu_status deliver(const acu_op *op, acui_values *values)
 {
     if (op->rest->fault)
@@ -57,7 +57,7 @@ static acu_status deliver(const acu_op *op, acui_values *values)
     return ACU_OK;
 }
 
-/* A thread that waits until an op is settled; share lock. */
+/* A thread that waits until an op is settled. Under the share lock. */
 typedef struct waiter {
     struct waiter *next;
     pthread_t thread;
@@ -73,7 +73,8 @@ static const waiter *find_waiter(pthread_t thread)
     return w;
 }
 
-/* Whether the op, which some plan has, waits for what this thread is planning. Share lock held. */
+/* Whether the op, which some plan is planning or has not entered yet, waits for what this thread is
+ * planning. Share lock held. */
 static bool waits_for(const acu_op *op, pthread_t thread)
 {
     const acui_plan *planner;
@@ -129,7 +130,7 @@ static inline acu_status plan_fresh(acui_plan *plan, acu_op *op, acu_device *pla
     }
     acu_status status = op->class->plan(plan, op, place, values);
     plan->depth--;
-    for (size_t i = 0; i < op->input_count; i++) { /* left over after a failure */
+    for (size_t i = 0; i < op->input_count; i++) { /* inputs that are left after a failure */
         if (op->inputs[i])
             acui_op_put(op->inputs[i]);
         op->inputs[i] = NULL;
@@ -153,7 +154,7 @@ static void keep_result(acui_plan *plan, acu_op *op, acu_status status, acui_val
     pthread_cond_broadcast(&share_changed);
 }
 
-/* Others may use it: what becomes of the parts around it does not matter to them. */
+/* Plans an op that others may use: what becomes of the parts around it does not matter to them. */
 static acu_status plan_shared(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
 {
     ACUI_TRY(acui_sharing_begin(plan, op));
@@ -183,7 +184,7 @@ static void begin_shared(acui_plan *plan, acu_op *op)
     rest->fault = NULL;
 }
 
-/* `values` NULL: they stay in the op. */
+/* With `values` NULL they stay in the op. */
 static ACUI_APART acu_status plan_used_twice(acui_plan *plan, acu_op *op, acu_device *place,
                                              acui_values *values)
 {
@@ -197,7 +198,8 @@ static ACUI_APART acu_status plan_used_twice(acui_plan *plan, acu_op *op, acu_de
         pthread_mutex_lock(&share_lock);
         keep_result(plan, op, status, &own);
     }
-    if (status == ACU_OK && !op->rest->fault) { /* else nothing of it stays in this plan */
+    if (status == ACU_OK && !op->rest->fault) { /* after a failure nothing of it stays in this
+                                                 * plan */
         status = acui_sharing_borrow(plan, op, !values || is_loose(op, values), !values);
         if (status == ACU_OK)
             status = acui_front_meet(plan, op->rest->sharing);
@@ -229,8 +231,8 @@ void acui_plan_settle(acui_plan *plan, acui_fault *fault)
     }
 }
 
-/* A launch that is planned, and nobody else's, holds nothing any more: the device gets its work
- * before the op goes. */
+/* A launch that is planned, holds nothing any more, and is nobody else's. It is freed only after
+ * the device has its work. */
 static inline bool is_spent(const acu_op *op)
 {
     return op->class == &acui_class_LAUNCH && op->u.call.arg_count == 0 && !op->u.call.kernel &&
@@ -265,7 +267,7 @@ acu_status acui_plan_looked_at(acui_plan *plan, acu_op *op, acu_device *place,
     return status;
 }
 
-/* The values of an op whose parts are used one by one stay in the op: see PART. */
+/* The values of an op whose parts are used one by one stay in the op: see PART (compose.c). */
 acu_status acui_plan_kept(acui_plan *plan, acu_op *op, acu_device *place)
 {
     if (acui_op_is_oom(op))
@@ -278,7 +280,7 @@ acu_status acui_plan_one(acui_plan *plan, acu_op *op, acu_device *place, const c
 {
     acui_values *stack = &plan->scratch;
     size_t base = stack->count;
-    const char *name = op->class->name; /* static, unlike the op */
+    const char *name = op->class->name; /* static, so it outlives the op */
     acu_status status = acui_plan_op(plan, op, place, stack);
     size_t count = stack->count - base;
     if (status == ACU_OK && count != 1)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Which pool new tensors come from. */
+/* Which pool new tensors come from: `with_pool` sets it for what is planned inside of it. */
 #include "memory/pool.h"
 
 #include "base/error.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Ops as text: each once, though several others may use it. */
+/* Ops as text: each op once, even if several others use it. Nothing is planned, and no function of
+ * the program's is called. */
 #include "op/print.h"
 
 #include "base/alloc.h"
@@ -26,11 +27,11 @@ void acui_print_quoted(acui_out *out, const char *text)
         acui_print(out, *text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
 }
 
-/* Ops in the order in which they are found: their places are their numbers. */
+/* Ops in the order in which they are found; an op's place is its number. */
 typedef struct found {
     acu_op **list;
     size_t count, room;
-    acui_map places; /* plus one */
+    acui_map places; /* by op: its place, plus one */
 } found;
 
 static size_t place_of(const found *f, const acu_op *op)

@@ -2,8 +2,8 @@
 /*
  * or_else and finally: what runs because something failed, or whatever became of it.
  *
- * Both are planned, and have their place in the order of things, together with what they stand
- * behind; whether an alternative runs is decided when all that was tried is over.
+ * Both are planned, and have their place in the order, together with what they stand behind.
+ * Whether an alternative runs is decided when all that was tried is over.
  */
 #include "base/callback.h"
 #include "base/error.h"
@@ -62,7 +62,7 @@ static acu_status check_value(const acu_val *first, const acu_val *other, size_t
     return ACU_OK;
 }
 
-/* Memory of the first op's result, where that was not even allocated. */
+/* Plans the memory of the first op's result, in case that was not even allocated. */
 static acu_status plan_memory(acui_plan *plan, const acu_op *op, const acu_tensor *tensor)
 {
     acu_buffer *buffer = tensor->buffer;
@@ -124,7 +124,7 @@ bool acui_rescue_wanted(const acu_op *op, const acui_fault *fault)
     return wanted;
 }
 
-/* Where it is decided, when all that was tried is over. */
+/* The node that decides, when all that was tried is over. */
 static acu_status plan_decision(acui_plan *plan, acu_op *op)
 {
     acui_node *node = acui_plan_node(plan, ACUI_NODE_DECIDE, op, plan->last->device, 0);
@@ -152,7 +152,7 @@ static acu_status plan_other(acui_plan *plan, acu_op *op, acu_device *place, boo
     return status;
 }
 
-/* `decide`: something was tried that may have failed. */
+/* `decide`: the part that was tried has nodes, which may fail. */
 static acu_status plan_alternative(acui_plan *plan, acu_op *op, acu_device *place, bool decide,
                                    const acui_part *tried, const acui_values *values)
 {
@@ -167,8 +167,8 @@ static acu_status plan_alternative(acui_plan *plan, acu_op *op, acu_device *plac
     return status;
 }
 
-/* The thread's record, which what is tried may change though the call is to succeed. Not on the
- * stack: these nest. NULL: no memory for it. */
+/* Keeps the thread's record, because what is tried may change it though the call is to succeed. Not
+ * on the stack: these nest. NULL: no memory for it. */
 static const acu_error *keep_record(acui_plan *plan)
 {
     static const acu_error none = {.device = -1};
@@ -180,8 +180,8 @@ static const acu_error *keep_record(acui_plan *plan)
     return kept;
 }
 
-/* The first op can not be run as it is: then the alternative is all there is. `before`: the
- * thread's record before that one was tried. */
+/* Planning the first op failed: then the alternative is all there is. `before` is the thread's
+ * record from before that was tried. */
 static acu_status plan_instead(acui_plan *plan, acu_op *op, acu_device *place, acui_part *tried,
                                const acu_error *before, acui_values *values)
 {
@@ -195,7 +195,8 @@ static acu_status plan_instead(acui_plan *plan, acu_op *op, acu_device *place, a
     return status;
 }
 
-/* The values of what is tried, and of the alternative in their place. */
+/* Plans what is tried, whose values these are, and the alternative, which puts its values in their
+ * place. */
 static acu_status plan_both(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
 {
     const acu_error *before = keep_record(plan);
@@ -227,7 +228,7 @@ static acu_status plan_both(acui_plan *plan, acu_op *op, acu_device *place, acui
 
 static acu_status plan_or_else(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
 {
-    acui_values mine = {0}; /* all of them, whether somebody wants them or not */
+    acui_values mine = {0}; /* all of them, wanted or not */
     acu_status status = plan_both(plan, op, place, &mine);
     for (size_t i = 0; i < mine.count && status == ACU_OK; i++) {
         status = acui_values_push(values, mine.list[i]);
@@ -253,7 +254,7 @@ acu_op *acu_op_or_else(acu_op *x, acu_op *other, acu_or_else_fn fn, acu_user use
 
 /* ---- finally ---- */
 
-/* In a part of its own, behind what is in front. */
+/* Plans the last op, in a part of its own, behind what is in front. */
 static acu_status plan_last(acui_plan *plan, acu_op *op, acu_device *place)
 {
     acui_part *part = acui_part_begin(plan, ACUI_PART_FINALLY);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Which nodes of a plan are of ops that others use too. */
+/* Which nodes of a plan belong to ops that others use too, and who still uses them (sharing.h). */
 #include "op/sharing.h"
 
 #include "base/alloc.h"
@@ -15,7 +15,8 @@ acu_status acui_sharing_begin(acui_plan *plan, acu_op *op)
     acui_sharing *sharing = ACUI_NEW(acui_sharing);
     if (!sharing)
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory to plan %s", acui_op_name(op));
-    atomic_store_explicit(&sharing->refs, 2, memory_order_relaxed); /* the plan and the op */
+    atomic_store_explicit(&sharing->refs, 2, memory_order_relaxed); /* one of the plan and one of
+                                                                     * the op */
     atomic_store_explicit(&sharing->plan, plan, memory_order_relaxed);
     sharing->begin = plan->count;
     sharing->parent = plan->now.sharing;
@@ -33,7 +34,7 @@ void acui_sharing_end(acui_plan *plan, const acu_op *op)
 
 acu_op *acui_sharing_hold(acu_op *op)
 {
-    if (op->state == ACUI_OP_PLANNING) { /* for several, by this thread */
+    if (op->state == ACUI_OP_PLANNING) { /* planned for several users, by this thread */
         op->rest->sharing->op = op;
         op->rest->sharing->own++;
     }
@@ -48,7 +49,7 @@ acu_status acui_sharing_borrow(acui_plan *plan, const acu_op *op, bool loose, bo
     acui_borrowed *borrowed = ACUI_ARENA_NEW(&plan->arena, acui_borrowed);
     if (!borrowed)
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory to plan %s", acui_op_name(op));
-    /* Relaxed: the op holds it meanwhile. */
+    /* Relaxed: the op holds it while this happens. */
     atomic_fetch_add_explicit(&sharing->refs, 1, memory_order_relaxed);
     borrowed->sharing = sharing;
     borrowed->count = (uint32_t)op->rest->values.count;
@@ -71,7 +72,8 @@ void acui_sharing_dropped(acui_plan *plan, const acui_borrowed *since, size_t co
 
 void acui_sharing_release(acui_sharing *sharing)
 {
-    /* Release: what the holder entered is seen by who finds nobody left; acquire: for the free. */
+    /* Release: whoever finds that nobody is left sees what the holder entered. Acquire: for the
+     * free. */
     if (!sharing || atomic_fetch_sub_explicit(&sharing->refs, 1, memory_order_acq_rel) != 1)
         return;
     while (sharing->points) {
@@ -85,7 +87,8 @@ void acui_sharing_release(acui_sharing *sharing)
 
 void acui_sharing_look(acui_plan *plan)
 {
-    /* With the references of the list and its nodes alone nobody has the op, nor can get it. */
+    /* If the references of this list and of the op's nodes are all there are, nobody has the op or
+     * can get it. */
     for (const acu_op *op = plan->unsettled; op; op = op->rest->next_unsettled)
         atomic_store_explicit(&op->rest->sharing->alone,
                               acui_object_refs(op) == 1 + op->rest->sharing->own,
@@ -106,8 +109,8 @@ acui_sharing *acui_sharing_of(const acui_node *node)
     return sharing;
 }
 
-/* By others than the plan, whose nodes are there. First the op is looked at: who lets go of it
- * counts as having its values before. */
+/* Whether somebody besides the plan, which has the nodes, holds it. The op is looked at first:
+ * whoever lets go of the op already counts as having its values. */
 static bool is_held(const acui_sharing *sharing)
 {
     bool own = sharing->own && acui_object_refs(sharing->op) == sharing->own;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Values: what ops yield, and ops that yield what they are given. */
+/*
+ * Values: what ops yield, lists of them, and ops that yield what they are given. A value of a
+ * tensor holds one reference, which moves with it.
+ */
 #include "base/alloc.h"
 #include "base/error.h"
 #include "op/arg.h"
@@ -22,7 +25,8 @@ const char *acui_val_words(const acu_val *value)
     return words[value->kind];
 }
 
-/* One launch's, then many: rooms that fill the blocks that memory comes in (base/cache.c). */
+/* Sizes of a list, enough for one launch and then for many. They fill the blocks that memory comes
+ * in (base/cache.c). */
 enum { FEW = 5, MANY = 21 };
 
 bool acui_values_grow(acui_values *values)
@@ -84,7 +88,7 @@ bool acui_value_take(acu_op *op, acu_val *value)
     if (op->class != &acui_class_VALUE || !acui_op_is_sole(op))
         return false;
     *value = op->u.value;
-    acui_object_free_known(op, ACU_OBJECT_OP); /* it holds nothing besides */
+    acui_object_free_known(op, ACU_OBJECT_OP); /* it held nothing else */
     return true;
 }
 
@@ -96,7 +100,7 @@ static void destroy_value(acu_op *op)
 const acui_op_class acui_class_VALUE = {
     .name = "value", .plan = plan_value, .destroy = destroy_value};
 
-/* Takes the value, on failure too. */
+/* An op that yields the value, which it takes, on failure too. */
 static acu_op *value_op(acu_val value, acu_site site)
 {
     acu_op *op = acui_op_new(&acui_class_VALUE, 0, site);
@@ -166,7 +170,8 @@ acu_status acui_lend(const acu_val *value, acu_val *lent)
     if (!value->tensor)
         return ACU_OK;
     lent->tensor = NULL;
-    /* Counted as a tensor, so that its release balances; and as lent, so that it does not count. */
+    /* Counted as a tensor, so that its release balances, and as lent, so that it does not count for
+     * sole ownership. */
     atomic_fetch_add_explicit(&value->tensor->buffer->lent, 1, memory_order_relaxed);
     acu_status status = acui_tensor_again(value->tensor, &lent->tensor);
     if (status != ACU_OK)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Views as operations: each yields another tensor over the storage of the
- * one it gets, in its form. */
+/*
+ * Views as operations: each yields another tensor over the storage of the one it gets, in the same
+ * form. No data moves, and no node is made.
+ */
 #include "base/alloc.h"
 #include "base/error.h"
 #include "op/op.h"
@@ -12,7 +14,7 @@ struct acui_view {
     acu_dtype dtype;
     int a, b;                  /* dimensions */
     int64_t index;
-    acu_shape shape, end, step; /* of a slice: from `shape` on */
+    acu_shape shape, end, step; /* of a slice, which begins at `shape` */
     int order[ACU_MAX_RANK], count;
 };
 
@@ -26,7 +28,7 @@ acu_status acui_view_value(const acu_op *op, acu_val *value)
                          acui_val_words(value),
                          value->kind == ACU_PARTITION ? "; acu_unpartition first" : "");
     ACUI_TRY(op->u.view->make(value->tensor, op->u.view, &view));
-    acu_tensor_release(value->tensor); /* an owned tensor's sole handle is the view now */
+    acu_tensor_release(value->tensor); /* the view is now an owned tensor's sole handle */
     value->tensor = view;
     return ACU_OK;
 }
@@ -59,7 +61,7 @@ static acu_op *view_op(const acui_op_class *class, acu_op *x, const acui_view *v
     return op;
 }
 
-/* A list of numbers that the program gave has one for each dimension. */
+/* Checks that a list which the program gave has one number for each dimension. */
 static acu_status check_count(const acu_tensor *from, const char *what, int count)
 {
     char words[96];
@@ -160,7 +162,8 @@ acu_op *acu_op_permute(acu_op *x, const int *order, size_t count, acu_site site)
         acu_op_release(x);
         return acui_op_failed(&acui_class_PERMUTE, site);
     }
-    view.count = count <= ACU_MAX_RANK ? (int)count : ACU_MAX_RANK + 1; /* refused */
+    view.count = count <= ACU_MAX_RANK ? (int)count : ACU_MAX_RANK + 1; /* too many: refused when
+                                                                         * the view is made */
     if (count && count <= ACU_MAX_RANK)
         memcpy(view.order, order, count * sizeof *order);
     return view_op(&acui_class_PERMUTE, x, &view, site);
