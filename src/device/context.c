@@ -21,16 +21,20 @@ static unsigned relax(acui_entered *e)
     return result;
 }
 
+uint64_t acui_thread_number(void)
+{
+    static _Atomic(uint64_t) threads; /* relaxed: who comes when does not matter */
+    static ACUI_LOCAL uint64_t mine;
+    if (!mine)
+        mine = atomic_fetch_add_explicit(&threads, 1, memory_order_relaxed) + 1;
+    return mine;
+}
+
 struct acui_holder *acui_holder_of_thread(acu_device *device)
 {
     enum { OWN = ACUI_OWN_HOLDERS, SHARED = ACUI_HOLDERS - OWN };
-    static _Atomic(uint64_t) threads; /* relaxed: who comes when does not matter */
-    static ACUI_LOCAL unsigned mine;
-    if (!mine) {
-        uint64_t n = atomic_fetch_add_explicit(&threads, 1, memory_order_relaxed);
-        mine = (unsigned)(n < OWN ? n : OWN + n % SHARED) + 1;
-    }
-    return &device->holders[mine - 1];
+    uint64_t n = acui_thread_number() - 1;
+    return &device->holders[n < OWN ? n : OWN + n % SHARED];
 }
 
 static acu_status make_current(acu_device *device, acui_entered *entered)

@@ -195,7 +195,7 @@ struct acu_stream {
     bool foreign; /* wrapped: not ours to destroy */
     bool pooled;  /* of the device: its policy's, or its stream for allocations */
     bool of_thread;       /* CUDA's per-thread default one, which is another one for each thread: */
-    pthread_t thread;     /* ... of this thread */
+    uint64_t thread;      /* ... of this thread, by its number */
     _Atomic(bool) shown; /* the program, or a library, was given `raw`. Set before it was, under
                           * `lock`; release, acquire for who gives it, else relaxed */
     uint64_t id;  /* never reused in the process */
@@ -257,6 +257,9 @@ struct acu_event {
  * device is lost. Never blocks.
  */
 struct acui_holder *acui_holder_of_thread(acu_device *device);
+/* Of the calling thread; from 1 on. No other has it when this one has ended, unlike what
+ * pthread_self says. */
+uint64_t acui_thread_number(void);
 static inline bool acui_hold(acu_device *device, struct acui_holder **holder)
 {
     struct acui_holder *h = acui_holder_of_thread(device);

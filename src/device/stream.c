@@ -115,7 +115,7 @@ acu_status acu_stream_wrap(acu_device *device, CUstream raw, acu_stream **stream
     s->priority = priority;
     s->foreign = true;
     s->of_thread = raw == ACU_CU_STREAM_PER_THREAD;
-    s->thread = pthread_self();
+    s->thread = acui_thread_number();
     atomic_store_explicit(&s->shown, true, memory_order_relaxed);
     acu_device_retain(device);
     *stream = s;
@@ -182,7 +182,7 @@ void acu_stream_release(acu_stream *stream)
 
 acu_status acui_stream_check_thread(const acu_stream *stream, const char *function)
 {
-    if (!stream->of_thread || pthread_equal(stream->thread, pthread_self()))
+    if (!stream->of_thread || stream->thread == acui_thread_number())
         return ACU_OK;
     return acui_fail(ACU_ERR_INVALID,
                      "%s: the stream is the per-thread default one of the thread that wrapped it; "

@@ -70,7 +70,7 @@ static void complete_marks(acu_stream *stream, size_t count)
 /* To the driver its name means the calling thread's. */
 static bool is_of_another_thread(const acu_stream *stream)
 {
-    return stream->of_thread && !pthread_equal(stream->thread, pthread_self());
+    return stream->of_thread && stream->thread != acui_thread_number();
 }
 
 /* Whether the stream is idle. Not ready, for all that can be said, if it is of another thread, or
@@ -355,20 +355,32 @@ acu_status acui_stream_mark(acu_stream *stream, acui_tell tell, uint64_t *number
     return st;
 }
 
+/* Under stream->lock. */
+static void complete_up_to(acu_stream *stream, uint64_t number)
+{
+    size_t count = 0;
+    while (count < stream->mark_count && mark_at(stream, count)->number <= number)
+        count++;
+    complete_marks(stream, count);
+    stream->blind = 0;
+}
+
 void acui_stream_own_end(acu_stream *stream, uint64_t number)
 {
     acui_lock_take(&stream->lock);
     size_t count = stream->mark_count;
     bool told = count == 0 || mark_at(stream, count - 1)->event;
     acui_lock_give(&stream->lock);
-    if (told || stream->device->cu->StreamSynchronize(stream->raw) != ACU_CUDA_SUCCESS)
-        return;
-    acui_lock_take(&stream->lock);
-    count = 0;
-    while (count < stream->mark_count && mark_at(stream, count)->number <= number)
-        count++;
-    complete_marks(stream, count);
-    acui_lock_give(&stream->lock);
+    while (!told && !acui_device_lost(stream->device)) { /* it is, if that goes on failing */
+        unsigned result = stream->device->cu->StreamSynchronize(stream->raw);
+        told = result == ACU_CUDA_SUCCESS;
+        acui_lock_take(&stream->lock);
+        if (told)
+            complete_up_to(stream, number);
+        else
+            look_failed(stream, result, "StreamSynchronize");
+        acui_lock_give(&stream->lock);
+    }
 }
 
 uint64_t acui_stream_owe(acu_stream *stream)

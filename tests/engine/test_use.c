@@ -603,6 +603,96 @@ static void streams_of_threads_without_events(void **state)
     end(&b);
 }
 
+/* What the driver refuses once is tried again: nobody else could ask later. */
+static void refused_once(void **state)
+{
+    (void)state;
+    setenv("SOFTCUDA_FAULTS", "StreamSynchronize#1=out-of-memory", 1);
+    bench b = begin();
+    pthread_t other;
+    void *done = NULL;
+    assert_int_equal(pthread_create(&other, NULL, use_and_end, &b), 0);
+    pthread_join(other, &done);
+    assert_non_null(done);
+    assert_works(acu_sync(b.device, acu_copy(b.y, b.x), NULL));
+    holds(b.y, 5);
+    end(&b);
+}
+
+static void streams_of_threads_whose_wait_fails(void **state)
+{
+    (void)state;
+    test_software_only();
+    test_in_process("refused_once");
+}
+
+typedef struct wrapped {
+    acu_device *device;
+    acu_stream *stream;
+    pthread_t thread;
+    acu_status status;
+} wrapped;
+
+static void *wrap_own(void *context)
+{
+    wrapped *w = context;
+    w->thread = pthread_self();
+    w->status = acu_stream_wrap(w->device, ACU_CU_STREAM_PER_THREAD, &w->stream);
+    return NULL;
+}
+
+static void *poll_once_more(void *context)
+{
+    wrapped *w = context;
+    w->status =
+        pthread_equal(w->thread, pthread_self()) ? acu_stream_poll(w->stream) : ACU_NOT_READY;
+    return NULL;
+}
+
+/* A thread that gets the identifier of one that has ended has another stream all the same. */
+static void streams_of_threads_that_have_ended(void **state)
+{
+    (void)state;
+    wrapped w = {.device = test_open()};
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, wrap_own, &w), 0);
+    pthread_join(thread, NULL);
+    assert_works(w.status);
+    w.status = ACU_NOT_READY;
+    for (int i = 0; i < 20 && w.status == ACU_NOT_READY; i++) { /* mostly the first has it */
+        assert_int_equal(pthread_create(&thread, NULL, poll_once_more, &w), 0);
+        pthread_join(thread, NULL);
+    }
+    assert_true(w.status == ACU_ERR_INVALID || w.status == ACU_NOT_READY);
+    acu_stream_release(w.stream);
+    test_close(w.device);
+    test_leaks_none();
+}
+
+/* The context can not be made current by the usual way: what is on the stream is marked all the
+ * same, and not over before it is. */
+static void ended_where_calls_fail(void **state)
+{
+    (void)state;
+    bench b = begin();
+    acu_use *use;
+    acu_future *future;
+    test_gate_close(b.device, acu_stream_raw(b.stream));
+    assert_works(acu_use_begin(b.stream, &use, acu_out(b.x)));
+    acu_driver_fault fault = {.size = sizeof fault,
+                              .call = ACU_CALL_CtxGetCurrent,
+                              .from_then_on = true,
+                              .result = ACU_CUDA_ERROR_OUT_OF_MEMORY};
+    assert_works(acu_driver_fail(&fault));
+    assert_works(acu_use_end(use, ACU_OK, &future));
+    assert_true(acu_driver_fault_hits() > 0);
+    acu_driver_fail_clear();
+    assert_int_equal(acu_future_poll(future), ACU_NOT_READY);
+    test_gate_open();
+    ends(future, ACU_OK);
+    end(&b);
+}
+
 /* There is no event behind the use, and the stream can not be asked whether it is idle, as the
  * program captures it: that is left alone, and the use is over once the capture is. */
 static void a_capture_behind_a_use_without_an_event(void **state)
@@ -699,7 +789,8 @@ static void before_anything_else(void **state)
 int main(int argc, char **argv)
 {
     static const test_case cases[] = {{"first_of_all", first_of_all},
-                                      {"lost_meanwhile", lost_meanwhile}};
+                                      {"lost_meanwhile", lost_meanwhile},
+                                      {"refused_once", refused_once}};
     if (argc > 1)
         return test_run_case(cases, sizeof cases / sizeof *cases, argv[1]);
     const struct CMUnitTest tests[] = {
@@ -721,6 +812,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(before_anything_else),
         cmocka_unit_test(streams_of_threads),
         cmocka_unit_test(streams_of_threads_without_events),
+        cmocka_unit_test(streams_of_threads_whose_wait_fails),
+        cmocka_unit_test(streams_of_threads_that_have_ended),
+        cmocka_unit_test(ended_where_calls_fail),
         cmocka_unit_test(a_capture_behind_a_use_without_an_event),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

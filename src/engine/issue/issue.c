@@ -433,8 +433,11 @@ acui_task *acui_issue_end(acui_task *task)
 {
     acu_stream *stream = task->stream;
     acui_entered entered;
-    if (acui_enter(task->device, &entered) != ACU_OK)
+    /* Its work is on the stream: whatever fails, it is to be marked, unless the device is lost. */
+    if (!acui_enter_to_free(task->device, &entered)) {
+        acui_device_check(task->device); /* into the thread's record */
         return give_up(task);
+    }
     acui_task *freed = NULL;
     acui_lock_take(&stream->issue);
     uint64_t told;
