@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Plans that are kept instead of run. */
+/* Plans that are kept instead of run, for acu_graph_load (graph/graph.c). Nothing of such a plan is
+ * ever entered, so nobody else may wait for any of it. */
 #include "engine/submit/alone.h"
 
 #include "base/error.h"
@@ -15,7 +16,7 @@ static acu_status refuse_flush(acui_plan *plan)
                      "is only planned; wait until it is submitted");
 }
 
-/* What others get of an op that is planned here: nobody runs it for them. NULL: no memory. */
+/* What other users get of an op that is planned here: nobody runs it for them. NULL: no memory. */
 static acui_fault *refuse_others(void)
 {
     acu_error error = {.status = ACU_ERR_INVALID, .device = -1};
@@ -25,7 +26,7 @@ static acui_fault *refuse_others(void)
     return acui_fault_new(&error);
 }
 
-/* Ops with several users are this plan's alone from here on. */
+/* From here on, ops with several users belong to this plan alone. */
 static acu_status close_shared(acui_plan *plan, acu_status status)
 {
     acui_fault *fault = NULL;
@@ -59,7 +60,7 @@ acu_status acui_alone_lay_out(acui_submission *submission, acui_task **task)
 {
     acui_task *tasks = NULL;
     ACUI_TRY(acui_make_tasks(submission, &tasks));
-    submission->first_task = submission->last_task = tasks; /* which is freed with it */
+    submission->first_task = submission->last_task = tasks; /* frees them with itself */
     *task = tasks;
     return ACU_OK;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What comes before what inside a task: which of its nodes wrote what a node reads, or used what it
- * overwrites. What a `then` put in order is in order too. Nodes without a path between them are
- * branches, and may run side by side.
+ * Edges: what comes before what inside a task. A node gets an edge from each earlier node that
+ * wrote what it reads, or used what it overwrites, and from those that a `then` put in front of it.
+ * Nodes without a path between them are branches, and may run side by side.
  *
- * Runs on the thread that plans, with no lock held.
+ * Called for each task by acui_make_tasks (tasks.c), on the thread that plans, with no lock held.
  */
 #include "base/rare.h"
 #include "engine/engine.h"
@@ -12,19 +12,19 @@
 
 #include <string.h>
 
-/* What is noted of a node while edges are looked for. */
+/* What is noted about a node while edges are looked for. */
 typedef struct mark {
-    const acui_node *by;       /* the node that is looked at comes behind it: an edge is there */
-    const acui_node *follower; /* the first that comes behind it */
+    const acui_node *by;       /* the node being looked at, once it has an edge from this one */
+    const acui_node *follower; /* the first that has an edge from it */
 } mark;
 
 typedef struct finding {
     const acui_task *task;
     acui_arena *kept, *drafts;
-    mark *marks;    /* of all nodes of the task, in order */
-    uint32_t first; /* index of the first of them */
-    const acui_node *last; /* that was looked at; NULL: none */
-    bool chained;          /* each so far comes behind the one before */
+    mark *marks;    /* one for each node of the task, in order */
+    uint32_t first; /* index of the first node */
+    const acui_node *last; /* the node that was looked at before; NULL: none */
+    bool chained;          /* so far, each has an edge from the one before */
 } finding;
 
 static inline mark *mark_of(const finding *f, const acui_node *node)
@@ -34,7 +34,7 @@ static inline mark *mark_of(const finding *f, const acui_node *node)
 
 /* ---- one edge ---- */
 
-/* One more than the first, which stands in the node itself. */
+/* One edge more: the first is stored in the node itself. */
 ACUI_RARE static bool put_more(const finding *f, acui_node *node, acui_node *before)
 {
     uint32_t n = node->before_count;
@@ -65,8 +65,8 @@ static inline bool add_edge(const finding *f, acui_node *node, acui_node *before
     return true;
 }
 
-/* Drops edges that a longer way implies, where that is seen at once: what comes right before
- * something that comes right before the node. */
+/* Drop edges that a longer path implies, where that shows at once: edges from a node that also
+ * comes right before another predecessor. */
 static void drop_implied(const finding *f, acui_node *node)
 {
     if (node->before_count < 2)
@@ -91,7 +91,7 @@ static void drop_implied(const finding *f, acui_node *node)
 
 ACUI_RARE static bool grow(acui_arena *arena, acui_history *h)
 {
-    uint32_t room = h->room > 1 ? 2 * h->room : 8; /* who needs a second one needs several */
+    uint32_t room = h->room > 1 ? 2 * h->room : 8; /* who needs two needs several */
     acui_range *grown = ACUI_ARENA_ARRAY(arena, acui_range, room);
     if (!grown)
         return false;
@@ -106,7 +106,7 @@ static inline bool push(const finding *f, acui_history *h, const acui_touch *tou
     if (h->count == h->room && !grow(f->drafts, h))
         return false;
     uint32_t at = h->count++;
-    if (touch->access != ACU_READ) { /* the first of the reads makes room */
+    if (touch->access != ACU_READ) { /* takes the first read's place; that one moves to the end */
         if (at > h->writes)
             h->list[at] = h->list[h->writes];
         at = h->writes++;
@@ -115,7 +115,7 @@ static inline bool push(const finding *f, acui_history *h, const acui_touch *tou
     return true;
 }
 
-/* What the task did with the touch's buffer before. */
+/* What the task has done with the touch's buffer so far. */
 static inline acui_history *history_of(const finding *f, const acui_touch *touch)
 {
     acui_history *h = touch->use->history;
@@ -130,7 +130,7 @@ static inline acui_history *history_of(const finding *f, const acui_touch *touch
     return h;
 }
 
-/* What it covers is forgotten: who comes later comes behind the write. */
+/* Ranges that the write covers are forgotten: what comes later comes behind the write. */
 static inline bool add_write(const finding *f, acui_node *node, const acui_touch *touch)
 {
     acui_history *h = history_of(f, touch);
@@ -151,14 +151,14 @@ static inline bool add_write(const finding *f, acui_node *node, const acui_touch
     return push(f, h, touch, node);
 }
 
-/* As far as it is seen at once. */
+/* Whether `node` comes behind `other`, as far as it shows at once. */
 static inline bool is_behind(const finding *f, const acui_node *node, const acui_node *other)
 {
     return other == node || mark_of(f, other)->by == node ||
            (f->chained && mark_of(f, f->last)->by == node);
 }
 
-/* A reader that comes behind the last one anyway stands for it, if it reads as much. */
+/* A reader that comes behind the last recorded one anyway stands for it, if it reads as much. */
 static inline bool stands_for_last(const finding *f, const acui_history *h, const acui_node *node,
                                    const acui_extent *extent)
 {
@@ -176,7 +176,7 @@ static inline bool read_behind(const finding *f, acui_node *node, const acui_tou
     return true;
 }
 
-/* All edges that follow from data are known. */
+/* To be called when all edges that follow from data are known. */
 static inline bool add_read(const finding *f, acui_node *node, const acui_touch *touch)
 {
     acui_history *h = touch->use->history;
@@ -199,7 +199,8 @@ static bool add_data(const finding *f, acui_node *node)
 
 /* ---- explicit order ---- */
 
-/* Behind all nodes of the task in [begin, end): those of them that no other of them follows. */
+/* Put the node behind all in [begin, end) of the task, that is, behind those that none of the
+ * others follows. */
 static bool add_range(const finding *f, acui_node *node, uint32_t begin, uint32_t end)
 {
     uint32_t first = f->first;
@@ -224,7 +225,7 @@ static bool add_explicit(const finding *f, acui_node *node)
 
 /* ---- all ---- */
 
-/* Side by side is not wanted: each behind the one before. */
+/* No branches are wanted: each node goes behind the one before. */
 static bool add_serial(const finding *f, acui_node *node, uint32_t i)
 {
     while (i-- > 0)
@@ -237,7 +238,7 @@ bool acui_find_edges(acui_task *task)
 {
     acui_plan *plan = &task->submission->plan;
     if (task->count == 1)
-        return true; /* later tasks start anew */
+        return true; /* no edges; later tasks start with an empty history */
     finding f = {.task = task, .kept = &plan->arena, .drafts = &plan->drafts,
                  .first = task->first->index};
     f.marks = ACUI_ARENA_ARRAY(f.drafts, mark, task->count);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The ring, and who sleeps when. */
+/* The ring: claiming, opening and taking places; and how the taker, and threads that wait for a
+ * passage, sleep and are woken without losing a wake-up. */
 #include "engine/submit/handover.h"
 
 #include "base/clock.h"
@@ -21,17 +22,18 @@ uint64_t acui_handover_place(acui_handover *queue)
 {
     uint64_t index = atomic_load_explicit(&queue->given, memory_order_relaxed);
     for (;;) {
-        /* Acquire: the taker has copied what was in it. */
+        /* Acquire, from acui_handover_take: what was in the free place has been copied out. */
         uint64_t turn = atomic_load_explicit(&cell_of(queue, index)->turn, memory_order_acquire);
         if (turn < free_turn(index))
-            return 0; /* not taken out since the round before */
+            return 0; /* full: not taken out since the round before */
         if (turn > free_turn(index)) {
             index = atomic_load_explicit(&queue->given, memory_order_relaxed);
-            continue; /* somebody was faster */
+            continue; /* another giver was faster */
         }
-        /* Release: what this thread has seen of other rings comes before its place in this one, for
-         * those who see the place taken. Two can not have seen each other's place, then. seq_cst:
-         * with who stops the taker and looks for places that are taken (acui_handover_given). */
+        /* Release: whoever sees this place claimed also sees the places in other rings that this
+         * thread has seen. So no two submissions can each have seen the other's place, and wait for
+         * each other. seq_cst: against stop_one in runtime.c, which stores that the taker is
+         * stopped and then loads `given` (acui_handover_given). */
         if (atomic_compare_exchange_weak_explicit(&queue->given, &index, index + 1,
                                                   memory_order_seq_cst, memory_order_relaxed))
             return index + 1;
@@ -40,8 +42,8 @@ uint64_t acui_handover_place(acui_handover *queue)
 
 static void wake(acui_handover *queue)
 {
-    /* seq_cst, here and in open, end and sleep: either the taker sees what was done for it after it
-     * has said that it sleeps, or we see that it sleeps. */
+    /* seq_cst here and in open, end and sleep: this thread stores its news and then loads `asleep`;
+     * the taker stores `asleep` and then loads the news. One of the two sees the other's store. */
     if (atomic_load_explicit(&queue->asleep, memory_order_seq_cst) &&
         atomic_exchange_explicit(&queue->asleep, 0, memory_order_seq_cst))
         acui_unpark(&queue->asleep);
@@ -53,7 +55,7 @@ void acui_handover_open(acui_handover *queue, uint64_t place, const acui_handed 
     cell->what = *what;
     atomic_store_explicit(&cell->turn, free_turn(place - 1) + 1, memory_order_seq_cst);
     wake(queue);
-    __builtin_prefetch(cell_of(queue, place), 1); /* the taker wrote it last, on another core */
+    __builtin_prefetch(cell_of(queue, place), 1); /* the taker, on another core, wrote it last */
 }
 
 void acui_handover_end(acui_handover *queue)
@@ -86,7 +88,7 @@ bool acui_handover_take(acui_handover *queue, acui_handed *what)
         return false;
     acui_cell *cell = cell_of(queue, queue->taken);
     *what = cell->what;
-    /* Release: copied; the place may be filled in the next round. */
+    /* Release, to acui_handover_place: copied, so the place may be filled in the next round. */
     atomic_store_explicit(&cell->turn, free_turn(queue->taken) + 2, memory_order_release);
     queue->taken++;
     return true;
@@ -105,7 +107,8 @@ void acui_handover_sleep(acui_handover *queue)
 
 void acui_passage_set(acui_passage *passage, uint64_t count)
 {
-    /* seq_cst, with await: either we see who waits, or he sees the count. */
+    /* seq_cst, as in await: this thread stores `count` and then loads `waiting`; a waiter raises
+     * `waiting` and then loads `count`. One of the two sees the other. */
     atomic_store_explicit(&passage->count, count, memory_order_seq_cst);
     if (atomic_load_explicit(&passage->waiting, memory_order_seq_cst) == 0)
         return;
@@ -120,7 +123,8 @@ bool acui_passage_await(acui_passage *passage, uint64_t count, uint64_t deadline
     bool reached = false, late = false;
     atomic_fetch_add_explicit(&passage->waiting, 1, memory_order_seq_cst);
     for (;;) {
-        /* Acquire: a later epoch comes with the count that it was raised for. */
+        /* Acquire, from acui_passage_set: with a raised epoch comes the count that it was raised
+         * for. A count that comes later changes the epoch, and ends the sleep. */
         uint32_t epoch = atomic_load_explicit(&passage->epoch, memory_order_acquire);
         reached = atomic_load_explicit(&passage->count, memory_order_seq_cst) >= count;
         if (reached || late)

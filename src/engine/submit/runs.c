@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Runs: a task, cut where its nodes change between those that a cached graph can hold and those
- * that it can not. A key says the form of a run of the first sort: what has to be equal for one
- * executable graph to serve both. All else (arguments, grids, addresses, lengths) can be set.
+ * Runs: a task is cut where its nodes change between those that a cached graph can hold and those
+ * that it cannot. The key of a run of the first kind says its form: what has to be equal for one
+ * executable graph to serve two runs. Everything else (arguments, grids, addresses, lengths) can be
+ * set.
  *
- * A long chain for a device that has nothing to do is cut further, the first pieces being short:
- * the device starts with these while the host still sets the arguments of the rest. Each costs the
- * host a launch more: for who waits at once, a chain is long sooner.
+ * A long chain for a device that has nothing to do is cut further, with short pieces first: the
+ * device starts with these while the host still sets the arguments of the rest. Each piece costs
+ * the host one more launch: where a thread waits at once, a chain counts as long sooner.
+ *
+ * acui_cut_runs is called for each task on the thread that plans, acui_key_make by the cache
+ * (graphs.c).
  */
 #include "base/alloc.h"
 #include "base/hash.h"
@@ -16,8 +20,8 @@
 
 /* ---- what a graph can hold ---- */
 
-/* Nodes have attributes like launches, but what stands for programmatic dependence: in a graph that
- * is no attribute of a node, it is one of an edge. */
+/* Nodes have the attributes of launches, except programmatic dependence: in a graph that is an
+ * attribute of an edge, not of a node. */
 static bool launch_fits(const acui_node *node)
 {
     return !acui_launch_is_special(node) ||
@@ -36,8 +40,8 @@ bool acui_fits_graph(const acui_node *node)
     return node->kind == ACUI_NODE_FILL;
 }
 
-/* ... that is set again and again. A copy by rows is what it was made as: the driver refuses to set
- * another one's addresses. */
+/* The same for a graph that is set again and again. A copy by rows stays what it was made as: the
+ * driver refuses to set it to other addresses. */
 static inline bool fits_cached(const acui_node *node)
 {
     if (node->kind == ACUI_NODE_LAUNCH && !node->u.launch.more)
@@ -47,7 +51,7 @@ static inline bool fits_cached(const acui_node *node)
 
 /* ---- keys ---- */
 
-/* A key while it is made. */
+/* A key while it is written. */
 typedef struct writer {
     uint64_t *end, hash;
 } writer;
@@ -58,8 +62,8 @@ static inline void put(writer *w, uint64_t word)
     w->hash = acui_hash_with(w->hash, word);
 }
 
-/* Attributes of a launch: cooperative, and 8 blocks at most in each dimension of a cluster. They
- * can not be set once a graph is made. */
+/* Attributes of a launch that can not be set once a graph is made: cooperative, and a cluster's
+ * dimensions, of at most 8 blocks each. */
 static uint64_t attribute_bits(const acu_config *c)
 {
     return (uint64_t)c->cooperative | (uint64_t)c->cluster[0] << 4 | (uint64_t)c->cluster[1] << 8 |
@@ -81,10 +85,10 @@ static inline uint64_t kind_word(const acui_node *node)
     return word;
 }
 
-/* In the place of a number of edges: behind the node before it, and so behind all. */
+/* Stands where the number of edges would: behind the node before it, and so behind all before. */
 #define CHAINED UINT64_C(0xFFFFFFFF)
 
-/* Of a run that is wide. What is before its first node does not matter. */
+/* Of a wide run. What comes before its first node does not matter. */
 static void put_edges(writer *w, const acui_node *node, uint32_t first)
 {
     for (uint32_t i = 0; i < node->before_count; i++)
@@ -100,12 +104,12 @@ static uint64_t count_inside(const acui_node *node, uint32_t first)
     return n;
 }
 
-/* Where the parameters of a launch are, if each has not just a word: a list has another layout
- * where its room was not known yet. */
+/* Where the parameters of a launch are, unless each takes one word: a list is laid out otherwise if
+ * its room was not known yet. */
 static ACUI_APART void put_places(writer *w, const acui_node *node)
 {
     const uint32_t *places = acui_launch_places(node);
-    uint64_t all = node->u.launch.bytes; /* of one kernel there are very few */
+    uint64_t all = node->u.launch.bytes; /* a hash is enough: one kernel has very few layouts */
     for (uint32_t i = 1; i < node->u.launch.count; i++)
         all = acui_hash_with(all, places[i]);
     put(w, all);
@@ -167,14 +171,15 @@ static bool is_worth_it(const acui_run *run)
 /* ---- cutting ---- */
 
 /*
- * On an H100 a node takes the host 0.2 to 0.5 us to set and the device 1.1 us to run, and a launch
- * takes the host 1.3 to 3 us: a piece keeps the device busy while the next one is set, which may be
- * larger by GROWTH. A larger head needs fewer pieces; a smaller one lets the device start earlier.
+ * On an H100, setting a node takes the host 0.2 to 0.5 us, and running it takes the device 1.1 us;
+ * a launch takes the host 1.3 to 3 us. So a piece keeps the device busy while the next one is set,
+ * which may be larger by GROWTH. A larger head means fewer pieces; a smaller one lets the device
+ * start earlier.
  */
 enum { LONG = 8, LONG_UNAWAITED = 32, TWO = 16, LEAST = 3, SHARE = 20 };
 static const double GROWTH = 2, HEAD = 0.4;
 
-/* Of the first piece. Up to TWO there are two, and nothing comes behind the second. */
+/* Nodes in the first piece. Below TWO there are two pieces, and nothing comes behind the second. */
 static double head_of(uint32_t count)
 {
     return count < TWO ? HEAD * count : LEAST + count / SHARE;
@@ -194,7 +199,7 @@ static acui_run *split(acui_arena *arena, acui_run *run, uint32_t count)
     return rest;
 }
 
-/* The last of the pieces, in *run; false for lack of memory. */
+/* Cut the run into pieces; *run becomes the last of them. False: no memory. */
 static bool cut_head(acui_arena *arena, acui_run **run)
 {
     double size = head_of((*run)->count);
@@ -207,7 +212,7 @@ static bool cut_head(acui_arena *arena, acui_run **run)
     return true;
 }
 
-/* Nothing of acuda's is on it: what comes first is waited for. A guess. */
+/* Nothing of acuda's is on the device, so it waits for what comes first. A guess. */
 static bool is_idle(const acui_task *task)
 {
     return acui_in_flight(task->device) == 0;
@@ -219,7 +224,7 @@ static bool is_long(const acui_task *task, const acui_run *run)
     return run->count >= (future && future->waited ? LONG : LONG_UNAWAITED);
 }
 
-/* The run has all its nodes; *last is the last piece of it. */
+/* The run has all its nodes; *last becomes its last piece. */
 static bool finish(acui_task *task, acui_run *run, acui_run **last)
 {
     *last = run;
@@ -252,7 +257,7 @@ bool acui_cut_runs(acui_task *task)
             *end = run;
         }
         if (run->count > 0 && !comes_behind(node, task->body[task->body_count - 1]))
-            run->wide = true; /* something in it may run side by side */
+            run->wide = true; /* not behind its neighbour: there are branches */
         node->place = task->body_count;
         task->body[task->body_count++] = node;
         run->count++;

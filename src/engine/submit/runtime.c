@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Runtime threads: their rings, and what they do with what is in them. */
+/* Runtime threads: a ring for each device (handover.h), and a thread that plans, enters and issues
+ * what is in it, in order of places. A ring has at most one taker at a time; what was handed over
+ * is always dealt with, also if the thread is being stopped meanwhile (give, stop_one;
+ * tests/models/life.pml). */
 #include "engine/submit/runtime.h"
 #include "engine/issue/together.h"
 
@@ -17,20 +20,20 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SPIN ACU_US(20) /* before a thread sleeps: about what it costs to be woken */
-#define SPIN_MOST ACU_US(100) /* the same, while more comes so soon that sleep does not pay */
+#define SPIN ACU_US(20) /* how long a thread looks before it sleeps: about what waking it costs */
+#define SPIN_MOST ACU_US(100) /* the same while work comes so soon that sleep does not pay */
 
-/* How far another ring was when a submission was handed over. */
+/* How far another ring was when a submission was handed over: the last place claimed there. */
 typedef struct after {
     acui_runtime *runtime;
     uint64_t place;
 } after;
 
-/* What most submissions do not have. */
+/* What most submissions do not need. */
 typedef struct acui_handed_more {
-    acu_submit_options options; /* its policy, stream and pool are retained, its name is: */
+    acu_submit_options options; /* policy, stream and pool are retained; its name is: */
     char name[ACUI_OP_NAME];
-    acu_stream *scheduled; /* that acu_schedule chose; retained */
+    acu_stream *scheduled; /* the one that acu_schedule chose; retained */
     size_t after_count;
     after after[];
 } more;
@@ -39,18 +42,19 @@ typedef enum life { STOPPED, RUNNING, STOPPING } life;
 
 struct acui_runtime {
     acui_handover queue;
-    acui_passage entered, passed; /* how far it is with entering, and with issuing too */
-    _Atomic(life) life; /* changes under the start lock; seq_cst, with the ring: see give */
+    acui_passage entered, passed; /* how far its thread is with entering; with issuing too */
+    _Atomic(life) life; /* STOPPED to RUNNING and to STOPPING under start_lock; seq_cst, against the
+                         * ring's `given`: see give */
     pthread_t thread;
-    bool alone; /* on one core: whoever spins keeps the others from working */
+    bool alone; /* it may use one core only: spinning would keep others from working */
 };
 
-/* Rings are never freed: who submits while another thread closes the last device finds one. */
+/* Rings are never freed: a thread may submit while another one closes the last device. */
 static acui_runtime runtimes[ACUI_MAX_DEVICES];
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
-static _Atomic(uint64_t) used; /* a bit for each device's ring that was ever used */
+static _Atomic(uint64_t) used; /* a bit for each device whose ring was ever used */
 
-static ACUI_LOCAL acui_runtime *mine; /* whose thread this is */
+static ACUI_LOCAL acui_runtime *mine; /* the ring whose thread this is; NULL: none */
 
 /* ---- starting ---- */
 
@@ -61,12 +65,13 @@ static void name_of(const acui_runtime *runtime, char name[16])
     snprintf(name, 16, "acuda-run-%u", (unsigned)(runtime - runtimes) % 1000);
 }
 
-/* Unless it runs, or is about to stop: who stops it looks into the ring after that. */
+/* Start the thread, unless it runs or is being stopped: whoever stops it looks into the ring after
+ * that. */
 static acu_status start(acui_runtime *runtime)
 {
     char name[16];
     name_of(runtime, name);
-    ACUI_TRY(acui_reactor_start()); /* it also sees to the end of this thread */
+    ACUI_TRY(acui_reactor_start()); /* so that the last close ends this thread */
     pthread_mutex_lock(&start_lock);
     bool stopped = atomic_load_explicit(&runtime->life, memory_order_seq_cst) == STOPPED;
     bool started = false;
@@ -95,7 +100,7 @@ static bool behind(acui_runtime *runtime)
     return !acui_passage_reached(&runtime->entered, acui_handover_given(&runtime->queue));
 }
 
-/* The next ring that was ever used, from `*index` on; NULL after the last. */
+/* The next ring that was ever used, from index `*index` on; NULL after the last. */
 static acui_runtime *next_used(unsigned *index)
 {
     uint64_t bits = atomic_load_explicit(&used, memory_order_acquire);
@@ -139,7 +144,7 @@ bool acui_runtime_any_behind(void)
     return count_behind(mine) > 0;
 }
 
-/* Must come before this submission takes its place: then two can not wait for each other. */
+/* To be called before this submission claims its place: then no two can wait for each other. */
 static size_t note_behind(const acui_runtime *own, after *list, size_t room)
 {
     size_t n = 0;
@@ -150,8 +155,9 @@ static size_t note_behind(const acui_runtime *own, after *list, size_t room)
     return n;
 }
 
-/* The streams that it names, or lets its policy choose from, are to get something, or it is planned
- * (then this releases, for who acts on that). */
+/* Count the submission in the backlog of each stream that it names, or that its policy may choose;
+ * or, once it is planned, no longer. That releases: a thread that sees the lower count
+ * (acui_stream_is_held) sees the tasks that were counted instead. */
 static void count_handed(const more *m, bool planned)
 {
     const acu_policy *policy = m->options.policy;
@@ -177,7 +183,7 @@ static void free_more(more *m)
     acui_free(m);
 }
 
-/* What this submission has that most have not; NULL in *out: nothing. */
+/* What this submission has and most do not; NULL in *out: nothing. */
 static acu_status make_more(const acui_runtime *own, const acu_submit_options *options,
                             acu_stream *stream, more **out)
 {
@@ -204,29 +210,30 @@ static acu_status make_more(const acui_runtime *own, const acu_submit_options *o
     return ACU_OK;
 }
 
-/* Into the ring; takes what is in `what`, on success. */
+/* Put it into the ring, which takes what is in `what` on success. */
 static acu_status give(acui_runtime *runtime, const acui_handed *what)
 {
     uint64_t place = acui_handover_place(&runtime->queue);
     if (!place)
         return acui_fail(ACU_ERR_WOULD_BLOCK, "%d submissions are handed over and not issued yet",
                          ACUI_HANDOVER_PLACES);
-    if (what->future && !what->future->early) /* else it is known to other threads already */
+    if (what->future && !what->future->early) /* else other threads know it already */
         what->future->early = true;
     if (what->future) {
         what->future->place = place;
-        /* Release: it may be known to other threads. */
+        /* Release: other threads may know the future, and acquire this to read its place. */
         atomic_store_explicit(&what->future->runtime, runtime, memory_order_release);
     }
     acui_handover_open(&runtime->queue, place, what);
-    /* The thread may have been stopped meanwhile. seq_cst, taking the place and this: either who
-     * stopped it finds the place taken, or we find it stopped. */
+    /* The thread may have been stopped meanwhile. seq_cst: this thread claimed its place and now
+     * loads `life`; stop_one stores STOPPED, and its caller then loads `given`. So either that one
+     * finds the place, or this one finds the thread stopped. */
     if (is_stopped(runtime))
         start(runtime);
     return ACU_OK;
 }
 
-/* How many are handed over and not planned. */
+/* How many are handed over, and not yet planned and issued. */
 static uint64_t waiting_in(acui_runtime *runtime)
 {
     uint64_t passed = atomic_load_explicit(&runtime->passed.count, memory_order_relaxed);
@@ -246,7 +253,7 @@ static acu_status hand_over(acui_runtime *runtime, acu_device *device, acu_op *o
         ACUI_TRY(start(runtime));
     acui_handed what = {.op = op};
     acu_submit_options rest = *options;
-    rest.refuse_when_full = false; /* that is settled, and so is what the future knows: */
+    rest.refuse_when_full = false; /* that is settled; and the future has the rest already: */
     rest.queue = NULL;
     rest.tag = rest.deadline = 0;
     ACUI_TRY(make_more(runtime, &rest, stream, &what.more));
@@ -275,8 +282,8 @@ bool acui_runtime_submit(acu_device *device, acu_op *op, const acu_submit_option
 
 /* ---- the threads ---- */
 
-/* The device whose context is current on the thread while it has work, so that each driver call's
- * own look finds it there. */
+/* The device whose context stays current on the thread while it has work, so that each entry of the
+ * device inside finds it current already. */
 typedef struct batch {
     acu_device *device; /* retained; NULL: none */
     acui_entered entered;
@@ -295,7 +302,7 @@ static void batch_end(batch *b)
 static void batch_enter(batch *b, acu_device *device)
 {
     if (!device || (device == b->device && !acui_device_lost(device)))
-        return; /* one that is lost is left: who resets it waits for that */
+        return; /* leave a lost device: its reset waits for that */
     batch_end(b);
     if (acui_enter(device, &b->entered) != ACU_OK)
         return;
@@ -310,7 +317,7 @@ static void wait_turn(const more *m)
         acui_passage *entered = &m->after[i].runtime->entered;
         for (int spins = 0; spins < 1000 && !acui_passage_reached(entered, m->after[i].place);
              spins++)
-            acui_spin_pause(); /* mostly it is about to come: planning is short */
+            acui_spin_pause(); /* mostly it comes at once: planning is short */
         acui_passage_await(entered, m->after[i].place, ACU_FOREVER);
     }
 }
@@ -323,7 +330,7 @@ static acu_status submit_now(const acui_handed *h)
                             h->future);
 }
 
-/* Cancelled before its turn: no part of it is done. */
+/* Cancelled before its turn: nothing of it is planned. */
 static bool given_up(const acui_handed *h)
 {
     return h->future && acui_future_state_of(h->future) == ACUI_FUTURE_DONE;
@@ -331,7 +338,7 @@ static bool given_up(const acui_handed *h)
 
 static void deal_with(acui_runtime *runtime, acui_handed *h)
 {
-    if (h->more) { /* it may have to wait */
+    if (h->more) { /* it may have to wait: what is aside goes first */
         acui_together_flush();
         wait_turn(h->more);
     }
@@ -355,7 +362,7 @@ static void deal_with(acui_runtime *runtime, acui_handed *h)
         else
             acui_together_flush();
     }
-    if (!acui_together_left()) /* else some are not issued yet */
+    if (!acui_together_left()) /* else some of it is not issued yet */
         acui_passage_set(&runtime->passed, runtime->queue.taken);
 }
 
@@ -365,7 +372,7 @@ void acui_runtime_entered(void)
         acui_passage_set(&mine->entered, mine->queue.taken);
 }
 
-/* Whether there is something to do again, after a short while. */
+/* Look for a short while. Whether there is something to do again. */
 static bool spin(acui_runtime *runtime, uint64_t patience)
 {
     acui_together_waits();
@@ -380,7 +387,7 @@ static bool spin(acui_runtime *runtime, uint64_t patience)
     return false;
 }
 
-/* Until there is something; for how long to look without sleep from then on. */
+/* Sleep until there is something; returns how long to look without sleep from then on. */
 static uint64_t rest(acui_runtime *runtime)
 {
     uint64_t start = acui_now();
@@ -394,7 +401,7 @@ static bool on_one_core(void)
     return sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) == 1;
 }
 
-/* Until the end, and until nothing is left. */
+/* Until acui_handover_end, and until nothing is left. */
 static void work(acui_runtime *runtime)
 {
     acui_handed what;
@@ -442,7 +449,7 @@ acu_status acui_runtime_planned(acu_future *future)
     return ACU_OK;
 }
 
-/* Until all that is in the ring now is dealt with. */
+/* Wait until everything that is in the ring now is dealt with. */
 static bool await(acui_runtime *runtime, uint64_t deadline)
 {
     return acui_passage_await(&runtime->passed, acui_handover_given(&runtime->queue), deadline);
@@ -480,7 +487,7 @@ static void stop_one(acui_runtime *runtime)
     if (was == RUNNING)
         pthread_join(runtime->thread, NULL);
     else
-        work(runtime); /* no thread could be started for what is left */
+        work(runtime); /* no thread could be started for what is left: this one does it */
     atomic_store_explicit(&runtime->life, STOPPED, memory_order_seq_cst);
 }
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Submitting: from an op to a plan, and from there on its way. */
+/* Submitting: an op is planned (op/plan_op.c) and entered (acui_enter_nodes), on the thread that
+ * calls or on a runtime thread. A submission's memory stays while `refs` counts somebody; its plan
+ * and its tasks stay while `open` does: until it is planned and all tasks are over. */
 #include "base/alloc.h"
 #include "base/callback.h"
 #include "base/error.h"
@@ -17,14 +19,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Bytes of a submission's arena that come with it: enough for a launch or two. With it they fill
+/* Bytes of a submission's arena that come with it: enough for a launch or two. Together they fill
  * one of the blocks that memory comes in (base/cache.c). */
 #define SMALL (1632 - sizeof(acui_submission))
 
-/* Bytes of drafts that are the call's: enough for a few launches. */
+/* Bytes of drafts on the stack of the call: enough for a few launches. */
 enum { DRAFTS = 1280 };
 
-/* The submission that this thread is planning: a `then` of it may submit another one. */
+/* The submission that this thread is planning; a `then` of it may submit another one. */
 static ACUI_LOCAL acui_submission *planning;
 
 void acui_submission_put(acui_submission *submission)
@@ -44,7 +46,7 @@ void acui_submission_put(acui_submission *submission)
     acui_free(submission);
 }
 
-/* For the submission. */
+/* The submission's own reference to its future; a waited one is held by the thread that waits. */
 static void keep(acu_future *future)
 {
     if (!future->waited && acui_future_is_alone(future))
@@ -119,7 +121,7 @@ static acu_status check_order(const acui_submission *s)
     return acui_fail(ACU_ERR_NO_MEMORY, "no memory to order the work of a submission");
 }
 
-/* What a `then` of the outer submission has planned must come before what it submits now. */
+/* What a `then` of the outer submission has planned comes before what it submits now. */
 static void begin_planning(acui_submission *s)
 {
     acui_flush_planning();
@@ -136,7 +138,7 @@ static void end_planning(acui_submission *s)
         acui_nvtx_pop();
 }
 
-/* Nothing of the plan that is not on its way already will be. */
+/* Planning failed: of its plan nothing will run that is not on its way already. */
 static void abandon(acui_submission *s, acui_values *values, acui_results *results)
 {
     acui_fault *fault = acui_fault_new(acui_error());
@@ -144,11 +146,11 @@ static void abandon(acui_submission *s, acui_values *values, acui_results *resul
     acui_fault_release(fault);
     acui_values_clear(values);
     acui_results_clear(results);
-    if (s->future) { /* which stays, for what is on its way may be looking at it */
+    if (s->future) { /* s->future stays: tasks that are on their way may be looking at it */
         s->future->submission = NULL;
         s->abandoned = true;
         if (s->future->waited)
-            acui_future_keep(s->future); /* nobody waits for this one */
+            acui_future_keep(s->future); /* nobody waits for it any more: the submission holds it */
         else
             acui_submission_put(s);
     }
@@ -165,12 +167,12 @@ acu_device *acui_submit_place(acu_device *device, const acu_submit_options *opti
     return stream ? acu_stream_device(stream) : NULL;
 }
 
-/* The submission is planned, and has its own reference no more. */
+/* The submission is planned; its own count of `open` ends. */
 static void close_planned(acui_submission *s, const acu_device *place)
 {
     struct acui_holder *getting = s->makes ? acui_memory_planned(s) : NULL;
-    acu_device *device = getting ? s->getting_on : NULL; /* else who issues may be writing it */
-    bool kept = getting && device != place; /* that one the caller has */
+    acu_device *device = getting ? s->getting_on : NULL; /* else its issuer may be writing it */
+    bool kept = getting && device != place; /* `place` is held by the caller */
     if (kept)
         acu_device_retain(device);
     acui_submission_close(s);
@@ -185,7 +187,8 @@ acu_status acui_submit_here(acu_device *device, acu_op *op, const acu_submit_opt
 {
     acu_device *place = acui_submit_place(device, options, stream);
     acu_status status = acui_reactor_start();
-    /* Before it is planned: an op that the program keeps is planned once, whatever comes of it. */
+    /* Before planning: an op that the program keeps is planned only once, whatever becomes of
+     * it. */
     if (status == ACU_OK && options->refuse_when_full)
         status = acui_check_room(place, 0);
     if (status == ACU_OK && (stream || options->stream))
@@ -202,7 +205,7 @@ acu_status acui_submit_here(acu_device *device, acu_op *op, const acu_submit_opt
         .list = few, .room = ACUI_FEW_RESULTS, .unwanted = !future || future->unwanted,
         .lent = true};
     acui_results results = {.count = 0};
-    const acui_op_class *class = op->class; /* it may be gone when planned */
+    const acui_op_class *class = op->class; /* the op may be gone once it is planned */
     acu_site site = op->site;
     acui_memory_plan(s);
     begin_planning(s);
@@ -290,7 +293,7 @@ acu_status acui_submit_public(acu_device *device, acu_op *op, const acu_submit_o
                            "stream that it enqueues on is taken until it returns");
     if (status == ACU_OK && (future || options.deadline || options.queue))
         status = acui_future_new(&f);
-    if (f) { /* all before the deadline is set, which may be over at once: see `early` */
+    if (f) { /* all before the deadline is set, which may pass at once: see `early` */
         f->given = future != NULL;
         f->unwanted = how & ACUI_UNWANTED;
         f->waited = how & ACUI_WAITED;
@@ -312,7 +315,7 @@ acu_status acui_submit_public(acu_device *device, acu_op *op, const acu_submit_o
     status = acui_submit(device, taken, &options, NULL, f);
     if (status != ACU_OK) {
         acui_deadline_drop(f);
-        /* The queue says already that the deadline passed: one outcome is enough. */
+        /* The queue has already told that the deadline passed: one outcome is enough. */
         if (options.queue && !acui_queue_forget(f))
             status = ACU_OK;
     }

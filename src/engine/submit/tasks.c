@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Tasks: the nodes of a plan cut into pieces that are ordered, and issued, as one. */
+/* Tasks: the nodes of a plan are cut into pieces that are ordered and issued as one. A task is a
+ * run of consecutive nodes for one device, of one part and one shared op; or one node of host work.
+ * Called by acui_enter_nodes (order.c), and by alone.c for graphs, on the thread that plans. */
 #include "base/alloc.h"
 #include "base/error.h"
 #include "engine/engine.h"
 #include "engine/report/story.h"
 #include "engine/issue/together.h"
 
-/* Who chooses the stream that the submission uses on the device; NULL: the program has. */
+/* The policy that chooses the submission's stream on the device; NULL: the program has chosen
+ * it. */
 static acu_status policy_of(const acui_submission *s, acu_device *device, acu_policy **policy)
 {
     *policy = device->policy;
@@ -19,14 +22,14 @@ static acu_status policy_of(const acui_submission *s, acu_device *device, acu_po
     return ACU_OK;
 }
 
-/* Room for one more. */
+/* Room for one lane more. */
 static acu_status grow_lanes(acui_submission *s)
 {
     if (s->lane_count == ACUI_MAX_LANES)
         return acui_fail(ACU_ERR_LIMIT, "one submission on more than %d devices", ACUI_MAX_LANES);
     if (s->lane_count == 0)
         s->lanes = &s->first_lane;
-    /* Or there is room since a lane was to be made that got no stream. */
+    /* Or there is room already: an earlier try to make a lane got no stream. */
     if (s->lane_count != 1 || s->lanes != &s->first_lane)
         return ACU_OK;
     s->lanes = ACUI_NEW_ARRAY(acui_lane, ACUI_MAX_LANES);
@@ -38,7 +41,7 @@ static acu_status grow_lanes(acui_submission *s)
     return ACU_OK;
 }
 
-/* The task, which is laid out, gets the stream that the submission uses on its device: chosen
+/* Give the task, which is laid out, the stream that the submission uses on its device: chosen
  * once. */
 static acu_status choose_stream(acui_submission *s, acui_task *task)
 {
@@ -50,7 +53,7 @@ static acu_status choose_stream(acui_submission *s, acui_task *task)
         }
     ACUI_TRY(grow_lanes(s));
     ACUI_TRY(policy_of(s, task->device, &policy));
-    if (policy != task->device->policy) /* its streams may be looked at from outside */
+    if (policy != task->device->policy) /* the program may look at its streams */
         acui_together_settle(task->device);
     acu_stream *chosen = policy ? acui_together_stream(task) : s->stream;
     if (!chosen)
@@ -63,7 +66,7 @@ static acu_status choose_stream(acui_submission *s, acui_task *task)
     return ACU_OK;
 }
 
-/* What is tried on a device that was lost has failed; anything else can not be submitted. */
+/* On a lost device, what an or_else tries has failed; anything else can not be submitted. */
 static bool may_run(const acui_node *node)
 {
     if (node->kind == ACUI_NODE_DECIDE || node->kind == ACUI_NODE_AWAIT ||
@@ -89,7 +92,7 @@ static acui_task *new_task(acui_submission *s, acui_node *node)
     acu_policy *policy = NULL;
     if (!acui_is_on_host(node) && policy_of(s, node->device, &policy) != ACU_OK)
         return NULL;
-    /* One stream means that nothing of the submission runs side by side. */
+    /* A policy with one stream means that nothing of the submission runs side by side. */
     s->serial |= policy && policy->count == 1;
     task->point = acui_point_new();
     if (!task->point) {
@@ -109,7 +112,7 @@ static acui_task *new_task(acui_submission *s, acui_node *node)
     return task;
 }
 
-/* `frame`: of the task's last node. */
+/* Whether the node goes into the task; `frame`: of the task's last node. */
 static bool continues(const acui_task *task, const acui_frame *frame, const acui_node *node)
 {
     return task && !acui_is_on_host(task->first) && !acui_is_on_host(node) &&
@@ -137,7 +140,7 @@ void acui_drop_tasks(acui_task *task)
         acui_point_release(task->point);
 }
 
-/* Cut the nodes after `s->entered` into tasks; a list, not yet of the submission. */
+/* Cut the nodes after `s->entered` into tasks: a list, not yet part of the submission. */
 static acu_status cut_tasks(acui_submission *s, acui_task **tasks)
 {
     acui_node *node = s->entered ? s->entered->next : s->plan.first;
@@ -154,7 +157,7 @@ static acu_status cut_tasks(acui_submission *s, acui_task **tasks)
     return ACU_OK;
 }
 
-/* What the task is made of, and how that is ordered in itself. */
+/* List the task's nodes, and find their order. */
 static bool lay_out(acui_task *task)
 {
     acui_arena *arena = &task->submission->plan.arena;
@@ -165,7 +168,7 @@ static bool lay_out(acui_task *task)
     for (size_t i = 0; i < task->count; i++, node = node->next)
         task->nodes[i] = node;
     if (acui_is_on_host(task->first) || acui_part_is_refused(task->part))
-        return true; /* or it is half planned, and never to run */
+        return true; /* a refused part is half planned, and never runs */
     if (task->makes)
         task->body = ACUI_ARENA_ARRAY(arena, acui_node *, task->count);
     return task->body && acui_find_edges(task) && acui_cut_runs(task);
