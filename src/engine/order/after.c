@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* after_future: an op behind all of another submission, whether they share data or not. */
+/* acu_after_future: an op behind all of another submission, whether they share data or not. When
+ * it is planned, it puts the points of that submission's tasks in front of what is planned
+ * inside it. */
 #include "base/error.h"
 #include "engine/engine.h"
 #include "engine/submit/runtime.h"
 #include "op/after.h"
 #include "op/await.h"
 
-/* Of its tasks, at most `room`; NULL: they are only counted. */
+/* Retain the points of its first `room` tasks, and return how many those are; NULL: only count
+ * them. */
 static size_t points_of(const acui_submission *s, acui_point **points, size_t room)
 {
     size_t n = 0;
@@ -18,11 +21,11 @@ static size_t points_of(const acui_submission *s, acui_point **points, size_t ro
     return n;
 }
 
-/* It is planned: tasks do not become more. */
+/* The submission is planned: it gets no more tasks. */
 static acu_status put_in_front(acui_plan *plan, acui_submission *s)
 {
     if (!acui_submission_hold(s))
-        return ACU_OK; /* all over */
+        return ACU_OK; /* all of it is over */
     size_t count = points_of(s, NULL, SIZE_MAX);
     acui_point **points = count ? acui_front_points(plan, count) : NULL;
     if (points)
@@ -34,12 +37,12 @@ static acu_status put_in_front(acui_plan *plan, acui_submission *s)
 static acu_status find_points(acui_plan *plan, acu_future *future)
 {
     ACUI_TRY(acui_future_begin(future));
-    /* Acquire, both: the submission and its tasks are there. */
+    /* Acquire, both, from the thread that planned it: the submission and its tasks are there. */
     if (atomic_load_explicit(&future->planned, memory_order_acquire) ||
         acui_runtime_has_entered(future))
         return future->submission ? put_in_front(plan, future->submission) : ACU_OK;
     if (acui_future_state_of(future) == ACUI_FUTURE_DONE)
-        return ACU_OK; /* refused, given up before it was planned, or no submission */
+        return ACU_OK; /* refused, given up before it was planned, or not a submission */
     return acui_fail(ACU_ERR_BUSY,
                      "acu_after_future: what it is to come after is no submission, or "
                      "is being planned at this moment; wait until acu_future_planned says so");

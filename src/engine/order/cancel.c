@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Giving a submission up before it is over: its future completes at once; what is not issued never
- * will be; what is on the device is left to finish, and keeps what it uses until then.
+ * Giving a submission up before it is over: its future completes at once. What is not issued yet
+ * never will be; what is on the device is left to finish, and keeps what it uses until then.
  *
- * Whoever resolves the future first has won: who cancels one that completes meanwhile changes
- * nothing, and what a submission that was given up comes to is told to nobody.
+ * Whoever resolves the future first has won: cancelling one that completes meanwhile changes
+ * nothing, and nobody is told how a submission ends that was given up. A thread that gives
+ * something up counts as `beside` until it is done, since acu_close and acu_device_wait must not
+ * return before.
  */
 #include "engine/completion/flight.h"
 #include "memory/order.h"
@@ -13,16 +15,17 @@
 
 /* ---- work that others want too ---- */
 
-/* Who comes behind it needs what it does, or to know whether that failed. */
+/* Whether the follower needs what this task does, or needs to know whether it failed. */
 static bool depends(const acui_before *before, bool own)
 {
     return before->data || before->of_op || (own && before->wished && before->task->conditional);
 }
 
 /*
- * From the task along what reads its results, or stands in for it, as far as that is of ops with
- * several users: to an op that somebody holds, or to a submission that was not given up. The
- * readers are linked to points that are not on the device yet, and the task's is none of these.
+ * Search from the task along followers that read its results or stand in for it, as far as these
+ * are part of ops with several users: for an op that somebody holds, or for a submission that was
+ * not given up. No reader is missed: a reader is linked to every predecessor that is not on the
+ * device yet, and the tasks met here are not.
  */
 bool acui_task_wanted(acui_task *task)
 {
@@ -54,25 +57,25 @@ bool acui_task_wanted(acui_task *task)
 
 /* ---- giving up ---- */
 
-/* Release: who sees it sees the fault. */
+/* Release, to acui_gave_up: whoever sees it sees the fault. */
 void acui_give_up(acui_submission *s, acui_fault *fault)
 {
     s->given_up_fault = acui_fault_retain(fault);
     atomic_store_explicit(&s->given_up, true, memory_order_release);
 }
 
-/* It neither is on the device, nor has begun on the host. Order lock held. */
+/* Whether the task is neither on the device nor begun on the host. Order lock held. */
 static bool is_held_up(const acui_task *task)
 {
     return task->point->state == ACUI_POINT_PENDING && !task->begun && !task->retired;
 }
 
-/* Where in the program it was made: the first operation that is held up, else the first. */
+/* Where in the program it was made: the first operation that is held up, else the first of all. */
 static void add_place(acu_error *error, acui_submission *s)
 {
     snprintf(error->op, sizeof error->op, "%s", s->name);
     if (!acui_submission_hold(s))
-        return; /* it is complete */
+        return; /* complete */
     acui_order_lock();
     const acui_task *task = s->first_task;
     while (task && !is_held_up(task))
@@ -106,16 +109,19 @@ static acui_fault *fault_of(const acu_future *future, const acu_op *op, acu_stat
     return acui_fault_new(&error);
 }
 
-/* Threads that give a future up, or look into a submission that they hold: see acui_beside. */
+/* Threads that are giving a future up, or are looking into a submission that they hold open: see
+ * acui_beside. */
 static _Atomic(uint32_t) beside;
 
-/* Relaxed: others see it by what is done then, to a future's state or a submission's count. */
+/* Relaxed: others learn of it through what this thread does next to a future's state or a
+ * submission's count, which is ordered. */
 static void begin_beside(void)
 {
     atomic_fetch_add_explicit(&beside, 1, memory_order_relaxed);
 }
 
-/* Release: all that they have released and told. */
+/* Release, to acui_beside: whoever sees that this thread is done sees all it has released and
+ * told. */
 static void end_beside(void)
 {
     atomic_fetch_sub_explicit(&beside, 1, memory_order_release);
@@ -187,14 +193,16 @@ void acui_submission_started(acui_submission *s, acu_future *future)
 {
     int starting = ACUI_FUTURE_STARTING;
     atomic_store_explicit(&future->planned, true, memory_order_release);
-    if (acui_future_is_alone(future)) { /* nobody could give it up */
+    if (acui_future_is_alone(future)) { /* so nobody could have given it up */
         atomic_store_explicit(&future->state, ACUI_FUTURE_RUNNING, memory_order_release);
         return;
     }
-    /* Release: who sees RUNNING sees the submission's lanes. */
+    /* Release: whoever sees RUNNING sees the submission's lanes. seq_cst: acui_flight_want_future
+     * stores `told` and then loads the state; this thread stores the state and then loads `told`.
+     * One of the two sees the other. */
     if (!atomic_compare_exchange_strong_explicit(&future->state, &starting, ACUI_FUTURE_RUNNING,
                                                  memory_order_seq_cst, memory_order_acquire))
         acui_give_up(s, future->fault);
     else if (future->early && atomic_load(&future->told))
-        acui_flight_want_future(future); /* who added a notice saw that it was only starting */
+        acui_flight_want_future(future); /* whoever added a notice saw only STARTING */
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Deadlines of submissions: a heap of the futures that have one, the next to end first. The reactor
- * sleeps no longer than until that, and gives up those that are too late; so does who polls one.
+ * Deadlines of submissions: a heap of the futures that have one, the earliest first. The reactor
+ * sleeps no longer than until that one, and gives up those that are too late; so does a thread that
+ * polls one.
  *
- * The lock is a leaf. A future is in the heap, and retained by it, from before it is submitted
- * until it is done.
+ * The lock is a leaf. A future is in the heap, which holds a reference to it, from before it is
+ * submitted until it is done.
  */
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -13,12 +14,13 @@
 
 static struct {
     pthread_mutex_t lock;
-    acu_future **list; /* the heap: at i the earliest of i, 2i+1, 2i+2 and what is below */
+    acu_future **list; /* the heap: at i the earliest of i, 2i+1, 2i+2 and all below */
     size_t count, room;
 } heap = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Of the first, or ACU_FOREVER. Stored under the lock; seq_cst, with the reactor's look before it
- * sleeps: either it sees an earlier one, or is woken by who added that. */
+/* The earliest deadline, or ACU_FOREVER. Stored under the lock. seq_cst, against the reactor, which
+ * loads it before it sleeps: it sees an earlier deadline, or the thread that added that one wakes
+ * it. */
 static _Atomic(uint64_t) next = ACU_FOREVER;
 
 /* ---- the heap; lock held ---- */
@@ -137,7 +139,7 @@ static acu_future *take_late(uint64_t now)
     pthread_mutex_lock(&heap.lock);
     acu_future *future = heap.count && heap.list[0]->deadline <= now ? heap.list[0] : NULL;
     if (future)
-        take_out(future); /* its reference is the caller's now */
+        take_out(future); /* the heap's reference is the caller's now */
     pthread_mutex_unlock(&heap.lock);
     return future;
 }
@@ -149,7 +151,7 @@ void acui_deadlines_pass(void)
     uint64_t now = acui_now();
     acu_future *late;
     while ((late = take_late(now))) {
-        acu_future_poll(late); /* if it was in time after all, unseen so far, this sees it */
+        acu_future_poll(late); /* this sees it if it was in time after all; else gives it up */
         acui_future_put(late);
     }
 }

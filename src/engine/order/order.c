@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Order: tasks get their place behind what touched the same data.
+ * Order: tasks take their place behind everything that touched the same data. acui_enter_nodes does
+ * this whenever a plan has nodes to be entered, on the thread that plans.
  *
- * All accesses of what is entered at once are registered while the order lock is held: submissions
- * of other threads come wholly before or wholly after. A task then counts how many of its
- * predecessors are not on the device yet; whoever puts the last one there issues the task too.
+ * All accesses that are entered at once are registered under one holding of the order lock, so a
+ * submission comes wholly before or wholly after those of other threads. `pending` then counts the
+ * predecessors that the task has to wait for on the host: until they are on the device, or, for
+ * host work and conditional tasks, until they are over. Whoever brings it to zero runs the task.
  */
 #include "base/alloc.h"
 #include "base/error.h"
@@ -29,15 +31,16 @@ static acui_before *find_before(acui_task *task, const acui_point *point)
     return i < task->before_count && task->before[i].point == point ? &task->before[i] : NULL;
 }
 
-/* One access of a task, while it is entered. */
+/* One access of a task that is being entered. */
 typedef struct entering {
     acui_task *task;
-    const acui_touch *touch; /* NULL: not because of data */
-    bool reads;   /* what it comes behind; a conditional task's access counts as one that does, */
-    bool through; /* ... because it may leave what it would write as that is */
+    const acui_touch *touch; /* NULL: an order without data */
+    bool reads;   /* it reads what it comes behind */
+    bool through; /* it may leave what it would write as that was, since its task is conditional: so
+                   * it is entered as an update */
 } entering;
 
-/* Which bytes it is about, of those that the point stands for, where one of the two may be passed
+/* Note which of the point's bytes the access is about. Called if one of the two tasks may be passed
  * over. */
 static ACUI_APART void add_piece(const entering *access, acui_before *before,
                                  const acui_extent *extent)
@@ -56,7 +59,7 @@ static ACUI_APART void add_piece(const entering *access, acui_before *before,
     access->task->pieces = piece;
 }
 
-/* Room was made before. */
+/* There is room: see room_before. */
 static void add_before(void *context, acui_point *point, const acui_extent *extent, bool data)
 {
     const entering *access = context;
@@ -99,7 +102,7 @@ static bool enter_point(acui_task *task, acui_point *point)
     return true;
 }
 
-/* All tasks of the submission with nodes in [begin, end). */
+/* Behind all other tasks of the submission with nodes in [begin, end). */
 static bool enter_range(acui_task *task, size_t begin, size_t end)
 {
     for (acui_task *t = task->submission->first_task; t; t = t->next)
@@ -109,7 +112,7 @@ static bool enter_range(acui_task *task, size_t begin, size_t end)
     return true;
 }
 
-/* What was put in front, data or not. */
+/* Behind what was put in front of the task, data or not. */
 static bool enter_explicit(acui_task *task, const acui_after *after)
 {
     for (; after; after = after->outer) {
@@ -126,8 +129,8 @@ static bool enter_explicit(acui_task *task, const acui_after *after)
     return true;
 }
 
-/* Whether what the task entered before says all that the touch would: of the same bytes, read
- * before or written by the task itself. */
+/* Whether an access that the task has entered already covers the touch: it is of the same bytes,
+ * and the touch only reads, or that access writes. */
 static bool is_entered(const acui_task *task, const acui_touch *touch)
 {
     const acui_history *history = touch->use->history;
@@ -160,9 +163,9 @@ static bool enter_touch(acui_task *task, const acui_touch *touch)
     return true;
 }
 
-/* ---- AWAIT: it comes behind others, and nobody behind it ---- */
+/* ---- AWAIT: it comes behind others, and nothing comes behind it ---- */
 
-/* Tasks of its own submission end that without it: they have this place meanwhile. */
+/* For its own submission's points while it is entered: the submission waits for them anyway. */
 #define OWN UINT32_MAX
 
 static void place_own(const acui_task *task, uint32_t place)
@@ -191,7 +194,7 @@ static bool enter_values(acui_task *task, const acui_node *node)
     return true;
 }
 
-/* All of an op that another submission planned. */
+/* Behind all of an op that another submission planned. */
 static bool enter_op(acui_task *task, const acui_sharing *sharing)
 {
     for (const acui_shared_point *shared = sharing->points; shared; shared = shared->next) {
@@ -231,7 +234,7 @@ static bool enter_node(acui_task *task, const acui_node *node)
     return !acui_launch_is_late(node) || enter_point(task, node->u.launch.kernel->module->point);
 }
 
-/* What the task was to write and has no entry for, from that node on: who reads it must know. */
+/* Of what the task was to write, from that node on nothing is entered: readers must learn of it. */
 static bool lose_writes(acui_task *task, size_t from)
 {
     for (size_t i = from; i < task->count; i++) {
@@ -276,7 +279,8 @@ void acui_link_before(acui_task *task, bool over)
     }
 }
 
-/* Whether the task fails because of it. A point that was passed over failed nobody's op. */
+/* Whether the task fails because this point did. A point that was passed over fails only those that
+ * read bytes which it has left bad, and fails no op. */
 static bool fails_by(const acui_before *before)
 {
     const acui_point *point = before->point;
@@ -304,9 +308,9 @@ const acui_before *acui_behind_failure(const acui_task *task)
     return found;
 }
 
-/* ---- points of shared ops, for those who come behind them without sharing data ---- */
+/* ---- points of shared ops, for tasks that come behind them without sharing data ---- */
 
-/* Before the order lock is taken; NULL in the list: none. False for lack of memory. */
+/* Memory for them, before the order lock is taken. False: there is none. */
 static bool prepare_shared(acui_task *tasks)
 {
     for (acui_task *task = tasks; task; task = task->next)
@@ -346,7 +350,7 @@ static void enter_shared(acui_task *task)
     }
 }
 
-/* Of the first tasks of a submission nobody else knows, nor closes it. */
+/* Before its first tasks are entered, nobody else knows the submission, or closes it. */
 static void count_open(acui_submission *s, const acui_task *tasks)
 {
     uint32_t more = 0;
@@ -378,7 +382,7 @@ static acui_task *enter_tasks(acui_submission *s, acui_task *tasks)
         s->makes |= task->makes;
         acui_count_started(task->device, ACUI_ENTERED);
         if (!enter_task(task))
-            task->failed = true; /* for lack of memory: no fault either */
+            task->failed = true; /* no memory, so no fault either */
         enter_shared(task);
         acui_link_before(task, !task->stream || task->conditional);
         if (task->pending == 0) {
@@ -391,7 +395,7 @@ static acui_task *enter_tasks(acui_submission *s, acui_task *tasks)
     return ready;
 }
 
-/* Whether something waits until what is on a device is over. */
+/* Whether some host task has to wait until something is over. */
 static bool waits_on_host(const acui_task *tasks)
 {
     for (; tasks; tasks = tasks->next)
@@ -432,12 +436,12 @@ acu_status acui_enter_nodes(acui_plan *plan)
     return ACU_OK;
 }
 
-/* ---- a task that is entered only if it is ready, or as it is ---- */
+/* ---- a task that is entered only if it is ready, or whose work is on its stream ---- */
 
 typedef struct looking {
     const acui_touch *touch;
     bool waits;
-    acui_fault *cause; /* retained; of what it reads */
+    acui_fault *cause; /* retained: why something that it reads was not computed */
     bool bad;
 } looking;
 
@@ -507,7 +511,7 @@ acu_status acui_enter_ready(acui_submission *s, acui_task **out)
     bool memory = !task->failed;
     acui_order_unlock();
     acui_fault *fault = found.bad && !found.waits ? acui_dependency_fault(task, found.cause) : NULL;
-    acui_fault_release(fault); /* the thread has the record */
+    acui_fault_release(fault); /* its record is the thread's */
     acui_fault_release(found.cause);
     if (found.waits || found.bad) {
         acui_drop_tasks(task);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What a failure means for the parts of a submission (op/part.h). All under the order lock. */
+/* What a failure means for the parts of a submission (op/part.h): for which of them it is a failure
+ * too, and which tasks it keeps from starting. All under the order lock. */
 #include "engine/engine.h"
 
 static void note(bool *failed, acui_fault **kept, acui_fault *fault)
@@ -17,8 +18,9 @@ void acui_parts_note(acui_submission *s, acui_part *part, acui_fault *fault)
         note(&part->failed, &part->fault, fault);
         shared |= part->kind == ACUI_PART_SHARED;
         if (part->kind == ACUI_PART_TRY)
-            return; /* the alternative's turn */
-        /* What others use runs although the alternative may not: then this is no failure of it. */
+            return; /* the failure ends here: it is the alternative's turn */
+        /* What others use runs even if the alternative does not: so its failure is not the
+         * alternative's. */
         if (part->kind == ACUI_PART_ELSE && shared)
             return;
     }
@@ -47,7 +49,7 @@ static bool is_stopped(const acui_task *task, acui_fault **why)
     return s->failed || gave_up;
 }
 
-/* Of what is tried there, before anything of it failed. */
+/* The innermost `try` around it was stopped, before anything in it failed. */
 static void note_stopped(acui_part *part)
 {
     while (part && !part->failed && part->kind != ACUI_PART_TRY)
@@ -61,7 +63,7 @@ bool acui_parts_stop(acui_task *task, acui_fault **why)
     const acui_part *tried = task->first->kind == ACUI_NODE_DECIDE ? task->part->tried : NULL;
     bool stopped = is_stopped(task, why) && !acui_task_wanted(task);
     if (!stopped && tried && tried->stopped) {
-        stopped = true; /* others came to want what the alternative writes: it stays as it was */
+        stopped = true; /* others want what the alternative writes; it has no turn: that stays */
         *why = tried->fault;
     }
     if (stopped)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Ready: a task whose predecessors allow it runs, or fails because of what it reads, or is passed
- * over. Whatever this makes ready in turn runs too, one after the other.
+ * Ready: a task whose turn has come runs, fails because of what it reads or because its submission
+ * failed, or is passed over. Whatever becomes ready by this runs too, one task after the other, on
+ * the thread that made it so (acui_run_tasks). No lock is held.
  */
 #include "base/error.h"
 #include "engine/engine.h"
@@ -19,7 +20,7 @@ void acui_add_context(acu_error *error, const acui_node *node)
 
 acui_fault *acui_fault_of_node(const acui_node *node)
 {
-    /* Whoever learns of a loss, the device's own record names the suspect. */
+    /* For a loss, whoever learns of it, the record is the device's own: it names the suspect. */
     if (acui_error()->status == ACU_ERR_DEVICE_LOST)
         acui_device_check(node->device);
     acu_error error = *acui_error();
@@ -62,7 +63,8 @@ acui_fault *acui_dependency_fault(const acui_task *task, const acui_fault *cause
     return acui_fault_new(acui_error());
 }
 
-/* What a launch touches is not known any more; but it waits for the address of what had none. */
+/* The touches of a launch are dropped by now; but its list of late addresses has the buffers that
+ * had no memory. */
 static bool lacks_memory(const acui_node *node)
 {
     if (node->kind == ACUI_NODE_LAUNCH) {
@@ -77,7 +79,7 @@ static bool lacks_memory(const acui_node *node)
     return false;
 }
 
-/* Memory that the task needs is not there, for this reason: its own failure. */
+/* The failure of a task that needs memory which was not made, because of `cause`. */
 static acui_fault *memory_fault(const acui_task *task, const acui_fault *cause)
 {
     const acui_node *node = task->first;
@@ -91,7 +93,8 @@ static acui_fault *memory_fault(const acui_task *task, const acui_fault *cause)
     return acui_fault_of_node(node);
 }
 
-/* Whether the task must fail before it starts, because of its data or its submission. */
+/* Whether the task must fail before it starts, because of its data or its submission; if so, it
+ * fails. */
 static bool fails_already(acui_task *task)
 {
     if (task->sound)
@@ -119,12 +122,13 @@ static bool fails_already(acui_task *task)
     return failed || bad;
 }
 
-/* What the task was to write stays as the points before it have left it, also where these failed.
- * Without memory to say of which bytes that is so, all count as such. Order lock held. */
+/* The task is passed over: what it was to write stays as the points before it have left it, bad
+ * where these failed. If there is no memory to say which bytes are bad, all count as bad. Order
+ * lock held. */
 static void leave_as_it_is(acui_task *task)
 {
     const acui_point *bad = NULL;
-    bool told = !task->failed; /* else it was not even entered as a whole */
+    bool told = !task->failed; /* else it was not entered as a whole */
     for (size_t i = 0; i < task->before_count; i++)
         if (task->before[i].vague && task->before[i].point->failed) {
             bad = task->before[i].point;
@@ -142,7 +146,7 @@ static void leave_as_it_is(acui_task *task)
     task->failed |= bad != NULL;
 }
 
-/* Of an alternative that does not run, what was tried being over. */
+/* Whether the task is part of an alternative that does not run. What was tried is over. */
 static bool is_spared(acui_task *task)
 {
     if (!task->conditional)
@@ -159,7 +163,7 @@ acui_task *acui_retire(acui_task *task)
 {
     acui_order_lock();
     task->failed = task->retired = true;
-    /* Its point stays as it is until then: what comes after it is ordered behind those too. */
+    /* Its point stays pending until then, so what comes after it is behind its predecessors too. */
     task->pending = 1;
     acui_link_before(task, true);
     bool over = --task->pending == 0;
@@ -191,7 +195,7 @@ acui_task *acui_free_followers(acui_point *point, bool over)
     return freed;
 }
 
-/* Its kernels are loaded, or never will be: what could not be checked before is now. */
+/* The task's kernels are loaded, or never will be: check what could not be checked before. */
 static bool bind(acui_task *task)
 {
     for (size_t i = 0; i < task->count; i++) {
@@ -224,7 +228,8 @@ static acui_task *run_task(acui_task *task)
     return acui_admit(task, &others) ? acui_issue(task) : others;
 }
 
-/* By running it nothing of the program's is called: it goes to the device, as far as is known. */
+/* Whether running the task calls no function of the program's: it goes to the device, as far as is
+ * known. */
 static bool is_plain(acui_task *task)
 {
     if (!task->aside)
@@ -256,8 +261,8 @@ acui_task *acui_run_plain(acui_task **ready, uint32_t most)
 
 void acui_run_tasks(acui_task *ready)
 {
-    if (acui_issuing()) { /* a foreign call looked at something: its stream
-                           * is taken until it returns */
+    if (acui_issuing()) { /* a foreign call looked at something: its stream is taken until it
+                           * returns */
         acui_issue_later(ready);
         return;
     }

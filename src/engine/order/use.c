@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Declared uses: a submission of one task whose work the program puts on the stream itself. Begin
- * plans and enters it, and puts the waits on the stream; end puts the mark there. Until then its
- * point is pending.
+ * plans and enters the task, and makes the stream wait for what comes before; end puts the mark
+ * there. In between the task's point is pending, so that what comes behind it waits.
  */
 #include <acuda/use.h>
 
@@ -30,7 +30,7 @@ static acu_status check_args(const acu_arg *args, size_t count, const char *func
                               : acui_fail(ACU_ERR_INVALID, "%s: nothing to use", function);
     for (size_t i = 0; i < count; i++) {
         if (args[i].kind == ACUI_ARG_OP)
-            acu_op_release(args[i].u.op); /* consumed, as ever */
+            acu_op_release(args[i].u.op); /* consumed in any case */
         if (status == ACU_OK && args[i].kind == ACUI_ARG_NO_ACCESS)
             status = acui_arg_refuse(&args[i], i);
         if (status == ACU_OK && args[i].kind != ACUI_ARG_TENSOR)
@@ -144,7 +144,7 @@ static acu_status look(void *context, uint64_t now)
     return status;
 }
 
-/* Nothing needs to complete for it: something is to be issued, soon after host work mostly. */
+/* Nothing has to complete for this; something has to be issued, mostly soon after host work. */
 static uint64_t next_look(void *context, uint64_t now, uint64_t spin, uint64_t *start)
 {
     (void)context, (void)start;
@@ -195,7 +195,7 @@ acu_status acui_stream_used(acu_stream *stream, const acu_arg *arg, acu_site sit
 
 /* ---- ending ---- */
 
-/* Its work is as good as on its way. */
+/* Its work is as good as on its way: the future is RUNNING. */
 static acu_status give_future(acui_submission *s, acu_future **future)
 {
     acu_future *f;
