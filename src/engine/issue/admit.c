@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Bounded work in flight: a task that is ready to be issued first passes two gates, its stream's
- * and its device's, or waits on the host until somebody leaves.
+ * and then its device's, or waits on the host until another one leaves. Called when a task is ready
+ * (ready.c) and when it is over (complete.c).
  *
- * The stream's gate keeps the driver's queue for the stream from filling up, because enqueuing
- * blocks then, with the driver's locks held. The device's is the program's own bound
- * (max_in_flight).
+ * The stream's gate keeps the driver's queue for the stream from filling up: enqueuing would block
+ * then, with the driver's locks held. The device's gate is the program's own bound (max_in_flight).
  *
- * Only tasks wait whose predecessors are all on the device, and what is inside a gate is there only
- * for as long as the device works on it (who finds no memory steps out); so somebody always leaves,
- * and waiting ends.
+ * A task waits here only if its predecessors are all on the device, and it is inside a gate only
+ * while the device works on it (one that finds no memory steps out). So somebody always leaves, and
+ * waiting ends.
  */
 #include "base/error.h"
 #include "engine/completion/flight.h"
 
-enum { OUTSIDE, STREAM, INSIDE }; /* task->admitted: gates passed */
+enum { OUTSIDE, STREAM, INSIDE }; /* task->admitted: the gates that it has passed */
 
-/* Of all lists of waiting tasks: they are rare. A leaf. */
+/* One lock for all lists of waiting tasks: waiting is rare. A leaf. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* One more, if there is room. seq_cst, with `waiting`: who finds no room and waits is seen by who
- * leaves, or sees the room. */
+/* Take a place, if there is one. seq_cst: a task that finds none raises `waiting` and then looks
+ * for a place again (wait_at); one that leaves lowers `used` and then loads `waiting`. One of the
+ * two sees the other. */
 static bool take_place(acui_gate *gate)
 {
     uint32_t used = atomic_load_explicit(&gate->used, memory_order_seq_cst);
@@ -36,7 +37,7 @@ static bool enter_at_once(acui_gate *gate)
     return atomic_load_explicit(&gate->waiting, memory_order_seq_cst) == 0 && take_place(gate);
 }
 
-/* Takes out those for which there is room; a list. Lock held. */
+/* Take tasks off the list while there is room for them, and return them. Lock held. */
 static acui_task *let_in(acui_gate *gate)
 {
     acui_task *list = NULL, **end = &list;
@@ -52,7 +53,7 @@ static acui_task *let_in(acui_gate *gate)
     return list;
 }
 
-/* The urgent ones first, else in order. */
+/* Tasks of more urgent streams first; else in order of arrival. */
 static acui_task *wait_at(acui_gate *gate, acui_task *task)
 {
     pthread_mutex_lock(&lock);
@@ -92,15 +93,15 @@ bool acui_admit(acui_task *task, acui_task **others)
             task->admitted++;
             continue;
         }
-        task->sound = false; /* to be asked again after the wait */
-        *others = wait_at(gate, task); /* may be anybody's from here on */
+        task->sound = false; /* it is to be asked again after the wait */
+        *others = wait_at(gate, task); /* another thread may have it from here on */
         acui_flight_full();
         return false;
     }
     return true;
 }
 
-/* What a run puts on the stream itself; branches go to other streams. */
+/* How many entries the run makes in the stream's queue itself; branches go to other streams. */
 static uint32_t entries(const acui_run *run)
 {
     return run->exec ? 1 : run->wide ? run->count / 4 + 1 : run->count;
@@ -111,7 +112,7 @@ void acui_charge(acui_task *task)
     uint32_t all = (uint32_t)(task->count - task->body_count + task->before_count);
     for (const acui_run *run = task->runs; run; run = run->next)
         all += entries(run);
-    task->charged = all / 2; /* of these and the mark, two in each place; the first it has */
+    task->charged = all / 2; /* with the mark, two to each place; the first place it has already */
     /* Relaxed: nobody waits for there to be less room. */
     if (task->charged)
         atomic_fetch_add_explicit(&task->stream->gate.used, task->charged, memory_order_relaxed);

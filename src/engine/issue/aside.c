@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Tasks that are put aside, and issued by another thread: small ones as one. */
+/* Tasks that are put aside, for another thread to issue: small ones of one form as one. acui_issue
+ * puts them here; the issuer, a runtime thread, or a thread that finds too many takes them, a lot
+ * at a time.
+ *
+ * A taker counts in `taking` from before its lot leaves the list until the lot is issued and what
+ * came behind it has run. acui_together_settle, for threads that name a stream, issues what it
+ * finds and waits for these counts, up to SETTLE: then everything that was here before is on its
+ * stream. */
 #include "engine/issue/aside.h"
 
 #include "base/clock.h"
@@ -7,20 +14,20 @@
 #include "base/local.h"
 #include "base/nap.h"
 
-#define PRESSED ACU_US(200) /* between two lots: it has more to do than it can */
-#define SETTLE ACU_MS(1000) /* a thread that issues may be in a function of the program's */
+#define PRESSED ACU_US(200) /* between two full lots: a runtime thread has more to do than it can */
+#define SETTLE ACU_MS(1000) /* how long to wait for takers: one may be in a callback */
 
 enum {
-    ON_STREAM = 32, /* tasks for an issuer's stream; then the next one */
-    SOME = 8,       /* that came behind others, before the next lot */
-    MOST = 64,      /* of these in one turn */
+    ON_STREAM = 32, /* tasks that go to one stream of an issuer's; then it takes the next */
+    SOME = 8,       /* followers that are run before the next lot is taken */
+    MOST = 64,      /* followers that are run in one turn */
 };
 
-/* Never freed, as runtime threads' rings. */
+/* Never freed, like the rings of runtime threads. */
 static acui_aside asides[ACUI_MAX_DEVICES];
 
-static ACUI_LOCAL acu_device *held; /* by this thread, which is a runtime thread; or NULL */
-static ACUI_LOCAL uint32_t taken;   /* lots that this thread is issuing, or running what follows */
+static ACUI_LOCAL acu_device *held; /* by this thread, if it is a runtime thread; NULL: none */
+static ACUI_LOCAL uint32_t taken;   /* lots that this thread is issuing, or running followers of */
 
 acui_aside *acui_aside_at(unsigned ordinal)
 {
@@ -42,14 +49,14 @@ static void set_count(acui_aside *a, size_t count)
     atomic_store_explicit(&a->count, (uint32_t)count, memory_order_release);
 }
 
-/* Acquire, with set_taking: who sees, without the lock, that there are less sees what they have
- * issued. */
+/* Acquire, from set_taking: a thread that sees this fall, without the lock, sees everything that
+ * the takers which are no longer counted have issued. */
 static uint32_t taking(const acui_aside *a, unsigned side)
 {
     return atomic_load_explicit(&a->taking[side], memory_order_acquire);
 }
 
-/* Lock held. */
+/* Release, to taking(). Lock held. */
 static void set_taking(acui_aside *a, unsigned side, uint32_t count)
 {
     atomic_store_explicit(&a->taking[side], count, memory_order_release);
@@ -67,15 +74,15 @@ static bool is_attended(const acui_aside *a)
 
 /* ---- taking ---- */
 
-#define ALL UINT64_MAX /* whenever it was put there */
+#define ALL UINT64_MAX /* no limit: whenever it was put there */
 
 typedef struct lot {
     acui_task *tasks[ACUI_TOGETHER];
     size_t count;
-    size_t worth; /* how many, those twice whose threads have more to do */
+    size_t worth; /* like `count`, but a task counts twice if its thread has more to do */
 } lot;
 
-/* What a thread has begun, of each side. */
+/* Lots that a thread has begun, on each side. */
 typedef struct begun {
     uint32_t on[2];
 } begun;
@@ -85,7 +92,7 @@ static bool go_together(const acui_waiting_task *a, const acui_waiting_task *b)
     return a->form == b->form && a->stream == b->stream;
 }
 
-/* The oldest, and others of its form, as many as may go together. Lock held. */
+/* Take the oldest task, and others of its form, as many as may go together. Lock held. */
 static void take_form(acui_aside *a, lot *l)
 {
     size_t count = count_of(a), same = 0, kept = 0;
@@ -110,8 +117,8 @@ static void take_form(acui_aside *a, lot *l)
     set_count(a, kept);
 }
 
-/* Some of what was put there before place `end`, with such of its form as came later. False: it is
- * taken. */
+/* Take a lot if the oldest task was put there before place `end`; it may include tasks of that form
+ * that came later. False: no task is that old. */
 static bool take(acui_aside *a, uint64_t end, lot *l, begun *mine)
 {
     l->count = 0;
@@ -137,7 +144,8 @@ static void done(acui_aside *a, const begun *mine)
 
 /* ---- issuing ---- */
 
-/* Those that were given up meanwhile are not to be issued: they are asked again. */
+/* Take those out that were given up meanwhile. They must not be issued; they are returned to be
+ * run, where they fail. */
 static acui_task *drop_given_up(lot *l)
 {
     acui_task *dropped = NULL;
@@ -156,23 +164,24 @@ static acui_task *drop_given_up(lot *l)
     return dropped;
 }
 
-/* Of a runtime thread, which holds the device and so its streams. */
+/* Note the lot's mark. Only for a runtime thread, which holds the device and so its streams. */
 static void note_lot(acui_aside *a, acu_stream *stream)
 {
     a->issued[a->lots++ % 2] =
         (struct acui_lot){.stream = stream, .number = acui_stream_last(stream)};
 }
 
-/* Tasks to be run. */
+/* Issue the lot. Returns tasks to be run. */
 static acui_task *issue(acui_aside *a, lot *l)
 {
     size_t whole = l->count;
     acu_stream *stream = l->tasks[0]->stream;
-    bool stays = l->tasks[0]->device == held; /* and so does the stream */
+    bool stays = l->tasks[0]->device == held; /* then so does the stream */
     acui_task *others = drop_given_up(l);
     if (l->count == whole)
         others = acui_issue_all(l->tasks, whole);
-    for (size_t i = 0; i < l->count && l->count < whole; i++) /* few have a graph for so many */
+    /* If some were dropped, one by one: hardly any form has a graph for such a number. */
+    for (size_t i = 0; i < l->count && l->count < whole; i++)
         others = acui_join_tasks(acui_issue_all(&l->tasks[i], 1), others);
     if (stays)
         note_lot(a, stream);
@@ -205,7 +214,7 @@ void acui_aside_attend(acui_aside *a, acu_stream *stream)
     acui_lock_give(&a->lock);
 }
 
-/* Others put nothing there any more; what they have is issued; tasks to be run. */
+/* Stop others from putting tasks there, and issue what they have put; returns tasks to be run. */
 static acui_task *desert(acui_aside *a, begun *mine)
 {
     lot l;
@@ -247,8 +256,8 @@ size_t acui_aside_turn(acui_aside *a)
             ready = acui_join_tasks(ready, issue(a, &l));
         }
     }
-    /* Functions of the program's may be called by these; and of what comes behind others there is
-     * no end while somebody goes on submitting it: nothing is aside meanwhile. */
+    /* Some of `others` may call functions of the program's; and followers may have no end, while
+     * somebody goes on submitting them. So nothing is aside meanwhile. */
     others = acui_join_tasks(others, ready);
     if (others) {
         others = acui_join_tasks(desert(a, &mine), others);
@@ -273,7 +282,7 @@ static bool comes_behind_any(const acui_task *task)
     return any;
 }
 
-/* Nothing was there for a while, so that the device had better begin with this one. */
+/* Whether nothing was there for a while: then the device had better begin with this one. */
 static bool begins(acui_aside *a)
 {
     if (count_of(a))
@@ -282,7 +291,7 @@ static bool begins(acui_aside *a)
     return a->since > a->flushed_at + ACUI_TOGETHER_LIMIT && !acui_together_is_timeless();
 }
 
-/* Those to come get another stream now and then, so that not all wait for each other. */
+/* Tasks to come get another stream now and then, so that they do not all wait for each other. */
 static void note_stream(acui_aside *a, const acui_task *task, bool attended)
 {
     if (!attended && count_of(a) == 0) {
@@ -294,15 +303,15 @@ static void note_stream(acui_aside *a, const acui_task *task, bool attended)
     }
 }
 
-/* Who puts one more there had better issue some. What goes alone is not the faster for it: two
- * threads are then in the driver, each on its stream. */
+/* Whether the thread that puts one more there had better issue some. What goes alone gets no faster
+ * by this: two threads are then in the driver, each on its stream. */
 static bool is_full(const acui_aside *a, size_t count)
 {
     size_t most = is_attended(a) ? ACUI_MOST_ASIDE : ACUI_TOGETHER;
     return count >= most || urgent_of(a) >= ACUI_TOGETHER;
 }
 
-/* How many there are then; 0: it can not be put there. */
+/* Put the task there. Returns how many there are then; 0: it can not be put there. */
 static size_t add(acui_aside *a, acui_task *task, bool joins, bool own)
 {
     bool burst = acui_together_in_burst(task);
@@ -325,12 +334,12 @@ static size_t add(acui_aside *a, acui_task *task, bool joins, bool own)
         set_count(a, count);
     }
     acui_lock_give(&a->lock);
-    if (may && burst) /* as if it had issued that one */
+    if (may && burst) /* counts as issued by this thread */
         acui_together_issued(acui_now());
     return may ? count : 0;
 }
 
-/* As many as go together, and nobody took them: the runtime thread could do with help. */
+/* There are as many as go together, and nobody took them: the runtime thread could do with help. */
 static void note_full(acui_aside *a)
 {
     uint64_t now = acui_now();
@@ -341,8 +350,8 @@ static void note_full(acui_aside *a)
 
 bool acui_together_put(acui_task *task)
 {
-    if (!task->aside || taken) /* what is issued of what was aside takes along what it frees: who
-                                * settles must not find that there again */
+    if (!task->aside || taken) /* what this thread frees while it issues a lot goes along with that:
+                                * a thread that settles must not find it here again */
         return false;
     acui_aside *a = acui_aside_of(task->device);
     bool own = held == task->device && task->together, alone = own && !is_attended(a);
@@ -415,7 +424,8 @@ void acui_together_hold(acu_device *device)
 
 /* ---- waiting ---- */
 
-/* Whether all that began before the turn is over: one that none of them can be in is made. */
+/* Change sides while no taker counts on the side that gets no new ones; each change is a turn.
+ * Whether `turn` is reached: two turns after any moment, all takers of that moment are done. */
 static bool is_settled(acui_aside *a, uint64_t turn)
 {
     acui_lock_take(&a->lock);
@@ -426,7 +436,7 @@ static bool is_settled(acui_aside *a, uint64_t turn)
     return settled;
 }
 
-/* Acquire: whoever took the last one is seen. */
+/* Acquire, from set_count: a thread that sees the list empty also sees the counts of the takers. */
 static bool is_idle(const acui_aside *a)
 {
     return atomic_load_explicit(&a->count, memory_order_acquire) == 0 && !taking(a, 0) &&
@@ -443,7 +453,7 @@ void acui_together_settle(acu_device *device)
     acui_lock_give(&a->lock);
     while (issue_some(a, end))
         continue;
-    if (taken) /* this is a function of the program's, and what it is called behind waits for it */
+    if (taken) /* in a callback of what this thread issues: it would wait for itself */
         return;
     acui_lock_take(&a->lock);
     uint64_t turn = a->turns + 2;

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * A stream's backlog: what was submitted to it and is not on it yet. That waits for host work, for
- * its kernels to be loaded, for room, for memory, or for another thread to plan or issue it.
- * Whoever asks the driver about the stream would not find it, so it is waited for first.
+ * its kernels to be loaded, for room, for memory, or for another thread to plan or issue it. A
+ * thread that asks the driver about the stream would not find it there, so it waits for it first
+ * (acui_backlog_settle).
+ *
+ * New tasks count on one of two sides, which change when the other is empty: two such turns after
+ * some time, everything that was in the backlog then is on the stream, or over.
  */
 #include "base/clock.h"
 #include "engine/engine.h"
 #include "engine/issue/together.h"
 #include "engine/submit/runtime.h"
 
-/* The other side is empty, and gets what is new from now on. Order lock held. */
+/* Change sides, if the other one is empty: it gets what is new from now on. Order lock held. */
 static void take_turns(acui_backlog *backlog, uint64_t turn)
 {
     while (backlog->turns < turn &&
@@ -47,14 +51,14 @@ static acu_status look(void *context, uint64_t now)
     const settling *s = context;
     if (has_turned(s->stream, s->turn))
         return ACU_OK;
-    acui_look_everywhere(); /* it may wait for what is over, and then goes there at once */
+    acui_look_everywhere(); /* what it waits for may be over: then it goes there at once */
     acu_status status = acui_device_check(s->stream->device);
     if (status == ACU_OK && !has_turned(s->stream, s->turn))
         status = ACU_NOT_READY;
     return status;
 }
 
-/* Nobody says when something was put on a stream. */
+/* Nobody announces that something was put on a stream. */
 static uint64_t next_look(void *context, uint64_t now, uint64_t spin, uint64_t *start)
 {
     (void)start;

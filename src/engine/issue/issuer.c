@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Issuers: a thread for a device where planning and issuing are better done by two. */
+/* Issuers: a thread for a device, where planning and issuing are better done by two. When called,
+ * it attends to what is put aside for the device (aside.c), which it retains until it goes; then it
+ * sleeps. start_lock is held to call, start or end one; a thread that calls never waits for it. */
 #include "engine/issue/aside.h"
 
 #include "base/clock.h"
@@ -9,16 +11,16 @@
 #include <sched.h>
 #include <stdio.h>
 
-#define REST ACU_MS(10) /* after it was of no use */
-#define GAP ACU_US(5)   /* nobody is about to put one there */
+#define REST ACU_MS(10) /* how long it is not called after it was of no use */
+#define GAP ACU_US(5)   /* without a new task: nobody is about to add one */
 #ifndef ACUI_ISSUER_LOOKS
-#define ACUI_ISSUER_LOOKS 32 /* between two at the clock; a model looks less often */
+#define ACUI_ISSUER_LOOKS 32 /* looks between two readings of the clock; a model has fewer */
 #endif
 
 enum {
-    LEAST_CORES = 3, /* with less it would only take one from those who plan */
-    TRIAL = 64,      /* so many lots tell whether it is of use: */
-    WORTH = 3,       /* half as many tasks in two of them */
+    LEAST_CORES = 3, /* with fewer, it would only take one from the threads that plan */
+    TRIAL = 64,      /* lots after which it is judged: it is of use if they have */
+    WORTH = 3,       /* WORTH / 2 tasks or more, on average */
 };
 
 _Atomic(uint64_t) acui_issuer_patience = ACU_US(100);
@@ -48,8 +50,8 @@ static bool look_out(const acui_aside *a)
     return false;
 }
 
-/* While the device has enough to do, what is there waits for more of its form, as long as such
- * keep coming. */
+/* While the device has enough to do, what is there waits for more of its form, as long as more keep
+ * coming. */
 static void let_grow(const acui_aside *a)
 {
     uint32_t count = acui_aside_may_grow(a), more;
@@ -63,7 +65,7 @@ static void let_grow(const acui_aside *a)
         more = acui_aside_may_grow(a);
         now = acui_now();
         if (more < count)
-            return; /* others took some, or it is urgent by now */
+            return; /* others took some, or one is urgent by now */
         if (more > count)
             came = now;
         count = more;
@@ -75,7 +77,7 @@ static bool is_held(void)
     return atomic_load_explicit(&acui_issuer_held, memory_order_relaxed);
 }
 
-/* Until there is nothing to do any more. False: it was of no use, as tasks came one by one. */
+/* Until there is nothing left to do. False: it was of no use, since tasks came one by one. */
 static bool serve(acui_aside *a)
 {
     size_t lots = 0, tasks = 0, count;
@@ -88,7 +90,7 @@ static bool serve(acui_aside *a)
         lots += count > 0;
         if (lots < TRIAL)
             continue;
-        /* A runtime thread it helps at any rate: that one goes on planning. */
+        /* A runtime thread is helped at any rate: it goes on planning. */
         if (2 * tasks < WORTH * lots && !a->device->runtime_thread && !acui_together_is_timeless())
             return false;
         lots = tasks = 0;
@@ -96,17 +98,17 @@ static bool serve(acui_aside *a)
     return true;
 }
 
-static _Atomic(int) present; /* relaxed: a guess */
+static _Atomic(int) present; /* issuers at work; relaxed: a guess */
 
 static void attend(acui_aside *a)
 {
     acui_lock_take(&a->lock);
-    acu_device *device = a->device; /* it was called for that, and holds it until it goes */
+    acu_device *device = a->device; /* retained by the call, until this thread goes */
     acui_lock_give(&a->lock);
     acui_entered entered;
     bool useful = true;
     if (!device)
-        return; /* called twice */
+        return; /* called twice: the first time served both */
     if (acui_enter(device, &entered) == ACU_OK) {
         atomic_fetch_add_explicit(&present, 1, memory_order_relaxed);
         acui_aside_attend(a, acui_policy_pick(device->policy));
@@ -126,7 +128,7 @@ static void *run(void *aside)
 {
     acui_aside *a = aside;
     while (!atomic_load_explicit(&a->ended, memory_order_relaxed)) {
-        /* Acquire: whom it was called by has said for what. */
+        /* Acquire, from wake: the caller has said for which device. */
         if (atomic_exchange_explicit(&a->called, 0, memory_order_acquire)) {
             if (!atomic_load_explicit(&a->ended, memory_order_relaxed))
                 attend(a);
@@ -145,8 +147,9 @@ static void wake(acui_aside *a)
     acui_unpark(&a->called);
 }
 
-/* The device is retained for it; false: it was called before, or is to rest. Start lock held, as
- * for the next two: who ends it finds no device that somebody is still about to take back. */
+/* Retain the device for the issuer. False: it was called before, or is to rest. Start lock held,
+ * as for the next two: a thread that ends it finds no device that another one is about to take
+ * back. */
 static bool claim(acui_aside *a, acu_device *device)
 {
     acui_lock_take(&a->lock);
@@ -157,7 +160,7 @@ static bool claim(acui_aside *a, acu_device *device)
     return free;
 }
 
-/* It is not called for any device any more. */
+/* It is no longer called for any device. */
 static void forget(acui_aside *a)
 {
     acui_lock_take(&a->lock);
@@ -186,7 +189,7 @@ void acui_issuer_call(acu_device *device)
     if (atomic_load_explicit(&a->attended, memory_order_relaxed))
         return;
     if (pthread_mutex_trylock(&start_lock) != 0)
-        return; /* who ends it waits for it, and this may be another one: it goes without */
+        return; /* who ends issuers joins them under it, and this may be one: go without */
     if (claim(a, device) && !start(a, (unsigned)device->info.ordinal))
         forget(a);
     pthread_mutex_unlock(&start_lock);
@@ -218,7 +221,7 @@ bool acui_issuer_may_come(void)
     return count_cores() >= LEAST_CORES && (pretended_cores() || !acui_together_is_timeless());
 }
 
-/* One more than are there already. */
+/* Whether there is a core for one more than are at work. */
 static bool may_one_more(void)
 {
     return acui_issuer_may_come() &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Which small tasks may be issued as one, and how many. */
+/* Which small tasks may be issued as one, how many of them, and where an issuer would help. */
 #include "engine/issue/together.h"
 
 #include "base/local.h"
@@ -8,13 +8,14 @@
 /* ---- how many of a form ---- */
 
 /*
- * What one of a form takes when the device is busy with such, as far as it shows: at most the time
- * since the device was last seen to end anything, shared out among those that were found over; at
- * least that until one looked before. Between these it rises slowly, in case that was luck.
+ * How long one task of a form takes while the device is busy with such tasks, as far as that shows.
+ * Upper bound: the time since the device was last seen to end anything, divided by the number of
+ * tasks that were found over. Lower bound: the same, up to the look before. Between these bounds
+ * the value rises slowly, in case it was luck.
  *
- * Each form in one of the few places that its hash says, in a line of the processor's cache: its
- * hash, but for the lowest bits, which say how long, in units. Written with the flight lock held;
- * relaxed: guesses.
+ * Each form is in one of the few places that its hash says, which share a line of the processor's
+ * cache. A place holds the form's hash, but for the lowest bits, which are the time, in units.
+ * Written with the flight lock held; relaxed: these are guesses.
  */
 enum { SETS = 64, PLACES = 8, UNIT = 16, TIME_BITS = 0xFFFF, RISE = 32 };
 static _Alignas(64) _Atomic(uint64_t) known[SETS][PLACES];
@@ -24,7 +25,7 @@ static uint64_t word_at(const _Atomic(uint64_t) *place)
     return atomic_load_explicit(place, memory_order_relaxed);
 }
 
-/* NULL: of this form nothing is known. */
+/* NULL: nothing is known of this form. */
 static _Atomic(uint64_t) *place_of(uint64_t form)
 {
     _Atomic(uint64_t) *set = known[(form >> 20) % SETS];
@@ -34,7 +35,7 @@ static _Atomic(uint64_t) *place_of(uint64_t form)
     return NULL;
 }
 
-/* For a form that is new: the one that came first of those there leaves. */
+/* Room for a new form: the one in the set that came first leaves. */
 static _Atomic(uint64_t) *make_place(uint64_t form)
 {
     _Atomic(uint64_t) *set = known[(form >> 20) % SETS];
@@ -43,7 +44,7 @@ static _Atomic(uint64_t) *make_place(uint64_t form)
     return &set[0];
 }
 
-/* In units; 0: not known. */
+/* In units; 0: it is not known. */
 static uint64_t time_of(uint64_t form)
 {
     const _Atomic(uint64_t) *place = place_of(form);
@@ -92,14 +93,14 @@ void acui_together_learn(const acui_task *first, const acui_task *end, uint64_t 
             count++;
         if (first->form)
             learn(first->form, least / count, (now - start) / count);
-        least = 0; /* when these began is not known */
+        least = 0; /* when the others began is not known */
         first = task;
     }
 }
 
 /* ---- which ---- */
 
-/* The submission asked for nothing that could not be kept so. */
+/* Whether the submission asked for nothing that could not be kept this way. */
 static bool is_plain(const acui_submission *s)
 {
     return !s->stream && !s->policy && !s->priority && !s->story && !s->warm && !s->serial &&
@@ -114,7 +115,7 @@ static bool allocates_only(const acui_task *task)
     return true;
 }
 
-/* It calls nothing of the program's nor of a library's, which may mind the thread. */
+/* Whether it calls neither the program nor a library, which might depend on the thread. */
 static bool is_of_graphs(const acui_task *task)
 {
     const acui_run *run = task->runs;
@@ -131,17 +132,18 @@ static bool may_be_aside(const acui_task *task)
            (task->body_count == task->count || allocates_only(task));
 }
 
-/* It is known to be short enough. */
+/* Whether it is known to be short enough. */
 static bool may_go(acui_task *task)
 {
     if (task->runs->next || task->runs->count > ACUI_TOGETHER_NODES)
         return false;
-    if (!task->form) /* from now on it is learned */
+    if (!task->form) /* from now on its length is learned */
         task->form = acui_form_of(task);
     return acui_together_most(task->form) > 1;
 }
 
-/* An issuer would have helped of late, so that knowing of tasks which may go together is of use. */
+/* How often an issuer would have helped of late. If it would, it is of use to know which tasks may
+ * go together. */
 static uint32_t meetings(const acu_device *device)
 {
     return atomic_load_explicit(&device->meetings, memory_order_relaxed);
@@ -160,14 +162,15 @@ acu_stream *acui_together_stream(acui_task *task)
 /* ---- where an issuer would help ---- */
 
 enum {
-    MEETING = 2, /* of a score that otherwise goes down by one each time; */
-    MANY = 64,   /* with so much one is called */
-    BURST = 8,   /* so many are in flight, or */
-    ROW = 16,    /* ... were issued in a row: who issues one more might plan the next instead */
+    MEETING = 2, /* added to the score by a meeting; else it goes down by one */
+    MANY = 64,   /* the score at which an issuer is called */
+    BURST = 8,   /* tasks in flight that make a burst */
+    ROW = 16,    /* tasks issued in a row that make one: their thread might plan the next instead */
 };
-#define SOON ACU_US(20) /* what one in a row comes after the one before */
+#define SOON ACU_US(20) /* at most, between two tasks in a row */
 
-/* By this thread, which had to wait for nothing meanwhile: the device keeps up with it. */
+/* Tasks that this thread has issued in a row, without having to wait: the device keeps up with
+ * it. */
 static ACUI_LOCAL struct {
     uint64_t last;
     uint32_t count;

@@ -1,30 +1,32 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Together: small tasks that are ready may be put aside for a moment, and those of one form issued
- * as one executable graph under one mark. On an H100 sixteen kernels launched so take the driver
- * 1.9 us each, one by one 4.8.
+ * Together: small tasks that are ready may be put aside for a moment, and those of one form are
+ * issued as one executable graph under one mark. On an H100, sixteen kernels launched this way take
+ * the driver 1.9 us each; one by one, 4.8 us.
  *
- * Each stays a submission of its own, with its own outcome; but all are told to be over when the
- * last of them is. So only such tasks go together as are known to be short, that wait for nothing
- * on the device, and whose submissions left the choice of a stream to acuda.
+ * Each stays a submission of its own, with its own outcome; but all are seen to be over only when
+ * the last of them is. So tasks go together only if they are known to be short, if they wait for
+ * nothing on the device, and if their submissions left the choice of a stream to acuda.
  *
  *   together.c  which tasks may go together, and how many of a form: as many as are over within
- *               LIMIT, as far as it is known how long one takes
- *   aside.c     what is put aside for each device, and its way from there
- *   issuer.c    the thread that takes it from there while it is worth one
+ *               LIMIT, by what is known of how long one takes
+ *   aside.c     what is put aside for each device, and how it is issued
+ *   issuer.c    the thread that issues it, while that is worth a thread
  *
- * Who puts tasks aside: a runtime thread, while there is more in its ring; it issues them itself
- * once there is not, or they are sixteen. And any thread while the device's issuer attends to what
- * is there. That one is called when several threads meet at issuing, when one submits on and on
- * without having to wait, or when a runtime thread has more to do than it can: they plan, and it
- * issues, as many together as came meanwhile. It waits for more only while they keep coming and
- * the device has enough to do, and goes to sleep when there is nothing to do.
+ * A runtime thread puts tasks aside while there is more in its ring; it issues them itself once
+ * there is nothing more, or they are sixteen. Any thread does so while the device's issuer attends
+ * to what is there. The issuer is called when several threads meet at issuing, when one submits on
+ * and on without having to wait, or when a runtime thread has more to do than it can. Then these
+ * plan, and the issuer issues together what came meanwhile. It waits for more only while they keep
+ * coming and the device has enough to do, and goes to sleep when there is nothing to do.
  *
- * Who submits on and on leaves other tasks to the issuer too, large ones and such as come behind
- * something: these go alone, and the next one is planned while the driver is busy with them.
+ * A thread that submits on and on leaves other tasks to the issuer too: large ones, and those that
+ * come behind something. These go alone; the next one is planned while the driver is busy with
+ * them.
  *
- * Nothing is aside for longer than others take to be issued; what waits for it, beside the data's
- * order, is who names a stream: it may be looked at from outside (acui_together_settle).
+ * Nothing is aside for longer than it takes to issue others. Apart from what comes behind its data,
+ * only a thread that names a stream waits for it, as that stream may be looked at from outside
+ * (acui_together_settle).
  */
 #ifndef ACUI_ENGINE_TOGETHER_H
 #define ACUI_ENGINE_TOGETHER_H
@@ -32,33 +34,33 @@
 #include "engine/engine.h"
 
 enum {
-    ACUI_TOGETHER = 16, /* tasks at most; a power of two, as is how many are issued at once: so a
+    ACUI_TOGETHER = 16, /* tasks at most. A power of two, as is how many are issued at once: so a
                          * form has few graphs */
-    ACUI_TOGETHER_NODES = 8, /* in each: larger ones gain little */
+    ACUI_TOGETHER_NODES = 8, /* in each task: larger ones gain little */
 };
-#define ACUI_TOGETHER_LIMIT ACU_US(100) /* what all that go together may take */
-#define ACUI_TOGETHER_HOLD ACU_US(20)   /* what one of them may be issued too late */
+#define ACUI_TOGETHER_LIMIT ACU_US(100) /* how long all tasks that go together may take */
+#define ACUI_TOGETHER_HOLD ACU_US(20)   /* how much later one of them may be issued */
 
 /* ---- together.c ---- */
-/* Laid out, and about to get a stream: that of others that are aside, if it may go with them; else
- * NULL. */
+/* The task is laid out, and about to get a stream: decide whether it may be put aside. Returns the
+ * stream of others that are aside, if it may go with them; else NULL. */
 acu_stream *acui_together_stream(acui_task *task);
-/* So many are in flight, not counting those that are aside, that one more can wait a moment. */
+/* Whether so many are in flight, besides `aside` ones, that one more can wait a moment. */
 bool acui_together_has_enough(acu_device *device, uint32_t aside);
-/* It is behind so many others, or this thread has so many to issue, that it had better plan the
- * next instead: if another thread issues it. */
+/* Whether the task is behind so many others, or this thread has so many to issue, that it had
+ * better plan the next one, if another thread issues this one. */
 bool acui_together_in_burst(const acui_task *task);
-void acui_together_issued(uint64_t now); /* this thread has issued one */
+void acui_together_issued(uint64_t now); /* this thread has issued a task */
 void acui_together_waits(void);          /* this thread found nothing to be over */
-/* About to be issued alone; `met`: while another thread is issuing on its device. */
+/* The task is about to be issued alone; `met`: while another thread issues on its device. */
 void acui_together_begin(const acui_task *task, bool met);
 /* How many of the form may go together; 1: it is not known to be short. */
 unsigned acui_together_most(uint64_t form);
-/* Tasks from `first` on, before `end`, are over by `now`; the first was not at `looked`. Flight
- * lock held. */
+/* The tasks from `first` on, before `end`, were found over at `now`; the first was not over at
+ * `looked`. Flight lock held. */
 void acui_together_learn(const acui_task *first, const acui_task *end, uint64_t looked,
                          uint64_t now);
-/* For tests: nothing is learned, nor done otherwise because of the time that something takes. */
+/* For tests: nothing is learned, and nothing depends on how long things take. */
 extern _Atomic(bool) acui_together_timeless;
 static inline bool acui_together_is_timeless(void)
 {
@@ -66,33 +68,33 @@ static inline bool acui_together_is_timeless(void)
 }
 
 /* ---- aside.c ---- */
-/* Ready: put aside, if it may be. Others may be issued by this. */
+/* The task is ready: put it aside, if it may be. Others may be issued by this. */
 bool acui_together_put(acui_task *task);
 /* The stream for tasks that are to be put aside for the device; NULL: any. */
 acu_stream *acui_together_lane(const acu_device *device);
-bool acui_together_collects(const acu_device *device); /* this thread may put tasks aside for it */
-/* All that is aside for the device is issued, and what came behind it. Waits for other threads that
- * are at that, unless this one is called by what itself issues. */
+bool acui_together_collects(const acu_device *device); /* whether this thread may */
+/* Wait until all that is aside for the device is issued, with what came behind it; helps to issue.
+ * Does not wait for other threads if this is called from what this thread itself issues. */
 void acui_together_settle(acu_device *device);
-/* Of runtime threads: this one has the device from now on, NULL: none; */
+/* For runtime threads: this one holds the device from now on; NULL: none. */
 void acui_together_hold(acu_device *device);
-/* ... whether something is aside that it has to issue itself; */
+/* Whether something is aside that this thread has to issue itself. */
 bool acui_together_left(void);
-/* ... that had better wait for more: the device is busy with others; */
+/* Whether that had better wait for more, as the device is busy with others. */
 bool acui_together_may_grow(void);
-/* ... issue it now, for the thread may be busy for a while. Does nothing on other threads. */
+/* Issue it now, since this thread may be busy for a while. Does nothing on other threads. */
 void acui_together_flush(void);
 
 /* ---- issuer.c ---- */
-/* It would be of use for the device. Never waits. */
+/* It would be of use for the device: call it, if there is a core for it. Never waits. */
 void acui_issuer_ask(acu_device *device);
-bool acui_issuer_may_come(void); /* there is a core for it; else nobody is called by that */
-/* For tests: so many are taken to be there, also where it is timeless; 0: as many as are. */
+bool acui_issuer_may_come(void); /* there are enough cores for one */
+/* For tests: so many cores count as there, also where it is timeless; 0: as many as are. */
 extern _Atomic(int) acui_issuer_cores;
-void acui_issuer_call(acu_device *device); /* the same, whether or not there is a core for it */
+void acui_issuer_call(acu_device *device); /* the same, without regard to cores */
 void acui_issuer_stop(void);               /* joins them; nothing is aside any more */
-bool acui_issuer_busy(void);               /* one runs */
-extern _Atomic(uint64_t) acui_issuer_patience; /* how long it attends to nothing; for tests */
+bool acui_issuer_busy(void);               /* some thread exists */
+extern _Atomic(uint64_t) acui_issuer_patience; /* how long it looks for work; for tests */
 extern _Atomic(bool) acui_issuer_held; /* for tests: it takes nothing of what is aside */
 
 #endif
