@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Chaining and zipping: `then` goes on from what an op yields, `zip` puts ops side by side, `share`
- * lets two of them read one tensor. All of it is one submission; the host does not wait in between.
+ * Chaining and zipping: `then` continues with what an op yields, `zip` puts ops side by side,
+ * `share` lets two of them read one tensor. All of it is one submission, and the host does not wait
+ * in between.
  */
 #include "example.h"
 
@@ -20,7 +21,7 @@ static acu_op *scaled(const kernels *k, float factor, acu_op *x)
         acu_first(acu_launch(k->scale, ACU_BLOCK(TILE), acu_inout(tiles), acu_f32(factor))));
 }
 
-/* Sees the two vectors that zip yields, as handles: nothing has run on the device yet. */
+/* Receives the two vectors that zip yields, as handles: nothing has run on the device yet. */
 static acu_op *add_and_square(void *user, acu_val *values, size_t count)
 {
     const kernels *k = user;
@@ -39,7 +40,7 @@ int main(void)
                  .add = load_kernel(device, chain_ptx, "add"),
                  .square = load_kernel(device, chain_ptx, "square")};
 
-    /* ones is read by both branches: each works on a copy. */
+    /* Both branches read ones, and each works on a copy of it. */
     acu_op *ones = acu_share(acu_ones(ACU_F32, ACU_SHAPE(N)));
     acu_op *three = scaled(&k, 3.0f, acu_dup(acu_op_retain(ones)));
     acu_op *four = scaled(&k, 4.0f, acu_dup(ones));

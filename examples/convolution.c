@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * A convolution through a partition: the result is cut into tiles of 16 by 32 of one filter each;
- * the tiles are the grid, at the edges they are smaller, and the kernel asks its tile where it is.
- * Before anything runs, the shapes are asked for and a wrong tile is refused. The result is checked
- * on the host.
+ * A convolution through a partition. The result is cut into tiles of 16 by 32 elements of one
+ * filter each. The tiles are the grid; at the edges they are smaller, and the kernel asks its tile
+ * where it is. Before anything runs, the program asks for the shapes of the results, and has a
+ * wrong tile refused. The result is checked on the host.
  */
 #include "example.h"
 

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * y[k] = the sum over channels c of x[c] convolved with w[k][c], 3 by 3, with zeros around the
- * image. A block has a tile of one result k, and the part of the image under it in shared memory.
+ * image. A block computes a tile of one result k, with the part of the image under it in shared
+ * memory.
  */
 #include <acuda/device.cuh>
 
 constexpr int Around = 1, Size = 2 * Around + 1;
 constexpr int Height = 16, Width = 32; /* of a tile, and of the block */
 
-/* One channel under the tile at (top, left), with what is around it. */
+/* One channel under the tile at (top, left), with a border of `Around` pixels. */
 static __device__ void load(float (*patch)[Width + 2 * Around], const float *x, long long top,
                             long long left, long long rows, long long columns)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What all examples share: giving up with words, and opening a device. */
+/* What all examples share: opening a device, and stopping with a message on errors. */
 #ifndef EXAMPLE_H
 #define EXAMPLE_H
 
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Programs that can go on would look at the status; these stop, and say why. */
+/* A program that can recover would look at the status; the examples stop, and say why. */
 static inline void check(acu_status status)
 {
     char text[1024];
@@ -19,7 +19,7 @@ static inline void check(acu_status status)
     exit(1);
 }
 
-/* The first GPU, or a software device where there is none. */
+/* The first GPU, or a software device if there is none. */
 static inline acu_device *open_device(void)
 {
     acu_device *device;
@@ -28,7 +28,7 @@ static inline acu_device *open_device(void)
     return device;
 }
 
-/* A kernel of PTX that was compiled with the example. */
+/* A kernel from PTX that was compiled with the example. */
 static inline acu_kernel *load_kernel(acu_device *device, const char *ptx, const char *name)
 {
     acu_module *module;

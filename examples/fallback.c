@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * When something fails: `or_else` runs another op, `finally` runs whatever happened, `with_context`
- * says in errors what was going on, and a group is waited for as a whole. Eight requests for square
- * roots; two of them have negative numbers in them, and get zeros instead.
+ * When something fails: `or_else` runs another op, `finally` runs an op in any case, `with_context`
+ * adds to errors what the program was doing, and a group is waited for as a whole. Of eight
+ * requests for square roots, two contain negative numbers and get zeros instead.
  */
 #include "example.h"
 
@@ -14,7 +14,7 @@ enum { REQUESTS = 8, N = 1000 };
 
 static _Atomic(int) rescued, finished;
 
-/* On a thread of acuda's, once the result has come to the host. */
+/* Runs on a thread of acuda's, once the result has arrived on the host. */
 static acu_status check_numbers(void *user, const acu_val *values, size_t count)
 {
     const float *x = acu_tensor_host(values[0].tensor);
@@ -25,7 +25,7 @@ static acu_status check_numbers(void *user, const acu_val *values, size_t count)
     return ACU_OK;
 }
 
-/* Called only if it failed; false would let the failure stand. */
+/* Called only if it failed; returning false would let the failure stand. */
 static bool use_zeros(void *user, const acu_error *error)
 {
     (void)user;
@@ -52,7 +52,7 @@ static acu_op *serve(acu_kernel *root, int request)
     acu_op *zeros = acu_to_host(acu_zeros(ACU_F32, ACU_SHAPE(N)));
     acu_op *either = acu_or_else_if(checked, zeros, use_zeros, NULL);
     snprintf(name, sizeof name, "request %d", request);
-    acu_op *note = acu_op_host(note_end, ACU_USER(NULL), NULL, 0, ACU_SITE); /* of no data */
+    acu_op *note = acu_op_host(note_end, ACU_USER(NULL), NULL, 0, ACU_SITE); /* touches no data */
     return acu_with_context(acu_finally(either, note), name);
 }
 
@@ -65,7 +65,7 @@ int main(void)
     check(acu_group_create(NULL, &group));
     for (int i = 0; i < REQUESTS; i++)
         check(acu_group_submit(group, device, serve(root, i), NULL, &futures[i]));
-    check(acu_group_wait(group, ACU_FOREVER)); /* the first failure, if one was left */
+    check(acu_group_wait(group, ACU_FOREVER)); /* the first failure, if one was left standing */
 
     int right = 0;
     for (int i = 0; i < REQUESTS; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- *     root(inout x: f32 [n], n: u32)      x = square root of x; not a number where x is negative
+ *     root(inout x: f32 [n], n: u32)      x = square root of x; NaN where x is negative
  *     grid and block: at least n threads
  */
 extern "C" __global__ void root(float *x, unsigned n)

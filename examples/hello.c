@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The smallest program: which driver and device there is, and a kernel that greets from it. */
+/* The smallest program: prints which driver and device it found, and runs a kernel that greets from
+ * the device. */
 #include "example.h"
 
 extern const char hello_ptx[];

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The demo: a perceptron of two layers learns to read handwritten digits, on all devices there are.
- * Every device holds a replica of the model (two where it is alone); each step takes another batch.
- * A replica's step is one composed operation: bring in the gradients of all replicas by copies,
- * update the weights by their mean, bring in the batch, forward, backward. It reads what the others
- * wrote in the step before, so each keeps two gradients and writes them in turn. The host only
- * prepares batches meanwhile: order comes from the data, and it waits for the last but one.
+ * The demo: a two-layer perceptron learns to read handwritten digits, on all devices there are.
+ * Each device holds a replica of the model (two if it is the only one), and each step takes another
+ * batch. A replica's step is one composed operation: copy in the gradients of all replicas, update
+ * the weights by their mean, copy in the batch, forward, backward. It reads what the others wrote
+ * in the step before, so each replica keeps two gradients and writes them in turn. The host only
+ * prepares batches meanwhile: order comes from the data, and it waits for the last step but one.
  */
 #include "example.h"
 #include "mlp_data.h"
@@ -71,8 +71,8 @@ static acu_op *tiles(acu_tensor *vector)
     return acu_partition(vector, ACU_SHAPE(TILE));
 }
 
-/* Mean of all replicas' gradients of the step before, and the update by it. All replicas add in the
- * same order, so that they stay equal to the last bit. */
+/* Computes the mean of all replicas' gradients of the previous step, and updates by it. All
+ * replicas add in the same order, so they stay equal to the last bit. */
 static acu_op *apply_gradients(replica *r, int turn)
 {
     acu_op *ops[2 * MOST + 1];
@@ -104,7 +104,7 @@ static acu_op *learn_batch(replica *r, int turn)
     return acu_zip(input, forward, errors, backward);
 }
 
-/* Fill the staging that the step before the last is done with. */
+/* Fill the staging tensors that the step before the last has finished with. */
 static void prepare_batch(replica *r, int turn, const digits *data, const int *order, int first)
 {
     if (r->step[turn])
@@ -127,7 +127,7 @@ static void submit_step(replica *r, int turn)
     check(acu_submit(r->device, step, &options, &r->step[turn]));
 }
 
-/* Loss and right answers since the last call, of all replicas. */
+/* Loss and number of right answers since the last call, over all replicas. */
 static void take_stats(float *loss, float *right)
 {
     *loss = *right = 0.0f;
@@ -140,7 +140,7 @@ static void take_stats(float *loss, float *right)
     }
 }
 
-/* Share of held-out digits that the first replica reads right. */
+/* The share of held-out digits that the first replica reads correctly. */
 static float evaluate(const digits *data)
 {
     replica *r = &replicas[0];
@@ -206,7 +206,7 @@ static void close_replica(replica *r)
 
 int main(int argc, char **argv)
 {
-    setvbuf(stdout, NULL, _IOLBF, 0); /* progress, also through a pipe */
+    setvbuf(stdout, NULL, _IOLBF, 0); /* show progress through a pipe too */
     acu_device *devices[MOST];
     acu_open_options options = {.size = sizeof options, .allow_software = true};
     int count;

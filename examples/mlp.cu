@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * A perceptron of two layers, 64-64-10: rectifier, softmax, cross entropy, trained by gradient
- * descent with momentum. Everything that is learnt lies in one vector, so that copying the model,
- * its gradient, or its momentum is one copy:
+ * A two-layer perceptron, 64-64-10: rectifier, softmax, cross entropy, trained by gradient descent
+ * with momentum. All learned values lie in one vector, so that the model, its gradient or its
+ * momentum can be copied in one go:
  *
  *     params, velocity, gradient: f32 [MLP_PARAMS = 4810]
  *         W1 [64 inputs][64 hidden], b1 [64], W2 [64 hidden][10 classes], b2 [10]
  *     x: f32 [batch, 64]     labels: i32 [batch]
- *     work: f32 [batch, MLP_WORK = 148], what a batch leaves behind in each pass, one row a sample:
+ *     work: f32 [batch, MLP_WORK = 148], what each pass leaves of a batch, one row per sample:
  *         hidden [64], probability [10], error of hidden [64], error of class [10]
- *     stats: f32 [2]         sum of the losses, number of right answers, both added to
+ *     stats: f32 [2]         sum of the losses, number of right answers; both are added to
  *
- * Kernels, in the order of a training step. "for each parameter" kernels get partitions, with any
- * tile and any block: tiles and blocks of 128 suit them.
+ * Kernels, in the order of a training step. Those marked "for each parameter" get partitions, with
+ * any tile and any block; tiles and blocks of 128 suit them.
  *
  *     mlp_init(out params: partition, seed: u32)                once; the same seed, the same model
  *     mlp_forward(in params, in x, in labels, inout work, inout stats)       grid: batch; block: 64
@@ -22,9 +22,9 @@
  *     mlp_update(inout params: partition, inout velocity: partition, in gradient, scale: f32,
  *                rate: f32, momentum: f32)                                   for each parameter
  *
- * Replicas: each sums the gradients of all of them with mlp_add, in the same order, and updates
- * with scale = 1 / replicas. All replicas then stay equal to the bit. With one, mlp_add is not
- * needed. Evaluating is mlp_forward alone.
+ * Replicas: each sums the gradients of all replicas with mlp_add, in the same order, and updates
+ * with scale = 1 / replicas, so all replicas stay equal to the bit. A single replica does not need
+ * mlp_add. Evaluation is mlp_forward alone.
  */
 #include <acuda/device.cuh>
 
@@ -32,12 +32,12 @@ enum {
     INPUTS = 64,
     HIDDEN = 64,
     CLASSES = 10,
-    /* in the vector of parameters */
+    /* offsets in the vector of parameters */
     W1 = 0,
     B1 = W1 + INPUTS * HIDDEN,
     W2 = B1 + HIDDEN,
     B2 = W2 + HIDDEN * CLASSES,
-    /* in a row of `work` */
+    /* offsets in a row of `work` */
     WORK_HIDDEN = 0,
     WORK_PROBABILITY = WORK_HIDDEN + HIDDEN,
     WORK_HIDDEN_ERROR = WORK_PROBABILITY + CLASSES,
@@ -45,7 +45,7 @@ enum {
     WORK = WORK_CLASS_ERROR + CLASSES
 };
 
-/* Evenly spread over [-1, 1), by hashing: no state, so that each thread can make its own. */
+/* Uniform over [-1, 1), by hashing: no state, so each thread can compute its own. */
 static __device__ float random_even(unsigned seed, unsigned i)
 {
     unsigned h = (i + 1) * 0x9e3779b9u ^ seed * 0x85ebca6bu;
@@ -55,7 +55,8 @@ static __device__ float random_even(unsigned seed, unsigned i)
     return (float)(int)h * 4.65661287e-10f;
 }
 
-/* Weights even within +-sqrt(6 / fan), which keeps the size of signals; biases zero. */
+/* Weights are uniform within +-sqrt(6 / fan), which preserves the size of signals; biases are
+ * zero. */
 extern "C" __global__ void mlp_init(acu_tile<float, 1> params, unsigned seed)
 {
     for (long long k = params.begin(); k < params.end(); k += params.step()) {
@@ -65,7 +66,7 @@ extern "C" __global__ void mlp_init(acu_tile<float, 1> params, unsigned seed)
     }
 }
 
-/* The largest and the sum over the lanes of a warp. */
+/* The maximum and the sum over the lanes of a warp. */
 static __device__ float warp_max(float v)
 {
     for (int lanes = 16; lanes > 0; lanes /= 2)
@@ -80,7 +81,7 @@ static __device__ float warp_sum(float v)
     return v;
 }
 
-/* One block a sample: thread t computes hidden unit t, then lane c of the first warp class c. */
+/* One block per sample: thread t computes hidden unit t, then lane c of the first warp class c. */
 extern "C" __global__ void __launch_bounds__(HIDDEN)
     mlp_forward(const float *params, const float *x, const int *labels, float *work, float *stats)
 {
@@ -119,7 +120,8 @@ extern "C" __global__ void __launch_bounds__(HIDDEN)
         atomicAdd(&stats[1], 1.0f);
 }
 
-/* The derivative of the batch's mean loss by each class's and each hidden unit's input. */
+/* The derivative of the batch's mean loss with respect to the input of each class and hidden
+ * unit. */
 extern "C" __global__ void __launch_bounds__(HIDDEN)
     mlp_errors(const float *params, const int *labels, float *work, unsigned batch)
 {
@@ -157,8 +159,8 @@ static __device__ float total(const float *a, unsigned step, unsigned batch)
     return sum;
 }
 
-/* The derivative of the batch's mean loss by each parameter: a weight's is its input times the
- * error of its output, a bias's the error alone, summed over the batch. */
+/* The derivative of the batch's mean loss with respect to each parameter. For a weight it is the
+ * input times the error of the output, for a bias the error alone, summed over the batch. */
 extern "C" __global__ void mlp_gradients(acu_tile<float, 1> gradient, const float *x,
                                          const float *work, unsigned batch)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The digits of examples/data, on the host; nothing here is about acuda. */
+/* The digits of examples/data, on the host. Nothing here concerns acuda. */
 #ifndef MLP_DATA_H
 #define MLP_DATA_H
 
@@ -75,7 +75,7 @@ static inline void free_digits(digits *train, digits *held_out)
     free(held_out->list);
 }
 
-/* 0 .. count-1 in another order for every seed; the caller frees it. */
+/* 0 .. count-1, in a different order for every seed; the caller frees it. */
 static inline int *shuffled_order(int count, int seed)
 {
     int *order = malloc((size_t)count * sizeof *order);

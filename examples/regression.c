@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Built-in operations, and no kernel of one's own: softmax regression on points whose classes a
- * hidden matrix decides. A step of training is one composed operation that ends in the weights; a
- * hundred of them are submitted without waiting, and order follows from the weights.
+ * Only built-in operations, no kernel of its own: softmax regression on points whose classes are
+ * determined by a hidden matrix. A training step is one composed operation whose result is the
+ * weights. A hundred steps are submitted without waiting; their order follows from the weights.
  */
 #include "example.h"
 
@@ -58,7 +58,7 @@ int main(void)
     double before = accuracy(&p);
     for (int i = 0; i < STEPS; i++)
         check(acu_submit(p.device, step(&p), NULL, NULL));
-    double after = accuracy(&p); /* behind all of them */
+    double after = accuracy(&p); /* ordered behind all of them */
     printf("%.1f %% of %d points right before, %.1f %% after %d steps\n", 100 * before, POINTS,
            100 * after, STEPS);
     acu_tensor_release(p.x);

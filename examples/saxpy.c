@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * y = 2 x + y, composed before anything runs: x and y are made on the device, y is cut into tiles,
- * one block for each, and what comes out is y as a whole again.
+ * y = 2 x + y, composed before anything runs. x and y are created on the device, y is partitioned
+ * into tiles, one per block, and the result is y as a whole again.
  */
 #include "example.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * y = a x + y, where y is partitioned: each block gets one tile of y to write, and reads the
- * elements of x, a whole tensor of y's shape, at the same places. For matrices.
+ * elements at the same places of x, a whole tensor of y's shape. For matrices.
  *
  *     saxpy(inout y: partition of f32 [m, n], a: f32, in x: f32 [m, n])
- *     grid: one block for each tile; block: (columns, rows) of a tile, or any other
+ *     grid: one block per tile; block: (columns, rows) of a tile, or any other
  */
 #include <acuda/device.cuh>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * A batch of three in one buffer: each row is a slice, and has a kernel of its own. The three run
- * as separate submissions: they touch different bytes, so nothing orders them among each other, and
- * the copy of the whole buffer is ordered behind all of them.
+ * A batch of three in one buffer: each row is a slice, with a kernel of its own. The three run as
+ * separate submissions. They touch different bytes, so they are not ordered among each other; the
+ * copy of the whole buffer is ordered behind all of them.
  */
 #include "example.h"
 
@@ -28,7 +28,7 @@ int main(void)
         check(acu_submit(device,
                          acu_launch(kernel, acu_for_num_elems(N), acu_inout(slice), acu_u32(N)),
                          NULL, NULL));
-        acu_tensor_release(slice); /* in flight, it is kept */
+        acu_tensor_release(slice); /* work in flight keeps it */
         acu_kernel_release(kernel);
     }
     check(acu_read_sync(batch, host, sizeof host));

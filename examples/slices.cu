@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Three kernels for three slices of one buffer. A slice reaches a kernel as a pointer to its first
- * element, like any tensor; these are for slices without gaps.
+ * element, like any tensor; these kernels expect slices without gaps.
  *
  *     double_it(inout x: f32 [n], n: u32)    x = 2 x
  *     negate(inout x: f32 [n], n: u32)       x = -x

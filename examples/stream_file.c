@@ -2,11 +2,11 @@
 /*
  * A file that is larger than device memory, streamed through the GPU: read, upload, kernel,
  * download and write are one submission for each chunk. A few slots take turns, so memory is
- * bounded, and while one chunk is written another is computed and a third is read: what is in a
- * slot is ordered by its data, and the slots share nothing.
+ * bounded. While one chunk is written, another is computed and a third is read: the steps in a slot
+ * are ordered by its data, and the slots share nothing.
  *
  *     stream_file IN OUT [CHUNK-KIB]    writes the inverted bytes of IN to OUT
- *     stream_file                       does it with a temporary file, and checks the result
+ *     stream_file                       does so with a temporary file, and checks the result
  */
 #include "example.h"
 
@@ -19,10 +19,10 @@ extern const char stream_file_ptx[];
 
 enum { SLOTS = 3 };
 
-/* Memory for one chunk on its way; used again when the chunk before is written. */
+/* Memory for one chunk on its way; reused once the previous chunk is written. */
 typedef struct slot {
-    acu_tensor *in, *out, *device; /* both host sides page-locked */
-    acu_future *future;            /* of the chunk that is in it */
+    acu_tensor *in, *out, *device; /* in and out: page-locked host memory */
+    acu_future *future;            /* of the chunk that is in the slot */
     int from, to;
     off_t at;
     size_t bytes;
@@ -44,7 +44,7 @@ static acu_status write_chunk(void *user, const acu_val *values, size_t count)
     return put == (ssize_t)s->bytes ? ACU_OK : ACU_ERR_IO;
 }
 
-/* From file to file, as one op. */
+/* One chunk, from file to file, as one op. */
 static acu_op *chunk_op(slot *s, acu_kernel *kernel)
 {
     unsigned words = (unsigned)acu_tensor_elements(s->device);
@@ -79,7 +79,7 @@ static void close_slot(slot *s)
     acu_tensor_release(s->device);
 }
 
-/* The device has `SLOTS` chunks at a time, however long the file is. */
+/* The device holds `SLOTS` chunks at a time, however long the file is. */
 static void stream(int from, int to, size_t chunk)
 {
     slot slots[SLOTS] = {{.from = from, .to = to}, {.from = from, .to = to},
@@ -107,7 +107,7 @@ static void stream(int from, int to, size_t chunk)
            chunks, SLOTS * chunk);
 }
 
-/* A temporary file, which goes when it is closed. */
+/* A temporary file, which is deleted when it is closed. */
 static int temporary(void)
 {
     FILE *file = tmpfile();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  *     invert(inout x: u32 [n], n: u32)    x = ~x: a stand-in for what a program does with its data
- *     grid, block: any; threads go on where the grid ends
+ *     grid, block: any (a grid-stride loop)
  */
 extern "C" __global__ void invert(unsigned *x, unsigned n)
 {

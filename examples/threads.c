@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Two threads add to one tensor. Neither waits for the other, nor uses a lock: what touches the
- * same data runs in the order in which it was submitted, whichever stream and thread it came from.
+ * Two threads add to one tensor. Neither waits for the other or uses a lock: operations on the same
+ * data run in the order in which they were submitted, whatever stream and thread they came from.
  */
 #include "example.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What two threads submit over one tensor: total = total + factor part. Not atomic on purpose: the
- * result is right only because operations on the same tensor run one after another.
+ * The kernel that two threads submit for one tensor: total = total + factor part. It is not atomic
+ * on purpose: the result is right only because operations on the same tensor run one after another.
  *
  *     accumulate(inout total: f32 [n], in part: f32 [n], factor: f32, n: u32)
  *     grid, block: together at least n threads

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""acuda from Python, by ctypes: as much as it takes to exchange tensors with PyTorch, CuPy and NumPy
-and to work on them. Nothing here blocks but what says so: open_device, wait, numpy exports.
+"""acuda from Python, by ctypes: just enough to exchange tensors with PyTorch, CuPy and NumPy and to
+work on them. Nothing here blocks except open_device, wait, and exports to NumPy.
 
     device = acuda.open_device()
-    x = device.take(torch_tensor)                 # the same memory, in the order of torch's stream
-    y = acuda.run(device, "relu", x)              # in flight; a tensor at once
-    t = torch.from_dlpack(y)                      # torch's stream comes behind it
+    x = device.take(torch_tensor)                 # the same memory, ordered behind torch's stream
+    y = acuda.run(device, "relu", x)              # in flight, but a tensor already
+    t = torch.from_dlpack(y)                      # torch's stream is ordered behind it
 
-The library is libacuda.so, or what ACUDA_LIBRARY says.
+The library is libacuda.so.0, or the one that ACUDA_LIBRARY names.
 """
 import ctypes
 import os
@@ -18,7 +18,7 @@ from ctypes import c_size_t, c_uint, c_uint64, c_void_p
 FOREVER = 2**64 - 1
 NO_STREAM = -1
 OK = 0
-CPU, CUDA = 1, 2  # of DLPack's device types
+CPU, CUDA = 1, 2  # DLPack's device types
 MAX_RANK = 6
 
 
@@ -42,7 +42,7 @@ class OpenOptions(Structure):
 
 
 _lib = ctypes.CDLL(os.environ.get("ACUDA_LIBRARY", "libacuda.so.0"))
-_capsules = ctypes.PyDLL(None)  # Python's own functions, called with its lock held
+_capsules = ctypes.PyDLL(None)  # Python's own functions, called with the GIL held
 
 
 def _declare(library, result, name, *arguments):
@@ -83,7 +83,7 @@ _dlpack_device = _declare(_lib, c_int, "acu_dlpack_device", c_void_p, POINTER(c_
 _release = _declare(_lib, None, "acu_dlpack_release", c_void_p)
 _release_old = _declare(_lib, None, "acu_dlpack_release_old", c_void_p)
 _live = _declare(_lib, c_size_t, "acu_debug_live_report", c_char_p, c_size_t)
-# Deleters of numpy and torch want Python's lock, which ctypes gives up around a call and they take again.
+# ctypes gives up the GIL around a call; the deleters of numpy and torch need it, and take it again.
 _drain = _declare(_lib, c_size_t, "acu_dlpack_drain")
 
 _SITE = Site(b"python", 0)
@@ -101,10 +101,10 @@ def _check(status):
     raise Error(text.value.decode())
 
 
-# ---- capsules: a struct on its way; who takes it renames it, and one that nobody took is deleted ----
+# ---- capsules: a struct on its way; the consumer renames it, and one that nobody consumed is deleted ----
 
 _VERSIONED, _OLD = b"dltensor_versioned", b"dltensor"
-_USED = {_VERSIONED: b"used_dltensor_versioned", _OLD: b"used_dltensor"}  # kept: names are not copied
+_USED = {_VERSIONED: b"used_dltensor_versioned", _OLD: b"used_dltensor"}  # kept alive: Python does not copy names
 _new = _declare(_capsules, ctypes.py_object, "PyCapsule_New", c_void_p, c_char_p, c_void_p)
 _valid = _declare(_capsules, c_int, "PyCapsule_IsValid", c_void_p, c_char_p)
 _pointer = _declare(_capsules, c_void_p, "PyCapsule_GetPointer", c_void_p, c_char_p)
@@ -113,8 +113,8 @@ _exported = []
 
 
 def _capsule(managed, name):
-    """Without a destructor of its own: who refuses a capsule drops it with an exception on its way, and
-    then nothing can be called from here. Those that nobody has any more are looked through instead."""
+    """A capsule without a destructor. A consumer that refuses a capsule drops it while an exception is being
+    raised, when nothing can be called from here. Instead, _forget looks for capsules that nobody holds."""
     _forget()
     capsule = _new(managed, name, None)
     _exported.append(capsule)
@@ -124,7 +124,7 @@ def _capsule(managed, name):
 def _forget():
     waiting = []
     while _exported:
-        elsewhere = sys.getrefcount(_exported[-1]) > 2  # beside the list, and the count's own
+        elsewhere = sys.getrefcount(_exported[-1]) > 2  # besides the list's reference and the call's own
         capsule = _exported.pop()
         if elsewhere:
             waiting.append(capsule)
@@ -136,13 +136,13 @@ def _forget():
 
 
 def drain():
-    """What others are done with, or never took, goes; now and then, and after the last close."""
+    """Release what others are done with, or never took. Call it now and then, and after the last close."""
     _forget()
     return _drain()
 
 
 def live():
-    """Which handles of acuda's are alive, in lines; "" if none are."""
+    """The handles of acuda that are alive, one per line; "" if there are none."""
     text = ctypes.create_string_buffer(1024)
     _live(text, len(text))
     return text.value.decode()
@@ -152,15 +152,15 @@ def live():
 
 
 class Device:
-    """`streams_live`: the streams that tensors are exported to live as long as these, as PyTorch's do,
-    which are pooled. Others keep theirs, or finish their work before they let go of a tensor."""
+    """`streams_live` promises that the streams to which tensors are exported live as long as the tensors, as
+    PyTorch's pooled streams do. Otherwise, consumers must finish their work before they let go of a tensor."""
 
     def __init__(self, handle, streams_live):
         self.handle = handle
         self.flags = 2 if streams_live else 0
         stream = c_void_p()
         _check(_stream_create(handle, 0, byref(stream)))
-        self.stream = stream.value  # where what comes from others is taken over
+        self.stream = stream.value  # on which tensors of others are taken over
 
     def close(self):
         _stream_release(self.stream)
@@ -168,20 +168,20 @@ class Device:
         drain()
 
     def take(self, x):
-        """A tensor over the memory of x, an array of any library that speaks DLPack. What that has
-        enqueued on x comes before acuda's work on it."""
+        """A tensor over the memory of x, an array of any library that speaks DLPack. Work that the library
+        has enqueued on x comes before acuda's work on it."""
         on_gpu = x.__dlpack_device__()[0] not in (CPU, 3)
         stream = _stream_raw(self.stream) if on_gpu else None
         try:
             capsule = x.__dlpack__(stream=stream, max_version=(1, 1))
-        except TypeError:  # of before version 1
+        except TypeError:  # a library from before DLPack 1
             capsule = x.__dlpack__(stream=stream)
         at = id(capsule)  # its address
         name = _VERSIONED if _valid(at, _VERSIONED) else _OLD
         managed, tensor = c_void_p(_pointer(at, name)), c_void_p()
         if name == _OLD:
             _check(_from_old(managed, byref(managed)))
-        _rename(at, _USED[name])  # it is taken
+        _rename(at, _USED[name])  # consumed
         status = _import(self.handle, managed, stream or NO_STREAM, byref(tensor))
         if status != OK:
             _release(managed)
@@ -189,7 +189,7 @@ class Device:
         return Tensor(self, tensor.value)
 
     def submit(self, op):
-        """The op's first value, a tensor: at once, its contents once the device has come so far."""
+        """The op's first value, a tensor. It is returned at once; its contents follow when the op is done."""
         future, tensor = c_void_p(), c_void_p()
         _check(_submit(self.handle, op, None, byref(future)))
         _check(_take(future, 0, byref(tensor)))
@@ -236,7 +236,7 @@ class Tensor:
         if copy or (dl_device is not None and tuple(dl_device) != self.__dlpack_device__()):
             raise BufferError("acuda exports its memory as it is: no copies, no other device")
         managed = c_void_p()
-        stream = 1 if stream is None else stream  # the legacy default stream, as DLPack has it
+        stream = 1 if stream is None else stream  # the legacy default stream, as DLPack defines it
         _check(_export(self.handle, stream, self.device.flags, FOREVER, byref(managed)))
         if max_version is not None and max_version[0] >= 1:
             return _capsule(managed, _VERSIONED)

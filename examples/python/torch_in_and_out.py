@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """PyTorch's memory in and out, without a copy or a wait: torch computes x on a stream of its own, acuda
-takes it over and computes y = gelu(2 x + 1), and torch goes on with that. Without a GPU both sides are
-on the host's memory, and acuda's work is on the software device.
+takes it over and computes y = gelu(2 x + 1), and torch continues with y. Without a GPU both sides use
+host memory, and acuda's work runs on the software device.
 
     ACUDA_LIBRARY=build/dev/lib/libacuda.so python3 examples/python/torch_in_and_out.py
 """
@@ -18,7 +18,7 @@ def on_gpu():
         x = torch.linspace(-3, 3, N, device="cuda").reshape(1024, 1024).t()  # any strides
         mine = device.take(x)
         mine = acuda.run(device, "gelu", acuda.run(device, "fma", mine, 2.0, 1.0))
-        y = torch.from_dlpack(mine)  # torch's stream comes behind acuda's work
+        y = torch.from_dlpack(mine)  # torch's stream is ordered behind acuda's work
         far = (y - torch.nn.functional.gelu(2 * x + 1)).abs().max().item()
     del mine, y
     torch.cuda.synchronize()

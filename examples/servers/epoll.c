@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The service in an epoll loop of the program's own. */
+/* The service in a hand-written epoll loop. */
 #include "net.h"
 
 #include <acuda/adapters/epoll.h>
@@ -20,7 +20,7 @@ typedef struct connection {
     server *server;
     session *session;
     int fd;
-    uint32_t events; /* that epoll looks for */
+    uint32_t events; /* that epoll watches for */
 } connection;
 
 static void watch(const server *s, int operation, int fd, uint32_t events, void *data)
@@ -36,7 +36,7 @@ static void hang_up(connection *c)
     free(c);
 }
 
-/* Move what can be moved, and look for what comes next. */
+/* Move what can be moved, and watch for what comes next. */
 static void attend(void *user)
 {
     connection *c = user;
@@ -68,7 +68,7 @@ static void accept_all(server *s)
     }
 }
 
-/* A signal came: no more clients, and no more requests of those that are there. */
+/* A signal came: accept no more clients, and no more requests from those connected. */
 static void drain(server *s)
 {
     net_take_signal(s->signals);
@@ -92,7 +92,7 @@ static void serve(server *s)
         for (int i = 0; i < count; i++) {
             void *what = events[i].data.ptr;
             if (what == &s->signals)
-                signalled = true; /* later: it may close clients that are in this list */
+                signalled = true; /* handled later: it may close clients that are in this list */
             else if (what == &s->listener)
                 accept_all(s);
             else if (events[i].events & (EPOLLERR | EPOLLHUP))

@@ -18,7 +18,7 @@ typedef struct server {
 typedef struct connection {
     session *session;
     int fd;
-    GIOCondition condition; /* that `source` looks for */
+    GIOCondition condition; /* that `source` watches for */
     GSource *source;
 } connection;
 
@@ -46,7 +46,7 @@ static void hang_up(connection *c)
 
 static gboolean ready(gint fd, GIOCondition condition, gpointer user);
 
-/* Move what can be moved, and look for what comes next. */
+/* Move what can be moved, and watch for what comes next. */
 static void attend(void *user)
 {
     connection *c = user;
@@ -73,7 +73,7 @@ static gboolean ready(gint fd, GIOCondition condition, gpointer user)
         hang_up(user);
     else
         attend(user);
-    return G_SOURCE_CONTINUE; /* if it is still there */
+    return G_SOURCE_CONTINUE; /* if it still exists */
 }
 
 static gboolean accept_all(gint listener, GIOCondition condition, gpointer user)
@@ -90,7 +90,7 @@ static gboolean accept_all(gint listener, GIOCondition condition, gpointer user)
     return G_SOURCE_CONTINUE;
 }
 
-/* A signal came: no more clients, and no more requests of those that are there. */
+/* A signal came: accept no more clients, and no more requests from those connected. */
 static gboolean drain(int signals, GIOCondition condition, gpointer user)
 {
     server *s = user;

@@ -24,8 +24,8 @@ typedef struct connection {
     server *server;
     session *session;
     struct bufferevent *socket;
-    size_t unsent; /* bytes that libevent has, all or in part */
-    bool ended;    /* no more will come than libevent has */
+    size_t unsent; /* bytes that libevent still holds, all or in part */
+    bool ended;    /* nothing more will come than libevent already has */
 } connection;
 
 static void hang_up(connection *c)
@@ -47,7 +47,7 @@ static void receive(connection *c)
         session_end_input(c->session);
 }
 
-/* libevent copies it, and says when all was sent. */
+/* libevent copies it, and reports when all of it was sent. */
 static void hand_over(connection *c)
 {
     const char *output = session_output(c->session, &c->unsent);
@@ -93,7 +93,7 @@ static void happened(struct bufferevent *socket, short what, void *user)
         hang_up(c);
         return;
     }
-    c->ended = true; /* what the session has no room for now, it takes later */
+    c->ended = true; /* input for which the session has no room now, it takes later */
     attend(c);
 }
 
@@ -122,7 +122,7 @@ static void accept_one(struct evconnlistener *listener, evutil_socket_t fd,
     (void)bufferevent_enable(c->socket, EV_READ | EV_WRITE);
 }
 
-/* A signal came: no more clients, and no more requests of those that are there. */
+/* A signal came: accept no more clients, and no more requests from those connected. */
 static void drain(evutil_socket_t signals, short what, void *user)
 {
     server *s = user;

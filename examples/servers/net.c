@@ -13,9 +13,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { READS = 16 }; /* of a client in one turn of the loop: others wait meanwhile */
+enum { READS = 16 }; /* from a client in one turn of the loop, so that others get theirs */
 
-static int spare = -1; /* a descriptor that is kept for net_turn_away */
+static int spare = -1; /* a descriptor kept in reserve for net_turn_away */
 
 static void must(bool right, const char *what)
 {
@@ -42,7 +42,7 @@ int net_listen(const net_options *options)
                                   .sin_addr = {htonl(INADDR_LOOPBACK)}};
     socklen_t size = sizeof address;
     const int yes = 1;
-    signal(SIGPIPE, SIG_IGN); /* writing to a client that is gone is no reason to end */
+    signal(SIGPIPE, SIG_IGN); /* writing to a client that is gone must not end the process */
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     must(fd >= 0, "socket");
     must(setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) == 0, "setsockopt");
@@ -93,7 +93,7 @@ void net_take_signal(int signals)
         continue;
 }
 
-/* After a call that failed: is it only that there is nothing to do now? */
+/* After a call that failed: is there merely nothing to do now? */
 static bool later(void)
 {
     return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;

@@ -8,17 +8,17 @@
 #include <string.h>
 
 enum {
-    NUMBERS_MOST = 256,      /* of a request */
+    NUMBERS_MOST = 256,      /* in a request */
     ROUNDS_MOST = 10000000,
-    REQUESTS_MOST = 32,      /* of a session at a time; then it is not listened to */
+    REQUESTS_MOST = 32,      /* of a session at a time; beyond that its input waits */
     OUTPUT_MOST = 1 << 16,   /* bytes that wait for a client; likewise */
-    INPUT = 4096             /* longest line, with its end */
+    INPUT = 4096             /* longest line, including its end */
 };
 
 extern const char service_ptx[];
 
 typedef struct request {
-    struct request *next; /* of the session, in the order in which they were asked */
+    struct request *next; /* of the session, in the order of arrival */
     session *session;
     acu_future *future; /* NULL: refused, and `error` says why */
     bool done;
@@ -33,13 +33,13 @@ typedef struct text {
 struct session {
     service *service;
     void *connection;
-    session *next, **place; /* of the service's */
+    session *next, **place; /* in the service's list */
     request *first, **end;
     size_t requests;
     char input[INPUT];
-    size_t begin, filled; /* of the input that was not looked at yet */
+    size_t begin, filled; /* of the input not yet parsed */
     bool ended;           /* no more input */
-    bool skipping;        /* until the end of a line that is too long */
+    bool skipping;        /* to the end of a line that is too long */
     bool dropped, closed;
     text sending, waiting; /* the first is not moved while it is being sent */
     size_t sent;
@@ -94,7 +94,7 @@ static void refuse(request *r, const char *why)
     r->done = true;
 }
 
-/* A whole number up to `most` at *at, which goes on behind it; false if there is none. */
+/* Reads a whole number up to `most` at *at, and advances *at past it; false if there is none. */
 static bool read_number(const char **at, unsigned long long most, unsigned *number)
 {
     while (**at == ' ')
@@ -110,7 +110,7 @@ static bool read_number(const char **at, unsigned long long most, unsigned *numb
     return true;
 }
 
-/* The rounds, and how many numbers; 0 and why it is no request. */
+/* Reads the rounds and the numbers, and returns how many; 0: not a request, and *why says why. */
 static size_t read_request(const char *line, unsigned *rounds, unsigned *numbers, const char **why)
 {
     size_t count = 0;
@@ -124,7 +124,7 @@ static size_t read_request(const char *line, unsigned *rounds, unsigned *numbers
     return *line ? 0 : count;
 }
 
-/* Never waits: the numbers are copied, and go to the device, through the kernel and back. */
+/* Never waits: the numbers are copied, then go to the device, through the kernel and back. */
 static void start(request *r, const char *line)
 {
     service *s = r->session->service;
@@ -165,24 +165,24 @@ static void write_reply(text *out, const request *r)
 
 /* ---- sessions ---- */
 
-/* A line without its end, terminated; NULL: there is no whole one. */
+/* The next line without its end, terminated; NULL: there is no complete one. */
 static const char *next_line(session *s)
 {
     char *line = s->input + s->begin, *end = memchr(line, '\n', s->filled - s->begin);
     if (!end && (!s->ended || s->begin == s->filled))
         return NULL;
     if (!end)
-        end = s->input + s->filled++; /* the last needs none; there is room (session_input) */
+        end = s->input + s->filled++; /* the last line needs none; there is room (session_input) */
     s->begin = (size_t)(end - s->input) + 1;
     if (memchr(line, '\0', (size_t)(end - line)))
-        return "?"; /* no text, and no request */
+        return "?"; /* not text, so not a request */
     if (end > line && end[-1] == '\r')
         end--;
     *end = '\0';
     return line;
 }
 
-/* Start what was asked for, as far as not too much is pending. */
+/* Start the requests that have come, unless too much is pending. */
 static void read_lines(session *s)
 {
     const char *line;
@@ -199,7 +199,7 @@ static void read_lines(session *s)
     }
 }
 
-/* Answers go in the order of the requests, however they complete. */
+/* Answers are sent in the order of the requests, however these complete. */
 static void write_replies(session *s)
 {
     while (s->first && s->first->done) {
@@ -218,7 +218,7 @@ static void write_replies(session *s)
 static void advance(session *s)
 {
     size_t before;
-    do { /* what is refused is answered at once, and makes room */
+    do { /* refused requests are answered at once, and make room */
         before = s->begin;
         read_lines(s);
         write_replies(s);
@@ -337,7 +337,7 @@ acu_queue *service_queue(service *s)
     return s->queue;
 }
 
-/* First all of the batch, then once for each client that it was for: one write for many answers. */
+/* Takes in the whole batch first, then attends to each client once: one write for many answers. */
 void service_completed(void *user, const acu_completion *done, size_t count)
 {
     service *s = user;
@@ -362,7 +362,7 @@ void service_completed(void *user, const acu_completion *done, size_t count)
     }
 }
 
-/* No more input, whether the client is ready or not; what is no whole line is forgotten. */
+/* Ends the input, whether or not the client is ready; an incomplete line is dropped. */
 static void cut_input(session *s)
 {
     s->ended = true;

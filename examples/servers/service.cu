@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * What the example servers compute: each number is mixed, `rounds` times over. It stands for work
- * that is worth a GPU, and takes as long as the client likes.
+ * that is worth a GPU, and takes as long as the client wants.
  *
  *     stretch(inout numbers: u32 [n], rounds: u32, n: u32)
  *     grid, block: together at least n threads

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The service in an io_uring loop of the program's own. The kernel reads and writes a session's
- * memory while an operation is under way: a connection ends only when none is.
+ * The service in a hand-written io_uring loop. The kernel reads and writes a session's memory while
+ * an operation is under way, so a connection ends only when none is.
  */
 #include "net.h"
 
@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 enum { ENTRIES = 256 };
-#define GPU UINT64_C(1) /* the adapter's user data; all other is the address of an operation */
+#define GPU UINT64_C(1) /* the adapter's user data; any other is the address of an operation */
 
 typedef enum kind { ACCEPT, LISTEN, SIGNAL, RECEIVE, SEND } kind;
 
@@ -42,7 +42,7 @@ typedef struct connection {
     bool closing;
 } connection;
 
-/* A place in the ring; where there is none, submitting makes one. */
+/* A place in the ring; if it is full, submitting makes room. */
 static struct io_uring_sqe *place(server *s)
 {
     struct io_uring_sqe *sqe;
@@ -51,7 +51,7 @@ static struct io_uring_sqe *place(server *s)
     return sqe;
 }
 
-/* To be called when it is prepared. */
+/* Called when the entry is prepared. */
 static void start(struct io_uring_sqe *sqe, operation *o)
 {
     io_uring_sqe_set_data64(sqe, (uintptr_t)o);
@@ -65,7 +65,7 @@ static void accept_next(server *s)
     start(sqe, &s->accept);
 }
 
-/* No descriptor is left. An accept would fail at once, whether a client waits or not. */
+/* No descriptor is left. An accept would fail at once, whether or not a client waits. */
 static void listen_for_client(server *s)
 {
     while (net_turn_away(s->listener))
@@ -102,7 +102,7 @@ static void start_sending(connection *c)
     start(sqe, &c->send);
 }
 
-/* Operations that are under way end then, too. */
+/* Operations that are under way then end, too. */
 static void hang_up(connection *c)
 {
     if (!c->closing)
@@ -146,7 +146,7 @@ static void accepted(server *s, int fd)
         accept_next(s);
 }
 
-/* A signal came: no more clients, and no more requests of those that are there. */
+/* A signal came: accept no more clients, and no more requests from those connected. */
 static void drain(server *s)
 {
     net_take_signal(s->signals);

@@ -21,10 +21,10 @@ typedef struct connection {
     uv_write_t write;
     session *session;
     bool writing, reading, closing;
-    size_t sent; /* bytes of the write */
+    size_t sent; /* bytes of the current write */
 } connection;
 
-/* The last that libuv says of it: it has let go of the session's memory. */
+/* libuv's last callback for the connection: it no longer uses the session's memory. */
 static void closed(uv_handle_t *handle)
 {
     connection *c = handle->data;
@@ -118,7 +118,7 @@ static void accept_one(uv_stream_t *listener, int status)
     attend(c);
 }
 
-/* A signal came: no more clients, and no more requests of those that are there. */
+/* A signal came: accept no more clients, and no more requests from those connected. */
 static void drain(uv_poll_t *signalled, int status, int events)
 {
     server *s = signalled->data;
@@ -129,7 +129,7 @@ static void drain(uv_poll_t *signalled, int status, int events)
     service_drain(s->service);
 }
 
-/* With the last handle the loop ends. */
+/* The loop ends with its last handle. */
 static void idle(void *user)
 {
     server *s = user;
