@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Conversion between dtypes. */
+/*
+ * Conversion between dtypes, by the kernels of kernels/formats.cuh. Here each pair of dtypes is
+ * routed to the class of kernels that converts it; f4e2m1fnx2, two numbers in a byte, has kernels
+ * of its own.
+ */
 #include "ops/ops.h"
 
 #include <stdio.h>
@@ -14,19 +18,20 @@ static bool is_wide(acu_dtype dtype)
     return acu_dtype_bytes(dtype) == 8;
 }
 
-/* Which class of kernels/formats.cuh; dtypes that stand for others in kernels. */
+/* Which class of kernels/formats.cuh converts, and the dtypes that the kernel is told: some stand
+ * for others. */
 static char route(acu_dtype from, acu_dtype to, int *kernel_from, int *kernel_to)
 {
     static const acu_dtype bits[] = {[1] = ACU_U8, [2] = ACU_U16, [4] = ACU_U32, [8] = ACU_I64};
     *kernel_from = (int)from;
     *kernel_to = (int)to;
-    if (from == to) { /* a copy of the bits */
+    if (from == to) { /* the bits are copied */
         *kernel_from = *kernel_to = (int)bits[acu_dtype_bytes(from)];
         return 'l';
     }
     if (!is_real(from) && !is_real(to))
         return 'l';
-    if (to == ACU_F64 && is_wide(from)) { /* rounded to the nearest at once */
+    if (to == ACU_F64 && is_wide(from)) { /* one rounding, to the nearest */
         *kernel_to = from == ACU_U64 ? ACUI_F64_OF_U64 : (int)to;
         return 'l';
     }
@@ -62,8 +67,8 @@ static void launch_name(char class, char family[16], char kernel[16], const char
     snprintf(kernel, 16, "%s_%c", what, class);
 }
 
-/* Strides from pair to pair, of the packed tensor and of the other one; NULL: dense. Dimensions are
- * put together where both allow it. */
+/* Strides from pair to pair, of the packed tensor and of the other one; a NULL tensor is dense.
+ * Neighbouring dimensions are merged where both tensors allow it. */
 static void lay_out_pairs(acui_pairs *params, acu_shape pairs, const acu_tensor *packed,
                           const acu_tensor *wide, bool unpack)
 {
@@ -108,7 +113,7 @@ static acu_op *plan_pairs(acu_planning *p, acu_dtype to)
     acui_pairs params = {.pairs = 0};
     char class = route(acu_tensor_dtype(x), to, &of_x, &of_result), family[16], kernel[16];
     params.dtype = unpack ? of_result : of_x;
-    acu_op *out = acui_result(p, "convert", to, shape); /* takes what acu_into named */
+    acu_op *out = acui_result(p, "convert", to, shape); /* takes the tensor that acu_into named */
     if (acu_op_status(out, NULL) != ACU_OK)
         return out;
     lay_out_pairs(&params, pairs, unpack ? x : into, unpack ? into : x, unpack);

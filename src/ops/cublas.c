@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Finding and opening cuBLAS; nothing of it is needed to build. */
+/*
+ * Finding and opening cuBLAS at run time; nothing of it is needed to build. One library serves the
+ * whole process, and once it is open it is neither closed nor changed.
+ */
 #include "ops/cublas.h"
 
 #include "base/error.h"
@@ -16,15 +19,17 @@
 static struct {
     pthread_mutex_t lock;
     void *library;        /* never closed */
-    char asked[PATH_MAX]; /* by the program; "": as the user says, or looked for */
+    char asked[PATH_MAX]; /* the path that the program named; "": what ACUDA_CUBLAS says, else the
+                           * usual places */
     char path[PATH_MAX];
-    char looked[160];     /* where, if in vain */
+    char looked[160];     /* where it was looked for in vain */
     bool missing;
     int version;          /* 130002: 13.0.2 */
-    acui_cublas_calls calls; /* release, acquire: with the state of a device that has handles */
+    acui_cublas_calls calls; /* published and read with the state of a device that has handles
+                              * (release, acquire) */
 } cublas = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Read for each product: relaxed, they stand for themselves. */
+/* Read for each product. Relaxed: nothing else depends on them. */
 static _Atomic(bool) off, named;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -88,7 +93,8 @@ static bool resolve(void *library, acui_cublas_calls *calls)
     return true;
 }
 
-/* One of a newer major version than the driver can make no handle. */
+/* A library of a newer major version than the driver's can make no handle; what the program named
+ * is tried all the same. */
 static bool fits_driver(int major)
 {
     const acu_driver_info *driver = acu_driver_info_of();
@@ -188,7 +194,7 @@ acu_status acu_cublas_configure(const acu_cublas_settings *settings)
     return st;
 }
 
-/* Once it is open, nothing of it changes. */
+/* Once the library is open its version and path do not change, and are read without the lock. */
 static bool is_open(void)
 {
     pthread_mutex_lock(&cublas.lock);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * cuBLAS, opened at run time: the calls of it that are used, and the handles of a device. Making a
- * handle takes long and blocks, so it is done by the threads that load modules; whoever issues a
- * call takes one that is free.
+ * cuBLAS, opened at run time: the calls that are used, and the handles of each device. Making a
+ * handle takes long and blocks, so the threads that load modules do it; a thread that issues a
+ * product takes a handle that is free.
  */
 #ifndef ACUI_OPS_CUBLAS_H
 #define ACUI_OPS_CUBLAS_H
@@ -57,23 +57,25 @@ typedef struct acui_cublas_calls {
 } acui_cublas_calls;
 
 /* ---- cublas.c: the library ---- */
-/* Why products on the device are not to ask it, as far as the settings say; NULL: they are. */
+/* Why products on the device should not ask cuBLAS, as far as settings say; NULL: they should. */
 const char *acui_cublas_refusal(const acu_device *device);
-/* Open it, if it is not open. Errors: NOT_FOUND, with where it was looked for. Blocks. */
+/* Open the library, unless it is open. Errors: NOT_FOUND, with where it was looked for. Blocks. */
 acu_status acui_cublas_open(void);
-/* Once it is open. */
+/* Its calls; only once it is open. */
 const acui_cublas_calls *acui_cublas(void);
-/* A failure of the call, in cuBLAS's words. */
+/* Record that the call failed, in cuBLAS's words. */
 acu_status acui_cublas_fail(const char *call, int status);
 
 /* ---- handles.c: what a device has of it ---- */
-/* The first time, have it made. Never blocks. Errors: NO_MEMORY, WOULD_BLOCK. */
+/* Have the device's first handle made, unless that was done. Never blocks. Errors: NO_MEMORY,
+ * WOULD_BLOCK. */
 acu_status acui_cublas_begin(acu_device *device);
-/* Pending while the first handle is made; the device's. NULL: it is there, or will not be. */
+/* The point that is pending while the first handle is made; the device holds it. NULL: the handle
+ * is there, or never will be. */
 acui_point *acui_cublas_behind(acu_device *device);
-bool acui_cublas_is_missing(acu_device *device); /* it was begun, and there is none */
-/* A handle, for this thread alone; given back when the call is made. NULL: there is no cuBLAS here.
- * May wait for another thread's call to be made. */
+bool acui_cublas_is_missing(acu_device *device); /* making the first handle failed */
+/* A handle for this thread alone, until it is given back. NULL: there is no cuBLAS here. May wait
+ * for another thread to give one back, which it does when its call is made. */
 acui_cublas_handle acui_cublas_take(acu_device *device);
 void acui_cublas_give(acu_device *device, acui_cublas_handle handle);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Elementwise operations: what they take, and the launch that does it. */
+/*
+ * Elementwise operations: which operands each one takes, and the launch that does it. One custom op
+ * serves all kinds; the kernel is told the kind (kernels/elementwise.cuh).
+ */
 #include "ops/ops.h"
 
 #include <stdio.h>
@@ -25,12 +28,12 @@ const char *acu_elementwise_name(acu_elementwise kind)
 
 /* ---- what fits ------------------------------------------------------------------------------- */
 
-/* Everything that is found out about one operation. */
+/* What is found out about one operation. */
 typedef struct plan {
     acu_planning *p;
     acu_elementwise kind;
     const char *name;
-    acu_dtype dtype; /* of the operands, but for a condition */
+    acu_dtype dtype; /* of all operands except a condition */
     acu_shape shape;
     acui_elementwise params;
 } plan;
@@ -61,7 +64,7 @@ static const char *of_words(enum of of)
     return words[of];
 }
 
-/* A failed op if operand i does not fit those before it. */
+/* Returns a failed op if operand i does not fit those before it, else NULL. */
 static acu_op *check_tensor(plan *e, size_t i)
 {
     const acu_val *value = &e->p->values[i];
@@ -121,7 +124,7 @@ static acu_op *check(plan *e)
 
 /* ---- the launch ------------------------------------------------------------------------------ */
 
-/* `where` moves bits: the dtype of integers as large. */
+/* `where` only moves bits: the kernel is told the integer dtype of the same size. */
 static int stored_as(const plan *e, acu_dtype dtype)
 {
     static const acu_dtype words[] = {[1] = ACU_U8, [2] = ACU_U16, [4] = ACU_I32, [8] = ACU_I64};
@@ -175,7 +178,7 @@ static acu_op *launch(plan *e, acu_op *out)
                                          : acui_class_of(e->dtype);
     char family[32], kernel[32];
     snprintf(family, sizeof family, "acuda.elementwise_%c", class);
-    /* sqrt to erf in the list */
+    /* from sqrt to erf in the list of kinds */
     bool function = e->kind >= ACU_OP_SQRT && e->kind <= ACU_OP_ERF;
     snprintf(kernel, sizeof kernel, "%s_%c", function ? "function" : arity[e->p->count], class);
     acu_arg args[2 + 3];
@@ -199,7 +202,8 @@ static acu_op *plan_elementwise(acu_planning *p)
     acu_op *failed = check(&e);
     acu_dtype result = kinds[kind].result == BOOL ? ACU_BOOL : e.dtype;
     if (!failed && acu_shape_elements(e.shape) < 0)
-        return acui_result(p, e.name, result, e.shape); /* which says that these are too many */
+        return acui_result(p, e.name, result, e.shape); /* which says that there are too many
+                                                         * elements */
     if (!failed)
         failed = fill_params(&e);
     if (failed)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The parser: recursive descent over a small part of C's expressions, writing what it reads. */
+/* The parser: recursive descent over a small part of C's expressions, which writes CUDA C++ as it
+ * reads. */
 #include "ops/expression.h"
 
 #include "base/error.h"
@@ -26,7 +27,7 @@ enum { FUNCTIONS = sizeof functions / sizeof *functions };
 typedef struct parser {
     const char *text, *at;
     acui_parsed *out;
-    size_t length; /* of the code */
+    size_t length; /* of the code so far */
     int depth;
 } parser;
 
@@ -197,7 +198,8 @@ static acu_status parse_signed(parser *p)
     return emit_text(p, ")");
 }
 
-/* From the weakest to the strongest; of two that begin alike, the longer one first. */
+/* From the weakest to the strongest binding; of two operators that begin alike, the longer one
+ * first. */
 static const char *const levels[][5] = {
     {"||"}, {"&&"}, {"==", "!="}, {"<=", ">=", "<", ">"}, {"+", "-"}, {"*", "/"}};
 enum { LEVELS = sizeof levels / sizeof *levels };

@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Expressions as text, checked and turned into CUDA C++. */
+/*
+ * Expressions as text, checked and turned into CUDA C++ for a fused kernel (fused.c). What passes
+ * the check consists of numbers, operands, operators and known functions only.
+ */
 #ifndef ACUI_OPS_EXPRESSION_H
 #define ACUI_OPS_EXPRESSION_H
 
 #include "ops/ops.h"
 
-#define ACUI_EXPRESSION_TEXT 2048  /* bytes, of an expression */
+#define ACUI_EXPRESSION_TEXT 2048  /* bytes that an expression may have */
 #define ACUI_EXPRESSION_NAME 32
 #define ACUI_EXPRESSION_CODE 8192
 
 typedef struct acui_parsed {
     size_t operands;
     char names[ACUI_FUSED_OPERANDS][ACUI_EXPRESSION_NAME];
-    char code[ACUI_EXPRESSION_CODE]; /* of operands v0, v1, ...; functions are fn_NAME */
+    char code[ACUI_EXPRESSION_CODE]; /* in terms of operands v0, v1, ...; functions are fn_NAME */
 } acui_parsed;
 
-/* Fails with INVALID, and the column, counted from 1. */
+/* On failure INVALID, with the column, counted from 1. */
 acu_status acui_expression_parse(const char *text, acui_parsed *parsed);
 
 #endif

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Elementwise operations from expressions: the kernel's source, what was compiled, and the op. */
+/*
+ * Elementwise operations from expressions: the kernel's source, what was compiled, and the op. An
+ * expression keeps up to KEPT kernels, one for each device and dtype; a new kernel can be launched
+ * while it is being compiled.
+ */
 #include "ops/expression.h"
 
 #include "base/alloc.h"
@@ -17,13 +21,13 @@
 
 struct acu_expression {
     acui_object object;
-    pthread_mutex_t lock; /* what follows */
+    pthread_mutex_t lock; /* guards what follows, except parsed */
     struct {
-        acu_device *device; /* the kernel's, which holds it */
+        acu_device *device; /* the kernel's, and held by it */
         acu_dtype dtype;
-        acu_kernel *kernel; /* NULL: nothing here */
+        acu_kernel *kernel; /* NULL: the place is free */
     } kept[KEPT];
-    unsigned next; /* to make room */
+    unsigned next; /* the place that is freed next */
     acui_parsed parsed;
 };
 
@@ -32,7 +36,7 @@ struct acu_expression {
 #define TEXT_OF(...) #__VA_ARGS__
 #define TEXT(...) TEXT_OF(__VA_ARGS__)
 
-/* T is what is computed with, S what is stored. */
+/* T is the type of computation, S the stored type. */
 static const char *const types_f32 = "typedef float T; typedef float S;\n"
     "static __device__ T from(S s) { return s; }\nstatic __device__ S to(T v) { return v; }\n";
 static const char *const types_f64 = "typedef double T; typedef double S;\n"
@@ -130,7 +134,7 @@ static const char *types_of(acu_dtype dtype)
            : dtype == ACU_BF16 ? types_bf16 : types_f32;
 }
 
-/* `text` has SOURCE bytes. */
+/* Writes the kernel's source to `text`, which has SOURCE bytes. */
 static void write_source(const acui_parsed *parsed, acu_dtype dtype, char *text)
 {
     char arguments[256] = "", names[128] = "";
@@ -153,7 +157,7 @@ static void write_source(const acui_parsed *parsed, acu_dtype dtype, char *text)
 
 /* ---- what was compiled ----------------------------------------------------------------------- */
 
-/* Begins to compile; the kernel can be launched at once. */
+/* Starts compiling. The kernel can be launched at once. */
 static acu_status begin(acu_expression *e, acu_device *device, acu_dtype dtype, acu_kernel **kernel)
 {
     char *text = acui_alloc_raw(SOURCE);
@@ -175,7 +179,9 @@ static acu_status begin(acu_expression *e, acu_device *device, acu_dtype dtype, 
     return status;
 }
 
-/* Where the kernel is kept, or is to be; one that failed is forgotten. The lock is held. */
+/* The place where the kernel is kept, or is to be kept. Frees the place of a kernel whose
+ * compilation failed, or of another one if all are taken; *failed is that kernel. The lock is
+ * held. */
 static unsigned place_of(acu_expression *e, acu_device *device, acu_dtype dtype,
                          acu_kernel **failed)
 {
@@ -331,7 +337,7 @@ static acu_op *launch(plan *f, acu_kernel *kernel, const acui_fused *params, acu
                             : acu_u64(0);
     args[count++] = acu_arg_struct(params, sizeof *params);
     const int64_t bytes = (int64_t)acu_dtype_bytes(f->dtype);
-    /* Of 16 bytes, as the kernel has it. */
+    /* Vectors of 16 bytes per thread, as in the kernel. */
     const int64_t vectors = f->p->count <= 2 && bytes > 2 ? 4 : 2;
     int64_t blocks = acui_blocks(params->elements, vectors * ACUI_BLOCK * 16 / bytes);
     acu_op *op = acu_op_launch(kernel, ACU_GRID_BLOCK(blocks, 1, 1, ACUI_BLOCK, 1, 1), args, count,
@@ -351,7 +357,8 @@ static acu_op *plan_fused(acu_planning *p)
                              "fused: one operand must be a tensor");
     acui_fused params = {0};
     if (!failed && acu_shape_elements(f.shape) < 0)
-        return acui_result(p, "fused", f.dtype, f.shape); /* which says that these are too many */
+        return acui_result(p, "fused", f.dtype, f.shape); /* which says that there are too many
+                                                           * elements */
     if (!failed)
         failed = fill_params(&f, &params);
     acu_kernel *kernel = NULL;

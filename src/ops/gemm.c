@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Products of matrices in cuBLAS's words: leading dimensions, and one stride for a batch. */
+/*
+ * Products of matrices in cuBLAS's terms: matrices by columns with leading dimensions, and one
+ * stride along a batch. What can not be expressed so, or what cuBLAS declines, is left to acuda's
+ * kernel.
+ */
 #include "ops/gemm.h"
 
 #include "base/error.h"
@@ -10,14 +14,14 @@
 
 /* ---- batches --------------------------------------------------------------------------------- */
 
-/* What there is of a product, with one dimension of batches. */
+/* A product with at most one dimension of batches. */
 typedef struct product {
     int64_t m, n, k, batches;
     int64_t a_row, a_column, b_row, b_column, c_row, c_column;
-    int64_t stride[3]; /* along the batch: c, a, b */
+    int64_t stride[3]; /* along the batch, of c, a and b */
 } product;
 
-/* One dimension of all those along the batch, if the strides allow it. */
+/* Merges the dimensions of the batch into one, if the strides allow it. */
 static bool merge_batches(const acui_matmul *from, product *p)
 {
     p->batches = 1;
@@ -37,7 +41,8 @@ static bool merge_batches(const acui_matmul *from, product *p)
     return true;
 }
 
-/* Where all share one operand, and what changes continues the matrices, it is one large product. */
+/* If all matrices of the batch share b, and those of a and c continue each other, it is one large
+ * product. */
 static void merge_rows(product *p)
 {
     if (p->batches == 1)
@@ -54,7 +59,7 @@ static void merge_rows(product *p)
 
 /* ---- matrices -------------------------------------------------------------------------------- */
 
-/* As cuBLAS reads an operand of these rows and columns: by columns, or, transposed, by rows. */
+/* How cuBLAS reads an operand of this shape: by columns or, transposed, by rows. */
 static bool read_as(int64_t rows, int64_t columns, int64_t row, int64_t column, int *op, int *ld)
 {
     if ((row == 1 || rows == 1) && (column >= rows || columns == 1)) {
@@ -85,7 +90,7 @@ static bool by_columns(const product *p, acui_gemm *g)
            read_as(p->k, p->n, p->b_row, p->b_column, &g->op_b, &g->ldb);
 }
 
-/* c transposed is b transposed times a transposed. */
+/* The transposed product: c transposed is b transposed times a transposed. */
 static product turned(const product *p)
 {
     return (product){.m = p->n, .n = p->m, .k = p->k, .batches = p->batches,
@@ -108,7 +113,7 @@ bool acui_gemm_of(const acui_matmul *from, acui_gemm *gemm)
     merge_rows(&q);
     if (p.m > INT_MAX || p.n > INT_MAX || p.k > INT_MAX || q.m > INT_MAX || p.batches > INT_MAX)
         return false;
-    gemm->turned = true; /* results by rows are the usual case */
+    gemm->turned = true; /* results are mostly stored by rows */
     if (by_columns(&q, gemm))
         return true;
     gemm->turned = false;
@@ -137,7 +142,7 @@ typedef struct places {
     const void *a, *b;
 } places;
 
-/* cuBLAS has pointers where CUDA's driver has addresses. */
+/* cuBLAS takes pointers where CUDA's driver takes addresses. */
 static void *place(const acui_node *node, int parameter)
 {
     return (void *)(uintptr_t)*(const CUdeviceptr *)acui_launch_param(node, (uint32_t)parameter);
@@ -160,8 +165,8 @@ static int multiply(acui_cublas_handle handle, const acui_gemm *g, struct kind k
                                        g->batches, kind.compute, ACUI_CUBLAS_ALGORITHM);
 }
 
-/* The handle is this thread's: to the stream, with memory of the node's own, so that nothing of
- * cuBLAS's is shared between streams. */
+/* Puts the product on the stream with a handle that is this thread's for now. The workspace is the
+ * node's own memory, so that streams share nothing of cuBLAS's. */
 static acu_status call_with(acui_cublas_handle handle, const acui_node *node, CUstream stream,
                             CUdeviceptr scratch, bool *done)
 {
@@ -174,13 +179,13 @@ static acu_status call_with(acui_cublas_handle handle, const acui_node *node, CU
                                           node->u.launch.more->scratch);
     if (status != ACUI_CUBLAS_SUCCESS)
         return acui_cublas_fail("cublasSetWorkspace", status);
-    if (!acui_gemm_of(p, &g)) /* it was asked before */
+    if (!acui_gemm_of(p, &g)) /* never: it was asked before */
         return ACU_OK;
     places at = {.c = place(node, 0), .a = place(node, g.turned ? 2 : 1),
                  .b = place(node, g.turned ? 1 : 2)};
     status = multiply(handle, &g, kinds[p->dtype], at);
     if (status == ACUI_CUBLAS_NOT_SUPPORTED || status == ACUI_CUBLAS_ARCH_MISMATCH)
-        return ACU_OK; /* a dtype that is too new for the device, say */
+        return ACU_OK; /* for example, a dtype that is too new for the device */
     *done = status == ACUI_CUBLAS_SUCCESS;
     return *done ? ACU_OK
                  : acui_cublas_fail(g.batches == 1 ? "cublasGemmEx" : "cublasGemmStridedBatchedEx",
@@ -201,7 +206,7 @@ static acu_status call(const acui_node *node, CUstream stream, CUdeviceptr scrat
 
 enum { WARM = 64, WARM_BYTES = WARM * WARM * 4, WARM_SCRATCH = 1 << 20 };
 
-/* Without a word if it fails: then the first product takes longer, or says why it fails. */
+/* Failures are ignored: then the first product takes longer, or says why it fails. */
 static void warm_up_on(acui_cublas_handle handle, CUstream stream, CUdeviceptr memory)
 {
     static const acu_dtype dtypes[] = {ACU_F32, ACU_F16};
@@ -215,7 +220,7 @@ static void warm_up_on(acui_cublas_handle handle, CUstream stream, CUdeviceptr m
         return;
     for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++)
         multiply(handle, &g, kinds[dtypes[i]], three);
-    acui_cublas()->set_stream(handle, NULL); /* this one goes */
+    acui_cublas()->set_stream(handle, NULL); /* the stream is about to be destroyed */
 }
 
 void acui_gemm_warm_up(acu_device *device, acui_cublas_handle handle)
@@ -237,9 +242,9 @@ void acui_gemm_warm_up(acu_device *device, acui_cublas_handle handle)
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
-/* What cuBLAS's makers recommend, but not many times the memory that the product has itself; a
- * power of two, so that products of a plan have the same. It follows from the
- * product, as the results must. */
+/* At most what NVIDIA recommends, and not many times the memory of the product itself; a power of
+ * two, so that the products of a plan want the same. It depends on the product and the device's
+ * architecture only, as results must. */
 static size_t scratch_for(const acu_device *device, const acui_matmul *p)
 {
     size_t most = (size_t)(device->info.compute_major >= 9 ? 32 : 4) << 20, bytes = 64 << 10;

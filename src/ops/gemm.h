@@ -8,26 +8,26 @@
 
 #include <acuda/op.h>
 
-/* The product as cuBLAS has it, all matrices by columns: c, of m rows and
- * n columns, is a times b. */
+/* The product as cuBLAS sees it, with all matrices by columns: c, of m rows and n columns, is a
+ * times b. */
 typedef struct acui_gemm {
-    bool turned; /* its a is the product's b */
+    bool turned; /* its a is the product's b, and its b the product's a */
     int m, n, k, batches;
     int op_a, op_b;
-    int lda, ldb, ldc; /* elements from column to column, as they lie in memory */
+    int lda, ldb, ldc; /* distance of columns in memory, in elements */
     long long a_stride, b_stride, c_stride;
 } acui_gemm;
 
-/* False: it has no words for it. */
+/* Express the product in cuBLAS's terms; false: that is impossible. */
 bool acui_gemm_of(const acui_matmul *product, acui_gemm *gemm);
 
-/* A product or two with a new handle, of memory of their own: what the library prepares for its
- * first call of a kind in a process takes long, and is then there. The
- * device is entered. Blocks. */
+/* Compute two small products with a new handle, in memory of their own: what the library
+ * prepares for the first call of a kind in a process takes long. The caller has entered the
+ * device. Blocks. */
 void acui_gemm_warm_up(acu_device *device, acui_cublas_handle handle);
 
-/* The launch that does the product on the device, for which cuBLAS is asked first, if it can do it.
- * Begins to load cuBLAS the first time; a failed op where that fails. */
+/* Make `launch`, which does the product on the device, ask cuBLAS first if cuBLAS can express it.
+ * Starts loading cuBLAS the first time; if that fails, returns a failed op. */
 acu_op *acui_gemm_ask(acu_device *device, const acui_matmul *product, acu_op *launch);
 
 #endif

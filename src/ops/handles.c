@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Handles of cuBLAS: tied to the device's context, and for one thread at a time. The first one is
- * made when a product is first submitted, by a thread of the loader's; others when several threads
- * issue products at the same time. A device keeps them until it ends.
+ * Handles of cuBLAS, each tied to the device's context and used by one thread at a time. A thread
+ * of the loader makes the first one when a product is first submitted, and more, up to MOST, when
+ * several threads issue products at the same time. A device keeps them until it ends.
  */
 #include "ops/gemm.h"
 
@@ -18,20 +18,21 @@ enum { MOST = 8 };
 
 struct acui_cublas {
     acui_point *point;  /* pending while it is LOADING */
-    _Atomic(int) state; /* acui_load_state; release store, acquire load: the library and `fault` */
-    acui_fault *fault;  /* why it FAILED; NULL also for lack of memory */
-    pthread_mutex_t lock;  /* a leaf but for the loader's: */
+    _Atomic(int) state; /* acui_load_state; stored with release, loaded with acquire: publishes the
+                         * library and `fault` */
+    acui_fault *fault;  /* why it FAILED; NULL also if there was no memory for it */
+    pthread_mutex_t lock;  /* guards what follows; only the loader's lock is taken under it */
     pthread_cond_t given;  /* a handle is free */
     acui_cublas_handle free[MOST];
-    int free_count, count; /* of all */
+    int free_count, count; /* how many are free; how many there are */
     bool growing;          /* one more is being made */
 };
 
-static pthread_mutex_t beginning = PTHREAD_MUTEX_INITIALIZER; /* of all devices */
+static pthread_mutex_t beginning = PTHREAD_MUTEX_INITIALIZER; /* held while any device begins */
 
 static struct acui_cublas *of(acu_device *device)
 {
-    /* Acquire: what it consists of. */
+    /* Acquire: pairs with the release that publishes its contents. */
     return atomic_load_explicit(&device->cublas, memory_order_acquire);
 }
 
@@ -69,7 +70,7 @@ static acu_status make_handle(acu_device *device, bool first, acui_cublas_handle
     return st;
 }
 
-/* The lock is held. */
+/* Makes the handle free. The lock is held. */
 static void put(struct acui_cublas *c, acui_cublas_handle handle)
 {
     c->free[c->free_count++] = handle;
@@ -94,7 +95,7 @@ static acu_status add_handle(struct acui_cublas *c, acu_device *device, bool fir
 
 typedef struct making {
     acui_job job;
-    struct acui_cublas *cublas; /* the device's, which the job holds */
+    struct acui_cublas *cublas; /* the device's; the job holds the device */
 } making;
 
 static void making_free(making *m)
@@ -106,7 +107,7 @@ static void making_free(making *m)
 
 static void make_first(acui_job *job)
 {
-    making *m = (making *)job; /* its first member */
+    making *m = (making *)job; /* the job is its first member */
     struct acui_cublas *c = m->cublas;
     acu_status st = acui_cublas_open();
     if (st == ACU_OK)
@@ -151,12 +152,12 @@ static void cublas_free(struct acui_cublas *c)
     acui_free(c);
 }
 
-/* The handles of a lost device stay: nothing of its context may reach the driver any more. */
+/* The handles of a lost device are leaked: nothing of its context may reach the driver any more. */
 static void drop(acu_device *device)
 {
     struct acui_cublas *c = of(device);
     for (int i = 0; i < c->free_count && !acui_device_lost(device); i++) {
-        acui_cublas()->set_stream(c->free[i], NULL); /* the last one's is gone */
+        acui_cublas()->set_stream(c->free[i], NULL); /* the handle's last stream is gone */
         acui_cublas()->destroy(c->free[i]);
     }
     cublas_free(c);
@@ -218,7 +219,7 @@ acui_cublas_handle acui_cublas_take(acu_device *device)
     while (c->free_count == 0) {
         if (!c->growing && c->count < MOST)
             c->growing = have_made(device, c, make_another) == ACU_OK;
-        pthread_cond_wait(&c->given, &c->lock); /* those that there are come back */
+        pthread_cond_wait(&c->given, &c->lock); /* handles in use will be given back */
     }
     acui_cublas_handle handle = c->free[--c->free_count];
     pthread_mutex_unlock(&c->lock);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Shapes and strides of operands: broadcasting, fewer dimensions, division by them, overlap. */
+/*
+ * Shapes and strides of operands: broadcasting, merging dimensions, preparing division by them, and
+ * overlap.
+ */
 #include "ops/ops.h"
 
 #include "memory/memory.h"
@@ -21,13 +24,13 @@ bool acui_broadcast(acu_shape *shape, acu_shape with)
     return true;
 }
 
-/* n / dim = (high half of n * magic, plus n) >> shift, for n below 2^31. */
+/* n / dim is (n + the high half of n * magic) >> shift, for n below 2^31. */
 static void set_division(acui_index *index, int d)
 {
     uint64_t dim = (uint64_t)index->dim[d];
     unsigned shift = 0;
     if (index->wide || dim > INT32_MAX)
-        return; /* not used */
+        return; /* the kernel divides by dim itself */
     while (((uint64_t)1 << shift) < dim)
         shift++;
     index->shift[d] = shift;
@@ -45,7 +48,7 @@ void acui_index_make(acui_index *index, int rank, const int64_t *dims)
         set_division(index, d);
 }
 
-/* What the tensor's stride is along dimension d of `shape`; 0 where it has one element for all. */
+/* The tensor's stride along dimension d of `shape`; 0 where it is broadcast. */
 static int64_t stride_of(const acu_tensor *tensor, acu_shape shape, int d)
 {
     acu_shape own = acu_tensor_shape(tensor);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Products of matrices. */
+/*
+ * Products of matrices, batched and broadcast: shapes, strides, and the launch of acuda's kernel
+ * (kernels/matmul.cu), for which cuBLAS is asked first where it may be used (gemm.c).
+ */
 #include "ops/gemm.h"
 #include "ops/ops.h"
 
@@ -9,11 +12,11 @@ typedef struct plan {
     acu_planning *p;
     const acu_tensor *a, *b;
     acu_dtype dtype;
-    acu_shape shape; /* of the result */
+    acu_shape shape; /* the result's */
     acui_matmul params;
 } plan;
 
-/* The words are made only for who fails. */
+/* Builds the message only on failure. */
 static acu_op *refuse(const plan *m, acu_status status, const char *why)
 {
     char a[ACUI_OPS_WORDS], b[ACUI_OPS_WORDS];
@@ -50,7 +53,8 @@ static acu_op *check(plan *m)
     return NULL;
 }
 
-/* Strides of a tensor of `rank` dimensions along the batch, with dimension d of `shape`. */
+/* The tensor's stride along dimension d of `shape`, which is one of the batch; 0 where it is
+ * broadcast. */
 static int64_t batch_stride(const acu_tensor *tensor, acu_shape shape, int d)
 {
     acu_shape own = acu_tensor_shape(tensor);
@@ -87,7 +91,7 @@ static void lay_out(plan *m)
     acui_index_make(&p->batch, rank > 2 ? rank - 2 : 1, dims);
 }
 
-/* The tiles that the kernel of its name makes; how large they are. */
+/* Chooses the kernel, puts its name to `name`, and returns the size of its tiles. */
 static int64_t choose_kernel(const plan *m, char name[32])
 {
     char class = acui_class_of(m->dtype);
@@ -120,7 +124,8 @@ static acu_op *plan_matmul(acu_planning *p)
     if (failed)
         return failed;
     if (acu_shape_elements(m.shape) < 0)
-        return acui_result(p, "matmul", m.dtype, m.shape); /* which says that these are too many */
+        return acui_result(p, "matmul", m.dtype, m.shape); /* which says that there are too many
+                                                            * elements */
     lay_out(&m);
     if (p->out.tensor)
         for (int i = 0; i < 2; i++)

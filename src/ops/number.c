@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Numbers as operands: of C, or scalars of any dtype, which take on that of
- * the tensors beside them. */
+/*
+ * Numbers as operands: C's, or scalars of any dtype. A number takes on the dtype of the tensors
+ * beside it, and is refused where that can not hold it.
+ */
 #include "ops/ops.h"
 
 #include <math.h>
@@ -40,7 +42,7 @@ char acui_class_of(acu_dtype dtype)
     }
 }
 
-/* Half precision: sign, 5 bits of exponent, 10 of fraction. */
+/* Half precision: a sign, 5 bits of exponent and 10 of fraction. */
 static double number_of_f16(uint64_t bits)
 {
     int exponent = (int)(bits >> 10 & 31);
@@ -58,7 +60,7 @@ static float number_of_f32(uint32_t bits)
     return value;
 }
 
-/* Integers as they are in 64 bits, extended by their sign. */
+/* An integer scalar as 64 bits, sign-extended. */
 static int64_t whole_number(const acu_val *scalar)
 {
     size_t spare = 64 - 8 * acu_dtype_bytes(scalar->dtype);
@@ -89,7 +91,7 @@ double acui_scalar_number(const acu_val *scalar)
     }
 }
 
-/* What f32, f16 and bf16 are computed with: rounded once, also from integers of 64 bits. */
+/* The float with which f32, f16 and bf16 compute: rounded once, also from integers of 64 bits. */
 static float single_of(const acu_val *scalar)
 {
     if (scalar->dtype == ACU_U64)
@@ -99,7 +101,7 @@ static float single_of(const acu_val *scalar)
     return (float)acui_scalar_number(scalar);
 }
 
-/* Whether the integer, which is `large` if it needs all 64 bits without a sign, fits the dtype. */
+/* Whether the integer fits the dtype; `large`: it is unsigned and needs all 64 bits. */
 static bool fits(int64_t n, bool large, acu_dtype dtype)
 {
     int bits = 8 * (int)acu_dtype_bytes(dtype);
@@ -159,11 +161,12 @@ bool acui_scalar_bits(const acu_val *scalar, acu_dtype dtype, uint64_t *bits, ch
 /* To the nearest integer, ties to even, for 0 <= x < 2^52. */
 static double nearest(double x)
 {
-    volatile double shifted = x + 0x1p52; /* where an integer is the unit in the last place */
+    volatile double shifted = x + 0x1p52; /* there, the unit in the last place is 1 */
     return shifted - 0x1p52;
 }
 
-/* A floating point format of sign, `exponent_bits` and `fraction_bits`, with infinities. */
+/* The bits of a number in a floating point format with a sign, `exponent_bits`, `fraction_bits` and
+ * infinities. */
 static uint64_t small_bits(double number, int exponent_bits, int fraction_bits)
 {
     int bias = (1 << (exponent_bits - 1)) - 1, exponent;
@@ -175,9 +178,10 @@ static uint64_t small_bits(double number, int exponent_bits, int fraction_bits)
     if (size > 0x1p200 || size == 0)
         return sign | (size == 0 ? 0 : infinite);
     frexp(size, &exponent); /* size = [0.5, 1) 2^exponent */
-    int scale = exponent - 1 < 1 - bias ? 1 - bias : exponent - 1; /* below: subnormal */
+    int scale = exponent - 1 < 1 - bias ? 1 - bias : exponent - 1; /* subnormal if it is less */
     uint64_t units = (uint64_t)nearest(ldexp(size, fraction_bits - scale));
-    uint64_t bits = units + ((uint64_t)(scale + bias - 1) << fraction_bits); /* carries over */
+    uint64_t bits = units + ((uint64_t)(scale + bias - 1) << fraction_bits); /* a carry goes into
+                                                                              * the exponent */
     return sign | (bits < infinite ? bits : infinite);
 }
 

@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What the host passes to built-in kernels besides pointers, by value; for C and for CUDA C++. All
- * counts are of elements. A dimension of a layout is divided by without a division (magic, shift),
- * where the whole has fewer than 2^31 elements.
+ * What the host passes by value to built-in kernels, besides pointers; for C and for CUDA C++. All
+ * counts are of elements. Where the whole has fewer than 2^31 elements, kernels divide by a
+ * dimension of a layout without a division (magic, shift).
  */
 #ifndef ACUI_OPS_PARAMS_H
 #define ACUI_OPS_PARAMS_H
 
 #define ACUI_RANK 6
-#define ACUI_BLOCK 256      /* threads of a block, of all these kernels */
-#define ACUI_OPERANDS 9     /* the result and at most eight */
-#define ACUI_FUNCTION_UNROLL 2 /* the same where each element takes long */
-#define ACUI_UNROLL 4       /* vectors of at most 16 bytes that a thread loads before it uses one */
+#define ACUI_BLOCK 256      /* threads in a block of nearly all these kernels */
+#define ACUI_OPERANDS 9     /* the result and at most eight operands */
+#define ACUI_FUNCTION_UNROLL 2 /* ACUI_UNROLL where each element takes long */
+#define ACUI_UNROLL 4       /* vectors of at most 16 bytes that a thread loads before it uses the
+                             * first */
 
 /*
- * The first two as text too, which generated kernels begin with (fused.c).
+ * The types that also exist as text, with which generated kernels begin (fused.c).
  *
- * acui_index: how an index, row-major over `dim`, becomes one; dim[0] is the slowest; `wide`:
- * elements do not fit into 31 bits. acui_operand: strides, or, where there is no memory
- * (is_scalar), the bits of a float, double, int or 64-bit int.
+ * acui_index: turns a row-major index over `dim` into one index per dimension; dim[0] is the
+ * slowest. `wide`: elements do not fit into 31 bits. acui_operand: strides, or, for an operand
+ * without memory (is_scalar), the bits of a float, double, int or 64-bit int.
  */
 #define ACUI_LAYOUT_TYPES                                                                          \
     typedef struct acui_index {                                                                    \
@@ -45,30 +46,30 @@ ACUI_LAYOUT_TYPES
 typedef struct acui_elementwise {
     long long elements;
     int op;
-    int linear; /* all with memory are dense, and in the same order */
-    int unsigned_order; /* of 32-bit or 64-bit integers, that fill their type */
+    int linear; /* all operands in memory are dense, in the same order */
+    int unsigned_order; /* integers are unsigned and fill their 32 or 64 bits */
     acui_index index;
     acui_operand at[4]; /* 0: the result */
 } acui_elementwise;
 
-/* Between f4e2m1fnx2, two numbers in a byte, and another dtype, where they are neighbours along the
- * last dimension. */
+/* Conversion between f4e2m1fnx2, which has two numbers in a byte, and another dtype, in which the
+ * two are neighbours along the last dimension. */
 typedef struct acui_pairs {
     long long pairs;
-    long long step;     /* elements of the other tensor from the first of a pair to the second */
-    int dtype;          /* the other */
+    long long step;     /* distance of the two in the other tensor, in elements */
+    int dtype;          /* the other dtype */
     acui_index index;
-    acui_operand at[2]; /* the result, the operand: strides from pair to pair */
+    acui_operand at[2]; /* the result and the operand, with strides from pair to pair */
 } acui_pairs;
 
-/* Values that follow from where an element is. */
+/* Values that depend only on the place of an element. */
 typedef struct acui_sequence {
     long long elements;
     int kind;                     /* acui_sequence_kind */
     int linear;
-    double start, step, end;      /* of floating point */
-    long long first, stride;      /* of integers; `first` is also the diagonal of eye */
-    long long columns;            /* of eye */
+    double start, step, end;      /* for floating point */
+    long long first, stride;      /* for integers; `first` is also the diagonal of eye */
+    long long columns;            /* for eye */
     acui_index index;
     acui_operand out;
 } acui_sequence;
@@ -76,27 +77,25 @@ typedef struct acui_sequence {
 enum acui_sequence_kind { ACUI_ARANGE, ACUI_LINSPACE, ACUI_EYE };
 
 /*
- * A reduction: of each of the kept elements, `reduced` elements of x. They are cut into `splits` of
- * `chunk`; where there are several, each leaves a partial result, and another launch puts them
- * together.
+ * A reduction of `reduced` elements of x for each kept element. These are cut into `splits` of
+ * `chunk`; if there are several, each writes a partial result, and another launch combines them.
  */
 typedef struct acui_reduction {
     long long kept_count, reduced_count, chunk;
     int splits;
     int op;
-    int dtype;        /* of x */
+    int dtype;        /* the dtype of x */
     int out_dtype;
     int group;        /* threads for one kept element; a power of two, at most ACUI_BLOCK */
     int contiguous;   /* the reduced elements are neighbours */
     int unsigned_order;
-    int partial;      /* write partial results */
+    int partial;      /* partial results are written */
     acui_index kept, reduced;
     acui_operand x, out; /* strides along the kept dimensions */
     acui_operand along;  /* strides of x along the reduced dimensions */
 } acui_reduction;
 
-/* Random numbers: element i is the one with number offset + i of the
- * sequence that the seed names. */
+/* Random numbers: element i is number offset + i of the sequence that the seed names. */
 typedef struct acui_random {
     long long elements, offset;
     unsigned long long seed, range; /* integers: low .. low + range - 1 */
@@ -106,30 +105,30 @@ typedef struct acui_random {
     acui_operand out;
 } acui_random;
 
-/* out = a b, for each matrix of a batch; strides in elements, of rows and of columns. */
+/* out = a b, for each matrix of a batch; strides of rows and columns, in elements. */
 typedef struct acui_matmul {
     long long m, n, k, batches;
     long long a_row, a_column, b_row, b_column, out_row, out_column;
     int dtype;
     acui_index batch;
-    acui_operand at[3]; /* out, a, b: strides along the batch */
+    acui_operand at[3]; /* out, a and b, with strides along the batch */
 } acui_matmul;
 
-#define ACUI_SOFTMAX_BLOCK 512 /* threads of a block of softmax_rows */
-#define ACUI_SOFTMAX_HELD 128  /* bytes of a row, as it is computed with,
-                                * that its threads hold each */
+#define ACUI_SOFTMAX_BLOCK 512 /* threads in a block of softmax_rows */
+#define ACUI_SOFTMAX_HELD 128  /* bytes of a row, in the type of computation, that each of its
+                                * threads holds */
 
-/* Softmax of `count` elements for each of the kept ones; in `splits` of
- * `chunk` where these are few. */
+/* Softmax over `count` elements for each kept element; over `splits` of `chunk` where there are few
+ * kept elements. */
 typedef struct acui_softmax {
     long long kept_count, count, chunk;
-    long long x_stride, out_stride; /* along what is summed up */
+    long long x_stride, out_stride; /* along the dimension that is summed */
     int dtype, log, group, splits;
     acui_index kept;
     acui_operand at[2]; /* out, x */
 } acui_softmax;
 
-/* A dtype of kernels only: f64 of what is read as u64. */
+/* A dtype that only kernels know: f64 converted from u64. */
 #define ACUI_F64_OF_U64 100
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Random numbers. */
+/*
+ * Random numbers: rand, randn and integers. Each element depends on the seed and its own number
+ * only, so results are the same however the work is cut.
+ */
 #include "ops/ops.h"
 
 typedef struct request {
@@ -31,7 +34,7 @@ static acu_op *plan_random(acu_planning *p)
 static acu_op *make(const request *r, acu_site site)
 {
     int64_t elements = acu_shape_elements(r->shape);
-    if (elements < 1) /* which this says what is wrong with */
+    if (elements < 1) /* acu_op_empty says what is wrong with the shape */
         return acu_op_named(acu_op_empty(r->dtype, r->shape, site), r->name);
     if (r->params.offset < 0 || r->params.offset > INT64_MAX - elements)
         return acu_op_fail(ACU_ERR_INVALID, r->name, site,
@@ -66,7 +69,7 @@ acu_op *acu_op_randn(acu_dtype dtype, acu_shape shape, uint64_t seed, int64_t of
     return real("randn", dtype, shape, true, seed, offset, site);
 }
 
-/* Whether all numbers from low to high - 1 are ones of dtype, which is an integer or bool. */
+/* Whether the dtype, an integer or bool, holds all numbers from low to high - 1. */
 static bool holds(acu_dtype dtype, int64_t low, int64_t high)
 {
     int bits = dtype == ACU_BOOL ? 1 : (int)acu_dtype_bytes(dtype) * 8;

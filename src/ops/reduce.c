@@ -2,7 +2,8 @@
 /*
  * Reductions: the shape of the result, how the work is cut, and one or two launches.
  *
- * How it is cut follows from the shape alone, not from the device, so that results do too.
+ * How the work is cut follows from shape, layout and dtype alone, not from the device, and so do
+ * results.
  */
 #include "ops/ops.h"
 
@@ -37,7 +38,7 @@ typedef struct plan {
     request what;
     const char *name;
     const acu_tensor *x;
-    acu_shape shape, result; /* of x; of the result */
+    acu_shape shape, result; /* of x, and of the result */
     bool reduced[ACU_MAX_RANK];
     acu_dtype to;
     acui_reduction params;
@@ -95,7 +96,8 @@ static acu_op *check(plan *r)
 
 /* ---- layouts --------------------------------------------------------------------------------- */
 
-/* The dimensions that are (not) reduced, put together where strides of x and of `with` allow it. */
+/* Lays out the dimensions that are (not) reduced, merged where the strides of x and of `with` allow
+ * it. */
 static void fold(const plan *r, bool reduced, acui_index *index, acui_operand *at,
                  acui_operand *with)
 {
@@ -146,8 +148,9 @@ static int power_above(int64_t n, int most)
     return power;
 }
 
-/* Splits give large reductions to few elements enough blocks, but not more than `most`; each has at
- * least 16 Ki elements, `together` of one reduced place. */
+/* Cuts the reduced elements into splits, so that a large reduction to few elements has enough
+ * blocks, but not more than `most`. A split has at least 16 Ki elements, counting `together` of
+ * them for each reduced place. */
 static void cut(plan *r, int64_t units, int64_t together, int64_t most)
 {
     const int64_t least = 16384 / together;
@@ -156,7 +159,7 @@ static void cut(plan *r, int64_t units, int64_t together, int64_t most)
     if (splits > most / units)
         splits = most / units > 0 ? most / units : 1;
     int64_t chunk = acui_parts(p->reduced_count, splits);
-    int64_t whole = together > 1 ? 64 : 8192; /* turns of a block, of whichever dtype */
+    int64_t whole = together > 1 ? 64 : 8192; /* a multiple of a block's turn, for every dtype */
     p->chunk = splits == 1 ? chunk : (chunk + whole - 1) / whole * whole;
     p->splits = (int)acui_parts(p->reduced_count, p->chunk);
     p->partial = p->splits > 1;
@@ -182,7 +185,7 @@ static void lay_out(plan *r)
     p->group = p->group > least ? p->group : least;
     if (!r->columns) {
         cut(r, acui_parts(p->kept_count, ACUI_BLOCK / p->group), 1, 4096);
-    } else { /* a block has eight rows at a time, and is faster the more of them it has */
+    } else { /* a block takes eight rows at a time, and is faster with more of them */
         int64_t tile = acui_class_of(acu_tensor_dtype(r->x)) == 'f' ? 128 : 64;
         cut(r, p->kept_count / across * ((across + tile - 1) / tile), 64, 2048);
     }
@@ -197,7 +200,7 @@ static int64_t blocks_of(const plan *r)
     return acui_blocks(units, r->columns ? 1 : ACUI_BLOCK / p->group);
 }
 
-/* The second launch, on the partial results, which it consumes. */
+/* The second launch, which combines the partial results and consumes them. */
 static acu_op *finish(plan *r, acu_op *out, acu_op *partial, const char *family, char class)
 {
     char kernel[32];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Where results go, and launches of built-in kernels. */
+/* Where results go, and launches of built-in kernels (ops.h). */
 #include "ops/ops.h"
 
 acu_op *acui_result(acu_planning *p, const char *name, acu_dtype dtype, acu_shape shape)
@@ -32,14 +32,14 @@ acu_op *acui_result(acu_planning *p, const char *name, acu_dtype dtype, acu_shap
 
 int64_t acui_blocks(int64_t elements, int64_t each)
 {
-    const int64_t most = 16384; /* the rest is done by those, in turns */
+    const int64_t most = 16384; /* with more work than this, blocks take several turns */
     int64_t blocks = acui_parts(elements, each);
     return blocks < most ? blocks : most;
 }
 
 static void drop(const acu_arg *args, size_t count, acu_planning *p)
 {
-    /* A launch without a kernel is refused, and consumes its arguments. */
+    /* A launch without a kernel is refused, and consumes its arguments all the same. */
     acu_op_release(acu_op_launch(NULL, ACU_AUTO, args, count, p->site));
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Tensors made of where their elements are: arange, linspace, eye. */
+/* Tensors whose elements depend on their place alone: arange, linspace, eye. */
 #include "ops/ops.h"
 
 #include <math.h>
@@ -21,7 +21,8 @@ static acu_op *plan_sequence(acu_planning *p)
     sequence s = *(const sequence *)p->data;
     s.params.elements = acu_shape_elements(s.shape);
     if (s.params.elements < 0)
-        return acui_result(p, s.name, s.dtype, s.shape); /* which says that these are too many */
+        return acui_result(p, s.name, s.dtype, s.shape); /* which says that there are too many
+                                                          * elements */
     s.params.out.dtype = (int)s.dtype;
     acui_layout(&s.params.index, &s.params.out, s.shape, (const acu_tensor *[]){p->out.tensor}, 1);
     s.params.linear = acui_is_linear(&s.params.index, &s.params.out, 1);
@@ -45,7 +46,7 @@ static acu_op *make(const sequence *s, acu_site site)
     return acu_op_custom(custom, NULL, 0, site);
 }
 
-/* Integers that a double holds exactly. */
+/* Whether x is an integer that a double holds exactly. */
 static bool is_whole(double x)
 {
     return x >= -0x1p53 && x <= 0x1p53 && (double)(int64_t)x == x;
@@ -73,8 +74,8 @@ acu_op *acu_op_arange(acu_dtype dtype, double start, double end, double step, ac
     return make(&s, site);
 }
 
-/* Not needed for two of them, which are the ends. These may be too far from each other for their
- * difference to be a number. */
+/* The step of linspace; unused for two elements, which are the ends. The ends may be so far apart
+ * that their difference overflows. */
 static double step_of(double start, double end, int64_t count)
 {
     double steps = (double)(count - 1), whole = end - start;

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Softmax along one dimension, and its logarithm. */
+/*
+ * Softmax along one dimension, and its logarithm. Rows that fit into registers are read once; few
+ * long ones are split, in two launches. How the work is cut follows from shape, layout and dtype
+ * alone.
+ */
 #include "ops/ops.h"
 
 typedef struct request {
@@ -12,7 +16,8 @@ static const char *name_of(const request *r)
     return r->log ? "log_softmax" : "softmax";
 }
 
-/* Everything but the dimension is kept; neighbours in memory go to neighbouring threads. */
+/* All dimensions but one are kept; the kept dimensions keep their order, so neighbouring threads
+ * work on neighbours in memory. */
 static void lay_out(acui_softmax *p, const acu_tensor *x, const acu_tensor *out, int dimension)
 {
     acu_shape shape = acu_tensor_shape(x);
@@ -38,8 +43,8 @@ static void lay_out(acui_softmax *p, const acu_tensor *x, const acu_tensor *out,
     acui_index_make(&p->kept, rank, dims);
 }
 
-/* Threads of a group, each with four elements or more; and several groups for each kept element,
- * where these alone would not fill a device. */
+/* Sets the threads of a group, each with four elements or more, and the splits of each kept element
+ * where the kept elements alone would not fill a device. */
 static void set_group(acui_softmax *p)
 {
     const int64_t enough = 1024, least = 8192; /* blocks; elements of a split */
@@ -56,8 +61,8 @@ static void set_group(acui_softmax *p)
     p->splits = (int)((p->count + p->chunk - 1) / p->chunk);
 }
 
-/* Whether rows are vectors, as far as their layout goes, and fit into registers. Sets the group: at
- * least the threads that hold a row, and more where there are few rows. */
+/* Whether rows consist of whole vectors, as far as their layout tells, and fit into registers. Then
+ * sets the group: at least the threads that hold a row, and more where there are few rows. */
 static bool set_held(acui_softmax *p, char class)
 {
     const int64_t vector = 4, held = ACUI_SOFTMAX_HELD / (int64_t)sizeof(float);
@@ -79,7 +84,7 @@ static bool set_held(acui_softmax *p, char class)
     return true;
 }
 
-/* Two launches: what the splits have, and with all of that the results. */
+/* Two launches: the first finds the maximum and sum of each split, the second the results. */
 static acu_op *launch_splits(acu_planning *p, const char *name, const acui_softmax *params,
                              char class, acu_op *out)
 {
