@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Lists of arguments. */
+/* Lists of arguments for a compiler. */
 #include "kernel/arguments.h"
 
 #include <stdarg.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Machine code as compilers leave it. The driver gets an address and no size: what was cut off must
- * not reach it, or it would read on. Everything here is little-endian, as all hosts of the driver.
+ * Machine code as compilers write it. The driver gets an address and no size, so an image that was
+ * cut off must not reach it: it would read past the end. All numbers are little-endian, as are all
+ * hosts of the driver.
  */
 #include "kernel/binary.h"
 
@@ -16,11 +17,11 @@
 enum {
     ELF_HEADER = 64, /* bytes */
     ELF_64_BIT = 2,
-    ELF_CUDA = 190, /* the machine */
+    ELF_CUDA = 190, /* the machine number */
     SECTION_ENTRY = 64,
     SECTION_WITHOUT_BYTES = 8,
     FATBIN_HEADER = 16,
-    FATBIN_ENTRY = 64 /* of its header, at least */
+    FATBIN_ENTRY = 64 /* a header has at least that many */
 };
 
 static uint64_t read_at(const void *data, uint64_t offset, size_t bytes)
@@ -46,7 +47,8 @@ static bool fits(uint64_t begin, uint64_t size, size_t bytes)
     return begin <= bytes && size <= bytes - begin;
 }
 
-/* Both tables, of which compilers put the one behind the other at the end, and the sections. */
+/* The image holds both header tables, which compilers put at its end one behind the other, and all
+ * sections. */
 static bool whole_elf(const void *elf, size_t bytes)
 {
     uint64_t programs = read_at(elf, 32, 8), sections = read_at(elf, 40, 8);
@@ -65,7 +67,7 @@ static bool whole_elf(const void *elf, size_t bytes)
     return true;
 }
 
-/* The entries, each a header with its size and that of what follows. */
+/* The image holds all entries; each header says its own size and that of what follows. */
 static bool whole_fatbin(const void *fatbin, size_t bytes)
 {
     uint64_t at = read_at(fatbin, 6, 2), size = read_at(fatbin, 8, 8);
@@ -86,7 +88,7 @@ acu_status acui_binary_check(const void *data, size_t bytes, const char *what)
     bool elf = begins(data, bytes, ELF_MAGIC);
     const char *kind = elf ? "cubin" : "fat binary";
     bool whole = false;
-    if (begins(data, bytes, WRAPPER_MAGIC)) /* the driver would go where its bytes point */
+    if (begins(data, bytes, WRAPPER_MAGIC)) /* the driver would follow the pointer in its bytes */
         return acui_fail(ACU_ERR_PTX, "%s is the wrapper of a fat binary in a compiled program, "
                          "and not the fat binary, to which it points", what);
     if (elf && bytes >= ELF_HEADER) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Growing bytes, and their hash. */
+/* Growing bytes, the numbers and texts in them, and their hash. */
 #include "kernel/bytes.h"
 
 #include "base/alloc.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * clang, as a process, in a folder of its own with the source and the headers. What comes of it are
- * two files, PTX and what it said: also where the program takes the ends of all its children, the
- * outcome is there.
+ * clang, as a process, in a folder of its own that has the source and the headers. It leaves two
+ * files there: the PTX, and what it said. The outcome is read from these, so it is known even if
+ * the program reaps all of its children itself.
  */
 #include "base/alloc.h"
 #include "base/error.h"
@@ -23,7 +23,7 @@
 
 static struct {
     pthread_mutex_t lock;
-    char asked[PATH_MAX], path[PATH_MAX]; /* "": look for it; not found yet */
+    char asked[PATH_MAX], path[PATH_MAX]; /* "" means: look for it; not found yet */
     unsigned major; /* 0: not asked yet */
     struct stat file;
 } clang = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -81,7 +81,7 @@ acu_status acui_clang_set(const char *path)
     return ACU_OK;
 }
 
-/* It may be replaced by another version while the process runs. */
+/* The file may be replaced by another version while the process runs. */
 acu_status acui_clang_find(acui_bytes *key)
 {
     struct stat now;
@@ -111,7 +111,7 @@ acu_status acui_clang_find(acui_bytes *key)
 
 /* ---- what it is ---- */
 
-/* Of "Debian clang version 14.0.6"; asked once for each program. */
+/* The major version from "Debian clang version 14.0.6"; asked once for each path. */
 static unsigned read_version(const char *path, acui_folder *folder)
 {
     const char *args[] = {path, "--version", NULL};
@@ -146,7 +146,8 @@ static acu_status get_version(acui_folder *folder, char path[PATH_MAX], unsigned
     return ACU_OK;
 }
 
-/* Architectures, since which clang it compiles for them, and which PTX they need at least. */
+/* Architectures, the first clang that compiles for each, and the least PTX version that it
+ * needs. */
 static const struct {
     unsigned arch, since, ptx;
 } archs[] = {{75, 14, 63}, {80, 14, 70}, {86, 14, 71}, {87, 16, 74}, {89, 16, 78}, {90, 16, 78},
@@ -168,8 +169,9 @@ static acu_status choose_arch(const acui_request *r, unsigned major, unsigned *a
 
 /* ---- its command ---- */
 
-/* Where all of fast mathematics is allowed, what makes the PTX contracts by itself, whatever it was
- * told: so one of these is not allowed, and what that would take along is. */
+/* If all of fast math is allowed, LLVM's PTX back end contracts multiplications and additions
+ * whatever -ffp-contract says. So one permission is taken back (signed zeros matter), and what the
+ * back end would otherwise derive from all of them is set by hand. */
 static void add_fast_without_fma(acui_arguments *c)
 {
     static const char *const more[] = {"-fsigned-zeros", "-mllvm", "-nvptx-prec-divf32=0",
@@ -213,7 +215,7 @@ static acu_status make_command(acui_arguments *c, const acui_request *r, const c
     acui_argument(c, "+ptx%u", ptx);
     acui_argument(c, "--cuda-gpu-arch=sm_%u", arch);
     acui_argument(c, "-std=c++%u", o->cplusplus);
-    if (o->cplusplus < 17) /* acuda's own headers use some */
+    if (o->cplusplus < 17) /* acuda's own headers use C++17 */
         acui_argument(c, "-Wno-c++17-extensions");
     acui_argument(c, "-I%s/headers", folder->path);
     acui_argument(c, "-include");
@@ -227,7 +229,7 @@ static acu_status make_command(acui_arguments *c, const acui_request *r, const c
 
 /* ---- the folder's files ---- */
 
-/* A line that names the source: callers' names may have quotes in them, and more lines. */
+/* A #line for the source's name: that may have quotes in it, and line ends. */
 static void put_first_line(acui_bytes *text, const char *name)
 {
     acui_bytes_put(text, "#line 1 \"", 9);
@@ -239,8 +241,8 @@ static void put_first_line(acui_bytes *text, const char *name)
     acui_bytes_put(text, "\"\n", 2);
 }
 
-/* The source under its name; behind it a constant for each expression, with the address of what it
- * names: it makes an instance of a template, and tells its name. */
+/* Writes the source under its name and, behind it, for each expression a constant with the address
+ * of what that names. This instantiates a template, and shows the name in the PTX. */
 static acu_status write_source(const acui_request *r, acui_folder *folder)
 {
     const acu_compile_options *o = &r->options;
@@ -285,7 +287,8 @@ static acu_status write_files(const acui_request *r, acui_folder *folder)
 
 /* ---- what came out ---- */
 
-/* clang has no option for it, PTX has: before the body of each kernel, not of its declaration. */
+/* PTX has a directive for the limit of registers, and clang no option: put the directive before the
+ * body of each kernel, but not of its declaration. */
 static void put_ptx(acui_bytes *bytes, const acui_request *r, const char *ptx)
 {
     char bound[32];
@@ -305,7 +308,8 @@ static void put_ptx(acui_bytes *bytes, const acui_request *r, const char *ptx)
     acui_bytes_free(&text);
 }
 
-/* "... _ZL11acui_name_3 = _Z5scaleIfEvPT_S0_;": the name, and the line is taken out. */
+/* Finds "... _ZL11acui_name_3 = _Z5scaleIfEvPT_S0_;", takes the name from it, and blanks the
+ * line. */
 static bool take_name(char *ptx, size_t index, const char **name, size_t *length)
 {
     char own[48];
@@ -320,7 +324,8 @@ static bool take_name(char *ptx, size_t index, const char **name, size_t *length
         return false;
     *name = at + strlen(own);
     *length = (size_t)(end - *name);
-    memset(line, ' ', (size_t)(*name - line)); /* the name itself goes when it is read */
+    memset(line, ' ', (size_t)(*name - line)); /* the name itself is blanked when it has been
+                                                * read */
     return true;
 }
 
@@ -348,8 +353,8 @@ static acu_status put_names(acui_bytes *bytes, const acui_request *r, char *ptx)
     return ACU_OK;
 }
 
-/* Where the source has errors, each expression has one that follows from them: the log has these
- * too, the message has room for the others only. */
+/* If the source has errors, each expression causes another one that follows from them. The log
+ * keeps these; the message has room only for the others. */
 static acu_status refused(const char *compiler, const acui_request *r, const char *log)
 {
     const char *error = log && *log ? acui_log_first_error(log) : "it says nothing", *end = error;

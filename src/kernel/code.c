@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Compiled code. */
+/* Compiled code: reading its parts, and what the program may ask of it. */
 #include "kernel/code.h"
 
 #include "base/error.h"
@@ -70,7 +70,7 @@ const char *acu_code_compiler(const acu_code *code)
     return is_code(code, __func__) ? code->compiler : NULL;
 }
 
-/* Of each expression and its name in PTX, the one whose other is `known`. */
+/* Each expression is paired with its name in PTX: given one of the two, returns the other. */
 static const char *other_name(const acu_code *code, const char *known, bool is_expression)
 {
     size_t at = code->names;

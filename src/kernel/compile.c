@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Compiling for the program, and how all of the process compiles. */
+/*
+ * The public calls that compile for the program, and those that set how the whole process compiles.
+ */
 #include "base/error.h"
 #include "base/options.h"
 #include "device/device.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What was compiled, by its request: in memory, and while it is being made, so that each is made
- * once. */
+/* What was compiled, found by its request. An entry exists from the moment that a thread starts to
+ * make it, so that each request is compiled once; other threads wait for it. */
 #include "base/alloc.h"
 #include "base/error.h"
 #include "kernel/kernel.h"
@@ -13,13 +13,13 @@ enum { BUCKETS = 256 };
 #define MEMORY ((uint64_t)64 << 20)
 
 typedef struct entry {
-    struct entry *next; /* of its bucket */
+    struct entry *next; /* in its bucket */
     acui_hash hash;
     char *key;
     size_t key_bytes;
-    uint64_t used;    /* turn in which it was last asked for */
-    unsigned waiting; /* threads that look at it; it stays for them */
-    bool running, gone; /* in no bucket any more */
+    uint64_t used;    /* the turn in which it was last asked for */
+    unsigned waiting; /* threads that look at it, and keep it alive */
+    bool running, gone; /* running: a thread makes it. gone: in no bucket any more */
     acu_status status;
     acui_fault *fault;
     acu_code *code;
@@ -68,7 +68,8 @@ static entry **bucket_of(const acui_hash *hash)
     return &memory.buckets[hash->word[0] % BUCKETS];
 }
 
-/* It is found no more; it goes when nobody looks at it. */
+/* Takes the entry out of its bucket. It is freed when no thread makes it or looks at it any
+ * more. */
 static void take_out(entry *e)
 {
     entry **link = bucket_of(&e->hash);
@@ -105,7 +106,7 @@ static void keep_below(uint64_t limit)
     }
 }
 
-/* NULL: no memory. */
+/* A new entry, in its bucket; NULL: no memory. */
 static entry *new_entry(const acui_request *r)
 {
     entry *e = ACUI_NEW(entry);
@@ -153,7 +154,7 @@ static acu_status make(const acui_request *r, acu_code **code)
     return ACU_OK;
 }
 
-/* The entry is this thread's to fill. */
+/* Fills the entry, which this thread has made. */
 static acu_status make_entry(entry *e, const acui_request *r, acu_code **code)
 {
     acu_status st = make(r, code);
@@ -169,7 +170,7 @@ static acu_status make_entry(entry *e, const acui_request *r, acu_code **code)
         if (e->waiting == 0)
             free_entry(e);
     } else if (st != ACU_OK) {
-        take_out(e); /* the next one tries again */
+        take_out(e); /* the next request tries again */
     } else {
         keep_below(memory.limit);
     }
@@ -178,7 +179,7 @@ static acu_status make_entry(entry *e, const acui_request *r, acu_code **code)
     return st;
 }
 
-/* Another thread makes it. The lock is held, and given back. */
+/* Waits for another thread to make it. The lock is held on entry, and released. */
 static acu_status join(entry *e, acu_code **code)
 {
     e->waiting++;
@@ -201,7 +202,7 @@ acu_status acui_compile(const acui_request *r, acu_code **code)
     *code = NULL;
     if (!r->keep)
         return make(r, code);
-    acui_loader_at_end(acu_compile_forget); /* what is kept goes with the last device */
+    acui_loader_at_end(acu_compile_forget); /* the cache is dropped with the last device */
     pthread_mutex_lock(&memory.lock);
     entry *e = find(r);
     if (e)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Compiled code on disk: one file for each request, named by its hash, with the request itself and
- * a checksum in it. Files come into being by renaming, so that other processes see whole ones only;
- * what a crash leaves behind has another name, and goes when it is old. Nothing here fails: without
- * the disk the source is compiled.
+ * Compiled code on disk: one file for each request, named by its hash, which contains the request
+ * itself and a checksum. Files appear by being renamed, so that other processes see only whole
+ * ones. What a crash leaves behind has another name, and is removed once it is old. Nothing here
+ * fails: without the disk the source is compiled.
  */
 #include "base/alloc.h"
 #include "base/error.h"
@@ -29,15 +29,15 @@
 
 typedef struct head {
     uint64_t magic, key_bytes, code_bytes;
-    acui_hash sum; /* of key and code, which follow */
+    acui_hash sum; /* of the key and the code, which follow */
 } head;
 
 static struct {
     pthread_mutex_t lock;
-    char folder[PATH_MAX]; /* "": none */
-    bool chosen;           /* by the program; else ACUDA_CACHE_DIR, once it is looked at */
+    char folder[PATH_MAX]; /* "" means: none */
+    bool chosen;           /* by the program; else ACUDA_CACHE_DIR is read at first use */
     uint64_t limit;
-    uint64_t since; /* bytes written since the folder was looked through; ~0: never */
+    uint64_t since; /* bytes written since the folder was last scanned; ~0: never */
 } disk = {.lock = PTHREAD_MUTEX_INITIALIZER, .limit = (uint64_t)256 << 20, .since = UINT64_MAX};
 
 acu_status acui_disk_set(const char *folder, uint64_t limit)
@@ -54,7 +54,7 @@ acu_status acui_disk_set(const char *folder, uint64_t limit)
     return ACU_OK;
 }
 
-/* Where files go; false: nowhere. */
+/* Gets the folder for the files; false: there is none. */
 static bool folder_of(char folder[PATH_MAX])
 {
     pthread_mutex_lock(&disk.lock);
@@ -86,7 +86,7 @@ static acui_hash sum_of(const char *key, size_t key_bytes, const char *code, siz
     return acui_bytes_hash(both, sizeof both);
 }
 
-/* A file that is whole. */
+/* Whether the file is whole. */
 static bool is_whole(const char *data, size_t bytes, head *h)
 {
     if (bytes < sizeof *h)
@@ -100,7 +100,7 @@ static bool is_whole(const char *data, size_t bytes, head *h)
     return memcmp(&sum, &h->sum, sizeof sum) == 0;
 }
 
-/* NULL: the file is not right, or, where *st is not ACU_OK, there is no memory. */
+/* NULL: the file is damaged or another request's or, if *st is not ACU_OK, there is no memory. */
 static acu_code *code_of(const acui_request *r, const char *data, size_t bytes, acu_status *st)
 {
     head h;
@@ -125,7 +125,8 @@ acu_code *acui_disk_read(const acui_request *r)
         code = code_of(r, data, bytes, &st);
         acui_free(data);
         if (code) {
-            utimensat(AT_FDCWD, path, NULL, 0); /* it is used: the least recently used go first */
+            utimensat(AT_FDCWD, path, NULL, 0); /* it was used: the least recently used files are
+                                                 * removed first */
         } else if (st == ACU_OK) {
             unlink(path);
             ACUI_COMPILE_COUNT(dropped);
@@ -150,7 +151,8 @@ static int compare_age(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* What else is in the folder is somebody else's. */
+/* Whether the file is one of ours, judging by its name; all others are left alone. *begun: it is
+ * not finished. */
 static bool is_ours(const char *name, bool *begun)
 {
     size_t length = strlen(name), suffix = sizeof SUFFIX - 1;
@@ -158,7 +160,7 @@ static bool is_ours(const char *name, bool *begun)
     return length < 64 && length > suffix && strcmp(name + length - suffix, SUFFIX) == 0;
 }
 
-/* All whole files; what a crash left behind is removed. */
+/* Lists all finished files; removes what a crash left behind. */
 static size_t list_files(DIR *dir, found **files, uint64_t *total)
 {
     size_t count = 0;
@@ -184,7 +186,8 @@ static size_t list_files(DIR *dir, found **files, uint64_t *total)
     return count;
 }
 
-/* Below nine tenths of the limit, so that this is not to be done again at once. */
+/* Removes files down to nine tenths of the limit, so that the next write does not cause this
+ * again. */
 static void trim(const char *folder, uint64_t limit)
 {
     DIR *dir = opendir(folder);
@@ -203,7 +206,8 @@ static void trim(const char *folder, uint64_t limit)
         closedir(dir);
 }
 
-/* Looking through it costs: only when as much was written as may be too much. */
+/* Scanning the folder is slow: it is done only when enough was written that the limit may be
+ * exceeded. */
 static void note_written(const char *folder, uint64_t bytes)
 {
     pthread_mutex_lock(&disk.lock);
@@ -248,10 +252,10 @@ void acui_disk_write(const acui_request *r, const acu_code *code)
     int kept = errno;
     if (!path_of(r, folder, path))
         return;
-    mkdir(folder, 0700); /* or it is there */
+    mkdir(folder, 0700); /* or it exists already */
     snprintf(begun, sizeof begun, "%s/" BEGUN "%ld-%u" SUFFIX, folder, (long)getpid(),
              atomic_fetch_add_explicit(&number, 1, memory_order_relaxed));
-    unlink(begun); /* of a process that had the same number, and crashed */
+    unlink(begun); /* left by a process with the same id that crashed */
     int file = open(begun, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     bool written = file >= 0 && write_file(file, r, code) && rename(begun, path) == 0;
     if (written) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Built-in kernels. A device holds the modules of its families, and lets go of them when it ends;
- * so they do not hold the device, but their kernels do.
+ * Built-in kernels. A device holds the modules of its families and releases them when it ends. So
+ * these modules do not hold the device; their kernels do.
  */
 #include "kernel/families.h"
 
@@ -28,11 +28,11 @@ static const struct {
 enum { COUNT = sizeof families / sizeof *families - 1 };
 
 struct acui_families {
-    acu_module *modules[COUNT + 1]; /* each with a reference of the device's; NULL: not wanted
-                                     * yet */
+    acu_module *modules[COUNT + 1]; /* the device has a reference to each; NULL: not wanted yet */
 };
 
-static pthread_mutex_t beginning = PTHREAD_MUTEX_INITIALIZER; /* the families of all devices */
+static pthread_mutex_t beginning = PTHREAD_MUTEX_INITIALIZER; /* held while a family of any device
+                                                               * begins to load */
 
 bool acui_is_family_name(const char *name)
 {
@@ -56,7 +56,7 @@ static void drop(acu_device *device)
     acui_free(device->families);
 }
 
-/* `beginning` is held. One whose load failed is tried again. */
+/* `beginning` is held. A family whose load failed is tried again. */
 static acu_status find_or_begin(acu_device *device, int place, acu_module **module)
 {
     if (!device->families) {

@@ -16,10 +16,11 @@
 
 #define ACUI_FAMILY_PREFIX "acuda."
 
-/* A name of that kind, which no module of the program's may have. */
+/* Whether the name is of that kind: no module of the program's may have such a name. */
 bool acui_is_family_name(const char *name);
-/* The family's module on the device, which holds it: retained for the caller. Asked for the
- * first time it begins to load. Never blocks. Errors: NOT_FOUND, NO_MEMORY, the device's. */
+/* The family's module on the device, retained for the caller; the device holds it too. Starts
+ * loading it when it is asked for the first time. Never blocks. Errors: NOT_FOUND, NO_MEMORY, the
+ * device's. */
 acu_status acui_family_find(acu_device *device, const char *name, acu_module **module);
 
 #endif

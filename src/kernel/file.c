@@ -29,7 +29,7 @@ static acu_status read_all(int file, const char *path, char *data, size_t *bytes
         if (n < 0)
             return fail_io(path, "reading", errno);
         if (n == 0)
-            break; /* it became shorter meanwhile */
+            break; /* the file became shorter meanwhile */
         have += (size_t)n;
     }
     data[have] = '\0';
@@ -63,7 +63,7 @@ static acu_status read_open(int file, const char *path, bool own, char **data, s
 
 static acu_status read_file(const char *path, bool own, char **data, size_t *bytes)
 {
-    int kept = errno; /* the library does not leave its errors there */
+    int kept = errno; /* the library leaves errno as it was */
     int file = open(path, O_RDONLY | O_CLOEXEC);
     acu_status st = file < 0 ? fail_io(path, "opening", errno)
                              : read_open(file, path, own, data, bytes);

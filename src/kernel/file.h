@@ -5,10 +5,10 @@
 
 #include <acuda/status.h>
 
-/* *data is the caller's, from acui_alloc, with a NUL behind it. Errors: IO (path and reason),
- * NO_MEMORY. */
+/* Read a file to *data, which is the caller's, from acui_alloc, with a NUL behind it. Errors: IO
+ * (path and reason), NO_MEMORY. */
 acu_status acui_file_read(const char *path, char **data, size_t *bytes);
-/* The same, only if the file is this user's or root's: IO. */
+/* The same, but only if the file is this user's or root's; else IO. */
 acu_status acui_file_read_own(const char *path, char **data, size_t *bytes);
 
 #endif

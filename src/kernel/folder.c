@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Folders for a while, and programs that run in them. */
+/* Temporary folders, and programs that run in them. */
 #include "kernel/folder.h"
 
 #include "base/error.h"
@@ -62,7 +62,7 @@ static acu_status write_at(char *path, size_t inside, const void *data, size_t b
 {
     for (char *c = path + inside; (c = strchr(c, '/')); c++) {
         *c = '\0';
-        mkdir(path, 0700); /* or it is there */
+        mkdir(path, 0700); /* or it exists already */
         *c = '/';
     }
     int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -102,7 +102,8 @@ acu_status acui_folder_read(acui_folder *folder, const char *name, char **data, 
 
 /* ---- running ---- */
 
-/* The child has no signal blocked or ignored, as our own threads have them, and no file of ours. */
+/* Starts the child with no signal blocked or ignored, unlike our own threads, and with none of our
+ * files open. */
 static int start(pid_t *child, const char *const *args, const char *output)
 {
     posix_spawn_file_actions_t files;
@@ -133,7 +134,8 @@ static int start(pid_t *child, const char *const *args, const char *output)
     return error;
 }
 
-/* -1: somebody else took it (a program may wait for any child, or ignore SIGCHLD). */
+/* Waits for the child. -1: somebody else reaped it (a program may wait for any child, or ignore
+ * SIGCHLD). */
 static int end_of(pid_t child)
 {
     int status;

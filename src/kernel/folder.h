@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A folder of this process's alone, for files that go with it, and programs that run on them. */
+/* A folder of this process's alone, for temporary files and the programs that work on them. */
 #ifndef ACUI_KERNEL_FOLDER_H
 #define ACUI_KERNEL_FOLDER_H
 
@@ -10,16 +10,17 @@ typedef struct acui_folder {
     char path[PATH_MAX / 2];
 } acui_folder;
 
-/* In TMPDIR, or /tmp; nobody else may enter it. Errors: IO. */
+/* Make a folder in TMPDIR, or /tmp, that no other user may enter. Errors: IO. */
 acu_status acui_folder_make(acui_folder *folder);
-/* With all that is in it. */
+/* Remove the folder with everything in it. */
 void acui_folder_remove(acui_folder *folder);
-/* A file in it; folders of its name are made. Errors: IO. */
+/* Write a file in it; folders in its name are created. Errors: IO. */
 acu_status acui_folder_write(acui_folder *folder, const char *name, const void *data, size_t bytes);
-/* *data is the caller's, from acui_alloc, with a NUL behind it. Errors: IO, NO_MEMORY. */
+/* Read a file in it. *data is the caller's, from acui_alloc, with a NUL behind it. Errors: IO,
+ * NO_MEMORY. */
 acu_status acui_folder_read(acui_folder *folder, const char *name, char **data, size_t *bytes);
-/* Run a program, by its path, with its arguments (NULL behind the last), no input, and what it says
- * in the file `output`. Blocks. Errors: COMPILE (it ended with another status than 0), IO. */
+/* Run the program at a path with its arguments (NULL behind the last) and no input; its output goes
+ * to the file `output`. Blocks. Errors: COMPILE (it ended with another status than 0), IO. */
 acu_status acui_folder_run(acui_folder *folder, const char *const *args, const char *output);
 
 #endif

@@ -35,7 +35,8 @@ static acu_status read_attributes(acu_device *device, acui_function *function)
     return ACU_OK;
 }
 
-/* PTX told how many there are and of what type; the driver tells how large it laid them out. */
+/* The PTX says how many parameters there are and of what type; the driver says how large it made
+ * them. */
 static acu_status read_sizes(acu_device *device, acui_function *function)
 {
     for (size_t i = 0; i < function->info.param_count; i++) {
@@ -46,7 +47,7 @@ static acu_status read_sizes(acu_device *device, acui_function *function)
     return ACU_OK;
 }
 
-/* The driver alone: it answers INVALID_VALUE behind the last. */
+/* From the driver alone, which answers INVALID_VALUE after the last parameter. */
 static acu_status read_params(acu_device *device, acui_function *function)
 {
     uint32_t *sizes = ACUI_NEW_ARRAY(uint32_t, MOST_PARAMS);
@@ -125,7 +126,7 @@ static acu_status find_by_text(acu_module *module, const char *ptx, size_t bytes
     for (size_t at = 0; acui_ptx_next(ptx, bytes, &at, &entry, &st);) {
         if (st != ACU_OK)
             return st;
-        if (is_known(module, entry.name, entry.length)) { /* declared first, as clang does */
+        if (is_known(module, entry.name, entry.length)) { /* declared before, as clang does */
             acui_free(entry.params);
             continue;
         }
@@ -188,7 +189,7 @@ void acui_functions_free(acu_module *module)
     module->function_count = 0;
 }
 
-/* The name by which the program asked for a kernel; its own, where that was none of C++'s. */
+/* The name by which the program asked for a C++ kernel, else the kernel's own name. */
 static const char *expression_of(const acu_module *module, const char *name)
 {
     const char *expression = module->code ? acui_code_expression(module->code, name) : NULL;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Variables of modules as buffers. The module knows those that live, but does not hold them; they
- * hold the module. */
+/*
+ * Variables of modules as buffers. A module knows those of its variables that are buffers at the
+ * moment, but does not hold them; they hold the module.
+ */
 #include "base/alloc.h"
 #include "base/error.h"
 #include "kernel/kernel.h"
@@ -17,7 +19,8 @@ typedef struct acui_global {
 
 /* ---- which are constants ---- */
 
-/* ".visible .const .align 4 .b8 table[64] = {": the last word before the bracket. */
+/* Notes the name in ".visible .const .align 4 .b8 table[64] = {": the last word before the
+ * bracket. */
 static bool note_constant(acui_bytes *names, const char *declaration)
 {
     const char *end = declaration + strcspn(declaration, "[=;\n");
@@ -76,7 +79,7 @@ static void drop(void *global)
     acui_free(g);
 }
 
-/* The living buffer of the name, retained; the lock is held. */
+/* The variable's buffer, if it is one at the moment, retained; the lock is held. */
 static acu_buffer *find(acu_module *module, const char *name)
 {
     for (acui_global *g = module->globals; g; g = g->next)
@@ -93,7 +96,7 @@ static acu_buffer *find_living(acu_module *module, const char *name)
     return buffer;
 }
 
-/* Another thread may have been quicker: then its buffer, and this one goes. */
+/* Enters the variable. If another thread was quicker, its buffer is taken and this one released. */
 static void enter(acui_global *g, acu_buffer **buffer)
 {
     acu_module *module = g->module;
@@ -139,7 +142,7 @@ static acu_status make(acu_module *module, const char *name, acu_buffer **buffer
     g->module = acu_module_retain(module);
     if (module->built_in)
         acu_device_retain(module->device);
-    /* On failure `drop` has been called. */
+    /* On failure this has called `drop`. */
     ACUI_TRY(acu_buffer_wrap_device(module->device, address, bytes,
                                     (acu_user){.data = g, .release = drop}, &g->buffer));
     acui_object_list(g->buffer);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Code given to the driver, and what it says about it. */
+/* Code that is given to the driver, and what the driver says about it. */
 #include "kernel/image.h"
 
 #include "base/alloc.h"
@@ -30,7 +30,7 @@ acu_status acui_image_look(acui_image *code)
 
 /* ---- loading --------------------------------------------------------------------------------- */
 
-/* Add the driver's log to the record: its first lines, in one. */
+/* Adds the driver's log to the record, joined to one line. */
 static void add_log(const char *what, char *log)
 {
     acu_error *error = acui_error();
@@ -41,7 +41,7 @@ static void add_log(const char *what, char *log)
         log[--length] = '\0';
     for (char *c = log; (c = strchr(c, '\n'));)
         *c = ' ';
-    /* The software device has said it already. */
+    /* The software device's own message has said it already. */
     bool said = length == 0 || strstr(detail, log);
     acui_text message = acui_text_start(error->message, sizeof error->message);
     acui_text_add(&message, "%s", what);
@@ -51,7 +51,7 @@ static void add_log(const char *what, char *log)
         acui_text_add(&message, "%s%s", detail[0] == ':' ? "" : ": ", detail);
 }
 
-/* The driver says that there is no code for this device, not what there is. */
+/* The driver says only that there is no code for this device; say what code there is. */
 static void add_architecture(const acu_device *device, const acui_image *code)
 {
     const acu_device_info *info = &device->info;
@@ -95,7 +95,7 @@ static acu_status load_entered(acu_module *module, const acui_image *code)
     return acui_functions_find(module, code->ptx ? code->data : NULL, code->bytes);
 }
 
-/* PTX is text that ends: in a copy, where it does not. */
+/* PTX must end in a NUL: where it does not, a copy is loaded. */
 static acu_status load_text(acu_module *module, const acui_image *code)
 {
     acui_image ended = *code;

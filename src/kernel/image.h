@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Code as the driver takes it: PTX, a cubin, a fat binary. */
+/* Code in the forms that the driver takes: PTX, a cubin, a fat binary. */
 #ifndef ACUI_KERNEL_IMAGE_H
 #define ACUI_KERNEL_IMAGE_H
 
@@ -8,14 +8,14 @@
 typedef struct acui_image {
     const void *data;
     size_t bytes;
-    bool ends;        /* a NUL stands behind it */
-    const char *what; /* for messages: its name or file */
-    bool ptx;         /* acui_image_look finds that; a NUL at its end does not count then */
+    bool ends;        /* a NUL follows it */
+    const char *what; /* its name or file, for messages */
+    bool ptx;         /* set by acui_image_look, which then does not count a NUL at the end */
 } acui_image;
 
-/* Errors: PTX (it is no image, or not all of one). */
+/* Find out what kind of image it is. Errors: PTX (it is none, or incomplete). */
 acu_status acui_image_look(acui_image *code);
-/* Give it to the driver, and find its functions. Blocks. */
+/* Give the image to the driver, and find its functions. Blocks. */
 acu_status acui_image_load(acu_module *module, acui_image *code);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Files that a source includes, directly or not, as a part of its key: by their whole path, or of
- * include folders, those of clang's environment among them. Text is looked through for #include
- * lines, whatever conditions are around them: too much is found that way, but never too little,
- * unless a line is computed: then nothing is said about the source.
+ * The files that a source includes, directly or not, as part of its key: by full path, or from
+ * include folders, including those in clang's environment. The text is scanned for #include lines,
+ * whatever conditions are around them. That may find too many files, but never too few, except
+ * where an #include is computed: then the source is treated as one that can not be described.
  */
 #include "base/alloc.h"
 #include "base/error.h"
@@ -19,9 +19,9 @@ enum { MOST = 4096 }; /* files */
 
 typedef struct scan {
     acui_request *request;
-    char **seen; /* paths that were put */
+    char **seen; /* paths that are in the key already */
     size_t count;
-    bool known;  /* so far nothing was met that can not be told */
+    bool known;  /* nothing was found so far that can not be described */
 } scan;
 
 static void scan_text(scan *s, const char *text, const char *folder);
@@ -53,7 +53,7 @@ typedef struct piece {
     size_t length;
 } piece;
 
-/* It counts that there is no such file as well: there may be one later. */
+/* Puts the file into the key. That a file does not exist counts too: there may be one later. */
 static void put_file(scan *s, piece folder, piece name)
 {
     char path[PATH_MAX], *data = NULL;
@@ -84,7 +84,8 @@ static piece piece_of(const char *text)
     return (piece){text, strlen(text)};
 }
 
-/* Of folders in a list of the environment's, in which nothing stands for the current one. */
+/* Puts the file for each folder of a list from the environment, in which an empty name is the
+ * current folder. */
 static void put_listed(scan *s, const char *list, piece name)
 {
     while (list && *list) {
@@ -95,9 +96,9 @@ static void put_listed(scan *s, const char *list, piece name)
     }
 }
 
-static const char *const lists[] = {"CPATH", "CPLUS_INCLUDE_PATH"}; /* that clang looks at */
+static const char *const lists[] = {"CPATH", "CPLUS_INCLUDE_PATH"}; /* which clang reads */
 
-/* `line`: behind the directive's word. */
+/* `line` is what follows the directive's word. */
 static void put_include(scan *s, const char *line, const char *folder)
 {
     char close = *line == '<' ? '>' : *line == '"' ? '"' : '\0';
@@ -112,7 +113,7 @@ static void put_include(scan *s, const char *line, const char *folder)
     }
     if (folder)
         put_file(s, piece_of(folder), name);
-    if (s->request->nvrtc) /* looks beside the source, which is nowhere */
+    if (s->request->nvrtc) /* NVRTC looks beside the source, which is in no folder */
         put_file(s, piece_of("."), name);
     const acu_compile_options *o = &s->request->options;
     for (size_t i = 0; i < o->include_dir_count; i++)
@@ -121,7 +122,7 @@ static void put_include(scan *s, const char *line, const char *folder)
         put_listed(s, getenv(lists[i]), name);
 }
 
-/* What stands for nothing there: blanks, comments, ends of lines that go on. */
+/* Skips what means nothing there: blanks, comments, and ends of lines that continue. */
 static const char *skip_blanks(const char *c)
 {
     for (;;) {
@@ -133,7 +134,8 @@ static const char *skip_blanks(const char *c)
     }
 }
 
-/* A directive's sign has nothing before it on its line but blanks and comments. */
+/* Whether a directive may begin at `sign`: only blanks and comments may be before it on its
+ * line. */
 static bool may_begin(const char *text, const char *sign)
 {
     while (sign > text && (sign[-1] == ' ' || sign[-1] == '\t'))
@@ -141,7 +143,8 @@ static bool may_begin(const char *text, const char *sign)
     return sign == text || sign[-1] == '\n' || (sign - text > 1 && strncmp(sign - 2, "*/", 2) == 0);
 }
 
-static const char letters[] = "abcdefghijklmnopqrstuvwxyz_"; /* of words that count here */
+static const char letters[] = "abcdefghijklmnopqrstuvwxyz_"; /* the letters of words that matter
+                                                              * here */
 
 static bool word_is(piece word, const char *text)
 {
@@ -153,14 +156,14 @@ static void scan_directive(scan *s, const char *c, const char *folder)
     c = skip_blanks(c);
     piece word = {c, strspn(c, letters)};
     c += word.length;
-    if (*c == '\\') /* it goes on in the next line */
+    if (*c == '\\') /* the line continues */
         s->known = false;
     else if (word_is(word, "include") || word_is(word, "include_next") ||
              word_is(word, "import") || word_is(word, "embed"))
         put_include(s, skip_blanks(c), folder);
 }
 
-/* Whether there is a file counts as its being included. */
+/* A question whether a file exists counts like including it. */
 static void scan_questions(scan *s, const char *text, const char *question, const char *folder)
 {
     for (const char *c = text; s->known && (c = strstr(c, question));) {
@@ -172,7 +175,7 @@ static void scan_questions(scan *s, const char *text, const char *question, cons
 
 static void scan_text(scan *s, const char *text, const char *folder)
 {
-    if (strstr(text, "?" "?=")) /* may be another way to write a sign */
+    if (strstr(text, "?" "?=")) /* trigraphs may be another way to write a sign */
         s->known = false;
     scan_questions(s, text, "__has_include", folder);
     scan_questions(s, text, "__has_embed", folder);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Kernels: handles on functions of modules. */
+/*
+ * Kernels: handles on functions of modules. A handle may be made while its module is being loaded;
+ * it is bound to its function when the load ends.
+ */
 #include "base/alloc.h"
 #include "base/error.h"
 #include "kernel/declared.h"
@@ -10,7 +13,8 @@
 
 static acui_function *find_function(acu_module *module, const char *name)
 {
-    const char *made = module->code ? acu_code_name(module->code, name) : NULL; /* an expression */
+    const char *made = module->code ? acu_code_name(module->code, name) : NULL; /* a C++
+                                                                                 * expression */
     if (made)
         name = made;
     for (size_t i = 0; i < module->function_count; i++)
@@ -30,7 +34,7 @@ static acu_status not_found(const acu_module *module, const char *name)
                      acui_functions_words(module, names, sizeof names));
 }
 
-/* A module whose functions the driver does not list: ask for this one. */
+/* Asks for one function of a module whose functions the driver does not list. */
 static acu_status resolve(acu_module *module, const char *name, acui_function *function)
 {
     acu_device *device = module->device;
@@ -122,13 +126,13 @@ void acui_kernel_bind(acu_kernel *k, const acu_module *failed)
         st = acui_declared_check(k);
     if (st != ACU_OK)
         k->fault = acui_fault_new(acui_error());
-    /* Release: all that was found out is there for who sees it. */
+    /* Release: whoever sees the state sees what was found out. */
     atomic_store_explicit(&k->state, st == ACU_OK ? ACUI_LOADED : ACUI_LOAD_FAILED,
                           memory_order_release);
     pthread_mutex_unlock(&k->lock);
 }
 
-/* While its module is being loaded, the handle waits there to be bound. */
+/* If the module is still being loaded, the handle joins its list to be bound. */
 static bool wait_to_be_bound(acu_kernel *k)
 {
     acu_module *module = k->module;
@@ -211,7 +215,7 @@ void acui_kernel_release_some(acu_kernel *kernel, uint32_t count)
 
 /* ---- facts ----------------------------------------------------------------------------------- */
 
-/* Its facts are known. */
+/* Whether the kernel's facts are known. */
 static bool is_bound(const acu_kernel *kernel)
 {
     return acui_object_is(kernel, ACU_OBJECT_KERNEL) && acui_kernel_state(kernel) == ACUI_LOADED;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Inside of modules and kernels. */
+/*
+ * The inside of modules and kernels. Both exist before they are loaded: most of their fields may be
+ * read only once their `state` says LOADED.
+ */
 #ifndef ACUI_KERNEL_KERNEL_H
 #define ACUI_KERNEL_KERNEL_H
 
@@ -10,9 +13,10 @@
 
 /* What is known of one parameter. */
 typedef struct acui_param {
-    uint32_t bytes; /* 0: not known (only where declared, of a kernel that nobody tells about) */
+    uint32_t bytes; /* 0: not known (only for a declared parameter of a kernel about which neither
+                     * PTX nor driver tells) */
     char type; /* from PTX: 'f' float, 'i' integer or bits (pointers too), 's' struct, 0 unknown */
-    enum acui_want { /* from acu_kernel_declare */
+    enum acui_want { /* as declared (acu_kernel_declare) */
         ACUI_WANT_ANY,
         ACUI_WANT_SCALAR,
         ACUI_WANT_IN,
@@ -29,34 +33,37 @@ typedef struct acui_function {
     CUfunction raw;
     acu_kernel_info info; /* its name is the one above */
     acui_param *params;
-    _Atomic(size_t) shared_allowed; /* dynamic shared memory opted into; 0: what it has anyway */
-    _Atomic(uint64_t) held; /* limits.c: the last answer about blocks that a multiprocessor holds */
+    _Atomic(size_t) shared_allowed; /* dynamic shared memory that was opted into; 0: what every
+                                     * kernel may have */
+    _Atomic(uint64_t) held; /* limits.c: the last answer how many blocks a multiprocessor holds */
 } acui_function;
 
 typedef enum acui_load_state { ACUI_LOADING, ACUI_LOADED, ACUI_LOAD_FAILED } acui_load_state;
 
-/* What is below `state` is the loading thread's, until that changes; then it is fixed. */
+/* The fields below `state` belong to the loading thread until the state changes; then they are
+ * fixed. */
 struct acu_module {
     acui_object object;
-    acu_device *device; /* retained, but by a built-in one */
-    bool built_in;      /* the device holds it, and its kernels hold the device */
-    bool foreign;       /* not ours to unload */
-    acu_user user;      /* of a foreign one */
-    char *name;         /* NULL: not found by name */
+    acu_device *device; /* retained, except by a built-in module */
+    bool built_in;      /* the device holds the module, and its kernels hold the device */
+    bool foreign;       /* wrapped: not ours to unload */
+    acu_user user;      /* of a foreign module */
+    char *name;         /* NULL: it can not be found by name */
     acui_point *point;  /* pending while it is LOADING: launches of its kernels wait there */
-    pthread_mutex_t lock;      /* a leaf: changes of state, and: */
-    struct acu_kernel *waiting; /* handles that were made while it was LOADING; not retained */
-    struct acui_global *globals; /* variables that are buffers at the moment; the lock */
-    _Atomic(uint32_t) global_count; /* of them; relaxed: who launches behind one knows of it */
-    struct acu_module *next;   /* of device->modules; the device's lock */
+    pthread_mutex_t lock;      /* a leaf; for changes of state, and: */
+    struct acu_kernel *waiting; /* handles that were made while it is LOADING; not retained */
+    struct acui_global *globals; /* variables that are buffers at the moment; under the lock */
+    _Atomic(uint32_t) global_count; /* how many; relaxed: whoever must launch behind one has seen
+                                     * it */
+    struct acu_module *next;   /* links device->modules; the device's lock */
     _Atomic(int) state; /* acui_load_state; release store, acquire load */
-    acui_fault *fault;  /* why it FAILED; NULL also for lack of memory */
+    acui_fault *fault;  /* why it FAILED; NULL also if there was no memory */
     CUmodule raw;
-    acu_code *code; /* of CUDA C++, also if it failed; else NULL */
+    acu_code *code; /* if it was CUDA C++, even if that failed; else NULL */
     acui_function *functions;
     size_t function_count;
-    acui_bytes constants; /* names of __constant__ variables, as PTX tells them (bytes.h) */
-    bool functions_known; /* else (a cubin, an older driver) they are resolved when asked for */
+    acui_bytes constants; /* names of __constant__ variables, from the PTX (bytes.h) */
+    bool functions_known; /* else (a cubin with an older driver) each is resolved when asked for */
 };
 
 static inline acui_load_state acui_module_state(const acu_module *module)
@@ -64,22 +71,25 @@ static inline acui_load_state acui_module_state(const acu_module *module)
     return (acui_load_state)atomic_load_explicit(&module->state, memory_order_acquire);
 }
 
-/* What a handle knows of the parameters; replaced as a whole by acu_kernel_declare. What is below
- * `state` is not there while that is LOADING. */
+/* A handle. What it knows of the parameters is replaced as a whole by acu_kernel_declare. The
+ * fields below `state` must not be read while that is LOADING. */
 struct acu_kernel {
     acui_object object;
     acu_module *module; /* retained */
     pthread_mutex_t lock;
-    struct acui_declared *declared; /* all that ever were, freed with the kernel; the lock */
-    _Atomic(struct acui_declared *) early; /* the last one, while LOADING; release, acquire */
-    struct acu_kernel *next_waiting; /* of module->waiting, while it waits there; its lock */
-    bool waits, waited;   /* the first under that lock, the second fixed when it was made */
+    struct acui_declared *declared; /* everything that was ever declared, freed with the kernel;
+                                     * under the lock */
+    _Atomic(struct acui_declared *) early; /* the last one, while LOADING; release and acquire */
+    struct acu_kernel *next_waiting; /* links module->waiting, while it waits there; the module's
+                                      * lock */
+    bool waits, waited;   /* `waits` under that lock; `waited` is fixed when the kernel is made */
     _Atomic(int) state; /* acui_load_state; release store, acquire load */
-    acui_fault *fault;  /* why it FAILED; NULL also for lack of memory */
+    acui_fault *fault;  /* why it FAILED; NULL also if there was no memory */
     CUfunction raw;
     acu_kernel_info info;
-    _Atomic(acui_param *) params; /* release store, acquire load; NULL: not known */
-    acui_function *function; /* of the module; of a function resolved late: the kernel's own */
+    _Atomic(acui_param *) params; /* stored with release, loaded with acquire; NULL: not known */
+    acui_function *function; /* the module's; for a function that was resolved late, the kernel's
+                              * own */
     bool own_function;
     char name[];
 };
@@ -91,11 +101,11 @@ static inline acui_load_state acui_kernel_state(const acu_kernel *kernel)
 
 /* One .entry function of PTX text. */
 typedef struct acui_ptx_entry {
-    const char *name; /* in the text */
+    const char *name; /* points into the text */
     size_t length;
-    acui_param *params; /* the caller's, from acui_alloc; NULL if there are none */
+    acui_param *params; /* the caller's, from acui_alloc; NULL: there are none */
     size_t count;
-    bool understood; /* false: the parameters could not be read */
+    bool understood; /* false: its parameters could not be read */
 } acui_ptx_entry;
 
 /*
@@ -110,51 +120,54 @@ bool acui_ptx_next(const char *ptx, size_t bytes, size_t *at, acui_ptx_entry *en
 acu_status acui_ptx_params(const char *ptx, size_t bytes, const char *name, acui_param **params,
                            size_t *count);
 
-/* Fill in the facts of a function whose `name` and `raw` are set; parameters from the driver where
- * it tells and `params` is NULL, their sizes also where PTX told the
- * rest. The device is entered. */
+/* Fill in the facts of a function whose `name` and `raw` are set. The driver tells the parameters,
+ * if it can and `params` is NULL, and their sizes also if PTX told the rest. The caller has entered
+ * the device. */
 acu_status acui_function_read(acu_device *device, acui_function *function);
 
-/* The module's code is there: find its functions. `ptx`: its text, NULL for a cubin. The device is
- * entered. */
+/* The module's code is loaded: find its functions. `ptx` is its text, NULL for a cubin. The caller
+ * has entered the device. */
 acu_status acui_functions_find(acu_module *module, const char *ptx, size_t bytes);
 void acui_functions_free(acu_module *module);
 /* "a, b, c", for messages. */
 const char *acui_functions_words(const acu_module *module, char *text, size_t bytes);
 
 /*
- * Fill zeros of `config` (256 threads or the kernel's maximum) and check it against the kernel's
- * and the device's limits; opts into more shared memory where needed (one driver call, once; the
- * device is entered here). Errors: LIMIT, naming the number and the limit.
+ * Replace zeros in `config` (block: 256 threads or the kernel's maximum) and check it against the
+ * limits of kernel and device. Opts into more shared memory where needed (one driver call, once;
+ * enters the device). Errors: LIMIT, naming the number and the limit.
  */
 acu_status acui_kernel_config(acu_kernel *kernel, acu_config *config);
 /* The same checks, without a driver call. */
 acu_status acui_kernel_config_check(const acu_kernel *kernel, acu_config *config);
-/* As much of it as dynamic shared memory is about: so that who asks what a device holds is told of
- * what a launch would be. */
+/* Only the part about dynamic shared memory, opting in included: so that whoever asks how many
+ * blocks a device holds gets the answer for a launch. */
 acu_status acui_kernel_allow_shared(acu_kernel *kernel, size_t dynamic);
-/* It needs another call than cuLaunchKernel, and is in no graph. */
+/* The launch needs another call than cuLaunchKernel, and can not be in a graph. */
 static inline bool acui_config_is_special(const acu_config *config)
 {
     return config->cooperative || config->programmatic || config->cluster[0];
 }
-/* As much of it as the device alone tells, for a kernel that is being loaded. */
+/* Only the checks that the device's limits allow, for a kernel that is being loaded. */
 acu_status acui_kernel_config_early(const acu_kernel *kernel, acu_config *config);
 
 /* ---- module.c ---- */
-/* A module that is LOADING, and has its name; acui_module_end is due. BUSY, INVALID, NO_MEMORY. */
+/* A module that is LOADING and has its name; the caller must call acui_module_end. BUSY, INVALID,
+ * NO_MEMORY. */
 acu_status acui_module_new(acu_device *device, const char *name, bool built_in,
                            acu_module **module);
-/* The load has ended, with the thread's record: kernels are bound, and who waits goes on. */
+/* The load has ended, with the thread's record if it failed: binds the kernels; then whoever waits
+ * goes on. */
 void acui_module_end(acu_module *module, acu_status status);
-/* The same for who loaded it here: after success it is *result, else it is released. The status. */
+/* acui_module_end for a caller that loads it itself: on success the module becomes *result, else it
+ * is released. Returns the status. */
 acu_status acui_module_finish(acu_module *module, acu_status status, acu_module **result);
-/* Give the record of a load that failed; NULL: there was no memory for it. */
+/* Restore the record of a load that failed; NULL: there was no memory for it. */
 acu_status acui_load_failure(const acui_fault *fault);
-/* Bind the handle to its function; to the failure of `failed`, if that is not NULL. */
+/* Bind the handle to its function or, unless `failed` is NULL, to the failure of that module. */
 void acui_kernel_bind(acu_kernel *kernel, const acu_module *failed);
 
-/* Give back so many references at once. */
+/* Release `count` references at once. */
 void acui_kernel_release_some(acu_kernel *kernel, uint32_t count);
 
 /* ---- globals.c ---- */
@@ -162,16 +175,16 @@ typedef struct acui_global_use {
     acu_buffer *buffer; /* retained */
     bool constant;
 } acui_global_use;
-/* Variables of the module that are buffers now, at most `room`. */
+/* The variables of the module that are buffers now, at most `room`; returns how many. */
 size_t acui_globals_take(acu_module *module, acui_global_use *uses, size_t room);
 static inline size_t acui_globals_count(const acu_module *module)
 {
     return atomic_load_explicit(&module->global_count, memory_order_relaxed);
 }
-/* Note the constants of PTX text; false for lack of memory. */
+/* Note the constants of PTX text; false: no memory. */
 bool acui_globals_read(acu_module *module, const char *ptx);
 
-/* The names of modules (registry.c). Taking one fails with BUSY; the module is not retained. */
+/* The names of modules (registry.c). A name that is taken: BUSY. The module is not retained. */
 acu_status acui_module_enter(acu_module *module);
 void acui_module_leave(acu_module *module);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Launch configurations: defaults, and what the kernel and the device allow. */
+/*
+ * Launch configurations: their defaults, and what the kernel and the device allow. What is not
+ * allowed is refused here, before the driver sees it.
+ */
 #include "base/error.h"
 #include "base/rare.h"
 #include "kernel/kernel.h"
@@ -16,7 +19,7 @@ static inline bool is_within(const unsigned *size, const unsigned *most)
     return size[0] <= most[0] && size[1] <= most[1] && size[2] <= most[2];
 }
 
-/* A grid of blocks, or a block of threads, that has too many of these in some direction. */
+/* Refuses a grid of blocks, or a block of threads, that has too many of them in some direction. */
 ACUI_RARE static acu_status refuse_size(const acu_kernel *kernel, const char *what,
                                         const char *pieces, const unsigned *size,
                                         const unsigned *most)
@@ -77,7 +80,7 @@ ACUI_RARE static acu_status refuse_threads(const acu_kernel *kernel, const unsig
                      kernel->info.max_threads);
 }
 
-/* Against what the device allows for every kernel, and `most` threads. */
+/* Checks the block against what the device allows every kernel, and against `most` threads. */
 static inline acu_status check_block(const acu_kernel *kernel, const unsigned *block,
                                      unsigned most)
 {
@@ -108,7 +111,8 @@ static inline acu_status check_shared(const acu_kernel *kernel, size_t dynamic)
     return fixed > most || dynamic > most - fixed ? refuse_shared(kernel, dynamic) : ACU_OK;
 }
 
-/* More shared memory than every kernel may have: allow this one all that the device has, once. */
+/* The block wants more shared memory than every kernel may have: allow this one all that the device
+ * has, once. */
 ACUI_RARE static acu_status opt_in(acu_kernel *kernel, size_t dynamic)
 {
     acu_device *device = kernel->module->device;
@@ -121,13 +125,13 @@ ACUI_RARE static acu_status opt_in(acu_kernel *kernel, size_t dynamic)
     acu_status st = ACUI_DEV(device, FuncSetAttribute, kernel->raw,
                              ACU_CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)all);
     acui_leave(&entered);
-    /* Release: who sees it launches after the call. */
+    /* Release: whoever sees the value launches after the call. */
     if (st == ACU_OK)
         atomic_store_explicit(allowed, all, memory_order_release);
     return st;
 }
 
-/* What was checked. */
+/* Allows an amount that check_shared has passed. */
 static inline acu_status allow_shared(acu_kernel *kernel, size_t dynamic)
 {
     size_t shared = dynamic + kernel->info.static_shared;
@@ -179,7 +183,8 @@ ACUI_RARE static acu_status check_cluster(const acu_kernel *kernel, acu_config *
     return ACU_OK;
 }
 
-/* The driver is asked once for launches of one shape in a row. */
+/* How many blocks a multiprocessor holds. The last answer is kept: launches of one shape in a row
+ * ask the driver once. */
 static acu_status blocks_held(acu_kernel *kernel, unsigned threads, size_t shared, unsigned *blocks)
 {
     _Atomic(uint64_t) *held = &kernel->function->held;
@@ -247,6 +252,6 @@ acu_status acui_kernel_config_early(const acu_kernel *kernel, acu_config *config
 {
     unsigned block[3] = {config->block[0], config->block[1], config->block[2]};
     ACUI_TRY(check_early(kernel, config));
-    default_block(1, block); /* whatever it will be, it is allowed */
+    default_block(1, block); /* 1 thread: the kernel's maximum is not known yet */
     return check_block(kernel, block, UINT32_MAX);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Modules: they exist before they are loaded. Handles on their kernels can be had meanwhile, and
- * launches of these wait behind the module's point; when the load ends, kernels are bound first,
- * then the point is over.
+ * Modules. They exist before they are loaded: meanwhile handles on their kernels can be made, and
+ * launches of these wait behind the module's point. When the load ends, first the kernels are
+ * bound, then the point is over.
  */
 #include "base/alloc.h"
 #include "base/callback.h"
@@ -59,7 +59,7 @@ acu_status acui_module_new(acu_device *device, const char *name, bool built_in,
     m->point = acui_point_new();
     acu_status st = ACU_OK;
     if (m->point)
-        m->point->load = true; /* before anybody finds the module */
+        m->point->load = true; /* set before anybody can find the module */
     if (!m->point || !keep_name(m, name))
         st = acui_fail(ACU_ERR_NO_MEMORY, "no memory for a module");
     else if (!built_in)
@@ -76,8 +76,8 @@ acu_status acui_module_new(acu_device *device, const char *name, bool built_in,
 
 /* ---- the end of a load ----------------------------------------------------------------------- */
 
-/* Handles that were made meanwhile, one by one; those that are on their way out leave by
- * themselves. Then the module changes its state: who comes later finds that. */
+/* Binds the handles that were made meanwhile, one by one; a handle that is being destroyed removes
+ * itself. Then the module changes its state, so that later handles bind themselves. */
 static void bind_waiting(acu_module *module, acui_load_state state)
 {
     pthread_mutex_lock(&module->lock);
@@ -93,7 +93,7 @@ static void bind_waiting(acu_module *module, acui_load_state state)
         acu_kernel_release(kernel);
         pthread_mutex_lock(&module->lock);
     }
-    /* Release: what was loaded is there for who sees it. */
+    /* Release: whoever sees the state sees what was loaded. */
     atomic_store_explicit(&module->state, state, memory_order_release);
     pthread_mutex_unlock(&module->lock);
 }
@@ -103,7 +103,7 @@ void acui_module_end(acu_module *module, acu_status status)
     acu_error record = *acui_error();
     if (status != ACU_OK) {
         module->fault = acui_fault_new(&record);
-        acui_module_leave(module); /* its name is free again */
+        acui_module_leave(module); /* frees its name */
     }
     bind_waiting(module, status == ACU_OK ? ACUI_LOADED : ACUI_LOAD_FAILED);
     acui_load_over(module->point);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* NVRTC, opened at run time; nothing of the toolkit is needed to build. */
+/* NVRTC, opened at run time and never closed; nothing of the toolkit is needed to build. */
 #include "base/alloc.h"
 #include "base/error.h"
 #include "driver/vendor.h"
@@ -34,16 +34,17 @@ typedef struct nvrtc_program *program;
 static struct {
     pthread_mutex_t lock;
     void *library; /* never closed */
-    char asked[PATH_MAX]; /* "": look for it */
-    char path[PATH_MAX], include[PATH_MAX]; /* "": no headers of a toolkit */
-    char looked[160]; /* where, if in vain */
+    char asked[PATH_MAX]; /* "" means: look for it */
+    char path[PATH_MAX], include[PATH_MAX]; /* include is "" without the toolkit's headers */
+    char looked[160]; /* where it was looked for in vain */
     bool missing;
     int major, minor;
     struct stat file;
 #define ACU_X(field, symbol, parameters) int(*field) parameters;
     CALLS(ACU_X)
 #undef ACU_X
-    pthread_mutex_t compiling; /* older versions compile one at a time, and say so nowhere */
+    pthread_mutex_t compiling; /* held while compiling: older versions can do only one at a time,
+                                * and do not say so */
 } rtc = {.lock = PTHREAD_MUTEX_INITIALIZER, .compiling = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- opening; the lock is held ---- */
@@ -64,7 +65,7 @@ static bool resolve(void *library)
     return rtc.version(&rtc.major, &rtc.minor) == 0;
 }
 
-/* The toolkit's headers stand beside its libraries. */
+/* The toolkit's headers are beside its libraries. */
 static void find_headers(void)
 {
     static const char *const places[] = {"/../include", "/../../include",
@@ -153,7 +154,7 @@ acu_status acui_nvrtc_find(acui_bytes *key, int *version)
 
 /* ---- options ---- */
 
-/* The newest architecture that is known and not above the wanted one. */
+/* Chooses the newest architecture that NVRTC knows and that is not above the wanted one. */
 static acu_status choose_arch(const acui_request *r, unsigned *arch)
 {
     int count = 0, list[256], best = 0;
@@ -199,7 +200,7 @@ static acu_status make_options(const acui_request *r, acui_arguments *w)
 
 /* ---- compiling ---- */
 
-/* The program's headers, and the library's own behind them. */
+/* Creates the NVRTC program with the caller's headers and, after these, the library's own. */
 static acu_status create(const acui_request *r, acui_arguments *w, program *p)
 {
     const acu_compile_options *o = &r->options;
@@ -219,7 +220,7 @@ static acu_status create(const acui_request *r, acui_arguments *w, program *p)
     }
     ACUI_HEADERS(ACU_X)
 #undef ACU_X
-    names[n] = "tile.h"; /* as device.cuh has it */
+    names[n] = "tile.h"; /* as device.cuh includes it */
     texts[n++] = acui_header_tile;
     if (rtc.create(p, r->source, r->what, n, texts, names) != 0)
         return acui_fail(ACU_ERR_NOT_SUPPORTED, "NVRTC took no program");
@@ -230,7 +231,7 @@ static acu_status create(const acui_request *r, acui_arguments *w, program *p)
     return ACU_OK;
 }
 
-/* A text that the library fills; "" if it has none. */
+/* Puts a text that NVRTC fills in; "" if it has none. */
 static void put_text(acui_bytes *bytes, program p, int (*size)(program, size_t *),
                      int (*fill)(program, char *))
 {

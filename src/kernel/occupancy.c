@@ -13,7 +13,7 @@ static acu_status check(acu_kernel *kernel, const void *out, const char *functio
 
 /* ---- attributes ---- */
 
-/* Says which one it was that the driver does not take. */
+/* Says which attribute the driver refused. */
 static acu_status name_attribute(acu_status status, const char *function, const acu_kernel *kernel,
                                  unsigned attribute)
 {
@@ -42,7 +42,7 @@ acu_status acu_kernel_set_attribute(acu_kernel *kernel, unsigned attribute, int 
     ACUI_TRY(acui_enter(device, &entered));
     acu_status st = ACUI_DEV(device, FuncSetAttribute, kernel->raw, attribute, value);
     acui_leave(&entered);
-    /* What was opted into before may be less now: it is asked for anew. */
+    /* The limit that was opted into before may have become lower: launches opt in anew. */
     if (attribute == ACU_CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
         atomic_store_explicit(&kernel->function->shared_allowed,
                               st == ACU_OK && value > 0 ? (size_t)value : 0, memory_order_release);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The parameters of kernels, from PTX text: what drivers before CUDA 12.4 do not tell, and the
- * types, which none tells. Reads the heads of .entry functions only.
+ * The parameters of kernels, from PTX text: drivers before CUDA 12.4 do not tell them, and no
+ * driver tells their types. Only the heads of .entry functions are read.
  */
 #include "base/alloc.h"
 #include "base/error.h"
@@ -57,7 +57,7 @@ static void skip_blank(reader *r)
     }
 }
 
-/* A string stands for itself as one word: what is in it is no code. */
+/* A string is one word: what is in it is not code. */
 static void skip_string(reader *r)
 {
     for (r->at++; r->at < r->end && r->text[r->at] != '"'; r->at++)
@@ -66,7 +66,8 @@ static void skip_string(reader *r)
     r->at = r->at < r->end ? r->at + 1 : r->end;
 }
 
-/* A name, with its leading dot if it has one; or a single other character; or a string. */
+/* The next word: a name, with its leading dot if it has one; a single other character; or a
+ * string. */
 static word next_word(reader *r)
 {
     skip_blank(r);
@@ -130,7 +131,8 @@ static bool read_type(word w, acui_param *param)
     return false;
 }
 
-/* Behind the name: "[24]", for a struct or an array. Gives the word that ends the parameter. */
+/* Reads what follows the name of a struct or an array, such as "[24]". Returns the word that ends
+ * the parameter. */
 static word read_extent(reader *r, acui_param *param, bool *good)
 {
     word w = next_word(r);
@@ -148,8 +150,9 @@ static word read_extent(reader *r, acui_param *param, bool *good)
 }
 
 /*
- * Behind ".param": attributes and the type in any order, then the name. ".align 8" and the number
- * of ".ptr .global .align 8" are no part of the size. Gives the word that ends it: "," or ")".
+ * Reads what follows ".param": attributes and the type in any order, then the name. ".align 8" and
+ * the number in ".ptr .global .align 8" do not belong to the size. Returns the word that ends it:
+ * "," or ")".
  */
 static word read_param(reader *r, acui_param *param, bool *good)
 {
@@ -184,7 +187,7 @@ static acu_status add_param(acui_ptx_entry *entry, size_t *room, const acui_para
     return ACU_OK;
 }
 
-/* Behind the name: "( .param .u64 a, .param .f32 b )", or nothing. */
+/* Reads what follows the name: "( .param .u64 a, .param .f32 b )", or nothing. */
 static acu_status read_params(reader *r, acui_ptx_entry *entry)
 {
     reader ahead = *r;

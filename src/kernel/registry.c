@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Modules by name: a list in the device that does not hold them. */
+/*
+ * Modules by name: a list in the device, under the device's lock. It does not hold the modules; a
+ * module leaves it when it goes.
+ */
 #include "base/error.h"
 #include "kernel/families.h"
 
 #include <string.h>
 
-/* The device's lock is held. A module on its way out does not count: its name is free. */
+/* The module of that name, retained. A module that is being destroyed does not count: its name is
+ * free. The device's lock is held. */
 static acu_module *find_retained(acu_device *device, const char *name)
 {
     for (acu_module *m = device->modules; m; m = m->next)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Requests to compile: checking them, choosing the compiler, making the key. */
+/*
+ * Requests to compile: checking them, choosing the compiler, and making the key. The key contains
+ * everything that the result depends on; where that is impossible the result is not kept.
+ */
 #include "kernel/request.h"
 
 #include "base/error.h"
@@ -14,7 +17,7 @@
 
 /* ---- options ---- */
 
-/* A path that stays where it is put. */
+/* Whether the path stays inside of the folder that it is put into. */
 static bool is_inside(const char *name)
 {
     if (!name || !*name || *name == '/')
@@ -31,7 +34,8 @@ static acu_status check_list(const char *const *list, size_t count, const char *
                              const char *function)
 {
     for (size_t i = 0; i < count; i++)
-        if (!list || !list[i] || !*list[i]) /* of "", compilers would take what comes next */
+        if (!list || !list[i] || !*list[i]) /* an empty name would make the compiler take the next
+                                             * argument for it */
             return acui_fail(ACU_ERR_INVALID, "%s: %s %zu is %s", function, what, i,
                              list && list[i] ? "empty" : "NULL");
     return ACU_OK;
@@ -152,8 +156,8 @@ static void put_options(acui_request *r)
     }
 }
 
-/* Arguments that may name files, of which nobody knows what is in them: all of clang's that begin
- * with -i do, joined with the name or not. What is none, but looks like one, costs time only. */
+/* Whether the argument may name a file, whose content is not known: all of clang's arguments that
+ * begin with -i do, joined with the name or not. A wrong yes only costs time. */
 static bool names_file(const char *argument)
 {
     static const char *const beginnings[] = {"-I", "-i", "-F", "-B", "-Wp,"};
@@ -177,7 +181,7 @@ static bool names_files(const acu_compile_options *o)
 
 /* ---- choosing ---- */
 
-/* clang is not here, which the record says; and NVRTC was not taken. */
+/* Fails because clang was not found, as the record says, and NVRTC was not taken. */
 static acu_status no_compiler(const acu_device *device, int version, const acu_error *nvrtc)
 {
     char words[ACU_ERROR_MESSAGE];
@@ -206,7 +210,8 @@ static acu_status choose(acui_request *r, const acu_device *device)
     }
     if (wanted == ACU_COMPILER_AUTO && !(device && device->info.software) &&
         acui_nvrtc_find(NULL, &version) == ACU_OK &&
-        !(device && driver && version > driver->version)) { /* its PTX could not be loaded */
+        !(device && driver && version > driver->version)) { /* the driver is too old to load its
+                                                             * PTX */
         r->nvrtc = true;
         return acui_nvrtc_find(&r->key, &version);
     }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What is to be compiled, and by what; and the key under which that is found again. */
+/*
+ * A request to compile: the source, the options, the compiler, and the key under which the result
+ * is found again in the caches.
+ */
 #ifndef ACUI_KERNEL_REQUEST_H
 #define ACUI_KERNEL_REQUEST_H
 
@@ -10,64 +13,65 @@
 #include <acuda/compile.h>
 
 typedef struct acui_request {
-    const char *what;   /* for messages and as the source's name */
+    const char *what;   /* for messages, and the source's name */
     const char *source;
-    acu_compile_options options; /* what it points to is borrowed */
+    acu_compile_options options; /* what they point to is borrowed */
     bool nvrtc;         /* else clang */
-    unsigned arch;      /* wanted */
-    bool exact;         /* ... by the program: no other will do */
-    bool keep;          /* the key says all that the result depends on */
+    unsigned arch;      /* the architecture that is wanted */
+    bool exact;         /* ... by the program: no other is allowed */
+    bool keep;          /* the key contains all that the result depends on: it may be kept */
     acui_bytes key;
     acui_hash hash;
 } acui_request;
 
-/* Options as a program gives them, checked; `waits`: of a call that does. Errors: INVALID,
- * NOT_SUPPORTED. */
+/* Read and check options as a program gives them; `waits`: for a call that may wait. Errors:
+ * INVALID, NOT_SUPPORTED. */
 acu_status acui_compile_options_read(acu_compile_options *known, const acu_compile_options *given,
                                      bool waits, const char *function);
-/* A copy of all that they point to, in the arena. False: no memory. */
+/* Copy the options, with all that they point to, into the arena. False: no memory. */
 bool acui_compile_options_copy(acui_arena *arena, const acu_compile_options *options,
                                acu_compile_options *copy);
 
-/* Choose the compiler, and make the key; to be ended in any case. `device` may be NULL. Errors:
- * NOT_FOUND (no compiler), INVALID, NO_MEMORY. */
+/* Choose the compiler and make the key; the caller must call acui_request_end in any case. `device`
+ * may be NULL. Errors: NOT_FOUND (no compiler), INVALID, NO_MEMORY. */
 acu_status acui_request_begin(acui_request *request, const acu_device *device, const char *what,
                               const char *source, const acu_compile_options *options);
 void acui_request_end(acui_request *request);
 
 /* ---- includes.c ---- */
-/* Put what the include folders have of what the source includes into the key; false: that can not
- * be said. */
+/* Put the files that the source includes from the include folders into the key; false: they can not
+ * be told. */
 bool acui_request_put_includes(acui_request *request);
 
 /* ---- compiled.c ---- */
-/* From the caches, or by compiling; *code is there on failure too, with the log, if a compiler was
- * asked. Blocks. */
+/* Get the code from the caches, or compile it. On failure *code is set too, with the log, if a
+ * compiler was asked. Blocks. */
 acu_status acui_compile(const acui_request *request, acu_code **code);
-void acui_compile_set_memory(uint64_t limit); /* bytes; 0: nothing is kept */
-/* Counters of acu_compile_counts, by their fields. */
+void acui_compile_set_memory(uint64_t limit); /* limit in bytes; 0: nothing is kept */
+/* Count one more in a field of acu_compile_counts. */
 void acui_compile_count(size_t field);
 #define ACUI_COMPILE_COUNT(name) acui_compile_count(offsetof(acu_compile_counts, name))
 
 /* ---- disk.c ---- */
-acu_status acui_disk_set(const char *folder, uint64_t limit); /* NULL: none */
-/* NULL: not there. */
+acu_status acui_disk_set(const char *folder, uint64_t limit); /* NULL: no folder */
+/* NULL: it is not on disk. */
 acu_code *acui_disk_read(const acui_request *request);
 void acui_disk_write(const acui_request *request, const acu_code *code);
 
 /* ---- nvrtc.c, clang.c ---- */
-/* What `acu_compile_configure` says; NULL: nothing. BUSY, NO_MEMORY. */
+/* Set the path from `acu_compile_configure`; NULL: none was given. BUSY, NO_MEMORY. */
 acu_status acui_nvrtc_set(const char *path);
 acu_status acui_clang_set(const char *path);
-/* Whether it is there; puts its identity into the key, if that is not NULL. If not: where it was
- * looked for, into the thread's record (NOT_FOUND). */
+/* Find the compiler, and put its identity into `key`, unless that is NULL. NOT_FOUND: the thread's
+ * record says where it was looked for. */
 acu_status acui_nvrtc_find(acui_bytes *key, int *version);
 acu_status acui_clang_find(acui_bytes *key);
-/* Compile; *bytes get what code.h says, the log also on failure. Block. */
+/* Compile. *bytes get what code.h says; on failure the log, too. Blocks. */
 acu_status acui_nvrtc_compile(const acui_request *request, acui_bytes *bytes);
 acu_status acui_clang_compile(const acui_request *request, acui_bytes *bytes);
 
-/* The library's own headers, as text: X(name of the array, name for #include, given to NVRTC). */
+/* The library's own headers, as text: X(name of the array, name for #include, whether NVRTC gets
+ * it). */
 #define ACUI_HEADERS(X)                                                                            \
     X(device, "acuda/device.cuh", 1) X(tile, "acuda/tile.h", 1)                                    \
     X(prelude, "acuda-prelude/prelude.cuh", 0) X(math, "acuda-prelude/math.cuh", 0)               \

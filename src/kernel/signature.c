@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Declaring what a kernel's parameters are. */
+/*
+ * Declaring what a kernel's parameters are (acu_kernel_declare): reading the words of a signature,
+ * and checking them against what PTX and driver say of the kernel.
+ */
 #include "base/alloc.h"
 #include "base/error.h"
 #include "kernel/declared.h"
@@ -14,7 +17,7 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\n';
 }
 
-/* The part between two commas, without the blanks around it. */
+/* The text between two commas, without the blanks around it. */
 typedef struct part {
     const char *text;
     int length; /* for %.*s */
@@ -49,7 +52,7 @@ static acu_dtype find_dtype(part p)
     return ACU_NO_DTYPE;
 }
 
-/* "in f32": the word before the blank is taken off. */
+/* From "in f32", takes off the word before the blank. */
 static enum acui_want take_want(part *p)
 {
     static const struct {
@@ -93,7 +96,7 @@ static acu_status read_part(part p, size_t index, acui_param *param)
 
 /* ---- against the kernel ---------------------------------------------------------------------- */
 
-/* 0: any. */
+/* The size that the declared type has; 0: any. */
 static uint32_t wanted_bytes(const acui_param *param)
 {
     switch (param->want) {
@@ -185,7 +188,8 @@ static acu_status declare(acu_kernel *kernel, const char *signature)
                          kernel->name, kernel->info.param_count, signature, count);
     ACUI_TRY(declared_new(kernel, signature, false, &declared));
     keep(kernel, declared);
-    /* What nobody told is known from here on; once, so that a kernel has one count. */
+    /* From here on a count is known that nobody told. It is set once, so that a kernel has one
+     * count. */
     if (!kernel->info.params_known) {
         kernel->info.param_count = count;
         kernel->info.params_known = true;
@@ -195,7 +199,8 @@ static acu_status declare(acu_kernel *kernel, const char *signature)
     return ACU_OK;
 }
 
-/* Nothing is known of the kernel yet: launches are checked against this until it is. */
+/* The kernel is being loaded and nothing is known of it: launches are checked against this until it
+ * is. */
 static acu_status declare_early(acu_kernel *kernel, const char *signature)
 {
     acui_declared *declared = NULL;

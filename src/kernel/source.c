@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Loading a module from its source, here or on the loader's threads. */
+/* Loading a module from its source, on this thread or on the loader's. */
 #include "kernel/source.h"
 
 #include "base/alloc.h"
@@ -52,7 +52,7 @@ static acu_status load_file(acu_module *module, const acu_module_source *source)
     return st;
 }
 
-/* Options that were checked before. */
+/* Compiles and loads CUDA C++; the options were checked before. */
 static acu_status load_cuda(acu_module *module, const acu_module_source *source)
 {
     static const acu_compile_options none;
@@ -109,7 +109,7 @@ acu_status acu_module_load(acu_device *device, const acu_module_source *given, a
     return load_here(device, &source, module);
 }
 
-/* Checks that the short forms begin with. */
+/* The checks with which the short forms begin. */
 static acu_status check_request(acu_device *device, const void *code, acu_module **module,
                                 const char *function)
 {
@@ -149,8 +149,8 @@ typedef struct load {
     acui_job job;
     acu_module *module; /* retained */
     acu_module_source source;
-    char *path, *code;  /* copies; NULL where there are none */
-    acu_compile_options compile; /* what they point to is in: */
+    char *path, *code;  /* copies; NULL if not given */
+    acu_compile_options compile; /* what they point to is in the arena: */
     acui_arena arena;
     acui_load_watch watch;
 } load;
@@ -177,7 +177,7 @@ static acu_status run_load(const load *l)
 
 static void run(acui_job *job)
 {
-    load *l = (load *)job; /* its first member */
+    load *l = (load *)job; /* the job is its first member */
     acu_status st = run_load(l);
     acui_module_end(l->module, st);
     if (l->watch.ended)
@@ -197,7 +197,7 @@ static bool copy(char **to, const void *from, size_t bytes)
     return true;
 }
 
-/* The name is the module's copy. */
+/* Copies the source; its name is the module's copy. */
 static bool copy_source(load *l, const acu_module_source *source)
 {
     const char *text = source->ptx ? source->ptx : source->cuda;
@@ -253,7 +253,7 @@ acu_status acui_load_begin(acu_device *device, const acu_module_source *source, 
             load_free(l);
     }
     if (st != ACU_OK) {
-        acui_module_end(m, st); /* some may have found it by its name */
+        acui_module_end(m, st); /* others may have found it by its name */
         acu_error record = *acui_error();
         acu_module_release(m);
         return acui_error_restore(&record);

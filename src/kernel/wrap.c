@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Modules and libraries that somebody else loaded. */
+/*
+ * Modules and libraries that somebody else loaded, wrapped as modules. They are not unloaded here;
+ * the user data is released with the module.
+ */
 #include "base/callback.h"
 #include "base/error.h"
 #include "kernel/kernel.h"
@@ -38,7 +41,7 @@ static acu_status wrap(acu_device *device, const char *name, CUmodule raw, CUlib
     return acui_module_finish(m, st, module);
 }
 
-/* The module takes the user data, or it is released. */
+/* Hands the user data to the module, or releases it after a failure. */
 static acu_status finish(acu_status st, acu_user user, acu_module *const *module)
 {
     if (st == ACU_OK)
