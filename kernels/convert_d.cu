@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Conversion between dtypes (formats.cuh says how) by way of double and of 64-bit integers. */
+/* Conversion between dtypes (formats.cuh says how), by way of double or of 64-bit integers. */
 #include "elementwise.cuh"
 #include "formats.cuh"
 #include "pairs.cuh"

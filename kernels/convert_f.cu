@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Conversion between dtypes (formats.cuh says how): what float holds exactly, but to 64 bits. */
+/* Conversion between dtypes (formats.cuh says how), by way of float: from what float holds exactly
+ * to anything except 64 bits. */
 #include "elementwise.cuh"
 #include "formats.cuh"
 #include "pairs.cuh"

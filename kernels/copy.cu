@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Copies and fills that are none of the driver's: many small ones at once, any strides, transposes. What
- * they are passed is in op/copy_kernels.h. Addresses may be of mapped host memory.
+ * Copies and fills for which the driver has no call: many small ones at once, any strides,
+ * transposes. The parameters are in op/copy_kernels.h. Addresses may be of mapped host memory.
  */
 #include "../src/op/copy_kernels.h"
 
-typedef unsigned unit16 __attribute__((ext_vector_type(4))); /* stays in registers, as a struct may not */
+typedef unsigned unit16 __attribute__((ext_vector_type(4))); /* stays in registers; a struct may
+                                                              * not */
 
 /* ---- many small copies: a column of blocks for each ---- */
 
-/* Four loads are on their way before the first store: unrolled by hand, as compilers differ in what they
- * make of a hint. */
+/* Four loads are under way before the first store. Unrolled by hand, because compilers differ in
+ * what they make of a hint. */
 #define ACUI_FOUR(X) X(0) X(1) X(2) X(3)
 
 template <typename T>

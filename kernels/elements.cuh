@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Elements of tensors in registers: reading and writing them in all the dtypes that a class of
- * arithmetic covers. The dtype is an argument of the kernel, the same for all threads, so one kernel
- * serves many of them and the switch is outside of the loop over vectors.
+ * arithmetic covers. The dtype is an argument of the kernel, the same for all threads, so one
+ * kernel serves many dtypes, and the switch is outside of the loop over vectors.
  *
  *   acui_f   float, for f32, f16, bf16          acui_d   double, for f64
  *   acui_i   int, for bool and integers of up to 32 bits (u32 as its bits)
@@ -15,7 +15,7 @@
 #include <acuda/dtype.h>
 #include <acuda/op_kinds.h>
 
-/* Of functions that are given a format: in line, or what they capture would have to be in memory. */
+/* For lambdas that get a format: inlined, since their captures would otherwise live in memory. */
 #define ACUI_INLINE __attribute__((always_inline))
 
 ACUI_DEVICE float acui_from_f16(unsigned short bits)
@@ -24,7 +24,7 @@ ACUI_DEVICE float acui_from_f16(unsigned short bits)
     __asm__("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
     return value;
 }
-/* To the nearest, ties to even; too large becomes infinite. */
+/* Rounds to the nearest, ties to even; too large a value becomes infinite. */
 ACUI_DEVICE unsigned short acui_to_f16(float value)
 {
     unsigned short bits;
@@ -86,7 +86,7 @@ template <typename C, typename Vector> struct acui_plain { /* a vector type with
 };
 
 struct acui_f;
-struct acui_half { /* two bytes that become a float */
+struct acui_half { /* elements of two bytes that become floats */
     static const int BYTES = 2;
     template <typename T> ACUI_DEVICE T read_one(const char *at)
     {
@@ -198,10 +198,10 @@ struct acui_l {
     }
 };
 
-/* The same for what can only be floating point. */
+/* acui_f for operations on floating point only. */
 struct acui_real_f {
     typedef float value;
-    static const int V = 4, SHORTEST = 2; /* bytes */
+    static const int V = 4, SHORTEST = 2; /* SHORTEST: of an element, in bytes */
     template <typename F> ACUI_DEVICE void with(int dtype, F f)
     {
         switch (dtype) {
@@ -219,13 +219,13 @@ struct acui_real_d {
 
 /* ---- places ---------------------------------------------------------------------------------- */
 
-/* n / d of a dimension, for n below 2^31. */
+/* n divided by dimension d, for n below 2^31. */
 ACUI_DEVICE unsigned acui_divide(const acui_index &index, int d, unsigned n)
 {
     return (__umulhi(n, index.magic[d]) + n) >> index.shift[d];
 }
 
-/* Offsets, in elements, of COUNT operands (from `at` on) for the element with number `i`. */
+/* The offsets, in elements, of element number `i` in COUNT operands, which begin at `at`. */
 template <int COUNT>
 ACUI_DEVICE void acui_offsets(const acui_index &index, const acui_operand *at, long long i,
                               long long *offset)

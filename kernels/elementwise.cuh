@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Elementwise kernels: one for each class of arithmetic (elements.cuh) and number of operands; the
- * operation is an argument. A thread takes ACUI_UNROLL vectors of up to 16 bytes of each operand, and
- * asks which operation it is once for all of them.
+ * operation is an argument. A thread loads ACUI_UNROLL vectors of up to 16 bytes of each operand,
+ * and then switches on the operation once for all of them.
  *
- * Dense tensors take the wide way. What is strided, broadcast, not aligned or the rest at the end goes
- * in groups of single elements, neighbours going to neighbouring threads.
+ * Dense tensors take this wide path. What is strided, broadcast or not aligned, and the rest at the
+ * end, goes in groups of single elements, with neighbours in neighbouring threads.
  */
 #ifndef ACUDA_KERNELS_ELEMENTWISE_CUH
 #define ACUDA_KERNELS_ELEMENTWISE_CUH
 
 #include "elements.cuh"
 
-/* y[k] = expression of a (b, c): operands with number k */
+/* y[k] = an expression of a (b, c), which are elements k of the operands */
 #define ACUI_EACH(expression)                                                                      \
     {                                                                                              \
         _Pragma("unroll") for (int k = 0; k < COUNT; k++)                                          \
@@ -46,7 +46,7 @@
 
 template <typename T> ACUI_DEVICE T acui_sigmoid(T x)
 {
-    T e = exp(-fabs(x)), r = (T)1 / ((T)1 + e); /* without overflow */
+    T e = exp(-fabs(x)), r = (T)1 / ((T)1 + e); /* does not overflow */
     return x < 0 ? e * r : r;
 }
 
@@ -54,7 +54,8 @@ template <typename T, int COUNT> struct acui_few {
     T x[COUNT];
 };
 
-/* What takes many instructions: kernels of their own (function_*), which do few elements at once. */
+/* Functions that take many instructions have kernels of their own (function_*), which do few
+ * elements at once. */
 template <typename T, int COUNT>
 ACUI_DEVICE void acui_function(int op, const T (&x)[1][COUNT], T (&y)[COUNT])
 {
@@ -73,7 +74,7 @@ ACUI_DEVICE void acui_function(int op, const T (&x)[1][COUNT], T (&y)[COUNT])
     default: ACUI_EACH(erf(a));
     }
 }
-/* Out of line, so that there is one of each. */
+/* Out of line, so that there is one copy of each. */
 template <typename T, int COUNT>
 ACUI_DEVICE_OUTLINE acui_few<T, COUNT> acui_function_of(int op, acui_few<T, COUNT> v)
 {
@@ -105,7 +106,7 @@ ACUI_DEVICE void acui_apply_real(int op, const T (&x)[1][COUNT], T (&y)[COUNT])
     }
 }
 
-/* The rest of x / y, with the sign of y. A multiple of y is taken off that needs no rounding. */
+/* The remainder of x / y, with the sign of y. Subtracts a multiple of y that needs no rounding. */
 template <typename T> ACUI_DEVICE T acui_mod(T x, T y)
 {
     T r = fabs(x), m = fabs(y);
@@ -123,7 +124,8 @@ template <typename T> ACUI_DEVICE T acui_mod(T x, T y)
             r += s;
     }
     r = copysign(r, x);
-    return r != 0 && (r < 0) != (y < 0) ? r + y : copysign(r, y); /* of zero too, as NumPy has it */
+    return r != 0 && (r < 0) != (y < 0) ? r + y : copysign(r, y); /* also if it is zero, as in
+                                                                   * NumPy */
 }
 
 template <typename T, int COUNT>
@@ -253,7 +255,7 @@ ACUI_DEVICE_OUTLINE acui_few<T, COUNT> acui_heavy_whole(int op, acui_few<T, COUN
     return v;
 }
 
-/* a < b, in the order of the type: flipping the top bit makes one of the other */
+/* a < b in the type's order: flipping the top bit turns one order into the other */
 template <typename T, int COUNT>
 ACUI_DEVICE void acui_apply_whole(int op, const T (&x)[2][COUNT], T (&y)[COUNT], bool u)
 {
@@ -322,7 +324,8 @@ struct acui_all {
             acui_apply_whole(op, x, y, u);
     }
 };
-/* In line where there are many vectors and time matters: of float; one vector at a time else. */
+/* Inlined for float, which has many vectors and where time matters; for others one vector at a
+ * time. */
 struct acui_functions {
     template <typename C, int N, int COUNT>
     ACUI_DEVICE void apply(int op, const typename C::value (&x)[N][COUNT],
@@ -346,7 +349,7 @@ struct acui_functions {
         }
     }
 };
-/* Nothing but what reading and writing do. */
+/* No operation but reading and writing. */
 struct acui_none {
     template <typename C, int N, int COUNT>
     ACUI_DEVICE void apply(int, const typename C::value (&x)[N][COUNT],
@@ -365,7 +368,7 @@ struct acui_elementwise_loop {
     typedef typename C::value T;
     static const int V = C::V, COUNT = V * UNROLL, CHUNK = COUNT * ACUI_BLOCK;
 
-    /* Whether what is dense at `at` can be read a vector at a time. */
+    /* Whether a dense operand at `at` can be read a vector at a time. */
     ACUI_DEVICE bool aligned(const char *at, int dtype)
     {
         int mask = 0;
@@ -420,7 +423,7 @@ struct acui_elementwise_loop {
         return value;
     }
 
-    /* One by one, V in flight. */
+    /* Single elements, V of them in flight. */
     ACUI_DEVICE void single(const acui_elementwise &p, char *out, const char *const (&in)[3],
                                    long long chunk)
     {
@@ -432,7 +435,7 @@ struct acui_elementwise_loop {
 #pragma unroll
             for (int k = 0; k < V; k++) {
                 long long e = first + k * ACUI_BLOCK, offset[N + 1];
-                e = e < p.elements ? e : p.elements - 1; /* something that is there */
+                e = e < p.elements ? e : p.elements - 1; /* a valid element instead */
                 acui_offsets<N + 1>(p.index, p.at, e, offset);
                 place[k] = offset[0];
 #pragma unroll

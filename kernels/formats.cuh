@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Every dtype, read into and written from three classes of arithmetic, where writing converts:
+ * Every dtype, read into and written from three classes of arithmetic. Conversion happens in the
+ * writing:
  *
- *   acui_any_f   float: all that it holds exactly, to floating point, and to integers of up to 32 bits
- *   acui_any_d   double: all, 64-bit integers rounded to odd, so that the next rounding is the only one
- *   acui_any_l   long long: integers to integers, which wrap, and 64-bit ones to f64
+ *   acui_any_f   float: from everything it holds exactly, to floating point and integers of up to 32 bits
+ *   acui_any_d   double: from everything, with 64-bit integers rounded to odd, so that the next rounding is
+ *                the only one
+ *   acui_any_l   long long: integers to integers, which wrap, and 64-bit integers to f64
  *
  * f4e2m1fnx2, two numbers in an element, is read and written by pairs.cuh.
  *
- * To floating point: to the nearest, ties to even; the f8 kinds saturate, and keep NaN; f8e8m0fnu takes
- * the magnitude, up to the next power of two. To integers: towards zero, saturated, NaN is 0. To bool:
- * whether it is not 0.
+ * To floating point: rounds to the nearest, ties to even; the f8 kinds saturate and keep NaN;
+ * f8e8m0fnu takes the magnitude, rounded up to a power of two. To integers: rounds towards zero and
+ * saturates; NaN becomes 0. To bool: whether it is not 0.
  */
 #ifndef ACUDA_KERNELS_FORMATS_CUH
 #define ACUDA_KERNELS_FORMATS_CUH
@@ -19,14 +21,14 @@
 
 /* ---- narrow floating point, as float ------------------------------------------------------------- */
 
-/* To a format of FRACTION bits, exponents biased by BIAS; not above MOST. Without branches: in most warps there
- * are some that are too small for an exponent. */
+/* Converts to a format with FRACTION bits and exponents biased by BIAS, saturating at MOST. Without
+ * branches: most warps have some values that are too small for a normal exponent. */
 template <int FRACTION, int BIAS, unsigned MOST> ACUI_DEVICE unsigned acui_narrow(float value)
 {
     const unsigned SHIFT = 23 - FRACTION, UNIT = (unsigned)(151 - BIAS - FRACTION) << 23;
     unsigned bits = __float_as_uint(value), size = bits & 0x7fffffffu;
     unsigned normal = (size + (1u << (SHIFT - 1)) - 1u + (size >> SHIFT & 1u)) >> SHIFT;
-    /* added to what has the smallest for its last bit */
+    /* added to a number whose last bit is the smallest value */
     unsigned small = __float_as_uint(__fadd_rn(__uint_as_float(size), __uint_as_float(UNIT))) - UNIT;
     unsigned result = size >= (unsigned)(128 - BIAS) << 23 ? normal - ((unsigned)(127 - BIAS) << FRACTION) : small;
     result = result < MOST ? result : MOST;
@@ -51,7 +53,7 @@ ACUI_DEVICE_OUTLINE unsigned acui_to_e8m0(float value)
     return size > 0x7f800000u ? 255 : up < 254 ? up : 254;
 }
 
-/* Four bits: a sign, and 0, 0.5, 1, 1.5, 2, 3, 4 or 6. NaN, which it has not, becomes 6. */
+/* Four bits: a sign, and 0, 0.5, 1, 1.5, 2, 3, 4 or 6. NaN, which it lacks, becomes 6. */
 ACUI_DEVICE float acui_from_e2m1(unsigned b)
 {
     unsigned size = b & 7;
@@ -64,7 +66,8 @@ ACUI_DEVICE unsigned acui_to_e2m1(float value)
     return value != value ? 7u : (result & 7u) | (result >> 4 & 8u);
 }
 
-/* A double as a float whose last bit says that there was more: rounding that once more is right. */
+/* A double rounded to odd: the float's last bit says that there was more, so that rounding once
+ * more is correct. */
 ACUI_DEVICE float acui_odd(double value)
 {
     float near = __double2float_rz(value);
@@ -102,7 +105,7 @@ struct acui_code_f16 {
     }
 };
 
-/* Integers of up to 32 bits: the hardware's conversion saturates, and makes 0 of a float NaN. */
+/* Integers of up to 32 bits: the hardware's conversion saturates, and turns a float NaN into 0. */
 ACUI_DEVICE int acui_to_int(float v) { return __float2int_rz(v); }
 ACUI_DEVICE int acui_to_int(double v) { return v != v ? 0 : __double2int_rz(v); }
 ACUI_DEVICE unsigned acui_to_uint(float v) { return __float2uint_rz(v); }
@@ -114,12 +117,12 @@ template <typename S, int LOW, int HIGH> struct acui_code_saturated {
 };
 ACUI_CODEC(acui_code_i32, int, v, acui_to_int(v));
 ACUI_CODEC(acui_code_u32, unsigned, v, acui_to_uint(v));
-/* 64 bits and double; read rounded to odd. */
+/* Conversion of 64 bits and double; reading rounds to odd. */
 struct acui_code_i64 {
     typedef long long type;
     template <typename T> ACUI_DEVICE T from(long long v)
     {
-        double near; /* as text: clang 14 takes its builtin for the nearest */
+        double near; /* in assembly: clang 14 treats its builtin as rounding to the nearest */
         __asm__("cvt.rz.f64.s64 %0, %1;" : "=d"(near) : "l"(v));
         if (__double2ll_rz(near) != v)
             near = __longlong_as_double(__double_as_longlong(near) | 1);
@@ -139,10 +142,10 @@ struct acui_code_u64 {
     }
     template <typename T> ACUI_DEVICE unsigned long long to(T v)
     {
-        return v > 0 ? __nvvm_d2ull_rz(v) : 0; /* not NaN */
+        return v > 0 ? __nvvm_d2ull_rz(v) : 0; /* false for NaN */
     }
 };
-/* Integers as they are. */
+/* Integers as they are; writing wraps. */
 template <typename S> struct acui_code_wrapped {
     typedef S type;
     template <typename T> ACUI_DEVICE T from(S v) { return (T)v; }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Tensors made of where their elements are: arange, linspace, eye. Computed in double or in 64-bit
- * integers, and converted to the dtype once. */
+/*
+ * Tensors whose elements depend on their place: arange, linspace, eye. Elements are computed in
+ * double or in 64-bit integers, and converted to the dtype once.
+ */
 #include "formats.cuh"
 
-/* start + i step; `place` is i as a T, in which it is exact: made once for a vector, since that takes longer
+/* start + i step. `place` is i, exact as a T; it is made once for a vector, since that takes longer
  * than the rest. */
 ACUI_DEVICE double acui_arange(const acui_sequence &p, double place) { return fma(place, p.step, p.start); }
 ACUI_DEVICE long long acui_arange(const acui_sequence &p, long long place)
@@ -11,7 +13,8 @@ ACUI_DEVICE long long acui_arange(const acui_sequence &p, long long place)
     return p.first + place * p.stride;
 }
 
-/* COUNT elements: vectors of V, the first one at `first`, STEP from one to the next. */
+/* COUNT elements in vectors of V: the first vector begins at `first`, the others STEP elements
+ * apart. */
 template <int V, int STEP, typename T, int COUNT>
 ACUI_DEVICE void acui_values(const acui_sequence &p, long long first, T (&x)[COUNT])
 {
@@ -20,7 +23,7 @@ ACUI_DEVICE void acui_values(const acui_sequence &p, long long first, T (&x)[COU
 #pragma unroll
         for (int k = 0; k < COUNT; k++)
             x[k] = acui_arange(p, place + (T)(k / V * STEP + k % V));
-    } else if (p.kind == ACUI_LINSPACE) { /* from the nearer end, so that both are met */
+    } else if (p.kind == ACUI_LINSPACE) { /* from the nearer end, so that both ends are exact */
         const double last = (double)(p.elements - 1);
 #pragma unroll
         for (int k = 0; k < COUNT; k++) {
@@ -44,7 +47,8 @@ ACUI_DEVICE void acui_values(const acui_sequence &p, long long first, T (&x)[COU
     }
 }
 
-/* One by one, neighbours by neighbouring threads: what has gaps or is not aligned, and the rest at the end. */
+/* One by one, neighbours by neighbouring threads: for tensors that have gaps or are not aligned,
+ * and for the rest at the end. */
 template <typename C> ACUI_DEVICE void acui_make_singles(char *out, const acui_sequence &p, long long first, int count)
 {
 #pragma unroll 1

@@ -2,12 +2,13 @@
 /*
  * The math functions that clang expects from a CUDA toolkit's libdevice, which acuda does without.
  *
- * They are made of exactly rounded operations only (add, multiply, fma, divide, square root,
+ * They consist of correctly rounded operations only (add, multiply, fma, divide, square root,
  * conversions), so that a GPU and the software device give the same bits. To that end each fma is
- * written out, and no product goes into a sum: a compiler would be free to make an fma of them, or not.
- * Subnormal numbers are kept; infinities, NaN and signed zeros follow C's Annex F.
- * Largest errors in units in the last place, against a reference in higher precision. (Floats: over
- * every seventh of all there are. powf: over 4 10^7 pairs; double: over 10^7 arguments, random.)
+ * written out, and no product goes into a sum, because a compiler would be free to make an fma of
+ * them or not. Subnormal numbers are kept; infinities, NaN and signed zeros follow C's Annex F.
+ *
+ * Largest errors in units in the last place, against a reference in higher precision (float: over
+ * every seventh of all values; powf: over 4 10^7 pairs; double: over 10^7 random arguments):
  *
  *     exactly rounded   sqrtf fmaf, fminf fmaxf, the roundings to an integer; their double forms
  *     below 0.6         powf
@@ -17,7 +18,7 @@
  *     below 3.5         tanf; double: tanh, and below 2 pow
  *     below 20          double: erf
  *
- * For what may be less exact and faster there are __expf, __logf, __sinf and the like in prelude.cuh.
+ * prelude.cuh has functions that are less exact and faster: __expf, __logf, __sinf and the like.
  * Polynomials are minimax fits over the intervals that are named with them.
  */
 #ifndef ACUDA_KERNELS_MATH_CUH
@@ -146,7 +147,7 @@ ACUI_DEVICE float exp2f(float x)
     return acui_scalef(fmaf(q, r, 1.0f), (int)n);
 }
 
-/* Without branches: both ways are short, and neighbours seldom go the same. */
+/* Without branches: both paths are short, and neighbouring threads seldom take the same one. */
 ACUI_DEVICE float tanhf(float x)
 {
     float a = fabsf(x), u = x * x;
@@ -155,10 +156,11 @@ ACUI_DEVICE float tanhf(float x)
     q = fmaf(q, u, 0.133325338f);
     q = fmaf(q, u, -0.333333164f);
     float small = fmaf(x * u, q, x);
-    int n; /* e^(2a) = 2^n (1 + ...); from 10 on the result is one */
+    int n; /* e^(2a) = 2^n (1 + ...); from a = 10 on the result is 1 */
     float r = acui_exp_reduce(2.0f * (a > 10.0f ? 10.0f : a), &n);
     float t = (1.0f + acui_expm1_core(r)) * acui_pow2f(n);
-    float large = fmaf(-2.0f, 1.0f / (t + 1.0f), 1.0f); /* 1 / is shorter than 2 / */
+    float large = fmaf(-2.0f, 1.0f / (t + 1.0f), 1.0f); /* 1 / x takes fewer instructions than 2
+                                                         * / x */
     return copysignf(a < 0.55f ? small : large, x); /* keeps -0 */
 }
 
@@ -213,7 +215,7 @@ ACUI_DEVICE float acui_log_reduce(float x, float *exponent)
     return __int_as_float(bits - (e << 23)) - 1.0f;
 }
 
-/* The logarithm, in any base, of what is not a finite number above zero */
+/* The logarithm, in any base, of anything but a finite number above zero */
 ACUI_DEVICE float acui_log_special(float x)
 {
     return x == 0.0f ? -ACUI_INF : x < 0.0f ? x - x + __builtin_nanf("") : x;
@@ -253,7 +255,7 @@ ACUI_DEVICE float log1pf(float x)
     if (!(x > -1.0f && x < ACUI_INF))
         return x == -1.0f ? -ACUI_INF : acui_log_special(x);
     float u = 1.0f + x;
-    /* what the sum lost, relative to it */
+    /* what the sum lost in rounding */
     float lost = x < 1.0f ? x - (u - 1.0f) : 1.0f - (u - x);
     float e, f = acui_log_reduce(u, &e);
     return fmaf(e, 0.693147182f, acui_log1p_tail(f, f + lost / u));
@@ -293,7 +295,8 @@ ACUI_DEVICE double log(double x)
 
 /* ---- powers --------------------------------------------------------------------------------- */
 
-/* The logarithm to base 2 of x >= 0, right to some 45 bits: enough for powf over its whole range. */
+/* The logarithm to base 2 of x >= 0, correct to some 45 bits: enough for powf over its whole
+ * range. */
 ACUI_DEVICE double acui_pow_log2(float x)
 {
     if (x == 0.0f || x == ACUI_INF)
@@ -323,7 +326,7 @@ ACUI_DEVICE float acui_pow_exp2(double t)
     return (float)(q * acui_pow2((int)n));
 }
 
-/* In double, which makes it short and right; slow on GPUs with few units for double. */
+/* Computed in double, which makes it short and accurate; slow on GPUs with few double units. */
 ACUI_DEVICE float powf(float x, float y)
 {
     if (x == 1.0f || y == 0.0f)
@@ -343,8 +346,9 @@ ACUI_DEVICE float powf(float x, float y)
 /* ---- sine, cosine, tangent ------------------------------------------------------------------ */
 
 /*
- * For large x (finite, |x| >= 2^-6): multiplies the 24 bits of x with the 96 bits of 2/pi that
- * decide the result; those above give multiples of four quarter turns, those below are too small.
+ * For large x (finite, |x| >= 2^-6): multiplies the 24 bits of x by the 96 bits of 2/pi that decide
+ * the result. The bits above these give multiples of four quarter turns; those below are too small
+ * to matter.
  */
 ACUI_DEVICE_OUTLINE float acui_trig_reduce_large(float x, int *quadrant)
 {
@@ -353,26 +357,28 @@ ACUI_DEVICE_OUTLINE float acui_trig_reduce_large(float x, int *quadrant)
                                0xf534ddc0u, 0xdb629599u, 0x3c439041u, 0xfe5163abu};
     unsigned bits = (unsigned)__float_as_int(fabsf(x));
     unsigned mantissa = (bits & 0x7fffffu) | 0x800000u;
-    unsigned first = (bits >> 23) - 120; /* first bit used of the table: exponent - 150 + 32 - 2 */
+    unsigned first = (bits >> 23) - 120; /* the first bit of the table that is used: exponent - 150
+                                          * + 32 - 2 */
     unsigned word = first >> 5, shift = first & 31;
     unsigned window[3];
     for (unsigned i = 0; i < 3; i++) {
         unsigned long long pair = (unsigned long long)table[word + i] << 32 | table[word + i + 1];
         window[i] = (unsigned)((pair << shift) >> 32);
     }
-    /* product modulo 2^96: its two top bits count quarter turns, the rest is the fraction of one */
+    /* the product modulo 2^96: its two top bits count quarter turns, the rest is the fraction of
+     * one */
     unsigned long long low = (unsigned long long)window[2] * mantissa;
     unsigned long long high = (((unsigned long long)window[0] * mantissa) << 32) +
                               (unsigned long long)window[1] * mantissa + (low >> 32);
     int quarter = (int)(high >> 62);
     long long fraction = (long long)(high << 2 | (unsigned)low >> 30);
-    quarter += fraction < 0; /* above one half: the next quarter, and a negative rest */
+    quarter += fraction < 0; /* above one half: take the next quarter, and a negative rest */
     double rest = (double)fraction * 0x1.921fb54442d18p-64; /* pi/2 * 2^-64 */
     *quadrant = x < 0.0f ? -quarter : quarter;
     return (float)(x < 0.0f ? -rest : rest);
 }
 
-/* x minus the nearest multiple of pi/2, which is *quadrant modulo 4; NaN for infinities */
+/* x minus the nearest multiple of pi/2; *quadrant is that multiple modulo 4; NaN for infinities */
 ACUI_DEVICE float acui_trig_reduce(float x, int *quadrant)
 {
     *quadrant = 0;
@@ -460,7 +466,7 @@ ACUI_DEVICE float erff(float x)
     }
     if (x != x)
         return x;
-    a = fminf(a, 4.0f); /* from here on it rounds to one */
+    a = fminf(a, 4.0f); /* from 4 on the result rounds to 1 */
     float q = fmaf(-2.16975604e-05f, a, 0.000441472017f); /* log(erfc(a)) on [1, 4] */
     q = fmaf(q, a, -0.00420528185f);
     q = fmaf(q, a, 0.0252103321f);

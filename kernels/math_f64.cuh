@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Further functions of double, and C++ names for the float forms, which are math.cuh's; it includes
- * this file. As there: exactly rounded operations only, each fma written out, and no
- * product goes into a sum but by its rounded value (__dmul_rn). Errors are
- * of a few units in the last place.
+ * Further functions of double, and C++ names for the float forms in math.cuh, which includes this
+ * file. The same rules hold: correctly rounded operations only, each fma written out, and no
+ * product goes into a sum except by its rounded value (__dmul_rn). Errors are a few units in the
+ * last place.
  */
 #ifndef ACUDA_KERNELS_MATH_F64_CUH
 #define ACUDA_KERNELS_MATH_F64_CUH
@@ -31,7 +31,7 @@ ACUI_DEVICE double acui_expm1_small(double x)
 ACUI_DEVICE float tanh(float x) { return tanhf(x); }
 ACUI_DEVICE double tanh(double x)
 {
-    double a = fmin(fabs(x), 22.0); /* from there on it rounds to one */
+    double a = fmin(fabs(x), 22.0); /* from 22 on the result rounds to 1 */
     double t = a < 0.17 ? acui_expm1_small(-2.0 * a) : exp(-2.0 * a) - 1.0;
     return x != x ? x : copysign(-t / (t + 2.0), x);
 }
@@ -43,7 +43,7 @@ ACUI_DEVICE double erf(double x)
     if (!(fabs(x) < 6.0))
         return x != x ? x : copysign(1.0, x);
     double square = __dmul_rn(x, x), term = x, sum = x;
-    if (fabs(x) > 2.0) { /* one less the continued fraction of the rest */
+    if (fabs(x) > 2.0) { /* 1 minus the continued fraction of the rest */
         double a = fabs(x), t = a;
         for (int n = 60; n > 0; n--)
             t = a + 0.5 * (double)n / t;
@@ -58,8 +58,9 @@ ACUI_DEVICE double erf(double x)
 }
 
 /*
- * For large x (finite, |x| >= 2^-10): multiplies the 53 bits of x with the 192 bits of 2/pi that decide the
- * result; those above give multiples of four quarter turns, those below are too small.
+ * For large x (finite, |x| >= 2^-10): multiplies the 53 bits of x by the 192 bits of 2/pi that
+ * decide the result. The bits above these give multiples of four quarter turns; those below are too
+ * small to matter.
  */
 ACUI_DEVICE_OUTLINE double acui_quarter_turns_large(double x, int *quadrant, double *low)
 {
@@ -72,18 +73,20 @@ ACUI_DEVICE_OUTLINE double acui_quarter_turns_large(double x, int *quadrant, dou
         0x3d0739f78a5292eaull, 0x6bfb5fb11f8d5d08ull, 0x56033046fc7b6babull};
     unsigned long long bits = (unsigned long long)__double_as_longlong(fabs(x)), window[3];
     unsigned long long mantissa = (bits & 0xfffffffffffffull) | 0x10000000000000ull;
-    unsigned first = (unsigned)(bits >> 52) - 1013; /* first bit used of the table: exponent - 1075 + 64 - 2 */
+    unsigned first = (unsigned)(bits >> 52) - 1013; /* the first bit of the table that is used:
+                                                     * exponent - 1075 + 64 - 2 */
     unsigned word = first >> 6, shift = first & 63;
-    for (unsigned i = 0; i < 3; i++) /* no shift by 64 */
+    for (unsigned i = 0; i < 3; i++) /* avoids a shift by 64 */
         window[i] = table[word + i] << shift | table[word + i + 1] >> 1 >> (63 - shift);
-    /* product modulo 2^192: its two top bits count quarter turns, the rest is the fraction of one */
+    /* the product modulo 2^192: its two top bits count quarter turns, the rest is the fraction of
+     * one */
     unsigned long long p0 = window[2] * mantissa, carry = __umul64hi(window[2], mantissa);
     unsigned long long p1 = window[1] * mantissa + carry;
     unsigned long long p2 = window[0] * mantissa + __umul64hi(window[1], mantissa) + (p1 < carry);
     unsigned long long high = p2 << 2 | p1 >> 62, next = p1 << 2 | p0 >> 62;
-    bool above = high >> 63; /* one half: the next quarter, and a negative rest */
+    bool above = high >> 63; /* above one half: take the next quarter, and a negative rest */
     int quarter = (int)(p2 >> 62) + above;
-    high = above ? ~high : high; /* some bit of it is set: no double is nearer to a quarter turn */
+    high = above ? ~high : high; /* nonzero: no double is nearer to a quarter turn */
     next = above ? ~next : next;
     int zeros = __clzll((long long)high);
     high = high << zeros | next >> 1 >> (63 - zeros);
@@ -97,7 +100,8 @@ ACUI_DEVICE_OUTLINE double acui_quarter_turns_large(double x, int *quadrant, dou
     *low = (x < 0.0) != above ? -rest : rest;
     return (x < 0.0) != above ? -r : r;
 }
-/* x - n pi/2 in two parts, for the n nearest to it; pi/2 in three, as x may be nearly a multiple of it */
+/* x - n pi/2 in two parts, for the nearest n; pi/2 in three parts, because x may be nearly a
+ * multiple of it */
 ACUI_DEVICE double acui_quarter_turns(double x, int *quadrant, double *low)
 {
     if (fabs(x) >= 1048576.0)
@@ -162,7 +166,8 @@ ACUI_DEVICE double acui_log_parts(double x, double *low)
     double f = m - 1.0, d = m + 1.0;
     double s = f / d, b_d = d - m, d_low = (m - (d - b_d)) + (1.0 - b_d);
     double s_low = (fma(-s, d, f) - __dmul_rn(s, d_low)) / d;
-    /* the sum of 2 s^n / n, that of the cube too in two parts: y times the logarithm may be large */
+    /* the sum of 2 s^n / n; the cubic term in two parts as well, because y times the logarithm may
+     * be large */
     double z = s * s, q = 2.0 / 23.0;
     for (int n = 21; n >= 5; n -= 2)
         q = fma(q, z, 2.0 / (double)n);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Products of matrices of any strides, in batches. A block makes a tile of the result from strips of both
- * operands in shared memory; a thread has a small square of it in registers. The next strips are on their
- * way while these are used. f16 and bf16 are multiplied and added in float.
+ * Products of matrices of any strides, in batches. A block computes a tile of the result from
+ * strips of both operands in shared memory; a thread holds a small part of the tile in registers.
+ * The next strips are being loaded while these are used. f16 and bf16 are multiplied and added in
+ * float.
  */
 #include "elements.cuh"
 
-/* a b + c; of integers modulo 2^bits. */
+/* a b + c; for integers modulo 2^bits. */
 ACUI_DEVICE float acui_add_product(float a, float b, float c) { return fma(a, b, c); }
 ACUI_DEVICE double acui_add_product(double a, double b, double c) { return fma(a, b, c); }
 ACUI_DEVICE int acui_add_product(int a, int b, int c)
@@ -18,7 +19,7 @@ ACUI_DEVICE long long acui_add_product(long long a, long long b, long long c)
     return (long long)((unsigned long long)a * (unsigned long long)b + (unsigned long long)c);
 }
 
-/* Out of line: a thread has many of them. */
+/* Out of line, because a thread stores many elements. */
 template <typename C>
 ACUI_DEVICE_OUTLINE void acui_store(char *at, int dtype, typename C::value x)
 {
@@ -31,8 +32,8 @@ template <typename C, int TILE, int DEPTH, int EACH> struct acui_product {
     static const int PER = TILE * DEPTH / ACUI_BLOCK;
     static_assert(SIDE * SIDE == ACUI_BLOCK && PER * ACUI_BLOCK == TILE * DEPTH, "a block's threads");
 
-    /* Element `e` of this thread's share of a strip: where along the tile and along k. Neighbouring
-     * threads have what is neighbouring in memory. */
+    /* Which element of the strip is number `e` of this thread's share: its place across the tile
+     * and along k. Neighbouring threads get neighbours in memory. */
     ACUI_DEVICE void place(int e, bool along_k, int *across, int *k)
     {
         int q = (int)threadIdx.x + e * ACUI_BLOCK;
@@ -77,7 +78,7 @@ template <typename C, int TILE, int DEPTH, int EACH> struct acui_product {
         fetch(next_a, a, p.dtype, p.a_row, p.a_column, p.m - row, p.k);
         fetch(next_b, b, p.dtype, p.b_column, p.b_row, p.n - column, p.k);
         for (long long k = 0; k < p.k; k += DEPTH) {
-            __syncthreads(); /* the strips before are used */
+            __syncthreads(); /* the previous strips are used up */
             put(left, next_a, p.a_column == 1);
             put(right, next_b, p.b_row == 1);
             __syncthreads();
@@ -93,7 +94,7 @@ template <typename C, int TILE, int DEPTH, int EACH> struct acui_product {
 #pragma unroll
                 for (int i = 0; i < EACH; i++) {
                     u[i] = left[d][y * EACH + i];
-                    v[i] = right[d][x + i * SIDE]; /* without conflicts of banks */
+                    v[i] = right[d][x + i * SIDE]; /* free of bank conflicts */
                 }
 #pragma unroll
                 for (int i = 0; i < EACH; i++)

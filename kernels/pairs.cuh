@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Conversion from and to f4e2m1fnx2: a thread has a byte of it, and the two elements that belong there. */
+/* Conversion from and to f4e2m1fnx2: a thread handles one of its bytes and the two elements that
+ * belong to it. */
 #ifndef ACUDA_KERNELS_PAIRS_CUH
 #define ACUDA_KERNELS_PAIRS_CUH
 

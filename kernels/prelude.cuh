@@ -8,10 +8,10 @@
  *           -Xclang -target-feature -Xclang +ptx63 -include prelude.cuh -O3 -S -o k.ptx k.cu
  *
  * (clang 14 to 19; the PTX version must be named, because clang otherwise assumes one that lacks
- * the .sync instructions.) Under nvcc and NVRTC, which bring all this themselves, the file is empty,
+ * the .sync instructions.) nvcc and NVRTC bring all of this themselves: for them the file is empty,
  * so that a kernel may include it and still be compiled by any of the three.
  *
- * Names and meanings are CUDA's. What is not here: textures, surfaces, half and bfloat16 types,
+ * Names and meanings are CUDA's. Not provided: textures, surfaces, half and bfloat16 types,
  * device-side launches, __managed__. Math functions, with their accuracy, are in math.cuh.
  */
 #ifndef ACUDA_KERNELS_PRELUDE_CUH
@@ -35,16 +35,16 @@
 #define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
 #define __align__(n) __attribute__((aligned(n)))
 #define __forceinline__ inline __attribute__((always_inline))
-#if __clang_major__ < 15 /* newer ones know it as a keyword */
+#if __clang_major__ < 15 /* newer versions know it as a keyword */
 #define __noinline__ __attribute__((noinline))
 #endif
 #if __has_attribute(grid_constant)
 #define __grid_constant__ __attribute__((grid_constant))
 #else
-#define __grid_constant__ /* only promises not to write: parameters stay what they are */
+#define __grid_constant__ /* only a promise not to write: parameters stay where they are */
 #endif
 #ifndef __CUDACC__
-#define __CUDACC__ 1 /* how headers ask whether this is CUDA C++ */
+#define __CUDACC__ 1 /* by this, headers ask whether this is CUDA C++ */
 #endif
 
 /* How the functions below are declared: static, so that a module carries only what it uses. */
@@ -54,7 +54,7 @@
 
 /* ---- vector types ------------------------------------------------------------------------ */
 
-/* Alignment is part of the ABI: 2 and 4 elements are moved in one access, of at most 16 bytes. */
+/* Alignment is part of the ABI: 2 or 4 elements move in one access, of at most 16 bytes. */
 #define ACUI_VECTOR(name, type, align2, align4)                                                    \
     struct name##1 { type x; };                                                                    \
     struct __align__(align2) name##2 { type x, y; };                                               \
@@ -107,7 +107,7 @@ __device__ void *malloc(size_t bytes);
 __device__ void free(void *memory);
 __device__ void __assertfail(const char *what, const char *file, unsigned line,
                              const char *function, size_t char_bytes) __attribute__((noreturn));
-/* In device code clang takes the names of the C library for ordinary functions. */
+/* In device code clang takes the C library's names for ordinary functions. */
 __device__ inline void *memcpy(void *to, const void *from, size_t bytes)
 {
     return __builtin_memcpy(to, from, bytes);
@@ -275,8 +275,8 @@ ACUI_DEVICE unsigned __ballot_sync(unsigned mask, int predicate)
     return (unsigned)__nvvm_vote_ballot_sync(mask, predicate != 0);
 }
 
-/* A value of 4 or 8 bytes moves as one or two words. The last operand of the instruction packs the
- * width of a segment with the lane at which it is clamped: 0 for `up`, 31 for the others. */
+/* A value of 4 or 8 bytes moves as one or two words. The instruction's last operand packs the width
+ * of a segment with the lane at which it is clamped: 0 for `up`, 31 for the others. */
 #define ACUI_SHUFFLE(name, builtin, clamp, lane_type)                                              \
     template <typename T>                                                                          \
     ACUI_DEVICE T name(unsigned mask, T value, lane_type lane, int width = 32)                     \
@@ -295,7 +295,7 @@ ACUI_SHUFFLE(__shfl_down_sync, __nvvm_shfl_sync_down_i32, 0x1f, unsigned)
 ACUI_SHUFFLE(__shfl_xor_sync, __nvvm_shfl_sync_bfly_i32, 0x1f, int)
 #undef ACUI_SHUFFLE
 
-/* As text: for 64 bits clang 14 writes a mask of 64 bits, which ptxas refuses. */
+/* In assembly: for 64 bits clang 14 writes a mask of 64 bits, which ptxas refuses. */
 #if __CUDA_ARCH__ >= 700
 template <typename T> ACUI_DEVICE unsigned __match_any_sync(unsigned mask, T value)
 {
@@ -359,7 +359,7 @@ ACUI_REDUX(__reduce_xor_sync, "xor.b32", unsigned)
 
 /* ---- atomics: relaxed, and each gives the value before ------------------------------------- */
 
-/* F(name, type, builtin, type of the builtin). CUDA's 64-bit type is long long; clang's `long` is
+/* F(name, type, builtin, type of the builtin). CUDA's 64-bit type is long long. clang's `long` is
  * another type of the same size, for which there are no overloads, as in CUDA. */
 #define ACUI_ATOMICS(F)                                                                            \
     F(atomicAdd, int, __nvvm_atom_add_gen_i, int)                                                  \
@@ -426,7 +426,7 @@ ACUI_DEVICE float atomicExch(float *address, float value)
 
 /* ---- loads -------------------------------------------------------------------------------- */
 
-/* Through the read-only cache, for what no thread writes while the kernel runs. */
+/* Through the read-only cache: for memory that no thread writes while the kernel runs. */
 template <typename T> ACUI_DEVICE T __ldg(const T *address) { return *address; }
 ACUI_DEVICE float __ldg(const float *address) { return __nvvm_ldg_f(address); }
 ACUI_DEVICE double __ldg(const double *address) { return __nvvm_ldg_d(address); }
@@ -440,8 +440,8 @@ ACUI_DEVICE unsigned long long __ldg(const unsigned long long *address)
 
 /* ---- arithmetic with a named rounding, and the hardware's approximations --------------------- */
 
-/* To the nearest as text: LLVM takes its builtins for that for a plain sum and product, of which it makes an
- * fma where it may; these must never become a part of one. */
+/* Rounding to the nearest is in assembly: LLVM takes its builtins for a plain sum and product, of
+ * which it may make an fma; these must never become part of one. */
 #define ACUI_NEAREST(name, ptx, type, letter)                                                      \
     ACUI_DEVICE type name(type a, type b)                                                          \
     {                                                                                              \
@@ -498,8 +498,9 @@ ACUI_ROUNDED(rd, rm)
 #undef ACUI_ROUNDED
 ACUI_DEVICE double __int2double_rn(int v) { return v; }
 
-/* One or two instructions each, of the hardware's accuracy: the last bits differ between GPUs, and
- * between a GPU and the software device. math.cuh has the exact-to-the-bit ones. */
+/* One or two instructions each, with the hardware's accuracy: the last bits differ between GPUs,
+ * and between a GPU and the software device. The functions in math.cuh give the same bits
+ * everywhere. */
 ACUI_DEVICE float __expf(float x) { return __nvvm_ex2_approx_f(x * 1.44269504f); }
 ACUI_DEVICE float __exp10f(float x) { return __nvvm_ex2_approx_f(x * 3.32192809f); }
 ACUI_DEVICE float __log2f(float x) { return __nvvm_lg2_approx_f(x); }

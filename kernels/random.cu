@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Random numbers by Philox 4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3,
- * 2011): ten rounds of multiplications and exclusive ors of a counter with a key. A thread makes the
- * numbers of one counter.
+ * Random numbers by Philox 4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as
+ * 1, 2, 3, 2011): ten rounds of multiplications and exclusive ors of a counter with a key. One
+ * counter gives all the numbers that a thread makes at once.
  */
 #include "formats.cuh"
 
-/* High and low half of a product. As text: made of a product of 64 bits it is three instructions. */
+/* The high and low half of a product. In assembly: from a 64-bit product the compiler makes three
+ * instructions. */
 ACUI_DEVICE uint2 acui_product(unsigned a, unsigned b)
 {
     unsigned long long product;
@@ -17,7 +18,9 @@ ACUI_DEVICE uint4 acui_philox(unsigned long long counter, unsigned long long see
 {
     unsigned k0 = (unsigned)seed, k1 = (unsigned)(seed >> 32);
     uint2 a = acui_product(0xD2511F53u, (unsigned)counter), b;
-    uint4 c = make_uint4((unsigned)(counter >> 32) ^ k0, 0, a.y ^ k1, a.x); /* the first round: half is 0 */
+    uint4 c = make_uint4((unsigned)(counter >> 32) ^ k0, 0, a.y ^ k1, a.x); /* the first round,
+                                                                             * where half of the
+                                                                             * counter is 0 */
 #pragma unroll
     for (int round = 1; round < 10; round++) {
         k0 += 0x9E3779B9u;
@@ -30,15 +33,17 @@ ACUI_DEVICE uint4 acui_philox(unsigned long long counter, unsigned long long see
 }
 
 /*
- * Two normal numbers of two words each for the radius and the angle, in as few instructions as will do: they
- * are what takes time. No branches; polynomials are right to 3e-8 of what they stand for.
+ * Two normal numbers (Box-Muller) from two words each for radius and angle, in as few instructions
+ * as possible: they are what takes time. No branches; the polynomials have relative errors below
+ * 3e-8.
  *
- * u = 2^e (1 + f) is normal and in (0, 1], 1 + f in [2/3, 4/3); exponents stay where they are in a float, so e is
- * 2^23 times that. -2 log u is zero or at least 2^-23, and what is added keeps the root of zero a number. One step
- * of Newton's method behind an approximation of 1 / sqrt is the exactly rounded root of all of them (tried), on a
- * GPU as on the software device, whose approximations differ.
+ * u = 2^e (1 + f) is normal and in (0, 1], with 1 + f in [2/3, 4/3). The exponent stays where it is
+ * in a float, so e is 2^23 times as large. -2 log u is zero or at least 2^-23, and a small addend
+ * keeps the root of zero a number. One Newton step after an approximation of 1 / sqrt gives the
+ * correctly rounded root for all of these values (tried), on a GPU as on the software device, whose
+ * approximations differ.
  *
- * The angle modulo pi, in [-pi/2, pi/2), decides all but the sign of both numbers.
+ * The angle modulo pi, in [-pi/2, pi/2), decides everything but the signs of the two numbers.
  */
 ACUI_DEVICE float acui_radius(unsigned word)
 {
@@ -88,7 +93,8 @@ ACUI_DEVICE void acui_normal(uint4 w, double *x)
 
 /* ---- the numbers of one counter ------------------------------------------------------------------- */
 
-/* PER of each counter; AT_ONCE counters of a thread, for more to do at the same time. */
+/* PER numbers from each counter; a thread works on AT_ONCE counters, to overlap their
+ * instructions. */
 struct acui_random_f {
     typedef acui_real_f C;
     static const int PER = 4, AT_ONCE = 4;
@@ -138,7 +144,8 @@ struct acui_random_l {
     }
 };
 
-/* One by one: at the ends, and what has gaps or is not aligned. Element e is the first of the first counter. */
+/* Writes one by one: at the ends, and where the result has gaps or is not aligned. Element e is the
+ * first of the first counter. */
 template <typename R>
 ACUI_DEVICE void acui_random_singles(char *out, const acui_random &p, long long e,
                                      const typename R::C::value (&x)[R::AT_ONCE][R::PER])
@@ -162,15 +169,17 @@ ACUI_DEVICE void acui_random_singles(char *out, const acui_random &p, long long 
 }
 
 /*
- * 16 bytes of float take some 60 instructions, or 130 where they are normal: an H100 can issue 150 in the time
- * that its memory takes for them. So a block asks once whether all that it makes in a turn is wanted.
+ * 16 bytes of float take some 60 instructions, or 130 if they are normal; an H100 can issue 150 in
+ * the time that its memory needs for 16 bytes. So a block asks only once whether all that it makes
+ * in a turn is wanted.
  */
 template <typename R> ACUI_DEVICE void acui_randomize(char *out, const acui_random &p)
 {
     typedef typename R::C C;
     const int PER = R::PER, AT_ONCE = R::AT_ONCE, TURN = AT_ONCE * ACUI_BLOCK;
     long long first = p.offset / PER, last = (p.offset + p.elements - 1) / PER;
-    long long whole = (p.offset + PER - 1) / PER; /* the first counter whose numbers are all wanted */
+    long long whole = (p.offset + PER - 1) / PER; /* the first counter all of whose numbers are
+                                                   * wanted */
     long long end = p.linear ? (p.offset + p.elements) / PER : whole;
     C::with(p.out.dtype, [&](auto format) ACUI_INLINE {
         const int BYTES = decltype(format)::BYTES;
@@ -180,7 +189,8 @@ template <typename R> ACUI_DEVICE void acui_randomize(char *out, const acui_rand
     });
 #pragma unroll 1
     for (long long turn = first + (long long)blockIdx.x * TURN; turn <= last; turn += (long long)gridDim.x * TURN) {
-        const long long c = turn + threadIdx.x, e = c * PER - p.offset; /* may be before the beginning */
+        const long long c = turn + threadIdx.x, e = c * PER - p.offset; /* e may be before the
+                                                                         * beginning */
         typename C::value x[AT_ONCE][PER];
         uint4 words[AT_ONCE];
 #pragma unroll

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Reductions. Values are accumulated in double, integers in 64 bits, by threads, then in a tree; what is
- * added to what follows from the shape alone, so that the same input gives the same bits every time.
+ * Reductions. Values are accumulated in double, integers in 64 bits, by each thread and then in a
+ * tree. What is added to what follows from the parameters alone, so that the same input gives the
+ * same bits every time.
  *
  *   rows      a group of threads for each kept element (and split); any strides
  *   columns   neighbouring threads for neighbouring kept elements, where these are neighbours in memory
- *   end       puts the partial results of the splits together
+ *   end       combines the partial results of the splits
  *   args, columns_args, end_args: the same for argmin and argmax
  *
- * A loop that reads must not spill registers: what streams through the cache next to the SM drives them out
- * of it, and each turn then waits for memory once more. So vectors lie a constant distance apart.
+ * A loop that reads must not spill registers: data that streams through the L1 cache evicts the
+ * spills, and each turn then waits for memory once more. So vectors lie a constant distance apart.
  */
 #ifndef ACUDA_KERNELS_REDUCE_CUH
 #define ACUDA_KERNELS_REDUCE_CUH
@@ -18,7 +19,7 @@
 
 /* ---- classes: C reads and writes, A accumulates ----------------------------------------------------- */
 
-/* The integers that are reduced, as they are. */
+/* Integers as they are reduced: in 64 bits. */
 struct acui_read_l {
     typedef long long value;
     static const int V = 2, SHORTEST = 1;
@@ -54,9 +55,9 @@ struct acui_sum_l {
     typedef long long type;
 };
 
-/* What is read as words may be elements of any kind. */
+/* Elements of any type are read as words. */
 typedef unsigned acui_word __attribute__((may_alias));
-/* As text: or the compiler takes a vector apart, and reads its parts where they are used. */
+/* In assembly: otherwise the compiler splits a vector, and reads its parts where they are used. */
 template <int BYTES> ACUI_DEVICE void acui_load(const char *at, acui_word *w)
 {
     unsigned long long from = (unsigned long long)at;
@@ -73,16 +74,17 @@ template <int BYTES> ACUI_DEVICE void acui_load(const char *at, acui_word *w)
 }
 
 /*
- * What a thread reads before it uses any of it: COUNT elements, in vectors of 16 bytes. 64 or 128 bytes of
- * each of the some 1,000 threads that an SM of an H100 has room for are three times and more what must be
- * under way to hide the memory's latency. The format is asked for once in a turn, so that what is computed
- * is there once for all of them; FEW elements are a vector of the shortest, or two.
+ * What a thread reads before it uses any of it: COUNT elements, in vectors of 16 bytes. That is 64
+ * or 128 bytes for each of the some 1,000 threads that fit on an SM of an H100, at least three
+ * times what must be under way to hide the memory's latency. The format is switched on once in a
+ * turn, so that the computation exists once for all formats. FEW elements are one vector of the
+ * shortest type, or two.
  */
 template <typename C> struct acui_wide {
     typedef typename C::value T;
     static const int COUNT = sizeof(T) == 4 ? 32 : 16, FEW = sizeof(T) == 4 ? 8 : C::SHORTEST == 8 ? 4 : 16;
 
-    /* Vectors STEP bytes apart, from x on. */
+    /* Reads vectors that are STEP bytes apart, from x on. */
     template <int STEP, int N> ACUI_DEVICE void read(int dtype, const char *x, T (&e)[N])
     {
         C::with(dtype, [&](auto format) ACUI_INLINE {
@@ -98,16 +100,16 @@ template <typename C> struct acui_wide {
     }
 };
 
-/* Elements have 1 << shift bytes. */
+/* The shift for which elements have 1 << shift bytes. */
 template <typename C> ACUI_DEVICE int acui_shift_of(int dtype)
 {
     int bytes = 0;
     C::with(dtype, [&](auto format) ACUI_INLINE { bytes = decltype(format)::BYTES; });
     return (bytes > 1) + (bytes > 2) + (bytes > 4);
 }
-/* Of a power of two. */
+/* The base-2 logarithm of a power of two. */
 ACUI_DEVICE int acui_log(int power) { return 31 - __clz(power); }
-/* n / d, which is below `most`: without the division where that says it already. */
+/* n / d, which is below `most`; avoids the division where the operands already tell the result. */
 ACUI_DEVICE long long acui_quotient(long long n, long long d, long long most)
 {
     return most == 1 ? 0 : d == 1 ? n : n / d;
@@ -125,7 +127,7 @@ template <typename A> ACUI_DEVICE A acui_start(int op)
     case ACU_REDUCE_ALL: return 1;
     case ACU_REDUCE_MIN: return acui_largest((A)0);
     case ACU_REDUCE_MAX:
-    case ACU_REDUCE_ARGMIN: /* the largest of what is turned over */
+    case ACU_REDUCE_ARGMIN: /* the largest, with the order reversed */
     case ACU_REDUCE_ARGMAX: return acui_least((A)0);
     default: return 0;
     }
@@ -145,11 +147,11 @@ template <typename A> ACUI_DEVICE A acui_combine(int op, A a, A b)
 
 ACUI_DEVICE double acui_add_square(double s, double v) { return fma(v, v, s); }
 ACUI_DEVICE long long acui_add_square(long long s, long long) { return s; }
-/* 64-bit integers without a sign, in the order of those with one. */
+/* Maps the order of unsigned 64-bit integers to that of signed ones. */
 ACUI_DEVICE double acui_flip(double v, double) { return v; }
 ACUI_DEVICE long long acui_flip(long long v, long long flip) { return v ^ flip; }
 
-/* COUNT elements into V accumulators, the switch around the loop. */
+/* Adds COUNT elements to V accumulators, with the switch outside of the loop. */
 template <typename A, typename T, int V, int COUNT>
 ACUI_DEVICE void acui_accumulate(int op, A (&a)[V], const T (&x)[COUNT], A flip)
 {
@@ -185,7 +187,8 @@ template <typename A> ACUI_DEVICE bool acui_better(A v, long long i, A best, lon
     return (v > best) | (equal & (i < at)) | (nan & !equal);
 }
 
-/* What makes the largest the one that is looked for, for argmin the smallest: bits that are turned over. */
+/* Flips bits (of a float the sign, of an integer all) for argmin, so that the largest value is
+ * always the one looked for. */
 ACUI_DEVICE float acui_masked(float v, long long mask)
 {
     return __uint_as_float(__float_as_uint(v) ^ (unsigned)mask);
@@ -246,8 +249,8 @@ ACUI_DEVICE void acui_join(int op, A other, long long place, A &value, long long
     }
 }
 
-/* The values of the group's threads, in trees by warps, for its first thread; all threads of the block
- * take part. */
+/* Combines the values of the group's threads for its first thread, in trees by warps; all threads
+ * of the block take part. */
 template <typename A, bool ARG>
 ACUI_DEVICE void acui_tree(int op, int group, A &value, long long &at)
 {
@@ -274,9 +277,10 @@ ACUI_DEVICE void acui_tree(int op, int group, A &value, long long &at)
 /* ---- what a thread knows so far ------------------------------------------------------------------- */
 
 /*
- * Of V elements side by side, again and again: V accumulators; or of each the largest value, and how many times
- * it was given others before, -1 while none was above the least of all. (To keep a value's place with it costs five
- * instructions an element; an H100 can issue some 35 in the time that its memory takes for one of 4 bytes.)
+ * What a thread keeps of V neighbouring elements, turn after turn: V accumulators; or, for each,
+ * the largest value and in which turn it came, -1 while none was above the least value. (Keeping
+ * the place with each value costs five instructions an element; an H100 can issue some 35 in the
+ * time that its memory needs for one of 4 bytes.)
  */
 #define ACUI_MEMBER __device__ inline ACUI_INLINE
 template <typename S, bool ARG> struct acui_state {
@@ -313,7 +317,7 @@ template <typename S> struct acui_state<S, true> {
             when[k] = -1;
         }
     }
-    /* `first` is the number of the first V, STEP from one to the next. */
+    /* `first` numbers the first V elements; the numbers of the next are STEP apart. */
     template <int COUNT, int STEP>
     ACUI_MEMBER void take(const acui_reduction &p, const T (&e)[COUNT], int first)
     {
@@ -321,7 +325,7 @@ template <typename S> struct acui_state<S, true> {
 #pragma unroll
         for (int k = 0; k < COUNT; k++) {
             T v = acui_masked(e[k], mask);
-            bool better = (best[k % V] == best[k % V]) & !(v <= best[k % V]); /* or NaN, and none was before */
+            bool better = (best[k % V] == best[k % V]) & !(v <= best[k % V]); /* or the first NaN */
             best[k % V] = better ? v : best[k % V];
             when[k % V] = better ? first + k / V * STEP : when[k % V];
         }
@@ -343,14 +347,16 @@ template <typename S, bool ARG> struct acui_rows {
     typedef acui_state<S, ARG> state;
     static const int V = C::V, TIMES = W::COUNT / V, FEW = ARG ? 4 : 1; /* single elements under way at once */
 
-    /* In a turn a warp has 32 COUNT neighbours: vectors 512 bytes apart. Where a thread's first one is. */
+    /* In a turn a warp reads 32 COUNT neighbours, in vectors 512 bytes apart. Returns where a
+     * thread's first one is. */
     ACUI_DEVICE long long first_of(int lane, int lanes)
     {
         return (lane >> 5) * (32 * W::COUNT) + (lane & 31) * lanes;
     }
 
-    /* Neighbours in memory, `count` elements of 1 << shift bytes from x on, which is aligned to 16 bytes: COUNT
-     * at once as far as all threads of the group have them. Gives how many elements that was. */
+    /* Takes `count` neighbours in memory, of 1 << shift bytes each, from x on, which is aligned to
+     * 16 bytes: COUNT at once, as long as every thread of the group has that many. Returns how many
+     * elements that was. */
     ACUI_DEVICE long long turns(const acui_reduction &p, const char *x, long long count, int shift, int lane,
                                 state &mine)
     {
@@ -366,7 +372,7 @@ template <typename S, bool ARG> struct acui_rows {
         return p.group < 32 ? 0 : count >> log << log;
     }
 
-    /* And then FEW. */
+    /* Takes the turns, and then FEW elements at once. */
     ACUI_DEVICE long long vectors(const acui_reduction &p, const char *x, long long count, int shift, int lane,
                                   state &mine)
     {
@@ -380,7 +386,7 @@ template <typename S, bool ARG> struct acui_rows {
         return count / W::FEW * W::FEW;
     }
 
-    /* The turns for argmin and argmax: which of `count` elements is it, if there were any? */
+    /* The turns for argmin and argmax: finds which of `count` elements it is, if there were any. */
     ACUI_DEVICE long long pick(const acui_reduction &p, const char *x, long long count, int shift, int lane,
                                A &value, long long &at)
     {
@@ -395,7 +401,7 @@ template <typename S, bool ARG> struct acui_rows {
             mine.give(k, best, number);
             number = number < 0 ? 0 : number; /* then all are the least, and the first one is it */
             int found = number % TIMES * V + k;
-            /* vector number found / lanes, and 31 of other threads between two of ours */
+            /* vector number found / lanes, with 31 vectors of other threads between two of ours */
             long long place = number / TIMES * turn + first_of(lane, lanes) + found + (found & ~(lanes - 1)) * 31;
             acui_join<A, true>(p.op, best, place, value, at);
         }
@@ -412,8 +418,8 @@ template <typename S, bool ARG> struct acui_rows {
         }
     }
 
-    /* `count` elements from number `begin` on. What is before the first whole vector and after the last
-     * one, and what has gaps, goes one by one. */
+    /* Takes `count` elements from number `begin` on. Those before the first whole vector and after
+     * the last one, and those with gaps, go one by one. */
     ACUI_DEVICE void some(const acui_reduction &p, const char *x, long long begin, long long count,
                           int lane, state &mine, A &value, long long &at)
     {
@@ -450,7 +456,8 @@ template <typename S, bool ARG> struct acui_rows {
                     e[k] = F::template read_one<T>(x + offset[k] * F::BYTES);
             });
 #pragma unroll
-            for (int k = 0; k < FEW; k++) /* the first again, if there are no more: that changes no place */
+            for (int k = 0; k < FEW; k++) /* repeats the first if there are no more: that changes no
+                                           * place */
                 one(p, e[k], element[k], mine, value, at);
         }
     }
@@ -494,7 +501,7 @@ template <typename S, bool ARG> struct acui_columns {
     typedef acui_state<S, ARG> state;
     static const int V = C::V, WIDE = 32, DEEP = ACUI_BLOCK / WIDE, ROWS = 8;
 
-    /* V columns from x on, of which `columns` are there; rows i, i + DEEP, ... before `count`. */
+    /* Loads V columns from x on, `columns` of which exist; rows i, i + DEEP, ... before `count`. */
     ACUI_DEVICE void load(const acui_reduction &p, const char *x, long long begin, int i, int count, int columns,
                           state &mine)
     {
@@ -582,8 +589,8 @@ template <typename S, bool ARG> struct acui_columns {
 
 #define ACUI_PARTS 8
 
-/* Partial results i, i + group, ... of a kept element, ACUI_PARTS of them under way at once: a launch
- * of one block lasts about as long as the reads that wait for each other. */
+/* Takes partial results i, i + group, ... of a kept element, ACUI_PARTS of them under way at once:
+ * a launch of one block takes about as long as the reads that wait for each other. */
 template <typename A, bool ARG>
 ACUI_DEVICE void acui_parts(const acui_reduction &p, const A *values, const long long *places,
                             long long first, int i, A &value, long long &at)
@@ -597,7 +604,7 @@ ACUI_DEVICE void acui_parts(const acui_reduction &p, const A *values, const long
         v[u] = ARG || there ? values[n] : acui_start<A>(p.op);
         place[u] = ARG ? places[n] : 0;
     }
-    if (!ARG) { /* they are squares already */
+    if (!ARG) { /* partial norms are sums of squares already */
         acui_accumulate<A, A, 1, ACUI_PARTS>(p.op == ACU_REDUCE_NORM ? ACU_REDUCE_SUM : p.op, sum, v, (A)0);
         value = sum[0];
         return;
@@ -626,7 +633,7 @@ ACUI_DEVICE void acui_end(const acui_reduction &p, char *out, const char *partia
     }
 }
 
-/* Blocks that are to fit into an SM at once: with 80 registers a thread nothing is spilled. */
+/* Blocks that should fit on an SM at once: with 80 registers a thread nothing is spilled. */
 #define ACUI_RESIDENT 3
 
 #define ACUI_REDUCE(class)                                                                         \

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Softmax and its logarithm, a group of threads for each kept element:
+ * Softmax and its logarithm, by a group of threads for each kept element:
  *
- *   softmax_rows   neighbours in memory, of float or shorter, that fit into the group's registers: read once,
+ *   softmax_rows   rows that are dense, of float or shorter, and fit into the group's registers: read once,
  *                  written once
- *   softmax        any number and strides: read twice, the sum corrected whenever the maximum grows
+ *   softmax        any number and strides: read twice; the sum is corrected whenever the maximum grows
  *   softmax_part, softmax_whole
- *                  the same where there are few kept elements of very many: several groups for each, which
- *                  leave their maxima and sums, and look at all of these before they write
+ *                  the same for few kept elements with very many elements each: several groups share one;
+ *                  each stores its maximum and sum, and reads those of all before it writes
  *
- * Nothing below asks for NaN: where there is one, it is in the sum, and so in every result.
+ * Nothing below tests for NaN: a NaN enters the sum, and so every result.
  */
 #include "elements.cuh"
 
-/* The group's largest value, or its sum, for all of its threads. One barrier each is enough: between two
- * uses of an array there is that of the other. */
+/* The group's largest value, or its sum, for all of its threads. One barrier each is enough:
+ * between two uses of one shared array lies the barrier of the other. */
 template <typename T> ACUI_DEVICE T acui_largest_of(T value, int group)
 {
     __shared__ T values[ACUI_SOFTMAX_BLOCK / 32];
@@ -48,9 +48,9 @@ ACUI_DEVICE double acui_sum_of(double value, int group)
 }
 
 /*
- * e^x for x <= 0, or NaN: exp() of math.cuh in 16 instructions instead of 26. Adding 1.5 2^23 rounds to the
- * integer n, and leaves it in the low bits; 2^n is two steps, one of them fixed, so that small results are
- * rounded once.
+ * e^x for x <= 0 or NaN: exp() of math.cuh in 16 instructions instead of 26. Adding 1.5 2^23 rounds
+ * to the integer n and leaves it in the low bits. 2^n is applied in two steps, one of them fixed,
+ * so that small results are rounded once.
  */
 ACUI_DEVICE float acui_power(float x)
 {
@@ -65,10 +65,11 @@ ACUI_DEVICE double acui_power(double x) { return exp(x); }
 /* ---- rows in registers -------------------------------------------------------------------------------- */
 
 /*
- * ACUI_SOFTMAX_HELD bytes a thread, in vectors. All reads are under way before the first is used; those
- * beyond the row's end read its last vector again, and count as minus infinity. An element takes about 40
- * instructions, and an H100 can issue 75 in the time that its memory takes to read and to write four
- * bytes; two blocks to an SM, so that one reads while the other computes.
+ * Each thread holds ACUI_SOFTMAX_HELD bytes, in vectors. All reads are under way before the first
+ * value is used; reads beyond the row's end read its last vector again, and count as minus
+ * infinity. An element takes about 40 instructions; an H100 can issue 75 in the time that its
+ * memory needs to read and to write four bytes. Two blocks share an SM, so that one reads while the
+ * other computes.
  */
 struct acui_held {
     typedef acui_real_f C;
@@ -104,7 +105,7 @@ struct acui_held {
         });
     }
 
-    /* From elements to results, but for the last step; gives the sum of the powers. */
+    /* Turns elements into results, all but the last step; returns the sum of the powers. */
     ACUI_DEVICE double powers(const acui_softmax &p, T (&e)[COUNT])
     {
         T most = e[0];
@@ -115,7 +116,7 @@ struct acui_held {
         double sum[2] = {0, 0};
 #pragma unroll
         for (int v = 0; v < VECTORS; v++) {
-            if (v * V * p.group >= (int)p.count) /* nobody's: so are all after it */
+            if (v * V * p.group >= (int)p.count) /* beyond the row, as are all that follow */
                 break;
 #pragma unroll
             for (int k = v * V; k < v * V + V; k++) {
@@ -151,9 +152,9 @@ struct acui_held {
 
 template <typename C> struct acui_soften {
     typedef typename C::value T;
-    static const int FEW = 4; /* under way at once */
+    static const int FEW = 4; /* reads under way at once */
 
-    /* Elements i, i + group, ... before `end`; what is not there is minus infinity. */
+    /* Reads elements i, i + group, ... before `end`; those beyond are minus infinity. */
     ACUI_DEVICE void read(const acui_softmax &p, const char *x, long long i, long long end, T (&e)[FEW])
     {
         C::with(p.dtype, [&](auto format) ACUI_INLINE {
@@ -169,8 +170,9 @@ template <typename C> struct acui_soften {
             e[k] = i + k * p.group < end ? e[k] : -(T)__builtin_inf();
     }
 
-    /* The largest, and the sum of the powers of what is less than it, for all threads of the group. While
-     * the largest is minus infinity, nothing is taken off, and all powers are 0. */
+    /* The largest element, and the sum of the powers of all elements relative to it, for all
+     * threads of the group. While the largest is minus infinity nothing is subtracted, and all
+     * powers are 0. */
     ACUI_DEVICE double look(const acui_softmax &p, const char *x, long long i, long long end, T *largest)
     {
         T most = -(T)__builtin_inf(), base = 0, e[FEW];
@@ -219,8 +221,9 @@ template <typename C> struct acui_soften {
         }
     }
 
-    /* For one group after the other: f(row, its result, its elements, first of ours, end). `splits` groups
-     * share a row, and those beyond the last row have nothing to do, but must be there. */
+    /* Calls f(row, its result, its elements, our first element, end) for the units of each group in
+     * turn. `splits` groups share a row. Groups beyond the last row have nothing to do, but must
+     * take part in barriers. */
     template <typename Each>
     ACUI_DEVICE void each(const acui_softmax &p, char *out, const char *x, int splits, Each f)
     {
@@ -247,7 +250,7 @@ template <typename C> struct acui_soften {
         });
     }
 
-    /* A largest value and a sum of each split, of all rows. */
+    /* Stores the largest value and the sum of each split of all rows. */
     ACUI_DEVICE void part(const acui_softmax &p, double *partial, const char *x)
     {
         each(p, 0, x, p.splits, [&](long long row, char *, const char *from, long long i, long long end) ACUI_INLINE {
@@ -264,7 +267,8 @@ template <typename C> struct acui_soften {
     ACUI_DEVICE void whole(const acui_softmax &p, char *out, const char *x, const double *partial)
     {
         each(p, out, x, p.splits, [&](long long row, char *to, const char *from, long long i, long long end) ACUI_INLINE {
-            int lane = (int)threadIdx.x & (p.group - 1); /* a thread takes one split: there are no more */
+            int lane = (int)threadIdx.x & (p.group - 1); /* each thread takes one split; there are
+                                                          * no more */
             const double *of = partial + (row * p.splits + lane) * 2;
             bool there = lane < p.splits;
             T most = there ? (T)of[0] : -(T)__builtin_inf();
@@ -274,7 +278,8 @@ template <typename C> struct acui_soften {
     }
 };
 
-/* The host has seen to it that rows begin at vectors if both tensors do: 16 bytes, or 8 of short ones. */
+/* The host made sure that rows begin at whole vectors if both tensors do: 16 bytes, or 8 for short
+ * elements. */
 ACUI_DEVICE bool acui_in_vectors(const acui_softmax &p, const char *out, const char *x)
 {
     unsigned bytes = p.dtype == ACU_F16 || p.dtype == ACU_BF16 ? 8 : 16;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* DLPack: element types, streams, and the two structs as one another. */
+/*
+ * DLPack, what both directions share: element types, streams, and the old struct and the versioned
+ * one, each as the other.
+ */
 #include "adapters/dlpack.h"
 
 #include "base/alloc.h"
@@ -7,7 +10,7 @@
 
 /* ---- element types --------------------------------------------------------------------------- */
 
-/* tf32 is f32 to everybody else. */
+/* Everybody else sees tf32 as f32. */
 static const acui_dl_type types[ACU_DTYPE_COUNT] = {
     [ACU_BOOL] = {ACUI_DL_BOOL, 8, 1},
     [ACU_U8] = {ACUI_DL_UINT, 8, 1},
@@ -42,7 +45,7 @@ acu_dtype acui_dl_dtype(const acui_dl_tensor *tensor, uint64_t flags)
     for (int d = ACU_NO_DTYPE + 1; d < ACU_DTYPE_COUNT; d++)
         if (types[d].code == tensor->dtype.code && types[d].bits == tensor->dtype.bits &&
             types[d].lanes == tensor->dtype.lanes)
-            return (acu_dtype)d; /* f32 comes before tf32 */
+            return (acu_dtype)d; /* finds f32, which comes before tf32 */
     return ACU_NO_DTYPE;
 }
 

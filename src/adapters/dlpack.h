@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Between the two directions of DLPack. */
+/* What import and export of DLPack tensors share. */
 #ifndef ACUI_ADAPTERS_DLPACK_H
 #define ACUI_ADAPTERS_DLPACK_H
 
@@ -10,15 +10,15 @@
 #include <acuda/adapters/dlpack.h>
 #include <acuda/use.h>
 
-/* The stream of that number, as acuda's; *stream is NULL for ACU_DLPACK_NO_STREAM. */
+/* The stream of that DLPack number as an acu_stream; *stream is NULL for ACU_DLPACK_NO_STREAM. */
 acu_status acui_dl_stream(acu_device *device, intptr_t number, acu_stream **stream);
 
-/* An element type in DLPack's words, and back. */
+/* An element type in DLPack's terms, and back. */
 typedef struct acui_dl_type {
     uint8_t code, bits, lanes;
 } acui_dl_type;
 acui_dl_type acui_dl_type_of(acu_dtype dtype);
-/* ACU_NO_DTYPE: none of acuda's. */
+/* The element type of a DLPack tensor; ACU_NO_DTYPE: acuda has none like it. */
 acu_dtype acui_dl_dtype(const acui_dl_tensor *tensor, uint64_t flags);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * DLPack's structs and numbers, as of its version 1.1 (github.com/dmlc/dlpack), as far as acuda
- * knows them. They are an ABI: programs have them from <dlpack/dlpack.h>, with the same tags.
+ * The part of DLPack's structs and numbers that acuda uses, from DLPack version 1.1
+ * (github.com/dmlc/dlpack). They are an ABI: programs get them from <dlpack/dlpack.h>, with the
+ * same tags.
  */
 #ifndef ACUI_ADAPTERS_DLPACK_ABI_H
 #define ACUI_ADAPTERS_DLPACK_ABI_H
@@ -41,7 +42,7 @@ typedef struct acui_dl_tensor {
     int32_t rank;
     struct { uint8_t code, bits; uint16_t lanes; } dtype;
     int64_t *shape;
-    int64_t *strides; /* elements; NULL: dense */
+    int64_t *strides; /* in elements; NULL: dense */
     uint64_t byte_offset;
 } acui_dl_tensor;
 
@@ -53,7 +54,7 @@ struct DLManagedTensorVersioned {
     acui_dl_tensor tensor;
 };
 
-/* Before version 1. */
+/* The struct before version 1. */
 struct DLManagedTensor {
     acui_dl_tensor tensor;
     void *context;

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* DLPack: acuda's tensors for others. */
+/*
+ * DLPack export: acuda's tensors for others. The struct holds the tensor until its deleter is
+ * called, on any thread; what the other side has enqueued by then comes before acuda's next work on
+ * the memory.
+ */
 #include "adapters/dlpack.h"
 
 #include "base/alloc.h"
@@ -9,9 +13,9 @@
 #include <acuda/future.h>
 
 typedef struct exported {
-    struct DLManagedTensorVersioned managed; /* its context is all of this */
+    struct DLManagedTensorVersioned managed; /* its context is this struct */
     acu_tensor *tensor;                      /* retained */
-    acu_stream *stream; /* the other side's, if it can be told where its work ends; retained */
+    acu_stream *stream; /* the other side's, if the end of its work can be told there; retained */
     int64_t shape[ACU_MAX_RANK], strides[ACU_MAX_RANK];
 } exported;
 
@@ -41,13 +45,13 @@ acu_status acu_dlpack_device(const acu_tensor *tensor, int *type, int *id)
 
 /* ---- the struct ------------------------------------------------------------------------------ */
 
-/* The other side's work so far comes before what acuda does with the memory next. That fails for
- * the stream of another thread, which nobody can name here. */
+/* Orders the other side's work so far before what acuda does with the memory next. Fails for the
+ * stream of another thread, which can not be named here. */
 static void order_behind(const exported *e)
 {
     bool read_only = e->managed.flags & ACUI_DL_READ_ONLY;
     acu_arg arg = acu_arg_tensor(e->tensor, read_only ? ACU_READ : ACU_UPDATE);
-    acu_error record = *acui_error(); /* of the thread, which only lets go of something */
+    acu_error record = *acui_error(); /* kept: the thread is only releasing something */
     acui_stream_used(e->stream, &arg, ACU_SITE);
     acui_error_restore(&record);
 }
@@ -65,10 +69,10 @@ static void delete_export(struct DLManagedTensorVersioned *managed)
 static void *address_of(const acu_tensor *tensor)
 {
     return on_host(tensor) ? acu_tensor_host(tensor)
-                           : (void *)(uintptr_t)acu_tensor_address(tensor); /* as DLPack has it */
+                           : (void *)(uintptr_t)acu_tensor_address(tensor); /* as DLPack wants it */
 }
 
-/* The address goes into `data`, and not into byte_offset, which not everybody looks at. */
+/* The address goes into `data` and not into byte_offset, which some readers ignore. */
 static void make_struct(exported *e, acu_tensor *tensor, bool read_only)
 {
     e->tensor = acu_tensor_retain(tensor);
@@ -102,7 +106,8 @@ typedef struct request {
     uint64_t timeout;
 } request;
 
-/* What is on the stream later comes behind what acuda was given on the tensor so far. */
+/* Orders what comes onto the stream later behind what acuda was given to do with the tensor so
+ * far. */
 static acu_status order_stream(const request *r, intptr_t number, acu_stream **kept)
 {
     acu_stream *stream;
@@ -121,13 +126,13 @@ static acu_status order_stream(const request *r, intptr_t number, acu_stream **k
     return status;
 }
 
-/* A number is needed, though the other side wants no order: memory that is not
- * there yet is waited for. */
+/* The other side wants no order, but needs an address: memory that is not allocated yet is waited
+ * for. */
 static acu_status order_device(const request *r, acu_stream **kept)
 {
     if (r->stream != ACU_DLPACK_NO_STREAM)
         return order_stream(r, r->stream, kept);
-    if (acu_tensor_address(r->tensor)) /* of a lost device: of no use */
+    if (acu_tensor_address(r->tensor)) /* a lost device's address is useless */
         return acui_device_check(r->tensor->buffer->device);
     return order_stream(r, (intptr_t)ACU_CU_STREAM_PER_THREAD, NULL);
 }
@@ -205,7 +210,7 @@ static acu_status export(request r, unsigned flags, struct DLManagedTensorVersio
         return status;
     }
     make_struct(e, r.tensor, r.read_only);
-    if (!e->managed.tensor.data) { /* a reset took it along, maybe just now */
+    if (!e->managed.tensor.data) { /* a reset took the memory, perhaps just now */
         delete_export(&e->managed);
         return acui_device_check(r.tensor->buffer->device);
     }

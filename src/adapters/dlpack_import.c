@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * DLPack: others' tensors as acuda's.
+ * DLPack import: others' tensors as acuda's.
  *
- * The last use of one may end anywhere, also on a thread of acuda's own, where a deleter that wants
- * an interpreter's lock would hold up everybody. So the end of a use only puts the struct on a
- * list, which a thread of the program's takes.
+ * The last use of a tensor may end anywhere, including on a thread of acuda's, where a deleter that
+ * wants an interpreter's lock would hold up everything. So the end of the last use only puts the
+ * struct on a list, and a thread of the program empties that list.
  */
 #include "adapters/dlpack.h"
 
@@ -18,13 +18,13 @@ typedef struct imported {
 
 /* ---- deleters -------------------------------------------------------------------------------- */
 
-static _Atomic(imported *) over; /* a stack: pushed by anybody, taken whole */
+static _Atomic(imported *) over; /* a stack: any thread pushes, one takes it whole */
 
 static void put_aside(void *data)
 {
     imported *i = data;
     i->next = atomic_load_explicit(&over, memory_order_relaxed);
-    /* Release: who takes it sees what is in it. */
+    /* Release: whoever takes it sees its contents. */
     while (!atomic_compare_exchange_weak_explicit(&over, &i->next, i, memory_order_release,
                                                   memory_order_relaxed))
         ;
@@ -54,7 +54,7 @@ static acu_status check_shape(const acui_dl_tensor *from, acu_dtype dtype, acu_s
     if (from->rank < 0 || from->rank > ACU_MAX_RANK || (from->rank > 0 && !from->shape))
         return acui_fail(ACU_ERR_SHAPE, "a DLPack tensor of %d dimensions%s; there are at most %d",
                          from->rank, from->shape ? "" : " without a shape", ACU_MAX_RANK);
-    shape->rank = from->rank ? from->rank : 1; /* a single number is one element */
+    shape->rank = from->rank ? from->rank : 1; /* rank 0, a single number, becomes one element */
     shape->dim[0] = 1;
     for (int d = 0; d < from->rank; d++)
         shape->dim[d] = from->shape[d];
@@ -73,7 +73,7 @@ static acu_status check_shape(const acui_dl_tensor *from, acu_dtype dtype, acu_s
     return ACU_OK;
 }
 
-/* From the first element's first byte to the last one's last. */
+/* Counts the bytes from the first element's first byte to the last element's last. */
 static acu_status count_bytes(acu_shape shape, const int64_t *strides, acu_dtype dtype,
                               size_t *bytes)
 {
@@ -129,7 +129,7 @@ static acu_status wrap(acu_device *device, const acui_dl_tensor *from, size_t by
     }
 }
 
-/* acuda's work on the memory comes behind what is on the stream now. */
+/* Orders acuda's work on the memory behind what is on the stream now. */
 static acu_status order(acu_device *device, acu_buffer *buffer, size_t bytes, intptr_t number)
 {
     acu_stream *stream;
@@ -166,7 +166,7 @@ static acu_status import(acu_device *device, struct DLManagedTensorVersioned *ma
     acu_status status = acu_tensor_create_strided(buffer, 0, dtype, shape, strides, tensor);
     if (status == ACU_OK)
         status = order(device, buffer, bytes, stream);
-    if (status == ACU_OK) { /* nobody else has the buffer yet */
+    if (status == ACU_OK) { /* nobody else can have the buffer yet */
         buffer->read_only = managed->flags & ACUI_DL_READ_ONLY;
         buffer->user = (acu_user){.data = i, .release = put_aside};
     } else {
