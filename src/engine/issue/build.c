@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The thread that makes executable graphs. It takes from some microseconds for a short chain to
- * milliseconds for a wide graph, which no submission should wait for. Started with the first order.
+ * The thread that makes executable graphs, started with the first order. Making one takes from some
+ * microseconds for a short chain to milliseconds for a wide graph, which no submission should wait
+ * for.
  */
 #include "base/error.h"
 #include "base/threads.h"
@@ -9,9 +10,9 @@
 
 static struct {
     pthread_mutex_t lock;
-    pthread_cond_t changed; /* something was ordered, or made, or it is to stop */
+    pthread_cond_t changed; /* something was ordered or made, or the thread is to stop */
     acui_exec *first, *last;
-    acu_device *busy; /* with an exec of this device */
+    acu_device *busy; /* the device whose exec is being made; NULL: none */
     bool running, stop;
     pthread_t thread;
 } build = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
@@ -26,18 +27,18 @@ static acui_exec *take(void)
     return exec;
 }
 
-/* Of an order, with the memory that it kept. */
+/* An order ends; so does the memory that it kept. */
 static void end(acu_device *device, struct acui_holder *kept)
 {
     acui_run_tasks(acui_memory_let_go(device, kept));
     acu_device_release(device);
 }
 
-/* Failing is no news for anybody: what is not made is issued directly. */
+/* If it fails, nobody is told: what is not made is issued directly. */
 static void make(acui_exec *exec)
 {
     acu_device *device = exec->device;
-    struct acui_holder *kept = exec->kept; /* others may free it once it is built */
+    struct acui_holder *kept = exec->kept; /* read now: others may free it once it is built */
     acui_entered entered;
     acui_built how = ACUI_BUILD_REFUSED;
     if (acui_enter(device, &entered) == ACU_OK) {
@@ -48,7 +49,7 @@ static void make(acui_exec *exec)
     }
     acui_needs needs = acui_exec_take_needs(exec);
     acui_graphs_built(exec, how);
-    /* Maybe the last references, so that a module goes, and with it what was just made. */
+    /* Perhaps the last references: then a module goes, and with it the exec that was just made. */
     acui_needs_release(&needs);
     end(device, kept);
 }
@@ -102,7 +103,7 @@ static bool has_orders(const acu_device *device)
     return false;
 }
 
-/* All orders of the device, as a list; NULL: of all devices. */
+/* Take all orders of the device (NULL: of all devices) off the list. */
 static acui_exec *take_orders(const acu_device *device)
 {
     acui_exec *taken = NULL, **link = &build.first;

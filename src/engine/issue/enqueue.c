@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* One node, one driver call or a few. The device is entered, the stream's issue lock held. */
+/* One node: one driver call, or a few. The device is entered, the stream's issue lock held. */
 #include "base/alloc.h"
 #include "base/callback.h"
 #include "base/error.h"
@@ -41,7 +41,7 @@ static bool on_host(const acu_buffer *buffer)
     return buffer->host != NULL;
 }
 
-/* The `other` device is not the node's, and must not be reset meanwhile. */
+/* `other` is the device that is not the node's; it must not be reset meanwhile. */
 static acu_status copy_between(const acui_node *node, acu_device *other, acu_stream *stream)
 {
     struct acui_holder *holder;
@@ -56,7 +56,7 @@ static acu_status copy_between(const acui_node *node, acu_device *other, acu_str
     return status;
 }
 
-/* Rows and slices of one device, or between it and the host. */
+/* A copy of rows and slices on one device, or between it and the host. */
 static acu_status copy_box(const acui_node *node, acu_stream *stream)
 {
     const acui_box *box = node->u.copy.box;
@@ -139,7 +139,7 @@ unsigned acui_launch_attributes(const acu_config *c,
     return n;
 }
 
-/* Launches that say more than cuLaunchKernel takes. */
+/* Launches that need more than cuLaunchKernel takes. */
 static acu_status launch_special(const acui_node *node, void **params, acu_stream *stream)
 {
     const acu_config config = acui_launch_config(node), *c = &config;
@@ -191,7 +191,7 @@ static acu_status enqueue_launch(acui_node *node, acu_stream *stream)
 static acu_status enqueue_foreign(const acui_node *node, acu_stream *stream)
 {
     const acu_op *op = node->u.call.op;
-    bool own = op->class != &acui_class_FOREIGN; /* acuda's */
+    bool own = op->class != &acui_class_FOREIGN; /* one of acuda's ops */
     acu_status was = ACU_OK;
     if (own)
         acui_callback_enter();
@@ -215,8 +215,8 @@ static acu_status never_allocated(const acui_node *node)
                      "submission that makes it failed or was refused", node->name);
 }
 
-/* A tensor that was seen in a `then` of a submission that was refused after all has no memory. A
- * launch had all other addresses when it was planned. */
+/* A tensor that a `then` got from a submission which was refused after all has no memory. A launch
+ * was given all other addresses when it was planned. */
 acu_status acui_resolve_addresses(acui_node *node)
 {
     if (node->kind == ACUI_NODE_LAUNCH) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* One executable graph: made from a run, set to other runs of its form, launched. */
+/* One executable graph (an exec): made from a run, by the thread in build.c or for graph/graph.c;
+ * then set to other runs of its form and launched, by the thread that has claimed it (graphs.c). */
 #include "base/alloc.h"
 #include "base/error.h"
 #include "driver/nvtx.h"
@@ -77,7 +78,8 @@ static acu_CUDA_KERNEL_NODE_PARAMS_v1 kernel_params(const acui_setting *s)
                                             .kernelParams = s->pointers};
 }
 
-/* Of a copy by rows, or of one run. In one slice the heights say nothing, and must be enough. */
+/* The sizes of a copy by rows, or of one run of bytes. With one slice the heights mean nothing, but
+ * must be large enough. */
 static acu_CUDA_MEMCPY3D sizes_of(const acui_setting *s)
 {
     const acui_box *box = s->box;
@@ -184,7 +186,7 @@ acui_exec *acui_exec_new(const acui_run *run, acu_device *device)
     exec->behind = ACUI_NEW_ARRAY(CUgraphNode, run->count);
     exec->settings = ACUI_NEW_ARRAY(acui_setting, run->count);
     exec->needs.kernels = ACUI_NEW_ARRAY(acu_kernel *, run->count);
-    exec->needs.buffers = ACUI_NEW_ARRAY(acu_buffer *, 2 * (size_t)run->count); /* of a copy: two */
+    exec->needs.buffers = ACUI_NEW_ARRAY(acu_buffer *, 2 * (size_t)run->count); /* a copy has two */
     bool kept = exec->nodes && exec->behind && exec->settings && exec->needs.kernels &&
                 exec->needs.buffers && keep_edges(exec, run);
     for (uint32_t i = 0; kept && i < run->count; i++) {
@@ -197,8 +199,8 @@ acui_exec *acui_exec_new(const acui_run *run, acu_device *device)
     return NULL;
 }
 
-/* The nodes that node `i` comes behind, in exec->behind, from those of its
- * edges on; moves `*edge`. */
+/* Collect the nodes that node `i` comes behind in exec->behind, from *edge on, which moves past the
+ * edges of node `i`. Returns how many. */
 static size_t collect_behind(acui_exec *exec, uint32_t i, const uint32_t **edge)
 {
     const uint32_t *end = exec->edges + 2 * (size_t)exec->edge_count;
@@ -208,7 +210,7 @@ static size_t collect_behind(acui_exec *exec, uint32_t i, const uint32_t **edge)
     return n;
 }
 
-/* A launch, with the attributes that stay when other parameters are set. */
+/* Add a launch, with those attributes that stay when other parameters are set. */
 static acu_status add_launch(acui_exec *exec, uint32_t i, size_t behind)
 {
     acu_device *device = exec->device;
@@ -240,7 +242,7 @@ static acu_status add_node(acui_exec *exec, uint32_t i, size_t behind)
                     &p, device->context);
 }
 
-/* Each node is added with its edges: one call for both. */
+/* One call adds each node with its edges. */
 acu_status acui_exec_make(acui_exec *exec)
 {
     acu_device *device = exec->device;
@@ -249,7 +251,7 @@ acu_status acui_exec_make(acui_exec *exec)
     for (uint32_t i = 0; i < exec->count; i++)
         ACUI_TRY(add_node(exec, i, collect_behind(exec, i, &edge)));
     ACUI_TRY(ACUI_DEV(device, GraphInstantiateWithFlags, &exec->raw, exec->graph, 0));
-    /* What it needs on the device goes there now: the first launch need not wait for it. */
+    /* Upload now what it needs on the device: then the first launch need not wait for that. */
     if (acu_driver_has(ACU_CALL_GraphUpload))
         ACUI_TRY(ACUI_DEV(device, GraphUpload, exec->raw, device->alloc->raw));
     return ACU_OK;
@@ -280,7 +282,7 @@ static acu_status set_memory(acui_exec *exec, uint32_t i, const acui_setting *wa
                     device->context);
 }
 
-/* Parameters that are set already are not set again. */
+/* Parameters that have the right values already are not set again. */
 static acu_status set_node(acui_exec *exec, uint32_t i, const acui_node *node, uint32_t *set)
 {
     if (node->kind == ACUI_NODE_LAUNCH) {

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The cache of a device: which forms were seen, and the executable graphs that serve them. */
+/* The cache of a device: which forms were seen, and the executable graphs (execs) that serve them.
+ *
+ * An exec's `refs` count the cache and each task that it runs for and that is not over; one thread
+ * at a time claims it, to set and launch it. So parameters are only ever set by one thread, and an
+ * exec that leaves the cache is freed when the last of its tasks is over. */
 #include "engine/issue/graphs.h"
 
 #include "base/alloc.h"
@@ -8,8 +12,8 @@
 
 #include <string.h>
 
-/* So often a form is asked for in vain before the driver, which had no memory for it, is asked
- * again; twice as often each time, up to a bound. */
+/* After the driver had no memory for a form's graph, the form is asked for so often in vain before
+ * the driver is asked again; twice as often each time, up to a bound. */
 enum { PAUSE = 64, PAUSE_MOST = 65536 };
 
 /* ---- the cache itself ---- */
@@ -36,7 +40,7 @@ static void put_exec(acui_exec *exec)
     free_list(exec->device, exec);
 }
 
-/* Such as left the cache. */
+/* A list of execs that have left the cache. */
 static void put_execs(acui_exec *list)
 {
     while (list) {
@@ -46,7 +50,7 @@ static void put_execs(acui_exec *list)
     }
 }
 
-/* It leaves the cache, out of its form's list. Lock held. */
+/* The exec, which is out of its form's list, leaves the cache. Lock held. */
 static void forget_exec(acui_graphs *graphs, acui_exec *exec)
 {
     exec->form = NULL;
@@ -57,8 +61,8 @@ static void forget_exec(acui_graphs *graphs, acui_exec *exec)
     graphs->counts.together += atomic_load_explicit(&exec->together, memory_order_relaxed);
 }
 
-/* Out of its slot, and freed; its execs that are ready go to `*idle` (nothing of them runs), one
- * that is being made is the thread's. Lock held. */
+/* Take the form out of its slot, and free it. Its execs that are ready go to `*idle` (nothing of
+ * them runs); one that is being made is left to the thread that makes it. Lock held. */
 static void drop_form(acui_graphs *graphs, acui_form **link, acui_exec **idle)
 {
     acui_form *form = *link;
@@ -96,7 +100,7 @@ static bool has_module(const acui_form *form, const struct acu_module *module)
     return false;
 }
 
-/* The module goes: nothing with its kernels is in flight, for that would hold it. */
+/* The module goes: nothing with its kernels is in flight, since that would hold it. */
 static void forget_module(acu_device *device, const struct acu_module *module)
 {
     acui_graphs *graphs = atomic_load_explicit(&device->graphs, memory_order_acquire);
@@ -126,7 +130,7 @@ static acui_graphs *make_graphs(acu_device *device)
     if (!atomic_load_explicit(&device->graphs, memory_order_relaxed)) {
         device->drop_graphs = drop_graphs;
         device->forget_module = forget_module;
-        /* Release: who sees the cache sees it whole. */
+        /* Release, to acui_graphs_of: a thread that sees the cache sees all of it. */
         atomic_store_explicit(&device->graphs, graphs, memory_order_release);
         graphs = NULL;
     }
@@ -198,13 +202,13 @@ static bool seen_before(acui_graphs *graphs, uint64_t hash)
 
 static bool is_idle(acui_exec *exec)
 {
-    /* Acquire: what the last launch's completion wrote is seen before the exec is used again. */
+    /* Acquire: the exec is used again only after what its last launch's completion wrote. */
     return exec->ready && !atomic_load_explicit(&exec->claimed, memory_order_acquire) &&
            atomic_load_explicit(&exec->refs, memory_order_acquire) == 1;
 }
 
-/* One whose last launch was on this stream, which new ones come behind anyway; else one that does
- * not run. */
+/* An exec whose last launch was on this stream, as a new one comes behind that anyway; else one
+ * that does not run. */
 static acui_exec *choose_exec(acui_form *form, uint64_t stream)
 {
     acui_exec *idle = NULL;
@@ -218,13 +222,13 @@ static acui_exec *choose_exec(acui_form *form, uint64_t stream)
     return idle;
 }
 
-/* Nobody is about to launch it: what has it in flight keeps it until that is over. */
+/* Whether nobody is about to launch it. Tasks that have it in flight keep it while they need it. */
 static bool may_leave(acui_exec *exec)
 {
     return exec->ready && !atomic_load_explicit(&exec->claimed, memory_order_acquire);
 }
 
-/* A form without one is forgotten, unless that is what is to be known of it. */
+/* A form without execs is forgotten, unless it was refused: that is to be remembered. */
 static void drop_empty(acui_graphs *graphs, acui_form *form)
 {
     acui_exec *none = NULL;
@@ -248,7 +252,7 @@ static void unlink_exec(acui_graphs *graphs, acui_exec *exec)
     drop_empty(graphs, form);
 }
 
-/* The exec that was not used for the longest time leaves the cache, of those that `may`; the
+/* Of the execs that `may`, the one that was not used for the longest time leaves the cache; the
  * cache's reference is the caller's. NULL: there is none. */
 static acui_exec *evict(acui_graphs *graphs, bool (*may)(acui_exec *exec))
 {
@@ -265,8 +269,8 @@ static acui_exec *evict(acui_graphs *graphs, bool (*may)(acui_exec *exec))
     return oldest;
 }
 
-/* Those that are more than the limit, as a list: first such as are not in use. One that is about to
- * be launched, or is being made, is left: it goes once somebody looks again. */
+/* Execs beyond the limit leave, as a list: first those that are not in use. One that is about to be
+ * launched, or is being made, stays until somebody looks again. */
 static acui_exec *evict_surplus(acui_graphs *graphs)
 {
     acui_exec *list = NULL, *exec;
@@ -290,7 +294,7 @@ static void link_exec(acui_graphs *graphs, acui_form *form, acui_exec *exec)
 
 /* ---- ordering one ---- */
 
-/* Of a form that was refused for lack of memory, once in a while, and ever more seldom. */
+/* A form that was refused for lack of memory is tried again now and then, ever more seldom. */
 static bool may_try_again(acui_form *form)
 {
     if (form->rest == 0 || --form->rest > 0)
@@ -314,7 +318,8 @@ static void note_refusal(acui_form *form, acui_built how)
     }
 }
 
-/* The form could use one more exec; the thread is to make it. Lock held, given up meanwhile. */
+/* The form could use one more exec: order it from build.c's thread. Lock held, given up
+ * meanwhile. */
 static void order_exec(acui_graphs *graphs, acui_form *form, const acui_key *key,
                        const acui_run *run, acu_device *device)
 {
@@ -326,7 +331,7 @@ static void order_exec(acui_graphs *graphs, acui_form *form, const acui_key *key
         drop_empty(graphs, form);
         return;
     }
-    acui_form *kept = find_form(graphs, key); /* else it left with its last exec */
+    acui_form *kept = find_form(graphs, key); /* NULL: it left with its last exec */
     acui_exec *exec = kept ? acui_exec_new(run, device) : NULL;
     if (exec)
         link_exec(graphs, kept, exec);
@@ -358,7 +363,7 @@ void acui_graphs_built(acui_exec *exec, acui_built how)
         unlink_exec(graphs, exec);
     }
     acui_lock_give(&graphs->lock);
-    free_list(device, exec); /* refused, too many by now, or its form was forgotten meanwhile */
+    free_list(device, exec); /* refused, one too many by now, or its form was forgotten */
 }
 
 /* ---- claiming ---- */
@@ -375,7 +380,7 @@ static acui_exec *claim_of(acui_graphs *graphs, acui_form *form, acu_stream *str
     return exec;
 }
 
-/* Why none of its execs serves now. Lock held. */
+/* Why none of the form's execs serves now. Lock held. */
 static const char *why_none(const acui_graphs *graphs, const acui_form *form)
 {
     if (graphs->limit == 0)
@@ -439,7 +444,7 @@ acu_status acui_graphs_make(acui_run *run, acu_device *device)
     return form ? ACU_OK : acui_fail(ACU_ERR_NO_MEMORY, "no memory for a form of graphs");
 }
 
-/* An exec that is half set is of no more use: it leaves the cache. */
+/* An exec that is half set is of no use any more: it leaves the cache. */
 static void discard(acui_exec *exec)
 {
     acui_graphs *graphs = acui_graphs_of(exec->device);
@@ -452,7 +457,7 @@ static void discard(acui_exec *exec)
         put_exec(exec);
 }
 
-/* One that claimers write alone, each in turn. */
+/* Add to a count that only claimers write, one at a time. */
 static void count(_Atomic(uint64_t) *cell, uint32_t more)
 {
     atomic_store_explicit(cell, atomic_load_explicit(cell, memory_order_relaxed) + more,
@@ -468,12 +473,13 @@ void acui_graphs_unclaim(acui_exec *exec, uint32_t tasks, uint32_t set)
         return;
     }
     count(&exec->together, tasks > 1 ? tasks : 0);
-    /* While nothing of it runs, the cache's reference is the only one, and no other claimer is. */
+    /* While nothing of it runs, the cache's is the only reference, and nobody else claims it: then
+     * no atomic addition is needed. */
     if (atomic_load_explicit(&exec->refs, memory_order_acquire) == 1)
         acui_refs_add_sole(&exec->refs, tasks);
     else
         atomic_fetch_add_explicit(&exec->refs, tasks, memory_order_relaxed);
-    /* Release: the next claimer sees what is set. */
+    /* Release, to the next claimer's acquire: it sees what is set. */
     atomic_store_explicit(&exec->claimed, 0, memory_order_release);
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Issue: a task goes to its stream, behind the marks of its predecessors on other streams, and
- * ends in a mark of its own. The stream's issue lock is held from first to last, so that a mark
- * covers whole tasks; no other lock is.
+ * Issue: a task goes to its stream, behind the marks of its predecessors on other streams, and ends
+ * in a mark of its own. Called when all predecessors are on the device, by ready.c (acui_issue) and
+ * aside.c (acui_issue_all). The stream's issue lock is held from the first wait to the mark, so
+ * that a mark covers whole tasks; no other lock is held so long.
  */
 #include "base/error.h"
 #include "base/local.h"
@@ -18,7 +19,7 @@ const acui_task *acui_task_issuing(void)
     return issued_now;
 }
 
-enum { AT_ONCE = 16 }; /* predecessors whose place is read under one holding of the lock */
+enum { AT_ONCE = 16 }; /* predecessors that are read under one holding of the order lock */
 
 typedef struct place {
     const acui_point *point;
@@ -26,7 +27,8 @@ typedef struct place {
     uint64_t number;
 } place;
 
-/* Where predecessors from `*from` on stand that are on other streams and not over. */
+/* Read where predecessors from `*from` on stand, if they are on other streams and not over. Returns
+ * how many those are. */
 static size_t read_places(const acui_task *task, size_t *from, place *places)
 {
     size_t n = 0;
@@ -73,7 +75,7 @@ static acu_status wait_before(acui_task *task)
     return status;
 }
 
-/* ---- the ways to the device; each gives the node that failed, or NULL ---- */
+/* ---- the ways to the device; each returns the node that failed, or NULL ---- */
 
 static acu_status enqueue_node(acui_node *node, acu_stream *stream)
 {
@@ -89,7 +91,7 @@ static acui_node *enqueue_in_turn(acui_node *const *nodes, uint32_t count, acu_s
     return NULL;
 }
 
-/* As an executable graph; false: there is none, or the driver refused it. */
+/* As an executable graph. False: there is none, or the driver refused it. */
 static bool launch_graph(const acui_task *task, acui_run *run, acui_told_run *told)
 {
     acu_stream *stream = task->stream;
@@ -120,8 +122,8 @@ static acui_node *enqueue_told(const acui_task *task, acui_run *run, acui_told_r
     if (stream->device->one_by_one)
         return enqueue_in_turn(run->nodes, run->count, stream);
     if (launch_graph(task, run, told) || acui_device_lost(stream->device))
-        return NULL; /* a lost device fails all that is on it */
-    /* Other streams for branches have no priority. */
+        return NULL; /* a lost device fails everything that is on it */
+    /* Streams for branches have no priority. */
     if (run->wide && stream->priority == 0 &&
         acui_issue_lanes(run, stream, &told->streams, &failed))
         return failed;
@@ -148,7 +150,7 @@ static acui_node *enqueue_run(const acui_task *task, acui_run *run)
     return failed;
 }
 
-/* Put the nodes on the stream; the one that fails, where the rest stays off. */
+/* Put the nodes on the stream. Returns the one that fails; those behind it stay off. */
 static acui_node *enqueue_nodes(acui_task *task)
 {
     acui_node *failed = NULL;
@@ -160,19 +162,19 @@ static acui_node *enqueue_nodes(acui_task *task)
     return failed;
 }
 
-/* The mark is on the stream: followers on the device may go. Order lock held. */
+/* The task's mark is on its stream: followers for devices may go. Order lock held. */
 static acui_task *publish_one(acui_task *task, acui_use **returned)
 {
     acui_point *point = task->point;
     acui_memory_going(task);
-    point->stream = task->stream; /* whose submission holds it until the task is over */
+    point->stream = task->stream; /* its submission holds that until the task is over */
     point->number = task->number;
     point->failed = task->failed;
     point->fault = acui_fault_retain(task->fault);
     point->state = ACUI_POINT_ISSUED;
     acui_backlog_drop(task);
     acui_task *freed = acui_free_followers(point, false);
-    task->awaited = point->followers != NULL; /* until it is over */
+    task->awaited = point->followers != NULL; /* these wait until it is over */
     *returned = acui_memory_issued(task);
     return freed;
 }
@@ -190,7 +192,7 @@ static acui_task *publish(acui_task *const *tasks, size_t count)
     return freed;
 }
 
-/* Nothing of the task reached the device, because of the node. */
+/* Nothing of the task reached the device, because this node failed. */
 static acui_task *give_up_at(acui_task *task, const acui_node *node)
 {
     acui_task_fail(task, acui_fault_of_node(node));
@@ -203,7 +205,7 @@ static acui_task *give_up(acui_task *task)
     return give_up_at(task, task->first);
 }
 
-/* The node got no memory. */
+/* The node got no memory: the task waits for some, or fails. */
 static acui_task *lacks_memory(acui_task *task, const acui_node *node)
 {
     if (!acui_memory_may_wait(task, node))
@@ -212,7 +214,8 @@ static acui_task *lacks_memory(acui_task *task, const acui_node *node)
     return acui_join_tasks(others, acui_memory_wait(task));
 }
 
-/* It is about to be reset: what it has is waited for, and nothing more gets there. */
+/* Whether the device is about to be reset: what it has is waited for, and nothing more gets
+ * there. */
 static bool refuses(acu_device *device)
 {
     if (!atomic_load_explicit(&device->refusing, memory_order_relaxed))
@@ -227,11 +230,11 @@ static acui_tell tell_of(const acui_task *task)
 {
     if (task->prompt)
         return ACUI_TELL;
-    /* Asking the driver disturbs the thread that submits; so the device tells the reactor. */
+    /* Questions to the driver disturb threads that submit; so the device tells the reactor. */
     return acui_flight_is_told(task) ? ACUI_TELL_IF_ALONE : ACUI_TELL_NOBODY;
 }
 
-/* The tasks' mark is on the stream. */
+/* The mark of the tasks is on the stream. */
 static acui_task *finish(acu_stream *stream, acui_task *const *tasks, size_t count, uint64_t told)
 {
     acui_task *next = NULL;
@@ -244,8 +247,8 @@ static acui_task *finish(acu_stream *stream, acui_task *const *tasks, size_t cou
     return next;
 }
 
-/* Threads that issue on a device at the same time are seen to meet: who began last is noted there
- * until he is done. Relaxed, and not in one step: a guess. */
+/* Threads that issue on a device at the same time are seen to meet: the one that began last is
+ * noted there until it is done. Relaxed, and in more than one step: a guess. */
 static void note_begin(const acui_task *task)
 {
     _Atomic(const void *) *issuer = &task->device->issuer;
@@ -288,7 +291,7 @@ static acui_task *issue_on(acu_stream *stream, acui_task *task)
         if (stream->device->one_by_one)
             acui_finish_alone(stream);
     } else {
-        acui_stream_make_owed(stream); /* what it had allocated comes free, too */
+        acui_stream_make_owed(stream); /* what the task had allocated comes free behind it, too */
     }
     note_end(stream->device);
     acui_lock_give(&stream->issue);
@@ -307,8 +310,9 @@ void acui_issue_later(acui_task *ready)
 
 static acui_task *issue_alone(acui_task *task)
 {
-    /* Once the task is on its stream, others may see its end, and release all that it held, the
-     * stream and the device included; but not of what this thread is planning. */
+    /* Once the task is on its stream, other threads may see its end, and release everything that it
+     * held, the stream and the device included; but a submission that this thread is planning stays
+     * open. */
     acu_stream *stream = task->stream;
     bool kept = acui_is_planning(task->submission);
     if (!kept)
@@ -325,7 +329,7 @@ static acui_task *issue_alone(acui_task *task)
 
 /* ---- several at once ---- */
 
-/* Their nodes as one run, in `nodes`; each task is one run, whose nodes keep their order. */
+/* The nodes of all tasks as one run, in `nodes`. Each task has one run; its nodes stay in order. */
 static acui_run join_runs(acui_task *const *tasks, size_t count, acui_node **nodes)
 {
     acui_run all = {.nodes = nodes, .graph = true, .wide = true};
@@ -338,7 +342,7 @@ static acui_run join_runs(acui_task *const *tasks, size_t count, acui_node **nod
     return all;
 }
 
-/* As one executable graph; false: there is none, and nothing was done. */
+/* As one executable graph. False: there is none, and nothing was done. */
 static bool launch_all(acu_stream *stream, acui_task *const *tasks, size_t count)
 {
     acui_node *nodes[ACUI_TOGETHER * ACUI_TOGETHER_NODES];
@@ -358,7 +362,7 @@ static bool launch_all(acu_stream *stream, acui_task *const *tasks, size_t count
     return launched;
 }
 
-/* False: they are to be issued each alone, which also finds out why. */
+/* False: each of them is to be issued alone, which also finds out why. */
 static bool issue_as_one(acu_stream *stream, acui_task *const *tasks, size_t count,
                          acui_task **freed)
 {
@@ -395,7 +399,7 @@ static bool issue_as_one(acu_stream *stream, acui_task *const *tasks, size_t cou
 acui_task *acui_issue_all(acui_task *const *tasks, size_t count)
 {
     acui_task *freed = NULL;
-    /* As above: their end may release it. */
+    /* As in issue_alone: their end may release the stream. */
     acu_stream *stream = count > 1 ? acu_stream_retain(tasks[0]->stream) : NULL;
     if (count == 1 || !issue_as_one(stream, tasks, count, &freed))
         for (size_t i = 0; i < count; i++)

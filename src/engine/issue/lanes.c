@@ -1,35 +1,37 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * A run with branches, issued directly: over as many streams as it has branches, up to a few, that
- * begin behind the task's own stream and end before what comes next on it. A node goes where what
- * it comes behind went last, if it can; events only where an edge leads to another stream.
+ * A run with branches, issued directly: over as many streams (lanes) as it has branches, up to a
+ * few. The lanes begin behind what is on the task's own stream, and end before what comes next on
+ * it. A node goes to the lane whose last node it comes behind, if there is one; an event is needed
+ * only where an edge leads to another lane. The device is entered, and the issue lock of the task's
+ * stream held.
  */
 #include "base/alloc.h"
 #include "base/error.h"
 #include "engine/engine.h"
 
-enum { MOST = 8 }; /* lanes; more cost more to fork and join than they give */
+enum { MOST = 8 }; /* lanes; more of them cost more to fork and join than they gain */
 
 /* A node of the run, while it is issued. */
 typedef struct place {
-    CUevent event; /* behind it; NULL: none */
+    CUevent event; /* recorded behind it; NULL: none */
     uint8_t lane;
-    bool awaited;  /* on another lane */
+    bool awaited;  /* some node on another lane comes behind it */
 } place;
 
 typedef struct lanes {
     acu_device *device;
     const acui_run *run;
     place *places;
-    acu_stream *streams[MOST]; /* the first is the task's own */
+    acu_stream *streams[MOST]; /* the first is that of the task */
     const acui_node *last[MOST];
     uint32_t nodes[MOST];
     bool begun[MOST];
     size_t count;
-    CUevent fork; /* behind what was on the task's stream before */
+    CUevent fork; /* recorded behind what was on the task's stream before */
 } lanes;
 
-/* What comes before a node may be of an earlier run: NULL. */
+/* NULL: it is of an earlier run, and only comes before one of this. */
 static place *place_of(const lanes *l, const acui_node *node)
 {
     uint32_t first = l->run->nodes[0]->place;
@@ -47,7 +49,7 @@ static size_t emptiest(const lanes *l)
     return best;
 }
 
-/* Behind the last node of a lane that it comes behind anyway; else where there is least. */
+/* The lane whose last node it comes behind anyway; else the emptiest. */
 static size_t choose(const lanes *l, const acui_node *node)
 {
     for (uint32_t i = node->before_count; i-- > 0;) {
@@ -58,7 +60,8 @@ static size_t choose(const lanes *l, const acui_node *node)
     return emptiest(l);
 }
 
-/* Lanes of all nodes, and which of them need an event because another lane comes behind. */
+/* Choose lanes for all nodes, and find those that need an event, as another lane comes behind
+ * them. */
 static void assign(lanes *l)
 {
     for (uint32_t i = 0; i < l->run->count; i++) {
@@ -74,7 +77,7 @@ static void assign(lanes *l)
     }
 }
 
-/* How many nodes of the run come behind none of it. */
+/* How many nodes of the run come behind no other node of it. */
 static size_t count_roots(const acui_run *run)
 {
     size_t roots = 0;
@@ -111,7 +114,7 @@ static acu_status begin_lane(lanes *l, size_t lane)
 {
     if (lane == 0 || l->begun[lane])
         return ACU_OK;
-    l->begun[lane] = true; /* also if it fails: then it is joined all the same */
+    l->begun[lane] = true; /* also if this fails: then it is joined all the same */
     return wait_for(l, lane, l->fork);
 }
 
@@ -131,8 +134,8 @@ static acu_status issue_node(lanes *l, uint32_t i)
     return own->awaited ? mark(l, own->lane, &own->event) : ACU_OK;
 }
 
-/* What comes next on the task's stream comes behind all lanes, whatever failed. False: a lane could
- * not be joined by an event. */
+/* Put what comes next on the task's stream behind all lanes, whatever failed. False: some lane
+ * could not be joined by an event. */
 static bool join(lanes *l)
 {
     bool all = true;
@@ -158,9 +161,9 @@ static void put_events(lanes *l)
             acui_event_put(l->device, l->places[i].event);
 }
 
-/* Where a lane is left behind, only waiting for it keeps the promise that the task's mark covers
- * all of it. The driver refuses to order events, which is no working state:
- * blocking is the lesser evil. */
+/* Where a lane could not be joined, only waiting for it keeps the promise that the task's mark
+ * covers all of it. A driver that refuses to order events is not in a working state: blocking is
+ * the lesser evil. */
 static void join_by_waiting(lanes *l)
 {
     for (size_t lane = 1; lane < l->count; lane++)

@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Memory of a task: had before anything of it goes to the device, all or none, and given back in
- * stream order as soon as all is issued that uses it.
+ * Memory of a task: obtained before anything of it goes to the device, all or none; given back, in
+ * stream order, as soon as everything that uses it is issued.
  *
- * A task that finds none is put off, in a list for each pool, and tried again when something
- * completes; first come, first served, so that large requests are not starved by small ones. It
- * fails once nothing is going on its device whose end could free memory. It holds no memory
- * meanwhile: two such tasks can not wait for one another.
+ * A task that finds none is put off, in a list, and tried again when something completes: first
+ * come, first served for each pool, so that small requests do not starve large ones. It fails once
+ * nothing is going on its device whose end could free memory. It holds no memory meanwhile, so two
+ * such tasks can not wait for one another.
  *
- * Who has memory and is still on his way to the device does not count as going yet, but others may
- * have found none because of him. So he counts as getting, from before he asks for any until he
- * counts as going, or has given it back, and then says so to those who wait. The same holds for
- * who keeps a part of it for a moment longer: the thread that plans, and who makes graphs; and for
- * a task that has become ready, as an earlier one of its submission may have got memory that is
- * free once this one is over: it counts until it is going, or over. It may have to wait to be
- * admitted first; so who is put off is in nobody's place.
+ * A task that has memory and is still on its way to the device does not count as going yet, but
+ * others may have found no memory because of it. So it counts as getting: from before it asks for
+ * any until it counts as going, or has given it back and told those that wait. The same holds for
+ * whoever keeps a part of it for a moment longer: the thread that plans, and the one that makes
+ * graphs. It also holds for a task that has become ready, since an earlier one of its submission
+ * may have got memory that is free once this one is over: it counts until it is going, or over.
+ * Such a task may have to wait to be admitted first; so a task that is put off leaves its gates.
  *
- * Who was put off and asks again does so under a lock, and counts as getting only once he has all:
- * so of those who ask in vain none is kept waiting by another, in turns and for ever. What remains
- * to be waited for is who has all, and will be over; and who asks for the first time, which each
- * does once. So a request that can never be met is alone with the lock at last, and fails, if
- * nobody began or gave up anything from before nothing was going until after it failed.
+ * A task that was put off asks again under the lock `again`, and counts as getting only once it has
+ * everything. So of the tasks that ask in vain, none keeps another one waiting, in turns and for
+ * ever. What can be waited for is a task that has everything, and will be over; and one that asks
+ * for the first time, which each does once. So a request that can never be met is alone under the
+ * lock at last. It fails if nobody began or gave up from before nothing was going until after it
+ * had asked in vain.
  */
 #include "base/error.h"
 #include "engine/completion/flight.h"
@@ -28,13 +29,14 @@
 
 static bool any_waits_for(const acu_pool *pool);
 
-/* ---- who is getting some ---- */
+/* ---- tasks that are getting some ---- */
 
-static pthread_mutex_t again = PTHREAD_MUTEX_INITIALIZER; /* who was put off asks; across driver
-                                                           * calls, under the issue lock */
-static _Atomic(uint64_t) given_up; /* how often somebody who counted as getting did */
+static pthread_mutex_t again = PTHREAD_MUTEX_INITIALIZER; /* for those that ask again; under the
+                                                           * issue lock, across driver calls */
+static _Atomic(uint64_t) given_up; /* how often something that counted as getting gave up */
 
-/* Relaxed: who finds no memory because of this one has seen him take it, under the pool's lock. */
+/* Relaxed: a task that finds no memory because of this one has seen it take some, under the pool's
+ * lock. */
 static void count_getting(acui_task *task, struct acui_holder *holder)
 {
     uint32_t now = atomic_load_explicit(&holder->getting, memory_order_relaxed);
@@ -45,8 +47,10 @@ static void count_getting(acui_task *task, struct acui_holder *holder)
     task->getting = holder;
 }
 
-/* By the same thread. seq_cst, with `waiting`: either who goes to wait sees that it does not count
- * any more, and what it counts as now, or this one, and its task when it is over, sees him wait. */
+/* By the thread that counted. seq_cst, against `waiting`: a task that goes to wait raises `waiting`
+ * and then loads the counts; this thread ends its count and then loads `waiting`. Either that task
+ * sees that this one no longer counts, and what it counts as now; or this one, or its task when it
+ * is over, sees that task wait. */
 static void end_getting(struct acui_holder *holder)
 {
     atomic_fetch_sub_explicit(&holder->getting, 1, memory_order_seq_cst);
@@ -87,7 +91,7 @@ static acu_buffer *wanted_by(const acui_node *node)
 
 static void give_back(acui_task *task, size_t count)
 {
-    acui_stream_make_owed(task->stream); /* before others find new blocks in the cache */
+    acui_stream_make_owed(task->stream); /* before others can find the new blocks in the cache */
     for (size_t i = 0; i < count; i++) {
         acu_buffer *buffer = wanted_by(task->nodes[i]);
         if (buffer)
@@ -95,7 +99,8 @@ static void give_back(acui_task *task, size_t count)
     }
 }
 
-/* Who came before and was put off gets memory first. */
+/* Tasks that were put off before get memory first. The node that has to wait for that; NULL:
+ * none. */
 static acui_node *behind_others(acui_task *task)
 {
     if (!acui_memory_is_short())
@@ -144,13 +149,13 @@ static acui_node *get_again(acui_task *task, struct acui_holder *holder)
 acui_node *acui_memory_get(acui_task *task, struct acui_holder *holder)
 {
     if (task->body_count == task->count || task->supplied)
-        return NULL; /* it allocates nothing, or has it */
+        return NULL; /* it allocates nothing, or has got it */
     if (task->put_off)
         return get_again(task, holder);
     acui_node *behind = behind_others(task);
     if (behind)
         return behind;
-    if (!task->getting) /* it may have asked with others that were to go as one */
+    if (!task->getting) /* else it was expected, or asked with others to go as one */
         count_getting(task, holder);
     return get_all(task);
 }
@@ -197,13 +202,14 @@ void acui_memory_return(acui_use *uses)
 /* ---- waiting for it ---- */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the list; a leaf */
-static acui_task *first, **last = &first;                /* by next_ready; in order */
-/* How many. seq_cst, with device->ended: who finds nothing going after having put itself off goes
- * on, or is seen by who was going. */
+static acui_task *first, **last = &first;                /* those that wait: next_ready, in order */
+/* How many. seq_cst, against device->ended: a task that finds nothing going after it has put itself
+ * off goes on; else what was going sees it wait when that is over. */
 static _Atomic(uint32_t) waiting;
 
-/* The thread that plans the submission has the memory, too, until it is done: it ends what it is
- * told of. The order lock is held by who tells. */
+/* In submission->getting: its planning thread, which has the memory of its tasks too, is not done
+ * yet. A task that goes replaces this by a holder in which it counted (hand_over, order lock held),
+ * and the planning thread ends that count when it is done. */
 static struct acui_holder planning;
 
 void acui_memory_plan(acui_submission *submission)
@@ -224,7 +230,7 @@ static void hand_over(acui_task *task, struct acui_holder *holder)
         struct acui_holder *kept = acui_memory_keep(task->device);
         if (!atomic_compare_exchange_strong_explicit(&s->getting, &seen, kept, memory_order_release,
                                                      memory_order_relaxed))
-            end_getting(kept); /* it is done */
+            end_getting(kept); /* planning is done: nobody ends it */
     }
     end_getting(holder);
 }
@@ -251,7 +257,7 @@ void acui_memory_going(acui_task *task)
 
 acui_task *acui_memory_over(struct acui_holder *holder)
 {
-    /* Who asks for the last time meanwhile asks again. */
+    /* A task that asks for the last time meanwhile asks again: see `events`. */
     atomic_fetch_add_explicit(&given_up, 1, memory_order_seq_cst);
     end_getting(holder);
     return acui_memory_freed();
@@ -262,7 +268,7 @@ acui_task *acui_memory_quit(acui_task *task)
     struct acui_holder *holder = task->getting;
     if (!holder)
         return NULL;
-    if (task->supplied) { /* it counts until it is over: then its memory is free */
+    if (task->supplied) { /* it counts as going until it is over: only then is its memory free */
         acui_order_lock();
         acui_memory_going(task);
         acui_order_unlock();
@@ -283,12 +289,12 @@ acui_task *acui_memory_fail(acui_task *task)
 acui_task *acui_memory_let_go(acu_device *device, struct acui_holder *holder)
 {
     end_getting(holder);
-    /* Who is going is over later, and sees who waits. */
+    /* What is going is over later, and then sees the tasks that wait. */
     return !acui_memory_is_short() || acui_work_on(device) >= ACUI_GOING ? NULL
                                                                          : acui_memory_freed();
 }
 
-/* First who is getting: from there one becomes going. */
+/* Look first for what is getting: it becomes going. */
 static bool is_any_going(acu_device *device)
 {
     return is_any_getting(device) || acui_work_on(device) >= ACUI_GOING;
@@ -309,7 +315,8 @@ static bool is_first_of_pool(const acui_task *list, const acui_task *task)
     return true;
 }
 
-/* The first for each pool, of `device` (NULL: any) and `pool` (NULL: all), as a list. */
+/* Take the first task for each pool off the list, of `device` (NULL: any) and `pool` (NULL:
+ * all). */
 static acui_task *take_first(const acu_device *device, const acu_pool *pool)
 {
     acui_task *out = NULL;
@@ -349,7 +356,7 @@ static void put_in_list(acui_task *task)
 {
     pthread_mutex_lock(&lock);
     atomic_fetch_add_explicit(&waiting, 1, memory_order_seq_cst);
-    if (task->put_off) { /* it was first before */
+    if (task->put_off) { /* it was the first before, and is so again */
         task->next_ready = first;
         if (!first)
             last = &task->next_ready;
@@ -363,7 +370,7 @@ static void put_in_list(acui_task *task)
     pthread_mutex_unlock(&lock);
 }
 
-/* Nothing is going whose end could free memory: for the first in line it is the last try. */
+/* If nothing is going whose end could free memory, the first in line tries for the last time. */
 static acui_task *try_last(acu_device *device, const acu_pool *pool)
 {
     uint64_t now = events(device);
@@ -383,8 +390,8 @@ acui_task *acui_memory_wait(acui_task *task)
     acu_pool *pool = acu_pool_retain(task->short_of);
     if (!task->put_off)
         acui_pool_count_put_off(pool);
-    task->sound = false; /* to be asked again after the wait */
-    put_in_list(task);   /* may be anybody's from here on */
+    task->sound = false; /* it is to be asked again after the wait */
+    put_in_list(task);   /* another thread may have it from here on */
     acui_flight_full();
     acui_task *list = try_last(device, pool);
     acu_pool_release(pool);
@@ -396,7 +403,7 @@ bool acui_memory_may_wait(acui_task *task, const acui_node *node)
 {
     acu_buffer *buffer = node->u.alloc.buffer;
     task->short_of = acui_buffer_pool(buffer);
-    /* While it tried, somebody who came later may have got what there was. */
+    /* While it tried, a task that came later may have got what there was. */
     if (is_any_going(task->device) || events(task->device) != task->tried_at)
         task->last_try = false;
     acu_status status = acui_error()->status;
