@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Counted allocation with failures on demand. */
+/* Counted allocation, with failures on demand. */
 #include "base/alloc.h"
 
 #include "base/cache.h"
@@ -9,13 +9,13 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* Relaxed everywhere: these are counters; nothing is published through them. While a test watches,
- * calls of all threads are counted in one place, so that there is an n-th. */
+/* All relaxed: these are counters, and nothing is published through them. While a test watches, the
+ * calls of all threads are counted in one place, so that there is an n-th call. */
 _Atomic(bool) acui_alloc_watched;
 static _Atomic(uint64_t) watched_calls;
 static _Atomic(uint64_t) fail_at; /* 0: never */
-static _Atomic(bool) fail_on;     /* from fail_at on */
-static _Atomic(int64_t) calls_before; /* when the last acu_debug_fail_alloc was */
+static _Atomic(bool) fail_on;     /* from fail_at on, all calls fail */
+static _Atomic(int64_t) calls_before; /* the count at the last acu_debug_fail_alloc */
 
 ACUI_RARE static bool fails_now(void)
 {
@@ -29,7 +29,7 @@ static inline bool should_fail(void)
     return atomic_load_explicit(&acui_alloc_watched, memory_order_relaxed) && fails_now();
 }
 
-/* A call that got no new block. */
+/* Counts a request that got no new block. */
 static void *count_without(void *memory)
 {
     acui_count_add(ACUI_COUNT_ALLOCATIONS, 1);

@@ -4,7 +4,7 @@
 
 #include "base/alloc.h"
 
-#define CHUNK 1488 /* with its header a block that is kept for reuse */
+#define CHUNK 1488 /* with its header, exactly a size that the cache keeps */
 
 struct acui_chunk {
     struct acui_chunk *next;

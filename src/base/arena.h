@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Memory that is given back all at once: what belongs to one submission. Not thread-safe. */
+/* Memory that is freed all at once: everything that belongs to one submission. Not thread-safe. */
 #ifndef ACUI_BASE_ARENA_H
 #define ACUI_BASE_ARENA_H
 
@@ -9,15 +9,15 @@
 
 typedef struct acui_arena {
     struct acui_chunk *chunks; /* newest first */
-    char *free;                /* of the newest, or of the caller's memory; zeroed */
+    char *free;                /* in the newest chunk, or in the caller's memory; zeroed */
     size_t room;
 } acui_arena;
 
-/* Begin in memory of the caller's, zeroed, aligned for any type, which is not the arena's to
- * free. */
+/* Start in the caller's memory, which is zeroed, aligned for any type, and not freed by the
+ * arena. */
 void acui_arena_begin(acui_arena *arena, void *memory, size_t bytes);
-bool acui_arena_grow(acui_arena *arena, size_t bytes); /* room for so many; false: no memory */
-/* Zeroed, aligned for any type; NULL when memory is out. Freed by acui_arena_clear. */
+bool acui_arena_grow(acui_arena *arena, size_t bytes); /* make room for `bytes`; false: no memory */
+/* Zeroed, aligned for any type; NULL if there is no memory. Freed by acui_arena_clear. */
 static inline void *acui_arena_get(acui_arena *arena, size_t bytes)
 {
     const size_t unit = alignof(max_align_t);

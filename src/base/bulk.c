@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Copying past the cache, where the machine has stores for that. */
+/* Copying past the cache, on machines that have stores for that. */
 #include "base/bulk.h"
 
 #include <stdint.h>
@@ -10,7 +10,7 @@
 
 enum { LINE = 64, AHEAD = 16 * LINE };
 
-/* The destination is at a line's begin. */
+/* `dst` is at the start of a cache line. */
 static void stream_lines(char *dst, const char *src, size_t lines)
 {
     for (; lines > 0; lines--, dst += LINE, src += LINE) {
@@ -24,7 +24,7 @@ static void stream_lines(char *dst, const char *src, size_t lines)
         _mm_stream_si128((__m128i *)(void *)(dst + 32), c);
         _mm_stream_si128((__m128i *)(void *)(dst + 48), d);
     }
-    _mm_sfence(); /* before anybody is told that it is there */
+    _mm_sfence(); /* before any thread is told that the data is there */
 }
 
 static void copy_past_cache(char *dst, const char *src, size_t bytes)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Blocks kept for reuse, and counters, both by thread. */
+/* Blocks kept for reuse, and counters, both per thread. */
 #include "base/cache.h"
 
 #include "base/fork.h"
@@ -29,10 +29,10 @@ enum {
     LARGEST = 65520,
     SMALL = ACUI_SMALL,
     STEP = ACUI_STEP,
-    LARGE = CLASSES,    /* class of what is not kept */
-    KEPT = 32 * 1024,   /* bytes of a class that a thread keeps, at most;
-                         * half of it moves at once */
-    SHARED = 4 << 20    /* bytes of a class that are kept for all, at most */
+    LARGE = CLASSES,    /* the class of blocks that are not kept */
+    KEPT = 32 * 1024,   /* bytes of a class that a thread keeps at most; half of it is moved at
+                         * once */
+    SHARED = 4 << 20    /* bytes of a class that are kept for all threads, at most */
 };
 
 /* Sizes of blocks, without the header. */
@@ -49,16 +49,16 @@ static inline acui_spare *spare_of(block *b)
 
 typedef struct local {
     acui_own own;
-    struct local *next, **link; /* of all threads that have one; registry lock */
+    struct local *next, **link; /* in the list of all such threads; registry lock */
     acui_kept free[CLASSES];
 } local;
 
 static struct {
     acui_lock lock;
     local *threads;
-    int64_t counts[ACUI_COUNTS]; /* of threads that ended */
+    int64_t counts[ACUI_COUNTS]; /* of threads that have ended */
     block *batches[CLASSES];     /* of free blocks, for any thread */
-    size_t bytes[CLASSES];       /* in them */
+    size_t bytes[CLASSES];       /* in these batches */
 } shared;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -66,7 +66,7 @@ static pthread_key_t key;
 static bool have_key;
 ACUI_LOCAL acui_own *acui_mine;
 uint8_t acui_classes[SMALL / STEP + 1];
-static uint32_t most[CLASSES]; /* blocks that a thread keeps */
+static uint32_t most[CLASSES]; /* blocks that a thread keeps at most */
 
 static void free_list(block *first)
 {
@@ -121,7 +121,7 @@ static void give_all(local *l)
 static void thread_ends(void *context)
 {
     local *l = context;
-    if (acui_forked()) /* the lock may be held for good */
+    if (acui_forked()) /* a thread of the parent may have held the lock */
         return;
     acui_mine = NULL;
     acui_lock_take(&shared.lock);
@@ -148,7 +148,7 @@ static void prepare(void)
     have_key = pthread_key_create(&key, thread_ends) == 0;
 }
 
-/* This thread's own; NULL if there is no memory for one: then the heap serves it. */
+/* Creates this thread's own; NULL if there is no memory for it, and the heap serves the thread. */
 ACUI_RARE static local *begin_thread(void)
 {
     if (acui_forked())
@@ -172,10 +172,10 @@ ACUI_RARE static local *begin_thread(void)
     return l;
 }
 
-/* NULL: it has none. */
+/* NULL: this thread has none. */
 static inline local *local_of_thread(void)
 {
-    return (local *)(void *)acui_mine; /* it begins with that */
+    return (local *)(void *)acui_mine; /* `own` is its first member */
 }
 
 static inline local *of_thread(void)
@@ -208,7 +208,7 @@ static uint32_t class_of(size_t bytes)
     return class;
 }
 
-/* The first block of those that the thread keeps, which has some. */
+/* Takes the first block of a list that is not empty. */
 static inline block *take_first(acui_kept *kept)
 {
     block *b = kept->first;
@@ -241,7 +241,7 @@ static block *find_block(size_t bytes)
     return get_new(bytes, class);
 }
 
-/* Where the thread has no block of its own to give. */
+/* For requests that the thread's own blocks can not serve. */
 ACUI_RARE static void *get_slowly(size_t bytes)
 {
     block *b = find_block(bytes);
@@ -251,7 +251,7 @@ ACUI_RARE static void *get_slowly(size_t bytes)
     return b ? b + 1 : NULL;
 }
 
-/* acui_count_add, where the thread's cells are at hand. */
+/* acui_count_add, for a thread whose cells are at hand. */
 static inline void count(local *l, unsigned count)
 {
     atomic_store_explicit(&l->own.counts[count],
@@ -287,7 +287,7 @@ size_t acui_cache_room(const void *memory)
     return ((const block *)memory - 1)->bytes;
 }
 
-/* Half of what the thread keeps of the class goes to all. */
+/* Moves half of what the thread keeps of the class to the lists for all threads. */
 ACUI_RARE static void give_half(acui_kept *kept)
 {
     if (acui_forked())

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Blocks of memory in a few sizes, kept for reuse: by the thread that freed them, and beyond some
- * tens of KiB by all. A block may be freed by another thread than took it.
+ * Blocks of memory in a few sizes, kept for reuse by the thread that freed them; beyond some tens
+ * of KiB, by all threads. A thread may free a block that another one allocated.
  *
- * Under the address and the thread sanitizer every block comes from the heap and goes back there,
- * so that these see each use after a free.
+ * Under the address sanitizer and the thread sanitizer, every block comes from the heap and returns
+ * to it, so that they see each use after a free.
  */
 #ifndef ACUI_BASE_CACHE_H
 #define ACUI_BASE_CACHE_H
@@ -17,22 +17,24 @@
 
 /* At least `bytes`, not zeroed, aligned for any type; NULL when the heap is out of memory. */
 void *acui_cache_get(size_t bytes);
-/* The same for an object: one more of its kind, which is counted there. */
+/* The same for an object, counted as one more of its kind. */
 void *acui_cache_get_object(size_t bytes, unsigned counted);
 static inline void *acui_cache_get_aside(size_t bytes, unsigned counted);
-size_t acui_cache_room(const void *memory); /* how many bytes the block has */
+size_t acui_cache_room(const void *memory); /* the size of the block in bytes */
 void acui_cache_put(void *memory);
-/* The same, but the block keeps its contents, and is for an object, after some tens of others. */
+/* Free a block whose contents remain until some tens of others have been freed in this way; then it
+ * is used for another object. */
 void acui_cache_put_late(void *memory);
-/* The same for an object: one less of its kind, which is counted there. */
+/* The same for an object, counted as one less of its kind. */
 static inline void acui_cache_put_object(void *memory, unsigned counted);
-/* What is kept by this thread and by all goes back to the heap; other threads' when they end. */
+/* Return to the heap what this thread and all threads together keep. What other threads keep goes
+ * when they end. */
 void acui_cache_flush(void);
 
-/* Counts of this process, added up over all threads; each thread counts in a cell of its own. */
+/* Counters of this process, summed over all threads; each thread counts in a cell of its own. */
 typedef enum acui_count {
-    ACUI_COUNT_ALLOCATIONS, /* calls for memory */
-    ACUI_COUNT_RETURNS,     /* of these, such as got no new block, and blocks freed */
+    ACUI_COUNT_ALLOCATIONS, /* requests for memory */
+    ACUI_COUNT_RETURNS,     /* requests that got no new block, and blocks freed */
     ACUI_COUNT_SUBMISSIONS, /* acu_counters */
     ACUI_COUNT_DONE,
     ACUI_COUNT_FAILED,
@@ -41,7 +43,7 @@ typedef enum acui_count {
     ACUI_COUNT_STAGED,
     ACUI_COUNT_STAGED_BYTES,
     ACUI_COUNT_STAGED_SKIPPED,
-    ACUI_COUNT_OBJECTS,     /* by kind from here on: made less freed */
+    ACUI_COUNT_OBJECTS,     /* from here on by kind: created minus freed */
     ACUI_COUNTS = ACUI_COUNT_OBJECTS + 24
 } acui_count;
 int64_t acui_count_sum(unsigned count);
@@ -49,24 +51,24 @@ int64_t acui_count_sum(unsigned count);
 /* ---- what each thread has of its own -------------------------------------------------------- */
 
 enum {
-    ACUI_SIZES = 17,   /* of blocks */
-    ACUI_SMALL = 4080, /* up to here the size for so many bytes is looked up, in steps of: */
+    ACUI_SIZES = 17,   /* sizes of blocks */
+    ACUI_SMALL = 4080, /* up to here a table gives the size class, in steps of: */
     ACUI_STEP = 16,
-    ACUI_ASIDE = 32    /* objects of a size that are kept as they were */
+    ACUI_ASIDE = 32    /* objects of each size whose contents are kept */
 };
 
-/* In front of the memory. */
+/* The header in front of the memory. */
 typedef struct acui_heap_block {
-    uint32_t class; /* its size */
-    size_t bytes;   /* that follow */
+    uint32_t class; /* its size class */
+    size_t bytes;   /* of the memory behind the header */
 } acui_heap_block;
 
-/* In the memory of a free block, behind what tells a released object. */
+/* In the memory of a free block, behind the part that identifies a released object. */
 typedef struct acui_spare {
     char object[16];
-    acui_heap_block *next;  /* of a list */
-    acui_heap_block *batch; /* of the first block of a batch: the next batch */
-    uint32_t count;    /* the same: how many there are */
+    acui_heap_block *next;  /* in a list */
+    acui_heap_block *batch; /* in the first block of a batch: the next batch */
+    uint32_t count;    /* in the first block: how many there are in the batch */
 } acui_spare;
 
 static inline acui_spare *acui_spare_of(void *memory)
@@ -76,15 +78,15 @@ static inline acui_spare *acui_spare_of(void *memory)
 
 typedef struct acui_kept {
     acui_heap_block *first; /* of a list */
-    acui_heap_block *last;  /* the same, if it is of objects */
+    acui_heap_block *last;  /* for lists of objects */
     uint32_t count;
 } acui_kept;
 
 typedef struct acui_own {
-    acui_kept aside[ACUI_SIZES + 1];      /* objects by size, the oldest first; and larger ones */
-    _Atomic(int64_t) counts[ACUI_COUNTS]; /* written by its thread alone, relaxed */
+    acui_kept aside[ACUI_SIZES + 1];      /* objects by size, oldest first; and larger ones */
+    _Atomic(int64_t) counts[ACUI_COUNTS]; /* written by the owning thread only, relaxed */
 } acui_own;
-extern ACUI_LOCAL acui_own *acui_mine; /* NULL: nothing yet */
+extern ACUI_LOCAL acui_own *acui_mine; /* NULL: this thread has none yet */
 extern uint8_t acui_classes[ACUI_SMALL / ACUI_STEP + 1];
 
 static inline void acui_count_own(acui_own *own, unsigned count, int64_t n)
@@ -104,7 +106,7 @@ static inline void acui_count_add(unsigned count, int64_t n)
         acui_count_first(count, n);
 }
 
-/* Of the objects that were put aside the oldest one; NULL: acui_cache_get_object has to look for
+/* The oldest of the objects that were put aside; NULL: acui_cache_get_object has to look for
  * memory. */
 static inline void *acui_cache_get_aside(size_t bytes, unsigned counted)
 {
@@ -122,7 +124,7 @@ static inline void *acui_cache_get_aside(size_t bytes, unsigned counted)
     return memory;
 }
 
-void acui_cache_shorten(acui_kept *aside); /* there are too many */
+void acui_cache_shorten(acui_kept *aside); /* called when there are too many */
 static inline void acui_put_aside(acui_own *own, acui_heap_block *block)
 {
     acui_kept *aside = &own->aside[block->class];
@@ -136,7 +138,7 @@ static inline void acui_put_aside(acui_own *own, acui_heap_block *block)
         acui_cache_shorten(aside);
 }
 
-void acui_cache_put_first(void *memory, unsigned counted); /* of this thread's */
+void acui_cache_put_first(void *memory, unsigned counted); /* by this thread */
 static inline void acui_cache_put_object(void *memory, unsigned counted)
 {
     acui_own *own = acui_mine;

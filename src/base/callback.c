@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/local.h"
 
-#define BOUND 0x10000u /* counts what may not even submit */
+#define BOUND 0x10000u /* added for functions that may not even submit */
 
 static ACUI_LOCAL unsigned depth;
 
@@ -33,7 +33,7 @@ acu_status acui_callback_enter_asked(void)
 {
     acu_error *error = acui_error();
     acu_status was = error->status;
-    error->status = ACU_OK; /* what is there after the call was left by it */
+    error->status = ACU_OK; /* so that a status found after the call was set by it */
     acui_callback_enter();
     return was;
 }
@@ -62,7 +62,7 @@ void acui_user_release(acu_user user)
 {
     if (!user.release)
         return;
-    bool was = acui_error_aside(); /* it may be released because something failed */
+    bool was = acui_error_aside(); /* the release may happen because something failed */
     acui_callback_enter();
     user.release(user.data);
     acui_callback_leave();

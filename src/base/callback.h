@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Whether this thread runs the program's own function (a `then`, a completion callback, host work)
- * on acuda's behalf: there, waiting could deadlock, and is refused.
+ * Records whether this thread is running a function of the program (a `then`, a completion
+ * callback, host work) on acuda's behalf. Waiting there could deadlock, and is refused.
  */
 #ifndef ACUI_BASE_CALLBACK_H
 #define ACUI_BASE_CALLBACK_H
@@ -9,26 +9,28 @@
 #include <acuda/base.h>
 #include <acuda/status.h>
 
-/* Around each call of a function of the program's; they nest. */
+/* Around each call of a function of the program; calls nest. */
 void acui_callback_enter(void);
 void acui_callback_leave(void);
 bool acui_in_callback(void);
-/* Inside of these two: of one that may not submit either, as what it would submit could not be
- * issued; for the words of a refusal. */
+/* Inside of those two, around a function that may not submit either, because what it submitted
+ * could not be issued. Refusals word their message by it. */
 void acui_callback_bind(void);
 void acui_callback_unbind(void);
-/* The last use is over: calls the release, if there is one, as a callback. */
+/* After the last use: calls the release function, if there is one, as a callback. */
 void acui_user_release(acu_user user);
 
 /*
- * For a function of the program's that returns a status. If that is an error, the record is of
- * CALLBACK, says that the one given to `function` returned it, and why, where a call of acuda's
- * that failed in it left the same; returns ACU_OK or CALLBACK. `was` is what the first gave.
+ * Around a function of the program that returns a status. If that status is an error, leave_asked
+ * returns CALLBACK, and the record says that the function given to `function` returned it; if a
+ * failed call of acuda's inside it left the same status, also why. Otherwise it returns ACU_OK.
+ * `was` is the result of enter_asked.
  */
 acu_status acui_callback_enter_asked(void);
 acu_status acui_callback_leave_asked(acu_status was, acu_status status, const char *function);
 
-/* ACU_OK outside of callbacks; inside fails with WOULD_WAIT, naming the `function` that waits. */
+/* ACU_OK outside of callbacks. Inside one it fails with WOULD_WAIT and names the waiting
+ * `function`. */
 acu_status acui_refuse_wait(const char *function);
 
 #endif

@@ -9,14 +9,14 @@
 
 uint64_t acui_now(void); /* nanoseconds, monotonic */
 
-/* now + timeout, without overflow; ACU_FOREVER stays. */
+/* now + timeout, without overflow; ACU_FOREVER stays ACU_FOREVER. */
 uint64_t acui_deadline(uint64_t timeout);
 static inline uint64_t acui_deadline_from(uint64_t now, uint64_t timeout)
 {
     return timeout > UINT64_MAX - now ? UINT64_MAX : now + timeout;
 }
 
-void acui_cond_init(pthread_cond_t *cond); /* on the monotonic clock */
+void acui_cond_init(pthread_cond_t *cond); /* set to the monotonic clock */
 /* Waits until signalled or `deadline` (of acui_now); false once that has passed. */
 bool acui_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t deadline);
 

@@ -18,13 +18,14 @@ typedef struct {
 } records;
 
 static ACUI_LOCAL records *mine;
-ACUI_LOCAL bool acui_error_is_aside; /* what fails now goes to the second */
+ACUI_LOCAL bool acui_error_is_aside; /* failures go to the second record */
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static pthread_key_t key; /* `mine` again, for the end of the thread */
+static pthread_key_t key; /* holds `mine` too, for the end of the thread */
 static bool have_key;
 
-/* For threads that have no memory for theirs, each for good; those who find none left share. */
+/* For threads that can not allocate their records; each keeps its spare for good. Once none is
+ * left, threads share the last. */
 static records spare[16];
 static _Atomic(unsigned) spare_taken;
 
@@ -45,8 +46,8 @@ static void prepare(void)
     have_key = pthread_key_create(&key, thread_ends) == 0;
 }
 
-/* With the first failure, or look, rather than in the thread's static block: room there is scarce
- * for a library that a program loads when it runs. */
+/* Allocated at the first failure, or the first look, rather than kept in the thread's static block:
+ * room there is scarce for a library that a program loads at run time. */
 ACUI_RARE static records *begin_thread(void)
 {
     pthread_once(&once, prepare);
@@ -81,7 +82,8 @@ void acui_error_prefix(acu_error *error, const char *context)
 {
     char inner[ACU_ERROR_CONTEXT];
     memcpy(inner, error->context, sizeof inner);
-    /* Cut, where it is too long, at the end: the outermost says most about what was going on. */
+    /* If it is too long, it is cut off at the end: the outermost context says most about what was
+     * going on. */
     acui_text text = acui_text_start(error->context, sizeof error->context);
     acui_text_add(&text, "%s%s%s", context, inner[0] ? ": " : "", inner);
 }
@@ -98,7 +100,7 @@ acu_status acui_fail_v(acu_status status, const char *format, va_list args)
 {
     if (acu_status_scope(status) == ACU_SCOPE_NONE)
         return status;
-    /* Written aside first: the arguments may point into the record. */
+    /* Formatted into a buffer first: the arguments may point into the record. */
     char message[ACU_ERROR_MESSAGE];
     if (vsnprintf(message, sizeof message, format, args) < 0)
         message[0] = '\0';

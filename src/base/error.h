@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * How acuda's own code reports a failure: one call fills the thread's record and returns the
- * status, so that it stands in a return statement. Driver calls are reported by driver/result.h.
+ * status, so it fits in a return statement. driver/result.h does this for driver calls.
  */
 #ifndef ACUI_BASE_ERROR_H
 #define ACUI_BASE_ERROR_H
@@ -13,28 +13,28 @@
 #include <stdarg.h>
 #include <stdbool.h>
 
-/* Start the thread's record anew for `status`, with a message; returns `status`. ACU_OK and the
- * states (ACU_NOT_READY, ACU_TIMEOUT) are no failures: they leave the record as it is. */
+/* Start a new record for the thread, with `status` and a message; returns `status`. ACU_OK and the
+ * states (ACU_NOT_READY, ACU_TIMEOUT) are not failures and leave the record unchanged. */
 ACU_PRINTF(2, 3) acu_status acui_fail(acu_status status, const char *format, ...);
 ACU_PRINTF(2, 0) acu_status acui_fail_v(acu_status status, const char *format, va_list args);
 
-/* The same with a place in the program, an operation's name (NULL: none)
- * and a device (-1: none). */
+/* The same with a source line of the program, an operation's name (NULL: none) and a device (-1:
+ * none). */
 ACU_PRINTF(5, 6)
 acu_status acui_fail_at(acu_status status, acu_site site, const char *op, int device,
                         const char *format, ...);
 
-/* Put `context` in front of the record's. */
+/* Put `context` in front of the record's context. */
 void acui_error_prefix(acu_error *error, const char *context);
 
-/* The thread's record, to add to it after acui_fail. */
+/* The thread's record, for additions after acui_fail. */
 acu_error *acui_error(void);
 
 /*
- * What fails between these two is no failure of the call that the program made, but of others'
- * work that became ready meanwhile, or of what the program does in a function that acuda calls.
- * It leaves the record as it is, and has one of its own, of no interest later. They nest: `was`
- * is what the first gave.
+ * Between these two calls, failures do not belong to the call that the program made: they come from
+ * other work that became ready meanwhile, or from what the program does in a function that acuda
+ * calls. They leave the record unchanged and go to a second one, which nobody reads later. The
+ * calls nest: `was` is the result of the first.
  */
 extern ACUI_LOCAL bool acui_error_is_aside;
 static inline bool acui_error_aside(void)
@@ -48,7 +48,8 @@ static inline void acui_error_back(bool was)
     acui_error_is_aside = was;
 }
 
-/* Make a kept record the thread's own (that of a failed op, a future, a device); its status. */
+/* Make a stored record (of a failed op, a future, a device) the thread's own; returns its
+ * status. */
 acu_status acui_error_restore(const acu_error *error);
 
 #endif

@@ -8,7 +8,8 @@
 
 _Atomic(bool) acui_forked_flag;
 
-/* A driver was, or is being, opened; before that a child may open its own. Relaxed: see above. */
+/* A driver was opened, or is being opened; before that, a child may open its own. Relaxed: as in
+ * fork.h. */
 static _Atomic(bool) watched;
 
 static void in_child(void)
@@ -19,7 +20,7 @@ static void in_child(void)
 
 static void prepare(void)
 {
-    pthread_atfork(NULL, NULL, in_child); /* out of memory: the driver refuses by itself */
+    pthread_atfork(NULL, NULL, in_child); /* if this fails, the driver itself refuses */
 }
 
 void acui_fork_watch(bool watch)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The child of a fork: it has one thread, and locks as the others left them, some of them held for
- * good. CUDA can not be used there either. So nothing of acuda does anything there: calls fail with
- * FORKED before they take a lock, handles are told to be none, and releasing them changes nothing.
- * (A child that only execs is not concerned.)
+ * The child of a fork. It has one thread, and its locks are as the parent's threads left them, some
+ * of them held for good; nor can CUDA be used there. So acuda does nothing in it: calls fail with
+ * FORKED before they take a lock, handles are not recognised as such, and releasing them changes
+ * nothing. (This does not concern a child that only calls exec.)
  */
 #ifndef ACUI_BASE_FORK_H
 #define ACUI_BASE_FORK_H
@@ -11,7 +11,7 @@
 #include <acuda/status.h>
 #include <stdatomic.h>
 
-/* Relaxed: written by a process's only thread before any other exists. */
+/* Relaxed: a process writes it while it has only one thread. */
 extern _Atomic(bool) acui_forked_flag;
 
 static inline bool acui_forked(void)
@@ -19,7 +19,8 @@ static inline bool acui_forked(void)
     return atomic_load_explicit(&acui_forked_flag, memory_order_relaxed);
 }
 
-/* A driver is being opened: from now on a child is one; or that failed: not yet. */
+/* true: a driver is being opened, so that any later child is such a child; false: opening failed,
+ * so there is none yet. */
 void acui_fork_watch(bool watch);
 
 /* Fails with FORKED. */

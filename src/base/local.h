@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What each thread has of its own: `ACUI_LOCAL bool asking;`. In the static block, where one
- * instruction reads it, though the library may be loaded when the process runs. Room there is
- * scarce and shared with all others that are loaded so: for words only (test repo.symbols).
+ * Thread-local variables: `ACUI_LOCAL bool asking;`. They are in the static TLS block, where one
+ * instruction reads them, although the library may be loaded at run time. Room there is scarce and
+ * shared with all other libraries that are loaded at run time, so it is for words only (test
+ * repo.symbols).
  */
 #ifndef ACUI_BASE_LOCAL_H
 #define ACUI_BASE_LOCAL_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A table with open addresses. */
+/* A hash table with open addressing. */
 #include "base/map.h"
 
 #include "base/alloc.h"
@@ -9,7 +9,7 @@
 
 enum { FIRST = 16 };
 
-/* That of the key, or a free one for it. */
+/* The entry of the key, or a free one for it. */
 static acui_map_entry *place_of(const acui_map *map, const void *key)
 {
     size_t i = (size_t)acui_hash_with(0, (uint64_t)(uintptr_t)key);

@@ -7,7 +7,7 @@
 #include <acuda/base.h>
 #include <time.h>
 
-/* Looking costs 1 to 2 us on a GPU: worth it for so long. A wake-up costs some 20 us. */
+/* A look costs 1 to 2 us on a GPU, which is worth it for this long. A wake-up costs some 20 us. */
 #define LOOK_AT_ONCE ACU_US(30)
 #define SHORTEST ACU_US(20)
 #define LONGEST ACU_MS(2)

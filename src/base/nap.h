@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Waiting by looking again: first at once, then after naps that grow with the time waited so far,
- * so that a short wait is prompt and a long one costs no core.
+ * Waiting by polling: first without pause, then after naps that grow with the time waited so far,
+ * so that a short wait ends promptly and a long one does not occupy a core.
  */
 #ifndef ACUI_BASE_NAP_H
 #define ACUI_BASE_NAP_H
@@ -14,7 +14,7 @@ typedef struct acui_nap {
 } acui_nap;
 
 acui_nap acui_nap_start(uint64_t timeout);
-/* Sleep a while; false, without sleeping, once the timeout is over. */
+/* Sleep a while; false, without sleeping, once the timeout has passed. */
 bool acui_nap_again(acui_nap *nap);
 
 #endif

@@ -28,7 +28,7 @@ void *acui_object_new_part(acu_object_kind kind, size_t bytes, size_t zeroed)
     return object;
 }
 
-/* Where its kind is counted. */
+/* Returns the counter of its kind. */
 static unsigned mark_dead(acui_object *o)
 {
     acu_object_kind kind = atomic_load_explicit(&o->tag, memory_order_relaxed) & 0xFFFFu;

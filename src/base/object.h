@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What every handle of the public interface begins with: what it is, and how many hold it.
+ * What every public handle begins with: its kind, and its reference count.
  *
- * Released handles are told from live ones where that is possible: the memory of the last released
- * objects, some tens of each size, is kept aside, marked dead, before it is used again.
+ * Released handles are told from live ones where possible: the memory of the most recently released
+ * objects, some tens of each size, is marked dead and set aside before it is reused.
  */
 #ifndef ACUI_BASE_OBJECT_H
 #define ACUI_BASE_OBJECT_H
@@ -23,16 +23,16 @@ typedef struct acui_object {
 #define ACUI_LIVE 0xACDA0000u
 #define ACUI_DEAD 0xDEAD0000u
 
-/* In `refs`: a list that does not count as a holder may find the object
- * (acui_object_try_retain). */
+/* A bit in `refs`: a list that holds no reference may find the object (acui_object_try_retain). */
 #define ACUI_LISTED 0x80000000u
 
 /* A zeroed object of `bytes` with one reference, or NULL. */
 void *acui_object_new(acu_object_kind kind, size_t bytes);
-/* The same, with only its first bytes zeroed: the rest is not read before it is written. */
+/* The same, but only the first `zeroed` bytes are zeroed: the rest is written before it is read. */
 void *acui_object_new_part(acu_object_kind kind, size_t bytes, size_t zeroed);
 void acui_object_free(void *object);
-/* The first half of that: it counts as released, and its memory stays; acui_free_late is due. */
+/* The first half of acui_object_free: the object counts as released, but keeps its memory, for
+ * which the caller has to call acui_free_late. */
 void acui_object_end(void *object);
 
 static inline void acui_object_mark_dead(acui_object *object, acu_object_kind kind)
@@ -46,8 +46,9 @@ static inline void acui_object_begin(acui_object *object, acu_object_kind kind)
     atomic_store_explicit(&object->refs, 1, memory_order_relaxed);
 }
 
-/* In place, for what comes and goes with each launch: memory for an object, which is to begin; NULL
- * where none is at hand. And the end of one, by who knows its kind. */
+/* Inline, for objects that come and go with each launch. Memory for an object, on which the caller
+ * calls acui_object_begin; NULL if none is at hand. Then the counterpart that frees an object of
+ * known kind. */
 static inline void *acui_object_at_hand(acu_object_kind kind, size_t bytes)
 {
     return acui_alloc_at_hand(bytes, ACUI_COUNT_OBJECTS + kind);
@@ -59,7 +60,7 @@ static inline void acui_object_free_known(void *object, acu_object_kind kind)
     acui_cache_put_object(object, ACUI_COUNT_OBJECTS + kind);
 }
 
-/* Takes one more reference; `object` may be NULL. Returns it. */
+/* Adds a reference; `object` may be NULL. Returns it. */
 static inline void *acui_object_retain(void *object)
 {
     if (object)
@@ -67,23 +68,26 @@ static inline void *acui_object_retain(void *object)
     return object;
 }
 
-/* So many more, by the only holder of what nobody else can find: no need for the slower way. */
+/* Adds `more` references, called by the only holder of an object that nobody else can find, so no
+ * atomic addition is needed. */
 static inline void acui_refs_add_sole(_Atomic(uint32_t) *refs, uint32_t more)
 {
     atomic_store_explicit(refs, atomic_load_explicit(refs, memory_order_relaxed) + more,
                           memory_order_relaxed);
 }
 
-/* One less; true if it was the last. */
+/* Removes a reference; true if it was the last. */
 static inline bool acui_refs_drop(_Atomic(uint32_t) *refs)
 {
-    /* The only holder of what no list has, so nobody else counts: no need for the slower operation.
-     * Acquire: what the earlier holders wrote is visible to the one who cleans up. */
+    /* This is the only holder and no list has the object, so nobody else changes the count: no
+     * atomic subtraction is needed. Acquire: what earlier holders wrote is visible to the one that
+     * cleans up. */
     if (atomic_load_explicit(refs, memory_order_acquire) == 1) {
         atomic_store_explicit(refs, 0, memory_order_relaxed);
         return true;
     }
-    /* Release: what this holder wrote is visible to the one who cleans up; acquire: to us. */
+    /* Release: what this holder wrote is visible to the one that cleans up; acquire: for the case
+     * that this is the one. */
     return (atomic_fetch_sub_explicit(refs, 1, memory_order_acq_rel) & ~ACUI_LISTED) == 1;
 }
 
@@ -93,11 +97,11 @@ static inline bool acui_object_drop(void *object)
     return acui_refs_drop(&((acui_object *)object)->refs);
 }
 
-/* `count` references of the caller's at once. */
+/* Drops `count` references of the caller's at once. */
 static inline bool acui_object_drop_some(void *object, uint32_t count)
 {
     _Atomic(uint32_t) *refs = &((acui_object *)object)->refs;
-    if (count > 1) /* it keeps one: not the last */
+    if (count > 1) /* one is kept, so this is never the last */
         atomic_fetch_sub_explicit(refs, count - 1, memory_order_release);
     return acui_refs_drop(refs);
 }
@@ -108,8 +112,9 @@ static inline uint32_t acui_object_refs(const void *object)
            ~ACUI_LISTED;
 }
 
-/* A list that does not count as a holder is going to have the object: its references are counted
- * the slower way from now on. By its only holder, before anybody can find it. */
+/* Announce that a list that holds no reference will have the object, so that its references are
+ * always counted atomically from now on. Called by its only holder, before anybody can find the
+ * object. */
 static inline void acui_refs_list(_Atomic(uint32_t) *refs)
 {
     atomic_store_explicit(refs, atomic_load_explicit(refs, memory_order_relaxed) | ACUI_LISTED,
@@ -121,13 +126,13 @@ static inline void acui_object_list(void *object)
     acui_refs_list(&((acui_object *)object)->refs);
 }
 
-/* For such lists: takes a reference only if there still is one. Never of what was not announced by
- * acui_refs_list, for there the last holder would not notice. */
+/* For such lists: takes a reference only if one is left. Only for objects announced with
+ * acui_refs_list; for others the last holder would not notice. */
 static inline bool acui_refs_try_retain(_Atomic(uint32_t) *refs)
 {
     uint32_t now = atomic_load_explicit(refs, memory_order_relaxed);
     while (now > ACUI_LISTED)
-        /* Release: who drops the one before it sees what this thread did so far. */
+        /* Release: the thread that drops the reference sees what this thread did so far. */
         if (atomic_compare_exchange_weak_explicit(refs, &now, now + 1, memory_order_acq_rel,
                                                   memory_order_relaxed))
             return true;
@@ -147,12 +152,13 @@ static inline bool acui_object_is(const void *object, acu_object_kind kind)
            !acui_forked();
 }
 
-/* Says what `object` is instead; see acui_object_check. */
+/* Fails, and says what `object` is instead; see acui_object_check. */
 acu_status acui_object_refuse(const void *object, acu_object_kind kind, const char *function);
 
 /*
- * ACU_OK, or fails with INVALID (NULL, or another kind of handle) or BAD_HANDLE (released), saying
- * which `function` got it. A handle that was released long ago can not be told and is not safe.
+ * ACU_OK, or fails with INVALID (NULL, or another kind of handle) or BAD_HANDLE (released), naming
+ * the `function` that got it. A handle that was released long ago can not be recognised, and is not
+ * safe.
  */
 static inline acu_status acui_object_check(const void *object, acu_object_kind kind,
                                            const char *function)

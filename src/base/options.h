@@ -6,9 +6,10 @@
 #include <acuda/status.h>
 
 /*
- * Copy the program's `options` into `known`, whose `known_bytes` this library knows: what an older
- * program does not have is zero. NULL gives all zero. Errors: INVALID (no size: `known` is zero),
- * NOT_SUPPORTED (a newer program sets what this library does not know: the rest is there).
+ * Copy the program's `options` into `known`, of which this library knows `known_bytes`. Fields that
+ * an older program does not have are zero. NULL gives all zeros. Errors: INVALID (no size; `known`
+ * is zero), NOT_SUPPORTED (a newer program sets fields that this library does not know; the known
+ * ones are copied).
  */
 acu_status acui_options_read(void *known, size_t known_bytes, const void *options,
                              const char *function);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Parking on a word, by Linux's futex. */
+/* Parking on a word, with Linux's futex. */
 #include "base/park.h"
 
 #include <acuda/base.h>
@@ -12,10 +12,11 @@
 
 void acui_park(_Atomic(uint32_t) *word, uint32_t seen, uint64_t deadline)
 {
-    int kept = errno; /* the library does not leave its errors there */
+    int kept = errno; /* the library leaves no errors of its own in errno */
     struct timespec t = {.tv_sec = (time_t)(deadline / 1000000000u),
                          .tv_nsec = (long)(deadline % 1000000000u)};
-    /* With a bit set, unlike plain FUTEX_WAIT, the time is a point of the monotonic clock. */
+    /* Unlike plain FUTEX_WAIT, the variant with a bit set takes a point in time of the monotonic
+     * clock. */
     syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, seen, deadline == ACU_FOREVER ? NULL : &t,
             NULL, FUTEX_BITSET_MATCH_ANY);
     errno = kept;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Sleeping until a word in memory changes, where no lock belongs to it: the system is entered only
- * by who sleeps and by who wakes him.
+ * Sleeping until a word in memory changes, without a lock. Only the thread that sleeps and the
+ * thread that wakes it enter the kernel.
  */
 #ifndef ACUI_BASE_PARK_H
 #define ACUI_BASE_PARK_H
@@ -9,12 +9,12 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-/* Sleep while *word is `seen`, until woken or `deadline` (of acui_now; ACU_FOREVER: none). Also
- * returns for no reason: the caller looks again. */
+/* Sleep while *word is `seen`, until woken or until `deadline` (of acui_now; ACU_FOREVER: none).
+ * May also return for no reason: the caller looks again. */
 void acui_park(_Atomic(uint32_t) *word, uint32_t seen, uint64_t deadline);
-/* Wake all that sleep on the word; change it first. */
+/* Wake all threads that sleep on the word; change it first. */
 void acui_unpark(_Atomic(uint32_t) *word);
-/* One of them. The word may be gone by now. */
+/* Wake one of them. The word's memory may be freed by now. */
 void acui_unpark_one(_Atomic(uint32_t) *word);
 
 /* Between two looks at memory that another core writes. */

@@ -45,7 +45,8 @@ static bool is_blank(char c)
     return c == ' ' || c == '\n';
 }
 
-/* What a compiler says has lines, and pictures of where: each break becomes one space. */
+/* A compiler's message has line breaks and pictures of the place: each line break, with its
+ * indentation, becomes one space. */
 static const char *in_one_line(const char *message, char *line)
 {
     size_t used = 0;

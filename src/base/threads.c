@@ -14,7 +14,7 @@ bool acui_thread_start_with(pthread_t *thread, const char *name, void *(*run)(vo
 {
     sigset_t all, before;
     sigfillset(&all);
-    /* The new thread inherits the mask: the program's handlers run on the program's threads. */
+    /* The new thread inherits the mask, so the program's handlers run on the program's threads. */
     pthread_sigmask(SIG_SETMASK, &all, &before);
     bool started = pthread_create(thread, NULL, run, context) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* acuda's own threads: signals blocked, named, ended by the last close. */
+/* acuda's own threads: they have names, block signals, and are ended by the last close. */
 #ifndef ACUI_BASE_THREADS_H
 #define ACUI_BASE_THREADS_H
 
