@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The process's driver: which one, started once. */
+/* The process's driver: choosing it, and starting it once. */
 #include "driver/choose.h"
 
 #include "base/error.h"
@@ -18,20 +18,20 @@
 
 #define OLDEST_VERSION 11040
 
-/* Held across a whole open: starting a driver is done by one thread, the others wait for it.
- * Guards acui_raw and `chosen` until `published` is set; both are fixed from then on. */
+/* Held across a whole open: one thread starts a driver while the others wait for it. Guards
+ * acui_raw and `chosen` until `published` is set; both are fixed from then on. */
 static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
 static acui_chosen chosen;
-static pid_t opener; /* a child whose making told nobody (_Fork, clone) is noticed by it */
+static pid_t opener; /* tells a child that was made without notice (_Fork, clone) from its parent */
 
-/* Store with release after all of the above is written; load with acquire. */
+/* Stored with release after all of the above is written; loaded with acquire. */
 static _Atomic(const acu_driver_table *) published;
 
 /* Outcome of trying one driver. */
 typedef enum outcome {
     STARTED,
-    NO_DEVICE, /* no GPU: the reason to try another, where that is allowed */
-    FAILED     /* a failure to be reported; the thread's record is written */
+    NO_DEVICE, /* no GPU: the reason to try another driver, if that is allowed */
+    FAILED     /* a failure to report; the thread's record is written */
 } outcome;
 
 typedef struct attempt {
@@ -45,7 +45,7 @@ static const char *name_of(const acui_library *library)
     return library->origin == ACUI_BUILT_IN ? "the software device" : library->path;
 }
 
-/* A driver that is there answers a call of its start with an error. */
+/* A driver is there, but a call that starts it returned an error. */
 static outcome start_failed(const attempt *a, acu_driver_call call, unsigned result)
 {
     const char *hint = "";
@@ -79,7 +79,7 @@ static outcome read_version(attempt *a, int max_version)
     return STARTED;
 }
 
-/* Start the loaded library: acui_raw holds its entry points from here. */
+/* Start the loaded library. From here on acui_raw holds its entry points. */
 static outcome start(attempt *a, int max_version)
 {
     outcome out = read_version(a, max_version);
@@ -145,7 +145,7 @@ static acu_status choose_requested(attempt *a, const acui_settings *settings)
     return ACU_OK;
 }
 
-/* No GPU: `gpu` says why. */
+/* There is no GPU; `gpu` says why. */
 static acu_status choose_software(attempt *a, const acui_settings *settings, const char *gpu)
 {
     if (!settings->allowed_by)
@@ -198,7 +198,7 @@ static bool is_chosen_path(const char *path)
     return same;
 }
 
-/* A further open: the same driver, unless the program asks for another one by name. */
+/* A further open: gives the same driver, unless the program explicitly asks for another one. */
 static acu_status check_again(const acui_settings *settings)
 {
     if (opener != getpid())
@@ -278,7 +278,7 @@ const char *acui_driver_detail(void)
 
 void acui_chosen_look(void (*look)(const acui_chosen *chosen, bool done, void *user), void *user)
 {
-    bool forked = acui_forked(); /* then nobody can be opening, but the lock may be held for good */
+    bool forked = acui_forked(); /* nobody is opening then, but the lock may be held for good */
     if (!forked)
         pthread_mutex_lock(&open_lock);
     look(&chosen, atomic_load_explicit(&published, memory_order_relaxed) != NULL, user);

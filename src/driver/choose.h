@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The process's driver, once chosen: for those who describe it. */
+/* The process's driver, once it is chosen: for code that describes it. */
 #ifndef ACUI_DRIVER_CHOOSE_H
 #define ACUI_DRIVER_CHOOSE_H
 
@@ -9,13 +9,13 @@ typedef struct acui_chosen {
     acui_library library;
     acu_driver_info info;
     char why[1024];     /* why this driver and not another */
-    char failure[1024]; /* before a choice: what stood in the way of the last open; "" before one */
+    char failure[1024]; /* until one is chosen: why the last open failed; "" before that */
 } acui_chosen;
 
-/* Call `look` with the state while no open is under way; `done`: a driver is chosen. */
+/* Call `look` with the state while no open is in progress; `done`: a driver is chosen. */
 void acui_chosen_look(void (*look)(const acui_chosen *chosen, bool done, void *user), void *user);
 
-/* Detail on the last fault from the chosen driver; "" where it gives none. */
+/* The chosen driver's detail on the last fault; "" if it gives none. */
 const char *acui_driver_detail(void);
 
 #endif

@@ -3,7 +3,7 @@
 #include "driver/choose.h"
 #include "driver/names.h"
 
-/* What acuda does without a call: X(call, in words). */
+/* What acuda does if the driver lacks a call: X(call, description). */
 #define WITHOUT(X)                                                                                 \
     X(MemAllocFromPoolAsync, "device memory is allocated by waiting calls, without a pool")        \
     X(FuncGetParamInfo, "parameters of kernels are known from PTX or declarations, not of cubins") \

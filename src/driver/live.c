@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Counts of live driver objects; table.c keeps them. */
+/* Counts of live driver objects, which table.c maintains. */
 #include "base/text.h"
 #include "driver/watch.h"
 

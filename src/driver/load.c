@@ -44,8 +44,9 @@ static void *find(const acui_library *library, const char *symbol)
 }
 
 /*
- * Whether dlopen failed because `name` itself is nowhere, and not because it is damaged, or needs
- * something that is missing. The loader tells that only in words: "<name>: ...: <ENOENT's text>".
+ * Whether dlopen failed because `name` itself does not exist, rather than because it is damaged or
+ * needs something that is missing. The loader tells this only in its message: "<name>: ...:
+ * <ENOENT's text>".
  */
 static bool is_absent(const char *name, const char *error)
 {
@@ -77,12 +78,12 @@ static acui_load load_file(acui_library *library, const char *name, acui_text *w
         return is_absent(name, error) ? ACUI_ABSENT : ACUI_BROKEN;
     }
     find_path(library);
-    /* Our own stand-in for the library tells what it is by a symbol that no other driver has. */
+    /* acuda's own stand-in for the library is recognised by a symbol that no other driver has. */
     library->software = dlsym(library->handle, "softcuda_symbol") != NULL;
     return ACUI_LOADED;
 }
 
-/* Without these three nothing can be told about a driver, not even what is wrong with it. */
+/* Without these three nothing can be said about a driver, not even what is wrong with it. */
 static bool is_driver(const acui_library *library, acui_text *why)
 {
     static const acu_driver_call needed[] = {ACU_CALL_Init, ACU_CALL_DriverGetVersion,
@@ -118,7 +119,7 @@ acui_load acui_library_load(acui_library *library, acui_origin origin, const cha
     return loaded;
 }
 
-/* A pointer to a function of any type, stored as what dlsym gives. */
+/* Stores a pointer to a function of any type, as dlsym returned it. */
 static void set_entry(acu_driver_call call, void *function)
 {
     memcpy((char *)&acui_raw + acui_calls[call].offset, &function, sizeof function);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The list of entry points as data, for code that goes over all of them. */
+/* The list of entry points as data, for code that iterates over all of them. */
 #ifndef ACUI_DRIVER_NAMES_H
 #define ACUI_DRIVER_NAMES_H
 

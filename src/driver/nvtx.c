@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * NVTX, both ways: a profiler's library gets tables of places into which it writes its functions
- * (the interface of NVTX 3 between programs and tools); an NVTX library of CUDA 12 and older has
- * them as symbols.
+ * NVTX by two interfaces. A profiler's library gets tables of locations, into which it writes its
+ * functions (the interface of NVTX 3 between programs and tools). An NVTX library of CUDA 12 and
+ * older exports the functions as symbols.
  */
 #include "driver/nvtx.h"
 
@@ -14,19 +14,20 @@
 
 typedef void (*any_function)(void);
 
-/* The modules that a tool may ask for: name, number of functions with the unused place 0. */
+/* The modules that a tool may ask for: name, and number of functions including the unused slot
+ * 0. */
 #define NVTX_MODULES(X) X(CORE, 16) X(CUDA, 9) X(OPENCL, 15) X(CUDART, 7) X(CORE2, 16) X(SYNC, 7)
 
 enum { MODULE_INVALID, MODULE_CORE, MODULE_CUDA, MODULE_OPENCL, MODULE_CUDART, MODULE_CORE2,
        MODULE_SYNC, MODULES };
-enum { CORE_RANGE_PUSH = 9, CORE_RANGE_POP = 11, CUDA_NAME_STREAM = 5 }; /* the "A" ones */
+enum { CORE_RANGE_PUSH = 9, CORE_RANGE_POP = 11, CUDA_NAME_STREAM = 5 }; /* the "A" variants */
 enum { TABLE_CALLBACKS = 1, TABLE_VERSION = 3 };
 enum { LONGEST = 16 };
 
 _Atomic(bool) acui_nvtx_on;
 
-static any_function functions[MODULES][LONGEST];          /* NULL: the tool does not want to know */
-static any_function *places[MODULES][LONGEST + 1];        /* of them; what tools are given */
+static any_function functions[MODULES][LONGEST];          /* NULL: the tool is not interested */
+static any_function *places[MODULES][LONGEST + 1];        /* their addresses, which tools get */
 
 static int (*range_push)(const char *);
 static int (*range_pop)(void);
@@ -75,7 +76,7 @@ static const void *export_table(uint32_t id)
 
 /* ---- loading ---- */
 
-/* A symbol as a function: C has no cast for that. */
+/* A symbol as a function pointer, for which C has no cast. */
 static any_function symbol(void *library, const char *name)
 {
     void *data = dlsym(library, name);
@@ -121,7 +122,7 @@ static void load_once(void)
     if (!on && asked && *asked)
         on = load_library(strcmp(asked, "1") == 0 ? "libnvToolsExt.so.1" : asked);
     if (!range_push || !range_pop)
-        range_push = NULL; /* one without the other is of no use */
+        range_push = NULL; /* push and pop are of use only together */
     atomic_store_explicit(&acui_nvtx_on, on, memory_order_release);
 }
 

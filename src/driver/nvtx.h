@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Names for profilers, by NVTX, which is neither needed to build nor linked.
+ * Names for profilers, by NVTX, which acuda neither needs to build nor links.
  *
- * A profiler that wants them sets NVTX_INJECTION64_PATH to a library of its own; acuda loads it at
- * the first open, as every user of NVTX 3 does, and tells it then: ranges around the issue of
- * operations, on the thread that issues them, and the names of streams. ACUDA_NVTX=0 keeps it from
- * that; =1 also takes the older libnvToolsExt.so.1 where there is no such library, and another
- * value is the path of one.
+ * A profiler that wants names sets NVTX_INJECTION64_PATH to a library of its own. acuda loads it at
+ * the first open, as every user of NVTX 3 does, and reports to it ranges around the issue of
+ * operations, on the thread that issues them, and the names of streams. ACUDA_NVTX=0 turns this
+ * off; =1 also loads the older libnvToolsExt.so.1 if there is no such library, and any other value
+ * is the path of one.
  */
 #ifndef ACUI_DRIVER_NVTX_H
 #define ACUI_DRIVER_NVTX_H
@@ -15,9 +15,9 @@
 #include <stdatomic.h>
 
 extern _Atomic(bool) acui_nvtx_on; /* set once, by: */
-void acui_nvtx_load(void);         /* at the first call; blocks while a library is loaded */
+void acui_nvtx_load(void);         /* on the first call; blocks while a library is loaded */
 
-/* Use these, which cost a look at a flag where nobody profiles. */
+/* Use these; while nobody profiles they cost one look at a flag. */
 void acui_nvtx_push_named(const char *name);
 void acui_nvtx_push_counted(const char *name, size_t count); /* "name and 9 more" */
 void acui_nvtx_pop_named(void);
@@ -25,7 +25,7 @@ void acui_nvtx_stream_named(CUstream stream, const char *name);
 
 static inline bool acui_nvtx_asked(void)
 {
-    /* Acquire: who sees the flag sees the functions. */
+    /* Acquire: a thread that sees the flag sees the functions. */
     return atomic_load_explicit(&acui_nvtx_on, memory_order_acquire);
 }
 static inline void acui_nvtx_push(const char *name)

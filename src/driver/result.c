@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What driver results mean to acuda. */
+/* What driver results mean for acuda. */
 #include "driver/result.h"
 
 #include "base/error.h"
@@ -12,8 +12,9 @@
 ACUI_LOCAL unsigned acui_result_kept;
 
 /*
- * Results with a status of their own: X(result, status). All others are ACU_ERR_DRIVER. The ones
- * that lose the device are those after which every call on the context answers the same.
+ * Results that map to a status of their own: X(result, status). All others are ACU_ERR_DRIVER.
+ * Those that lose the device are the ones after which every call on the context returns the same
+ * result.
  */
 #define RESULT_STATUSES(X)                                                                         \
     X(CUDA_SUCCESS, ACU_OK)                                                                        \
@@ -88,7 +89,8 @@ const char *acu_driver_result_name(unsigned result)
     }
 }
 
-/* A fault of a kernel, a refused module: the software device can name kernel, line and thread. */
+/* After a kernel's fault or a refused module, the software device can name the kernel, line and
+ * thread. */
 static void add_detail(acu_error *error)
 {
     if (error->status != ACU_ERR_DEVICE_LOST && error->status != ACU_ERR_PTX)

@@ -59,7 +59,7 @@ static acu_status limit_version(int version, const char *by, acui_settings *sett
     return ACU_OK;
 }
 
-/* Who says "no" is not to get a slow program. */
+/* Values other than 0 and 1 are errors: a user who says "no" must not get a slow program. */
 static acu_status read_allowance(const char *allow, acui_settings *settings)
 {
     if (!allow || strcmp(allow, "0") == 0)
@@ -72,7 +72,7 @@ static acu_status read_allowance(const char *allow, acui_settings *settings)
     return ACU_OK;
 }
 
-/* Variables of a program that runs with somebody else's rights are not looked at: they name a
+/* A program that runs with somebody else's privileges ignores these variables, because they name a
  * library to load. */
 static const char *variable(const char *name)
 {

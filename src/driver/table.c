@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The public table. Each entry is a small function made from its line in driver_calls.h, which
+ * The public table. Each entry is a small function generated from its line in driver_calls.h. It
  * calls the driver unless fault injection says otherwise, and counts objects.
  */
 #include "driver/table.h"
@@ -10,7 +10,7 @@
 
 acu_driver_table acui_raw;
 
-/* What success means for the count of live objects, by effect. */
+/* What a success changes in the count of live objects, by effect. */
 #define SUCCESS_NONE(kind)
 #define SUCCESS_CREATE(kind) \
     if (acui_rc == ACU_CUDA_SUCCESS) \
@@ -19,13 +19,13 @@ acu_driver_table acui_raw;
     if (acui_rc == ACU_CUDA_SUCCESS) \
         atomic_fetch_sub_explicit(&acui_live[ACU_DRIVER_KIND_##kind], 1, memory_order_relaxed);
 
-/* What a failure that was asked for means: the object of a destruction lives on. */
+/* What an injected failure changes: an object whose destruction failed lives on. */
 #define SPARED_NONE(kind)
 #define SPARED_CREATE(kind)
 #define SPARED_DESTROY(kind) \
     atomic_fetch_add_explicit(&acui_spared[ACU_DRIVER_KIND_##kind], 1, memory_order_relaxed);
 
-/* The call is watched, or missing. */
+/* For calls that are watched or missing. */
 #define SLOW(name, symbol, since, effect, kind, params, args) \
     ACUI_RARE static unsigned slow_##name params \
     { \

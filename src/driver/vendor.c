@@ -41,7 +41,7 @@ bool acui_vendor_symbol(void *library, const char *symbol, void *field)
 
 /* ---- finding --------------------------------------------------------------------------------- */
 
-/* The newest of those that the pattern names. */
+/* Opens the newest library that matches the pattern. */
 static bool open_matching(const acui_vendor *vendor, const char *pattern)
 {
     glob_t found;

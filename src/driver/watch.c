@@ -12,9 +12,10 @@ enum { WATCH_COUNT = 1, WATCH_FAULT = 2 };
 
 _Atomic unsigned acui_watching;
 
-static _Atomic uint64_t counted[ACU_CALL_COUNT]; /* relaxed: totals, read when all is quiet */
+static _Atomic uint64_t counted[ACU_CALL_COUNT]; /* relaxed: totals, read when nothing is running */
 
-/* Guards everything below; taken only while a fault is set, so never on a program's warm path. */
+/* Guards everything below. Taken only while a fault is set, so never on the warm path of a
+ * program. */
 static pthread_mutex_t fault_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
     acu_driver_fault want;

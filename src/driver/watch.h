@@ -10,8 +10,8 @@
 
 #include <stdatomic.h>
 
-/* Not 0 while calls are counted or a fault is set. Relaxed: a call that races with switching it on
- * may go unseen, as if it had been made before. */
+/* Nonzero while calls are counted or a fault is set. Relaxed: a call that races with switching it
+ * on may go unseen, as if it had come earlier. */
 extern _Atomic unsigned acui_watching;
 
 static inline bool acui_is_watching(void)
@@ -19,11 +19,12 @@ static inline bool acui_is_watching(void)
     return atomic_load_explicit(&acui_watching, memory_order_relaxed) != 0;
 }
 
-/* Count the call; with what it must fail instead of being made, or: */
+/* Counts the call. Returns the result with which it must fail instead of being made, or: */
 #define ACUI_NOT_WATCHED UINT32_MAX
 unsigned acui_watched(acu_driver_call call);
 
-/* Objects made and not destroyed, and destructions made to fail. Plain totals: relaxed. */
+/* Objects created and not destroyed, and destructions that were made to fail. Plain totals:
+ * relaxed. */
 extern _Atomic int64_t acui_live[ACU_DRIVER_KIND_NONE];
 extern _Atomic int64_t acui_spared[ACU_DRIVER_KIND_NONE];
 
