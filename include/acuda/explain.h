@@ -35,8 +35,11 @@ ACU_API acu_status acu_explain(acu_future *future, acu_explain_form form, char *
 
 /*
  * The same for an op that was not submitted yet: what it is composed of, as the program wrote it.
- * The op is not consumed. Not while another thread submits it, or hands it to a function that does;
- * a runtime thread does so with what was handed over until it is planned (acu_future_planned).
+ * The op is not consumed. Of parts that were submitted otherwise, by this thread or another, it
+ * says that they are planned, or just being planned, and not what they were composed of. Any thread
+ * that has a reference of its own to the op; threads that submit ops with several users wait
+ * meanwhile.
+ * Errors: INVALID, NO_MEMORY.
  */
 ACU_API acu_status acu_explain_op(acu_op *op, acu_explain_form form, char *text, size_t bytes,
                                   size_t *needed);

@@ -471,15 +471,14 @@ typedef struct acu_value_info {
  * What `op` would yield if it were submitted to `device` (as for acu_submit; may be NULL): at most
  * `room` values in `infos`, their number in *count. The op is not consumed, nothing of it runs, and
  * it can be submitted after that, or described again. Its errors are those that the submit would
- * return for what is wrong with shapes, dtypes, forms, arguments and grids. Not while another
- * thread uses the op, or a part of it, as a runtime thread does with what was handed over until it
- * is planned (acu_future_planned). Never blocks; no driver call, but that the first look at a
- * built-in op begins the load of its kernels, by a thread of acuda's. Of the program's functions
- * only those of custom ops are called.
+ * return for what is wrong with shapes, dtypes, forms, arguments and grids. Any thread that has a
+ * reference of its own to the op; threads that submit ops with several users wait meanwhile. Never
+ * blocks; no driver call, but that the first look at a built-in op begins the load of its kernels,
+ * by a thread of acuda's. Of the program's functions only those of custom ops are called.
  * Errors besides: NOT_SUPPORTED (something in it is known only once it is submitted: then, map,
  * make, replay, after_future, into, copies; or_else_if of what is refused), INVALID (a part of it
- * was submitted before). Whether the values of an alternative (or_else) can be copied to those that
- * they replace is checked by the submit only.
+ * was submitted before, perhaps by another thread just now). Whether the values of an alternative
+ * (or_else) can be copied to those that they replace is checked by the submit only.
  */
 ACU_API acu_status acu_op_describe(acu_device *device, acu_op *op, acu_value_info *infos,
                                    size_t room, size_t *count);

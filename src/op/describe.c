@@ -99,8 +99,11 @@ static acu_status infer_fresh(acui_infer *infer, acu_op *op, acu_device *place, 
 {
     acui_infer_fn fn = acui_infer_of(op->class);
     acu_status status;
-    infer->unknown |= op->state != ACUI_OP_FRESH || !fn;
-    if (op->state != ACUI_OP_FRESH)
+    acui_share_lock();
+    bool fresh = op->state == ACUI_OP_FRESH; /* and stays so while this thread looks */
+    acui_share_unlock();
+    infer->unknown |= !fresh || !fn;
+    if (!fresh)
         status = acui_fail(ACU_ERR_INVALID, "%s was submitted before", acui_op_name(op));
     else if (!fn)
         status = acui_fail(ACU_ERR_NOT_SUPPORTED, "what %s yields is known once it is submitted",
@@ -245,7 +248,9 @@ acu_status acu_op_describe(acu_device *device, acu_op *op, acu_value_info *infos
     acui_values values = {0};
     acu_error record = *acui_error(); /* kept: a failed part that has an alternative overwrites the
                                        * record though the call succeeds, */
+    acui_look_begin();
     acu_status status = acui_infer_op(&infer, op, device, &values);
+    acui_look_end();
     if (status != ACU_OK)
         record = *acui_error(); /* ... and releasing values may, too */
     for (size_t i = 0; i < values.count && i < room && status == ACU_OK; i++)

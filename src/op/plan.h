@@ -285,6 +285,15 @@ acu_status acui_plan_one(acui_plan *plan, acu_op *op, acu_device *place, const c
  * plan failed and will never be entered; then others get that failure. */
 void acui_plan_settle(acui_plan *plan, acui_fault *fault);
 
+/* The share lock: while it is held, no op that the caller has, and nothing below it, begins to be
+ * planned by another thread. For looking on: no function of the program's, no driver call. */
+void acui_share_lock(void);
+void acui_share_unlock(void);
+/* The same for longer, with no lock held, while functions of the program's are called that neither
+ * submit nor wait. */
+void acui_look_begin(void);
+void acui_look_end(void);
+
 /* Plan an op whose values stay in it, for its parts to take. Does not consume the reference. */
 acu_status acui_plan_kept(acui_plan *plan, acu_op *op, acu_device *place);
 

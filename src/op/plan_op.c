@@ -11,6 +11,7 @@
  * that would wait for itself, through whichever other threads, is refused.
  */
 #include "base/error.h"
+#include "base/local.h"
 #include "base/rare.h"
 #include "op/after.h"
 #include "op/part.h"
@@ -21,6 +22,38 @@
 
 static pthread_mutex_t share_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t share_changed = PTHREAD_COND_INITIALIZER;
+
+void acui_share_lock(void)
+{
+    pthread_mutex_lock(&share_lock);
+}
+
+void acui_share_unlock(void)
+{
+    pthread_mutex_unlock(&share_lock);
+}
+
+/* Under the share lock: looks that have begun. Nothing that others have begins to be planned
+ * meanwhile, but by a thread that looks itself, which has only itself to blame. */
+static uint32_t looks;
+static ACUI_LOCAL uint32_t own_looks;
+
+void acui_look_begin(void)
+{
+    pthread_mutex_lock(&share_lock);
+    looks++;
+    own_looks++;
+    pthread_mutex_unlock(&share_lock);
+}
+
+void acui_look_end(void)
+{
+    pthread_mutex_lock(&share_lock);
+    own_looks--;
+    if (--looks == 0)
+        pthread_cond_broadcast(&share_changed);
+    pthread_mutex_unlock(&share_lock);
+}
 
 acu_device *acui_plan_place(acu_device *place)
 {
@@ -102,6 +135,8 @@ static void wait_for(const acui_plan *plan, const acu_op *op)
 static acu_status await_settled(acui_plan *plan, acu_op *op)
 {
     bool flushed = false;
+    while (op->state == ACUI_OP_FRESH && looks && !own_looks) /* who looks waits for nobody */
+        pthread_cond_wait(&share_changed, &share_lock);
     while (op->state != ACUI_OP_FRESH && op->rest->planner && op->rest->planner != plan) {
         if (waits_for(op, plan->thread))
             return acui_fail(ACU_ERR_INVALID,

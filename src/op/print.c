@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Ops as text: each op once, even if several others use it. Nothing is planned, and no function of
- * the program's is called. */
+/*
+ * Ops as text: each op once, even if several others use it. Nothing is planned, and no function of
+ * the program's is called.
+ *
+ * Other threads may be planning parts of the op, such as were handed over in another submission.
+ * What an op has below it changes from when it is not fresh any more; that happens under the share
+ * lock to each op that somebody else has, too, and so can reach before anything below it.
+ */
 #include "op/print.h"
 
 #include "base/alloc.h"
@@ -55,11 +61,18 @@ static bool add(found *f, acu_op *op)
     return acui_map_put(&f->places, op, (void *)(uintptr_t)f->count);
 }
 
+/* What it is composed of as far as that can be looked at: of one that is being planned, or was,
+ * nothing is left. */
+static size_t input_count(const acu_op *op)
+{
+    return op->state == ACUI_OP_FRESH ? op->input_count : 0;
+}
+
 static bool find_all(found *f, acu_op *op)
 {
     bool all = add(f, op);
     for (size_t i = 0; i < f->count && all; i++)
-        for (size_t k = 0; k < f->list[i]->input_count && all; k++)
+        for (size_t k = 0; k < input_count(f->list[i]) && all; k++)
             all = add(f, f->list[i]->inputs[k]);
     return all;
 }
@@ -70,16 +83,10 @@ static const char *scalar_words(uint64_t bits, acu_dtype dtype, char *text, size
     return text;
 }
 
-static void label(acui_out *out, const acu_op *op)
+/* What it holds besides its inputs. */
+static void print_own(acui_out *out, const acu_op *op)
 {
     char words[96];
-    const char *name = acui_op_name(op);
-    if (strcmp(name, op->class->name) == 0)
-        acui_print(out, "%s", name);
-    else {
-        acui_print(out, "%s ", op->class->name);
-        acui_print_quoted(out, name);
-    }
     if (op->class == &acui_class_VALUE && op->u.value.tensor)
         acui_print(out, " %s", acui_tensor_words(op->u.value.tensor, words));
     else if (op->class == &acui_class_VALUE)
@@ -90,6 +97,22 @@ static void label(acui_out *out, const acu_op *op)
     else if (op->class == &acui_class_EMPTY || op->class == &acui_class_CONST)
         acui_print(out, " %s %s", acu_dtype_name(op->u.make.dtype),
                    acui_shape_words(op->u.make.shape, words));
+}
+
+static void label(acui_out *out, const acu_op *op)
+{
+    const char *name = acui_op_name(op);
+    if (strcmp(name, op->class->name) == 0)
+        acui_print(out, "%s", name);
+    else {
+        acui_print(out, "%s ", op->class->name);
+        acui_print_quoted(out, name);
+    }
+    if (op->state == ACUI_OP_PLANNING) {
+        acui_print(out, " (being planned)");
+        return;
+    }
+    print_own(out, op);
     if (op->state != ACUI_OP_FRESH)
         acui_print(out, op->rest->fault ? " (planned, failed)" : " (planned)");
 }
@@ -102,7 +125,7 @@ static void print_lines(acui_out *out, const found *f)
         label(out, op);
         if (op->site.file)
             acui_print(out, ", %s:%d", op->site.file, op->site.line);
-        for (size_t k = 0, n = 0; k < op->input_count; k++)
+        for (size_t k = 0, n = 0; k < input_count(op); k++)
             if (op->inputs[k])
                 acui_print(out, "%s%zu", n++ ? ", " : " of ", place_of(f, op->inputs[k]));
         acui_print(out, "\n");
@@ -122,7 +145,7 @@ static void print_graph(acui_out *out, const found *f)
             acui_print(out, ":%d", op->site.line);
         }
         acui_print(out, "\"];\n");
-        for (size_t k = 0; k < op->input_count; k++)
+        for (size_t k = 0; k < input_count(op); k++)
             if (op->inputs[k])
                 acui_print(out, "  o%zu -> o%zu;\n", place_of(f, op->inputs[k]), i);
     }
@@ -132,11 +155,13 @@ static void print_graph(acui_out *out, const found *f)
 acu_status acui_print_op(acui_out *out, acu_op *op, bool dot)
 {
     found f = {.list = NULL};
+    acui_share_lock();
     bool all = find_all(&f, op);
     if (all && dot)
         print_graph(out, &f);
     else if (all)
         print_lines(out, &f);
+    acui_share_unlock();
     acui_free(f.list);
     acui_map_clear(&f.places);
     return all ? ACU_OK : acui_fail(ACU_ERR_NO_MEMORY, "no memory to explain an op");

@@ -315,6 +315,70 @@ static void ops_before_they_are_submitted(void **state)
     test_leaks_none();
 }
 
+/* A part of it was handed over, and a runtime thread is just planning that: what it has there is
+ * gone piece by piece. */
+static void a_part_is_being_planned(void **state)
+{
+    (void)state;
+    acu_open_options options = test_options(0);
+    options.runtime_thread = true;
+    acu_device *device;
+    assert_works(acu_open(&options, &device));
+    acu_tensor *x = zeros(device);
+    acu_future *future;
+    test_host_gate_close();
+    acu_op *waits = acu_then(acu_value(x), test_plan_behind_host_gate, NULL);
+    acu_op *part = acu_zip(waits, acu_dup(acu_dup(x)));
+    acu_op *all = acu_zip(acu_op_retain(part), acu_zeros(ACU_U32, ACU_SHAPE(3)));
+    assert_works(acu_submit(device, part, NULL, &future));
+    test_host_gate_await();
+    assert_works(acu_explain_op(all, ACU_EXPLAIN_TEXT, text, sizeof text, NULL));
+    says("0 zip|of 1, 2|1 zip (being planned)|2 fill|empty");
+    size_t count;
+    assert_fails(acu_op_describe(device, all, NULL, 0, &count), ACU_ERR_INVALID, "submitted");
+    says_not("dup");
+    assert_works(acu_explain_op(all, ACU_EXPLAIN_DOT, text, sizeof text, NULL));
+    says_not("dup");
+    test_host_gate_open();
+    assert_works(acu_future_wait(future, ACU_FOREVER));
+    assert_works(acu_explain_op(all, ACU_EXPLAIN_TEXT, text, sizeof text, NULL));
+    says("1 zip (planned)");
+    acu_op_release(all);
+    drop(future);
+    acu_tensor_release(x);
+    test_close(device);
+    test_leaks_none();
+}
+
+/* At whatever moment: for the sanitizers. */
+static void parts_are_planned_meanwhile(void **state)
+{
+    (void)state;
+    acu_open_options options = test_options(0);
+    options.runtime_thread = true;
+    acu_device *device;
+    assert_works(acu_open(&options, &device));
+    acu_tensor *x = zeros(device);
+    size_t count;
+    for (int i = 0; i < 200; i++) {
+        acu_op *part = acu_dup(x);
+        for (int k = 0; k < 10; k++)
+            part = acu_zip(acu_fill(acu_nth(part, 0), acu_u32(1)), acu_dup(x));
+        acu_op *all = acu_zip(acu_op_retain(part), acu_dup(x));
+        assert_works(acu_submit(device, part, NULL, NULL));
+        for (int k = 0; k < 3; k++) {
+            assert_works(acu_explain_op(all, ACU_EXPLAIN_TEXT, text, sizeof text, NULL));
+            says("0 zip|of 1, 2");
+            acu_status st = acu_op_describe(device, all, NULL, 0, &count);
+            assert_true(st == ACU_OK || st == ACU_ERR_INVALID);
+        }
+        acu_op_release(all);
+    }
+    acu_tensor_release(x);
+    test_close(device);
+    test_leaks_none();
+}
+
 static void wrong_uses_are_refused(void **state)
 {
     (void)state;
@@ -346,6 +410,8 @@ int main(void)
         cmocka_unit_test(in_order_on_one_stream),
         cmocka_unit_test(branches),
         cmocka_unit_test(ops_before_they_are_submitted),
+        cmocka_unit_test(a_part_is_being_planned),
+        cmocka_unit_test(parts_are_planned_meanwhile),
         cmocka_unit_test(wrong_uses_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

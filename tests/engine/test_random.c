@@ -121,7 +121,6 @@ typedef struct program {
     effect *tree;     /* or is a composition, which the model has done already */
     acu_group *group; /* that it is to be a member of; NULL: none */
     bool refused;     /* the last one, by its group */
-    bool busy_op;     /* a runtime thread may be planning a part of it */
 
     char failure[1200]; /* what is wrong; empty while all is well */
 } program;
@@ -358,8 +357,6 @@ static void look_at_op(program *p, acu_op *op)
     char text[600];
     size_t count = 0, room = below(p, sizeof text + 1);
     acu_status st;
-    if (p->busy_op)
-        return;
     switch (below(p, 24)) {
     case 0:
         st = acu_explain_op(op, below(p, 2) ? ACU_EXPLAIN_DOT : ACU_EXPLAIN_TEXT, text, room, NULL);
@@ -892,9 +889,7 @@ static void do_shared(program *p)
         reads(p, 0, place, a, 0, N);
         writes(p, 0, place, targets[i], 0, N);
         memcpy(p->model[place][targets[i]], p->model[place][a], sizeof p->model[place][a]);
-        p->busy_op = i > 0 && p->m->handed;
         submit(p, acu_copy(tensor_at(p, place, targets[i]), op), first);
-        p->busy_op = false;
         if (i == 0 && ++p->step == STEPS) {
             acu_op_release(op);
             p->step--;
