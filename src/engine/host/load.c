@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Modules as futures: the loader (device/loader.h) says when the load has ended. */
+/* Modules as futures: the loader (device/loader.h) resolves the future when the load has ended. */
 #include "base/error.h"
 #include "engine/engine.h"
 #include "kernel/source.h"
@@ -51,7 +51,7 @@ acu_status acu_module_load_async(acu_device *device, const acu_module_source *gi
     return status;
 }
 
-/* One that failed is not given: the future says why. */
+/* A module whose load failed is not given out: the future says why it failed. */
 acu_status acu_future_module(acu_future *future, acu_module **module)
 {
     ACUI_CHECK(future, FUTURE);

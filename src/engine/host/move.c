@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Moving chunks of a staged copy: from the host's memory to the host's by a helper alone; else
- * through the helper's own ring of pinned memory (ring.h), with as many chunks on their way as that
- * has slots.
+ * How a helper (staging.c) moves its chunks of a staged copy. From host memory to host memory, it
+ * copies them itself. Else they go through the helper's own ring of pinned memory (ring.h), as many
+ * at a time as that has slots. No other thread uses that ring, or its stream.
  */
 #include "base/error.h"
 #include "engine/host/ring.h"
 #include "engine/host/staging.h"
 
-enum { BULK = 8 << 20 }; /* more bytes than that leave no cache with anything else in it */
+enum { BULK = 8 << 20 }; /* copies of more bytes would leave nothing else in any cache */
 
 static CUdeviceptr device_address(const acu_buffer *buffer, size_t offset)
 {
     return atomic_load_explicit(&buffer->address, memory_order_acquire) + offset;
 }
 
-/* What the memory's making left to wait for; all else is over. */
+/* Make the ring's stream wait for the making of the memory; all other predecessors are over. */
 static acu_status wait_for_memory(const acui_stage *stage, acui_ring *ring)
 {
     acui_task *task = stage->task;
@@ -51,7 +51,7 @@ static acu_status upload_slot(acui_stage *stage, acui_ring *ring, acui_slot *slo
     acu_device *device = ring->stream->device;
     const char *from = (const char *)stage->src->host + stage->src_offset;
     acui_layout_copy(&stage->layout, slot->host - slot->begin, from, slot->begin, slot->end,
-                     false); /* the device reads it from the cache */
+                     false); /* not past the cache: the device reads it from there */
     acu_status status = ACUI_DEV(device, MemcpyHtoDAsync,
                                  device_address(stage->dst, stage->dst_offset) + slot->begin,
                                  slot->host, slot->end - slot->begin, ring->stream->raw);
@@ -80,8 +80,8 @@ static acu_status send_slot(const acui_stage *stage, acui_ring *ring, const acui
     return status == ACU_OK ? mark(ring, slot) : status;
 }
 
-/* From one device's memory, whose ring it is, to another's: the second waits
- * for the first by itself. */
+/* From the memory of the ring's device to that of another one, whose stream waits for the first by
+ * itself. */
 static acu_status relay_slot(acui_stage *stage, acui_ring *ring, acui_ring *onward, acui_slot *slot)
 {
     acui_entered entered;
@@ -95,7 +95,7 @@ static acu_status relay_slot(acui_stage *stage, acui_ring *ring, acui_ring *onwa
     return status;
 }
 
-/* A free slot, waiting for the oldest where there is none. */
+/* A free slot; waits for the oldest if there is none. */
 static acu_status get_slot(acui_ring *ring, acui_slot **slot)
 {
     *slot = NULL;
@@ -108,7 +108,7 @@ static acu_status get_slot(acui_ring *ring, acui_slot **slot)
     return acui_ring_take(ring, slot);
 }
 
-/* To a device: from the host, or with `onward` from the ring's device to another. */
+/* To a device: from the host, or, with `onward`, from the ring's device. */
 static acu_status upload(acui_stage *stage, acui_ring *ring, acui_ring *onward)
 {
     uint64_t begin, end;
@@ -154,8 +154,8 @@ static acu_status download(acui_stage *stage, acui_ring *ring)
     return ACU_OK;
 }
 
-/* After an error something may be on the stream that has no mark: nothing of it may be left, also
- * where the context can not be made current. Of a lost device nothing runs any more; else a mark
+/* After an error, something may be on the stream that has no mark. Nothing of it may be left, even
+ * where the context can not be made current. On a lost device nothing runs any more; else a mark
  * can be had, and waited for. */
 static void clean_up(acui_ring *ring)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Rings of pinned memory. */
+/* Rings of pinned memory: see ring.h. */
 #include "engine/host/ring.h"
 
 #include "base/alloc.h"
@@ -8,7 +8,7 @@
 
 #include <time.h>
 
-/* Pages are made only when a helper first works for the device. */
+/* One for each helper; its pages are made only when that first works for the device. */
 struct acui_rings {
     acui_ring rings[ACUI_HELPERS];
 };
@@ -54,7 +54,7 @@ static acu_status make_slot(acui_ring *ring, acui_slot *slot)
                                  ACU_CU_MEMHOSTALLOC_PORTABLE);
     if (status == ACU_OK)
         slot->host = memory;
-    if (status != ACU_ERR_DEVICE_MEMORY) /* page-locked memory is the host's */
+    if (status != ACU_ERR_DEVICE_MEMORY) /* else it is the host's: page-locked memory is */
         return status;
     return acui_fail(ACU_ERR_NO_MEMORY, "no page-locked memory (%llu bytes) for copies of pageable "
                      "memory", (unsigned long long)ring->slot_bytes);
@@ -71,12 +71,12 @@ acu_status acui_ring_get(acu_device *device, unsigned helper, uint64_t bytes, ui
         free_memory(device, r);
     r->slot_bytes = bytes;
     r->count = slots;
-    r->first = 0; /* those that were made first are used first: what lacks is behind them */
+    r->first = 0; /* slots that were made first are used first; those that lack are behind */
     *ring = r;
     return ACU_OK;
 }
 
-/* A short while, then longer: moving a slot takes some ten microseconds. */
+/* A short sleep, then longer ones: moving a slot takes some ten microseconds. */
 static void nap(unsigned turn)
 {
     struct timespec pause = {.tv_nsec = turn < 8 ? 2000 : turn < 64 ? 10000 : 100000};
@@ -110,7 +110,7 @@ acu_status acui_ring_take(acui_ring *ring, acui_slot **taken)
     acui_slot *slot = &ring->slots[place];
     acu_status status = slot->host ? ACU_OK : make_slot(ring, slot);
     *taken = NULL;
-    if (status != ACU_OK && ring->used > 0) { /* it will have to do with fewer: those before this
+    if (status != ACU_OK && ring->used > 0) { /* it has to do with fewer: the slots before this
                                                * one */
         ring->count = place;
         return ACU_OK;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Copies of pageable memory, and between devices that have no access to one another: a pool of
- * helper threads takes chunks of those that are ready, all of them from one copy where there is
- * only one, in turn where there are several. How a helper moves its chunks: move.c. The copy is
- * over when no chunk is left and no helper works on it.
+ * Copies of pageable memory, and between devices that have no access to one another. A pool of
+ * helper threads takes chunks of the copies that are ready (acui_stage_run): all helpers from one
+ * copy if there is only one, in turn if there are several. How a helper moves its chunks: move.c. A
+ * copy is over when no chunk is left and no helper is inside of it.
  */
 #include <acuda/staging.h>
 
@@ -20,18 +20,17 @@
 #include <sched.h>
 
 enum {
-    CHUNK = 2 << 20, /* calls of the driver cost more the more threads
-                      * make them: larger is better */
+    CHUNK = 2 << 20, /* a driver call costs more the more threads make them: larger is better */
     CHUNK_LEAST = 256 << 10, /* smaller ones cost about as much to issue as to copy */
     SLOTS = 3,
-    THREADS = 8, /* of the default, at most */
+    THREADS = 8, /* by default, at most */
     SLICE = 16   /* chunks that a helper moves before it looks after other copies */
 };
 
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t work;
-    acui_stage *first, *last; /* with chunks left, or helpers inside */
+    acui_stage *first, *last; /* copies with chunks left, or with helpers inside */
     acu_staging_options options; /* as set; 0: the default */
     unsigned started;
     bool stop;
@@ -77,8 +76,8 @@ acu_status acu_staging_set(const acu_staging_options *options)
                          all.chunks, ACUI_SLOTS);
     pthread_mutex_lock(&staging.lock);
     staging.options = set;
-    pthread_cond_broadcast(&staging.work); /* who was woken for a copy may not work on it any
-                                            * more */
+    pthread_cond_broadcast(&staging.work); /* a helper that was woken for a copy may not work on it
+                                            * any more */
     pthread_mutex_unlock(&staging.lock);
     return ACU_OK;
 }
@@ -102,7 +101,7 @@ static void stop_copy(acui_stage *stage)
     atomic_store_explicit(&stage->stopped, true, memory_order_relaxed);
 }
 
-/* From the thread's record; the first failure counts. */
+/* Make the copy fail, by the thread's record; the first failure counts. */
 static void fail_copy(acui_stage *stage)
 {
     acui_fault *fault = acui_fault_of_node(stage->task->first);
@@ -117,12 +116,12 @@ static void fail_copy(acui_stage *stage)
     acui_fault_release(fault);
 }
 
-/* Nobody can ask for what it is to write: the future's handles are gone, nobody else holds the
- * memory, and nothing comes behind it. */
+/* Whether nobody can ask for what the copy is to write: the future has no handles left, nobody else
+ * holds the memory, and nothing comes behind the copy. */
 static bool is_unwanted(const acui_stage *stage)
 {
     const acu_future *future = stage->task->submission->future;
-    /* Acquire: what the program did before it let go. */
+    /* Acquire, from acu_future_release: what the program did before it let go of the future. */
     if (stage->dst->kind != ACU_MEMORY_PAGEABLE || !future || !future->given ||
         atomic_load_explicit(&future->handles, memory_order_acquire) ||
         acui_object_refs(stage->dst) > 1)
@@ -172,7 +171,7 @@ bool acui_stage_take(acui_stage *stage, int n, uint64_t *begin, uint64_t *end)
     return true;
 }
 
-/* A share of the copy. */
+/* This helper's share of the copy. */
 static void work(acui_stage *stage, unsigned helper)
 {
     acui_nvtx_push(stage->task->first->name);
@@ -181,7 +180,7 @@ static void work(acui_stage *stage, unsigned helper)
     acui_nvtx_pop();
 }
 
-/* ---- helpers; the lock is held where nothing else is said ---- */
+/* ---- helpers; the lock is held unless something else is said ---- */
 
 static bool has_chunks(const acui_stage *stage)
 {
@@ -211,8 +210,8 @@ static void append(acui_stage *stage)
     staging.last = stage;
 }
 
-/* The next copy that this helper may work on; goes to the end of the list, so
- * that all get their turn. */
+/* The next copy that this helper may work on. It goes to the end of the list, so that all get their
+ * turn. */
 static acui_stage *choose(unsigned helper)
 {
     if (helper >= known(staging.options).threads)
@@ -227,7 +226,7 @@ static acui_stage *choose(unsigned helper)
     return stage;
 }
 
-/* Not under the lock: nobody else knows the copy any more. */
+/* Without the lock: nobody else knows the copy any more. */
 static void end_copy(acui_stage *stage)
 {
     acui_task *task = stage->task;
@@ -254,7 +253,7 @@ static void help(acui_stage *stage, unsigned helper)
     pthread_mutex_lock(&staging.lock);
 }
 
-/* Until they are told to stop, and there is nothing for this one. */
+/* Until the helpers are told to stop, and there is nothing left for this one. */
 static void serve(unsigned helper)
 {
     for (;;) {
@@ -278,8 +277,8 @@ static void *run(void *context)
 
 /* ---- starting ---- */
 
-/* As many helpers as there are chunks for; no more while they are being ended: who does that sees
- * to what comes. False: there is none. */
+/* As many helpers as there are chunks for. None is started while they are being ended: whoever does
+ * that sees to what comes. False: there is none. */
 static bool need_helpers(uint64_t chunks, unsigned threads)
 {
     while (!staging.stop && staging.started < threads && staging.started < chunks &&
@@ -289,8 +288,7 @@ static bool need_helpers(uint64_t chunks, unsigned threads)
     return staging.started > 0;
 }
 
-/* Big enough to be worth a call of the driver, small enough that all
- * helpers get something to do. */
+/* Big enough to be worth a driver call, small enough that all helpers get something to do. */
 static uint64_t chunk_of(const acui_stage *stage, const acu_staging_options *options)
 {
     uint64_t chunk = options->chunk_bytes, share = stage->layout.bytes / (2 * options->threads);
@@ -313,7 +311,7 @@ static bool start(acui_stage *stage)
     if (there) {
         append(stage);
         atomic_fetch_add_explicit(&staging.copies, 1, memory_order_relaxed);
-        if (chunks > 1 || staging.started > options.threads) /* not all may work on it */
+        if (chunks > 1 || staging.started > options.threads) /* not every helper may work on it */
             pthread_cond_broadcast(&staging.work);
         else
             pthread_cond_signal(&staging.work);
@@ -322,7 +320,7 @@ static bool start(acui_stage *stage)
     return there;
 }
 
-/* Memory whose making failed has no address. */
+/* Whether the memory was made: else it has no address. */
 static bool is_there(const acu_buffer *buffer)
 {
     return acui_stage_on_host(buffer) ||
@@ -372,7 +370,7 @@ void acui_stage_stop(void)
         for (unsigned i = 0; i < started; i++)
             pthread_join(staging.threads[i], NULL);
         pthread_mutex_lock(&staging.lock);
-        serve(0); /* what came when they had gone through the list, as the first of them */
+        serve(0); /* what came after they had gone through the list, as the first of them */
         staging.started = 0;
         staging.stop = false;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Between who hands out the chunks of staged copies (staging.c) and who moves them (move.c). */
+/* Between staging.c, which hands out the chunks of staged copies, and move.c, which moves them. */
 #ifndef ACUI_ENGINE_STAGING_H
 #define ACUI_ENGINE_STAGING_H
 
@@ -7,7 +7,8 @@
 
 /* Whether to go on with the copy; asked between two chunks. */
 bool acui_stage_goes_on(acui_stage *stage);
-/* The next chunk; `n`: how many the helper took so far. False: none, or others' turn. */
+/* Take the next chunk; `n`: how many the helper has taken so far. False: there is none, or other
+ * copies have their turn. */
 bool acui_stage_take(acui_stage *stage, int n, uint64_t *begin, uint64_t *end);
 
 /* Take chunks and move them until there are none. Blocks. */

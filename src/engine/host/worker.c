@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Host work of ops: one thread, started with the first such op, that runs them one by one. They
- * must not wait, so one is enough to make progress. What a thread waits for that can do it itself
- * is left to that one.
+ * Host work of ops: a thread, started with the first such op, runs it, one function after the
+ * other. These must not wait, so one thread is enough to make progress. Work of acuda's own that a
+ * thread waits for (acui_own_work) is left to that thread.
+ *
+ * What is handed over is run once, also while the last close ends the thread (acui_worker_stop):
+ * `running` stays set until it is joined, so there are never two, and what came too late for it is
+ * run by the thread that joins it.
  */
 #include "base/callback.h"
 #include "base/error.h"
@@ -42,10 +46,10 @@ static acu_status call_host(const acui_node *node)
     return status;
 }
 
-/* Whether the program wants the alternative; else what was tried has failed for good. */
+/* Whether the program wants the alternative; if not, what was tried has failed for good. */
 static void decide(acui_task *task)
 {
-    acui_fault *fault = task->part->tried->fault; /* set before, for good */
+    acui_fault *fault = task->part->tried->fault; /* set before, and for good */
     if (!acui_rescue_wanted(task->first->u.call.op, fault))
         acui_task_fail(task, acui_fault_retain(fault));
 }
@@ -69,7 +73,7 @@ static acui_task *call(acui_task *task)
     return acui_task_over(task);
 }
 
-/* ---- left to who waits for it ---- */
+/* ---- left to the thread that waits for it ---- */
 
 acu_status acui_own_work_run(void *own, const acu_val *values, size_t count)
 {
@@ -96,7 +100,7 @@ void acui_own_work_look(acui_own_work *own)
 
 /* ---- the worker ---- */
 
-/* Until it is told to stop, and has nothing left. Lock held, given up meanwhile. */
+/* Until the worker is told to stop, and nothing is left. Lock held, given up meanwhile. */
 static void work(void)
 {
     while (!worker.stop || worker.first) {
@@ -135,7 +139,8 @@ acui_task *acui_host_run(acui_task *task)
     acui_own_work *own = own_work(task->first);
     if (own) {
         note_going(task);
-        /* Who waits is there until the task is over, and ends it; release: all that came before. */
+        /* Release, to acui_own_work_look: all that came before. The thread that waits is there
+         * until the task is over, and ends it. */
         atomic_store_explicit(&own->task, task, memory_order_release);
         acui_done_announce();
         return NULL;
@@ -174,7 +179,7 @@ bool acui_worker_busy(void)
 void acui_worker_stop(void)
 {
     pthread_mutex_lock(&worker.lock);
-    if (worker.running) { /* until the end of this: nobody starts another one */
+    if (worker.running) { /* stays set until the end, so that nobody starts another one */
         worker.stop = true;
         pthread_cond_signal(&worker.work);
         pthread_mutex_unlock(&worker.lock);
