@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The list of who reads and writes a buffer. All of it under the order lock. */
+/* The list of who reads and writes a buffer. All of it is under the order lock. */
 #include "base/alloc.h"
 #include "memory/access.h"
 
 #include <string.h>
 
-/* Nothing follows from the entry any more. A point that is complete may not have been told so yet;
- * one that failed on the way to the device says so in `failed` while it is there. */
+/* Whether the entry has no consequences any more. A complete point need not be marked OVER yet; one
+ * that failed on the way to the device says so in `failed` while it is still ISSUED. */
 static bool forgettable(const acui_access *access)
 {
     const acui_point *point = access->point;
@@ -16,7 +16,7 @@ static bool forgettable(const acui_access *access)
     return over && !(access->write && point->failed);
 }
 
-#define NEWEST 16 /* reads that are compared with a read */
+#define NEWEST 16 /* reads with which a read is compared */
 
 /* ---- entries hold their point: one reference for all of a point's, counted under the lock ---- */
 
@@ -24,8 +24,8 @@ static acui_point *hold(acui_point *point)
 {
     if (point->entries++ > 0)
         return point;
-    /* Of a task's nobody knows before its first access is entered; of one for memory that grows who
-     * gets such memory too. */
+    /* Nobody knows a task's point before its first access is entered, so its count needs no atomic
+     * addition. The point of growing memory is known to whoever gets some of that memory, too. */
     if (!point->growth && atomic_load_explicit(&point->refs, memory_order_relaxed) == 1)
         acui_refs_add_sole(&point->refs, 1);
     else
@@ -41,7 +41,7 @@ static void let_go(acui_point *point)
 
 /* ---- room ------------------------------------------------------------------------------------ */
 
-/* Of those behind it, only ones at the end of the writes and at the end move. */
+/* Of the entries behind it, only the last write and the last entry may move. */
 static void remove_entry(acui_accesses *accesses, size_t i)
 {
     let_go(accesses->list[i].point);
@@ -53,7 +53,7 @@ static void remove_entry(acui_accesses *accesses, size_t i)
         accesses->list[i] = accesses->list[accesses->count];
 }
 
-/* The later of two reads on one stream stands for the earlier one. */
+/* Whether the later of two reads on one stream stands for the earlier one. */
 static bool stands_for(const acui_access *later, const acui_access *earlier)
 {
     const acui_point *a = later->point, *b = earlier->point;
@@ -62,8 +62,8 @@ static bool stands_for(const acui_access *later, const acui_access *earlier)
            acui_extent_covers(&later->extent, &earlier->extent);
 }
 
-/* Only the newest are looked at: with many reads it would take too long to try all, and those of a
- * stream that has some are likely among them. */
+/* Only the newest reads are compared: trying all would take too long if there are many, and if a
+ * stream has several, they are likely among the newest. */
 static bool is_redundant(const acui_accesses *accesses, size_t i)
 {
     if (forgettable(&accesses->list[i]))
@@ -102,8 +102,8 @@ static bool grow(acui_accesses *accesses, size_t need)
     return true;
 }
 
-/* To look for what can go takes long where many read at the same time: as a rule three
- * quarters of the list are free when that was done. */
+/* Looking for entries that can go takes long while many read at the same time. So, unless that
+ * leaves three quarters of the list free, the list grows as well. */
 static bool make_room(acui_accesses *accesses)
 {
     if (!accesses->list) {
@@ -133,7 +133,7 @@ static inline void put(acui_access *entry, acui_point *point, const acui_extent 
 static void add(acui_accesses *accesses, acui_point *point, const acui_extent *extent, bool write)
 {
     size_t at = accesses->count++;
-    if (write) { /* the first of the reads makes room */
+    if (write) { /* the first read makes room */
         if (at > accesses->writes)
             accesses->list[at] = accesses->list[accesses->writes];
         at = accesses->writes++;
@@ -141,7 +141,8 @@ static void add(acui_accesses *accesses, acui_point *point, const acui_extent *e
     put(&accesses->list[at], point, extent, write);
 }
 
-/* In the place of the newest read, if that is over: else many would be looked through one day. */
+/* Replaces the newest read if that one is over; otherwise many of them would have to be looked
+ * through one day. */
 static void add_read(acui_accesses *accesses, acui_point *point, const acui_extent *extent)
 {
     size_t newest = accesses->count - 1;
@@ -154,11 +155,11 @@ static void add_read(acui_accesses *accesses, acui_point *point, const acui_exte
 }
 
 /*
- * Cut what is overwritten out of entry i, which it overlaps. The making of the memory stays: a
- * write that fails before it is issued does not wait for it, and who comes later must. An entry in
- * two pieces needs one more entry; without memory for it the entry stays whole, which orders more
- * than is needed and may pass on a failure that was overwritten, but loses none. So do entries of
- * which windows would be left.
+ * Cut what is overwritten out of entry i, which it overlaps. The allocation of the memory stays: a
+ * write that fails before it is issued does not wait for it, and later accesses must. An entry that
+ * falls into two pieces needs one more entry; without memory for that it stays whole, which orders
+ * more than is needed and may pass on a failure that was overwritten, but loses none. An entry of
+ * which windows would be left stays whole too.
  */
 static void cut(acui_accesses *accesses, size_t i, const acui_extent *by)
 {
@@ -183,8 +184,8 @@ static void cut(acui_accesses *accesses, size_t i, const acui_extent *by)
     }
 }
 
-/* Whether the new read is in the list already, by an earlier access of the same point: as far as it
- * is easily seen. */
+/* Whether an earlier access of the same point covers the new read, as far as that is easily
+ * seen. */
 static bool contained(const acui_accesses *accesses, const acui_point *point,
                       const acui_extent *extent)
 {
@@ -200,8 +201,8 @@ static bool contained(const acui_accesses *accesses, const acui_point *point,
     return false;
 }
 
-/* Whether an access comes behind the entry; `data`: it reads what that wrote. All
- * of them need the memory. */
+/* Whether an access comes behind the entry; `data`: it reads what that entry wrote. Memory that
+ * grows is needed by every access. */
 static bool comes_behind(const acui_access *old, const acui_extent *extent, acu_access access,
                          bool *data)
 {
@@ -215,7 +216,7 @@ static const acui_extent everything = {.end = UINT64_MAX};
 void acui_accesses_lose(acui_accesses *accesses, acui_point *point)
 {
     acui_accesses_reserve(accesses); /* so that there is a list, which is cleared with the buffer */
-    if (!accesses->lost) /* one is enough to fail who reads */
+    if (!accesses->lost) /* one is enough to fail all readers */
         accesses->lost = hold(point);
 }
 
@@ -226,7 +227,7 @@ static void find_lost(acui_accesses *accesses, uint64_t buffer_bytes, const acui
     acui_extent all = acui_extent_range(0, buffer_bytes);
     if (access != ACU_WRITE && accesses->lost != point)
         behind(context, accesses->lost, &everything, true);
-    if (access != ACU_READ && acui_extent_covers(extent, &all)) { /* which passes it on */
+    if (access != ACU_READ && acui_extent_covers(extent, &all)) { /* an update passes it on */
         let_go(accesses->lost);
         accesses->lost = NULL;
     }
@@ -245,7 +246,7 @@ void acui_accesses_look(const acui_accesses *accesses, acui_extent extent, acu_a
     }
 }
 
-/* To what the buffer has; false: nothing is left. */
+/* Limits the extent to the buffer; false: nothing is left. */
 static inline bool clip(acui_extent *extent, uint64_t buffer_bytes)
 {
     if (extent->end > buffer_bytes)
@@ -275,8 +276,8 @@ bool acui_accesses_enter(acui_accesses *accesses, uint64_t buffer_bytes, acui_po
         return false;
     if (accesses->lost)
         find_lost(accesses, buffer_bytes, point, &extent, access, behind, context);
-    /* From the end: removing moves the last entry, which was looked at, into the gap; and what is
-     * cut off is added behind. A read has to do with writes only. */
+    /* From the end: removing an entry moves the last one, which was looked at already, into the
+     * gap, and pieces that are cut off are added at the end. A read only concerns writes. */
     for (size_t i = write ? accesses->count : accesses->writes; i-- > 0;) {
         const acui_access *old = &accesses->list[i];
         if (forgettable(old)) {

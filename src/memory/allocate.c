@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Memory of buffers: from pools, and back to them. */
+/* Memory of buffers: taking it from pools, and giving it back. */
 #include "memory/allocate.h"
 
 #include "base/error.h"
@@ -22,9 +22,9 @@ void acui_buffer_unreserve(acu_buffer *buffer)
 
 void acui_buffer_commit(acu_buffer *buffer)
 {
-    if (buffer->block->host) /* of device memory others may ask already whether it has some */
+    if (buffer->block->host) /* not for device memory: other threads may already be reading this */
         buffer->host = buffer->block->host;
-    /* Release: who reads the address may use the rest of the buffer. */
+    /* Release: a thread that reads the address may use the rest of the buffer. */
     atomic_store_explicit(&buffer->address, buffer->block->address, memory_order_release);
 }
 
@@ -35,7 +35,8 @@ acu_status acui_buffer_allocate(acu_buffer *buffer, acu_stream *stream)
     return ACU_OK;
 }
 
-/* The allocation is work on the stream like any other: what uses the memory comes behind it. */
+/* The allocation is work on the stream like any other: whatever uses the memory is ordered behind
+ * it. */
 static acu_status enter_allocation(acu_buffer *buffer, acu_stream *stream)
 {
     acui_point *point = acui_point_new();
@@ -47,7 +48,7 @@ static acu_status enter_allocation(acu_buffer *buffer, acu_stream *stream)
         point->stream = acu_stream_retain(stream);
         point->state = ACUI_POINT_ISSUED;
         point->allocation = true;
-        /* It is empty: that fits without memory. */
+        /* The list is empty, so this needs no memory. */
         acui_accesses_enter(&buffer->accesses, buffer->bytes, point,
                             acui_extent_range(0, buffer->bytes), ACU_WRITE, NULL, NULL);
         acui_order_unlock();
@@ -56,8 +57,8 @@ static acu_status enter_allocation(acu_buffer *buffer, acu_stream *stream)
     return st;
 }
 
-/* Not from the cache. What the stream for allocations is behind, whoever uses
- * the memory comes behind. */
+/* Allocates on the stream for allocations, not from the cache. Whatever uses the memory is ordered
+ * behind everything that this stream is behind. */
 ACUI_RARE static acu_status allocate_slowly(acu_buffer *buffer)
 {
     acu_device *device = buffer->device;
@@ -72,14 +73,15 @@ ACUI_RARE static acu_status allocate_slowly(acu_buffer *buffer)
     if (st == ACU_OK && buffer->block->fences.count)
         st = enter_allocation(buffer, stream);
     if (stream) {
-        acui_stream_make_owed(stream); /* if that could not be: the block goes to the cache */
+        acui_stream_make_owed(stream); /* on failure: the block goes to the cache, fenced with that
+                                        * mark */
         acui_lock_give(&stream->issue);
     }
     acui_leave(&entered);
     return st;
 }
 
-/* Whether the cache has some. */
+/* Allocates from the cache, if that has a block. */
 static inline bool allocate_cached(acu_buffer *buffer, acu_pool *pool)
 {
     buffer->block = acui_pool_take(pool, buffer->bytes, NULL);
@@ -109,8 +111,8 @@ acu_status acui_buffer_allocate_soon(acu_buffer *buffer)
 
 /* ---- giving back ---- */
 
-/* What is in flight and uses the memory: the marks behind which it is free. False if that can not
- * be told. The accesses are nobody else's any more, but the points are: order lock. */
+/* Turns the work in flight that uses the memory into fences, behind which it is free. False: that
+ * is not possible. Nobody else has the accesses any more, but they have the points: order lock. */
 static bool fence(acu_buffer *buffer)
 {
     const acui_accesses *accesses = &buffer->accesses;
@@ -127,7 +129,8 @@ static bool fence(acu_buffer *buffer)
     return true;
 }
 
-/* Nobody has looked whether the device is idle since; a program that releases its last buffer. */
+/* For a program that releases its last buffer: nobody has looked since whether the device is
+ * idle. */
 ACUI_RARE static void trim_idle(acu_device *device)
 {
     if (acui_in_flight(device) == 0)
@@ -137,7 +140,7 @@ ACUI_RARE static void trim_idle(acu_device *device)
 void acui_buffer_free_memory(acu_buffer *buffer)
 {
     bool known = true;
-    if (buffer->accesses.list) { /* else nothing ever used it */
+    if (buffer->accesses.list) { /* otherwise nothing ever used the buffer */
         acui_order_lock();
         if (buffer->block)
             known = fence(buffer);
@@ -147,7 +150,7 @@ void acui_buffer_free_memory(acu_buffer *buffer)
     if (!buffer->block)
         return;
     acu_pool *pool = acui_buffer_pool(buffer);
-    if (atomic_load_explicit(&buffer->address, memory_order_relaxed) == 0) /* nothing ever could */
+    if (atomic_load_explicit(&buffer->address, memory_order_relaxed) == 0) /* never usable */
         acui_growth_drop_block(pool, buffer->block);
     else if (known)
         acui_pool_put(pool, buffer->block);

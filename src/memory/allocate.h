@@ -5,13 +5,14 @@
 
 #include "memory/memory.h"
 
-/* Memory for a buffer outside of any submission. Page-locked memory that
- * the cache lacks: blocks. */
+/* Allocate memory for a buffer outside of any submission. Blocks for page-locked memory that the
+ * cache does not have. */
 acu_status acui_buffer_allocate_now(acu_buffer *buffer);
-/* Page-locked memory, which may be there only soon (growth.c): never blocks. */
+/* Page-locked memory, which may exist only later (growth.c): never blocks. */
 acu_status acui_buffer_allocate_soon(acu_buffer *buffer);
 
-/* The last reference is gone. A buffer that has no memory, or not acuda's own, is fine. */
+/* The last reference is gone. Also works for a buffer that has no memory, or memory that is not
+ * acuda's own. */
 void acui_buffer_free_memory(acu_buffer *buffer);
 
 #endif

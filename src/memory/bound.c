@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What a pool holds at most while its device works, so that a program of ever new sizes does not
- * collect a block of each. Only a request that had to ask the driver can make it hold more: it has
- * a thread of the loader's give back what was not used for longest. Requests that the cache serves
- * never look.
+ * The most that a pool holds while its device works, so that a program with ever new sizes does not
+ * collect a block of each. Only a request that had to ask the driver can make the pool exceed the
+ * bound: it has a thread of the loader give back what was not used for longest. Requests that the
+ * cache serves never check.
  */
 #include "memory/pool.h"
 
 #define SPARE ((size_t)256 << 20)
-#define WINDOW 4096 /* requests */
-#define BATCH 4     /* blocks that are looked for under one holding of the lock: in all bins */
+#define WINDOW 4096 /* in requests */
+#define BATCH 4     /* blocks that are looked for under one holding of the lock, in all bins */
 
 size_t acui_pool_bound(const acu_pool *pool)
 {
@@ -17,7 +17,8 @@ size_t acui_pool_bound(const acu_pool *pool)
     return pool->bounded && most < SIZE_MAX / 4 ? 2 * most + SPARE : SIZE_MAX;
 }
 
-/* So a peak counts for one window at least, two at most, and while the cache serves all. */
+/* A peak counts for at least one window and at most two, and for as long as the cache serves
+ * everything. */
 static void next_window(acu_pool *pool)
 {
     uint64_t now = pool->hits + pool->misses;
@@ -37,8 +38,8 @@ void acui_pool_note_high(acu_pool *pool)
 
 /* ---- giving back, on a thread of the loader's ---- */
 
-/* The block that was put back before all others, of such as can be freed on the stream for
- * allocations, whose issue lock is held; of each size only the oldest is looked at. */
+/* The block that was put back before all others, among those that can be freed on the stream for
+ * allocations, whose issue lock is held. Of each bin only the oldest is looked at. */
 static acui_block *oldest(acu_pool *pool)
 {
     acui_block *found = NULL;
@@ -51,7 +52,8 @@ static acui_block *oldest(acu_pool *pool)
     return found;
 }
 
-/* Some less than the bound, so that not each request that asks the driver gets here. */
+/* The goal is somewhat below the bound, so that not every request that asks the driver gets
+ * here. */
 static acui_block *take_oldest(acu_pool *pool)
 {
     acui_block *list = NULL, *block;
@@ -90,7 +92,7 @@ static void run(acui_job *job)
     acu_pool *pool = (acu_pool *)((char *)job - offsetof(acu_pool, trim));
     acu_device *device = job->device;
     acui_entered entered;
-    if (acui_enter_to_free(device, &entered)) /* a lost device takes its memory along */
+    if (acui_enter_to_free(device, &entered)) /* the memory of a lost device is gone with it */
         acui_stream_harvest(device->alloc, NULL);
     while (free_some(pool, device->alloc)) {
     }

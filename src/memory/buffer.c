@@ -36,7 +36,7 @@ static inline acu_status check_request(acu_device *device, size_t bytes, acu_buf
 static acu_status buffer_new(acu_device *device, size_t bytes, acu_memory_kind kind,
                              acu_buffer **buffer)
 {
-    /* All but the room for accesses, which most buffers that come and go never use. */
+    /* Zeroes all but the room for accesses, which most short-lived buffers never use. */
     acu_buffer *b = acui_object_new_part(ACU_OBJECT_BUFFER, sizeof *b,
                                          offsetof(acu_buffer, accesses.few));
     if (!b)
@@ -58,7 +58,7 @@ void acui_buffer_set_pool(acu_buffer *buffer, acu_pool *pool)
     buffer->pool = acu_pool_retain(pool);
 }
 
-/* The buffer, if its memory could be had. */
+/* Gives out the buffer, if there was memory for it. */
 static acu_status finish(acu_buffer *b, acu_status st, acu_buffer **buffer)
 {
     if (st == ACU_OK)
@@ -114,7 +114,7 @@ acu_status acu_buffer_create_from(acu_pool *pool, size_t bytes, acu_buffer **buf
 
 /* ---- wrapping -------------------------------------------------------------------------------- */
 
-/* Page-lock and find the device's view of it. */
+/* Page-lock the memory, and find the device's view of it. */
 static acu_status lock_memory(acu_buffer *b, void *memory)
 {
     acu_device *device = b->device;
@@ -268,7 +268,7 @@ void acu_buffer_release(acu_buffer *buffer)
     acu_user user = buffer->user;
     acu_pool *pool = buffer->pool;
     if (buffer->kind == ACU_MEMORY_FOREIGN)
-        acui_memory_returns(); /* by its owner */
+        acui_memory_returns(); /* to be freed by its owner */
     acui_buffer_free_memory(buffer);
     if (buffer->pages)
         acui_pages_unlock(buffer->pages);
@@ -276,6 +276,6 @@ void acu_buffer_release(acu_buffer *buffer)
     if (pool)
         acu_pool_release(pool);
     acui_user_release(user);
-    acui_free_late(buffer); /* not before: lists that its owner keeps may still have it */
+    acui_free_late(buffer); /* not earlier: lists that its owner keeps may still have it */
     acu_device_release(device);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Taking blocks from a pool's cache and putting them back: list work under a short lock. */
+/* Taking blocks from a pool's cache and putting them back: list operations under a short lock. */
 #include "memory/pool.h"
 
-/* Blocks of one bin that are looked at. More than so many in flight are rare, and the driver is
+/* Blocks of a bin that are looked at. It is rare that more are in flight, and then the driver is
  * asked instead. */
 #define LOOK 256
 
@@ -30,7 +30,7 @@ void acui_pool_unlink(acu_pool *pool, acui_block *block)
         *bin = next;
     else
         block->previous->next = next;
-    if (*bin) /* the oldest is before the newest */
+    if (*bin) /* the newest block's `previous` is the oldest */
         (next ? next : *bin)->previous = block->previous;
     pool->cached -= block->bytes;
     pool->blocks_cached--;
@@ -58,8 +58,8 @@ static bool suits(acu_pool *pool, acui_block *block, size_t size, acu_stream *st
            acui_fences_allow(&block->fences, pool->device, stream);
 }
 
-/* The newest that is allowed: what was used last is likeliest to be in caches, and of the stream.
- * Of busy ones the oldest, which will be free first. */
+/* The newest block that may be used: what was used last is most likely to be in caches, and from
+ * the same stream. Of busy blocks the oldest, which will be free first. */
 static acui_block *find(acu_pool *pool, size_t bin, size_t size, acu_stream *stream, bool busy)
 {
     acui_block *found = NULL;
@@ -94,7 +94,7 @@ acui_block *acui_pool_take(acu_pool *pool, size_t bytes, acu_stream *stream)
     size_t size = acui_block_size(bytes);
     acui_lock_take(&pool->lock);
     acui_block *block = pool->bins[acui_block_bin(size)];
-    if (!block || !suits(pool, block, size, stream)) /* mostly it is the first */
+    if (!block || !suits(pool, block, size, stream)) /* usually the first one suits */
         block = find_any(pool, size, stream, false);
     if (block) {
         take_out(pool, block);
@@ -140,7 +140,7 @@ void acui_pool_count_put_off(acu_pool *pool)
 
 void acui_pool_count_failed(acu_pool *pool)
 {
-    if (!pool) /* there was no memory for itself */
+    if (!pool) /* there was no memory for the pool itself */
         return;
     acui_lock_take(&pool->lock);
     pool->failures++;

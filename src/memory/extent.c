@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Extents with windows, compared. */
+/* Comparing extents with windows. */
 #include "memory/extent.h"
 
 static uint64_t common_divisor(uint64_t a, uint64_t b)
@@ -12,7 +12,7 @@ static uint64_t common_divisor(uint64_t a, uint64_t b)
     return a;
 }
 
-/* A window of `windows` has a byte in the range. */
+/* Whether a window of `windows` has a byte in the range. */
 static bool range_meets(const acui_extent *windows, const acui_extent *range)
 {
     if (range->begin <= windows->begin)
@@ -21,7 +21,8 @@ static bool range_meets(const acui_extent *windows, const acui_extent *range)
     return into < windows->width || range->begin + (windows->pitch - into) < range->end;
 }
 
-/* Seen modulo what divides both distances, each is one window, and these may lie apart. */
+/* Modulo a number that divides both pitches, each side is a single window, and these two may be
+ * disjoint. */
 static bool windows_meet(const acui_extent *a, const acui_extent *b)
 {
     if (b->begin < a->begin) {

@@ -32,7 +32,7 @@ static void external_free(acu_external *e)
     acu_device_release(device);
 }
 
-/* Allocates where there is nothing to import. */
+/* Imports, or allocates if there is nothing to import. */
 static acu_status make(acu_device *device, const acu_external_options *options, size_t bytes,
                        acu_external **external)
 {
@@ -94,8 +94,8 @@ static void drop(void *given)
     acu_external_release(e);
 }
 
-/* Enter the range; or *other becomes the living buffer of the same bytes, retained, or NULL where
- * one has some of them (BUSY). The lock is held. */
+/* Enter the range in the list. If a live buffer overlaps it, *other becomes that buffer, retained,
+ * instead: ACU_OK if it has exactly the same bytes, else BUSY. The lock is held. */
 static acu_status enter(acui_external_range *range, acu_buffer **other)
 {
     acu_external *e = range->external;
@@ -111,7 +111,7 @@ static acu_status enter(acui_external_range *range, acu_buffer **other)
     return ACU_OK;
 }
 
-/* A buffer for a new range, which takes the reference of the external memory. */
+/* A buffer for a new range, which takes over a reference to the external memory. */
 static acu_status range_new(acu_external *e, size_t offset, size_t bytes,
                             acui_external_range **range)
 {
@@ -180,7 +180,7 @@ acu_status acu_buffer_create_exportable(acu_device *device, size_t bytes, acu_bu
     return st;
 }
 
-/* The memory that the buffer is of; NULL: none that can be exported, with the reason in *why. */
+/* The memory behind the buffer; NULL: none that can be exported, with the reason in *why. */
 static acu_external *exportable(const acu_buffer *buffer, const char **why)
 {
     *why = "the buffer was not made by acu_buffer_create_exportable";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Imported memory and memory for others, in the driver. */
+/* Imported and exportable memory, in the driver. */
 #include "base/error.h"
 #include "memory/external.h"
 #include "memory/memory.h"
@@ -39,7 +39,8 @@ acu_status acui_external_supported(acu_device *device, acu_external_kind kind)
     return ACU_OK;
 }
 
-/* What was being done, in front of what the driver said; a lost device has its own words. */
+/* Put what was being done in front of the driver's message; a lost device has a message of its
+ * own. */
 ACU_PRINTF(2, 3) static acu_status because(acu_status st, const char *format, ...)
 {
     if (st == ACU_OK || acu_status_scope(st) == ACU_SCOPE_DEVICE)
@@ -84,7 +85,7 @@ static acu_status map(acu_external *e)
     ACUI_TRY(because(ACUI_DEV(device, MemMap, e->address, e->span, 0, e->handle, 0),
                      "mapping %zu bytes: is the memory as large as that?", e->span));
     e->mapped = true;
-    /* Reading only is kept on the host: devices do not all have it. */
+    /* Read-only access is enforced on the host, because not all devices support it. */
     acu_CUmemAccessDesc access = {
         .location = {.type = ACU_CU_MEM_LOCATION_TYPE_DEVICE, .id = device->raw},
         .flags = ACU_CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
@@ -115,7 +116,7 @@ static acu_status take_cuda(acu_external *e, int fd)
 
 /* ---- that of others ---- */
 
-/* The driver keeps the descriptor that it gets, if it takes it. */
+/* If the driver accepts the descriptor, it owns it. */
 static acu_status take_foreign(acu_external *e, const acu_external_options *options, int fd)
 {
     bool dma_buf = options->kind == ACU_EXTERNAL_DMA_BUF;
@@ -180,7 +181,7 @@ void acui_external_unmap(acu_external *e)
     acui_memory_returns();
     bool works = acui_enter_to_free(e->device, &entered);
     if (e->kind == ACU_EXTERNAL_CUDA)
-        unmap_cuda(e); /* of no context: also when that is gone */
+        unmap_cuda(e); /* these calls need no context, so they work even if it is gone */
     else if (works && e->foreign) {
         if (e->mapped)
             cu->MemFree(e->address);

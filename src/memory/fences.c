@@ -22,7 +22,7 @@ static void drop(acui_fences *fences, const acu_device *device, uint32_t i)
     acui_fence *list = list_of(fences);
     acu_stream *stream = list[i].stream;
     list[i] = list[--fences->count];
-    /* Of another device: whether it was watched was seen when it lived. */
+    /* is_own answers as it did when the fence was added, and so this stream is watched. */
     if (!is_own(device, stream))
         acui_stream_unwatch(stream);
 }
@@ -87,8 +87,8 @@ acu_stream *acui_fence_stream(const acui_fence *fence, const acu_device *device)
     acu_stream *stream = fence->stream;
     if (is_own(device, stream))
         return acu_stream_retain(stream);
-    /* Watched, so it can be asked whether it lives. Another device's own
-     * has no count of its own. */
+    /* It is watched, so it can be asked whether it lives. Another device's own streams have no
+     * reference count of their own. */
     return !stream->pooled && acui_object_try_retain(stream) ? stream : NULL;
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Fences: what must be over before memory may be used for something else. Each is a mark on a
- * stream; what comes behind it on that stream, or after it is complete, may use the memory.
+ * Fences: what must be over before memory may be reused. Each is a mark on a stream; work that
+ * comes behind it on that stream, or after it is complete, may use the memory.
  *
- * A fence does not retain its stream, which would keep a device alive by its own memory: streams
- * that may end before the fence are watched (acui_stream_watch), and one that
- * has ended counts as passed.
+ * A fence does not retain its stream, since the stream would keep a device alive through the
+ * device's own memory. Streams that may end before the fence are watched (acui_stream_watch), and a
+ * stream that has ended counts as passed.
  */
 #ifndef ACUI_MEMORY_FENCES_H
 #define ACUI_MEMORY_FENCES_H
@@ -14,10 +14,10 @@
 
 typedef struct acui_fence {
     acu_stream *stream;
-    uint64_t number; /* may be of a mark that is still to be made (acui_stream_owe) */
+    uint64_t number; /* possibly of a mark that is yet to be made (acui_stream_owe) */
 } acui_fence;
 
-#define ACUI_FENCES 4 /* before anything is allocated */
+#define ACUI_FENCES 4 /* before any memory is allocated */
 
 typedef struct acui_fences {
     uint32_t count, room; /* room 0: in `few` */
@@ -25,25 +25,25 @@ typedef struct acui_fences {
     acui_fence few[ACUI_FENCES];
 } acui_fences;
 
-/* `device` is that of the memory, in all of these. The owner of the memory locks. */
+/* In all of these, `device` is the device of the memory, and the owner of the memory locks. */
 
-/* The latest mark of each stream counts. False for lack of memory. */
+/* Only the latest mark of each stream counts. False: no memory. */
 bool acui_fences_add(acui_fences *fences, const acu_device *device, acu_stream *stream,
                      uint64_t number);
-/* Whether what `stream` gets from now on may use the memory at once; drops what has passed. The
- * caller holds the stream's issue lock. NULL: all must have passed. */
+/* Whether work that `stream` gets from now on may use the memory at once; drops fences that have
+ * passed. The caller holds the stream's issue lock. NULL: all must have passed. */
 bool acui_fences_allow_some(acui_fences *fences, const acu_device *device, acu_stream *stream);
 static inline bool acui_fences_allow(acui_fences *fences, const acu_device *device,
                                      acu_stream *stream)
 {
     return fences->count == 0 || acui_fences_allow_some(fences, device, stream);
 }
-/* Let the stream wait for all, on the device (cuStreamWaitEvent). NOT_READY: that can not be done,
- * as one is of a mark to come or of another device. The stream's issue
- * lock; the device is entered. */
+/* Make the stream wait for all fences, on the device (cuStreamWaitEvent). NOT_READY: not possible,
+ * because a mark is yet to be made or of another device. The stream's issue lock is held, and the
+ * device entered. */
 acu_status acui_fences_wait(const acui_fences *fences, const acu_device *device,
                             acu_stream *stream);
-/* The fence's stream, retained, if it can be; else NULL. */
+/* The fence's stream, retained, if that is possible; else NULL. */
 acu_stream *acui_fence_stream(const acui_fence *fence, const acu_device *device);
 void acui_fences_clear(acui_fences *fences, const acu_device *device);
 

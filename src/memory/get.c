@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * A block for a request: from the cache; from the driver; and where it has none, what can be done
- * about it, so that nobody blocks.
+ * Gets a block for a request: from the cache, else from the driver, and if that has none, by
+ * whatever can be done without blocking anybody.
  */
 #include "memory/pool.h"
 
@@ -18,7 +18,7 @@ static void count(acu_pool *pool, uint64_t *what)
     acui_lock_give(&pool->lock);
 }
 
-/* What the host's page-locked memory lacks is no memory of the device. */
+/* A lack of page-locked host memory is not a lack of device memory. */
 static acu_status say_how_much_pinned(acu_pool *pool, size_t bytes, acu_error *error)
 {
     error->status = ACU_ERR_NO_MEMORY;
@@ -32,7 +32,7 @@ static acu_status say_how_much_pinned(acu_pool *pool, size_t bytes, acu_error *e
     return acui_error_restore(error);
 }
 
-/* The driver's call and code stay in the record. */
+/* The driver's call and result code stay in the record. */
 acu_status acui_pool_say_short(acu_pool *pool, size_t bytes)
 {
     acu_error error = *acui_error();
@@ -69,7 +69,7 @@ bool acui_pool_never(acu_pool *pool, size_t bytes)
 
 /* ---- knowing more ---- */
 
-enum { STREAMS = 4 }; /* that are asked for one request */
+enum { STREAMS = 4 }; /* asked on behalf of one request */
 
 static bool is_listed(acu_stream *const *streams, size_t n, const acu_stream *stream)
 {
@@ -79,7 +79,8 @@ static bool is_listed(acu_stream *const *streams, size_t n, const acu_stream *st
     return false;
 }
 
-/* Streams, but `own`, whose marks blocks of the bin wait for, `n` being there already; retained. */
+/* Collects streams, other than `own`, whose marks blocks of the bin wait for; the first `n` are
+ * there already. Retained. */
 static size_t streams_of(acu_pool *pool, size_t bin, const acu_stream *own, acu_stream **streams,
                          size_t n, size_t most)
 {
@@ -116,7 +117,7 @@ acui_block *acui_pool_take_complete(acu_pool *pool, size_t bytes, acu_stream *st
 
 void acui_pool_look(acu_pool *pool)
 {
-    acu_stream *streams[ACUI_MAX_STREAMS]; /* with more the rest is found idle another time */
+    acu_stream *streams[ACUI_MAX_STREAMS]; /* with more, the rest is found idle another time */
     size_t n = 0;
     acui_lock_take(&pool->lock);
     for (size_t bin = 0; bin < ACUI_BINS && n < ACUI_MAX_STREAMS; bin++)
@@ -127,7 +128,7 @@ void acui_pool_look(acu_pool *pool)
 
 /* ---- where there is none ---- */
 
-/* Memory of the cache that other streams use: this one waits for them, on the device. */
+/* Cached memory that other streams still use: this stream waits for them, on the device. */
 static acui_block *take_behind(acu_pool *pool, size_t bytes, acu_stream *stream)
 {
     acui_block *block = stream ? acui_pool_take_busy(pool, bytes) : NULL;
@@ -141,7 +142,7 @@ static acui_block *take_behind(acu_pool *pool, size_t bytes, acu_stream *stream)
     return NULL;
 }
 
-/* Let the driver's pool wait, on the device, for memory that other streams are still to free. */
+/* Let the driver's pool wait, on the device, for memory that other streams have yet to free. */
 static void allow_waiting(acu_pool *pool, int allow)
 {
     if (pool->raw)
@@ -157,8 +158,8 @@ static acu_status get_waiting(acu_pool *pool, size_t size, acu_stream *stream, a
     return st;
 }
 
-/* Idle memory of the cache in other sizes: the pool's own, where its limit is reached; else all
- * pools' of the device, down to the system. */
+/* Give back idle cached memory of other sizes: the pool's own, if its limit is reached; otherwise
+ * that of all pools of the device, down to the system. */
 static size_t make_room(acu_pool *pool, size_t size, acu_stream *stream)
 {
     acui_lock_take(&pool->lock);
@@ -169,8 +170,8 @@ static size_t make_room(acu_pool *pool, size_t size, acu_stream *stream)
     return acui_pools_trim(pool->device, stream);
 }
 
-/* What lacks may lie in the cache, in other sizes or in flight; or be given back just now, by
- * another thread: `given` is of before it was asked for. */
+/* The missing memory may be in the cache, in other sizes or in flight, or another thread may be
+ * giving it back right now. `given` is the count from before the driver was asked. */
 static acu_status get_short(acu_pool *pool, size_t bytes, acu_stream *stream, uint64_t given,
                             acui_block **block)
 {
@@ -194,8 +195,8 @@ static acu_status get_short(acu_pool *pool, size_t bytes, acu_stream *stream, ui
     return get_waiting(pool, size, stream, block);
 }
 
-/* The driver is not asked for more than there is: it takes all of the device's memory before it
- * refuses, and for as long as that takes (330 ms on an H200) other processes get none. */
+/* The driver is not asked for more than there is: it would take all of the device's memory before
+ * it refuses, and until then (330 ms on an H200) other processes get none. */
 static acu_status get_new(acu_pool *pool, size_t bytes, acu_stream *stream, acui_block **block)
 {
     if (acui_pool_never(pool, bytes))
@@ -213,7 +214,7 @@ acu_status acui_pool_get(acu_pool *pool, size_t bytes, acu_stream *stream, acui_
         *block = acui_pool_take_complete(pool, bytes, stream);
     if (*block)
         return ACU_OK;
-    if (pool->slow) /* and so is this anyway */
+    if (pool->slow) /* and so is this request anyway */
         acui_pool_trim_excess(pool);
     acu_status st = get_new(pool, bytes, stream, block);
     return st == ACU_ERR_DEVICE_MEMORY ? acui_pool_say_short(pool, bytes) : st;

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Page-locked memory for submissions: address space at once, which costs a system call, and the
- * rest on a thread of the loader's, which takes milliseconds for many MiB. So is giving back what
- * makes room for it, as that may wait for the device.
+ * Page-locked memory for submissions. Address space is taken at once, which costs a system call.
+ * The rest is left to a thread of the loader, as it takes milliseconds for many MiB; so is giving
+ * back the memory that makes room for it, as that may wait for the device.
  *
- * More buffers may get blocks of a slab meanwhile. Each stands in the list of what touches it with
- * the growth's point, which stays there if that fails: no work ever uses such memory.
+ * Meanwhile more buffers may get blocks of the slab. The growth's point is in each buffer's list of
+ * accesses, and stays there if the growth fails, so no work ever uses such memory.
  */
 #include "base/alloc.h"
 #include "base/error.h"
 #include "memory/pool.h"
 
 typedef struct acui_growth {
-    acui_job job;   /* its first member */
+    acui_job job;   /* must be the first member */
     acu_pool *pool; /* retained */
-    struct acui_growth *next; /* of pool->growing; this and the rest: pool->lock */
+    struct acui_growth *next; /* in pool->growing; this and the rest: pool->lock */
     acui_slab *slab;
     acui_point *point;
-    acui_slab *excess; /* to be given back, */
-    bool before;       /* ... before there is room, not after */
-    uint32_t used;     /* blocks that are given out, */
+    acui_slab *excess; /* slabs to give back, */
+    bool before;       /* ... before there is room, rather than afterwards */
+    uint32_t used;     /* blocks that were handed out, */
     acu_buffer *buffers[]; /* ... to these; retained */
 } acui_growth;
 
@@ -34,17 +34,17 @@ static void give(acui_growth *g, acu_buffer *buffer)
     g->buffers[g->used++] = acu_buffer_retain(buffer);
 }
 
-/* Until then nothing else has touched it. */
+/* Nothing else has touched the buffer before. */
 static void enter(acu_buffer *buffer, acui_point *point)
 {
     acui_order_lock();
-    /* It is empty: that fits without memory. */
+    /* The list is empty, so this needs no memory. */
     acui_accesses_enter(&buffer->accesses, buffer->bytes, point,
                         acui_extent_range(0, buffer->bytes), ACU_WRITE, NULL, NULL);
     acui_order_unlock();
 }
 
-/* A block of what is growing already. */
+/* Hands out a block of a slab that is already growing. */
 static bool join(acu_pool *pool, acu_buffer *buffer)
 {
     size_t size = acui_block_size(buffer->bytes);
@@ -86,8 +86,8 @@ static void free_excess(acui_growth *g)
     g->excess = NULL;
 }
 
-/* From here on the slab is like any other, or dead; nobody joins any more. Who waits goes on doing
- * so until it is told, as addresses and the failure are still to come. */
+/* From here on the slab is like any other, or dead, and nobody joins it any more. Those that wait
+ * go on waiting until `tell`, because the addresses or the failure are yet to come. */
 static void settle(acui_growth *g, bool works)
 {
     acu_pool *pool = g->pool;
@@ -107,7 +107,7 @@ static void settle(acui_growth *g, bool works)
     acui_lock_give(&pool->lock);
 }
 
-/* What became of it is there. */
+/* The outcome is known. */
 static void tell(acui_growth *g)
 {
     acui_lock_take(&g->pool->lock);
@@ -121,7 +121,7 @@ static acu_status fail_short(acu_pool *pool, size_t bytes)
     return acui_pool_say_short(pool, bytes);
 }
 
-/* With the thread's record. */
+/* A failure is the one in the thread's record. */
 static void end(acui_growth *g, acu_status status)
 {
     acui_fault *fault = NULL;
@@ -131,7 +131,7 @@ static void end(acui_growth *g, acu_status status)
         fault = acui_fault_new(acui_error());
     settle(g, status == ACU_OK);
     for (uint32_t i = 0; i < g->used && status == ACU_OK; i++)
-        /* Release: who reads the address may use the memory. */
+        /* Release: a thread that reads the address may use the memory. */
         atomic_store_explicit(&g->buffers[i]->address, g->buffers[i]->block->address,
                               memory_order_release);
     acui_order_lock();
@@ -162,8 +162,8 @@ static void run(acui_job *job)
 
 /* ---- the beginning ---- */
 
-/* How many blocks of the size the pool has room for, at least one, counted as held; 0: none. What
- * must go for it, or is too much anyway, is taken out. */
+/* Returns for how many blocks of the size the pool has room, at least one, and counts them as held;
+ * 0: for none. Takes out the slabs that must go for that, or that are too much anyway. */
 static uint32_t reserve(acui_growth *g, size_t size)
 {
     acu_pool *pool = g->pool;
@@ -243,7 +243,7 @@ acu_status acui_growth_begin(acu_pool *pool, acu_buffer *buffer)
     acui_lock_give(&pool->lock);
     acui_source_count_new(pool, buffer->block);
     enter(buffer, g->point);
-    st = acui_loader_give(&g->job); /* whose it is from here on */
+    st = acui_loader_give(&g->job); /* the loader owns the job from here on */
     if (st == ACU_OK)
         return ACU_OK;
     acu_error record = *acui_error();

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Layouts: fewer dimensions with the same meaning, what they overlap, and
- * walks over host memory. */
+/* Layouts: reducing dimensions, finding overlaps, and walking over host memory. */
 #include "memory/layout.h"
 
 #include "base/bulk.h"
@@ -10,7 +9,7 @@
 
 /* ---- making ---- */
 
-/* Appends a dimension, or makes the one before longer where both sides go on without a gap. */
+/* Appends a dimension, or extends the previous one if both sides continue without a gap. */
 static void push(acui_layout *l, uint64_t dim, int64_t dst, int64_t src)
 {
     int last = l->rank - 1;
@@ -26,7 +25,7 @@ static void push(acui_layout *l, uint64_t dim, int64_t dst, int64_t src)
     l->rank++;
 }
 
-/* The fastest dimension becomes a part of the run, if it has no gaps. */
+/* The fastest dimension becomes part of the run, if it has no gaps. */
 static void extend_run(acui_layout *l)
 {
     int last = l->rank - 1;
@@ -42,7 +41,7 @@ static acui_layout make(acu_shape shape, size_t element, const int64_t *dst, con
     int64_t elements = acu_shape_elements(shape);
     l.bytes = elements > 0 ? (uint64_t)elements * element : 0;
     for (int d = 0; d < shape.rank && l.bytes; d++)
-        if (shape.dim[d] != 1) /* else its strides are never used, and may be anything */
+        if (shape.dim[d] != 1) /* otherwise the strides are never used, and may be anything */
             push(&l, (uint64_t)shape.dim[d], dst[d] * (int64_t)element, src[d] * (int64_t)element);
     extend_run(&l);
     return l;
@@ -95,7 +94,7 @@ typedef struct terms {
     int count;
     int64_t stride[2 * ACU_MAX_RANK], low[2 * ACU_MAX_RANK], high[2 * ACU_MAX_RANK];
     int64_t least[2 * ACU_MAX_RANK + 1], most[2 * ACU_MAX_RANK + 1]; /* of the sum from there on */
-    int64_t below, above; /* near is less than so much below it, or above it */
+    int64_t below, above; /* how far below or above `distance` still counts as near, exclusive */
     int looks;            /* left */
 } terms;
 
@@ -135,7 +134,8 @@ static int64_t divide(int64_t a, int64_t b)
     return q * b > a ? q - 1 : q;
 }
 
-/* Strides fall, so few values of one leave a rest that the others can make up for. */
+/* Strides decrease, so only few values of one leave a remainder that the following ones can make
+ * up. */
 static bool comes_near(terms *t, int from, int64_t distance)
 {
     if (from == t->count)
@@ -205,7 +205,7 @@ static void go_to(walk *w, uint64_t run)
     }
 }
 
-/* `n` runs on in the fastest dimension, which has that many left. */
+/* Advances by `n` runs in the fastest dimension, which has at least that many left. */
 static void step(walk *w, uint64_t n)
 {
     const acui_layout *l = w->l;
@@ -251,7 +251,7 @@ void acui_layout_copy(const acui_layout *l, char *dst, const char *src, uint64_t
     go_to(&w, begin / run);
     while (begin < end) {
         uint64_t left = l->dim[fast] - w.at[fast], whole = (end - begin) / run;
-        if (within || whole == 0) { /* a piece of a run, at either end */
+        if (within || whole == 0) { /* part of a run, at either end */
             uint64_t n = run - within < end - begin ? run - within : end - begin;
             memcpy(w.dst + within, w.src + within, n);
             begin += n;

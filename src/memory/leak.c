@@ -37,8 +37,8 @@ acu_status acu_buffer_leak(acu_buffer *buffer, CUdeviceptr *address)
     if (!address)
         return acui_fail(ACU_ERR_INVALID, "acu_buffer_leak: nowhere to put the address");
     ACUI_TRY(check_sole(buffer));
-    acui_stream_harvest(buffer->device->alloc, NULL); /* that it was made may be over, and not
-                                                       * known */
+    acui_stream_harvest(buffer->device->alloc, NULL); /* the allocation may be complete without
+                                                       * anybody having looked */
     if (is_busy(buffer))
         return acui_fail(ACU_ERR_BUSY,
                          "acu_buffer_leak: work in flight uses the memory: wait for it first; "
@@ -47,7 +47,7 @@ acu_status acu_buffer_leak(acu_buffer *buffer, CUdeviceptr *address)
     acu_pool *pool = acui_buffer_pool(buffer);
     *address = block->address;
     buffer->block = NULL;
-    acui_memory_returns(); /* by the caller, some time */
+    acui_memory_returns(); /* the caller will free it some time */
     acui_source_leaked(pool, block);
     acu_buffer_release(buffer);
     return ACU_OK;

@@ -5,7 +5,7 @@
 
 #include "memory/access.h"
 
-/* A number that is another one each time that the lock is taken; never 0 while it is held. */
+/* A number that changes each time that the lock is taken; never 0 while it is held. */
 uint64_t acui_order_turn(void);
 
 #endif

@@ -9,14 +9,15 @@
 #define LOCK_FLAGS (ACU_CU_MEMHOSTREGISTER_PORTABLE | ACU_CU_MEMHOSTREGISTER_DEVICEMAP)
 
 struct acui_pages {
-    acu_device *device; /* that it was locked for, retained; all devices may use it */
+    acu_device *device; /* for which it was locked, retained; all devices may use the memory */
     void *memory;
     size_t bytes;
     size_t count;
     struct acui_pages *next;
 };
 
-/* Held across registering, so that two threads that wrap one range agree; wrapping is slow. */
+/* Held across registering, so that two threads that wrap the same range agree; wrapping is slow
+ * anyway. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static acui_pages *all;
 
@@ -26,7 +27,7 @@ static bool overlap(const acui_pages *pages, const void *memory, size_t bytes)
     return a < b + bytes && b < a + pages->bytes;
 }
 
-/* It was locked for a device that was reset, which undid it. */
+/* The range was locked for a device that was reset, which undid that. */
 static acu_status lock_anew(acu_device *device, acui_pages *p)
 {
     ACUI_TRY(ACUI_DEV(device, MemHostRegister, p->memory, p->bytes, LOCK_FLAGS));
@@ -36,7 +37,7 @@ static acu_status lock_anew(acu_device *device, acui_pages *p)
     return ACU_OK;
 }
 
-/* One more wrap of a range that is locked; *pages stays NULL if it is a new range. */
+/* Wraps a range once more that is locked already; *pages remains NULL if it is a new range. */
 static acu_status lock_again(acu_device *device, void *memory, size_t bytes, acui_pages **pages)
 {
     for (acui_pages *p = all; p; p = p->next) {
@@ -56,9 +57,10 @@ static acu_status lock_again(acu_device *device, void *memory, size_t bytes, acu
     return ACU_OK;
 }
 
-/* The driver refuses a range of which any byte is locked: that may be all of it or a part. Devices
- * can use it if what holds its first byte holds all; several that lie side by side will not do, for
- * a copy must not cross from one to the next. (Ranges that only share a page it takes.) */
+/* The driver refuses a range if any byte of it is locked already, be it all of the range or a part.
+ * Devices can use the range if the locked range with its first byte contains all of it. Several
+ * adjacent ones will not do, because a copy must not cross from one to the next. (The driver takes
+ * ranges that merely share a page.) */
 static acu_status check_locked(acu_device *device, void *memory, size_t bytes)
 {
     const acu_driver_table *cu = device->cu;
@@ -91,7 +93,8 @@ static acu_status lock_new(acu_device *device, void *memory, size_t bytes, acui_
     if (result != ACU_CUDA_SUCCESS) {
         acui_free(p);
         if (result == ACU_CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED)
-            return check_locked(device, memory, bytes); /* by the program, which unlocks it */
+            return check_locked(device, memory, bytes); /* locked by the program, which also unlocks
+                                                         * it */
         return acui_device_result(device, "MemHostRegister", result);
     }
     *p = (acui_pages){.device = acu_device_retain(device),
@@ -127,7 +130,7 @@ void acui_pages_unlock(acui_pages *pages)
         while (*link != pages)
             link = &(*link)->next;
         *link = pages->next;
-        /* Still under the lock: the range may be wrapped again at once. */
+        /* Still under the lock: the range may be wrapped again right away. */
         acui_entered entered;
         acui_memory_returns();
         if (acui_enter_to_free(device, &entered))

@@ -3,7 +3,8 @@
 #include "base/error.h"
 #include "memory/tensor.h"
 
-/* A multiple of what textures and vector loads want, and of a DRAM page's usual share of a row. */
+/* A multiple of what textures and vector loads need, and of the share of a DRAM page that a row
+ * usually has. */
 #define PITCH ((size_t)512)
 
 static acu_status check_image(acu_shape shape, acu_dtype dtype, size_t *row)

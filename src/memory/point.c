@@ -34,12 +34,12 @@ void acui_fault_release(acui_fault *fault)
 /* ---- the order lock -------------------------------------------------------------------------- */
 
 static acui_lock order;
-static uint64_t turn; /* how often it was taken; the lock */
+static uint64_t turn; /* how often the lock was taken; guarded by it */
 
 static ACUI_LOCAL bool holding;
-static ACUI_LOCAL acui_point *dead; /* while holding: points to be freed after */
+static ACUI_LOCAL acui_point *dead; /* while holding: points to free afterwards */
 
-/* The first from `piece` on that has some of these bytes. */
+/* The first piece, from `piece` on, with some of these bytes. */
 static const acui_piece *find_piece(const acui_piece *piece, const acu_buffer *buffer,
                                     const acui_extent *extent)
 {
@@ -151,7 +151,7 @@ void acui_point_release(acui_point *point)
 
 /* ---- points of loads ------------------------------------------------------------------------- */
 
-static acui_load_hooks hooks; /* the order lock */
+static acui_load_hooks hooks; /* guarded by the order lock */
 
 void acui_set_load_hooks(const acui_load_hooks *set)
 {

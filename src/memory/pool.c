@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Pools: making and ending them, those of a device's own, what they say about themselves. */
+/* Pools: creating and ending them, the device's own pools, and facts about pools. */
 #include "memory/pool.h"
 
 #include <acuda/managed.h>
@@ -38,7 +38,7 @@ acu_pool *acui_pool_next(acu_device *device, acu_pool *pool)
     pthread_mutex_lock(&device->lock);
     acu_pool *next = pool ? pool->next : device->pools;
     while (next && !next->own && !acui_object_try_retain(next))
-        next = next->next; /* on its way out */
+        next = next->next; /* being destroyed */
     if (next && next->own)
         acu_device_retain(device);
     pthread_mutex_unlock(&device->lock);
@@ -76,7 +76,7 @@ static void pool_free(acu_pool *pool)
     acui_object_free(pool);
 }
 
-/* The device is entered, or lost; nothing of it is in flight. */
+/* The device is entered, or lost, and none of its work is in flight. */
 static void drop_pools(acu_device *device)
 {
     while (device->pools) {
@@ -96,7 +96,7 @@ static acu_status grant_pools(acu_device *device, acu_device *peer)
     return st;
 }
 
-/* Nothing is in flight: pools that are to keep little then give the rest back. */
+/* Nothing is in flight: pools that are to keep little now give the rest back. */
 static void idle(acu_device *device)
 {
     acui_entered entered;
@@ -121,7 +121,7 @@ acu_pool *acui_pool_make_own(acu_device *device, acu_memory_kind kind, bool writ
                 pool->raw = device->pool;
             device->drop_pools = drop_pools;
             device->grant_pools = grant_pools;
-            if (!device->idle) /* under `making`, before `trims`, which says that it is there */
+            if (!device->idle) /* under `making`, before `trims`, which announces it */
                 device->idle = idle;
             add_to_device(pool);
             atomic_store_explicit(place, pool, memory_order_release);
@@ -189,8 +189,9 @@ static acu_status grant_to(acu_pool *pool, acu_device *peer)
     return st;
 }
 
-/* Devices that were granted access to this one's memory use the pool's as well, also such as are
- * not open just now. The pool is in the list: who is granted access later finds it there. */
+/* Devices that were granted access to this device's memory may use the pool's as well, even if they
+ * are not open at the moment. The pool is in the list already, so a device that is granted access
+ * later finds it there. */
 static acu_status grant_peers(acu_pool *pool)
 {
     acu_status st = ACU_OK;
@@ -236,7 +237,7 @@ acu_status acu_pool_create(acu_device *device, const acu_pool_options *options, 
         return acui_fail(ACU_ERR_INVALID,
                          "acu_pool_create: only pinned memory can be write-combined");
     ACUI_TRY(acui_device_check(device));
-    /* The heir, so that there is one. */
+    /* The heir is created first, so that there is one. */
     acu_pool *heir = acui_pool_of(device, known.kind, known.write_combined);
     acu_pool *made = heir ? pool_new(device, &known, false) : NULL;
     if (!made)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Shapes: validity, size, words. */
+/* Shapes: validity, size, text. */
 #include "base/error.h"
 #include "base/text.h"
 #include "memory/memory.h"
 
 #include <inttypes.h>
 
-#define SHAPE_WORDS 96 /* what callers give: a shape whose bytes fit has extents of
-                        * 19 digits and some in all */
+#define SHAPE_WORDS 96 /* what callers provide: the extents of a shape whose bytes fit have 19
+                        * digits in all, and a few more */
 
-/* Product of the extents, if they are valid and it fits. */
+/* The product of the extents, if they are valid and it fits. */
 static bool count_elements(acu_shape shape, int64_t *elements)
 {
     if (shape.rank < 1 || shape.rank > ACU_MAX_RANK)

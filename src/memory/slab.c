@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Page-locked memory, which the driver gives by pages and slowly. Many small blocks of one size are
- * cut from one allocation; a large one is cut into one. A slab goes when
- * all of its blocks are free.
+ * Page-locked memory, which the driver gives out in pages, and slowly. Many small blocks of one
+ * size are cut from one allocation, a slab; a large block is a slab of its own. A slab is freed
+ * when all of its blocks are free.
  *
- * Calls that may block let the driver make it. For submissions it is address space that is taken
- * here and registered later (growth.c), because its address is wanted at once; such memory is never
+ * In calls that may block, the driver allocates the memory. For submissions, address space is taken
+ * here and registered later (growth.c), because they need the address at once; such memory is never
  * write-combined.
  */
 #include "memory/pool.h"
@@ -16,9 +16,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define LARGEST ((size_t)64 << 10) /* block that is one of several */
-#define BYTES ((size_t)512 << 10)  /* of a slab of these, */
-#define MOST 128                   /* or so many blocks */
+#define LARGEST ((size_t)64 << 10) /* the largest block that is one of several */
+#define BYTES ((size_t)512 << 10)  /* of a slab of several, */
+#define MOST 128                   /* ... or at most so many blocks */
 
 /* ---- cutting ---- */
 
@@ -75,7 +75,7 @@ static acu_status make(acu_pool *pool, acui_slab *slab)
 acu_status acui_slab_get(acu_pool *pool, size_t size, acui_block **block)
 {
     uint32_t count = acui_slab_count(size);
-    /* Near the limit: as many as fit. */
+    /* Near the limit: as many blocks as fit. */
     while (!acui_source_reserve(pool, count * size))
         if ((count /= 2) == 0)
             return acui_fail(ACU_ERR_DEVICE_MEMORY, "the pool's limit is reached");
@@ -119,10 +119,12 @@ acu_status acui_slab_register(acu_pool *pool, acui_slab *slab)
 {
     acu_device *device = pool->device;
     size_t bytes = mapped_bytes(slab);
-    /* After a fork the device would go on with pages that are only one of the two processes'. */
+    /* After a fork, the device would otherwise go on with pages that belong to only one of the two
+     * processes. */
     madvise(slab->host, bytes, MADV_DONTFORK);
 #ifdef MADV_POPULATE_WRITE
-    /* Else the driver does it, and keeps all threads from changing the address space meanwhile. */
+    /* Otherwise the driver does this, and keeps all threads from changing the address space
+     * meanwhile. */
     madvise(slab->host, bytes, MADV_POPULATE_WRITE);
 #endif
     ACUI_TRY(ACUI_DEV(device, MemHostRegister, slab->host, bytes,
@@ -155,7 +157,7 @@ static void slab_free(acu_pool *pool, acui_slab *slab)
     } else if (!lost && device->cu->MemHostUnregister(slab->host) == ACU_CUDA_SUCCESS) {
         acui_slab_unmap(slab);
     } else {
-        /* The driver takes these addresses for registered ones: nobody else is to get them. */
+        /* The driver still considers these addresses registered: nobody else may get them. */
         madvise(slab->host, mapped_bytes(slab), MADV_DONTNEED);
         acui_free(slab);
     }

@@ -11,7 +11,7 @@ static _Atomic(uint64_t) returned;
 
 void acui_memory_returns(void)
 {
-    /* Release and acquire: who gets the same address after that sees another count. */
+    /* Release and acquire: a thread that gets the same address afterwards sees another count. */
     atomic_fetch_add_explicit(&returned, 1, memory_order_acq_rel);
 }
 
@@ -69,13 +69,14 @@ static acu_status device_get(acu_pool *pool, acui_block *block, acu_stream *stre
         return ACUI_DEV(device, MemAlloc, &block->address, block->bytes);
     ACUI_TRY(ACUI_DEV(device, MemAllocFromPoolAsync, &block->address, block->bytes, pool->raw,
                       stream->raw));
-    /* It is there for who comes behind this on the stream; others come behind the next mark. */
-    acui_fences_add(&block->fences, device, stream, acui_stream_owe(stream)); /* the first: needs no
-                                                                                * memory */
+    /* The memory exists for work that comes behind this on the stream; other work has to come
+     * behind the next mark. */
+    acui_fences_add(&block->fences, device, stream, acui_stream_owe(stream)); /* the first fence
+                                                                               * needs no memory */
     return ACU_OK;
 }
 
-/* More than is free would be shifted to and fro. */
+/* More managed memory than is free would migrate back and forth. */
 static acu_status managed_get(acu_pool *pool, acui_block *block)
 {
     size_t left = 0, total = 0;
@@ -128,7 +129,7 @@ void acui_source_free(acu_pool *pool, acui_block *block, acu_stream *stream)
     const acu_device *device = pool->device;
     acui_memory_returns();
     if (!acui_device_lost(device)) {
-        if (pool->raw) /* cuMemFree would do, too, but may wait */
+        if (pool->raw) /* cuMemFree would work too, but may wait */
             device->cu->MemFreeAsync(block->address, stream->raw);
         else
             device->cu->MemFree(block->address);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What a pool says about itself, its bounds, and trimming by the program. */
+/* A pool's statistics and limits, and trimming by the program. */
 #include "memory/pool.h"
 
 #include "base/error.h"
 
 #include <string.h>
 
-/* Of what is cached: what work in flight still uses, and the largest block. pool->lock. */
+/* Of cached memory: how much work in flight still uses, and the largest block. pool->lock. */
 static void look_at_cache(acu_pool *pool, acu_pool_stats *stats)
 {
     for (size_t bin = 0; bin < ACUI_BINS; bin++)
@@ -108,7 +108,7 @@ acu_status acu_pool_trim(acu_pool *pool, size_t keep, size_t *freed)
     acui_entered entered;
     ACUI_TRY(acui_enter(pool->device, &entered));
     size_t bytes = acui_pool_trim(pool, keep, NULL);
-    if (pool->raw && bytes == 0) /* what was freed in stream order before */
+    if (pool->raw && bytes == 0) /* what was freed earlier, in stream order */
         pool->device->cu->MemPoolTrimTo(pool->raw, keep);
     acui_leave(&entered);
     if (freed)

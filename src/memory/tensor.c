@@ -29,7 +29,8 @@ static bool is_dense(acu_shape shape, const int64_t *strides)
     return true;
 }
 
-/* Bytes from the first element's first to the last element's last; 0 where they do not fit. */
+/* Bytes from the start of the first element to the end of the last; 0 if the number does not
+ * fit. */
 static uint64_t span(acu_dtype dtype, acu_shape shape, const int64_t *strides)
 {
     int64_t last = 0, bytes = 0;
@@ -45,7 +46,7 @@ static uint64_t span(acu_dtype dtype, acu_shape shape, const int64_t *strides)
     return (uint64_t)bytes;
 }
 
-/* Dimensions of more than one element, from the smallest stride on; how many. */
+/* The dimensions with more than one element, smallest stride first; returns how many. */
 static int by_stride(const acu_tensor *t, int *order)
 {
     int count = 0;
@@ -60,16 +61,16 @@ static int by_stride(const acu_tensor *t, int *order)
     return count;
 }
 
-/* How far the elements reach along a dimension. */
+/* The distance that the elements cover along a dimension. */
 static int64_t reach(const acu_tensor *t, int d)
 {
     return (t->shape.dim[d] - 1) * t->strides[d];
 }
 
 /*
- * Whether two elements may share memory. They do not where, from the smallest stride on, each one
- * steps over all that the smaller ones reach; that is all that slicing, permuting and reshaping
- * make of a dense tensor.
+ * Whether two elements may share memory. They do not if, starting from the smallest stride, each
+ * stride is larger than everything that the smaller ones cover together. That holds for everything
+ * that slicing, permuting and reshaping make of a dense tensor.
  */
 static bool may_repeat(const acu_tensor *t, const int *order, int count)
 {
@@ -95,9 +96,9 @@ static int64_t common_stride(const acu_tensor *t, const int *order, int count)
 }
 
 /*
- * Windows that have all elements (extent.h): what the smallest strides reach without gaps is the
- * width, what the others have in common the distance. Strides that do not
- * fit that widen the window.
+ * Finds windows that contain all elements (extent.h): the width is what the smallest strides cover
+ * without gaps, and the pitch is the common divisor of the others. Strides that do not fit widen
+ * the window.
  */
 static void find_windows(acu_tensor *t, const int *order, int count)
 {
@@ -143,7 +144,7 @@ acu_status acui_tensor_new(acu_buffer *buffer, size_t offset, acu_dtype dtype, a
     if (!t)
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a tensor");
     t->buffer = acu_buffer_retain(buffer);
-    /* Relaxed: sole ownership is asked for by the thread that owns. */
+    /* Relaxed: only the owning thread asks for sole ownership. */
     atomic_fetch_add_explicit(&buffer->tensors, 1, memory_order_relaxed);
     t->offset = offset;
     t->dtype = dtype;
@@ -163,7 +164,7 @@ acu_status acui_tensor_again(const acu_tensor *tensor, acu_tensor **again)
                            tensor->strides, again);
 }
 
-/* The elements lie in the buffer, aligned. */
+/* The elements must lie in the buffer, aligned. */
 static acu_status check_place(const acu_buffer *buffer, size_t offset, acu_dtype dtype,
                               acu_shape shape, const int64_t *strides)
 {
@@ -220,7 +221,7 @@ acu_status acu_tensor_create(acu_buffer *buffer, size_t offset, acu_dtype dtype,
     return acui_tensor_new(buffer, offset, dtype, shape, strides, tensor);
 }
 
-/* A dense tensor over a whole new buffer, which `make` makes; the tensor is its only holder. */
+/* A dense tensor over the whole of a new buffer from `make`; the tensor is its only holder. */
 static acu_status tensor_over(acu_status (*make)(acu_device *, size_t, acu_buffer **),
                               acu_device *device, acu_dtype dtype, acu_shape shape,
                               acu_tensor **tensor)
@@ -282,7 +283,8 @@ void acu_tensor_release(acu_tensor *tensor)
     if (!acui_object_is(tensor, ACU_OBJECT_TENSOR) || !acui_object_drop(tensor))
         return;
     acu_buffer *buffer = tensor->buffer;
-    /* Release: what was done through this tensor comes before another one's sole ownership. */
+    /* Release: what was done through this tensor happens before another tensor becomes sole
+     * owner. */
     atomic_fetch_sub_explicit(&buffer->tensors, 1, memory_order_release);
     acui_object_free(tensor);
     acu_buffer_release(buffer);

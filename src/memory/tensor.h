@@ -5,7 +5,7 @@
 
 #include "memory/memory.h"
 
-/* Row-major without gaps; a valid shape. */
+/* Row-major strides without gaps, for a valid shape. */
 void acui_dense_strides(acu_shape shape, int64_t *strides);
 
 #endif

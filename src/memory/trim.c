@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Giving cached memory back. Blocks are taken out under the lock, the
- * driver is called without it. */
+/* Giving cached memory back. Blocks are taken out under the lock, and the driver is called without
+ * it. */
 #include "memory/pool.h"
 
-/* What was taken out: blocks of their own, and whole slabs; through their `next`. */
+/* What was taken out: blocks with allocations of their own, and whole slabs; linked by `next`. */
 typedef struct taken {
     acui_block *blocks;
     acui_slab *slabs;
@@ -23,7 +23,7 @@ static void take_block(acu_pool *pool, acui_block *block, taken *out)
     out->blocks = block;
 }
 
-/* Once for all of its blocks, which may be many, and lie anywhere in the bin. */
+/* Deals with all blocks of the slab at once, which may be many, and anywhere in the bin. */
 static void take_slab(acu_pool *pool, acui_slab *slab, bool all, taken *out)
 {
     bool idle = slab->cached == slab->count && slab->looked_at != pool->trims;
@@ -40,14 +40,14 @@ static void take_slab(acu_pool *pool, acui_slab *slab, bool all, taken *out)
     out->slabs = slab;
 }
 
-/* Of one bin; `all`: whether idle or not. */
+/* Takes from one bin; `all`: whether idle or not. */
 static void take_bin(acu_pool *pool, size_t bin, size_t keep, bool all, taken *out)
 {
     acui_block *next;
     for (acui_block *b = pool->bins[bin]; b && pool->cached > keep; b = next) {
         next = b->next;
         if (b->slab) {
-            while (next && next->slab == b->slab) /* it may go */
+            while (next && next->slab == b->slab) /* the slab may go */
                 next = next->next;
             take_slab(pool, b->slab, all, out);
         } else if (all || is_idle(pool, b)) {
@@ -56,7 +56,7 @@ static void take_bin(acu_pool *pool, size_t bin, size_t keep, bool all, taken *o
     }
 }
 
-/* Large ones first: they give back most for one call. */
+/* Large blocks first: they give back the most per call. */
 static taken take_out(acu_pool *pool, size_t keep, bool all)
 {
     taken out = {NULL, NULL};
@@ -182,7 +182,7 @@ size_t acui_pool_trim_after(acu_pool *pool, acu_stream *stream)
 
 /* ---- the end of a pool; nobody else has it ---- */
 
-/* The heir counts its own goes through the bins: none of them has looked at the slab. */
+/* The heir counts its own passes through the bins, and none of them has looked at the slab. */
 static void change_hands(acu_pool *heir, acui_block *block)
 {
     heir->held += block->bytes;
@@ -190,7 +190,7 @@ static void change_hands(acu_pool *heir, acui_block *block)
         block->slab->looked_at = 0;
 }
 
-/* All that is left, slabs of which a part is stuck as well. */
+/* Everything that is left, including slabs of which a part is stuck. */
 static void give_all(acu_pool *pool, acui_block *stuck, acu_pool *heir)
 {
     acui_lock_take(&heir->lock);
@@ -216,8 +216,8 @@ static void give_all(acu_pool *pool, acui_block *stuck, acu_pool *heir)
 
 void acui_pool_drain(acu_pool *pool, acu_pool *heir)
 {
-    /* What is stuck can be told to be free where no work is in flight;
-     * else it is the heir's too. */
+    /* If no work is in flight, stuck blocks are known to be free; otherwise they too go to the
+     * heir. */
     acui_lock_take(&pool->lock);
     acui_block *stuck = pool->stuck;
     pool->stuck = NULL;
@@ -227,7 +227,7 @@ void acui_pool_drain(acu_pool *pool, acu_pool *heir)
         acui_pool_link(pool, block);
     }
     acui_lock_give(&pool->lock);
-    if (!heir || !pool->slow) /* else freeing might wait for the device */
+    if (!heir || !pool->slow) /* otherwise freeing might wait for the device */
         free_taken(pool, take_out(pool, 0, heir == NULL), NULL);
     if (heir)
         give_all(pool, stuck, heir);

@@ -5,7 +5,7 @@
 
 #include <inttypes.h>
 
-/* What a view is over its tensor's buffer. */
+/* A view, in terms of its tensor's buffer. */
 typedef struct layout {
     size_t offset;
     acu_dtype dtype;
@@ -33,7 +33,8 @@ static acu_status check(const acu_tensor *tensor, acu_tensor **view, const char 
                 : acui_fail(ACU_ERR_INVALID, "%s: the place for the view is NULL", function);
 }
 
-/* From the end where it is negative. `more`: places beyond the last dimension that are fine. */
+/* Negative dimensions count from the end. `more`: positions beyond the last dimension that are
+ * allowed. */
 static acu_status check_dimension(const acu_tensor *tensor, int dimension, int more, int *place)
 {
     char words[96];
@@ -70,7 +71,7 @@ static acu_status slice_dimension(layout *v, int d, int64_t start, int64_t end, 
                          start, end, d, v->shape.dim[d]);
     v->offset += (size_t)(start * v->strides[d]) * acu_dtype_bytes(v->dtype);
     v->shape.dim[d] = (end - start - 1) / step + 1;
-    if (v->shape.dim[d] > 1) /* else it is never used, and might not fit */
+    if (v->shape.dim[d] > 1) /* otherwise it is never used, and might not fit */
         v->strides[d] *= step;
     return ACU_OK;
 }
@@ -216,7 +217,7 @@ acu_status acu_tensor_broadcast_to(acu_tensor *tensor, acu_shape shape, acu_tens
 
 /* ---- shape ----------------------------------------------------------------------------------- */
 
-/* Puts what is left of `elements` in the place of the one extent that is -1. */
+/* Replaces the one extent that is -1, so that there are `elements` in all. */
 static acu_status infer_extent(const acu_tensor *tensor, acu_shape *shape)
 {
     char words[96], to[96];
@@ -229,7 +230,7 @@ static acu_status infer_extent(const acu_tensor *tensor, acu_shape *shape)
         else if (shape->dim[d] == ACU_REST)
             open = d;
         else if (shape->dim[d] < 1 || __builtin_mul_overflow(known, shape->dim[d], &known))
-            return ACU_OK; /* refused as a shape */
+            return ACU_OK; /* the shape is refused later */
     if (open < 0)
         return ACU_OK;
     if (elements % known)
@@ -240,17 +241,18 @@ static acu_status infer_extent(const acu_tensor *tensor, acu_shape *shape)
 }
 
 /*
- * Strides under which `shape`, of as many elements, visits those of `from` in the same order. Both
- * are walked side by side, in the smallest groups of dimensions that have as many elements; a group
- * of the old ones must lie in memory as one dimension would. False where one does not.
+ * Finds strides with which `shape`, of the same number of elements, visits the elements of `from`
+ * in the same order. Both shapes are walked side by side, in the smallest groups of dimensions with
+ * equally many elements. Each group of the old ones must lie in memory like a single dimension.
+ * False if one does not.
  */
 static bool regroup(const layout *from, layout *to)
 {
     const int64_t *old = from->shape.dim, *new = to->shape.dim;
     int o = 0, n = 0;
-    while (n < to->shape.rank) { /* as many elements: neither walk leaves its shape */
+    while (n < to->shape.rank) { /* equally many elements: neither walk leaves its shape */
         int64_t want = new[n], have = 1, stride = 1;
-        int last = n; /* of the new ones in this group */
+        int last = n; /* the last new dimension in this group */
         while (want != have) {
             if (have < want) {
                 if (old[o] > 1 && have > 1 && stride != old[o] * from->strides[o])
@@ -300,7 +302,7 @@ acu_status acu_tensor_flatten(acu_tensor *tensor, acu_tensor **view)
 
 /* ---- element type ---------------------------------------------------------------------------- */
 
-/* Elements of another size: the last dimension gets more or fewer of them. */
+/* For elements of another size: the last dimension gets more or fewer of them. */
 static bool resize(layout *v, size_t from, size_t to)
 {
     int last = v->shape.rank - 1;
