@@ -1,38 +1,39 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The bounds between which the lengths of a form lie, where each is another: such work is left
- * alone until the shortest, and from then on looked at from time to time. A timer wakes a thread up
- * sooner than the device's interrupt does, for which it is woken up a few times more.
+ * The bounds between which the lengths of a form lie, where each task takes another time. Such work
+ * is left alone until the shortest length, and looked at from time to time from then on. A timer
+ * wakes a thread sooner than the device's interrupt does; the price is a few more wake-ups. Used by
+ * lengths.c; flight lock held.
  *
- * Between the bounds lies what was seen of late: they come a little closer each time, and give way
- * to what is beyond.
+ * The bounds hold what was seen of late: each time they come a little closer, and they give way to
+ * what lies beyond them.
  */
 #include "base/clock.h"
 #include "engine/completion/flight.h"
 
-#define LEAST ACU_US(500) /* of shorter work, a few timers take too much, ... */
-#define MOST ACU_MS(10)   /* ... and of longer work, what the driver is late is little */
+#define LEAST ACU_US(500) /* for shorter work, a few timers take too much */
+#define MOST ACU_MS(10)   /* for longer work, it matters little that the driver is late */
 #define WIDEST 3          /* the bounds are at most a third of the longest apart */
-#define FEW 6             /* of a score: so the next one will be between them, too */
+#define FEW 6             /* with this score, the next one will be between them, too */
 #define TOP 15
-#define DOUBT 4           /* times that one is looked at before, too, after two ended unseen; after
-                           * one it is once */
-#define CLOSER 32         /* the bounds come by such a part of what is between, each time */
-#define PARTS 24          /* such a part of the shortest is between two looks: one is late by 2 % */
-#define NARROW 16         /* between such bounds a length or two can be foreseen */
+#define DOUBT 4           /* how often to look before the bounds as well, after two ended unseen;
+                           * after one: once */
+#define CLOSER 32         /* each time, the bounds come closer by this part of what is between */
+#define PARTS 24          /* two looks are this part of the shortest apart: 2 % late on average */
+#define NARROW 16         /* with closer bounds, a length or two can be foreseen */
 #define GAP_LEAST ACU_US(40)
 
-/* When it ended nobody looked, and had not for long. */
+/* Whether nobody looked when it ended, nor for long before. */
 static bool was_missed(uint64_t ns, uint64_t slack)
 {
     return slack > ns / 8;
 }
 
-/* So it took `ns` at most: a little less than the shortest; or, if that goes on, much less. */
+/* So it took `ns` at most: the shortest is a little less; or, if this goes on, much less. */
 static void learn_little(acui_between *b, uint64_t ns)
 {
     if (!b->high || ns > b->low + b->low / PARTS)
-        return; /* who was woken up late learns nothing */
+        return; /* a thread that was woken up late learns nothing */
     b->low = ns < b->low / 2 ? ns : b->low - b->low / PARTS;
     b->score = (uint8_t)(b->score - b->score / 4);
     if (b->missed)

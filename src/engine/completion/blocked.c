@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Waiting in the driver: for work that takes long, nobody knows how long. Nothing calls a thread
- * back from there; so who may have to come back sooner has a thread of acuda's wait instead. These
- * are started when first needed, a few at most; where all are taken, who waits naps.
+ * Waiting in the driver: for work that takes long, nobody knows how long. Nothing can call a thread
+ * back from there. So if a thread may have to come back sooner, one of acuda's (a helper) waits
+ * instead. These are started when first needed, a few at most; if all are taken, the thread that
+ * wants to wait naps.
+ *
+ * For each mark at most one thread waits (stream->waited_for). Threads that sleep until it
+ * announces set stream->relied.
  */
 #include "base/clock.h"
 #include "base/error.h"
@@ -12,25 +16,25 @@
 #include "engine/completion/flight.h"
 
 #define HELPERS 8
-#define AGAIN ACU_MS(100) /* until it is tried again, where the driver lets nobody wait */
+#define AGAIN ACU_MS(100) /* until the next try, where the driver lets nobody wait */
 
 typedef struct helper {
     pthread_t thread;
     bool running;    /* flight lock */
-    uint64_t number; /* written before: */
-    /* Retained, with its device; NULL: it has nothing to do. Changed under the flight lock; release
-     * store, and acquire load by the thread itself, without the lock: who calls it has that. */
+    uint64_t number; /* the mark; written before: */
+    /* What it waits for; retained, with its device; NULL: nothing to do. Changed under the flight
+     * lock. Release store; the helper itself loads it without the lock, with acquire. */
     _Atomic(acu_stream *) stream;
-    _Atomic(uint32_t) calls; /* times that it was called, to work or to stop; it sleeps on it */
+    _Atomic(uint32_t) calls; /* how often it was called, to work or to stop; it sleeps on this */
 } helper;
 
 static struct {
     helper list[HELPERS];
-    uint64_t again; /* before that time none is asked: one could not wait; flight lock */
+    uint64_t again; /* nobody is asked before this time: one could not wait; flight lock */
     _Atomic(bool) stop; /* stored under the flight lock; release store, acquire load */
 } all;
 
-/* Whether somebody sleeps until this thread announces: from now on nobody. Flight lock held. */
+/* Whether somebody sleeps until this thread announces; then no longer. Flight lock held. */
 static bool was_relied_on(acu_stream *stream)
 {
     bool relied = stream->relied;
@@ -38,7 +42,7 @@ static bool was_relied_on(acu_stream *stream)
     return relied;
 }
 
-/* `h` is who waits, if it is one of acuda's threads: free again once it has looked. */
+/* `h`: the helper that waits, or NULL; free again once it has looked. */
 static bool wait_for(acu_stream *stream, uint64_t number, helper *h)
 {
     bool waited = acui_stream_block(stream, number);
@@ -46,21 +50,23 @@ static bool wait_for(acu_stream *stream, uint64_t number, helper *h)
     uint64_t now = acui_now(), shortly_before = now - ACUI_LATE;
     if (h && !waited)
         all.again = now + AGAIN;
-    if (waited && acui_looked_at(stream) < shortly_before) /* as if somebody had looked then */
+    /* As if somebody had looked just before the end. */
+    if (waited && acui_looked_at(stream) < shortly_before)
         acui_looked(stream, shortly_before);
     bool relied = was_relied_on(stream);
     acui_flight_unlock();
-    if (relied) /* they wake up, which takes a while, and look for themselves */
+    if (relied) /* they take a while to wake up, and look for themselves */
         acui_done_announce();
     acui_harvest(stream, 0);
     acui_flight_lock();
-    /* Nobody asked for another such thread before this one has looked: not even who looked too
-     * early, and finds the work still there when this thread has already come back. */
+    /* No other thread is asked to wait for the mark before this one has looked: not even by one
+     * that looked too early, and still finds the work there when this thread has come back
+     * already. */
     if (stream->waited_for == number) /* else another thread waits for what came behind */
         stream->waited_for = 0;
     if (h)
         atomic_store_explicit(&h->stream, NULL, memory_order_release);
-    relied = was_relied_on(stream); /* looked before it was over, and sleeps again */
+    relied = was_relied_on(stream); /* they looked before it was over, and sleep again */
     acui_due_changed(stream);
     acui_flight_unlock();
     if (relied)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Completion: what the device, or the worker, is done with. Followers start; when all tasks of a
- * submission are over, what it held is released, and then its future resolves.
+ * Completion: tasks that the device, or a thread of the host, is done with, or that never run.
+ * Followers start; when all tasks of a submission are over, what it held is released, and then its
+ * future resolves. Called by whoever looks (acui_harvest), and by whoever ends a task of the host
+ * (acui_task_over).
  */
 #include "base/clock.h"
 #include "base/error.h"
@@ -19,8 +21,8 @@ acui_task *acui_join_tasks(acui_task *first, acui_task *then)
     return first;
 }
 
-/* It ran: so the memory that it came behind is there. Nobody else looks at the stream on which it
- * was made, and whoever uses the memory would come behind that for good. */
+/* The task ran: so the memory that it came behind is made. Nobody else looks at the stream where
+ * that happened, and whatever uses the memory would come behind it for good. */
 static void note_memory(const acui_task *task)
 {
     for (size_t i = 0; i < task->before_count; i++) {
@@ -30,7 +32,7 @@ static void note_memory(const acui_task *task)
     }
 }
 
-/* The caller holds the device. */
+/* The task is over. The caller holds the device. */
 static acui_task *over(acui_task *task)
 {
     acui_order_lock();
@@ -63,11 +65,12 @@ static acui_task *over(acui_task *task)
             acui_graphs_over(run->exec);
     acui_fault_release(task->fault);
     acui_submission_close(s);
-    /* Once all is released, which who sees the count sees. */
+    /* Once everything is released: whoever sees the count sees that too. */
     atomic_fetch_add_explicit(&device->ended, going ? ACUI_ENTERED + ACUI_GOING : ACUI_ENTERED,
                               memory_order_seq_cst);
-    /* Acquire: `idle`. A pool that is told to keep less at this moment may be missed: that gives
-     * nothing back by itself (acu_pool_set_limits), and the next one to be over does. */
+    /* Acquire: for `idle`, which was set before. A pool that is told to keep less just now may be
+     * missed: being told gives nothing back by itself (acu_pool_set_limits), and the next task to
+     * be over does. */
     if (atomic_load_explicit(&device->trims, memory_order_acquire) && acui_in_flight(device) == 0)
         device->idle(device);
     if (getting)
@@ -87,7 +90,7 @@ void acui_submission_close(acui_submission *s)
 {
     if (!acui_refs_drop(&s->open))
         return;
-    /* Until now later tasks of the submission could be put behind these points. */
+    /* Until now, later tasks of the submission could be put behind these points. */
     for (acui_task *task = s->first_task; task; task = task->next)
         acui_point_release(task->point);
     acui_plan_clear(&s->plan);
@@ -99,15 +102,15 @@ void acui_submission_close(acui_submission *s)
     if (future && !s->abandoned)
         acui_resolve(future, s->failed ? s->status : ACU_OK, s->fault);
     if (waited)
-        return; /* who waits lets go of both, maybe by now */
+        return; /* the waiting thread lets go of both, perhaps by now */
     acui_future_put(future);
     acui_submission_put(s);
 }
 
 /* ---- what streams have finished ---- */
 
-/* The device is gone, and every task on the stream with it. The device's record names the suspect;
- * where there is none, the task is. */
+/* The device is lost, and every task on the stream with it. The device's record names the suspect;
+ * if it names none, this task is it. */
 static void fail_lost(acui_task *task)
 {
     acui_device_check(task->device); /* into the thread's record */
@@ -128,7 +131,7 @@ void acui_harvest(acu_stream *stream, uint64_t now)
         if (lost && !acui_stream_passed(stream, task->number))
             fail_lost(task);
         acui_count_operations(task, true);
-        acui_run_tasks(over(task)); /* the stream's device, held as the stream is */
+        acui_run_tasks(over(task)); /* the stream holds the device, and the caller the stream */
         task = next;
     }
     acui_error_back(was);

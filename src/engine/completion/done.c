@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* One word for all who wait: no lock, on which who was just woken would sleep again. */
+/* One word for all threads that wait, and no lock: a thread that was just woken would sleep on that
+ * again. */
 #include "engine/completion/done.h"
 
 #include "base/park.h"
 
-static _Atomic(uint32_t) completions; /* goes round */
+static _Atomic(uint32_t) completions; /* wraps around */
 static _Atomic(uint32_t) sleepers;
 
 uint32_t acui_done_count(void)
@@ -14,7 +15,8 @@ uint32_t acui_done_count(void)
 
 void acui_done_sleep(uint32_t seen, uint64_t deadline)
 {
-    /* seq_cst, with announce: either we see the new count, or it sees us asleep. */
+    /* seq_cst, against announce: this thread raises `sleepers` and then loads `completions`; that
+     * one raises `completions` and then loads `sleepers`. One of the two sees the other. */
     atomic_fetch_add(&sleepers, 1);
     if (atomic_load(&completions) == seen)
         acui_park(&completions, seen, deadline);

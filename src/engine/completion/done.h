@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Sleeping until some submission completes: those who wait look again then. */
+/* Sleeping until some submission completes: then threads that wait look again. None sleeps through
+ * it. */
 #ifndef ACUI_ENGINE_DONE_H
 #define ACUI_ENGINE_DONE_H
 
 #include <stdint.h>
 
-/* A number that changes with each completion: read it before looking, pass it to the sleep. */
+/* A number that changes with each completion: read it before looking, and pass it to the sleep. */
 uint32_t acui_done_count(void);
 /* Sleep until the number is no longer `seen`, or `deadline` (of acui_now). Also returns for no
  * reason: the caller looks again. */

@@ -1,46 +1,47 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* When it pays to look at each stream, and how long the reactor may sleep. */
+/* When it pays to look at each stream, and how long the reactor may sleep. Called by flight.c, the
+ * reactor and threads that wait; flight lock held, if nothing else is said. */
 #include "base/clock.h"
 #include "base/park.h"
 #include "engine/completion/flight.h"
 
 #define LOOK_GAP ACU_US(20)  /* between two questions of the reactor's to the driver: they slow down
-                              * those who submit */
-#define ARMED 16             /* streams whose flags the reactor watches */
-#define SPIN ACU_US(100)     /* the reactor's, for work of unknown length */
+                              * threads that submit */
+#define ARMED 16             /* streams whose flags the reactor watches, at most */
+#define SPIN ACU_US(100)     /* how long the reactor does not pause, for work of unknown length */
 #define NAP_LEAST ACU_US(20)
-#define WAKE_MOST ACU_US(200) /* to wake up early for: what is later than that comes late */
+#define WAKE_MOST ACU_US(200) /* how early to wake up, at most: who is later is late */
 #define NAP_MOST ACU_MS(1)
 #define LAZY ACU_MS(5)       /* between looks that nobody waits for */
-#define TENDED ACU_MS(50)    /* ... after the time at which somebody was going to look himself */
-#define FAULT ACU_MS(50)     /* between looks at what is foreseen: a fault may end it any time */
-#define SHORT_GAP ACU_US(50) /* until more short work comes: it pays to stay awake */
+#define TENDED ACU_MS(50)    /* after the time at which somebody else was going to look */
+#define FAULT ACU_MS(50)     /* between looks at what is foreseen: a fault may end it at any time */
+#define SHORT_GAP ACU_US(50) /* until more short work comes, for which it pays to stay awake */
 
 static struct { /* under the flight lock */
-    bool alone;          /* on one core */
-    bool sleeping;       /* the reactor is, ... */
-    uint64_t until;      /* ... so long */
-    uint64_t called;     /* it was to look at this time, but was awake: since acui_due_begin */
-    uint64_t over_at;    /* when the last was over that somebody wanted to be told of */
+    bool alone;          /* it may use one core only */
+    bool sleeping;       /* the reactor sleeps */
+    uint64_t until;      /* so long */
+    uint64_t called;     /* when the reactor was to look, though awake; since acui_due_begin */
+    uint64_t over_at;    /* when the last task was over that somebody wanted to be told of */
     uint64_t gap;        /* between that and the next one, on average; never over 2 SHORT_GAP */
     uint64_t length;     /* of these, on average; never over 2 ACUI_LONG */
-    uint64_t expected;   /* until then something short may come any moment */
+    uint64_t expected;   /* until then something short may come at any moment */
 } due = {.called = ACU_FOREVER, .gap = SHORT_GAP};
 
-/* What the reactor watches without the lock; it alone lets go of streams. */
+/* What the reactor watches without the lock. The streams stay: only the reactor lets go of them. */
 static struct {
     acu_stream *list[ARMED];
     size_t count;
 } armed;
 
-/* How often the reactor was woken; goes round. It sleeps on this. */
+/* How often the reactor was woken; wraps around. It sleeps on this. */
 static _Atomic(uint32_t) calls;
 
 /* How often work came that somebody is to be told of. Relaxed: a hint to stop pausing. */
 static _Atomic(uint64_t) changes;
 
-/* What a thread that sleeps until some time takes to wake up, ns: three times out of four less.
- * Relaxed: who changes it at the same time as others may be forgotten. */
+/* How late a thread wakes up that sleeps until some time, in ns: three times out of four less.
+ * Relaxed: of two changes at the same time, one may be lost. */
 static _Atomic(uint64_t) wake_up;
 
 void acui_flight_one_core(bool alone)
@@ -63,12 +64,12 @@ void acui_flight_woke(uint64_t late)
 
 void acui_flight_sleep(uint64_t time)
 {
-    if (due.called < time) /* between acui_flight_due, which said so long, and now */
+    if (due.called < time) /* it was called between acui_flight_due, which found `time`, and now */
         time = due.called;
     due.sleeping = true;
     due.until = time;
     uint64_t begin = acui_now();
-    /* Relaxed, both: changed under the lock only. */
+    /* Relaxed, here and in acui_due_wake: changed under the lock only. */
     uint32_t seen = atomic_load_explicit(&calls, memory_order_relaxed);
     acui_flight_unlock();
     acui_park(&calls, seen, time);
@@ -161,14 +162,14 @@ static uint64_t start_of(const acu_stream *stream)
     return issued > stream->over_at ? issued : stream->over_at;
 }
 
-/* How long before a known end to wake up: so that one mostly does so before it. */
+/* How long before a known end to wake up: so that a thread mostly does so before that. */
 static uint64_t lead(const acui_length *length)
 {
     return atomic_load_explicit(&wake_up, memory_order_relaxed) + ACU_US(10) + 2 * length->spread;
 }
 
-/* The time of the first known end that is not passed, or a time before `now` if it is about now; 0:
- * none is known. */
+/* When to wake up for the first known end that is not passed; a time before `now`, if that is about
+ * now; 0: none is known. */
 static uint64_t next_end(acui_task *task, uint64_t start, uint64_t now, acui_trust *trust)
 {
     acui_length lengths[ACUI_LENGTHS];
@@ -184,8 +185,8 @@ static uint64_t next_end(acui_task *task, uint64_t start, uint64_t now, acui_tru
     return 0;
 }
 
-/* When the next look at the stream's first task pays, if how long it takes varies; 0: between which
- * bounds is not known. */
+/* When the next look at the stream's first task pays, if tasks of its form vary in length; 0: no
+ * bounds are known. */
 static uint64_t next_between(const acu_stream *stream, bool foreseen, uint64_t start)
 {
     uint64_t lead = atomic_load_explicit(&wake_up, memory_order_relaxed) + ACU_US(10);
@@ -206,7 +207,7 @@ static uint64_t next_look(acu_stream *stream, uint64_t now, uint64_t spin, bool 
     if (between)
         return between;
     if (end > now && trust == ACUI_UNSURE)
-        end = 0; /* each look there may be in vain */
+        end = 0; /* any look there may be in vain */
     if (end > now && trust == ACUI_DOUBTED)
         end = start + acui_look_before(end - start, age + NAP_LEAST);
     if (end > now)
@@ -235,7 +236,7 @@ uint64_t acui_flight_wait_for(acu_stream *stream, uint64_t now, uint64_t spin, b
     acui_flight_lock();
     uint64_t next = stream->first_task ? next_look(stream, now, spin, alone) : 0;
     if (next < ACUI_BLOCK && next > stream->tended)
-        stream->tended = next; /* by who waits: until then the reactor need not */
+        stream->tended = next; /* the waiting thread looks then: until then the reactor need not */
     acui_flight_unlock();
     return next;
 }
@@ -258,7 +259,7 @@ uint64_t acui_due_at(acu_stream *stream, uint64_t now)
         return acui_looked_at(stream) + ACUI_IDLE;
     if (!is_wanted(stream)) {
         if (stream->waited_for >= stream->first_task->number)
-            return ACU_FOREVER; /* the blocked thread says when that changes */
+            return ACU_FOREVER; /* the thread in the driver says when that changes */
         if (stream->tended > acui_looked_at(stream))
             return stream->tended + TENDED;
         uint64_t issued = stream->first_task->issued_at;
@@ -311,7 +312,7 @@ void acui_due_over(acu_stream *stream, const acui_task *first, uint64_t last, ui
         due.length = average(due.length, now > start ? now - start : 0, 2 * ACUI_LONG);
     }
     if (!told || last < stream->wanted)
-        return; /* more of them are to come */
+        return; /* more of these are to come */
     due.over_at = now;
     if (due.gap < SHORT_GAP && due.length < ACUI_LONG)
         due.expected = now + SHORT_GAP;
@@ -321,7 +322,7 @@ void acui_due_learn(acu_stream *stream, acui_task *task, uint64_t now)
 {
     uint64_t start = start_of(stream);
     uint64_t looked = acui_looked_at(stream), since = looked > start ? looked : start;
-    bool asked = task->form; /* what to expect */
+    bool asked = task->form; /* somebody asked what to expect */
     if (now < since || (now < start + ACUI_LEARNED && !asked))
         return;
     if (!task->form)

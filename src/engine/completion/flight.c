@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What is on the devices: streams with tasks. */
+/* What is on the devices: the streams with tasks, and on each the tasks in order of their marks,
+ * under the flight lock. The list holds a reference to each of its streams, and to that stream's
+ * device. */
 #include "base/clock.h"
 #include "engine/completion/flight.h"
 #include "engine/issue/together.h"
 
-#define LOOK_MOST ACU_US(4) /* of one take: with many streams the next one goes on */
+#define LOOK_MOST ACU_US(4) /* time of one take: with many streams, the next one goes on */
 
 static struct {
     acui_lock lock;
-    acu_stream *active; /* streams with tasks, or that had some a while ago; each retained */
-    acu_stream *next;   /* of these, where the next look goes on; NULL: at the first */
-    uint64_t sequence;  /* tasks so far */
+    acu_stream *active; /* streams that have tasks, or had some a while ago; each retained */
+    acu_stream *next;   /* where the next look goes on; NULL: at the first */
+    uint64_t sequence;  /* how many tasks there were so far */
 } flight;
 
 void acui_flight_lock(void)
@@ -38,7 +40,8 @@ static void note_wanted(acu_stream *stream, uint64_t now)
 
 bool acui_flight_is_told(const acui_task *task)
 {
-    /* seq_cst, with acui_flight_want_future: one of the two sees the other. */
+    /* seq_cst, against acui_flight_want_future, which stores `told` and then looks where the
+     * future's work is: one of the two sees the other. */
     const acu_future *future = task->submission->future;
     return future && atomic_load(&future->told);
 }
@@ -82,7 +85,7 @@ void acui_flight_add(acu_stream *stream, acui_task *const *tasks, size_t count, 
         stream->next_active = flight.active;
         flight.active = stream;
         acui_due_wake(now + ACUI_IDLE);
-        acui_reactor_attend(); /* the last close may have ended it since the submission began */
+        acui_reactor_attend(); /* it may have been ended since the submission began */
     }
     if (armed)
         stream->armed = number;
@@ -139,7 +142,7 @@ acui_task *acui_flight_passed(acu_stream *stream, bool all, uint64_t now)
             acui_together_learn(first, *end, acui_looked_at(stream), now);
         acui_due_over(stream, first, last, now);
         acui_task *rest = *end;
-        *end = NULL; /* cuts the list that is given away */
+        *end = NULL; /* ends the list that is given away */
         set_first(stream, rest);
         if (!rest)
             stream->last_task = NULL;
@@ -198,7 +201,7 @@ void acui_flight_let_go(acu_stream *const *streams, size_t count)
     }
 }
 
-/* Off the list, whose references move on. */
+/* Take the stream off the list, whose references move on. */
 static void unlink_at(acu_stream **link)
 {
     acu_stream *stream = *link;
@@ -221,7 +224,7 @@ size_t acui_flight_due(acu_stream **streams, size_t most, uint64_t now, uint64_t
             *next = due < *next ? due : *next;
         } else {
             streams[n++] = stream;
-            if (!stream->first_task) { /* takes the list's references */
+            if (!stream->first_task) { /* the list's references move on */
                 unlink_at(link);
                 continue;
             }
@@ -261,8 +264,8 @@ uint64_t acui_flight_news(acu_stream *stream, uint64_t now)
     return 0;
 }
 
-/* From where the last one was found, the next stream that may have news, and was not looked at
- * since `start`; retained. All get their turn, whoever looks. */
+/* The next stream, from where the last one was found, that may have news and was not looked at
+ * since `start`; retained. All streams get their turn, whoever looks. */
 static acu_stream *take_next(uint64_t start)
 {
     acu_stream *found = NULL;
@@ -284,7 +287,7 @@ static acu_stream *take_next(uint64_t start)
 
 void acui_look_for(const _Atomic(bool) *found)
 {
-    uint64_t start = acui_now(), now = start, last = 0; /* that one took */
+    uint64_t start = acui_now(), now = start, last = 0; /* how long the last one took */
     acu_stream *stream;
     /* Relaxed: a hint; what was found is read under a lock. */
     while (!atomic_load_explicit(found, memory_order_relaxed) &&

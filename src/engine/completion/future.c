@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Futures: a submission's outcome, who holds it, who is told of it, and how it is started. */
+/* Futures: a submission's outcome, who holds it, who is told of it, and how it is started.
+ *
+ * The outcome is decided once, by whoever makes the state DONE under the lock (or, of a waited
+ * future, by the end of its submission). Notices that are there by then are delivered by that
+ * thread; later ones at once, by the thread that adds them. */
 #include "base/callback.h"
 #include "base/error.h"
 #include "base/local.h"
@@ -47,8 +51,8 @@ acu_future *acu_future_retain(acu_future *future)
     return acui_future_keep(future);
 }
 
-/* Nobody can ask for them any more. What is in flight keeps the memory by itself, and another
- * handle here would keep the program from owning a tensor alone until it is over. */
+/* Nobody can ask for the results any more. What is in flight keeps its memory by itself; with
+ * another handle here, the program could not own a tensor alone until that is over. */
 static void drop_results(acu_future *future)
 {
     if (future->early)
@@ -68,13 +72,13 @@ void acu_future_release(acu_future *future)
 {
     if (!acui_object_is(future, ACU_OBJECT_FUTURE))
         return;
-    /* A group gives handles and has none: not acui_refs_drop. */
+    /* Not acui_refs_drop: a group gives out handles of a future of which it has none itself. */
     if (future->waited || atomic_fetch_sub_explicit(&future->handles, 1, memory_order_acq_rel) == 1)
         drop_results(future);
     acui_future_put(future);
 }
 
-/* The future is complete: each notice where it belongs. */
+/* The future is complete: take each notice where it belongs. */
 static void deliver(acui_notice *notices)
 {
     acui_notice *here = NULL, **end = &here;
@@ -96,8 +100,8 @@ static void deliver(acui_notice *notices)
     acui_reactor_notify(here);
 }
 
-/* DONE; who starts the future meanwhile finds out by its own exchange. Before anybody can see that
- * it is done, what is not issued is given up, if that is why. Lock held. */
+/* Make it DONE; a thread that starts the future meanwhile finds out by its own exchange. If it is
+ * given up, its submission learns of that before anybody can see that it is done. Lock held. */
 static acui_future_state set_done(acu_future *future, acui_fault *fault, bool give_up)
 {
     int was = atomic_load_explicit(&future->state, memory_order_acquire);
@@ -111,15 +115,15 @@ static acui_future_state set_done(acu_future *future, acui_fault *fault, bool gi
     return (acui_future_state)was;
 }
 
-static ACUI_LOCAL const acu_future *awaited; /* that this thread waits for at once */
+static ACUI_LOCAL const acu_future *awaited; /* the one that this thread waits for at once */
 
 void acui_future_await(const acu_future *future)
 {
     awaited = future;
 }
 
-/* Nobody gives it up, nor adds notices to it; its thread may free it at once, and is the only one
- * that could sleep until then. */
+/* Nobody gives it up or adds notices to it. Its thread may free it as soon as it is DONE, and is
+ * the only one that could sleep until then. */
 static void resolve_waited(acu_future *future, acu_status status, acui_fault *fault)
 {
     future->status = status;
@@ -192,7 +196,7 @@ acu_status acu_schedule(acu_policy *policy, acu_op *op, acu_future **future)
     return ACU_OK;
 }
 
-/* Starting is submitting; where that is refused the future stays as it is. */
+/* To start is to submit; where that is refused, the future stays as it is. */
 acu_status acui_future_may_begin(const acu_future *future)
 {
     if (acui_future_state_of(future) != ACUI_FUTURE_SCHEDULED ||
@@ -230,7 +234,7 @@ acu_status acu_future_start(acu_future *future)
 
 /* ---- looking ---- */
 
-/* The record of a failed one's failure; in `room` where there was no memory for it. */
+/* Why it failed: its record, or one in `room`, if there was no memory for it. */
 static const acu_error *why_failed(const acu_future *future, acu_error *room)
 {
     if (future->fault)
@@ -323,5 +327,5 @@ void acui_future_add(acu_future *future, acui_notice *notice)
         return;
     }
     deliver(notice);
-    acui_done_announce(); /* it may be news for who waits for a group */
+    acui_done_announce(); /* this may be what a thread that waits for a group waits for */
 }

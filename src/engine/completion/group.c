@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Groups. A member is a notice on its future, which whoever completes that one delivers at once: so
- * a failure gives up the others without waiting for a thread of acuda's.
+ * a failure gives up the other members without waiting for one of acuda's threads.
  *
  * The group's lock is a leaf: futures are looked at, cancelled and resolved without it. A member
- * that is not over holds the group.
+ * that is not over holds a reference to the group.
  */
 #include "engine/completion/group.h"
 
@@ -23,7 +23,7 @@ struct members;
 typedef struct member {
     acui_notice notice; /* first: a notice of a group is a member */
     struct member *next, **link;
-    struct members *list; /* that it is in */
+    struct members *list; /* the one that it is in */
 } member;
 
 typedef struct members {
@@ -35,15 +35,15 @@ struct acu_group {
     size_t limit;
     bool collect, keep_going;
     pthread_mutex_t lock;
-    size_t pending, collected; /* members not over (reserved ones included); over and not taken */
-    bool closed;               /* takes no more, */
-    bool cancelled;            /* ... and those that it has were given up */
-    bool failed;               /* some member did, with: */
+    size_t pending, collected; /* not over (reserved places included); over and not taken */
+    bool closed;               /* it takes no more members */
+    bool cancelled;            /* ... and the members that it has are given up */
+    bool failed;               /* some member failed, with: */
     acu_status status;
     acui_fault *fault;
-    members active, seen; /* not over; of a turn of giving up: not asked yet, and asked */
+    members active, seen; /* not over; while members are being given up: not asked yet, and asked */
     members over;
-    acu_future *last; /* of acu_group_finish; kept; NULL: none, or complete */
+    acu_future *last; /* of acu_group_finish; kept; NULL: none, or it is complete */
 };
 
 /* ---- lists; lock held ---- */
@@ -72,7 +72,7 @@ static void take_out(member *m)
         m->list->end = m->link;
 }
 
-/* `from` goes behind `to`. */
+/* Move all of `from` behind `to`. */
 static void append(members *to, members *from)
 {
     while (from->first) {
@@ -134,8 +134,9 @@ void acu_group_release(acu_group *group)
 
 /* ---- giving members up ---- */
 
-/* The next member to be asked, its future kept; NULL: all were. `all` as below: from when the group
- * is cancelled on, for whoever asks, as who cancels it does not ask those again. */
+/* The next member to be asked, its future kept; NULL: all were asked. `all` as in give_up; it
+ * becomes true for every thread that asks once the group is cancelled, since a member that one
+ * thread asks then is not asked by the thread that cancels. */
 static acu_future *next_active(acu_group *group, bool *all)
 {
     pthread_mutex_lock(&group->lock);
@@ -150,8 +151,8 @@ static acu_future *next_active(acu_group *group, bool *all)
     return future;
 }
 
-/* `all`: also those that are wholly on the device. Completing one comes back here, by way of
- * acui_group_done, but only the first failure begins this. */
+/* Give up members that are held up; `all`: also those that are wholly on the device. Completing one
+ * comes back here, by way of acui_group_done, but only the first failure begins this. */
 static void give_up(acu_group *group, bool all, const char *message)
 {
     acu_future *future;
@@ -162,7 +163,7 @@ static void give_up(acu_group *group, bool all, const char *message)
     }
 }
 
-/* Members that are given up for the first failure are told of it; it stays for good. */
+/* What members are told that are given up for the first failure, which stays for good. */
 static void tell_failure(const acu_group *group, char message[ACU_ERROR_MESSAGE])
 {
     char first[ACU_ERROR_MESSAGE] = "out of host memory";
@@ -212,7 +213,7 @@ static acu_status check_open(const acu_group *group, const char *function)
     return ACU_OK;
 }
 
-/* A place in the group, and a member without a future yet. */
+/* A place in the group, and a member that has no future yet. */
 static acu_status reserve(acu_group *group, const char *function, member **out)
 {
     member *m = ACUI_NEW(member);
@@ -231,7 +232,7 @@ static acu_status reserve(acu_group *group, const char *function, member **out)
     return ACU_OK;
 }
 
-/* The last future, if there is one and nothing is left; lock held. */
+/* The future of acu_group_finish, if there is one and no member is left; lock held. */
 static acu_future *take_last(acu_group *group)
 {
     acu_future *last = group->pending == 0 && group->closed ? group->last : NULL;
@@ -240,7 +241,7 @@ static acu_future *take_last(acu_group *group)
     return last;
 }
 
-/* The group is over: nobody changes its outcome any more. */
+/* The group is over: its outcome does not change any more. */
 static void finish(acu_group *group, acu_future *last)
 {
     if (!last)
@@ -258,17 +259,17 @@ static void unreserve(acu_group *group, member *m)
     finish(group, last);
     acui_free(m);
     group_put(group);
-    acui_done_announce(); /* who waits for the group may have seen the place taken */
+    acui_done_announce(); /* a thread that waits for the group may have seen the place taken */
 }
 
-/* `future`: a handle, taken. */
+/* `future`: a handle, which is taken. */
 static void begin(acu_group *group, member *m, acu_future *future)
 {
     m->notice.future = future;
     acui_future_keep(future);
     pthread_mutex_lock(&group->lock);
     put(&group->active, m);
-    /* Who failed or was cancelled meanwhile has not seen this one. */
+    /* Whoever made the group fail, or cancelled it, meanwhile has not seen this member. */
     bool all = group->cancelled, failed = group->failed && !group->keep_going;
     pthread_mutex_unlock(&group->lock);
     acui_object_retain(group);
@@ -317,7 +318,7 @@ acu_status acu_group_add(acu_group *group, acu_future *future)
     return ACU_OK;
 }
 
-/* Lock held. True: it is the failure that makes the group give up the others. */
+/* Lock held. True: this failure makes the group give up the others. */
 static bool note_failure(acu_group *group, const acu_future *future)
 {
     if (future->status == ACU_OK || future->status == ACU_ERR_CANCELLED || group->failed)
@@ -330,7 +331,7 @@ static bool note_failure(acu_group *group, const acu_future *future)
 
 void acui_group_done(acui_notice *notice)
 {
-    member *m = (member *)notice; /* once it is collected, somebody may take it */
+    member *m = (member *)notice; /* once it is collected, another thread may take it */
     acu_group *group = notice->group;
     bool collect = group->collect;
     pthread_mutex_lock(&group->lock);
@@ -370,7 +371,7 @@ acu_status acu_group_error(acu_group *group, acu_error *error)
     ACUI_CHECK(group, GROUP);
     pthread_mutex_lock(&group->lock);
     acu_status status = group->failed ? group->status : ACU_OK;
-    const acu_error *why = group->fault ? &group->fault->error : &unknown; /* for good */
+    const acu_error *why = group->fault ? &group->fault->error : &unknown; /* stays for good */
     pthread_mutex_unlock(&group->lock);
     if (status != ACU_OK && error) {
         *error = *why;
@@ -379,7 +380,7 @@ acu_status acu_group_error(acu_group *group, acu_error *error)
     return status;
 }
 
-/* The outcome so far, as the thread's record too. */
+/* The outcome so far; the thread's record too. */
 static acu_status outcome(acu_group *group)
 {
     acu_error error;
@@ -493,7 +494,7 @@ acu_status acu_group_drain(acu_group *group, uint64_t timeout)
     acu_status status = acui_wait_until(look_all, acui_next_of_any, group, timeout);
     if (status == ACU_TIMEOUT) {
         give_up_all(group, "its group was drained, and it was not complete in time");
-        /* Other threads may just be about to tell the group. */
+        /* Other threads may be about to tell the group. */
         acui_wait_until(look_all, acui_next_of_any, group, ACU_FOREVER);
     }
     acu_status failure = outcome(group);

@@ -7,8 +7,8 @@
 
 #include <acuda/group.h>
 
-/* The future of a member is complete; takes the notice. Called with no lock held, by whoever
- * completed it; does not call the program. */
+/* The future of a member is complete; takes the notice. Called by whoever completed it, with no
+ * lock held; calls no function of the program's. */
 void acui_group_done(acui_notice *notice);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Copies to and from bare pointers, which wait: through pinned memory, so that no lock is held
- * while the driver waits.
+ * Copies to and from bare pointers (acu_read_sync, acu_write_sync), which wait: through pinned
+ * memory, so that no lock is held while the driver waits.
  */
 #include "base/callback.h"
 #include "base/error.h"
@@ -24,12 +24,12 @@ static acu_status check_host_copy(acu_tensor *tensor, const void *memory, size_t
 
 static const acu_site here = {.file = NULL, .line = 0};
 
-/* From the tensor's host memory to other, or the other way. A reset takes pinned memory along, so
- * not meanwhile. */
+/* From the tensor's host memory to other memory, or back. A reset takes pinned memory along, so the
+ * device is held meanwhile. */
 typedef struct host_copy {
     acu_tensor *tensor;
     void *to;
-    const void *from; /* one of the two; NULL: the tensor */
+    const void *from; /* of `to` and `from`, one is NULL: the tensor */
 } host_copy;
 
 static acu_status copy_host(void *data)
@@ -49,8 +49,8 @@ static acu_status copy_host(void *data)
     return host ? ACU_OK : acui_fail(ACU_ERR_STALE, "the tensor's memory went with a reset");
 }
 
-/* Of a tensor in host memory, as work of its own, so that nobody touches it meanwhile; by this
- * thread, as it may take long. */
+/* A copy of a tensor in host memory, in its turn among other work, so that nothing else touches the
+ * tensor; done by this thread, since it may take long. */
 static acu_status copy_in_turn(host_copy copy)
 {
     acu_arg arg = acu_arg_tensor(copy.tensor, copy.to ? ACU_READ : ACU_WRITE);
@@ -58,7 +58,7 @@ static acu_status copy_in_turn(host_copy copy)
     acu_op *op = acu_op_host(acui_own_work_run, (acu_user){.data = &own}, &arg, 1, here);
     const char *function = copy.to ? "acu_read_sync" : "acu_write_sync";
     acu_status status = acui_sync_own(acu_op_named(op, function), &own);
-    if (status == ACU_ERR_CALLBACK) /* it fails only as the device does */
+    if (status == ACU_ERR_CALLBACK) /* the copy fails only as the device does */
         ACUI_TRY(acui_device_check(copy.tensor->buffer->device));
     return status;
 }

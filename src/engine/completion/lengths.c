@@ -1,54 +1,54 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * How long work takes. For each form the few lengths that were seen most: a form whose length
+ * How long work takes. For each form, the few lengths that were seen most: a form whose length
  * depends on its data may have two, which come in any order. Two that agree are believed. Each time
- * that a belief was wrong it takes longer to come back: what varies is hardly ever foreseen.
+ * a belief was wrong, it takes longer to come back: so work that varies is hardly ever foreseen.
  *
- * A length is seen sharply by who looks without pause when it ends. A thread that waits in the
- * driver wakes up some time after, by 50 us more or less: what that says of a length is rough, and
- * does for planning to be there the next time.
+ * A thread that looks without pause when work ends sees its length sharply. A thread that waits in
+ * the driver wakes up some time after the end, 50 us more or less: what it learns is rough, and
+ * enough for planning to be there the next time.
  *
- * A table of fixed size, each form in one of the few places that its hash says: a new one takes
- * that of the one of which nothing was learned for the longest time.
+ * A table of fixed size, each form in one of the few places that its hash says: a new form replaces
+ * the one of which nothing was learned for the longest time. Called with the flight lock held.
  */
 #include "base/hash.h"
 #include "engine/completion/flight.h"
 
 #define SETS 128
-#define PLACES 4 /* in each */
-#define FEW 2      /* times that a length must have been seen to be foreseen */
+#define PLACES 4 /* in each set */
+#define FEW 2      /* how often a length must have been seen to be foreseen */
 #define TOP 15     /* of a score */
-#define PATIENCE 32 /* at most so many waits that fit, not foreseen, until one is foreseen again */
-#define WRONG 3     /* who has to be so patient foresaw wrongly: it is tried one time of RARE */
-#define HOPE 4     /* that many at most: of a form that takes more nothing is known */
-#define SOONER ACU_US(50) /* to look, who came too late */
-#define DOUBT 4           /* times that one is looked at before its end, after such a one */
-#define SHARP ACU_US(25)  /* a length that is known to so much or less */
-#define BLIND ACU_US(100) /* nobody was there when it ended */
-#define ROUGH ACU_US(60)  /* a length may be off by, of which only a thread in the driver knows */
+#define PATIENCE 32 /* waits that fit, but are not foreseen, until one is again; at most */
+#define WRONG 3     /* with this patience, what was foreseen was wrong: one in RARE is tried */
+#define HOPE 4     /* with more waits left than this, nothing is known of a form */
+#define SOONER ACU_US(50) /* how much sooner to look after having come too late */
+#define DOUBT 4           /* how often to look before the end as well, after that */
+#define SHARP ACU_US(25)  /* a length that is known to this or less is seen sharply */
+#define BLIND ACU_US(100) /* with more slack, nobody was there when it ended */
+#define ROUGH ACU_US(60)  /* how far off a length may be that only a thread in the driver knows */
 #define FIRST_SPREAD ACU_US(10)
-#define SPREAD_MOST ACU_US(100) /* that one looks without pause for */
+#define SPREAD_MOST ACU_US(100) /* the most that one looks without pause for */
 #define RARE 8            /* a length that comes less often than once in so many times is forgotten:
                            * each look at it would be in vain */
-#define BLINDLY 4         /* times in a row that a length is believed without having been seen */
+#define BLINDLY 4         /* how often in a row a length is believed without having been seen */
 
 typedef struct known {
     uint64_t ns;
-    uint32_t spread; /* ns that it varies by, on average; or that a guess may be off by */
+    uint32_t spread; /* ns that it varies by, on average; of a guess: that it may be off by */
     uint8_t score;
     bool guessed; /* nobody saw sharply when it ended */
 } known;
 
 static struct entry {
     uint64_t form;
-    uint64_t learned; /* when something was, of all times that anything was */
+    uint64_t learned; /* when something was last learned of it, in learnings of all forms */
     known lengths[ACUI_LENGTHS];
-    uint8_t patience, left; /* `left` waits that fit until one is foreseen; 0: the next one is */
+    uint8_t patience, left; /* `left`: waits that fit until one is foreseen; 0: the next is */
     uint8_t doubt, believed, turn;
     acui_between between;
 } table[SETS][PLACES];
 
-/* Of the form; NULL: nothing is known of it. */
+/* Of the form; NULL: nothing is known. */
 static struct entry *entry_of(uint64_t form)
 {
     struct entry *set = table[(form >> 20) % SETS];
@@ -142,7 +142,8 @@ uint64_t acui_lengths_between(uint64_t form, bool foreseen, uint64_t looked, uin
     return acui_between_next(&entry->between, looked, lead);
 }
 
-/* The one that is as long, give or take what timers and kernels vary by, and `more`; else NULL. */
+/* The known length that is as long, give or take what timers and kernels vary by, and `more`; else
+ * NULL. */
 static known *near(struct entry *entry, uint64_t ns, uint64_t more)
 {
     known *best = NULL;
@@ -159,7 +160,7 @@ static known *near(struct entry *entry, uint64_t ns, uint64_t more)
     return best;
 }
 
-/* To be replaced. Those that never come again make room. */
+/* The one to be replaced. The scores of all fall: those that never come again make room. */
 static known *weakest(struct entry *entry)
 {
     known *k = &entry->lengths[0];
@@ -194,7 +195,7 @@ static void age(struct entry *entry)
             entry->lengths[i].score--;
 }
 
-/* A length has come again; `foreseen`: by a plan. */
+/* A length has come again; `foreseen`: it was planned for. */
 static void fits(struct entry *entry, known *k, bool foreseen)
 {
     if (k->score < TOP)
@@ -205,8 +206,9 @@ static void fits(struct entry *entry, known *k, bool foreseen)
         entry->left--;
 }
 
-/* It was none of those known. If one was foreseen, that was wrong: it took longer. The first time
- * in a while that costs no trust: to look in vain once more is cheaper than to be told late. */
+/* It was none of the known lengths. If one was foreseen, that was wrong: it took longer. The
+ * first time in a while, that costs no trust: to look in vain once more is cheaper than to be
+ * told late. */
 static void misses(struct entry *entry, bool foreseen)
 {
     int twice = 2 * entry->patience;
@@ -215,7 +217,8 @@ static void misses(struct entry *entry, bool foreseen)
         entry->patience = (uint8_t)(twice < PATIENCE ? twice : PATIENCE);
 }
 
-/* The length that may have ended while who was to look slept on for `late`; NULL: none. */
+/* The length that may have ended while the thread that was to look overslept by `late`; NULL:
+ * none. */
 static known *slept_over(struct entry *entry, uint64_t ns, uint64_t late)
 {
     for (int i = 0; i < ACUI_LENGTHS && late; i++) {
@@ -226,8 +229,8 @@ static known *slept_over(struct entry *entry, uint64_t ns, uint64_t late)
     return NULL;
 }
 
-/* Who was to look from shortly before the end on was not there when it came: no news about the
- * length, unless that goes on. */
+/* The thread that was to look from shortly before the end on was not there when it came. That is no
+ * news about the length, unless it goes on. */
 static bool believe(struct entry *entry, known *k)
 {
     if (!k || k->guessed || entry->believed >= BLINDLY)
@@ -237,21 +240,22 @@ static bool believe(struct entry *entry, known *k)
     return true;
 }
 
-/* Nobody was there when it ended. Who slept too long never sees how much: so look a little sooner
- * the next time, and now and then before, in case it is much shorter. Who looked before halves what
- * is not known: it is none of those that were foreseen. */
+/* Nobody was there when it ended. A thread that sleeps too long never sees by how much: so look a
+ * little sooner the next time, and now and then much before, in case it is much shorter. If
+ * somebody looked before the end, half of what is not known is excluded: it is none of the lengths
+ * that were foreseen. */
 static void learn_blindly(struct entry *entry, uint64_t ns, uint64_t slack, uint64_t late)
 {
-    bool foreseen = late > 0, unseen = slack > ns / 4 * 3; /* no look before */
+    bool foreseen = late > 0, unseen = slack > ns / 4 * 3; /* nobody looked before */
     known *k = slept_over(entry, ns, late < slack ? late : slack);
     if (believe(entry, k))
         return;
     entry->believed = 0;
     if (k && k->ns < ns)
-        ns = k->ns; /* by when one was to be there */
+        ns = k->ns; /* by then somebody was to be there */
     else
         k = unseen ? near(entry, ns - SOONER, SOONER) : NULL;
-    bool just = k && k->spread <= BLIND; /* before an end that was foreseen */
+    bool just = k && k->spread <= BLIND; /* an end that was foreseen, and just missed */
     uint64_t off = just ? SOONER : slack / 2, guess = ns > off ? ns - off : 1;
     if (unseen)
         entry->doubt = DOUBT;
@@ -266,8 +270,9 @@ static void learn_blindly(struct entry *entry, uint64_t ns, uint64_t slack, uint
         misses(entry, foreseen);
 }
 
-/* By a thread in the driver; or by one that was looking and was kept from it, while what was
- * foreseen came. Where one looked at that, and it did not come, it is none of those known. */
+/* Seen by a thread in the driver; or by one that was looking, but was kept from it while what
+ * was foreseen came. If somebody looked at that, and it did not come, it is none of the known
+ * lengths. */
 static void learn_roughly(struct entry *entry, uint64_t ns, uint64_t slack, bool foreseen)
 {
     if (foreseen && believe(entry, slept_over(entry, ns, slack)))
@@ -323,17 +328,17 @@ void acui_lengths_learn(uint64_t form, uint64_t ns, uint64_t slack, uint64_t lat
     learn_sharply(entry, ns, foreseen);
 }
 
-/* What a thread in the driver takes to wake up differs: a wait of less may
- * have been for short work. */
+/* A thread in the driver takes more or less long to wake up: a shorter wait than this may have been
+ * for short work. */
 #define DOUBTFUL ACU_US(400)
 
 uint64_t acui_spin_after(uint64_t spin, uint64_t waited, bool blocked)
 {
-    if (!blocked) /* to look on was right, if only just begun */
+    if (!blocked) /* looking on was right, even if it had only just begun */
         return waited > ACUI_SPIN_LEAST ? ACUI_SPIN_MOST : spin;
     if (waited < ACUI_SPIN_MOST + ACUI_LATE)
         return ACUI_SPIN_MOST;
-    if (spin <= ACUI_SPIN_LEAST) /* now and then it is tried again */
+    if (spin <= ACUI_SPIN_LEAST) /* tried again now and then */
         return waited < DOUBTFUL ? ACUI_SPIN_MOST : ACUI_SPIN_LEAST;
     return spin / 2 < ACUI_SPIN_LEAST ? ACUI_SPIN_LEAST : spin / 2;
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Completion queues. Whoever finds a submission complete puts its notice here and, if the
- * descriptor can not be read yet, writes it; who takes the last notice reads it. Both under the
- * queue's lock, so that "can be read" and "there is something" never part. But while somebody looks
- * at the device in order to take what he finds, the descriptor is left alone: he does not pay for a
- * wake-up of his own. And he takes the whole list over before he goes through it, so that nobody
- * waits meanwhile who has a notice to put there.
+ * Completion queues. Whoever finds a submission complete puts its notice here, and writes the
+ * descriptor if that can not be read yet; whoever takes the last notice reads it. Both happen under
+ * the queue's lock, so that "can be read" and "there is something" always agree. But while a thread
+ * looks at the device in order to take what it finds (`lookers`), the descriptor is left alone:
+ * that thread does not pay for waking itself. And it takes the whole list over before it goes
+ * through it (`taken`), so that threads with notices to put there do not wait meanwhile.
  *
- * The program's last handle takes the descriptor along at once, whatever is on its way: that holds
- * the queue itself, and goes when it comes.
+ * The program's last handle closes the descriptor at once, whatever is on its way: a notice holds
+ * the queue itself, and is freed when it comes.
  */
 #include "engine/completion/queue.h"
 
@@ -28,29 +28,30 @@
 #include <unistd.h>
 
 #define BATCH 32 /* notices taken under one holding of the lock */
-#define SPIN ACU_US(50) /* who waits looks so long without pause, unless
-                         * the work is known as long */
+#define SPIN ACU_US(50) /* how long a waiting thread does not pause, unless the work is known to
+                         * take long */
 
 struct acu_queue {
     acui_object object;
     _Atomic(uint32_t) handles; /* the program's */
     int fd;
-    bool dropped; /* by the program: the descriptor is closed, and what comes goes; lock */
+    bool dropped; /* by the program: the descriptor is closed, what comes is freed; lock */
     uint64_t busy_poll;
     pthread_mutex_t lock; /* a leaf: held across one write or read of the descriptor */
     pthread_cond_t filled;
     acui_notice *first, **end;
-    acui_lock taking;            /* before the other one; held by who takes */
-    acui_notice *taken;          /* by him, not given out yet: these come before the others */
-    bool readable;               /* the descriptor */
-    unsigned lookers;            /* who will take right after */
+    acui_lock taking;            /* before `lock`; held by the thread that takes */
+    acui_notice *taken;          /* by that thread, not given out yet: first in order */
+    bool readable;               /* the descriptor can be read */
+    unsigned lookers;            /* threads that look, and then take */
     unsigned sleepers;
-    _Atomic(size_t) pending;     /* notices that refer to the queue; relaxed: a figure */
-    _Atomic(bool) some;          /* notices, for those who spin; relaxed, changed under the lock */
+    _Atomic(size_t) pending;     /* notices that refer to the queue; relaxed: a mere figure */
+    _Atomic(bool) some;          /* there are notices: for threads that spin; relaxed, changed under
+                                  * `lock` */
 };
 
-/* A call that takes. Functions of the program's run in it, which may drop the queue, take by
- * themselves, or say that it is to return. */
+/* A call that takes. Functions of the program run in it: they may drop the queue, take themselves,
+ * or end the call (acu_queue_break). */
 typedef struct taker {
     acu_queue *queue; /* retained */
     struct taker *outer;
@@ -58,7 +59,7 @@ typedef struct taker {
     bool last; /* the queue was dropped inside of it */
 } taker;
 
-static ACUI_LOCAL taker *innermost; /* of this thread's */
+static ACUI_LOCAL taker *innermost; /* of this thread; NULL: none */
 
 /* ---- life ---- */
 
@@ -128,7 +129,7 @@ static void queue_put(acu_queue *queue)
     acui_object_free(queue);
 }
 
-/* Nobody takes any more. */
+/* Nobody takes any more: what is there is freed. */
 static void purge(acu_queue *queue)
 {
     acui_lock_take(&queue->taking);
@@ -144,8 +145,8 @@ static void purge(acu_queue *queue)
     free_notices(first);
 }
 
-/* What is on its way goes when it comes. What is there goes now, unless this is inside of a take,
- * which still takes of it. */
+/* What is still on its way is freed when it comes. What is there goes now; unless this is inside of
+ * a take, which may still give it out. */
 static void drop(acu_queue *queue)
 {
     bool inside = false;
@@ -173,7 +174,7 @@ void acu_queue_release(acu_queue *queue)
 
 /* ---- putting on ---- */
 
-/* Can only fail if the counter is full, which it never is: it is 0 or 1. The lock is held. */
+/* Can fail only if the counter is full, which it never is: it is 0 or 1. Lock held. */
 static void make_readable(acu_queue *queue)
 {
     static const uint64_t one = 1;
@@ -182,7 +183,7 @@ static void make_readable(acu_queue *queue)
     queue->readable = write(queue->fd, &one, sizeof one) == sizeof one;
 }
 
-/* There is something. The lock is held. */
+/* There is something. Lock held. */
 static void tell(acu_queue *queue)
 {
     atomic_store_explicit(&queue->some, true, memory_order_relaxed);
@@ -231,7 +232,7 @@ acu_status acui_queue_prepare(acu_future *future, acu_queue *queue, uint64_t tag
     acui_notice *notice;
     ACUI_TRY(new_notice(future, queue, "acu_submit", &notice));
     notice->tag = tag;
-    future->notices = notice; /* nobody else has the future yet */
+    future->notices = notice; /* no other thread has the future yet */
     atomic_store_explicit(&future->told, true, memory_order_relaxed);
     return ACU_OK;
 }
@@ -301,7 +302,8 @@ void acu_queue_break(acu_queue *queue)
         t->stop |= t->queue == queue;
 }
 
-/* Look at the device, unless there is something already; true if so. Then `take` is to follow. */
+/* Look at the device, unless there is something already; true if it did: then `take` must
+ * follow. */
 static bool look(acu_queue *queue)
 {
     if (atomic_load_explicit(&queue->some, memory_order_relaxed))
@@ -313,7 +315,7 @@ static bool look(acu_queue *queue)
     return true;
 }
 
-/* All that is there for who takes: at once, so that who puts more there does not wait for him. */
+/* Take the whole list over: threads that put more there do not wait for the one that takes. */
 static void take_over(acu_queue *queue)
 {
     pthread_mutex_lock(&queue->lock);
@@ -323,7 +325,7 @@ static void take_over(acu_queue *queue)
     pthread_mutex_unlock(&queue->lock);
 }
 
-/* He has taken some: the queue is not readable any more when they were the last. */
+/* Some were taken: if they were the last, the queue can not be read any more. */
 static void settle(acu_queue *queue, bool looked)
 {
     uint64_t count;
@@ -339,7 +341,7 @@ static void settle(acu_queue *queue, bool looked)
     pthread_mutex_unlock(&queue->lock);
 }
 
-/* Up to `room` notices off the queue. */
+/* Take up to `room` notices off the queue. */
 static size_t pop(acu_queue *queue, acui_notice **list, size_t room, bool looked)
 {
     size_t n = 0;
@@ -356,7 +358,7 @@ static size_t pop(acu_queue *queue, acui_notice **list, size_t room, bool looked
     return n;
 }
 
-/* What was popped last, and is not to be given out after all. */
+/* Put back what was popped last, and is not to be given out after all. */
 static void put_back(acu_queue *queue, acui_notice *const *list, size_t n)
 {
     if (n == 0)
@@ -389,9 +391,10 @@ static void give(acui_notice *notice, acu_completion *to)
     acui_notice_free(notice);
 }
 
-/* Completions into the list, callbacks called: `room` of both together, so that callbacks that make
- * others, over and over, end too. False if there was neither. Ends when the queue was empty once,
- * and does not look again: what came since pays for its own wake-up, as it should. */
+/* Put completions into the list, and call callbacks: at most `room` of both together, so that
+ * callbacks that lead to others, over and over, end too. False: there was neither. Ends once the
+ * queue was empty, and does not look again: what came since pays for its own wake-up, as it
+ * should. */
 static bool take(taker *t, bool looked, acu_completion *list, size_t room, size_t *count)
 {
     acui_notice *batch[BATCH];
@@ -448,7 +451,7 @@ static void sleep_until(acu_queue *queue, uint64_t deadline)
     pthread_mutex_unlock(&queue->lock);
 }
 
-/* Whether something in flight is likely to end before it would pay to sleep. */
+/* Whether something in flight is likely to end before a sleep would pay. */
 static bool is_soon(uint64_t now, uint64_t waited)
 {
     uint64_t next = waited < SPIN ? acui_flight_wait_for_any(now, ACU_FOREVER) : 0;

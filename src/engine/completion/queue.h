@@ -7,13 +7,14 @@
 
 #include <acuda/queue.h>
 
-/* The future of the notice is complete: put it on its queue, whose reference goes with it. */
+/* The future of the notice is complete: put it on its queue; the notice's reference to that goes
+ * with it. */
 void acui_queue_push(acui_notice *notice);
-/* The new future, that nobody else has, will go on the queue; or will not after all. */
+/* Before anybody else has the new future: it will go on the queue; or, after all, it will not. */
 acu_status acui_queue_prepare(acu_future *future, acu_queue *queue, uint64_t tag);
-/* False: it is on the queue by now, as a deadline has ended it. */
+/* False: it is on the queue already, since its deadline has ended it. */
 bool acui_queue_forget(acu_future *future);
-/* Releases what it holds, but for its queue. */
+/* Release what it holds, except its queue. */
 void acui_notice_free(acui_notice *notice);
 
 #endif

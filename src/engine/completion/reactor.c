@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * The reactor: a thread that looks at streams with work in flight while nobody else does, so that
- * followers start, memory goes back and completion callbacks run. Those who wait look for
+ * followers start, memory goes back and completion callbacks run. Threads that wait look for
  * themselves and do not depend on it.
  *
- * It never blocks in the driver. It looks at a stream when due.c says that it pays, soon if
- * somebody wants to be told and now and then if not, and sleeps until the next one is due. When
- * nothing has been in flight for a while it sleeps until woken.
+ * It never blocks in the driver. It looks at a stream when due.c says that it pays: soon if
+ * somebody wants to be told, now and then if not. It sleeps until the next stream is due; if
+ * nothing has been in flight for a while, until it is woken.
  */
 #include "base/alloc.h"
 #include "base/callback.h"
@@ -26,23 +26,24 @@
 #include <sched.h>
 #include <sys/prctl.h>
 
-#define PAUSE ACU_US(20) /* shorter sleeps are not worth it: waking up takes as long */
+#define PAUSE ACU_US(20) /* for shorter sleeps it stays awake: waking up takes as long */
 #define BATCH 64         /* streams looked at between two takings of the lock */
 
 static struct { /* under the flight lock */
     bool running, stop;
-    bool alone; /* the process has one core: who spins keeps others from working */
+    bool alone; /* it may use one core only: spinning would keep others from working */
     pthread_t thread;
     acui_notice *notices, **notices_end;
-    /* Notices that it ever got: changed under the lock. Release, acquire: with what made them due,
-     * for who waits for their end without it. */
+    /* How many notices it ever got. Stored with release, under the lock; loaded with acquire,
+     * without it, by threads that wait until those notices were called (acui_reactor_settle). */
     _Atomic(uint64_t) given;
 } reactor = {.notices_end = &reactor.notices};
 
 static acui_passage called; /* how many of them were called and released */
 
-/* It runs, and was not told to stop: who submits does not take the lock to find out. seq_cst, with
- * what is looked at after the threads have ended (is_busy). */
+/* It runs, and was not told to stop: threads that submit find out without the lock. seq_cst,
+ * against the last close, which clears it, and looks once the threads have ended whether anything
+ * is left (is_busy). */
 static _Atomic(bool) started;
 
 /* ---- the thread ---- */
@@ -91,7 +92,7 @@ static void rest(uint64_t next)
     else if (!reactor.alone && next < now + PAUSE)
         stay_awake(next);
     else {
-        if (next == ACU_FOREVER) { /* it may have been pinned since */
+        if (next == ACU_FOREVER) { /* the process may have been pinned since */
             reactor.alone = has_one_core();
             acui_flight_one_core(reactor.alone);
         }
@@ -122,7 +123,8 @@ static void turn(void)
 static void *run(void *unused)
 {
     (void)unused;
-    prctl(PR_SET_TIMERSLACK, 1000UL); /* nanoseconds; of this thread: 50 us is far too late here */
+    prctl(PR_SET_TIMERSLACK, 1000UL); /* ns, of this thread: the usual 50 us are far too late
+                                       * here */
     acui_flight_lock();
     reactor.alone = has_one_core();
     acui_flight_one_core(reactor.alone);
@@ -162,36 +164,38 @@ bool acui_reactor_settle(uint64_t deadline)
 /* ---- starting and ending ---- */
 
 /*
- * The end of acuda's threads, in the last close. It may meet callbacks of the last turns that
- * submit again, and threads of the program's that cancel, release, or submit for a device that they
- * hold. What holds:
+ * The end of acuda's threads, in the last close. Meanwhile callbacks of the last turns may submit
+ * again, and threads of the program may cancel, release, or submit for a device that they hold.
+ * What holds:
  *
  *   - Each thread has a list of what it is to do, with a lock: a ring, host work, copies, jobs,
- *     notices, streams in flight. Who puts something there starts the thread, unless it runs; and
+ *     notices, streams in flight. Whoever puts something there starts the thread, unless it runs;
  *     it counts as running until it was joined, which is written under that lock.
- *   - What came when the thread was told to stop, it does. What came when it had left its loop, who
- *     has joined it does (runtime threads, the worker, staging, the loader), or finds (is_busy): so
- *     nothing stays in a list that nobody goes through, and no thread is started twice.
- *   - What a thread does may give others something to do, in a circle. So the end is tried again
- *     until, after all were joined, none was started and nothing is there. Only who closes, under
- *     the lock of opening, joins: a thread that ran when he began to look still counts as running.
- *   - Who is about to tell of an end is waited for: completing counts in flight on its device until
- *     then, and giving up by itself (acui_beside).
- *   - Who comes later than all that begins anew, as a first submission does, and the next last
- *     close ends what he has started. `started` is a hint that may be old by the time that the
- *     submission is in flight: streams and notices are put in their lists by acui_reactor_attend.
+ *   - What is there when the thread is told to stop, it does. What comes after it has left its loop
+ *     is done by the thread that joins it (runtime threads, the worker, staging, the loader), or is
+ *     found (is_busy). So nothing stays in a list that nobody goes through, and no thread is
+ *     started twice.
+ *   - What one thread does may give others something to do, in a circle. So the end is tried again
+ *     until, after all were joined, none was started and nothing is there. Only the thread that
+ *     closes joins, under the lock of opening: a thread that ran when it began to look still counts
+ *     as running.
+ *   - A thread that is about to tell of an end is waited for: what it completes counts as in flight
+ *     on its device until then, and giving up counts by itself (acui_beside).
+ *   - What comes later than all that begins anew, like a first submission, and the next last close
+ *     ends what that starts. `started` is a hint that may be old by the time that the submission is
+ *     in flight: so streams and notices are put in their lists together with acui_reactor_attend.
  */
 
 static acu_status drain(acu_device *device)
 {
-    acui_order_lock(); /* with acu_device_reset: what was entered before this is counted */
+    acui_order_lock(); /* against acu_device_reset: what was entered before this is counted */
     acui_order_unlock();
     acu_status status = acui_wait_idle(device, ACU_FOREVER);
     acui_build_drain(device);
     return status;
 }
 
-/* False: it did not run. Else this thread is in its place until reactor_ended. */
+/* False: it did not run. Else this thread stands in its place until reactor_ended. */
 static bool end_reactor(void)
 {
     acui_flight_lock();
@@ -231,7 +235,7 @@ static void end_threads(void)
 
 static bool is_busy(void)
 {
-    bool busy = acui_beside(); /* first: what they have told is seen below */
+    bool busy = acui_beside(); /* first: what such threads have told is seen below */
     acui_flight_lock();
     busy |= acui_flight_first() || reactor.notices || reactor.running;
     acui_flight_unlock();
@@ -239,7 +243,7 @@ static bool is_busy(void)
            acui_worker_busy() || acui_stage_busy() || acui_build_busy() || acui_blocked_busy();
 }
 
-/* The system has no thread left for the reactor: what is there now. */
+/* The system has no thread left for the reactor: this one does what is there now. */
 static void stand_in(void)
 {
     acui_flight_lock();
@@ -252,7 +256,7 @@ static void stand_in(void)
     acui_flight_unlock();
 }
 
-/* The last callbacks may have submitted again: what came of it is finished first. */
+/* The last callbacks may have submitted again: what came of that is finished first. */
 static void stop(void)
 {
     bool was = acui_error_aside();
@@ -267,7 +271,7 @@ static void stop(void)
     acui_error_back(was);
 }
 
-/* What waits for a module goes on, whatever became of it. */
+/* What waits for a module goes on, whatever became of the load. */
 static acui_task *loaded(acui_point *point)
 {
     return acui_free_followers(point, true);
@@ -277,7 +281,7 @@ void acui_reactor_attend(void)
 {
     if (!reactor.running)
         reactor.running = acui_thread_start(&reactor.thread, "acuda-reactor", run);
-    /* Relaxed: stored under the lock. Who stops it looks again after that. */
+    /* Relaxed: stored under the lock. A thread that stops the reactor looks again after that. */
     if (reactor.running && !reactor.stop &&
         !atomic_load_explicit(&started, memory_order_relaxed))
         atomic_store_explicit(&started, true, memory_order_seq_cst);

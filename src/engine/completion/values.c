@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What futures yield: tensors and scalars, known once the submission is planned. */
+/* What futures yield: tensors and scalars, which are known once the submission is planned. */
 #include "base/alloc.h"
 #include "base/callback.h"
 #include "base/error.h"
@@ -72,7 +72,7 @@ void acui_future_give_module(acu_future *future, acu_module *module)
 
 /* ---- asking ---- */
 
-/* Another thread starts one that was scheduled, and is planning it. */
+/* Another thread starts a future that was scheduled, and is planning it: wait for that. */
 static acu_status await_start(const acu_future *future)
 {
     acui_nap nap = acui_nap_start(ACU_FOREVER);
@@ -84,7 +84,7 @@ static acu_status await_start(const acu_future *future)
     return ACU_OK;
 }
 
-/* Started, and planned: what it yields is known. */
+/* Start it, and wait until it is planned: then its values are known. */
 static acu_status know_values(acu_future *future)
 {
     ACUI_TRY(acui_future_begin(future));
@@ -124,7 +124,7 @@ static uint8_t *kind_at(acu_future *future, size_t index)
                                          ? "value %zu was taken before"
                                          : "value %zu is neither a tensor nor a scalar", index);
     else if (count == 0 && acui_future_state_of(future) == ACUI_FUTURE_DONE && future->fault)
-        acui_error_restore(&future->fault->error); /* perhaps it could not be planned */
+        acui_error_restore(&future->fault->error); /* it may have failed when it was planned */
     else
         acui_fail(ACU_ERR_NOT_FOUND, "value %zu of a submission that yields %zu", index, count);
     return NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Waiting: who waits looks for himself, first without pause, then when it pays (flight.h), and
- * sleeps between, until anything completes.
+ * Waiting: a thread that waits looks for itself, first without pause, then when it pays (flight.h),
+ * and sleeps in between until anything completes.
  */
 #include "base/callback.h"
 #include "base/clock.h"
@@ -14,13 +14,13 @@
 
 #include <sys/prctl.h>
 
-#define KNOWN ACU_US(3) /* waited so long, one asks whether it is known to take long */
-#define GAP ACU_US(1)    /* and then so often: it takes longer than a look at a flag */
-#define FRESH ACU_US(3)  /* sooner, no kernel is over */
+#define KNOWN ACU_US(3) /* after this long, ask whether the work is known to take long */
+#define GAP ACU_US(1)    /* and then so often: asking takes longer than a look at a flag */
+#define FRESH ACU_US(3)  /* no kernel is over sooner */
 #define PAUSE ACU_US(20) /* shorter sleeps are not worth it */
 #define NAP_MOST ACU_MS(1)
 
-/* Reading what the device writes takes next to nothing, the clock 25 ns: so often in between. */
+/* Looks between two readings of the clock: that takes 25 ns, and reading a flag next to nothing. */
 enum { LOOKS = 64 };
 
 /* How long to look without pause for work of unknown length. */
@@ -34,7 +34,7 @@ static void note_spin(uint64_t waited, bool blocked)
         atomic_store_explicit(&spin, then, memory_order_relaxed);
 }
 
-/* A thread's timers may be 50 us late, unless it says that it minds. */
+/* Timers may wake a thread 50 us late, unless it asks for better. */
 static void sleep_until(uint32_t seen, uint64_t time, bool sharply)
 {
     int slack = sharply ? prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0) : 0;
@@ -50,7 +50,7 @@ static void sleep_until(uint32_t seen, uint64_t time, bool sharply)
 
 acu_status acui_wait_until(acui_look_fn look, acui_next_fn next, void *context, uint64_t timeout)
 {
-    acu_status first = look(context, 0); /* often enough it is over, and takes no clock */
+    acu_status first = look(context, 0); /* often it is over already: that needs no clock */
     if (first != ACU_NOT_READY)
         return first;
     acui_together_waits();
@@ -95,12 +95,12 @@ uint64_t acui_next_of_any(void *context, uint64_t now, uint64_t spin_for, uint64
 
 typedef struct single {
     acu_future *future;
-    bool asked;     /* for flags: */
-    bool flags;     /* the device writes them for all its streams */
-    uint64_t again; /* when to ask the driver all the same, for bad news; 0: not fixed yet */
-    uint64_t since, nap; /* while it is not on a stream: first seen so; the next nap */
-    bool alone; /* nobody else knows it: only what it comes to can end it */
-    acui_own_work *own; /* what this thread does of it; NULL: nothing */
+    bool asked;     /* it was asked whether the device can write flags */
+    bool flags;     /* it writes one when the future's work is over */
+    uint64_t again; /* when to ask the driver anyway, for bad news; 0: not fixed yet */
+    uint64_t since, nap; /* while it is on no stream: when that was first seen; the last nap */
+    bool alone; /* nobody else can end it: so this thread may wait in the driver */
+    acui_own_work *own; /* what this thread itself does of it; NULL: nothing */
 } single;
 
 static int state_of(const acu_future *future)
@@ -108,8 +108,8 @@ static int state_of(const acu_future *future)
     return atomic_load_explicit(&future->state, memory_order_acquire);
 }
 
-/* Let the device itself say when it is over. `fresh`: only if it was issued just now, when asking
- * the driver first would be for nothing, and the device would hear of this the later. */
+/* Have the device say when it is over. `fresh`: only if it was issued just now; then a question to
+ * the driver would be in vain, and the device would be told later. */
 static void ask_for_flags(single *s, bool fresh)
 {
     acui_end end = {.number = 0};
@@ -126,7 +126,7 @@ static void ask_for_flags(single *s, bool fresh)
     s->flags = stream && acui_stream_prompt(stream, end.number);
 }
 
-/* For a moment: whether the device, or who looked before, says that there is news. */
+/* Look for a moment whether the device, or a thread that looked, says that there is news. */
 static bool is_written(const single *s)
 {
     const acu_stream *stream = s->future->submission->lanes[0].stream;
@@ -157,8 +157,8 @@ static acu_status look_one(void *context, uint64_t now)
     return status;
 }
 
-/* It is not on a stream yet. Somebody else sees to that, as a rule at once, but does not say when
- * it has happened. */
+/* It is not on a stream yet. Another thread sees to that, mostly at once, but nobody announces
+ * it. */
 static uint64_t next_of_held(single *one, uint64_t now)
 {
     if (!one->since)
@@ -169,8 +169,8 @@ static uint64_t next_of_held(single *one, uint64_t now)
     return now + one->nap;
 }
 
-/* Nothing but the device can end it, once all of it is there: so this thread itself waits in the
- * driver. False: not now, or it could not, and need not try again. */
+/* Once all of it is on the device, nothing else can end it: so this thread itself waits in the
+ * driver. False: not now; or it could not, and need not try again. */
 static bool block(single *one)
 {
     const acui_submission *s = one->future->submission;
@@ -184,15 +184,15 @@ static bool block(single *one)
     return stream && one->alone;
 }
 
-/* Whatever ends first on one of its streams. How long the device takes
- * counts from when it has it. */
+/* Whatever ends first on one of its streams. How long the device takes counts from when it has the
+ * work. */
 static uint64_t next_one(void *context, uint64_t now, uint64_t spin_for, uint64_t *start)
 {
     single *one = context;
     const acu_future *future = one->future;
     uint64_t first = 0;
     if (state_of(future) == ACUI_FUTURE_RUNNING) {
-        const acui_submission *s = future->submission; /* not before: it is the planning thread's */
+        const acui_submission *s = future->submission; /* RUNNING: else the planning thread's */
         for (size_t i = 0; i < s->lane_count; i++) {
             acu_stream *stream = s->lanes[i].stream;
             uint64_t next = acui_flight_wait_for(stream, now, spin_for, one->alone);
@@ -217,7 +217,7 @@ acu_status acu_future_wait(acu_future *future, uint64_t timeout)
     return acui_wait_until(look_one, next_one, &s, timeout);
 }
 
-/* Of a future that the program has no handle of: nobody can cancel it. */
+/* For a future that the program has no handle of: nobody can cancel it. */
 static acu_status wait_alone(acu_future *future, acui_own_work *own)
 {
     single s = {.future = future, .alone = true, .own = own};
@@ -231,8 +231,8 @@ static acu_status wait_alone(acu_future *future, acui_own_work *own)
 
 typedef struct several {
     acu_future *const *list;
-    size_t count, found; /* for all: those before are over */
-    acu_future *failed;  /* the first that did; NULL: none */
+    size_t count, found; /* `found`, for all: those before it are over */
+    acu_future *failed;  /* the first that failed; NULL: none */
 } several;
 
 static acu_status check_several(const several *futures, const char *function)
