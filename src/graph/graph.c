@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Explicit graphs. The op is planned and laid out like that of a submission, which is then never
- * entered: it only holds what the graph is made of. A replay is a node of its own with the touches
- * of all.
+ * Explicit graphs (acu_graph_load): the op is planned and laid out like that of a submission, which
+ * is then never entered: it only holds what the graph is made of. A replay is a node of its own in
+ * the plan of another submission, with the touches of all of the graph's nodes taken together, so
+ * it is ordered and issued like any other work.
  */
 #include <acuda/graph.h>
 
@@ -36,13 +37,13 @@ struct acu_graph {
     acui_exec *exec;
     piece *pieces;
     size_t piece_count;
-    bool passes; /* some value is in none of them: op/await.h */
-    pthread_mutex_t launch; /* graph objects are not thread-safe */
+    bool passes; /* some value is in none of the pieces: see op/await.h */
+    pthread_mutex_t launch; /* held for a launch: the driver's graph objects are not thread-safe */
 };
 
 /* ---- what goes in ---- */
 
-/* Small uploads come from memory that stays: pinned, and copied at each replay. */
+/* A small upload comes from memory that stays: pinned, and copied from at each replay. */
 static acu_status keep_upload(acui_plan *plan, acui_node *node)
 {
     acu_tensor *host;
@@ -69,7 +70,7 @@ static acu_status keep_upload(acui_plan *plan, acui_node *node)
         node->u.copy.box = NULL;
         node->u.copy.way = 0; /* within a graph */
     }
-    acu_tensor_release(host); /* the plan has its buffer */
+    acu_tensor_release(host); /* the plan holds its buffer */
     return status;
 }
 
@@ -135,7 +136,7 @@ static piece *find_piece(acu_graph *graph, const acui_touch *touch)
     return NULL;
 }
 
-/* Of the same bytes: read first and written later is both; written first, it is written. */
+/* For the same bytes: read first and written later counts as both; written first, as written. */
 static void add_touch(acu_graph *graph, const acui_touch *touch)
 {
     piece *p = find_piece(graph, touch);
@@ -164,7 +165,7 @@ static acu_status add_touches(acu_graph *graph)
     return ACU_OK;
 }
 
-/* Whether some of what it yields is touched by none of its nodes, as far as is seen at once. */
+/* Whether some value is touched by none of the nodes, as far as that shows at once. */
 static bool passes(const acu_graph *graph)
 {
     for (size_t i = 0; i < graph->values.count; i++) {
@@ -184,7 +185,7 @@ static bool passes(const acu_graph *graph)
 
 /* ---- making ---- */
 
-/* What was submitted before makes it, and is not on the device yet. */
+/* Whether what was submitted before makes the memory, and is not on the device yet. */
 static bool is_to_come(const acu_buffer *buffer)
 {
     bool pending = false;
@@ -222,7 +223,7 @@ static acu_status allocate(acui_task *task)
     return ACU_OK;
 }
 
-/* Kernels that were being loaded when the op was planned. */
+/* Bind kernels that were being loaded when the op was planned. */
 static acu_status bind_kernels(acui_task *task)
 {
     for (uint32_t i = 0; i < task->body_count; i++) {
@@ -338,7 +339,7 @@ void acu_graph_release(acu_graph *graph)
 
 /* ---- replaying ---- */
 
-/* To find a fault, on a device that was opened for it. */
+/* For finding a fault, on a device that was opened for that. */
 static acu_status launch_one_by_one(acu_graph *graph, acu_stream *stream)
 {
     for (uint32_t i = 0; i < graph->task->body_count; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Totals of the process. */
+/* Totals of the process (acu_counters_read): how many submissions and operations there were. */
 #include "base/cache.h"
 #include "engine/engine.h"
 

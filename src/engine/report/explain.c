@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Explaining in words, or as a graph, what became of a submission. */
+/* acu_explain: telling in words, or as a graph for DOT, what became of a submission, from its
+ * record (story.h). Also what an op is made of (acu_explain_op). */
 #include <acuda/explain.h>
 
 #include "base/error.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Recording what becomes of a submission. */
+/* Recording what becomes of a submission that is to be explained: see story.h. Called when its
+ * tasks are made, entered and issued. */
 #include "engine/report/story.h"
 
 #include "base/alloc.h"
@@ -103,7 +104,7 @@ void acui_story_tasks(acui_submission *submission, acui_task *tasks)
     pthread_mutex_unlock(&story->lock);
 }
 
-/* ---- what they come behind ---- */
+/* ---- what the parts come behind ---- */
 
 static const acui_told_part *find_part(const acui_story *story, const acui_point *point)
 {
@@ -159,7 +160,7 @@ void acui_story_wait(const acui_task *task, const acui_point *point, uint64_t st
     pthread_mutex_unlock(&story->lock);
 }
 
-/* ---- how they went to the device ---- */
+/* ---- how the parts went to the device ---- */
 
 void acui_story_run(const acui_task *task, const acui_run *run, const acui_told_run *how)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Who did it: CUDA says that a context is lost, not to which kernel. What each stream had finished
- * is known up to the last look, so one of the operations behind that is to blame; of these the
- * oldest is named. It is the right one if only one stream had anything to do, or if the device was
- * opened to issue one by one.
+ * Who did it: CUDA says that a context is lost, but not through which kernel. What each stream had
+ * finished is known up to the last look, so one of the operations behind that is to blame; the
+ * oldest of these is named. It is the right one if only one stream had anything to do, or if the
+ * device was opened to issue one by one. Called when a device is about to be marked lost
+ * (acui_device_lose).
  */
 #include "base/error.h"
 #include "engine/completion/flight.h"
@@ -16,7 +17,7 @@ typedef struct heads {
     unsigned streams;
 } heads;
 
-/* What can do harm: the program's kernels, and what it enqueues itself. */
+/* Whether it can do harm: the program's kernels can, and what the program enqueues itself. */
 static bool is_harmful(const acui_node *node)
 {
     return node->kind == ACUI_NODE_LAUNCH || node->kind == ACUI_NODE_FOREIGN ||
@@ -47,7 +48,7 @@ static void look_at_head(const acui_task *task, void *context)
         found->oldest = task;
 }
 
-/* How many were issued with it, as one graph, behind it. */
+/* How many tasks behind it were issued with it, as one graph. */
 static size_t count_others(const acui_task *task)
 {
     size_t n = 0;
@@ -89,7 +90,7 @@ void acui_suspect(acu_device *device)
     heads found = {.oldest = NULL};
     const acui_task *issuing = acui_task_issuing();
     acui_flight_heads(device, look_at_head, &found);
-    /* What was not finished stays where it is until the device counts as lost. */
+    /* Tasks that were not finished stay where they are until the device counts as lost. */
     if (found.oldest)
         acui_flight_heads(device, accuse_oldest, &found);
     else if (issuing && issuing->device == device)
@@ -110,7 +111,7 @@ static void note_running(acu_device *device, const acui_node *node)
 acu_status acui_enqueue_alone(acui_node *node, acu_stream *stream)
 {
     acu_device *device = node->device;
-    if (node->kind == ACUI_NODE_REPLAY) /* comes back here for each of its nodes */
+    if (node->kind == ACUI_NODE_REPLAY) /* this comes back for each of its nodes */
         return acui_enqueue(node, stream);
     pthread_mutex_lock(&device->alone);
     note_running(device, node);
