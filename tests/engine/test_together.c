@@ -412,7 +412,7 @@ static void end_issued(bed *b)
 static acu_stream *hold_issuer(const bed *b)
 {
     teach_all(b, 1);
-    acui_together_settle(b->device); /* what it did before is over */
+    acui_together_settle(b->device, ACU_FOREVER); /* what it did before is over */
     acu_stream *stream = acui_together_lane(b->device);
     assert_non_null(stream);
     acui_lock_take(&stream->issue);
@@ -541,6 +541,45 @@ static void who_names_a_stream_comes_behind_it(void **state)
     end_issued(&b);
 }
 
+static uint32_t count_aside(const bed *b)
+{
+    return atomic_load(&acui_aside_of(b->device)->count);
+}
+
+static acu_status stand_at_the_gate(void *user, CUstream stream, const acu_val *values,
+                                    size_t count)
+{
+    (void)stream;
+    return test_pass_host_gate(user, values, count);
+}
+
+/* Nor for functions of the program's that the issuer has come to, however long they take. */
+static void who_names_a_stream_waits_for_no_function(void **state)
+{
+    (void)state;
+    bed b = begin_issued();
+    acu_stream *stream;
+    acu_future *futures[3];
+    assert_works(acu_stream_create(b.device, 0, &stream));
+    acu_submit_options options = {.size = sizeof options, .stream = stream};
+    uint64_t second = atomic_exchange(&acui_together_settles, ACU_FOREVER);
+    test_host_gate_close();
+    acu_stream *held = hold_issuer(&b);
+    futures[0] = test_submit(b.device, step(&b, 0, 2));
+    while (count_aside(&b) > 0)
+        sched_yield();
+    futures[1] = test_submit(b.device, acu_foreign(stand_at_the_gate, NULL, acu_inout(b.z[0])));
+    let_issuer_go(held);
+    test_host_gate_await();
+    assert_works(acu_submit(b.device, step(&b, 1, 3), &options, &futures[2]));
+    wait_for(&futures[2], 1, ACU_OK);
+    test_host_gate_open();
+    wait_for(futures, 2, ACU_OK);
+    atomic_store(&acui_together_settles, second);
+    acu_stream_release(stream);
+    end_issued(&b);
+}
+
 static void the_issuer_survives(acu_driver_call call)
 {
     bed b = begin_issued();
@@ -656,11 +695,6 @@ static void issuers_come_as_far_as_there_are_cores(void **state)
 }
 
 /* ---- what else may happen while tasks are aside ---- */
-
-static uint32_t count_aside(const bed *b)
-{
-    return atomic_load(&acui_aside_of(b->device)->count);
-}
 
 /* It is about to issue the first of them, and has not seen the others. */
 static acu_stream *put_aside(bed *b, acu_future *futures[EACH], uint32_t c)
@@ -780,7 +814,7 @@ static void who_settles_takes_along_what_came_behind(void **state)
     acu_future *futures[2 * CHAINS];
     submit_chains(&b, futures);
     assert_int_equal(count_aside(&b), CHAINS); /* the others wait for these */
-    acui_together_settle(b.device);
+    acui_together_settle(b.device, ACU_FOREVER);
     assert_int_equal(count_aside(&b), 0);
     wait_for(futures, 2 * CHAINS, ACU_OK);
     end_attended(&b);
@@ -821,7 +855,7 @@ static void a_pause_ends_a_burst(void **state)
     acu_future *future = test_submit(b.device, acu_op_zip(ops, LARGE, ACU_SITE));
     assert_int_equal(count_aside(&b), 1);
     assert_false(acui_together_in_burst(&task)); /* the next one goes at once */
-    acui_together_settle(b.device);
+    acui_together_settle(b.device, ACU_FOREVER);
     wait_for(&future, 1, ACU_OK);
     end_attended(&b);
 }
@@ -1121,6 +1155,7 @@ int main(void)
         cmocka_unit_test(one_behind_the_other),
         cmocka_unit_test(what_is_cancelled_aside_is_not_done),
         cmocka_unit_test(who_names_a_stream_comes_behind_it),
+        cmocka_unit_test(who_names_a_stream_waits_for_no_function),
         cmocka_unit_test(the_issuer_survives_refusals),
         cmocka_unit_test(it_works_for_a_runtime_thread_too),
         cmocka_unit_test(it_sleeps_when_there_is_nothing_to_do),

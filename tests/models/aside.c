@@ -136,7 +136,7 @@ void acui_run_tasks(acui_task *ready)
         else if (dropped[index_of(ready)]++ || issued[index_of(ready)])
             explore_fail("task %d is dropped, and was issued", index_of(ready));
         if (calls_back)
-            acui_together_settle(&device);
+            acui_together_settle(&device, ACU_FOREVER);
     }
 }
 
@@ -292,7 +292,7 @@ static void put_two_and_settle(void)
 {
     put(0);
     put(1);
-    acui_together_settle(&device);
+    acui_together_settle(&device, ACU_FOREVER);
     has_gone(0);
     has_gone(1);
 }
@@ -310,7 +310,7 @@ static void hear_and_settle(void)
 {
     if (!atomic_load_explicit(&told, memory_order_acquire))
         return;
-    acui_together_settle(&device);
+    acui_together_settle(&device, ACU_FOREVER);
     has_gone(0);
 }
 
@@ -380,6 +380,7 @@ int main(int argc, char **argv)
     };
     explore_local(&held, sizeof held);
     explore_local(&taken, sizeof taken);
+    explore_local(&innermost, sizeof innermost);
     explore_local(&in_turn, sizeof in_turn);
     return explore_all(models, sizeof models / sizeof *models, argc, argv);
 }

@@ -5,8 +5,8 @@
  *
  * A taker counts in `taking` from before its lot leaves the list until the lot is issued and what
  * came behind it has run. acui_together_settle, for threads that name a stream, issues what it
- * finds and waits for these counts, up to SETTLE: then everything that was here before is on its
- * stream. */
+ * finds and waits for these counts, up to a second: then everything that was here before is on its
+ * stream. It does not wait for functions of the program's that a taker has come to, beyond AWAY. */
 #include "engine/issue/aside.h"
 
 #include "base/clock.h"
@@ -15,7 +15,7 @@
 #include "base/nap.h"
 
 #define PRESSED ACU_US(200) /* between two full lots: a runtime thread has more to do than it can */
-#define SETTLE ACU_MS(1000) /* how long to wait for takers: one may be in a callback */
+#define AWAY ACU_US(200)    /* a function of the program's that takes longer is not waited for */
 
 enum {
     ON_STREAM = 32, /* tasks that go to one stream of an issuer's; then it takes the next */
@@ -27,6 +27,9 @@ enum {
 static acui_aside asides[ACUI_MAX_DEVICES];
 
 static ACUI_LOCAL acu_device *held; /* by this thread, if it is a runtime thread; NULL: none */
+_Atomic(uint64_t) acui_together_settles = ACU_MS(1000);
+
+static ACUI_LOCAL struct begun *innermost; /* what this thread has begun */
 static ACUI_LOCAL uint32_t taken;   /* lots that this thread is issuing, or running followers of */
 
 acui_aside *acui_aside_at(unsigned ordinal)
@@ -82,9 +85,12 @@ typedef struct lot {
     size_t worth; /* like `count`, but a task counts twice if its thread has more to do */
 } lot;
 
-/* Lots that a thread has begun, on each side. */
+/* Lots that a thread has begun, on each side. From its first lot on it is in the thread's list. */
 typedef struct begun {
+    struct begun *outer;
+    acui_aside *aside;
     uint32_t on[2];
+    uint32_t away; /* functions of the program's, one within another, that the thread is in */
 } begun;
 
 static bool go_together(const acui_waiting_task *a, const acui_waiting_task *b)
@@ -127,6 +133,11 @@ static bool take(acui_aside *a, uint64_t end, lot *l, begun *mine)
         set_taking(a, a->side, taking(a, a->side) + 1);
         mine->on[a->side]++;
         taken++;
+        if (!mine->aside) {
+            mine->aside = a;
+            mine->outer = innermost;
+            innermost = mine;
+        }
         take_form(a, l);
     }
     acui_lock_give(&a->lock);
@@ -136,10 +147,27 @@ static bool take(acui_aside *a, uint64_t end, lot *l, begun *mine)
 static void done(acui_aside *a, const begun *mine)
 {
     taken -= mine->on[0] + mine->on[1];
+    if (mine->aside)
+        innermost = mine->outer;
     acui_lock_take(&a->lock);
     for (unsigned side = 0; side < 2; side++)
         set_taking(a, side, taking(a, side) - mine->on[side]);
     acui_lock_give(&a->lock);
+}
+
+/* Relaxed: who waits may see it late. */
+void acui_together_away(void)
+{
+    for (begun *b = innermost; b; b = b->outer)
+        if (b->away++ == 0)
+            atomic_fetch_add_explicit(&b->aside->away, b->on[0] + b->on[1], memory_order_relaxed);
+}
+
+void acui_together_back(void)
+{
+    for (begun *b = innermost; b; b = b->outer)
+        if (--b->away == 0)
+            atomic_fetch_sub_explicit(&b->aside->away, b->on[0] + b->on[1], memory_order_relaxed);
 }
 
 /* ---- issuing ---- */
@@ -443,7 +471,21 @@ static bool is_idle(const acui_aside *a)
            !taking(a, 1);
 }
 
-void acui_together_settle(acu_device *device)
+/* Whether all takers are in functions of the program's, and have been for a while: those may take
+ * as long as they like. *since: when that began; 0: they were not all there at the last look. */
+static bool are_away(const acui_aside *a, uint64_t *since)
+{
+    if (atomic_load_explicit(&a->away, memory_order_relaxed) < taking(a, 0) + taking(a, 1)) {
+        *since = 0;
+        return false;
+    }
+    uint64_t now = acui_now();
+    if (*since == 0)
+        *since = now;
+    return now - *since > AWAY;
+}
+
+void acui_together_settle(acu_device *device, uint64_t timeout)
 {
     acui_aside *a = acui_aside_of(device);
     if (is_idle(a))
@@ -458,7 +500,9 @@ void acui_together_settle(acu_device *device)
     acui_lock_take(&a->lock);
     uint64_t turn = a->turns + 2;
     acui_lock_give(&a->lock);
-    acui_nap nap = acui_nap_start(SETTLE);
-    while (!is_settled(a, turn) && acui_nap_again(&nap))
+    uint64_t since = 0;
+    uint64_t most = atomic_load_explicit(&acui_together_settles, memory_order_relaxed);
+    acui_nap nap = acui_nap_start(timeout < most ? timeout : most);
+    while (!is_settled(a, turn) && !are_away(a, &since) && acui_nap_again(&nap))
         continue;
 }

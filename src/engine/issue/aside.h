@@ -28,6 +28,8 @@ typedef struct acui_aside {
      * side that `side` was when it began. Release: a thread that sees a count fall sees what they
      * have issued. */
     _Atomic(uint32_t) taking[2];
+    _Atomic(uint32_t) away;   /* of what `taking` counts: the taker is in a function of the
+                             * program's. Relaxed */
     _Atomic(uint32_t) urgent; /* how many would gain nothing by waiting for others */
     const acu_device *of;    /* the device of all tasks; only compared */
     acui_waiting_task kept[ACUI_MOST_ASIDE]; /* oldest first */

@@ -78,7 +78,7 @@ acu_status acui_backlog_settle(acu_stream *stream, uint64_t timeout)
         return ACU_OK;
     settling s = {.stream = stream, .turn = turn_of_now(stream)};
     if (timeout > 0)
-        acui_together_settle(stream->device);
+        acui_together_settle(stream->device, timeout);
     uint64_t now = acui_now();
     if (timeout != ACU_FOREVER)
         timeout = deadline > now ? deadline - now : 0;

@@ -74,8 +74,13 @@ bool acui_together_put(acui_task *task);
 acu_stream *acui_together_lane(const acu_device *device);
 bool acui_together_collects(const acu_device *device); /* whether this thread may */
 /* Wait until all that is aside for the device is issued, with what came behind it; helps to issue.
- * Does not wait for other threads if this is called from what this thread itself issues. */
-void acui_together_settle(acu_device *device);
+ * Does not wait for other threads if this is called from what this thread itself issues, nor for
+ * long functions of the program's that they are in. At most so long, and at most a second. */
+void acui_together_settle(acu_device *device, uint64_t timeout);
+extern _Atomic(uint64_t) acui_together_settles; /* that second; for tests */
+/* Around functions of the program's that whoever issues may come to. Calls nest. */
+void acui_together_away(void);
+void acui_together_back(void);
 /* For runtime threads: this one holds the device from now on; NULL: none. */
 void acui_together_hold(acu_device *device);
 /* Whether something is aside that this thread has to issue itself. */

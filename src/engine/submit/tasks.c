@@ -54,7 +54,7 @@ static acu_status choose_stream(acui_submission *s, acui_task *task)
     ACUI_TRY(grow_lanes(s));
     ACUI_TRY(policy_of(s, task->device, &policy));
     if (policy != task->device->policy) /* the program may look at its streams */
-        acui_together_settle(task->device);
+        acui_together_settle(task->device, ACU_FOREVER);
     acu_stream *chosen = policy ? acui_together_stream(task) : s->stream;
     if (!chosen)
         chosen = acui_policy_pick(policy);
