@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Waiting in the driver until a mark is complete: for who has nothing else to do. An event that
- * blocks is recorded for each wait; so the marks themselves can be events of the cheap sort, which
- * do not raise an interrupt each. It is put right behind the mark, or, where that is not the last
- * on its stream any more, on a stream of its own that comes behind the mark: one more, which may
- * share a queue of the device with others.
+ * Waiting in the driver until a mark is complete, for threads that have nothing else to do. A
+ * blocking event is recorded for each wait, so the marks themselves can be events of the cheap
+ * kind, which do not raise an interrupt each. The event is put right behind the mark. If the mark
+ * is not the last on its stream any more, the event goes on a stream of its own that comes behind
+ * the mark: that is one stream more, which may share a queue of the device with others.
  */
 #include "device/device.h"
 
@@ -15,7 +15,7 @@ static void give_post(acu_device *device, acui_post *post)
     pthread_mutex_unlock(&device->lock);
 }
 
-/* One that nobody uses; NULL: there is none, or it could not be made. The device is entered. */
+/* Takes a free post; NULL: there is none, or it could not be created. The device is entered. */
 static acui_post *take_post(acu_device *device)
 {
     acui_post *post = NULL;
@@ -35,13 +35,14 @@ static acui_post *take_post(acu_device *device)
     return post;
 }
 
-/* Right behind the mark; false: something else may be there, or it failed. */
+/* Record right behind the mark; false: something else may be there, or it failed. */
 static bool record_here(const acui_post *post, acu_stream *stream, uint64_t number)
 {
-    if (!acui_lock_try(&stream->issue)) /* somebody puts work there */
+    if (!acui_lock_try(&stream->issue)) /* another thread is putting work there */
         return false;
     acui_lock_take(&stream->lock);
-    /* Whom the program gave the stream's handle may be capturing it; nobody gets it meanwhile. */
+    /* Whoever got the stream's handle from the program may be capturing it; nobody gets it
+     * meanwhile. */
     bool recorded = !atomic_load_explicit(&stream->shown, memory_order_relaxed) &&
                     stream->issued == number &&
                     ACUI_DEV(stream->device, EventRecord, post->event, stream->raw) == ACU_OK;

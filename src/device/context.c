@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Making a device's context current for a while, and learning that a device is lost. */
+/* Making a device's context current for a while, and noticing that a device is lost. */
 #include "base/error.h"
 #include "base/local.h"
 #include "device/device.h"
@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* So that calls here are allowed while any stream of the program's is captured. Two exchanges of a
- * value in the thread: some 10 ns each. */
+/* Allows the calls made here while any stream of the program is captured. Two exchanges of a
+ * thread-local value: some 10 ns each. */
 static unsigned relax(acui_entered *e)
 {
     if (!ACUI_HAS(ThreadExchangeStreamCaptureMode))
@@ -23,7 +23,7 @@ static unsigned relax(acui_entered *e)
 
 uint64_t acui_thread_number(void)
 {
-    static _Atomic(uint64_t) threads; /* relaxed: who comes when does not matter */
+    static _Atomic(uint64_t) threads; /* relaxed: the order of threads does not matter */
     static ACUI_LOCAL uint64_t mine;
     if (!mine)
         mine = atomic_fetch_add_explicit(&threads, 1, memory_order_relaxed) + 1;
@@ -104,7 +104,7 @@ void acui_set_suspect(acui_suspect_fn function)
     atomic_store_explicit(&suspect, function, memory_order_relaxed);
 }
 
-/* Who issues one by one knows. Lock held. */
+/* If operations are issued one by one, the one at fault is known. Lock held. */
 static void name_running(acu_device *device)
 {
     acu_error *error = acui_error();
@@ -127,7 +127,7 @@ void acui_device_lose(acu_device *device)
     if (!atomic_load_explicit(&device->lost, memory_order_relaxed)) {
         name_running(device);
         device->lost_error = *acui_error();
-        /* Who sees the flag may read the record; seq_cst: acui_hold. */
+        /* A thread that sees the flag may read the record; seq_cst: see acui_hold. */
         atomic_store_explicit(&device->lost, true, memory_order_seq_cst);
     }
     pthread_mutex_unlock(&device->lock);

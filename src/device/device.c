@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Making a device: context, pool, streams; and giving it all back with the last reference. */
+/* Creating a device: context, pool, streams; and giving all of it back with the last reference. */
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/rare.h"
@@ -15,12 +15,13 @@ acu_status acui_driver_pool(acu_device *device, CUmemoryPool *pool)
     CUmemoryPool made = NULL;
     ACUI_TRY(ACUI_DEV(device, MemPoolCreate, &made, &props));
     /* Keep what was freed: with the default of 0 every synchronization gives it back to the system,
-     * and allocating costs 80 us instead of 1. */
+     * and an allocation costs 80 us instead of 1. */
     uint64_t keep = UINT64_MAX;
     acu_status st = ACUI_DEV(device, MemPoolSetAttribute, made,
                              ACU_CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &keep);
-    /* Reusing what another stream is still to free would make this stream wait for that one:
-     * submissions that share nothing must not. Allocating does it where memory is out. */
+    /* Reusing memory that another stream has yet to free would make this stream wait for that
+     * one; submissions that share nothing must not do so. Allocation allows it when memory has
+     * run out. */
     int depend = 0;
     if (st == ACU_OK)
         st = ACUI_DEV(device, MemPoolSetAttribute, made,
@@ -32,7 +33,7 @@ acu_status acui_driver_pool(acu_device *device, CUmemoryPool *pool)
     return st;
 }
 
-/* What needs the context to be current. */
+/* The part that needs the context to be current. */
 static acu_status make_inside(acu_device *device, unsigned streams)
 {
     acu_device_info *info = &device->info;
@@ -58,8 +59,8 @@ static acu_status make_context(acu_device *device, unsigned streams)
     return st;
 }
 
-/* Also for a device that is half made. Of a lost one only the context itself can be given back,
- * which takes along what was in it. */
+/* Also for a partly created device. If the device is lost, only the context itself can be given
+ * back, which takes along what was in it. */
 ACUI_RARE static void destroy(acu_device *device)
 {
     const acu_driver_table *cu = device->cu;
@@ -108,7 +109,7 @@ acu_status acui_device_new(const acu_driver_table *cu, int ordinal, unsigned str
     acu_device *d = acui_object_new(ACU_OBJECT_DEVICE, sizeof *d);
     if (!d)
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a device");
-    acui_object_list(d); /* of those that are open */
+    acui_object_list(d); /* the list of open devices */
     d->cu = cu;
     d->info.ordinal = ordinal;
     pthread_mutex_init(&d->lock, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Events: the program's, and the device's stock of those without timing. */
+/* Events: the program's, and the device's stock of events without timing. */
 #include "base/alloc.h"
 #include "base/callback.h"
 #include "base/error.h"
@@ -8,7 +8,8 @@
 
 /* ---- the device's stock ---------------------------------------------------------------------- */
 
-/* Takes a free event; or else counts one that is about to be made, with room to put it back. */
+/* Takes a free event; otherwise counts one that is about to be created, with room to put it
+ * back. */
 static bool take_or_count(acu_device *device, CUevent *event, acu_status *st)
 {
     bool taken = false;
@@ -107,7 +108,8 @@ acu_status acu_event_record(acu_event *event, acu_stream *stream)
     if (st == ACU_OK)
         st = ACUI_DEV(event->device, EventRecord, event->raw, stream->raw);
     acui_leave(&entered);
-    /* Release: who orders a stream behind the event does so after the record is enqueued. */
+    /* Release: a thread that then orders a stream behind the event does so after the record was
+     * enqueued. */
     if (st == ACU_OK)
         atomic_store_explicit(&event->recorded, true, memory_order_release);
     return st;

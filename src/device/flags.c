@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Flags: the number of a stream's last complete mark, written by the device itself into host memory
- * (cuStreamWriteValue64), where reading it costs nothing. For who is going to wait without pause:
+ * (cuStreamWriteValue64), where reading it costs nothing. For threads that are going to poll:
  * asking the driver takes a microsecond each time, and one more until the answer is yes.
  */
 #include "base/alloc.h"
@@ -11,11 +11,12 @@
 
 enum {
     PAGE = 4096,
-    FLAGS = 128 /* a line of the cache each would only help if many spun at once */
+    FLAGS = 128 /* a cache line each would only help if many threads polled at once */
 };
 
-/* Host memory that the device writes; false: not possible here, and not tried again. It is acuda's
- * own, so that who still looks at it when the context is reset finds it there. */
+/* Creates host memory that the device writes; false: impossible here, and not tried again. The
+ * memory is acuda's own, so that threads that still look at it when the context is reset find it
+ * there. */
 static bool make_flags(acu_device *device)
 {
     CUdeviceptr address = 0;
@@ -42,7 +43,7 @@ static bool make_flags(acu_device *device)
     return true;
 }
 
-/* A place of its own for the stream. The device is entered, the stream's lock held. */
+/* A flag of its own for the stream. The device is entered, and the stream's lock held. */
 static bool get_flag(acu_stream *stream)
 {
     acu_device *device = stream->device;
@@ -77,8 +78,9 @@ bool acui_stream_tell(acu_stream *stream, uint64_t number)
     return true;
 }
 
-/* Whom the program gave the stream's handle may be capturing it, in a foreign call, too, which
- * holds `issue`. Nobody gets the handle while the stream's lock is held. The device is entered. */
+/* Whether acuda may put work on the stream now. Whoever got the stream's handle from the program
+ * may be capturing it, even in a foreign call, which holds `issue`. Nobody gets the handle while
+ * the stream's lock is held. The device is entered. */
 static bool is_ours(const acu_stream *stream, bool issue_held)
 {
     bool captured = false;
@@ -115,7 +117,7 @@ bool acui_stream_flag_passed(const acu_stream *stream)
 
 void acui_flags_free(acu_device *device, bool works)
 {
-    /* What a lost device was doing may still write there: then the page stays. */
+    /* The work of a lost device may still write there: then the page stays. */
     if (device->flags && works && device->cu->MemHostUnregister(device->flags) == ACU_CUDA_SUCCESS)
         munmap(device->flags, PAGE);
     device->flags = NULL;

@@ -10,7 +10,7 @@ typedef struct fact {
     int *value;
 } fact;
 
-/* Attributes of the device, one driver call each. */
+/* Reads attributes of the device, with one driver call each. */
 static acu_status read_facts(acu_device *device, const fact *facts, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -82,7 +82,7 @@ acu_status acu_device_status(const acu_device *device, acu_error *error)
     ACUI_CHECK(device, DEVICE);
     if (!acui_device_lost(device))
         return ACU_OK;
-    acu_error kept = *acui_error(); /* this tells of it; it did not fail */
+    acu_error kept = *acui_error(); /* this call reports a failure, but does not fail */
     acu_status status = acui_device_check(device);
     if (error)
         *error = *acui_error();

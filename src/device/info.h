@@ -5,7 +5,7 @@
 
 #include "device/device.h"
 
-/* Fill device->info, but for the ordinal (known) and the priorities, which need a context. */
+/* Fill device->info, except for the ordinal (known) and the priorities, which need a context. */
 acu_status acui_device_read_info(acu_device *device);
 
 #endif

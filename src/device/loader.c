@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The loader's threads, and what they have to do. */
+/* The loader's threads and jobs. */
 #include "device/loader.h"
 
 #include "base/clock.h"
@@ -16,7 +16,7 @@ static struct {
     struct place {
         pthread_t thread;
         bool taken, idle;
-        const acu_device *device; /* of its job, until all of that is done; never followed */
+        const acu_device *device; /* of its job, until the job is done; never dereferenced */
     } places[THREADS];
     bool stop;
 } loader = {.lock = PTHREAD_MUTEX_INITIALIZER, .end = &loader.first};
@@ -43,7 +43,7 @@ static void set_up(void)
     acui_set_first_close_hooks(&hooks);
 }
 
-/* The last close will call acui_loader_stop. */
+/* Makes the last close call acui_loader_stop. */
 static void prepare(void)
 {
     pthread_once(&once, set_up);
@@ -90,7 +90,7 @@ static void *run(void *context)
     return NULL;
 }
 
-/* Whether somebody will see to one more job. */
+/* Whether a thread will take one more job; starts one if need be. */
 static bool have_thread(void)
 {
     size_t idle = 0, taken = 0;
@@ -182,7 +182,8 @@ bool acui_loader_busy(void)
     return busy;
 }
 
-/* Those that run now, and what came too late for them: false if there was neither. */
+/* Ends the threads that run now, and runs a job that came too late for them; false if there was
+ * neither. */
 static bool finish(void)
 {
     pthread_t threads[THREADS];

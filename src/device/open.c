@@ -11,8 +11,8 @@
 /* Held while a device is opened or closed, which takes long. */
 static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
 
-/* The table; its lock is short, so that releasing never waits for an open. Not a holder of what is
- * in it: a device is there as long as it lives, open or not. */
+/* The table. Its lock is held only briefly, so that a release never waits for an open. The table
+ * does not hold its devices: a device is in it as long as it lives, open or not. */
 static struct {
     pthread_mutex_t lock;
     acu_device *devices[ACUI_MAX_DEVICES];
@@ -29,7 +29,7 @@ void acui_set_close_hooks(const acui_close_hooks *set)
     pthread_mutex_unlock(&table.lock);
 }
 
-static acui_close_hooks first_hooks; /* until then */
+static acui_close_hooks first_hooks; /* in effect until `hooks` are set */
 
 void acui_set_first_close_hooks(const acui_close_hooks *set)
 {
@@ -38,7 +38,8 @@ void acui_set_first_close_hooks(const acui_close_hooks *set)
     pthread_mutex_unlock(&table.lock);
 }
 
-/* Devices with a runtime thread that live. Relaxed: who has such a device's handle sees it. */
+/* The number of live devices with a runtime thread. Relaxed: a thread that has such a device's
+ * handle sees it. */
 static _Atomic(uint32_t) runtime_devices;
 
 bool acui_any_runtime_thread(void)
@@ -56,8 +57,8 @@ acui_close_hooks acui_close_hooks_set(void)
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-/* Direct access to the memory of the ordinal is that to the device which was there, with its pools:
- * the next one is not reached by it. Lock held. */
+/* Direct access to the memory of an ordinal was access to the device that was there, and to its
+ * pools; it does not extend to the next device. Lock held. */
 static void forget_peer(int ordinal)
 {
     for (int i = 0; i < ACUI_MAX_DEVICES; i++)
@@ -74,7 +75,7 @@ static void count_open(acu_device *device)
     int ordinal = device->info.ordinal;
     pthread_mutex_lock(&table.lock);
     if (table.devices[ordinal] && table.devices[ordinal] != device)
-        forget_peer(ordinal); /* the one before is still on its way out, and will not do it */
+        forget_peer(ordinal); /* the previous one is still being destroyed, and will not do this */
     table.devices[ordinal] = device;
     device->opens++;
     table.opens++;
@@ -83,7 +84,7 @@ static void count_open(acu_device *device)
     pthread_mutex_unlock(&table.lock);
 }
 
-/* The default device is not open any more: the first that is. Lock held. */
+/* The default device is not open any more: the first open one takes its place. Lock held. */
 static void choose_standard(void)
 {
     table.standard = NULL;
@@ -92,7 +93,7 @@ static void choose_standard(void)
             table.standard = table.devices[i];
 }
 
-/* One open less, if there is one; *last: nothing is open any more. */
+/* Counts a close, if the device is open; *last: nothing is open any more. */
 static bool count_close(acu_device *device, bool *last)
 {
     pthread_mutex_lock(&table.lock);
@@ -112,7 +113,7 @@ void acui_device_forget(acu_device *device)
 {
     int ordinal = device->info.ordinal;
     pthread_mutex_lock(&table.lock);
-    if (table.devices[ordinal] == device) { /* else opened anew meanwhile */
+    if (table.devices[ordinal] == device) { /* otherwise it was opened anew meanwhile */
         table.devices[ordinal] = NULL;
         forget_peer(ordinal);
     }
@@ -150,7 +151,7 @@ acu_device *acui_device_find(int ordinal)
     pthread_mutex_lock(&table.lock);
     acu_device *device = table.devices[ordinal];
     if (device && !acui_object_try_retain(device))
-        device = NULL; /* on its way out */
+        device = NULL; /* being destroyed */
     pthread_mutex_unlock(&table.lock);
     return device;
 }
@@ -200,7 +201,7 @@ void acui_device_replace(acu_device *old, acu_device *fresh)
 static acu_status choose_driver(const acu_open_options *options, const acu_driver_table **cu)
 {
     acu_driver_options driver = options->driver;
-    driver.size = sizeof driver; /* a part of the options, whose size tells */
+    driver.size = sizeof driver; /* part of the options, so their size covers it */
     driver.allow_software |= options->allow_software;
     return acu_driver_open(&driver, cu);
 }
@@ -216,7 +217,7 @@ static acu_status check_ordinal(int ordinal)
                      "there is no device %d: the driver has %d, counted from 0", ordinal, count);
 }
 
-/* Another reference to the living device, if the options agree. */
+/* Another reference to a live device, if the options agree. */
 static acu_status open_again(acu_device *device, const acu_open_options *options)
 {
     if (options->runtime_thread && !device->runtime_thread)
@@ -266,7 +267,8 @@ static acu_status open_locked(const acu_open_options *options, acu_device **devi
     return st;
 }
 
-/* Who has the lock may wait for a callback to return: the last close does, and a reset. */
+/* The holder of the lock may wait for a callback to return (the last close does, and so does a
+ * reset), so a callback must not wait for the lock. */
 static acu_status lock_opening(const char *function)
 {
     if (!acui_in_callback()) {
@@ -345,7 +347,7 @@ acu_status acu_close(acu_device *device)
     if (last) {
         if (h.stop)
             h.stop();
-        acui_cache_flush(); /* before the device goes, so that a second close of it is told */
+        acui_cache_flush(); /* before the release, so that a second close is recognised */
     }
     acu_device_release(device);
     pthread_mutex_unlock(&opening);

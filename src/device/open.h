@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Between the table of open devices (open.c) and the making of one (device.c). */
+/* Between the table of open devices (open.c) and the creation of one (device.c). */
 #ifndef ACUI_DEVICE_OPEN_H
 #define ACUI_DEVICE_OPEN_H
 
@@ -14,15 +14,15 @@ void acui_open_lock(void);
 void acui_open_unlock(void);
 bool acui_is_open(acu_device *device);
 acui_close_hooks acui_close_hooks_set(void);
-/* A new device takes the place of `old`, opened once, with its modes;
- * default device if that was it. */
+/* A new device takes the place of `old`: it is opened once, with the same modes, and becomes the
+ * default device if `old` was. */
 void acui_device_replace(acu_device *old, acu_device *fresh);
 
-/* Set the peer's bit in these bits of a device. Nothing if another device has the peer's place by
- * now. */
+/* Set the peer's bit in these bits of a device. Does nothing if another device has taken the peer's
+ * place. */
 void acui_device_note_peer(acu_device *peer, _Atomic(uint64_t) *bits);
 
-/* The device is about to go: it can not be found any more. */
+/* The device is about to be destroyed: it can not be found any more. */
 void acui_device_forget(acu_device *device);
 
 #endif

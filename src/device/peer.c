@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Devices that use one another's memory directly. */
+/* Devices that access each other's memory directly. */
 #include "base/alloc.h"
 #include "base/error.h"
 #include "device/open.h"
 
 #include <string.h>
 
-/* Peer access of contexts does not cover memory of pools: each says so itself. */
+/* Peer access between contexts does not cover memory of pools: each pool grants it separately. */
 acu_status acui_grant_pool(acu_device *device, acu_device *peer, CUmemoryPool pool)
 {
     acu_CUmemAccessDesc access = {
@@ -31,7 +31,7 @@ static acu_status grant_context(acu_device *device, acu_device *peer)
 
 enum { TEST_WORDS = 16384 };
 
-/* The calls that wait themselves go to the legacy stream, which ends captures of the program's on
+/* The synchronous calls use the legacy stream, which would end captures of the program's on
  * blocking streams. */
 static acu_status finish(acu_device *device)
 {
@@ -51,7 +51,7 @@ static acu_status make_words(acu_device *device, const uint32_t *words, CUdevice
     return st;
 }
 
-/* Over what `device` has: the peer's words. */
+/* Copies the peer's words over the device's own. */
 static acu_status copy_over(acu_device *device, CUdeviceptr own, acu_device *peer,
                             CUdeviceptr theirs, uint32_t *words)
 {
@@ -91,7 +91,7 @@ static uint32_t word_at(uint32_t i)
     return (i + 1) * UINT32_C(2654435761);
 }
 
-/* A copy from the peer, compared. Blocks. */
+/* Copies from the peer, and compares. Blocks. */
 static acu_status try_peer(acu_device *device, acu_device *peer)
 {
     uint32_t *words = ACUI_NEW_ARRAY(uint32_t, TEST_WORDS), wrong = 0;
@@ -130,7 +130,8 @@ static acu_status open_peer(acu_device *device, acu_device *peer)
                          device->info.ordinal, device->info.name, peer->info.ordinal,
                          peer->info.name);
     ACUI_TRY(grant_context(device, peer));
-    /* Before the list of pools is read: who puts one there later sees this, and grants it. */
+    /* Before the list of pools is read: a thread that adds a pool later sees this, and grants
+     * access to it. */
     acui_device_note_peer(peer, &device->granted);
     acui_entered entered;
     ACUI_TRY(acui_enter(peer, &entered));

@@ -17,7 +17,7 @@ static acu_policy *policy_new(acu_device *device, unsigned streams)
     return p;
 }
 
-/* For what is half made, and for the device's own; the device is not released. */
+/* For partly created policies, and for the device's own; does not release the device. */
 void acui_policy_destroy(acu_policy *policy)
 {
     for (uint32_t i = 0; i < policy->count; i++) {
@@ -55,7 +55,7 @@ acu_status acui_policy_open(acu_device *device, unsigned streams, int priority, 
 acu_status acui_policy_of_priority(acu_device *device, int priority, acu_policy **policy)
 {
     const acu_device_info *info = &device->info;
-    int most = info->greatest_priority; /* what is far from it is not counted from there */
+    int most = info->greatest_priority; /* subtracted only within the range, lest it overflow */
     int place = priority >= most && priority <= info->least_priority ? priority - most : -1;
     if (place < 0 || place >= ACUI_PRIORITIES)
         return acui_fail(ACU_ERR_INVALID,
@@ -77,7 +77,7 @@ acu_status acui_policy_of_priority(acu_device *device, int priority, acu_policy 
 
 /* ---- making ---- */
 
-/* Over streams that are there. */
+/* A policy over existing streams. */
 static acu_status policy_over(acu_device *device, acu_stream *const *streams, size_t count,
                               acu_policy **policy)
 {
@@ -188,7 +188,7 @@ bool acui_policy_asking(void)
     return asking;
 }
 
-/* Relaxed: a figure that changes while one looks. */
+/* Relaxed: the figure changes while one looks. */
 static uint32_t load_of(acu_stream *stream)
 {
     return atomic_load_explicit(&stream->gate.used, memory_order_relaxed) +
@@ -234,7 +234,7 @@ acu_stream *acui_policy_pick(acu_policy *policy)
 {
     if (policy->choose)
         return ask(policy);
-    /* Relaxed, and not in one step: it does no harm if two threads take the same turn. */
+    /* Relaxed, and not atomic as a whole: two threads may take the same turn without harm. */
     uint32_t turn = atomic_load_explicit(&policy->turn, memory_order_relaxed);
     atomic_store_explicit(&policy->turn, turn + 1, memory_order_relaxed);
     if (policy->order == ACU_LEAST_LOADED)

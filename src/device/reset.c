@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Resetting a device: its context is destroyed and made anew, and another handle takes its place.
- * What was made before belongs to the old handle, which counts as lost for good, so that nothing of
- * it reaches the driver any more: the mechanism is that of lost devices.
+ * Resetting a device: its context is destroyed and created anew, and another handle takes its
+ * place. What was made before belongs to the old handle, which counts as lost for good, so that
+ * nothing of it reaches the driver any more: the mechanism is that of lost devices.
  */
 #include "base/callback.h"
 #include "base/error.h"
@@ -22,19 +22,19 @@ static acu_status may_reset(acu_device *device)
     return ACU_OK;
 }
 
-/* What the device has is over, and nothing will be issued there any more. Callbacks may run
- * meanwhile and open devices: the lock is not held. */
+/* Finishes the device's work; nothing will be issued to it any more. Callbacks may run meanwhile
+ * and open devices, so the lock is not held. */
 static void finish_work(acu_device *device)
 {
     acui_close_hooks h = acui_close_hooks_set();
-    /* Relaxed: `drain` takes the order lock, as who enters a task does. Who does it later sees
-     * this, and whose task was entered before is waited for. */
+    /* Relaxed: `drain` takes the order lock, and so does a thread that enters a task. One that does
+     * so later sees the flag, and a task that was entered earlier is waited for. */
     atomic_store_explicit(&device->refusing, true, memory_order_relaxed);
     if (h.drain)
         h.drain(device);
 }
 
-/* No thread is in a driver call about the device, nor will be. */
+/* After this, no thread is in a driver call on the device's context, or will be. */
 static void end_generation(acu_device *device)
 {
     if (!acui_device_lost(device)) {
@@ -44,27 +44,28 @@ static void end_generation(acu_device *device)
     }
     for (int i = 0; i < ACUI_HOLDERS; i++) {
         acui_nap nap = acui_nap_start(ACU_FOREVER);
-        /* seq_cst, after `lost`: either this sees the count, or who holds sees that it is lost. And
-         * acquire, with acui_unhold. */
+        /* seq_cst, after `lost`: either this thread sees the count, or the holder sees that the
+         * device is lost. And acquire, paired with acui_unhold. */
         while (atomic_load_explicit(&device->holders[i].count, memory_order_seq_cst) > 0)
             acui_nap_again(&nap);
     }
 }
 
-/* Whatever the reset itself answers: what counts is whether the context works then. */
+/* The result of the reset itself does not matter: what counts is whether the context works
+ * afterwards. */
 static void reset_context(acu_device *device)
 {
     const acu_driver_table *cu = device->cu;
     CUcontext current = NULL;
     if (cu->CtxGetCurrent(&current) == ACU_CUDA_SUCCESS && current == device->context)
-        cu->CtxSetCurrent(NULL); /* the program's own doing; it is about to be a dead handle */
+        cu->CtxSetCurrent(NULL); /* set by the program; the handle is about to be dead */
     cu->DevicePrimaryCtxReset(device->raw);
     if (!device->given_back)
         cu->DevicePrimaryCtxRelease(device->raw);
     device->given_back = true;
 }
 
-/* Some work that would not come back right from a context that is broken. */
+/* Some work that would not return the right result in a broken context. */
 static acu_status try_out(acu_device *device)
 {
     enum { BYTES = 256, BYTE = 0xA5 };
@@ -87,7 +88,7 @@ static acu_status try_out(acu_device *device)
     return st;
 }
 
-/* Keeps the driver's call and code of the thread's record. */
+/* Keeps the driver's call and result code in the thread's record. */
 static acu_status not_healed(const acu_device *device)
 {
     acu_error *error = acui_error();
@@ -111,13 +112,13 @@ static acu_status make_anew(acu_device *old, acu_device **fresh)
         st = try_out(device);
         if (st != ACU_OK) {
             acu_error record = *acui_error();
-            acu_device_release(device); /* it is in no table yet */
+            acu_device_release(device); /* it is not in the table yet */
             acui_error_restore(&record);
         }
     }
     if (st == ACU_ERR_NO_MEMORY)
-        return st; /* of the host: nothing is said about the device, and a
-                    * reset can be tried again */
+        return st; /* of the host: this says nothing about the device, and the reset can be tried
+                    * again */
     if (st != ACU_OK)
         return not_healed(old);
     *fresh = device;
@@ -132,7 +133,8 @@ static acu_status reset(acu_device *device, acu_device **fresh)
     acu_device *made = NULL;
     ACUI_TRY(make_anew(device, &made));
     acui_device_replace(device, made);
-    /* Release: what was made before is answered with STALE from now on, whatever was wrong. */
+    /* Release: from now on, using what was made before is answered with STALE, whatever was
+     * wrong. */
     atomic_store_explicit(&device->stale, true, memory_order_release);
     *fresh = made;
     return ACU_OK;

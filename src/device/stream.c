@@ -12,11 +12,11 @@
 
 #include <stdio.h>
 
-static _Atomic(uint64_t) ids; /* relaxed: only has to be different each time */
+static _Atomic(uint64_t) ids; /* relaxed: it only has to differ each time */
 
 /* ---- making and freeing --------------------------------------------------------------------- */
 
-/* A handle for `raw`, which stays the caller's if this fails. */
+/* A handle for `raw`, which remains the caller's if this fails. */
 static acu_status stream_new(acu_device *device, CUstream raw, acu_stream **stream)
 {
     acu_stream *s = acui_object_new(ACU_OBJECT_STREAM, sizeof *s);
@@ -27,7 +27,7 @@ static acu_status stream_new(acu_device *device, CUstream raw, acu_stream **stre
             acui_object_free(s);
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a stream");
     }
-    acui_object_list(s); /* of fences, behind which memory was released */
+    acui_object_list(s); /* fences list it, behind which memory was released */
     s->mark_room = ACUI_FIRST_MARKS;
     s->gate.limit = ACUI_STREAM_PLACES;
     s->device = device;
@@ -81,7 +81,7 @@ acu_status acu_stream_create(acu_device *device, int priority, acu_stream **stre
     return acui_stream_open(device, priority, false, stream);
 }
 
-/* The stream's priority, once it is known to be of the device. */
+/* Finds the stream's priority, after making sure that the stream is the device's. */
 static acu_status look_at_foreign(acu_device *device, CUstream raw, int *priority)
 {
     CUcontext context = device->context;
@@ -125,7 +125,7 @@ acu_status acu_stream_wrap(acu_device *device, CUstream raw, acu_stream **stream
 void acui_stream_destroy(acu_stream *stream)
 {
     acu_device *device = stream->device;
-    /* Nobody can refer to its marks any more, and so no wait on their events is to come. */
+    /* Nothing can refer to its marks any more, so no wait on their events is to come. */
     for (size_t i = 0; i < stream->mark_count; i++) {
         acui_mark *mark = &stream->marks[(stream->mark_first + i) & (stream->mark_room - 1)];
         if (mark->event)
@@ -137,10 +137,10 @@ void acui_stream_destroy(acu_stream *stream)
     if (!stream->foreign) {
         acui_entered entered;
         if (acui_enter_to_free(device, &entered))
-            device->cu->StreamDestroy(stream->raw); /* lets its work finish */
+            device->cu->StreamDestroy(stream->raw); /* lets the stream's work finish */
         acui_leave(&entered);
     }
-    /* Nothing of it is in flight any more: all that was is over, and may be known to be. */
+    /* Nothing of it is in flight any more: everything that was is over, and may be seen to be. */
     atomic_store_explicit(&stream->done, UINT64_MAX, memory_order_release);
     acui_object_end(stream);
     acui_stream_unwatch(stream);
@@ -202,7 +202,7 @@ acu_status acui_stream_check_any(const acu_stream *stream, const char *function)
 
 CUstream acui_stream_show(acu_stream *stream)
 {
-    /* Acquire: all its marks have events by then, whoever saw to it. */
+    /* Acquire: by then all its marks have events, whoever provided them. */
     if (!atomic_load_explicit(&stream->shown, memory_order_acquire))
         acui_stream_expose(stream);
     return stream->raw;
@@ -269,7 +269,7 @@ acu_status acui_stream_check_capture(acu_stream *stream)
     acui_entered entered;
     if (!atomic_load_explicit(&stream->shown, memory_order_relaxed))
         return ACU_OK;
-    bool was = acui_error_aside(); /* what can not be asked now, a lost device, say, shows later */
+    bool was = acui_error_aside(); /* an error, a lost device for instance, shows later */
     acu_status status = acui_enter(stream->device, &entered);
     if (status == ACU_OK) {
         status = acui_stream_not_capturing(stream);
@@ -279,7 +279,7 @@ acu_status acui_stream_check_capture(acu_stream *stream)
     return status == ACU_ERR_CAPTURE ? refuse_captured() : ACU_OK;
 }
 
-/* An event behind all that the stream holds now; to be put back by the caller. */
+/* An event behind everything that the stream holds now; the caller puts it back. */
 static acu_status record_end(acu_stream *stream, CUevent *event)
 {
     acui_entered entered;
@@ -340,7 +340,8 @@ acu_status acu_stream_fork(acu_stream *stream, acu_stream **forked)
 
 /* ---- waiting -------------------------------------------------------------------------------- */
 
-/* Until all that was submitted to it so far is on it; `late`: what to say if that takes longer. */
+/* Wait until everything submitted to the stream so far is on it; `late`: the status if that takes
+ * longer. */
 static acu_status settle(acu_stream *stream, uint64_t timeout, acu_status late)
 {
     acui_close_hooks h = acui_close_hooks_set();
@@ -379,7 +380,8 @@ acu_status acu_stream_wait(acu_stream *stream, uint64_t timeout)
     ACUI_TRY(acui_refuse_wait(__func__));
     acui_nap nap = acui_nap_start(timeout);
     ACUI_TRY(settle(stream, timeout, ACU_TIMEOUT));
-    /* What the stream gets meanwhile is not waited for: an event tells where it ended. */
+    /* Work that the stream gets meanwhile is not waited for: an event marks where the stream
+     * ended. */
     CUevent end = NULL;
     ACUI_TRY(record_end(stream, &end));
     acu_status st;

@@ -6,7 +6,7 @@
 #include "device/device.h"
 #include "driver/result.h"
 
-#define BLIND_LIMIT 8 /* failing looks in a row before the device is given up */
+#define BLIND_LIMIT 8 /* failed looks in a row before the device is given up */
 
 static acui_mark *mark_at(acu_stream *stream, size_t i)
 {
@@ -35,7 +35,7 @@ static acu_status get_event(acu_stream *stream, CUevent *event)
 
 /* ---- which are complete; all under stream->lock ---------------------------------------------- */
 
-/* The first `count` marks are over: reuse their events. Gives the number of the last. */
+/* The first `count` marks are over: reuse their events. Returns the number of the last. */
 static uint64_t drop_marks(acu_stream *stream, size_t count)
 {
     uint64_t last = 0;
@@ -50,11 +50,12 @@ static uint64_t drop_marks(acu_stream *stream, size_t count)
     return last;
 }
 
-/* With the lock or without: it never goes back. */
+/* With or without the lock; `done` never goes back. */
 static void advance(acu_stream *stream, uint64_t number)
 {
     uint64_t done = atomic_load_explicit(&stream->done, memory_order_relaxed);
-    /* Release: who sees the number sees what was written before the mark was found complete. */
+    /* Release: a thread that sees the number sees what was written before the mark was found
+     * complete. */
     while (done < number &&
            !atomic_compare_exchange_weak_explicit(&stream->done, &done, number,
                                                   memory_order_release, memory_order_relaxed))
@@ -67,14 +68,14 @@ static void complete_marks(acu_stream *stream, size_t count)
         advance(stream, drop_marks(stream, count));
 }
 
-/* To the driver its name means the calling thread's. */
+/* To the driver, the handle means the calling thread's own stream. */
 static bool is_of_another_thread(const acu_stream *stream)
 {
     return stream->of_thread && stream->thread != acui_thread_number();
 }
 
-/* Whether the stream is idle. Not ready, for all that can be said, if it is of another thread, or
- * captured by the program: to ask would end that. */
+/* Whether the stream is idle. Counts as not ready if it is another thread's stream, or captured by
+ * the program: asking would break the capture. */
 static unsigned query_stream(acu_stream *stream, const char **call)
 {
     bool captured;
@@ -88,7 +89,7 @@ static unsigned query_stream(acu_stream *stream, const char **call)
     return stream->device->cu->StreamQuery(stream->raw);
 }
 
-/* Of the mark, or of the first behind it that has one; NULL: none has. */
+/* The event of the mark, or of the first mark behind it that has one; NULL: none has. */
 static CUevent event_from(acu_stream *stream, size_t place)
 {
     CUevent event = NULL;
@@ -97,9 +98,9 @@ static CUevent event_from(acu_stream *stream, size_t place)
     return event;
 }
 
-/* Whether the mark in that place is complete: 0, CUDA_ERROR_NOT_READY, or an error that the context
- * has. One without an event is with a later mark; where there is no such, or the query fails
- * otherwise, when the stream is idle. */
+/* Whether the mark in that place is complete: 0, CUDA_ERROR_NOT_READY, or an error of the context.
+ * A mark without an event is complete with a later mark. If there is none with an event, or the
+ * query fails for another reason, it is complete when the stream is idle. */
 static unsigned query(acu_stream *stream, size_t place, const char **call)
 {
     unsigned result = ACU_CUDA_ERROR_NOT_SUPPORTED;
@@ -114,7 +115,7 @@ static unsigned query(acu_stream *stream, size_t place, const char **call)
     return query_stream(stream, call);
 }
 
-/* How many marks, from the first, are complete. Marks complete in order, so looking ahead in
+/* Counts how many marks, from the first, are complete. Marks complete in order, so looking ahead in
  * growing steps takes few queries both when none and when all are complete. */
 static unsigned count_complete(acu_stream *stream, size_t *complete, const char **call)
 {
@@ -139,8 +140,8 @@ static unsigned count_complete(acu_stream *stream, size_t *complete, const char 
     return ACU_CUDA_SUCCESS;
 }
 
-/* A look failed without a known reason. It changes nothing for now, and is no news for the thread;
- * but what can not be looked at for good can never be waited for. */
+/* A look failed without a known reason. For now that changes nothing, and it is not reported to the
+ * thread; but a stream about which the driver never answers can never be waited for. */
 static void look_failed(acu_stream *stream, unsigned result, const char *call)
 {
     acu_error kept = *acui_error();
@@ -156,7 +157,7 @@ static void look_failed(acu_stream *stream, unsigned result, const char *call)
     acui_error_restore(&kept);
 }
 
-/* What the device has written needs no question. */
+/* Marks that the device has written need no query. */
 static void look_at_flag(acu_stream *stream)
 {
     _Atomic(uint64_t) *place = atomic_load_explicit(&stream->flag, memory_order_relaxed);
@@ -169,27 +170,27 @@ static void look_at_flag(acu_stream *stream)
     complete_marks(stream, count);
 }
 
-/* From the mark on the device itself tells, before the marks' events. */
+/* Whether the device itself reports this mark and the later ones, ahead of their events. */
 static bool is_told(acu_stream *stream, uint64_t number)
 {
     return number > atomic_load_explicit(&stream->untold, memory_order_relaxed);
 }
 
-/* The driver is asked now and then all the same: it may have bad news, which is of all the device's
- * streams. */
+/* The driver is asked now and then all the same: it may have bad news, which concerns all of the
+ * device's streams. */
 static bool was_asked(acu_stream *stream, uint64_t now)
 {
     return now < atomic_load_explicit(&stream->device->asked_at, memory_order_relaxed) + ACUI_ASK;
 }
 
-/* Others read it: not written for little. */
+/* Other threads read the time, so it is not written for small differences. */
 static void note_asked(acu_stream *stream, uint64_t now)
 {
     if (!was_asked(stream, now + ACUI_ASK / 4 * 3))
         atomic_store_explicit(&stream->device->asked_at, now, memory_order_relaxed);
 }
 
-/* What was just asked, of marks that the device tells of, need not be asked again. */
+/* Marks that the device reports need no query if there was one just now. */
 static bool need_not_ask(acu_stream *stream)
 {
     if (stream->mark_count == 0)
@@ -272,8 +273,8 @@ acu_status acui_stream_harvest(acu_stream *stream, size_t *left)
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
-/* Of a ring that is full: by one question at most, for each takes as long as a launch. Otherwise a
- * larger ring is full later. */
+/* Makes room in a full ring with at most one query, because each takes as long as a launch. If that
+ * fails, the ring grows. */
 static bool drop_half(acu_stream *stream)
 {
     const char *call;
@@ -287,7 +288,7 @@ static bool drop_half(acu_stream *stream)
     return true;
 }
 
-/* Room for one more mark. Without memory for a larger ring the newest mark makes room: the new one
+/* Room for one more mark. Without memory for a larger ring, the newest mark makes room: the new one
  * lies behind it on the same stream, and stands for both. */
 static void make_room(acu_stream *stream)
 {
@@ -309,7 +310,7 @@ static void make_room(acu_stream *stream)
     stream->mark_room = room;
 }
 
-/* An event behind all that is on the stream; NULL where the driver gives none, which is no news for
+/* An event behind everything on the stream; NULL if the driver gives none, which is not reported to
  * the thread unless the device is lost. */
 static CUevent record(acu_stream *stream)
 {
@@ -328,7 +329,7 @@ static CUevent record(acu_stream *stream)
 acu_status acui_stream_mark(acu_stream *stream, acui_tell tell, uint64_t *number, uint64_t *told)
 {
     acui_lock_take(&stream->lock);
-    look_at_flag(stream); /* their marks are still there */
+    look_at_flag(stream); /* marks that acui_stream_catch_up has passed are still there */
     /* First what somebody waits for; it takes the device longer than the event takes the host. */
     bool wanted = tell == ACUI_TELL || (tell == ACUI_TELL_IF_ALONE && stream->mark_count == 0);
     wanted = wanted && acui_stream_tell(stream, stream->issued + 1);
@@ -339,7 +340,8 @@ acu_status acui_stream_mark(acu_stream *stream, acui_tell tell, uint64_t *number
         atomic_store_explicit(&stream->untold, stream->issued + 1, memory_order_relaxed);
     if (told)
         *told = now;
-    /* Few ever come behind what is waited for at once; they give it one (give_event). */
+    /* Little ever comes behind work that is waited for at once; what does gives the mark an event
+     * (give_event). */
     bool shown = atomic_load_explicit(&stream->shown, memory_order_relaxed);
     CUevent event = wanted && !shown ? NULL : record(stream);
     acu_status st = acui_device_check(stream->device);
@@ -371,7 +373,7 @@ void acui_stream_own_end(acu_stream *stream, uint64_t number)
     size_t count = stream->mark_count;
     bool told = count == 0 || mark_at(stream, count - 1)->event;
     acui_lock_give(&stream->lock);
-    while (!told && !acui_device_lost(stream->device)) { /* it is, if that goes on failing */
+    while (!told && !acui_device_lost(stream->device)) { /* it becomes lost if this keeps failing */
         unsigned result = stream->device->cu->StreamSynchronize(stream->raw);
         told = result == ACU_CUDA_SUCCESS;
         acui_lock_take(&stream->lock);
@@ -398,7 +400,8 @@ void acui_stream_make_owed(acu_stream *stream)
     acui_lock_give(&stream->lock);
     if (!due)
         return;
-    bool was = acui_error_aside(); /* fails only if the device is lost: then nothing counts on it */
+    bool was = acui_error_aside(); /* fails only if the device is lost, and then nothing relies on
+                                    * the mark */
     uint64_t number;
     acui_stream_mark(stream, ACUI_TELL_NOBODY, &number, NULL);
     acui_error_back(was);
@@ -407,7 +410,7 @@ void acui_stream_make_owed(acu_stream *stream)
 /* ---- finding one ----------------------------------------------------------------------------- */
 
 /* The first mark that implies `number`: its own, or a later one that took its place. NULL: it is
- * complete. Marks stand in the order of their numbers. */
+ * complete. Marks are in the order of their numbers. */
 static acui_mark *find_mark(acu_stream *stream, uint64_t number)
 {
     size_t low = 0, high = stream->mark_count;
@@ -423,8 +426,9 @@ static acui_mark *find_mark(acu_stream *stream, uint64_t number)
 
 /* ---- marks without events -------------------------------------------------------------------- */
 
-/* It gets one now; behind the mark is late enough. In a capture of the program's it would be an
- * event of that, and who waits for it a part. */
+/* Gives the mark an event, which may be recorded later than the mark. If the program were
+ * capturing the stream, the event would belong to the capture, and a stream that waits for it
+ * would join it. */
 static acu_status give_event(acu_stream *other, acui_mark *mark)
 {
     acui_entered entered;
@@ -453,7 +457,7 @@ void acui_stream_expose(acu_stream *stream)
     acui_lock_take(&stream->lock);
     for (size_t i = 0; i < stream->mark_count; i++)
         if (!mark_at(stream, i)->event && give_event(stream, mark_at(stream, i)) != ACU_OK)
-            break; /* as where none could be recorded */
+            break; /* as if none could be recorded */
     atomic_store_explicit(&stream->shown, true, memory_order_release);
     acui_lock_give(&stream->lock);
     acui_error_back(was);
@@ -461,8 +465,8 @@ void acui_stream_expose(acu_stream *stream)
 
 /* ---- ordering behind one --------------------------------------------------------------------- */
 
-/* The other stream's lock is held, so that the event is not reused before the wait is enqueued, and
- * its device. *reached: the mark that the stream is then behind. */
+/* The other stream's lock is held, so that the event is not reused before the wait is enqueued; and
+ * so is its device. *reached: the mark behind which the stream is then. */
 static acu_status wait_for_mark(acu_stream *stream, acu_stream *other, uint64_t *reached)
 {
     acui_mark *mark = find_mark(other, *reached);
