@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * The entry points that this driver implements: those of acuda's list, and more that other programs
- * call. Declarations, the table of symbols, cuGetProcAddress and the exports
- * of the stand-in are made from these lists.
+ * call. The declarations, the table of symbols, cuGetProcAddress and the stand-in's exports are all
+ * made from these lists.
  */
 #ifndef SOFTCUDA_DRIVER_CALLS_H
 #define SOFTCUDA_DRIVER_CALLS_H
@@ -11,7 +11,8 @@
 
 typedef void (*sd_stream_callback)(CUstream stream, unsigned result, void *user_data);
 
-/* What a program asks about a context at its creation since 12.5; other kinds are not supported. */
+/* What a program asks of a context at its creation since CUDA 12.5; other kinds are not
+ * supported. */
 typedef struct sd_context_params {
     void *exec_affinity_params;
     int exec_affinity_count;
@@ -95,7 +96,7 @@ typedef struct sd_context_params {
 /* All of acuda's list. */
 #define SD_ACUDA_CALLS(X) ACU_DRIVER_CALLS(X)
 
-/* sd_x is what entry point x does; sdf_x, what programs get, is its front: see front.c. */
+/* sd_x implements entry point x; programs get its front, sdf_x: see front.c. */
 #define SD_DECLARE_ACUDA(name, symbol, since, effect, kind, parameters, arguments) \
     unsigned sd_##symbol parameters; \
     unsigned sdf_##symbol parameters;
@@ -107,7 +108,7 @@ SD_MORE_CALLS(SD_DECLARE_MORE)
 #undef SD_DECLARE_ACUDA
 #undef SD_DECLARE_MORE
 
-/* Answers CUDA_ERROR_NOT_SUPPORTED, whatever it is given. */
+/* Answers CUDA_ERROR_NOT_SUPPORTED, whatever its arguments. */
 unsigned sd_not_supported(void);
 
 #endif

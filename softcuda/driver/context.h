@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Contexts, the stack of current ones of each thread, and what each entry point does first. */
+/*
+ * Contexts, each thread's stack of current contexts, and what each entry point does first. A
+ * context owns its streams, events, modules and allocations.
+ */
 #ifndef SOFTCUDA_DRIVER_CONTEXT_H
 #define SOFTCUDA_DRIVER_CONTEXT_H
 
@@ -10,7 +13,7 @@
 
 struct sd_stream;
 
-/* The ranges that a context's kernels may touch, as they were at some time. */
+/* The ranges that a context's kernels may touch, as of some version. */
 typedef struct sd_snapshot {
     _Atomic unsigned references;
     uint64_t version; /* of sd.space_version */
@@ -27,12 +30,12 @@ typedef struct sd_context {
     unsigned api_version;
     uint64_t id;
 
-    /* Not 0: its kernels look at it and stop. What it answers is sd_context_state. */
+    /* If not 0, running kernels see it and stop. What calls answer is sd_context_state. */
     _Atomic int fault; /* written under sd.contexts_lock */
 
-    pthread_mutex_t lock;      /* what follows; taken before any stream's lock */
+    pthread_mutex_t lock;      /* guards what follows; taken before any stream's lock */
     sd_object *children;       /* objects with live handles */
-    struct sd_stream *streams; /* every stream that is not freed, with a handle or without */
+    struct sd_stream *streams; /* every stream that is not freed, whether it has a handle or not */
     struct sd_stream *legacy;  /* held by its handle's reference */
     unsigned peers;            /* bit n: peer access to device n is enabled; access.c's lock */
     size_t limits[8];
@@ -42,10 +45,11 @@ typedef struct sd_context {
 
 /* ---- entering the driver ---- */
 
-/* Refused before cuInit, in a forked child, and inside host functions. */
+/* Refused before cuInit, in a forked child, and inside of host functions. */
 unsigned sd_enter(void);
 
-/* The same, and the calling thread's current context with a reference; refused once it faulted. */
+/* sd_enter, and the calling thread's current context with a reference; refused once that has
+ * faulted. */
 unsigned sd_enter_current(sd_context **context);
 
 static inline void sd_context_leave(sd_context **context)
@@ -54,7 +58,7 @@ static inline void sd_context_leave(sd_context **context)
         sd_object_put(&(*context)->object);
 }
 
-/* The first line of entry points: check, and declare `name`, the current context. */
+/* The first line of an entry point: checks, and declares `name`, the current context. */
 #define SD_CURRENT(name) \
     __attribute__((cleanup(sd_context_leave))) sd_context *name = NULL; \
     do { \
@@ -63,7 +67,7 @@ static inline void sd_context_leave(sd_context **context)
             return entered_; \
     } while (0)
 
-/* The same for calls that have no need of a context: `name` is the current one, or NULL. */
+/* The same for calls that need no context: `name` is the current one, or NULL. */
 unsigned sd_enter_anywhere(sd_context **context);
 #define SD_ANYWHERE(name) \
     __attribute__((cleanup(sd_context_leave), unused)) sd_context *name = NULL; \
@@ -80,14 +84,14 @@ unsigned sd_enter_anywhere(sd_context **context);
             return entered_; \
     } while (0)
 
-/* Used while a host function runs on this thread. */
+/* Says whether a host function is running on this thread. */
 void sd_thread_in_host_function(bool inside);
 
-/* The calling thread's own stream in `context`, made at its first use; with a reference. */
+/* The calling thread's own stream in `context`, made at first use; with a reference. */
 unsigned sd_thread_stream(sd_context *context, struct sd_stream **stream);
 bool sd_thread_init(void);
 
-/* The stack of current contexts: put a handle on top; take it off if it is on top. */
+/* The stack of current contexts: push a handle; pop one if it is on top. */
 unsigned sd_thread_push(void *handle);
 void sd_thread_forget(const void *handle);
 
@@ -101,13 +105,13 @@ void sd_context_destroy(sd_context *context);
 /* Wait until everything issued so far is done. */
 void sd_context_drain(sd_context *context);
 
-/* A kernel faulted: all contexts of the process are lost, at once. The first fault wins; what runs
- * stops. Nothing, if the context is lost already. */
+/* A kernel faulted: all contexts of the process are lost at once, and what runs stops. The first
+ * fault wins; does nothing if the context is lost already. */
 void sd_context_fault(sd_context *context, unsigned result);
-/* The device is lost, and with it its contexts, whatever SOFTCUDA_HEAL says; the others are not. */
+/* The device is lost, with all its contexts, whatever SOFTCUDA_HEAL says; other devices are not. */
 void sd_device_fault(sd_device *device, unsigned result);
 
-/* The CUresult that each call answers: 0 while all is well, then always the same. */
+/* The CUresult that each call answers: 0 while all is well, and after a fault always the same. */
 static inline unsigned sd_device_state(sd_device *device)
 {
     int own = atomic_load_explicit(&device->fault, memory_order_acquire);
@@ -121,7 +125,7 @@ static inline unsigned sd_context_state(sd_context *context)
 
 /* Make `object` a child: it holds the context, and its handle dies with it. */
 void sd_context_adopt(sd_context *context, sd_object *object);
-/* End the handle of a child. False: somebody else did. The handle's reference is given back. */
+/* End the handle of a child, giving back the handle's reference. False: somebody else did. */
 bool sd_context_release(sd_object *object);
 
 /* The ranges that kernels may touch now, with a reference; NULL: out of memory. */

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Copies of boxes (rows of slices), from any kind of memory to any. */
+/*
+ * Copies of boxes (slices of rows), from any kind of memory to any other. A copy is checked twice:
+ * against the live allocations when it is issued, and against the valid bytes when it runs
+ * (copy.c).
+ */
 #ifndef SOFTCUDA_DRIVER_COPY_H
 #define SOFTCUDA_DRIVER_COPY_H
 
 #include "driver/memory.h"
 #include "driver/stream.h"
 
-/* Where a box starts, and the bytes from one row and one slice to the next. */
+/* Where a box starts, and the distances of rows and slices in bytes. */
 typedef struct sd_side {
     uint64_t address;
     uint64_t pitch, slice;
@@ -18,23 +22,23 @@ typedef struct sd_box {
     uint64_t width, height, depth;
 } sd_box;
 
-/* What the caller says about a side, in which the driver must believe it. */
+/* What the caller claims about a side; the driver must take its word for it. */
 typedef enum sd_claim {
     SD_CLAIM_HOST,   /* a host pointer */
-    SD_CLAIM_DEVICE, /* a device pointer: must be one */
+    SD_CLAIM_DEVICE, /* a device pointer, and must be one */
     SD_CLAIM_ANY,    /* a unified address */
 } sd_claim;
 
 /*
- * Check and issue a copy. `waits`: the call returns when the copy is done, where host memory takes
+ * Check and issue a copy. With `waits` the call returns when the copy is done, if host memory takes
  * part. Otherwise only pageable memory makes it wait, and small pageable sources do not.
  */
 unsigned sd_copy(sd_stream *stream, const sd_box *box, sd_claim dst, sd_claim src, bool waits);
 
-/* A copy as a work that is issued later; its memory, pageable too, is used only then. */
+/* Make a copy that is issued later; its memory, even if pageable, is read or written only then. */
 unsigned sd_copy_make(const sd_box *box, sd_claim dst, sd_claim src, sd_work **work);
 
-/* The box that a struct of the API describes. A CUresult. */
+/* Read the box that a struct of the API describes. A CUresult. */
 unsigned sd_copy_read_3d(const acu_CUDA_MEMCPY3D *copy, sd_box *box, sd_claim *dst, sd_claim *src);
 
 #endif

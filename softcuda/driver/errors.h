@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The sentence that says what went wrong last. */
+/* The sentence that says what went wrong last in the process (softcuda_last_error_text). */
 #ifndef SOFTCUDA_DRIVER_ERRORS_H
 #define SOFTCUDA_DRIVER_ERRORS_H
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Graphs: nodes that each hold a work to be cloned at a launch, and what they come after. An
- * executable graph is a flat copy, in an order that its edges allow, laid on lanes: streams of its
- * own, so that branches run side by side.
+ * Graphs: nodes, each with a work that is cloned at a launch, and with the nodes that it comes
+ * after. An executable graph is a flat copy, in an order that the edges allow, laid on lanes:
+ * streams of its own, so that branches run side by side.
  *
- * As in CUDA graphs are not for several threads at a time; handles are safe nevertheless.
+ * As with CUDA, a graph is not for several threads at a time; handles are safe nevertheless.
  */
 #ifndef SOFTCUDA_DRIVER_GRAPH_H
 #define SOFTCUDA_DRIVER_GRAPH_H
@@ -14,20 +14,20 @@
 struct sd_event;
 struct sd_graph;
 
-/* What a node does: one of the three, or nothing. */
+/* What a node does: a work, an event or a child graph, or nothing. */
 typedef struct sd_step {
     unsigned type;          /* ACU_CU_GRAPH_NODE_TYPE_x */
     sd_work *work;          /* owned, never issued: kernels, copies, fills, host functions */
     struct sd_event *event; /* held: recorded or awaited */
     struct sd_graph *child; /* owned */
-    sd_context *context;    /* held: where it runs; NULL: anywhere */
+    sd_context *context;    /* the context in which it runs, held; NULL: any */
 } sd_step;
 
 typedef struct sd_node {
     sd_object object;
     struct sd_graph *graph; /* held */
     sd_step step;
-    struct sd_node **after; /* borrowed: nodes of the same graph */
+    struct sd_node **after; /* nodes of the same graph, borrowed */
     size_t after_count;
     size_t index; /* in the graph */
 } sd_node;
@@ -45,18 +45,18 @@ unsigned sd_graph_create(sd_graph **graph);
 /* End the handles of the graph and of its nodes. False: somebody else did. */
 bool sd_graph_release(sd_graph *graph);
 unsigned sd_graph_clone(sd_graph *original, sd_graph **clone);
-/* Another step like it: what it holds is held, what it owns is cloned. */
+/* Copy a step: what it holds is held again, what it owns is cloned. */
 unsigned sd_step_clone(const sd_step *step, sd_step *clone);
 void sd_step_end(sd_step *step);
 
-/* A new node behind `after`; the step is taken over, on failure too. */
+/* Add a node behind `after`; takes over the step, on failure too. */
 unsigned sd_graph_add(sd_graph *graph, sd_step *step, const CUgraphNode *after, size_t count,
                       sd_node **node);
 
-/* Whether any node comes directly after the one of the handle. */
+/* Whether any node comes directly after the handle's node. */
 bool sd_graph_is_followed(sd_graph *graph, CUgraphNode node);
 
-/* The order in which nodes can run: indices, in memory that the caller frees. */
+/* An order in which the nodes can run: indices, in memory that the caller frees. */
 unsigned sd_graph_order(const sd_graph *graph, size_t **order);
 
 /* ---- steps from the structs of the API ---- */
@@ -68,7 +68,7 @@ unsigned sd_step_copy(const acu_CUDA_MEMCPY3D *params, CUcontext context, sd_ste
 unsigned sd_step_fill(const acu_CUDA_MEMSET_NODE_PARAMS *params, CUcontext context, sd_step *step);
 unsigned sd_step_host(const acu_CUDA_HOST_NODE_PARAMS *params, sd_step *step);
 
-/* The kernel node parameters of before 12.0 as those since. */
+/* Converts the kernel node parameters from before CUDA 12.0 to those since. */
 static inline acu_CUDA_KERNEL_NODE_PARAMS_v2
 sd_kernel_params(const acu_CUDA_KERNEL_NODE_PARAMS_v1 *p)
 {

@@ -9,31 +9,31 @@
 
 typedef struct sd_item {
     sd_step step;
-    void *node;    /* handle of the node that it was made from; NULL: of a graph in the graph */
-    size_t *after; /* items before it */
+    void *node;    /* handle of the node that it was made from; NULL: it is from a child graph */
+    size_t *after; /* indices of the items before it */
     size_t after_count;
     unsigned lane;
     bool disabled;
-    bool last; /* no later item on its lane waits behind it */
+    bool last; /* last on its lane: no later item there waits behind it */
 } sd_item;
 
 typedef struct sd_exec {
     sd_object object;
-    sd_context *context;  /* held: for nodes that may run anywhere */
-    bool by_priority;     /* priorities of nodes count */
-    pthread_mutex_t lock; /* what follows */
+    sd_context *context;  /* held; where nodes run that may run anywhere */
+    bool by_priority;     /* the nodes' priorities count */
+    pthread_mutex_t lock; /* guards what follows */
     sd_item *items;       /* in an order that the edges allow */
     size_t count, room;
     sd_stream *lanes[SD_LANES]; /* held; their handles are ours */
     unsigned lane_count;
-    sd_mark *marks;   /* of a launch: where each item ends */
+    sd_mark *marks;   /* of a launch: the end of each item */
     sd_mark previous; /* the end of the launch before */
 } sd_exec;
 
 unsigned sd_graph_instantiate(sd_context *context, bool by_priority, CUgraphExec *handle,
                               CUgraph graph);
 
-/* Whether its edges lead round in a circle; not if there is no such graph. */
+/* Whether the graph's edges form a cycle; false if there is no such graph. */
 bool sd_graph_has_circle(CUgraph graph);
 
 static inline void sd_exec_leave(sd_exec **e)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * A range of addresses cut into blocks: which are free, and which block an address lies in.
- * It never looks at the memory itself. No locks: its owner locks.
+ * A range of addresses, cut into blocks: which blocks are free, and which block an address lies in.
+ * The heap never touches the memory itself, and has no lock: its owner locks.
  */
 #ifndef SOFTCUDA_DRIVER_HEAP_H
 #define SOFTCUDA_DRIVER_HEAP_H
@@ -21,14 +21,15 @@ typedef struct sd_block {
     uint64_t address, span;           /* multiples of SD_HEAP_ALIGN */
     struct sd_block *below, *above;   /* neighbours by address */
     struct sd_block *next, *previous; /* in the list of free blocks of its size */
-    struct sd_block *left, *right;    /* in the tree of used blocks */
+    struct sd_block *left, *right;    /* children in the tree of used blocks */
     uint32_t rank;                    /* the tree is a heap over these random numbers */
     bool used;
 
-    /* For the owner of the heap; meaningful while used. */
+    /* Used by the heap's owner, while the block is used. */
     uint64_t size;              /* bytes asked for */
     uint64_t id;                /* never repeats in the process */
-    struct sd_context *context; /* who allocated it, borrowed; freed with that context */
+    struct sd_context *context; /* who allocated it, borrowed; the block is freed with that
+                                 * context */
     struct sd_pool *pool;       /* NULL: not stream-ordered */
     unsigned flags;
     struct sd_reservation *reservation; /* addresses without memory of their own; virtual.h */
@@ -36,7 +37,7 @@ typedef struct sd_block {
     /* A stream-ordered free that has not run yet. */
     struct sd_stream *freed_on; /* held; NULL while the allocation is live */
     uint64_t freed_at;          /* place of the free on that stream */
-    uint64_t free_token;        /* which free owns the block; 0: none */
+    uint64_t free_token;        /* which free owns the block now; 0: none */
     struct sd_block *next_pending, *previous_pending;
 } sd_block;
 
@@ -55,7 +56,7 @@ bool sd_heap_init(sd_heap *heap, uint64_t base, uint64_t bytes);
 
 /* A used block of at least `bytes` (not 0), or NULL. */
 sd_block *sd_heap_alloc(sd_heap *heap, uint64_t bytes);
-/* Returns the free block that it is part of now. */
+/* Returns the free block that the block is part of now. */
 sd_block *sd_heap_free(sd_heap *heap, sd_block *block);
 
 /* The used block whose span holds `address`, or NULL. */

@@ -1,32 +1,34 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * The software CUDA driver as a part of another program: the entry points by their exact names.
- * They behave as those of libcuda.so.1; environment variables set the machine that they show:
+ * They behave as those of libcuda.so.1. Environment variables describe the machine that they show:
  *
  *   SOFTCUDA_DEVICES  how many devices, 1 to 16 (default 1)
  *   SOFTCUDA_MEMORY   bytes of memory of each, with K, M, G or T (default 4G)
  *   SOFTCUDA_SM       compute capability times ten, 50 to 120 (default 80)
- *   SOFTCUDA_HEAL     1: a kernel's fault ends with its context. On an H100 it does not: there, and
- *                     here by default, every context of the device, old or new, answers the
+ *   SOFTCUDA_HEAL     1: a kernel's fault ends with its context. On a GPU it does not: there, and
+ *                     here by default, every context of the process, old or new, answers the
  *                     error until the process ends. For experiments; nothing should rely on it.
- *   SOFTCUDA_SEED     a number: it alone decides how streams interleave; see schedule.h
- *   SOFTCUDA_FAULTS   a script of what goes wrong where; see faults.h
- *   SOFTCUDA_TRACE    a file, for the program's calls and the streams' works in their order; "%p"
- *                     in its name stands for the process
+ *   SOFTCUDA_RACES    1: races in the shared memory of kernels are faults
+ *   SOFTCUDA_SEED     a number that alone decides how streams interleave; see schedule.h
+ *   SOFTCUDA_FAULTS   a script of what goes wrong, and where; see faults.h
+ *   SOFTCUDA_TRACE    a file for the program's calls and the streams' works, in order; "%p" in its
+ *                     name stands for the process id
  */
 #ifndef SOFTCUDA_DRIVER_SOFTCUDA_H
 #define SOFTCUDA_DRIVER_SOFTCUDA_H
 
 /*
- * The entry point that libcuda.so.1 exports as `symbol` ("cuMemAlloc_v2"), or NULL where no driver
- * exports that. What this driver cannot do is there too, and answers CUDA_ERROR_NOT_SUPPORTED.
- * The stand-in exports this as well: a program tells by it that its libcuda.so.1 is no GPU's.
+ * The entry point that libcuda.so.1 exports as `symbol` ("cuMemAlloc_v2"), or NULL if no driver
+ * exports that. What this driver can not do is there too, and answers CUDA_ERROR_NOT_SUPPORTED. The
+ * stand-in exports this function as well: by it a program can tell that its libcuda.so.1 is not a
+ * GPU's.
  */
 __attribute__((visibility("default"))) void *softcuda_symbol(const char *symbol);
 
 /*
- * One sentence on the last kernel fault or refused module of the process: kernel, line, thread,
- * address. Never NULL; "" before the first. The text stays until the calling thread asks again.
+ * One sentence about the last kernel fault or refused module of the process: kernel, line, thread,
+ * address. Never NULL; "" before the first. The text is valid until the calling thread asks again.
  */
 __attribute__((visibility("default"))) const char *softcuda_last_error_text(void);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Streams: queues of work that runs in order, and marks, which name a place in such a queue.
+ * Streams: queues of work that runs in order; and marks, which name a place in such a queue.
  *
  * A stream counts what was issued to it and what is done; "place" n is reached when done >= n.
- * Events, synchronization, and the order between streams are all built on marks.
+ * Events, synchronization and the order between streams are all built on marks.
  */
 #ifndef SOFTCUDA_DRIVER_STREAM_H
 #define SOFTCUDA_DRIVER_STREAM_H
@@ -19,7 +19,7 @@ typedef struct sd_mark {
 } sd_mark;
 
 bool sd_mark_done(const sd_mark *mark);
-/* The same for a program that asks, who may learn of it later: see schedule.h. */
+/* The same for a program that asks, which may learn of it later: see schedule.h. */
 bool sd_mark_seen(const sd_mark *mark);
 void sd_mark_drop(sd_mark *mark); /* gives the reference back; the mark is empty after */
 /* Block until the place is reached. */
@@ -27,39 +27,43 @@ void sd_mark_wait(const sd_mark *mark);
 
 typedef struct sd_work sd_work;
 
-/* What a stream has captured last, or an event stands for in a capture; see capture.h. */
+/* The last thing that a stream captured, or what an event stands for in a capture; see
+ * capture.h. */
 struct sd_capture;
 typedef struct sd_captured {
-    struct sd_capture *capture; /* held; NULL in a stream's, which the capture itself keeps */
+    struct sd_capture *capture; /* held; NULL in a stream's own, because the capture holds the
+                                 * stream */
     CUgraphNode *nodes;
     size_t count;
 } sd_captured;
 
-/* One kind of work; the struct of each kind starts with a sd_work. */
+/* One kind of work. The struct of each kind begins with an sd_work. */
 typedef struct sd_work_kind {
     const char *name;
-    /* Do it. Not 0: this CUresult becomes the context's fault. NULL: nothing to do. */
+    /* Do the work. A result that is not 0 becomes the context's fault. NULL: nothing to do. */
     unsigned (*run)(sd_stream *stream, sd_work *work);
-    /* False: not yet; asked again and again. NULL: always ready. */
+    /* False: it can not start yet; asked again and again. NULL: always ready. */
     bool (*ready)(const sd_work *work);
-    void (*drop)(sd_work *work); /* give back what it holds, but not its memory; may be NULL */
-    sd_work *(*clone)(const sd_work *work); /* another like it, never issued; NULL: no memory */
+    void (*drop)(sd_work *work); /* give back what it holds, but not its own memory; may be NULL */
+    sd_work *(*clone)(const sd_work *work); /* another work like it, not issued; returns NULL: no
+                                             * memory */
     void (*tell)(const sd_work *work, char *text, size_t bytes); /* for traces; may be NULL */
     /* Whether an executable graph may have `with` in the place of `work`; NULL: always. */
     bool (*replaceable)(const sd_work *work, const sd_work *with);
-    bool (*same)(const sd_work *work, const sd_work *with); /* then it may stay, in any case */
+    bool (*same)(const sd_work *work, const sd_work *with); /* if they are the same, the work may
+                                                             * stay in any case */
     bool on_host;       /* runs on a thread for host functions */
     bool always;        /* runs in a faulted context too */
-    unsigned node_type; /* of what can be cloned: ACU_CU_GRAPH_NODE_TYPE_x */
+    unsigned node_type; /* for what can be cloned: ACU_CU_GRAPH_NODE_TYPE_x */
 } sd_work_kind;
 
 struct sd_work {
     sd_work *next;
     const sd_work_kind *kind;
     uint64_t at;                  /* its place, set by sd_stream_push */
-    sd_mark after;                /* not before this is reached; owns the reference */
+    sd_mark after;                /* it must not start before this is reached; owns the reference */
     uint64_t hidden;              /* schedule.c's */
-    const struct sd_fault *fault; /* that it was issued with; NULL: none */
+    const struct sd_fault *fault; /* the late fault that it was issued with; NULL: none */
 };
 
 struct sd_stream {
@@ -68,40 +72,42 @@ struct sd_stream {
     unsigned flags;
     int priority; /* 0 to -5 */
     uint64_t id;
-    uint64_t number; /* of all streams of the process, from 1 */
+    uint64_t number; /* among all streams of the process, counted from 1 */
     bool legacy;     /* the context's stream 0 */
 
-    pthread_mutex_t lock; /* what follows */
-    pthread_cond_t moved; /* broadcast when something was done and somebody sleeps */
+    pthread_mutex_t lock; /* guards what follows */
+    pthread_cond_t moved; /* broadcast when something is done while somebody sleeps */
     unsigned sleepers;
     sd_work *head, *tail;          /* the head stays in the list while it runs */
     _Atomic uint64_t issued, done; /* written under the lock, read without */
-    _Atomic uint64_t seen; /* of a seeded run: up to here programs know; schedule.c's lock */
+    _Atomic uint64_t seen; /* in a seeded run, the place up to which programs know; schedule.c's
+                            * lock */
     bool scheduled;        /* queued, running, or parked: holds a reference to the stream */
     sd_stream *parked;     /* streams that wait for a place on this one, linked by parked_next */
 
-    /* While it captures; the rest under the capture's lock. */
+    /* Set while it captures; what it points to is under the capture's lock. */
     _Atomic(struct sd_capture *) capture;
     sd_captured captured;
     sd_stream *capture_next;
 
-    /* Owned by whoever has the stream's schedule. */
+    /* For whoever has the stream's schedule. */
     sd_stream *queue_next;
     sd_stream *parked_next;
     uint64_t parked_at;
     uint64_t ripe, turn; /* schedule.c's */
 };
 
-/* A new stream with a handle in `context`. `least` 0 to -5. A CUresult. */
+/* Make a stream with a handle in `context`; `least` from 0 to -5. A CUresult. */
 unsigned sd_stream_create(sd_context *context, unsigned flags, int priority, sd_stream **stream);
 unsigned sd_stream_create_legacy(sd_context *context);
 
-/* The handle dies at once; work already issued finishes. */
+/* End the handle at once; work that was issued still finishes. */
 void sd_stream_retire(sd_stream *stream);
 
 /*
- * The stream that a handle means in `context`, which is the current one: 0 and 1 legacy, 2 the
- * thread's own, else a created one. With a reference. A CUresult: its context's fault as well.
+ * The stream that a handle means in `context`, which is the current one: 0 and 1 are the legacy
+ * stream, 2 is the thread's own, all others created streams. With a reference. A CUresult, which
+ * includes its context's fault.
  */
 unsigned sd_stream_find(sd_context *context, CUstream handle, sd_stream **stream);
 
@@ -110,20 +116,21 @@ static inline void sd_stream_leave(sd_stream **stream)
     if (*stream)
         sd_object_put(&(*stream)->object);
 }
-/* A reference to a stream, or NULL, that ends with the block. */
+/* A variable for a stream, or NULL, whose reference ends with the block. */
 #define SD_STREAM_HELD __attribute__((cleanup(sd_stream_leave))) sd_stream *
 
-/* What a call does with a stream, which decides what a capture has against it. */
+/* What a call does with a stream. It decides what a capture has against the call. */
 typedef enum sd_use {
     SD_STREAM_SEEN,   /* it asks whether the stream captures */
     SD_STREAM_TURNED, /* it begins a capture, or ends it */
-    SD_STREAM_USED,   /* it can be captured, or asks something */
+    SD_STREAM_USED,   /* it can be captured, or it asks something */
     SD_STREAM_FREE,   /* it cannot be captured */
 } sd_use;
 
 /*
- * What every call with a stream begins with. The current context is needed for the streams that
- * are nobody's but its own; *context is it, or, where there is none, the stream's. A CUresult.
+ * Every call with a stream begins with this. The current context is needed for the streams that
+ * have no handle of their own. *context is the current one or, if there is none, the stream's. A
+ * CUresult.
  */
 unsigned sd_stream_enter(CUstream handle, sd_use use, sd_context **context, sd_stream **stream);
 
@@ -139,18 +146,18 @@ unsigned sd_stream_enter(CUstream handle, sd_use use, sd_context **context, sd_s
 #define SD_STREAM(name, handle) SD_STREAM_FOR(SD_STREAM_USED, name, handle)
 
 /*
- * Append work (made with malloc), which belongs to the stream from now on, also on failure. Orders
- * it behind the legacy stream, or, on the legacy stream, behind all blocking ones. A CUresult.
+ * Append work (made with malloc), which belongs to the stream from now on, also on failure. It is
+ * ordered behind the legacy stream or, on the legacy stream, behind all blocking ones. A CUresult.
  */
 unsigned sd_stream_push(sd_stream *stream, sd_work *work);
 
-/* The same, and tells its place. */
+/* The same, and sets *mark to the work's place. */
 unsigned sd_stream_push_at(sd_stream *stream, sd_work *work, sd_mark *mark);
 
 /* Drop work that was not issued. NULL is nothing. */
 void sd_work_discard(sd_work *work);
 
-/* Append nothing but a wait for `mark`, whose reference is taken over. */
+/* Append a wait for `mark`, whose reference is taken over. */
 unsigned sd_stream_push_wait(sd_stream *stream, sd_mark mark);
 
 /* The mark of everything issued so far, with a reference. */
@@ -158,11 +165,11 @@ sd_mark sd_stream_mark(sd_stream *stream);
 bool sd_stream_idle(const sd_stream *stream);
 bool sd_stream_seen_idle(const sd_stream *stream); /* for a program that asks */
 
-/* For the worker threads: run what can be run. The schedule is theirs. */
+/* For worker threads, which have the schedule: run what can be run. */
 void sd_stream_advance(sd_stream *stream, sd_workers *by);
 
-/* For who has its schedule: park `stream` at the mark. False: it has been reached meanwhile. Once
- * parked it is not the caller's. */
+/* For whoever has the stream's schedule: park it at the mark. False: the mark was reached
+ * meanwhile. Once parked, the stream is not the caller's any more. */
 bool sd_stream_park(sd_stream *stream, const sd_mark *mark);
 
 /* For pollers: the stream's head was found ready. */

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The symbols of libcuda.so.1 that calls.h does not have: together they are all that the driver of
- * CUDA 13.0 exports, and what newer ones are known to add. A program that resolves every symbol at
- * its start finds them all.
+ * The symbols of libcuda.so.1 that calls.h lacks. Together they are all that CUDA 13.0's driver
+ * exports, and what newer ones are known to add. So a program that resolves every symbol at its
+ * start finds them all.
  */
 #ifndef SOFTCUDA_DRIVER_SYMBOLS_H
 #define SOFTCUDA_DRIVER_SYMBOLS_H
 
 #include <stdbool.h>
 
-/* Whether `name` is `base`, or that with the suffix of a version: _v2, _v3. */
+/* Whether `name` is `base`, with or without the suffix of a version: _v2, _v3. */
 bool sd_is_form_of(const char *name, const char *base);
 
 /*
  * X(symbol, implementation): other names with the same signature: older ones, and those of programs
  * compiled for per-thread default streams (_ptds, _ptsz). In the latter stream 0 is the legacy
- * stream here: stricter in its order, and right for whoever expects less order.
+ * stream here: its order is stricter, and so correct for programs that expect less order.
  */
 #define SD_OTHER_NAMES(X) \
     X(cuCtxCreate, cuCtxCreate_v2) \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * SOFTCUDA_TRACE: a text file with what the program called and what streams ran, in their order.
- * It has no times, and addresses are told by how far they are into their memory, so that the traces
- * of two equal runs are equal.
+ * SOFTCUDA_TRACE: a text file with what the program called and what the streams ran, in order. It
+ * has no times, and addresses are written as offsets into their allocation, so that two equal runs
+ * have equal traces.
  */
 #ifndef SOFTCUDA_DRIVER_TRACE_H
 #define SOFTCUDA_DRIVER_TRACE_H
@@ -14,22 +14,22 @@
 struct sd_stream;
 struct sd_work;
 
-/* Begin to write; "%p" in the name stands for the process. False, with a sentence on why. */
+/* Begin to write; "%p" in the name stands for the process id. False: a sentence says why. */
 bool sd_trace_open(const char *name, char *why, size_t bytes);
 
 /* Whether there is a trace. Constant once the driver is started. */
 bool sd_trace_on(void);
 
-/* One line; a line feed is added. Nothing without a trace. */
+/* Write one line; adds a line feed. Does nothing without a trace. */
 __attribute__((format(printf, 1, 2))) void sd_trace(const char *format, ...);
 
-/* An address in words that are the same in each run: of which memory, and how far into that. */
+/* An address in terms that are the same in each run: the allocation, and the offset into it. */
 typedef struct sd_spot {
     char text[40];
 } sd_spot;
 sd_spot sd_spot_of(uint64_t address);
 
-/* The stream begins with the work. */
+/* The stream starts the work. */
 void sd_trace_step(const struct sd_stream *stream, const struct sd_work *work);
 
 #endif

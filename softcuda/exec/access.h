@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * How an instruction's 32 addresses become host memory. Most accesses of a warp are runs of
- * neighbours or one address for all, by halves of 16 lanes (tiles are 16 wide); those are checked
- * once per run. Everything else goes lane by lane.
+ * neighbours, or one address for all, by halves of 16 lanes (tiles are 16 wide). Those are checked
+ * once per run; everything else goes lane by lane.
  */
 #ifndef SOFTCUDA_EXEC_ACCESS_H
 #define SOFTCUDA_EXEC_ACCESS_H
@@ -20,9 +20,9 @@ enum sx_where {
     SX_ADDRESS_32 = 0x10,
     /*
      * The decoder knows which loads and stores of a block use the same address register for
-     * elements of one size: the first remembers what it has found out about the 32 addresses in
-     * one of the warp's patterns, and the others need not look again. Only a group of all lanes
-     * remembers or looks, and no other group can come in between.
+     * elements of one size. The first of them remembers, in one of the warp's patterns, what it
+     * found out about the 32 addresses, and the others need not look again. Only a group of all
+     * lanes remembers or looks, and no other group can run in between.
      */
     SX_REMEMBERS = 0x20,
     SX_KNOWS = 0x40,
@@ -37,8 +37,8 @@ typedef struct sx_access {
 } sx_access;
 
 /*
- * Fills w->pointers for the lanes that run. On a bad address the launch has failed: false.
- * `bytes` is the whole access of one lane, a power of two, and its required alignment.
+ * Fills w->pointers for the lanes that run. False: an address was bad, and the launch has failed.
+ * `bytes` is the whole access of one lane, a power of two, and also its required alignment.
  */
 bool sx_resolve_lanes(sx_warp *w, const sx_insn *i, uint32_t operand, unsigned bytes,
                       unsigned kind);
@@ -51,7 +51,8 @@ SX_INLINE char *sx_global_at(sx_warp *w, uint64_t address, uint64_t bytes)
     if (offset < r->bytes && bytes <= r->bytes - offset) {
         if (!r->valid)
             return r->host + offset;
-        /* The driver changes the table only where nothing runs, or by the program's own error. */
+        /* While this runs, the driver changes entries only of memory that no correct program
+         * uses. */
         uint64_t in = offset & (SX_GRANULE - 1);
         if (in + bytes <= __atomic_load_n(&r->valid[offset >> SX_GRANULE_SHIFT], __ATOMIC_RELAXED))
             return r->host + offset;

@@ -2,9 +2,9 @@
 /*
  * From parsed PTX to instructions of the interpreter. One decoder works on one function at a time:
  *
- *   cfg.c          blocks, loops, and the order in which blocks are laid out
+ *   cfg.c          finds blocks and loops, and the order in which blocks are laid out
  *   decode*.c      each PTX instruction becomes one or a few instructions (emit.c helps)
- *   registers.c    registers get places in the warp's frame, shared where lives do not overlap
+ *   registers.c    registers get places in the warp's frame; registers whose lives do not overlap share
  *
  * What is not supported is refused here, with its line.
  */
@@ -31,15 +31,15 @@ typedef struct sx_constants {
 typedef struct sx_cfg_block {
     uint32_t first, end;  /* PTX instructions */
     uint32_t succ, succs; /* successors: cfg.edges[succ .. succ + succs) */
-    uint32_t fall;        /* the block that it runs into, PTX_NO_INDEX: none */
-    uint32_t preds;       /* edges that come in */
+    uint32_t fall;        /* the block that it falls through to, PTX_NO_INDEX: none */
+    uint32_t preds;       /* incoming edges */
     uint32_t rpo, idom;   /* place in plain reverse post-order */
     uint32_t loop;        /* innermost loop's header, PTX_NO_INDEX: none */
     uint32_t order;       /* place in the layout; PTX_NO_INDEX: unreachable */
     uint32_t start, stop; /* emitted instructions */
     uint32_t waiting;     /* used while ordering */
     bool is_header;
-    uint16_t cost; /* fuel of a jump back to this header */
+    uint16_t cost; /* the fuel that a jump back to this header takes */
 } sx_cfg_block;
 
 typedef struct sx_cfg {
@@ -59,7 +59,7 @@ typedef struct sx_cfg {
 /* A virtual register of the function being decoded: PTX's own first, then temporaries. */
 typedef struct sx_vreg {
     uint8_t bits;   /* 1 predicate, 16, 32, 64 */
-    bool pinned;    /* keeps a place of its own */
+    bool pinned;    /* shares its place with no other register */
     uint32_t place; /* offset in the frame */
 } sx_vreg;
 
@@ -77,23 +77,23 @@ typedef struct sx_decoder {
     uint32_t carry; /* register of the carry flag, PTX_NO_INDEX: not used yet */
 
     sx_insn *insns;
-    uint8_t *soft; /* by instruction: results may keep old values though no guard shows it */
+    uint8_t *soft; /* by instruction: some lanes keep the old result although no guard says so */
     size_t count, room;
-    sx_insn refused; /* what those fill in who had none: nobody reads it */
+    sx_insn refused; /* the instruction that callers fill in after a failure; nobody reads it */
 
     const ptx_inst *inst;  /* the one being decoded */
     uint32_t block;        /* its block */
-    uint32_t consumed;     /* modifiers that have been understood, by place */
-    uint32_t guard;        /* what emitted code is guarded by, or SX_NO_OPERAND */
-    bool in_branch_around; /* emitted code is jumped over by lanes whose guard does not hold */
+    uint32_t consumed;     /* bits of the modifiers that were understood, by place */
+    uint32_t guard;        /* the guard of emitted code, or SX_NO_OPERAND */
+    bool in_branch_around; /* lanes whose guard does not hold jump over the emitted code */
 
-    /* Address registers of this block that an instruction has looked at: see access.h. */
+    /* Address registers of this block that an instruction has already looked at: see access.h. */
     struct sx_known {
         uint32_t operand; /* SX_NO_OPERAND: free */
         uint32_t bytes;
     } known[SX_PATTERNS];
     uint32_t known_next;
-    size_t known_until; /* instructions up to here have been seen to write no register of them */
+    size_t known_until; /* the instructions up to here write none of their registers */
 } sx_decoder;
 
 /* ---- memory that lives as long as the module ------------------------------------------------- */
@@ -105,8 +105,8 @@ void sx_refuse_inst(sx_decoder *d); /* "the software device does not execute .."
 void sx_no_memory(sx_decoder *d);
 
 /* ---- modifiers ------------------------------------------------------------------------------- */
-bool sx_has(sx_decoder *d, ptx_mod mod);    /* and it counts as understood */
-void sx_ignore(sx_decoder *d, ptx_mod mod); /* it makes no difference here */
+bool sx_has(sx_decoder *d, ptx_mod mod);    /* whether it is there; it then counts as understood */
+void sx_ignore(sx_decoder *d, ptx_mod mod); /* marks it understood: it makes no difference here */
 unsigned sx_rounding(sx_decoder *d);        /* sx_round of .rn, .rz, .rm, .rp; default .rn */
 
 /* ---- names of operations --------------------------------------------------------------------- */
@@ -129,17 +129,18 @@ sx_insn *sx_emit1(sx_decoder *d, const char *name, uint32_t r, uint32_t a);
 sx_insn *sx_emit2(sx_decoder *d, const char *name, uint32_t r, uint32_t a, uint32_t b);
 sx_insn *sx_emit3(sx_decoder *d, const char *name, uint32_t r, uint32_t a, uint32_t b, uint32_t c);
 
-const ptx_operand *sx_operand(sx_decoder *d, unsigned n); /* refuses where it is missing */
+const ptx_operand *sx_operand(sx_decoder *d, unsigned n); /* refuses the instruction if it is
+                                                           * missing */
 
 /* A source operand as a value of `type`, in a register of its container's width. */
 uint32_t sx_use(sx_decoder *d, const ptx_operand *op, ptx_type type);
 uint32_t sx_use_n(sx_decoder *d, unsigned n, ptx_type type);
 uint32_t sx_use_pred(sx_decoder *d, const ptx_operand *op);
 
-/* A result: written to `operand`, and brought to the register's width by sx_finish. */
+/* A result: written to `operand`, and widened to the register's width by sx_finish. */
 typedef struct sx_result {
     uint32_t operand;
-    uint32_t reg; /* operand of the wider register behind it, else SX_NO_OPERAND */
+    uint32_t reg; /* operand of the wider register that it ends up in, else SX_NO_OPERAND */
     ptx_type type;
 } sx_result;
 sx_result sx_define(sx_decoder *d, const ptx_operand *op, ptx_type type);
@@ -164,7 +165,7 @@ bool sx_decode_memory(sx_decoder *d);
 bool sx_decode_warp(sx_decoder *d);
 bool sx_decode_control(sx_decoder *d);
 void sx_forget_addresses(sx_decoder *d);          /* a block begins */
-void sx_emit_jump(sx_decoder *d, uint32_t block); /* unless it comes next anyway */
+void sx_emit_jump(sx_decoder *d, uint32_t block); /* unless that block comes next anyway */
 bool sx_needs_branch_around(const ptx_function *fn, const ptx_inst *inst);
 
 /* ---- whole functions ------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The executor: runs PTX kernels on the CPU. The software driver calls nothing of the PTX front
- * end or the interpreter but what is here.
+ * The executor: runs PTX kernels on the CPU. This is all that the software driver calls of the
+ * interpreter and the PTX front end.
  */
 #ifndef SOFTCUDA_EXEC_EXEC_H
 #define SOFTCUDA_EXEC_EXEC_H
@@ -16,7 +16,7 @@ typedef struct sx_error {
     char text[480]; /* one sentence that names kernel, PTX line, block, thread and address */
 } sx_error;
 
-typedef struct sx_module sx_module; /* loaded PTX: immutable once loaded, shared by threads */
+typedef struct sx_module sx_module; /* loaded PTX; immutable, so threads share it */
 typedef struct sx_kernel sx_kernel; /* one .entry; lives as long as its module */
 
 /* Memory for the module's .global and .const variables comes from the driver. */
@@ -25,12 +25,13 @@ typedef struct sx_allocator {
     uint64_t (*alloc)(void *owner, size_t bytes, size_t align); /* device address; 0: no memory */
     void (*free)(void *owner, uint64_t address);
     char *(*host)(void *owner,
-                  uint64_t address); /* where the executor can write the initial value */
+                  uint64_t address); /* returns where the executor can write initial values */
 } sx_allocator;
 
 /*
- * Parse, check and decode `ptx` (need not end in NUL; `length` bytes). Everything that the executor
- * cannot run is refused here, with its line, never at launch. Returns 0 or a CUresult, as *error.
+ * Parse, check and decode `ptx`, `length` bytes that need not end in NUL. Everything that the
+ * executor can not run is refused here, with its line, never at launch. Returns 0 or a CUresult,
+ * the one in *error.
  */
 unsigned sx_module_load(const char *ptx, size_t length, const sx_allocator *allocator,
                         sx_module **module, sx_error *error);
@@ -44,7 +45,7 @@ bool sx_module_global(const sx_module *module, const char *name, uint64_t *addre
 const char *sx_kernel_name(const sx_kernel *kernel);
 
 typedef struct sx_param {
-    uint32_t offset, bytes; /* place in the parameter block, as cuFuncGetParamInfo tells it */
+    uint32_t offset, bytes; /* place in the parameter block, as cuFuncGetParamInfo tells */
 } sx_param;
 
 typedef struct sx_kernel_info {
@@ -69,14 +70,15 @@ typedef struct sx_launch {
     const void *params; /* the parameter block, info.param_bytes long */
     sx_space space;
     unsigned sm_count;
-    const _Atomic(int) *stop; /* optional: non-zero makes running blocks give up soon (719) */
-    bool cooperative; /* blocks may wait for the whole grid: they get CUDA's grid workspace */
+    const _Atomic(int) *stop; /* may be NULL; if it becomes non-zero, running blocks give up soon
+                               * (719) */
+    bool cooperative; /* blocks may wait for the whole grid, and get CUDA's grid workspace */
     bool races;       /* look for races in shared memory (719) */
 } sx_launch;
 
 /*
- * Run one launch to its end on the executor's worker threads and return its outcome. Blocks of
- * several launches made from different threads run side by side and share the workers fairly.
+ * Run one launch to its end on the executor's worker threads, and return its outcome. Blocks of
+ * launches that different threads make run side by side, and share the workers fairly.
  */
 unsigned sx_run(const sx_launch *launch, sx_error *error);
 

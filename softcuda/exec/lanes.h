@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * How a handler is written: 32-lane loops that compilers turn into vectors.
+ * How handlers are written: as loops over 32 lanes that compilers turn into vector instructions.
  */
 #ifndef SOFTCUDA_EXEC_LANES_H
 #define SOFTCUDA_EXEC_LANES_H
@@ -22,8 +22,8 @@ typedef float __attribute__((may_alias)) f32;
 typedef double __attribute__((may_alias)) f64;
 
 /*
- * Kernels may race with each other over memory by their nature, as on a GPU, and registers belong
- * to one thread: the thread sanitizer has nothing to say about what handlers do to either.
+ * Kernels may race with each other over memory, as on a GPU, and registers belong to one thread. So
+ * what handlers do to either is no business of the thread sanitizer.
  */
 #define SX_NO_TSAN __attribute__((no_sanitize("thread")))
 #define SX_INLINE static inline SX_NO_TSAN __attribute__((always_inline))
@@ -34,8 +34,8 @@ typedef double __attribute__((may_alias)) f64;
 #define SX_EXTERN_HANDLER(name) SX_NO_TSAN const sx_insn *sx_op_##name(const sx_insn *i, sx_warp *w)
 
 /*
- * A result may be one of the operands, lane for lane, and never overlaps them otherwise: lanes do
- * not depend on each other.
+ * A result may be the same register as an operand, lane for lane, and does not overlap it
+ * otherwise: lanes do not depend on each other.
  */
 #if defined(__clang__)
 #pragma clang diagnostic ignored "-Wpass-failed"

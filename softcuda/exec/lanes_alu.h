@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The handlers of the arithmetic lists. Included once for each instruction set that they are
- * compiled for, see isa.h.
+ * The handlers of the lists of arithmetic. Included once for each instruction set; see isa.h.
  */
 #include "exec/ops.h"
 #include "exec/scalar_float.h"

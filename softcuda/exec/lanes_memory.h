@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Loads and stores. Included once for each instruction set, see isa.h.
+ * The handlers of loads and stores. Included once for each instruction set; see isa.h.
  */
 #include "exec/access.h"
 #include "exec/ops.h"
@@ -14,7 +14,7 @@
 static const uint64_t steps[7][16] = {STEPS(0), STEPS(1),  STEPS(2), STEPS(4),
                                       STEPS(8), STEPS(16), STEPS(32)};
 
-/* Whether 16 addresses are equal or neighbours. */
+/* Whether 16 addresses are equal, or neighbours. */
 SX_INLINE bool affine_half(const u64 *a, unsigned bytes, uint64_t *step)
 {
     uint64_t base = a[0];
@@ -28,7 +28,8 @@ SX_INLINE bool affine_half(const u64 *a, unsigned bytes, uint64_t *step)
     return wrong == 0;
 }
 
-/* One half, or both where `bytes` covers them: in global or shared memory. */
+/* The host address of a run in global or shared memory: of one half, or of both where `bytes`
+ * covers them. */
 SX_INLINE char *range_at(sx_warp *w, unsigned where, uint64_t address, uint64_t bytes)
 {
     if (where == SX_WHERE_SHARED)
@@ -38,7 +39,7 @@ SX_INLINE char *range_at(sx_warp *w, unsigned where, uint64_t address, uint64_t 
     return sx_global_at(w, address, bytes);
 }
 
-/* What the 32 addresses look like; at once where an instruction before has found out. */
+/* Finds how the 32 addresses lie; at once if an earlier instruction has found out. */
 SX_INLINE const sx_pattern *find_pattern(sx_warp *w, const sx_insn *i, uint32_t operand,
                                          unsigned bytes, sx_pattern *own)
 {
@@ -151,7 +152,7 @@ SX_INLINE bool resolve(sx_warp *w, const sx_insn *i, uint32_t operand, unsigned 
     }
 
 /*
- * Stores. Lanes write in order, so that of several lanes at one address the highest wins, as good
+ * Stores. Lanes write in order; of several lanes at one address the highest wins, which is as good
  * as any.
  */
 #define STORE(name, M, R, V) \
@@ -185,7 +186,7 @@ SX_INLINE bool resolve(sx_warp *w, const sx_insn *i, uint32_t operand, unsigned 
         return i + 1; \
     }
 
-/* Volatile, relaxed, acquire and release: each lane's access is one atomic one per element. */
+/* Volatile, relaxed, acquire and release accesses: for each lane, one atomic access per element. */
 #define LOAD_STRONG(name, M, R, V) \
     SX_HANDLER(name) \
     { \

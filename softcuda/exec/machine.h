@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The machine that runs PTX: instructions, warps, blocks and launches as the interpreter keeps
- * them. A register is 32 lanes side by side (64, 128 or 256 bytes), a predicate is one 32-bit mask,
- * and one handler executes an instruction for all lanes of a warp.
+ * The machine that runs PTX: instructions, warps, blocks and launches in the interpreter's form. A
+ * register is 32 lanes side by side (64, 128 or 256 bytes), a predicate is one 32-bit mask, and one
+ * handler executes an instruction for all lanes of a warp.
  *
- * Owners: code and constants belong to the module and never change once it is loaded. A block and
- * its warps belong to the one thread that runs them at that moment. A launch is shared; its atomics
- * say so.
+ * Owners: code and constants belong to the module, and never change once it is loaded. A block and
+ * its warps belong to the one thread that runs them at the moment. A launch is shared between
+ * threads; its atomic fields say so.
  */
 #ifndef SOFTCUDA_EXEC_MACHINE_H
 #define SOFTCUDA_EXEC_MACHINE_H
@@ -27,7 +27,7 @@
 
 /*
  * Generic addresses of memory that is not global. User space ends far below 2^48, so neither a
- * device address nor pinned host memory can meet these.
+ * device address nor pinned host memory can collide with them.
  */
 #define SX_WINDOW_SHIFT 40
 #define SX_WINDOW_BYTES (UINT64_C(1) << SX_WINDOW_SHIFT)
@@ -57,7 +57,7 @@ enum sx_base { SX_BASE_REGS, SX_BASE_CONST, SX_BASE_TID, SX_BASE_NONE };
 /* One cache line. */
 struct sx_insn {
     sx_handler fn;
-    sx_handler inner;        /* what a guarded instruction does (fn tests the guard) */
+    sx_handler inner;        /* what a guarded instruction does (fn tests the guard first) */
     uint32_t o[SX_OPERANDS]; /* operands: results first */
     union {
         int64_t imm;           /* address offset, lookup table, .. */
@@ -66,8 +66,8 @@ struct sx_insn {
     };
     uint32_t guard;  /* operand of the predicate */
     uint32_t source; /* index of the PTX instruction in its function */
-    uint32_t aux;    /* small facts, each handler's own */
-    uint16_t cost;   /* of a backward branch, in fuel */
+    uint32_t aux;    /* small facts, meant for the handler */
+    uint16_t cost;   /* of a backward branch: the fuel it takes */
     uint8_t results; /* how many of o[] are written */
     uint8_t negated; /* the guard is !p */
 };
@@ -95,7 +95,7 @@ struct sx_code {
     bool recursive;        /* may call itself, or through a pointer */
     uint32_t stack_bytes;  /* local_bytes with everything it may call, where that is known */
     const sx_place *params, *returns; /* of a .func, as many as ptx has */
-    const uint32_t *slots;            /* what a frame consists of: place | sx_slot_class */
+    const uint32_t *slots;            /* the contents of a frame: place | sx_slot_class */
     uint32_t slot_count;
 };
 
@@ -103,7 +103,7 @@ typedef struct sx_call_info {
     const sx_code *callee; /* NULL: indirect, o[0] has the address */
     unsigned builtin;      /* sx_builtin, 0: none */
     uint32_t arg_count, return_count;
-    sx_place places[]; /* the caller's side: arguments, then returns (at SX_NO_OPERAND: none) */
+    sx_place places[]; /* in the caller: arguments, then returns (at SX_NO_OPERAND: none) */
 } sx_call_info;
 
 typedef struct sx_switch {
@@ -117,7 +117,7 @@ typedef struct sx_frame {
     const sx_code *code;
     const sx_insn *call; /* the call in the parent; NULL for the kernel */
     char *regs;
-    uint32_t lanes;      /* that are still inside, this frame or deeper */
+    uint32_t lanes;      /* lanes that are still inside of this frame or deeper */
     uint32_t local_base; /* in each thread's local memory */
     uint32_t depth;
     uint32_t size_class; /* of the pooled allocation */
@@ -135,7 +135,7 @@ typedef struct sx_group {
     uint8_t barrier; /* where AT_BARRIER */
 } sx_group;
 
-/* How a warp's 32 addresses lie, as one instruction has found out for later ones: access.h. */
+/* How a warp's 32 addresses lie; one instruction finds out, and others use it: access.h. */
 #define SX_PATTERNS 4
 typedef struct sx_pattern {
     uint64_t base[2], step[2]; /* of each half, without the instruction's offset */
@@ -149,9 +149,9 @@ struct sx_warp {
     uint32_t mask; /* lanes that run */
     uint32_t live; /* lanes that have not exited */
     bool full;     /* mask == live: results may go to all lanes at once */
-    bool forced;   /* go on although lanes named by a .sync instruction will not come */
+    bool forced;   /* goes on although lanes that a .sync instruction names will not come */
     uint8_t event;
-    int32_t fuel;            /* until a backward branch looks up: see sx_back_edge */
+    int32_t fuel;            /* how long until a backward branch looks up: see sx_back_edge */
     const sx_insn *wait_pc;  /* lowest place where lanes of this frame wait; UINTPTR_MAX: nowhere */
     const sx_region *region; /* where the last global access was */
     sx_frame *frame;
@@ -168,10 +168,11 @@ struct sx_warp {
 };
 
 typedef struct sx_barrier {
-    uint32_t arrived;             /* lanes, with those that a warp no longer has */
+    uint32_t arrived;             /* lanes that arrived, including those that a warp no longer
+                                   * has */
     uint32_t expected;            /* 0: all threads of the block */
     uint32_t sum;                 /* .red: lanes whose predicate was true */
-    uint32_t lanes[SX_MAX_WARPS]; /* that have arrived, by warp */
+    uint32_t lanes[SX_MAX_WARPS]; /* lanes that arrived, by warp */
     bool used;
 } sx_barrier;
 
@@ -179,18 +180,18 @@ typedef struct sx_barrier {
 #define SX_FRAME_CLASSES 24
 
 struct sx_block {
-    sx_block *next; /* in the pool of idle blocks, or among a worker's resident ones */
+    sx_block *next; /* links the pool of idle blocks, or a worker's resident ones */
     sx_work *work;
     const sx_launch *launch;
     char *shared;
-    uint32_t shared_bytes; /* static and dynamic: the bound */
+    uint32_t shared_bytes; /* static and dynamic together: the bound for accesses */
     uint32_t local_bytes;  /* per thread */
     uint32_t warp_count, live_warps;
     uint32_t ctaid[3];
     uint64_t linear; /* block number in the grid */
     uint32_t live_threads;
-    uint32_t epoch;        /* of marks: see races.c */
-    struct sx_mark *marks; /* one for each byte of `shared`; NULL: races are not looked for */
+    uint32_t epoch;        /* age of the marks: see races.c */
+    struct sx_mark *marks; /* one for each byte of `shared`; NULL: races are not detected */
     uint32_t barriers_used;
     sx_barrier barriers[SX_BARRIERS];
     sx_warp *warps;
@@ -202,10 +203,10 @@ struct sx_block {
     char *local;
     struct sx_mark *marks_store;
     size_t warps_room, regs_room, shared_room, local_room, tids_room, marks_room;
-    uint32_t tid_block[3]; /* block shape that `tids` holds */
+    uint32_t tid_block[3]; /* the block shape that `tids` was filled for */
 };
 
-/* A launch under way: it lives in sx_run's stack frame, and the workers that help see it. */
+/* A launch under way. It lives in sx_run's stack frame; the workers that help see it there. */
 struct sx_work {
     sx_work *next, *prev; /* in the pool's list */
     const sx_launch *launch;
@@ -216,14 +217,13 @@ struct sx_work {
     uint32_t local_bytes;
     uint32_t shared_bytes;
     uint64_t grid_id;
-    _Atomic uint64_t claimed; /* blocks handed out; only this is contended */
-    _Atomic bool failed;      /* the first error has been written: everybody gives up */
+    _Atomic uint64_t claimed; /* blocks that were handed out; the only contended field */
+    _Atomic bool failed;      /* the first error was written: everybody gives up */
     unsigned helpers;         /* workers inside; under the pool's lock */
-    /* What CUDA's headers expect at %envreg1:%envreg2 in a cooperative
-     * launch: a size and the grid's
-       barrier, which kernels work on with atomics. */
+    /* What CUDA's headers expect at %envreg1:%envreg2 in a cooperative launch: a size, and the
+     * grid's barrier, which kernels use with atomics. */
     _Alignas(16) uint32_t workspace[4];
-    _Atomic bool reported; /* somebody writes `error`: the first, and nobody else */
+    _Atomic bool reported; /* somebody, the first to fail, writes `error`; nobody else does */
     sx_error *error;
 };
 
@@ -231,7 +231,7 @@ struct sx_kernel {
     const sx_module *module;
     const sx_code *code;
     sx_kernel_info info;
-    uint32_t local_bytes; /* per thread, with everything it may call */
+    uint32_t local_bytes; /* per thread, including everything that it may call */
     sx_param *params;
 };
 
@@ -245,7 +245,7 @@ struct sx_module {
     sx_code *codes;        /* by ptx_function.index */
     sx_kernel *kernels;
     size_t kernel_count;
-    char *constants; /* broadcast values: what SX_BASE_CONST counts from */
+    char *constants; /* broadcast values, at which SX_BASE_CONST begins */
     void **owned;    /* everything that decoding allocated */
     size_t owned_count, owned_room;
     sx_heap *heap;
@@ -253,7 +253,7 @@ struct sx_module {
 
 /* ---- what the parts offer each other --------------------------------------------------------- */
 
-/* group.c: lanes of one warp that have gone different ways */
+/* group.c: lanes of one warp that took different ways */
 const sx_insn *sx_group_next(sx_warp *w);
 void sx_group_park(sx_warp *w, const sx_insn *pc, uint32_t mask, unsigned state, unsigned barrier);
 const sx_insn *sx_group_arrive(sx_warp *w, const sx_insn *pc);
@@ -265,7 +265,8 @@ const sx_insn *sx_group_back_edge(sx_warp *w, const sx_insn *target, unsigned co
 void sx_lanes_exit(sx_warp *w, uint32_t lanes);
 #define SX_NO_WAIT ((const sx_insn *)UINTPTR_MAX)
 
-/* Fuel of a warp between two looks at the world, and what one turn of a spinning loop takes. */
+/* The fuel that a warp has between two looks at the world, and what one turn of a spinning loop
+ * takes. */
 #define SX_FUEL 4096
 #define SX_COST_LOOP 1
 #define SX_COST_CALL 4
@@ -281,7 +282,7 @@ bool sx_frame_merge(sx_warp *w, sx_frame *into, sx_frame *from);
 void sx_frame_release_pool(sx_block *b);
 void sx_frame_abandon(sx_block *b);
 
-/* Where a thread's local memory has `offset`; the caller has checked it. */
+/* The place of `offset` in a thread's local memory; the caller has checked it. */
 static inline char *sx_local_at(const sx_warp *w, unsigned lane, uint64_t offset)
 {
     return w->local + (size_t)lane * w->block->local_bytes + offset;
@@ -313,7 +314,8 @@ void sx_fault_block(sx_block *b, unsigned code, const char *format, ...)
 char *sx_generic_at(sx_warp *w, unsigned lane, uint64_t address, uint64_t bytes, bool write);
 char *sx_global_slow(sx_warp *w, uint64_t address, uint64_t bytes);
 
-/* races.c: fit where a block is; none: where w->pointers has been set, and block->marks is */
+/* races.c: fit makes room for a block's marks; the checks want w->pointers to be set, and
+ * block->marks to be there */
 bool sx_races_fit(sx_block *b, bool wanted);
 void sx_races_next_epoch(sx_block *b);
 bool sx_races_none(sx_warp *w, const sx_insn *i, unsigned bytes, unsigned kind);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Every operation that the interpreter can execute: its enum, its name, its handlers. The decoder
- * asks for operations by name ("mad_wide_s32"): what is in no list is what the software device
- * does not execute.
+ * asks for operations by name ("mad_wide_s32"): the software device does not execute what is in no
+ * list.
  */
 #ifndef SOFTCUDA_EXEC_OPS_H
 #define SOFTCUDA_EXEC_OPS_H
@@ -52,7 +52,7 @@ SX_OPS_OTHER(X)
 /* The operation of that name; SX_OP_COUNT where there is none. Safe from any thread. */
 unsigned sx_op_find(const char *name);
 
-/* Its handler on this CPU. */
+/* The operation's handler for this CPU. */
 sx_handler sx_op_handler(unsigned op);
 
 /* By instruction set: isa_*.c */

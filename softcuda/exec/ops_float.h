@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * The floating-point operations and conversions, in the form of ops_int.h. F1 to F3 define an f32
- * operation twice: as named, and with "_ftz" behind it, with subnormal operands and results
- * flushed.
+ * operation twice: under its name, and with "_ftz" appended, where subnormal operands and results
+ * are flushed.
  */
 #ifndef SOFTCUDA_EXEC_OPS_FLOAT_H
 #define SOFTCUDA_EXEC_OPS_FLOAT_H
@@ -117,7 +117,7 @@
     V1(finite_f16, u16, u16, (x & 0x7fff) == 0x7c00 ? x - 1 : x) \
     V1(finite_bf16, u16, u16, (x & 0x7fff) == 0x7f80 ? x - 1 : x)
 
-/* Half precision, one value: H widens, N narrows. Pairs are made from these in lanes_alu.h. */
+/* Half precision, one value: H widens, N narrows. lanes_alu.h makes pairs from these. */
 #define SX_OPS_HALF(P1, P2, P3) \
     P2(add_f16, sx_f32_to_f16(sx_f16_to_f32(x) + sx_f16_to_f32(y))) \
     P2(sub_f16, sx_f32_to_f16(sx_f16_to_f32(x) - sx_f16_to_f32(y))) \

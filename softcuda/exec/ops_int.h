@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The integer, logic and data-movement operations, each written once: name, types of result and
- * operands, and the value for one lane (x, y, z are the operands, i the instruction). Handlers,
+ * The integer, logic and data-movement operations, each written once: its name, the types of result
+ * and operands, and the value for one lane (x, y, z are the operands, i the instruction). Handlers,
  * their enum and the table of names are made from this list.
  *
  * V marks loops that vectorise, S those that run lane by lane.

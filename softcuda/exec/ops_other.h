@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The operations with one handler for every CPU: X(name), handler sx_op_name.
+ * The operations with one handler for every CPU: X(name), with handler sx_op_name.
  */
 #ifndef SOFTCUDA_EXEC_OPS_OTHER_H
 #define SOFTCUDA_EXEC_OPS_OTHER_H

@@ -2,7 +2,7 @@
 /*
  * PTX's floating-point operations for one lane: flushing, minimum and maximum, conversions to
  * integers, half precision, and the approximate functions. What PTX calls exact is bit-exact here
- * (but for the payload of NaNs); approximate functions are within 2 ULP of the true value.
+ * (except for the payload of NaNs); approximate functions are within 2 ULP of the true value.
  */
 #ifndef SOFTCUDA_EXEC_SCALAR_FLOAT_H
 #define SOFTCUDA_EXEC_SCALAR_FLOAT_H
@@ -131,7 +131,8 @@ SX_INLINE double sx_copysign64(double sign, double v)
 
 /* ---- to integers: truncate, saturate --------------------------------------------------------- */
 
-/* NaN becomes 0, but the lowest s64 (and the same bits of u64) where 64 bits are on either side. */
+/* NaN becomes 0; but where either side has 64 bits it becomes the lowest s64 (and the same bits as
+ * u64). */
 #define SX_TO_INT(name, F, T, low, high, nan) \
     SX_INLINE T name(F v) \
     { \
@@ -223,7 +224,7 @@ SX_INLINE uint32_t sx_narrow(double v, unsigned precision, int bias, unsigned mo
     int exponent = (int)(u >> 52) - 1023;
     uint64_t mantissa = u & ((UINT64_C(1) << 52) - 1);
     if (exponent == -1023)
-        exponent++; /* far below any narrow format's reach */
+        exponent++; /* subnormal: far below any narrow format's reach */
     else
         mantissa |= UINT64_C(1) << 52;
     int drop = 53 - (int)precision;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * PTX's integer operations for one lane, with the edges as hardware has them: division by zero
- * gives all ones, shifts clamp, nothing traps.
+ * PTX's integer operations for one lane, with the hardware's behaviour at the edges: division by
+ * zero gives all ones, shifts clamp, nothing traps.
  */
 #ifndef SOFTCUDA_EXEC_SCALAR_INT_H
 #define SOFTCUDA_EXEC_SCALAR_INT_H
@@ -158,8 +158,8 @@ SX_INLINE uint32_t sx_bfind64(uint64_t v, bool shift)
     return shift ? 63 - at : at;
 }
 
-/* Bit fields: what lies past the end is zero or sign. Position and length are to be below 256; of
- * others an H100 takes the low 8 bits for fields of 32, and all for those of 64. */
+/* Bit fields: what lies past the end is zero or sign. PTX wants position and length below 256; of
+ * larger ones an H100 takes the low 8 bits for fields of 32, and all bits for fields of 64. */
 SX_INLINE uint32_t sx_field_number(uint32_t n, unsigned bits)
 {
     return bits == 32 ? n & 0xff : n < 0xff ? n : 0xff;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * The address space that kernels see: the contract between the software driver's memory manager
- * (softcuda/driver, which fills it in) and the executor (softcuda/exec, which checks every access
- * against it).
+ * (softcuda/driver), which fills it in, and the executor (softcuda/exec), which checks every access
+ * against it.
  *
- * A device address is never a host address that the program could follow by accident: device
- * memory is one memory file mapped twice, once without any permission at the device address and
- * once readable and writable at an alias. An executor turns an address into a host pointer with
- * one addition, after one look at the region's table of valid bytes.
+ * A device address is never a host address that the program could follow by accident. Device memory
+ * is one memory file that is mapped twice: once without any permission, at the device address, and
+ * once readable and writable, at an alias. The executor turns an address into a host pointer by one
+ * addition, after one look at the region's table of valid bytes.
  */
 #ifndef SOFTCUDA_EXEC_SPACE_H
 #define SOFTCUDA_EXEC_SPACE_H
@@ -20,8 +20,8 @@
 #define SX_GRANULE_SHIFT 8
 #define SX_GRANULE ((uint64_t)1 << SX_GRANULE_SHIFT)
 
-/* What memory holds that nobody has written since it was allocated, or since a block began: bytes
- * that are NaN in every format of floating point, so that who reads them sees it. */
+/* The content of memory that nobody wrote since it was allocated, or since a block began: bytes
+ * that are NaN in every floating-point format, so that whoever reads them notices. */
 #define SX_UNWRITTEN 0xff
 
 /* One contiguous range of addresses. Regions of one space do not overlap. */
@@ -31,10 +31,10 @@ typedef struct sx_region {
     char *host;     /* where `base` can be read and written by the executor */
 
     /*
-     * Valid bytes, counted from the start, of each granule (0 to 256); byte-exact ends of
-     * allocations follow from it. Read without a lock while kernels run: an entry changes only in
-     * stream order, or by a free that is the program's error. NULL: the whole range is valid
-     * (registered host memory).
+     * For each granule, how many of its bytes are valid, counted from its start (0 to 256): so ends
+     * of allocations are exact to the byte. Read without a lock while kernels run: an entry changes
+     * only in stream order, or by a free that is the program's error. NULL: the whole range is
+     * valid (registered host memory).
      */
     const uint16_t *valid;
 } sx_region;
@@ -45,7 +45,7 @@ typedef struct sx_space {
     size_t count;
 } sx_space;
 
-/* The host pointer of [address, address + bytes), or NULL where any byte of it is not valid. */
+/* The host pointer of [address, address + bytes), or NULL if any of the bytes is not valid. */
 static inline char *sx_space_at(const sx_space *space, uint64_t address, uint64_t bytes)
 {
     for (size_t i = 0; i < space->count; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Characters to tokens. One token is current; the cursor stands right behind it. */
+/* From characters to tokens. One token is current; the cursor is right behind it. */
 #ifndef SOFTCUDA_PTX_LEXER_H
 #define SOFTCUDA_PTX_LEXER_H
 
@@ -13,12 +13,12 @@ typedef enum ptx_token_kind {
     PTX_TOKEN_DIRECTIVE, /* .word; text is without the dot */
     PTX_TOKEN_INTEGER,   /* value, is_unsigned */
     PTX_TOKEN_FLOAT,     /* value: the bits; float_bits; number */
-    PTX_TOKEN_STRING,    /* text is without the quotes */
+    PTX_TOKEN_STRING,    /* text, without the quotes */
     PTX_TOKEN_PUNCT,     /* punct: one character, or one of the PTX_PUNCT_ pairs */
     PTX_TOKEN_BAD,       /* problem says what is wrong */
 } ptx_token_kind;
 
-/* Two-character operators, told apart from all single characters. */
+/* Two-character operators, with values that no single character has. */
 enum {
     PTX_PUNCT_SHL = 256,
     PTX_PUNCT_SHR,
@@ -52,11 +52,11 @@ typedef struct ptx_lexer {
 void ptx_lexer_init(ptx_lexer *lexer, const char *text, size_t length);
 void ptx_lexer_next(ptx_lexer *lexer);
 
-/* The current token is a word. Stretches it over the modifiers that follow without a gap, as in
-   ld.global.L1::no_allocate.u32. */
+/* The current token is a word: extend it over the modifiers that follow without a gap, as in
+ * ld.global.L1::no_allocate.u32. */
 void ptx_lexer_take_modifiers(ptx_lexer *lexer);
 
-/* The current token is a word. Stretches it over one ".suffix" that follows without a gap. */
+/* The current token is a word: extend it over one ".suffix" that follows without a gap. */
 void ptx_lexer_take_suffix(ptx_lexer *lexer);
 
 /* Whether the next character, blanks and comments skipped, is a single ':'. */

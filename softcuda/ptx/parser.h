@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * What the parts of the parser share. Errors leave by longjmp to ptx_parse: everything that was
- * allocated lies in the module's arena, so there is nothing to undo on the way.
+ * allocated is in the module's arena or in the temporary one, so nothing needs to be undone on the
+ * way.
  */
 #ifndef SOFTCUDA_PTX_PARSER_H
 #define SOFTCUDA_PTX_PARSER_H
@@ -35,7 +36,7 @@ struct ptx_symbol {
     struct ptx_fn *fn;
     ptx_targets *targets;
     uint32_t reg, count, lanes;
-    ptx_symbol *shadowed; /* of the same name in an outer scope */
+    ptx_symbol *shadowed; /* the symbol of the same name in an outer scope */
     ptx_symbol *older;    /* declared before this one in the same scope */
     uint32_t depth;       /* of its scope; module scope has none */
 };
@@ -56,7 +57,7 @@ typedef struct ptx_scope {
     ptx_symbol *symbols;
 } ptx_scope;
 
-/* A label used before it may be known; resolved at the end of the function. */
+/* A use of a label that may not be known yet; resolved at the end of the function. */
 typedef struct ptx_fixup {
     uint32_t *slot;
     const char *name;
@@ -93,7 +94,7 @@ typedef struct ptx_parser {
     ptx_words words;
     ptx_module_store *store;
     ptx_arena *arena;  /* the module's */
-    ptx_arena temp;    /* gone when parsing ends */
+    ptx_arena temp;    /* freed when parsing ends */
     ptx_table names;   /* interned strings */
     ptx_table opcodes; /* whole opcodes -> ptx_inst, to copy from */
     ptx_table files;   /* number of .file -> name */
@@ -140,7 +141,7 @@ bool ptx_is_directive(const ptx_parser *p, const char *text);
 bool ptx_accept(ptx_parser *p, int punct);
 bool ptx_accept_directive(ptx_parser *p, const char *text);
 void ptx_expect(ptx_parser *p, int punct, const char *after);
-/* The interned name that must stand here: a word; `what` is for the message. */
+/* The interned name that must come here, a word; `what` is for the message. */
 const char *ptx_expect_name(ptx_parser *p, const char *what);
 uint64_t ptx_expect_integer(ptx_parser *p, const char *what);
 uint32_t ptx_expect_u32(ptx_parser *p, const char *what);
@@ -156,17 +157,18 @@ typedef struct ptx_constant {
 } ptx_constant;
 
 ptx_constant ptx_parse_constant(ptx_parser *p);
-/* An offset behind a symbol or register, if any: {+ constant | - constant}. */
+/* The offset after a symbol or register, if any: {+ constant | - constant}. */
 int64_t ptx_parse_offset(ptx_parser *p);
 ptx_operand ptx_constant_operand(const ptx_constant *constant);
 
 /* ---- symbols (symbols.c) ---- */
 
-/* A new symbol of the current scope: of the body where there is one, else of the module. */
+/* Declares a symbol in the current scope: the body's, if there is one, else the module's. */
 ptx_symbol *ptx_declare(ptx_parser *p, ptx_symbol_kind kind, const char *name, uint32_t line);
 ptx_symbol *ptx_lookup(const ptx_parser *p, const char *name, size_t length);
 ptx_symbol *ptx_lookup_module(const ptx_module_store *store, const char *name, size_t length);
-/* The function's register `name`, or false. A .v2 or .v4 register gives its lanes. */
+/* Looks up the function's register `name`; false: there is none. A .v2 or .v4 register gives its
+ * lanes. */
 bool ptx_lookup_reg(const ptx_parser *p, const char *name, size_t length, uint32_t *reg,
                     uint32_t *lanes);
 uint32_t ptx_declare_reg(ptx_parser *p, const char *name, ptx_type type, unsigned lanes,
@@ -185,8 +187,8 @@ void ptx_parse_variables(ptx_parser *p, ptx_linkage linkage);
 /* One parameter: of a kernel, or of a function (which may be a register). */
 ptx_var *ptx_parse_param(ptx_parser *p, bool of_kernel);
 void ptx_place(ptx_parser *p, ptx_var *var, uint64_t *end, uint32_t *align);
-/* Behind "=". `dims` are the array's sizes, outermost first, 0 where it is left open. Sets the
-   number of elements of an open array. */
+/* What follows "=". `dims` are the array's sizes, outermost first; 0: left open. Sets the number of
+ * elements of an open array. */
 void ptx_parse_initializer(ptx_parser *p, ptx_var *var, uint64_t *dims, unsigned dim_count);
 
 /* ---- functions, statements, operands, calls ---- */
@@ -199,18 +201,18 @@ void ptx_parse_loc(ptx_parser *p);
 void ptx_parse_file(ptx_parser *p);
 void ptx_skip_pragma(ptx_parser *p);
 
-/* Appends operands to p->scratch; ptx_take_scratch moves what is above `mark` into the arena. */
+/* Append operands to p->scratch; ptx_take_scratch moves those above `mark` into the arena. */
 void ptx_parse_operand(ptx_parser *p);
 const ptx_operand *ptx_take_scratch(ptx_parser *p, size_t mark, uint32_t *count);
 ptx_operand ptx_parse_simple(ptx_parser *p);
 void ptx_parse_call(ptx_parser *p, ptx_inst *inst);
 void ptx_parse_instruction(ptx_parser *p); /* at a guard or an opcode */
-/* Fails where operands do not fit the opcode (check.c). */
+/* Fails if the operands do not fit the opcode (check.c). */
 void ptx_check_instruction(ptx_parser *p, const ptx_inst *inst);
 /* Splits an opcode as written into base, modifiers, types and spaces. */
 const ptx_inst *ptx_decode_opcode(ptx_parser *p, const char *text, size_t length);
 
-/* The body names fn or var: calls and shared memory of a kernel follow from this. */
+/* The body names fn or var: from this follow the calls and the shared memory of a kernel. */
 void ptx_note_function(ptx_parser *p, ptx_fn *fn, bool called);
 void ptx_note_shared(ptx_parser *p, ptx_var *var);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * The PTX front end: text in, a checked in-memory program out. It knows PTX's grammar, names and
- * layout rules, and nothing of how a program is executed. A parsed module is immutable, so threads
- * may share it; all of it lives in one arena and goes with ptx_free.
+ * layout rules, and nothing about how a program is executed. A parsed module is immutable, so
+ * threads may share it; all of it is in one arena and is freed by ptx_free.
  */
 #ifndef SOFTCUDA_PTX_PTX_H
 #define SOFTCUDA_PTX_PTX_H
@@ -42,7 +42,7 @@ typedef enum ptx_space {
 } ptx_space;
 
 typedef enum ptx_op {
-    PTX_OP_UNKNOWN, /* not in the list: ptx_inst.name tells what stood there */
+    PTX_OP_UNKNOWN, /* not in the list: ptx_inst.name has what was written */
 #define X(name, text) PTX_OP_##name,
     PTX_OP_LIST(X)
 #undef X
@@ -50,7 +50,7 @@ typedef enum ptx_op {
 } ptx_op;
 
 typedef enum ptx_mod {
-    PTX_MOD_OTHER, /* not in the list: ptx_inst.name tells what stood there */
+    PTX_MOD_OTHER, /* not in the list: ptx_inst.name has what was written */
 #define X(name, text) PTX_MOD_##name,
     PTX_MOD_LIST(X)
 #undef X
@@ -76,7 +76,7 @@ const char *ptx_space_name(ptx_space space); /* "shared" */
 const char *ptx_op_name(ptx_op op);          /* "mad" */
 const char *ptx_mod_name(ptx_mod mod);       /* "wide" */
 const char *ptx_special_name(ptx_special special);
-ptx_type ptx_special_type(ptx_special special); /* what reading it gives */
+ptx_type ptx_special_type(ptx_special special); /* the type of its value */
 
 /* ---- variables ------------------------------------------------------------------------------ */
 
@@ -92,9 +92,9 @@ typedef enum ptx_linkage {
 
 /* An address inside an initializer: add it into the image once addresses are known. */
 typedef struct ptx_reloc {
-    size_t offset;             /* place in the image */
+    size_t offset;             /* offset in the image */
     unsigned bytes;            /* width written there, 1 to 8 */
-    unsigned shift;            /* right shift applied to the address first (mask operator) */
+    unsigned shift;            /* right shift of the address, done first (mask operator) */
     const struct ptx_var *var; /* one of these two */
     const struct ptx_function *function;
     int64_t addend;
@@ -102,12 +102,12 @@ typedef struct ptx_reloc {
 } ptx_reloc;
 
 /*
- * A variable or parameter. Where `offset` counts from depends on the space:
- *   .shared  the block's shared memory, unique in the module and packed for each kernel, so that
- *            one .func sees one address whichever kernel calls it; none (0) for dynamic arrays,
- *            which start at the running kernel's dynamic_shared_offset
+ * A variable or parameter. What `offset` is relative to depends on the space:
+ *   .shared  the block's shared memory. It is unique in the module and packed for each kernel, so that
+ *            one .func sees one address whichever kernel calls it. None (0) for dynamic arrays, which
+ *            begin at the running kernel's dynamic_shared_offset
  *   .local   the function's frame
- *   .param   of a kernel: the parameter block. Of a .func's own parameters and of .param variables
+ *   .param   for a kernel: the parameter block. For the own parameters of a .func, and .param variables
  *            in a body: the function's parameter frame
  *   .global, .const  unused: the executor places them
  */
@@ -135,7 +135,7 @@ typedef struct ptx_var {
     /* .ptr attributes of a kernel's pointer parameter */
     bool is_pointer;
     ptx_space pointer_space; /* NONE: generic */
-    uint32_t pointer_align;  /* 0: not told */
+    uint32_t pointer_align;  /* 0: not given */
 } ptx_var;
 
 /* ---- instructions --------------------------------------------------------------------------- */
@@ -187,7 +187,7 @@ typedef struct ptx_targets {
     const struct ptx_function *prototype; /* parameters only, no body */
 } ptx_targets;
 
-/* The lists of a call. In `operands` of the instruction stands only the callee. */
+/* The lists of a call. The instruction's `operands` has only the callee. */
 typedef struct ptx_call {
     const ptx_operand *returns; /* REG, VAR (.param) or SINK */
     uint32_t return_count;
@@ -281,8 +281,8 @@ typedef struct ptx_function {
     uint64_t dynamic_shared_offset; /* where dynamic arrays start: shared_bytes, aligned */
     bool uses_dynamic_shared;
 
-    /* The last instruction always is an unguarded jump, ret, exit or trap: a `ret` is added where
-       the text can run off the end. */
+    /* The last instruction is always an unguarded jump, ret, exit or trap: a `ret` is added if the
+     * text can run off the end. */
     const ptx_inst *insts;
     uint32_t inst_count;
     const ptx_label *labels;
@@ -315,20 +315,20 @@ typedef struct ptx_error {
 } ptx_error;
 
 /*
- * Parses `length` bytes (a NUL ends the text earlier). Returns NULL with *error set where the text
- * is not valid PTX. Instructions with unknown opcodes or modifiers are kept, marked as such.
+ * Parses `length` bytes (a NUL ends the text earlier). Returns NULL with *error set if the text is
+ * not valid PTX. Instructions with unknown opcodes or modifiers are kept, and marked as such.
  * Allocates; holds no lock; safe from any thread.
  */
 ptx_module *ptx_parse(const char *text, size_t length, ptx_error *error);
 void ptx_free(ptx_module *module);
 
-/* By name; NULL where absent. */
+/* The function of that name; NULL: there is none. */
 const ptx_function *ptx_find_function(const ptx_module *module, const char *name);
 const ptx_var *ptx_find_var(const ptx_module *module, const char *name);
 
 /*
- * The bits that a constant operand (INTEGER or FLOAT) has as a value of `type`, rounded to nearest
- * where a float becomes narrower, in the low bits of the result.
+ * The bits of a constant operand (INTEGER or FLOAT) as a value of `type`, in the low bits of the
+ * result; rounded to nearest where a float becomes narrower.
  */
 uint64_t ptx_constant_bits(const ptx_operand *operand, ptx_type type);
 

@@ -13,7 +13,7 @@ typedef struct ptx_entry {
     const void *key;
     size_t length;
     uint32_t hash;
-    void *value; /* NULL: as if absent */
+    void *value; /* NULL: counts as absent */
 } ptx_entry;
 
 /* All zero is an empty table. */
@@ -26,8 +26,8 @@ typedef struct ptx_table {
 /* The entry of `key`, or NULL. */
 ptx_entry *ptx_table_find(const ptx_table *table, const void *key, size_t length);
 
-/* The entry of `key`, made with a NULL value where absent; NULL: out of memory. Valid until the
-   next insertion. */
+/* The entry of `key`, created with a NULL value if it is absent; NULL: out of memory. Valid until
+ * the next insertion. */
 ptx_entry *ptx_table_insert(ptx_table *table, ptx_arena *arena, const void *key, size_t length);
 
 #endif

@@ -6,7 +6,7 @@
 #include "ptx/ptx.h"
 #include "ptx/table.h"
 
-/* 0 in a field: the word is none of that kind. */
+/* A field of 0: the word is none of that kind. */
 typedef struct ptx_word {
     uint8_t type, space, op, mod, special;
 } ptx_word;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * The stand-in libcuda.so.1: every symbol of the driver, as a jump to its implementation. Jumps
- * rather than C functions, because they pass on arguments that nobody here needs to know; rather
- * than aliases, because those must be in one file with what they name.
+ * rather than C functions, because a jump passes on arguments that nobody here needs to know;
+ * rather than aliases, because an alias must be in one file with its target.
  */
 #include "driver/calls.h"
 
