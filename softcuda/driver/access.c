@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What kernels of one device may touch on another, and the list of ranges that a context sees.
- * A view is one context's own table of valid bytes over another device's memory: peer access lets
- * it see plain allocations, access to a pool those of the pool.
+ * What kernels of one device may touch on another, and the list of ranges that a context sees. A
+ * view is one context's own table of valid bytes for another device's memory: with peer access it
+ * shows plain allocations, with access to a pool that pool's.
  */
 #include "driver/pool.h"
 
@@ -12,13 +12,13 @@
 
 typedef struct view {
     struct view *next;
-    sd_context *context; /* borrowed: the view is forgotten with it */
+    sd_context *context; /* borrowed; the view is forgotten with it */
     sd_device *device;
     uint16_t *valid;
 } view;
 
 static struct {
-    pthread_mutex_t lock; /* taken last */
+    pthread_mutex_t lock; /* taken after all other locks */
     view *views;
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -88,7 +88,8 @@ static bool needs_view(const sd_context *context, const sd_device *device)
     return false;
 }
 
-/* Copy what the device itself sees of each allocation that the context may see. */
+/* Copies the valid bytes of each allocation that the context may see from the device's own
+ * table. */
 static void fill_view(const view *v)
 {
     const sd_range *range = &v->device->range;

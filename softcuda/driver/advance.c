@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Running streams: a worker takes a stream's work one by one until there is none, it has to wait,
- * or others should have a turn. A stream has one schedule: at any time it is in nobody's hands
+ * Running streams. A worker takes a stream's work one by one until none is left, it has to wait, or
+ * others should have a turn. A stream has one schedule: at any time it is in nobody's hands
  * (nothing to do), in a queue of workers, run by one thread, or parked at what it waits for.
  */
 #include "driver/faults.h"
@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 
-/* After so many works in a row a stream goes to the end of a crowded queue. */
+/* After this many works in a row a stream goes to the end of a crowded queue. */
 #define TURN 32
 
 static sd_workers *home(sd_stream *stream)
@@ -33,7 +33,7 @@ bool sd_stream_park(sd_stream *stream, const sd_mark *mark)
     return wait;
 }
 
-/* Take those out of the parked that need wait no longer. Called with the lock. */
+/* Takes out the parked streams that need not wait any longer. The lock is held. */
 static sd_stream *unpark(sd_stream *stream, uint64_t done)
 {
     sd_stream *free_now = NULL;
@@ -62,8 +62,8 @@ static void queue_all(sd_stream *waiter)
 }
 
 /*
- * `work`, the head, is finished: take it out and tell whoever waits. Returns the new head; with
- * none the schedule ends here. The work's memory is the caller's.
+ * `work`, the head, is finished: takes it out and wakes whoever waits. Returns the new head;
+ * without one the schedule ends here. The work's memory is the caller's.
  */
 static sd_work *complete(sd_stream *stream, sd_work *work)
 {
@@ -76,7 +76,7 @@ static sd_work *complete(sd_stream *stream, sd_work *work)
         stream->scheduled = false;
     }
     sd_work *next = stream->head;
-    /* Release: a look at `done` without the lock orders everything that the work did. */
+    /* Release: whoever reads `done` without the lock sees everything that the work did. */
     atomic_store_explicit(&stream->done, work->at, memory_order_release);
     sd_stream *waiters = stream->parked ? unpark(stream, work->at) : NULL;
     if (stream->sleepers)
@@ -86,7 +86,7 @@ static sd_work *complete(sd_stream *stream, sd_work *work)
     return next;
 }
 
-/* Whether the head can run here and now; if not, the schedule has been passed on. */
+/* Whether the head can run now, on this worker; if not, the schedule was passed on. */
 static bool may_run(sd_stream *stream, sd_work *work, sd_workers *by)
 {
     if (work->after.stream) {
@@ -95,7 +95,7 @@ static bool may_run(sd_stream *stream, sd_work *work, sd_workers *by)
         sd_mark_drop(&work->after);
     }
     bool well = !sd_context_state(stream->object.context);
-    /* A seeded run has asked already. */
+    /* A seeded run asked before. */
     if (work->kind->ready && well && !sd_seeded() && !work->kind->ready(work)) {
         sd_poller_add(stream);
         return false;
@@ -120,7 +120,7 @@ static void run(sd_stream *stream, sd_work *work)
         sd_context_fault(context, result);
 }
 
-/* A seeded run: one work, and the schedule is given back. */
+/* In a seeded run: runs one work, and gives the schedule back. */
 static void advance_one(sd_stream *stream, sd_work *work, sd_workers *by)
 {
     uint64_t turn = stream->turn;

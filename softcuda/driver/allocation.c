@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Allocations that have no address by themselves: files in memory, made,
- * handed over and imported. */
+/*
+ * Allocations without an address (cuMemCreate): files in memory, created, exported and imported.
+ * The file lives as long as its handle, or a mapping of it, does.
+ */
 #include "driver/virtual.h"
 
 #include <fcntl.h>
@@ -25,7 +27,7 @@ static void destroy(sd_object *object)
     free(memory);
 }
 
-/* Takes the descriptor, on success only. */
+/* Gives the allocation a handle. Takes the descriptor, but only on success. */
 static unsigned publish(sd_allocation known, CUmemGenericAllocationHandle *handle)
 {
     sd_allocation *memory = malloc(sizeof *memory);
@@ -111,7 +113,7 @@ unsigned sd_cuMemRelease(CUmemGenericAllocationHandle handle)
         return ACU_CUDA_ERROR_INVALID_VALUE;
     bool released = sd_object_retire(&memory->object);
     if (released)
-        sd_object_put(&memory->object); /* what is mapped stays */
+        sd_object_put(&memory->object); /* mappings keep it alive */
     sd_object_put(&memory->object);
     return released ? ACU_CUDA_SUCCESS : ACU_CUDA_ERROR_INVALID_VALUE;
 }
@@ -137,7 +139,7 @@ unsigned sd_cuMemExportToShareableHandle(void *shareable, CUmemGenericAllocation
     return ACU_CUDA_SUCCESS;
 }
 
-/* Of a file that this driver made, here or in another process: its size; 0 for anything else. */
+/* The size of a file that this driver made, in this or another process; 0 for anything else. */
 static uint64_t size_of_ours(int fd)
 {
     char link[48], name[64] = "";
@@ -157,11 +159,11 @@ unsigned sd_cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle,
     if (!handle || type != ACU_CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
         return ACU_CUDA_ERROR_INVALID_VALUE;
     int given = (int)(intptr_t)shareable;
-    /* Not shareable: drivers export what they made, not what they imported. */
+    /* Not shareable: drivers export what they created, not what they imported. */
     sd_allocation memory = {.device = context->device, .bytes = size_of_ours(given)};
     if (!memory.bytes)
         return ACU_CUDA_ERROR_INVALID_VALUE;
-    memory.fd = fcntl(given, F_DUPFD_CLOEXEC, 0); /* the program's stays its own */
+    memory.fd = fcntl(given, F_DUPFD_CLOEXEC, 0); /* the program keeps its descriptor */
     if (memory.fd < 0)
         return ACU_CUDA_ERROR_OPERATING_SYSTEM;
     unsigned result = publish(memory, handle);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What the system tells about the threads of the process. */
+/* What the system tells about the process's threads (/proc/self/task, clocks of processor time). */
 #include "driver/asleep.h"
 
 #include <dirent.h>
@@ -12,10 +12,10 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A thread that was woken up has run for longer, ns. */
+/* A thread that was woken has run for longer than this, in ns. */
 #define RAN 500
 
-/* The state of a thread: R runs or would like to, D waits for a disk or a page; 0: unknown. */
+/* The state of a thread: R runs or wants to, D waits for a disk or a page; 0: unknown. */
 static char state_of(int tasks, const char *thread)
 {
     char path[64], text[512];
@@ -29,7 +29,7 @@ static char state_of(int tasks, const char *thread)
     ssize_t bytes = read(file, text, sizeof text - 1);
     close(file);
     text[bytes > 0 ? bytes : 0] = '\0';
-    /* "12 (name) S ...", where the name may hold anything. */
+    /* The text is "12 (name) S ...", and the name may contain anything. */
     const char *name_end = strrchr(text, ')');
     return name_end && name_end[1] == ' ' ? name_end[2] : 0;
 }
@@ -41,7 +41,7 @@ static int64_t time_of(clockid_t clock)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* The processor time that the other threads have had: it lies between. */
+/* Bounds for the processor time that the other threads have had. */
 typedef struct had {
     int64_t least, most;
 } had;
@@ -52,7 +52,7 @@ static had read_time_of_others(void)
     return (had){.least = all - time_of(CLOCK_THREAD_CPUTIME_ID), .most = all - before};
 }
 
-/* An interrupt between the readings would make it vague. */
+/* Takes the tightest of several readings: an interrupt in between makes one vague. */
 static had time_of_others(void)
 {
     had best = read_time_of_others();
@@ -80,8 +80,8 @@ static bool each_sleeps(void)
     return sleep;
 }
 
-/* They are looked at one after the other: one that sleeps by now may have woken one up that slept
- * when it was looked at. But then it has run, or is seen the second time. */
+/* Threads are looked at one after the other. One that sleeps now may have woken another that was
+ * asleep when it was looked at; but then that one has run, or is seen awake the second time. */
 bool sd_threads_sleep(void)
 {
     int error = errno;

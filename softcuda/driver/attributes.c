@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Device attributes and limits. Limits are those of the GPU whose compute capability the device
- * claims; what says something about speed or hardware that is not there is 0 or a modest value.
+ * claims. Attributes about speed, or about hardware that is not there, are 0 or a modest value.
  */
 #include "driver/device.h"
 
 #define REGISTERS 65536
 #define CLOCK_KHZ 1000000
 
-/* From this capability on, up to the next: of a multiprocessor, KiB of shared memory, of which a
- * block may get `optin`, threads, and blocks. As NVIDIA's tables have it. */
+/* From each capability up to the next: KiB of shared memory on a multiprocessor, how much of it a
+ * block may get (`optin`), threads, and blocks. From NVIDIA's tables. */
 static const struct {
     unsigned char from, shared, optin, blocks;
     unsigned short threads;
@@ -35,7 +35,7 @@ sd_limits sd_device_limits(const sd_device *device)
                        .registers_sm = REGISTERS};
 }
 
-/* Those that depend on the device. */
+/* The attributes that depend on the device. */
 static bool own_attribute(const sd_device *device, unsigned attribute, int *value)
 {
     sd_limits limits = sd_device_limits(device);
@@ -75,7 +75,7 @@ static bool own_attribute(const sd_device *device, unsigned attribute, int *valu
     }
 }
 
-/* Those that are the same on each device; all others up to the last one known are 0. */
+/* The attributes that are the same on each device; all others, up to the last known one, are 0. */
 static const struct {
     unsigned attribute;
     int value;

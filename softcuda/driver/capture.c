@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Stream capture. */
+/*
+ * Stream capture (capture.h). A capture owns the graph that it builds until it ends; each stream in
+ * it, and each event that stands for something in it, keeps the nodes that come last there.
+ */
 #include "driver/capture.h"
 
 #include "driver/graph.h"
@@ -7,23 +10,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One capture. It ends when its first stream ends it; events may refer to it for longer. */
+/* One capture. It ends when the stream where it began ends it; events may refer to it for
+ * longer. */
 struct sd_capture {
     _Atomic unsigned references;
-    struct sd_capture *next; /* in `all`, under its lock, until it ends */
+    struct sd_capture *next; /* links `all`, under its lock, until it ends */
     uint64_t id;
     unsigned mode;
     pthread_t thread;
-    sd_stream *origin; /* compared only */
+    sd_stream *origin; /* only compared, never followed */
     _Atomic bool lost;
 
-    pthread_mutex_t lock; /* what follows, and the nodes of its streams */
+    pthread_mutex_t lock; /* guards what follows, and the nodes of its streams */
     sd_graph *graph;      /* NULL once it has ended */
-    sd_stream *streams;   /* held: all that take part, linked by capture_next */
+    sd_stream *streams;   /* all that take part, held, linked by capture_next */
 };
 
 static struct {
-    pthread_mutex_t lock; /* taken before that of a capture */
+    pthread_mutex_t lock; /* taken before a capture's lock */
     struct sd_capture *first;
     _Atomic unsigned count;
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -51,7 +55,7 @@ void sd_captured_forget(sd_captured *captured)
     *captured = (sd_captured){0};
 }
 
-/* Set to the nodes of `from`, of the same capture, and keep what is there already if `more`. */
+/* Sets `to` to the nodes of `from`, which is of the same capture; with `more`, adds them. */
 static bool add_nodes(sd_captured *to, const sd_captured *from, bool more)
 {
     size_t kept = more ? to->count : 0;
@@ -87,7 +91,7 @@ static unsigned lose(struct sd_capture *c, unsigned result)
     return result;
 }
 
-/* The capture of a stream, with a reference; NULL: it does not capture. */
+/* A stream's capture, with a reference; NULL: it does not capture. */
 static struct sd_capture *capture_of(sd_stream *stream)
 {
     pthread_mutex_lock(&all.lock);
@@ -103,7 +107,7 @@ static bool is_lost(const struct sd_capture *c)
     return c && state(c) == ACU_CU_STREAM_CAPTURE_STATUS_INVALIDATED;
 }
 
-/* What an event stands for: nothing any more, if its capture is lost or over. */
+/* Whether what an event stands for is worthless: its capture is lost or over. */
 static bool is_void(struct sd_capture *c)
 {
     if (!c)
@@ -116,7 +120,8 @@ static bool is_void(struct sd_capture *c)
 
 /* ---- what is captured ---- */
 
-/* With c->lock. The step becomes a node behind what the stream has, and all that it has. */
+/* Makes the step a node behind the stream's latest nodes; from then on it is the only latest one.
+ * With c->lock. */
 static unsigned add_step(struct sd_capture *c, sd_stream *stream, sd_step *step)
 {
     sd_captured *tail = &stream->captured;
@@ -193,12 +198,12 @@ unsigned sd_capture_record(sd_stream *stream, sd_event *event)
     pthread_mutex_lock(&c->lock);
     bool fine = add_nodes(&event->captured, &stream->captured, false);
     pthread_mutex_unlock(&c->lock);
-    event->captured.capture = c; /* our reference */
+    event->captured.capture = c; /* takes over our reference */
     pthread_mutex_unlock(&event->lock);
     return fine ? ACU_CUDA_SUCCESS : lose(c, ACU_CUDA_ERROR_OUT_OF_MEMORY);
 }
 
-/* With c->lock. The stream takes part from now on. */
+/* The stream takes part from now on. With c->lock. */
 static void join(struct sd_capture *c, sd_stream *stream)
 {
     sd_object_hold(&stream->object);
@@ -216,7 +221,7 @@ static unsigned check_wait(const sd_stream *stream, struct sd_capture *own, stru
         return own ? lose(own, ACU_CUDA_ERROR_INVALID_VALUE) : ACU_CUDA_ERROR_INVALID_VALUE;
     if (stream->legacy)
         return lose(c ? c : own, ACU_CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
-    if (!c) /* from outside into a capture */
+    if (!c) /* a wait from inside a capture for an event outside of it */
         return lose(own, ACU_CUDA_ERROR_STREAM_CAPTURE_ISOLATION);
     if (own && own != c)
         return lose(own, lose(c, ACU_CUDA_ERROR_STREAM_CAPTURE_MERGE));
@@ -231,7 +236,7 @@ unsigned sd_capture_wait(sd_stream *stream, sd_event *event)
     unsigned result = check_wait(stream, own, c);
     if (!result) {
         pthread_mutex_lock(&c->lock);
-        if (!c->graph) /* it has just ended */
+        if (!c->graph) /* it has ended just now */
             result = ACU_CUDA_ERROR_INVALID_VALUE;
         else if (!add_nodes(&stream->captured, &event->captured, true))
             result = lose(c, ACU_CUDA_ERROR_OUT_OF_MEMORY);
@@ -268,7 +273,8 @@ unsigned sd_capture_refuse(sd_stream *stream, unsigned result)
     return result;
 }
 
-/* `result` if streams of the context capture, of which some may not count; lost if `used`. */
+/* Returns `result` if a stream of the context captures, not counting those with flags in `ignored`;
+ * with `used` such captures are lost. */
 static unsigned ask_streams(sd_context *context, unsigned ignored, bool used, unsigned result)
 {
     unsigned found = ACU_CUDA_SUCCESS;
@@ -352,13 +358,13 @@ static unsigned begin(sd_stream *stream, unsigned mode)
     return ACU_CUDA_SUCCESS;
 }
 
-/* With c->lock. Whether all that was captured comes before what its first stream has now. */
+/* Whether everything that was captured comes before what the first stream has now. With c->lock. */
 static bool is_joined(const struct sd_capture *c)
 {
     const sd_captured *end = &c->origin->captured;
     for (const sd_stream *s = c->streams; s; s = s->capture_next)
         for (size_t i = 0; s != c->origin && i < s->captured.count; i++) {
-            /* Fine if the origin has it, or something of the graph comes after it. */
+            /* Joined if the origin has the node, or a node of the graph comes after it. */
             bool followed = false;
             for (size_t k = 0; k < end->count && !followed; k++)
                 followed = end->nodes[k] == s->captured.nodes[i];
@@ -368,7 +374,8 @@ static bool is_joined(const struct sd_capture *c)
     return true;
 }
 
-/* Take it out of the list and let its streams go. Returns them, linked and held. */
+/* Takes the capture out of the list and releases its streams from it. Returns them, linked and
+ * held. */
 static sd_stream *unlist(struct sd_capture *c)
 {
     struct sd_capture **at = &all.first;
@@ -398,7 +405,7 @@ static unsigned end(sd_stream *stream, CUgraph *graph)
         put(c);
         return ACU_CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
     }
-    /* It is over then too: seen on an H100 with driver 580. */
+    /* The capture is over in this case too: seen on an H100 with driver 580. */
     bool wrong_thread =
         c->mode != ACU_CU_STREAM_CAPTURE_MODE_RELAXED && !pthread_equal(c->thread, pthread_self());
     pthread_mutex_lock(&c->lock);
@@ -424,8 +431,8 @@ static unsigned end(sd_stream *stream, CUgraph *graph)
         sd_graph_release(made);
     else
         *graph = made->object.handle;
-    put(c); /* ours */
-    put(c); /* the list's */
+    put(c); /* our reference */
+    put(c); /* the list's reference */
     return result;
 }
 
@@ -475,7 +482,7 @@ unsigned sd_cuStreamGetCaptureInfo_v2(CUstream handle, unsigned *status, uint64_
         *id = c->id;
     if (graph)
         *graph = c->graph ? c->graph->object.handle : NULL;
-    if (dependencies) /* good until the stream captures more */
+    if (dependencies) /* valid until the stream captures more */
         *dependencies = stream->captured.nodes;
     if (num_dependencies)
         *num_dependencies = stream->captured.count;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Contexts: how they begin and end, and what they own. */
+/*
+ * Contexts: how they begin and end, what they own, and how a fault ends all of them.
+ */
 #include "driver/context.h"
 
 #include "driver/memory.h"
@@ -57,7 +59,7 @@ static void release_children(sd_context *context)
     for (;;) {
         pthread_mutex_lock(&context->lock);
         sd_object *child = context->children;
-        /* Linked, so its handle's reference is there, whoever is just ending it. */
+        /* It is linked, so its handle's reference is there, even if somebody is ending it now. */
         if (child) {
             sd_object_hold(child);
             unlink_child(context, child);
@@ -73,12 +75,13 @@ static void release_children(sd_context *context)
 
 /* ---- waiting ---- */
 
-/* The next stream behind `after` in the list that still has work, as a mark; empty: none. */
+/* The next stream of the list that still has work, as a mark; *below says where to go on. Empty:
+ * there is none. */
 static sd_mark next_busy(sd_context *context, uint64_t *below)
 {
     sd_mark mark = {0};
     pthread_mutex_lock(&context->lock);
-    /* Streams are put in front, so ids fall along the list: go on below the last one seen. */
+    /* New streams are put in front, so ids fall along the list: go on below the last one seen. */
     for (sd_stream *s = context->streams; s && !mark.stream; s = s->context_next)
         if (s->id < *below && !sd_stream_seen_idle(s) && sd_object_try_hold(&s->object)) {
             *below = s->id;
@@ -102,7 +105,7 @@ void sd_context_drain(sd_context *context)
 
 /* ---- faults ---- */
 
-/* What runs in the contexts of the device gives up soon. With contexts_lock. */
+/* Makes whatever runs in the device's contexts give up soon. With contexts_lock. */
 static void stop_kernels(sd_device *device, unsigned result)
 {
     for (sd_context *c = device->contexts; c; c = c->device_next)
@@ -110,8 +113,8 @@ static void stop_kernels(sd_device *device, unsigned result)
             atomic_store_explicit(&c->fault, (int)result, memory_order_release);
 }
 
-/* One lock for all: of two faults the first one is told to everybody before the second is looked
- * at, which is none then. A kernel that the first has stopped ends with an error of its own. */
+/* One lock for all: everybody is told of the first of two faults before the second is looked at,
+ * which then does not count. A kernel that the first one stopped ends with an error of its own. */
 void sd_context_fault(sd_context *context, unsigned result)
 {
     pthread_mutex_lock(&sd.contexts_lock);
@@ -119,7 +122,7 @@ void sd_context_fault(sd_context *context, unsigned result)
     if (first && sd.heal) {
         atomic_store_explicit(&context->fault, (int)result, memory_order_release);
     } else if (first) {
-        /* As H100s and H200s do with driver 580: the other devices of the process are lost too; all
+        /* As on H100s and H200s with driver 580: the other devices of the process are lost too, all
          * at once, whichever of them is asked. */
         atomic_store_explicit(&sd.fault, (int)result, memory_order_release);
         for (int i = 0; i < sd.device_count; i++)
@@ -175,7 +178,7 @@ static void unlist(sd_context *context)
     pthread_mutex_unlock(&sd.contexts_lock);
 }
 
-/* Not yet known to the device. */
+/* A context that the device does not know yet. */
 static sd_context *make(sd_device *device, unsigned flags, bool primary)
 {
     sd_context *context = calloc(1, sizeof *context);
@@ -207,9 +210,9 @@ unsigned sd_context_create(sd_device *device, unsigned flags, bool primary, sd_c
     result = sd_stream_create_legacy(context);
     if (!result) {
         list_on_device(context);
-        result = sd_device_state(device); /* after that: what was not told to the list is seen
-                                           * here */
-        /* Pools of other devices may be open to this one. */
+        result = sd_device_state(device); /* read after entering the list: a fault that the list was
+                                           * not told of is seen here */
+        /* This context may have access to pools of other devices. */
         for (int i = 0; i < sd.device_count && !result; i++)
             result = sd_access_refresh(context, &sd.devices[i]);
     }

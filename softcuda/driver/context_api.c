@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The entry points for contexts: primary ones, created ones, what they can be asked and told. */
+/* The entry points for contexts: primary and created ones, and what can be asked of them and
+ * set. */
 #include "driver/context.h"
 
 #include "driver/capture.h"
@@ -32,7 +33,8 @@ unsigned sd_cuDevicePrimaryCtxRetain(CUcontext *handle, CUdevice ordinal)
         }
         unsigned flags = device->primary_flags;
         pthread_mutex_unlock(&sd.contexts_lock);
-        /* Creating takes other locks: without this one; of two threads one throws its own away. */
+        /* Creation takes other locks, so it runs without this one; of two threads one discards its
+         * context. */
         sd_context *made;
         unsigned result = sd_context_create(device, flags, true, &made);
         if (result)
@@ -66,7 +68,8 @@ unsigned sd_cuDevicePrimaryCtxRelease_v2(CUdevice ordinal)
     return retained ? ACU_CUDA_SUCCESS : ACU_CUDA_ERROR_INVALID_CONTEXT;
 }
 
-/* The context ends, whoever has retained it; who has may retain it anew and owes each release. */
+/* The context ends, whoever has retained it. Those who have may retain it anew, and still owe each
+ * release. */
 unsigned sd_cuDevicePrimaryCtxReset_v2(CUdevice ordinal)
 {
     SD_ENTER();
@@ -324,7 +327,7 @@ unsigned sd_cuCtxSetCacheConfig(unsigned config)
     return ACU_CUDA_SUCCESS;
 }
 
-/* Banks of four bytes: accepted, and without effect. */
+/* Shared memory banks of four bytes; settings are accepted and have no effect. */
 unsigned sd_cuCtxGetSharedMemConfig(unsigned *config)
 {
     SD_CURRENT(context);
@@ -391,7 +394,7 @@ static unsigned switch_peer(sd_context *context, CUcontext handle, bool on)
     unsigned result;
     if (on && peer == context)
         result = ACU_CUDA_ERROR_INVALID_CONTEXT;
-    else if (device == context->device) /* no device is its own peer */
+    else if (device == context->device) /* a device is not its own peer */
         result =
             on ? ACU_CUDA_ERROR_PEER_ACCESS_UNSUPPORTED : ACU_CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
     else if (!sd_access_set_peer(context, device, on))

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Copies. Checked twice: when they are issued, against the live allocations, where a bad pointer
- * is the call's error; and when they run, against the valid bytes, where it is the context's.
+ * Copies. They are checked twice: when they are issued, against the live allocations, where a bad
+ * pointer is the call's error; and when they run, against the valid bytes, where it is the
+ * context's fault.
  */
 #include "driver/copy.h"
 
@@ -13,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Pageable sources up to here are copied aside at once; larger ones make the call wait. */
+/* Pageable sources of up to this size are copied aside at once; larger ones make the call wait. */
 #define STAGED_BYTES ((uint64_t)64 << 10)
 
 typedef struct copy_work {
@@ -95,7 +96,7 @@ static void tell_copy(const sd_work *work, char *text, size_t bytes)
              sd_spot_of(box->dst.address).text, sd_spot_of(box->src.address).text);
 }
 
-/* Only works without a staged source are cloned: those of graphs. */
+/* Only works without a staged source are cloned: those in graphs. */
 static sd_work *clone_copy(const sd_work *work)
 {
     copy_work *clone = malloc(sizeof *clone);
@@ -105,7 +106,7 @@ static sd_work *clone_copy(const sd_work *work)
     return &clone->work;
 }
 
-/* CUDA's rule: one row before and after, and each side stays in the memory of its device. */
+/* CUDA's rule: both copies have one row, and each side stays in the memory of its device. */
 static bool replaceable_copy(const sd_work *work, const sd_work *with)
 {
     const sd_box *a = &((const copy_work *)work)->box, *b = &((const copy_work *)with)->box;
@@ -130,7 +131,7 @@ static const sd_work_kind copy_kind = {.name = "copy",
 
 /* ---- issuing ---- */
 
-/* What kind of memory a side is, if what is claimed of it holds; else SD_PLACE_NOWHERE. */
+/* What kind of memory a side is in, if the claim about it holds; else SD_PLACE_NOWHERE. */
 static sd_place place_of(const sd_side *side, const sd_box *box, sd_claim claim)
 {
     if (!sane(side, box))
@@ -169,7 +170,7 @@ unsigned sd_copy(sd_stream *stream, const sd_box *box, sd_claim dst, sd_claim sr
         return ACU_CUDA_ERROR_INVALID_VALUE;
     if (sd_capturing(stream) && waits)
         return sd_capture_refuse(stream, ACU_CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
-    if (sd_capturing(stream)) { /* a source in pageable memory is read when the graph runs */
+    if (sd_capturing(stream)) { /* a pageable source is read when the graph runs */
         copy_work *node = make_work(box, 0);
         return node ? sd_stream_push(stream, &node->work) : ACU_CUDA_ERROR_OUT_OF_MEMORY;
     }

@@ -239,7 +239,7 @@ unsigned sd_cuMemcpy3DPeerAsync(const acu_CUDA_MEMCPY3D_PEER *copy, CUstream on)
 
 /* ---- batches ---- */
 
-/* Every copy has attributes: those of the last entry that begins at it or before. */
+/* Every copy of a batch has attributes: those of the last entry that begins at it or before it. */
 static bool attributes_valid(const acu_CUmemcpyAttributes_v1 *attributes, const size_t *first,
                              size_t attribute_count, size_t count)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The start of the driver: which devices there are, as the environment says. */
+/*
+ * The start of the driver: reads the environment, makes the devices, and answers what is asked
+ * about them. An invalid setting makes cuInit fail.
+ */
 #include "driver/errors.h"
 #include "driver/front.h"
 #include "driver/pool.h"
@@ -15,21 +18,23 @@
 #define MEMORY_MOST ((uint64_t)1 << 40)
 #define SM_DEFAULT 80
 
-/* Streams of one device, and host functions of the process, that can execute at one time. */
+/* How many streams of one device, and host functions of the process, can execute at a time. */
 #define DEVICE_THREADS 32
 #define HOST_THREADS 64
 
-/* A device has more addresses than memory, so that fragments do not end in "out of memory". */
+/* A device has more addresses than memory, so that fragmentation does not end in "out of
+ * memory". */
 #define ADDRESSES_PER_BYTE 2
 
 sd_driver sd = {.contexts_lock = PTHREAD_MUTEX_INITIALIZER, .next_id = 1, .space_version = 1};
 
 static pthread_mutex_t init_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* What the environment sets: numbers in a range; K, M, G or T may follow where that is much. */
+/* What the environment sets: numbers in a range; K, M, G or T may follow where numbers are
+ * large. */
 typedef struct setting {
     const char *name;
-    uint64_t value, least, most; /* the value as it comes, and where it can lie */
+    uint64_t value, least, most; /* the default and then the value; its bounds */
 } setting;
 
 enum { DEVICES, MEMORY, SM, RACES, HEAL, SETTINGS };
@@ -262,7 +267,7 @@ unsigned sd_cuDeviceGetExecAffinitySupport(int *value, unsigned type, CUdevice o
     return ACU_CUDA_SUCCESS;
 }
 
-/* Invented addresses on a bus: one per device. */
+/* Invented bus addresses: one per device. */
 unsigned sd_cuDeviceGetPCIBusId(char *id, int length, CUdevice ordinal)
 {
     SD_ENTER();

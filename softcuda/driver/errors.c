@@ -15,10 +15,10 @@
 #define TEXT_BYTES 640
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static char last[TEXT_BYTES]; /* of the process, under the lock */
+static char last[TEXT_BYTES]; /* the process's, under the lock */
 
-/* Each thread's copy, freed with it. Not thread-local storage: of that a library that is loaded by
- * dlopen has little. */
+/* Each thread's copy, freed with the thread. Not thread-local storage, because a library that is
+ * loaded by dlopen has little of that. */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t key;
 static bool have_key;
@@ -86,7 +86,7 @@ unsigned sd_cuGetErrorName(unsigned result, const char **text)
     return *text ? ACU_CUDA_SUCCESS : ACU_CUDA_ERROR_INVALID_VALUE;
 }
 
-/* Words for the results that this driver gives; for the others their name must do. */
+/* Words for the results that this driver gives; others are described by their name. */
 static const struct {
     unsigned result;
     const char *words;

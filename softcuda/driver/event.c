@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Events. */
+/*
+ * Events: recording, waiting, asking, and times. An event's mark is that of its latest record;
+ * whoever waits takes a copy of the mark, so that a later record does not matter.
+ */
 #include "driver/capture.h"
 #include "driver/pool.h"
 
@@ -24,7 +27,7 @@ static void leave(sd_event **event)
 }
 #define AUTO_EVENT __attribute__((cleanup(leave))) sd_event *
 
-/* The event of a handle, with a reference; refused when its context has faulted. */
+/* The event of a handle, with a reference; refused if its context has faulted. */
 static unsigned find(CUevent handle, sd_event **event)
 {
     *event = sd_object_get(SD_KIND_EVENT, handle);
@@ -79,7 +82,7 @@ static unsigned run_record(sd_stream *stream, sd_work *work)
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     pthread_mutex_lock(&event->lock);
-    /* A later record has its own work, and its own time. */
+    /* A later record has its own work and its own time. */
     if (event->mark.stream == stream && event->mark.at == work->at)
         event->time_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
     pthread_mutex_unlock(&event->lock);
@@ -106,8 +109,9 @@ static unsigned push_record(sd_event *event, sd_stream *stream, sd_mark *mark)
 }
 
 /*
- * Whether an event on it without timing is a mark and nothing more. Else work must be issued, since
- * only that waits: on the legacy stream for the blocking ones, on those for it.
+ * Whether an event without timing can be recorded as a mark, with no work. Otherwise work must be
+ * issued, because only work waits: on the legacy stream for the blocking streams, and on those for
+ * the legacy stream.
  */
 static bool is_by_itself(const sd_stream *stream)
 {
@@ -123,7 +127,7 @@ unsigned sd_event_record(sd_event *event, sd_stream *stream)
         return sd_capture_record(stream, event);
     sd_mark mark = {0};
     unsigned result = ACU_CUDA_SUCCESS;
-    /* The work looks at the event's mark under this lock: it will find the new one. */
+    /* The work reads the event's mark under this lock: it will find the new one. */
     pthread_mutex_lock(&event->lock);
     sd_mark before = event->mark;
     if (event->flags & ACU_CU_EVENT_DISABLE_TIMING && is_by_itself(stream))
@@ -198,7 +202,7 @@ unsigned sd_event_wait(sd_event *event, sd_stream *stream)
 unsigned sd_event_wait_node(sd_event *event, sd_stream *stream)
 {
     sd_mark mark = mark_of(event);
-    /* What is reached already, or comes earlier in the same queue, needs no wait. */
+    /* What is reached already, or comes earlier on the same stream, needs no wait. */
     if (mark.stream == stream || sd_mark_done(&mark)) {
         sd_mark_drop(&mark);
         return ACU_CUDA_SUCCESS;
@@ -219,7 +223,8 @@ unsigned sd_cuStreamWaitEvent(CUstream on, CUevent handle, unsigned flags)
                  : sd_event_wait(event, stream);
 }
 
-/* An event to be looked at or waited for. One that stands for something in a capture ends that. */
+/* An event to be queried or waited for. If it stands for something in a capture, that capture is
+ * lost. */
 static unsigned find_reached(CUevent handle, sd_event **event)
 {
     unsigned result = find(handle, event);
@@ -238,7 +243,7 @@ unsigned sd_cuEventQuery(CUevent handle)
     pthread_mutex_lock(&event->lock);
     bool done = sd_mark_seen(&event->mark);
     pthread_mutex_unlock(&event->lock);
-    /* A fault ends work as well: look for it once more, after the mark. */
+    /* A fault also ends work: look for one again after the mark. */
     unsigned fault = sd_context_state(event->object.context);
     return fault ? fault : done ? ACU_CUDA_SUCCESS : ACU_CUDA_ERROR_NOT_READY;
 }

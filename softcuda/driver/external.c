@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Memory of other APIs: where there is no GPU, a file in memory (memfd) stands for theirs. */
+/* Other APIs' memory: without a GPU a file in memory (memfd) stands for it. */
 #include "driver/virtual.h"
 
 #include <fcntl.h>
@@ -25,7 +25,7 @@ static void destroy(sd_object *object)
     sd_object_put(&context->object);
 }
 
-/* A file in memory of that size at least. */
+/* Whether the descriptor is a file in memory of at least that size. */
 static bool is_file(int fd, uint64_t bytes)
 {
     struct stat facts;
@@ -58,11 +58,11 @@ unsigned sd_cuImportExternalMemory(CUexternalMemory *handle,
         return ACU_CUDA_ERROR_OUT_OF_MEMORY;
     }
     sd_context_adopt(context, &memory->object);
-    *handle = memory->object.handle; /* and the descriptor is the driver's */
+    *handle = memory->object.handle; /* from now on the descriptor is the driver's */
     return ACU_CUDA_SUCCESS;
 }
 
-/* Whole pages are mapped; what is valid is what was asked for. */
+/* Maps whole pages; only the bytes that were asked for are valid. */
 static unsigned map(sd_context *context, const external *memory, uint64_t offset, uint64_t bytes,
                     CUdeviceptr *address)
 {

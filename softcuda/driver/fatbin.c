@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Fat binaries: containers of the same code for several architectures, as machine code and as PTX,
- * of which the latter is taken out. A header of 16 bytes tells the size of what follows: entries,
- * each with a header that tells its own size and that of its payload. Everything is little-endian.
+ * Fat binaries: containers with the same code for several architectures, as machine code and as
+ * PTX, of which the PTX is taken out. A header of 16 bytes gives the size of what follows: entries,
+ * each with a header that gives its own size and that of its payload. Everything is little-endian.
  */
 #include "driver/errors.h"
 #include "driver/module.h"
@@ -13,7 +13,7 @@
 
 enum {
     HEADER = 16,      /* bytes */
-    ENTRY = 64,       /* of its header, at least; what is behind is text that nobody needs here */
+    ENTRY = 64,       /* of a header, at least; text that nobody needs here may follow */
     KIND_PTX = 1,
     KIND_ELF = 2,
     COMPRESSED_LZ4 = 0x2000, /* flags */
@@ -24,7 +24,7 @@ typedef struct entry {
     unsigned kind, arch;
     uint64_t flags;
     const char *payload;
-    uint64_t bytes; /* of it; of these are used: */
+    uint64_t bytes; /* of the payload; used of these: */
     uint64_t compressed, text;
 } entry;
 
@@ -35,7 +35,7 @@ static uint64_t read_at(const char *data, size_t offset, size_t bytes)
     return value;
 }
 
-/* The entry at *at, which moves behind it; false at the end, or where the rest is damaged. */
+/* The entry at *at, which moves behind it; false at the end, or if the rest is damaged. */
 static bool next_entry(const char *data, uint64_t size, uint64_t *at, entry *e)
 {
     uint64_t left = size - *at;
@@ -63,7 +63,8 @@ typedef struct stream {
     unsigned char *out, *begin, *out_end;
 } stream;
 
-/* A length of 15 in four bits goes on in bytes, as long as they are 255. False: at the end. */
+/* A length of 15 in four bits continues in further bytes, as long as they are 255. False: the input
+ * ended. */
 static bool read_length(stream *s, size_t *length)
 {
     if (*length < 15)
@@ -89,7 +90,7 @@ static bool copy_literals(stream *s, size_t length)
     return true;
 }
 
-/* From what is there already, possibly over its own end. */
+/* Copies from what was written already, possibly overlapping its own output. */
 static bool copy_match(stream *s, size_t length)
 {
     if (s->in_end - s->in < 2)
@@ -104,7 +105,7 @@ static bool copy_match(stream *s, size_t length)
     return true;
 }
 
-/* True if the block makes `bytes` exactly. */
+/* Decompresses an LZ4 block; true if that gives exactly `bytes`. */
 static bool expand(const char *block, uint64_t block_bytes, char *text, uint64_t bytes)
 {
     stream s = {.in = (const unsigned char *)block, .out = (unsigned char *)text};

@@ -31,7 +31,7 @@ __attribute__((format(printf, 3, 4))) static bool wrong(const reader *r, const c
 
 /* ---- results ---- */
 
-/* Whether `word` is `name`, or that without CUDA_ERROR_, in small letters and with hyphens. */
+/* Whether `word` is `name`, or `name` without CUDA_ERROR_, in small letters and with hyphens. */
 static bool is_name(const char *word, const char *name)
 {
     if (strcmp(word, name) == 0)
@@ -131,7 +131,7 @@ static bool read_place(const reader *r, sd_fault *f, const char *word)
 #undef KIND
 }
 
-/* #3, #3+, #*; nothing: the first. The place's word is cut off before it. */
+/* Reads #3, #3+ or #*; without one it is the first. Cuts it off the place's word. */
 static bool read_number(const reader *r, sd_fault *f, char *word)
 {
     char *mark = strchr(word, '#');

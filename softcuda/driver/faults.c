@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The script of faults: meeting its places. */
+/* The script of faults at work: counting its places, and striking. */
 #include "driver/faults.h"
 
 #include "driver/errors.h"
@@ -11,10 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Never freed: a process may end at any moment. */
+/* Never freed, because a process may end at any moment. */
 static sd_fault *faults;
 
-static _Thread_local const sd_fault *pending; /* of the call that this thread is in */
+static _Thread_local const sd_fault *pending; /* the late fault of the call that this thread is
+                                               * in */
 
 bool sd_faults_read(const char *script, char *why, size_t bytes)
 {
@@ -26,7 +27,7 @@ bool sd_faults_on(void)
     return faults != NULL;
 }
 
-/* One more of what the fault counts: whether it is its turn. */
+/* Counts one more of the fault's places; true: it is its turn. */
 static bool counts(sd_fault *f)
 {
     uint64_t number = 1 + atomic_fetch_add_explicit(&f->count, 1, memory_order_relaxed);
@@ -65,7 +66,7 @@ void sd_faults_mark(sd_work *work)
     pending = NULL;
 }
 
-/* What no work took along happens now. */
+/* A late fault that no work took over strikes now. */
 void sd_faults_end(void)
 {
     const sd_fault *f = pending;
@@ -82,7 +83,7 @@ void sd_faults_end(void)
 
 /* ---- works ---- */
 
-/* Whether `kind`, of traces, is `name`, of scripts. */
+/* Whether `kind`, from a trace, is `name`, from a script. */
 static bool same_kind(const char *kind, const char *name)
 {
     for (; *kind && (*kind == *name || (*kind == ' ' && *name == '-')); kind++)

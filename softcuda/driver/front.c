@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * The fronts of the entry points: what softcuda_symbol, cuGetProcAddress and the stand-in give out.
- * Most do nothing but call what is behind them; SOFTCUDA_SEED, SOFTCUDA_FAULTS and SOFTCUDA_TRACE
- * want to know of each call of a program, and only of those: the driver's own parts call each other
+ * Mostly they just call the implementation. SOFTCUDA_SEED, SOFTCUDA_FAULTS and SOFTCUDA_TRACE want
+ * to know of each call of the program, and of no others: the driver's own parts call each other
  * behind the fronts.
  */
 #include "driver/front.h"
@@ -16,15 +16,17 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static _Atomic bool busy; /* somebody wants to know; set once, before the driver is ready */
+static _Atomic bool busy; /* a seed, script or trace is set; written once, before the driver is
+                           * ready */
 
-/* Calls that will be refused at the door are no concern: those of host functions above all. */
+/* Whether the call counts. Calls that will be refused at the door do not, above all those of host
+ * functions. */
 static bool looks(void)
 {
     return atomic_load_explicit(&busy, memory_order_relaxed) && !sd_enter();
 }
 
-/* Not 0: the call is to do nothing but return this. */
+/* If not 0, the call must do nothing but return this. */
 static unsigned before(const char *name)
 {
     if (sd_seeded())

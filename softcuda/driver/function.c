@@ -83,7 +83,7 @@ unsigned sd_function_attribute(const sd_function *function, unsigned attribute, 
     case ACU_CU_FUNC_ATTRIBUTE_NUM_REGS:
         *value = (int)info->registers;
         return ACU_CUDA_SUCCESS;
-    case ACU_CU_FUNC_ATTRIBUTE_PTX_VERSION: /* the target, as the documentation has it */
+    case ACU_CU_FUNC_ATTRIBUTE_PTX_VERSION: /* the target, as the documentation says */
         *value = (int)info->target;
         return ACU_CUDA_SUCCESS;
     case ACU_CU_FUNC_ATTRIBUTE_BINARY_VERSION:
@@ -99,7 +99,7 @@ unsigned sd_function_attribute(const sd_function *function, unsigned attribute, 
         *value = atomic_load_explicit(&function->not_portable, memory_order_relaxed);
         return ACU_CUDA_SUCCESS;
     default:
-        *value = 0; /* what is left is about caching and clusters */
+        *value = 0; /* the remaining ones are about caching and clusters */
         return attribute <= ACU_CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE
                    ? ACU_CUDA_SUCCESS
                    : ACU_CUDA_ERROR_INVALID_VALUE;
@@ -116,7 +116,7 @@ unsigned sd_function_set_attribute(sd_function *function, unsigned attribute, in
     }
     if (attribute == ACU_CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED) {
         atomic_store_explicit(&function->not_portable, value != 0, memory_order_relaxed);
-        return ACU_CUDA_SUCCESS; /* a cluster is one block in any case */
+        return ACU_CUDA_SUCCESS; /* a cluster is always one block */
     }
     if (attribute != ACU_CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
         return attribute > ACU_CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT &&

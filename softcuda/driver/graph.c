@@ -102,7 +102,7 @@ static bool make_room(sd_graph *graph)
     return true;
 }
 
-/* The nodes behind handles, which must be of this graph. With the graph's lock. */
+/* Finds the nodes of handles, which must be of this graph. With the graph's lock. */
 static unsigned find_nodes(const sd_graph *graph, const CUgraphNode *handles, size_t count,
                            sd_node **nodes)
 {
@@ -110,10 +110,10 @@ static unsigned find_nodes(const sd_graph *graph, const CUgraphNode *handles, si
         sd_node *node = sd_object_get(SD_KIND_NODE, handles[i]);
         bool ours = node && node->graph == graph;
         for (size_t k = 0; k < i; k++)
-            ours &= nodes[k] != node; /* none comes twice */
+            ours &= nodes[k] != node; /* no node twice */
         nodes[i] = node;
         if (node)
-            sd_object_put(&node->object); /* the graph's list keeps it */
+            sd_object_put(&node->object); /* the graph's list keeps the node */
         if (!ours)
             return ACU_CUDA_ERROR_INVALID_VALUE;
     }
@@ -164,7 +164,7 @@ unsigned sd_graph_add(sd_graph *graph, sd_step *step, const CUgraphNode *after, 
     return ACU_CUDA_SUCCESS;
 }
 
-/* Give each node of the clone the edges of its original. */
+/* Gives each node of the clone the edges of its original. */
 static unsigned clone_edges(const sd_graph *original, sd_graph *clone)
 {
     for (size_t i = 0; i < original->count; i++) {
@@ -219,7 +219,7 @@ bool sd_graph_is_followed(sd_graph *graph, CUgraphNode handle)
 
 /* ---- order ---- */
 
-/* Whether all that the node comes after has its place already. */
+/* Whether everything that the node comes after has its place. */
 static bool is_free(const sd_node *node, const bool *placed)
 {
     for (size_t k = 0; k < node->after_count; k++)
@@ -233,7 +233,8 @@ unsigned sd_graph_order(const sd_graph *graph, size_t **made)
     size_t *order = calloc(graph->count ? graph->count : 1, sizeof *order);
     bool *placed = calloc(graph->count ? graph->count : 1, sizeof *placed);
     size_t count = 0, before = SIZE_MAX;
-    /* Edges mostly lead from older nodes to newer ones, so one round does nearly always. */
+    /* Edges mostly lead from older nodes to newer ones, so that one round nearly always
+     * suffices. */
     while (order && placed && count != before) {
         before = count;
         for (size_t i = 0; i < graph->count; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The entry points that build graphs and look at them. */
+/* The entry points that build graphs and inspect them. */
 #include "driver/graph.h"
 
 #include "driver/copy.h"
@@ -117,7 +117,7 @@ unsigned sd_cuGraphClone(CUgraph *handle, CUgraph original)
 
 /* ---- adding nodes ---- */
 
-/* Add the step if making it went well, and tell its handle. */
+/* Adds the step if making it succeeded, and returns the new node's handle. */
 static unsigned add(unsigned made, CUgraphNode *handle, sd_graph *graph, const CUgraphNode *after,
                     size_t count, sd_step *step)
 {
@@ -222,7 +222,7 @@ unsigned sd_cuGraphAddEventWaitNode(CUgraphNode *node, CUgraph handle, const CUg
                count, &step);
 }
 
-/* One more edge; with the graph's lock. */
+/* Adds an edge; with the graph's lock. */
 static unsigned add_edge(const sd_graph *graph, CUgraphNode from, CUgraphNode to)
 {
     __attribute__((cleanup(sd_node_leave))) sd_node *first = sd_object_get(SD_KIND_NODE, from);
@@ -317,7 +317,8 @@ unsigned sd_cuGraphNodeGetType(CUgraphNode handle, unsigned *type)
     return ACU_CUDA_SUCCESS;
 }
 
-/* Tell how many there are, or how many found room; what is left of the room becomes NULL. */
+/* Sets *count to how many there are or, with room given, how many found room; the rest of the room
+ * becomes NULL. */
 static void obtained(size_t found, CUgraphNode *one, CUgraphNode *other, size_t *count)
 {
     if (one && found > *count)
@@ -330,7 +331,8 @@ static void obtained(size_t found, CUgraphNode *one, CUgraphNode *other, size_t 
     *count = found;
 }
 
-/* The handles of all nodes, or of those that come after none; as many as there is room for. */
+/* The handles of all nodes, or only of those that come after no other; as many as there is room
+ * for. */
 static unsigned list(sd_graph *graph, bool roots, CUgraphNode *handles, size_t *count)
 {
     size_t found = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Executable graphs. A launch clones each node's work onto the node's lane; where an edge leads to
- * another lane, the later one waits for a mark on the earlier. The launching stream comes before
- * all roots and after all lanes, so launches of one graph follow one another.
+ * Executable graphs. A launch clones each node's work onto the node's lane. Where an edge leads to
+ * another lane, the later work waits for a mark on the earlier lane. The launching stream comes
+ * before all roots and after all lanes, so launches of one graph follow one another.
  */
 #include "driver/graph_exec.h"
 
@@ -62,7 +62,7 @@ static unsigned add_edge(sd_item *to, size_t from)
 
 static unsigned flatten(sd_exec *e, const sd_graph *graph, size_t entry);
 
-/* A child graph becomes its items between two empty ones. *end is the second. */
+/* A child graph becomes its items, between two empty ones. *end is the second of these. */
 static unsigned flatten_child(sd_exec *e, const sd_node *node, size_t entry, size_t *end)
 {
     size_t first = e->count;
@@ -78,11 +78,12 @@ static unsigned flatten_child(sd_exec *e, const sd_node *node, size_t entry, siz
     return result;
 }
 
-/* One node: its item, behind those of the nodes before it; `place` tells where nodes have gone. */
+/* Makes a node's item, behind those of the nodes before it; `place` has the items of earlier
+ * nodes. */
 static unsigned flatten_node(sd_exec *e, const sd_node *node, size_t entry, size_t *place)
 {
     sd_step step = {.type = ACU_CU_GRAPH_NODE_TYPE_EMPTY};
-    const bool top = entry == SIZE_MAX && !node->step.child; /* others cannot be changed */
+    const bool top = entry == SIZE_MAX && !node->step.child; /* only these can be changed */
     size_t at;
     unsigned result = sd_launch_fits(node->step.work) ? ACU_CUDA_SUCCESS
                                                       : ACU_CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
@@ -130,7 +131,7 @@ static unsigned new_lane(sd_exec *e, sd_context *context, unsigned *lane)
     return ACU_CUDA_SUCCESS;
 }
 
-/* The lane of something before it that nobody has continued; else a new one; else any. */
+/* The lane of a predecessor that no item has continued yet; else a new lane; else any. */
 static unsigned choose_lane(sd_exec *e, size_t index, sd_context *context)
 {
     sd_item *it = &e->items[index];
@@ -220,7 +221,7 @@ bool sd_graph_has_circle(CUgraph handle)
     return found;
 }
 
-/* Where something is wrong with the flags the graph is not looked at. */
+/* If something is wrong with the flags, the graph is not looked at. */
 static unsigned instantiate(CUgraphExec *handle, CUgraph graph, unsigned long long flags,
                             bool *circle)
 {
@@ -253,7 +254,8 @@ unsigned sd_cuGraphInstantiateWithParams(CUgraphExec *handle, CUgraph graph,
     if (!params)
         return ACU_CUDA_ERROR_INVALID_VALUE;
     unsigned long long flags =
-        params->flags & ~(uint64_t)ACU_CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD; /* nowhere to */
+        params->flags & ~(uint64_t)ACU_CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD; /* there is nothing to
+                                                                            * upload to */
     unsigned result = instantiate(handle, graph, flags, &circle);
     params->hErrNode_out = NULL;
     params->result_out = !result  ? ACU_CUDA_GRAPH_INSTANTIATE_SUCCESS
@@ -274,7 +276,7 @@ unsigned sd_cuGraphExecDestroy(CUgraphExec handle)
 
 /* ---- launching; with the exec's lock ---- */
 
-/* The lane's next work waits for the mark, which is borrowed. */
+/* The lane's next work waits for the mark, which stays the caller's. */
 static unsigned wait_on(sd_stream *lane, const sd_mark *mark)
 {
     if (mark->stream == lane || sd_mark_done(mark))
@@ -321,7 +323,7 @@ static unsigned launch(sd_exec *e, sd_stream *stream)
     unsigned result = ACU_CUDA_SUCCESS;
     if (e->previous.stream)
         result = wait_on(stream, &e->previous);
-    /* An empty work: on the legacy stream it collects what the blocking ones have. */
+    /* An empty work: on the legacy stream it waits for the blocking streams. */
     sd_work *empty = calloc(1, sizeof *empty);
     if (!empty)
         return ACU_CUDA_ERROR_OUT_OF_MEMORY;
@@ -357,7 +359,7 @@ unsigned sd_cuGraphLaunch(CUgraphExec handle, CUstream on)
     return result;
 }
 
-/* There is nowhere to upload to. */
+/* There is nothing to upload to. */
 unsigned sd_cuGraphUpload(CUgraphExec handle, CUstream on)
 {
     SD_STREAM_FOR(SD_STREAM_FREE, stream, on);

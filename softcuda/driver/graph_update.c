@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Changing executable graphs. What is changed holds for later launches: earlier ones have clones of
- * what was there.
+ * Changing executable graphs. A change holds for later launches: earlier ones have clones of what
+ * was there.
  */
 #include "driver/graph_exec.h"
 
@@ -26,7 +26,8 @@ static bool is_same(const sd_step *step, const sd_step *as)
            work->kind->same(work, as->work);
 }
 
-/* Replace the step of the item that was made from the node, by one of its own kind and context. */
+/* Replaces the step of the item that was made from the node, by one of the same kind and
+ * context. */
 static unsigned replace(sd_exec *e, const void *node, sd_step *step)
 {
     sd_item *found = NULL;
@@ -34,7 +35,7 @@ static unsigned replace(sd_exec *e, const void *node, sd_step *step)
     for (size_t i = 0; i < e->count && !found; i++)
         if (e->items[i].node == node)
             found = &e->items[i];
-    if (found) /* parameters are set, attributes stay */
+    if (found) /* only parameters are set; attributes stay */
         sd_launch_keep_attributes(step->work, found->step.work);
     bool good = found && fits(&found->step, step);
     sd_step before = *step;
@@ -43,11 +44,11 @@ static unsigned replace(sd_exec *e, const void *node, sd_step *step)
         found->step = *step;
     }
     pthread_mutex_unlock(&e->lock);
-    sd_step_end(&before); /* the old one, or the new one that does not fit */
+    sd_step_end(&before); /* the old step, or the new one if it does not fit */
     return good ? ACU_CUDA_SUCCESS : ACU_CUDA_ERROR_INVALID_VALUE;
 }
 
-/* Looked at before anything that is wrong with the parameters. */
+/* Whether the node is a kernel; checked before the parameters are. */
 static bool has_kernel(sd_exec *e, const void *node)
 {
     bool found = false;
@@ -144,7 +145,7 @@ static unsigned compare(const sd_exec *e, const sd_exec *with, size_t *where)
     return ACU_CU_GRAPH_EXEC_UPDATE_SUCCESS;
 }
 
-/* The steps of `with` become those of `e`, and the other way round. */
+/* Swaps the steps of the two. */
 static void swap_steps(sd_exec *e, sd_exec *with)
 {
     for (size_t i = 0; i < e->count; i++) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Handles: a table of slots that are never given back to the system, so looking is always safe. */
+/* Handles: a table of slots. Slots are never given back to the system, so looking at one is always
+ * safe. */
 #include "driver/handle.h"
 
 #include <pthread.h>
@@ -25,7 +26,7 @@ typedef struct slot {
     _Atomic uint64_t state;
     sd_object *object; /* written before the release store that makes the slot live */
     uint32_t index;
-    struct slot *unused; /* next in the list of unused slots, under table.lock */
+    struct slot *unused; /* links the unused slots, under table.lock */
 } slot;
 
 static struct {
@@ -116,7 +117,7 @@ bool sd_object_try_hold(sd_object *object)
 void sd_object_put(sd_object *object)
 {
     slot *s = slot_of(object->handle);
-    /* Release what this reference did to the object; acquire what the others did, to free it. */
+    /* Release: what this reference did to the object. Acquire: what the others did, to free it. */
     uint64_t before = atomic_fetch_sub_explicit(&s->state, 1, memory_order_acq_rel);
     if ((before & REFS) != 1)
         return;

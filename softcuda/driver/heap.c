@@ -57,7 +57,7 @@ static unsigned next_filled(const sd_heap *heap, unsigned class)
 static sd_block *find_free(const sd_heap *heap, uint64_t span)
 {
     unsigned class = class_of(span);
-    /* Blocks of the asked size's own class may be a little too small: look, but not for long. */
+    /* Blocks in the size's own class may be a little too small: look at some, but not for long. */
     unsigned looked = 0;
     for (sd_block *b = heap->free_lists[class]; b && looked < 16; b = b->next, looked++)
         if (b->span >= span)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Host functions: code of the program, in stream order, on threads that do nothing else. One that
- * blocks holds up its own stream only.
+ * Host functions: code of the program that runs in stream order, on threads that do nothing else.
+ * One that blocks holds up only its own stream.
  */
 #include "driver/graph.h"
 
@@ -11,7 +11,7 @@
 typedef struct host_work {
     sd_work work;
     CUhostFn function;           /* or, from cuStreamAddCallback: */
-    sd_stream_callback callback; /* is told the stream and the context's state */
+    sd_stream_callback callback; /* gets the stream and the context's state */
     CUstream stream;
     void *user_data;
 } host_work;
@@ -43,7 +43,7 @@ static const sd_work_kind host_kind = {.name = "host function",
                                        .node_type = ACU_CU_GRAPH_NODE_TYPE_HOST,
                                        .on_host = true};
 
-/* Old-style callbacks run in a faulted context too, and are told of it. */
+/* Old-style callbacks also run in a faulted context, and are told of the fault. */
 static const sd_work_kind callback_kind = {
     .name = "stream callback", .run = run_host, .on_host = true, .always = true};
 
@@ -83,7 +83,7 @@ unsigned sd_cuLaunchHostFunc(CUstream on, CUhostFn function, void *user_data)
         on, (host_work){.work.kind = &host_kind, .function = function, .user_data = user_data});
 }
 
-/* `sync_mode` says how the driver's thread should wait: not a matter of meaning. */
+/* `sync_mode` says how the driver's thread should wait; it does not change the meaning. */
 unsigned sd_cuLaunchHostFunc_v2(CUstream on, CUhostFn function, void *user_data, unsigned sync_mode)
 {
     if (sync_mode > 1)

@@ -63,7 +63,7 @@ bool sd_host_locate(uint64_t address, uint64_t bytes, sd_location *location)
     pthread_mutex_lock(&sd_host.lock);
     bool found = locate_pinned(address, bytes, location);
     const sd_registration *r = found ? NULL : find_registration(address);
-    /* A range that is registered in part only is pageable memory. */
+    /* A range that is only partly registered counts as pageable memory. */
     if (r && bytes <= r->bytes - (address - r->base)) {
         location->place = SD_PLACE_REGISTERED;
         location->base = r->base;
@@ -97,7 +97,7 @@ static unsigned alloc_pinned(sd_context *context, uint64_t bytes, unsigned flags
     return result;
 }
 
-/* With the lock. Returns the free block that it is part of now. */
+/* Returns the free block that the block is part of now. With the lock. */
 static sd_block *free_pinned(sd_block *block)
 {
     uint64_t from = (block->address + PAGE - 1) & ~(PAGE - 1);
@@ -167,7 +167,7 @@ unsigned sd_host_free(sd_context *context, uint64_t address, bool managed)
 
 /* ---- registered memory ---- */
 
-/* All of it is memory of the process, page by page. */
+/* Whether every page of it is memory of the process. */
 static bool is_mapped(uint64_t base, uint64_t bytes)
 {
     uint64_t from = base & ~(PAGE - 1), to = (base + bytes + PAGE - 1) & ~(PAGE - 1);
@@ -231,7 +231,7 @@ unsigned sd_cuMemHostUnregister(void *pointer)
             result = ACU_CUDA_SUCCESS;
             break;
         }
-    /* Within a registration, or memory that is page-locked otherwise. */
+    /* Inside of a registration, or memory that is page-locked in another way. */
     sd_location location = {0};
     if (result && (find_registration(base) || locate_pinned(base, 0, &location)))
         result = ACU_CUDA_ERROR_INVALID_VALUE;

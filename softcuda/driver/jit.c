@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The options of loading a module, of which only the logs mean something here, and the linker,
- * which makes machine code and so is not there.
+ * The options of loading a module, of which only the logs mean something here; and the linker,
+ * which is not there because it would make machine code.
  */
 #include "driver/module.h"
 #include "driver/softcuda.h"
@@ -17,14 +17,14 @@ static void **value_of(const sd_jit *jit, unsigned option)
     return NULL;
 }
 
-/* Write `text` to a log; its size option then tells how much there is. */
+/* Writes `text` to a log; its size option then says how much was written. */
 static void fill_log(const sd_jit *jit, unsigned buffer, unsigned size, const char *text)
 {
     void **log = value_of(jit, buffer);
     void **bytes = value_of(jit, size);
     if (!bytes)
         return;
-    size_t room = (size_t)(uint32_t)(uintptr_t)*bytes; /* an unsigned, in a pointer's place */
+    size_t room = (size_t)(uint32_t)(uintptr_t)*bytes; /* an unsigned number, passed as a pointer */
     size_t length = strlen(text);
     if (log && *log && room) {
         size_t take = length < room - 1 ? length : room - 1;
@@ -44,7 +44,7 @@ void sd_jit_report(const sd_jit *jit, unsigned result)
              result ? softcuda_last_error_text() : "");
     void **time = value_of(jit, ACU_CU_JIT_WALL_TIME);
     if (time) {
-        float taken = 0; /* never a time as if it were a GPU's */
+        float taken = 0; /* no time that could pass for a GPU's */
         memcpy(time, &taken, sizeof taken);
     }
 }
@@ -58,7 +58,7 @@ unsigned sd_cuLinkCreate_v2(unsigned count, unsigned *options, void **values, CU
     return state ? ACU_CUDA_ERROR_NOT_SUPPORTED : ACU_CUDA_ERROR_INVALID_VALUE;
 }
 
-/* No link can be in progress, so no handle of one is good. */
+/* No link can be in progress, so no handle of one is valid. */
 
 unsigned sd_cuLinkAddData_v2(CUlinkState state, unsigned type, void *data, size_t size,
                              const char *name, unsigned count, unsigned *options, void **values)

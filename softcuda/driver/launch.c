@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Launches: checked and their parameters copied at once, executed in stream order. */
+/* Launches: they are checked, and their parameters copied, at once; they execute in stream
+ * order. */
 #include "driver/launch.h"
 
 #include "driver/capture.h"
@@ -15,8 +16,8 @@ typedef struct launch_work {
     unsigned grid[3], block[3];
     size_t dynamic;
     bool cooperative;           /* its blocks may wait for each other */
-    bool clustered;             /* as a graph's node was told: in clusters of one block */
-    int priority;               /* the same; there is none here */
+    bool clustered;             /* a graph node's attribute: clusters, of one block each */
+    int priority;               /* a graph node's attribute; it has no effect here */
     _Alignas(16) char params[]; /* as many bytes as the kernel's parameter block has */
 } launch_work;
 
@@ -45,10 +46,10 @@ static unsigned run_launch(sd_stream *stream, sd_work *work)
     sx_error error = {0};
     unsigned result = sx_run(&run, &error);
     sd_snapshot_put(space);
-    /* A kernel that was stopped because another one failed has nothing to say. */
+    /* A kernel that was stopped because another one failed has nothing to report. */
     if (result && !sd_context_state(context))
         sd_error_say("%s", error.text);
-    /* What is not a kernel's fault must not look like a call's. */
+    /* A failure that is no kernel fault must not look like a call's error. */
     return result && result < ACU_CUDA_ERROR_ILLEGAL_ADDRESS ? ACU_CUDA_ERROR_LAUNCH_FAILED
                                                              : result;
 }
@@ -94,7 +95,7 @@ const char *sd_launch_kernel(const sd_work *work)
 
 /* ---- checking ---- */
 
-/* Whether all blocks can be there at once. */
+/* Whether all blocks fit at once. */
 static bool has_room(const sd_function *function, const unsigned *grid, unsigned threads,
                      size_t dynamic)
 {
@@ -122,7 +123,7 @@ static unsigned check_shape(const sd_function *function, const sd_request *r)
     return r->dynamic > (size_t)dynamic ? ACU_CUDA_ERROR_INVALID_VALUE : ACU_CUDA_SUCCESS;
 }
 
-/* The packed buffer among the `extra` arguments, and its size. */
+/* Finds the packed buffer, and its size, among the `extra` arguments. */
 static unsigned read_extra(void **extra, const void **buffer, size_t *bytes)
 {
     *buffer = NULL;
@@ -172,7 +173,7 @@ static unsigned copy_params(const sx_kernel_info *info, const sd_request *r, cha
 
 /* ---- attributes of a graph's nodes ---- */
 
-/* Hints, which say nothing about results. */
+/* Whether the attribute is a hint, which does not affect results. */
 static bool is_hint(unsigned id)
 {
     return id == ACU_CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW ||
@@ -182,7 +183,7 @@ static bool is_hint(unsigned id)
            id == ACU_CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
 }
 
-/* Blocks run alone here: a cluster is one block, or more than there is. */
+/* Whether a cluster is one block; larger ones do not exist here, where blocks run alone. */
 static bool is_one_block(const acu_CUlaunchAttributeValue *value)
 {
     return value->clusterDim.x == 1 && value->clusterDim.y == 1 && value->clusterDim.z == 1;
@@ -318,7 +319,8 @@ unsigned sd_cuLaunchCooperativeKernel(CUfunction handle, unsigned grid_x, unsign
 
 #define LAST_ATTRIBUTE 16 /* of CUDA 13.0 */
 
-/* Attributes: what changes a launch's meaning is obeyed or refused; hints are passed over. */
+/* Reads attributes: those that change a launch's meaning are obeyed or refused; hints are
+ * ignored. */
 static unsigned read_attributes(const acu_CUlaunchConfig *config, sd_request *r)
 {
     for (unsigned i = 0; i < config->numAttrs; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Libraries: the text of a module, loaded into each context when something of it is first asked for
- * there. Their kernels are names; as functions they belong to a context.
+ * Libraries: the text of a module, which is loaded into each context when something of it is first
+ * needed there. A library's kernels are names; only a function of one belongs to a context.
  */
 #include "driver/module.h"
 
@@ -15,7 +15,7 @@ struct library;
 typedef struct kernel {
     sd_object object;
     struct library *library; /* held */
-    const sx_kernel *code;   /* of the library's own module, for names and parameters */
+    const sx_kernel *code;   /* in the library's own module, for names and parameters */
 } kernel;
 
 typedef struct loaded {
@@ -27,10 +27,10 @@ typedef struct library {
     sd_object object;
     char *text;
     size_t length;
-    sx_module *code; /* of no context: never launched */
+    sx_module *code; /* belongs to no context: never launched */
     kernel *kernels; /* one for each of its kernels */
     size_t kernel_count;
-    pthread_mutex_t lock; /* what follows */
+    pthread_mutex_t lock; /* guards what follows */
     loaded *loaded;
 } library;
 
@@ -58,7 +58,7 @@ static char *host_pointer(void *owner, uint64_t address)
 
 /* ---- life ---- */
 
-/* A kernel lies in its library's array, which goes when the last kernel has let go of it. */
+/* A kernel is in its library's array, which is freed when the last kernel was released. */
 static void end_kernel(sd_object *object)
 {
     sd_object_put(&((kernel *)object)->library->object);
@@ -185,7 +185,7 @@ static void leave(library **lib)
     if (!name) \
     return ACU_CUDA_ERROR_INVALID_HANDLE
 
-/* The library of a kernel, with a reference to the library; *found as long as that. */
+/* The library of a kernel, with a reference, which keeps *found too. */
 static unsigned find_kernel(CUkernel handle, kernel **found, library **lib)
 {
     kernel *k = sd_object_get(SD_KIND_KERNEL, handle);
@@ -198,7 +198,7 @@ static unsigned find_kernel(CUkernel handle, kernel **found, library **lib)
     return ACU_CUDA_SUCCESS;
 }
 
-/* With lib->lock: the module in the context, loaded if necessary; with a reference. */
+/* The module in the context, loaded if necessary, with a reference. With lib->lock. */
 static unsigned module_in(library *lib, sd_context *context, sd_module **module)
 {
     for (loaded *l = lib->loaded; l; l = l->next)
@@ -334,7 +334,7 @@ unsigned sd_cuKernelGetFunction(CUfunction *handle, CUkernel from)
     return ACU_CUDA_SUCCESS;
 }
 
-/* Declare `k`, the kernel of `handle`, which stays as long as this call. */
+/* Declare `k`, the kernel of `handle`; it stays for this call. */
 #define SD_KERNEL(k, handle) \
     SD_ENTER(); \
     kernel *k; \

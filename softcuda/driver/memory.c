@@ -11,7 +11,7 @@
 /* Freed blocks at least this large give their pages back at once. */
 #define DISCARD_BYTES ((uint64_t)256 << 10)
 
-/* Of what is large only the two ends are spoilt: its pages come as they are used. */
+/* Only the two ends of large memory are spoilt, so that its pages come as they are used. */
 #define SPOILT_WHOLE ((uint64_t)1 << 20)
 #define SPOILT_END ((uint64_t)64 << 10)
 
@@ -30,7 +30,7 @@ bool sd_range_map(sd_range *range, uint64_t bytes, bool hidden)
     size_t table = (size_t)(bytes >> SX_GRANULE_SHIFT) * sizeof(uint16_t);
     int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
     void *host = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
-    /* The addresses that the program sees: nothing can be read or written there. */
+    /* The addresses that the program sees: it can neither read nor write there. */
     void *base = hidden ? mmap(NULL, bytes, PROT_NONE, flags, -1, 0) : host;
     void *valid = mmap(NULL, table, PROT_READ | PROT_WRITE, flags, -1, 0);
     if (host == MAP_FAILED || base == MAP_FAILED || valid == MAP_FAILED) {
@@ -114,7 +114,7 @@ static void *handle_of_context(const sd_context *context)
     return context ? context->object.handle : NULL;
 }
 
-/* Addresses that were reserved: what is mapped there, in one piece or in several without a gap. */
+/* Reserved addresses: finds what is mapped there, in one piece or in several without a gap. */
 static void locate_mapped(const sd_block *block, uint64_t address, uint64_t bytes,
                           sd_location *found)
 {
@@ -226,7 +226,7 @@ unsigned sd_memory_alloc(sd_context *context, uint64_t bytes, uint64_t *address)
     return block ? ACU_CUDA_SUCCESS : ACU_CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-/* With device->lock. Returns the free block that it is part of now. */
+/* Returns the free block that the block is part of now. With device->lock. */
 static sd_block *free_block(sd_device *device, sd_block *block)
 {
     if (block->reservation)
@@ -258,8 +258,8 @@ bool sd_memory_free(sd_device *device, uint64_t address)
 
 void sd_memory_free_all(sd_context *context)
 {
-    /* What comes from a pool is the device's, and stays; but nobody could give it back after a
-     * fault. A pool of one device serves streams of others: look everywhere. */
+    /* Memory from a pool is the device's, and stays; but after a fault nobody could give it back. A
+     * pool of one device serves streams of others: look everywhere. */
     const bool lost = sd_context_state(context) != ACU_CUDA_SUCCESS;
     for (int i = 0; i < sd.device_count; i++) {
         sd_device *device = &sd.devices[i];

@@ -74,7 +74,8 @@ void sd_memory_publish(sd_device *device, uint64_t address, uint64_t bytes,
                        const struct sd_pool *pool);
 void sd_memory_withdraw(sd_device *device, uint64_t address, uint64_t bytes);
 
-/* Fill memory that is newly allocated with a pattern that is nobody's data: see SX_UNWRITTEN. */
+/* Fill newly allocated memory, or the two ends of it if it is large, with SX_UNWRITTEN: it holds
+ * nothing yet. */
 void sd_memory_spoil(char *host, uint64_t bytes);
 
 /* Give pages of unused memory back to the system. */

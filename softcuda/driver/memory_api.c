@@ -50,7 +50,7 @@ unsigned sd_cuMemAllocManaged(CUdeviceptr *address, size_t bytes, unsigned flags
     return result;
 }
 
-/* Wait for all that may still use memory of the device. */
+/* Wait for everything that may still use memory of the device. */
 static void drain(sd_device *device)
 {
     for (uint64_t above = 0;;) {
@@ -118,7 +118,7 @@ unsigned sd_cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *bytes, CUdevicept
     return ACU_CUDA_SUCCESS;
 }
 
-/* Pages lie where they lie: hints about them are checked, and have no effect. */
+/* Pages stay where they are: hints about them are checked, and have no effect. */
 static unsigned check_hint(CUdeviceptr address, size_t count, CUdevice device)
 {
     sd_location at = sd_locate(address, count);
@@ -151,7 +151,7 @@ typedef struct answer {
     size_t bytes;
 } answer;
 
-/* The device that the memory was allocated or registered for: of the host's that of its context. */
+/* The device for which the memory was allocated or registered; for host memory, its context's. */
 static uint64_t ordinal_of(const sd_location *at)
 {
     int ordinal = at->device ? at->device->ordinal : 0;
@@ -246,7 +246,8 @@ unsigned sd_cuPointerGetAttribute(void *data, unsigned attribute, CUdeviceptr ad
     return result;
 }
 
-/* For a pointer that is not CUDA's, zeros; and the ordinal says that there is no device. */
+/* For a pointer that is not CUDA's the answers are 0, and the ordinal says that there is no
+ * device. */
 unsigned sd_cuPointerGetAttributes(unsigned count, unsigned *attributes, void **data,
                                    CUdeviceptr address)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Fills: rows of elements of 1, 2 or 4 bytes. Without a stream they do not wait either. */
+/* Fills: rows of elements of 1, 2 or 4 bytes. Calls without a stream do not wait either. */
 #include "driver/graph.h"
 #include "driver/memory.h"
 
@@ -69,7 +69,8 @@ static sd_work *clone_fill(const sd_work *work)
     return &clone->work;
 }
 
-/* CUDA's rule: one row before and after, or as many as long, in the memory of the same device. */
+/* CUDA's rule: both fills have one row, or the same number of equal rows, in the memory of one
+ * device. */
 static bool replaceable_fill(const sd_work *work, const sd_work *with)
 {
     const fill *a = &((const fill_work *)work)->fill, *b = &((const fill_work *)with)->fill;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Modules: PTX text, also that of fat binaries, given to the executor; the
- * rest is refused in words. */
+/*
+ * Modules: PTX text, possibly from a fat binary, is given to the executor; all other images are
+ * refused, with a sentence. A module belongs to one context.
+ */
 #include "driver/module.h"
 
 #include "driver/capture.h"
@@ -36,7 +38,8 @@ unsigned sd_image_text(const void *image, size_t length, const char **text, size
     /* A text that ends early is not read past its end. */
     for (unsigned i = 0; i < 4 && i < length && (i == 0 || (*text)[i - 1]); i++)
         magic |= (uint32_t)(unsigned char)(*text)[i] << 8 * i;
-    if (magic == MAGIC_WRAPPER && length == SIZE_MAX) { /* of a compiled program: it never ends */
+    if (magic == MAGIC_WRAPPER && length == SIZE_MAX) { /* inside of a compiled program: its length
+                                                         * is not known */
         uint32_t version = (unsigned char)(*text)[4];
         for (unsigned i = 5; i < 8 && (*text)[i - 1]; i++)
             version |= (uint32_t)(unsigned char)(*text)[i] << 8 * (i - 4);
@@ -103,7 +106,7 @@ unsigned sd_file_read(const char *path, char **text, size_t *length)
 
 static uint64_t alloc_variable(void *owner, size_t bytes, size_t align)
 {
-    (void)align; /* blocks start on multiples of 512, more than PTX can ask for */
+    (void)align; /* blocks begin at multiples of 512, more than PTX can ask for */
     uint64_t address = 0;
     sd_memory_alloc(owner, bytes, &address);
     return address;
@@ -278,7 +281,7 @@ unsigned sd_cuModuleGetGlobal_v2(CUdeviceptr *address, size_t *bytes, CUmodule f
     size_t size;
     if (!name)
         return ACU_CUDA_ERROR_INVALID_VALUE;
-    if (!sx_module_global(module->code, name, &found, &size)) /* a kernel's name is one, too */
+    if (!sx_module_global(module->code, name, &found, &size)) /* a kernel's name counts too */
         return sx_module_kernel(module->code, name) ? ACU_CUDA_ERROR_INVALID_VALUE
                                                     : ACU_CUDA_ERROR_NOT_FOUND;
     if (address)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Occupancy: how many blocks of a function the multiprocessor that the device claims to have would
- * hold. The executor has no such limits; programs size their grids by these numbers all the same.
+ * Occupancy: how many blocks of a function would fit on the multiprocessor that the device claims
+ * to have. The executor has no such limits, but programs size their grids by these numbers.
  */
 #include "driver/module.h"
 
@@ -14,14 +14,14 @@ static size_t round_up(size_t bytes)
     return (bytes + SHARED_UNIT - 1) / SHARED_UNIT * SHARED_UNIT;
 }
 
-/* What a block takes of the shared memory, with what the system keeps for it. */
+/* The shared memory that a block takes, including what the system keeps for it. */
 static size_t shared_of_block(const sd_function *function, size_t dynamic)
 {
     size_t kept = function->object.context->device->sm >= 80 ? 1024 : 0;
     return round_up(function->info->static_shared + dynamic + kept);
 }
 
-/* What the function was allowed, or what each may have. */
+/* The dynamic shared memory that the function was allowed, or that each function may have. */
 static size_t most_dynamic(const sd_function *function)
 {
     size_t allowed = (size_t)atomic_load_explicit(&function->max_dynamic, memory_order_relaxed);
@@ -77,7 +77,7 @@ unsigned sd_cuOccupancyMaxPotentialBlockSizeWithFlags(int *grid_size, int *block
     if (limit && (unsigned)limit < most)
         most = (unsigned)limit;
     unsigned best = 0, best_threads = 0, best_blocks = 0;
-    /* From the largest down: of equally full ones the largest block wins. */
+    /* From the largest down: among equal occupancies the largest block wins. */
     for (unsigned threads = most; threads > 0;) {
         size_t bytes = dynamic_of ? dynamic_of((int)threads) : dynamic;
         unsigned blocks = sd_function_blocks(function, threads, bytes);
@@ -118,7 +118,8 @@ unsigned sd_cuOccupancyAvailableDynamicSMemPerBlock(size_t *dynamic, CUfunction 
     return ACU_CUDA_SUCCESS;
 }
 
-/* Blocks of a cluster need each other, which the device does not offer. */
+/* A cluster has one block: blocks of a larger one need each other, which the device does not
+ * offer. */
 
 unsigned sd_cuOccupancyMaxPotentialClusterSize(int *size, CUfunction handle,
                                                const acu_CUlaunchConfig *config)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Streams that wait for a value in memory, which anybody may write in any way: one thread looks,
- * often at first and then less so. It ends when nobody waits.
+ * often at first and then less so. The thread ends when no stream waits.
  */
 #include "driver/stream.h"
 
@@ -14,10 +14,10 @@ static struct {
     pthread_mutex_t lock;
     sd_stream *waiting; /* by parked_next */
     bool running;
-    bool added; /* since the thread looked last */
+    bool added; /* some were added since the thread last looked */
 } poller = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Take out those that may go on: their value is there, or their context is lost. */
+/* Takes out the streams that may go on: their value is there, or their context is lost. */
 static sd_stream *take_ready(void)
 {
     sd_stream *free_now = NULL;
@@ -76,7 +76,7 @@ void sd_poller_add(sd_stream *stream)
     bool start = !poller.running;
     poller.running = true;
     if (start && !sd_thread_start(poll, NULL)) {
-        /* No thread to look: back to a worker, which will come here again. */
+        /* There is no thread to look: back to a worker, which will come here again. */
         poller.running = false;
         poller.waiting = stream->parked_next;
         stream->parked_next = NULL;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Stream-ordered allocation: blocks, accounts, and the works that make bytes (in)valid in order. */
+/* Stream-ordered allocation: blocks, accounts, and the works that make bytes valid or invalid in
+ * stream order. */
 #include "driver/pool.h"
 
 #include "driver/capture.h"
@@ -9,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Pools take memory in steps, as the real ones do. */
+/* Pools take memory in steps, as real ones do. */
 #define STEP ((uint64_t)32 << 20)
 
 void *sd_pool_handle(const sd_pool *pool)
@@ -19,7 +20,7 @@ void *sd_pool_handle(const sd_pool *pool)
 
 /* ---- life ---- */
 
-/* Nothing is left of it. With device->lock. */
+/* Frees a pool that has nothing left. With device->lock. */
 static void dispose(sd_pool *pool)
 {
     sd_pool **at = &pool->device->pools;
@@ -30,7 +31,7 @@ static void dispose(sd_pool *pool)
     free(pool);
 }
 
-/* The last reference is gone, so nobody allocates here; allocations may still be there. */
+/* The last reference is gone, so nobody allocates here any more; allocations may still exist. */
 static void destroy(sd_object *object)
 {
     sd_pool *pool = (sd_pool *)object;
@@ -98,7 +99,8 @@ static bool grow(sd_pool *pool, uint64_t bytes)
     uint64_t step = (wanted + STEP - 1) / STEP * STEP - pool->reserved;
     if (pool->device->committed + step > pool->device->memory) {
         step = least;
-        /* Counted as busy, what this pool has is not given back to make the room. */
+        /* The bytes count as busy meanwhile, so that this pool's own memory is not given back to
+         * make room. */
         pool->busy += bytes;
         bool taken = sd_memory_commit(pool->device, least);
         pool->busy -= bytes;
@@ -176,7 +178,7 @@ typedef struct order_work {
     sd_device *device;
     uint64_t address, size;
     uint64_t token; /* which free this is */
-    sd_pool *pool;  /* of an allocation; stays at least until its block is given back */
+    sd_pool *pool;  /* for an allocation: stays at least until its block is given back */
 } order_work;
 
 static unsigned run_alloc(sd_stream *stream, sd_work *work)
@@ -238,7 +240,7 @@ static order_work *make_work(const sd_work_kind *kind, sd_device *device)
 
 /* ---- allocating; with device->lock ---- */
 
-/* A pending block that fits without wasting more than it holds: of this stream, or of any. */
+/* A pending block that fits and is at most half wasted: freed on this stream, or on any (NULL). */
 static sd_block *find_pending(const sd_pool *pool, const sd_stream *stream, uint64_t bytes)
 {
     for (sd_block *b = pool->pending; b; b = b->next_pending)
@@ -247,7 +249,7 @@ static sd_block *find_pending(const sd_pool *pool, const sd_stream *stream, uint
     return NULL;
 }
 
-/* Take a pending block over. *after is where its free will have run, with the reference. */
+/* Takes over a pending block. *after is the place of its free, with the reference. */
 static void take_pending(sd_pool *pool, sd_block *block, uint64_t bytes, sd_mark *after)
 {
     unlink_pending(pool, block);
@@ -306,7 +308,7 @@ static unsigned alloc_from(sd_pool *pool, sd_stream *stream, uint64_t bytes, CUd
         return ACU_CUDA_ERROR_OUT_OF_MEMORY;
     }
     if (after.stream == stream)
-        sd_mark_drop(&after); /* the queue's own order does it */
+        sd_mark_drop(&after); /* the stream's own order suffices */
     order->work.after = after;
     *address = order->address;
     return sd_stream_push(stream, &order->work);
@@ -314,7 +316,7 @@ static unsigned alloc_from(sd_pool *pool, sd_stream *stream, uint64_t bytes, CUd
 
 /* ---- freeing ---- */
 
-/* Turn a live allocation into a pending one and fill in the work. With device->lock. */
+/* Turns a live allocation into a pending one and fills in the work. With device->lock. */
 static bool begin_free(sd_device *device, uint64_t address, sd_stream *stream, order_work *order)
 {
     sd_block *block = sd_heap_find(&device->heap, address);
@@ -337,7 +339,7 @@ static bool begin_free(sd_device *device, uint64_t address, sd_stream *stream, o
     return true;
 }
 
-/* The free could not be issued. With device->lock. */
+/* Undoes that: the free could not be issued. With device->lock. */
 static void undo_free(sd_device *device, uint64_t address, sd_mark *held)
 {
     sd_block *block = sd_heap_find(&device->heap, address);
@@ -348,7 +350,8 @@ static void undo_free(sd_device *device, uint64_t address, sd_mark *held)
     block->free_token = 0;
 }
 
-/* With device->lock, so that the block's state and the free's place change as one. */
+/* Issues the free. With device->lock, so that the block's state and the free's place change
+ * together. */
 static unsigned issue_free(sd_device *device, uint64_t address, sd_stream *stream, sd_mark *mark)
 {
     order_work *order = make_work(&free_kind, device);
@@ -383,7 +386,7 @@ unsigned sd_cuMemFreeAsync(CUdeviceptr address, CUstream on)
     return result;
 }
 
-/* The pool's reference is taken over. */
+/* Allocates; takes over the pool's reference. */
 static unsigned alloc_async(sd_pool *pool, sd_stream *stream, size_t bytes, CUdeviceptr *address)
 {
     unsigned result = ACU_CUDA_ERROR_INVALID_VALUE;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The entry points for pools: making them, their attributes, who may use them. */
+/* The entry points for pools: creation, attributes, and who may use them. */
 #include "driver/capture.h"
 #include "driver/pool.h"
 
@@ -19,7 +19,7 @@ static void leave(sd_pool **pool)
     if (!name) \
     return ACU_CUDA_ERROR_INVALID_VALUE
 
-/* The device, with its memory and so its default pool. */
+/* The device, with its memory mapped and so with its default pool. */
 static unsigned open_device(CUdevice ordinal, sd_device **device)
 {
     *device = sd_device_at(ordinal);
@@ -58,7 +58,7 @@ unsigned sd_cuMemPoolDestroy(CUmemoryPool handle)
     if (pool == device->default_pool)
         return ACU_CUDA_ERROR_INVALID_VALUE;
     pthread_mutex_lock(&device->lock);
-    /* A device whose pool goes away is back at its default. */
+    /* A device whose current pool goes away returns to its default pool. */
     if (device->current_pool == pool)
         device->current_pool = device->default_pool;
     pthread_mutex_unlock(&device->lock);
@@ -79,7 +79,8 @@ unsigned sd_cuMemPoolTrimTo(CUmemoryPool handle, size_t keep)
 
 /* ---- attributes ---- */
 
-/* With device->lock. High-water marks can only be set back, to 0, which means to now. */
+/* Sets an attribute. High-water marks can only be reset, by 0, to the present value. With
+ * device->lock. */
 static unsigned set_attribute(sd_pool *pool, unsigned attribute, const void *value)
 {
     int flag;
@@ -175,7 +176,7 @@ static unsigned check_access(const sd_pool *pool, const acu_CUmemAccessDesc *ent
     sd_device *viewer = sd_device_at(entry->location.id);
     if (!viewer)
         return ACU_CUDA_ERROR_INVALID_DEVICE;
-    /* The pool's own device has access, and it cannot be taken away. */
+    /* The pool's own device has access, which can not be taken away. */
     if (viewer == pool->device && entry->flags == ACU_CU_MEM_ACCESS_FLAGS_PROT_NONE)
         return ACU_CUDA_ERROR_INVALID_DEVICE;
     return ACU_CUDA_SUCCESS;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Seeded runs: who is next. */
+/*
+ * Seeded runs (schedule.h): which work is next. All state is under one lock. Whoever has the turn
+ * starts a work and waits until it ends, or until it is adrift.
+ */
 #include "driver/schedule.h"
 
 #include "driver/asleep.h"
@@ -9,37 +12,38 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define MOMENT 2000000L /* ns; after it without a change it is asked whether all threads sleep */
-/* For how long nothing changes before it does not matter what the threads do: ns of processor time
- * that the process had meanwhile, for on a busy machine it may have none for long ... */
+#define MOMENT 2000000L /* ns; after this long without a change, check whether all threads sleep */
+/* How long nothing must change before the run goes on without checking the threads, in ns of the
+ * process's processor time, since on a busy machine it may get none for long ... */
 #define PATIENCE_WORK 1000000000u /* ... while a work runs */
 #define PATIENCE_PROGRAM 100000000u /* ... while the program makes no call */
-#define PATIENCE_MOMENTS 5000 /* ... or so many moments, whatever time it had */
+#define PATIENCE_MOMENTS 5000 /* ... or this many moments, whatever processor time it had */
 
-/* How a seed's runs are; each seed has its own mixture. Times are in calls. */
+/* The style of a seed's runs; each seed has its own mixture. Times are in calls. */
 typedef struct style {
-    uint64_t rest;  /* works run in one of so many calls, */
-    uint64_t burst; /* ... then at most so many */
+    uint64_t rest;  /* works run in one of this many calls, */
+    uint64_t burst; /* ... and then at most this many */
     unsigned stick; /* 2^stick works of a stream have the same rank */
-    uint64_t held;  /* one of so many works is held back, */
-    uint64_t hold;  /* ... at most for so long */
-    uint64_t lag;   /* most between the end of a work and its being seen */
+    uint64_t held;  /* one in this many works is held back, */
+    uint64_t hold;  /* ... at most for this long */
+    uint64_t lag;   /* the longest time between a work's end and its being seen */
 } style;
 
 static struct {
     bool on;
     uint64_t seed;
     style style;
-    pthread_mutex_t lock; /* what follows; may be taken with others held, takes streams' only */
+    pthread_mutex_t lock; /* guards what follows; may be taken while others are held; only streams'
+                           * locks are taken under it */
     pthread_cond_t changed;
-    bool taken;      /* somebody has the turn: he alone starts works */
+    bool taken;      /* somebody has the turn, and alone starts works */
     uint64_t turn;   /* number of the last start */
-    uint64_t running; /* the turn that is waited for; 0: none */
-    uint64_t clock;  /* calls so far, and leaps */
-    uint64_t calls;  /* for the thread that looks whether there are any */
-    sd_stream *ready; /* by queue_next */
-    sd_work *unseen, *unseen_last; /* over, in that order; `after` is where they were, `hidden`
-                                    * until when they are not seen */
+    uint64_t running; /* the turn whose work has not ended; 0: none */
+    uint64_t clock;  /* time: calls so far, and leaps */
+    uint64_t calls;  /* calls, for the thread that watches for silence */
+    sd_stream *ready; /* linked by queue_next */
+    sd_work *unseen, *unseen_last; /* works that are over, in that order: `after` is where they
+                                    * were, `hidden` until when they are not seen */
 } s;
 
 bool sd_seeded(void)
@@ -57,7 +61,7 @@ static uint64_t scramble(uint64_t x)
     return x ^ (x >> 31);
 }
 
-/* A number for one choice: `what` tells kinds of choices apart. */
+/* A number for one choice; `what` tells kinds of choices apart. */
 static uint64_t draw(unsigned what, uint64_t a, uint64_t b)
 {
     return scramble(scramble(scramble(s.seed + what) + a) + b);
@@ -99,7 +103,8 @@ static uint64_t rank(sd_stream *stream)
     return draw(DRAW_RANK, stream->number, head_of(stream)->at >> s.style.stick);
 }
 
-/* The one of highest rank among those that may run now; with `leap`, after the shortest time. */
+/* The stream of highest rank among those that may run now; with `leap` time passes until one
+ * may. */
 static sd_stream **choose(bool leap)
 {
     sd_stream **best = NULL;
@@ -122,7 +127,7 @@ static sd_stream **choose(bool leap)
 
 /* ---- time ---- */
 
-/* Wait for a change, but not for longer than so many ns. False: that is over. */
+/* Waits for a change, but not longer than this. False: the time is over. */
 static bool wait_for_change(long nanoseconds)
 {
     struct timespec until;
@@ -134,7 +139,7 @@ static bool wait_for_change(long nanoseconds)
 }
 
 typedef struct patience {
-    uint64_t begin; /* of the process's time */
+    uint64_t begin; /* the process's time when it began */
     unsigned moments;
 } patience;
 
@@ -155,7 +160,7 @@ static bool patience_left(const patience *p, uint64_t most)
     return p->moments < PATIENCE_MOMENTS && time_had() - p->begin < most;
 }
 
-/* Whether all other threads sleep. Without the lock meanwhile, for which some may wait. */
+/* Whether all other threads sleep. Releases the lock meanwhile, because some may wait for it. */
 static bool all_sleep(void)
 {
     pthread_mutex_unlock(&s.lock);
@@ -164,7 +169,7 @@ static bool all_sleep(void)
     return sleep;
 }
 
-/* False: the work of that turn does not end. */
+/* Waits for the work of that turn. False: it does not end. */
 static bool wait_for_end(uint64_t turn)
 {
     for (patience p = patience_new(); s.running == turn;) {
@@ -179,7 +184,7 @@ static bool wait_for_end(uint64_t turn)
 
 /* ---- steps; with the lock and the turn ---- */
 
-/* Let one work run to its end. False: there is none that can. */
+/* Runs one work to its end. False: none can run. */
 static bool step(bool leap)
 {
     sd_stream **at = choose(leap);
@@ -194,7 +199,7 @@ static bool step(bool leap)
     uint64_t turn = ++s.turn;
     stream->turn = s.running = turn;
     pthread_mutex_unlock(&s.lock);
-    sd_workers_hand(&stream->object.context->device->workers, stream); /* no longer ours */
+    sd_workers_hand(&stream->object.context->device->workers, stream); /* not ours any more */
     pthread_mutex_lock(&s.lock);
     if (!wait_for_end(turn)) {
         s.running = 0;
@@ -209,7 +214,7 @@ static void see(sd_stream *stream, uint64_t at)
         atomic_store_explicit(&stream->seen, at, memory_order_release);
 }
 
-/* Take out those that are seen to be over from now on, up to `mark` at least. */
+/* Takes out the works that are seen to be over from now on, at least up to `mark`. */
 static sd_work *take_seen(const sd_mark *mark)
 {
     sd_work *seen = s.unseen, **end = &seen;
@@ -226,7 +231,7 @@ static sd_work *take_seen(const sd_mark *mark)
     *end = NULL;
     if (!s.unseen)
         s.unseen_last = NULL;
-    if (mark) /* a work adrift may not have come here yet */
+    if (mark) /* a work adrift may not be among them yet */
         see(mark->stream, mark->at);
     return seen;
 }
@@ -297,7 +302,7 @@ void sd_schedule_wait(const sd_mark *mark)
 
 /* ---- the streams' side ---- */
 
-/* Park the stream at what its head waits for, if that is not there yet. */
+/* Parks the stream at what its head waits for, unless that is reached. */
 static bool held_up(sd_stream *stream)
 {
     const sd_mark *after = &head_of(stream)->after;
@@ -344,7 +349,7 @@ static bool has_news(void)
     return s.ready || s.unseen;
 }
 
-/* Wait until there is something to do, and the program has made no call for a while. With the
+/* Waits until there is something to do and the program has made no call for a while. With the
  * lock. */
 static void wait_for_silence(void)
 {
@@ -364,8 +369,9 @@ static void wait_for_silence(void)
     }
 }
 
-/* A program that looks now and then, after naps that grow, must not wait for so many looks: a step
- * for each silence, and what is over is seen when there is none to make. */
+/* The thread that makes steps while the program is silent. A program that queries now and then,
+ * with growing naps, must not need one query per step: so there is a step for each silence, and if
+ * there is none to make, what is over becomes seen. */
 static void *watch(void *unused)
 {
     (void)unused;

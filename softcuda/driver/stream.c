@@ -10,7 +10,7 @@
 
 bool sd_mark_done(const sd_mark *mark)
 {
-    /* Acquire: what the work wrote is seen by whoever sees it done. */
+    /* Acquire: whoever sees the work done sees what it wrote. */
     return !mark->stream ||
            atomic_load_explicit(&mark->stream->done, memory_order_acquire) >= mark->at;
 }
@@ -89,7 +89,7 @@ static void destroy(sd_object *object)
     sd_object_put(&context->object);
 }
 
-static _Atomic uint64_t numbers; /* of streams so far */
+static _Atomic uint64_t numbers; /* the number of streams so far */
 
 static unsigned create(sd_context *context, unsigned flags, int priority, bool legacy,
                        sd_stream **made)
@@ -185,7 +185,7 @@ void sd_work_discard(sd_work *work)
     }
 }
 
-/* Put a wait for `mark` in front of *chain; takes the reference over in any case. */
+/* Puts a wait for `mark` in front of *chain; takes over the reference in any case. */
 static bool prepend_wait(sd_work **chain, sd_mark mark)
 {
     sd_work *wait = calloc(1, sizeof *wait);
@@ -209,7 +209,7 @@ static bool wait_first(sd_work **chain, sd_work *work, sd_mark mark)
     return prepend_wait(chain, mark);
 }
 
-/* The marks of the other blocking streams that have work; with context->lock. */
+/* Makes the chain wait for the other blocking streams that have work; with context->lock. */
 static unsigned wait_for_blocking(sd_stream *legacy, sd_work **chain, sd_work *work)
 {
     for (sd_stream *s = legacy->object.context->streams; s; s = s->context_next) {
@@ -227,8 +227,8 @@ static unsigned wait_for_blocking(sd_stream *legacy, sd_work **chain, sd_work *w
 }
 
 /*
- * The rules of the legacy default stream. What is looked at here was issued before the work at
- * hand gets its place, so of two pushes each can only wait for the earlier: no cycles.
+ * The rules of the legacy default stream. What is looked at here was issued before this work gets
+ * its place; so of two pushes only the later can wait for the other, and there are no cycles.
  */
 static unsigned order_by_legacy_rules(sd_stream *stream, sd_work **chain, sd_work *work)
 {
@@ -246,7 +246,7 @@ static unsigned order_by_legacy_rules(sd_stream *stream, sd_work **chain, sd_wor
     return result;
 }
 
-/* Append a chain; returns the last one's place. */
+/* Appends a chain; returns the place of its last work. */
 static uint64_t append(sd_stream *stream, sd_work *chain)
 {
     pthread_mutex_lock(&stream->lock);
@@ -259,7 +259,7 @@ static uint64_t append(sd_stream *stream, sd_work *chain)
         chain->at = ++at;
         stream->tail = chain;
     }
-    /* Release pairs with the looks without the lock in sd_stream_mark and sd_stream_idle. */
+    /* Release: pairs with the reads without the lock in sd_stream_mark and sd_stream_idle. */
     atomic_store_explicit(&stream->issued, at, memory_order_release);
     bool start = !stream->scheduled;
     stream->scheduled = true;
@@ -299,7 +299,7 @@ unsigned sd_stream_push_at(sd_stream *stream, sd_work *work, sd_mark *mark)
     uint64_t at;
     *mark = (sd_mark){0};
     if (sd_capturing(stream)) {
-        /* A place on the stream is asked for, and captured work has none. */
+        /* The caller wants a place on the stream, and captured work has none. */
         sd_work_discard(work);
         return sd_capture_refuse(stream, ACU_CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     }

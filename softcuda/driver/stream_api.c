@@ -30,7 +30,8 @@ unsigned sd_cuStreamDestroy_v2(CUstream handle)
 
 /* ---- waiting ---- */
 
-/* Work of blocking streams counts as work of the legacy stream, once somebody asks. */
+/* Whether the blocking streams are idle: whoever asks about the legacy stream asks about them
+ * too. */
 static bool blocking_streams_idle(sd_context *context)
 {
     bool idle = true;
@@ -56,7 +57,7 @@ unsigned sd_cuStreamSynchronize(CUstream handle)
     SD_STREAM_FOR(SD_STREAM_FREE, stream, handle);
     SD_SAFE();
     unsigned result = ACU_CUDA_SUCCESS;
-    /* An empty wait on the legacy stream collects what the blocking streams have. */
+    /* An empty wait on the legacy stream waits for the blocking streams. */
     if (stream->legacy && !blocking_streams_idle(stream->object.context))
         result = sd_stream_push_wait(stream, (sd_mark){0});
     if (result)
@@ -79,7 +80,7 @@ unsigned sd_cuStreamGetPriority(CUstream handle, int *priority)
     return ACU_CUDA_SUCCESS;
 }
 
-/* A capture is lost by that, on an H200 with driver 580 too. */
+/* This loses a capture, as on an H200 with driver 580. */
 unsigned sd_cuStreamGetFlags(CUstream handle, unsigned *flags)
 {
     SD_STREAM_FOR(SD_STREAM_FREE, stream, handle);
@@ -131,7 +132,7 @@ unsigned sd_cuStreamCopyAttributes(CUstream to, CUstream from)
     return sd_stream_find(context, from, &src); /* no attribute has an effect here */
 }
 
-/* Host and all devices may touch managed memory at any time: attaching it limits nothing. */
+/* Host and devices may touch managed memory at any time, so attaching it limits nothing. */
 unsigned sd_cuStreamAttachMemAsync(CUstream handle, CUdeviceptr address, size_t length,
                                    unsigned flags)
 {

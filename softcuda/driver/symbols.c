@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* The CUDA version whose driver this one is like. */
+/* The CUDA version whose driver this one resembles. */
 #define DRIVER_VERSION 13000
 
 typedef void (*function)(void);
@@ -33,7 +33,7 @@ static const symbol symbols[] = {
 
 #define SYMBOLS (sizeof symbols / sizeof symbols[0])
 
-/* ISO C has no conversion from a function to a void pointer; POSIX says that it holds. */
+/* ISO C has no conversion from a function to a void pointer; POSIX guarantees it. */
 static void *as_pointer(function call)
 {
     void *pointer;
@@ -99,8 +99,8 @@ bool sd_is_form_of(const char *name, const char *base)
 }
 
 /*
- * The newest form that the version has. Forms that are not supported count where there is no other:
- * they answer for themselves.
+ * The newest form that exists in the version. Forms that are not supported count only if there is
+ * no other: they say so themselves when called.
  */
 static const symbol *newest(const char *base, int version, unsigned *status)
 {
@@ -158,8 +158,8 @@ unsigned sd_cuDriverGetVersion(int *version)
 
 /*
  * The tables behind this are undocumented and change with each release, and one of them exists to
- * tell NVIDIA's driver from others: there are none here, so the CUDA run-time library, which needs
- * them, fails in an orderly way, and programs that only look go on without.
+ * tell NVIDIA's driver from others. There are none here. So the CUDA run-time library, which needs
+ * them, fails in an orderly way, and programs that only look go on without them.
  */
 unsigned sd_cuGetExportTable(const void **table, const acu_CUuuid *id)
 {

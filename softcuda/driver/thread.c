@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What belongs to one thread: its stack of current contexts, its own default streams, and the
+ * What belongs to one thread: its stack of current contexts and its own default streams; and the
  * checks that every entry point makes first.
  */
 #include "driver/event.h"
@@ -9,24 +9,25 @@
 
 #define STACK_DEPTH 32
 
-/* A thread's own stream of a context. */
+/* A thread's own stream in a context. */
 typedef struct own_stream {
     struct own_stream *next;
     void *context; /* handles */
     void *stream;
 } own_stream;
 
-/* The stack keeps handles, not references: a current context can be destroyed. Not in the thread's
- * static block: room there is scarce for libraries that a program loads when it runs. */
+/* The stack keeps handles, not references, because a current context can be destroyed. It is not
+ * in the thread's static block, where room is scarce for libraries that a program loads at run
+ * time. */
 typedef struct {
     void *stack[STACK_DEPTH];
     unsigned depth;
     own_stream *streams;
 } own;
 
-static _Thread_local own *self; /* NULL: it has not made anything current */
+static _Thread_local own *self; /* NULL: the thread has made nothing current */
 static _Thread_local bool in_host_function;
-static pthread_key_t key; /* `self` again, for the end of the thread */
+static pthread_key_t key; /* `self` again, to free it at the end of the thread */
 
 static void retire_handle(void *handle)
 {
@@ -55,7 +56,7 @@ bool sd_thread_init(void)
     return pthread_key_create(&key, end_thread) == 0;
 }
 
-/* NULL: no memory. */
+/* The thread's own; NULL: no memory. */
 static own *of_thread(void)
 {
     if (self)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The trace's file. */
+/* The file of a trace, and what is written to it. */
 #include "driver/trace.h"
 
 #include "driver/memory.h"
@@ -14,9 +14,9 @@
 #define NAME_BYTES 4096
 #define ABOUT_BYTES 160
 
-/* Never closed: a process may end at any moment. Each line goes out at once. */
+/* Never closed, because a process may end at any moment. Each line is written out at once. */
 static FILE *file;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* `steps`; a leaf */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards `steps`; a leaf */
 static unsigned long long steps;
 
 bool sd_trace_on(void)

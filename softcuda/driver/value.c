@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Memory operations of streams: write a value in stream order, or wait until one is there. */
+/* Memory operations of streams: writing a value in stream order, or waiting until one is there. */
 #include "driver/memory.h"
 #include "driver/stream.h"
 
@@ -17,7 +17,7 @@ typedef struct value_work {
     unsigned condition;
 } value_work;
 
-/* Kernels and the program look at such places while this thread does. */
+/* Atomic, because kernels and the program access such places at the same time. */
 static uint64_t load(const value_work *w)
 {
     const char *at = sd_host_pointer(w->address);
@@ -44,7 +44,7 @@ static unsigned run_write(sd_stream *stream, sd_work *work)
     return ACU_CUDA_SUCCESS;
 }
 
-/* A place that is freed is never ready, as little as it is on a GPU; the run after it says so. */
+/* A place that was freed never becomes ready, as on a GPU; run then says so. */
 static bool wait_is_over(const sd_work *work)
 {
     const value_work *w = (const value_work *)work;
@@ -131,7 +131,7 @@ static unsigned wait_value(CUstream on, CUdeviceptr address, uint64_t value, uns
     unsigned condition = flags & ~(unsigned)ACU_CU_STREAM_WAIT_VALUE_FLUSH;
     if (condition > ACU_CU_STREAM_WAIT_VALUE_NOR)
         return ACU_CUDA_ERROR_INVALID_VALUE;
-    /* There are no remote writes that could be flushed, as the attribute says. */
+    /* There are no remote writes that could be flushed, and the attribute says so. */
     if (flags & ACU_CU_STREAM_WAIT_VALUE_FLUSH)
         return ACU_CUDA_ERROR_NOT_SUPPORTED;
     return issue(on, (value_work){.work.kind = &wait_kind,

@@ -25,8 +25,8 @@ sd_block *sd_reserve(sd_device *device, uint64_t bytes, uint64_t alignment, sd_c
     return block;
 }
 
-/* The table counts valid bytes of granules from their begin: what is in front in
- * the first one is let go. */
+/* The table counts the valid bytes of a granule from its start: so the bytes before the mapping, in
+ * its first granule, become valid too. */
 void sd_mapping_open(sd_device *device, const sd_mapping *m, bool open)
 {
     uint64_t from = m->address & ~(uint64_t)(SX_GRANULE - 1);
@@ -34,12 +34,12 @@ void sd_mapping_open(sd_device *device, const sd_mapping *m, bool open)
                                            m->address + m->bytes - from);
 }
 
-/* The device's own memory again, where a file was. */
+/* Puts the device's own memory back where a file was mapped. */
 static void take_back(sd_device *device, const sd_mapping *m)
 {
     sd_mapping_open(device, m, false);
-    /* Fails only where the system has no room for another mapping: then the file's pages stay,
-     * which nothing can reach before they are mapped over. */
+    /* Fails only if the system has no room for another mapping: then the file's pages stay, and
+     * nothing can reach them before they are mapped over. */
     mmap(sd_device_pointer(device, m->pages), m->span, PROT_READ | PROT_WRITE,
          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
@@ -63,7 +63,7 @@ sd_block *sd_unreserve(sd_device *device, sd_block *block)
     return sd_heap_free(&device->heap, block);
 }
 
-/* The reservation that holds the whole of [address, address + bytes). */
+/* The reservation that contains all of [address, address + bytes). */
 static struct sd_reservation *find_range(sd_device *device, uint64_t address, uint64_t bytes)
 {
     const sd_block *block = sd_heap_find(&device->heap, address);
@@ -113,8 +113,7 @@ unsigned sd_map(sd_device *device, struct sd_reservation *range, uint64_t addres
     return ACU_CUDA_SUCCESS;
 }
 
-/* Take out the mappings that [address, address + bytes) is made of
- * exactly; NULL where it is not. */
+/* Takes out the mappings that make up exactly [address, address + bytes); NULL if none do. */
 static sd_mapping *take_mappings(struct sd_reservation *range, uint64_t address, uint64_t bytes)
 {
     uint64_t covered = 0;
@@ -141,7 +140,7 @@ static sd_mapping *take_mappings(struct sd_reservation *range, uint64_t address,
 
 /* ---- entry points ---- */
 
-/* Declare the device whose addresses these are, locked until the function returns. */
+/* Declare the device that these addresses belong to, locked until the function returns. */
 static void unlock(sd_device **device)
 {
     if (*device)
@@ -154,7 +153,7 @@ static void unlock(sd_device **device)
         return ACU_CUDA_ERROR_INVALID_VALUE; \
     pthread_mutex_lock(&name->lock)
 
-/* Addresses are of a device: the current context's, or the first. */
+/* Reserved addresses are a device's: the current context's, or the first one's. */
 static unsigned device_for_addresses(sd_device **device)
 {
     sd_context *context = NULL;
@@ -219,7 +218,7 @@ unsigned sd_cuMemMap(CUdeviceptr address, size_t bytes, size_t offset,
         made->allocation = memory;
     pthread_mutex_unlock(&device->lock);
     if (result)
-        sd_object_put(&memory->object); /* else the mapping's now */
+        sd_object_put(&memory->object); /* on success the mapping has the reference */
     return result;
 }
 
@@ -236,7 +235,7 @@ unsigned sd_cuMemUnmap(CUdeviceptr address, size_t bytes)
     }
     if (!taken)
         return ACU_CUDA_ERROR_INVALID_VALUE;
-    while (taken) { /* without the lock: the last of an allocation's memory goes here */
+    while (taken) { /* without the lock: this may free an allocation */
         sd_mapping *m = taken;
         taken = m->next;
         sd_object_put(&m->allocation->object);
@@ -245,7 +244,7 @@ unsigned sd_cuMemUnmap(CUdeviceptr address, size_t bytes)
     return ACU_CUDA_SUCCESS;
 }
 
-/* Only the device that has the memory reaches it; reading only is not told from writing. */
+/* Only the device that has the memory can reach it; read-only access is not distinguished. */
 static unsigned check_access(const sd_device *device, const acu_CUmemAccessDesc *desc, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -278,7 +277,7 @@ unsigned sd_cuMemSetAccess(CUdeviceptr address, size_t bytes, const acu_CUmemAcc
     if (!taken)
         return ACU_CUDA_ERROR_INVALID_VALUE;
     bool open = desc[count - 1].flags != ACU_CU_MEM_ACCESS_FLAGS_PROT_NONE;
-    while (taken) { /* and back again */
+    while (taken) { /* put them back */
         sd_mapping *m = taken;
         taken = m->next;
         m->next = range->mappings;

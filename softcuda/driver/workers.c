@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Worker threads. They start when there is work and nobody idle, up to a limit, and leave after
- * some idle time. They are detached and own nothing: a process may exit at any moment.
+ * Worker threads. One starts when there is work and none is idle, up to a limit; it ends after some
+ * idle time. They are detached and own nothing: a process may exit at any moment.
  */
 #include "driver/workers.h"
 
@@ -33,7 +33,7 @@ bool sd_thread_start(void *(*run)(void *), void *argument)
     return started;
 }
 
-/* The next stream to run, by priority. Called with the lock, and something queued. */
+/* The next stream to run, by priority. The lock is held, and something is queued. */
 static sd_stream *take(sd_workers *workers)
 {
     for (int p = SD_PRIORITIES; p-- > 0;) {
@@ -60,7 +60,7 @@ unsigned sd_spins(void)
     return sd.devices[0].sm_count > 1 ? SPINS : 0;
 }
 
-/* Look for work for a moment: the next one often comes at once. One thread at a time does. */
+/* Looks for work for a moment: the next one often comes at once. One thread at a time does this. */
 static void spin(sd_workers *workers)
 {
     if (workers->spinning)
@@ -73,7 +73,7 @@ static void spin(sd_workers *workers)
     workers->spinning--;
 }
 
-/* Wait for a stream to run; NULL when this thread has been idle for long and is to end. */
+/* Waits for a stream to run; NULL: this thread has been idle for long, and must end. */
 static sd_stream *wait_for_stream(sd_workers *workers)
 {
     struct timespec until;
@@ -125,7 +125,7 @@ bool sd_workers_init(sd_workers *workers, unsigned limit)
     return made;
 }
 
-/* Called with the lock. */
+/* Starts a thread. The lock is held. */
 static bool add_thread(sd_workers *workers)
 {
     if (!sd_thread_start(work, workers))
@@ -160,9 +160,10 @@ void sd_workers_hand(sd_workers *workers, sd_stream *stream)
         workers->first[p] = stream;
     workers->last[p] = stream;
     unsigned waiting = 1 + atomic_fetch_add_explicit(&workers->queued, 1, memory_order_relaxed);
-    /* Who spins looks once more with the lock before it sleeps, so it needs no wake-up. */
+    /* A thread that spins looks once more with the lock before it sleeps, so it needs no
+     * wake-up. */
     bool wake = waiting > workers->spinning && workers->idle > 0;
-    /* Without a new thread the stream waits for a busy one: slower, and still right. */
+    /* Without a new thread the stream waits for a busy one: slower, but correct. */
     if (workers->idle + workers->spinning < waiting && workers->threads < workers->limit)
         add_thread(workers);
     pthread_mutex_unlock(&workers->lock);

@@ -5,9 +5,9 @@
  * against it.
  *
  * A device address is never a host address that the program could follow by accident. Device memory
- * is one memory file that is mapped twice: once without any permission, at the device address, and
- * once readable and writable, at an alias. The executor turns an address into a host pointer by one
- * addition, after one look at the region's table of valid bytes.
+ * is two ranges of equal size: one without any permission, at the device addresses, and one
+ * readable and writable, the alias, which has the content. The executor turns an address into a
+ * host pointer by one addition, after one look at the region's table of valid bytes.
  */
 #ifndef SOFTCUDA_EXEC_SPACE_H
 #define SOFTCUDA_EXEC_SPACE_H
