@@ -9,7 +9,8 @@
  *     NAME          a call, cuNAME or NAME, in any version
  *     kernel:NAME   a launch of that kernel, by any call, when it runs
  *     KIND          a work of a stream, when it runs: one of SD_FAULT_KINDS, or "work" for any
- *     device:N      a work of any stream of device N, when it runs; the device is lost with its contexts
+ *     device:N      a work of any stream of device N, when it runs; the device and its contexts
+ *                   are lost
  *
  * followed by #3 for the third one in the process, #3+ for the third and all that follow, or #* for
  * all; with nothing it is the first. A result is one of SD_FAULT_ALIASES or any of CUDA's names, as

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Barriers of a block. Threads arrive one by one (a divergent warp in several groups); a barrier
- * without a count is complete when every thread that has not exited is there.
+ * without a count is complete when every thread that has not exited has arrived.
  */
 #include "exec/lanes.h"
 #include "exec/ops.h"
 
-/* With a count a whole warp counts 32, however many of its threads still live. */
+/* With a count, a whole warp counts as 32, however many of its threads still live. */
 static uint32_t counted(const sx_block *b, const sx_barrier *barrier)
 {
     uint32_t sum = 0;
@@ -24,7 +24,7 @@ static bool is_complete(const sx_block *b, const sx_barrier *barrier)
     return barrier->arrived == b->live_threads;
 }
 
-/* What bar.red gives, into the lanes of one group. */
+/* Writes the result of bar.red to the lanes of one group. */
 static void give_result(sx_warp *w, const sx_group *g, const sx_barrier *barrier)
 {
     const sx_insn *i = g->pc;
@@ -64,7 +64,7 @@ static void release(sx_block *b, unsigned id)
             g->pc++;
             g->state = SX_RUNNABLE;
             g->barrier = 0;
-            g->turn = 0; /* whoever has spun before is level with the others again */
+            g->turn = 0; /* a group that has spun before is level with the others again */
             if (w->event == SX_EVENT_BLOCKED)
                 w->event = SX_EVENT_NONE;
         }
@@ -85,7 +85,7 @@ void sx_barrier_exit(sx_block *b, sx_warp *w)
     }
 }
 
-/* Operand: lane's value, or the constant in the instruction. */
+/* The operand's value in the first lane, or the constant in the instruction. */
 static uint32_t first_value(const sx_warp *w, uint32_t operand)
 {
     return ((const u32 *)SX_OPERAND(w, operand))[__builtin_ctz(w->mask)];
@@ -119,7 +119,8 @@ static const sx_insn *arrive(const sx_insn *i, sx_warp *w, bool waits)
 
 SX_EXTERN_HANDLER(bar_sync)
 {
-    /* Other warps see what was written before: blocks run on one thread, but .global is shared. */
+    /* Makes earlier writes visible to other warps: a block's warps share a thread, but .global is
+     * shared between blocks. */
     atomic_thread_fence(memory_order_seq_cst);
     return arrive(i, w, true);
 }

@@ -25,7 +25,7 @@ static bool grow(char **memory, size_t *room, size_t need)
     return true;
 }
 
-/* Local memory can be large and is mostly untouched: pages come as threads use them. */
+/* Local memory can be large and is mostly untouched: its pages come as threads use them. */
 static bool grow_local(sx_block *b, size_t need)
 {
     if (b->local_room >= need)
@@ -94,7 +94,7 @@ bool sx_block_fit(sx_block *b, sx_work *work)
     return true;
 }
 
-static const sx_region nowhere; /* where a space has no region at all */
+static const sx_region nowhere; /* stands in where a space has no region */
 
 static void start_warp(sx_block *b, uint32_t n)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The functions that a kernel finds on the device without defining them: vprintf, __assertfail,
+ * The functions that a kernel may call on the device without defining them: vprintf, __assertfail,
  * malloc and free.
  */
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 /* ---- text in device memory ------------------------------------------------------------------- */
 
-/* Copies a string, cut to size; false where it runs into memory that is not there. */
+/* Copies a string, cut to size; false: it runs into invalid memory. */
 static bool read_string(sx_warp *w, unsigned lane, uint64_t address, char *to, size_t size)
 {
     for (size_t n = 0; n + 1 < size; n++) {
@@ -144,14 +144,14 @@ static const char *conversion(printer *p, const char *f)
         return f + 1;
     }
     if (!*f || !strchr("diuoxXcpsfFeEgGaA", *f)) {
-        put_char(p, '%'); /* not a conversion: as it stands */
+        put_char(p, '%'); /* not a conversion: printed as it stands */
         return start + 1;
     }
     convert(p, spec, n, *f, is_long);
     return f + 1;
 }
 
-/* The number of arguments, or -1 where the format or an argument cannot be read. */
+/* Returns the number of arguments, or -1 if the format or an argument can not be read. */
 int sx_vprintf(sx_warp *w, unsigned lane, uint64_t format, uint64_t args)
 {
     char text[1024];

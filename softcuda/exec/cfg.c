@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * The control flow of one function: blocks, dominators, loops, and the order in which blocks are
- * laid out. Divergent lanes meet again because the group at the lowest address runs first, so the
- * order is a topological one (ignoring edges back) in which every loop is one piece: whatever the
- * order in the text, no block comes before one that may still lead to it.
+ * laid out. Divergent lanes meet again because the group at the lowest address runs first. So the
+ * order is topological (ignoring back edges), and every loop is one piece of it: whatever the order
+ * in the text, no block comes before one that may still lead to it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -118,7 +118,7 @@ static bool branch_edges(sx_cfg *cfg, sx_cfg_block *b, const ptx_inst *last)
     return good;
 }
 
-/* The block that a block runs into comes last among its successors. */
+/* The block that a block falls through to comes last among its successors. */
 static bool find_edges(sx_cfg *cfg, const ptx_function *fn)
 {
     bool good = true;
@@ -134,7 +134,7 @@ static bool find_edges(sx_cfg *cfg, const ptx_function *fn)
             good = good && add_edge(cfg, b, n + 1);
         }
         if (b->fall != NONE && sx_needs_branch_around(fn, last))
-            cfg->blocks[b->fall].preds++; /* lanes come both ways */
+            cfg->blocks[b->fall].preds++; /* lanes come along both edges */
     }
     return good;
 }
@@ -150,7 +150,7 @@ static bool find_preds(sx_cfg *cfg)
     uint32_t at = 0;
     for (uint32_t n = 0; n <= cfg->count; n++) {
         uint32_t here = n < cfg->count ? cfg->pred_start[n] : 0;
-        cfg->pred_start[n] = at + here; /* the end; it walks down to the start */
+        cfg->pred_start[n] = at + here; /* the end; filling walks down to the start */
         at += here;
     }
     for (uint32_t n = 0; n < cfg->count; n++) {
@@ -173,7 +173,7 @@ static bool find_rpo(sx_cfg *cfg)
         for (uint32_t n = 0; n < cfg->count; n++)
             cfg->blocks[n].rpo = NONE;
         stack[depth++] = 0;
-        cfg->blocks[0].rpo = 0; /* seen; the number comes when it is finished */
+        cfg->blocks[0].rpo = 0; /* seen; gets its number when it is finished */
         while (depth) {
             const sx_cfg_block *b = &cfg->blocks[stack[depth - 1]];
             if (next[stack[depth - 1]] < b->succs) {
@@ -250,7 +250,7 @@ static bool inside(const sx_cfg *cfg, uint32_t b, uint32_t header)
     return false;
 }
 
-/* Gives the blocks of the loop at `header` to it: inner loops have been found before. */
+/* Assigns the blocks of the loop at `header` to it; inner loops were found before. */
 static void fill_loop(sx_cfg *cfg, uint32_t header, uint32_t *work)
 {
     uint32_t depth = 0;
@@ -276,7 +276,7 @@ static void fill_loop(sx_cfg *cfg, uint32_t header, uint32_t *work)
 
 static bool find_loops(sx_cfg *cfg)
 {
-    /* every block is a member once, and brings its edges */
+    /* every block is added once, and brings its edges */
     uint32_t *work = malloc((2 * (size_t)cfg->edge_count + 1) * sizeof *work);
     if (!work)
         return false;
@@ -298,7 +298,8 @@ static bool find_loops(sx_cfg *cfg)
 
 /* ---- layout ---------------------------------------------------------------------------------- */
 
-/* Takes the latest block that is ready and lies in the loop, or in the next loop around it. */
+/* Takes the ready block that was added last and is in the same loop as block `last`, or else in the
+ * next loop around it. */
 static uint32_t take_ready(const sx_cfg *cfg, uint32_t *ready, uint32_t *count, uint32_t last)
 {
     uint32_t loop = last == NONE ? NONE : loop_of(cfg, last);
@@ -339,7 +340,7 @@ static bool lay_out(sx_cfg *cfg)
     while (cfg->layout_count < cfg->rpo_count) {
         last = take_ready(cfg, ready, &count, last);
         while (last == NONE || cfg->blocks[last].order != NONE)
-            last = cfg->rpo[behind++]; /* cannot happen in a graph without stray edges */
+            last = cfg->rpo[behind++]; /* can not happen in a graph without stray edges */
         sx_cfg_block *b = &cfg->blocks[last];
         b->order = cfg->layout_count;
         cfg->layout[cfg->layout_count++] = last;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * One function, from PTX to code that runs.
+ * One function, from PTX to code that runs: instructions are decoded block by block in the order of
+ * cfg.c, then registers get their places, then jumps their targets. The first thing that is not
+ * supported refuses the module.
  */
 #include "exec/decode.h"
 
@@ -11,7 +13,8 @@
 
 /* ---- instructions ---------------------------------------------------------------------------- */
 
-/* A modifier that nobody has understood may change the meaning: refuse. */
+/* Refuses the instruction if nobody has understood one of its modifiers: it may change the
+ * meaning. */
 static void check_modifiers(sx_decoder *d)
 {
     for (unsigned n = 0; n < d->inst->mod_count && !d->failed; n++)
@@ -20,8 +23,8 @@ static void check_modifiers(sx_decoder *d)
 }
 
 /*
- * What the instruction is guarded by. Two predicates are set one after the other: if the guard is
- * one of them, the second goes by what it was before.
+ * The instruction's guard. An instruction that sets two predicates sets one after the other: if the
+ * guard is one of them, the second goes by what the guard was before.
  */
 static uint32_t guard_of(sx_decoder *d)
 {
@@ -54,7 +57,8 @@ static void decode_form(sx_decoder *d)
     check_modifiers(d);
 }
 
-/* Lanes whose guard does not hold jump to the next block; the others do it and follow. */
+/* Lanes whose guard does not hold jump to the next block; the others execute the instruction and
+ * follow. */
 static void decode_around(sx_decoder *d)
 {
     const uint32_t next = d->cfg.blocks[d->block].fall;
@@ -101,7 +105,7 @@ static void decode_block(sx_decoder *d, uint32_t number)
     if (!jumped && b->fall != PTX_NO_INDEX)
         sx_emit_jump(d, b->fall);
     if (d->count == b->start)
-        sx_emit_plain(d, "nop"); /* a block has an address of its own */
+        sx_emit_plain(d, "nop"); /* every block needs an address of its own */
     b->stop = (uint32_t)d->count;
 }
 

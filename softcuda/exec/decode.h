@@ -4,7 +4,7 @@
  *
  *   cfg.c          finds blocks and loops, and the order in which blocks are laid out
  *   decode*.c      each PTX instruction becomes one or a few instructions (emit.c helps)
- *   registers.c    registers get places in the warp's frame; registers whose lives do not overlap share
+ *   registers.c    registers get places in the warp's frame, shared where lives do not overlap
  *
  * What is not supported is refused here, with its line.
  */

@@ -4,7 +4,7 @@
  */
 #include "exec/decode.h"
 
-/* PTX's word, the operation's word; unsigned words for the same comparison come behind. */
+/* PTX's word and the operation's word; the unsigned words for the same comparisons follow. */
 static const struct {
     ptx_mod mod;
     const char *name;
@@ -55,7 +55,7 @@ static void compare(sx_decoder *d, const char *cmp, uint32_t p, ptx_type t, uint
     sx_emit2(d, name, p, a, b);
 }
 
-/* The combination with a third operand, p = r op c and, where wanted, q = !r op c. */
+/* Combines with a third operand: p = r op c and, where wanted, q = !r op c. */
 static void combine(sx_decoder *d, uint32_t p, uint32_t q, uint32_t r, uint32_t c)
 {
     const char *op = sx_has(d, PTX_MOD_AND)   ? "and_pred"
@@ -80,7 +80,7 @@ static bool has_combination(const sx_decoder *d)
            ptx_inst_has(d->inst, PTX_MOD_XOR);
 }
 
-/* The third operand: where there are two results it may be the first of them, so it is kept. */
+/* The third operand. With two results it may be the first of these, so it is kept. */
 static uint32_t third_operand(sx_decoder *d, bool two)
 {
     if (!has_combination(d))
@@ -122,7 +122,7 @@ static void setp(sx_decoder *d)
         combine(d, q, SX_NO_OPERAND, s, c);
 }
 
-/* What set gives for true. */
+/* What `set` writes for true. */
 static uint64_t truth(ptx_type t)
 {
     switch (t) {

@@ -7,7 +7,7 @@
 #include "exec/decode.h"
 
 /*
- * Instructions that hand the warp over (or may wait for other lanes) cannot run under the guard's
+ * Instructions that hand the warp over (or may wait for other lanes) can not run under the guard's
  * wrapper: lanes whose guard does not hold jump over them instead.
  */
 bool sx_needs_branch_around(const ptx_function *fn, const ptx_inst *inst)
@@ -152,7 +152,7 @@ static unsigned builtin_of(const ptx_function *f)
     return SX_BUILTIN_NONE;
 }
 
-/* Where the caller has an argument, or wants a result. */
+/* The place where the caller has an argument or wants a result. */
 static sx_place place_of(sx_decoder *d, const ptx_operand *op, const ptx_var *formal)
 {
     sx_place place = {.at = SX_NO_OPERAND};

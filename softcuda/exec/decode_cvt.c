@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * cvt: every pair of types, as a chain of exact steps with one rounding in it.
+ * cvt: conversion between every pair of types, as a chain of exact steps with one rounding among
+ * them.
  */
 #include <stdio.h>
 
@@ -11,7 +12,7 @@
 /* What the modifiers say. */
 typedef struct how {
     unsigned mode;     /* sx_round */
-    const char *whole; /* operation that rounds to a whole number, or NULL: "rint" .. */
+    const char *whole; /* the operation that rounds to a whole number ("rint" ..), or NULL */
     bool sat, ftz, relu, finite;
 } how;
 
@@ -120,7 +121,7 @@ static void int_to_float(sx_decoder *d, ptx_type to, ptx_type from, const how *h
                  is_signed ? 's' : 'u', bits);
         sx_emit1(d, name, r.operand, a)->aux = exact ? 0 : h->mode;
     } else if (to == PTX_F16 || to == PTX_BF16) {
-        if (bits == 64) /* what f64 would round away is kept in a bit below all that count */
+        if (bits == 64) /* what f64 would round away is kept in a bit below all that matter */
             a = step(d, is_signed ? "sticky_s64" : "sticky_u64", 64, a);
         snprintf(name, sizeof name, "cvt_f64_%c%u", is_signed ? 's' : 'u', bits);
         a = step(d, name, 64, a);
@@ -167,7 +168,7 @@ static void float_to_int(sx_decoder *d, ptx_type to, ptx_type from, const how *h
 {
     char name[SX_NAME];
     uint32_t a = float_source(d, sx_operand(d, 1), &from, h->ftz);
-    if (h->whole && h->whole[0] != 't') /* truncation is what the conversion does */
+    if (h->whole && h->whole[0] != 't') /* the conversion truncates anyway */
         a = to_whole(d, a, from, h->whole);
     sx_result r = sx_define(d, sx_operand(d, 0), to);
     sx_join_name(name, "cvt_", sx_sign_name(to), from == PTX_F64 ? "_f64" : "_f32");
@@ -240,8 +241,8 @@ static void finish_float(sx_decoder *d, sx_result *r, ptx_type to, const how *h)
 
 static void float_to_float(sx_decoder *d, ptx_type to, ptx_type from, const how *h)
 {
-    /* On the way to f16 an H100 flushes nothing, whatever PTX says of .ftz: it shows where the
-     * smallest f16 is what a subnormal rounds to. */
+    /* An H100 flushes nothing on the way to f16, whatever PTX says of .ftz. It shows where a
+     * subnormal rounds to the smallest f16. */
     uint32_t a = float_source(d, sx_operand(d, 1), &from, h->ftz && to != PTX_F16);
     if (h->whole)
         a = to_whole(d, a, from, h->whole);

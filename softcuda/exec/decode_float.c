@@ -87,7 +87,7 @@ static void arithmetic(sx_decoder *d, const char *name, unsigned count)
     }
 }
 
-/* Approximate or not, the result is the same here: as exact as it gets. */
+/* A function; approximate or not, the result is the same here: as exact as it gets. */
 static void function(sx_decoder *d, const char *name, unsigned count)
 {
     sx_ignore(d, PTX_MOD_APPROX);
@@ -112,7 +112,7 @@ static void testp(sx_decoder *d)
     sx_refuse_inst(d);
 }
 
-/* Roots, reciprocals, transcendental functions, and what looks at single bits. */
+/* Roots, reciprocals, transcendental functions, and operations on single bits. */
 static bool functions_and_bits(sx_decoder *d)
 {
     switch (d->inst->op) {

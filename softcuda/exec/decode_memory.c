@@ -12,7 +12,7 @@ typedef struct address {
     uint32_t operand; /* SX_NO_OPERAND: see access.h, SX_WHERE_FRAME */
     int64_t imm;
     uint32_t aux;
-    bool is_param; /* of the kernel: imm is the offset in the parameter block */
+    bool is_param; /* a parameter of the kernel: imm is the offset in the parameter block */
 } address;
 
 static unsigned where_of(ptx_space space)
@@ -28,11 +28,12 @@ static unsigned where_of(ptx_space space)
     case PTX_SPACE_LOCAL:
         return SX_WHERE_LOCAL;
     default:
-        return SX_WHERE_GENERIC; /* .param addresses are generic ones */
+        return SX_WHERE_GENERIC; /* .param addresses are generic */
     }
 }
 
-/* Frames are not checked while a kernel runs: what a name and a constant reach is known here. */
+/* Accesses to frames are not checked while a kernel runs: what a name and a constant reach is known
+ * here. */
 static void check_frame(sx_decoder *d, const ptx_var *var, int64_t offset, unsigned bytes)
 {
     const uint64_t align = bytes > 16 ? 16 : bytes;
@@ -44,7 +45,7 @@ static void check_frame(sx_decoder *d, const ptx_var *var, int64_t offset, unsig
                   bytes);
 }
 
-/* A variable by its name: its own space counts. */
+/* A variable by its name: the variable's own space counts. */
 static address var_address(sx_decoder *d, const ptx_var *var, int64_t offset, unsigned bytes)
 {
     address a = {.operand = SX_NO_OPERAND, .aux = SX_WHERE_FRAME};
@@ -64,7 +65,7 @@ static address var_address(sx_decoder *d, const ptx_var *var, int64_t offset, un
     return a;
 }
 
-/* `bytes` is what one lane moves there. */
+/* `bytes` is what one lane moves. */
 static address address_of(sx_decoder *d, const ptx_operand *op, unsigned bytes)
 {
     address a = {.operand = SX_NO_OPERAND, .imm = op->offset, .aux = where_of(d->inst->space)};
@@ -90,7 +91,7 @@ static address address_of(sx_decoder *d, const ptx_operand *op, unsigned bytes)
     return a;
 }
 
-/* Words about caches and scopes: here every access is coherent for the whole system. */
+/* Ignores words about caches and scopes: every access here is coherent for the whole system. */
 static void ignore_hints(sx_decoder *d)
 {
     static const ptx_mod hints[] = {
@@ -116,7 +117,7 @@ static bool is_strong(sx_decoder *d)
     return found;
 }
 
-/* "u8" "s8" "16" "32" "64": how an element lies in memory. */
+/* How an element is stored in memory: "u8" "s8" "16" "32" "64". */
 static const char *element_name(sx_decoder *d, ptx_type t, bool load)
 {
     switch (ptx_type_bits(t)) {
@@ -137,7 +138,7 @@ static const ptx_operand *element(const ptx_operand *op, unsigned n)
     return op->kind == PTX_OPERAND_VECTOR && n < op->count ? &op->items[n] : op;
 }
 
-/* Vectors of registers must have as many as the instruction says. */
+/* Whether a vector of registers has as many elements as the instruction says. */
 static bool fits(sx_decoder *d, const ptx_operand *op, unsigned count)
 {
     if (count <= 4 && (op->kind == PTX_OPERAND_VECTOR ? op->count == count : count == 1))
@@ -173,7 +174,7 @@ void sx_forget_addresses(sx_decoder *d)
     d->known_until = d->count;
 }
 
-/* Forgets registers that have been written since, and all of them after a call. */
+/* Forgets registers that were written since, and all of them after a call. */
 static void forget_written(sx_decoder *d)
 {
     for (; d->known_until < d->count; d->known_until++) {
@@ -190,7 +191,7 @@ static void forget_written(sx_decoder *d)
     }
 }
 
-/* What a load or store about to be emitted adds to its aux. */
+/* What the next load or store adds to its aux for remembering addresses. */
 static uint32_t pattern_of(sx_decoder *d, const address *a, uint32_t bytes)
 {
     if (d->inst->guard != PTX_NO_INDEX || a->operand == SX_NO_OPERAND ||
@@ -330,7 +331,7 @@ static void atomic_access(sx_decoder *d, bool result)
 
 /* ---- cp.async: done at once, so that groups are always complete ------------------------------ */
 
-/* Address and offset in one 64-bit register. */
+/* The sum of address and offset in one 64-bit register. */
 static uint32_t whole_address(sx_decoder *d, const address *a)
 {
     uint32_t at = a->operand;

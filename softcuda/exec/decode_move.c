@@ -37,7 +37,8 @@ static void unpack(sx_decoder *d, const ptx_operand *to, const ptx_operand *from
         return;
     }
     uint32_t a = sx_use(d, from, t);
-    for (unsigned n = 0; n < to->count; n++) { /* parts are narrower: none is the source itself */
+    for (unsigned n = 0; n < to->count; n++) { /* parts are narrower than the source, so none can be
+                                                * the source itself */
         if (to->items[n].kind == PTX_OPERAND_SINK)
             continue;
         const ptx_type part = to->count == 4 || bits == 32 ? PTX_B16 : PTX_B32;
@@ -87,7 +88,7 @@ static uint64_t window_of(ptx_space space)
     case PTX_SPACE_LOCAL:
         return SX_LOCAL_WINDOW;
     default:
-        return 0; /* global, const and param addresses are generic ones */
+        return 0; /* global, const and param addresses are generic */
     }
 }
 

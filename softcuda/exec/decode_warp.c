@@ -8,7 +8,7 @@
 
 static uint32_t member_mask(sx_decoder *d, unsigned n)
 {
-    /* without .sync: whoever is here */
+    /* without .sync: the lanes that are here */
     return sx_has(d, PTX_MOD_SYNC) ? sx_use_n(d, n, PTX_B32) : sx_constant(d, 0, 32);
 }
 
@@ -217,7 +217,7 @@ bool sx_decode_warp(sx_decoder *d)
     case PTX_OP_GRIDDEPCONTROL:
         sx_ignore(d, PTX_MOD_LAUNCH_DEPENDENTS);
         sx_ignore(d, PTX_MOD_WAIT);
-        sx_emit(d, "nop"); /* launches never overlap their predecessors here */
+        sx_emit(d, "nop"); /* launches here never overlap their predecessors */
         break;
     case PTX_OP_PMEVENT:
         sx_emit(d, "nop");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What every family of the decoder needs: refusing, modifiers, constants, operands, emitting.
+ * What every family of the decoder needs: refusing, modifiers, constants, operands, and emitting.
+ * After a failure everything goes on harmlessly, and the first reason is kept.
  */
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What went wrong in a launch, in words. The first fault is kept; everybody else then gives up.
+ * What went wrong in a launch, in words. The first fault is kept; all other blocks then give up.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,13 +10,13 @@
 #define ILLEGAL_ADDRESS 700
 #define MISALIGNED_ADDRESS 716
 
-/* Whether this is the first fault of the launch, which alone may write the error. */
+/* Whether this is the first fault of the launch; only that may write the error. */
 static bool claim(sx_work *work)
 {
     return !atomic_exchange_explicit(&work->reported, true, memory_order_acq_rel);
 }
 
-/* The error is complete; release, so that sx_run sees it (with the pool's lock or without). */
+/* The error is complete. Release: sx_run sees it, with the pool's lock or without. */
 static void publish(sx_work *work)
 {
     atomic_store_explicit(&work->failed, true, memory_order_release);
@@ -100,7 +100,7 @@ void sx_fault_block(sx_block *b, unsigned code, const char *format, ...)
     publish(work);
 }
 
-/* How a bad address lies to what is there: the sentence's middle part, or nothing. */
+/* How a bad address relates to what is there: the middle of the sentence, or nothing. */
 static void explain(sx_warp *w, const sx_insn *i, uint64_t address, char *text, size_t size)
 {
     const sx_block *b = w->block;

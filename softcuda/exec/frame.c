@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Activations of functions. Lanes that call together share one frame; it goes when the last of
- * them has left. Frames come from free lists of the block, by size, as lanes leave in any order.
+ * Activations of functions. Lanes that call together share one frame, which is freed when the last
+ * of them has left. Frames come from free lists of the block, by size, because lanes leave in any
+ * order.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +30,7 @@ sx_frame *sx_frame_enter(sx_warp *w, const sx_code *callee, const sx_insn *call)
     if (f)
         w->block->free_frames[class] = f->parent;
     else if ((f = aligned_alloc(64, (size_t)1 << (class + FRAME_SMALLEST))))
-        memset(f, 0, need); /* lanes that do not take part are computed with as well */
+        memset(f, 0, need); /* lanes that do not take part compute as well */
     if (!f)
         return NULL;
     *f = (sx_frame){
@@ -55,7 +56,7 @@ void sx_frame_leave(sx_warp *w, sx_frame *frame, uint32_t lanes)
     b->free_frames[frame->size_class] = frame;
 }
 
-/* The registers of some lanes, from one activation of a function to another. */
+/* Copies the registers of some lanes from one activation of a function to another. */
 static void copy_columns(const sx_code *code, char *to, const char *from, uint32_t lanes)
 {
     for (uint32_t n = 0; n < code->slot_count; n++) {
@@ -74,7 +75,7 @@ static void copy_columns(const sx_code *code, char *to, const char *from, uint32
     }
 }
 
-/* Whoever has been called from frame `from` has now been called from `into`. */
+/* Frames that were called from `from` now count as called from `into`. */
 static void change_parent(sx_warp *w, sx_frame *into, const sx_frame *from)
 {
     for (uint32_t k = 0; k <= w->group_count; k++) {
@@ -88,9 +89,9 @@ static void change_parent(sx_warp *w, sx_frame *into, const sx_frame *from)
 }
 
 /*
- * Lanes have called the same function from the same place at different times, and now have to do
- * something together: one activation takes over the lanes of the other, which is gone then. False
- * where they came along different ways.
+ * Lanes that called the same function from the same place at different times now have to do
+ * something together: one activation takes over the lanes of the other, which is freed. False: they
+ * came along different ways.
  */
 bool sx_frame_merge(sx_warp *w, sx_frame *into, sx_frame *from)
 {
@@ -118,14 +119,14 @@ void sx_frame_release_pool(sx_block *b)
     }
 }
 
-/* A block is given up in the middle: its frames go back to the lists. */
+/* A block is abandoned: its frames go back to the lists. */
 void sx_frame_abandon(sx_block *b)
 {
     for (uint32_t n = 0; n < b->warp_count; n++) {
         sx_warp *w = &b->warps[n];
         for (uint32_t k = 0; k <= w->group_count; k++) {
             sx_frame *f = k < w->group_count ? w->groups[k].frame : w->frame;
-            while (f && f->lanes) { /* no lanes: it has gone already, with its parents */
+            while (f && f->lanes) { /* no lanes: it was freed already, with its parents */
                 sx_frame *parent = f->parent;
                 sx_frame_leave(w, f, SX_ALL_LANES);
                 f = parent;

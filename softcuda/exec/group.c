@@ -2,11 +2,12 @@
 /*
  * Divergence. The lanes of a warp that share a place in the program are a group; one group runs,
  * the others wait in w->groups. Code is laid out so that a lower address is an earlier place (every
- * loop in one piece, before what follows it), so the group that is furthest behind runs first and
- * meets the others where their ways join. Inside calls the places of the calls count first.
+ * loop in one piece, before what follows it). So the group that is furthest behind runs first, and
+ * meets the others where their ways join. Inside of calls, the places of the calls are compared
+ * first.
  *
- * A group that has spun for a while gets a higher turn and lets the others go first, or lanes that
- * wait for other lanes of their own warp would wait for ever.
+ * A group that has spun for a while gets a higher turn and lets the others go first. Otherwise
+ * lanes that wait for other lanes of their own warp would wait for ever.
  */
 #include "exec/lanes.h"
 
@@ -69,7 +70,7 @@ static void take(sx_warp *w, uint32_t n)
     w->groups[n] = w->groups[--w->group_count];
 }
 
-/* Makes group n the running one, with all that wait at the same place. */
+/* Makes group n the running one, together with all that wait at the same place. */
 static const sx_insn *resume(sx_warp *w, uint32_t n)
 {
     const sx_group g = w->groups[n];
@@ -93,7 +94,7 @@ static const sx_insn *resume(sx_warp *w, uint32_t n)
     return g.pc;
 }
 
-/* Chooses the group that runs next; NULL with an event where none can. */
+/* Chooses the group that runs next; NULL with an event if none can. */
 const sx_insn *sx_group_next(sx_warp *w)
 {
     uint32_t best = UINT32_MAX, waiting = UINT32_MAX;
@@ -108,7 +109,7 @@ const sx_insn *sx_group_next(sx_warp *w)
     if (best != UINT32_MAX)
         return resume(w, best);
     if (waiting != UINT32_MAX) {
-        /* Whoever it waits for will not come: a GPU goes on with the lanes that are there. */
+        /* The lanes that it waits for will not come: a GPU goes on with those that are there. */
         w->forced = true;
         return resume(w, waiting);
     }
@@ -116,7 +117,7 @@ const sx_insn *sx_group_next(sx_warp *w)
     return NULL;
 }
 
-/* The running group comes to pc, where or before which others of its frame may wait. */
+/* The running group arrives at pc; others of its frame may wait there or before. */
 const sx_insn *sx_group_arrive(sx_warp *w, const sx_insn *pc)
 {
     if (!w->group_count) {
@@ -143,7 +144,7 @@ const sx_insn *sx_group_split(sx_warp *w, uint32_t taken, const sx_insn *target,
     return low;
 }
 
-/* Groups that wait at the same instruction in another activation of its function come to ours. */
+/* Groups that wait at the same instruction, in another activation of its function, join ours. */
 static void gather_frames(sx_warp *w, const sx_insn *pc)
 {
     for (uint32_t n = 0; n < w->group_count; n++)
@@ -171,7 +172,7 @@ const sx_insn *sx_group_wait_sync(sx_warp *w, const sx_insn *pc)
     }
     w->base[SX_BASE_REGS] = w->frame->regs;
     if (here != w->mask) {
-        sx_set_mask(w, here); /* more of us: try again */
+        sx_set_mask(w, here); /* more lanes are here: try again */
         find_wait_pc(w, pc);
         return pc;
     }
@@ -179,7 +180,7 @@ const sx_insn *sx_group_wait_sync(sx_warp *w, const sx_insn *pc)
     return sx_group_next(w);
 }
 
-/* A backward branch has used up the warp's fuel: look at the world, and let others go on. */
+/* A backward branch has used up the warp's fuel: looks at the world, and lets others go on. */
 const sx_insn *sx_group_back_edge(sx_warp *w, const sx_insn *target, unsigned cost)
 {
     sx_work *work = w->block->work;

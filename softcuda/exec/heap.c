@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * malloc and free of kernels: a fixed heap of device memory for each module that names them. The
- * books are kept on the host, in address order, so that a kernel that writes past its memory does
- * not break them.
+ * malloc and free for kernels: a fixed heap of device memory for each module that names them. The
+ * bookkeeping is on the host, in address order, so that a kernel that writes past its memory does
+ * not break it.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -47,7 +47,7 @@ void sx_heap_destroy(sx_heap *heap, const sx_allocator *allocator)
     free(heap);
 }
 
-/* First fit: where a gap of `bytes` begins, and between which pieces. Under the lock. */
+/* First fit: finds where a gap of `bytes` begins, and between which pieces. Under the lock. */
 static bool find_gap(const sx_heap *h, uint64_t bytes, uint64_t *offset, size_t *at)
 {
     uint64_t end = 0;
@@ -77,7 +77,7 @@ static bool make_room(sx_heap *h)
     return true;
 }
 
-/* A device address, or 0 as malloc on a GPU where the heap is used up. */
+/* A device address; 0, as from malloc on a GPU, if the heap is used up. */
 uint64_t sx_heap_alloc(sx_heap *h, uint64_t bytes)
 {
     if (!h || bytes > HEAP_BYTES)
@@ -96,7 +96,7 @@ uint64_t sx_heap_alloc(sx_heap *h, uint64_t bytes)
     return found ? h->base + offset : 0;
 }
 
-/* False where no allocation starts at that address. */
+/* False: no allocation starts at that address. */
 bool sx_heap_free(sx_heap *h, uint64_t address)
 {
     if (!h)

@@ -6,7 +6,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-/* Before the target changes: nothing shared may be compiled for it. */
+/* Included before the target changes: nothing shared may be compiled for it. */
 #include "exec/machine.h"
 
 #if defined(__clang__)

@@ -4,7 +4,7 @@
  */
 #include "exec/access.h"
 
-/* Another region than the last one, or a range over several granules. Remembers the region. */
+/* For another region than the last one, or a range over several granules. Remembers the region. */
 SX_NO_TSAN char *sx_global_slow(sx_warp *w, uint64_t address, uint64_t bytes)
 {
     const sx_space *space = &w->block->launch->space;
@@ -27,7 +27,7 @@ SX_NO_TSAN char *sx_global_slow(sx_warp *w, uint64_t address, uint64_t bytes)
     return NULL;
 }
 
-/* A generic address as one lane sees it; NULL where it may not go. */
+/* The host address of a generic address in one lane; NULL if the lane may not access it. */
 SX_NO_TSAN char *sx_generic_at(sx_warp *w, unsigned lane, uint64_t address, uint64_t bytes,
                                bool write)
 {

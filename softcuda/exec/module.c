@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Loading a module: parse, place its variables in device memory, decode its functions, and tell
- * about its kernels.
+ * Loading a module: parses it, places its variables in device memory, decodes its functions, and
+ * describes its kernels. A loaded module never changes.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "exec/decode.h"
 
 #define INVALID_VALUE 1
-/* Stack of a thread whose need cannot be told from the text: recursion, indirect calls. */
+/* The stack of a thread if its need can not be told from the text: recursion, indirect calls. */
 #define OPEN_STACK (32u * 1024)
 
 void *sx_own(sx_module *module, size_t bytes)
@@ -134,8 +134,8 @@ static bool uses_heap(const ptx_module *ptx)
 }
 
 /*
- * Bytes of stack under one function: its own and the deepest of what it calls. `state` is 1 for
- * functions that are being looked at, 2 for those that are known.
+ * Bytes of stack for one function: its own and the deepest of what it calls. `state` is 1 for
+ * functions that are being visited, 2 for those that are known.
  */
 static uint32_t stack_of(const sx_module *m, const ptx_function *f, uint8_t *state)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Atomics: o[0] old value or none (red), o[1] address, o[2] b, o[3] c of cas. They are atomic
- * towards other blocks, other launches and the host; shared memory belongs to one block and thus to
- * one thread, and needs no lock.
+ * Atomics: o[0] old value or none (red), o[1] address, o[2] b, o[3] c of cas. They are atomic with
+ * respect to other blocks, other launches and the host. Shared memory belongs to one block and thus
+ * to one thread, and needs no lock.
  */
 #include "exec/access.h"
 #include "exec/ops.h"
 #include "exec/scalar_float.h"
 #include "exec/scalar_int.h"
 
-/* Whether all lanes that run go to one address: then one exchange does for all of them. */
+/* Whether all lanes that run use one address: then one exchange does for all of them. */
 static SX_NO_TSAN bool is_uniform(const sx_warp *w)
 {
     const void *first = w->pointers[__builtin_ctz(w->mask)];
@@ -21,15 +21,15 @@ static SX_NO_TSAN bool is_uniform(const sx_warp *w)
     return same;
 }
 
-/* Of a pointer into global memory or, by a generic address, into the block's shared memory. */
+/* Whether the pointer is into shared memory; otherwise it is into global memory. */
 SX_INLINE bool is_shared(const sx_warp *w, const void *p)
 {
     return (uintptr_t)p - (uintptr_t)w->block->shared < w->block->shared_bytes;
 }
 
 /*
- * x is the value in memory, y and z the operands, shared whether it lies in shared memory; order is
- * seq_cst on success, so that every PTX order is met; a failed exchange only reads.
+ * x is the value in memory, y and z are the operands; shared: it is in shared memory. The order is
+ * seq_cst on success, which satisfies every PTX order; a failed exchange only reads.
  */
 #define ATOM(name, U, expr) \
     SX_INLINE U name##_value(U x, U y, U z, bool shared) \
@@ -93,7 +93,7 @@ SX_INLINE bool is_shared(const sx_warp *w, const void *p)
 
 ATOM(atom_add_32, u32, x + y)
 ATOM(atom_add_64, u64, x + y)
-/* In global memory, and only there, f32 is flushed: so it says in the PTX ISA. */
+/* Only in global memory f32 is flushed, as the PTX ISA says. */
 ATOM(atom_add_f32, u32,
      sx_bits32(shared ? sx_float32(x) + sx_float32(y)
                       : sx_ftz32(sx_ftz32(sx_float32(x)) + sx_ftz32(sx_float32(y)))))

@@ -35,7 +35,7 @@ SX_EXTERN_HANDLER(nop)
     return i + 1;
 }
 
-/* The end of a block that runs into the next one, at whose start others may wait. */
+/* The end of a block that falls through to the next one, at whose start others may wait. */
 SX_EXTERN_HANDLER(join)
 {
     return i + 1 >= w->wait_pc ? sx_group_arrive(w, i + 1) : i + 1;
@@ -176,7 +176,8 @@ static const sx_insn *enter(const sx_insn *i, sx_warp *w, const sx_code *callee)
     return callee->insns;
 }
 
-/* Lanes may call different functions: those of the first lane's go, the others wait here. */
+/* Lanes may call different functions: those that call the first lane's function go, the others wait
+ * here. */
 static const sx_insn *call_indirect(const sx_insn *i, sx_warp *w)
 {
     const u64 *address = SX_REG(u64, 0);
@@ -239,7 +240,7 @@ SX_EXTERN_HANDLER(fence)
 }
 
 /*
- * The thread waits for something: let other warps and other lanes have their turn. The time itself
+ * The thread waits for something: lets other warps and other lanes have their turn. The time itself
  * is a hint, and sleeping would only make the wait longer.
  */
 SX_EXTERN_HANDLER(nanosleep)

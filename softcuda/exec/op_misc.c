@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What is in no family: predicates, special registers, addresses of the frame, carries, video
+ * Operations of no family: predicates, special registers, addresses of the frame, carries, video
  * instructions, asynchronous copies (which are done at once).
  */
 #include "exec/op_misc.h"
@@ -168,7 +168,7 @@ SPECIAL(special_64, u64)
 
 /* ---- addresses that depend on the activation or on the kernel -------------------------------- */
 
-/* o[0] d (64 bits): imm, which counts from the frame's start in local memory */
+/* o[0] d (64 bits): imm, relative to the frame's start in local memory */
 SX_EXTERN_HANDLER(frame_address)
 {
     u64 *d = SX_REG(u64, 0);
@@ -180,7 +180,7 @@ SX_EXTERN_HANDLER(frame_address)
     return i + 1;
 }
 
-/* o[0] d (64 bits): imm, which counts from the start of the running kernel's dynamic memory */
+/* o[0] d (64 bits): imm, relative to the start of the running kernel's dynamic memory */
 SX_EXTERN_HANDLER(dynamic_shared)
 {
     u64 *d = SX_REG(u64, 0);
@@ -210,7 +210,7 @@ SX_EXTERN_HANDLER(isspacep)
             is = a[l] - SX_PARAM_WINDOW < SX_WINDOW_BYTES;
             break;
         case PTX_SPACE_CONST:
-            is = false; /* constants lie in global memory here */
+            is = false; /* constants are in global memory here */
             break;
         default:
             is = a[l] - SX_LOCAL_WINDOW >= SX_WINDOWS * SX_WINDOW_BYTES;
@@ -240,8 +240,8 @@ BFI(bfi_32, u32, 32)
 BFI(bfi_64, u64, 64)
 
 /*
- * The carry is a predicate of the thread. A subtraction adds the complement, as hardware does: it
- * leaves (and takes) a set carry for no borrow, which shows where addc follows sub.cc.
+ * The carry is a predicate of the thread. A subtraction adds the complement, as hardware does: a
+ * set carry means no borrow, which shows where addc follows sub.cc.
  */
 #define CARRY_ADD(name, T) \
     SX_EXTERN_HANDLER(name) \
@@ -363,7 +363,7 @@ SX_EXTERN_HANDLER(video)
     return i + 1;
 }
 
-/* aux: bits of the result's parts, + 0x100 for signed; o[3] none where nothing is kept of c */
+/* aux: bits of the result's parts, + 0x100 for signed; o[3]: none if nothing of c is kept */
 SX_EXTERN_HANDLER(cvt_pack)
 {
     u32 *d = SX_REG(u32, 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Arithmetic that rounds otherwise than to nearest: aux is the mode (and flushing), set around each
+ * Arithmetic with a rounding other than to nearest: aux is the mode (and flushing), set around each
  * instruction. Operands are read and results written between the two calls of fesetround, and
  * registers are memory that those calls might touch, so no compiler may move the arithmetic out.
  */
@@ -82,7 +82,8 @@ ROUND(round_cvt_f32_u32, f32, u32, 1, x)
 ROUND(round_cvt_f32_s64, f32, s64, 1, x)
 ROUND(round_cvt_f64_s64, f64, s64, 1, x)
 
-/* Compilers convert large u64 by halving them: right for rounding to nearest only. */
+/* Compilers convert large u64 values by halving them, which is right only for rounding to
+ * nearest. */
 #define ROUND_U64(name, D) \
     SX_EXTERN_HANDLER(name) \
     { \
@@ -92,7 +93,7 @@ ROUND(round_cvt_f64_s64, f64, s64, 1, x)
         fesetround(host_mode(i->aux)); \
         SX_EACH_ACTIVE \
         { \
-            /* keep the top bits, with all that is lost in the last of them */ \
+            /* keep the top bits, and fold all that is lost into the last of them */ \
             const uint64_t v = a[l]; \
             const uint64_t lost = v & 3; \
             const volatile int64_t top = (int64_t)(v >> 2 | (lost ? 1 : 0)); \

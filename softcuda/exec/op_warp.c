@@ -24,7 +24,7 @@ SX_INLINE uint32_t same_members(const u32 *masks, uint32_t members, uint32_t lan
     return same & lanes;
 }
 
-/* Of the lanes in `lanes`, those that wait for nobody who is not in `here`. */
+/* The lanes in `lanes` that wait for no lane outside of `here`. */
 SX_INLINE uint32_t complete_lanes(const sx_warp *w, const u32 *masks, uint32_t lanes, uint32_t here)
 {
     uint32_t complete = 0;
@@ -34,13 +34,13 @@ SX_INLINE uint32_t complete_lanes(const sx_warp *w, const u32 *masks, uint32_t l
 }
 
 /*
- * The lanes that the member masks name must all be here. They wait for each other, except for
- * lanes that have exited or cannot come; teams that are complete go on. False: nobody does now.
+ * The lanes that the member masks name must all be here. They wait for each other, except for lanes
+ * that have exited or can not come; teams that are complete go on. False: no team goes on now.
  */
 static SX_NO_TSAN bool converged(const sx_insn *i, sx_warp *w, uint32_t operand)
 {
     if (w->full && !w->forced)
-        return true; /* nobody is elsewhere */
+        return true; /* no lane is elsewhere */
     const u32 *masks = SX_OPERAND(w, operand);
     uint32_t complete = w->forced ? w->mask : complete_lanes(w, masks, w->mask, w->mask);
     w->forced = false;
@@ -71,7 +71,7 @@ SX_INLINE void broadcast(const sx_insn *i, sx_warp *w, uint32_t team, uint32_t v
 
 /* ---- shuffles: o[0] d, o[1] p or none, o[2] a, o[3] b, o[4] c, o[5] member mask -------------- */
 
-/* From which lane, and whether that lies inside the segment. */
+/* From which lane the value comes, and whether that is inside of the segment. */
 SX_INLINE uint32_t shuffle_from(uint32_t lane, uint32_t b, uint32_t c, unsigned mode, bool *inside)
 {
     uint32_t segment = (c >> 8) & 31, clamp = c & 31;
@@ -143,7 +143,7 @@ SX_EXTERN_HANDLER(shfl_idx)
 
 /* ---- votes: o[0] d, o[1] p, o[2] member mask or none; negated: of !p ------------------------- */
 
-/* Without .sync: of whoever is here. */
+/* The member masks of a vote; without .sync, the lanes that are here. */
 SX_INLINE const u32 *vote_members(const sx_insn *i, const sx_warp *w, u32 *all)
 {
     if (i->o[2] != SX_NO_OPERAND)
@@ -318,7 +318,7 @@ SX_INLINE const u32 *waiting_masks(const sx_warp *w, const sx_group *g)
     return (const u32 *)(void *)(base + (operand & ~UINT32_C(3)));
 }
 
-/* Lanes that wait at a bar.warp.sync, and for nobody any more, are let go. */
+/* Releases lanes at a bar.warp.sync that wait for no other lane any more. */
 static SX_NO_TSAN void release_waiting(sx_warp *w, uint32_t here)
 {
     for (uint32_t n = 0, count = w->group_count; n < count; n++) {
@@ -340,7 +340,8 @@ static SX_NO_TSAN void release_waiting(sx_warp *w, uint32_t here)
     }
 }
 
-/* Lanes may wait for each other at different bar.warp.sync: all those that have come count. */
+/* Lanes may wait for each other at different bar.warp.sync instructions: all lanes that have
+ * arrived count. */
 SX_EXTERN_HANDLER(warp_sync)
 {
     uint32_t here = w->mask;

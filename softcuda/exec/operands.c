@@ -51,7 +51,7 @@ uint64_t sx_function_address(const ptx_function *f)
     return SX_CODE_WINDOW + 16 * ((uint64_t)f->index + 1);
 }
 
-/* In the variable's own space; .param is always generic. */
+/* The address in the variable's own space; .param is always generic. */
 uint32_t sx_address_of(sx_decoder *d, const ptx_var *var, int64_t offset)
 {
     const uint64_t at = var->offset + (uint64_t)offset;
@@ -97,7 +97,7 @@ static uint32_t use_special(sx_decoder *d, const ptx_operand *op, unsigned *bits
     sx_insn *i =
         sx_emit1(d, *bits == 64 ? "special_64" : "special_32", sx_temp(d, *bits), SX_NO_OPERAND);
     i->aux = op->special;
-    i->imm = (int64_t)op->value; /* which of %envreg and %pm */
+    i->imm = (int64_t)op->value; /* the number of an %envreg or %pm */
     return i->o[0];
 }
 

@@ -30,7 +30,7 @@ static const sx_handler others[SX_OP_COUNT - SX_LANE_OP_COUNT] = {
 #undef X
 };
 
-/* Open addressing; twice the operations at least. */
+/* Open addressing, with at least twice as many slots as operations. */
 #define SLOTS 2048
 _Static_assert(SX_OP_COUNT * 2 < SLOTS, "the table of names is large enough");
 
@@ -46,7 +46,7 @@ static uint32_t hash(const char *name)
     return h ^ h >> 15;
 }
 
-/* A build can be held to an older instruction set, to test what such CPUs run: isa.h. */
+/* A build can be limited to an older instruction set, to test what such CPUs run: isa.h. */
 #ifndef SX_ISA_HIGHEST
 #define SX_ISA_HIGHEST 2
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The worker threads of the process. A launch is run by the thread that called sx_run and, where it
- * has more blocks than one, by workers that find it in the list. Workers are started when first
- * needed, take no signals, and never end: they sleep where there is nothing to do, and the process
+ * The worker threads of the process. A launch is run by the thread that called sx_run and, if it
+ * has more than one block, by workers that find it in the list. Workers are started when first
+ * needed, take no signals, and never end: they sleep when there is nothing to do, and the process
  * may exit under them.
  *
  * One lock guards the list, the helpers' counts and the idle blocks. Blocks of a launch are claimed
@@ -21,7 +21,7 @@
 
 static struct {
     pthread_mutex_t lock;
-    pthread_cond_t work; /* something has been published */
+    pthread_cond_t work; /* a launch was published */
     pthread_cond_t done; /* a helper has left a launch */
     sx_work *first, *last;
     unsigned workers, idle;
@@ -45,7 +45,7 @@ static unsigned cores(void)
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-/* NULL: out of memory */
+/* An idle block, or a new one; NULL: out of memory */
 sx_block *sx_block_take(void)
 {
     pthread_mutex_lock(&pool.lock);
@@ -125,7 +125,7 @@ static void *worker(void *unused)
         }
         work->helpers++;
         if (pool.idle && has_blocks(work))
-            pthread_cond_signal(&pool.work); /* one wakes the next: publishing stays cheap */
+            pthread_cond_signal(&pool.work); /* each wakes the next: so publishing stays cheap */
         pthread_mutex_unlock(&pool.lock);
         sx_work_take_part(work, WORKER_SLICE);
         pthread_mutex_lock(&pool.lock);
@@ -135,7 +135,7 @@ static void *worker(void *unused)
     return NULL;
 }
 
-/* Under the lock. Where no thread can be had, callers run their launches alone. */
+/* Starts workers, under the lock. If no thread can be had, callers run their launches alone. */
 static void start_workers(void)
 {
     pool.started = true;
@@ -167,7 +167,7 @@ void sx_work_publish(sx_work *work)
     pthread_mutex_unlock(&pool.lock);
 }
 
-/* Nobody can find the launch any more when this returns; what helpers wrote is visible. */
+/* When this returns nobody can find the launch any more, and what helpers wrote is visible. */
 void sx_work_join(sx_work *work)
 {
     pthread_mutex_lock(&pool.lock);

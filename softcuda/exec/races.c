@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Races in shared memory: two warps touch the same byte, one of them writing, and nothing is
- * between that puts one before the other. Warps take turns here in an order that hides that; on a
- * GPU they do not.
+ * Races in shared memory: two warps touch the same byte, one of them writing, and nothing in
+ * between orders them. Warps take turns here in an order that hides that; on a GPU they do not.
  *
- * Each byte of a block has a mark of who wrote it last and who read it, and when: in which epoch.
- * An epoch ends with every barrier, fence and access with an order; of barriers for a part of the
- * threads that is more than they promise, so that some races are missed, but none is found where
- * there is none. Lanes of one warp are not told apart: they run in step here.
+ * Each byte of a block has a mark that says which warp wrote it last, which read it, and in which
+ * epoch. An epoch ends with every barrier, fence and access with an order. For barriers of only
+ * some of the threads that is more than they promise: so some races are missed, but none is
+ * reported where there is none. Lanes of one warp are not distinguished: they run in step here.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +45,7 @@ void sx_races_next_epoch(sx_block *b)
     b->epoch = 1;
 }
 
-/* Atomic operations and accesses that are acquired or released put others in order. */
+/* Atomic operations, and accesses that acquire or release, order others. */
 static bool has_order(const sx_warp *w, const sx_insn *i)
 {
     const ptx_inst *inst = &w->frame->code->ptx->insts[i->source];
@@ -57,13 +56,13 @@ static bool has_order(const sx_warp *w, const sx_insn *i)
     return false;
 }
 
-/* Whether a mark is of this epoch, and of others than `me`. */
+/* Whether a mark is of this epoch, and of a warp other than `me`. */
 static bool is_others(const sx_block *b, uint32_t mark, uint32_t me)
 {
     return mark >> EPOCH_SHIFT == b->epoch && ((mark & SEVERAL) || (mark & WARP) != me);
 }
 
-/* The mark of one byte that is in the way of this access; 0: none. */
+/* The mark of one byte that conflicts with this access; 0: none. */
 static uint32_t conflict(const sx_block *b, const struct sx_mark *m, uint32_t me, unsigned kind)
 {
     if (is_others(b, m->written, me) && !(kind == SX_ATOMIC && (m->written & ATOMIC)))

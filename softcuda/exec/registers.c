@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Places for registers. PTX has as many registers as it likes, and each takes 64 to 256 bytes of a
- * warp's frame; those whose lives do not overlap share a place, so that a frame stays in the first
- * level cache. A life is the stretch of code, in layout order, from the first place where the value
- * may be needed later to the last; loops are one piece of that order, and data flow over the blocks
- * says what lives around them.
+ * warp's frame. Registers whose lives do not overlap share a place, so that a frame stays in the
+ * first-level cache. A life is the stretch of code, in layout order, from the first place where the
+ * value may be needed later to the last. Loops are one piece of that order, and data flow over the
+ * blocks says what lives around them.
  *
- * Diverged lanes are no danger: a lane only ever touches its own column, in its own order. A result
- * under a guard leaves the other lanes' old values, so it uses the register as well.
+ * Diverged lanes are no danger: a lane touches only its own column, in its own order. A result
+ * under a guard keeps the other lanes' old values, so it uses the register as well.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 #include "exec/ops.h"
 
 typedef struct lives {
-    uint32_t words;                  /* of a set of registers */
+    uint32_t words;                  /* in a set of registers */
     uint64_t *gen, *kill, *in, *out; /* by block in layout order */
     uint32_t *start, *end; /* by register, in half steps: 2 * instruction, + 1 for results */
 } lives;
@@ -170,7 +170,7 @@ static uint32_t take_place(places *p, unsigned class)
     const uint32_t at = p->used;
     p->used += class == SX_SLOT_PRED ? 64 : 32u << class;
     p->slots[p->slot_count++] = at | class;
-    for (uint32_t n = 15; n > 0 && class == SX_SLOT_PRED; n--) { /* sixteen to a line */
+    for (uint32_t n = 15; n > 0 && class == SX_SLOT_PRED; n--) { /* sixteen in a cache line */
         p->free_places[class][p->free_count[class]++] = at + 4 * n;
         p->slots[p->slot_count++] = (at + 4 * n) | class;
     }
@@ -217,7 +217,8 @@ static void rewrite_all(sx_decoder *d)
             rewrite(d, &i->o[n]);
         if (i->fn != sx_op_call)
             continue;
-        sx_call_info *info = (sx_call_info *)(uintptr_t)i->info; /* ours until the module is done */
+        sx_call_info *info = (sx_call_info *)(uintptr_t)i->info; /* ours until the module is
+                                                                  * loaded */
         for (uint32_t n = 0; n < info->arg_count + info->return_count; n++)
             if (info->places[n].is_reg)
                 rewrite(d, &info->places[n].at);

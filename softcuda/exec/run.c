@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * A launch, from its arguments to its outcome, and the part that one thread has in it.
+ * A launch, from its arguments to its outcome, and one thread's part in it.
  */
 #include <sched.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #define OUT_OF_MEMORY 2
 #define RESIDENT_LIMIT 512 /* blocks in progress on one thread, where blocks wait for each other */
 
-/* Blocks that one thread has begun: usually one. */
+/* The blocks that one thread has begun: usually one. */
 typedef struct resident {
     sx_block *first;
     unsigned count;
@@ -20,7 +20,7 @@ typedef struct resident {
 
 static bool claim(sx_work *work, uint64_t *number)
 {
-    /* relaxed: the number alone matters */
+    /* relaxed: only the number matters */
     if (atomic_load_explicit(&work->claimed, memory_order_relaxed) >= work->blocks)
         return false;
     *number = atomic_fetch_add_explicit(&work->claimed, 1, memory_order_relaxed);
@@ -69,7 +69,8 @@ static void give_up(resident *r)
     r->count = 0;
 }
 
-/* One turn of every block in progress; blocks that are done become the spare one or go. */
+/* Gives every block in progress one turn; a block that is done becomes the spare one, or goes
+ * back. */
 static bool run_residents(resident *r, sx_block **spare)
 {
     for (sx_block **at = &r->first; *at;) {
@@ -94,9 +95,9 @@ static bool run_residents(resident *r, sx_block **spare)
 }
 
 /*
- * Runs blocks of the launch on this thread until none is left to claim (or `slice` are done). Where
- * blocks wait for others they stay in progress and further ones are begun, so that a grid whose
- * blocks wait for all others comes to its end, up to RESIDENT_LIMIT blocks for each thread.
+ * Runs blocks of the launch on this thread until none is left to claim (or `slice` are done).
+ * Blocks that wait for others stay in progress while further ones are begun, up to RESIDENT_LIMIT
+ * for each thread, so that a grid whose blocks wait for all others comes to its end.
  */
 void sx_work_take_part(sx_work *work, unsigned slice)
 {
@@ -120,7 +121,7 @@ void sx_work_take_part(sx_work *work, unsigned slice)
                 begun++;
             }
         } else if (r.count) {
-            sched_yield(); /* what they wait for is on another thread */
+            sched_yield(); /* what they wait for runs on another thread */
         }
         if (!r.count || !run_residents(&r, &spare))
             break;

@@ -7,7 +7,7 @@
 
 enum { ARENA_BLOCK = 64 * 1024 };
 
-/* Bounds what a hostile text of modest size can make us allocate. */
+/* Bounds the memory that a hostile text of modest size can make us allocate. */
 static const size_t arena_limit = (size_t)2 << 30;
 
 struct ptx_arena_block {
@@ -37,7 +37,8 @@ void *ptx_arena_alloc(ptx_arena *arena, size_t bytes)
 
     ptx_arena_block *block = arena->blocks;
     if (!block || bytes > block->size - block->used) {
-        /* A large piece gets a block of its own, behind the newest, which may have room left. */
+        /* A large piece gets a block of its own, behind the newest one, which may have room
+         * left. */
         const size_t size = bytes > ARENA_BLOCK / 4 ? bytes : ARENA_BLOCK;
         block = block_new(arena, size);
         if (!block)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What every instruction must hold before anyone executes it: the number of its operands, and the
+ * What must hold for every instruction before it is executed: the number of its operands, and the
  * sizes of its registers, in the cases where PTX is strict about them. Opcodes that are not listed
- * pass: whether they can be executed, and in which forms, is the executor's to say.
+ * pass: the executor says whether, and in which forms, they can be executed.
  */
 #include "ptx/parser.h"
 
 #include <string.h>
 
 /*
- * One letter an operand:
+ * One letter per operand:
  *   s  a register of the instruction's (first) type, or a constant
  *   w  the same, twice as wide where the instruction is .wide
  *   t  of the second type
@@ -20,7 +20,7 @@
  *   T  at least as wide as the second type; vectors too
  *   m  memory
  *   .  anything
- * Behind '/' stand operands that can be left out.
+ * Operands after '/' may be left out.
  */
 static const char *const shapes[PTX_OP_COUNT] = {
     [PTX_OP_ABS] = "ss",       [PTX_OP_ACTIVEMASK] = "u",  [PTX_OP_ADD] = "sss",
@@ -75,7 +75,8 @@ static _Noreturn void fail_size(ptx_parser *p, const ptx_inst *inst, uint32_t re
              ptx_type_name(type), bits);
 }
 
-/* `exact`: the register must have `bits` bits; else at least so many. Predicates have 1. */
+/* `exact`: the register must have exactly `bits` bits; otherwise at least that many. Predicates
+ * have 1. */
 static void check_reg(ptx_parser *p, const ptx_inst *inst, const ptx_operand *operand,
                       unsigned bits, bool exact)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Constant expressions, evaluated as PTX says: 64 bits, unsigned where either side is. */
+/* Constant expressions, evaluated by PTX's rules: in 64 bits, unsigned if either side is. */
 #include "ptx/parser.h"
 
 #include <string.h>
@@ -35,7 +35,7 @@ static bool token_is(const ptx_token *token, const char *text)
     return token->length == strlen(text) && memcmp(token->text, text, token->length) == 0;
 }
 
-/* A cast or parentheses; the '(' is behind us. */
+/* A cast or parentheses; the '(' was consumed. */
 static ptx_constant parse_parenthesis(ptx_parser *p, unsigned depth)
 {
     const bool to_s64 = ptx_is_directive(p, "s64"), to_u64 = ptx_is_directive(p, "u64");
@@ -107,7 +107,7 @@ static ptx_constant parse_unary(ptx_parser *p, unsigned depth)
     return c;
 }
 
-/* Binding strength of a binary operator, 0 for what is none. */
+/* The binding strength of a binary operator; 0: the token is none. */
 static unsigned strength(const ptx_parser *p)
 {
     const ptx_token *token = ptx_token_now(p);
@@ -244,7 +244,8 @@ static ptx_constant combine(ptx_parser *p, uint32_t line, int op, ptx_constant a
     }
 }
 
-/* Operators that bind at least as strongly as `least`. Recursion goes up in strength only. */
+/* Parses operators that bind at least as strongly as `least`. Recursion only goes up in
+ * strength. */
 static ptx_constant parse_binary(ptx_parser *p, unsigned least, unsigned depth)
 {
     ptx_constant left = parse_unary(p, depth);

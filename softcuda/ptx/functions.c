@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* What any GPU takes at most; older ones take 4352 bytes. */
+/* The most that any GPU takes; older ones take 4352 bytes. */
 enum { PARAM_BLOCK_MAX = 32764 };
 
 bool ptx_parse_linkage(ptx_parser *p, ptx_linkage *linkage)
@@ -116,7 +116,7 @@ static void check_same(ptx_parser *p, const ptx_function *old, const ptx_functio
                  old->line);
 }
 
-/* The function object of this name: made at the first declaration, the same ever after. */
+/* The function object of this name, created at the first declaration and then always the same. */
 static ptx_fn *function_named(ptx_parser *p, const ptx_function *header)
 {
     const ptx_symbol *known = ptx_lookup_module(p->store, header->name, strlen(header->name));

@@ -6,13 +6,14 @@
 
 enum { LEVELS_MAX = 10 };
 
-/* A table this large would be a text of a gigabyte; sparse ones are refused with a clear error. */
+/* A table this large would take a text of a gigabyte; sparse ones are refused with a clear
+ * error. */
 static const uint64_t image_max = (uint64_t)256 << 20;
 
 typedef struct initializer {
     ptx_parser *p;
     ptx_var *var;
-    unsigned levels;                /* of braces: dimensions, and one for a vector */
+    unsigned levels;                /* levels of braces: the dimensions, and one for a vector */
     uint64_t below[LEVELS_MAX + 1]; /* elements of a part at each level; 0 at [0]: open */
     uint64_t start[LEVELS_MAX + 1]; /* first element of the open brace at each level */
     unsigned depth;
@@ -66,7 +67,7 @@ static void parse_address(initializer *in, ptx_reloc *reloc)
     reloc->addend += ptx_parse_offset(p);
 }
 
-/* mask(address): one byte of an address, as 0xFF00(symbol). The number is behind us. */
+/* mask(address): one byte of an address, as 0xFF00(symbol). The number was consumed. */
 static void parse_masked(initializer *in, uint64_t mask, uint32_t line, ptx_reloc *reloc)
 {
     ptx_parser *p = in->p;
@@ -117,7 +118,7 @@ static void parse_element(initializer *in)
 
 /*
  * PTX says that short rows are filled up with zeros, as in C. ptxas (13.0, seen on an H100) moves
- * later rows up instead. Where the two differ the text is refused.
+ * later rows up instead. A text where the two differ is refused.
  */
 static void next_element(initializer *in)
 {
@@ -229,7 +230,7 @@ void ptx_parse_initializer(ptx_parser *p, ptx_var *var, uint64_t *dims, unsigned
     set_levels(&in, dims, dim_count);
     if (in.levels > 0) {
         parse_braces(&in);
-    } else if (ptx_accept(p, '{')) { /* a scalar may stand in braces too */
+    } else if (ptx_accept(p, '{')) { /* a scalar may be in braces too */
         parse_element(&in);
         ptx_expect(p, '}', "an initial value");
     } else {
@@ -240,8 +241,8 @@ void ptx_parse_initializer(ptx_parser *p, ptx_var *var, uint64_t *dims, unsigned
 
 /* ---- bits of constants ---------------------------------------------------------------------- */
 
-/* Rounds to a 16-bit float with `fraction` fraction bits, to nearest even. In integers: neither the
-   rounding mode of the thread nor libm is involved. */
+/* Rounds to a 16-bit float with `fraction` fraction bits, to nearest even; in integers, so that
+ * neither the thread's rounding mode nor libm is involved. */
 static uint64_t narrow(double number, unsigned fraction)
 {
     uint64_t bits;

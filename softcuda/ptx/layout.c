@@ -2,8 +2,8 @@
 /*
  * Places .shared variables. A function can be called by several kernels, so a variable has one
  * offset in the whole module; but a kernel must not pay for what it does not use. So the variables
- * of each kernel are found through its calls, and each variable goes to the first place that is
- * free in all kernels that use it.
+ * of each kernel are found through its calls, and each variable gets the first place that is free
+ * in all kernels that use it.
  */
 #include "ptx/parser.h"
 
@@ -12,7 +12,8 @@
 /* What a kernel can have without asking for more at launch. */
 enum { SHARED_STATIC_MAX = 48 * 1024 };
 
-/* Beyond so many uses the exact way is too slow; every variable then gets a place of its own. */
+/* With more uses than this the exact method is too slow; then every variable gets a place of its
+ * own. */
 enum { USES_MAX = 4 * 1000 * 1000 };
 
 typedef struct use {
@@ -42,7 +43,7 @@ static void add_use(layout *l, ptx_fn *kernel, const ptx_var *var)
     if (var->dynamic) {
         ptx_function *out = &kernel->out;
         out->uses_dynamic_shared = true;
-        /* Carries the alignment until the static size is known. */
+        /* Holds the alignment until the static size is known. */
         if (out->dynamic_shared_offset < var->align)
             out->dynamic_shared_offset = var->align;
         return;
@@ -50,7 +51,7 @@ static void add_use(layout *l, ptx_fn *kernel, const ptx_var *var)
     *(use *)ptx_push(l->p, &l->uses, sizeof(use)) = (use){(uint32_t)var->offset, kernel};
 }
 
-/* Uses of everything that can run under `kernel`. */
+/* Collects the uses of everything that can run under `kernel`. */
 static void walk_kernel(layout *l, ptx_fn *kernel)
 {
     l->stamp++;
@@ -83,7 +84,7 @@ static int compare_uses(const void *a, const void *b)
     return i < j ? -1 : i > j;
 }
 
-/* A variable at the first place that is free in the kernels of uses[0 .. count - 1]. */
+/* Places a variable at the first place that is free in the kernels of uses[0 .. count - 1]. */
 static void place_shared(layout *l, ptx_var *var, use *uses, size_t count)
 {
     uint64_t end = 0;
@@ -103,7 +104,7 @@ static void place_exactly(layout *l)
     const size_t count = l->uses.count;
     if (count > 1)
         qsort(uses, count, sizeof *uses, compare_uses);
-    /* What several kernels share comes first: it leaves no holes in any of them. */
+    /* Variables that several kernels share come first: they leave no holes in any of them. */
     for (int shared = 1; shared >= 0; shared--) {
         for (size_t i = 0, next; i < count; i = next) {
             bool several = false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The lexer. It reads within [cursor, end) only and always moves on, whatever the bytes are. */
+/* The lexer. It reads only within [cursor, end), and always moves on, whatever the bytes are. */
 #include "ptx/lexer.h"
 
 #include <locale.h>
@@ -58,7 +58,7 @@ static bool skip_blanks(ptx_lexer *lexer)
         } else if (c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v') {
             lexer->cursor++;
         } else if ((c == '/' && at(lexer, 1) == '/') || c == '#') {
-            skip_line(lexer); /* # starts a line that a preprocessor left */
+            skip_line(lexer); /* # begins a line that a preprocessor left */
         } else if (c == '/' && at(lexer, 1) == '*') {
             if (!skip_block_comment(lexer))
                 return false;
@@ -114,7 +114,7 @@ static void lex_float_bits(ptx_lexer *lexer, unsigned digits)
     }
 }
 
-/* strtod as in the C locale, whatever locale the program has set. */
+/* strtod in the C locale, whatever locale the program has set. */
 static bool parse_decimal(const char *text, double *number)
 {
     locale_t locale = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
@@ -152,7 +152,7 @@ static void lex_decimal_float(ptx_lexer *lexer)
     memcpy(&token->value, &token->number, sizeof token->value);
 }
 
-/* Whether the digits at the cursor go on as a decimal floating-point constant. */
+/* Whether the digits at the cursor continue as a decimal floating-point constant. */
 static bool is_decimal_float(const ptx_lexer *lexer)
 {
     size_t i = 0;

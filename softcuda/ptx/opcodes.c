@@ -13,7 +13,7 @@ static bool starts_with(const char *text, size_t length, const char *start)
 static void add_mod(ptx_inst *inst, ptx_mod mod)
 {
     if (inst->mod_count == PTX_INST_MODS) {
-        inst->op = PTX_OP_UNKNOWN; /* more than we can tell the executor: let it refuse */
+        inst->op = PTX_OP_UNKNOWN; /* more than can be told to the executor: let it refuse */
         return;
     }
     inst->mods[inst->mod_count++] = (uint8_t)mod;

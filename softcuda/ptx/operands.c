@@ -183,7 +183,7 @@ static ptx_operand parse_word(ptx_parser *p)
 
 /* ---- kinds of operands ---------------------------------------------------------------------- */
 
-/* "-" right before a register, as video instructions have it. */
+/* "-" directly before a register, as in video instructions. */
 static bool at_negated_register(const ptx_parser *p)
 {
     const ptx_lexer *lexer = &p->lexer;

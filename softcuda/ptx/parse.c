@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The way in and out: errors, memory, the module level of a text, and what is asked of a module. */
+/* The way in and out: errors, memory, the module level of a text, and questions about a module. */
 #include "ptx/parser.h"
 
 #include <stdarg.h>
@@ -79,7 +79,7 @@ void *ptx_push_many(ptx_parser *p, ptx_vec *vec, size_t more, size_t size)
     }
     unsigned char *place = (unsigned char *)vec->items + vec->count * size;
     if (more > 0)
-        memset(place, 0, more * size); /* vectors that shrink leave old contents */
+        memset(place, 0, more * size); /* a vector that shrank has old contents */
     vec->count += more;
     return place;
 }
@@ -325,7 +325,7 @@ static ptx_module *parse_new(ptx_parser *p, const char *text, size_t length)
         return NULL;
     }
     p->arena = &p->store->arena;
-    p->store->out.address_size = 32; /* what PTX says where .address_size is absent */
+    p->store->out.address_size = 32; /* PTX's default if .address_size is absent */
     const bool good = run(p, text, length);
     ptx_arena_free(&p->temp);
     if (good)

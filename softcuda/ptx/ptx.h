@@ -103,12 +103,12 @@ typedef struct ptx_reloc {
 
 /*
  * A variable or parameter. What `offset` is relative to depends on the space:
- *   .shared  the block's shared memory. It is unique in the module and packed for each kernel, so that
- *            one .func sees one address whichever kernel calls it. None (0) for dynamic arrays, which
- *            begin at the running kernel's dynamic_shared_offset
+ *   .shared  the block's shared memory. It is unique in the module and packed for each kernel, so
+ *            that one .func sees one address whichever kernel calls it. None (0) for dynamic
+ *            arrays, which begin at the running kernel's dynamic_shared_offset
  *   .local   the function's frame
- *   .param   for a kernel: the parameter block. For the own parameters of a .func, and .param variables
- *            in a body: the function's parameter frame
+ *   .param   for a kernel: the parameter block. For the own parameters of a .func, and .param
+ *            variables in a body: the function's parameter frame
  *   .global, .const  unused: the executor places them
  */
 typedef struct ptx_var {

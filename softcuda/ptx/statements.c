@@ -24,7 +24,7 @@ void ptx_parse_file(ptx_parser *p)
     ptx_insert(p, &p->temp, &p->files, number, sizeof *number)->value = (void *)(uintptr_t)name;
 }
 
-/* function_name label{+n}, inlined_at file line column: behind a comma. */
+/* After a comma: function_name label{+n}, inlined_at file line column. */
 static void skip_inlined(ptx_parser *p)
 {
     while (ptx_accept(p, ',')) {
@@ -94,7 +94,7 @@ static void parse_call_targets(ptx_parser *p, ptx_targets *targets)
     targets->count = (uint32_t)functions.count;
 }
 
-/* Behind "name:", at .branchtargets and its like; false: it is none. */
+/* After "name:", at .branchtargets and the like; false: it is none of these. */
 static bool parse_targets(ptx_parser *p, const char *name, uint32_t line)
 {
     const bool branch = ptx_is_directive(p, "branchtargets");
@@ -237,7 +237,7 @@ static void parse_label(ptx_parser *p)
         ptx_label_define(p, name, line);
 }
 
-/* One statement; false: it was the brace that ends the body. */
+/* Parses one statement; false: it was the brace that ends the body. */
 static bool parse_statement(ptx_parser *p)
 {
     const ptx_token *token = ptx_token_now(p);
@@ -268,7 +268,7 @@ static bool is_final(const ptx_inst *inst)
            inst->op == PTX_OP_BRX || inst->op == PTX_OP_TRAP;
 }
 
-/* Adds the return that PTX leaves out where control can reach the closing brace. */
+/* Adds the return that PTX omits where control can reach the closing brace. */
 static void close_body(ptx_parser *p)
 {
     ptx_body *body = p->body;

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Far more than compilers make; keeps a hostile text from asking for gigabytes. */
+/* Far more than compilers produce; keeps a hostile text from asking for gigabytes. */
 enum { REGS_MAX = 1 << 20, SCOPE_DEPTH_MAX = 256 };
 
 /* ---- scopes --------------------------------------------------------------------------------- */
@@ -238,7 +238,7 @@ void ptx_label_use(ptx_parser *p, const char *name, uint32_t line, uint32_t *slo
     *fixup = (ptx_fixup){.slot = slot, .name = name, .scope = p->body->scope, .line = line};
 }
 
-/* Looks from the scope of the use outwards. */
+/* Searches from the scope of the use outwards. */
 static const uint32_t *find_label(const ptx_body *body, const ptx_fixup *fixup)
 {
     uint32_t scope = fixup->scope;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Steps through tokens, and the messages for tokens that may not stand where they are. */
+/* Stepping through tokens, and the messages for tokens that are not allowed where they are. */
 #include "ptx/parser.h"
 
 #include <stdio.h>

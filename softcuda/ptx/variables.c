@@ -9,7 +9,7 @@ enum { DIMS_MAX = 8, ALIGN_MAX = 1 << 20 };
 /* No GPU has more memory than this; keeps sums of sizes from overflowing. */
 static const uint64_t var_bytes_max = (uint64_t)1 << 40;
 
-/* What stands before the names of a declaration. */
+/* What comes before the names in a declaration. */
 typedef struct declaration {
     ptx_space space;
     ptx_type type;
@@ -190,8 +190,8 @@ void ptx_place(ptx_parser *p, ptx_var *var, uint64_t *end, uint32_t *align)
 
 /* ---- module and body variables -------------------------------------------------------------- */
 
-/* Where a name may be declared again: one declaration of the two is .extern. Returns the variable
-   that goes on, with the contents of the defining one. */
+/* A name may be declared again if one of the two declarations is .extern. Returns the variable that
+ * stays, with the contents of the defining declaration. */
 static ptx_var *redeclare(ptx_parser *p, const ptx_symbol *symbol, ptx_var *var)
 {
     if (symbol->kind != PTX_SYMBOL_VAR)
