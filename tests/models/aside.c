@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What is put aside, src/engine/issue/aside.c itself: by threads while an issuer attends to it, and
- * by a runtime thread. Each task is issued, once; nothing stays there; and who settles finds all
- * issued that was there before, with what came behind it.
+ * What is put aside: src/engine/issue/aside.c itself. Threads put tasks there while an issuer
+ * attends to it, and so does a runtime thread. Each task is issued, once; nothing stays there; and
+ * a thread that settles finds everything issued that was there before, with what came behind it.
  */
 #define EXPLORE_LOCKS
 #include "explore.h"
@@ -33,13 +33,14 @@ static acu_stream stream;
 static acui_submission submissions[TASKS];
 static acui_task tasks[TASKS], behind[TASKS]; /* what comes behind each */
 static int issued[TASKS], dropped[TASKS], ran[TASKS];
-static bool some_follow, calls_back, plain; /* what comes behind calls nothing of the program's */
-static bool large; /* ... and may be aside in its turn */
-static bool in_time; /* the first was aside when it was given up */
-static _Atomic(uint32_t) told; /* by who put it there */
+static bool some_follow, calls_back, plain; /* `plain`: what comes behind calls nothing of the
+                                             * program */
+static bool large; /* ... and may be put aside in its turn */
+static bool in_time; /* the first task was still aside when it was given up */
+static _Atomic(uint32_t) told; /* set by the thread that put the first one there */
 static acui_aside *aside;
 
-/* ---- waiting: until a thread is done with what it took ---- */
+/* ---- waiting, until a thread is done with what it took ---- */
 
 static _Atomic(uint32_t) fewer;
 static uint32_t were;
@@ -87,7 +88,7 @@ unsigned acui_together_most(uint64_t form)
     return form == 3 ? 1 : ACUI_TOGETHER;
 }
 
-/* Takes a while; what came behind a task can go then. */
+/* Takes a while; then what came behind a task can go. */
 acui_task *acui_issue_all(acui_task *const *list, size_t count)
 {
     acui_task *freed = NULL;
@@ -119,9 +120,9 @@ acui_task *acui_join_tasks(acui_task *first, acui_task *then)
     return first;
 }
 
-static bool in_turn; /* the issuer runs what came behind */
+static bool in_turn; /* the issuer is running what came behind */
 
-/* Those that came behind, and those that were given up. */
+/* What came behind, and tasks that were given up. */
 void acui_run_tasks(acui_task *ready)
 {
     if (ready && in_turn && aside->count)
@@ -286,7 +287,7 @@ static void two_have_gone(void)
     nothing_is_left();
 }
 
-/* ---- who settles ---- */
+/* ---- threads that settle ---- */
 
 static void put_two_and_settle(void)
 {

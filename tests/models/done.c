@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Sleeping until something completes, src/engine/completion/done.c itself: nobody sleeps
- * through it.
+ * Sleeping until something completes: src/engine/completion/done.c itself. Nobody sleeps through
+ * it.
  */
 #include "explore.h"
 
@@ -21,7 +21,7 @@ void acui_unpark(_Atomic(uint32_t) *word)
     explore_unpark(word);
 }
 
-static _Atomic(uint32_t) complete; /* what they wait for */
+static _Atomic(uint32_t) complete; /* what the threads wait for */
 
 static void start(void)
 {
@@ -36,7 +36,7 @@ static void finish_one(void)
     acui_done_announce();
 }
 
-/* As waiters do: read the number, look, sleep. */
+/* As waiting threads do: read the number, look, sleep. */
 static void wait_for(uint32_t want)
 {
     for (;;) {

@@ -18,14 +18,14 @@ typedef struct late_store {
 } late_store;
 
 typedef struct coroutine {
-    ucontext_t context; /* to begin with; then: */
-    jmp_buf at;         /* whose switches do not enter the system */
+    ucontext_t context; /* with which it begins; then: */
+    jmp_buf at;         /* switches by this do not enter the system */
     char *stack;
     bool begun;
     bool done;
     const void *sleeps_on;
     late_store buffer[BUFFER];
-    int late; /* in the buffer, oldest first */
+    int late; /* stores in the buffer, oldest first */
 } coroutine;
 
 static coroutine threads[THREADS];
@@ -37,13 +37,14 @@ static bool running, failed;
 static const void *locked[LOCKS];
 static char why[256];
 
-/* The choices of this run, and how many there were to choose from. */
+/* The choices of this run, and among how many each was made. */
 static struct {
     unsigned char chosen, among;
 } path[DEPTH];
-static int depth, known; /* choices made; those that are given */
+static int depth, known; /* choices made; choices that are given */
 
-/* Variables of which each thread has its own: they hold the value of who is going on. */
+/* Variables of which each thread has its own: they hold the values of the thread that is
+ * running. */
 static struct {
     void *at;
     size_t bytes;
@@ -107,7 +108,7 @@ _Noreturn void explore_fail(const char *format, ...)
     abort(); /* a failed run's threads never go on */
 }
 
-/* One of 0 .. among-1: as given, else the first. */
+/* One of 0 .. among-1: the given choice, else the first. */
 static int choose(int among)
 {
     if (among == 1)
@@ -166,7 +167,7 @@ void explore_store(volatile void *at, size_t bytes, uint64_t value, bool late)
     late_store store = {at, bytes, value};
     bool delayed = false;
     if (late && t->late < BUFFER && (t->late || delays > 0))
-        delayed = t->late ? true : choose(2) == 1; /* behind a late one, all are */
+        delayed = t->late ? true : choose(2) == 1; /* behind a late store, all are late */
     if (delayed) {
         delays -= t->late == 0;
         t->buffer[t->late++] = store;
@@ -221,7 +222,7 @@ void explore_unpark_one(_Atomic(uint32_t) *word)
 
 /* ---- locks ---- */
 
-/* Where the mutex stands in the list, or a free place in it. */
+/* Where the mutex is in the list; else a free place. */
 static int lock_place(const void *mutex)
 {
     int place = 0;
@@ -309,8 +310,8 @@ static bool can_go(int i)
     return !threads[i].done && !threads[i].sleeps_on;
 }
 
-/* What may happen next: threads as 0 .., the oldest late store of thread i as THREADS + i. Who was
- * going on comes first: another choice interrupts him. */
+/* What may happen next: thread i goes on (i), or its oldest late store becomes visible (THREADS +
+ * i). The thread that was running comes first: any other one interrupts it. */
 static int list_next(unsigned char *list)
 {
     int n = 0;

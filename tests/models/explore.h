@@ -2,18 +2,19 @@
 /*
  * Running real C code through every interleaving of a few threads.
  *
- * A file under test is compiled after this header: each of its C11 atomic operations then is a
- * point where the explorer chooses who goes on. Threads are coroutines on one thread of the system,
- * so that a run is decided by its list of choices alone; the explorer goes through all such lists,
- * depth first, in which a thread is interrupted where it could go on at most `interruptions` times.
+ * A file under test is compiled after this header, so that each of its C11 atomic operations is a
+ * point where the explorer chooses which thread goes on. The threads are coroutines on one thread
+ * of the system, so a run is decided by its list of choices alone. The explorer goes through all
+ * such lists, depth first, in which a thread is interrupted where it could go on at most
+ * `interruptions` times.
  *
  * Stores that are not sequentially consistent may be late, as on x86: at most `delays` of them in a
- * run stay in their thread's store buffer, unseen by others, until that thread's next operation
- * that empties it, or until the explorer says so. What needs weaker memory than that is not found
- * here; thread sanitizer looks for it in the stress tests.
+ * run stay in their thread's store buffer, unseen by other threads, until that thread's next
+ * operation that empties the buffer, or until the explorer says so. A fault that needs weaker
+ * memory than that is not found here; thread sanitizer looks for such in the stress tests.
  *
- * Mutexes and condition variables of the file are the explorer's too. A wait for a time never ends
- * by itself.
+ * Mutexes and condition variables of the file are the explorer's too. A timed wait never ends by
+ * itself.
  *
  * A run fails if it says so (explore_fail), or if all threads sleep: a lost wake-up or a deadlock.
  */
@@ -27,18 +28,19 @@
 
 typedef struct explore_model {
     const char *name;
-    void (*start)(void);      /* before each run: everything as at first */
-    void (*threads[4])(void); /* NULL behind the last */
+    void (*start)(void);      /* before each run: puts everything into its first state */
+    void (*threads[4])(void); /* NULL after the last */
     void (*check)(void);      /* after each run that ended; may be NULL */
     int interruptions, delays;
 } explore_model;
 
-/* True if no run failed; else prints the failed run's choices. Prints how many runs there were. */
+/* True if no run failed; else prints the choices of the failed one. Prints how many runs there
+ * were. */
 bool explore(const explore_model *model);
-/* All of them. The program's exit status: with the argument "broken", the program was built from a
- * copy of its file with a fault in it, which must be found. */
+/* Explore them all; returns the program's exit status. With the argument "broken", the program was
+ * built from a copy of its file with a fault in it, which must be found. */
 int explore_all(const explore_model *models, size_t count, int argc, char **argv);
-/* Ends the run; does not return. */
+/* End the run; does not return. */
 _Noreturn void explore_fail(const char *format, ...);
 
 /* ---- what atomic operations become; orders: only whether a store may be late matters ---- */
@@ -46,19 +48,19 @@ _Noreturn void explore_fail(const char *format, ...);
 void explore_point(void); /* does nothing between runs */
 uint64_t explore_load(const volatile void *at, size_t bytes);
 void explore_store(volatile void *at, size_t bytes, uint64_t value, bool late);
-/* The store buffer is empty after these: they are followed by plain atomic operations. */
+/* The store buffer is empty after this: plain atomic operations follow. */
 void explore_settle(void);
 
 /* Sleeping and waking, for the file under test. */
 void explore_park(_Atomic(uint32_t) *word, uint32_t seen);
 void explore_unpark(_Atomic(uint32_t) *word);
-void explore_unpark_one(_Atomic(uint32_t) *word); /* the first */
+void explore_unpark_one(_Atomic(uint32_t) *word); /* only the first that sleeps */
 
-/* What each thread has of its own, where ACUI_LOCAL is defined as nothing: a variable that is zero
- * at the start of a run. To be called before explore. */
+/* A variable of which each thread has its own, where ACUI_LOCAL is defined as nothing; zero at the
+ * start of a run. To be called before explore. */
 void explore_local(void *variable, size_t bytes);
 
-/* By address; free and empty at the start of a run. */
+/* Known by their addresses; free, and without sleepers, at the start of a run. */
 int explore_lock(void *mutex);
 int explore_trylock(void *mutex);
 int explore_unlock(void *mutex);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * A future's end (src/engine/completion/future.c, cancel.c): it is resolved by the submission when that is over,
- * or by who cancels, while others add callbacks, look at it and let it go, and maybe before the
- * submission was planned by another thread. Callbacks are called by the reactor. Each holder has a
- * reference: the submission until it has resolved it, each callback until it was called, each user.
+ * A future's end (src/engine/completion/future.c, src/engine/order/cancel.c). It is resolved by its
+ * submission when that is over, or by a thread that cancels it, while others add callbacks, look at
+ * it and let it go; perhaps before another thread has planned the submission. The reactor calls the
+ * callbacks. Each holder has a reference: the submission until it has resolved the future, each
+ * callback until it was called, and each user.
  *
  * Holds: the first outcome stays; every callback is called once, with it; a submission whose future
- * was cancelled learns of that, from one side; the memory goes once, after the last look.
+ * was cancelled learns of that, from one side only; the memory goes once, after the last look.
  */
 #define USERS 2
 #define DONE_WELL 7
@@ -34,7 +35,7 @@ inline drop()
     fi
 }
 
-/* `was`: the state before; done: somebody else was first. */
+/* `was`: the state before; if that is done, somebody else was first. */
 inline resolve(outcome)
 {
     byte i;
@@ -70,7 +71,7 @@ inline resolve(outcome)
     fi
 }
 
-/* Plans the submission, and then it is over, on the device or for having been given up. */
+/* Plans the submission; then it is over, on the device or because it was given up. */
 active proctype submission()
 {
     mtype was;

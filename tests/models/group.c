@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * A group, src/engine/completion/group.c itself, that is cancelled while the failure of a member
- * gives up the others: each is ended, also those that are on the device, which a failure leaves.
+ * A group: src/engine/completion/group.c itself. It is cancelled while the failure of a member
+ * gives up the others: each is ended, also those that are on the device, which a failure leaves
+ * alone.
  */
 #include "explore.h"
 
@@ -65,7 +66,7 @@ bool acui_future_is_held_up(acu_future *future)
     return held_up[future - futures];
 }
 
-/* Once, as for a future, whoever gives it up. */
+/* Only once, as for a future, whoever gives it up. */
 static void end(int i, acu_status status)
 {
     if (atomic_fetch_add(&ended[i], 1) > 0)

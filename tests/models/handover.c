@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The hand-over, src/engine/submit/handover.c itself, through every interleaving of small cases. */
+/* The hand-over: src/engine/submit/handover.c itself, through every interleaving of small cases. */
 #include "explore.h"
 
 #include <stdio.h>
@@ -33,7 +33,7 @@ static acui_passage passed;
 
 enum { MOST = 8 };
 static uintptr_t given[MOST + 1]; /* by place */
-static uintptr_t last[3];         /* that the taker got of each giver */
+static uintptr_t last[3];         /* that the taker got from each giver */
 static int gots;
 
 static void start(void)
@@ -45,7 +45,7 @@ static void start(void)
     gots = 0;
 }
 
-/* Hand `what` over; where the ring is full, wait until it has come further. */
+/* Hand `what` over; where the ring is full, wait until the taker has come further. */
 static void give(uintptr_t what)
 {
     acui_handed handed = {.op = (struct acu_op *)what};
@@ -127,7 +127,7 @@ static void two_got(void)
         explore_fail("%d of 2 were taken", gots);
 }
 
-/* ---- waiting for the taker to come so far ---- */
+/* ---- waiting until the taker has come so far ---- */
 
 static void give_and_wait(void)
 {

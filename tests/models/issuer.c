@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * An issuer's thread, src/engine/issue/issuer.c itself: who is called comes, unless it is being
- * ended; it sleeps meanwhile; and it has the device that it was called for until it goes.
+ * An issuer's thread: src/engine/issue/issuer.c itself. When it is called it comes, unless it is
+ * being ended; else it sleeps; and it holds the device that it was called for until it goes.
  */
 #include "one_thread.h"
 
@@ -18,10 +18,10 @@
 
 static acui_aside asides[ACUI_MAX_DEVICES];
 static acu_device device;
-static int refs; /* of the device: acuda's own */
+static int refs; /* acuda's references to the device */
 static bool entered;
-static _Atomic(uint32_t) served;   /* how often it came, */
-static _Atomic(uint32_t) released; /* ... and the device was */
+static _Atomic(uint32_t) served;   /* how often the thread came */
+static _Atomic(uint32_t) released; /* how often the device was released */
 _Atomic(bool) acui_together_timeless;
 
 acui_aside *acui_aside_of(const acu_device *of)
@@ -159,7 +159,7 @@ static void call(void)
     is_called();
 }
 
-/* It comes each time. */
+/* It comes each time that it is called. */
 static void call_and_await(void)
 {
     for (uint32_t i = 1; i <= 2; i++) {
@@ -190,7 +190,7 @@ static void call_and_end(void)
     end_last();
 }
 
-/* Whoever calls next makes another thread of it. */
+/* The next call starts another thread. */
 static void call_and_end_twice(void)
 {
     acui_issuer_call(&device);

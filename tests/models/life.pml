@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * A ring's thread is started by who hands over, and stopped by the last close of the process, which
- * others do not know of (src/engine/submit/runtime.c: start, give, stop_one).
+ * The life of a ring's thread (src/engine/submit/runtime.c: start, give, stop_one). It is started
+ * by a thread that hands something over, and stopped by the last close of the process, of which
+ * others do not know.
  *
- * Holds: never two takers; nothing stays in the ring, also where it was handed over while the thread
- * was being stopped; the last close ends.
+ * Holds: there are never two takers; nothing stays in the ring, even if it was handed over while
+ * the thread was being stopped; the last close ends.
  */
 mtype = { stopped, running, stopping };
 mtype life = stopped;
@@ -68,7 +69,7 @@ proctype giver()
 #endif
 }
 
-/* The last close: works off what it finds if there is no thread to join. */
+/* The last close: if there is no thread to join, it works off what it finds. */
 active proctype closer()
 {
     mtype was;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Locks, src/base/lock.c itself: one has it at a time, and nobody sleeps while it is free. */
+/* Locks: src/base/lock.c itself. One thread has a lock at a time, and none sleeps while it is
+ * free. */
 #define EXPLORE_LOCKS
 #include "explore.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* References, src/base/object.h itself: what a list finds while its last holder lets go of it ends
+/* References: src/base/object.h itself. What a list finds while its last holder lets go of it ends
  * once, and not while somebody holds it. */
 #include "explore.h"
 

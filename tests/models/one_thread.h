@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The one thread of what a model runs, which may be started again after it was joined. The model
- * includes this before the file itself, and has model_thread among its threads; model_thread_over
- * ends that one.
+ * The one thread that the file under test starts, and may start again after it was joined. A model
+ * includes this before that file, and has model_thread among its threads; model_thread_over ends
+ * it.
  */
 #ifndef ACUDA_TESTS_MODELS_ONE_THREAD_H
 #define ACUDA_TESTS_MODELS_ONE_THREAD_H

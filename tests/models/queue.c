@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Completion queues, src/engine/completion/queue.c itself: completions come from two threads, and
+ * Completion queues: src/engine/completion/queue.c itself. Completions come from two threads, and
  * are taken by a loop that sleeps until the descriptor can be read, as epoll would have it, or by
- * acu_queue_wait. Each comes once; nobody sleeps while there is one; the descriptor is written once
- * for a batch.
+ * acu_queue_wait. Each comes once; no thread sleeps while there is one; the descriptor is written
+ * once for a batch.
  */
 #include "explore.h"
 
@@ -15,7 +15,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-/* ---- the descriptor: a counter, and what sleeps until it is not zero ---- */
+/* ---- the descriptor: a counter, and threads that sleep until it is not zero ---- */
 
 static _Atomic(uint32_t) counter;
 static int writes;
@@ -45,7 +45,7 @@ static long read_counter(void)
 #define read(fd, to, bytes) ((void)(to), read_counter())
 #define close(fd) ((void)(fd))
 
-/* Those of base/clock.h, by the explorer; there are no deadlines here. */
+/* Those of base/clock.h, by the explorer. There are no deadlines here. */
 #define acui_cond_init(condition) ((void)(condition))
 #define acui_cond_wait_until(condition, mutex, deadline)                                           \
     ((void)(deadline), explore_wait((condition), (mutex)) == 0)
@@ -66,7 +66,7 @@ static acui_notice *notices[MOST];
 static acu_future future; /* of all: only its status is looked at */
 static bool got[MOST];
 static int gots, takes;
-static bool in_order; /* one thread takes */
+static bool in_order; /* only one thread takes */
 
 static void fill(int count)
 {
@@ -86,7 +86,7 @@ static void fill(int count)
     }
 }
 
-static bool broke; /* the one thread that takes, which has not returned since */
+static bool broke; /* the only thread that takes was told to, and has not returned since */
 
 static void break_off(void *user, acu_future *of, acu_status status)
 {
@@ -134,7 +134,7 @@ static void note(const acu_completion *list, size_t count)
     broke = false;
 }
 
-/* Wait until the descriptor can be read, take up to `room`: until all came. */
+/* Wait until the descriptor can be read, and take up to `room`; until all have come. */
 static void loop(size_t room, int all)
 {
     acu_completion list[MOST];
@@ -159,7 +159,7 @@ static void wait_for_all(void)
     }
 }
 
-/* Two take: one waits, the other has a loop that ends when there is nothing. */
+/* Two threads take: one waits; the other takes once, and may find nothing. */
 static void take_once(void)
 {
     acu_completion list[MOST];
@@ -168,7 +168,8 @@ static void take_once(void)
     note(list, count);
 }
 
-/* Who waits is woken by what this one puts back; by a fourth, where this one had the last. */
+/* The waiting thread is woken by what this one puts back; or by a fourth, if this one had the
+ * last. */
 static void take_and_end(void)
 {
     acu_completion list[MOST];
@@ -191,7 +192,7 @@ static void wait_for_rest(void)
 {
     acu_completion list[MOST];
     size_t count;
-    while (gots < 2) { /* the third may be the other's */
+    while (gots < 2) { /* the third may be the other thread's */
         acu_queue_wait(queue, list, MOST, &count, ACU_FOREVER);
         note(list, count);
     }
@@ -205,7 +206,8 @@ static void all_came(void)
         explore_fail("%d wake-ups for %d batches", writes, takes);
 }
 
-/* One looks by himself, and leaves something; the other sleeps until the descriptor can be read. */
+/* One thread looks for itself, and leaves something; the other sleeps until the descriptor can be
+ * read. */
 static void loop_for_rest(void) { loop(MOST, 2); }
 
 static void no_more_than_all(void)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Several rings, one order (src/engine/submit/runtime.c): who hands over notes how far the other ring is,
- * before it takes its place; the taker waits until the other ring has entered so much. Who goes the
- * direct way hands over instead while a ring holds something that is not entered.
+ * Several rings, one order (src/engine/submit/runtime.c). A thread that hands over notes how far
+ * the other ring is before it claims its place; the taker waits until the other ring has entered so
+ * much. What would go the direct way is handed over instead while a ring holds something that is
+ * not entered.
  *
- * Holds: no deadlock; what was submitted earlier, by the same thread or by one that is known to have
- * done it, is entered earlier, whichever rings and ways the two took.
+ * Holds: no deadlock; what was submitted earlier, by the same thread or by one that is known to
+ * have done it, is entered earlier, whichever rings and ways the two took.
  */
 #define PLACES 6
 #define STAMPS 6
@@ -17,7 +18,7 @@ typedef ring {
 }
 ring rings[2];
 
-/* Stamps say what must come before what: 1 before 2 before 3 (first thread), 2 before 4 before 5
+/* Stamps say what must come before what: 1 before 2 before 3 (first thread); 2 before 4 before 5
  * (second thread, which knows of 2). */
 bool in[STAMPS];
 bool told;
@@ -51,7 +52,7 @@ inline give(r, s)
     rings[r].open[place] = true
 }
 
-/* To a device without a ring; also stands for a `then` that is not on a ring's thread. */
+/* To a device without a ring; also stands for a `then` on a thread that is not a ring's. */
 inline direct(s)
 {
 #ifndef BROKEN_DIRECT_AT_ONCE
@@ -118,7 +119,7 @@ active proctype second()
     fi
 }
 
-/* When nothing can happen any more, all is entered: a deadlock is caught here. */
+/* When nothing can happen any more, everything is entered: a deadlock is caught here. */
 active proctype end()
 {
     timeout;

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT OR Apache-2.0
-# Protocols of the engine, as models in Promela, checked by spin: each holds, and each does not once
-# one of the faults is put into it that it names (#ifdef BROKEN_...). Skipped without spin or gcc.
+# Protocols of the engine, as models in Promela, checked by spin: each holds, and no longer does once
+# one of the faults that it names (#ifdef BROKEN_...) is put into it. Skipped without spin or gcc.
 set -euo pipefail
 command -v spin >/dev/null && command -v gcc >/dev/null || { echo "needs spin and gcc" && exit 77; }
 models=$PWD/tests/models
@@ -9,7 +9,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 
-# holds MODEL [-DBROKEN_...]: its checker's verdict; a search that was cut off is no verdict.
+# holds MODEL [-DBROKEN_...]: what its checker says; a search that was cut off says nothing.
 holds()
 {
     spin "${@:2}" -a "$models/$1.pml" >log || { cat log && exit 1; }

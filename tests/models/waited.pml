@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * A future that who submits it waits for at once (src/engine/completion/future.c: resolve_waited, complete.c:
- * acui_submission_close). Whoever sees the end of the submission says so, its own thread or another
- * one, and the submission holds neither itself nor the future: the waiting thread does, and frees
- * both as soon as it sees that the future is done. Where planning fails after a part of the work got
- * away, nobody waits: then that part holds both.
+ * A future that the thread which submits it waits for at once (src/engine/completion/future.c:
+ * resolve_waited; complete.c: acui_submission_close). Whichever thread sees the end of the
+ * submission says so, the waiting one or another. The submission holds neither itself nor the
+ * future: the waiting thread does, and frees both as soon as it sees that the future is done. If
+ * planning fails after a part of the work got away, nobody waits: then that part holds both.
  *
- * Holds: what is freed is looked at by nobody any more, and is freed once; who waits goes on, with
- * the outcome.
+ * Holds: nobody looks at what is freed, and it is freed once; the waiting thread goes on, with the
+ * outcome.
  */
 byte open = 2; /* the work on the device, and the thread that plans */
 bool refused, done, freed, harvested, ended;
@@ -39,7 +39,7 @@ inline close()
     fi
 }
 
-/* Who looks at the stream first takes the task from it. */
+/* The first thread that looks at the stream takes the task from it. */
 inline harvest()
 {
     atomic { mine = !harvested; harvested = true }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The worker, src/engine/host/worker.c itself, while the last close ends it: what was handed over
- * is run, once, also what comes when the thread has left its loop; and never are there two threads.
+ * The worker: src/engine/host/worker.c itself, while the last close ends it. What was handed over
+ * is run, once, also what comes when the thread has left its loop; and there are never two threads.
  */
 #include "one_thread.h"
 
@@ -87,7 +87,7 @@ static void give(int i)
 static void give_first(void) { give(0); }
 static void give_second(void) { give(1); }
 
-/* As the last close does, and another one when nobody gives any more. */
+/* As the last close does; and once more, when no thread gives anything any more. */
 static void end(void)
 {
     uint32_t seen;
