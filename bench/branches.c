@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Branches: eight independent chains of ten kernels of 20 us and a few blocks each. As one
- * submission, composed with zip, and as eight. Beside them the same kernels on one stream, one of
- * the chains alone, and executable graphs set by hand: one of eight branches, or eight on streams
- * of their own.
+ * Branches: eight independent chains of ten kernels, each of 20 us and a few blocks, as one
+ * submission, composed with zip, and as eight submissions. Beside them: the same kernels on one
+ * stream; one of the chains alone; and executable graphs set by hand, one graph with eight
+ * branches, or eight on streams of their own.
  */
 #include "harness/mix.h"
 #include "harness/raw.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Run-time compilation: what is compiled already, from memory and from disk, for 10 KiB of source;
- * beside it NVRTC and cuModuleLoadData by hand. ACUDA_NVRTC names the
+ * Run-time compilation: loading 10 KiB of source that is compiled already, from the cache in memory
+ * and from the one on disk; beside it NVRTC and cuModuleLoadData by hand. ACUDA_NVRTC names the
  * library where it is not found.
  *
- * In quick runs without NVRTC clang compiles; without that too nothing is shown.
+ * In quick runs clang compiles if there is no NVRTC; without clang too, nothing is shown.
  */
 #include "harness/harness.h"
 

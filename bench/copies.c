@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Copies: of pageable memory, with one helper thread, eight and the default number of them, beside
- * the driver's copy of pageable memory, which blocks, and its copy of pinned memory; many small
- * ones at once beside single calls and the driver's batch call; rows beside cuMemcpy2DAsync,
- * transposes and fills beside plain copies and fills; and between devices.
+ * Copies. Of pageable memory, with one helper thread, eight, and the default number, beside the
+ * driver's copy of pageable memory, which blocks, and its copy of pinned memory. Many small ones at
+ * once, beside single calls and the driver's batch call. Rows beside cuMemcpy2DAsync; transposes
+ * and fills beside plain copies and fills. And between devices.
  */
 #include "harness/harness.h"
 

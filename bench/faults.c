@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What a fault of a kernel leaves behind, by the driver's own calls: does it spread to the other
- * contexts of the process, and is it healed by destroying the context, by resetting the primary
- * context, or by giving it back? Each experiment is a process of its own. Prints a table of what
- * each step answered, and writes JSON to the file named by the first argument.
+ * What a kernel's fault leaves behind, by the driver's own calls: does it spread to the other
+ * contexts of the process, and does it end when the context is destroyed, or the primary context
+ * reset or released? Each experiment is a process of its own. Prints a table of what each step
+ * answered, and writes JSON to the file named by the first argument.
  *
  *   bench/faults [--quick] [result.json]
  *
- * --quick: also on the software device where there is no GPU; for tests. Experiments with a second
- * device are left out where there is one.
+ * --quick: runs on the software device too, where there is no GPU; for tests. Experiments with a
+ * second device are left out if there is only one.
  */
 #include "harness/harness.h"
 

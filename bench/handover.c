@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Handing over: what acu_submit takes of the caller's time on a device with a runtime thread, in
- * bursts, and one by one with the thread asleep. Beside it what a sleeping thread alone costs to be
- * woken, by a futex, as the caller has to do then; and the whole way, submit to waited.
+ * Handing over: how much of the caller's time acu_submit takes on a device with a runtime thread,
+ * in bursts, and one by one with the thread asleep. Beside it: what it costs just to wake a
+ * sleeping thread by a futex, as the caller must do then; and the whole way, from submit to the end
+ * of a wait.
  */
 #include "harness/mix.h"
 

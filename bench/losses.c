@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * How long it takes until a fault is told, in each way of waiting: from the submission of a kernel
- * that stops its context at once, on an idle device; and of one that was always seen to take 150 ms
- * before. The driver's own time for it is shown beside. Each measurement is a process of its own.
+ * How long it takes until a fault is reported, in each way of waiting: from the submission of a
+ * kernel that stops its context at once, on an idle device; and of one that was always seen to take
+ * 150 ms before. Beside it the driver's own time. Each measurement is a process of its own.
  */
 #include "harness/child.h"
 #include "harness/harness.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Products of matrices: acu_matmul beside cuBLAS called by hand on a stream, from the same library
- * with the same settings, and beside acuda's own kernel. Without cuBLAS the kernel only.
+ * with the same settings, and beside acuda's own kernel. Without cuBLAS, only the kernel.
  */
 #include "harness/harness.h"
 

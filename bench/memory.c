@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Memory: allocating and freeing, warm, beside cuMemAllocAsync and cuMemFreeAsync with a raised
- * release threshold; freeing what work in flight on another stream uses; page-locked memory; and
- * what queued submissions with temporaries take of the device's memory.
+ * release threshold; freeing memory that work in flight on another stream uses; page-locked memory;
+ * and how much of the device's memory queued submissions with temporaries take.
  */
 #include "harness/harness.h"
 #include "harness/raw.h"

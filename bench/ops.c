@@ -2,8 +2,8 @@
 /*
  * Built-in operations on large tensors, beside the driver's copy within the device of as many
  * bytes, read plus written: how much of the memory's bandwidth they use. QUEUED of them are
- * submitted to one stream before they are waited for, so that waiting, which takes as long for any
- * operation, is not what is measured; the last rows show what it takes where each is waited for.
+ * submitted to one stream before they are waited for: so waiting, which takes the same time for any
+ * operation, is not measured. The last rows show what it takes when each is waited for.
  */
 #include "harness/harness.h"
 

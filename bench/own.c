@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Own: what acuda itself takes, without a GPU. The driver is a clockwork (clockwork/clockwork.h):
- * it answers at once, and its device takes as long as it is told. So this shows, on any machine,
- * what a change costs or saves: submitting, with caches warm and cold; many that are pending; and
- * how late work of some length is told, for how much processor time. What a real driver takes comes
- * on top, in bench/submit and bench/wait.
+ * it answers at once, and its device takes as long as it is told to. So this shows, on any machine,
+ * what a change costs or saves: for submitting, with warm and cold caches; with many submissions
+ * pending; and in how late the end of work of some length is reported, and for how much processor
+ * time. A real driver's time comes on top: see bench/submit and bench/wait.
  */
 #if ACUDA_WITH_SOFTCUDA
 

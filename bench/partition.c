@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What partitions cost the host: launches of a kernel that takes two of them, checked against each
- * other and the grid and made into parameters, beside launches of one that takes two tensors and a
- * grid that the program worked out; built and submitted, bursts of both in turn.
+ * What partitions cost the host: launches of a kernel that takes two of them, which are checked
+ * against each other and the grid and turned into parameters, beside launches of a kernel that
+ * takes two tensors and a grid that the program worked out. Both are built and submitted, in
+ * alternating bursts.
  *
- * And what the larger parameters cost the driver, which has them ready: by cuLaunchKernel; by an
- * executable graph of one kernel that is set to them for each launch; and by one that is only
- * launched again. acuda does the latter, or sets the graph where the parameters are other ones.
+ * And what the larger parameters cost the driver when they are ready: by cuLaunchKernel; by an
+ * executable graph of one kernel that is set to them for each launch; and by a graph that is only
+ * launched again. acuda does the last, or sets the graph where the parameters have changed.
  */
 #include "harness/harness.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Replay: an explicit graph of 1, 100 and 1000 kernels in a chain, replayed and waited for, beside
- * cuGraphLaunch of the same graph made by hand and cuStreamSynchronize.
- * Both work on the same tensor.
+ * cuGraphLaunch of the same graph made by hand and cuStreamSynchronize. Both work on the same
+ * tensor.
  */
 #include "harness/mix.h"
 #include "harness/raw.h"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Scale: the training step of a perceptron of two layers on 1, 2 and 4 devices, as examples/mlp
- * does it but large enough to fill a GPU. Each device has a replica and a batch of the same size
- * however many there are; all gradients reach all replicas by copies. Ideally a step takes as long
+ * Scale: a training step of a perceptron of two layers on 1, 2 and 4 devices, as in examples/mlp
+ * but large enough to fill a GPU. Each device has a replica and a batch, of the same size however
+ * many devices there are; copies take all gradients to all replicas. Ideally a step takes as long
  * on four devices as on one.
  *
- * All devices get the same batches, so the mean of their gradients is what one alone computes: the
- * replicas are compared with each other, bit by bit, and with one device's result; in quick runs,
- * where the model is small, that is compared with the host's.
+ * All devices get the same batches, so the mean of their gradients is what one device alone
+ * computes. The replicas must agree bit by bit, and must be close to one device's result; in quick
+ * runs, where the model is small, that must be close to the host's.
  */
 #include "harness/harness.h"
 #include "scale.h"

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * A soak: threads submit random compositions for a long time, cancel some, give some a deadline
- * that passes, make some fail, and wait for them in every way; what was computed is checked against
- * a model. Memory, descriptors and threads must stay flat, and nothing may be left at the end. Of
- * each kind of thread acuda starts a few at most, when they are first needed, which may be late:
- * of these only what is beyond that number counts.
+ * that passes, make some fail, and wait for them in every way; results are checked against a model.
+ * Memory, descriptors and threads must stay flat, and nothing may be left at the end. acuda starts
+ * a few threads of each kind at most, when they are first needed, which may be late: only threads
+ * beyond that number count.
  *
  *   bench/soak [--quick] [--seconds N] [--threads N] [--seed N] [result.json]
  *
- * Ten seconds where nothing is said: by hand, --seconds 600. Ends with status 3 if a result was
- * wrong, something was left, or (but with --quick) something grew.
+ * Runs for ten seconds by default; by hand, use --seconds 600. Ends with status 3 if a result was
+ * wrong, something was left, or (except with --quick) something grew.
  */
 #include "harness/harness.h"
 #include "harness/heap.h"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Start: how long from main to the first result, and what an idle process costs, against the same
- * with the driver's calls by hand, stream-ordered and pinned memory included. Each measurement is a
- * process of its own; the two kinds take turns. Prints medians and ratios, and writes JSON to the
- * file named by the first argument.
+ * Start: how long it takes from main to the first result, and what an idle process costs, against
+ * the same with the driver's calls by hand, stream-ordered and pinned memory included. Each
+ * measurement is a process of its own; the two kinds take turns. Prints medians and ratios, and
+ * writes JSON to the file named by the first argument.
  *
  *   bench/start [--quick] [result.json]   ACUDA_BENCH_RUNS: pairs of processes (default 7)
  *
- * --quick: one pair, also on the software device where there is no GPU; for tests.
+ * --quick: one pair, on the software device too, where there is no GPU; for tests.
  *
  *   ACUDA_DRIVER=software ACUDA_BENCH_LIBCUDA=<build>/lib/softcuda/libcuda.so.1 bench/start
  */

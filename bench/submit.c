@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Submit: chains of 1, 10 and 100 small kernels with other arguments each time, every scalar and
- * tensor of them, built, submitted and waited for; queued back to back; the host's share of it; and
- * forms that were never seen before. Beside them the same launches by the driver's calls on one
- * stream: by cuLaunchKernel, and by an executable graph whose nodes are set one by one.
+ * tensor of them. They are built, submitted and waited for; queued back to back; and measured for
+ * the host's share, and in forms that were never seen before. Beside them the same launches by the
+ * driver's calls on one stream: by cuLaunchKernel, and by an executable graph whose nodes are set
+ * one by one.
  */
 #include "harness/mix.h"
 #include "harness/raw.h"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Wait: how soon a thread runs again that sleeps until a kernel is done, and what that costs.
+ * Wait: how soon a thread that sleeps until a kernel is done runs again, and what that costs.
  *
- * Short kernels, the thread in epoll_wait on a queue's descriptor: beside a host function of the
- * driver's that writes an eventfd. Long ones, the thread in acu_sync, or in acu_future_wait, which
- * another thread could end by a cancellation: how late it is, and how much processor time the whole
- * process used meanwhile, beside an event that blocks. A wait is late by what it takes longer than
- * the same launches with a thread that spins in cuStreamSynchronize, in the same run. And a process
- * that does nothing: who wakes up.
+ * Short kernels, with the thread in epoll_wait on a queue's descriptor: beside a host function of
+ * the driver's that writes an eventfd. Long ones, with the thread in acu_sync, or in
+ * acu_future_wait, which another thread could end by a cancellation: how late it is, and how much
+ * processor time the whole process used meanwhile, beside a blocking event. The lateness of a wait
+ * is how much longer it takes than the same launches with a thread that spins in
+ * cuStreamSynchronize, in the same run. And a process that does nothing: who wakes up?
  */
 #include "harness/mix.h"
 #include "harness/raw.h"

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* When streams and events are over, the thread that writes flags then, and the calls that know. */
+/*
+ * The clock of the clockwork (clockwork.h): when streams and events are over, the thread that
+ * writes flags at that time, and the calls that keep time. All other calls are forwarded
+ * (forward.c).
+ */
 #include "clockwork.h"
 
 #include "real.h"

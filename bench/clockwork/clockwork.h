@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * A driver to measure acuda alone with: the software device, of which from clockwork_start on the
- * calls that submit only keep time. A launch takes as long as clockwork_next said, on its stream
- * behind what was there; flags are written when they are due, and who sleeps in the driver wakes up
- * as late as was said. Nothing is computed. Launches of no length, the default, are over at once.
+ * A driver with which acuda alone can be measured. It is the software device, except that from
+ * clockwork_start on the calls that submit only keep time. A launch takes as long as clockwork_next
+ * said, on its stream, behind what was there. Flags are written when they are due, and a thread
+ * that sleeps in the driver wakes up as late as was said. Nothing is computed. Launches without a
+ * length, the default, are over at once.
  *
- * Only what benchmarks with such launches call is like that (clockwork.c lists it): everything else
- * is the software device's. Any thread may call these.
+ * Only the calls that benchmarks with such launches make are replaced (clockwork.c lists them); all
+ * others are the software device's. Any thread may call these functions.
  */
 #ifndef BENCH_CLOCKWORK_H
 #define BENCH_CLOCKWORK_H

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Every call, as the software device does it; clockwork.c has its own of some. */
+/*
+ * Every driver call, forwarded to the software device. The symbols are weak: clockwork.c replaces
+ * some of them.
+ */
 #include "real.h"
 
 #include <acuda/driver_calls.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A process that measures for this one. It needs nothing of acuda's: bench/start weighs that. */
+/*
+ * A process that measures for this one: the same program, with other arguments, whose first line of
+ * output is read. Uses nothing of acuda, because bench/start measures what acuda adds.
+ */
 #include "child.h"
 
 #include <spawn.h>

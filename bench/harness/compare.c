@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Rows of a table: samples of each side, in blocks that take turns. */
+/* Rows of a table: samples of each side, taken in blocks that alternate between the sides. */
 #include "harness.h"
 
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A crew of threads, between two barriers. */
+/* A crew of threads (crew.h), which waits between two barriers. */
 #include "crew.h"
 
 static void *work(void *user)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Threads that stand by, and do something together when they are told to. */
+/* Threads that stand by, and do something together when told to. */
 #ifndef BENCH_CREW_H
 #define BENCH_CREW_H
 

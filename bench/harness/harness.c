@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Options, the device, giving up, time. */
+/* What all benchmarks share (harness.h): options, the device, giving up, time. */
 #include "harness.h"
 
 #include <stdarg.h>

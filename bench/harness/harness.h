@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What all benchmarks share: options, a device, timing by blocks that take turns, percentiles, a
- * table and JSON.
+ * What all benchmarks share: options, a device, timing in alternating blocks, percentiles, a table
+ * and JSON.
  *
  *   bench/<name> [--quick] [result.json]
  *
- * --quick runs everything a few times, without claims about time: for tests, and the only way on
+ * --quick runs everything a few times and claims nothing about time: for tests, and the only way on
  * the software device. Wrong results end the program with status 3, failed calls with 2. A goal
- * that is missed is marked in the table and in the JSON, and is no failure.
+ * that is missed is marked in the table and in the JSON, and is not a failure.
  *
  * Figures are ratios. Each row times acuda and one or more twins, the same work by raw driver
- * calls, in one run: blocks of samples of each in turn, acuda idle while a twin runs, and no
- * context current on the thread while acuda runs, as in a program that uses acuda alone.
+ * calls, in one run: blocks of samples of each side in turn, with acuda idle while a twin runs, and
+ * no context current on the thread while acuda runs, as in a program that uses acuda alone.
  */
 #ifndef BENCH_HARNESS_H
 #define BENCH_HARNESS_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* malloc and its like, in front of glibc's own, which also exports them under other names. */
+/* malloc and its relatives, in front of glibc's own, which glibc also exports under other names. */
 #include "heap.h"
 
 #include <errno.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The process's heap, watched: a program that uses this has malloc and its like counted, by who
- * called: acuda, the GPU's driver, or anybody else (libc on acuda's behalf, the program). A block
- * counts for whoever frees it as for whoever allocates it. The software device, being in acuda's
- * library, counts as acuda. Not under sanitizers, which have their own.
+ * The process's heap, watched. In a program that uses this, calls of malloc and its relatives are
+ * counted by caller: acuda, the GPU's driver, or anybody else (libc on acuda's behalf, the
+ * program). A block's bytes are added for the caller who allocates it, and taken off for the caller
+ * who frees it. The software device is in acuda's library, and counts as acuda. Not under
+ * sanitizers, which have their own malloc.
  */
 #ifndef BENCH_HEAP_H
 #define BENCH_HEAP_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Launches of mix, as ops, and what they are to compute. */
+/* Launches of mix, as ops, and the results that they must compute (mix.h). */
 #include "mix.h"
 
 #include "raw.h"

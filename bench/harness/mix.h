@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The work that is measured: launches of mix (mix.cu) on tensors of 1,024 elements, 4 blocks, 4
- * arguments. A ticket, drawn for each chain, decides the scalars and the tensors to read, all of
- * which differ from one ticket to the next; the results depend on every launch
- * and are checked at the end.
+ * The work that is measured: launches of mix (mix.cu) on tensors of 1,024 elements, with 4 blocks
+ * and 4 arguments. A ticket, drawn for each chain, decides the scalars and the tensors to read, all
+ * of which differ from one ticket to the next. The results depend on every launch and are checked
+ * at the end.
  *
- * Tensors y are numbered; one thread at a time may use a y and its expectations.
+ * The tensors y are numbered; only one thread at a time may use a y and its expectations.
  */
 #ifndef BENCH_MIX_H
 #define BENCH_MIX_H

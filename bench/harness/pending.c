@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Holding submissions up, and how long they take once nothing holds them. */
+/* Holding submissions up, and measuring how long they take once nothing holds them (pending.h). */
 #include "pending.h"
 
 #include <acuda/queue.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Many submissions that can not begin yet: host work, which they come behind, holds them up. */
+/* Many submissions that can not begin yet: they come behind host work, which holds them up. */
 #ifndef BENCH_PENDING_H
 #define BENCH_PENDING_H
 

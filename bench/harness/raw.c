@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Launches of mix by the driver's own calls. */
+/* Launches of mix by the driver's own calls (raw.h). */
 #include "raw.h"
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The twins: the same launches by the driver's calls. One by cuLaunchKernel, as most programs are
- * written; the other by an executable graph that is kept, each node of it set to the new arguments,
- * as an expert would. The context is current.
+ * The twins: the same launches by the driver's calls. One twin uses cuLaunchKernel, as most
+ * programs do; the other an executable graph that is kept and whose nodes are each set to the new
+ * arguments, as an expert would. The caller has made the context current.
  */
 #ifndef BENCH_RAW_H
 #define BENCH_RAW_H

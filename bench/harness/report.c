@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The table, row by row as they are measured, and the JSON of all of them. */
+/* The table, printed row by row as they are measured, and the JSON of all of them. */
 #include "harness.h"
 
 #include <math.h>
