@@ -2,54 +2,66 @@
 /*
  * acuda: asynchronous CUDA in C. This header includes the whole library.
  *
- * In five lines: open a device; describe work as operations, which cost nothing and do nothing;
- * submit an operation, which orders it behind whatever touched the same data and hands it to the
- * GPU without blocking; go on; look at, wait for or be called by the future.
+ * In five steps: open a device; describe work as operations (ops), which cost nothing and do
+ * nothing by themselves; submit an op, which orders it after everything submitted earlier that
+ * touches the same data and hands it to the GPU without blocking; carry on; poll the future, wait
+ * for it, or have it call you back.
  *
- * Rules that hold everywhere, said once:
+ * A submission goes through three stages: it is planned (checked, and turned into a list of GPU
+ * operations), issued (enqueued on CUDA streams, once everything that it must follow has been), and
+ * complete. The headers use these three words in this sense.
  *
- * Blocking    Nothing blocks but functions whose name says so: wait, sync, open, close, load,
- *             compile; and acu_device_reset. In functions of the program's that acuda calls
- *             (then, host work, completion callbacks, releases) those that wait for work or for
- *             threads of acuda's are refused with WOULD_WAIT. Those that only take the time of the
- *             driver or a compiler are not: acu_open, acu_device_open_peer, acu_compile,
- *             acu_module_load and its like. They hold up what that thread has to do, which in a
- *             completion callback is to tell of all ends; acu_module_load_async does not.
- * Ownership   create/open/submit give the caller one reference; `release` gives it back, from any
- *             thread, at any time, never blocking; `retain` makes another. Devices, streams,
- *             buffers, tensors, modules and kernels are borrowed by a call, and retained inside
+ * Rules that hold everywhere, stated once:
+ *
+ * Blocking    Functions do not block unless their names say so (wait, sync, open, close, load,
+ *             compile). The exceptions are acu_device_reset, acu_group_drain, and what a comment
+ *             states for a special case. A callback is any function of the program that acuda
+ *             calls: `then`, host work, completion callbacks, releases. Inside a callback, calls
+ *             that wait for work or for acuda's threads fail with WOULD_WAIT. Calls that merely
+ *             take time in the driver or a compiler are allowed: acu_open, acu_device_open_peer,
+ *             acu_compile, acu_module_load and its variants. They hold up the thread that runs the
+ *             callback; for a completion callback that is the thread that reports all completions.
+ *             acu_module_load_async does not hold it up.
+ * Ownership   create/open/submit give the caller one reference. `release` gives it back, from any
+ *             thread, at any time, without blocking; `retain` makes another. Devices, streams,
+ *             buffers, tensors, modules and kernels are borrowed by a call, and retained internally
  *             for as long as work in flight needs them. The caller's own reference must last until
- *             the call returns: also a release of user data, which may run on any thread and inside
- *             of any call that looks at the device, must not drop what a call may be using. (Only a
- *             queue may go inside of its own take: queue.h.) Operations are the exception: whoever
- *             takes an op consumes it, on failure too (see op.h).
- * Errors      acu_status everywhere but in op constructors, which carry their failure to submit.
- *             Results come through the last parameter, set on success only. The thread's record
- *             (acu_last_error) or the future's (acu_future_error) says in words what was wrong.
- * Threads     Every function may be called from any thread at any time, unless it says otherwise.
- *             No device is ever "current": each call leaves the thread's CUDA context as it was.
+ *             the call returns. This applies to the release function of user data too, which may
+ *             run on any thread, inside any call that looks at the device: it must not drop what
+ *             another call may be using. (Only a queue may be released inside its own take:
+ *             queue.h.) Operations are the exception: a function that takes an op consumes it, even
+ *             if it fails (see op.h).
+ * Errors      Every function that can fail returns acu_status, except op constructors, which carry
+ *             the failure to the submit. Results come back through the last parameter, which is set
+ *             on success only. The thread's error record (acu_last_error) or the future's
+ *             (acu_future_error) says in words what was wrong.
+ * Threads     Every function may be called from any thread at any time, unless its comment says
+ *             otherwise. No device is ever "current": each call leaves the thread's CUDA context as
+ *             it was.
  * Units       Bytes, elements and nanoseconds; names say which where it is not obvious.
- * Languages   C17 and C++17: the same headers, macros and all. Macros are thin covers of functions
- *             without variable arguments, for other languages to call. In coroutines of C++20 an op
- *             that is composed by macros stands before the co_await, not inside of it: gcc 11 and
- *             12 do not compile lists there ("array used as initializer").
- * Options     Structs begin with their size; zero means default; NULL means all defaults.
+ * Languages   C17 and C++17 share these headers, macros included. Macros are thin covers of
+ *             functions without variable arguments, which other languages can call. In a C++20
+ *             coroutine, build an op with macros before the co_await, not inside it: gcc 11 and 12
+ *             do not compile lists there ("array used as initializer").
+ * Options     Option structs begin with their size. A zero field means its default; NULL instead of
+ *             a struct means all defaults.
  *
- * Each header is the manual of its part. In an order to read them in:
+ * Each header is the manual of its part. A suggested reading order:
  *
- * status.h, device.h          what calls return; devices, and what becomes of them after a fault
- * tensor.h, memory.h          dtypes, shapes and views; buffers: where host memory comes in
+ * status.h, device.h          what calls return; devices, and what happens to them after a fault
+ * tensor.h, memory.h          dtypes, shapes and views; buffers, and how host memory comes in
  * kernel.h, compile.h         modules and kernels; CUDA C++ compiled at run time
  * op.h, ops.h                 operations and how they are composed; the built-in ones
- * future.h, queue.h, group.h  submitting, and learning of the end: of one, of many, of all together
- * pool.h, staging.h,          where memory comes from; copies of pageable memory; memory that host
- * managed.h, external.h       and device share; memory of other APIs and processes
- * stream.h, use.h             streams, events and policies; work that is placed by hand
+ * future.h, queue.h, group.h  submitting, and learning of completion: of one, of many, of a group
+ * pool.h, staging.h,          where memory comes from; copies of pageable memory; memory shared by
+ * managed.h, external.h       host and device; memory of other APIs and processes
+ * stream.h, use.h             streams, events and policies; work that is placed on streams by hand
  * graphs.h, graph.h           the cache of executable graphs; an op as a graph to replay
  * explain.h                   what became of a submission, and why
  * driver.h, debug.h           the driver's own calls; failures on request, for tests
  *
- * Not included here: device.cuh and tile.h, for kernels, and adapters/: event loops, and DLPack.
+ * Not included here: device.cuh and tile.h, which are for kernels, and adapters/, for event loops
+ * and DLPack.
  */
 #ifndef ACUDA_ACUDA_H
 #define ACUDA_ACUDA_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What every other header needs: export and language markers, the place in the program that made
- * an operation, time spans, and user data with its release.
+ * What every other header needs: export and language macros, the source line that made an
+ * operation, time spans, and user data with its release function.
  */
 #ifndef ACUDA_BASE_H
 #define ACUDA_BASE_H
@@ -28,7 +28,7 @@
 
 /*
  * The line of the program that made an operation. The macros of op.h fill it in; other languages
- * pass their own. `file` must stay valid as long as the process (a string literal does).
+ * pass their own. `file` must stay valid for the life of the process, as a string literal does.
  */
 typedef struct acu_site {
     const char *file;
@@ -40,9 +40,9 @@ typedef struct acu_site {
 #define ACU_SITE ((acu_site){__FILE__, __LINE__})
 #endif
 
-/* A list in a macro: two arguments, its items and how many. C++ has no compound literals, and makes
- * one argument of it, which functions take that stand beside those of C; it lives as long as the
- * expression in which it stands. */
+/* A list inside a macro. In C it expands to two arguments: the items and their number. C++ has no
+ * compound literals, so there it is one argument, which C++ overloads of the functions take; the
+ * list lives as long as the full expression that contains it. */
 #ifdef __cplusplus
 template <typename T> struct acui_list {
     const T *items;
@@ -58,28 +58,29 @@ template <typename T, size_t N> static inline acui_list<T> acui_list_of(const T 
     (type const[]){__VA_ARGS__}, sizeof((type const[]){__VA_ARGS__}) / sizeof(type)
 #endif
 
-/* As C++ writes it, for programs that allow no casts of C's there. */
+/* A cast in the style of the language, for C++ programs built with warnings for C-style casts. */
 #ifdef __cplusplus
 #define ACUI_CAST(type, x) static_cast<type>(x)
 #else
 #define ACUI_CAST(type, x) ((type)(x))
 #endif
 
-/* Time spans are nanoseconds in 64 bits. ACU_FOREVER never ends; 0 looks once and returns. */
+/* Time spans are 64-bit nanoseconds. ACU_FOREVER never ends; 0 looks once and returns. */
 #define ACU_FOREVER UINT64_MAX
 #define ACU_US(n) (ACUI_CAST(uint64_t, n) * 1000u)
 #define ACU_MS(n) (ACUI_CAST(uint64_t, n) * 1000000u)
 #define ACU_SECONDS(n) (ACUI_CAST(uint64_t, n) * 1000000000u)
 ACU_BEGIN
-/* The time now, in nanoseconds, by the clock that spans are measured with: monotonic, its start of
- * no meaning. */
+/* The current time in nanoseconds, on the clock that spans are measured with: monotonic, with an
+ * arbitrary zero. */
 ACU_API uint64_t acu_now(void);
 ACU_END
 
 /*
- * What a callback gets back. `release`, where set, is called exactly once with `data`, after the
- * last use: when the callback has run and can not run again, or when it never will. It runs on the
- * thread that drops the last reference, with no lock of acuda held, and must not wait (WOULD_WAIT).
+ * User data for a callback. `release`, if set, is called exactly once with `data`, after the last
+ * use: when the callback has run and can not run again, or when it is certain that it never will.
+ * It runs on the thread that drops the last reference, with no lock of acuda held, and must not
+ * wait (WOULD_WAIT).
  */
 typedef struct acu_user {
     void *data;

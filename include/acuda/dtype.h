@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Element types. Includes nothing, so that kernels may include it. */
+/* Element types (dtypes). Includes nothing, so that kernels may include it. */
 #ifndef ACUDA_DTYPE_H
 #define ACUDA_DTYPE_H
 
 /*
- * Element types: name, bytes of an element, kind. Names are those of the field: f16 and bf16 are
- * the two half precisions; tf32 is stored in 4 bytes as f32 is, of which hardware reads 19 bits; of
- * the 8-bit kinds e and m count the bits of exponent and mantissa, fn means no infinities, u no
- * sign (f8e8m0fnu is a power of two, and has no zero). An element of f4e2m1fnx2 is a byte with two
- * of them, the first in the low half: shapes and strides count such pairs.
+ * X(identifier, name, bytes of an element, kind). The names are the usual ones. f16 and bf16 are
+ * the two half-precision formats. tf32 is stored in 4 bytes, like f32; the hardware reads 19 of its
+ * bits. In the names of the types of 8 bits and less, e and m give the bits of exponent and
+ * mantissa, fn means no infinities, and u means no sign (f8e8m0fnu is a power of two and has no
+ * zero). An element of f4e2m1fnx2 is one byte that holds two numbers, the first in the low half:
+ * shapes and strides count such pairs.
  */
 #define ACU_DTYPES(X)                                                                              \
     X(BOOL, "bool", 1, BOOL)                                                                       \

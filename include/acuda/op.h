@@ -1,36 +1,36 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Operations: lazy descriptions of GPU work, and the ways to compose them.
+ * Operations (ops): lazy descriptions of GPU work, and the ways to compose them.
  *
  * Making an op calls no driver, allocates no device memory and touches no stream. Submitting one
- * (future.h) walks it once: host callbacks (`then`, `map`, `inspect`) run during that walk, on the
- * submitting thread, long before the GPU has computed anything; they see handles, not contents.
+ * (future.h) walks it once. Host callbacks (`then`, `map`, `inspect`) run during that walk, on the
+ * submitting thread, long before the GPU has computed anything: they see handles, not contents.
  *
- * An op is consumed by whoever takes it: a combinator, a launch, a submit; also when that fails.
- * acu_op_retain keeps it for a second use. An op that is used twice runs once, and all its users
- * see the same result, or failure. (What another submission has of it already: who works with some
- * of its values waits for what makes these, and fails with that; who passes them on, or has no use
- * for any, with all of the op.) acu_op_release gives up an op that nobody took.
+ * An op is consumed by the function that takes it (a combinator, a launch, a submit), even if that
+ * function fails. acu_op_retain keeps it for a second use. An op that is used twice runs once, and
+ * all its users see the same result, or the same failure. (If another submission has planned it
+ * already, a user that works with some of its values waits for the work that makes those, and fails
+ * with that work; a user that passes the values on, or needs none of them, waits for and fails with
+ * the whole op.) acu_op_release gives up an op that nobody took.
  *
- * Constructors never fail. A bad one yields an op that carries the error and the line of the
- * program that made it; the submit that gets it reports it, and nothing of that op runs. Passing
- * NULL for an op counts as such an error, so that constructors can be nested without checks.
+ * Constructors never fail. A bad one yields an op that carries the error and the program's source
+ * line; the submit that receives it reports the error, and nothing of that op runs. Passing NULL
+ * for an op is such an error too, so constructors can be nested without checks.
  *
- * An op yields a flat list of values: tensors, partitions or scalars. A value has a form:
- *   owned     the op holds the only handle: made by it, or given to it with acu_give
+ * An op yields a flat list of values: tensors, partitions or scalars. Each value has a form:
+ *   owned     the op holds the only handle: it made the tensor, or got it through acu_give
  *   borrowed  the program keeps its handle and may use it at once; later operations on the tensor
- *             are ordered behind this one (acu_value, and every tensor
- *             passed where an op may stand)
- *   shared    several readers, for reading only (acu_share, or an op used more than once)
+ *             are ordered after this one (acu_value, and every tensor passed in the place of an op)
+ *   shared    several readers, read-only (acu_share, or an op used more than once)
  * What goes in comes back in the same form: the values of a launch are its arguments, in order.
  *
- * Ops nest at most 4096 deep (LIMIT, of the submit), but for launches each of which takes a value
- * of the one before as its first argument, of which there may be any number. What a loop goes on
- * adding to (acu_add(op, 1), for instance) is to be submitted now and then; the loop goes on with
- * the result at once.
+ * Ops nest at most 4096 deep (else the submit fails with LIMIT). The exception is a chain of
+ * launches, each of which takes a value of the previous one as its first argument: it may have any
+ * length. A loop that keeps extending an op (with acu_add(op, 1), for instance) should submit it
+ * now and then, and can continue with the result at once.
  *
- * Where a macro says ACU_OPERAND, an acu_op (consumed) or an acu_tensor (borrowed) may be passed.
- * Each macro covers a plain function that takes arrays, counts and an acu_site.
+ * Where a macro says ACU_OPERAND, pass an acu_op (consumed) or an acu_tensor (borrowed). Each macro
+ * covers a plain function that takes arrays, counts and an acu_site.
  */
 #ifndef ACUDA_OP_H
 #define ACUDA_OP_H
@@ -45,19 +45,21 @@ typedef struct acu_op acu_op;
 
 /* Another reference, for a second use. Returns `op`. */
 ACU_API acu_op *acu_op_retain(acu_op *op);
-/* Give up an op; what it holds goes with it. Never blocks; NULL is fine. */
+/* Give up an op and everything it holds. Never blocks; NULL is fine. */
 ACU_API void acu_op_release(acu_op *op);
-/* ACU_OK, or the error that a constructor left in it, with the record in *error (may be NULL). */
+/* ACU_OK, or the error that a constructor left in the op, with its record in *error (`error` may be
+ * NULL). */
 ACU_API acu_status acu_op_status(const acu_op *op, acu_error *error);
-/* A name for messages, instead of the kind's; copied, at most 47 bytes kept. Returns `op`. */
+/* A name for messages, instead of the op's kind; copied, of which at most 47 bytes are kept.
+ * Returns `op`. */
 ACU_API acu_op *acu_op_named(acu_op *op, const char *name);
 
 /* ---- arguments and scalars ------------------------------------------------------------------ */
 
 typedef enum acu_access {
     ACU_READ = 1,   /* the kernel only reads it */
-    ACU_WRITE = 2,  /* the kernel overwrites all of it; what was in it does not matter */
-    ACU_UPDATE = 3  /* the kernel reads and writes it, or writes a part */
+    ACU_WRITE = 2,  /* the kernel overwrites all of it; its old contents do not matter */
+    ACU_UPDATE = 3  /* the kernel reads and writes it, or writes a part of it */
 } acu_access;
 
 /* One argument of a launch; made by the macros below, passed by value. */
@@ -76,14 +78,14 @@ typedef struct acu_arg {
 
 ACU_API acu_arg acu_arg_op(acu_op *op, acu_access access);
 ACU_API acu_arg acu_arg_tensor(acu_tensor *tensor, acu_access access);
-/* Of a dtype that there is; whoever takes another one refuses it (DTYPE). */
+/* `dtype` must be an element type; whoever takes another number refuses it (DTYPE). */
 ACU_API acu_arg acu_arg_scalar(acu_dtype dtype, uint64_t bits);
 /* A struct by value, copied when the launch op is made; at most 4096 bytes. */
 ACU_API acu_arg acu_arg_struct(const void *memory, size_t bytes);
 
-/* Several tensors, borrowed, as one argument of a launch, copied when the op is made: for a kernel
- * that takes an acu_list (device.cuh), with room for as many or more; 1 to 511. Yields
- * ACU_NONE, as a struct does. */
+/* Several tensors (1 to 511, borrowed) as one argument of a launch, for a kernel parameter of type
+ * acu_list (device.cuh) with room for at least as many. The list is copied when the op is made.
+ * Like a struct, it yields ACU_NONE. */
 ACU_API acu_arg acu_arg_list(acu_tensor *const *tensors, size_t count, acu_access access);
 #define acu_in_list(tensors, count) acu_arg_list((tensors), (count), ACU_READ)
 #define acu_out_list(tensors, count) acu_arg_list((tensors), (count), ACU_WRITE)
@@ -98,7 +100,7 @@ static inline acu_arg acu_u32(uint32_t v) { return acu_arg_scalar(ACU_U32, v); }
 static inline acu_arg acu_i64(int64_t v) { return acu_arg_scalar(ACU_I64, ACUI_CAST(uint64_t, v)); }
 static inline acu_arg acu_u64(uint64_t v) { return acu_arg_scalar(ACU_U64, v); }
 static inline acu_arg acu_bool(bool v) { return acu_arg_scalar(ACU_BOOL, v); }
-/* What C has no type for, as its bits. */
+/* Types that C lacks, given as bits. */
 static inline acu_arg acu_f16_bits(uint16_t bits) { return acu_arg_scalar(ACU_F16, bits); }
 static inline acu_arg acu_bf16_bits(uint16_t bits) { return acu_arg_scalar(ACU_BF16, bits); }
 static inline acu_arg acu_tf32_bits(uint32_t bits) { return acu_arg_scalar(ACU_TF32, bits); }
@@ -142,7 +144,7 @@ ACU_BEGIN
     _Generic((x), acu_op *: acui_operand_op, acu_tensor *: acui_operand_tensor)((x), ACU_SITE)
 #endif
 #define ACU_ARGS(...) ACUI_LIST(acu_arg, __VA_ARGS__)
-/* acu_in(x), acu_out(x), acu_inout(x): x is an ACU_OPERAND. */
+/* x is an ACU_OPERAND in acu_in(x), acu_out(x) and acu_inout(x). */
 #define acu_in(x) acui_arg((x), ACU_READ)
 #define acu_out(x) acui_arg((x), ACU_WRITE)
 #define acu_inout(x) acui_arg((x), ACU_UPDATE)
@@ -151,7 +153,7 @@ ACU_BEGIN
 
 /* An op that yields the tensor; the program keeps its handle (borrowed). */
 #define acu_value(tensor) acui_operand_tensor((tensor), ACU_SITE)
-/* An op that yields the tensor and takes the program's handle with it (owned). */
+/* An op that yields the tensor and takes over the program's handle (owned). */
 #define acu_give(tensor) acu_op_give((tensor), ACU_SITE)
 /* An op that yields a scalar: acu_scalar(acu_f32(2)). */
 #define acu_scalar(arg) acu_op_scalar((arg), ACU_SITE)
@@ -166,62 +168,64 @@ typedef enum acu_value_kind { ACU_NONE, ACU_TENSOR, ACU_PARTITION, ACU_SCALAR } 
 typedef struct acu_val {
     acu_value_kind kind;
     acu_form form;
-    acu_tensor *tensor; /* of a tensor or partition; valid during the callback, borrowed */
+    acu_tensor *tensor; /* of a tensor or partition; borrowed, valid during the callback */
     acu_partition_mode mode; /* of a partition */
     union {
-        unsigned blocks; /* of a mapped one; 0: not said */
+        unsigned blocks; /* of a mapped one; 0: not specified */
         acu_dtype dtype; /* of a scalar */
     };
     union {
-        unsigned grid[3]; /* of a partition: one block for each of its tiles; a number that is too
-                           * large for a grid is 0 */
+        unsigned grid[3]; /* of a partition: one block per tile; a number too large for a grid is
+                           * given as 0 */
         uint64_t bits;    /* of a scalar */
     };
     acu_shape tile; /* of a partition */
 } acu_val;
 
-/* Inside `then`: an op that yields this value, in its form; the value is taken out of the list. */
+/* Inside `then`: an op that yields this value, in its form. It takes the value out of the list. */
 #define acu_take(value) acu_op_take((value), ACU_SITE)
 ACU_API acu_op *acu_op_take(acu_val *value, acu_site site);
 
 /* ---- composing ------------------------------------------------------------------------------ */
 
 /*
- * `fn` sees the values of `x` and returns the op to run next, in order behind `x` whether they
- * share data or not. Runs during submit, on that thread. It may make and submit ops, but not wait
- * (waiting fails with WOULD_WAIT). NULL fails the submission with CALLBACK. In the macro, what
- * stands after `fn` is the user data, and optionally its release: acu_then(x, f, p, free).
+ * `fn` receives the values of `x` and returns the op to run next, which is ordered after `x`
+ * whether they share data or not. It runs during submit, on the submitting thread. It may make and
+ * submit ops, but not wait (waiting fails with WOULD_WAIT). If it returns NULL, the submission
+ * fails with CALLBACK. In the macro, `fn` is followed by the user data and, optionally, its release
+ * function: acu_then(x, f, p, free).
  */
 typedef acu_op *(*acu_then_fn)(void *user, acu_val *values, size_t count);
 #define acu_then(x, fn, ...) acu_op_then(ACU_OPERAND(x), (fn), ACU_USER(__VA_ARGS__), ACU_SITE)
 ACU_API acu_op *acu_op_then(acu_op *x, acu_then_fn fn, acu_user user, acu_site site);
 
 /*
- * `fn` returns the op to run, when it is known on which device: the one that the submission, or an
- * acu_on around it, says, else the default one (lent for the call). For parts that are made for
- * their device, a kernel of its module for instance. Same thread and rules as `then`.
+ * `fn` returns the op to run once the device is known: the one that the submission, or an acu_on
+ * around this op, names, else the default device (borrowed for the call). For parts that are made
+ * for their device, such as a kernel of a module loaded there. Same thread and rules as `then`.
  */
 typedef acu_op *(*acu_make_fn)(void *user, acu_device *device);
 #define acu_make(fn, ...) acu_op_make((fn), ACU_USER(__VA_ARGS__), ACU_SITE)
 ACU_API acu_op *acu_op_make(acu_make_fn fn, acu_user user, acu_site site);
 
 /*
- * An op of a kind of the program's own, made of others once its operands are known: how the
- * built-in operations (ops.h) are made. `fn` sees their values, which is to say dtypes and shapes,
- * and the device, and returns the op that does the work, of launches for instance; its values are
- * those of the whole. Order follows from data only. Same thread and rules as `then`.
+ * An op of a kind of the program's own, built from other ops once its operands are known; the
+ * built-in operations (ops.h) are made this way. `fn` receives the operands' values, that is, their
+ * dtypes and shapes, and the device. It returns the op that does the work, of launches for
+ * instance, whose values become the values of the whole. Order follows from data only. Same thread
+ * and rules as `then`.
  *
  * Each operand yields one value. `data` is copied (at most 4096 bytes) and lent to `fn`; the user
- * data is released with the op. acu_op_describe calls `fn` too, perhaps more than once: it has no
- * effect but the op that it returns.
+ * data is released with the op. acu_op_describe also calls `fn`, perhaps more than once, so `fn`
+ * must have no effect other than the op that it returns.
  */
 typedef struct acu_planning {
     acu_device *device; /* of `out`, else of the first operand in device memory, else as for
-                         * acu_make; lent */
-    acu_site site;      /* of this op, for those that `fn` makes */
+                         * acu_make; borrowed */
+    acu_site site;      /* of this op, to be passed to the ops that `fn` makes */
     acu_val *values;    /* of the operands; acu_take moves one into an op */
     size_t count;
-    acu_val out;        /* ACU_NONE; or the tensor that acu_into wants the result in, to be taken */
+    acu_val out;        /* ACU_NONE, or the tensor that acu_into wants the result in, to be taken */
     const void *data;
     void *user;
 } acu_planning;
@@ -236,61 +240,64 @@ typedef struct acu_custom {
 ACU_API acu_op *acu_op_custom(acu_custom custom, acu_op *const *operands, size_t count,
                               acu_site site);
 /*
- * An op that reports an error when it is submitted, which is what a constructor returns, or `fn`
- * above. Without a text (NULL) the error is the thread's last one, of a call that just failed, if
- * that has this status. A status that is no error (ACU_OK, ACU_NOT_READY) is INVALID.
+ * An op that reports an error when it is submitted: for constructors, and for `fn` above, to
+ * return. If `format` is NULL, the text is that of the thread's last error, from the call that just
+ * failed, provided that it has this status. A status that is not an error (ACU_OK, ACU_NOT_READY)
+ * is INVALID.
  */
 ACU_API acu_op *acu_op_fail(acu_status status, const char *name, acu_site site, const char *format,
                             ...) ACU_PRINTF(4, 5);
 
 /*
- * The result of `x`, a built-in operation or another custom op, goes to `out`, a tensor of its
- * dtype and shape, instead of a new one: acu_into(y, acu_add(y, z)). Yields out.
- * Errors: NOT_SUPPORTED (x is of another kind, or makes no single tensor), DTYPE, SHAPE, SHARED.
+ * Put the result of `x`, a built-in operation or another custom op, into `out`, a tensor of the
+ * result's dtype and shape, instead of a new tensor: acu_into(y, acu_add(y, z)). Yields out.
+ * Errors: NOT_SUPPORTED (x is of another kind, or does not make exactly one tensor), DTYPE, SHAPE,
+ * SHARED.
  */
 #define acu_into(out, x) acu_op_into(ACU_OPERAND(out), ACU_OPERAND(x), ACU_SITE)
 ACU_API acu_op *acu_op_into(acu_op *out, acu_op *x, acu_site site);
 
 /*
- * `fn` may change the values in place with acu_val_set_*; as many come out as went in. Anything
- * but ACU_OK fails the submission with CALLBACK. Same thread and rules as `then`.
+ * `fn` may change the values in place with acu_val_set_*; their number stays the same. If it
+ * returns anything but ACU_OK, the submission fails with CALLBACK. Same thread and rules as `then`.
  */
 typedef acu_status (*acu_map_fn)(void *user, acu_val *values, size_t count);
 #define acu_map(x, fn, ...) acu_op_map(ACU_OPERAND(x), (fn), ACU_USER(__VA_ARGS__), ACU_SITE)
 ACU_API acu_op *acu_op_map(acu_op *x, acu_map_fn fn, acu_user user, acu_site site);
-/* Replace a value by a tensor, whose handle is taken (owned), or by a scalar. By what is none
- * (NULL, a dtype that there is not), the value becomes nothing. */
+/* Replace a value by a tensor, whose handle is taken over (owned), or by a scalar. If the
+ * replacement is not valid (NULL, or not an element type), the value becomes ACU_NONE. */
 ACU_API void acu_val_set_tensor(acu_val *value, acu_tensor *tensor);
 ACU_API void acu_val_set_scalar(acu_val *value, acu_arg scalar);
 
-/* `fn` looks at the values; they pass unchanged. */
+/* `fn` looks at the values; they pass through unchanged. */
 typedef void (*acu_inspect_fn)(void *user, const acu_val *values, size_t count);
 #define acu_inspect(x, fn, ...)                                                                    \
     acu_op_inspect(ACU_OPERAND(x), (fn), ACU_USER(__VA_ARGS__), ACU_SITE)
 ACU_API acu_op *acu_op_inspect(acu_op *x, acu_inspect_fn fn, acu_user user, acu_site site);
 
-/* fn(x, user), at once: lets functions that build ops be chained in reading order. */
+/* Calls fn(x, user) immediately: lets functions that build ops be chained in reading order. */
 typedef acu_op *(*acu_apply_fn)(acu_op *x, void *user);
 #define acu_apply(x, fn, user) ((fn)(ACU_OPERAND(x), (user)))
 
-/* The values of all, one after another. They run in no certain order, but where they touch the same
- * data, in the order of the list. Where all are small copies, they become one (acu_copy_many). */
+/* The values of all the ops, one after another. The ops run in no particular order, except that
+ * those which touch the same data run in the order of the list. If all are small copies, they
+ * become one (acu_copy_many). */
 #define acu_zip(...) acu_op_zip(ACUI_LIST(acu_op *, __VA_ARGS__), ACU_SITE)
 ACU_API acu_op *acu_op_zip(acu_op *const *ops, size_t count, acu_site site);
 
 /* Split an op that yields `count` values into `count` ops of one value each; `x` runs once. Fills
- * parts[0 .. count-1], each of which must be used or released. */
+ * parts[0 .. count-1]; each part must be used or released. */
 #define acu_unzip(x, parts, count) acu_op_unzip(ACU_OPERAND(x), (parts), (count), ACU_SITE)
 ACU_API void acu_op_unzip(acu_op *x, acu_op **parts, size_t count, acu_site site);
 
-/* One of the values; the others are dropped, once the GPU is done with them. */
+/* One of the values. The others are dropped once the GPU is done with them. */
 #define acu_nth(x, index) acu_op_nth(ACU_OPERAND(x), (index), ACU_SITE)
 #define acu_first(x) acu_nth((x), 0)
 #define acu_last(x) acu_nth((x), ACU_LAST)
 #define ACU_LAST SIZE_MAX
 ACU_API acu_op *acu_op_nth(acu_op *x, size_t index, acu_site site);
 
-/* All values become shared: for reading by several. */
+/* All values become shared: readable by several ops. */
 #define acu_share(x) acu_op_share(ACU_OPERAND(x), ACU_SITE)
 /* All values become owned again. Fails with SHARED if another handle or view of one is left. */
 #define acu_own(x) acu_op_own(ACU_OPERAND(x), ACU_SITE)
@@ -302,34 +309,34 @@ ACU_API acu_op *acu_op_own(acu_op *x, acu_site site);
 ACU_API acu_op *acu_op_on(acu_device *device, acu_op *x, acu_site site);
 
 /*
- * `x` behind `before`, which runs as a part of it, or ran as a part of something else, whether they
- * share data or not. Yields x's values; those of `before` are dropped. Order only: a failure of
- * `before` fails the submission that it is a part of, and nobody else who comes after it.
- * acu_after_future (future.h) does the same with a submission.
+ * `x`, ordered after `before`, whether they share data or not. `before` runs as part of this op, or
+ * has run as part of another. Yields x's values; those of `before` are dropped. This orders and
+ * nothing else: if `before` fails, the submission that it is a part of fails, but nothing else that
+ * is ordered after it. acu_after_future (future.h) does the same with a submission.
  */
 #define acu_after(x, before) acu_op_after(ACU_OPERAND(x), ACU_OPERAND(before), ACU_SITE)
 ACU_API acu_op *acu_op_after(acu_op *x, acu_op *before, acu_site site);
 
 /*
- * `other` runs if `x` fails, and its values take the place of x's. Both are planned with the
- * submission, in this order, each with what else it contains, so the place of `other` in the order
- * of things is fixed; whether it runs is decided when all of `x` is over: what reads the values
- * waits for that. Failures that count are of all kinds, found when `x` is submitted (a launch that
- * the device can not do, no memory), issued or complete (host work, a device that is lost while
- * `other` is on another one), but not that the submission is given up. If `other` runs, its outcome
- * is that of the whole; if not, nothing of it does, but ops that others use as well
+ * If `x` fails, `other` runs, and its values take the place of x's. Both are planned with the
+ * submission, in this order, together with everything they contain, so `other` has a fixed position
+ * in the order. Whether it runs is decided when all of `x` is over, and readers of the values wait
+ * for that. All kinds of failure count, whether found when `x` is submitted (a launch that the
+ * device can not do, lack of memory), issued or complete (host work, a device that is lost while
+ * `other` is on another one); only giving the submission up does not. If `other` runs, its outcome
+ * is that of the whole. If it does not, nothing in it runs, except ops that others use too
  * (acu_op_retain).
  *
- * `fn`, where given, gets the error, once, and says whether `other` is to run; if not (false), the
- * error stands. Of host work that failed, error->cause is what its function returned. `fn` runs on
- * a thread of acuda's own, or while the op is submitted, and may submit, not wait.
+ * `fn`, if given, receives the error, once, and returns whether `other` is to run; if it returns
+ * false, the error stands. For host work that failed, error->cause is what its function returned.
+ * `fn` runs on one of acuda's threads, or while the op is submitted. It may submit, but not wait.
  *
- * Both yield as many values of the same kinds, dtypes and shapes, and equal scalars. The best
- * `other` writes the same tensors as `x` does, passed to both by the program; what it yields in
- * other tensors is copied to x's, after it ran. What `x` was to write and `other` does not
- * overwrite can not be read, as ever; what `other` would have written is left as it is if it does
- * not run. Values that `x` did not come to make are not there for
- * `other` to read either. If `x` is refused, the values are other's.
+ * Both yield the same number of values, of the same kinds, dtypes and shapes, and scalars are
+ * equal. Ideally `other` writes the same tensors as `x`, passed to both by the program; values that
+ * it yields in other tensors are copied into x's after it has run. As always, what `x` was to write
+ * and `other` does not overwrite can not be read; what `other` would have written stays unchanged
+ * if it does not run. Values that `x` never got to make are not available to `other` either. If `x`
+ * is refused, the values are those of `other`.
  * Errors: ARGUMENTS, DTYPE, SHAPE (values differ), NOT_SUPPORTED (scalars differ).
  */
 #define acu_or_else(x, other)                                                                      \
@@ -341,51 +348,54 @@ ACU_API acu_op *acu_op_or_else(acu_op *x, acu_op *other, acu_or_else_fn fn, acu_
                                acu_site site);
 
 /*
- * `last` runs after all of `x`, whatever becomes of it: success, failure, or that the submission is
- * given up (then its future is complete before, and nobody waits). Yields x's values; those of
- * `last` are dropped. If `last` fails, so does the whole, with the first failure. What reads x's
- * values does not wait for `last` unless data says so. An op that is refused, or given up before it
- * was planned (scheduled and not started, or handed over), or part of an alternative (acu_or_else)
- * that does not run, never began: then `last` does not run either, but the user data of both is
- * released, as always.
+ * `last` runs after all of `x`, whatever happens to `x`: success, failure, or the submission being
+ * given up (its future is then complete earlier, and nobody waits for `last`). Yields x's values;
+ * those of `last` are dropped. If `last` fails, so does the whole, with the first failure. Readers
+ * of x's values do not wait for `last` unless its data requires it. An op never began if it was
+ * refused, given up before it was planned (scheduled and not started, or handed over), or part of
+ * an alternative (acu_or_else) that does not run. In those cases `last` does not run either, but
+ * the user data of both is released, as always.
  */
 #define acu_finally(x, last) acu_op_finally(ACU_OPERAND(x), ACU_OPERAND(last), ACU_SITE)
 ACU_API acu_op *acu_op_finally(acu_op *x, acu_op *last, acu_site site);
 
 /*
- * Errors that come from inside `x`, when it is submitted or later, say `text` too
- * (acu_error.context): "frame 17: denoise" where one is around another. The text is copied; 159
- * bytes are kept of all that is around an error, the outermost first. Where
- * nothing fails it costs nothing.
+ * Errors that come from inside `x`, when it is submitted or later, also carry `text`
+ * (acu_error.context); nested contexts are joined, as in "frame 17: denoise". The text is copied.
+ * 159 bytes are kept of all the contexts around an error, the outermost first. Costs nothing where
+ * nothing fails.
  */
 #define acu_with_context(x, text) acu_op_with_context(ACU_OPERAND(x), (text), ACU_SITE)
 ACU_API acu_op *acu_op_with_context(acu_op *x, const char *text, acu_site site);
 
 /*
- * Disjoint tiles of a tensor of rank 1 to 3, for a kernel to write: a launch that gets it has one
- * block for each tile (grid.x counts tiles of the last dimension, grid.y of the one before, grid.z
- * of the one before that) and passes the kernel an `acu_tile` (device.cuh). Tiles at the end are
- * clipped. A launch whose own grid, or another partition's, differs is refused (SHAPE).
+ * Disjoint tiles of a tensor of rank 1 to 3, for a kernel to write. A launch that takes a partition
+ * has one block per tile (grid.x counts tiles of the last dimension, grid.y of the one before,
+ * grid.z of the one before that) and passes the kernel an `acu_tile` (device.cuh). Tiles at the far
+ * ends are clipped. If the launch's own grid, or another partition's, differs, the launch is
+ * refused (SHAPE).
  *
- * Two more ways for blocks to meet tiles:
+ * There are two other ways to assign tiles to blocks:
  *   prefix   the launch's grid, or another partition's, may have fewer blocks than there are tiles,
- *            in each dimension; the tiles beyond stay as they are (so acu_out counts as acu_inout).
- *            Without another grid all tiles have a block.
+ *            in each dimension; the tiles beyond stay unchanged (so acu_out counts as acu_inout).
+ *            Without another grid every tile has a block.
  *   mapped   the launch has `blocks` blocks, but no more than there are tiles (0: eight for each
- *            multiprocessor; a grid that the launch gives is taken as it is), and each loops over
- *            its tiles: the kernel takes an `acu_tiles` (device.cuh; an acu_tile sees one only).
+ *            multiprocessor; a grid given by the launch is used as it is). Each block loops over
+ *            its tiles: the kernel takes an `acu_tiles` (device.cuh; an acu_tile would see only one
+ *            of them).
  *
- * Owned values must be the only handle on their storage (SHARED otherwise); shared values
- * are refused; borrowed ones may be partitioned at any time.
+ * An owned value must be the only handle on its storage (SHARED otherwise). A shared value is
+ * refused. A borrowed one may be partitioned at any time.
  */
 #define acu_partition(x, tile) acui_partition((x), (tile), ACU_WHOLE, 0)
 #define acu_partition_prefix(x, tile) acui_partition((x), (tile), ACU_PREFIX, 0)
 #define acu_partition_mapped(x, tile, blocks) acui_partition((x), (tile), ACU_MAPPED, (blocks))
-#define acu_unpartition(x) acu_op_unpartition(ACU_OPERAND(x), ACU_SITE) /* tensors stay so */
-/* `blocks`: of a mapped one. */
+#define acu_unpartition(x) acu_op_unpartition(ACU_OPERAND(x), ACU_SITE) /* a plain tensor passes
+                                                                         * unchanged */
+/* `blocks` is for ACU_MAPPED. */
 ACU_API acu_op *acu_op_partition(acu_op *x, acu_shape tile, acu_partition_mode mode,
                                  unsigned blocks, acu_site site);
-/* The same of acu_value(tensor). */
+/* The same for acu_value(tensor). */
 ACU_API acu_op *acu_op_partition_tensor(acu_tensor *tensor, acu_shape tile,
                                         acu_partition_mode mode, unsigned blocks, acu_site site);
 #ifdef __cplusplus
@@ -413,10 +423,10 @@ ACU_API acu_op *acu_op_unpartition(acu_op *x, acu_site site);
 /* ---- views ---------------------------------------------------------------------------------- */
 
 /*
- * Other tensors over the same storage: each yields the view that the function of its name makes
- * (acu_tensor_*, tensor.h, where they are described), in the form of what it gets; of an owned
- * tensor the view is the only handle then. Nothing is copied or enqueued. Lists of numbers, one for
- * each dimension, are written as shapes are: acu_slice(x, ACU_SHAPE(0, 8), ACU_SHAPE(4, 16)).
+ * Other tensors over the same storage. Each op yields the view that the function of the same name
+ * makes (acu_tensor_*, described in tensor.h), in the form of its input; the view of an owned
+ * tensor is then its only handle. Nothing is copied or enqueued. Lists with one number per
+ * dimension are written as shapes: acu_slice(x, ACU_SHAPE(0, 8), ACU_SHAPE(4, 16)).
  * Errors, of the submit: SHAPE, DTYPE, INVALID.
  */
 #define acu_reshape(x, shape) acu_op_reshape(ACU_OPERAND(x), (shape), ACU_SITE)
@@ -459,7 +469,7 @@ typedef struct acu_value_info {
     acu_value_kind kind;
     acu_form form;
     acu_dtype dtype;
-    acu_shape shape;                /* of a tensor or partition, as are the following */
+    acu_shape shape;                /* of a tensor or partition, as are the fields that follow */
     int64_t strides[ACU_MAX_RANK];  /* elements */
     acu_memory_kind memory;
     int ordinal;                    /* its device */
@@ -468,23 +478,25 @@ typedef struct acu_value_info {
 } acu_value_info;
 
 /*
- * What `op` would yield if it were submitted to `device` (as for acu_submit; may be NULL): at most
- * `room` values in `infos`, their number in *count. The op is not consumed, nothing of it runs, and
- * it can be submitted after that, or described again. Its errors are those that the submit would
- * return for what is wrong with shapes, dtypes, forms, arguments and grids. Any thread that has a
- * reference of its own to the op; threads that submit ops with several users wait meanwhile. Never
- * blocks; no driver call, but that the first look at a built-in op begins the load of its kernels,
- * by a thread of acuda's. Of the program's functions only those of custom ops are called.
- * Errors besides: NOT_SUPPORTED (something in it is known only once it is submitted: then, map,
- * make, replay, after_future, into, copies; or_else_if of what is refused), INVALID (a part of it
- * was submitted before, perhaps by another thread just now). Whether the values of an alternative
- * (or_else) can be copied to those that they replace is checked by the submit only.
+ * What `op` would yield if it were submitted to `device` (as for acu_submit; may be NULL). Writes
+ * at most `room` values to `infos`, and their full number to *count. The op is not consumed and
+ * nothing of it runs; it can be submitted afterwards, or described again. Errors are those that the
+ * submit would return for wrong shapes, dtypes, forms, arguments and grids. Of the program's
+ * functions, only those of custom ops are called.
+ *
+ * Any thread may call this that has its own reference to the op; meanwhile, threads that submit ops
+ * with several users wait. Never blocks. No driver call, except that the first look at a built-in
+ * op makes one of acuda's threads begin to load its kernels.
+ * Further errors: NOT_SUPPORTED (it contains something that is known only once it is submitted:
+ * then, map, make, replay, after_future, into, copies; or_else_if of an op that is refused),
+ * INVALID (a part of it was submitted before, perhaps by another thread just now). Only the submit
+ * checks whether the values of an alternative (or_else) can be copied to those that they replace.
  */
 ACU_API acu_status acu_op_describe(acu_device *device, acu_op *op, acu_value_info *infos,
                                    size_t room, size_t *count);
 
-/* A tensor without memory, in the place of one that is not there yet: for describing what would
- * come of it. It can not be submitted (INVALID). */
+/* A tensor without memory, standing in for one that does not exist yet, to describe what ops would
+ * make of it. It can not be submitted (INVALID). */
 #define acu_meta(dtype, shape) acu_op_meta((dtype), (shape), ACU_SITE)
 ACU_API acu_op *acu_op_meta(acu_dtype dtype, acu_shape shape, acu_site site);
 
@@ -497,7 +509,7 @@ ACU_API acu_op *acu_op_meta(acu_dtype dtype, acu_shape shape, acu_site site);
 #define acu_ones(dtype, shape) acu_op_ones((dtype), (shape), ACU_SITE)
 /* acu_full(shape, acu_f32(2)) */
 #define acu_full(shape, scalar) acu_op_full((shape), (scalar), ACU_SITE)
-/* A small tensor from host memory, which is copied now: at most ACU_CONST_MAX bytes. */
+/* A small tensor from host memory, which is copied now; at most ACU_CONST_MAX bytes. */
 #define acu_const(dtype, shape, memory) acu_op_const((dtype), (shape), (memory), ACU_SITE)
 #define ACU_CONST_MAX 65536
 ACU_API acu_op *acu_op_empty(acu_dtype dtype, acu_shape shape, acu_site site);
@@ -507,64 +519,66 @@ ACU_API acu_op *acu_op_full(acu_shape shape, acu_arg scalar, acu_site site);
 ACU_API acu_op *acu_op_const(acu_dtype dtype, acu_shape shape, const void *memory, acu_site site);
 
 /* Overwrite every element of `x`, a device tensor of any layout; yields x. The scalar has x's
- * dtype. Driver: cuMemsetD8Async, D16 or D32 for a dense tensor, a kernel for
- * gaps and 8-byte elements. Errors: DTYPE, SHARED, NOT_SUPPORTED (host memory). */
+ * dtype. Driver: cuMemsetD8Async, D16 or D32 for a dense tensor; a kernel for tensors with gaps and
+ * for 8-byte elements. Errors: DTYPE, SHARED, NOT_SUPPORTED (host memory). */
 #define acu_fill(x, scalar) acu_op_fill(ACU_OPERAND(x), (scalar), ACU_SITE)
 ACU_API acu_op *acu_op_fill(acu_op *x, acu_arg scalar, acu_site site);
 
 /* ---- copying -------------------------------------------------------------------------------- */
 
 /*
- * Copy all elements between two tensors of equal dtype and shape, wherever they live and however
- * they lie: host and device in any direction, one device or two, host and host, dense, pitched,
- * strided or permuted, of any size. Asynchronous in all cases. Source and destination share no
- * bytes (INVALID; to copy a tensor onto itself is nothing). Yields dst, src.
+ * Copy all elements between two tensors of equal dtype and shape, wherever they are and whatever
+ * their layout: host and device in any direction, one device or two, host to host; dense, pitched,
+ * strided or permuted; of any size. Always asynchronous. Source and destination must not share
+ * bytes (INVALID), except that copying a tensor onto itself does nothing. Yields dst, src.
  *
- * How: what is one run of bytes on both sides, or rows or slices of enough of them, by the driver
- * (cuMemcpyHtoDAsync, DtoH, DtoD, cuMemcpy2DAsync, cuMemcpy3DAsync); other layouts by a kernel,
- * which reads and writes pinned memory over the bus directly; pageable memory, and what is on the
- * host on both sides, by helper threads (staging.h); between devices by cuMemcpyPeerAsync, views
- * being packed into dense memory and unpacked by kernels.
+ * How it is done: if both sides are one run of bytes, or rows or slices of enough bytes, by the
+ * driver (cuMemcpyHtoDAsync, DtoH, DtoD, cuMemcpy2DAsync, cuMemcpy3DAsync); other layouts by a
+ * kernel, which reads and writes pinned memory directly over the bus; pageable memory, and copies
+ * from host to host, by helper threads (staging.h); between devices by cuMemcpyPeerAsync, with
+ * kernels that pack views into dense memory and unpack them.
  */
 #define acu_copy(dst, src) acu_op_copy(ACU_OPERAND(dst), ACU_OPERAND(src), ACU_SITE)
 ACU_API acu_op *acu_op_copy(acu_op *dst, acu_op *src, acu_site site);
 /*
- * `count` copies, from srcs[i] to dsts[i], as if one came after the other; the tensors are
- * borrowed. Many small ones of dense tensors between a device and itself or pinned memory that do
- * not touch one another's data cost little more than one: they are done by a single kernel, which
- * reads and writes host memory directly. Yields dsts[0], srcs[0], dsts[1], ...
+ * `count` copies, from srcs[i] to dsts[i], as if done one after the other; the tensors are
+ * borrowed. Many small copies between dense tensors, within a device or between it and pinned
+ * memory, cost little more than one if no copy touches another's data: a single kernel does them
+ * all, reading and writing host memory directly. Yields dsts[0], srcs[0], dsts[1], ...
  */
 #define acu_copy_many(dsts, srcs, count) acu_op_copy_many((dsts), (srcs), (count), ACU_SITE)
 ACU_API acu_op *acu_op_copy_many(acu_tensor *const *dsts, acu_tensor *const *srcs, size_t count,
                                  acu_site site);
-/* A new tensor with the same contents, on the same device. Yields the new one only. */
+/* A new tensor with the same contents, on the same device. Yields only the new one. */
 #define acu_dup(x) acu_op_dup(ACU_OPERAND(x), ACU_SITE)
 ACU_API acu_op *acu_op_dup(acu_op *x, acu_site site);
 /*
- * A new tensor with the same contents in pinned host memory. Yields the new one only: a device
- * tensor that was given or made in the op is reclaimed, its memory freed once copied.
- * Its memory, and so its address on the host, is had when the op is planned. Driver: none for that
- * where the pinned pool (pool.h) has some of the size in its cache. Else, which is the first use of
- * a size, mostly, it is page-locked by a thread of acuda's (cuMemHostRegister; milliseconds for
- * many MiB), and the copy, and all that touches the tensor, waits for that as for other work; its
- * address on the device is 0 until then, and if that fails, so do these. Never blocks. To spare a
- * submission the wait, make a tensor of the size before (acu_tensor_alloc_pinned) and release it.
- * Of host memory: NOT_SUPPORTED.
+ * A new tensor in pinned host memory with the same contents. Yields only the new one: a device
+ * tensor that was given to the op or made in it is reclaimed, and its memory freed once copied.
+ * Errors: NOT_SUPPORTED (x is host memory).
+ *
+ * The new memory, and so its host address, is reserved when the op is planned. If the pinned pool
+ * (pool.h) has a block of that size in its cache, that takes no driver call. If not, which is
+ * mostly the first use of a size, one of acuda's threads page-locks new memory (cuMemHostRegister;
+ * milliseconds for many MiB). The copy, and everything that touches the tensor, waits for that as
+ * for other work; until then the tensor's address on the device is 0, and if page-locking fails, so
+ * do they. Never blocks. To spare a submission that wait, make a tensor of the same size beforehand
+ * (acu_tensor_alloc_pinned) and release it.
  */
 #define acu_to_host(x) acu_op_to_host(ACU_OPERAND(x), ACU_SITE)
 ACU_API acu_op *acu_op_to_host(acu_op *x, acu_site site);
-/* A new tensor with the same contents on `device`; x is on the host or on any device. */
+/* A new tensor on `device` with the same contents; x is on the host or on any device. */
 #define acu_to_device(device, x) acu_op_to_device((device), ACU_OPERAND(x), ACU_SITE)
 ACU_API acu_op *acu_op_to_device(acu_device *device, acu_op *x, acu_site site);
 
 /* ---- launching ------------------------------------------------------------------------------ */
 
 /*
- * Launch a kernel: acu_launch(saxpy, ACU_BLOCK(4, 4), acu_out(y), acu_f32(2), acu_in(x)).
- * A tensor reaches the kernel as a pointer to its first element, a partition as a struct
- * (device.cuh), a scalar as itself. Checked when the op is planned, before anything is enqueued:
- * count and sizes of the arguments, dtypes where the kernel declares them, that all data is on the
- * kernel's device, grid, block and shared memory against the kernel's and the device's limits.
+ * Launch a kernel: acu_launch(saxpy, ACU_BLOCK(4, 4), acu_out(y), acu_f32(2), acu_in(x)). The
+ * kernel receives a tensor as a pointer to its first element, a partition as a struct (device.cuh),
+ * and a scalar as itself. Checked when the op is planned, before anything is enqueued: the number
+ * and sizes of the arguments; dtypes, where the kernel declares them; that all data is on the
+ * kernel's device; grid, block and shared memory against the limits of the kernel and the device.
  * Yields its arguments, in order.
  */
 #define acu_launch(kernel, config, ...)                                                            \
@@ -574,10 +588,10 @@ ACU_API acu_op *acu_op_launch(acu_kernel *kernel, acu_config config, const acu_a
 
 /*
  * Any call that enqueues work on a CUDA stream: a vendor library's, another runtime's. `fn` runs
- * when the op is issued, with the device's context current, and must enqueue on `stream` only,
- * neither wait nor submit, nor start what was scheduled (all fail with WOULD_WAIT). The arguments
- * say which data the call touches; they order it and keep the data alive. Anything but ACU_OK fails
- * the submission with CALLBACK. Yields its arguments.
+ * when the op is issued, with the device's context current. It must enqueue on `stream` only, and
+ * neither wait nor submit, nor start a scheduled submission (all fail with WOULD_WAIT). The
+ * arguments say which data the call touches: they order it, and keep the data alive. If `fn`
+ * returns anything but ACU_OK, the submission fails with CALLBACK. Yields its arguments.
  */
 typedef acu_status (*acu_foreign_fn)(void *user, CUstream stream, const acu_val *values,
                                      size_t count);
@@ -587,14 +601,15 @@ ACU_API acu_op *acu_op_foreign(acu_foreign_fn fn, acu_user user, const acu_arg *
                                acu_site site);
 
 /*
- * Host work as an op: `fn` runs on a thread of acuda's own, once the device is done with what it
+ * Host work as an op. `fn` runs on one of acuda's threads once the device is done with the data it
  * touches, and later ops on the same data wait for it. Its tensors are host tensors (pinned or
- * wrapped); their contents may be read and written as the arguments say. It may take its time,
- * and may submit, but not wait. Anything but ACU_OK fails the submission with CALLBACK.
+ * wrapped), whose contents may be read and written as the arguments say. `fn` may take its time,
+ * and may submit, but not wait. If it returns anything but ACU_OK, the submission fails with
+ * CALLBACK.
  *
- * What stands behind the user data in the macro, as in acu_foreign, are arguments, at least one.
- * With a release for the user data, or without arguments, it is written as the function that it is
- * short for: acu_op_host(fn, ACU_USER(p, free), NULL, 0, ACU_SITE).
+ * In the macro, as in acu_foreign, the user data is followed by at least one argument. To give the
+ * user data a release function, or to pass no arguments, call the function that the macro stands
+ * for: acu_op_host(fn, ACU_USER(p, free), NULL, 0, ACU_SITE).
  */
 typedef acu_status (*acu_host_fn)(void *user, const acu_val *values, size_t count);
 #define acu_host(fn, user, ...)                                                                    \
@@ -604,7 +619,7 @@ ACU_API acu_op *acu_op_host(acu_host_fn fn, acu_user user, const acu_arg *args, 
 
 ACU_END
 
-#ifdef __cplusplus /* for the macros above: a list is one argument */
+#ifdef __cplusplus /* for the macros above: in C++ a list is one argument */
 static inline acu_op *acu_op_zip(acui_list<acu_op *> ops, acu_site site)
 {
     return acu_op_zip(ops.items, ops.count, site);

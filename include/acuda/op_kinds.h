@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The built-in operations by name; what they do is in ops.h. Includes nothing, so that kernels may
+ * The built-in operations by name; ops.h says what they do. Includes nothing, so that kernels may
  * include it.
  */
 #ifndef ACUDA_OP_KINDS_H
 #define ACUDA_OP_KINDS_H
 
 /*
- * Elementwise: name, as functions write it, operands, what these may be of, and the result's dtype.
+ * Elementwise operations: X(identifier, name in function names, number of operands, dtypes of the
+ * operands, dtype of the result). Operands:
  *   FLOAT    f16, bf16, f32, f64
  *   NUMBER   these, and the integers of 8 to 64 bits
  *   INTEGER  the integers only
  *   BITS     the integers and bool
  *   ANY      all of these
- * The result is of the operands' dtype (SAME) or bool (BOOL).
+ * The result has the operands' dtype (SAME) or is bool (BOOL).
  */
 #define ACU_ELEMENTWISE_OPS(X)                                                                     \
     X(COPY, "identity", 1, ANY, SAME) X(NEG, "neg", 1, NUMBER, SAME)                               \
@@ -51,8 +52,8 @@ typedef enum acu_elementwise {
     ACU_ELEMENTWISE_COUNT
 } acu_elementwise;
 
-/* Reductions: name, as functions write it, operands, and the result's dtype: WIDE is 64 bits for
- * integers and bool, INDEX is i64. */
+/* Reductions: X(identifier, name in function names, dtypes of the operand, dtype of the result).
+ * WIDE is 64 bits for integers and bool; INDEX is i64. */
 #define ACU_REDUCTIONS(X)                                                                          \
     X(SUM, "sum", ANY, WIDE) X(PROD, "prod", ANY, WIDE) X(MEAN, "mean", FLOAT, SAME)               \
     X(NORM, "norm", FLOAT, SAME) X(MIN, "min", ANY, SAME) X(MAX, "max", ANY, SAME)                 \

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What a call returns, and the record that says in words what was wrong.
+ * What calls return, and the record that says in words what was wrong.
  *
- * ACU_OK is 0. What is not done yet, but did not go wrong either, is positive (ACU_NOT_READY,
- * ACU_TIMEOUT). Errors are negative, so that `status < 0` asks for an error. Headers name errors
- * without their prefix: "NOT_FOUND" there is ACU_ERR_NOT_FOUND here.
+ * ACU_OK is 0. Positive statuses (ACU_NOT_READY, ACU_TIMEOUT) mean that something is not done yet,
+ * without having failed. Errors are negative, so `status < 0` tests for an error. Headers name
+ * errors without their prefix: "NOT_FOUND" there is ACU_ERR_NOT_FOUND here.
  *
- * A status tells by its scope how much is broken: the call, which changed nothing; the operation,
- * together with what would have read its results; or the device, with everything on it. What a
- * future fails with broke its operation at least, also where the scope is that of a call.
+ * The scope of an error says how much is broken: only the call, which changed nothing; the
+ * operation, together with everything that would have read its results; or the device, with
+ * everything on it. An error on a future broke at least the operation, even if its scope is that of
+ * a call.
  */
 #ifndef ACUDA_STATUS_H
 #define ACUDA_STATUS_H
@@ -24,7 +25,7 @@ typedef enum acu_scope {
     ACU_SCOPE_DEVICE     /* the device, or the driver, can not be used any more */
 } acu_scope;
 
-/* Every status: X(name, value, scope, text). Values never change their meaning. */
+/* Every status: X(name, value, scope, text). A value never changes its meaning. */
 #define ACU_STATUSES(X)                                                                            \
     X(ACU_OK, 0, NONE, "success")                                                                  \
     X(ACU_NOT_READY, 1, NONE, "not complete yet")                                                  \
@@ -67,46 +68,46 @@ typedef enum acu_status {
 #undef ACU_STATUS_ENUMERATE
 } acu_status;
 
-/* "ACU_ERR_SHAPE", "shapes do not fit", and how much is broken. For a number that is no status:
- * "ACU_ERR_?", "unknown status", ACU_SCOPE_CALL. The strings are static. Nothing here blocks. */
+/* The name ("ACU_ERR_SHAPE"), the text ("shapes do not fit") and the scope of a status. For a
+ * number that is not a status: "ACU_ERR_?", "unknown status", ACU_SCOPE_CALL. The strings are
+ * static. None of these blocks. */
 ACU_API const char *acu_status_name(acu_status status);
 ACU_API const char *acu_status_text(acu_status status);
 ACU_API acu_scope acu_status_scope(acu_status status);
 
-#define ACU_ERROR_MESSAGE 384 /* bytes, with the terminating NUL; longer messages are cut */
+#define ACU_ERROR_MESSAGE 384 /* bytes, including the terminating NUL; longer messages are cut */
 #define ACU_ERROR_OP 48
 #define ACU_ERROR_CONTEXT 160
 
 /*
  * The record of one failure. Fields that do not apply are 0, NULL or "". The strings that are
- * pointers are static or belong to the program (`file`), so that a record may be copied and kept.
+ * pointers are static or belong to the program (`file`), so a record may be copied and kept.
  */
 typedef struct acu_error {
     acu_status status;
     unsigned driver_result;    /* the CUresult of the driver call that failed */
-    const char *driver_name;   /* its name, "CUDA_ERROR_ILLEGAL_ADDRESS" */
-    const char *driver_call;   /* the call, "cuLaunchKernel" */
+    const char *driver_name;   /* the name of that result, "CUDA_ERROR_ILLEGAL_ADDRESS" */
+    const char *driver_call;   /* the name of that call, "cuLaunchKernel" */
     int device;                /* ordinal; -1: no device in particular */
     char op[ACU_ERROR_OP];     /* the operation's name or kind */
     const char *file;          /* where the program made the operation */
     int line;
-    char context[ACU_ERROR_CONTEXT]; /* what acu_with_context said around it:
-                                      * "outermost: ...: innermost" */
+    char context[ACU_ERROR_CONTEXT]; /* the texts of the acu_with_context around it, "outermost:
+                                      * ...: innermost" */
     char message[ACU_ERROR_MESSAGE]; /* what was wrong, for the program's author to act on */
-    acu_status cause; /* of CALLBACK: what the program's own function returned, if a status */
+    acu_status cause; /* of CALLBACK: what the program's function returned, if that was a status */
 } acu_error;
 
 /*
- * The record of the last call of acuda's that failed on this thread. Never NULL; its status is
- * ACU_OK before a first failure. Later calls that succeed leave it as it is, the next failure
- * overwrites it; valid as long as the thread. Failures of submissions are on their futures
- * (acu_future_error).
+ * The record of the last acuda call that failed on this thread. Never NULL; its status is ACU_OK
+ * before the first failure. Calls that succeed leave it unchanged; the next failure overwrites it.
+ * Valid as long as the thread. Failures of submissions are on their futures (acu_future_error).
  */
 ACU_API const acu_error *acu_last_error(void);
 
 /*
- * The record in one line, the context first, as snprintf would write it: cut to `size` bytes,
- * always terminated where size > 0; returns the length of the whole. For example:
+ * The record as one line, its context first. Written as by snprintf: cut to `size` bytes, always
+ * terminated if size > 0; returns the length of the whole line. For example:
  *   saxpy.c:20: launch of saxpy on device 0: cuLaunchKernel: CUDA_ERROR_ILLEGAL_ADDRESS (700):
  *   the device was lost to a fault: ...
  */
