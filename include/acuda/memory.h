@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Buffers: counted storage. A tensor (tensor.h) gives a buffer dtype and shape; most programs meet
- * buffers only where host memory enters and leaves.
+ * Buffers: reference-counted storage. A tensor (tensor.h) gives a buffer a dtype and a shape; most
+ * programs meet buffers only where host memory enters and leaves.
  */
 #ifndef ACUDA_MEMORY_H
 #define ACUDA_MEMORY_H
@@ -15,74 +15,78 @@ typedef struct acu_pool acu_pool; /* pool.h */
 
 typedef enum acu_memory_kind {
     ACU_MEMORY_DEVICE, /* device memory */
-    ACU_MEMORY_PINNED, /* page-locked host memory of acuda's */
+    ACU_MEMORY_PINNED, /* page-locked host memory made by acuda */
     ACU_MEMORY_HOST,   /* the program's own host memory, wrapped and page-locked */
-    ACU_MEMORY_PAGEABLE, /* the same, not page-locked: devices never touch it */
-    ACU_MEMORY_FOREIGN, /* device memory that belongs to somebody else,
-                         * wrapped, or can (external.h) */
-    ACU_MEMORY_MANAGED /* of the host and all devices: managed.h */
+    ACU_MEMORY_PAGEABLE, /* the same, but not page-locked: devices never touch it */
+    ACU_MEMORY_FOREIGN, /* device memory that belongs to others, wrapped, or can be shared with them
+                         * (external.h) */
+    ACU_MEMORY_MANAGED /* memory of the host and all devices: managed.h */
 } acu_memory_kind;
 
 /*
- * Device memory of the device's pool (pool.h), now. Contents are undefined. What is in the pool's
- * cache is had without a driver call. Ops such as acu_zeros allocate in stream order, may use what
- * work in flight still does, and are the better choice for short-lived data.
+ * Allocate device memory from the device's pool (pool.h), immediately. Contents are undefined.
+ * Memory in the pool's cache is had without a driver call. For short-lived data, ops such as
+ * acu_zeros are the better choice: they allocate in stream order, and may reuse memory that work in
+ * flight still uses. Never waits for memory.
  * Driver, if the cache has none: cuMemAllocFromPoolAsync and cuEventRecord on a stream of the
- * device, or cuMemAlloc where it has no pools. Never waits for memory.
- * Errors: DEVICE_MEMORY (with what was asked, is in use, cached and free),
- * NO_MEMORY, INVALID (0 bytes).
+ * device, or cuMemAlloc where it has no pools.
+ * Errors: DEVICE_MEMORY (with the bytes asked for, in use, cached and free), NO_MEMORY, INVALID (0
+ * bytes).
  */
 ACU_API acu_status acu_buffer_create(acu_device *device, size_t bytes, acu_buffer **buffer);
 
 /*
- * Page-locked host memory, readable by the host and copied to and from asynchronously, by all
- * devices of the process. From the device's pinned pool (pool.h), which keeps up to 256 MiB of what
- * was released: then there is no driver call, else it is slow (milliseconds for many MiB). Driver:
- * cuMemHostAlloc. The host may touch it only while no work in flight does:
- * wait for the future first.
- * Errors: NO_MEMORY, INVALID (0 bytes), DRIVER, DEVICE_LOST, STALE.
+ * Page-locked host memory, for the host to access and for asynchronous copies by all devices of the
+ * process. It comes from the device's pinned pool (pool.h), which keeps up to 256 MiB of released
+ * memory. If the pool has some, there is no driver call; if not, this is slow (milliseconds for
+ * many MiB). The host may touch the memory only while no work in flight does: wait for the future
+ * first.
+ * Driver: cuMemHostAlloc. Errors: NO_MEMORY, INVALID (0 bytes), DRIVER, DEVICE_LOST, STALE.
  */
 ACU_API acu_status acu_buffer_create_pinned(acu_device *device, size_t bytes, acu_buffer **buffer);
 
 /*
- * Wrapping memory, in three ways. Order follows data by buffer and bytes: two buffers that wrap the
- * same memory, or overlapping parts of it, are two memories to acuda, and their work is not ordered
- * with each other. So wrap the whole once, and take tensors and slices of that; where the same
- * memory comes in twice, order the work by name (acu_after_future, acu_after).
+ * Wrapping memory, in three ways. acuda orders work by buffer and bytes: two buffers that wrap the
+ * same memory, or overlapping parts of it, are two different memories to it, and work on one is not
+ * ordered with work on the other. So wrap the whole range once, and take tensors and slices of
+ * that. Where the same memory does come in twice, order the work explicitly (acu_after_future,
+ * acu_after).
  */
 
 /*
- * Host memory of the program's for asynchronous copies. It is page-locked by this call and
- * unlocked after the last use; `user.release` is called once with `user.data` after that. If the
- * call fails, the release is called too before it returns. Memory that is page-locked already, all
- * of it at once, is left to who locked it, who must not unlock it before that.
- * Errors: INVALID, NO_MEMORY, BUSY (it overlaps a range that is wrapped and is not the same, or
- * only a part of it was page-locked by somebody else), DRIVER, DEVICE_LOST, STALE.
+ * Wrap host memory of the program for asynchronous copies. This call page-locks it; after the last
+ * use it is unlocked, and then `user.release` is called once with `user.data`. If the call fails,
+ * it calls the release before it returns. Memory that is page-locked already, in a single
+ * registration that covers all of it, stays as it is; whoever locked it must not unlock it before
+ * the release.
  * Driver: cuMemHostRegister (0.15 ms for a MiB), later cuMemHostUnregister.
+ * Errors: INVALID, NO_MEMORY, BUSY (the memory overlaps, but does not equal, a range that is
+ * wrapped already, or only a part of it was page-locked by somebody else), DRIVER, DEVICE_LOST,
+ * STALE.
  */
 ACU_API acu_status acu_buffer_wrap_host(acu_device *device, void *memory, size_t bytes,
                                         acu_user user, acu_buffer **buffer);
 
 /*
  * The same without page-locking, which costs more than many copies: for memory that is copied
- * seldom, or is not worth locking. No driver call. Devices never see it: copies from and to it go
- * through pinned memory of acuda's, filled and emptied by helper threads (staging.h), so they are
- * asynchronous too. It can not be an argument of a kernel. The device is the one whose operations
- * will use it.
+ * seldom, or is not worth locking. No driver call. Devices never see this memory: helper threads
+ * copy it through acuda's pinned memory (staging.h), so copies are asynchronous too. It can not be
+ * a kernel argument. `device` is the one whose operations will use it.
  */
 ACU_API acu_status acu_buffer_wrap_pageable(acu_device *device, void *memory, size_t bytes,
                                             acu_user user, acu_buffer **buffer);
 
-/* Device memory that another library owns; released as above after its last use in acuda. No driver
- * call: whether so many bytes are allocated there is not asked. Errors: INVALID (NULL, 0 bytes, or
- * more than there are addresses), NO_MEMORY, DEVICE_LOST, STALE. */
+/* Wrap device memory that another library owns; the release is called, as above, after its last
+ * use in acuda. No driver call, so it is not checked that this many bytes are allocated there.
+ * Errors: INVALID (NULL, 0 bytes, or beyond the end of the address space), NO_MEMORY,
+ * DEVICE_LOST, STALE. */
 ACU_API acu_status acu_buffer_wrap_device(acu_device *device, CUdeviceptr memory, size_t bytes,
                                           acu_user user, acu_buffer **buffer);
 
 /*
- * Give the memory of a buffer to the program: the buffer is released, and its memory is the
- * program's to free, by cuMemFree or cuMemFreeAsync. For memory of acuda's on the device that
- * nothing else has; else it stays as it is. Errors: INVALID (other memory), SHARED (other handles,
+ * Give a buffer's memory to the program. The buffer is released, and the program frees the memory,
+ * with cuMemFree or cuMemFreeAsync. Works for device memory that acuda allocated and nothing else
+ * holds; otherwise the buffer is unchanged. Errors: INVALID (other memory), SHARED (other handles,
  * tensors), BUSY (work in flight, or it is just being allocated: try again), DEVICE_LOST, STALE.
  */
 ACU_API acu_status acu_buffer_leak(acu_buffer *buffer, CUdeviceptr *address);
@@ -90,14 +94,14 @@ ACU_API acu_status acu_buffer_leak(acu_buffer *buffer, CUdeviceptr *address);
 ACU_API size_t acu_buffer_bytes(const acu_buffer *buffer);
 ACU_API acu_memory_kind acu_buffer_kind(const acu_buffer *buffer);
 ACU_API acu_device *acu_buffer_device(const acu_buffer *buffer); /* borrowed */
-/* The host's address of pinned or wrapped host memory, NULL for device memory. */
+/* The host address of pinned or wrapped host memory; NULL for device memory. */
 ACU_API void *acu_buffer_host(const acu_buffer *buffer);
-/* The device's address; 0 while an op that will allocate it has not been issued, or the memory that
- * acu_to_host gave it is not page-locked yet. */
+/* The device address. 0 while the op that will allocate it has not been issued, or while memory for
+ * acu_to_host is not page-locked yet. */
 ACU_API CUdeviceptr acu_buffer_address(const acu_buffer *buffer);
 ACU_API acu_buffer *acu_buffer_retain(acu_buffer *buffer);
-/* Never blocks, makes no driver call. The memory is free for what comes behind the work in flight
- * that uses it; wrapped memory is released once that is over. */
+/* Never blocks, makes no driver call. The memory can be reused by work that is ordered after the
+ * work in flight that uses it; wrapped memory is released once that work is over. */
 ACU_API void acu_buffer_release(acu_buffer *buffer);
 
 ACU_END
