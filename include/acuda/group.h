@@ -9,13 +9,14 @@
  *   acu_status st = acu_group_wait(group, ACU_FOREVER);      ACU_OK, or the first failure
  *   acu_group_release(group);
  *
- * The first member that fails makes the group fail: members that are not wholly on the device yet
- * are given up (acu_future_cancel), what is there finishes with its own outcome, and the group
- * takes no more. Members that the program itself cancels are no failures. A group holds nothing of
- * members that are over, unless it collects them, so its memory is bounded by what is in flight.
+ * The first member that fails makes the group fail. Members that are not wholly on the device yet
+ * are then given up (acu_future_cancel), members that are finish with their own outcomes, and the
+ * group takes no more. A member that the program itself cancels does not count as a failure. Unless
+ * it collects them, a group holds nothing of members that are over, so its memory is bounded by
+ * what is in flight.
  *
- * All functions may be called by several threads at the same time, and none but those named wait
- * and drain blocks.
+ * All functions may be called by several threads at the same time. Only those named wait and drain
+ * block.
  */
 #ifndef ACUDA_GROUP_H
 #define ACUDA_GROUP_H
@@ -28,66 +29,68 @@ typedef struct acu_group acu_group;
 
 typedef struct acu_group_options {
     size_t size;     /* sizeof(acu_group_options) */
-    size_t limit;    /* members at a time: those in flight, and those collected and not taken; one
-                      * more is refused (WOULD_BLOCK). 0: no bound */
+    size_t limit;    /* members at a time: those in flight, and those collected and not taken yet;
+                      * one more is refused (WOULD_BLOCK). 0: no bound */
     bool collect;    /* keep members that are over, for acu_group_take and acu_group_wait_any */
-    bool keep_going; /* a failure is noted, but nothing is given up or refused for it */
+    bool keep_going; /* note a failure, but give up and refuse nothing because of it */
 } acu_group_options;
 
-/* NULL options: no bound, nothing collected. Errors: NO_MEMORY. */
+/* NULL options: no bound, nothing is collected. Errors: NO_MEMORY. */
 ACU_API acu_status acu_group_create(const acu_group_options *options, acu_group **group);
 ACU_API acu_group *acu_group_retain(acu_group *group);
-/* At any time: members go on, and nobody is told of their failures. NULL is fine. */
+/* May be called at any time: members go on, and nobody is notified of their failures. NULL is
+ * fine. */
 ACU_API void acu_group_release(acu_group *group);
 
 /*
- * acu_submit as a member: `op` is consumed, the options (a queue, a deadline, ...) and `future`
- * (may be NULL) mean the same. What acu_submit would refuse is refused,
- * and no failure of the group.
+ * acu_submit, as a member of the group: `op` is consumed; the options (a queue, a deadline, ...)
+ * and `future` (may be NULL) mean the same. If acu_submit would refuse the op, so does this, and
+ * the group does not fail for it.
  * Errors: acu_submit's; WOULD_BLOCK (the group's limit); CANCELLED (the group failed, was
- * cancelled, or takes no more), then nothing was planned.
+ * cancelled, or takes no more members): then nothing was planned.
  */
 ACU_API acu_status acu_group_submit(acu_group *group, acu_device *device, acu_op *op,
                                     const acu_submit_options *options, acu_future **future);
-/* A future that is there already, of any kind, becomes a member; one that was only scheduled
- * starts. The program keeps its handle. Errors: as above. */
+/* Make an existing future, of any kind, a member; one that was only scheduled is started. The
+ * program keeps its handle. Errors: as above. */
 ACU_API acu_status acu_group_add(acu_group *group, acu_future *future);
 
-/* Members that are not over. */
+/* The number of members that are not over. */
 ACU_API size_t acu_group_pending(acu_group *group);
-/* ACU_OK, or the first failure so far, with its record in *error (may be NULL). */
+/* ACU_OK, or the first failure so far, with its record in *error (`error` may be NULL). */
 ACU_API acu_status acu_group_error(acu_group *group, acu_error *error);
 
 /*
- * Block until no member is in flight, at most `timeout` nanoseconds: ACU_OK, the first failure,
- * ACU_TIMEOUT (they go on), or WOULD_WAIT inside a callback. More may be submitted afterwards.
+ * Block until no member is in flight, at most `timeout` nanoseconds. Returns ACU_OK, the first
+ * failure, ACU_TIMEOUT (the members go on), or WOULD_WAIT inside a callback. More may be submitted
+ * afterwards.
  */
 ACU_API acu_status acu_group_wait(acu_group *group, uint64_t timeout);
 
 /*
- * The member that was over first, of those not taken yet; its handle is the caller's. Only of a
- * group that collects (else INVALID). ACU_OK (the member's own outcome is on its future),
- * ACU_NOT_READY or ACU_TIMEOUT (there are members, but none is over), NOT_FOUND (there are none).
- * _take never blocks.
+ * Of the members not taken yet, the one that was over first; its handle is given to the caller.
+ * Only for a group that collects (else INVALID). Returns ACU_OK (the member's own outcome is on its
+ * future), ACU_NOT_READY or ACU_TIMEOUT (there are members, but none is over), NOT_FOUND (there are
+ * no members). _take never blocks.
  */
 ACU_API acu_status acu_group_take(acu_group *group, acu_future **future);
 ACU_API acu_status acu_group_wait_any(acu_group *group, uint64_t timeout, acu_future **future);
 
-/* Give up all members now, as acu_future_cancel does; the group takes no more. */
+/* Give up all members now, as by acu_future_cancel. The group takes no more. */
 ACU_API acu_status acu_group_cancel(acu_group *group);
 
 /*
- * Take no more members, wait until those there are over, at most `timeout` nanoseconds, and give up
- * what is left then: no member is in flight on return. The first failure, else ACU_TIMEOUT where
- * some had to be given up, else ACU_OK; or WOULD_WAIT, and nothing was done. What the device has
- * begun finishes behind the program's back, and owns what it needs.
+ * Take no more members, wait until the present ones are over, at most `timeout` nanoseconds, and
+ * then give up those that are left: no member is in flight on return. Returns the first failure,
+ * else ACU_TIMEOUT if some had to be given up, else ACU_OK; or WOULD_WAIT, in which case nothing
+ * was done. What the device has begun runs to its end, unseen, and owns what it needs.
  */
 ACU_API acu_status acu_group_drain(acu_group *group, uint64_t timeout);
 
 /*
- * Take no more members, and give a future that is complete when all are over, with the first
- * failure or ACU_OK: for queues, callbacks and loops. It yields no values;
- * cancelling it cancels no member.
+ * Take no more members, and give a future that is complete when all members are over, with the
+ * first failure or ACU_OK: for queues, callbacks and loops. It yields no values; cancelling it
+ * cancels no member.
  * Errors: NO_MEMORY.
  */
 ACU_API acu_status acu_group_finish(acu_group *group, acu_future **future);
