@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * For tests: make allocations fail, and count what is alive. Driver calls are made to fail, and
- * driver objects counted, by driver.h.
+ * For tests: make allocations fail, and count live objects. driver.h does the same with driver
+ * calls and driver objects.
  */
 #ifndef ACUDA_DEBUG_H
 #define ACUDA_DEBUG_H
@@ -10,7 +10,7 @@
 
 ACU_BEGIN
 
-/* Kinds of handles: id, word for messages. */
+/* Kinds of handles: X(identifier, word for messages). */
 #define ACU_OBJECT_KINDS(X)                                                                        \
     X(DEVICE, "device") X(STREAM, "stream") X(EVENT, "event") X(POLICY, "policy")                  \
     X(BUFFER, "buffer") X(TENSOR, "tensor") X(MODULE, "module") X(KERNEL, "kernel") X(OP, "op")    \
@@ -25,17 +25,17 @@ typedef enum acu_object_kind {
     ACU_OBJECT_KIND_COUNT
 } acu_object_kind;
 
-/* Objects of a kind that are alive, held by the program or by work in flight. */
+/* The number of live objects of a kind, held by the program or by work in flight. */
 ACU_API size_t acu_debug_live(acu_object_kind kind);
 /* Fill `text` with one line for each kind that has live objects; returns their number. */
 ACU_API size_t acu_debug_live_report(char *text, size_t bytes);
 
 /*
- * Let the n-th allocation from now on (1: the next) fail, once or from then on. 0 ends it.
- * Counts allocations of acuda itself, in all threads.
+ * Make the n-th allocation from now on (1: the next) fail, and, with `from_then_on`, all after it.
+ * 0 ends it. Counts acuda's own allocations, in all threads.
  */
 ACU_API void acu_debug_fail_alloc(uint64_t nth, bool from_then_on);
-/* Allocations since acu_debug_fail_alloc was last called, failed ones included. */
+/* Allocations since acu_debug_fail_alloc was last called, including failed ones. */
 ACU_API uint64_t acu_debug_alloc_count(void);
 /* Blocks of memory that acuda has allocated and not freed. */
 ACU_API size_t acu_debug_live_blocks(void);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The CUDA driver that acuda runs on: which one was chosen and why, and its entry points for calls
- * that acuda does not wrap. Neither CUDA's headers nor linking with libcuda are needed.
+ * The CUDA driver that acuda runs on: which one was chosen and why, and its entry points, for calls
+ * that acuda does not wrap. Needs neither CUDA's headers nor linking with libcuda.
  *
  *     const acu_driver_table *cu;
  *     if (acu_driver_open(NULL, &cu) == ACU_OK) {
@@ -11,28 +11,29 @@
  *         ...
  *     }
  *
- * A process uses one driver. It is chosen by the first acu_driver_open, which acu_open makes for
- * programs that do not call it themselves:
+ * A process uses one driver. The first acu_driver_open chooses it; programs that do not call that
+ * themselves get it from acu_open. In order of preference:
  *
- *   1. What is asked for explicitly: by the program in `request`, else by the user in the
- *      environment variable ACUDA_DRIVER. "gpu": libcuda.so.1 of the system. "software": the
- *      software device that is built in. Anything with a slash: the path of a driver library. If
- *      that one can not be used, the open fails.
- *   2. Otherwise the system's libcuda.so.1, if it is there and has a device.
+ *   1. The driver that was explicitly asked for: by the program in `request`, else by the user in
+ *   the environment variable ACUDA_DRIVER. "gpu" is the system's libcuda.so.1, "software" the
+ *   built-in software device, and anything with a slash the path of a driver library. If that
+ *   driver can not be used, the open fails.
+ *   2. Otherwise the system's libcuda.so.1, if it exists and has a device.
  *   3. Otherwise the software device, but only if the program (`allow_software`) or the user
- *      (ACUDA_ALLOW_SOFTWARE=1) allows it.
+ *   (ACUDA_ALLOW_SOFTWARE=1) allows it.
  *
- * "Has no device" is libcuda.so.1 missing, cuInit answering CUDA_ERROR_NO_DEVICE, or a count of 0.
- * Every other failure of a driver that is there is an error, never a reason to fall back: a broken
- * GPU driver must not turn into a slow program.
+ * The system counts as having no device if libcuda.so.1 is missing, cuInit answers
+ * CUDA_ERROR_NO_DEVICE, or the device count is 0. Every other failure of an existing driver is an
+ * error and never a reason to fall back: a broken GPU driver must not turn into a slow program.
  *
- * Entry points are resolved one by one, by name, together with the version that brought them.
- * Nothing newer than CUDA 11.4 is needed. A call that the driver does not have answers
- * CUDA_ERROR_NOT_SUPPORTED; acu_driver_has tells before. ACUDA_DRIVER_MAX=11.4 in the environment,
- * or `max_version`, hides what is newer, so that a program can be tested as on an older driver.
+ * Entry points are resolved one by one, by name, together with the CUDA version that introduced
+ * them. Nothing newer than CUDA 11.4 is needed. A call that the driver does not have answers
+ * CUDA_ERROR_NOT_SUPPORTED; acu_driver_has tells beforehand. ACUDA_DRIVER_MAX=11.4 in the
+ * environment, or `max_version`, hides newer entry points, so that a program can be tested as on an
+ * older driver.
  *
  * Every function here may be called from any thread. Only acu_driver_open blocks, and
- * acu_driver_describe while another thread is in it.
+ * acu_driver_describe while another thread is in acu_driver_open.
  */
 #ifndef ACUDA_DRIVER_H
 #define ACUDA_DRIVER_H
@@ -47,10 +48,10 @@ ACU_BEGIN
 /* ---- the table ------------------------------------------------------------------------------ */
 
 /*
- * The entry points, under CUDA's names without "cu": cu->StreamCreate is cuStreamCreate. What they
- * do, whether they block, and what they answer (a CUresult, 0 is success) is CUDA's to say. They
- * go through counting and fault injection (below), at the cost of one load while neither is used.
- * Where a form of a call has a suffix for its version, driver_calls.h tells which one it is.
+ * The entry points, under CUDA's names without "cu": cu->StreamCreate is cuStreamCreate. CUDA's
+ * documentation says what they do, whether they block, and what they return (a CUresult; 0 is
+ * success). Calls go through counting and fault injection (below), at the cost of one load while
+ * neither is in use. If a call has versions with suffixes, driver_calls.h says which one this is.
  */
 typedef struct acu_driver_table {
 #define ACU_DRIVER_FIELD(name, symbol, since, effect, kind, params, args) unsigned(*name) params;
@@ -60,7 +61,7 @@ typedef struct acu_driver_table {
 
 /* The same entry points as numbers: ACU_CALL_StreamCreate. */
 typedef enum acu_driver_call {
-    ACU_CALL_ANY = -1, /* in acu_driver_fault: whichever call */
+    ACU_CALL_ANY = -1, /* in acu_driver_fault: any call */
 #define ACU_DRIVER_NUMBER(name, symbol, since, effect, kind, params, args) ACU_CALL_##name,
     ACU_DRIVER_CALLS(ACU_DRIVER_NUMBER)
 #undef ACU_DRIVER_NUMBER
@@ -78,22 +79,23 @@ typedef struct acu_driver_options {
 } acu_driver_options;
 
 /*
- * Choose the driver, load it and start it, if that was not done yet, and give its table in *table
- * (may be NULL). `options` NULL: all defaults. Once a driver is chosen, further opens give the same
- * table whatever they allow, unless they ask explicitly for another one. An open that fails leaves
- * nothing chosen: it can be tried again.
+ * Choose the driver, load it and start it, unless that is done already, and give its table in
+ * *table (`table` may be NULL). `options` NULL: all defaults. Once a driver is chosen, further
+ * opens give the same table whatever they allow, unless they explicitly ask for another driver. An
+ * open that fails leaves nothing chosen, and can be tried again.
  *
  * Blocks: the first time, while the driver starts (a fifth of a second on a GPU), and while another
  * thread does that. Driver: cuDriverGetVersion, cuInit, cuDeviceGetCount. Retains no context.
  * Errors: NO_DRIVER (what was looked for, what was found, and what would allow the software
- * device), DRIVER (a driver that is there fails), NOT_SUPPORTED (a driver older than CUDA 11.4),
+ * device), DRIVER (an existing driver fails), NOT_SUPPORTED (a driver older than CUDA 11.4),
  * INVALID (a malformed option or environment variable), BUSY (another driver is in use), FORKED (in
  * the child of a process that had opened a driver).
  */
 ACU_API acu_status acu_driver_open(const acu_driver_options *options,
                                    const acu_driver_table **table);
 
-/* The table of the chosen driver; NULL before a choice. Static: valid as long as the process. */
+/* The table of the chosen driver; NULL before one is chosen. Static: valid as long as the
+ * process. */
 ACU_API const acu_driver_table *acu_driver(void);
 
 typedef struct acu_driver_info {
@@ -105,28 +107,29 @@ typedef struct acu_driver_info {
     const char *path;  /* of the library; NULL for the software device that is built in */
 } acu_driver_info;
 
-/* Facts about the chosen driver, fixed by the open; NULL before a choice. Static. */
+/* Facts about the chosen driver, fixed by the open; NULL before one is chosen. Static. */
 ACU_API const acu_driver_info *acu_driver_info_of(void);
 
 /*
- * In words, a few lines: which driver, its library and version, why it and not another, which entry
- * points it lacks and what acuda does without them. Before a choice, or after a failed open: what
- * stood in the way. Written as snprintf would: cut to `size` bytes, terminated where size > 0;
+ * A few lines of text: which driver, its library and version, why this one and not another, which
+ * entry points it lacks, and what acuda does without them. If none is chosen, or the open failed:
+ * what stood in the way. Written as by snprintf: cut to `size` bytes, terminated if size > 0;
  * returns the length of the whole.
  */
 ACU_API size_t acu_driver_describe(char *buffer, size_t size);
 
-/* Whether the chosen driver has the call. False before a choice, and for a number that is none. */
+/* Whether the chosen driver has the call. False before one is chosen, and for an invalid number. */
 ACU_API bool acu_driver_has(acu_driver_call call);
 
-/* "cuMemAlloc_v2" for ACU_CALL_MemAlloc; "?" for a number that is none. */
+/* "cuMemAlloc_v2" for ACU_CALL_MemAlloc; "?" for an invalid number. */
 ACU_API const char *acu_driver_call_name(acu_driver_call call);
-/* The CUDA version that brought the call: 12040 for cuFuncGetParamInfo; 0 for none. */
+/* The CUDA version that introduced the call: 12040 for cuFuncGetParamInfo; 0 for an invalid
+ * number. */
 ACU_API int acu_driver_call_since(acu_driver_call call);
-/* By exported name ("cuMemAlloc_v2") or by field name ("MemAlloc"); ACU_CALL_ANY: not listed. */
+/* By exported name ("cuMemAlloc_v2") or field name ("MemAlloc"); ACU_CALL_ANY: not listed. */
 ACU_API acu_driver_call acu_driver_call_find(const char *name);
 
-/* "CUDA_ERROR_OUT_OF_MEMORY" for 2; "CUDA_ERROR_?" for a number that is none. Static strings. */
+/* "CUDA_ERROR_OUT_OF_MEMORY" for 2; "CUDA_ERROR_?" for an unknown number. Static strings. */
 ACU_API const char *acu_driver_result_name(unsigned result);
 
 /* ---- counting ------------------------------------------------------------------------------- */
@@ -136,29 +139,29 @@ typedef enum acu_driver_kind {
 #define ACU_DRIVER_KIND(name, text) ACU_DRIVER_KIND_##name,
     ACU_DRIVER_KINDS(ACU_DRIVER_KIND)
 #undef ACU_DRIVER_KIND
-    ACU_DRIVER_KIND_NONE /* their number, too */
+    ACU_DRIVER_KIND_NONE /* also the number of kinds */
 } acu_driver_kind;
 
 /*
- * Objects that were made through the table and not destroyed through it: creations minus
- * destructions that succeeded. What a context takes with it when it is destroyed or reset stays
- * counted. Always on.
+ * Objects that were created through the table and not destroyed through it: creations minus
+ * successful destructions. Objects that go when their context is destroyed or reset stay counted.
+ * Always on.
  */
 ACU_API int64_t acu_driver_live(acu_driver_kind kind);
 
-/* Destructions of the kind that fault injection made to fail: their objects may still live. */
+/* Destructions of this kind that fault injection made fail: their objects may still live. */
 ACU_API int64_t acu_driver_spared(acu_driver_kind kind);
 
-/* Fill `text` with one line for each kind that has live objects, naming those whose destruction
- * was made to fail; cut to `bytes`, terminated. Returns the number of live objects. */
+/* Fill `text` with one line for each kind that has live objects, naming those whose destruction was
+ * made to fail; cut to `bytes`, terminated. Returns the number of live objects. */
 ACU_API size_t acu_driver_live_report(char *text, size_t bytes);
 
 /*
- * Count calls: true starts anew from 0, false stops and keeps the counts. With it a test learns
- * every call that a program makes, in order to make each of them fail in turn.
+ * Count calls: true restarts from 0, false stops and keeps the counts. A test can use this to learn
+ * every call that a program makes, and then make each of them fail in turn.
  */
 ACU_API void acu_driver_count_calls(bool on);
-/* Calls counted, those made to fail included. ACU_CALL_ANY: of all entry points. */
+/* Calls counted, including those made to fail. ACU_CALL_ANY: the total of all entry points. */
 ACU_API uint64_t acu_driver_calls(acu_driver_call call);
 
 /* ---- making calls fail ---------------------------------------------------------------------- */
@@ -166,22 +169,22 @@ ACU_API uint64_t acu_driver_calls(acu_driver_call call);
 /* Zero-initialise, set `size`, change what you need. */
 typedef struct acu_driver_fault {
     size_t size;          /* sizeof(acu_driver_fault) */
-    acu_driver_call call; /* which call, or ACU_CALL_ANY */
+    acu_driver_call call; /* which call, or ACU_CALL_ANY for any */
     uint64_t nth;         /* 1: the next one; 0 counts as 1 */
-    bool from_then_on;    /* that one and all after it; else that one only */
-    unsigned result;      /* what it answers; 0: CUDA_ERROR_UNKNOWN */
+    bool from_then_on;    /* the n-th call and all after it; else the n-th only */
+    unsigned result;      /* the result that it returns; 0: CUDA_ERROR_UNKNOWN */
 } acu_driver_fault;
 
 /*
- * From now on, in all threads, the n-th such call through the table is not made but answers
- * `result`. Replaces an earlier fault and counts anew. May be set before the driver is opened.
- * Errors: INVALID (size, or a call that is none).
+ * From now on, in all threads, the n-th matching call through the table is not made, but returns
+ * `result`. Replaces an earlier fault and restarts the count. May be set before the driver is
+ * opened. Errors: INVALID (size, or a call that does not exist).
  */
 ACU_API acu_status acu_driver_fail(const acu_driver_fault *fault);
-/* No more faults; the two counts below are kept. */
+/* End fault injection; the two counts below are kept. */
 ACU_API void acu_driver_fail_clear(void);
-/* Since the last acu_driver_fail: calls that were made to fail, and calls that were looked at
- * (those of the kind named in the fault). */
+/* Counts since the last acu_driver_fail: calls that were made to fail (hits), and all calls that
+ * matched the one named in the fault (seen). */
 ACU_API uint64_t acu_driver_fault_hits(void);
 ACU_API uint64_t acu_driver_fault_seen(void);
 

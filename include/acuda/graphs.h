@@ -2,32 +2,34 @@
 /*
  * The cache of executable graphs.
  *
- * A submission, or each part of it that a CUDA graph can hold (launches but programmatic ones,
- * copies of one run of bytes on one device or from and to the host, fills), has a form: its kernels
- * with their launch attributes, kinds of copies and what comes before what.
- * A form that comes again is launched as one executable graph (cuGraphLaunch), after the parameters
- * that differ from the last time were set (cuGraphExecKernelNodeSetParams and the like): new
- * tensors, scalars, grids, blocks and lengths are no new form. On an H100 that takes less time than
- * launching kernels even for one kernel, and less than half for ten.
+ * A submission, or each part of it that a CUDA graph can hold (launches except programmatic ones,
+ * fills, and copies of one run of bytes on one device or to and from the host), has a form: its
+ * kernels with their launch attributes, the kinds of its copies, and what comes before what. A form
+ * that comes again is launched as one executable graph (cuGraphLaunch), after updating the
+ * parameters that differ from the last time (cuGraphExecKernelNodeSetParams and the like): new
+ * tensors, scalars, grids, blocks and lengths do not make a new form. On an H100 that takes less
+ * time than launching kernels, even for a single kernel, and less than half for ten.
  *
- * Results, errors and order are the same as without. Nothing is to be done for it; this page is for
- * those who want to look at the cache, bound it, or switch it off.
+ * Results, errors and order are the same as without it, and programs need not do anything. This
+ * header is for looking at the cache, bounding it, or switching it off.
  *
- * A form seen for the first time goes to its stream directly. When it is seen again, a thread of
- * acuda's makes an executable graph for it (cuGraphInstantiateWithFlags) while submissions go on
- * directly; then they use it. An executable graph runs once at a time, so a form whose submissions
- * overlap on several streams gets one for each. A form whose graph the driver refuses goes on
- * directly; where it had no memory for it, it is asked again later.
+ * A form seen for the first time is issued directly. When it comes again, one of acuda's threads
+ * makes an executable graph for it (cuGraphInstantiateWithFlags), while submissions continue to be
+ * issued directly; then they use the graph. An executable graph can run only once at a time, so a
+ * form whose submissions overlap on several streams gets one for each. If the driver refuses to
+ * make a graph, the form continues to be issued directly; if it refused for lack of memory, it is
+ * asked again later.
  *
  * A device's runtime thread (acu_open_options, runtime_thread) issues small submissions of one form
- * as one graph, up to 16, while more are handed over to it: for each of many kernels in flight that
- * costs the driver less than half. Where several threads submit to a device all the time, or one
- * does so on and on without having to wait, a thread of acuda's does so for them,
- * if the process has three cores or more: it sleeps when they stop. Each keeps its own future, and
- * its own failures found on the host; but they are told to be over together. So this is done only
- * with such as were over within 100 us before, that wait for nothing on the device, and whose
- * options choose no stream, policy or priority. Of one that submits on and on, that thread issues
- * larger submissions too, each by itself: planning and the driver's calls go on side by side.
+ * as one graph, up to 16, while more are handed over to it: when many kernels are in flight, that
+ * costs the driver less than half for each. If several threads submit to a device all the time, or
+ * one does so on and on without having to wait, one of acuda's threads does the same for them,
+ * provided that the process has three cores or more; it sleeps when they stop. Each submission
+ * keeps its own future and its own failures found on the host, but all of one graph are reported
+ * complete together. So only as many go together as are expected, from earlier ones, to be complete
+ * within 100 us, and only submissions that wait for nothing on the device and whose options choose
+ * no stream, policy or priority. For a thread that submits on and on, this thread issues larger
+ * submissions too, each by itself: planning then runs in parallel with the driver's calls.
  */
 #ifndef ACUDA_GRAPHS_H
 #define ACUDA_GRAPHS_H
@@ -36,38 +38,39 @@
 
 ACU_BEGIN
 
-#define ACU_GRAPHS_DEFAULT 512 /* executable graphs that a device's cache holds at most */
+#define ACU_GRAPHS_DEFAULT 512 /* the most executable graphs that a device's cache holds, by
+                                * default */
 
-/* Since the device was opened, but for the first three. */
+/* The first three are current values; the others count from the device's opening. */
 typedef struct acu_graph_counts {
-    uint32_t limit;     /* executable graphs, at most */
-    uint32_t forms;     /* known now */
-    uint32_t execs;     /* executable graphs now, those being made included */
-    uint64_t hits;      /* parts of submissions that one served */
-    uint64_t misses;    /* parts that could have been served, and were issued directly */
+    uint32_t limit;     /* the most executable graphs allowed */
+    uint32_t forms;     /* known forms */
+    uint32_t execs;     /* executable graphs, including those being made */
+    uint64_t hits;      /* parts of submissions that a graph served */
+    uint64_t misses;    /* parts that a graph could have served, but that were issued directly */
     uint64_t built;
-    uint64_t evicted;   /* to make room: the ones that were not used for the longest time */
-    uint64_t set;       /* nodes whose parameters were set */
-    uint64_t skipped;   /* nodes that had the right ones already */
-    uint64_t together;  /* submissions that were issued with others, as one graph */
+    uint64_t evicted;   /* graphs destroyed to make room: those unused for longest */
+    uint64_t set;       /* nodes whose parameters were updated */
+    uint64_t skipped;   /* nodes whose parameters were right already */
+    uint64_t together;  /* submissions issued together with others, as one graph */
 } acu_graph_counts;
 
-/* Any thread, does not block, no driver calls. All 0 where the cache is off or not supported. */
+/* Any thread, does not block, no driver calls. All 0 if the cache is off or not supported. */
 ACU_API acu_status acu_graphs_counts(acu_device *device, acu_graph_counts *counts);
 
 /*
- * How many executable graphs the device's cache may hold from now on; 0 switches it off. Those that
- * are too many and not in use are destroyed now (cuGraphExecDestroy, cuGraphDestroy), the others as
- * they end. Any thread. NOT_SUPPORTED where the driver lacks a call for it (CUDA before 11.4), but
- * for 0.
+ * Set the number of executable graphs that the device's cache may hold; 0 switches it off. Surplus
+ * graphs are destroyed (cuGraphExecDestroy, cuGraphDestroy): those not in use now, the others when
+ * their work ends. Any thread. Errors: NOT_SUPPORTED (the driver lacks a call for it: CUDA before
+ * 11.4), except for 0.
  */
 ACU_API acu_status acu_graphs_limit(acu_device *device, uint32_t execs);
 
 /*
- * Until every executable graph that was found worth making is made. Blocks for that long;
- * WOULD_WAIT in a callback. To warm the cache up, submit what is to come with `warm` in the
+ * Wait until every executable graph that was found worth making is made. Blocks for that long;
+ * WOULD_WAIT in a callback. To warm the cache up, submit the expected work with `warm` in its
  * options, which has graphs made at the first sight of a form, then wait here: the next submissions
- * are served.
+ * are served by them.
  */
 ACU_API acu_status acu_graphs_wait(acu_device *device);
 
