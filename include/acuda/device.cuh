@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * For kernels: a block's own tile of a partitioned tensor. CUDA C++11 and later, with clang, nvcc
- * or NVRTC; it includes nothing but <acuda/tile.h>.
+ * or NVRTC. Includes nothing but <acuda/tile.h>.
  *
  * A kernel takes an acu_tile<T> where the host passes a partition of a tensor of T:
  *
@@ -13,9 +13,9 @@
  *             y.at(i) = a * x[y.global_index(0, i)] + y.at(i);
  *     }
  *
- * The threads of the block share the tile; the loop is right for every size of block and of tile,
- * and at the far edge of the tensor, where tiles are cut off. With as many threads as the tile has
- * elements, one thread for each:
+ * The threads of the block share the tile. The loop works for every block size and tile size, and
+ * at the far edge of the tensor, where tiles are clipped. If the block has as many threads as the
+ * tile has elements, each thread takes one element:
  *
  *     long long i = threadIdx.y, j = threadIdx.x;
  *     if (y.contains(i, j))
@@ -24,8 +24,8 @@
  * Indices count from the tile's own first element, unless their name says `global` or `linear`.
  * Dimension 0 is the slowest. blockIdx.x and threadIdx.x go with the last dimension.
  *
- * Of a mapped partition a block has several tiles. Its kernel takes an acu_tiles<T>, which is right
- * for every other partition too, and goes through them:
+ * In a mapped partition a block has several tiles. The kernel then takes an acu_tiles<T>, which
+ * works for every other partition too, and loops over them:
  *
  *     for (long long n = tiles.begin(); n < tiles.end(); n += tiles.step()) {
  *         auto y = tiles[n];                      // an acu_tile in all but its type
@@ -33,13 +33,13 @@
  *             y.at(i) = ...;
  *     }
  *
- * acu_list<T, Max> is what a kernel takes where the host passes a list of tensors (acu_in_list): as
- * many pointers as list.count, Max at most.
+ * A kernel takes an acu_list<T, Max> where the host passes a list of tensors (acu_in_list):
+ * list.count pointers, at most Max.
  *
- * acu_tile<T> takes a partition of any rank, and asks for the rank at run time where it matters;
- * acu_tile<T, 2> is for rank 2 only, knows it when it is compiled, and refuses, also then, an
- * access with another number of indices. Both are the 112 bytes of acu_tile_param. Compiled with
- * -DACU_TILE_CHECK, an access outside the tile, or with the wrong number of indices, stops the
+ * acu_tile<T> accepts a partition of any rank, and looks the rank up at run time where it matters.
+ * acu_tile<T, 2> is for rank 2 only: it knows the rank at compile time, and then also refuses an
+ * access with another number of indices. Both are the 112 bytes of acu_tile_param. When compiled
+ * with -DACU_TILE_CHECK, an access outside the tile, or with the wrong number of indices, stops the
  * kernel with a message.
  */
 #ifndef ACUDA_DEVICE_CUH
@@ -51,8 +51,8 @@
 
 #include "tile.h"
 
-/* Of three values that go with x, y and z, the one that goes with a dimension: x with the last, y
- * with the one before, z with the one before that. */
+/* Of three values that go with x, y and z, the one for a dimension: x goes with the last dimension,
+ * y with the one before, z with the one before that. */
 __device__ inline long long acu_from_xyz(long long x, long long y, long long z, int dimension,
                                          int rank)
 {
@@ -60,14 +60,14 @@ __device__ inline long long acu_from_xyz(long long x, long long y, long long z, 
     return before_last == 0 ? x : before_last == 1 ? y : z;
 }
 
-/* Where a tile is among the tiles: where its block is in the grid, */
+/* Where a tile is among the tiles: at its block's place in the grid, */
 struct acu_place_of_block {
     __device__ long long place(int dimension, int rank) const
     {
         return acu_from_xyz(blockIdx.x, blockIdx.y, blockIdx.z, dimension, rank);
     }
 };
-/* or a place of its own. */
+/* or at a place of its own. */
 struct acu_place_of_its_own {
     long long x, y, z;
     __device__ long long place(int dimension, int rank) const
@@ -106,10 +106,10 @@ template <typename T, int Rank = 0, typename Place = acu_place_of_block> struct 
     {
         return pick(param.stride, dimension);
     }
-    /* Element 0 of the tensor. */
+    /* Address of element 0 of the tensor. */
     __device__ T *tensor() const
     {
-#ifdef __clang__ /* say that it is global memory, which a number does not tell */
+#ifdef __clang__ /* tell the compiler that this is global memory, which a number does not show */
         return (T *)(__attribute__((address_space(1))) T *)param.data;
 #else
         T *pointer = reinterpret_cast<T *>(param.data);
@@ -135,7 +135,7 @@ template <typename T, int Rank = 0, typename Place = acu_place_of_block> struct 
     {
         return clipped(dimension, tile_index(dimension));
     }
-    /* All its elements. */
+    /* The number of its elements. */
     __device__ index_type size() const
     {
         index_type elements = extent(0);
@@ -145,7 +145,7 @@ template <typename T, int Rank = 0, typename Place = acu_place_of_block> struct 
             elements *= extent(2);
         return elements;
     }
-    /* Its first element. */
+    /* Address of its first element. */
     __device__ T *data() const
     {
         index_type offset = origin(0) * stride(0);
@@ -190,7 +190,7 @@ template <typename T, int Rank = 0, typename Place = acu_place_of_block> struct 
         return data()[rows / middle * stride(0) + rows % middle * stride(1) + column * stride(2)];
     }
 
-    /* Whether the indices are inside the tile, clipped. */
+    /* Whether the indices are inside the tile, after clipping. */
     __device__ bool contains(index_type i) const
     {
         arity<1>();
@@ -214,7 +214,7 @@ template <typename T, int Rank = 0, typename Place = acu_place_of_block> struct 
     {
         return origin(dimension) + i;
     }
-    /* The same element in a tensor of the same shape that lies row by row without gaps. */
+    /* The index of the same element in a tensor of the same shape that is dense, row by row. */
     __device__ index_type linear(index_type i) const
     {
         arity<1>();
@@ -248,8 +248,8 @@ template <typename T, int Rank = 0, typename Place = acu_place_of_block> struct 
     {
         return (index_type)blockDim.x * blockDim.y * blockDim.z;
     }
-    /* Over one dimension, which threadIdx.x, .y or .z goes with; one loop for each dimension. The
-     * loop over dimension 0 takes what axes the block has beyond the tile's dimensions. */
+    /* Over one dimension, with the threadIdx.x, .y or .z that goes with it; one loop per dimension.
+     * The loop over dimension 0 also uses the block's axes beyond the tile's dimensions. */
     __device__ index_type begin(int dimension) const
     {
         return with_rest(threadIdx.x, threadIdx.y, threadIdx.z, dimension, blockDim.x, blockDim.y);
@@ -269,12 +269,13 @@ template <typename T, int Rank = 0, typename Place = acu_place_of_block> struct 
     }
 
   private:
-    /* Choices, not indexing: a parameter that is indexed at run time is copied to local memory. */
+    /* Selection instead of indexing: a parameter indexed at run time would be copied to local
+     * memory. */
     template <typename V> __device__ static index_type pick(const V *values, int dimension)
     {
         return dimension == 0 ? values[0] : dimension == 1 ? values[1] : values[2];
     }
-    /* As acu_from_xyz, with the axes that are left over counted into dimension 0. */
+    /* Like acu_from_xyz, with the left-over axes counted into dimension 0. */
     __device__ index_type with_rest(index_type x, index_type y, index_type z, int dimension,
                                     index_type x_size, index_type y_size) const
     {
@@ -289,7 +290,7 @@ template <typename T, int Rank = 0, typename Place = acu_place_of_block> struct 
         return rest < whole ? rest : whole;
     }
 
-    /* The same for a number of dimensions that the caller knows by how many indices it has. */
+    /* The same for a rank that the caller knows from its number of indices. */
     template <int N> __device__ index_type mine(int dimension) const
     {
         return this->place(dimension, N);
@@ -307,7 +308,7 @@ template <typename T, int Rank = 0, typename Place = acu_place_of_block> struct 
     {
         static_assert(Rank == 0 || Rank == N, "one index for each dimension of the tile");
     }
-    /* Other tiles of this block's are left out. */
+    /* Whether the block has other tiles that this kernel leaves out. */
     __device__ bool is_missed() const
     {
         return sizeof *this == ACU_TILE_PARAM_BYTES && (param.flags & ACU_TILE_MAPPED);
@@ -331,7 +332,7 @@ template <typename T, int Rank = 0, typename Place = acu_place_of_block> struct 
     }
 };
 
-/* All the tiles of a block, whatever the partition: one, or every so many of a mapped one. */
+/* All the tiles of a block, for any partition: one tile, or every n-th tile of a mapped one. */
 template <typename T, int Rank = 0> struct acu_tiles {
     typedef long long index_type;
     typedef acu_tile<T, Rank, acu_place_of_its_own> tile_type;
@@ -342,8 +343,9 @@ template <typename T, int Rank = 0> struct acu_tiles {
     {
         return Rank ? Rank : (int)param.rank;
     }
-    /* This block's: for (n = begin(); n < end(); n += step()), with [n]. Those of a prefix are
-     * where the grid is, and not so many in a row as there are tiles. */
+    /* This block's tiles: for (n = begin(); n < end(); n += step()), with [n]. In a prefix
+     * partition, the tiles are at the places of the grid's blocks, and not the first ones of all
+     * tiles in a row. */
     __device__ index_type begin() const
     {
         return blockIdx.x +
@@ -358,7 +360,7 @@ template <typename T, int Rank = 0> struct acu_tiles {
     {
         return (index_type)gridDim.x * gridDim.y * gridDim.z;
     }
-    /* Tiles of the whole tensor. */
+    /* The number of tiles of the whole tensor. */
     __device__ index_type count() const
     {
         index_type tiles = param.tiles[0];
@@ -392,7 +394,7 @@ template <typename T, int Rank = 0> struct acu_tiles {
     }
 };
 
-/* Tensors that the host passes as one argument. `item` holds their first elements. */
+/* Tensors that the host passes as one argument. `item` holds pointers to their first elements. */
 template <typename T, int Max> struct acu_list {
     long long count; /* 1 to Max */
     T *item[Max];

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The part of CUDA's driver ABI that acuda uses, declared by acuda: handles, values, structs.
+ * The part of CUDA's driver ABI that acuda uses, declared by acuda itself: handles, values,
+ * structs.
  *
- * Handles carry CUDA's own names, as typedefs identical to CUDA's: a program may include cuda.h as
- * well, before or after, and pass its handles as they are. Everything else has CUDA's name behind a
- * prefix: ACU_CUDA_ERROR_NOT_READY, acu_CUDA_MEMCPY2D. An enum of CUDA's is an `unsigned` here.
+ * Handles keep CUDA's names, as typedefs identical to CUDA's: a program may include cuda.h too,
+ * before or after, and pass its handles unchanged. Everything else has CUDA's name with a prefix:
+ * ACU_CUDA_ERROR_NOT_READY, acu_CUDA_MEMCPY2D. CUDA's enums are `unsigned` here.
  *
- * Each value and each struct field stands in one list; the declarations, the names in messages and
- * the test that compares all of it with an installed cuda.h are made from these lists.
+ * Each value and each struct field is listed once. The declarations, the names in messages, and the
+ * test that compares all of it with an installed cuda.h are generated from these lists.
  */
 #ifndef ACUDA_DRIVER_ABI_H
 #define ACUDA_DRIVER_ABI_H
@@ -44,7 +45,7 @@ typedef size_t (*CUoccupancyB2DSize)(int block_size);
 #define ACU_CU_STREAM_LEGACY ((CUstream)0x1)
 #define ACU_CU_STREAM_PER_THREAD ((CUstream)0x2)
 
-/* Devices that are none: the host, and nothing. */
+/* Locations that are not devices: the host, and no device at all. */
 #define ACU_CU_DEVICE_CPU ((CUdevice)-1)
 #define ACU_CU_DEVICE_INVALID ((CUdevice)-2)
 
@@ -251,7 +252,7 @@ typedef size_t (*CUoccupancyB2DSize)(int block_size);
     X(CU_DEVICE_ATTRIBUTE_HOST_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 145) \
     X(CU_DEVICE_ATTRIBUTE_ONLY_PARTIAL_HOST_NATIVE_ATOMIC_SUPPORTED, 147)
 
-/* What two devices can do with one another. */
+/* What two devices can do with each other. */
 #define ACU_ABI_P2P_ATTRIBUTES(X) \
     X(CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK, 1) \
     X(CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED, 2) \
@@ -299,13 +300,13 @@ typedef size_t (*CUoccupancyB2DSize)(int block_size);
     X(CU_STREAM_DEFAULT, 0) \
     X(CU_STREAM_NON_BLOCKING, 1)
 
-/* Who else is disturbed while a stream captures. */
+/* Capture modes: who else is restricted while a stream is captured. */
 #define ACU_ABI_CAPTURE_MODES(X) \
     X(CU_STREAM_CAPTURE_MODE_GLOBAL, 0) \
     X(CU_STREAM_CAPTURE_MODE_THREAD_LOCAL, 1) \
     X(CU_STREAM_CAPTURE_MODE_RELAXED, 2)
 
-/* Whether a stream captures. */
+/* Whether a stream is being captured. */
 #define ACU_ABI_CAPTURE_STATES(X) \
     X(CU_STREAM_CAPTURE_STATUS_NONE, 0) \
     X(CU_STREAM_CAPTURE_STATUS_ACTIVE, 1) \
@@ -425,12 +426,12 @@ typedef size_t (*CUoccupancyB2DSize)(int block_size);
     X(CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 1) \
     X(CU_MEM_HANDLE_TYPE_FABRIC, 8)
 
-/* Which step of sizes and addresses is asked for. */
+/* Which granularity of sizes and addresses is asked for. */
 #define ACU_ABI_GRANULARITIES(X) \
     X(CU_MEM_ALLOC_GRANULARITY_MINIMUM, 0) \
     X(CU_MEM_ALLOC_GRANULARITY_RECOMMENDED, 1)
 
-/* What memory of another API is handed over as, and whether it is of one resource alone. */
+/* The kind of handle to another API's memory, and whether that memory is for one resource only. */
 #define ACU_ABI_EXTERNAL_MEMORY(X) \
     X(CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD, 1) \
     X(CU_EXTERNAL_MEMORY_HANDLE_TYPE_DMABUF_FD, 9) \
@@ -494,7 +495,7 @@ typedef size_t (*CUoccupancyB2DSize)(int block_size);
     X(CU_JIT_GLOBAL_SYMBOL_ADDRESSES, 18) \
     X(CU_JIT_GLOBAL_SYMBOL_COUNT, 19)
 
-/* What is given to the linker. */
+/* Kinds of input to the linker. */
 #define ACU_ABI_JIT_INPUTS(X) \
     X(CU_JIT_INPUT_CUBIN, 0) \
     X(CU_JIT_INPUT_PTX, 1) \
@@ -671,15 +672,15 @@ enum {
     F(S, acu_CUmemLocation, location) \
     F(S, unsigned, flags)
 
-/* How copies of a batch are done: ACU_CU_MEMCPY_SRC_ACCESS_ORDER_x; places count
- * for managed memory only. */
+/* How the copies of a batch are done: ACU_CU_MEMCPY_SRC_ACCESS_ORDER_x; the locations matter for
+ * managed memory only. */
 #define ACU_ABI_CUmemcpyAttributes_v1(F, S) \
     F(S, unsigned, srcAccessOrder) \
     F(S, acu_CUmemLocation, srcLocHint) \
     F(S, acu_CUmemLocation, dstLocHint) \
     F(S, unsigned, flags)
 
-/* A pool to be created. All that is not used must be zero. */
+/* A pool to be created. Unused fields must be zero. */
 #define ACU_ABI_CUmemPoolProps(F, S) \
     F(S, unsigned, allocType) \
     F(S, unsigned, handleTypes) \
@@ -689,15 +690,15 @@ enum {
     F(S, unsigned short, usage) \
     F(S, unsigned char, reserved[54])
 
-/* What memory of an allocation without an address is used for; zero but for
- * compression and the like. */
+/* What the memory of an allocation without an address is used for; zero unless it needs compression
+ * or the like. */
 typedef struct acu_CUmemAllocFlags {
     unsigned char compressionType, gpuDirectRDMACapable;
     unsigned short usage;
     unsigned char reserved[4];
 } acu_CUmemAllocFlags;
 
-/* An allocation without an address (cuMemCreate). All that is not used must be zero. */
+/* An allocation without an address (cuMemCreate). Unused fields must be zero. */
 #define ACU_ABI_CUmemAllocationProp(F, S) \
     F(S, unsigned, type) \
     F(S, unsigned, requestedHandleTypes) \
@@ -705,7 +706,7 @@ typedef struct acu_CUmemAllocFlags {
     F(S, void *, win32HandleMetaData) \
     F(S, acu_CUmemAllocFlags, allocFlags)
 
-/* Memory of another API, of which `type` tells the member. */
+/* Memory of another API; `type` says which member is used. */
 typedef union acu_CUexternalMemoryHandle {
     int fd;
     struct {
@@ -722,7 +723,7 @@ typedef union acu_CUexternalMemoryHandle {
     F(S, unsigned, flags) \
     F(S, unsigned, reserved[16])
 
-/* The part of it that is to have an address. */
+/* The part of that memory that gets an address. */
 #define ACU_ABI_CUDA_EXTERNAL_MEMORY_BUFFER_DESC(F, S) \
     F(S, unsigned long long, offset) \
     F(S, unsigned long long, size) \
@@ -776,7 +777,7 @@ typedef union acu_CUexternalMemoryHandle {
     F(S, size_t, Height) \
     F(S, size_t, Depth)
 
-/* The same between two contexts. */
+/* A 3D copy between two contexts. */
 #define ACU_ABI_CUDA_MEMCPY3D_PEER(F, S) \
     F(S, size_t, srcXInBytes) \
     F(S, size_t, srcY) \
@@ -859,7 +860,7 @@ typedef union acu_CUexternalMemoryHandle {
     F(S, CUgraphNode, errorNode) \
     F(S, CUgraphNode, errorFromNode)
 
-/* Value of a launch attribute, of which `id` of acu_CUlaunchAttribute tells the member. */
+/* Value of a launch attribute; `id` of acu_CUlaunchAttribute says which member is used. */
 typedef union acu_CUlaunchAttributeValue {
     char pad[64];
     int cooperative;
@@ -895,7 +896,7 @@ typedef union acu_CUlaunchAttributeValue {
     F(S, acu_CUlaunchAttribute *, attrs) \
     F(S, unsigned, numAttrs)
 
-/* Every struct with a list of fields, each after what it contains. */
+/* Every struct with a list of fields, each after the structs that it contains. */
 #define ACU_ABI_STRUCTS(X) \
     X(CUuuid) \
     X(CUmemLocation) \

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The driver's entry points that acuda knows: one list. The table, its wrappers, the loader, the
- * counts of live objects, fault injection and the test against cuda.h are made from it, so that
- * another call is one more line here.
+ * The driver's entry points that acuda knows, in one list. The table, its wrappers, the loader, the
+ * counts of live objects, fault injection and the test against cuda.h are generated from it, so
+ * another call takes one more line here.
  *
  *     X(name, symbol, since, effect, kind, (parameters), (arguments))
  *
- * name        field of acu_driver_table: CUDA's name without "cu", and without the suffix where
- *             one form only is listed. No macro of cuda.h can rename it.
- * symbol      what the library exports. Suffixes count: cuMemAlloc is not cuMemAlloc_v2.
- * since       the CUDA version that brought this symbol, as 1000 * major + 10 * minor
- * effect      CREATE: success makes an object of `kind`; DESTROY: success ends one; NONE
+ * name        field of acu_driver_table: CUDA's name without "cu", and without the suffix if only
+ *             one version of the call is listed. No macro of cuda.h can rename it.
+ * symbol      the exported symbol. Suffixes matter: cuMemAlloc is not cuMemAlloc_v2.
+ * since       the CUDA version that introduced this symbol, as 1000 * major + 10 * minor
+ * effect      CREATE: success creates an object of `kind`; DESTROY: success destroys one; NONE
  * kind        one of ACU_DRIVER_KINDS, or NONE
  *
- * Each returns a CUresult, as an unsigned.
+ * Each call returns a CUresult, as an unsigned.
  */
 #ifndef ACUDA_DRIVER_CALLS_H
 #define ACUDA_DRIVER_CALLS_H
 
 #include <acuda/driver_abi.h>
 
-/* Kinds of driver objects that are counted: X(NAME, what it is called in reports). */
+/* Kinds of driver objects that are counted: X(NAME, name in reports). */
 #define ACU_DRIVER_KINDS(X) \
     X(PRIMARY_CONTEXT, "retained primary context") \
     X(CONTEXT, "context") \
@@ -641,9 +641,9 @@
     ACU_DRIVER_CALLS_GRAPH(X)
 
 /*
- * Older symbols with the same signature, used where the one in the list above is missing or newer
- * than what is allowed: X(name, symbol, since). Before 11.7 the stream memory operations answer
- * CUDA_ERROR_NOT_SUPPORTED unless the driver was loaded with them switched on: ask
+ * Older symbols with the same signature, used if the one in the list above is missing, or newer
+ * than allowed: X(name, symbol, since). Before 11.7 the stream memory operations answer
+ * CUDA_ERROR_NOT_SUPPORTED unless the driver was loaded with them switched on: ask for
  * CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_MEM_OPS_V1 first.
  */
 #define ACU_DRIVER_OLDER_SYMBOLS(X) \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * A completion queue in an epoll loop of the program's own. loop.h says
- * what holds for all adapters.
+ * A completion queue in an epoll loop of the program's own. loop.h says what holds for all
+ * adapters.
  *
  *   acu_epoll *gpu;
  *   acu_loop_options options = {.size = sizeof options, .fn = completed, .user = ACU_USER(server)};
@@ -13,8 +13,8 @@
  *   }
  *   acu_epoll_stop(gpu);
  *
- * Where the program does not call epoll_wait itself, it calls acu_epoll_deliver for each event with
- * the adapter's data; then there is no busy-poll.
+ * A program that does not call epoll_wait itself calls acu_epoll_deliver for each event with the
+ * adapter's data; then there is no busy-poll.
  */
 #ifndef ACUDA_ADAPTERS_EPOLL_H
 #define ACUDA_ADAPTERS_EPOLL_H
@@ -31,12 +31,12 @@ typedef struct acu_epoll {
     acui_loop loop;
     int epoll;
     uint64_t data;
-    bool ready; /* its event came with others, which were given to the program first */
+    bool ready; /* its event came with others, which went to the program first */
 } acu_epoll;
 
 /*
- * Adds the queue's descriptor to the epoll instance, for reading, level-triggered. `data` is what
- * the program knows the event by; no other event may have the same.
+ * Adds the queue's descriptor to the epoll instance, for reading, level-triggered. `data`
+ * identifies the adapter's event to the program; no other event may have the same.
  */
 static inline acu_status acu_epoll_start(int epoll, epoll_data_t data, acu_queue *queue,
                                          const acu_loop_options *options, acu_epoll **adapter)
@@ -63,8 +63,8 @@ static inline acu_status acu_epoll_start(int epoll, epoll_data_t data, acu_queue
     return ACU_OK;
 }
 
-/* An event with the adapter's data may still be in a list that epoll_wait
- * filled before: pass it by. */
+/* An event with the adapter's data may still be in a list that epoll_wait filled before: ignore
+ * it. */
 static inline void acu_epoll_stop(acu_epoll *a)
 {
     if (!a || a->loop.stopped)
@@ -83,7 +83,7 @@ static inline void acu_epoll_deliver(acu_epoll *a)
     acui_loop_leave(&a->loop, true);
 }
 
-/* The adapter's own event is taken out of the list; how many are left. */
+/* Takes the adapter's own event out of the list; returns how many are left. */
 static inline int acui_epoll_take_out(acu_epoll *a, struct epoll_event *events, int count)
 {
     int left = 0;
@@ -96,7 +96,7 @@ static inline int acui_epoll_take_out(acu_epoll *a, struct epoll_event *events, 
     return count < 0 ? count : left;
 }
 
-/* Until `end` (of acu_now), in milliseconds, rounded up. */
+/* The time until `end` (of acu_now) in milliseconds, rounded up. */
 static inline int acui_epoll_left(uint64_t end)
 {
     uint64_t now = acu_now();
@@ -106,7 +106,7 @@ static inline int acui_epoll_left(uint64_t end)
     return ms < INT_MAX ? (int)ms : INT_MAX;
 }
 
-/* acu_epoll_wait, for an adapter that is entered. */
+/* acu_epoll_wait for an adapter that is entered. */
 static inline int acui_epoll_turn(acu_epoll *a, struct epoll_event *events, int room, uint64_t end)
 {
     bool delivered = a->ready && acui_loop_deliver(&a->loop);
@@ -127,18 +127,19 @@ static inline int acui_epoll_turn(acu_epoll *a, struct epoll_event *events, int 
 }
 
 /*
- * epoll_wait, with the same arguments and results, that keeps the adapter's event to itself and
- * delivers what came to the queue: before it looks for events, or when there are no others. So what
- * callbacks do to a connection is done before its events are in the list. Returns 0 also when it
- * has delivered something and there is no event. Blocks for at most `timeout` milliseconds (-1: for
- * ever), the first part of it looking without pause, if the options say so.
+ * epoll_wait, with the same arguments and results, except that it keeps the adapter's event to
+ * itself and delivers what came to the queue: before it looks for events, or when there are no
+ * others. So what callbacks do to a connection is done before the connection's events are in the
+ * list. Also returns 0 when it has delivered something and there is no event. Blocks for at most
+ * `timeout` milliseconds (-1: for ever); if the options say so, it polls for the first part of that
+ * time.
  */
 static inline int acu_epoll_wait(acu_epoll *a, struct epoll_event *events, int room, int timeout)
 {
     uint64_t end = timeout < 0 ? ACU_FOREVER : acu_now() + ACU_MS(timeout);
     acui_loop_enter(&a->loop);
     int count = acui_epoll_turn(a, events, room, end);
-    int error = errno; /* of epoll_wait, which was last if it failed */
+    int error = errno; /* of epoll_wait, which was the last call if it failed */
     acui_loop_leave(&a->loop, true);
     errno = error;
     return count;

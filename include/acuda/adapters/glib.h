@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * A completion queue in a GLib main context (2.36 or newer). loop.h says
- * what holds for all adapters.
+ * A completion queue in a GLib main context (2.36 or newer). loop.h says what holds for all
+ * adapters.
  *
  *   acu_glib *gpu;
  *   acu_loop_options options = {.size = sizeof options, .fn = completed, .user = ACU_USER(server)};
@@ -11,7 +11,7 @@
  *   acu_glib_stop(gpu);                                   in a callback, say
  *
  * The adapter is a GSource (acu_glib_source), of default priority. The loop's thread is the one
- * that runs the context. While it looks without pause, sources of lower priority have their turns.
+ * that runs the context. While it polls, sources of lower priority get their turns.
  */
 #ifndef ACUDA_ADAPTERS_GLIB_H
 #define ACUDA_ADAPTERS_GLIB_H
@@ -24,9 +24,9 @@ ACU_BEGIN
 
 typedef struct acu_glib {
     GSource source; /* GLib counts its references, and frees it */
-    gpointer tag;   /* of the queue's descriptor in it */
+    gpointer tag;   /* of the queue's descriptor in the source */
     acui_loop loop;
-    bool others; /* the next turn is theirs */
+    bool others; /* the next turn is for other sources */
 } acu_glib;
 
 static inline gboolean acui_glib_prepare(GSource *source, gint *timeout)
@@ -36,8 +36,8 @@ static inline gboolean acui_glib_prepare(GSource *source, gint *timeout)
     return FALSE;
 }
 
-/* While it looks without pause, every other turn of the loop delivers, whether the descriptor says
- * so or not: what is of lower priority has no turn in which this source is ready. */
+/* While it polls, every other turn of the loop delivers, whether the descriptor is readable or not:
+ * sources of lower priority get no turn in which this source is ready. */
 static inline gboolean acui_glib_check(GSource *source)
 {
     acu_glib *a = (acu_glib *)source;
@@ -62,7 +62,8 @@ static inline void acui_glib_finalize(GSource *source)
         acui_loop_end(&a->loop);
 }
 
-/* The context lets go of it at once, or when its callback that is running returns. */
+/* The context lets go of the source at once, or, if a callback of it is running, when that
+ * returns. */
 static inline void acu_glib_stop(acu_glib *a)
 {
     if (!a || a->loop.stopped)
@@ -72,7 +73,7 @@ static inline void acu_glib_stop(acu_glib *a)
     g_source_unref(&a->source);
 }
 
-/* To set its priority or name; borrowed. */
+/* The source, to set its priority or name; borrowed. */
 static inline GSource *acu_glib_source(acu_glib *a)
 {
     return &a->source;

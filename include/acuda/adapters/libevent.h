@@ -9,12 +9,13 @@
  *
  *   acu_libevent_stop(gpu);                               in a callback, say
  *
- * The adapter is an event as others are: it keeps the loop running until it is stopped. libevent
- * tells nobody that it is about to sleep. With busy-poll, a program calls acu_libevent_submitted
- * after it submitted to the queue; from there on it is as with the other loops. It looks without
- * pause in the lowest of the base's priorities, of which there are then as many as when it was
- * started, and a loop with EVLOOP_NONBLOCK does not return meanwhile, as with any event that is
- * due at once.
+ * The adapter is an event like others: it keeps the loop running until it is stopped.
+ *
+ * libevent has no hook that runs before it sleeps. With busy-poll, a program calls
+ * acu_libevent_submitted after it has submitted to the queue; from there on it works as in the
+ * other loops. Polling runs in the lowest of the base's priorities, whose number must stay what it
+ * was when the adapter was started. Meanwhile a loop with EVLOOP_NONBLOCK does not return, as with
+ * any event that is due at once.
  */
 #ifndef ACUDA_ADAPTERS_LIBEVENT_H
 #define ACUDA_ADAPTERS_LIBEVENT_H
@@ -27,12 +28,12 @@ ACU_BEGIN
 
 typedef struct acu_libevent {
     acui_loop loop;
-    struct event *readable; /* the queue's descriptor is */
-    struct event *busy; /* a timer that is due at once: the loop does not sleep. Of lowest priority:
-                         * else what has a lower one than this would never have its turn */
+    struct event *readable; /* the queue's descriptor is readable */
+    struct event *busy; /* a timer that is due at once, so that the loop does not sleep. It has the
+                         * lowest priority: events of a lower one would never get their turn */
 } acu_libevent;
 
-/* Let the loop go on without sleeping, if there is something to look for. */
+/* Keep the loop from sleeping, if there is something to look for. */
 static inline void acu_libevent_submitted(acu_libevent *a)
 {
     static const struct timeval at_once = {0, 0};

@@ -1,40 +1,41 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What the adapters for event loops share. An adapter attaches a completion queue (queue.h) to a
- * loop: completions then arrive in the loop's thread, in batches, beside the program's sockets and
- * timers. There is one for each of
+ * What the adapters for event loops have in common. An adapter attaches a completion queue
+ * (queue.h) to a loop: completions then arrive in the loop's thread, in batches, alongside the
+ * program's sockets and timers. There is one adapter for each of
  *
  *   epoll.h     epoll, in a loop of the program's own
- *   uring.h     io_uring, by liburing
+ *   uring.h     io_uring, through liburing
  *   uv.h        libuv
  *   libevent.h  libevent
- *   glib.h      GLib's main contexts, and so GTK's, Qt's and others
+ *   glib.h      GLib's main contexts, and so those of GTK, Qt and others
  *
- * They are code in headers: only a program that includes one needs that library, acuda itself
- * does not. All have the same shape:
+ * Adapters are code in headers: only a program that includes one needs that library; acuda itself
+ * does not. All have the same functions:
  *
  *   acu_X_start    attaches a queue to a loop, and gives an adapter. Never blocks. Errors: INVALID
- *                  (options of another size, nowhere to put the adapter), BAD_HANDLE (no queue),
- *                  NO_MEMORY, BUSY (the loop has this queue's descriptor already), LIMIT (the loop
- *                  refused it otherwise)
- *   acu_X_stop     detaches it, at any time, also with work pending and in the adapter's own
- *                  callbacks; NULL is fine. Nothing is delivered after that. What is still to come
- *                  goes on to the queue: another adapter can be started on it, or the program can
- *                  take it by hand, or it goes with the queue. Never blocks
+ *                  (options of another size, no place for the adapter), BAD_HANDLE (not a queue),
+ *                  NO_MEMORY, BUSY (this queue's descriptor is in the loop already), LIMIT (the
+ *                  loop refused it for another reason)
+ *   acu_X_stop     detaches it, at any time, even with work pending or inside the adapter's own
+ *                  callbacks; NULL is fine. Nothing is delivered afterwards. Completions still to
+ *                  come go to the queue: another adapter can be started on it, the program can take
+ *                  them by hand, or they go with the queue. Never blocks
  *
- * and where the loop's own functions do not do it all, acu_X_wait and acu_X_deliver.
+ * and, if the loop's own functions do not suffice, acu_X_wait and acu_X_deliver.
  *
- * What is delivered, and to whom:
- *   - what was put on the queue with a tag (acu_submit_options.queue, acu_future_notify): to `fn`
- *     of the options, many at a time;
- *   - callbacks that were put on it (acu_future_call): they are called.
- * One wake-up of the loop delivers up to ACU_LOOP_BATCH of both; if there are more, the loop has
- * its turn in between. `fn` and callbacks may submit, cancel, stop the adapter, and do what the
- * loop allows; they should not wait, because everything else in the loop waits behind them.
+ * What is delivered, and where:
+ *   - completions put on the queue with a tag (acu_submit_options.queue, acu_future_notify) go to
+ *     `fn` of the options, many at a time;
+ *   - callbacks put on the queue (acu_future_call) are called.
+ * One wake-up of the loop delivers up to ACU_LOOP_BATCH of both together; if there are more, the
+ * loop gets its turn in between. `fn` and callbacks may submit, cancel, stop the adapter, and do
+ * anything that the loop allows. They should not wait, because everything else in the loop waits
+ * for them.
  *
- * Threads: start, stop, wait and deliver belong to the loop's thread. Submitting to the queue is
- * allowed in all. The queue is retained until the adapter has stopped. Others may take from it too:
- * a completion goes to whoever is first.
+ * Threads: start, stop, wait and deliver belong to the loop's thread. Any thread may submit to the
+ * queue. The queue is retained until the adapter has stopped. Others may take from it too: a
+ * completion goes to whoever comes first.
  */
 #ifndef ACUDA_ADAPTERS_LOOP_H
 #define ACUDA_ADAPTERS_LOOP_H
@@ -48,37 +49,37 @@ ACU_BEGIN
 #define ACU_LOOP_BATCH 64
 
 /*
- * A batch of completions, oldest first; `count` is 1 to ACU_LOOP_BATCH. Their futures are lent:
- * they are released when `fn` returns, and acu_future_retain keeps one.
+ * Receives a batch of completions, oldest first; `count` is 1 to ACU_LOOP_BATCH. Their futures are
+ * lent: they are released when `fn` returns, and acu_future_retain keeps one.
  */
 typedef void (*acu_loop_fn)(void *user, const acu_completion *done, size_t count);
 
 typedef struct acu_loop_options {
     size_t size;    /* sizeof(acu_loop_options) */
-    acu_loop_fn fn; /* NULL: there are callbacks only; completions with a tag are dropped */
-    acu_user user;  /* for fn; its release is called after the last call of fn, with the adapter's
-                     * end, or when starting it fails (but where `size` is not set: nothing of the
-                     * options is looked at then) */
+    acu_loop_fn fn; /* NULL: there are only callbacks, and completions with a tag are dropped */
+    acu_user user;  /* for fn; its release is called when the adapter ends, after the last call of
+                     * fn, or when starting it fails (except if `size` is not set: then nothing in
+                     * the options is looked at) */
     /*
-     * Nanoseconds for which the loop looks without pause, at its other sources and at the queue in
-     * turn, instead of sleeping: from a submission, or a completion, on, while anything is pending
-     * on the queue. 0: it sleeps at once. It saves the time that waking up takes, some 5 to 10 us,
-     * and costs up to a core. On a machine with one core it is better left at 0.
+     * How long, in nanoseconds, the loop polls its other sources and the queue in turn instead of
+     * sleeping. The time begins at a submission or a completion, and polling lasts only while
+     * anything is pending on the queue. 0: sleep at once. Polling saves the time that waking up
+     * takes, some 5 to 10 us, and costs up to a core. Leave it at 0 on a machine with one core.
      */
     uint64_t busy_poll;
 } acu_loop_options;
 
 /* ---- internal ------------------------------------------------------------------------------- */
 
-/* The part of an adapter that knows no loop. */
+/* The part of an adapter that is independent of the loop. */
 typedef struct acui_loop {
     acu_queue *queue; /* retained */
     acu_loop_fn fn;
     acu_user user;
     uint64_t busy_poll;
-    uint64_t until; /* of acu_now: when looking without pause ends */
-    size_t pending; /* on the queue, when it was last looked */
-    unsigned inside; /* functions of the adapter on the stack, which still need it */
+    uint64_t until; /* when polling ends, on the clock of acu_now */
+    size_t pending; /* on the queue at the last look */
+    unsigned inside; /* adapter functions on the stack, which still need it */
     bool stopped;
 } acui_loop;
 
@@ -88,7 +89,7 @@ static inline void acui_loop_drop_user(acu_user user)
         user.release(user.data);
 }
 
-/* An adapter of `bytes` that begins with an acui_loop; `options` may be NULL. */
+/* A new adapter of `bytes` that begins with an acui_loop; `options` may be NULL. */
 static inline acu_status acui_loop_new(size_t bytes, acu_queue *queue,
                                        const acu_loop_options *options, bool valid, void **adapter)
 {
@@ -115,15 +116,15 @@ static inline acu_status acui_loop_new(size_t bytes, acu_queue *queue,
     return ACU_OK;
 }
 
-/* What the adapter holds; its memory is its own affair. */
+/* Releases what the adapter holds, but not its memory. */
 static inline void acui_loop_end(acui_loop *loop)
 {
     acu_queue_release(loop->queue);
     acui_loop_drop_user(loop->user);
 }
 
-/* Between these two the adapter may be stopped and stays valid. After the second it is gone if it
- * was, and free_it says that its memory goes with it. */
+/* Between these two calls the adapter may be stopped, and stays valid. If it was stopped, the
+ * second one ends it, provided that free_it says that its memory is to be freed with it. */
 static inline void acui_loop_enter(acui_loop *loop)
 {
     loop->inside++;
@@ -137,32 +138,32 @@ static inline void acui_loop_leave(acui_loop *loop, bool free_it)
     free(loop);
 }
 
-/* Also where a callback stops the adapter: the others stay on the queue. */
+/* Also when a callback stops the adapter: what is left stays on the queue. */
 static inline void acui_loop_stop(acui_loop *loop)
 {
     loop->stopped = true;
     acu_queue_break(loop->queue);
 }
 
-/* A callback stopped the adapter while completions were taken: they go back, to be taken again. One
- * for which there is no memory is dropped. */
+/* A callback stopped the adapter while completions were being taken: they go back on the queue, to
+ * be taken again. A completion for which there is no memory is dropped. */
 static inline void acui_loop_put_back(acui_loop *loop, const acu_completion *done, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         (void)acu_future_notify(done[i].future, loop->queue, done[i].tag);
 }
 
-/* Deliver what there is, one batch at most, looking at the device if the queue is empty. False if
- * there was nothing. The adapter is entered. */
+/* Deliver what there is, one batch at most, looking at the device if the queue is empty. Returns
+ * false if there was nothing. The adapter is entered. */
 static inline bool acui_loop_deliver(acui_loop *loop)
 {
     acu_completion done[ACU_LOOP_BATCH];
     size_t count = 0;
     if (loop->stopped)
         return false;
-    /* Waits no time; unlike acu_queue_take it says whether callbacks were called. */
+    /* Does not wait; unlike acu_queue_take it tells whether callbacks were called. */
     acu_status status = acu_queue_wait(loop->queue, done, ACU_LOOP_BATCH, &count, 0);
-    if (status == ACU_ERR_WOULD_WAIT) { /* the loop runs inside a callback of acuda's */
+    if (status == ACU_ERR_WOULD_WAIT) { /* the loop runs inside one of acuda's callbacks */
         (void)acu_queue_take(loop->queue, done, ACU_LOOP_BATCH, &count);
         status = count ? ACU_OK : ACU_TIMEOUT;
     }
@@ -173,11 +174,11 @@ static inline bool acui_loop_deliver(acui_loop *loop)
     for (size_t i = 0; i < count; i++)
         acu_future_release(done[i].future);
     if (status == ACU_OK)
-        loop->until = 0; /* counts from now on again */
+        loop->until = 0; /* the time begins anew */
     return status == ACU_OK;
 }
 
-/* Should the loop look again instead of sleeping? */
+/* Whether the loop should look again instead of sleeping. */
 static inline bool acui_loop_is_busy(acui_loop *loop)
 {
     if (loop->busy_poll == 0 || loop->stopped)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * A completion queue in an io_uring loop of the program's own, by liburing 2.3 or newer. loop.h
- * says what holds for all adapters.
+ * A completion queue in an io_uring loop of the program's own, through liburing 2.3 or newer.
+ * loop.h says what holds for all adapters.
  *
  *   acu_uring *gpu;
  *   acu_loop_options options = {.size = sizeof options, .fn = completed, .user = ACU_USER(server)};
@@ -21,8 +21,9 @@
  *   }
  *   acu_uring_stop(gpu);
  *
- * The adapter keeps one poll of the queue's descriptor in the ring. It is set up again with each
- * delivery, and goes to the kernel with the program's next submission: no system call of its own.
+ * The adapter keeps one poll request for the queue's descriptor in the ring. Each delivery prepares
+ * it again, and it goes to the kernel with the program's next submission: no system call of its
+ * own.
  */
 #ifndef ACUDA_ADAPTERS_URING_H
 #define ACUDA_ADAPTERS_URING_H
@@ -38,12 +39,12 @@ typedef struct acu_uring {
     acui_loop loop;
     struct io_uring *ring;
     uint64_t data;
-    bool armed; /* its poll is in the ring, or on its way there */
+    bool armed; /* its poll request is in the ring, or on its way there */
 } acu_uring;
 
-/* Room for one more request; what is prepared is submitted if there is none. NULL: still none.
- * Where a thread of the kernel's takes requests (IORING_SETUP_SQPOLL), it takes its time, and the
- * wait for it may end for no reason. */
+/* Room for one more request; if there is none, prepared requests are submitted first. NULL: there
+ * is still none. With a kernel thread that takes requests (IORING_SETUP_SQPOLL) this may take time,
+ * and the wait for it may end spuriously. */
 static inline struct io_uring_sqe *acui_uring_sqe(struct io_uring *ring)
 {
     struct io_uring_sqe *sqe;
@@ -53,8 +54,8 @@ static inline struct io_uring_sqe *acui_uring_sqe(struct io_uring *ring)
     return sqe;
 }
 
-/* One poll after the other, not one for many events: it looks at the descriptor when it is set up,
- * so that what was left in the queue is not forgotten. */
+/* A new poll request each time, not one for many events: it looks at the descriptor when it is set
+ * up, so that completions left in the queue are not forgotten. */
 static inline bool acui_uring_arm(acu_uring *a)
 {
     if (a->armed || a->loop.stopped)
@@ -68,7 +69,7 @@ static inline bool acui_uring_arm(acu_uring *a)
     return true;
 }
 
-/* `data` is the user data of the adapter's own completions in the ring; no other may have it. */
+/* `data` is the user data of the adapter's own completions in the ring; no others may have it. */
 static inline acu_status acu_uring_start(struct io_uring *ring, uint64_t data, acu_queue *queue,
                                          const acu_loop_options *options, acu_uring **adapter)
 {
@@ -89,9 +90,10 @@ static inline acu_status acu_uring_start(struct io_uring *ring, uint64_t data, a
     return ACU_OK;
 }
 
-/* One or two completions with the adapter's data may still come out of the ring: pass them by.
- * Until they have, another adapter in this ring needs other data, or would count them as its own,
- * and set up a poll more for each. The ring must exist; its end ends the poll as well. */
+/* One or two completions with the adapter's data may still come out of the ring: ignore them. Until
+ * they have come, another adapter in this ring needs other data, or it would count them as its own
+ * and prepare an extra poll request for each. The ring must still exist; ending the ring also ends
+ * the poll request. */
 static inline void acu_uring_stop(acu_uring *a)
 {
     if (!a || a->loop.stopped)
@@ -107,7 +109,7 @@ static inline void acu_uring_stop(acu_uring *a)
     acui_loop_leave(&a->loop, true);
 }
 
-/* To be called once for each completion with the adapter's data. Never blocks. */
+/* Call this once for each completion with the adapter's data. Never blocks. */
 static inline void acu_uring_deliver(acu_uring *a)
 {
     acui_loop_enter(&a->loop);
@@ -117,8 +119,8 @@ static inline void acu_uring_deliver(acu_uring *a)
     acui_loop_leave(&a->loop, true);
 }
 
-/* acu_uring_wait while the loop is not to sleep: 0 when there is something to do, or was; 1 when it
- * is time to sleep; an error. */
+/* The part of acu_uring_wait in which the loop does not sleep: 0 if there is something to do, or
+ * was; 1 if it is time to sleep; or an error. */
 static inline int acui_uring_look(acu_uring *a)
 {
     while (acui_loop_is_busy(&a->loop)) {
@@ -132,10 +134,11 @@ static inline int acui_uring_look(acu_uring *a)
 }
 
 /*
- * Submit what is prepared, and block until the ring has a completion, the program's or the
- * adapter's: io_uring_submit_and_wait with busy-poll, if the options say so. What it meets then it
- * delivers itself, and returns, even if the ring has none. `timeout` (NULL: none) is how long it
- * sleeps at most. 0, or what liburing returned: -ETIME, -EINTR and other errors.
+ * Submit prepared requests, and block until the ring has a completion, of the program or of the
+ * adapter: io_uring_submit_and_wait, with busy-poll if the options say so. While it polls, it
+ * delivers completions of the queue itself and then returns, even if the ring has none. `timeout`
+ * (NULL: none) is how long it sleeps at most. Returns 0, or liburing's error: -ETIME, -EINTR and
+ * others.
  */
 static inline int acu_uring_wait(acu_uring *a, struct __kernel_timespec *timeout)
 {

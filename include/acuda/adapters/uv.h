@@ -9,9 +9,9 @@
  *
  *   acu_uv_stop(gpu);                                     in a callback, say
  *
- * The adapter is a handle as others are: it keeps the loop running until it is stopped, and what it
- * holds goes when the loop has closed it, in its next turn. Busy-poll makes the loop poll without
- * sleeping, as an idle handle does.
+ * The adapter is a handle like others: it keeps the loop running until it is stopped, and is freed
+ * when the loop has closed it, in its next turn. Busy-poll makes the loop poll without sleeping, as
+ * an idle handle does.
  */
 #ifndef ACUDA_ADAPTERS_UV_H
 #define ACUDA_ADAPTERS_UV_H
@@ -25,9 +25,9 @@ ACU_BEGIN
 typedef struct acu_uv {
     acui_loop loop;
     uv_poll_t poll;       /* the queue's descriptor */
-    uv_prepare_t prepare; /* before the loop would sleep; with busy-poll only */
-    uv_idle_t idle;       /* active: the loop does not sleep */
-    int open;             /* handles that the loop still knows */
+    uv_prepare_t prepare; /* runs before the loop would sleep; with busy-poll only */
+    uv_idle_t idle;       /* while active, the loop does not sleep */
+    int open;             /* number of handles that the loop still knows */
 } acu_uv;
 
 static inline void acui_uv_closed(uv_handle_t *handle)
@@ -48,7 +48,7 @@ static inline void acui_uv_readable(uv_poll_t *poll, int status, int events)
 
 static inline void acui_uv_idle(uv_idle_t *idle)
 {
-    (void)idle; /* that it is active is what counts */
+    (void)idle; /* being active is its whole effect */
 }
 
 static inline void acui_uv_before_sleep(uv_prepare_t *prepare)
@@ -65,7 +65,7 @@ static inline void acui_uv_before_sleep(uv_prepare_t *prepare)
         (void)uv_idle_stop(&a->idle);
 }
 
-/* In the loop's next turn the adapter is closed, and its memory freed. */
+/* The adapter is closed, and its memory freed, in the loop's next turn. */
 static inline void acu_uv_stop(acu_uv *a)
 {
     if (!a || a->loop.stopped)
@@ -90,7 +90,7 @@ static inline void acui_uv_add_busy(acu_uv *a, uv_loop_t *loop)
     uv_unref((uv_handle_t *)&a->idle);
 }
 
-/* If libuv refuses to poll the descriptor, what was allocated goes in the loop's next turn. */
+/* If libuv refuses to poll the descriptor, the memory is freed in the loop's next turn. */
 static inline acu_status acu_uv_start(uv_loop_t *loop, acu_queue *queue,
                                       const acu_loop_options *options, acu_uv **adapter)
 {
