@@ -13,7 +13,7 @@
 
 struct sd_stream;
 
-/* The ranges that a context's kernels may touch, as of some version. */
+/* The ranges that a context's kernels may touch, at some version. */
 typedef struct sd_snapshot {
     _Atomic unsigned references;
     uint64_t version; /* of sd.space_version */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The entry points for copies. */
+/*
+ * The entry points for copies. Each turns its arguments into a box and a claim about either side
+ * (copy.h), and leaves the checks to sd_copy.
+ */
 #include "driver/copy.h"
 
 #include "driver/pool.h"

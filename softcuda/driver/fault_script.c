@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Reading a script of faults. */
+/* Parsing a script of faults into the list of fault_script.h. */
 #include "driver/fault_script.h"
 
 #include "driver/device.h"

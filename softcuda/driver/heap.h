@@ -28,8 +28,8 @@ typedef struct sd_block {
     /* Used by the heap's owner, while the block is used. */
     uint64_t size;              /* bytes asked for */
     uint64_t id;                /* never repeats in the process */
-    struct sd_context *context; /* who allocated it, borrowed; the block is freed with that
-                                 * context */
+    struct sd_context *context; /* the context that allocated it, borrowed; the block is freed with
+                                 * it */
     struct sd_pool *pool;       /* NULL: not stream-ordered */
     unsigned flags;
     struct sd_reservation *reservation; /* addresses without memory of their own; virtual.h */

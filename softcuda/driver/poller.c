@@ -41,7 +41,7 @@ static sd_stream *take_ready(void)
 static void *poll(void *unused)
 {
     (void)unused;
-    pthread_setname_np(pthread_self(), "softcuda"); /* not as who started it */
+    pthread_setname_np(pthread_self(), "softcuda"); /* not the name of the thread that started it */
     long nap = NAP_SHORTEST;
     for (;;) {
         pthread_mutex_lock(&poller.lock);

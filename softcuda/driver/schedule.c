@@ -375,7 +375,7 @@ static void wait_for_silence(void)
 static void *watch(void *unused)
 {
     (void)unused;
-    pthread_setname_np(pthread_self(), "softcuda"); /* not as who started it */
+    pthread_setname_np(pthread_self(), "softcuda"); /* not the name of the thread that started it */
     pthread_mutex_lock(&s.lock);
     for (;;) {
         wait_for_silence();

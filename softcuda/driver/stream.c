@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Streams: how they are made and found, and how work gets into them. */
+/*
+ * Streams: how they are made and found, and how work gets into them. Work belongs to the stream
+ * from sd_stream_push on, also on failure; its place is given under the stream's lock.
+ */
 #include "driver/capture.h"
 #include "driver/faults.h"
 #include "driver/schedule.h"

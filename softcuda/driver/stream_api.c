@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The entry points for streams. */
+/*
+ * The entry points for streams. Each says first what it does with the stream (sd_use): that decides
+ * whether a capture forbids the call, or is lost by it.
+ */
 #include "driver/capture.h"
 #include "driver/pool.h"
 

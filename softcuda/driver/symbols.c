@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Entry points by name: exact, for programs that resolve symbols, or by version. */
+/*
+ * Entry points by name: by exact name, for programs that resolve symbols, or by base name and
+ * version, for cuGetProcAddress. What is given out are fronts (front.c), except for calls that are
+ * not supported.
+ */
 #include "driver/symbols.h"
 #include "driver/calls.h"
 #include "driver/context.h"

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Reserved ranges, and files mapped into them. */
+/*
+ * Reserved ranges, and files mapped into them (virtual.h). Mapping a file makes it reachable for
+ * the driver; kernels and copies may touch it only once it is opened, by cuMemSetAccess or, for
+ * other APIs' memory, at once.
+ */
 #include "driver/virtual.h"
 
 #include <stdlib.h>

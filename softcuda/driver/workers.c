@@ -101,7 +101,7 @@ static sd_stream *wait_for_stream(sd_workers *workers)
 static void *work(void *argument)
 {
     sd_workers *workers = argument;
-    pthread_setname_np(pthread_self(), "softcuda"); /* not as who started it */
+    pthread_setname_np(pthread_self(), "softcuda"); /* not the name of the thread that started it */
     for (;;) {
         pthread_mutex_lock(&workers->lock);
         sd_stream *stream = wait_for_stream(workers);

@@ -113,7 +113,7 @@ static sx_work *find_work(void)
 static void *worker(void *unused)
 {
     (void)unused;
-    pthread_setname_np(pthread_self(), "softcuda"); /* not as who started it */
+    pthread_setname_np(pthread_self(), "softcuda"); /* not the name of the thread that started it */
     pthread_mutex_lock(&pool.lock);
     for (;;) {
         sx_work *work = find_work();

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Operands of instructions. */
+/*
+ * Operands of instructions: registers, constants, names, addresses, vectors. What does not fit the
+ * opcode is found afterwards (check.c).
+ */
 #include "ptx/parser.h"
 
 #include <string.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Function bodies: scopes, labels, directives and instructions. */
+/*
+ * Function bodies: scopes, labels, directives and instructions. A body is parsed once, in order;
+ * uses of labels are resolved at its end.
+ */
 #include "ptx/parser.h"
 
 #include <string.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Names and their scopes: variables, functions, registers and labels. */
+/*
+ * Names and their scopes: variables, functions, registers and labels. A symbol shadows the one of
+ * the same name in an outer scope, which is visible again when the scope ends.
+ */
 #include "ptx/parser.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Reading a whole file. */
+/* Reading a whole regular file into memory. Used for modules, so a file of more than 4 GiB is
+ * refused. */
 #include "kernel/file.h"
 
 #include "base/alloc.h"

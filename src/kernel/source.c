@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Loading a module from its source, on this thread or on the loader's. */
+/*
+ * Loading a module from its source, on this thread or on the loader's. In both cases the module
+ * exists first (acui_module_new), and acui_module_end or acui_module_finish ends its load, whatever
+ * came of it.
+ */
 #include "kernel/source.h"
 
 #include "base/alloc.h"

@@ -100,7 +100,7 @@ static acu_status infer_fresh(acui_infer *infer, acu_op *op, acu_device *place, 
     acui_infer_fn fn = acui_infer_of(op->class);
     acu_status status;
     acui_share_lock();
-    bool fresh = op->state == ACUI_OP_FRESH; /* and stays so while this thread looks */
+    bool fresh = op->state == ACUI_OP_FRESH; /* and stays so until acui_look_end */
     acui_share_unlock();
     infer->unknown |= !fresh || !fn;
     if (!fresh)

@@ -285,11 +285,12 @@ acu_status acui_plan_one(acui_plan *plan, acu_op *op, acu_device *place, const c
  * plan failed and will never be entered; then others get that failure. */
 void acui_plan_settle(acui_plan *plan, acui_fault *fault);
 
-/* The share lock: while it is held, no op that the caller has, and nothing below it, begins to be
- * planned by another thread. For looking on: no function of the program's, no driver call. */
+/* The share lock. While it is held, no other thread begins to plan an op that the caller holds, or
+ * anything below it. Meant for looking at ops: no function of the program's and no driver call may
+ * run under it. */
 void acui_share_lock(void);
 void acui_share_unlock(void);
-/* The same for longer, with no lock held, while functions of the program's are called that neither
+/* The same for longer, with no lock held, while functions of the program's run; these must neither
  * submit nor wait. */
 void acui_look_begin(void);
 void acui_look_end(void);

@@ -33,8 +33,9 @@ void acui_share_unlock(void)
     pthread_mutex_unlock(&share_lock);
 }
 
-/* Under the share lock: looks that have begun. Nothing that others have begins to be planned
- * meanwhile, but by a thread that looks itself, which has only itself to blame. */
+/* Looks (acui_look_begin) that have not ended; under the share lock. Meanwhile no thread begins to
+ * plan an op that others hold, except a thread that is looking itself and would otherwise wait for
+ * its own end. */
 static uint32_t looks;
 static ACUI_LOCAL uint32_t own_looks;
 
@@ -135,7 +136,8 @@ static void wait_for(const acui_plan *plan, const acu_op *op)
 static acu_status await_settled(acui_plan *plan, acu_op *op)
 {
     bool flushed = false;
-    while (op->state == ACUI_OP_FRESH && looks && !own_looks) /* who looks waits for nobody */
+    while (op->state == ACUI_OP_FRESH && looks && !own_looks) /* a thread that looks must not
+                                                               * wait */
         pthread_cond_wait(&share_changed, &share_lock);
     while (op->state != ACUI_OP_FRESH && op->rest->planner && op->rest->planner != plan) {
         if (waits_for(op, plan->thread))

@@ -3,9 +3,10 @@
  * Ops as text: each op once, even if several others use it. Nothing is planned, and no function of
  * the program's is called.
  *
- * Other threads may be planning parts of the op, such as were handed over in another submission.
- * What an op has below it changes from when it is not fresh any more; that happens under the share
- * lock to each op that somebody else has, too, and so can reach before anything below it.
+ * Other threads may be planning parts of the op, if the program handed these over in another
+ * submission. Planning takes an op's inputs away only after the op has left the state FRESH, which
+ * any op that somebody else holds does under the share lock. So under that lock an op that is FRESH
+ * has its inputs, and so has everything below it that is FRESH.
  */
 #include "op/print.h"
 
@@ -61,8 +62,7 @@ static bool add(found *f, acu_op *op)
     return acui_map_put(&f->places, op, (void *)(uintptr_t)f->count);
 }
 
-/* What it is composed of as far as that can be looked at: of one that is being planned, or was,
- * nothing is left. */
+/* How many inputs can be looked at: none, if the op is being planned or was. */
 static size_t input_count(const acu_op *op)
 {
     return op->state == ACUI_OP_FRESH ? op->input_count : 0;
@@ -83,7 +83,7 @@ static const char *scalar_words(uint64_t bits, acu_dtype dtype, char *text, size
     return text;
 }
 
-/* What it holds besides its inputs. */
+/* What the op holds besides its inputs. */
 static void print_own(acui_out *out, const acu_op *op)
 {
     char words[96];
