@@ -71,7 +71,7 @@ typedef struct acui_before {
     bool data;         /* the task reads what the point wrote, and fails with it */
     bool of_op;        /* the point is part of a shared op that an AWAIT task stands for */
     bool of_outcome;   /* of such an op: if the point fails, the task fails with the same fault */
-    bool vague;        /* there was no memory for a piece of it: any byte may be concerned */
+    bool vague;        /* there was no memory for a piece of it: any of its bytes may matter */
     bool over;         /* the task waits until the point is over, not just issued */
     acui_task *task;
     struct acui_before *next; /* of point->followers; order lock */
@@ -96,12 +96,13 @@ typedef struct acui_run {
 struct acui_task {
     acui_submission *submission;
     acui_task *next;       /* of the submission */
-    acui_task *next_ready; /* in any list of ready or waiting tasks */
+    acui_task *next_ready; /* of whichever list of ready or waiting tasks it is in */
     acui_point *point;
-    acu_device *device; /* of the nodes, which hold it */
+    acu_device *device; /* of the nodes; held by the plan */
     acu_stream *stream; /* of the submission's lane; NULL for a host task */
     acui_sharing *sharing; /* an op with other users that all its nodes are part of; NULL: none */
-    acui_shared_point *shared; /* spare ones, until it is entered: one for each such op around it */
+    acui_shared_point *shared; /* for each op with other users around it: spare, until it is
+                                * entered */
     acui_part *part;       /* that all its nodes are in; NULL: none */
     acui_node *first;
     size_t count;
@@ -112,8 +113,8 @@ struct acui_task {
     uint32_t operations; /* how many of its nodes count as operations */
 
     acui_piece *pieces;  /* in the arena. `through`: bytes that stay as a point left them if the
-                          * task is passed over; `reads`: bytes of conditional points that it reads
-                          * (conditional points are those of tasks that may be passed over) */
+                          * task is passed over; `reads`: bytes that it reads of points that may be
+                          * passed over */
     acui_before *before; /* array in the arena; fixed once the task is entered */
     size_t before_count, before_room;
     uint32_t pending;    /* order lock: predecessors that it still waits for */
@@ -123,7 +124,7 @@ struct acui_task {
     bool binds;        /* some kernels were not loaded when it was planned */
     bool sound;        /* nothing stood against it when it became ready: no failure, not given up */
     uint8_t admitted;  /* gates that it has passed: issue/admit.c */
-    uint8_t counted;   /* order lock: 1 + its side of its stream's backlog; 0: it is not in there */
+    uint8_t counted;   /* order lock: 1 + its side of the stream's backlog; 0: it is not in it */
     uint32_t charged;  /* places that it has in its stream's gate, besides one */
     uint64_t looked;     /* order lock: the turn in which acui_task_wanted last met it */
     struct acui_task *next_look; /* the list of acui_task_wanted */
@@ -283,7 +284,7 @@ static inline uint8_t *acui_results_kinds(acui_results *results)
 
 struct acu_future {
     acui_object object;
-    _Atomic(uint32_t) handles; /* of the program and its callbacks: who may ask for results */
+    _Atomic(uint32_t) handles; /* of the program and its callbacks: those who may ask for results */
     _Atomic(bool) told;        /* somebody wants to be told of its end */
     bool early;                /* other threads may know it before its results are known: it was
                                 * given out, or its deadline may put it on a queue. Fixed before
@@ -337,7 +338,8 @@ acu_device *acui_submit_place(acu_device *device, const acu_submit_options *opti
 acui_submission *acui_submission_new(const acu_submit_options *options, acu_stream *stream,
                                      acu_future *future);
 void acui_submission_put(acui_submission *submission);
-/* Whether this thread is planning the submission, which then stays open and keeps its streams. */
+/* Whether this thread is planning the submission. If so, that stays open, and keeps its streams,
+ * until it is done. */
 bool acui_is_planning(const acui_submission *submission);
 /* Enter what this thread has planned of a submission so far: it comes before what a callback does
  * now. If that fails, it never runs, and the submission fails when it has been planned. */
@@ -375,15 +377,15 @@ const acui_before *acui_behind_failure(const acui_task *task);
 /* The point has changed its state; `over`: it is over, not just issued. Returns the followers that
  * this frees, as a list. */
 acui_task *acui_free_followers(acui_point *point, bool over);
-/* Run tasks whose turn has come, and what becomes ready by that. */
+/* Run tasks whose turn has come, and whatever becomes ready by this. */
 void acui_run_tasks(acui_task *ready);
-/* Run up to `most` of the tasks and of those that become ready by that, but only such as call no
- * function of the program's; the others are returned. What is left stays in the list. */
+/* Run up to `most` of the tasks, and of those that become ready by this, but only tasks that call
+ * no function of the program's: the others are returned. What is left stays in the list. */
 acui_task *acui_run_plain(acui_task **ready, uint32_t most);
 /* The task will not be issued: it is over, failed, as soon as everything before it is over. */
 acui_task *acui_retire(acui_task *task);
-/* The task has failed with the fault, which is taken: note it, also for its part and its submission
- * if it is their first. */
+/* The task has failed with the fault, which is taken: note it; also for its part and its
+ * submission, if it is their first. */
 void acui_task_fail(acui_task *task, acui_fault *fault);
 acui_fault *acui_fault_of_node(const acui_node *node);
 /* The fault of a task that reads what was not written, because of `cause`; in the thread's record
@@ -440,9 +442,9 @@ acui_task *acui_step_out(acui_task *task); /* it has to be admitted again; the s
 acu_status acui_check_room(acu_device *device, uint64_t more);
 
 /* ---- issue/memory.c ---- */
-/* Get memory for everything that the task allocates, or for nothing; then returns the node that got
- * none, with the record set. The stream's issue lock is held and the device entered; `holder` is
- * that entry's. Afterwards the task is issued, or calls quit or fail. */
+/* Get memory for everything that the task allocates, or for none of it: then returns the node that
+ * got none, with the record set. The stream's issue lock is held and the device entered; `holder`
+ * is that entry's. Afterwards the task is issued, or calls quit or fail. */
 acui_node *acui_memory_get(acui_task *task, struct acui_holder *holder);
 /* The task got no memory, or is not issued; returns tasks that may go on. No lock is held. */
 acui_task *acui_memory_quit(acui_task *task);
@@ -509,9 +511,9 @@ unsigned acui_launch_attributes(const acu_config *config,
                                 acu_CUlaunchAttribute list[ACUI_LAUNCH_ATTRIBUTES]);
 /* Fill in addresses that were not known at planning. Fails if the memory was never allocated. */
 acu_status acui_resolve_addresses(acui_node *node);
-/* For a task whose work the program puts on the stream itself. _waits makes the stream wait for
- * what comes before (fails as acui_stream_after does, or with CAPTURE). _end puts the mark behind
- * the work, and returns the tasks that this frees. */
+/* For a task whose work the program puts on the stream itself. acui_issue_waits makes the stream
+ * wait for what comes before (fails as acui_stream_after does, or with CAPTURE); acui_issue_end
+ * puts the mark behind the work, and returns the tasks that this frees. */
 acu_status acui_issue_waits(acui_task *task);
 acui_task *acui_issue_end(acui_task *task);
 bool acui_issuing(void); /* this thread is in a foreign call, and holds a stream's issue lock */

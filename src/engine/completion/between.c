@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The bounds between which the lengths of a form lie, where each task takes another time. Such work
- * is left alone until the shortest length, and looked at from time to time from then on. A timer
- * wakes a thread sooner than the device's interrupt does; the price is a few more wake-ups. Used by
- * lengths.c; flight lock held.
+ * The bounds between which the lengths of a form lie, if each of its tasks takes a different time.
+ * Such work is left alone until the shortest length, and looked at from time to time from then on.
+ * A timer wakes a thread sooner than the device's interrupt does; the price is a few more wake-ups.
+ * Used by lengths.c; flight lock held.
  *
- * The bounds hold what was seen of late: each time they come a little closer, and they give way to
- * what lies beyond them.
+ * The bounds hold recent lengths: each time they come a little closer, and they give way to what
+ * lies beyond them.
  */
 #include "base/clock.h"
 #include "engine/completion/flight.h"
@@ -29,7 +29,8 @@ static bool was_missed(uint64_t ns, uint64_t slack)
     return slack > ns / 8;
 }
 
-/* So it took `ns` at most: the shortest is a little less; or, if this goes on, much less. */
+/* Nobody saw its end: it took `ns` at most. So the shortest is a little less; or, if this goes on,
+ * much less. */
 static void learn_little(acui_between *b, uint64_t ns)
 {
     if (!b->high || ns > b->low + b->low / PARTS)

@@ -113,7 +113,7 @@ void acui_submission_close(acui_submission *s)
 /* ---- what streams have finished ---- */
 
 /* The device is lost, and every task on the stream with it. The device's record names the suspect;
- * if it names none, this task is it. */
+ * if there is none, this task is named. */
 static void fail_lost(acui_task *task)
 {
     acui_device_check(task->device); /* into the thread's record */

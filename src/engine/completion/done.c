@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* One word for all threads that wait, and no lock: a thread that was just woken would sleep on that
- * again. */
+/* One word for all threads that wait, instead of a lock, on which a thread that was just woken
+ * would sleep again. */
 #include "engine/completion/done.h"
 
 #include "base/park.h"

@@ -8,19 +8,20 @@
 #define LOOK_GAP ACU_US(20)  /* between two questions of the reactor's to the driver: they slow down
                               * threads that submit */
 #define ARMED 16             /* streams whose flags the reactor watches, at most */
-#define SPIN ACU_US(100)     /* how long the reactor does not pause, for work of unknown length */
+#define SPIN ACU_US(100)     /* how long the reactor looks without pause at work of unknown
+                              * length */
 #define NAP_LEAST ACU_US(20)
-#define WAKE_MOST ACU_US(200) /* how early to wake up, at most: who is later is late */
+#define WAKE_MOST ACU_US(200) /* the most lateness that is made up for by waking up early */
 #define NAP_MOST ACU_MS(1)
 #define LAZY ACU_MS(5)       /* between looks that nobody waits for */
 #define TENDED ACU_MS(50)    /* after the time at which somebody else was going to look */
 #define FAULT ACU_MS(50)     /* between looks at what is foreseen: a fault may end it at any time */
-#define SHORT_GAP ACU_US(50) /* until more short work comes, for which it pays to stay awake */
+#define SHORT_GAP ACU_US(50) /* if more short work comes within this, it pays to stay awake */
 
 static struct { /* under the flight lock */
     bool alone;          /* it may use one core only */
     bool sleeping;       /* the reactor sleeps */
-    uint64_t until;      /* so long */
+    uint64_t until;      /* until then */
     uint64_t called;     /* when the reactor was to look, though awake; since acui_due_begin */
     uint64_t over_at;    /* when the last task was over that somebody wanted to be told of */
     uint64_t gap;        /* between that and the next one, on average; never over 2 SHORT_GAP */
@@ -162,7 +163,7 @@ static uint64_t start_of(const acu_stream *stream)
     return issued > stream->over_at ? issued : stream->over_at;
 }
 
-/* How long before a known end to wake up: so that a thread mostly does so before that. */
+/* How long before a known end to wake up so as to be there in time, mostly. */
 static uint64_t lead(const acui_length *length)
 {
     return atomic_load_explicit(&wake_up, memory_order_relaxed) + ACU_US(10) + 2 * length->spread;

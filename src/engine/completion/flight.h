@@ -59,9 +59,9 @@ void acui_flight_drop_idle(void);                                  /* lock not h
 
 /* ---- due.c ---- */
 /*
- * When to look at the stream's first task again: `now` or before; a later time; or ACU_FOREVER, as
- * threads that wait are going to be woken. Work of unknown length is worth looking at now while it
- * has been running for less than `spin`. Lock held; `now` is the time.
+ * When to look at the stream's first task again: `now` or before; a later time; or ACU_FOREVER, if
+ * a thread in the driver will wake those that wait. Work of unknown length is worth looking at now
+ * while it has been running for less than `spin`. Lock held; `now` is the time.
  */
 uint64_t acui_flight_next_look(acu_stream *stream, uint64_t now, uint64_t spin);
 /* The same for a thread that waits: takes the lock; 0 if nothing is on the stream. `alone`: nobody
@@ -124,8 +124,8 @@ uint64_t acui_form_of(const acui_task *task); /* what its length depends on, as 
 /* Whether a task will take one of its form's lengths. */
 typedef enum acui_trust {
     ACUI_UNSURE,
-    ACUI_DOUBTED, /* each did of late, but once nobody looked until it was long over */
-    ACUI_SURE,    /* each did of late */
+    ACUI_DOUBTED, /* recent ones all did, but once nobody looked until it was long over */
+    ACUI_SURE,    /* recent ones all did */
 } acui_trust;
 
 typedef struct acui_length {
@@ -135,9 +135,10 @@ typedef struct acui_length {
 /* The lengths that tasks of the form take, shortest first. Returns how many; 0: not known, or never
  * the same. */
 size_t acui_lengths_find(uint64_t form, acui_length lengths[ACUI_LENGTHS], acui_trust *trust);
-/* When to look again at a task of the form that was last looked at when it had run for `looked`, as
- * the time since it began: if its lengths vary, but lie between bounds. 0: no bounds are known, it
- * is beyond them, or it is `foreseen` and that is to be tried. `lead`: how late threads wake up. */
+/* When to look again at a task of the form that was last looked at when it had run for `looked`,
+ * as the time since it began: for lengths that vary between bounds. 0: no bounds are known, it
+ * is beyond them, or its end is `foreseen` and that is to be tried. `lead`: how late threads
+ * wake up. */
 uint64_t acui_lengths_between(uint64_t form, bool foreseen, uint64_t looked, uint64_t lead);
 /* When to look at what should take `ns`, but may be much shorter this time: at the first fraction
  * (1/8, 1/4, 1/2) of it that is more than `age`; else at `ns`. */
@@ -162,8 +163,8 @@ uint64_t acui_spin_after(uint64_t spin, uint64_t waited, bool blocked);
 /* ---- between.c; flight lock held ---- */
 typedef struct acui_between {
     uint64_t low, high; /* ns; `high` is 0: nothing was seen */
-    uint8_t score;      /* how often what was seen lay between them, of late */
-    uint8_t doubt;      /* so many times, a task may take much less */
+    uint8_t score;      /* how often recent lengths lay between them */
+    uint8_t doubt;      /* how many more times to expect that it may be much less */
     bool missed;        /* the last one was over when it was first looked at */
 } acui_between;
 

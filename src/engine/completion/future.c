@@ -327,5 +327,5 @@ void acui_future_add(acu_future *future, acui_notice *notice)
         return;
     }
     deliver(notice);
-    acui_done_announce(); /* this may be what a thread that waits for a group waits for */
+    acui_done_announce(); /* a thread that waits for a group may be waiting for this */
 }

@@ -163,7 +163,7 @@ static void give_up(acu_group *group, bool all, const char *message)
     }
 }
 
-/* What members are told that are given up for the first failure, which stays for good. */
+/* The message for members that are given up because of the first failure, which stays for good. */
 static void tell_failure(const acu_group *group, char message[ACU_ERROR_MESSAGE])
 {
     char first[ACU_ERROR_MESSAGE] = "out of host memory";

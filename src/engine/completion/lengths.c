@@ -23,7 +23,7 @@
 #define HOPE 4     /* with more waits left than this, nothing is known of a form */
 #define SOONER ACU_US(50) /* how much sooner to look after having come too late */
 #define DOUBT 4           /* how often to look before the end as well, after that */
-#define SHARP ACU_US(25)  /* a length that is known to this or less is seen sharply */
+#define SHARP ACU_US(25)  /* a length that is seen with less slack is seen sharply */
 #define BLIND ACU_US(100) /* with more slack, nobody was there when it ended */
 #define ROUGH ACU_US(60)  /* how far off a length may be that only a thread in the driver knows */
 #define FIRST_SPREAD ACU_US(10)
@@ -241,7 +241,7 @@ static bool believe(struct entry *entry, known *k)
 }
 
 /* Nobody was there when it ended. A thread that sleeps too long never sees by how much: so look a
- * little sooner the next time, and now and then much before, in case it is much shorter. If
+ * little sooner the next time, and now and then much earlier, in case it is much shorter. If
  * somebody looked before the end, half of what is not known is excluded: it is none of the lengths
  * that were foreseen. */
 static void learn_blindly(struct entry *entry, uint64_t ns, uint64_t slack, uint64_t late)

@@ -42,7 +42,7 @@ static struct { /* under the flight lock */
 static acui_passage called; /* how many of them were called and released */
 
 /* It runs, and was not told to stop: threads that submit find out without the lock. seq_cst,
- * against the last close, which clears it, and looks once the threads have ended whether anything
+ * against the last close, which clears it and, once the threads have ended, looks whether anything
  * is left (is_busy). */
 static _Atomic(bool) started;
 

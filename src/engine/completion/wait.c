@@ -192,7 +192,8 @@ static uint64_t next_one(void *context, uint64_t now, uint64_t spin_for, uint64_
     const acu_future *future = one->future;
     uint64_t first = 0;
     if (state_of(future) == ACUI_FUTURE_RUNNING) {
-        const acui_submission *s = future->submission; /* RUNNING: else the planning thread's */
+        /* Only when it is RUNNING: until then its submission is the planning thread's. */
+        const acui_submission *s = future->submission;
         for (size_t i = 0; i < s->lane_count; i++) {
             acu_stream *stream = s->lanes[i].stream;
             uint64_t next = acui_flight_wait_for(stream, now, spin_for, one->alone);

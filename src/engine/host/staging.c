@@ -306,7 +306,7 @@ static bool start(acui_stage *stage)
     stage->slots = options.chunks;
     uint64_t chunks = (stage->layout.bytes + stage->chunk - 1) / stage->chunk;
     if (staging.started == 0)
-        acui_reactor_start(); /* the last close may have ended it: for deadlines */
+        acui_reactor_start(); /* the last close may have ended it; it watches deadlines */
     bool there = need_helpers(chunks, options.threads);
     if (there) {
         append(stage);

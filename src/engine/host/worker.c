@@ -148,7 +148,7 @@ acui_task *acui_host_run(acui_task *task)
     pthread_mutex_lock(&worker.lock);
     if (!worker.running) {
         worker.running = acui_thread_start(&worker.thread, "acuda-host", run);
-        acui_reactor_start(); /* the last close may have ended it: for deadlines */
+        acui_reactor_start(); /* the last close may have ended it; it watches deadlines */
     }
     bool running = worker.running;
     if (running) {

@@ -112,7 +112,7 @@ void acui_charge(acui_task *task)
     uint32_t all = (uint32_t)(task->count - task->body_count + task->before_count);
     for (const acui_run *run = task->runs; run; run = run->next)
         all += entries(run);
-    task->charged = all / 2; /* with the mark, two to each place; the first place it has already */
+    task->charged = all / 2; /* two to a place, with the mark; the first place it has already */
     /* Relaxed: nobody waits for there to be less room. */
     if (task->charged)
         atomic_fetch_add_explicit(&task->stream->gate.used, task->charged, memory_order_relaxed);

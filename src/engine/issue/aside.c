@@ -14,7 +14,8 @@
 #include "base/local.h"
 #include "base/nap.h"
 
-#define PRESSED ACU_US(200) /* between two full lots: a runtime thread has more to do than it can */
+#define PRESSED ACU_US(200) /* two full lots within this: a runtime thread has more to do than it
+                             * can */
 #define AWAY ACU_US(200)    /* a function of the program's that takes longer is not waited for */
 
 enum {
@@ -85,12 +86,13 @@ typedef struct lot {
     size_t worth; /* like `count`, but a task counts twice if its thread has more to do */
 } lot;
 
-/* Lots that a thread has begun, on each side. From its first lot on it is in the thread's list. */
+/* Lots that a thread has begun, on each side. From the first lot on, this is in the thread's
+ * list. */
 typedef struct begun {
     struct begun *outer;
     acui_aside *aside;
     uint32_t on[2];
-    uint32_t away; /* functions of the program's, one within another, that the thread is in */
+    uint32_t away; /* functions of the program's, nested, that the thread is in */
 } begun;
 
 static bool go_together(const acui_waiting_task *a, const acui_waiting_task *b)
@@ -155,7 +157,7 @@ static void done(acui_aside *a, const begun *mine)
     acui_lock_give(&a->lock);
 }
 
-/* Relaxed: who waits may see it late. */
+/* Relaxed: a thread that settles may see it late. */
 void acui_together_away(void)
 {
     for (begun *b = innermost; b; b = b->outer)
@@ -472,7 +474,7 @@ static bool is_idle(const acui_aside *a)
 }
 
 /* Whether all takers are in functions of the program's, and have been for a while: those may take
- * as long as they like. *since: when that began; 0: they were not all there at the last look. */
+ * as long as they like. *since: when that began; 0: at the last look it was not so. */
 static bool are_away(const acui_aside *a, uint64_t *since)
 {
     if (atomic_load_explicit(&a->away, memory_order_relaxed) < taking(a, 0) + taking(a, 1)) {

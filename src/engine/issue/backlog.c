@@ -2,11 +2,11 @@
 /*
  * A stream's backlog: what was submitted to it and is not on it yet. That waits for host work, for
  * its kernels to be loaded, for room, for memory, or for another thread to plan or issue it. A
- * thread that asks the driver about the stream would not find it there, so it waits for it first
+ * thread that asks the driver about the stream would miss it, so it waits for it first
  * (acui_backlog_settle).
  *
- * New tasks count on one of two sides, which change when the other is empty: two such turns after
- * some time, everything that was in the backlog then is on the stream, or over.
+ * New tasks count on one of two sides, which change when the other is empty. Two such turns after
+ * any moment, everything that was in the backlog then is on the stream, or over.
  */
 #include "base/clock.h"
 #include "engine/engine.h"

@@ -202,7 +202,8 @@ static bool seen_before(acui_graphs *graphs, uint64_t hash)
 
 static bool is_idle(acui_exec *exec)
 {
-    /* Acquire: the exec is used again only after what its last launch's completion wrote. */
+    /* Acquire: the exec is used again only after what its last claimer and its last completion
+     * wrote. */
     return exec->ready && !atomic_load_explicit(&exec->claimed, memory_order_acquire) &&
            atomic_load_explicit(&exec->refs, memory_order_acquire) == 1;
 }

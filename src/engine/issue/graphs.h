@@ -81,11 +81,11 @@ typedef struct acui_exec {
     uint64_t used;            /* its last claim, by the cache's count of claims; cache lock */
     _Atomic(uint32_t) claimed; /* 1: by a thread that sets and launches it */
     _Atomic(uint32_t) refs;    /* the cache's, and one for each task that it runs for */
-    /* How many nodes were set, and not, and how many tasks went with others. Written by claimers;
-     * relaxed. */
+    /* How many nodes were set, how many were not, and how many tasks went with others. Written by
+     * claimers; relaxed. */
     _Atomic(uint64_t) set, skipped, together;
     acui_needs needs;          /* only while it is made */
-    struct acui_holder *kept;  /* while it is made: counts for those who wait for memory */
+    struct acui_holder *kept;  /* while it is made: where that counts as getting memory */
     uint32_t *edges; /* only for making it: pairs of places, in the order of the second */
     uint32_t edge_count;
     CUgraphNode *behind; /* likewise: the nodes that one comes behind */

@@ -189,7 +189,7 @@ void acui_issuer_call(acu_device *device)
     if (atomic_load_explicit(&a->attended, memory_order_relaxed))
         return;
     if (pthread_mutex_trylock(&start_lock) != 0)
-        return; /* who ends issuers joins them under it, and this may be one: go without */
+        return; /* held while issuers are joined, and this may be one of them: go without */
     if (claim(a, device) && !start(a, (unsigned)device->info.ordinal))
         forget(a);
     pthread_mutex_unlock(&start_lock);

@@ -300,7 +300,7 @@ static bool is_any_going(acu_device *device)
     return is_any_getting(device) || acui_work_on(device) >= ACUI_GOING;
 }
 
-/* Another number if somebody, who may have had memory meanwhile, began or gave up. */
+/* A number that has changed if somebody, who may have had memory meanwhile, began or gave up. */
 static uint64_t events(acu_device *device)
 {
     return atomic_load_explicit(&device->started, memory_order_seq_cst) +

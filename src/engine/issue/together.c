@@ -142,8 +142,8 @@ static bool may_go(acui_task *task)
     return acui_together_most(task->form) > 1;
 }
 
-/* How often an issuer would have helped of late. If it would, it is of use to know which tasks may
- * go together. */
+/* How often an issuer would have helped recently. If it would, it pays to know which tasks may go
+ * together. */
 static uint32_t meetings(const acu_device *device)
 {
     return atomic_load_explicit(&device->meetings, memory_order_relaxed);
@@ -164,8 +164,8 @@ acu_stream *acui_together_stream(acui_task *task)
 enum {
     MEETING = 2, /* added to the score by a meeting; else it goes down by one */
     MANY = 64,   /* the score at which an issuer is called */
-    BURST = 8,   /* tasks in flight that make a burst */
-    ROW = 16,    /* tasks issued in a row that make one: their thread might plan the next instead */
+    BURST = 8,   /* in flight, this many tasks make a burst */
+    ROW = 16,    /* issued in a row, these do: their thread might plan the next instead */
 };
 #define SOON ACU_US(20) /* at most, between two tasks in a row */
 

@@ -45,10 +45,10 @@ enum {
 /* The task is laid out, and about to get a stream: decide whether it may be put aside. Returns the
  * stream of others that are aside, if it may go with them; else NULL. */
 acu_stream *acui_together_stream(acui_task *task);
-/* Whether so many are in flight, besides `aside` ones, that one more can wait a moment. */
+/* Whether enough tasks are in flight, besides `aside` ones, for one more to wait a moment. */
 bool acui_together_has_enough(acu_device *device, uint32_t aside);
-/* Whether the task is behind so many others, or this thread has so many to issue, that it had
- * better plan the next one, if another thread issues this one. */
+/* Whether this thread had better plan the next task, if another one issues this: there are many
+ * tasks before it, or the thread has issued many in a row. */
 bool acui_together_in_burst(const acui_task *task);
 void acui_together_issued(uint64_t now); /* this thread has issued a task */
 void acui_together_waits(void);          /* this thread found nothing to be over */
@@ -75,10 +75,11 @@ acu_stream *acui_together_lane(const acu_device *device);
 bool acui_together_collects(const acu_device *device); /* whether this thread may */
 /* Wait until all that is aside for the device is issued, with what came behind it; helps to issue.
  * Does not wait for other threads if this is called from what this thread itself issues, nor for
- * long functions of the program's that they are in. At most so long, and at most a second. */
+ * long functions of the program's that they are in. Waits for `timeout` at most, and for at most a
+ * second. */
 void acui_together_settle(acu_device *device, uint64_t timeout);
 extern _Atomic(uint64_t) acui_together_settles; /* that second; for tests */
-/* Around functions of the program's that whoever issues may come to. Calls nest. */
+/* Around functions of the program's that a thread may come to while it issues. Calls nest. */
 void acui_together_away(void);
 void acui_together_back(void);
 /* For runtime threads: this one holds the device from now on; NULL: none. */
@@ -94,12 +95,13 @@ void acui_together_flush(void);
 /* It would be of use for the device: call it, if there is a core for it. Never waits. */
 void acui_issuer_ask(acu_device *device);
 bool acui_issuer_may_come(void); /* there are enough cores for one */
-/* For tests: so many cores count as there, also where it is timeless; 0: as many as are. */
+/* For tests: how many cores count as there, even if timeless; 0: as many as are. */
 extern _Atomic(int) acui_issuer_cores;
 void acui_issuer_call(acu_device *device); /* the same, without regard to cores */
 void acui_issuer_stop(void);               /* joins them; nothing is aside any more */
 bool acui_issuer_busy(void);               /* some thread exists */
-extern _Atomic(uint64_t) acui_issuer_patience; /* how long it looks for work; for tests */
+extern _Atomic(uint64_t) acui_issuer_patience; /* how long it looks for work before it goes; for
+                                                * tests */
 extern _Atomic(bool) acui_issuer_held; /* for tests: it takes nothing of what is aside */
 
 #endif

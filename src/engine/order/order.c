@@ -3,10 +3,10 @@
  * Order: tasks take their place behind everything that touched the same data. acui_enter_nodes does
  * this whenever a plan has nodes to be entered, on the thread that plans.
  *
- * All accesses that are entered at once are registered under one holding of the order lock, so a
- * submission comes wholly before or wholly after those of other threads. `pending` then counts the
- * predecessors that the task has to wait for on the host: until they are on the device, or, for
- * host work and conditional tasks, until they are over. Whoever brings it to zero runs the task.
+ * All accesses that are entered at once are registered under one holding of the order lock, so they
+ * come wholly before or wholly after those of other threads. `pending` then counts the predecessors
+ * that the task has to wait for on the host: until they are on the device, or, for host work and
+ * conditional tasks, until they are over. Whoever brings it to zero runs the task.
  */
 #include "base/alloc.h"
 #include "base/error.h"
@@ -165,7 +165,7 @@ static bool enter_touch(acui_task *task, const acui_touch *touch)
 
 /* ---- AWAIT: it comes behind others, and nothing comes behind it ---- */
 
-/* For its own submission's points while it is entered: the submission waits for them anyway. */
+/* `entered_at` of its own submission's points meanwhile: the submission waits for these anyway. */
 #define OWN UINT32_MAX
 
 static void place_own(const acui_task *task, uint32_t place)

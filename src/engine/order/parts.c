@@ -63,7 +63,7 @@ bool acui_parts_stop(acui_task *task, acui_fault **why)
     const acui_part *tried = task->first->kind == ACUI_NODE_DECIDE ? task->part->tried : NULL;
     bool stopped = is_stopped(task, why) && !acui_task_wanted(task);
     if (!stopped && tried && tried->stopped) {
-        stopped = true; /* others want what the alternative writes; it has no turn: that stays */
+        stopped = true; /* others want what the alternative writes; it does not run: that stays */
         *why = tried->fault;
     }
     if (stopped)

@@ -91,7 +91,7 @@ static void drop_implied(const finding *f, acui_node *node)
 
 ACUI_RARE static bool grow(acui_arena *arena, acui_history *h)
 {
-    uint32_t room = h->room > 1 ? 2 * h->room : 8; /* who needs two needs several */
+    uint32_t room = h->room > 1 ? 2 * h->room : 8; /* a second one means several */
     acui_range *grown = ACUI_ARENA_ARRAY(arena, acui_range, room);
     if (!grown)
         return false;
