@@ -344,13 +344,14 @@ bool acui_is_planning(const acui_submission *submission);
 /* Enter what this thread has planned of a submission so far: it comes before what a callback does
  * now. If that fails, it never runs, and the submission fails when it has been planned. */
 void acui_flush_planning(void);
-/* acu_submit, with what is known about the future: `how`, ORed. */
+/* acu_submit, with what is known about the future: `how`, ORed. `function` is what the program
+ * called. */
 enum {
     ACUI_UNWANTED = 1, /* nobody will ask it for values */
     ACUI_WAITED = 2    /* this thread waits for it at once */
 };
 acu_status acui_submit_public(acu_device *device, acu_op *op, const acu_submit_options *given,
-                              unsigned how, acu_future **future);
+                              unsigned how, const char *function, acu_future **future);
 
 /* ---- submit/tasks.c ---- */
 /* The plan's new nodes as tasks, laid out, not yet part of the submission. */
@@ -670,7 +671,7 @@ acu_status acui_wait_until(acui_look_fn look, acui_next_fn next, void *context, 
 /* For waits on everything that is in flight. */
 uint64_t acui_next_of_any(void *context, uint64_t now, uint64_t spin, uint64_t *start);
 /* acu_sync for host work that this thread does itself. */
-acu_status acui_sync_own(acu_op *op, acui_own_work *own);
+acu_status acui_sync_own(acu_op *op, acui_own_work *own, const char *function);
 /* Wait until nothing is in flight on the device and callbacks of what was have returned. Blocks. */
 acu_status acui_wait_idle(acu_device *device, uint64_t timeout);
 

@@ -34,10 +34,11 @@ acu_status acu_kernel_attribute(acu_kernel *kernel, unsigned attribute, int *val
     return name_attribute(st, __func__, kernel, attribute);
 }
 
-acu_status acu_kernel_set_attribute(acu_kernel *kernel, unsigned attribute, int value)
+static acu_status set_attribute(acu_kernel *kernel, unsigned attribute, int value,
+                                const char *function)
 {
     acui_entered entered;
-    ACUI_TRY(check(kernel, &value, __func__));
+    ACUI_TRY(check(kernel, &value, function));
     acu_device *device = kernel->module->device;
     ACUI_TRY(acui_enter(device, &entered));
     acu_status st = ACUI_DEV(device, FuncSetAttribute, kernel->raw, attribute, value);
@@ -47,7 +48,12 @@ acu_status acu_kernel_set_attribute(acu_kernel *kernel, unsigned attribute, int 
         atomic_store_explicit(&kernel->function->shared_allowed,
                               st == ACU_OK && value > 0 ? (size_t)value : 0, memory_order_release);
     atomic_store_explicit(&kernel->function->held, 0, memory_order_relaxed);
-    return name_attribute(st, __func__, kernel, attribute);
+    return name_attribute(st, function, kernel, attribute);
+}
+
+acu_status acu_kernel_set_attribute(acu_kernel *kernel, unsigned attribute, int value)
+{
+    return set_attribute(kernel, attribute, value, __func__);
 }
 
 acu_status acu_kernel_prefer_shared(acu_kernel *kernel, int percent)
@@ -55,8 +61,8 @@ acu_status acu_kernel_prefer_shared(acu_kernel *kernel, int percent)
     if (percent < -1 || percent > 100)
         return acui_fail(ACU_ERR_INVALID,
                          "acu_kernel_prefer_shared: %d percent; from 0 to 100, or -1", percent);
-    return acu_kernel_set_attribute(
-        kernel, ACU_CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, percent);
+    return set_attribute(kernel, ACU_CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, percent,
+                         __func__);
 }
 
 /* ---- occupancy ---- */

@@ -310,20 +310,11 @@ acu_memory_kind acu_pool_kind(const acu_pool *pool)
 
 /* ---- tensors ---- */
 
-acu_status acu_tensor_alloc_managed(acu_device *device, acu_dtype dtype, acu_shape shape,
-                                    acu_tensor **tensor)
+static acu_status alloc_from(acu_pool *pool, acu_dtype dtype, acu_shape shape, acu_tensor **tensor,
+                             const char *function)
 {
-    ACUI_CHECK(device, DEVICE);
-    acu_pool *pool = acu_device_managed_pool(device);
-    return pool ? acu_tensor_alloc_from(pool, dtype, shape, tensor) : acui_error()->status;
-}
-
-acu_status acu_tensor_alloc_from(acu_pool *pool, acu_dtype dtype, acu_shape shape,
-                                 acu_tensor **tensor)
-{
-    ACUI_CHECK(pool, POOL);
     if (!tensor)
-        return acui_fail(ACU_ERR_INVALID, "acu_tensor_alloc_from: nowhere to put the tensor");
+        return acui_fail(ACU_ERR_INVALID, "%s: nowhere to put the tensor", function);
     size_t bytes = 0;
     acu_buffer *buffer = NULL;
     ACUI_TRY(acui_shape_check(shape, dtype, &bytes));
@@ -331,4 +322,19 @@ acu_status acu_tensor_alloc_from(acu_pool *pool, acu_dtype dtype, acu_shape shap
     acu_status st = acu_tensor_create(buffer, 0, dtype, shape, tensor);
     acu_buffer_release(buffer);
     return st;
+}
+
+acu_status acu_tensor_alloc_managed(acu_device *device, acu_dtype dtype, acu_shape shape,
+                                    acu_tensor **tensor)
+{
+    ACUI_CHECK(device, DEVICE);
+    acu_pool *pool = acu_device_managed_pool(device);
+    return pool ? alloc_from(pool, dtype, shape, tensor, __func__) : acui_error()->status;
+}
+
+acu_status acu_tensor_alloc_from(acu_pool *pool, acu_dtype dtype, acu_shape shape,
+                                 acu_tensor **tensor)
+{
+    ACUI_CHECK(pool, POOL);
+    return alloc_from(pool, dtype, shape, tensor, __func__);
 }

@@ -126,11 +126,18 @@ static acu_status plan_fill(acui_plan *plan, acu_op *op, acu_device *place, acui
 
 const acui_op_class acui_class_FILL = {.name = "fill", .plan = plan_fill};
 
-acu_op *acu_op_fill(acu_op *x, acu_arg scalar, acu_site site)
+/* "acu_fill", without what all begin with. */
+static const char *name_of(const char *function)
 {
-    if (acui_arg_check_scalar(&scalar, "acu_fill") != ACU_OK) {
+    return function + sizeof "acu_" - 1;
+}
+
+/* `function`: what the program called. */
+static acu_op *fill(acu_op *x, acu_arg scalar, const char *function, acu_site site)
+{
+    if (acui_arg_check_scalar(&scalar, function) != ACU_OK) {
         acu_op_release(x);
-        return acui_op_failed(&acui_class_FILL, site);
+        return acui_op_failed(&(acui_op_class){.name = name_of(function)}, site);
     }
     acu_op *op = acui_op_unary(&acui_class_FILL, x, site);
     if (!acui_op_is_oom(op))
@@ -138,18 +145,24 @@ acu_op *acu_op_fill(acu_op *x, acu_arg scalar, acu_site site)
     return op;
 }
 
+acu_op *acu_op_fill(acu_op *x, acu_arg scalar, acu_site site)
+{
+    return fill(x, scalar, "acu_fill", site);
+}
+
 /* An empty tensor, filled with the scalar; in messages both ops have the name of what the program
  * called. */
-static acu_op *new_filled(acu_dtype dtype, acu_shape shape, acu_arg scalar, const char *name,
+static acu_op *new_filled(acu_dtype dtype, acu_shape shape, acu_arg scalar, const char *function,
                           acu_site site)
 {
+    const char *name = name_of(function);
     acu_op *x = acu_op_named(acu_op_empty(dtype, shape, site), name);
-    return acu_op_named(acu_op_fill(x, scalar, site), name);
+    return acu_op_named(fill(x, scalar, function, site), name);
 }
 
 acu_op *acu_op_full(acu_shape shape, acu_arg scalar, acu_site site)
 {
-    return new_filled(scalar.dtype, shape, scalar, "full", site);
+    return new_filled(scalar.dtype, shape, scalar, "acu_full", site);
 }
 
 acu_op *acu_op_zeros(acu_dtype dtype, acu_shape shape, acu_site site)
@@ -157,9 +170,9 @@ acu_op *acu_op_zeros(acu_dtype dtype, acu_shape shape, acu_site site)
     if (dtype == ACU_F8E8M0FNU) {
         acui_fail(ACU_ERR_DTYPE, "f8e8m0fnu has no zero: the bits 0 are 2 to the -127; say what is "
                                  "wanted with acu_full");
-        return acu_op_named(acui_op_failed(&acui_class_FILL, site), "zeros");
+        return acui_op_failed(&(acui_op_class){.name = "zeros"}, site);
     }
-    return new_filled(dtype, shape, acu_arg_scalar(dtype, 0), "zeros", site);
+    return new_filled(dtype, shape, acu_arg_scalar(dtype, 0), "acu_zeros", site);
 }
 
 /* The bits of 1 in each dtype that is not an integer. */
@@ -190,7 +203,7 @@ static uint64_t one_bits(acu_dtype dtype)
 
 acu_op *acu_op_ones(acu_dtype dtype, acu_shape shape, acu_site site)
 {
-    return new_filled(dtype, shape, acu_arg_scalar(dtype, one_bits(dtype)), "ones", site);
+    return new_filled(dtype, shape, acu_arg_scalar(dtype, one_bits(dtype)), "acu_ones", site);
 }
 
 /* ---- const ---- */

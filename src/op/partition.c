@@ -159,6 +159,8 @@ acu_op *acu_op_partition(acu_op *x, acu_shape tile, acu_partition_mode mode, uns
 static ACUI_RARE acu_op *partition_value(acu_tensor *tensor, const acu_shape *tile,
                                          acu_partition_mode mode, unsigned blocks, acu_site site)
 {
+    if (acui_object_check(tensor, ACU_OBJECT_TENSOR, "acu_partition") != ACU_OK)
+        return acui_op_failed(&acui_class_PARTITION, site);
     return acu_op_partition(acui_operand_tensor(tensor, site), *tile, mode, blocks, site);
 }
 

@@ -42,9 +42,9 @@ acui_future_state acui_resolve(acu_future *future, acu_status status, acui_fault
 }
 
 acu_status acui_submit_public(acu_device *device, acu_op *op, const acu_submit_options *options,
-                              unsigned how, acu_future **future)
+                              unsigned how, const char *function, acu_future **future)
 {
-    (void)device, (void)op, (void)options, (void)how, (void)future;
+    (void)device, (void)op, (void)options, (void)how, (void)function, (void)future;
     return ACU_ERR_NO_MEMORY;
 }
 

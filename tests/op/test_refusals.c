@@ -403,7 +403,7 @@ static void ownership(void **state)
     REFUSED(b, acu_partition(mine, ACU_SHAPE(2)), ACU_ERR_SHAPE, "[2]|f32 [4, 4]|dimensions");
     REFUSED(b, acu_partition(mine, ACU_SHAPE(2, 0)), ACU_ERR_SHAPE, "[2, 0]|at least 1");
     REFUSED(b, acu_partition((acu_tensor *)NULL, ACU_SHAPE(2, 2)), ACU_ERR_INVALID,
-            "acu_value|the tensor is NULL");
+            "acu_partition|the tensor is NULL");
     REFUSED(b, acu_op_partition_tensor(mine, ACU_SHAPE(2, 2), (acu_partition_mode)3, 0, ACU_SITE),
             ACU_ERR_INVALID, "whole, a prefix or mapped|mode 3");
     REFUSED(b, acu_op_partition(acu_dup(mine), ACU_SHAPE(2, 2), (acu_partition_mode)3, 0, ACU_SITE),

@@ -294,8 +294,8 @@ acu_status acu_group_submit(acu_group *group, acu_device *device, acu_op *op,
         acu_op_release(op);
         return status;
     }
-    status = acui_submit_public(device, op, options,
-                                future || group->collect ? 0 : ACUI_UNWANTED, &f);
+    status = acui_submit_public(device, op, options, future || group->collect ? 0 : ACUI_UNWANTED,
+                                __func__, &f);
     if (status != ACU_OK) {
         unreserve(group, m);
         return status;

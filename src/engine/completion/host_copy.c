@@ -57,7 +57,7 @@ static acu_status copy_in_turn(host_copy copy)
     acui_own_work own = {.run = copy_host, .data = &copy};
     acu_op *op = acu_op_host(acui_own_work_run, (acu_user){.data = &own}, &arg, 1, here);
     const char *function = copy.to ? "acu_read_sync" : "acu_write_sync";
-    acu_status status = acui_sync_own(acu_op_named(op, function), &own);
+    acu_status status = acui_sync_own(acu_op_named(op, function), &own, function);
     if (status == ACU_ERR_CALLBACK) /* the copy fails only as the device does */
         ACUI_TRY(acui_device_check(copy.tensor->buffer->device));
     return status;

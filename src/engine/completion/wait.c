@@ -336,8 +336,8 @@ static acu_status sync_with(acu_device *device, acu_op *op, const acu_submit_opt
         return status;
     }
     acu_future *future;
-    ACUI_TRY(acui_submit_public(device, op, options,
-                                ACUI_WAITED | (tensor ? 0 : ACUI_UNWANTED), &future));
+    ACUI_TRY(acui_submit_public(device, op, options, ACUI_WAITED | (tensor ? 0 : ACUI_UNWANTED),
+                                function, &future));
     status = wait_alone(future, NULL);
     if (status == ACU_OK && tensor)
         *tensor = take_first(future);
@@ -350,10 +350,10 @@ acu_status acu_sync(acu_device *device, acu_op *op, acu_tensor **tensor)
     return sync_with(device, op, NULL, tensor, __func__);
 }
 
-acu_status acui_sync_own(acu_op *op, acui_own_work *own)
+acu_status acui_sync_own(acu_op *op, acui_own_work *own, const char *function)
 {
     acu_future *future;
-    ACUI_TRY(acui_submit_public(NULL, op, NULL, ACUI_WAITED | ACUI_UNWANTED, &future));
+    ACUI_TRY(acui_submit_public(NULL, op, NULL, ACUI_WAITED | ACUI_UNWANTED, function, &future));
     acu_status status = wait_alone(future, own);
     acu_future_release(future);
     return status;

@@ -280,17 +280,19 @@ static acu_status check_options(acu_device *device, const acu_submit_options *gi
 }
 
 acu_status acui_submit_public(acu_device *device, acu_op *op, const acu_submit_options *given,
-                              unsigned how, acu_future **future)
+                              unsigned how, const char *function, acu_future **future)
 {
-    static const acui_op_class taker = {.name = "acu_submit"};
+    const acui_op_class taker = {.name = function};
     ACUI_REFUSE_FORK();
     acu_submit_options options;
     acu_op *taken = acui_op_take(op, &taker, (acu_site){0});
     acu_future *f = NULL;
-    acu_status status = check_options(device, given, &options, "acu_submit");
+    acu_status status = check_options(device, given, &options, function);
     if (status == ACU_OK && acui_issuing())
-        status = acui_fail(ACU_ERR_WOULD_WAIT, "acu_submit: a foreign call may not submit: the "
-                           "stream that it enqueues on is taken until it returns");
+        status = acui_fail(ACU_ERR_WOULD_WAIT,
+                           "%s: a foreign call may not submit: the stream that "
+                           "it enqueues on is taken until it returns",
+                           function);
     if (status == ACU_OK && (future || options.deadline || options.queue))
         status = acui_future_new(&f);
     if (f) { /* all before the deadline is set, which may pass at once: see `early` */
@@ -332,5 +334,5 @@ acu_status acui_submit_public(acu_device *device, acu_op *op, const acu_submit_o
 acu_status acu_submit(acu_device *device, acu_op *op, const acu_submit_options *given,
                       acu_future **future)
 {
-    return acui_submit_public(device, op, given, 0, future);
+    return acui_submit_public(device, op, given, 0, __func__, future);
 }
