@@ -77,9 +77,9 @@ static void another_device(void **state)
     acu_status status = acu_device_open_peer(two[0], two[1]);
     if (status != ACU_ERR_NOT_SUPPORTED) {
         assert_works(status);
-        compare("DeviceCanAccessPeer CtxEnablePeerAccess MemPoolSetAccess MemAlloc MemcpyHtoD "
-                "MemcpyPeerAsync StreamSynchronize MemcpyDtoH MemFree", "acu_device_open_peer",
-                __LINE__);
+        compare("DeviceCanAccessPeer CtxEnablePeerAccess MemPoolSetAccess MemAlloc MemcpyHtoDAsync "
+                "MemcpyPeerAsync MemcpyDtoHAsync StreamSynchronize MemFree",
+                "acu_device_open_peer", __LINE__);
         CALLS("DeviceCanAccessPeer CtxEnablePeerAccess MemPoolSetAccess",
               acu_device_open_peer(two[0], two[1]));
     }
