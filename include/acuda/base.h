@@ -40,9 +40,9 @@ typedef struct acu_site {
 #define ACU_SITE ((acu_site){__FILE__, __LINE__})
 #endif
 
-/* A list inside a macro. In C it expands to two arguments: the items and their number. C++ has no
- * compound literals, so there it is one argument, which C++ overloads of the functions take; the
- * list lives as long as the full expression that contains it. */
+/* A list inside a macro, of at most 64 items. In C it expands to two arguments: the items and their
+ * number. C++ has no compound literals, so there it is one argument, which C++ overloads of the
+ * functions take; the list lives as long as the full expression that contains it. */
 #ifdef __cplusplus
 template <typename T> struct acui_list {
     const T *items;
@@ -55,7 +55,36 @@ template <typename T, size_t N> static inline acui_list<T> acui_list_of(const T 
 #define ACUI_LIST(type, ...) acui_list_of<type>({__VA_ARGS__})
 #else
 #define ACUI_LIST(type, ...)                                                                       \
-    (type const[]){__VA_ARGS__}, sizeof((type const[]){__VA_ARGS__}) / sizeof(type)
+    (type const[ACUI_COUNT(__VA_ARGS__)]){__VA_ARGS__}, ACUI_COUNT(__VA_ARGS__)
+#define ACUI_COUNT(...)                                                                            \
+    ACUI_NUMBER_65(__VA_ARGS__, 64, 63, 62, 61, 60, 59, 58, 57, 56, 55, 54, 53, 52, 51, 50, 49,    \
+                   48, 47, 46, 45, 44, 43, 42, 41, 40, 39, 38, 37, 36, 35, 34, 33, 32, 31, 30,     \
+                   29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11,     \
+                   10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+#define ACUI_NUMBER_65(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, \
+                       a18, a19, a20, a21, a22, a23, a24, a25, a26, a27, a28, a29, a30, a31, a32,  \
+                       a33, a34, a35, a36, a37, a38, a39, a40, a41, a42, a43, a44, a45, a46, a47,  \
+                       a48, a49, a50, a51, a52, a53, a54, a55, a56, a57, a58, a59, a60, a61, a62,  \
+                       a63, a64, number, ...)                                                      \
+    number
+#endif
+
+/*
+ * ACUI_CHOOSE(BY, x, ...) is BY(v, ...), where v is a variable with the value of x. BY chooses by
+ * the type of its first argument (_Generic), and so has to name it twice. If it named x twice, an
+ * expression would grow by a factor with each level of nesting, and be too large for a compiler at
+ * eight levels or so; it still is for compilers that lack GNU's extensions. C++ has overloads.
+ */
+#if defined(__GNUC__) && !defined(__cplusplus)
+#define ACUI_CHOOSE(BY, x, ...) ACUI_CHOOSE_NUMBERED(BY, __COUNTER__, x, __VA_ARGS__)
+#define ACUI_CHOOSE_NUMBERED(BY, n, x, ...) ACUI_CHOOSE_BY(BY, n, x, __VA_ARGS__)
+#define ACUI_CHOOSE_BY(BY, n, x, ...)                                                              \
+    __extension__({                                                                                \
+        __auto_type acui_x_##n = (x);                                                              \
+        BY(acui_x_##n, __VA_ARGS__);                                                               \
+    })
+#else
+#define ACUI_CHOOSE(BY, x, ...) BY((x), __VA_ARGS__)
 #endif
 
 /* A cast in the style of the language, for C++ programs built with warnings for C-style casts. */

@@ -30,7 +30,8 @@
  * now and then, and can continue with the result at once.
  *
  * Where a macro says ACU_OPERAND, pass an acu_op (consumed) or an acu_tensor (borrowed). Each macro
- * covers a plain function that takes arrays, counts and an acu_site.
+ * covers a plain function that takes arrays, counts and an acu_site. A list in a macro has at most
+ * 64 items (more do not compile); the functions take any number.
  */
 #ifndef ACUDA_OP_H
 #define ACUDA_OP_H
@@ -38,6 +39,7 @@
 #include <acuda/kernel.h>
 #include <acuda/stream.h>
 #include <acuda/tensor.h>
+#include <string.h>
 
 ACU_BEGIN
 
@@ -62,23 +64,33 @@ typedef enum acu_access {
     ACU_UPDATE = 3  /* the kernel reads and writes it, or writes a part of it */
 } acu_access;
 
-/* One argument of a launch; made by the macros below, passed by value. */
+typedef enum acu_arg_kind {
+    ACU_ARG_NONE, /* an argument that was zeroed, by mistake */
+    ACU_ARG_OP,
+    ACU_ARG_TENSOR,
+    ACU_ARG_SCALAR,
+    ACU_ARG_STRUCT,
+    ACU_ARG_LIST
+} acu_arg_kind;
+
+/* One argument of a launch; made by the functions and macros below, passed by value. What is wrong
+ * with it is said by the function that takes it: an access that is none (INVALID), a scalar whose
+ * dtype is no element type (DTYPE). */
 typedef struct acu_arg {
-    int kind;            /* internal */
-    acu_access access;
-    acu_dtype dtype;     /* of a scalar */
-    uint32_t bytes;      /* of a scalar or struct */
+    int kind;          /* acu_arg_kind */
+    acu_access access; /* of an op, a tensor or a list */
+    acu_dtype dtype;   /* of a scalar */
+    uint32_t bytes;    /* of a struct; of a list, how many tensors it has */
     union {
         acu_op *op;
         acu_tensor *tensor;
-        const void *memory;
-        uint64_t bits;
+        const void *memory; /* a struct; the tensors of a list */
+        uint64_t bits;      /* a scalar */
     } u;
 } acu_arg;
 
 ACU_API acu_arg acu_arg_op(acu_op *op, acu_access access);
 ACU_API acu_arg acu_arg_tensor(acu_tensor *tensor, acu_access access);
-/* `dtype` must be an element type; whoever takes another number refuses it (DTYPE). */
 ACU_API acu_arg acu_arg_scalar(acu_dtype dtype, uint64_t bits);
 /* A struct by value, copied when the launch op is made; at most 4096 bytes. */
 ACU_API acu_arg acu_arg_struct(const void *memory, size_t bytes);
@@ -91,31 +103,73 @@ ACU_API acu_arg acu_arg_list(acu_tensor *const *tensors, size_t count, acu_acces
 #define acu_out_list(tensors, count) acu_arg_list((tensors), (count), ACU_WRITE)
 #define acu_inout_list(tensors, count) acu_arg_list((tensors), (count), ACU_UPDATE)
 
-static inline acu_arg acu_i8(int8_t v) { return acu_arg_scalar(ACU_I8, ACUI_CAST(uint8_t, v)); }
-static inline acu_arg acu_u8(uint8_t v) { return acu_arg_scalar(ACU_U8, v); }
-static inline acu_arg acu_i16(int16_t v) { return acu_arg_scalar(ACU_I16, ACUI_CAST(uint16_t, v)); }
-static inline acu_arg acu_u16(uint16_t v) { return acu_arg_scalar(ACU_U16, v); }
-static inline acu_arg acu_i32(int32_t v) { return acu_arg_scalar(ACU_I32, ACUI_CAST(uint32_t, v)); }
-static inline acu_arg acu_u32(uint32_t v) { return acu_arg_scalar(ACU_U32, v); }
-static inline acu_arg acu_i64(int64_t v) { return acu_arg_scalar(ACU_I64, ACUI_CAST(uint64_t, v)); }
-static inline acu_arg acu_u64(uint64_t v) { return acu_arg_scalar(ACU_U64, v); }
-static inline acu_arg acu_bool(bool v) { return acu_arg_scalar(ACU_BOOL, v); }
+/* acu_arg_op, acu_arg_tensor and acu_arg_scalar, inline: programs make these with each launch. */
+static inline acu_arg acui_arg_op(acu_op *op, acu_access access)
+{
+    acu_arg arg = {ACU_ARG_OP, access, ACU_NO_DTYPE, 0, {NULL}};
+    arg.u.op = op;
+    return arg;
+}
+static inline acu_arg acui_arg_tensor(acu_tensor *tensor, acu_access access)
+{
+    acu_arg arg = {ACU_ARG_TENSOR, access, ACU_NO_DTYPE, 0, {NULL}};
+    arg.u.tensor = tensor;
+    return arg;
+}
+static inline acu_arg acui_arg_scalar(acu_dtype dtype, uint64_t bits)
+{
+    acu_arg arg = {ACU_ARG_SCALAR, ACU_READ, dtype, 0, {NULL}};
+    arg.u.bits = bits;
+    return arg;
+}
+
+static inline acu_arg acu_i8(int8_t v) { return acui_arg_scalar(ACU_I8, ACUI_CAST(uint8_t, v)); }
+static inline acu_arg acu_u8(uint8_t v) { return acui_arg_scalar(ACU_U8, v); }
+static inline acu_arg acu_i16(int16_t v)
+{
+    return acui_arg_scalar(ACU_I16, ACUI_CAST(uint16_t, v));
+}
+static inline acu_arg acu_u16(uint16_t v) { return acui_arg_scalar(ACU_U16, v); }
+static inline acu_arg acu_i32(int32_t v)
+{
+    return acui_arg_scalar(ACU_I32, ACUI_CAST(uint32_t, v));
+}
+static inline acu_arg acu_u32(uint32_t v) { return acui_arg_scalar(ACU_U32, v); }
+static inline acu_arg acu_i64(int64_t v)
+{
+    return acui_arg_scalar(ACU_I64, ACUI_CAST(uint64_t, v));
+}
+static inline acu_arg acu_u64(uint64_t v) { return acui_arg_scalar(ACU_U64, v); }
+static inline acu_arg acu_bool(bool v) { return acui_arg_scalar(ACU_BOOL, v); }
+static inline acu_arg acu_f32(float v)
+{
+    uint32_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    return acui_arg_scalar(ACU_F32, bits);
+}
+static inline acu_arg acu_f64(double v)
+{
+    uint64_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    return acui_arg_scalar(ACU_F64, bits);
+}
 /* Types that C lacks, given as bits. */
-static inline acu_arg acu_f16_bits(uint16_t bits) { return acu_arg_scalar(ACU_F16, bits); }
-static inline acu_arg acu_bf16_bits(uint16_t bits) { return acu_arg_scalar(ACU_BF16, bits); }
-static inline acu_arg acu_tf32_bits(uint32_t bits) { return acu_arg_scalar(ACU_TF32, bits); }
-static inline acu_arg acu_f8e4m3fn_bits(uint8_t bits) { return acu_arg_scalar(ACU_F8E4M3FN, bits); }
-static inline acu_arg acu_f8e5m2_bits(uint8_t bits) { return acu_arg_scalar(ACU_F8E5M2, bits); }
+static inline acu_arg acu_f16_bits(uint16_t bits) { return acui_arg_scalar(ACU_F16, bits); }
+static inline acu_arg acu_bf16_bits(uint16_t bits) { return acui_arg_scalar(ACU_BF16, bits); }
+static inline acu_arg acu_tf32_bits(uint32_t bits) { return acui_arg_scalar(ACU_TF32, bits); }
+static inline acu_arg acu_f8e4m3fn_bits(uint8_t bits)
+{
+    return acui_arg_scalar(ACU_F8E4M3FN, bits);
+}
+static inline acu_arg acu_f8e5m2_bits(uint8_t bits) { return acui_arg_scalar(ACU_F8E5M2, bits); }
 static inline acu_arg acu_f8e8m0fnu_bits(uint8_t bits)
 {
-    return acu_arg_scalar(ACU_F8E8M0FNU, bits);
+    return acui_arg_scalar(ACU_F8E8M0FNU, bits);
 }
 static inline acu_arg acu_f4e2m1fnx2_bits(uint8_t bits)
 {
-    return acu_arg_scalar(ACU_F4E2M1FNX2, bits);
+    return acui_arg_scalar(ACU_F4E2M1FNX2, bits);
 }
-ACU_API acu_arg acu_f32(float v);
-ACU_API acu_arg acu_f64(double v);
 
 ACU_API acu_op *acui_operand_tensor(acu_tensor *tensor, acu_site site);
 static inline acu_op *acui_operand_op(acu_op *op, acu_site site)
@@ -130,18 +184,20 @@ static inline acu_op *acui_operand(acu_tensor *x, acu_site site)
 {
     return acui_operand_tensor(x, site);
 }
-static inline acu_arg acui_arg(acu_op *x, acu_access access) { return acu_arg_op(x, access); }
+static inline acu_arg acui_arg(acu_op *x, acu_access access) { return acui_arg_op(x, access); }
 static inline acu_arg acui_arg(acu_tensor *x, acu_access access)
 {
-    return acu_arg_tensor(x, access);
+    return acui_arg_tensor(x, access);
 }
 ACU_BEGIN
 #define ACU_OPERAND(x) acui_operand((x), ACU_SITE)
 #else
-#define acui_arg(x, access)                                                                        \
-    _Generic((x), acu_op *: acu_arg_op, acu_tensor *: acu_arg_tensor)((x), (access))
-#define ACU_OPERAND(x)                                                                             \
-    _Generic((x), acu_op *: acui_operand_op, acu_tensor *: acui_operand_tensor)((x), ACU_SITE)
+#define acui_arg(x, access) ACUI_CHOOSE(ACUI_ARG_BY, x, access)
+#define ACUI_ARG_BY(x, access)                                                                     \
+    _Generic(x, acu_op *: acui_arg_op, acu_tensor *: acui_arg_tensor)(x, access)
+#define ACU_OPERAND(x) ACUI_CHOOSE(ACUI_OPERAND_BY, x, ACU_SITE)
+#define ACUI_OPERAND_BY(x, site)                                                                   \
+    _Generic(x, acu_op *: acui_operand_op, acu_tensor *: acui_operand_tensor)(x, site)
 #endif
 #define ACU_ARGS(...) ACUI_LIST(acu_arg, __VA_ARGS__)
 /* x is an ACU_OPERAND in acu_in(x), acu_out(x) and acu_inout(x). */
@@ -415,8 +471,10 @@ ACU_BEGIN
     acui_partition_of((x), (tile), (mode), (blocks), ACU_SITE)
 #else
 #define acui_partition(x, tile, mode, blocks)                                                      \
-    _Generic((x), acu_op *: acu_op_partition, acu_tensor *: acu_op_partition_tensor)(              \
-        (x), (tile), (mode), (blocks), ACU_SITE)
+    ACUI_CHOOSE(ACUI_PARTITION_BY, x, tile, mode, blocks, ACU_SITE)
+#define ACUI_PARTITION_BY(x, tile, mode, blocks, site)                                             \
+    _Generic(x, acu_op *: acu_op_partition, acu_tensor *: acu_op_partition_tensor)(                \
+        x, (tile), (mode), (blocks), site)
 #endif
 ACU_API acu_op *acu_op_unpartition(acu_op *x, acu_site site);
 

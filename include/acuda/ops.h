@@ -66,12 +66,17 @@ static inline acu_op *acui_term(unsigned long long x, acu_site site)
 ACU_BEGIN
 #define ACU_TERM(x) acui_term((x), ACU_SITE)
 #else
-#define ACU_TERM(x)                                                                                \
-    _Generic((x), acu_op *: acui_operand_op, acu_tensor *: acui_operand_tensor,                    \
+static inline acu_op *acui_term_long_double(long double number, acu_site site)
+{
+    return acui_term_f64((double)number, site);
+}
+#define ACU_TERM(x) ACUI_CHOOSE(ACUI_TERM_BY, x, ACU_SITE)
+#define ACUI_TERM_BY(x, site)                                                                      \
+    _Generic(x, acu_op *: acui_operand_op, acu_tensor *: acui_operand_tensor,                      \
              acu_arg: acu_op_scalar, float: acui_term_f64, double: acui_term_f64,                  \
-             long double: acui_term_f64,                                                           \
+             long double: acui_term_long_double,                                                   \
              unsigned long: acui_term_u64, unsigned long long: acui_term_u64,                      \
-             default: acui_term_i64)((x), ACU_SITE)
+             default: acui_term_i64)(x, site)
 #endif
 #define ACUI_TERMS(...) ACUI_LIST(acu_op *, __VA_ARGS__)
 

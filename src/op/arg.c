@@ -14,87 +14,52 @@
 #include <stdio.h>
 #include <string.h>
 
-/* `kind`, or NO_ACCESS if `access` is no access: such an argument could not be ordered behind
- * anything. */
-static inline int kind_with(acui_arg_kind kind, acu_access access)
-{
-    return access >= ACU_READ && access <= ACU_UPDATE ? (int)kind : (int)ACUI_ARG_NO_ACCESS;
-}
-
 acu_arg acu_arg_op(acu_op *op, acu_access access)
 {
-    acu_arg arg = {.kind = kind_with(ACUI_ARG_OP, access), .access = access, .u.op = op};
-    if (arg.kind != ACUI_ARG_OP)
-        acu_op_release(op); /* consumed, as always: no op will take it */
-    return arg;
+    return acui_arg_op(op, access);
 }
 
 acu_arg acu_arg_tensor(acu_tensor *tensor, acu_access access)
 {
-    return (acu_arg){
-        .kind = kind_with(ACUI_ARG_TENSOR, access), .access = access, .u.tensor = tensor};
+    return acui_arg_tensor(tensor, access);
 }
 
 acu_arg acu_arg_scalar(acu_dtype dtype, uint64_t bits)
 {
-    uint32_t bytes = (uint32_t)acu_dtype_bytes(dtype);
-    return (acu_arg){.kind = bytes ? ACUI_ARG_SCALAR : ACUI_ARG_NO_DTYPE,
-                     .dtype = dtype,
-                     .bytes = bytes,
-                     .u.bits = bits};
+    return acui_arg_scalar(dtype, bits);
 }
 
 acu_arg acu_arg_struct(const void *memory, size_t bytes)
 {
-    return (acu_arg){.kind = ACUI_ARG_STRUCT,
+    return (acu_arg){.kind = ACU_ARG_STRUCT,
                      .bytes = bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)bytes,
                      .u.memory = memory};
 }
 
 acu_arg acu_arg_list(acu_tensor *const *tensors, size_t count, acu_access access)
 {
-    return (acu_arg){.kind = kind_with(ACUI_ARG_LIST, access),
+    return (acu_arg){.kind = ACU_ARG_LIST,
                      .access = access,
                      .bytes = count > UINT32_MAX ? UINT32_MAX : (uint32_t)count,
                      .u.memory = tensors};
 }
 
-acu_arg acu_f32(float v)
+acu_status acui_arg_refuse_access(const acu_arg *arg, size_t place)
 {
-    uint32_t bits;
-    memcpy(&bits, &v, sizeof bits);
-    return acu_arg_scalar(ACU_F32, bits);
-}
-
-acu_arg acu_f64(double v)
-{
-    uint64_t bits;
-    memcpy(&bits, &v, sizeof bits);
-    return acu_arg_scalar(ACU_F64, bits);
-}
-
-acu_status acui_arg_refuse(const acu_arg *arg, size_t place)
-{
-    if (arg->kind == ACUI_ARG_NO_DTYPE)
-        return acui_fail(ACU_ERR_DTYPE, "argument %zu: %d is no element type", place,
-                         (int)arg->dtype);
-    if (arg->kind == ACUI_ARG_NO_ACCESS)
-        return acui_fail(ACU_ERR_INVALID,
-                         "argument %zu: %d is no access (ACU_READ, ACU_WRITE or ACU_UPDATE)", place,
-                         (int)arg->access);
-    return acui_fail(ACU_ERR_ARGUMENTS,
-                     "argument %zu was not made by acu_in, acu_out, acu_inout or a scalar", place);
+    return acui_fail(ACU_ERR_INVALID,
+                     "argument %zu: %d is no access (ACU_READ, ACU_WRITE or ACU_UPDATE)", place,
+                     (int)arg->access);
 }
 
 acu_status acui_arg_check_scalar(const acu_arg *arg, const char *function)
 {
-    if (arg->kind == ACUI_ARG_SCALAR)
-        return ACU_OK;
-    if (arg->kind == ACUI_ARG_NO_DTYPE)
-        return acui_fail(ACU_ERR_DTYPE, "%s: %d is no element type", function, (int)arg->dtype);
-    if (arg->kind == ACUI_ARG_OP)
+    if (arg->kind == ACU_ARG_OP)
         acu_op_release(arg->u.op);
-    return acui_fail(ACU_ERR_INVALID, "%s wants a scalar, such as acu_f32(2)", function);
+    if (arg->kind != ACU_ARG_SCALAR)
+        return acui_fail(ACU_ERR_INVALID, "%s wants a scalar, such as acu_f32(2)", function);
+    if (!acu_dtype_bytes(arg->dtype))
+        return acui_fail(ACU_ERR_DTYPE, "%s: %d is no element type", function, (int)arg->dtype);
+    return ACU_OK;
 }
 
 /* Copies the memory of a struct argument, so that the caller may free its own. */
@@ -102,7 +67,7 @@ static acu_status keep_struct(acu_arg *arg, size_t place)
 {
     if (!arg->u.memory || arg->bytes == 0 || arg->bytes > ACUI_STRUCT_MAX) {
         uint32_t bytes = arg->bytes;
-        arg->kind = ACUI_ARG_NONE; /* no memory of ours to free */
+        arg->kind = ACU_ARG_NONE; /* no memory of ours to free */
         return acui_fail(ACU_ERR_ARGUMENTS,
                          "argument %zu: a struct must have 1 to %d bytes, not %u, and an address",
                          place, ACUI_STRUCT_MAX, bytes);
@@ -117,7 +82,7 @@ static acu_status keep_struct(acu_arg *arg, size_t place)
 ACUI_RARE static acu_status refuse_tensor(const acu_op *op, acu_arg *arg, size_t place)
 {
     char what[64];
-    arg->kind = ACUI_ARG_NONE; /* no reference of ours to release */
+    arg->kind = ACU_ARG_NONE; /* no reference of ours to release */
     snprintf(what, sizeof what, "argument %zu of %s", place, op->class->name);
     return acui_object_refuse(arg->u.tensor, ACU_OBJECT_TENSOR, what);
 }
@@ -127,7 +92,21 @@ static inline acu_status keep_tensor(const acu_op *op, acu_arg *arg, size_t plac
     if (!acui_object_is(arg->u.tensor, ACU_OBJECT_TENSOR))
         return refuse_tensor(op, arg, place);
     acui_object_retain(arg->u.tensor);
-    return ACU_OK;
+    return acui_arg_has_access(arg) ? ACU_OK : acui_arg_refuse_access(arg, place);
+}
+
+static inline acu_status keep_op(acu_op *op, const acu_arg *arg, size_t place)
+{
+    op->inputs[op->input_count++] = acui_op_take(arg->u.op, op->class, op->site);
+    return acui_arg_has_access(arg) ? ACU_OK : acui_arg_refuse_access(arg, place);
+}
+
+static inline acu_status keep_scalar(const acu_arg *arg, size_t place)
+{
+    return acu_dtype_bytes(arg->dtype)
+               ? ACU_OK
+               : acui_fail(ACU_ERR_DTYPE, "argument %zu: %d is no element type", place,
+                           (int)arg->dtype);
 }
 
 /* Copies the list and retains the tensors in it. */
@@ -135,10 +114,12 @@ static acu_status keep_list(const acu_op *op, acu_arg *arg, size_t place)
 {
     acu_tensor *const *from = arg->u.memory;
     uint32_t count = arg->bytes;
-    arg->kind = ACUI_ARG_NONE; /* nothing is ours before the copy succeeds */
+    arg->kind = ACU_ARG_NONE; /* nothing is ours before the copy succeeds */
     if (op->class != &acui_class_LAUNCH)
         return acui_fail(ACU_ERR_ARGUMENTS, "argument %zu: a list of tensors is for launches",
                          place);
+    if (!acui_arg_has_access(arg))
+        return acui_arg_refuse_access(arg, place);
     if (!from || count == 0 || count > ACUI_LIST_MAX)
         return acui_fail(ACU_ERR_ARGUMENTS,
                          "argument %zu: a list must have 1 to %d tensors, not %u, and an address",
@@ -150,29 +131,36 @@ static acu_status keep_list(const acu_op *op, acu_arg *arg, size_t place)
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory for argument %zu", place);
     for (uint32_t i = 0; i < count; i++)
         copy[i] = acu_tensor_retain(from[i]);
-    arg->kind = ACUI_ARG_LIST;
+    arg->kind = ACU_ARG_LIST;
     arg->u.memory = copy;
     return ACU_OK;
 }
 
 /* The rare kinds: neither a tensor, nor an op, nor a scalar. */
-static ACUI_APART acu_status keep_arg(acu_op *op, acu_arg *arg, size_t place)
+static ACUI_APART acu_status keep_rare(const acu_op *op, acu_arg *arg, size_t place)
 {
-    switch ((acui_arg_kind)arg->kind) {
-    case ACUI_ARG_STRUCT:
+    if (arg->kind == ACU_ARG_STRUCT)
         return keep_struct(arg, place);
-    case ACUI_ARG_LIST:
+    if (arg->kind == ACU_ARG_LIST)
         return keep_list(op, arg, place);
-    default:
-        return acui_arg_refuse(arg, place);
-    }
+    return acui_fail(ACU_ERR_ARGUMENTS,
+                     "argument %zu was not made by acu_in, acu_out, acu_inout or a scalar", place);
+}
+
+static inline acu_status keep(acu_op *op, acu_arg *arg, size_t place)
+{
+    if (arg->kind == ACU_ARG_TENSOR)
+        return keep_tensor(op, arg, place);
+    if (arg->kind == ACU_ARG_SCALAR)
+        return keep_scalar(arg, place);
+    return arg->kind == ACU_ARG_OP ? keep_op(op, arg, place) : keep_rare(op, arg, place);
 }
 
 /* Consumes the op arguments that no op will hold. */
 static void drop_args(const acu_arg *args, size_t from, size_t count)
 {
     for (size_t i = from; i < count; i++)
-        if (args[i].kind == ACUI_ARG_OP)
+        if (args[i].kind == ACU_ARG_OP)
             acu_op_release(args[i].u.op);
 }
 
@@ -194,12 +182,7 @@ acu_op *acui_op_with_args(const acui_op_class *class, const acu_arg *args, size_
     size_t i = 0;
     for (; i < count && status == ACU_OK; i++) {
         kept[i] = args[i];
-        if (kept[i].kind == ACUI_ARG_TENSOR)
-            status = keep_tensor(op, &kept[i], i);
-        else if (kept[i].kind == ACUI_ARG_OP)
-            op->inputs[op->input_count++] = acui_op_take(kept[i].u.op, class, site);
-        else if (kept[i].kind != ACUI_ARG_SCALAR)
-            status = keep_arg(op, &kept[i], i);
+        status = keep(op, &kept[i], i);
     }
     op->u.call.arg_count = i;
     if (status == ACU_OK)
@@ -222,9 +205,9 @@ void acui_args_destroy(acu_op *op)
 {
     for (size_t i = 0; i < op->u.call.arg_count; i++) {
         const acu_arg *arg = &op->u.call.args[i];
-        if (arg->kind == ACUI_ARG_TENSOR && arg->u.tensor)
+        if (arg->kind == ACU_ARG_TENSOR && arg->u.tensor)
             acu_tensor_release(arg->u.tensor);
-        else if (arg->kind == ACUI_ARG_STRUCT || arg->kind == ACUI_ARG_LIST)
+        else if (arg->kind == ACU_ARG_STRUCT || arg->kind == ACU_ARG_LIST)
             drop_memory(arg);
     }
 }
@@ -260,7 +243,7 @@ acu_status acui_check_writes(const acu_op *op, const acu_val *values, size_t pla
 {
     const acu_val *value = &values[place];
     const acu_arg *arg = &op->u.call.args[place];
-    if (arg->kind == ACUI_ARG_LIST)
+    if (arg->kind == ACU_ARG_LIST)
         return check_list_writes(arg, place);
     if (!(arg->access & ACU_WRITE) || (value->kind != ACU_TENSOR && value->kind != ACU_PARTITION))
         return ACU_OK;
@@ -309,14 +292,14 @@ static inline acu_status plan_operand(acui_plan *plan, acu_op **input, size_t pl
  * once. */
 static inline void take_arg(acu_arg *arg, acu_val *value)
 {
-    if (arg->kind == ACUI_ARG_TENSOR) {
+    if (arg->kind == ACU_ARG_TENSOR) {
         value->kind = ACU_TENSOR;
         value->form = ACU_BORROWED;
         value->tensor = arg->u.tensor;
         arg->u.tensor = NULL;
         return;
     }
-    value->kind = arg->kind == ACUI_ARG_SCALAR ? ACU_SCALAR : ACU_NONE;
+    value->kind = arg->kind == ACU_ARG_SCALAR ? ACU_SCALAR : ACU_NONE;
     value->tensor = NULL;
     value->dtype = arg->dtype;
     value->bits = arg->u.bits;
@@ -334,7 +317,7 @@ acu_status acui_plan_args(acui_plan *plan, acu_op *op, acu_device *place, acui_v
     acu_val *value = values->list + base;
     acu_arg *arg = op->u.call.args;
     for (size_t i = 0; i < count; i++, arg++, value++) {
-        if (arg->kind == ACUI_ARG_OP) {
+        if (arg->kind == ACU_ARG_OP) {
             ACUI_TRY(plan_operand(plan, input++, i, place, values));
             value = values->list + base + i; /* the list may have moved */
         } else {

@@ -6,19 +6,6 @@
 
 #include "op/op.h"
 
-typedef enum acui_arg_kind {
-    ACUI_ARG_NONE, /* an argument that was zeroed, by mistake */
-    ACUI_ARG_OP,
-    ACUI_ARG_TENSOR,
-    ACUI_ARG_SCALAR,
-    ACUI_ARG_STRUCT,
-    ACUI_ARG_LIST, /* a list of tensors, at u.memory, `bytes` many; of a launch only */
-    /* Refused when an op takes them: a scalar whose dtype is no element type; an access that is
-     * none. */
-    ACUI_ARG_NO_DTYPE,
-    ACUI_ARG_NO_ACCESS
-} acui_arg_kind;
-
 #define ACUI_STRUCT_MAX 4096 /* CUDA's limit for all parameters of a kernel together */
 #define ACUI_LIST_MAX ((ACUI_STRUCT_MAX - 8) / 8)
 
@@ -26,12 +13,17 @@ typedef enum acui_arg_kind {
  * kind. */
 static inline size_t acui_arg_list(const acu_arg *arg, acu_tensor *const **tensors)
 {
-    *tensors = arg->kind == ACUI_ARG_LIST ? (acu_tensor *const *)arg->u.memory : NULL;
-    return arg->kind == ACUI_ARG_LIST ? arg->bytes : 0;
+    *tensors = arg->kind == ACU_ARG_LIST ? (acu_tensor *const *)arg->u.memory : NULL;
+    return arg->kind == ACU_ARG_LIST ? arg->bytes : 0;
 }
 
-/* Says what is wrong with an argument of any kind that no op accepts. */
-acu_status acui_arg_refuse(const acu_arg *arg, size_t place);
+/* Whether the access of an op, tensor or list is one. If not, the argument could not be ordered
+ * behind anything. */
+static inline bool acui_arg_has_access(const acu_arg *arg)
+{
+    return arg->access >= ACU_READ && arg->access <= ACU_UPDATE;
+}
+acu_status acui_arg_refuse_access(const acu_arg *arg, size_t place); /* says that it is not */
 
 /* Checks that the argument is a scalar, for `function`; an op in its place is consumed. */
 acu_status acui_arg_check_scalar(const acu_arg *arg, const char *function);

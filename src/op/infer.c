@@ -204,15 +204,15 @@ static acu_status infer_arg(acui_infer *infer, acu_op *op, size_t place, size_t 
     const acu_arg *arg = &op->u.call.args[place];
     acu_val value = {.kind = ACU_NONE};
     char what[32];
-    switch ((acui_arg_kind)arg->kind) {
-    case ACUI_ARG_OP:
+    switch ((acu_arg_kind)arg->kind) {
+    case ACU_ARG_OP:
         snprintf(what, sizeof what, "argument %zu", place);
         ACUI_TRY(acui_infer_one(infer, op->inputs[(*input)++], device, what, &value));
         return acui_values_push(values, value);
-    case ACUI_ARG_TENSOR:
+    case ACU_ARG_TENSOR:
         value = (acu_val){.kind = ACU_TENSOR, .form = ACU_BORROWED, .tensor = arg->u.tensor};
         return acui_infer_stand_in(infer, &value, values);
-    case ACUI_ARG_SCALAR:
+    case ACU_ARG_SCALAR:
         value = (acu_val){.kind = ACU_SCALAR, .dtype = arg->dtype, .bits = arg->u.bits};
         break;
     default:

@@ -98,7 +98,7 @@ static uint32_t padded_bytes(const acu_op *op, acu_kernel *kernel, size_t i, boo
     const acu_arg *arg = &op->u.call.args[i];
     const acu_val none = {.kind = ACU_NONE};
     uint32_t bytes = acui_launch_bytes(&none, arg), room = 0;
-    if (arg->kind == ACUI_ARG_LIST)
+    if (arg->kind == ACU_ARG_LIST)
         room = early ? ACUI_STRUCT_MAX : acui_launch_room(kernel, i);
     return ((room > bytes ? room : bytes) + 7u) & ~7u;
 }
@@ -123,7 +123,7 @@ static acu_status add_params(acui_plan *plan, acui_node *node, const acu_op *op,
             bytes = sizeof(acu_tile_param);
         } else {
             bytes = padded_bytes(op, node->u.launch.kernel, i, early);
-            if (arg->kind == ACUI_ARG_LIST)
+            if (arg->kind == ACU_ARG_LIST)
                 ACUI_TRY(add_list(plan, node, data, at, arg));
             else
                 memcpy(data + at, arg->u.memory, arg->bytes);

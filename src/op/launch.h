@@ -14,7 +14,7 @@
 /* Bytes that an argument takes among the parameters; for a list, at least. */
 static inline uint32_t acui_launch_bytes(const acu_val *value, const acu_arg *arg)
 {
-    if (arg->kind == ACUI_ARG_LIST)
+    if (arg->kind == ACU_ARG_LIST)
         return 8 + 8 * arg->bytes; /* an acu_list: a count, then pointers */
     switch (value->kind) {
     case ACU_SCALAR:

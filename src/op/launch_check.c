@@ -156,7 +156,7 @@ static acui_given given_of(const acu_val *value, const acu_arg *arg)
                         .access = arg->access,
                         .dtype = value->tensor ? value->tensor->dtype : value->dtype,
                         .bytes = acui_launch_bytes(value, arg),
-                        .list = arg->kind == ACUI_ARG_LIST,
+                        .list = arg->kind == ACU_ARG_LIST,
                         .value = value};
 }
 

@@ -150,7 +150,7 @@ void acu_val_set_scalar(acu_val *value, acu_arg scalar)
 {
     if (value)
         acui_val_drop(value);
-    if (value && scalar.kind == ACUI_ARG_SCALAR)
+    if (value && scalar.kind == ACU_ARG_SCALAR && acu_dtype_bytes(scalar.dtype))
         *value = (acu_val){.kind = ACU_SCALAR, .dtype = scalar.dtype, .bits = scalar.u.bits};
 }
 

@@ -77,6 +77,47 @@ static acu_tensor *result(const bench *b, acu_op *op)
     return tensor;
 }
 
+/* An expression is as long as it looks: each level of it is compiled once. Before the macros saw to
+ * that, a compiler did not get to the end of this one. */
+static void expressions_nest(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+#define PLUS(x) acu_first(acu_launch(b.add, ALL, acu_inout(x), acu_f32(1), acu_u32(N)))
+    acu_tensor *x = result(
+        &b, PLUS(PLUS(PLUS(PLUS(PLUS(PLUS(PLUS(PLUS(PLUS(PLUS(acu_zeros(ACU_F32, VECTOR))))))))))));
+#undef PLUS
+    holds(x, 10);
+    acu_tensor *y = result(
+        &b, acu_add(acu_add(acu_add(acu_add(acu_add(acu_add(acu_add(acu_add(acu_add(acu_add(
+                x, 1), 1), 1), 1), 1), 1), 1), 1), 1), 1));
+    holds(y, 20);
+    acu_tensor_release(x);
+    acu_tensor_release(y);
+    close_bench(&b);
+}
+
+/* A list in a macro has up to 64 items; their number is counted right. */
+static void lists_have_up_to_64_items(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+#define FOUR acu_scalar(acu_u32(1)), acu_scalar(acu_u32(2)), acu_scalar(acu_u32(3)), \
+             acu_scalar(acu_u32(4))
+#define SIXTEEN FOUR, FOUR, FOUR, FOUR
+    acu_op *const ops[] = {acu_zip(FOUR), acu_zip(SIXTEEN, FOUR),
+                           acu_zip(SIXTEEN, SIXTEEN, SIXTEEN, SIXTEEN)};
+#undef SIXTEEN
+#undef FOUR
+    const size_t counts[] = {4, 20, 64};
+    for (int i = 0; i < 3; i++) {
+        acu_future *future = submit(&b, ops[i]);
+        assert_int_equal(acu_future_values(future), counts[i]);
+        acu_future_release(future);
+    }
+    close_bench(&b);
+}
+
 /* The op's first value has this value. */
 static void yields(const bench *b, acu_op *op, float want)
 {
@@ -994,6 +1035,8 @@ int main(void)
         cmocka_unit_test(long_chains),
         cmocka_unit_test(a_tensor_is_free_again_behind_its_reader),
         cmocka_unit_test(ops_are_consumed),
+        cmocka_unit_test(expressions_nest),
+        cmocka_unit_test(lists_have_up_to_64_items),
         cmocka_unit_test(values_are_taken_once),
         cmocka_unit_test(errors_carry_their_line),
         cmocka_unit_test(on_places_what_names_no_device),

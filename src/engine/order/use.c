@@ -29,12 +29,12 @@ static acu_status check_args(const acu_arg *args, size_t count, const char *func
     acu_status status = count ? ACU_OK
                               : acui_fail(ACU_ERR_INVALID, "%s: nothing to use", function);
     for (size_t i = 0; i < count; i++) {
-        if (args[i].kind == ACUI_ARG_OP)
+        if (args[i].kind == ACU_ARG_OP)
             acu_op_release(args[i].u.op); /* consumed in any case */
-        if (status == ACU_OK && args[i].kind == ACUI_ARG_NO_ACCESS)
-            status = acui_arg_refuse(&args[i], i);
-        if (status == ACU_OK && args[i].kind != ACUI_ARG_TENSOR)
+        if (status == ACU_OK && args[i].kind != ACU_ARG_TENSOR)
             status = acui_fail(ACU_ERR_INVALID, "%s: argument %zu is not a tensor", function, i);
+        if (status == ACU_OK && !acui_arg_has_access(&args[i]))
+            status = acui_arg_refuse_access(&args[i], i);
         if (status == ACU_OK)
             status = acui_object_check(args[i].u.tensor, ACU_OBJECT_TENSOR, function);
     }
