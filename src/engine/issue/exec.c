@@ -18,48 +18,48 @@ static CUdeviceptr address_of(const acu_buffer *buffer, size_t offset)
     return atomic_load_explicit(&buffer->address, memory_order_acquire) + offset;
 }
 
-static acui_setting setting_of(const acui_node *node)
+static acui_setting copy_of(const acui_node *node)
 {
-    acui_setting s = {.kind = node->kind};
-    if (node->kind != ACUI_NODE_LAUNCH)
-        s.returned = acui_memory_returned();
-    if (node->kind == ACUI_NODE_LAUNCH) {
-        s.dims = node->u.launch.dims;
-        s.config = acui_launch_config(node);
-        s.function = node->u.launch.kernel->raw;
-        s.data = acui_launch_data(node);
-        s.bytes = node->u.launch.bytes;
-        s.count = node->u.launch.count;
-    } else if (node->kind == ACUI_NODE_COPY) {
-        s.dst = address_of(node->u.copy.dst, node->u.copy.dst_offset);
-        s.src = address_of(node->u.copy.src, node->u.copy.src_offset);
-        s.dst_host = node->u.copy.dst->host != NULL;
-        s.src_host = node->u.copy.src->host != NULL;
-        s.length = node->u.copy.bytes;
-        s.box = node->u.copy.box;
-    } else {
-        size_t bytes = node->u.fill.element_bytes;
-        s.dst = address_of(node->u.fill.buffer, node->u.fill.offset);
-        s.length = node->u.fill.elements;
-        s.element = (uint32_t)bytes;
-        s.value = (uint32_t)node->u.fill.bits;
-        if (bytes < 4)
-            s.value &= (1u << 8 * bytes) - 1;
-    }
-    return s;
+    const acu_buffer *dst = node->u.copy.dst, *src = node->u.copy.src;
+    return (acui_setting){.kind = ACUI_NODE_COPY,
+                          .dst_host = dst->host != NULL,
+                          .src_host = src->host != NULL,
+                          .u.memory = {.dst = address_of(dst, node->u.copy.dst_offset),
+                                       .from.src = address_of(src, node->u.copy.src_offset),
+                                       .length = node->u.copy.bytes,
+                                       .returned = acui_memory_returned()}};
+}
+
+static acui_setting fill_of(const acui_node *node)
+{
+    uint32_t bytes = (uint32_t)node->u.fill.element_bytes, value = (uint32_t)node->u.fill.bits;
+    if (bytes < 4)
+        value &= (1u << 8 * bytes) - 1;
+    return (acui_setting){.kind = ACUI_NODE_FILL,
+                          .u.memory = {.dst = address_of(node->u.fill.buffer, node->u.fill.offset),
+                                       .from.element = {.value = value, .bytes = bytes},
+                                       .length = node->u.fill.elements,
+                                       .returned = acui_memory_returned()}};
+}
+
+/* Of a node that is no launch. */
+static acui_setting memory_of(const acui_node *node)
+{
+    return node->kind == ACUI_NODE_COPY ? copy_of(node) : fill_of(node);
 }
 
 static bool same_launch(const acui_setting *s, const acui_node *node)
 {
-    return s->bytes == node->u.launch.bytes &&
-           memcmp(s->data, acui_launch_data(node), s->bytes) == 0 &&
+    return s->u.launch.bytes == node->u.launch.bytes &&
+           memcmp(s->u.launch.data, acui_launch_data(node), s->u.launch.bytes) == 0 &&
            memcmp(&s->dims, &node->u.launch.dims, sizeof s->dims) == 0;
 }
 
-static bool same_memory(const acui_setting *a, const acui_setting *b)
+static bool same_memory(const acui_setting *s, const acui_setting *t)
 {
-    return a->dst == b->dst && a->src == b->src && a->length == b->length && a->value == b->value &&
-           a->returned == b->returned;
+    return s->u.memory.dst == t->u.memory.dst && s->u.memory.from.src == t->u.memory.from.src &&
+           s->u.memory.length == t->u.memory.length &&
+           s->u.memory.returned == t->u.memory.returned;
 }
 
 /* ---- the driver's structs ---- */
@@ -67,7 +67,7 @@ static bool same_memory(const acui_setting *a, const acui_setting *b)
 static acu_CUDA_KERNEL_NODE_PARAMS_v1 kernel_params(const acui_setting *s)
 {
     const acui_dims *d = &s->dims;
-    return (acu_CUDA_KERNEL_NODE_PARAMS_v1){.func = s->function,
+    return (acu_CUDA_KERNEL_NODE_PARAMS_v1){.func = s->u.launch.function,
                                             .gridDimX = d->grid[0],
                                             .gridDimY = d->grid[1],
                                             .gridDimZ = d->grid[2],
@@ -75,16 +75,15 @@ static acu_CUDA_KERNEL_NODE_PARAMS_v1 kernel_params(const acui_setting *s)
                                             .blockDimY = d->block[1],
                                             .blockDimZ = d->block[2],
                                             .sharedMemBytes = d->shared,
-                                            .kernelParams = s->pointers};
+                                            .kernelParams = s->u.launch.pointers};
 }
 
-/* The sizes of a copy by rows, or of one run of bytes. With one slice the heights mean nothing, but
- * must be large enough. */
-static acu_CUDA_MEMCPY3D sizes_of(const acui_setting *s)
+/* The sizes of a copy by rows, or of one run of bytes (`box` NULL). With one slice the heights mean
+ * nothing, but must be large enough. */
+static acu_CUDA_MEMCPY3D sizes_of(uint64_t length, const acui_box *box)
 {
-    const acui_box *box = s->box;
     if (!box)
-        return (acu_CUDA_MEMCPY3D){.WidthInBytes = s->length, .Height = 1, .Depth = 1};
+        return (acu_CUDA_MEMCPY3D){.WidthInBytes = length, .Height = 1, .Depth = 1};
     return (acu_CUDA_MEMCPY3D){.WidthInBytes = box->width,
                                .Height = box->height,
                                .Depth = box->depth,
@@ -94,28 +93,29 @@ static acu_CUDA_MEMCPY3D sizes_of(const acui_setting *s)
                                .dstHeight = box->depth > 1 ? box->dst_height : box->height};
 }
 
-static acu_CUDA_MEMCPY3D copy_params(const acui_setting *s)
+static acu_CUDA_MEMCPY3D copy_params(const acui_setting *s, const acui_box *box)
 {
-    acu_CUDA_MEMCPY3D p = sizes_of(s);
+    CUdeviceptr dst = s->u.memory.dst, src = s->u.memory.from.src;
+    acu_CUDA_MEMCPY3D p = sizes_of(s->u.memory.length, box);
     p.srcMemoryType = s->src_host ? ACU_CU_MEMORYTYPE_HOST : ACU_CU_MEMORYTYPE_DEVICE;
     p.dstMemoryType = s->dst_host ? ACU_CU_MEMORYTYPE_HOST : ACU_CU_MEMORYTYPE_DEVICE;
     if (s->src_host)
-        p.srcHost = (const void *)(uintptr_t)s->src;
+        p.srcHost = (const void *)(uintptr_t)src;
     else
-        p.srcDevice = s->src;
+        p.srcDevice = src;
     if (s->dst_host)
-        p.dstHost = (void *)(uintptr_t)s->dst;
+        p.dstHost = (void *)(uintptr_t)dst;
     else
-        p.dstDevice = s->dst;
+        p.dstDevice = dst;
     return p;
 }
 
 static acu_CUDA_MEMSET_NODE_PARAMS fill_params(const acui_setting *s)
 {
-    return (acu_CUDA_MEMSET_NODE_PARAMS){.dst = s->dst,
-                                         .value = s->value,
-                                         .elementSize = s->element,
-                                         .width = s->length,
+    return (acu_CUDA_MEMSET_NODE_PARAMS){.dst = s->u.memory.dst,
+                                         .value = s->u.memory.from.element.value,
+                                         .elementSize = s->u.memory.from.element.bytes,
+                                         .width = s->u.memory.length,
                                          .height = 1};
 }
 
@@ -154,25 +154,57 @@ static void hold_buffers(acui_needs *needs, const acui_node *node)
         needs->buffers[needs->buffer_count++] = acu_buffer_retain(node->touches[i].use->buffer);
 }
 
-static bool keep_setting(acui_exec *exec, uint32_t i, const acui_node *node)
+/* Bytes of the block that a launch has in exec->params: its pointers, then its data. */
+static size_t params_bytes(const acui_node *node)
 {
-    acui_setting *s = &exec->settings[i];
-    *s = setting_of(node);
-    if (node->kind != ACUI_NODE_LAUNCH) {
-        hold_buffers(&exec->needs, node);
-        return true;
-    }
-    char *data = acui_alloc(s->bytes);
-    void **pointers = ACUI_NEW_ARRAY(void *, s->count);
-    if (data && pointers) {
-        memcpy(data, s->data, s->bytes);
-        for (uint32_t k = 0; k < s->count; k++)
-            pointers[k] = data + ((char *)acui_launch_param(node, k) - s->data);
-    }
-    s->data = data;
-    s->pointers = pointers;
+    size_t data = (node->u.launch.bytes + 7) & ~(size_t)7;
+    return node->kind == ACUI_NODE_LAUNCH ? node->u.launch.count * sizeof(void *) + data : 0;
+}
+
+/* `params`: its block. */
+static void keep_launch(acui_exec *exec, uint32_t i, const acui_node *node, char *params)
+{
+    void **pointers = (void **)(void *)params;
+    char *data = params + node->u.launch.count * sizeof(void *);
+    exec->settings[i] = (acui_setting){.kind = ACUI_NODE_LAUNCH,
+                                       .dims = node->u.launch.dims,
+                                       .u.launch = {.function = node->u.launch.kernel->raw,
+                                                    .data = data,
+                                                    .pointers = pointers,
+                                                    .bytes = node->u.launch.bytes,
+                                                    .count = node->u.launch.count}};
+    memcpy(data, acui_launch_data(node), node->u.launch.bytes);
+    for (uint32_t k = 0; k < node->u.launch.count; k++)
+        pointers[k] = data + acui_launch_at(node, k);
+    exec->extras[i].config = acui_launch_config(node);
     exec->needs.kernels[exec->needs.kernel_count++] = acu_kernel_retain(node->u.launch.kernel);
-    return data && pointers;
+}
+
+static void keep_memory(acui_exec *exec, uint32_t i, const acui_node *node)
+{
+    exec->settings[i] = memory_of(node);
+    if (node->kind == ACUI_NODE_COPY)
+        exec->extras[i].box = node->u.copy.box;
+    hold_buffers(&exec->needs, node);
+}
+
+static bool keep_settings(acui_exec *exec, const acui_run *run)
+{
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < run->count; i++)
+        bytes += params_bytes(run->nodes[i]);
+    char *params = exec->params = acui_alloc(bytes + 1);
+    if (!params)
+        return false;
+    for (uint32_t i = 0; i < run->count; i++) {
+        const acui_node *node = run->nodes[i];
+        if (node->kind == ACUI_NODE_LAUNCH)
+            keep_launch(exec, i, node, params);
+        else
+            keep_memory(exec, i, node);
+        params += params_bytes(node);
+    }
+    return true;
 }
 
 acui_exec *acui_exec_new(const acui_run *run, acu_device *device)
@@ -181,19 +213,16 @@ acui_exec *acui_exec_new(const acui_run *run, acu_device *device)
     if (!exec)
         return NULL;
     exec->device = device;
+    exec->count = run->count;
     atomic_store_explicit(&exec->refs, 1, memory_order_relaxed);
     exec->nodes = ACUI_NEW_ARRAY(CUgraphNode, run->count);
     exec->behind = ACUI_NEW_ARRAY(CUgraphNode, run->count);
     exec->settings = ACUI_NEW_ARRAY(acui_setting, run->count);
+    exec->extras = ACUI_NEW_ARRAY(acui_extra, run->count);
     exec->needs.kernels = ACUI_NEW_ARRAY(acu_kernel *, run->count);
     exec->needs.buffers = ACUI_NEW_ARRAY(acu_buffer *, 2 * (size_t)run->count); /* a copy has two */
-    bool kept = exec->nodes && exec->behind && exec->settings && exec->needs.kernels &&
-                exec->needs.buffers && keep_edges(exec, run);
-    for (uint32_t i = 0; kept && i < run->count; i++) {
-        exec->count = i + 1;
-        kept = keep_setting(exec, i, run->nodes[i]);
-    }
-    if (kept)
+    if (exec->nodes && exec->behind && exec->settings && exec->extras && exec->needs.kernels &&
+        exec->needs.buffers && keep_edges(exec, run) && keep_settings(exec, run))
         return exec;
     acui_exec_free(exec);
     return NULL;
@@ -219,7 +248,7 @@ static acu_status add_launch(acui_exec *exec, uint32_t i, size_t behind)
     acu_CUlaunchAttribute list[ACUI_LAUNCH_ATTRIBUTES];
     ACUI_TRY(ACUI_DEV(device, GraphAddKernelNode, &exec->nodes[i], exec->graph, exec->behind,
                       behind, &p));
-    unsigned count = acui_launch_attributes(&s->config, list);
+    unsigned count = acui_launch_attributes(&exec->extras[i].config, list);
     for (unsigned k = 0; k < count; k++)
         ACUI_TRY(ACUI_DEV(device, GraphKernelNodeSetAttribute, exec->nodes[i], list[k].id,
                           &list[k].value));
@@ -233,7 +262,7 @@ static acu_status add_node(acui_exec *exec, uint32_t i, size_t behind)
     if (s->kind == ACUI_NODE_LAUNCH)
         return add_launch(exec, i, behind);
     if (s->kind == ACUI_NODE_COPY) {
-        acu_CUDA_MEMCPY3D p = copy_params(s);
+        acu_CUDA_MEMCPY3D p = copy_params(s, exec->extras[i].box);
         return ACUI_DEV(device, GraphAddMemcpyNode, &exec->nodes[i], exec->graph, exec->behind,
                         behind, &p, device->context);
     }
@@ -243,14 +272,32 @@ static acu_status add_node(acui_exec *exec, uint32_t i, size_t behind)
 }
 
 /* One call adds each node with its edges. */
+static acu_status add_nodes(acui_exec *exec)
+{
+    const uint32_t *edge = exec->edges;
+    for (uint32_t i = 0; i < exec->count; i++)
+        ACUI_TRY(add_node(exec, i, collect_behind(exec, i, &edge)));
+    return ACU_OK;
+}
+
+/* What is needed only for making it; see also acui_exec_take_needs. */
+static void free_making(acui_exec *exec)
+{
+    acui_free(exec->behind);
+    acui_free(exec->edges);
+    acui_free(exec->extras);
+    exec->behind = NULL;
+    exec->edges = NULL;
+    exec->extras = NULL;
+}
+
 acu_status acui_exec_make(acui_exec *exec)
 {
     acu_device *device = exec->device;
-    const uint32_t *edge = exec->edges;
     ACUI_TRY(ACUI_DEV(device, GraphCreate, &exec->graph, 0));
-    for (uint32_t i = 0; i < exec->count; i++)
-        ACUI_TRY(add_node(exec, i, collect_behind(exec, i, &edge)));
+    ACUI_TRY(add_nodes(exec));
     ACUI_TRY(ACUI_DEV(device, GraphInstantiateWithFlags, &exec->raw, exec->graph, 0));
+    free_making(exec);
     /* Upload now what it needs on the device: then the first launch need not wait for that. */
     if (acu_driver_has(ACU_CALL_GraphUpload))
         ACUI_TRY(ACUI_DEV(device, GraphUpload, exec->raw, device->alloc->raw));
@@ -263,7 +310,7 @@ static acu_status set_launch(acui_exec *exec, uint32_t i, const acui_node *node)
 {
     acui_setting *s = &exec->settings[i];
     s->dims = node->u.launch.dims;
-    memcpy(s->data, acui_launch_data(node), s->bytes);
+    memcpy(s->u.launch.data, acui_launch_data(node), s->u.launch.bytes);
     acu_CUDA_KERNEL_NODE_PARAMS_v1 p = kernel_params(s);
     return ACUI_DEV(exec->device, GraphExecKernelNodeSetParams, exec->raw, exec->nodes[i], &p);
 }
@@ -273,7 +320,7 @@ static acu_status set_memory(acui_exec *exec, uint32_t i, const acui_setting *wa
     acu_device *device = exec->device;
     exec->settings[i] = *wanted;
     if (wanted->kind == ACUI_NODE_COPY) {
-        acu_CUDA_MEMCPY3D p = copy_params(wanted);
+        acu_CUDA_MEMCPY3D p = copy_params(wanted, NULL); /* copies by rows are not set: runs.c */
         return ACUI_DEV(device, GraphExecMemcpyNodeSetParams, exec->raw, exec->nodes[i], &p,
                         device->context);
     }
@@ -291,7 +338,7 @@ static acu_status set_node(acui_exec *exec, uint32_t i, const acui_node *node, u
         ++*set;
         return set_launch(exec, i, node);
     }
-    acui_setting wanted = setting_of(node);
+    acui_setting wanted = memory_of(node);
     if (same_memory(&exec->settings[i], &wanted))
         return ACU_OK;
     ++*set;
@@ -342,14 +389,9 @@ void acui_exec_free(acui_exec *exec)
         if (exec->graph)
             cu->GraphDestroy(exec->graph);
     }
-    for (uint32_t i = 0; i < exec->count; i++)
-        if (exec->settings[i].kind == ACUI_NODE_LAUNCH) {
-            acui_free(exec->settings[i].data);
-            acui_free(exec->settings[i].pointers);
-        }
     acui_needs_release(&exec->needs);
-    acui_free(exec->behind);
-    acui_free(exec->edges);
+    free_making(exec);
+    acui_free(exec->params);
     acui_free(exec->settings);
     acui_free(exec->nodes);
     acui_free(exec);

@@ -38,24 +38,40 @@ typedef struct acui_key {
     uint64_t few[ACUI_KEY_FEW];
 } acui_key;
 
-/* What a node of an executable graph is set to. */
+/*
+ * What a node of an executable graph is set to. For a launch that is one line of the processor's
+ * cache; it is compared each time. Its parameters lie behind those of the node before it.
+ */
 typedef struct acui_setting {
-    acui_node_kind kind;
-    acui_dims dims;     /* of a LAUNCH */
-    acu_config config;  /* of a LAUNCH: attributes, which stay */
-    CUfunction function;
-    char *data;         /* its parameters, as in the node */
-    void **pointers;
-    uint32_t bytes, count;
-    CUdeviceptr dst, src; /* of a COPY or FILL: addresses, also of host memory */
-    bool dst_host, src_host;
-    const acui_box *box;  /* of a COPY by rows: the node's; used only while the exec is made */
-    uint64_t length;      /* bytes; elements of a FILL */
-    uint32_t element, value;
-    /* acui_memory_returned at that time: if it has changed, an equal address may be other
-     * memory. */
-    uint64_t returned;
+    uint8_t kind;            /* acui_node_kind */
+    bool dst_host, src_host; /* of a COPY */
+    acui_dims dims;          /* of a LAUNCH */
+    union {
+        struct {
+            CUfunction function;
+            char *data;          /* the parameters, as in the node; the exec's */
+            void **pointers;     /* to each of them; the exec's */
+            uint32_t bytes, count;
+        } launch;
+        struct { /* COPY, FILL */
+            CUdeviceptr dst; /* also the address of host memory, like src */
+            union {
+                CUdeviceptr src;                           /* COPY */
+                struct { uint32_t value, bytes; } element; /* FILL */
+            } from;
+            uint64_t length; /* bytes; elements of a FILL */
+            /* acui_memory_returned at that time: if it has changed, an equal address may be other
+             * memory. */
+            uint64_t returned;
+        } memory;
+    } u;
 } acui_setting;
+
+/* What else a node is made with, which stays. */
+typedef struct acui_extra {
+    acu_config config;   /* of a LAUNCH: its attributes */
+    const acui_box *box; /* of a COPY by rows: the node's */
+} acui_extra;
 
 /* What must not go while an exec is made: kernels, and memory that is copied or filled, which the
  * driver looks up. */
@@ -74,6 +90,7 @@ typedef struct acui_exec {
     CUgraphExec raw;
     CUgraphNode *nodes;
     acui_setting *settings;
+    void *params; /* those of all launches, in one block */
     uint32_t count;
     bool ready;               /* it is made; cache lock */
     bool broken;              /* half set: of no use any more; the claimer's */
@@ -84,11 +101,13 @@ typedef struct acui_exec {
     /* How many nodes were set, how many were not, and how many tasks went with others. Written by
      * claimers; relaxed. */
     _Atomic(uint64_t) set, skipped, together;
-    acui_needs needs;          /* only while it is made */
-    struct acui_holder *kept;  /* while it is made: where that counts as getting memory */
-    uint32_t *edges; /* only for making it: pairs of places, in the order of the second */
+    /* Only while it is made: */
+    acui_needs needs;
+    struct acui_holder *kept; /* where that counts as getting memory */
+    acui_extra *extras;       /* of each node */
+    uint32_t *edges;          /* pairs of places, in the order of the second */
     uint32_t edge_count;
-    CUgraphNode *behind; /* likewise: the nodes that one comes behind */
+    CUgraphNode *behind;      /* room for the nodes that one comes behind */
 } acui_exec;
 
 struct acui_form {
