@@ -201,9 +201,11 @@ static void drop_memory(const acu_arg *arg)
     acui_free((void *)(uintptr_t)arg->u.memory);
 }
 
-void acui_args_destroy(acu_op *op)
+void acui_args_release(acu_op *op)
 {
-    for (size_t i = 0; i < op->u.call.arg_count; i++) {
+    size_t count = op->u.call.arg_count;
+    op->u.call.arg_count = 0;
+    for (size_t i = 0; i < count; i++) {
         const acu_arg *arg = &op->u.call.args[i];
         if (arg->kind == ACU_ARG_TENSOR && arg->u.tensor)
             acu_tensor_release(arg->u.tensor);

@@ -32,7 +32,7 @@ acu_status acui_arg_check_scalar(const acu_arg *arg, const char *function);
  * failure a failed op. The arguments are consumed in any case. */
 acu_op *acui_op_with_args(const acui_op_class *class, const acu_arg *args, size_t count,
                           acu_site site);
-void acui_args_destroy(acu_op *op);
+void acui_args_release(acu_op *op); /* what the arguments hold; there are none afterwards */
 
 /* Plan the arguments: appends one value each, in order, to `values`; a struct or list yields
  * ACU_NONE. Checks forms: an argument that is written must not be shared, nor written twice. */

@@ -58,7 +58,7 @@ static acu_status plan_foreign(acui_plan *plan, acu_op *op, acu_device *place, a
 }
 
 const acui_op_class acui_class_FOREIGN = {
-    .name = "foreign", .plan = plan_foreign, .destroy = acui_args_destroy};
+    .name = "foreign", .plan = plan_foreign, .destroy = acui_args_release};
 
 /* ---- host ---- */
 
@@ -88,7 +88,7 @@ static acu_status plan_host(acui_plan *plan, acu_op *op, acu_device *place, acui
 }
 
 const acui_op_class acui_class_HOST = {
-    .name = "host", .plan = plan_host, .destroy = acui_args_destroy};
+    .name = "host", .plan = plan_host, .destroy = acui_args_release};
 
 /* ---- constructors ---- */
 

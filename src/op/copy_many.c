@@ -244,7 +244,7 @@ static acu_status plan_copy_many(acui_plan *plan, acu_op *op, acu_device *place,
 }
 
 const acui_op_class acui_class_COPY_MANY = {
-    .name = "copies", .plan = plan_copy_many, .destroy = acui_args_destroy};
+    .name = "copies", .plan = plan_copy_many, .destroy = acui_args_release};
 
 static acu_status check_tensors(acu_tensor *const *tensors, size_t count, const char *what)
 {

@@ -2,7 +2,7 @@
 /*
  * Launches: a kernel with its arguments, checked (launch_check.c) before anything is enqueued. The
  * node holds a copy of all parameters; addresses of memory that is not allocated yet are filled in
- * when it is issued.
+ * when it is issued. Most launches are planned in a shorter way: launch_plain.c.
  */
 #include "base/error.h"
 #include "op/arg.h"
@@ -176,31 +176,40 @@ static void measure(const acu_op *op, const acu_val *values, const acui_args_cou
     }
 }
 
-static acu_status add_launch(acui_plan *plan, acu_op *op, const acu_val *values,
-                             const acu_config *config, const measured *m)
+acui_node *acui_plan_launch_of(acui_plan *plan, acu_op *op, const acu_config *config,
+                               size_t touches, uint32_t bytes, size_t more)
 {
     acu_kernel *kernel = op->u.call.kernel;
-    size_t count = op->u.call.arg_count, globals = acui_globals_count(kernel->module);
-    acu_buffer *scratch = NULL;
-    bool instead = op->u.call.instead && !plan->kept;
-    if (instead)
-        ACUI_TRY(acui_plan_scratch(plan, op, kernel->module->device, &scratch));
-    bool placed = m->bytes != 8 * count;
-    size_t places = placed ? (count * sizeof(uint32_t) + 7) & ~(size_t)7 : 0;
     acui_node *node = acui_plan_node_with(plan, ACUI_NODE_LAUNCH, op, kernel->module->device,
-                                          m->tensors + globals + instead,
-                                          m->bytes + 8 * instead + places, NULL);
+                                          touches, bytes + more, NULL);
     if (!node)
-        return ACU_ERR_NO_MEMORY;
+        return NULL;
     node->u.launch.kernel = kernel; /* the op's reference moves to the node: an op is planned
                                      * once */
     op->u.call.kernel = NULL;
-    node->u.launch.placed = placed;
-    node->u.launch.count = (uint32_t)count;
-    node->u.launch.bytes = m->bytes;
-    ACUI_TRY(acui_launch_set_config(plan, node, config));
+    node->u.launch.count = (uint32_t)op->u.call.arg_count;
+    node->u.launch.bytes = bytes;
     if (!op->named) /* messages name the kernel */
         node->name = kernel->name;
+    return acui_launch_set_config(plan, node, config) == ACU_OK ? node : NULL;
+}
+
+static acu_status add_launch(acui_plan *plan, acu_op *op, const acu_val *values,
+                             const acu_config *config, const measured *m)
+{
+    const acu_module *module = op->u.call.kernel->module;
+    size_t count = op->u.call.arg_count, globals = acui_globals_count(module);
+    acu_buffer *scratch = NULL;
+    bool instead = op->u.call.instead && !plan->kept;
+    if (instead)
+        ACUI_TRY(acui_plan_scratch(plan, op, module->device, &scratch));
+    bool placed = m->bytes != 8 * count;
+    size_t places = placed ? (count * sizeof(uint32_t) + 7) & ~(size_t)7 : 0;
+    acui_node *node = acui_plan_launch_of(plan, op, config, m->tensors + globals + instead,
+                                          m->bytes, 8 * instead + places);
+    if (!node)
+        return ACU_ERR_NO_MEMORY;
+    node->u.launch.placed = placed;
     ACUI_TRY(add_params(plan, node, op, values, m->early));
     if (globals)
         ACUI_TRY(touch_globals(plan, node, globals));
@@ -223,23 +232,24 @@ static inline bool is_as_before(const acui_plan *plan, const acu_kernel *kernel,
            memcmp(d->block, config->block, sizeof d->block) == 0 && d->shared == config->shared;
 }
 
-static acu_status plan_launch(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+acu_status acui_launch_configure(const acui_plan *plan, acu_kernel *kernel, acu_config *config)
 {
-    (void)place; /* a kernel's device is its own */
+    return is_as_before(plan, kernel, config) ? ACU_OK : acui_kernel_config(kernel, config);
+}
+
+/* Any launch: first the values of all arguments, then what follows from them together. */
+static acu_status plan_in_full(acui_plan *plan, acu_op *op, acui_values *values)
+{
     acu_kernel *kernel = op->u.call.kernel;
     acu_config config = op->u.call.config;
     size_t base = values->count;
     acui_args_count counts;
     measured m;
-    if (acui_chain_operand(op))
-        ACUI_TRY(acui_chain_plan(plan, op));
     ACUI_TRY(acui_plan_args(plan, op, kernel->module->device, values, &counts));
     const acu_val *list = values->list + base;
     ACUI_TRY(acui_launch_check(op, list, &config, &m.early));
-    if (m.early)
-        ACUI_TRY(acui_kernel_config_early(kernel, &config));
-    else if (!is_as_before(plan, kernel, &config))
-        ACUI_TRY(acui_kernel_config(kernel, &config));
+    ACUI_TRY(m.early ? acui_kernel_config_early(kernel, &config)
+                     : acui_launch_configure(plan, kernel, &config));
     measure(op, list, &counts, &m);
     ACUI_TRY(add_launch(plan, op, list, &config, &m));
     if (!counts.of[ACU_NONE])
@@ -248,11 +258,20 @@ static acu_status plan_launch(acui_plan *plan, acu_op *op, acu_device *place, ac
     return ACU_OK;
 }
 
+static acu_status plan_launch(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+{
+    (void)place; /* a kernel's device is its own */
+    acu_status status;
+    if (acui_chain_operand(op))
+        ACUI_TRY(acui_chain_plan(plan, op));
+    return acui_plan_plainly(plan, op, values, &status) ? status : plan_in_full(plan, op, values);
+}
+
 static void destroy_launch(acu_op *op)
 {
     if (op->u.call.kernel)
         acu_kernel_release(op->u.call.kernel);
-    acui_args_destroy(op);
+    acui_args_release(op);
 }
 
 const acui_op_class acui_class_LAUNCH = {

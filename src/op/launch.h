@@ -28,6 +28,37 @@ static inline uint32_t acui_launch_bytes(const acu_val *value, const acu_arg *ar
     }
 }
 
+/* The parameters of a loaded kernel; NULL: not known. */
+static inline const acui_param *acui_launch_params(acu_kernel *kernel)
+{
+    static const acui_param none; /* a kernel that has none has no array of them either */
+    if (!kernel->info.params_known)
+        return NULL;
+    const acui_param *params = atomic_load_explicit(&kernel->params, memory_order_acquire);
+    return params ? params : &none;
+}
+
+/* The common case, decided quickly: of the parameter nothing was declared, and it takes the scalar,
+ * or the tensor, which is on the kernel's own device. False: perhaps it does. */
+static inline bool acui_takes_scalar(const acui_param *param, acu_dtype dtype)
+{
+    return param->want == ACUI_WANT_ANY && param->bytes == acu_dtype_bytes(dtype) &&
+           (param->type != 'f' || acu_dtype_kind_of(dtype) == ACU_KIND_FLOAT);
+}
+
+static inline bool acui_is_near(const acu_tensor *tensor, const acu_device *device)
+{
+    const acu_buffer *buffer = tensor->buffer;
+    return buffer->device == device && buffer->kind != ACU_MEMORY_PAGEABLE;
+}
+
+static inline bool acui_takes_tensor(const acui_param *param, const acu_tensor *tensor,
+                                     const acu_device *device)
+{
+    return param->want == ACUI_WANT_ANY && param->bytes == 8 && param->type != 'f' &&
+           acui_is_near(tensor, device);
+}
+
 /* Bytes of the kernel's parameter at `place`; 0 where that is not known. */
 uint32_t acui_launch_room(acu_kernel *kernel, size_t place);
 
@@ -41,6 +72,16 @@ acu_status acui_launch_note(acui_plan *plan, acui_node *node, const acu_op *op,
                             const acu_val *values);
 /* acui_launch_note for a launch whose only parameter is a struct, of the node's bytes. */
 acu_status acui_launch_note_struct(acui_plan *plan, acui_node *node);
+
+/* Plan a launch that is plain: launch_plain.c. False: it is not, and nothing was done. */
+bool acui_plan_plainly(acui_plan *plan, acu_op *op, acui_values *values, acu_status *status);
+
+/* Append the node of the op, which is a launch, with room for `bytes` of parameters (their number
+ * is that of the arguments) and `more` behind them. NULL: no memory (record set). */
+acui_node *acui_plan_launch_of(acui_plan *plan, acu_op *op, const acu_config *config,
+                               size_t touches, uint32_t bytes, size_t more);
+/* acui_kernel_config, unless the launch before shows that the configuration is right. */
+acu_status acui_launch_configure(const acui_plan *plan, acu_kernel *kernel, acu_config *config);
 
 /* Append a launch with one parameter, a struct of `bytes` (a multiple of 8), to be filled in at
  * acui_launch_data. Takes the kernel, on failure too. NULL: no memory (record set). */

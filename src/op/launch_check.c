@@ -160,23 +160,15 @@ static acui_given given_of(const acu_val *value, const acu_arg *arg)
                         .value = value};
 }
 
-/* The common case, decided quickly: nothing was declared, and the argument is on the kernel's own
- * device. */
 static inline bool fits_plainly(const acui_param *param, const acu_val *value,
                                 const acu_device *device)
 {
-    if (param->want != ACUI_WANT_ANY)
-        return false;
     if (value->kind == ACU_SCALAR)
-        return param->bytes == acu_dtype_bytes(value->dtype) &&
-               (param->type != 'f' || acu_dtype_kind_of(value->dtype) == ACU_KIND_FLOAT);
-    if (value->kind == ACU_NONE)
-        return false;
-    const acu_buffer *buffer = value->tensor->buffer;
-    if (buffer->device != device || buffer->kind == ACU_MEMORY_PAGEABLE)
-        return false;
-    return value->kind == ACU_TENSOR ? param->bytes == 8 && param->type != 'f'
-                                     : param->bytes == sizeof(acu_tile_param);
+        return acui_takes_scalar(param, value->dtype);
+    if (value->kind == ACU_TENSOR)
+        return acui_takes_tensor(param, value->tensor, device);
+    return value->kind == ACU_PARTITION && param->want == ACUI_WANT_ANY &&
+           param->bytes == sizeof(acu_tile_param) && acui_is_near(value->tensor, device);
 }
 
 static acu_status check_places(const acu_op *op, size_t i, const acu_val *value,
@@ -246,19 +238,9 @@ static inline acu_status check_all(const acu_op *op, const acu_val *values,
     return ACU_OK;
 }
 
-/* The kernel's parameters; NULL: not known. A kernel that has none has no array of them either. */
-static const acui_param *params_of(acu_kernel *kernel)
-{
-    static const acui_param none;
-    if (!kernel->info.params_known)
-        return NULL;
-    const acui_param *params = atomic_load_explicit(&kernel->params, memory_order_acquire);
-    return params ? params : &none;
-}
-
 uint32_t acui_launch_room(acu_kernel *kernel, size_t place)
 {
-    const acui_param *params = params_of(kernel);
+    const acui_param *params = acui_launch_params(kernel);
     return params && place < kernel->info.param_count ? params[place].bytes : 0;
 }
 
@@ -283,7 +265,7 @@ acu_status acui_launch_check(const acu_op *op, const acu_val *values, acu_config
     /* The kernel's info is written when it is loaded, perhaps at this moment: it may be read only
      * if the state says that it is loaded. */
     size_t wanted = *early ? 0 : kernel->info.param_count;
-    const acui_param *params = *early ? declared_of(kernel, &wanted) : params_of(kernel);
+    const acui_param *params = *early ? declared_of(kernel, &wanted) : acui_launch_params(kernel);
     ACUI_TRY(check_all(op, values, params, wanted, &tiling));
     return acui_launch_grid(op, values, &tiling, config);
 }
@@ -329,7 +311,7 @@ acu_status acui_launch_bind(acui_node *node)
     acu_kernel *kernel = node->u.launch.kernel;
     const acui_given *given = node->u.launch.more->given;
     ACUI_TRY(acu_kernel_poll(kernel));
-    const acui_param *params = params_of(kernel);
+    const acui_param *params = acui_launch_params(kernel);
     if (params)
         ACUI_TRY(check_count(kernel, kernel->info.param_count, node->u.launch.count));
     for (uint32_t i = 0; params && i < node->u.launch.count; i++)

@@ -29,9 +29,9 @@ static acu_status plan_managed(acui_plan *plan, acu_op *op, acu_device *place, a
 }
 
 const acui_op_class acui_class_PREFETCH = {
-    .name = "prefetch", .plan = plan_managed, .destroy = acui_args_destroy};
+    .name = "prefetch", .plan = plan_managed, .destroy = acui_args_release};
 const acui_op_class acui_class_ADVISE = {
-    .name = "advise", .plan = plan_managed, .destroy = acui_args_destroy};
+    .name = "advise", .plan = plan_managed, .destroy = acui_args_release};
 
 static CUdevice home_of(const wish *w)
 {

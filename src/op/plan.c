@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "op/after.h"
+#include "op/arg.h"
 #include "op/part.h"
 #include "op/sharing.h"
 
@@ -303,6 +304,8 @@ void acui_plan_release_left(acui_plan *plan)
     for (struct acui_left *left = plan->left; left; left = left->next)
         while (left->count > 0)
             acu_tensor_release(left->tensors[--left->count]);
+    for (acu_op *op = plan->spent; op; op = op->next_dead)
+        acui_args_release(op);
 }
 
 void acui_plan_drop_drafts(acui_plan *plan)

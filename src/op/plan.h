@@ -246,8 +246,8 @@ struct acui_plan {
                                     * anywhere */
     unsigned depth;                /* of the walk */
     pthread_t thread;              /* the one that plans */
-    acu_op *spent;                 /* launches that are planned and hold nothing; they are freed
-                                    * when all is entered, */
+    acu_op *spent;                 /* launches that are planned. They, and the tensors that they
+                                    * still hold, are released when all is entered, */
     struct acui_left *left;        /* ... and so are these tensors: acui_plan_leave */
     acu_op *unsettled;             /* ops planned here, whose values others may use once they are
                                     * entered */

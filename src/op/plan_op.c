@@ -268,12 +268,11 @@ void acui_plan_settle(acui_plan *plan, acui_fault *fault)
     }
 }
 
-/* A launch that is planned, holds nothing any more, and is nobody else's. It is freed only after
- * the device has its work. */
+/* A launch that is planned, and is nobody else's: it is freed only after the device has its
+ * work. */
 static inline bool is_spent(const acu_op *op)
 {
-    return op->class == &acui_class_LAUNCH && op->u.call.arg_count == 0 && !op->u.call.kernel &&
-           acui_op_is_sole(op);
+    return op->class == &acui_class_LAUNCH && !op->u.call.kernel && acui_op_is_sole(op);
 }
 
 acu_status acui_plan_op(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)

@@ -795,16 +795,19 @@ static void a_tensor_is_free_again_behind_its_reader(void **state)
 {
     (void)state;
     bench b = open_bench();
-    for (int partitioned = 0; partitioned < 2; partitioned++) {
+    acu_tensor *sum = result(&b, constant(0));
+    for (int way = 0; way < 4; way++) { /* launches whose operands exist are planned otherwise */
         acu_tensor *x = result(&b, constant(5));
-        acu_op *reads = acu_launch(b.sum, ALL, acu_out(acu_empty(ACU_F32, VECTOR)), acu_in(x),
-                                   acu_in(x), acu_u32(N));
+        acu_op *to = way & 1 ? acu_value(sum) : acu_empty(ACU_F32, VECTOR);
+        acu_op *reads = acu_launch(b.sum, ALL, acu_out(to), acu_in(x), acu_in(x), acu_u32(N));
         acu_op *given = acu_give(x); /* the program has it no more */
-        acu_op *last = partitioned ? acu_unpartition(acu_partition(given, ACU_SHAPE(10)))
-                                   : acu_own(given);
+        acu_op *last = way & 2 ? acu_unpartition(acu_partition(given, ACU_SHAPE(10)))
+                               : acu_own(given);
         acu_op *both[] = {reads, last};
         assert_works(acu_sync(b.device, acu_op_zip(both, 2, ACU_SITE), NULL));
     }
+    holds(sum, 10);
+    acu_tensor_release(sum);
     close_bench(&b);
 }
 
