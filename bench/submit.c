@@ -4,11 +4,13 @@
  * tensor of them. They are built, submitted and waited for; queued back to back; and measured for
  * the host's share, and in forms that were never seen before. Beside them the same launches by the
  * driver's calls on one stream: by cuLaunchKernel, and by an executable graph whose nodes are set
- * one by one.
+ * one by one. Where they are waited for, that graph is also launched without setting anything: the
+ * least that the driver takes, whatever a library does.
  */
 #include "harness/mix.h"
 #include "harness/raw.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 enum { YS = 8, QUEUED = 200, MOST_FORMS = 1200 };
@@ -27,6 +29,7 @@ typedef struct subject {
     bool futures; /* of queued submissions are kept and waited for */
     mix_forms forms;
     uint32_t ticket, form;
+    uint32_t set; /* the ticket that the exec is set to */
 } subject;
 
 static int y_of(uint32_t ticket)
@@ -86,7 +89,9 @@ static double waited_launches(void *user)
 
 static double waited_exec(void *user)
 {
-    return by_hand(user, put_exec, true);
+    subject *s = user;
+    s->set = s->ticket;
+    return by_hand(s, put_exec, true);
 }
 
 /* ---- the host's share, for each kernel ---- */
@@ -253,6 +258,25 @@ static void with_kernels(subject *s, int kernels)
     bench_leave(s->b);
 }
 
+/* A row of its own: as a side it would make acuda wait longer for its turn. */
+static void unchanged_row(subject *s, int samples)
+{
+    static double us[BENCH_MOST_SAMPLES];
+    int count = bench_count(s->b, samples, 5);
+    bench_enter(s->b);
+    for (int i = -10; i < count; i++) {
+        double start = bench_now_us();
+        raw_exec_launch(s->m, &s->exec, s->stream);
+        MUST_CU(s->b->cu->StreamSynchronize(s->stream));
+        if (i >= 0)
+            us[i] = bench_now_us() - start;
+        mix_expect(s->m, y_of(s->set), s->set, s->kernels);
+    }
+    bench_leave(s->b);
+    bench_at_most(s->b, "  the exec launched as it is, nothing set, and waited for", "us",
+                  bench_percentile(us, count, 50), NAN);
+}
+
 static void waited_rows(subject *s)
 {
     static const struct {
@@ -274,6 +298,7 @@ static void waited_rows(subject *s)
         s->compose = rows[i].compose;
         bench_row row = {.what = rows[i].what, .samples = rows[i].samples};
         compare(s, row, sides, rows[i].goal);
+        unchanged_row(s, rows[i].samples / 4);
     }
 }
 
