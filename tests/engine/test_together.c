@@ -190,17 +190,17 @@ static void how_many_depends_on_how_long(void **state)
     assert_int_equal(acui_together_most(form), 2);
     test_teach(form, 2, 0, ACU_US(40));
     assert_int_equal(acui_together_most(form), 4);
-    test_teach(form, 16, 0, ACU_US(90));
-    assert_int_equal(acui_together_most(form), 16);
+    test_teach(form, ACUI_TOGETHER, 0, ACU_US(90));
+    assert_int_equal(acui_together_most(form), ACUI_TOGETHER);
     test_teach(form, 1, 0, ACU_MS(5)); /* found late: says little */
-    assert_int_equal(acui_together_most(form), 16);
+    assert_int_equal(acui_together_most(form), ACUI_TOGETHER);
     test_teach(form, 16, ACU_US(140), ACU_MS(5)); /* not over after 140 us */
     assert_int_equal(acui_together_most(form), 8);
     test_teach(form, 1, ACU_US(101), ACU_US(102));
     assert_int_equal(acui_together_most(form), 1);
-    test_teach(other, 1, 0, ACU_US(6)); /* in the same place, if there were just one */
+    test_teach(other, 1, 0, ACU_US(3)); /* in the same place, if there were just one */
     assert_int_equal(acui_together_most(form), 1);
-    assert_int_equal(acui_together_most(other), 16);
+    assert_int_equal(acui_together_most(other), ACUI_TOGETHER);
 }
 
 static void some_forms_may_come_in_turn(void **state)
@@ -210,9 +210,9 @@ static void some_forms_may_come_in_turn(void **state)
     const uint64_t form = UINT64_C(0x2345678923450001), apart = UINT64_C(1) << 32;
     for (int turn = 0; turn < 2; turn++)
         for (uint64_t i = 0; i <= FORMS; i++)
-            test_teach(form + i * apart, 1, 0, ACU_US(i % 2 ? 6 : 40));
+            test_teach(form + i * apart, 1, 0, ACU_US(i % 2 ? 3 : 40));
     for (uint64_t i = 1; i <= FORMS; i++)
-        assert_int_equal(acui_together_most(form + i * apart), i % 2 ? 16 : 2);
+        assert_int_equal(acui_together_most(form + i * apart), i % 2 ? ACUI_TOGETHER : 2);
     assert_int_equal(acui_together_most(form), 1); /* nine are more than there is room for */
 }
 
