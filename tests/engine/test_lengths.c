@@ -296,13 +296,19 @@ typedef struct gated {
     uint64_t form, begin;
 } gated;
 
+/* All of one form. */
+static void gated_submit(gated *g)
+{
+    acu_submit_options options = {.size = sizeof options, .stream = g->stream};
+    test_gate_close(g->device, acu_stream_raw(g->stream));
+    assert_works(acu_submit(g->device, acu_zeros(ACU_I32, ACU_SHAPE(7, 3)), &options, &g->future));
+}
+
 static gated gated_new(void)
 {
     gated g = {.device = test_open()};
     assert_works(acu_stream_create(g.device, 0, &g.stream));
-    acu_submit_options options = {.size = sizeof options, .stream = g.stream};
-    test_gate_close(g.device, acu_stream_raw(g.stream));
-    assert_works(acu_submit(g.device, acu_zeros(ACU_I32, ACU_SHAPE(7, 3)), &options, &g.future));
+    gated_submit(&g);
     acui_flight_lock();
     g.form = acui_form_of(g.stream->first_task);
     g.begin = g.stream->first_task->issued_at + ACU_MS(1);
@@ -355,6 +361,55 @@ static void a_foreseen_end_is_not_slept_for(void **state)
     assert_in_range(next, g.begin + ACU_MS(10), g.begin + ACU_MS(90));
     assert_in_range(last, g.begin, g.begin + ACU_SECONDS(10));
     gated_end(&g);
+}
+
+static void note(void *user, acu_future *future, acu_status status)
+{
+    (void)future;
+    atomic_store((_Atomic(int) *)user, status);
+}
+
+#define LIMIT ACU_SECONDS(60) /* what takes longer does not come */
+
+/* What `note` got. */
+static int await_note(_Atomic(int) *status)
+{
+    for (uint64_t end = acu_now() + LIMIT; atomic_load(status) == ACU_NOT_READY;) {
+        assert_true(acu_now() < end);
+        sched_yield();
+    }
+    return atomic_load(status);
+}
+
+/* Nobody looks but the reactor, which would have nothing to do for hours. */
+static void case_fault(void **state)
+{
+    (void)state;
+    gated g = gated_new();
+    _Atomic(int) status = ACU_NOT_READY;
+    test_gate_open();
+    assert_works(acu_future_wait(g.future, ACU_FOREVER));
+    acu_future_release(g.future);
+    for (int i = 0; i < 150; i++)
+        learn(g.form, ACU_SECONDS(10000), 0);
+    gated_submit(&g);
+    assert_works(acu_future_on_complete(g.future, note, ACU_USER(&status)));
+    test_threads_rest();
+    acu_driver_fault fault = {.size = sizeof fault, .call = ACU_CALL_EventQuery, .nth = 1,
+                              .from_then_on = true, .result = ACU_CUDA_ERROR_ILLEGAL_ADDRESS};
+    assert_works(acu_driver_fail(&fault));
+    assert_int_equal(await_note(&status), ACU_ERR_DEVICE_LOST);
+    acu_driver_fail_clear();
+    test_gate_open();
+    acu_future_release(g.future);
+    acu_stream_release(g.stream);
+    test_close(g.device);
+}
+
+static void a_fault_in_foreseen_work_is_told(void **state)
+{
+    (void)state;
+    test_in_process("fault");
 }
 
 /* How late one would be for work of `length`, who looks when it is said to pay; this is learned. */
@@ -508,6 +563,40 @@ static void a_look_that_is_due_stays_due(void **state)
     assert_int_equal(next[1], next[0]);
     assert_int_equal(next[2], next[0]);
     assert_in_range(next[3], begin + at[3] + ACU_US(100), begin + at[3] + ACU_US(300));
+}
+
+/* The same where a fault may end it at any time, and where it may be much shorter this time. */
+static void looks_before_a_foreseen_end_stay_due(void **state)
+{
+    (void)state;
+    enum { SURE = 80, DOUBTED = 81 };
+    uint64_t begin = ACU_MS(1000);
+    for (int i = 0; i < 20; i++) {
+        learn(form(SURE), ACU_SECONDS(1), 0);
+        learn(form(DOUBTED), ACU_MS(80), 0);
+    }
+    learn(form(DOUBTED), ACU_MS(80), ACU_MS(79)); /* nobody looked before it was over */
+    acui_task sure = {.form = form(SURE), .issued_at = begin};
+    acui_task doubted = {.form = form(DOUBTED), .issued_at = begin};
+    acu_stream stream = {.first_task = &sure}, other = {.first_task = &doubted};
+    acui_flight_lock();
+    acui_looked(&stream, begin + ACU_MS(1));
+    acui_looked(&other, begin + ACU_MS(1));
+    uint64_t fault = acui_flight_next_look(&stream, begin + ACU_MS(1), 0);
+    uint64_t fault_again = acui_flight_next_look(&stream, fault + ACU_MS(1), 0);
+    uint64_t part = acui_flight_next_look(&other, begin + ACU_MS(1), 0);
+    uint64_t part_again = acui_flight_next_look(&other, part + ACU_US(1), 0);
+    acui_looked(&stream, fault);
+    acui_looked(&other, part);
+    uint64_t next_fault = acui_flight_next_look(&stream, fault, 0);
+    uint64_t next_part = acui_flight_next_look(&other, part, 0);
+    acui_flight_unlock();
+    assert_in_range(fault, begin + ACU_MS(10), begin + ACU_MS(90));
+    assert_int_equal(fault_again, fault);
+    assert_int_equal(next_fault - fault, fault - begin - ACU_MS(1));
+    assert_in_range(part, begin + ACU_MS(1), begin + ACU_MS(79));
+    assert_int_equal(part_again, part);
+    assert_true(next_part > part);
 }
 
 /* Work that takes the same but for a few times is foreseen all the same: a thread in the driver is
@@ -815,8 +904,31 @@ static void who_can_not_block_does_not_insist(void **state)
     let_go(&h);
 }
 
-int main(void)
+/* ... and what somebody is to be told of is looked at again and again. */
+static void who_can_not_block_is_told_all_the_same(void **state)
 {
+    (void)state;
+    held h = hold();
+    _Atomic(int) status = ACU_NOT_READY;
+    acu_driver_fault fault = {.size = sizeof fault, .call = ACU_CALL_EventSynchronize, .nth = 1,
+                              .from_then_on = true, .result = ACU_CUDA_ERROR_OUT_OF_MEMORY};
+    assert_works(acu_driver_fail(&fault));
+    assert_works(acu_future_on_complete(h.future, note, ACU_USER(&status)));
+    await_blocked(1);
+    while (acu_driver_calls(ACU_CALL_EventQuery) < 200)
+        sched_yield();
+    assert_in_range(acu_driver_calls(ACU_CALL_EventSynchronize), 1, 50);
+    test_gate_open();
+    assert_int_equal(await_note(&status), ACU_OK);
+    acu_driver_fail_clear();
+    let_go(&h);
+}
+
+int main(int count, char **arguments)
+{
+    static const test_case cases[] = {{"fault", case_fault}};
+    if (count > 1)
+        return test_run_case(cases, 1, arguments[1]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_length),
         cmocka_unit_test(two_in_turn),
@@ -833,6 +945,7 @@ int main(void)
         cmocka_unit_test(what_became_much_shorter_is_found_soon),
         cmocka_unit_test(what_varies_is_looked_at_between_its_bounds),
         cmocka_unit_test(a_look_that_is_due_stays_due),
+        cmocka_unit_test(looks_before_a_foreseen_end_stay_due),
         cmocka_unit_test(what_is_late_now_and_then_is_foreseen),
         cmocka_unit_test(who_is_kept_from_looking_still_trusts_the_length),
         cmocka_unit_test(what_takes_longer_once_is_foreseen_the_next_time),
@@ -842,12 +955,14 @@ int main(void)
         cmocka_unit_test(a_new_length_replaces_old_ones),
         cmocka_unit_test(what_is_short_is_looked_for_without_pause),
         cmocka_unit_test(a_foreseen_end_is_not_slept_for),
+        cmocka_unit_test(a_fault_in_foreseen_work_is_told),
         cmocka_unit_test(copies_differ_by_their_way),
         cmocka_unit_test(unknown_work_is_waited_for_in_the_driver),
         cmocka_unit_test(blocked_threads_hold_nobody_up),
         cmocka_unit_test(who_can_not_be_called_back_waits_itself),
         cmocka_unit_test(who_can_not_block_waits_otherwise),
         cmocka_unit_test(who_can_not_block_does_not_insist),
+        cmocka_unit_test(who_can_not_block_is_told_all_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -196,6 +196,8 @@ static uint64_t next_between(const acu_stream *stream, bool foreseen, uint64_t s
     return look ? start + look : 0;
 }
 
+/* Who asks again without having looked hears the same, but for ends that passed meanwhile: so the
+ * reactor, which asks when it wakes up, finds that the look is due. */
 static uint64_t next_look(acu_stream *stream, uint64_t now, uint64_t spin, bool alone)
 {
     acui_task *task = stream->first_task;
@@ -204,17 +206,18 @@ static uint64_t next_look(acu_stream *stream, uint64_t now, uint64_t spin, bool 
     acui_trust trust = ACUI_UNSURE;
     uint64_t start = start_of(stream), end = next_end(task, start, now, &trust);
     uint64_t age = now > start ? now - start : 0;
+    uint64_t seen = acui_looked_at(stream), looked = seen > start ? seen - start : 0; /* at age */
     uint64_t between = next_between(stream, end && trust != ACUI_UNSURE, start);
     if (between)
         return between;
     if (end > now && trust == ACUI_UNSURE)
         end = 0; /* any look there may be in vain */
     if (end > now && trust == ACUI_DOUBTED)
-        end = start + acui_look_before(end - start, age + NAP_LEAST);
+        end = start + acui_look_before(end - start, looked + NAP_LEAST);
     if (end > now)
         stream->planned = end;
     if (end)
-        return end < now + FAULT ? end : now + FAULT;
+        return end < start + looked + FAULT ? end : start + looked + FAULT;
     if (age < spin || age < acui_lengths_short(task->form))
         return now;
     if (alone)
@@ -223,8 +226,8 @@ static uint64_t next_look(acu_stream *stream, uint64_t now, uint64_t spin, bool 
         stream->relied = true;
         return ACU_FOREVER;
     }
-    uint64_t nap = age / 8;
-    return now + (nap < NAP_LEAST ? NAP_LEAST : nap > NAP_MOST ? NAP_MOST : nap);
+    uint64_t nap = looked / 8;
+    return start + looked + (nap < NAP_LEAST ? NAP_LEAST : nap > NAP_MOST ? NAP_MOST : nap);
 }
 
 uint64_t acui_flight_next_look(acu_stream *stream, uint64_t now, uint64_t spin)
