@@ -506,6 +506,62 @@ static void a_release_may_break_off_too(void **state)
     test_leaks_none();
 }
 
+#define LIMIT ACU_SECONDS(60) /* who waits longer is not woken */
+
+typedef struct sleepers {
+    acu_queue *queue;
+    pthread_t threads[3];
+    _Atomic(size_t) got;
+} sleepers;
+
+static void *take_one(void *context)
+{
+    sleepers *s = context;
+    acu_completion done;
+    size_t count = 0;
+    assert_works(acu_queue_wait(s->queue, &done, 1, &count, ACU_FOREVER));
+    assert_int_equal(count, 1);
+    acu_future_release(done.future);
+    atomic_fetch_add(&s->got, 1);
+    return NULL;
+}
+
+static void break_off_when_all_sleep(void *user, acu_future *future, acu_status status)
+{
+    (void)future, (void)status;
+    sleepers *s = user;
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(pthread_create(&s->threads[i], NULL, take_one, s), 0);
+    test_threads_rest();
+    acu_queue_break(s->queue);
+}
+
+/* Each of them can have one of those that go back. */
+static void what_goes_back_wakes_all_that_sleep(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    sleepers s = {.queue = make_queue()};
+    acu_completion done[4];
+    size_t count;
+    acu_future *future;
+    assert_works(acu_submit(device, work(), NULL, &future));
+    assert_works(acu_future_wait(future, ACU_FOREVER));
+    assert_works(acu_future_call(future, s.queue, break_off_when_all_sleep, ACU_USER(&s)));
+    for (uint64_t i = 0; i < 3; i++)
+        assert_works(acu_future_notify(future, s.queue, i));
+    assert_works(acu_queue_take(s.queue, done, 4, &count));
+    assert_int_equal(count, 0);
+    for (uint64_t end = acu_now() + LIMIT; atomic_load(&s.got) < 3; sched_yield())
+        assert_true(acu_now() < end);
+    for (int i = 0; i < 3; i++)
+        pthread_join(s.threads[i], NULL);
+    acu_future_release(future);
+    acu_queue_release(s.queue);
+    test_close(device);
+    test_leaks_none();
+}
+
 /* ---- going early ---- */
 
 static void queues_go_before_what_they_wait_for(void **state)
@@ -711,6 +767,7 @@ int main(void)
         cmocka_unit_test(breaking_off_leaves_the_rest_as_it_was),
         cmocka_unit_test(breaking_off_ends_all_takes_of_the_thread),
         cmocka_unit_test(a_release_may_break_off_too),
+        cmocka_unit_test(what_goes_back_wakes_all_that_sleep),
         cmocka_unit_test(queues_go_before_what_they_wait_for),
         cmocka_unit_test(the_descriptor_goes_with_the_last_handle),
         cmocka_unit_test(a_callback_may_drop_the_queue),

@@ -183,13 +183,15 @@ static void make_readable(acu_queue *queue)
     queue->readable = write(queue->fd, &one, sizeof one) == sizeof one;
 }
 
-/* There is something. Lock held. */
-static void tell(acu_queue *queue)
+/* There is something; `several`: perhaps for each thread that sleeps. Lock held. */
+static void tell(acu_queue *queue, bool several)
 {
     atomic_store_explicit(&queue->some, true, memory_order_relaxed);
     if (!queue->readable && !queue->lookers)
         make_readable(queue);
-    if (queue->sleepers)
+    if (queue->sleepers && several)
+        pthread_cond_broadcast(&queue->filled);
+    else if (queue->sleepers)
         pthread_cond_signal(&queue->filled);
 }
 
@@ -202,7 +204,7 @@ void acui_queue_push(acui_notice *notice)
     if (!dropped) {
         *queue->end = notice;
         queue->end = &notice->next;
-        tell(queue);
+        tell(queue, false);
     }
     pthread_mutex_unlock(&queue->lock);
     if (dropped)
@@ -370,7 +372,7 @@ static void put_back(acu_queue *queue, acui_notice *const *list, size_t n)
         queue->taken = list[n];
     }
     pthread_mutex_lock(&queue->lock);
-    tell(queue);
+    tell(queue, true);
     pthread_mutex_unlock(&queue->lock);
     acui_lock_give(&queue->taking);
 }
