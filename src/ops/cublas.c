@@ -6,6 +6,7 @@
 #include "ops/cublas.h"
 
 #include "base/error.h"
+#include "base/fork.h"
 #include "base/options.h"
 #include "driver/vendor.h"
 
@@ -197,6 +198,8 @@ acu_status acu_cublas_configure(const acu_cublas_settings *settings)
 /* Once the library is open its version and path do not change, and are read without the lock. */
 static bool is_open(void)
 {
+    if (acui_forked()) /* a thread of the parent may have held the lock */
+        return false;
     pthread_mutex_lock(&cublas.lock);
     bool open = cublas.library != NULL;
     pthread_mutex_unlock(&cublas.lock);
