@@ -9,10 +9,12 @@ acu_status acui_plan_pool(acu_pool *pool, acu_device *device, acu_buffer *buffer
 {
     if (!pool)
         return ACU_OK;
-    if (pool->device != device)
+    if (pool->device != device) {
+        ACUI_TRY(acui_device_check(pool->device)); /* if STALE, the ordinals may be the same */
         return acui_fail(ACU_ERR_DEVICE,
                          "a pool of device %d can give no memory for a tensor on device %d",
                          pool->device->info.ordinal, device->info.ordinal);
+    }
     if (buffer)
         acui_buffer_set_pool(buffer, pool);
     return ACU_OK;

@@ -108,6 +108,7 @@ typedef struct things {
     acu_stream *stream;
     acu_event *event;
     acu_policy *policy;
+    acu_pool *pool;
     acu_graph *graph;
     acu_future *future;
     acu_op *op;
@@ -136,6 +137,7 @@ static void make(acu_device *device, things *t)
     assert_works(acu_event_create(device, false, &t->event));
     assert_works(acu_event_record(t->event, t->stream));
     assert_works(acu_policy_round_robin(device, 2, &t->policy));
+    assert_works(acu_pool_create(device, NULL, &t->pool));
     assert_works(acu_graph_load(device, count_op(t->kernel, t->tensor, 0), NULL, &t->graph));
     assert_works(acu_submit(device, acu_replay(t->graph), NULL, &t->future));
     for (int i = 0; i < 3; i++)
@@ -178,6 +180,8 @@ static void is_stale(acu_device *old, const things *t, acu_device *fresh)
     STALE(acu_event_wait(t->event, ACU_FOREVER));
     STALE(acu_policy_round_robin(old, 1, &policy));
     STALE(acu_policy_single(fresh, t->stream, &policy));
+    STALE(acu_buffer_create_from(t->pool, 64, &buffer));
+    STALE(acu_pool_trim(t->pool, 0, &bytes));
     STALE(acu_module_load_ptx(old, NULL, test_reset_ptx, &module));
     STALE(acu_graph_load(NULL, count_op(t->kernel, t->tensor, 0), NULL, &graph));
     STALE(acu_submit(NULL, acu_replay(t->graph), NULL, NULL));
@@ -208,14 +212,17 @@ static void no_calls(void)
     acu_driver_count_calls(false);
 }
 
-/* An old kernel or tensor beside a new one: the ordinals are the same. */
+/* An old kernel, tensor or pool beside a new one: the ordinals are the same. */
 static void does_not_mix(const things *t, acu_device *fresh)
 {
+    acu_submit_options from_pool = {.size = sizeof from_pool, .pool = t->pool};
     acu_kernel *kernel = test_kernel(fresh, test_reset_ptx, "count");
     acu_tensor *x = zero(fresh);
     STALE(acu_submit(NULL, count_op(kernel, t->tensor, 0), NULL, NULL));
     STALE(acu_submit(NULL, count_op(t->kernel, x, 0), NULL, NULL));
     STALE(acu_submit(NULL, acu_copy(x, t->tensor), NULL, NULL));
+    STALE(acu_submit(fresh, acu_dup(x), &from_pool, NULL));
+    STALE(acu_submit(fresh, acu_with_pool(t->pool, acu_dup(x)), NULL, NULL));
     acu_tensor_release(x);
     acu_kernel_release(kernel);
 }
@@ -232,6 +239,7 @@ static void release(things *t)
     acu_stream_release(t->stream);
     acu_event_release(t->event);
     acu_policy_release(t->policy);
+    acu_pool_release(t->pool);
     acu_graph_release(t->graph);
     acu_future_release(t->future);
     acu_op_release(t->op);

@@ -406,7 +406,7 @@ static void a_reset_ends_the_pools_of_before(void **state)
     assert_works(acu_sync(fresh, acu_zeros(ACU_U8, ACU_SHAPE(MIB)), NULL));
     assert_fails(acu_submit(fresh, acu_with_pool(pool, acu_zeros(ACU_U8, ACU_SHAPE(8))), NULL,
                             NULL),
-                 ACU_ERR_DEVICE, "pool of device 0");
+                 ACU_ERR_STALE, "was reset");
     acu_buffer_release(buffer);
     acu_pool_release(pool);
     test_close(old);
