@@ -144,6 +144,35 @@ static void host_parts(void **state)
     test_leaks_none();
 }
 
+/* What waits for host work, and what never ran because of a failure. */
+static void parts_that_are_not_issued_say_so(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_tensor *host, *x = zeros(device);
+    assert_works(acu_tensor_alloc_pinned(device, ACU_U32, VECTOR, &host));
+    test_host_gate_close();
+    acu_op *in = acu_host(test_pass_host_gate, NULL, acu_out(host));
+    acu_future *future = submit_on(device, acu_copy(x, in), NULL, NULL);
+    for (int turn = 0; turn < 2; turn++) {
+        explain(future, ACU_EXPLAIN_TEXT);
+        says("2 parts|part 1: host work|part 2: device 0, not issued|node 0: not issued");
+        explain(future, ACU_EXPLAIN_DOT);
+        says("part 1: host|part 2: device 0, not issued");
+        says_not("stream");
+        if (turn == 0) {
+            assert_works(acu_future_cancel(future));
+            test_host_gate_open();
+            assert_works(acu_device_wait(device, ACU_FOREVER));
+        }
+    }
+    acu_future_release(future);
+    acu_tensor_release(host);
+    acu_tensor_release(x);
+    test_close(device);
+    test_leaks_none();
+}
+
 /* ---- graphs ---- */
 
 static acu_op *two(acu_kernel *kernel, acu_tensor *x, uint32_t n)
@@ -393,6 +422,13 @@ static void wrong_uses_are_refused(void **state)
     assert_fails(acu_explain(future, ACU_EXPLAIN_TEXT, NULL, 10, NULL), ACU_ERR_INVALID, "NULL");
     assert_fails(acu_explain(future, (acu_explain_form)7, text, 10, NULL), ACU_ERR_INVALID, "7");
     drop(future);
+    acu_group *group;
+    assert_works(acu_group_create(NULL, &group));
+    assert_works(acu_group_finish(group, &future));
+    assert_fails(acu_explain(future, ACU_EXPLAIN_TEXT, text, sizeof text, NULL), ACU_ERR_INVALID,
+                 "a load or a group");
+    drop(future);
+    acu_group_release(group);
     acu_tensor_release(x);
     test_close(device);
     test_leaks_none();
@@ -403,6 +439,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(streams_and_waits),
         cmocka_unit_test(host_parts),
+        cmocka_unit_test(parts_that_are_not_issued_say_so),
         cmocka_unit_test(graphs_and_why_not),
         cmocka_unit_test(warm_submissions_have_graphs_made),
         cmocka_unit_test(forms_differ_in_what_comes_behind_what),

@@ -168,6 +168,8 @@ static void dot_part(acui_out *out, const acui_told_part *part)
     acui_print(out, "  subgraph cluster_%d {\n    label=\"part %d: ", number, number);
     if (part->host)
         acui_print(out, "host");
+    else if (!part->issued)
+        acui_print(out, "device %d, not issued", part->device);
     else
         acui_print(out, "device %d, stream %" PRIu64 "%s", part->device, part->stream,
                    part->runs && part->runs->hit ? ", graph" : "");
@@ -236,7 +238,8 @@ acu_status acu_explain(acu_future *future, acu_explain_form form, char *text, si
     if (!planned && state != ACUI_FUTURE_DONE)
         return ACU_NOT_READY;
     if (!planned)
-        return acui_fail(ACU_ERR_INVALID, "acu_explain: it ended before it was planned");
+        return acui_fail(ACU_ERR_INVALID, "acu_explain: it ended before it was planned, or is the "
+                                          "future of a load or a group");
     acui_submission *s = future->submission;
     if (!s->story)
         return acui_fail(ACU_ERR_INVALID, "acu_explain: it was submitted without `explain`");
