@@ -228,10 +228,11 @@ ACU_API void acu_future_release(acu_future *future);
 ACU_API acu_status acu_read_sync(acu_tensor *tensor, void *memory, size_t bytes);
 ACU_API acu_status acu_write_sync(acu_tensor *tensor, const void *memory, size_t bytes);
 
-/* Totals of the process since it started. A submission is done when the device and acuda have
- * finished with it. It counts as failed if its future fails, even if it was given up and its work
- * was finished. Operations are kernels, copies, fills, foreign and host calls; allocations are not
- * counted. */
+/* Totals of the process since it started. A submission is counted once it is planned, so not if it
+ * is refused, or given up before (scheduled and not started, or handed over). It is done when the
+ * device and acuda have finished with it. It counts as failed if its future fails, even if it was
+ * given up and its work was finished. Operations are kernels, copies, fills, foreign and host
+ * calls; allocations are not counted. */
 typedef struct acu_counters {
     uint64_t submissions, submissions_done, submissions_failed;
     uint64_t operations, operations_done;
