@@ -111,23 +111,27 @@ acu_status acui_clang_find(acui_bytes *key)
 
 /* ---- what it is ---- */
 
-/* The major version from "Debian clang version 14.0.6"; asked once for each path. */
-static unsigned read_version(const char *path, acui_folder *folder)
+/* The major version from "Debian clang version 14.0.6"; 0: it is no clang. Fails if it could not be
+ * asked. */
+static acu_status read_version(const char *path, acui_folder *folder, unsigned *major)
 {
     const char *args[] = {path, "--version", NULL};
     char *text = NULL;
     size_t bytes;
-    unsigned major = 0;
-    if (acui_folder_run(folder, args, "version") != ACU_OK ||
-        acui_folder_read(folder, "version", &text, &bytes) != ACU_OK)
-        return 0;
+    *major = 0;
+    acu_status st = acui_folder_run(folder, args, "version");
+    if (st == ACU_OK)
+        st = acui_folder_read(folder, "version", &text, &bytes);
+    if (st != ACU_OK)
+        return st == ACU_ERR_COMPILE ? ACU_OK : st; /* it ended with an error */
     const char *word = strstr(text, "version ");
     if (word && strstr(text, "clang"))
-        major = (unsigned)strtoul(word + 8, NULL, 10);
+        *major = (unsigned)strtoul(word + 8, NULL, 10);
     acui_free(text);
-    return major;
+    return ACU_OK;
 }
 
+/* Asked once for each path. */
 static acu_status get_version(acui_folder *folder, char path[PATH_MAX], unsigned *major)
 {
     pthread_mutex_lock(&clang.lock);
@@ -135,7 +139,7 @@ static acu_status get_version(acui_folder *folder, char path[PATH_MAX], unsigned
     *major = clang.major;
     pthread_mutex_unlock(&clang.lock);
     if (*major == 0) {
-        *major = read_version(path, folder);
+        ACUI_TRY(read_version(path, folder, major));
         pthread_mutex_lock(&clang.lock);
         if (strcmp(path, clang.path) == 0)
             clang.major = *major;

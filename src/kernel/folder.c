@@ -34,6 +34,13 @@ acu_status acui_folder_make(acui_folder *folder)
         where = "/tmp";
     snprintf(folder->path, sizeof folder->path, "%s/acuda-XXXXXX", where);
     acu_status st = mkdtemp(folder->path) ? ACU_OK : fail_io("making", folder->path, errno);
+    if (st == ACU_OK) {
+        folder->spare = open(folder->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (folder->spare < 0) {
+            st = fail_io("opening", folder->path, errno);
+            rmdir(folder->path);
+        }
+    }
     errno = kept;
     return st;
 }
@@ -48,7 +55,8 @@ static int remove_one(const char *path, const struct stat *info, int kind, struc
 void acui_folder_remove(acui_folder *folder)
 {
     int kept = errno;
-    nftw(folder->path, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+    close(folder->spare);
+    nftw(folder->path, remove_one, 1, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
     errno = kept;
 }
 

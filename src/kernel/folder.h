@@ -8,6 +8,7 @@
 
 typedef struct acui_folder {
     char path[PATH_MAX / 2];
+    int spare; /* a descriptor: removing the folder takes one, and there may be no other then */
 } acui_folder;
 
 /* Make a folder in TMPDIR, or /tmp, that no other user may enter. Errors: IO. */

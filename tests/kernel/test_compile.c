@@ -3,6 +3,7 @@
 #include "support/one_device.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <math.h>
 #include <pthread.h>
 #include <spawn.h>
@@ -404,6 +405,43 @@ static void refusals(void **state)
     assert_works(acu_compile(NULL, add_source, &bad, &code));
     assert_non_null(strstr(acu_code_compiler(code), "clang"));
     acu_code_release(code);
+}
+
+/* What fails is said, not taken for a wrong compiler; and no files are left. */
+static void without_descriptors(void **state)
+{
+    (void)state;
+    skip_without(ACU_COMPILER_CLANG);
+    acu_compile_options options = options_of(ACU_COMPILER_CLANG);
+    acu_compile_settings other = {.size = sizeof other, .clang = "/bin/true", .no_disk = true};
+    char own[] = "/tmp/acuda_test_XXXXXX";
+    acu_code *code = NULL;
+    struct rlimit was, less;
+    const char *set = getenv("TMPDIR");
+    char *before = set ? strdup(set) : NULL;
+    assert_non_null(mkdtemp(own));
+    assert_int_equal(setenv("TMPDIR", own, 1), 0);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &was), 0);
+    for (rlim_t more = 0; more < 2; more++) {
+        assert_works(acu_compile_configure(&other));
+        use_disk(NULL); /* clang is asked anew what it is */
+        int unused = dup(0); /* the lowest */
+        assert_true(unused >= 0);
+        close(unused);
+        less = was;
+        less.rlim_cur = (rlim_t)unused + more;
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &less), 0);
+        acu_status status = acu_compile(device, add_source, &options, &code);
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &was), 0);
+        assert_fails(status, ACU_ERR_IO, strerror(EMFILE));
+        assert_int_equal(rmdir(own), 0); /* it is empty */
+        assert_int_equal(mkdir(own, 0700), 0);
+    }
+    assert_works(acu_compile(device, add_source, &options, &code));
+    acu_code_release(code);
+    assert_int_equal(before ? setenv("TMPDIR", before, 1) : unsetenv("TMPDIR"), 0);
+    free(before);
+    assert_int_equal(rmdir(own), 0);
 }
 
 /* ---- what is kept ---- */
@@ -860,7 +898,7 @@ int main(int argc, char **argv)
         NVRTC(usual_mathematics),
         NVRTC(errors_are_told),
         NVRTC(as_a_future),
-        TEST(refusals),
+        TEST(refusals), TEST(without_descriptors),
         TEST(memory_hits),
         TEST(at_once_is_once),
         TEST(disk_hits),
