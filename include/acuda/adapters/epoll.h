@@ -72,7 +72,7 @@ static inline void acu_epoll_stop(acu_epoll *a)
     acui_loop_enter(&a->loop);
     (void)epoll_ctl(a->epoll, EPOLL_CTL_DEL, acu_queue_fd(a->loop.queue), NULL);
     acui_loop_stop(&a->loop);
-    acui_loop_leave(&a->loop, true);
+    acui_loop_leave(&a->loop);
 }
 
 /* Deliver a batch, if there is anything. Never blocks. */
@@ -80,7 +80,7 @@ static inline void acu_epoll_deliver(acu_epoll *a)
 {
     acui_loop_enter(&a->loop);
     (void)acui_loop_deliver(&a->loop);
-    acui_loop_leave(&a->loop, true);
+    acui_loop_leave(&a->loop);
 }
 
 /* Takes the adapter's own event out of the list; returns how many are left. */
@@ -140,7 +140,7 @@ static inline int acu_epoll_wait(acu_epoll *a, struct epoll_event *events, int r
     acui_loop_enter(&a->loop);
     int count = acui_epoll_turn(a, events, room, end);
     int error = errno; /* of epoll_wait, which was the last call if it failed */
-    acui_loop_leave(&a->loop, true);
+    acui_loop_leave(&a->loop);
     errno = error;
     return count;
 }

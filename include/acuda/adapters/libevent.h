@@ -48,7 +48,7 @@ static inline void acui_libevent_fire(evutil_socket_t fd, short what, void *adap
     acui_loop_enter(&a->loop);
     (void)acui_loop_deliver(&a->loop);
     acu_libevent_submitted(a);
-    acui_loop_leave(&a->loop, true);
+    acui_loop_leave(&a->loop);
 }
 
 static inline void acu_libevent_stop(acu_libevent *a)
@@ -61,7 +61,7 @@ static inline void acu_libevent_stop(acu_libevent *a)
     if (a->busy)
         event_free(a->busy);
     acui_loop_stop(&a->loop);
-    acui_loop_leave(&a->loop, true);
+    acui_loop_leave(&a->loop);
 }
 
 static inline acu_status acu_libevent_start(struct event_base *base, acu_queue *queue,

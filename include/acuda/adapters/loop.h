@@ -124,15 +124,15 @@ static inline void acui_loop_end(acui_loop *loop)
 }
 
 /* Between these two calls the adapter may be stopped, and stays valid. If it was stopped, the
- * second one ends it, provided that free_it says that its memory is to be freed with it. */
+ * second one ends it and frees its memory. */
 static inline void acui_loop_enter(acui_loop *loop)
 {
     loop->inside++;
 }
 
-static inline void acui_loop_leave(acui_loop *loop, bool free_it)
+static inline void acui_loop_leave(acui_loop *loop)
 {
-    if (--loop->inside > 0 || !loop->stopped || !free_it)
+    if (--loop->inside > 0 || !loop->stopped)
         return;
     acui_loop_end(loop);
     free(loop);

@@ -106,7 +106,7 @@ static inline void acu_uring_stop(acu_uring *a)
         (void)io_uring_submit(a->ring);
     }
     acui_loop_stop(&a->loop);
-    acui_loop_leave(&a->loop, true);
+    acui_loop_leave(&a->loop);
 }
 
 /* Call this once for each completion with the adapter's data. Never blocks. */
@@ -116,7 +116,7 @@ static inline void acu_uring_deliver(acu_uring *a)
     a->armed = false;
     (void)acui_loop_deliver(&a->loop);
     (void)acui_uring_arm(a);
-    acui_loop_leave(&a->loop, true);
+    acui_loop_leave(&a->loop);
 }
 
 /* The part of acu_uring_wait in which the loop does not sleep: 0 if there is something to do, or
@@ -149,7 +149,7 @@ static inline int acu_uring_wait(acu_uring *a, struct __kernel_timespec *timeout
     if (result == 1)
         result = timeout ? io_uring_submit_and_wait_timeout(a->ring, &first, 1, timeout, NULL)
                          : io_uring_submit_and_wait(a->ring, 1);
-    acui_loop_leave(&a->loop, true);
+    acui_loop_leave(&a->loop);
     return result < 0 ? result : 0;
 }
 
