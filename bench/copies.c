@@ -7,7 +7,6 @@
  */
 #include "harness/harness.h"
 
-#include <acuda/staging.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,8 +7,6 @@
 #include "harness/child.h"
 #include "harness/harness.h"
 
-#include <acuda/queue.h>
-
 #include <math.h>
 #include <poll.h>
 #include <pthread.h>

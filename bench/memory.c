@@ -7,8 +7,6 @@
 #include "harness/harness.h"
 #include "harness/raw.h"
 
-#include <acuda/pool.h>
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

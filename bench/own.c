@@ -12,8 +12,6 @@
 #include "harness/mix.h"
 #include "harness/pending.h"
 
-#include <acuda/queue.h>
-
 #include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>

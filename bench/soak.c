@@ -14,10 +14,6 @@
 #include "harness/harness.h"
 #include "harness/heap.h"
 
-#include <acuda/graph.h>
-#include <acuda/queue.h>
-#include <acuda/staging.h>
-
 #include <dirent.h>
 #include <pthread.h>
 #include <stdatomic.h>

@@ -2,7 +2,6 @@
 /* Rows of a table: samples of each side, taken in blocks that alternate between the sides. */
 #include "harness.h"
 
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -17,7 +17,6 @@
 #define BENCH_HARNESS_H
 
 #include <acuda/acuda.h>
-#include <acuda/graphs.h>
 
 #include <stddef.h>
 #include <stdint.h>

@@ -138,12 +138,6 @@ acu_op *mix_launch(const mix *m, int y, uint32_t ticket, int i)
     return launch(m, acu_inout(m->y[y]), ticket, i);
 }
 
-acu_op *mix_launch_on(const mix *m, acu_op *y_op, int y, uint32_t ticket, int i)
-{
-    (void)y;
-    return launch(m, acu_inout(y_op), ticket, i);
-}
-
 acu_op *mix_chain(const mix *m, int y, uint32_t ticket, int count)
 {
     acu_op *ops[MIX_MOST_CHAIN];
@@ -156,7 +150,7 @@ acu_op *mix_nested(const mix *m, int y, uint32_t ticket, int count)
 {
     acu_op *op = mix_launch(m, y, ticket, 0);
     for (int i = 1; i < count; i++)
-        op = mix_launch_on(m, acu_first(op), y, ticket, i);
+        op = launch(m, acu_inout(acu_first(op)), ticket, i);
     return op;
 }
 

@@ -41,9 +41,8 @@ void mix_fill(const mix *m, mix_args *args, int y, uint32_t ticket, int i);
 /* The launches 0 .. count-1 of that chain were made: what the results are to be. Untimed. */
 void mix_expect(mix *m, int y, uint32_t ticket, int count);
 
-/* One launch as an op, on a tensor or on the result of another op (consumed). */
+/* One launch as an op. */
 acu_op *mix_launch(const mix *m, int y, uint32_t ticket, int i);
-acu_op *mix_launch_on(const mix *m, acu_op *y_op, int y, uint32_t ticket, int i);
 /* A chain, composed with zip or by giving each launch the first value of the one before. */
 enum { MIX_MOST_CHAIN = 128 };
 acu_op *mix_chain(const mix *m, int y, uint32_t ticket, int count);

@@ -2,8 +2,6 @@
 /* Holding submissions up, and measuring how long they take once nothing holds them (pending.h). */
 #include "pending.h"
 
-#include <acuda/queue.h>
-
 #include <poll.h>
 
 static acu_status hold(void *user, const acu_val *values, size_t count)
