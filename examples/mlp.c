@@ -223,7 +223,7 @@ int main(int argc, char **argv)
     printf("%d replicas, %d digits to learn from, %d held out\n", replica_count, data.count,
            held_out.count);
 
-    uint64_t start = nanoseconds();
+    uint64_t start = acu_now();
     for (int i = 0; i < replica_count; i++)
         open_replica(&replicas[i], devices[i % count]);
     for (int i = 0; i < replica_count; i++) { /* the same seed: the same model everywhere */
@@ -241,7 +241,7 @@ int main(int argc, char **argv)
     acu_counters counters;
     acu_counters_read(&counters);
     printf("held out: %.2f %% right, after %.2f s\n", 100.0f * accuracy,
-           (double)(nanoseconds() - start) * 1e-9);
+           (double)(acu_now() - start) * 1e-9);
     printf("operations: %llu submitted, %llu completed, in %llu submissions\n",
            (unsigned long long)counters.operations, (unsigned long long)counters.operations_done,
            (unsigned long long)counters.submissions);

@@ -6,7 +6,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 enum { DIGIT_PIXELS = 64, HOLD_OUT = 5 };
 
@@ -19,13 +18,6 @@ typedef struct digits {
     digit *list;
     int count;
 } digits;
-
-static inline uint64_t nanoseconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static inline FILE *open_digits(const char *path)
 {

@@ -229,7 +229,7 @@ int main(int argc, char **argv)
     s.signals = net_signals();
     int result = io_uring_queue_init(ENTRIES, &s.ring, 0);
     if (result < 0) {
-        fprintf(stderr, "io_uring can not be had: %s\n", strerror(-result));
+        fprintf(stderr, "io_uring is not available: %s\n", strerror(-result));
         return 1;
     }
     s.service = service_open((service_events){attend, idle, &s});
