@@ -115,11 +115,6 @@ typedef struct acui_ptx_entry {
 bool acui_ptx_next(const char *ptx, size_t bytes, size_t *at, acui_ptx_entry *entry,
                    acu_status *st);
 
-/* Parameters of `.entry name` in PTX text; ACU_OK, NOT_FOUND, or NO_MEMORY. *params is the
- * caller's, from acui_alloc; NULL with a count of 0. */
-acu_status acui_ptx_params(const char *ptx, size_t bytes, const char *name, acui_param **params,
-                           size_t *count);
-
 /* Fill in the facts of a function whose `name` and `raw` are set. The driver tells the parameters,
  * if it can and `params` is NULL, and their sizes also if PTX told the rest. The caller has entered
  * the device. */

@@ -235,23 +235,3 @@ bool acui_ptx_next(const char *ptx, size_t bytes, size_t *at, acui_ptx_entry *en
     }
     return true;
 }
-
-acu_status acui_ptx_params(const char *ptx, size_t bytes, const char *name, acui_param **params,
-                           size_t *count)
-{
-    acui_ptx_entry entry;
-    acu_status st;
-    for (size_t at = 0; acui_ptx_next(ptx, bytes, &at, &entry, &st);) {
-        if (st != ACU_OK)
-            return st;
-        if (entry.understood && entry.length == strlen(name) &&
-            memcmp(entry.name, name, entry.length) == 0) {
-            *params = entry.params;
-            *count = entry.count;
-            return ACU_OK;
-        }
-        acui_free(entry.params);
-    }
-    return acui_fail(ACU_ERR_NOT_FOUND, "the PTX has no kernel \"%s\" whose parameters can be read",
-                     name);
-}
