@@ -14,7 +14,8 @@
 
 /* ---- what kind of image ---------------------------------------------------------------------- */
 
-acu_status acui_image_look(acui_image *code)
+/* Errors: PTX (it is no image, or incomplete). */
+static acu_status find_kind(acui_image *code)
 {
     if (acui_is_binary(code->data, code->bytes))
         return acui_binary_check(code->data, code->bytes, code->what);
@@ -112,7 +113,7 @@ static acu_status load_text(acu_module *module, const acui_image *code)
 
 acu_status acui_image_load(acu_module *module, acui_image *code)
 {
-    ACUI_TRY(acui_image_look(code));
+    ACUI_TRY(find_kind(code));
     acui_entered entered;
     ACUI_TRY(acui_enter(module->device, &entered));
     acu_status st = code->ptx && !code->ends ? load_text(module, code) : load_entered(module, code);

@@ -10,12 +10,11 @@ typedef struct acui_image {
     size_t bytes;
     bool ends;        /* a NUL follows it */
     const char *what; /* its name or file, for messages */
-    bool ptx;         /* set by acui_image_look, which then does not count a NUL at the end */
+    bool ptx;         /* set by acui_image_load, which then does not count a NUL at the end */
 } acui_image;
 
-/* Find out what kind of image it is. Errors: PTX (it is none, or incomplete). */
-acu_status acui_image_look(acui_image *code);
-/* Give the image to the driver, and find its functions. Blocks. */
+/* Give the image to the driver, and find its functions. Blocks. Errors: PTX (it is no image, or
+ * incomplete; or the driver refuses it), the driver's. */
 acu_status acui_image_load(acu_module *module, acui_image *code);
 
 #endif

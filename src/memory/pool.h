@@ -123,7 +123,6 @@ acu_status acui_source_free_after(acu_pool *pool, acui_block *block, acu_stream 
 bool acui_source_reserve(acu_pool *pool, size_t size); /* count as held, if the limit allows it */
 void acui_source_unreserve(acu_pool *pool, size_t size);
 void acui_source_leaked(acu_pool *pool, acui_block *block); /* the program owns its memory now */
-void acui_source_freed(acu_pool *pool, size_t size); /* no longer held */
 void acui_source_count_new(acu_pool *pool, const acui_block *block); /* it is handed out */
 
 /* ---- slab.c ---- */

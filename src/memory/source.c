@@ -52,7 +52,8 @@ void acui_source_count_new(acu_pool *pool, const acui_block *block)
         acui_pool_trim_soon(pool);
 }
 
-void acui_source_freed(acu_pool *pool, size_t size)
+/* It is no longer held. */
+static void count_freed(acu_pool *pool, size_t size)
 {
     acui_lock_take(&pool->lock);
     pool->held -= size;
@@ -134,7 +135,7 @@ void acui_source_free(acu_pool *pool, acui_block *block, acu_stream *stream)
         else
             device->cu->MemFree(block->address);
     }
-    acui_source_freed(pool, block->bytes);
+    count_freed(pool, block->bytes);
     acui_fences_clear(&block->fences, device);
     acui_free(block);
 }
@@ -145,7 +146,7 @@ acu_status acui_source_free_after(acu_pool *pool, acui_block *block, acu_stream 
     ACUI_TRY(acui_fences_wait(&block->fences, device, stream));
     acui_memory_returns();
     ACUI_TRY(ACUI_DEV(device, MemFreeAsync, block->address, stream->raw));
-    acui_source_freed(pool, block->bytes);
+    count_freed(pool, block->bytes);
     acui_fences_clear(&block->fences, device);
     acui_free(block);
     return ACU_OK;

@@ -59,6 +59,16 @@ static void merge_rows(product *p)
 
 /* ---- matrices -------------------------------------------------------------------------------- */
 
+/* The product as cuBLAS sees it, with all matrices by columns: c, of m rows and n columns, is a
+ * times b. */
+typedef struct gemm {
+    bool turned; /* its a is the product's b, and its b the product's a */
+    int m, n, k, batches;
+    int op_a, op_b;
+    int lda, ldb, ldc; /* distance of columns in memory, in elements */
+    long long a_stride, b_stride, c_stride;
+} gemm;
+
 /* How cuBLAS reads an operand of this shape: by columns or, transposed, by rows. */
 static bool read_as(int64_t rows, int64_t columns, int64_t row, int64_t column, int *op, int *ld)
 {
@@ -75,7 +85,7 @@ static bool read_as(int64_t rows, int64_t columns, int64_t row, int64_t column, 
     return column <= INT_MAX;
 }
 
-static bool by_columns(const product *p, acui_gemm *g)
+static bool by_columns(const product *p, gemm *g)
 {
     int op;
     g->m = (int)p->m;
@@ -100,7 +110,8 @@ static product turned(const product *p)
                      .stride = {p->stride[0], p->stride[2], p->stride[1]}};
 }
 
-bool acui_gemm_of(const acui_matmul *from, acui_gemm *gemm)
+/* Expresses the product in cuBLAS's terms; false: that is impossible. */
+static bool to_gemm(const acui_matmul *from, gemm *g)
 {
     product p = {.m = from->m, .n = from->n, .k = from->k,
                  .a_row = from->a_row, .a_column = from->a_column,
@@ -113,11 +124,11 @@ bool acui_gemm_of(const acui_matmul *from, acui_gemm *gemm)
     merge_rows(&q);
     if (p.m > INT_MAX || p.n > INT_MAX || p.k > INT_MAX || q.m > INT_MAX || p.batches > INT_MAX)
         return false;
-    gemm->turned = true; /* results are mostly stored by rows */
-    if (by_columns(&q, gemm))
+    g->turned = true; /* results are mostly stored by rows */
+    if (by_columns(&q, g))
         return true;
-    gemm->turned = false;
-    return by_columns(&p, gemm);
+    g->turned = false;
+    return by_columns(&p, g);
 }
 
 /* ---- calling --------------------------------------------------------------------------------- */
@@ -148,7 +159,7 @@ static void *place(const acui_node *node, int parameter)
     return (void *)(uintptr_t)*(const CUdeviceptr *)acui_launch_param(node, (uint32_t)parameter);
 }
 
-static int multiply(acui_cublas_handle handle, const acui_gemm *g, struct kind kind, places at)
+static int multiply(acui_cublas_handle handle, const gemm *g, struct kind kind, places at)
 {
     static const float one = 1, zero = 0;
     static const double one_d = 1, zero_d = 0;
@@ -171,7 +182,7 @@ static acu_status call_with(acui_cublas_handle handle, const acui_node *node, CU
                             CUdeviceptr scratch, bool *done)
 {
     const acui_matmul *p = acui_launch_param(node, 3);
-    acui_gemm g;
+    gemm g;
     int status = acui_cublas()->set_stream(handle, stream);
     if (status != ACUI_CUBLAS_SUCCESS)
         return acui_cublas_fail("cublasSetStream", status);
@@ -179,7 +190,7 @@ static acu_status call_with(acui_cublas_handle handle, const acui_node *node, CU
                                           node->u.launch.more->scratch);
     if (status != ACUI_CUBLAS_SUCCESS)
         return acui_cublas_fail("cublasSetWorkspace", status);
-    if (!acui_gemm_of(p, &g)) /* never: it was asked before */
+    if (!to_gemm(p, &g)) /* never: it was asked before */
         return ACU_OK;
     places at = {.c = place(node, 0), .a = place(node, g.turned ? 2 : 1),
                  .b = place(node, g.turned ? 1 : 2)};
@@ -210,7 +221,7 @@ enum { WARM = 64, WARM_BYTES = WARM * WARM * 4, WARM_SCRATCH = 1 << 20 };
 static void warm_up_on(acui_cublas_handle handle, CUstream stream, CUdeviceptr memory)
 {
     static const acu_dtype dtypes[] = {ACU_F32, ACU_F16};
-    const acui_gemm g = {
+    const gemm g = {
         .m = WARM, .n = WARM, .k = WARM, .batches = 1, .lda = WARM, .ldb = WARM, .ldc = WARM};
     char *at = (char *)(uintptr_t)memory;
     places three = {.c = at + WARM_SCRATCH, .a = at + WARM_SCRATCH + WARM_BYTES,
@@ -259,8 +270,8 @@ static size_t scratch_for(const acu_device *device, const acui_matmul *p)
 acu_op *acui_gemm_ask(acu_device *device, const acui_matmul *from, acu_op *launch)
 {
     static const acui_instead cublas = {.behind = acui_cublas_behind, .call = call};
-    acui_gemm gemm;
-    if (!is_known(from->dtype) || acui_cublas_refusal(device) || !acui_gemm_of(from, &gemm))
+    gemm g;
+    if (!is_known(from->dtype) || acui_cublas_refusal(device) || !to_gemm(from, &g))
         return launch;
     if (acui_cublas_begin(device) != ACU_OK) {
         acu_op *failed =

@@ -8,19 +8,6 @@
 
 #include <acuda/op.h>
 
-/* The product as cuBLAS sees it, with all matrices by columns: c, of m rows and n columns, is a
- * times b. */
-typedef struct acui_gemm {
-    bool turned; /* its a is the product's b, and its b the product's a */
-    int m, n, k, batches;
-    int op_a, op_b;
-    int lda, ldb, ldc; /* distance of columns in memory, in elements */
-    long long a_stride, b_stride, c_stride;
-} acui_gemm;
-
-/* Express the product in cuBLAS's terms; false: that is impossible. */
-bool acui_gemm_of(const acui_matmul *product, acui_gemm *gemm);
-
 /* Compute two small products with a new handle, in memory of their own: what the library
  * prepares for the first call of a kind in a process takes long. The caller has entered the
  * device. Blocks. */

@@ -70,7 +70,8 @@ static int64_t whole_number(const acu_val *scalar)
     return (int64_t)(bits >> spare);
 }
 
-double acui_scalar_number(const acu_val *scalar)
+/* A scalar of any dtype as a double; exact except for integers beyond 2^53. */
+static double number_of(const acu_val *scalar)
 {
     double number;
     switch (scalar->dtype) {
@@ -98,7 +99,7 @@ static float single_of(const acu_val *scalar)
         return (float)scalar->bits;
     if (acui_class_of(scalar->dtype) == 'l')
         return (float)whole_number(scalar);
-    return (float)acui_scalar_number(scalar);
+    return (float)number_of(scalar);
 }
 
 /* Whether the integer fits the dtype; `large`: it is unsigned and needs all 64 bits. */
@@ -120,7 +121,7 @@ static bool whole_bits(const acu_val *scalar, acu_dtype dtype, uint64_t *bits, c
 {
     if (acui_class_of(scalar->dtype) == 'f' || acui_class_of(scalar->dtype) == 'd') {
         snprintf(why, ACUI_OPS_WORDS, "the number %g, floating point, can not be one of %s",
-                 acui_scalar_number(scalar), acu_dtype_name(dtype));
+                 number_of(scalar), acu_dtype_name(dtype));
         return false;
     }
     int64_t n = whole_number(scalar);
@@ -142,7 +143,7 @@ bool acui_scalar_bits(const acu_val *scalar, acu_dtype dtype, uint64_t *bits, ch
                  acu_dtype_name(scalar->dtype));
         return false;
     }
-    double number = acui_scalar_number(scalar);
+    double number = number_of(scalar);
     float single = single_of(scalar);
     uint32_t word;
     switch (acui_class_of(dtype)) {
@@ -190,8 +191,8 @@ bool acui_stored_bits(const acu_val *scalar, acu_dtype dtype, uint64_t *bits, ch
     if (!acui_scalar_bits(scalar, dtype, bits, why))
         return false;
     if (dtype == ACU_F16)
-        *bits = small_bits(acui_scalar_number(scalar), 5, 10);
+        *bits = small_bits(number_of(scalar), 5, 10);
     else if (dtype == ACU_BF16)
-        *bits = small_bits(acui_scalar_number(scalar), 8, 7);
+        *bits = small_bits(number_of(scalar), 8, 7);
     return true;
 }

@@ -22,8 +22,6 @@ char acui_class_of(acu_dtype dtype);
 bool acui_scalar_bits(const acu_val *scalar, acu_dtype dtype, uint64_t *bits, char *why);
 /* The bits as they are stored in memory: rounded to the nearest, ties to even. */
 bool acui_stored_bits(const acu_val *scalar, acu_dtype dtype, uint64_t *bits, char *why);
-/* A scalar of any dtype as a double; exact except for integers beyond 2^53. */
-double acui_scalar_number(const acu_val *scalar);
 
 /* NumPy's rule: *shape becomes what it and `with` broadcast to; false: they do not. */
 bool acui_broadcast(acu_shape *shape, acu_shape with);

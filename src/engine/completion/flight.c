@@ -96,7 +96,7 @@ void acui_flight_add(acu_stream *stream, acui_task *const *tasks, size_t count, 
     acui_flight_unlock();
 }
 
-void acui_flight_want(acu_stream *stream)
+static void want_on(acu_stream *stream)
 {
     acui_flight_lock();
     if (stream->first_task)
@@ -121,7 +121,7 @@ void acui_flight_want_future(acu_future *future)
         return;
     const acui_submission *s = future->submission;
     for (size_t i = 0; i < s->lane_count; i++)
-        acui_flight_want(s->lanes[i].stream);
+        want_on(s->lanes[i].stream);
 }
 
 acui_task *acui_flight_passed(acu_stream *stream, bool all, uint64_t now)

@@ -32,10 +32,10 @@ bool acui_flight_is_told(const acui_task *task); /* its future has somebody to t
 uint64_t acui_flight_news(acu_stream *stream, uint64_t now);
 /* Take the tasks up to stream->done off the stream; `all`: all of them, as the device is lost. */
 acui_task *acui_flight_passed(acu_stream *stream, bool all, uint64_t now);
-/* Somebody wants to be told soon when everything that is on the stream now is over. */
-void acui_flight_want(acu_stream *stream);
-void acui_flight_want_all(void); /* on all streams: host work may wait for any of them */
-void acui_flight_want_future(acu_future *future); /* it has notices, or soon will */
+/* Somebody wants to be told soon when everything is over that is on the streams now: all of them,
+ * since host work may wait for any; or those of a future that has notices, or soon will. */
+void acui_flight_want_all(void);
+void acui_flight_want_future(acu_future *future);
 /* Call `look`, under the flight lock, with the first task of each of the device's streams that is
  * not known to be complete. */
 void acui_flight_heads(const acu_device *device, void (*look)(const acui_task *, void *),
@@ -97,7 +97,7 @@ static inline void acui_looked(acu_stream *stream, uint64_t now)
     atomic_store_explicit(&stream->looked_at, now, memory_order_relaxed);
 }
 
-/* What flight.c tells due.c and asks it; lock held. */
+/* What flight.c tells due.c, and asks of it; lock held. */
 #define ACUI_IDLE ACU_MS(100) /* after that long a stream with nothing on it is let go */
 /* When the reactor is to look at the stream; later if others look at it. */
 uint64_t acui_due_at(acu_stream *stream, uint64_t now);
