@@ -125,7 +125,7 @@ static unsigned start(void)
     return ACU_CUDA_SUCCESS;
 }
 
-unsigned sd_init(void)
+static unsigned start_once(void)
 {
     if (atomic_load_explicit(&sd.forked, memory_order_relaxed))
         return ACU_CUDA_ERROR_NOT_INITIALIZED;
@@ -177,7 +177,7 @@ unsigned sd_device_open(sd_device *device)
 
 unsigned sd_cuInit(unsigned flags)
 {
-    return flags ? ACU_CUDA_ERROR_INVALID_VALUE : sd_init();
+    return flags ? ACU_CUDA_ERROR_INVALID_VALUE : start_once();
 }
 
 unsigned sd_cuDeviceGetCount(int *count)

@@ -76,8 +76,6 @@ typedef struct sd_driver {
 
 extern sd_driver sd;
 
-unsigned sd_init(void);
-
 /* The device of that ordinal, or NULL. */
 sd_device *sd_device_at(CUdevice ordinal);
 

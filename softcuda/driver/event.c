@@ -192,13 +192,6 @@ static sd_mark mark_of(sd_event *event)
     return mark;
 }
 
-unsigned sd_event_wait(sd_event *event, sd_stream *stream)
-{
-    if (is_captured(event) || (sd_capturing(stream) && is_recorded(event)))
-        return sd_capture_wait(stream, event);
-    return sd_event_wait_node(event, stream);
-}
-
 unsigned sd_event_wait_node(sd_event *event, sd_stream *stream)
 {
     sd_mark mark = mark_of(event);
@@ -208,6 +201,13 @@ unsigned sd_event_wait_node(sd_event *event, sd_stream *stream)
         return ACU_CUDA_SUCCESS;
     }
     return sd_stream_push_wait(stream, mark);
+}
+
+static unsigned wait_for(sd_event *event, sd_stream *stream)
+{
+    if (is_captured(event) || (sd_capturing(stream) && is_recorded(event)))
+        return sd_capture_wait(stream, event);
+    return sd_event_wait_node(event, stream);
 }
 
 unsigned sd_cuStreamWaitEvent(CUstream on, CUevent handle, unsigned flags)
@@ -220,7 +220,7 @@ unsigned sd_cuStreamWaitEvent(CUstream on, CUevent handle, unsigned flags)
     if (result)
         return sd_capture_told(stream, result);
     return flags ? sd_capture_node(stream, event, ACU_CU_GRAPH_NODE_TYPE_WAIT_EVENT)
-                 : sd_event_wait(event, stream);
+                 : wait_for(event, stream);
 }
 
 /* An event to be queried or waited for. If it stands for something in a capture, that capture is

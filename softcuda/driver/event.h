@@ -18,10 +18,10 @@ typedef struct sd_event {
     uint64_t time_ns;     /* when the mark was reached, by the monotonic clock */
 } sd_event;
 
-/* Record the event on the stream; make the stream wait for its latest record. CUresults. */
+/* Record the event on the stream. Returns a CUresult. */
 unsigned sd_event_record(sd_event *event, sd_stream *stream);
-unsigned sd_event_wait(sd_event *event, sd_stream *stream);
-/* The same for a node of a graph; ignores what the event stands for in a capture. */
+/* For a node of a graph: make its lane wait for the event's latest record, whatever the event
+ * stands for in a capture. Returns a CUresult. */
 unsigned sd_event_wait_node(sd_event *event, sd_stream *lane);
 
 #endif

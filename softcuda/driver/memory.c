@@ -187,7 +187,8 @@ void sd_memory_withdraw(sd_device *device, uint64_t address, uint64_t bytes)
     sd_access_withdraw(device, address, bytes);
 }
 
-void sd_memory_discard(sd_device *device, uint64_t address, uint64_t bytes)
+/* Gives pages of unused memory back to the system. */
+static void discard(sd_device *device, uint64_t address, uint64_t bytes)
 {
     if (bytes < DISCARD_BYTES)
         return;
@@ -237,7 +238,7 @@ static sd_block *free_block(sd_device *device, sd_block *block)
         sd_pool_returned(block);
     else
         device->committed -= size;
-    sd_memory_discard(device, address, size);
+    discard(device, address, size);
     return sd_heap_free(&device->heap, block);
 }
 

@@ -78,9 +78,6 @@ void sd_memory_withdraw(sd_device *device, uint64_t address, uint64_t bytes);
  * nothing yet. */
 void sd_memory_spoil(char *host, uint64_t bytes);
 
-/* Give pages of unused memory back to the system. */
-void sd_memory_discard(sd_device *device, uint64_t address, uint64_t bytes);
-
 /* ---- access of one device's kernels to another's memory (access.c) ---- */
 
 /* Make an allocation's bytes valid or invalid for everybody who may access it; device->lock

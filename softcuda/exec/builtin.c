@@ -152,7 +152,7 @@ static const char *conversion(printer *p, const char *f)
 }
 
 /* Returns the number of arguments, or -1 if the format or an argument can not be read. */
-int sx_vprintf(sx_warp *w, unsigned lane, uint64_t format, uint64_t args)
+static int print_formatted(sx_warp *w, unsigned lane, uint64_t format, uint64_t args)
 {
     char text[1024];
     if (!read_string(w, lane, format, text, sizeof text))
@@ -219,7 +219,7 @@ const sx_insn *sx_builtin_call(const sx_insn *i, sx_warp *w, const sx_call_info 
         const uint64_t first = arg(w, info, 0, l);
         switch (info->builtin) {
         case SX_BUILTIN_VPRINTF: {
-            int n = sx_vprintf(w, l, first, arg(w, info, 1, l));
+            int n = print_formatted(w, l, first, arg(w, info, 1, l));
             if (n < 0)
                 return sx_fault(w, i, l, ILLEGAL_ADDRESS,
                                 "printf of memory that cannot be read (format at 0x%llx)",

@@ -326,9 +326,6 @@ void sx_heap_destroy(sx_heap *heap, const sx_allocator *allocator);
 uint64_t sx_heap_alloc(sx_heap *heap, uint64_t bytes);
 bool sx_heap_free(sx_heap *heap, uint64_t address);
 
-/* builtin.c */
-int sx_vprintf(sx_warp *w, unsigned lane, uint64_t format, uint64_t args);
-
 /* module.c */
 const sx_code *sx_code_at(const sx_module *module, uint64_t address);
 

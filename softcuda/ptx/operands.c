@@ -133,7 +133,8 @@ void ptx_note_function(ptx_parser *p, ptx_fn *fn, bool called)
     *(ptx_fn **)ptx_push(p, &p->body->fn->callees, sizeof fn) = fn;
 }
 
-void ptx_note_shared(ptx_parser *p, ptx_var *var)
+/* The body names var: from this follows the shared memory of a kernel. */
+static void note_shared(ptx_parser *p, ptx_var *var)
 {
     if (var->space == PTX_SPACE_SHARED)
         *(ptx_var **)ptx_push(p, &p->body->fn->shared, sizeof var) = var;
@@ -148,7 +149,7 @@ static bool parse_symbol(ptx_parser *p, const char *text, size_t length, ptx_ope
     case PTX_SYMBOL_VAR:
         *operand = operand_of(PTX_OPERAND_VAR);
         operand->var = symbol->var;
-        ptx_note_shared(p, symbol->var);
+        note_shared(p, symbol->var);
         operand->offset = ptx_parse_offset(p);
         return true;
     case PTX_SYMBOL_FUNCTION:

@@ -206,15 +206,13 @@ void ptx_parse_operand(ptx_parser *p);
 const ptx_operand *ptx_take_scratch(ptx_parser *p, size_t mark, uint32_t *count);
 ptx_operand ptx_parse_simple(ptx_parser *p);
 void ptx_parse_call(ptx_parser *p, ptx_inst *inst);
-void ptx_parse_instruction(ptx_parser *p); /* at a guard or an opcode */
 /* Fails if the operands do not fit the opcode (check.c). */
 void ptx_check_instruction(ptx_parser *p, const ptx_inst *inst);
 /* Splits an opcode as written into base, modifiers, types and spaces. */
 const ptx_inst *ptx_decode_opcode(ptx_parser *p, const char *text, size_t length);
 
-/* The body names fn or var: from this follow the calls and the shared memory of a kernel. */
+/* The body names fn: from this follow the calls of a kernel. */
 void ptx_note_function(ptx_parser *p, ptx_fn *fn, bool called);
-void ptx_note_shared(ptx_parser *p, ptx_var *var);
 
 /* Gives .shared variables their offsets and kernels their totals. */
 void ptx_layout_shared(ptx_parser *p);

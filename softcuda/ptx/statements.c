@@ -184,7 +184,8 @@ static void parse_operands(ptx_parser *p, ptx_inst *inst)
     inst->operands = ptx_take_scratch(p, mark, &inst->operand_count);
 }
 
-void ptx_parse_instruction(ptx_parser *p)
+/* At a guard or an opcode. */
+static void parse_instruction(ptx_parser *p)
 {
     uint32_t guard = PTX_NO_INDEX;
     bool negated = false;
@@ -258,7 +259,7 @@ static bool parse_statement(ptx_parser *p)
         ptx_scope_leave(p);
         ptx_next(p);
     } else if (!ptx_accept(p, ';')) {
-        ptx_parse_instruction(p);
+        parse_instruction(p);
     }
     return true;
 }
