@@ -131,7 +131,7 @@ static acu_status choose_requested(attempt *a, const acui_settings *settings)
     case STARTED:
         break;
     case NO_DEVICE:
-        return acui_fail(ACU_ERR_NO_DRIVER, "%s asks for %s, which can not be had: %s",
+        return acui_fail(ACU_ERR_NO_DRIVER, "%s asks for %s, which is not available: %s",
                          settings->asked_by,
                          settings->origin == ACUI_SYSTEM ? "a GPU"
                          : settings->origin == ACUI_PATH ? settings->path

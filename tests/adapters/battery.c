@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The tests of an adapter, whatever its loop: completions and callbacks come in the loop's thread,
- * exactly once, in batches, beside other events; it can be stopped at any time.
+ * The tests of an adapter, whatever its loop: completions and callbacks arrive in the loop's
+ * thread, exactly once, in batches, along with other events; the adapter can be stopped at any
+ * time.
  */
 #include "adapters/battery.h"
 
@@ -111,7 +112,7 @@ static int set_up(void **state)
     (void)state;
     const char *why = kind->open();
     if (why) {
-        fprintf(stderr, "%s can not be had here, its tests are skipped: %s\n", kind->name, why);
+        fprintf(stderr, "%s is not available here, its tests are skipped: %s\n", kind->name, why);
         skip();
     }
     memset(&t, 0, sizeof t);
@@ -125,7 +126,7 @@ static void tear_down(void)
 {
     if (t.adapter)
         stop();
-    for (int i = 0; i < 3; i++) /* closes what was stopped */
+    for (int i = 0; i < 3; i++) /* lets the loop close what was stopped */
         kind->turn(NULL, false);
     acu_queue_release(t.queue);
     test_close(t.device);
@@ -176,7 +177,7 @@ static size_t take_by_hand(void)
 {
     acu_completion done[MOST];
     size_t count, all = 0;
-    do { /* what was put back is not in one piece with the rest */
+    do { /* completions that were put back may not arrive in one batch with the rest */
         assert_works(acu_queue_take(t.queue, done, MOST, &count));
         for (size_t i = 0; i < count; i++)
             acu_future_release(done[i].future);
@@ -215,7 +216,7 @@ static void callbacks_come_in_the_loop(void **state)
         assert_works(acu_future_call(future, t.queue, called, ACU_USER(&t, released)));
         acu_future_release(future);
     }
-    submit_tagged(1); /* nobody is there for this one: it is dropped */
+    submit_tagged(1); /* nobody receives this one: it is dropped */
     while (t.callbacks < 10 || acu_queue_pending(t.queue))
         turn(true);
     assert_int_equal(t.callbacks, 10);
@@ -338,12 +339,12 @@ static void looking_without_pause_finds_all(void **state)
 
 /* ---- asleep or not ---- */
 
-/* A second thread looks at the loop's, and does something when that is asleep, or is not. */
+/* A second thread watches the loop's thread, and does something once that is asleep, or is not. */
 typedef struct watcher {
     pthread_t thread;
     pid_t watched;
     clockid_t clock; /* of the watched thread's processor time */
-    bool asleep;     /* wait for it to sleep; or to work for 5 ms */
+    bool asleep;     /* whether to wait until it sleeps, or until it has used 5 ms */
     bool seen;
     void (*then)(void);
 } watcher;

@@ -12,19 +12,20 @@
 
 typedef struct loop_kind {
     const char *name;
-    const char *(*open)(void); /* NULL, or why this loop can not be had here */
+    const char *(*open)(void); /* NULL, or why this loop is not available here */
     void (*close)(void);
     acu_status (*start)(acu_queue *queue, const acu_loop_options *options, void **adapter);
     void (*stop)(void *adapter);
-    void (*submitted)(void *adapter); /* NULL: the loop sees for itself that work was submitted */
-    /* From now on battery_readable is called in the loop while the descriptor can be read. */
+    void (*submitted)(void *adapter); /* NULL: the loop notices by itself that work was submitted */
+    /* From now on the loop calls battery_readable while the descriptor is readable. */
     void (*watch)(int fd);
     void (*unwatch)(void);
-    /* battery_idle is called in the loop again and again, behind all else; NULL: it has no
+    /* The loop calls battery_idle again and again, at the lowest priority; NULL: it has no
      * priorities. */
     void (*idle)(bool on);
     bool own_wait; /* the program waits by itself: there is no busy-poll */
-    /* One turn: sleeps until there is something, if it is to block. `adapter` may be NULL. */
+    /* One turn of the loop; with `block`, it sleeps until there is something. `adapter` may be
+     * NULL. */
     void (*turn)(void *adapter, bool block);
 } loop_kind;
 

@@ -163,7 +163,7 @@ static int child(int argc, char **argv)
 
 static char output[16384];
 
-/* Where the fake `name` stands: the folder "fake" beside this program. */
+/* The path of the fake `name`, in the folder "fake" beside this program. */
 static const char *fake(const char *name, const char *file)
 {
     static char path[PATH_MAX];
@@ -284,7 +284,7 @@ static void a_gpu_is_chosen(void **state)
     says("info: software 0 version 12030 max 0 devices 2\n");
     says_not("description was cut");
     RUN("working", ENV("ACUDA_ALLOW_SOFTWARE=1"), "allow");
-    says("/fake/working/libcuda.so.1\n"); /* allowed is not asked for */
+    says("/fake/working/libcuda.so.1\n"); /* allowing is not asking for it */
 }
 
 static void missing_calls_are_named_and_refused(void **state)
@@ -322,7 +322,7 @@ static void a_limit_hides_what_is_newer(void **state)
     says("status: ACU_ERR_INVALID\n");
 }
 
-/* The stand-in passes for the system's driver, as its user wants, but not for a GPU. */
+/* The stand-in is taken for the system's driver, as its user wants, but not for a GPU. */
 static void the_stand_in_is_told_from_a_gpu(void **state)
 {
     (void)state;
@@ -349,7 +349,7 @@ static void without_a_library_software_must_be_allowed(void **state)
     says("driver: none chosen: ");
     RUN(NULL, ENV("ACUDA_ALLOW_SOFTWARE=0"), "-");
     says("status: ACU_ERR_NO_DRIVER\n");
-    RUN(NULL, ENV("ACUDA_ALLOW_SOFTWARE=no"), "-"); /* does not say yes */
+    RUN(NULL, ENV("ACUDA_ALLOW_SOFTWARE=no"), "-"); /* "no" is not a yes */
     says("status: ACU_ERR_INVALID\n");
     says("ACUDA_ALLOW_SOFTWARE is \"no\": 1 allows");
     need_software();
@@ -399,7 +399,7 @@ static void a_driver_that_fails_is_an_error(void **state)
          "-", "-"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        /* Never a reason to fall back, whoever allows it. */
+        /* It is never a reason to fall back, whoever allows the software device. */
         RUN(cases[i].fake, ENV("ACUDA_ALLOW_SOFTWARE=1"), "allow");
         char line[128];
         snprintf(line, sizeof line, "status: %s\n", cases[i].status);
@@ -442,7 +442,7 @@ static void requests_are_obeyed_or_fail(void **state)
     says("why: the program asks for it\n");
     RUN("no_device", ENV("ACUDA_ALLOW_SOFTWARE=1"), "request=gpu", "allow");
     says("status: ACU_ERR_NO_DRIVER\n");
-    says("the program asks for a GPU, which can not be had: ");
+    says("the program asks for a GPU, which is not available: ");
     RUN(NULL, ENV("ACUDA_DRIVER=/nowhere/libcuda.so.1"), "allow");
     says("status: ACU_ERR_NO_DRIVER\n");
     says("/nowhere/libcuda.so.1");
