@@ -162,11 +162,12 @@ typedef struct acu_config {
     bool cooperative;
     /* The kernel may begin before the previous kernel on the same stream has ended (programmatic
      * dependent launch). It may read that kernel's results only after `griddepcontrol.wait`.
-     * Compute capability 9 and newer; the software device runs the two in turn. */
+     * Compute capability 9 and newer; the software device runs the two in turn. Executable graphs
+     * do not hold such launches, unlike cooperative and cluster launches: they are issued directly,
+     * and acu_graph_load refuses them. */
     bool programmatic;
 } acu_config;
-/* Executable graphs do not hold programmatic launches: they are issued directly, and acu_graph_load
- * refuses them. Cooperative and cluster launches are parts of graphs like any other launch. */
+
 /* One size of a grid or block. What 32 bits do not hold becomes a size that no device has, and is
  * refused with LIMIT. */
 #ifdef __cplusplus
