@@ -453,14 +453,14 @@ typedef enum acui_tell {
  * is lost.
  */
 acu_status acui_stream_mark(acu_stream *stream, acui_tell tell, uint64_t *number, uint64_t *told);
-/* For a per-thread default stream, called by its thread, as above: if the driver gave no event for
- * the last mark, waits for the mark here, because other threads could not ask about it, and this
- * one may be gone by then. */
+/* For a per-thread default stream, called by its own thread, under the same conditions. If the
+ * driver gave no event for the last mark, waits for the mark here, because other threads could not
+ * ask about it, and this one may be gone by then. */
 void acui_stream_own_end(acu_stream *stream, uint64_t number);
 /*
- * The mark to come, for something that is to be fenced with it. That mark must come: a caller that
- * may release the issue lock without having put work behind it calls make_owed, which does nothing
- * if the mark was made meanwhile. Callers as above.
+ * The number of the next mark, for memory that is fenced with it before it is made. It must be
+ * made: a caller that may release the issue lock without having put work on the stream calls
+ * make_owed, which does nothing if the mark was made meanwhile. Both under the same conditions.
  */
 uint64_t acui_stream_owe(acu_stream *stream);
 void acui_stream_make_owed(acu_stream *stream);

@@ -249,10 +249,10 @@ static acu_status open_locked(const acu_open_options *options, acu_device **devi
     } else {
         unsigned streams = options->streams ? options->streams : ACUI_STREAMS;
         st = acui_device_new(cu, options->ordinal, streams, &d);
-        if (st == ACU_OK)
+        if (st == ACU_OK) {
             d->gate.limit = options->max_in_flight;
-        if (st == ACU_OK)
             d->one_by_one = options->one_by_one;
+        }
         if (st == ACU_OK && options->runtime_thread) {
             d->runtime_thread = true;
             atomic_fetch_add_explicit(&runtime_devices, 1, memory_order_relaxed);

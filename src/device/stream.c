@@ -27,7 +27,7 @@ static acu_status stream_new(acu_device *device, CUstream raw, acu_stream **stre
             acui_object_free(s);
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a stream");
     }
-    acui_object_list(s); /* fences list it, behind which memory was released */
+    acui_object_list(s); /* memory fences refer to it without a reference (memory/fences.h) */
     s->mark_room = ACUI_FIRST_MARKS;
     s->gate.limit = ACUI_STREAM_PLACES;
     s->device = device;
@@ -101,7 +101,7 @@ acu_status acu_stream_wrap(acu_device *device, CUstream raw, acu_stream **stream
     if (!stream)
         return acui_fail(ACU_ERR_INVALID, "acu_stream_wrap: nowhere to put the stream");
     if (!raw)
-        raw = ACU_CU_STREAM_LEGACY; /* the same by another name, which tells it from no stream */
+        raw = ACU_CU_STREAM_LEGACY; /* the same stream; NULL would mean that there is none */
     acui_entered entered;
     ACUI_TRY(acui_enter(device, &entered));
     int priority = 0;
@@ -240,7 +240,8 @@ unsigned acui_stream_ask_captured(const acu_stream *stream, bool *captured)
     if (atomic_load_explicit(&stream->shown, memory_order_relaxed) && ACUI_HAS(StreamIsCapturing))
         result = stream->device->cu->StreamIsCapturing(stream->raw, &state);
     *captured = state != ACU_CU_STREAM_CAPTURE_STATUS_NONE ||
-                acui_result_status(result) == ACU_ERR_CAPTURE; /* for the legacy stream: another */
+                acui_result_status(result) == ACU_ERR_CAPTURE; /* the legacy stream, while another
+                                                                * one captures */
     return *captured ? ACU_CUDA_SUCCESS : result;
 }
 

@@ -11,16 +11,18 @@
 #include "base/clock.h"
 #include "engine/completion/flight.h"
 
-#define LEAST ACU_US(500) /* for shorter work, a few timers take too much */
-#define MOST ACU_MS(10)   /* for longer work, it matters little that the driver is late */
-#define WIDEST 3          /* the bounds are at most a third of the longest apart */
-#define FEW 6             /* with this score, the next one will be between them, too */
+#define LEAST ACU_US(500) /* for shorter work, several timers cost too much */
+#define MOST ACU_MS(10)   /* for longer work, it matters little that a wait in the driver ends
+                           * late */
+#define WIDEST 3          /* the bounds are apart by at most a third of the upper one */
+#define FEW 6             /* from this score on, the next length is expected between the bounds */
 #define TOP 15
-#define DOUBT 4           /* how often to look before the bounds as well, after two ended unseen;
-                           * after one: once */
-#define CLOSER 32         /* each time, the bounds come closer by this part of what is between */
-#define PARTS 24          /* two looks are this part of the shortest apart: 2 % late on average */
-#define NARROW 16         /* with closer bounds, a length or two can be foreseen */
+#define DOUBT 4           /* for how many tasks to look before the lower bound as well, after two
+                           * that ended unseen (after one: for one) */
+#define CLOSER 32         /* each length brings the bounds closer, by a 32nd of its distance */
+#define PARTS 24          /* looks are a 24th of the lower bound apart: 2 % late on average */
+#define NARROW 16         /* with bounds closer than a 16th of the lower one, lengths.c foresees a
+                           * length or two instead */
 #define GAP_LEAST ACU_US(40)
 
 /* Whether nobody looked when it ended, nor for long before. */
@@ -29,8 +31,8 @@ static bool was_missed(uint64_t ns, uint64_t slack)
     return slack > ns / 8;
 }
 
-/* Nobody saw its end: it took `ns` at most. So the shortest is a little less; or, if this goes on,
- * much less. */
+/* Nobody saw its end: it took `ns` at most. So the lower bound is set a little lower; if the task
+ * was much shorter, to `ns`. */
 static void learn_little(acui_between *b, uint64_t ns)
 {
     if (!b->high || ns > b->low + b->low / PARTS)

@@ -105,7 +105,7 @@ void acui_submission_close(acui_submission *s)
     if (future && !s->abandoned)
         acui_resolve(future, s->failed ? s->status : ACU_OK, s->fault);
     if (waited)
-        return; /* the waiting thread lets go of both, perhaps by now */
+        return; /* the waiting thread frees both, and may have done so already */
     acui_future_put(future);
     acui_submission_put(s);
 }

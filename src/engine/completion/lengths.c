@@ -1,49 +1,53 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * How long work takes. For each form, the few lengths that were seen most: a form whose length
- * depends on its data may have two, which come in any order. Two that agree are believed. Each time
- * a belief was wrong, it takes longer to come back: so work that varies is hardly ever foreseen.
+ * depends on its data may have two, which come in any order. A length is believed once it was seen
+ * twice. A belief that was wrong takes longer to come back each time, so work that varies is hardly
+ * ever foreseen.
  *
- * A thread that looks without pause when work ends sees its length sharply. A thread that waits in
- * the driver wakes up some time after the end, 50 us more or less: what it learns is rough, and
- * enough for planning to be there the next time.
+ * A thread that polls when work ends sees its length sharply. A thread that waits in the driver
+ * wakes up some 50 us after the end: what it learns is rough, but enough to be there in time when
+ * such work comes again.
  *
- * A table of fixed size, each form in one of the few places that its hash says: a new form replaces
- * the one of which nothing was learned for the longest time. Called with the flight lock held.
+ * A table of fixed size. The hash of a form names a set of a few places. A new form replaces the
+ * one in its set about which nothing was learned for the longest time. Called with the flight lock
+ * held.
  */
 #include "base/hash.h"
 #include "engine/completion/flight.h"
 
 #define SETS 128
-#define PLACES 4 /* in each set */
-#define FEW 2      /* how often a length must have been seen to be foreseen */
-#define TOP 15     /* of a score */
-#define PATIENCE 32 /* waits that fit, but are not foreseen, until one is again; at most */
-#define WRONG 3     /* with this patience, what was foreseen was wrong: one in RARE is tried */
-#define HOPE 4     /* with more waits left than this, nothing is known of a form */
-#define SOONER ACU_US(50) /* how much sooner to look after having come too late */
-#define DOUBT 4           /* how often to look before the end as well, after that */
-#define SHARP ACU_US(25)  /* a length that is seen with less slack is seen sharply */
-#define BLIND ACU_US(100) /* with more slack, nobody was there when it ended */
-#define ROUGH ACU_US(60)  /* how far off a length may be that only a thread in the driver knows */
+#define PLACES 4    /* in each set */
+#define FEW 2       /* how often a length must have been seen before it is foreseen */
+#define TOP 15      /* the highest score of a length */
+#define PATIENCE 32 /* how many tasks must take a known length before one is foreseen again, after
+                     * wrong predictions; at most */
+#define WRONG 3     /* from this patience on, predictions are mostly wrong: one in RARE is tried */
+#define HOPE 4      /* while more such tasks than this are to come, a form counts as unknown */
+#define SOONER ACU_US(50) /* how much sooner to look after a look that came too late */
+#define DOUBT 4           /* for how many tasks to look before the end as well, after that */
+#define SHARP ACU_US(25)  /* a length is seen sharply if it may be less by no more than this */
+#define BLIND ACU_US(100) /* if it may be less by more, nobody was there when the work ended */
+#define ROUGH ACU_US(60)  /* the error of a length that only a thread in the driver has seen */
 #define FIRST_SPREAD ACU_US(10)
-#define SPREAD_MOST ACU_US(100) /* the most that one looks without pause for */
-#define RARE 8            /* a length that comes less often than once in so many times is forgotten:
-                           * each look at it would be in vain */
+#define SPREAD_MOST ACU_US(100) /* the most time that a thread polls because lengths vary */
+#define RARE 8            /* a length that comes less often than once in so many tasks is forgotten:
+                           * most looks at that time would be in vain */
 #define BLINDLY 4         /* how often in a row a length is believed without having been seen */
 
 typedef struct known {
     uint64_t ns;
-    uint32_t spread; /* ns that it varies by, on average; of a guess: that it may be off by */
+    uint32_t spread; /* how much it varies, on average; of a guess: how wrong it may be; in ns */
     uint8_t score;
     bool guessed; /* nobody saw sharply when it ended */
 } known;
 
 static struct entry {
     uint64_t form;
-    uint64_t learned; /* when something was last learned of it, in learnings of all forms */
+    uint64_t learned; /* the count of all that was learned, when it was last about this form */
     known lengths[ACUI_LENGTHS];
-    uint8_t patience, left; /* `left`: waits that fit until one is foreseen; 0: the next is */
+    uint8_t patience, left; /* `left`: how many tasks must still take a known length before one is
+                             * foreseen; 0: the next one is */
     uint8_t doubt, believed, turn;
     acui_between between;
 } table[SETS][PLACES];
@@ -160,7 +164,8 @@ static known *near(struct entry *entry, uint64_t ns, uint64_t more)
     return best;
 }
 
-/* The one to be replaced. The scores of all fall: those that never come again make room. */
+/* The length to be replaced. The scores of all fall, so that those which never come again make
+ * room. */
 static known *weakest(struct entry *entry)
 {
     known *k = &entry->lengths[0];
@@ -206,9 +211,9 @@ static void fits(struct entry *entry, known *k, bool foreseen)
         entry->left--;
 }
 
-/* It was none of the known lengths. If one was foreseen, that was wrong: it took longer. The
- * first time in a while, that costs no trust: to look in vain once more is cheaper than to be
- * told late. */
+/* The task took none of the known lengths. If one was foreseen, that was wrong: it took longer. The
+ * first wrong prediction in a while costs no trust, since one more look in vain is cheaper than
+ * noticing an end late. */
 static void misses(struct entry *entry, bool foreseen)
 {
     int twice = 2 * entry->patience;
@@ -240,10 +245,10 @@ static bool believe(struct entry *entry, known *k)
     return true;
 }
 
-/* Nobody was there when it ended. A thread that sleeps too long never sees by how much: so look a
- * little sooner the next time, and now and then much earlier, in case it is much shorter. If
- * somebody looked before the end, half of what is not known is excluded: it is none of the lengths
- * that were foreseen. */
+/* Nobody was there when it ended. A thread that sleeps too long never sees by how much, so the next
+ * look comes a little sooner, and now and then much earlier, in case the work is much shorter. If
+ * somebody looked before the end, the length is taken to be in the middle between that look and the
+ * next: then it is none of the lengths that were foreseen. */
 static void learn_blindly(struct entry *entry, uint64_t ns, uint64_t slack, uint64_t late)
 {
     bool foreseen = late > 0, unseen = slack > ns / 4 * 3; /* nobody looked before */
@@ -270,9 +275,9 @@ static void learn_blindly(struct entry *entry, uint64_t ns, uint64_t slack, uint
         misses(entry, foreseen);
 }
 
-/* Seen by a thread in the driver; or by one that was looking, but was kept from it while what
- * was foreseen came. If somebody looked at that, and it did not come, it is none of the known
- * lengths. */
+/* The end was seen by a thread in the driver, or by one that was polling but was kept from running
+ * at the foreseen time. If a thread did look at that time and the work was not over, its length is
+ * none of the known ones. */
 static void learn_roughly(struct entry *entry, uint64_t ns, uint64_t slack, bool foreseen)
 {
     if (foreseen && believe(entry, slept_over(entry, ns, slack)))

@@ -3,25 +3,27 @@
  * Memory of a task: obtained before anything of it goes to the device, all or none; given back, in
  * stream order, as soon as everything that uses it is issued.
  *
- * A task that finds none is put off, in a list, and tried again when something completes: first
- * come, first served for each pool, so that small requests do not starve large ones. It fails once
- * nothing is going on its device whose end could free memory. It holds no memory meanwhile, so two
- * such tasks can not wait for one another.
+ * A task that finds none is put off: it waits in a list, and is tried again when something
+ * completes; first come, first served for each pool, so that small requests do not starve large
+ * ones. It holds no memory meanwhile, so two such tasks can not wait for one another. It fails once
+ * nothing is left on its device whose end could free memory.
  *
- * A task that has memory and is still on its way to the device does not count as going yet, but
- * others may have found no memory because of it. So it counts as getting: from before it asks for
- * any until it counts as going, or has given it back and told those that wait. The same holds for
- * whoever keeps a part of it for a moment longer: the thread that plans, and the one that makes
- * graphs. It also holds for a task that has become ready, since an earlier one of its submission
- * may have got memory that is free once this one is over: it counts until it is going, or over.
- * Such a task may have to wait to be admitted first; so a task that is put off leaves its gates.
+ * Two counts tell whether something is left. A task counts as going from when it is issued, or
+ * begins on the host, until it is over. And it counts as getting while it may have memory without
+ * going yet, because others may have found none for that reason: from before it asks for any until
+ * it is going, or has given its memory back and told those that wait. Two more count as getting:
+ *   - whoever keeps a part of a task's memory a moment longer: the thread that plans, and the one
+ *     that makes graphs;
+ *   - a task that is ready after an earlier one of its submission may have got memory, which comes
+ *     free only when this one is over. It may have to be admitted first (admit.c), so a task that
+ *     is put off leaves its gates to others.
  *
  * A task that was put off asks again under the lock `again`, and counts as getting only once it has
- * everything. So of the tasks that ask in vain, none keeps another one waiting, in turns and for
- * ever. What can be waited for is a task that has everything, and will be over; and one that asks
- * for the first time, which each does once. So a request that can never be met is alone under the
- * lock at last. It fails if nobody began or gave up from before nothing was going until after it
- * had asked in vain.
+ * everything. Otherwise tasks that ask in vain would keep each other waiting, in turns and for
+ * ever. So whatever a task waits for is a task that has everything, and will be over; or one that
+ * asks for the first time, which each does once. A request that can never be met is alone under the
+ * lock in the end. It fails if, from before nothing was going until after it had asked in vain, no
+ * task began and none gave up (`events`).
  */
 #include "base/error.h"
 #include "engine/completion/flight.h"

@@ -36,8 +36,8 @@ typedef struct entering {
     acui_task *task;
     const acui_touch *touch; /* NULL: an order without data */
     bool reads;   /* it reads what it comes behind */
-    bool through; /* it may leave what it would write as that was, since its task is conditional: so
-                   * it is entered as an update */
+    bool through; /* its task is conditional, and leaves the bytes as they were if it is passed
+                   * over: so its write is entered as an update */
 } entering;
 
 /* Note which of the point's bytes the access is about. Called if one of the two tasks may be passed
