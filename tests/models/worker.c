@@ -37,9 +37,9 @@ bool acui_task_wanted(acui_task *task) { return task != NULL; }
 void acui_task_fail(acui_task *task, acui_fault *fault) { (void)task, (void)fault; }
 acui_task *acui_retire(acui_task *task) { return task; }
 acui_fault *acui_fault_of_node(const acui_node *node) { return (void)node, NULL; }
-bool acui_parts_stopped(const acui_task *task, acui_fault **fault)
+bool acui_parts_stop(acui_task *task, acui_fault **why)
 {
-    (void)fault;
+    (void)why;
     return task == NULL;
 }
 bool acui_rescue_wanted(const acu_op *op, const acui_fault *fault)
