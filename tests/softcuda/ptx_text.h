@@ -9,7 +9,6 @@ typedef struct writer {
     char *text;
     size_t at, room;
     uint32_t masks, labels;
-    bool in_function;
 } writer;
 
 __attribute__((format(printf, 2, 3))) static void put(writer *w, const char *format, ...)
