@@ -144,6 +144,16 @@ static acu_status check_host(acu_device *device, const void *memory, size_t byte
     return ACU_OK;
 }
 
+/* Hands the program's user data to the buffer, or releases it after a failure. */
+static acu_status hand_user(acu_status st, acu_user user, acu_buffer *const *buffer)
+{
+    if (st == ACU_OK)
+        (*buffer)->user = user;
+    else
+        acui_user_release(user);
+    return st;
+}
+
 static acu_status wrap_host(acu_device *device, void *memory, size_t bytes, acu_buffer **buffer)
 {
     ACUI_TRY(check_host(device, memory, bytes, buffer, "acu_buffer_wrap_host"));
@@ -165,23 +175,13 @@ static acu_status wrap_pageable(acu_device *device, void *memory, size_t bytes, 
 acu_status acu_buffer_wrap_pageable(acu_device *device, void *memory, size_t bytes, acu_user user,
                                     acu_buffer **buffer)
 {
-    acu_status st = wrap_pageable(device, memory, bytes, buffer);
-    if (st == ACU_OK)
-        (*buffer)->user = user;
-    else
-        acui_user_release(user);
-    return st;
+    return hand_user(wrap_pageable(device, memory, bytes, buffer), user, buffer);
 }
 
 acu_status acu_buffer_wrap_host(acu_device *device, void *memory, size_t bytes, acu_user user,
                                 acu_buffer **buffer)
 {
-    acu_status st = wrap_host(device, memory, bytes, buffer);
-    if (st == ACU_OK)
-        (*buffer)->user = user;
-    else
-        acui_user_release(user);
-    return st;
+    return hand_user(wrap_host(device, memory, bytes, buffer), user, buffer);
 }
 
 static acu_status wrap_device(acu_device *device, CUdeviceptr memory, size_t bytes,
@@ -204,12 +204,7 @@ static acu_status wrap_device(acu_device *device, CUdeviceptr memory, size_t byt
 acu_status acu_buffer_wrap_device(acu_device *device, CUdeviceptr memory, size_t bytes,
                                   acu_user user, acu_buffer **buffer)
 {
-    acu_status st = wrap_device(device, memory, bytes, buffer);
-    if (st == ACU_OK)
-        (*buffer)->user = user;
-    else
-        acui_user_release(user);
-    return st;
+    return hand_user(wrap_device(device, memory, bytes, buffer), user, buffer);
 }
 
 /* ---- facts ----------------------------------------------------------------------------------- */
