@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * A future is complete when its values are there, whoever computes them: submissions that only pass
- * on what others compute, in all forms in which that can be written. What is computed stands behind
- * host work at a gate, then goes well, fails, or is given up.
+ * A future is complete when its values are, whoever computes them. The subject is submissions that
+ * only pass on what other submissions compute, in every form in which that can be written. The
+ * computation waits behind host work at a gate; then it succeeds, fails, or is given up.
  */
 #include "support/support.h"
 
@@ -16,7 +16,7 @@ enum { N = 4 };
 enum fate { GOES_WELL, FAILS, GIVEN_UP, FATES };
 typedef enum place { INLINE, HANDED_OVER, TWO_DEVICES, PLACES } place;
 
-/* Where things run: what is passed on is computed on the last of the devices. */
+/* Where things run. The values that are passed on are computed on the last of the devices. */
 typedef struct bench {
     acu_device *devices[2];
     int count;
@@ -77,7 +77,7 @@ static void close_bench(bench *b)
     test_leaks_none();
 }
 
-/* What touches the host tensors from now on is behind the gate; `fails`: and comes to nothing. */
+/* From now on, work on the host tensors waits at the gate; `fails`: and fails there. */
 static void close_gate(bench *b, bool fails)
 {
     for (int i = 0; i < 2; i++)
@@ -121,9 +121,9 @@ typedef struct pair {
 } pair;
 
 typedef enum inherits {
-    AS_THE_OP,  /* the outcome of the op, which goes on for it if the first is given up */
-    AS_A_PART,  /* the same, but its failure is one of data */
-    AS_DATA,    /* there or not */
+    AS_THE_OP,  /* the outcome of the op, whose work is done even if the first is given up */
+    AS_A_PART,  /* the same, but a failure is DEPENDENCY */
+    AS_DATA,    /* whether the data was computed */
     AS_ORDER    /* none */
 } inherits;
 
@@ -312,7 +312,7 @@ static void an_op_that_failed_has_failed_for_all(void **state)
         open_gate(&b);
         ends(second, ACU_ERR_CALLBACK);
         ends(first, ACU_ERR_CALLBACK);
-        /* Also for who comes when it is over. */
+        /* It also fails for a user that comes when it is over. */
         acu_tensor *none = NULL;
         assert_fails(acu_sync(b.devices[0], op, &none), ACU_ERR_CALLBACK, "acu_host");
         assert_null(none);
@@ -329,8 +329,8 @@ static acu_status drop_tensors(void *user, acu_val *values, size_t count)
     return ACU_OK;
 }
 
-/* Whoever comes first. */
-static void also_for_who_drops_its_values(void **state)
+/* Whichever of the two users is submitted first. */
+static void an_op_that_failed_fails_users_that_drop_its_values(void **state)
 {
     (void)state;
     for (int how = 0; how < 8; how++) {
@@ -356,7 +356,7 @@ static void also_for_who_drops_its_values(void **state)
     }
 }
 
-/* A failure inside the op that has an alternative there is none of its users'. */
+/* A failure inside the op, where an alternative covers it, does not reach the op's users. */
 static void an_op_with_an_alternative_of_its_own(void **state)
 {
     (void)state;
@@ -374,7 +374,7 @@ static void an_op_with_an_alternative_of_its_own(void **state)
     close_bench(&b);
 }
 
-/* An alternative stands in for what others were to compute, too. */
+/* An alternative also replaces values that other submissions were to compute. */
 static void an_alternative_to_what_others_compute(void **state)
 {
     (void)state;
@@ -395,7 +395,7 @@ static void an_alternative_to_what_others_compute(void **state)
     }
 }
 
-/* Nobody wants it any more: then it is not done. */
+/* If nobody wants the op any more, its work is not done ... */
 static void all_users_given_up(void **state)
 {
     (void)state;
@@ -415,7 +415,7 @@ static void all_users_given_up(void **state)
         ends(second, ACU_ERR_CANCELLED);
         open_gate(&b);
         assert_works(acu_device_wait(b.devices[0], ACU_FOREVER));
-        /* Unless the program may still submit it. */
+        /* ... unless the program keeps the op, and may still submit it. */
         assert_true(((float *)acu_tensor_host(b.host[0]))[0] == (kept ? 5 : 0));
         acu_op_release(kept);
         close_bench(&b);
@@ -438,7 +438,7 @@ static void complete_at_once(void **state)
         assert_int_equal(acu_future_poll(future), ACU_OK);
         acu_future_release(future);
     }
-    /* Nor do later writes matter, or those of other bytes. */
+    /* Later writes do not matter, nor do writes of other bytes. */
     close_gate(&b, false);
     acu_tensor *halves[2];
     for (int i = 0; i < 2; i++)
@@ -466,8 +466,9 @@ static acu_status note(void *user, CUstream stream, const acu_val *values, size_
     return ACU_OK;
 }
 
-/* What only waits holds up nobody who comes later: that is on the device at once. */
-static void nobody_waits_for_who_waits(void **state)
+/* A submission that only waits for others does not hold up later ones: these go to the device at
+ * once. */
+static void a_submission_that_only_waits_holds_nobody_up(void **state)
 {
     (void)state;
     bench b = open_bench(INLINE);
@@ -552,8 +553,7 @@ static void groups_wait(void **state)
     close_bench(&b);
 }
 
-/* What a graph only passes on is awaited by each replay; what others plan meanwhile is in its
- * values as it is. */
+/* Each replay waits for the values that its graph only passes on. */
 static void replays_wait(void **state)
 {
     (void)state;
@@ -588,12 +588,12 @@ int main(void)
         cmocka_unit_test(passed_on_by_a_runtime_thread),
         cmocka_unit_test(passed_on_to_another_device),
         cmocka_unit_test(an_op_that_failed_has_failed_for_all),
-        cmocka_unit_test(also_for_who_drops_its_values),
+        cmocka_unit_test(an_op_that_failed_fails_users_that_drop_its_values),
         cmocka_unit_test(an_op_with_an_alternative_of_its_own),
         cmocka_unit_test(an_alternative_to_what_others_compute),
         cmocka_unit_test(all_users_given_up),
         cmocka_unit_test(complete_at_once),
-        cmocka_unit_test(nobody_waits_for_who_waits),
+        cmocka_unit_test(a_submission_that_only_waits_holds_nobody_up),
         cmocka_unit_test(sync_waits),
         cmocka_unit_test(groups_wait),
         cmocka_unit_test(replays_wait),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What was submitted to a stream and is held back on the host: who looks at the stream finds it. */
+/* Work that was submitted to a stream and is held back on the host: functions that look at the
+ * stream take it into account. */
 #include "base/clock.h"
 #include "engine/engine.h"
 #include "support/loads.h"
@@ -95,7 +96,8 @@ static bench open_bench(const way *w)
     b.host = pinned_zero(b.device);
     b.pinned = pinned_zero(b.device);
     assert_works(acu_sync(b.device, acu_dup(b.host), &b.x));
-    /* A driver may load modules only when the device is idle: so before any gate is closed. */
+    /* A driver may load modules only when the device is idle, so kernels are loaded before any gate
+     * is closed. */
     if (w->let_go != test_loads_go)
         assert_works(acu_sync(b.device, acu_add(b.x, 1), NULL));
     return b;
@@ -132,7 +134,7 @@ static void assert_sum(const bench *b, float want)
     assert_true(((const float *)acu_tensor_host(b->pinned))[0] == want);
 }
 
-/* What would mark the stream's end, which is not there yet. */
+/* Functions that mark the stream's end are refused while work is still to come. */
 static void refuse_end(bench *b)
 {
     acu_stream *forked = NULL;
@@ -165,7 +167,7 @@ static void polled_and_waited_for(const way *w)
     close_bench(&b);
 }
 
-static void who_waits_finds_what_is_held_back(void **state)
+static void waiting_includes_what_is_held_back(void **state)
 {
     (void)state;
     for (int i = 0; i < WAYS; i++)
@@ -209,7 +211,7 @@ static void what_is_settled_can_be_marked(void **state)
         settled_and_marked(&ways[i]);
 }
 
-/* What was given up, or failed, will never be there. */
+/* Work that was given up or has failed will never be on the stream. */
 static void what_never_comes_is_not_waited_for(void **state)
 {
     (void)state;
@@ -225,7 +227,7 @@ static void what_never_comes_is_not_waited_for(void **state)
     close_bench(&b);
 }
 
-/* What the program puts on the stream itself is there. */
+/* Work that the program puts on the stream by itself is on it. */
 static void a_use_holds_nothing_back(void **state)
 {
     (void)state;
@@ -258,7 +260,7 @@ static uint64_t turns_of(const acu_stream *stream)
     return turns;
 }
 
-/* Else a stream that always has something to come would never be settled. */
+/* Otherwise a stream to which work is submitted all the time would never be settled. */
 static void what_comes_later_is_not_waited_for(void **state)
 {
     (void)state;
@@ -292,7 +294,7 @@ static void what_comes_later_is_not_waited_for(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_waits_finds_what_is_held_back),
+        cmocka_unit_test(waiting_includes_what_is_held_back),
         cmocka_unit_test(what_is_settled_can_be_marked),
         cmocka_unit_test(what_never_comes_is_not_waited_for),
         cmocka_unit_test(a_use_holds_nothing_back),

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Cancelling: what is not issued never runs, what is runs unseen; the future completes at once;
- * readers of what was not computed fail; others that use the same op do not.
+ * Cancelling: work that is not issued never runs, and issued work runs to its end unseen; the
+ * future completes at once; readers of results that were not computed fail; other users of the same
+ * op do not.
  */
 #include "engine/engine.h"
 #include "support/support.h"
@@ -15,8 +16,8 @@ enum { N = 16 };
 
 /* ---- helpers ---- */
 
-/* Closes the gate and submits work that waits there, writing `host`; returns when it does. What
- * comes behind it is not issued until the gate is open. */
+/* Closes the gate and submits host work that writes `host` and waits there; returns once it does.
+ * Whatever comes behind it is not issued until the gate is open. */
 static acu_future *close_gate(acu_device *device, acu_tensor *host)
 {
     test_host_gate_close();
@@ -347,8 +348,8 @@ static void others_that_use_an_op_go_on(void **state)
     open_gate(gate);
     assert_works(acu_future_wait(b, ACU_FOREVER));
     holds(acu_future_tensor(b, 0), 0);
-    holds(acu_future_tensor(a, 0), 0); /* as it was computed all the same */
-    assert_int_equal(atomic_load(&runs), 1); /* not what was the cancelled one's own */
+    holds(acu_future_tensor(a, 0), 0); /* it was computed all the same */
+    assert_int_equal(atomic_load(&runs), 1); /* not the work that only the cancelled one wanted */
     int32_t read[N];
     assert_int_equal(acu_read_sync(x, read, sizeof read), ACU_ERR_DEPENDENCY);
     acu_future_release(a);
@@ -358,7 +359,8 @@ static void others_that_use_an_op_go_on(void **state)
     finish(device);
 }
 
-/* The second use comes only after the cancel: who holds the op can rely on it. */
+/* The second use comes only after the cancel: a program that holds the op can rely on its work
+ * being done. */
 static void a_held_op_stays_usable(void **state)
 {
     (void)state;
@@ -400,7 +402,8 @@ static void all_users_cancelled(void **state)
     finish(device);
 }
 
-/* An op that only ops within a shared one use: what they need is done, through both. */
+/* An op that is used only by ops inside a shared one: whatever these need is done, through both
+ * levels. */
 static void ops_inside_shared_ops(void **state)
 {
     (void)state;
@@ -528,7 +531,8 @@ static void many_threads(void **state)
     finish(device);
 }
 
-/* ---- looking at what ends just then, as a group does, and who comes after it ---- */
+/* ---- looking at futures that end at that moment, as a group does; and a look that comes later
+ * ---- */
 
 typedef struct looked_at {
     _Atomic(acu_future *) future; /* NULL: none */
@@ -536,7 +540,8 @@ typedef struct looked_at {
     bool held_late; /* after its end */
 } looked_at;
 
-/* Without pause, unless it takes so long that whoever is waited for may need this one's core. */
+/* Without pause, but after a while the core is given up: the thread that is waited for may need
+ * it. */
 static void look_on(unsigned looks)
 {
     enum { LOOKS = 20000 };

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * While the program captures a stream of its own, in each of CUDA's modes, acuda does whatever it
- * does: the capture goes on, and holds nothing of that. The stream is a blocking one, which also
- * work on the legacy default stream would disturb, and so would calls that wait by themselves.
+ * While the program captures a stream of its own, in each of CUDA's modes, acuda does its usual
+ * work: the capture goes on, and contains nothing of that. The stream is a blocking one, whose
+ * capture would also be broken by work on the legacy default stream, and by calls that wait by
+ * themselves.
  */
 #include "support/support.h"
 

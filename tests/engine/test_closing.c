@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The end of acuda's threads: what callbacks of the reactor's last turn, and other threads, still
- * begin while the last close ends them is finished before it returns; and the next session finds
- * everything as at first.
+ * The end of acuda's threads. While the last close ends them, callbacks of the reactor's last turn
+ * and other threads still begin work; it is finished before the close returns, and the next session
+ * starts afresh.
  */
 #include "support/support.h"
 
@@ -56,7 +56,7 @@ static void call_in_next_session(void)
     acu_device *device = test_open();
     acu_future *future = test_submit(device, acu_full(VECTOR, acu_i32(1)));
     assert_works(acu_future_on_complete(future, count_call, ACU_USER(&next)));
-    while (!atomic_load(&next.called)) /* nobody looks but the reactor */
+    while (!atomic_load(&next.called)) /* only the reactor looks */
         sched_yield();
     acu_future_release(future);
     test_close(device);
@@ -97,7 +97,7 @@ static void device_work_of_the_last_turn_is_finished(void **state)
     call_in_next_session();
 }
 
-/* Is over when all other threads wait: who closes, for this. */
+/* Ends when all other threads wait: the one that closes waits for this function. */
 static acu_status rest(void *user, const acu_val *values, size_t count)
 {
     last_turn *turn = user;
@@ -176,7 +176,7 @@ static acu_queue *stuck_queue(int *other_end)
     return queue;
 }
 
-/* Once who closes waits, and who cancels. */
+/* Reads once both the thread that closes and the one that cancels wait. */
 static void *read_late(void *other_end)
 {
     static char all[1 << 20];
@@ -185,8 +185,9 @@ static void *read_late(void *other_end)
     return NULL;
 }
 
-/* The future is complete, and nothing is in flight, but who cancels has not told all yet. */
-static void the_last_close_waits_for_who_cancels(void **state)
+/* The future is complete and nothing is in flight, but the thread that cancels has not told
+ * everybody yet. */
+static void the_last_close_waits_for_a_thread_that_cancels(void **state)
 {
     (void)state;
     static _Atomic(int) called;
@@ -271,8 +272,9 @@ static void *submit_on(void *user)
     return NULL;
 }
 
-/* With nobody who looks, all of it completes and is called back, before the close, after it, and
- * while it ends the threads; those that were started again are ended by the next one. */
+/* Although no thread of the program looks, all submissions complete and their callbacks are called,
+ * whether they come before the close, after it, or while it ends the threads. Threads that are
+ * started again are ended by the next close. */
 static void closing_while_others_submit(void **state)
 {
     (void)state;
@@ -308,7 +310,7 @@ int main(void)
         cmocka_unit_test(device_work_of_the_last_turn_is_finished),
         cmocka_unit_test(host_work_of_the_last_turn_is_finished),
         cmocka_unit_test(a_copy_of_the_last_turn_is_finished),
-        cmocka_unit_test(the_last_close_waits_for_who_cancels),
+        cmocka_unit_test(the_last_close_waits_for_a_thread_that_cancels),
         cmocka_unit_test(closing_while_others_submit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Deadlines of submissions: who is too late completes with that, however one waits; what was not
- * issued by then never is; who is in time does not notice.
+ * Deadlines of submissions: one that is too late completes with DEADLINE, however the program
+ * waits; work that was not issued by then never is; a submission that is in time is not affected.
  */
 #include "support/support.h"
 
@@ -55,8 +55,8 @@ static void is_late(acu_future *future)
     assert_non_null(strstr(error.message, "deadline"));
 }
 
-/* It is late when it is on the device, and not before it is planned, which a busy machine may take
- * milliseconds for. */
+/* Its deadline passes when it is on the device, and not before it is planned, which may take a busy
+ * machine milliseconds. */
 static acu_future *late_on_device(const bench *b)
 {
     acu_future *future = NULL;
@@ -95,7 +95,8 @@ static void polling_sees_it(void **state)
     (void)state;
     bench b = open_held();
     acu_future *future = submit_until(&b, constant(1), 1);
-    assert_int_equal(acu_future_poll(future), ACU_ERR_DEADLINE); /* a nanosecond is over */
+    assert_int_equal(acu_future_poll(future), ACU_ERR_DEADLINE); /* the deadline of a nanosecond is
+                                                                  * over */
     test_gate_open();
     acu_future_release(future);
     close_bench(&b);
@@ -163,7 +164,8 @@ static acu_status wait_for_callback(void *user, const acu_val *values, size_t co
     return ACU_OK;
 }
 
-/* What is behind host work is not issued before that is over, which is after the deadline. */
+/* The work is behind host work, so it is not issued before that is over, which is after the
+ * deadline. */
 static void what_is_not_issued_by_then_never_is(void **state)
 {
     (void)state;
@@ -185,7 +187,7 @@ static void what_is_not_issued_by_then_never_is(void **state)
     is_late(future);
     acu_future_release(gate);
     acu_future_release(future);
-    /* Without a future nobody is told, but it is given up as well. */
+    /* Without a future there is nobody to tell, but the submission is given up as well. */
     op = acu_op_foreign(count_run, ACU_USER(NULL), ACU_ARGS(acu_in(host)), ACU_SITE);
     told = 0;
     assert_works(acu_submit(device, acu_host(wait_for_callback, NULL, acu_inout(host)), NULL,
@@ -207,7 +209,7 @@ static void what_is_not_issued_by_then_never_is(void **state)
     test_leaks_none();
 }
 
-static void who_is_in_time_does_not_notice(void **state)
+static void a_submission_in_time_is_not_affected(void **state)
 {
     (void)state;
     acu_device *device = test_open();
@@ -224,11 +226,12 @@ static void who_is_in_time_does_not_notice(void **state)
     test_leaks_none();
 }
 
-/* ---- too late before it is planned: who submits still works on it, a receiver has it ---- */
+/* ---- too late before it is planned: one thread still submits it, another one has received it
+ * ---- */
 
 typedef struct receiver {
     acu_queue *queue;
-    bool keeps; /* lets the planning go on first, and waits for its value */
+    bool keeps; /* first lets the planning go on, and waits for the value */
 } receiver;
 
 static void *receive(void *context)
@@ -281,7 +284,7 @@ int main(void)
         cmocka_unit_test(polling_sees_it),
         cmocka_unit_test(callbacks_come_by_themselves),
         cmocka_unit_test(what_is_not_issued_by_then_never_is),
-        cmocka_unit_test(who_is_in_time_does_not_notice),
+        cmocka_unit_test(a_submission_in_time_is_not_affected),
         cmocka_unit_test(one_that_is_late_at_once_is_received),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * One composition over several devices, and submissions behind work that has not been issued yet:
- * what depends on each other is in order, the rest is not held up,
- * failures go along, nobody blocks.
+ * operations that depend on each other run in order, others are not held up, failures are passed
+ * on, and nobody blocks.
  */
 #include "support/support.h"
 
@@ -148,7 +148,7 @@ static void order_between_devices_is_the_devices_own(void **state)
     close_two(devices);
 }
 
-/* What is on the other device and shares nothing is over while this one is held up. */
+/* Work on the other device that shares no data ends while this device is held up. */
 static void independent_parts_overlap(void **state)
 {
     (void)state;
@@ -244,7 +244,8 @@ static void also_on_another_device(void **state)
     close_two(devices);
 }
 
-/* Given up before it is issued: who comes behind goes on, or fails if it reads what is missing. */
+/* Work is given up before it is issued: what comes behind it goes on, or fails if it reads the
+ * missing data. */
 static void behind_what_never_is(void **state)
 {
     (void)state;
@@ -311,7 +312,8 @@ static acu_op *ones(void)
     return acu_ones(ACU_F32, VECTOR);
 }
 
-/* What is made of nothing is where the submission says, not where the rest is. */
+/* Tensors that are made from nothing are made on the device of the submission, not on that of the
+ * other parts. */
 static void where_parts_are_without_a_device(void **state)
 {
     (void)state;

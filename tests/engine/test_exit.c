@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Programs that end as they please: with devices open, work and callbacks in flight, from any
- * thread, after a fault. Each is a process of its own, which must end with its status, at once, and
- * without a word.
+ * Programs that end at any moment: with devices open, with work and callbacks in flight, from any
+ * thread, after a fault. Each is a process of its own, which must end at once, with its own exit
+ * status, and print nothing.
  */
 #include "support/support.h"
 
@@ -126,7 +126,7 @@ static void *exit_here(void *unused)
     exit(STATUS);
 }
 
-/* Until the process ends, whatever it is told then. */
+/* Goes on until the process ends, whatever the calls return then. */
 static void *go_on(void *context)
 {
     const bed *b = context;
@@ -197,7 +197,8 @@ static void end_during_a_fault(void)
     exit(STATUS);
 }
 
-/* A handler that the program set before all else runs after those of the driver. */
+/* An exit handler that the program registered before anything else runs after those of the
+ * driver. */
 static acu_future *late;
 
 static void ask_late(void)
@@ -289,11 +290,11 @@ static void child_options(char **environment, size_t room)
     for (char **e = environ; *e && n + 2 < room; e++)
         if (strncmp(*e, "ASAN_OPTIONS=", 13) != 0)
             environment[n++] = *e;
-    environment[n++] = "ASAN_OPTIONS=detect_leaks=0"; /* what is open at exit is the subject */
+    environment[n++] = "ASAN_OPTIONS=detect_leaks=0"; /* open devices at exit are the subject */
     environment[n] = NULL;
 }
 
-/* Both of its outputs, in full as far as there is room. */
+/* Its output on both streams goes to `words`, as far as there is room. */
 static pid_t start(const char *name, char *words, size_t room)
 {
     int ends[2];

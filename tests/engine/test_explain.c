@@ -231,7 +231,7 @@ static void warm_submissions_have_graphs_made(void **state)
     test_leaks_none();
 }
 
-/* Between the same nodes, each with as many before it. */
+/* The same nodes, each with as many predecessors, but other ones. */
 static void forms_differ_in_what_comes_behind_what(void **state)
 {
     (void)state;
@@ -253,7 +253,7 @@ static void forms_differ_in_what_comes_behind_what(void **state)
     test_leaks_none();
 }
 
-/* What parts of a tensor are written does not make the rest of it forgotten. */
+/* Writes of parts of a tensor do not make the record forget the rest. */
 static void order_inside_a_part(void **state)
 {
     (void)state;
@@ -278,7 +278,7 @@ static void order_inside_a_part(void **state)
     test_leaks_none();
 }
 
-/* Where there is one stream they run one by one, whatever memory is made between. */
+/* On a single stream they run one by one, whatever memory is allocated between them. */
 static void in_order_on_one_stream(void **state)
 {
     (void)state;
@@ -344,8 +344,8 @@ static void ops_before_they_are_submitted(void **state)
     test_leaks_none();
 }
 
-/* A part of it was handed over, and a runtime thread is just planning that: what it has there is
- * gone piece by piece. */
+/* A part of the op was handed over, and a runtime thread is planning it at this moment, which takes
+ * that part away piece by piece. */
 static void a_part_is_being_planned(void **state)
 {
     (void)state;
@@ -379,7 +379,7 @@ static void a_part_is_being_planned(void **state)
     test_leaks_none();
 }
 
-/* At whatever moment: for the sanitizers. */
+/* The same at arbitrary moments: for the sanitizers. */
 static void parts_are_planned_meanwhile(void **state)
 {
     (void)state;

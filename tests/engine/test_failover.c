@@ -47,8 +47,7 @@ static void gives(acu_future *future, int want)
 static void the_other_device_takes_over(void **state)
 {
     (void)state;
-    /* A second device that outlives the fault is needed, which a GPU's
-     * driver does not offer so far. */
+    /* This needs a second device that outlives the fault. No GPU's driver offers that so far. */
     test_software_only();
     setenv("SOFTCUDA_HEAL", "1", 1);
     acu_device *devices[2];

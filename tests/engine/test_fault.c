@@ -2,8 +2,8 @@
 /*
  * Kernels that destroy their context: every future of the device completes, in time, and says what
  * was lost and which operation is suspected; everything later is refused; closing works; another
- * device goes on. A lost context can not be had back in a process, so each case is a process of its
- * own: this program, started again with the case's name.
+ * device goes on. A process can not get a lost context back, so each case is a process of its own:
+ * this program, started again with the case's name.
  */
 #include "support/support.h"
 
@@ -41,7 +41,7 @@ static void is_lost(acu_future *future, const char *op, int line)
     assert_int_equal(error.status, ACU_ERR_DEVICE_LOST);
     assert_int_equal(error.device, 0);
     assert_true(error.driver_result != 0);
-    assert_true(error.message[0] != ':'); /* of what is said there, each may be missing */
+    assert_true(error.message[0] != ':'); /* each part of that text may be missing */
     if (op) {
         assert_string_equal(error.op, op);
         assert_non_null(strstr(error.file, "test_fault.c"));
@@ -184,7 +184,7 @@ static void case_thread(void **state)
     leaves_nothing();
 }
 
-/* Nobody waits, and nobody looks: close does. */
+/* No thread waits or looks, so the close has to. */
 static void case_close(void **state)
 {
     (void)state;
@@ -200,7 +200,8 @@ static void case_close(void **state)
     close_lost(device);
     if (status == ACU_OK) { /* a future outlives its device */
         status = acu_future_poll(future);
-        /* Lost with the device, or it came when what makes its data had just been. */
+        /* It was lost with the device; or it was submitted just after the work that makes its data
+         * was. */
         assert_true(status == ACU_ERR_DEVICE_LOST || status == ACU_ERR_DEPENDENCY);
         acu_future_release(future);
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * The child of a fork gets errors from everything, and neither hangs nor crashes, whatever the
- * threads of its parent were doing; the parent goes on. A child that was made before the first open
- * has its own.
+ * threads of its parent were doing; the parent goes on. A child that was forked before the first
+ * open can open devices of its own.
  */
 #include "support/support.h"
 
@@ -260,7 +260,7 @@ static void children_get_errors(bool runtime_thread)
     assert_works(acu_submit(t.device, count_op(&t), NULL, &t.future));
     if (!TEST_HEAP_FORKS)
         assert_works(acu_device_wait(t.device, LIMIT));
-    fork_one(&t); /* else maybe before that is over */
+    fork_one(&t); /* otherwise perhaps before that is over */
     assert_works(acu_future_wait(t.future, LIMIT));
     atomic_store(&stop, false);
     for (int i = 0; i < THREADS && TEST_HEAP_FORKS; i++)

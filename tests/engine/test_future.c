@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Futures: looking, waiting and being called; values before completion; failures of what was
- * submitted, passed on along the data and healed by overwriting; dropping at any time.
+ * Futures: polling, waiting and callbacks; values before completion; failures, which are passed on
+ * along the data and end when it is overwritten; dropping at any time.
  */
 #include "support/support.h"
 
@@ -13,7 +13,7 @@
 enum { N = 64 };
 #define VECTOR ACU_SHAPE(N)
 
-/* A device and a stream of one's own that can be held up. */
+/* A device, and a stream of the program's that can be held up. */
 typedef struct bench {
     acu_device *device;
     acu_stream *stream;
@@ -128,7 +128,8 @@ static acu_status fail_host(void *user, const acu_val *values, size_t count)
     return ACU_ERR_IO;
 }
 
-/* The record is that of the failure whose status it gives, though others are looked at after it. */
+/* The record is that of the failure whose status is returned, although other futures are looked at
+ * after it. */
 static void all_tell_of_the_first_failure(void **state)
 {
     (void)state;
@@ -154,7 +155,7 @@ static acu_status fail_foreign(void *user, CUstream stream, const acu_val *value
     return ACU_ERR_IO;
 }
 
-/* A call that succeeds leaves the record as it is, though it meets failures of others. */
+/* A call that succeeds leaves the record unchanged, even if it notices failures of others. */
 static void success_leaves_the_record(void **state)
 {
     (void)state;
@@ -219,7 +220,7 @@ static acu_status do_nothing(void *user, const acu_val *values, size_t count)
     return ACU_OK;
 }
 
-/* A struct has its place among the values, and is neither there nor taken. */
+/* A struct has a place among the values, but it can neither be looked at nor taken. */
 static void a_struct_is_no_value(void **state)
 {
     (void)state;
@@ -241,7 +242,7 @@ static void a_struct_is_no_value(void **state)
     test_leaks_none();
 }
 
-/* acu_sync gives the first value, where it is a tensor; having none is no failure. */
+/* acu_sync gives the first value if it is a tensor; it is no failure if there is none. */
 static void a_sync_without_a_tensor(void **state)
 {
     (void)state;
@@ -272,7 +273,8 @@ static void nothing(void *user, acu_future *future, acu_status status)
     (void)user, (void)future, (void)status;
 }
 
-/* What is in flight keeps memory, not handles: with the future's go those of its values. */
+/* Work in flight keeps memory, not handles: the handles of a future's values go with the last
+ * handle of the future. */
 static void a_dropped_future_shares_nothing(void **state)
 {
     (void)state;
@@ -403,7 +405,7 @@ static void callbacks_may_submit(void **state)
 
 typedef struct slow_call {
     _Atomic(bool) begun, may_end;
-    bool ended, released; /* plain: who waited for the device sees them */
+    bool ended, released; /* not atomic: a thread that waited for the device sees them */
 } slow_call;
 
 static void call_slowly(void *user, acu_future *future, acu_status status)
@@ -565,7 +567,7 @@ static void failures_pass_along_the_data(void **state)
                               NULL));
         assert_works(acu_sync(b.device, acu_dup(half), NULL));
         fails_with(submit(&b, acu_dup(target)), ACU_ERR_DEPENDENCY, NULL, 0, "step one");
-        assert_works(acu_sync(b.device, acu_copy(target, other), NULL)); /* healed */
+        assert_works(acu_sync(b.device, acu_copy(target, other), NULL)); /* readable again */
         holds(target, 2);
         acu_tensor_release(half);
     }
@@ -654,7 +656,7 @@ static acu_status pass_gate(void *user, const acu_val *values, size_t count)
     return ACU_OK;
 }
 
-/* What waits behind host work holds what it uses as well. */
+/* A submission that waits behind host work also holds the memory that it uses. */
 static void memory_outlives_its_handles(void **state)
 {
     (void)state;
@@ -700,7 +702,8 @@ static void *start_it(void *user)
     return NULL;
 }
 
-/* Who asks for the values of what another thread is starting waits until they are known. */
+/* A thread that asks for the values of a future that another thread is starting waits until they
+ * are known. */
 static void values_while_another_thread_starts(void **state)
 {
     (void)state;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Submissions of a form that comes again go as executable graphs: with the same results, whatever
- * the arguments; set where they differ; within bounds; and directly where the driver refuses.
+ * Submissions of a form that comes again are launched as executable graphs: with the same results,
+ * whatever the arguments; with the parameters updated that differ; within the bounds of the cache;
+ * and directly if the driver refuses.
  */
 #include "support/support.h"
 
@@ -88,7 +89,7 @@ static bool has_graphs(acu_device *device)
     return false;
 }
 
-/* Until the form of these chains is served. */
+/* Submits chains until a graph serves their form. */
 static uint32_t warm(const bed *b, uint32_t z)
 {
     for (int i = 0; i < 2; i++) {
@@ -127,8 +128,8 @@ static uint64_t asked(acu_device *device)
     return c.hits + c.misses;
 }
 
-/* The device starts with the first nodes of a long chain while the rest is set, but not where it
- * has something to do already. */
+/* An idle device starts with the first nodes of a long chain while the parameters of the rest are
+ * still being set. A busy one gets the chain in one piece. */
 static void a_long_chain_gives_an_idle_device_a_head_start(void **state)
 {
     (void)state;
@@ -167,9 +168,9 @@ static void a_long_chain_gives_an_idle_device_a_head_start(void **state)
     end(&b);
 }
 
-/* Each piece costs the host a launch: of a chain of ten it is worth it for who waits at once, not
- * for who wants his time back. */
-static void who_does_not_wait_keeps_a_short_chain_whole(void **state)
+/* Each piece costs the host a launch. For a chain of ten nodes that pays only if the thread waits
+ * at once. */
+static void a_short_chain_that_nobody_waits_for_stays_whole(void **state)
 {
     (void)state;
     enum { SHORT = 10, PIECES = 2 };
@@ -211,7 +212,7 @@ static void only_what_differs_is_set(void **state)
     end(&b);
 }
 
-/* Other tensors, grids and blocks are the same form; another kernel or order is not. */
+/* Other tensors, grids and blocks are the same form; another kernel or order is another form. */
 static void arguments_are_no_part_of_the_form(void **state)
 {
     (void)state;
@@ -299,7 +300,7 @@ static void copies_and_fills_are_served(void **state)
 
 /* ---- launches with attributes ---- */
 
-/* Blocks that wait for each other, between launches that do not; other grids are no other form. */
+/* Cooperative launches between ordinary ones; another grid is not another form. */
 static void cooperative_launches_are_served(void **state)
 {
     (void)state;
@@ -418,14 +419,15 @@ static void clusters_are_served(void **state)
 
 /* ---- branches ---- */
 
-/* Chains of their own, then one that reads both; as lanes first, as a graph later. */
+/* Separate chains, then a launch that reads both results; first over several streams, later as a
+ * graph. */
 static acu_op *fill_and_fetch(acu_tensor *x, acu_tensor *host)
 {
     return acu_copy(host, acu_fill(x, acu_u32(5)));
 }
 
-/* An address may be that of another allocation once memory went back to the driver; who launched a
- * graph that was set before that crashed in the driver. */
+/* Once memory has gone back to the driver, its address may belong to another allocation. Launching
+ * a graph whose parameters were set before that crashed in the driver. */
 static void memory_that_went_back_is_set_anew(void **state)
 {
     (void)state;
@@ -510,8 +512,8 @@ static void wide_ops_are_right(void **state)
     end(&b);
 }
 
-/* With one stream nothing runs side by side, in a graph neither: another
- * form than with branches. */
+/* With a single stream nothing runs side by side, not even in a graph: another form than with
+ * branches. */
 static void one_stream_means_one_behind_the_other(void **state)
 {
     (void)state;
@@ -609,10 +611,11 @@ static void threads_share_a_form(void **state)
     end(&b);
 }
 
-/* Steps and fills on z: which of them are fills, the pattern says. */
+/* Steps and fills on z; the bits of the pattern say which are fills. */
 static acu_op *patterned(const bed *b, unsigned pattern)
 {
-    enum { LENGTH = 7 }; /* of eight an idle device gets the first few by themselves */
+    enum { LENGTH = 7 }; /* for eight, an idle device would get the first few in a piece of their
+                          * own */
     acu_op *ops[LENGTH];
     for (unsigned i = 0; i < LENGTH; i++)
         ops[i] = pattern >> i & 1 ? acu_fill(b->z, acu_u32(i))
@@ -620,7 +623,7 @@ static acu_op *patterned(const bed *b, unsigned pattern)
     return acu_op_zip(ops, LENGTH, ACU_SITE);
 }
 
-/* None makes another forgotten before that comes again. */
+/* No form makes the cache forget another one before it comes again. */
 static void many_forms_in_turn_are_served(void **state)
 {
     (void)state;
@@ -686,7 +689,8 @@ static void the_cache_is_bounded(void **state)
     end(&b);
 }
 
-/* Chains on a stream that is held up, of each length twice; how many are served is not said. */
+/* Chains of each length twice, on a stream that is held up; any number of them may be served by
+ * graphs. */
 static void submit_forms(const bed *b, const acu_submit_options *on, int lengths)
 {
     for (int length = 1; length <= lengths; length++)
@@ -695,8 +699,8 @@ static void submit_forms(const bed *b, const acu_submit_options *on, int lengths
     assert_works(acu_graphs_wait(b->device));
 }
 
-/* What is too much leaves the cache while it runs; and of forms that there is no room for, nothing
- * is kept. */
+/* Surplus graphs leave the cache while they run, and nothing is kept of forms for which there is no
+ * room. */
 static void graphs_in_flight_leave_too(void **state)
 {
     (void)state;
@@ -814,7 +818,7 @@ static void what_the_driver_refuses_goes_directly(void **state)
     survive_attributes();
 }
 
-/* That may be different later. */
+/* Later there may be memory. */
 static void what_it_had_no_memory_for_is_tried_again(void **state)
 {
     (void)state;
@@ -845,7 +849,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_comes_again_is_served),
         cmocka_unit_test(a_long_chain_gives_an_idle_device_a_head_start),
-        cmocka_unit_test(who_does_not_wait_keeps_a_short_chain_whole),
+        cmocka_unit_test(a_short_chain_that_nobody_waits_for_stays_whole),
         cmocka_unit_test(only_what_differs_is_set),
         cmocka_unit_test(arguments_are_no_part_of_the_form),
         cmocka_unit_test(new_memory_is_served),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Groups: waiting for all and for any, the first failure gives up what is not on the device,
- * bounds, draining, queues; dropped at any time.
+ * Groups: waiting for all and for any member; the first failure, which gives up members that are
+ * not on the device; bounds, draining, queues; dropping at any time.
  */
 #include "support/support.h"
 
@@ -133,7 +133,8 @@ static void any_of_them(void **state)
 
 /* ---- failures ---- */
 
-/* One on the device, one that has begun on the host, one behind that, then the failure. */
+/* One member is on the device, one has begun on the host, one waits behind that; then comes the
+ * failure. */
 static void the_first_failure_gives_up_what_is_held_up(void **state)
 {
     (void)state;
@@ -200,7 +201,7 @@ static void it_may_go_on(void **state)
     finish(device);
 }
 
-/* What the program cancels itself, and what is refused, is no failure. */
+/* Members that the program cancels itself, and submissions that are refused, are no failures. */
 static void no_failures(void **state)
 {
     (void)state;
@@ -222,7 +223,8 @@ static void no_failures(void **state)
     finish(device);
 }
 
-/* A member that is being planned while that happens has a place already, but no future yet. */
+/* A member that is being planned at that moment already has a place in the group, but no future
+ * yet. */
 typedef struct turning {
     acu_group *group;
     acu_device *device;
@@ -418,7 +420,7 @@ static void with_a_queue(void **state)
     ends(all, ACU_OK);
     assert_int_equal(acu_future_values(all = NULL), 0);
     acu_group_release(group);
-    /* With a failure; cancelling that future cancels nobody. */
+    /* The same with a failure; and cancelling that future cancels no member. */
     group = make(0, false, false);
     acu_tensor *x = pinned(device);
     acu_future *begun = submit(group, device, at_gate(x));
@@ -512,7 +514,7 @@ static void handed_over(void **state)
     finish(device);
 }
 
-/* ---- news that come from no device ---- */
+/* ---- completions that do not come from a device ---- */
 
 typedef struct sleeper {
     acu_group *group;
@@ -541,7 +543,7 @@ static pthread_t put_to_sleep(sleeper *s)
     return thread;
 }
 
-/* Opens the gate only then, so that a test that fails ends. */
+/* Opens the gate only after that, so that the test ends even if it fails. */
 static void is_woken(sleeper *s, pthread_t thread)
 {
     test_threads_rest();
@@ -552,8 +554,9 @@ static void is_woken(sleeper *s, pthread_t thread)
     assert_works(s->status);
 }
 
-/* Who waits for any member sleeps until work of unknown length ends; one that is over joins. */
-static void woken_by_who_joins(void **state)
+/* A thread that waits for any member sleeps until work of unknown length ends; it is woken by a
+ * member that joins and is over already. */
+static void woken_by_a_member_that_joins(void **state)
 {
     (void)state;
     acu_device *device = test_open();
@@ -581,7 +584,7 @@ typedef struct sleeping {
     pthread_t thread;
 } sleeping;
 
-/* A place in the group is taken while a member is planned, and given back if that is refused. */
+/* A member has a place in the group while it is planned, and gives it back if it is refused. */
 static acu_op *wait_and_fail(void *user, acu_val *values, size_t count)
 {
     (void)values, (void)count;
@@ -590,7 +593,7 @@ static acu_op *wait_and_fail(void *user, acu_val *values, size_t count)
     return NULL;
 }
 
-static void woken_by_who_is_refused(void **state)
+static void woken_by_a_member_that_is_refused(void **state)
 {
     (void)state;
     acu_device *device = test_open();
@@ -645,8 +648,8 @@ int main(void)
         cmocka_unit_test(with_a_queue),
         cmocka_unit_test(from_many_threads),
         cmocka_unit_test(handed_over),
-        cmocka_unit_test(woken_by_who_joins),
-        cmocka_unit_test(woken_by_who_is_refused),
+        cmocka_unit_test(woken_by_a_member_that_joins),
+        cmocka_unit_test(woken_by_a_member_that_is_refused),
         cmocka_unit_test(wrong_use),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

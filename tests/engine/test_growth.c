@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Page-locked memory for results, where the cache has none: nobody who submits waits for it. */
+/* Page-locked memory for results, if the cache has none: submitting threads do not wait for it. */
 #include "driver/table.h"
 #include "memory/memory.h"
 #include "memory/pool.h"
@@ -12,7 +12,8 @@
 
 enum { KIB = 1024, MIB = 1024 * KIB };
 
-/* ---- between the library and the driver: who makes slow calls, and holding them up ---- */
+/* ---- between the library and the driver: which threads make slow calls, and holding these up
+ * ---- */
 
 static struct {
     acu_driver_table real;
@@ -21,7 +22,7 @@ static struct {
     pthread_cond_t opened;
     bool closed;
     _Atomic(bool) watching;
-    _Atomic(int) here, registered; /* slow calls of the submitter's; all registrations, ... */
+    _Atomic(int) here, registered; /* slow calls by the submitting thread; all registrations, ... */
     size_t bytes[8];               /* ... the first of them; the lock */
     unsigned refusal;              /* of those that were held up; the lock */
 } calls = {.lock = PTHREAD_MUTEX_INITIALIZER, .opened = PTHREAD_COND_INITIALIZER};
@@ -180,9 +181,10 @@ static void a_submission_makes_no_slow_call(void **state)
         acu_tensor_release(tensors[i]);
         acu_future_release(futures[i]);
     }
-    assert_works(acu_device_wait(device, ACU_FOREVER)); /* who made them has them, too, ... */
+    assert_works(acu_device_wait(device, ACU_FOREVER)); /* the thread that makes the memory holds it
+                                                         * too, ... */
     while (stats_of(acu_device_pinned_pool(device, false)).in_use)
-        sched_yield(); /* ... and who was told of their end has let them go */
+        sched_yield(); /* ... and so does the thread that notices the end of the work */
     acu_future *warm = submit(bytes_of(100 * KIB, 9)); /* from the cache */
     assert_works(acu_future_wait(warm, ACU_FOREVER));
     acu_future_release(warm);
@@ -193,7 +195,8 @@ static void a_submission_makes_no_slow_call(void **state)
     assert_int_equal(atomic_load(&calls.here), 0);
 }
 
-/* What comes while memory of that size is on its way gets a part of it. */
+/* Requests that come while memory of that size is being page-locked get parts of the same
+ * allocation. */
 static void many_share_what_is_on_its_way(void **state)
 {
     (void)state;
@@ -216,7 +219,8 @@ static void many_share_what_is_on_its_way(void **state)
     assert_int_equal(atomic_load(&calls.registered), 1);
 }
 
-/* Other devices and streams, the host and copies back come behind the memory as behind the data. */
+/* Work on other devices and streams, host work and copies back are ordered behind the page-locking,
+ * as they are behind the data. */
 static void what_uses_it_comes_behind(void **state)
 {
     (void)state;
@@ -290,7 +294,8 @@ static void a_failure_is_that_of_the_submission(void **state)
     assert_fails(acu_future_wait(future, ACU_FOREVER), ACU_ERR_NO_MEMORY,
                  "to_host|asked for 1048576 bytes of page-locked host memory|0 cached");
     acu_driver_fail_clear();
-    /* It stays so, for who would read it and for who would overwrite it. */
+    /* The memory stays unusable, for work that would read it and for work that would overwrite
+     * it. */
     assert_fails(acu_sync(device, acu_to_device(device, acu_value(tensor)), &back),
                  ACU_ERR_DEPENDENCY, "asked for 1048576 bytes");
     assert_fails(acu_sync(device, acu_copy(tensor, acu_ones(ACU_U8, ACU_SHAPE(MIB))), NULL),
@@ -300,15 +305,16 @@ static void a_failure_is_that_of_the_submission(void **state)
     assert_int_equal(stats_of(pool).failures, 1);
     acu_tensor_release(tensor);
     acu_future_release(future);
-    assert_works(acu_device_wait(device, ACU_FOREVER)); /* who made it has it, too */
+    assert_works(acu_device_wait(device, ACU_FOREVER)); /* the thread that makes the memory holds it
+                                                         * too */
     assert_int_equal(stats_of(pool).in_use, 0);
     assert_works(acu_sync(device, bytes_of(MIB, 2), &back)); /* the next one is fine */
     expect(back, MIB, 2);
     acu_tensor_release(back);
 }
 
-/* What waits for it was planned long ago, kernels too. */
-static void who_waits_learns_it(void **state)
+/* Work that was planned before the failure, kernels included, fails with it. */
+static void work_that_waits_fails_with_it(void **state)
 {
     (void)state;
     hold_growth();
@@ -340,7 +346,8 @@ static void other_failures_keep_their_words(void **state)
     acu_future_release(future);
 }
 
-/* Planned, and then not submitted; and given up while it is on its way. */
+/* Memory for a submission that is planned and then refused, and for one that is given up while the
+ * memory is being made. */
 static void what_nobody_wants_is_kept_for_others(void **state)
 {
     (void)state;
@@ -376,9 +383,10 @@ static bool is_waited_for(acu_pool *pool, const acui_slab *slab)
     return waited_for;
 }
 
-/* Not before the address, or the reason why there is none, is there: the thread that makes it is
- * held up between, by the lock under which it says the latter. */
-static void who_waits_goes_on_when_all_is_known(void **state)
+/* A thread that waits for the memory goes on only when the address is known, or the reason why
+ * there is none. The thread that makes the memory is held up before that, by the lock that it needs
+ * to tell the outcome. */
+static void a_wait_ends_when_the_outcome_is_known(void **state)
 {
     (void)state;
     static const unsigned results[] = {ACU_CUDA_SUCCESS, ACU_CUDA_ERROR_OUT_OF_MEMORY};
@@ -428,10 +436,10 @@ int main(void)
         TEST(what_uses_it_comes_behind),
         TEST(what_makes_room_goes_elsewhere_too),
         TEST(a_failure_is_that_of_the_submission),
-        TEST(who_waits_learns_it),
+        TEST(work_that_waits_fails_with_it),
         TEST(other_failures_keep_their_words),
         TEST(what_nobody_wants_is_kept_for_others),
-        TEST(who_waits_goes_on_when_all_is_known),
+        TEST(a_wait_ends_when_the_outcome_is_known),
         TEST(a_graph_waits_for_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

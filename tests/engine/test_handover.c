@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The hand-over under load: several givers, a taker that sleeps whenever it finds nothing, waiters
- * for what has passed. tests/models goes through all interleavings of small cases; this is about
- * memory order (thread sanitizer) and about large numbers.
+ * The hand-over under load: several givers, a taker that sleeps whenever it finds nothing, threads
+ * that wait until it has come to some place. tests/models goes through all interleavings of small
+ * cases; this test is about memory order (thread sanitizer) and large numbers.
  */
 #include "support/support.h"
 
@@ -14,7 +14,8 @@ enum { GIVERS = 4, EACH = 5000, ALL = GIVERS * EACH };
 
 static acui_handover ring;
 static acui_passage passed;
-static uint64_t plain; /* written by the taker before it passes: not atomic, on purpose */
+static uint64_t plain; /* written by the taker before it announces the place: not atomic, on
+                        * purpose */
 
 typedef struct message {
     unsigned giver, number;

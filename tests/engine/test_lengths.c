@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * How waiting for long work is arranged: lengths that come again are foreseen, and for the others a
- * thread waits in the driver.
+ * How acuda waits for long work: it foresees lengths that come again, and for other work a thread
+ * waits in the driver.
  */
 #include "support/support.h"
 
@@ -41,13 +41,14 @@ static void learn(uint64_t form, uint64_t ns, uint64_t slack)
     learn_late(form, ns, slack, 0);
 }
 
-/* A thread in the driver woke up `late` after the end, and can not know by how much. */
+/* A thread in the driver woke up `late` after the end, and can not know how late it is. */
 static void learn_roughly(uint64_t form, uint64_t ns, uint64_t late)
 {
     learn(form, ns + late, ACUI_LATE);
 }
 
-/* Of forms that differ by less than SETS none makes another forgotten. */
+/* Forms whose numbers differ by less than SETS are in different sets, so that none displaces
+ * another. */
 enum { SETS = 128 };
 static uint64_t form(unsigned number)
 {
@@ -93,9 +94,9 @@ static void what_varies_is_not_foreseen(void **state)
     assert_int_equal(known(form(4), lengths), 0);
 }
 
-/* Threads that wait in the driver wake up as they like. Two such wakings that fit are enough to be
- * there oneself the next time; which then knows better. */
-static void what_is_only_heard_of_is_foreseen(void **state)
+/* Threads that wait in the driver wake up more or less late. Two such lengths that agree are enough
+ * for a thread to be there in time when the work comes again, and to see its length sharply. */
+static void what_only_the_driver_reports_is_foreseen(void **state)
 {
     (void)state;
     uint64_t lengths[ACUI_LENGTHS];
@@ -110,13 +111,14 @@ static void what_is_only_heard_of_is_foreseen(void **state)
     learn_late(form(11), ACU_US(686), 0, ACU_US(100));
     assert_int_equal(known(form(11), lengths), 1);
     assert_int_equal(lengths[0], ACU_US(686));
-    for (unsigned i = 0; i < 10; i++) /* and is not forgotten when it is heard of again */
+    for (unsigned i = 0; i < 10; i++) /* and what was seen sharply is not replaced by what a thread
+                                       * in the driver sees later */
         learn_roughly(form(11), ACU_US(686), ACU_US(40 + 37 * i % 120));
     assert_int_equal(known(form(11), lengths), 1);
     assert_int_equal(lengths[0], ACU_US(686));
 }
 
-/* Each time in vain, it is tried less often. */
+/* Each prediction that was wrong makes predictions rarer. */
 static void what_varies_is_seldom_tried(void **state)
 {
     (void)state;
@@ -132,7 +134,7 @@ static void what_varies_is_seldom_tried(void **state)
     assert_in_range(tries, 1, 60);
 }
 
-/* After long work, short work is looked at without pause again. */
+/* After long work, threads poll for short work again. */
 static void spinning_comes_back(void **state)
 {
     (void)state;
@@ -143,19 +145,18 @@ static void spinning_comes_back(void **state)
     assert_int_equal(acui_spin_after(spin, ACU_US(3), false), spin); /* says nothing */
     assert_int_equal(acui_spin_after(spin, ACU_US(12), false), ACUI_SPIN_MOST);
     assert_int_equal(acui_spin_after(spin, ACU_US(20) + ACUI_LATE, true), ACUI_SPIN_MOST);
-    /* Where threads wake up late, what was waited for may have been short:
-     * that is tried now and then. */
+    /* If threads wake up late, the work may have been short: so polling is tried now and then. */
     assert_int_equal(acui_spin_after(spin, ACU_US(200), true), ACUI_SPIN_MOST);
     assert_int_equal(acui_spin_after(ACUI_SPIN_MOST, ACU_US(200), true), ACUI_SPIN_MOST / 2);
 }
 
-static void who_is_too_late_looks_sooner(void **state)
+static void a_thread_that_is_too_late_looks_sooner(void **state)
 {
     (void)state;
     uint64_t lengths[ACUI_LENGTHS];
     for (int i = 0; i < 3; i++)
         learn(form(5), ACU_MS(5), 0);
-    for (int i = 0; i < 3; i++) /* over at the first look, who knows since when */
+    for (int i = 0; i < 3; i++) /* over at the first look, for an unknown time */
         learn(form(5), ACU_MS(5), ACU_MS(5));
     assert_int_equal(known(form(5), lengths), 1);
     assert_int_equal(lengths[0], ACU_MS(5) - ACU_US(50));
@@ -165,8 +166,9 @@ static void who_is_too_late_looks_sooner(void **state)
     assert_in_range(lengths[0], ACU_MS(5) - ACU_US(1), ACU_MS(5));
 }
 
-/* A timer that went off after the end says nothing about the length; unless it always does. */
-static void who_is_woken_up_late_learns_nothing(void **state)
+/* A timer that woke the thread after the end says nothing about the length, unless that happens
+ * every time. */
+static void a_thread_that_is_woken_up_late_learns_nothing(void **state)
 {
     (void)state;
     uint64_t lengths[ACUI_LENGTHS];
@@ -180,7 +182,7 @@ static void who_is_woken_up_late_learns_nothing(void **state)
     learn_late(form(7), ACU_MS(5) + ACU_US(70), ACU_MS(5), ACU_US(110));
     known(form(7), lengths);
     assert_int_equal(trust, ACUI_DOUBTED);
-    /* It was looked at in time, and was over. */
+    /* The look was in time, and the work was over already: so it was shorter. */
     learn(form(8), ACU_MS(5), 0);
     learn(form(8), ACU_MS(5), 0);
     learn_late(form(8), ACU_MS(5) - ACU_US(40), ACU_MS(5), ACU_US(10));
@@ -188,8 +190,8 @@ static void who_is_woken_up_late_learns_nothing(void **state)
     assert_int_equal(lengths[0], ACU_MS(5) - ACU_US(90));
 }
 
-/* ... then he looks sooner than he did, however late he was woken up. */
-static void who_is_always_woken_up_late_looks_sooner(void **state)
+/* ... in that case the thread looks sooner than before, however late it is woken up. */
+static void a_thread_that_is_always_woken_up_late_looks_sooner(void **state)
 {
     (void)state;
     uint64_t lengths[ACUI_LENGTHS];
@@ -202,7 +204,7 @@ static void who_is_always_woken_up_late_looks_sooner(void **state)
     assert_in_range(lengths[0], ACU_MS(5) - ACU_US(200), ACU_MS(5) - ACU_US(50));
 }
 
-/* A guess gives way to what was seen, whatever it was off by. */
+/* A guessed length is replaced by one that was seen, however wrong the guess was. */
 static void a_guess_is_no_length_of_its_own(void **state)
 {
     (void)state;
@@ -215,7 +217,7 @@ static void a_guess_is_no_length_of_its_own(void **state)
     assert_int_equal(lengths[0], ACU_MS(6));
 }
 
-/* To look at a length each time costs a wake-up. */
+/* Looking at the time of each known length costs a wake-up. */
 static void what_never_comes_again_is_forgotten(void **state)
 {
     (void)state;
@@ -229,8 +231,9 @@ static void what_never_comes_again_is_forgotten(void **state)
     assert_int_equal(lengths[0], ACU_MS(8));
 }
 
-/* Once a belief was wrong it is not foreseen for some time: but sleeping would take longer. */
-static void what_is_short_is_looked_for_without_pause(void **state)
+/* After a wrong prediction a length is not foreseen for some time, but such short work is polled
+ * for all the same, since a sleep would take longer. */
+static void short_work_is_polled_for(void **state)
 {
     (void)state;
     enum { SHORT = 41, LONG };
@@ -250,11 +253,12 @@ static void what_is_short_is_looked_for_without_pause(void **state)
         assert_int_equal(acui_flight_next_look(&stream, now, 0), now);
     acui_flight_unlock();
     assert_in_range(acui_lengths_short(form(SHORT)), ACU_US(120), ACU_US(200));
-    learn(form(SHORT), ACU_US(400), 0); /* it came before: now it may take that */
+    learn(form(SHORT), ACU_US(400), 0); /* this length has come before: now the work may take that
+                                         * long */
     assert_int_equal(acui_lengths_short(form(SHORT)), 0);
 }
 
-/* Their hashes are as unlucky as can be. A fifth one takes the place of another. */
+/* All of these forms fall into the same set. A fifth one displaces one of them. */
 static void some_forms_may_come_in_turn(void **state)
 {
     (void)state;
@@ -272,7 +276,7 @@ static void some_forms_may_come_in_turn(void **state)
         learn(form(50 + FORMS * SETS), ACU_MS(9), 0);
     assert_int_equal(known(form(50 + FORMS * SETS), lengths), 1);
     assert_int_equal(known(form(50), lengths), 1);
-    assert_int_equal(known(form(50 + SETS), lengths), 0); /* the one that was longest ago */
+    assert_int_equal(known(form(50 + SETS), lengths), 0); /* the one that was seen longest ago */
 }
 
 static void a_new_length_replaces_old_ones(void **state)
@@ -288,7 +292,8 @@ static void a_new_length_replaces_old_ones(void **state)
     assert_int_equal(lengths[n - 1], ACU_MS(9));
 }
 
-/* A submission that is not over until the gate opens, so that what is known can be asked for. */
+/* A submission that does not end before the gate opens, so that the test can ask when to look at
+ * it. */
 typedef struct gated {
     acu_device *device;
     acu_stream *stream;
@@ -326,7 +331,8 @@ static void gated_end(gated *g)
     test_leaks_none();
 }
 
-/* Threads wake up so late here: that is allowed for, within bounds, and not for ever. */
+/* Looks come earlier by as much as threads wake up late, within bounds, and only as long as they
+ * do. */
 static void looks_are_as_early_as_threads_wake_up_late(void **state)
 {
     (void)state;
@@ -335,7 +341,8 @@ static void looks_are_as_early_as_threads_wake_up_late(void **state)
     for (int i = 0; i < 30; i++)
         learn(g.form, ACU_MS(20), 0);
     for (int turn = 0; turn < 3; turn++) {
-        acui_flight_lock(); /* until it is used: the reactor wakes up, too, and tells how late */
+        acui_flight_lock(); /* held until the figure is used: the reactor wakes up too, and reports
+                             * how late */
         for (int i = 0; i < 1000; i++)
             acui_flight_woke(turn == 1 ? ACU_MS(3) : 0);
         next[turn] = acui_flight_next_look(g.stream, g.begin, 0);
@@ -347,7 +354,7 @@ static void looks_are_as_early_as_threads_wake_up_late(void **state)
     gated_end(&g);
 }
 
-/* A fault would end it at any time: it is to be told within 100 ms. */
+/* A fault may end the work at any time, and is to be reported within 100 ms. */
 static void a_foreseen_end_is_not_slept_for(void **state)
 {
     (void)state;
@@ -412,7 +419,8 @@ static void a_fault_in_foreseen_work_is_told(void **state)
     test_in_process("fault");
 }
 
-/* How late one would be for work of `length`, who looks when it is said to pay; this is learned. */
+/* How late a thread notices the end of work that takes `length`, if it looks whenever
+ * acui_flight_next_look says; the length is learned. */
 static uint64_t lateness(const gated *g, uint64_t length)
 {
     uint64_t begin = g->begin - ACU_MS(1), now = begin, looked = begin, end = begin + length;
@@ -447,14 +455,14 @@ static void what_became_much_shorter_is_found_soon(void **state)
     gated_end(&g);
 }
 
-/* What became of some waits. */
+/* The results of some waits. */
 typedef struct outcome {
-    uint64_t late, most_late; /* ns in all, and at most */
-    uint64_t spun;            /* us of looking without pause */
+    uint64_t late, most_late; /* in ns: the sum, and the maximum */
+    uint64_t spun;            /* time spent polling, in us */
     uint64_t looks, blocked;  /* woken up by a timer, by a thread in the driver */
 } outcome;
 
-/* Timers and the driver wake a thread up so late. */
+/* How late timers and the driver wake a thread up. */
 #define TIMER_LATE ACU_US(40)
 #define DRIVER_LATE ACU_US(250)
 
@@ -466,13 +474,13 @@ static uint64_t between(uint64_t least, uint64_t most)
     return least + (most - least) / 1000 * ((drawn >> 16 & 0xffff) % 1000);
 }
 
-/* Work of a form of its own, begun at a time that nobody else knows of; a thread of the driver's is
- * there already for who wants one. */
+/* Work of a form of its own, which began at a time that only the test knows. A thread that waits in
+ * the driver counts as there already. */
 typedef struct simulated {
     acui_task task;
     acu_stream stream;
     uint64_t told;    /* how late threads say that they wake up */
-    uint64_t held_up; /* the next time, who looks when it ends: for so long */
+    uint64_t held_up; /* how long the thread that polls at the next end is kept from its core */
 } simulated;
 
 static void simulate(simulated *work, unsigned number)
@@ -491,7 +499,7 @@ static void wait_once(simulated *work, uint64_t length, outcome *o)
     bool blocked = false;
     acui_looked(stream, 0);
     acui_flight_lock();
-    for (int i = 0; i < 300; i++) /* whatever threads have told */
+    for (int i = 0; i < 300; i++) /* whatever real threads have reported */
         acui_flight_woke(work->told);
     while (now < end) {
         looked = now;
@@ -535,13 +543,14 @@ static void what_varies_is_looked_at_between_its_bounds(void **state)
     simulate(&work, 52);
     wait_often(&work, ACU_US(4500), ACU_US(5500), 200);
     outcome o = wait_often(&work, ACU_US(4500), ACU_US(5500), 1000);
-    assert_in_range(o.late / 1000, TIMER_LATE / 2, ACU_US(150)); /* by the driver: 250 */
+    assert_in_range(o.late / 1000, TIMER_LATE / 2, ACU_US(150)); /* by the driver it would be 250 */
     assert_in_range(o.looks, 1000, 5000);
     assert_in_range(o.spun, 0, 150 * 1000);
     assert_in_range(o.blocked, 0, 100);
 }
 
-/* Who asks again without having looked hears the same: so the reactor finds that it is due. */
+/* A question that is repeated without a look in between gets the same answer, so that the reactor
+ * finds the look due. */
 static void a_look_that_is_due_stays_due(void **state)
 {
     (void)state;
@@ -549,7 +558,8 @@ static void a_look_that_is_due_stays_due(void **state)
     uint64_t begin = ACU_MS(1000), next[4];
     static const uint64_t at[] = {ACU_US(100), ACU_MS(2), ACU_US(4900), ACU_MS(5)};
     for (unsigned i = 0; i < 200; i++)
-        learn_late(form(VARIES), ACU_US(4000 + 250 * (i * 7 % 9)), 0, 1); /* foreseen wrongly */
+        learn_late(form(VARIES), ACU_US(4000 + 250 * (i * 7 % 9)), 0, 1); /* each prediction is
+                                                                           * wrong */
     acui_task task = {.form = form(VARIES), .issued_at = begin};
     acu_stream stream = {.first_task = &task};
     acui_flight_lock();
@@ -599,8 +609,8 @@ static void looks_before_a_foreseen_end_stay_due(void **state)
     assert_true(next_part > part);
 }
 
-/* Work that takes the same but for a few times is foreseen all the same: a thread in the driver is
- * too late to find out how long it takes. */
+/* Work that takes the same time except now and then is foreseen all the same, since a thread in the
+ * driver is too late to find out how long it takes. */
 static void what_is_late_now_and_then_is_foreseen(void **state)
 {
     (void)state;
@@ -616,8 +626,8 @@ static void what_is_late_now_and_then_is_foreseen(void **state)
     assert_in_range(o.late / 700, 0, ACU_US(100));
 }
 
-/* Of waits for work that takes as long each time, but for some in which something happens: who
- * looks is kept from it, or the work takes longer. */
+/* Waits for work that takes the same time each time, except that in one of `every` something
+ * happens: the thread that polls is kept from its core, or the work takes longer. */
 typedef struct mishap {
     uint64_t least, most; /* ns */
     bool longer;
@@ -638,9 +648,9 @@ static outcome with_mishaps(unsigned number, uint64_t length, const mishap *m)
     return o;
 }
 
-/* One thread of many is kept from its core for a moment, often on some hosts. It looked when the
- * work had not ended and finds it over: that fits what is known. */
-static void who_is_kept_from_looking_still_trusts_the_length(void **state)
+/* A thread may be kept from its core for a moment, which on some hosts happens often. Its last look
+ * came before the end, and the next one long after it: that agrees with the known length. */
+static void a_thread_that_is_kept_from_looking_trusts_the_length(void **state)
 {
     (void)state;
     static const uint64_t lengths[] = {ACU_US(230), ACU_US(500), ACU_MS(1), ACU_MS(5)};
@@ -652,7 +662,7 @@ static void who_is_kept_from_looking_still_trusts_the_length(void **state)
     }
 }
 
-/* ... and once it takes longer, it is the only one that may be told late. */
+/* ... and if the work takes longer once, only that end may be noticed late. */
 static void what_takes_longer_once_is_foreseen_the_next_time(void **state)
 {
     (void)state;
@@ -663,7 +673,7 @@ static void what_takes_longer_once_is_foreseen_the_next_time(void **state)
         assert_in_range(with_mishaps(68 + i, lengths[i], &m).blocked, 0, TIMES + 2);
 }
 
-/* The first time it is late, and then no more than for work of which nothing is known. */
+/* The first such end is noticed late, later ones no later than those of unknown work. */
 static void what_varied_and_is_shorter_now_is_found_soon(void **state)
 {
     (void)state;
@@ -675,7 +685,7 @@ static void what_varied_and_is_shorter_now_is_found_soon(void **state)
     assert_in_range(o.most_late, 0, ACU_US(700));
 }
 
-/* A timer would have to wake one up often there, for little. */
+/* Timers would have to wake a thread up often there, for little gain. */
 static void what_varies_widely_or_takes_long_is_left_to_the_driver(void **state)
 {
     (void)state;
@@ -691,7 +701,7 @@ static void what_varies_widely_or_takes_long_is_left_to_the_driver(void **state)
 
 /* ---- forms ---- */
 
-/* Of what is on the stream, while it waits at the gate. */
+/* The form of the work on the stream, while that waits at the gate. */
 static uint64_t form_of(const gated *g, acu_op *op)
 {
     acu_future *future;
@@ -707,7 +717,7 @@ static uint64_t form_of(const gated *g, acu_op *op)
     return form;
 }
 
-/* As many bytes take another time over the bus, or within a device. */
+/* The same number of bytes takes another time over the bus than within a device. */
 static void copies_differ_by_their_way(void **state)
 {
     (void)state;
@@ -761,7 +771,7 @@ static void let_go(held *h)
     test_leaks_none();
 }
 
-/* Until threads have waited in the driver so often. */
+/* Waits until threads have waited in the driver that often. */
 static void await_blocked(uint64_t times)
 {
     while (acu_driver_calls(ACU_CALL_EventSynchronize) < times)
@@ -773,8 +783,7 @@ static void *wait_for(void *future)
     return acu_future_wait(future, ACU_FOREVER) == ACU_OK ? NULL : future;
 }
 
-/* The gate opens once somebody blocks in the driver: nobody would, if all
- * looked again and again. */
+/* The gate opens once a thread blocks in the driver. None would if all of them polled. */
 static void unknown_work_is_waited_for_in_the_driver(void **state)
 {
     (void)state;
@@ -794,7 +803,7 @@ static void unknown_work_is_waited_for_in_the_driver(void **state)
     let_go(&h);
 }
 
-/* Who waits with a deadline, or gives the work up, does not wait for the device. */
+/* A thread that waits with a deadline, or whose work is given up, does not wait for the device. */
 static void blocked_threads_hold_nobody_up(void **state)
 {
     (void)state;
@@ -811,8 +820,8 @@ static void blocked_threads_hold_nobody_up(void **state)
     let_go(&h);
 }
 
-/* How many threads the process has with that name. Such as a driver starts may have the name of the
- * thread that needed them, and stay. */
+/* How many threads of the process have that name. Threads that a driver starts may inherit the name
+ * of the thread that caused it, and stay. */
 static int threads_named(const char *name)
 {
     char path[300], line[64];
@@ -837,9 +846,9 @@ static void *sync_copy_of(void *tensor)
     return acu_sync(NULL, acu_dup(t), NULL) == ACU_OK ? NULL : tensor;
 }
 
-/* Nobody can cancel what acu_sync waits for: so it needs no thread of acuda's, and on the stream,
- * of which nobody else knows, no other stream. */
-static void who_can_not_be_called_back_waits_itself(void **state)
+/* Nobody can cancel the work that acu_sync waits for, so the wait needs no thread of acuda's; and
+ * since nobody else knows the stream, it needs no second stream. */
+static void a_wait_that_nobody_can_cancel_blocks_in_the_driver(void **state)
 {
     (void)state;
     held h = hold();
@@ -859,8 +868,8 @@ static void who_can_not_be_called_back_waits_itself(void **state)
     let_go(&h);
 }
 
-/* ... but where it can not, goes on all the same. */
-static void who_can_not_block_waits_otherwise(void **state)
+/* ... but if that thread can not block in the driver, it waits in another way. */
+static void a_thread_that_can_not_block_waits_otherwise(void **state)
 {
     (void)state;
     held h = hold();
@@ -882,8 +891,8 @@ static void who_can_not_block_waits_otherwise(void **state)
     let_go(&h);
 }
 
-/* Where the driver does not let them wait, threads do not try it over and over. */
-static void who_can_not_block_does_not_insist(void **state)
+/* If the driver does not let threads wait, they do not try again and again. */
+static void a_thread_that_can_not_block_does_not_insist(void **state)
 {
     (void)state;
     held h = hold();
@@ -933,12 +942,12 @@ int main(int count, char **arguments)
         cmocka_unit_test(one_length),
         cmocka_unit_test(two_in_turn),
         cmocka_unit_test(what_varies_is_not_foreseen),
-        cmocka_unit_test(what_is_only_heard_of_is_foreseen),
+        cmocka_unit_test(what_only_the_driver_reports_is_foreseen),
         cmocka_unit_test(what_varies_is_seldom_tried),
         cmocka_unit_test(spinning_comes_back),
-        cmocka_unit_test(who_is_too_late_looks_sooner),
-        cmocka_unit_test(who_is_woken_up_late_learns_nothing),
-        cmocka_unit_test(who_is_always_woken_up_late_looks_sooner),
+        cmocka_unit_test(a_thread_that_is_too_late_looks_sooner),
+        cmocka_unit_test(a_thread_that_is_woken_up_late_learns_nothing),
+        cmocka_unit_test(a_thread_that_is_always_woken_up_late_looks_sooner),
         cmocka_unit_test(a_guess_is_no_length_of_its_own),
         cmocka_unit_test(what_never_comes_again_is_forgotten),
         cmocka_unit_test(looks_are_as_early_as_threads_wake_up_late),
@@ -947,21 +956,21 @@ int main(int count, char **arguments)
         cmocka_unit_test(a_look_that_is_due_stays_due),
         cmocka_unit_test(looks_before_a_foreseen_end_stay_due),
         cmocka_unit_test(what_is_late_now_and_then_is_foreseen),
-        cmocka_unit_test(who_is_kept_from_looking_still_trusts_the_length),
+        cmocka_unit_test(a_thread_that_is_kept_from_looking_trusts_the_length),
         cmocka_unit_test(what_takes_longer_once_is_foreseen_the_next_time),
         cmocka_unit_test(what_varied_and_is_shorter_now_is_found_soon),
         cmocka_unit_test(what_varies_widely_or_takes_long_is_left_to_the_driver),
         cmocka_unit_test(some_forms_may_come_in_turn),
         cmocka_unit_test(a_new_length_replaces_old_ones),
-        cmocka_unit_test(what_is_short_is_looked_for_without_pause),
+        cmocka_unit_test(short_work_is_polled_for),
         cmocka_unit_test(a_foreseen_end_is_not_slept_for),
         cmocka_unit_test(a_fault_in_foreseen_work_is_told),
         cmocka_unit_test(copies_differ_by_their_way),
         cmocka_unit_test(unknown_work_is_waited_for_in_the_driver),
         cmocka_unit_test(blocked_threads_hold_nobody_up),
-        cmocka_unit_test(who_can_not_be_called_back_waits_itself),
-        cmocka_unit_test(who_can_not_block_waits_otherwise),
-        cmocka_unit_test(who_can_not_block_does_not_insist),
+        cmocka_unit_test(a_wait_that_nobody_can_cancel_blocks_in_the_driver),
+        cmocka_unit_test(a_thread_that_can_not_block_waits_otherwise),
+        cmocka_unit_test(a_thread_that_can_not_block_does_not_insist),
         cmocka_unit_test(who_can_not_block_is_told_all_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -41,7 +41,7 @@ static acu_module *begin(const char *name, const char *ptx, acu_future **future)
     return module;
 }
 
-/* A kernel of a module that is being loaded, which goes with it. */
+/* A kernel of a module that is being loaded; the module goes with the kernel. */
 static acu_kernel *kernel_of(const char *ptx, const char *name)
 {
     acu_module *module = begin(NULL, ptx, NULL);
@@ -141,7 +141,7 @@ static void found_by_name_meanwhile(void **state)
     acu_future_release(future);
 }
 
-/* The form of a graph has the kernel in it, which is not known at first. */
+/* The kernel is part of a form, and is not known at first. */
 static void graphs_are_made_of_them(void **state)
 {
     (void)state;
@@ -186,8 +186,8 @@ static void *open_soon(void *unused)
     return NULL;
 }
 
-/* How much room a list has among the parameters is known once the kernel is loaded: a graph that
- * was made of an earlier launch has another layout. */
+/* How much room the parameters have for a list is known only once the kernel is loaded: a graph
+ * that was made from an earlier launch has another layout. */
 static void graphs_of_lists_are_told_apart(void **state)
 {
     (void)state;
@@ -284,7 +284,8 @@ static void the_name_is_free_after_a_failure(void **state)
     acu_module_release(good);
 }
 
-/* What only the kernel knows is found when it is there, in the words of other launches. */
+/* What only the loaded kernel can tell is checked once it is loaded, with the same messages as for
+ * other launches. */
 static void late_checks(void **state)
 {
     (void)state;
@@ -315,7 +316,7 @@ static void late_checks(void **state)
     acu_kernel_release(narrow);
 }
 
-/* What the device or a declaration tells is found at once. */
+/* What the device or a declaration can tell is checked at once. */
 static void early_checks(void **state)
 {
     (void)state;
@@ -452,7 +453,7 @@ static acu_op *load_and_make(void *user, acu_device *made_for)
     return acu_full(ACU_SHAPE(N), acu_i32(1));
 }
 
-/* The functions that acuda calls may load: that needs no thread of acuda's. */
+/* Functions that acuda calls may load modules: that needs no thread of acuda. */
 static void a_callback_loads(void **state)
 {
     (void)state;
@@ -474,7 +475,7 @@ static void a_callback_loads(void **state)
     sem_destroy(&l.over);
 }
 
-/* What a context takes along stays counted: these are in processes of their own. */
+/* Driver objects that go with a context stay counted, so these tests are processes of their own. */
 static void lost(void **state)
 {
     (void)state;

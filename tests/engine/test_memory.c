@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Memory of submissions: temporaries of what is queued share it, what is in use is never handed
- * out, and where there is none a submission waits for it without anybody's waiting.
+ * Memory of submissions: the temporaries of queued submissions share it; memory in use is never
+ * handed out; and if there is none, a submission waits for it, but no thread does.
  */
 #include "support/one_device.h"
 
@@ -54,7 +54,7 @@ static void expect_all(acu_tensor *tensor, size_t bytes, unsigned char want)
 
 /* ---- temporaries ---- */
 
-/* Two large temporaries in each, and nothing of it is complete. */
+/* Each submission has two large temporaries, and none is complete. */
 static void queued_submissions_share_their_temporaries(void **state)
 {
     (void)state;
@@ -69,7 +69,8 @@ static void queued_submissions_share_their_temporaries(void **state)
         acu_future_release(submit(acu_copy(sink, twice), stream, pool));
     }
     acu_pool_stats stats = stats_of(pool);
-    /* What makes executable graphs holds the memory of one or two for a while. */
+    /* The thread that makes executable graphs holds the memory of one or two submissions for a
+     * while. */
     assert_true(stats.misses >= 2 && stats.misses <= 12);
     assert_int_equal(stats.hits + stats.misses, 2 * SUBMISSIONS);
     assert_int_equal(stats.held_high, stats.misses * MIB);
@@ -87,7 +88,7 @@ static acu_status note(void *user, const acu_val *values, size_t count)
     return ACU_OK;
 }
 
-/* Over all streams; with host work too, which uses page-locked memory for longer. */
+/* The same over all streams, and with host work, which uses page-locked memory for longer. */
 static void on_all_streams(void **state)
 {
     (void)state;
@@ -114,8 +115,8 @@ static acu_status nothing(void *user, CUstream stream, const acu_val *values, si
     return ACU_OK;
 }
 
-/* A submission on a stream that is held up, which keeps memory until it is over: somebody else has
- * it too, who lets go then. */
+/* A submission on a stream that is held up, which keeps its memory until it is over. The caller
+ * holds the memory too, and releases it then. */
 static acu_future *hold(acu_pool *pool, acu_stream *stream, size_t bytes, acu_tensor **held)
 {
     test_gate_close(device, acu_stream_raw(stream));
@@ -147,19 +148,20 @@ static void a_submission_waits_for_memory(void **state)
     assert_int_equal(stats_of(pool).failures, 0); /* so far */
     for (int i = 0; i < WAITING; i++)
         assert_int_equal(acu_future_poll(next[i]), ACU_NOT_READY);
-    /* What needs none goes on. */
+    /* A submission that needs no memory of the pool goes on. */
     assert_works(acu_sync_on(other, acu_zeros(ACU_U8, ACU_SHAPE(KIB)), NULL));
     acu_tensor_release(held); /* the work still has it */
-    for (int i = 0; i + 1 < WAITING; i++) { /* one lets the next one in */
+    for (int i = 0; i + 1 < WAITING; i++) { /* each that ends lets the next one in */
         acu_tensor *made = NULL;
         assert_works(acu_future_take(next[i], 0, &made));
         assert_works(acu_future_on_complete(next[i], let_go, ACU_USER(made)));
     }
     test_gate_open();
-    int served = 0; /* the first in line, or the next one while another thread has that in hand */
+    int served = 0; /* the first in line; or the second, while another thread is trying the first */
     for (int i = 0; i < WAITING; i++) {
         acu_status status = acu_future_wait(next[i], ACU_FOREVER);
-        /* Its last holder may let go too late: then nothing is going, and it fails. */
+        /* Its last holder may release the memory too late: then nothing is going any more, and it
+         * fails. */
         if (status != ACU_OK)
             assert_int_equal(status, ACU_ERR_DEVICE_MEMORY);
         served += status == ACU_OK;
@@ -192,7 +194,7 @@ static void it_fails_in_numbers_when_nothing_can_free_any(void **state)
     assert_string_equal(error.op, "zeros");
     assert_int_equal(stats_of(pool).failures, 1);
     acu_future_release(future);
-    /* So does what can never be had, at once. */
+    /* So does a request that can never be met, at once. */
     acu_stream *busy = new_stream();
     acu_tensor *held = NULL;
     acu_future *first = hold(acu_device_pool(device), busy, KIB, &held);
@@ -208,8 +210,8 @@ static void it_fails_in_numbers_when_nothing_can_free_any(void **state)
     acu_pool_release(pool);
 }
 
-/* What had no memory is what the program called, not a part of it. */
-static void who_had_none_is_named(void **state)
+/* The error names the operation that the program called, not a part of it. */
+static void the_operation_without_memory_is_named(void **state)
 {
     (void)state;
     acu_pool *pool = pool_of(MIB);
@@ -224,7 +226,7 @@ static void who_had_none_is_named(void **state)
     acu_pool_release(pool);
 }
 
-static void who_waits_may_be_cancelled(void **state)
+static void a_submission_that_waits_may_be_cancelled(void **state)
 {
     (void)state;
     acu_pool *pool = pool_of(MIB);
@@ -234,7 +236,7 @@ static void who_waits_may_be_cancelled(void **state)
     acu_future *next = submit(acu_dup(acu_zeros(ACU_U8, ACU_SHAPE(600 * KIB))), NULL, pool);
     acu_future *gone = submit(acu_zeros(ACU_U8, ACU_SHAPE(600 * KIB)), NULL, pool);
     acu_future_release(gone);
-    /* What can never be had says so, and not that others wait. */
+    /* For a request that can never be met, the message says so, and not that others wait. */
     gone = submit(acu_zeros(ACU_U8, ACU_SHAPE(2 * MIB)), NULL, pool);
     assert_fails(acu_future_wait(gone, ACU_FOREVER), ACU_ERR_DEVICE_MEMORY,
                  "asked for 2097152 bytes");
@@ -253,7 +255,7 @@ static void who_waits_may_be_cancelled(void **state)
     acu_pool_release(pool);
 }
 
-/* Memory of the cache that another stream still uses: the device waits, not the host. */
+/* The cached memory is still used by another stream: the device waits for it, not the host. */
 static void a_stream_waits_for_memory_of_another(void **state)
 {
     (void)state;
@@ -282,7 +284,7 @@ static void a_stream_waits_for_memory_of_another(void **state)
 
 /* ---- what was allocated for nothing ---- */
 
-/* All that is cached is idle, as the device is, and goes. */
+/* The device is idle, and so is all cached memory: all of it can be given back. */
 static void expect_idle(acu_pool *pool)
 {
     assert_works(acu_device_wait(device, ACU_FOREVER));
@@ -296,7 +298,7 @@ static void expect_idle(acu_pool *pool)
     assert_int_equal(stats_of(pool).held, 0);
 }
 
-/* The first half of what it needs is there, and was allocated on its stream. */
+/* The first half of the memory that it needs was available, and was allocated on its stream. */
 static void what_fails_leaves_its_memory_to_others(void **state)
 {
     (void)state;
@@ -320,7 +322,7 @@ static void what_fails_leaves_its_memory_to_others(void **state)
     acu_pool_release(pool);
 }
 
-/* It has its memory, but can not be put behind what comes before. */
+/* It has its memory, but the driver refuses to order it behind its predecessor. */
 static void so_does_what_the_driver_refuses(void **state)
 {
     (void)state;
@@ -368,7 +370,7 @@ static void so_does_what_the_host_has_no_memory_for(void **state)
 
 static sem_t inside, go_on;
 
-/* On its way to the device, with its memory. */
+/* A task that has its memory, and is on its way to the device. */
 static acu_status stop_here(void *user, CUstream stream, const acu_val *values, size_t count)
 {
     (void)user, (void)stream, (void)values, (void)count;
@@ -386,7 +388,7 @@ static void *submit_slowly(void *pool)
     return acu_submit(device, op, &options, NULL) == ACU_OK ? pool : NULL;
 }
 
-static void who_is_being_issued_is_waited_for(void **state)
+static void work_that_is_being_issued_is_waited_for(void **state)
 {
     (void)state;
     acu_pool *pool = pool_of(MIB);
@@ -418,9 +420,9 @@ static acu_status touch(void *user, const acu_val *values, size_t count)
     return ACU_OK;
 }
 
-/* What it still holds an earlier part of it got, which is over, as is the host's; and the last one,
- * which needs none, is on its way. */
-static void whose_last_part_is_being_issued_is_waited_for(void **state)
+/* The memory that the submission holds was got by its first part, which is over, as is the host's.
+ * Its last part needs no memory, and is on its way to the device. */
+static void a_last_part_that_is_being_issued_is_waited_for(void **state)
 {
     (void)state;
     acu_pool *pool = pool_of(MIB);
@@ -466,7 +468,7 @@ static void *ask(void *context)
     asker *a = context;
     for (int i = 0; i < 100; i++) {
         acu_op *twice = acu_dup(acu_full(ACU_SHAPE(a->bytes), acu_u8(1)));
-        acu_op *x = acu_first(acu_copy(a->sink, twice)); /* the other one is nobody's */
+        acu_op *x = acu_first(acu_copy(a->sink, twice)); /* the other tensor is kept by nobody */
         acu_submit_options options = {.size = sizeof options, .pool = a->pool};
         acu_future *future = NULL;
         acu_status status = acu_submit(device, x, &options, &future);
@@ -478,9 +480,9 @@ static void *ask(void *context)
     return NULL;
 }
 
-/* What all need together is more than there is, but one of them after the other has enough; and
- * some never have, whoever waits for whom. */
-static void who_can_be_served_is(void **state)
+/* All of them together need more memory than there is, but one after the other has enough. Some ask
+ * for more than there ever is, and fail, whoever waits for whom. */
+static void requests_that_can_be_met_are(void **state)
 {
     (void)state;
     enum { ASKERS = 6 };
@@ -502,7 +504,7 @@ static void who_can_be_served_is(void **state)
     }
     for (int i = 0; i < ASKERS; i++)
         assert_int_equal(askers[i].others, 0);
-    assert_works(acu_graphs_wait(device)); /* who makes them holds memory meanwhile */
+    assert_works(acu_graphs_wait(device)); /* the thread that makes graphs holds memory */
     expect_idle(pool);
     acu_pool_release(pool);
 }
@@ -517,9 +519,9 @@ static void *trim_on(void *pool)
     return pool;
 }
 
-/* What is on its way from the cache to the driver is had from neither: who lacks it comes behind
- * who gives it back. */
-static void who_gives_memory_back_is_waited_for(void **state)
+/* While memory is on its way from the cache back to the driver, neither of the two can provide it.
+ * A submission that needs it then waits until it is given back, and does not fail. */
+static void memory_on_its_way_back_is_waited_for(void **state)
 {
     (void)state;
     enum { PARTS = 24 };
@@ -544,7 +546,7 @@ static void who_gives_memory_back_is_waited_for(void **state)
     pthread_join(thread, &worked);
     assert_ptr_equal(worked, pool);
     assert_int_equal(failed, 0);
-    assert_works(acu_graphs_wait(device)); /* who makes them holds memory meanwhile */
+    assert_works(acu_graphs_wait(device)); /* the thread that makes graphs holds memory */
     acu_pool_release(pool);
 }
 
@@ -584,7 +586,7 @@ static void end_life(user *u, life *l)
     *l = (life){.bytes = 0};
 }
 
-/* Made with a tag of its own, used by copies into temporaries, read back at the end. */
+/* A tensor made with a tag of its own, copied into temporaries, and read back at the end. */
 static void begin_life(user *u, life *l)
 {
     size_t bytes = (size_t)1 << (9 + test_below(&u->random, 9));
@@ -601,7 +603,7 @@ static void begin_life(user *u, life *l)
         u->wrong++;
 }
 
-/* Use it again, on another stream perhaps, and let go of it at once. */
+/* Uses it again, perhaps on another stream, and releases the result at once. */
 static void use_life(user *u, life *l)
 {
     acu_submit_options options = {.size = sizeof options, .pool = u->pool};
@@ -642,7 +644,7 @@ static void run_users(acu_pool *pool, uint64_t seed)
         lacking += users[i].lacking;
     }
     assert_works(acu_device_wait(device, ACU_FOREVER));
-    assert_works(acu_graphs_wait(device)); /* who makes them holds memory meanwhile */
+    assert_works(acu_graphs_wait(device)); /* the thread that makes graphs holds memory */
     acu_pool_stats s = stats_of(pool);
     print_message("%llu hits, %llu misses, %llu waits, %llu put off, %d failed for lack of memory; "
                   "high water %zu KiB in use, %zu KiB held; fragmentation %.2f\n",
@@ -681,16 +683,16 @@ int main(void)
         DEVICE_TEST(on_all_streams),
         DEVICE_TEST(a_submission_waits_for_memory),
         DEVICE_TEST(it_fails_in_numbers_when_nothing_can_free_any),
-        DEVICE_TEST(who_waits_may_be_cancelled),
-        DEVICE_TEST(who_had_none_is_named),
+        DEVICE_TEST(a_submission_that_waits_may_be_cancelled),
+        DEVICE_TEST(the_operation_without_memory_is_named),
         DEVICE_TEST(a_stream_waits_for_memory_of_another),
         DEVICE_TEST(what_fails_leaves_its_memory_to_others),
         DEVICE_TEST(so_does_what_the_driver_refuses),
         DEVICE_TEST(so_does_what_the_host_has_no_memory_for),
-        DEVICE_TEST(who_is_being_issued_is_waited_for),
-        DEVICE_TEST(whose_last_part_is_being_issued_is_waited_for),
-        DEVICE_TEST(who_can_be_served_is),
-        DEVICE_TEST(who_gives_memory_back_is_waited_for),
+        DEVICE_TEST(work_that_is_being_issued_is_waited_for),
+        DEVICE_TEST(a_last_part_that_is_being_issued_is_waited_for),
+        DEVICE_TEST(requests_that_can_be_met_are),
+        DEVICE_TEST(memory_on_its_way_back_is_waited_for),
         DEVICE_TEST(memory_in_use_is_never_handed_out),
         DEVICE_TEST(nor_where_it_is_short),
     };

@@ -45,7 +45,7 @@ static void loads(void **state)
     acu_future *future = load(device, &good);
     acu_module *module = NULL, *none = NULL;
     assert_int_equal(acu_future_values(future), 0); /* does not wait for it */
-    while (acu_future_module(future, &module) == ACU_NOT_READY) { /* looking gets there */
+    while (acu_future_module(future, &module) == ACU_NOT_READY) { /* polling alone gets there */
     }
     assert_non_null(module);
     assert_works(acu_future_wait(future, ACU_FOREVER));
@@ -133,7 +133,8 @@ static void count(void *user, acu_future *future, acu_status status)
     atomic_fetch_add(&calls, 1);
 }
 
-/* Dropped, called back, and both while the last device closes, which waits for them. */
+/* Loads that are dropped, loads with callbacks, and both while the last device closes, which waits
+ * for them. */
 static void dropped_and_called_back(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Names for profilers: what one that asks is told, in each way of asking, and that nobody is told
- * otherwise. The way is chosen once in a process, so each case is a process of its own.
+ * Names for profilers: what a profiler is told, by each interface, and that nothing is told if
+ * there is none. The way is chosen once in a process, so each case is a process of its own.
  */
 #include "support/support.h"
 
@@ -127,7 +127,7 @@ static void runs(const char *role, const char *library, const char *injection, c
     char text[4096];
     ssize_t n = status ? pread(output, text, sizeof text - 1, 0) : 0;
     close(output);
-    if (n > 0) /* else its cases are not counted */
+    if (n > 0) /* otherwise its tests are not counted */
         print_error("%.*s", (int)n, text);
     unsetenv("NVTX_ROLE");
     unsetenv("NVTX_INJECTION64_PATH");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * A process that is pinned to one core: who waits without pause there keeps from working what it
- * waits for. Every way of learning that work is done ends all the same, also with busy-poll, and
- * also when several threads wait at once. (On a machine with one core all tests show that.)
+ * A process that is pinned to one core, where a thread that polls keeps the work from its core.
+ * Every way of waiting ends all the same, even with busy-poll, and when several threads wait at
+ * once. (On a machine with one core, all tests show this.)
  */
 #include "support/support.h"
 
@@ -41,7 +41,7 @@ static void waits_end(void **state)
     acu_device *device = test_open();
     acu_future *futures[MANY];
     size_t index = MANY;
-    for (int i = 0; i < MANY; i++) { /* one after the other, too short to sleep for */
+    for (int i = 0; i < MANY; i++) { /* one after the other, each too short to sleep for */
         acu_future *future = submit(device, NULL, 0);
         assert_works(acu_future_wait(future, ACU_FOREVER));
         acu_future_release(future);

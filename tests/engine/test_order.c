@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Order follows data: what touches the same bytes runs in the order of submission, whatever
- * streams, devices, threads and host calls are involved; what shares nothing is not held up. The
- * steps do not commute, so that the results tell. test_random.c has random programs.
+ * Order follows data: operations that touch the same bytes run in the order of submission, whatever
+ * streams, devices, threads and host calls are involved; operations that share no data are not held
+ * up. The steps do not commute, so the results show their order. test_random.c has random programs.
  */
 #include "support/support.h"
 
@@ -213,8 +213,8 @@ static void disjoint_columns_do_not_wait(void **state)
     close_bench(&b);
 }
 
-/* What is to be written first is given up before it is issued: the next writer still comes behind
- * the making of the memory. */
+/* The first write is given up before it is issued: the next writer still comes behind the
+ * allocation of the memory. */
 static void failed_writes_keep_the_order(void **state)
 {
     (void)state;
@@ -285,7 +285,8 @@ static void host_work_in_between(void **state)
 
 enum { THREADS = 4, ROUNDS = 100 };
 
-/* Each submission swaps x and y by way of a third: threads that interleaved would lose one. */
+/* Each submission swaps x and y by way of a third tensor: if two of them interleaved, one value
+ * would be lost. */
 typedef struct swapping {
     const bench *b;
     acu_tensor *x, *y;
@@ -336,7 +337,7 @@ typedef struct crowd {
     acu_future *held[PARTS];
 } crowd;
 
-/* So many parts of x are to be written once the gate is open: a list of so many entries. */
+/* Writes of `count` parts of x wait for the gate: so the list of accesses has as many entries. */
 static crowd crowd_of(const bench *b, acu_tensor *host, int count)
 {
     crowd c = {.x = vector(b, 1)};
@@ -361,7 +362,8 @@ static void drop_crowd(crowd *c)
     acu_tensor_release(c->x);
 }
 
-/* Behind so many, with the n-th allocation failing. False: there were not so many. */
+/* A write behind that many, with the n-th allocation failing. False: there were fewer
+ * allocations. */
 static bool write_without_memory(const bench *b, acu_tensor *host, int count, uint64_t nth,
                                  int *lost)
 {
@@ -389,7 +391,7 @@ static bool write_without_memory(const bench *b, acu_tensor *host, int count, ui
     return failed;
 }
 
-/* It was submitted: that it did not run flows along the data as ever. */
+/* The submission succeeded, but its work did not run: readers of its data fail as always. */
 static void what_had_no_memory_to_be_in_order_is_not_computed(void **state)
 {
     (void)state;
@@ -431,7 +433,7 @@ static uint64_t submitted(void)
     return counters.submissions;
 }
 
-/* Hangs if these need the thread that runs host work. */
+/* Hangs if waiting copies need the thread that runs host work. */
 static void waiting_copies_hold_no_host_work_up_nor_wait_for_it(void **state)
 {
     (void)state;
@@ -455,7 +457,7 @@ static void waiting_copies_hold_no_host_work_up_nor_wait_for_it(void **state)
     close_bench(&b);
 }
 
-/* The copy waits at a gate on another thread, and then `behind` is submitted. */
+/* The copy waits at a gate on another thread when `behind` is submitted. */
 static void before_what_is_behind(const bench *b, waiting_copy *copy, acu_op *behind)
 {
     pthread_t thread;
@@ -504,7 +506,8 @@ static void waiting_copies_of_host_memory(void **state)
     close_bench(&b);
 }
 
-/* What ran in new memory shows that it is there: nobody comes behind its making from then on. */
+/* Once work has run in new memory, that is known to exist: nothing is ordered behind its allocation
+ * any more. */
 static void new_memory_is_waited_for_once(void **state)
 {
     (void)state;
@@ -512,10 +515,10 @@ static void new_memory_is_waited_for_once(void **state)
     acu_tensor *x;
     assert_works(acu_tensor_alloc(b.device, ACU_U32, VECTOR, &x));
     const acui_accesses *accesses = &x->buffer->accesses;
-    assert_int_equal(accesses->count, 1); /* of its making */
+    assert_int_equal(accesses->count, 1); /* of the allocation */
     for (int i = 0; i < 2; i++)
         assert_works(acu_sync(b.device, acu_fill(x, acu_u32(5)), NULL));
-    assert_int_equal(accesses->count, 1); /* of the second one */
+    assert_int_equal(accesses->count, 1); /* of the second fill */
     assert_int_equal(accesses->writes, 1);
     assert_false(accesses->list[0].point->allocation);
     holds(x, 5);
@@ -523,8 +526,9 @@ static void new_memory_is_waited_for_once(void **state)
     close_bench(&b);
 }
 
-/* The first has no end that others could be put behind; who is on its stream needs none. */
-static void an_end_that_can_not_be_recorded_fails_who_needs_it(void **state)
+/* No event can be recorded behind the first one. Work on another stream needs that event and fails;
+ * work on the same stream does not. */
+static void an_end_that_can_not_be_recorded_fails_other_streams(void **state)
 {
     (void)state;
     bench b = open_bench();
@@ -562,7 +566,7 @@ static acu_op *keep_and_refuse(void *user, acu_val *values, size_t count)
     return NULL;
 }
 
-static void what_a_refused_submission_was_to_make_fails_who_uses_it(void **state)
+static void users_of_what_a_refused_submission_was_to_make_fail(void **state)
 {
     (void)state;
     bench b = open_bench();
@@ -601,8 +605,8 @@ int main(void)
         cmocka_unit_test(waiting_copies_of_host_memory),
         cmocka_unit_test(waiting_copies_hold_no_host_work_up_nor_wait_for_it),
         cmocka_unit_test(new_memory_is_waited_for_once),
-        cmocka_unit_test(an_end_that_can_not_be_recorded_fails_who_needs_it),
-        cmocka_unit_test(what_a_refused_submission_was_to_make_fails_who_uses_it),
+        cmocka_unit_test(an_end_that_can_not_be_recorded_fails_other_streams),
+        cmocka_unit_test(users_of_what_a_refused_submission_was_to_make_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Policies at work: submissions run where their policy says; with one stream their branches run in
- * order too; a stream of the program's is where an op is launched, and joins all branches.
+ * Policies at work: submissions run where their policy says; with a single stream, their branches
+ * run in order too; an op that names a stream of the program's is launched there, and the stream
+ * joins all of its branches.
  */
 #include "support/support.h"
 
@@ -73,7 +74,7 @@ static size_t misuse(void *user, const acu_policy_stream *streams, size_t count)
     return 0;
 }
 
-/* The choice of another policy, which is asked at once, does not end this one. */
+/* Another policy that is asked during this choice does not end it. */
 static size_t misuse_after_another(void *user, const acu_policy_stream *streams, size_t count)
 {
     chooser *c = user;
@@ -126,7 +127,7 @@ static void count_release(void *user)
     ++*(int *)user;
 }
 
-/* Also where the options say what only a newer library knows. */
+/* Also if the options set fields that only a newer library knows. */
 static void what_is_refused_is_released(void **state)
 {
     (void)state;
@@ -200,7 +201,7 @@ static void on_a_runtime_thread(void **state)
     finish(device);
 }
 
-/* What is held up gets no more. */
+/* A stream that is held up gets no more work. */
 static void the_least_loaded_is_chosen(void **state)
 {
     (void)state;
@@ -250,8 +251,8 @@ static uint64_t events_of_one(acu_device *device, acu_tensor *const *x, acu_poli
     return events;
 }
 
-/* Events recorded by a submission of three branches: the least of some, for the calls of all
- * threads are counted, and what was before may be marked meanwhile. */
+/* The number of events that a submission of three branches records: the least of several tries,
+ * since calls of all threads are counted, and earlier work may be marked meanwhile. */
 static uint64_t events_of(acu_device *device, acu_tensor *const *x, acu_policy *policy)
 {
     uint64_t least = UINT64_MAX;
@@ -293,7 +294,7 @@ static void a_given_stream_joins_all_branches(void **state)
     acu_submit_options options = {.size = sizeof options, .stream = stream};
     acu_future *future;
     assert_works(acu_submit(device, branches(x), &options, &future));
-    /* Work by hand behind it on that stream finds all of it done. */
+    /* Work placed by hand behind it on that stream finds all of it done. */
     float host[3][N];
     test_enter(device);
     for (int i = 0; i < 3; i++)
@@ -306,7 +307,7 @@ static void a_given_stream_joins_all_branches(void **state)
             assert_true(host[i][k] == (float)(i + 1));
     assert_works(acu_future_wait(future, ACU_FOREVER));
     acu_future_release(future);
-    /* Waiting there: launched there. */
+    /* A submission that names the stream is launched there. */
     acu_tensor *result;
     assert_works(acu_sync_on(stream, looking(x[0]), NULL));
     assert_ptr_equal(atomic_load(&seen), acu_stream_raw(stream));
@@ -321,7 +322,8 @@ static void a_given_stream_joins_all_branches(void **state)
     finish(device);
 }
 
-/* A policy is for its device: what the op does elsewhere goes where that device chooses. */
+/* A policy is for its own device: other devices choose streams for their parts of the op
+ * themselves. */
 static void other_devices_choose_themselves(void **state)
 {
     (void)state;

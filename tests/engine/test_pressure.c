@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Bounded work in flight: what is more waits on the host, in order and by priority, or is refused;
- * nobody who submits blocks, whatever the driver's queues hold.
+ * Bounded work in flight: submissions beyond the bound wait on the host, in order and by priority,
+ * or are refused; submitting never blocks, however full the driver's queues are.
  */
 #include "support/support.h"
 
@@ -68,7 +68,7 @@ static void wait_and_drop(acu_future *future)
     acu_future_release(future);
 }
 
-/* A submission on a stream that is held up; its end is what test_gate_open lets happen. */
+/* A submission on a stream that is held up until test_gate_open. */
 static acu_future *occupy(acu_device *device, acu_stream *stream)
 {
     test_gate_close(device, acu_stream_raw(stream));
@@ -101,7 +101,8 @@ static void more_waits_on_the_host(void **state)
             wait_and_drop(f[i]);
     assert_works(acu_device_wait(device, ACU_FOREVER));
     assert_int_equal(atomic_load(&issues), 9);
-    /* Two places: the two that pass at a time may be issued by two threads, in either order. */
+    /* There are two places: two submissions that get in at the same time may be issued by two
+     * threads, in either order. */
     int seen[10] = {0};
     for (int i = 0; i < 9; i++)
         seen[issued[i] < 0 ? 0 : issued[i]]++;
@@ -131,7 +132,7 @@ static void or_is_refused(void **state)
     const acu_submit_options on_stream = options;
     options.stream = NULL;
     assert_fails(acu_submit(device, noted(0), &options, &c), ACU_ERR_WOULD_BLOCK, "2|device 0");
-    /* For another try; nothing of it is planned. */
+    /* The op is kept for another try; nothing of it is planned. */
     int planned = 0;
     acu_op *kept = acu_then(noted(0), count_planning, &planned);
     assert_fails(acu_submit(device, acu_op_retain(kept), &options, &c), ACU_ERR_WOULD_BLOCK, "");
@@ -176,7 +177,8 @@ static void the_urgent_go_first(void **state)
     finish(device);
 }
 
-/* What comes behind host work passes the gate only when that is over: nothing waits for itself. */
+/* Work behind host work passes the gate only when the host work is over: so nothing waits for
+ * itself. */
 static acu_status do_nothing(void *user, const acu_val *values, size_t count)
 {
     (void)user, (void)values, (void)count;
@@ -215,7 +217,8 @@ static void opening_again_agrees(void **state)
 
 /* ---- the driver's queue for a stream ---- */
 
-/* All on one stream that stands still: nobody who submits may block in the driver. */
+/* All submissions go to a stream that stands still: no submitting thread may block in the
+ * driver. */
 static void full_queues_block_nobody(void **state)
 {
     (void)state;
@@ -323,8 +326,8 @@ static acu_status stop_on_host(void *user, const acu_val *values, size_t count)
     return ACU_OK;
 }
 
-/* Else what has the memory could not go on. */
-static void who_waits_for_memory_takes_no_place(void **state)
+/* Otherwise the submission that has the memory could not go on. */
+static void a_submission_that_waits_for_memory_takes_no_place(void **state)
 {
     (void)state;
     enum { BYTES = 800 << 10 };
@@ -368,7 +371,7 @@ int main(void)
         cmocka_unit_test(full_queues_block_nobody),
         cmocka_unit_test(many_threads),
         cmocka_unit_test(handed_over_work_counts),
-        cmocka_unit_test(who_waits_for_memory_takes_no_place),
+        cmocka_unit_test(a_submission_that_waits_for_memory_takes_no_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

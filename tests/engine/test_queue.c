@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Completion queues: each place gives one completion, whatever becomes of the submission; the
- * descriptor can be read exactly while there is something to take.
+ * Completion queues: each time a future is put on a queue gives one completion, whatever becomes of
+ * the submission; the descriptor is readable exactly while there is something to take.
  */
 #include "support/support.h"
 
@@ -96,11 +96,11 @@ static void failures_complete_too(void **state)
     acu_error error;
     assert_int_equal(acu_future_error(done.future, &error), ACU_ERR_CALLBACK);
     acu_future_release(done.future);
-    /* What is refused at once is no completion. */
+    /* A submission that is refused at once gives no completion. */
     acu_submit_options options = {.size = sizeof options, .queue = queue, .tag = 2};
     assert_int_equal(acu_submit(device, NULL, &options, NULL), ACU_ERR_INVALID);
     assert_int_equal(acu_queue_pending(queue), 0);
-    /* One that is given up. */
+    /* A submission that is given up. */
     test_host_gate_close();
     acu_future *future;
     options.tag = 3;
@@ -127,8 +127,8 @@ static void futures_join_queues_late_and_often(void **state)
     acu_future *future;
     assert_works(acu_submit(device, work(), NULL, &future));
     assert_works(acu_future_notify(future, a, 1));
-    /* Who waits for a future may see its end before a queue is told; a device
-     * is not idle before that. */
+    /* A thread that waits for a future may see its end before a queue is told; a device is idle
+     * only after that. */
     assert_works(acu_device_wait(device, ACU_FOREVER));
     assert_works(acu_future_notify(future, a, 2)); /* complete already */
     assert_works(acu_future_notify(future, b, 3));
@@ -202,8 +202,8 @@ static void note_batch(const acu_completion *done, size_t count, bool *seen)
     }
 }
 
-/* All are held up by the first, and complete when it does; each comes once, and the descriptor says
- * so until the last has come. */
+/* The first one holds all of them up, and they complete when it does. Each completion comes once,
+ * and the descriptor is readable until the last one was taken. */
 static void very_many_are_pending(void **state)
 {
     (void)state;
@@ -355,12 +355,12 @@ static void callbacks_run_where_the_queue_is_taken(void **state)
     while (h.calls < 4)
         assert_works(acu_queue_take(queue, &done, 2, &count));
     h.calls = 1;
-    /* One that nobody takes is released with the queue, and not called. */
+    /* A callback that nobody takes is released with the queue, and not called. */
     assert_works(acu_future_call(future, queue, hear, (acu_user){&h, let_go}));
     acu_future_release(future);
     assert_true(readable(queue, -1));
     acu_queue_release(queue);
-    test_close(device); /* who put it there has let go of the queue then, too */
+    test_close(device); /* by then the thread that put it there has released the queue, too */
     assert_int_equal(h.calls, 1);
     assert_int_equal(h.releases, 2);
     test_leaks_none();
@@ -398,7 +398,7 @@ static void take_inside(void *user, acu_future *future, acu_status status)
     assert_int_equal(atomic_load(&b->broke), 1);
 }
 
-/* The next ones have the tags from `first` to `last`, of which a take gives at most 8. */
+/* The next completions have the tags from `first` to `last`; one call takes at most 8. */
 static void takes_tags(acu_queue *queue, uint64_t first, uint64_t last)
 {
     acu_completion done[8];
@@ -429,7 +429,7 @@ static void breaking_off_leaves_the_rest_as_it_was(void **state)
     for (uint64_t i = 1; i < 50; i++) /* more than are taken off the queue at once */
         assert_works(acu_future_notify(future, b.queue, i));
     assert_works(acu_future_call(future, b.queue, hear, ACU_USER(&h)));
-    acu_queue_break(b.queue); /* nobody takes */
+    acu_queue_break(b.queue); /* no effect: no take is under way */
     acu_queue_break(NULL);
     assert_works(acu_queue_take(b.queue, done, 60, &count));
     assert_int_equal(count, 1);
@@ -481,7 +481,7 @@ static acu_status enqueue_nothing(void *user, CUstream stream, const acu_val *va
     return ACU_OK;
 }
 
-/* What is released while the take looks at the device, before it has anything. */
+/* User data that is released while the take looks at the device, before it has taken anything. */
 static void a_release_may_break_off_too(void **state)
 {
     (void)state;
@@ -580,7 +580,7 @@ static void queues_go_before_what_they_wait_for(void **state)
     test_leaks_none();
 }
 
-/* ... and so does the descriptor: no event loop hears of it any more. */
+/* ... and so does the descriptor: event loops do not see it any more. */
 static void the_descriptor_goes_with_the_last_handle(void **state)
 {
     (void)state;
@@ -615,7 +615,7 @@ static void release_it(void *user, acu_future *future, acu_status status)
     acu_queue_release(user);
 }
 
-/* The take goes on with what is there, as far as there is room; the rest goes. */
+/* The take goes on with what is on the queue, as far as there is room; the rest is dropped. */
 static void a_callback_may_drop_the_queue(void **state)
 {
     (void)state;
@@ -649,7 +649,8 @@ static void a_callback_may_drop_the_queue(void **state)
     test_leaks_none();
 }
 
-/* Drops the queue, if it is called inside of a take: another thread may only do so between two. */
+/* Drops the queue if it is called inside of a take. Another thread may drop it only between two
+ * takes. */
 typedef struct dropper {
     acu_queue *queue;
     pthread_t taker;
@@ -680,7 +681,8 @@ static void queues_may_go_while_they_are_taken(void **state)
                                 NULL, NULL));
         acu_completion done;
         size_t count;
-        while (!atomic_load(&d.done)) /* a take finds the end, and so calls the release */
+        while (!atomic_load(&d.done)) /* a take finds that the work is over, and so calls the
+                                       * release */
             assert_works(acu_queue_take(d.queue, &done, 1, &count));
         if (atomic_load(&d.done) == 1)
             assert_int_equal(d.live, 1); /* the call's own */
@@ -719,7 +721,7 @@ static void wrong_uses_are_refused(void **state)
     test_leaks_none();
 }
 
-/* Takes the one completion that is to come, and gives no op. */
+/* Takes the completion that is to come, and returns no op. */
 static acu_op *take_and_fail(void *user, acu_val *values, size_t count)
 {
     acu_completion done;
@@ -732,7 +734,8 @@ static acu_op *take_and_fail(void *user, acu_val *values, size_t count)
     return NULL;
 }
 
-/* A deadline passes while the op is planned, which fails then: the queue was told already. */
+/* A deadline passes while the op is planned, and then the planning fails: the queue has been told
+ * already. */
 static void a_late_failure_is_told_once(void **state)
 {
     (void)state;

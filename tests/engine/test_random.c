@@ -4,14 +4,15 @@
  * two devices, in page-locked and in pageable memory, made by acuda, imported, exchanged with
  * another library; launches (also of modules that come and go), tiles, copies, fills, host and
  * foreign work, declared uses, compositions of these and of one another, callbacks that submit,
- * graphs (made anew meanwhile), alternatives, groups, streams, policies and priorities, on devices
- * that issue in different ways (by who submits, by runtime threads, by issuers, several at once)
- * and whose caches of graphs change, from two threads; with operations that fail, submissions that
- * are given up, waits that end early, captures of the program's, and people who look on.
+ * graphs (made anew meanwhile), alternatives, groups, streams, policies and priorities. They run
+ * from two threads, on devices that issue in different ways (by the submitting thread, by runtime
+ * threads, by issuers, several submissions as one) and whose caches of graphs change. Operations
+ * fail, submissions are given up, waits end early, the program captures streams, and threads look
+ * on.
  *
- * The model computes as if all went well, and knows for each word what may be said about it: what
- * failed must be seen to have failed, and what may have failed, or may not, is right if it can be
- * read at all.
+ * The model computes as if everything succeeded, and notes for each word what is known about it: a
+ * word whose computation failed must not be readable, and one whose computation may have failed is
+ * right if it can be read at all.
  *
  *   ACUDA_RANDOM_SEED   the first program (1)
  *   ACUDA_RANDOM_SEEDS  how many (6); millions of operations are a matter of hours
@@ -37,7 +38,7 @@ enum { N = 96, PIECE = 8, TENSORS = 4, STEPS = 250, THREADS = 2, PLACES = 4, HOS
 enum { STREAMS = 3, POLICIES = 6, NOTES = STEPS, GRAPHS = 3, KEPT = 4 };
 #define VECTOR ACU_SHAPE(N)
 
-/* What is known of a word, or of an outcome; the higher, the less good. */
+/* What is known of a word, or of an outcome; higher values are worse. */
 typedef enum truth {
     GOOD,  /* what the model says */
     MAYBE, /* that, or it can not be read */
@@ -50,14 +51,15 @@ static truth worse(truth a, truth b)
     return a > b ? a : b;
 }
 
-/* Two devices, or twice the same, and what programs share of them. */
+/* Two devices, or the same one twice, and what the programs share. */
 typedef struct machine {
     acu_device *devices[2];
     int count;
     bool handed; /* some device has a runtime thread */
     bool shares; /* memory as descriptors */
-    bool lossy;  /* calls may fail and devices be lost: what can be read is right all the same */
-    bool busy;   /* threads leave issuing to the issuers, if these are there */
+    bool lossy;  /* calls may fail and devices may be lost: whatever can be read is right all the
+                  * same */
+    bool busy;   /* threads leave issuing to the issuers, if there are any */
     acu_kernel *steps[2], *tiles[2];
     acu_policy *policies[POLICIES];
     acu_stream *streams[STREAMS], *own[THREADS]; /* these for one program each */
@@ -76,12 +78,12 @@ typedef struct grid {
     acu_tensor *view;
 } grid;
 
-/* What a composition does to a tensor, if something beside it fails, or all is given up. */
+/* What a composition does to a tensor if a part beside it fails, or the submission is given up. */
 typedef enum fate {
     LEFT,   /* nothing at all */
-    OPEN,   /* it has what is known of it, or can not be read */
-    SURE,   /* it has what is known of it: what finally runs */
-    PERHAPS /* the same as OPEN, or it is as it was: of an alternative, which may not run */
+    OPEN,   /* its words are as known, or can not be read */
+    SURE,   /* its words are as known: the last op of a `finally` writes it */
+    PERHAPS /* as OPEN, or it is unchanged: an alternative writes it, which may not run */
 } fate;
 
 typedef struct effect {
@@ -98,11 +100,11 @@ typedef struct program {
     acu_tensor *tensors[PLACES][TENSORS];
     uint32_t model[PLACES][TENSORS][N];
     truth known[PLACES][TENSORS][N];
-    /* A failure may stick to the word until all of the tensor is overwritten at once: where a view
-     * with gaps failed, or overwrote what had failed. */
+    /* A failure may stay with the word until the whole tensor is overwritten at once: a view with
+     * gaps failed there, or overwrote a failure. */
     bool sticky[PLACES][TENSORS][N];
     acu_graph *graphs[GRAPHS];
-    acu_stream *own; /* the machine's, but nobody else uses it */
+    acu_stream *own; /* of the machine, but used by this program only */
     bool captures;   /* ... and captured now */
     acu_queue *queue;
     struct note {
@@ -112,17 +114,17 @@ typedef struct program {
     acu_future *kept[KEPT]; /* looked at later */
     truth kept_outcomes[KEPT];
 
-    /* The operation that is being made; its parts fail on their own. */
+    /* The operation that is being made; its parts may fail separately. */
     truth reads[2];
     range writes[8];
     int write_count;
     bool fails;
     const grid *to;   /* or it writes this, */
     effect *tree;     /* or is a composition, which the model has done already */
-    acu_group *group; /* that it is to be a member of; NULL: none */
-    bool refused;     /* the last one, by its group */
+    acu_group *group; /* in which it is to be a member; NULL: none */
+    bool refused;     /* whether the last one was, by its group */
 
-    char failure[1200]; /* what is wrong; empty while all is well */
+    char failure[1200]; /* what went wrong; empty if nothing did */
 } program;
 
 /* ---- checking ---- */
@@ -208,7 +210,7 @@ static int64_t end_of(const grid *g)
     return word_of(g, g->sizes[0] - 1, g->sizes[1] - 1) + 1;
 }
 
-/* It is going to be written: what lies between its words is not, but may count as read. */
+/* It is going to be written. The words between its own are not, but may count as read. */
 static void spans_grid(program *p, const grid *g)
 {
     for (int64_t word = g->begin; word < end_of(g); word++)
@@ -216,7 +218,7 @@ static void spans_grid(program *p, const grid *g)
             p->reads[0] = worse(p->reads[0], MAYBE);
 }
 
-/* Its words count; a failure of what lies between them may be taken for one of theirs. */
+/* Its words are read; a failure of the words between them may be taken for one of theirs. */
 static void reads_grid(program *p, const grid *g)
 {
     for (int64_t i = 0; i < g->sizes[0]; i++)
@@ -227,7 +229,7 @@ static void reads_grid(program *p, const grid *g)
     spans_grid(p, g);
 }
 
-/* With the failures that stay behind it. */
+/* Including failures that stay in the words between. */
 static void settle_grid(program *p, const grid *g, truth is)
 {
     truth *known = p->known[g->place][g->tensor];
@@ -250,8 +252,8 @@ static void updates(program *p, int part, int place, int tensor)
     writes(p, part, place, tensor, 0, N);
 }
 
-/* What becomes of a part, if the submission is not given up. A part stops where another one fails
- * before it begins. */
+/* The outcome of a part, if the submission is not given up. A part does not run if another one
+ * fails before it begins. */
 static truth outcome_of(const program *p, int part)
 {
     truth own = p->reads[part], other = p->reads[!part];
@@ -260,7 +262,7 @@ static truth outcome_of(const program *p, int part)
     return other == GOOD ? own : worse(own, MAYBE);
 }
 
-/* Something beside the composition fails. */
+/* A part beside the composition fails. */
 static void disturb(program *p, const effect *e)
 {
     for (int place = 0; place < PLACES; place++)
@@ -299,7 +301,7 @@ static truth settle(program *p, bool given_up)
     for (int i = 0; i < p->write_count; i++) {
         const range *w = &p->writes[i];
         truth is = outcome_of(p, w->part);
-        /* What is not even planned leaves things as they are. */
+        /* A submission that is not even planned changes nothing. */
         if (given_up || p->m->lossy)
             is = p->m->handed ? ANY : worse(is, MAYBE);
         bool all_anew = w->begin == 0 && w->end == N && is == GOOD && !given_up;
@@ -318,7 +320,7 @@ static truth settle(program *p, bool given_up)
     return given_up ? ANY : p->m->lossy ? worse(all, MAYBE) : all;
 }
 
-/* Nothing is known of what it wrote, or did not. */
+/* Nothing is known of the words that it was to write. */
 static void lose_track(program *p)
 {
     if (p->tree)
@@ -332,7 +334,7 @@ static void lose_track(program *p)
 
 /* ---- submitting ---- */
 
-/* Take what the queue has. */
+/* Takes all completions that are on the queue. */
 static void harvest(program *p)
 {
     acu_completion done[16];
@@ -350,7 +352,7 @@ static void harvest(program *p)
     } while (count == 16);
 }
 
-/* Nothing that looks on changes anything. */
+/* Looks at the op in all ways, which must not change anything. */
 static void look_at_op(program *p, acu_op *op)
 {
     acu_value_info infos[2];
@@ -362,7 +364,7 @@ static void look_at_op(program *p, acu_op *op)
         st = acu_explain_op(op, below(p, 2) ? ACU_EXPLAIN_DOT : ACU_EXPLAIN_TEXT, text, room, NULL);
         EXPECT(p, st == ACU_OK, "acu_explain_op: %s", acu_status_name(st));
         break;
-    case 1: /* what is refused so is submitted all the same */
+    case 1: /* an op that can not be described is submitted all the same */
         st = acu_op_describe(NULL, op, infos, below(p, 3), &count);
         EXPECT(p, st == ACU_OK || st == ACU_ERR_NOT_SUPPORTED || st == ACU_ERR_INVALID,
                "acu_op_describe: %s", acu_status_name(st));
@@ -393,7 +395,7 @@ static uint64_t some_time(program *p)
     return below(p, 4) ? below(p, limits[below(p, 4)]) : ACU_FOREVER;
 }
 
-/* Once, or, if that was too short, until it is over. */
+/* Waits once for a short time and, if that was too short, until it is over. */
 static void await(program *p, acu_future *future, truth outcome)
 {
     uint64_t timeout = some_time(p);
@@ -406,7 +408,7 @@ static void await(program *p, acu_future *future, truth outcome)
     MUST(p, fits(outcome, st), "outcome %d, but %s", (int)outcome, acu_status_name(st));
 }
 
-/* In the place of another one. */
+/* Keeps the future, in the place of another one. */
 static void keep(program *p, acu_future *future, truth outcome)
 {
     size_t at = below(p, KEPT);
@@ -415,7 +417,7 @@ static void keep(program *p, acu_future *future, truth outcome)
     p->kept_outcomes[at] = outcome;
 }
 
-/* Again and again, as long as the device is full. */
+/* Submits, again and again as long as the device is full. */
 static acu_status submit_alone(program *p, acu_op *op, const acu_submit_options *options,
                                acu_future **future)
 {
@@ -428,8 +430,8 @@ static acu_status submit_alone(program *p, acu_op *op, const acu_submit_options 
     return st;
 }
 
-/* Somewhere, somehow; `first`: all of it is on device 0, whose policies and streams may be used.
- * Whether it was given up. */
+/* Submits the op to a random place in a random way; `first`: all of it is on device 0, whose
+ * policies and streams may be used. Returns whether it was given up. */
 static bool submit(program *p, acu_op *op, bool first)
 {
     acu_submit_options options = {.size = sizeof options};
@@ -539,7 +541,7 @@ static void do_step(program *p)
     submit(p, step_op(p, 0, place, z, a, (uint32_t)below(p, 1000)), device_of(p, place) == 0);
 }
 
-/* Of a part of a tensor. */
+/* Tiles of a part of a tensor. */
 static void do_tiles(program *p)
 {
     int place = (int)below(p, 2), z, a;
@@ -561,7 +563,7 @@ static void do_tiles(program *p)
     acu_tensor_release(view);
 }
 
-/* A piece of a tensor is passed on as it is: it is there when the future is complete. */
+/* Passes on a piece of a tensor as it is: its contents are valid when the future is complete. */
 static void do_pass(program *p)
 {
     int place = (int)below(p, PLACES), z = (int)below(p, TENSORS);
@@ -644,7 +646,7 @@ static void do_host(program *p)
     submit(p, acu_host(host_step, order_of(c, p->fails), acu_inout(tensor_at(p, place, z))), false);
 }
 
-/* All of the tensor, or, where it fails, maybe nothing. */
+/* Fills the whole tensor or, if it fails, perhaps nothing. */
 static acu_status foreign_fill(void *user, CUstream stream, const acu_val *values, size_t count)
 {
     uint32_t c = (uint32_t)((uintptr_t)user / 2);
@@ -673,7 +675,7 @@ static void do_foreign(program *p)
     submit(p, foreign_op(p, place, z, c, p->fails), device_of(p, place) == 0);
 }
 
-/* A foreign call that may fail, and a fill that stands in for it then. */
+/* A foreign call that may fail, and a fill as its alternative. */
 static void do_alternative(program *p)
 {
     int place = (int)below(p, 2), z = (int)below(p, TENSORS);
@@ -685,13 +687,13 @@ static void do_alternative(program *p)
     acu_op *op = acu_or_else(foreign_op(p, place, z, c, fails),
                              acu_fill(tensor_at(p, place, z), acu_u32(other)));
     submit(p, op, device_of(p, place) == 0);
-    if (p->m->lossy) /* it may fail where it should not */
+    if (p->m->lossy) /* it may fail where the model does not expect it */
         lose_track(p);
 }
 
 /* ---- views with gaps, written and read ---- */
 
-/* Somewhere in the tensor, row by row or column by column. */
+/* A random grid in the tensor, row by row or column by column. */
 static void random_grid(program *p, int place, int tensor, const int64_t sizes[2], grid *g)
 {
     int inner = (int)below(p, 2);
@@ -750,7 +752,7 @@ static void do_fill_grid(program *p)
 
 /* ---- modules that come and go ---- */
 
-/* A kernel of a module that nobody holds any more when it is loaded, or launched. */
+/* A kernel of a module that nobody else holds when it is loaded, or launched. */
 static void do_module(program *p)
 {
     int place = (int)below(p, 2), z, a;
@@ -791,7 +793,7 @@ static void do_module(program *p)
 
 /* ---- compositions ---- */
 
-/* Steps of one device, some of which can run side by side. */
+/* Steps on one device, some of which can run side by side. */
 static void do_branches(program *p)
 {
     int place = (int)below(p, 2), count = 2 + (int)below(p, 3), z, a;
@@ -803,8 +805,8 @@ static void do_branches(program *p)
     submit(p, acu_op_zip(ops, (size_t)count, ACU_SITE), device_of(p, place) == 0);
 }
 
-/* Small ones, each a submission, that have nothing to do with each other, nor with anything that is
- * in flight: so they may go together. */
+/* Small submissions that share no data with each other, nor with anything in flight, so that they
+ * may be issued together. */
 static void many(program *p, int place, int a)
 {
     uint32_t all[N];
@@ -838,7 +840,7 @@ static void do_both(program *p)
     submit(p, acu_zip(near, far), false);
 }
 
-/* Memory of its own in between. */
+/* A chain through temporary memory. */
 static void do_chain(program *p)
 {
     int place = (int)below(p, 2), z, a, b = (int)below(p, TENSORS);
@@ -857,7 +859,7 @@ static void do_chain(program *p)
     submit(p, acu_copy(tensor_at(p, place, z), acu_first(step)), device == 0);
 }
 
-/* To the host and back, with work there. */
+/* To the host and back, with host work in between. */
 static void do_round(program *p)
 {
     int place = (int)below(p, 2), z, a;
@@ -898,7 +900,7 @@ static void do_shared(program *p)
     }
 }
 
-/* What comes last runs whatever becomes of the rest, and of the submission. */
+/* The last op runs whatever becomes of the rest, and of the submission. */
 static void do_finally(program *p)
 {
     int place = (int)below(p, 2), z, y;
@@ -917,7 +919,7 @@ static void do_finally(program *p)
         p->known[place][y][i] = (given_up && p->m->handed) || p->m->lossy ? ANY : GOOD;
 }
 
-/* It has its place in the order of things when it is started. */
+/* A scheduled submission takes its place in the order when it is started. */
 static void do_later(program *p)
 {
     int z = (int)below(p, TENSORS);
@@ -940,8 +942,8 @@ static void do_later(program *p)
 
 /* ---- explicit graphs ---- */
 
-/* What they do; also how they are made. Of the third one, nodes come behind an op that is used
- * twice, and it has memory of its own. */
+/* The ops of the graphs, and what they do. In the third one, nodes come behind an op that is used
+ * twice, and the graph has memory of its own. */
 static acu_op *graph_op(program *p, int which)
 {
     int place = which == 1;
@@ -953,7 +955,7 @@ static acu_op *graph_op(program *p, int which)
     memcpy(p->model[0][2], p->model[0][3], sizeof p->model[0][2]);
     acu_op *copy = acu_copy(tensor_at(p, 0, 2), acu_op_retain(made));
     acu_op *step = step_op(p, 0, 0, 3, 2, 23);
-    p->reads[0] = known_of(p, 0, 3); /* the other one it overwrites */
+    p->reads[0] = known_of(p, 0, 3); /* the other tensor is overwritten */
     return acu_zip(copy, step, made);
 }
 
@@ -969,11 +971,11 @@ static acu_status load_graph(program *p, int which)
 
 static acu_op *replay_op(program *p, int which)
 {
-    acu_op_release(graph_op(p, which)); /* for the model */
+    acu_op_release(graph_op(p, which)); /* done for the model only */
     return acu_replay(p->graphs[which]);
 }
 
-/* With another input, in one submission. */
+/* A replay with another input, written in the same submission. */
 static void replay_anew(program *p, int which)
 {
     int place = which == 1, x = which == 2 ? 3 : 2, from = (int)below(p, PLACES);
@@ -985,7 +987,7 @@ static void replay_anew(program *p, int which)
     acu_op *copy = acu_copy(tensor_at(p, place, x), tensor_at(p, from, a));
     truth before[N];
     memcpy(before, p->known[place][x], sizeof before);
-    know(p, place, x, is); /* for what the replay reads */
+    know(p, place, x, is); /* for the tensor that the replay reads */
     acu_op *replay = replay_op(p, which);
     memcpy(p->known[place][x], before, sizeof before);
     submit(p, acu_zip(copy, replay), false);
@@ -999,7 +1001,7 @@ static void make_graph_anew(program *p, int which)
     EXPECT(p, st == ACU_OK, "acu_graph_load: %s", acu_status_name(st));
 }
 
-/* Maybe made anew before, while it runs. */
+/* Replays a graph, which may be made anew before, while it runs. */
 static void do_graph(program *p)
 {
     int which = (int)below(p, GRAPHS);
@@ -1011,7 +1013,7 @@ static void do_graph(program *p)
         replay_anew(p, which);
 }
 
-/* Of what a submission yields that may not be on the device yet. */
+/* A graph of the result of a submission that may not be on the device yet. */
 static void do_graph_of_result(program *p)
 {
     int place = (int)below(p, 2), z, a;
@@ -1072,7 +1074,7 @@ static void free_steps(void *user)
     free(steps);
 }
 
-/* One step while another one is planned, and before it. */
+/* A step that is submitted while another one is planned, and comes before it. */
 static void do_inner(program *p)
 {
     int place = (int)below(p, 2), z, a;
@@ -1086,7 +1088,7 @@ static void do_inner(program *p)
 
 /* ---- work of the program's own, and of other libraries ---- */
 
-/* Without disturbing what the other thread captures. */
+/* Makes the context current without disturbing a capture of the other thread. */
 static bool enter(program *p)
 {
     acu_driver()->ThreadExchangeStreamCaptureMode(
@@ -1102,7 +1104,7 @@ static void leave(bool entered)
         &(unsigned){ACU_CU_STREAM_CAPTURE_MODE_GLOBAL});
 }
 
-/* All of a tensor of device 0, or of one beside it, on the program's own stream. */
+/* Fills a tensor of device 0, or of a device with access to it, on the program's own stream. */
 static bool fill_by_hand(program *p, acu_tensor *tensor, uint32_t c)
 {
     bool entered = enter(p);
@@ -1113,7 +1115,7 @@ static bool fill_by_hand(program *p, acu_tensor *tensor, uint32_t c)
     return result == 0;
 }
 
-/* It was filled, in order with the rest. */
+/* The model: it was filled, in order with the rest. */
 static void filled(program *p, int place, int z, uint32_t c)
 {
     writes(p, 0, place, z, 0, N);
@@ -1124,14 +1126,14 @@ static void filled(program *p, int place, int z, uint32_t c)
         lose_track(p);
 }
 
-/* Another library has it for a while. */
+/* Lends a tensor to another library for a while. */
 static void do_lend(program *p)
 {
     int z = (int)below(p, TENSORS);
     uint32_t c = (uint32_t)below(p, 1 << 30);
     struct DLManagedTensorVersioned *managed = NULL;
     acu_tensor *tensor = tensor_at(p, 0, z);
-    if (p->captures || known_of(p, 0, z) != GOOD) /* it would not be lent, perhaps */
+    if (p->captures || known_of(p, 0, z) != GOOD) /* lending might be refused */
         return;
     acu_status st = acu_dlpack_export_wait(tensor, (intptr_t)acu_stream_raw(p->own),
                                            ACU_DLPACK_STREAM_LIVES, ACU_FOREVER, &managed);
@@ -1143,7 +1145,7 @@ static void do_lend(program *p)
     filled(p, 0, z, c);
 }
 
-/* A tensor becomes another one, of another library's memory, which is still on its way. */
+/* Replaces a tensor by one of another library's memory, whose contents are still being written. */
 static void do_exchange(program *p)
 {
     enum { LAST = TENSORS - 1 };
@@ -1168,19 +1170,19 @@ static void do_exchange(program *p)
     p->tensors[0][LAST] = ours;
     memset(p->sticky[0][LAST], 0, sizeof p->sticky[0][LAST]);
     filled(p, 0, LAST, c);
-    make_graph_anew(p, 2); /* it has the other one */
+    make_graph_anew(p, 2); /* the graph still has the old tensor */
 }
 
 static void do_any(program *p);
 
-/* Of what the program captures acuda keeps away. */
+/* acuda refuses a stream that the program is capturing. */
 static void refuse_captured(program *p)
 {
     acu_submit_options options = {.size = sizeof options, .stream = p->own};
     acu_use *use = NULL;
     acu_tensor *tensor = tensor_at(p, 0, 0);
     acu_status st = ACU_ERR_CAPTURE;
-    if (!p->m->handed) /* else it may be planned after that */
+    if (!p->m->handed) /* otherwise it may be planned after the capture */
         st = acu_submit(NULL, acu_dup(tensor), &options, NULL);
     EXPECT(p, st == ACU_ERR_CAPTURE, "acu_submit: %s", acu_status_name(st));
     st = acu_use_begin(p->own, &use, acu_in(tensor));
@@ -1190,7 +1192,7 @@ static void refuse_captured(program *p)
     EXPECT(p, st == ACU_ERR_CAPTURE, "acu_stream_poll: %s", acu_status_name(st));
 }
 
-/* The program captures a graph, while acuda works for it, and launches that. */
+/* The program captures a graph while acuda works for it, and launches that graph. */
 static void do_capture(program *p)
 {
     static const unsigned modes[] = {ACU_CU_STREAM_CAPTURE_MODE_GLOBAL,
@@ -1240,7 +1242,7 @@ static void do_capture(program *p)
     filled(p, 0, z, c);
 }
 
-/* Work that the program places itself; it says that it did, or not. */
+/* Work that the program places itself, in a declared use that succeeds or fails. */
 static void do_use(program *p)
 {
     int z = (int)below(p, TENSORS);
@@ -1269,7 +1271,7 @@ static void do_use(program *p)
 
 /* ---- waiting, and looking on ---- */
 
-/* For one of several, or all, for some time. */
+/* Waits for one of several futures, or for all, for some time. */
 static void do_wait(program *p)
 {
     acu_future *futures[KEPT];
@@ -1340,7 +1342,7 @@ static void do_look(program *p)
 
 static acu_op *tree(program *p, int depth, bool last, effect *e);
 
-/* Both did what they do, one after the other. */
+/* The effect of both, one after the other. */
 static void join(effect *to, const effect *more)
 {
     to->outcome = worse(to->outcome, more->outcome);
@@ -1350,7 +1352,8 @@ static void join(effect *to, const effect *more)
                 to->fates[place][t] = more->fates[place][t];
 }
 
-/* It writes z, and so much is known of that. Who reads what nothing is known of may fail. */
+/* It writes z, of which that much is known. An op that reads a tensor of which nothing is known may
+ * fail. */
 static void leaf_effect(program *p, int place, int z, truth is, effect *e)
 {
     *e = (effect){.outcome = is == ANY ? MAYBE : is};
@@ -1358,7 +1361,7 @@ static void leaf_effect(program *p, int place, int z, truth is, effect *e)
     know(p, place, z, is);
 }
 
-/* What overwrites a tensor of a device. */
+/* An op that overwrites a tensor of a device. */
 static acu_op *write_leaf(program *p, int place, int z, effect *e)
 {
     uint32_t c = (uint32_t)below(p, 1000);
@@ -1373,7 +1376,7 @@ static acu_op *step_leaf(program *p, int place, int z, int a, effect *e)
 {
     truth is = worse(known_of(p, place, a), known_of(p, place, z));
     acu_op *op = step_op(p, 0, place, z, a, (uint32_t)below(p, 1000));
-    forget(p); /* that is the effect's */
+    forget(p); /* the effect says this */
     leaf_effect(p, place, z, is, e);
     return op;
 }
@@ -1412,7 +1415,7 @@ static acu_op *replay_leaf(program *p, effect *e)
     return op;
 }
 
-/* `last`: of what finally runs, which reads nothing here. */
+/* `last`: for the last op of a `finally`, which reads nothing here. */
 static acu_op *leaf(program *p, bool last, effect *e)
 {
     int place = (int)below(p, 2), z, a;
@@ -1434,7 +1437,7 @@ static acu_op *leaf(program *p, bool last, effect *e)
     }
 }
 
-/* Where one fails, the others may not begin. */
+/* Ops side by side: if one fails, the others may not begin. */
 static acu_op *beside(program *p, int depth, bool last, effect *e)
 {
     acu_op *ops[3];
@@ -1456,13 +1459,14 @@ static bool as_told(void *wanted, const acu_error *error)
     return wanted && error->status != ACU_OK;
 }
 
-/* Both yield the same, so that nothing is copied. */
+/* An op and its alternative yield the same, so that nothing is copied. */
 static acu_op *yields_one(acu_op *op)
 {
     return acu_last(acu_zip(op, acu_scalar(acu_u32(1))));
 }
 
-/* What was tried failed for certain: the alternative ran. Or nobody can tell. */
+/* Adds the effect of the alternative: what was tried certainly failed, and the alternative ran; or
+ * nobody can tell. */
 static void join_other(program *p, effect *e, effect *other)
 {
     for (int place = 0; place < PLACES; place++)
@@ -1490,7 +1494,7 @@ static acu_op *either(program *p, int depth, bool last, effect *e)
     memcpy(model, p->model, sizeof model);
     memcpy(known, p->known, sizeof known);
     acu_op *y = yields_one(tree(p, depth - 1, last, &other));
-    if (e->outcome == GOOD || !wants) { /* then nothing of it is done */
+    if (e->outcome == GOOD || !wants) { /* then nothing of the alternative is done */
         memcpy(p->model, model, sizeof model);
         memcpy(p->known, known, sizeof known);
     } else {
@@ -1539,7 +1543,7 @@ static void do_tree(program *p)
     p->tree = NULL;
 }
 
-/* All members come to an end, once, and the group's outcome is that of one that failed. */
+/* Each member ends once, and the group's outcome is that of a member that failed. */
 static void take_members(program *p, int count)
 {
     bool failed = false;
@@ -1560,7 +1564,7 @@ static void take_members(program *p, int count)
          failed ? "failed" : "did not");
 }
 
-/* No more members, and an end, in one way or another. */
+/* Ends the group, in one of several ways. */
 static void end_group(program *p)
 {
     acu_future *all = NULL;
@@ -1631,7 +1635,7 @@ static void do_any(program *p)
         harvest(p);
 }
 
-/* ---- tensors, in all the ways that there are ---- */
+/* ---- tensors, made in all ways that there are ---- */
 
 static acu_status make_paged(acu_device *device, acu_tensor **made)
 {
@@ -1645,7 +1649,7 @@ static acu_status make_paged(acu_device *device, acu_tensor **made)
     return st;
 }
 
-/* As another process would have it. */
+/* A tensor as another process would import it. */
 static acu_status make_imported(acu_device *device, acu_tensor **made)
 {
     acu_external_options from = {.size = sizeof from, .kind = ACU_EXTERNAL_CUDA, .fd = -1};
@@ -1669,7 +1673,7 @@ static acu_status make_imported(acu_device *device, acu_tensor **made)
     return st;
 }
 
-/* As another library has it, which works on the legacy default stream. */
+/* A tensor as another library would hold it, which works on the legacy default stream. */
 static acu_status make_exchanged(acu_device *device, acu_tensor **made)
 {
     struct DLManagedTensorVersioned *managed = NULL;
@@ -1783,7 +1787,8 @@ static void *run_program(void *user)
 
 /* ---- machines ---- */
 
-/* Both kernels are taken for short, as often as a task launches them here. */
+/* Teaches the device that both kernels are short, for every number of launches that a task has
+ * here. */
 static void teach_all(const machine *m, int i)
 {
     acu_config config = acu_for_num_elems(N);
@@ -1797,8 +1802,8 @@ static void teach_all(const machine *m, int i)
     }
 }
 
-/* What goes together: as short as it is seen to be, or such as is taken for short, whatever the
- * clock says; and issuers. */
+/* Which tasks go together: those that the clock shows to be short, or those that were taught to be
+ * short; and issuers. */
 static void issue_together(machine *m, test_random *random)
 {
     bool taught = test_below(random, 2);
@@ -1819,7 +1824,7 @@ static size_t choose_any(void *user, const acu_policy_stream *streams, size_t co
     return (atomic_fetch_add(&turn, 7) + streams[0].load) % count;
 }
 
-/* The device's streams chosen in all ways there are. */
+/* Policies of all kinds for the device. */
 static void make_policies(machine *m)
 {
     acu_device *device = m->devices[0];
@@ -1834,7 +1839,7 @@ static void make_policies(machine *m)
     assert_works(acu_policy_create(device, &given, &m->policies[5]));
 }
 
-/* Two devices, in the ways that the seed says. */
+/* Opens two devices, in the modes that the seed chooses. */
 static void open_machine(machine *m, uint64_t seed)
 {
     test_random random = {seed};
@@ -1898,7 +1903,7 @@ static void close_machine(machine *m)
         acu_status st = acu_close(m->devices[i]);
         assert_true(st == ACU_OK || (m->lossy && st == ACU_ERR_DEVICE_LOST));
     }
-    acu_dlpack_drain(); /* what knows of streams */
+    acu_dlpack_drain(); /* imports know streams */
     for (int i = 0; i < THREADS; i++)
         acu_stream_release(m->own[i]);
     if (!m->lossy)
@@ -1953,10 +1958,10 @@ static void random_programs_match_a_serial_model(void **state)
                   (unsigned long long)operations, (unsigned long long)aside,
                   (unsigned long long)together);
     if (!getenv("ACUDA_RANDOM_SEED"))
-        assert_true(aside > 0); /* else that is not tried here any more */
+        assert_true(aside > 0); /* otherwise this program does not test that any more */
 }
 
-/* In a process of its own, as the driver looks at its environment once. */
+/* Runs in a process of its own, as the driver reads its environment only once. */
 static void run_with(char *setting, int first, int count)
 {
     char self[] = "/proc/self/exe", from[40], seeds[40];
@@ -1966,7 +1971,7 @@ static void run_with(char *setting, int first, int count)
     int status = -1;
     snprintf(from, sizeof from, "ACUDA_RANDOM_SEED=%d", first);
     snprintf(seeds, sizeof seeds, "ACUDA_RANDOM_SEEDS=%d", count);
-    posix_spawn_file_actions_init(&quiet); /* what failed is told on the other stream */
+    posix_spawn_file_actions_init(&quiet); /* failures are printed on the other stream */
     posix_spawn_file_actions_addopen(&quiet, 1, "/dev/null", O_WRONLY, 0);
     assert_int_equal(posix_spawn(&child, self, &quiet, NULL, arguments, environment), 0);
     posix_spawn_file_actions_destroy(&quiet);
@@ -1975,7 +1980,7 @@ static void run_with(char *setting, int first, int count)
         fail_msg("%s %s %s: wait status %#x", setting, from, seeds, (unsigned)status);
 }
 
-/* Whether this process is one of those, or a GPU's. */
+/* Whether this process runs on the software device with its default settings. */
 static bool is_plain(void)
 {
     return !test_on_gpu() && !getenv("SOFTCUDA_SEED") && !getenv("SOFTCUDA_FAULTS");
@@ -1993,8 +1998,8 @@ static void and_so_they_do_however_streams_interleave(void **state)
     }
 }
 
-/* Wherever a call fails, or a device is lost: all that is under way completes, once, nothing wrong
- * can be read, and nothing is left. */
+/* Wherever a call fails or a device is lost, everything in flight completes once, nothing wrong can
+ * be read, and nothing is left over. */
 static void they_end_where_calls_fail_and_devices_are_lost(void **state)
 {
     (void)state;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The library, called by functions of the program's that it calls itself: foreign calls that look
- * at futures, callbacks that release the queue they are on or open a device, a `then` that is
- * refused after it submitted.
+ * The library is called from functions of the program that it calls: foreign calls that look at
+ * futures, callbacks that release their queue or open a device, a `then` that is refused after it
+ * has submitted.
  */
 #include "support/support.h"
 
@@ -43,7 +43,8 @@ static acu_status fail_foreign(void *user, CUstream stream, const acu_val *value
     return ACU_ERR_IO;
 }
 
-/* Sees the end of what was tried on its own stream, so that the alternative is to go there. */
+/* Looks until it finds that the work that was tried on its own stream is over, so that the
+ * alternative would go to that stream. */
 static acu_status look_often(void *user, CUstream stream, const acu_val *values, size_t count)
 {
     (void)stream, (void)values, (void)count;
@@ -79,7 +80,7 @@ static void looking_in_a_foreign_call(void **state)
     test_leaks_none();
 }
 
-/* What was only scheduled, and what starting it answers where nothing may be submitted. */
+/* A scheduled future, and the status of starting it where nothing may be submitted. */
 typedef struct scheduled {
     acu_future *future;
     acu_queue *queue;
@@ -154,7 +155,7 @@ static void nothing_is_started_where_nothing_is_submitted(void **state)
         assert_works(acu_submit(device, op, &submit_options, &future));
         ends_well(future);
         was_left_alone(&s);
-        ends_well(s.future); /* it can be started all the same */
+        ends_well(s.future); /* it can still be started */
     }
     acu_policy_release(usual);
     acu_policy_release(asks);
@@ -171,7 +172,7 @@ enum { CALLS = 80 }; /* more than are taken at a time */
 typedef struct calls {
     acu_queue *queue;
     int called, released;
-    int other; /* a descriptor that may get the number of the queue's */
+    int other; /* a descriptor that may get the number that the queue's had */
 } calls;
 
 static void release_queue(void *user, acu_future *future, acu_status status)
@@ -221,7 +222,8 @@ typedef struct ending {
     acu_status wait, sync;
 } ending;
 
-/* Of what the device still counts as work in flight: to wait for that would be for ever. */
+/* Released by work that the device still counts as in flight: waiting for the device here would
+ * never end. */
 static void wait_in_release(void *user)
 {
     ending *e = user;
@@ -236,7 +238,7 @@ static acu_status nothing(void *user, const acu_val *values, size_t count)
     return ACU_OK;
 }
 
-/* What fails in a release is nobody's failure but its own. */
+/* A failure inside a release does not change the record of the call that caused the release. */
 static void a_release_leaves_the_record(void **state)
 {
     (void)state;
@@ -302,7 +304,7 @@ static void a_callback_may_open_during_the_last_close(void **state)
     test_leaks_none();
 }
 
-/* ---- a submission that is refused when a part of it is on its way ---- */
+/* ---- a submission that is refused after a part of it was submitted ---- */
 
 typedef struct refusal {
     acu_device *device;
@@ -317,8 +319,8 @@ static acu_status pass_gate(void *user, const acu_val *values, size_t count)
     return ACU_OK;
 }
 
-/* What is planned so far goes before this one, and is issued by the
- * worker once the gate is open. */
+/* What is planned so far comes before this submission; the worker thread issues it once the gate is
+ * open. */
 static acu_op *submit_and_fail(void *user, acu_val *values, size_t count)
 {
     refusal *r = user;
@@ -349,7 +351,7 @@ static void note_failure(void *user, acu_future *future, acu_status status)
     atomic_store_explicit(&((failing *)user)->told, status != ACU_OK, memory_order_relaxed);
 }
 
-/* What is planned so far is on its way with this, and fails. */
+/* This submits what is planned so far, which fails. */
 static acu_op *submit_and_await_failure(void *user, acu_val *values, size_t count)
 {
     (void)values, (void)count;
@@ -429,7 +431,8 @@ static acu_op *submit_with_little_memory(void *user, acu_val *values, size_t cou
     return acu_take(&values[0]);
 }
 
-/* What was planned so far comes before what it submits, or is refused. */
+/* What was planned so far comes before the work that the `then` submits, or the submission is
+ * refused. */
 static void what_can_not_be_in_order_is_refused(void **state)
 {
     (void)state;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Resetting a device: refused without a promise; what was made before is refused from then on,
- * never reaches the driver, and can be released; what works does so with the new handle; and what
- * the driver does not heal is said. What loses the device for good is a process of its own.
+ * Resetting a device. It is refused without a promise. Objects that were made before are refused
+ * from then on, never reach the driver, and can be released; everything works with the new handle;
+ * and if the driver does not heal the device, the status says so. Tests that lose the device for
+ * good are processes of their own.
  */
 #include "support/support.h"
 
@@ -201,7 +202,7 @@ static void is_stale(acu_device *old, const things *t, acu_device *fresh)
     assert_null(acu_tensor_host(t->host));
     assert_int_equal(acu_buffer_address(t->buffer), 0);
     assert_ptr_equal(acu_buffer_host(t->wrapped), memory);
-    assert_int_equal(acu_future_wait(t->future, 0), ACU_OK); /* what was done stays so */
+    assert_int_equal(acu_future_wait(t->future, 0), ACU_OK); /* work that was complete stays so */
 }
 
 static void no_calls(void)
@@ -368,7 +369,7 @@ static void *reset_there(void *device)
     return reset(device);
 }
 
-/* What is on the device ends well; what still waits for the host will not be issued. */
+/* Work on the device succeeds; work that still waits for the host is not issued. */
 static void work_in_flight_is_waited_for(void **state)
 {
     (void)state;
@@ -422,7 +423,7 @@ typedef struct user {
     _Atomic(bool) begun;
 } user;
 
-/* Until it is told that the device is not there any more. */
+/* Goes on until a call answers that the device is gone. */
 static void *use(void *context)
 {
     user *u = context;
@@ -533,7 +534,7 @@ static void lose(acu_device *device)
     acu_stream_release(stream);
 }
 
-/* A made-up fault, with a context that is well. */
+/* An injected fault; the context itself is sound. */
 static void what_the_driver_heals_works_again(void **state)
 {
     (void)state;
@@ -547,8 +548,9 @@ static void what_the_driver_heals_works_again(void **state)
     leaves_nothing();
 }
 
-/* Each driver call of a reset fails: it says that the device is not healed, or works all the same;
- * the device stays lost; and it can be tried again. */
+/* Each driver call of a reset is made to fail in turn: the reset answers that the device is not
+ * healed, or works all the same. If not healed, the device stays lost, and the reset can be tried
+ * again. */
 static void what_does_not_heal_is_said(void **state)
 {
     (void)state;
@@ -607,7 +609,7 @@ static void without_memory_it_can_be_tried_again(void **state)
     assert_int_equal(status, ACU_OK);
 }
 
-/* A fault that is none of acuda's making. No driver so far heals one. */
+/* A real fault, not an injected one. No driver so far heals such a fault. */
 static void case_stop(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Devices with a runtime thread: submitting stays out of the driver, order is that of handing over,
- * and all else is as on other devices.
+ * Devices with a runtime thread: submitting stays out of the driver, submissions are ordered as
+ * they were handed over, and everything else is as on other devices.
  */
 #include "support/support.h"
 
@@ -62,7 +62,8 @@ static void wait_and_drop(acu_future *future)
 
 /* ---- holding the runtime thread up, in a `then` ---- */
 
-/* Returns when the device's thread stands in the `then`, until test_host_gate_open. */
+/* Returns once the device's thread is inside the `then`, where it stays until
+ * test_host_gate_open. */
 static void hold_thread(acu_device *device)
 {
     test_host_gate_close();
@@ -189,7 +190,7 @@ static void planning_errors_arrive(void **state)
     acu_error error = {0};
     assert_int_equal(acu_future_error(future, &error), ACU_ERR_CALLBACK);
     acu_future_release(future);
-    assert_works(acu_submit(device, NULL, NULL, NULL)); /* nobody asks, nobody is told */
+    assert_works(acu_submit(device, NULL, NULL, NULL)); /* without a future, nobody learns of it */
     assert_fails(acu_sync(device, NULL, &x), ACU_ERR_INVALID, "NULL");
     assert_int_equal(atomic_load(&released), 1);
     finish(device);
@@ -209,7 +210,7 @@ static void dropped_at_once(void **state)
     assert_int_equal(atomic_load(&released), 100);
 }
 
-/* Its values are known later than it was dropped: nobody gets them. */
+/* Its values become known after it was dropped: nobody gets them. */
 static void dropped_before_it_is_planned(void **state)
 {
     (void)state;
@@ -251,7 +252,7 @@ static acu_op *ask_later(void *user, acu_val *values, size_t count)
     return op;
 }
 
-/* In a `then` nobody can wait for what is planned behind it. */
+/* A `then` can not wait for a submission that is planned after it. */
 static void values_refused_in_then(void **state)
 {
     (void)state;
@@ -388,7 +389,7 @@ static void direct_behind_handed(void **state)
     finish(a);
 }
 
-/* One thread hands over to two devices in turn what touches the same data. */
+/* One thread hands work on the same data over to two devices in turn. */
 static void order_across_devices(void **state)
 {
     (void)state;
@@ -406,7 +407,8 @@ static void order_across_devices(void **state)
     }
     holds(x[0], 100);
     holds(x[1], 100);
-    /* The other device's thread stands: what comes behind waits, also where it is not concerned. */
+    /* The other device's thread is held up: submissions that come later wait, even if they do not
+     * concern that device. */
     hold_thread(devices[0]);
     assert_works(acu_submit(devices[0], acu_fill(x[1], acu_i32(7)), NULL, NULL));
     acu_future *behind = test_submit(devices[1], acu_dup(x[1]));
@@ -443,7 +445,7 @@ static void *submit_many(void *context)
         const int32_t *y = acu_tensor_host(acu_future_tensor(seen, 1));
         assert_int_equal(x[0], i);
         assert_int_equal(x[N - 1], i);
-        assert_int_equal(y[0], y[N - 1]); /* somebody's whole fill */
+        assert_int_equal(y[0], y[N - 1]); /* one whole fill, of either thread */
         acu_future_release(seen);
     }
     acu_tensor_release(own);
@@ -475,7 +477,7 @@ static void threads_and_devices(void **state)
 
 enum { DEVICES = 3, TENSORS = 6, MIXERS = 3, MIXED = 300 };
 
-/* What is to come out: under the lock, submitting and this happen in one order. */
+/* The expected result: submitting and updating it happen under one lock, so in the same order. */
 static struct {
     pthread_mutex_t lock;
     acu_device *devices[DEVICES];
@@ -484,7 +486,7 @@ static struct {
     int32_t values[TENSORS];
 } mixed = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Holds its ring up a little, so that others get ahead. */
+/* Holds its ring up a little, so that other rings get ahead. */
 static acu_op *dawdle(void *user, acu_val *values, size_t count)
 {
     static _Atomic(int) looked;
@@ -518,7 +520,8 @@ static void *mix(void *context)
     return NULL;
 }
 
-/* Whoever submits to whichever device in whichever mode: what is submitted later comes later. */
+/* Whatever threads, devices and modes are involved, submissions take effect in the order in which
+ * they are submitted. */
 static void mix_modes(unsigned modes)
 {
     pthread_t threads[MIXERS];

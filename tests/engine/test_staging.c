@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Copies of pageable memory: through helper threads, in order with the rest, given up, dropped, and
- * with memory that is released once after its last use.
+ * Copies of pageable memory: by helper threads, in order with other work; given up and dropped; the
+ * memory is released once, after its last use.
  */
 #include "support/support.h"
 
@@ -94,7 +94,8 @@ static void sizes_and_numbers_of_threads(void **state)
     assert_int_equal(atomic_load(&releases), copies);
 }
 
-/* After each change rings are used from their first slot on: what lacks is the last of them. */
+/* After each change of the options, rings are used from their first slot on, so that the missing
+ * slots are the last ones. */
 static void less_memory_after_a_change(void **state)
 {
     enum { CHUNK = 64 << 10, SLOTS = 3 };
@@ -123,7 +124,7 @@ static void less_memory_after_a_change(void **state)
     done(device);
 }
 
-/* Of those that sleep few may work on what comes then: one of these is woken. */
+/* Of the threads that sleep, only few may work on the next copy: one of those is woken. */
 static void fewer_threads_after_a_change(void **state)
 {
     (void)state;
@@ -335,7 +336,7 @@ static void somebody_reads_it(void **state)
     gated_done(&g);
 }
 
-/* ---- threads that copy, cancel and drop as it comes ---- */
+/* ---- threads that copy, cancel and drop at random ---- */
 
 enum { CREW = 3, TURNS = 40, ROOM = 200000 };
 
@@ -347,7 +348,8 @@ typedef struct worker {
     int wrong;
 } worker;
 
-/* Down into its own memory, and given up or dropped at times: what is complete is right. */
+/* Copies down into its own memory, and sometimes gives the copy up or drops it: what is complete is
+ * right. */
 static void turn_of(worker *w, acu_tensor *x, unsigned char value)
 {
     size_t bytes = 1 + test_below(&w->random, ROOM);
@@ -436,10 +438,11 @@ static void it_is_told(void **state)
     done(device);
 }
 
-/* ---- a chunk fails when it is on the stream, and then the context can not be entered ---- */
+/* ---- a chunk fails when it is on the stream already, and then the context can not be made current
+ * ---- */
 
 static _Thread_local enum { BEFORE, FAILED, REFUSED } copying; /* of a helper */
-static _Atomic(int) marks; /* that it made then */
+static _Atomic(int) marks; /* that the helper made then */
 
 static unsigned copy_and_fail(CUdeviceptr dst, const void *src, size_t bytes, CUstream stream)
 {
@@ -462,14 +465,14 @@ static unsigned count_mark(CUevent event, CUstream stream)
     return acu_driver()->EventRecord(event, stream);
 }
 
-/* What is on the stream is waited for: it reads memory that the next copy gets, and writes where
- * others may write once this one is over. */
+/* The helper waits for what is on the stream: that reads memory which the next copy gets, and
+ * writes memory which others may write once this copy is over. */
 static void nothing_of_a_copy_that_failed_is_left(void **state)
 {
     (void)state;
     acu_device *device = begin();
     acu_tensor *in = pageable(device, from, 4096), *x = on_device(device, 4096);
-    static acu_driver_table table; /* the device's, to its end */
+    static acu_driver_table table; /* used by the device until its end */
     table = *device->cu;
     table.MemcpyHtoDAsync = copy_and_fail;
     table.CtxPushCurrent = refuse_once;

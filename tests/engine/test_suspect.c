@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Who is blamed for a fault, and whether everybody learns of it: each way of waiting by itself, and
- * each way in which work gets to the device. Each case is a process of its own: a lost context can
- * not be had back in one.
+ * Which operation is named after a fault, and whether everybody learns of the fault: for each way
+ * of waiting, and for each way in which work gets to the device. A process can not get a lost
+ * context back, so each case is a process of its own.
  */
 #include "support/support.h"
 
@@ -71,7 +71,7 @@ static void device_names(acu_device *device, const char *op, int line, const cha
     names(&error, op, line, words);
 }
 
-/* The future is over, or will be without anybody's help but this thread's. */
+/* The future is over, or ends although only this thread looks. */
 static void future_names(acu_future *future, const char *op, int line)
 {
     acu_error error;
@@ -82,8 +82,8 @@ static void future_names(acu_future *future, const char *op, int line)
 
 /* ---- each way of waiting ---- */
 
-/* A stop on one stream, held until it and what comes behind it is submitted; `behind` waits for its
- * data, `beside` shares its stream only. */
+/* A kernel that stops, on a stream that is held up until everything is submitted. `behind` needs
+ * its data; `beside` only shares its stream. */
 typedef struct trouble {
     acu_stream *stream;
     acu_future *stop, *behind, *beside;
@@ -258,7 +258,8 @@ static void case_many(void **state)
     int line = __LINE__ + 1;
     acu_op *op = step(&b, b.x[0], 1);
     assert_works(acu_submit(b.device, op, &on_first, &futures[0]));
-    for (int i = 1; i < MANY; i++) /* each behind all before: none is over when the first stops */
+    for (int i = 1; i < MANY; i++) /* each is ordered behind all earlier ones, so none is over when
+                                    * the first stops */
         assert_works(acu_submit(b.device, acu_copy(b.x[i], b.x[i - 1]), NULL, &futures[i]));
     test_gate_open();
     for (int i = 0; i < MANY; i++) {
@@ -280,7 +281,7 @@ static acu_op *chain(const bed *b, int stop)
     return acu_op_zip(ops, CHAIN, ACU_SITE);
 }
 
-/* As an executable graph of the cache: which of its kernels it was nobody can tell. */
+/* As an executable graph of the cache: nobody can tell which of its kernels stopped. */
 static void case_cached(void **state)
 {
     (void)state;
@@ -323,7 +324,7 @@ static void replay(bed *b, const char *op, int *line, const char *words)
     acu_stream *stream;
     assert_works(acu_stream_create(b->device, 0, &stream));
     acu_submit_options on_stream = {.size = sizeof on_stream, .stream = stream};
-    bool whole = strcmp(op, "replay") == 0; /* else each of its kernels is waited for */
+    bool whole = strcmp(op, "replay") == 0; /* otherwise acuda waits for each of its kernels */
     if (whole)
         test_gate_close(b->device, acu_stream_raw(stream)); /* it stops when all of it is issued */
     assert_works(acu_submit(b->device, again, &on_stream, &future));
@@ -362,7 +363,7 @@ static void case_handed(void **state)
 
 /* ---- one by one ---- */
 
-/* The stop is neither the first of its submission nor alone on the device. */
+/* The kernel that stops is neither the first of its submission nor the only work on the device. */
 static void case_alone(void **state)
 {
     (void)state;
@@ -381,7 +382,7 @@ static void case_alone(void **state)
     device_names(b.device, "perhaps", line, "it was this one");
     acu_future_release(futures[0]);
     for (int i = 1; i < MANY; i++) {
-        /* Was complete before, though somebody may still be telling it. */
+        /* They were complete before, although a thread may still be about to report it. */
         assert_int_equal(acu_future_wait(futures[i], ACU_FOREVER), ACU_OK);
         acu_future_release(futures[i]);
     }

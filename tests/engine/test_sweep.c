@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Operations and their submissions, with every driver call and every allocation made to fail: each
- * once, at each place, and from there on. Nothing hangs, every failure has a status that
- * docs/failures.md lists and a record in words, user data is released exactly once, and nothing is
- * left but driver objects whose destruction was made to fail.
+ * Operations and their submissions, with every driver call and every allocation made to fail in
+ * turn: once, or from there on. Nothing hangs, every failure has a status that docs/failures.md
+ * lists and a record in words, user data is released exactly once, and nothing is left over except
+ * driver objects whose destruction was made to fail.
  *
- * Two ways. Whole: each run opens the device, uses it and closes it, and nothing may be left then.
- * Inside: the device stays open for some runs, warm; handles and user data are back after each, all
- * else when it is closed. The software device takes the first way at every place and the second one
- * here and there; a GPU, where opening takes a while, the other way round.
+ * There are two ways. Whole: each run opens the device, uses it and closes it, and then nothing may
+ * be left. Inside: the device stays open for some runs; handles and user data must be back after
+ * each run, everything else when it is closed. The software device uses the first way at every
+ * place and the second one at some; a GPU, where opening takes a while, the other way round.
  */
 #include "support/support.h"
 #include "support/together.h"
@@ -26,10 +26,10 @@ extern const char test_sweep_ptx[];
 
 enum { N = 300, TILE = 64 };
 #define LIMIT ACU_SECONDS(60) /* what takes longer hangs */
-enum { HANGS = 200 };         /* seconds for all that is done in one run, some hundredths of one */
+enum { HANGS = 200 };         /* seconds; a run takes some hundredths of one */
 
 static _Atomic(int) owed; /* releases of user data that are due */
-static const char *what;  /* is made to fail, for messages */
+static const char *what;  /* what is made to fail, for messages */
 static uint64_t place;
 static bool from_then_on;
 
@@ -197,7 +197,7 @@ static void use_views(acu_device *device, acu_kernel *kernel, acu_tensor *x)
     finish(a);
 }
 
-/* A form that comes again, until it is launched as a graph. */
+/* A form that comes again until it is launched as a graph. */
 static void use_graphs(acu_device *device, acu_kernel *kernel, acu_tensor *x)
 {
     for (int i = 0; i < 3; i++) {
@@ -459,7 +459,7 @@ static void empty_queue(acu_queue *queue)
     }
 }
 
-/* Completions with a tag, callbacks where it is taken, and a queue that goes with some on it. */
+/* Completions with a tag, callbacks in a take, and a queue that is released with some on it. */
 static void use_queue(acu_device *device, acu_tensor *x)
 {
     acu_queue *queue;
@@ -502,7 +502,7 @@ static void use_by_hand(acu_device *device, acu_tensor *x)
     acu_stream_release(stream);
 }
 
-/* Memory for others, and the same memory once more, as theirs. */
+/* Memory for other processes, and the same memory imported as theirs. */
 static void use_external(acu_device *device)
 {
     acu_buffer *mine = NULL, *theirs = NULL;
@@ -565,7 +565,7 @@ static acu_op *copy_of(acu_planning *planning)
     return acu_dup(acu_take(&planning->values[0]));
 }
 
-/* Operations that are made of others, with kernels of acuda's own. */
+/* Built-in operations, whose kernels are acuda's own. */
 static void use_built_in(acu_device *device, acu_tensor *x)
 {
     acu_custom custom = {.name = "copy of", .fn = copy_of, .user = {owe(), pay}};
@@ -581,7 +581,7 @@ static void use_built_in(acu_device *device, acu_tensor *x)
 enum { SMALL = 8, ROUNDS = 4 };
 static bool attended; /* an issuer issues */
 
-/* Two that are large, one behind the other: the issuer issues them, each alone. */
+/* Two large submissions, one behind the other: the issuer issues each by itself. */
 static void go_alone(acu_device *device, acu_kernel *kernel, acu_tensor *z, acu_tensor *x)
 {
     acu_future *futures[2];
@@ -598,8 +598,8 @@ static void go_alone(acu_device *device, acu_kernel *kernel, acu_tensor *z, acu_
         finish(futures[i]);
 }
 
-/* Each a submission of its own. The issuer takes none until all are aside; it may have failed, and
- * then this thread issues them itself. */
+/* Each is a submission of its own. The issuer takes none until all of them are aside. Starting it
+ * may have failed; then this thread issues them itself. */
 static void go_together(acu_device *device, acu_kernel *kernel, acu_tensor *const *z, acu_tensor *x)
 {
     acu_future *futures[SMALL];
@@ -623,8 +623,8 @@ static uint64_t gone_together(acu_device *device)
     return counts.together;
 }
 
-/* Where nothing fails, until some went as one that had not before: a device that stays open has
- * seen it. */
+/* In runs without failures: repeated until some submissions were issued as one; a device that stays
+ * open has seen that before. */
 static bool is_enough(acu_device *device, int rounds, uint64_t before)
 {
     if (strcmp(what, "none") != 0)
@@ -721,7 +721,7 @@ static void close_device(acu_device *device)
 /* Devices that stay open from run to run; NULL: each run opens its own. */
 static acu_device *kept, *second_kept;
 
-/* Also where nothing has a limit, such as a lock. */
+/* Ends a run that hangs in something without a time limit, such as a lock. */
 static void hangs(int signal)
 {
     char text[160];
@@ -781,7 +781,8 @@ static void nothing_left(void)
     for (int kind = 0; kind < ACU_DRIVER_KIND_NONE && !lost_context; kind++) {
         int64_t more = acu_driver_live((acu_driver_kind)kind) - live_before[kind];
         int64_t spared = spared_since((acu_driver_kind)kind);
-        if (kind == ACU_DRIVER_KIND_ADDRESSES) /* they can not go while memory is mapped there */
+        if (kind == ACU_DRIVER_KIND_ADDRESSES) /* they can not be freed while memory is mapped
+                                                * there */
             spared += spared_since(ACU_DRIVER_KIND_MAPPING);
         if (more < 0 || more > spared) /* a second way may have worked */
             fail_msg("%s %llu%s: %lld driver objects of kind %d are left, %lld were spared", what,
@@ -793,11 +794,12 @@ static void nothing_left(void)
 
 /* ---- devices that stay open ---- */
 
-enum { RUNS_KEPT = 32 }; /* so that what one failure switches off is not missed for long */
+enum { RUNS_KEPT = 32 }; /* a failure may switch something off: it is not missed for longer than
+                          * this */
 static unsigned runs_kept;
 static size_t handles_kept[ACU_OBJECT_KIND_COUNT];
 
-/* What a device makes when it is first needed, and keeps, is there before anything fails. */
+/* Whatever a device makes at first use and keeps is made before anything fails. */
 static void open_kept(void)
 {
     acu_open_options options = test_options(0);
@@ -828,7 +830,7 @@ static void close_kept(void)
     nothing_left();
 }
 
-/* A device's own streams, and policies of a priority, come when they are needed. */
+/* A device's own streams, and its policies for a priority, are made when they are needed. */
 static bool handles_are_back(void)
 {
     acu_dlpack_drain(); /* what was imported may be in use a little longer */
@@ -839,7 +841,7 @@ static bool handles_are_back(void)
     return atomic_load(&owed) == 0;
 }
 
-/* Callbacks may come a little later than what they are about. */
+/* Callbacks may come a little later than the completion that they report. */
 static void nothing_left_in_kept(void)
 {
     char text[1024];
@@ -896,7 +898,7 @@ static void check_run(void)
         nothing_left();
 }
 
-/* Of how many places one is tried. */
+/* One of how many places is tried. */
 static uint64_t step(void)
 {
     uint64_t times = test_thin();
@@ -906,9 +908,9 @@ static uint64_t step(void)
     return times * (every ? 1 : (handed ? 32 : 16));
 }
 
-/* Of each entry point the first few places, one of many later ones (a waiter may ask a thousand
- * times), and the last. Where it is to be very thin, the first and the last are those of
- * some entry points only. */
+/* Of each entry point, the first few places, one of many later ones (a waiting thread may ask a
+ * thousand times), and the last one. If the sweep is to be very thin, the first and the last ones
+ * of some entry points only. */
 static bool is_tried(int call, uint64_t nth, uint64_t count)
 {
     uint64_t apart = test_thin() < 10 ? 1 : 5;
@@ -1054,7 +1056,7 @@ static void what_an_issuer_issues(void **state)
     sweep_together(true, true, true);
 }
 
-/* Only the waits are new there. */
+/* Only the waits are different there. */
 static void waits_one_by_one(void **state)
 {
     (void)state;
@@ -1073,8 +1075,8 @@ static void waits_one_by_one(void **state)
     alone = false;
 }
 
-/* A GPU takes a third of a second to make a context: some are held beside those of the runs, which
- * then only find them. */
+/* A GPU takes a third of a second to make a context: so contexts are retained here for all runs,
+ * which then only find them. */
 static const acu_driver_table *holder;
 static int held_contexts;
 
@@ -1098,8 +1100,8 @@ static int let_go(void **state)
     return 0;
 }
 
-/* Which of them are to be run: `direct` or `handed_over`, as two halves take half the time of all
- * on two cores; or a pattern; all if it is not said. */
+/* The argument says which tests to run: `direct` or `handed_over` (two halves, to be run on two
+ * cores), or a pattern; without one, all. */
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "direct") == 0)

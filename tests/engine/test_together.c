@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Small submissions that are issued as one graph, by a runtime thread or an issuer: with the
- * results, failures and order that each would have had alone; and only those that may go so.
+ * results, failures and order that each would have had alone; and only those that may be issued so.
  *
- * The thread is held up while they are handed over, so that it has all of them to choose from: a
- * runtime thread in a `then`, an issuer by the lock of the stream that it is about to issue on.
+ * That thread is held up while they are handed over, so that it can choose from all of them: a
+ * runtime thread by a `then`, an issuer by the lock of the stream on which it is about to issue.
  */
 #include "support/support.h"
 #include "support/together.h"
@@ -104,7 +104,8 @@ static void teach_all(const bed *b, uint32_t steps)
 
 /* ---- holding the thread up ---- */
 
-/* Returns when the device's thread stands in the `then`, until test_host_gate_open. */
+/* Returns once the device's thread is inside the `then`, where it stays until
+ * test_host_gate_open. */
 static void hold_thread(acu_device *device)
 {
     test_host_gate_close();
@@ -231,7 +232,7 @@ static void what_depends_on_each_other_stays_in_order(void **state)
     end(&b);
 }
 
-static void who_chose_a_stream_has_it(void **state)
+static void a_chosen_stream_is_used(void **state)
 {
     (void)state;
     bed b = begin();
@@ -252,7 +253,7 @@ static void who_chose_a_stream_has_it(void **state)
     end(&b);
 }
 
-/* What is planned wrongly, or cancelled in time, has no part in it. */
+/* Submissions whose planning fails, or that are cancelled in time, are not part of it. */
 static void each_fails_alone(void **state)
 {
     (void)state;
@@ -318,7 +319,7 @@ static void results_of_their_own_too(void **state)
 
 static acu_future *last_of_all;
 
-/* Those that came before are on the device while it runs. */
+/* While this runs, the submissions that came before it are on the device. */
 static acu_op *look(void *user, acu_val *values, size_t count)
 {
     (void)user, (void)count;
@@ -408,7 +409,8 @@ static void end_issued(bed *b)
     atomic_store(&acui_issuer_patience, ACU_US(100));
 }
 
-/* It stands before the next stream's lock; this thread must leave issuing to it. */
+/* Returns once the issuer waits for the next stream's lock; this thread must leave issuing to
+ * it. */
 static acu_stream *hold_issuer(const bed *b)
 {
     teach_all(b, 1);
@@ -424,7 +426,8 @@ static void let_issuer_go(acu_stream *stream)
     acui_lock_give(&stream->issue);
 }
 
-enum { CREW = 3, EACH = 4 }; /* less than an issuer has: who puts the last one there issues it */
+enum { CREW = 3, EACH = 4 }; /* fewer than an issuer keeps: beyond that, the thread that puts a task
+                              * aside issues some itself */
 
 typedef struct hand {
     bed *b;
@@ -445,7 +448,7 @@ static void *submit_some(void *user)
 /* Each thread submits some, which are aside when the issuer goes on. */
 static void go_threads(bed *b)
 {
-    static uint32_t c; /* never the parameters that a graph has been set to */
+    static uint32_t c; /* never parameters that a graph has already */
     hand crew[CREW];
     acu_stream *held = hold_issuer(b);
     c++;
@@ -503,7 +506,7 @@ static void what_is_cancelled_aside_is_not_done(void **state)
         let_issuer_go(held);
         wait_for(futures, EACH, ACU_OK);
         wait_for(cancelled, EACH, ACU_ERR_CANCELLED);
-        for (int i = EACH; i < 2 * EACH; i++) { /* nobody knows what is in these now */
+        for (int i = EACH; i < 2 * EACH; i++) { /* their contents are not known now */
             acu_tensor_release(b.z[i]);
             assert_works(acu_sync(b.device, acu_full(ACU_SHAPE(N), acu_u32(b.want[i])), &b.z[i]));
         }
@@ -512,7 +515,7 @@ static void what_is_cancelled_aside_is_not_done(void **state)
     end_issued(&b);
 }
 
-/* By raw calls, which wait for nothing of acuda's. */
+/* Checks by raw driver calls, which do not wait for acuda's work. */
 static void is_there(const bed *b, int i)
 {
     uint32_t got[N];
@@ -521,8 +524,8 @@ static void is_there(const bed *b, int i)
         assert_int_equal(got[k], b->want[i]);
 }
 
-/* What comes behind it on a stream of the program's is there when acu_submit returns. */
-static void who_names_a_stream_comes_behind_it(void **state)
+/* Its work is on the program's stream when acu_submit returns. */
+static void a_thread_that_names_a_stream_comes_behind_it(void **state)
 {
     (void)state;
     bed b = begin_issued();
@@ -533,7 +536,7 @@ static void who_names_a_stream_comes_behind_it(void **state)
         acu_future *first = test_submit(b.device, step(&b, i, 2)), *second = NULL;
         assert_works(acu_submit(b.device, step(&b, i, 3), &options, &second));
         assert_works(acu_stream_wait(stream, ACU_FOREVER));
-        is_there(&b, i); /* also where nobody has been told of it yet */
+        is_there(&b, i); /* even if nobody has been told of it yet */
         wait_for(&first, 1, ACU_OK);
         wait_for(&second, 1, ACU_OK);
     }
@@ -553,8 +556,9 @@ static acu_status stand_at_the_gate(void *user, CUstream stream, const acu_val *
     return test_pass_host_gate(user, values, count);
 }
 
-/* Nor for functions of the program's that the issuer has come to, however long they take. */
-static void who_names_a_stream_waits_for_no_function(void **state)
+/* acu_submit does not wait for functions of the program that the issuer is running, however long
+ * they take. */
+static void a_thread_that_names_a_stream_waits_for_no_function(void **state)
 {
     (void)state;
     bed b = begin_issued();
@@ -660,7 +664,8 @@ static bool is_called(const acu_device *device)
     return test_issuer_is_called(acui_aside_of(device), &rests);
 }
 
-/* Each takes a core from those who plan, and the first is of no use with less than three. */
+/* Each issuer takes a core from the threads that plan, and even the first is of no use with fewer
+ * than three cores. */
 static void issuers_come_as_far_as_there_are_cores(void **state)
 {
     (void)state;
@@ -696,7 +701,7 @@ static void issuers_come_as_far_as_there_are_cores(void **state)
 
 /* ---- what else may happen while tasks are aside ---- */
 
-/* It is about to issue the first of them, and has not seen the others. */
+/* The issuer is about to issue the first of them, and has not seen the others. */
 static acu_stream *put_aside(bed *b, acu_future *futures[EACH], uint32_t c)
 {
     acu_stream *held = hold_issuer(b);
@@ -726,7 +731,8 @@ static void leaves_no_handles(void)
     assert_int_equal(acu_debug_live_blocks(), 0);
 }
 
-/* Who submits goes on while the issuer is busy, beyond what goes together. */
+/* The submitting thread goes on while the issuer is busy, with more tasks than can be issued as
+ * one. */
 static void an_issuer_has_several_lots(void **state)
 {
     (void)state;
@@ -755,7 +761,8 @@ static acu_future *submit_large(bed *b, int i, uint32_t c)
     return test_submit(b->device, acu_op_zip(ops, LARGE, ACU_SITE));
 }
 
-/* By who has much to submit: the next one is planned while the issuer issues it. */
+/* Large submissions of a thread that submits continuously: the issuer issues one while the next one
+ * is planned. */
 static void large_ones_are_issued_by_it(void **state)
 {
     (void)state;
@@ -780,7 +787,7 @@ static void large_ones_are_issued_by_it(void **state)
     end_issued(&b);
 }
 
-enum { CHAINS = 12 }; /* less than go alone before who submits issues some */
+enum { CHAINS = 12 }; /* fewer than those after which the submitting thread issues some itself */
 
 static void submit_chains(bed *b, acu_future *futures[2 * CHAINS])
 {
@@ -788,7 +795,7 @@ static void submit_chains(bed *b, acu_future *futures[2 * CHAINS])
         futures[i] = submit_large(b, i % CHAINS, (uint32_t)i);
 }
 
-/* The issuer is attended, and never looks: this thread is to do it. */
+/* Tasks are put aside as if for an issuer, but none takes them: this thread has to. */
 static bed begin_attended(void)
 {
     bed b = begin_on(false);
@@ -807,7 +814,7 @@ static void end_attended(bed *b)
     end(b);
 }
 
-static void who_settles_takes_along_what_came_behind(void **state)
+static void settling_includes_what_came_behind(void **state)
 {
     (void)state;
     bed b = begin_attended();
@@ -820,7 +827,7 @@ static void who_settles_takes_along_what_came_behind(void **state)
     end_attended(&b);
 }
 
-/* What comes behind what it issues does not keep it from other things that are aside. */
+/* Followers of the tasks that it issues do not keep it from other tasks that are aside. */
 static void an_issuer_takes_turns(void **state)
 {
     (void)state;
@@ -839,7 +846,7 @@ static void an_issuer_takes_turns(void **state)
     end_attended(&b);
 }
 
-/* Who leaves all to the issuer is no longer in a burst once he pauses. */
+/* A thread that leaves everything to the issuer is no longer in a burst once it pauses. */
 static void a_pause_ends_a_burst(void **state)
 {
     (void)state;
@@ -860,7 +867,8 @@ static void a_pause_ends_a_burst(void **state)
     end_attended(&b);
 }
 
-/* One that is waited for goes at once; so does what is submitted one by one. */
+/* A submission that a thread waits for is issued at once, and so are submissions that come one at a
+ * time. */
 static void other_large_ones_are_not(void **state)
 {
     (void)state;
@@ -898,7 +906,7 @@ static void a_large_one_that_is_cancelled_aside_is_not_done(void **state)
     wait_for(first, EACH, ACU_OK);
     wait_for(&cancelled, 1, ACU_ERR_CANCELLED);
     wait_for(&behind, 1, ACU_ERR_DEPENDENCY);
-    acu_tensor_release(b.z[EACH]); /* nobody knows what is in it now */
+    acu_tensor_release(b.z[EACH]); /* its contents are not known now */
     assert_works(acu_sync(b.device, acu_full(ACU_SHAPE(N), acu_u32(b.want[EACH])), &b.z[EACH]));
     test_be_busy_no_more();
     end_issued(&b);
@@ -918,7 +926,7 @@ static void what_is_too_late_aside_is_not_done(void **state)
     wait_for(late, EACH, ACU_ERR_DEADLINE); /* while they are there */
     let_issuer_go(held);
     wait_for(futures, EACH, ACU_OK);
-    for (int i = EACH; i < 2 * EACH; i++) { /* nobody knows what is in these now */
+    for (int i = EACH; i < 2 * EACH; i++) { /* their contents are not known now */
         assert_int_equal(acu_read_sync(b.z[i], (uint32_t[N]){0}, N * sizeof(uint32_t)),
                          ACU_ERR_DEPENDENCY);
         acu_tensor_release(b.z[i]);
@@ -927,11 +935,11 @@ static void what_is_too_late_aside_is_not_done(void **state)
     end_issued(&b);
 }
 
-/* What is released with the last use of a submission's memory, on whatever thread. */
+/* User data that is released with the last use of a submission's memory, on any thread. */
 typedef struct last_use {
     bed *b;
     acu_stream *stream;
-    _Atomic(int) status; /* of what was submitted then; 1: nothing yet */
+    _Atomic(int) status; /* of the submission that the release made; 1: none yet */
 } last_use;
 
 static uint32_t host_memory[N];
@@ -944,8 +952,9 @@ static void submit_at_last_use(void *user)
                  acu_submit(last->b->device, acu_fill(last->b->z[0], acu_u32(7)), &options, NULL));
 }
 
-/* What is given up releases its memory on the thread that was to issue it; that may submit. */
-static void who_is_told_there_may_submit(void **state)
+/* A submission that is given up releases its memory on the thread that was to issue it; the release
+ * may submit. */
+static void a_release_on_the_issuing_thread_may_submit(void **state)
 {
     (void)state;
     bed b = begin_issued();
@@ -1030,7 +1039,7 @@ static void the_last_close_waits_for_them(void **state)
     test_leaks_none();
 }
 
-/* It is lost by something else. */
+/* The device is lost by other work. */
 static void a_loss_reaches_what_is_aside(void **state)
 {
     (void)state;
@@ -1067,8 +1076,8 @@ static void *reset(void *user)
     return NULL;
 }
 
-/* What is aside when a device is being reset is issued, or told why not; its issuer leaves, and
- * serves the new device. */
+/* Tasks that are aside when a device is reset are issued, or fail with the reason; the issuer
+ * leaves the old device, and serves the new one. */
 static void a_reset_ends_the_issuers_work(void **state)
 {
     (void)state;
@@ -1080,7 +1089,7 @@ static void a_reset_ends_the_issuers_work(void **state)
     int stale = 0;
     acu_stream *held = put_aside(&b, futures, 3);
     assert_int_equal(pthread_create(&thread, NULL, reset, &r), 0);
-    while (!atomic_load(&r.old->refusing)) /* from here on nothing begins to go there */
+    while (!atomic_load(&r.old->refusing)) /* from here on nothing new is issued on it */
         sched_yield();
     let_issuer_go(held);
     for (int i = 0; i < EACH; i++) {
@@ -1104,9 +1113,10 @@ static void a_reset_ends_the_issuers_work(void **state)
     leaves_no_handles();
 }
 
-/* One thread is enough; but not where it waits for each. What it has in flight stays there, behind
- * a stream that is held up: the device may be faster than this thread. */
-static void who_has_much_in_flight_calls_it(void **state)
+/* A single thread is enough to call an issuer, but not if it waits for each submission. Its work
+ * stays in flight behind a stream that is held up, since the device may be faster than this
+ * thread. */
+static void a_thread_with_much_in_flight_calls_it(void **state)
 {
     (void)state;
     bed b = begin_on(false);
@@ -1146,7 +1156,7 @@ int main(void)
         cmocka_unit_test(how_many_depends_on_how_long),
         cmocka_unit_test(some_forms_may_come_in_turn),
         cmocka_unit_test(what_depends_on_each_other_stays_in_order),
-        cmocka_unit_test(who_chose_a_stream_has_it),
+        cmocka_unit_test(a_chosen_stream_is_used),
         cmocka_unit_test(each_fails_alone),
         cmocka_unit_test(results_of_their_own_too),
         cmocka_unit_test(a_callback_holds_none_of_them_up),
@@ -1154,25 +1164,25 @@ int main(void)
         cmocka_unit_test(what_threads_submit_goes_as_one),
         cmocka_unit_test(one_behind_the_other),
         cmocka_unit_test(what_is_cancelled_aside_is_not_done),
-        cmocka_unit_test(who_names_a_stream_comes_behind_it),
-        cmocka_unit_test(who_names_a_stream_waits_for_no_function),
+        cmocka_unit_test(a_thread_that_names_a_stream_comes_behind_it),
+        cmocka_unit_test(a_thread_that_names_a_stream_waits_for_no_function),
         cmocka_unit_test(the_issuer_survives_refusals),
         cmocka_unit_test(it_works_for_a_runtime_thread_too),
         cmocka_unit_test(it_sleeps_when_there_is_nothing_to_do),
         cmocka_unit_test(issuers_come_as_far_as_there_are_cores),
-        cmocka_unit_test(who_has_much_in_flight_calls_it),
+        cmocka_unit_test(a_thread_with_much_in_flight_calls_it),
         cmocka_unit_test(an_issuer_has_several_lots),
         cmocka_unit_test(large_ones_are_issued_by_it),
         cmocka_unit_test(other_large_ones_are_not),
-        cmocka_unit_test(who_settles_takes_along_what_came_behind),
+        cmocka_unit_test(settling_includes_what_came_behind),
         cmocka_unit_test(an_issuer_takes_turns),
         cmocka_unit_test(a_pause_ends_a_burst),
         cmocka_unit_test(a_large_one_that_is_cancelled_aside_is_not_done),
         cmocka_unit_test(what_is_too_late_aside_is_not_done),
-        cmocka_unit_test(who_is_told_there_may_submit),
+        cmocka_unit_test(a_release_on_the_issuing_thread_may_submit),
         cmocka_unit_test(a_child_gets_errors),
         cmocka_unit_test(the_last_close_waits_for_them),
-        /* These leave the driver's objects behind. */
+        /* These tests leave driver objects behind. */
         cmocka_unit_test(a_loss_reaches_all),
         cmocka_unit_test(a_loss_ends_the_issuers_work),
         cmocka_unit_test(a_loss_reaches_what_is_aside),

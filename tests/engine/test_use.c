@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Declared uses: work that is placed on streams by hand comes behind what was submitted on the same
- * data, and before what is submitted later; its failures flow along the data.
+ * Declared uses: work placed on streams by hand comes behind what was submitted on the same data
+ * before, and before what is submitted later; its failures are passed on along the data.
  */
 #include "support/support.h"
 
@@ -89,7 +89,7 @@ static void ends(acu_future *future, acu_status status)
     acu_future_release(future);
 }
 
-/* x is written once the gate is open; until then nothing of that is on the device. */
+/* A write of x that is issued once the gate is open; until then none of it is on the device. */
 static acu_future *write_x_later(const bench *b)
 {
     test_host_gate_close();
@@ -138,7 +138,7 @@ static void before_what_is_submitted_later(void **state)
     assert_works(acu_use_begin(b.stream, &use, acu_in(b.x), acu_out(b.y)));
     test_gate_close(b.device, acu_stream_raw(b.stream));
     copy_by_hand(&b);
-    /* On the host until the end; what does not touch the same data goes. */
+    /* The reader stays on the host until the use ends; work on other data is issued. */
     reader = submit_on(b.other, acu_foreign(note_enqueued, NULL, acu_in(b.y)));
     writer = submit_on(b.other, acu_fill(b.x, acu_f32(7)));
     acu_future *beside = submit_on(b.other, acu_foreign(note_enqueued, NULL, acu_in(b.x)));
@@ -221,7 +221,7 @@ static void behind_what_was_handed_over(void **state)
     end(&b);
 }
 
-/* The device's thread is done with it, though nothing of it was entered. */
+/* The device's thread is done with the submission, although nothing of it was entered. */
 static void behind_what_was_refused_when_planned(void **state)
 {
     (void)state;
@@ -271,7 +271,7 @@ static void failures_flow(void **state)
     assert_fails(acu_use_begin(b.stream, &use, acu_in(b.x), acu_out(b.y)), ACU_ERR_DEPENDENCY,
                  "cuMemsetD32Async");
     assert_null(use);
-    /* Overwriting heals. */
+    /* Overwriting the data ends the failure. */
     assert_works(acu_use_begin(b.stream, &use, acu_out(b.x)));
     assert_works(acu_use_end(use, ACU_OK, NULL));
     ends(submit_on(b.other, acu_dup(b.x)), ACU_OK);
@@ -401,7 +401,7 @@ static void wrong_use(void **state)
     end(&b);
 }
 
-/* What comes behind it goes on all the same. */
+/* Work that comes behind it goes on all the same. */
 static void ended_without_memory_for_a_future(void **state)
 {
     (void)state;
@@ -421,7 +421,7 @@ static void ended_without_memory_for_a_future(void **state)
     end(&b);
 }
 
-/* Whether the stream is captured can not be asked: that is no failure of the end. */
+/* The driver can not say whether the stream is captured: ending the use does not fail for that. */
 static void what_can_not_be_asked_leaves_no_record(void **state)
 {
     (void)state;
@@ -446,7 +446,8 @@ typedef struct worker {
     acu_stream *stream;
 } worker;
 
-/* Adds one to x by hand: what the copy to the host and back lets through is counted. */
+/* Adds one to x by hand, by way of the host: an addition that another one interrupted would be
+ * lost. */
 static void *add_by_hand(void *user)
 {
     worker *w = user;
@@ -587,8 +588,8 @@ static void *use_and_end(void *user)
     return status == ACU_OK && hit ? user : NULL;
 }
 
-/* Whoever else asked the driver about the stream would ask about his own, and who could ask is gone
- * when others wait for the work: so it waited itself. */
+/* A thread that asks the driver about such a stream asks about its own one, and the thread that
+ * could ask is gone when others wait for the work: so ending the use waited for it. */
 static void streams_of_threads_without_events(void **state)
 {
     (void)state;
@@ -603,7 +604,7 @@ static void streams_of_threads_without_events(void **state)
     end(&b);
 }
 
-/* What the driver refuses once is tried again: nobody else could ask later. */
+/* A call that the driver refuses once is tried again, since nobody else could ask later. */
 static void refused_once(void **state)
 {
     (void)state;
@@ -669,8 +670,8 @@ static void streams_of_threads_that_have_ended(void **state)
     test_leaks_none();
 }
 
-/* The context can not be made current by the usual way: what is on the stream is marked all the
- * same, and not over before it is. */
+/* The usual way of making the context current fails: the work on the stream gets a mark all the
+ * same, and does not count as over too early. */
 static void ended_where_calls_fail(void **state)
 {
     (void)state;
@@ -693,8 +694,9 @@ static void ended_where_calls_fail(void **state)
     end(&b);
 }
 
-/* There is no event behind the use, and the stream can not be asked whether it is idle, as the
- * program captures it: that is left alone, and the use is over once the capture is. */
+/* There is no event behind the use, and since the program captures the stream, the driver can not
+ * be asked whether it is idle. The capture is left alone, and the use is over once the capture has
+ * ended. */
 static void a_capture_behind_a_use_without_an_event(void **state)
 {
     (void)state;
@@ -726,7 +728,7 @@ static void a_capture_behind_a_use_without_an_event(void **state)
 
 /* ---- in a process of their own ---- */
 
-/* The device is lost before the end, and that takes nothing of its context to the driver. */
+/* The device is lost before the use ends: ending it makes no driver call on the lost context. */
 static void lost_meanwhile(void **state)
 {
     (void)state;
