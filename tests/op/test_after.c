@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Order without shared data: acu_after and acu_after_future put an op behind another one, or behind
- * a submission, wherever that runs. What comes first is held up, and the
- * order of two calls is noted.
+ * a submission, wherever that runs. The first one is held up, and the order of two calls is noted.
  */
 #include "support/support.h"
 
@@ -15,7 +14,7 @@ enum { N = 16 };
 
 static _Atomic(int) turn;
 
-/* Host work that notes its place. */
+/* Host work that notes its place in the order. */
 static acu_status note(void *user, const acu_val *values, size_t count)
 {
     (void)values, (void)count;
@@ -100,7 +99,7 @@ static void behind_an_op(void **state)
     finish(device);
 }
 
-/* On one device, as branches of one task: what is to come later waits for the gated stream. */
+/* On one device, as branches of one task: the later one waits for the stream at the gate. */
 static void branches_in_order(void **state)
 {
     (void)state;
@@ -132,7 +131,7 @@ static void branches_in_order(void **state)
     finish(device);
 }
 
-/* The op was planned before: as a part of this submission, of another one, of two. */
+/* The op was planned before: as a part of this submission, of another one, or of two others. */
 static void behind_an_op_that_others_use(void **state)
 {
     (void)state;
@@ -164,7 +163,7 @@ static acu_op *next_op(void *user, acu_val *values, size_t count)
     return on_device(user);
 }
 
-/* `then` as well: behind an op that another submission planned. */
+/* The same with `then`, behind an op that another submission planned. */
 static void then_behind_an_op_that_others_use(void **state)
 {
     (void)state;
@@ -187,7 +186,8 @@ static acu_status fail_host(void *user, const acu_val *values, size_t count)
     return ACU_ERR_INVALID;
 }
 
-/* Only order: what fails elsewhere fails nobody who comes behind. */
+/* It orders and does nothing else: a failure in another submission fails nothing that comes behind
+ * it. */
 static void failures_do_not_pass(void **state)
 {
     (void)state;
@@ -199,7 +199,7 @@ static void failures_do_not_pass(void **state)
     assert_int_equal(acu_future_wait(a, ACU_FOREVER), ACU_ERR_CALLBACK);
     assert_true(first == 1 && then == 2);
     acu_future_release(a);
-    /* In one submission it is that one's failure. */
+    /* Within one submission, it is a failure of the submission. */
     a = test_submit(device, acu_after(on_device(&then), acu_host(fail_host, &first, acu_u32(0))));
     assert_int_equal(acu_future_wait(a, ACU_FOREVER), ACU_ERR_CALLBACK);
     acu_future_release(a);
@@ -261,7 +261,8 @@ static void behind_a_submission_on_another_stream(void **state)
     finish(device);
 }
 
-/* Given up, it still comes first as far as it had begun; one that never began does not. */
+/* If the first one was given up, work that it had begun still comes first; one that never began is
+ * not waited for. */
 static void behind_what_was_given_up(void **state)
 {
     (void)state;

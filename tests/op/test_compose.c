@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Composing ops: what each combinator yields and in which form, that an op used twice runs once,
- * that `then` keeps order, and that whatever happens to an op, its user data is released once and
- * nothing is left.
+ * that `then` keeps the order, and that the user data of an op is released once and nothing is left
+ * over, whatever happens to the op.
  */
 #include "support/support.h"
 
@@ -152,7 +152,7 @@ static void zip_and_unzip(void **state)
     holds(acu_future_tensor(future, 2), 1);
     acu_future_release(future);
 
-    /* Parts that go different ways share one run; one of them is not used. */
+    /* Parts that are used in different places share one run; one part is not used. */
     uint64_t before = operations();
     acu_unzip(acu_zip(constant(3), constant(4), constant(5)), parts, 3);
     yields(&b, parts[2], 5);
@@ -180,7 +180,7 @@ static void first_last_nth(void **state)
     yields(&b, acu_last(acu_zip(constant(1), constant(2), constant(3))), 3);
     yields(&b, acu_nth(acu_zip(constant(1), constant(2), constant(3)), 1), 2);
     acu_tensor *x = result(&b, constant(4));
-    yields(&b, acu_last(x), 4); /* a tensor where an op may stand */
+    yields(&b, acu_last(x), 4); /* a tensor in the place of an op */
     acu_tensor_release(x);
     close_bench(&b);
 }
@@ -381,9 +381,10 @@ static void partitions_keep_the_form(void **state)
     acu_future *future = submit(&b, acu_launch(b.tile_add, ACU_AUTO,
                                                acu_inout(acu_partition(x, tile)), acu_f32(1)));
     holds(x, 3);
-    assert_works(acu_future_wait(future, ACU_FOREVER)); /* it holds x as well, until then */
+    assert_works(acu_future_wait(future, ACU_FOREVER)); /* until then the submission holds x as
+                                                         * well */
     acu_future_release(future);
-    /* What was shared is owned again once the others are gone. */
+    /* A shared value is owned again once the other users are gone. */
     acu_op *own = acu_own(acu_share(acu_give(x)));
     launched = acu_launch(b.tile_add, ACU_AUTO, acu_inout(acu_partition(own, tile)), acu_f32(1));
     yields(&b, acu_unpartition(acu_first(launched)), 4);
@@ -415,14 +416,14 @@ static void used_twice_runs_once(void **state)
     yields(&b, acu_dup(x), 6);
     assert_int_equal(operations() - before, 2 + 2 + 2); /* two reads */
 
-    /* Its result is for reading: who writes it needs a copy. */
+    /* Its result is read-only: to write it takes a copy. */
     x = constant(5);
     acu_op_retain(x);
     future = submit(&b, acu_share(x));
     assert_fails(acu_submit(b.device, plus(&b, x, 1), NULL, NULL), ACU_ERR_SHARED, "shared");
     acu_future_release(future);
 
-    /* A failure is everybody's. */
+    /* A failure reaches all users. */
     x = acu_reshape(constant(1), ACU_SHAPE(3));
     acu_op_retain(x);
     assert_fails(acu_submit(b.device, x, NULL, NULL), ACU_ERR_SHAPE, "[3]");
@@ -698,7 +699,8 @@ static void count_values(void *user, const acu_val *values, size_t count)
     *(size_t *)user = count;
 }
 
-/* Nobody wants the values of the whole; who looks at some on the way sees them all the same. */
+/* Nobody wants the values of the whole op, but functions inside it that look at values see them all
+ * the same. */
 static void values_that_nobody_wants(void **state)
 {
     (void)state;
@@ -790,7 +792,8 @@ static void deep_compositions(void **state)
     close_bench(&b);
 }
 
-/* What a launch that is planned has read, nobody holds any more for ops that come after it. */
+/* Once a launch is planned, it does not hold the tensors that it reads: ops that come after it can
+ * own them. */
 static void a_tensor_is_free_again_behind_its_reader(void **state)
 {
     (void)state;
@@ -811,8 +814,8 @@ static void a_tensor_is_free_again_behind_its_reader(void **state)
     close_bench(&b);
 }
 
-/* Launches behind one another are planned from the first on: as many as one likes, unless others
- * use one of them as well. */
+/* A chain of launches is planned from the first one on, so it may have any length, unless one of
+ * them has other users as well. */
 static void long_chains(void **state)
 {
     (void)state;
@@ -855,7 +858,7 @@ static void ops_are_consumed(void **state)
     assert_int_equal(acu_op_status(user, NULL), ACU_OK);
     assert_fails(acu_submit(b.device, again, NULL, NULL), ACU_ERR_CONSUMED,
                  "share|the one|taken before|acu_op_retain");
-    yields(&b, user, 1); /* the first taker is not harmed */
+    yields(&b, user, 1); /* the first use is not affected */
 
     acu_op_release(acu_share((acu_op *)NULL));
     acu_op_release(NULL);
@@ -956,8 +959,8 @@ static void on_places_what_names_no_device(void **state)
     test_leaks_none();
 }
 
-/* Two shared ops each of which submits the other one while it is planned, by two threads: who comes
- * second would wait for himself. */
+/* Two shared ops, each of which submits the other one while it is planned, by two threads: the
+ * second thread would wait for itself. */
 typedef struct knot {
     const bench *b;
     acu_op *op, *other;

@@ -72,7 +72,7 @@ static void at_issue_and_in_readers(void **state)
     assert_int_equal(acu_future_error(future, &error), ACU_ERR_DRIVER);
     assert_string_equal(error.context, "fill");
     acu_future_release(future);
-    /* The reader's own context, and in its message that of what failed. */
+    /* The record has the reader's own context; its message has the context of the failed work. */
     assert_works(acu_submit(device, acu_with_context(acu_dup(x), "copy"), NULL, &future));
     assert_int_equal(acu_future_wait(future, ACU_FOREVER), ACU_ERR_DEPENDENCY);
     assert_int_equal(acu_future_error(future, &error), ACU_ERR_DEPENDENCY);
@@ -91,7 +91,7 @@ static void when_it_is_refused(void **state)
     assert_fails(acu_submit(device, acu_with_context(wrong, "outer"), NULL, NULL), ACU_ERR_SHAPE,
                  "-1");
     assert_string_equal(acu_last_error()->context, "outer: inner");
-    /* An op with two users: each says its own. */
+    /* An op with two users: each record has the context of its own user. */
     acu_op *shared = acu_op_retain(acu_zip(acu_nth(acu_zeros(ACU_F32, VECTOR), 3)));
     acu_op *first = acu_with_context(shared, "first"), *then = acu_with_context(shared, "then");
     assert_fails(acu_submit(device, first, NULL, NULL), ACU_ERR_ARGUMENTS, "value 3");

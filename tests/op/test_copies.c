@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Copies between tensors of any layout in all kinds of memory, against a copy of the same on the
- * host: drawn at random, and what could go wrong by itself (transposes, many at once, overlap, more
- * than 4 GiB).
+ * Copies between tensors of any layout in all kinds of memory, compared with the same copies on the
+ * host: random ones, and special cases (transposes, many at once, overlap, more than 4 GiB).
  */
 #include "support/support.h"
 
@@ -12,7 +11,7 @@ enum { ROOM = 96 << 10 };
 
 typedef enum place { DEVICE, OTHER, PINNED, WRAPPED, PAGEABLE, PLACES } place;
 
-/* A buffer of ROOM bytes, and what is to be in it. */
+/* A buffer of ROOM bytes, and its expected contents. */
 typedef struct side {
     acu_buffer *buffer;
     acu_tensor *whole;
@@ -93,7 +92,8 @@ typedef struct view {
     acu_tensor *tensor;
 } view;
 
-/* Dimensions in any order, with steps and gaps; dense at times. False: it does not fit. */
+/* A view with its dimensions in any order, with steps and gaps, or dense. False: it does not
+ * fit. */
 static bool draw_view(test_random *random, acu_shape shape, size_t size, view *v)
 {
     int order[ACU_MAX_RANK];
@@ -213,7 +213,7 @@ static void random_layouts_on_two_devices(void **state)
     done();
 }
 
-/* Access is refused, or found not to work: through host memory. */
+/* Direct access is refused, or was found not to work: copies go through host memory. */
 static void random_layouts_on_two_strangers(void **state)
 {
     (void)state;
@@ -507,7 +507,8 @@ static acu_op *fill_later(void *user, acu_val *values, size_t count)
     return acu_fill(acu_take(&values[0]), acu_u8(77));
 }
 
-/* Among the zipped copies one whose source is made in order: all that is put in order stays so. */
+/* One of the zipped copies reads what two ops before it write: copies are not joined in a way that
+ * would break this order. */
 static void many_with_others_between(void **state)
 {
     (void)state;
@@ -540,7 +541,8 @@ static void many_with_others_between(void **state)
     done();
 }
 
-/* What was planned between goes too, where there is no memory to put the others together. */
+/* If there is no memory to join the copies, the ops that were planned between them are given up,
+ * too. */
 static void many_without_memory(void **state)
 {
     enum { FEW = 3, ALL = 2 * FEW + 1, SIDE = 64 };
@@ -576,7 +578,7 @@ static void many_without_memory(void **state)
     done();
 }
 
-/* Copies that need one another's results come one after the other. */
+/* Copies that need each other's results run one after the other. */
 static void many_in_a_row(void **state)
 {
     (void)state;
@@ -600,7 +602,7 @@ static void many_in_a_row(void **state)
     done();
 }
 
-/* ---- more than 4 GiB, where there is a GPU with so much ---- */
+/* ---- more than 4 GiB, on a GPU with enough memory ---- */
 
 static void large_copies(void **state)
 {

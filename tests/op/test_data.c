@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Data in and out: tensors of every dtype made and filled, copies in every direction, reading and
- * writing from bare pointers, and host memory of the program's, released once after its last use.
+ * writing from bare pointers, and host memory of the program, which is released once, after its
+ * last use.
  */
 #include "support/support.h"
 
@@ -201,7 +202,7 @@ static void new_tensors_with_the_same_contents(void **state)
     acu_tensor *down = result(device, acu_to_host(acu_give(twin))); /* reclaimed */
     assert_int_equal(acu_buffer_kind(acu_tensor_buffer(down)), ACU_MEMORY_PINNED);
     is_numbered(acu_tensor_host(down), -30);
-    acu_tensor *again = result(device, acu_dup(down)); /* of host memory: on its device */
+    acu_tensor *again = result(device, acu_dup(down)); /* of host memory: a tensor on its device */
     int32_t memory[N];
     assert_works(acu_read_sync(again, memory, sizeof memory));
     is_numbered(memory, -30);
@@ -262,7 +263,7 @@ static void bare_pointers(void **state)
         assert_works(acu_read_sync(both[i], out, sizeof out));
         is_numbered(out, 7);
     }
-    /* Behind what was submitted before. */
+    /* Ordered behind what was submitted before. */
     assert_works(acu_submit(device, acu_fill(x, acu_i32(3)), NULL, NULL));
     assert_works(acu_submit(device, acu_copy(pinned, x), NULL, NULL));
     assert_works(acu_read_sync(pinned, out, sizeof out));

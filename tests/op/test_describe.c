@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What ops would yield, found without submitting them: what is said is what a submission then
- * gives, and what is refused is refused in the same words.
+ * What ops would yield, found without submitting them: the description is what a submission then
+ * gives, and refusals have the same messages.
  */
 #include "support/one_device.h"
 
@@ -56,7 +56,7 @@ static void look(void *user, const acu_val *values, size_t count)
     }
 }
 
-/* Describes the op, twice, then submits it and looks. */
+/* Describes the op twice, then submits it and compares. */
 static void said_is_done(acu_op *op)
 {
     acu_value_info infos[MOST], again[MOST];
@@ -124,7 +124,7 @@ static void launches_are_checked(void **state)
                             acu_inout(acu_partition_prefix(numbers(10), ACU_SHAPE(2))),
                             acu_inout(acu_partition(numbers(9), ACU_SHAPE(3)))));
     acu_op *x = numbers(10);
-    acu_op_retain(x); /* used by two: shared, so not to be partitioned */
+    acu_op_retain(x); /* used twice: shared, so it can not be partitioned */
     acu_op *op = acu_launch(both, ACU_AUTO, acu_inout(acu_partition(x, ACU_SHAPE(2))),
                             acu_inout(acu_partition(x, ACU_SHAPE(2))));
     size_t count;
@@ -133,7 +133,7 @@ static void launches_are_checked(void **state)
     acu_op_release(op);
 }
 
-/* Forms that depend on who else holds a tensor. */
+/* Forms depend on whether anybody else holds the tensor. */
 static void ownership_is_judged_alike(void **state)
 {
     (void)state;
@@ -153,7 +153,8 @@ static void ownership_is_judged_alike(void **state)
     said_is_done(acu_zip(acu_own(parts[1]), acu_partition(parts[0], ACU_SHAPE(4))));
 }
 
-/* The last of four parts of an op that yields two values; it was unzipped again since. */
+/* The last of four parts of an op that yields two values, and that was unzipped again after
+ * that. */
 static acu_op *part_of_too_many(void)
 {
     acu_op *parts[4], *again[2], *op = acu_op_retain(acu_zip(numbers(1), numbers(1)));

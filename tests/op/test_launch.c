@@ -169,7 +169,7 @@ static void partitions_of_every_rank(void **state)
     close_bench(&b);
 }
 
-/* A slice with gaps, partitioned: its tiles, and nothing beside them. */
+/* A partition of a slice with gaps: its tiles are written, and nothing between them. */
 static void partitions_of_slices(void **state)
 {
     (void)state;

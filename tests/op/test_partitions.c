@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Partitions of every mode against a model: random tensors with gaps and turned dimensions, random
- * tiles, prefixes and numbers of blocks. And lists of tensors as one argument.
+ * Partitions of every mode against a model: random tensors with gaps and permuted dimensions,
+ * random tiles, prefixes and numbers of blocks. Also lists of tensors as one argument.
  */
 #include "support/one_device.h"
 
@@ -65,7 +65,8 @@ static void check_storage(storage *s)
     acu_tensor_release(s->whole);
 }
 
-/* Element `at` of the view is in the tile with these places, and is its element number ... */
+/* Sets the place of the tile that has element `at` of the view, and returns the number of that
+ * element in the tile. */
 static int64_t mark_of(acu_shape shape, acu_shape tile, const int64_t *at, int64_t *places)
 {
     int64_t number = 0, inside = 0;
@@ -89,7 +90,7 @@ static bool next_index(acu_shape shape, int64_t *index)
     return false;
 }
 
-/* Tiles of which a place is beyond the grid are not visited; NULL: all are. */
+/* Tiles beyond the grid are not visited; NULL: all are. */
 static void expect(storage *s, const acu_tensor *view, acu_shape tile, const unsigned *grid)
 {
     acu_shape shape = acu_tensor_shape(view);
@@ -210,7 +211,7 @@ static void a_prefix_goes_with_a_smaller_grid(void **state)
     (void)state;
     int64_t out[10];
     acu_tensor *t = NULL;
-    /* the grid of the whole partition, which comes second */
+    /* the grid is that of the whole partition, which comes second */
     acu_op *y = acu_partition_prefix(zeros(10), ACU_SHAPE(2)),
            *z = acu_partition(zeros(9), ACU_SHAPE(3));
     acu_op *op = acu_launch(both, ACU_AUTO, acu_inout(y), acu_inout(z));
@@ -233,7 +234,7 @@ static void a_prefix_goes_with_a_smaller_grid(void **state)
                  ACU_ERR_SHAPE, "5x1x1 tiles|grid is 5x2x1");
 }
 
-/* What a prefix leaves out is not overwritten: the write before counts. */
+/* The tiles beyond the prefix are not overwritten: they keep what was written before. */
 static void a_prefix_keeps_what_is_beyond(void **state)
 {
     (void)state;
@@ -321,7 +322,7 @@ static void too_many_tiles_are_refused(void **state)
     }
 }
 
-/* Of a tensor, which the op keeps; in one submission, and in another one. */
+/* A partition of a tensor, used by several launches in one submission, and in another one. */
 static void a_partition_serves_several_launches(void **state)
 {
     (void)state;
@@ -371,7 +372,7 @@ static void a_list_of_tensors_is_one_argument(void **state)
     acu_kernel_release(number);
 }
 
-/* A tensor of a list whose memory is not there yet. */
+/* A list with a tensor whose memory is not allocated yet. */
 static void a_list_may_have_what_is_still_to_be_allocated(void **state)
 {
     (void)state;

@@ -16,7 +16,7 @@ extern const char test_refusals_ptx[];
 static char seen[128][8];
 static size_t seen_count;
 
-/* What follows tests this row. */
+/* The code that follows tests this row. */
 static void row(const char *key)
 {
     snprintf(seen[seen_count++], sizeof seen[0], "%s", key);
@@ -46,7 +46,7 @@ static void close_bench(bench *b)
     test_leaks_none();
 }
 
-/* Submitting the op fails so, and names this file. */
+/* Submitting the op fails with this status and these words, and names this file. */
 #define REFUSED(b, op, status, words)                                                              \
     do {                                                                                           \
         acu_future *none_ = NULL;                                                                  \
@@ -157,7 +157,7 @@ static acu_status set_no_dtype(void *user, acu_val *values, size_t count)
     return ACU_OK;
 }
 
-/* A dtype that there is not, wherever a scalar is taken: results are known by their dtypes. */
+/* A dtype that does not exist, wherever a scalar is taken: it would be the dtype of a result. */
 static void scalars_of_no_dtype(void **state)
 {
     (void)state;
@@ -187,7 +187,7 @@ static void scalars_of_no_dtype(void **state)
     close_bench(&b);
 }
 
-/* It would be ordered as neither read nor written. */
+/* An argument with such an access would be ordered neither as read nor as written. */
 static void no_access(void **state)
 {
     (void)state;
@@ -214,7 +214,7 @@ static void no_access(void **state)
     close_bench(&b);
 }
 
-/* A submit that succeeds, and of which nothing runs, would be worse than any error. */
+/* Otherwise the submit would succeed, and nothing would run. */
 static void failures_of_no_error(void **state)
 {
     (void)state;
@@ -226,7 +226,7 @@ static void failures_of_no_error(void **state)
             "ACU_NOT_READY|no error");
     REFUSED(b, acu_op_fail((acu_status)3, "mine", ACU_SITE, "hm"), ACU_ERR_INVALID, "3|no error");
     REFUSED(b, acu_op_fail((acu_status)-999, "mine", ACU_SITE, "hm"), (acu_status)-999, "hm");
-    /* Without words: those of the call that failed, and not of another one. */
+    /* Without a text, the op has the message of the call that failed, if it has this status. */
     assert_int_equal(acu_tensor_reshape(b.x, ACU_SHAPE(5), &t), ACU_ERR_SHAPE);
     REFUSED(b, acu_op_fail(ACU_ERR_SHAPE, "mine", ACU_SITE, NULL), ACU_ERR_SHAPE, "[4, 4]|[5]");
     REFUSED(b, acu_op_fail(ACU_ERR_IO, "mine", ACU_SITE, NULL), ACU_ERR_IO, "no words");
@@ -243,7 +243,7 @@ static void refuse_pageable(const bench *b)
     assert_works(acu_tensor_create(wrapped, 0, ACU_F32, ACU_SHAPE(4, 4), &pageable));
     REFUSED(*b, acu_launch(b->scale, ONE(*b), acu_inout(pageable), acu_f32(2), acu_u32(16)),
             ACU_ERR_INVALID, "argument 0|f32 [4, 4]|pageable|acu_to_device");
-    /* As the program knows it, not as a kernel of acuda's and its arguments. */
+    /* In the program's terms, not in those of acuda's own kernel and its arguments. */
     REFUSED(*b, acu_add(b->x, pageable), ACU_ERR_INVALID,
             "an operand of add (f32 [4, 4])|pageable|acu_to_device");
     assert_string_equal(acu_last_error()->op, "add");
@@ -309,8 +309,9 @@ static void data(void **state)
     close_bench(&b);
 }
 
-/* The record names what the program called, or what it is named, and not a part of it. */
-static void who_is_refused(void **state)
+/* The record names the function that the program called, or the name that the op was given, and not
+ * a part of the op. */
+static void the_named_operation_is_the_programs(void **state)
 {
     (void)state;
     bench b = open_bench();
@@ -325,7 +326,7 @@ static void who_is_refused(void **state)
     close_bench(&b);
 }
 
-/* So it is with built-in operations, whether refused by themselves or by a part of them. */
+/* The same with built-in operations, whether they refuse by themselves or a part of them does. */
 static void which_operation_is_refused(void **state)
 {
     (void)state;
@@ -433,7 +434,7 @@ static acu_status completed(acu_device *device, acu_future **future)
 {
     assert_works(acu_submit(device, acu_zeros(ACU_F32, ACU_SHAPE(1)), NULL, future));
     assert_works(acu_future_wait(*future, ACU_FOREVER));
-    return acu_device_wait(device, ACU_FOREVER); /* nobody else holds it either */
+    return acu_device_wait(device, ACU_FOREVER); /* the device is held by nobody else */
 }
 
 static acu_op *ones(void)
@@ -461,7 +462,7 @@ static acu_status fail_foreign(void *user, CUstream stream, const acu_val *value
     return ACU_ERR_INVALID;
 }
 
-/* While something that was submitted to the stream waits for host work. */
+/* Called while work that was submitted to the stream waits for host work. */
 static void mark_too_early(bench *b, acu_stream *stream)
 {
     acu_submit_options options = {.size = sizeof options, .stream = stream};
@@ -579,7 +580,7 @@ static acu_status part_of(acu_external *external)
     return acu_external_buffer(external, 0, 0, &none);
 }
 
-/* A device's memory, handed to the device itself. */
+/* Memory of the device, imported by the device itself. */
 static acu_status imported(acu_device *device, acu_external **external)
 {
     acu_external_options from = {.size = sizeof from, .bytes = 64};
@@ -608,7 +609,7 @@ static void external_memory(void **state)
     assert_fails(acu_external_import(b.device, &from, &none), ACU_ERR_INVALID, "0 bytes");
     from.bytes = 4096;
     assert_fails(acu_external_import(b.device, &from, &none), ACU_ERR_INVALID, "-1 is not open");
-    row("X2"); /* with what, is the driver's choice */
+    row("X2"); /* the status is the driver's */
     from.fd = pipes[0];
     assert_int_not_equal(acu_external_import(b.device, &from, &none), ACU_OK);
     assert_non_null(strstr(acu_last_error()->message, "does not take descriptor"));
@@ -884,7 +885,8 @@ static void handles(void **state)
     close_bench(&b);
 }
 
-/* What the old context took along stays counted as live: a process of its own. */
+/* Driver objects that went with the old context stay counted as live, so this test is a process of
+ * its own. */
 static void case_reset(void **state)
 {
     (void)state;
@@ -1090,7 +1092,7 @@ static void table(void **state)
     (void)state;
     FILE *file = fopen("docs/refusals.md", "r");
     if (!file)
-        skip(); /* run from elsewhere */
+        skip(); /* run from another folder */
     char line[1024], key[8];
     size_t rows = 0;
     while (fgets(line, sizeof line, file)) {
@@ -1110,7 +1112,7 @@ static acu_op *no_custom(acu_planning *planning)
     return NULL;
 }
 
-/* Constructors never fail, also where the list of what they take is NULL. */
+/* Constructors never fail, not even if the list of their operands is NULL. */
 static void lists_that_are_not_there(void **state)
 {
     (void)state;
@@ -1155,7 +1157,7 @@ int main(int count, char **arguments)
         cmocka_unit_test(no_access),
         cmocka_unit_test(failures_of_no_error),
         cmocka_unit_test(data),
-        cmocka_unit_test(who_is_refused),
+        cmocka_unit_test(the_named_operation_is_the_programs),
         cmocka_unit_test(which_operation_is_refused),
         cmocka_unit_test(ownership),
         cmocka_unit_test(algebra),

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * or_else and finally: the alternative runs if the first op fails, wherever that is found out, and
- * only then; what finally runs does so in any case; errors are the first ones; nothing is left.
+ * or_else and finally: the alternative runs if the first op fails, at whatever stage, and only
+ * then; the last op of a `finally` runs in any case; the error is that of the first failure;
+ * nothing is left over.
  */
 #include "support/support.h"
 
@@ -62,7 +63,7 @@ static acu_op *constant(float value)
     return acu_full(VECTOR, acu_f32(value));
 }
 
-/* A host tensor that could not be computed: found out when the host work is over. */
+/* A host tensor whose computation fails, which is known when the host work is over. */
 static acu_op *broken(float value)
 {
     return host_work(fail_run, acu_inout(acu_to_host(constant(value))));
@@ -146,7 +147,8 @@ static void found_at_completion(void **state)
     acu_device *device = begin();
     yields(device, acu_or_else(broken(1), acu_to_host(constant(2))), 2);
     assert_int_equal(runs, 1);
-    /* What comes behind, in the same submission and in others, reads the alternative's. */
+    /* Work that comes behind, in the same submission and in others, reads the alternative's
+     * values. */
     acu_future *future = test_submit(device, acu_or_else(broken(1), acu_to_host(constant(3))));
     acu_tensor *tensor = acu_future_tensor(future, 0);
     yields(device, acu_to_device(device, tensor), 3);
@@ -169,7 +171,7 @@ static void found_at_issue(void **state)
     yields(device, acu_or_else(acu_fill(x, acu_f32(2)), acu_first(acu_copy(x, y))), 7);
     fail_call(ACU_CALL_MemsetD32Async);
     yields(device, acu_or_else(constant(2), acu_dup(y)), 7);
-    /* Not even memory for the result. */
+    /* There is not even memory for the result. */
     assert_works(acu_pool_trim(acu_device_pool(device), 0, NULL));
     fail_call(ACU_CALL_MemAllocFromPoolAsync);
     yields(device, acu_dup(acu_or_else(constant(2), constant(8))), 8);
@@ -188,12 +190,12 @@ static void found_at_submit(void **state)
     yields(device, acu_or_else_if(wrong, acu_dup(x), ask, NULL, count_release), 1);
     assert_int_equal(last_asked, ACU_ERR_SHAPE);
     assert_int_equal(releases, 1);
-    holds(y, 2); /* nothing of what was refused ran, nor is its data bad */
+    holds(y, 2); /* nothing of the refused op ran, and its data is still valid */
     answer = false;
     wrong = acu_nth(acu_value(x), 3);
     assert_fails(acu_submit(device, acu_or_else_if(wrong, acu_dup(x), ask, NULL), NULL, NULL),
                  ACU_ERR_ARGUMENTS, "value 3");
-    /* Neither can be run: the alternative's reason. */
+    /* Neither can run: the error is the alternative's. */
     wrong = acu_or_else(acu_nth(acu_value(x), 3), acu_nth(acu_value(x), 4));
     assert_fails(acu_submit(device, wrong, NULL, NULL), ACU_ERR_ARGUMENTS, "value 4");
     acu_tensor_release(x);
@@ -201,7 +203,7 @@ static void found_at_submit(void **state)
     finish(device);
 }
 
-/* A call that succeeds leaves the thread's record as it is, or as nothing. */
+/* A call that succeeds leaves the thread's record unchanged, even if it was empty. */
 static void the_record_is_of_calls_that_failed(acu_device *device, acu_tensor *x)
 {
     acu_status before = acu_last_error()->status;
@@ -257,7 +259,8 @@ static void the_program_decides(void **state)
     finish(device);
 }
 
-/* One calls what fails, as libraries do; the other has a reason of its own. */
+/* One function fails because a call of acuda fails in it, as libraries do; the other fails for a
+ * reason of its own. */
 static acu_status fail_by_call(void *user, const acu_val *values, size_t count)
 {
     acu_buffer *none = NULL;
@@ -289,7 +292,8 @@ static acu_status fail_io(void *user, const acu_val *values, size_t count)
     return ACU_ERR_IO;
 }
 
-/* What a function returned is in the record, with the words of the call that failed in it. */
+/* The record has the status that the function returned, with the message of the call that failed
+ * inside it ... */
 static void the_reason_of_a_function(void **state)
 {
     (void)state;
@@ -310,7 +314,7 @@ static void the_reason_of_a_function(void **state)
                      "returned ACU_ERR_INVALID: |acu_buffer_create_pinned");
         assert_int_equal(acu_last_error()->cause, ACU_ERR_INVALID);
     }
-    /* Not those of another call. */
+    /* ... but not with the message of another call. */
     acu_tensor *none = NULL;
     assert_int_equal(acu_future_take(NULL, 0, &none), ACU_ERR_INVALID);
     assert_int_equal(acu_sync(device, bare(fail_run), NULL), ACU_ERR_CALLBACK);
@@ -327,7 +331,7 @@ static void an_alternative_may_fail_too(void **state)
     ends(device, acu_to_device(device, acu_future_tensor(future, 0)), ACU_ERR_DEPENDENCY);
     acu_future_release(future);
     assert_int_equal(runs, 2);
-    /* Alternatives of alternatives, and within. */
+    /* Alternatives of alternatives, and inside of alternatives. */
     yields(device, acu_or_else(broken(1), acu_or_else(broken(2), acu_to_host(constant(3)))), 3);
     assert_int_equal(runs, 4);
     yields(device, acu_or_else(acu_or_else(broken(1), broken(2)), acu_to_host(constant(4))), 4);
@@ -347,7 +351,7 @@ static void others_are_not_touched(void **state)
     holds(acu_future_tensor(future, 0), 2);
     holds(acu_future_tensor(future, 1), 3);
     acu_future_release(future);
-    /* The failure beside it is the submission's. */
+    /* A failure beside the or_else is a failure of the submission. */
     both = acu_zip(acu_or_else(acu_to_host(constant(1)), acu_to_host(constant(2))), broken(3));
     ends(device, both, ACU_ERR_CALLBACK);
     finish(device);
@@ -358,12 +362,12 @@ static void what_several_use_is_everybodys(void **state)
     (void)state;
     acu_device *device = begin();
     acu_tensor *y = tensor_of(device, 1);
-    /* Both use it: the failure of the first one's own part does not take it along. */
+    /* Both use the input: it is not affected by the failure of the first one. */
     acu_op *input = acu_op_retain(constant(6));
     fail_call(ACU_CALL_MemcpyDtoDAsync);
     acu_op *first = acu_first(acu_copy(y, input));
     yields(device, acu_or_else(first, acu_first(acu_copy(y, input))), 6);
-    /* Nobody needed the alternative, but a part of it has another user. */
+    /* The alternative was not needed, but a part of it has another user. */
     acu_op *kept = acu_op_retain(host_work(count_run, acu_inout(acu_to_host(constant(8)))));
     acu_op *either = acu_or_else(acu_to_host(constant(7)), acu_zip(kept));
     yields(device, either, 7);
@@ -386,8 +390,8 @@ static acu_status pass_and_count(void *user, const acu_val *values, size_t count
     return user ? fail_run(NULL, values, count) : count_run(NULL, values, count);
 }
 
-/* The submission that plans such an op fails beside it, before that is decided: another one that
- * reads what the op yields gets it all the same. What is tried does not write that. */
+/* The submission that plans such an op fails in another part, before it is decided whether the
+ * alternative runs. Another submission that reads the values of the op gets them all the same. */
 static void also_if_the_first_user_fails(void **state)
 {
     (void)state;
@@ -424,8 +428,8 @@ static acu_status pass_lock(void *user, const acu_val *values, size_t count)
     return ACU_OK;
 }
 
-/* What was tried was stopped by a failure beside it, when nobody else had the op. Who then reads
- * what the alternative would have written finds it as it was. */
+/* The op that was tried is stopped by a failure beside it, when nobody else has the op. Data that
+ * the alternative would have written is then unchanged. */
 static void what_was_stopped_did_not_fail(void **state)
 {
     (void)state;
@@ -443,7 +447,8 @@ static void what_was_stopped_did_not_fail(void **state)
     acu_future *first = test_submit(device, acu_zip(acu_dup(y), op));
     acu_op_release(op);
     pthread_mutex_unlock(&held);
-    test_host_gate_await(); /* which came behind that, and the copy's turn between them */
+    test_host_gate_await(); /* the worker gets to the gate after `before`: the copy had its turn in
+                             * between */
     acu_future *second = test_submit(device, acu_dup(x));
     test_host_gate_open();
     assert_int_equal(acu_future_wait(first, ACU_FOREVER), ACU_ERR_DRIVER);
@@ -461,7 +466,7 @@ static void what_was_stopped_did_not_fail(void **state)
     finish(device);
 }
 
-/* What an alternative would have overwritten stays as it was: also bad. */
+/* Data that an alternative would have overwritten stays as it was, even if it can not be read. */
 static void what_is_spared_heals_nothing(void **state)
 {
     (void)state;
@@ -475,8 +480,9 @@ static void what_is_spared_heals_nothing(void **state)
     assert_works(acu_future_wait(future, ACU_FOREVER));
     acu_future_release(future);
     ends(device, acu_dup(y), ACU_ERR_DEPENDENCY);
-    holds(z, 3); /* which was not bad */
-    /* The same where it waits for what fails, and through another one that is spared. */
+    holds(z, 3); /* which could be read */
+    /* The same if the alternative waits for the failing work, and through another alternative that
+     * does not run. */
     acu_op *first = acu_after(acu_fill(z, acu_f32(5)), bare(count_run));
     either = acu_or_else(first, acu_first(acu_copy(z, y)));
     yields(device, acu_dup(either), 5);
@@ -486,7 +492,7 @@ static void what_is_spared_heals_nothing(void **state)
     yields(device, acu_dup(shared), 6);
     ends(device, acu_dup(y), ACU_ERR_DEPENDENCY);
     holds(z, 6);
-    /* Of one tensor only the part that was bad. */
+    /* Only the part of a tensor that could not be read. */
     acu_op *part = acu_slice(y, ACU_SHAPE(0), ACU_SHAPE(N / 2));
     fail_call(ACU_CALL_MemsetD32Async);
     ends(device, acu_or_else(acu_fill(y, acu_f32(7)), acu_fill(y, acu_f32(8))), ACU_OK);
@@ -499,7 +505,7 @@ static void what_is_spared_heals_nothing(void **state)
     ends(device, acu_dup(acu_slice(y, ACU_SHAPE(N / 2), ACU_SHAPE(N))), ACU_OK);
     fail_call(ACU_CALL_MemsetD32Async);
     ends(device, acu_fill(y, acu_f32(1)), ACU_ERR_DRIVER);
-    /* Run, it heals. */
+    /* If the alternative runs, the data can be read again. */
     fail_call(ACU_CALL_MemcpyDtoDAsync);
     acu_tensor *x = tensor_of(device, 5);
     other = acu_zip(acu_fill(z, acu_f32(6)), acu_fill(y, acu_f32(7)));
@@ -568,7 +574,7 @@ static void giving_up_is_not_for_the_alternative(void **state)
     assert_int_equal(releases, 1);
 }
 
-/* Neither what was decided against nor what was given up. */
+/* Neither an alternative that was decided against nor one that was given up. */
 static void what_does_not_run_changes_nothing(void **state)
 {
     (void)state;
@@ -604,11 +610,11 @@ static void it_runs_after_success_and_failure(void **state)
     fail_call(ACU_CALL_MemsetD32Async);
     ends(device, acu_finally(constant(1), bare(count_run)), ACU_ERR_DRIVER);
     assert_int_equal(runs, 4);
-    /* Something beside it failed first. */
+    /* A failure beside it came first. */
     acu_op *behind = acu_finally(acu_to_device(device, broken(1)), bare(count_run));
     ends(device, behind, ACU_ERR_CALLBACK);
     assert_int_equal(runs, 6);
-    /* Work for the device, which others then read. */
+    /* Device work, whose result others then read. */
     acu_tensor *x = tensor_of(device, 1);
     ends(device, acu_finally(broken(1), acu_fill(x, acu_f32(2))), ACU_ERR_CALLBACK);
     holds(x, 2);
@@ -639,11 +645,11 @@ static void it_nests(void **state)
     acu_op *inner = acu_finally(broken(1), bare(count_run));
     yields(device, acu_finally(acu_or_else(inner, acu_to_host(constant(2))), bare(count_run)), 2);
     assert_int_equal(runs, 3);
-    /* Of an alternative that is not needed it is a part. */
+    /* It is a part of an alternative that is not needed. */
     acu_op *other = acu_finally(acu_to_host(constant(4)), bare(count_run));
     yields(device, acu_or_else(acu_to_host(constant(3)), other), 3);
     assert_int_equal(runs, 3);
-    /* The last of all fails: then the alternative has its turn. */
+    /* The last op fails: then the alternative around it runs. */
     inner = acu_finally(acu_to_host(constant(5)), bare(fail_run));
     yields(device, acu_or_else(inner, acu_to_host(constant(6))), 6);
     assert_int_equal(runs, 4);
@@ -654,7 +660,7 @@ static void it_nests(void **state)
     finish(device);
 }
 
-/* Where the alternative that it is a part of has no turn, it never began. */
+/* If it is a part of an alternative that does not run, it never began. */
 static void not_where_the_alternative_does_not_run(void **state)
 {
     (void)state;
@@ -666,7 +672,7 @@ static void not_where_the_alternative_does_not_run(void **state)
     acu_op *other = acu_finally(bare(count_run), bare(count_run));
     ends(device, acu_or_else_if(bare(fail_run), other, ask, NULL), ACU_ERR_CALLBACK);
     assert_int_equal(runs, 1); /* what failed */
-    /* In an alternative, and in what that tries. */
+    /* In an alternative, and in the op that the alternative tries. */
     other = acu_or_else(acu_finally(bare(count_run), bare(count_run)),
                         acu_finally(bare(count_run), bare(count_run)));
     ends(device, acu_or_else_if(bare(fail_run), other, ask, NULL), ACU_ERR_CALLBACK);
@@ -689,7 +695,7 @@ static void not_where_the_alternative_does_not_run(void **state)
     assert_int_equal(runs, 2);
 }
 
-/* One that has begun ends with it. */
+/* An alternative that has begun ends with its `finally`. */
 static void where_the_alternative_was_begun(void **state)
 {
     (void)state;

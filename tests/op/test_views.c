@@ -99,7 +99,7 @@ static acu_status count_call(void *user, CUstream stream, const acu_val *values,
     return ACU_OK;
 }
 
-/* Windows of one width at one distance do not tell these apart: elements do. */
+/* Windows of equal width and distance do not show that these are disjoint; their elements do. */
 static void blocks_that_interleave_are_written_at_once(void **state)
 {
     (void)state;
