@@ -6,7 +6,7 @@
 #include "softcuda/calls_kernels.h"
 #include "softcuda/calls_streams.h"
 
-/* A graph that is there, or NULL. */
+/* A graph that exists, or NULL. */
 static known_graph *some_graph(world *w, unsigned *n)
 {
     for (int tries = 0; tries < 8; tries++) {
@@ -53,7 +53,8 @@ static void clone_graph(world *w)
     }
 }
 
-/* What a new node comes behind: some of the graph's; at times one twice, or one of another. */
+/* The predecessors of a new node: some nodes of the graph; sometimes one of them twice, or a node
+ * of another graph. */
 static size_t some_nodes(world *w, known_graph *g, CUgraphNode *nodes)
 {
     size_t count = 0;
@@ -416,7 +417,7 @@ static void update_exec(world *w)
     ask(w, "GraphExecUpdate x%u g%u%s", n, m,
         x->graph == m && x->life == g->life ? "" : ", another one");
     told(w, w->cu->GraphExecUpdate_v2(x->exec, g->graph, &info));
-    /* Of two that differ in more than one respect either may be told. */
+    /* Two graphs that differ in more than one respect: either difference may be reported. */
     gave(w, info.result == ACU_CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED ||
                     info.result == ACU_CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED
                 ? ACU_CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED

@@ -103,7 +103,7 @@ static void launch_with(world *w)
     acu_CUlaunchAttribute attribute = {.id = ONE_OF(w, 0, 2, 6, 8, 77)};
     acu_CUlaunchConfig config = {f.grid[0],  f.grid[1], f.grid[2],     f.block[0], f.block[1],
                                  f.block[2], f.shared,  w->streams[n], &attribute, below(w, 2)};
-    if (attribute.id == 2) { /* with too much shared memory it is one error or the other */
+    if (attribute.id == 2) { /* with too much shared memory the error may be either of two */
         attribute.value.cooperative = 1;
         config.sharedMemBytes = 0;
     }

@@ -24,7 +24,7 @@ static void allocate(world *w)
         w->blocks[n] = made;
 }
 
-/* An address that is none to be freed, or asked about. */
+/* An address that can be neither freed nor asked about. */
 static CUdeviceptr wrong_address(world *w, unsigned *which)
 {
     *which = below(w, 5);
@@ -235,7 +235,7 @@ static void ask_address(world *w)
 
 /* ---- copies and fills ---- */
 
-/* Addresses that a copy can be given: kinds of memory, and what is none. */
+/* Addresses for a copy: all kinds of memory, and addresses where there is none. */
 static CUdeviceptr some_end(world *w, unsigned *which)
 {
     *which = below(w, 16);
@@ -271,7 +271,7 @@ static void copy_plain(world *w)
     CUstream stream = w->streams[n];
     unsigned kind = below(w, 8);
     if (kind < 2 && (d < 2 || s < 2))
-        kind = 7; /* what is no memory counts as the host's there */
+        kind = 7; /* an address without memory counts as the host's there */
     switch (kind) {
     case 0:
         ask(w, "Memcpy kinds %u %u size %zu", d, s, size);
@@ -349,10 +349,10 @@ static void fill(world *w)
     const size_t count = ONE_OF(w, 0, 1, 16, 100), pitch = ONE_OF(w, 0, 64, 100, 512);
     CUstream s = w->streams[n];
     if (d >= 2 && d < 5)
-        dst = w->scratch + 4096 + dst % 4; /* filling pageable memory is a fault of the device's */
+        dst = w->scratch + 4096 + dst % 4; /* filling pageable memory is a device fault */
     const unsigned kind = below(w, 9);
     if (d < 2 && kind >= 3 && is_capturing(w, n))
-        return; /* where a node would fill is looked at late */
+        return; /* the address that a node fills is checked late */
     ask(w, "Memset kind %u at %u+%u count %zu pitch %zu s%u", kind, d, (unsigned)(dst % 4), count,
         pitch, n);
     switch (kind) {

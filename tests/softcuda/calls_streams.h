@@ -94,7 +94,7 @@ static void host_function(world *w)
     told(w, w->cu->LaunchHostFunc(w->streams[n], fn, &host_counters[c]));
 }
 
-/* As a node of a capture it is not what acuda makes; the same below. */
+/* acuda never makes such nodes in captures; the same below. */
 static void write_value(world *w)
 {
     const unsigned n = some_stream(w);
@@ -112,7 +112,7 @@ static void write_value(world *w)
     }
 }
 
-/* For what is so already. */
+/* Waits for a value that is there already. */
 static void wait_value(world *w)
 {
     const unsigned n = some_stream(w);
@@ -196,7 +196,7 @@ static void begin_capture(world *w)
     told(w, w->cu->StreamBeginCapture(w->streams[n], mode));
 }
 
-/* Which nodes there are, by type. */
+/* Records the types of the nodes. */
 static void tell_graph(world *w, CUgraph graph)
 {
     CUgraphNode nodes[256];

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Random sequences of driver calls: what they work on, and the record of what was answered.
+ * Random sequences of driver calls: the objects that they work on, and the record of the answers.
  *
- * A number decides all of a sequence: which calls, on which handles, with which arguments, wrong
- * ones too. Left out is what CUDA does not define: handles that were destroyed, memory that is not
- * there. What is executed only adds to counters, so that no order changes the sums at the end; and
- * whether something is ready is never looked at, only that asking is allowed.
+ * A seed decides everything about a sequence: the calls, their handles and their arguments, wrong
+ * ones included. Cases that CUDA does not define are left out: destroyed handles, memory that does
+ * not exist. The work only adds to counters, so its order does not change the sums at the end.
+ * Whether work is ready does not count, only whether asking is allowed.
  */
 #ifndef TESTS_SOFTCUDA_CALLS_WORLD_H
 #define TESTS_SOFTCUDA_CALLS_WORLD_H
@@ -123,7 +123,7 @@ __attribute__((format(printf, 2, 3))) static void ask(world *w, const char *form
     va_end(arguments);
 }
 
-/* What a call said. Not ready is as good as done. */
+/* Records the result of a call. "Not ready" counts as success. */
 static bool told(world *w, unsigned result)
 {
     if (result == ACU_CUDA_ERROR_NOT_READY)
@@ -140,7 +140,7 @@ static bool told(world *w, unsigned result)
     return result == ACU_CUDA_SUCCESS;
 }
 
-/* What a call gave, behind told. */
+/* Records a value that a call returned; called after told. */
 static void gave(world *w, unsigned long long value)
 {
     w->length += (size_t)snprintf(w->answers + w->length, sizeof w->answers - w->length, "%c%llu",
@@ -161,7 +161,7 @@ static unsigned some_stream(world *w)
     }
 }
 
-/* A place, which may have nothing; what is not there is asked for as NULL. */
+/* A random place, which may be empty; an empty place is passed as NULL. */
 static unsigned some(world *w, unsigned places)
 {
     return below(w, places);

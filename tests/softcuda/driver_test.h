@@ -30,7 +30,7 @@ static inline const char *own_case(void)
 static inline void software_only(void)
 {
     if (own_case())
-        return; /* who started this process has asked */
+        return; /* the process that started this one has checked */
     const acu_driver_table *cu = open_driver();
     bool software = SOFTWARE;
     close_driver(cu);
@@ -56,7 +56,7 @@ static inline bool in_own_process(const char *name)
     int status = -1;
     assert_int_equal(setenv("ACUDA_TEST_CASE", name, 1), 0);
     posix_spawn_file_actions_init(&actions);
-    /* Its summary is not ours; what failed is told on the other stream. */
+    /* Its summary does not belong to this test; failures are printed on the other stream. */
     posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
     int failed = posix_spawn(&child, self, &actions, NULL, arguments, environ);
     posix_spawn_file_actions_destroy(&actions);
@@ -79,8 +79,8 @@ static inline void nothing_to_do(void *unused)
 }
 
 /*
- * A driver may prepare what it needs for a kind of call when that is first made, and may wait for
- * all of the context then; for ever, while a test holds a stream. So it gets the chance before.
+ * A driver may prepare for a kind of call when it is first made, and may wait for the whole context
+ * to do so: for ever, while a test holds a stream up. So such calls are made here first.
  */
 static inline void gate_prepare(const acu_driver_table *cu, CUstream stream)
 {
@@ -97,7 +97,7 @@ static inline void gate_prepare(const acu_driver_table *cu, CUstream stream)
 
 /*
  * A stream that runs into it waits until gate_open. Nothing promises that other streams of a GPU
- * get on meanwhile: a test may count on a few of them at most, which share no hardware queue.
+ * make progress meanwhile: a test may rely on a few streams at most, which share no hardware queue.
  */
 typedef struct gate {
     sem_t entered, open;

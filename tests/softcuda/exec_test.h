@@ -61,7 +61,7 @@ static inline uint64_t memory_alloc(void *owner, size_t bytes, size_t align)
     for (size_t n = 0; n < bytes; n += SX_GRANULE)
         memory.valid[(at + n) / SX_GRANULE] =
             (uint16_t)(bytes - n < SX_GRANULE ? bytes - n : SX_GRANULE);
-    /* a granule of nothing behind each allocation */
+    /* an unused granule behind each allocation */
     memory.used += (bytes + 2 * SX_GRANULE - 1) / SX_GRANULE * SX_GRANULE;
     memory.live++;
     memset(memory.host + at, 0, bytes);
@@ -82,7 +82,7 @@ static inline char *memory_host(void *owner, uint64_t address)
     return memory.host + (address - MEMORY_BASE);
 }
 
-/* What the device has at an address. */
+/* The host address of a device address. */
 static inline void *at(uint64_t address)
 {
     return memory_host(NULL, address);

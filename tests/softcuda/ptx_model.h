@@ -425,7 +425,7 @@ INTEGER(int_cnot, x == 0)
 INTEGER(int_min_relu, (x < y ? x : y) < 0 ? 0 : x < y ? x : y)
 INTEGER(int_max_relu, (x > y ? x : y) < 0 ? 0 : x > y ? x : y)
 
-/* Divisors are made odd, and never -1: what a division by zero gives is nobody's business. */
+/* Divisors are made odd, and never -1: PTX does not define division by zero. */
 static inline s128 divisor(const op *o, uint64_t v)
 {
     return integer_of(o->type, (v | 1) & ~UINT64_C(2));

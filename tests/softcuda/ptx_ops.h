@@ -40,7 +40,7 @@ static void family(void)
     family_start[family_count++] = op_count;
 }
 
-/* The text is formatted; what else there is to say is set in what is returned. */
+/* The text is formatted; the caller sets the other fields of the result. */
 __attribute__((format(printf, 5, 6))) static op *add(op_value value, const number *type,
                                                      const char *results, const char *sources,
                                                      const char *format, ...)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Whether all threads sleep: what a seeded run goes by when nothing else happens. */
+/* Whether all threads sleep: a seeded run relies on that when nothing else happens. */
 #include "driver/asleep.h"
 
 #include <pthread.h>
@@ -41,7 +41,7 @@ static void *play(void *context)
     return NULL;
 }
 
-static void who_hands_over_is_not_asleep(void **state)
+static void threads_that_take_turns_are_not_asleep(void **state)
 {
     enum { LOOKS = 3000 };
     (void)state;
@@ -68,8 +68,8 @@ static void *wait_for_turn(void *turn)
     return NULL;
 }
 
-/* Threads that wait are, as soon as they have got there. */
-static void who_waits_is_asleep(void **state)
+/* Threads that wait count as asleep, as soon as they have begun to wait. */
+static void threads_that_wait_are_asleep(void **state)
 {
     (void)state;
     sem_t turn;
@@ -89,8 +89,8 @@ static void who_waits_is_asleep(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_hands_over_is_not_asleep),
-        cmocka_unit_test(who_waits_is_asleep),
+        cmocka_unit_test(threads_that_take_turns_are_not_asleep),
+        cmocka_unit_test(threads_that_wait_are_asleep),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Stream capture: what is issued becomes a graph, over several streams, and what may not be. */
+/* Stream capture: work on one or several streams becomes a graph; and what a capture forbids. */
 #include "softcuda/driver_test.h"
 
 #include <pthread.h>
@@ -142,7 +142,7 @@ static void what_cannot_be_captured_ends_it(void **state)
     OK(cu->StreamBeginCapture(l.a, RELAXED));
     IS(cu->CtxSynchronize(), ERROR_STREAM_CAPTURE_UNSUPPORTED);
     is_lost(&l);
-    /* In global mode an allocation disturbs, unless the thread says that it knows better. */
+    /* In global mode an allocation is refused, unless the thread has exchanged its capture mode. */
     OK(cu->StreamBeginCapture(l.a, GLOBAL));
     unsigned mode = RELAXED;
     OK(cu->ThreadExchangeStreamCaptureMode(&mode));
@@ -153,7 +153,7 @@ static void what_cannot_be_captured_ends_it(void **state)
     OK(launch_store(cu, l.module, l.a, l.at, 1));
     IS(cu->MemAlloc(&at, 16), ERROR_STREAM_CAPTURE_UNSUPPORTED);
     is_lost(&l);
-    /* A stream that was drawn in has to come back. */
+    /* A stream that became part of the capture has to be joined to it again. */
     OK(cu->StreamBeginCapture(l.a, RELAXED));
     OK(launch_store(cu, l.module, l.a, l.at, 1));
     OK(cu->EventRecord(l.fork, l.a));
@@ -182,7 +182,8 @@ static void *end_elsewhere(void *user)
     return NULL;
 }
 
-/* Only who began a capture ends it, on the stream where it began; two do not become one. */
+/* Only the thread that began a capture can end it, on the stream where it began; two captures do
+ * not become one. */
 static void captures_stay_apart(void **state)
 {
     (void)state;
@@ -216,7 +217,8 @@ static void captures_stay_apart(void **state)
     close_lab(&l);
 }
 
-/* An event that stands for something in a capture is never reached; who asks ends the capture. */
+/* An event that stands for something in a capture is never reached; asking about it ends the
+ * capture. */
 static void captured_events_are_not_asked(void **state)
 {
     (void)state;
@@ -281,7 +283,8 @@ static void the_legacy_stream_must_stay_out(void **state)
     OK(cu->StreamBeginCapture(blocking, RELAXED));
     IS(cu->MemsetD32Async(l.at, 1, 1, NULL), ERROR_STREAM_CAPTURE_IMPLICIT);
     IS(cu->StreamEndCapture(blocking, &graph), ERROR_STREAM_CAPTURE_INVALIDATED);
-    /* It may be asked whether it captures; whether it is done, or to be waited for, not. */
+    /* Asking whether the stream captures is allowed; asking whether it is idle, or waiting for it,
+     * is not. */
     unsigned status;
     OK(cu->StreamBeginCapture(blocking, RELAXED));
     IS(cu->StreamIsCapturing(NULL, &status), ERROR_STREAM_CAPTURE_IMPLICIT);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Devices and contexts: attributes, the stack of current contexts, ends, handles of nothing. */
+/* Devices and contexts: attributes, the stack of current contexts, destruction, invalid handles. */
 #include "softcuda/driver_test.h"
 
 #include <pthread.h>
@@ -141,7 +141,7 @@ static void refuse(const acu_driver_table *cu, uintptr_t value)
     assert_int_not_equal(cu->LibraryUnload((CUlibrary)value), 0);
 }
 
-/* The software device's own: a GPU's driver follows such pointers. */
+/* Only the software device does this: a GPU's driver follows such pointers. */
 static void handles_of_nothing_are_refused(void **state)
 {
     (void)state;

@@ -65,7 +65,7 @@ static void is_lost(const lab *l, unsigned error)
                      error);
 }
 
-/* The context goes, and the device is lost all the same. */
+/* The context is destroyed, and the device is lost all the same. */
 static void close_lab(lab *l, unsigned error)
 {
     const acu_driver_table *cu = l->cu;
@@ -178,8 +178,8 @@ static void a_stopped_kernel_is_no_second_fault(void **state)
     close_lab(&l, ACU_CUDA_ERROR_ILLEGAL_ADDRESS);
 }
 
-/* Held up where it tells them one by one, a fault is known to all contexts or to none: a program
- * that learns of it in one does not find another one well. */
+/* A fault is held up while it marks contexts one by one: the program sees it in all contexts or in
+ * none, never in one and not in another. */
 static void a_fault_is_everybodys_at_once(void **state)
 {
     (void)state;
@@ -231,11 +231,11 @@ static void host_functions_behind_a_fault_do_not_run(void **state)
     close_lab(&l, ACU_CUDA_ERROR_ILLEGAL_ADDRESS);
 }
 
-/* What runs in another context of the device ends as well. */
+/* Work in another context of the device ends as well. */
 static void contexts_of_a_device_fall_together(void **state)
 {
     (void)state;
-    software_only(); /* of a GPU only calls that come later were looked at */
+    software_only(); /* on a GPU, only later calls were measured */
     if (!in_own_process(__func__))
         return;
     lab l = open_lab();

@@ -102,7 +102,8 @@ static void chains_run_in_order(void **state)
     close_lab(&l);
 }
 
-/* What a graph of 6 nodes and 5 edges tells who has room for so many, up to 8: NULL is the rest. */
+/* What a graph of 6 nodes and 5 edges returns to a caller with room for `room` of them, up to 8:
+ * the rest is NULL. */
 static void has_room_for(const lab *l, size_t room)
 {
     CUgraphNode nodes[8], from[8], to[8];
@@ -118,7 +119,8 @@ static void has_room_for(const lab *l, size_t room)
         assert_true((from[i] != NULL) == (i < count) && (to[i] != NULL) == (i < count));
 }
 
-/* Two branches, of which each waits for what the other does: they need to run side by side. */
+/* Two branches, each of which waits for something that the other does: they must run side by
+ * side. */
 static void branches_run_side_by_side(void **state)
 {
     (void)state;
@@ -329,7 +331,8 @@ static void cooperative_nodes_meet(void **state)
     OK(l.cu->GraphExecDestroy(exec));
     for (unsigned i = 0; i < 4; i++)
         assert_int_equal(word_at(l.cu, l.at + 4 * i), i < 2 ? BLOCKS : BLOCKS - 1);
-    if (SOFTWARE) { /* what other drivers do with the node's own attributes then, nobody says */
+    if (SOFTWARE) { /* what other drivers do with the node's own attributes then is not
+                     * documented */
         at = l.at + 16;
         OK(l.cu->GraphKernelNodeSetParams(node, &p));
         exec = instantiate(&l);

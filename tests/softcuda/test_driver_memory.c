@@ -29,7 +29,7 @@ static void allocations_are_freed_once(void **state)
     IS(cu->MemFree(at + 256), ERROR_INVALID_VALUE);
     OK(cu->MemFree(at));
     OK(cu->MemGetInfo(&after, &total));
-    assert_true(!SOFTWARE || before == after); /* of a GPU others take memory, too */
+    assert_true(!SOFTWARE || before == after); /* other processes use memory of a GPU, too */
     size_t pitch = 0;
     OK(cu->MemAllocPitch(&at, &pitch, 100, 10, 4));
     assert_true(pitch >= 100 && pitch % 32 == 0);
@@ -151,7 +151,8 @@ static void assert_unwritten(const acu_driver_table *cu, CUdeviceptr at, size_t 
     free(got);
 }
 
-/* Nothing that was not written looks as if it were: not 0, nor what was there before. */
+/* Memory that was not written does not look as if it were: it holds neither 0 nor earlier
+ * contents. */
 static void fresh_memory_holds_nothing(void **state)
 {
     (void)state;
@@ -182,7 +183,7 @@ static void fresh_memory_holds_nothing(void **state)
     close_driver(cu);
 }
 
-/* A small pageable source may be changed as soon as the call is back; a pinned one may not. */
+/* A small pageable source may be changed as soon as the call returns; a pinned one may not. */
 static void sources_are_taken_when_they_should_be(void **state)
 {
     (void)state;
@@ -229,7 +230,8 @@ static void large_copies_arrive(void **state)
     OK(cu->MemHostAlloc((void **)&pinned, 4 * WORDS, 0));
     OK(cu->MemcpyHtoDAsync(a, from, 4 * WORDS, stream));
     OK(cu->MemcpyDtoDAsync(b, a, 4 * WORDS, stream));
-    OK(cu->MemcpyDtoHAsync(to, b, 4 * WORDS, stream)); /* pageable: back when it is there */
+    OK(cu->MemcpyDtoHAsync(to, b, 4 * WORDS, stream)); /* pageable: the call returns when the copy
+                                                        * is complete */
     OK(cu->StreamSynchronize(stream));
     assert_memory_equal(from, to, 4 * WORDS);
     OK(cu->MemcpyDtoHAsync(pinned, b, 4 * WORDS, stream));

@@ -91,7 +91,8 @@ static void events_order_devices(void **state)
     gate_open(&g);
     OK(cu->StreamSynchronize(p.stream[1]));
     assert_int_equal(word_at(cu, p.at[1]), 99);
-    IS(cu->EventRecord(event, p.stream[1]), ERROR_INVALID_HANDLE); /* it is the other's */
+    IS(cu->EventRecord(event, p.stream[1]), ERROR_INVALID_HANDLE); /* it belongs to the other
+                                                                    * context */
     on(&p, 0);
     OK(cu->EventDestroy(event));
     close_pair(&p);
@@ -110,7 +111,7 @@ static void peer_access_lets_kernels_in(void **state)
         OK(launch_copy(cu, p.module[0], p.stream[0], p.at[0], p.at[1], 1024));
         OK(cu->StreamSynchronize(p.stream[0]));
         assert_int_equal(word_at(cu, p.at[0] + 4092), 11);
-        /* What is allocated later is seen as well. */
+        /* Memory that is allocated later is accessible as well. */
         CUdeviceptr later;
         on(&p, 1);
         OK(cu->MemAlloc(&later, 4));
@@ -187,7 +188,7 @@ static void pools_are_opened_one_by_one(void **state)
         OK(launch_copy(cu, p.module[0], p.stream[0], p.at[0], pooled, 1));
         IS(cu->StreamSynchronize(p.stream[0]), ERROR_ILLEGAL_ADDRESS);
         close_pair(&p);
-        return; /* all is lost */
+        return; /* all devices are lost */
     }
     on(&p, 1);
     OK(cu->MemFree(pooled));

@@ -45,7 +45,7 @@ static void memory_follows_the_stream(void **state)
     close_driver(cu);
 }
 
-/* What a context allocated goes with it; what came from a pool is the device's, and stays. */
+/* Memory that a context allocated goes with it; memory from a pool is the device's, and stays. */
 static void memory_of_a_pool_outlives_the_context(void **state)
 {
     (void)state;
@@ -93,7 +93,7 @@ static void pools_keep_accounts(void **state)
     assert_true(reserved >= 30 * MIB);
     OK(cu->MemFreeAsync(b, stream));
     OK(cu->StreamSynchronize(stream));
-    /* Kept, as the threshold says, until somebody trims it. */
+    /* The pool keeps it, as the threshold says, until it is trimmed. */
     assert_int_equal(attribute(cu, pool, ACU_CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT), reserved);
     OK(cu->MemPoolTrimTo(pool, 0));
     assert_int_equal(attribute(cu, pool, ACU_CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT), 0);
@@ -159,7 +159,7 @@ static void devices_have_a_current_pool(void **state)
     close_driver(cu);
 }
 
-/* The software device's own: on a GPU this reads something or faults, as it happens. */
+/* Only on the software device: on a GPU this may read anything or fault. */
 static void use_after_a_free_in_order_is_found(void **state)
 {
     (void)state;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Random sequences of driver calls, right and wrong ones: each is answered as a GPU's driver
- * answered it, and at the end the counters have what those that succeeded add up to. What is
- * expected was recorded by this program, on an H200 with driver 580 (CUDA 13.0): driver_answers.h.
+ * Random sequences of driver calls, right and wrong ones: each gets the answer that a GPU's driver
+ * gave, and at the end the counters have the sums of the calls that succeeded. This program
+ * recorded the expected answers on an H200 with driver 580 (CUDA 13.0): driver_answers.h.
  *
  *     ACUDA_CALLS_SEEDS=100:50    sequences of seeds 100 to 149
  *     ACUDA_CALLS_PRINT=FILE      each call and what it answered, to be compared with another
@@ -105,7 +105,7 @@ static void begin(world *w, uint64_t seed)
         host_counters[i] = 0;
 }
 
-/* No capture goes on, whatever became of those that did. */
+/* Ends all captures, whatever became of them. */
 static void end_captures(world *w)
 {
     for (unsigned round = 0; round < STREAMS; round++)
@@ -161,7 +161,7 @@ static void free_memory(world *w)
     OK(cu->MemFreeHost(w->pinned));
 }
 
-/* All that was asked for has been done; all that is there goes. */
+/* Waits for all work, and destroys all objects. */
 static void end(world *w)
 {
     const acu_driver_table *cu = w->cu;
@@ -227,8 +227,8 @@ static bool compare(unsigned long long seed, const char *got, const char *want)
     return false;
 }
 
-/* Nothing is expected of other seeds than those that were recorded, and of other drivers, or where
- * newer entry points are hidden. */
+/* Only recorded seeds have expected answers, and not on other drivers, nor while newer entry points
+ * are hidden. */
 static bool is_expected(const acu_driver_table *cu, unsigned long long seed)
 {
     int version = 0;
@@ -249,7 +249,8 @@ static void calls_are_answered_as_by_a_gpu(void **state)
     unsigned long long first = 1, count = EXPECTED, wrong = 0;
     const char *seeds = getenv("ACUDA_CALLS_SEEDS");
 #ifdef __SANITIZE_THREAD__
-    skip(); /* copies and fills on several streams meet in memory, which is of no interest here */
+    skip(); /* copies and fills on several streams touch the same memory: such races do not matter
+             * here */
 #endif
     setenv("SOFTCUDA_SM", "90", 0);
     setenv("CUDA_MODULE_LOADING", "EAGER", 0);

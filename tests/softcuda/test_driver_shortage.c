@@ -16,8 +16,8 @@ static void memory_ends(void **state)
     IS(cu->MemAlloc(&at, total + 1), ERROR_OUT_OF_MEMORY);
     IS(cu->MemAlloc(&at, SIZE_MAX), ERROR_OUT_OF_MEMORY);
     OK(cu->MemGetInfo(&after, &total));
-    assert_true(!SOFTWARE || before == after); /* of a GPU others take memory, too */
-    OK(cu->MemAlloc(&at, 1 << 20)); /* that was no harm */
+    assert_true(!SOFTWARE || before == after); /* other processes use memory of a GPU, too */
+    OK(cu->MemAlloc(&at, 1 << 20)); /* the device still works */
     OK(cu->MemFree(at));
     close_driver(cu);
 }

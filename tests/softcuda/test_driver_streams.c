@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Streams and events: what runs side by side, what waits for what, and
- * what has to answer at once. */
+/* Streams and events: what runs side by side, what waits for what, and which calls return at
+ * once. */
 #include "softcuda/driver_test.h"
 
 #include <pthread.h>
@@ -36,7 +36,8 @@ static void launches_return_before_they_run(void **state)
     close_driver(cu);
 }
 
-/* With timing or without: what is recorded on a blocking stream comes behind the legacy stream. */
+/* With timing or without, an event that is recorded on a blocking stream comes behind the legacy
+ * stream. */
 static void events_of_blocking_streams_wait_for_the_legacy_stream(void **state)
 {
     (void)state;
@@ -61,7 +62,7 @@ static void events_of_blocking_streams_wait_for_the_legacy_stream(void **state)
     close_driver(cu);
 }
 
-/* Two kernels of which each waits for the other's stream: they end only if both run. */
+/* Two kernels, each of which waits for the other's stream: they end only if both run. */
 static void streams_run_side_by_side(void **state)
 {
     (void)state;
@@ -88,7 +89,7 @@ static void streams_run_side_by_side(void **state)
     close_driver(cu);
 }
 
-/* Streams wait for one event; one more does not care. */
+/* Several streams wait for one event; another stream is not affected. */
 static void waiting_streams_hold_nobody_up(void **state)
 {
     (void)state;
@@ -197,7 +198,8 @@ static void events_tell_time(void **state)
     close_driver(cu);
 }
 
-/* The legacy stream waits for blocking streams, and they for it; non-blocking ones do not care. */
+/* The legacy stream waits for blocking streams, and they for it; non-blocking ones are not
+ * affected. */
 static void the_legacy_stream_orders_blocking_ones(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Scripts of faults: what they say happens there and nowhere else, calls fail at once, works take
- * their context along; and what makes no sense is refused in words.
+ * Scripts of faults: each fault happens at its place and nowhere else; calls fail at once, work
+ * items take their context along; and a senseless script is refused with a message.
  */
 #include "softcuda/programs.h"
 
@@ -47,7 +47,7 @@ static void calls_fail_where_it_says(void **state)
 
 /* ---- works ---- */
 
-/* What `at` gets from the third launch on never comes; the calls go well. */
+/* From the third launch on, nothing is added to `at`; the calls succeed. */
 static void program_launches(void **state)
 {
     PROGRAM(state);
@@ -149,7 +149,7 @@ static void program_with_two_devices(void **state)
     IS(cu->StreamSynchronize(NULL), ERROR_UNKNOWN);
     OK(cu->CtxDestroy(second));
     IS(cu->CtxCreate(&another, 0, 1), ERROR_UNKNOWN); /* whatever SOFTCUDA_HEAL says */
-    OK(cu->MemAlloc(&at, 16));                        /* device 0 is well */
+    OK(cu->MemAlloc(&at, 16));                        /* device 0 still works */
     OK(cu->MemFree(at));
     close_driver(cu);
 }
@@ -163,8 +163,8 @@ static void program_with_two_devices(void **state)
               "AGAIN:\n    ld.volatile.global.u32 %r2, [%rd2+4];\n" \
               "    setp.eq.u32 %p1, %r2, 0;\n    @%p1 bra AGAIN;\n    ret;\n}\n"
 
-/* What runs on the device ends with it, which is no fault of a kernel's:
- * that would be all devices'. */
+/* Work that runs on the device ends with it. That is no kernel fault, which would take all devices
+ * along. */
 static void program_with_a_kernel_that_runs(void **state)
 {
     PROGRAM(state);
@@ -266,7 +266,7 @@ static void senseless_scripts_are_refused(void **state)
     }
 }
 
-/* An alias is what it says, also where CUDA has a result of such a name. */
+/* An alias has its own meaning, even if CUDA has a result of that name. */
 static void aliases_are_late_faults(void **state)
 {
     TEST(state);

@@ -188,7 +188,8 @@ static void test_tiles(void **state)
     }
 }
 
-/* The barrier of one tile lets nobody of another go: lanes 0 to 3 wait for 4 to 7, who are late. */
+/* The barrier of one tile does not release lanes of another one: lanes 0 to 3 wait for lanes 4 to
+ * 7, which are late. */
 static void test_barriers_of_tiles(void **state)
 {
     (void)state;

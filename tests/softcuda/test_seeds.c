@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Seeded runs: one seed is one run, another seed another, and some seed finds what a program has
- * forgotten. The programs are cases of this test too, each run in processes of their own, under the
- * seed that their environment says.
+ * Seeded runs: equal seeds give equal runs, other seeds other runs, and some seed finds a wait that
+ * a program has forgotten. The programs are cases of this test too, each run in processes of their
+ * own, under the seed that their environment says.
  */
 #include "softcuda/programs.h"
 
@@ -122,7 +122,7 @@ static void program_that_waits(void **state)
     hand_over(&l, true);
 }
 
-/* It takes the value in memory for the end of the work. */
+/* This program takes a value in memory as the end of the work. */
 static void program_that_trusts_memory(void **state)
 {
     PROGRAM(state);

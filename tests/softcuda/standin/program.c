@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * A program as somebody else wrote it: linked with -lcuda, and ignorant of acuda but for the
- * declarations, which it needs because there may be no cuda.h. It adds 1 to a thousand numbers.
+ * A program as somebody else might write it: linked with -lcuda. It uses only the declarations of
+ * acuda, because there may be no cuda.h. It adds 1 to a thousand numbers.
  */
 #include "softcuda/standin/kernel.h"
 
@@ -63,7 +63,7 @@ static void add_on_device(void)
     CHECK(cuModuleUnload(module));
 }
 
-/* What a loader asks before it believes that it has a driver. */
+/* The calls by which a loader makes sure that it has a driver. */
 static void look_around(void)
 {
     void *found = NULL;
