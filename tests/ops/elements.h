@@ -17,7 +17,7 @@ static inline float half_value(uint16_t bits)
     return (float)(bits >> 15 ? -size : size);
 }
 
-/* The nearest of all values of a 16-bit format, ties to even, found by looking. */
+/* The nearest of all values of a 16-bit format, ties to even, found by search. */
 static inline double brain_value(uint16_t bits)
 {
     uint32_t word = (uint32_t)bits << 16;

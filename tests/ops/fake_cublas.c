@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * A library that poses as cuBLAS for the software device: products are computed on the host, in
- * turn on the stream, in double. It is stricter than the real one: it notes handles and workspaces
- * that are used twice at a time, and memory that is not allocated when a product runs.
+ * A library that poses as cuBLAS for the software device: it computes products on the host, in
+ * stream order, in double. It is stricter than the real one: it notices handles and workspaces that
+ * are used twice at the same time, and memory that is not allocated when a product runs.
  */
 #include "fake_cublas.h"
 
@@ -25,7 +25,7 @@ typedef struct context {
     _Atomic(bool) busy;
 } context;
 
-/* Those that live: the ones of a device that was lost stay. */
+/* All handles that exist: those of a lost device stay. */
 static context *all;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -140,7 +140,7 @@ static size_t size_of(int type)
     return type == R_64F ? 8 : type == R_32F ? 4 : 2;
 }
 
-/* A format of 16 bits with so many of a fraction, the exponent biased by `bias`. */
+/* A 16-bit format: the bits of its fraction are given, and the bias of its exponent. */
 static double small_at(uint16_t bits, int fraction, int bias)
 {
     int exponent = (bits & 0x7fff) >> fraction, rest = bits & ((1 << fraction) - 1);

@@ -45,7 +45,7 @@ static bool is_narrow(acu_dtype dtype)
     return is_real(dtype) && acu_dtype_bytes(dtype) <= 2;
 }
 
-/* The value, NaN told apart. */
+/* The value of an element; NaN is distinguished. */
 static long double value_at(acu_dtype dtype, const void *memory, size_t i)
 {
     unsigned bits = 0;
@@ -136,7 +136,7 @@ static void reference(acu_dtype from, acu_dtype to, const void *memory, size_t i
 
 static test_random numbers = {.state = 99};
 
-/* Half of them any bits, half of them values of a moderate size. */
+/* Half of the elements have random bits, the others values of a moderate size. */
 static void *elements_of(acu_dtype dtype)
 {
     size_t size = acu_dtype_bytes(dtype);
@@ -212,7 +212,7 @@ static void strided_and_refused(void **state)
 
 /* ---- pairs of four bits ---------------------------------------------------------------------- */
 
-/* As CUDA's __nv_fp4_e2m1 has it: saturated, and NaN becomes the largest. */
+/* As CUDA's __nv_fp4_e2m1 does: it saturates, and NaN becomes the largest number. */
 static unsigned four_bits_of(long double value)
 {
     if (value != value)
@@ -275,8 +275,8 @@ static void from_pairs(void **state)
     test_leaks_none();
 }
 
-/* Every value of 8 and 16 bits, any of the others, and what lies at and
- * beside the middle of two. */
+/* Every value of the formats of 8 and 16 bits, random ones of the others, and numbers at and beside
+ * the middle of two values. */
 static void into_pairs(void **state)
 {
     (void)state;
@@ -332,7 +332,7 @@ static void pairs_of_any_strides(void **state)
         x[i / 8][i % 8] = (float)value_of_four_bits((unsigned)(i * 7) % 16);
     acu_tensor *tensor = tensor_with(device, ACU_F32, ACU_SHAPE(3, 4, 2), x), *into = NULL;
     assert_works(acu_sync(device, acu_zeros(ACU_F4E2M1FNX2, ACU_SHAPE(4, 3)), &into));
-    /* Packed from a turned tensor into a turned one: [4, 3, 1] pairs. */
+    /* Packed from one permuted tensor into another: [4, 3, 1] pairs. */
     acu_op *out = acu_transpose(acu_reshape(into, ACU_SHAPE(1, 4, 3)), 0, 2);
     assert_works(acu_sync(device,
                           acu_into(acu_transpose(out, 0, 1),
@@ -343,7 +343,7 @@ static void pairs_of_any_strides(void **state)
         assert_int_equal(packed[i / 3][i % 3],
                          four_bits_of((long double)x[i % 3][i / 3 * 2]) |
                              four_bits_of((long double)x[i % 3][i / 3 * 2 + 1]) << 4);
-    /* And back: [4, 3] bytes are [4, 6] numbers, the columns of a turned tensor. */
+    /* And back: [4, 3] bytes are [4, 6] numbers, the columns of a transposed tensor. */
     acu_tensor *back = NULL;
     assert_works(acu_sync(device, acu_zeros(ACU_F32, ACU_SHAPE(6, 4)), &back));
     assert_works(acu_sync(device, acu_into(acu_transpose(back, 0, 1), acu_convert(into, ACU_F32)),
@@ -404,7 +404,7 @@ static void linspace(void **state)
     float *one = result_of(device, acu_linspace(ACU_F32, 3, 4, 1), ACU_F32, ACU_SHAPE(1));
     assert_true(one[0] == 3);
     free(one);
-    /* Ends that are farther from each other than a number can be. */
+    /* The distance of these ends is larger than any number of the format. */
     const double end = 1.7e308;
     for (int64_t count = 2; count <= 5; count++) {
         have = result_of(device, acu_linspace(ACU_F64, -end, end, count), ACU_F64,
@@ -414,7 +414,7 @@ static void linspace(void **state)
             assert_true(fabs(have[i] / end - (2 * (double)i / (double)(count - 1) - 1)) < 1e-15);
         free(have);
     }
-    /* Between these there are no values, and no end would be met. */
+    /* There are no values between these ends. */
     assert_fails(acu_sync(device, acu_linspace(ACU_F32, 0, (double)INFINITY, 3), NULL),
                  ACU_ERR_INVALID, "from 0 to inf|finite");
     assert_fails(acu_sync(device, acu_linspace(ACU_F32, (double)NAN, 1, 3), NULL), ACU_ERR_INVALID,

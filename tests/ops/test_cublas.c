@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Products by cuBLAS, against double: on a GPU by the real one, where it is there; on the software
- * device by one that poses as it (fake_cublas.c) and can be told to fail.
+ * Products by cuBLAS, compared with double: on a GPU by the real library, if there is one; on the
+ * software device by one that poses as it (fake_cublas.c) and can be told to fail.
  */
 #include "ops/elements.h"
 
@@ -119,7 +119,7 @@ typedef enum layout {
     COLUMNS,      /* dense, column after column: a transposed view */
     WIDE,         /* a part of wider rows */
     WIDE_COLUMNS, /* a part of longer columns */
-    STEPPED,      /* every second element: nothing that cuBLAS has words for */
+    STEPPED,      /* every second element: cuBLAS can not express it */
     SHARED        /* one for the whole batch */
 } layout;
 
@@ -197,7 +197,7 @@ static void drop(matrix *x)
 
 /* ---- one product ----------------------------------------------------------------------------- */
 
-/* What a sum of this size may be off. */
+/* The error that a sum of this size may have. */
 static double tolerance(acu_dtype dtype, double size, double want)
 {
     if (dtype == ACU_F64)
@@ -254,7 +254,7 @@ static void one_product(acu_device *device, acu_dtype dtype, const products *p)
     memcpy(filled, c.memory, bytes);
     assert_works(acu_read_sync(c.tensor, c.memory, bytes));
     check(&a, &b, &c, p->batch);
-    /* What lies between the rows of the result is as it was. */
+    /* The bytes between the rows of the result are unchanged. */
     size_t size = acu_dtype_bytes(dtype);
     for (int64_t i = 0; p->out == WIDE && i < p->m; i++)
         assert_memory_equal((char *)c.memory + (size_t)(i * (p->n + 3)) * size,
@@ -303,7 +303,7 @@ static void products_of_all_layouts(void **state)
     close_all(device);
 }
 
-/* f32 in full, partial sums in full, memory of the right size. */
+/* f32 and partial sums in full precision, workspaces of the right size. */
 static void says_what_it_means(void **state)
 {
     (void)state;
@@ -396,7 +396,7 @@ static void between_kernels(void **state)
         acu_op *sum = acu_add(acu_matmul(product, acu_matmul(square(1), square(0.5f))), -1.0);
         assert_works(acu_sync(device, sum, &x));
         assert_all(x, 12287);
-        /* Independent ones of one submission. */
+        /* Independent products of one submission. */
         acu_future *both = NULL;
         assert_works(acu_submit(device,
                                 acu_zip(acu_matmul(x, square(1)), acu_matmul(square(2), square(2))),
@@ -558,7 +558,7 @@ static void waits_for_the_load(void **state)
     assert_int_equal(library_calls() - before, WARM_UPS + 2);
     acu_future_release(first);
     acu_future_release(second);
-    /* Nobody waits for one that is dropped while it waits. */
+    /* A future is dropped while its submission waits: nobody waits for it. */
     close_all(device);
     device = open_unloaded();
     pthread_mutex_lock(&fake->gate);
@@ -589,7 +589,7 @@ static void failures_in_words(void **state)
                  "CUBLAS_STATUS_ALLOC_FAILED");
     atomic_store(&fake->fail_gemm, 77);
     assert_fails(acu_sync(device, acu_matmul(square(1), square(1)), NULL), ACU_ERR_DRIVER, "77");
-    /* What it does not support, the kernel does. */
+    /* The kernel does whatever cuBLAS does not support. */
     int done = atomic_load(&fake->done);
     acu_tensor *x = NULL;
     atomic_store(&fake->fail_gemm, 15);
@@ -653,7 +653,8 @@ static void product_works(acu_device *device)
     acu_tensor_release(x);
 }
 
-/* The device that comes of a reset does without; the one before goes, and leaves its handle. */
+/* The device that a reset makes does without cuBLAS; the old device goes, and its handle is
+ * leaked. */
 static void case_reset(void **state)
 {
     (void)state;
@@ -675,7 +676,7 @@ static void case_reset(void **state)
 static void after_a_reset(void **state)
 {
     (void)state;
-    test_software_only(); /* on a GPU nobody else is to be there */
+    test_software_only(); /* on a GPU, nobody else may use the device */
     test_in_process("reset");
 }
 
@@ -769,7 +770,7 @@ static void case_calls(void **state)
                      acu_last_error()->message);
         acu_tensor_release(x);
         test_close(device);
-        /* What could not be destroyed because that was made to fail stays, and nothing else. */
+        /* Objects whose destruction was made to fail are left over, and nothing else. */
         for (int kind = 0; kind < ACU_DRIVER_KIND_NONE; kind++)
             assert_true(acu_driver_live((acu_driver_kind)kind) <=
                         acu_driver_spared((acu_driver_kind)kind));

@@ -155,7 +155,7 @@ static int64_t shifted(int64_t a, int64_t b, bool left, bool u, acu_dtype dtype)
     return out ? (a < 0 ? -1 : 0) : a >> b;
 }
 
-/* In the order of 64 bits; `u`: without signs. */
+/* Computed in 64 bits; `u`: unsigned. */
 static int64_t whole(acu_elementwise kind, int64_t a, int64_t b, int64_t c, acu_dtype dtype)
 {
     bool u = acu_dtype_kind_of(dtype) != ACU_KIND_SIGNED;
@@ -229,7 +229,7 @@ static void *random_elements(acu_dtype dtype, size_t count)
 
 /* ---- comparing ------------------------------------------------------------------------------- */
 
-/* Units in the last place that the result may be off, as ops.h says; rounding adds a half. */
+/* The largest error in units in the last place, as ops.h says; rounding adds a half. */
 static double allowed(acu_elementwise kind, acu_dtype dtype)
 {
     bool wide = dtype == ACU_F64;
@@ -257,7 +257,7 @@ static void compare_real(acu_elementwise kind, acu_dtype dtype, const long doubl
     }
     double scale = kind == ACU_OP_GELU ? (double)x[0] : (double)want;
     double unit = unit_at(dtype, scale);
-    if (kind == ACU_OP_SILU) /* a factor of it may be subnormal */
+    if (kind == ACU_OP_SILU) /* a factor of the result may be subnormal */
         unit = fmax(unit, (double)fabsl(x[0]) * unit_at(dtype == ACU_F64 ? ACU_F64 : ACU_F32, 0));
     double error = (double)fabsl(want - have) / unit;
     uint16_t small;
@@ -350,7 +350,7 @@ static void each_kind_on_each_dtype(void **state)
 
 /* ---- layouts --------------------------------------------------------------------------------- */
 
-/* A tensor of f32, however it lies. */
+/* A tensor of f32, of any strides. */
 typedef struct laid {
     acu_tensor *tensor;
     float *memory; /* from its first element on */
@@ -408,7 +408,7 @@ static void operands_may_lie_anyhow(void **state)
 {
     (void)state;
     acu_device *d = test_open();
-    /* dense, from odd places on */
+    /* dense, at odd offsets */
     add_laid(d, lay(d, 1, ACU_SHAPE(9000), STRIDES(1)), lay(d, 3, ACU_SHAPE(9000), STRIDES(1)),
              ACU_SHAPE(9000));
     add_laid(d, lay(d, 4, ACU_SHAPE(8192), STRIDES(1)), lay(d, 8, ACU_SHAPE(8192), STRIDES(1)),
@@ -482,7 +482,7 @@ static void numbers_take_on_the_dtype(void **state)
     assert_int_equal(h[0], 0x4200);
     assert_int_equal(h[1], 0xC600);
     free(h);
-    /* What is beyond f16 is so only as a result. */
+    /* Numbers beyond f16 become infinite only in the result. */
     h = result_of(device, acu_fma(f16, 70000, -69000), ACU_F16, ACU_SHAPE(2));
     assert_int_equal(h[0], 0x63D0); /* 1000 */
     assert_int_equal(h[1], 0xFC00); /* -infinity */
@@ -491,7 +491,8 @@ static void numbers_take_on_the_dtype(void **state)
     assert_int_equal(h[0], 0x7C00);
     assert_int_equal(h[1], 0xC000);
     free(h);
-    /* Just above the middle of two floats, where no double is: rounded once. */
+    /* Just above the middle of two floats, where there is no double: so it must be rounded only
+     * once. */
     const int64_t middle = (INT64_C(1) << 60) + (INT64_C(1) << 36) + 1;
     float *f = result_of(device, acu_mul(acu_ones(ACU_F32, ACU_SHAPE(1)), middle), ACU_F32,
                          ACU_SHAPE(1));
@@ -544,7 +545,7 @@ static void too_many_elements_are_refused(void **state)
     test_leaks_none();
 }
 
-/* No kernel computes with these, and none has the bits of a number in them. */
+/* No kernel computes with these dtypes, and a number can not be converted to them. */
 static void formats_of_scales_and_products_are_refused(void **state)
 {
     (void)state;
@@ -606,7 +607,7 @@ static void what_does_not_fit_is_refused(void **state)
     test_leaks_none();
 }
 
-/* Results between the elements of an operand, in the same rows: they share no byte with it. */
+/* The result lies between the elements of an operand, in the same rows: they share no byte. */
 static void between_the_operands(void **state)
 {
     (void)state;
@@ -654,7 +655,7 @@ static void beyond_the_largest_grid(void **state)
     test_leaks_none();
 }
 
-/* Dtypes and shapes of what would come out, without any memory. */
+/* Dtypes and shapes of results, without any memory. */
 static void results_are_described(void **state)
 {
     (void)state;

@@ -5,7 +5,7 @@
 
 enum { N = 5000 };
 
-/* A device, where something compiles. */
+/* A device, if there is a compiler for it. */
 static acu_device *open_with_compiler(void)
 {
     acu_device *device = test_open();
@@ -62,7 +62,7 @@ static void expressions_compute(void **state)
     test_leaks_none();
 }
 
-/* Two operands are read in larger pieces than more; a whole one, and a rest. */
+/* One or two operands are read in larger pieces than more: a whole piece, and a remainder. */
 static void large_pieces(void **state)
 {
     (void)state;

@@ -17,7 +17,7 @@ static void *random_reals(acu_dtype dtype, size_t count, double scale)
 
 typedef struct matrices {
     int64_t batch, a_batch, m, k, n; /* a_batch: 1 or batch */
-    bool a_turned, b_turned;         /* they lie in memory as transposed */
+    bool a_turned, b_turned;         /* they are stored transposed */
 } matrices;
 
 static void one_product(acu_device *device, acu_dtype dtype, const matrices *x)
@@ -140,8 +140,8 @@ static void one_softmax(acu_device *device, acu_dtype dtype, acu_shape shape, in
     acu_tensor_release(t);
 }
 
-/* Four rows of n: with -inf, with NaN, with inf, all of -inf; from element `first` of the memory
- * on, every `step`-th of it. */
+/* Four rows of n numbers: with -inf, with NaN, with inf, all -inf. They are every `step`-th element
+ * of the memory, from `first` on. */
 static void special_softmax(acu_device *device, int n, int first, int step)
 {
     const int ten = 10, twenty = n - 20; /* where the values are */
@@ -191,7 +191,8 @@ static void softmaxes(void **state)
     one_softmax(device, ACU_F64, ACU_SHAPE(2, 33001), -1, true);
     one_softmax(device, ACU_BF16, ACU_SHAPE(30000, 2), 0, false);
     one_softmax(device, ACU_F32, ACU_SHAPE(3, 7, 8), -1, false);
-    for (int i = 0; i < 8; i++) /* in vectors or not, one by one or not, by one group or several */
+    for (int i = 0; i < 8; i++) /* read in vectors or not, strided or not, by one group or
+                                 * several */
         special_softmax(device, i & 4 ? 17000 : 64, i & 1, i & 2 ? 2 : 1);
     float x[6] = {0};
     acu_tensor *t = tensor_with(device, ACU_F32, ACU_SHAPE(2, 3), x);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Random numbers: Philox as published, element by element, wherever a sequence is cut; moments,
- * and how even it is. */
+/* Random numbers: Philox as published, element by element, wherever a sequence is cut; moments and
+ * uniformity. */
 #include "ops/elements.h"
 
 /* ---- reference ------------------------------------------------------------------------------- */
@@ -152,8 +152,8 @@ static void normal_numbers(void **state)
 
 enum { MANY = 1 << 16, BINS = 64 };
 
-/* Sum of (seen - expected)^2 / expected, for which count - 1 is usual, give or take a few times the
- * root of twice that. `at`: where each of MANY lies in [0, 1). */
+/* The chi-squared test: the sum of (seen - expected)^2 / expected is about count - 1, give or take
+ * a few times the root of twice that. `at`: the places of MANY numbers in [0, 1). */
 static void expect_even(const double *at, int count)
 {
     unsigned seen[BINS * BINS] = {0};
@@ -169,7 +169,7 @@ static void expect_even(const double *at, int count)
         fail_msg("chi-square %g of %d bins", sum, count);
 }
 
-/* Also of neighbours, of which one chooses a row of bins and the other one of it. */
+/* The same for pairs of neighbours: one chooses a row of bins, the other a bin in it. */
 static void expect_spread(double *at)
 {
     expect_even(at, BINS);
@@ -210,7 +210,7 @@ static void distributions(void **state)
     test_leaks_none();
 }
 
-/* A part is what the whole has there; into a view with gaps, too. */
+/* A part of a sequence equals that part of the whole, even if it is written to a view with gaps. */
 static void parts_of_a_sequence(void **state)
 {
     (void)state;
@@ -257,7 +257,8 @@ static void integers_and_refusals(void **state)
                  ACU_ERR_DTYPE, "f32");
     assert_fails(acu_sync(device, acu_randint(ACU_I32, ACU_SHAPE(3), 5, 5, 0, 0), NULL),
                  ACU_ERR_INVALID, "from 5 to before 5");
-    /* Numbers that the type does not have would come out as others, unevenly. */
+    /* Numbers that the dtype does not hold would become others, and make the distribution
+     * uneven. */
     const struct {
         acu_dtype dtype;
         int64_t low, high;

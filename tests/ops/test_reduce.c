@@ -28,7 +28,7 @@ static bool better(acu_reduction kind, acu_dtype dtype, const void *memory, size
     return least ? a < b : a > b;
 }
 
-/* Element `i` of the memory, the n-th of its total. */
+/* Adds element `i` of the memory to its total. */
 static void add(total *t, acu_reduction kind, acu_dtype dtype, const void *memory, size_t i)
 {
     long double real = is_real(dtype) ? (long double)real_at(dtype, memory, i) : 0;
@@ -206,7 +206,7 @@ static void nan_infinity_and_ties(void **state)
     test_leaks_none();
 }
 
-/* Rows that are read in vectors, by several blocks, and begin anywhere. */
+/* Rows that are read in vectors, by several blocks, and begin at any element. */
 static void places_in_long_rows(void **state)
 {
     (void)state;
@@ -244,7 +244,7 @@ static void places_in_long_rows(void **state)
     test_leaks_none();
 }
 
-/* Columns, many rows at a time and by several blocks; the last ones alone. */
+/* Columns, read many rows at a time by several blocks; the last columns are read one by one. */
 static void places_in_long_columns(void **state)
 {
     (void)state;
@@ -317,7 +317,7 @@ static void more_results_than_blocks(void **state)
     test_leaks_none();
 }
 
-/* 2^24 ones and then some: float would stop counting. */
+/* More than 2^24 ones: float would stop counting. */
 static void sums_are_accurate(void **state)
 {
     (void)state;
@@ -353,7 +353,7 @@ static void refused(void **state)
     test_leaks_none();
 }
 
-/* Views that take no memory have as many elements as 64 bits count: no sum goes past that. */
+/* Views that take no memory have as many elements as 64 bits can count: no sum overflows that. */
 static void of_very_many_elements(void **state)
 {
     (void)state;

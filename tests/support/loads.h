@@ -26,7 +26,7 @@ static inline void test_loads_wait(acui_job *job)
     free(job);
 }
 
-/* What is given to them from now on comes behind test_loads_go. */
+/* Loads that are begun from now on wait for test_loads_go. */
 static inline void test_loads_hold(acu_device *device)
 {
     test_loads.closed = true;

@@ -2,10 +2,10 @@
 /*
  * For a program whose tests each have one device, opened before and closed after each of them:
  *
- *     DEVICE_TEST(name)    in the list of tests, where that is all there is to set up
+ * DEVICE_TEST(name) in the list of tests, if nothing else is to be set up
  *
- * A program that sets more up calls device_setup first and returns device_teardown last. Included
- * behind other headers: parameters of theirs are called `device` too.
+ * A program that sets up more calls device_setup first, and at the end returns device_teardown.
+ * Include this after other headers, since they have parameters called `device`.
  */
 #ifndef ACUDA_TESTS_ONE_DEVICE_H
 #define ACUDA_TESTS_ONE_DEVICE_H
@@ -21,7 +21,7 @@ static inline int device_setup(void **state)
     return 0;
 }
 
-/* Also what a test that failed has left switched on. Nothing may be left of the library's. */
+/* Also switches off whatever a failed test has left on. Nothing of the library may be left over. */
 static inline int device_teardown(void **state)
 {
     (void)state;

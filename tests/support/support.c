@@ -248,8 +248,9 @@ acu_kernel *test_kernel(acu_device *device, const char *ptx, const char *name)
 
 /* ---- the gate -------------------------------------------------------------------------------- */
 
-/* Gates that were closed, and how many of them, the first ones, are open: who stands at one that
- * was opened gets through also if the next one is closed before he has woken up. */
+/* How many gates were closed so far, and how many of these, counted from the first, are open. A
+ * thread at a gate that was opened gets through even if the next gate is closed before it wakes
+ * up. */
 static pthread_mutex_t gate_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t gate_changed = PTHREAD_COND_INITIALIZER;
 static uintptr_t gates_closed, gates_open;
@@ -388,8 +389,8 @@ static struct {
     void *user;
 } last_call;
 
-/* Until the close is that far it comes again, and does not wait: the close waits for the callbacks
- * that it finds. */
+/* Until the close has come that far, this callback adds itself again, and does not wait, because
+ * the close waits for the callbacks that it finds. */
 static void call_last(void *user, acu_future *future, acu_status status)
 {
     (void)user;

@@ -35,19 +35,19 @@ acu_device *test_open(void);
 void test_open_n(acu_device **devices, int count);
 /* Close, which must succeed. */
 void test_close(acu_device *device);
-/* No handles, driver objects or blocks of memory are left, and what counted as submitted counts as
- * over. To be called after the last close. */
+/* No handles, driver objects or blocks of memory are left over, and all submissions count as done.
+ * Called after the last close. */
 void test_leaks_none(void);
 uint64_t test_thin(void);  /* ACUDA_TEST_THIN, or 1 */
 uint64_t test_times(void); /* ACUDA_TEST_TIMES, or 1 */
 /* Skips the test unless it runs on the software device. */
 void test_software_only(void);
 
-/* Whether memory can be handed over as a descriptor here, by raw calls: not on each machine (in
- * some containers) that has a GPU. */
+/* Whether memory can be shared by descriptors on this machine, tried by raw calls: not every
+ * machine with a GPU allows it (some containers do not). */
 bool test_can_share(acu_device *device);
 
-/* Submitted with the options' defaults; must work. */
+/* Submits with default options; must succeed. */
 acu_future *test_submit(acu_device *device, acu_op *op);
 
 /* ---- errors ---- */
@@ -64,9 +64,9 @@ void test_works(acu_status status, const char *what, const char *file, int line)
 
 void test_put(acu_device *device, CUdeviceptr to, const void *from, size_t bytes);
 void test_get(acu_device *device, void *to, CUdeviceptr from, size_t bytes);
-/* All that the device's context holds is done. */
+/* Waits until all work of the device's context is done. */
 void test_quiet(acu_device *device);
-/* The device's context is made current on this thread, and taken off again. */
+/* Makes the device's context current on this thread, and undoes that. */
 void test_enter(acu_device *device);
 void test_leave(acu_device *device);
 
@@ -77,21 +77,21 @@ acu_kernel *test_kernel(acu_device *device, const char *ptx, const char *name);
 
 /* ---- holding a stream up: one gate at a time ---- */
 
-/* What the stream gets from now on waits until test_gate_open. */
+/* Work that the stream gets from now on waits until test_gate_open. */
 void test_gate_close(acu_device *device, CUstream stream);
 void test_gate_open(void);
 
-/* ---- holding host work up, and what comes behind it; or who plans ---- */
+/* ---- holding up host work and whatever comes behind it; or a thread that plans ---- */
 
-/* For acu_host: stands at the gate while it is closed. `user` and the values are not looked at. */
+/* For acu_host: waits at the gate while it is closed; ignores `user` and the values. */
 acu_status test_pass_host_gate(void *user, const acu_val *values, size_t count);
-/* The same for acu_then, for who plans: its first value goes on. */
+/* The same for acu_then: holds up the thread that plans, and then passes the first value on. */
 acu_op *test_plan_behind_host_gate(void *user, acu_val *values, size_t count);
 void test_host_gate_close(void); /* before the work is submitted */
-void test_host_gate_await(void); /* until some work has come to it since it was closed */
+void test_host_gate_await(void); /* waits until some work has come to it since it was closed */
 void test_host_gate_open(void);
 
-/* ---- processes: for what can not be undone in one ---- */
+/* ---- processes: for tests whose effects can not be undone ---- */
 
 typedef struct test_case {
     const char *name;
@@ -101,17 +101,17 @@ typedef struct test_case {
 void test_in_process(const char *name);
 /* What main does with that argument; gives main's status. */
 int test_run_case(const test_case *cases, size_t count, const char *name);
-/* Whether no thread of the process, but for the one that asks, has anything to do now. */
+/* Whether all threads of the process sleep, except the one that asks. */
 bool test_threads_sleep(int pid);
-/* Waits until that is so in this process. What has ended may have woken up threads that come too
- * late for it, and still call the driver. */
+/* Waits until that is so in this process. Work that has ended may have woken threads that come too
+ * late, and still call the driver. */
 void test_threads_rest(void);
-/* Calls `fn` when the last close, which is to follow at once, has told the thread that this happens
- * on to stop, and waits for its end. One at a time. */
+/* For the last close, which has to follow at once: calls `fn` on the reactor after the close has
+ * told that thread to stop, while it waits for the thread to end. One at a time. */
 void test_call_last(acu_future *future, acu_future_fn fn, void *user);
-/* The sanitizers' heaps have locks that are held for good in a child of a process whose threads
- * allocate, unlike the C library's. To be called before a fork whose child allocates: under them,
- * it waits until all other threads of this process sleep. */
+/* Call this before a fork whose child allocates. The heaps of sanitizers, unlike the C library's,
+ * have locks that may be held for good in the child of a process whose threads allocate: under a
+ * sanitizer, this waits until all other threads sleep. */
 void test_before_fork(void);
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define TEST_HEAP_FORKS false

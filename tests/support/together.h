@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* For tests of what is issued together: what is taken for short, and an issuer at once. */
+/* For tests of submissions that are issued together: teaching which tasks are short, and calling an
+ * issuer at once. */
 #ifndef ACUDA_TESTS_SUPPORT_TOGETHER_H
 #define ACUDA_TESTS_SUPPORT_TOGETHER_H
 
@@ -11,10 +12,11 @@
 
 #include <sched.h>
 
-/* `count` tasks of the form were over after `ns`, all of them; and not at `looked`. */
+/* Teaches that `count` tasks of the form were all over after `ns`, and the first one not at
+ * `looked`. */
 static inline void test_teach(uint64_t form, int count, uint64_t looked, uint64_t ns)
 {
-    static acu_device device; /* that ended something 1 ms after the clock began */
+    static acu_device device; /* on which something ended 1 ms after the clock began */
     bool timeless = atomic_exchange(&acui_together_timeless, false);
     acui_task tasks[ACUI_TOGETHER] = {0};
     device.over_at = ACU_MS(1);
@@ -29,7 +31,7 @@ static inline void test_teach(uint64_t form, int count, uint64_t looked, uint64_
     atomic_store(&acui_together_timeless, timeless);
 }
 
-/* Of a task that launches the kernel so often, and does nothing else. */
+/* The form of a task that launches the kernel that often, and does nothing else. */
 static inline uint64_t test_form_of(acu_kernel *kernel, acui_dims dims, uint32_t launches)
 {
     acui_node node = {.kind = ACUI_NODE_LAUNCH}, *nodes[ACUI_TOGETHER_NODES + 1];
@@ -41,8 +43,8 @@ static inline uint64_t test_form_of(acu_kernel *kernel, acui_dims dims, uint32_t
     return acui_form_of(&task);
 }
 
-/* This thread has issued so many in a row that it had better leave the next one to an issuer, which
- * is to come on any machine. */
+/* Makes this thread count as one that has issued many tasks in a row, so that it leaves the next
+ * one to an issuer; and lets an issuer come on any machine. */
 static inline void test_be_busy(void)
 {
     atomic_store(&acui_issuer_cores, 64);
@@ -66,8 +68,8 @@ static inline bool test_issuer_is_called(acui_aside *aside, bool *rests)
     return called;
 }
 
-/* The device's issuer attends to what is put aside, until the last close. False: it does not come,
- * because calls fail. */
+/* Has an issuer take what is put aside for the device, until the last close. False: it can not be
+ * started, because calls fail. */
 static inline bool test_call_issuer(acu_device *device)
 {
     bool rests = false;
