@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The example servers, seen by their clients: each is started as a program, on the device under
- * test, used by several clients, also such as misbehave, and ended; it must answer right, and end
- * well. It looks for itself whether it has let go of everything; descriptors are counted here.
+ * The example servers, as their clients see them. Each is started as a program, on the device under
+ * test, used by several clients, some of which misbehave, and ended. Its answers must be right, and
+ * it must end without an error. It checks by itself that no handles are left over; descriptors are
+ * counted here.
  *
  * usage: clients SERVER-PROGRAM
  */
@@ -90,7 +91,7 @@ static void tell_server_to_end(void)
     assert_int_equal(kill(server.pid, SIGTERM), 0);
 }
 
-/* It ends by itself, and nothing is left. */
+/* It ends by itself, and nothing is left over. */
 static void await_server(void)
 {
     int status = -1;
@@ -104,7 +105,7 @@ static void await_server(void)
 
 static void end_server(void)
 {
-    while (count_descriptors() != server.descriptors) /* clients are gone, the server will see */
+    while (count_descriptors() != server.descriptors) /* the server notices that clients are gone */
         poll(NULL, 0, 1);
     tell_server_to_end();
     await_server();
@@ -140,7 +141,7 @@ static void leave(client *c)
     free(c);
 }
 
-/* Gone without a word: what it has asked for finds nobody. */
+/* The client disappears without notice: nobody receives its answers. */
 static void vanish(client *c)
 {
     const struct linger at_once = {.l_onoff = 1, .l_linger = 0};
@@ -163,7 +164,7 @@ static void say(client *c, const char *text)
     say_bytes(c, text, strlen(text));
 }
 
-/* More of what the server says; false at its end. */
+/* Receives more from the server; false at the end of its output. */
 static bool receive(client *c)
 {
     memmove(c->bytes, c->bytes + c->begin, c->filled - c->begin);
@@ -256,7 +257,7 @@ static void answers_one_client(void **state)
     end_server();
 }
 
-/* More than the server has in work at a time, in one go; answers come in the same order. */
+/* More requests at once than the server has in work at a time; answers come in the same order. */
 static void answers_requests_in_order(void **state)
 {
     (void)state;
@@ -359,7 +360,7 @@ static void clients_may_go_while_their_work_runs(void **state)
         say(b, "3 17 ");
         ask(c, 1, round, 1);
         ask(c, LONG_ROUNDS, round, 64);
-        hear_answer(c, 1, round, 1); /* so the next was read as well, or soon will be */
+        hear_answer(c, 1, round, 1); /* so the next request was read as well, or soon will be */
         vanish(a);
         leave(b);
         vanish(c);
@@ -387,7 +388,7 @@ static void half_closed_clients_get_their_answers(void **state)
     end_server();
 }
 
-/* Much more than a session takes at a time, and then the end. */
+/* Sends much more than a session takes at a time, and then ends its side. */
 static void half_closed_clients_may_have_asked_for_much(void **state)
 {
     (void)state;
@@ -427,8 +428,8 @@ static void await_sleep(void)
     }
 }
 
-/* They are hung up on, and the server sleeps. (One may be let in: io_uring looks at the limit when
- * it begins to wait.) */
+/* The server hangs up on such clients, and sleeps. (It may accept one: io_uring looks at the limit
+ * when it begins to wait.) */
 static void clients_for_whom_no_descriptor_is_left(void **state)
 {
     (void)state;
@@ -459,8 +460,8 @@ static void clients_for_whom_no_descriptor_is_left(void **state)
     end_server();
 }
 
-/* Asks until it could not say more, and listens only then: the server must
- * not buffer without end. */
+/* The client sends until its socket takes no more, and only then reads: the server must not buffer
+ * without bound. */
 static void clients_may_listen_late(void **state)
 {
     (void)state;
@@ -493,13 +494,13 @@ static void ending_drains(void **state)
     start_server("0");
     client *c = join(), *silent = join();
     ask(silent, 1, 1, 1);
-    hear_answer(silent, 1, 1, 1); /* so it was accepted */
+    hear_answer(silent, 1, 1, 1); /* so the client was accepted */
     size_t n = write_request(text, 1, 1, 1);
     for (uint32_t i = 2; i < 5; i++)
         n += write_request(text + n, LONG_ROUNDS, i, 64);
-    memcpy(text + n, "3 1", 3); /* no whole line: it is not waited for */
+    memcpy(text + n, "3 1", 3); /* not a whole line: the server does not wait for the rest */
     say_bytes(c, text, n + 3);
-    hear_answer(c, 1, 1, 1); /* what came with this one is in work */
+    hear_answer(c, 1, 1, 1); /* requests that came with this one are in work */
     tell_server_to_end();
     for (uint32_t i = 2; i < 5; i++)
         hear_answer(c, LONG_ROUNDS, i, 64);
@@ -511,7 +512,7 @@ static void ending_drains(void **state)
     leave(silent);
 }
 
-/* A client that never listens keeps the server from ending, until it is told again. */
+/* A client that never reads keeps the server from ending, until a second signal comes. */
 static void ending_twice_does_not_wait(void **state)
 {
     (void)state;
@@ -528,7 +529,8 @@ static void ending_twice_does_not_wait(void **state)
             poll(NULL, 0, 1);
     }
     tell_server_to_end();
-    for (int fd; (fd = try_to_connect()) >= 0; poll(NULL, 0, 1)) /* until it was heard */
+    for (int fd; (fd = try_to_connect()) >= 0; poll(NULL, 0, 1)) /* until the signal has taken
+                                                                  * effect */
         close(fd);
     tell_server_to_end();
     await_server();
@@ -551,7 +553,8 @@ static bool blocks_the_signal(const char *thread)
     return blocked >> (SIGTERM - 1) & 1;
 }
 
-/* Whichever library started it: else one that comes at the very end would kill the process. */
+/* Whichever library started the thread: otherwise a signal at the very end would kill the
+ * process. */
 static void no_thread_takes_the_signal(void **state)
 {
     (void)state;
@@ -571,7 +574,7 @@ static void no_thread_takes_the_signal(void **state)
     end_server();
 }
 
-/* Also at its very end, when it listens to signals no more, it is not killed by one. */
+/* A signal does not kill the server even at its very end, when it no longer reads signals. */
 static void ending_often_ends_well(void **state)
 {
     (void)state;

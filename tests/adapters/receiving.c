@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What the example servers do with input that never ends: others have their turns. */
+/* What the example servers do with input that never ends: other clients get their turns. */
 #include "../../examples/servers/net.h"
 
 #include "support/support.h"

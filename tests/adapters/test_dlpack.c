@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* DLPack against the ABI, with another side that is made up here: structs,
- * flags, streams, deleters. */
+/* DLPack by its ABI, with an invented other side: structs, flags, streams, deleters. */
 #include "adapters/dlpack_abi.h"
 #include "support/one_device.h"
 
@@ -105,8 +104,8 @@ static void what_must_not_be_written_is_exported_so(void **state)
     acu_tensor_release(x);
 }
 
-/* Work on the other side's stream comes behind acuda's, which nobody waited for;
- * and acuda's behind that. */
+/* Work on the other side's stream comes behind acuda's, for which nobody has waited; and acuda's
+ * later work comes behind that. */
 static void streams_put_both_sides_in_order(void **state)
 {
     (void)state;
@@ -137,7 +136,7 @@ static void streams_put_both_sides_in_order(void **state)
     acu_stream_release(mine);
 }
 
-/* The other side lets go while its work is still on its stream. */
+/* The other side calls the deleter while its work is still on its stream. */
 static void what_is_let_go_is_reused_behind_the_other_side(void **state)
 {
     (void)state;
@@ -159,8 +158,8 @@ static void what_is_let_go_is_reused_behind_the_other_side(void **state)
     acu_tensor_release(x);
 }
 
-/* The other side, whose work is still on its stream, lets go of `x`, the last handle of which goes
- * with this: its memory is nobody else's before that work is done. */
+/* The other side, whose work is still on its stream, calls the deleter, which drops the last handle
+ * of `x`: nobody else gets the memory before that work is done. */
 static void let_go_of(acu_tensor *x, versioned *m, acu_future *before)
 {
     CUdeviceptr address = acu_tensor_address(x);
@@ -182,7 +181,7 @@ static acu_op *pass_host_gate(void)
     return acu_op_host(test_pass_host_gate, ACU_USER(NULL), NULL, 0, ACU_SITE);
 }
 
-/* Other work on it is held back on the host; it may also be given up. */
+/* Other work on the tensor is held back on the host; it may also be given up. */
 static void what_waits_on_the_host_does_not_undo_that(void **state)
 {
     (void)state;
@@ -292,7 +291,7 @@ static other other_tensor(void *data)
     return o;
 }
 
-/* What points into the struct itself. */
+/* Sets the pointers that point into the struct itself. */
 static versioned *settle(other *o)
 {
     o->managed.context = o;
@@ -381,7 +380,7 @@ static void pinned_host_memory_is_wrapped_as_such(void **state)
     free(data);
 }
 
-/* The other side's stream is still about to write it, as one that copies to the host does. */
+/* The other side's stream is yet to write the memory, as in a copy to the host. */
 static void host_memory_is_read_behind_the_other_sides_stream(void **state)
 {
     (void)state;
@@ -477,7 +476,7 @@ static void the_older_struct_goes_both_ways(void **state)
     acu_dlpack_release_old(NULL);
 }
 
-/* The tensor is refused, and still the other side's. */
+/* The tensor is refused, and still belongs to the other side. */
 static void refused(other *o, acu_status status, const char *words)
 {
     acu_tensor *t = NULL;
@@ -534,7 +533,7 @@ static void wrong_tensors_are_refused_in_words(void **state)
                  "place for the tensor");
 }
 
-/* Each allocation fails in turn; what fails leaves the tensor with the other side. */
+/* Each allocation fails in turn; an import that fails leaves the tensor with the other side. */
 static void lack_of_memory_is_survived(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What was noted for an address is found again, for thousands of them, and nothing for others. */
+/* The values of thousands of addresses are found again, and other addresses have none. */
 #include "support/support.h"
 
 #include "base/map.h"

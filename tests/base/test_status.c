@@ -33,7 +33,7 @@ static void each_status_tells_what_it_is(void **state)
         assert_string_equal(acu_status_name(rows[i].status), rows[i].name);
         assert_string_equal(acu_status_text(rows[i].status), rows[i].text);
         assert_int_equal(acu_status_scope(rows[i].status), rows[i].scope);
-        /* The sign tells errors from states; the prefix goes with it. */
+        /* The sign tells errors from states, and agrees with the prefix. */
         assert_int_equal(rows[i].value < 0, rows[i].scope != ACU_SCOPE_NONE);
         assert_int_equal(rows[i].value < 0, strncmp(rows[i].name, "ACU_ERR_", 8) == 0);
         for (int j = 0; j < i; j++) {

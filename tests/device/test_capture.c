@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What the program captures is left alone: nothing that acuda looks at, waits for or does meanwhile
- * ends a capture, or gets into it. Marks without events are the hard case, for there the stream
- * itself would have to be asked, or to be given one.
+ * Captures of the program are left alone: nothing that acuda asks, waits for or does meanwhile ends
+ * a capture or gets into it. Marks without events are the hard case, since there acuda would have
+ * to ask the stream itself, or record an event on it.
  */
 #include "device/device.h"
 #include "support/one_device.h"
@@ -10,7 +10,7 @@
 #include <pthread.h>
 
 static acu_stream *stream, *other;
-static CUstream captured; /* the raw stream that is, while it is */
+static CUstream captured; /* the raw stream that is being captured */
 
 static int setup(void **state)
 {
@@ -38,7 +38,7 @@ static void begin_capture(CUstream raw, unsigned mode)
     captured = raw;
 }
 
-/* It is whole, and nothing got into it. */
+/* The capture is intact, and nothing got into it. */
 static void end_capture(void)
 {
     CUgraph graph = NULL;
@@ -106,7 +106,7 @@ static void await(acu_stream *on, uint64_t number)
 
 /* ---- marks without events ---- */
 
-/* What is ordered behind it would become a part of the capture. */
+/* Work that is ordered behind such a mark would become a part of the capture. */
 static void nothing_comes_behind_a_mark_without_an_event(void **state)
 {
     (void)state;
@@ -121,7 +121,7 @@ static void nothing_comes_behind_a_mark_without_an_event(void **state)
     await(stream, number);
 }
 
-/* Nor is it waited for in the driver. */
+/* Nor does a thread wait for it in the driver. */
 static void nobody_blocks_behind_a_mark_without_an_event(void **state)
 {
     (void)state;
@@ -136,7 +136,7 @@ static void nobody_blocks_behind_a_mark_without_an_event(void **state)
     await(stream, number);
 }
 
-/* It is over with a later one that has an event: nothing else needs to be asked. */
+/* Such a mark is complete when a later one with an event is: nothing else needs to be asked. */
 static void a_mark_without_an_event_is_over_with_a_later_one(void **state)
 {
     (void)state;
@@ -152,7 +152,7 @@ static void a_mark_without_an_event_is_over_with_a_later_one(void **state)
     end_capture();
 }
 
-/* That is so on a stream which is never idle, too. */
+/* The same on a stream that is never idle. */
 static void work_behind_does_not_hide_a_mark_without_an_event(void **state)
 {
     (void)state;
@@ -163,7 +163,8 @@ static void work_behind_does_not_hide_a_mark_without_an_event(void **state)
     await(stream, second);
 }
 
-/* Whether the stream is captured can not be asked: then it is not asked whether it is idle. */
+/* If the driver can not say whether the stream is being captured, it is not asked whether the
+ * stream is idle. */
 static void what_may_be_captured_is_not_asked(void **state)
 {
     (void)state;
@@ -198,7 +199,7 @@ static void a_flag_is_not_written_into_a_capture(void **state)
 
 /* ---- all the rest ---- */
 
-/* A blocking stream: nothing may go to the legacy stream of its context meanwhile. */
+/* The stream is a blocking one: nothing may go to the legacy stream of its context meanwhile. */
 static void opening_a_peer_ends_no_capture(void **state)
 {
     (void)state;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * A lost device: the first fault is kept, everything is refused, nothing of its context reaches the
- * driver again. The fault is a made-up answer, so that the context underneath is well, which shows
- * what is still called. (Driver objects stay counted: their context takes them along.)
+ * driver again. The fault is an injected result: the context underneath is sound, so the test can
+ * see which calls are still made. (Driver objects stay counted: their context takes them along.)
  */
 #include "support/support.h"
 
@@ -128,7 +128,7 @@ static void what_can_not_be_looked_at_for_good_is_lost(void **state)
     test_close(device);
 }
 
-/* Whether streams are in order with others' or not. */
+/* Whether or not streams are ordered with those of other devices. */
 static void its_memory_is_not_for_others(void **state)
 {
     (void)state;
@@ -161,7 +161,7 @@ static void a_new_open_heals_once_all_is_released(void **state)
     test_close(device);
 }
 
-/* Nobody can tell what a lost device was about to write, nor when it does. */
+/* Nobody can tell what a lost device may still write, nor when. */
 static void what_it_may_still_write_stays(void **state)
 {
     (void)state;
@@ -180,7 +180,7 @@ static void what_it_may_still_write_stays(void **state)
     lose(device);
     test_close(device);
     if (!prompt)
-        skip(); /* the device writes no flags */
+        skip(); /* the device can not write flags */
     atomic_store_explicit(flags, number, memory_order_relaxed);
     assert_int_equal(atomic_load_explicit(flags, memory_order_relaxed), number);
 }

@@ -20,7 +20,7 @@ static void peers_are_opened_once_or_again(void **state)
     acu_device *devices[2];
     test_open_n(devices, 2);
     acu_status st = acu_device_open_peer(devices[0], devices[1]);
-    if (st == ACU_ERR_NOT_SUPPORTED) { /* in words, and copies work all the same */
+    if (st == ACU_ERR_NOT_SUPPORTED) { /* with a message, and copies work all the same */
         assert_fails(st, ACU_ERR_NOT_SUPPORTED, "device 0|device 1|copies");
     } else {
         assert_works(st);
@@ -29,13 +29,13 @@ static void peers_are_opened_once_or_again(void **state)
         assert_int_equal(devices[1]->peers, 0);
     }
     test_close(devices[1]);
-    assert_int_equal(devices[0]->peers, 0); /* it is not that device any more when opened anew */
+    assert_int_equal(devices[0]->peers, 0); /* a device that is opened anew is another one */
     test_close(devices[0]);
     test_leaks_none();
 }
 
-/* As between the two halves of the last release, while another thread opens the device anew. */
-static void who_reached_a_device_on_its_way_out_does_not_reach_the_next(void **state)
+/* As in the middle of the last release, while another thread opens the device anew. */
+static void access_to_a_device_that_ends_does_not_extend_to_the_next(void **state)
 {
     (void)state;
     acu_device *devices[2], *next;
@@ -109,7 +109,7 @@ static acu_pool *pool_of(acu_device *device)
     return pool;
 }
 
-/* Skips the test where they can not. */
+/* Skips the test if they can not access each other. */
 static void open_peers(acu_device **devices)
 {
     acu_status st = acu_device_open_peer(devices[0], devices[1]);
@@ -121,7 +121,7 @@ static void open_peers(acu_device **devices)
     assert_works(st);
 }
 
-/* What another thread does between two driver calls of this one. */
+/* Done by another thread between two driver calls of this one. */
 static acu_device **granting;
 static bool pool_made;
 static acu_status granted;
@@ -226,7 +226,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_device_is_its_own_peer),
         cmocka_unit_test(peers_are_opened_once_or_again),
-        cmocka_unit_test(who_reached_a_device_on_its_way_out_does_not_reach_the_next),
+        cmocka_unit_test(access_to_a_device_that_ends_does_not_extend_to_the_next),
         cmocka_unit_test(pool_memory_of_a_peer_is_copied),
         cmocka_unit_test(a_pool_that_is_made_while_access_is_granted_has_it),
         cmocka_unit_test(a_device_that_is_not_open_just_now_reaches_new_pools),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Marks on streams: made, complete in order, waited for by other streams, also when the driver
- * fails. */
+/* Marks on streams: made, complete in order, waited for by other streams, even if driver calls
+ * fail. */
 #include "base/clock.h"
 #include "device/device.h"
 #include "support/one_device.h"
@@ -169,8 +169,8 @@ static void a_mark_without_an_event_completes_too(void **state)
     assert_works(acu_stream_wait(other, ACU_FOREVER));
 }
 
-/* Of what the device itself tells nobody needs an event, but who comes behind it, and who might
- * capture the stream. */
+/* A mark that the device itself reports needs an event only if work comes behind it, or if somebody
+ * may capture the stream. */
 static void a_mark_that_the_device_tells_of_gets_an_event_late(void **state)
 {
     (void)state;
@@ -215,8 +215,8 @@ static uint64_t tell(acu_stream *own, acu_stream *behind, uint64_t after_that)
     return told ? number : 0;
 }
 
-/* Where the device tells what is over, the driver is asked for bad news alone, which is of the
- * whole context. */
+/* If the device itself reports marks, the driver is asked only whether something is wrong, which
+ * concerns the whole context. */
 static void one_question_is_for_all_streams(void **state)
 {
     (void)state;
@@ -288,7 +288,7 @@ static void a_wait_that_fails_is_reported(void **state)
     uint64_t number = mark();
     fail_call(ACU_CALL_StreamWaitEvent, false);
     assert_fails(after(number), ACU_ERR_DRIVER, "cuStreamWaitEvent|CUDA_ERROR_UNKNOWN|device 0");
-    assert_works(after(number)); /* it was not taken for done */
+    assert_works(after(number)); /* it was not taken for complete */
     assert_int_equal(acu_stream_poll(other), ACU_NOT_READY);
     test_gate_open();
     await(number);

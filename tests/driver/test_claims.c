@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What the headers say that functions call of the driver: these calls, and no others.
+ * The driver calls that the headers name for each function: these are made, and no others.
  */
 #include "support/one_device.h"
 
 #include <acuda/managed.h>
 
-/* Everywhere: the context of the device for a while, and events of acuda's stock. */
+/* Calls that may be made anywhere: making the device's context current, and creating events for
+ * acuda's stock. */
 static const char always[] = " CtxGetCurrent CtxPushCurrent CtxPopCurrent CtxSetCurrent "
                              "ThreadExchangeStreamCaptureMode EventCreate ";
 
@@ -131,7 +132,7 @@ static void events(void **state)
     acu_stream_release(stream);
 }
 
-/* What only describes, or looks at what is known. */
+/* Functions that only describe, or look at what is known already. */
 static void no_calls(void **state)
 {
     (void)state;

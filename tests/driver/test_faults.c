@@ -45,7 +45,7 @@ static unsigned job_work(const acu_driver_table *cu, job *j)
     return result;
 }
 
-/* Everything is tried; the first failure is told. */
+/* Tries everything, and returns the first failure. */
 static unsigned job_end(const acu_driver_table *cu, job *j)
 {
     unsigned results[] = {
@@ -88,7 +88,7 @@ static totals read_totals(void)
     return t;
 }
 
-/* Nothing is left but the objects whose destruction was made to fail. */
+/* Nothing is left over except objects whose destruction was made to fail. */
 static void assert_nothing_leaked(const totals *before, const char *what)
 {
     totals after = read_totals();

@@ -91,7 +91,7 @@ static void replays_run_what_was_planned(void **state)
     end(&b);
 }
 
-/* Inputs are written by any op, behind and before replays as the data says. */
+/* Any op may write the inputs, ordered with replays by the data. */
 static void inputs_are_updated_by_ops(void **state)
 {
     (void)state;
@@ -117,7 +117,7 @@ static void inputs_are_updated_by_ops(void **state)
     end(&b);
 }
 
-/* What the op makes exists once, and is filled anew each time. */
+/* Tensors that the op makes exist once, and each replay fills them anew. */
 static void tensors_of_the_op_are_made_once(void **state)
 {
     (void)state;
@@ -144,7 +144,7 @@ static void tensors_of_the_op_are_made_once(void **state)
     end(&b);
 }
 
-/* A launch with attributes keeps them: blocks that wait for each other end. */
+/* A launch keeps its attributes: cooperative blocks, which wait for each other, come to an end. */
 static void cooperative_launches_are_replayed(void **state)
 {
     (void)state;
@@ -208,8 +208,8 @@ static acu_op *open_host_gate(void *user, acu_val *values, size_t count)
     return acu_take(&values[0]);
 }
 
-/* The tensor's memory is there once the host work is over, which is not before the op of the graph
- * is planned. */
+/* The tensor gets its memory only when the host work is over, which is after the op of the graph
+ * was planned. */
 static void memory_that_is_to_come_is_awaited(void **state)
 {
     (void)state;
@@ -228,8 +228,8 @@ static void memory_that_is_to_come_is_awaited(void **state)
     end(&b);
 }
 
-/* Two graphs that share nothing, side by side in one op; and one that
- * reads what the other writes. */
+/* Two graphs that share no data, side by side in one op; and a graph that reads what another one
+ * writes. */
 static void graphs_are_ops_among_others(void **state)
 {
     (void)state;
@@ -255,7 +255,7 @@ static void graphs_are_ops_among_others(void **state)
     end(&b);
 }
 
-/* An op with several users, and one whose values are taken apart, are in the graph as a whole. */
+/* An op with several users, and one that is unzipped, are entirely part of the graph. */
 static void ops_with_several_users_are_replayed(void **state)
 {
     (void)state;
@@ -281,7 +281,7 @@ static void ops_with_several_users_are_replayed(void **state)
     end(&b);
 }
 
-/* Whoever else has a part of what a graph was made of is told that it does not run for him. */
+/* Other users of an op that went into a graph get an error, since the op does not run for them. */
 static void what_a_graph_has_is_not_run_for_others(void **state)
 {
     (void)state;
@@ -302,7 +302,7 @@ static void what_a_graph_has_is_not_run_for_others(void **state)
     end(&b);
 }
 
-/* All that the program had is gone, and the graph too while it runs. */
+/* The program has released everything, and even the graph while it runs. */
 static void graphs_keep_what_they_need(void **state)
 {
     (void)state;
@@ -368,7 +368,7 @@ static void threads_replay_one_graph(void **state)
 
 enum { DEPTH = 4, ROWS = 9, COLUMNS = 128, ALL = DEPTH * ROWS * COLUMNS };
 
-/* Which part of a tensor [DEPTH, ROWS, COLUMNS] is copied. */
+/* The part of a tensor [DEPTH, ROWS, COLUMNS] that is copied. */
 typedef struct part {
     int64_t start[3], end[3];
     bool turned; /* it is in the middle with the last two dimensions swapped */
@@ -440,7 +440,7 @@ static bool is_inside(const part *p, int64_t i)
     return true;
 }
 
-/* All of the part is as in `in`, and nothing else was written. */
+/* The part equals that of `in`, and nothing else was written. */
 static void expect_part(const part *p, const uint32_t *got, const uint32_t *in, uint32_t outside)
 {
     for (int64_t i = 0; i < ALL; i++)
@@ -499,7 +499,7 @@ static void free_window(window *w)
     acu_tensor_release(w->matrix);
 }
 
-/* Rows that the graph reads are written between replays, over all streams, and nobody waits. */
+/* Rows that the graph reads are written between replays, over all streams, and no thread waits. */
 static void rows_are_updated_by_ops(void **state)
 {
     (void)state;
@@ -526,8 +526,8 @@ static acu_status fail_foreign(void *user, CUstream stream, const acu_val *value
     return ACU_ERR_INVALID;
 }
 
-/* A graph that writes all of a tensor needs nothing of what was there,
- * whichever part of it it reads. */
+/* A graph that first overwrites a tensor does not depend on its old contents, whichever part of it
+ * the graph reads later. */
 static void what_a_graph_overwrites_is_no_input(void **state)
 {
     (void)state;
@@ -631,7 +631,8 @@ static void several_devices_are_refused(void **state)
     test_leaks_none();
 }
 
-/* Every call that makes one fails in turn: an error in words, and nothing is left. */
+/* Each driver call that makes a graph fails in turn: the error has a message, and nothing is left
+ * over. */
 static void failing_calls_are_told(void **state)
 {
     (void)state;

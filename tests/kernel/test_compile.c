@@ -19,7 +19,7 @@ extern char **environ;
 #ifndef __has_feature
 #define __has_feature(name) 0
 #endif
-/* What NVRTC leaks and races for is not ours to report. */
+/* Leaks and races inside NVRTC are not acuda's. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || \
     __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define SANITIZED true
@@ -36,7 +36,7 @@ static const char templates[] =
 enum { N = 32 };
 
 static char folder[128];
-static acu_compiler compiler; /* of the tests that run with each */
+static acu_compiler compiler; /* that the tests use which run with each */
 
 static acu_compile_options options_of(acu_compiler which)
 {
@@ -112,7 +112,7 @@ static acu_module *load(const char *source, const acu_compile_options *options)
     return module;
 }
 
-/* What the kernel does to 0, 1, 2 ... N-1, with its second argument where `with` says so. */
+/* Runs the kernel on 0, 1, 2 ... N-1; with a second argument if `with` is true. */
 static void run(acu_module *module, const char *name, bool with, int a, int32_t got[N])
 {
     acu_kernel *kernel = NULL;
@@ -147,7 +147,7 @@ static void a_source_runs(void **state)
     acu_module_release(module);
 }
 
-/* A module's name is in front of what compilers say, and is not read as source. */
+/* A module's name is in front of the compiler's messages, and is not read as source. */
 static void names_are_not_source(void **state)
 {
     (void)state;
@@ -186,7 +186,8 @@ static void names_of_templates(void **state)
     options.expression_count = 2;
     acu_code *code = NULL;
     assert_fails(acu_compile(device, templates, &options, &code), ACU_ERR_COMPILE, "missing");
-    /* Errors of the source hide what the expressions name: those are told, not what follows. */
+    /* Errors in the source make expressions fail too: the message has the former, not the
+     * latter. */
     assert_fails(acu_compile(device, "__global__ void k(float *x) { x[0] = nowhere; }", &options,
                              &code), ACU_ERR_COMPILE, "nowhere");
     if (strstr(acu_last_error()->message, "clang"))
@@ -232,7 +233,7 @@ static void options_count(void **state)
     acu_module_release(module);
 }
 
-/* Also where mathematics are fast, in which products and sums may be contracted otherwise. */
+/* Even with fast_math, which would otherwise contract products and sums. */
 static void nothing_is_contracted(void **state)
 {
     (void)state;
@@ -253,7 +254,7 @@ static void nothing_is_contracted(void **state)
         }
 }
 
-/* By index, and counted. */
+/* Accesses by index, and by number. */
 static void accesses_to_tiles_are_checked_if_asked(void **state)
 {
     (void)state;
@@ -338,7 +339,7 @@ static void errors_are_told(void **state)
     acu_module_release(module);
 }
 
-/* Launched before it is compiled; what the options point to is gone by then. */
+/* The kernel is launched before it is compiled; what the options point to is gone by then. */
 static void as_a_future(void **state)
 {
     (void)state;
@@ -383,7 +384,7 @@ static void refusals(void **state)
     bad = options;
     bad.define_count = 1;
     assert_fails(acu_compile(device, "", &bad, &code), ACU_ERR_INVALID, "define 0 is NULL");
-    bad.define_count = 2; /* "" would take the option behind it along */
+    bad.define_count = 2; /* "" would make the compiler take the next option for its value */
     bad.defines = (const char *const[]){"A", ""};
     assert_fails(acu_compile(device, "", &bad, &code), ACU_ERR_INVALID, "define 1 is empty");
     bad = options;
@@ -538,7 +539,8 @@ static void disk_hits(void **state)
     assert_int_equal(counts().from_disk - before.from_disk, 1);
 }
 
-/* Cut at every length, and one bit changed anywhere: never used, always made anew. */
+/* A file that is cut at any length, or has one bit changed anywhere, is never used but made
+ * anew. */
 static void damaged_files_are_dropped(void **state)
 {
     (void)state;
@@ -571,7 +573,7 @@ static void damaged_files_are_dropped(void **state)
     assert_int_equal(counts().from_disk, before.from_disk);
 }
 
-/* What somebody else may have put there does not run. */
+/* A file that another user may have put there is not run. */
 static void files_of_others_are_not_read(void **state)
 {
     (void)state;
@@ -594,7 +596,7 @@ static void files_of_others_are_not_read(void **state)
     assert_int_equal(counts().from_disk - before.from_disk, 1);
 }
 
-/* Another request's file under this one's name, whole: its content tells. */
+/* An intact file of another request under this one's name is recognised by its content. */
 static void the_request_is_compared(void **state)
 {
     (void)state;
@@ -629,14 +631,14 @@ static void a_disk_that_fails_costs_time_only(void **state)
     use_disk("/dev/null");
     compile(add_source, &options);
     acu_compile_forget();
-    use_disk("/proc/self"); /* is there, and nobody may make files in it */
+    use_disk("/proc/self"); /* exists, but nobody may create files in it */
     compile(add_source, &options);
     assert_int_equal(counts().disk_errors - before.disk_errors, 3);
     assert_int_equal(counts().compiled - before.compiled, 3);
 }
 
-/* All but the last byte fits: as if the disk were full then. The source is long, so that it is the
- * largest file that is written. */
+/* All but the last byte fits, as if the disk were full then. The source is long, so that this is
+ * the largest file that is written. */
 static void a_disk_that_is_full_keeps_no_part(void **state)
 {
     (void)state;
@@ -725,7 +727,7 @@ static void files_of_include_folders_count(void **state)
     acu_compile_counts before = counts();
     options.arguments = (const char *const[]){"-DX=1", "-I/nowhere"};
     options.argument_count = 2;
-    compile(source, &options); /* nobody knows what is in there: not kept */
+    compile(source, &options); /* nobody knows what is in that file, so the result is not kept */
     compile(source, &options);
     assert_int_equal(counts().compiled - before.compiled, 2);
 }
@@ -738,7 +740,8 @@ static void write_value(const char *path, int value)
     fclose(f);
 }
 
-/* What the compiler finds by arguments that are passed on is nobody's to know: not kept. */
+/* acuda can not know what the compiler finds by arguments that are passed on: the result is not
+ * kept. */
 static void files_of_arguments_are_read_again(void **state)
 {
     (void)state;
@@ -767,7 +770,8 @@ static void files_of_arguments_are_read_again(void **state)
     }
 }
 
-/* What the source includes counts, however it says so: `line` has "%s" where the file's name is. */
+/* Included files count, however the source includes them: `line` has "%s" in the place of the
+ * file's name. */
 static void counts_included(const char *line, const char *name)
 {
     char path[512], include[512], source[1024], words[16];
@@ -805,7 +809,7 @@ static void files_of_other_places_count(void **state)
     unsetenv("CPLUS_INCLUDE_PATH");
 }
 
-/* Processes that share a folder: whoever comes later finds what is whole. */
+/* Processes share a folder: a later one finds complete files. */
 static void processes_share(void **state)
 {
     (void)state;
@@ -840,7 +844,7 @@ static void share(void **state)
     test_leaks_none();
 }
 
-/* Memory that is out anywhere on the way. */
+/* Each allocation fails in turn. */
 static void allocations_fail(void **state)
 {
     (void)state;

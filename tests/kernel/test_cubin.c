@@ -48,7 +48,7 @@ static void launch_from(acu_module *module)
     assert_works(acu_read_sync(out, got, sizeof got));
     for (int i = 0; i < THREADS; i++)
         assert_true(got[i] == 2.5f);
-    if (acu_kernel_info_of(set)->params_known) { /* as the driver tells, from CUDA 12.4 on */
+    if (acu_kernel_info_of(set)->params_known) { /* from CUDA 12.4 on, the driver tells this */
         assert_int_equal(acu_kernel_info_of(set)->param_count, 2);
         assert_int_equal(acu_kernel_param_bytes(set, 0), 8);
         assert_int_equal(acu_kernel_param_bytes(set, 1), 4);
@@ -117,7 +117,7 @@ static void for_another_device(void **state)
 static void refused(const unsigned char *data, size_t bytes, const char *words)
 {
     acu_module *module = NULL;
-    unsigned char *exact = malloc(bytes); /* a sanitizer sees what is read behind it */
+    unsigned char *exact = malloc(bytes); /* a sanitizer notices reads behind it */
     memcpy(exact, data, bytes);
     assert_fails(acu_module_load_image(device, "it", exact, bytes, &module), ACU_ERR_PTX, words);
     assert_null(module);
@@ -248,7 +248,7 @@ static void fat_add(fatbin *fat, unsigned kind, unsigned arch, unsigned major, u
     put(fat->data + 8, fat->bytes - FAT_HEADER, 8);
 }
 
-/* The text in the one that the toolkit made. */
+/* The PTX in the fat binary that the toolkit made. */
 static const char *plain_text(void)
 {
     return (const char *)set_plain + FAT_HEADER + ENTRY + 16;
@@ -298,7 +298,7 @@ static void fat_binaries_are_loaded(void **state)
     acu_module_release(module);
 }
 
-/* By an older driver, too. */
+/* An older driver does not know it either. */
 static void what_is_compressed_with_zstd(void **state)
 {
     (void)state;
@@ -361,7 +361,7 @@ static void damaged_fat_binaries(void **state)
     }
 }
 
-/* In a compiled program it is found by a wrapper, whose bytes are an address. */
+/* In a compiled program a wrapper points to the fat binary; it contains an address. */
 static void wrappers_of_fat_binaries(void **state)
 {
     (void)state;
@@ -373,13 +373,13 @@ static void wrappers_of_fat_binaries(void **state)
     refused(wrapper, BYTES, "it is the wrapper of a fat binary");
     if (test_on_gpu())
         return;
-    CUmodule module; /* by the driver too, where it can tell */
+    CUmodule module; /* refused by the driver too, if it can tell */
     test_enter(device);
     assert_int_not_equal(acu_driver()->ModuleLoadData(&module, wrapper), 0);
     test_leave(device);
 }
 
-/* A library of the driver's is wrapped as a module. */
+/* A library that the driver loaded is wrapped as a module. */
 static void libraries_of_fat_binaries(void **state)
 {
     (void)state;

@@ -43,8 +43,8 @@ static int teardown(void **state)
     return 0;
 }
 
-/* A product or sum that does not say how it is rounded may become part of an fma on a GPU, and its
- * last bit another one. */
+/* On a GPU, a product or sum without explicit rounding may become part of an fma, which may change
+ * its last bit. */
 static void arithmetic_is_rounded_as_written(void **state)
 {
     (void)state;
@@ -125,14 +125,15 @@ static void a_load_that_failed_is_tried_again(void **state)
                               .result = ACU_CUDA_ERROR_OUT_OF_MEMORY};
     assert_works(acu_driver_fail(&fault));
     acu_status found = acu_kernel_find(device, families[0].name, kernel_name(0), &bad);
-    if (found == ACU_OK) /* as a rule; else the load has failed already */
+    if (found == ACU_OK) /* mostly; otherwise the load has failed already */
         assert_fails(acu_kernel_wait(bad, ACU_FOREVER), ACU_ERR_DEVICE_MEMORY, families[0].name);
     else
         assert_int_equal(found, ACU_ERR_DEVICE_MEMORY);
     assert_works(acu_kernel_find(device, families[0].name, kernel_name(0), &good));
     assert_works(acu_kernel_wait(good, ACU_FOREVER));
     if (bad)
-        assert_fails(acu_kernel_poll(bad), ACU_ERR_DEVICE_MEMORY, ""); /* what it is it stays */
+        assert_fails(acu_kernel_poll(bad), ACU_ERR_DEVICE_MEMORY, ""); /* a kernel that failed stays
+                                                                        * failed */
     acu_kernel_release(bad);
     acu_kernel_release(good);
     test_close(device);
@@ -165,7 +166,7 @@ static void threads_find_them(void **state)
     assert_int_equal(acu_driver_calls(ACU_CALL_ModuleLoadDataEx), COUNT);
 }
 
-/* Nothing else of the engine was used: closing ends the loader all the same. */
+/* Closing ends the loader even if nothing else of the engine was used. */
 static void closing_at_once(void **state)
 {
     (void)state;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Every driver call and every allocation that devices, memory and kernels make, made to fail: each
- * once, at each place, and from there on. Nothing hangs, every failure is reported in words, and
- * nothing is left but driver objects whose destruction was made to fail.
+ * Every driver call and every allocation that devices, memory and kernels make is made to fail in
+ * turn: once, or from there on. Nothing hangs, every failure is reported with a message, and
+ * nothing is left over except driver objects whose destruction was made to fail.
  */
 #include "support/support.h"
 
@@ -177,7 +177,7 @@ static void fail_call(acu_driver_call call, uint64_t nth, bool always)
     check_objects(acu_driver_call_name(call), nth, always);
 }
 
-/* The context is kept from going and coming back each time, which takes long on a GPU. */
+/* Retains the context for all runs: making it anew each time takes long on a GPU. */
 static int hold_context(void **state)
 {
     (void)state;
@@ -206,7 +206,8 @@ static void every_driver_call_may_fail(void **state)
     for (int call = 0; call < ACU_CALL_COUNT; call++) {
         kinds += counts[call] > 0;
         for (uint64_t nth = 1; nth <= counts[call]; nth++) {
-            /* Calls made many times are all alike after a while: each of the first, and some. */
+            /* Of a call that is made many times, the first ones are tried, and some of the later
+             * ones. */
             if (nth > 24 && nth % 7 && nth != counts[call])
                 continue;
             fail_call((acu_driver_call)call, nth, false);

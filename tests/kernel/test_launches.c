@@ -47,8 +47,7 @@ static void variables_are_ordered_with_launches(void **state)
     int32_t value = 0;
     assert_works(acu_read_sync(counter, &value, sizeof value));
     assert_int_equal(value, 5);
-    /* Copies between launches, on whatever streams: each sees the launches
-     * before it, and no other. */
+    /* Copies between launches, on any streams: each sees the launches before it, and no others. */
     acu_future *copies[20];
     for (int i = 0; i < 20; i++) {
         acu_future *launch = NULL;
@@ -152,7 +151,8 @@ static void occupancy(void **state)
     acu_kernel_release(fill);
 }
 
-/* As for a launch, which opts into more shared memory by itself: also before there was one. */
+/* A launch opts into more shared memory by itself. Occupancy counts that, even before the first
+ * launch. */
 static void occupancy_with_much_shared_memory(void **state)
 {
     (void)state;
@@ -191,13 +191,13 @@ static void cooperative_blocks_meet(void **state)
     assert_works(acu_read_sync(out, got, sizeof got));
     for (int i = 0; i < 8; i++)
         assert_int_equal(got[i], 8);
-    /* More than fit at the same time. */
+    /* More blocks than fit at the same time. */
     unsigned blocks = 0;
     assert_works(acu_kernel_max_blocks(meet, 32, 0, &blocks));
     unsigned room = blocks * (unsigned)acu_device_info_of(device)->multiprocessors;
     config.grid[0] = room + 1;
     acu_future *none = NULL;
-    for (int i = 0; i < 2; i++) /* also when the driver's answer is known */
+    for (int i = 0; i < 2; i++) /* also if the driver's answer is known already */
         assert_fails(acu_submit(device, acu_launch(meet, config, acu_out(out)), NULL, &none),
                      ACU_ERR_LIMIT, "meet|cooperative grid|holds");
     acu_tensor_release(out);
@@ -239,7 +239,8 @@ static void clusters(void **state)
     acu_kernel_release(fill);
 }
 
-/* In turn, or overlapping as far as the kernels allow, which here do not depend on each other. */
+/* The kernels run in turn, or overlap as far as they allow; here they do not depend on each
+ * other. */
 static void programmatic_launches(void **state)
 {
     (void)state;
@@ -309,7 +310,7 @@ static void modules_of_others(void **state)
     acu_module_release(wrapped);
     assert_int_equal(released, 1);
     test_enter(device);
-    assert_int_equal(cu->ModuleUnload(raw), 0); /* it was still theirs */
+    assert_int_equal(cu->ModuleUnload(raw), 0); /* it still belonged to its owner */
     test_leave(device);
     assert_fails(acu_module_wrap_load(device, NULL, NULL, ACU_USER(NULL, count_release), &wrapped),
                  ACU_ERR_INVALID, "NULL");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* <acuda/device.cuh> under NVRTC, which has no system headers and compiles in memory. Needs no GPU;
- * skipped where there is no NVRTC. */
+ * skipped if there is no NVRTC. */
 #include <dlfcn.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@
 #ifndef __has_feature
 #define __has_feature(name) 0
 #endif
-/* What NVRTC leaks and races for is not ours to report. */
+/* Leaks and races inside NVRTC are not acuda's. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || \
     __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define SANITIZED true

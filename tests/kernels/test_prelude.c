@@ -108,7 +108,7 @@ static double float_ulps(float got, double want)
     return ulps(got, want, 24, -125, 0x1.fffffep127L);
 }
 
-/* FNV-1a over the bits of results; all NaN count as one, as their bits are nobody's promise. */
+/* FNV-1a over the bits of results; all NaN count as one, since nothing promises their bits. */
 static uint32_t add_to_hash(uint32_t hash, const void *value, size_t bytes, bool nan)
 {
     const unsigned char *byte = value;

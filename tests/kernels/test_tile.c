@@ -194,7 +194,7 @@ static void test_facts(void **state)
     }
 }
 
-/* The kernel's own idea of the parameter is the ABI's. */
+/* The kernel sees the parameter as the ABI lays it out. */
 static void test_parameter(void **state)
 {
     CUfunction kernel = NULL;

@@ -127,7 +127,7 @@ static void what_is_over_is_forgotten(void **state)
     over(a, false);
     enter(b, 0, 100, ACU_READ);
     assert_int_equal(told_count, 0);
-    over(b, true); /* a reader's failure concerns nobody */
+    over(b, true); /* a reader's failure affects nobody */
     enter(c, 0, 100, ACU_UPDATE);
     assert_int_equal(told_count, 0);
     assert_int_equal(accesses.count, 1);
@@ -165,7 +165,7 @@ static void an_update_does_not_heal(void **state)
     over(a, true);
     enter(b, 0, 100, ACU_UPDATE);
     assert_true(told_count == 1 && was_told(a, true));
-    over(b, true); /* as the engine will have it */
+    over(b, true); /* as the engine does it */
     enter(c, 0, 1, ACU_READ);
     assert_true(told_count == 1 && was_told(b, true));
 }
@@ -277,7 +277,7 @@ static void columns_do_not_wait_for_one_another(void **state)
     assert_true(was_told(b, true) && !was_told(c, true));
     enter_extent(d, columns(5, 10), ACU_READ);
     assert_true(told_count == 1 && was_told(a, true));
-    enter(d, 25, 30, ACU_READ); /* of row 2 what is right of both */
+    enter(d, 25, 30, ACU_READ); /* the part of row 2 to the right of both */
     assert_true(told_count == 1 && was_told(a, true));
     enter(d, 25, 31, ACU_READ); /* and one of row 3 */
     assert_true(told_count == 2 && was_told(b, true));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The list of accesses against a model that keeps, for each byte, who wrote it last and who read it
- * since: random accesses of random points, which go to the device, get over, and fail.
+ * The list of accesses against a model that keeps, for each byte, the point that wrote it last and
+ * the points that have read it since: random accesses by points that are issued, complete and fail
+ * at random.
  */
 #include "support/support.h"
 
@@ -40,13 +41,13 @@ typedef struct world {
     acui_accesses accesses;
     acu_stream *streams[STREAMS];
     acui_point *points[POINTS];
-    set behind[POINTS]; /* all that a point comes behind, through others too */
+    set behind[POINTS]; /* all points that a point comes behind, directly or not */
     int count;
     int writer[BYTES];
     set readers[BYTES]; /* since the last write */
     bool tight;         /* no memory for entries in two pieces */
-    bool windows;       /* accesses of columns of a matrix are among the others */
-    char wrong[96];     /* "" or what was wrong first; reported when the lock is free */
+    bool windows;       /* some accesses are of columns of a matrix */
+    char wrong[96];     /* "", or the first thing that was wrong; reported once the lock is free */
 } world;
 
 typedef struct told {
@@ -75,7 +76,7 @@ static void tell(void *context, acui_point *before, const acui_extent *extent, b
 
 /* ---- points ---------------------------------------------------------------------------------- */
 
-/* Never at its last reference: it is no stream of a device. */
+/* Its reference count never reaches 0, since it is no real stream. */
 static acu_stream *fake_stream(void)
 {
     acu_stream *stream = acui_object_new(ACU_OBJECT_STREAM, sizeof *stream);
@@ -90,8 +91,8 @@ static bool is_over(const world *w, int i)
            (p->state == ACUI_POINT_ISSUED && acui_stream_passed(p->stream, p->number));
 }
 
-/* What points go through keeps to the engine's rules: on the device after all that they come behind
- * are there, over after all these are. */
+/* The states of points follow the engine's rules: a point is issued after all points that it comes
+ * behind, and over after all of these are. */
 static bool all_behind(const world *w, int i, bool over)
 {
     for (int k = 0; k < w->count; k++) {
@@ -117,7 +118,7 @@ static void move_point(world *w, int i)
         p->state = ACUI_POINT_ISSUED;
         p->failed = test_below(&w->random, 8) == 0;
     } else if (p->state == ACUI_POINT_ISSUED && all_behind(w, i, true)) {
-        /* All that is on the stream before it has to be over as well. */
+        /* All points that are on the stream before it have to be over as well. */
         for (int k = 0; k < w->count; k++)
             if (w->points[k]->state == ACUI_POINT_ISSUED && w->points[k]->stream == p->stream &&
                 w->points[k]->number <= p->number && !all_behind(w, k, true))
@@ -133,7 +134,7 @@ static void move_point(world *w, int i)
 
 /* ---- one access ------------------------------------------------------------------------------ */
 
-/* `i` implies `k`: it comes behind it, or both are on one stream in that order. */
+/* `i` implies `k` if it comes behind it, or if both are on one stream in that order. */
 static void imply(const world *w, set *implied, int i)
 {
     set_add(implied, i);
@@ -221,7 +222,7 @@ static void enter(world *w, int i, acui_extent extent, acu_access access)
 
 /* ---- a history ------------------------------------------------------------------------------- */
 
-/* Of a matrix with rows of 4, 6 or 8: some columns, in some rows. */
+/* Some columns, in some rows, of a matrix with rows of 4, 6 or 8 bytes. */
 static acui_extent random_windows(world *w)
 {
     uint64_t pitch = 4 + 2 * test_below(&w->random, 3), width = 1 + test_below(&w->random, 3);

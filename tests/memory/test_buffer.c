@@ -101,7 +101,7 @@ static void too_much_is_refused_in_numbers(void **state)
     assert_fails(acu_buffer_create(device, (size_t)1 << 50, &buffer), ACU_ERR_DEVICE_MEMORY,
                  "1125899906842624 bytes|are free|device 0");
     assert_null(buffer);
-    /* A driver would take all that there is before it refuses. */
+    /* A driver would take all memory that there is before it refuses. */
     assert_int_equal(acu_driver_calls(ACU_CALL_MemAllocFromPoolAsync), 0);
     acu_driver_count_calls(false);
     acu_status st = acu_buffer_create_pinned(device, (size_t)1 << 50, &buffer);
@@ -359,7 +359,7 @@ static void what_the_program_locked_in_part_is_refused(void **state)
     free(memory);
 }
 
-/* ... and where the driver does not say what is locked, it is its failure. */
+/* ... and if the driver does not say what is locked, the error is the driver's. */
 static void what_the_program_locked_may_not_be_known(void **state)
 {
     (void)state;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Memory of others and for others: CUDA's own within a process and between two, another API's where
- * a file in memory stands for it (the software device). A GPU takes no such file, and is asked for
- * a refusal in words there: memory of a real Vulkan is not to be had in a test.
+ * Memory of others and for others: CUDA's own, within a process and between two; and that of
+ * another API, for which a file in memory stands on the software device. A GPU takes no such file:
+ * there the test expects a refusal with a message, since a test can not get memory of a real
+ * Vulkan.
  */
 #include "support/one_device.h"
 
@@ -15,7 +16,7 @@
 enum { N = 1000, BYTES = N * sizeof(float) };
 #define SOCKET_NAME "ACUDA_TEST_SOCKET"
 
-/* Memory for others; skips where there is none. */
+/* Memory for others; skips the test if there is none. */
 static acu_buffer *exportable(size_t bytes)
 {
     acu_buffer *buffer = NULL;
@@ -67,7 +68,7 @@ static void what_is_exported_is_imported_again(void **state)
     acu_tensor *x = tensor_at(mine, 0);
     fill(x, 2.5f);
     acu_external *external = import_fd(ACU_EXTERNAL_CUDA, fd, BYTES);
-    assert_int_equal(close(fd), 0); /* it was the program's */
+    assert_int_equal(close(fd), 0); /* it belonged to the program */
     assert_int_equal(acu_external_bytes(external), BYTES);
     assert_ptr_equal(acu_external_device(external), device);
     assert_works(acu_external_buffer(external, 0, 0, &theirs));
@@ -313,7 +314,7 @@ static void a_file_stands_for_another_api(void **state)
 
 /* ---- what is refused ---- */
 
-/* The driver does not take it, each in its own way; the device is well. */
+/* The driver refuses it; the device keeps working. */
 static void driver_refuses(acu_external_kind kind, int fd, size_t bytes, const char *words)
 {
     acu_external_options from = {.size = sizeof from, .kind = kind, .fd = fd, .bytes = bytes};
@@ -406,7 +407,7 @@ static void a_device_without_it(void **state)
     assert_null(none);
 }
 
-/* It goes with its last handle, and what is new does not know it. */
+/* Imported memory goes with its last handle, and can not be used with the new device. */
 static void after_a_reset(void **state)
 {
     (void)state;

@@ -38,7 +38,7 @@ static void host_and_device_share_it(void **state)
     assert_works(acu_read_sync(copy, got, sizeof got));
     for (int i = 0; i < N; i++)
         assert_int_equal(got[i], i);
-    /* The device writes, the host goes on, in turn. */
+    /* Device and host write in turn. */
     acu_op *filled = acu_fill(x, acu_i32(6));
     assert_works(acu_sync(device, acu_host(add_one, NULL, acu_inout(filled)), NULL));
     for (int i = 0; i < N; i++)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Pools: what is kept, what is given back, bounds and figures, pools of the program's own. */
+/* Pools: what is kept and what is given back, bounds, statistics, and pools of the program's
+ * own. */
 #include "driver/table.h"
 #include "memory/memory.h"
 #include "memory/pool.h"
@@ -32,7 +33,7 @@ static acu_buffer *buffer_from(acu_pool *pool, size_t bytes)
     return buffer;
 }
 
-/* Memory that was never used is everybody's once its making is over. */
+/* Memory that was never used can be handed to anybody once its allocation is complete. */
 static void settle(void)
 {
     test_quiet(device);
@@ -90,7 +91,7 @@ static void large_blocks_serve_what_is_little_smaller(void **state)
     acu_buffer_release(buffer);
 }
 
-/* Neither the host nor another stream gets it before the work that uses it is over. */
+/* Neither the host nor another stream gets the memory before the work that uses it is over. */
 static void what_work_in_flight_uses_is_not_handed_out(void **state)
 {
     (void)state;
@@ -142,7 +143,7 @@ static void a_limit_is_kept_and_told_in_numbers(void **state)
         "asked for 655360 bytes on device 0|655360 in use|0 cached|at most 1048576|are free");
     assert_fails(acu_buffer_create_from(pool, 2 * MIB, &more), ACU_ERR_DEVICE_MEMORY, "2097152");
     acu_buffer_release(small);
-    /* What is cached makes room, whatever its size. */
+    /* Cached memory of any size is given back to make room. */
     more = buffer_from(pool, 1000 * KIB);
     acu_pool_stats stats = stats_of(pool);
     assert_int_equal(stats.limit, MIB);
@@ -171,16 +172,16 @@ static void what_is_not_to_be_kept_goes_when_idle(void **state)
     assert_int_equal(acu_driver_live(ACU_DRIVER_KIND_MEMORY), before + 1);
     assert_int_equal(stats_of(pool).in_use, MIB);
     acu_tensor_release(x);
-    while (acu_driver_live(ACU_DRIVER_KIND_MEMORY) != before) /* or acuda's thread was faster */
+    while (acu_driver_live(ACU_DRIVER_KIND_MEMORY) != before) /* unless acuda's thread was faster */
         sched_yield();
-    /* And when it was let go before that. */
+    /* The same if it was released before that. */
     acu_future *future = NULL;
     acu_op *op = acu_dup(acu_with_pool(pool, acu_zeros(ACU_U8, ACU_SHAPE(MIB))));
     assert_works(acu_submit(device, op, NULL, &future));
     assert_works(acu_future_wait(future, ACU_FOREVER));
     acu_future_release(future);
     assert_works(acu_device_wait(device, ACU_FOREVER));
-    while (stats_of(pool).cached) /* by who saw the end, maybe acuda's thread */
+    while (stats_of(pool).cached) /* by the thread that saw the end, perhaps one of acuda's */
         sched_yield();
     acu_pool_release(pool);
 }
@@ -208,7 +209,7 @@ static void trimming_gives_back_what_is_idle(void **state)
     assert_int_equal(acu_driver_live(ACU_DRIVER_KIND_MEMORY), 0);
 }
 
-/* The driver has no memory, but the cache has it in other sizes. */
+/* The driver has no memory, but the cache has some in other sizes. */
 static void the_cache_is_given_back_where_the_driver_has_none(void **state)
 {
     (void)state;
@@ -250,7 +251,7 @@ static void a_pool_outlives_its_handle_not_its_memory(void **state)
     assert_int_equal(acu_driver_live(ACU_DRIVER_KIND_POOL), pools);
 }
 
-/* Work in flight keeps its memory, wherever the pool went. */
+/* Work in flight keeps its memory, even if the pool has ended. */
 static void a_pool_ends_while_its_memory_is_in_flight(void **state)
 {
     (void)state;
@@ -411,7 +412,7 @@ static void a_reset_ends_the_pools_of_before(void **state)
     acu_pool_release(pool);
     test_close(old);
     test_close(fresh);
-    /* What the driver had went with the context, and still counts: so this test is the last. */
+    /* Driver objects that went with the context stay counted, so this test is the last one. */
     char left[200];
     assert_int_equal(acu_debug_live_report(left, sizeof left), 0);
     assert_int_equal(acu_debug_live_blocks(), 0);
@@ -444,7 +445,7 @@ static void watch_frees(bool on)
     acui_raw.MemFreeAsync = free_async;
 }
 
-/* One at a time, of any size. */
+/* Allocates buffers of random sizes, one at a time. */
 static void use_random_sizes(acu_pool *pool, int times)
 {
     static test_random random = {5};
@@ -471,7 +472,7 @@ static void random_sizes_do_not_pile_up(void **state)
     assert_int_equal(stats.bound, 2 * stats.in_use_high + 256 * MIB);
     assert_true(stats.held <= stats.bound && stats.trimmed > 0 && stats.hits > 100);
     assert_int_equal(atomic_load(&calls.freed_here), 0);
-    /* A peak long ago does not count any more. */
+    /* A peak that was long ago does not count any more. */
     acu_buffer_release(buffer_from(pool, 200 * MIB));
     assert_true(stats_of(pool).bound > 600 * MIB);
     for (int i = 0; i < 2 * 4096; i++)
@@ -490,7 +491,7 @@ static void random_sizes_do_not_pile_up(void **state)
     acu_pool_release(pool);
 }
 
-/* Much more is cached than is in use at one time, and all of it again and again. */
+/* Much more is cached than is in use at one time, but all of it is used again and again. */
 static void sizes_that_repeat_are_kept(void **state)
 {
     (void)state;
@@ -502,7 +503,7 @@ static void sizes_that_repeat_are_kept(void **state)
     assert_works(acu_device_wait(device, ACU_FOREVER));
     acu_pool_stats stats = stats_of(pool);
     assert_true(stats.held > 3 * stats.in_use_high);
-    assert_true(stats.misses < 2 * SIZES); /* the first ones' making may not be over at once */
+    assert_true(stats.misses < 2 * SIZES); /* the first allocations may not be complete at once */
     assert_int_equal(stats.trimmed, 0);
     acu_pool_release(pool);
 }
@@ -552,7 +553,7 @@ static void pinned_memory_has_bounds_too(void **state)
     ((char *)acu_buffer_host(more))[0] = 1;
     acu_buffer_release(more);
     acu_pool_release(pool);
-    /* The bytes would fit, the block for them does not. */
+    /* The bytes would fit, but the block for them does not. */
     pool = pool_with((acu_pool_options){.kind = ACU_MEMORY_PINNED, .limit = 1020 * KIB});
     buffer = buffer_from(pool, 512 * KIB);
     assert_fails(acu_buffer_create_from(pool, 507 * KIB, &more), ACU_ERR_NO_MEMORY,
@@ -561,7 +562,8 @@ static void pinned_memory_has_bounds_too(void **state)
     acu_pool_release(pool);
 }
 
-/* Also where it was looked at before, as often as the one that inherits it looked at its own. */
+/* Also if the pools have looked at their slabs equally often, so that the counts of the pool and of
+ * its heir agree. */
 static void memory_of_a_pool_that_ended_can_be_given_back(void **state)
 {
     (void)state;

@@ -102,7 +102,7 @@ static void strides_are_checked_and_kept(void **state)
     assert_works(acu_tensor_create_strided(buffer, 0, ACU_F32, ACU_SHAPE(4, 64), rows, &t));
     assert_true(acu_tensor_dense(t));
     acu_tensor_release(t);
-    const int64_t any[] = {12345, 1}; /* of one row the stride does not matter */
+    const int64_t any[] = {12345, 1}; /* the stride of a dimension with one row does not matter */
     assert_works(acu_tensor_create_strided(buffer, 0, ACU_F32, ACU_SHAPE(1, 256), any, &t));
     assert_true(acu_tensor_dense(t));
     acu_tensor_release(t);
@@ -247,7 +247,7 @@ static void sole_ownership_counts_handles_and_views(void **state)
     acu_tensor_release(t);
 }
 
-/* However many others there were before. */
+/* However many others were released before. */
 static void what_was_released_is_known_for_some_tens_of_others(void **state)
 {
     (void)state;

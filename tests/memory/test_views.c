@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Views: what each says and refuses, and long chains of random ones against a model that keeps, for
- * each element of a view, the byte where it is.
+ * Views: what each yields and refuses, and long chains of random views against a model that keeps,
+ * for each element of a view, its place in bytes.
  */
 #include "memory/memory.h"
 #include "support/one_device.h"
@@ -28,7 +28,8 @@ static int teardown(void **state)
     return device_teardown(state);
 }
 
-/* Where the view begins, in bytes behind the buffer's start; its shape and strides. Releases it. */
+/* Checks where the view begins, in bytes from the buffer's start, and its shape and strides.
+ * Releases it. */
 static void check_view(acu_dtype dtype, uint64_t start, acu_shape shape, const int64_t *strides)
 {
     assert_int_equal(acu_tensor_dtype(view), dtype);
@@ -178,7 +179,7 @@ static void bytes_are_seen_as_other_elements(void **state)
                  "starts 2 bytes behind a multiple of 4");
     acu_tensor_release(part);
     assert_works(acu_tensor_transpose(t, 1, 2, &part));
-    assert_works(acu_tensor_reinterpret(part, ACU_I16, &view)); /* of one size: as it lies */
+    assert_works(acu_tensor_reinterpret(part, ACU_I16, &view)); /* of equal size: any strides */
     check_view(ACU_I16, 0, ACU_SHAPE(4, 10, 6), 60, 1, 10);
     assert_fails(acu_tensor_reinterpret(part, ACU_U8, &view), ACU_ERR_SHAPE, "contiguous");
     acu_tensor_release(part);
@@ -342,7 +343,7 @@ static acu_status random_select(test_random *r, acu_tensor *from, const model *w
     return acu_tensor_select(from, dimension, index, to);
 }
 
-/* Whether strides give these elements in this order. */
+/* Whether some strides give these elements in this order. */
 static bool has_strides(const model *m)
 {
     int64_t strides[ACU_MAX_RANK] = {0}, index[ACU_MAX_RANK] = {0};
@@ -361,7 +362,7 @@ static bool has_strides(const model *m)
     return true;
 }
 
-/* Refused exactly where no strides would do. */
+/* A reshape is refused exactly if no strides describe it. */
 static acu_status random_reshape(test_random *r, acu_tensor *from, const model *was, model *is,
                                  acu_tensor **to)
 {
@@ -428,7 +429,7 @@ static bool in_extent(const acui_extent *extent, uint64_t byte)
            (!extent->pitch || (byte - extent->begin) % extent->pitch < extent->width);
 }
 
-/* It has every element's bytes; if it says that it is exact, no others. */
+/* The extent contains all bytes of the elements and, if it claims to be exact, no others. */
 static void check_extent(const acui_extent *extent, bool exact, const model *m)
 {
     static bool touched[BYTES];
@@ -442,7 +443,7 @@ static void check_extent(const acui_extent *extent, bool exact, const model *m)
     }
 }
 
-/* The tensor is what the model says. */
+/* Compares the tensor with the model. */
 static void compare(const acu_tensor *tensor, const model *m)
 {
     const int64_t *strides = acu_tensor_strides(tensor);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Libraries that pose as libcuda.so.1, for the rules of choosing. What each one does is said by
- * macros: FAKE_VERSION, FAKE_INIT (what cuInit answers), FAKE_DEVICES, FAKE_NO_INIT (it has no
- * cuInit at all), FAKE_NEEDS (it needs another library). They have a few entry points only.
+ * Libraries that pose as libcuda.so.1, for the rules of choosing. Macros say what each one does:
+ * FAKE_VERSION, FAKE_INIT (what cuInit answers), FAKE_DEVICES, FAKE_NO_INIT (it has no cuInit at
+ * all), FAKE_NEEDS (it needs another library). They have a few entry points only.
  */
 #ifndef FAKE_VERSION
 #define FAKE_VERSION 12030
@@ -52,7 +52,7 @@ unsigned cuDeviceGet(int *device, int ordinal)
     return 0;
 }
 
-/* The older form of a call that has a newer one: 32 tells that it is this one. */
+/* The older form of a call that has a newer one; returns 32, which tells the two apart. */
 unsigned cuStreamWriteValue32(void *stream, unsigned long long at, unsigned value, unsigned flags)
 {
     (void)stream, (void)at, (void)value, (void)flags;
