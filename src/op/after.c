@@ -113,20 +113,13 @@ void acui_front_clear(acui_plan *plan)
 
 /* ---- after ---- */
 
-static acu_op *take_input(acu_op *op, size_t i)
-{
-    acu_op *x = op->inputs[i];
-    op->inputs[i] = NULL;
-    return x;
-}
-
 /* Plans input 1 for its order alone; its values are dropped. */
 static acu_status plan_before(acui_plan *plan, acu_op *op, acu_device *place, acui_front *front)
 {
     acui_values unused = {.unwanted = true};
     const acui_borrowed *since = plan->borrowed;
     *front = acui_front_start(plan);
-    acu_status status = acui_plan_op(plan, take_input(op, 1), place, &unused);
+    acu_status status = acui_plan_op(plan, acui_op_take_input(op, 1), place, &unused);
     acui_values_clear(&unused);
     acui_plan_settle_borrowed(plan, since);
     acu_status done = acui_front_done(plan, front);
@@ -139,7 +132,7 @@ static acu_status plan_after(acui_plan *plan, acu_op *op, acu_device *place, acu
     acu_status status = plan_before(plan, op, place, &front);
     uint32_t count = plan->count;
     if (status == ACU_OK)
-        status = acui_plan_op(plan, take_input(op, 0), place, values);
+        status = acui_plan_op(plan, acui_op_take_input(op, 0), place, values);
     if (status == ACU_OK && plan->count == count && acui_front_is_elsewhere(plan))
         status = acui_plan_await(plan, op, place, plan->borrowed, NULL, true);
     acui_front_restore(plan, &front);

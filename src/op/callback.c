@@ -31,9 +31,7 @@ static acu_op *callback_op(const acui_op_class *class, acu_op *x, bool has_funct
 
 static acu_status plan_input(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
 {
-    acu_op *x = op->inputs[0];
-    op->inputs[0] = NULL;
-    return acui_plan_looked_at(plan, x, place, values);
+    return acui_plan_looked_at(plan, acui_op_take_input(op, 0), place, values);
 }
 
 static void enter_call(const acui_plan *plan)

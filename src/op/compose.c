@@ -9,14 +9,6 @@
 #include "op/op.h"
 #include "op/sharing.h"
 
-/* The op's one input, taken out for planning. */
-static acu_op *take_input(acu_op *op)
-{
-    acu_op *x = op->inputs[0];
-    op->inputs[0] = NULL;
-    return x;
-}
-
 /* ---- zip ---- */
 
 static acu_status plan_zip(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
@@ -25,8 +17,7 @@ static acu_status plan_zip(acui_plan *plan, acu_op *op, acu_device *place, acui_
     acui_node *last = plan->last;
     bool copies = op->input_count > 1;
     for (size_t i = 0; i < op->input_count; i++) {
-        acu_op *x = op->inputs[i];
-        op->inputs[i] = NULL;
+        acu_op *x = acui_op_take_input(op, i);
         copies = copies && x->class == &acui_class_COPY;
         ACUI_TRY(acui_plan_op(plan, x, place, values));
         if (values->unwanted && !plan->passes) /* with `passes`, the values are still needed to find
@@ -124,7 +115,7 @@ static acu_status plan_nth(acui_plan *plan, acu_op *op, acu_device *place, acui_
     size_t base = values->count;
     const acui_borrowed *since = plan->borrowed;
     acu_val value;
-    ACUI_TRY(acui_plan_looked_at(plan, take_input(op), place, values));
+    ACUI_TRY(acui_plan_looked_at(plan, acui_op_take_input(op, 0), place, values));
     ACUI_TRY(acui_nth_of(values, base, op->u.index, &value));
     acui_sharing_dropped(plan, since, values->count - base, value.tensor);
     acui_plan_leave(plan, values, base);
@@ -146,7 +137,7 @@ acu_op *acu_op_nth(acu_op *x, size_t index, acu_site site)
 static acu_status plan_share(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
 {
     size_t i = values->count;
-    ACUI_TRY(acui_plan_op(plan, take_input(op), place, values));
+    ACUI_TRY(acui_plan_op(plan, acui_op_take_input(op, 0), place, values));
     for (; i < values->count; i++)
         values->list[i].form = ACU_SHARED;
     return ACU_OK;
@@ -169,7 +160,7 @@ acu_status acui_own_values(acu_val *values, size_t count)
 static acu_status plan_own(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
 {
     size_t base = values->count;
-    ACUI_TRY(acui_plan_looked_at(plan, take_input(op), place, values));
+    ACUI_TRY(acui_plan_looked_at(plan, acui_op_take_input(op, 0), place, values));
     acui_plan_release_left(plan);
     return acui_own_values(values->list + base, values->count - base);
 }
@@ -192,7 +183,7 @@ acu_op *acu_op_own(acu_op *x, acu_site site)
 static acu_status plan_on(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
 {
     (void)place;
-    return acui_plan_op(plan, take_input(op), op->u.device, values);
+    return acui_plan_op(plan, acui_op_take_input(op, 0), op->u.device, values);
 }
 
 static void destroy_on(acu_op *op)

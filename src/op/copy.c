@@ -10,9 +10,7 @@
 static acu_status plan_operand(acui_plan *plan, acu_op *op, size_t input, acu_device *place,
                                const char *what, acu_val *value)
 {
-    acu_op *x = op->inputs[input];
-    op->inputs[input] = NULL;
-    ACUI_TRY(acui_plan_one(plan, x, place, what, value));
+    ACUI_TRY(acui_plan_one(plan, acui_op_take_input(op, input), place, what, value));
     if (value->kind == ACU_TENSOR)
         return ACU_OK;
     acui_val_drop(value);

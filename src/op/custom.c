@@ -21,10 +21,8 @@ static acu_status plan_operands(acui_plan *plan, acu_op *op, acu_device *place)
     for (size_t i = 0; i < op->input_count; i++) {
         char what[32];
         snprintf(what, sizeof what, "operand %zu", i);
-        acu_op *x = op->inputs[i];
-        op->inputs[i] = NULL;
         acu_val value;
-        ACUI_TRY(acui_plan_one(plan, x, place, what, &value));
+        ACUI_TRY(acui_plan_one(plan, acui_op_take_input(op, i), place, what, &value));
         ACUI_TRY(acui_values_push(&plan->scratch, value));
     }
     return ACU_OK;

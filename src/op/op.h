@@ -224,6 +224,14 @@ static inline acu_op *acui_op_take(acu_op *op, const acui_op_class *taker, acu_s
     return acui_op_take_slowly(op, taker, site);
 }
 
+/* The op's input i, taken out of it: the caller has the reference, and NULL is left there. */
+static inline acu_op *acui_op_take_input(acu_op *op, size_t i)
+{
+    acu_op *x = op->inputs[i];
+    op->inputs[i] = NULL;
+    return x;
+}
+
 /* Plan the op's one input, which must yield one value. */
 acu_status acui_plan_input(acui_plan *plan, acu_op *op, acu_device *place, acu_val *value);
 

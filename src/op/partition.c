@@ -184,10 +184,8 @@ acu_op *acu_op_partition_tensor(acu_tensor *tensor, acu_shape tile, acu_partitio
 static acu_status plan_unpartition(acui_plan *plan, acu_op *op, acu_device *place,
                                    acui_values *values)
 {
-    acu_op *x = op->inputs[0];
-    op->inputs[0] = NULL;
     size_t i = values->count;
-    ACUI_TRY(acui_plan_op(plan, x, place, values));
+    ACUI_TRY(acui_plan_op(plan, acui_op_take_input(op, 0), place, values));
     for (; i < values->count; i++)
         if (values->list[i].kind == ACU_PARTITION)
             values->list[i].kind = ACU_TENSOR;

@@ -334,7 +334,5 @@ acu_status acui_plan_one(acui_plan *plan, acu_op *op, acu_device *place, const c
 
 acu_status acui_plan_input(acui_plan *plan, acu_op *op, acu_device *place, acu_val *value)
 {
-    acu_op *x = op->inputs[0];
-    op->inputs[0] = NULL;
-    return acui_plan_one(plan, x, place, "the operand", value);
+    return acui_plan_one(plan, acui_op_take_input(op, 0), place, "the operand", value);
 }

@@ -44,10 +44,8 @@ static acu_status plan_with_pool(acui_plan *plan, acu_op *op, acu_device *place,
     acu_pool *pool = op->u.pool;
     acu_pool **now = pool->kind == ACU_MEMORY_DEVICE ? &plan->pool : &plan->pinned_pool;
     acu_pool *outer = *now;
-    acu_op *x = op->inputs[0];
-    op->inputs[0] = NULL;
     *now = pool;
-    acu_status status = acui_plan_op(plan, x, place, values);
+    acu_status status = acui_plan_op(plan, acui_op_take_input(op, 0), place, values);
     *now = outer;
     return status;
 }

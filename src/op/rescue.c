@@ -14,13 +14,6 @@
 
 #include <string.h>
 
-static acu_op *take_input(acu_op *op, size_t i)
-{
-    acu_op *x = op->inputs[i];
-    op->inputs[i] = NULL;
-    return x;
-}
-
 /* ---- the alternative's values in place of the first's ---- */
 
 static bool is_same(const acu_tensor *a, const acu_tensor *b)
@@ -144,7 +137,7 @@ static acu_status plan_other(acui_plan *plan, acu_op *op, acu_device *place, boo
     if (status == ACU_OK)
         status = done;
     if (status == ACU_OK)
-        status = acui_plan_op(plan, take_input(op, 1), place, &others);
+        status = acui_plan_op(plan, acui_op_take_input(op, 1), place, &others);
     if (status == ACU_OK)
         status = replace_all(plan, op, place, values, &others);
     acui_front_restore(plan, &front);
@@ -189,7 +182,7 @@ static acu_status plan_instead(acui_plan *plan, acu_op *op, acu_device *place, a
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory to say why an op can not be run");
     if (!acui_rescue_wanted(op, tried->fault))
         return acui_error_restore(&tried->fault->error);
-    acu_status status = acui_plan_op(plan, take_input(op, 1), place, values);
+    acu_status status = acui_plan_op(plan, acui_op_take_input(op, 1), place, values);
     if (status == ACU_OK && before)
         acui_error_restore(before);
     return status;
@@ -205,7 +198,7 @@ static acu_status plan_both(acui_plan *plan, acu_op *op, acu_device *place, acui
         return ACU_ERR_NO_MEMORY;
     const acui_borrowed *since = plan->borrowed;
     acui_front front = acui_front_start(plan);
-    acu_status status = acui_plan_op(plan, take_input(op, 0), place, values);
+    acu_status status = acui_plan_op(plan, acui_op_take_input(op, 0), place, values);
     if (status == ACU_OK)
         status = acui_plan_await(plan, op, place, since, values, false);
     acui_plan_settle_borrowed(plan, since);
@@ -261,7 +254,7 @@ static acu_status plan_last(acui_plan *plan, acu_op *op, acu_device *place)
     if (!part)
         return ACU_ERR_NO_MEMORY;
     acui_values unused = {.unwanted = true};
-    acu_status status = acui_plan_op(plan, take_input(op, 1), place, &unused);
+    acu_status status = acui_plan_op(plan, acui_op_take_input(op, 1), place, &unused);
     acui_part_end(plan, part);
     acui_values_clear(&unused);
     return status;
@@ -270,7 +263,7 @@ static acu_status plan_last(acui_plan *plan, acu_op *op, acu_device *place)
 static acu_status plan_finally(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
 {
     acui_front front = acui_front_start(plan);
-    acu_status status = acui_plan_op(plan, take_input(op, 0), place, values);
+    acu_status status = acui_plan_op(plan, acui_op_take_input(op, 0), place, values);
     acu_status done = acui_front_done(plan, &front);
     if (status == ACU_OK)
         status = done;

@@ -52,12 +52,10 @@ static acu_status plan_after_future(acui_plan *plan, acu_op *op, acu_device *pla
                                     acui_values *values)
 {
     const acui_after *before = plan->now.after;
-    acu_op *x = op->inputs[0];
     acu_status status = find_points(plan, op->u.future);
     if (status == ACU_OK) {
         uint32_t count = plan->count;
-        op->inputs[0] = NULL;
-        status = acui_plan_op(plan, x, place, values);
+        status = acui_plan_op(plan, acui_op_take_input(op, 0), place, values);
         if (status == ACU_OK && plan->count == count && plan->now.after != before) {
             plan->passes = true;
             status = acui_plan_await(plan, op, place, plan->borrowed, NULL, true);
