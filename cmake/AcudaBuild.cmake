@@ -34,14 +34,14 @@ add_compile_options(-Wall -Wextra -Wpedantic -Wconversion -Wshadow
     -ffunction-sections -fdata-sections
     $<$<BOOL:${ACUDA_WERROR}>:-Werror>)
 
-# Calls inside the shared library need no detour through the symbol table.
+# Calls of public functions inside the shared library are direct, and may be inlined.
 check_c_compiler_flag(-fno-semantic-interposition ACUDA_HAS_NO_INTERPOSITION)
 if(ACUDA_HAS_NO_INTERPOSITION)
     add_compile_options(-fno-semantic-interposition)
 endif()
 
-# gcc for x86-64 sets and copies small structs by string instructions, which take their time to begin;
-# it is to store them piece by piece, and to leave what is larger to the C library.
+# gcc for x86-64 sets and copies small structs by string instructions (rep stos, rep movs), which are
+# slow to start. With these options it stores them piece by piece, and calls the C library for large ones.
 set(no_strings -mmemcpy-strategy=libcall:-1:noalign -mmemset-strategy=libcall:-1:noalign)
 check_c_compiler_flag("${no_strings}" ACUDA_HAS_STRATEGIES)
 if(ACUDA_HAS_STRATEGIES)
@@ -49,8 +49,8 @@ if(ACUDA_HAS_STRATEGIES)
     add_link_options(${no_strings})
 endif()
 
-# -O1 builds in half the time of -O2, and what is found tells more; but gcc then thinks that texts may be
-# cut which it otherwise sees to fit.
+# -O1 builds in half the time of -O2 and gives better stack traces; but gcc then warns of texts that may
+# be cut off, which at -O2 it sees to fit.
 if(ACUDA_SANITIZE)
     add_compile_options(-fsanitize=${ACUDA_SANITIZE} -fno-omit-frame-pointer
         -fno-sanitize-recover=all -O1 $<$<C_COMPILER_ID:GNU>:-Wno-format-truncation>)

@@ -12,7 +12,7 @@ function(acuda_use_loop target name)
     set_property(TARGET ${target} APPEND PROPERTY BUILD_RPATH "$ORIGIN/../../lib/loops")
 endfunction()
 
-# Where a build folder is carried, the libraries may be missing: they go with it.
+# A build folder may be carried to a machine without the libraries, so it gets copies of them.
 function(acuda_carry_library file)
     file(REAL_PATH "${file}" real)
     execute_process(COMMAND "${CMAKE_READELF}" -d "${real}" OUTPUT_VARIABLE dynamic ERROR_QUIET)

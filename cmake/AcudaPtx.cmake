@@ -6,7 +6,8 @@ find_program(ACUDA_CLANG NAMES clang clang-19 clang-18 clang-17 clang-16 clang-1
 set(ACUDA_PTX_ARCH sm_75 CACHE STRING "GPU architecture that kernels are built for (and newer)")
 set(ACUDA_PTX_FEATURE ptx63 CACHE STRING "PTX version, as clang names it")
 
-# Where the installed copy has them, the package's file says; kept where every function finds them.
+# In an installed copy, acuda-config.cmake says where these folders are. They are global properties, so
+# that the functions find them from every folder.
 if(NOT DEFINED _acuda_kernels)
     get_filename_component(_acuda_kernels "${CMAKE_CURRENT_LIST_DIR}/../kernels" ABSOLUTE)
     get_filename_component(_acuda_include "${CMAKE_CURRENT_LIST_DIR}/../include" ABSOLUTE)
@@ -29,7 +30,7 @@ endfunction()
 # acuda_add_ptx(TARGET FILE.cu [NAME SYMBOL] [OPTIONS -DD=1 ...])
 # Compiles FILE to <build>/ptx/<folder>/<stem>.ptx and links it into TARGET as the NUL-terminated
 # `const char SYMBOL[]` (in C++: extern "C"), by default <stem>_ptx. The project has C or C++ among its
-# languages. Of a file with two users the first one's options count.
+# languages. A file with several users is compiled once, with the options of the first.
 function(acuda_add_ptx target source)
     cmake_parse_arguments(PARSE_ARGV 2 arg "" "NAME" "OPTIONS")
     if(NOT ACUDA_CLANG)
@@ -55,12 +56,12 @@ function(acuda_add_ptx target source)
 
     get_property(kernels GLOBAL PROPERTY acuda_kernels)
     get_property(include GLOBAL PROPERTY acuda_include)
-    # A toolkit that happens to be installed does not change what comes out: clang looks in vain.
+    # The path does not exist, so that a toolkit that happens to be installed makes no difference.
     set(flags --cuda-path=/nonexistent -x cuda -std=c++17 --cuda-device-only --cuda-gpu-arch=${ACUDA_PTX_ARCH}
         -nocudainc -nocudalib -Xclang -target-feature -Xclang +${ACUDA_PTX_FEATURE}
         -Wall -Wextra -I "${include}" -include "${kernels}/prelude.cuh" -O3 ${arg_OPTIONS})
 
-    # A kernel file with two users is compiled once.
+    # Once, even if the file has several users.
     get_property(known GLOBAL PROPERTY "acuda_ptx_${ptx}")
     if(NOT known)
         set_property(GLOBAL PROPERTY "acuda_ptx_${ptx}" TRUE)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 # cmake -DINPUT=file -DOUTPUT=file.c -DSYMBOL=name -P embed.cmake: a text file as a C array that
-# ends in NUL, or as one of C++, if OUTPUT is file.cpp. (A string literal of that length would not be
-# portable C; in C++ a number that a char may not hold can not stand in its array.)
+# ends in NUL; OUTPUT may be file.cpp too. (A string literal of that length would not be portable C; and
+# C++ accepts no number in a char array that a char may be unable to hold.)
 file(READ "${INPUT}" hex HEX)
 string(REGEX REPLACE "(................................)" "\\1\n    " hex "${hex}")
 if(OUTPUT MATCHES "[.]cpp$")

@@ -18,7 +18,7 @@ has_module()
     pkg-config --exists "$1" 2>/dev/null
 }
 
-# Is what Debian's package $1 brings already here, from wherever?
+# Is what Debian's package $1 contains already here, wherever it comes from?
 have_package()
 {
     case $1 in
@@ -54,15 +54,16 @@ as_root_quietly()
     return $status
 }
 
-# apt_get LIMIT ARGUMENTS...: a mirror that does not answer is given up, another who installs waited for.
+# apt_get LIMIT ARGUMENTS...: gives up on a mirror that does not answer; waits while another program
+# installs packages.
 apt_get()
 {
     as_root_quietly timeout -k 30 "$1" apt-get -q -o Acquire::Retries=3 -o Acquire::http::Timeout=60 \
         -o DPkg::Lock::Timeout=300 "${@:2}"
 }
 
-# Fetched first, which may be cut off, and installed then, which may not. apt-get update may succeed
-# without having got a list, and fail with old lists that will do: what counts is whether one can install.
+# Fetches first, within a time limit, and then installs, which must not be cut off. The result of apt-get
+# update does not count: it may succeed without having got a list, and fail although old lists suffice.
 try_to_install()
 {
     apt_get 300 update || true
@@ -72,8 +73,8 @@ try_to_install()
     apt_get 0 -y --no-install-recommends install "$@"
 }
 
-# install PACKAGE...: install those that are missing; if that fails, $problem says why. Mirrors fail now
-# and then, for a minute: it is tried again.
+# install PACKAGE...: install those that are missing; if that fails, $problem says why. Tries several
+# times, since a mirror may fail for a minute.
 install()
 {
     local missing=() package pause
@@ -94,13 +95,13 @@ install()
     try_to_install "${missing[@]}"
 }
 
-# need PACKAGE...: there is no going on without them.
+# need PACKAGE...: install them, or exit.
 need()
 {
     install "$@" || die "$problem"
 }
 
-# want PACKAGE...: without them something is left out.
+# want PACKAGE...: install them if possible; without them something is left out.
 want()
 {
     install "$@" || say "going on without: $problem"

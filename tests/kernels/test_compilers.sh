@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT OR Apache-2.0
-# Kernels compile with every compiler of CUDA C++ that is here: nvcc, and clang of each version. The
-# build itself uses one clang; the library's own kernels are for that one alone. Where ptxas is there, what clang makes is valid for a real GPU.
+# Kernels compile with every compiler of CUDA C++ that is installed: nvcc, and each version of clang. The
+# library's own kernels are compiled only by the clang that the build uses. If ptxas is installed, it
+# accepts what clang makes.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 out=$(mktemp -d) || exit 1

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT OR Apache-2.0
-# Protocols of the engine, as models in Promela, checked by spin: each holds, and no longer does once
-# one of the faults that it names (#ifdef BROKEN_...) is put into it. Skipped without spin or gcc.
+# Protocols of the engine, as models in Promela, checked by spin: each holds, and no longer holds once
+# one of the faults in it (#ifdef BROKEN_...) is switched on. Skipped without spin or gcc.
 set -euo pipefail
 command -v spin >/dev/null && command -v gcc >/dev/null || { echo "needs spin and gcc" && exit 77; }
 models=$PWD/tests/models

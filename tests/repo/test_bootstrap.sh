@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT OR Apache-2.0
-# tools/bootstrap.sh installs what is missing also where the mirror fails a few times, asks nothing of it
-# where all is there, and gives up some time.
+# tools/bootstrap.sh installs what is missing even if the mirror fails a few times, does not call apt-get
+# if nothing is missing, and gives up in the end.
 set -euo pipefail
 . tools/bootstrap.sh
 work=$(mktemp -d)

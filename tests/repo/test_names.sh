@@ -141,8 +141,8 @@ static void start(void)
 }
 END
 
-# One C function for each public one that returns a status or an op. Not those that would change what
-# the others are called with.
+# One C function for each public one that returns a status or an op, except for those that would change
+# what the others are called with.
 cat include/acuda/*.h include/acuda/adapters/dlpack.h | awk '
 /^ACU_API/ { text = ""; on = 1 }
 on { sub(/\/\*.*/, ""); text = text " " $0 }
@@ -212,7 +212,8 @@ BEGIN {
     split("acu_open acu_close acu_device_reset acu_driver_open acu_driver_fail acu_staging_set " \
           "acu_compile_configure acu_cublas_configure acu_op_retain acu_op_named", list, " ")
     for (i in list) left_out[list[i]]
-    # No device is any, or that of the rest; and where an op is refused, its alternative runs.
+    # NULL is allowed in these: no device means any device, or that of the other operands; and if an op is
+    # refused, its alternative runs.
     split("acu_submit acu_sync acu_graph_load acu_op_describe acu_compile acu_op_or_else", list, " ")
     for (i in list) optional[list[i]]
     print "#include \"calls.h\"\n#include \"start.h\"\n"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT OR Apache-2.0
-# tools/run-tests counts what programs say, and what they no longer could say.
+# tools/run-tests counts what programs report, and what they did not live to report.
 set -euo pipefail
 build=$(mktemp -d)
 trap 'rm -rf "$build"' EXIT
@@ -47,8 +47,8 @@ expect "3 passed, 1 failed" 1
 program rest 60 "$start; exit 77"
 expect "1 passed, 0 failed, 1 skipped" 0
 
-# What its clock would send comes after the first case has been told of, on a slow machine too, and not
-# before timeout knows whom to end: then it sleeps.
+# This program sends timeout the signal of its timer itself, so that even on a slow machine its first case
+# is reported before; and only once timeout sleeps, since before that it knows no process to end.
 asleep='until grep -q "^State:.S" /proc/$PPID/status; do :; done'
 program hang 60 "$start; $asleep; kill -ALRM \$PPID; exec tail -f /dev/null"
 program forever 1 'exec tail -f /dev/null'
@@ -68,7 +68,7 @@ program second 60 'exit 0'
 program third 60 'exit 1'
 expect "2 passed, 0 failed" 0 -k 'a.fi*' -k 'a.*d' -x 'a.th*'
 
-# A tool in front of each program, whose exit status counts. It has ten times the program's time.
+# With a tool in front of each program, the tool's exit status counts; the time limit is ten times as long.
 printf '#!/bin/bash\n[ "$1" = --status ] && shift\n"$@" || exit 5\necho "$1" >>"%s"\n' "$build/saw" >"$build/tool"
 chmod +x "$build/tool"
 program fine 60 'exit 0'
@@ -80,7 +80,7 @@ program limit 2 'tr "\\0" " " </proc/$PPID/cmdline >"${0%/*}/limit-seen"'
 expect "1 passed, 0 failed" 0 -w env
 grep -q ' 20 env ' "$build/limit-seen" || { echo "the limit stayed as it was"; exit 1; }
 
-# A run that is ended takes its programs along.
+# Ending a run ends its programs.
 mkfifo "$build/pid"
 program hang 300 'echo $$ >"${0%/*}/pid"; exec tail -f /dev/null'
 setsid tools/run-tests "$build" >"$build/said" &

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT OR Apache-2.0
-# The shared library exports what src/acuda.map lists and the headers declare, and nothing else. Of what
-# threads have of their own it takes little: glibc keeps some 1,600 bytes for all libraries that are loaded
-# when a program runs, and with 1,696 of them ours left none for the next one (libgomp, which torch loads).
+# The shared library exports what src/acuda.map lists and the headers declare, and nothing else. Its
+# thread-local data is small: glibc reserves some 1,600 bytes for that of all libraries that are loaded by
+# dlopen, and when ours took 1,696 there were none left for the next one (libgomp, which torch loads).
 set -euo pipefail
 command -v nm >/dev/null && command -v cc >/dev/null || exit 77
 size=$(readelf -lW "$1/lib/libacuda.so" | awk '$1 == "TLS" { print $6 }')
