@@ -341,7 +341,7 @@ static void describe_side(const acu_tensor *t, size_t pitch, unsigned *type, CUd
     *out = pitch;
 }
 
-/* `height` rows of `width` bytes from one pitch to another; on the host where it says so. */
+/* `height` rows of `width` bytes from one pitch to another; `from_host`: from host memory. */
 static void rows_row(subject *s, const char *what, size_t width, size_t height, size_t to_pitch,
                      size_t from_pitch, bool from_host, double goal)
 {
@@ -470,7 +470,7 @@ static double pair_raw(void *user)
     return bench_now_us() - start;
 }
 
-/* How long the driver keeps the caller: whether it does the copy behind its back. */
+/* How long the driver's call takes: shows whether it does the copy before it returns. */
 static double pair_call(void *user)
 {
     pair *p = user;

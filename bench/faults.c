@@ -242,7 +242,8 @@ static void reset_without_fault(void)
     works(again, "works");
 }
 
-/* Why nothing old may reach the driver: this may answer anything, or end the process. */
+/* Old handles, which acuda must never pass on: a call with one may return anything, or end the
+ * process. */
 static void old_handles(void)
 {
     CUcontext p = primary(0, NULL);

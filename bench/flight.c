@@ -291,7 +291,7 @@ static void rate_rows(subject *s, const char *how)
 
 /* ---- many pending ---- */
 
-/* So many that were pending are over, of `kernels` launches each. */
+/* `count` pending submissions of `kernels` launches each are over: sets the expected results. */
 static void expect_pending(subject *s, int count, int kernels)
 {
     for (int i = 0; i < count; i++)
@@ -421,7 +421,7 @@ static void busy_row(subject *s)
     MUST(acu_policy_round_robin(s->b->device, BUSY, &policy));
     acu_submit_options options = {.size = sizeof options, .policy = policy, .queue = s->queue};
     uint32_t was = s->m->ticks;
-    /* Where the host stood still while they were submitted, they are over at the first look. */
+    /* If the host stalled while submitting, the first look finds them over: again, longer. */
     while ((looks = look_at_busy(s, &options, length, us, most)) < most && length < 1e6)
         length *= 3;
     acu_policy_release(policy);

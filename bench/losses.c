@@ -154,7 +154,7 @@ static double lose(const char *way, bool known, bool quick)
     if (known)
         make_it_known(&b, way, quick);
     tell(&b, 1, 1);
-    bench_nap_us(20000); /* nothing is awake but by chance */
+    bench_nap_us(20000); /* by then all of acuda's threads are asleep */
     return run(&b, way, ACU_ERR_DEVICE_LOST);
 }
 

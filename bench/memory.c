@@ -103,7 +103,7 @@ static double other_acuda(void *user)
     return us / s->burst;
 }
 
-/* `ordered`: what orders the streams is timed as well. */
+/* `ordered`: the time includes the calls that order the streams. */
 static double other_raw_either(subject *s, bool ordered)
 {
     const acu_driver_table *cu = s->b->cu;

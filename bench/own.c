@@ -193,7 +193,7 @@ static void wait_rows(subject *s)
     mix_forms_release(&s->forms);
 }
 
-/* acuda is to open that driver, wherever it lies. */
+/* Makes acuda open the clockwork, wherever that library lies. */
 static void choose_driver(void)
 {
     Dl_info info;

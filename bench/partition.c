@@ -42,7 +42,7 @@ typedef struct subject {
     acu_stream *used; /* by all submissions: no waits between streams */
 } subject;
 
-/* Each with partitions, and then with tensors or pointers. */
+/* Each way is measured with partitions, and with tensors or pointers. */
 typedef enum way { ACUDA, BY_LAUNCH, BY_SET, BY_EXEC, WAYS } way;
 
 static double samples[WAYS][2][MOST];
@@ -102,8 +102,8 @@ static double raw_burst(const subject *s, way how, bool partitions)
     return us / BURST;
 }
 
-/* Each way's two take turns in being the first: who comes behind another way finds the caches as
- * that left them. */
+/* The two variants of a way take turns in being the first, since the first finds the caches as the
+ * other way left them. */
 static void run(const subject *s, int rounds)
 {
     for (int r = 0; r < rounds; r++)
@@ -205,7 +205,7 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Of both sides, and what the first takes more. */
+/* Both variants, and by how much the first takes longer. */
 static void report(bench *b, way how, int rounds, double goal)
 {
     static const char *const names[WAYS][3] = {

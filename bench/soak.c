@@ -169,8 +169,8 @@ static void land_all(worker *w)
 
 /* ---- submitting ---- */
 
-/* Of the op, which writes what the mask says, and has been applied to the model. What else it is
- * given is random. */
+/* Submits the op, which writes the cells of the mask and has been applied to the model already. The
+ * options are random. */
 static void submit(worker *w, acu_op *op, unsigned writes)
 {
     unsigned slot = below(w, WINDOW);
@@ -417,7 +417,7 @@ static void check(worker *w)
     }
 }
 
-/* What is done, and how often of a hundred. */
+/* What is done, and how often in a hundred times. */
 static const struct {
     void (*act)(worker *w);
     unsigned weight;
@@ -461,15 +461,15 @@ static void *work(void *context)
 
 typedef struct levels {
     double rss_kib, device_mib;
-    double heap_kib[HEAP_WHO]; /* more than when the watch began */
+    double heap_kib[HEAP_WHO]; /* growth since the watch began */
     int descriptors, threads;
-    int beyond; /* of the threads: others than acuda's, and such as it should not have */
+    int beyond; /* of the threads: those that are not acuda's, or more than acuda should have */
 } levels;
 
 /* acuda's own threads: how many there may be of each kind. */
 static struct {
     const char *name;
-    int most, high; /* so many there were at a time */
+    int most, high; /* `high`: the most that were seen at a time */
 } kinds[] = {{"acuda-reactor", 1, 0}, {"acuda-host", 1, 0},    {"acuda-graphs", 1, 0},
              {"acuda-load", 4, 0},    {"acuda-blocked", 8, 0}, {"acuda-issue", 2, 0},
              {"acuda-staging", 0, 0}};
@@ -584,7 +584,7 @@ static int compare(const levels *high, bool quick)
     grown += late.rss_kib > early.rss_kib * 1.03 + 2048;
     grown += late.device_mib > early.device_mib * 1.03 + 64;
     grown += late.descriptors > early.descriptors;
-    /* The software device has one more whenever more streams are busy than ever before. */
+    /* The software device starts a thread whenever more streams are busy than ever before. */
     grown += late.beyond > early.beyond && !acu_driver_info_of()->software;
     printf("grown: memory %.0f KiB (of it acuda %.0f, the driver %.0f, others %.0f), on the device "
            "%.1f MiB, descriptors %d, threads %d, of which %d should not be%s\n",

@@ -123,7 +123,8 @@ static void *symbol(const char *name)
         }                                                                                          \
     } while (0)
 
-/* The system's, or what the environment names; in quick runs else the stand-in of this build. */
+/* The library that the environment names, or the system's; in quick runs, if there is none, the
+ * stand-in of this build. */
 static void open_library(void)
 {
     const char *path = getenv("ACUDA_BENCH_LIBCUDA");

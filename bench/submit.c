@@ -52,7 +52,7 @@ static inline void put_exec(const subject *s, int y, uint32_t ticket)
     raw_exec_launch(s->m, &s->exec, s->stream);
 }
 
-/* Until all is waited for, or until the host has put it. */
+/* Microseconds until the launches are waited for, or else until the host has submitted them. */
 static inline double by_hand(subject *s, put_fn *put, bool waited)
 {
     uint32_t ticket = s->ticket++;
@@ -221,7 +221,8 @@ static double form_launches(void *user)
     return us;
 }
 
-/* Each kernel once, by hand: it is the form that is new to acuda, not the kernel to the driver. */
+/* Launches each kernel once by hand, so that none is new to the driver: only forms are new, to
+ * acuda. */
 static void touch_forms(subject *s)
 {
     bench_enter(s->b);

@@ -202,7 +202,7 @@ static void short_rows(subject *s)
 
 typedef enum way { SYNC, FUTURE, BLOCKING_EVENT, SPIN, WAYS } way;
 
-/* Lengths that a row has, in turn or at random. */
+/* A row's lengths of work, which come in turn or at random. */
 typedef struct long_row {
     const char *what;
     double us[MOST_LENGTHS];
@@ -453,7 +453,7 @@ static void idle_rows(subject *s)
     bench_title(s->b, "an idle device with an idle queue");
     epoll_acuda(s);
     bench_settle(s->b);
-    bench_nap_us(bench_count(s->b, 500000, 20000)); /* whatever lingers has ended */
+    bench_nap_us(bench_count(s->b, 500000, 20000)); /* until whatever still ran has ended */
     double seconds = s->b->quick ? 0.05 : 2.0;
     long ours = count_sleeps(true), theirs = count_sleeps(false);
     bench_nap_us(seconds * 1e6);

@@ -20,7 +20,7 @@
 
 enum { PLACES = 1024, WRITES = 256 };
 
-/* Whoever's time is kept, a stream or an event: over when? Found by its handle. */
+/* A stream or an event, found by its handle, and when it is over. */
 typedef struct place {
     void *handle;
     uint64_t due; /* ns */
@@ -32,7 +32,7 @@ typedef struct flag_write {
 } flag_write;
 
 static _Atomic(bool) started; /* relaxed: it changes while nothing is submitted */
-static _Atomic(bool) timed;   /* something had a length since; relaxed, as the next ones */
+static _Atomic(bool) timed;   /* a launch had a length since; relaxed, as the next ones */
 static _Atomic(uint64_t) next_length, over_at;
 static uint64_t late;
 
@@ -83,9 +83,9 @@ static uint64_t read_due(void *handle)
 
 /* ---- the thread that writes flags ---- */
 
-#define AHEAD 100000 /* ns: sooner it does not look without pause */
+#define AHEAD 100000 /* ns: it sleeps until that long before the next flag is due, then spins */
 
-/* Those that are due; when the next one is, or 0. Lock held. */
+/* Writes the flags that are due. Returns when the next one is, or 0. Lock held. */
 static uint64_t write_due(uint64_t now)
 {
     uint64_t next = 0;
@@ -202,7 +202,7 @@ static void write_flag(CUstream stream, CUdeviceptr address, uint64_t value)
     pthread_mutex_unlock(&lock);
 }
 
-/* `to` comes behind `from`, a stream or an event each. */
+/* `to` comes behind `from`; each is a stream or an event. */
 static void put_behind(void *to, void *from)
 {
     if (!atomic_load_explicit(&timed, memory_order_relaxed))
@@ -226,7 +226,7 @@ static void spin(CUstream stream)
         continue;
 }
 
-/* CALL(symbol, parameters, arguments, what it comes to once started) */
+/* CALL(symbol, parameters, arguments, what it returns once the clockwork is started) */
 #define CALL(symbol, parameters, arguments, own) \
     __attribute__((visibility("default"))) unsigned symbol parameters; \
     unsigned symbol parameters \

@@ -69,7 +69,7 @@ static int measure(const bench *b, const bench_row *row, int sides)
         bench_die("%s: too many samples", row->what);
     for (int block = 0; block < blocks; block++, count += each)
         for (int i = 0; i < sides; i++) {
-            int side = (i + block) % sides; /* nobody always comes behind the same one */
+            int side = (i + block) % sides; /* none always runs after the same other one */
             run_block(b, row, side, each, samples[side] + count);
         }
     return count;

@@ -23,7 +23,7 @@ struct crew {
     const bench *b;
     pthread_barrier_t start, end;
     int count;
-    crew_fn fn; /* NULL: go home */
+    crew_fn fn; /* NULL: the threads are to end */
     void *user;
     bool raw; /* with the device's context current */
     crew_hand hands[CREW_MOST];

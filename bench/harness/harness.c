@@ -114,7 +114,7 @@ bench bench_open(const char *name, int argc, char **argv, const acu_open_options
         o = *options;
     o.allow_software = true;
     if (b.quick)
-        setenv("SOFTCUDA_DEVICES", "4", 0); /* should it be the software device */
+        setenv("SOFTCUDA_DEVICES", "4", 0); /* in case it is the software device */
     MUST(acu_open(&o, &b.device));
     b.cu = acu_driver();
     const acu_device_info *info = acu_device_info_of(b.device);

@@ -2,9 +2,9 @@
 /*
  * The process's heap, watched. In a program that uses this, calls of malloc and its relatives are
  * counted by caller: acuda, the GPU's driver, or anybody else (libc on acuda's behalf, the
- * program). A block's bytes are added for the caller who allocates it, and taken off for the caller
- * who frees it. The software device is in acuda's library, and counts as acuda. Not under
- * sanitizers, which have their own malloc.
+ * program). A block's bytes are added to the account of the caller who allocates it, and taken off
+ * that of the caller who frees it. The software device is in acuda's library, and counts as acuda.
+ * Not under sanitizers, which have their own malloc.
  */
 #ifndef BENCH_HEAP_H
 #define BENCH_HEAP_H
