@@ -52,7 +52,7 @@ static void order_behind(const exported *e)
     bool read_only = e->managed.flags & ACUI_DL_READ_ONLY;
     acu_arg arg = acu_arg_tensor(e->tensor, read_only ? ACU_READ : ACU_UPDATE);
     acu_error record = *acui_error(); /* kept: the thread is only releasing something */
-    acui_stream_used(e->stream, &arg, ACU_SITE);
+    acui_stream_used(e->stream, &arg, ACU_SITE, "the deleter of an export");
     acui_error_restore(&record);
 }
 

@@ -140,7 +140,7 @@ static acu_status order(acu_device *device, acu_buffer *buffer, size_t bytes, in
     acu_status status = acu_tensor_create(buffer, 0, ACU_U8, ACU_SHAPE((int64_t)bytes), &all);
     acu_arg arg = acu_arg_tensor(all, ACU_WRITE);
     if (status == ACU_OK)
-        status = acui_stream_used(stream, &arg, ACU_SITE);
+        status = acui_stream_used(stream, &arg, ACU_SITE, "acu_dlpack_import");
     acu_tensor_release(all);
     acu_stream_release(stream);
     return status;

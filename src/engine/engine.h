@@ -568,7 +568,8 @@ void acui_submission_let_go(acui_submission *submission);
  * on the tensor from now on comes behind that, and its memory is not used for anything else before.
  * What was submitted earlier stays where it is, on the device or not, so this call is never too
  * early. Errors: those of acu_stream_use, but for NOT_READY and DEPENDENCY. */
-acu_status acui_stream_used(acu_stream *stream, const acu_arg *arg, acu_site site);
+acu_status acui_stream_used(acu_stream *stream, const acu_arg *arg, acu_site site,
+                            const char *function);
 
 /* ---- order/cancel.c ---- */
 void acui_give_up(acui_submission *submission, acui_fault *fault); /* once; it may be NULL */

@@ -533,6 +533,25 @@ static void wrong_tensors_are_refused_in_words(void **state)
                  "place for the tensor");
 }
 
+/* Lets the op fail with the words of the refusal. */
+static acu_status import_here(void *user, CUstream raw, const acu_val *values, size_t count)
+{
+    (void)raw, (void)values, (void)count;
+    acu_tensor *t;
+    return acu_dlpack_import(device, user, number(), &t);
+}
+
+static void a_foreign_call_imports_nothing(void **state)
+{
+    (void)state;
+    float data[16] = {0};
+    other o = other_tensor(data);
+    acu_arg none = acu_arg_scalar(ACU_I32, 0);
+    acu_op *op = acu_op_foreign(import_here, ACU_USER(settle(&o)), &none, 1, ACU_SITE);
+    assert_fails(acu_sync(device, op, NULL), ACU_ERR_CALLBACK, "acu_dlpack_import: not in a");
+    assert_int_equal(o.deleted, 0);
+}
+
 /* Each allocation fails in turn; an import that fails leaves the tensor with the other side. */
 static void lack_of_memory_is_survived(void **state)
 {
@@ -578,6 +597,7 @@ int main(void)
         TEST(every_element_type_goes_both_ways),
         TEST(the_older_struct_goes_both_ways),
         TEST(wrong_tensors_are_refused_in_words),
+        TEST(a_foreign_call_imports_nothing),
         TEST(lack_of_memory_is_survived),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

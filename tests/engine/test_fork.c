@@ -87,7 +87,7 @@ static void called(void *user, acu_future *future, acu_status status)
 static void is_forked(acu_status status, int line)
 {
     if (status != ACU_ERR_FORKED || acu_last_error()->status != ACU_ERR_FORKED ||
-        !strstr(acu_last_error()->message, "fork")) {
+        !strstr(acu_last_error()->message, "fork") || strstr(acu_last_error()->message, "acui_")) {
         fprintf(stderr, "line %d: %s: %s\n", line, acu_status_name(status),
                 acu_last_error()->message);
         _exit(1);

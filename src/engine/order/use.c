@@ -174,12 +174,13 @@ static acu_status place(acui_submission *s, acu_stream *stream, const acu_arg *a
     return ACU_OK;
 }
 
-acu_status acui_stream_used(acu_stream *stream, const acu_arg *arg, acu_site site)
+acu_status acui_stream_used(acu_stream *stream, const acu_arg *arg, acu_site site,
+                            const char *function)
 {
-    ACUI_TRY(acui_stream_check_thread(stream, __func__));
+    ACUI_TRY(acui_stream_check_thread(stream, function));
     if (acui_issuing() || acui_policy_asking())
         return acui_fail(ACU_ERR_WOULD_WAIT, "%s: not in a foreign call or a policy's function",
-                         __func__);
+                         function);
     ACUI_TRY(acui_device_check(stream->device));
     ACUI_TRY(acui_stream_check_capture(stream));
     ACUI_TRY(acui_reactor_start());

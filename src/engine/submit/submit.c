@@ -283,7 +283,8 @@ acu_status acui_submit_public(acu_device *device, acu_op *op, const acu_submit_o
                               unsigned how, const char *function, acu_future **future)
 {
     const acui_op_class taker = {.name = function};
-    ACUI_REFUSE_FORK();
+    if (acui_forked())
+        return acui_refuse_fork(function);
     acu_submit_options options;
     acu_op *taken = acui_op_take(op, &taker, (acu_site){0});
     acu_future *f = NULL;
