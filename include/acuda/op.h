@@ -281,7 +281,9 @@ typedef struct acu_planning {
     acu_site site;      /* of this op, to be passed to the ops that `fn` makes */
     acu_val *values;    /* of the operands; acu_take moves one into an op */
     size_t count;
-    acu_val out;        /* ACU_NONE, or the tensor that acu_into wants the result in, to be taken */
+    acu_val out;        /* ACU_NONE, or the tensor that acu_into wants the result in: hand it on
+                         * with acu_into(acu_take(&planning->out), op), or take it for the argument
+                         * that is written; if `fn` leaves it, the acu_into is refused */
     const void *data;
     void *user;
 } acu_planning;
@@ -307,8 +309,10 @@ ACU_API acu_op *acu_op_fail(acu_status status, const char *name, acu_site site, 
 /*
  * Put the result of `x`, a built-in operation or another custom op, into `out`, a tensor of the
  * result's dtype and shape, instead of a new tensor: acu_into(y, acu_add(y, z)). Yields out.
- * Errors: NOT_SUPPORTED (x is of another kind, or does not make exactly one tensor), DTYPE, SHAPE,
- * SHARED.
+ * (acu_zeros, acu_ones, acu_full, acu_dup and the like are not among these operations: acu_fill and
+ * acu_copy write a tensor that exists.)
+ * Errors: NOT_SUPPORTED (x is of another kind, does not make exactly one tensor, or ignores `out`),
+ * DTYPE, SHAPE, SHARED.
  */
 #define acu_into(out, x) acu_op_into(ACU_OPERAND(out), ACU_OPERAND(x), ACU_SITE)
 ACU_API acu_op *acu_op_into(acu_op *out, acu_op *x, acu_site site);

@@ -101,8 +101,11 @@ static acu_status check_node(acui_plan *plan, acui_node *node)
         return ACU_OK;
     if (node->kind == ACUI_NODE_UPLOAD)
         return keep_upload(plan, node);
+    if (node->kind == ACUI_NODE_STAGE)
+        return refuse_node(node, "it copies pageable memory, or between devices without access to "
+                           "each other, which helper threads do");
     if (node->kind == ACUI_NODE_HOST || node->kind == ACUI_NODE_FOREIGN ||
-        node->kind == ACUI_NODE_STAGE || node->kind == ACUI_NODE_REPLAY)
+        node->kind == ACUI_NODE_REPLAY)
         return refuse_node(node, "only kernels, copies and fills can be replayed");
     if (node->kind == ACUI_NODE_LAUNCH && !acui_fits_graph(node))
         return refuse_node(node, acui_launch_config(node).programmatic

@@ -171,6 +171,8 @@ static acu_status plan_into(acui_plan *plan, acu_op *op, acu_device *place, acui
     acu_op *to = op->inputs[0], *x = op->inputs[1];
     op->inputs[0] = NULL;
     acu_val out;
+    char name[ACU_ERROR_OP]; /* planning it consumes it */
+    snprintf(name, sizeof name, "%s", acui_op_name(x));
     ACUI_TRY(acui_plan_one(plan, to, place, "the result", &out));
     acu_status status = check_out(&out);
     if (status == ACU_OK) {
@@ -182,8 +184,8 @@ static acu_status plan_into(acui_plan *plan, acu_op *op, acu_device *place, acui
     bool taken = out.kind == ACU_NONE;
     acui_val_drop(&out);
     if (status == ACU_OK && !taken)
-        return acui_fail(ACU_ERR_NOT_SUPPORTED, "this op does not put its result where acu_into "
-                         "says, or it ran before");
+        return acui_fail(ACU_ERR_NOT_SUPPORTED, "%s does not put its result where acu_into says: "
+                         "its function does not take `out`, or it ran before", name);
     return status;
 }
 
@@ -198,7 +200,8 @@ acu_op *acu_op_into(acu_op *out, acu_op *x, acu_site site)
     if (kind == &acui_class_CUSTOM || kind == &acui_class_FAILED)
         return op;
     acui_fail(ACU_ERR_NOT_SUPPORTED, "%s has no result that could go elsewhere: acu_into takes a "
-              "built-in operation, or another custom one", acui_op_name(op->inputs[1]));
+              "built-in operation, or another custom one; acu_fill and acu_copy write to a tensor "
+              "that exists", acui_op_name(op->inputs[1]));
     acu_op *failed = acui_op_failed(&acui_class_INTO, site);
     acui_op_put(op);
     return failed;

@@ -728,6 +728,37 @@ static void after_no_submission(bench *b)
     acu_group_release(group);
 }
 
+static acu_op *leaves_out_alone(acu_planning *planning)
+{
+    return acu_exp(acu_take(&planning->values[0]));
+}
+
+static void into_and_graphs(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    acu_op *x = acu_value(b.x);
+    acu_custom custom = {.name = "mine", .fn = leaves_out_alone};
+    acu_buffer *buffer;
+    acu_tensor *pageable;
+    acu_graph *graph;
+    float memory[16] = {0};
+    row("A9");
+    REFUSED(b, acu_into(b.x, acu_zeros(ACU_F32, ACU_SHAPE(4, 4))), ACU_ERR_NOT_SUPPORTED,
+            "zeros has no result|acu_fill");
+    REFUSED(b, acu_into(b.x, acu_op_custom(custom, &x, 1, ACU_SITE)), ACU_ERR_NOT_SUPPORTED,
+            "mine does not|acu_into|`out`");
+    row("A10");
+    assert_works(
+        acu_buffer_wrap_pageable(b.device, memory, sizeof memory, ACU_USER(NULL), &buffer));
+    assert_works(acu_tensor_create(buffer, 0, ACU_F32, ACU_SHAPE(4, 4), &pageable));
+    assert_fails(acu_graph_load(b.device, acu_copy(b.x, pageable), NULL, &graph),
+                 ACU_ERR_NOT_SUPPORTED, "graph|copy|pageable memory");
+    acu_tensor_release(pageable);
+    acu_buffer_release(buffer);
+    close_bench(&b);
+}
+
 static void algebra(void **state)
 {
     (void)state;
@@ -1161,6 +1192,7 @@ int main(int count, char **arguments)
         cmocka_unit_test(which_operation_is_refused),
         cmocka_unit_test(ownership),
         cmocka_unit_test(algebra),
+        cmocka_unit_test(into_and_graphs),
         cmocka_unit_test(groups),
         cmocka_unit_test(policies),
         cmocka_unit_test(uses),
