@@ -44,7 +44,9 @@
  *             coroutine, build an op with macros before the co_await, not inside it: gcc 11 and 12
  *             do not compile lists there ("array used as initializer").
  * Options     Option structs begin with their size. A zero field means its default; NULL instead of
- *             a struct means all defaults.
+ *             a struct means all defaults. So a struct may grow from one version to the next: the
+ *             fields that an older program's struct does not have count as zero, and a newer
+ *             program is refused (NOT_SUPPORTED) if it sets one that the library does not know.
  *
  * Each header is the manual of its part. A suggested reading order:
  *

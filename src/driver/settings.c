@@ -3,6 +3,7 @@
 #include "driver/settings.h"
 
 #include "base/error.h"
+#include "base/options.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -80,28 +81,28 @@ static const char *variable(const char *name)
     return value && *value ? value : NULL;
 }
 
-acu_status acui_settings_read(const acu_driver_options *options, acui_settings *settings)
+acu_status acui_settings_read(const acu_driver_options *given, acui_settings *settings)
 {
     *settings = (acui_settings){.origin = ACUI_SYSTEM};
-    if (options && options->size < sizeof *options)
-        return acui_fail(ACU_ERR_INVALID, "acu_driver_open: set the options' size to "
-                                          "sizeof(acu_driver_options)");
+    acu_driver_options options;
+    acu_status st = acui_options_read(&options, sizeof options, given, "acu_driver_open");
+    if (st != ACU_OK)
+        return st;
     const char *request = variable("ACUDA_DRIVER");
-    acu_status st = ACU_OK;
-    if (options && options->request) {
+    if (options.request) {
         settings->program_request = true;
-        st = read_request(options->request, "the program", settings);
+        st = read_request(options.request, "the program", settings);
     } else if (request) {
         st = read_request(request, "ACUDA_DRIVER", settings);
     }
-    if (st == ACU_OK && options && options->max_version)
-        st = limit_version(options->max_version, "max_version of the options", settings);
+    if (st == ACU_OK && options.max_version)
+        st = limit_version(options.max_version, "max_version of the options", settings);
     const char *max = variable("ACUDA_DRIVER_MAX");
     if (st == ACU_OK && max)
         st = limit_version(parse_version(max), "ACUDA_DRIVER_MAX", settings);
     if (st == ACU_OK)
         st = read_allowance(variable("ACUDA_ALLOW_SOFTWARE"), settings);
-    if (options && options->allow_software)
+    if (options.allow_software)
         settings->allowed_by = "the program";
     return st;
 }

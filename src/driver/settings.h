@@ -15,7 +15,7 @@ typedef struct acui_settings {
     int max_version;        /* 0: no limit */
 } acui_settings;
 
-/* Errors: INVALID, with a message. */
-acu_status acui_settings_read(const acu_driver_options *options, acui_settings *settings);
+/* Errors: INVALID, NOT_SUPPORTED, with a message. */
+acu_status acui_settings_read(const acu_driver_options *given, acui_settings *settings);
 
 #endif

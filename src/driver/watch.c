@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/fork.h"
+#include "base/options.h"
 #include "driver/names.h"
 
 #include <pthread.h>
@@ -47,16 +48,19 @@ unsigned acui_watched(acu_driver_call call)
     return watching & WATCH_FAULT ? fault_of_call(call) : ACUI_NOT_WATCHED;
 }
 
-acu_status acu_driver_fail(const acu_driver_fault *want)
+acu_status acu_driver_fail(const acu_driver_fault *given)
 {
     ACUI_REFUSE_FORK();
-    if (!want || want->size < sizeof *want)
-        return acui_fail(ACU_ERR_INVALID, "acu_driver_fail: set the fault's size to "
-                                          "sizeof(acu_driver_fault)");
-    if (want->call != ACU_CALL_ANY && !acui_call_valid(want->call))
-        return acui_fail(ACU_ERR_INVALID, "acu_driver_fail: %d is no driver call", (int)want->call);
+    acu_driver_fault want;
+    if (!given)
+        return acui_fail(ACU_ERR_INVALID, "acu_driver_fail: the fault is NULL");
+    acu_status status = acui_options_read(&want, sizeof want, given, __func__);
+    if (status != ACU_OK)
+        return status;
+    if (want.call != ACU_CALL_ANY && !acui_call_valid(want.call))
+        return acui_fail(ACU_ERR_INVALID, "acu_driver_fail: %d is no driver call", (int)want.call);
     pthread_mutex_lock(&fault_lock);
-    fault.want = *want;
+    fault.want = want;
     if (fault.want.nth == 0)
         fault.want.nth = 1;
     if (fault.want.result == ACU_CUDA_SUCCESS)

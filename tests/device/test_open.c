@@ -86,6 +86,23 @@ static void options_of_a_newer_program_are_read_as_far_as_known(void **state)
     test_leaks_none();
 }
 
+static void options_of_an_older_program_are_read_as_far_as_they_go(void **state)
+{
+    (void)state;
+    acu_open_options options = test_options(0);
+    options.size = offsetof(acu_open_options, max_in_flight);
+    options.max_in_flight = UINT32_MAX; /* these do not exist there */
+    options.runtime_thread = true;
+    acu_device *device = NULL;
+    test_close(test_open()); /* chooses the driver, which they do not name either */
+    assert_works(acu_open(&options, &device));
+    options = test_options(0);
+    options.runtime_thread = true;
+    assert_fails(acu_open(&options, &device), ACU_ERR_BUSY, "without a runtime thread");
+    test_close(device);
+    test_leaks_none();
+}
+
 static void a_closed_handle_is_told(void **state)
 {
     (void)state;
@@ -265,6 +282,7 @@ int main(void)
         cmocka_unit_test(options_that_contradict_are_refused),
         cmocka_unit_test(wrong_options_are_refused_in_words),
         cmocka_unit_test(options_of_a_newer_program_are_read_as_far_as_known),
+        cmocka_unit_test(options_of_an_older_program_are_read_as_far_as_they_go),
         cmocka_unit_test(a_closed_handle_is_told),
         cmocka_unit_test(closing_more_often_than_opening_is_told),
         cmocka_unit_test(objects_keep_the_device_after_its_close),

@@ -172,6 +172,40 @@ static void faults_count_from_when_they_are_set(void **state)
     close_driver(cu);
 }
 
+/* Of a program that was built with other headers, where they had fewer fields, or more. */
+static void structs_of_other_versions_are_read(void **state)
+{
+    (void)state;
+    const acu_driver_table *cu = open_driver(), *again = NULL;
+    int version;
+    struct {
+        acu_driver_options known;
+        uint64_t newer;
+    } options = {.known = {.size = offsetof(acu_driver_options, allow_software)}};
+    struct {
+        acu_driver_fault known;
+        uint64_t newer;
+    } fault = {.known = {.size = offsetof(acu_driver_fault, nth)}};
+    fault.known.call = ACU_CALL_DriverGetVersion;
+    options.known.max_version = -1; /* beyond what an older program has */
+    assert_int_equal(acu_driver_open(&options.known, &again), ACU_OK);
+    assert_ptr_equal(again, cu);
+    fault.known.nth = 2;
+    assert_int_equal(acu_driver_fail(&fault.known), ACU_OK);
+    assert_int_equal(cu->DriverGetVersion(&version), ACU_CUDA_ERROR_UNKNOWN);
+    acu_driver_fail_clear();
+    options.known.max_version = 0;
+    options.known.size = sizeof options;
+    fault.known.size = sizeof fault;
+    assert_int_equal(acu_driver_open(&options.known, &again), ACU_OK);
+    assert_int_equal(acu_driver_fail(&fault.known), ACU_OK);
+    acu_driver_fail_clear();
+    options.newer = fault.newer = 1;
+    assert_int_equal(acu_driver_open(&options.known, &again), ACU_ERR_NOT_SUPPORTED);
+    assert_int_equal(acu_driver_fail(&fault.known), ACU_ERR_NOT_SUPPORTED);
+    close_driver(cu);
+}
+
 static void bad_faults_are_refused(void **state)
 {
     (void)state;
@@ -244,6 +278,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(faults_count_from_when_they_are_set),
+        cmocka_unit_test(structs_of_other_versions_are_read),
         cmocka_unit_test(bad_faults_are_refused),
         cmocka_unit_test(failures_are_recorded_in_words),
         cmocka_unit_test(not_ready_is_no_failure),
