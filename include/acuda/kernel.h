@@ -107,9 +107,9 @@ ACU_API acu_status acu_kernel_wait(acu_kernel *kernel, uint64_t timeout);
  * Declare what the kernel's parameters are, beyond the sizes that acuda finds out by itself. The
  * signature has one entry per parameter, separated by commas: a dtype for a scalar ("f32"); "in
  * f32", "out f32" or "inout f32" for a pointer to a tensor's elements; "tile f32" for a tile of a
- * partition; "any" for no check. Example: "tile f32, f32, in f32". Launches then check dtypes and
- * directions too. If a kernel's parameters are not known, the declaration supplies them; declare
- * such a kernel before other threads use it.
+ * partition; "any" for a struct, a list of tensors, or no check. Example: "tile f32, f32, in f32".
+ * Launches then check dtypes and directions too. If a kernel's parameters are not known, the
+ * declaration supplies them; declare such a kernel before other threads use it.
  * Errors: INVALID (with the word), ARGUMENTS (the count or a size differs from the kernel's).
  */
 ACU_API acu_status acu_kernel_declare(acu_kernel *kernel, const char *signature);

@@ -30,8 +30,11 @@
  * now and then, and can continue with the result at once.
  *
  * Where a macro says ACU_OPERAND, pass an acu_op (consumed) or an acu_tensor (borrowed). Each macro
- * covers a plain function that takes arrays, counts and an acu_site. A list in a macro has at most
- * 64 items (more do not compile); the functions take any number.
+ * covers a plain function that takes arrays, counts and an acu_site: acu_add covers
+ * acu_op_elementwise. Where a function takes only ops, other languages pass a tensor as
+ * acui_operand_tensor(tensor, site), which is what acu_value covers, and a number as
+ * acui_term_f64(number, site) or _i64 (ops.h). A list in a macro has at most 64 items (more do not
+ * compile); the functions take any number.
  */
 #ifndef ACUDA_OP_H
 #define ACUDA_OP_H
@@ -52,8 +55,9 @@ ACU_API void acu_op_release(acu_op *op);
 /* ACU_OK, or the error that a constructor left in the op, with its record in *error (`error` may be
  * NULL). */
 ACU_API acu_status acu_op_status(const acu_op *op, acu_error *error);
-/* A name for messages, instead of the op's kind; copied, of which at most 47 bytes are kept.
- * Returns `op`. */
+/* A name for messages, instead of the op's kind; copied, of which at most 47 bytes are kept. It is
+ * the name of this op and not of those inside it: name a launch, and not the acu_first around it.
+ * (acu_with_context is for everything inside.) Returns `op`. */
 ACU_API acu_op *acu_op_named(acu_op *op, const char *name);
 
 /* ---- arguments and scalars ------------------------------------------------------------------ */
@@ -394,9 +398,10 @@ ACU_API acu_op *acu_op_after(acu_op *x, acu_op *before, acu_site site);
  * Both yield the same number of values, of the same kinds, dtypes and shapes, and scalars are
  * equal. Ideally `other` writes the same tensors as `x`, passed to both by the program; values that
  * it yields in other tensors are copied into x's after it has run. As always, what `x` was to write
- * and `other` does not overwrite can not be read; what `other` would have written stays unchanged
- * if it does not run. Values that `x` never got to make are not available to `other` either. If `x`
- * is refused, the values are those of `other`.
+ * and `other` does not overwrite can not be read; that includes `other` itself, which takes such a
+ * tensor with acu_out, since acu_inout would read it (DEPENDENCY). What `other` would have written
+ * stays unchanged if it does not run. Values that `x` never got to make are not available to
+ * `other` either. If `x` is refused, the values are those of `other`.
  * Errors: ARGUMENTS, DTYPE, SHAPE (values differ), NOT_SUPPORTED (scalars differ).
  */
 #define acu_or_else(x, other)                                                                      \
@@ -640,8 +645,8 @@ ACU_API acu_op *acu_op_to_device(acu_device *device, acu_op *x, acu_site site);
  * kernel receives a tensor as a pointer to its first element, a partition as a struct (device.cuh),
  * and a scalar as itself. Checked when the op is planned, before anything is enqueued: the number
  * and sizes of the arguments; dtypes, where the kernel declares them; that all data is on the
- * kernel's device; grid, block and shared memory against the limits of the kernel and the device.
- * Yields its arguments, in order.
+ * kernel's device, or on one that it may access (acu_device_open_peer); grid, block and shared
+ * memory against the limits of the kernel and the device. Yields its arguments, in order.
  */
 #define acu_launch(kernel, config, ...)                                                            \
     acu_op_launch((kernel), (config), ACU_ARGS(__VA_ARGS__), ACU_SITE)
