@@ -45,7 +45,7 @@ static inline acu_status acu_epoll_start(int epoll, epoll_data_t data, acu_queue
     acu_status status = acui_loop_new(sizeof(acu_epoll), queue, options, adapter != NULL, &memory);
     if (status != ACU_OK)
         return status;
-    acu_epoll *a = (acu_epoll *)memory;
+    acu_epoll *a = ACUI_CAST(acu_epoll *, memory);
     struct epoll_event event;
     event.events = EPOLLIN;
     event.data = data;
@@ -103,7 +103,7 @@ static inline int acui_epoll_left(uint64_t end)
     if (end == ACU_FOREVER)
         return -1;
     uint64_t ms = end > now ? (end - now + 999999u) / 1000000u : 0;
-    return ms < INT_MAX ? (int)ms : INT_MAX;
+    return ms < INT_MAX ? ACUI_CAST(int, ms) : INT_MAX;
 }
 
 /* acu_epoll_wait for an adapter that is entered. */

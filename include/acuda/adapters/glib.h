@@ -29,9 +29,15 @@ typedef struct acu_glib {
     bool others; /* the next turn is for other sources */
 } acu_glib;
 
+/* The adapter begins with its source. */
+static inline acu_glib *acui_glib_of(void *source)
+{
+    return ACUI_CAST(acu_glib *, source);
+}
+
 static inline gboolean acui_glib_prepare(GSource *source, gint *timeout)
 {
-    acu_glib *a = (acu_glib *)source;
+    acu_glib *a = acui_glib_of(source);
     *timeout = acui_loop_is_busy(&a->loop) ? 0 : -1;
     return FALSE;
 }
@@ -40,7 +46,7 @@ static inline gboolean acui_glib_prepare(GSource *source, gint *timeout)
  * sources of lower priority get no turn in which this source is ready. */
 static inline gboolean acui_glib_check(GSource *source)
 {
-    acu_glib *a = (acu_glib *)source;
+    acu_glib *a = acui_glib_of(source);
     if (g_source_query_unix_fd(source, a->tag) & G_IO_IN)
         return TRUE;
     a->others = !a->others && acui_loop_is_busy(&a->loop);
@@ -49,7 +55,7 @@ static inline gboolean acui_glib_check(GSource *source)
 
 static inline gboolean acui_glib_dispatch(GSource *source, GSourceFunc fn, gpointer user)
 {
-    acu_glib *a = (acu_glib *)source;
+    acu_glib *a = acui_glib_of(source);
     (void)fn, (void)user;
     (void)acui_loop_deliver(&a->loop);
     return G_SOURCE_CONTINUE;
@@ -57,7 +63,7 @@ static inline gboolean acui_glib_dispatch(GSource *source, GSourceFunc fn, gpoin
 
 static inline void acui_glib_finalize(GSource *source)
 {
-    acu_glib *a = (acu_glib *)source;
+    acu_glib *a = acui_glib_of(source);
     if (a->loop.queue)
         acui_loop_end(&a->loop);
 }
@@ -89,8 +95,8 @@ static inline acu_status acu_glib_start(GMainContext *context, acu_queue *queue,
         acui_loop_new(sizeof(acui_loop), queue, options, adapter != NULL, &memory);
     if (status != ACU_OK)
         return status;
-    acu_glib *a = (acu_glib *)g_source_new(&functions, sizeof(acu_glib));
-    a->loop = *(acui_loop *)memory;
+    acu_glib *a = acui_glib_of(g_source_new(&functions, sizeof(acu_glib)));
+    a->loop = *ACUI_CAST(acui_loop *, memory);
     free(memory);
     a->tag = g_source_add_unix_fd(&a->source, acu_queue_fd(queue), G_IO_IN);
     g_source_set_name(&a->source, "acuda");

@@ -43,7 +43,7 @@ static inline void acu_libevent_submitted(acu_libevent *a)
 
 static inline void acui_libevent_fire(evutil_socket_t fd, short what, void *adapter)
 {
-    acu_libevent *a = (acu_libevent *)adapter;
+    acu_libevent *a = ACUI_CAST(acu_libevent *, adapter);
     (void)fd, (void)what;
     acui_loop_enter(&a->loop);
     (void)acui_loop_deliver(&a->loop);
@@ -73,7 +73,7 @@ static inline acu_status acu_libevent_start(struct event_base *base, acu_queue *
         acui_loop_new(sizeof(acu_libevent), queue, options, base && adapter, &memory);
     if (status != ACU_OK)
         return status;
-    acu_libevent *a = (acu_libevent *)memory;
+    acu_libevent *a = ACUI_CAST(acu_libevent *, memory);
     a->readable = event_new(base, acu_queue_fd(queue), EV_READ | EV_PERSIST, acui_libevent_fire, a);
     a->busy = event_new(base, -1, 0, acui_libevent_fire, a);
     if (!a->readable || !a->busy)

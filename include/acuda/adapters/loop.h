@@ -99,7 +99,7 @@ static inline acu_status acui_loop_new(size_t bytes, acu_queue *queue,
         status = ACU_ERR_INVALID;
     else if (acu_queue_fd(queue) < 0)
         status = ACU_ERR_BAD_HANDLE;
-    else if (!(loop = (acui_loop *)calloc(1, bytes)))
+    else if (!(loop = ACUI_CAST(acui_loop *, calloc(1, bytes))))
         status = ACU_ERR_NO_MEMORY;
     if (status != ACU_OK) {
         if (options && options->size == sizeof *options)

@@ -78,7 +78,7 @@ static inline acu_status acu_uring_start(struct io_uring *ring, uint64_t data, a
         acui_loop_new(sizeof(acu_uring), queue, options, ring && adapter, &memory);
     if (status != ACU_OK)
         return status;
-    acu_uring *a = (acu_uring *)memory;
+    acu_uring *a = ACUI_CAST(acu_uring *, memory);
     a->ring = ring;
     a->data = data;
     if (!acui_uring_arm(a)) {

@@ -30,9 +30,15 @@ typedef struct acu_uv {
     int open;             /* number of handles that the loop still knows */
 } acu_uv;
 
+/* A handle of any kind as libuv's base type. */
+static inline uv_handle_t *acui_uv_handle(void *handle)
+{
+    return ACUI_CAST(uv_handle_t *, handle);
+}
+
 static inline void acui_uv_closed(uv_handle_t *handle)
 {
-    acu_uv *a = (acu_uv *)handle->data;
+    acu_uv *a = ACUI_CAST(acu_uv *, handle->data);
     if (--a->open > 0)
         return;
     acui_loop_end(&a->loop);
@@ -41,7 +47,7 @@ static inline void acui_uv_closed(uv_handle_t *handle)
 
 static inline void acui_uv_readable(uv_poll_t *poll, int status, int events)
 {
-    acu_uv *a = (acu_uv *)poll->data;
+    acu_uv *a = ACUI_CAST(acu_uv *, poll->data);
     (void)status, (void)events;
     (void)acui_loop_deliver(&a->loop);
 }
@@ -53,7 +59,7 @@ static inline void acui_uv_idle(uv_idle_t *idle)
 
 static inline void acui_uv_before_sleep(uv_prepare_t *prepare)
 {
-    acu_uv *a = (acu_uv *)prepare->data;
+    acu_uv *a = ACUI_CAST(acu_uv *, prepare->data);
     bool busy = acui_loop_is_busy(&a->loop);
     if (busy)
         (void)acui_loop_deliver(&a->loop);
@@ -71,11 +77,11 @@ static inline void acu_uv_stop(acu_uv *a)
     if (!a || a->loop.stopped)
         return;
     acui_loop_stop(&a->loop);
-    uv_close((uv_handle_t *)&a->poll, acui_uv_closed);
+    uv_close(acui_uv_handle(&a->poll), acui_uv_closed);
     if (a->open == 1)
         return;
-    uv_close((uv_handle_t *)&a->prepare, acui_uv_closed);
-    uv_close((uv_handle_t *)&a->idle, acui_uv_closed);
+    uv_close(acui_uv_handle(&a->prepare), acui_uv_closed);
+    uv_close(acui_uv_handle(&a->idle), acui_uv_closed);
 }
 
 /* The two handles of busy-poll do not keep the loop running. */
@@ -86,8 +92,8 @@ static inline void acui_uv_add_busy(acu_uv *a, uv_loop_t *loop)
     a->prepare.data = a->idle.data = a;
     a->open += 2;
     (void)uv_prepare_start(&a->prepare, acui_uv_before_sleep);
-    uv_unref((uv_handle_t *)&a->prepare);
-    uv_unref((uv_handle_t *)&a->idle);
+    uv_unref(acui_uv_handle(&a->prepare));
+    uv_unref(acui_uv_handle(&a->idle));
 }
 
 /* If libuv refuses to poll the descriptor, the memory is freed in the loop's next turn. */
@@ -98,7 +104,7 @@ static inline acu_status acu_uv_start(uv_loop_t *loop, acu_queue *queue,
     acu_status status = acui_loop_new(sizeof(acu_uv), queue, options, loop && adapter, &memory);
     if (status != ACU_OK)
         return status;
-    acu_uv *a = (acu_uv *)memory;
+    acu_uv *a = ACUI_CAST(acu_uv *, memory);
     int result = uv_poll_init(loop, &a->poll, acu_queue_fd(queue));
     if (result != 0) {
         acui_loop_end(&a->loop);
