@@ -63,7 +63,7 @@ static unsigned read_settings(void)
 {
     for (int i = 0; i < SETTINGS; i++) {
         setting *s = &settings[i];
-        const char *text = getenv(s->name);
+        const char *text = secure_getenv(s->name);
         uint64_t value;
         if (!text || !*text)
             continue;

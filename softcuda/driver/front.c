@@ -82,8 +82,8 @@ static unsigned read_seed(const char *text)
 
 unsigned sd_front_init(void)
 {
-    const char *trace = getenv("SOFTCUDA_TRACE"), *seed = getenv("SOFTCUDA_SEED");
-    const char *faults = getenv("SOFTCUDA_FAULTS");
+    const char *trace = secure_getenv("SOFTCUDA_TRACE"), *seed = secure_getenv("SOFTCUDA_SEED");
+    const char *faults = secure_getenv("SOFTCUDA_FAULTS");
     char why[512];
     if ((trace && *trace && !sd_trace_on() && !sd_trace_open(trace, why, sizeof why)) ||
         (faults && *faults && !sd_faults_on() && !sd_faults_read(faults, why, sizeof why))) {

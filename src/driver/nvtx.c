@@ -115,10 +115,10 @@ static bool load_library(const char *path)
 
 static void load_once(void)
 {
-    const char *asked = getenv("ACUDA_NVTX");
+    const char *asked = secure_getenv("ACUDA_NVTX");
     if (asked && strcmp(asked, "0") == 0)
         return;
-    bool on = load_tool(getenv("NVTX_INJECTION64_PATH"));
+    bool on = load_tool(secure_getenv("NVTX_INJECTION64_PATH"));
     if (!on && asked && *asked)
         on = load_library(strcmp(asked, "1") == 0 ? "libnvToolsExt.so.1" : asked);
     if (!range_push || !range_pop)

@@ -41,7 +41,7 @@ static bool try_path(const char *path)
 
 static bool look_in_path(const char *name)
 {
-    const char *rest = getenv("PATH");
+    const char *rest = secure_getenv("PATH");
     char path[PATH_MAX];
     while (rest) {
         size_t length = strcspn(rest, ":");

@@ -119,7 +119,7 @@ static void put_include(scan *s, const char *line, const char *folder)
     for (size_t i = 0; i < o->include_dir_count; i++)
         put_file(s, piece_of(o->include_dirs[i]), name);
     for (size_t i = 0; i < sizeof lists / sizeof *lists && !s->request->nvrtc; i++)
-        put_listed(s, getenv(lists[i]), name);
+        put_listed(s, getenv(lists[i]), name); /* clang reads it so, whoever runs it */
 }
 
 /* Skips what means nothing there: blanks, comments, and ends of lines that continue. */

@@ -40,6 +40,8 @@ breach "exec may not use driver" softcuda/exec/a.c "$licence" '#include "driver/
 breach "name libcuda" src/device/a.c "$licence" 'const char *name = "libcuda.so.1";'
 breach "name libcuda" src/device/a.c "$licence" '#include <dlfcn.h>'
 breach "does not print" src/device/a.c "$licence" 'void f(void) { printf("x"); }'
+breach "read by secure_getenv" softcuda/driver/a.c "$licence" 'const char *a = getenv("A");'
+breach ok src/driver/a.c "$licence" 'const char *a = secure_getenv("A");'
 breach "not the licence" src/device/a.c 'int a;'
 breach "too long a function" src/device/a.c "$licence" 'void f(void)' '{' \
     "$(printf '    g();\n%.0s' {1..60})" '}'
