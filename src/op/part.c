@@ -13,6 +13,7 @@ acui_part *acui_part_begin(acui_plan *plan, acui_part_kind kind)
     }
     part->kind = kind;
     part->parent = plan->now.part;
+    part->depth = part->parent ? part->parent->depth + 1 : 0;
     part->next = plan->parts;
     plan->parts = plan->now.part = part;
     return part;
@@ -45,19 +46,30 @@ void acui_parts_clear(acui_plan *plan)
     plan->parts = plan->now.part = NULL;
 }
 
+const acui_part *acui_part_around(const acui_part *a, const acui_part *b)
+{
+    while (a && b && a != b)
+        if (a->depth >= b->depth)
+            a = a->parent;
+        else
+            b = b->parent;
+    return a && b ? a : NULL;
+}
+
 bool acui_part_is_refused(const acui_part *part)
 {
+    acui_part_walk walk = {.shared = false};
     for (; part; part = part->parent)
-        if (part->refused || part->kind == ACUI_PART_SHARED)
-            return part->refused;
+        if (!acui_part_walk_to(&walk, part) && part->refused)
+            return true;
     return false;
 }
 
 bool acui_part_is_caught(const acui_part *part, const acui_part *outer)
 {
-    bool shared = false; /* by the rule of acui_parts_note */
+    acui_part_walk walk = {.shared = false}; /* by the rule of acui_parts_note */
     for (; part != outer; part = part->parent) {
-        shared |= part->kind == ACUI_PART_SHARED;
+        bool shared = acui_part_walk_to(&walk, part);
         if (part->kind == ACUI_PART_TRY || (part->kind == ACUI_PART_ELSE && shared))
             return true;
     }
@@ -66,16 +78,19 @@ bool acui_part_is_caught(const acui_part *part, const acui_part *outer)
 
 bool acui_part_is_conditional(const acui_part *part)
 {
-    for (; part && part->kind != ACUI_PART_SHARED; part = part->parent)
-        if (part->kind == ACUI_PART_ELSE)
+    acui_part_walk walk = {.shared = false};
+    for (; part; part = part->parent)
+        if (!acui_part_walk_to(&walk, part) && part->kind == ACUI_PART_ELSE)
             return true;
     return false;
 }
 
 bool acui_part_is_spared(const acui_part *part)
 {
-    for (; part && part->kind != ACUI_PART_SHARED; part = part->parent)
-        if (part->kind == ACUI_PART_ELSE && (part->declined || !part->tried->failed))
+    acui_part_walk walk = {.shared = false};
+    for (; part; part = part->parent)
+        if (!acui_part_walk_to(&walk, part) && part->kind == ACUI_PART_ELSE &&
+            (part->declined || !part->tried->failed))
             return true;
     return false;
 }

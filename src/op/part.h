@@ -16,13 +16,18 @@ typedef enum acui_part_kind {
     ACUI_PART_ELSE,    /* runs only if what was tried failed */
     ACUI_PART_FINALLY, /* runs whatever fails outside of it, and if the submission is given up; not
                         * if an alternative around it has no turn */
-    ACUI_PART_SHARED   /* runs whatever becomes of the parts around it: others may use it */
+    ACUI_PART_SHARED   /* an op with several users: runs whatever becomes of the parts around it,
+                        * up to the one that all its users are in */
 } acui_part_kind;
 
 struct acui_part {
     struct acui_part *parent; /* NULL: the submission itself */
     struct acui_part *next;   /* of plan->parts */
     acui_part_kind kind;
+    uint32_t depth;           /* parts around it */
+    const struct acui_part *within; /* SHARED: the part that all its users are in. NULL: there are
+                                     * users outside of all parts, or others may use it. Fixed
+                                     * once its nodes are tasks */
     bool refused;             /* could not be planned: none of it runs. Order lock */
     const struct acui_part *tried; /* ELSE: the part that it stands in for */
     bool declined;            /* ELSE: what was tried is over and failed, yet this is not to run.
@@ -39,6 +44,30 @@ void acui_part_end(acui_plan *plan, const acui_part *part);
 /* The part could not be planned; the thread's record says why. */
 void acui_part_refuse(acui_part *part);
 void acui_parts_clear(acui_plan *plan); /* the plan goes */
+
+/* A walk from a part to those around it. */
+typedef struct acui_part_walk {
+    bool shared; /* what the walk comes from has users outside of the part that it is at */
+    const acui_part *within; /* the part where that ends; NULL: it does not */
+} acui_part_walk;
+
+/* The walk gets to the part: returns `shared`. */
+static inline bool acui_part_walk_to(acui_part_walk *walk, const acui_part *part)
+{
+    if (walk->shared && part == walk->within)
+        walk->shared = false;
+    bool shared = walk->shared;
+    if (part->kind == ACUI_PART_SHARED) {
+        bool wider = !shared || !part->within ||
+                     (walk->within && part->within->depth < walk->within->depth);
+        walk->within = wider ? part->within : walk->within;
+        walk->shared = true;
+    }
+    return shared;
+}
+
+/* The innermost part around both, or one of the two; NULL: none. */
+const acui_part *acui_part_around(const acui_part *a, const acui_part *b);
 
 /* Whether the part, or one around it, could not be planned. Under the order lock, or on the
  * planning thread. */

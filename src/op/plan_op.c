@@ -199,6 +199,7 @@ static acu_status plan_shared(acui_plan *plan, acu_op *op, acu_device *place, ac
     acu_status status = ACU_OK;
     if (plan->now.part && !(part = acui_part_begin(plan, ACUI_PART_SHARED)))
         status = ACU_ERR_NO_MEMORY;
+    op->rest->sharing->inside = part;
     if (status == ACU_OK)
         status = plan_fresh(plan, op, place, values);
     if (part)

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "op/part.h"
 
 bool acui_sharing_in(const acui_sharing *sharing, const acui_plan *plan)
 {
@@ -20,7 +21,7 @@ acu_status acui_sharing_begin(acui_plan *plan, acu_op *op)
     atomic_store_explicit(&sharing->plan, plan, memory_order_relaxed);
     sharing->begin = plan->count;
     sharing->parent = plan->now.sharing;
-    sharing->part = plan->now.part;
+    sharing->part = sharing->within = plan->now.part;
     sharing->next = plan->sharings;
     plan->sharings = plan->now.sharing = op->rest->sharing = sharing;
     return ACU_OK;
@@ -44,6 +45,8 @@ acu_op *acui_sharing_hold(acu_op *op)
 acu_status acui_sharing_borrow(acui_plan *plan, const acu_op *op, bool loose, bool part)
 {
     acui_sharing *sharing = op->rest->sharing;
+    if (sharing && acui_sharing_in(sharing, plan))
+        sharing->within = acui_part_around(sharing->within, plan->now.part);
     if (!sharing || acui_sharing_in(sharing, plan))
         return ACU_OK;
     acui_borrowed *borrowed = ACUI_ARENA_NEW(&plan->arena, acui_borrowed);
@@ -89,10 +92,15 @@ void acui_sharing_look(acui_plan *plan)
 {
     /* If the references of this list and of the op's nodes are all there are, nobody has the op or
      * can get it. */
-    for (const acu_op *op = plan->unsettled; op; op = op->rest->next_unsettled)
-        atomic_store_explicit(&op->rest->sharing->alone,
-                              acui_object_refs(op) == 1 + op->rest->sharing->own,
-                              memory_order_relaxed);
+    for (const acu_op *op = plan->unsettled; op; op = op->rest->next_unsettled) {
+        acui_sharing *sharing = op->rest->sharing;
+        bool alone = acui_object_refs(op) == 1 + sharing->own;
+        atomic_store_explicit(&sharing->alone, alone, memory_order_relaxed);
+        if (alone && sharing->inside && !sharing->begun)
+            sharing->inside->within = sharing->within;
+    }
+    for (acui_sharing *sharing = plan->now.sharing; sharing; sharing = sharing->parent)
+        sharing->begun = true;
 }
 
 void acui_sharing_close(acui_plan *plan)

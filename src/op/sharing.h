@@ -26,6 +26,9 @@ typedef struct acui_sharing {
     struct acui_sharing *parent; /* of the op that this one is part of; in the same plan */
     struct acui_sharing *next;   /* of plan->sharings */
     const acui_part *part;       /* the part of that plan that the op is in; NULL: none */
+    acui_part *inside;           /* its own; NULL: it needs none, as it is in no part */
+    const acui_part *within;     /* the part that all users in that plan are in; NULL: none */
+    bool begun;                  /* some nodes became tasks before all of it was planned */
     _Atomic(bool) alone; /* nobody else had the op or can get it. Set by the planning thread.
                           * Relaxed: others ask only whether it is held, and for an op that is about
                           * to go `refs` says the same, a moment later */

@@ -384,6 +384,59 @@ static void what_several_use_is_everybodys(void **state)
     finish(device);
 }
 
+/* y is filled, by an op that has two users. */
+static acu_op *fill_for_two(acu_tensor *y, float value, bool parts)
+{
+    acu_op *fill = acu_fill(y, acu_f32(value)), *two[2] = {fill, fill};
+    if (parts)
+        acu_unzip(acu_zip(constant(0), fill), two, 2);
+    else
+        acu_op_retain(fill);
+    return acu_last(acu_zip(two[0], acu_dup(two[1])));
+}
+
+/* Nobody outside of the alternative, or of what is tried, uses the op. */
+static void what_several_use_inside_is_no_others(void **state)
+{
+    (void)state;
+    for (int parts = 0; parts < 2; parts++) {
+        acu_device *device = begin();
+        acu_tensor *y = tensor_of(device, 1);
+        yields(device, acu_or_else(acu_dup(y), fill_for_two(y, 2, parts)), 1);
+        acu_op *wrong = acu_reshape(constant(4), ACU_SHAPE(3));
+        acu_op *refused = acu_last(acu_zip(fill_for_two(y, 3, parts), wrong));
+        yields(device, acu_or_else(refused, acu_dup(y)), 1);
+        holds(y, 1);
+        fail_call(ACU_CALL_MemcpyDtoDAsync);
+        yields(device, acu_or_else(acu_dup(y), fill_for_two(y, 5, parts)), 5);
+        holds(y, 5);
+        acu_tensor_release(y);
+        finish(device);
+    }
+}
+
+static void what_is_used_outside_too_runs(void **state)
+{
+    (void)state;
+    acu_device *device = begin();
+    acu_tensor *y = tensor_of(device, 1);
+    acu_op *fill = acu_op_retain(acu_fill(y, acu_f32(6)));
+    yields(device, acu_last(acu_zip(acu_or_else(constant(1), acu_dup(fill)), acu_dup(fill))), 6);
+    holds(y, 6);
+    /* Outside of what an alternative tries, but not of the alternative. */
+    fill = acu_op_retain(acu_fill(y, acu_f32(8)));
+    acu_op *other = acu_last(acu_zip(acu_or_else(acu_dup(fill), constant(1)), acu_dup(fill)));
+    yields(device, acu_or_else(constant(9), other), 9);
+    holds(y, 6);
+    /* The alternative fails with it. */
+    acu_op *fails = acu_op_retain(bare(fail_run));
+    other = acu_last(acu_zip(acu_after(constant(1), fails), acu_after(constant(2), fails)));
+    ends(device, acu_or_else(acu_after(constant(3), bare(fail_run)), other), ACU_ERR_CALLBACK);
+    assert_int_equal(runs, 2);
+    acu_tensor_release(y);
+    finish(device);
+}
+
 static acu_status pass_and_count(void *user, const acu_val *values, size_t count)
 {
     test_pass_host_gate(NULL, values, count);
@@ -764,6 +817,8 @@ int main(void)
         cmocka_unit_test(an_alternative_may_fail_too),
         cmocka_unit_test(others_are_not_touched),
         cmocka_unit_test(what_several_use_is_everybodys),
+        cmocka_unit_test(what_several_use_inside_is_no_others),
+        cmocka_unit_test(what_is_used_outside_too_runs),
         cmocka_unit_test(also_if_the_first_user_fails),
         cmocka_unit_test(what_was_stopped_did_not_fail),
         cmocka_unit_test(what_is_spared_heals_nothing),

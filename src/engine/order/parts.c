@@ -13,10 +13,10 @@ static void note(bool *failed, acui_fault **kept, acui_fault *fault)
 
 void acui_parts_note(acui_submission *s, acui_part *part, acui_fault *fault)
 {
-    bool shared = false;
+    acui_part_walk walk = {.shared = false};
     for (; part; part = part->parent) {
+        bool shared = acui_part_walk_to(&walk, part);
         note(&part->failed, &part->fault, fault);
-        shared |= part->kind == ACUI_PART_SHARED;
         if (part->kind == ACUI_PART_TRY)
             return; /* the failure ends here: it is the alternative's turn */
         /* What others use runs even if the alternative does not: so its failure is not the
@@ -33,16 +33,16 @@ void acui_parts_note(acui_submission *s, acui_part *part, acui_fault *fault)
 static bool is_stopped(const acui_task *task, acui_fault **why)
 {
     const acui_submission *s = task->submission;
-    bool shared = false, gave_up;
+    acui_part_walk walk = {.shared = false};
+    bool gave_up;
     *why = NULL;
     for (const acui_part *part = task->part; part; part = part->parent) {
-        if (part->failed && !shared) {
+        if (!acui_part_walk_to(&walk, part) && part->failed) {
             *why = part->fault;
             return true;
         }
         if (part->kind == ACUI_PART_FINALLY)
             return false;
-        shared |= part->kind == ACUI_PART_SHARED;
     }
     gave_up = acui_gave_up(s);
     *why = s->failed ? s->fault : gave_up ? s->given_up_fault : NULL;
