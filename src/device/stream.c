@@ -227,11 +227,14 @@ int acu_stream_priority(const acu_stream *stream)
 
 /* ---- order ---------------------------------------------------------------------------------- */
 
-static acu_status refuse_captured(void)
+static acu_status refuse_captured(const acu_stream *stream)
 {
+    const char *which = stream->raw == ACU_CU_STREAM_LEGACY
+                            ? "a stream that waits for this one, CUDA's legacy default stream"
+                            : "this stream";
     return acui_fail(ACU_ERR_CAPTURE,
-                     "the program is capturing this stream: end the capture first, or use another "
-                     "stream");
+                     "the program is capturing %s: end the capture first, or use another stream",
+                     which);
 }
 
 unsigned acui_stream_ask_captured(const acu_stream *stream, bool *captured)
@@ -250,7 +253,7 @@ acu_status acui_stream_not_capturing(acu_stream *stream)
     bool captured;
     unsigned result = acui_stream_ask_captured(stream, &captured);
     if (captured)
-        return refuse_captured();
+        return refuse_captured(stream);
     return acui_device_result(stream->device, "StreamIsCapturing", result);
 }
 
@@ -277,7 +280,7 @@ acu_status acui_stream_check_capture(acu_stream *stream)
         acui_leave(&entered);
     }
     acui_error_back(was);
-    return status == ACU_ERR_CAPTURE ? refuse_captured() : ACU_OK;
+    return status == ACU_ERR_CAPTURE ? refuse_captured(stream) : ACU_OK;
 }
 
 /* An event behind everything that the stream holds now; the caller puts it back. */

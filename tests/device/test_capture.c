@@ -199,6 +199,29 @@ static void a_flag_is_not_written_into_a_capture(void **state)
 
 /* ---- all the rest ---- */
 
+/* A blocking stream that is captured can not wait for it. */
+static void the_legacy_stream_is_told_from_what_is_captured(void **state)
+{
+    (void)state;
+    CUstream blocking;
+    acu_stream *legacy;
+    acu_submit_options options = {.size = sizeof options};
+    assert_works(acu_stream_wrap(device, NULL, &legacy));
+    options.stream = legacy;
+    test_enter(device);
+    assert_int_equal(acu_driver()->StreamCreate(&blocking, 0), 0);
+    test_leave(device);
+    begin_capture(blocking, ACU_CU_STREAM_CAPTURE_MODE_RELAXED);
+    assert_fails(acu_submit(device, acu_ones(ACU_F32, ACU_SHAPE(4)), &options, NULL),
+                 ACU_ERR_CAPTURE, "capturing a stream that waits|legacy");
+    assert_fails(acu_stream_poll(legacy), ACU_ERR_CAPTURE, "legacy");
+    end_capture();
+    test_enter(device);
+    assert_int_equal(acu_driver()->StreamDestroy(blocking), 0);
+    test_leave(device);
+    acu_stream_release(legacy);
+}
+
 /* The stream is a blocking one: nothing may go to the legacy stream of its context meanwhile. */
 static void opening_a_peer_ends_no_capture(void **state)
 {
@@ -233,6 +256,7 @@ int main(void)
         TEST(work_behind_does_not_hide_a_mark_without_an_event),
         TEST(what_may_be_captured_is_not_asked),
         TEST(a_flag_is_not_written_into_a_capture),
+        TEST(the_legacy_stream_is_told_from_what_is_captured),
         TEST(opening_a_peer_ends_no_capture),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
