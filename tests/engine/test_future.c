@@ -762,6 +762,28 @@ static void counters(void **state)
     close_bench(&b);
 }
 
+/* The end of its work can not be marked any more: nobody will see that. */
+static void counters_of_a_lost_device(void **state)
+{
+    (void)state;
+    acu_counters counts;
+    acu_driver_fault fault = {.size = sizeof fault, .call = ACU_CALL_EventRecord,
+                              .result = ACU_CUDA_ERROR_ILLEGAL_ADDRESS};
+    acu_device *device = test_open();
+    acu_tensor *x;
+    assert_works(acu_sync(device, constant(1), &x));
+    assert_works(acu_driver_fail(&fault));
+    acu_future *future = test_submit(device, acu_fill(x, acu_i32(2)));
+    assert_int_equal(acu_future_wait(future, ACU_FOREVER), ACU_ERR_DEVICE_LOST);
+    acu_driver_fail_clear();
+    acu_future_release(future);
+    acu_tensor_release(x);
+    test_close(device);
+    acu_counters_read(&counts);
+    assert_int_equal(counts.submissions, counts.submissions_done);
+    assert_int_equal(counts.operations, counts.operations_done);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -784,6 +806,7 @@ int main(void)
         cmocka_unit_test(closing_with_work_in_flight),
         cmocka_unit_test(values_while_another_thread_starts),
         cmocka_unit_test(counters),
+        cmocka_unit_test(counters_of_a_lost_device),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -280,13 +280,13 @@ static acui_task *issue_on(acu_stream *stream, acui_task *task)
         acui_node *failed = enqueue_nodes(task);
         if (failed)
             acui_task_fail(task, acui_fault_of_node(failed));
-        acui_count_operations(task, false);
         acui_charge(task);
         /* Fails only if the device is lost: then nothing of the task runs any more. */
         begun = acui_stream_mark(stream, tell_of(task), &task->number, &told) == ACU_OK;
         issued_now = NULL;
     }
     if (begun) {
+        acui_count_operations(task, false);
         freed = finish(stream, &task, 1, told);
         if (stream->device->one_by_one)
             acui_finish_alone(stream);
@@ -378,15 +378,16 @@ static bool issue_as_one(acu_stream *stream, acui_task *const *tasks, size_t cou
     bool marked = false;
     uint64_t number = 0, told = 0;
     if (begun) {
-        for (size_t i = 0; i < count; i++) {
-            acui_count_operations(tasks[i], false);
+        for (size_t i = 0; i < count; i++)
             acui_charge(tasks[i]);
-        }
         marked = acui_stream_mark(stream, ACUI_TELL, &number, &told) == ACU_OK;
     }
     issued_now = NULL;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         tasks[i]->number = number;
+        if (marked)
+            acui_count_operations(tasks[i], false);
+    }
     if (marked)
         *freed = finish(stream, tasks, count, told);
     acui_lock_give(&stream->issue);
