@@ -21,8 +21,8 @@ typedef struct acu_queue acu_queue;
 typedef struct acu_submit_options {
     size_t size;        /* sizeof(acu_submit_options) */
     acu_policy *policy; /* chooses the stream; NULL: the device's round robin */
-    acu_stream *stream; /* or: this stream, for the work of its device; CAPTURE while the program is
-                         * capturing it */
+    acu_stream *stream; /* or: this stream, for the work of its device. CAPTURE while the program is
+                         * capturing this stream, or the one that the policy chooses */
     int priority;       /* if neither is given: priority of the device's own streams, as in
                          * acu_stream_create; 0: the default one */
     const char *name;   /* for messages; copied, of which at most 47 bytes are kept */

@@ -322,6 +322,50 @@ static void a_given_stream_joins_all_branches(void **state)
     finish(device);
 }
 
+/* What it chooses may be a stream that the program is capturing: then nothing is submitted. */
+static void what_is_captured_is_refused_when_submitted(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    const acu_driver_table *cu = acu_driver();
+    acu_tensor *x = make(device);
+    acu_stream *stream;
+    acu_policy *policy;
+    acu_future *future;
+    CUgraph graph;
+    size_t nodes = 1;
+    float got[N];
+    assert_works(acu_stream_create(device, 0, &stream));
+    assert_works(acu_policy_single(device, stream, &policy));
+    acu_submit_options options = {.size = sizeof options, .policy = policy};
+    acu_graph_options serial = {.size = sizeof serial, .policy = policy};
+    acu_graph *replayed;
+    test_enter(device);
+    assert_int_equal(cu->StreamBeginCapture(acu_stream_raw(stream),
+                                            ACU_CU_STREAM_CAPTURE_MODE_RELAXED), 0);
+    assert_fails(acu_submit(device, acu_fill(x, acu_f32(1)), &options, NULL), ACU_ERR_CAPTURE,
+                 "capturing this stream");
+    assert_works(acu_schedule(policy, acu_fill(x, acu_f32(2)), &future));
+    assert_int_equal(acu_future_wait(future, ACU_FOREVER), ACU_ERR_CAPTURE);
+    acu_future_release(future);
+    assert_works(acu_graph_load(device, acu_fill(x, acu_f32(4)), &serial, &replayed));
+    acu_graph_release(replayed); /* it is not for that stream only */
+    assert_works(acu_read_sync(x, got, sizeof got));
+    assert_true(got[0] == 0.0f);
+    assert_int_equal(cu->StreamEndCapture(acu_stream_raw(stream), &graph), 0);
+    assert_int_equal(cu->GraphGetNodes(graph, NULL, &nodes), 0);
+    assert_int_equal(nodes, 0);
+    assert_int_equal(cu->GraphDestroy(graph), 0);
+    test_leave(device);
+    assert_works(acu_submit(device, acu_fill(x, acu_f32(3)), &options, NULL));
+    assert_works(acu_read_sync(x, got, sizeof got));
+    assert_true(got[0] == 3.0f);
+    acu_policy_release(policy);
+    acu_stream_release(stream);
+    acu_tensor_release(x);
+    finish(device);
+}
+
 /* A policy is for its own device: other devices choose streams for their parts of the op
  * themselves. */
 static void other_devices_choose_themselves(void **state)
@@ -353,6 +397,7 @@ int main(void)
         cmocka_unit_test(the_least_loaded_is_chosen),
         cmocka_unit_test(with_one_stream_branches_run_in_order),
         cmocka_unit_test(a_given_stream_joins_all_branches),
+        cmocka_unit_test(what_is_captured_is_refused_when_submitted),
         cmocka_unit_test(other_devices_choose_themselves),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

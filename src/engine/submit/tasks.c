@@ -60,6 +60,9 @@ static acu_status choose_stream(acui_submission *s, acui_task *task)
         chosen = acui_policy_pick(policy);
     if (!chosen)
         return acui_error()->status;
+    /* The stream may be the program's. Nothing is put there for a graph that is only made. */
+    if (policy && policy != task->device->policy && !s->plan.kept)
+        ACUI_TRY(acui_stream_check_capture(chosen));
     task->stream = chosen;
     s->lanes[s->lane_count++] =
         (acui_lane){.device = task->device, .stream = acu_stream_retain(chosen)};
