@@ -138,6 +138,12 @@ static void host_parts(void **state)
     explain(future, ACU_EXPLAIN_DOT);
     says("digraph submission {|subgraph cluster_1|part 2: host|n1_0 -> n2_0|reads what that wrote|}");
     acu_future_release(future);
+    /* What is only passed on is waited for. */
+    future = submit_on(device, acu_value(x), NULL, NULL);
+    assert_works(acu_future_wait(future, ACU_FOREVER));
+    explain(future, ACU_EXPLAIN_TEXT);
+    says("1 part, complete|part 1: no work|await");
+    acu_future_release(future);
     acu_tensor_release(host);
     acu_tensor_release(x);
     test_close(device);

@@ -106,6 +106,8 @@ static void print_part(acui_out *out, const acui_told_part *part)
     if (part->nodes && part->nodes->kind == ACUI_NODE_STAGE)
         acui_print(out, "helper threads, through pinned memory (what is pageable, or between "
                         "devices without access)\n");
+    else if (part->nodes && part->nodes->kind == ACUI_NODE_AWAIT)
+        acui_print(out, "no work, only waits\n");
     else if (part->host)
         acui_print(out, "host work, on acuda's thread\n");
     else if (!part->issued)
