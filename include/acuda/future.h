@@ -67,7 +67,8 @@ typedef struct acu_submit_options {
  * it. If all of them were given up, only acu_device_wait is left to wait with.)
  *
  * With a `deadline`, a submission that is not complete by then is given up as by acu_future_cancel,
- * but with DEADLINE.
+ * but with DEADLINE. (If `queue` has got that completion already when the call would return an
+ * error, WOULD_BLOCK for instance, the call succeeds instead; nothing of it was enqueued then.)
  * Driver: what the op's parts enqueue (cuLaunchKernel, cuMemcpy*Async, cuMemset*Async);
  * cuMemAllocFromPoolAsync if the pool has no memory (pool.h); cuStreamWaitEvent for data of other
  * streams; one cuEventRecord, or instead one cuStreamWriteValue64 if nothing else is on the stream

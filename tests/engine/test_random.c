@@ -119,6 +119,7 @@ typedef struct program {
     range writes[8];
     int write_count;
     bool fails;
+    bool unplanned;   /* if it is given up, it may not even have been planned */
     const grid *to;   /* or it writes this, */
     effect *tree;     /* or is a composition, which the model has done already */
     acu_group *group; /* in which it is to be a member; NULL: none */
@@ -169,6 +170,7 @@ static void forget(program *p)
     p->reads[0] = p->reads[1] = GOOD;
     p->write_count = 0;
     p->fails = false;
+    p->unplanned = p->m->handed;
     p->to = NULL;
     p->tree = NULL;
 }
@@ -284,7 +286,7 @@ static void lose_tree(program *p, const effect *e)
 
 static truth settle_tree(program *p, bool given_up)
 {
-    if (p->m->lossy || (given_up && (p->m->handed || p->group)))
+    if (p->m->lossy || (given_up && (p->unplanned || p->group)))
         lose_tree(p, p->tree);
     else if (given_up)
         disturb(p, p->tree);
@@ -303,7 +305,7 @@ static truth settle(program *p, bool given_up)
         truth is = outcome_of(p, w->part);
         /* A submission that is not even planned changes nothing. */
         if (given_up || p->m->lossy)
-            is = p->m->handed ? ANY : worse(is, MAYBE);
+            is = p->unplanned ? ANY : worse(is, MAYBE);
         bool all_anew = w->begin == 0 && w->end == N && is == GOOD && !given_up;
         for (int64_t k = w->begin; k < w->end; k++) {
             bool *sticky = &p->sticky[w->place][w->tensor][k];
@@ -313,7 +315,7 @@ static truth settle(program *p, bool given_up)
     }
     if (p->to)
         settle_grid(p, p->to, given_up || p->m->lossy
-                                  ? p->m->handed ? ANY : worse(outcome_of(p, 0), MAYBE)
+                                  ? p->unplanned ? ANY : worse(outcome_of(p, 0), MAYBE)
                                   : outcome_of(p, 0));
     for (int part = 0; part < 2; part++)
         all = worse(all, outcome_of(p, part));
@@ -457,6 +459,8 @@ static bool submit(program *p, acu_op *op, bool first)
         options.deadline = 1 + below(p, 100000);
     else if (end == 2)
         options.deadline = ACU_MS(3600000);
+    /* What is too late may be refused all the same: then it is not submitted again. */
+    p->unplanned = p->m->handed || (noted && end == 0 && options.refuse_when_full);
     truth outcome = settle(p, given_up || p->group);
     look_at_op(p, op);
     if (noted)
@@ -916,7 +920,7 @@ static void do_finally(program *p)
                              acu_fill(tensor_at(p, place, y), acu_u32(d)));
     bool given_up = submit(p, op, device_of(p, place) == 0);
     for (int i = 0; i < N; i++)
-        p->known[place][y][i] = (given_up && p->m->handed) || p->m->lossy ? ANY : GOOD;
+        p->known[place][y][i] = (given_up && p->unplanned) || p->m->lossy ? ANY : GOOD;
 }
 
 /* A scheduled submission takes its place in the order when it is started. */
