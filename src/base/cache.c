@@ -353,16 +353,12 @@ void acui_cache_put_first(void *memory, unsigned counted)
     acui_cache_put_late(memory);
 }
 
-void acui_cache_shorten(acui_kept *aside)
+void acui_cache_shorten(acui_own *own, acui_kept *aside)
 {
     block *oldest = aside->first;
-    if (oldest->class != LARGE) {
-        give_half(aside);
-        return;
-    }
     aside->first = spare_of(oldest)->next;
     aside->count--;
-    free(oldest);
+    put_block((local *)(void *)own, oldest, oldest->class); /* `own` is its first member */
 }
 
 void acui_cache_flush(void)

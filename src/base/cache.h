@@ -124,7 +124,8 @@ static inline void *acui_cache_get_aside(size_t bytes, unsigned counted)
     return memory;
 }
 
-void acui_cache_shorten(acui_kept *aside); /* called when there are too many */
+/* There are too many: the oldest can be used again. */
+void acui_cache_shorten(acui_own *own, acui_kept *aside);
 static inline void acui_put_aside(acui_own *own, acui_heap_block *block)
 {
     acui_kept *aside = &own->aside[block->class];
@@ -135,7 +136,7 @@ static inline void acui_put_aside(acui_own *own, acui_heap_block *block)
         aside->first = block;
     aside->last = block;
     if (++aside->count > 2 * ACUI_ASIDE)
-        acui_cache_shorten(aside);
+        acui_cache_shorten(own, aside);
 }
 
 void acui_cache_put_first(void *memory, unsigned counted); /* by this thread */
