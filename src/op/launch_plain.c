@@ -122,14 +122,14 @@ static acu_status add_args(acui_plan *plan, acui_node *node, acu_op *op, acui_va
 
 static acu_status plan_plain(acui_plan *plan, acu_op *op, size_t tensors, acui_values *values)
 {
-    acu_config config = op->u.call.config;
+    acu_config *config = &op->u.call.config; /* completed in place: an op is planned once */
     size_t count = op->u.call.arg_count;
-    ACUI_TRY(acui_launch_configure(plan, op->u.call.kernel, &config));
+    ACUI_TRY(acui_launch_configure(plan, op->u.call.kernel, config));
     while (!values->unwanted && values->room - values->count < count)
         if (!acui_values_grow(values))
             return ACU_ERR_NO_MEMORY;
     acui_node *node =
-        acui_plan_launch_of(plan, op, &config, tensors, 8 * (uint32_t)count, 0);
+        acui_plan_launch_of(plan, op, config, tensors, 8 * (uint32_t)count, 0);
     return node ? add_args(plan, node, op, values) : ACU_ERR_NO_MEMORY;
 }
 
