@@ -234,11 +234,11 @@ static acu_op *long_op(const subject *s, const mix_args *args, int y, acu_kernel
                        int count)
 {
     acu_op *ops[3];
+    acu_config config = acu_for_num_elems(MIX_N);
     for (int i = 0; i < count; i++) {
         acu_arg list[] = {acu_inout(s->m->y[y]), acu_in(s->m->x[args[i].x_index]),
                           acu_u32(args[i].a), acu_u32(args[i].n), acu_u32(args[i].ticks)};
-        ops[i] = acu_op_launch(kernels[i], acu_for_num_elems(MIX_N), list, i == 0 ? 5 : 4,
-                               ACU_SITE);
+        ops[i] = acu_op_launch(kernels[i], &config, list, i == 0 ? 5 : 4, ACU_SITE);
     }
     return acu_op_zip(ops, (size_t)count, ACU_SITE);
 }

@@ -79,12 +79,12 @@ typedef enum acu_arg_kind {
 
 /* One argument of a launch; made by the functions and macros below, passed by value. What is wrong
  * with it is said by the function that takes it: an access that is none (INVALID), a scalar whose
- * dtype is no element type (DTYPE). */
+ * dtype is no element type (DTYPE). It has 16 bytes, so that it is passed in registers. */
 typedef struct acu_arg {
-    int kind;          /* acu_arg_kind */
-    acu_access access; /* of an op, a tensor or a list */
-    acu_dtype dtype;   /* of a scalar */
-    uint32_t bytes;    /* of a struct; of a list, how many tensors it has */
+    uint8_t kind;   /* acu_arg_kind */
+    int8_t access;  /* acu_access: of an op, a tensor or a list */
+    int16_t dtype;  /* acu_dtype: of a scalar */
+    uint32_t bytes; /* of a struct; of a list, how many tensors it has */
     union {
         acu_op *op;
         acu_tensor *tensor;
@@ -107,22 +107,35 @@ ACU_API acu_arg acu_arg_list(acu_tensor *const *tensors, size_t count, acu_acces
 #define acu_out_list(tensors, count) acu_arg_list((tensors), (count), ACU_WRITE)
 #define acu_inout_list(tensors, count) acu_arg_list((tensors), (count), ACU_UPDATE)
 
-/* acu_arg_op, acu_arg_tensor and acu_arg_scalar, inline: programs make these with each launch. */
+/* acu_arg_op, acu_arg_tensor and acu_arg_scalar, inline: programs make these with each launch. A
+ * number that does not fit is made one that is wrong as well. */
+static inline int8_t acui_arg_access(acu_access access)
+{
+    return ACUI_CAST(int, access) >= -128 && ACUI_CAST(int, access) <= 127
+               ? ACUI_CAST(int8_t, access)
+               : ACUI_CAST(int8_t, 0);
+}
+static inline int16_t acui_arg_dtype(acu_dtype dtype)
+{
+    return ACUI_CAST(int, dtype) >= -32768 && ACUI_CAST(int, dtype) <= 32767
+               ? ACUI_CAST(int16_t, dtype)
+               : ACUI_CAST(int16_t, ACU_NO_DTYPE);
+}
 static inline acu_arg acui_arg_op(acu_op *op, acu_access access)
 {
-    acu_arg arg = {ACU_ARG_OP, access, ACU_NO_DTYPE, 0, {NULL}};
+    acu_arg arg = {ACU_ARG_OP, acui_arg_access(access), ACU_NO_DTYPE, 0, {NULL}};
     arg.u.op = op;
     return arg;
 }
 static inline acu_arg acui_arg_tensor(acu_tensor *tensor, acu_access access)
 {
-    acu_arg arg = {ACU_ARG_TENSOR, access, ACU_NO_DTYPE, 0, {NULL}};
+    acu_arg arg = {ACU_ARG_TENSOR, acui_arg_access(access), ACU_NO_DTYPE, 0, {NULL}};
     arg.u.tensor = tensor;
     return arg;
 }
 static inline acu_arg acui_arg_scalar(acu_dtype dtype, uint64_t bits)
 {
-    acu_arg arg = {ACU_ARG_SCALAR, ACU_READ, dtype, 0, {NULL}};
+    acu_arg arg = {ACU_ARG_SCALAR, ACU_READ, acui_arg_dtype(dtype), 0, {NULL}};
     arg.u.bits = bits;
     return arg;
 }
@@ -646,12 +659,18 @@ ACU_API acu_op *acu_op_to_device(acu_device *device, acu_op *x, acu_site site);
  * and a scalar as itself. Checked when the op is planned, before anything is enqueued: the number
  * and sizes of the arguments; dtypes, where the kernel declares them; that all data is on the
  * kernel's device, or on one that it may access (acu_device_open_peer); grid, block and shared
- * memory against the limits of the kernel and the device. Yields its arguments, in order.
+ * memory against the limits of the kernel and the device. Yields its arguments, in order. To the
+ * function, a `config` that is NULL means ACU_AUTO.
  */
 #define acu_launch(kernel, config, ...)                                                            \
-    acu_op_launch((kernel), (config), ACU_ARGS(__VA_ARGS__), ACU_SITE)
-ACU_API acu_op *acu_op_launch(acu_kernel *kernel, acu_config config, const acu_arg *args,
+    acui_launch_on((kernel), (config), ACU_ARGS(__VA_ARGS__), ACU_SITE)
+ACU_API acu_op *acu_op_launch(acu_kernel *kernel, const acu_config *config, const acu_arg *args,
                               size_t count, acu_site site);
+static inline acu_op *acui_launch_on(acu_kernel *kernel, acu_config config, const acu_arg *args,
+                                  size_t count, acu_site site)
+{
+    return acu_op_launch(kernel, &config, args, count, site);
+}
 
 /*
  * Any call that enqueues work on a CUDA stream: a vendor library's, another runtime's. `fn` runs
@@ -695,10 +714,10 @@ static inline acu_op *acu_op_permute(acu_op *x, acui_list<int> order, acu_site s
 {
     return acu_op_permute(x, order.items, order.count, site);
 }
-static inline acu_op *acu_op_launch(acu_kernel *kernel, acu_config config, acui_list<acu_arg> args,
-                                    acu_site site)
+static inline acu_op *acui_launch_on(acu_kernel *kernel, acu_config config, acui_list<acu_arg> args,
+                                  acu_site site)
 {
-    return acu_op_launch(kernel, config, args.items, args.count, site);
+    return acu_op_launch(kernel, &config, args.items, args.count, site);
 }
 static inline acu_op *acu_op_foreign(acu_foreign_fn fn, acu_user user, acui_list<acu_arg> args,
                                      acu_site site)

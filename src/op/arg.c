@@ -39,7 +39,7 @@ acu_arg acu_arg_struct(const void *memory, size_t bytes)
 acu_arg acu_arg_list(acu_tensor *const *tensors, size_t count, acu_access access)
 {
     return (acu_arg){.kind = ACU_ARG_LIST,
-                     .access = access,
+                     .access = acui_arg_access(access),
                      .bytes = count > UINT32_MAX ? UINT32_MAX : (uint32_t)count,
                      .u.memory = tensors};
 }

@@ -277,8 +277,8 @@ static void destroy_launch(acu_op *op)
 const acui_op_class acui_class_LAUNCH = {
     .name = "launch", .plan = plan_launch, .destroy = destroy_launch};
 
-acu_op *acu_op_launch(acu_kernel *kernel, acu_config config, const acu_arg *args, size_t count,
-                      acu_site site)
+acu_op *acu_op_launch(acu_kernel *kernel, const acu_config *config, const acu_arg *args,
+                      size_t count, acu_site site)
 {
     acu_op *op = acui_op_with_args(&acui_class_LAUNCH, args, count, site);
     if (op->class != &acui_class_LAUNCH)
@@ -289,6 +289,6 @@ acu_op *acu_op_launch(acu_kernel *kernel, acu_config config, const acu_arg *args
         return failed;
     }
     op->u.call.kernel = acui_object_retain(kernel);
-    op->u.call.config = config;
+    op->u.call.config = config ? *config : ACU_AUTO;
     return op;
 }

@@ -100,7 +100,7 @@ acu_status acui_check_fill(const acu_val *value, acu_arg scalar)
         return acui_fail(ACU_ERR_SHARED, "%s is shared, for reading only, and can not be filled",
                          acui_tensor_words(t, words));
     ACUI_TRY(acui_tensor_check_write(t));
-    if (scalar.dtype != t->dtype)
+    if ((acu_dtype)scalar.dtype != t->dtype)
         return acui_fail(ACU_ERR_DTYPE, "%s can not be filled with a scalar of %s",
                          acui_tensor_words(t, words), acu_dtype_name(scalar.dtype));
     if (t->buffer->kind != ACU_MEMORY_DEVICE && t->buffer->kind != ACU_MEMORY_FOREIGN &&

@@ -340,8 +340,8 @@ static acu_op *launch(plan *f, acu_kernel *kernel, const acui_fused *params, acu
     /* Vectors of 16 bytes per thread, as in the kernel. */
     const int64_t vectors = f->p->count <= 2 && bytes > 2 ? 4 : 2;
     int64_t blocks = acui_blocks(params->elements, vectors * ACUI_BLOCK * 16 / bytes);
-    acu_op *op = acu_op_launch(kernel, ACU_GRID_BLOCK(blocks, 1, 1, ACUI_BLOCK, 1, 1), args, count,
-                               f->p->site);
+    acu_config config = ACU_GRID_BLOCK(blocks, 1, 1, ACUI_BLOCK, 1, 1);
+    acu_op *op = acu_op_launch(kernel, &config, args, count, f->p->site);
     return acu_op_nth(acu_op_named(op, "fused"), 0, f->p->site);
 }
 

@@ -40,7 +40,7 @@ int64_t acui_blocks(int64_t elements, int64_t each)
 static void drop(const acu_arg *args, size_t count, acu_planning *p)
 {
     /* A launch without a kernel is refused, and consumes its arguments all the same. */
-    acu_op_release(acu_op_launch(NULL, ACU_AUTO, args, count, p->site));
+    acu_op_release(acu_op_launch(NULL, NULL, args, count, p->site));
 }
 
 acu_op *acui_launch_of(acu_planning *p, const char *name, const char *family, const char *kernel,
@@ -52,8 +52,8 @@ acu_op *acui_launch_of(acu_planning *p, const char *name, const char *family, co
         drop(args, count, p);
         return failed;
     }
-    acu_op *launch = acu_op_launch(found, ACU_GRID_BLOCK(blocks, 1, 1, threads, 1, 1), args,
-                                   count, p->site);
+    acu_config config = ACU_GRID_BLOCK(blocks, 1, 1, threads, 1, 1);
+    acu_op *launch = acu_op_launch(found, &config, args, count, p->site);
     acu_kernel_release(found);
     return acu_op_named(launch, name);
 }

@@ -1153,7 +1153,7 @@ static void lists_that_are_not_there(void **state)
     acu_use *use;
     acu_val value = {.kind = ACU_NONE};
     REFUSED(b, acu_op_zip(NULL, 2, ACU_SITE), ACU_ERR_INVALID, "zip|NULL|2 ops");
-    REFUSED(b, acu_op_launch(b.scale, ONE(b), NULL, 3, ACU_SITE), ACU_ERR_INVALID, "launch|NULL|3 arguments");
+    REFUSED(b, acu_op_launch(b.scale, NULL, NULL, 3, ACU_SITE), ACU_ERR_INVALID, "launch|NULL|3 arguments");
     REFUSED(b, acu_op_foreign(no_call, none, NULL, 1, ACU_SITE), ACU_ERR_INVALID, "foreign|NULL|1 arguments");
     REFUSED(b, acu_op_host(no_host_call, none, NULL, 1, ACU_SITE), ACU_ERR_INVALID, "host|NULL");
     REFUSED(b, acu_op_elementwise(ACU_OP_ADD, NULL, 2, ACU_SITE), ACU_ERR_INVALID, "add|NULL|2 operands");
