@@ -50,7 +50,7 @@ acui_node *acui_plan_launch(acui_plan *plan, const acu_op *op, acu_kernel *kerne
 {
     acui_node *node = acui_plan_node_with(plan, ACUI_NODE_LAUNCH, op, kernel->module->device,
                                           touches, bytes, NULL);
-    if (!node) {
+    if (!node || !acui_plan_hold_kernel(plan, kernel)) {
         acu_kernel_release(kernel);
         return NULL;
     }
@@ -182,11 +182,10 @@ acui_node *acui_plan_launch_of(acui_plan *plan, acu_op *op, const acu_config *co
     acu_kernel *kernel = op->u.call.kernel;
     acui_node *node = acui_plan_node_with(plan, ACUI_NODE_LAUNCH, op, kernel->module->device,
                                           touches, bytes + more, NULL);
-    if (!node)
+    if (!node || !acui_plan_hold_kernel(plan, kernel))
         return NULL;
-    node->u.launch.kernel = kernel; /* the op's reference moves to the node: an op is planned
-                                     * once */
-    op->u.call.kernel = NULL;
+    node->u.launch.kernel = kernel;
+    op->u.call.kernel = NULL; /* the op's reference is the plan's now: an op is planned once */
     node->u.launch.count = (uint32_t)op->u.call.arg_count;
     node->u.launch.bytes = bytes;
     if (!op->named) /* messages name the kernel */

@@ -18,24 +18,22 @@
 
 /* ---- nodes ---------------------------------------------------------------------------------- */
 
-/* The plan holds the device, so that no node needs to. Launches hold it through their kernel. */
+/* The plan holds the device, so that no node needs to. Launches hold it through their kernels. */
 static bool hold_device(acui_plan *plan, acu_device *device, acui_node_kind kind)
 {
     struct acui_held *held = plan->devices;
+    if (kind == ACUI_NODE_LAUNCH)
+        return true;
     while (held && held->device != device)
         held = held->next;
-    if (!held) {
-        held = ACUI_ARENA_NEW(&plan->arena, struct acui_held);
-        if (!held)
-            return false;
-        held->device = device;
-        held->next = plan->devices;
-        plan->devices = held;
-    }
-    if (!held->retained && kind != ACUI_NODE_LAUNCH) {
-        acu_device_retain(device);
-        held->retained = true;
-    }
+    if (held)
+        return true;
+    held = ACUI_ARENA_NEW(&plan->arena, struct acui_held);
+    if (!held)
+        return false;
+    held->device = acu_device_retain(device);
+    held->next = plan->devices;
+    plan->devices = held;
     return true;
 }
 
@@ -88,6 +86,15 @@ static const acui_frame *frame_of(acui_plan *plan)
     return plan->frame = frame;
 }
 
+/* What holds something that clear_node releases. */
+static bool holds_something(acui_node_kind kind)
+{
+    const unsigned kinds = 1u << ACUI_NODE_REPLAY | 1u << ACUI_NODE_UPLOAD |
+                           1u << ACUI_NODE_FOREIGN | 1u << ACUI_NODE_HOST |
+                           1u << ACUI_NODE_DECIDE;
+    return kinds >> kind & 1;
+}
+
 /* The touches of a launch are needed only until it is entered; those of other nodes also when they
  * are issued. */
 static acui_arena *arena_of_touches(acui_plan *plan, acui_node_kind kind)
@@ -109,6 +116,7 @@ acui_node *acui_plan_node_with(acui_plan *plan, acui_node_kind kind, const acu_o
         return NULL;
     }
     node->kind = kind;
+    plan->holds |= holds_something(kind);
     node->index = plan->count++;
     node->name = name;
     node->site = op->site;
@@ -123,6 +131,25 @@ acui_node *acui_plan_node(acui_plan *plan, acui_node_kind kind, const acu_op *op
                           acu_device *device, size_t touches)
 {
     return acui_plan_node_with(plan, kind, op, device, touches, 0, NULL);
+}
+
+/* ---- kernels of the plan ---- */
+
+bool acui_plan_hold_kernel(acui_plan *plan, acu_kernel *kernel)
+{
+    acui_held_kernel *held = &plan->kernels;
+    if (held->kernel && held->kernel != kernel) {
+        acui_held_kernel *earlier = ACUI_ARENA_NEW(&plan->arena, acui_held_kernel);
+        if (!earlier) {
+            acui_fail(ACU_ERR_NO_MEMORY, "no memory to plan");
+            return false;
+        }
+        *earlier = *held;
+        *held = (acui_held_kernel){.next = earlier};
+    }
+    held->kernel = kernel;
+    held->count++;
+    return true;
 }
 
 /* ---- buffers of the plan ---- */
@@ -237,19 +264,6 @@ bool acui_plan_touches(const acui_plan *plan, const acu_tensor *tensor)
 
 /* ---- the end of a plan ---- */
 
-/* The last of the launches in a row that are of one kernel, and how many they are. */
-static acui_node *same_kernel(acui_node *node, uint32_t *count)
-{
-    const acu_kernel *kernel = node->u.launch.kernel;
-    *count = 1;
-    while (node->next && node->next->kind == ACUI_NODE_LAUNCH &&
-           node->next->u.launch.kernel == kernel) {
-        node = node->next;
-        ++*count;
-    }
-    return node;
-}
-
 static void clear_node(acui_node *node)
 {
     if (node->kind == ACUI_NODE_REPLAY && node->u.replay.graph)
@@ -325,23 +339,19 @@ void acui_plan_drop_drafts(acui_plan *plan)
 
 void acui_plan_clear(acui_plan *plan)
 {
-    for (acui_node *node = plan->first; node; node = node->next) {
-        uint32_t count;
-        if (node->kind != ACUI_NODE_LAUNCH) {
-            clear_node(node);
-            continue;
-        }
-        node = same_kernel(node, &count);
-        acui_kernel_release_some(node->u.launch.kernel, count);
-    }
+    for (acui_node *node = plan->holds ? plan->first : NULL; node; node = node->next)
+        clear_node(node);
+    for (acui_held_kernel *held = &plan->kernels; held && held->kernel; held = held->next)
+        acui_kernel_release_some(held->kernel, held->count);
     for (acui_use *use = plan->uses; use; use = use->next)
         acu_buffer_release(use->buffer);
     for (struct acui_held *held = plan->devices; held; held = held->next)
-        if (held->retained)
-            acu_device_release(held->device);
+        acu_device_release(held->device);
     plan->first = plan->last = NULL;
     plan->uses = NULL;
     plan->devices = NULL;
+    plan->kernels = (acui_held_kernel){.count = 0};
+    plan->holds = false;
     plan->frame = NULL;
     plan->count = plan->use_count = 0;
     acui_plan_drop_drafts(plan);

@@ -200,7 +200,7 @@ struct acui_node {
         } copy;
         acui_stage *stage;
         struct {
-            acu_kernel *kernel;     /* retained */
+            acu_kernel *kernel;     /* held by the plan */
             acui_late *late;
             acui_launch_more *more; /* NULL: nothing */
             acui_dims dims;
@@ -221,6 +221,13 @@ struct acui_node {
     } u;
 };
 
+/* References to the kernel of launches in a row. */
+typedef struct acui_held_kernel {
+    struct acui_held_kernel *next;
+    acu_kernel *kernel; /* NULL: none yet */
+    uint32_t count;
+} acui_held_kernel;
+
 typedef struct acui_plan acui_plan;
 struct acui_plan {
     acui_arena arena;
@@ -236,11 +243,11 @@ struct acui_plan {
     acui_use **use_table;            /* the same by address: open addressing, a power of two in
                                       * size */
     uint32_t use_count, use_room;
-    struct acui_held { /* the devices of nodes */
+    struct acui_held { /* the devices of nodes that are no launches */
         struct acui_held *next;
-        acu_device *device;
-        bool retained; /* else only the kernels of launches hold it */
+        acu_device *device; /* retained */
     } *devices;
+    acui_held_kernel kernels;        /* of launches; the latest first */
     acui_values scratch;             /* a stack of operands */
     acu_val *into;                 /* where the op that is planned next is to put its result; NULL:
                                     * anywhere */
@@ -256,6 +263,7 @@ struct acui_plan {
     struct acui_scratch *scratches;  /* temporary memory for library calls, which take turns in
                                       * it */
     bool kept;                       /* it will be replayed: kernels only, no library calls */
+    bool holds;                      /* some nodes hold more than kernels and buffers */
     bool passes;                     /* it got tensors that its nodes may not touch: op/await.h */
     acui_part *parts;                /* all */
     struct acui_borrowed *borrowed;  /* values of ops planned elsewhere */
@@ -313,6 +321,9 @@ acui_node *acui_plan_node_with(acui_plan *plan, acui_node_kind kind, const acu_o
  * the end. */
 void acui_plan_cut(acui_plan *plan, acui_node *last);
 void acui_plan_put(acui_plan *plan, acui_node *node);
+/* The plan takes a reference to the kernel of a node that launches it: of launches of one kernel in
+ * a row the references are given back together. False: no memory, and nothing was taken. */
+bool acui_plan_hold_kernel(acui_plan *plan, acu_kernel *kernel);
 /* Note that the node touches the tensor's elements; the plan holds the buffer. NO_MEMORY, SHARED (a
  * write to elements that share memory, or to a tensor for reading only); what acui_device_check
  * says. */
