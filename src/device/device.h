@@ -159,10 +159,10 @@ struct acu_device {
     /* Tasks of submissions, counted by the engine: ACUI_ENTERED for each, and ACUI_GOING for each
      * that was issued, or begun on the host. `started` is changed under the order lock only. */
     _Atomic(uint64_t) started, ended;
-    /* For the engine, relaxed: the thread that is issuing right now; how often threads met at
-     * issuing of late, or had much to submit. */
+    /* For the engine, relaxed: the thread that is issuing right now; how often of late an issuer
+     * would have helped (issue/batch.c). */
     _Atomic(const void *) issuer;
-    _Atomic(uint32_t) meetings;
+    _Atomic(uint32_t) issuer_demand;
     uint64_t over_at;            /* when a task was last found over, in ns; the engine's flight
                                   * lock */
     /* When the driver was last asked about a mark that the device itself reports, or accepted such

@@ -24,8 +24,8 @@
  *   memory.c    gets a task its memory, or makes it wait for memory on the host
  *   issue.c     puts a task on its stream once its predecessors are on the device: behind waits
  *               for these, and before one mark
- *   together.c, aside.c   put small tasks of one form aside, to issue them as one
- *   issuer.c    a thread that issues what is aside while other threads plan
+ *   batch.c, deferred.c   defer small tasks, to issue those of one form as a batch: batch.h
+ *   issuer.c    a thread that issues deferred tasks while other threads plan
  *   lanes.c     issues a run directly, its branches on several streams
  *   graphs.c, exec.c, build.c   issue a run as an executable graph that is kept for its form
  *   enqueue.c   makes the driver call of a node, or its few calls
@@ -128,8 +128,8 @@ struct acui_task {
     uint32_t charged;  /* places that it has in its stream's gate, besides one */
     uint64_t looked;     /* order lock: the turn in which acui_task_wanted last met it */
     struct acui_task *next_look; /* the list of acui_task_wanted */
-    bool aside;        /* it may be put aside, for another thread to issue (together.h) */
-    bool together;     /* it may be issued as one with others, too */
+    bool deferrable;   /* it may be deferred, for another thread to issue (batch.h) */
+    bool batchable;    /* it may be issued as one with others, too */
     bool supplied;     /* it has its memory */
     bool begun;        /* it is host work that is running, or has run; order lock */
     bool placed;       /* its work was on the stream before it was entered */
@@ -499,7 +499,7 @@ bool acui_issue_lanes(const acui_run *run, acu_stream *stream, uint32_t *streams
                       acui_node **failed); /* *streams: how many, for the story */
 
 /* ---- issue/issue.c, issue/enqueue.c ---- */
-/* Put the task on its stream, retire it, or put it aside; returns the tasks that this frees. */
+/* Put the task on its stream, retire it, or defer it; returns the tasks that this frees. */
 acui_task *acui_issue(acui_task *task);
 /* Issue now: several tasks of one form for one stream that wait for nothing on the device; or one
  * task alone. */
@@ -618,7 +618,7 @@ acu_status acui_reactor_start(void); /* if it is not running */
 /* Start the thread, unless it runs, because something was just put in one of its lists: that thread
  * goes through it, or whoever ends the thread does. Flight lock held. If no thread can be started,
  * the entry waits for a thread that looks by itself. */
-void acui_reactor_attend(void);
+void acui_reactor_call(void);
 void acui_reactor_notify(acui_notice *notices); /* call them, on its thread */
 /* Wait until the notices that it has got so far were called and released; false: not by the
  * deadline. Blocks, so never in a callback. Does not wait if no thread can be started to call

@@ -21,7 +21,7 @@
  *                       fail, but all come to an end, and what can be read is right
  */
 #include "support/support.h"
-#include "support/together.h"
+#include "support/batch.h"
 
 #include <acuda/adapters/dlpack.h>
 
@@ -810,7 +810,7 @@ static void do_branches(program *p)
 }
 
 /* Small submissions that share no data with each other, nor with anything in flight, so that they
- * may be issued together. */
+ * may be issued in batches. */
 static void many(program *p, int place, int a)
 {
     uint32_t all[N];
@@ -1806,12 +1806,12 @@ static void teach_all(const machine *m, int i)
     }
 }
 
-/* Which tasks go together: those that the clock shows to be short, or those that were taught to be
+/* Which tasks are batched: those that the clock shows to be short, or those that were taught to be
  * short; and issuers. */
-static void issue_together(machine *m, test_random *random)
+static void issue_batches(machine *m, test_random *random)
 {
     bool taught = test_below(random, 2);
-    atomic_store(&acui_together_timeless, taught);
+    atomic_store(&acui_batch_timeless, taught);
     for (int i = 0; i < m->count; i++) {
         if (taught)
             teach_all(m, i);
@@ -1875,11 +1875,11 @@ static void open_machine(machine *m, uint64_t seed)
     for (int i = 0; i < THREADS; i++)
         assert_works(acu_stream_create(m->devices[0], 0, &m->own[i]));
     make_policies(m);
-    issue_together(m, &random);
+    issue_batches(m, &random);
 }
 
 /* For the record: how much was done. */
-static uint64_t operations, aside, together;
+static uint64_t operations, deferred, batched;
 
 static void count_all(const machine *m)
 {
@@ -1887,11 +1887,11 @@ static void count_all(const machine *m)
     acu_graph_counts counts;
     acu_counters_read(&counters); /* since the process began */
     operations = counters.operations;
-    aside = 0;
+    deferred = 0;
     for (int i = 0; i < m->count; i++) {
-        aside += acui_aside_of(m->devices[i])->put;
+        deferred += acui_deferred_of(m->devices[i])->added;
         if (acu_graphs_counts(m->devices[i], &counts) == ACU_OK)
-            together += counts.together;
+            batched += counts.together;
     }
 }
 
@@ -1957,12 +1957,12 @@ static void random_programs_match_a_serial_model(void **state)
     uint64_t first = setting("ACUDA_RANDOM_SEED", 1), count = setting("ACUDA_RANDOM_SEEDS", 6);
     for (uint64_t seed = first; seed < first + count; seed++)
         run_seed(seed);
-    atomic_store(&acui_together_timeless, false);
-    print_message("%llu operations; %llu submissions were put aside, and %llu went together\n",
-                  (unsigned long long)operations, (unsigned long long)aside,
-                  (unsigned long long)together);
+    atomic_store(&acui_batch_timeless, false);
+    print_message("%llu operations; %llu submissions were deferred, and %llu batched\n",
+                  (unsigned long long)operations, (unsigned long long)deferred,
+                  (unsigned long long)batched);
     if (!getenv("ACUDA_RANDOM_SEED"))
-        assert_true(aside > 0); /* otherwise this program does not test that any more */
+        assert_true(deferred > 0); /* otherwise this program does not test that any more */
 }
 
 /* Runs in a process of its own, as the driver reads its environment only once. */

@@ -11,7 +11,7 @@
  * place and the second one at some; a GPU, where opening takes a while, the other way round.
  */
 #include "support/support.h"
-#include "support/together.h"
+#include "support/batch.h"
 
 #include <acuda/adapters/dlpack.h>
 #include <acuda/graphs.h>
@@ -576,47 +576,47 @@ static void use_built_in(acu_device *device, acu_tensor *x)
     finish(b);
 }
 
-/* ---- what goes together ---- */
+/* ---- batches ---- */
 
 enum { SMALL = 8, ROUNDS = 4 };
-static bool attended; /* an issuer issues */
+static bool by_issuer; /* an issuer issues them */
 
 /* Two large submissions, one behind the other: the issuer issues each by itself. */
 static void go_alone(acu_device *device, acu_kernel *kernel, acu_tensor *z, acu_tensor *x)
 {
     acu_future *futures[2];
     for (int i = 0; i < 2; i++) {
-        acu_op *ops[ACUI_TOGETHER_NODES + 1];
-        for (int k = 0; k < ACUI_TOGETHER_NODES + 1; k++)
+        acu_op *ops[ACUI_BATCH_NODES + 1];
+        for (int k = 0; k < ACUI_BATCH_NODES + 1; k++)
             ops[k] = acu_launch(kernel, ACU_BLOCK(TILE),
                                 acu_inout(acu_partition(z, ACU_SHAPE(TILE))), acu_in(x));
         test_be_busy();
-        futures[i] = submit(device, acu_op_zip(ops, ACUI_TOGETHER_NODES + 1, ACU_SITE));
+        futures[i] = submit(device, acu_op_zip(ops, ACUI_BATCH_NODES + 1, ACU_SITE));
     }
     test_be_busy_no_more();
     for (int i = 0; i < 2; i++)
         finish(futures[i]);
 }
 
-/* Each is a submission of its own. The issuer takes none until all of them are aside. Starting it
- * may have failed; then this thread issues them itself. */
-static void go_together(acu_device *device, acu_kernel *kernel, acu_tensor *const *z, acu_tensor *x)
+/* Each is a submission of its own. The issuer takes none until all of them are deferred. Starting
+ * it may have failed; then this thread issues them itself. */
+static void go_batched(acu_device *device, acu_kernel *kernel, acu_tensor *const *z, acu_tensor *x)
 {
     acu_future *futures[SMALL];
-    if (attended)
+    if (by_issuer)
         go_alone(device, kernel, z[0], x);
-    atomic_store(&acui_issuer_held, attended);
+    atomic_store(&acui_issuer_paused, by_issuer);
     for (int i = 0; i < SMALL; i++)
         futures[i] = submit(device, acu_launch(kernel, ACU_BLOCK(TILE),
                                                acu_inout(acu_partition(z[i], ACU_SHAPE(TILE))),
                                                acu_in(x)));
-    atomic_store(&acui_issuer_held, false);
+    atomic_store(&acui_issuer_paused, false);
     for (int i = 0; i < SMALL; i++)
         finish(futures[i]);
     good(acu_graphs_wait(device));
 }
 
-static uint64_t gone_together(acu_device *device)
+static uint64_t count_batched(acu_device *device)
 {
     acu_graph_counts counts = {0};
     good(acu_graphs_counts(device, &counts));
@@ -629,10 +629,10 @@ static bool is_enough(acu_device *device, int rounds, uint64_t before)
 {
     if (strcmp(what, "none") != 0)
         return rounds >= ROUNDS;
-    return gone_together(device) > before;
+    return count_batched(device) > before;
 }
 
-static void use_together_with(acu_device *device, acu_kernel *kernel)
+static void use_batches_with(acu_device *device, acu_kernel *kernel)
 {
     const acui_dims dims = {.grid = {1, 1, 1}, .block = {TILE, 1, 1}};
     acu_tensor *made[SMALL + 1] = {NULL};
@@ -641,23 +641,23 @@ static void use_together_with(acu_device *device, acu_kernel *kernel)
            good(acu_sync(device, acu_full(ACU_SHAPE(TILE), acu_f32(1)), &made[count])))
         count++;
     test_teach(test_form_of(kernel, dims, 1), 1, 0, 1000);
-    if (attended)
+    if (by_issuer)
         test_call_issuer(device);
-    uint64_t before = gone_together(device);
+    uint64_t before = count_batched(device);
     for (int rounds = 0; count > SMALL && !is_enough(device, rounds, before); rounds++)
-        go_together(device, kernel, made, made[SMALL]);
+        go_batched(device, kernel, made, made[SMALL]);
     while (count > 0)
         acu_tensor_release(made[--count]);
 }
 
-static void use_together(acu_device *device)
+static void use_batches(acu_device *device)
 {
     acu_module *module;
     acu_kernel *kernel;
     if (!good(acu_module_load_ptx(device, NULL, test_sweep_ptx, &module)))
         return;
     if (good(acu_kernel_get(module, "sweep", &kernel))) {
-        use_together_with(device, kernel);
+        use_batches_with(device, kernel);
         acu_kernel_release(kernel);
     }
     acu_module_release(module);
@@ -699,14 +699,14 @@ static void use_all(acu_device *device)
     acu_tensor_release(x);
 }
 
-static bool together; /* all that is done */
+static bool batches; /* all that is done */
 
 static acu_status open_device(int ordinal, acu_device **device)
 {
     acu_open_options options = test_options(ordinal);
     options.runtime_thread = handed && ordinal == 0;
     options.one_by_one = alone;
-    options.max_in_flight = options.runtime_thread && !together ? 2 : 0;
+    options.max_in_flight = options.runtime_thread && !batches ? 2 : 0;
     return acu_open(&options, device);
 }
 
@@ -737,8 +737,8 @@ static void scenario(void)
     acu_device *device = kept;
     if (!device && !good(open_device(0, &device)))
         return;
-    if (together)
-        use_together(device);
+    if (batches)
+        use_batches(device);
     else
         use_all(device);
     if (!kept)
@@ -970,7 +970,7 @@ static void driver_calls(void)
         }
     }
     print_message("%d entry points were made to fail, %u times\n", kinds, runs);
-    assert_true(kinds > (together ? 15 : inside ? 30 : 35));
+    assert_true(kinds > (batches ? 15 : inside ? 30 : 35));
     end();
 }
 
@@ -1032,28 +1032,28 @@ static void in_open_devices_handed_over(void **state)
 }
 
 /* By an issuer, or a runtime thread, or both. */
-static void sweep_together(bool stays_open, bool hand_over, bool issued)
+static void sweep_batches(bool stays_open, bool hand_over, bool issued)
 {
-    together = true;
-    attended = issued;
-    atomic_store(&acui_together_timeless, true);
+    batches = true;
+    by_issuer = issued;
+    atomic_store(&acui_batch_timeless, true);
     sweep_both(stays_open, hand_over);
-    atomic_store(&acui_together_timeless, false);
+    atomic_store(&acui_batch_timeless, false);
     atomic_store(&acui_issuer_patience, ACU_US(100));
-    together = attended = false;
+    batches = by_issuer = false;
 }
 
-static void what_goes_together(void **state)
+static void what_is_batched(void **state)
 {
     (void)state;
-    sweep_together(false, true, false);
+    sweep_batches(false, true, false);
 }
 
 static void what_an_issuer_issues(void **state)
 {
     (void)state;
-    sweep_together(false, false, true);
-    sweep_together(true, true, true);
+    sweep_batches(false, false, true);
+    sweep_batches(true, true, true);
 }
 
 /* Only the waits are different there. */
@@ -1114,7 +1114,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whole), cmocka_unit_test(whole_handed_over),
         cmocka_unit_test(in_open_devices), cmocka_unit_test(in_open_devices_handed_over),
-        cmocka_unit_test(what_goes_together), cmocka_unit_test(what_an_issuer_issues),
+        cmocka_unit_test(what_is_batched), cmocka_unit_test(what_an_issuer_issues),
         cmocka_unit_test(waits_one_by_one)};
     return cmocka_run_group_tests(tests, hold_contexts, let_go);
 }

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "engine/issue/aside.h"
+#include "engine/issue/deferred.h"
 
 #ifndef ISSUER_FILE
 #define ISSUER_FILE "../../src/engine/issue/issuer.c"
@@ -16,23 +16,23 @@
 
 /* ---- what it uses ---- */
 
-static acui_aside asides[ACUI_MAX_DEVICES];
+static acui_deferred lists[ACUI_MAX_DEVICES];
 static acu_device device;
 static int refs; /* acuda's references to the device */
 static bool entered;
 static _Atomic(uint32_t) served;   /* how often the thread came */
 static _Atomic(uint32_t) released; /* how often the device was released */
-_Atomic(bool) acui_together_timeless;
+_Atomic(bool) acui_batch_timeless;
 
-acui_aside *acui_aside_of(const acu_device *of)
+acui_deferred *acui_deferred_of(const acu_device *of)
 {
     (void)of;
-    return &asides[0];
+    return &lists[0];
 }
 
-acui_aside *acui_aside_at(unsigned ordinal)
+acui_deferred *acui_deferred_at(unsigned ordinal)
 {
-    return &asides[ordinal];
+    return &lists[ordinal];
 }
 
 acu_device *acu_device_retain(acu_device *of)
@@ -56,7 +56,7 @@ acu_status acui_enter(acu_device *of, acui_entered *e)
 {
     (void)e;
     if (!of || refs < 1)
-        explore_fail("it attends to no device");
+        explore_fail("it serves no device");
     entered = true;
     return ACU_OK;
 }
@@ -67,35 +67,35 @@ void acui_leave(acui_entered *e)
     entered = false;
 }
 
-void acui_aside_attend(acui_aside *a, acu_stream *stream)
+void acui_deferred_open(acui_deferred *list, acu_stream *stream)
 {
     (void)stream;
-    atomic_store_explicit(&a->attended, true, memory_order_relaxed);
+    atomic_store_explicit(&list->open, true, memory_order_relaxed);
     atomic_fetch_add_explicit(&served, 1, memory_order_relaxed);
     explore_unpark(&served);
 }
 
-void acui_aside_desert(acui_aside *a)
+void acui_deferred_close(acui_deferred *list)
 {
-    atomic_store_explicit(&a->attended, false, memory_order_relaxed);
+    atomic_store_explicit(&list->open, false, memory_order_relaxed);
 }
 
-size_t acui_aside_turn(acui_aside *a)
+size_t acui_deferred_issue(acui_deferred *list)
 {
-    if (a->device != &device || refs < 1)
+    if (list->device != &device || refs < 1)
         explore_fail("the device has gone while the issuer is there");
     return 0;
 }
 
-uint32_t acui_aside_may_grow(const acui_aside *a)
+uint32_t acui_deferred_joinable(const acui_deferred *list)
 {
-    (void)a;
+    (void)list;
     return 0;
 }
 
-bool acui_together_has_enough(acu_device *of, uint32_t aside)
+bool acui_batch_device_is_busy(acu_device *of, uint32_t deferred)
 {
-    (void)of, (void)aside;
+    (void)of, (void)deferred;
     return false;
 }
 
@@ -129,7 +129,7 @@ static uint32_t all_callers;
 
 static void start_with(uint32_t count)
 {
-    memset((void *)asides, 0, sizeof asides);
+    memset((void *)lists, 0, sizeof lists);
     memset((void *)&device, 0, sizeof device);
     refs = 0;
     entered = false;
@@ -201,9 +201,9 @@ static void call_and_end_twice(void)
 
 static void nothing_is_left(void)
 {
-    if (refs || asides[0].device || asides[0].attended)
+    if (refs || lists[0].device || lists[0].open)
         explore_fail("it has %d devices, and is called for one: %d", refs,
-                     asides[0].device != NULL);
+                     lists[0].device != NULL);
 }
 
 int main(int argc, char **argv)

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "engine/completion/flight.h"
 #include "engine/issue/graphs.h"
-#include "engine/issue/together.h"
+#include "engine/issue/batch.h"
 
 #include <stdio.h>
 
@@ -94,9 +94,9 @@ void acui_submission_close(acui_submission *s)
     /* Until now, later tasks of the submission could be put behind these points. */
     for (acui_task *task = s->first_task; task; task = task->next)
         acui_point_release(task->point);
-    acui_together_away(); /* user data is released */
+    acui_user_code_begin(); /* user data is released */
     acui_plan_clear(&s->plan);
-    acui_together_back();
+    acui_user_code_end();
     acu_future *future = s->future;
     bool waited = future && future->waited && !s->abandoned;
     s->future = NULL;

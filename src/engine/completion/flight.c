@@ -4,7 +4,7 @@
  * device. */
 #include "base/clock.h"
 #include "engine/completion/flight.h"
-#include "engine/issue/together.h"
+#include "engine/issue/batch.h"
 
 #define LOOK_MOST ACU_US(4) /* time of one take: with many streams, the next one goes on */
 
@@ -68,7 +68,7 @@ void acui_flight_add(acu_stream *stream, acui_task *const *tasks, size_t count, 
 {
     bool wanted = false;
     uint64_t now = armed ? armed : acui_now(), number = tasks[0]->number;
-    acui_together_issued(now);
+    acui_streak_issued(now);
     acui_flight_lock();
     for (size_t i = 0; i < count; i++) {
         append(stream, tasks[i], now);
@@ -85,7 +85,7 @@ void acui_flight_add(acu_stream *stream, acui_task *const *tasks, size_t count, 
         stream->next_active = flight.active;
         flight.active = stream;
         acui_due_wake(now + ACUI_IDLE);
-        acui_reactor_attend(); /* it may have been ended since the submission began */
+        acui_reactor_call(); /* it may have been ended since the submission began */
     }
     if (armed)
         stream->armed = number;
@@ -139,7 +139,7 @@ acui_task *acui_flight_passed(acu_stream *stream, bool all, uint64_t now)
         if (end == &first->next_on_stream && !all)
             acui_due_learn(stream, first, now);
         if (first->form && !all)
-            acui_together_learn(first, *end, acui_looked_at(stream), now);
+            acui_batch_learn(first, *end, acui_looked_at(stream), now);
         acui_due_over(stream, first, last, now);
         acui_task *rest = *end;
         *end = NULL; /* ends the list that is given away */

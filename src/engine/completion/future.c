@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/local.h"
 #include "engine/completion/flight.h"
-#include "engine/issue/together.h"
+#include "engine/issue/batch.h"
 #include "engine/submit/runtime.h"
 #include "engine/completion/done.h"
 #include "engine/completion/group.h"
@@ -269,7 +269,7 @@ acu_status acu_future_poll(acu_future *future)
     ACUI_CHECK(future, FUTURE);
     acu_status status = acui_future_look(future, 0);
     if (status == ACU_NOT_READY)
-        acui_together_waits();
+        acui_streak_end();
     return status;
 }
 

@@ -21,7 +21,7 @@
 #include "base/options.h"
 #include "base/park.h"
 #include "engine/completion/flight.h"
-#include "engine/issue/together.h"
+#include "engine/issue/batch.h"
 
 #include <stdatomic.h>
 #include <sys/eventfd.h>
@@ -417,7 +417,7 @@ static bool take(taker *t, bool looked, acu_completion *list, size_t room, size_
         }
     } while (n == most && taken < room);
     if (!taken)
-        acui_together_waits();
+        acui_streak_end();
     return taken > 0;
 }
 

@@ -20,7 +20,7 @@
 #include "engine/completion/queue.h"
 #include "engine/submit/handover.h"
 #include "engine/submit/runtime.h"
-#include "engine/issue/together.h"
+#include "engine/issue/batch.h"
 #include "device/loader.h"
 
 #include <sched.h>
@@ -144,7 +144,7 @@ void acui_reactor_notify(acui_notice *notices)
     for (; *reactor.notices_end; given++)
         reactor.notices_end = &(*reactor.notices_end)->next;
     atomic_store_explicit(&reactor.given, given, memory_order_release);
-    acui_reactor_attend();
+    acui_reactor_call();
     acui_flight_unlock();
     acui_flight_wake();
 }
@@ -155,7 +155,7 @@ bool acui_reactor_settle(uint64_t deadline)
     if (acui_passage_reached(&called, given))
         return true;
     acui_flight_lock();
-    acui_reactor_attend();
+    acui_reactor_call();
     bool comes = reactor.running;
     acui_flight_unlock();
     return !comes || acui_passage_await(&called, given, deadline);
@@ -183,7 +183,7 @@ bool acui_reactor_settle(uint64_t deadline)
  *     on its device until then, and giving up counts by itself (acui_beside).
  *   - What comes later than all that begins anew, like a first submission, and the next last close
  *     ends what that starts. `started` is a hint that may be old by the time that the submission is
- *     in flight: so streams and notices are put in their lists together with acui_reactor_attend.
+ *     in flight: so streams and notices are put in their lists together with acui_reactor_call.
  */
 
 static acu_status drain(acu_device *device)
@@ -277,7 +277,7 @@ static acui_task *loaded(acui_point *point)
     return acui_free_followers(point, true);
 }
 
-void acui_reactor_attend(void)
+void acui_reactor_call(void)
 {
     if (!reactor.running)
         reactor.running = acui_thread_start(&reactor.thread, "acuda-reactor", run);
@@ -304,7 +304,7 @@ acu_status acui_reactor_start(void)
         acui_set_suspect(acui_suspect);
         prepared = true;
     }
-    acui_reactor_attend();
+    acui_reactor_call();
     bool running = reactor.running;
     acui_flight_unlock();
     if (!running)

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "engine/completion/done.h"
 #include "engine/completion/flight.h"
-#include "engine/issue/together.h"
+#include "engine/issue/batch.h"
 #include "engine/submit/runtime.h"
 #include "device/loader.h"
 
@@ -53,7 +53,7 @@ acu_status acui_wait_until(acui_look_fn look, acui_next_fn next, void *context, 
     acu_status first = look(context, 0); /* often it is over already: that needs no clock */
     if (first != ACU_NOT_READY)
         return first;
-    acui_together_waits();
+    acui_streak_end();
     uint64_t start = acui_now(), now = start, deadline = acui_deadline_from(start, timeout);
     uint64_t most = atomic_load_explicit(&spin, memory_order_relaxed), ask = KNOWN;
     for (bool slept = false, blocked = false;;) {

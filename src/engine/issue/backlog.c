@@ -10,7 +10,7 @@
  */
 #include "base/clock.h"
 #include "engine/engine.h"
-#include "engine/issue/together.h"
+#include "engine/issue/batch.h"
 #include "engine/submit/runtime.h"
 
 /* Change sides, if the other one is empty: it gets what is new from now on. Order lock held. */
@@ -78,7 +78,7 @@ acu_status acui_backlog_settle(acu_stream *stream, uint64_t timeout)
         return ACU_OK;
     settling s = {.stream = stream, .turn = turn_of_now(stream)};
     if (timeout > 0)
-        acui_together_settle(stream->device, timeout);
+        acui_deferred_drain(stream->device, timeout);
     uint64_t now = acui_now();
     if (timeout != ACU_FOREVER)
         timeout = deadline > now ? deadline - now : 0;

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/local.h"
 #include "driver/nvtx.h"
-#include "engine/issue/together.h"
+#include "engine/issue/batch.h"
 #include "op/instead.h"
 #include "op/launch.h"
 
@@ -198,12 +198,12 @@ static acu_status enqueue_foreign(const acui_node *node, acu_stream *stream)
     else
         was = acui_callback_enter_asked();
     acui_callback_bind();
-    acui_together_away();
+    acui_user_code_begin();
     issuing = true;
     acu_status status = op->u.call.foreign(op->user.data, acui_stream_show(stream),
                                            node->u.call.values, node->u.call.count);
     issuing = false;
-    acui_together_back();
+    acui_user_code_end();
     acui_callback_unbind();
     if (!own)
         return acui_callback_leave_asked(was, status, "acu_foreign");

@@ -2,7 +2,7 @@
 /*
  * Issue: a task goes to its stream, behind the marks of its predecessors on other streams, and ends
  * in a mark of its own. Called when all predecessors are on the device, by ready.c (acui_issue) and
- * aside.c (acui_issue_all). The stream's issue lock is held from the first wait to the mark, so
+ * deferred.c (acui_issue_all). The stream's issue lock is held from the first wait to the mark, so
  * that a mark covers whole tasks; no other lock is held so long.
  */
 #include "base/error.h"
@@ -10,7 +10,7 @@
 #include "engine/completion/flight.h"
 #include "engine/issue/graphs.h"
 #include "engine/report/story.h"
-#include "engine/issue/together.h"
+#include "engine/issue/batch.h"
 
 static ACUI_LOCAL const acui_task *issued_now;
 
@@ -181,7 +181,7 @@ static acui_task *publish_one(acui_task *task, acui_use **returned)
 
 static acui_task *publish(acui_task *const *tasks, size_t count)
 {
-    acui_use *returned[ACUI_TOGETHER];
+    acui_use *returned[ACUI_BATCH_MOST];
     acui_task *freed = NULL;
     acui_order_lock();
     for (size_t i = 0; i < count; i++)
@@ -247,12 +247,12 @@ static acui_task *finish(acu_stream *stream, acui_task *const *tasks, size_t cou
     return next;
 }
 
-/* Threads that issue on a device at the same time are seen to meet: the one that began last is
- * noted there until it is done. Relaxed, and in more than one step: a guess. */
+/* Whether several threads issue on a device at the same time: the one that began last is noted
+ * there until it is done. Relaxed, and in more than one step: a guess. */
 static void note_begin(const acui_task *task)
 {
     _Atomic(const void *) *issuer = &task->device->issuer;
-    acui_together_begin(task, atomic_load_explicit(issuer, memory_order_relaxed) != NULL);
+    acui_issuer_consider(task, atomic_load_explicit(issuer, memory_order_relaxed) != NULL);
     atomic_store_explicit(issuer, &issued_now, memory_order_relaxed); /* each thread's own */
 }
 
@@ -345,7 +345,7 @@ static acui_run join_runs(acui_task *const *tasks, size_t count, acui_node **nod
 /* As one executable graph. False: there is none, and nothing was done. */
 static bool launch_all(acu_stream *stream, acui_task *const *tasks, size_t count)
 {
-    acui_node *nodes[ACUI_TOGETHER * ACUI_TOGETHER_NODES];
+    acui_node *nodes[ACUI_BATCH_MOST * ACUI_BATCH_NODES];
     acui_run all = join_runs(tasks, count, nodes);
     for (uint32_t i = 0; i < all.count; i++)
         if (acui_resolve_addresses(nodes[i]) != ACU_OK)
@@ -411,9 +411,9 @@ acui_task *acui_issue_all(acui_task *const *tasks, size_t count)
 
 acui_task *acui_issue(acui_task *task)
 {
-    if (acui_together_put(task))
+    if (acui_defer(task))
         return NULL;
-    acui_together_flush();
+    acui_deferred_flush();
     return issue_alone(task);
 }
 

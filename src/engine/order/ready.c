@@ -232,7 +232,7 @@ static acui_task *run_task(acui_task *task)
  * known. */
 static bool is_plain(acui_task *task)
 {
-    if (!task->aside)
+    if (!task->deferrable)
         return false;
     acui_order_lock();
     task->sound = !task->retired && !task->failed && !acui_gave_up(task->submission) &&

@@ -4,7 +4,7 @@
  * is always dealt with, also if the thread is being stopped meanwhile (give, stop_one;
  * tests/models/life.pml). */
 #include "engine/submit/runtime.h"
-#include "engine/issue/together.h"
+#include "engine/issue/batch.h"
 
 #include <acuda/pool.h>
 
@@ -284,31 +284,31 @@ bool acui_runtime_submit(acu_device *device, acu_op *op, const acu_submit_option
 
 /* The device whose context stays current on the thread while it has work, so that each entry of the
  * device inside finds it current already. */
-typedef struct batch {
+typedef struct current {
     acu_device *device; /* retained; NULL: none */
     acui_entered entered;
-} batch;
+} current;
 
-static void batch_end(batch *b)
+static void current_end(current *c)
 {
-    if (!b->device)
+    if (!c->device)
         return;
-    acui_together_hold(NULL);
-    acui_leave(&b->entered);
-    acu_device_release(b->device);
-    b->device = NULL;
+    acui_deferred_own(NULL);
+    acui_leave(&c->entered);
+    acu_device_release(c->device);
+    c->device = NULL;
 }
 
-static void batch_enter(batch *b, acu_device *device)
+static void current_enter(current *c, acu_device *device)
 {
-    if (!device || (device == b->device && !acui_device_lost(device)))
+    if (!device || (device == c->device && !acui_device_lost(device)))
         return; /* leave a lost device: its reset waits for that */
-    batch_end(b);
-    if (acui_enter(device, &b->entered) != ACU_OK)
+    current_end(c);
+    if (acui_enter(device, &c->entered) != ACU_OK)
         return;
-    b->device = acu_device_retain(device);
+    c->device = acu_device_retain(device);
     if (&runtimes[device->info.ordinal] == mine)
-        acui_together_hold(device);
+        acui_deferred_own(device);
 }
 
 static void wait_turn(const more *m)
@@ -338,8 +338,8 @@ static bool given_up(const acui_handed *h)
 
 static void deal_with(acui_runtime *runtime, acui_handed *h)
 {
-    if (h->more) { /* it may have to wait: what is aside goes first */
-        acui_together_flush();
+    if (h->more) { /* it may have to wait: what is deferred goes first */
+        acui_deferred_flush();
         wait_turn(h->more);
     }
     acu_status status = ACU_OK;
@@ -356,13 +356,13 @@ static void deal_with(acui_runtime *runtime, acui_handed *h)
     free_more(h->more);
     acui_future_put(h->future);
     acu_device_release(h->device);
-    while (acui_together_left() && !acui_handover_ready(&runtime->queue)) {
-        if (!runtime->alone && acui_together_may_grow())
+    while (acui_deferred_must_flush() && !acui_handover_ready(&runtime->queue)) {
+        if (!runtime->alone && acui_deferred_may_wait())
             acui_spin_pause();
         else
-            acui_together_flush();
+            acui_deferred_flush();
     }
-    if (!acui_together_left()) /* else some of it is not issued yet */
+    if (!acui_deferred_must_flush()) /* else some of it is not issued yet */
         acui_passage_set(&runtime->passed, runtime->queue.taken);
 }
 
@@ -375,7 +375,7 @@ void acui_runtime_entered(void)
 /* Look for a short while. Whether there is something to do again. */
 static bool spin(acui_runtime *runtime, uint64_t patience)
 {
-    acui_together_waits();
+    acui_streak_end();
     uint64_t end = acui_now() + (runtime->alone ? 0 : patience);
     do {
         for (int i = 0; i < 32; i++) {
@@ -405,15 +405,15 @@ static bool on_one_core(void)
 static void work(acui_runtime *runtime)
 {
     acui_handed what;
-    batch b = {.device = NULL};
+    current c = {.device = NULL};
     uint64_t patience = SPIN;
     mine = runtime;
     for (;;) {
         if (acui_handover_take(&runtime->queue, &what)) {
-            batch_enter(&b, what.device);
+            current_enter(&c, what.device);
             deal_with(runtime, &what);
         } else if (!spin(runtime, patience)) {
-            batch_end(&b);
+            current_end(&c);
             if (acui_handover_ended(&runtime->queue) && !acui_handover_ready(&runtime->queue))
                 break;
             patience = rest(runtime);

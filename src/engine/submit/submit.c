@@ -12,7 +12,7 @@
 #include "engine/completion/queue.h"
 #include "engine/submit/runtime.h"
 #include "engine/report/story.h"
-#include "engine/issue/together.h"
+#include "engine/issue/batch.h"
 #include "memory/pool.h"
 #include "op/await.h"
 
@@ -78,7 +78,7 @@ acui_submission *acui_submission_new(const acu_submit_options *options, acu_stre
     atomic_store_explicit(&s->refs, future && !future->waited ? 2 : 1, memory_order_relaxed);
     atomic_store_explicit(&s->open, 1, memory_order_relaxed);
     s->plan.flush = acui_enter_nodes;
-    s->plan.pause = acui_together_flush;
+    s->plan.pause = acui_deferred_flush;
     s->plan.thread = pthread_self();
     s->policy = acu_policy_retain(options->policy);
     s->priority = options->priority;

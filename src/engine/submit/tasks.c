@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "engine/engine.h"
 #include "engine/report/story.h"
-#include "engine/issue/together.h"
+#include "engine/issue/batch.h"
 
 /* The policy that chooses the submission's stream on the device; NULL: the program has chosen
  * it. */
@@ -54,8 +54,8 @@ static acu_status choose_stream(acui_submission *s, acui_task *task)
     ACUI_TRY(grow_lanes(s));
     ACUI_TRY(policy_of(s, task->device, &policy));
     if (policy != task->device->policy) /* the program may look at its streams */
-        acui_together_settle(task->device, ACU_FOREVER);
-    acu_stream *chosen = policy ? acui_together_stream(task) : s->stream;
+        acui_deferred_drain(task->device, ACU_FOREVER);
+    acu_stream *chosen = policy ? acui_batch_stream(task) : s->stream;
     if (!chosen)
         chosen = acui_policy_pick(policy);
     if (!chosen)

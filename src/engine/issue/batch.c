@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Which small tasks may be issued as one, how many of them, and where an issuer would help. */
-#include "engine/issue/together.h"
+/* Which tasks may be deferred and batched, how many in a batch, and when an issuer would help. */
+#include "engine/issue/batch.h"
 
 #include "base/local.h"
 #include "engine/completion/flight.h"
@@ -51,16 +51,16 @@ static uint64_t time_of(uint64_t form)
     return place ? word_at(place) & TIME_BITS : 0;
 }
 
-unsigned acui_together_most(uint64_t form)
+unsigned acui_batch_most(uint64_t form)
 {
     uint64_t time = time_of(form);
-    unsigned n = ACUI_TOGETHER;
-    while (n > 1 && (!time || n * time * UNIT > ACUI_TOGETHER_LIMIT))
+    unsigned n = ACUI_BATCH_MOST;
+    while (n > 1 && (!time || n * time * UNIT > ACUI_BATCH_TIME))
         n /= 2;
     return n;
 }
 
-_Atomic(bool) acui_together_timeless;
+_Atomic(bool) acui_batch_timeless;
 
 static void learn(uint64_t form, uint64_t least, uint64_t most)
 {
@@ -78,10 +78,10 @@ static void learn(uint64_t form, uint64_t least, uint64_t most)
                           memory_order_relaxed);
 }
 
-void acui_together_learn(const acui_task *first, const acui_task *end, uint64_t looked,
+void acui_batch_learn(const acui_task *first, const acui_task *end, uint64_t looked,
                          uint64_t now)
 {
-    if (acui_together_is_timeless())
+    if (acui_batch_is_timeless())
         return;
     uint64_t over_at = first->device->over_at;
     uint64_t start = first->issued_at > over_at ? first->issued_at : over_at;
@@ -124,7 +124,7 @@ static bool is_of_graphs(const acui_task *task)
     return !run && task->runs;
 }
 
-static bool may_be_aside(const acui_task *task)
+static bool may_be_deferred(const acui_task *task)
 {
     const acu_device *device = task->device;
     return !task->next && is_of_graphs(task) && !task->part && !task->binds &&
@@ -132,86 +132,87 @@ static bool may_be_aside(const acui_task *task)
            (task->body_count == task->count || allocates_only(task));
 }
 
-/* Whether it is known to be short enough. */
-static bool may_go(acui_task *task)
+/* Whether it is small, and known to be short enough. */
+static bool may_be_batched(acui_task *task)
 {
-    if (task->runs->next || task->runs->count > ACUI_TOGETHER_NODES)
+    if (task->runs->next || task->runs->count > ACUI_BATCH_NODES)
         return false;
     if (!task->form) /* from now on its length is learned */
         task->form = acui_form_of(task);
-    return acui_together_most(task->form) > 1;
+    return acui_batch_most(task->form) > 1;
 }
 
-/* How often an issuer would have helped recently. If it would, it pays to know which tasks may go
- * together. */
-static uint32_t meetings(const acu_device *device)
+/* How often an issuer would have helped recently. If it would, it pays to know which tasks may be
+ * batched. */
+static uint32_t issuer_demand(const acu_device *device)
 {
-    return atomic_load_explicit(&device->meetings, memory_order_relaxed);
+    return atomic_load_explicit(&device->issuer_demand, memory_order_relaxed);
 }
 
-acu_stream *acui_together_stream(acui_task *task)
+acu_stream *acui_batch_stream(acui_task *task)
 {
-    bool collects = acui_together_collects(task->device);
-    if (!collects && !meetings(task->device))
+    bool accepts = acui_deferred_accepts(task->device);
+    if (!accepts && !issuer_demand(task->device))
         return NULL;
-    task->aside = may_be_aside(task);
-    task->together = task->aside && may_go(task);
-    return collects && task->together ? acui_together_lane(task->device) : NULL;
+    task->deferrable = may_be_deferred(task);
+    task->batchable = task->deferrable && may_be_batched(task);
+    return accepts && task->batchable ? acui_deferred_stream(task->device) : NULL;
 }
 
-/* ---- where an issuer would help ---- */
+/* ---- when an issuer would help ---- */
 
 enum {
-    MEETING = 2, /* added to the score by a meeting; else it goes down by one */
-    MANY = 64,   /* the score at which an issuer is called */
-    BURST = 8,   /* in flight, this many tasks make a burst */
-    ROW = 16,    /* issued in a row, these do: their thread might plan the next instead */
+    HELPED = 2,  /* added to the demand if an issuer would have helped; else it goes down by one */
+    CALL = 64,   /* the demand at which an issuer is called */
+    BUSY = 8,    /* in flight: with more tasks the device has enough to do */
+    STREAK = 16, /* issued in a streak: with more, the thread might plan the next one instead */
 };
-#define SOON ACU_US(20) /* at most, between two tasks in a row */
+#define SOON ACU_US(20) /* at most, between two tasks of a streak */
 
-/* Tasks that this thread has issued in a row, without having to wait: the device keeps up with
- * it. */
+/* Tasks that this thread has issued one after the other, without having to wait: the device keeps
+ * up with it. */
 static ACUI_LOCAL struct {
     uint64_t last;
     uint32_t count;
-} row;
+} streak;
 
-void acui_together_issued(uint64_t now)
+void acui_streak_issued(uint64_t now)
 {
-    row.count = now < row.last + SOON ? row.count + 1 : 0;
-    row.last = now;
+    streak.count = now < streak.last + SOON ? streak.count + 1 : 0;
+    streak.last = now;
 }
 
-void acui_together_waits(void)
+void acui_streak_end(void)
 {
-    row.count = 0;
+    streak.count = 0;
 }
 
-bool acui_together_has_enough(acu_device *device, uint32_t aside)
+bool acui_batch_device_is_busy(acu_device *device, uint32_t deferred)
 {
-    return acui_in_flight(device) > aside + BURST;
+    return acui_in_flight(device) > deferred + BUSY;
 }
 
-bool acui_together_in_burst(const acui_task *task)
+bool acui_issuer_would_help(const acui_task *task)
 {
-    return !task->prompt && (row.count > ROW || acui_together_has_enough(task->device, 0)) &&
+    return !task->prompt &&
+           (streak.count > STREAK || acui_batch_device_is_busy(task->device, 0)) &&
            acui_issuer_may_come();
 }
 
-void acui_together_begin(const acui_task *task, bool met)
+void acui_issuer_consider(const acui_task *task, bool contended)
 {
     acu_device *device = task->device;
-    uint32_t score = meetings(device), was = score;
-    bool burst = acui_together_in_burst(task);
-    if (met || burst)
-        score += MEETING;
-    else if (score)
-        score--;
-    if (score >= MANY && (task->together || (task->aside && burst))) {
+    uint32_t demand = issuer_demand(device), was = demand;
+    bool helps = acui_issuer_would_help(task);
+    if (contended || helps)
+        demand += HELPED;
+    else if (demand)
+        demand--;
+    if (demand >= CALL && (task->batchable || (task->deferrable && helps))) {
         acui_issuer_ask(device);
-        score = 1;
+        demand = 1;
     }
-    if (score != was)
-        atomic_store_explicit(&device->meetings, score < MANY ? score : MANY,
+    if (demand != was)
+        atomic_store_explicit(&device->issuer_demand, demand < CALL ? demand : CALL,
                               memory_order_relaxed);
 }

@@ -7,13 +7,13 @@
  * runtime thread by a `then`, an issuer by the lock of the stream on which it is about to issue.
  */
 #include "support/support.h"
-#include "support/together.h"
+#include "support/batch.h"
 
 #include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern const char test_together_ptx[];
+extern const char test_batch_ptx[];
 
 enum { N = 32, MANY = 40 };
 
@@ -26,7 +26,7 @@ typedef struct bed {
 
 static void make(bed *b)
 {
-    b->step = test_kernel(b->device, test_together_ptx, "step");
+    b->step = test_kernel(b->device, test_batch_ptx, "step");
     for (uint32_t i = 0; i < MANY; i++) {
         b->want[i] = i;
         assert_works(acu_sync(b->device, acu_full(ACU_SHAPE(N), acu_u32(i)), &b->z[i]));
@@ -38,7 +38,7 @@ static bed begin_on(bool runtime_thread)
     bed b = {.device = NULL};
     acu_open_options options = test_options(0);
     options.runtime_thread = runtime_thread;
-    atomic_store(&acui_together_timeless, true);
+    atomic_store(&acui_batch_timeless, true);
     assert_works(acu_open(&options, &b.device));
     if (!acu_driver_has(ACU_CALL_GraphInstantiateWithFlags)) {
         test_close(b.device);
@@ -70,7 +70,7 @@ static void end(bed *b)
         acu_tensor_release(b->z[i]);
     acu_kernel_release(b->step);
     test_close(b->device);
-    atomic_store(&acui_together_timeless, false);
+    atomic_store(&acui_batch_timeless, false);
     test_leaks_none();
 }
 
@@ -87,7 +87,7 @@ static acu_op *step(bed *b, int i, uint32_t c)
     return step_of(b, acu_inout(b->z[i]), c);
 }
 
-static uint64_t together(const bed *b)
+static uint64_t batched(const bed *b)
 {
     acu_graph_counts counts;
     assert_works(acu_graphs_counts(b->device, &counts));
@@ -131,7 +131,7 @@ static void go(bed *b, uint32_t c, uint32_t steps)
     teach_all(b, steps);
     hold_thread(b->device);
     for (int i = 0; i < MANY; i++) {
-        acu_op *ops[ACUI_TOGETHER_NODES + 1];
+        acu_op *ops[ACUI_BATCH_NODES + 1];
         for (uint32_t k = 0; k < steps; k++)
             ops[k] = step(b, i, c + k);
         assert_works(acu_submit(b->device, acu_op_zip(ops, steps, ACU_SITE), NULL, &futures[i]));
@@ -156,9 +156,9 @@ static void many_go_as_one(void **state)
     bed b = begin();
     for (uint32_t steps = 1; steps <= 3; steps += 2) {
         warm(&b, steps);
-        uint64_t before = together(&b);
+        uint64_t before = batched(&b);
         go(&b, 7, steps);
-        assert_true(together(&b) >= before + ACUI_TOGETHER);
+        assert_true(batched(&b) >= before + ACUI_BATCH_MOST);
         check(&b);
     }
     end(&b);
@@ -168,14 +168,14 @@ static void larger_ones_go_alone(void **state)
 {
     (void)state;
     bed b = begin();
-    for (uint32_t steps = ACUI_TOGETHER_NODES; steps <= ACUI_TOGETHER_NODES + 1; steps++) {
+    for (uint32_t steps = ACUI_BATCH_NODES; steps <= ACUI_BATCH_NODES + 1; steps++) {
         warm(&b, steps);
-        uint64_t before = together(&b);
+        uint64_t before = batched(&b);
         go(&b, 7, steps);
-        if (steps > ACUI_TOGETHER_NODES)
-            assert_int_equal(together(&b), before);
+        if (steps > ACUI_BATCH_NODES)
+            assert_int_equal(batched(&b), before);
         else
-            assert_true(together(&b) > before);
+            assert_true(batched(&b) > before);
     }
     end(&b);
 }
@@ -184,24 +184,24 @@ static void how_many_depends_on_how_long(void **state)
 {
     (void)state;
     const uint64_t form = UINT64_C(0x1234567812340001), other = form + (1 << 16);
-    assert_int_equal(acui_together_most(form), 1); /* not known */
+    assert_int_equal(acui_batch_most(form), 1); /* not known */
     test_teach(form, 1, 0, ACU_US(90));
-    assert_int_equal(acui_together_most(form), 1);
+    assert_int_equal(acui_batch_most(form), 1);
     test_teach(form, 1, 0, ACU_US(40));
-    assert_int_equal(acui_together_most(form), 2);
+    assert_int_equal(acui_batch_most(form), 2);
     test_teach(form, 2, 0, ACU_US(40));
-    assert_int_equal(acui_together_most(form), 4);
-    test_teach(form, ACUI_TOGETHER, 0, ACU_US(90));
-    assert_int_equal(acui_together_most(form), ACUI_TOGETHER);
+    assert_int_equal(acui_batch_most(form), 4);
+    test_teach(form, ACUI_BATCH_MOST, 0, ACU_US(90));
+    assert_int_equal(acui_batch_most(form), ACUI_BATCH_MOST);
     test_teach(form, 1, 0, ACU_MS(5)); /* found late: says little */
-    assert_int_equal(acui_together_most(form), ACUI_TOGETHER);
+    assert_int_equal(acui_batch_most(form), ACUI_BATCH_MOST);
     test_teach(form, 16, ACU_US(140), ACU_MS(5)); /* not over after 140 us */
-    assert_int_equal(acui_together_most(form), 8);
+    assert_int_equal(acui_batch_most(form), 8);
     test_teach(form, 1, ACU_US(101), ACU_US(102));
-    assert_int_equal(acui_together_most(form), 1);
+    assert_int_equal(acui_batch_most(form), 1);
     test_teach(other, 1, 0, ACU_US(3)); /* in the same place, if there were just one */
-    assert_int_equal(acui_together_most(form), 1);
-    assert_int_equal(acui_together_most(other), ACUI_TOGETHER);
+    assert_int_equal(acui_batch_most(form), 1);
+    assert_int_equal(acui_batch_most(other), ACUI_BATCH_MOST);
 }
 
 static void some_forms_may_come_in_turn(void **state)
@@ -213,8 +213,8 @@ static void some_forms_may_come_in_turn(void **state)
         for (uint64_t i = 0; i <= FORMS; i++)
             test_teach(form + i * apart, 1, 0, ACU_US(i % 2 ? 3 : 40));
     for (uint64_t i = 1; i <= FORMS; i++)
-        assert_int_equal(acui_together_most(form + i * apart), i % 2 ? ACUI_TOGETHER : 2);
-    assert_int_equal(acui_together_most(form), 1); /* nine are more than there is room for */
+        assert_int_equal(acui_batch_most(form + i * apart), i % 2 ? ACUI_BATCH_MOST : 2);
+    assert_int_equal(acui_batch_most(form), 1); /* nine are more than there is room for */
 }
 
 static void what_depends_on_each_other_stays_in_order(void **state)
@@ -241,14 +241,14 @@ static void a_chosen_stream_is_used(void **state)
     assert_works(acu_stream_create(b.device, 0, &stream));
     acu_submit_options options = {.size = sizeof options, .stream = stream};
     acu_future *futures[MANY];
-    uint64_t before = together(&b);
+    uint64_t before = batched(&b);
     teach_all(&b, 1);
     hold_thread(b.device);
     for (int i = 0; i < MANY; i++)
         assert_works(acu_submit(b.device, step(&b, i, 3), &options, &futures[i]));
     test_host_gate_open();
     wait_for(futures, MANY, ACU_OK);
-    assert_int_equal(together(&b), before);
+    assert_int_equal(batched(&b), before);
     acu_stream_release(stream);
     end(&b);
 }
@@ -262,7 +262,7 @@ static void each_fails_alone(void **state)
     acu_future *futures[MANY], *wrong = NULL, *cancelled = NULL;
     acu_tensor *short_one = NULL;
     assert_works(acu_sync(b.device, acu_full(ACU_SHAPE(N), acu_f32(0)), &short_one));
-    uint64_t before = together(&b);
+    uint64_t before = batched(&b);
     teach_all(&b, 1);
     hold_thread(b.device);
     for (int i = 0; i < MANY; i++) {
@@ -279,7 +279,7 @@ static void each_fails_alone(void **state)
     assert_true(acu_future_wait(wrong, ACU_FOREVER) != ACU_OK);
     acu_future_release(wrong);
     wait_for(&cancelled, 1, ACU_ERR_CANCELLED);
-    assert_true(together(&b) > before);
+    assert_true(batched(&b) > before);
     acu_tensor_release(short_one);
     end(&b);
 }
@@ -296,7 +296,7 @@ static void results_of_their_own_too(void **state)
     (void)state;
     bed b = begin();
     acu_future *futures[MANY];
-    atomic_store(&acui_together_timeless, false); /* it learns how long they take */
+    atomic_store(&acui_batch_timeless, false); /* it learns how long they take */
     for (int round = 0; round < 4; round++) {
         hold_thread(b.device);
         for (uint32_t i = 0; i < MANY; i++)
@@ -414,8 +414,8 @@ static void end_issued(bed *b)
 static acu_stream *hold_issuer(const bed *b)
 {
     teach_all(b, 1);
-    acui_together_settle(b->device, ACU_FOREVER); /* what it did before is over */
-    acu_stream *stream = acui_together_lane(b->device);
+    acui_deferred_drain(b->device, ACU_FOREVER); /* what it did before is over */
+    acu_stream *stream = acui_deferred_stream(b->device);
     assert_non_null(stream);
     acui_lock_take(&stream->issue);
     return stream;
@@ -426,8 +426,8 @@ static void let_issuer_go(acu_stream *stream)
     acui_lock_give(&stream->issue);
 }
 
-enum { CREW = 3, EACH = 4 }; /* fewer than an issuer keeps: beyond that, the thread that puts a task
-                              * aside issues some itself */
+enum { CREW = 3, EACH = 4 }; /* fewer than an issuer keeps: beyond that, the thread that adds a task
+                              * issues some itself */
 
 typedef struct hand {
     bed *b;
@@ -445,7 +445,7 @@ static void *submit_some(void *user)
     return NULL;
 }
 
-/* Each thread submits some, which are aside when the issuer goes on. */
+/* Each thread submits some, which are deferred when the issuer goes on. */
 static void go_threads(bed *b)
 {
     static uint32_t c; /* never parameters that a graph has already */
@@ -471,7 +471,7 @@ static void what_threads_submit_goes_as_one(void **state)
     do { /* until graphs are there for as many as it finds at once */
         go_threads(&b);
         check(&b);
-    } while (together(&b) == 0);
+    } while (batched(&b) == 0);
     end_issued(&b);
 }
 
@@ -490,7 +490,7 @@ static void one_behind_the_other(void **state)
     end_issued(&b);
 }
 
-static void what_is_cancelled_aside_is_not_done(void **state)
+static void what_is_cancelled_while_deferred_is_not_done(void **state)
 {
     (void)state;
     bed b = begin_issued();
@@ -544,9 +544,9 @@ static void a_thread_that_names_a_stream_comes_behind_it(void **state)
     end_issued(&b);
 }
 
-static uint32_t count_aside(const bed *b)
+static uint32_t count_deferred(const bed *b)
 {
-    return atomic_load(&acui_aside_of(b->device)->count);
+    return atomic_load(&acui_deferred_of(b->device)->count);
 }
 
 static acu_status stand_at_the_gate(void *user, CUstream stream, const acu_val *values,
@@ -566,11 +566,11 @@ static void a_thread_that_names_a_stream_waits_for_no_function(void **state)
     acu_future *futures[3];
     assert_works(acu_stream_create(b.device, 0, &stream));
     acu_submit_options options = {.size = sizeof options, .stream = stream};
-    uint64_t second = atomic_exchange(&acui_together_settles, ACU_FOREVER);
+    uint64_t second = atomic_exchange(&acui_deferred_drain_most, ACU_FOREVER);
     test_host_gate_close();
     acu_stream *held = hold_issuer(&b);
     futures[0] = test_submit(b.device, step(&b, 0, 2));
-    while (count_aside(&b) > 0)
+    while (count_deferred(&b) > 0)
         sched_yield();
     futures[1] = test_submit(b.device, acu_foreign(stand_at_the_gate, NULL, acu_inout(b.z[0])));
     let_issuer_go(held);
@@ -579,7 +579,7 @@ static void a_thread_that_names_a_stream_waits_for_no_function(void **state)
     wait_for(&futures[2], 1, ACU_OK);
     test_host_gate_open();
     wait_for(futures, 2, ACU_OK);
-    atomic_store(&acui_together_settles, second);
+    atomic_store(&acui_deferred_drain_most, second);
     acu_stream_release(stream);
     end_issued(&b);
 }
@@ -648,7 +648,7 @@ static void it_sleeps_when_there_is_nothing_to_do(void **state)
     (void)state;
     bed b = begin_issued();
     atomic_store(&acui_issuer_patience, 0);
-    while (acui_together_collects(b.device))
+    while (acui_deferred_accepts(b.device))
         sched_yield();
     acu_future *future = test_submit(b.device, step(&b, 0, 1)); /* by itself */
     wait_for(&future, 1, ACU_OK);
@@ -661,7 +661,7 @@ static void it_sleeps_when_there_is_nothing_to_do(void **state)
 static bool is_called(const acu_device *device)
 {
     bool rests;
-    return test_issuer_is_called(acui_aside_of(device), &rests);
+    return test_issuer_is_called(acui_deferred_of(device), &rests);
 }
 
 /* Each issuer takes a core from the threads that plan, and even the first is of no use with fewer
@@ -678,7 +678,7 @@ static void issuers_come_as_far_as_there_are_cores(void **state)
     atomic_store(&acui_issuer_cores, 3);
     acui_issuer_ask(devices[0]);
     assert_true(is_called(devices[0]));
-    while (!acui_together_lane(devices[0])) /* it is there */
+    while (!acui_deferred_stream(devices[0])) /* it is there */
         sched_yield();
     acui_issuer_ask(devices[1]);
     assert_false(is_called(devices[1]));
@@ -699,15 +699,15 @@ static void issuers_come_as_far_as_there_are_cores(void **state)
     test_leaks_none();
 }
 
-/* ---- what else may happen while tasks are aside ---- */
+/* ---- what else may happen while tasks are deferred ---- */
 
 /* The issuer is about to issue the first of them, and has not seen the others. */
-static acu_stream *put_aside(bed *b, acu_future *futures[EACH], uint32_t c)
+static acu_stream *defer_some(bed *b, acu_future *futures[EACH], uint32_t c)
 {
     acu_stream *held = hold_issuer(b);
     for (int i = 0; i < EACH; i++) {
         futures[i] = test_submit(b->device, step(b, i, c));
-        while (i == 0 && count_aside(b) > 0)
+        while (i == 0 && count_deferred(b) > 0)
             sched_yield();
     }
     return held;
@@ -725,7 +725,7 @@ static void leaves_no_handles(void)
 {
     char text[1024];
     atomic_store(&acui_issuer_patience, ACU_US(100));
-    atomic_store(&acui_together_timeless, false);
+    atomic_store(&acui_batch_timeless, false);
     if (acu_debug_live_report(text, sizeof text))
         fail_msg("handles are left:\n%s", text);
     assert_int_equal(acu_debug_live_blocks(), 0);
@@ -733,7 +733,7 @@ static void leaves_no_handles(void)
 
 /* The submitting thread goes on while the issuer is busy, with more tasks than can be issued as
  * one. */
-static void an_issuer_has_several_lots(void **state)
+static void an_issuer_has_several_batches(void **state)
 {
     (void)state;
     bed b = begin_issued();
@@ -742,7 +742,7 @@ static void an_issuer_has_several_lots(void **state)
         acu_stream *held = hold_issuer(&b);
         for (int i = 0; i < MANY; i++)
             futures[i] = test_submit(b.device, step(&b, i, round));
-        assert_true(count_aside(&b) >= MANY - ACUI_TOGETHER);
+        assert_true(count_deferred(&b) >= MANY - ACUI_BATCH_MOST);
         let_issuer_go(held);
         wait_for(futures, MANY, ACU_OK);
         check(&b);
@@ -750,7 +750,7 @@ static void an_issuer_has_several_lots(void **state)
     end_issued(&b);
 }
 
-enum { LARGE = 10 }; /* more than go together */
+enum { LARGE = 10 }; /* nodes: more than a task of a batch has */
 
 static acu_future *submit_large(bed *b, int i, uint32_t c)
 {
@@ -769,11 +769,11 @@ static void large_ones_are_issued_by_it(void **state)
     bed b = begin_issued();
     acu_future *first[EACH], *large[EACH], *behind[EACH];
     for (uint32_t round = 0; round < 4; round++) {
-        acu_stream *held = put_aside(&b, first, round);
-        uint32_t before = count_aside(&b);
-        for (int i = 0; i < EACH; i++) /* behind nothing, and behind what is aside */
+        acu_stream *held = defer_some(&b, first, round);
+        uint32_t before = count_deferred(&b);
+        for (int i = 0; i < EACH; i++) /* behind nothing, and behind what is deferred */
             large[i] = submit_large(&b, EACH + i, round);
-        assert_int_equal(count_aside(&b), before + EACH);
+        assert_int_equal(count_deferred(&b), before + EACH);
         for (int i = 0; i < EACH; i++)
             behind[i] = submit_large(&b, i % 2 ? i : EACH + i, 7);
         assert_int_equal(acu_future_poll(large[0]), ACU_NOT_READY);
@@ -795,76 +795,76 @@ static void submit_chains(bed *b, acu_future *futures[2 * CHAINS])
         futures[i] = submit_large(b, i % CHAINS, (uint32_t)i);
 }
 
-/* Tasks are put aside as if for an issuer, but none takes them: this thread has to. */
-static bed begin_attended(void)
+/* The list is open as if there was an issuer, but none takes tasks: this thread has to. */
+static bed begin_open(void)
 {
     bed b = begin_on(false);
-    acui_aside *a = acui_aside_of(b.device);
-    a->device = b.device;
-    acui_aside_attend(a, acui_policy_pick(b.device->policy));
+    acui_deferred *list = acui_deferred_of(b.device);
+    list->device = b.device;
+    acui_deferred_open(list, acui_policy_pick(b.device->policy));
     return b;
 }
 
-static void end_attended(bed *b)
+static void end_open(bed *b)
 {
-    acui_aside *a = acui_aside_of(b->device);
-    acui_aside_desert(a);
-    a->device = NULL;
+    acui_deferred *list = acui_deferred_of(b->device);
+    acui_deferred_close(list);
+    list->device = NULL;
     test_be_busy_no_more();
     end(b);
 }
 
-static void settling_includes_what_came_behind(void **state)
+static void draining_includes_what_came_behind(void **state)
 {
     (void)state;
-    bed b = begin_attended();
+    bed b = begin_open();
     acu_future *futures[2 * CHAINS];
     submit_chains(&b, futures);
-    assert_int_equal(count_aside(&b), CHAINS); /* the others wait for these */
-    acui_together_settle(b.device, ACU_FOREVER);
-    assert_int_equal(count_aside(&b), 0);
+    assert_int_equal(count_deferred(&b), CHAINS); /* the others wait for these */
+    acui_deferred_drain(b.device, ACU_FOREVER);
+    assert_int_equal(count_deferred(&b), 0);
     wait_for(futures, 2 * CHAINS, ACU_OK);
-    end_attended(&b);
+    end_open(&b);
 }
 
-/* Followers of the tasks that it issues do not keep it from other tasks that are aside. */
+/* Followers of the tasks that it issues do not keep it from other tasks that are deferred. */
 static void an_issuer_takes_turns(void **state)
 {
     (void)state;
-    bed b = begin_attended();
-    acui_aside *a = acui_aside_of(b.device);
+    bed b = begin_open();
+    acui_deferred *list = acui_deferred_of(b.device);
     acu_future *futures[3 * MANY];
     for (int i = 0; i < 3 * MANY; i++)
         futures[i] = submit_large(&b, 0, (uint32_t)i);
     acu_future *others[2] = {submit_large(&b, 1, 5), submit_large(&b, 2, 6)};
-    assert_int_equal(count_aside(&b), 3);
-    assert_true(acui_aside_turn(a) > 0);
-    assert_int_equal(count_aside(&b), 0);
-    assert_true(atomic_load(&a->attended));
+    assert_int_equal(count_deferred(&b), 3);
+    assert_true(acui_deferred_issue(list) > 0);
+    assert_int_equal(count_deferred(&b), 0);
+    assert_true(atomic_load(&list->open));
     wait_for(others, 2, ACU_OK);
     wait_for(futures, 3 * MANY, ACU_OK);
-    end_attended(&b);
+    end_open(&b);
 }
 
-/* A thread that leaves everything to the issuer is no longer in a burst once it pauses. */
-static void a_pause_ends_a_burst(void **state)
+/* A thread that leaves everything to the issuer no longer submits continuously once it pauses. */
+static void a_pause_ends_a_streak(void **state)
 {
     (void)state;
-    bed b = begin_attended();
+    bed b = begin_open();
     acui_task task = {.device = b.device};
     test_be_busy();
     uint64_t then = acui_now() - ACU_SECONDS(1);
     for (int i = 0; i < 32; i++)
-        acui_together_issued(then);
+        acui_streak_issued(then);
     acu_op *ops[LARGE];
     for (uint32_t k = 0; k < LARGE; k++)
         ops[k] = step(&b, 0, k);
     acu_future *future = test_submit(b.device, acu_op_zip(ops, LARGE, ACU_SITE));
-    assert_int_equal(count_aside(&b), 1);
-    assert_false(acui_together_in_burst(&task)); /* the next one goes at once */
-    acui_together_settle(b.device, ACU_FOREVER);
+    assert_int_equal(count_deferred(&b), 1);
+    assert_false(acui_issuer_would_help(&task)); /* the next one goes at once */
+    acui_deferred_drain(b.device, ACU_FOREVER);
     wait_for(&future, 1, ACU_OK);
-    end_attended(&b);
+    end_open(&b);
 }
 
 /* A submission that a thread waits for is issued at once, and so are submissions that come one at a
@@ -874,18 +874,18 @@ static void other_large_ones_are_not(void **state)
     (void)state;
     bed b = begin_issued();
     acu_future *first[EACH], *large;
-    acu_stream *held = put_aside(&b, first, 1);
-    uint32_t before = count_aside(&b);
+    acu_stream *held = defer_some(&b, first, 1);
+    uint32_t before = count_deferred(&b);
     acui_task task = {.device = b.device};
     test_be_busy();
-    assert_true(acui_together_in_burst(&task));
+    assert_true(acui_issuer_would_help(&task));
     assert_int_equal(acu_future_poll(first[0]), ACU_NOT_READY);
-    assert_false(acui_together_in_burst(&task));
+    assert_false(acui_issuer_would_help(&task));
     acu_op *ops[LARGE];
     for (uint32_t k = 0; k < LARGE; k++)
         ops[k] = step(&b, EACH, k);
     large = test_submit(b.device, acu_op_zip(ops, LARGE, ACU_SITE));
-    assert_int_equal(count_aside(&b), before);
+    assert_int_equal(count_deferred(&b), before);
     let_issuer_go(held);
     wait_for(first, EACH, ACU_OK);
     wait_for(&large, 1, ACU_OK);
@@ -893,12 +893,12 @@ static void other_large_ones_are_not(void **state)
     end_issued(&b);
 }
 
-static void a_large_one_that_is_cancelled_aside_is_not_done(void **state)
+static void a_large_one_that_is_cancelled_while_deferred_is_not_done(void **state)
 {
     (void)state;
     bed b = begin_issued();
     acu_future *first[EACH], *cancelled, *behind;
-    acu_stream *held = put_aside(&b, first, 1);
+    acu_stream *held = defer_some(&b, first, 1);
     cancelled = submit_large(&b, EACH, 1);
     behind = submit_large(&b, EACH, 2);
     assert_works(acu_future_cancel(cancelled));
@@ -912,13 +912,13 @@ static void a_large_one_that_is_cancelled_aside_is_not_done(void **state)
     end_issued(&b);
 }
 
-static void what_is_too_late_aside_is_not_done(void **state)
+static void what_is_too_late_while_deferred_is_not_done(void **state)
 {
     (void)state;
     bed b = begin_issued();
     acu_submit_options options = {.size = sizeof options, .deadline = ACU_MS(1)};
     acu_future *futures[EACH], *late[EACH];
-    acu_stream *held = put_aside(&b, futures, 3);
+    acu_stream *held = defer_some(&b, futures, 3);
     for (int i = 0; i < EACH; i++) {
         acu_op *op = step_of(&b, acu_inout(b.z[EACH + i]), 1);
         assert_works(acu_submit(b.device, op, &options, &late[i]));
@@ -967,7 +967,7 @@ static void a_release_on_the_issuing_thread_may_submit(void **state)
                                       ACU_USER(&last, submit_at_last_use), &buffer));
     assert_works(acu_tensor_create(buffer, 0, ACU_U32, ACU_SHAPE(N), &wrapped));
     acu_buffer_release(buffer);
-    acu_stream *held = put_aside(&b, futures, 3);
+    acu_stream *held = defer_some(&b, futures, 3);
     cancelled = test_submit(b.device, step_of(&b, acu_inout(wrapped), 1));
     acu_tensor_release(wrapped);
     assert_works(acu_future_cancel(cancelled));
@@ -991,7 +991,7 @@ static void a_child_gets_errors(void **state)
     bed b = begin_issued();
     acu_future *futures[EACH];
     int status = -1;
-    acu_stream *held = put_aside(&b, futures, 3);
+    acu_stream *held = defer_some(&b, futures, 3);
     test_before_fork();
     pid_t child = fork();
     assert_true(child >= 0);
@@ -1026,7 +1026,7 @@ static void the_last_close_waits_for_them(void **state)
     acu_future *futures[EACH];
     pthread_t closer;
     void *closed = NULL;
-    acu_stream *held = put_aside(&b, futures, 3);
+    acu_stream *held = defer_some(&b, futures, 3);
     forget_all(&b);
     assert_int_equal(pthread_create(&closer, NULL, close_last, b.device), 0);
     for (int i = 0; i < EACH; i++)
@@ -1040,7 +1040,7 @@ static void the_last_close_waits_for_them(void **state)
 }
 
 /* The device is lost by other work. */
-static void a_loss_reaches_what_is_aside(void **state)
+static void a_loss_reaches_what_is_deferred(void **state)
 {
     (void)state;
     test_software_only();
@@ -1051,7 +1051,7 @@ static void a_loss_reaches_what_is_aside(void **state)
                               .call = ACU_CALL_MemGetInfo,
                               .nth = 1,
                               .result = ACU_CUDA_ERROR_LAUNCH_FAILED};
-    acu_stream *held = put_aside(&b, futures, 3);
+    acu_stream *held = defer_some(&b, futures, 3);
     assert_works(acu_driver_fail(&fault));
     assert_int_equal(acu_device_memory(b.device, &bytes, &bytes), ACU_ERR_DEVICE_LOST);
     acu_driver_fail_clear();
@@ -1076,7 +1076,7 @@ static void *reset(void *user)
     return NULL;
 }
 
-/* Tasks that are aside when a device is reset are issued, or fail with the reason; the issuer
+/* Tasks that are deferred when a device is reset are issued, or fail with the reason; the issuer
  * leaves the old device, and serves the new one. */
 static void a_reset_ends_the_issuers_work(void **state)
 {
@@ -1087,7 +1087,7 @@ static void a_reset_ends_the_issuers_work(void **state)
     pthread_t thread;
     renewal r = {.old = b.device};
     int stale = 0;
-    acu_stream *held = put_aside(&b, futures, 3);
+    acu_stream *held = defer_some(&b, futures, 3);
     assert_int_equal(pthread_create(&thread, NULL, reset, &r), 0);
     while (!atomic_load(&r.old->refusing)) /* from here on nothing new is issued on it */
         sched_yield();
@@ -1163,7 +1163,7 @@ int main(void)
         cmocka_unit_test(what_the_driver_refuses_goes_alone),
         cmocka_unit_test(what_threads_submit_goes_as_one),
         cmocka_unit_test(one_behind_the_other),
-        cmocka_unit_test(what_is_cancelled_aside_is_not_done),
+        cmocka_unit_test(what_is_cancelled_while_deferred_is_not_done),
         cmocka_unit_test(a_thread_that_names_a_stream_comes_behind_it),
         cmocka_unit_test(a_thread_that_names_a_stream_waits_for_no_function),
         cmocka_unit_test(the_issuer_survives_refusals),
@@ -1171,21 +1171,21 @@ int main(void)
         cmocka_unit_test(it_sleeps_when_there_is_nothing_to_do),
         cmocka_unit_test(issuers_come_as_far_as_there_are_cores),
         cmocka_unit_test(a_thread_with_much_in_flight_calls_it),
-        cmocka_unit_test(an_issuer_has_several_lots),
+        cmocka_unit_test(an_issuer_has_several_batches),
         cmocka_unit_test(large_ones_are_issued_by_it),
         cmocka_unit_test(other_large_ones_are_not),
-        cmocka_unit_test(settling_includes_what_came_behind),
+        cmocka_unit_test(draining_includes_what_came_behind),
         cmocka_unit_test(an_issuer_takes_turns),
-        cmocka_unit_test(a_pause_ends_a_burst),
-        cmocka_unit_test(a_large_one_that_is_cancelled_aside_is_not_done),
-        cmocka_unit_test(what_is_too_late_aside_is_not_done),
+        cmocka_unit_test(a_pause_ends_a_streak),
+        cmocka_unit_test(a_large_one_that_is_cancelled_while_deferred_is_not_done),
+        cmocka_unit_test(what_is_too_late_while_deferred_is_not_done),
         cmocka_unit_test(a_release_on_the_issuing_thread_may_submit),
         cmocka_unit_test(a_child_gets_errors),
         cmocka_unit_test(the_last_close_waits_for_them),
         /* These tests leave driver objects behind. */
         cmocka_unit_test(a_loss_reaches_all),
         cmocka_unit_test(a_loss_ends_the_issuers_work),
-        cmocka_unit_test(a_loss_reaches_what_is_aside),
+        cmocka_unit_test(a_loss_reaches_what_is_deferred),
         cmocka_unit_test(a_reset_ends_the_issuers_work),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What is put aside: src/engine/issue/aside.c itself. Threads put tasks there while an issuer
- * attends to it, and so does a runtime thread. Each task is issued, once; nothing stays there; and
- * a thread that settles finds everything issued that was there before, with what came behind it.
+ * Deferred tasks: src/engine/issue/deferred.c itself. Threads add tasks to the list while an issuer
+ * has it open, and so does a runtime thread that owns it. Each task is issued, once; nothing stays
+ * in the list; and a thread that drains it finds everything issued that was there before, with what
+ * came behind it.
  */
 #define EXPLORE_LOCKS
 #include "explore.h"
@@ -12,7 +13,7 @@
 #include "base/error.h"
 #include "base/local.h"
 #include "base/nap.h"
-#include "engine/issue/aside.h"
+#include "engine/issue/deferred.h"
 
 #undef ACUI_LOCAL
 #define ACUI_LOCAL /* explore_local */
@@ -21,10 +22,10 @@ static void give_lock(void *lock);
 #define acui_lock_take(lock) ((void)explore_lock(lock))
 #define acui_lock_give(lock) give_lock(lock)
 
-#ifndef ASIDE_FILE
-#define ASIDE_FILE "../../src/engine/issue/aside.c"
+#ifndef DEFERRED_FILE
+#define DEFERRED_FILE "../../src/engine/issue/deferred.c"
 #endif
-#include ASIDE_FILE
+#include DEFERRED_FILE
 
 enum { TASKS = 4 };
 
@@ -35,10 +36,10 @@ static acui_task tasks[TASKS], behind[TASKS]; /* what comes behind each */
 static int issued[TASKS], dropped[TASKS], ran[TASKS];
 static bool some_follow, calls_back, plain; /* `plain`: what comes behind calls nothing of the
                                              * program */
-static bool large; /* ... and may be put aside in its turn */
-static bool in_time; /* the first task was still aside when it was given up */
-static _Atomic(uint32_t) told; /* set by the thread that put the first one there */
-static acui_aside *aside;
+static bool large; /* ... and may be deferred in its turn */
+static bool in_time; /* the first task was still deferred when it was given up */
+static _Atomic(uint32_t) told; /* set by the thread that added the first one */
+static acui_deferred *list;
 
 /* ---- waiting, until a thread is done with what it took ---- */
 
@@ -48,7 +49,7 @@ static uint32_t were;
 static void give_lock(void *lock)
 {
     explore_unlock(lock);
-    uint32_t are = asides[0].taking[0] + asides[0].taking[1];
+    uint32_t are = lists[0].unfinished[0] + lists[0].unfinished[1];
     if (are < were) {
         fewer++;
         explore_unpark(&fewer);
@@ -71,7 +72,7 @@ bool acui_nap_again(acui_nap *nap)
 
 /* ---- what it uses ---- */
 
-_Atomic(bool) acui_together_timeless;
+_Atomic(bool) acui_batch_timeless;
 
 static int index_of(const acui_task *task)
 {
@@ -83,26 +84,26 @@ static bool comes_behind(const acui_task *task)
     return task >= behind && task < behind + TASKS;
 }
 
-unsigned acui_together_most(uint64_t form)
+unsigned acui_batch_most(uint64_t form)
 {
-    return form == 3 ? 1 : ACUI_TOGETHER;
+    return form == 3 ? 1 : ACUI_BATCH_MOST;
 }
 
 /* Takes a while; then what came behind a task can go. */
-acui_task *acui_issue_all(acui_task *const *list, size_t count)
+acui_task *acui_issue_all(acui_task *const *all, size_t count)
 {
     acui_task *freed = NULL;
     explore_point();
     for (size_t i = 0; i < count; i++) {
-        if (comes_behind(list[i])) {
-            ran[list[i] - behind]++;
+        if (comes_behind(all[i])) {
+            ran[all[i] - behind]++;
             continue;
         }
-        int k = index_of(list[i]);
+        int k = index_of(all[i]);
         if (issued[k]++ || dropped[k])
             explore_fail("task %d is issued twice", k);
-        if (list[i]->form != list[0]->form || (count > 1 && !list[i]->together))
-            explore_fail("tasks go together that may not");
+        if (all[i]->form != all[0]->form || (count > 1 && !all[i]->batchable))
+            explore_fail("tasks are in one batch that may not be");
         if (some_follow) {
             behind[k].next_ready = freed;
             freed = &behind[k];
@@ -120,24 +121,24 @@ acui_task *acui_join_tasks(acui_task *first, acui_task *then)
     return first;
 }
 
-static bool in_turn; /* the issuer is running what came behind */
+static bool in_issue; /* the issuer is running what came behind */
 
 /* What came behind, and tasks that were given up. */
 void acui_run_tasks(acui_task *ready)
 {
-    if (ready && in_turn && aside->count)
-        explore_fail("functions of the program's may run, and something is aside");
+    if (ready && in_issue && list->count)
+        explore_fail("functions of the program's may run, and something is deferred");
     for (acui_task *next; ready; ready = next) {
         next = ready->next_ready;
         explore_point();
-        if (comes_behind(ready) && large && acui_together_put(ready))
+        if (comes_behind(ready) && large && acui_defer(ready))
             continue;
         if (comes_behind(ready))
             ran[ready - behind]++;
         else if (dropped[index_of(ready)]++ || issued[index_of(ready)])
             explore_fail("task %d is dropped, and was issued", index_of(ready));
         if (calls_back)
-            acui_together_settle(&device, ACU_FOREVER);
+            acui_deferred_drain(&device, ACU_FOREVER);
     }
 }
 
@@ -157,9 +158,9 @@ acui_task *acui_run_plain(acui_task **ready, uint32_t most)
     return rest;
 }
 
-void acui_together_issued(uint64_t now) { (void)now; }
+void acui_streak_issued(uint64_t now) { (void)now; }
 
-bool acui_together_in_burst(const acui_task *task)
+bool acui_issuer_would_help(const acui_task *task)
 {
     (void)task;
     return true;
@@ -192,19 +193,19 @@ uint64_t acui_now(void) { return 0; }
 
 static void start(void)
 {
-    aside = &asides[0];
-    memset((void *)asides, 0, sizeof *asides);
+    list = &lists[0];
+    memset((void *)lists, 0, sizeof *lists);
     memset((void *)submissions, 0, sizeof submissions);
     memset(tasks, 0, sizeof tasks);
     memset(issued, 0, sizeof issued);
     memset(dropped, 0, sizeof dropped);
     memset(ran, 0, sizeof ran);
-    some_follow = calls_back = plain = large = in_turn = in_time = false;
+    some_follow = calls_back = plain = large = in_issue = in_time = false;
     told = fewer = were = 0;
-    aside->device = &device;
+    list->device = &device;
     for (int i = 0; i < TASKS; i++) /* of two forms */
-        tasks[i] = (acui_task){.device = &device, .stream = &stream, .aside = true,
-                               .together = true, .form = 1 + (uint64_t)(i == 1),
+        tasks[i] = (acui_task){.device = &device, .stream = &stream, .deferrable = true,
+                               .batchable = true, .form = 1 + (uint64_t)(i == 1),
                                .submission = &submissions[i]};
 }
 
@@ -213,7 +214,7 @@ static void start_with_large(void)
 {
     start();
     some_follow = plain = true;
-    tasks[0].together = tasks[2].together = false;
+    tasks[0].batchable = tasks[2].batchable = false;
 }
 
 static void start_with_large_behind(void)
@@ -221,41 +222,41 @@ static void start_with_large_behind(void)
     start();
     some_follow = large = true;
     for (int i = 0; i < TASKS; i++)
-        behind[i] = (acui_task){.device = &device, .stream = &stream, .aside = true,
+        behind[i] = (acui_task){.device = &device, .stream = &stream, .deferrable = true,
                                 .submission = &submissions[i]};
 }
 
 static void start_calling_back(void) { start(), some_follow = calls_back = true; }
 
-static void put(int i)
+static void add_task(int i)
 {
-    if (!acui_together_put(&tasks[i]))
+    if (!acui_defer(&tasks[i]))
         acui_run_tasks(acui_issue_all(&(acui_task *){&tasks[i]}, 1));
 }
 
-static void put_three(void) { put(0), put(1), put(2); }
-static void put_one(void) { put(3); }
+static void add_three(void) { add_task(0), add_task(1), add_task(2); }
+static void add_one(void) { add_task(3); }
 
-static void turn(void)
+static void serve(void)
 {
-    in_turn = true;
-    acui_aside_turn(aside);
-    in_turn = false;
+    in_issue = true;
+    acui_deferred_issue(list);
+    in_issue = false;
 }
 
-static void attend_for_two(void)
+static void serve_for_two(void)
 {
-    acui_aside_attend(aside, &stream);
-    turn();
-    turn();
-    acui_aside_desert(aside);
+    acui_deferred_open(list, &stream);
+    serve();
+    serve();
+    acui_deferred_close(list);
 }
 
-static void attend_for_one(void)
+static void serve_for_one(void)
 {
-    acui_aside_attend(aside, &stream);
-    turn();
-    acui_aside_desert(aside);
+    acui_deferred_open(list, &stream);
+    serve();
+    acui_deferred_close(list);
 }
 
 static void has_gone(int i)
@@ -268,9 +269,9 @@ static void has_gone(int i)
 
 static void nothing_is_left(void)
 {
-    if (aside->count || aside->taking[0] || aside->taking[1])
-        explore_fail("%u are left, %u and %u are being taken", (unsigned)aside->count,
-                     (unsigned)aside->taking[0], (unsigned)aside->taking[1]);
+    if (list->count || list->unfinished[0] || list->unfinished[1])
+        explore_fail("%u are left, %u and %u are unfinished", (unsigned)list->count,
+                     (unsigned)list->unfinished[0], (unsigned)list->unfinished[1]);
 }
 
 static void all_have_gone(void)
@@ -287,44 +288,44 @@ static void two_have_gone(void)
     nothing_is_left();
 }
 
-/* ---- threads that settle ---- */
+/* ---- threads that drain ---- */
 
-static void put_two_and_settle(void)
+static void add_two_and_drain(void)
 {
-    put(0);
-    put(1);
-    acui_together_settle(&device, ACU_FOREVER);
+    add_task(0);
+    add_task(1);
+    acui_deferred_drain(&device, ACU_FOREVER);
     has_gone(0);
     has_gone(1);
 }
 
-static void put_two(void) { put(2), put(3); }
+static void add_two(void) { add_task(2), add_task(3); }
 
-static void put_and_tell(void)
+static void add_and_tell(void)
 {
-    put(0);
+    add_task(0);
     atomic_store_explicit(&told, 1, memory_order_release);
-    put(1);
+    add_task(1);
 }
 
-static void hear_and_settle(void)
+static void hear_and_drain(void)
 {
     if (!atomic_load_explicit(&told, memory_order_acquire))
         return;
-    acui_together_settle(&device, ACU_FOREVER);
+    acui_deferred_drain(&device, ACU_FOREVER);
     has_gone(0);
 }
 
 /* ---- given up ---- */
 
-static void put_one_and_another(void) { put(0), put(1); }
+static void add_two_first(void) { add_task(0), add_task(1); }
 static void give_up(void)
 {
     atomic_store_explicit(&submissions[0].given_up, true, memory_order_release);
-    acui_lock_take(&aside->lock);
-    for (uint32_t i = 0; i < aside->count; i++)
-        in_time |= aside->kept[i].task == &tasks[0];
-    acui_lock_give(&aside->lock);
+    acui_lock_take(&list->lock);
+    for (uint32_t i = 0; i < list->count; i++)
+        in_time |= list->tasks[i].task == &tasks[0];
+    acui_lock_give(&list->lock);
 }
 
 static void is_not_issued(void)
@@ -338,50 +339,50 @@ static void is_not_issued(void)
 
 static void run_thread(void)
 {
-    acui_together_hold(&device);
+    acui_deferred_own(&device);
     for (int i = 0; i < 2; i++) {
-        put(i);
-        while (i == 1 && acui_together_left())
-            acui_together_flush();
+        add_task(i);
+        while (i == 1 && acui_deferred_must_flush())
+            acui_deferred_flush();
     }
-    acui_together_hold(NULL);
+    acui_deferred_own(NULL);
 }
 
-static void put_two_others(void) { put(2), put(3); }
+static void add_two_others(void) { add_task(2), add_task(3); }
 
 int main(int argc, char **argv)
 {
     static const explore_model models[] = {
-        {.name = "put and taken", .start = start, .threads = {attend_for_two, put_three, put_one},
+        {.name = "added and taken", .start = start, .threads = {serve_for_two, add_three, add_one},
          .check = all_have_gone, .interruptions = 2, .delays = 1},
-        {.name = "settled", .start = start,
-         .threads = {attend_for_one, put_two_and_settle, put_two}, .check = all_have_gone,
+        {.name = "drained", .start = start,
+         .threads = {serve_for_one, add_two_and_drain, add_two}, .check = all_have_gone,
          .interruptions = 2, .delays = 1},
-        {.name = "settled by who was told", .start = start_with_followers,
-         .threads = {attend_for_one, put_and_tell, hear_and_settle, hear_and_settle},
+        {.name = "drained by who was told", .start = start_with_followers,
+         .threads = {serve_for_one, add_and_tell, hear_and_drain, hear_and_drain},
          .check = two_have_gone, .interruptions = 2, .delays = 0},
-        {.name = "settled by what came behind", .start = start_calling_back,
-         .threads = {attend_for_one, put_one_and_another, hear_and_settle},
+        {.name = "drained by what came behind", .start = start_calling_back,
+         .threads = {serve_for_one, add_two_first, hear_and_drain},
          .check = two_have_gone, .interruptions = 2, .delays = 0},
         {.name = "large ones", .start = start_with_large,
-         .threads = {attend_for_two, put_three, put_one}, .check = all_have_gone,
+         .threads = {serve_for_two, add_three, add_one}, .check = all_have_gone,
          .interruptions = 2, .delays = 1},
-        {.name = "large ones, settled", .start = start_with_large,
-         .threads = {attend_for_one, put_two_and_settle, put_two}, .check = all_have_gone,
+        {.name = "large ones, drained", .start = start_with_large,
+         .threads = {serve_for_one, add_two_and_drain, add_two}, .check = all_have_gone,
          .interruptions = 2, .delays = 0},
-        {.name = "large ones behind, settled", .start = start_with_large_behind,
-         .threads = {attend_for_one, put_and_tell, hear_and_settle}, .check = two_have_gone,
+        {.name = "large ones behind, drained", .start = start_with_large_behind,
+         .threads = {serve_for_one, add_and_tell, hear_and_drain}, .check = two_have_gone,
          .interruptions = 2, .delays = 0},
         {.name = "given up", .start = start,
-         .threads = {attend_for_one, put_one_and_another, give_up}, .check = is_not_issued,
+         .threads = {serve_for_one, add_two_first, give_up}, .check = is_not_issued,
          .interruptions = 2, .delays = 1},
         {.name = "a runtime thread", .start = start,
-         .threads = {attend_for_one, run_thread, put_two_others}, .check = all_have_gone,
+         .threads = {serve_for_one, run_thread, add_two_others}, .check = all_have_gone,
          .interruptions = 2, .delays = 1},
     };
-    explore_local(&held, sizeof held);
-    explore_local(&taken, sizeof taken);
+    explore_local(&owned, sizeof owned);
+    explore_local(&taken_unfinished, sizeof taken_unfinished);
     explore_local(&innermost, sizeof innermost);
-    explore_local(&in_turn, sizeof in_turn);
+    explore_local(&in_issue, sizeof in_issue);
     return explore_all(models, sizeof models / sizeof *models, argc, argv);
 }
