@@ -21,7 +21,7 @@
  * asked again later.
  *
  * A device's runtime thread (acu_open_options, runtime_thread) issues small submissions of one form
- * as one graph, up to 16, while more are handed over to it: when many kernels are in flight, that
+ * as one graph, up to 32, while more are handed over to it: when many kernels are in flight, that
  * costs the driver less than half for each. If several threads submit to a device all the time, or
  * one does so on and on without having to wait, one of acuda's threads does the same for them,
  * provided that the process has three cores or more; it sleeps when they stop. Each submission
