@@ -11,20 +11,6 @@
 #include "base/clock.h"
 #include "engine/completion/flight.h"
 
-#define LEAST ACU_US(500) /* for shorter work, several timers cost too much */
-#define MOST ACU_MS(10)   /* for longer work, it matters little that a wait in the driver ends
-                           * late */
-#define WIDEST 3          /* the bounds are apart by at most a third of the upper one */
-#define FEW 6             /* from this score on, the next length is expected between the bounds */
-#define TOP 15
-#define DOUBT 4           /* for how many tasks to look before the lower bound as well, after two
-                           * that ended unseen (after one: for one) */
-#define CLOSER 32         /* each length brings the bounds closer, by a 32nd of its distance */
-#define PARTS 24          /* looks are a 24th of the lower bound apart: 2 % late on average */
-#define NARROW 16         /* with bounds closer than a 16th of the lower one, lengths.c foresees a
-                           * length or two instead */
-#define GAP_LEAST ACU_US(40)
-
 /* Whether nobody looked when it ended, nor for long before. */
 static bool was_missed(uint64_t ns, uint64_t slack)
 {
@@ -35,12 +21,12 @@ static bool was_missed(uint64_t ns, uint64_t slack)
  * was much shorter, to `ns`. */
 static void learn_little(acui_between *b, uint64_t ns)
 {
-    if (!b->high || ns > b->low + b->low / PARTS)
+    if (!b->high || ns > b->low + b->low / ACUI_BOUNDS_PARTS)
         return; /* a thread that was woken up late learns nothing */
-    b->low = ns < b->low / 2 ? ns : b->low - b->low / PARTS;
+    b->low = ns < b->low / 2 ? ns : b->low - b->low / ACUI_BOUNDS_PARTS;
     b->score = (uint8_t)(b->score - b->score / 4);
     if (b->missed)
-        b->doubt = DOUBT;
+        b->doubt = ACUI_DOUBT;
     b->missed = true;
 }
 
@@ -58,28 +44,29 @@ void acui_between_learn(acui_between *b, uint64_t ns, uint64_t slack, bool fores
         *b = (acui_between){.low = least, .high = ns};
         return;
     }
-    uint64_t near = (b->high - b->low) / 4 + b->low / PARTS;
+    uint64_t near = (b->high - b->low) / 4 + b->low / ACUI_BOUNDS_PARTS;
     bool beyond = ns + near < b->low || least > b->high + near;
-    b->low = least < b->low ? least : b->low + (least - b->low) / CLOSER;
-    b->high = ns > b->high ? ns : b->high - (b->high - ns) / CLOSER;
+    b->low = least < b->low ? least : b->low + (least - b->low) / ACUI_BOUNDS_CLOSER;
+    b->high = ns > b->high ? ns : b->high - (b->high - ns) / ACUI_BOUNDS_CLOSER;
     if (b->doubt)
         b->doubt--;
     if (beyond)
         b->score /= 2;
-    else if (b->score < TOP)
+    else if (b->score < ACUI_SCORE_TOP)
         b->score++;
 }
 
 uint64_t acui_between_next(const acui_between *b, uint64_t looked, uint64_t lead)
 {
-    uint64_t apart = b->high - b->low, gap = b->low / PARTS;
-    if (b->score < FEW || b->low < LEAST || b->high > MOST || apart > b->high / WIDEST ||
-        apart < b->low / NARROW)
+    uint64_t apart = b->high - b->low, gap = b->low / ACUI_BOUNDS_PARTS;
+    if (b->score < ACUI_BOUNDS_FEW || b->low < ACUI_BOUNDS_LEAST || b->high > ACUI_BOUNDS_MOST ||
+        apart > b->high / ACUI_BOUNDS_WIDEST || apart < b->low / ACUI_BOUNDS_NARROW)
         return 0;
     uint64_t sooner = b->doubt ? acui_look_before(b->low, looked) : b->low;
     if (sooner < b->low)
         return sooner;
     if (looked + lead < b->low)
         return b->low - lead;
-    return looked < b->high + apart / 4 ? looked + (gap < GAP_LEAST ? GAP_LEAST : gap) : 0;
+    gap = gap < ACUI_BOUNDS_GAP ? ACUI_BOUNDS_GAP : gap;
+    return looked < b->high + apart / 4 ? looked + gap : 0;
 }

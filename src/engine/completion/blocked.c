@@ -16,7 +16,6 @@
 #include "engine/completion/flight.h"
 
 #define HELPERS 8
-#define AGAIN ACU_MS(100) /* until the next try, where the driver lets nobody wait */
 
 typedef struct helper {
     pthread_t thread;
@@ -49,7 +48,7 @@ static bool wait_for(acu_stream *stream, uint64_t number, helper *h)
     acui_flight_lock();
     uint64_t now = acui_now(), shortly_before = now - ACUI_LATE;
     if (h && !waited)
-        all.again = now + AGAIN;
+        all.again = now + ACUI_BLOCK_AGAIN;
     /* As if somebody had looked just before the end. */
     if (waited && acui_looked_at(stream) < shortly_before)
         acui_looked(stream, shortly_before);

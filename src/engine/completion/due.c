@@ -5,18 +5,7 @@
 #include "base/park.h"
 #include "engine/completion/flight.h"
 
-#define LOOK_GAP ACU_US(20)  /* between two questions of the reactor's to the driver: they slow down
-                              * threads that submit */
-#define ARMED 16             /* streams whose flags the reactor watches, at most */
-#define SPIN ACU_US(100)     /* how long the reactor looks without pause at work of unknown
-                              * length */
-#define NAP_LEAST ACU_US(20)
-#define WAKE_MOST ACU_US(200) /* the most lateness that is made up for by waking up early */
-#define NAP_MOST ACU_MS(1)
-#define LAZY ACU_MS(5)       /* between looks that nobody waits for */
-#define TENDED ACU_MS(50)    /* after the time at which somebody else was going to look */
-#define FAULT ACU_MS(50)     /* between looks at what is foreseen: a fault may end it at any time */
-#define SHORT_GAP ACU_US(50) /* if more short work comes within this, it pays to stay awake */
+#define ARMED 16 /* streams whose flags the reactor watches, at most */
 
 static struct { /* under the flight lock */
     bool alone;          /* it may use one core only */
@@ -24,10 +13,10 @@ static struct { /* under the flight lock */
     uint64_t until;      /* until then */
     uint64_t called;     /* when the reactor was to look, though awake; since acui_due_begin */
     uint64_t over_at;    /* when the last task was over that somebody wanted to be told of */
-    uint64_t gap;        /* between that and the next one, on average; never over 2 SHORT_GAP */
+    uint64_t gap;        /* between that and the next one, on average; at most 2 ACUI_SHORT_GAP */
     uint64_t length;     /* of these, on average; never over 2 ACUI_LONG */
     uint64_t expected;   /* until then something short may come at any moment */
-} due = {.called = ACU_FOREVER, .gap = SHORT_GAP};
+} due = {.called = ACU_FOREVER, .gap = ACUI_SHORT_GAP};
 
 /* What the reactor watches without the lock. The streams stay: only the reactor lets go of them. */
 static struct {
@@ -59,7 +48,7 @@ void acui_flight_woke(uint64_t late)
     if (late < old)
         old = old > step ? old - step : 0;
     else if (late > old)
-        old = old + 3 * step < WAKE_MOST ? old + 3 * step : WAKE_MOST;
+        old = old + 3 * step < ACUI_WAKE_MOST ? old + 3 * step : ACUI_WAKE_MOST;
     atomic_store_explicit(&wake_up, old, memory_order_relaxed);
 }
 
@@ -105,7 +94,7 @@ void acui_flight_wake(void)
 void acui_flight_full(void)
 {
     acui_flight_lock();
-    acui_due_wake(acui_now() + LOOK_GAP);
+    acui_due_wake(acui_now() + ACUI_LOOK_GAP);
     acui_flight_unlock();
 }
 
@@ -113,7 +102,7 @@ void acui_flight_expect(void)
 {
     acui_flight_lock();
     if (due.length < ACUI_LONG) {
-        due.expected = acui_now() + SHORT_GAP;
+        due.expected = acui_now() + ACUI_SHORT_GAP;
         acui_due_wake(0);
     }
     acui_flight_unlock();
@@ -166,7 +155,7 @@ static uint64_t start_of(const acu_stream *stream)
 /* How long before a known end to wake up so as to be there in time, mostly. */
 static uint64_t lead(const acui_length *length)
 {
-    return atomic_load_explicit(&wake_up, memory_order_relaxed) + ACU_US(10) + 2 * length->spread;
+    return atomic_load_explicit(&wake_up, memory_order_relaxed) + ACUI_LEAD + 2 * length->spread;
 }
 
 /* When to wake up for the first known end that is not passed; a time before `now`, if that is about
@@ -180,7 +169,7 @@ static uint64_t next_end(acui_task *task, uint64_t start, uint64_t now, acui_tru
     size_t n = acui_lengths_find(task->form, lengths, trust);
     for (size_t i = 0; i < n; i++) {
         uint64_t ns = lengths[i].ns, before = lead(&lengths[i]);
-        if (age <= ns + ACU_US(20) + ns / 128 + 2 * lengths[i].spread) /* or a little longer */
+        if (age <= ns + acui_vary(ns) + 2 * lengths[i].spread) /* or a little longer */
             return ns > before ? start + ns - before : start;
     }
     return 0;
@@ -190,7 +179,7 @@ static uint64_t next_end(acui_task *task, uint64_t start, uint64_t now, acui_tru
  * bounds are known. */
 static uint64_t next_between(const acu_stream *stream, bool foreseen, uint64_t start)
 {
-    uint64_t lead = atomic_load_explicit(&wake_up, memory_order_relaxed) + ACU_US(10);
+    uint64_t lead = atomic_load_explicit(&wake_up, memory_order_relaxed) + ACUI_LEAD;
     uint64_t seen = acui_looked_at(stream), looked = seen > start ? seen - start : 0;
     uint64_t look = acui_lengths_between(stream->first_task->form, foreseen, looked, lead);
     return look ? start + look : 0;
@@ -213,11 +202,11 @@ static uint64_t next_look(acu_stream *stream, uint64_t now, uint64_t spin, bool 
     if (end > now && trust == ACUI_UNSURE)
         end = 0; /* any look there may be in vain */
     if (end > now && trust == ACUI_DOUBTED)
-        end = start + acui_look_before(end - start, looked + NAP_LEAST);
+        end = start + acui_look_before(end - start, looked + ACUI_NAP_LEAST);
     if (end > now)
         stream->planned = end;
     if (end)
-        return end < start + looked + FAULT ? end : start + looked + FAULT;
+        return end < start + looked + ACUI_FAULT_GAP ? end : start + looked + ACUI_FAULT_GAP;
     if (age < spin || age < acui_lengths_short(task->form))
         return now;
     if (alone)
@@ -226,8 +215,9 @@ static uint64_t next_look(acu_stream *stream, uint64_t now, uint64_t spin, bool 
         stream->relied = true;
         return ACU_FOREVER;
     }
-    uint64_t nap = looked / 8;
-    return start + looked + (nap < NAP_LEAST ? NAP_LEAST : nap > NAP_MOST ? NAP_MOST : nap);
+    uint64_t nap = looked / ACUI_NAP_PART;
+    nap = nap < ACUI_NAP_LEAST ? ACUI_NAP_LEAST : nap;
+    return start + looked + (nap < ACUI_NAP_MOST ? nap : ACUI_NAP_MOST);
 }
 
 uint64_t acui_flight_next_look(acu_stream *stream, uint64_t now, uint64_t spin)
@@ -265,14 +255,14 @@ uint64_t acui_due_at(acu_stream *stream, uint64_t now)
         if (stream->waited_for >= stream->first_task->number)
             return ACU_FOREVER; /* the thread in the driver says when that changes */
         if (stream->tended > acui_looked_at(stream))
-            return stream->tended + TENDED;
+            return stream->tended + ACUI_TENDED;
         uint64_t issued = stream->first_task->issued_at;
-        return (issued > acui_looked_at(stream) ? issued : acui_looked_at(stream)) + LAZY;
+        return (issued > acui_looked_at(stream) ? issued : acui_looked_at(stream)) + ACUI_LAZY;
     }
     if (is_armed(stream) && acui_stream_flag_passed(stream))
         return now;
-    uint64_t next = acui_flight_next_look(stream, now, SPIN);
-    uint64_t gap = acui_looked_at(stream) + (due.alone ? NAP_LEAST : LOOK_GAP);
+    uint64_t next = acui_flight_next_look(stream, now, ACUI_SPIN_REACTOR);
+    uint64_t gap = acui_looked_at(stream) + (due.alone ? ACUI_NAP_LEAST : ACUI_LOOK_GAP);
     return next > gap ? next : gap;
 }
 
@@ -303,7 +293,7 @@ static uint64_t average(uint64_t old, uint64_t new, uint64_t most)
 void acui_due_added(uint64_t now)
 {
     if (due.over_at)
-        due.gap = average(due.gap, now - due.over_at, 2 * SHORT_GAP);
+        due.gap = average(due.gap, now - due.over_at, 2 * ACUI_SHORT_GAP);
     due.over_at = 0;
     atomic_fetch_add_explicit(&changes, 1, memory_order_relaxed);
 }
@@ -318,8 +308,8 @@ void acui_due_over(acu_stream *stream, const acui_task *first, uint64_t last, ui
     if (!told || last < stream->wanted)
         return; /* more of these are to come */
     due.over_at = now;
-    if (due.gap < SHORT_GAP && due.length < ACUI_LONG)
-        due.expected = now + SHORT_GAP;
+    if (due.gap < ACUI_SHORT_GAP && due.length < ACUI_LONG)
+        due.expected = now + ACUI_SHORT_GAP;
 }
 
 void acui_due_learn(acu_stream *stream, acui_task *task, uint64_t now)

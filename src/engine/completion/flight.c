@@ -6,8 +6,6 @@
 #include "engine/completion/flight.h"
 #include "engine/issue/batch.h"
 
-#define LOOK_MOST ACU_US(4) /* time of one take: with many streams, the next one goes on */
-
 static struct {
     acui_lock lock;
     acu_stream *active; /* streams that have tasks, or had some a while ago; each retained */
@@ -291,7 +289,7 @@ void acui_look_for(const _Atomic(bool) *found)
     acu_stream *stream;
     /* Relaxed: a hint; what was found is read under a lock. */
     while (!atomic_load_explicit(found, memory_order_relaxed) &&
-           now - start + last < LOOK_MOST && (stream = take_next(start))) {
+           now - start + last < ACUI_LOOK_MOST && (stream = take_next(start))) {
         acui_harvest(stream, now);
         acui_flight_let_go(&stream, 1);
         uint64_t then = acui_now();

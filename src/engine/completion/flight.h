@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What is on the devices, and when it pays to look at it.
+ * What is on the devices, and when it pays to look at it. The rules, with all numbers and an
+ * example, are in timing.h.
  *
  *   flight.c    streams with tasks, and which of them somebody wants to be told of
  *   due.c       when the next look at a stream pays, and how long the reactor may sleep
@@ -17,6 +18,7 @@
 #ifndef ACUI_ENGINE_FLIGHT_H
 #define ACUI_ENGINE_FLIGHT_H
 
+#include "engine/completion/timing.h"
 #include "engine/engine.h"
 
 /* ---- flight.c ---- */
@@ -98,7 +100,6 @@ static inline void acui_looked(acu_stream *stream, uint64_t now)
 }
 
 /* What flight.c tells due.c, and asks of it; lock held. */
-#define ACUI_IDLE ACU_MS(100) /* after that long a stream with nothing on it is let go */
 /* When the reactor is to look at the stream; later if others look at it. */
 uint64_t acui_due_at(acu_stream *stream, uint64_t now);
 void acui_due_wake(uint64_t time);       /* the reactor, if it sleeps for longer */
@@ -113,13 +114,6 @@ void acui_due_over(acu_stream *stream, const acui_task *first, uint64_t last, ui
 void acui_due_learn(acu_stream *stream, acui_task *task, uint64_t now);
 
 /* ---- lengths.c; flight lock held ---- */
-enum { ACUI_LENGTHS = 4 };
-#define ACUI_LONG ACU_US(150) /* shorter work is not worth going to sleep for, by the reactor */
-#define ACUI_LEARNED ACU_US(40) /* shorter work is looked at without pause, whatever its form */
-#define ACUI_LATE ACU_US(80)    /* about what a thread that waits in the driver takes to wake up */
-#define ACUI_SPIN_LEAST ACU_US(6)
-#define ACUI_SPIN_MOST ACU_US(50)
-
 uint64_t acui_form_of(const acui_task *task); /* what its length depends on, as far as it shows */
 /* Whether a task will take one of its form's lengths. */
 typedef enum acui_trust {

@@ -18,22 +18,6 @@
 
 #define SETS 128
 #define PLACES 4    /* in each set */
-#define FEW 2       /* how often a length must have been seen before it is foreseen */
-#define TOP 15      /* the highest score of a length */
-#define PATIENCE 32 /* how many tasks must take a known length before one is foreseen again, after
-                     * wrong predictions; at most */
-#define WRONG 3     /* from this patience on, predictions are mostly wrong: one in RARE is tried */
-#define HOPE 4      /* while more such tasks than this are to come, a form counts as unknown */
-#define SOONER ACU_US(50) /* how much sooner to look after a look that came too late */
-#define DOUBT 4           /* for how many tasks to look before the end as well, after that */
-#define SHARP ACU_US(25)  /* a length is seen sharply if it may be less by no more than this */
-#define BLIND ACU_US(100) /* if it may be less by more, nobody was there when the work ended */
-#define ROUGH ACU_US(60)  /* the error of a length that only a thread in the driver has seen */
-#define FIRST_SPREAD ACU_US(10)
-#define SPREAD_MOST ACU_US(100) /* the most time that a thread polls because lengths vary */
-#define RARE 8            /* a length that comes less often than once in so many tasks is forgotten:
-                           * most looks at that time would be in vain */
-#define BLINDLY 4         /* how often in a row a length is believed without having been seen */
 
 typedef struct known {
     uint64_t ns;
@@ -109,18 +93,19 @@ size_t acui_lengths_find(uint64_t form, acui_length lengths[ACUI_LENGTHS], acui_
     const struct entry *entry = entry_of(form);
     size_t n = 0;
     *trust = ACUI_UNSURE;
-    if (!entry || entry->left > HOPE)
+    if (!entry || entry->left > ACUI_LEFT_HOPE)
         return 0;
     if (entry->left == 0)
         *trust = entry->doubt ? ACUI_DOUBTED : ACUI_SURE;
     for (int i = 0; i < ACUI_LENGTHS; i++) {
-        if (entry->lengths[i].score < FEW)
+        if (entry->lengths[i].score < ACUI_LENGTH_FEW)
             continue;
         size_t at = n++;
         for (; at > 0 && lengths[at - 1].ns > entry->lengths[i].ns; at--)
             lengths[at] = lengths[at - 1];
         const known *k = &entry->lengths[i];
-        lengths[at] = (acui_length){k->ns, k->spread < SPREAD_MOST ? k->spread : SPREAD_MOST};
+        uint64_t spread = k->spread < ACUI_SPREAD_MOST ? k->spread : ACUI_SPREAD_MOST;
+        lengths[at] = (acui_length){k->ns, spread};
     }
     return n;
 }
@@ -130,7 +115,7 @@ uint64_t acui_lengths_short(uint64_t form)
     const struct entry *entry = entry_of(form);
     uint64_t most = 0;
     for (int i = 0; i < ACUI_LENGTHS && entry; i++)
-        if (entry->lengths[i].score >= FEW && entry->lengths[i].ns > most)
+        if (entry->lengths[i].score >= ACUI_LENGTH_FEW && entry->lengths[i].ns > most)
             most = entry->lengths[i].ns;
     return most && most <= ACUI_LONG ? most + ACUI_SPIN_MOST : 0;
 }
@@ -140,7 +125,7 @@ uint64_t acui_lengths_between(uint64_t form, bool foreseen, uint64_t looked, uin
     const struct entry *entry = entry_of(form);
     if (!entry)
         return 0;
-    bool tried = entry->patience < WRONG || entry->turn % RARE == 0;
+    bool tried = entry->patience < ACUI_PATIENCE_WRONG || entry->turn % ACUI_SELDOM == 0;
     if (foreseen && tried)
         return 0;
     return acui_between_next(&entry->between, looked, lead);
@@ -155,7 +140,7 @@ static known *near(struct entry *entry, uint64_t ns, uint64_t more)
     for (int i = 0; i < ACUI_LENGTHS; i++) {
         known *k = &entry->lengths[i];
         uint64_t off = k->ns > ns ? k->ns - ns : ns - k->ns;
-        uint64_t most = k->ns / 128 + ACU_US(20) + more + (k->guessed ? k->spread + ROUGH : 0);
+        uint64_t most = acui_vary(k->ns) + more + (k->guessed ? k->spread + ACUI_ROUGH : 0);
         if (k->score && off <= most && (!best || off < least)) {
             best = k;
             least = off;
@@ -186,14 +171,14 @@ static uint32_t spread_of(uint64_t off)
 static void see(known *k, uint64_t ns)
 {
     uint64_t off = k->ns > ns ? k->ns - ns : ns - k->ns;
-    k->spread = k->guessed ? FIRST_SPREAD : (k->spread + spread_of(off)) / 2;
+    k->spread = k->guessed ? ACUI_FIRST_SPREAD : (k->spread + spread_of(off)) / 2;
     k->ns = k->guessed ? ns : (k->ns + ns) / 2;
     k->guessed = false;
 }
 
 static void age(struct entry *entry)
 {
-    if (++entry->turn % RARE)
+    if (++entry->turn % ACUI_SELDOM)
         return;
     for (int i = 0; i < ACUI_LENGTHS; i++)
         if (entry->lengths[i].score)
@@ -203,7 +188,7 @@ static void age(struct entry *entry)
 /* A length has come again; `foreseen`: it was planned for. */
 static void fits(struct entry *entry, known *k, bool foreseen)
 {
-    if (k->score < TOP)
+    if (k->score < ACUI_SCORE_TOP)
         k->score++;
     if (foreseen && entry->patience > 1)
         entry->patience = (uint8_t)(entry->patience - 1 - entry->patience / 4);
@@ -219,7 +204,7 @@ static void misses(struct entry *entry, bool foreseen)
     int twice = 2 * entry->patience;
     entry->left = (uint8_t)(entry->patience - foreseen);
     if (foreseen)
-        entry->patience = (uint8_t)(twice < PATIENCE ? twice : PATIENCE);
+        entry->patience = (uint8_t)(twice < ACUI_PATIENCE_MOST ? twice : ACUI_PATIENCE_MOST);
 }
 
 /* The length that may have ended while the thread that was to look overslept by `late`; NULL:
@@ -228,7 +213,8 @@ static known *slept_over(struct entry *entry, uint64_t ns, uint64_t late)
 {
     for (int i = 0; i < ACUI_LENGTHS && late; i++) {
         known *k = &entry->lengths[i];
-        if (k->score >= FEW && k->ns <= ns + 2 * k->spread + ACU_US(5) && k->ns >= ns - late)
+        if (k->score >= ACUI_LENGTH_FEW && k->ns <= ns + 2 * k->spread + ACU_US(5) &&
+            k->ns >= ns - late)
             return k;
     }
     return NULL;
@@ -238,7 +224,7 @@ static known *slept_over(struct entry *entry, uint64_t ns, uint64_t late)
  * news about the length, unless it goes on. */
 static bool believe(struct entry *entry, known *k)
 {
-    if (!k || k->guessed || entry->believed >= BLINDLY)
+    if (!k || k->guessed || entry->believed >= ACUI_BLINDLY)
         return false;
     entry->believed++;
     fits(entry, k, true);
@@ -259,12 +245,12 @@ static void learn_blindly(struct entry *entry, uint64_t ns, uint64_t slack, uint
     if (k && k->ns < ns)
         ns = k->ns; /* by then somebody was to be there */
     else
-        k = unseen ? near(entry, ns - SOONER, SOONER) : NULL;
-    bool just = k && k->spread <= BLIND; /* an end that was foreseen, and just missed */
-    uint64_t off = just ? SOONER : slack / 2, guess = ns > off ? ns - off : 1;
+        k = unseen ? near(entry, ns - ACUI_SOONER, ACUI_SOONER) : NULL;
+    bool just = k && k->spread <= ACUI_BLIND; /* an end that was foreseen, and just missed */
+    uint64_t off = just ? ACUI_SOONER : slack / 2, guess = ns > off ? ns - off : 1;
     if (unseen)
-        entry->doubt = DOUBT;
-    k = near(entry, guess, SOONER);
+        entry->doubt = ACUI_DOUBT;
+    k = near(entry, guess, ACUI_SOONER);
     if (k && guess < k->ns)
         *k = (known){guess, spread_of(off), k->score, true};
     if (!k)
@@ -284,14 +270,14 @@ static void learn_roughly(struct entry *entry, uint64_t ns, uint64_t slack, bool
         return;
     entry->believed = 0;
     ns -= slack;
-    known *k = foreseen ? NULL : near(entry, ns, ROUGH);
+    known *k = foreseen ? NULL : near(entry, ns, ACUI_ROUGH);
     if (!k) {
-        *weakest(entry) = (known){ns, ROUGH, 1, true};
+        *weakest(entry) = (known){ns, ACUI_ROUGH, 1, true};
         misses(entry, foreseen);
         return;
     }
-    if (k->guessed && (ns < k->ns || k->spread > ROUGH))
-        *k = (known){ns, ROUGH, k->score, true};
+    if (k->guessed && (ns < k->ns || k->spread > ACUI_ROUGH))
+        *k = (known){ns, ACUI_ROUGH, k->score, true};
     fits(entry, k, false);
 }
 
@@ -304,7 +290,7 @@ static void learn_sharply(struct entry *entry, uint64_t ns, bool foreseen)
         see(k, ns);
         fits(entry, k, foreseen);
     } else {
-        *weakest(entry) = (known){ns, FIRST_SPREAD, 1, false};
+        *weakest(entry) = (known){ns, ACUI_FIRST_SPREAD, 1, false};
         misses(entry, foreseen);
     }
 }
@@ -321,21 +307,17 @@ void acui_lengths_learn(uint64_t form, uint64_t ns, uint64_t slack, uint64_t lat
     age(entry);
     bool foreseen = late > 0;
     acui_between_learn(&entry->between, ns, slack, foreseen);
-    if (slack > BLIND) {
+    if (slack > ACUI_BLIND) {
         learn_blindly(entry, ns, slack, late);
         return;
     }
-    if (slack > SHARP) {
+    if (slack > ACUI_SHARP) {
         learn_roughly(entry, ns, slack, foreseen);
         return;
     }
     entry->believed = 0;
     learn_sharply(entry, ns, foreseen);
 }
-
-/* A thread in the driver takes more or less long to wake up: a shorter wait than this may have been
- * for short work. */
-#define DOUBTFUL ACU_US(400)
 
 uint64_t acui_spin_after(uint64_t spin, uint64_t waited, bool blocked)
 {
@@ -344,6 +326,6 @@ uint64_t acui_spin_after(uint64_t spin, uint64_t waited, bool blocked)
     if (waited < ACUI_SPIN_MOST + ACUI_LATE)
         return ACUI_SPIN_MOST;
     if (spin <= ACUI_SPIN_LEAST) /* tried again now and then */
-        return waited < DOUBTFUL ? ACUI_SPIN_MOST : ACUI_SPIN_LEAST;
+        return waited < ACUI_DOUBTFUL ? ACUI_SPIN_MOST : ACUI_SPIN_LEAST;
     return spin / 2 < ACUI_SPIN_LEAST ? ACUI_SPIN_LEAST : spin / 2;
 }

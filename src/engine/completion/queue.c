@@ -28,8 +28,6 @@
 #include <unistd.h>
 
 #define BATCH 32 /* notices taken under one holding of the lock */
-#define SPIN ACU_US(50) /* how long a waiting thread does not pause, unless the work is known to
-                         * take long */
 
 struct acu_queue {
     acui_object object;
@@ -456,7 +454,7 @@ static void sleep_until(acu_queue *queue, uint64_t deadline)
 /* Whether something in flight is likely to end before a sleep would pay. */
 static bool is_soon(uint64_t now, uint64_t waited)
 {
-    uint64_t next = waited < SPIN ? acui_flight_wait_for_any(now, ACU_FOREVER) : 0;
+    uint64_t next = waited < ACUI_SPIN_QUEUE ? acui_flight_wait_for_any(now, ACU_FOREVER) : 0;
     return next && next <= now;
 }
 

@@ -26,8 +26,7 @@
 #include <sched.h>
 #include <sys/prctl.h>
 
-#define PAUSE ACU_US(20) /* for shorter sleeps it stays awake: waking up takes as long */
-#define BATCH 64         /* streams looked at between two takings of the lock */
+#define BATCH 64 /* streams looked at between two takings of the lock */
 
 static struct { /* under the flight lock */
     bool running, stop;
@@ -89,7 +88,7 @@ static void rest(uint64_t next)
     next = sooner(next, acui_deadlines_next());
     if (expected > now)
         stay_awake(sooner(next, expected));
-    else if (!reactor.alone && next < now + PAUSE)
+    else if (!reactor.alone && next < now + ACUI_PAUSE)
         stay_awake(next);
     else {
         if (next == ACU_FOREVER) { /* the process may have been pinned since */

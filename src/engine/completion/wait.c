@@ -14,12 +14,6 @@
 
 #include <sys/prctl.h>
 
-#define KNOWN ACU_US(3) /* after this long, ask whether the work is known to take long */
-#define GAP ACU_US(1)    /* and then so often: asking takes longer than a look at a flag */
-#define FRESH ACU_US(3)  /* no kernel is over sooner */
-#define PAUSE ACU_US(20) /* shorter sleeps are not worth it */
-#define NAP_MOST ACU_MS(1)
-
 /* Looks between two readings of the clock: that takes 25 ns, and reading a flag next to nothing. */
 enum { LOOKS = 64 };
 
@@ -55,7 +49,7 @@ acu_status acui_wait_until(acui_look_fn look, acui_next_fn next, void *context, 
         return first;
     acui_streak_end();
     uint64_t start = acui_now(), now = start, deadline = acui_deadline_from(start, timeout);
-    uint64_t most = atomic_load_explicit(&spin, memory_order_relaxed), ask = KNOWN;
+    uint64_t most = atomic_load_explicit(&spin, memory_order_relaxed), ask = ACUI_ASK_AFTER;
     for (bool slept = false, blocked = false;;) {
         uint32_t seen = acui_done_count();
         acu_status status = look(context, now);
@@ -71,11 +65,11 @@ acu_status acui_wait_until(acui_look_fn look, acui_next_fn next, void *context, 
         if (waited < ask)
             continue;
         uint64_t then = next(context, now, waited < most ? ACU_FOREVER : 0, &start);
-        if (then != ACUI_BLOCK && then < now + PAUSE) {
-            ask = now - start + GAP;
+        if (then != ACUI_BLOCK && then < now + ACUI_PAUSE) {
+            ask = now - start + ACUI_ASK_GAP;
             continue;
         }
-        ask = KNOWN;
+        ask = ACUI_ASK_AFTER;
         slept = true;
         blocked = then >= ACUI_BLOCK;
         if (then != ACUI_BLOCK)
@@ -88,7 +82,7 @@ uint64_t acui_next_of_any(void *context, uint64_t now, uint64_t spin_for, uint64
 {
     (void)context, (void)start;
     uint64_t next = acui_flight_wait_for_any(now, spin_for);
-    return next == 0 ? (spin_for ? now : now + NAP_MOST) : next;
+    return next == 0 ? (spin_for ? now : now + ACUI_NAP_MOST) : next;
 }
 
 /* ---- one future ---- */
@@ -120,7 +114,7 @@ static void ask_for_flags(single *s, bool fresh)
         return;
     }
     acu_stream *stream = acui_flight_end_of(s->future->submission, &end);
-    if (fresh && (!stream || !end.last || acui_now() > end.issued_at + FRESH))
+    if (fresh && (!stream || !end.last || acui_now() > end.issued_at + ACUI_FRESH))
         return;
     s->asked = true;
     s->flags = stream && acui_stream_prompt(stream, end.number);
@@ -165,7 +159,8 @@ static uint64_t next_of_held(single *one, uint64_t now)
         one->since = now;
     if (now - one->since < ACUI_SPIN_MOST)
         return now;
-    one->nap = one->nap == 0 ? PAUSE : 2 * one->nap < NAP_MOST ? 2 * one->nap : NAP_MOST;
+    one->nap = one->nap == 0 ? ACUI_NAP_LEAST : 2 * one->nap;
+    one->nap = one->nap < ACUI_NAP_MOST ? one->nap : ACUI_NAP_MOST;
     return now + one->nap;
 }
 
