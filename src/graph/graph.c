@@ -37,7 +37,7 @@ struct acu_graph {
     acui_exec *exec;
     piece *pieces;
     size_t piece_count;
-    bool passes; /* some value is in none of the pieces: see op/await.h */
+    bool passes_on; /* some value is in none of the pieces: see op/await.h */
     pthread_mutex_t launch; /* held for a launch: the driver's graph objects are not thread-safe */
 };
 
@@ -169,7 +169,7 @@ static acu_status add_touches(acu_graph *graph)
 }
 
 /* Whether some value is touched by none of the nodes, as far as that shows at once. */
-static bool passes(const acu_graph *graph)
+static bool passes_on(const acu_graph *graph)
 {
     for (size_t i = 0; i < graph->values.count; i++) {
         const acu_tensor *tensor = graph->values.list[i].tensor;
@@ -270,7 +270,7 @@ static acu_status make(acu_graph *graph, acu_device *device, acu_op *op,
     ACUI_TRY(bind_kernels(graph->task));
     ACUI_TRY(allocate(graph->task));
     ACUI_TRY(add_touches(graph));
-    graph->passes = passes(graph);
+    graph->passes_on = passes_on(graph);
     acui_plan_drop_drafts(&graph->plan->plan);
     return make_exec(graph);
 }
@@ -383,7 +383,7 @@ static acu_status plan_replay(acui_plan *plan, acu_op *op, acu_device *place, ac
     node->u.replay.release = acu_graph_release;
     node->u.replay.nodes = graph->task->body_count;
     ACUI_TRY(touch_pieces(plan, node, graph));
-    plan->passes |= graph->passes;
+    plan->passes_on |= graph->passes_on;
     for (size_t i = 0; i < graph->values.count && !values->unwanted; i++) {
         acu_val value = graph->values.list[i];
         value.form = ACU_BORROWED;

@@ -9,8 +9,8 @@
 #include "op/await.h"
 #include "op/op.h"
 
-struct acui_met {
-    const struct acui_met *next;
+struct acui_front_op {
+    const struct acui_front_op *next;
     const acui_sharing *sharing;
 };
 
@@ -21,21 +21,23 @@ static acu_status no_memory(void)
 
 acui_front acui_front_start(acui_plan *plan)
 {
-    acui_front front = {.before = plan->now.after, .met = plan->met, .first = plan->count};
-    plan->meeting++;
+    acui_front front = {.before = plan->now.after,
+                        .ops_before = plan->front_ops,
+                        .first = plan->count};
+    plan->open_fronts++;
     return front;
 }
 
-acu_status acui_front_meet(acui_plan *plan, const acui_sharing *sharing)
+acu_status acui_front_note(acui_plan *plan, const acui_sharing *sharing)
 {
-    if (!plan->meeting || !sharing)
+    if (!plan->open_fronts || !sharing)
         return ACU_OK;
-    struct acui_met *met = ACUI_ARENA_NEW(&plan->arena, struct acui_met);
-    if (!met)
+    struct acui_front_op *op = ACUI_ARENA_NEW(&plan->arena, struct acui_front_op);
+    if (!op)
         return no_memory();
-    met->sharing = sharing;
-    met->next = plan->met;
-    plan->met = met;
+    op->sharing = sharing;
+    op->next = plan->front_ops;
+    plan->front_ops = op;
     return ACU_OK;
 }
 
@@ -52,7 +54,7 @@ static bool push(acui_plan *plan, acui_after entry)
 
 /* What this plan planned between start and done is among the new nodes already; only ops that were
  * planned earlier need an entry. */
-static bool push_met(acui_plan *plan, const acui_sharing *sharing, uint32_t first)
+static bool push_op(acui_plan *plan, const acui_sharing *sharing, uint32_t first)
 {
     if (!acui_sharing_in(sharing, plan))
         return push(plan, (acui_after){.sharing = sharing});
@@ -67,9 +69,10 @@ acu_status acui_front_done(acui_plan *plan, const acui_front *front)
         plan->now.after = NULL;
         memory = push(plan, (acui_after){.begin = front->first, .end = plan->count});
     }
-    for (const struct acui_met *m = plan->met; m != front->met && memory; m = m->next)
-        memory = push_met(plan, m->sharing, front->first);
-    plan->meeting--;
+    for (const struct acui_front_op *op = plan->front_ops; op != front->ops_before && memory;
+         op = op->next)
+        memory = push_op(plan, op->sharing, front->first);
+    plan->open_fronts--;
     return memory ? ACU_OK : no_memory();
 }
 
@@ -117,11 +120,11 @@ void acui_front_clear(acui_plan *plan)
 static acu_status plan_before(acui_plan *plan, acu_op *op, acu_device *place, acui_front *front)
 {
     acui_values unused = {.unwanted = true};
-    const acui_borrowed *since = plan->borrowed;
+    const acui_imported *since = plan->imported;
     *front = acui_front_start(plan);
     acu_status status = acui_plan_op(plan, acui_op_take_input(op, 1), place, &unused);
     acui_values_clear(&unused);
-    acui_plan_settle_borrowed(plan, since);
+    acui_plan_waiters_known(plan, since);
     acu_status done = acui_front_done(plan, front);
     return status == ACU_OK ? done : status;
 }
@@ -134,7 +137,7 @@ static acu_status plan_after(acui_plan *plan, acu_op *op, acu_device *place, acu
     if (status == ACU_OK)
         status = acui_plan_op(plan, acui_op_take_input(op, 0), place, values);
     if (status == ACU_OK && plan->count == count && acui_front_is_elsewhere(plan))
-        status = acui_plan_await(plan, op, place, plan->borrowed, NULL, true);
+        status = acui_plan_await(plan, op, place, plan->imported, NULL, true);
     acui_front_restore(plan, &front);
     return status;
 }

@@ -28,7 +28,7 @@ struct acui_after {
  */
 typedef struct acui_front {
     const acui_after *before; /* the plan's list at start */
-    const struct acui_met *met;
+    const struct acui_front_op *ops_before; /* what plan->front_ops was then */
     uint32_t first;           /* the next node at start */
 } acui_front;
 acui_front acui_front_start(acui_plan *plan);
@@ -39,7 +39,7 @@ bool acui_front_is_elsewhere(const acui_plan *plan);
 void acui_front_restore(acui_plan *plan, const acui_front *front);
 
 /* The plan got values of an op with several users. NO_MEMORY. */
-acu_status acui_front_meet(acui_plan *plan, const acui_sharing *sharing);
+acu_status acui_front_note(acui_plan *plan, const acui_sharing *sharing);
 
 /* Put `count` points in front; the caller fills them in, each retained. NULL: no memory (record
  * set). */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * The AWAIT node, which waits for what the plan itself does not do (await.h). It touches, as a
- * reader, each value of the plan that no other node touches, and stands for the borrowed ops that
+ * reader, each value of the plan that no other node touches, and stands for the imported ops that
  * nothing else in the plan waits for.
  */
 #include "op/await.h"
@@ -36,32 +36,32 @@ static acu_status touch_open(acui_plan *plan, acui_node *node, const acui_values
     return ACU_OK;
 }
 
-void acui_plan_settle_borrowed(acui_plan *plan, const acui_borrowed *since)
+void acui_plan_waiters_known(acui_plan *plan, const acui_imported *since)
 {
-    for (acui_borrowed *b = plan->borrowed; b != since; b = b->next)
-        b->settled = true;
+    for (acui_imported *b = plan->imported; b != since; b = b->next)
+        b->waiter_known = true;
 }
 
 acu_status acui_plan_await(acui_plan *plan, const acu_op *op, acu_device *place,
-                           const acui_borrowed *since, const acui_values *values, bool order)
+                           const acui_imported *since, const acui_values *values, bool order)
 {
-    if (!plan->passes || plan->kept)
+    if (!plan->passes_on || plan->for_replay)
         return ACU_OK;
     acu_device *device = plan->last ? plan->last->device : place ? place : acu_device_default();
     size_t count = count_open(plan, values, &device);
-    bool loose = order;
-    for (const acui_borrowed *b = plan->borrowed; b != since; b = b->next)
-        loose |= b->loose && !b->settled;
-    if ((!count && !loose) || !device) /* without an open device there is nothing to wait for */
+    bool needed = order;
+    for (const acui_imported *b = plan->imported; b != since; b = b->next)
+        needed |= b->untouched && !b->waiter_known;
+    if ((!count && !needed) || !device) /* without an open device there is nothing to wait for */
         return ACU_OK;
     acui_node *node = acui_plan_node(plan, ACUI_NODE_AWAIT, op, device, count);
     if (!node)
         return ACU_ERR_NO_MEMORY;
     ACUI_TRY(touch_open(plan, node, values));
-    for (acui_borrowed *b = plan->borrowed; b != since; b = b->next)
-        if (!b->settled) {
+    for (acui_imported *b = plan->imported; b != since; b = b->next)
+        if (!b->waiter_known) {
             b->node = node;
-            b->settled = true;
+            b->waiter_known = true;
         }
     return ACU_OK;
 }

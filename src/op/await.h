@@ -5,8 +5,8 @@
  * planned, an `after` that has no work of its own to order. Then the plan gets a node without work,
  * AWAIT, that is over, or fails, with all of that.
  *
- * While the plan grows it notes in `passes` that it got such a thing; without that note nothing is
- * looked for.
+ * While the plan grows it notes in `passes_on` that it got such a thing; without that note nothing
+ * is looked for.
  */
 #ifndef ACUI_OP_AWAIT_H
 #define ACUI_OP_AWAIT_H
@@ -14,15 +14,15 @@
 #include "op/sharing.h"
 
 /*
- * Await the values (NULL: none) that no node touches, and the ops borrowed after `since` for which
+ * Await the values (NULL: none) that no node touches, and the ops imported after `since` for which
  * nobody is known to wait yet. A node is made only if there is such a value, or if one of these ops
- * is loose; with `order` in any case, and then the node also comes behind what is in front.
+ * is untouched; with `order` in any case, and then the node also comes behind what is in front.
  * Messages name `op`; `place` is the device where nothing else says one. NO_MEMORY.
  */
 acu_status acui_plan_await(acui_plan *plan, const acu_op *op, acu_device *place,
-                           const acui_borrowed *since, const acui_values *values, bool order);
-/* The ops borrowed since then need no waiter of their own: either an alternative, whose turn comes
+                           const acui_imported *since, const acui_values *values, bool order);
+/* The ops imported since then need no waiter of their own: either an alternative, whose turn comes
  * behind them, waits for them, or they are in front of what is planned. */
-void acui_plan_settle_borrowed(acui_plan *plan, const acui_borrowed *since);
+void acui_plan_waiters_known(acui_plan *plan, const acui_imported *since);
 
 #endif

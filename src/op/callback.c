@@ -73,7 +73,7 @@ static acu_status plan_then(acui_plan *plan, acu_op *op, acu_device *place, acui
 {
     acui_front front;
     acu_op *next = NULL;
-    const acui_borrowed *since = plan->borrowed;
+    const acui_imported *since = plan->imported;
     acu_status status = plan_first(plan, op, place, &front, &next);
     uint32_t count = plan->count;
     if (status == ACU_OK)
@@ -141,9 +141,9 @@ static bool has_tensor(const acui_values *values, size_t base)
 static acu_status plan_map(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
 {
     size_t base = values->count;
-    const acui_borrowed *since = plan->borrowed;
+    const acui_imported *since = plan->imported;
     ACUI_TRY(plan_input(plan, op, place, values));
-    plan->passes = true;
+    plan->passes_on = true;
     if (plan->pause)
         plan->pause();
     acu_status was = acui_callback_enter_asked();

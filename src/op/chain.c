@@ -6,7 +6,7 @@
 
 /* Plans the launch that `x` takes its value from; from then on `x` is an op that yields that
  * value. */
-static acu_status settle(acui_plan *plan, acu_op *x)
+static acu_status plan_operand(acui_plan *plan, acu_op *x)
 {
     acui_values *stack = &plan->scratch;
     size_t base = stack->count, index = x->u.index;
@@ -17,7 +17,7 @@ static acu_status settle(acui_plan *plan, acu_op *x)
                                                                   * device */
     if (status == ACU_OK)
         status = acui_nth_of(stack, base, index, &value);
-    acui_plan_leave(plan, stack, base);
+    acui_plan_discard(plan, stack, base);
     if (status != ACU_OK)
         return acui_op_sign(x, status);
     x->class = &acui_class_VALUE;
@@ -35,7 +35,7 @@ acu_status acui_chain_plan(acui_plan *plan, acu_op *launch)
     while (first) {
         acu_op *x = first;
         first = x->next_dead;
-        ACUI_TRY(settle(plan, x));
+        ACUI_TRY(plan_operand(plan, x));
     }
     return ACU_OK;
 }

@@ -20,9 +20,9 @@ static acu_status plan_zip(acui_plan *plan, acu_op *op, acu_device *place, acui_
         acu_op *x = acui_op_take_input(op, i);
         copies = copies && x->class == &acui_class_COPY;
         ACUI_TRY(acui_plan_op(plan, x, place, values));
-        if (values->unwanted && !plan->passes) /* with `passes`, the values are still needed to find
-                                                * what to await */
-            acui_plan_leave(plan, values, base);
+        if (values->unwanted && !plan->passes_on) /* else the values are still needed to find what
+                                                   * to await */
+            acui_plan_discard(plan, values, base);
     }
     return copies ? acui_plan_join_copies(plan, op, last) : ACU_OK;
 }
@@ -52,7 +52,7 @@ static acu_status plan_part(acui_plan *plan, acu_op *op, acu_device *place, acui
 {
     acu_op *whole = op->inputs[0];
     size_t parts = op->part_count, index = op->u.index;
-    ACUI_TRY(acui_plan_kept(plan, whole, place));
+    ACUI_TRY(acui_plan_into_op(plan, whole, place));
     if (whole->rest->values.count != parts)
         return acui_fail(ACU_ERR_ARGUMENTS, "unzip into %zu parts of an op (%s) that yields %zu",
                          parts, acui_op_name(whole), whole->rest->values.count);
@@ -113,12 +113,12 @@ acu_status acui_nth_of(acui_values *values, size_t base, size_t index, acu_val *
 static acu_status plan_nth(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
 {
     size_t base = values->count;
-    const acui_borrowed *since = plan->borrowed;
+    const acui_imported *since = plan->imported;
     acu_val value;
     ACUI_TRY(acui_plan_looked_at(plan, acui_op_take_input(op, 0), place, values));
     ACUI_TRY(acui_nth_of(values, base, op->u.index, &value));
     acui_sharing_dropped(plan, since, values->count - base, value.tensor);
-    acui_plan_leave(plan, values, base);
+    acui_plan_discard(plan, values, base);
     return acui_values_push(values, value);
 }
 
@@ -161,7 +161,7 @@ static acu_status plan_own(acui_plan *plan, acu_op *op, acu_device *place, acui_
 {
     size_t base = values->count;
     ACUI_TRY(acui_plan_looked_at(plan, acui_op_take_input(op, 0), place, values));
-    acui_plan_release_left(plan);
+    acui_plan_release_discarded(plan);
     return acui_own_values(values->list + base, values->count - base);
 }
 

@@ -222,7 +222,7 @@ acu_status acui_plan_copy(acui_plan *plan, const acu_op *op, acu_tensor *dst, ac
 {
     bool to = acui_on_device(dst), from = acui_on_device(src);
     if (acui_copy_is_idle(dst, src)) {
-        plan->passes = true;
+        plan->passes_on = true;
         return ACU_OK;
     }
     if (is_pageable(dst) || is_pageable(src) || (!to && !from))

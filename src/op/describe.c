@@ -20,15 +20,15 @@ typedef struct stand_in {
 } stand_in;
 
 /* An op with several users, and what it yields. */
-typedef struct met {
-    struct met *next;
+typedef struct visited {
+    struct visited *next;
     acui_values values;
-} met;
+} visited;
 
 struct acui_infer {
     stand_in *stand_ins;
-    met *met;
-    acui_map stand_ins_of, met_of; /* by real buffer (some op holds it); by op */
+    visited *visited;
+    acui_map stand_ins_of, visited_of; /* by real buffer (some op holds it); by op */
     unsigned depth;
     bool unknown; /* something was found that only a submission can tell */
     acu_pool *pool, *pinned_pool; /* where new memory comes from; NULL: the device's own pool */
@@ -119,20 +119,20 @@ static acu_status infer_fresh(acui_infer *infer, acu_op *op, acu_device *place, 
 }
 
 /* What an op with several users yields, found once for all of them. */
-static acu_status meet(acui_infer *infer, acu_op *op, acu_device *place, met **found)
+static acu_status visit(acui_infer *infer, acu_op *op, acu_device *place, visited **found)
 {
-    met *m = acui_map_find(&infer->met_of, op);
-    if (!m) {
-        m = ACUI_NEW(met);
-        if (!m)
+    visited *v = acui_map_find(&infer->visited_of, op);
+    if (!v) {
+        v = ACUI_NEW(visited);
+        if (!v)
             return acui_fail(ACU_ERR_NO_MEMORY, "no memory to describe an op");
-        m->next = infer->met;
-        infer->met = m;
-        ACUI_TRY(infer_fresh(infer, op, place, &m->values));
-        if (!acui_map_put(&infer->met_of, op, m))
+        v->next = infer->visited;
+        infer->visited = v;
+        ACUI_TRY(infer_fresh(infer, op, place, &v->values));
+        if (!acui_map_put(&infer->visited_of, op, v))
             return acui_fail(ACU_ERR_NO_MEMORY, "no memory to describe an op");
     }
-    *found = m;
+    *found = v;
     return ACU_OK;
 }
 
@@ -150,12 +150,12 @@ acu_status acui_infer_part(acui_infer *infer, const acu_op *part, acu_device *pl
                            acui_values *values)
 {
     acu_op *whole = part->inputs[0];
-    met *m = NULL;
-    ACUI_TRY(meet(infer, whole, place, &m));
-    if (m->values.count != part->part_count)
+    visited *v = NULL;
+    ACUI_TRY(visit(infer, whole, place, &v));
+    if (v->values.count != part->part_count)
         return acui_fail(ACU_ERR_ARGUMENTS, "unzip into %zu parts of an op (%s) that yields %zu",
-                         part->part_count, acui_op_name(whole), m->values.count);
-    acu_val *kept = &m->values.list[part->u.index];
+                         part->part_count, acui_op_name(whole), v->values.count);
+    acu_val *kept = &v->values.list[part->u.index];
     if (whole->used_whole || atomic_load_explicit(&whole->handles, memory_order_relaxed))
         return push_shared(kept, values);
     acu_val value = *kept; /* only parts hold the op */
@@ -169,10 +169,10 @@ acu_status acui_infer_op(acui_infer *infer, acu_op *op, acu_device *place, acui_
         return acui_error_restore(&op->u.fault->error);
     if (acui_object_refs(op) == 1)
         return infer_fresh(infer, op, place, values);
-    met *m = NULL;
-    ACUI_TRY(meet(infer, op, place, &m));
-    for (size_t i = 0; i < m->values.count; i++)
-        ACUI_TRY(push_shared(&m->values.list[i], values));
+    visited *v = NULL;
+    ACUI_TRY(visit(infer, op, place, &v));
+    for (size_t i = 0; i < v->values.count; i++)
+        ACUI_TRY(push_shared(&v->values.list[i], values));
     return ACU_OK;
 }
 
@@ -198,11 +198,11 @@ acu_status acui_infer_one(acui_infer *infer, acu_op *op, acu_device *place, cons
 
 static void end(acui_infer *infer)
 {
-    while (infer->met) {
-        met *m = infer->met;
-        infer->met = m->next;
-        acui_values_clear(&m->values);
-        acui_free(m);
+    while (infer->visited) {
+        visited *v = infer->visited;
+        infer->visited = v->next;
+        acui_values_clear(&v->values);
+        acui_free(v);
     }
     while (infer->stand_ins) {
         stand_in *s = infer->stand_ins;
@@ -211,7 +211,7 @@ static void end(acui_infer *infer)
         acui_free(s);
     }
     acui_map_clear(&infer->stand_ins_of);
-    acui_map_clear(&infer->met_of);
+    acui_map_clear(&infer->visited_of);
 }
 
 static acu_value_info info_of(const acu_val *value)

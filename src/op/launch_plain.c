@@ -56,7 +56,7 @@ static inline bool is_plain(const acui_plan *plan, const acu_op *op, size_t *ten
     acu_kernel *kernel = op->u.call.kernel;
     /* The kernel's info may be read only if the state says that it is loaded. */
     if (acui_kernel_state(kernel) != ACUI_LOADED || !op->u.call.config.grid[0] ||
-        (op->u.call.instead && !plan->kept) || acui_globals_count(kernel->module))
+        (op->u.call.instead && !plan->for_replay) || acui_globals_count(kernel->module))
         return false;
     const acui_param *params = acui_launch_params(kernel);
     return params && kernel->info.param_count == op->u.call.arg_count &&

@@ -57,7 +57,7 @@ typedef struct acui_op_rest {
     /* Valid from PLANNING on; under the share lock (plan_op.c): */
     acui_plan *planner;     /* set while PLANNING, and while DONE but not yet entered into the
                              * order */
-    acu_op *next_unsettled; /* the planner's list */
+    acu_op *next_unpublished; /* the planner's list */
     acui_values values;     /* if DONE: for further users */
     struct acui_sharing *sharing;
     acui_fault *fault; /* if DONE and failed */

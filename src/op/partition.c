@@ -78,12 +78,12 @@ static acu_status plan_partition(acui_plan *plan, acu_op *op, acu_device *place,
                                  acui_values *values)
 {
     acu_val value = op->u.value;
-    plan->passes = true;
+    plan->passes_on = true;
     if (op->input_count)
         ACUI_TRY(acui_plan_input(plan, op, place, &value));
     op->u.value.tensor = NULL; /* the op's reference moves to the value: an op is planned once */
     if (value.form == ACU_OWNED)
-        acui_plan_release_left(plan);
+        acui_plan_release_discarded(plan);
     acu_status status = acui_partition_value(op, &value);
     if (status == ACU_OK)
         return acui_values_push(values, value);

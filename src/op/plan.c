@@ -278,54 +278,54 @@ static void clear_node(acui_node *node)
     }
 }
 
-enum { LEFT = 14 };
+enum { DISCARDED = 14 };
 
-struct acui_left {
-    struct acui_left *next;
+struct acui_discarded {
+    struct acui_discarded *next;
     size_t count;
-    acu_tensor *tensors[LEFT];
+    acu_tensor *tensors[DISCARDED];
 };
 
-static struct acui_left *grow_left(acui_plan *plan)
+static struct acui_discarded *grow_discarded(acui_plan *plan)
 {
-    struct acui_left *left = ACUI_ARENA_NEW(&plan->drafts, struct acui_left);
-    if (!left)
+    struct acui_discarded *d = ACUI_ARENA_NEW(&plan->drafts, struct acui_discarded);
+    if (!d)
         return NULL;
-    left->next = plan->left;
-    return plan->left = left;
+    d->next = plan->discarded;
+    return plan->discarded = d;
 }
 
-void acui_plan_leave(acui_plan *plan, acui_values *values, size_t base)
+void acui_plan_discard(acui_plan *plan, acui_values *values, size_t base)
 {
-    struct acui_left *left = plan->left;
+    struct acui_discarded *d = plan->discarded;
     const acu_val *value = values->list + values->count;
     for (size_t n = values->count; n > base; n--) {
         value--;
         if (value->kind != ACU_TENSOR && value->kind != ACU_PARTITION)
             continue;
-        if ((!left || left->count == LEFT) && !(left = grow_left(plan))) {
+        if ((!d || d->count == DISCARDED) && !(d = grow_discarded(plan))) {
             values->count = n; /* those behind it were moved already */
             acui_values_cut(values, base);
             return;
         }
-        left->tensors[left->count++] = value->tensor;
+        d->tensors[d->count++] = value->tensor;
     }
     values->count = base;
 }
 
-void acui_plan_release_left(acui_plan *plan)
+void acui_plan_release_discarded(acui_plan *plan)
 {
-    for (struct acui_left *left = plan->left; left; left = left->next)
-        while (left->count > 0)
-            acu_tensor_release(left->tensors[--left->count]);
+    for (struct acui_discarded *d = plan->discarded; d; d = d->next)
+        while (d->count > 0)
+            acu_tensor_release(d->tensors[--d->count]);
     for (acu_op *op = plan->spent; op; op = op->next_dead)
         acui_args_release(op);
 }
 
 void acui_plan_drop_drafts(acui_plan *plan)
 {
-    acui_plan_release_left(plan);
-    plan->left = NULL;
+    acui_plan_release_discarded(plan);
+    plan->discarded = NULL;
     while (plan->spent) {
         acu_op *op = plan->spent;
         plan->spent = op->next_dead;

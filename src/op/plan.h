@@ -5,6 +5,82 @@
  * Nodes are pure data: what to call with what, and which bytes it reads and writes. They name
  * tensors whose memory may not exist yet, and no stream. The engine cuts the list into tasks,
  * orders these by the data they touch, and puts them on streams.
+ *
+ * The words of planning:
+ *
+ *   place         the device for whatever names none. (A node's `place` is the engine's.)
+ *   values, form  what an op yields, and who may use it: owned, borrowed, shared (acuda/op.h)
+ *   unwanted      nobody looks at the values of this op, so they need not be kept
+ *   enter         the engine puts the plan's nodes into the order of the data: from then on, work
+ *                 that others submit comes behind them. Until then the plan is this thread's alone
+ *   frame         where in the composition a node stands: `after`, `sharing`, context and part.
+ *                 plan->now is the frame of nodes to come
+ *   after         what comes before a node, whether they share data or not: ranges of this plan's
+ *                 nodes, shared ops of other plans, and points (op/after.h)
+ *   front         what is planned between acui_front_start and _done; all nodes from then to
+ *                 _restore are `after` it
+ *   part          nodes whose failure has other consequences than that of the rest: what or_else
+ *                 tries, its alternative, finally (op/part.h). (The parts of an unzip are ops.)
+ *   shared op     an op that is not sole: others hold it, or had it planned. It is planned once,
+ *                 and all its users get the values that stay in it. Its state goes from FRESH over
+ *                 PLANNING to DONE, under the share lock (plan_op.c)
+ *   planner       of a shared op: the plan that its nodes are in, until it is published
+ *   unpublished   shared ops of a plan that is not entered yet: other threads wait for their values
+ *   sharing       the record of a shared op, which its nodes point to: it says who still wants
+ *                 them, so that giving up the submission does not take them from others
+ *                 (op/sharing.h)
+ *   alone         ... it turned out that nobody else can want them
+ *   imported      values that a plan got of a shared op which another plan planned
+ *   untouched     ... and that no node of this plan touches
+ *   AWAIT         a node without work, that is over, or fails, with what the plan yields but does
+ *                 not touch (op/await.h)
+ *   waiter_known  ... of an imported op: whether it has such a node, or needs none, is decided
+ *   passes_on     the plan got a value that its nodes may not touch: AWAIT may be needed
+ *   spent         launches that are planned; they are freed once the device has the work
+ *   discarded     values that nobody wants; their tensors are released then, too
+ *   drafts        memory that is needed only until all is entered: touches of launches, histories
+ *   for_replay    a plan that is kept for a graph, and not run (engine/submit/alone.c)
+ *
+ * A walk, with a shared op x inside a `then` inside an `or_else`:
+ *
+ *   acu_op *x = acu_op_retain(acu_zeros(...));    a second reference: x is shared
+ *   acu_submit(device, acu_or_else(acu_then(x, f), acu_full(...)), ...);
+ *   f returns acu_first(acu_launch(k, config, acu_out(acu_empty(...)), acu_in(its first value)))
+ *
+ *   acui_plan_op(or_else)          it is sole: its class plans it (plan_or_else, rescue.c)
+ *     part TRY begins, and a front
+ *     acui_plan_op(then)           sole (plan_then, callback.c); within the first front another one
+ *                                  begins, for what is behind x
+ *       acui_plan_looked_at(x)     f looks at the values. x is shared: plan_used_twice
+ *         FRESH: PLANNING now, a sharing and a part SHARED begin. Nodes 0 and 1. They end; x is
+ *         DONE, keeps its value, and is in plan->unpublished
+ *         x is noted for both fronts; f gets a copy of the value, whose form is shared
+ *       f is called, with no lock held; the inner front is done: it consists of nodes [0, 2)
+ *       acui_plan_op(first(launch))   nodes 2 and 3 are after [0, 2), and read x's bytes as well
+ *     no AWAIT, since nothing was passed on so far. Part TRY ends; its front is done: [0, 4)
+ *     part ELSE begins             node 4 decides, after [0, 4). A front of its own: [4, 5)
+ *       acui_plan_op(full)         nodes 5 and 6, after [4, 5)
+ *       replace_all                nodes 7 and 8: a copy to where the launch was to put its result
+ *   acui_plan_await                node 9, since passes_on: with parts, it is not certain that any
+ *                                  node that touches the result runs
+ *   acui_enter_nodes (flush)       tasks are made and entered; acui_plan_publish: others get x
+ *
+ *   node  kind    of       part         sharing  after   writes, reads
+ *   0     ALLOC   zeros    SHARED, TRY  x                X
+ *   1     FILL    zeros    SHARED, TRY  x                X
+ *   2     ALLOC   empty    TRY                   [0, 2)  Y
+ *   3     LAUNCH  k        TRY                   [0, 2)  Y, X
+ *   4     DECIDE  or_else  ELSE                  [0, 4)
+ *   5     ALLOC   full     ELSE                  [4, 5)  Z
+ *   6     FILL    full     ELSE                  [4, 5)  Z
+ *   7     ALLOC   or_else  ELSE                  [4, 5)  Y (if nothing allocated it)
+ *   8     COPY    copy     ELSE                  [4, 5)  Y, Z
+ *   9     AWAIT   or_else                                Y
+ *
+ * Had another submission planned x before: plan_used_twice finds it DONE, first waits until it is
+ * published, and notes it in plan->imported. Then nodes 0 and 1 are not in this plan; what 2 and 3
+ * are after is x, by its sharing. Before part TRY ends it gets an AWAIT, which stands for x as a
+ * whole: if x fails, so does what was tried.
  */
 #ifndef ACUI_OP_PLAN_H
 #define ACUI_OP_PLAN_H
@@ -237,8 +313,8 @@ struct acui_plan {
     acui_frame now;                  /* of nodes that are appended now */
     const acui_frame *frame;         /* of the last node; NULL: none */
     acui_after *points;              /* entries of `after` lists that hold points */
-    const struct acui_met *met;      /* ops with several users whose values it got while */
-    unsigned meeting;                /* ... this many ask for it (op/after.h) */
+    const struct acui_front_op *front_ops; /* shared ops whose values it got while ... */
+    unsigned open_fronts;            /* ... so many fronts were not done */
     acui_use *uses;                  /* all */
     acui_use **use_table;            /* the same by address: open addressing, a power of two in
                                       * size */
@@ -255,18 +331,18 @@ struct acui_plan {
     pthread_t thread;              /* the one that plans */
     acu_op *spent;                 /* launches that are planned. They, and the tensors that they
                                     * still hold, are released when all is entered, */
-    struct acui_left *left;        /* ... and so are these tensors: acui_plan_leave */
-    acu_op *unsettled;             /* ops planned here, whose values others may use once they are
+    struct acui_discarded *discarded; /* ... and so are these tensors: acui_plan_discard */
+    acu_op *unpublished;           /* ops planned here, whose values others may use once they are
                                     * entered */
     struct acui_sharing *sharings;   /* of ops planned here with several users; retained */
     acu_pool *pool, *pinned_pool;    /* for memory that is allocated now; NULL: the device's own */
     struct acui_scratch *scratches;  /* temporary memory for library calls, which take turns in
                                       * it */
-    bool kept;                       /* it will be replayed: kernels only, no library calls */
+    bool for_replay;                 /* it will be replayed: kernels only, no library calls */
     bool holds;                      /* some nodes hold more than kernels and buffers */
-    bool passes;                     /* it got tensors that its nodes may not touch: op/await.h */
+    bool passes_on;                  /* it got tensors that its nodes may not touch: op/await.h */
     acui_part *parts;                /* all */
-    struct acui_borrowed *borrowed;  /* values of ops planned elsewhere */
+    struct acui_imported *imported;  /* values of ops planned elsewhere */
 
     /* The engine's: enter the nodes so far into the order, and start what can start. */
     acu_status (*flush)(acui_plan *plan);
@@ -291,7 +367,7 @@ acu_status acui_plan_one(acui_plan *plan, acu_op *op, acu_device *place, const c
 
 /* What was planned here is entered: others may use its values. Called by flush. With a `fault`, the
  * plan failed and will never be entered; then others get that failure. */
-void acui_plan_settle(acui_plan *plan, acui_fault *fault);
+void acui_plan_publish(acui_plan *plan, acui_fault *fault);
 
 /* The share lock. While it is held, no other thread begins to plan an op that the caller holds, or
  * anything below it. Meant for looking at ops: no function of the program's and no driver call may
@@ -304,7 +380,7 @@ void acui_look_begin(void);
 void acui_look_end(void);
 
 /* Plan an op whose values stay in it, for its parts to take. Does not consume the reference. */
-acu_status acui_plan_kept(acui_plan *plan, acu_op *op, acu_device *place);
+acu_status acui_plan_into_op(acui_plan *plan, acu_op *op, acu_device *place);
 
 /* Lend a value to a callback of an op in flight: a tensor of its own over the same storage, which
  * does not count against the lender's sole ownership. */
@@ -336,9 +412,9 @@ acu_status acui_node_touch_bytes(acui_plan *plan, acui_node *node, acu_buffer *b
                                  acui_extent extent, acu_access access);
 /* Drop the values from `base` on, which nobody wants: their tensors are released with the drafts,
  * when the device has its work. */
-void acui_plan_leave(acui_plan *plan, acui_values *values, size_t base);
+void acui_plan_discard(acui_plan *plan, acui_values *values, size_t base);
 /* Release those tensors now, before somebody asks whether a tensor has a sole holder. */
-void acui_plan_release_left(acui_plan *plan);
+void acui_plan_release_discarded(acui_plan *plan);
 /* All nodes are entered, or never will be: drop what was needed only for that. */
 void acui_plan_drop_drafts(acui_plan *plan);
 /* Release what the nodes hold, then the nodes. */

@@ -2,7 +2,7 @@
 /*
  * The walk over an op, which yields its values and appends its nodes to the plan.
  *
- * Ops that somebody else may be using at the same time are settled through the share lock. One
+ * Ops that somebody else may be using at the same time go through the share lock. One
  * thread plans such an op; the others get its values, but only once the nodes that compute them
  * have been entered into the order (flushed), because otherwise work on the values could be ordered
  * before them. A thread that has to wait for another one flushes its own plan first. Then two
@@ -68,7 +68,7 @@ acu_device *acui_plan_place(acu_device *place)
 /* ---- ops with several users ----------------------------------------------------------------- */
 
 /* Whether nothing that the plan does with the op's values can touch them. */
-static bool is_loose(const acu_op *op, const acui_values *values)
+static bool stays_untouched(const acu_op *op, const acui_values *values)
 {
     bool tensors = false;
     for (size_t i = 0; i < op->rest->values.count && !tensors; i++)
@@ -76,7 +76,7 @@ static bool is_loose(const acu_op *op, const acui_values *values)
     return values->unwanted || !tensors;
 }
 
-/* Appends copies of what a settled op yields. What the op owned, its users share from now on. */
+/* Appends copies of what a published op yields. What the op owned, its users share from now on. */
 static acu_status deliver(const acu_op *op, acui_values *values)
 {
     if (op->rest->fault)
@@ -91,7 +91,7 @@ static acu_status deliver(const acu_op *op, acui_values *values)
     return ACU_OK;
 }
 
-/* A thread that waits until an op is settled. Under the share lock. */
+/* A thread that waits until an op is published. Under the share lock. */
 typedef struct waiter {
     struct waiter *next;
     pthread_t thread;
@@ -132,8 +132,8 @@ static void wait_for(const acui_plan *plan, const acu_op *op)
     *link = w.next;
 }
 
-/* Wait until the op is this plan's to plan, or settled. Share lock held. */
-static acu_status await_settled(acui_plan *plan, acu_op *op)
+/* Wait until the op is this plan's to plan, or published. Share lock held. */
+static acu_status await_published(acui_plan *plan, acu_op *op)
 {
     bool flushed = false;
     while (op->state == ACUI_OP_FRESH && looks && !own_looks) /* a thread that looks must not
@@ -182,8 +182,8 @@ static void keep_result(acui_plan *plan, acu_op *op, acu_status status, acui_val
     if (status == ACU_OK) {
         op->rest->values = *values;
         *values = (acui_values){0};
-        op->rest->next_unsettled = plan->unsettled;
-        plan->unsettled = acui_object_retain(op);
+        op->rest->next_unpublished = plan->unpublished;
+        plan->unpublished = acui_object_retain(op);
         return;
     }
     op->rest->planner = NULL;
@@ -216,7 +216,7 @@ static void begin_shared(acui_plan *plan, acu_op *op)
     acui_op_rest *rest = op->rest;
     op->state = ACUI_OP_PLANNING;
     rest->planner = plan;
-    rest->next_unsettled = NULL;
+    rest->next_unpublished = NULL;
     rest->values = (acui_values){0};
     rest->sharing = NULL;
     rest->fault = NULL;
@@ -228,7 +228,7 @@ static ACUI_APART acu_status plan_used_twice(acui_plan *plan, acu_op *op, acu_de
 {
     acui_values own = {0};
     pthread_mutex_lock(&share_lock);
-    acu_status status = await_settled(plan, op);
+    acu_status status = await_published(plan, op);
     if (status == ACU_OK && op->state != ACUI_OP_DONE) {
         begin_shared(plan, op);
         pthread_mutex_unlock(&share_lock);
@@ -238,9 +238,9 @@ static ACUI_APART acu_status plan_used_twice(acui_plan *plan, acu_op *op, acu_de
     }
     if (status == ACU_OK && !op->rest->fault) { /* after a failure nothing of it stays in this
                                                  * plan */
-        status = acui_sharing_borrow(plan, op, !values || is_loose(op, values), !values);
+        status = acui_sharing_import(plan, op, !values || stays_untouched(op, values), !values);
         if (status == ACU_OK)
-            status = acui_front_meet(plan, op->rest->sharing);
+            status = acui_front_note(plan, op->rest->sharing);
     }
     if (status == ACU_OK)
         status = deliver(op, values);
@@ -249,14 +249,14 @@ static ACUI_APART acu_status plan_used_twice(acui_plan *plan, acu_op *op, acu_de
     return status;
 }
 
-void acui_plan_settle(acui_plan *plan, acui_fault *fault)
+void acui_plan_publish(acui_plan *plan, acui_fault *fault)
 {
-    if (!plan->unsettled)
+    if (!plan->unpublished)
         return;
     pthread_mutex_lock(&share_lock);
-    acu_op *list = plan->unsettled;
-    plan->unsettled = NULL;
-    for (acu_op *op = list; op; op = op->rest->next_unsettled) {
+    acu_op *list = plan->unpublished;
+    plan->unpublished = NULL;
+    for (acu_op *op = list; op; op = op->rest->next_unpublished) {
         op->rest->planner = NULL;
         op->rest->fault = acui_fault_retain(fault);
     }
@@ -264,7 +264,7 @@ void acui_plan_settle(acui_plan *plan, acui_fault *fault)
     pthread_mutex_unlock(&share_lock);
     while (list) {
         acu_op *op = list;
-        list = op->rest->next_unsettled;
+        list = op->rest->next_unpublished;
         acui_op_put(op);
     }
 }
@@ -305,7 +305,7 @@ acu_status acui_plan_looked_at(acui_plan *plan, acu_op *op, acu_device *place,
 }
 
 /* The values of an op whose parts are used one by one stay in the op: see PART (compose.c). */
-acu_status acui_plan_kept(acui_plan *plan, acu_op *op, acu_device *place)
+acu_status acui_plan_into_op(acui_plan *plan, acu_op *op, acu_device *place)
 {
     if (acui_op_is_oom(op))
         return acui_error_restore(&op->u.fault->error);

@@ -153,9 +153,9 @@ static acu_status plan_alternative(acui_plan *plan, acu_op *op, acu_device *plac
     if (!part)
         return ACU_ERR_NO_MEMORY;
     part->tried = tried;
-    const acui_borrowed *since = plan->borrowed;
+    const acui_imported *since = plan->imported;
     acu_status status = plan_other(plan, op, place, decide, values);
-    acui_plan_settle_borrowed(plan, since);
+    acui_plan_waiters_known(plan, since);
     acui_part_end(plan, part);
     return status;
 }
@@ -196,12 +196,12 @@ static acu_status plan_both(acui_plan *plan, acu_op *op, acu_device *place, acui
     acui_part *tried = acui_part_begin(plan, ACUI_PART_TRY);
     if (!tried)
         return ACU_ERR_NO_MEMORY;
-    const acui_borrowed *since = plan->borrowed;
+    const acui_imported *since = plan->imported;
     acui_front front = acui_front_start(plan);
     acu_status status = acui_plan_op(plan, acui_op_take_input(op, 0), place, values);
     if (status == ACU_OK)
         status = acui_plan_await(plan, op, place, since, values, false);
-    acui_plan_settle_borrowed(plan, since);
+    acui_plan_waiters_known(plan, since);
     acui_part_end(plan, tried);
     bool refused = status != ACU_OK;
     if (refused)

@@ -42,35 +42,35 @@ acu_op *acui_sharing_hold(acu_op *op)
     return acui_object_retain(op);
 }
 
-acu_status acui_sharing_borrow(acui_plan *plan, const acu_op *op, bool loose, bool part)
+acu_status acui_sharing_import(acui_plan *plan, const acu_op *op, bool untouched, bool part)
 {
     acui_sharing *sharing = op->rest->sharing;
     if (sharing && acui_sharing_in(sharing, plan))
         sharing->within = acui_part_around(sharing->within, plan->now.part);
     if (!sharing || acui_sharing_in(sharing, plan))
         return ACU_OK;
-    acui_borrowed *borrowed = ACUI_ARENA_NEW(&plan->arena, acui_borrowed);
-    if (!borrowed)
+    acui_imported *imported = ACUI_ARENA_NEW(&plan->arena, acui_imported);
+    if (!imported)
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory to plan %s", acui_op_name(op));
     /* Relaxed: the op holds it while this happens. */
     atomic_fetch_add_explicit(&sharing->refs, 1, memory_order_relaxed);
-    borrowed->sharing = sharing;
-    borrowed->count = (uint32_t)op->rest->values.count;
-    borrowed->loose = loose;
-    borrowed->settled = part;
-    borrowed->next = plan->borrowed;
-    plan->borrowed = borrowed;
-    plan->passes = true;
+    imported->sharing = sharing;
+    imported->count = (uint32_t)op->rest->values.count;
+    imported->untouched = untouched;
+    imported->waiter_known = part;
+    imported->next = plan->imported;
+    plan->imported = imported;
+    plan->passes_on = true;
     return ACU_OK;
 }
 
-void acui_sharing_dropped(acui_plan *plan, const acui_borrowed *since, size_t count, bool tensor)
+void acui_sharing_dropped(acui_plan *plan, const acui_imported *since, size_t count, bool tensor)
 {
-    acui_borrowed *b = plan->borrowed;
+    acui_imported *b = plan->imported;
     if (b != since && tensor && b->next == since && b->count == count)
         return;
     for (; b != since; b = b->next)
-        b->loose = true;
+        b->untouched = true;
 }
 
 void acui_sharing_release(acui_sharing *sharing)
@@ -92,7 +92,7 @@ void acui_sharing_look(acui_plan *plan)
 {
     /* If the references of this list and of the op's nodes are all there are, nobody has the op or
      * can get it. */
-    for (const acu_op *op = plan->unsettled; op; op = op->rest->next_unsettled) {
+    for (const acu_op *op = plan->unpublished; op; op = op->rest->next_unpublished) {
         acui_sharing *sharing = op->rest->sharing;
         bool alone = acui_object_refs(op) == 1 + sharing->own;
         atomic_store_explicit(&sharing->alone, alone, memory_order_relaxed);
@@ -135,9 +135,9 @@ bool acui_sharing_held(const acui_sharing *sharing)
 
 void acui_sharing_return(acui_plan *plan)
 {
-    for (const acui_borrowed *b = plan->borrowed; b; b = b->next)
+    for (const acui_imported *b = plan->imported; b; b = b->next)
         acui_sharing_release(b->sharing);
-    plan->borrowed = NULL;
+    plan->imported = NULL;
 }
 
 void acui_sharing_clear(acui_plan *plan)

@@ -41,27 +41,27 @@ typedef struct acui_shared_point {
 } acui_shared_point;
 
 /* Notes that a plan got values of an op that another plan planned; in the former's arena. */
-typedef struct acui_borrowed {
-    struct acui_borrowed *next; /* the one before */
+typedef struct acui_imported {
+    struct acui_imported *next; /* the one before */
     acui_sharing *sharing;      /* retained until the plan is entered */
     uint32_t count;             /* how many values the op yields */
-    bool loose;                 /* nothing in the plan will touch them */
-    bool settled;               /* it is known who waits for the op as a whole, maybe nobody: */
+    bool untouched;             /* no node of the plan will touch them */
+    bool waiter_known;          /* it is known who waits for the op as a whole, maybe nobody: */
     const acui_node *node;      /* an AWAIT, or NULL */
-} acui_borrowed;
+} acui_imported;
 
 /* Nodes that the plan gets from now on are the op's, until acui_sharing_end. NO_MEMORY. */
 acu_status acui_sharing_begin(acui_plan *plan, acu_op *op);
 void acui_sharing_end(acui_plan *plan, const acu_op *op);
 /* Retain the op for a node of its own; the op may also have one user only. */
 acu_op *acui_sharing_hold(acu_op *op);
-/* The plan got values of the op, which another one may have planned. `loose`: as above; `part`: the
- * op is not awaited as a whole. NO_MEMORY. */
-acu_status acui_sharing_borrow(acui_plan *plan, const acu_op *op, bool loose, bool part);
+/* The plan got values of the op, which another one may have planned. `untouched`: as above; `part`:
+ * the op is not awaited as a whole. NO_MEMORY. */
+acu_status acui_sharing_import(acui_plan *plan, const acu_op *op, bool untouched, bool part);
 /* Some of the `count` values that the plan got after `since` are dropped; `tensor`: a tensor is
- * left. Unless that is certain to be a value of the one op borrowed since, those ops become
- * loose. */
-void acui_sharing_dropped(acui_plan *plan, const acui_borrowed *since, size_t count, bool tensor);
+ * left. Unless that is certain to be a value of the one op imported since, those ops count as
+ * untouched. */
+void acui_sharing_dropped(acui_plan *plan, const acui_imported *since, size_t count, bool tensor);
 void acui_sharing_release(acui_sharing *sharing); /* when the op goes; NULL is allowed */
 
 /* Find out which of the ops planned here nobody else uses, before the new nodes become tasks. */

@@ -77,7 +77,7 @@ void acui_values_clear(acui_values *values)
 static acu_status plan_value(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
 {
     (void)place;
-    plan->passes = true;
+    plan->passes_on = true;
     acu_val value = op->u.value;
     op->u.value = (acu_val){.kind = ACU_NONE};
     return acui_values_push(values, value);

@@ -57,8 +57,8 @@ static acu_status plan_after_future(acui_plan *plan, acu_op *op, acu_device *pla
         uint32_t count = plan->count;
         status = acui_plan_op(plan, acui_op_take_input(op, 0), place, values);
         if (status == ACU_OK && plan->count == count && plan->now.after != before) {
-            plan->passes = true;
-            status = acui_plan_await(plan, op, place, plan->borrowed, NULL, true);
+            plan->passes_on = true;
+            status = acui_plan_await(plan, op, place, plan->imported, NULL, true);
         }
     }
     plan->now.after = before;

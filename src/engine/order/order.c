@@ -212,7 +212,7 @@ static bool enter_await(acui_task *task, const acui_node *node)
     place_own(task, OWN);
     bool memory = enter_values(task, node);
     place_own(task, 0);
-    for (const acui_borrowed *b = task->submission->plan.borrowed; b && memory; b = b->next)
+    for (const acui_imported *b = task->submission->plan.imported; b && memory; b = b->next)
         memory = b->node != node || enter_op(task, b->sharing);
     return memory;
 }
@@ -427,7 +427,7 @@ acu_status acui_enter_nodes(acui_plan *plan)
             acui_flight_want_all();
         s->entered = plan->last;
     }
-    acui_plan_settle(plan, NULL);
+    acui_plan_publish(plan, NULL);
     if (s->planned)
         acui_sharing_return(plan);
     if (s->planned && !s->outer)

@@ -33,9 +33,9 @@ static acu_status close_shared(acui_plan *plan, acu_status status)
     acui_sharing_close(plan);
     if (status != ACU_OK)
         fault = acui_fault_new(acui_error());
-    else if (plan->unsettled && !(fault = refuse_others()))
+    else if (plan->unpublished && !(fault = refuse_others()))
         status = acui_fail(ACU_ERR_NO_MEMORY, "no memory for a graph");
-    acui_plan_settle(plan, fault);
+    acui_plan_publish(plan, fault);
     acui_fault_release(fault);
     return status;
 }
@@ -49,7 +49,7 @@ acu_status acui_alone_plan(acu_device *device, acu_op *op, const acu_submit_opti
         return ACU_ERR_NO_MEMORY;
     }
     s->plan.flush = refuse_flush;
-    s->plan.kept = true;
+    s->plan.for_replay = true;
     acu_device *place = acui_submit_place(device, options, NULL);
     acu_status status = acui_plan_op(&s->plan, op, place, values);
     *submission = s;

@@ -142,7 +142,7 @@ static void end_planning(acui_submission *s)
 static void abandon(acui_submission *s, acui_values *values, acui_results *results)
 {
     acui_fault *fault = acui_fault_new(acui_error());
-    acui_plan_settle(&s->plan, fault);
+    acui_plan_publish(&s->plan, fault);
     acui_fault_release(fault);
     acui_values_clear(values);
     acui_results_clear(results);
@@ -213,7 +213,7 @@ acu_status acui_submit_here(acu_device *device, acu_op *op, const acu_submit_opt
     s->planned = true;
     if (status == ACU_OK)
         status = check_order(s);
-    if (status == ACU_OK && future && s->plan.passes)
+    if (status == ACU_OK && future && s->plan.passes_on)
         status = acui_plan_await(&s->plan, &(acu_op){.class = class, .site = site}, place, NULL,
                                  &values, false);
     if (status == ACU_OK && !values.unwanted)

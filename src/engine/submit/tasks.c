@@ -61,7 +61,7 @@ static acu_status choose_stream(acui_submission *s, acui_task *task)
     if (!chosen)
         return acui_error()->status;
     /* The stream may be the program's. Nothing is put there for a graph that is only made. */
-    if (policy && policy != task->device->policy && !s->plan.kept)
+    if (policy && policy != task->device->policy && !s->plan.for_replay)
         ACUI_TRY(acui_stream_check_capture(chosen));
     task->stream = chosen;
     s->lanes[s->lane_count++] =
