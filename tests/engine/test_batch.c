@@ -346,6 +346,43 @@ static void a_callback_holds_none_of_them_up(void **state)
     end(&b);
 }
 
+/* User data whose release returns once the submissions that came before it are on the device. */
+static void look_at_release(void *user)
+{
+    (void)user;
+    while (acu_future_poll(last_of_all) == ACU_NOT_READY)
+        continue;
+}
+
+/* The ring is never empty, as more comes all the time. */
+static void what_issues_nothing_holds_none_of_them_up(void **state)
+{
+    static uint32_t memory[N];
+    (void)state;
+    bed b = begin();
+    warm(&b, 1);
+    acu_future *futures[4];
+    acu_buffer *buffer;
+    acu_tensor *wrapped;
+    assert_works(acu_buffer_wrap_host(b.device, memory, sizeof memory,
+                                      ACU_USER(NULL, look_at_release), &buffer));
+    assert_works(acu_tensor_create(buffer, 0, ACU_U32, ACU_SHAPE(N), &wrapped));
+    acu_buffer_release(buffer);
+    teach_all(&b, 1);
+    hold_thread(b.device);
+    for (int i = 0; i < 4; i++)
+        futures[i] = test_submit(b.device, step(&b, i, 2));
+    last_of_all = futures[3];
+    for (int i = 0; i < ACUI_BATCH_MOST; i++)
+        assert_works(acu_submit(b.device, acu_scalar(acu_u8(1)), NULL, NULL));
+    assert_works(acu_submit(b.device, acu_value(wrapped), NULL, NULL));
+    acu_tensor_release(wrapped);
+    assert_works(acu_submit(b.device, acu_scalar(acu_u8(1)), NULL, NULL));
+    test_host_gate_open();
+    wait_for(futures, 4, ACU_OK);
+    end(&b);
+}
+
 /* ---- a driver that refuses ---- */
 
 static void survive(acu_driver_call call, unsigned result)
@@ -1160,6 +1197,7 @@ int main(void)
         cmocka_unit_test(each_fails_alone),
         cmocka_unit_test(results_of_their_own_too),
         cmocka_unit_test(a_callback_holds_none_of_them_up),
+        cmocka_unit_test(what_issues_nothing_holds_none_of_them_up),
         cmocka_unit_test(what_the_driver_refuses_goes_alone),
         cmocka_unit_test(what_threads_submit_goes_as_one),
         cmocka_unit_test(one_behind_the_other),

@@ -37,7 +37,8 @@
  * A runtime thread flushes when its ring is empty, but waits up to ACUI_BATCH_DELAY for more while
  * its last two batches are still on the device. With more in the ring it goes on planning: then it
  * issues a batch when there are ACUI_BATCH_MOST, and flushes before a callback of the program's, a
- * wait for its turn, and a task that goes alone. The first task after a pause is not deferred.
+ * wait for its turn, and a task that goes alone, and after more than ACUI_BATCH_MOST submissions
+ * that added nothing. The first task after a pause is not deferred.
  *
  * An issuer is called, if there is a core for it (acui_issuer_ask), when threads keep finding each
  * other issuing on the device, when one submits continuously without having to wait, or when a
@@ -50,10 +51,10 @@
  * What holds at any time:
  *   - A task is deferred only while somebody must issue it. Whoever closes the list, or ceases to
  *     own it, issues what is there.
- *   - A task stays deferred no longer than it takes to issue what was ready before it (and, on a
- *     runtime thread, to plan what is in the ring), plus ACUI_BATCH_DELAY. Nothing that takes long
- *     is done in between: no wait for the device, and no function of the program's, as the issuer
- *     closes the list before it runs anything that may call one.
+ *   - A task stays deferred no longer than it takes to issue what was ready before it, plus
+ *     ACUI_BATCH_DELAY; on a runtime thread, no longer than it takes to plan at most
+ *     ACUI_BATCH_MOST submissions for each task that is added. Nobody waits for the device in
+ *     between, and the issuer closes the list before it runs anything that may call the program.
  *   - No task of a batch comes behind another one of it: a task that comes behind anything that is
  *     not over goes alone.
  *   - A task that was given up while it was deferred is not issued.
@@ -124,6 +125,9 @@ void acui_user_code_end(void);
 void acui_deferred_own(acu_device *device);
 /* Whether something is deferred that this thread has to issue itself. */
 bool acui_deferred_must_flush(void);
+/* This thread has dealt with one more submission: whether that has waited for long enough, since
+ * the last few added nothing. */
+bool acui_deferred_waits_in_vain(void);
 /* Whether that had better wait for more, as the device is busy with others. */
 bool acui_deferred_may_wait(void);
 /* Issue it now, since this thread may be busy for a while. Does nothing on other threads. */

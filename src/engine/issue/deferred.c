@@ -403,6 +403,8 @@ bool acui_defer(acui_task *task)
         return true;
     }
     size_t count = add(list, task, joins, own && joins);
+    if (own)
+        list->without = 0;
     if (count >= ACUI_BATCH_MOST && alone)
         note_full(list);
     if (is_full(list, count))
@@ -430,6 +432,11 @@ acu_stream *acui_deferred_stream(const acu_device *device)
 bool acui_deferred_must_flush(void)
 {
     return owned && count_of(acui_deferred_of(owned)) && !is_open(acui_deferred_of(owned));
+}
+
+bool acui_deferred_waits_in_vain(void)
+{
+    return acui_deferred_must_flush() && ++acui_deferred_of(owned)->without > ACUI_BATCH_MOST;
 }
 
 void acui_deferred_flush(void)

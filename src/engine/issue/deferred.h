@@ -43,6 +43,7 @@ typedef struct acui_deferred {
     /* Of the runtime thread that owns the list: */
     uint64_t since, flushed_at; /* when the first was added; when others were issued; ns */
     uint64_t full_at;           /* when it last had as many as go into a batch */
+    unsigned without;           /* submissions since it last added one */
     struct acui_batch_mark { acu_stream *stream; uint64_t number; } last_marks[2]; /* of batches */
     unsigned batches; /* how many it has issued */
 

@@ -356,8 +356,9 @@ static void deal_with(acui_runtime *runtime, acui_handed *h)
     free_more(h->more);
     acui_future_put(h->future);
     acu_device_release(h->device);
-    while (acui_deferred_must_flush() && !acui_handover_ready(&runtime->queue)) {
-        if (!runtime->alone && acui_deferred_may_wait())
+    bool enough = acui_deferred_waits_in_vain();
+    while (acui_deferred_must_flush() && (enough || !acui_handover_ready(&runtime->queue))) {
+        if (!enough && !runtime->alone && acui_deferred_may_wait())
             acui_spin_pause();
         else
             acui_deferred_flush();
