@@ -466,8 +466,9 @@ struct acui_holder *acui_memory_keep(acu_device *device);
 acui_task *acui_memory_let_go(acu_device *device, struct acui_holder *holder);
 /* Whether it is worth waiting for the memory that the node did not get. */
 bool acui_memory_may_wait(acui_task *task, const acui_node *node);
-/* Leave the task waiting; returns tasks to be run instead, perhaps itself. No lock is held. */
-acui_task *acui_memory_wait(acui_task *task);
+/* Leave the task waiting for the memory that the node did not get; returns tasks to be run instead,
+ * perhaps itself. No lock is held. */
+acui_task *acui_memory_wait(acui_task *task, const acui_node *node);
 /* The task is issued or has failed; if it was put off before, returns those whose turn is next. */
 acui_task *acui_memory_next(acui_task *task);
 void acui_memory_going(acui_task *task); /* it is issued, or begins on the host; order lock held */

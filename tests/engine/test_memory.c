@@ -226,6 +226,36 @@ static void the_operation_without_memory_is_named(void **state)
     acu_pool_release(pool);
 }
 
+/* The first in line gets memory of one pool in the end, but never of the other: then those behind
+ * it have their turn. Nothing else is in flight by then that could call them. */
+static void those_behind_one_that_fails_for_another_pool_have_their_turn(void **state)
+{
+    (void)state;
+    acu_pool *pool = pool_of(MIB), *full = pool_of(MIB);
+    acu_stream *busy = new_stream();
+    acu_tensor *held = NULL, *mine = NULL;
+    assert_works(acu_tensor_alloc_from(full, ACU_U8, ACU_SHAPE(800 * KIB), &mine));
+    acu_future *first = hold(pool, busy, 800 * KIB, &held);
+    acu_op *two = acu_zip(acu_zeros(ACU_U8, ACU_SHAPE(600 * KIB)),
+                          acu_with_pool(full, acu_zeros(ACU_U8, ACU_SHAPE(600 * KIB))));
+    acu_future *fails = submit(two, NULL, pool);
+    acu_future *behind = submit(acu_full(ACU_SHAPE(700 * KIB), acu_u8(7)), NULL, pool);
+    assert_int_equal(stats_of(pool).put_off, 2);
+    acu_tensor_release(held);
+    test_gate_open();
+    assert_works(acu_future_wait(first, ACU_FOREVER));
+    assert_int_equal(acu_future_wait(fails, ACU_FOREVER), ACU_ERR_DEVICE_MEMORY);
+    assert_works(acu_future_wait(behind, ACU_FOREVER));
+    expect_all(acu_future_tensor(behind, 0), 700 * KIB, 7);
+    acu_future_release(first);
+    acu_future_release(fails);
+    acu_future_release(behind);
+    acu_tensor_release(mine);
+    acu_stream_release(busy);
+    acu_pool_release(pool);
+    acu_pool_release(full);
+}
+
 static void a_submission_that_waits_may_be_cancelled(void **state)
 {
     (void)state;
@@ -683,6 +713,7 @@ int main(void)
         DEVICE_TEST(on_all_streams),
         DEVICE_TEST(a_submission_waits_for_memory),
         DEVICE_TEST(it_fails_in_numbers_when_nothing_can_free_any),
+        DEVICE_TEST(those_behind_one_that_fails_for_another_pool_have_their_turn),
         DEVICE_TEST(a_submission_that_waits_may_be_cancelled),
         DEVICE_TEST(the_operation_without_memory_is_named),
         DEVICE_TEST(a_stream_waits_for_memory_of_another),

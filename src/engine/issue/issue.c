@@ -211,7 +211,7 @@ static acui_task *lacks_memory(acui_task *task, const acui_node *node)
     if (!acui_memory_may_wait(task, node))
         return give_up_at(task, node);
     acui_task *others = acui_join_tasks(acui_step_out(task), acui_memory_quit(task));
-    return acui_join_tasks(others, acui_memory_wait(task));
+    return acui_join_tasks(others, acui_memory_wait(task, node));
 }
 
 /* Whether the device is about to be reset: what it has is waited for, and nothing more gets

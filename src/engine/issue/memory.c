@@ -386,16 +386,20 @@ static acui_task *try_last(acu_device *device, const acu_pool *pool)
     return list;
 }
 
-acui_task *acui_memory_wait(acui_task *task)
+acui_task *acui_memory_wait(acui_task *task, const acui_node *node)
 {
     acu_device *device = acu_device_retain(task->device);
-    acu_pool *pool = acu_pool_retain(task->short_of);
+    acu_pool *pool = acu_pool_retain(acui_buffer_pool(node->u.alloc.buffer));
+    acui_task *list = NULL;
     if (!task->put_off)
         acui_pool_count_put_off(pool);
+    else if (task->short_of != pool) /* it was the first of that pool, and leaves others behind */
+        list = take_first(device, task->short_of);
+    task->short_of = pool;
     task->sound = false; /* it is to be asked again after the wait */
     put_in_list(task);   /* another thread may have it from here on */
     acui_flight_full();
-    acui_task *list = try_last(device, pool);
+    list = acui_join_tasks(list, try_last(device, pool));
     acu_pool_release(pool);
     acu_device_release(device);
     return list;
@@ -403,17 +407,17 @@ acui_task *acui_memory_wait(acui_task *task)
 
 bool acui_memory_may_wait(acui_task *task, const acui_node *node)
 {
-    acu_buffer *buffer = node->u.alloc.buffer;
-    task->short_of = acui_buffer_pool(buffer);
+    const acu_buffer *buffer = node->u.alloc.buffer;
+    acu_pool *pool = acui_buffer_pool(buffer);
     /* While it tried, a task that came later may have got what there was. */
     if (is_any_going(task->device) || events(task->device) != task->tried_at)
         task->last_try = false;
     acu_status status = acui_error()->status;
     if (status == ACU_ERR_DEVICE_MEMORY && !task->last_try &&
-        !acui_pool_never(task->short_of, buffer->bytes))
+        !acui_pool_never(pool, buffer->bytes))
         return true;
     if (status == ACU_ERR_DEVICE_MEMORY || status == ACU_ERR_NO_MEMORY)
-        acui_pool_count_failed(task->short_of);
+        acui_pool_count_failed(pool);
     return false;
 }
 
