@@ -88,15 +88,51 @@ typedef struct acui_run {
     struct acui_exec *exec;  /* the graph that runs it; held until the task is over */
 } acui_run;
 
+/* What became of a task besides what its point tells (PENDING, ISSUED, OVER). */
+typedef enum acui_course {
+    ACUI_COURSE_OPEN,    /* it may still be issued or begun; or it was issued */
+    ACUI_COURSE_BEGUN,   /* from OPEN: host work that is running, or has run */
+    ACUI_COURSE_RETIRED, /* from OPEN or BEGUN: it will not be issued, nor go on; it is over once
+                          * everything before it is */
+} acui_course;
+
 /*
  * A piece of a submission that is ordered and issued as one: consecutive nodes on one device, or
  * one host call. On its stream it stands behind the waits for its predecessors and before its mark;
- * its branches may take other streams in between. Lives as long as its submission.
+ * its branches may take other streams in between. Lives as long as its submission is open.
+ *
+ * At any time one thread has it, or a list does:
+ *
+ *   while it is    that is
+ *   planned        the thread that plans; it makes it, lays it out, and enters it (order.c)
+ *   pending        the points that it waits for, under the order lock
+ *   ready          the thread that ended the last of these waits, and runs it (ready.c); or the
+ *                  list where it is left: aside (aside.c), at a gate (admit.c), short of memory
+ *                  (memory.c), of the worker or the helpers (host/), each under its own lock
+ *   in flight      from its mark on, the stream's list (flight.c), under the flight lock
+ *   over           the thread that found it over (complete.c)
+ *
+ * Host work is never in flight: who runs it also finds it over. A task that is retired is pending
+ * once more, and then over. "Whoever has it" below is that thread, or who holds that lock. What is
+ * in no group is written by the thread that plans, and fixed once the task is entered, unless
+ * something else is said. Its flags, all false at first:
+ *
+ *   flag             set by                       read by           false again when
+ *   conditional      new_task                     any               never
+ *   makes            take_in                      any               never
+ *   placed           acui_enter_placed            who enters it     never
+ *   prompt           enter_tasks                  any               never
+ *   aside, together  acui_together_stream         whoever has it    its submission is given up
+ *   binds            take_in                      whoever has it    its kernels are bound
+ *   sound            enter_tasks; is_plain        whoever has it    it has to wait
+ *   order.failed     acui_task_fail, and others   order lock        never
+ *   order.awaited    publish_one                  who issues it     never
+ *   memory.*         memory.c                     whoever has it    last_try: see tried_at
  */
 struct acui_task {
     acui_submission *submission;
-    acui_task *next;       /* of the submission */
-    acui_task *next_ready; /* of whichever list of ready or waiting tasks it is in */
+    acui_task *next;       /* of the submission; order lock */
+    acui_task *next_ready; /* of the list of ready or waiting tasks that it is in; whoever has it */
     acui_point *point;
     acu_device *device; /* of the nodes; held by the plan */
     acu_stream *stream; /* of the submission's lane; NULL for a host task */
@@ -115,44 +151,56 @@ struct acui_task {
     acui_piece *pieces;  /* in the arena. `through`: bytes that stay as a point left them if the
                           * task is passed over; `reads`: bytes that it reads of points that may be
                           * passed over */
-    acui_before *before; /* array in the arena; fixed once the task is entered */
+    acui_before *before; /* array in the arena: what it comes behind */
     size_t before_count, before_room;
-    uint32_t pending;    /* order lock: predecessors that it still waits for */
-
-    bool conditional;  /* it runs only if something else failed */
-    bool makes;        /* it has a prologue: it makes memory */
-    bool binds;        /* some kernels were not loaded when it was planned */
-    bool sound;        /* nothing stood against it when it became ready: no failure, not given up */
-    uint8_t admitted;  /* gates that it has passed: issue/admit.c */
-    uint8_t counted;   /* order lock: 1 + its side of the stream's backlog; 0: it is not in it */
-    uint32_t charged;  /* places that it has in its stream's gate, besides one */
-    uint64_t looked;     /* order lock: the turn in which acui_task_wanted last met it */
-    struct acui_task *next_look; /* the list of acui_task_wanted */
-    bool deferrable;   /* it may be deferred, for another thread to issue (batch.h) */
-    bool batchable;    /* it may be issued as one with others, too */
-    bool supplied;     /* it has its memory */
-    bool begun;        /* it is host work that is running, or has run; order lock */
-    bool placed;       /* its work was on the stream before it was entered */
-    bool prompt;       /* a thread waits for its end at once; fixed once it is entered */
-    bool awaited;      /* when its mark was made, some follower waited until it is over */
-    /* Flight lock; see flight.h: */
-    uint64_t sequence;  /* place among all tasks that went to a device */
-    uint64_t issued_at; /* when its mark was made */
-    uint64_t form;      /* 0: not known yet */
     struct acui_told_part *told; /* its record; NULL: the submission is not to be explained */
-    bool put_off;      /* it waits, or has waited, for memory of `short_of` */
-    bool last_try;     /* it fails if it finds none now (but see tried_at) */
-    bool expected;     /* when it became ready, its submission might already have had memory */
-    bool going;        /* it was issued, or begun on the host */
-    bool retired;      /* it will not be issued; it is over once everything before it is */
-    bool failed;       /* it is not issued, or not completely */
-    uint64_t tried_at; /* what `events` (issue/memory.c) was when last_try was set: if it has
-                        * changed since, others began or gave up, and it waits on */
-    acu_pool *short_of; /* the pool that could not give it memory; a buffer of the plan holds it */
-    struct acui_holder *getting; /* the counter in which it counts as getting memory; NULL: none */
-    acui_fault *fault; /* why it failed; NULL also for lack of memory */
-    uint64_t number;   /* its mark on the stream */
-    acui_task *next_on_stream; /* flight lock */
+    uint64_t form;   /* 0: not known yet; once it is in flight, under the flight lock */
+    uint64_t number; /* its mark on the stream; by whoever issues it */
+
+    bool conditional; /* it runs only if something else failed */
+    bool makes;       /* it has a prologue: it makes memory */
+    bool placed;      /* its work was on the stream before it was entered */
+    bool prompt;      /* a thread waits for its end at once */
+    bool deferrable;  /* it may be deferred, for another thread to issue (batch.h) */
+    bool batchable;   /* it may be issued as one with others, too */
+    bool binds; /* some kernels were not loaded when it was planned */
+    bool sound; /* nothing stood against it when it became ready: no failure, not given up */
+
+    struct { /* order lock, from when it is entered; `course`: whoever has it may read it without */
+        uint32_t pending; /* predecessors that it still waits for */
+        uint8_t backlog;  /* 1 + its side of the stream's backlog; 0: it is not in it */
+        uint8_t course;   /* an acui_course */
+        bool failed;      /* it is not issued, or not completely */
+        bool awaited;     /* when its mark was made, some follower waited until it is over */
+        acui_fault *fault; /* why it failed; NULL also for lack of memory */
+        uint64_t looked;   /* the turn in which acui_task_wanted last met it; that one's list: */
+        acui_task *next_look;
+    } order;
+
+    struct { /* admit.c; whoever has it */
+        uint32_t charged; /* places that it has in its stream's gate, besides one */
+        uint8_t passed;   /* gates that it has passed */
+    } gates;
+
+    struct { /* issue/memory.c; whoever has it */
+        struct acui_holder *holder; /* the counter in which it counts as getting memory; NULL:
+                                     * it does not */
+        acu_pool *short_of; /* the pool that could not give it memory; a buffer of the plan holds
+                             * it */
+        uint64_t tried_at; /* what `events` (memory.c) was when last_try was set: if it has changed
+                            * since, others began or gave up, and it waits on */
+        bool supplied; /* it has its memory */
+        bool put_off;  /* it waits, or has waited, for memory of `short_of` */
+        bool last_try; /* it fails if it finds none now (but see tried_at) */
+        bool expected; /* when it became ready, its submission might already have had memory */
+        bool going;    /* it was issued, or begun on the host */
+    } memory;
+
+    struct { /* flight lock, from when it is in flight: flight.h */
+        uint64_t sequence;  /* place among all tasks that went to a device */
+        uint64_t issued_at; /* when its mark was made */
+        acui_task *next;    /* on the stream, in the order of their marks */
+    } flight;
 };
 
 /* Makes new memory, or fills it from the host's. Comes behind nothing in its task, and is issued
@@ -413,17 +461,17 @@ static inline void acui_backlog_add(acui_task *task)
     if (task->first->kind == ACUI_NODE_USE)
         return;
     _Atomic(uint32_t) *tasks = &backlog->tasks[backlog->side];
-    task->counted = (uint8_t)(backlog->side + 1);
+    task->order.backlog = (uint8_t)(backlog->side + 1);
     atomic_store_explicit(tasks, atomic_load_explicit(tasks, memory_order_relaxed) + 1,
                           memory_order_release);
 }
 /* The task is on its stream, or over. */
 static inline void acui_backlog_drop(acui_task *task)
 {
-    if (!task->counted)
+    if (!task->order.backlog)
         return;
-    _Atomic(uint32_t) *tasks = &task->stream->backlog.tasks[task->counted - 1];
-    task->counted = 0;
+    _Atomic(uint32_t) *tasks = &task->stream->backlog.tasks[task->order.backlog - 1];
+    task->order.backlog = 0;
     atomic_store_explicit(tasks, atomic_load_explicit(tasks, memory_order_relaxed) - 1,
                           memory_order_release);
 }

@@ -246,10 +246,10 @@ static void short_work_is_polled_for(void **state)
     for (int i = 0; i < 4; i++)
         learn_late(form(SHORT), ACU_US(300 + 100 * i), 0, 1);
     assert_int_equal(known(form(SHORT), lengths), 0);
-    acui_task task = {.form = form(SHORT), .issued_at = now};
+    acui_task task = {.form = form(SHORT), .flight.issued_at = now};
     acu_stream stream = {.first_task = &task};
     acui_flight_lock();
-    for (now += ACU_US(10); now < task.issued_at + ACU_US(120); now += ACU_US(10))
+    for (now += ACU_US(10); now < task.flight.issued_at + ACU_US(120); now += ACU_US(10))
         assert_int_equal(acui_flight_next_look(&stream, now, 0), now);
     acui_flight_unlock();
     assert_in_range(acui_lengths_short(form(SHORT)), ACU_US(120), ACU_US(200));
@@ -316,7 +316,7 @@ static gated gated_new(void)
     gated_submit(&g);
     acui_flight_lock();
     g.form = acui_form_of(g.stream->first_task);
-    g.begin = g.stream->first_task->issued_at + ACU_MS(1);
+    g.begin = g.stream->first_task->flight.issued_at + ACU_MS(1);
     acui_flight_unlock();
     return g;
 }
@@ -485,7 +485,9 @@ typedef struct simulated {
 
 static void simulate(simulated *work, unsigned number)
 {
-    *work = (simulated){.task = {.form = form(number), .issued_at = ACU_MS(1000), .number = 1},
+    *work = (simulated){.task = {.form = form(number),
+                                 .flight.issued_at = ACU_MS(1000),
+                                 .number = 1},
                         .stream = {.waited_for = 1}};
     work->stream.first_task = &work->task;
     drawn = 1;
@@ -494,7 +496,7 @@ static void simulate(simulated *work, unsigned number)
 static void wait_once(simulated *work, uint64_t length, outcome *o)
 {
     acu_stream *stream = &work->stream;
-    uint64_t begin = work->task.issued_at, now = begin + ACU_US(10), looked = begin;
+    uint64_t begin = work->task.flight.issued_at, now = begin + ACU_US(10), looked = begin;
     uint64_t end = begin + length;
     bool blocked = false;
     acui_looked(stream, 0);
@@ -560,7 +562,7 @@ static void a_look_that_is_due_stays_due(void **state)
     for (unsigned i = 0; i < 200; i++)
         learn_late(form(VARIES), ACU_US(4000 + 250 * (i * 7 % 9)), 0, 1); /* each prediction is
                                                                            * wrong */
-    acui_task task = {.form = form(VARIES), .issued_at = begin};
+    acui_task task = {.form = form(VARIES), .flight.issued_at = begin};
     acu_stream stream = {.first_task = &task};
     acui_flight_lock();
     for (int i = 0; i < 4; i++) {
@@ -586,8 +588,8 @@ static void looks_before_a_foreseen_end_stay_due(void **state)
         learn(form(DOUBTED), ACU_MS(80), 0);
     }
     learn(form(DOUBTED), ACU_MS(80), ACU_MS(79)); /* nobody looked before it was over */
-    acui_task sure = {.form = form(SURE), .issued_at = begin};
-    acui_task doubted = {.form = form(DOUBTED), .issued_at = begin};
+    acui_task sure = {.form = form(SURE), .flight.issued_at = begin};
+    acui_task doubted = {.form = form(DOUBTED), .flight.issued_at = begin};
     acu_stream stream = {.first_task = &sure}, other = {.first_task = &doubted};
     acui_flight_lock();
     acui_looked(&stream, begin + ACU_MS(1));

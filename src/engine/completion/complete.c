@@ -42,29 +42,29 @@ static acui_task *over(acui_task *task)
         task->submission->to_issue--;
     acui_backlog_drop(task);
     point->stream = NULL;
-    point->failed = task->failed;
+    point->failed = task->order.failed;
     if (!point->fault)
-        point->fault = acui_fault_retain(task->fault);
+        point->fault = acui_fault_retain(task->order.fault);
     point->state = ACUI_POINT_OVER;
     acui_task *freed = acui_free_followers(point, true);
-    bool ran = task->number && !task->failed;
+    bool ran = task->number && !task->order.failed;
     acui_order_unlock();
 
     freed = acui_join_tasks(acui_leave_gates(task), freed);
     acui_submission *s = task->submission;
     acu_device *device = task->device;
-    bool going = task->going;
-    struct acui_holder *getting = task->getting;
+    bool going = task->memory.going;
+    struct acui_holder *getting = task->memory.holder;
     if (ran)
         note_memory(task);
-    if (task->put_off) /* it may have failed before it was tried again */
+    if (task->memory.put_off) /* it may have failed before it was tried again */
         freed = acui_join_tasks(freed, acui_memory_next(task));
     for (size_t i = 0; i < task->before_count; i++)
         acui_point_release(task->before[i].point);
     for (acui_run *run = task->runs; run; run = run->next)
         if (run->exec)
             acui_graphs_over(run->exec);
-    acui_fault_release(task->fault);
+    acui_fault_release(task->order.fault);
     acui_submission_close(s);
     /* Once everything is released: whoever sees the count sees that too. */
     atomic_fetch_add_explicit(&device->ended, going ? ACUI_ENTERED + ACUI_GOING : ACUI_ENTERED,
@@ -130,7 +130,7 @@ void acui_harvest(acu_stream *stream, uint64_t now)
                 acui_stream_harvest(stream, NULL) != ACU_OK;
     acui_task *task = acui_flight_passed(stream, lost, now ? now : acui_now());
     while (task) {
-        acui_task *next = task->next_on_stream;
+        acui_task *next = task->flight.next;
         if (lost && !acui_stream_passed(stream, task->number))
             fail_lost(task);
         acui_count_operations(task, true);

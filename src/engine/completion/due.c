@@ -148,7 +148,7 @@ static bool is_armed(const acu_stream *stream)
 
 static uint64_t start_of(const acu_stream *stream)
 {
-    uint64_t issued = stream->first_task->issued_at;
+    uint64_t issued = stream->first_task->flight.issued_at;
     return issued > stream->over_at ? issued : stream->over_at;
 }
 
@@ -256,7 +256,7 @@ uint64_t acui_due_at(acu_stream *stream, uint64_t now)
             return ACU_FOREVER; /* the thread in the driver says when that changes */
         if (stream->tended > acui_looked_at(stream))
             return stream->tended + ACUI_TENDED;
-        uint64_t issued = stream->first_task->issued_at;
+        uint64_t issued = stream->first_task->flight.issued_at;
         return (issued > acui_looked_at(stream) ? issued : acui_looked_at(stream)) + ACUI_LAZY;
     }
     if (is_armed(stream) && acui_stream_flag_passed(stream))

@@ -52,11 +52,11 @@ static void set_first(acu_stream *stream, acui_task *task)
 
 static void append(acu_stream *stream, acui_task *task, uint64_t now)
 {
-    task->issued_at = now;
-    task->sequence = ++flight.sequence;
+    task->flight.issued_at = now;
+    task->flight.sequence = ++flight.sequence;
     task->submission->marked = task->number;
     if (stream->last_task)
-        stream->last_task->next_on_stream = task;
+        stream->last_task->flight.next = task;
     else
         set_first(stream, task);
     stream->last_task = task;
@@ -73,7 +73,7 @@ void acui_flight_add(acu_stream *stream, acui_task *const *tasks, size_t count, 
         if (armed && tasks[i]->prompt)
             atomic_store_explicit(&tasks[i]->submission->future->flagged, true,
                                   memory_order_release);
-        wanted |= tasks[i]->awaited || acui_flight_is_told(tasks[i]);
+        wanted |= tasks[i]->order.awaited || acui_flight_is_told(tasks[i]);
     }
     if (!stream->active) {
         stream->active = true;
@@ -129,12 +129,12 @@ acui_task *acui_flight_passed(acu_stream *stream, bool all, uint64_t now)
     acui_task *first = stream->first_task, **end = &stream->first_task;
     while (*end && (all || acui_stream_passed(stream, (*end)->number))) {
         last = (*end)->number;
-        end = &(*end)->next_on_stream;
+        end = &(*end)->flight.next;
     }
     if (end == &stream->first_task) {
         first = NULL;
     } else {
-        if (end == &first->next_on_stream && !all)
+        if (end == &first->flight.next && !all)
             acui_due_learn(stream, first, now);
         if (first->form && !all)
             acui_batch_learn(first, *end, acui_looked_at(stream), now);
@@ -163,7 +163,7 @@ acu_stream *acui_flight_end_of(const acui_submission *submission, acui_end *end)
     bool there = last && number && !acui_stream_passed(stream, number);
     if (there)
         *end = (acui_end){
-            .number = number, .last = last->number == number, .issued_at = last->issued_at};
+            .number = number, .last = last->number == number, .issued_at = last->flight.issued_at};
     acui_flight_unlock();
     return there ? stream : NULL;
 }
@@ -175,7 +175,7 @@ void acui_flight_heads(const acu_device *device, void (*look)(const acui_task *,
     for (acu_stream *stream = flight.active; stream; stream = stream->next_active) {
         const acui_task *task = stream->device == device ? stream->first_task : NULL;
         while (task && acui_stream_passed(stream, task->number))
-            task = task->next_on_stream;
+            task = task->flight.next;
         if (task)
             look(task, context);
     }

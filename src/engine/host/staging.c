@@ -332,7 +332,7 @@ acui_task *acui_stage_run(acui_task *task)
     acui_stage *stage = task->first->u.stage;
     stage->task = task;
     acui_order_lock();
-    task->begun = true;
+    task->order.course = ACUI_COURSE_BEGUN;
     acui_memory_going(task);
     acui_order_unlock();
     if (!is_there(stage->dst) || !is_there(stage->src)) {

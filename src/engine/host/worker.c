@@ -59,7 +59,7 @@ static acui_task *call(acui_task *task)
     const acui_node *node = task->first;
     acui_fault *fault;
     acui_order_lock();
-    task->begun = true;
+    task->order.course = ACUI_COURSE_BEGUN;
     acui_order_unlock();
     if (acui_host_is_stopped(task, &fault)) {
         acui_task_fail(task, fault);

@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "engine/completion/flight.h"
 
-enum { OUTSIDE, STREAM, INSIDE }; /* task->admitted: the gates that it has passed */
+enum { OUTSIDE, STREAM, INSIDE }; /* task->gates.passed */
 
 /* One lock for all lists of waiting tasks: waiting is rare. A leaf. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -46,7 +46,7 @@ static acui_task *let_in(acui_gate *gate)
         gate->first = task->next_ready;
         atomic_fetch_sub_explicit(&gate->waiting, 1, memory_order_seq_cst);
         task->next_ready = NULL;
-        task->admitted++;
+        task->gates.passed++;
         *end = task;
         end = &task->next_ready;
     }
@@ -81,16 +81,16 @@ static acui_task *leave(acui_gate *gate, uint32_t places)
 
 static acui_gate *next_gate(const acui_task *task)
 {
-    return task->admitted == OUTSIDE ? &task->stream->gate : &task->device->gate;
+    return task->gates.passed == OUTSIDE ? &task->stream->gate : &task->device->gate;
 }
 
 bool acui_admit(acui_task *task, acui_task **others)
 {
     *others = NULL;
-    while (task->admitted < INSIDE) {
+    while (task->gates.passed < INSIDE) {
         acui_gate *gate = next_gate(task);
         if (gate->limit == 0 || enter_at_once(gate)) {
-            task->admitted++;
+            task->gates.passed++;
             continue;
         }
         task->sound = false; /* it is to be asked again after the wait */
@@ -112,18 +112,19 @@ void acui_charge(acui_task *task)
     uint32_t all = (uint32_t)(task->count - task->body_count + task->before_count);
     for (const acui_run *run = task->runs; run; run = run->next)
         all += entries(run);
-    task->charged = all / 2; /* two to a place, with the mark; the first place it has already */
+    uint32_t more = all / 2; /* two to a place, with the mark; the first place it has already */
+    task->gates.charged = more;
     /* Relaxed: nobody waits for there to be less room. */
-    if (task->charged)
-        atomic_fetch_add_explicit(&task->stream->gate.used, task->charged, memory_order_relaxed);
+    if (more)
+        atomic_fetch_add_explicit(&task->stream->gate.used, more, memory_order_relaxed);
 }
 
 acui_task *acui_leave_gates(acui_task *task)
 {
     acui_task *list = NULL;
-    if (task->admitted >= STREAM)
-        list = leave(&task->stream->gate, 1 + task->charged);
-    if (task->admitted < INSIDE || task->device->gate.limit == 0)
+    if (task->gates.passed >= STREAM)
+        list = leave(&task->stream->gate, 1 + task->gates.charged);
+    if (task->gates.passed < INSIDE || task->device->gate.limit == 0)
         return list;
     return acui_join_tasks(list, leave(&task->device->gate, 1));
 }
@@ -131,7 +132,7 @@ acui_task *acui_leave_gates(acui_task *task)
 acui_task *acui_step_out(acui_task *task)
 {
     acui_task *list = acui_leave_gates(task);
-    task->admitted = OUTSIDE;
+    task->gates.passed = OUTSIDE;
     return list;
 }
 

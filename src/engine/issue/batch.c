@@ -84,12 +84,12 @@ void acui_batch_learn(const acui_task *first, const acui_task *end, uint64_t loo
     if (acui_batch_is_timeless())
         return;
     uint64_t over_at = first->device->over_at;
-    uint64_t start = first->issued_at > over_at ? first->issued_at : over_at;
+    uint64_t start = first->flight.issued_at > over_at ? first->flight.issued_at : over_at;
     uint64_t least = looked > start ? looked - start : 0;
     while (first != end) {
         unsigned count = 0;
         const acui_task *task = first;
-        for (; task != end && task->form == first->form; task = task->next_on_stream)
+        for (; task != end && task->form == first->form; task = task->flight.next)
             count++;
         if (first->form)
             learn(first->form, least / count, (now - start) / count);

@@ -169,12 +169,12 @@ static acui_task *publish_one(acui_task *task, acui_use **returned)
     acui_memory_going(task);
     point->stream = task->stream; /* its submission holds that until the task is over */
     point->number = task->number;
-    point->failed = task->failed;
-    point->fault = acui_fault_retain(task->fault);
+    point->failed = task->order.failed;
+    point->fault = acui_fault_retain(task->order.fault);
     point->state = ACUI_POINT_ISSUED;
     acui_backlog_drop(task);
     acui_task *freed = acui_free_followers(point, false);
-    task->awaited = point->followers != NULL; /* these wait until it is over */
+    task->order.awaited = point->followers != NULL; /* these wait until it is over */
     *returned = acui_memory_issued(task);
     return freed;
 }

@@ -46,7 +46,7 @@ static void count_getting(acui_task *task, struct acui_holder *holder)
         atomic_store_explicit(&holder->getting, now + 1, memory_order_relaxed);
     else
         atomic_fetch_add_explicit(&holder->getting, 1, memory_order_relaxed);
-    task->getting = holder;
+    task->memory.holder = holder;
 }
 
 /* By the thread that counted. seq_cst, against `waiting`: a task that goes to wait raises `waiting`
@@ -75,9 +75,9 @@ static bool is_any_getting(acu_device *device)
 
 void acui_memory_expect(acui_task *task)
 {
-    task->expected = true;
-    if (!task->getting)
-        task->getting = acui_memory_keep(task->device);
+    task->memory.expected = true;
+    if (!task->memory.holder)
+        task->memory.holder = acui_memory_keep(task->device);
 }
 
 /* ---- getting ---- */
@@ -134,7 +134,7 @@ static acui_node *get_all(acui_task *task)
         if (buffer)
             acui_buffer_commit(buffer);
     }
-    task->supplied = true;
+    task->memory.supplied = true;
     return NULL;
 }
 
@@ -150,14 +150,14 @@ static acui_node *get_again(acui_task *task, struct acui_holder *holder)
 
 acui_node *acui_memory_get(acui_task *task, struct acui_holder *holder)
 {
-    if (task->body_count == task->count || task->supplied)
+    if (task->body_count == task->count || task->memory.supplied)
         return NULL; /* it allocates nothing, or has got it */
-    if (task->put_off)
+    if (task->memory.put_off)
         return get_again(task, holder);
     acui_node *behind = behind_others(task);
     if (behind)
         return behind;
-    if (!task->getting) /* else it was expected, or asked with others to go as one */
+    if (!task->memory.holder) /* else it was expected, or asked with others to go as one */
         count_getting(task, holder);
     return get_all(task);
 }
@@ -247,11 +247,11 @@ struct acui_holder *acui_memory_planned(acui_submission *submission)
 
 void acui_memory_going(acui_task *task)
 {
-    task->going = true;
+    task->memory.going = true;
     acui_count_started(task->device, ACUI_GOING);
-    struct acui_holder *holder = task->getting;
-    task->getting = NULL;
-    if (holder && task->supplied)
+    struct acui_holder *holder = task->memory.holder;
+    task->memory.holder = NULL;
+    if (holder && task->memory.supplied)
         hand_over(task, holder);
     else if (holder)
         end_getting(holder);
@@ -267,22 +267,22 @@ acui_task *acui_memory_over(struct acui_holder *holder)
 
 acui_task *acui_memory_quit(acui_task *task)
 {
-    struct acui_holder *holder = task->getting;
+    struct acui_holder *holder = task->memory.holder;
     if (!holder)
         return NULL;
-    if (task->supplied) { /* it counts as going until it is over: only then is its memory free */
+    if (task->memory.supplied) { /* it is going until it is over: only then is its memory free */
         acui_order_lock();
         acui_memory_going(task);
         acui_order_unlock();
         return NULL;
     }
-    task->getting = NULL;
+    task->memory.holder = NULL;
     return acui_memory_over(holder);
 }
 
 acui_task *acui_memory_fail(acui_task *task)
 {
-    if (task->supplied || !task->expected)
+    if (task->memory.supplied || !task->memory.expected)
         return acui_memory_quit(task);
     acui_memory_expect(task); /* again, if it was put off */
     return NULL;
@@ -312,7 +312,7 @@ static uint64_t events(acu_device *device)
 static bool is_first_of_pool(const acui_task *list, const acui_task *task)
 {
     for (; list; list = list->next_ready)
-        if (list->short_of == task->short_of)
+        if (list->memory.short_of == task->memory.short_of)
             return false;
     return true;
 }
@@ -326,7 +326,7 @@ static acui_task *take_first(const acu_device *device, const acu_pool *pool)
     acui_task **link = &first;
     while (*link) {
         acui_task *task = *link;
-        if ((device && task->device != device) || (pool && task->short_of != pool) ||
+        if ((device && task->device != device) || (pool && task->memory.short_of != pool) ||
             !is_first_of_pool(out, task)) {
             link = &task->next_ready;
             continue;
@@ -349,7 +349,7 @@ static bool any_waits_for(const acu_pool *pool)
     bool found = false;
     pthread_mutex_lock(&lock);
     for (const acui_task *task = first; task && !found; task = task->next_ready)
-        found = task->short_of == pool;
+        found = task->memory.short_of == pool;
     pthread_mutex_unlock(&lock);
     return found;
 }
@@ -358,7 +358,7 @@ static void put_in_list(acui_task *task)
 {
     pthread_mutex_lock(&lock);
     atomic_fetch_add_explicit(&waiting, 1, memory_order_seq_cst);
-    if (task->put_off) { /* it was the first before, and is so again */
+    if (task->memory.put_off) { /* it was the first before, and is so again */
         task->next_ready = first;
         if (!first)
             last = &task->next_ready;
@@ -367,7 +367,7 @@ static void put_in_list(acui_task *task)
         task->next_ready = NULL;
         *last = task;
         last = &task->next_ready;
-        task->put_off = true;
+        task->memory.put_off = true;
     }
     pthread_mutex_unlock(&lock);
 }
@@ -380,8 +380,8 @@ static acui_task *try_last(acu_device *device, const acu_pool *pool)
         return NULL;
     acui_task *list = take_first(device, pool);
     for (acui_task *task = list; task; task = task->next_ready) {
-        task->last_try = true;
-        task->tried_at = now;
+        task->memory.last_try = true;
+        task->memory.tried_at = now;
     }
     return list;
 }
@@ -391,11 +391,11 @@ acui_task *acui_memory_wait(acui_task *task, const acui_node *node)
     acu_device *device = acu_device_retain(task->device);
     acu_pool *pool = acu_pool_retain(acui_buffer_pool(node->u.alloc.buffer));
     acui_task *list = NULL;
-    if (!task->put_off)
+    if (!task->memory.put_off)
         acui_pool_count_put_off(pool);
-    else if (task->short_of != pool) /* it was the first of that pool, and leaves others behind */
-        list = take_first(device, task->short_of);
-    task->short_of = pool;
+    else if (task->memory.short_of != pool) /* it was the first there, and leaves others behind */
+        list = take_first(device, task->memory.short_of);
+    task->memory.short_of = pool;
     task->sound = false; /* it is to be asked again after the wait */
     put_in_list(task);   /* another thread may have it from here on */
     acui_flight_full();
@@ -410,10 +410,10 @@ bool acui_memory_may_wait(acui_task *task, const acui_node *node)
     const acu_buffer *buffer = node->u.alloc.buffer;
     acu_pool *pool = acui_buffer_pool(buffer);
     /* While it tried, a task that came later may have got what there was. */
-    if (is_any_going(task->device) || events(task->device) != task->tried_at)
-        task->last_try = false;
+    if (is_any_going(task->device) || events(task->device) != task->memory.tried_at)
+        task->memory.last_try = false;
     acu_status status = acui_error()->status;
-    if (status == ACU_ERR_DEVICE_MEMORY && !task->last_try &&
+    if (status == ACU_ERR_DEVICE_MEMORY && !task->memory.last_try &&
         !acui_pool_never(pool, buffer->bytes))
         return true;
     if (status == ACU_ERR_DEVICE_MEMORY || status == ACU_ERR_NO_MEMORY)
@@ -423,8 +423,8 @@ bool acui_memory_may_wait(acui_task *task, const acui_node *node)
 
 acui_task *acui_memory_next(acui_task *task)
 {
-    const acu_pool *pool = task->short_of;
-    bool others = task->put_off && any_waits_for(pool);
+    const acu_pool *pool = task->memory.short_of;
+    bool others = task->memory.put_off && any_waits_for(pool);
     return others ? take_first(task->device, pool) : NULL;
 }
 

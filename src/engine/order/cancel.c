@@ -33,22 +33,22 @@ bool acui_task_wanted(acui_task *task)
         return false;
     uint64_t turn = acui_order_turn();
     acui_task *list = task;
-    task->next_look = NULL;
-    task->looked = turn;
+    task->order.next_look = NULL;
+    task->order.looked = turn;
     while (list) {
         acui_task *at = list;
-        list = at->next_look;
+        list = at->order.next_look;
         if (acui_sharing_held(at->sharing))
             return true;
         for (const acui_before *f = at->point->followers; f; f = f->next) {
             acui_task *reader = f->task;
             bool own = reader->submission == at->submission;
-            if (!depends(f, own) || (!own && !at->sharing) || reader->looked == turn)
+            if (!depends(f, own) || (!own && !at->sharing) || reader->order.looked == turn)
                 continue;
             if (!own && !acui_gave_up(reader->submission))
                 return true;
-            reader->looked = turn;
-            reader->next_look = list;
+            reader->order.looked = turn;
+            reader->order.next_look = list;
             list = reader;
         }
     }
@@ -67,7 +67,7 @@ void acui_give_up(acui_submission *s, acui_fault *fault)
 /* Whether the task is neither on the device nor begun on the host. Order lock held. */
 static bool is_held_up(const acui_task *task)
 {
-    return task->point->state == ACUI_POINT_PENDING && !task->begun && !task->retired;
+    return task->point->state == ACUI_POINT_PENDING && task->order.course == ACUI_COURSE_OPEN;
 }
 
 /* Where in the program it was made: the first operation that is held up, else the first of all. */

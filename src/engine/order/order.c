@@ -275,7 +275,7 @@ void acui_link_before(acui_task *task, bool over)
         before->over = over;
         before->next = before->point->followers;
         before->point->followers = before;
-        task->pending++;
+        task->order.pending++;
     }
 }
 
@@ -382,11 +382,11 @@ static acui_task *enter_tasks(acui_submission *s, acui_task *tasks)
         s->makes |= task->makes;
         acui_count_started(task->device, ACUI_ENTERED);
         if (!enter_task(task))
-            task->failed = true; /* no memory, so no fault either */
+            task->order.failed = true; /* no memory, so no fault either */
         enter_shared(task);
         acui_link_before(task, !task->stream || task->conditional);
-        if (task->pending == 0) {
-            task->sound = !task->part && !task->failed && !s->failed && !acui_gave_up(s) &&
+        if (task->order.pending == 0) {
+            task->sound = !task->part && !task->order.failed && !s->failed && !acui_gave_up(s) &&
                           !acui_behind_failure(task);
             *tail = task;
             tail = &task->next_ready;
@@ -399,7 +399,7 @@ static acui_task *enter_tasks(acui_submission *s, acui_task *tasks)
 static bool waits_on_host(const acui_task *tasks)
 {
     for (; tasks; tasks = tasks->next)
-        if (!tasks->stream && tasks->pending > 0)
+        if (!tasks->stream && tasks->order.pending > 0)
             return true;
     return false;
 }
@@ -493,7 +493,7 @@ acu_status acui_enter_placed(acui_submission *s, acui_task **out)
     task->placed = true;
     acui_order_lock();
     enter_whole(s, task);
-    bool memory = !task->failed;
+    bool memory = !task->order.failed;
     acui_order_unlock();
     *out = task;
     return check_entered(task, memory);
@@ -508,7 +508,7 @@ acu_status acui_enter_ready(acui_submission *s, acui_task **out)
     looking found = look_before(task->first);
     if (!found.waits && !found.bad)
         enter_whole(s, task);
-    bool memory = !task->failed;
+    bool memory = !task->order.failed;
     acui_order_unlock();
     acui_fault *fault = found.bad && !found.waits ? acui_dependency_fault(task, found.cause) : NULL;
     acui_fault_release(fault); /* its record is the thread's */

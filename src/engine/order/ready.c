@@ -40,9 +40,9 @@ void acui_task_fail(acui_task *task, acui_fault *fault)
 {
     acui_submission *s = task->submission;
     acui_order_lock();
-    task->failed = true;
-    if (!task->fault)
-        task->fault = acui_fault_retain(fault);
+    task->order.failed = true;
+    if (!task->order.fault)
+        task->order.fault = acui_fault_retain(fault);
     if (task->first->kind == ACUI_NODE_DECIDE)
         task->part->declined = true;
     acui_parts_note(s, task->part, fault);
@@ -101,7 +101,7 @@ static bool fails_already(acui_task *task)
         return false;
     acui_fault *why;
     acui_order_lock();
-    bool failed = task->failed || acui_part_is_refused(task->part);
+    bool failed = task->order.failed || acui_part_is_refused(task->part);
     failed |= acui_parts_stop(task, &why);
     const acui_before *bad = acui_behind_failure(task);
     bool memory = bad && bad->point->growth, same = bad && bad->of_outcome;
@@ -128,7 +128,7 @@ static bool fails_already(acui_task *task)
 static void leave_as_it_is(acui_task *task)
 {
     const acui_point *bad = NULL;
-    bool told = !task->failed; /* else it was not entered as a whole */
+    bool told = !task->order.failed; /* else it was not entered as a whole */
     for (size_t i = 0; i < task->before_count; i++)
         if (task->before[i].vague && task->before[i].point->failed) {
             bad = task->before[i].point;
@@ -141,9 +141,9 @@ static void leave_as_it_is(acui_task *task)
         }
     if (!told)
         acui_point_spoil_all(task->point);
-    if (bad && !task->fault)
-        task->fault = acui_fault_retain(bad->fault);
-    task->failed |= bad != NULL;
+    if (bad && !task->order.fault)
+        task->order.fault = acui_fault_retain(bad->fault);
+    task->order.failed |= bad != NULL;
 }
 
 /* Whether the task is part of an alternative that does not run. What was tried is over. */
@@ -162,11 +162,12 @@ static bool is_spared(acui_task *task)
 acui_task *acui_retire(acui_task *task)
 {
     acui_order_lock();
-    task->failed = task->retired = true;
+    task->order.failed = true;
+    task->order.course = ACUI_COURSE_RETIRED;
     /* Its point stays pending until then, so what comes after it is behind its predecessors too. */
-    task->pending = 1;
+    task->order.pending = 1;
     acui_link_before(task, true);
-    bool over = --task->pending == 0;
+    bool over = --task->order.pending == 0;
     acui_order_unlock();
     return over ? acui_task_over(task) : NULL;
 }
@@ -185,7 +186,7 @@ acui_task *acui_free_followers(acui_point *point, bool over)
         }
         *link = before->next;
         acui_task *task = before->task;
-        if (--task->pending == 0) {
+        if (--task->order.pending == 0) {
             if (task->submission->makes && task != task->submission->first_task)
                 acui_memory_expect(task);
             task->next_ready = freed;
@@ -210,7 +211,7 @@ static bool bind(acui_task *task)
 
 static acui_task *run_task(acui_task *task)
 {
-    if (task->retired || is_spared(task))
+    if (task->order.course == ACUI_COURSE_RETIRED || is_spared(task))
         return acui_task_over(task);
     if (fails_already(task))
         return acui_retire(task);
@@ -235,8 +236,8 @@ static bool is_plain(acui_task *task)
     if (!task->deferrable)
         return false;
     acui_order_lock();
-    task->sound = !task->retired && !task->failed && !acui_gave_up(task->submission) &&
-                  !acui_behind_failure(task);
+    task->sound = task->order.course == ACUI_COURSE_OPEN && !task->order.failed &&
+                  !acui_gave_up(task->submission) && !acui_behind_failure(task);
     acui_order_unlock();
     return task->sound;
 }

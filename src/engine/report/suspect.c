@@ -44,7 +44,7 @@ static void look_at_head(const acui_task *task, void *context)
 {
     heads *found = context;
     found->streams++;
-    if (!found->oldest || task->sequence < found->oldest->sequence)
+    if (!found->oldest || task->flight.sequence < found->oldest->flight.sequence)
         found->oldest = task;
 }
 
@@ -52,8 +52,8 @@ static void look_at_head(const acui_task *task, void *context)
 static size_t count_others(const acui_task *task)
 {
     size_t n = 0;
-    for (const acui_task *t = task->next_on_stream; t && t->number == task->number;
-         t = t->next_on_stream)
+    for (const acui_task *t = task->flight.next; t && t->number == task->number;
+         t = t->flight.next)
         n++;
     return n;
 }
