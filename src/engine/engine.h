@@ -21,7 +21,7 @@
  * issue/: onto the device
  *   backlog.c   waits until what was submitted to a stream is on it
  *   admit.c     makes tasks wait on the host while too much is in flight
- *   memory.c    gets a task its memory, or makes it wait for memory on the host
+ *   memory.c, kept.c   get a task its memory, or make it wait for memory on the host: memory.h
  *   issue.c     puts a task on its stream once its predecessors are on the device: behind waits
  *               for these, and before one mark
  *   batch.c, deferred.c   defer small tasks, to issue those of one form as a batch: batch.h
@@ -127,7 +127,7 @@ typedef enum acui_course {
  *   sound            enter_tasks; is_plain        whoever has it    it has to wait
  *   order.failed     acui_task_fail, and others   order lock        never
  *   order.awaited    publish_one                  who issues it     never
- *   memory.*         memory.c                     whoever has it    last_try: see tried_at
+ *   memory.expected  acui_memory_expect           whoever has it    never
  */
 struct acui_task {
     acui_submission *submission;
@@ -182,18 +182,14 @@ struct acui_task {
         uint8_t passed;   /* gates that it has passed */
     } gates;
 
-    struct { /* issue/memory.c; whoever has it */
+    struct { /* issue/memory.h; whoever has it */
         struct acui_holder *holder; /* the counter in which it counts as getting memory; NULL:
                                      * it does not */
-        acu_pool *short_of; /* the pool that could not give it memory; a buffer of the plan holds
-                             * it */
-        uint64_t tried_at; /* what `events` (memory.c) was when last_try was set: if it has changed
-                            * since, others began or gave up, and it waits on */
-        bool supplied; /* it has its memory */
-        bool put_off;  /* it waits, or has waited, for memory of `short_of` */
-        bool last_try; /* it fails if it finds none now (but see tried_at) */
+        acu_pool *short_of; /* the pool in whose line it waits, or has waited; NULL: in none. A
+                             * buffer of the plan holds it */
+        uint64_t tried_at;  /* LAST: what `events` (memory.c) was before */
+        uint8_t state;      /* an acui_memory_state */
         bool expected; /* when it became ready, its submission might already have had memory */
-        bool going;    /* it was issued, or begun on the host */
     } memory;
 
     struct { /* flight lock, from when it is in flight: flight.h */
@@ -260,10 +256,10 @@ struct acui_submission {
     bool shared;  /* some task entered so far has one; order lock */
     bool serial;  /* its policy has one stream: branches run in order too */
     bool makes;   /* some task has a prologue */
-    /* While the planning thread holds memory of a task that is going: where that counts as getting
-     * memory (issue/memory.c), and the task's device, borrowed. */
-    _Atomic(struct acui_holder *) getting;
-    acu_device *getting_on;
+    struct { /* kept.c: what the thread that plans keeps of memory that a task has */
+        _Atomic(struct acui_holder *) holder;
+        acu_device *device; /* of that task, borrowed */
+    } kept;
     bool sealed;  /* no more tasks will be entered; order lock, as for the next two */
     bool hosts;   /* some task is host work */
     uint32_t to_issue; /* tasks for devices that are neither issued nor over */
@@ -490,48 +486,12 @@ acui_task *acui_step_out(acui_task *task); /* it has to be admitted again; the s
  * submissions that are handed over. */
 acu_status acui_check_room(acu_device *device, uint64_t more);
 
-/* ---- issue/memory.c ---- */
-/* Get memory for everything that the task allocates, or for none of it: then returns the node that
- * got none, with the record set. The stream's issue lock is held and the device entered; `holder`
- * is that entry's. Afterwards the task is issued, or calls quit or fail. */
-acui_node *acui_memory_get(acui_task *task, struct acui_holder *holder);
-/* The task got no memory, or is not issued; returns tasks that may go on. No lock is held. */
-acui_task *acui_memory_quit(acui_task *task);
-acui_task *acui_memory_fail(acui_task *task); /* the same for a task that will never be issued */
-/* The task is ready, and its submission may have memory already: it counts as getting memory. */
-void acui_memory_expect(acui_task *task);
-/* What counted as getting in `holder` is over, or does not count any more. Returns tasks that may
- * go on. */
-acui_task *acui_memory_over(struct acui_holder *holder);
-/* This thread is about to plan the submission. */
-void acui_memory_plan(acui_submission *submission);
-/* It has planned it and is about to let go of it: returns what to pass to acui_memory_let_go then,
- * or NULL if there is nothing to do. Only for a submission that makes memory. */
-struct acui_holder *acui_memory_planned(acui_submission *submission);
-/* Somebody else, too, has memory of a task that is getting its own, and will soon let go of it:
- * keep counts this; let_go ends it, without any lock held, and returns tasks that may go on. */
-struct acui_holder *acui_memory_keep(acu_device *device);
-acui_task *acui_memory_let_go(acu_device *device, struct acui_holder *holder);
-/* Whether it is worth waiting for the memory that the node did not get. */
-bool acui_memory_may_wait(acui_task *task, const acui_node *node);
-/* Leave the task waiting for the memory that the node did not get; returns tasks to be run instead,
- * perhaps itself. No lock is held. */
-acui_task *acui_memory_wait(acui_task *task, const acui_node *node);
-/* The task is issued or has failed; if it was put off before, returns those whose turn is next. */
-acui_task *acui_memory_next(acui_task *task);
-void acui_memory_going(acui_task *task); /* it is issued, or begins on the host; order lock held */
-acui_task *acui_memory_freed(void); /* a going task is over, and counted so; tasks that may go on */
-/* Count a task as entered, or as going. Order lock held. */
+/* Count a task of the device as entered, or as going (issue/memory.h). Order lock held. */
 static inline void acui_count_started(acu_device *device, uint64_t what)
 {
     uint64_t now = atomic_load_explicit(&device->started, memory_order_relaxed);
     atomic_store_explicit(&device->started, now + what, memory_order_relaxed);
 }
-bool acui_memory_is_short(void); /* some task waits for memory */
-/* The task is issued: returns the uses of pool memory that the submission does not need any more,
- * as a list. Order lock held. */
-acui_use *acui_memory_issued(acui_task *task);
-void acui_memory_return(acui_use *uses); /* give these back; order lock not held */
 
 /* ---- submit/edges.c, submit/runs.c: false for lack of memory ---- */
 bool acui_find_edges(acui_task *task);

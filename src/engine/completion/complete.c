@@ -10,6 +10,7 @@
 #include "engine/completion/flight.h"
 #include "engine/issue/graphs.h"
 #include "engine/issue/batch.h"
+#include "engine/issue/memory.h"
 
 #include <stdio.h>
 
@@ -53,11 +54,11 @@ static acui_task *over(acui_task *task)
     freed = acui_join_tasks(acui_leave_gates(task), freed);
     acui_submission *s = task->submission;
     acu_device *device = task->device;
-    bool going = task->memory.going;
+    bool going = task->memory.state == ACUI_MEMORY_GOING;
     struct acui_holder *getting = task->memory.holder;
     if (ran)
         note_memory(task);
-    if (task->memory.put_off) /* it may have failed before it was tried again */
+    if (task->memory.short_of) /* it may have failed before it was tried again */
         freed = acui_join_tasks(freed, acui_memory_next(task));
     for (size_t i = 0; i < task->before_count; i++)
         acui_point_release(task->before[i].point);

@@ -12,9 +12,9 @@
 #include "base/options.h"
 #include "base/threads.h"
 #include "driver/nvtx.h"
-#include "engine/engine.h"
 #include "engine/host/ring.h"
 #include "engine/host/staging.h"
+#include "engine/issue/memory.h"
 #include "engine/report/story.h"
 
 #include <sched.h>

@@ -13,7 +13,7 @@
 #include "base/threads.h"
 #include "driver/nvtx.h"
 #include "engine/completion/done.h"
-#include "engine/engine.h"
+#include "engine/issue/memory.h"
 #include "op/rescue.h"
 
 static struct {

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/threads.h"
 #include "engine/issue/graphs.h"
+#include "engine/issue/memory.h"
 
 static struct {
     pthread_mutex_t lock;

@@ -9,6 +9,7 @@
 #include "base/local.h"
 #include "engine/completion/flight.h"
 #include "engine/issue/graphs.h"
+#include "engine/issue/memory.h"
 #include "engine/report/story.h"
 #include "engine/issue/batch.h"
 

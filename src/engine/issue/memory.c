@@ -1,32 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/*
- * Memory of a task: obtained before anything of it goes to the device, all or none; given back, in
- * stream order, as soon as everything that uses it is issued.
- *
- * A task that finds none is put off: it waits in a list, and is tried again when something
- * completes; first come, first served for each pool, so that small requests do not starve large
- * ones. It holds no memory meanwhile, so two such tasks can not wait for one another. It fails once
- * nothing is left on its device whose end could free memory.
- *
- * Two counts tell whether something is left. A task counts as going from when it is issued, or
- * begins on the host, until it is over. And it counts as getting while it may have memory without
- * going yet, because others may have found none for that reason: from before it asks for any until
- * it is going, or has given its memory back and told those that wait. Two more count as getting:
- *   - whoever keeps a part of a task's memory a moment longer: the thread that plans, and the one
- *     that makes graphs;
- *   - a task that is ready after an earlier one of its submission may have got memory, which comes
- *     free only when this one is over. It may have to be admitted first (admit.c), so a task that
- *     is put off leaves its gates to others.
- *
- * A task that was put off asks again under the lock `again`, and counts as getting only once it has
- * everything. Otherwise tasks that ask in vain would keep each other waiting, in turns and for
- * ever. So whatever a task waits for is a task that has everything, and will be over; or one that
- * asks for the first time, which each does once. A request that can never be met is alone under the
- * lock in the end. It fails if, from before nothing was going until after it had asked in vain, no
- * task began and none gave up (`events`).
- */
+/* Getting a task its memory, and giving it back; and the list of tasks that wait for memory. See
+ * memory.h for what counts as what, and for a task's states. */
 #include "base/error.h"
 #include "engine/completion/flight.h"
+#include "engine/issue/memory.h"
 #include "memory/pool.h"
 
 static bool any_waits_for(const acu_pool *pool);
@@ -49,22 +26,6 @@ static void count_getting(acui_task *task, struct acui_holder *holder)
     task->memory.holder = holder;
 }
 
-/* By the thread that counted. seq_cst, against `waiting`: a task that goes to wait raises `waiting`
- * and then loads the counts; this thread ends its count and then loads `waiting`. Either that task
- * sees that this one no longer counts, and what it counts as now; or this one, or its task when it
- * is over, sees that task wait. */
-static void end_getting(struct acui_holder *holder)
-{
-    atomic_fetch_sub_explicit(&holder->getting, 1, memory_order_seq_cst);
-}
-
-struct acui_holder *acui_memory_keep(acu_device *device)
-{
-    struct acui_holder *holder = &device->holders[ACUI_HOLDERS - 1]; /* not of one thread */
-    atomic_fetch_add_explicit(&holder->getting, 1, memory_order_relaxed);
-    return holder;
-}
-
 static bool is_any_getting(acu_device *device)
 {
     bool any = false;
@@ -76,8 +37,10 @@ static bool is_any_getting(acu_device *device)
 void acui_memory_expect(acui_task *task)
 {
     task->memory.expected = true;
-    if (!task->memory.holder)
-        task->memory.holder = acui_memory_keep(task->device);
+    if (task->memory.holder || task->memory.state == ACUI_MEMORY_GOING)
+        return; /* it counts already */
+    task->memory.holder = acui_memory_keep(task->device);
+    task->memory.state = ACUI_MEMORY_GETTING;
 }
 
 /* ---- getting ---- */
@@ -134,7 +97,7 @@ static acui_node *get_all(acui_task *task)
         if (buffer)
             acui_buffer_commit(buffer);
     }
-    task->memory.supplied = true;
+    task->memory.state = ACUI_MEMORY_SUPPLIED;
     return NULL;
 }
 
@@ -150,16 +113,65 @@ static acui_node *get_again(acui_task *task, struct acui_holder *holder)
 
 acui_node *acui_memory_get(acui_task *task, struct acui_holder *holder)
 {
-    if (task->body_count == task->count || task->memory.supplied)
+    uint8_t state = task->memory.state;
+    if (task->body_count == task->count || state == ACUI_MEMORY_SUPPLIED)
         return NULL; /* it allocates nothing, or has got it */
-    if (task->memory.put_off)
+    if (state == ACUI_MEMORY_PUT_OFF || state == ACUI_MEMORY_LAST)
         return get_again(task, holder);
     acui_node *behind = behind_others(task);
     if (behind)
         return behind;
-    if (!task->memory.holder) /* else it was expected, or asked with others to go as one */
+    if (state == ACUI_MEMORY_NONE) /* else it was expected, or asked with others to go as one */
         count_getting(task, holder);
+    task->memory.state = ACUI_MEMORY_GETTING;
     return get_all(task);
+}
+
+/* ---- what becomes of a task ---- */
+
+void acui_memory_going(acui_task *task)
+{
+    struct acui_holder *holder = task->memory.holder;
+    bool supplied = task->memory.state == ACUI_MEMORY_SUPPLIED;
+    task->memory.state = ACUI_MEMORY_GOING;
+    task->memory.holder = NULL;
+    acui_count_started(task->device, ACUI_GOING);
+    if (supplied)
+        acui_memory_hand_over(task, holder);
+    else if (holder)
+        acui_memory_end_getting(holder);
+}
+
+acui_task *acui_memory_over(struct acui_holder *holder)
+{
+    /* A task that asks for the last time meanwhile asks again: see `events`. */
+    atomic_fetch_add_explicit(&given_up, 1, memory_order_seq_cst);
+    acui_memory_end_getting(holder);
+    return acui_memory_freed();
+}
+
+acui_task *acui_memory_quit(acui_task *task)
+{
+    struct acui_holder *holder = task->memory.holder;
+    if (!holder)
+        return NULL;
+    if (task->memory.state == ACUI_MEMORY_SUPPLIED) { /* its memory is free when it is over */
+        acui_order_lock();
+        acui_memory_going(task);
+        acui_order_unlock();
+        return NULL;
+    }
+    task->memory.holder = NULL;
+    task->memory.state = ACUI_MEMORY_NONE;
+    return acui_memory_over(holder);
+}
+
+acui_task *acui_memory_fail(acui_task *task)
+{
+    if (task->memory.state == ACUI_MEMORY_SUPPLIED || !task->memory.expected)
+        return acui_memory_quit(task);
+    acui_memory_expect(task); /* again, if it was put off */
+    return NULL;
 }
 
 /* ---- giving back ---- */
@@ -208,93 +220,6 @@ static acui_task *first, **last = &first;                /* those that wait: nex
 /* How many. seq_cst, against device->ended: a task that finds nothing going after it has put itself
  * off goes on; else what was going sees it wait when that is over. */
 static _Atomic(uint32_t) waiting;
-
-/* In submission->getting: its planning thread, which has the memory of its tasks too, is not done
- * yet. A task that goes replaces this by a holder in which it counted (hand_over, order lock held),
- * and the planning thread ends that count when it is done. */
-static struct acui_holder planning;
-
-void acui_memory_plan(acui_submission *submission)
-{
-    atomic_store_explicit(&submission->getting, &planning, memory_order_relaxed);
-}
-
-static void hand_over(acui_task *task, struct acui_holder *holder)
-{
-    acui_submission *s = task->submission;
-    struct acui_holder *seen = &planning;
-    if (atomic_load_explicit(&s->getting, memory_order_relaxed) == seen) {
-        s->getting_on = task->device;
-        if (acui_is_planning(s)) {
-            atomic_store_explicit(&s->getting, holder, memory_order_relaxed);
-            return;
-        }
-        struct acui_holder *kept = acui_memory_keep(task->device);
-        if (!atomic_compare_exchange_strong_explicit(&s->getting, &seen, kept, memory_order_release,
-                                                     memory_order_relaxed))
-            end_getting(kept); /* planning is done: nobody ends it */
-    }
-    end_getting(holder);
-}
-
-struct acui_holder *acui_memory_planned(acui_submission *submission)
-{
-    struct acui_holder *kept = atomic_load_explicit(&submission->getting, memory_order_acquire);
-    if (kept == &planning)
-        kept = atomic_exchange_explicit(&submission->getting, NULL, memory_order_acquire);
-    return kept == &planning ? NULL : kept;
-}
-
-void acui_memory_going(acui_task *task)
-{
-    task->memory.going = true;
-    acui_count_started(task->device, ACUI_GOING);
-    struct acui_holder *holder = task->memory.holder;
-    task->memory.holder = NULL;
-    if (holder && task->memory.supplied)
-        hand_over(task, holder);
-    else if (holder)
-        end_getting(holder);
-}
-
-acui_task *acui_memory_over(struct acui_holder *holder)
-{
-    /* A task that asks for the last time meanwhile asks again: see `events`. */
-    atomic_fetch_add_explicit(&given_up, 1, memory_order_seq_cst);
-    end_getting(holder);
-    return acui_memory_freed();
-}
-
-acui_task *acui_memory_quit(acui_task *task)
-{
-    struct acui_holder *holder = task->memory.holder;
-    if (!holder)
-        return NULL;
-    if (task->memory.supplied) { /* it is going until it is over: only then is its memory free */
-        acui_order_lock();
-        acui_memory_going(task);
-        acui_order_unlock();
-        return NULL;
-    }
-    task->memory.holder = NULL;
-    return acui_memory_over(holder);
-}
-
-acui_task *acui_memory_fail(acui_task *task)
-{
-    if (task->memory.supplied || !task->memory.expected)
-        return acui_memory_quit(task);
-    acui_memory_expect(task); /* again, if it was put off */
-    return NULL;
-}
-
-acui_task *acui_memory_let_go(acu_device *device, struct acui_holder *holder)
-{
-    end_getting(holder);
-    /* What is going is over later, and then sees the tasks that wait. */
-    return !acui_memory_is_short() || acui_work_on(device) >= ACUI_GOING ? NULL
-                                                                         : acui_memory_freed();
-}
 
 /* Look first for what is getting: it becomes going. */
 static bool is_any_going(acu_device *device)
@@ -354,11 +279,12 @@ static bool any_waits_for(const acu_pool *pool)
     return found;
 }
 
-static void put_in_list(acui_task *task)
+/* `waited`: it was the first in line before, and is so again. */
+static void put_in_list(acui_task *task, bool waited)
 {
     pthread_mutex_lock(&lock);
     atomic_fetch_add_explicit(&waiting, 1, memory_order_seq_cst);
-    if (task->memory.put_off) { /* it was the first before, and is so again */
+    if (waited) {
         task->next_ready = first;
         if (!first)
             last = &task->next_ready;
@@ -367,7 +293,6 @@ static void put_in_list(acui_task *task)
         task->next_ready = NULL;
         *last = task;
         last = &task->next_ready;
-        task->memory.put_off = true;
     }
     pthread_mutex_unlock(&lock);
 }
@@ -380,7 +305,7 @@ static acui_task *try_last(acu_device *device, const acu_pool *pool)
         return NULL;
     acui_task *list = take_first(device, pool);
     for (acui_task *task = list; task; task = task->next_ready) {
-        task->memory.last_try = true;
+        task->memory.state = ACUI_MEMORY_LAST;
         task->memory.tried_at = now;
     }
     return list;
@@ -390,14 +315,16 @@ acui_task *acui_memory_wait(acui_task *task, const acui_node *node)
 {
     acu_device *device = acu_device_retain(task->device);
     acu_pool *pool = acu_pool_retain(acui_buffer_pool(node->u.alloc.buffer));
+    bool waited = task->memory.state == ACUI_MEMORY_PUT_OFF;
     acui_task *list = NULL;
-    if (!task->memory.put_off)
+    if (!waited)
         acui_pool_count_put_off(pool);
     else if (task->memory.short_of != pool) /* it was the first there, and leaves others behind */
         list = take_first(device, task->memory.short_of);
     task->memory.short_of = pool;
-    task->sound = false; /* it is to be asked again after the wait */
-    put_in_list(task);   /* another thread may have it from here on */
+    task->memory.state = ACUI_MEMORY_PUT_OFF;
+    task->sound = false;       /* it is to be asked again after the wait */
+    put_in_list(task, waited); /* another thread may have it from here on */
     acui_flight_full();
     list = acui_join_tasks(list, try_last(device, pool));
     acu_pool_release(pool);
@@ -410,10 +337,11 @@ bool acui_memory_may_wait(acui_task *task, const acui_node *node)
     const acu_buffer *buffer = node->u.alloc.buffer;
     acu_pool *pool = acui_buffer_pool(buffer);
     /* While it tried, a task that came later may have got what there was. */
-    if (is_any_going(task->device) || events(task->device) != task->memory.tried_at)
-        task->memory.last_try = false;
+    if (task->memory.state == ACUI_MEMORY_LAST &&
+        (is_any_going(task->device) || events(task->device) != task->memory.tried_at))
+        task->memory.state = ACUI_MEMORY_PUT_OFF;
     acu_status status = acui_error()->status;
-    if (status == ACU_ERR_DEVICE_MEMORY && !task->memory.last_try &&
+    if (status == ACU_ERR_DEVICE_MEMORY && task->memory.state != ACUI_MEMORY_LAST &&
         !acui_pool_never(pool, buffer->bytes))
         return true;
     if (status == ACU_ERR_DEVICE_MEMORY || status == ACU_ERR_NO_MEMORY)
@@ -424,8 +352,7 @@ bool acui_memory_may_wait(acui_task *task, const acui_node *node)
 acui_task *acui_memory_next(acui_task *task)
 {
     const acu_pool *pool = task->memory.short_of;
-    bool others = task->memory.put_off && any_waits_for(pool);
-    return others ? take_first(task->device, pool) : NULL;
+    return pool && any_waits_for(pool) ? take_first(task->device, pool) : NULL;
 }
 
 acui_task *acui_memory_freed(void)

@@ -5,7 +5,7 @@
  * the thread that made it so (acui_run_tasks). No lock is held.
  */
 #include "base/error.h"
-#include "engine/engine.h"
+#include "engine/issue/memory.h"
 
 #include <stdio.h>
 

@@ -13,6 +13,7 @@
 #include "engine/submit/runtime.h"
 #include "engine/report/story.h"
 #include "engine/issue/batch.h"
+#include "engine/issue/memory.h"
 #include "memory/pool.h"
 #include "op/await.h"
 
@@ -170,15 +171,15 @@ acu_device *acui_submit_place(acu_device *device, const acu_submit_options *opti
 /* The submission is planned; its own count of `open` ends. */
 static void close_planned(acui_submission *s, const acu_device *place)
 {
-    struct acui_holder *getting = s->makes ? acui_memory_planned(s) : NULL;
-    acu_device *device = getting ? s->getting_on : NULL; /* else its issuer may be writing it */
-    bool kept = getting && device != place; /* `place` is held by the caller */
-    if (kept)
+    struct acui_holder *kept = s->makes ? acui_memory_planned(s) : NULL;
+    acu_device *device = kept ? s->kept.device : NULL; /* else its issuer may be writing it */
+    bool retained = kept && device != place;           /* `place` is held by the caller */
+    if (retained)
         acu_device_retain(device);
     acui_submission_close(s);
-    if (getting)
-        acui_run_tasks(acui_memory_let_go(device, getting));
     if (kept)
+        acui_run_tasks(acui_memory_let_go(device, kept));
+    if (retained)
         acu_device_release(device);
 }
 
