@@ -221,6 +221,29 @@ typedef struct acui_lane {
 
 #define ACUI_MAX_LANES 16
 
+/* How far its planning has come. */
+typedef enum acui_planned {
+    ACUI_PLANNING,  /* more nodes may follow those that are entered */
+    ACUI_PLANNED,   /* from PLANNING: the next nodes that are entered are the last */
+    ACUI_SUBMITTED, /* from PLANNED: all are entered; its end decides the future's outcome */
+    ACUI_ABANDONED, /* from PLANNED: it failed there; somebody else decides the outcome */
+} acui_planned;
+
+/*
+ * A submission in flight. The thread that plans makes it, and alone has it until its first tasks
+ * are entered. From then on the groups say under which lock a field is written; whoever closes it
+ * (acui_submission_close), once all tasks are over, reads everything without. Its flags, which do
+ * not become false again:
+ *
+ *   flag                   set by                    read by
+ *   asked.warm             acui_submission_new       any
+ *   planning.*             the thread that plans     that thread
+ *   order.failed           acui_parts_note           order lock
+ *   order.sealed           acui_enter_nodes          order lock
+ *   order.hosts, .shared   enter_tasks               order lock
+ *   order.makes            enter_tasks               order lock, and the thread that plans
+ *   given_up               acui_give_up              any: acui_gave_up
+ */
 struct acui_submission {
     acui_plan plan; /* first: acui_enter_nodes finds the submission by its plan */
     _Atomic(uint32_t) refs;      /* the future's, and that of the submission in flight itself,
@@ -230,44 +253,49 @@ struct acui_submission {
                                   * list can: see ACUI_LISTED in base/object.h */
     acu_future *future;          /* retained until resolved, unless it is `waited`; NULL: nobody
                                   * asks */
-    acu_policy *policy;          /* retained; may be NULL */
-    acu_stream *stream;          /* that the program asked for; retained; may be NULL */
-    int priority;                /* of its streams, if neither is given; 0: the device's own */
-    const char *name;            /* in the same block of memory; "": none */
-    uint64_t marked;             /* its last mark, if it has one lane only; flight lock */
-    acui_submission *outer;      /* the submission whose `then` submitted this one; NULL: none */
+    struct acui_story *story;    /* NULL: nobody will ask */
 
-    acui_lane *lanes;            /* fixed, like their number, once the future is given out */
+    struct { /* by the program; fixed */
+        acu_policy *policy; /* retained; may be NULL */
+        acu_stream *stream; /* retained; may be NULL */
+        const char *name;   /* in the same block of memory; "": none */
+        int priority;       /* of its streams, if neither is given; 0: the device's own */
+        bool warm;          /* graphs for its forms are made at once */
+    } asked;
+
+    acui_lane *lanes; /* fixed, like their number, once the future is given out */
     size_t lane_count;
-    acui_lane first_lane;        /* room for the first; most have no other */
-    acui_node *entered;            /* the last node that belongs to a task */
-    acui_task *first_task, *last_task;
+    acui_lane first_lane; /* room for the first; most have no other */
+    acui_task *first_task, *last_task; /* order lock, from when some are entered */
 
-    struct acui_story *story; /* NULL: nobody will ask */
-    bool warm;    /* graphs for its forms are made at once */
-    bool planned; /* completely: the next nodes that are entered are the last */
-    bool counted; /* as submitted */
-    bool abandoned; /* its planning failed: it does not decide the future's outcome */
-    /* A part of it could not be entered when that was due, for the reason below (NULL: lack of
-     * memory). So it will be refused. */
-    bool out_of_order;
-    acui_fault *out_of_order_fault;
-    bool shares;  /* some task made so far has a `sharing`; the planning thread's */
-    bool shared;  /* some task entered so far has one; order lock */
-    bool serial;  /* its policy has one stream: branches run in order too */
-    bool makes;   /* some task has a prologue */
+    struct { /* by the thread that plans, for itself */
+        acui_submission *outer; /* the one whose `then` submitted this one; NULL: none */
+        acui_node *entered;     /* the last node that belongs to a task */
+        acui_fault *out_of_order_fault; /* why it is: NULL also for lack of memory */
+        uint8_t stage;     /* an acui_planned */
+        bool out_of_order; /* a part of it could not be entered when that was due: so it will be
+                            * refused */
+        bool shares;       /* some task made so far has a `sharing` */
+        bool serial;       /* its policy has one stream: branches run in order too */
+    } planning;
+
     struct { /* kept.c: what the thread that plans keeps of memory that a task has */
         _Atomic(struct acui_holder *) holder;
         acu_device *device; /* of that task, borrowed */
     } kept;
-    bool sealed;  /* no more tasks will be entered; order lock, as for the next two */
-    bool hosts;   /* some task is host work */
-    uint32_t to_issue; /* tasks for devices that are neither issued nor over */
 
-    /* The first failure; order lock. */
-    bool failed;
-    acu_status status;
-    acui_fault *fault;
+    struct { /* order lock */
+        acui_fault *fault; /* of the first failure; NULL also for lack of memory */
+        acu_status status; /* of that */
+        uint32_t to_issue; /* tasks for devices that are neither issued nor over */
+        bool failed;
+        bool sealed; /* no more tasks will be entered */
+        bool hosts;  /* some task is host work */
+        bool makes;  /* some task has a prologue */
+        bool shared; /* some task entered so far has a `sharing` */
+    } order;
+
+    uint64_t marked; /* its last mark, if it has one lane only; flight lock */
 
     /* Cancelled, or too late: the future has its outcome; what is not issued yet never will be. */
     _Atomic(bool) given_up;     /* release store, acquire load; publishes: */

@@ -40,7 +40,7 @@ static acui_task *over(acui_task *task)
     acui_order_lock();
     acui_point *point = task->point;
     if (task->stream && point->state == ACUI_POINT_PENDING)
-        task->submission->to_issue--;
+        task->submission->order.to_issue--;
     acui_backlog_drop(task);
     point->stream = NULL;
     point->failed = task->order.failed;
@@ -99,12 +99,13 @@ void acui_submission_close(acui_submission *s)
     acui_plan_clear(&s->plan);
     acui_user_code_end();
     acu_future *future = s->future;
-    bool waited = future && future->waited && !s->abandoned;
+    bool submitted = s->planning.stage == ACUI_SUBMITTED; /* else that failed */
+    bool waited = future && future->waited && submitted;
     s->future = NULL;
-    if (s->counted) /* else planning failed */
-        acui_count_done(s->failed || acui_gave_up(s));
-    if (future && !s->abandoned)
-        acui_resolve(future, s->failed ? s->status : ACU_OK, s->fault);
+    if (submitted)
+        acui_count_done(s->order.failed || acui_gave_up(s));
+    if (future && submitted)
+        acui_resolve(future, s->order.failed ? s->order.status : ACU_OK, s->order.fault);
     if (waited)
         return; /* the waiting thread frees both, and may have done so already */
     acui_future_put(future);

@@ -171,7 +171,7 @@ static bool block(single *one)
     const acui_submission *s = one->future->submission;
     acui_end end;
     acui_order_lock();
-    bool there = s->sealed && !s->hosts && s->to_issue == 0;
+    bool there = s->order.sealed && !s->order.hosts && s->order.to_issue == 0;
     acui_order_unlock();
     acu_stream *stream = there ? acui_flight_end_of(s, &end) : NULL;
     if (stream)

@@ -103,8 +103,9 @@ void acui_batch_learn(const acui_task *first, const acui_task *end, uint64_t loo
 /* Whether the submission asked for nothing that could not be kept this way. */
 static bool is_plain(const acui_submission *s)
 {
-    return !s->stream && !s->policy && !s->priority && !s->story && !s->warm && !s->serial &&
-           !s->outer && !s->shares && s->planned && !s->entered;
+    return !s->asked.stream && !s->asked.policy && !s->asked.priority && !s->asked.warm &&
+           !s->story && !s->planning.serial && !s->planning.outer && !s->planning.shares &&
+           s->planning.stage == ACUI_PLANNED && !s->planning.entered;
 }
 
 static bool allocates_only(const acui_task *task)

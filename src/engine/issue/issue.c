@@ -97,7 +97,7 @@ static bool launch_graph(const acui_task *task, acui_run *run, acui_told_run *to
 {
     acu_stream *stream = task->stream;
     acui_exec *exec = run->graph ? acui_graphs_claim(run, stream, &told->why) : NULL;
-    if (!exec && run->graph && task->submission->warm)
+    if (!exec && run->graph && task->submission->asked.warm)
         acui_graphs_make(run, task->device);
     if (!exec)
         return false;

@@ -188,12 +188,12 @@ static bool is_pending(const acu_buffer *buffer)
 acui_use *acui_memory_issued(acui_task *task)
 {
     acui_submission *s = task->submission;
-    if (--s->to_issue > 0 || !s->sealed)
+    if (--s->order.to_issue > 0 || !s->order.sealed)
         return NULL;
     acui_use *done = NULL;
     for (acui_use *use = s->plan.uses; use; use = use->next) {
         const acu_buffer *buffer = use->buffer;
-        if (!buffer || !buffer->block || use->returned || (s->hosts && is_pending(buffer)))
+        if (!buffer || !buffer->block || use->returned || (s->order.hosts && is_pending(buffer)))
             continue;
         use->returned = true;
         use->next_returned = done;

@@ -29,7 +29,7 @@ static bool depends(const acui_before *before, bool own)
  */
 bool acui_task_wanted(acui_task *task)
 {
-    if (!task->submission->shared)
+    if (!task->submission->order.shared)
         return false;
     uint64_t turn = acui_order_turn();
     acui_task *list = task;
@@ -73,7 +73,7 @@ static bool is_held_up(const acui_task *task)
 /* Where in the program it was made: the first operation that is held up, else the first of all. */
 static void add_place(acu_error *error, acui_submission *s)
 {
-    snprintf(error->op, sizeof error->op, "%s", s->name);
+    snprintf(error->op, sizeof error->op, "%s", s->asked.name);
     if (!acui_submission_hold(s))
         return; /* complete */
     acui_order_lock();

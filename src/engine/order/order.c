@@ -365,9 +365,10 @@ static void count_open(acui_submission *s, const acui_task *tasks)
 static acui_task *enter_tasks(acui_submission *s, acui_task *tasks)
 {
     acui_task *ready = NULL, **tail = &ready;
-    bool waited = s->planned && s->lane_count == 1 && s->future && s->future->waited;
+    bool last = s->planning.stage == ACUI_PLANNED;
+    bool waited = last && s->lane_count == 1 && s->future && s->future->waited;
     count_open(s, tasks);
-    s->shared |= s->shares;
+    s->order.shared |= s->planning.shares;
     if (s->last_task)
         s->last_task->next = tasks;
     else
@@ -375,19 +376,19 @@ static acui_task *enter_tasks(acui_submission *s, acui_task *tasks)
     for (acui_task *task = tasks; task; task = task->next) {
         s->last_task = task;
         task->prompt = waited && !task->next;
-        s->to_issue += task->stream != NULL;
+        s->order.to_issue += task->stream != NULL;
         if (task->stream)
             acui_backlog_add(task);
-        s->hosts |= task->stream == NULL;
-        s->makes |= task->makes;
+        s->order.hosts |= task->stream == NULL;
+        s->order.makes |= task->makes;
         acui_count_started(task->device, ACUI_ENTERED);
         if (!enter_task(task))
             task->order.failed = true; /* no memory, so no fault either */
         enter_shared(task);
         acui_link_before(task, !task->stream || task->conditional);
         if (task->order.pending == 0) {
-            task->sound = !task->part && !task->order.failed && !s->failed && !acui_gave_up(s) &&
-                          !acui_behind_failure(task);
+            task->sound = !task->part && !task->order.failed && !s->order.failed &&
+                          !acui_gave_up(s) && !acui_behind_failure(task);
             *tail = task;
             tail = &task->next_ready;
         }
@@ -408,9 +409,10 @@ acu_status acui_enter_nodes(acui_plan *plan)
 {
     acui_submission *s = submission_of(plan);
     acui_task *tasks = NULL;
+    bool last = s->planning.stage == ACUI_PLANNED;
     acui_sharing_look(plan);
     ACUI_TRY(acui_make_tasks(s, &tasks));
-    if (s->shares && !prepare_shared(tasks)) {
+    if (s->planning.shares && !prepare_shared(tasks)) {
         drop_shared(tasks);
         acui_drop_tasks(tasks);
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory to order the work of a submission");
@@ -418,19 +420,19 @@ acu_status acui_enter_nodes(acui_plan *plan)
     acui_task *ready = NULL;
     if (tasks) {
         acui_order_lock();
-        s->sealed = s->planned;
+        s->order.sealed = last;
         ready = enter_tasks(s, tasks);
         acui_story_waits(tasks);
         bool waits = waits_on_host(tasks);
         acui_order_unlock();
         if (waits)
             acui_flight_want_all();
-        s->entered = plan->last;
+        s->planning.entered = plan->last;
     }
     acui_plan_publish(plan, NULL);
-    if (s->planned)
+    if (last)
         acui_sharing_return(plan);
-    if (s->planned && !s->outer)
+    if (last && !s->planning.outer)
         acui_runtime_entered();
     acui_run_tasks(ready);
     return ACU_OK;
@@ -470,9 +472,9 @@ static looking look_before(const acui_node *node)
 /* Order lock held. */
 static void enter_whole(acui_submission *s, acui_task *task)
 {
-    s->sealed = true;
+    s->order.sealed = true;
     enter_tasks(s, task);
-    s->entered = s->plan.last;
+    s->planning.entered = s->plan.last;
 }
 
 static acu_status check_entered(acui_task *task, bool memory)
@@ -489,7 +491,7 @@ acu_status acui_enter_placed(acui_submission *s, acui_task **out)
 {
     acui_task *task = NULL;
     ACUI_TRY(acui_make_tasks(s, &task));
-    s->planned = true;
+    s->planning.stage = ACUI_PLANNED;
     task->placed = true;
     acui_order_lock();
     enter_whole(s, task);
@@ -503,7 +505,7 @@ acu_status acui_enter_ready(acui_submission *s, acui_task **out)
 {
     acui_task *task = NULL;
     ACUI_TRY(acui_make_tasks(s, &task));
-    s->planned = true;
+    s->planning.stage = ACUI_PLANNED;
     acui_order_lock();
     looking found = look_before(task->first);
     if (!found.waits && !found.bad)

@@ -24,10 +24,10 @@ void acui_parts_note(acui_submission *s, acui_part *part, acui_fault *fault)
         if (part->kind == ACUI_PART_ELSE && shared)
             return;
     }
-    if (s->failed)
+    if (s->order.failed)
         return;
-    s->status = fault ? fault->error.status : ACU_ERR_NO_MEMORY;
-    note(&s->failed, &s->fault, fault);
+    s->order.status = fault ? fault->error.status : ACU_ERR_NO_MEMORY;
+    note(&s->order.failed, &s->order.fault, fault);
 }
 
 static bool is_stopped(const acui_task *task, acui_fault **why)
@@ -45,8 +45,8 @@ static bool is_stopped(const acui_task *task, acui_fault **why)
             return false;
     }
     gave_up = acui_gave_up(s);
-    *why = s->failed ? s->fault : gave_up ? s->given_up_fault : NULL;
-    return s->failed || gave_up;
+    *why = s->order.failed ? s->order.fault : gave_up ? s->given_up_fault : NULL;
+    return s->order.failed || gave_up;
 }
 
 /* The innermost `try` around it was stopped, before anything in it failed. */

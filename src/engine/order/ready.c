@@ -187,7 +187,7 @@ acui_task *acui_free_followers(acui_point *point, bool over)
         *link = before->next;
         acui_task *task = before->task;
         if (--task->order.pending == 0) {
-            if (task->submission->makes && task != task->submission->first_task)
+            if (task->submission->order.makes && task != task->submission->first_task)
                 acui_memory_expect(task);
             task->next_ready = freed;
             freed = task;

@@ -91,7 +91,7 @@ static acu_status begin(acui_submission *s, acu_device *device, const acu_arg *a
     ACUI_TRY(acui_enter_ready(s, task));
     acui_plan_drop_drafts(&s->plan);
     acui_count_submitted();
-    s->counted = true;
+    s->planning.stage = ACUI_SUBMITTED;
     return put_waits(*task);
 }
 
@@ -169,7 +169,7 @@ static acu_status place(acui_submission *s, acu_stream *stream, const acu_arg *a
     ACUI_TRY(acui_enter_placed(s, &task));
     acui_plan_drop_drafts(&s->plan);
     acui_count_submitted();
-    s->counted = true;
+    s->planning.stage = ACUI_SUBMITTED;
     acui_run_tasks(acui_issue_end(task));
     return ACU_OK;
 }

@@ -131,9 +131,10 @@ static void print_part(acui_out *out, const acui_told_part *part)
 static void print_story(acui_out *out, const acui_submission *s, const char *outcome)
 {
     const acui_story *story = s->story;
+    const char *name = s->asked.name;
     int parts = story->count;
-    acui_print(out, "submission%s%s%s: %d part%s, %s\n", s->name[0] ? " \"" : "", s->name,
-               s->name[0] ? "\"" : "", parts, parts == 1 ? "" : "s", outcome);
+    acui_print(out, "submission%s%s%s: %d part%s, %s\n", name[0] ? " \"" : "", name,
+               name[0] ? "\"" : "", parts, parts == 1 ? "" : "s", outcome);
     for (const acui_told_part *part = story->parts; part; part = part->next)
         print_part(out, part);
 }

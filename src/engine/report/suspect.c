@@ -74,7 +74,7 @@ static void accuse(const acui_task *task, const char *why, unsigned streams)
         "%ssuspected as %s "
         "(first of %zu operation%s of the submission%s%s%s; %u stream%s had work)",
         used ? "; " : "", why, harmful, harmful == 1 ? "" : "s",
-        task->submission->name[0] ? " " : "", task->submission->name, others, streams,
+        task->submission->asked.name[0] ? " " : "", task->submission->asked.name, others, streams,
         streams == 1 ? "" : "s");
 }
 

@@ -248,7 +248,7 @@ bool acui_find_edges(acui_task *task)
         acui_node *node = task->nodes[i];
         if (acui_is_prologue(node))
             continue;
-        if (task->submission->serial) {
+        if (task->submission->planning.serial) {
             if (!add_serial(&f, node, i))
                 return false;
             continue;

@@ -28,7 +28,7 @@
 enum { DRAFTS = 1280 };
 
 /* The submission that this thread is planning; a `then` of it may submit another one. */
-static ACUI_LOCAL acui_submission *planning;
+static ACUI_LOCAL acui_submission *current;
 
 void acui_submission_put(acui_submission *submission)
 {
@@ -38,11 +38,11 @@ void acui_submission_put(acui_submission *submission)
         acu_stream_release(submission->lanes[i].stream);
     if (submission->lanes != &submission->first_lane)
         acui_free(submission->lanes);
-    acu_policy_release(submission->policy);
-    acu_stream_release(submission->stream);
-    acui_fault_release(submission->fault);
+    acu_policy_release(submission->asked.policy);
+    acu_stream_release(submission->asked.stream);
+    acui_fault_release(submission->order.fault);
     acui_fault_release(submission->given_up_fault);
-    acui_fault_release(submission->out_of_order_fault);
+    acui_fault_release(submission->planning.out_of_order_fault);
     acui_story_free(submission->story);
     acui_free(submission);
 }
@@ -69,9 +69,9 @@ acui_submission *acui_submission_new(const acu_submit_options *options, acu_stre
         return NULL;
     }
     char *behind = (char *)(s + 1);
-    s->name = "";
+    s->asked.name = "";
     if (options->name) {
-        s->name = behind;
+        s->asked.name = behind;
         snprintf(behind, ACUI_OP_NAME, "%s", options->name);
     }
     acui_arena_begin(&s->plan.arena, options->name ? behind + ACUI_OP_NAME : behind,
@@ -81,17 +81,17 @@ acui_submission *acui_submission_new(const acu_submit_options *options, acu_stre
     s->plan.flush = acui_enter_nodes;
     s->plan.pause = acui_deferred_flush;
     s->plan.thread = pthread_self();
-    s->policy = acu_policy_retain(options->policy);
-    s->priority = options->priority;
-    s->stream = acu_stream_retain(stream ? stream : options->stream);
-    s->warm = options->warm;
+    s->asked.policy = acu_policy_retain(options->policy);
+    s->asked.priority = options->priority;
+    s->asked.stream = acu_stream_retain(stream ? stream : options->stream);
+    s->asked.warm = options->warm;
     if (options->pool)
         *(options->pool->kind == ACU_MEMORY_DEVICE ? &s->plan.pool : &s->plan.pinned_pool) =
             options->pool;
     if (future) {
         future->submission = s;
         s->future = future;
-        s->serial = future->serial;
+        s->planning.serial = future->serial;
         keep(future);
         if (!future->waited)
             acui_refs_list(&s->open);
@@ -101,24 +101,24 @@ acui_submission *acui_submission_new(const acu_submit_options *options, acu_stre
 
 bool acui_is_planning(const acui_submission *submission)
 {
-    return planning == submission;
+    return current == submission;
 }
 
 void acui_flush_planning(void)
 {
-    acui_submission *s = planning;
-    if (!s || s->out_of_order || acui_enter_nodes(&s->plan) == ACU_OK)
+    acui_submission *s = current;
+    if (!s || s->planning.out_of_order || acui_enter_nodes(&s->plan) == ACU_OK)
         return;
-    s->out_of_order = true;
-    s->out_of_order_fault = acui_fault_new(acui_error());
+    s->planning.out_of_order = true;
+    s->planning.out_of_order_fault = acui_fault_new(acui_error());
 }
 
 static acu_status check_order(const acui_submission *s)
 {
-    if (!s->out_of_order)
+    if (!s->planning.out_of_order)
         return ACU_OK;
-    if (s->out_of_order_fault)
-        return acui_error_restore(&s->out_of_order_fault->error);
+    if (s->planning.out_of_order_fault)
+        return acui_error_restore(&s->planning.out_of_order_fault->error);
     return acui_fail(ACU_ERR_NO_MEMORY, "no memory to order the work of a submission");
 }
 
@@ -126,16 +126,16 @@ static acu_status check_order(const acui_submission *s)
 static void begin_planning(acui_submission *s)
 {
     acui_flush_planning();
-    s->outer = planning;
-    planning = s;
-    if (s->name[0])
-        acui_nvtx_push(s->name);
+    s->planning.outer = current;
+    current = s;
+    if (s->asked.name[0])
+        acui_nvtx_push(s->asked.name);
 }
 
 static void end_planning(acui_submission *s)
 {
-    planning = s->outer;
-    if (s->name[0])
+    current = s->planning.outer;
+    if (s->asked.name[0])
         acui_nvtx_pop();
 }
 
@@ -147,9 +147,9 @@ static void abandon(acui_submission *s, acui_values *values, acui_results *resul
     acui_fault_release(fault);
     acui_values_clear(values);
     acui_results_clear(results);
+    s->planning.stage = ACUI_ABANDONED;
     if (s->future) { /* s->future stays: tasks that are on their way may be looking at it */
         s->future->submission = NULL;
-        s->abandoned = true;
         if (s->future->waited)
             acui_future_keep(s->future); /* nobody waits for it any more: the submission holds it */
         else
@@ -171,7 +171,7 @@ acu_device *acui_submit_place(acu_device *device, const acu_submit_options *opti
 /* The submission is planned; its own count of `open` ends. */
 static void close_planned(acui_submission *s, const acu_device *place)
 {
-    struct acui_holder *kept = s->makes ? acui_memory_planned(s) : NULL;
+    struct acui_holder *kept = s->order.makes ? acui_memory_planned(s) : NULL;
     acu_device *device = kept ? s->kept.device : NULL; /* else its issuer may be writing it */
     bool retained = kept && device != place;           /* `place` is held by the caller */
     if (retained)
@@ -211,7 +211,7 @@ acu_status acui_submit_here(acu_device *device, acu_op *op, const acu_submit_opt
     acui_memory_plan(s);
     begin_planning(s);
     status = acui_plan_op(&s->plan, op, place, &values);
-    s->planned = true;
+    s->planning.stage = ACUI_PLANNED;
     if (status == ACU_OK)
         status = check_order(s);
     if (status == ACU_OK && future && s->plan.passes_on)
@@ -225,7 +225,7 @@ acu_status acui_submit_here(acu_device *device, acu_op *op, const acu_submit_opt
     acui_plan_drop_drafts(&s->plan);
     if (status == ACU_OK) {
         acui_count_submitted();
-        s->counted = true;
+        s->planning.stage = ACUI_SUBMITTED;
         acui_values_clear(&values);
         if (future)
             acui_future_give_results(future, &results);
@@ -249,7 +249,7 @@ acu_status acui_submit(acu_device *device, acu_op *op, const acu_submit_options 
                          "a policy's function may not submit: it is asked while "
                          "a submission is planned");
     }
-    if (!planning && acui_runtime_submit(device, op, options, stream, future, &status))
+    if (!current && acui_runtime_submit(device, op, options, stream, future, &status))
         return status;
     return acui_submit_here(device, op, options, stream, future);
 }

@@ -13,12 +13,12 @@
 static acu_status policy_of(const acui_submission *s, acu_device *device, acu_policy **policy)
 {
     *policy = device->policy;
-    if (s->priority)
-        ACUI_TRY(acui_policy_of_priority(device, s->priority, policy));
-    if (s->stream && s->stream->device == device)
+    if (s->asked.priority)
+        ACUI_TRY(acui_policy_of_priority(device, s->asked.priority, policy));
+    if (s->asked.stream && s->asked.stream->device == device)
         *policy = NULL;
-    else if (s->policy && s->policy->device == device)
-        *policy = s->policy;
+    else if (s->asked.policy && s->asked.policy->device == device)
+        *policy = s->asked.policy;
     return ACU_OK;
 }
 
@@ -55,7 +55,7 @@ static acu_status choose_stream(acui_submission *s, acui_task *task)
     ACUI_TRY(policy_of(s, task->device, &policy));
     if (policy != task->device->policy) /* the program may look at its streams */
         acui_deferred_drain(task->device, ACU_FOREVER);
-    acu_stream *chosen = policy ? acui_batch_stream(task) : s->stream;
+    acu_stream *chosen = policy ? acui_batch_stream(task) : s->asked.stream;
     if (!chosen)
         chosen = acui_policy_pick(policy);
     if (!chosen)
@@ -96,7 +96,7 @@ static acui_task *new_task(acui_submission *s, acui_node *node)
     if (!acui_is_on_host(node) && policy_of(s, node->device, &policy) != ACU_OK)
         return NULL;
     /* A policy with one stream means that nothing of the submission runs side by side. */
-    s->serial |= policy && policy->count == 1;
+    s->planning.serial |= policy && policy->count == 1;
     task->point = acui_point_new();
     if (!task->point) {
         acui_fail(ACU_ERR_NO_MEMORY, "no memory for a task");
@@ -110,7 +110,7 @@ static acui_task *new_task(acui_submission *s, acui_node *node)
     task->part = node->frame->part;
     task->conditional = acui_part_is_conditional(node->frame->part);
     task->point->conditional = task->conditional;
-    s->shares |= task->sharing != NULL;
+    s->planning.shares |= task->sharing != NULL;
     task->first = node;
     return task;
 }
@@ -143,10 +143,10 @@ void acui_drop_tasks(acui_task *task)
         acui_point_release(task->point);
 }
 
-/* Cut the nodes after `s->entered` into tasks: a list, not yet part of the submission. */
+/* Cut the nodes that are not entered yet into tasks: a list, not yet part of the submission. */
 static acu_status cut_tasks(acui_submission *s, acui_task **tasks)
 {
-    acui_node *node = s->entered ? s->entered->next : s->plan.first;
+    acui_node *node = s->planning.entered ? s->planning.entered->next : s->plan.first;
     acui_task *last = NULL, **end = tasks;
     for (const acui_frame *frame = NULL; node; frame = node->frame, node = node->next) {
         if (!continues(last, frame, node)) {
